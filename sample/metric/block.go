@@ -1,0 +1,64 @@
+package metric
+
+import "time"
+
+// Stamp is an instant on the three clocks that matter: the wall (which
+// steps), the awake clock (stops in sleep) and the continuous clock (does
+// not). All are nanoseconds; the wall since 1970, the others since boot.
+// Elapsed time is always a difference of Cont; sleep is where Cont and Awake
+// diverge.
+type Stamp struct {
+	Wall, Awake, Cont int64
+}
+
+// Time is the wall clock of s.
+func (s Stamp) Time() time.Time { return time.Unix(0, s.Wall) }
+
+// Group is a set of metrics that share an instance domain and are read
+// together. It is immutable: a changed plan makes a new Group.
+type Group struct {
+	// Name is unique within a class: "vmstat", "proc", "disk".
+	Name    string
+	Indom   string
+	Metrics []*Desc
+}
+
+// Column holds the values of one metric of a block, one per row.
+type Column struct {
+	// Bits holds numbers: integers in two's complement (i32 and u32 widened
+	// to 64 bits), floats as IEEE bits (f32 in the low 32). Nil for strings.
+	Bits []uint64
+	// Strs holds strings; nil for numbers.
+	Strs []string
+	// Miss is nil when every value is present, else one Reason per row. The
+	// value of an absent cell is zero or "".
+	Miss []Reason
+}
+
+// Block is one reading of a group. Rows lists the instances that existed;
+// for a group without instance domain it is one nil.
+//
+// The instances that exist are in Rows even when none of their values could
+// be read; an instance that is not in Rows did not exist at that instant.
+type Block struct {
+	Group *Group
+	At    Stamp
+	Rows  []*Instance
+	Cols  []Column // parallel to Group.Metrics
+}
+
+// Tick is everything of one class that was read at one deadline.
+type Tick struct {
+	Class  Class
+	At     Stamp
+	Blocks []*Block
+}
+
+// Values counts the cells of t, absent ones included.
+func (t *Tick) Values() int {
+	n := 0
+	for _, b := range t.Blocks {
+		n += len(b.Rows) * len(b.Cols)
+	}
+	return n
+}

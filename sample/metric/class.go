@@ -1,0 +1,76 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Class is an access pattern: how often the metrics in it are worth reading.
+type Class uint8
+
+// The numbers are stored in archives: append, never renumber.
+const (
+	// Static metrics are read once, and again at the start of each archive.
+	Static Class = iota
+	// Constrained metrics are writable tunables.
+	Constrained
+	// Polled metrics move, but nobody needs them every second.
+	Polled
+	// Fast metrics are the totals a post-mortem reads second by second.
+	Fast
+	// Process metrics have one value per process.
+	Process
+	// Thread metrics have one value per thread of selected processes.
+	Thread
+	// Costly metrics are per-process numbers that need a call or a walk of
+	// their own: open files, sockets, footprints.
+	Costly
+	// Disabled metrics are described but not read.
+	Disabled
+	NumClasses
+)
+
+var classNames = [NumClasses]string{
+	"static", "constrained", "polled", "fast", "process", "thread", "costly", "disabled",
+}
+
+// Once is the interval of a class that is read only at the start of an archive.
+const Once = time.Duration(math.MaxInt64)
+
+var classIntervals = [NumClasses]time.Duration{
+	Static:      Once,
+	Constrained: time.Minute,
+	Polled:      10 * time.Second,
+	Fast:        time.Second,
+	Process:     5 * time.Second,
+	Thread:      5 * time.Second,
+	Costly:      time.Minute,
+	Disabled:    Once,
+}
+
+func (c Class) String() string {
+	if c < NumClasses {
+		return classNames[c]
+	}
+	return fmt.Sprintf("class(%d)", uint8(c))
+}
+
+// ParseClass is the inverse of String.
+func ParseClass(s string) (Class, error) {
+	for i, n := range classNames {
+		if n == s {
+			return Class(i), nil
+		}
+	}
+	return 0, fmt.Errorf("metric: unknown class %q", s)
+}
+
+// Interval is the class's interval where the configuration does not say
+// otherwise.
+func (c Class) Interval() time.Duration {
+	if c < NumClasses {
+		return classIntervals[c]
+	}
+	return Once
+}

@@ -1,0 +1,33 @@
+package metric
+
+// Label is one name and value that describe an instance or an event.
+type Label struct{ Name, Value string }
+
+// Instance is one member of an instance domain: a disk, a core, a process.
+//
+// A process instance is a process, not a pid. Key is what makes it the same
+// one: within one boot, two instances of a domain are the same if and only if
+// their keys are equal. Name is what people read ("001234 Safari"); it may
+// change while the instance lives (a process that calls exec), and then Rev
+// grows so that keepers notice.
+//
+// A source owns its instances and changes them only while it is being read.
+type Instance struct {
+	// ID is unique among the live instances of a domain in one program run;
+	// archives give their own numbers.
+	ID     uint64
+	Key    string
+	Name   string
+	Labels []Label
+	Rev    uint32
+}
+
+// Label returns the value of the label called name, or "".
+func (in *Instance) Label(name string) string {
+	for _, l := range in.Labels {
+		if l.Name == name {
+			return l.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package metric
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// PMID is PCP's metric identifier: 9 bits of domain, 12 of cluster, 10 of
+// item. Zero means that the metric has none.
+type PMID uint32
+
+// OwnDomain is the block of PMIDs for metrics that PCP does not have.
+const OwnDomain = 500
+
+// NewPMID packs its three parts; it is a constant expression's worth of work
+// so that tables can call it freely.
+func NewPMID(domain, cluster, item uint32) PMID {
+	return PMID(domain&0x1ff<<22 | cluster&0xfff<<10 | item&0x3ff)
+}
+
+// Parts unpacks p.
+func (p PMID) Parts() (domain, cluster, item uint32) {
+	return uint32(p) >> 22 & 0x1ff, uint32(p) >> 10 & 0xfff, uint32(p) & 0x3ff
+}
+
+// String prints p as PCP does: domain.cluster.item.
+func (p PMID) String() string {
+	d, c, i := p.Parts()
+	return fmt.Sprintf("%d.%d.%d", d, c, i)
+}
+
+// ParsePMID reads what String prints.
+func ParsePMID(s string) (PMID, error) {
+	f := strings.Split(s, ".")
+	limits := [3]uint64{0x1ff, 0xfff, 0x3ff}
+	if len(f) != 3 {
+		return 0, fmt.Errorf("metric: %q is not a PMID (domain.cluster.item)", s)
+	}
+	var v [3]uint32
+	for i, part := range f {
+		n, err := strconv.ParseUint(part, 10, 32)
+		if err != nil || n > limits[i] {
+			return 0, fmt.Errorf("metric: %q is not a PMID (domain.cluster.item)", s)
+		}
+		v[i] = uint32(n)
+	}
+	return NewPMID(v[0], v[1], v[2]), nil
+}

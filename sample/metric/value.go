@@ -1,0 +1,58 @@
+package metric
+
+import (
+	"math"
+	"strconv"
+)
+
+// Value is one cell on its own: for printing and comparing, not for the
+// sampling path, which works on columns.
+type Value struct {
+	Type Type
+	Bits uint64
+	Str  string
+	Miss Reason
+}
+
+// At returns the cell of row i.
+func (c *Column) At(t Type, i int) Value {
+	v := Value{Type: t}
+	if c.Miss != nil && c.Miss[i] != Present {
+		v.Miss = c.Miss[i]
+		return v
+	}
+	if t == String {
+		v.Str = c.Strs[i]
+	} else {
+		v.Bits = c.Bits[i]
+	}
+	return v
+}
+
+// Number is the value as a float; NaN for strings and absent values.
+func (v Value) Number() float64 {
+	if v.Miss != Present {
+		return math.NaN()
+	}
+	return Number(v.Type, v.Bits)
+}
+
+// String prints the value exactly: reading it back gives the same bits. An
+// absent value prints as nothing.
+func (v Value) String() string {
+	if v.Miss != Present {
+		return ""
+	}
+	switch v.Type {
+	case String:
+		return v.Str
+	case I32, I64:
+		return strconv.FormatInt(int64(v.Bits), 10)
+	case F32:
+		return strconv.FormatFloat(float64(math.Float32frombits(uint32(v.Bits))), 'g', -1, 32)
+	case F64:
+		return strconv.FormatFloat(math.Float64frombits(v.Bits), 'g', -1, 64)
+	default:
+		return strconv.FormatUint(v.Bits, 10)
+	}
+}

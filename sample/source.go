@@ -1,0 +1,47 @@
+// Package sample reads metrics. It knows what a metric is (package
+// sample/metric), which ones there are (sample/catalog), how each platform
+// supplies them (sample/linux, sample/darwin) and when each is due
+// (sample/engine). It does not know how values are kept.
+package sample
+
+import "tachograph/sample/metric"
+
+// A Source reads a set of metrics in one go: one system call or one file feeds
+// many of them.
+//
+// Sources are opened once, describe what this machine can supply, and are then
+// read again and again by one goroutine at a time, without allocating in
+// steady state.
+type Source interface {
+	// Name is short and unique: "vmstat", "proc", "iflist". It appears in
+	// timings, errors and the configuration.
+	Name() string
+
+	// Groups lists what the source supplies. A metric that this machine does
+	// not have is in its group with Desc.Unsupported set. The answer does not
+	// change until Refresh.
+	Groups() []*metric.Group
+
+	// Read fills the frames, each of which wants some metrics of one of the
+	// source's groups. It must set the Stamp of each frame it fills. A value
+	// that cannot be read is set missing with its reason; an error is
+	// returned only when nothing at all could be read, and then the engine
+	// marks all cells.
+	Read(c *Context, frames []*Frame) error
+
+	// Refresh looks again for what the machine has: called at the start of
+	// each archive.
+	Refresh() error
+
+	// Close releases what the source holds.
+	Close() error
+}
+
+// Context is what the engine lends a source for one reading.
+type Context struct {
+	// Now reads the three clocks.
+	Now func() metric.Stamp
+	// Emit records an event: a process that started, a disk that went away.
+	// It may be called only during Read.
+	Emit func(metric.Event)
+}

@@ -1,0 +1,113 @@
+package store
+
+import "tachograph/sample/metric"
+
+// Host is the machine that an archive was recorded on.
+type Host struct {
+	// ID identifies the machine across archives: its hardware UUID or
+	// machine id.
+	ID       string
+	Name     string
+	OS       string // "Darwin", "Linux"
+	Release  string
+	Arch     string
+	Model    string
+	Platform string // "macos" or "linux"
+	// Labels hold the rest: product version, build, cores, memory.
+	Labels []metric.Label
+}
+
+// ArchiveInfo describes one archive, finished or live.
+type ArchiveInfo struct {
+	Path string
+	// ID is random and made at creation: it ties a printed answer to the
+	// bytes it came from.
+	ID     string
+	Format int
+	Host   Host
+	BootID string
+	// TimeZone is the IANA name, or "+01:00", in force at creation.
+	TimeZone string
+	Recorder string // version of the recorder
+	Config   string // effective configuration, TOML
+	// From and To are the wall clocks of the first and the last tick.
+	From, To int64
+	Live     bool
+	Bytes    int64
+	// Intervals are the effective intervals of the classes, in nanoseconds.
+	Intervals map[metric.Class]int64
+	// Damage lists what could not be read, a sentence each.
+	Damage []string
+}
+
+// Selection says which values to read. The zero value selects everything.
+type Selection struct {
+	// Hosts restricts to hosts with these IDs; nil means all.
+	Hosts []string
+	// Metrics are exact names; nil means all.
+	Metrics []string
+	// Instance restricts to instances it accepts; nil means all. Metrics
+	// without instance domain are not asked about.
+	Instance func(indom string, in *metric.Instance) bool
+	// From and To bound the wall clock, both inclusive; zero To means the end.
+	From, To int64
+	// Prior asks for one more value of each series: the last one before From
+	// in the same boot, so that the first rate and the first held value in
+	// the window are known.
+	Prior bool
+}
+
+// Run is a stretch of one series: the values of one metric and instance at
+// successive ticks of one archive. Its slices are valid until the next Run.
+type Run struct {
+	Archive *ArchiveInfo
+	Metric  *metric.Desc // as recorded in that archive
+	// Instance is nil where the metric has no instance domain. The same
+	// instance of one boot is the same pointer throughout a Reader.
+	Instance *metric.Instance
+	Wall     []int64
+	Cont     []int64 // nanoseconds since boot, sleep included
+	Bits     []uint64
+	Strs     []string
+	Miss     []metric.Reason // nil when every value is present
+}
+
+// At returns the i-th value.
+func (r *Run) At(i int) metric.Value {
+	c := metric.Column{Bits: r.Bits, Strs: r.Strs, Miss: r.Miss}
+	return c.At(r.Metric.Type, i)
+}
+
+// Point is one value and its instant.
+type Point struct {
+	Wall, Cont int64
+	Bits       uint64
+}
+
+// Summary is what a stretch of one numeric series comes to. Absent values
+// count only in Missing.
+type Summary struct {
+	Archive        *ArchiveInfo
+	Metric         *metric.Desc
+	Instance       *metric.Instance
+	Count, Missing uint64
+	First, Last    Point
+	Min, Max       uint64 // bits of the metric's type; NaN is left out
+	Sum            float64
+	// Weighted is the sum over all values but the first of the value times
+	// the seconds since the previous one: divided by the seconds from First
+	// to Last it is the time-weighted mean.
+	Weighted float64
+	// Increase is what a counter gained from First to Last, resets and wraps
+	// accounted.
+	Increase      float64
+	Resets, Wraps uint32
+}
+
+// Life is the span in which an instance was seen.
+type Life struct {
+	Archive  *ArchiveInfo // the last one it was seen in
+	Indom    string
+	Instance *metric.Instance
+	From, To int64 // wall clocks of the first and last tick that listed it
+}
