@@ -104,6 +104,13 @@ type Summary struct {
 	Resets, Wraps uint32
 }
 
+// Event is an event and the archive that holds it: its host and boot say whose
+// series it concerns.
+type Event struct {
+	metric.Event
+	Archive *ArchiveInfo
+}
+
 // Life is the span in which an instance was seen.
 type Life struct {
 	Archive  *ArchiveInfo // the last one it was seen in
