@@ -5,7 +5,7 @@ import "testing"
 func TestUnitsPrintAndParse(t *testing.T) {
 	for _, s := range []string{
 		"", "byte", "Kbyte", "Mbyte", "nanosec", "millisec", "sec", "count", "count / sec",
-		"Kbyte / sec", "/ millisec", "millisec / count", "C", "mA", "mA hour", "countx10^3", "byte^2 / sec",
+		"Kbyte / sec", "/ millisec", "millisec / count", "C", "mA", "mA hour", "bit / sec", "countx10^3", "byte^2 / sec",
 	} {
 		u, err := ParseUnits(s)
 		if err != nil {

@@ -1,0 +1,121 @@
+// Package catalog holds the tables of all metrics: what each is, and where
+// each platform finds it. Adding a metric is adding a row.
+//
+// A metric that a platform can never supply keeps its row, with the reason;
+// what one machine cannot supply is for its source to find out.
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// Platform is a kind of kernel.
+type Platform uint8
+
+const (
+	Darwin Platform = iota
+	Linux
+	numPlatforms
+)
+
+func (p Platform) String() string {
+	switch p {
+	case Darwin:
+		return "darwin"
+	case Linux:
+		return "linux"
+	}
+	return fmt.Sprintf("platform(%d)", uint8(p))
+}
+
+// ByGOOS is the platform that Go calls goos.
+func ByGOOS(goos string) (Platform, bool) {
+	switch goos {
+	case "darwin":
+		return Darwin, true
+	case "linux":
+		return Linux, true
+	}
+	return 0, false
+}
+
+type index struct {
+	names []string
+	rows  map[string]metric.Desc
+}
+
+var indexes = func() (ix [numPlatforms]index) {
+	for p := range ix {
+		ix[p].rows = make(map[string]metric.Desc)
+	}
+	for _, table := range tables {
+		for i := range table {
+			for _, b := range table[i].on {
+				x := &ix[b.platform]
+				d := table[i].describe(b)
+				if _, twice := x.rows[d.Name]; twice {
+					panic(fmt.Sprintf("catalog: %s stands twice in the %s tables", d.Name, b.platform))
+				}
+				x.rows[d.Name] = d
+				x.names = append(x.names, d.Name)
+			}
+		}
+	}
+	for p := range ix {
+		slices.Sort(ix[p].names)
+	}
+	return ix
+}()
+
+// For returns all metrics of p, sorted by name. The rows are copies.
+func For(p Platform) []*metric.Desc { return Prefix(p, "") }
+
+// Prefix returns the metrics of p whose names begin with prefix, sorted by
+// name. The rows are copies.
+func Prefix(p Platform, prefix string) []*metric.Desc {
+	x := &indexes[p]
+	var ds []*metric.Desc
+	for _, name := range x.names {
+		if strings.HasPrefix(name, prefix) {
+			d := x.rows[name]
+			ds = append(ds, &d)
+		}
+	}
+	return ds
+}
+
+// Find returns a copy of the row of one metric, or nil.
+func Find(p Platform, name string) *metric.Desc {
+	d, ok := indexes[p].rows[name]
+	if !ok {
+		return nil
+	}
+	return &d
+}
+
+// Group makes a group of the named metrics, which must have the same instance
+// domain. The rows are copies: a source marks in its own group what this
+// machine lacks. A name that is not in the tables is a mistake in the program
+// and panics.
+func Group(p Platform, group string, names ...string) *metric.Group {
+	g := &metric.Group{Name: group, Metrics: make([]*metric.Desc, len(names))}
+	for i, name := range names {
+		d := Find(p, name)
+		if d == nil {
+			panic(fmt.Sprintf("catalog: group %s: there is no metric %s on %s", group, name, p))
+		}
+		if i == 0 {
+			g.Indom = d.Indom
+		}
+		if d.Indom != g.Indom {
+			panic(fmt.Sprintf("catalog: group %s: %s has instance domain %q, %s has %q",
+				group, names[0], g.Indom, name, d.Indom))
+		}
+		g.Metrics[i] = d
+	}
+	return g
+}
