@@ -1,0 +1,38 @@
+// Package sys calls macOS: every unsafe line of this module is here, and
+// nothing but calls is here. It fetches bytes and plain values; what the bytes
+// mean is decided elsewhere (package sample/darwin/decode).
+//
+// # How a call is made
+//
+// There is no cgo. A function takes three pieces: a pragma that asks the
+// linker to bind the symbol, an assembly trampoline that jumps to it, and a
+// call through the runtime's own door to libSystem (syscall.syscall6 and its
+// siblings, which the standard library keeps open for golang.org/x/sys). The
+// runtime puts the arguments where the C calling convention wants them.
+//
+// # Rules
+//
+//   - A Go pointer becomes a uintptr only inside the argument list of the call
+//     itself. The compiler then keeps what it points to alive and in place
+//     until the call returns; the runtime's side is nosplit, so the stack does
+//     not move either.
+//   - Whatever the kernel or CoreFoundation hands out is given back before the
+//     function that asked for it returns, or has a Close or Release of its own.
+//   - A result of unknown length is asked for by size, then read; it may grow
+//     between the two calls, so a buffer that turned out short is enlarged and
+//     the read repeated.
+//   - Errors name the call. Functions that fail with 0 instead of -1 have
+//     their errno fetched on the same thread.
+//
+// # What has been executed
+//
+// The same Go files and the same trampolines (a jump to an imported symbol,
+// spelled alike for both processors) are built for amd64 and arm64. The amd64
+// build has been executed, against a simulated kernel, not on a Mac. The arm64
+// build has been compiled, linked and vetted, and its assembly reviewed: each
+// trampoline is one branch that leaves the argument registers R0 to R7 as the
+// runtime set them; the only other routine loads the address of
+// mach_task_self_ the way the Go runtime does. No imported function is
+// variadic, takes floating point or has more than six arguments, so nothing
+// travels on the stack, where the two conventions differ.
+package sys
