@@ -3,8 +3,8 @@ package catalog
 // Hardware inventory.
 var hinvRows = []row{
 	{"hinv.machine", pcp(0, 2), text, holds, none, single, static,
-		"HELP: sysctl hw.model {6,2}",
-		on{mac("sysctl hw.model {6,2}"),
+		"HELP: sysctl hw.model",
+		on{mac("sysctl hw.model"),
 			lin("uname(2) machine (with platform overrides)")}},
 	{"hinv.ncpu", pcp(8, 71), u32, holds, none, single, static,
 		"HELP: host_processor_info PROCESSOR_CPU_LOAD_INFO: processor count",
@@ -29,7 +29,7 @@ var hinvRows = []row{
 		on{mac("host_page_size (or sysctl hw.pagesize)"),
 			lin("sysconf(_SC_PAGESIZE)")}},
 	{"hinv.physmem", pcp(1, 2), u32, holds, mbyte, single, static,
-		"HELP: sysctl hw.memsize {6,24}",
-		on{mac("sysctl hw.memsize {6,24}"),
+		"HELP: sysctl hw.memsize",
+		on{mac("sysctl hw.memsize"),
 			lin("/proc/meminfo MemTotal / 1024")}},
 }
