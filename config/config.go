@@ -1,0 +1,135 @@
+package config
+
+import (
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+// Config is an effective configuration: defaults with the file's keys on top.
+type Config struct {
+	// File is where it was read from; empty for the defaults.
+	File string
+
+	Archive Archive
+	// Intervals holds the interval of each class; Off for a class that is not
+	// read.
+	Intervals [metric.NumClasses]time.Duration
+	// Rules move metrics between classes; the last one that matches wins.
+	Rules   []Rule
+	Process Process
+	Budget  Budget
+	Log     Log
+
+	lines map[string]int // key path -> line of File
+}
+
+// Off is the interval of a class that is not read at all.
+const Off = time.Duration(0)
+
+// Archive says where archives are kept, when they are cut and how long they
+// stay.
+type Archive struct {
+	Dir           string // empty: the platform's default
+	Group         string
+	Rotate        Schedule
+	MaxSize       int64
+	KeepFor       time.Duration
+	KeepSize      int64
+	Sync          time.Duration
+	SyncOnBattery time.Duration
+	Seal          time.Duration
+	Buffer        int64
+	OnFinish      []string
+	OnFinishLimit time.Duration
+}
+
+// Rule moves the metrics that match to a class.
+type Rule struct {
+	Match []string
+	Class metric.Class
+	line  int
+}
+
+// Process says what is kept of processes beside their numbers.
+type Process struct {
+	Args       Args
+	Threads    []string // patterns of process names whose threads are read
+	ThreadsTop int      // and those of the N busiest
+}
+
+// Args says what is kept of command lines.
+type Args string
+
+// The three choices, from the most private to the most telling.
+const (
+	ArgsOff      Args = "off"
+	ArgsRedacted Args = "redacted"
+	ArgsFull     Args = "full"
+)
+
+// Budget bounds what the recorder itself may use. Zero means no bound.
+type Budget struct {
+	MaxCPU    float64 // cores: 0.01 is 1 % of one
+	MaxMemory int64
+}
+
+// Log says how the recorder writes its own log.
+type Log struct {
+	Format string // "text" or "json"
+	Level  string // "debug", "info", "warn", "error"
+}
+
+// Default is the configuration without a file.
+func Default() *Config {
+	c := &Config{
+		Archive: Archive{
+			MaxSize:       1 << 30,
+			KeepFor:       30 * day,
+			KeepSize:      10 << 30,
+			Sync:          time.Second,
+			SyncOnBattery: 5 * time.Second,
+			Seal:          5 * time.Minute,
+			Buffer:        16 << 20,
+			OnFinishLimit: 10 * time.Minute,
+		},
+		Process: Process{Args: ArgsOff},
+		Budget:  Budget{MaxCPU: 0.05, MaxMemory: 200 << 20},
+		Log:     Log{Format: "text", Level: "info"},
+	}
+	c.Archive.Rotate, _ = ParseSchedule("0 0 * * *")
+	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
+		c.Intervals[cl] = cl.Interval()
+	}
+	return c
+}
+
+// Interval is how often class cl is read: Off when it is not.
+func (c *Config) Interval(cl metric.Class) time.Duration {
+	switch {
+	case cl == metric.Disabled:
+		return Off
+	case cl == metric.Thread && len(c.Process.Threads) == 0 && c.Process.ThreadsTop == 0:
+		return Off
+	}
+	return c.Intervals[cl]
+}
+
+// Class is the class that d is read with.
+func (c *Config) Class(d *metric.Desc) metric.Class {
+	if r := c.rule(d); r != nil {
+		return r.Class
+	}
+	return d.Class
+}
+
+func (c *Config) rule(d *metric.Desc) *Rule {
+	for i := len(c.Rules) - 1; i >= 0; i-- {
+		for _, p := range c.Rules[i].Match {
+			if Match(p, d.Name) {
+				return &c.Rules[i]
+			}
+		}
+	}
+	return nil
+}

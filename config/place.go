@@ -1,0 +1,104 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// checkPlace refuses a configuration that somebody else could have written:
+// world-writable ones always, ones that belong to another user when they name
+// a command to run.
+func checkPlace(path string, info fs.FileInfo, command bool, line int) error {
+	if info.Mode().Perm()&0o002 != 0 {
+		return &Error{File: path, Msg: "everybody may write this file: chmod o-w it"}
+	}
+	if err := checkParent(path); err != nil {
+		return &Error{File: path, Msg: err.Error()}
+	}
+	if !command {
+		return nil
+	}
+	if uid := owner(info); uid != 0 && uid != os.Geteuid() {
+		return &Error{File: path, Line: line, Key: "archive.on_finish",
+			Msg: fmt.Sprintf("names a command, but the file belongs to user %d: it must belong to root or to the user who runs the recorder", uid)}
+	}
+	if info.Mode().Perm()&0o020 != 0 {
+		return &Error{File: path, Line: line, Key: "archive.on_finish",
+			Msg: "names a command, but a group may write the file: chmod g-w it"}
+	}
+	return nil
+}
+
+// checkParent refuses a directory in which everybody can replace a file. With
+// the sticky bit only owners can.
+func checkParent(path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		return fmt.Errorf("everybody may write its directory %s: chmod o-w it", dir)
+	}
+	return nil
+}
+
+func owner(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// CheckDir reports why archives cannot be kept in dir; nil when they can, or
+// when dir is absent but can be made.
+func CheckDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return err
+		}
+		if pinfo, perr := os.Stat(parent); perr == nil {
+			if !pinfo.IsDir() {
+				return fmt.Errorf("%s cannot be made: %s is not a directory", dir, parent)
+			}
+			if pinfo.Mode().Perm()&0o002 != 0 && pinfo.Mode()&fs.ModeSticky == 0 {
+				return fmt.Errorf("%s would stand in %s, which everybody may write: chmod o-w it", dir, parent)
+			}
+			if writable(parent) != nil {
+				return fmt.Errorf("%s cannot be made: no permission to write %s", dir, parent)
+			}
+			return nil
+		}
+		return CheckDir(parent)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case info.Mode().Perm()&0o002 != 0:
+		return fmt.Errorf("everybody may write %s: chmod o-w it, or choose another directory", dir)
+	}
+	if uid := owner(info); uid != 0 && uid != os.Geteuid() {
+		return fmt.Errorf("%s belongs to user %d: archives are kept only in a directory of root or of the user who runs the recorder", dir, uid)
+	}
+	if err := writable(dir); err != nil {
+		return fmt.Errorf("no permission to write %s", dir)
+	}
+	return checkParent(dir)
+}
+
+// CheckDir reports why archives cannot be kept where c says, naming file, line
+// and key.
+func (c *Config) CheckDir(dir string) error {
+	err := CheckDir(dir)
+	if err != nil && c.File != "" && c.lines["archive.dir"] > 0 && dir == c.Archive.Dir {
+		return c.mistake("archive.dir", "cannot be used: "+err.Error())
+	}
+	return err
+}
