@@ -3,6 +3,7 @@ package boltread
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -128,6 +129,10 @@ func readAll(tb testing.TB, s *Snapshot) content {
 			}
 			if len(v) != c.ValueSize() {
 				tb.Errorf("%q: value of %d bytes, ValueSize says %d", path, len(v), c.ValueSize())
+			}
+			sec, err := io.ReadAll(c.Section())
+			if err == nil && !bytes.Equal(sec, v) {
+				tb.Errorf("%q: section of %d bytes differs from value of %d", path, len(sec), len(v))
 			}
 			got[path+string(c.Key())] = string(v)
 		}
@@ -443,14 +448,54 @@ func BenchmarkOpenGet(b *testing.B) {
 	}
 }
 
-func FuzzOpen(f *testing.F) {
-	for seed := range int64(3) {
-		path, _ := makeDB(f, seed, 1024, 4)
-		data, err := os.ReadFile(path)
+// smallDB is a database of a few pages, small enough to be mutated well.
+func smallDB(tb testing.TB, keys int) []byte {
+	path := filepath.Join(tb.TempDir(), "small.db")
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: 1024, NoSync: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		a, err := tx.CreateBucket([]byte("bucket 1"))
 		if err != nil {
-			f.Fatal(err)
+			return err
 		}
-		f.Add(data)
+		in, err := a.CreateBucket([]byte("inline"))
+		if err != nil {
+			return err
+		}
+		for i := range keys {
+			if err := a.Put(fmt.Appendf(nil, "%04d", i), make([]byte, i%50)); err != nil {
+				return err
+			}
+			if i < 5 {
+				if err := in.Put([]byte{byte(i)}, []byte("value")); err != nil {
+					return err
+				}
+			}
+		}
+		return a.Put([]byte("long"), make([]byte, 3000))
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := Open(BytesSource(data))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data[:s.meta.Bytes()]
+}
+
+func FuzzOpen(f *testing.F) {
+	for n := range 3 {
+		f.Add(smallDB(f, 10+40*n))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := Open(BytesSource(data))

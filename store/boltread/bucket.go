@@ -3,6 +3,7 @@ package boltread
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 )
 
 const (
@@ -48,6 +49,19 @@ func (b *Bucket) Get(key []byte) ([]byte, error) {
 		return nil, nil
 	}
 	return c.Value()
+}
+
+// Section returns the value of key without reading it. It is nil without error
+// if there is none, and nil with an error if damage may hide it.
+func (b *Bucket) Section(key []byte) (*io.SectionReader, error) {
+	c := b.Cursor()
+	if !c.find(key) {
+		return nil, c.Err()
+	}
+	if c.IsBucket() {
+		return nil, nil
+	}
+	return c.Section(), nil
 }
 
 // ForEach calls fn for each key and value of b in order, nested buckets left

@@ -2,6 +2,7 @@ package boltread
 
 import (
 	"bytes"
+	"io"
 	"sort"
 )
 
@@ -135,6 +136,16 @@ func (c *Cursor) Value() ([]byte, error) {
 		return nil, nil
 	}
 	return c.b.s.value(p, e)
+}
+
+// Section returns the value the cursor stands on without reading it, nil if it
+// stands on none. Damage shows as an error or as wrong bytes when it is read.
+func (c *Cursor) Section() *io.SectionReader {
+	p, e := c.at()
+	if e == nil {
+		return nil
+	}
+	return c.b.s.section(p, e)
 }
 
 // Page is the number of the page that holds the key, for reports.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 )
 
@@ -185,4 +186,12 @@ func (s *Snapshot) value(p *page, e *elem) ([]byte, error) {
 		}
 		return b, nil
 	})
+}
+
+// section is the value of e in p, unread unless it came with the page.
+func (s *Snapshot) section(p *page, e *elem) *io.SectionReader {
+	if end := e.off + int64(e.vsize); end <= int64(len(p.buf)) {
+		return io.NewSectionReader(bytesSource(p.buf[e.off:end]), 0, int64(e.vsize))
+	}
+	return io.NewSectionReader(s.src, p.base+e.off, int64(e.vsize))
 }
