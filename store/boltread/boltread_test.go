@@ -181,6 +181,9 @@ func TestReadsWhatBboltWrote(t *testing.T) {
 				for _, d := range s.Damage() {
 					t.Errorf("sound file reported as damaged: %v", d)
 				}
+				for _, d := range s.Check(nil) {
+					t.Errorf("Check of a sound file: %v", d)
+				}
 				if changed, err := s.Changed(); changed || err != nil {
 					t.Errorf("Changed = %v, %v", changed, err)
 				}

@@ -1,0 +1,116 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrLocked is the error of Lock when another process holds the lock.
+var ErrLocked = errors.New("in use by another process")
+
+// OS is the file system of this machine.
+var OS FS = osFS{}
+
+type osFS struct{}
+
+type osFile struct{ *os.File }
+
+// OpenNoFollow is os.OpenFile for regular files that are not symbolic links.
+func OpenNoFollow(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	// O_NONBLOCK keeps a FIFO put in the file's place from blocking the open.
+	f, err := os.OpenFile(name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, perm)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("open %s: it is a symbolic link, which is not followed", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("open %s: it is not a regular file but %s", name, st.Mode().Type())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := OpenNoFollow(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Mkdir(name string, perm fs.FileMode) error  { return os.Mkdir(name, perm) }
+func (osFS) Rename(old, new string) error               { return os.Rename(old, new) }
+func (osFS) Remove(name string) error                   { return os.Remove(name) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (osFS) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
+
+func (osFS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("syncing directory %s: %w", name, err)
+	}
+	return nil
+}
+
+func (osFS) Lock(name string) (Lock, error) {
+	f, err := OpenNoFollow(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	if err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%s: %w", filepath.Dir(name), ErrLocked)
+		}
+		return nil, fmt.Errorf("locking %s: %w", name, err)
+	}
+	return osLock{osFile{f}}, nil
+}
+
+type osLock struct{ f osFile }
+
+func (l osLock) File() File { return l.f }
+
+// Unlock leaves the lock file in place: removing it would let two processes
+// hold locks on two files of one name.
+func (l osLock) Unlock() error { return l.f.Close() }
+
+func (f osFile) Size() (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+func (f osFile) Barrier() error {
+	if err := ignoringEINTR(func() error { return barrier(f.File) }); err != nil {
+		return &fs.PathError{Op: "barrier", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+func ignoringEINTR(fn func() error) error {
+	for {
+		err := fn()
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
