@@ -20,7 +20,7 @@ var computedRows = []row{
 		"TCP, UDP and local sockets taken together",
 		on{mac("derived from sysctl net.inet.tcp.pcbcount, net.inet.udp.pcbcount, net.local.pcbcount", computed("net.inet.tcp.pcbcount + net.inet.udp.pcbcount + net.local.pcbcount"), long("Counts bound and listening sockets too."))}},
 	{"computed.uptime_seconds", own(8, 6), i64, now, sec, single, polled,
-		"Time since boot, sleep included",
+		"Time since boot in whole seconds, sleep included",
 		on{mac("derived from sysctl kern.boottime", computed("kernel.all.uptime")),
 			lin("/proc/uptime", computed("kernel.all.uptime"))}},
 	{"computed.vfs_reclamation_pct", own(8, 7), f64, now, none, single, polled,

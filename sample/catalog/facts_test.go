@@ -1,0 +1,174 @@
+package catalog
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+)
+
+// facts reads a table of facts that stands beside the module, or skips where
+// there is none.
+func facts(t *testing.T, name string) []map[string]string {
+	t.Helper()
+	path := filepath.Join("..", "..", "..", "shared", "darwin", name)
+	data, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		t.Skipf("%s is not here", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	head := strings.Split(lines[0], "\t")
+	rows := make([]map[string]string, 0, len(lines)-1)
+	for _, l := range lines[1:] {
+		row := make(map[string]string, len(head))
+		for i, f := range strings.Split(l, "\t") {
+			row[head[i]] = f
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// corrected are the metrics whose type, semantics or units are not those of
+// the table of facts, and why.
+var corrected = map[string]string{
+	"disk.all.avgrq_sz": "computed over the interval, in fractions",
+	"disk.all.await":    "computed over the interval, in fractions",
+	"disk.dev.avgrq_sz": "computed over the interval, in fractions",
+	"disk.dev.await":    "computed over the interval, in fractions",
+
+	"mem.pageins":           "the kernel counts in 64 bits",
+	"mem.pageouts":          "the kernel counts in 64 bits",
+	"mem.pages.active":      "as wide as the other page counts",
+	"mem.pages.cow_faults":  "the kernel counts in 64 bits",
+	"mem.pages.faults":      "the kernel counts in 64 bits",
+	"mem.pages.freemem":     "as wide as the other page counts",
+	"mem.pages.inactive":    "as wide as the other page counts",
+	"mem.pages.reactivated": "the kernel counts in 64 bits",
+	"mem.pages.wired":       "as wide as the other page counts",
+	"mem.pages.zero_filled": "the kernel counts in 64 bits",
+	"swap.pagesin":          "the kernel counts in 64 bits",
+	"swap.pagesout":         "the kernel counts in 64 bits",
+	"filesys.freefiles":     "64 bits in the kernel",
+	"filesys.maxfiles":      "64 bits in the kernel",
+	"filesys.usedfiles":     "64 bits in the kernel",
+	"vfs.vnodes.recycled":   "a 64-bit counter",
+	"proc.psinfo.majflt":    "from the 64-bit counter",
+	"proc.psinfo.maj_flt":   "from the 64-bit counter",
+	"proc.psinfo.minflt":    "from the 64-bit counter",
+
+	"network.interface.baudrate": "bits per second, not bytes",
+	"network.tcp.maxconn":        "-1 means no limit",
+	"network.tcp.rtoalgorithm":   "Linux tells it in 64 bits; macOS does not tell it",
+	"network.tcp.rtomin":         "milliseconds, not a frequency",
+	"network.tcp.rtomax":         "milliseconds, not a frequency",
+	"proc.io.logical_writes":     "bytes, not a count",
+
+	"thermal.ambient":       "degrees have a unit",
+	"thermal.cpu.die":       "degrees have a unit",
+	"thermal.cpu.proximity": "degrees have a unit",
+	"thermal.gpu.die":       "degrees have a unit",
+	"thermal.package":       "degrees have a unit",
+	"thermal.fan.max":       "revolutions have a unit",
+	"thermal.fan.min":       "revolutions have a unit",
+	"thermal.fan.speed":     "revolutions have a unit",
+	"thermal.fan.target":    "revolutions have a unit",
+
+	"kern.boottime":             "a structure, as microseconds since 1970",
+	"kern.sleeptime":            "a structure, as microseconds since 1970",
+	"kern.waketime":             "a structure, as microseconds since 1970",
+	"kern.clockrate":            "a structure, as one instance per field",
+	"vm.swapusage":              "a structure, as one instance per field",
+	"vm.loadavg":                "a structure, as one instance per average",
+	"hw.cacheconfig":            "an array, as one instance per level",
+	"hw.cachesize":              "an array, as one instance per level",
+	"vm.pageout_inactive_used":  "unsigned: the field has gone negative",
+	"vm.pageout_inactive_clean": "unsigned: its neighbour has gone negative",
+}
+
+func TestDarwinFacts(t *testing.T) {
+	used := make(map[string]bool)
+	for _, f := range facts(t, "metrics.tsv") {
+		name := f["name"]
+		d := Find(Darwin, name)
+		if d == nil {
+			t.Errorf("%s (%s) is not in the catalogue", name, f["origin"])
+			continue
+		}
+		if id := strings.ReplaceAll(f["pmid"], ":", "."); id != "" && d.PMID.String() != id {
+			t.Errorf("%s: identifier %s, PCP's is %s", name, d.PMID, id)
+		}
+		indom := f["indom"]
+		switch indom {
+		case "none":
+			indom = metric.NoIndom
+		case "loadavg":
+			indom = "load"
+		}
+		units, err := metric.ParseUnits(f["units"])
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		same := d.Type.String() == f["type"] && d.Sem.String() == f["semantics"] && d.Units == units && d.Indom == indom
+		if _, listed := corrected[name]; listed {
+			used[name] = used[name] || !same
+		} else if !same {
+			t.Errorf("%s: %s %s %q %q, the facts say %s %s %q %q", name,
+				d.Type, d.Sem, d.Units, d.Indom, f["type"], f["semantics"], f["units"], f["indom"])
+		}
+		if f["origin"] == "sysctl250" && d.Class.String() != f["class"] && !reclassified[name] {
+			t.Errorf("%s: class %s, the facts say %s", name, d.Class, f["class"])
+		}
+	}
+	for name := range corrected {
+		if !used[name] {
+			t.Errorf("%s is listed as corrected but agrees with the facts", name)
+		}
+	}
+}
+
+// reclassified are sysctls that the facts poll although they are constants of
+// the running kernel.
+var reclassified = map[string]bool{"vm.pages": true, "vm.pagesize": true}
+
+// unitsElsewhere are metrics whose units on Linux are not those of PCP's
+// Linux tables, and why.
+var unitsElsewhere = map[string]string{
+	"hinv.nfilesys":                     "a number of things needs no unit, as on macOS",
+	"proc.fd.count":                     "a number of things needs no unit, as on macOS",
+	"thermal.package":                   "degrees have a unit",
+	"thermal.fan.speed":                 "revolutions have a unit",
+	"mem.compressor.uncompressed_pages": "pages, as the name says",
+	"mem.compressor.pages":              "pages, as the name says",
+}
+
+func TestLinuxFacts(t *testing.T) {
+	for _, f := range facts(t, "linux_parity.tsv") {
+		names := []string{f["darwin_name"]}
+		if !strings.HasPrefix(f["name"], "(") && f["name"] != f["darwin_name"] {
+			names = append(names, f["name"])
+		}
+		for _, name := range names {
+			d := Find(Linux, name)
+			if d == nil {
+				t.Errorf("%s is not in the Linux catalogue", name)
+				continue
+			}
+			if d.Unsupported != "" {
+				t.Errorf("%s: called unsupported (%s), but PCP finds it in %s", name, d.Unsupported, f["source"])
+			}
+			units, err := metric.ParseUnits(f["units"])
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, listed := unitsElsewhere[name]; !listed && d.Units != units {
+				t.Errorf("%s: units %q, PCP's on Linux are %q", name, d.Units, units)
+			}
+		}
+	}
+}

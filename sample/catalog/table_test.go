@@ -1,0 +1,143 @@
+package catalog
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+)
+
+// aliases are names for one number: they share the identifier on purpose,
+// because PCP's own tables do.
+var aliases = map[string]string{
+	"proc.psinfo.maj_flt":  "proc.psinfo.majflt",
+	"proc.psinfo.pgrp":     "proc.psinfo.pgid",
+	"proc.psinfo.tty_pgrp": "proc.psinfo.tpgid",
+	"network.tcp.inerrs":   "network.tcp.inerrs.total",
+	"network.udp.inerrors": "network.udp.inerrors.total",
+	"disk.dev.avg_rqsz":    "disk.dev.avgrq_sz",
+	"proc.memory.vmsize":   "proc.memory.size",
+}
+
+func TestNamesAndIdentifiers(t *testing.T) {
+	wellFormed := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9][A-Za-z0-9_]*)*$`)
+	owner := make(map[metric.PMID]string)
+	number := make(map[string]metric.PMID)
+	for _, table := range tables {
+		for _, r := range table {
+			if !wellFormed.MatchString(r.name) {
+				t.Errorf("%q is not a metric name", r.name)
+			}
+			if _, twice := number[r.name]; twice {
+				t.Errorf("%s stands in two rows", r.name)
+			}
+			number[r.name] = r.pmid
+			if r.pmid == 0 {
+				t.Errorf("%s has no identifier", r.name)
+			}
+			if _, alias := aliases[r.name]; alias {
+				continue
+			}
+			if other, taken := owner[r.pmid]; taken {
+				t.Errorf("%s and %s share the identifier %s", r.name, other, r.pmid)
+			}
+			owner[r.pmid] = r.name
+			if len(r.on) == 0 {
+				t.Errorf("%s is on no platform", r.name)
+			}
+		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	forbidden := regexp.MustCompile(`(?i)\b(TODO|FIXME|HELP:|issue|seed|/work|/tmp|AI)\b`)
+	for _, p := range []Platform{Darwin, Linux} {
+		helps := make(map[string]string)
+		for _, d := range For(p) {
+			at := p.String() + " " + d.Name
+			if d.Source == "" {
+				t.Errorf("%s: no source", at)
+			}
+			words := strings.Fields(d.Help)
+			if len(words) < 2 || len(d.Help) > 110 || strings.HasSuffix(d.Help, ".") || strings.Contains(d.Help, "\n") {
+				t.Errorf("%s: help is not one line of some words without full stop: %q", at, d.Help)
+			}
+			if squeeze(d.Help) == squeeze(d.Name) {
+				t.Errorf("%s: help only repeats the name", at)
+			}
+			if other, twice := helps[d.Help]; twice {
+				t.Errorf("%s: has the same help as %s: %q", at, other, d.Help)
+			}
+			helps[d.Help] = d.Name
+			if d.LongHelp != "" && !strings.HasSuffix(d.LongHelp, ".") {
+				t.Errorf("%s: longer help without full stop: %q", at, d.LongHelp)
+			}
+			if w := forbidden.FindString(d.Help + d.LongHelp + d.Source + d.Unsupported); w != "" {
+				t.Errorf("%s: says %q", at, w)
+			}
+			if u, err := metric.ParseUnits(d.Units.String()); err != nil || u != d.Units {
+				t.Errorf("%s: units %q do not survive printing and parsing: %v", at, d.Units, err)
+			}
+			if d.Type == metric.String && (d.Sem == metric.Counter || d.Units != metric.NoUnits) {
+				t.Errorf("%s: a string that counts or has units", at)
+			}
+			if !d.Type.Valid() || d.Class >= metric.NumClasses {
+				t.Errorf("%s: type %s, class %s", at, d.Type, d.Class)
+			}
+			if d.Width != 0 && d.Sem != metric.Counter {
+				t.Errorf("%s: has the width of a counter but is none", at)
+			}
+			if d.Clamped && d.Width == 0 {
+				t.Errorf("%s: clamped at no width", at)
+			}
+			if d.Unsupported != "" && d.Formula != "" {
+				t.Errorf("%s: computed and unsupported", at)
+			}
+			perProcess := d.Class == metric.Process || d.Class == metric.Costly
+			if d.Indom == "process" && !perProcess || d.Indom == "thread" && d.Class != metric.Thread {
+				t.Errorf("%s: class %s does not fit the instance domain %s", at, d.Class, d.Indom)
+			}
+		}
+	}
+}
+
+// squeeze leaves only letters, so that "Active CPU" and "active.cpu" compare
+// equal.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(s))
+}
+
+var inFormula = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.]*`)
+
+func TestFormulasUseRecordedMetrics(t *testing.T) {
+	for _, p := range []Platform{Darwin, Linux} {
+		for _, d := range For(p) {
+			if d.Formula == "" {
+				continue
+			}
+			for _, word := range inFormula.FindAllString(d.Formula, -1) {
+				if word == "rate" {
+					continue
+				}
+				in := Find(p, word)
+				switch {
+				case in == nil:
+					t.Errorf("%s %s: there is no metric %s", p, d.Name, word)
+				case in.Formula != "" || in.Unsupported != "":
+					t.Errorf("%s %s: %s is never recorded", p, d.Name, word)
+				case in.Indom != d.Indom:
+					t.Errorf("%s %s: %s has another instance domain", p, d.Name, word)
+				}
+			}
+			if d.Class == metric.Static {
+				t.Errorf("%s %s: computed, but static", p, d.Name)
+			}
+		}
+	}
+}
