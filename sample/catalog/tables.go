@@ -10,7 +10,7 @@ var tables = [][]row{
 	memVmstatRows,
 	networkInterfaceRows,
 	networkIpRows,
-	networkIpLinuxRows,
+	networkIpstatsRows,
 	networkSocketRows,
 	networkTcpRows,
 	networkTcpExtRows,

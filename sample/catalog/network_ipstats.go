@@ -1,7 +1,7 @@
 package catalog
 
 // Linux's counters of IP, ICMPv6 and UDP over IPv6.
-var networkIpLinuxRows = []row{
+var networkIpstatsRows = []row{
 	{"network.icmp6.incsumerrors", pcpLinux(58, 36), u64, counts, count, single, polled,
 		"ICMPv6 messages with a wrong checksum",
 		on{lin("/proc/net/snmp6 Icmp6InCsumErrors")}},
