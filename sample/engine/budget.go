@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+const (
+	// settling is how long after the start the recorder is not judged: opening
+	// everything costs more than reading it.
+	settling = time.Minute
+	// patienceOver is for how many looks in a row the budget must be exceeded.
+	patienceOver = 3
+	// patienceUnder is for how many looks in a row there must be room before a
+	// class is read as often as before; it doubles each time that fails.
+	patienceUnder    = 30
+	maxPatienceUnder = 360
+	maxStretch       = 64
+	// room is the share of the budget that must suffice before returning.
+	room = 0.9
+)
+
+// budget compares what the recorder uses with what it may use, and stretches
+// the interval of the class that costs most, a factor of two at a time.
+type budget struct {
+	e *Engine
+
+	mu        sync.Mutex
+	maxCPU    float64
+	maxMemory int64
+	at        int64 // awake clock of the last look
+	cpu       time.Duration
+	spent     [metric.NumClasses]time.Duration
+	cost      [metric.NumClasses]float64 // cores, over the last look
+	share     float64                    // cores, all of the recorder
+	resident  int64
+	over      int
+	under     int
+	patience  int
+	returned  int64 // awake clock of the last return
+}
+
+func newBudget(e *Engine) budget {
+	return budget{e: e, maxCPU: e.plan.MaxCPU, maxMemory: e.plan.MaxMemory, patience: patienceUnder}
+}
+
+// limit changes the bounds.
+func (b *budget) limit(p Plan) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.maxCPU, b.maxMemory = p.MaxCPU, p.MaxMemory
+}
+
+// police is one look.
+func (b *budget) police(now metric.Stamp) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.e.opt.Usage == nil || !b.measure(now) || time.Duration(now.Awake-b.e.started.Awake) < settling {
+		return
+	}
+	tooMuchCPU := b.maxCPU > 0 && b.share > b.maxCPU
+	tooMuchMemory := b.maxMemory > 0 && b.resident > b.maxMemory
+	if !tooMuchCPU && !tooMuchMemory {
+		b.over = 0
+		b.tryReturn(now)
+		return
+	}
+	b.under = 0
+	if b.over++; b.over < patienceOver {
+		if tooMuchMemory {
+			// What the program has freed counts until the kernel has it back.
+			debug.FreeOSMemory()
+		}
+		return
+	}
+	b.over = 0
+	why := fmt.Sprintf("the recorder used %.2g %% of a core, more than its budget of %.2g %%", b.share*100, b.maxCPU*100)
+	if tooMuchMemory {
+		why = fmt.Sprintf("the recorder used %d MB of memory, more than its budget of %d MB", b.resident>>20, b.maxMemory>>20)
+	}
+	b.stretch(now, why)
+}
+
+// measure takes stock since the last look; false when there is none to compare
+// with.
+func (b *budget) measure(now metric.Stamp) bool {
+	u := b.e.opt.Usage()
+	cpu, elapsed := u.User+u.System, float64(now.Awake-b.at)
+	first := b.at == 0 || elapsed <= 0
+	if !first {
+		b.share = float64(cpu-b.cpu) / elapsed
+	}
+	for _, id := range read {
+		c := b.e.classes[id]
+		c.mu.Lock()
+		spent := c.stats.TotalDuration
+		c.mu.Unlock()
+		if !first {
+			b.cost[id] = float64(spent-b.spent[id]) / elapsed
+		}
+		b.spent[id] = spent
+	}
+	b.at, b.cpu, b.resident = now.Awake, cpu, u.Resident
+	return !first
+}
+
+func (b *budget) stretch(now metric.Stamp, why string) {
+	var worst *class
+	for _, id := range read {
+		c := b.e.classes[id]
+		c.mu.Lock()
+		can := c.interval != 0 && c.interval != metric.Once && c.stretch < maxStretch && len(c.sources) > 0
+		c.mu.Unlock()
+		if can && (worst == nil || b.cost[id] > b.cost[worst.id]) {
+			worst = c
+		}
+	}
+	if worst == nil {
+		return
+	}
+	// A return that had to be taken back was too early.
+	if b.returned != 0 && time.Duration(now.Awake-b.returned) < 10*time.Minute {
+		b.patience = min(2*b.patience, maxPatienceUnder)
+	}
+	b.change(worst, now, 2, 1, why)
+}
+
+// tryReturn brings back the stretched class that costs least, when the budget
+// has had room for it long enough.
+func (b *budget) tryReturn(now metric.Stamp) {
+	var best *class
+	for _, id := range read {
+		c := b.e.classes[id]
+		c.mu.Lock()
+		stretched := c.stretch > 1
+		c.mu.Unlock()
+		if stretched && (best == nil || b.cost[id] < b.cost[best.id]) {
+			best = c
+		}
+	}
+	if best == nil {
+		b.under = 0
+		return
+	}
+	// Twice as often costs as much again.
+	if b.maxCPU > 0 && b.share+b.cost[best.id] > room*b.maxCPU ||
+		b.maxMemory > 0 && float64(b.resident) > room*float64(b.maxMemory) {
+		b.under = 0
+		return
+	}
+	if b.under++; b.under < b.patience {
+		return
+	}
+	b.under = 0
+	b.returned = now.Awake
+	b.change(best, now, 1, 2, "the recorder's budget has room for it again")
+}
+
+func (b *budget) change(c *class, now metric.Stamp, times, by int, why string) {
+	c.mu.Lock()
+	before := c.effective()
+	c.stretch = c.stretch * times / by
+	after := c.effective()
+	c.replan(now)
+	c.mu.Unlock()
+	text := fmt.Sprintf("%s: read every %s instead of %s: %s", c.id, after, before, why)
+	b.e.log.Warn(text)
+	b.e.event(metric.Event{At: now, Kind: metric.EventBudget, Text: text, Labels: []metric.Label{
+		{Name: "class", Value: c.id.String()},
+		{Name: "seconds", Value: strconv.FormatFloat(after.Seconds(), 'g', -1, 64)},
+	}})
+}

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+// Apply goes over to another plan without losing a tick: what is being read is
+// read to its end, and deadlines are counted on from the last ones.
+func (e *Engine) Apply(p Plan, why string) error {
+	e.planning.Lock()
+	defer e.planning.Unlock()
+	e.plan = p
+	var left []string
+	for _, s := range e.sources {
+		if !e.withTurn(s, func() { s.plan(&e.plan) }) {
+			left = append(left, s.name)
+		}
+	}
+	e.budget.limit(p)
+	e.adopt()
+	e.event(metric.Event{Kind: metric.EventConfig, Text: "the configuration changed: " + why})
+	if len(left) > 0 {
+		return fmt.Errorf("sources that do not answer keep the old plan: %v", left)
+	}
+	return nil
+}
+
+// Rotate begins a new archive, looks again at what the machine has, reads the
+// static metrics into it and returns the path of the archive that was finished.
+func (e *Engine) Rotate(why string) (string, error) {
+	finish, err := e.cut(why)
+	if err != nil {
+		return "", err
+	}
+	return finish()
+}
+
+func (e *Engine) cut(why string) (finish func() (string, error), err error) {
+	e.planning.Lock()
+	defer e.planning.Unlock()
+	e.storing.Lock()
+	if !e.closed {
+		finish, err = e.opt.Sink.Cut(why)
+	}
+	e.storing.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if finish == nil {
+		return nil, fmt.Errorf("the recorder is stopping")
+	}
+	e.refresh()
+	e.adopt()
+	return finish, nil
+}
+
+// refresh has all sources look again, and describes what changed. The caller
+// holds planning.
+func (e *Engine) refresh() {
+	var changed []*metric.Desc
+	for _, s := range e.sources {
+		e.withTurn(s, func() {
+			again, err := s.regroup(&e.plan)
+			if err != nil {
+				e.faults.report(e.clock.now(), time.Minute, "source "+s.name, err.Error())
+			}
+			if again {
+				for _, g := range s.groups {
+					changed = append(changed, g.Metrics...)
+				}
+			}
+		})
+	}
+	if len(changed) == 0 {
+		return
+	}
+	e.storing.Lock()
+	err := e.opt.Sink.Describe(changed)
+	e.storing.Unlock()
+	if err != nil {
+		e.log.Warn("the description of metrics could not be stored", "error", err)
+	}
+}
+
+// withTurn does something with a source that nobody is reading meanwhile; it
+// gives up when the source is not free within a second.
+func (e *Engine) withTurn(s *source, do func()) bool {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case s.turn <- struct{}{}:
+	case <-timer.C:
+		return false
+	}
+	defer func() { <-s.turn }()
+	do()
+	return true
+}

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+func TestReloadLosesNoTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		src := counting("a", nil, metric.Fast, metric.Polled, metric.Constrained)
+		e, stop := w.run(w.options(DefaultPlan(), src))
+		time.Sleep(20*time.Second + time.Second/2)
+		plan := DefaultPlan()
+		plan.Intervals[metric.Fast] = 2 * time.Second
+		plan.Intervals[metric.Constrained] = 0
+		plan.Class = func(d *metric.Desc) metric.Class {
+			if d.Name == "a.polled.count" {
+				return metric.Fast
+			}
+			return d.Class
+		}
+		if err := e.Apply(plan, "test"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if err := e.Apply(DefaultPlan(), "back"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		stop()
+		var at []float64
+		ticks := w.sink.of(metric.Fast, "a.fast")
+		for _, tick := range ticks {
+			at = append(at, time.Duration(tick.at.Awake-ticks[0].at.Awake).Seconds())
+		}
+		var want []float64
+		for s := 0; s <= 60; s++ {
+			if s <= 20 || s > 40 || s%2 == 0 {
+				want = append(want, float64(s))
+			}
+		}
+		if fmt.Sprint(at) != fmt.Sprint(want) {
+			t.Errorf("fast ticks at\n%v, want\n%v", at, want)
+		}
+		if got := len(w.sink.of(metric.Fast, "a.polled")); got != 10 {
+			t.Errorf("the moved metric was read %d times in the class fast", got)
+		}
+		if got := len(w.sink.kinds(metric.EventConfig)); got != 2 {
+			t.Errorf("%d events of a changed configuration", got)
+		}
+		if over := e.Status().Classes[3].Overruns; over != 0 {
+			t.Errorf("%d overruns", over)
+		}
+	})
+}
+
+func TestRotateReadsStaticMetricsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		src := counting("a", nil, metric.Static, metric.Fast)
+		e, stop := w.run(w.options(DefaultPlan(), src))
+		time.Sleep(10*time.Second + time.Second/2)
+		if got := len(w.sink.of(metric.Static, "a.static")); got != 1 {
+			t.Errorf("static metrics were read %d times at the start", got)
+		}
+		// At the next archive the machine has one metric more.
+		src.grow.Store(&[]*metric.Group{src.groups[0], {Name: "a.fast", Metrics: []*metric.Desc{
+			src.groups[1].Metrics[0], {Name: "a.new", Type: metric.U64, Class: metric.Fast},
+		}}})
+		path, err := e.Rotate("midnight")
+		if err != nil || path != "archive-1" {
+			t.Fatalf("Rotate = %q, %v", path, err)
+		}
+		time.Sleep(5 * time.Second)
+		stop()
+		if got := len(w.sink.of(metric.Static, "a.static")); got != 2 {
+			t.Errorf("static metrics were read %d times in two archives", got)
+		}
+		ticks := w.sink.of(metric.Fast, "a.fast")
+		if len(ticks) != 16 || len(ticks[15].blocks["a.fast"].cells) != 2 || len(ticks[10].blocks["a.fast"].cells) != 1 {
+			t.Errorf("%d fast ticks; the last has %v", len(ticks), ticks[len(ticks)-1].blocks["a.fast"].cells)
+		}
+		if src.refreshed.Load() != 1 || w.sink.descs == 0 {
+			t.Errorf("refreshed %d times, %d descriptions", src.refreshed.Load(), w.sink.descs)
+		}
+		if _, err := e.Rotate("too late"); err == nil {
+			t.Error("rotated after the end")
+		}
+	})
+}
+
+func TestBudgetStretchesTheCostliestClassAndReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var cost atomic.Int64
+		cost.Store(int64(100 * time.Millisecond))
+		dear := counting("dear", func() error {
+			time.Sleep(time.Duration(cost.Load()))
+			w.cpu.Add(cost.Load())
+			return nil
+		}, metric.Process)
+		cheap := counting("cheap", nil, metric.Fast)
+		plan := DefaultPlan()
+		plan.MaxCPU = 0.01
+		e, stop := w.run(w.options(plan, dear, cheap))
+		// 100 ms every 5 s are 2 %: twice the budget.
+		time.Sleep(10 * time.Minute)
+		st := e.Status()
+		if got := st.Classes[4]; got.Class != "process" || got.Interval != 10*time.Second {
+			t.Fatalf("class %s is read every %v", got.Class, got.Interval)
+		}
+		if got := st.Classes[3].Interval; got != time.Second {
+			t.Errorf("the cheap class is read every %v", got)
+		}
+		cost.Store(int64(10 * time.Millisecond))
+		time.Sleep(10 * time.Minute)
+		if got := e.Status().Classes[4].Interval; got != 5*time.Second {
+			t.Errorf("it did not return: every %v", got)
+		}
+		// In the next hours it comes and goes, but ever less often.
+		cost.Store(int64(100 * time.Millisecond))
+		time.Sleep(time.Hour)
+		stop()
+		events := w.sink.kinds(metric.EventBudget)
+		if len(events) != 3 {
+			t.Errorf("%d budget events: %+v", len(events), events)
+		}
+		if !strings.Contains(events[0].Text, "process: read every 10s instead of 5s: the recorder used 2 % of a core, more than its budget of 1 %") {
+			t.Errorf("event: %s", events[0].Text)
+		}
+		ticks := w.sink.of(metric.Process, "dear.process")
+		for i := 1; i < len(ticks); i++ {
+			gap := time.Duration(ticks[i].at.Awake - ticks[i-1].at.Awake)
+			if gap != 5*time.Second && gap != 10*time.Second {
+				t.Fatalf("ticks %v apart", gap)
+			}
+		}
+	})
+}
+
+func TestSelfMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		_, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast)))
+		time.Sleep(time.Minute)
+		stop()
+		ticks := w.sink.of(metric.Polled, "recorder.class")
+		last := ticks[len(ticks)-1].blocks
+		if got := fmt.Sprint(last["recorder.class"].names); got != "[polled fast]" {
+			t.Errorf("classes %s", got)
+		}
+		if got := last["recorder.class"].cells["recorder.class.ticks"][1].Bits; got < 50 || got > 52 {
+			t.Errorf("%d fast ticks", got)
+		}
+		if got := last["recorder.source"].cells["recorder.source.reads"][0].Bits; got < 50 || got > 52 {
+			t.Errorf("%d readings", got)
+		}
+		if got := last["recorder"].cells["recorder.memory.resident"][0].Bits; got != 20<<10 {
+			t.Errorf("%d KB resident", got)
+		}
+		if got := last["recorder"].cells["recorder.bytes"][0].Miss; got != metric.Unsupported {
+			t.Errorf("bytes that nobody counts: %v", got)
+		}
+	})
+}

@@ -1,0 +1,329 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// class reads the sources of one class at its deadlines.
+type class struct {
+	e  *Engine
+	id metric.Class
+	// poke makes a sleeping class look at its plan again.
+	poke chan struct{}
+	// giveUp makes a class stop waiting for a source that another class reads.
+	giveUp chan struct{}
+
+	mu       sync.Mutex
+	interval time.Duration // what the plan says; 0: off
+	stretch  int           // the budget's factor, a power of two
+	deadline int64         // awake clock
+	last     int64         // deadline of the last tick
+	due      bool          // a static class that shall be read
+	sources  []*source
+	stats    classStats
+	missed   missedTicks
+
+	// The tick under way. owner changes when a goroutine is left behind in a
+	// source that hangs; only the owner may touch tick and list.
+	owner   uint64
+	at      int           // place in list of the source being read
+	since   int64         // awake clock: since when
+	waiting bool          // for another class to be done with it
+	reading bool          // a tick is under way
+	list    []*source     // what this tick reads
+	tick    metric.Tick   //
+	begun   metric.Stamp  //
+	spent   time.Duration // in sources, by this tick
+}
+
+// classStats is guarded by class.mu.
+type classStats struct {
+	Ticks, Overruns, Values uint64
+	Last                    metric.Stamp
+	Duration, TotalDuration time.Duration
+	Late, MaxLate           time.Duration
+	TotalLate               time.Duration
+}
+
+func newClass(e *Engine, id metric.Class) *class {
+	return &class{e: e, id: id, stretch: 1, poke: make(chan struct{}, 1), giveUp: make(chan struct{}, 1)}
+}
+
+// effective is the interval after stretching; the caller holds mu.
+func (c *class) effective() time.Duration {
+	if c.interval == metric.Once {
+		return c.interval
+	}
+	return c.interval * time.Duration(c.stretch)
+}
+
+// reader is one goroutine's turn at a class.
+type reader struct {
+	c     *class
+	turn  uint64
+	ctx   sample.Context
+	stamp metric.Stamp
+	timer *time.Timer
+}
+
+// sameInstant is how far apart two readings of a tick may be and still carry
+// one stamp: a stamp of its own costs more space than most sources' values.
+const sameInstant = int64(time.Millisecond)
+
+func (c *class) newReader(turn uint64) *reader {
+	r := &reader{c: c, turn: turn, timer: time.NewTimer(time.Hour)}
+	r.ctx.Emit = c.e.event
+	r.ctx.Now = func() metric.Stamp {
+		if now := c.e.clock.now(); now.Awake-r.stamp.Awake >= sameInstant || now.Awake < r.stamp.Awake {
+			r.stamp = now
+		}
+		return r.stamp
+	}
+	return r
+}
+
+// run keeps the class's deadlines until the engine stops. A reader that takes
+// over from one that was left behind first finishes its tick, from the source
+// at resume on.
+func (r *reader) run(resume int) {
+	defer r.c.e.running.Done()
+	defer r.timer.Stop()
+	if resume >= 0 && !r.finish(resume) {
+		return
+	}
+	for r.wait() {
+		r.begin()
+		if !r.finish(0) {
+			return
+		}
+	}
+}
+
+// wait returns true at the class's next deadline, false when the engine stops.
+func (r *reader) wait() bool {
+	for {
+		now := r.c.e.clock.now()
+		left, due := r.c.left(now)
+		if due {
+			return !r.c.e.stopping()
+		}
+		r.timer.Reset(left)
+		select {
+		case <-r.timer.C:
+		case <-r.c.poke:
+		case <-r.c.e.stop:
+			return false
+		}
+	}
+}
+
+// forever is longer than anything that will be waited for.
+const forever = 24 * time.Hour
+
+// left is the time to the next deadline; due when it has come. Deadlines that
+// went by unkept are counted and skipped here, so that what follows a stall is
+// one tick, on the old grid, and not a burst.
+func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch interval := c.effective(); {
+	case interval == 0 || len(c.sources) == 0:
+		return forever, false
+	case interval == metric.Once:
+		return forever, c.due
+	default:
+		late := now.Awake - c.deadline
+		if n := (late + int64(interval)/2) / int64(interval); late > 0 && n > 0 {
+			c.deadline += n * int64(interval)
+			late = now.Awake - c.deadline
+			c.stats.Overruns += uint64(n)
+			c.missed.add(uint64(n), now)
+		}
+		return time.Duration(-late), late >= 0
+	}
+}
+
+// begin opens a tick.
+func (r *reader) begin() {
+	c := r.c
+	now := c.e.clock.now()
+	r.stamp = now
+	c.e.look(now)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.interval != metric.Once {
+		late := time.Duration(now.Awake - c.deadline)
+		c.stats.Late = late
+		c.stats.TotalLate += late
+		c.stats.MaxLate = max(c.stats.MaxLate, late)
+		c.last = c.deadline
+		c.deadline += int64(c.effective())
+	}
+	c.due = false
+	c.reading = true
+	c.begun = now
+	c.spent = 0
+	c.list = c.sources
+	c.tick.Class = c.id
+	c.tick.At = now
+	c.tick.Blocks = c.tick.Blocks[:0]
+}
+
+// finish reads the tick's sources from the i-th on and stores the tick. It
+// returns false when it was left behind meanwhile.
+func (r *reader) finish(i int) bool {
+	c := r.c
+	for ; i < len(c.list); i++ {
+		if c.e.stopping() {
+			break
+		}
+		s := c.list[i]
+		if s.ready(c.e.clock.now().Awake) && !r.readOne(i, s) {
+			return false
+		}
+	}
+	c.mu.Lock()
+	if c.owner != r.turn {
+		c.mu.Unlock()
+		return false
+	}
+	c.reading = false
+	c.mu.Unlock()
+	values := c.e.append(&c.tick)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.Ticks++
+	c.stats.Values += values
+	c.stats.Last = c.tick.At
+	c.stats.Duration = time.Duration(c.e.clock.now().Awake - c.begun.Awake)
+	c.stats.TotalDuration += c.stats.Duration
+	return true
+}
+
+// readOne reads one source. It returns false when this goroutine was left
+// behind in it.
+func (r *reader) readOne(i int, s *source) bool {
+	c := r.c
+	if !r.take(i, s) {
+		return true
+	}
+	began := c.e.clock.now().Awake
+	blocks, err := s.read(&r.ctx, c.id)
+	now := c.e.clock.now().Awake
+	took := time.Duration(now - began)
+
+	c.mu.Lock()
+	mine := c.owner == r.turn
+	if mine {
+		c.tick.Blocks = append(c.tick.Blocks, blocks...)
+		c.at = -1
+	}
+	c.mu.Unlock()
+	if !mine {
+		s.returned(now)
+		<-s.turn
+		return false
+	}
+	<-s.turn
+	s.came(c.id, took, err != nil)
+	if err != nil {
+		c.e.faults.report(c.e.clock.now(), c.quiet(), "source "+s.name, err.Error())
+	}
+	return true
+}
+
+// take waits for the turn of s; false when the wait was given up.
+func (r *reader) take(i int, s *source) bool {
+	c := r.c
+	now := c.e.clock.now().Awake
+	c.mu.Lock()
+	c.at, c.since, c.waiting = i, now, true
+	c.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		// A wish to give up that came too late for the last wait is void.
+		select {
+		case <-c.giveUp:
+		default:
+		}
+		select {
+		case s.turn <- struct{}{}:
+		case <-c.giveUp:
+			return false
+		case <-c.e.stop:
+			return false
+		}
+	}
+	now = c.e.clock.now().Awake
+	c.mu.Lock()
+	c.since, c.waiting = now, false
+	c.mu.Unlock()
+	return true
+}
+
+// check is the keeper's look at a class: it ends waits that take too long and
+// leaves behind a goroutine that is stuck in a source.
+func (c *class) check(now metric.Stamp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	limit := patience(c.effective())
+	if !c.reading || c.at < 0 || c.at >= len(c.list) || time.Duration(now.Awake-c.since) < limit {
+		return
+	}
+	s := c.list[c.at]
+	if c.waiting {
+		select {
+		case c.giveUp <- struct{}{}:
+		default:
+		}
+		return
+	}
+	s.hangs(c.since)
+	c.e.faults.report(now, quietFor(c.effective()), "source "+s.name, "it does not answer: given up after "+limit.String()+", the others go on")
+	c.owner++
+	resume := c.at + 1
+	c.at = -1
+	r := c.newReader(c.owner)
+	c.e.running.Add(1)
+	go r.run(resume)
+}
+
+// adopt gives the class a new plan. The next deadline is counted from the last
+// one, so that no tick is lost and none comes early.
+func (c *class) adopt(interval time.Duration, sources []*source, now metric.Stamp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed := c.interval != interval
+	idle := len(c.sources) == 0
+	c.interval, c.sources = interval, sources
+	if changed {
+		c.stretch = 1
+	}
+	if changed || idle {
+		c.replan(now)
+	}
+}
+
+// replan sets the deadline after the interval changed; the caller holds mu.
+func (c *class) replan(now metric.Stamp) {
+	switch interval := c.effective(); {
+	case interval == 0 || interval == metric.Once:
+	case c.last == 0:
+		c.deadline = now.Awake + int64(phase(c.id))
+	default:
+		c.deadline = max(c.last+int64(interval), now.Awake)
+	}
+	c.wake()
+}
+
+func (c *class) wake() {
+	select {
+	case c.poke <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// Sink keeps what is read. Its methods are never called at the same time.
+type Sink interface {
+	Append(*metric.Tick) error
+	Event(metric.Event) error
+	// Describe announces metrics that are new, or described differently.
+	Describe([]*metric.Desc) error
+	// Cut begins a new archive. What remains to be done with the old one is
+	// done by finish, which may take its time: it returns the finished
+	// archive's path. Appending goes on meanwhile.
+	Cut(why string) (finish func() (path string, err error), err error)
+}
+
+// Options are what an engine works with. Sources, Sink and Now are required.
+type Options struct {
+	Sources []sample.Source
+	Plan    Plan
+	Sink    Sink
+	// Now reads the three clocks.
+	Now func() metric.Stamp
+	// Zone names the time zone in force.
+	Zone func() string
+	// Slept gives the wall clocks of the last sleep and wake, where the
+	// kernel tells.
+	Slept func() (sleep, wake time.Time, ok bool)
+	// Usage is what the recorder itself uses.
+	Usage func() Usage
+	// Written counts the bytes given to the archive's files.
+	Written func() uint64
+	// Before are events that happened before the engine starts: a boot, a
+	// panic, the gap since the last run.
+	Before []metric.Event
+	Log    *slog.Logger
+}
+
+// Usage is what a process uses.
+type Usage struct {
+	User, System      time.Duration
+	Resident, Virtual int64 // bytes
+}
+
+// Engine reads sources into a sink. Make one with New, then Run it.
+type Engine struct {
+	opt     Options
+	log     *slog.Logger
+	clock   steadyClock
+	sources []*source
+	classes [metric.NumClasses]*class // nil for Disabled
+	faults  faults
+	budget  budget
+	started metric.Stamp
+
+	stop     chan struct{}
+	stopped  atomic.Bool
+	running  sync.WaitGroup
+	planning sync.Mutex // held by Apply and Rotate
+	plan     Plan       // guarded by planning
+
+	watching sync.Mutex
+	watch    watch
+
+	storing sync.Mutex
+	closed  bool // guarded by storing, as are:
+	values  uint64
+	events  uint64
+}
+
+// New plans the reading of sources; nothing is read before Run. The engine's
+// own numbers are a source like any other, added here.
+func New(opt Options) (*Engine, error) {
+	if opt.Sink == nil || opt.Now == nil {
+		return nil, errors.New("engine: no sink or no clock")
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{opt: opt, log: opt.Log, plan: opt.Plan, stop: make(chan struct{})}
+	e.clock.raw = opt.Now
+	e.watch.slept = opt.Slept
+	e.faults = faults{event: e.event, log: opt.Log, open: make(map[string]*fault)}
+	e.budget = newBudget(e)
+	for _, id := range read {
+		e.classes[id] = newClass(e, id)
+	}
+	for _, s := range opt.Sources {
+		e.sources = append(e.sources, newSource(s))
+	}
+	e.sources = append(e.sources, newSource(newSelf(e)))
+	seen := make(map[string]bool)
+	for _, s := range e.sources {
+		if seen[s.name] {
+			return nil, errors.New("engine: two sources are called " + s.name)
+		}
+		seen[s.name] = true
+		s.plan(&e.plan)
+	}
+	return e, nil
+}
+
+// Catalogue lists the metrics of all sources.
+func (e *Engine) Catalogue() []*metric.Desc {
+	var ds []*metric.Desc
+	for _, s := range e.sources {
+		for _, g := range s.groups {
+			ds = append(ds, g.Metrics...)
+		}
+	}
+	return ds
+}
+
+// Run reads until ctx is done, then sees to it that everything read is in the
+// sink, and returns. It does not close the sink or the sources.
+func (e *Engine) Run(ctx context.Context) error {
+	e.started = e.clock.now()
+	for _, ev := range e.opt.Before {
+		e.event(ev)
+	}
+	e.event(metric.Event{At: e.started, Kind: metric.EventStart, Text: "the recorder started"})
+	e.watching.Lock()
+	e.watch.last = e.started
+	if e.opt.Zone != nil {
+		e.watch.zone = e.opt.Zone()
+	}
+	e.watching.Unlock()
+	e.planning.Lock()
+	e.adopt()
+	e.planning.Unlock()
+	for _, id := range read {
+		c := e.classes[id]
+		e.running.Add(1)
+		go c.newReader(0).run(-1)
+	}
+	e.keep(ctx)
+	e.shutDown()
+	return nil
+}
+
+// stopWithin is how long a reading under way may take to end when the engine
+// stops. One that hangs is left behind.
+const stopWithin = 500 * time.Millisecond
+
+func (e *Engine) shutDown() {
+	e.stopped.Store(true)
+	close(e.stop)
+	done := make(chan struct{})
+	go func() { e.running.Wait(); close(done) }()
+	timer := time.NewTimer(stopWithin)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	e.tellMissed(e.clock.now(), true)
+	e.event(metric.Event{At: e.clock.now(), Kind: metric.EventStop, Text: "the recorder stopped"})
+	e.storing.Lock()
+	e.closed = true
+	e.storing.Unlock()
+}
+
+func (e *Engine) stopping() bool { return e.stopped.Load() }
+
+// adopt hands the plan to the classes; the caller holds planning.
+func (e *Engine) adopt() {
+	now := e.clock.now()
+	for _, id := range read {
+		var members []*source
+		for _, s := range e.sources {
+			// members may change only while planning is held, so that looking
+			// at them without turn is safe here.
+			if s.members[id] != nil {
+				members = append(members, s)
+			}
+		}
+		interval := e.plan.Intervals[id]
+		if id == metric.Static && interval != 0 {
+			interval = metric.Once
+		}
+		c := e.classes[id]
+		c.adopt(interval, members, now)
+		if id == metric.Static {
+			c.mu.Lock()
+			c.due = true
+			c.wake()
+			c.mu.Unlock()
+		}
+	}
+}
+
+// event stores ev.
+func (e *Engine) event(ev metric.Event) {
+	if ev.At == (metric.Stamp{}) {
+		ev.At = e.clock.now()
+	}
+	e.storing.Lock()
+	defer e.storing.Unlock()
+	if e.closed {
+		return
+	}
+	e.events++
+	if err := e.opt.Sink.Event(ev); err != nil {
+		// Reporting it as a fault would make another event.
+		e.log.Debug("an event could not be stored", "event", ev.Text, "error", err)
+	}
+}
+
+// Event stores an event that the engine does not know of.
+func (e *Engine) Event(ev metric.Event) { e.event(ev) }
+
+// append stores a tick and returns how many values it had.
+func (e *Engine) append(t *metric.Tick) uint64 {
+	if len(t.Blocks) == 0 {
+		return 0
+	}
+	n := uint64(t.Values())
+	e.storing.Lock()
+	if e.closed {
+		e.storing.Unlock()
+		return 0
+	}
+	err := e.opt.Sink.Append(t)
+	if err == nil {
+		e.values += n
+	}
+	e.storing.Unlock()
+	if err != nil {
+		e.faults.report(t.At, time.Minute, "archive", err.Error())
+		return 0
+	}
+	return n
+}

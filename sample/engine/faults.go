@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+const (
+	// summaryEvery is how often an error that lasts is mentioned again.
+	summaryEvery = time.Hour
+	// newTextEvery is how often an error that changes its text may say so.
+	newTextEvery = 10 * time.Minute
+)
+
+// quietFor is how long nothing must go wrong in something that is read every
+// interval before it counts as mended: an error that comes and goes at every
+// other reading is one error.
+func quietFor(interval time.Duration) time.Duration {
+	if interval > time.Hour {
+		interval = 0
+	}
+	return max(time.Minute, 3*interval)
+}
+
+func (c *class) quiet() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return quietFor(c.effective())
+}
+
+// fault is something that goes wrong again and again: it is told when it
+// begins, when it ends, and once an hour meanwhile.
+type fault struct {
+	what, text string
+	from, last metric.Stamp
+	count      uint64
+	quiet      time.Duration
+	told       int64 // awake clock
+}
+
+// faults keeps what is going wrong at present, and counts.
+type faults struct {
+	event func(metric.Event)
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	open  map[string]*fault
+	total uint64
+	// byMinute counts the errors of the last hour, one place a minute of the
+	// awake clock.
+	byMinute [60]uint32
+	minute   int64
+}
+
+// report notes that something went wrong. Quiet is how long it must not happen
+// again for it to be over.
+func (f *faults) report(now metric.Stamp, quiet time.Duration, what, text string) {
+	f.mu.Lock()
+	f.total++
+	f.turnTo(now.Awake)
+	f.byMinute[f.minute%60]++
+	ft := f.open[what]
+	fresh := ft == nil
+	if fresh {
+		ft = &fault{what: what, from: now}
+		f.open[what] = ft
+	}
+	ft.count++
+	ft.last = now
+	ft.quiet = quiet
+	tell := fresh || ft.text != text && time.Duration(now.Awake-ft.told) >= newTextEvery
+	if tell {
+		ft.text, ft.told = text, now.Awake
+	}
+	f.mu.Unlock()
+	if tell {
+		f.log.Warn(what+": "+text, "times", ft.count)
+		f.event(metric.Event{At: now, Kind: metric.EventErrorBegin, Text: what + ": " + text,
+			Labels: []metric.Label{{Name: "what", Value: what}}})
+	}
+}
+
+// settle ends the faults that have not shown for a while and mentions those
+// that last.
+func (f *faults) settle(now metric.Stamp) {
+	f.mu.Lock()
+	var over, lasting []fault
+	for what, ft := range f.open {
+		switch {
+		case time.Duration(now.Awake-ft.last.Awake) >= ft.quiet:
+			over = append(over, *ft)
+			delete(f.open, what)
+		case time.Duration(now.Awake-ft.told) >= summaryEvery:
+			ft.told = now.Awake
+			lasting = append(lasting, *ft)
+		}
+	}
+	f.mu.Unlock()
+	slices.SortFunc(over, func(a, b fault) int { return int(min(max(a.from.Awake-b.from.Awake, -1), 1)) })
+	for _, ft := range over {
+		f.end(now, &ft)
+	}
+	for _, ft := range lasting {
+		f.log.Warn(ft.what+": "+ft.text, "times", ft.count, "since", ft.from.Time().Format(time.DateTime))
+	}
+}
+
+func (f *faults) end(now metric.Stamp, ft *fault) {
+	length := ft.last.Cont - ft.from.Cont
+	f.log.Info(ft.what+": works again", "errors", ft.count, "from", ft.from.Time().Format(time.DateTime), "lasted", span(length))
+	e := ended(now, metric.EventErrorEnd, ft.from, fmt.Sprintf("%s: works again, after %d errors", ft.what, ft.count), length)
+	e.Labels = append(e.Labels, metric.Label{Name: "what", Value: ft.what}, metric.Label{Name: "count", Value: strconv.FormatUint(ft.count, 10)})
+	f.event(e)
+}
+
+// turnTo empties the minutes that have passed since the last error.
+func (f *faults) turnTo(awake int64) {
+	minute := awake / int64(time.Minute)
+	for n := min(minute-f.minute, 60); n > 0; n-- {
+		f.byMinute[(minute-n+1)%60] = 0
+	}
+	f.minute = minute
+}
+
+// lastHour counts the errors of the last hour.
+func (f *faults) lastHour(now metric.Stamp) (n uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.turnTo(now.Awake)
+	for _, m := range f.byMinute {
+		n += uint64(m)
+	}
+	return n
+}
+
+// current lists what is going wrong.
+func (f *faults) current() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for _, ft := range f.open {
+		out = append(out, fmt.Sprintf("%s: %s (%d times)", ft.what, ft.text, ft.count))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (f *faults) count() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.total
+}
+
+// missedTicks gathers the deadlines that a class could not keep, so that an
+// overloaded machine gives one event a minute and not one a tick.
+type missedTicks struct {
+	count      uint64
+	from, last metric.Stamp
+	told       int64 // awake clock; 0: never
+}
+
+func (m *missedTicks) add(n uint64, now metric.Stamp) {
+	if m.count == 0 {
+		m.from = now
+	}
+	m.count += n
+	m.last = now
+}
+
+// take returns the event that tells what was missed, if it is time to.
+func (m *missedTicks) take(now metric.Stamp, cl metric.Class, interval time.Duration, force bool) (metric.Event, bool) {
+	if m.count == 0 || !force && m.told != 0 && time.Duration(now.Awake-m.told) < time.Minute {
+		return metric.Event{}, false
+	}
+	ticks := "ticks"
+	if m.count == 1 {
+		ticks = "tick"
+	}
+	// The first tick missed was due before it was noticed.
+	length := m.last.Cont - m.from.Cont + int64(interval)
+	e := ended(now, metric.EventOverrun, m.from, fmt.Sprintf("%s: %d %s missed, the machine or a source was too slow", cl, m.count, ticks), length)
+	e.Labels = append(e.Labels, metric.Label{Name: "class", Value: cl.String()}, metric.Label{Name: "count", Value: strconv.FormatUint(m.count, 10)})
+	m.count = 0
+	m.told = now.Awake
+	return e, true
+}

@@ -1,0 +1,41 @@
+package engine
+
+import "tachograph/sample/metric"
+
+// rowCopies gives each instance of a group a copy that never changes. A source
+// may change its instances at its next reading, which another class can start
+// while this class's values are still on their way to the archive.
+type rowCopies struct {
+	byOrig map[*metric.Instance]*metric.Instance
+	// last holds the copies of the latest reading.
+	last []*metric.Instance
+}
+
+// freeze replaces the instances of rows by copies: the same copy as last time
+// for an instance that did not change.
+func (r *rowCopies) freeze(rows []*metric.Instance) {
+	r.last = r.last[:0]
+	if len(rows) > 0 && rows[0] == nil {
+		return
+	}
+	if len(r.byOrig) > 2*len(rows)+64 || r.byOrig == nil {
+		// Most of what the map holds is gone. Beginning anew costs one copy
+		// of what is left.
+		r.byOrig = make(map[*metric.Instance]*metric.Instance, len(rows))
+	}
+	for i, in := range rows {
+		c := r.byOrig[in]
+		if c == nil || !same(c, in) {
+			c = &metric.Instance{ID: in.ID, Key: in.Key, Name: in.Name, Rev: in.Rev, Labels: append([]metric.Label(nil), in.Labels...)}
+			r.byOrig[in] = c
+		}
+		r.last = append(r.last, c)
+		rows[i] = c
+	}
+}
+
+// same reports whether c is still a true copy of in. A source may use the
+// memory of a dead instance for a new one, whose key then differs.
+func same(c, in *metric.Instance) bool {
+	return c.Rev == in.Rev && c.ID == in.ID && c.Key == in.Key && c.Name == in.Name
+}

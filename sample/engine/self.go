@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"runtime/metrics"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// self is the source of what the recorder says about itself.
+type self struct {
+	e        *Engine
+	groups   []*metric.Group
+	classes  []*metric.Instance // parallel to read
+	sources  []*metric.Instance // parallel to e.sources
+	runtime  []metrics.Sample
+	recorder *metric.Group
+	class    *metric.Group
+	source   *metric.Group
+}
+
+func newSelf(e *Engine) *self {
+	s := &self{e: e, runtime: []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/sched/goroutines:goroutines"},
+		{Name: "/gc/cycles/total:gc-cycles"},
+	}}
+	s.recorder = table("recorder", metric.NoIndom, 4000, recorderRows)
+	s.class = table("recorder.class", "class", 4001, classRows)
+	s.source = table("recorder.source", "source", 4002, sourceRows)
+	s.groups = []*metric.Group{s.recorder, s.class, s.source}
+	for i, id := range read {
+		s.classes = append(s.classes, &metric.Instance{ID: uint64(i + 1), Key: id.String(), Name: id.String()})
+	}
+	return s
+}
+
+func (s *self) Name() string            { return "recorder" }
+func (s *self) Groups() []*metric.Group { return s.groups }
+func (s *self) Refresh() error          { return nil }
+func (s *self) Close() error            { return nil }
+
+func (s *self) Read(ctx *sample.Context, frames []*sample.Frame) error {
+	for _, f := range frames {
+		f.Reset(ctx.Now())
+		switch f.Full() {
+		case s.recorder:
+			s.readRecorder(f)
+		case s.class:
+			s.readClasses(f)
+		case s.source:
+			s.readSources(f)
+		}
+	}
+	return nil
+}
+
+func (s *self) readRecorder(f *sample.Frame) {
+	row := f.Row(nil)
+	if s.e.opt.Usage != nil {
+		u := s.e.opt.Usage()
+		f.SetUint(row, selfUser, uint64(u.User.Microseconds()))
+		f.SetUint(row, selfSystem, uint64(u.System.Microseconds()))
+		f.SetUint(row, selfResident, uint64(u.Resident>>10))
+	}
+	metrics.Read(s.runtime)
+	f.SetUint(row, selfHeap, s.runtime[0].Value.Uint64()>>10)
+	f.SetUint(row, selfGoroutines, s.runtime[1].Value.Uint64())
+	f.SetUint(row, selfCollections, s.runtime[2].Value.Uint64())
+	s.e.storing.Lock()
+	values, events := s.e.values, s.e.events
+	s.e.storing.Unlock()
+	f.SetUint(row, selfValues, values)
+	f.SetUint(row, selfEvents, events)
+	f.SetUint(row, selfErrors, s.e.faults.count())
+	if s.e.opt.Written != nil {
+		f.SetUint(row, selfBytes, s.e.opt.Written())
+	}
+	f.MissRow(row, metric.Unsupported)
+}
+
+func (s *self) readClasses(f *sample.Frame) {
+	for i, id := range read {
+		c := s.e.classes[id]
+		c.mu.Lock()
+		st, interval, running := c.stats, c.effective(), len(c.sources) > 0 && c.interval != 0
+		c.mu.Unlock()
+		if !running {
+			continue
+		}
+		row := f.Row(s.classes[i])
+		f.SetUint(row, classTicks, st.Ticks)
+		f.SetUint(row, classOverruns, st.Overruns)
+		f.SetUint(row, classValues, st.Values)
+		f.SetUint(row, classDuration, uint64(st.TotalDuration))
+		f.SetUint(row, classLateness, uint64(st.TotalLate))
+		f.SetUint(row, classWorst, uint64(st.MaxLate))
+		if interval != metric.Once {
+			f.SetUint(row, classInterval, uint64(interval/time.Millisecond))
+		}
+		f.MissRow(row, metric.Unsupported)
+	}
+}
+
+func (s *self) readSources(f *sample.Frame) {
+	for i := len(s.sources); i < len(s.e.sources); i++ {
+		name := s.e.sources[i].name
+		s.sources = append(s.sources, &metric.Instance{ID: uint64(i + 1), Key: name, Name: name})
+	}
+	for i, src := range s.e.sources {
+		src.mu.Lock()
+		st := src.stats
+		src.mu.Unlock()
+		row := f.Row(s.sources[i])
+		f.SetUint(row, sourceReads, st.Reads)
+		f.SetUint(row, sourceErrors, st.Errors)
+		f.SetUint(row, sourceTimeouts, st.Timeouts)
+		f.SetUint(row, sourceDuration, uint64(st.Total))
+	}
+}

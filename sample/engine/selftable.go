@@ -1,0 +1,84 @@
+package engine
+
+import "tachograph/sample/metric"
+
+// selfRow is one metric of the recorder about itself.
+type selfRow struct {
+	name  string
+	typ   metric.Type
+	sem   metric.Semantics
+	units metric.Units
+	help  string
+}
+
+// Columns of the tables below, by place.
+const (
+	selfUser = iota
+	selfSystem
+	selfResident
+	selfHeap
+	selfGoroutines
+	selfCollections
+	selfValues
+	selfBytes
+	selfEvents
+	selfErrors
+)
+
+var recorderRows = []selfRow{
+	{"recorder.cpu.user", metric.U64, metric.Counter, metric.Microseconds, "processor time that the recorder used in user mode"},
+	{"recorder.cpu.sys", metric.U64, metric.Counter, metric.Microseconds, "processor time that the kernel used for the recorder"},
+	{"recorder.memory.resident", metric.U64, metric.Instant, metric.Kbytes, "memory that the recorder occupies"},
+	{"recorder.memory.heap", metric.U64, metric.Instant, metric.Kbytes, "memory in the recorder's heap objects"},
+	{"recorder.goroutines", metric.U64, metric.Instant, metric.Counts, "goroutines in the recorder"},
+	{"recorder.collections", metric.U64, metric.Counter, metric.Counts, "garbage collections in the recorder"},
+	{"recorder.values", metric.U64, metric.Counter, metric.Counts, "values given to the archive"},
+	{"recorder.bytes", metric.U64, metric.Counter, metric.Bytes, "bytes written to the archive's files"},
+	{"recorder.events", metric.U64, metric.Counter, metric.Counts, "events given to the archive"},
+	{"recorder.errors", metric.U64, metric.Counter, metric.Counts, "errors of sources and of the archive"},
+}
+
+const (
+	classTicks = iota
+	classOverruns
+	classValues
+	classDuration
+	classLateness
+	classWorst
+	classInterval
+)
+
+var classRows = []selfRow{
+	{"recorder.class.ticks", metric.U64, metric.Counter, metric.Counts, "ticks of the class that were read"},
+	{"recorder.class.overruns", metric.U64, metric.Counter, metric.Counts, "ticks of the class that were missed because the machine or a source was too slow"},
+	{"recorder.class.values", metric.U64, metric.Counter, metric.Counts, "values of the class given to the archive"},
+	{"recorder.class.duration", metric.U64, metric.Counter, metric.Nanoseconds, "time spent on reading and storing the class"},
+	{"recorder.class.lateness", metric.U64, metric.Counter, metric.Nanoseconds, "sum of the times by which ticks began after their deadlines"},
+	{"recorder.class.lateness_max", metric.U64, metric.Instant, metric.Nanoseconds, "greatest lateness of a tick since the recorder started"},
+	{"recorder.class.interval", metric.U32, metric.Discrete, metric.Milliseconds, "interval in force"},
+}
+
+const (
+	sourceReads = iota
+	sourceErrors
+	sourceTimeouts
+	sourceDuration
+)
+
+var sourceRows = []selfRow{
+	{"recorder.source.reads", metric.U64, metric.Counter, metric.Counts, "readings of the source that came back in time"},
+	{"recorder.source.errors", metric.U64, metric.Counter, metric.Counts, "readings of the source that failed"},
+	{"recorder.source.timeouts", metric.U64, metric.Counter, metric.Counts, "readings of the source that were given up because it did not answer"},
+	{"recorder.source.duration", metric.U64, metric.Counter, metric.Nanoseconds, "time spent in the source"},
+}
+
+func table(name, indom string, cluster uint32, rows []selfRow) *metric.Group {
+	g := &metric.Group{Name: name, Indom: indom}
+	for i, r := range rows {
+		g.Metrics = append(g.Metrics, &metric.Desc{
+			Name: r.name, PMID: metric.NewPMID(metric.OwnDomain, cluster, uint32(i+1)), Type: r.typ, Sem: r.sem,
+			Units: r.units, Indom: indom, Class: metric.Polled, Source: "the recorder itself", Help: r.help,
+		})
+	}
+	return g
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// source is a sample.Source with everything the engine knows about it.
+type source struct {
+	sample.Source
+	name string
+	// turn is held (by sending) while the source is read or refreshed, and
+	// guards members. A channel, so that waiting for it can be given up.
+	turn    chan struct{}
+	members [metric.NumClasses]*member
+	groups  []*metric.Group
+
+	mu    sync.Mutex
+	stats sourceStats
+}
+
+// sourceStats is guarded by source.mu.
+type sourceStats struct {
+	Reads, Errors, Timeouts uint64
+	Total, Last, Max        time.Duration
+	ByClass                 [metric.NumClasses]time.Duration
+
+	hungSince int64 // awake clock; 0: answers
+	retryAt   int64 // awake clock: not to be read before
+	backOff   time.Duration
+}
+
+// member is a source's part in one class.
+type member struct {
+	frames []*sample.Frame
+	copies []rowCopies // parallel to frames
+	blocks []*metric.Block
+}
+
+func newSource(s sample.Source) *source {
+	return &source{Source: s, name: s.Name(), turn: make(chan struct{}, 1)}
+}
+
+// plan makes the frames for every class. The caller holds turn, or is alone.
+func (s *source) plan(p *Plan) {
+	s.groups = s.Groups()
+	for _, c := range read {
+		s.members[c] = nil
+		if p.Intervals[c] == 0 {
+			continue
+		}
+		m := &member{}
+		for _, g := range s.groups {
+			f := sample.NewFrame(g, func(d *metric.Desc) bool { return p.Class(d) == c })
+			if f != nil {
+				m.frames = append(m.frames, f)
+			}
+		}
+		if len(m.frames) > 0 {
+			m.copies = make([]rowCopies, len(m.frames))
+			s.members[c] = m
+		}
+	}
+}
+
+// regroup refreshes the source and plans again if it now has other groups. The
+// caller holds turn.
+func (s *source) regroup(p *Plan) (changed bool, err error) {
+	if err := s.Refresh(); err != nil {
+		return false, err
+	}
+	if slices.EqualFunc(s.groups, s.Groups(), sameGroup) {
+		return false, nil
+	}
+	s.plan(p)
+	return true, nil
+}
+
+func sameGroup(a, b *metric.Group) bool {
+	return a.Name == b.Name && a.Indom == b.Indom && slices.EqualFunc(a.Metrics, b.Metrics, func(x, y *metric.Desc) bool {
+		return x == y || *x == *y
+	})
+}
+
+// read fills the source's frames for class c and appends the blocks that came
+// of it to blocks. The caller holds turn.
+func (s *source) read(ctx *sample.Context, c metric.Class) ([]*metric.Block, error) {
+	m := s.members[c]
+	if m == nil {
+		return nil, nil
+	}
+	for _, f := range m.frames {
+		f.Reset(metric.Stamp{})
+	}
+	err := s.guardedRead(ctx, m.frames)
+	m.blocks = m.blocks[:0]
+	for i, f := range m.frames {
+		b := f.Block()
+		if err != nil {
+			m.markMissing(i, ctx.Now(), reasonFor(err))
+		} else {
+			m.copies[i].freeze(b.Rows)
+		}
+		// A frame that the source did not stamp was not read.
+		if b.At != (metric.Stamp{}) {
+			m.blocks = append(m.blocks, b)
+		}
+	}
+	return m.blocks, err
+}
+
+// guardedRead turns a panic into an error: a mistake in one source must not
+// end the recording of all others.
+func (s *source) guardedRead(ctx *sample.Context, frames []*sample.Frame) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("mistake in the program: %v", p)
+		}
+	}()
+	return s.Read(ctx, frames)
+}
+
+// markMissing makes frame i say that the instances known from the last reading
+// have no values, and why.
+func (m *member) markMissing(i int, at metric.Stamp, why metric.Reason) {
+	f := m.frames[i]
+	f.Reset(at)
+	if f.Full().Indom == metric.NoIndom {
+		f.MissRow(f.Row(nil), why)
+		return
+	}
+	for _, in := range m.copies[i].last {
+		f.MissRow(f.Row(in), why)
+	}
+}
+
+func reasonFor(err error) metric.Reason {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return metric.Permission
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.ENOTSUP):
+		return metric.Unsupported
+	}
+	text := err.Error()
+	if len(text) > 120 {
+		text = text[:120]
+	}
+	return metric.ReasonFor(text)
+}
+
+const (
+	firstBackOff = 10 * time.Second
+	maxBackOff   = 10 * time.Minute
+)
+
+// ready reports whether the source may be read now: it is not while an earlier
+// reading has not come back, nor soon after one that came back late.
+func (s *source) ready(now int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats.hungSince == 0 && now >= s.stats.retryAt
+}
+
+// hangs notes that a reading did not come back in time.
+func (s *source) hangs(since int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.hungSince = since
+	s.stats.Timeouts++
+}
+
+// returned notes that a reading came back after it had been given up.
+func (s *source) returned(now int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.hungSince = 0
+	s.stats.backOff = min(max(2*s.stats.backOff, firstBackOff), maxBackOff)
+	s.stats.retryAt = now + int64(s.stats.backOff)
+}
+
+// came notes a reading that came back in time.
+func (s *source) came(c metric.Class, took time.Duration, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := &s.stats
+	st.Reads++
+	st.Last = took
+	st.Total += took
+	st.Max = max(st.Max, took)
+	st.ByClass[c] += took
+	st.backOff = 0
+	if failed {
+		st.Errors++
+	}
+}

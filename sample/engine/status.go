@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+// Status is what an engine is doing, for people and for files.
+type Status struct {
+	Now, Started   metric.Stamp
+	CPU            time.Duration // used since the process began
+	CPUShare       float64       // cores, over the last ten seconds
+	Resident       int64
+	Values, Events uint64
+	Errors         uint64
+	ErrorsLastHour uint64
+	Faults         []string
+	Classes        []ClassStatus
+	Sources        []SourceStatus
+}
+
+// ClassStatus is one class's part of it.
+type ClassStatus struct {
+	Class           string
+	Interval        time.Duration // in force
+	Planned         time.Duration // before stretching
+	Sources         int
+	Ticks, Overruns uint64
+	Values          uint64
+	Last            metric.Stamp
+	Duration        time.Duration // of the last tick
+	Total           time.Duration
+	Late, MaxLate   time.Duration
+}
+
+// SourceStatus is one source's part of it.
+type SourceStatus struct {
+	Source                  string
+	Reads, Errors, Timeouts uint64
+	Last, Max, Total        time.Duration
+	Hung                    bool
+}
+
+// Status takes stock.
+func (e *Engine) Status() Status {
+	now := e.clock.now()
+	st := Status{
+		Now: now, Started: e.started, Errors: e.faults.count(),
+		ErrorsLastHour: e.faults.lastHour(now), Faults: e.faults.current(),
+	}
+	if e.opt.Usage != nil {
+		u := e.opt.Usage()
+		st.CPU, st.Resident = u.User+u.System, u.Resident
+	}
+	e.budget.mu.Lock()
+	st.CPUShare = e.budget.share
+	e.budget.mu.Unlock()
+	e.storing.Lock()
+	st.Values, st.Events = e.values, e.events
+	e.storing.Unlock()
+	for _, id := range read {
+		st.Classes = append(st.Classes, e.classes[id].status())
+	}
+	for _, s := range e.sources {
+		st.Sources = append(st.Sources, s.status())
+	}
+	return st
+}
+
+func (c *class) status() ClassStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ClassStatus{
+		Class: c.id.String(), Interval: c.effective(), Planned: c.interval, Sources: len(c.sources),
+		Ticks: c.stats.Ticks, Overruns: c.stats.Overruns, Values: c.stats.Values, Last: c.stats.Last,
+		Duration: c.stats.Duration, Total: c.stats.TotalDuration, Late: c.stats.Late, MaxLate: c.stats.MaxLate,
+	}
+}
+
+func (s *source) status() SourceStatus {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return SourceStatus{
+		Source: s.name, Reads: s.stats.Reads, Errors: s.stats.Errors, Timeouts: s.stats.Timeouts,
+		Last: s.stats.Last, Max: s.stats.Max, Total: s.stats.Total, Hung: s.stats.hungSince != 0,
+	}
+}
