@@ -1,0 +1,126 @@
+package boltread
+
+import (
+	"bytes"
+	"math/rand"
+	"os"
+	"testing"
+)
+
+// salvaged collects what Salvage finds, the first of each key.
+func salvaged(t *testing.T, data []byte) (content, map[string]bool, []*Damage) {
+	t.Helper()
+	got, values := content{}, map[string]bool{}
+	damage, err := Salvage(BytesSource(data), nil, func(f Found) error {
+		path := ""
+		for _, b := range f.Bucket {
+			path += b + "\x00"
+		}
+		if _, ok := got[path+string(f.Key)]; !ok && f.Bucket != nil {
+			got[path+string(f.Key)] = string(f.Value)
+		}
+		values[string(f.Key)+"\x00"+string(f.Value)] = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, values, damage
+}
+
+func TestSalvageOfSoundFile(t *testing.T) {
+	path, want := makeDB(t, 2, 4096, 30)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, damage := salvaged(t, data)
+	for k, v := range want {
+		if v != "bucket" && got[k] != v {
+			t.Errorf("%q: %d bytes, want %d", k, len(got[k]), len(v))
+		}
+	}
+	if len(damage) > 0 {
+		t.Errorf("damage in a sound file: %v", damage)
+	}
+}
+
+// TestSalvageWithoutRoots destroys both meta pages: every key must be found in
+// its page all the same.
+func TestSalvageWithoutRoots(t *testing.T) {
+	path, want := makeDB(t, 3, 4096, 30)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(data[:2*4096])
+	_, values, damage := salvaged(t, data)
+	if len(damage) == 0 {
+		t.Error("no damage reported")
+	}
+	for k, v := range want {
+		key := k[bytes.LastIndexByte([]byte(k), 0)+1:]
+		if v != "bucket" && !values[key+"\x00"+v] {
+			t.Errorf("%q is lost", k)
+		}
+	}
+}
+
+// TestSalvageOfWipedPages wipes one page at a time: what lay elsewhere must be
+// found, whatever led to it.
+func TestSalvageOfWipedPages(t *testing.T) {
+	path, want := makeDB(t, 5, 1024, 25)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(BytesSource(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// in[k] is the page range that holds key k.
+	type span struct{ from, to uint64 }
+	in := map[string]span{}
+	var walk func(path string, b *Bucket)
+	walk = func(path string, b *Bucket) {
+		c := b.Cursor()
+		for ok := c.First(); ok; ok = c.Next() {
+			if c.IsBucket() {
+				sub, err := c.Bucket()
+				if err != nil {
+					t.Fatal(err)
+				}
+				walk(path+string(c.Key())+"\x00", sub)
+				continue
+			}
+			p, _ := c.at()
+			end := p.id
+			if b.inline == nil {
+				end += uint64(p.size / 1024)
+			} else {
+				end++
+			}
+			in[path+string(c.Key())] = span{p.id, end}
+		}
+	}
+	walk("", s.Root())
+	rnd := rand.New(rand.NewSource(1))
+	for range 100 {
+		page := uint64(rnd.Intn(int(s.meta.HighWater)))
+		b := bytes.Clone(data)
+		clear(b[page*1024 : (page+1)*1024])
+		_, values, _ := salvaged(t, b)
+		for k, v := range want {
+			if v == "bucket" {
+				continue
+			}
+			key := k[bytes.LastIndexByte([]byte(k), 0)+1:]
+			if values[key+"\x00"+v] {
+				continue
+			}
+			if at := in[k]; page < at.from || page >= at.to {
+				t.Errorf("page %d wiped: %q on pages %d to %d is lost", page, k, at.from, at.to-1)
+			}
+		}
+	}
+}
