@@ -1,0 +1,214 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// An activity says, for each instance of a group, at which ordinals any of its
+// columns changes. Processes that are mostly idle are idle in all columns at
+// once, so that this is said once and each column is silent about the rest.
+type activity struct {
+	// lists, when encoding: the active ordinals of each instance, never 0.
+	lists [][]uint32
+	// all says that every ordinal may be active: nothing is stored.
+	all bool
+	// segs, when decoding.
+	segs []activeSegment
+}
+
+type activeSegment struct {
+	first, end int // instances
+	in         []byte
+	lives      []uint32
+	off        []uint32 // nil before it is decoded
+	at         []uint32
+}
+
+// activeShare is the share of active ordinals, in sixteenths, above which the
+// list does not pay.
+const activeShare = 11
+
+const activeHistory = 8
+
+// activeModel codes whether an instance is active at all and then whether it
+// is at each ordinal.
+type activeModel struct {
+	ever    [2]prob
+	now     [1 << activeHistory]prob
+	context uint32
+}
+
+func (m *activeModel) init() {
+	fill(m.ever[:])
+	fill(m.now[:])
+	m.context = 0
+}
+
+func (g *groupTable) activity(lives []uint32) *activity {
+	n := len(g.insts)
+	a := &activity{lists: make([][]uint32, n)}
+	var mark []bool
+	total, active := 0, 0
+	for i := range n {
+		mark = append(mark[:0], make([]bool, lives[i])...)
+		count := 0
+		for c := range g.cols {
+			col := &g.cols[c]
+			for k := col.off[i] + 1; k < col.off[i+1]; k++ {
+				if !mark[col.at[k]] {
+					mark[col.at[k]] = true
+					count++
+				}
+			}
+		}
+		list := make([]uint32, 0, count)
+		for at, hit := range mark {
+			if hit {
+				list = append(list, uint32(at))
+			}
+		}
+		a.lists[i] = list
+		total += len(mark)
+		active += count
+	}
+	a.all = active*16 > total*activeShare
+	return a
+}
+
+// of is the list of instance i, nil for all ordinals.
+func (a *activity) of(i int) []uint32 {
+	if a.all {
+		return nil
+	}
+	return a.lists[i]
+}
+
+func (a *activity) encode(out []byte, lives []uint32) []byte {
+	if a.all {
+		return out
+	}
+	var sizes []segment
+	var streams []byte
+	var e encoder
+	var m activeModel
+	for i := 0; i < len(lives); {
+		m.init()
+		from := i
+		e.begin(streams)
+		for i < len(lives) && len(e.out)-e.start < segmentBytes {
+			e.active(&m, a.lists[i], lives[i])
+			i++
+		}
+		streams = e.end()
+		sizes = append(sizes, segment{i - from, len(streams) - e.start})
+	}
+	out = binary.AppendUvarint(out, uint64(len(sizes)))
+	for _, s := range sizes {
+		out = binary.AppendUvarint(out, uint64(s.series))
+		out = binary.AppendUvarint(out, uint64(s.bytes))
+	}
+	return append(out, streams...)
+}
+
+func (e *encoder) active(m *activeModel, list []uint32, life uint32) {
+	if life < 2 {
+		return
+	}
+	if len(list) == 0 {
+		e.bit(&m.ever[m.context], fastLimit, 0)
+		m.context = 0
+		return
+	}
+	e.bit(&m.ever[m.context], fastLimit, 1)
+	m.context = 1
+	history := uint32(0)
+	for t := uint32(1); t < life; t++ {
+		bit := uint32(0)
+		if len(list) > 0 && list[0] == t {
+			bit = 1
+			list = list[1:]
+		}
+		e.bit(&m.now[history], slowLimit, bit)
+		history = history<<1&(1<<activeHistory-1) | bit
+	}
+}
+
+func (d *decoder) active(m *activeModel, list []uint32, life uint32) []uint32 {
+	if life < 2 {
+		return list
+	}
+	m.context = d.bit(&m.ever[m.context], fastLimit)
+	if m.context == 0 {
+		return list
+	}
+	history := uint32(0)
+	for t := uint32(1); t < life; t++ {
+		bit := d.bit(&m.now[history], slowLimit)
+		if bit != 0 {
+			list = append(list, t)
+		}
+		history = history<<1&(1<<activeHistory-1) | bit
+	}
+	return list
+}
+
+var errActivity = errors.New("the activity part contradicts its length")
+
+// openActivity reads the layout only; lists are decoded when asked for.
+func openActivity(in []byte, lives []uint32) (*activity, error) {
+	if len(in) == 0 {
+		return &activity{all: true}, nil
+	}
+	r := reader{in: in}
+	n := r.count(len(in))
+	a := &activity{segs: make([]activeSegment, n)}
+	first := 0
+	sizes := make([]int, n)
+	for i := range a.segs {
+		end := first + r.count(len(lives)-first)
+		a.segs[i] = activeSegment{first: first, end: end, lives: lives[first:end]}
+		sizes[i] = r.count(len(in))
+		first = end
+	}
+	for i := range a.segs {
+		a.segs[i].in = r.bytes(sizes[i])
+	}
+	if r.bad || first != len(lives) || len(r.in) != 0 {
+		return nil, errActivity
+	}
+	return a, nil
+}
+
+// get is the list of instance i, nil for all ordinals.
+func (a *activity) get(i int) []uint32 {
+	if a.all {
+		return nil
+	}
+	lo, hi := 0, len(a.segs)
+	for lo < hi {
+		if m := (lo + hi) / 2; a.segs[m].end <= i {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	s := &a.segs[lo]
+	if s.off == nil {
+		s.decode()
+	}
+	return s.at[s.off[i-s.first]:s.off[i-s.first+1]:s.off[i-s.first+1]]
+}
+
+func (s *activeSegment) decode() {
+	var d decoder
+	d.begin(s.in)
+	var m activeModel
+	m.init()
+	s.off = make([]uint32, 1, s.end-s.first+1)
+	s.at = []uint32{}
+	for _, life := range s.lives {
+		s.at = d.active(&m, s.at, life)
+		s.off = append(s.off, uint32(len(s.at)))
+	}
+}

@@ -1,0 +1,399 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"tachograph/sample/metric"
+)
+
+// A Builder collects the ticks of one class until they are sealed. What it
+// keeps in memory is what changed: a cell that stands still costs nothing but
+// the comparison.
+type Builder struct {
+	class  metric.Class
+	ticks  []metric.Stamp
+	groups []*groupBuilder
+	last   map[*metric.Group]*groupBuilder
+	values int64
+	// words numbers the strings that cells have held since the last Reset.
+	words   map[string]uint64
+	wordsAt []string
+}
+
+// NewBuilder returns an empty builder for ticks of a class.
+func NewBuilder(class metric.Class) *Builder {
+	b := &Builder{class: class}
+	b.Reset()
+	return b
+}
+
+// Reset forgets all ticks.
+func (b *Builder) Reset() {
+	b.ticks = b.ticks[:0]
+	b.groups = b.groups[:0]
+	b.last = make(map[*metric.Group]*groupBuilder)
+	b.values = 0
+	b.words = make(map[string]uint64)
+	b.wordsAt = nil
+}
+
+// Class is the class whose ticks b takes.
+func (b *Builder) Class() metric.Class { return b.class }
+
+// Ticks counts the ticks since the last Reset.
+func (b *Builder) Ticks() int { return len(b.ticks) }
+
+// Values counts their cells.
+func (b *Builder) Values() int64 { return b.values }
+
+// First is the stamp of the first tick; zero when there is none.
+func (b *Builder) First() metric.Stamp {
+	if len(b.ticks) == 0 {
+		return metric.Stamp{}
+	}
+	return b.ticks[0]
+}
+
+// Last is the stamp of the latest tick; zero when there is none.
+func (b *Builder) Last() metric.Stamp {
+	if len(b.ticks) == 0 {
+		return metric.Stamp{}
+	}
+	return b.ticks[len(b.ticks)-1]
+}
+
+// Memory is about what b holds in bytes.
+func (b *Builder) Memory() int64 {
+	n := int64(cap(b.ticks)) * 24
+	for _, w := range b.wordsAt {
+		n += int64(len(w)) + 48
+	}
+	for _, g := range b.groups {
+		n += int64(cap(g.at))*28 + int64(cap(g.slots))*160
+		for c := range g.cols {
+			col := &g.cols[c]
+			n += int64(cap(col.log) + 8*cap(col.last) + 2*cap(col.state) + 16*cap(col.strs))
+		}
+	}
+	return n
+}
+
+// Append adds a tick. It keeps neither t nor its slices. A tick that
+// contradicts itself is refused whole, with an error, and changes nothing.
+func (b *Builder) Append(t *metric.Tick) error {
+	if t.Class != b.class {
+		return fmt.Errorf("chunk: a tick of class %v was given to the builder of class %v", t.Class, b.class)
+	}
+	for _, blk := range t.Blocks {
+		if err := checkBlock(blk); err != nil {
+			return err
+		}
+	}
+	tick := uint32(len(b.ticks))
+	for _, blk := range t.Blocks {
+		g := b.group(blk.Group)
+		if err := g.resolve(blk, tick); err != nil {
+			for _, undone := range t.Blocks {
+				b.group(undone.Group).unresolve()
+			}
+			return err
+		}
+	}
+	b.ticks = append(b.ticks, t.At)
+	for _, blk := range t.Blocks {
+		g := b.group(blk.Group)
+		g.add(b, blk, tick)
+		b.values += int64(len(blk.Rows) * len(blk.Cols))
+	}
+	return nil
+}
+
+func checkBlock(blk *metric.Block) error {
+	if blk.Group == nil || len(blk.Cols) != len(blk.Group.Metrics) {
+		return fmt.Errorf("chunk: a block has %d columns, its group other", len(blk.Cols))
+	}
+	n := len(blk.Rows)
+	for c := range blk.Cols {
+		col := &blk.Cols[c]
+		d := blk.Group.Metrics[c]
+		have := len(col.Bits)
+		if d.Type == metric.String {
+			have = len(col.Strs)
+		}
+		if have != n || col.Miss != nil && len(col.Miss) != n {
+			return fmt.Errorf("chunk: group %s: metric %s has %d cells and %d reasons for %d rows", blk.Group.Name, d.Name, have, len(col.Miss), n)
+		}
+	}
+	return nil
+}
+
+func (b *Builder) group(g *metric.Group) *groupBuilder {
+	if gb := b.last[g]; gb != nil {
+		return gb
+	}
+	for _, gb := range b.groups {
+		if gb.group.Name == g.Name && gb.group.Indom == g.Indom && slices.Equal(gb.group.Metrics, g.Metrics) {
+			b.last[g] = gb
+			return gb
+		}
+	}
+	gb := &groupBuilder{group: g, byKey: make(map[string]int32), cols: make([]columnBuilder, len(g.Metrics))}
+	for c := range gb.cols {
+		gb.cols[c].text = g.Metrics[c].Type == metric.String
+	}
+	b.groups = append(b.groups, gb)
+	b.last[g] = gb
+	return gb
+}
+
+// never is the state of a cell that has had no value yet.
+const never = ^metric.Reason(0)
+
+// A groupBuilder collects the blocks of one group.
+type groupBuilder struct {
+	group *metric.Group
+	at    []blockAt
+	slots []slot
+	byKey map[string]int32
+	cols  []columnBuilder
+	// rows is how the rows of the previous block were resolved; next is where
+	// the present block's are.
+	rows, next []rowAt
+	// mark numbers the resolutions, to tell a row that comes twice; pending is
+	// one more than the tick resolved last, to tell a block that comes twice.
+	mark, pending uint32
+}
+
+// blockAt is when a block was read: the tick it belongs to and its own stamp.
+type blockAt struct {
+	tick uint32
+	at   metric.Stamp
+}
+
+type rowAt struct {
+	in   *metric.Instance
+	slot int32
+}
+
+// A slot is one instance: what it is called, and the runs of blocks that it
+// was in.
+type slot struct {
+	key         string
+	names       []Naming
+	runs        []Run // all but the last one
+	first, last uint32
+	mark        uint32
+	rev         uint32
+	lived       bool
+}
+
+// A Run is a stretch of blocks, end not included.
+type Run struct{ Start, End uint32 }
+
+// A Naming is what an instance was called from a block on.
+type Naming struct {
+	Block  uint32
+	Name   string
+	Labels []metric.Label
+}
+
+// A columnBuilder logs the changes of one metric of a group in the order they
+// came: 0 and the number of blocks passed, or the slot + 1 followed by what
+// happened to it.
+type columnBuilder struct {
+	text  bool
+	last  []uint64
+	state []metric.Reason
+	strs  []string
+	log   []byte
+	block uint32
+}
+
+// resolve finds the slot of each row. Rows mostly come in the order they came
+// in before, so the search starts where the previous one was found.
+func (g *groupBuilder) resolve(blk *metric.Block, tick uint32) error {
+	if g.pending == tick+1 {
+		return fmt.Errorf("chunk: group %s occurs twice in a tick", g.group.Name)
+	}
+	g.pending = tick + 1
+	g.next = g.next[:0]
+	g.mark++
+	guess := 0
+	for _, in := range blk.Rows {
+		s := int32(-1)
+		for ahead := guess; ahead < len(g.rows) && ahead < guess+4; ahead++ {
+			if r := &g.rows[ahead]; r.in == in && (in == nil || g.slots[r.slot].key == in.Key) {
+				s, guess = r.slot, ahead+1
+				break
+			}
+		}
+		if s < 0 {
+			s = g.find(in)
+		}
+		if sl := &g.slots[s]; sl.mark == g.mark {
+			return fmt.Errorf("chunk: group %s: instance %q occurs twice in a block", g.group.Name, sl.key)
+		} else {
+			sl.mark = g.mark
+		}
+		g.next = append(g.next, rowAt{in, s})
+	}
+	return nil
+}
+
+// unresolve takes back a resolve whose tick was refused.
+func (g *groupBuilder) unresolve() { g.pending = 0 }
+
+func (g *groupBuilder) find(in *metric.Instance) int32 {
+	key := ""
+	if in != nil {
+		key = in.Key
+	}
+	if s, ok := g.byKey[key]; ok {
+		return s
+	}
+	s := int32(len(g.slots))
+	g.byKey[key] = s
+	g.slots = append(g.slots, slot{key: key})
+	for c := range g.cols {
+		col := &g.cols[c]
+		col.last = append(col.last, 0)
+		col.state = append(col.state, never)
+		if col.text {
+			col.strs = append(col.strs, "")
+		}
+	}
+	return s
+}
+
+// add logs what blk, whose rows have been resolved, has that is new.
+func (g *groupBuilder) add(b *Builder, blk *metric.Block, tick uint32) {
+	block := uint32(len(g.at))
+	g.at = append(g.at, blockAt{tick, blk.At})
+	for i := range g.next {
+		s := &g.slots[g.next[i].slot]
+		in := g.next[i].in
+		switch {
+		case !s.lived:
+			s.lived, s.first = true, block
+			s.name(block, in)
+		case s.last+1 != block:
+			s.runs = append(s.runs, Run{s.first, s.last + 1})
+			s.first = block
+			s.name(block, in)
+		case in != nil && s.rev != in.Rev:
+			s.name(block, in)
+		case in != nil && in != s.seen(g, i):
+			s.name(block, in)
+		}
+		s.last = block
+	}
+	for c := range g.cols {
+		g.cols[c].add(b, g.next, &blk.Cols[c], block)
+	}
+	g.rows, g.next = g.next, g.rows
+}
+
+// seen is the instance that stood for s in the previous block, as far as that
+// is cheap to know.
+func (s *slot) seen(g *groupBuilder, i int) *metric.Instance {
+	if i < len(g.rows) && &g.slots[g.rows[i].slot] == s {
+		return g.rows[i].in
+	}
+	return nil
+}
+
+// name notes what the instance is called, if that is news.
+func (s *slot) name(block uint32, in *metric.Instance) {
+	if in == nil {
+		return
+	}
+	s.rev = in.Rev
+	if n := len(s.names); n > 0 && s.names[n-1].Name == in.Name && slices.Equal(s.names[n-1].Labels, in.Labels) {
+		return
+	}
+	s.names = append(s.names, Naming{block, in.Name, slices.Clone(in.Labels)})
+}
+
+// The log's entries.
+const (
+	logValue = iota // followed by the zigzag difference to the last value
+	logMiss         // followed by the reason
+)
+
+func (col *columnBuilder) add(b *Builder, rows []rowAt, cells *metric.Column, block uint32) {
+	if col.text {
+		col.addText(b, rows, cells, block)
+		return
+	}
+	bits := cells.Bits[:len(rows)]
+	if cells.Miss == nil {
+		for i := range rows {
+			s := rows[i].slot
+			if col.last[s] != bits[i] || col.state[s] != metric.Present {
+				col.value(uint32(s), block, bits[i])
+			}
+		}
+		return
+	}
+	miss := cells.Miss[:len(rows)]
+	for i := range rows {
+		s := rows[i].slot
+		if why := miss[i]; why != metric.Present {
+			if col.state[s] != why {
+				col.miss(uint32(s), block, why)
+			}
+		} else if col.last[s] != bits[i] || col.state[s] != metric.Present {
+			col.value(uint32(s), block, bits[i])
+		}
+	}
+}
+
+func (col *columnBuilder) addText(b *Builder, rows []rowAt, cells *metric.Column, block uint32) {
+	for i := range rows {
+		s := rows[i].slot
+		if cells.Miss != nil && cells.Miss[i] != metric.Present {
+			if why := cells.Miss[i]; col.state[s] != why {
+				col.miss(uint32(s), block, why)
+			}
+			continue
+		}
+		str := cells.Strs[i]
+		if col.state[s] == metric.Present && col.strs[s] == str {
+			continue
+		}
+		word, ok := b.words[str]
+		if !ok {
+			word = uint64(len(b.wordsAt))
+			b.words[str] = word
+			b.wordsAt = append(b.wordsAt, str)
+		}
+		col.strs[s] = str
+		col.value(uint32(s), block, word)
+	}
+}
+
+func (col *columnBuilder) pass(block uint32) {
+	if col.block != block {
+		col.log = append(col.log, 0)
+		col.log = binary.AppendUvarint(col.log, uint64(block-col.block))
+		col.block = block
+	}
+}
+
+func (col *columnBuilder) value(s, block uint32, bits uint64) {
+	col.pass(block)
+	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1|logValue)
+	d := int64(bits - col.last[s])
+	col.log = binary.AppendUvarint(col.log, uint64(d<<1)^uint64(d>>63))
+	col.last[s] = bits
+	col.state[s] = metric.Present
+}
+
+func (col *columnBuilder) miss(s, block uint32, why metric.Reason) {
+	col.pass(block)
+	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1|logMiss)
+	col.log = binary.AppendUvarint(col.log, uint64(why))
+	col.state[s] = why
+}

@@ -1,0 +1,139 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A reader takes varints and strings off a slice. The first thing that does
+// not fit makes it bad, and then it yields zeros.
+type reader struct {
+	in  []byte
+	bad bool
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.in)
+	if n <= 0 {
+		r.bad, r.in = true, nil
+		return 0
+	}
+	r.in = r.in[n:]
+	return v
+}
+
+func (r *reader) varint() int64 { return unzigzag(r.uvarint()) }
+
+// count reads a number that may be at most limit.
+func (r *reader) count(limit int) int {
+	v := r.uvarint()
+	if limit < 0 || v > uint64(limit) {
+		r.bad, r.in = true, nil
+		return 0
+	}
+	return int(v)
+}
+
+func (r *reader) bytes(n int) []byte {
+	if n < 0 || n > len(r.in) {
+		r.bad, r.in = true, nil
+		return nil
+	}
+	b := r.in[:n:n]
+	r.in = r.in[n:]
+	return b
+}
+
+func (r *reader) string() string { return string(r.bytes(r.count(len(r.in)))) }
+
+func (r *reader) uint32() uint32 {
+	if b := r.bytes(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// maxUnpacked bounds what a few compressed bytes may become.
+const maxUnpacked = 64 << 20
+
+var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return w
+})
+
+var zstdReader = sync.OnceValue(func() *zstd.Decoder {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return r
+})
+
+// Pack compresses raw: the byte 0 and raw itself, or the byte 1 and a zstd
+// frame, whichever is shorter.
+func Pack(raw []byte) []byte {
+	out := append(make([]byte, 0, len(raw)+1), 0)
+	if len(raw) > 32 {
+		out[0] = 1
+		out = zstdWriter().EncodeAll(raw, out)
+	}
+	if out[0] == 0 || len(out) > len(raw)+1 {
+		out = append(append(out[:0], 0), raw...)
+	}
+	return out
+}
+
+var errPacked = errors.New("a packed part is not what it says")
+
+// Unpack is the inverse of Pack.
+func Unpack(in []byte) ([]byte, error) {
+	switch {
+	case len(in) > 0 && in[0] == 0:
+		return in[1:], nil
+	case len(in) > 0 && in[0] == 1:
+		raw, err := zstdReader().DecodeAll(in[1:], nil)
+		if err != nil {
+			return nil, errPacked
+		}
+		return raw, nil
+	}
+	return nil, errPacked
+}
+
+func encodeStrings(out []byte, ss []string) []byte {
+	if len(ss) == 0 {
+		return out
+	}
+	var raw []byte
+	for _, s := range ss {
+		raw = binary.AppendUvarint(raw, uint64(len(s)))
+		raw = append(raw, s...)
+	}
+	return append(out, Pack(raw)...)
+}
+
+func decodeStrings(in []byte, n int) ([]string, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	raw, err := Unpack(in)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{in: raw}
+	ss := make([]string, 0, min(n, len(raw)))
+	for ; n > 0 && !r.bad; n-- {
+		ss = append(ss, r.string())
+	}
+	if r.bad || len(r.in) > 0 {
+		return nil, errPacked
+	}
+	return ss, nil
+}

@@ -1,0 +1,208 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"tachograph/sample/metric"
+)
+
+// A column is cut into segments of consecutive series. A segment is a stream
+// of its own, with fresh models, so that one series is read without those of
+// other segments.
+const (
+	segmentBytes = 768 // a segment ends after the series that brings it here
+	hotChanges   = 256 // a series with so many changes begins its own
+	hotRoom      = 256 // unless the segment is still this small
+)
+
+type segment struct {
+	series int // how many
+	bytes  int
+}
+
+// encode appends a column: its segments' sizes, the absences, the streams.
+func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes map[metric.Reason]uint64) []byte {
+	var segs []segment
+	var streams []byte
+	var e encoder
+	var m seriesModel
+	n := len(lives)
+	for i := 0; i < n; {
+		m.init()
+		from := i
+		e.begin(streams)
+		for i < n {
+			t.encodeSeries(&e, &m, i, lives[i], act)
+			i++
+			have := len(e.out) - e.start
+			if have >= segmentBytes || i < n && have >= hotRoom && t.off[i+1]-t.off[i] >= hotChanges {
+				break
+			}
+		}
+		streams = e.end()
+		segs = append(segs, segment{i - from, len(streams) - e.start})
+	}
+	misses := t.encodeMisses(codes)
+	flag := uint64(0)
+	if misses != nil {
+		flag = 1
+	}
+	out = binary.AppendUvarint(out, uint64(len(segs))<<1|flag)
+	for i, s := range segs {
+		if i < len(segs)-1 { // the last one has what is left
+			out = binary.AppendUvarint(out, uint64(s.series))
+			out = binary.AppendUvarint(out, uint64(s.bytes))
+		}
+	}
+	if misses != nil {
+		out = binary.AppendUvarint(out, uint64(len(misses)))
+		out = append(out, misses...)
+	}
+	return append(out, streams...)
+}
+
+func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, i int, life uint32, act *activity) {
+	at, vals := t.at[t.off[i]:t.off[i+1]], t.bits[t.off[i]:t.off[i+1]]
+	active := act.of(i)
+	if t.miss != nil && len(t.miss[i]) > 0 {
+		sv := newSieve(t.miss[i], life)
+		life = sv.count
+		at = sv.squeeze(at, false)
+		if active != nil {
+			active = sv.squeeze(active, true)
+		}
+	}
+	if life == 0 {
+		return
+	}
+	e.series(m, at, vals, life, active)
+}
+
+// decodeColumn reads those series of a column that are wanted and calls fn for
+// each; fn must not keep the series.
+func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Reason, want func(i int) bool, fn func(i int, s *Series) error) error {
+	segs, misses, streams, err := columnLayout(in, lives, reasons)
+	if err != nil {
+		return err
+	}
+	var m seriesModel
+	s := &Series{}
+	first := 0
+	for _, seg := range segs {
+		end := first + seg.series
+		last := -1
+		for i := end - 1; i >= first; i-- {
+			if want(i) {
+				last = i
+				break
+			}
+		}
+		if last >= 0 {
+			var d decoder
+			d.begin(streams[:seg.bytes])
+			m.init()
+			for i := first; i <= last; i++ {
+				s.decode(&d, &m, lives[i], misses[i], act.get(i))
+				if want(i) {
+					if err := fn(i, s); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		first = end
+		streams = streams[seg.bytes:]
+	}
+	return nil
+}
+
+var errColumn = errors.New("a column's layout contradicts its length")
+
+func columnLayout(in []byte, lives []uint32, reasons []metric.Reason) (segs []segment, misses map[int][]missAt, streams []byte, err error) {
+	r := reader{in: in}
+	head := r.uvarint()
+	n := int(head >> 1)
+	if r.bad || n > len(lives) || n > len(in) || n == 0 && len(lives) > 0 {
+		return nil, nil, nil, errColumn
+	}
+	segs = make([]segment, n)
+	left := len(lives)
+	bytes := 0
+	for i := 0; i < n-1; i++ {
+		segs[i] = segment{r.count(left), r.count(len(in))}
+		left -= segs[i].series
+		bytes += segs[i].bytes
+	}
+	if head&1 != 0 {
+		misses, err = decodeMisses(r.bytes(r.count(len(in))), lives, reasons)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if r.bad || bytes > len(r.in) {
+		return nil, nil, nil, errColumn
+	}
+	if n > 0 {
+		segs[n-1] = segment{left, len(r.in) - bytes}
+	}
+	return segs, misses, r.in, nil
+}
+
+// encodeMisses lists the absences of the column's series, nil when there are
+// none.
+func (t *columnTable) encodeMisses(codes map[metric.Reason]uint64) []byte {
+	var out []byte
+	prev := 0
+	for i, ms := range t.miss {
+		if len(ms) == 0 {
+			continue
+		}
+		out = binary.AppendUvarint(out, uint64(i-prev))
+		out = binary.AppendUvarint(out, uint64(len(ms)))
+		prev = i
+		at := uint32(0)
+		for _, m := range ms {
+			out = binary.AppendUvarint(out, uint64(m.at-at))
+			out = binary.AppendUvarint(out, codes[m.why])
+			at = m.at
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return Pack(out)
+}
+
+func decodeMisses(in []byte, lives []uint32, reasons []metric.Reason) (map[int][]missAt, error) {
+	raw, err := Unpack(in)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{in: raw}
+	misses := make(map[int][]missAt)
+	i := 0
+	for len(r.in) > 0 && !r.bad {
+		i += r.count(len(lives))
+		n := r.count(len(raw))
+		if r.bad || i >= len(lives) || n == 0 {
+			return nil, errColumn
+		}
+		ms := make([]missAt, 0, min(n, len(r.in)))
+		at := uint64(0)
+		for ; n > 0; n-- {
+			d := r.uvarint()
+			why := r.uvarint()
+			at += d
+			if r.bad || at >= uint64(lives[i]) || d == 0 && len(ms) > 0 || why >= uint64(len(reasons)) {
+				return nil, errColumn
+			}
+			ms = append(ms, missAt{uint32(at), reasons[why]})
+		}
+		misses[i] = ms
+	}
+	if r.bad {
+		return nil, errColumn
+	}
+	return misses, nil
+}

@@ -1,0 +1,137 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"tachograph/sample/metric"
+)
+
+// Version is the format of the chunks this package writes.
+const Version = 1
+
+// Limits of a chunk, which a reader enforces so that no damaged directory
+// makes it allocate or compute without end.
+const (
+	MaxTicks     = 1 << 17
+	maxColumns   = 1 << 16
+	maxGroups    = 1 << 12
+	maxInstances = 1 << 20
+	maxLifetimes = 1 << 27 // of all instances of a group, in blocks
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Sealed is an encoded chunk: its entry in the index and its bytes.
+type Sealed struct {
+	Info Info
+	Data []byte
+}
+
+// Seal encodes what b holds. It leaves b as it is: call Reset once the chunk
+// is safe. number gives the catalogue's number of a metric.
+func (b *Builder) Seal(number func(*metric.Desc) uint32) (*Sealed, error) {
+	return b.table(number).seal()
+}
+
+// A writer assembles a chunk: the parts one after another, and what the
+// directory says about them.
+type writer struct {
+	dir   []byte
+	parts []byte
+	sum   int // start in parts of the part being written
+}
+
+func (w *writer) uvarint(v uint64) { w.dir = binary.AppendUvarint(w.dir, v) }
+
+func (w *writer) string(s string) {
+	w.uvarint(uint64(len(s)))
+	w.dir = append(w.dir, s...)
+}
+
+// close ends a part: its length and checksum go into the directory.
+func (w *writer) close() {
+	w.uvarint(uint64(len(w.parts) - w.sum))
+	w.checksum()
+}
+
+func (w *writer) checksum() {
+	w.dir = binary.LittleEndian.AppendUint32(w.dir, crc32.Checksum(w.parts[w.sum:], castagnoli))
+	w.sum = len(w.parts)
+}
+
+func (t *table) seal() (*Sealed, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	w := &writer{}
+	w.dir = append(w.dir, byte(t.class))
+	w.uvarint(uint64(len(t.ticks)))
+	w.parts = encodeTicks(w.parts, t.ticks)
+	w.close()
+	codes := t.encodeReasons(w)
+	w.uvarint(uint64(len(t.words)))
+	w.parts = encodeStrings(w.parts, t.words)
+	w.close()
+	w.uvarint(uint64(len(t.groups)))
+	for _, g := range t.groups {
+		g.encode(w, t, codes)
+	}
+	data := []byte{Version}
+	data = binary.AppendUvarint(data, uint64(len(w.dir)))
+	data = append(data, w.dir...)
+	data = binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
+	data = append(data, w.parts...)
+	s := &Sealed{Info: t.info(), Data: data}
+	s.Info.Size = int64(len(data))
+	return s, nil
+}
+
+// encode writes one group.
+func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64) {
+	w.string(g.name)
+	w.string(g.indom)
+	w.uvarint(uint64(len(g.metrics)))
+	prev := uint32(0)
+	for _, m := range g.metrics {
+		w.uvarint(zigzag(int64(m.number)-int64(prev))<<4 | uint64(m.typ))
+		prev = m.number
+	}
+	w.uvarint(uint64(len(g.at)))
+	w.uvarint(uint64(len(g.insts)))
+	w.parts = encodeBlocks(w.parts, t.ticks, g.at)
+	w.close()
+	w.parts = encodeRoster(w.parts, g.insts, len(g.at))
+	w.close()
+	w.parts = encodeNames(w.parts, g.insts)
+	w.close()
+	lives := make([]uint32, len(g.insts))
+	for i := range lives {
+		lives[i] = g.insts[i].lifetime()
+	}
+	act := g.activity(lives)
+	w.parts = act.encode(w.parts, lives)
+	w.close()
+	w.parts = encodeSummaries(w.parts, g)
+	w.close()
+	pack := 0
+	for c := range g.cols {
+		n := len(w.parts)
+		w.parts = g.cols[c].encode(w.parts, lives, act, codes)
+		w.uvarint(uint64(len(w.parts) - n))
+		if pack += len(w.parts) - n; pack >= packSize {
+			w.checksum()
+			pack = 0
+		}
+	}
+	if pack > 0 {
+		w.checksum()
+	}
+}
+
+// packSize is the size at which a pack of columns, which have one checksum
+// together, is full.
+const packSize = 512
+
+func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
+func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }

@@ -1,0 +1,181 @@
+package chunk
+
+import (
+	"fmt"
+
+	"tachograph/sample/metric"
+)
+
+// A Group is one group of metrics in a chunk.
+type Group struct {
+	Name, Indom string
+	Columns     []Column
+	// Blocks is the number of readings, Size that of instances.
+	Blocks, Size int
+
+	chunk                                         *Chunk
+	blocksAt, rosterAt, namesAt, activeAt, sumsAt part
+	packs                                         []part
+
+	at       []blockAt
+	insts    []Instance
+	named    bool
+	lives    []uint32
+	activity *activity
+	lastPack int
+	packed   []byte
+}
+
+// A Column is one metric of a group.
+type Column struct {
+	// Number is the metric's number in the archive's catalogue.
+	Number uint32
+	Type   metric.Type
+
+	pack, from, to int
+}
+
+func (g *Group) read(p part, what string) ([]byte, error) {
+	return g.chunk.read(p, what+" of group "+g.Name)
+}
+
+func (g *Group) wrong(what string, err error) error {
+	return fmt.Errorf("chunk: %s of group %s: %w", what, g.Name, err)
+}
+
+func (g *Group) blocks() ([]blockAt, error) {
+	if g.at == nil {
+		ticks, err := g.chunk.Stamps()
+		if err != nil {
+			return nil, err
+		}
+		b, err := g.read(g.blocksAt, "times")
+		if err != nil {
+			return nil, err
+		}
+		if g.at, err = decodeBlocks(b, ticks, g.Blocks); err != nil {
+			return nil, g.wrong("times", err)
+		}
+	}
+	return g.at, nil
+}
+
+// Stamp is when block i was read. Times must have been asked for before.
+func (g *Group) Stamp(i int) metric.Stamp { return g.at[i].at }
+
+// Times are the wall and the continuous clock of the blocks.
+func (g *Group) Times() (wall, cont []int64, err error) {
+	at, err := g.blocks()
+	if err != nil {
+		return nil, nil, err
+	}
+	both := make([]int64, 2*len(at))
+	wall, cont = both[:len(at):len(at)], both[len(at):]
+	for i := range at {
+		wall[i], cont[i] = at[i].at.Wall, at[i].at.Cont
+	}
+	return wall, cont, nil
+}
+
+// Roster is the instances with the runs of blocks they were in; their names
+// may not have been read yet.
+func (g *Group) Roster() ([]Instance, error) {
+	if g.insts == nil {
+		b, err := g.read(g.rosterAt, "roster")
+		if err != nil {
+			return nil, err
+		}
+		runs, lives, err := decodeRoster(b, g.Size, g.Blocks)
+		if err != nil {
+			return nil, g.wrong("roster", err)
+		}
+		g.lives = lives
+		g.insts = make([]Instance, g.Size)
+		for i := range runs {
+			g.insts[i].Runs = runs[i]
+		}
+	}
+	return g.insts, nil
+}
+
+// Instances is Roster with names.
+func (g *Group) Instances() ([]Instance, error) {
+	if _, err := g.Roster(); err != nil {
+		return nil, err
+	}
+	if !g.named {
+		b, err := g.read(g.namesAt, "names")
+		if err != nil {
+			return nil, err
+		}
+		if err := decodeNames(b, g.insts); err != nil {
+			return nil, g.wrong("names", err)
+		}
+		g.named = true
+	}
+	return g.insts, nil
+}
+
+// column reads the bytes of a column. The pack that was read last is kept:
+// neighbours are often asked for together.
+func (g *Group) column(c *Column) ([]byte, error) {
+	if c.from == c.to {
+		return nil, nil
+	}
+	if g.packed == nil || g.lastPack != c.pack {
+		b, err := g.read(g.packs[c.pack], "values")
+		if err != nil {
+			return nil, err
+		}
+		g.packed, g.lastPack = b, c.pack
+	}
+	return g.packed[c.from:c.to], nil
+}
+
+// Series calls fn for those series of column c that are wanted, in the order
+// of the instances. fn must not keep what it is given.
+func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) error) error {
+	if _, err := g.Roster(); err != nil {
+		return err
+	}
+	if g.activity == nil {
+		b, err := g.read(g.activeAt, "activity")
+		if err != nil {
+			return err
+		}
+		if g.activity, err = openActivity(b, g.lives); err != nil {
+			return g.wrong("activity", err)
+		}
+	}
+	col := &g.Columns[c]
+	b, err := g.column(col)
+	if err != nil {
+		return err
+	}
+	var own error // of fn, to be returned as it is
+	err = decodeColumn(b, g.lives, g.activity, g.chunk.reasons, want, func(i int, s *Series) error {
+		own = fn(i, s)
+		return own
+	})
+	if err != nil && own == nil {
+		return g.wrong(fmt.Sprintf("metric %d", col.Number), err)
+	}
+	return err
+}
+
+// Summaries calls fn for each series of the columns that desc knows whose
+// summary over the whole chunk is stored.
+func (g *Group) Summaries(desc func(col int) *metric.Desc, fn func(col, i int, sum *Summary)) error {
+	_, conts, err := g.Times()
+	if err != nil {
+		return err
+	}
+	b, err := g.read(g.sumsAt, "summaries")
+	if err != nil {
+		return err
+	}
+	if err := decodeSummaries(b, len(g.Columns), g.Size, desc, conts, fn); err != nil {
+		return g.wrong("summaries", err)
+	}
+	return nil
+}

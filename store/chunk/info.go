@@ -1,0 +1,89 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tachograph/sample/metric"
+)
+
+// Info is the entry of a chunk in the index of its archive: what a reader
+// must know to tell whether the chunk matters.
+type Info struct {
+	Class metric.Class
+	Ticks uint64
+	// Values counts the cells, absent ones included.
+	Values uint64
+	// From and To are the earliest and the latest wall clock of its ticks and
+	// blocks.
+	From, To int64
+	// First and Last are the stamps of its first and last tick.
+	First, Last metric.Stamp
+	// Size is the chunk's length in bytes.
+	Size int64
+}
+
+func (t *table) info() Info {
+	in := Info{Class: t.class, Ticks: uint64(len(t.ticks))}
+	if len(t.ticks) > 0 {
+		in.First, in.Last = t.ticks[0], t.ticks[len(t.ticks)-1]
+		in.From, in.To = in.First.Wall, in.First.Wall
+	}
+	see := func(wall int64) {
+		in.From, in.To = min(in.From, wall), max(in.To, wall)
+	}
+	for _, s := range t.ticks {
+		see(s.Wall)
+	}
+	for _, g := range t.groups {
+		for _, b := range g.at {
+			see(b.at.Wall)
+		}
+		cells := uint64(0)
+		for i := range g.insts {
+			cells += uint64(g.insts[i].lifetime())
+		}
+		in.Values += cells * uint64(len(g.metrics))
+	}
+	return in
+}
+
+// Marshal encodes in. Later versions may append fields.
+func (in *Info) Marshal() []byte {
+	out := []byte{byte(in.Class)}
+	out = binary.AppendUvarint(out, in.Ticks)
+	out = binary.AppendUvarint(out, in.Values)
+	out = binary.AppendVarint(out, in.First.Wall)
+	out = binary.AppendVarint(out, in.First.Cont)
+	out = binary.AppendVarint(out, in.First.Awake)
+	out = binary.AppendVarint(out, in.Last.Wall-in.First.Wall)
+	out = binary.AppendVarint(out, in.Last.Cont-in.First.Cont)
+	out = binary.AppendVarint(out, in.Last.Awake-in.First.Awake)
+	out = binary.AppendVarint(out, in.First.Wall-in.From)
+	out = binary.AppendVarint(out, in.To-in.Last.Wall)
+	return binary.AppendVarint(out, in.Size)
+}
+
+// ParseInfo is the inverse of Marshal.
+func ParseInfo(b []byte) (Info, error) {
+	var in Info
+	if len(b) == 0 {
+		return in, errors.New("chunk: an empty index entry")
+	}
+	r := reader{in: b[1:]}
+	in.Class = metric.Class(b[0])
+	in.Ticks = r.uvarint()
+	in.Values = r.uvarint()
+	in.First = metric.Stamp{Wall: r.varint(), Cont: r.varint(), Awake: r.varint()}
+	in.Last.Wall = in.First.Wall + r.varint()
+	in.Last.Cont = in.First.Cont + r.varint()
+	in.Last.Awake = in.First.Awake + r.varint()
+	in.From = in.First.Wall - r.varint()
+	in.To = in.Last.Wall + r.varint()
+	in.Size = r.varint()
+	if r.bad || in.From > in.To || in.Ticks > MaxTicks || in.Size < 0 {
+		return Info{}, fmt.Errorf("chunk: an index entry of %d bytes makes no sense", len(b))
+	}
+	return in, nil
+}

@@ -1,0 +1,181 @@
+package chunk
+
+import "math/bits"
+
+// A magnitude codes whole numbers, small ones and often seen ones short. A
+// number is coded as its length in bits and the bits below the leading one.
+// Those are modelled one by one for numbers of up to wholeBits bits, so that
+// single values which come often become cheap; of longer ones only the upper
+// headBits are.
+type magnitude struct {
+	low  [1 << wholeBits]prob
+	high [(64 - wholeBits) << headBits]prob
+}
+
+const (
+	wholeBits = 9
+	headBits  = 4
+)
+
+func fill(ps []prob) {
+	for i := range ps {
+		ps[i] = probInit
+	}
+}
+
+func (m *magnitude) init() {
+	fill(m.low[:])
+	fill(m.high[:])
+}
+
+// tree codes a symbol of 6 bits.
+type tree [64]prob
+
+// longest is the symbol that stands for lengths of 63 and 64 bits.
+const longest = 63
+
+func (e *encoder) tree(t *tree, sym uint32) {
+	at := uint32(1)
+	for i := 5; i >= 0; i-- {
+		b := sym >> i & 1
+		e.bit(&t[at&63], fastLimit, b)
+		at = at<<1 | b
+	}
+}
+
+func (d *decoder) tree(t *tree) uint32 {
+	at := uint32(1)
+	for at < 64 {
+		at = at<<1 | d.bit(&t[at&63], fastLimit)
+	}
+	return at & 63
+}
+
+// length codes the length of v in bits.
+func (e *encoder) length(t *tree, v uint64) uint32 {
+	n := uint32(bits.Len64(v))
+	if n < longest {
+		e.tree(t, n)
+		return n
+	}
+	e.tree(t, longest)
+	e.plain(uint64(n-longest), 1)
+	return n
+}
+
+func (d *decoder) length(t *tree) uint32 {
+	n := d.tree(t)
+	if n == longest {
+		n += uint32(d.plain(1))
+	}
+	return n
+}
+
+// rest codes what is below the leading one of v, which has n bits.
+func (e *encoder) rest(m *magnitude, v uint64, n uint32) {
+	if n < 2 {
+		return
+	}
+	if n <= wholeBits {
+		at := uint32(1) << (n - 1)
+		node := uint32(1)
+		for i := int(n) - 2; i >= 0; i-- {
+			b := uint32(v>>i) & 1
+			e.bit(&m.low[(at-1+node)&(1<<wholeBits-1)], slowLimit, b)
+			node = node<<1 | b
+		}
+		return
+	}
+	base := (n - wholeBits - 1) << headBits
+	node := uint32(1)
+	i := int(n) - 2
+	for k := 0; k < headBits; k++ {
+		b := uint32(v>>i) & 1
+		e.bit(&m.high[base+node], slowLimit, b)
+		node = node<<1 | b
+		i--
+	}
+	for left := uint(i + 1); left > 0; {
+		k := min(left, 16)
+		left -= k
+		e.plain(v>>left&(1<<k-1), k)
+	}
+}
+
+func (d *decoder) rest(m *magnitude, n uint32) uint64 {
+	if n < 2 {
+		return uint64(n)
+	}
+	if n <= wholeBits {
+		at := uint32(1) << (n - 1)
+		node := uint32(1)
+		for node < at {
+			node = node<<1 | d.bit(&m.low[(at-1+node)&(1<<wholeBits-1)], slowLimit)
+		}
+		return uint64(node)
+	}
+	base := (n - wholeBits - 1) << headBits
+	node := uint32(1)
+	for node < 1<<headBits {
+		node = node<<1 | d.bit(&m.high[base+node], slowLimit)
+	}
+	v := uint64(node)
+	for left := uint(n) - 1 - headBits; left > 0; {
+		k := min(left, 16)
+		left -= k
+		v = v<<k | d.plain(k)
+	}
+	return v
+}
+
+// A number codes signed whole numbers around zero.
+type number struct {
+	len  [numContexts]tree
+	sign [2]prob
+	mag  magnitude
+	prev uint32 // context: the length of the number before
+	neg  uint32
+}
+
+const numContexts = 20
+
+func lengthContext(n uint32) uint32 { return min(n, numContexts-1) }
+
+func (m *number) init() {
+	for i := range m.len {
+		fill(m.len[i][:])
+	}
+	fill(m.sign[:])
+	m.mag.init()
+	m.prev, m.neg = 0, 0
+}
+
+func (e *encoder) number(m *number, v int64) {
+	u := uint64(v)
+	if v < 0 {
+		u = -u
+	}
+	n := e.length(&m.len[lengthContext(m.prev)], u)
+	m.prev = n
+	if n == 0 {
+		return
+	}
+	neg := uint32(uint64(v) >> 63)
+	e.bit(&m.sign[m.neg], fastLimit, neg)
+	m.neg = neg
+	e.rest(&m.mag, u, n)
+}
+
+func (d *decoder) number(m *number) int64 {
+	n := d.length(&m.len[lengthContext(m.prev)])
+	m.prev = n
+	if n == 0 {
+		return 0
+	}
+	m.neg = d.bit(&m.sign[m.neg], fastLimit)
+	v := d.rest(&m.mag, n)
+	if m.neg != 0 {
+		v = -v
+	}
+	return int64(v)
+}

@@ -1,0 +1,191 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"tachograph/sample/metric"
+)
+
+// A Chunk is an encoded chunk that is being read. Opening it reads its
+// directory; parts are read, checked and decoded when they are asked for. A
+// Chunk is used by one goroutine at a time.
+type Chunk struct {
+	Class  metric.Class
+	Groups []*Group
+
+	in      io.ReaderAt
+	size    int64
+	ticks   int
+	stamps  []metric.Stamp
+	reasons []metric.Reason
+	words   []string
+	nwords  int
+	timesAt part
+	wordsAt part
+}
+
+// part is where a part is and what it must sum to.
+type part struct {
+	at  int64
+	len int
+	sum uint32
+}
+
+// guess is how much is read at first, in the hope that it holds the
+// directory.
+const guess = 4 << 10
+
+// Open reads the directory of the chunk of size bytes at the start of in.
+func Open(in io.ReaderAt, size int64) (*Chunk, error) {
+	head := make([]byte, min(size, guess))
+	if _, err := in.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("chunk: directory: %w", err)
+	}
+	if len(head) < 2 {
+		return nil, fmt.Errorf("chunk: %d bytes are no chunk", size)
+	}
+	if head[0] != Version {
+		return nil, fmt.Errorf("chunk: format version %d, known is %d: a newer program is needed, or it is damaged", head[0], Version)
+	}
+	dirLen, n := binary.Uvarint(head[1:])
+	from := 1 + n
+	if n <= 0 || dirLen > uint64(size) || int64(from)+int64(dirLen)+4 > size {
+		return nil, fmt.Errorf("chunk: a directory of %d bytes does not fit into %d", dirLen, size)
+	}
+	all := from + int(dirLen) + 4
+	if all > len(head) {
+		head = make([]byte, all)
+		if _, err := in.ReadAt(head, 0); err != nil && err != io.EOF {
+			return nil, fmt.Errorf("chunk: directory: %w", err)
+		}
+	}
+	if crc32.Checksum(head[:all-4], castagnoli) != binary.LittleEndian.Uint32(head[all-4:]) {
+		return nil, fmt.Errorf("chunk: directory: %w", errChecksum)
+	}
+	c := &Chunk{in: in, size: size}
+	if err := c.parse(head[from:all-4], int64(all)); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// directory parses a directory; at is where the next part begins.
+type directory struct {
+	reader
+	at   int64
+	size int64
+}
+
+func (d *directory) part() part {
+	p := part{at: d.at, len: d.count(int(min(d.size-d.at, 1<<31-1)))}
+	p.sum = d.uint32()
+	d.at += int64(p.len)
+	return p
+}
+
+func (c *Chunk) parse(dir []byte, at int64) error {
+	d := &directory{reader{in: dir}, at, c.size}
+	if b := d.bytes(1); b != nil {
+		c.Class = metric.Class(b[0])
+	}
+	c.ticks = d.count(MaxTicks)
+	c.timesAt = d.part()
+	c.reasons = parseReasons(&d.reader)
+	c.nwords = d.count(int(min(c.size*256, 1<<30)))
+	c.wordsAt = d.part()
+	for n := d.count(maxGroups); n > 0 && !d.bad; n-- {
+		c.Groups = append(c.Groups, c.parseGroup(d))
+	}
+	if d.bad || len(d.in) != 0 || d.at > c.size {
+		return fmt.Errorf("chunk: the directory contradicts itself")
+	}
+	return nil
+}
+
+func (c *Chunk) parseGroup(d *directory) *Group {
+	g := &Group{chunk: c, Name: d.string(), Indom: d.string()}
+	ncols := d.count(min(maxColumns, len(d.in)))
+	g.Columns = make([]Column, 0, ncols)
+	prev := int64(0)
+	for range ncols {
+		v := d.uvarint()
+		prev += unzigzag(v >> 4)
+		t := metric.Type(v & 15)
+		if !t.Valid() || prev < 0 || prev > 1<<32-1 {
+			d.bad = true
+		}
+		g.Columns = append(g.Columns, Column{Number: uint32(prev), Type: t})
+	}
+	g.Blocks = d.count(c.ticks)
+	g.Size = d.count(int(min(maxInstances, c.size*256)))
+	if g.Blocks == 0 || g.Size == 0 {
+		d.bad = d.bad || g.Size != 0
+	}
+	g.blocksAt, g.rosterAt, g.namesAt, g.activeAt, g.sumsAt = d.part(), d.part(), d.part(), d.part(), d.part()
+	bytes := 0
+	for i := range g.Columns {
+		n := d.count(int(min(d.size-d.at, 1<<31-1)) - bytes)
+		g.Columns[i].from, g.Columns[i].to = bytes, bytes+n
+		g.Columns[i].pack = len(g.packs)
+		bytes += n
+		if bytes >= packSize || bytes > 0 && i == ncols-1 {
+			g.packs = append(g.packs, part{d.at, bytes, d.uint32()})
+			d.at += int64(bytes)
+			bytes = 0
+		}
+		if d.bad {
+			break
+		}
+	}
+	return g
+}
+
+var errChecksum = errors.New("the checksum is wrong: it is damaged")
+
+// read returns the bytes of a part, checked.
+func (c *Chunk) read(p part, what string) ([]byte, error) {
+	if p.len == 0 {
+		if p.sum != 0 {
+			return nil, fmt.Errorf("chunk: %s: %w", what, errChecksum)
+		}
+		return nil, nil
+	}
+	b := make([]byte, p.len)
+	if _, err := c.in.ReadAt(b, p.at); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("chunk: %s: %w", what, err)
+	}
+	if crc32.Checksum(b, castagnoli) != p.sum {
+		return nil, fmt.Errorf("chunk: %s: %w", what, errChecksum)
+	}
+	return b, nil
+}
+
+// Stamps are the stamps of the ticks.
+func (c *Chunk) Stamps() ([]metric.Stamp, error) {
+	if c.stamps == nil {
+		b, err := c.read(c.timesAt, "times")
+		if err != nil {
+			return nil, err
+		}
+		c.stamps = decodeTicks(b, c.ticks)
+	}
+	return c.stamps, nil
+}
+
+// Words are the strings that the cells of string columns give the number of.
+func (c *Chunk) Words() ([]string, error) {
+	if c.words == nil && c.nwords > 0 {
+		b, err := c.read(c.wordsAt, "strings")
+		if err != nil {
+			return nil, err
+		}
+		if c.words, err = decodeStrings(b, c.nwords); err != nil {
+			return nil, fmt.Errorf("chunk: strings: %w", err)
+		}
+	}
+	return c.words, nil
+}

@@ -1,0 +1,208 @@
+package chunk
+
+import "encoding/binary"
+
+// The entropy coder is a binary arithmetic coder. A stream is one long number
+// between 0 and 1, most significant byte first, whose trailing zero bytes are
+// left out: a decoder reads zeros past the end.
+//
+// The state is an interval of 64 bits. Coding a bit divides the interval in
+// proportion to the bit's probability, 0 below and 1 above; when less than 32
+// bits of width are left, 32 bits of the number are settled.
+
+// prob is an adaptive probability that the next bit is 0. The upper 22 bits
+// are the probability, the lower 10 count the bits it was learned from.
+type prob uint32
+
+const (
+	countBits      = 10
+	countMask      = 1<<countBits - 1
+	probInit  prob = 1 << 31
+)
+
+// A history of few bits is averaged; one of many is forgotten slowly. The
+// limit is how many bits a history may count as.
+const (
+	slowLimit = 255
+	fastLimit = 60
+)
+
+// step[n] is 2^16/(n+1.5): how far one bit moves a probability learned from n.
+var step = func() (s [slowLimit + 1]uint32) {
+	for n := range s {
+		s[n] = uint32(1 << 17 / (2*n + 3))
+	}
+	return s
+}()
+
+// zero is the probability of 0 in units of 2^-16, between 1 and 65535.
+func (p prob) zero() uint64 { return uint64(p>>16) | 1 }
+
+func (p prob) saw0(limit prob) prob {
+	n := p & countMask
+	v := uint64(p >> countBits)
+	v += (1<<22 - 1 - v) * uint64(step[uint8(n)]) >> 16
+	if n < limit {
+		n++
+	}
+	return prob(v)<<countBits | n
+}
+
+func (p prob) saw1(limit prob) prob {
+	n := p & countMask
+	v := uint64(p >> countBits)
+	v -= v * uint64(step[uint8(n)]) >> 16
+	if n < limit {
+		n++
+	}
+	return prob(v)<<countBits | n
+}
+
+// An encoder appends a stream to out.
+type encoder struct {
+	out   []byte
+	start int // where the stream began in out
+	low   uint64
+	width uint64
+}
+
+func (e *encoder) begin(out []byte) {
+	*e = encoder{out: out, start: len(out), width: 1<<64 - 1}
+}
+
+// carry adds one to the bytes that are already out.
+func (e *encoder) carry() {
+	for i := len(e.out) - 1; i >= e.start; i-- {
+		e.out[i]++
+		if e.out[i] != 0 {
+			return
+		}
+	}
+}
+
+func (e *encoder) shift() {
+	e.out = binary.BigEndian.AppendUint32(e.out, uint32(e.low>>32))
+	e.low <<= 32
+	e.width <<= 32
+}
+
+func (e *encoder) bit(p *prob, limit prob, bit uint32) {
+	bound := e.width >> 16 * p.zero()
+	if bit == 0 {
+		e.width = bound
+		*p = p.saw0(limit)
+	} else {
+		low := e.low + bound
+		if low < e.low {
+			e.carry()
+		}
+		e.low = low
+		e.width -= bound
+		*p = p.saw1(limit)
+	}
+	if e.width>>32 == 0 {
+		e.shift()
+	}
+}
+
+// plain codes the low n bits of v, n at most 16, all values alike.
+func (e *encoder) plain(v uint64, n uint) {
+	e.width >>= n
+	low := e.low + v*e.width
+	if low < e.low {
+		e.carry()
+	}
+	e.low = low
+	if e.width>>32 == 0 {
+		e.shift()
+	}
+}
+
+// end settles the last bits, with as few bytes as tell the number apart, and
+// returns the output.
+func (e *encoder) end() []byte {
+	for n := uint(56); ; n -= 8 {
+		// The smallest number at or above low with n trailing zero bits.
+		up := (e.low + 1<<n - 1) >> n << n
+		over := up < e.low
+		if n == 0 {
+			up, over = e.low, false
+		}
+		if up-e.low < e.width {
+			if over {
+				e.carry()
+			}
+			for s := 56; up != 0; s -= 8 {
+				e.out = append(e.out, byte(up>>56))
+				up <<= 8
+			}
+			break
+		}
+	}
+	for len(e.out) > e.start && e.out[len(e.out)-1] == 0 {
+		e.out = e.out[:len(e.out)-1]
+	}
+	return e.out
+}
+
+// A decoder reads a stream. It cannot fail: every string of bytes is a stream
+// of some bits, and its users bound what they take from it.
+type decoder struct {
+	in    []byte
+	code  uint64 // the number minus the lower end of the interval
+	width uint64
+}
+
+func (d *decoder) begin(in []byte) {
+	d.in = in
+	d.width = 1<<64 - 1
+	d.code = uint64(d.next())<<32 | uint64(d.next())
+}
+
+func (d *decoder) next() uint32 {
+	if len(d.in) >= 4 {
+		v := binary.BigEndian.Uint32(d.in)
+		d.in = d.in[4:]
+		return v
+	}
+	var b [4]byte
+	copy(b[:], d.in)
+	d.in = nil
+	return binary.BigEndian.Uint32(b[:])
+}
+
+func (d *decoder) shift() {
+	d.code = d.code<<32 | uint64(d.next())
+	d.width <<= 32
+}
+
+func (d *decoder) bit(p *prob, limit prob) uint32 {
+	bound := d.width >> 16 * p.zero()
+	var bit uint32
+	if d.code < bound {
+		d.width = bound
+		*p = p.saw0(limit)
+	} else {
+		d.code -= bound
+		d.width -= bound
+		*p = p.saw1(limit)
+		bit = 1
+	}
+	if d.width>>32 == 0 {
+		d.shift()
+	}
+	return bit
+}
+
+func (d *decoder) plain(n uint) uint64 {
+	d.width >>= n
+	v := d.code / d.width
+	if v >= 1<<n { // only where the bytes are not of our making
+		v = 1<<n - 1
+	}
+	d.code -= v * d.width
+	if d.width>>32 == 0 {
+		d.shift()
+	}
+	return v
+}

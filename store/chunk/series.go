@@ -1,0 +1,259 @@
+package chunk
+
+import (
+	"math/bits"
+
+	"tachograph/sample/metric"
+)
+
+// A series is coded as its first value, whether it varies, and if so how it
+// is predicted and what happens at each of its active ordinals: whether the
+// value changes there and by how much.
+type seriesModel struct {
+	first   number
+	varies  [3]prob
+	method  [4]prob
+	changed [1 << historyBits]prob
+	delta   number
+	prev    uint64 // context: the first value of the series before
+	varied  uint32
+}
+
+const historyBits = 6
+
+// Methods of prediction. What is coded at a change is the difference to the
+// prediction.
+const (
+	byLast    = iota // the value before
+	byTrend          // the value before plus the change before
+	byFirst          // the first value: for what returns again and again
+	byNothing        // zero
+)
+
+func (m *seriesModel) init() {
+	m.first.init()
+	fill(m.varies[:])
+	fill(m.method[:])
+	fill(m.changed[:])
+	m.delta.init()
+	m.prev, m.varied = 0, 0
+}
+
+// series codes the series with the given changes, whose first is at ordinal
+// 0. It has n values; active lists the ordinals above 0 at which a change is
+// possible, nil for all.
+func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, active []uint32) {
+	e.number(&m.first, int64(vals[0]-m.prev))
+	m.prev = vals[0]
+	room := n - 1
+	if active != nil {
+		room = uint32(len(active))
+	}
+	if room == 0 {
+		return
+	}
+	varies := uint32(0)
+	if len(at) > 1 {
+		varies = 1
+	}
+	e.bit(&m.varies[m.varied], fastLimit, varies)
+	m.varied = varies
+	if varies == 0 {
+		return
+	}
+	method := chooseMethod(vals)
+	e.bit(&m.method[1], fastLimit, method>>1)
+	e.bit(&m.method[2+method>>1], fastLimit, method&1)
+	m.delta.prev, m.delta.neg = 0, 0
+	history := uint32(0)
+	k := 1
+	base, trend := vals[0], uint64(0)
+	if method == byNothing {
+		base = 0
+	}
+	for i := uint32(0); i < room; i++ {
+		t := i + 1
+		if active != nil {
+			t = active[i]
+		}
+		if k == len(at) || at[k] != t {
+			e.bit(&m.changed[history], slowLimit, 0)
+			history = history << 1 & (1<<historyBits - 1)
+			continue
+		}
+		e.bit(&m.changed[history], slowLimit, 1)
+		history = history<<1&(1<<historyBits-1) | 1
+		v := vals[k]
+		k++
+		e.number(&m.delta, int64(v-base-trend))
+		switch method {
+		case byLast:
+			base = v
+		case byTrend:
+			trend = v - base
+			base = v
+		}
+	}
+}
+
+// chooseMethod estimates which prediction costs least.
+func chooseMethod(vals []uint64) uint32 {
+	var cost [4]int
+	last, trend := vals[0], uint64(0)
+	for _, v := range vals[1:] {
+		cost[byLast] += size(v - last)
+		cost[byTrend] += size(v - last - trend)
+		cost[byFirst] += size(v - vals[0])
+		cost[byNothing] += size(v)
+		trend = v - last
+		last = v
+	}
+	best := 0
+	for i := range cost {
+		if cost[i] < cost[best] {
+			best = i
+		}
+	}
+	return uint32(best)
+}
+
+func size(d uint64) int {
+	if int64(d) < 0 {
+		d = -d
+	}
+	return bits.Len64(d)
+}
+
+// A Series is what a chunk holds of one metric and instance. Ordinals count
+// the blocks that the instance was in.
+type Series struct {
+	// Life is the number of ordinals.
+	Life uint32
+	// At lists the ordinals at which the value changed, the first one where
+	// the first value was seen; Bits are the values from there on. Both are
+	// empty when every cell is absent.
+	At   []uint32
+	Bits []uint64
+	// miss lists the changes between absent and present.
+	miss []missAt
+}
+
+func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, active []uint32) {
+	s.Life, s.miss = life, miss
+	s.At, s.Bits = s.At[:0], s.Bits[:0]
+	if miss == nil {
+		d.series(m, s, life, active)
+		return
+	}
+	sv := newSieve(miss, life)
+	if sv.count == 0 {
+		return
+	}
+	if active != nil {
+		active = sv.squeeze(active, true)
+	}
+	d.series(m, s, sv.count, active)
+	sv.spread(s.At)
+}
+
+// series decodes a series of n values.
+func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32) {
+	if n == 0 {
+		return
+	}
+	m.prev += uint64(d.number(&m.first))
+	s.At = append(s.At, 0)
+	s.Bits = append(s.Bits, m.prev)
+	room := n - 1
+	if active != nil {
+		room = uint32(len(active))
+	}
+	if room == 0 {
+		return
+	}
+	m.varied = d.bit(&m.varies[m.varied], fastLimit)
+	if m.varied == 0 {
+		return
+	}
+	method := d.bit(&m.method[1], fastLimit)
+	method = method<<1 | d.bit(&m.method[2+method], fastLimit)
+	m.delta.prev, m.delta.neg = 0, 0
+	history := uint32(0)
+	base, trend := m.prev, uint64(0)
+	if method == byNothing {
+		base = 0
+	}
+	for i := uint32(0); i < room; i++ {
+		if d.bit(&m.changed[history], slowLimit) == 0 {
+			history = history << 1 & (1<<historyBits - 1)
+			continue
+		}
+		history = history<<1&(1<<historyBits-1) | 1
+		t := i + 1
+		if active != nil {
+			t = active[i]
+		}
+		v := base + trend + uint64(d.number(&m.delta))
+		switch method {
+		case byLast:
+			base = v
+		case byTrend:
+			trend = v - base
+			base = v
+		}
+		s.At = append(s.At, t)
+		s.Bits = append(s.Bits, v)
+	}
+}
+
+// Stretches calls fn for each stretch of blocks between from and to, both
+// inclusive, throughout which the series has one value or is absent for one
+// reason. It is not called for blocks that the instance was not in.
+func (s *Series) Stretches(in *Instance, from, to uint32, fn func(start, end uint32, bits uint64, why metric.Reason)) {
+	ordinal := uint32(0) // of the first block of the run
+	k, m := -1, -1       // the change and the absence in force
+	for _, r := range in.Runs {
+		if r.Start > to {
+			return
+		}
+		next := ordinal + r.End - r.Start
+		if r.End > from {
+			at := ordinal
+			if from > r.Start {
+				at += from - r.Start
+			}
+			last := next
+			if to < r.End-1 {
+				last -= r.End - 1 - to
+			}
+			for at < last {
+				for k+1 < len(s.At) && s.At[k+1] <= at {
+					k++
+				}
+				for m+1 < len(s.miss) && s.miss[m+1].at <= at {
+					m++
+				}
+				end := last
+				if m+1 < len(s.miss) {
+					end = min(end, s.miss[m+1].at)
+				}
+				var bits uint64
+				why := metric.Present
+				if m >= 0 {
+					why = s.miss[m].why
+				}
+				if why == metric.Present {
+					if k+1 < len(s.At) {
+						end = min(end, s.At[k+1])
+					}
+					if k >= 0 {
+						bits = s.Bits[k]
+					}
+				}
+				fn(r.Start+at-ordinal, r.Start+end-ordinal, bits, why)
+				at = end
+			}
+		}
+		ordinal = next
+	}
+}

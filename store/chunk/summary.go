@@ -1,0 +1,284 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"tachograph/sample/metric"
+)
+
+// A Summary is what a stretch of a numeric series comes to.
+type Summary struct {
+	Count, Missing uint64
+	// FirstBlock and LastBlock are where First and Last stood.
+	FirstBlock, LastBlock uint32
+	First, Last           uint64
+	Min, Max              uint64
+	Sum, Weighted         float64
+	Increase              float64
+	Resets, Wraps         uint32
+}
+
+// storedChanges is the number of changes above which a series' summary is
+// stored: below, decoding it costs no more.
+const storedChanges = 64
+
+var errSummaries = errors.New("the summaries contradict themselves")
+
+// Summarize computes the summary of the cells of s between two blocks, both
+// inclusive. ok is false when no cell is present there and none is missing.
+func (s *Series) Summarize(d *metric.Desc, in *Instance, conts []int64, from, to uint32) (sum Summary, ok bool) {
+	w := summer{desc: d, conts: conts}
+	s.Stretches(in, from, to, func(start, end uint32, bits uint64, why metric.Reason) {
+		if why != metric.Present {
+			w.Missing += uint64(end - start)
+			return
+		}
+		w.add(start, end, bits)
+	})
+	return w.Summary, w.Count+w.Missing > 0
+}
+
+// A summer adds up stretches of equal values.
+type summer struct {
+	Summary
+	desc  *metric.Desc
+	conts []int64
+}
+
+func (w *summer) add(start, end uint32, bits uint64) {
+	typ := w.desc.Type
+	v := metric.Number(typ, bits)
+	n := uint64(end - start)
+	if w.Count == 0 {
+		w.FirstBlock, w.First = start, bits
+		w.Min, w.Max = bits, bits
+		if n > 1 {
+			w.Weighted += v * seconds(w.conts[end-1]-w.conts[start])
+		}
+	} else {
+		w.Weighted += v * seconds(w.conts[end-1]-w.conts[w.LastBlock])
+		if w.desc.Sem == metric.Counter {
+			gain, how := metric.Increase(w.desc, w.Last, bits)
+			w.Increase += gain
+			switch how {
+			case metric.Wrapped:
+				w.Wraps++
+			case metric.Restarted:
+				w.Resets++
+			}
+		}
+		if math.IsNaN(metric.Number(typ, w.Min)) || Less(typ, bits, w.Min) {
+			w.Min = bits
+		}
+		if math.IsNaN(metric.Number(typ, w.Max)) || Less(typ, w.Max, bits) {
+			w.Max = bits
+		}
+	}
+	w.Count += n
+	w.Sum += v * float64(n)
+	w.LastBlock, w.Last = end-1, bits
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// Less compares two values of a type; NaN is less than nothing and nothing is
+// less than it.
+func Less(t metric.Type, a, b uint64) bool {
+	switch {
+	case t.Float():
+		return metric.Number(t, a) < metric.Number(t, b)
+	case t.Signed():
+		return int64(a) < int64(b)
+	}
+	return a < b
+}
+
+// stored says whether the summary of series i of a column is in the chunk.
+func (t *columnTable) stored(i int) bool { return t.off[i+1]-t.off[i] > storedChanges }
+
+// encodeSummaries writes the summaries of a group's lively series: for each
+// its number (column times instances plus instance) and what it comes to.
+func encodeSummaries(out []byte, g *groupTable) []byte {
+	var raw []byte
+	conts := make([]int64, len(g.at))
+	for i := range conts {
+		conts[i] = g.at[i].at.Cont
+	}
+	prev := 0
+	for c := range g.cols {
+		d := g.metrics[c].desc
+		if d.Type == metric.String {
+			continue
+		}
+		col := &g.cols[c]
+		for i := range g.insts {
+			if !col.stored(i) {
+				continue
+			}
+			s := Series{Life: g.insts[i].lifetime(), At: col.at[col.off[i]:col.off[i+1]], Bits: col.bits[col.off[i]:col.off[i+1]]}
+			if col.miss != nil {
+				s.miss = col.miss[i]
+			}
+			sum, _ := s.Summarize(d, &g.insts[i], conts, 0, uint32(len(g.at)-1))
+			n := c*len(g.insts) + i
+			raw = binary.AppendUvarint(raw, uint64(n-prev))
+			prev = n
+			raw = sum.encode(raw, d, conts, &s)
+		}
+	}
+	if raw == nil {
+		return out
+	}
+	return append(out, Pack(raw)...)
+}
+
+const (
+	plainSum      = 1 // the sum is a float as it stands
+	plainIncrease = 2 // so is the increase; resets and wraps follow
+)
+
+func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series) []byte {
+	flags := uint64(0)
+	excess, exact := sum.excess(d, s)
+	if !exact {
+		flags |= plainSum
+	}
+	straight, _ := metric.Increase(d, sum.First, sum.Last)
+	if d.Sem == metric.Counter && (sum.Resets+sum.Wraps > 0 || sum.Increase != straight) {
+		flags |= plainIncrease
+	}
+	out = binary.AppendUvarint(out, flags)
+	out = binary.AppendUvarint(out, sum.Count)
+	out = binary.AppendUvarint(out, sum.Missing)
+	out = binary.AppendUvarint(out, uint64(sum.FirstBlock))
+	out = binary.AppendUvarint(out, uint64(len(conts)-1)-uint64(sum.LastBlock))
+	out = binary.AppendUvarint(out, sum.First)
+	for _, v := range []uint64{sum.Last, sum.Min, sum.Max} {
+		out = binary.AppendUvarint(out, zigzag(int64(v-sum.First)))
+	}
+	if exact {
+		out = binary.AppendUvarint(out, zigzag(excess))
+	} else {
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(sum.Sum))
+	}
+	var top [8]byte
+	binary.BigEndian.PutUint64(top[:], math.Float64bits(sum.Weighted-sum.even(conts)))
+	out = append(out, top[:5]...)
+	if flags&plainIncrease != 0 {
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(sum.Increase))
+		out = binary.AppendUvarint(out, uint64(sum.Resets))
+		out = binary.AppendUvarint(out, uint64(sum.Wraps))
+	}
+	return out
+}
+
+// even is what Weighted would be if the mean had held throughout.
+func (sum *Summary) even(conts []int64) float64 {
+	return sum.Sum / float64(sum.Count) * seconds(conts[sum.LastBlock]-conts[sum.FirstBlock])
+}
+
+// maxExcess times MaxTicks is a number of 62 bits.
+const maxExcess = 1 << 45
+
+// excess is the sum of all values minus the first, if that is small. The sum itself is then made of it, so that it is rounded only once.
+func (sum *Summary) excess(d *metric.Desc, s *Series) (int64, bool) {
+	if d.Type.Float() || s.miss != nil {
+		return 0, false
+	}
+	total := int64(0)
+	for k, v := range s.Bits {
+		end := s.Life
+		if k+1 < len(s.At) {
+			end = s.At[k+1]
+		}
+		diff := int64(v - sum.First)
+		if diff < -maxExcess || diff > maxExcess || Less(d.Type, v, sum.First) != (diff < 0) {
+			return 0, false
+		}
+		total += diff * int64(end-s.At[k])
+	}
+	sum.Sum = metric.Number(d.Type, sum.First)*float64(sum.Count) + float64(total)
+	return total, true
+}
+
+// decodeSummaries calls fn for each stored summary of a group of so many
+// columns and instances.
+func decodeSummaries(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
+	if len(in) == 0 {
+		return nil
+	}
+	raw, err := Unpack(in)
+	if err != nil {
+		return err
+	}
+	r := reader{in: raw}
+	at := uint64(0)
+	for len(r.in) > 0 {
+		at += r.uvarint()
+		if r.bad || n == 0 || at/uint64(n) >= uint64(cols) {
+			return errSummaries
+		}
+		col := int(at / uint64(n))
+		d := descs(col)
+		var sum Summary
+		if !sum.decode(&r, d, conts) {
+			return errSummaries
+		}
+		if d != nil {
+			fn(col, int(at%uint64(n)), &sum)
+		}
+	}
+	return nil
+}
+
+func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64) bool {
+	flags := r.uvarint()
+	sum.Count, sum.Missing = r.uvarint(), r.uvarint()
+	sum.FirstBlock = uint32(r.count(len(conts) - 1))
+	sum.LastBlock = uint32(len(conts) - 1 - r.count(len(conts)-1))
+	sum.First = r.uvarint()
+	for _, v := range []*uint64{&sum.Last, &sum.Min, &sum.Max} {
+		*v = sum.First + uint64(r.varint())
+	}
+	var excess int64
+	if flags&plainSum != 0 {
+		sum.Sum = r.float(8)
+	} else {
+		excess = r.varint()
+	}
+	deviation := r.bigFloat(5)
+	if flags&plainIncrease != 0 {
+		sum.Increase = r.float(8)
+		sum.Resets, sum.Wraps = uint32(r.uvarint()), uint32(r.uvarint())
+	}
+	if r.bad || sum.Count == 0 {
+		return false
+	}
+	if d == nil {
+		return true
+	}
+	if flags&plainSum == 0 {
+		sum.Sum = metric.Number(d.Type, sum.First)*float64(sum.Count) + float64(excess)
+	}
+	if flags&plainIncrease == 0 && d.Sem == metric.Counter {
+		sum.Increase, _ = metric.Increase(d, sum.First, sum.Last)
+	}
+	sum.Weighted = sum.even(conts) + deviation
+	return true
+}
+
+// float reads the n leading bytes of a little-endian float.
+func (r *reader) float(n int) float64 {
+	var b [8]byte
+	copy(b[:], r.bytes(n))
+	return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
+}
+
+// bigFloat reads the n leading bytes of a big-endian float.
+func (r *reader) bigFloat(n int) float64 {
+	var b [8]byte
+	copy(b[:], r.bytes(n))
+	return math.Float64frombits(binary.BigEndian.Uint64(b[:]))
+}

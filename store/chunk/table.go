@@ -1,0 +1,228 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// A table is the content of a chunk in memory: what an encoder writes, what a
+// builder and a merge produce. Everything is by series and by change.
+type table struct {
+	class  metric.Class
+	ticks  []metric.Stamp
+	groups []*groupTable
+	words  []string // what string cells refer to
+}
+
+// A groupTable holds one group. Its time axis counts blocks.
+type groupTable struct {
+	name, indom string
+	metrics     []column
+	at          []blockAt
+	insts       []Instance
+	cols        []columnTable // parallel to metrics
+}
+
+// column is a metric as a chunk knows it.
+type column struct {
+	number uint32 // in the archive's catalogue
+	typ    metric.Type
+	desc   *metric.Desc // nil where only the number is known
+}
+
+// An Instance is one member of a group and the runs of blocks it was in. Its
+// own time axis, its ordinals, counts only those.
+type Instance struct {
+	Key   string
+	Names []Naming
+	Runs  []Run
+}
+
+// lifetime is the number of blocks in was in.
+func (in *Instance) lifetime() uint32 {
+	n := uint32(0)
+	for _, r := range in.Runs {
+		n += r.End - r.Start
+	}
+	return n
+}
+
+// A columnTable holds the changes of each series of a column: those of series
+// i are numbers off[i] to off[i+1]. A series that has a value has a change
+// where that value was first seen.
+type columnTable struct {
+	off  []uint32
+	at   []uint32 // ordinals
+	bits []uint64
+	// miss lists changes between absent and present, by series; nil when no
+	// cell of the column is absent. A series begins present.
+	miss [][]missAt
+}
+
+type missAt struct {
+	at  uint32
+	why metric.Reason
+}
+
+// table turns what was collected into columns by series.
+func (b *Builder) table(number func(*metric.Desc) uint32) *table {
+	t := &table{class: b.class, ticks: b.ticks, words: b.wordsAt}
+	for _, g := range b.groups {
+		t.groups = append(t.groups, g.table(number))
+	}
+	return t
+}
+
+func (g *groupBuilder) table(number func(*metric.Desc) uint32) *groupTable {
+	t := &groupTable{name: g.group.Name, indom: g.group.Indom, at: g.at}
+	for _, d := range g.group.Metrics {
+		t.metrics = append(t.metrics, column{number(d), d.Type, d})
+	}
+	// Instances are ordered so that those which resemble each other stand
+	// together; place says where a slot has gone.
+	order := make([]int32, 0, len(g.slots))
+	for s := range g.slots {
+		if g.slots[s].lived {
+			order = append(order, int32(s))
+		}
+	}
+	families := make([]string, len(g.slots))
+	for _, s := range order {
+		families[s] = family(g.slots[s].latestName())
+	}
+	slices.SortStableFunc(order, func(x, y int32) int {
+		if c := strings.Compare(families[x], families[y]); c != 0 {
+			return c
+		}
+		return int(g.slots[x].begin()) - int(g.slots[y].begin())
+	})
+	place := make([]int32, len(g.slots))
+	for i := range place {
+		place[i] = -1
+	}
+	t.insts = make([]Instance, len(order))
+	for i, s := range order {
+		place[s] = int32(i)
+		sl := &g.slots[s]
+		runs := append(slices.Clone(sl.runs), Run{sl.first, sl.last + 1})
+		t.insts[i] = Instance{Key: sl.key, Names: sl.names, Runs: runs}
+	}
+	for c := range g.cols {
+		t.cols = append(t.cols, g.cols[c].table(t.insts, place))
+	}
+	return t
+}
+
+func (s *slot) begin() uint32 {
+	if len(s.runs) > 0 {
+		return s.runs[0].Start
+	}
+	return s.first
+}
+
+func (s *slot) latestName() string {
+	if len(s.names) == 0 {
+		return s.key
+	}
+	return s.names[len(s.names)-1].Name
+}
+
+// family is what instances of a kind have in common: their name without
+// digits.
+func family(name string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// entries walks a column's log.
+func (col *columnBuilder) entries(fn func(slot, block uint32, kind int, v uint64)) {
+	block := uint32(0)
+	for log := col.log; len(log) > 0; {
+		head, n := binary.Uvarint(log)
+		v, m := binary.Uvarint(log[n:])
+		log = log[n+m:]
+		if head == 0 {
+			block += uint32(v)
+			continue
+		}
+		fn(uint32(head>>1)-1, block, int(head&1), v)
+	}
+}
+
+func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
+	n := len(insts)
+	t := columnTable{off: make([]uint32, n+1)}
+	misses := false
+	col.entries(func(s, _ uint32, kind int, _ uint64) {
+		if kind == logValue {
+			t.off[place[s]+1]++
+		} else {
+			misses = true
+		}
+	})
+	for i := range n {
+		t.off[i+1] += t.off[i]
+	}
+	if misses {
+		t.miss = make([][]missAt, n)
+	}
+	t.at = make([]uint32, t.off[n])
+	t.bits = make([]uint64, t.off[n])
+	fill := slices.Clone(t.off[:n])
+	last := make([]uint64, n)
+	absent := make([]bool, n)
+	col.entries(func(s, block uint32, kind int, v uint64) {
+		i := place[s]
+		at := insts[i].ordinal(block)
+		if kind == logMiss {
+			t.miss[i] = append(t.miss[i], missAt{at, metric.Reason(v)})
+			absent[i] = true
+			return
+		}
+		if absent[i] {
+			absent[i] = false
+			t.miss[i] = append(t.miss[i], missAt{at, metric.Present})
+		}
+		bits := last[i] + (v>>1 ^ -(v & 1))
+		if fill[i] > t.off[i] && bits == last[i] {
+			return // the same value as before it was absent
+		}
+		t.at[fill[i]], t.bits[fill[i]] = at, bits
+		fill[i]++
+		last[i] = bits
+	})
+	t.close(fill)
+	return t
+}
+
+// close removes the room that series did not need.
+func (t *columnTable) close(fill []uint32) {
+	to := uint32(0)
+	for i := range fill {
+		from, end := t.off[i], fill[i]
+		t.off[i] = to
+		to += uint32(copy(t.at[to:], t.at[from:end]))
+		copy(t.bits[t.off[i]:], t.bits[from:end])
+	}
+	t.off[len(fill)] = to
+	t.at, t.bits = t.at[:to], t.bits[:to]
+}
+
+// ordinal is the place of a block among those that in was in.
+func (in *Instance) ordinal(block uint32) uint32 {
+	n := uint32(0)
+	for _, r := range in.Runs {
+		if block < r.End {
+			return n + block - r.Start
+		}
+		n += r.End - r.Start
+	}
+	return n
+}
