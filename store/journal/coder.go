@@ -1,0 +1,288 @@
+package journal
+
+import "math/bits"
+
+// A coder is a binary arithmetic coder that runs in either direction. Every
+// model in this package is written once, as a method that takes the value to
+// be coded and returns the value that was coded: when encoding they are the
+// same, when decoding the argument is ignored. Encoder and decoder can
+// therefore not drift apart.
+//
+// The arithmetic is carryless on 32 bits with probabilities of 16 bits, all
+// in integers, so that every machine computes the same.
+type coder struct {
+	dec    bool
+	lo, hi uint32
+	// buf is the output when encoding, the input when decoding.
+	buf []byte
+	// Decoding only: the window into the code, the next input byte, and how
+	// many bytes past the end have been asked for.
+	code    uint32
+	pos     int
+	overrun int
+}
+
+// maxOverrun is how far past the end of its input a decoder of sound input
+// reads: the encoder leaves out trailing zeros of its last four bytes.
+const maxOverrun = 4
+
+func (c *coder) startEncoding(out []byte) {
+	c.dec = false
+	c.lo, c.hi, c.buf, c.overrun = 0, ^uint32(0), out, 0
+}
+
+// finishEncoding writes as few bytes as tell the last interval from all
+// others, given that the decoder reads zeros past the end, and returns the
+// whole output.
+func (c *coder) finishEncoding() []byte {
+	settled := len(c.buf)
+	if c.lo != 0 {
+		for shift := 24; shift >= 0; shift -= 8 {
+			step := uint32(1) << shift
+			v := (uint64(c.lo) + uint64(step) - 1) &^ uint64(step-1)
+			if v <= uint64(c.hi) {
+				for s := 24; s >= shift; s -= 8 {
+					c.buf = append(c.buf, byte(v>>s))
+				}
+				break
+			}
+		}
+	}
+	n := len(c.buf)
+	for n > settled && c.buf[n-1] == 0 {
+		n--
+	}
+	c.buf = c.buf[:n]
+	return c.buf
+}
+
+func (c *coder) startDecoding(in []byte) {
+	c.dec = true
+	c.lo, c.hi, c.buf, c.pos, c.overrun = 0, ^uint32(0), in, 0, 0
+	c.code = 0
+	for range 4 {
+		c.code = c.code<<8 | c.next()
+	}
+}
+
+func (c *coder) next() uint32 {
+	if c.pos < len(c.buf) {
+		b := c.buf[c.pos]
+		c.pos++
+		return uint32(b)
+	}
+	c.overrun++
+	return 0
+}
+
+// bad reports that the decoder has left its input behind: what it returns
+// from now on means nothing.
+func (c *coder) bad() bool { return c.overrun > maxOverrun }
+
+// fail makes the coder bad: it was given what no encoder writes.
+func (c *coder) fail() { c.overrun = maxOverrun + 1 }
+
+// code1 codes bit y, whose probability to be 1 is p/65536, 0 < p < 65536.
+func (c *coder) code1(p uint32, y int) int {
+	mid := c.lo + uint32(uint64(c.hi-c.lo)*uint64(p)>>16)
+	if c.dec {
+		y = 0
+		if c.code <= mid {
+			y = 1
+		}
+	}
+	if y != 0 {
+		c.hi = mid
+	} else {
+		c.lo = mid + 1
+	}
+	for (c.lo^c.hi)&0xff000000 == 0 {
+		if c.dec {
+			c.code = c.code<<8 | c.next()
+		} else {
+			c.buf = append(c.buf, byte(c.hi>>24))
+		}
+		c.lo <<= 8
+		c.hi = c.hi<<8 | 255
+	}
+	return y
+}
+
+// raw codes the low n bits of v without a model.
+func (c *coder) raw(n int, v uint64) uint64 {
+	var out uint64
+	for i := n - 1; i >= 0; i-- {
+		out = out<<1 | uint64(c.code1(1<<15, int(v>>i&1)))
+	}
+	return out
+}
+
+// A prob is an adaptive probability: 22 bits of it, and in the low 10 bits how
+// often it has been used, so that it learns fast while it is young.
+type prob uint32
+
+const (
+	freshProb = prob(1 << 31)
+	// probLimit is where learning stops slowing down.
+	probLimit = 127
+)
+
+var learn [probLimit + 1]uint32
+
+func init() {
+	for i := range learn {
+		learn[i] = uint32(65536 * 2 / (2*i + 3))
+	}
+}
+
+func freshProbs(ps []prob) {
+	for i := range ps {
+		ps[i] = freshProb
+	}
+}
+
+func (p *prob) update(y int) {
+	v := uint32(*p)
+	n := v & 1023
+	pr := int64(v >> 10)
+	target := int64(0)
+	if y != 0 {
+		target = 1<<22 - 1
+	}
+	pr += (target - pr) * int64(learn[n]) >> 16
+	if n < probLimit {
+		n++
+	}
+	*p = prob(uint32(pr)<<10 | n)
+}
+
+// p16 is p in 16 bits, never 0 and never 65536.
+func (p prob) p16() uint32 {
+	v := uint32(p) >> 16
+	if v < 24 {
+		return 24
+	}
+	if v > 65536-24 {
+		return 65536 - 24
+	}
+	return v
+}
+
+// bit codes y under the model p and teaches p.
+func (c *coder) bit(p *prob, y int) int {
+	y = c.code1(p.p16(), y)
+	p.update(y)
+	return y
+}
+
+// tree codes the low n bits of v, high bit first, under a tree of models that
+// has at least 1<<n members.
+func (c *coder) tree(ps []prob, n int, v uint64) uint64 {
+	node := uint64(1)
+	for i := n - 1; i >= 0; i-- {
+		node = node<<1 | uint64(c.bit(&ps[node], int(v>>i&1)))
+	}
+	return node - 1<<n
+}
+
+// logistic is 4096/(1+exp(-x/256)) for x = -2048, -1920, … 2048.
+var logistic = [33]int32{
+	1, 2, 4, 6, 10, 17, 27, 45, 74, 120, 194, 311, 488, 747, 1102, 1546, 2048,
+	2550, 2994, 3349, 3608, 3785, 3902, 3976, 4022, 4051, 4069, 4079, 4086, 4090, 4092, 4094, 4095,
+}
+
+var (
+	squashed  [4096]uint16 // of x+2048, in 16 bits
+	stretched [4096]int16  // of a probability in 12 bits
+)
+
+func init() {
+	for x := -2048; x < 2048; x++ {
+		w, i := int32(x&127), (x>>7)+16
+		squashed[x+2048] = uint16((logistic[i]*(128-w) + logistic[i+1]*w) >> 3)
+	}
+	next := 0
+	for x := -2048; x < 2048; x++ {
+		for v := int(squashed[x+2048] >> 4); next <= v; next++ {
+			stretched[next] = int16(x)
+		}
+	}
+	for ; next < 4096; next++ {
+		stretched[next] = 2047
+	}
+}
+
+// A mixer weighs what several models say about the same bit.
+type mixer [4]int32
+
+const freshWeight = 1 << 15
+
+func freshMixers(ms []mixer) {
+	for i := range ms {
+		ms[i] = mixer{freshWeight, freshWeight, freshWeight, freshWeight}
+	}
+}
+
+// bit3 codes y under three models mixed by m, and teaches all four.
+func (c *coder) bit3(m *mixer, p0, p1, p2 *prob, y int) int {
+	s0 := int32(stretched[*p0>>20])
+	s1 := int32(stretched[*p1>>20])
+	s2 := int32(stretched[*p2>>20])
+	dot := (int64(m[0])*int64(s0) + int64(m[1])*int64(s1) + int64(m[2])*int64(s2)) >> 16
+	dot = min(max(dot, -2047), 2047)
+	p := max(uint32(squashed[dot+2048]), 24)
+	y = c.code1(p, y)
+	err := (int32(y)<<16 - int32(p)) >> 4
+	m[0] += (s0*err*mixRate + 1<<15) >> 16
+	m[1] += (s1*err*mixRate + 1<<15) >> 16
+	m[2] += (s2*err*mixRate + 1<<15) >> 16
+	p0.update(y)
+	p1.update(y)
+	p2.update(y)
+	return y
+}
+
+const mixRate = 10
+
+// A number is the model of an integer that is usually small: its length in
+// bits is modelled, and the two bits after its leading one.
+type number struct {
+	length [128]prob
+	top    [65][4]prob
+}
+
+func (n *number) reset() {
+	freshProbs(n.length[:])
+	for i := range n.top {
+		freshProbs(n.top[i][:])
+	}
+}
+
+// unsigned codes v under n.
+func (c *coder) unsigned(n *number, v uint64) uint64 {
+	k := int(c.tree(n.length[:], 7, uint64(bits.Len64(v))))
+	if k > 64 {
+		c.fail()
+		return 0
+	}
+	if k < 2 {
+		return uint64(k)
+	}
+	out := uint64(1)
+	rest := k - 1
+	t := min(rest, 2)
+	rest -= t
+	node := uint64(1)
+	for i := t - 1; i >= 0; i-- {
+		b := uint64(c.bit(&n.top[k][node], int(v>>(rest+i)&1)))
+		node = node<<1 | b
+		out = out<<1 | b
+	}
+	return out<<rest | c.raw(rest, v)
+}
+
+// signed codes v under n.
+func (c *coder) signed(n *number, v int64) int64 {
+	u := c.unsigned(n, uint64(v<<1)^uint64(v>>63))
+	return int64(u>>1) ^ -int64(u&1)
+}

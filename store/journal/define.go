@@ -1,0 +1,151 @@
+package journal
+
+import "tachograph/sample/metric"
+
+// define codes a group that appears for the first time in this generation.
+// What is kept of its metrics is what values need to be understood; help and
+// source stand in the archive's catalogue.
+func (s *state) define(def *metric.Group) (*group, error) {
+	c := &s.coder
+	if c.dec {
+		def = &metric.Group{}
+	}
+	name := c.text(&s.texts, s.names, def.Name)
+	indom := c.text(&s.texts, s.names, def.Indom)
+	n := int(c.unsigned(&s.columns, uint64(len(def.Metrics))))
+	if n > maxColumns || c.bad() {
+		return nil, errCorrupt
+	}
+	if c.dec {
+		*def = metric.Group{Name: name, Indom: indom, Metrics: make([]*metric.Desc, 0, min(n, 64))}
+	}
+	for i := range n {
+		var d *metric.Desc
+		if !c.dec {
+			d = def.Metrics[i]
+		}
+		if d = s.desc(d); c.bad() || !d.Type.Valid() {
+			return nil, errCorrupt
+		}
+		d.Indom = indom
+		if c.dec {
+			def.Metrics = append(def.Metrics, d)
+		}
+	}
+	return s.newGroup(def)
+}
+
+func (s *state) desc(d *metric.Desc) *metric.Desc {
+	c := &s.coder
+	if c.dec {
+		d = &metric.Desc{}
+	}
+	out := metric.Desc{Name: c.text(&s.texts, s.metrics, d.Name)}
+	out.Type = metric.Type(c.unsigned(&s.descBits, uint64(d.Type)))
+	out.Sem = metric.Semantics(c.unsigned(&s.descBits, uint64(d.Sem)))
+	out.Class = metric.Class(c.unsigned(&s.descBits, uint64(d.Class)))
+	out.Width = uint8(c.unsigned(&s.descBits, uint64(d.Width)))
+	out.Clamped = c.unsigned(&s.descBits, uint64(b2i(d.Clamped))) != 0
+	u := &d.Units
+	for _, v := range []*int8{&u.Space, &u.Time, &u.Count, &u.SpaceScale, &u.TimeScale, &u.CountScale} {
+		w := int8(c.signed(&s.descBits, int64(*v)))
+		if c.dec {
+			*v = w
+		}
+	}
+	out.Units = *u
+	out.Units.Other = c.text(&s.texts, s.units, u.Other)
+	if !c.dec {
+		return d
+	}
+	*d = out
+	return d
+}
+
+// find returns what this generation knows of in, or nil.
+func (d *indom) find(in *metric.Instance) *instance {
+	if in == nil {
+		if d.name == metric.NoIndom {
+			return d.insts[0]
+		}
+		return nil
+	}
+	if i := d.byID[in.ID]; i != nil && i.key == in.Key {
+		return i
+	}
+	return nil
+}
+
+// defineInstance codes an instance that appears for the first time.
+func (s *state) defineInstance(d *indom, in *metric.Instance) (*instance, error) {
+	c := &s.coder
+	if len(d.insts) >= maxInstances || d.name == metric.NoIndom {
+		return nil, errCorrupt
+	}
+	var key string
+	if !c.dec {
+		key = in.Key
+	}
+	key = c.text(&s.texts, d.key, key)
+	if c.dec {
+		if in = s.internOf(d, key); in == nil {
+			in = &metric.Instance{ID: uint64(len(d.insts)) + 1, Key: key}
+		}
+	}
+	inst := d.add(in)
+	if c.bad() {
+		return nil, errCorrupt
+	}
+	return inst, s.describe(d, inst, in)
+}
+
+func (s *state) internOf(d *indom, key string) *metric.Instance {
+	if s.intern == nil {
+		return nil
+	}
+	return s.intern(d.name, key)
+}
+
+// describe codes the name and the labels of inst, as in has them.
+func (s *state) describe(d *indom, inst *instance, in *metric.Instance) error {
+	c := &s.coder
+	if c.dec {
+		in = inst.in
+	}
+	s.texts.keyOf(inst.key)
+	name := c.text(&s.texts, d.text, in.Name)
+	n := int(c.unsigned(&d.labels, uint64(len(in.Labels))))
+	if n > maxLabels || c.bad() {
+		return errCorrupt
+	}
+	var labels []metric.Label
+	for i := range n {
+		var l metric.Label
+		if !c.dec {
+			l = in.Labels[i]
+		}
+		l.Name = c.text(&s.texts, d.labelName, l.Name)
+		f := d.label[l.Name]
+		if f == nil {
+			f = s.strings
+			if len(d.label) < maxLabels {
+				f = newField('v')
+				d.label[l.Name] = f
+			}
+		}
+		l.Value = c.text(&s.texts, f, l.Value)
+		if c.bad() {
+			return errCorrupt
+		}
+		if c.dec {
+			labels = append(labels, l)
+		}
+	}
+	inst.rev = in.Rev
+	if c.dec {
+		in.Name, in.Labels = name, labels
+		in.Rev++
+		inst.rev = in.Rev
+	}
+	return nil
+}

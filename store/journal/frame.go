@@ -1,0 +1,117 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"tachograph/sample/metric"
+)
+
+// A journal file is a magic number, a header frame and record frames. A frame
+// is the length of its body (an unsigned LEB128 number, at least 1), the body,
+// and a CRC-32C in four bytes, low byte first. The checksum of a frame goes on
+// from that of the frame before, so that a frame is sound only behind its
+// true predecessors.
+const (
+	magic    = "TACHOJN1"
+	crcSize  = 4
+	maxFrame = 1 << 26
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Header says what a journal file belongs to.
+type Header struct {
+	// Archive is the ID of the archive beside the journal.
+	Archive string
+	// Generation counts the archive's journal files from 1.
+	Generation uint64
+	// Base is the sequence number before that of the file's first record.
+	Base uint64
+	At   metric.Stamp
+}
+
+const headerVersion = 1
+
+// ErrNotJournal says that a file does not begin as a journal does.
+var ErrNotJournal = errors.New("not a journal")
+
+func appendHeader(out []byte, h Header) ([]byte, uint32) {
+	out = append(out, magic...)
+	body := binary.AppendUvarint(nil, headerVersion)
+	body = binary.AppendUvarint(body, h.Generation)
+	body = binary.AppendUvarint(body, h.Base)
+	for _, v := range []int64{h.At.Wall, h.At.Awake, h.At.Cont} {
+		body = binary.AppendVarint(body, v)
+	}
+	body = binary.AppendUvarint(body, uint64(len(h.Archive)))
+	body = append(body, h.Archive...)
+	return appendFrame(out, crc32.Checksum([]byte(magic), castagnoli), body)
+}
+
+// appendFrame appends the frame of body behind one whose checksum is crc.
+func appendFrame(out []byte, crc uint32, body []byte) ([]byte, uint32) {
+	out = binary.AppendUvarint(out, uint64(len(body)))
+	out = append(out, body...)
+	crc = crc32.Update(crc, castagnoli, body)
+	return binary.LittleEndian.AppendUint32(out, crc), crc
+}
+
+// errShort says that a frame is not complete in what has been read.
+var errShort = errors.New("journal: frame goes on")
+
+// errBadFrame says that what stands where a frame should be is not one.
+var errBadFrame = errors.New("journal: bytes that are no frame")
+
+// cutFrame finds the frame at the start of in, behind one whose checksum is
+// crc. It returns its body, its length in the file and its checksum.
+func cutFrame(in []byte, crc uint32) (body []byte, size int, sum uint32, err error) {
+	n, k := binary.Uvarint(in)
+	switch {
+	case k < 0 || k > 0 && (n == 0 || n > maxFrame):
+		return nil, 0, 0, errBadFrame
+	case k == 0 || len(in) < k+int(n)+crcSize:
+		return nil, k + int(n) + crcSize, 0, errShort
+	}
+	body = in[k : k+int(n)]
+	sum = crc32.Update(crc, castagnoli, body)
+	if binary.LittleEndian.Uint32(in[k+int(n):]) != sum {
+		return nil, 0, 0, errBadFrame
+	}
+	return body, k + int(n) + crcSize, sum, nil
+}
+
+func parseHeader(body []byte) (Header, error) {
+	bad := false
+	u := func() uint64 {
+		v, n := binary.Uvarint(body)
+		if n <= 0 {
+			bad, body = true, nil
+			return 0
+		}
+		body = body[n:]
+		return v
+	}
+	i := func() int64 {
+		v, n := binary.Varint(body)
+		if n <= 0 {
+			bad, body = true, nil
+			return 0
+		}
+		body = body[n:]
+		return v
+	}
+	if v := u(); v != headerVersion {
+		return Header{}, fmt.Errorf("journal format %d, this program reads %d", v, headerVersion)
+	}
+	h := Header{Generation: u(), Base: u()}
+	h.At = metric.Stamp{Wall: i(), Awake: i(), Cont: i()}
+	n := u()
+	if bad || n > uint64(len(body)) {
+		return Header{}, ErrNotJournal
+	}
+	h.Archive = string(body[:n])
+	return h, nil
+}

@@ -1,0 +1,173 @@
+package journal
+
+import (
+	"fmt"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+// Kind says what a record is.
+type Kind uint8
+
+// The numbers stand in journals: append, never renumber.
+const (
+	KindTick Kind = iota
+	KindEvent
+	KindDescribe
+	KindConfig
+	numKinds
+)
+
+// Config is a change of the effective configuration.
+type Config struct {
+	Text       string
+	Intervals  map[metric.Class]time.Duration
+	Sync, Seal time.Duration
+}
+
+// Record is one thing that a journal holds. Which field is set depends on
+// Kind.
+type Record struct {
+	Seq   uint64
+	Kind  Kind
+	Tick  *metric.Tick
+	Event *metric.Event
+	Descs []*metric.Desc
+	Conf  *Config
+}
+
+// An Encoder turns records into the bodies of frames. What it writes depends
+// on all it has written since it was made or Reset.
+type Encoder struct {
+	s      *state
+	broken error
+}
+
+// NewEncoder makes an encoder at the beginning of a generation.
+func NewEncoder() *Encoder { return &Encoder{s: newState()} }
+
+// Reset begins a new generation.
+func (e *Encoder) Reset() {
+	e.s.reset()
+	e.broken = nil
+}
+
+// Full reports that the generation holds so much that a new one had better
+// begin: long before a limit is reached, or because nothing can be added.
+func (e *Encoder) Full() bool {
+	s := e.s
+	if e.broken != nil || len(s.groups) > maxGroups/2 || len(s.strs) > maxStrings/2 {
+		return true
+	}
+	for _, d := range s.indoms {
+		if len(d.insts) > maxInstances/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// Tick appends the body of a record of t to out. An error means that t cannot
+// be recorded and that nothing was appended.
+func (e *Encoder) Tick(out []byte, t *metric.Tick) ([]byte, error) {
+	if e.broken != nil {
+		return out, e.broken
+	}
+	if err := check(t); err != nil {
+		return out, err
+	}
+	s := e.s
+	if err := s.prepare(t); err != nil {
+		return out, err
+	}
+	s.coder.startEncoding(append(out, byte(KindTick)<<5|byte(t.Class)))
+	if err := s.tick(t.Class, t); err != nil {
+		// The model knows half a tick, so nothing can follow.
+		e.broken = fmt.Errorf("journal: a tick of class %s could not be coded", t.Class)
+		return out, e.broken
+	}
+	return s.coder.finishEncoding(), nil
+}
+
+// Event appends the body of a record of ev to out.
+func (e *Encoder) Event(out []byte, ev *metric.Event) ([]byte, error) {
+	if err := checkEvent(ev); err != nil {
+		return out, err
+	}
+	e.s.coder.startEncoding(append(out, byte(KindEvent)<<5))
+	e.s.event(ev)
+	return e.s.coder.finishEncoding(), nil
+}
+
+// Describe appends the body of a record that adds to the catalogue.
+func (e *Encoder) Describe(out []byte, ds []*metric.Desc) []byte {
+	e.s.coder.startEncoding(append(out, byte(KindDescribe)<<5))
+	e.s.catalogue(ds)
+	return e.s.coder.finishEncoding()
+}
+
+// Config appends the body of a record of a change of configuration.
+func (e *Encoder) Config(out []byte, conf *Config) []byte {
+	e.s.coder.startEncoding(append(out, byte(KindConfig)<<5))
+	e.s.config(conf)
+	return e.s.coder.finishEncoding()
+}
+
+// A Decoder is the inverse of an Encoder.
+type Decoder struct {
+	s    *state
+	tick metric.Tick
+	err  error
+}
+
+// NewDecoder makes a decoder at the beginning of a generation. Instances are
+// made by intern, which may return nil to have a new one made; it may be nil.
+func NewDecoder(intern func(indom, key string) *metric.Instance) *Decoder {
+	d := &Decoder{s: newState()}
+	d.s.intern = intern
+	return d
+}
+
+// Decode reads the body of one record into r. Ticks are valid until the next
+// call; instances stay the same, but may be renamed (and their Rev grow).
+// After an error nothing more can be decoded.
+func (d *Decoder) Decode(body []byte, r *Record) error {
+	if d.err == nil {
+		d.err = d.decode(body, r)
+	}
+	return d.err
+}
+
+func (d *Decoder) decode(body []byte, r *Record) error {
+	if len(body) == 0 {
+		return errCorrupt
+	}
+	s := d.s
+	s.coder.startDecoding(body[1:])
+	kind, low := Kind(body[0]>>5), body[0]&31
+	*r = Record{Seq: r.Seq, Kind: kind}
+	switch kind {
+	case KindTick:
+		if metric.Class(low) >= metric.NumClasses {
+			return fmt.Errorf("journal: tick of unknown class %d", low)
+		}
+		d.tick.Blocks = d.tick.Blocks[:0]
+		if err := s.tick(metric.Class(low), &d.tick); err != nil {
+			return err
+		}
+		r.Tick = &d.tick
+	case KindEvent:
+		r.Event = s.event(nil)
+	case KindDescribe:
+		r.Descs = s.catalogue(nil)
+	case KindConfig:
+		r.Conf = s.config(nil)
+	default:
+		return fmt.Errorf("journal: record of unknown kind %d", kind)
+	}
+	if s.coder.bad() {
+		return errCorrupt
+	}
+	return nil
+}

@@ -1,0 +1,314 @@
+package journal
+
+import (
+	"fmt"
+	"math/bits"
+
+	"tachograph/sample/metric"
+)
+
+// How a block's list of rows relates to that of the group's last block.
+const (
+	rowsSame   = iota
+	rowsEdited // some left, some came, the others stand in the same order
+	rowsListed // anything else
+)
+
+// rowList codes which instances b holds and leaves them in g.rows.
+func (s *state) rowList(g *group, b *metric.Block) error {
+	c := &s.coder
+	how := rowsSame
+	if !c.dec {
+		if how = g.how; g.fresh {
+			how = s.compareRows(g, b.Rows)
+			g.fresh = false
+		}
+	}
+	var err error
+	switch how = int(c.tree(g.sameRows[:], 2, uint64(how))); how {
+	case rowsSame:
+	case rowsEdited:
+		err = s.editRows(g, b.Rows)
+	case rowsListed:
+		err = s.listRows(g, b.Rows)
+	default:
+		return errCorrupt
+	}
+	if err != nil || g.g.Indom == metric.NoIndom {
+		return err
+	}
+	return s.renames(g, b.Rows)
+}
+
+// is reports whether r holds in.
+func (r *row) is(in *metric.Instance) bool {
+	if in == nil || r.inst.in == nil {
+		return in == nil && r.inst.in == nil
+	}
+	return r.inst.id == in.ID && r.inst.key == in.Key
+}
+
+// compareRows finds out how the rows of a block relate to g's, marks the rows
+// that left and lists in s.came the instances that are new among them.
+func (s *state) compareRows(g *group, now []*metric.Instance) (how int) {
+	how = rowsSame
+	s.came = s.came[:0]
+	i := 0
+	for _, in := range now {
+		if i < len(g.rows) && g.rows[i].is(in) {
+			g.rows[i].gone = false
+			i++
+			continue
+		}
+		if how == rowsSame {
+			how = rowsEdited
+			for at, r := range g.rows {
+				r.pos = int32(at)
+			}
+		}
+		r := g.rowOf[g.indom.find(in)]
+		if r == nil {
+			s.came = append(s.came, in)
+			continue
+		}
+		if int(r.pos) < i {
+			s.came = append(s.came[:0], now...)
+			return rowsListed
+		}
+		for ; i < int(r.pos); i++ {
+			g.rows[i].gone = true
+		}
+		r.gone = false
+		i++
+	}
+	for ; i < len(g.rows); i++ {
+		g.rows[i].gone = true
+		how = rowsEdited
+	}
+	return how
+}
+
+// prepare compares t with what s remembers, and refuses what could not be
+// coded to its end: after it, nothing that the caller did can go wrong.
+func (s *state) prepare(t *metric.Tick) error {
+	s.serial++
+	for _, b := range t.Blocks {
+		g := s.byGroup[b.Group]
+		if g == nil {
+			if len(s.groups)+len(t.Blocks) > maxGroups {
+				return fmt.Errorf("journal: more than %d groups", maxGroups)
+			}
+			s.came = append(s.came[:0], b.Rows...)
+		} else {
+			if g.serial == s.serial {
+				return fmt.Errorf("journal: group %s twice in one tick", b.Group.Name)
+			}
+			g.serial = s.serial
+			g.how = s.compareRows(g, b.Rows)
+		}
+		if s.cells+len(s.came)*len(b.Cols) > maxCells {
+			return fmt.Errorf("journal: group %s: more than %d cells", b.Group.Name, maxCells)
+		}
+		if d := s.indoms[b.Group.Indom]; d != nil && len(d.insts)+len(s.came) > maxInstances {
+			return fmt.Errorf("journal: group %s: more than %d instances", b.Group.Name, maxInstances)
+		}
+		clear(s.seen)
+		for _, in := range s.came {
+			if in == nil {
+				continue
+			}
+			if _, twice := s.seen[in.ID]; twice {
+				return fmt.Errorf("journal: group %s: instance %s (%d) stands in two rows", b.Group.Name, in.Key, in.ID)
+			}
+			s.seen[in.ID] = struct{}{}
+		}
+	}
+	return nil
+}
+
+// editRows codes the rows that left, each with the chance of its age, and
+// those that came, by their distance from the end of the list.
+func (s *state) editRows(g *group, now []*metric.Instance) error {
+	c := &s.coder
+	kept := g.newRows[:0]
+	for _, r := range g.rows {
+		gone := c.bit(&g.gone[min(bits.Len32(r.age), 15)], b2i(!c.dec && r.gone))
+		if gone != 0 {
+			s.dropRow(g, r)
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	n := 0
+	if !c.dec {
+		n = len(now) - len(kept)
+	}
+	n = int(c.unsigned(&g.inserted, uint64(n)))
+	if n > maxRows || c.bad() {
+		return errCorrupt
+	}
+	// The list is put together in the place of the old one: old rows are in
+	// kept, so g.rows may be overwritten.
+	out := g.rows[:0]
+	at, behind := 0, len(kept)
+	for j := range n {
+		// How many of the kept rows still stand behind the new one.
+		was := behind
+		if !c.dec {
+			for at < len(kept) && kept[at].is(now[len(out)]) {
+				out = append(out, kept[at])
+				at++
+			}
+			behind = len(kept) - at
+		}
+		if j == 0 {
+			behind = int(c.unsigned(&g.behind, uint64(behind)))
+		} else {
+			behind = was - int(c.unsigned(&g.behind, uint64(was-behind)))
+		}
+		if behind < 0 || behind > len(kept)-at && c.dec {
+			return errCorrupt
+		}
+		if c.dec {
+			for at < len(kept)-behind {
+				out = append(out, kept[at])
+				at++
+			}
+		}
+		var in *metric.Instance
+		if !c.dec {
+			in = now[len(out)]
+		}
+		r, err := s.comer(g, in)
+		if err != nil {
+			return err
+		}
+		out = append(out, r)
+	}
+	out = append(out, kept[at:]...)
+	g.rows, g.newRows = out, kept[:0]
+	return nil
+}
+
+// comer codes the instance of a new row.
+func (s *state) comer(g *group, in *metric.Instance) (*row, error) {
+	inst, err := s.instance(g, in)
+	if err != nil {
+		return nil, err
+	}
+	if g.rowOf[inst] != nil || s.cells > maxCells || len(g.rowOf) >= maxRows {
+		return nil, errCorrupt
+	}
+	return s.newRow(g, inst), nil
+}
+
+// listRows codes a list of rows that is not an edit of the last one.
+func (s *state) listRows(g *group, now []*metric.Instance) error {
+	c := &s.coder
+	n := int(c.unsigned(&g.count, uint64(len(now))))
+	if n > maxRows || c.bad() {
+		return errCorrupt
+	}
+	out := g.newRows[:0]
+	for _, r := range g.rows {
+		r.gone = true
+	}
+	for j := range n {
+		var in *metric.Instance
+		if !c.dec {
+			in = now[j]
+		}
+		inst, err := s.instance(g, in)
+		if err != nil {
+			return err
+		}
+		r := g.rowOf[inst]
+		if r == nil {
+			if s.cells > maxCells {
+				return errCorrupt
+			}
+			r = s.newRow(g, inst)
+			r.gone = true
+		}
+		if !r.gone {
+			return errCorrupt // twice
+		}
+		r.gone = false
+		out = append(out, r)
+		if c.bad() {
+			return errCorrupt
+		}
+	}
+	old := g.rows
+	for _, r := range old {
+		if r.gone {
+			s.dropRow(g, r)
+		}
+	}
+	g.rows, g.newRows = out, old[:0]
+	return nil
+}
+
+// instance codes one instance of g's domain: one that is known by its place,
+// a new one by its definition.
+func (s *state) instance(g *group, in *metric.Instance) (*instance, error) {
+	c := &s.coder
+	d := g.indom
+	var inst *instance
+	if !c.dec {
+		inst = d.find(in)
+	}
+	if c.bit(&g.known, b2i(inst != nil)) != 0 {
+		at := 0
+		if inst != nil {
+			at = inst.index
+		}
+		at = g.next + int(c.signed(&g.place, int64(at-g.next)))
+		if at < 0 || at >= len(d.insts) {
+			return nil, errCorrupt
+		}
+		g.next = at + 1
+		return d.insts[at], nil
+	}
+	inst, err := s.defineInstance(d, in)
+	if err == nil {
+		g.next = inst.index + 1
+	}
+	return inst, err
+}
+
+// renames codes the instances of b that are called otherwise than before.
+func (s *state) renames(g *group, now []*metric.Instance) error {
+	c := &s.coder
+	n := 0
+	if !c.dec {
+		for i, r := range g.rows {
+			if r.inst.rev != now[i].Rev {
+				n++
+			}
+		}
+	}
+	n = int(c.unsigned(&g.renamed, uint64(n)))
+	at := 0
+	for range n {
+		from := at
+		if !c.dec {
+			for g.rows[at].inst.rev == now[at].Rev {
+				at++
+			}
+		}
+		at = from + int(c.unsigned(&g.count, uint64(at-from)))
+		if at < 0 || at >= len(g.rows) || c.bad() {
+			return errCorrupt
+		}
+		var in *metric.Instance
+		if !c.dec {
+			in = now[at]
+		}
+		if err := s.describe(g.indom, g.rows[at].inst, in); err != nil {
+			return err
+		}
+		at++
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+package journal
+
+import (
+	"fmt"
+
+	"tachograph/sample/metric"
+)
+
+// Limits on what one generation may hold. They are far above what a machine
+// has; they exist so that a damaged journal cannot make its reader allocate
+// without end.
+const (
+	maxGroups    = 1 << 12
+	maxColumns   = 1 << 12
+	maxInstances = 1 << 20
+	maxRows      = 1 << 18
+	maxCells     = 1 << 22
+	maxLabels    = 1 << 8
+	maxStrings   = 1 << 20
+	maxBlocks    = 1 << 10
+)
+
+// cell is what is remembered of one metric of one instance.
+type cell struct {
+	val   uint64 // last present value; for strings its place in state.strs
+	delta int64  // last change
+	own   prob   // that it changes
+	again prob   // that it changes by the same amount as before
+	miss  uint16 // why it is absent: its place in state.reasons
+	hist  uint8  // whether it changed in the last 8 ticks
+	class uint8  // length in bits of the last change
+}
+
+// row is one instance of a group.
+type row struct {
+	inst  *instance
+	cells []cell
+	own   prob // that any cell changes
+	age   uint32
+	hist  uint8
+	gone  bool
+	pos   int32
+}
+
+// column is what is known of the changes of one metric of a group, over all
+// its instances.
+type column struct {
+	changed [2][16]prob // by the previous column and the cell's history
+	fresh   [2]prob     // in a new row: differs from the last new row's
+	miss    prob
+	back    prob
+	again   prob
+	decimal prob
+	sign    [3]prob
+	class   [64]prob
+	follow  [8][6]prob // upper bits, beside those of the last change
+	low     [64]prob
+	lastLen uint8
+	birth   uint64
+}
+
+func (m *column) reset() {
+	*m = column{}
+	freshProbs(m.changed[0][:])
+	freshProbs(m.changed[1][:])
+	freshProbs(m.fresh[:])
+	m.miss, m.back, m.again, m.decimal = freshProb, freshProb, freshProb, freshProb
+	freshProbs(m.sign[:])
+	freshProbs(m.class[:])
+	for i := range m.follow {
+		freshProbs(m.follow[i][:])
+	}
+	freshProbs(m.low[:])
+}
+
+// group is what is remembered of a group between two ticks.
+type group struct {
+	g     *metric.Group
+	index int
+	indom *indom
+	cols  []column
+	rows  []*row
+	spare []*row // rows to use again
+	rowOf map[*instance]*row
+	next  int // place in indom of the instance that probably appears next
+
+	sameRows [4]prob
+	gone     [16]prob
+	inserted number
+	behind   number
+	known    prob
+	place    number
+	count    number
+	rowMix   [8]mixer
+	rowHist  [256]prob
+	rowPair  [2][16]prob
+	cellHist [256]prob
+	cellMix  [16]mixer
+	renamed  number
+
+	at      stamps
+	sameAt  prob
+	newRows []*row // scratch
+
+	// Encoding only: what prepare found.
+	serial uint64
+	how    int
+	fresh  bool
+
+	// Decoding only: what the tick shows.
+	block metric.Block
+}
+
+// instance is a member of an indom as this generation numbers them.
+type instance struct {
+	in    *metric.Instance
+	id    uint64
+	key   string
+	rev   uint32
+	index int
+}
+
+// indom is what is remembered of an instance domain.
+type indom struct {
+	name      string
+	insts     []*instance
+	byID      map[uint64]*instance
+	key, text *field
+	labels    number
+	labelName *field
+	label     map[string]*field
+}
+
+// stamps is what is remembered of a series of instants.
+type stamps struct {
+	last    metric.Stamp
+	nominal int64
+	cont    number
+	wall    number
+	awake   number
+}
+
+func (s *stamps) reset() {
+	s.last, s.nominal = metric.Stamp{}, 0
+	s.cont.reset()
+	s.wall.reset()
+	s.awake.reset()
+}
+
+// class is what is remembered of a class.
+type class struct {
+	at     stamps
+	blocks []*group
+	same   prob
+	count  number
+	ref    number
+}
+
+// state is all that one direction remembers of a generation. The encoder's
+// and the decoder's are equal after every record.
+type state struct {
+	coder   coder
+	texts   texts
+	classes [metric.NumClasses]class
+	groups  []*group
+	byGroup map[*metric.Group]*group
+	indoms  map[string]*indom
+	reasons []metric.Reason
+	reason  map[metric.Reason]uint16
+	strs    []string
+	str     map[string]uint64
+	cells   int
+
+	names    *field // of groups and indoms
+	metrics  *field
+	units    *field
+	why      *field
+	strings  *field // values
+	columns  number
+	descBits number
+	reasonNr number
+	strNew   prob
+	strNr    number
+
+	classAfter  [65][64]prob // length of a change by that of the cell's last
+	classBeside [65][64]prob // … by that of the cell coded before
+	classMix    [64]mixer
+	top         [65][8]prob
+	topMix      [8]mixer
+	againMix    [4]mixer
+	againLen    [65]prob
+
+	events eventModels
+	// Encoding only.
+	serial uint64
+	came   []*metric.Instance
+	seen   map[uint64]struct{}
+	// Decoding only.
+	intern func(indom, key string) *metric.Instance
+}
+
+func newState() *state {
+	s := &state{
+		seen: make(map[uint64]struct{}), names: newField('g'), metrics: newField('m'), units: newField('u'), why: newField('w'), strings: newField('s'),
+	}
+	s.reset()
+	return s
+}
+
+// reset forgets everything: the beginning of a generation.
+func (s *state) reset() {
+	s.texts.spell.reset()
+	s.texts.key = s.texts.key[:0]
+	for i := range s.classes {
+		c := &s.classes[i]
+		c.at.reset()
+		c.blocks = c.blocks[:0]
+		c.same = freshProb
+		c.count.reset()
+		c.ref.reset()
+	}
+	s.groups = nil
+	s.byGroup = make(map[*metric.Group]*group)
+	s.indoms = make(map[string]*indom)
+	s.reasons = append(s.reasons[:0], metric.Present)
+	s.reason = map[metric.Reason]uint16{metric.Present: 0}
+	s.strs = append(s.strs[:0], "")
+	s.str = map[string]uint64{"": 0}
+	s.cells = 0
+	for _, f := range []*field{s.names, s.metrics, s.units, s.why, s.strings} {
+		f.reset()
+	}
+	for _, n := range []*number{&s.columns, &s.descBits, &s.reasonNr, &s.strNr} {
+		n.reset()
+	}
+	s.strNew = freshProb
+	for i := range s.classAfter {
+		freshProbs(s.classAfter[i][:])
+		freshProbs(s.classBeside[i][:])
+		freshProbs(s.top[i][:])
+	}
+	freshMixers(s.classMix[:])
+	freshMixers(s.topMix[:])
+	freshMixers(s.againMix[:])
+	freshProbs(s.againLen[:])
+	s.events.reset()
+}
+
+func (s *state) newGroup(g *metric.Group) (*group, error) {
+	if len(s.groups) >= maxGroups || len(g.Metrics) > maxColumns {
+		return nil, fmt.Errorf("journal: too many groups or metrics")
+	}
+	st := &group{g: g, index: len(s.groups), cols: make([]column, len(g.Metrics)), rowOf: make(map[*instance]*row)}
+	for i := range st.cols {
+		st.cols[i].reset()
+	}
+	freshProbs(st.sameRows[:])
+	freshProbs(st.gone[:])
+	for _, n := range []*number{&st.inserted, &st.behind, &st.place, &st.count, &st.renamed} {
+		n.reset()
+	}
+	st.known, st.sameAt = freshProb, freshProb
+	freshMixers(st.rowMix[:])
+	freshProbs(st.rowHist[:])
+	freshProbs(st.rowPair[0][:])
+	freshProbs(st.rowPair[1][:])
+	freshProbs(st.cellHist[:])
+	freshMixers(st.cellMix[:])
+	st.at.reset()
+	st.indom, st.fresh = s.indomOf(g.Indom), true
+	s.groups = append(s.groups, st)
+	s.byGroup[g] = st
+	return st, nil
+}
+
+func (s *state) indomOf(name string) *indom {
+	d := s.indoms[name]
+	if d == nil {
+		d = &indom{
+			name: name, byID: make(map[uint64]*instance),
+			key: newField('k'), text: newField('n'), labelName: newField('l'), label: make(map[string]*field),
+		}
+		d.labels.reset()
+		if name == metric.NoIndom {
+			d.insts = []*instance{{}} // the one that has no name
+		}
+		s.indoms[name] = d
+	}
+	return d
+}
+
+func (d *indom) add(in *metric.Instance) *instance {
+	i := &instance{in: in, id: in.ID, key: in.Key, rev: in.Rev, index: len(d.insts)}
+	d.insts = append(d.insts, i)
+	d.byID[in.ID] = i
+	return i
+}
+
+// newRow makes room for an instance of g.
+func (s *state) newRow(g *group, in *instance) *row {
+	var r *row
+	if n := len(g.spare); n > 0 {
+		r = g.spare[n-1]
+		g.spare = g.spare[:n-1]
+		clear(r.cells)
+		*r = row{cells: r.cells}
+	} else {
+		r = &row{cells: make([]cell, len(g.cols))}
+		s.cells += len(g.cols)
+	}
+	r.inst, r.own = in, freshProb
+	for i := range r.cells {
+		r.cells[i].own, r.cells[i].again = freshProb, freshProb
+	}
+	g.rowOf[in] = r
+	return r
+}
+
+// dropRow forgets an instance of g.
+func (s *state) dropRow(g *group, r *row) {
+	delete(g.rowOf, r.inst)
+	r.inst = nil
+	g.spare = append(g.spare, r)
+}

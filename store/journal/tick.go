@@ -1,0 +1,407 @@
+package journal
+
+import (
+	"errors"
+	"math/bits"
+
+	"tachograph/sample/metric"
+)
+
+var errCorrupt = errors.New("journal: a record with a sound checksum does not decode")
+
+// stamp codes an instant after the last one of its series: the continuous
+// clock against the series' nominal step, the other clocks by their distance
+// from it, which hardly moves.
+func (s *state) stamp(m *stamps, at metric.Stamp) metric.Stamp {
+	c := &s.coder
+	step := at.Cont - m.last.Cont
+	step = m.nominal + c.signed(&m.cont, step-m.nominal)
+	cont := m.last.Cont + step
+	m.nominal = step - step%1e6
+	if step%1e6 > 5e5 {
+		m.nominal += 1e6
+	}
+	wallOff, awakeOff := m.last.Wall-m.last.Cont, m.last.Awake-m.last.Cont
+	wallOff += c.signed(&m.wall, at.Wall-at.Cont-wallOff)
+	awakeOff += c.signed(&m.awake, at.Awake-at.Cont-awakeOff)
+	m.last = metric.Stamp{Wall: cont + wallOff, Awake: cont + awakeOff, Cont: cont}
+	return m.last
+}
+
+// beside codes the instant of a block against that of its tick.
+func (s *state) beside(m *stamps, tick, at metric.Stamp) metric.Stamp {
+	c := &s.coder
+	off := m.nominal + c.signed(&m.cont, at.Cont-tick.Cont-m.nominal)
+	m.nominal = off - off%1e6
+	cont := tick.Cont + off
+	wall := cont + (tick.Wall - tick.Cont) + c.signed(&m.wall, (at.Wall-at.Cont)-(tick.Wall-tick.Cont))
+	awake := cont + (tick.Awake - tick.Cont) + c.signed(&m.awake, (at.Awake-at.Cont)-(tick.Awake-tick.Cont))
+	return metric.Stamp{Wall: wall, Awake: awake, Cont: cont}
+}
+
+// tick codes t, a tick of class cl. When decoding, t is empty and filled in.
+func (s *state) tick(cl metric.Class, t *metric.Tick) error {
+	c := &s.coder
+	k := &s.classes[cl]
+	t.Class = cl
+	t.At = s.stamp(&k.at, t.At)
+	if err := s.blockList(k, t); err != nil {
+		return err
+	}
+	for i, g := range k.blocks {
+		b := &g.block
+		if !c.dec {
+			b = t.Blocks[i]
+		} else {
+			t.Blocks = append(t.Blocks, b)
+		}
+		if err := s.oneBlock(g, t.At, b); err != nil {
+			return err
+		}
+		if c.bad() {
+			return errCorrupt
+		}
+	}
+	return nil
+}
+
+// blockList codes which groups a tick holds: usually those of the last one.
+func (s *state) blockList(k *class, t *metric.Tick) error {
+	c := &s.coder
+	same := 1
+	if !c.dec {
+		same = b2i(len(t.Blocks) == len(k.blocks))
+		for i := 0; same != 0 && i < len(t.Blocks); i++ {
+			same = b2i(t.Blocks[i].Group == k.blocks[i].g)
+		}
+	}
+	if c.bit(&k.same, same) != 0 {
+		return nil
+	}
+	n := int(c.unsigned(&k.count, uint64(len(t.Blocks))))
+	if n > maxBlocks {
+		return errCorrupt
+	}
+	k.blocks = k.blocks[:0]
+	last := -1
+	for i := range n {
+		var g *group
+		at := len(s.groups)
+		if !c.dec {
+			if g = s.byGroup[t.Blocks[i].Group]; g != nil {
+				at = g.index
+			}
+		}
+		at = last + 1 + int(c.signed(&k.ref, int64(at-last-1)))
+		switch {
+		case at == len(s.groups):
+			var def *metric.Group
+			if !c.dec {
+				def = t.Blocks[i].Group
+			}
+			var err error
+			if g, err = s.define(def); err != nil {
+				return err
+			}
+		case at < 0 || at > len(s.groups) || c.bad():
+			return errCorrupt
+		default:
+			g = s.groups[at]
+		}
+		last = at
+		if c.dec && inBlocks(k.blocks, g) {
+			return errCorrupt
+		}
+		k.blocks = append(k.blocks, g)
+	}
+	return nil
+}
+
+func inBlocks(bs []*group, g *group) bool {
+	for _, b := range bs {
+		if b == g {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *state) oneBlock(g *group, tick metric.Stamp, b *metric.Block) error {
+	c := &s.coder
+	if c.bit(&g.sameAt, b2i(b.At == tick)) != 0 {
+		b.At = tick
+	} else {
+		b.At = s.beside(&g.at, tick, b.At)
+	}
+	if err := s.rowList(g, b); err != nil {
+		return err
+	}
+	if c.dec {
+		s.startBlock(g, b)
+	}
+	before := 0
+	for i, r := range g.rows {
+		if g.g.Indom == metric.NoIndom {
+			s.cellsOf(g, r, b, i)
+		} else {
+			before = s.oneRow(g, r, b, i, before)
+		}
+		if c.dec {
+			s.show(g, r, b, i)
+		}
+		if c.bad() {
+			return errCorrupt
+		}
+	}
+	return nil
+}
+
+// oneRow codes whether anything in row r changed, and then what.
+func (s *state) oneRow(g *group, r *row, b *metric.Block, i, before int) int {
+	c := &s.coder
+	changed := 1
+	if r.age > 0 {
+		if !c.dec {
+			changed = b2i(s.rowChanged(r, b, i))
+		}
+		changed = c.bit3(&g.rowMix[min(bits.OnesCount8(r.hist), 7)],
+			&r.own, &g.rowHist[r.hist], &g.rowPair[before][bits.Len32(r.age)&15], changed)
+		r.hist = r.hist<<1 | uint8(changed)
+	}
+	if changed != 0 {
+		s.cellsOf(g, r, b, i)
+	} else {
+		r.age++
+	}
+	return changed
+}
+
+// rowChanged reports whether any cell of row i of b differs from r.
+func (s *state) rowChanged(r *row, b *metric.Block, i int) bool {
+	for j := range r.cells {
+		if s.cellChanged(&r.cells[j], &b.Cols[j], i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *state) cellChanged(k *cell, col *metric.Column, i int) bool {
+	if len(col.Miss) != 0 && col.Miss[i] != metric.Present {
+		return k.miss == 0 || s.reasons[k.miss] != col.Miss[i]
+	}
+	if k.miss != 0 {
+		return true
+	}
+	if col.Strs != nil {
+		return s.strs[k.val] != col.Strs[i]
+	}
+	return k.val != col.Bits[i]
+}
+
+// cellsOf codes the cells of row r, some of which changed.
+func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
+	c := &s.coder
+	before, beside := 0, uint8(0)
+	fresh := r.age == 0
+	r.age++
+	if r.age == 0 {
+		r.age--
+	}
+	for j := range r.cells {
+		k, m := &r.cells[j], &g.cols[j]
+		var col *metric.Column
+		changed := 0
+		if fresh {
+			k.val = m.birth
+		}
+		if !c.dec {
+			col = &b.Cols[j]
+			changed = b2i(s.cellChanged(k, col, i))
+		}
+		if fresh {
+			changed = c.bit(&m.fresh[before], changed)
+		} else {
+			changed = c.bit3(&g.cellMix[bits.OnesCount8(k.hist)],
+				&k.own, &m.changed[before][k.hist&15], &g.cellHist[k.hist], changed)
+			k.hist = k.hist<<1 | uint8(changed)
+		}
+		before = changed
+		if changed != 0 {
+			s.change(g, m, k, g.g.Metrics[j].Type, col, i, beside)
+			beside = k.class
+			if fresh {
+				m.birth = k.val
+				k.delta, k.class = 0, 0
+			}
+		}
+		if c.bad() {
+			return
+		}
+	}
+}
+
+// change codes what a cell that changed became.
+func (s *state) change(g *group, m *column, k *cell, t metric.Type, col *metric.Column, i int, beside uint8) {
+	c := &s.coder
+	why := metric.Present
+	if !c.dec && len(col.Miss) != 0 {
+		why = col.Miss[i]
+	}
+	if c.bit(&m.miss, b2i(!c.dec && s.reasons[k.miss] != why)) != 0 {
+		k.miss = s.reasonOf(why)
+		if k.miss != 0 {
+			return
+		}
+		back := 0
+		if !c.dec {
+			back = b2i(s.cellChanged(k, col, i))
+		}
+		if c.bit(&m.back, back) == 0 {
+			return
+		}
+	}
+	if t == metric.String {
+		var v string
+		if !c.dec {
+			v = col.Strs[i]
+		}
+		k.val = s.stringOf(v)
+		return
+	}
+	var v uint64
+	if !c.dec {
+		v = col.Bits[i]
+	}
+	if t.Float() {
+		k.val = s.float(m, k, t, v, beside)
+	} else {
+		k.val += uint64(s.delta(m, k, int64(v-k.val), beside))
+	}
+}
+
+// delta codes the difference d, not 0, of cell k to what it was.
+func (s *state) delta(m *column, k *cell, d int64, beside uint8) int64 {
+	c := &s.coder
+	if k.delta != 0 {
+		if c.bit3(&s.againMix[0], &k.again, &m.again, &s.againLen[k.class], b2i(d == k.delta)) != 0 {
+			return k.delta
+		}
+	}
+	was := 0
+	if k.delta > 0 {
+		was = 1
+	} else if k.delta < 0 {
+		was = 2
+	}
+	neg := c.bit(&m.sign[was], b2i(d < 0))
+	u := uint64(d)
+	if neg != 0 {
+		u = -u
+	}
+	u = s.magnitude(m, k, u, beside)
+	if neg != 0 {
+		u = -u
+	}
+	k.delta = int64(u)
+	return k.delta
+}
+
+// magnitude codes u, not 0: its length in bits, then its bits from the top,
+// the upper ones beside those of the last change.
+func (s *state) magnitude(m *column, k *cell, u uint64, beside uint8) uint64 {
+	c := &s.coder
+	n := uint64(bits.Len64(u) - 1)
+	node := uint64(1)
+	for i := 5; i >= 0; i-- {
+		y := c.bit3(&s.classMix[node], &m.class[node], &s.classAfter[max(k.class, m.lastLen)][node], &s.classBeside[beside][node], int(n>>i&1))
+		node = node<<1 | uint64(y)
+	}
+	n = node - 64
+	last := uint64(k.delta)
+	if k.delta < 0 {
+		last = -last
+	}
+	matched := 2
+	if uint64(bits.Len64(last)) == n+1 {
+		matched = 0
+	}
+	k.class = uint8(n + 1)
+	m.lastLen = k.class
+	out := uint64(1)
+	topNode := 1
+	for i := int(n) - 1; i >= 0; i-- {
+		y := int(u >> i & 1)
+		depth := int(n) - 1 - i
+		if depth < 8 {
+			was := int(last >> i & 1)
+			y = c.bit3(&s.topMix[depth], &m.follow[depth][matched*2+was], &m.low[i], &s.top[n+1][topNode&7], y)
+			if matched == 0 && y != was {
+				matched = 1
+			}
+			if depth < 2 {
+				topNode = topNode<<1 | y
+			}
+		} else {
+			y = c.bit(&m.low[i], y)
+		}
+		out = out<<1 | uint64(y)
+	}
+	return out
+}
+
+// reasonOf codes a reason: those seen before by number, a new one by text.
+func (s *state) reasonOf(why metric.Reason) uint16 {
+	c := &s.coder
+	at, ok := uint16(len(s.reasons)), false
+	if !c.dec {
+		if n, seen := s.reason[why]; seen {
+			at, ok = n, true
+		}
+	}
+	n := c.unsigned(&s.reasonNr, uint64(at))
+	if n < uint64(len(s.reasons)) {
+		return uint16(n)
+	}
+	if n > uint64(len(s.reasons)) || n >= 1<<16-1 || c.bad() {
+		c.fail()
+		return 0
+	}
+	var text string
+	if !c.dec && !ok {
+		text = why.String()
+	}
+	text = c.text(&s.texts, s.why, text)
+	if c.dec {
+		why = metric.ReasonFor(text)
+	}
+	s.reasons = append(s.reasons, why)
+	s.reason[why] = uint16(n)
+	return uint16(n)
+}
+
+// stringOf codes a string value: those seen before by number, latest first.
+func (s *state) stringOf(v string) uint64 {
+	c := &s.coder
+	at, seen := uint64(0), false
+	if !c.dec {
+		at, seen = s.str[v]
+		seen = seen || len(s.strs) >= maxStrings
+	}
+	if c.bit(&s.strNew, b2i(!seen)) == 0 {
+		n := c.unsigned(&s.strNr, uint64(len(s.strs)-1)-at)
+		if n >= uint64(len(s.strs)) {
+			c.fail()
+			return 0
+		}
+		return uint64(len(s.strs)-1) - n
+	}
+	v = c.text(&s.texts, s.strings, v)
+	if len(s.strs) >= maxStrings {
+		c.fail()
+		return 0
+	}
+	s.strs = append(s.strs, v)
+	s.str[v] = uint64(len(s.strs) - 1)
+	return uint64(len(s.strs) - 1)
+}
