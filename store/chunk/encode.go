@@ -20,6 +20,9 @@ const (
 	maxLifetimes = 1 << 27 // of all instances of a group, in blocks
 )
 
+// Checksum is the crc32c that all of an archive uses.
+func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Sealed is an encoded chunk: its entry in the index and its bytes.
@@ -84,6 +87,7 @@ func (t *table) seal() (*Sealed, error) {
 	data = append(data, w.parts...)
 	s := &Sealed{Info: t.info(), Data: data}
 	s.Info.Size = int64(len(data))
+	s.Info.Sum = Checksum(data)
 	return s, nil
 }
 

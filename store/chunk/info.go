@@ -20,8 +20,9 @@ type Info struct {
 	From, To int64
 	// First and Last are the stamps of its first and last tick.
 	First, Last metric.Stamp
-	// Size is the chunk's length in bytes.
+	// Size is the chunk's length in bytes, Sum the crc32c of them all.
 	Size int64
+	Sum  uint32
 }
 
 func (t *table) info() Info {
@@ -62,7 +63,8 @@ func (in *Info) Marshal() []byte {
 	out = binary.AppendVarint(out, in.Last.Awake-in.First.Awake)
 	out = binary.AppendVarint(out, in.First.Wall-in.From)
 	out = binary.AppendVarint(out, in.To-in.Last.Wall)
-	return binary.AppendVarint(out, in.Size)
+	out = binary.AppendVarint(out, in.Size)
+	return binary.LittleEndian.AppendUint32(out, in.Sum)
 }
 
 // ParseInfo is the inverse of Marshal.
@@ -82,6 +84,7 @@ func ParseInfo(b []byte) (Info, error) {
 	in.From = in.First.Wall - r.varint()
 	in.To = in.Last.Wall + r.varint()
 	in.Size = r.varint()
+	in.Sum = r.uint32()
 	if r.bad || in.From > in.To || in.Ticks > MaxTicks || in.Size < 0 {
 		return Info{}, fmt.Errorf("chunk: an index entry of %d bytes makes no sense", len(b))
 	}
