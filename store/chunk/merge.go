@@ -70,25 +70,31 @@ func (g *Group) table(desc func(number uint32) *metric.Desc) (*groupTable, error
 			return nil, fmt.Errorf("chunk: group %s: the catalogue does not have metric %d of type %v", g.Name, col.Number, col.Type)
 		}
 		t.metrics = append(t.metrics, column{col.Number, col.Type, d})
-		ct := columnTable{off: make([]uint32, 1, g.Size+1)}
-		err := g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
-			ct.at = append(ct.at, s.At...)
-			ct.bits = append(ct.bits, s.Bits...)
-			ct.off = append(ct.off, uint32(len(ct.at)))
-			if s.miss != nil {
-				if ct.miss == nil {
-					ct.miss = make([][]missAt, g.Size)
-				}
-				ct.miss[i] = s.miss
-			}
-			return nil
-		})
+		ct, err := g.columnTable(c)
 		if err != nil {
 			return nil, err
 		}
 		t.cols = append(t.cols, ct)
 	}
 	return t, nil
+}
+
+// columnTable decodes column c.
+func (g *Group) columnTable(c int) (columnTable, error) {
+	ct := columnTable{off: make([]uint32, 1, g.Size+1)}
+	err := g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
+		ct.at = append(ct.at, s.At...)
+		ct.bits = append(ct.bits, s.Bits...)
+		ct.off = append(ct.off, uint32(len(ct.at)))
+		if s.miss != nil {
+			if ct.miss == nil {
+				ct.miss = make([][]missAt, g.Size)
+			}
+			ct.miss[i] = s.miss
+		}
+		return nil
+	})
+	return ct, err
 }
 
 // Verify decodes everything in c and reports the first thing that is wrong.

@@ -1,0 +1,98 @@
+package chunk
+
+import (
+	"fmt"
+
+	"tachograph/sample/metric"
+)
+
+// Damaged is why a cell is absent whose value was lost to damage in a file.
+var Damaged = metric.ReasonFor("lost to damage in the archive")
+
+// Inspect decodes everything in c, as Verify does, and returns what the index
+// should say about it, Size and Sum left out.
+func (c *Chunk) Inspect(desc func(number uint32) *metric.Desc) (Info, error) {
+	if err := c.Verify(desc); err != nil {
+		return Info{}, err
+	}
+	t, err := c.table(desc)
+	if err != nil {
+		return Info{}, err
+	}
+	return t.info(), nil
+}
+
+// Rescue makes a sound chunk of what still reads in a damaged one, and lists
+// what does not. Values that are lost are absent, with the reason Damaged. It
+// fails if nothing can be kept.
+func Rescue(c *Chunk, desc func(number uint32) *metric.Desc) (*Sealed, []string, error) {
+	t := &table{class: c.Class}
+	var err error
+	if t.ticks, err = c.Stamps(); err != nil {
+		return nil, nil, err
+	}
+	var lost []string
+	var noWords error
+	if t.words, noWords = c.Words(); noWords != nil {
+		lost = append(lost, noWords.Error())
+	}
+	for _, g := range c.Groups {
+		gt, gone := g.rescue(desc, uint64(len(t.words)), noWords != nil)
+		lost = append(lost, gone...)
+		if gt != nil {
+			t.groups = append(t.groups, gt)
+		}
+	}
+	if len(t.groups) == 0 && len(c.Groups) > 0 {
+		return nil, lost, fmt.Errorf("chunk: none of its %d groups can be read", len(c.Groups))
+	}
+	s, err := t.seal()
+	return s, lost, err
+}
+
+// rescue decodes what can be decoded of g; nil if that is nothing.
+func (g *Group) rescue(desc func(number uint32) *metric.Desc, words uint64, noWords bool) (*groupTable, []string) {
+	t := &groupTable{name: g.Name, indom: g.Indom}
+	var err error
+	if t.at, err = g.blocks(); err == nil {
+		t.insts, err = g.Instances()
+	}
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	var lost []string
+	for c := range g.Columns {
+		col := &g.Columns[c]
+		d := desc(col.Number)
+		if d != nil && d.Type != col.Type {
+			d = nil
+		}
+		t.metrics = append(t.metrics, column{col.Number, col.Type, d})
+		ct, err := g.columnTable(c)
+		if err == nil && col.Type == metric.String {
+			for _, w := range ct.bits {
+				if w >= words && !noWords {
+					err = g.wrong("strings", fmt.Errorf("number %d of %d", w, words))
+				}
+			}
+		}
+		switch {
+		case err != nil:
+			lost = append(lost, err.Error())
+			ct = absentColumn(g.Size)
+		case noWords && col.Type == metric.String && len(ct.bits) > 0:
+			ct = absentColumn(g.Size)
+		}
+		t.cols = append(t.cols, ct)
+	}
+	return t, lost
+}
+
+// absentColumn is a column of n series without any value.
+func absentColumn(n int) columnTable {
+	ct := columnTable{off: make([]uint32, n+1), miss: make([][]missAt, n)}
+	for i := range ct.miss {
+		ct.miss[i] = []missAt{{0, Damaged}}
+	}
+	return ct
+}

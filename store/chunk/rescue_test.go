@@ -1,0 +1,77 @@
+package chunk
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestRescue flips bits in chunks. What Rescue keeps must be sound, hold every
+// cell either as it was or as lost to damage, and keep most of it.
+func TestRescue(t *testing.T) {
+	kept, lost, hopeless := 0, 0, 0
+	for seed := range uint64(40) {
+		w := newWorld(seed)
+		var n numbers
+		want := make(ledger)
+		b := NewBuilder(w.class)
+		for range 40 {
+			tick := w.tick()
+			want.add(tick)
+			if err := b.Append(tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := b.Seal(n.number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 30 {
+			data := bytes.Clone(s.Data)
+			at := w.r.IntN(len(data))
+			data[at] ^= 1 << w.r.IntN(8)
+			c, err := Open(bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				hopeless++
+				continue
+			}
+			if c.Verify(n.desc) == nil {
+				t.Fatalf("seed %d: a flipped bit at %d of %d went unnoticed", seed, at, len(data))
+			}
+			r, missing, err := Rescue(c, n.desc)
+			if err != nil {
+				hopeless++
+				continue
+			}
+			if len(missing) == 0 {
+				t.Fatalf("seed %d: byte %d: nothing is said to be lost", seed, at)
+			}
+			sound := open(t, r)
+			if err := sound.Verify(n.desc); err != nil {
+				t.Fatalf("seed %d: byte %d: what was rescued is damaged: %v", seed, at, err)
+			}
+			got := make(ledger)
+			got.read(t, sound, &n)
+			for k, g := range got {
+				if len(g) != len(want[k]) {
+					t.Fatalf("seed %d: byte %d: %s has %d cells, want %d", seed, at, k, len(g), len(want[k]))
+				}
+				for i := range g {
+					switch {
+					case g[i] == want[k][i]:
+						kept++
+					case strings.HasSuffix(g[i], fmt.Sprint(" 0  ", Damaged)):
+						lost++
+					default:
+						t.Fatalf("seed %d: byte %d: %s is %q, was %q", seed, at, k, g[i], want[k][i])
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d cells kept, %d lost; %d of 1200 chunks could not be opened", kept, lost, hopeless)
+	if kept < 2*lost || hopeless > 600 {
+		t.Error("too little was rescued")
+	}
+}
