@@ -1,0 +1,128 @@
+package decode
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// Kind is the first word of a sysctl's format answer.
+type Kind uint32
+
+// The types of nodes, and the flag of those that can be written.
+const (
+	ctlNode     = 1
+	ctlInt      = 2
+	ctlString   = 3
+	ctlQuad     = 4
+	ctlWritable = 0x40000000
+)
+
+// Writable reports whether the node is a tunable.
+func (k Kind) Writable() bool { return k&ctlWritable != 0 }
+
+// Node reports whether the node only holds others.
+func (k Kind) Node() bool { return k&0xf == ctlNode }
+
+// SysctlFormat splits the kernel's answer to a format query: the kind, and a
+// text such as "I", "LU" or "S,timeval". The text aliases b.
+func SysctlFormat(b []byte) (k Kind, format []byte, ok bool) {
+	if len(b) < 4 {
+		return 0, nil, false
+	}
+	return Kind(binary.LittleEndian.Uint32(b)), untilNUL(b[4:]), true
+}
+
+// Type is the type for a node of kind k and a format whose value has size
+// bytes; false for structs and other things that are not one value. The length
+// of the value decides between 32 and 64 bits: some nodes are wider when asked
+// for by name than their format says.
+func (k Kind) Type(format string, size int) (metric.Type, bool) {
+	if k&0xf == ctlString || format == "A" {
+		return metric.String, true
+	}
+	unsigned := strings.HasSuffix(format, "U")
+	switch strings.TrimSuffix(format, "U") {
+	case "I", "L", "Q", "C":
+	default:
+		// Old nodes have no format text; their kind is enough.
+		if format != "" && format != "-" || k&0xf != ctlInt && k&0xf != ctlQuad {
+			return 0, false
+		}
+	}
+	switch size {
+	case 1, 2, 4:
+		if unsigned {
+			return metric.U32, true
+		}
+		return metric.I32, true
+	case 8:
+		if unsigned {
+			return metric.U64, true
+		}
+		return metric.I64, true
+	}
+	return 0, false
+}
+
+// SysctlBits is the value of a numeric sysctl as the bits of a metric of type
+// t, whatever width the kernel answered in; false for a width that no number
+// has.
+func SysctlBits(b []byte, t metric.Type) (uint64, bool) {
+	v, ok := number(b, t.Signed())
+	if ok && t == metric.U32 {
+		v &= math.MaxUint32
+	}
+	return v, ok
+}
+
+// Loads decodes a struct loadavg: the averages over one, five and fifteen
+// minutes.
+func Loads(b []byte) (loads [3]float64, ok bool) {
+	scale, ok := LoadScale.Uint(b)
+	if !ok || scale == 0 {
+		return loads, false
+	}
+	for i := range loads {
+		loads[i] = float64(binary.LittleEndian.Uint32(b[4*i:])) / float64(scale)
+	}
+	return loads, true
+}
+
+// Micros decodes a struct timeval into microseconds since 1970.
+func Micros(b []byte) (uint64, bool) {
+	sec, ok := TimevalSec.Uint(b)
+	usec, ok2 := TimevalUsec.Uint(b)
+	return sec*1e6 + usec, ok && ok2
+}
+
+// Quads is element i of an array of 64-bit numbers.
+func Quads(b []byte, i int) (uint64, bool) {
+	if i < 0 || len(b) < 8*(i+1) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b[8*i:]), true
+}
+
+// U32Sum adds the elements of an array of 32-bit counters, modulo 2^32: the
+// sum then wraps where its parts do.
+func U32Sum(rec []byte, off, n int) (uint64, bool) {
+	if len(rec) < off+4*n {
+		return 0, false
+	}
+	var sum uint32
+	for i := range n {
+		sum += binary.LittleEndian.Uint32(rec[off+4*i:])
+	}
+	return uint64(sum), true
+}
+
+// U32At is one element of such an array.
+func U32At(rec []byte, off, i int) (uint64, bool) {
+	if len(rec) < off+4*(i+1) {
+		return 0, false
+	}
+	return uint64(binary.LittleEndian.Uint32(rec[off+4*i:])), true
+}
