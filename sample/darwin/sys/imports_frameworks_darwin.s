@@ -10,20 +10,10 @@ TEXT libc_IOServiceGetMatchingServices_trampoline<>(SB),NOSPLIT,$0-0
 GLOBL	·addr_IOServiceGetMatchingServices(SB), RODATA, $8
 DATA	·addr_IOServiceGetMatchingServices(SB)/8, $libc_IOServiceGetMatchingServices_trampoline<>(SB)
 
-TEXT libc_IOServiceGetMatchingService_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_IOServiceGetMatchingService(SB)
-GLOBL	·addr_IOServiceGetMatchingService(SB), RODATA, $8
-DATA	·addr_IOServiceGetMatchingService(SB)/8, $libc_IOServiceGetMatchingService_trampoline<>(SB)
-
 TEXT libc_IOIteratorNext_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_IOIteratorNext(SB)
 GLOBL	·addr_IOIteratorNext(SB), RODATA, $8
 DATA	·addr_IOIteratorNext(SB)/8, $libc_IOIteratorNext_trampoline<>(SB)
-
-TEXT libc_IOIteratorIsValid_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_IOIteratorIsValid(SB)
-GLOBL	·addr_IOIteratorIsValid(SB), RODATA, $8
-DATA	·addr_IOIteratorIsValid(SB)/8, $libc_IOIteratorIsValid_trampoline<>(SB)
 
 TEXT libc_IOObjectRelease_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_IOObjectRelease(SB)
@@ -40,11 +30,6 @@ TEXT libc_IORegistryEntryGetRegistryEntryID_trampoline<>(SB),NOSPLIT,$0-0
 GLOBL	·addr_IORegistryEntryGetRegistryEntryID(SB), RODATA, $8
 DATA	·addr_IORegistryEntryGetRegistryEntryID(SB)/8, $libc_IORegistryEntryGetRegistryEntryID_trampoline<>(SB)
 
-TEXT libc_IORegistryEntryGetParentEntry_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_IORegistryEntryGetParentEntry(SB)
-GLOBL	·addr_IORegistryEntryGetParentEntry(SB), RODATA, $8
-DATA	·addr_IORegistryEntryGetParentEntry(SB)/8, $libc_IORegistryEntryGetParentEntry_trampoline<>(SB)
-
 TEXT libc_IORegistryEntryGetChildIterator_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_IORegistryEntryGetChildIterator(SB)
 GLOBL	·addr_IORegistryEntryGetChildIterator(SB), RODATA, $8
@@ -59,6 +44,11 @@ TEXT libc_IORegistryEntryCreateCFProperty_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_IORegistryEntryCreateCFProperty(SB)
 GLOBL	·addr_IORegistryEntryCreateCFProperty(SB), RODATA, $8
 DATA	·addr_IORegistryEntryCreateCFProperty(SB)/8, $libc_IORegistryEntryCreateCFProperty_trampoline<>(SB)
+
+TEXT libc_IORegistryEntrySearchCFProperty_trampoline<>(SB),NOSPLIT,$0-0
+	JMP	libc_IORegistryEntrySearchCFProperty(SB)
+GLOBL	·addr_IORegistryEntrySearchCFProperty(SB), RODATA, $8
+DATA	·addr_IORegistryEntrySearchCFProperty(SB)/8, $libc_IORegistryEntrySearchCFProperty_trampoline<>(SB)
 
 TEXT libc_IOServiceOpen_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_IOServiceOpen(SB)
@@ -115,11 +105,6 @@ TEXT libc_CFStringGetTypeID_trampoline<>(SB),NOSPLIT,$0-0
 GLOBL	·addr_CFStringGetTypeID(SB), RODATA, $8
 DATA	·addr_CFStringGetTypeID(SB)/8, $libc_CFStringGetTypeID_trampoline<>(SB)
 
-TEXT libc_CFStringGetLength_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_CFStringGetLength(SB)
-GLOBL	·addr_CFStringGetLength(SB), RODATA, $8
-DATA	·addr_CFStringGetLength(SB)/8, $libc_CFStringGetLength_trampoline<>(SB)
-
 TEXT libc_CFStringGetCString_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_CFStringGetCString(SB)
 GLOBL	·addr_CFStringGetCString(SB), RODATA, $8
@@ -155,11 +140,6 @@ TEXT libc_CFDictionaryGetValue_trampoline<>(SB),NOSPLIT,$0-0
 GLOBL	·addr_CFDictionaryGetValue(SB), RODATA, $8
 DATA	·addr_CFDictionaryGetValue(SB)/8, $libc_CFDictionaryGetValue_trampoline<>(SB)
 
-TEXT libc_CFArrayGetTypeID_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_CFArrayGetTypeID(SB)
-GLOBL	·addr_CFArrayGetTypeID(SB), RODATA, $8
-DATA	·addr_CFArrayGetTypeID(SB)/8, $libc_CFArrayGetTypeID_trampoline<>(SB)
-
 TEXT libc_CFArrayGetCount_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_CFArrayGetCount(SB)
 GLOBL	·addr_CFArrayGetCount(SB), RODATA, $8
@@ -169,18 +149,3 @@ TEXT libc_CFArrayGetValueAtIndex_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_CFArrayGetValueAtIndex(SB)
 GLOBL	·addr_CFArrayGetValueAtIndex(SB), RODATA, $8
 DATA	·addr_CFArrayGetValueAtIndex(SB)/8, $libc_CFArrayGetValueAtIndex_trampoline<>(SB)
-
-TEXT libc_CFDataGetTypeID_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_CFDataGetTypeID(SB)
-GLOBL	·addr_CFDataGetTypeID(SB), RODATA, $8
-DATA	·addr_CFDataGetTypeID(SB)/8, $libc_CFDataGetTypeID_trampoline<>(SB)
-
-TEXT libc_CFDataGetLength_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_CFDataGetLength(SB)
-GLOBL	·addr_CFDataGetLength(SB), RODATA, $8
-DATA	·addr_CFDataGetLength(SB)/8, $libc_CFDataGetLength_trampoline<>(SB)
-
-TEXT libc_CFDataGetBytePtr_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_CFDataGetBytePtr(SB)
-GLOBL	·addr_CFDataGetBytePtr(SB), RODATA, $8
-DATA	·addr_CFDataGetBytePtr(SB)/8, $libc_CFDataGetBytePtr_trampoline<>(SB)

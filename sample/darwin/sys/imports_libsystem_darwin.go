@@ -16,6 +16,7 @@ package sys
 //go:cgo_import_dynamic libc_processor_set_default processor_set_default "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_processor_set_statistics processor_set_statistics "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_task_info task_info "/usr/lib/libSystem.B.dylib"
+//go:cgo_import_dynamic libc_getvfsbyname getvfsbyname "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_setutxent setutxent "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_getutxent getutxent "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_endutxent endutxent "/usr/lib/libSystem.B.dylib"
@@ -44,6 +45,7 @@ var (
 	addr_processor_set_default    uintptr
 	addr_processor_set_statistics uintptr
 	addr_task_info                uintptr
+	addr_getvfsbyname             uintptr
 	addr_setutxent                uintptr
 	addr_getutxent                uintptr
 	addr_endutxent                uintptr

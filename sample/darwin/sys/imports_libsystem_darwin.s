@@ -70,6 +70,11 @@ TEXT libc_task_info_trampoline<>(SB),NOSPLIT,$0-0
 GLOBL	·addr_task_info(SB), RODATA, $8
 DATA	·addr_task_info(SB)/8, $libc_task_info_trampoline<>(SB)
 
+TEXT libc_getvfsbyname_trampoline<>(SB),NOSPLIT,$0-0
+	JMP	libc_getvfsbyname(SB)
+GLOBL	·addr_getvfsbyname(SB), RODATA, $8
+DATA	·addr_getvfsbyname(SB)/8, $libc_getvfsbyname_trampoline<>(SB)
+
 TEXT libc_setutxent_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_setutxent(SB)
 GLOBL	·addr_setutxent(SB), RODATA, $8

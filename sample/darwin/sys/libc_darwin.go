@@ -41,6 +41,20 @@ func getfsstat(buf []byte) (int, syscall.Errno) {
 	return int(int32(r)), 0
 }
 
+// FileSystemType fills conf with the struct vfsconf of a type of file system;
+// one that is not loaded is an error.
+func FileSystemType(name string, conf []byte) error {
+	s, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return failed("getvfsbyname "+name, syscall.EINVAL)
+	}
+	_, _, errno := call6(addr_getvfsbyname, uintptr(unsafe.Pointer(s)), uintptr(unsafe.Pointer(unsafe.SliceData(conf))), 0, 0, 0, 0)
+	if errno != 0 {
+		return failed("getvfsbyname "+name, errno)
+	}
+	return nil
+}
+
 // logins serialises the walk of the login records, which has one position for
 // the whole process.
 var logins sync.Mutex
