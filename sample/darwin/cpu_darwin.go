@@ -1,0 +1,125 @@
+package darwin
+
+import (
+	"fmt"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/sys"
+	"tachograph/sample/metric"
+)
+
+const processorCPULoadInfo = 2
+
+// cpuSource reads the ticks of all processors in one call, which unlike the
+// host's total is not rate limited. The total is the sum of what each
+// processor gained, so that it survives the wrap of one of them.
+type cpuSource struct {
+	host                  sys.Host
+	percpu, total, number *metric.Group
+
+	words     []uint32
+	cpus      []cpuTicks
+	instances []*metric.Instance
+}
+
+func newCPUSource() *cpuSource { return &cpuSource{host: sys.OpenHost()} }
+
+func (s *cpuSource) Name() string { return "cpu" }
+func (s *cpuSource) Groups() []*metric.Group {
+	return []*metric.Group{s.percpu, s.total, s.number}
+}
+func (s *cpuSource) Close() error { return s.host.Close() }
+
+func (s *cpuSource) Refresh() error {
+	var percpu, total [cpuStates]string
+	for i, state := range cpuStateNames {
+		percpu[i] = "kernel.percpu.cpu." + state
+		total[i] = "kernel.all.cpu." + state
+	}
+	s.percpu = catalog.Group(catalog.Darwin, "percpu", percpu[:]...)
+	s.total = catalog.Group(catalog.Darwin, "cpu", total[:]...)
+	s.number = catalog.Group(catalog.Darwin, "ncpu", "hinv.ncpu")
+	s.instances = nil
+	return nil
+}
+
+// levels asks for the performance levels; a processor whose cores are all
+// alike has none.
+func levels() []cluster {
+	n, err := sys.SysctlUint("hw.nperflevels")
+	if err != nil || n > 16 {
+		return nil
+	}
+	ls := make([]cluster, n)
+	for i := range ls {
+		cores, err := sys.SysctlUint(fmt.Sprintf("hw.perflevel%d.logicalcpu", i))
+		if err != nil {
+			return nil
+		}
+		name, err := sys.SysctlText(fmt.Sprintf("hw.perflevel%d.name", i))
+		if err != nil {
+			return nil
+		}
+		ls[i] = cluster{name, int(cores)}
+	}
+	return ls
+}
+
+func (s *cpuSource) name(n int) {
+	kinds := coreKinds(levels(), n)
+	s.instances = make([]*metric.Instance, n)
+	for i := range s.instances {
+		in := &metric.Instance{ID: uint64(i), Key: cpuName(i), Name: cpuName(i)}
+		if kinds != nil {
+			in.Labels = []metric.Label{{Name: "level", Value: kinds[i]}}
+		}
+		s.instances[i] = in
+	}
+	for len(s.cpus) < n {
+		s.cpus = append(s.cpus, cpuTicks{})
+	}
+}
+
+func (s *cpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
+	at := c.Now()
+	words, n, err := s.host.ProcessorInfo(processorCPULoadInfo, s.words[:0])
+	s.words = words
+	if err == nil && (n == 0 || len(words) != n*cpuStates) {
+		err = fmt.Errorf("host_processor_info: %d words for %d processors", len(words), n)
+	}
+	if err != nil {
+		return err
+	}
+	if n != len(s.instances) {
+		s.name(n)
+	}
+	var sum [cpuStates]uint64
+	for i := range n {
+		s.cpus[i].add([cpuStates]uint32(words[i*cpuStates:]))
+		for state, v := range s.cpus[i].total {
+			sum[state] += v
+		}
+	}
+	if f := frameOf(frames, s.percpu); f != nil {
+		f.Reset(at)
+		for i, in := range s.instances {
+			row := f.Row(in)
+			for state, v := range s.cpus[i].total {
+				f.SetUint(row, state, v*tickMillis)
+			}
+		}
+	}
+	if f := frameOf(frames, s.total); f != nil {
+		f.Reset(at)
+		row := f.Row(nil)
+		for state, v := range sum {
+			f.SetUint(row, state, v*tickMillis)
+		}
+	}
+	if f := frameOf(frames, s.number); f != nil {
+		f.Reset(at)
+		f.SetUint(f.Row(nil), 0, uint64(n))
+	}
+	return nil
+}

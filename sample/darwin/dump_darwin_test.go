@@ -1,0 +1,127 @@
+package darwin
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// TestDump is the half of the oracle test that runs as a darwin program: it
+// opens the sources, reads every class a number of times and prints what it
+// read. The other half, which knows what the values must be, starts it.
+//
+// The lines are tab-separated: M metric type class reason-it-is-lacking;
+// V round metric instance value; X round metric instance reason-it-is-absent;
+// I round indom instance; E round kind text; C round calls-so-far.
+func TestDump(t *testing.T) {
+	rounds, err := strconv.Atoi(os.Getenv("TACHO_DUMP_ROUNDS"))
+	if err != nil {
+		t.Skip("only on behalf of the oracle test")
+	}
+	period, err := time.ParseDuration(os.Getenv("TACHO_DUMP_PERIOD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	defer out.Flush()
+	d := &dumper{out: out}
+	for _, s := range sources {
+		d.open(s)
+	}
+	start := time.Now()
+	for d.round = range rounds {
+		for i := range d.readers {
+			d.read(&d.readers[i])
+		}
+		next := start.Add(time.Duration(d.round+1) * period)
+		if d.round+1 < rounds {
+			time.Sleep(time.Until(next))
+		}
+		if refresh, _ := strconv.Atoi(os.Getenv("TACHO_DUMP_REFRESH")); refresh > 0 && (d.round+1)%refresh == 0 {
+			d.readers = d.readers[:0]
+			for _, s := range sources {
+				if err := s.Refresh(); err != nil {
+					t.Error(err)
+				}
+				d.open(s)
+			}
+		}
+	}
+	for _, s := range sources {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing %s: %v", s.Name(), err)
+		}
+	}
+}
+
+// reader is the frames of one source for one class.
+type reader struct {
+	source sample.Source
+	frames []*sample.Frame
+}
+
+type dumper struct {
+	out     *bufio.Writer
+	round   int
+	readers []reader
+}
+
+func (d *dumper) open(s sample.Source) {
+	for _, g := range s.Groups() {
+		for _, m := range g.Metrics {
+			fmt.Fprintf(d.out, "M\t%s\t%s\t%s\t%d\t%s\n", m.Name, m.Type, m.Class, m.Width, m.Unsupported)
+		}
+	}
+	for class := range metric.NumClasses {
+		var frames []*sample.Frame
+		for _, g := range s.Groups() {
+			if f := sample.NewFrame(g, func(d *metric.Desc) bool { return d.Class == class }); f != nil {
+				frames = append(frames, f)
+			}
+		}
+		if frames != nil {
+			d.readers = append(d.readers, reader{s, frames})
+		}
+	}
+}
+
+func (d *dumper) read(r *reader) {
+	c := &sample.Context{Now: Now, Emit: func(e metric.Event) {
+		fmt.Fprintf(d.out, "E\t%d\t%s\t%s\n", d.round, e.Kind, e.Text)
+	}}
+	if err := r.source.Read(c, r.frames); err != nil {
+		fmt.Fprintf(d.out, "F\t%d\t%s\t%v\n", d.round, r.source.Name(), err)
+		return
+	}
+	for _, f := range r.frames {
+		d.print(f.Block())
+	}
+}
+
+func (d *dumper) print(b *metric.Block) {
+	for row, in := range b.Rows {
+		name := ""
+		if in != nil {
+			name = in.Name
+			fmt.Fprintf(d.out, "I\t%d\t%s\t%s\t%s\t%v\n", d.round, b.Group.Indom, name, in.Key, in.Labels)
+		}
+		for col, m := range b.Group.Metrics {
+			v := b.Cols[col].At(m.Type, row)
+			if v.Miss != metric.Present {
+				fmt.Fprintf(d.out, "X\t%d\t%s\t%s\t%s\n", d.round, m.Name, name, v.Miss)
+				continue
+			}
+			fmt.Fprintf(d.out, "V\t%d\t%s\t%s\t%s\n", d.round, m.Name, name, v)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package darwin
+
+import (
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/sys"
+	"tachograph/sample/metric"
+)
+
+// Host describes this machine. What cannot be found out is left empty.
+func Host() Identity {
+	var h Identity
+	for _, x := range []struct {
+		into *string
+		name string
+	}{
+		{&h.BootSession, "kern.bootsessionuuid"},
+		{&h.ShutdownReason, "kern.shutdownreason"},
+		{&h.Name, "kern.hostname"},
+		{&h.OS, "kern.ostype"},
+		{&h.Release, "kern.osrelease"},
+		{&h.Build, "kern.osversion"},
+		{&h.Product, "kern.osproductversion"},
+		{&h.Arch, "hw.machine"},
+		{&h.Model, "hw.model"},
+		{&h.Processor, "machdep.cpu.brand_string"},
+	} {
+		if v, err := sys.SysctlText(x.name); err == nil {
+			*x.into = v
+		}
+	}
+	if mib, err := sys.Lookup("kern.boottime"); err == nil {
+		var b [16]byte
+		if n, errno := sys.Sysctl(mib, b[:]); errno == 0 {
+			us, _ := decode.Micros(b[:n])
+			h.BootTime = int64(us) * 1000
+		}
+	}
+	if n, err := sys.SysctlUint("hw.ncpu"); err == nil {
+		h.Cores = int(n)
+	}
+	h.MemoryBytes, _ = sys.SysctlUint("hw.memsize")
+	translated, err := sys.SysctlUint("sysctl.proc_translated")
+	h.Translated = err == nil && translated == 1
+	h.HardwareUUID = HardwareUUID()
+	return h
+}
+
+// HardwareUUID identifies the machine for its lifetime; empty if the registry
+// does not tell.
+func HardwareUUID() string {
+	key := sys.NewKey("IOPlatformUUID")
+	defer key.Release()
+	var buf [64]byte
+	uuid := ""
+	err := sys.Services("IOPlatformExpertDevice", func(x sys.Service) bool {
+		v := x.Property(key)
+		defer v.Release()
+		if b, ok := v.Text(buf[:]); ok {
+			uuid = string(b)
+		}
+		return false
+	})
+	if err != nil {
+		return ""
+	}
+	return uuid
+}
+
+// systemVersion is where macOS says what it calls itself.
+const systemVersion = "/System/Library/CoreServices/SystemVersion.plist"
+
+const (
+	colDistro = iota
+	colUname
+	colVersion
+)
+
+// identitySource supplies the names of the system that no single sysctl has.
+type identitySource struct {
+	group  *metric.Group
+	values [colVersion + 1]string
+}
+
+func newIdentitySource() *identitySource { return &identitySource{} }
+
+func (s *identitySource) Name() string            { return "identity" }
+func (s *identitySource) Groups() []*metric.Group { return []*metric.Group{s.group} }
+func (s *identitySource) Close() error            { return nil }
+
+func (s *identitySource) Refresh() error {
+	s.group = catalog.Group(catalog.Darwin, "identity", "kernel.uname.distro", "pmda.uname", "pmda.version")
+	s.values[colDistro] = distro()
+	s.values[colVersion] = recorderVersion()
+	var parts []string
+	for _, name := range []string{"kern.ostype", "kern.hostname", "kern.osrelease", "kern.version", "hw.machine"} {
+		v, err := sys.SysctlText(name)
+		if err != nil {
+			s.group.Metrics[colUname].Unsupported = err.Error()
+			return nil
+		}
+		parts = append(parts, v)
+	}
+	s.values[colUname] = strings.Join(parts, " ")
+	return nil
+}
+
+func (s *identitySource) Read(c *sample.Context, frames []*sample.Frame) error {
+	at := c.Now()
+	for _, f := range frames {
+		f.Reset(at)
+		row := f.Row(nil)
+		for col, v := range s.values {
+			if v != "" {
+				f.SetString(row, col, v)
+			}
+		}
+	}
+	return nil
+}
+
+// distro is the product's name and version. The file has both; should it be
+// unreadable, the kernel still knows the version.
+func distro() string {
+	plist, err := os.ReadFile(systemVersion)
+	if err == nil {
+		name, version := plistString(plist, "ProductName"), plistString(plist, "ProductVersion")
+		if name != "" && version != "" {
+			return name + " " + version
+		}
+	}
+	version, err := sys.SysctlText("kern.osproductversion")
+	if err != nil {
+		return ""
+	}
+	return "macOS " + version
+}
+
+// recorderVersion is the version that this program was built from.
+func recorderVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

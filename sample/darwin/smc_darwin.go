@@ -1,0 +1,204 @@
+package darwin
+
+import (
+	"fmt"
+	"strconv"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/sys"
+	"tachograph/sample/metric"
+)
+
+// smcSelector is the driver's method that takes requests.
+const smcSelector = 2
+
+// smcKey is a key that this Mac has: its size and encoding are asked for once.
+type smcKey struct {
+	name     string
+	size     uint32
+	encoding string
+	failed   metric.Reason // the last failure, so that its text is made once
+}
+
+// smcSource reads temperatures and fans from the System Management Controller.
+type smcSource struct {
+	temperatures, fans *metric.Group
+
+	open      bool
+	conn      sys.Connection
+	in, out   [decode.SMCSize]byte
+	keys      []*smcKey   // parallel to smcColumns; nil for what is lacking
+	fanKeys   [][]*smcKey // per fan, parallel to fanColumns
+	instances []*metric.Instance
+}
+
+func newSMCSource() *smcSource { return &smcSource{} }
+
+func (s *smcSource) Name() string            { return "smc" }
+func (s *smcSource) Groups() []*metric.Group { return []*metric.Group{s.temperatures, s.fans} }
+
+func (s *smcSource) Close() error {
+	if !s.open {
+		return nil
+	}
+	s.open = false
+	return s.conn.Close()
+}
+
+func (s *smcSource) Refresh() error {
+	names, fans := make([]string, len(smcColumns)), make([]string, len(fanColumns))
+	for i, c := range smcColumns {
+		names[i] = c.metric
+	}
+	for i, c := range fanColumns {
+		fans[i] = c.metric
+	}
+	s.temperatures = catalog.Group(catalog.Darwin, "smc", names...)
+	s.fans = catalog.Group(catalog.Darwin, "fan", fans...)
+	s.keys, s.fanKeys, s.instances = make([]*smcKey, len(smcColumns)), nil, nil
+	if why := s.connect(); why != "" {
+		unsupported(s.temperatures, why)
+		unsupported(s.fans, why)
+		return nil
+	}
+	for i, c := range smcColumns {
+		d := s.temperatures.Metrics[i]
+		for _, name := range c.keys {
+			if s.keys[i] = s.find(name); s.keys[i] != nil {
+				d.Source = "SMC key " + name
+				break
+			}
+		}
+		if s.keys[i] == nil {
+			d.Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", c.keys)
+		}
+	}
+	s.findFans()
+	return nil
+}
+
+// connect opens the SMC, once.
+func (s *smcSource) connect() (why string) {
+	if s.open {
+		return ""
+	}
+	why = "this Mac has no SMC"
+	err := sys.Services("AppleSMC", func(x sys.Service) bool {
+		if s.open {
+			return false
+		}
+		conn, err := x.Open()
+		if err != nil {
+			why = "AppleSMC: " + err.Error()
+			return false
+		}
+		s.conn, s.open, why = conn, true, ""
+		return false
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return why
+}
+
+func (s *smcSource) findFans() {
+	n := 0
+	if k := s.keys[colFans]; k != nil {
+		v, _ := s.read(k)
+		n = min(int(v), maxFans)
+	}
+	if n <= 0 {
+		unsupported(s.fans, "this Mac has no fans")
+		return
+	}
+	has := make([]bool, len(fanColumns))
+	for fan := range n {
+		keys := make([]*smcKey, len(fanColumns))
+		for i, c := range fanColumns {
+			keys[i] = s.find(fanKey(c.format, fan))
+			has[i] = has[i] || keys[i] != nil
+		}
+		name := "fan" + strconv.Itoa(fan)
+		s.fanKeys = append(s.fanKeys, keys)
+		s.instances = append(s.instances, &metric.Instance{ID: uint64(fan), Key: name, Name: name})
+	}
+	for i, c := range fanColumns {
+		if !has[i] {
+			s.fans.Metrics[i].Unsupported = "this Mac's SMC has no key " + fanKey(c.format, 0)
+		}
+	}
+}
+
+// find asks whether the SMC has a key that we can decode.
+func (s *smcSource) find(name string) *smcKey {
+	decode.SMCRequest(s.in[:], name, decode.SMCInfo, 0)
+	if s.conn.Call(smcSelector, s.in[:], s.out[:]) != nil || s.out[decode.SMCResult.Off] != 0 {
+		return nil
+	}
+	size, _ := decode.SMCDataSize.Uint(s.out[:])
+	kind, _ := decode.SMCDataType.Uint(s.out[:])
+	k := &smcKey{name: name, size: uint32(size), encoding: decode.SMCType(uint32(kind))}
+	if _, ok := decode.SMCValue(k.encoding, make([]byte, min(size, 32))); !ok {
+		return nil
+	}
+	return k
+}
+
+// read reads a key's value.
+func (s *smcSource) read(k *smcKey) (float64, metric.Reason) {
+	decode.SMCRequest(s.in[:], k.name, decode.SMCRead, k.size)
+	if err := s.conn.Call(smcSelector, s.in[:], s.out[:]); err != nil {
+		k.failed = reasonFor(err)
+		return 0, k.failed
+	}
+	if code := s.out[decode.SMCResult.Off]; code != 0 {
+		if k.failed == metric.Present {
+			k.failed = metric.ReasonFor(fmt.Sprintf("the SMC answers %#x", code))
+		}
+		return 0, k.failed
+	}
+	k.failed = metric.Present
+	v, ok := decode.SMCValue(k.encoding, s.out[decode.SMCBytes.Off:][:k.size])
+	if !ok {
+		return 0, badAnswer
+	}
+	return v, metric.Present
+}
+
+func (s *smcSource) Read(c *sample.Context, frames []*sample.Frame) error {
+	at := c.Now()
+	for _, f := range frames {
+		f.Reset(at)
+		if f.Full() == s.temperatures {
+			s.fill(f, f.Row(nil), s.keys)
+			continue
+		}
+		for i, in := range s.instances {
+			s.fill(f, f.Row(in), s.fanKeys[i])
+		}
+	}
+	return nil
+}
+
+func (s *smcSource) fill(f *sample.Frame, row int, keys []*smcKey) {
+	for col, k := range keys {
+		if !f.Wants(col) {
+			continue
+		}
+		if k == nil {
+			f.SetMissing(row, col, metric.Unsupported)
+			continue
+		}
+		v, why := s.read(k)
+		switch {
+		case why != metric.Present:
+			f.SetMissing(row, col, why)
+		case f.Full().Metrics[col].Type.Float():
+			f.SetFloat(row, col, v)
+		default:
+			f.SetUint(row, col, uint64(v))
+		}
+	}
+}

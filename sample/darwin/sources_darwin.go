@@ -1,0 +1,43 @@
+package darwin
+
+import (
+	"errors"
+	"fmt"
+
+	"tachograph/sample"
+)
+
+// Sources opens the sources of all system-wide metrics. Each has found out
+// what this Mac has; what it lacks is marked and not asked for again until the
+// next Refresh.
+func Sources() ([]sample.Source, error) {
+	all := []sample.Source{
+		newMemorySource(),
+		newCPUSource(),
+		newKernelSource(),
+		newSysctlSource(),
+		newInterfaceSource(),
+		newTCPSource(),
+		newTCPConnSource(),
+		newDiskSource(),
+		newAPFSSource(),
+		newFilesysSource(),
+		newGPUSource(),
+		newBatterySource(),
+		newSMCSource(),
+		newThermalSource(),
+		newNFSSource(),
+		newLoginSource(),
+		newIdentitySource(),
+	}
+	for _, s := range all {
+		if err := s.Refresh(); err != nil {
+			err = fmt.Errorf("source %s: %w", s.Name(), err)
+			for _, s := range all {
+				err = errors.Join(err, s.Close())
+			}
+			return nil, err
+		}
+	}
+	return all, nil
+}

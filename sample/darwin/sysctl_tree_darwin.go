@@ -1,0 +1,226 @@
+package darwin
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/sys"
+	"tachograph/sample/metric"
+)
+
+// tree is the part of the source that follows the kernel's own list of names.
+type tree struct {
+	// moved remembers the names that were seen to change and are therefore
+	// read as often as polled metrics.
+	moved map[string]bool
+	set   *sysctlSet
+}
+
+// leaf is a name that the walk found.
+type leaf struct {
+	name   string
+	mib    sys.MIB
+	kind   decode.Kind
+	format string
+	size   int
+}
+
+// build walks the tree and describes what it finds. Names in the catalogue
+// keep their row; others are described by what the kernel says of them.
+func (t *tree) build(s *sysctlSource) *sysctlSet {
+	t.rememberMoves()
+	set := &sysctlSet{group: &metric.Group{Name: "sysctl tree"}}
+	seen := make(map[string]bool)
+	elsewhere := make(map[string]bool)
+	for _, table := range domainTables {
+		for _, c := range table.columns {
+			elsewhere[c.metric] = true
+		}
+	}
+	add := func(l leaf) {
+		if seen[l.name] || elsewhere[l.name] {
+			return
+		}
+		seen[l.name] = true
+		d, value := t.describe(&l)
+		f := feed{value: value}
+		if d.Unsupported == "" {
+			if s.nodes[l.name] == nil {
+				s.nodes[l.name] = newNode(l.name, l.mib, l.size)
+			}
+			f.from = s.nodes[l.name]
+			f.from.watch = d.Class == metric.Constrained
+		}
+		set.group.Metrics = append(set.group.Metrics, d)
+		set.feeds = append(set.feeds, f)
+	}
+	walk(add)
+	for _, name := range hiddenSysctls {
+		if l, ok := lookUp(name); ok {
+			add(l)
+		}
+	}
+	for _, d := range catalog.For(catalog.Darwin) {
+		if !ownName(d) || seen[d.Name] || elsewhere[d.Name] {
+			continue
+		}
+		if l, ok := lookUp(d.Name); ok {
+			add(l)
+			continue
+		}
+		if d.Unsupported == "" {
+			d.Unsupported = "this kernel has no sysctl " + d.Name
+		}
+		set.group.Metrics = append(set.group.Metrics, d)
+		set.feeds = append(set.feeds, feed{})
+	}
+	t.set = set
+	return set
+}
+
+// ownName reports whether a row of the catalogue is a sysctl by its own name.
+func ownName(d *metric.Desc) bool {
+	rest, ok := strings.CutPrefix(d.Source, "sysctl "+d.Name)
+	return ok && (rest == "" || rest[0] == ' ')
+}
+
+// rememberMoves notes which names moved since the last walk.
+func (t *tree) rememberMoves() {
+	if t.moved == nil {
+		t.moved = make(map[string]bool)
+	}
+	if t.set == nil {
+		return
+	}
+	for _, f := range t.set.feeds {
+		if f.from != nil && f.from.moved {
+			t.moved[f.from.name] = true
+		}
+	}
+}
+
+// Restless reports whether a name that is read rarely has been seen to move,
+// so that Refresh would put it into a faster class.
+func (s *sysctlSource) Restless() bool {
+	if s.tree.set == nil {
+		return false
+	}
+	for _, f := range s.tree.set.feeds {
+		if f.from != nil && f.from.moved {
+			return true
+		}
+	}
+	return false
+}
+
+// describe makes the metric of a leaf.
+func (t *tree) describe(l *leaf) (*metric.Desc, func([]byte, int) (uint64, bool)) {
+	known := catalog.Find(catalog.Darwin, l.name)
+	typ, plain := l.kind.Type(l.format, l.size)
+	var value func([]byte, int) (uint64, bool)
+	units := metric.NoUnits
+	if l.format == "S,timeval" {
+		typ, plain, value, units = metric.U64, true, micros, metric.Microseconds
+	}
+	if known != nil && plain {
+		// The kernel may have widened the value since the row was written.
+		if l.size == 8 && (known.Type == metric.I32 || known.Type == metric.U32) {
+			known.Type = typ
+		}
+		return known, value
+	}
+	d := known
+	if d == nil {
+		d = &metric.Desc{
+			Name: l.name, Type: typ, Sem: metric.Instant, Units: units, Class: metric.Constrained,
+			Source:   "sysctl " + l.name,
+			Help:     "kernel variable " + l.name,
+			LongHelp: "Described by what the kernel says of it: format " + l.format + ".",
+		}
+		if typ == metric.String || l.kind.Writable() {
+			d.Sem = metric.Discrete
+		}
+		if t.moved[l.name] {
+			d.Class = metric.Polled
+		}
+	}
+	switch why := omitted(l.name); {
+	case why != "" && known == nil:
+		d.Unsupported = "left out: " + why
+	case !plain:
+		d.Unsupported = "left out: a structure, not one value (format " + l.format + ")"
+	case typ == metric.String && l.size > longestText:
+		d.Unsupported = "left out: a text of more than a thousand characters"
+	}
+	return d, value
+}
+
+// The queries about the tree itself: {0,1} names a number, {0,2} gives the
+// next number, {0,4} the format.
+const (
+	askName   = 1
+	askNext   = 2
+	askFormat = 4
+)
+
+// walk visits every readable leaf in the order of the numbers.
+func walk(visit func(leaf)) {
+	var next [64]byte
+	mib := sys.MIB{0, askNext, 1}
+	for {
+		n, errno := sys.Sysctl(mib, next[:])
+		if errno != 0 || n < 4 || n%4 != 0 {
+			return
+		}
+		found := make(sys.MIB, n/4)
+		for i := range found {
+			found[i] = int32(binary.LittleEndian.Uint32(next[4*i:]))
+		}
+		if slices.Compare(found, mib[2:]) <= 0 {
+			// A kernel that goes backwards would keep us here for ever.
+			return
+		}
+		mib = append(mib[:2], found...)
+		if l, ok := inspect(found); ok {
+			visit(l)
+		}
+	}
+}
+
+// lookUp describes a name that the walk does not show.
+func lookUp(name string) (leaf, bool) {
+	mib, err := sys.Lookup(name)
+	if err != nil {
+		return leaf{}, false
+	}
+	l, ok := inspect(mib)
+	l.name = name
+	return l, ok
+}
+
+// inspect asks for a leaf's name, format and size; false if it cannot be read
+// at all.
+func inspect(mib sys.MIB) (leaf, bool) {
+	var b [512]byte
+	l := leaf{mib: mib}
+	n, errno := sys.Sysctl(append(sys.MIB{0, askName}, mib...), b[:])
+	if errno != 0 || n < 2 {
+		return l, false
+	}
+	l.name = string(b[:n-1])
+	if n, errno = sys.Sysctl(append(sys.MIB{0, askFormat}, mib...), b[:]); errno != 0 {
+		return l, false
+	}
+	kind, format, ok := decode.SysctlFormat(b[:n])
+	if !ok || kind.Node() {
+		return l, false
+	}
+	l.kind, l.format = kind, string(format)
+	if l.size, errno = sys.Sysctl(mib, nil); errno != 0 {
+		return l, false
+	}
+	return l, true
+}

@@ -1,0 +1,159 @@
+package darwin
+
+import (
+	"math"
+	"os"
+	"strings"
+	"sync"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/sys"
+	"tachograph/sample/metric"
+)
+
+// GateStatus is whether this machine's kernel lets us read the TCP statistics.
+type GateStatus struct {
+	// Known is false until they have been read for the first time.
+	Known    bool
+	Withheld bool
+	Reason   string
+	// Commands open the gate: the first at once, the others at every boot.
+	Commands []string
+}
+
+var gate struct {
+	sync.Mutex
+	status GateStatus
+}
+
+// TCPGate is the state of the gate at the last reading.
+func TCPGate() GateStatus {
+	gate.Lock()
+	defer gate.Unlock()
+	return gate.status
+}
+
+// tcpSource reads the TCP statistics and tells a refusal from a measurement.
+type tcpSource struct {
+	group *metric.Group
+	stats *node
+	flag  *node
+	pcbs  *node
+	round uint64
+	known bool
+	// withheld is the reason in force, empty while the gate is open.
+	withheld string
+	reason   metric.Reason
+}
+
+func newTCPSource() *tcpSource { return &tcpSource{} }
+
+func (s *tcpSource) Name() string            { return "tcp" }
+func (s *tcpSource) Groups() []*metric.Group { return []*metric.Group{s.group} }
+func (s *tcpSource) Close() error            { return nil }
+
+func (s *tcpSource) Refresh() error {
+	names := make([]string, len(tcpColumns))
+	for i, c := range tcpColumns {
+		names[i] = c.metric
+	}
+	s.group = catalog.Group(catalog.Darwin, "tcp", append(names, tcpUntold...)...)
+	s.stats, s.flag, s.pcbs = optional("net.inet.tcp.stats", 2048), optional(tcpGateSysctl, 8), optional(tcpListSysctl, 0)
+	if s.stats == nil {
+		unsupported(s.group, "this kernel has no sysctl net.inet.tcp.stats")
+	}
+	return nil
+}
+
+// optional resolves a name that may be missing.
+func optional(name string, size int) *node {
+	mib, err := sys.Lookup(name)
+	if err != nil {
+		return nil
+	}
+	return newNode(name, mib, size)
+}
+
+// Notice tells what keeps values from us, and how to change it; empty when
+// there is nothing to tell.
+func (s *tcpSource) Notice() string {
+	if s.withheld == "" {
+		return ""
+	}
+	return "network.tcp.* is " + s.withheld + ". To let every program read it now: " + TCPGateCommands[0] +
+		"; and at every boot: " + strings.Join(TCPGateCommands[1:], " && ")
+}
+
+func (s *tcpSource) Read(c *sample.Context, frames []*sample.Frame) error {
+	s.round++
+	at := c.Now()
+	if !s.stats.read(s.round) {
+		missAll(frames, at, s.stats.reason)
+		return nil
+	}
+	s.decide(c, at)
+	for _, f := range frames {
+		f.Reset(at)
+		row := f.Row(nil)
+		if s.withheld != "" {
+			f.MissRow(row, s.reason)
+			continue
+		}
+		for col := range tcpColumns {
+			sum, ok := uint64(0), true
+			for _, field := range tcpColumns[col].fields {
+				v, has := field.Uint(s.stats.answer)
+				sum, ok = sum+v, ok && has
+			}
+			if ok {
+				f.SetUint(row, col, sum&math.MaxUint32)
+			} else {
+				f.SetMissing(row, col, metric.Unsupported)
+			}
+		}
+	}
+	return nil
+}
+
+// decide finds out whether the answer is a refusal, and says so once each time
+// that changes.
+func (s *tcpSource) decide(c *sample.Context, at metric.Stamp) {
+	why := tcpRefused(s.stats.answer, s.gateClosed(), os.Geteuid() == 0, s.established)
+	if s.known && why == s.withheld {
+		return
+	}
+	text := ""
+	switch s.withheld = why; {
+	case why != "":
+		s.reason = metric.ReasonFor(why)
+		text = s.Notice()
+	case s.known:
+		text = "the kernel lets us read the TCP statistics again: network.tcp.* is recorded"
+	}
+	s.known = true
+	gate.Lock()
+	gate.status = GateStatus{Known: true, Withheld: why != "", Reason: why, Commands: TCPGateCommands}
+	gate.Unlock()
+	if text != "" {
+		c.Emit(metric.Event{At: at, Kind: metric.EventTCPGate, Text: text})
+	}
+}
+
+// gateClosed reads the switch. It is asked only about an answer of zeros.
+func (s *tcpSource) gateClosed() bool {
+	if s.flag == nil || !allZero(s.stats.answer) || !s.flag.read(s.round) {
+		return false
+	}
+	v, ok := decode.SysctlBits(s.flag.answer, metric.U32)
+	return ok && v != 0
+}
+
+func (s *tcpSource) established() bool {
+	if s.pcbs == nil || !s.pcbs.read(s.round) {
+		return false
+	}
+	counts, _, ok := decode.TCPStateCounts(s.pcbs.answer)
+	return ok && counts[decode.TCPEstablished] > 0
+}
