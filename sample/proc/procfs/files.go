@@ -1,0 +1,167 @@
+package procfs
+
+// IO is /proc/PID/io, in bytes and calls.
+type IO struct {
+	RChar, WChar, SyscR, SyscW            uint64
+	ReadBytes, WriteBytes, CancelledWrite uint64
+}
+
+// Parse reads text into s; it reports false when the text is not an io file,
+// which is what a kernel without I/O accounting gives.
+func (s *IO) Parse(text []byte) bool {
+	*s = IO{}
+	seen := false
+	for len(text) > 0 {
+		var l []byte
+		l, text = line(text)
+		key, rest := field(l)
+		v := first(rest)
+		switch string(key) {
+		case "rchar:":
+			s.RChar, seen = v, true
+		case "wchar:":
+			s.WChar = v
+		case "syscr:":
+			s.SyscR = v
+		case "syscw:":
+			s.SyscW = v
+		case "read_bytes:":
+			s.ReadBytes = v
+		case "write_bytes:":
+			s.WriteBytes = v
+		case "cancelled_write_bytes:":
+			s.CancelledWrite = v
+		}
+	}
+	return seen
+}
+
+// StatM is /proc/PID/statm, in pages.
+type StatM struct{ Size, Resident, Shared, Text, Lib, Data, Dirty uint64 }
+
+// Parse reads text into s.
+func (s *StatM) Parse(text []byte) bool {
+	var v [7]uint64
+	for i := range v {
+		var w []byte
+		var ok bool
+		w, text = field(text)
+		if v[i], ok = uint(w); !ok {
+			return false
+		}
+	}
+	*s = StatM{v[0], v[1], v[2], v[3], v[4], v[5], v[6]}
+	return true
+}
+
+// SchedStat is /proc/PID/schedstat: nanoseconds on a processor, nanoseconds
+// runnable without one, and the number of turns. It counts the thread that
+// leads the process only.
+type SchedStat struct{ Running, Waiting, Turns uint64 }
+
+// Parse reads text into s.
+func (s *SchedStat) Parse(text []byte) bool {
+	var v [3]uint64
+	for i := range v {
+		var w []byte
+		var ok bool
+		w, text = field(text)
+		if v[i], ok = uint(w); !ok {
+			return false
+		}
+	}
+	*s = SchedStat{v[0], v[1], v[2]}
+	return true
+}
+
+// Smaps is /proc/PID/smaps_rollup, in KiB.
+type Smaps struct {
+	RSS, PSS                   uint64
+	SharedClean, SharedDirty   uint64
+	PrivateClean, PrivateDirty uint64
+	Referenced, Anonymous      uint64
+	Swap, SwapPSS, Locked      uint64
+}
+
+// Parse reads text into s; false means that the text held no sizes.
+func (s *Smaps) Parse(text []byte) bool {
+	*s = Smaps{}
+	seen := false
+	for len(text) > 0 {
+		var l []byte
+		l, text = line(text)
+		key, rest := field(l)
+		v := first(rest)
+		switch string(key) {
+		case "Rss:":
+			s.RSS, seen = v, true
+		case "Pss:":
+			s.PSS = v
+		case "Shared_Clean:":
+			s.SharedClean = v
+		case "Shared_Dirty:":
+			s.SharedDirty = v
+		case "Private_Clean:":
+			s.PrivateClean = v
+		case "Private_Dirty:":
+			s.PrivateDirty = v
+		case "Referenced:":
+			s.Referenced = v
+		case "Anonymous:":
+			s.Anonymous = v
+		case "Swap:":
+			s.Swap = v
+		case "SwapPss:":
+			s.SwapPSS = v
+		case "Locked:":
+			s.Locked = v
+		}
+	}
+	return seen
+}
+
+// Forks finds in /proc/stat how many processes and threads were ever made, and
+// the second of the wall clock in which the kernel booted.
+func Forks(text []byte) (forks, bootSecond uint64, ok bool) {
+	var f, b bool
+	for len(text) > 0 {
+		var l []byte
+		l, text = line(text)
+		key, rest := field(l)
+		w, _ := field(rest)
+		switch string(key) {
+		case "processes":
+			forks, f = uint(w)
+		case "btime":
+			bootSecond, b = uint(w)
+		}
+	}
+	return forks, bootSecond, f && b
+}
+
+// Sockets calls add with the inode of each socket in a table such as
+// /proc/net/tcp. The first line is a heading, and the inode is the tenth word
+// of the others.
+func Sockets(text []byte, add func(inode uint64)) {
+	_, text = line(text)
+	for len(text) > 0 {
+		var l, w []byte
+		l, text = line(text)
+		for range 10 {
+			w, l = field(l)
+		}
+		if v, ok := uint(w); ok && v != 0 {
+			add(v)
+		}
+	}
+}
+
+// LinkInode reads the number in what the kernel gives for links to things
+// without a name: kind "socket" reads "socket:[12345]".
+func LinkInode(link []byte, kind string) (uint64, bool) {
+	n := len(kind)
+	if len(link) < n+3 || string(link[:n]) != kind || link[n] != ':' || link[n+1] != '[' || link[len(link)-1] != ']' {
+		return 0, false
+	}
+	return uint(link[n+2 : len(link)-1])
+}

@@ -1,0 +1,88 @@
+package procfs
+
+import (
+	"bytes"
+	"errors"
+)
+
+// Stat is /proc/PID/stat. The fields are numbered in proc(5); the names are
+// those used there.
+type Stat struct {
+	PID   int32
+	Comm  []byte // points into the text that was parsed
+	State byte
+
+	PPID, PGrp, Session int32
+	TTY                 uint32
+	TPGID               int32
+	Flags               uint64
+
+	MinFlt, CMinFlt, MajFlt, CMajFlt uint64
+	// In clock ticks, as all times here.
+	UTime, STime   uint64
+	CUTime, CSTime int64
+
+	Priority, Nice, Threads int64
+	StartTime               uint64 // since boot; with the pid it names the process
+	VSize                   uint64 // bytes
+	RSS                     int64  // pages
+	WChan                   uint64
+	ExitSignal, Processor   int64
+	RTPriority, Policy      uint64
+	BlkIOTicks              uint64
+	GuestTime               uint64
+	CGuestTime              int64
+	// ExitCode is a wait status. It is zero until the process is a zombie, and
+	// for readers who may not trace the process.
+	ExitCode uint64
+}
+
+var errStat = errors.New("not the text of a stat file")
+
+// statFields is how many fields there are after the command's name in kernels
+// that have exit_code; older ones stop earlier, and what is missing is zero.
+const statFields = 50
+
+// Parse reads text into s. The command's name is everything between the first
+// opening and the last closing parenthesis: names may hold both, and blanks.
+func (s *Stat) Parse(text []byte) error {
+	open, shut := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if open < 0 || shut < open {
+		return errStat
+	}
+	word, _ := field(text[:open])
+	pid, ok := uint(word)
+	if !ok || pid > 1<<31-1 {
+		return errStat
+	}
+	var v [statFields + 1]uint64 // v[i] is field i+2 of proc(5)
+	state, rest := field(text[shut+1:])
+	if len(state) != 1 {
+		return errStat
+	}
+	n := 1
+	for n < statFields {
+		word, rest = field(rest)
+		if len(word) == 0 {
+			break
+		}
+		n++
+		if v[n], ok = integer(word); !ok {
+			return errStat
+		}
+	}
+	if n < 22 { // up to rss: every kernel since 2.6 has more
+		return errStat
+	}
+	*s = Stat{
+		PID: int32(pid), Comm: text[open+1 : shut], State: state[0],
+		PPID: int32(v[2]), PGrp: int32(v[3]), Session: int32(v[4]), TTY: uint32(v[5]), TPGID: int32(v[6]),
+		Flags: v[7], MinFlt: v[8], CMinFlt: v[9], MajFlt: v[10], CMajFlt: v[11],
+		UTime: v[12], STime: v[13], CUTime: int64(v[14]), CSTime: int64(v[15]),
+		Priority: int64(v[16]), Nice: int64(v[17]), Threads: int64(v[18]),
+		StartTime: v[20], VSize: v[21], RSS: int64(v[22]), WChan: v[33],
+		ExitSignal: int64(v[36]), Processor: int64(v[37]), RTPriority: v[38], Policy: v[39],
+		BlkIOTicks: v[40], GuestTime: v[41], CGuestTime: int64(v[42]), ExitCode: v[50],
+	}
+	return nil
+}
