@@ -1,0 +1,147 @@
+package proc
+
+import (
+	"strconv"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/cmdline"
+)
+
+// process is one process as the table knows it. P is what a platform keeps of
+// it besides.
+type process[P any] struct {
+	pid int32
+	// start tells the process from others that had or will have its pid: ticks
+	// since boot on Linux, the kernel's unique number on macOS.
+	start    uint64
+	instance metric.Instance
+	name     string
+	seen     uint64 // the last sweep that met it
+	born     uint64 // the first
+	platform P
+}
+
+// table holds the living processes. It never mixes up two that had the same
+// pid, and it keeps its memory from sweep to sweep.
+type table[P any] struct {
+	byPID map[int32]*process[P]
+	// alive is in the order of the last listing.
+	alive []*process[P]
+	// gone are those that the current sweep found to have ended.
+	gone   []*process[P]
+	sweeps uint64
+	lastID uint64
+	// exits counts the processes that were in the table and have ended.
+	births, exits uint64
+}
+
+func newTable[P any]() *table[P] { return &table[P]{byPID: make(map[int32]*process[P])} }
+
+// begin starts a sweep.
+func (t *table[P]) begin() {
+	t.sweeps++
+	t.alive = t.alive[:0]
+	clear(t.gone)
+	t.gone = t.gone[:0]
+}
+
+// first reports whether the current sweep is the first: whoever it meets was
+// there before.
+func (t *table[P]) first() bool { return t.sweeps == 1 }
+
+// lookup returns who had the pid at the last sweep, or nil.
+func (t *table[P]) lookup(pid int32) *process[P] { return t.byPID[pid] }
+
+// meet notes that p is alive in this sweep.
+func (t *table[P]) meet(p *process[P]) {
+	if p.seen != t.sweeps {
+		p.seen = t.sweeps
+		t.alive = append(t.alive, p)
+	}
+}
+
+// add notes a process that was not there before. Whoever had its pid is gone.
+func (t *table[P]) add(pid int32, start uint64, key string) *process[P] {
+	if old := t.byPID[pid]; old != nil {
+		t.bury(old)
+	}
+	t.lastID++
+	p := &process[P]{pid: pid, start: start, born: t.sweeps}
+	p.instance.ID, p.instance.Key = t.lastID, key
+	t.byPID[pid] = p
+	t.births++
+	t.meet(p)
+	return p
+}
+
+// bury notes that p has ended.
+func (t *table[P]) bury(p *process[P]) {
+	if t.byPID[p.pid] == p {
+		delete(t.byPID, p.pid)
+	}
+	t.gone = append(t.gone, p)
+	t.exits++
+}
+
+// end closes the sweep: whoever was not met has ended. A listing that failed
+// half-way must not end here.
+func (t *table[P]) end() {
+	if len(t.byPID) == len(t.alive) {
+		return
+	}
+	for _, p := range t.byPID {
+		if p.seen != t.sweeps {
+			t.bury(p)
+		}
+	}
+}
+
+// rename gives p a new name; people see "001234 Safari".
+func (p *process[P]) rename(name string) {
+	p.name = name
+	in := &p.instance
+	in.Name = instanceName(p.pid, name)
+	in.Rev++
+}
+
+// describe sets the labels that go with the instance wherever it is kept.
+func (p *process[P]) describe(f facts) {
+	in := &p.instance
+	labels := make([]metric.Label, 0, 5)
+	add := func(name, value string) {
+		if value != "" {
+			labels = append(labels, metric.Label{Name: name, Value: value})
+		}
+	}
+	add("pid", strconv.Itoa(int(p.pid)))
+	if f.start != 0 {
+		add("start", wallText(f.start))
+	}
+	add("parent", f.parent)
+	add("uid", f.uid)
+	add("exe", f.exe)
+	in.Labels = labels
+	in.Rev++
+}
+
+// facts are what describes a process from its first sight on.
+type facts struct {
+	start            int64 // wall clock, nanoseconds since 1970; 0 is unknown
+	parent, uid, exe string
+}
+
+// wallText is how labels give an instant.
+func wallText(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
+
+func instanceName(pid int32, name string) string {
+	const width = 6
+	digits := strconv.Itoa(int(pid))
+	b := make([]byte, 0, width+1+len(name))
+	for range width - len(digits) {
+		b = append(b, '0')
+	}
+	b = append(b, digits...)
+	b = append(b, ' ')
+	return string(append(b, cmdline.Printable(name)...))
+}
