@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tachograph/sample/metric"
 	"tachograph/sample/proc/cmdline"
 )
 
@@ -28,6 +29,9 @@ type Options struct {
 	// follows it.
 	Root string
 }
+
+// argsOff is why command lines are missing by default.
+var argsOff = metric.ReasonFor(`turned off (args = "off")`)
 
 // Check reports what is wrong with o.
 func (o *Options) Check() error {

@@ -125,6 +125,22 @@ func (p *process[P]) describe(f facts) {
 	in.Rev++
 }
 
+// relabel changes one label. Keepers may hold on to the old ones.
+func (p *process[P]) relabel(name, value string) {
+	in := &p.instance
+	labels := make([]metric.Label, 0, len(in.Labels)+1)
+	for _, l := range in.Labels {
+		if l.Name != name {
+			labels = append(labels, l)
+		}
+	}
+	if value != "" {
+		labels = append(labels, metric.Label{Name: name, Value: value})
+	}
+	in.Labels = labels
+	in.Rev++
+}
+
 // facts are what describes a process from its first sight on.
 type facts struct {
 	start            int64 // wall clock, nanoseconds since 1970; 0 is unknown

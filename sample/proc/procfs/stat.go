@@ -26,12 +26,16 @@ type Stat struct {
 	StartTime               uint64 // since boot; with the pid it names the process
 	VSize                   uint64 // bytes
 	RSS                     int64  // pages
-	WChan                   uint64
-	ExitSignal, Processor   int64
-	RTPriority, Policy      uint64
-	BlkIOTicks              uint64
-	GuestTime               uint64
-	CGuestTime              int64
+	// StartCode and StartStack change when the process calls exec. They are 0
+	// or 1 for readers who may not trace it.
+	StartCode, StartStack uint64
+
+	WChan                 uint64
+	ExitSignal, Processor int64
+	RTPriority, Policy    uint64
+	BlkIOTicks            uint64
+	GuestTime             uint64
+	CGuestTime            int64
 	// ExitCode is a wait status. It is zero until the process is a zombie, and
 	// for readers who may not trace the process.
 	ExitCode uint64
@@ -80,7 +84,8 @@ func (s *Stat) Parse(text []byte) error {
 		Flags: v[7], MinFlt: v[8], CMinFlt: v[9], MajFlt: v[10], CMajFlt: v[11],
 		UTime: v[12], STime: v[13], CUTime: int64(v[14]), CSTime: int64(v[15]),
 		Priority: int64(v[16]), Nice: int64(v[17]), Threads: int64(v[18]),
-		StartTime: v[20], VSize: v[21], RSS: int64(v[22]), WChan: v[33],
+		StartTime: v[20], VSize: v[21], RSS: int64(v[22]),
+		StartCode: v[24], StartStack: v[26], WChan: v[33],
 		ExitSignal: int64(v[36]), Processor: int64(v[37]), RTPriority: v[38], Policy: v[39],
 		BlkIOTicks: v[40], GuestTime: v[41], CGuestTime: int64(v[42]), ExitCode: v[50],
 	}

@@ -1,0 +1,190 @@
+package proc
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/procfs"
+)
+
+func (r *reading) text(f kind) ([]byte, metric.Reason) {
+	b, err := r.k.dir.read(&r.p.platform.files, r.p.pid, f)
+	if err != nil {
+		return nil, reasonFor(err)
+	}
+	return b, metric.Present
+}
+
+func (r *reading) loadStatus() metric.Reason {
+	b, why := r.text(statusFile)
+	if why == metric.Present {
+		r.status.Parse(b)
+	}
+	return why
+}
+
+func (r *reading) loadIO() metric.Reason {
+	b, why := r.text(ioFile)
+	if why == metric.Present && !r.io.Parse(b) {
+		why = metric.Unsupported
+	}
+	return why
+}
+
+func (r *reading) loadSched() metric.Reason {
+	b, why := r.text(schedstatFile)
+	if why == metric.Present && !r.sched.Parse(b) {
+		why = metric.Unsupported
+	}
+	return why
+}
+
+func (r *reading) loadSmaps() metric.Reason {
+	if r.stat().Flags&kernelThread != 0 {
+		return noAddressSpace
+	}
+	b, err := r.k.dir.readAt(pidPath(r.p.pid, "smaps_rollup"))
+	switch {
+	case err == unix.ESRCH && r.stat().State == 'Z':
+		return noAddressSpace
+	case err != nil:
+		return reasonFor(err)
+	case !r.smaps.Parse(b):
+		return noAddressSpace
+	}
+	return metric.Present
+}
+
+func (r *reading) loadWchan() metric.Reason {
+	b, err := r.k.dir.readAt(pidPath(r.p.pid, "wchan"))
+	if err != nil {
+		return reasonFor(err)
+	}
+	if string(b) == "0" {
+		b = nil // it waits for nothing
+	}
+	q := &r.p.platform
+	if q.wchan != string(b) {
+		q.wchan = string(b)
+	}
+	return metric.Present
+}
+
+func (r *reading) loadCwd() metric.Reason {
+	if r.stat().Flags&kernelThread != 0 {
+		return noAddressSpace
+	}
+	b, err := r.k.dir.link(pidPath(r.p.pid, "cwd"))
+	if err != nil {
+		return reasonFor(err)
+	}
+	q := &r.p.platform
+	if q.cwd != string(b) {
+		q.cwd = string(b)
+	}
+	return metric.Present
+}
+
+// loadDescriptors counts what a process has open. A socket is told from other
+// things by its link, and TCP from UDP by the tables of the process's network.
+func (r *reading) loadDescriptors() metric.Reason {
+	r.fds, r.tcp, r.udp = 0, 0, 0
+	pid := strconv.Itoa(int(r.p.pid))
+	fd, err := unix.Openat(r.k.dir.fd, pid+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return reasonFor(err)
+	}
+	defer unix.Close(fd)
+	r.k.inodes = r.k.inodes[:0]
+	err = r.k.dir.list(fd, func(n int32) {
+		r.fds++
+		if !r.k.wantSockets {
+			return
+		}
+		var name [12]byte
+		size, err := unix.Readlinkat(fd, string(strconv.AppendInt(name[:0], int64(n), 10)), r.k.link[:])
+		if err != nil {
+			return
+		}
+		if inode, ok := procfs.LinkInode(r.k.link[:size], "socket"); ok {
+			r.k.inodes = append(r.k.inodes, inode)
+		}
+	})
+	if err != nil {
+		return reasonFor(err)
+	}
+	r.socketWhy = metric.Present
+	if len(r.k.inodes) == 0 {
+		return metric.Present
+	}
+	net, why := r.k.network(r.p.pid)
+	if r.socketWhy = why; why != metric.Present {
+		return metric.Present
+	}
+	for _, inode := range r.k.inodes {
+		switch net[inode] {
+		case tcpSocket:
+			r.tcp++
+		case udpSocket:
+			r.udp++
+		}
+	}
+	return metric.Present
+}
+
+type socketKind uint8
+
+const (
+	otherSocket socketKind = iota
+	tcpSocket
+	udpSocket
+)
+
+// network returns the sockets of the network namespace a process lives in, by
+// inode. Each namespace is read once per sweep.
+func (k *kernel) network(pid int32) (map[uint64]socketKind, metric.Reason) {
+	var space uint64
+	if b, err := k.dir.link(pidPath(pid, "ns/net")); err == nil {
+		space, _ = procfs.LinkInode(b, "net")
+	} else if why := reasonFor(err); why == metric.Permission {
+		return nil, why
+	}
+	if net := k.networks[space]; net != nil {
+		return net, metric.Present
+	}
+	net := make(map[uint64]socketKind)
+	for _, t := range []struct {
+		file string
+		kind socketKind
+	}{{"net/tcp", tcpSocket}, {"net/tcp6", tcpSocket}, {"net/udp", udpSocket}, {"net/udp6", udpSocket}} {
+		b, err := k.dir.readAt(pidPath(pid, t.file))
+		if err == unix.ENOENT {
+			continue // no IPv6
+		}
+		if err != nil {
+			return nil, reasonFor(err)
+		}
+		procfs.Sockets(b, func(inode uint64) { net[inode] = t.kind })
+	}
+	k.networks[space] = net
+	return net, metric.Present
+}
+
+// findParent keeps the identity of the parent up to date.
+func (k *kernel) findParent(p *process[linuxProcess]) metric.Reason {
+	q := &p.platform
+	if q.parentPID == q.stat.PPID && q.parent != 0 {
+		return metric.Present
+	}
+	q.parentPID, q.parent = q.stat.PPID, 0
+	parent := k.parentOf(p)
+	if parent == nil {
+		return noParent
+	}
+	q.parent = parent.start
+	return metric.Present
+}
+
+var noParent = metric.ReasonFor("no parent that can be seen")

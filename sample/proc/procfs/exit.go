@@ -1,0 +1,120 @@
+package procfs
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// Exit is what the kernel says of a task at its very end, over netlink, as
+// struct taskstats. A process is a group of tasks; the last to go has LastOfGroup.
+type Exit struct {
+	PID, TGID, PPID, UID uint32
+	Comm                 string
+	Status               uint32 // wait status
+	LastOfGroup          bool
+	// Lived is how long the process lived, in nanoseconds.
+	Lived                        int64
+	UTime, STime                 uint64 // nanoseconds
+	MinFlt, MajFlt               uint64
+	PeakRSS                      uint64 // KiB
+	IO                           IO
+	Voluntary, Involuntary       uint64
+	RunNanoseconds, RunDelayNano uint64
+}
+
+// Where the fields of struct taskstats lie: the same on every processor, since
+// the kernel's header aligns them by hand.
+const (
+	tsVersion = 0
+	tsStatus  = 4
+	tsFlags   = 8
+	tsDelay   = 24
+	tsRun     = 64
+	tsComm    = 80
+	tsUID     = 120
+	tsPID     = 128
+	tsPPID    = 132
+	tsETime   = 144
+	tsUTime   = 152
+	tsSTime   = 160
+	tsMinFlt  = 168
+	tsMajFlt  = 176
+	tsPeakRSS = 200
+	tsRChar   = 216
+	tsWChar   = 224
+	tsSyscR   = 232
+	tsSyscW   = 240
+	tsRead    = 248
+	tsWrite   = 256
+	tsCancel  = 264
+	tsNVCSW   = 272
+	tsNIVCSW  = 280
+	tsTGID    = 368
+	tsGETime  = 376
+	tsSize    = 384
+
+	// exitVersion is the first that names the process of a task, in Linux 5.17.
+	exitVersion = 12
+	lastInGroup = 0x20 // AGROUP
+)
+
+// Parse reads a struct taskstats; false means that this kernel's is too old.
+func (e *Exit) Parse(b []byte) bool {
+	if len(b) < tsSize || binary.NativeEndian.Uint16(b[tsVersion:]) < exitVersion {
+		return false
+	}
+	u32 := func(off int) uint32 { return binary.NativeEndian.Uint32(b[off:]) }
+	u64 := func(off int) uint64 { return binary.NativeEndian.Uint64(b[off:]) }
+	comm := b[tsComm : tsComm+32]
+	if i := bytes.IndexByte(comm, 0); i >= 0 {
+		comm = comm[:i]
+	}
+	*e = Exit{
+		PID: u32(tsPID), TGID: u32(tsTGID), PPID: u32(tsPPID), UID: u32(tsUID), Comm: string(comm),
+		Status: u32(tsStatus), LastOfGroup: b[tsFlags]&lastInGroup != 0,
+		Lived: int64(u64(tsGETime) * 1000), UTime: u64(tsUTime) * 1000, STime: u64(tsSTime) * 1000,
+		MinFlt: u64(tsMinFlt), MajFlt: u64(tsMajFlt), PeakRSS: u64(tsPeakRSS),
+		IO: IO{
+			RChar: u64(tsRChar), WChar: u64(tsWChar), SyscR: u64(tsSyscR), SyscW: u64(tsSyscW),
+			ReadBytes: u64(tsRead), WriteBytes: u64(tsWrite), CancelledWrite: u64(tsCancel),
+		},
+		Voluntary: u64(tsNVCSW), Involuntary: u64(tsNIVCSW),
+		RunNanoseconds: u64(tsRun), RunDelayNano: u64(tsDelay),
+	}
+	return true
+}
+
+// Attributes calls each with the attributes of a netlink message, nested ones
+// not opened.
+func Attributes(b []byte, each func(kind uint16, value []byte)) {
+	for len(b) >= 4 {
+		n := int(binary.NativeEndian.Uint16(b))
+		kind := binary.NativeEndian.Uint16(b[2:]) &^ 0xc000 // nested, byte order
+		if n < 4 || n > len(b) {
+			return
+		}
+		each(kind, b[4:n])
+		n = (n + 3) &^ 3
+		if n > len(b) {
+			return
+		}
+		b = b[n:]
+	}
+}
+
+// Messages calls each with the netlink messages in what one read returned.
+func Messages(b []byte, each func(kind uint16, payload []byte)) {
+	const header = 16
+	for len(b) >= header {
+		n := uint64(binary.NativeEndian.Uint32(b))
+		if n < header || n > uint64(len(b)) {
+			return
+		}
+		each(binary.NativeEndian.Uint16(b[4:]), b[header:n])
+		n = (n + 3) &^ 3
+		if n > uint64(len(b)) {
+			return
+		}
+		b = b[n:]
+	}
+}
