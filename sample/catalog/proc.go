@@ -235,7 +235,7 @@ var procRows = []row{
 	{"proc.psinfo.wchan_s", pcpProc(1, 21), text, now, none, "process", process,
 		"Name of what the process waits for in the kernel",
 		on{mac("sysctl kern.proc.all: kinfo_proc.kp_eproc.e_wmesg"),
-			lin("/proc/<pid>/wchan")}},
+			lin("/proc/<pid>/wchan", class(costly))}},
 	{"proc.psinfo.wmesg_s", pcpProc(1, 22), text, now, none, "process", process,
 		"Text of the kernel's wait message",
 		on{mac("sysctl kern.proc.all: kinfo_proc.kp_proc.p_wmesg"),
@@ -272,7 +272,7 @@ var procRows = []row{
 		"Processes in a state that has no letter here",
 		on{mac("derived from proc.psinfo.sname of every process"),
 			lin("/proc/<pid>/stat state anything else")}},
-	{"proc.smaps.pss", pcpProc(33, 1), u64, now, kbyte, "process", process,
+	{"proc.smaps.pss", pcpProc(33, 1), u64, now, kbyte, "process", costly,
 		"Resident memory with each shared page divided among those who share it",
 		on{lin("/proc/<pid>/smaps_rollup Pss")}},
 }

@@ -48,7 +48,7 @@ func (pt *part[P]) wanted(frames []*sample.Frame) bool {
 
 // fill loads the part of p and puts it into the row that was added last to
 // each frame.
-func (pt *part[P]) fill(p *P, frames []*sample.Frame) metric.Reason {
+func (pt *part[P]) fill(p *P, frames []*sample.Frame) {
 	why := pt.load(p)
 	for _, f := range frames {
 		row := len(f.Block().Rows) - 1
@@ -72,5 +72,4 @@ func (pt *part[P]) fill(p *P, frames []*sample.Frame) metric.Reason {
 			}
 		}
 	}
-	return why
 }

@@ -11,22 +11,17 @@ import (
 type reading struct {
 	k         *kernel
 	p         *process[linuxProcess]
-	status    procfs.Status
-	io        procfs.IO
-	sched     procfs.SchedStat
+	schedRead bool
+	schedWhy  metric.Reason
 	smaps     procfs.Smaps
 	fds       uint64
 	tcp, udp  uint64
-	wchan     string
 	socketWhy metric.Reason
 }
 
 func (r *reading) stat() *procfs.Stat { return &r.p.platform.stat }
 
-const (
-	tickMillis = 1000 / ticksPerSecond
-	tickNanos  = 1e9 / ticksPerSecond
-)
+const tickMillis = 1000 / ticksPerSecond
 
 var pageKiB = uint64(os.Getpagesize() / 1024)
 
@@ -93,22 +88,22 @@ var statColumns = []column[reading]{
 }
 
 func ids(get func(s *procfs.Status) uint64) func(r *reading) uint64 {
-	return func(r *reading) uint64 { return get(&r.status) }
+	return func(r *reading) uint64 { return get(&r.p.platform.status) }
 }
 
 func userName(get func(s *procfs.Status) uint64) func(r *reading) string {
-	return func(r *reading) string { return r.k.users.name(uint32(get(&r.status))) }
+	return func(r *reading) string { return r.k.users.name(uint32(get(&r.p.platform.status))) }
 }
 
 func groupName(get func(s *procfs.Status) uint64) func(r *reading) string {
-	return func(r *reading) string { return r.k.groups.name(uint32(get(&r.status))) }
+	return func(r *reading) string { return r.k.groups.name(uint32(get(&r.p.platform.status))) }
 }
 
 // memory is a size that a process without address space does not have.
 func memory(name string, get func(s *procfs.Status) uint64) column[reading] {
-	return column[reading]{name: name, number: func(r *reading) uint64 { return get(&r.status) },
+	return column[reading]{name: name, number: func(r *reading) uint64 { return get(&r.p.platform.status) },
 		missing: func(r *reading) metric.Reason {
-			if !r.status.HasMemory {
+			if !r.p.platform.status.HasMemory {
 				return noAddressSpace
 			}
 			return metric.Present
@@ -152,21 +147,21 @@ var statusColumns = []column[reading]{
 }
 
 var ioColumns = []column[reading]{
-	{name: "proc.io.rchar", number: func(r *reading) uint64 { return r.io.RChar }},
-	{name: "proc.io.wchar", number: func(r *reading) uint64 { return r.io.WChar }},
-	{name: "proc.io.logical_writes", number: func(r *reading) uint64 { return r.io.WChar }},
-	{name: "proc.io.syscr", number: func(r *reading) uint64 { return r.io.SyscR }},
-	{name: "proc.io.syscw", number: func(r *reading) uint64 { return r.io.SyscW }},
-	{name: "proc.io.read_bytes", number: func(r *reading) uint64 { return r.io.ReadBytes }},
-	{name: "proc.io.write_bytes", number: func(r *reading) uint64 { return r.io.WriteBytes }},
-	{name: "proc.io.cancelled_write_bytes", number: func(r *reading) uint64 { return r.io.CancelledWrite }},
+	{name: "proc.io.rchar", number: func(r *reading) uint64 { return r.p.platform.io.RChar }},
+	{name: "proc.io.wchar", number: func(r *reading) uint64 { return r.p.platform.io.WChar }},
+	{name: "proc.io.logical_writes", number: func(r *reading) uint64 { return r.p.platform.io.WChar }},
+	{name: "proc.io.syscr", number: func(r *reading) uint64 { return r.p.platform.io.SyscR }},
+	{name: "proc.io.syscw", number: func(r *reading) uint64 { return r.p.platform.io.SyscW }},
+	{name: "proc.io.read_bytes", number: func(r *reading) uint64 { return r.p.platform.io.ReadBytes }},
+	{name: "proc.io.write_bytes", number: func(r *reading) uint64 { return r.p.platform.io.WriteBytes }},
+	{name: "proc.io.cancelled_write_bytes", number: func(r *reading) uint64 { return r.p.platform.io.CancelledWrite }},
 }
 
 var schedColumns = []column[reading]{
-	{name: "proc.schedstat.cpu_time", number: func(r *reading) uint64 { return r.sched.Running }},
-	{name: "proc.schedstat.run_delay", number: func(r *reading) uint64 { return r.sched.Waiting }},
-	{name: "proc.schedstat.pcount", number: func(r *reading) uint64 { return r.sched.Turns }},
-	{name: "proc.cpu.runnable_time", number: func(r *reading) uint64 { return r.sched.Running + r.sched.Waiting }},
+	{name: "proc.schedstat.cpu_time", number: func(r *reading) uint64 { return r.p.platform.sched.Running }},
+	{name: "proc.schedstat.run_delay", number: func(r *reading) uint64 { return r.p.platform.sched.Waiting }},
+	{name: "proc.schedstat.pcount", number: func(r *reading) uint64 { return r.p.platform.sched.Turns }},
+	{name: "proc.cpu.runnable_time", number: func(r *reading) uint64 { return r.p.platform.sched.Running + r.p.platform.sched.Waiting }},
 }
 
 var smapsColumns = []column[reading]{

@@ -47,7 +47,7 @@ type procDir struct {
 
 // mostKept bounds the kept descriptors even where the process may have more:
 // the kernel holds a page of memory for each.
-const mostKept = 8192
+const mostKept = 16384
 
 func openProcDir(path string) (*procDir, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

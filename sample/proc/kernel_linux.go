@@ -23,23 +23,31 @@ const ticksPerSecond = 100
 
 // linuxProcess is what is kept of a process on Linux.
 type linuxProcess struct {
-	files     files
-	stat      procfs.Stat // Comm is not kept: see process.name
-	startWall int64       // nanoseconds since 1970
-	exe       string
-	exeWhy    metric.Reason
-	args      string
-	argsWhy   metric.Reason
-	ttyName   string
-	parent    uint64 // start of the parent, 0 if unknown
-	parentPID int32  // whom parent belongs to
-	cwd       string
-	wchan     string
-	was       string // name before an exec that no event has told of yet
-	traceable bool   // the kernel lets us look into it
-	last      *exitTotals
-	farewell  bool   // the event of its end has been emitted
-	busy      uint64 // ticks used up to the last reading of threads
+	files  files
+	stat   procfs.Stat // Comm is not kept: see process.name
+	status procfs.Status
+	io     procfs.IO
+	sched  procfs.SchedStat
+	// The activity when status and io were read, and for how many sweeps it
+	// has not changed since.
+	statusAt, ioAt activity
+	rest           [numKinds]uint8
+	startWall      int64 // nanoseconds since 1970
+	exe            string
+	exeWhy         metric.Reason
+	args           string
+	argsWhy        metric.Reason
+	ttyName        string
+	parent         uint64 // start of the parent, 0 if unknown
+	parentPID      int32  // whom parent belongs to
+	cwd            string
+	wchan          string
+	was            string // name before an exec that no event has told of yet
+	traceable      bool   // the kernel lets us look into it
+	last           *exitTotals
+	farewell       bool   // the event of its end has been emitted
+	busy           uint64 // ticks used up to the last reading of threads
+	used           uint64 // and since the one before it
 }
 
 // startCont is the start on the continuous clock.

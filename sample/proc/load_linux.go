@@ -17,27 +17,93 @@ func (r *reading) text(f kind) ([]byte, metric.Reason) {
 	return b, metric.Present
 }
 
+// activity changes whenever a process of one thread has run: a process that has
+// not run cannot have changed what status and io say of it. Memory is in here
+// because others may take that away.
+type activity struct {
+	sched               procfs.SchedStat
+	minflt, majflt      uint64
+	utime, stime, vsize uint64
+	rss                 int64
+	state               byte
+}
+
+// activity of the process, or false if it cannot tell.
+func (r *reading) activity() (activity, bool) {
+	st := r.stat()
+	if st.Threads != 1 || st.State == 'R' || r.loadSched() != metric.Present || r.p.platform.sched.Turns == 0 {
+		return activity{}, false
+	}
+	return activity{r.p.platform.sched, st.MinFlt, st.MajFlt, st.UTime, st.STime, st.VSize, st.RSS, st.State}, true
+}
+
+// restful is after how many sweeps without activity the descriptors of the
+// files that need not be read are given back.
+const restful = 8
+
+// idle reports whether what was read at then still holds, and sets then.
+func (r *reading) idle(f kind, then *activity) bool {
+	now, ok := r.activity()
+	if !ok {
+		*then = activity{}
+		return false
+	}
+	q := &r.p.platform
+	if now != *then {
+		*then = now
+		q.rest[f] = 0
+		return false
+	}
+	if q.rest[f] < restful {
+		q.rest[f]++
+	} else {
+		r.k.dir.release(&q.files, f)
+	}
+	return true
+}
+
+// loadStatus, like loadIO, asks for the activity before it reads the file: what
+// the process does in between shows the next time.
 func (r *reading) loadStatus() metric.Reason {
+	q := &r.p.platform
+	if r.idle(statusFile, &q.statusAt) {
+		return metric.Present
+	}
 	b, why := r.text(statusFile)
 	if why == metric.Present {
-		r.status.Parse(b)
+		q.status.Parse(b)
+	} else {
+		q.statusAt = activity{}
 	}
 	return why
 }
 
 func (r *reading) loadIO() metric.Reason {
+	q := &r.p.platform
+	if r.idle(ioFile, &q.ioAt) {
+		return metric.Present
+	}
 	b, why := r.text(ioFile)
-	if why == metric.Present && !r.io.Parse(b) {
+	if why == metric.Present && !q.io.Parse(b) {
 		why = metric.Unsupported
+	}
+	if why != metric.Present {
+		q.ioAt = activity{}
 	}
 	return why
 }
 
+// loadSched reads the file once per sweep, whoever asks.
 func (r *reading) loadSched() metric.Reason {
+	if r.schedRead {
+		return r.schedWhy
+	}
+	r.schedRead = true
 	b, why := r.text(schedstatFile)
-	if why == metric.Present && !r.sched.Parse(b) {
+	if why == metric.Present && !r.p.platform.sched.Parse(b) {
 		why = metric.Unsupported
 	}
+	r.schedWhy = why
 	return why
 }
 

@@ -22,6 +22,7 @@ func Sources(opt Options) ([]sample.Source, error) {
 type processes struct {
 	k       *kernel
 	parts   []part[reading]
+	wanted  []*part[reading]
 	groups  []*metric.Group
 	column  map[string]int
 	reading reading
@@ -107,15 +108,19 @@ func (s *processes) fill() {
 	for _, f := range s.perProcess {
 		k.wantSockets = k.wantSockets || f.Wants(s.column["proc.net.tcp_count"], s.column["proc.net.udp_count"])
 	}
+	s.wanted = s.wanted[:0]
+	for i := range s.parts {
+		if s.parts[i].wanted(s.perProcess) {
+			s.wanted = append(s.wanted, &s.parts[i])
+		}
+	}
 	for _, p := range k.table.alive {
-		s.reading.p = p
+		s.reading.p, s.reading.schedRead = p, false
 		for _, f := range s.perProcess {
 			f.Row(&p.instance)
 		}
-		for i := range s.parts {
-			if s.parts[i].wanted(s.perProcess) {
-				s.parts[i].fill(&s.reading, s.perProcess)
-			}
+		for _, part := range s.wanted {
+			part.fill(&s.reading, s.perProcess)
 		}
 	}
 	s.fillFinals()

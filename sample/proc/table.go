@@ -151,13 +151,21 @@ type facts struct {
 func wallText(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
 
 func instanceName(pid int32, name string) string {
-	const width = 6
-	digits := strconv.Itoa(int(pid))
-	b := make([]byte, 0, width+1+len(name))
-	for range width - len(digits) {
+	b := append(sixDigits(make([]byte, 0, 7+len(name)), uint64(pid)), ' ')
+	return string(append(b, cmdline.Printable(name)...))
+}
+
+func threadName(pid int32, tid uint64, name string) string {
+	b := append(sixDigits(make([]byte, 0, 14+len(name)), uint64(pid)), '/')
+	b = append(sixDigits(b, tid), ' ')
+	return string(append(b, cmdline.Printable(name)...))
+}
+
+// sixDigits appends n as PCP writes process numbers, with zeros in front.
+func sixDigits(b []byte, n uint64) []byte {
+	digits := strconv.FormatUint(n, 10)
+	for range 6 - len(digits) {
 		b = append(b, '0')
 	}
-	b = append(b, digits...)
-	b = append(b, ' ')
-	return string(append(b, cmdline.Printable(name)...))
+	return append(b, digits...)
 }

@@ -36,24 +36,6 @@ func (s *IO) Parse(text []byte) bool {
 	return seen
 }
 
-// StatM is /proc/PID/statm, in pages.
-type StatM struct{ Size, Resident, Shared, Text, Lib, Data, Dirty uint64 }
-
-// Parse reads text into s.
-func (s *StatM) Parse(text []byte) bool {
-	var v [7]uint64
-	for i := range v {
-		var w []byte
-		var ok bool
-		w, text = field(text)
-		if v[i], ok = uint(w); !ok {
-			return false
-		}
-	}
-	*s = StatM{v[0], v[1], v[2], v[3], v[4], v[5], v[6]}
-	return true
-}
-
 // SchedStat is /proc/PID/schedstat: nanoseconds on a processor, nanoseconds
 // runnable without one, and the number of turns. It counts the thread that
 // leads the process only.

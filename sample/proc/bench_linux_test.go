@@ -1,0 +1,106 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/metric"
+)
+
+// sixteen are metrics of every cheap file.
+var sixteen = map[string]bool{
+	"proc.psinfo.pid": true, "proc.psinfo.ppid": true, "proc.psinfo.cmd": true, "proc.psinfo.sname": true,
+	"proc.psinfo.utime": true, "proc.psinfo.stime": true, "proc.psinfo.minflt": true, "proc.psinfo.majflt": true,
+	"proc.psinfo.threads": true, "proc.memory.size": true, "proc.memory.rss": true, "proc.id.uid": true,
+	"proc.psinfo.pswitch": true, "proc.io.read_bytes": true, "proc.io.write_bytes": true, "proc.schedstat.run_delay": true,
+}
+
+func wantSixteen(d *metric.Desc) bool { return sixteen[d.Name] }
+
+// byDefault is what the process class holds when nothing is configured.
+func byDefault(d *metric.Desc) bool { return d.Class == metric.Process }
+
+func cpuTime() int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+func benchmarkRead(b *testing.B, r *reader) {
+	r.read("proc")
+	r.read("proc")
+	n := len(r.frames["proc"].Block().Rows)
+	b.ReportAllocs()
+	b.ResetTimer()
+	cpu := cpuTime()
+	for b.Loop() {
+		r.read("proc")
+	}
+	b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N)/1e6, "cpu-ms/sweep")
+	b.ReportMetric(float64(cpuTime()-cpu)/float64(b.N)/float64(n), "cpu-ns/process")
+	b.ReportMetric(float64(n), "processes")
+}
+
+func BenchmarkFakeTree(b *testing.B) {
+	for _, n := range []int{1000, 2000} {
+		for name, want := range map[string]func(*metric.Desc) bool{"sixteen": wantSixteen, "default": byDefault} {
+			b.Run(fmt.Sprintf("%d/%s", n, name), func(b *testing.B) {
+				f := newFakeTree(b)
+				for i := range n {
+					f.put(fakeProcess{pid: 100 + i, ppid: 1, comm: fmt.Sprintf("p%d", i), start: uint64(i), vsize: 1 << 30, utime: uint64(i), uid: 501})
+				}
+				benchmarkRead(b, openReader(b, Options{Root: f.root}, want))
+			})
+		}
+	}
+}
+
+// BenchmarkLive reads this machine, filled up with sleeping processes.
+func BenchmarkLive(b *testing.B) {
+	for _, n := range []int{0, 1000, 2000} {
+		for name, want := range map[string]func(*metric.Desc) bool{"sixteen": wantSixteen, "default": byDefault} {
+			b.Run(fmt.Sprintf("plus%d/%s", n, name), func(b *testing.B) {
+				sleepers(b, n)
+				benchmarkRead(b, openReader(b, Options{}, want))
+			})
+		}
+	}
+}
+
+// BenchmarkLiveCostly is the slower class: footprints, descriptors, sockets.
+func BenchmarkLiveCostly(b *testing.B) {
+	benchmarkRead(b, openReader(b, Options{}, func(d *metric.Desc) bool { return d.Class == metric.Costly }))
+}
+
+// sleepers starts n processes that do nothing until the test ends.
+func sleepers(tb testing.TB, n int) {
+	tb.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cmds := make([]*exec.Cmd, 0, n)
+	for range n {
+		cmd := exec.Command("cat")
+		cmd.Stdin = r
+		if err := cmd.Start(); err != nil {
+			tb.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	r.Close()
+	tb.Cleanup(func() {
+		w.Close() // they all read the end of the file
+		for _, cmd := range cmds {
+			if err := cmd.Wait(); err != nil {
+				tb.Error(err)
+			}
+		}
+	})
+}
