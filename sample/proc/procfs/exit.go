@@ -34,7 +34,6 @@ const (
 	tsUID     = 120
 	tsPID     = 128
 	tsPPID    = 132
-	tsETime   = 144
 	tsUTime   = 152
 	tsSTime   = 160
 	tsMinFlt  = 168
