@@ -1,0 +1,27 @@
+package linux
+
+import (
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// events tells of instances that come and go while the recorder runs. What is
+// there at its start is no event.
+type events struct {
+	kind  metric.EventKind
+	indom string
+}
+
+func (e events) came(c *sample.Context, started bool, in *metric.Instance, text string) {
+	if started {
+		e.emit(c, in, text)
+	}
+}
+
+func (e events) went(c *sample.Context, in *metric.Instance, text string) { e.emit(c, in, text) }
+
+func (e events) emit(c *sample.Context, in *metric.Instance, text string) {
+	if c.Emit != nil {
+		c.Emit(metric.Event{At: c.Now(), Kind: e.kind, Text: text, Indom: e.indom, Key: in.Key, Labels: in.Labels})
+	}
+}

@@ -1,0 +1,113 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"tachograph/sample/metric"
+)
+
+// file is a file of /proc or /sys that is read again and again from its
+// start, through one descriptor and into one buffer.
+type file struct {
+	path string
+	f    *os.File
+	buf  []byte
+}
+
+func newFile(path string) *file { return &file{path: path} }
+
+// read returns the whole content, valid until the next read. A descriptor
+// whose object is gone (an interface that was removed and came back) is opened
+// anew once.
+func (f *file) read() ([]byte, error) {
+	kept := f.f != nil
+	data, err := f.readOnce()
+	if err != nil && kept {
+		f.close()
+		data, err = f.readOnce()
+	}
+	return data, err
+}
+
+func (f *file) readOnce() ([]byte, error) {
+	if f.f == nil {
+		h, err := os.Open(f.path)
+		if err != nil {
+			return nil, err
+		}
+		f.f = h
+	}
+	if f.buf == nil {
+		f.buf = make([]byte, 4096)
+	}
+	n := 0
+	for {
+		m, err := f.f.ReadAt(f.buf[n:], int64(n))
+		n += m
+		if err == io.EOF {
+			return f.buf[:n], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		// The buffer is full: there may be more. A file that is read in
+		// pieces may change between them, so begin again with more room.
+		f.buf = make([]byte, 2*len(f.buf))
+		n = 0
+	}
+}
+
+func (f *file) close() {
+	if f.f != nil {
+		f.f.Close()
+		f.f = nil
+	}
+}
+
+// notUnderstood is the reason of a value that was read but is not of the form
+// it should have.
+var notUnderstood = metric.ReasonFor("not understood")
+
+// why turns an error of a file into the reason that cells carry. No error
+// means that the file was read but did not hold what was looked for.
+func why(err error) metric.Reason {
+	switch {
+	case err == nil:
+		return notUnderstood
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return metric.TimedOut
+	case errors.Is(err, fs.ErrPermission):
+		return metric.Permission
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EOPNOTSUPP):
+		return metric.Unsupported
+	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.ENXIO):
+		return metric.Vanished
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return metric.ReasonFor(errno.Error())
+	}
+	return metric.Other
+}
+
+// lacking says in a sentence why a file supplies nothing on this machine.
+func lacking(path string, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "this kernel has no " + path
+	}
+	return fmt.Sprintf("%s cannot be read: %v", path, cause(err))
+}
+
+// cause strips the path from an error that is printed beside the path.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

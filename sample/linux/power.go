@@ -1,0 +1,254 @@
+package linux
+
+import (
+	"path/filepath"
+	"strings"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+)
+
+// power reads /sys/class/power_supply: the first battery, and whether mains
+// power is connected.
+type power struct {
+	root    string
+	group   *metric.Group
+	battery map[string]*file // files of the battery by name
+	mains   []*file
+	state   string
+}
+
+// Columns of the group.
+const (
+	powerAC = iota
+	powerSource
+	powerPresent
+	powerCharge
+	powerCharging
+	powerCycles
+	powerVoltage
+	powerAmperage
+	powerDesign
+	powerMax
+	powerHealth
+	powerTemperature
+	powerRemaining
+)
+
+// batteryFiles are the files that each column of the battery needs, all of
+// them; "|" separates alternatives of which the first that exists counts.
+var batteryFiles = map[int][]string{
+	powerPresent: {"present|capacity"}, powerCharge: {"capacity"}, powerCharging: {"status"}, powerCycles: {"cycle_count"},
+	powerVoltage: {"voltage_now"}, powerAmperage: {"current_now", "status"},
+	powerDesign: {"charge_full_design"}, powerMax: {"charge_full"},
+	powerHealth:      {"charge_full|energy_full", "charge_full_design|energy_full_design"},
+	powerTemperature: {"temp"}, powerRemaining: {"status"},
+}
+
+func newPower(root string) (*power, error) {
+	p := &power{root: root}
+	return p, p.Refresh()
+}
+
+func (p *power) Name() string            { return "power" }
+func (p *power) Groups() []*metric.Group { return []*metric.Group{p.group} }
+
+func (p *power) Close() error {
+	for _, f := range p.battery {
+		f.close()
+	}
+	for _, f := range p.mains {
+		f.close()
+	}
+	return nil
+}
+
+func (p *power) Refresh() error {
+	p.Close()
+	p.group = catalog.Group(catalog.Linux, "power", "power.ac.connected", "power.source", "power.battery.present",
+		"power.battery.charge", "power.battery.charging", "power.battery.cycle_count", "power.battery.voltage",
+		"power.battery.amperage", "power.battery.capacity.design", "power.battery.capacity.max",
+		"power.battery.health", "power.battery.temperature", "power.battery.time_remaining")
+	p.battery, p.mains = nil, nil
+	supplies, _ := filepath.Glob(p.root + "/sys/class/power_supply/*")
+	for _, dir := range supplies {
+		switch firstLine(dir + "/type") {
+		case "Battery":
+			// A mouse has a battery too; its scope says so.
+			if p.battery == nil && firstLine(dir+"/scope") != "Device" {
+				p.battery = make(map[string]*file)
+				for _, names := range batteryFiles {
+					p.open(dir, names)
+				}
+				p.open(dir, []string{"time_to_empty_now", "time_to_full_now"})
+			}
+		case "Mains", "USB", "Wireless":
+			f := newFile(dir + "/online")
+			if _, err := f.read(); err == nil {
+				p.mains = append(p.mains, f)
+			}
+		}
+	}
+	for i, d := range p.group.Metrics {
+		switch {
+		case i == powerAC || i == powerSource:
+			if len(p.mains) == 0 && p.battery == nil {
+				d.Unsupported = "this machine tells of no power supply"
+			}
+		case p.battery == nil:
+			d.Unsupported = "this machine has no battery"
+		default:
+			for _, alternatives := range batteryFiles[i] {
+				if p.find(alternatives) == nil {
+					d.Unsupported = "this battery does not tell its " + alternatives
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *power) open(dir string, names []string) {
+	for _, alternatives := range names {
+		for name := range strings.SplitSeq(alternatives, "|") {
+			if p.battery[name] != nil {
+				continue
+			}
+			f := newFile(dir + "/" + name)
+			if _, err := f.read(); err == nil {
+				p.battery[name] = f
+			}
+		}
+	}
+}
+
+func (p *power) find(alternatives string) *file {
+	for {
+		name, rest, more := strings.Cut(alternatives, "|")
+		if f := p.battery[name]; f != nil {
+			return f
+		}
+		if !more {
+			return nil
+		}
+		alternatives = rest
+	}
+}
+
+// number reads a file of the battery.
+func (p *power) number(alternatives string) (int64, bool) {
+	f := p.find(alternatives)
+	if f == nil {
+		return 0, false
+	}
+	data, err := f.read()
+	if err != nil {
+		return 0, false
+	}
+	w, _ := word(data)
+	return integer(w)
+}
+
+// status is what the battery does: Charging, Discharging, Full, Not charging.
+func (p *power) status() string {
+	f := p.battery["status"]
+	if f == nil {
+		return ""
+	}
+	data, err := f.read()
+	if err != nil {
+		return ""
+	}
+	l, _ := line(data)
+	if string(l) != p.state {
+		p.state = string(l)
+	}
+	return p.state
+}
+
+func (p *power) Read(c *sample.Context, frames []*sample.Frame) error {
+	at := c.Now()
+	for _, f := range frames {
+		f.Reset(at)
+		f.Row(nil)
+		p.fillSupply(f)
+		if p.battery != nil {
+			p.fillBattery(f)
+		}
+		f.MissRow(0, notUnderstood)
+	}
+	return nil
+}
+
+func (p *power) fillSupply(f *sample.Frame) {
+	online := false
+	for _, m := range p.mains {
+		data, err := m.read()
+		if w, _ := word(data); err == nil && len(w) > 0 && w[0] != '0' {
+			online = true
+		}
+	}
+	status := p.status()
+	if len(p.mains) == 0 {
+		// Without a word from the mains, a battery that charges or stays
+		// full has some.
+		online = status == "Charging" || status == "Full" || status == "Not charging"
+	}
+	if online {
+		f.SetUint(0, powerAC, 1)
+		f.SetString(0, powerSource, "AC Power")
+	} else {
+		f.SetUint(0, powerAC, 0)
+		f.SetString(0, powerSource, "Battery Power")
+	}
+}
+
+func (p *power) fillBattery(f *sample.Frame) {
+	status := p.status()
+	charging := uint64(0)
+	if status == "Charging" {
+		charging = 1
+	}
+	f.SetUint(0, powerCharging, charging)
+	if v, ok := p.number("present"); ok {
+		f.SetUint(0, powerPresent, uint64(min(max(v, 0), 1)))
+	} else {
+		f.SetUint(0, powerPresent, 1)
+	}
+	set := func(col int, name string, divide int64) {
+		if v, ok := p.number(name); ok {
+			f.SetInt(0, col, v/divide)
+		}
+	}
+	set(powerCharge, "capacity", 1)
+	set(powerCycles, "cycle_count", 1)
+	set(powerVoltage, "voltage_now", 1000)
+	set(powerDesign, "charge_full_design", 1000)
+	set(powerMax, "charge_full", 1000)
+	if v, ok := p.number("current_now"); ok {
+		// Drivers disagree about the sign; the status does not.
+		v = max(v, -v) / 1000
+		if status == "Discharging" {
+			v = -v
+		}
+		f.SetInt(0, powerAmperage, v)
+	}
+	full, ok := p.number("charge_full|energy_full")
+	design, known := p.number("charge_full_design|energy_full_design")
+	if ok && known && design > 0 && full >= 0 {
+		f.SetUint(0, powerHealth, uint64(min(full*100/design, 100)))
+	}
+	if v, ok := p.number("temp"); ok {
+		f.SetFloat(0, powerTemperature, float64(v)/10)
+	}
+	name := "time_to_empty_now"
+	if charging == 1 {
+		name = "time_to_full_now"
+	}
+	if v, ok := p.number(name); ok && v > 0 {
+		f.SetInt(0, powerRemaining, v/60)
+	} else {
+		f.SetInt(0, powerRemaining, -1)
+	}
+}

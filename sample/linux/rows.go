@@ -1,0 +1,109 @@
+package linux
+
+import (
+	"fmt"
+	"strings"
+
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+)
+
+// rowsOf returns the recorded metrics of one instance domain whose source, as
+// the catalogue words it, begins with prefix; and the rest of those words.
+// Sources of the form "file key" are read by these words alone, so that adding
+// such a metric is adding a row to the catalogue and nothing else.
+func rowsOf(indom, prefix string) (ds []*metric.Desc, rest []string) {
+	for _, d := range catalog.For(catalog.Linux) {
+		after, ours := strings.CutPrefix(d.Source, prefix)
+		if ours && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
+			d.Class != metric.Process && d.Class != metric.Costly {
+			ds = append(ds, d)
+			rest = append(rest, after)
+		}
+	}
+	return ds, rest
+}
+
+// term is a key of a file that is added to, or taken from, a column.
+type term struct {
+	col  int
+	sign int64
+}
+
+// column is how the value of a metric comes from the keys of a file.
+type column struct {
+	needs int
+	// A value is multiplied and divided to come from the file's units to the
+	// metric's.
+	mul, div int64
+}
+
+// sums is a set of columns that are sums of keys.
+type sums struct {
+	cols  []column
+	terms map[string][]term
+}
+
+// parseSums reads words such as "MemFree", "MemTotal - MemFree" or "Zswap /
+// pagesize". The section, as in "Tcp: InSegs", belongs to the key.
+func parseSums(ds []*metric.Desc, rest []string, native metric.Units, pageSize int64) (*sums, error) {
+	s := &sums{cols: make([]column, len(ds)), terms: make(map[string][]term)}
+	for i, text := range rest {
+		c := column{mul: 1, div: 1}
+		var pages bool
+		if text, pages = strings.CutSuffix(text, " / pagesize"); pages {
+			c.mul, c.div = 1024, pageSize
+		} else if err := c.convert(native, ds[i].Units); err != nil {
+			return nil, fmt.Errorf("linux: %s: %w", ds[i].Name, err)
+		}
+		sign := int64(1)
+		for _, w := range splitTerms(text) {
+			switch w {
+			case "+":
+				sign = 1
+			case "-":
+				sign = -1
+			default:
+				s.terms[w] = append(s.terms[w], term{col: i, sign: sign})
+				c.needs++
+			}
+		}
+		s.cols[i] = c
+	}
+	return s, nil
+}
+
+// splitTerms cuts at " + " and " - " and keeps the signs; keys may hold
+// blanks ("Tcp: InSegs") and hyphens.
+func splitTerms(text string) []string {
+	var out []string
+	for {
+		i := strings.Index(text, " + ")
+		if j := strings.Index(text, " - "); j >= 0 && (i < 0 || j < i) {
+			i = j
+		}
+		if i < 0 {
+			return append(out, text)
+		}
+		out = append(out, text[:i], text[i+1:i+2])
+		text = text[i+3:]
+	}
+}
+
+// convert sets the factor from the file's units to the metric's. A file
+// without units of its own is taken at its word.
+func (c *column) convert(native, want metric.Units) error {
+	if native == metric.NoUnits || !native.SameDimension(want) {
+		return nil
+	}
+	f, err := native.Factor(want)
+	if err != nil {
+		return err
+	}
+	if f >= 1 {
+		c.mul = int64(f)
+	} else {
+		c.div = int64(1 / f)
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package linux
+
+import "errors"
+
+func statfs(string, *space) error { return errors.ErrUnsupported }

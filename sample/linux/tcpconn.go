@@ -1,0 +1,231 @@
+package linux
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+)
+
+// tcpconn counts TCP connections by state. On the machine itself it asks the
+// kernel over netlink, which costs a fraction of what printing and parsing
+// /proc/net/tcp does; that is the way for kernels without the module, and for
+// trees of files.
+type tcpconn struct {
+	root  string
+	group *metric.Group
+	diag  diagnoser // nil where there is no netlink
+	paths [2]string
+	buf   []byte
+}
+
+// diagnoser lists the TCP sockets of one address family.
+type diagnoser interface {
+	// count adds the sockets of family to counts.
+	count(family uint8, counts *stateCounts) error
+	close() error
+}
+
+// stateCounts counts sockets by the kernel's number of their state.
+type stateCounts [16]uint64
+
+// tcpStates are the kernel's states that have a metric.
+var tcpStates = [...]struct {
+	number int
+	name   string
+}{
+	{1, "established"}, {2, "syn_sent"}, {3, "syn_recv"}, {4, "fin_wait1"}, {5, "fin_wait2"}, {6, "time_wait"},
+	{7, "close"}, {8, "close_wait"}, {9, "last_ack"}, {10, "listen"}, {11, "closing"},
+}
+
+// newSynRecv is the state of a connection that is asked for, in kernels that
+// keep such requests apart from sockets.
+const newSynRecv, synRecv = 12, 3
+
+func newTCPConn(root string) (*tcpconn, error) {
+	t := &tcpconn{root: root, paths: [2]string{root + "/proc/net/tcp", root + "/proc/net/tcp6"}}
+	if root == "" {
+		t.diag = openDiagnoser()
+	}
+	return t, t.Refresh()
+}
+
+func (t *tcpconn) Name() string            { return "tcpconn" }
+func (t *tcpconn) Groups() []*metric.Group { return []*metric.Group{t.group} }
+
+func (t *tcpconn) Close() error {
+	if t.diag != nil {
+		return t.diag.close()
+	}
+	return nil
+}
+
+func (t *tcpconn) Refresh() error {
+	var names []string
+	for _, s := range tcpStates {
+		names = append(names, "network.tcpconn."+s.name)
+	}
+	t.group = catalog.Group(catalog.Linux, "tcpconn", names...)
+	if _, err := os.Stat(t.paths[0]); err != nil && t.diag == nil {
+		for _, d := range t.group.Metrics {
+			d.Unsupported = lacking("/proc/net/tcp", err)
+		}
+	}
+	return nil
+}
+
+func (t *tcpconn) Read(c *sample.Context, frames []*sample.Frame) error {
+	var counts stateCounts
+	if err := t.count(&counts); err != nil {
+		return err
+	}
+	at := c.Now()
+	counts[synRecv] += counts[newSynRecv]
+	for _, f := range frames {
+		f.Reset(at)
+		row := f.Row(nil)
+		for i, s := range tcpStates {
+			f.SetUint(row, i, counts[s.number])
+		}
+	}
+	return nil
+}
+
+func (t *tcpconn) count(counts *stateCounts) error {
+	if t.diag != nil {
+		err := t.diag.count(familyInet, counts)
+		if err == nil {
+			err = t.diag.count(familyInet6, counts)
+		}
+		if err == nil {
+			return nil
+		}
+		// The kernel lacks the module: do not ask it again.
+		t.diag.close()
+		t.diag = nil
+		*counts = stateCounts{}
+	}
+	for i, path := range t.paths {
+		err := t.countFile(path, counts)
+		if os.IsNotExist(err) && i > 0 {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The families of addresses, as Linux numbers them.
+const familyInet, familyInet6 = 2, 10
+
+// countFile streams a table of sockets through one buffer: it can be many
+// megabytes long.
+func (t *tcpconn) countFile(path string, counts *stateCounts) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if t.buf == nil {
+		t.buf = make([]byte, 64<<10)
+	}
+	kept := 0
+	for {
+		n, err := f.Read(t.buf[kept:])
+		kept += n
+		used := countLines(t.buf[:kept], counts)
+		kept = copy(t.buf, t.buf[used:kept])
+		if kept == len(t.buf) {
+			kept = 0 // a line longer than the buffer is not of this table
+		}
+		if err == io.EOF {
+			countLine(t.buf[:kept], counts)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// countLines counts the whole lines of b and says how much of it they are.
+func countLines(b []byte, counts *stateCounts) (used int) {
+	for {
+		i := bytes.IndexByte(b[used:], '\n')
+		if i < 0 {
+			return used
+		}
+		countLine(b[used:used+i], counts)
+		used += i + 1
+	}
+}
+
+// countLine counts a line: "0: 0100007F:0016 00000000:0000 0A ...".
+func countLine(l []byte, counts *stateCounts) {
+	w, _ := word(skip(l, 3))
+	if state, ok := hex(w); ok && state < uint64(len(counts)) {
+		counts[state]++
+	}
+}
+
+// Sizes and numbers of the netlink protocol.
+const (
+	nlHeader     = 16
+	nlError      = 2
+	nlDone       = 3
+	sockDiag     = 20 // SOCK_DIAG_BY_FAMILY
+	diagRequest  = nlHeader + 56
+	diagStateOff = nlHeader + 1 // idiag_state in the answer
+)
+
+// diagQuery writes a request for all TCP sockets of a family.
+func diagQuery(buf []byte, family uint8, seq uint32) []byte {
+	buf = append(buf[:0], make([]byte, diagRequest)...)
+	ne := binary.NativeEndian
+	ne.PutUint32(buf[0:], diagRequest)
+	ne.PutUint16(buf[4:], sockDiag)
+	ne.PutUint16(buf[6:], 0x301) // request, dump
+	ne.PutUint32(buf[8:], seq)
+	buf[nlHeader] = family
+	buf[nlHeader+1] = 6                     // TCP
+	ne.PutUint32(buf[nlHeader+4:], 1<<13-1) // every state
+	return buf
+}
+
+// diagAnswer counts the sockets in one message from the kernel. It reports
+// whether the list ends here, and the kernel's error number if it refuses.
+func diagAnswer(b []byte, seq uint32, counts *stateCounts) (done bool, errno uint32) {
+	ne := binary.NativeEndian
+	for len(b) >= nlHeader {
+		n := int(ne.Uint32(b))
+		if n < nlHeader || n > len(b) {
+			return true, uint32(malformed)
+		}
+		if ne.Uint32(b[8:]) == seq {
+			switch ne.Uint16(b[4:]) {
+			case nlDone:
+				return true, 0
+			case nlError:
+				if n < nlHeader+4 {
+					return true, uint32(malformed)
+				}
+				return true, -ne.Uint32(b[nlHeader:])
+			case sockDiag:
+				if n > diagStateOff && int(b[diagStateOff]) < len(counts) {
+					counts[b[diagStateOff]]++
+				}
+			}
+		}
+		b = b[min((n+3)&^3, len(b)):]
+	}
+	return false, 0
+}
+
+// malformed is EBADMSG.
+const malformed = 74
