@@ -47,8 +47,12 @@ type Selection struct {
 	// Metrics are exact names; nil means all.
 	Metrics []string
 	// Instance restricts to instances it accepts; nil means all. Metrics
-	// without instance domain are not asked about.
+	// without instance domain are not asked about. The function must not keep
+	// what it is given.
 	Instance func(indom string, in *metric.Instance) bool
+	// Keys restricts to instances with these keys; nil means all. It is
+	// quicker than Instance: chunks without them are hardly looked at.
+	Keys []string
 	// From and To bound the wall clock, both inclusive; zero To means the end.
 	From, To int64
 	// Prior asks for one more value of each series: the last one before From
@@ -117,4 +121,14 @@ type Life struct {
 	Indom    string
 	Instance *metric.Instance
 	From, To int64 // wall clocks of the first and last tick that listed it
+	// Names are what it was called, in the order of time; the first is what it
+	// was called when it was first seen.
+	Names []Naming
+}
+
+// A Naming is what an instance was called from a wall clock on.
+type Naming struct {
+	From   int64
+	Name   string
+	Labels []metric.Label
 }

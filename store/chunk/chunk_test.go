@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store/storetest"
 )
 
 // numbers is a catalogue for tests.
@@ -34,40 +35,8 @@ func (n *numbers) desc(i uint32) *metric.Desc {
 	return nil
 }
 
-// A ledger is what went in, cell by cell, in the plainest form.
-type ledger map[string][]string
-
-func (l ledger) add(t *metric.Tick) {
-	for _, b := range t.Blocks {
-		for i, in := range b.Rows {
-			for c, d := range b.Group.Metrics {
-				l.note(d, in, b.At, b.Cols[c].At(d.Type, i))
-			}
-			if in != nil {
-				k := b.Group.Name + "/" + in.Key + "/name"
-				v := fmt.Sprint(in.Name, in.Labels)
-				if n := len(l[k]); n == 0 || l[k][n-1] != v {
-					l[k] = append(l[k], v)
-				}
-			}
-		}
-	}
-}
-
-func (l ledger) note(d *metric.Desc, in *metric.Instance, at metric.Stamp, v metric.Value) {
-	k := d.Name
-	if in != nil {
-		k += "/" + in.Key
-	}
-	bits := v.Bits
-	if v.Miss != metric.Present || d.Type == metric.String {
-		bits = 0
-	}
-	l[k] = append(l[k], fmt.Sprint(at, " ", bits, " ", v.Str, " ", v.Miss))
-}
-
-// read decodes chunks into a ledger.
-func (l ledger) read(t *testing.T, c *Chunk, n *numbers) {
+// readAll decodes a chunk into a ledger.
+func readAll(t *testing.T, l storetest.Ledger, c *Chunk, n *numbers) {
 	t.Helper()
 	words, err := c.Words()
 	if err != nil {
@@ -94,7 +63,7 @@ func (l ledger) read(t *testing.T, c *Chunk, n *numbers) {
 						if d.Type == metric.String && why == metric.Present {
 							v.Str = words[bits]
 						}
-						l.note(d, in, g.Stamp(int(start)), v)
+						l.Note(d, in, g.Stamp(int(start)), v)
 					}
 				})
 				return nil
@@ -105,31 +74,9 @@ func (l ledger) read(t *testing.T, c *Chunk, n *numbers) {
 		}
 		for i := range insts {
 			for _, nm := range insts[i].Names {
-				k := g.Name + "/" + insts[i].Key + "/name"
-				v := fmt.Sprint(nm.Name, nm.Labels)
-				if n := len(l[k]); n == 0 || l[k][n-1] != v {
-					l[k] = append(l[k], v)
-				}
+				l.Name(g.Indom, insts[i].Key, nm.Name, nm.Labels)
 			}
 		}
-	}
-}
-
-func (l ledger) compare(t *testing.T, want ledger) {
-	t.Helper()
-	for k, w := range want {
-		g := l[k]
-		for i := range w {
-			if i >= len(g) || g[i] != w[i] {
-				t.Fatalf("%s: %d of %d cells, number %d is %q, want %q", k, len(g), len(w), i, append(g, make([]string, i+1)...)[i], w[i])
-			}
-		}
-		if len(g) != len(w) {
-			t.Fatalf("%s: %d cells, want %d", k, len(g), len(w))
-		}
-	}
-	if len(l) != len(want) {
-		t.Fatalf("%d series, want %d", len(l), len(want))
 	}
 }
 
@@ -147,20 +94,20 @@ func open(t *testing.T, s *Sealed) *Chunk {
 func TestRandomTicks(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			w := newWorld(seed)
+			w := storetest.NewWorld(seed)
 			var n numbers
-			want := make(ledger)
-			whole, part := NewBuilder(w.class), NewBuilder(w.class)
+			want := make(storetest.Ledger)
+			whole, part := NewBuilder(w.Class), NewBuilder(w.Class)
 			var parts []*Chunk
-			for range 10 + w.r.IntN(60) {
-				tick := w.tick()
-				want.add(tick)
+			for range 10 + w.R.IntN(60) {
+				tick := w.Tick()
+				want.Add(tick)
 				for _, b := range []*Builder{whole, part} {
 					if err := b.Append(tick); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if w.r.IntN(20) == 0 {
+				if w.R.IntN(20) == 0 {
 					s, err := part.Seal(n.number)
 					if err != nil {
 						t.Fatal(err)
@@ -177,9 +124,9 @@ func TestRandomTicks(t *testing.T) {
 			if err := c.Verify(n.desc); err != nil {
 				t.Fatal(err)
 			}
-			got := make(ledger)
-			got.read(t, c, &n)
-			got.compare(t, want)
+			got := make(storetest.Ledger)
+			readAll(t, got, c, &n)
+			got.Compare(t, want)
 
 			if part.Ticks() > 0 {
 				s, err := part.Seal(n.number)
@@ -188,11 +135,11 @@ func TestRandomTicks(t *testing.T) {
 				}
 				parts = append(parts, open(t, s))
 			}
-			got = make(ledger)
+			got = make(storetest.Ledger)
 			for _, c := range parts {
-				got.read(t, c, &n)
+				readAll(t, got, c, &n)
 			}
-			got.compare(t, want)
+			got.Compare(t, want)
 
 			s, err = Merge(parts, n.desc)
 			if err != nil {
@@ -202,9 +149,9 @@ func TestRandomTicks(t *testing.T) {
 			if err := c.Verify(n.desc); err != nil {
 				t.Fatal(err)
 			}
-			got = make(ledger)
-			got.read(t, c, &n)
-			got.compare(t, want)
+			got = make(storetest.Ledger)
+			readAll(t, got, c, &n)
+			got.Compare(t, want)
 			in, err := ParseInfo(s.Info.Marshal())
 			if err != nil || in != s.Info {
 				t.Fatalf("info %+v came back as %+v, %v", s.Info, in, err)

@@ -76,6 +76,9 @@ func (w *summer) add(start, end uint32, bits uint64) {
 			w.Max = bits
 		}
 	}
+	if n > 1 && math.IsNaN(v) && w.desc.Sem == metric.Counter {
+		w.Resets += uint32(n - 1) // as metric.Increase has it: nothing is known of any of them
+	}
 	w.Count += n
 	w.Sum += v * float64(n)
 	w.LastBlock, w.Last = end-1, bits

@@ -1,4 +1,4 @@
-package chunk
+package storetest
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A world makes ticks at random: instances come, go, come back and are
+// A World makes ticks at random: instances come, go, come back and are
 // renamed, values of all types stand still, grow, jump and are absent, and
 // the wall clock steps.
-type world struct {
-	r      *rand.Rand
-	class  metric.Class
+type World struct {
+	R      *rand.Rand
+	Class  metric.Class
 	groups []*worldGroup
 	now    metric.Stamp
 	next   uint64
@@ -28,18 +28,19 @@ type worldGroup struct {
 
 var worldReasons = []metric.Reason{metric.NotRead, metric.Permission, metric.Stale, metric.ReasonFor("no such luck"), metric.ReasonFor("errno 99")}
 
-func newWorld(seed uint64) *world {
-	w := &world{r: rand.New(rand.NewPCG(seed, 1)), class: metric.Class(seed % 5)}
+// NewWorld returns a world; the same seed makes the same ticks.
+func NewWorld(seed uint64) *World {
+	w := &World{R: rand.New(rand.NewPCG(seed, 1)), Class: metric.Class(seed % 5)}
 	w.now = metric.Stamp{Wall: 1700000000e9 + int64(seed), Awake: 5e9, Cont: 7e9}
 	types := []metric.Type{metric.I32, metric.U32, metric.I64, metric.U64, metric.F32, metric.F64, metric.String}
-	for g := range 1 + w.r.IntN(4) {
+	for g := range 1 + w.R.IntN(4) {
 		gr := &metric.Group{Name: fmt.Sprintf("g%d", g)}
-		if w.r.IntN(3) > 0 {
+		if w.R.IntN(3) > 0 {
 			gr.Indom = fmt.Sprintf("dom%d", g)
 		}
-		for c := range 1 + w.r.IntN(9) {
-			t := types[w.r.IntN(len(types))]
-			sem := metric.Semantics(w.r.IntN(3))
+		for c := range 1 + w.R.IntN(9) {
+			t := types[w.R.IntN(len(types))]
+			sem := metric.Semantics(w.R.IntN(3))
 			gr.Metrics = append(gr.Metrics, &metric.Desc{Name: fmt.Sprintf("g%d.m%d", g, c), Type: t, Sem: sem, Indom: gr.Indom})
 		}
 		wg := &worldGroup{g: gr, cells: make(map[*metric.Instance][]metric.Value)}
@@ -51,33 +52,33 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-func (w *world) value(d *metric.Desc, old metric.Value, fresh bool) metric.Value {
+func (w *World) value(d *metric.Desc, old metric.Value, fresh bool) metric.Value {
 	v := old
 	v.Type = d.Type
-	switch k := w.r.IntN(100); {
+	switch k := w.R.IntN(100); {
 	case k < 60 && !fresh:
 		return v
 	case k < 63:
-		return metric.Value{Type: d.Type, Miss: worldReasons[w.r.IntN(len(worldReasons))]}
+		return metric.Value{Type: d.Type, Miss: worldReasons[w.R.IntN(len(worldReasons))]}
 	}
 	v.Miss = metric.Present
 	switch d.Type {
 	case metric.String:
-		v.Str = []string{"", "a", "running", "sleeping\x00\xff", fmt.Sprint("s", w.r.IntN(50))}[w.r.IntN(5)]
+		v.Str = []string{"", "a", "running", "sleeping\x00\xff", fmt.Sprint("s", w.R.IntN(50))}[w.R.IntN(5)]
 	case metric.F32:
-		v.Bits = uint64([]uint32{0, 1 << 31, 0x7fc00001, math.Float32bits(float32(w.r.IntN(100)) / 4), w.r.Uint32()}[w.r.IntN(5)])
+		v.Bits = uint64([]uint32{0, 1 << 31, 0x7fc00001, math.Float32bits(float32(w.R.IntN(100)) / 4), w.R.Uint32()}[w.R.IntN(5)])
 	case metric.F64:
-		v.Bits = []uint64{0, 1 << 63, 0x7ff8000000000001, math.Float64bits(float64(w.r.IntN(1000)) / 100), w.r.Uint64()}[w.r.IntN(5)]
+		v.Bits = []uint64{0, 1 << 63, 0x7ff8000000000001, math.Float64bits(float64(w.R.IntN(1000)) / 100), w.R.Uint64()}[w.R.IntN(5)]
 	default:
-		switch w.r.IntN(6) {
+		switch w.R.IntN(6) {
 		case 0:
-			v.Bits = w.r.Uint64() >> w.r.IntN(64)
+			v.Bits = w.R.Uint64() >> w.R.IntN(64)
 		case 1:
-			v.Bits = -w.r.Uint64() >> w.r.IntN(64)
+			v.Bits = -w.R.Uint64() >> w.R.IntN(64)
 		case 2:
-			v.Bits = []uint64{0, math.MaxUint64, 1 << 63, 1<<63 - 1, math.MaxUint32}[w.r.IntN(5)]
+			v.Bits = []uint64{0, math.MaxUint64, 1 << 63, 1<<63 - 1, math.MaxUint32}[w.R.IntN(5)]
 		default:
-			v.Bits += uint64(w.r.IntN(1000))
+			v.Bits += uint64(w.R.IntN(1000))
 		}
 		switch d.Type {
 		case metric.I32:
@@ -89,22 +90,22 @@ func (w *world) value(d *metric.Desc, old metric.Value, fresh bool) metric.Value
 	return v
 }
 
-// tick makes the next tick; some groups may be left out of it.
-func (w *world) tick() *metric.Tick {
-	step := int64(1e9) + int64(w.r.IntN(3e5))
+// Tick makes the next tick; some groups may be left out of it.
+func (w *World) Tick() *metric.Tick {
+	step := int64(1e9) + int64(w.R.IntN(3e5))
 	w.now.Cont += step
 	w.now.Awake += step
 	w.now.Wall += step
-	switch w.r.IntN(50) {
+	switch w.R.IntN(50) {
 	case 0:
-		w.now.Wall -= int64(w.r.IntN(1e12))
+		w.now.Wall -= int64(w.R.IntN(1e12))
 	case 1:
 		w.now.Cont += 3600e9
 		w.now.Wall += 3600e9
 	}
-	t := &metric.Tick{Class: w.class, At: w.now}
+	t := &metric.Tick{Class: w.Class, At: w.now}
 	for _, wg := range w.groups {
-		if w.r.IntN(30) == 0 {
+		if w.R.IntN(30) == 0 {
 			continue
 		}
 		t.Blocks = append(t.Blocks, w.block(wg))
@@ -112,16 +113,16 @@ func (w *world) tick() *metric.Tick {
 	return t
 }
 
-func (w *world) block(wg *worldGroup) *metric.Block {
+func (w *World) block(wg *worldGroup) *metric.Block {
 	if wg.g.Indom != "" {
 		w.population(wg)
 	}
 	b := &metric.Block{Group: wg.g, At: w.now, Rows: append([]*metric.Instance(nil), wg.live...)}
-	if w.r.IntN(3) == 0 {
-		off := int64(w.r.IntN(1e6))
+	if w.R.IntN(3) == 0 {
+		off := int64(w.R.IntN(1e6))
 		b.At.Wall += off
 		b.At.Cont += off
-		b.At.Awake += off + int64(w.r.IntN(100))
+		b.At.Awake += off + int64(w.R.IntN(100))
 	}
 	b.Cols = make([]metric.Column, len(wg.g.Metrics))
 	for c, d := range wg.g.Metrics {
@@ -146,38 +147,38 @@ func (w *world) block(wg *worldGroup) *metric.Block {
 		for _, m := range col.Miss {
 			present = present && m == metric.Present
 		}
-		if present && w.r.IntN(2) == 0 {
+		if present && w.R.IntN(2) == 0 {
 			col.Miss = nil
 		}
 	}
 	return b
 }
 
-func (w *world) population(wg *worldGroup) {
-	for w.r.IntN(4) == 0 {
+func (w *World) population(wg *worldGroup) {
+	for w.R.IntN(4) == 0 {
 		w.next++
-		in := &metric.Instance{ID: w.next, Key: fmt.Sprint(w.next, " ", w.r.IntN(1e6)), Name: fmt.Sprintf("%06d sh", w.next)}
-		if w.r.IntN(3) == 0 {
-			in.Labels = []metric.Label{{Name: "user", Value: fmt.Sprint(w.r.IntN(3))}}
+		in := &metric.Instance{ID: w.next, Key: fmt.Sprint(w.next, " ", w.R.IntN(1e6)), Name: fmt.Sprintf("%06d sh", w.next)}
+		if w.R.IntN(3) == 0 {
+			in.Labels = []metric.Label{{Name: "user", Value: fmt.Sprint(w.R.IntN(3))}}
 		}
 		wg.live = append(wg.live, in)
 	}
-	for len(wg.live) > 0 && w.r.IntN(5) == 0 {
-		i := w.r.IntN(len(wg.live))
+	for len(wg.live) > 0 && w.R.IntN(5) == 0 {
+		i := w.R.IntN(len(wg.live))
 		wg.gone = append(wg.gone, wg.live[i])
 		wg.live = append(wg.live[:i], wg.live[i+1:]...)
 	}
-	if len(wg.gone) > 0 && w.r.IntN(8) == 0 {
-		i := w.r.IntN(len(wg.gone))
+	if len(wg.gone) > 0 && w.R.IntN(8) == 0 {
+		i := w.R.IntN(len(wg.gone))
 		wg.live = append(wg.live, wg.gone[i])
 		wg.gone = append(wg.gone[:i], wg.gone[i+1:]...)
 	}
-	if len(wg.live) > 0 && w.r.IntN(6) == 0 {
-		in := wg.live[w.r.IntN(len(wg.live))]
+	if len(wg.live) > 0 && w.R.IntN(6) == 0 {
+		in := wg.live[w.R.IntN(len(wg.live))]
 		in.Name += "x"
 		in.Rev++
 	}
-	if len(wg.live) > 1 && w.r.IntN(6) == 0 {
-		w.r.Shuffle(len(wg.live), func(i, j int) { wg.live[i], wg.live[j] = wg.live[j], wg.live[i] })
+	if len(wg.live) > 1 && w.R.IntN(6) == 0 {
+		w.R.Shuffle(len(wg.live), func(i, j int) { wg.live[i], wg.live[j] = wg.live[j], wg.live[i] })
 	}
 }

@@ -1,0 +1,406 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"syscall"
+
+	"tachograph/sample/metric"
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+)
+
+// An archive is one file being read.
+type archive struct {
+	info ArchiveInfo
+	file *os.File
+	snap *boltread.Snapshot
+
+	created int64          // wall clock
+	descs   []*metric.Desc // by number; nil where one is lost
+	byName  map[string][]uint32
+	chunks  []*chunkRef // by class, then number
+	events  []eventRef
+	damage  map[string]bool
+}
+
+// A chunkRef is a chunk of an archive, or of what a live one has not sealed.
+type chunkRef struct {
+	a      *archive
+	n      uint32
+	info   chunk.Info
+	memory []byte // of chunks that are not in the file
+	opened *openChunk
+}
+
+type eventRef struct {
+	n        uint32
+	from, to int64
+	batch    []byte         // as stored
+	memory   []metric.Event // of batches that are not in the file
+}
+
+// maxRecord bounds what is read of a record that is no chunk.
+const maxRecord = 64 << 20
+
+// openArchive opens the file at path and reads its index. Damage is noted in
+// the archive's description; an error means that nothing can be read.
+func openArchive(path string) (*archive, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("store: open archive: %w", err)
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("store: %s is not a regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	a := &archive{file: f}
+	a.info.Path = path
+	if err := a.load(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// refresh reads the index of a live archive again if it has changed.
+func (a *archive) refresh() error {
+	if !a.info.Live {
+		return nil
+	}
+	changed, err := a.snap.Changed()
+	if err != nil || !changed {
+		return err
+	}
+	return a.load()
+}
+
+func (a *archive) close() error { return a.file.Close() }
+
+// hurt notes damage, each piece once.
+func (a *archive) hurt(err error) {
+	if a.damage == nil {
+		a.damage = make(map[string]bool)
+	}
+	text := err.Error()
+	if !a.damage[text] {
+		a.damage[text] = true
+		a.info.Damage = append(a.info.Damage, text)
+	}
+}
+
+// load reads everything but chunks and events from the newest transaction in
+// the file.
+func (a *archive) load() error {
+	var err error
+	if a.snap, err = boltread.Open(boltread.FileSource(a.file)); err != nil {
+		return fmt.Errorf("store: %s is not an archive, or too damaged to be read as it is (replay repair may help): %w", a.info.Path, err)
+	}
+	if st, err := a.file.Stat(); err == nil {
+		a.info.Bytes = st.Size()
+	}
+	if err := a.loadMeta(); err != nil {
+		return err
+	}
+	a.loadMetrics()
+	a.loadIndex()
+	a.loadEvents()
+	a.span()
+	for _, d := range a.snap.Damage() {
+		a.hurt(d)
+	}
+	return nil
+}
+
+func (a *archive) record(bucket string, key []byte) ([]byte, error) {
+	b, err := a.snap.Bucket(bucket)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return nil, fmt.Errorf("store: bucket %s is missing", bucket)
+	}
+	v, err := b.Get(key)
+	if v == nil || err != nil {
+		return nil, err
+	}
+	return unwrap(bucket, key, v)
+}
+
+func (a *archive) loadMeta() error {
+	b, err := a.record(bucketMeta, []byte(metaArchive))
+	if err == nil && b == nil {
+		err = errors.New("the header is missing")
+	}
+	if err != nil {
+		return fmt.Errorf("store: %s is not an archive, or its header is damaged (replay repair may help): %w", a.info.Path, err)
+	}
+	var h header
+	if err := json.Unmarshal(b, &h); err != nil {
+		return fmt.Errorf("store: %s: header: %w", a.info.Path, err)
+	}
+	if h.Format > FormatVersion || h.Format < 1 {
+		return fmt.Errorf("store: %s has format version %d; this program knows versions up to %d: use a newer one", a.info.Path, h.Format, FormatVersion)
+	}
+	in := &a.info
+	in.Format, in.ID, in.Host, in.BootID = h.Format, h.ID, h.Host, h.BootID
+	in.TimeZone, in.Recorder = h.TimeZone, h.Recorder
+	a.created = h.Created
+	a.loadSettings()
+	return nil
+}
+
+func (a *archive) loadSettings() {
+	if b, err := a.record(bucketMeta, []byte(metaConfig)); err != nil {
+		a.hurt(err)
+	} else if b != nil {
+		raw, err := chunk.Unpack(b)
+		if err != nil {
+			a.hurt(fmt.Errorf("store: configuration: %w", err))
+		}
+		a.info.Config = string(raw)
+	}
+	var intervals map[string]int64
+	a.json(metaIntervals, &intervals)
+	a.info.Intervals = make(map[metric.Class]int64)
+	for name, ns := range intervals {
+		if c, err := metric.ParseClass(name); err == nil {
+			a.info.Intervals[c] = ns
+		}
+	}
+}
+
+// json reads a fact from the meta bucket; v stays as it is if there is none.
+func (a *archive) json(key string, v any) {
+	b, err := a.record(bucketMeta, []byte(key))
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		a.hurt(err)
+	}
+}
+
+// each calls fn for every sound record of a bucket.
+func (a *archive) each(bucket string, fn func(key, value []byte) error) {
+	b, err := a.snap.Bucket(bucket)
+	if err != nil {
+		a.hurt(err)
+		return
+	}
+	if b == nil {
+		a.hurt(fmt.Errorf("store: bucket %s is missing", bucket))
+		return
+	}
+	c := b.Cursor()
+	for ok := c.First(); ok; ok = c.Next() {
+		if c.IsBucket() || c.ValueSize() > maxRecord {
+			continue
+		}
+		key := bytes.Clone(c.Key())
+		v, err := c.Value()
+		if err == nil {
+			v, err = unwrap(bucket, key, v)
+		}
+		if err == nil {
+			err = fn(key, v)
+		}
+		if err != nil {
+			a.hurt(err)
+		}
+	}
+}
+
+func (a *archive) loadMetrics() {
+	a.descs, a.byName = nil, make(map[string][]uint32)
+	a.each(bucketMetrics, func(key, value []byte) error {
+		ds, err := parseDescs(value)
+		if err != nil || len(key) != 4 {
+			return errors.Join(errDescs, err)
+		}
+		first := int(binary.BigEndian.Uint32(key))
+		if first > 1<<20 {
+			return errDescs
+		}
+		for len(a.descs) < first+len(ds) {
+			a.descs = append(a.descs, nil)
+		}
+		for i, d := range ds {
+			a.descs[first+i] = d
+			a.byName[d.Name] = append(a.byName[d.Name], uint32(first+i))
+		}
+		return nil
+	})
+}
+
+// desc is the description of metric number n, nil if it is lost.
+func (a *archive) desc(n uint32) *metric.Desc {
+	if int(n) < len(a.descs) {
+		return a.descs[n]
+	}
+	return nil
+}
+
+func (a *archive) loadIndex() {
+	known := make(map[uint64]*chunkRef)
+	for _, r := range a.chunks {
+		if r.memory == nil {
+			known[uint64(r.info.Class)<<32|uint64(r.n)] = r
+		}
+	}
+	a.chunks = a.chunks[:0]
+	counts := make(map[string]uint32)
+	a.each(bucketIndex, func(key, value []byte) error {
+		class, n, ok := parseChunkKey(key)
+		if !ok {
+			return fmt.Errorf("store: index: a key of %d bytes", len(key))
+		}
+		in, err := chunk.ParseInfo(value)
+		if err != nil || in.Class != class {
+			return fmt.Errorf("store: index entry %d of class %v is damaged: %w", n, class, err)
+		}
+		counts[class.String()]++
+		r := known[uint64(class)<<32|uint64(n)]
+		if r == nil || r.info != in {
+			r = &chunkRef{a: a, n: n, info: in}
+		}
+		a.chunks = append(a.chunks, r)
+		return nil
+	})
+	var want totals
+	a.json(metaTotals, &want)
+	a.info.Live = !want.Finished
+	for class, n := range want.Chunks {
+		if counts[class] < n {
+			a.hurt(fmt.Errorf("store: %d of %d chunks of class %s are lost", n-counts[class], n, class))
+		}
+	}
+}
+
+func (a *archive) loadEvents() {
+	a.events = a.events[:0]
+	a.each(bucketEvents, func(key, value []byte) error {
+		from, to, err := chunk.EventSpan(value)
+		if err != nil || len(key) != 4 {
+			return errors.Join(errors.New("store: a batch of events is damaged"), err)
+		}
+		a.events = append(a.events, eventRef{n: binary.BigEndian.Uint32(key), from: from, to: to, batch: value})
+		return nil
+	})
+}
+
+// span sets the time that the archive covers.
+func (a *archive) span() {
+	a.info.From, a.info.To = 0, 0
+	for i, r := range a.chunks {
+		if i == 0 {
+			a.info.From, a.info.To = r.info.From, r.info.To
+		}
+		a.info.From, a.info.To = min(a.info.From, r.info.From), max(a.info.To, r.info.To)
+	}
+}
+
+// setTail replaces what the archive has beside the file: the ticks and events
+// that are journalled and not sealed.
+func (a *archive) setTail(bs []*chunk.Builder, events []metric.Event) error {
+	a.chunks = slices.DeleteFunc(a.chunks, func(r *chunkRef) bool { return r.memory != nil })
+	a.events = slices.DeleteFunc(a.events, func(e eventRef) bool { return e.batch == nil })
+	cat := newCatalogue(a.descs)
+	for _, b := range bs {
+		if b.Ticks() == 0 {
+			continue
+		}
+		s, err := b.Seal(cat.number)
+		if err != nil {
+			return err
+		}
+		a.chunks = append(a.chunks, &chunkRef{a: a, n: 1<<32 - 1, info: s.Info, memory: s.Data})
+	}
+	slices.SortStableFunc(a.chunks, func(x, y *chunkRef) int { return int(x.info.Class) - int(y.info.Class) })
+	for i := len(a.descs); i < len(cat.descs); i++ {
+		a.byName[cat.descs[i].Name] = append(a.byName[cat.descs[i].Name], uint32(i))
+	}
+	a.descs = cat.descs
+	if len(events) > 0 {
+		from, to := events[0].At.Wall, events[0].At.Wall
+		for i := range events {
+			from, to = min(from, events[i].At.Wall), max(to, events[i].At.Wall)
+		}
+		a.events = append(a.events, eventRef{n: 1<<32 - 1, from: from, to: to, memory: events})
+	}
+	a.span()
+	return nil
+}
+
+// open opens the chunk, or returns the one that is open.
+func (r *chunkRef) open() (*openChunk, error) {
+	if r.opened != nil {
+		return r.opened, nil
+	}
+	src, err := r.source()
+	if err != nil {
+		return nil, r.wrong(err)
+	}
+	c, err := chunk.Open(src, r.info.Size)
+	if err != nil {
+		return nil, r.wrong(err)
+	}
+	if c.Class != r.info.Class {
+		return nil, r.wrong(errors.New("it is of another class than the index says"))
+	}
+	r.opened = &openChunk{ref: r, Chunk: c, views: make([]*view, len(c.Groups))}
+	return r.opened, nil
+}
+
+// source is where the chunk's bytes are. Those of a live archive are taken at
+// once and checked, because the writer may reuse their pages later.
+func (r *chunkRef) source() (io.ReaderAt, error) {
+	if r.memory != nil {
+		return bytes.NewReader(r.memory), nil
+	}
+	b, err := r.a.snap.Bucket(bucketChunks)
+	if b == nil {
+		return nil, errors.Join(errors.New("the bucket of the chunks is missing"), err)
+	}
+	key := chunkKey(r.info.Class, r.n)
+	if !r.a.info.Live {
+		s, err := b.Section(key)
+		if s == nil || err != nil {
+			return nil, errors.Join(errors.New("it is missing"), err)
+		}
+		if s.Size() != r.info.Size {
+			return nil, fmt.Errorf("it has %d bytes, the index says %d", s.Size(), r.info.Size)
+		}
+		return s, nil
+	}
+	v, err := b.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(v)) != r.info.Size || chunk.Checksum(v) != r.info.Sum {
+		return nil, errRecord
+	}
+	return bytes.NewReader(v), nil
+}
+
+func (r *chunkRef) wrong(err error) error {
+	return fmt.Errorf("store: chunk %d of class %v (%s to %s): %w", r.n, r.info.Class, clock(r.info.From), clock(r.info.To), err)
+}
+
+// events returns the batch's events.
+func (e *eventRef) events() ([]metric.Event, error) {
+	if e.memory != nil {
+		return e.memory, nil
+	}
+	return chunk.ParseEvents(e.batch)
+}

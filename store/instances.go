@@ -1,0 +1,115 @@
+package store
+
+import (
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// perBoot reports whether the instances of a domain are the same only within
+// one boot: keys of processes and threads begin anew with each.
+func perBoot(indom string) bool { return indom == "process" || indom == "thread" }
+
+func (r *Reader) instanceID(a *archive, indom, key string) instanceID {
+	id := instanceID{host: a.info.Host.ID, indom: indom, key: key}
+	if perBoot(indom) {
+		id.boot = a.info.BootID
+	}
+	return id
+}
+
+// instance is the reader's instance for row i of v: the same pointer for the
+// same instance wherever it occurs. It carries the latest name that has been
+// come across.
+func (r *Reader) instance(v *view, i int) *metric.Instance {
+	if v.Indom == metric.NoIndom {
+		return nil
+	}
+	if v.known == nil {
+		v.known = make([]*metric.Instance, v.Size)
+	}
+	if v.known[i] != nil {
+		return v.known[i]
+	}
+	insts, err := v.Instances()
+	if err != nil {
+		return nil // whoever asks has looked at the names before
+	}
+	in := &insts[i]
+	id := r.instanceID(v.ref.a, v.Indom, in.Key)
+	k := r.instances[id]
+	if k == nil {
+		r.nextID++
+		k = &known{Instance: metric.Instance{ID: r.nextID, Key: in.Key}, named: -1 << 63}
+		r.instances[id] = k
+	}
+	if n := len(in.Names); n > 0 {
+		if last := &in.Names[n-1]; int(last.Block) < len(v.wall) && v.wall[last.Block] >= k.named {
+			k.named = v.wall[last.Block]
+			if k.Name != last.Name || len(k.Labels) != len(last.Labels) {
+				k.Rev++
+			}
+			k.Name, k.Labels = last.Name, last.Labels
+		}
+	}
+	v.known[i] = &k.Instance
+	return v.known[i]
+}
+
+// A filter says which rows of a view are wanted.
+type filter struct {
+	rows  []bool // nil for all
+	count int
+}
+
+func (f *filter) has(i int) bool { return f.rows == nil || f.rows[i] }
+
+// filter asks a selection about the rows of v. Instances that it turns down
+// are not kept.
+func (r *Reader) filter(sel *Selection, v *view) (*filter, error) {
+	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
+		return &filter{count: v.Size}, nil
+	}
+	insts, err := v.Instances()
+	if err != nil {
+		return nil, v.ref.wrong(err)
+	}
+	f := &filter{rows: make([]bool, len(insts))}
+	var probe metric.Instance
+	for i := range insts {
+		in := &insts[i]
+		if sel.Keys != nil && !contains(sel.Keys, in.Key) {
+			continue
+		}
+		if sel.Instance != nil {
+			if v.known != nil && v.known[i] != nil {
+				probe = *v.known[i]
+			} else {
+				probe = describe(in)
+			}
+			if !sel.Instance(v.Indom, &probe) {
+				continue
+			}
+		}
+		f.rows[i] = true
+		f.count++
+	}
+	return f, nil
+}
+
+func contains(keys []string, key string) bool {
+	for _, k := range keys {
+		if k == key {
+			return true
+		}
+	}
+	return false
+}
+
+// describe is an instance as its chunk knows it.
+func describe(in *chunk.Instance) metric.Instance {
+	m := metric.Instance{Key: in.Key}
+	if n := len(in.Names); n > 0 {
+		m.Name, m.Labels = in.Names[n-1].Name, in.Names[n-1].Labels
+	}
+	return m
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"iter"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// Lives returns when each instance of a domain was seen between two wall
+// clocks (to 0: no end), in the order in which they were first seen there.
+func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
+	sel := Selection{From: from, To: to}
+	return func(yield func(*Life, error) bool) {
+		byInstance := make(map[*metric.Instance]*Life)
+		var order []*Life
+		for _, a := range r.archives {
+			for _, ref := range a.chunks {
+				if ref.info.From > sel.end() || ref.info.To < from {
+					continue
+				}
+				c, err := ref.open()
+				if err != nil {
+					a.hurt(err)
+					continue
+				}
+				for i, g := range c.Groups {
+					if g.Indom != indom {
+						continue
+					}
+					if order, err = r.livesIn(c, i, &sel, byInstance, order); err != nil {
+						a.hurt(err)
+					}
+				}
+			}
+			r.release(a)
+		}
+		slices.SortStableFunc(order, func(x, y *Life) int {
+			switch {
+			case x.From < y.From:
+				return -1
+			case x.From > y.From:
+				return 1
+			}
+			return 0
+		})
+		for _, l := range order {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+// livesIn notes the instances of group i of c.
+func (r *Reader) livesIn(c *openChunk, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life) ([]*Life, error) {
+	v, err := c.view(i)
+	if err != nil {
+		return order, err
+	}
+	spans := v.spans(sel.From, sel.end())
+	if spans == nil {
+		return order, nil
+	}
+	insts, err := v.Instances()
+	if err != nil {
+		return order, c.ref.wrong(err)
+	}
+	for row := range insts {
+		first, last := -1, -1
+		for _, run := range insts[row].Runs {
+			for _, sp := range spans {
+				lo, hi := max(run.Start, sp.from), min(run.End, sp.to+1)
+				if lo >= hi {
+					continue
+				}
+				if first < 0 {
+					first = int(lo)
+				}
+				last = int(hi) - 1
+			}
+		}
+		if first < 0 {
+			continue
+		}
+		in := r.instance(v, row)
+		l := byInstance[in]
+		if l == nil {
+			l = &Life{Indom: v.Indom, Instance: in, From: v.wall[first], To: v.wall[last]}
+			byInstance[in] = l
+			order = append(order, l)
+		}
+		l.Archive = &c.ref.a.info
+		l.From, l.To = min(l.From, v.wall[first]), max(l.To, v.wall[last])
+		l.rename(v, insts[row].Names)
+	}
+	return order, nil
+}
+
+// rename notes what the instance was called in a chunk.
+func (l *Life) rename(v *view, names []chunk.Naming) {
+	for _, n := range names {
+		if int(n.Block) >= len(v.wall) {
+			continue
+		}
+		if k := len(l.Names); k > 0 && l.Names[k-1].Name == n.Name && slices.Equal(l.Names[k-1].Labels, n.Labels) {
+			continue
+		}
+		l.Names = append(l.Names, Naming{v.wall[n.Block], n.Name, n.Labels})
+	}
+}

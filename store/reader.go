@@ -1,0 +1,253 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// The names of archive files end so.
+const (
+	finishedSuffix = ".tacho"
+	liveSuffix     = ".live"
+)
+
+// A Reader reads one or many archives as one timeline. What it returns is
+// consistent: it sees what was there when it was opened or last refreshed. A
+// Reader is used by one goroutine at a time.
+type Reader struct {
+	paths     []string
+	archives  []*archive
+	instances map[instanceID]*known
+	nextID    uint64
+}
+
+// instanceID is what makes an instance the same one across archives.
+type instanceID struct{ host, boot, indom, key string }
+
+// A known instance is one that a reader has handed out.
+type known struct {
+	metric.Instance
+	named int64 // since when, in wall clock, it has been called so
+}
+
+// Open opens archives: files, or directories, of which it opens all.
+func Open(paths ...string) (*Reader, error) {
+	r := &Reader{paths: paths, instances: make(map[instanceID]*known)}
+	if err := r.Refresh(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Refresh looks for what has been recorded since: new archives, and new ticks
+// in live ones. Archives that are gone are forgotten.
+func (r *Reader) Refresh() error {
+	var files []string
+	for _, p := range r.paths {
+		more, err := expand(p)
+		if err != nil {
+			return err
+		}
+		files = append(files, more...)
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	var errs []error
+	var now []*archive
+	for _, f := range files {
+		i := slices.IndexFunc(r.archives, func(a *archive) bool { return a.info.Path == f })
+		if i < 0 {
+			a, err := openArchive(f)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			now = append(now, a)
+			continue
+		}
+		now = append(now, r.archives[i])
+		if err := r.archives[i].refresh(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, a := range r.archives {
+		if !slices.Contains(now, a) {
+			errs = append(errs, a.close())
+		}
+	}
+	r.archives = now
+	r.sort()
+	if len(now) == 0 {
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		return fmt.Errorf("store: there is no archive in %s", strings.Join(r.paths, ", "))
+	}
+	// One archive that cannot be read does not hide the others.
+	for _, err := range errs {
+		if err != nil {
+			now[0].hurt(err)
+		}
+	}
+	return nil
+}
+
+// sort brings the archives into the order of time.
+func (r *Reader) sort() {
+	slices.SortStableFunc(r.archives, func(a, b *archive) int {
+		switch {
+		case a.info.From < b.info.From:
+			return -1
+		case a.info.From > b.info.From:
+			return 1
+		}
+		return 0
+	})
+}
+
+// expand lists the archive files that path stands for.
+func expand(path string) ([]string, error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if !st.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type()&fs.ModeType == 0 && (strings.HasSuffix(e.Name(), finishedSuffix) || strings.HasSuffix(e.Name(), liveSuffix)) {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+// Close releases the files.
+func (r *Reader) Close() error {
+	var errs []error
+	for _, a := range r.archives {
+		errs = append(errs, a.close())
+	}
+	r.archives = nil
+	return errors.Join(errs...)
+}
+
+// Hosts are the hosts that were recorded, each as its latest archive says.
+func (r *Reader) Hosts() []Host {
+	var hosts []Host
+	for _, a := range r.archives {
+		i := slices.IndexFunc(hosts, func(h Host) bool { return h.ID == a.info.Host.ID })
+		if i < 0 {
+			hosts = append(hosts, a.info.Host)
+		} else {
+			hosts[i] = a.info.Host
+		}
+	}
+	return hosts
+}
+
+// Archives are the archives in the order of time.
+func (r *Reader) Archives() []*ArchiveInfo {
+	var infos []*ArchiveInfo
+	for _, a := range r.archives {
+		infos = append(infos, &a.info)
+	}
+	return infos
+}
+
+// Metrics are the metrics of all archives by name; of several descriptions the
+// newest.
+func (r *Reader) Metrics() []*metric.Desc {
+	byName := make(map[string]*metric.Desc)
+	for _, a := range r.archives {
+		for _, d := range a.descs {
+			if d != nil {
+				byName[d.Name] = d
+			}
+		}
+	}
+	ds := make([]*metric.Desc, 0, len(byName))
+	for _, d := range byName {
+		ds = append(ds, d)
+	}
+	slices.SortFunc(ds, func(a, b *metric.Desc) int { return strings.Compare(a.Name, b.Name) })
+	return ds
+}
+
+// Lookup is the newest description of the metric called name, or nil.
+func (r *Reader) Lookup(name string) *metric.Desc {
+	for i := len(r.archives) - 1; i >= 0; i-- {
+		a := r.archives[i]
+		if ns := a.byName[name]; len(ns) > 0 {
+			return a.descs[ns[len(ns)-1]]
+		}
+	}
+	return nil
+}
+
+// Events are the events of the given kinds, all if none is given, whose wall
+// clock is between from and to (0: no end), in the order of archives and, in
+// an archive, of recording.
+func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*metric.Event, error] {
+	if to == 0 {
+		to = math.MaxInt64
+	}
+	return func(yield func(*metric.Event, error) bool) {
+		for _, a := range r.archives {
+			for i := range a.events {
+				ref := &a.events[i]
+				if ref.to < from || ref.from > to {
+					continue
+				}
+				events, err := ref.events()
+				if err != nil {
+					a.hurt(err)
+					continue
+				}
+				for k := range events {
+					e := &events[k]
+					if e.At.Wall < from || e.At.Wall > to || len(kinds) > 0 && !slices.Contains(kinds, e.Kind) {
+						continue
+					}
+					if !yield(e, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// keepOpen is how many chunks of an archive stay open after a query.
+const keepOpen = 64
+
+// release forgets what was decoded of a, if that is much.
+func (r *Reader) release(a *archive) {
+	n := 0
+	for _, ref := range a.chunks {
+		if ref.opened != nil {
+			n++
+		}
+	}
+	if n <= keepOpen {
+		return
+	}
+	for _, ref := range a.chunks {
+		ref.opened = nil
+	}
+}
