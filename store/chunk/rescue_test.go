@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tachograph/store/storetest"
 )
 
 // TestRescue flips bits in chunks. What Rescue keeps must be sound, hold every
@@ -12,13 +14,13 @@ import (
 func TestRescue(t *testing.T) {
 	kept, lost, hopeless := 0, 0, 0
 	for seed := range uint64(40) {
-		w := newWorld(seed)
+		w := storetest.NewWorld(seed)
 		var n numbers
-		want := make(ledger)
-		b := NewBuilder(w.class)
+		want := make(storetest.Ledger)
+		b := NewBuilder(w.Class)
 		for range 40 {
-			tick := w.tick()
-			want.add(tick)
+			tick := w.Tick()
+			want.Add(tick)
 			if err := b.Append(tick); err != nil {
 				t.Fatal(err)
 			}
@@ -29,8 +31,8 @@ func TestRescue(t *testing.T) {
 		}
 		for range 30 {
 			data := bytes.Clone(s.Data)
-			at := w.r.IntN(len(data))
-			data[at] ^= 1 << w.r.IntN(8)
+			at := w.R.IntN(len(data))
+			data[at] ^= 1 << w.R.IntN(8)
 			c, err := Open(bytes.NewReader(data), int64(len(data)))
 			if err != nil {
 				hopeless++
@@ -51,8 +53,8 @@ func TestRescue(t *testing.T) {
 			if err := sound.Verify(n.desc); err != nil {
 				t.Fatalf("seed %d: byte %d: what was rescued is damaged: %v", seed, at, err)
 			}
-			got := make(ledger)
-			got.read(t, sound, &n)
+			got := make(storetest.Ledger)
+			readAll(t, got, sound, &n)
 			for k, g := range got {
 				if len(g) != len(want[k]) {
 					t.Fatalf("seed %d: byte %d: %s has %d cells, want %d", seed, at, k, len(g), len(want[k]))
