@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+func eventsCommand(a *app) *cobra.Command {
+	var kinds []string
+	cmd := &cobra.Command{
+		Use:   "events [ARCHIVE...]",
+		Short: "What happened: boots, sleeps, gaps, processes, changes, errors",
+		Long: `events lists what happened in the window, in order. --kind restricts to kinds
+that match ("sleep", "process*"). Without it, starts and exits of processes are
+left out of the table: there are too many; --kind 'process*' shows them.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.load(args...); err != nil {
+				return err
+			}
+			w, err := a.window()
+			if err != nil {
+				return err
+			}
+			if err := a.events(w, kinds); err != nil {
+				return err
+			}
+			a.finish(cmd, args, false)
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVar(&kinds, "kind", nil, "only events of this kind: a name or a glob (repeatable)")
+	return cmd
+}
+
+func (a *app) events(w query.Window, patterns []string) error {
+	wants, err := query.EventFilter(patterns)
+	if err != nil {
+		return err
+	}
+	rows, err := a.rows(
+		out.Column{Name: "time"}, out.Column{Name: "kind"}, out.Column{Name: "text"},
+		out.Column{Name: "indom", Only: out.InMachine}, out.Column{Name: "key", Only: out.InMachine},
+		out.Column{Name: "labels", Only: out.InMachine},
+	)
+	if err != nil {
+		return err
+	}
+	n, left := 0, 0
+	seen := make(map[string]bool)
+	for e, err := range query.SortedEvents(a.archive, w) {
+		if err != nil {
+			return err
+		}
+		seen[string(e.Kind)] = true
+		if !wants(e.Kind) {
+			continue
+		}
+		if len(patterns) == 0 && a.table() && query.Everyday(e.Kind) {
+			left++
+			continue
+		}
+		if err := rows.Row(eventCells(e)); err != nil {
+			return err
+		}
+		n++
+	}
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	if left > 0 {
+		fmt.Fprintf(a.stderr, "%d starts and exits of processes are not shown (--kind 'process*')\n", left)
+	}
+	if n == 0 && left == 0 {
+		if len(patterns) > 0 && len(seen) > 0 {
+			var names []string
+			for k := range seen {
+				names = append(names, k)
+			}
+			return fmt.Errorf("no event of kind %s in this window%s", strings.Join(patterns, ", "), query.Suggest(patterns[0], names))
+		}
+		fmt.Fprintln(a.stderr, "no events in this window")
+	}
+	return nil
+}
+
+func eventCells(e *store.Event) []out.Cell {
+	return []out.Cell{
+		hostCell(&e.Archive.Host), out.At(e.At.Wall), out.Str(string(e.Kind)), out.Str(e.Text),
+		out.Str(e.Indom), out.Str(e.Key), labelsCell(e.Labels),
+	}
+}
+
+// labelsCell is an object in json and name=value in csv.
+func labelsCell(labels []metric.Label) out.Cell {
+	b := []byte{'{'}
+	for i, l := range labels {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = out.AppendQuoted(b, l.Name)
+		b = append(b, ':')
+		b = out.AppendQuoted(b, l.Value)
+	}
+	return out.Cell{Kind: out.Detail, Raw: append(b, '}')}
+}

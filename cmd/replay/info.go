@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+func infoCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "info [ARCHIVE...]",
+		Short: "What the archives are: host, span, intervals, size, damage",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.load(args...); err != nil {
+				return err
+			}
+			if _, err := a.window(); err != nil {
+				return err
+			}
+			if err := a.info(); err != nil {
+				return err
+			}
+			a.finish(cmd, args, false)
+			return nil
+		},
+	}
+	return cmd
+}
+
+func (a *app) info() error {
+	if !a.table() {
+		return a.infoRows()
+	}
+	first := true
+	for _, info := range a.archive.Archives() {
+		if !a.used.Wants(info.Host.ID) {
+			continue
+		}
+		if !first {
+			fmt.Fprintln(a.stdout)
+		}
+		first = false
+		a.infoText(info)
+	}
+	return nil
+}
+
+func (a *app) infoText(info *store.ArchiveInfo) {
+	line := func(name, format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); strings.TrimSpace(text) != "" {
+			fmt.Fprintf(a.stdout, "%-10s %s\n", name, text)
+		}
+	}
+	h := info.Host
+	state := ""
+	if info.Live {
+		state = "  (being written)"
+	}
+	line("archive", "%s%s", info.Path, state)
+	line("id", "%s, format %d", info.ID, info.Format)
+	line("host", "%s", strings.Join(nonEmpty(h.Name, h.Model, h.Arch, strings.TrimSpace(h.OS+" "+h.Release)), ", "))
+	for _, l := range h.Labels {
+		line("", "%s %s", l.Name, l.Value)
+	}
+	line("host id", "%s", h.ID)
+	line("boot", "%s", info.BootID)
+	line("span", "%s to %s (%s)", a.show(info.From), a.show(info.To), human.Duration(time.Duration(info.To-info.From)))
+	line("time zone", "%s", info.TimeZone)
+	line("size", "%s", human.Bytes(float64(info.Bytes)))
+	var every []string
+	for c := metric.Class(0); c < metric.NumClasses; c++ {
+		if iv := info.Intervals[c]; iv > 0 && iv < int64(metric.Once) {
+			every = append(every, fmt.Sprintf("%s %s", c, time.Duration(iv)))
+		}
+	}
+	line("intervals", "%s", strings.Join(every, ", "))
+	line("recorder", "%s", info.Recorder)
+	for _, d := range info.Damage {
+		line("damage", "%s", d)
+	}
+}
+
+func nonEmpty(list ...string) []string {
+	var out []string
+	for _, s := range list {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (a *app) infoRows() error {
+	columns := []out.Column{
+		{Name: "path"}, {Name: "id"}, {Name: "format"}, {Name: "host_name"}, {Name: "host_id"}, {Name: "platform"},
+		{Name: "os"}, {Name: "release"}, {Name: "arch"}, {Name: "model"}, {Name: "boot_id"}, {Name: "time_zone"},
+		{Name: "recorder"}, {Name: "from"}, {Name: "to"}, {Name: "live"}, {Name: "bytes"}, {Name: "damage"},
+	}
+	w, err := a.rows(columns...)
+	if err != nil {
+		return err
+	}
+	for _, i := range a.archive.Archives() {
+		if !a.used.Wants(i.Host.ID) {
+			continue
+		}
+		h := i.Host
+		err := w.Row([]out.Cell{
+			hostCell(&i.Host), out.Str(i.Path), out.Str(i.ID), out.Whole(int64(i.Format)), out.Str(h.Name), out.Str(h.ID), out.Str(h.Platform),
+			out.Str(h.OS), out.Str(h.Release), out.Str(h.Arch), out.Str(h.Model), out.Str(i.BootID), out.Str(i.TimeZone),
+			out.Str(i.Recorder), out.At(i.From), out.At(i.To), boolean(i.Live), out.Whole(i.Bytes), out.Str(strings.Join(i.Damage, "; ")),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// boolean is true or false in json and csv alike.
+func boolean(b bool) out.Cell {
+	text := fmt.Sprint(b)
+	return out.Cell{Kind: out.Detail, Raw: []byte(text), Human: text}
+}

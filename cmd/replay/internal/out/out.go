@@ -1,0 +1,216 @@
+// Package out writes rows as an aligned table for people, as csv, or as json
+// with one object a line. Csv and json are contracts: their columns do not
+// change with the terminal, the values or the locale.
+package out
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+// Format is how rows are written.
+type Format string
+
+const (
+	Table Format = "table"
+	CSV   Format = "csv"
+	JSON  Format = "json"
+)
+
+// ParseFormat reads a --format argument.
+func ParseFormat(s string) (Format, error) {
+	switch f := Format(s); f {
+	case Table, CSV, JSON:
+		return f, nil
+	}
+	return "", fmt.Errorf("unknown format %q: use table, csv or json", s)
+}
+
+// Column is one column of rows.
+type Column struct {
+	Name string
+	// Title is the table's heading; Name in capitals if empty.
+	Title string
+	Right bool
+	// Flex columns are cut where the table is wider than the terminal.
+	Flex bool
+	// Only restricts the column to tables, or to csv and json.
+	Only Only
+	// Group puts the field into a json object of that name.
+	Group string
+}
+
+// Only says where a column appears.
+type Only uint8
+
+const (
+	Everywhere Only = iota
+	InTables
+	InMachine
+	Nowhere
+)
+
+// Kind is what a cell holds.
+type Kind uint8
+
+const (
+	Blank  Kind = iota // absent, for Reason if that is known
+	Text               // S
+	Int                // I
+	Uint               // U
+	Float              // F
+	Time               // I, nanoseconds since 1970
+	Detail             // Raw, json only
+)
+
+// Cell is one value. Numbers are written exactly in csv and json; tables show
+// Human if it is set, else the number scaled by its units.
+type Cell struct {
+	Kind   Kind
+	S      string
+	I      int64
+	U      uint64
+	F      float64
+	Units  *metric.Units
+	Rate   bool
+	Reason metric.Reason
+	Human  string
+	Raw    []byte
+}
+
+// Constructors keep rows readable.
+
+func Str(s string) Cell         { return Cell{Kind: Text, S: s} }
+func At(wall int64) Cell        { return Cell{Kind: Time, I: wall} }
+func Number(x float64) Cell     { return Cell{Kind: Float, F: x} }
+func Whole(n int64) Cell        { return Cell{Kind: Int, I: n} }
+func Natural(n uint64) Cell     { return Cell{Kind: Uint, U: n} }
+func None(why string) Cell      { return Cell{Human: why} }
+func (c Cell) As(h string) Cell { c.Human = h; return c }
+
+// Value is a cell for a recorded or computed value.
+func Value(v metric.Value, u *metric.Units, rate bool) Cell {
+	c := Cell{Units: u, Rate: rate}
+	if v.Miss != metric.Present {
+		c.Reason = v.Miss
+		return c
+	}
+	switch v.Type {
+	case metric.String:
+		c.Kind, c.S = Text, v.Str
+	case metric.I32, metric.I64:
+		c.Kind, c.I = Int, int64(v.Bits)
+	case metric.F32, metric.F64:
+		c.Kind, c.F = Float, metric.Number(v.Type, v.Bits)
+		if v.Type == metric.F32 {
+			c.Kind, c.U = Float, 32
+		}
+	default:
+		c.Kind, c.U = Uint, v.Bits
+	}
+	return c
+}
+
+// Options say where and for whom rows are written.
+type Options struct {
+	Format Format
+	Zone   *time.Location
+	// Width is the terminal's; 0 when the output is no terminal.
+	Width int
+	Color bool
+}
+
+// Writer writes rows.
+type Writer interface {
+	// Row writes one row, a cell for each column.
+	Row(cells []Cell) error
+	// Close writes what is still held back.
+	Close() error
+}
+
+// New begins a table, csv or json. Columns are those of every format; the
+// writer leaves out those that are not for its own.
+func New(w io.Writer, columns []Column, opt Options) Writer {
+	switch opt.Format {
+	case CSV:
+		return newCSV(w, columns, opt)
+	case JSON:
+		return newJSON(w, columns, opt)
+	default:
+		return newTable(w, columns, opt)
+	}
+}
+
+// stream flushes at once at first, then by size and by time, so that output
+// appears as it is made and still costs few writes.
+type stream struct {
+	*bufio.Writer
+	zone  *time.Location
+	rows  int
+	shown time.Time
+	stamp stampCache
+}
+
+func newStream(w io.Writer, zone *time.Location) stream {
+	return stream{Writer: bufio.NewWriterSize(w, 64<<10), zone: zone}
+}
+
+const (
+	flushEvery = 100 * time.Millisecond
+	checkRows  = 256
+)
+
+func (s *stream) wrote() error {
+	s.rows++
+	if s.rows != 1 && s.rows%checkRows != 0 {
+		return nil
+	}
+	if now := time.Now(); s.rows == 1 || now.Sub(s.shown) >= flushEvery {
+		s.shown = now
+		return s.Flush()
+	}
+	return nil
+}
+
+// stampCache writes RFC 3339 times with nanoseconds; successive times share
+// their second, or the minute, more often than not.
+type stampCache struct {
+	minute int64
+	prefix []byte // up to and with the minute's colon
+	suffix []byte // the zone
+	valid  bool
+}
+
+func (c *stampCache) append(b []byte, wall int64, zone *time.Location) []byte {
+	sec := wall / 1e9
+	ns := wall % 1e9
+	if ns < 0 {
+		sec, ns = sec-1, ns+1e9
+	}
+	minute, within := sec/60, sec%60
+	if within < 0 {
+		minute, within = minute-1, within+60
+	}
+	if !c.valid || minute != c.minute {
+		t := time.Unix(minute*60, 0).In(zone)
+		if _, offset := t.Zone(); offset%60 != 0 || t.Year() < 0 || t.Year() > 9999 {
+			return time.Unix(0, wall).In(zone).AppendFormat(b, "2006-01-02T15:04:05.000000000Z07:00")
+		}
+		c.prefix = t.AppendFormat(c.prefix[:0], "2006-01-02T15:04:")
+		c.suffix = t.AppendFormat(c.suffix[:0], "Z07:00")
+		c.minute, c.valid = minute, true
+	}
+	b = append(b, c.prefix...)
+	b = append(b, byte('0'+within/10), byte('0'+within%10), '.')
+	var digits [9]byte
+	for i := 8; i >= 0; i-- {
+		digits[i] = byte('0' + ns%10)
+		ns /= 10
+	}
+	b = append(b, digits[:]...)
+	return append(b, c.suffix...)
+}

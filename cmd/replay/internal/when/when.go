@@ -1,0 +1,150 @@
+// Package when reads the times that people type.
+package when
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Reference is what relative times are relative to.
+type Reference struct {
+	Now  time.Time
+	Zone *time.Location
+	// Start and End are what the archive covers; zero when it is empty.
+	Start, End time.Time
+}
+
+var layouts = []string{
+	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999",
+	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
+}
+
+// Forms says in a few words what Parse reads.
+const Forms = "RFC 3339, 2026-11-20 03:12, 03:12, -2h, now, @unix, start, end, start+5m"
+
+// Parse reads an instant: RFC 3339; a date, with or without a time; a time of
+// day, which is the latest such instant that the archive can have seen; now or
+// -2h, counted from now; @seconds since 1970; start or end of the archive,
+// with an offset if need be.
+func (r Reference) Parse(s string) (time.Time, error) {
+	text := strings.TrimSpace(s)
+	if text == "" {
+		return time.Time{}, fmt.Errorf("no time given (a time is %s)", Forms)
+	}
+	for word, base := range map[string]time.Time{"now": r.Now, "start": r.Start, "end": r.End} {
+		rest, ok := strings.CutPrefix(text, word)
+		if !ok {
+			continue
+		}
+		if base.IsZero() {
+			return time.Time{}, fmt.Errorf("%q means nothing while the archive is empty", s)
+		}
+		if rest == "" {
+			return base, nil
+		}
+		d, err := Offset(rest)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("time %q: %w", s, err)
+		}
+		return base.Add(d), nil
+	}
+	switch text[0] {
+	case '@':
+		return unix(text)
+	case '-':
+		d, err := Offset(text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("time %q: %w", s, err)
+		}
+		return r.Now.Add(d), nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "T", 1)); err == nil {
+		return t, nil
+	}
+	for _, l := range layouts {
+		if t, err := time.ParseInLocation(l, text, r.Zone); err == nil {
+			return t, nil
+		}
+	}
+	for _, l := range []string{"15:04:05.999999999", "15:04"} {
+		if t, err := time.ParseInLocation(l, text, r.Zone); err == nil {
+			return r.clock(t), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time (a time is %s)", s, Forms)
+}
+
+// clock is the latest instant with the time of day of t that is not after what
+// the archive covers, or not after now.
+func (r Reference) clock(t time.Time) time.Time {
+	ref := r.Now
+	if !r.End.IsZero() && r.End.Before(ref) {
+		ref = r.End
+	}
+	ref = ref.In(r.Zone)
+	at := time.Date(ref.Year(), ref.Month(), ref.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), r.Zone)
+	if at.After(ref) {
+		at = at.AddDate(0, 0, -1)
+	}
+	return at
+}
+
+func unix(text string) (time.Time, error) {
+	whole, frac, _ := strings.Cut(text[1:], ".")
+	sec, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || len(frac) > 9 {
+		return time.Time{}, fmt.Errorf("%q is not a time: after @ come seconds since 1970", text)
+	}
+	var ns int64
+	if frac != "" {
+		if ns, err = strconv.ParseInt(frac+strings.Repeat("0", 9-len(frac)), 10, 64); err != nil {
+			return time.Time{}, fmt.Errorf("%q is not a time: after @ come seconds since 1970", text)
+		}
+	}
+	return time.Unix(sec, ns), nil
+}
+
+// Offset reads +5m or -2h.
+func Offset(s string) (time.Duration, error) {
+	if s == "" || s[0] != '-' && s[0] != '+' {
+		return 0, fmt.Errorf("an offset is written -2h or +5m")
+	}
+	d, err := Duration(s[1:])
+	if err != nil {
+		return 0, err
+	}
+	if s[0] == '-' {
+		d = -d
+	}
+	return d, nil
+}
+
+// Duration reads 30s, 1h30m and, beyond Go's units, 7d and 2w.
+func Duration(s string) (time.Duration, error) {
+	bad := fmt.Errorf("%q is not a duration (write 30s, 10m, 2h, 7d)", s)
+	var days time.Duration
+	rest := s
+	for _, u := range []struct {
+		suffix string
+		d      time.Duration
+	}{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}} {
+		if i := strings.Index(rest, u.suffix); i > 0 {
+			n, err := strconv.ParseFloat(rest[:i], 64)
+			if err != nil || n < 0 || n > 1e5 {
+				return 0, bad
+			}
+			days += time.Duration(n * float64(u.d))
+			rest = rest[i+1:]
+		}
+	}
+	if rest == "" && days > 0 {
+		return days, nil
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || d < 0 {
+		return 0, bad
+	}
+	return days + d, nil
+}

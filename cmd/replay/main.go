@@ -1,0 +1,14 @@
+// Command replay answers questions about the archives that recorder makes. It
+// only reads, needs no privilege, and works on any machine.
+package main
+
+import (
+	"os"
+	"time"
+)
+
+func main() {
+	a := newApp(os.Stdout, os.Stderr, time.Now)
+	a.terminal(os.Stdout, os.Stderr)
+	os.Exit(a.run(os.Args[1:]))
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+func rangesCommand(a *app) *cobra.Command {
+	f := &seriesFlags{}
+	var rates, quick bool
+	cmd := &cobra.Command{
+		Use:   "ranges METRIC...",
+		Short: "Minimum, mean, maximum and percentiles over the window or each step",
+		Long: `ranges sums up each series: how many values, the first and the last, the
+smallest, the mean (weighted with time), the largest, the 50th, 95th and 99th
+percentile (by nearest rank) and, for counters, by how much they grew; resets
+and wraps are accounted for.
+
+Values are as recorded; with --rates those of counters are their rates. --quick
+leaves the percentiles out: then long windows are answered from summaries.`,
+		Example: `  replay ranges disk.dev.total_bytes --from -24h
+  replay ranges kernel.all.cpu --rates --step 1h --format csv`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			mode := query.Raw
+			if rates {
+				mode = query.Shown
+			}
+			return a.ranges(cmd, f, args, mode, !quick)
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&rates, "rates", false, "sum up the rates of counters instead of their readings")
+	cmd.Flags().BoolVar(&quick, "quick", false, "no percentiles")
+	return cmd
+}
+
+func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, mode query.Mode, percentiles bool) error {
+	r, targets, err := a.request(f, args, mode)
+	if err != nil {
+		return err
+	}
+	conv, err := newConverter(f.units)
+	if err != nil {
+		return err
+	}
+	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
+	columns := []out.Column{
+		{Name: "metric", Flex: true}, {Name: "instance", Flex: true}, {Name: "from"}, {Name: "to"},
+		right("count"), right("first"), right("last"), right("min"), right("mean"), right("max"),
+		right("p50"), right("p95"), right("p99"), right("increase"),
+		{Name: "rate", Right: true, Only: out.InTables},
+	}
+	if f.step == "" {
+		// For the whole window a table need not repeat it in every row.
+		columns[2].Only, columns[3].Only = out.InMachine, out.InMachine
+	}
+	w, err := a.rows(columns...)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for list, err := range query.RangesOf(a.archive, targets, query.RangeRequest{Request: r, Percentiles: percentiles}) {
+		if err != nil {
+			return err
+		}
+		factor := 0.0
+		if conv != nil {
+			if factor, err = conv.factor(list.Name, list.Units); err != nil {
+				return err
+			}
+		}
+		cells := rangeCells(list)
+		if factor != 0 {
+			for i := 6; i <= 14; i++ {
+				conv.apply(&cells[i], factor)
+			}
+		}
+		if err := w.Row(cells); err != nil {
+			return err
+		}
+		n++
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if n == 0 {
+		for _, t := range targets {
+			if t.Metric != nil && t.Metric.Type == metric.String {
+				return fmt.Errorf("%s is text and has no range: replay values shows it", t.Metric.Name)
+			}
+		}
+		return a.nothing(targets, f, r)
+	}
+	a.finish(cmd, args, false)
+	return nil
+}
+
+func rangeCells(r *query.Range) []out.Cell {
+	instance := ""
+	if r.Instance != nil {
+		instance = r.Instance.Name
+	}
+	number := func(x float64) out.Cell {
+		if math.IsNaN(x) {
+			return out.Cell{}
+		}
+		c := out.Number(x)
+		c.Units, c.Rate = &r.Units, r.Rate
+		return c
+	}
+	value := func(v metric.Value) out.Cell { return out.Value(v, &r.Units, r.Rate) }
+	increase := number(r.Increase)
+	increase.Rate = false
+	if r.Metric != nil {
+		increase.Units = &r.Metric.Units
+	}
+	rate := out.Cell{}
+	if !math.IsNaN(r.Increase) && r.Seconds > 0 && r.Metric != nil {
+		u, factor := query.RateUnits(r.Metric.Units)
+		rate = out.None(human.Value(r.Increase/r.Seconds*factor, u, true))
+	}
+	return []out.Cell{
+		hostCell(&r.Archive.Host), out.Str(r.Name), out.Str(instance), out.At(r.From), out.At(r.To),
+		out.Natural(r.Count), value(r.First), value(r.Last), value(r.Min), number(r.Mean), value(r.Max),
+		number(r.P50), number(r.P95), number(r.P99), increase, rate,
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tachograph/store/query"
+)
+
+// commands are the subcommands, in the order of the help text.
+var commands = []func(*app) *cobra.Command{
+	infoCommand, metricsCommand, valuesCommand, ratesCommand, rangesCommand, eventsCommand,
+}
+
+// command builds the command tree.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "replay [ARCHIVE...]",
+		Short: "Ask what a machine did",
+		Long: `replay answers questions about what recorder has recorded: on this machine or
+on any other, finished or still being written.
+
+Without a subcommand it prints an overview of the window.
+
+An ARCHIVE is a file, or a directory whose archives form one timeline for each
+host. Without one, replay reads where recorder writes by default.
+
+Times are RFC 3339, "2026-11-20 03:12", 03:12, -2h, now, @unix-seconds, or start
+and end of the archive, with an offset if you like (end-10m).`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.notCommand(cmd, args); err != nil {
+				return err
+			}
+			return a.overview(cmd, args)
+		},
+	}
+	f := root.PersistentFlags()
+	f.StringArrayVar(&a.archives, "archive", nil, "archive file or directory to read (repeatable)")
+	f.StringArrayVar(&a.hosts, "host", nil, "only hosts whose name matches (repeatable)")
+	f.StringVar(&a.from, "from", "", "begin of the window")
+	f.StringVar(&a.to, "to", "", "end of the window; +10m counts from --from")
+	f.StringVar(&a.format, "format", "table", "table, csv or json (one object a line)")
+	f.BoolVar(&a.utc, "utc", false, "show and read times in UTC")
+	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")
+	f.StringArrayVar(&a.derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
+	})
+	for _, c := range commands {
+		root.AddCommand(c(a))
+	}
+	return root
+}
+
+// notCommand refuses arguments that are neither a file nor a command, with the
+// command that was probably meant.
+func (a *app) notCommand(cmd *cobra.Command, args []string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	for _, s := range args {
+		if _, err := os.Lstat(s); err != nil && !strings.ContainsAny(s, "/.") {
+			return fmt.Errorf("%q is neither a command nor an archive%s", s, query.Suggest(s, names))
+		}
+	}
+	return nil
+}
+
+type setFlag struct{ name, value string }
+
+// changed lists the flags that were given.
+func changed(cmd *cobra.Command) []setFlag {
+	var out []setFlag
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			for _, v := range list.GetSlice() {
+				out = append(out, setFlag{f.Name, v})
+			}
+			return
+		}
+		out = append(out, setFlag{f.Name, f.Value.String()})
+	})
+	return out
+}

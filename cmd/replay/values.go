@@ -1,0 +1,263 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/when"
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// seriesFlags are the flags of commands about series.
+type seriesFlags struct {
+	instances []string
+	step      string
+	units     string
+	raw       bool
+	explain   bool
+}
+
+func (f *seriesFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
+	fl.StringVar(&f.step, "step", "", "one row for each step of this length (10s, 5m, 1h)")
+	fl.StringVar(&f.units, "units", "", "convert to these units (MB/s, sec, ...)")
+	fl.BoolVar(&f.explain, "explain", false, "say on stderr what was bridged or dropped")
+}
+
+// request prepares the request of a command and finds its targets.
+func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Request, []query.Target, error) {
+	var r query.Request
+	if err := a.load(); err != nil {
+		return r, nil, err
+	}
+	defs, err := a.definitions()
+	if err != nil {
+		return r, nil, err
+	}
+	if r.Window, err = a.window(); err != nil {
+		return r, nil, err
+	}
+	targets, err := query.Targets(a.archive, defs, args)
+	if err != nil {
+		return r, nil, err
+	}
+	if r.Instance, err = query.InstanceFilter(f.instances); err != nil {
+		return r, nil, err
+	}
+	if f.step != "" {
+		d, err := when.Duration(f.step)
+		if err != nil {
+			return r, nil, fmt.Errorf("--step: %w", err)
+		}
+		if d <= 0 {
+			return r, nil, fmt.Errorf("--step must be longer than nothing")
+		}
+		r.Step = int64(d)
+	}
+	r.Mode = mode
+	if f.raw {
+		r.Mode = query.Raw
+	}
+	if f.explain {
+		r.Note = a.note
+	}
+	return r, targets, nil
+}
+
+// definitions reads the files of derived metrics: those that were named, or
+// the user's own if there is one.
+func (a *app) definitions() (*query.Definitions, error) {
+	files := a.derived
+	if len(files) == 0 {
+		if own := ownDefinitions(); own != "" {
+			files = []string{own}
+		}
+	}
+	defs := &query.Definitions{}
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("derived metrics: %w", err)
+		}
+		err = defs.ReadDefinitions(f, path)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return defs, nil
+}
+
+// note prints what a computation bridged or dropped.
+func (a *app) note(n query.Note) {
+	name := n.Metric.Name
+	if n.Instance != nil {
+		name += "[" + n.Instance.Name + "]"
+	}
+	fmt.Fprintf(a.stderr, "%s  %s: %s\n", time.Unix(0, n.Wall).In(a.zone()).Format(time.RFC3339Nano), name, n.Text)
+}
+
+// converter turns values of one unit into the unit that was asked for.
+type converter struct {
+	text  string
+	units metric.Units
+}
+
+func newConverter(text string) (*converter, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := metric.ParseUnits(text)
+	if err != nil {
+		return nil, fmt.Errorf("--units: %w", err)
+	}
+	return &converter{text, u}, nil
+}
+
+// factor is what values in u must be multiplied with.
+func (c *converter) factor(name string, u metric.Units) (float64, error) {
+	f, err := u.Factor(c.units)
+	if err != nil {
+		from := u.String()
+		if from == "" {
+			from = "a number without units"
+		}
+		return 0, fmt.Errorf("%s is in %s, which cannot be converted to %s: the dimensions differ", name, from, c.text)
+	}
+	return f, nil
+}
+
+// apply converts a cell; the table then shows the number with the unit as it
+// was written.
+func (c *converter) apply(cell *out.Cell, factor float64) {
+	switch cell.Kind {
+	case out.Int:
+		cell.F = float64(cell.I)
+	case out.Uint:
+		cell.F = float64(cell.U)
+	case out.Float:
+	default:
+		return
+	}
+	cell.Kind, cell.U = out.Float, 0
+	cell.F *= factor
+	cell.Human = strings.TrimSpace(figures(cell.F) + " " + c.text)
+}
+
+func valuesCommand(a *app) *cobra.Command {
+	f := &seriesFlags{}
+	cmd := &cobra.Command{
+		Use:   "values METRIC...",
+		Short: "Recorded values",
+		Long: `values prints what was recorded: counters as they stood, absent values as
+absent, with the reason in json.
+
+A METRIC is a name, the beginning of names (kernel.all), a pattern (disk.dev.*),
+a derived metric or an expression ('mem.util.used / mem.physmem').
+
+With --step there is one row for each step, at its end: the mean of instant
+values, the last reading of counters and of discrete values.`,
+		Example: `  replay values mem.util.free --from -10m
+  replay values 'filesys.*' --instance /home --step 1h --format csv`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.series(cmd, f, args, "value", query.Raw)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// series prints one row for each value.
+func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
+	r, targets, err := a.request(f, args, mode)
+	if err != nil {
+		return err
+	}
+	conv, err := newConverter(f.units)
+	if err != nil {
+		return err
+	}
+	w, err := a.rows(
+		out.Column{Name: "time"},
+		out.Column{Name: "metric", Flex: true},
+		out.Column{Name: "instance", Flex: true},
+		out.Column{Name: column, Right: true},
+	)
+	if err != nil {
+		return err
+	}
+	n := 0
+	cells := make([]out.Cell, 5)
+	for _, t := range targets {
+		for s, err := range query.ReadTarget(a.archive, t, r) {
+			if err != nil {
+				return err
+			}
+			factor := 0.0
+			if conv != nil && s.Type != metric.String {
+				if factor, err = conv.factor(s.Name, s.Units); err != nil {
+					return err
+				}
+			}
+			cells[0], cells[2], cells[3] = hostCell(&s.Archive.Host), out.Str(s.Name), out.Str("")
+			if s.Instance != nil {
+				cells[3] = out.Str(s.Instance.Name)
+			}
+			for i, wall := range s.Wall {
+				cells[1] = out.At(wall)
+				cells[4] = out.Value(s.Value(i), &s.Units, s.Rate)
+				if factor != 0 {
+					conv.apply(&cells[4], factor)
+				}
+				if err := w.Row(cells); err != nil {
+					return err
+				}
+				n++
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if n == 0 {
+		return a.nothing(targets, f, r)
+	}
+	a.finish(cmd, args, false)
+	return nil
+}
+
+// nothing explains an empty answer.
+func (a *app) nothing(targets []query.Target, f *seriesFlags, r query.Request) error {
+	names := make([]string, 0, len(targets))
+	for _, t := range targets {
+		names = append(names, t.Name())
+	}
+	what := strings.Join(names[:min(3, len(names))], ", ")
+	if len(f.instances) > 0 {
+		var known []string
+		for _, t := range targets {
+			var list []string
+			if t.Metric != nil {
+				list, _ = query.InstanceNames(a.archive, r.Window, t.Metric)
+			}
+			known = append(known, list...)
+		}
+		return fmt.Errorf("no instance of %s matches %s%s", what, strings.Join(f.instances, " or "), query.Suggest(f.instances[0], known))
+	}
+	for _, t := range targets {
+		if t.Metric != nil && t.Metric.Unsupported != "" {
+			return fmt.Errorf("%s was not recorded: %s", t.Metric.Name, t.Metric.Unsupported)
+		}
+	}
+	from, to, _ := query.Covered(a.archive, query.Window{Hosts: r.Hosts})
+	return fmt.Errorf("no value of %s in this window (the archive covers %s to %s; replay explain %s tells more)",
+		what, a.show(from), a.show(to), names[0])
+}

@@ -1,0 +1,104 @@
+// Package query computes answers from archives: rates, ranges, steps, derived
+// expressions, differences between windows, and who did what. It reads through
+// the small Archive interface, decodes only what a question needs, and prints
+// nothing.
+package query
+
+import (
+	"iter"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Archive is what questions are put to: a *store.Reader, which shows one or
+// many archives as one timeline.
+type Archive interface {
+	Hosts() []store.Host
+	Archives() []*store.ArchiveInfo
+	Metrics() []*metric.Desc
+	Lookup(name string) *metric.Desc
+	Select(store.Selection) iter.Seq2[*store.Run, error]
+	Summarize(store.Selection) iter.Seq2[*store.Summary, error]
+	Lives(indom string, from, to int64) iter.Seq2[*store.Life, error]
+	Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*store.Event, error]
+}
+
+// Window is the span of wall clock, both ends inclusive, and the hosts that a
+// question is about. A zero To means the end of the archive; nil Hosts means
+// all.
+type Window struct {
+	Hosts    []string
+	From, To int64
+}
+
+// Wants reports whether the window's hosts include id.
+func (w Window) Wants(id string) bool {
+	if w.Hosts == nil {
+		return true
+	}
+	for _, h := range w.Hosts {
+		if h == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Holds reports whether wall lies in the window.
+func (w Window) Holds(wall int64) bool {
+	return wall >= w.From && (w.To == 0 || wall <= w.To)
+}
+
+// Selection is the window as the store wants it.
+func (w Window) Selection(metrics ...string) store.Selection {
+	return store.Selection{Hosts: w.Hosts, From: w.From, To: w.To, Metrics: metrics}
+}
+
+// Covered is the span that the archives of the window's hosts cover, and the
+// archives that overlap the window.
+func Covered(a Archive, w Window) (from, to int64, overlapping []*store.ArchiveInfo) {
+	for _, info := range a.Archives() {
+		if !w.Wants(info.Host.ID) {
+			continue
+		}
+		if from == 0 || info.From < from {
+			from = info.From
+		}
+		to = max(to, info.To)
+		if info.To >= w.From && (w.To == 0 || info.From <= w.To) {
+			overlapping = append(overlapping, info)
+		}
+	}
+	return from, to, overlapping
+}
+
+// interval is the effective interval of d's class in the archive, in
+// nanoseconds; zero where it has none.
+func interval(info *store.ArchiveInfo, d *metric.Desc) int64 {
+	iv := info.Intervals[d.Class]
+	if iv <= 0 || iv >= int64(metric.Once) {
+		return 0
+	}
+	return iv
+}
+
+// seriesID tells series of a Reader apart and finds the same one again in the
+// next archive.
+type seriesID struct {
+	host, boot, metric, key string
+}
+
+// processLike instances end with their boot; all others come back after it.
+func processLike(indom string) bool { return indom == "process" || indom == "thread" }
+
+func idOf(info *store.ArchiveInfo, d *metric.Desc, in *metric.Instance) seriesID {
+	id := seriesID{host: info.Host.ID, metric: d.Name}
+	if in != nil {
+		id.key = in.Key
+		if processLike(d.Indom) {
+			id.boot = info.BootID
+		}
+	}
+	return id
+}

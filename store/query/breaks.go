@@ -1,0 +1,80 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// breakKinds are the events that metric.Event.Breaks answers yes to.
+var breakKinds = []metric.EventKind{
+	metric.EventBoot, metric.EventShutdown, metric.EventPanic, metric.EventStart, metric.EventStop,
+	metric.EventSleep, metric.EventWake, metric.EventGap,
+}
+
+// breakpoint is an instant that no rate may be taken across.
+type breakpoint struct {
+	cont int64
+	kind metric.EventKind
+}
+
+// breaks are the breakpoints of each boot of each host, in order.
+type breaks map[[2]string][]breakpoint
+
+// lookback is how far before a window a break still matters to the first rate
+// in it. Anything longer is a gap by its length.
+const lookback = int64(time.Hour)
+
+// readBreaks collects the breaks of a window.
+func readBreaks(a Archive, w Window) (breaks, error) {
+	from := max(w.From-lookback, 0)
+	if w.From == 0 {
+		from = 0
+	}
+	b := make(breaks)
+	for e, err := range a.Events(from, w.To, breakKinds...) {
+		if err != nil {
+			return nil, err
+		}
+		if !e.Breaks() || !w.Wants(e.Archive.Host.ID) {
+			continue
+		}
+		key := [2]string{e.Archive.Host.ID, e.Archive.BootID}
+		b[key] = append(b[key], breakpoint{cont: middle(&e.Event), kind: e.Kind})
+	}
+	for _, list := range b {
+		slices.SortFunc(list, func(x, y breakpoint) int { return cmp.Compare(x.cont, y.cont) })
+	}
+	return b, nil
+}
+
+// middle is an instant inside the period that e ended, or e's own: the middle
+// is surely between the readings before and after, whichever of them the event
+// was recorded with.
+func middle(e *metric.Event) int64 {
+	if s, err := strconv.ParseFloat(e.Label("seconds"), 64); err == nil && s > 0 {
+		return e.At.Cont - int64(s*1e9/2)
+	}
+	return e.At.Cont
+}
+
+// of is the list for the boot that an archive belongs to.
+func (b breaks) of(info *store.ArchiveInfo) []breakpoint {
+	return b[[2]string{info.Host.ID, info.BootID}]
+}
+
+// between finds a break after prev and not after cur.
+func between(list []breakpoint, prev, cur int64) (metric.EventKind, bool) {
+	if len(list) == 0 {
+		return "", false
+	}
+	i, _ := slices.BinarySearchFunc(list, prev+1, func(b breakpoint, at int64) int { return cmp.Compare(b.cont, at) })
+	if i < len(list) && list[i].cont <= cur {
+		return list[i].kind, true
+	}
+	return "", false
+}

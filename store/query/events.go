@@ -1,0 +1,84 @@
+package query
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// EventFilter accepts kinds that match any of the patterns; all, if there are
+// none.
+func EventFilter(patterns []string) (func(metric.EventKind) bool, error) {
+	if len(patterns) == 0 {
+		return func(metric.EventKind) bool { return true }, nil
+	}
+	var ps []*Pattern
+	for _, s := range patterns {
+		p, err := ParsePattern(s)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, p)
+	}
+	return func(k metric.EventKind) bool {
+		for _, p := range ps {
+			if p.Match(string(k)) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// Everyday reports whether events of this kind happen all the time on a
+// healthy machine.
+func Everyday(k metric.EventKind) bool {
+	switch k {
+	case metric.EventProcessStart, metric.EventProcessExit, metric.EventProcessExec:
+		return true
+	}
+	return false
+}
+
+// sortBuffer is how many events are held back to put them in order: one that
+// was noticed late is not far from its place.
+const sortBuffer = 8192
+
+// SortedEvents are the events of a window in the order they happened.
+func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*store.Event, error] {
+	return func(yield func(*store.Event, error) bool) {
+		var held []*store.Event
+		sort := func() {
+			slices.SortStableFunc(held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
+		}
+		for e, err := range a.Events(w.From, w.To, kinds...) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !w.Wants(e.Archive.Host.ID) {
+				continue
+			}
+			c := *e
+			held = append(held, &c)
+			if len(held) >= 2*sortBuffer {
+				sort()
+				for _, h := range held[:sortBuffer] {
+					if !yield(h, nil) {
+						return
+					}
+				}
+				held = append(held[:0], held[sortBuffer:]...)
+			}
+		}
+		sort()
+		for _, h := range held {
+			if !yield(h, nil) {
+				return
+			}
+		}
+	}
+}

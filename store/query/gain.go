@@ -1,0 +1,178 @@
+package query
+
+import (
+	"fmt"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// missedTicks is how many intervals of its class may pass between two values
+// before the time between them counts as a gap.
+const missedTicks = 4
+
+// implausibleWrap is how much larger than its neighbours the gain of a wrapped
+// counter may be before it is taken for a reset.
+const implausibleWrap = 64
+
+// Reasons why there is no rate where there is a value.
+var (
+	whyFirst     = metric.ReasonFor("first value")
+	whyReset     = metric.ReasonFor("counter was reset")
+	whySaturated = metric.ReasonFor("counter stands at its limit")
+	whyBoot      = metric.ReasonFor("no rate across a reboot")
+	whyGap       = metric.ReasonFor("no rate across a gap")
+	whyClock     = metric.ReasonFor("no time passed")
+	whyNaN       = metric.ReasonFor("not a number")
+	whyNoSample  = metric.ReasonFor("no sample")
+)
+
+func whyBroken(kind metric.EventKind) metric.Reason {
+	return metric.ReasonFor("no rate across " + string(kind))
+}
+
+// Note is something that a computation bridged or dropped, for people who ask
+// to have it explained.
+type Note struct {
+	Metric     *metric.Desc
+	Instance   *metric.Instance
+	Prev, Wall int64
+	Text       string
+}
+
+// reading is the last present value of a counter.
+type reading struct {
+	store.Point
+	archive *store.ArchiveInfo
+	// spacing are the last two distances between values: a class whose
+	// interval was stretched shows twice.
+	spacing [2]int64
+	lastInc float64
+	missing bool // an absent value followed
+}
+
+// gainer turns the values of counters into gains, remembering each series'
+// last value from run to run and from archive to archive.
+type gainer struct {
+	breaks breaks
+	note   func(Note)
+	last   map[seriesID]*reading
+
+	// The series in work.
+	archive  *store.ArchiveInfo
+	metric   *metric.Desc
+	instance *metric.Instance
+	cur      *reading
+	cuts     []breakpoint
+	interval int64
+}
+
+func newGainer(b breaks, note func(Note)) *gainer {
+	return &gainer{breaks: b, note: note, last: make(map[seriesID]*reading)}
+}
+
+// turn makes r's series the one in work.
+func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Instance) {
+	if g.archive == archive && g.metric == d && g.instance == in && g.cur != nil {
+		return
+	}
+	if g.archive != archive || g.metric != d {
+		g.cuts = g.breaks.of(archive)
+		g.interval = interval(archive, d)
+	}
+	g.archive, g.metric, g.instance = archive, d, in
+	id := idOf(archive, d, in)
+	g.cur = g.last[id]
+	if g.cur == nil {
+		g.cur = &reading{}
+		g.last[id] = g.cur
+	}
+}
+
+// absent records that a tick had no value.
+func (g *gainer) absent() { g.cur.missing = true }
+
+// gain is what the counter in work gained when it showed p, over how many
+// seconds; why is set when no rate can be told.
+func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
+	prev, elapsed, why := g.pass(p)
+	if why != metric.Present {
+		return 0, 0, why
+	}
+	inc, step := metric.Increase(g.metric, prev.Bits, p.Bits)
+	switch step {
+	case metric.Advanced:
+		if prev.missing && g.note != nil {
+			g.tell(&prev, p, "values are absent in between: the rate is over the whole time")
+		}
+	case metric.Wrapped:
+		if bits := g.metric.Bits(); inc > float64(uint64(1)<<(bits-2)) && inc > implausibleWrap*(prev.lastInc+1) {
+			g.tell(&prev, p, "fell; a wrap would be an absurd gain, so it was reset: no rate")
+			return 0, 0, whyReset
+		}
+		if g.note != nil {
+			g.tell(&prev, p, fmt.Sprintf("wrapped at 2^%d: counted as %.0f", g.metric.Bits(), inc))
+		}
+	case metric.Restarted:
+		g.tell(&prev, p, "fell, so it was reset: no rate")
+		return 0, 0, whyReset
+	case metric.Saturated:
+		g.tell(&prev, p, "stands at the largest value it can show: no rate")
+		return 0, 0, whySaturated
+	}
+	g.cur.lastInc = inc
+	return inc, elapsed, metric.Present
+}
+
+// change is by how much the level in work differs from the one before.
+func (g *gainer) change(p store.Point) (diff, seconds float64, why metric.Reason) {
+	prev, elapsed, why := g.pass(p)
+	if why != metric.Present {
+		return 0, 0, why
+	}
+	return metric.Number(g.metric.Type, p.Bits) - metric.Number(g.metric.Type, prev.Bits), elapsed, metric.Present
+}
+
+// pass makes p the last reading. It returns the one before and the seconds
+// since, or why nothing may be taken across that time.
+func (g *gainer) pass(p store.Point) (prev reading, seconds float64, why metric.Reason) {
+	c := g.cur
+	prev = *c
+	c.Point, c.archive, c.missing = p, g.archive, false
+	if prev.archive == nil {
+		return prev, 0, whyFirst
+	}
+	if prev.archive.BootID != g.archive.BootID {
+		c.spacing = [2]int64{}
+		g.tell(&prev, p, "the machine booted in between: no rate")
+		return prev, 0, whyBoot
+	}
+	elapsed := p.Cont - prev.Cont
+	if elapsed <= 0 {
+		g.tell(&prev, p, "no time passed on the continuous clock: no rate")
+		return prev, 0, whyClock
+	}
+	c.spacing = [2]int64{elapsed, prev.spacing[0]}
+	if kind, broken := between(g.cuts, prev.Cont, p.Cont); broken {
+		if g.note != nil {
+			g.tell(&prev, p, string(kind)+" in between: no rate")
+		}
+		return prev, 0, whyBroken(kind)
+	}
+	if g.interval > 0 {
+		if usual := max(g.interval, min(prev.spacing[0], prev.spacing[1])); elapsed > missedTicks*usual {
+			if g.note != nil {
+				g.tell(&prev, p, fmt.Sprintf("%.3g s without a value (one is due every %.3g s): no rate", float64(elapsed)/1e9, float64(usual)/1e9))
+			}
+			return prev, 0, whyGap
+		}
+	}
+	return prev, float64(elapsed) / 1e9, metric.Present
+}
+
+func (g *gainer) tell(prev *reading, p store.Point, text string) {
+	if g.note == nil {
+		return
+	}
+	g.note(Note{Metric: g.metric, Instance: g.instance, Prev: prev.Wall, Wall: p.Wall, Text: text})
+}

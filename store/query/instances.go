@@ -1,0 +1,26 @@
+package query
+
+import (
+	"slices"
+
+	"tachograph/sample/metric"
+)
+
+// InstanceNames lists the names of the instances of d that the window saw.
+func InstanceNames(a Archive, w Window, d *metric.Desc) ([]string, error) {
+	seen := make(map[string]bool)
+	for l, err := range a.Lives(d.Indom, w.From, w.To) {
+		if err != nil {
+			return nil, err
+		}
+		if w.Wants(l.Archive.Host.ID) {
+			seen[l.Instance.Name] = true
+		}
+	}
+	var out []string
+	for name := range seen {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out, nil
+}

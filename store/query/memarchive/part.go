@@ -1,0 +1,204 @@
+// Package memarchive keeps small recordings in memory and reads them from a
+// text description. Tests of everything that asks questions of archives use
+// it: as a stand-in for a Reader that is too simple to be wrong, and to
+// generate real archives from descriptions that people can read.
+package memarchive
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Part is one archive of a recording.
+type Part struct {
+	Info      store.ArchiveInfo
+	Catalogue []*metric.Desc
+	Ticks     []*metric.Tick
+	Events    []metric.Event
+}
+
+// Archive is a recording in memory. It has the methods of a store.Reader.
+type Archive struct {
+	// RunLength is the largest number of values in one Run or Summary piece,
+	// so that readers meet series in several pieces.
+	RunLength int
+	parts     []*part
+	metrics   []*metric.Desc
+	byName    map[string]*metric.Desc
+}
+
+type part struct {
+	*Part
+	info   *store.ArchiveInfo
+	series []*series
+	lives  []*store.Life
+}
+
+// series is every value of one metric and instance in one archive.
+type series struct {
+	desc  *metric.Desc
+	in    *metric.Instance
+	group string
+	wall  []int64
+	cont  []int64
+	col   metric.Column
+}
+
+// New makes an archive of parts, which must be in time order.
+func New(parts ...*Part) *Archive {
+	a := &Archive{RunLength: 7, byName: make(map[string]*metric.Desc)}
+	instances := make(map[[4]string]*metric.Instance)
+	for _, p := range parts {
+		a.parts = append(a.parts, index(p, instances))
+		for _, d := range p.Catalogue {
+			a.byName[d.Name] = d
+		}
+	}
+	for _, d := range a.byName {
+		a.metrics = append(a.metrics, d)
+	}
+	slices.SortFunc(a.metrics, func(x, y *metric.Desc) int { return cmp.Compare(x.Name, y.Name) })
+	return a
+}
+
+type seriesKey struct{ metric, key string }
+
+func index(p *Part, instances map[[4]string]*metric.Instance) *part {
+	out := &part{Part: p, info: &p.Info}
+	byKey := make(map[seriesKey]*series)
+	lives := make(map[[2]string]*store.Life)
+	for n, t := range p.Ticks {
+		if n == 0 || t.At.Wall < p.Info.From {
+			p.Info.From = t.At.Wall
+		}
+		p.Info.To = max(p.Info.To, t.At.Wall)
+		for _, b := range t.Blocks {
+			for r, in := range b.Rows {
+				kept := in
+				if in != nil {
+					k := [4]string{p.Info.Host.ID, p.Info.BootID, b.Group.Indom, in.Key}
+					if instances[k] == nil {
+						c := *in
+						instances[k] = &c
+					}
+					kept = instances[k]
+					kept.Name, kept.Labels = in.Name, in.Labels
+					lk := [2]string{b.Group.Indom, in.Key}
+					l := lives[lk]
+					if l == nil {
+						l = &store.Life{Archive: &p.Info, Indom: b.Group.Indom, Instance: kept, From: b.At.Wall}
+						lives[lk] = l
+						out.lives = append(out.lives, l)
+					}
+					l.To = b.At.Wall
+				}
+				for c, d := range b.Group.Metrics {
+					k := seriesKey{metric: d.Name}
+					if in != nil {
+						k.key = in.Key
+					}
+					s := byKey[k]
+					if s == nil {
+						s = &series{desc: d, in: kept, group: b.Group.Name}
+						byKey[k] = s
+						out.series = append(out.series, s)
+					}
+					s.add(b.At, d.Type, &b.Cols[c], r)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out.series, func(x, y *series) int { return cmp.Compare(x.desc.Name, y.desc.Name) })
+	return out
+}
+
+func (s *series) add(at metric.Stamp, t metric.Type, c *metric.Column, row int) {
+	s.wall = append(s.wall, at.Wall)
+	s.cont = append(s.cont, at.Cont)
+	why := metric.Present
+	if c.Miss != nil {
+		why = c.Miss[row]
+	}
+	s.col.Miss = append(s.col.Miss, why)
+	if t == metric.String {
+		s.col.Strs = append(s.col.Strs, c.Strs[row])
+	} else {
+		s.col.Bits = append(s.col.Bits, c.Bits[row])
+	}
+}
+
+// Hosts lists the machines of the recording.
+func (a *Archive) Hosts() []store.Host {
+	var out []store.Host
+	for _, p := range a.parts {
+		if !slices.ContainsFunc(out, func(h store.Host) bool { return h.ID == p.info.Host.ID }) {
+			out = append(out, p.info.Host)
+		}
+	}
+	return out
+}
+
+// Archives lists the parts in time order.
+func (a *Archive) Archives() []*store.ArchiveInfo {
+	var out []*store.ArchiveInfo
+	for _, p := range a.parts {
+		out = append(out, p.info)
+	}
+	return out
+}
+
+// Metrics lists the catalogue, sorted by name.
+func (a *Archive) Metrics() []*metric.Desc { return a.metrics }
+
+// Lookup finds a metric by its exact name.
+func (a *Archive) Lookup(name string) *metric.Desc { return a.byName[name] }
+
+// Lives lists when the instances of indom were seen.
+func (a *Archive) Lives(indom string, from, to int64) iter.Seq2[*store.Life, error] {
+	return func(yield func(*store.Life, error) bool) {
+		merged := make(map[*metric.Instance]*store.Life)
+		var order []*store.Life
+		for _, p := range a.parts {
+			for _, l := range p.lives {
+				if l.Indom != indom {
+					continue
+				}
+				if m := merged[l.Instance]; m != nil {
+					m.To, m.Archive = l.To, l.Archive
+					continue
+				}
+				c := *l
+				merged[l.Instance] = &c
+				order = append(order, &c)
+			}
+		}
+		for _, l := range order {
+			if l.To >= from && (to == 0 || l.From <= to) && !yield(l, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Events lists what happened from one wall clock to another, both inclusive.
+func (a *Archive) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*store.Event, error] {
+	return func(yield func(*store.Event, error) bool) {
+		for _, p := range a.parts {
+			for _, e := range p.Part.Events {
+				if e.At.Wall < from || to != 0 && e.At.Wall > to {
+					continue
+				}
+				if len(kinds) > 0 && !slices.Contains(kinds, e.Kind) {
+					continue
+				}
+				if !yield(&store.Event{Event: e, Archive: p.info}, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package memarchive
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// matching walks the series that sel names.
+func (a *Archive) matching(sel store.Selection) iter.Seq2[*part, *series] {
+	return func(yield func(*part, *series) bool) {
+		for _, p := range a.parts {
+			if sel.Hosts != nil && !slices.Contains(sel.Hosts, p.info.Host.ID) {
+				continue
+			}
+			for _, s := range p.series {
+				if sel.Metrics != nil && !slices.Contains(sel.Metrics, s.desc.Name) {
+					continue
+				}
+				if s.in != nil && sel.Instance != nil && !sel.Instance(s.desc.Indom, s.in) {
+					continue
+				}
+				if !yield(p, s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// span is the range of s's values that sel asks for. The value before the
+// window counts only in the part where it directly precedes it.
+func (a *Archive) span(sel store.Selection, p *part, s *series) (lo, hi int) {
+	lo, hi = len(s.wall), 0
+	for i, w := range s.wall {
+		if w >= sel.From && (sel.To == 0 || w <= sel.To) {
+			lo, hi = min(lo, i), i+1
+		}
+	}
+	if !sel.Prior || sel.From <= 0 {
+		return min(lo, hi), hi
+	}
+	if hi > 0 {
+		return max(lo-1, 0), hi
+	}
+	// Nothing in the window: the last value before it is wanted if no later
+	// part of the boot has one.
+	last := -1
+	for i, w := range s.wall {
+		if w < sel.From {
+			last = i
+		}
+	}
+	if last < 0 || a.laterInBoot(sel, p, s) {
+		return 0, 0
+	}
+	return last, last + 1
+}
+
+func (a *Archive) laterInBoot(sel store.Selection, p *part, s *series) bool {
+	seen := false
+	for _, q := range a.parts {
+		if q == p {
+			seen = true
+			continue
+		}
+		if !seen || q.info.BootID != p.info.BootID || q.info.Host.ID != p.info.Host.ID {
+			continue
+		}
+		for _, t := range q.series {
+			if t.desc.Name == s.desc.Name && t.in == s.in && len(t.wall) > 0 && t.wall[0] < sel.From {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Select reads values; see store.Reader.
+func (a *Archive) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
+	return func(yield func(*store.Run, error) bool) {
+		for p, s := range a.matching(sel) {
+			lo, hi := a.span(sel, p, s)
+			for i := lo; i < hi; i += a.RunLength {
+				j := min(i+a.RunLength, hi)
+				if !yield(s.run(p, i, j), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (s *series) run(p *part, i, j int) *store.Run {
+	r := &store.Run{Archive: p.info, Metric: s.desc, Instance: s.in,
+		Wall: s.wall[i:j], Cont: s.cont[i:j]}
+	if s.desc.Type == metric.String {
+		r.Strs = s.col.Strs[i:j]
+	} else {
+		r.Bits = s.col.Bits[i:j]
+	}
+	if slices.ContainsFunc(s.col.Miss[i:j], func(m metric.Reason) bool { return m != metric.Present }) {
+		r.Miss = s.col.Miss[i:j]
+	}
+	return r
+}
+
+// Summarize sums up values; see store.Reader.
+func (a *Archive) Summarize(sel store.Selection) iter.Seq2[*store.Summary, error] {
+	return func(yield func(*store.Summary, error) bool) {
+		for r := range a.Select(sel) {
+			if r.Metric.Type == metric.String {
+				continue
+			}
+			if !yield(summarize(r), nil) {
+				return
+			}
+		}
+	}
+}
+
+func summarize(r *store.Run) *store.Summary {
+	s := &store.Summary{Archive: r.Archive, Metric: r.Metric, Instance: r.Instance}
+	d := r.Metric
+	ordered := false
+	for i := range r.Wall {
+		if r.Miss != nil && r.Miss[i] != metric.Present {
+			s.Missing++
+			continue
+		}
+		pt := store.Point{Wall: r.Wall[i], Cont: r.Cont[i], Bits: r.Bits[i]}
+		v := metric.Number(d.Type, pt.Bits)
+		if s.Count == 0 {
+			s.First = pt
+		} else {
+			s.Weighted += v * float64(pt.Cont-s.Last.Cont) / 1e9
+			if d.Sem == metric.Counter {
+				inc, step := metric.Increase(d, s.Last.Bits, pt.Bits)
+				s.Increase += inc
+				switch step {
+				case metric.Restarted:
+					s.Resets++
+				case metric.Wrapped:
+					s.Wraps++
+				}
+			}
+		}
+		s.Count++
+		s.Last = pt
+		s.Sum += v
+		if math.IsNaN(v) {
+			continue
+		}
+		if !ordered {
+			s.Min, s.Max, ordered = pt.Bits, pt.Bits, true
+			continue
+		}
+		if less(d.Type, pt.Bits, s.Min) {
+			s.Min = pt.Bits
+		}
+		if less(d.Type, s.Max, pt.Bits) {
+			s.Max = pt.Bits
+		}
+	}
+	return s
+}
+
+func less(t metric.Type, a, b uint64) bool {
+	switch {
+	case t.Float():
+		return metric.Number(t, a) < metric.Number(t, b)
+	case t.Signed():
+		return int64(a) < int64(b)
+	default:
+		return a < b
+	}
+}

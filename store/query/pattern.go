@@ -1,0 +1,186 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// Pattern matches names: a glob in which * stands for anything and ? for one
+// character, or a regular expression between slashes.
+type Pattern struct {
+	text string
+	re   *regexp.Regexp
+	name string // set when the pattern can only be this name
+}
+
+// ParsePattern reads a pattern.
+func ParsePattern(s string) (*Pattern, error) {
+	p := &Pattern{text: s}
+	if len(s) > 1 && s[0] == '/' && s[len(s)-1] == '/' {
+		re, err := regexp.Compile("(?i)" + s[1:len(s)-1])
+		if err != nil {
+			return nil, fmt.Errorf("%s is not a regular expression: %w", s, err)
+		}
+		p.re = re
+		return p, nil
+	}
+	if !strings.ContainsAny(s, "*?") {
+		p.name = s
+		return p, nil
+	}
+	var b strings.Builder
+	b.WriteString("^")
+	for _, r := range s {
+		switch r {
+		case '*':
+			b.WriteString(".*")
+		case '?':
+			b.WriteString(".")
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	b.WriteString("$")
+	re, err := regexp.Compile(b.String())
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a pattern: %w", s, err)
+	}
+	p.re = re
+	return p, nil
+}
+
+// Match reports whether p matches s.
+func (p *Pattern) Match(s string) bool {
+	if p.re == nil {
+		return s == p.name
+	}
+	return p.re.MatchString(s)
+}
+
+func (p *Pattern) String() string { return p.text }
+
+// MatchMetrics finds the recorded metrics that a pattern names: itself, those
+// below it ("kernel.all" names kernel.all.load), or those that a glob matches.
+func MatchMetrics(a Archive, pattern string) ([]*metric.Desc, error) {
+	if d := a.Lookup(pattern); d != nil {
+		return []*metric.Desc{d}, nil
+	}
+	p, err := ParsePattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var out []*metric.Desc
+	below := strings.TrimSuffix(pattern, ".") + "."
+	for _, d := range a.Metrics() {
+		if p.Match(d.Name) || p.re == nil && strings.HasPrefix(d.Name, below) {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// InstanceFilter accepts instances whose name, key or a label matches any of
+// the patterns. It is nil when there are none.
+func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) bool, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	var ps []*Pattern
+	for _, s := range patterns {
+		p, err := ParsePattern(s)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, p)
+	}
+	return func(indom string, in *metric.Instance) bool {
+		for _, p := range ps {
+			if p.Match(in.Name) || p.Match(in.Key) {
+				return true
+			}
+			if indom == "process" && p.Match(ProcessName(in)) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// Nearest lists up to n of the names that are spelled most like s, best
+// first; none when nothing is near.
+func Nearest(s string, names []string, n int) []string {
+	type near struct {
+		name string
+		d    int
+	}
+	s = strings.ToLower(s)
+	limit := max(2, len(s)/3)
+	var found []near
+	for _, name := range names {
+		low := strings.ToLower(name)
+		d := distance(s, low, limit)
+		if d > limit && len(s) >= 3 {
+			// A part of a name is how people remember them.
+			if i := strings.Index(low, s); i >= 0 {
+				d = limit
+			} else if last := low[strings.LastIndexByte(low, '.')+1:]; distance(s, last, 1) <= 1 {
+				d = limit
+			}
+		}
+		if d <= limit {
+			found = append(found, near{name, d})
+		}
+	}
+	slices.SortStableFunc(found, func(x, y near) int {
+		return cmp.Or(cmp.Compare(x.d, y.d), cmp.Compare(len(x.name), len(y.name)), cmp.Compare(x.name, y.name))
+	})
+	var out []string
+	for _, f := range found[:min(n, len(found))] {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// distance is the number of edits (insert, delete, replace, swap neighbours)
+// between a and b, or more than limit when it exceeds it.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	var rows [3][]int
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+	}
+	for j := range rows[1] {
+		rows[1][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, prev, cur := rows[(i-1)%3], rows[i%3], rows[(i+1)%3]
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], before[j-2]+1)
+			}
+		}
+	}
+	return rows[(len(a)+1)%3][len(b)]
+}
+
+// Suggest is the end of a sentence about a name that does not exist.
+func Suggest(s string, names []string) string {
+	near := Nearest(s, names, 3)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, ", ") + "?"
+}

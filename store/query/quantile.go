@@ -1,0 +1,154 @@
+package query
+
+import (
+	"math"
+	"slices"
+)
+
+// exactValues is how many distinct values a distribution keeps exactly; beyond
+// it values are counted in buckets narrower than a thousandth of their size,
+// so that memory stays bounded however long the archive.
+const exactValues = 1 << 16
+
+// distribution counts values, for quantiles by nearest rank.
+type distribution struct {
+	n      uint64
+	last   float64
+	repeat uint64 // of last, not yet in fresh
+	fresh  []weighted
+	sorted []weighted
+	coarse map[int64]uint64
+}
+
+type weighted struct {
+	x float64
+	n uint64
+}
+
+func (d *distribution) add(x float64) {
+	d.n++
+	if d.repeat > 0 && x == d.last {
+		d.repeat++
+		return
+	}
+	d.settle()
+	d.last, d.repeat = x, 1
+}
+
+func (d *distribution) settle() {
+	if d.repeat == 0 {
+		return
+	}
+	if d.coarse != nil {
+		d.coarse[bucket(d.last)] += d.repeat
+	} else {
+		d.fresh = append(d.fresh, weighted{d.last, d.repeat})
+		if len(d.fresh) >= max(4096, len(d.sorted)) {
+			d.merge()
+		}
+	}
+	d.repeat = 0
+}
+
+// merge brings the fresh values into the sorted ones.
+func (d *distribution) merge() {
+	all := append(d.sorted, d.fresh...)
+	d.fresh = d.fresh[:0]
+	slices.SortFunc(all, func(a, b weighted) int {
+		switch {
+		case a.x < b.x:
+			return -1
+		case a.x > b.x:
+			return 1
+		}
+		return 0
+	})
+	out := all[:0]
+	for _, w := range all {
+		if len(out) > 0 && out[len(out)-1].x == w.x {
+			out[len(out)-1].n += w.n
+		} else {
+			out = append(out, w)
+		}
+	}
+	d.sorted = out
+	if len(out) <= exactValues {
+		return
+	}
+	d.coarse = make(map[int64]uint64)
+	for _, w := range out {
+		d.coarse[bucket(w.x)] += w.n
+	}
+	d.sorted, d.fresh = nil, nil
+}
+
+// subBuckets divide each power of two.
+const subBuckets = 1024
+
+// bucket numbers grow with x.
+func bucket(x float64) int64 {
+	if x == 0 {
+		return 0
+	}
+	f, e := math.Frexp(math.Abs(x))
+	b := int64(e+1100)*subBuckets + int64((f-0.5)*2*subBuckets) + 1
+	if x < 0 {
+		return -b
+	}
+	return b
+}
+
+// middleOf is the value in the middle of a bucket.
+func middleOf(b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	sign := 1.0
+	if b < 0 {
+		sign, b = -1, -b
+	}
+	b--
+	f := 0.5 + (float64(b%subBuckets)+0.5)/(2*subBuckets)
+	return sign * math.Ldexp(f, int(b/subBuckets)-1100)
+}
+
+// exact reports whether quantiles are values that occurred.
+func (d *distribution) exact() bool { return d.coarse == nil }
+
+// quantiles are the values below or at which the fractions qs (ascending) of
+// the values lie: for each the smallest value whose rank is at least q·n.
+func (d *distribution) quantiles(qs ...float64) []float64 {
+	out := make([]float64, len(qs))
+	if d.n == 0 {
+		for i := range out {
+			out[i] = math.NaN()
+		}
+		return out
+	}
+	d.settle()
+	if d.coarse == nil {
+		d.merge()
+	}
+	list := d.sorted
+	if d.coarse != nil {
+		list = nil
+		for b, n := range d.coarse {
+			list = append(list, weighted{float64(b), n})
+		}
+		slices.SortFunc(list, func(a, b weighted) int { return int(a.x - b.x) })
+		for i := range list {
+			list[i].x = middleOf(int64(list[i].x))
+		}
+	}
+	var below uint64
+	i := 0
+	for k, q := range qs {
+		rank := max(uint64(math.Ceil(q*float64(d.n))), 1)
+		for below+list[i].n < rank {
+			below += list[i].n
+			i++
+		}
+		out[k] = list[i].x
+	}
+	return out
+}

@@ -1,0 +1,470 @@
+package query
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Range is what a series comes to over a window or a step.
+type Range struct {
+	Archive  *store.ArchiveInfo
+	Name     string
+	Metric   *metric.Desc
+	Instance *metric.Instance
+	Units    metric.Units
+	Type     metric.Type // of First, Last, Min and Max
+	Rate     bool
+	// From and To are the instants of the first and the last value.
+	From, To    int64
+	Count       uint64
+	Missing     uint64
+	First, Last metric.Value
+	Min, Max    metric.Value
+	// Mean weighs each value with the time since the one before it.
+	Mean float64
+	// P50, P95 and P99 are NaN where they were not asked for. Exact is false
+	// where there were too many different values to keep them all.
+	P50, P95, P99 float64
+	Exact         bool
+	// Increase is what a counter gained; NaN for other metrics.
+	Increase float64
+	// Seconds is the time that the mean is taken over.
+	Seconds       float64
+	Resets, Wraps uint32
+}
+
+// RangeRequest asks for ranges.
+type RangeRequest struct {
+	Request
+	// Percentiles asks for quantiles, which need values decoded.
+	Percentiles bool
+}
+
+// tally adds up one series.
+type tally struct {
+	Range
+	boot     string
+	last     store.Point
+	weighted float64
+	dist     *distribution
+	settled  bool // quantiles have been taken
+	piece    int  // of the window, that the last summary belonged to
+	same     bool // every value was the same so far
+	min, max float64
+}
+
+// Ranges sums up each series over the window. Values are as recorded, or
+// rates of counters where the request's mode is Shown. Whole chunks are not
+// decoded where their stored summaries answer.
+func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
+	return func(yield func(*Range, error) bool) {
+		if r.Step > 0 {
+			rangeSteps(a, r, yield)
+			return
+		}
+		for _, names := range batches(a, r) {
+			var list []*tally
+			var err error
+			if d := a.Lookup(names[0]); r.Mode == Shown && d.Sem == metric.Counter {
+				list, err = tallyValues(a, r, names[0])
+			} else {
+				list, err = tallySummaries(a, r, names)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, t := range list {
+				if !yield(t.finish(), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// batches groups the numeric metrics that are read together: all that have few
+// instances in one pass over the archive, those of processes one by one, and
+// rates one by one.
+func batches(a Archive, r RangeRequest) [][]string {
+	var out [][]string
+	open := false
+	for _, name := range r.Metrics {
+		d := a.Lookup(name)
+		if d == nil || d.Type == metric.String || d.Formula != "" {
+			continue
+		}
+		if processLike(d.Indom) || r.Mode == Shown && d.Sem == metric.Counter {
+			out, open = append(out, []string{name}), false
+			continue
+		}
+		if !open {
+			out, open = append(out, nil), true
+		}
+		out[len(out)-1] = append(out[len(out)-1], name)
+	}
+	return out
+}
+
+// tallySummaries adds up the stored summaries; quantiles of series that moved
+// are decoded afterwards.
+func tallySummaries(a Archive, r RangeRequest, names []string) ([]*tally, error) {
+	byID := make(map[seriesID]*tally)
+	var order []*tally
+	sel := r.Window.Selection(names...)
+	sel.Instance = r.Instance
+	for n, piece := range pieces(a, r.Window) {
+		sel.From, sel.To = piece.From, piece.To
+		for s, err := range a.Summarize(sel) {
+			if err != nil {
+				return nil, err
+			}
+			if s.Count+s.Missing == 0 {
+				continue
+			}
+			id := idOf(s.Archive, s.Metric, s.Instance)
+			t := byID[id]
+			if t == nil {
+				t = newTally(s.Archive, s.Metric, s.Instance)
+				byID[id] = t
+				order = append(order, t)
+			}
+			t.summary(s, n)
+		}
+	}
+	rank := make(map[string]int, len(names))
+	for i, name := range names {
+		rank[name] = i
+	}
+	slices.SortStableFunc(order, func(x, y *tally) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
+	if !r.Percentiles {
+		return order, nil
+	}
+	return order, spreadOut(a, r, order, byID)
+}
+
+// spreadOut decodes the values of the series that moved, for their quantiles.
+// Within one archive a series comes in one stretch and its distribution can go
+// when it is through; over several archives metrics are taken one by one.
+func spreadOut(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) error {
+	moving := make(map[string]map[string]bool)
+	var names []string
+	for _, t := range order {
+		if t.same && t.Missing == 0 || t.Count == 0 {
+			continue
+		}
+		keys := moving[t.Name]
+		if keys == nil {
+			keys = make(map[string]bool)
+			moving[t.Name] = keys
+			names = append(names, t.Name)
+		}
+		if t.Instance != nil {
+			keys[t.Instance.Key] = true
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	_, _, archives := Covered(a, r.Window)
+	if len(archives) == 1 {
+		return distribute(a, r, names, moving, byID)
+	}
+	for i := range names {
+		if err := distribute(a, r, names[i:i+1], moving, byID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func distribute(a Archive, r RangeRequest, names []string, moving map[string]map[string]bool, byID map[seriesID]*tally) error {
+	sel := r.selection()
+	sel.Metrics = names
+	if len(names) == 1 && len(moving[names[0]]) > 0 {
+		keys := moving[names[0]]
+		sel.Instance = func(indom string, in *metric.Instance) bool {
+			return keys[in.Key] && (r.Instance == nil || r.Instance(indom, in))
+		}
+	}
+	_, _, archives := Covered(a, r.Window)
+	var t *tally
+	var open []*tally
+	for run, err := range a.Select(sel) {
+		if err != nil {
+			return err
+		}
+		if t == nil || t.Metric.Name != run.Metric.Name || t.Instance != run.Instance {
+			if t != nil && len(archives) == 1 {
+				t.settle()
+			}
+			t = byID[idOf(run.Archive, run.Metric, run.Instance)]
+			if t == nil {
+				continue
+			}
+			if t.dist == nil {
+				t.dist = &distribution{}
+				open = append(open, t)
+			}
+		}
+		numbers := t.dist
+		for i, bits := range run.Bits {
+			if run.Miss != nil && run.Miss[i] != metric.Present {
+				continue
+			}
+			if x := metric.Number(run.Metric.Type, bits); x == x {
+				numbers.add(x)
+			}
+		}
+	}
+	for _, t := range open {
+		t.settle()
+	}
+	return nil
+}
+
+// settle takes the quantiles from the distribution and lets it go.
+func (t *tally) settle() {
+	if t.dist == nil {
+		return
+	}
+	q := t.dist.quantiles(0.5, 0.95, 0.99)
+	t.P50, t.P95, t.P99, t.Exact = q[0], q[1], q[2], t.dist.exact()
+	t.dist, t.settled = nil, true
+}
+
+// pieces cuts a window at the breaks of its hosts, so that no summary weighs a
+// value with time in which nothing was recorded. Breaks within one second of
+// each other make one cut; windows with very many are not cut.
+func pieces(a Archive, w Window) []Window {
+	const most = 256
+	var at []int64
+	for e := range a.Events(w.From, w.To, metric.EventSleep, metric.EventWake, metric.EventGap) {
+		if e != nil && w.Wants(e.Archive.Host.ID) {
+			at = append(at, e.At.Wall)
+		}
+	}
+	if len(at) == 0 || len(at) > most {
+		return []Window{w}
+	}
+	out := []Window{}
+	from := w.From
+	for _, wall := range at {
+		if wall-from < 1e9 || wall <= w.From {
+			continue
+		}
+		out = append(out, Window{Hosts: w.Hosts, From: from, To: wall})
+		from = wall + 1
+	}
+	return append(out, Window{Hosts: w.Hosts, From: from, To: w.To})
+}
+
+func newTally(info *store.ArchiveInfo, d *metric.Desc, in *metric.Instance) *tally {
+	t := &tally{same: true}
+	t.Archive, t.Metric, t.Instance, t.Name, t.Units, t.Type = info, d, in, d.Name, d.Units, d.Type
+	t.Increase = math.NaN()
+	if d.Sem == metric.Counter {
+		t.Increase = 0
+	}
+	return t
+}
+
+func (t *tally) value(bits uint64) metric.Value { return metric.Value{Type: t.Type, Bits: bits} }
+
+// summary adds a stored summary from the n-th piece of the window. What a
+// counter gained between pieces of a boot is its gain; the time between them
+// weighs nothing.
+func (t *tally) summary(s *store.Summary, n int) {
+	t.Missing += s.Missing
+	if s.Count == 0 {
+		return
+	}
+	lo, hi := metric.Number(t.Type, s.Min), metric.Number(t.Type, s.Max)
+	first := metric.Number(t.Type, s.First.Bits)
+	if t.Count == 0 {
+		t.From, t.First = s.First.Wall, t.value(s.First.Bits)
+		t.Min, t.Max, t.min, t.max = t.value(s.Min), t.value(s.Max), lo, hi
+	} else {
+		if t.boot == s.Archive.BootID {
+			if t.piece == n {
+				gap := float64(s.First.Cont-t.last.Cont) / 1e9
+				t.weighted += first * gap
+				t.Seconds += gap
+			}
+			if t.Metric.Sem == metric.Counter {
+				inc, step := metric.Increase(t.Metric, t.last.Bits, s.First.Bits)
+				t.Increase += inc
+				t.count(step)
+			}
+		}
+		if lo < t.min || t.min != t.min {
+			t.Min, t.min = t.value(s.Min), lo
+		}
+		if hi > t.max || t.max != t.max {
+			t.Max, t.max = t.value(s.Max), hi
+		}
+	}
+	t.piece = n
+	t.same = t.same && s.Min == s.Max && first == first && t.First.Bits == s.First.Bits
+	t.weighted += s.Weighted
+	t.Seconds += float64(s.Last.Cont-s.First.Cont) / 1e9
+	if t.Metric.Sem == metric.Counter {
+		t.Increase += s.Increase
+	}
+	t.Resets += s.Resets
+	t.Wraps += s.Wraps
+	t.Count += s.Count
+	t.Last, t.To, t.last, t.boot = t.value(s.Last.Bits), s.Last.Wall, s.Last, s.Archive.BootID
+}
+
+func (t *tally) count(step metric.Step) {
+	switch step {
+	case metric.Restarted:
+		t.Resets++
+	case metric.Wrapped:
+		t.Wraps++
+	}
+}
+
+// add counts one value that stands for the seconds before it.
+func (t *tally) add(wall int64, v metric.Value, seconds float64) {
+	x := v.Number()
+	if t.Count == 0 {
+		t.From, t.First, t.Min, t.Max, t.min, t.max = wall, v, v, v, x, x
+	}
+	if x < t.min || t.min != t.min {
+		t.Min, t.min = v, x
+	}
+	if x > t.max || t.max != t.max {
+		t.Max, t.max = v, x
+	}
+	t.Last, t.To = v, wall
+	t.Count++
+	t.weighted += x * seconds
+	t.Seconds += seconds
+	t.same = t.same && v.Bits == t.First.Bits
+	if t.dist != nil && x == x {
+		t.dist.add(x)
+	}
+}
+
+// finish works out what is left.
+func (t *tally) finish() *Range {
+	r := &t.Range
+	t.settle()
+	if !t.settled {
+		r.P50, r.P95, r.P99, r.Exact = math.NaN(), math.NaN(), math.NaN(), true
+	}
+	r.Mean = math.NaN()
+	if t.Count == 0 {
+		why := metric.NotRead
+		r.First.Miss, r.Last.Miss, r.Min.Miss, r.Max.Miss = why, why, why, why
+		return r
+	}
+	switch {
+	case t.same:
+		r.Mean = t.First.Number()
+	case t.Seconds > 0:
+		r.Mean = t.weighted / t.Seconds
+	default:
+		r.Mean = t.Last.Number()
+	}
+	if t.same && !t.settled {
+		x := t.First.Number()
+		r.P50, r.P95, r.P99 = x, x, x
+	}
+	return r
+}
+
+// tallyValues adds up decoded values: rates of counters.
+func tallyValues(a Archive, r RangeRequest, name string) ([]*tally, error) {
+	cuts, err := readBreaks(a, r.Window)
+	if err != nil {
+		return nil, err
+	}
+	g := newGainer(cuts, r.Note)
+	byID := make(map[seriesID]*tally)
+	var order []*tally
+	sel := r.selection()
+	sel.Metrics, sel.Prior = []string{name}, true
+	var t *tally
+	for run, err := range a.Select(sel) {
+		if err != nil {
+			return nil, err
+		}
+		if t == nil || t.Archive != run.Archive || t.Instance != run.Instance {
+			id := idOf(run.Archive, run.Metric, run.Instance)
+			if t = byID[id]; t == nil {
+				t = newTally(run.Archive, run.Metric, run.Instance)
+				t.Units, _ = RateUnits(run.Metric.Units)
+				t.Type, t.Rate = metric.F64, true
+				if r.Percentiles {
+					t.dist = &distribution{}
+				}
+				byID[id] = t
+				order = append(order, t)
+			}
+			g.turn(run.Archive, run.Metric, run.Instance)
+		}
+		t.gains(run, g, r.From)
+	}
+	return order, nil
+}
+
+func (t *tally) gains(run *store.Run, g *gainer, from int64) {
+	_, factor := RateUnits(run.Metric.Units)
+	for i, wall := range run.Wall {
+		if run.Miss != nil && run.Miss[i] != metric.Present {
+			g.absent()
+			if wall >= from {
+				t.Missing++
+			}
+			continue
+		}
+		inc, sec, why := g.gain(store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]})
+		if wall < from {
+			continue
+		}
+		if why != metric.Present {
+			t.Missing++
+			continue
+		}
+		t.Increase += inc
+		t.add(wall, metric.Value{Type: metric.F64, Bits: math.Float64bits(inc / sec * factor)}, sec)
+	}
+}
+
+// rangeSteps answers for each step of the window by itself.
+func rangeSteps(a Archive, r RangeRequest, yield func(*Range, error) bool) {
+	first, last, list := Covered(a, r.Window)
+	if len(list) == 0 {
+		return
+	}
+	from := r.origin(max(first, r.From))
+	to := last
+	if r.To != 0 {
+		to = min(to, r.To)
+	}
+	for at := from; at <= to; at += r.Step {
+		part := r
+		part.Step = 0
+		part.From, part.To = at, at+r.Step-1
+		if r.To != 0 {
+			part.To = min(part.To, r.To)
+		}
+		part.From = max(part.From, r.From)
+		for s, err := range Ranges(a, part) {
+			if err == nil {
+				s.From, s.To = part.From, part.To
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package query
+
+import (
+	"iter"
+	"math"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Series is a stretch of a computed series: values of one metric or expression
+// and instance at successive instants. It is valid until the next one.
+type Series struct {
+	Archive  *store.ArchiveInfo
+	Name     string       // the metric's, or the expression
+	Metric   *metric.Desc // nil for expressions
+	Instance *metric.Instance
+	Units    metric.Units
+	Type     metric.Type
+	// Rate says that values are rates of a counter.
+	Rate bool
+	Wall []int64
+	metric.Column
+}
+
+// Value is the i-th value.
+func (s *Series) Value(i int) metric.Value { return s.At(s.Type, i) }
+
+// reset empties s, keeping its room.
+func (s *Series) reset() {
+	s.Wall, s.Bits, s.Strs, s.Miss = s.Wall[:0], s.Bits[:0], s.Strs[:0], s.Miss[:0]
+}
+
+func (s *Series) push(wall int64, v metric.Value) {
+	s.Wall = append(s.Wall, wall)
+	s.Miss = append(s.Miss, v.Miss)
+	if s.Type == metric.String {
+		s.Strs = append(s.Strs, v.Str)
+	} else {
+		s.Bits = append(s.Bits, v.Bits)
+	}
+}
+
+func (s *Series) pushFloat(wall int64, x float64, why metric.Reason) {
+	if why != metric.Present {
+		x = 0
+	}
+	s.push(wall, metric.Value{Type: metric.F64, Bits: math.Float64bits(x), Miss: why})
+}
+
+// Mode says what to make of recorded values.
+type Mode uint8
+
+const (
+	// Raw values are as recorded, absences included.
+	Raw Mode = iota
+	// Shown values follow the semantics: counters as rates, discrete values
+	// held until replaced, instants as they are.
+	Shown
+)
+
+// Request is a question about series.
+type Request struct {
+	Window
+	// Metrics are exact names of recorded metrics.
+	Metrics []string
+	// Instance restricts to instances it accepts; nil means all.
+	Instance func(indom string, in *metric.Instance) bool
+	Mode     Mode
+	// Step, if not zero, asks for one value for each step of so many
+	// nanoseconds, counted from Origin.
+	Step, Origin int64
+	// Note, if set, is told what was bridged or dropped.
+	Note func(Note)
+}
+
+// RateUnits are the units of the rate of a counter in u, and what increase per
+// second must be multiplied with to be in them: time per time is a plain
+// number.
+func RateUnits(u metric.Units) (metric.Units, float64) {
+	per := u.PerSec()
+	if u.Time == 1 {
+		one := metric.Units{Time: 1, TimeScale: u.TimeScale}
+		f, err := one.Factor(metric.Seconds)
+		if err == nil {
+			return per, f
+		}
+	}
+	if u.Time != 0 && per.Time != 0 && per.TimeScale != metric.Sec {
+		// A second has been taken off a time in another scale.
+		f, err := metric.Seconds.Factor(metric.Units{Time: 1, TimeScale: per.TimeScale})
+		if err == nil {
+			return per, 1 / f
+		}
+	}
+	return per, 1
+}
+
+// Read answers r, series by series, in time order within an archive, archives
+// in time order.
+func Read(a Archive, r Request) iter.Seq2[*Series, error] {
+	if r.Step > 0 {
+		return readSteps(a, r)
+	}
+	return func(yield func(*Series, error) bool) {
+		sel := r.selection()
+		sel.Prior = r.Mode == Shown
+		var cuts breaks
+		if r.Mode == Shown {
+			var err error
+			if cuts, err = readBreaks(a, r.Window); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		g := newGainer(cuts, r.Note)
+		held := make(map[seriesID]metric.Value)
+		out := &Series{}
+		for run, err := range a.Select(sel) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			out.describe(run)
+			switch {
+			case r.Mode == Raw || run.Metric.Sem == metric.Instant:
+				out.raw(run, r.Window)
+			case run.Metric.Sem == metric.Discrete:
+				out.hold(run, r.Window, held)
+			case run.Metric.Type == metric.String:
+				out.raw(run, r.Window)
+			default:
+				out.rates(run, r.Window, g)
+			}
+			if len(out.Wall) > 0 && !yield(out, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r Request) selection() store.Selection {
+	sel := r.Window.Selection(r.Metrics...)
+	sel.Instance = r.Instance
+	return sel
+}
+
+// describe makes s an empty series like run.
+func (s *Series) describe(run *store.Run) {
+	s.reset()
+	s.Archive, s.Metric, s.Instance = run.Archive, run.Metric, run.Instance
+	s.Name, s.Units, s.Type, s.Rate = run.Metric.Name, run.Metric.Units, run.Metric.Type, false
+}
+
+func (s *Series) raw(run *store.Run, w Window) {
+	if run.Wall[0] >= w.From {
+		// The usual case: no value before the window, nothing to copy.
+		s.Wall = append(s.Wall, run.Wall...)
+		s.Bits = append(s.Bits, run.Bits...)
+		s.Strs = append(s.Strs, run.Strs...)
+		if run.Miss == nil {
+			s.Miss = nil
+		} else {
+			s.Miss = append(s.Miss, run.Miss...)
+		}
+		return
+	}
+	for i, wall := range run.Wall {
+		if wall >= w.From {
+			s.push(wall, run.At(i))
+		}
+	}
+}
+
+// hold repeats the last present value where one is absent.
+func (s *Series) hold(run *store.Run, w Window, held map[seriesID]metric.Value) {
+	id := idOf(run.Archive, run.Metric, run.Instance)
+	last, known := held[id]
+	if run.Wall[0] < w.From && !processLike(run.Metric.Indom) {
+		// What was read before the window holds when it begins.
+		n := 0
+		for n < len(run.Wall) && run.Wall[n] < w.From {
+			n++
+		}
+		if v := run.At(n - 1); v.Miss == metric.Present && (n == len(run.Wall) || run.Wall[n] > w.From) {
+			s.push(w.From, v)
+		}
+	}
+	for i, wall := range run.Wall {
+		v := run.At(i)
+		if v.Miss == metric.Present {
+			last, known = v, true
+		} else if known {
+			v = last
+		}
+		if wall >= w.From {
+			s.push(wall, v)
+		}
+	}
+	if known {
+		held[id] = last
+	}
+}
+
+func (s *Series) rates(run *store.Run, w Window, g *gainer) {
+	var factor float64
+	s.Units, factor = RateUnits(run.Metric.Units)
+	s.Type, s.Rate = metric.F64, true
+	g.turn(run.Archive, run.Metric, run.Instance)
+	for i, wall := range run.Wall {
+		if run.Miss != nil && run.Miss[i] != metric.Present {
+			g.absent()
+			if wall >= w.From {
+				s.pushFloat(wall, 0, run.Miss[i])
+			}
+			continue
+		}
+		inc, sec, why := g.gain(store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]})
+		if wall < w.From {
+			continue
+		}
+		if why != metric.Present {
+			s.pushFloat(wall, 0, why)
+			continue
+		}
+		s.pushFloat(wall, inc/sec*factor, metric.Present)
+	}
+}

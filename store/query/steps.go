@@ -1,0 +1,333 @@
+package query
+
+import (
+	"iter"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// stepper aggregates one series into steps. The step that ends at t takes in
+// what happened after t-step and up to t: for a counter the gain of that time
+// over that time, the part of each interval that lies in it; for an instant
+// the mean of its values; for a discrete metric the value that holds at t.
+type stepper struct {
+	of           Series // describes the series
+	way          way
+	from, to     int64
+	step, origin int64
+	n            int64 // number of the step in work; -1 before the first value
+	sum, weight  float64
+	held         metric.Value
+	why          metric.Reason
+}
+
+// way is how the values of a step are brought together.
+type way uint8
+
+const (
+	spread way = iota // gains of a counter over the time they took
+	mean              // of levels
+	hold              // the last one
+)
+
+func (r Request) origin(first int64) int64 {
+	if r.Origin != 0 {
+		return r.Origin
+	}
+	if r.From != 0 {
+		return r.From
+	}
+	return first - mod(first, r.Step)
+}
+
+func mod(a, b int64) int64 {
+	m := a % b
+	if m < 0 {
+		m += b
+	}
+	return m
+}
+
+// number is the step that wall belongs to. The instant at which the first step
+// begins belongs to it as well.
+func (t *stepper) number(wall int64) int64 {
+	d := wall - t.origin
+	n := d / t.step
+	if d%t.step > 0 {
+		n++
+	}
+	return max(n, 1)
+}
+
+// end is the instant at which step n is shown.
+func (t *stepper) end(n int64) int64 {
+	e := t.origin + n*t.step
+	if t.to != 0 && e > t.to {
+		return t.to
+	}
+	return e
+}
+
+// advance finishes the steps before n and puts them into s.
+func (t *stepper) advance(n int64, s *Series) {
+	if t.n < 0 {
+		t.n = n
+		return
+	}
+	for t.n < n {
+		t.emit(s)
+		t.n++
+	}
+}
+
+func (t *stepper) emit(s *Series) {
+	wall := t.end(t.n)
+	switch {
+	case t.way == hold:
+		if t.held.Miss != metric.Present {
+			s.push(wall, metric.Value{Type: s.Type, Miss: t.held.Miss})
+		} else {
+			s.push(wall, t.held)
+		}
+	case t.weight > 0:
+		s.pushFloat(wall, t.sum/t.weight, metric.Present)
+	default:
+		why := t.why
+		if why == metric.Present {
+			why = whyNoSample
+		}
+		s.pushFloat(wall, 0, why)
+	}
+	t.sum, t.weight, t.why = 0, 0, metric.Present
+}
+
+// gained spreads a gain evenly over the seconds before wall.
+func (t *stepper) gained(wall int64, inc, seconds float64, s *Series) {
+	begin := wall - int64(seconds*1e9)
+	rate := inc / seconds
+	for n := max(t.number(max(begin, t.from)+1), t.n); ; n++ {
+		t.advance(n, s)
+		lo := max(begin, t.origin+(n-1)*t.step, t.from)
+		hi := min(wall, t.origin+n*t.step)
+		if hi > lo {
+			part := float64(hi-lo) / 1e9
+			t.sum += rate * part
+			t.weight += part
+		}
+		if hi >= wall {
+			return
+		}
+	}
+}
+
+// batch is how many finished steps are handed out together.
+const batch = 4096
+
+func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
+	return func(yield func(*Series, error) bool) {
+		cuts, err := readBreaks(a, r.Window)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		sel := r.selection()
+		sel.Prior = true
+		sr := &stepReader{
+			r: r, gains: newGainer(cuts, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
+			last: lastArchives(a, r.Window),
+		}
+		for run, err := range a.Select(sel) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if sr.changed(run) && !sr.finish(yield) {
+				return
+			}
+			sr.take(run)
+			if len(sr.out.Wall) >= batch {
+				if !yield(sr.out, nil) {
+					return
+				}
+				sr.out.reset()
+			}
+		}
+		if !sr.finish(yield) {
+			return
+		}
+		sr.rest(yield)
+	}
+}
+
+// lastArchives tells the archives of a window after which nothing of their
+// boot, and nothing of their host, follows.
+func lastArchives(a Archive, w Window) map[string]bool {
+	out := make(map[string]bool)
+	_, _, list := Covered(a, w)
+	last := make(map[string]string)
+	for _, info := range list {
+		last["host "+info.Host.ID] = info.ID
+		last["boot "+info.Host.ID+" "+info.BootID] = info.ID
+	}
+	for kind, id := range last {
+		out[kind[:4]+" "+id] = true
+	}
+	return out
+}
+
+// stepReader feeds runs to the stepper of their series.
+type stepReader struct {
+	r     Request
+	gains *gainer
+	steps map[seriesID]*stepper
+	order []*stepper // that are not finished with their archive
+	last  map[string]bool
+	cur   *stepper
+	out   *Series
+}
+
+func (sr *stepReader) changed(run *store.Run) bool {
+	o := sr.out
+	return sr.cur == nil || o.Archive != run.Archive || o.Metric != run.Metric || o.Instance != run.Instance
+}
+
+// finish hands out what the series in work has come to in its archive. Its
+// last step is kept back where a later archive may add to it.
+func (sr *stepReader) finish(yield func(*Series, error) bool) bool {
+	if sr.cur == nil {
+		return true
+	}
+	t, s := sr.cur, sr.out
+	sr.cur = nil
+	kind := "host "
+	if processLike(s.Metric.Indom) {
+		kind = "boot "
+	}
+	if sr.last[kind+s.Archive.ID] {
+		t.close(s)
+	} else {
+		t.of = *s
+		t.of.Wall, t.of.Column = nil, metric.Column{}
+		sr.order = append(sr.order, t)
+	}
+	return len(s.Wall) == 0 || yield(s, nil)
+}
+
+// rest hands out the steps that were kept back in vain.
+func (sr *stepReader) rest(yield func(*Series, error) bool) {
+	for _, t := range sr.order {
+		if t.n > 0 {
+			t.close(&t.of)
+			if len(t.of.Wall) > 0 && !yield(&t.of, nil) {
+				return
+			}
+		}
+	}
+}
+
+// close finishes the step in work, the last one.
+func (t *stepper) close(s *Series) {
+	if t.n <= 0 {
+		return
+	}
+	if t.way == hold && s.Metric.Sem == metric.Discrete && !processLike(s.Metric.Indom) {
+		// What is read once or rarely holds for as long as the archive goes on.
+		until := s.Archive.To
+		if t.to != 0 {
+			until = min(until, t.to)
+		}
+		t.advance(max(t.n, t.number(until)), s)
+	}
+	t.emit(s)
+	t.n = -1
+}
+
+func (sr *stepReader) take(run *store.Run) {
+	s := sr.out
+	if sr.cur == nil {
+		s.describe(run)
+		way := sr.wayOf(run.Metric)
+		switch way {
+		case spread:
+			s.Units, _ = RateUnits(run.Metric.Units)
+			s.Type, s.Rate = metric.F64, true
+		case mean:
+			s.Type = metric.F64
+		}
+		id := idOf(run.Archive, run.Metric, run.Instance)
+		sr.cur = sr.steps[id]
+		if sr.cur == nil {
+			sr.cur = &stepper{way: way, from: sr.r.From, to: sr.r.To, step: sr.r.Step, origin: sr.r.origin(run.Wall[0]), n: -1}
+			sr.cur.held.Miss = whyNoSample
+			sr.steps[id] = sr.cur
+		}
+		sr.gains.turn(run.Archive, run.Metric, run.Instance)
+	}
+	_, factor := RateUnits(run.Metric.Units)
+	for i, wall := range run.Wall {
+		sr.value(run, i, wall, factor)
+	}
+}
+
+func (sr *stepReader) wayOf(d *metric.Desc) way {
+	switch {
+	case d.Type == metric.String || d.Sem == metric.Discrete:
+		return hold
+	case d.Sem == metric.Instant:
+		return mean
+	case sr.r.Mode == Shown:
+		return spread
+	}
+	return hold
+}
+
+func (sr *stepReader) value(run *store.Run, i int, wall int64, factor float64) {
+	t, s := sr.cur, sr.out
+	v := run.At(i)
+	present := v.Miss == metric.Present
+	inside := wall >= sr.r.From
+	// Where the wall clock was set back, what comes belongs to the step in work.
+	n := max(t.number(wall), t.n)
+	if inside && t.way != spread || inside && !present {
+		t.advance(n, s)
+	}
+	switch t.way {
+	case spread:
+		if !present {
+			sr.gains.absent()
+			t.why = v.Miss
+			return
+		}
+		inc, sec, why := sr.gains.gain(store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]})
+		switch {
+		case !inside:
+		case why != metric.Present:
+			t.advance(n, s)
+			t.why = why
+		default:
+			t.gained(wall, inc*factor, sec, s)
+		}
+	case hold:
+		if !inside && t.n < 0 && run.Metric.Sem == metric.Discrete {
+			t.n = 1
+		}
+		if present {
+			t.held = v
+		} else if t.held.Miss != metric.Present {
+			t.held.Miss = v.Miss
+		}
+	case mean:
+		x := v.Number()
+		switch {
+		case !inside:
+		case !present:
+			t.why = v.Miss
+		case x != x:
+			t.why = whyNaN
+		default:
+			t.sum += x
+			t.weight++
+		}
+	}
+}
