@@ -115,6 +115,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 		}
 		g := newGainer(cuts, r.Note)
 		held := make(map[seriesID]metric.Value)
+		eve := eveOf(a, r.Window)
 		out := &Series{}
 		for run, err := range a.Select(sel) {
 			if err != nil {
@@ -126,7 +127,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 			case r.Mode == Raw || run.Metric.Sem == metric.Instant:
 				out.raw(run, r.Window)
 			case run.Metric.Sem == metric.Discrete:
-				out.hold(run, r.Window, held)
+				out.hold(run, r.Window, held, eve[run.Archive.ID])
 			case run.Metric.Type == metric.String:
 				out.raw(run, r.Window)
 			default:
@@ -172,11 +173,27 @@ func (s *Series) raw(run *store.Run, w Window) {
 	}
 }
 
+// eveOf tells the archives, one for each host, in which a window begins or that
+// came last before it: what was read there holds when the window begins.
+func eveOf(a Archive, w Window) map[string]bool {
+	last := make(map[string]string)
+	for _, info := range a.Archives() {
+		if info.From < w.From {
+			last[info.Host.ID] = info.ID
+		}
+	}
+	out := make(map[string]bool)
+	for _, id := range last {
+		out[id] = true
+	}
+	return out
+}
+
 // hold repeats the last present value where one is absent.
-func (s *Series) hold(run *store.Run, w Window, held map[seriesID]metric.Value) {
+func (s *Series) hold(run *store.Run, w Window, held map[seriesID]metric.Value, eve bool) {
 	id := idOf(run.Archive, run.Metric, run.Instance)
 	last, known := held[id]
-	if run.Wall[0] < w.From && !processLike(run.Metric.Indom) {
+	if eve && run.Wall[0] < w.From && !processLike(run.Metric.Indom) {
 		// What was read before the window holds when it begins.
 		n := 0
 		for n < len(run.Wall) && run.Wall[n] < w.From {

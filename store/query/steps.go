@@ -18,6 +18,8 @@ type stepper struct {
 	step, origin int64
 	n            int64 // number of the step in work; -1 before the first value
 	sum, weight  float64
+	silent       int64 // when a counter's value was first found absent
+	absent       int64 // and when last
 	held         metric.Value
 	why          metric.Reason
 }
@@ -217,7 +219,7 @@ func (sr *stepReader) finish(yield func(*Series, error) bool) bool {
 // rest hands out the steps that were kept back in vain.
 func (sr *stepReader) rest(yield func(*Series, error) bool) {
 	for _, t := range sr.order {
-		if t.n > 0 {
+		if t.n > 0 || t.silent != 0 {
 			t.close(&t.of)
 			if len(t.of.Wall) > 0 && !yield(&t.of, nil) {
 				return
@@ -228,7 +230,10 @@ func (sr *stepReader) rest(yield func(*Series, error) bool) {
 
 // close finishes the step in work, the last one.
 func (t *stepper) close(s *Series) {
-	if t.n <= 0 {
+	if t.n < 0 && t.silent != 0 {
+		t.n = t.number(t.silent)
+	}
+	if t.n < 0 {
 		return
 	}
 	if t.way == hold && s.Metric.Sem == metric.Discrete && !processLike(s.Metric.Indom) {
@@ -239,8 +244,12 @@ func (t *stepper) close(s *Series) {
 		}
 		t.advance(max(t.n, t.number(until)), s)
 	}
+	if why := t.why; t.way == spread && t.absent != 0 && t.number(t.absent) > t.n {
+		t.advance(t.number(t.absent), s)
+		t.why = why
+	}
 	t.emit(s)
-	t.n = -1
+	t.n, t.silent = -1, 0
 }
 
 func (sr *stepReader) take(run *store.Run) {
@@ -289,14 +298,21 @@ func (sr *stepReader) value(run *store.Run, i int, wall int64, factor float64) {
 	inside := wall >= sr.r.From
 	// Where the wall clock was set back, what comes belongs to the step in work.
 	n := max(t.number(wall), t.n)
-	if inside && t.way != spread || inside && !present {
+	if inside && t.way != spread {
 		t.advance(n, s)
 	}
 	switch t.way {
 	case spread:
 		if !present {
+			// The step is not over: a later value tells what was gained in it.
 			sr.gains.absent()
 			t.why = v.Miss
+			if inside {
+				if t.absent == 0 {
+					t.silent = wall
+				}
+				t.absent = wall
+			}
 			return
 		}
 		inc, sec, why := sr.gains.gain(store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]})

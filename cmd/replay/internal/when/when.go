@@ -25,7 +25,7 @@ var layouts = []string{
 const Forms = "RFC 3339, 2026-11-20 03:12, 03:12, -2h, now, @unix, start, end, start+5m"
 
 // Parse reads an instant: RFC 3339; a date, with or without a time; a time of
-// day, which is the latest such instant that the archive can have seen; now or
+// day, which is the latest such instant that the archive covers; now or
 // -2h, counted from now; @seconds since 1970; start or end of the archive,
 // with an offset if need be.
 func (r Reference) Parse(s string) (time.Time, error) {
@@ -76,8 +76,8 @@ func (r Reference) Parse(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time (a time is %s)", s, Forms)
 }
 
-// clock is the latest instant with the time of day of t that is not after what
-// the archive covers, or not after now.
+// clock is the latest instant with the time of day of t that the archive
+// covers, else the one on the day of its end.
 func (r Reference) clock(t time.Time) time.Time {
 	ref := r.Now
 	if !r.End.IsZero() && r.End.Before(ref) {
@@ -85,8 +85,8 @@ func (r Reference) clock(t time.Time) time.Time {
 	}
 	ref = ref.In(r.Zone)
 	at := time.Date(ref.Year(), ref.Month(), ref.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), r.Zone)
-	if at.After(ref) {
-		at = at.AddDate(0, 0, -1)
+	if before := at.AddDate(0, 0, -1); at.After(ref) && (r.Start.IsZero() || !before.Before(r.Start)) {
+		return before
 	}
 	return at
 }
