@@ -27,6 +27,9 @@ type checker struct {
 	archive Archive
 	defs    *Definitions
 	stack   []string // definitions being expanded
+	// lifetime allows products and quotients of counters as they stand: the
+	// catalogue's formulas mean them.
+	lifetime bool
 }
 
 func (c *checker) fail(col int, format string, args ...any) error {
@@ -101,6 +104,9 @@ func (c *checker) name(n *node) error {
 	def, err := parse(text)
 	if err == nil {
 		inner := &checker{text: text, archive: c.archive, defs: c.defs, stack: append(slices.Clone(c.stack), n.text)}
+		if d := c.archive.Lookup(n.text); d != nil && d.Formula == text {
+			inner.lifetime = true
+		}
 		err = inner.check(def)
 	}
 	if err != nil {
@@ -123,7 +129,11 @@ func (c *checker) instances(n *node) error {
 	return nil
 }
 
+// linear refuses counters as operands of what makes no sense with them.
 func (c *checker) linear(n *node) error {
+	if c.lifetime {
+		return nil
+	}
 	for _, arg := range n.args {
 		if arg.t.sem == metric.Counter && !arg.t.constant && !arg.t.truth {
 			return c.fail(arg.col, "%s counts since the machine booted: write rate(%s), or delta() for what one interval added", describe(arg), describe(arg))

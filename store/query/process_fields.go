@@ -1,0 +1,169 @@
+package query
+
+import (
+	"math"
+
+	"tachograph/sample/metric"
+)
+
+// Counter fields of a process, in seconds, bytes, joules or plain numbers.
+type ProcessCounter uint8
+
+const (
+	UserTime ProcessCounter = iota
+	SystemTime
+	ReadBytes
+	WrittenBytes
+	Energy
+	InterruptWakeups
+	IdleWakeups
+	Faults
+	MajorFaults
+	Switches
+	NumProcessCounters
+)
+
+// ProcessLevel is a field of a process that goes up and down, in bytes or
+// plain numbers.
+type ProcessLevel uint8
+
+const (
+	Resident ProcessLevel = iota
+	Virtual
+	Footprint
+	Threads
+	Priority
+	Nice
+	NumProcessLevels
+)
+
+// The metrics behind the fields; of several the first that the archive has.
+var counterMetrics = [NumProcessCounters][]string{
+	UserTime:         {"proc.psinfo.utime"},
+	SystemTime:       {"proc.psinfo.stime"},
+	ReadBytes:        {"proc.io.read_bytes"},
+	WrittenBytes:     {"proc.io.write_bytes"},
+	Energy:           {"proc.energy.cpu", "proc.energy.billed"},
+	InterruptWakeups: {"proc.wakeups.interrupt"},
+	IdleWakeups:      {"proc.wakeups.idle"},
+	Faults:           {"proc.psinfo.faults", "proc.psinfo.minflt"},
+	MajorFaults:      {"proc.psinfo.maj_flt", "proc.psinfo.majflt"},
+	Switches:         {"proc.psinfo.pswitch", "proc.psinfo.vctxsw"},
+}
+
+var levelMetrics = [NumProcessLevels][]string{
+	Resident:  {"proc.memory.rss"},
+	Virtual:   {"proc.memory.vmsize", "proc.memory.size"},
+	Footprint: {"proc.memory.footprint"},
+	Threads:   {"proc.psinfo.threads"},
+	Priority:  {"proc.psinfo.priority"},
+	Nice:      {"proc.psinfo.nice"},
+}
+
+const (
+	userMetric  = "proc.id.uid_nm"
+	stateMetric = "proc.psinfo.sname"
+	ppidMetric  = "proc.psinfo.ppid"
+	startMetric = "proc.psinfo.start_wall"
+)
+
+// fieldMap finds the field that a recorded metric feeds.
+type fieldMap struct {
+	counters map[string]ProcessCounter
+	levels   map[string]ProcessLevel
+	names    []string
+}
+
+func mapFields(a Archive, counters []ProcessCounter, levels []ProcessLevel) *fieldMap {
+	m := &fieldMap{counters: make(map[string]ProcessCounter), levels: make(map[string]ProcessLevel)}
+	first := func(list []string) string {
+		for _, name := range list {
+			if d := a.Lookup(name); d != nil && d.Unsupported == "" && d.Formula == "" {
+				m.names = append(m.names, name)
+				return name
+			}
+		}
+		return ""
+	}
+	for _, f := range counters {
+		if name := first(counterMetrics[f]); name != "" {
+			m.counters[name] = f
+		}
+	}
+	for _, f := range levels {
+		if name := first(levelMetrics[f]); name != "" {
+			m.levels[name] = f
+		}
+	}
+	return m
+}
+
+func allCounters() []ProcessCounter {
+	var out []ProcessCounter
+	for f := range NumProcessCounters {
+		out = append(out, f)
+	}
+	return out
+}
+
+func allLevels() []ProcessLevel {
+	var out []ProcessLevel
+	for f := range NumProcessLevels {
+		out = append(out, f)
+	}
+	return out
+}
+
+// base is what a value in u must be multiplied with to be in seconds, bytes,
+// joules or a plain number.
+func base(u metric.Units) float64 {
+	var f float64
+	var err error
+	switch {
+	case u.Other == "nanojoule":
+		return 1e-9
+	case u.Other != "":
+		return 1
+	case u.Space == 1:
+		f, err = u.Factor(metric.Bytes)
+	case u.Time == 1:
+		f, err = u.Factor(metric.Seconds)
+	case u.Count == 1:
+		f, err = u.Factor(metric.Counts)
+	default:
+		return 1
+	}
+	if err != nil {
+		return 1
+	}
+	return f
+}
+
+func noCounters() (c [NumProcessCounters]float64) {
+	for i := range c {
+		c[i] = math.NaN()
+	}
+	return c
+}
+
+func noLevels() (l [NumProcessLevels]float64) {
+	for i := range l {
+		l[i] = math.NaN()
+	}
+	return l
+}
+
+// sum adds what is known; NaN when nothing is.
+func sum(xs ...float64) float64 {
+	total := math.NaN()
+	for _, x := range xs {
+		switch {
+		case x != x:
+		case total != total:
+			total = x
+		default:
+			total += x
+		}
+	}
+	return total
+}
