@@ -203,11 +203,11 @@ func (r *Reader) Lookup(name string) *metric.Desc {
 // Events are the events of the given kinds, all if none is given, whose wall
 // clock is between from and to (0: no end), in the order of archives and, in
 // an archive, of recording.
-func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*metric.Event, error] {
+func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Event, error] {
 	if to == 0 {
 		to = math.MaxInt64
 	}
-	return func(yield func(*metric.Event, error) bool) {
+	return func(yield func(*Event, error) bool) {
 		for _, a := range r.archives {
 			for i := range a.events {
 				ref := &a.events[i]
@@ -224,7 +224,7 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*me
 					if e.At.Wall < from || e.At.Wall > to || len(kinds) > 0 && !slices.Contains(kinds, e.Kind) {
 						continue
 					}
-					if !yield(e, nil) {
+					if !yield(&Event{Event: *e, Archive: &a.info}, nil) {
 						return
 					}
 				}

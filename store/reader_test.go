@@ -383,7 +383,7 @@ func TestEvents(t *testing.T) {
 		}
 		var got []string
 		for e := range r.Events(0, 0) {
-			got = append(got, fmt.Sprint(*e))
+			got = append(got, fmt.Sprint(e.Event))
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("got %v\nwant %v", got, want)
