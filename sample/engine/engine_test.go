@@ -190,7 +190,7 @@ func TestClockStepsAndZones(t *testing.T) {
 		}
 		zone := "Europe/Berlin"
 		w.zone.Store(&zone)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + time.Second/2)
 		stop()
 		steps := w.sink.kinds(metric.EventClockStep)
 		if len(steps) != 2 || steps[0].Label("step") != "-100" || steps[1].Label("step") != "10800" {
