@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -223,4 +224,14 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// LoadDefault reads the default file, or takes the defaults where there is
+// none.
+func LoadDefault() (*Config, error) {
+	path := DefaultFile()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return Default(), nil
+	}
+	return Load(path)
 }

@@ -26,10 +26,8 @@ func newSelf(e *Engine) *self {
 		{Name: "/sched/goroutines:goroutines"},
 		{Name: "/gc/cycles/total:gc-cycles"},
 	}}
-	s.recorder = table("recorder", metric.NoIndom, 4000, recorderRows)
-	s.class = table("recorder.class", "class", 4001, classRows)
-	s.source = table("recorder.source", "source", 4002, sourceRows)
-	s.groups = []*metric.Group{s.recorder, s.class, s.source}
+	s.groups = SelfGroups()
+	s.recorder, s.class, s.source = s.groups[0], s.groups[1], s.groups[2]
 	for i, id := range read {
 		s.classes = append(s.classes, &metric.Instance{ID: uint64(i + 1), Key: id.String(), Name: id.String()})
 	}

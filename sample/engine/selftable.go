@@ -82,3 +82,24 @@ func table(name, indom string, cluster uint32, rows []selfRow) *metric.Group {
 	}
 	return g
 }
+
+// SelfGroups describes what an engine records about itself.
+func SelfGroups() []*metric.Group {
+	return []*metric.Group{
+		table("recorder", metric.NoIndom, 4000, recorderRows),
+		table("recorder.class", "class", 4001, classRows),
+		table("recorder.source", "source", 4002, sourceRows),
+	}
+}
+
+// SelfInstances is how many instances a group of SelfGroups has in an engine
+// with so many sources.
+func SelfInstances(g *metric.Group, sources int) int {
+	switch g.Indom {
+	case "class":
+		return len(read) - 1 // threads are off by default
+	case "source":
+		return sources + 1
+	}
+	return 1
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/config"
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/sample/platform"
+)
+
+// Exit statuses.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// app is what the subcommands share; tests put their own parts in.
+type app struct {
+	out, err io.Writer
+	sources  func(platform.Options) ([]sample.Source, error)
+	catalog  func() []*metric.Desc
+	now      func() metric.Stamp
+}
+
+func newApp(out, err io.Writer) *app {
+	return &app{out: out, err: err, sources: platform.Sources, catalog: platformCatalog, now: platform.Now}
+}
+
+func platformCatalog() []*metric.Desc { return catalog.For(platform.Catalog) }
+
+// usageError is a mistake in the command line rather than in the world.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// statusError carries an exit status for something that has been said already.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// run executes one command line and returns the exit status.
+func (a *app) run(args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.Execute()
+	var said statusError
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &said):
+		return int(said)
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(a.err, "recorder: %s\n", strings.TrimRight(line, "\n"))
+	}
+	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "recorder",
+		Short: "Record the metrics of this machine into local archives",
+		Long: "recorder samples what the kernel knows about this machine and its processes\n" +
+			"into archives that replay reads, on this machine or another one.",
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
+	})
+	root.AddCommand(
+		a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(),
+		a.statusCommand(), a.versionCommand(), a.manCommand(),
+	)
+	return root
+}
+
+// noArgs and friends make mistakes in arguments usage errors.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no arguments, but got %q (see %s --help)", c.CommandPath(), args[0], c.CommandPath())}
+	}
+	return nil
+}
+
+// patterns checks arguments that are patterns of metric names and returns what
+// they select.
+func patterns(args []string) (func(*metric.Desc) bool, error) {
+	for _, p := range args {
+		if config.CheckPattern(p) != nil {
+			return nil, usageError{fmt.Errorf("%q is not a pattern of metric names (write disk.dev.* or disk)", p)}
+		}
+	}
+	return func(d *metric.Desc) bool {
+		for _, p := range args {
+			if config.Match(p, d.Name) {
+				return true
+			}
+		}
+		return len(args) == 0
+	}, nil
+}
+
+// loadConfig reads the file named, or the default one if it exists, or takes
+// the defaults.
+func loadConfig(file string) (*config.Config, error) {
+	if file != "" {
+		return config.Load(file)
+	}
+	return config.LoadDefault()
+}
+
+// open opens the sources of metrics.
+func (a *app) open(c *config.Config) ([]sample.Source, func(), error) {
+	sources, err := a.sources(service.PlatformOptions(c))
+	if err != nil {
+		return nil, nil, fmt.Errorf("the sources of metrics cannot be opened: %w", err)
+	}
+	return sources, func() {
+		for _, s := range sources {
+			s.Close()
+		}
+	}, nil
+}

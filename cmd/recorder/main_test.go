@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tachograph/config"
+	"tachograph/sample"
+	"tachograph/sample/metric"
+	"tachograph/sample/platform"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// machine is a made-up machine with two disks.
+type machine struct {
+	groups []*metric.Group
+	n      uint64
+}
+
+func newMachine() *machine {
+	return &machine{groups: []*metric.Group{
+		{Name: "host", Metrics: []*metric.Desc{
+			{Name: "host.name", Type: metric.String, Sem: metric.Discrete, Class: metric.Static, Help: "what the machine is called", Source: "uname"},
+			{Name: "host.fans", Type: metric.U32, Sem: metric.Instant, Class: metric.Polled, Help: "how many fans turn", Source: "the fans", Unsupported: "it has no fans"},
+			{Name: "host.switches", PMID: metric.NewPMID(60, 0, 13), Type: metric.U64, Sem: metric.Counter, Units: metric.Counts, Class: metric.Fast,
+				Help: "context switches", LongHelp: strings.Repeat("A switch is a change from one process to another on a processor. ", 3), Source: "/proc/stat ctxt", Width: 32},
+		}},
+		{Name: "disk", Indom: "disk", Metrics: []*metric.Desc{
+			{Name: "disk.read_bytes", Type: metric.U64, Sem: metric.Counter, Units: metric.Kbytes, Indom: "disk", Class: metric.Fast, Help: "bytes read", Source: "/proc/diskstats"},
+			{Name: "disk.time", Type: metric.U64, Sem: metric.Counter, Units: metric.Milliseconds, Indom: "disk", Class: metric.Polled, Help: "busy time", Source: "/proc/diskstats"},
+			{Name: "disk.load", Type: metric.F64, Sem: metric.Instant, Indom: "disk", Class: metric.Polled, Help: "queue length", Source: "/proc/diskstats"},
+		}},
+	}}
+}
+
+func (m *machine) Name() string            { return "machine" }
+func (m *machine) Groups() []*metric.Group { return m.groups }
+func (m *machine) Refresh() error          { return nil }
+func (m *machine) Close() error            { return nil }
+func (m *machine) Read(c *sample.Context, frames []*sample.Frame) error {
+	m.n++
+	at := metric.Stamp{Cont: int64(m.n) * 2e9, Awake: 1, Wall: 1}
+	for _, f := range frames {
+		f.Reset(at)
+		if f.Full().Indom == metric.NoIndom {
+			row := f.Row(nil)
+			f.SetString(row, 0, `a "quoted" name`)
+			f.SetUint(row, 2, 1<<63+m.n*1000)
+			continue
+		}
+		for i, name := range []string{"sda", "sdb"} {
+			row := f.Row(&metric.Instance{Key: name, Name: name})
+			f.SetUint(row, 0, m.n*4000000*uint64(i+1))
+			f.SetUint(row, 1, m.n*250)
+			if i == 0 {
+				f.SetFloat(row, 2, 0.5)
+			} else {
+				f.SetMissing(row, 2, metric.Permission)
+			}
+		}
+	}
+	return nil
+}
+
+// runRecorder runs a command line on the made-up machine.
+func runRecorder(t *testing.T, args ...string) (out, errs string, status int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	a := &app{
+		out: &o, err: &e, now: platform.Now,
+		sources: func(platform.Options) ([]sample.Source, error) { return []sample.Source{newMachine()}, nil },
+		catalog: func() []*metric.Desc {
+			return []*metric.Desc{
+				{Name: "smc.temperature", Type: metric.F32, Sem: metric.Instant, Class: metric.Polled, Help: "temperature", Unsupported: "Linux has no SMC"},
+				{Name: "disk.share", Type: metric.F64, Sem: metric.Instant, Indom: "disk", Class: metric.Polled, Help: "share", Formula: "rate(disk.time) / 1000"},
+			}
+		},
+	}
+	status = a.run(args)
+	return o.String(), e.String(), status
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+func TestPrintedForms(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tachograph.toml")
+	text := "[archive]\ndir = \"/\"\nrotate = \"off\"\n[[rule]]\nmatch = \"disk.time\"\nclass = \"fast\"\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		args []string
+	}{
+		{"probe.txt", []string{"probe", "--wait", "1ms"}},
+		{"probe.json", []string{"probe", "--wait", "1ms", "--json"}},
+		{"metrics.txt", []string{"metrics", "disk", "host", "smc"}},
+		{"metrics.json", []string{"metrics", "--json", "host.switches", "smc.*"}},
+		{"describe.txt", []string{"metrics", "--describe", "host.switches", "disk.share"}},
+		{"check.txt", []string{"check", "--config", file}},
+	} {
+		out, errs, status := runRecorder(t, tc.args...)
+		if status != exitOK || errs != "" {
+			t.Errorf("%v: status %d, %s", tc.args, status, errs)
+		}
+		golden(t, tc.name, strings.ReplaceAll(out, file, "FILE"))
+	}
+}
+
+func TestProbeJSONKeepsNumbersExact(t *testing.T) {
+	out, _, _ := runRecorder(t, "probe", "--json", "--wait", "1ms", "host.switches")
+	var o struct{ Value json.Number }
+	if err := json.Unmarshal([]byte(out), &o); err != nil || o.Value != "9223372036854777808" {
+		t.Errorf("%s: %v", out, err)
+	}
+}
+
+func TestPrintDefaultIsTheExampleFile(t *testing.T) {
+	out, _, status := runRecorder(t, "check", "--print-default")
+	if status != exitOK || out != config.DefaultText {
+		t.Errorf("status %d, %q", status, out)
+	}
+}
+
+func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	unknown := write("unknown.toml", "[archive]\n\nplace = \"/x\"\n")
+	fast := write("fast.toml", "[[rule]]\nmatch = \"host.name\"\nclass = \"fast\"\n")
+	for _, tc := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"nonsense"}, exitUsage, `recorder: unknown command "nonsense" for "recorder"`},
+		{[]string{"probe", "--nonsense"}, exitUsage, "recorder: unknown flag: --nonsense (see recorder probe --help)"},
+		{[]string{"check", "extra"}, exitUsage, `recorder: recorder check takes no arguments, but got "extra" (see recorder check --help)`},
+		{[]string{"probe", "--wait", "1ms", "a["}, exitUsage, `recorder: "a[" is not a pattern of metric names (write disk.dev.* or disk)`},
+		{[]string{"probe", "--wait", "1ms", "smc"}, exitFailure, "recorder: smc.temperature cannot be read here: Linux has no SMC"},
+		{[]string{"probe", "--wait", "1ms", "disk.share"}, exitFailure, "recorder: disk.share cannot be read here: it is computed by replay from other metrics"},
+		{[]string{"probe", "--wait", "1ms", "none"}, exitFailure, "recorder: no metric matches none (recorder metrics lists them all)"},
+		{[]string{"metrics", "none"}, exitFailure, "recorder: no metric matches none (recorder metrics lists them all)"},
+		{[]string{"check", "--config", unknown}, exitFailure, "recorder: " + unknown + ":3: archive.place is not a key of the configuration"},
+		{[]string{"check", "--config", fast}, exitFailure, "recorder: " + fast + ":1: rule.0 reads host.name every 1s, but it is static: it cannot change while the machine runs, and is read once an archive"},
+		{[]string{"check", "--config", dir + "/absent"}, exitFailure, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
+		{[]string{"status", "--archive", dir}, exitFailure, "recorder: no recorder has written to " + dir},
+		{[]string{"rotate", "--archive", dir}, exitFailure, "recorder: no recorder writes to " + dir},
+		{[]string{"man"}, exitUsage, "recorder: man takes one argument, the directory to write to"},
+	} {
+		out, errs, status := runRecorder(t, tc.args...)
+		if status != tc.status || errs != tc.want+"\n" || out != "" {
+			t.Errorf("%v: status %d, want %d\nsaid %q\nwant %q\nout %q", tc.args, status, tc.status, errs, tc.want+"\n", out)
+		}
+	}
+}
+
+func TestManualPagesAndCompletions(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "man")
+	if _, errs, status := runRecorder(t, "man", dir); status != exitOK {
+		t.Fatal(errs)
+	}
+	for _, name := range []string{"recorder.1", "recorder-probe.1", "recorder-check.1", "recorder-status.1"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !bytes.Contains(text, []byte(".SH SYNOPSIS")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if out, errs, status := runRecorder(t, "completion", shell); status != exitOK || len(out) < 1000 {
+			t.Errorf("completion %s: status %d %s", shell, status, errs)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/config"
+	"tachograph/sample/metric"
+)
+
+func (a *app) metricsCommand() *cobra.Command {
+	var describe, asJSON bool
+	var file string
+	c := &cobra.Command{
+		Use:     "metrics [PATTERN...]",
+		Short:   "List the metrics: type, units, class, and whether this machine has them",
+		Long:    "metrics lists what can be recorded: the name of each metric, its type, what\nsuccessive values mean, its units, the class with which it is read, and whether\nthis machine supplies it or why not.",
+		Example: "  recorder metrics\n  recorder metrics disk --describe",
+		RunE: func(c *cobra.Command, args []string) error {
+			want, err := patterns(args)
+			if err != nil {
+				return err
+			}
+			cfg, err := loadConfig(file)
+			if err != nil {
+				return err
+			}
+			sources, done, err := a.open(cfg)
+			if err != nil {
+				return err
+			}
+			defer done()
+			descs := slices.DeleteFunc(service.Catalogue(a.catalog(), sources), func(d *metric.Desc) bool { return !want(d) })
+			switch {
+			case len(descs) == 0:
+				return fmt.Errorf("no metric matches %s (recorder metrics lists them all)", args[0])
+			case asJSON:
+				return printMetricsJSON(a.out, descs, cfg)
+			case describe:
+				return describeMetrics(a.out, descs, cfg)
+			}
+			return printMetrics(a.out, descs, cfg)
+		},
+	}
+	c.Flags().BoolVar(&describe, "describe", false, "print everything that is known about each metric")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	c.Flags().StringVar(&file, "config", "", "configuration `FILE` whose classes are shown")
+	return c
+}
+
+func here(d *metric.Desc) string {
+	switch {
+	case d.Unsupported != "":
+		return "no: " + d.Unsupported
+	case d.Formula != "":
+		return "computed"
+	}
+	return "yes"
+}
+
+func printMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "METRIC\tTYPE\tSEMANTICS\tUNITS\tPER\tCLASS\tHERE")
+	for _, d := range descs {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.Name, d.Type, d.Sem, dash(d.Units.String()), dash(d.Indom), cfg.Class(d), here(d))
+	}
+	return w.Flush()
+}
+
+func describeMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config) error {
+	for i, d := range descs {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "%s\n", d.Name)
+		w := tabwriter.NewWriter(out, 0, 8, 1, ' ', 0)
+		row := func(name, value string) {
+			if value != "" {
+				fmt.Fprintf(w, "    %s:\t%s\n", name, value)
+			}
+		}
+		pmid := ""
+		if d.PMID != 0 {
+			pmid = d.PMID.String()
+		}
+		row("help", d.Help)
+		row("type", d.Type.String()+", "+d.Sem.String())
+		row("units", d.Units.String())
+		row("one value per", d.Indom)
+		row("class", cfg.Class(d).String())
+		row("pmid", pmid)
+		row("source", d.Source)
+		row("formula", d.Formula)
+		if d.Width != 0 {
+			text := fmt.Sprintf("%d bits in the kernel", d.Width)
+			if d.Clamped {
+				text += ", where it stops at its greatest value"
+			}
+			row("width", text)
+		}
+		row("supported here", here(d))
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		if d.LongHelp != "" {
+			fmt.Fprintf(out, "\n%s\n", wrap(d.LongHelp, "    ", 76))
+		}
+	}
+	return nil
+}
+
+// wrap breaks text into lines.
+func wrap(text, indent string, width int) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0 || column+1+len(word) > width:
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(indent)
+			column = len(indent)
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
+}
+
+type jsonMetric struct {
+	Metric    string `json:"metric"`
+	PMID      string `json:"pmid,omitempty"`
+	Type      string `json:"type"`
+	Semantics string `json:"semantics"`
+	Units     string `json:"units"`
+	Indom     string `json:"indom,omitempty"`
+	Class     string `json:"class"`
+	Source    string `json:"source,omitempty"`
+	Formula   string `json:"formula,omitempty"`
+	Help      string `json:"help"`
+	LongHelp  string `json:"long_help,omitempty"`
+	Supported bool   `json:"supported"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+func printMetricsJSON(out io.Writer, descs []*metric.Desc, cfg *config.Config) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for _, d := range descs {
+		j := jsonMetric{
+			Metric: d.Name, Type: d.Type.String(), Semantics: d.Sem.String(), Units: d.Units.String(), Indom: d.Indom,
+			Class: cfg.Class(d).String(), Source: d.Source, Formula: d.Formula, Help: d.Help, LongHelp: d.LongHelp,
+			Supported: d.Unsupported == "", Reason: d.Unsupported,
+		}
+		if d.PMID != 0 {
+			j.PMID = d.PMID.String()
+		}
+		if err := enc.Encode(j); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/config"
+	"tachograph/sample/metric"
+	"tachograph/sample/probe"
+)
+
+func (a *app) probeCommand() *cobra.Command {
+	var asJSON, cost bool
+	var wait time.Duration
+	c := &cobra.Command{
+		Use:   "probe [PATTERN...]",
+		Short: "Read everything twice, a second apart, and print it",
+		Long: "probe reads the metrics of this machine twice, a second apart, and prints each\n" +
+			"value, and for counters what they gained per second. Nothing is recorded.\n\n" +
+			"A PATTERN is a name, which stands for everything below it as well, or a glob\n" +
+			"in which * also matches dots: kernel.all, 'disk.*', '*.read_bytes'.",
+		Example: "  recorder probe kernel.all mem.util\n  recorder probe --json 'disk.dev.*'\n  recorder probe --cost",
+		RunE: func(c *cobra.Command, args []string) error {
+			want, err := patterns(args)
+			if err != nil {
+				return err
+			}
+			sources, done, err := a.open(config.Default())
+			if err != nil {
+				return err
+			}
+			defer done()
+			p := probe.New(sources, a.now, want)
+			first := p.Take()
+			timer := time.NewTimer(wait)
+			<-timer.C
+			second := p.Take()
+			lines := probe.Pair(first, second)
+			switch {
+			case cost:
+				return printCosts(a.out, first.Costs, second.Costs)
+			case len(lines) == 0 && len(args) > 0:
+				return a.nothingMatches(args)
+			case asJSON:
+				return printLinesJSON(a.out, lines)
+			}
+			return printLines(a.out, lines)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	c.Flags().BoolVar(&cost, "cost", false, "print what reading each source took instead")
+	c.Flags().DurationVar(&wait, "wait", time.Second, "time between the two readings")
+	return c
+}
+
+// nothingMatches tells a name that does not exist from one that this machine
+// cannot supply.
+func (a *app) nothingMatches(args []string) error {
+	want, _ := patterns(args)
+	for _, d := range a.catalog() {
+		if want(d) {
+			why := "this machine does not have it"
+			if d.Unsupported != "" {
+				why = d.Unsupported
+			} else if d.Formula != "" {
+				why = "it is computed by replay from other metrics"
+			}
+			return fmt.Errorf("%s cannot be read here: %s", d.Name, why)
+		}
+	}
+	return fmt.Errorf("no metric matches %s (recorder metrics lists them all)", args[0])
+}
+
+func printLines(out io.Writer, lines []probe.Line) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "METRIC\tINSTANCE\tVALUE\tUNITS\tPER SECOND")
+	for _, l := range lines {
+		value, rate := l.Value.String(), ""
+		if l.Value.Miss != metric.Present {
+			value = "(" + l.Value.Miss.String() + ")"
+		} else if l.Value.Type == metric.String {
+			value = strconv.Quote(value)
+		}
+		if l.HasRate {
+			rate = rateText(l)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Metric, dash(l.Instance), value, dash(l.Units), rate)
+	}
+	return w.Flush()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// rateText prints a rate with four digits: the value beside it is the exact
+// one.
+func rateText(l probe.Line) string {
+	text := strconv.FormatFloat(l.Rate, 'g', 4, 64)
+	if math.Abs(l.Rate) >= 1000 && math.Abs(l.Rate) < 1e15 {
+		text = strconv.FormatFloat(math.Round(l.Rate), 'f', 0, 64)
+	}
+	if l.RateUnits != "" {
+		text += " " + l.RateUnits
+	}
+	return text
+}
+
+// jsonLine is the printed form of a line; its field names are a promise.
+type jsonLine struct {
+	Metric    string   `json:"metric"`
+	Instance  string   `json:"instance"`
+	Value     any      `json:"value"`
+	Units     string   `json:"units"`
+	Semantics string   `json:"semantics"`
+	Rate      *float64 `json:"rate,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
+}
+
+func printLinesJSON(out io.Writer, lines []probe.Line) error {
+	w := bufio.NewWriter(out)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, l := range lines {
+		j := jsonLine{Metric: l.Metric, Instance: l.Instance, Units: l.Units, Semantics: l.Semantics.String(), Value: jsonValue(l.Value)}
+		if l.Value.Miss != metric.Present {
+			j.Reason = l.Value.Miss.String()
+		}
+		if l.HasRate {
+			j.Rate = &l.Rate
+		}
+		if err := enc.Encode(j); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// jsonValue keeps numbers exact. What JSON has no number for (infinities) is a
+// string.
+func jsonValue(v metric.Value) any {
+	switch {
+	case v.Miss != metric.Present:
+		return nil
+	case v.Type == metric.String:
+		return v.Str
+	case v.Type.Float() && (math.IsNaN(v.Number()) || math.IsInf(v.Number(), 0)):
+		return v.String()
+	}
+	return json.Number(v.String())
+}
+
+func printCosts(out io.Writer, first, second []probe.Cost) error {
+	type row struct{ first, second probe.Cost }
+	var rows []row
+	for i := range second {
+		rows = append(rows, row{first[i], second[i]})
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return int(b.second.Took - a.second.Took) })
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "SOURCE\tMETRICS\tVALUES\tFIRST\tAGAIN\t")
+	var sum row
+	for _, r := range rows {
+		note := ""
+		if r.second.Err != nil {
+			note = " " + r.second.Err.Error()
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", r.second.Source, r.second.Metrics, r.second.Values, micros(r.first.Took), micros(r.second.Took), note)
+		sum.first.Took += r.first.Took
+		sum.second.Took += r.second.Took
+		sum.second.Metrics += r.second.Metrics
+		sum.second.Values += r.second.Values
+	}
+	fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t\n", "all", sum.second.Metrics, sum.second.Values, micros(sum.first.Took), micros(sum.second.Took))
+	return w.Flush()
+}
+
+func micros(d time.Duration) string {
+	return strconv.FormatFloat(float64(d.Nanoseconds())/1e3, 'f', 0, 64) + " µs"
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// screen is standard error: log lines, and under them on a terminal a status
+// line that is rewritten in place.
+type screen struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal *os.File // nil when w is not one
+	shown    string
+}
+
+func newScreen(w io.Writer) *screen {
+	s := &screen{w: w}
+	if f, ok := w.(*os.File); ok && columns(f) > 0 {
+		s.terminal = f
+	}
+	return s
+}
+
+// columns is the width of a terminal; 0 when f is none.
+func columns(f *os.File) int {
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	switch {
+	case err != nil:
+		return 0
+	case ws.Col == 0:
+		return 80
+	}
+	return int(ws.Col)
+}
+
+const eraseLine = "\r\x1b[K"
+
+// Write puts log lines above the status line.
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown == "" {
+		return s.w.Write(p)
+	}
+	if _, err := io.WriteString(s.w, eraseLine); err != nil {
+		return 0, err
+	}
+	n, err := s.w.Write(p)
+	if err == nil {
+		_, err = io.WriteString(s.w, s.shown)
+	}
+	return n, err
+}
+
+// line prints one line that stays.
+func (s *screen) line(text string) { fmt.Fprintln(s, text) }
+
+// follow rewrites the status line every second until ctx is done.
+func (s *screen) follow(ctx context.Context, status func() string) {
+	if s.terminal == nil {
+		return
+	}
+	timer := time.NewTicker(time.Second)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			s.show(status())
+		}
+	}
+}
+
+func (s *screen) show(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if width := columns(s.terminal); width > 1 && len(text) >= width {
+		text = text[:width-1]
+	}
+	s.shown = text
+	io.WriteString(s.w, eraseLine+text)
+}
+
+// clear takes the status line away.
+func (s *screen) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown != "" {
+		io.WriteString(s.w, eraseLine)
+		s.shown = ""
+	}
+}

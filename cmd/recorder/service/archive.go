@@ -1,0 +1,52 @@
+package service
+
+import (
+	"time"
+
+	"tachograph/sample/engine"
+	"tachograph/sample/metric"
+)
+
+// Archive is where values go: the store's writer, or a test's stand-in.
+type Archive interface {
+	engine.Sink
+	// Reconfigure notes a changed configuration and works by it from now on.
+	Reconfigure(s Settings) error
+	Status() ArchiveStatus
+	// Prune removes finished archives that are too old or too much.
+	Prune(keepFor time.Duration, keepSize int64, now time.Time) (removed []string, err error)
+	Close() error
+}
+
+// Settings are what the archive needs to know of the configuration.
+type Settings struct {
+	Config     string // the effective configuration, as TOML
+	Intervals  map[metric.Class]time.Duration
+	Sync, Seal time.Duration
+	Buffer     int64
+}
+
+// ArchiveStatus is the state of the archive being written.
+type ArchiveStatus struct {
+	Path    string    `json:"path"`
+	Since   time.Time `json:"since"`
+	Bytes   int64     `json:"bytes"`
+	Written uint64    `json:"written"` // to all files since the recorder started
+	// AtRisk is how much recording a crash of the kernel and a power cut may
+	// cost at this moment.
+	AtRiskCrash    time.Duration `json:"at_risk_crash"`
+	AtRiskPowerCut time.Duration `json:"at_risk_power_cut"`
+	// Trouble says why nothing can be stored at present; empty when it can.
+	Trouble string `json:"trouble,omitempty"`
+	// Finished and FinishedBytes count the finished archives beside it.
+	Finished      int       `json:"finished"`
+	FinishedBytes int64     `json:"finished_bytes"`
+	Oldest        time.Time `json:"oldest"` // beginning of the oldest one
+}
+
+// Past is what earlier runs left in the archive directory.
+type Past struct {
+	BootID string
+	Last   time.Time // of the last tick; zero when there is none
+	Clean  bool      // the run ended by itself
+}

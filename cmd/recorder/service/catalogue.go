@@ -1,0 +1,37 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"tachograph/sample"
+	"tachograph/sample/engine"
+	"tachograph/sample/metric"
+)
+
+// Catalogue is the platform's table with what the sources found out about this
+// machine in place of the general rows, and the recorder's own metrics.
+func Catalogue(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
+	byName := make(map[string]*metric.Desc)
+	for _, d := range rows {
+		if d.Unsupported == "" && d.Formula == "" {
+			d.Unsupported = "no source of this machine reads it"
+		}
+		byName[d.Name] = d
+	}
+	groups := engine.SelfGroups()
+	for _, s := range sources {
+		groups = append(groups, s.Groups()...)
+	}
+	for _, g := range groups {
+		for _, d := range g.Metrics {
+			byName[d.Name] = d
+		}
+	}
+	all := make([]*metric.Desc, 0, len(byName))
+	for _, d := range byName {
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(x, y *metric.Desc) int { return strings.Compare(x.Name, y.Name) })
+	return all
+}

@@ -1,0 +1,144 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"tachograph/config"
+	"tachograph/sample/metric"
+)
+
+// Rotation is what the last cut came to.
+type Rotation struct {
+	At    time.Time `json:"at"`
+	Why   string    `json:"why"`
+	Path  string    `json:"path,omitempty"`
+	Error string    `json:"error,omitempty"`
+}
+
+// rotator cuts archives by the clock and by size, and removes old ones.
+type rotator struct {
+	s    *Service
+	poke chan struct{}
+	now  func() time.Time
+
+	next time.Time // of the schedule; zero: none
+
+	cutting sync.Mutex
+	failed  time.Time // of the last cut that failed; guarded by cutting
+}
+
+func newRotator(s *Service) *rotator {
+	return &rotator{s: s, poke: make(chan struct{}, 1), now: func() time.Time { return s.opt.Machine.Now().Time() }}
+}
+
+// glance is how often the rotator looks at clock and size. The wall clock may
+// step and the machine may sleep, so it never waits for a far instant.
+const glance = 20 * time.Second
+
+func (r *rotator) run(ctx context.Context) {
+	r.plan()
+	r.prune()
+	timer := time.NewTicker(glance)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.poke:
+			r.plan()
+		case <-timer.C:
+		}
+		r.s.watchBattery()
+		if why := r.due(); why != "" && !r.failedLately() {
+			r.Cut(why)
+		}
+	}
+}
+
+func (r *rotator) wake() {
+	select {
+	case r.poke <- struct{}{}:
+	default:
+	}
+}
+
+// plan finds the schedule's next instant anew.
+func (r *rotator) plan() {
+	r.next = r.s.config().Archive.Rotate.Next(r.now().In(r.s.location()))
+}
+
+// due says why the archive should be cut now; "" when it should not.
+func (r *rotator) due() string {
+	cfg := r.s.config()
+	now := r.now()
+	if !r.next.IsZero() && !now.Before(r.next) {
+		r.plan()
+		return "schedule " + cfg.Archive.Rotate.String()
+	}
+	// After a step back of the clock, or in another time zone, the next
+	// instant may be nearer than it was.
+	if sooner := cfg.Archive.Rotate.Next(now.In(r.s.location())); !sooner.IsZero() && sooner.Before(r.next) {
+		r.next = sooner
+	}
+	if st := r.s.archive.Status(); cfg.Archive.MaxSize > 0 && st.Bytes >= cfg.Archive.MaxSize {
+		return "size " + config.FormatSize(cfg.Archive.MaxSize)
+	}
+	return ""
+}
+
+// retryCut is how long a cut that failed is left alone, unless on command.
+const retryCut = 10 * time.Minute
+
+func (r *rotator) failedLately() bool {
+	r.cutting.Lock()
+	defer r.cutting.Unlock()
+	ago := r.now().Sub(r.failed)
+	return ago >= 0 && ago < retryCut
+}
+
+// Cut begins a new archive, sees the old one through, and prunes.
+func (r *rotator) Cut(why string) (string, error) {
+	r.cutting.Lock()
+	defer r.cutting.Unlock()
+	path, err := r.s.engine.Rotate(why)
+	rot := Rotation{At: r.now(), Why: why, Path: path}
+	if err != nil {
+		rot.Error = err.Error()
+		r.failed = rot.At
+		r.s.log.Error("the archive could not be cut", "why", why, "error", err)
+	} else {
+		r.s.log.Info("archive finished", "why", why, "path", path)
+		r.s.engine.Event(metric.Event{Kind: metric.EventRotate, Text: fmt.Sprintf("the archive was cut: %s", why),
+			Labels: []metric.Label{{Name: "why", Value: why}, {Name: "path", Value: path}}})
+		if path != "" {
+			r.s.shipper.add(path)
+		}
+	}
+	r.s.mu.Lock()
+	r.s.rotated = rot
+	r.s.mu.Unlock()
+	r.prune()
+	// Whoever asked for the cut learns of it from the status file.
+	if err := r.s.writeStatus(false); err != nil {
+		r.s.log.Debug("the status file cannot be written", "error", err)
+	}
+	return path, err
+}
+
+// prune removes archives that are too old or too much.
+func (r *rotator) prune() {
+	a := r.s.config().Archive
+	removed, err := r.s.archive.Prune(a.KeepFor, a.KeepSize, r.now())
+	for _, path := range removed {
+		r.s.log.Info("archive removed, its time is over", "path", path)
+	}
+	if err != nil {
+		r.s.log.Warn("old archives could not be removed", "error", err)
+	}
+}
+
+// Rotate cuts the archive on command.
+func (s *Service) Rotate(why string) (string, error) { return s.rotator.Cut(why) }

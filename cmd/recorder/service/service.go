@@ -1,0 +1,279 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tachograph/config"
+	"tachograph/sample"
+	"tachograph/sample/engine"
+	"tachograph/sample/metric"
+	"tachograph/sample/platform"
+)
+
+// Options are the parts of a service. Open, Sources, Rows and the clock come
+// from outside so that tests can put in their own.
+type Options struct {
+	Dir    string
+	Config *config.Config
+	// Load reads the configuration again.
+	Load    func() (*config.Config, error)
+	Version string
+	Sources []sample.Source
+	// Rows is the platform's catalogue.
+	Rows []*metric.Desc
+	// Reconfigure tells the sources of changed options.
+	Reconfigure func(platform.Options) error
+	// Open opens the archive.
+	Open    func(catalogue []*metric.Desc, s Settings) (Archive, Past, error)
+	Machine Machine
+	Log     *slog.Logger
+	Level   *slog.LevelVar
+	// StatusEvery is how often the status file is written; zero: as usual.
+	StatusEvery time.Duration
+}
+
+// Machine is what a service asks of the platform.
+type Machine struct {
+	Now       func() metric.Stamp
+	Zone      func() string
+	Slept     func() (sleep, wake time.Time, ok bool)
+	Usage     func() engine.Usage
+	OnBattery func() bool
+	BootID    string
+	// History tells what happened to the machine between the last run and
+	// this one: boots, shutdowns, panics.
+	History func(past time.Time, sameBoot bool) []metric.Event
+	// TCPGate says whether the kernel withholds its TCP counters; empty where
+	// it has no such gate.
+	TCPGate func() string
+}
+
+// Service is a running recorder.
+type Service struct {
+	opt     Options
+	log     *slog.Logger
+	engine  *engine.Engine
+	archive Archive
+	rotator *rotator
+	shipper *shipper
+	descs   []*metric.Desc
+	started time.Time
+
+	mu        sync.Mutex
+	cfg       *config.Config
+	onBattery bool
+	rotated   Rotation
+	zone      string // and its location, which is dear to look up
+	place     *time.Location
+}
+
+// Settings of a configuration for the archive.
+func settings(c *config.Config, onBattery bool) Settings {
+	s := Settings{Config: c.TOML(), Intervals: make(map[metric.Class]time.Duration), Sync: c.Archive.Sync, Seal: c.Archive.Seal, Buffer: c.Archive.Buffer}
+	if onBattery {
+		s.Sync = c.Archive.SyncOnBattery
+	}
+	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
+		if d := c.Interval(cl); d != config.Off {
+			s.Intervals[cl] = d
+		}
+	}
+	return s
+}
+
+// Plan is what a configuration means to the engine.
+func plan(c *config.Config) engine.Plan {
+	p := engine.Plan{Class: c.Class, MaxCPU: c.Budget.MaxCPU, MaxMemory: c.Budget.MaxMemory}
+	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
+		p.Intervals[cl] = c.Interval(cl)
+	}
+	return p
+}
+
+// New checks the configuration against the machine and opens the archive.
+func New(opt Options) (*Service, error) {
+	s := &Service{opt: opt, log: opt.Log, cfg: opt.Config, started: opt.Machine.Now().Time()}
+	s.descs = Catalogue(opt.Rows, opt.Sources)
+	if err := s.cfg.CheckMetrics(s.descs); err != nil {
+		return nil, err
+	}
+	s.setLevel(s.cfg)
+	s.onBattery = opt.Machine.OnBattery != nil && opt.Machine.OnBattery()
+	archive, past, err := opt.Open(s.descs, settings(s.cfg, s.onBattery))
+	if err != nil {
+		return nil, err
+	}
+	s.archive = archive
+	s.engine, err = engine.New(engine.Options{
+		Sources: opt.Sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
+		Slept: opt.Machine.Slept, Usage: opt.Machine.Usage, Log: opt.Log, Before: s.before(past),
+		Written: func() uint64 { return archive.Status().Written },
+	})
+	if err != nil {
+		archive.Close()
+		return nil, err
+	}
+	s.rotator = newRotator(s)
+	s.shipper = newShipper(s, filepath.Join(opt.Dir, unshippedName))
+	return s, nil
+}
+
+// before are the events that tell what lies between the last run and this one.
+func (s *Service) before(past Past) []metric.Event {
+	sameBoot := past.BootID == s.opt.Machine.BootID
+	var events []metric.Event
+	if s.opt.Machine.History != nil {
+		events = s.opt.Machine.History(past.Last, sameBoot)
+	}
+	if past.Last.IsZero() {
+		return events
+	}
+	now := s.opt.Machine.Now()
+	length := now.Time().Sub(past.Last)
+	how := "the recorder did not run"
+	switch {
+	case !sameBoot:
+		how = "the machine was restarted, and nothing was recorded"
+	case !past.Clean:
+		how = "the recorder was killed, and nothing was recorded"
+	}
+	return append(events, metric.Event{
+		At: now, Kind: metric.EventGap, Text: fmt.Sprintf("%s for %s", how, length.Round(time.Second)),
+		Labels: []metric.Label{
+			{Name: "from", Value: past.Last.UTC().Format(time.RFC3339Nano)},
+			{Name: "seconds", Value: fmt.Sprintf("%.3f", length.Seconds())},
+		},
+	})
+}
+
+// Run records until ctx is done; everything read is in the archive when it
+// returns.
+func (s *Service) Run(ctx context.Context) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { s.rotator.run(inner) })
+	helpers.Go(func() { s.shipper.run(inner) })
+	helpers.Go(func() { s.keepStatus(inner) })
+	err := s.engine.Run(ctx)
+	cancel()
+	helpers.Wait()
+	err = errors.Join(err, s.archive.Close())
+	s.writeStatus(true)
+	for _, src := range s.opt.Sources {
+		src.Close()
+	}
+	return err
+}
+
+// Reload reads the configuration again and goes over to it. When the new one
+// is bad the old one stays in force.
+func (s *Service) Reload() error {
+	cfg, err := s.opt.Load()
+	if err == nil {
+		err = cfg.CheckMetrics(s.descs)
+	}
+	if err != nil {
+		return fmt.Errorf("the old configuration stays in force: %w", err)
+	}
+	s.mu.Lock()
+	old := s.cfg
+	s.cfg = cfg
+	onBattery := s.onBattery
+	s.mu.Unlock()
+	s.setLevel(cfg)
+	if old.Archive.Dir != cfg.Archive.Dir || old.Archive.Group != cfg.Archive.Group || old.Log.Format != cfg.Log.Format {
+		s.log.Warn("archive.dir, archive.group and log.format take effect when the recorder is started again")
+	}
+	if s.opt.Reconfigure != nil {
+		if err := s.opt.Reconfigure(PlatformOptions(cfg)); err != nil {
+			return err
+		}
+	}
+	why := cfg.File
+	if why == "" {
+		why = "the defaults"
+	}
+	if err := s.archive.Reconfigure(settings(cfg, onBattery)); err != nil {
+		return err
+	}
+	if err := s.engine.Apply(plan(cfg), why); err != nil {
+		return err
+	}
+	s.rotator.wake()
+	s.log.Info("the configuration was read again", "file", why)
+	return nil
+}
+
+// PlatformOptions are what the sources need to know of a configuration.
+func PlatformOptions(c *config.Config) platform.Options {
+	return platform.Options{Args: string(c.Process.Args), Threads: c.Process.Threads, ThreadsTop: c.Process.ThreadsTop}
+}
+
+func (s *Service) setLevel(c *config.Config) {
+	if s.opt.Level == nil {
+		return
+	}
+	var level slog.Level
+	if level.UnmarshalText([]byte(c.Log.Level)) == nil {
+		s.opt.Level.Set(level)
+	}
+}
+
+func (s *Service) config() *config.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cfg
+}
+
+// watchBattery goes over to the sync interval for the battery and back.
+func (s *Service) watchBattery() {
+	if s.opt.Machine.OnBattery == nil {
+		return
+	}
+	on := s.opt.Machine.OnBattery()
+	s.mu.Lock()
+	changed := on != s.onBattery
+	s.onBattery = on
+	cfg := s.cfg
+	s.mu.Unlock()
+	if !changed || cfg.Archive.Sync == cfg.Archive.SyncOnBattery {
+		return
+	}
+	if err := s.archive.Reconfigure(settings(cfg, on)); err != nil {
+		s.log.Warn("the sync interval could not be changed", "error", err)
+		return
+	}
+	s.log.Debug("power changed", "battery", on)
+}
+
+// location is the time zone in force, which may differ from the one the
+// program was started in.
+func (s *Service) location() *time.Location {
+	if s.opt.Machine.Zone == nil {
+		return time.Local
+	}
+	zone := s.opt.Machine.Zone()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.place == nil || s.zone != zone {
+		s.zone, s.place = zone, platform.Location(zone)
+	}
+	return s.place
+}
+
+// hostName is for messages.
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "this machine"
+	}
+	return name
+}

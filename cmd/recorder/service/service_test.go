@@ -1,0 +1,334 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tachograph/config"
+	"tachograph/sample"
+	"tachograph/sample/engine"
+	"tachograph/sample/metric"
+)
+
+// shelf is an archive in memory.
+type shelf struct {
+	mu       sync.Mutex
+	ticks    int
+	events   []metric.Event
+	cuts     []time.Time
+	settings []Settings
+	bytes    int64
+	pruned   int
+	cutErr   error
+	closed   bool
+	dir      string
+	now      func() metric.Stamp
+}
+
+func (a *shelf) Append(t *metric.Tick) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ticks++
+	a.bytes += 100
+	return nil
+}
+
+func (a *shelf) Event(e metric.Event) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.events = append(a.events, e)
+	return nil
+}
+
+func (a *shelf) Describe([]*metric.Desc) error { return nil }
+
+func (a *shelf) Cut(why string) (func() (string, error), error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cutErr != nil {
+		return nil, a.cutErr
+	}
+	a.cuts = append(a.cuts, a.now().Time())
+	a.bytes = 0
+	path := filepath.Join(a.dir, fmt.Sprintf("%d.tacho", len(a.cuts)))
+	return func() (string, error) { return path, os.WriteFile(path, nil, 0o600) }, nil
+}
+
+func (a *shelf) Reconfigure(s Settings) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.settings = append(a.settings, s)
+	return nil
+}
+
+func (a *shelf) Status() ArchiveStatus {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return ArchiveStatus{Path: "live", Bytes: a.bytes}
+}
+
+func (a *shelf) Prune(time.Duration, int64, time.Time) ([]string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pruned++
+	return nil, nil
+}
+
+func (a *shelf) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	return nil
+}
+
+func (a *shelf) kinds(kind metric.EventKind) []metric.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []metric.Event
+	for _, e := range a.events {
+		if e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// clockSource has one metric, in the class fast.
+type clockSource struct{ group metric.Group }
+
+func (s *clockSource) Name() string            { return "clock" }
+func (s *clockSource) Groups() []*metric.Group { return []*metric.Group{&s.group} }
+func (s *clockSource) Refresh() error          { return nil }
+func (s *clockSource) Close() error            { return nil }
+func (s *clockSource) Read(c *sample.Context, frames []*sample.Frame) error {
+	for _, f := range frames {
+		f.Reset(c.Now())
+		f.SetUint(f.Row(nil), 0, 1)
+	}
+	return nil
+}
+
+// bench is a service on a bench: its clock starts at an evening in Berlin.
+type bench struct {
+	t       *testing.T
+	archive *shelf
+	dir     string
+	start   time.Time
+	step    time.Duration
+	battery bool
+	mu      sync.Mutex
+	cfg     *config.Config
+	loadErr error
+	past    Past
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, dir: t.TempDir(), start: time.Now(), cfg: config.Default()}
+	b.archive = &shelf{dir: b.dir, now: b.now}
+	return b
+}
+
+// evening is when the clock of a bench starts: 20:00 before the night in which
+// Berlin puts its clocks forward.
+var evening = time.Date(2026, 3, 28, 19, 0, 0, 0, time.UTC)
+
+func (b *bench) now() metric.Stamp {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	d := int64(time.Since(b.start))
+	return metric.Stamp{Wall: evening.UnixNano() + d + int64(b.step), Awake: d + 1e9, Cont: d + 1e9}
+}
+
+func (b *bench) set(change func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change()
+}
+
+// run starts the service and returns it with a function that stops it.
+func (b *bench) run() (*Service, func()) {
+	s, err := New(Options{
+		Dir: b.dir, Config: b.cfg, Version: "test", StatusEvery: time.Hour,
+		Load: func() (*config.Config, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.cfg, b.loadErr
+		},
+		Sources: []sample.Source{&clockSource{metric.Group{Name: "clock", Metrics: []*metric.Desc{{Name: "clock.one", Type: metric.U64, Class: metric.Fast}}}}},
+		Open: func(catalogue []*metric.Desc, s Settings) (Archive, Past, error) {
+			b.archive.settings = append(b.archive.settings, s)
+			return b.archive, b.past, nil
+		},
+		Machine: Machine{
+			Now: b.now, Zone: func() string { return "Europe/Berlin" }, BootID: "this boot",
+			Usage: func() engine.Usage { return engine.Usage{} },
+			OnBattery: func() bool {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				return b.battery
+			},
+		},
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	return s, func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.t.Error(err)
+		}
+	}
+}
+
+func TestRotationAtLocalMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		_, stop := b.run()
+		time.Sleep(54 * time.Hour)
+		stop()
+		berlin, _ := time.LoadLocation("Europe/Berlin")
+		var got []string
+		for _, c := range b.archive.cuts {
+			got = append(got, c.In(berlin).Format("02 15:04"))
+		}
+		// The 29th has only 23 hours.
+		if want := "29 00:00, 30 00:00, 31 00:00"; strings.Join(got, ", ") != want {
+			t.Errorf("cut at %s, want %s", strings.Join(got, ", "), want)
+		}
+		if n := len(b.archive.kinds(metric.EventRotate)); n != 3 {
+			t.Errorf("%d rotation events", n)
+		}
+		if !b.archive.closed || b.archive.pruned != 4 {
+			t.Errorf("closed %v, pruned %d times", b.archive.closed, b.archive.pruned)
+		}
+	})
+}
+
+func TestRotationSurvivesSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		_, stop := b.run()
+		time.Sleep(time.Hour)
+		// The clock was a year ahead for an hour.
+		b.set(func() { b.step = 365 * 24 * time.Hour })
+		time.Sleep(time.Hour)
+		b.set(func() { b.step = 0 })
+		time.Sleep(22 * time.Hour)
+		stop()
+		if n := len(b.archive.cuts); n != 2 {
+			t.Errorf("cut %d times: %v", n, b.archive.cuts)
+		}
+	})
+}
+
+func TestRotationBySizeAndFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.cfg.Archive.Rotate, _ = config.ParseSchedule("off")
+		b.cfg.Archive.MaxSize = 1 << 20
+		b.archive.bytes = 1 << 20
+		b.archive.cutErr = errors.New("no room")
+		s, stop := b.run()
+		time.Sleep(30 * time.Minute)
+		if st := s.Status(); st.LastRotation == nil || st.LastRotation.Error != "no room" {
+			t.Errorf("last rotation: %+v", st.LastRotation)
+		}
+		b.archive.mu.Lock()
+		b.archive.cutErr = nil
+		b.archive.mu.Unlock()
+		time.Sleep(11 * time.Minute)
+		stop()
+		if n := len(b.archive.cuts); n != 1 {
+			t.Errorf("cut %d times", n)
+		}
+	})
+}
+
+func TestReloadKeepsTheOldOneWhenTheNewOneIsBad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		s, stop := b.run()
+		time.Sleep(10 * time.Second)
+		b.set(func() { b.loadErr = errors.New("f:3: archive.keep_for is not a duration") })
+		if err := s.Reload(); err == nil || !strings.HasPrefix(err.Error(), "the old configuration stays in force: f:3:") {
+			t.Errorf("a bad configuration: %v", err)
+		}
+		bad, err := config.Parse("f", "[[rule]]\nmatch = \"clock\"\nclass = \"fast\"\n[classes]\nfast = \"2s\"")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.set(func() { b.loadErr, b.cfg = nil, bad })
+		if err := s.Reload(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second)
+		stop()
+		last := b.archive.settings[len(b.archive.settings)-1]
+		if len(b.archive.settings) != 2 || last.Intervals[metric.Fast] != 2*time.Second || !strings.Contains(last.Config, `fast = "2s"`) {
+			t.Errorf("settings: %+v", b.archive.settings)
+		}
+		if n := len(b.archive.kinds(metric.EventConfig)); n != 1 {
+			t.Errorf("%d configuration events", n)
+		}
+	})
+}
+
+func TestBatterySyncsLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		_, stop := b.run()
+		time.Sleep(time.Minute)
+		b.set(func() { b.battery = true })
+		time.Sleep(time.Minute)
+		b.set(func() { b.battery = false })
+		time.Sleep(time.Minute)
+		stop()
+		var got []time.Duration
+		for _, s := range b.archive.settings {
+			got = append(got, s.Sync)
+		}
+		if fmt.Sprint(got) != "[1s 5s 1s]" {
+			t.Errorf("sync intervals %v", got)
+		}
+	})
+}
+
+func TestGapSinceTheLastRun(t *testing.T) {
+	for _, tc := range []struct {
+		past Past
+		want string
+	}{
+		{Past{}, ""},
+		{Past{BootID: "this boot", Last: evening.Add(-time.Hour), Clean: true}, "the recorder did not run for 1h0m0s"},
+		{Past{BootID: "this boot", Last: evening.Add(-time.Minute)}, "the recorder was killed, and nothing was recorded for 1m0s"},
+		{Past{BootID: "another", Last: evening.Add(-time.Minute)}, "the machine was restarted, and nothing was recorded for 1m0s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			b.past = tc.past
+			_, stop := b.run()
+			stop()
+			text := ""
+			for _, e := range b.archive.kinds(metric.EventGap) {
+				text += e.Text
+			}
+			if text != tc.want {
+				t.Errorf("gap %q, want %q", text, tc.want)
+			}
+		})
+	}
+}

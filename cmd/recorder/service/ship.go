@@ -1,0 +1,216 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"tachograph/config"
+	"tachograph/sample/metric"
+)
+
+// unshippedName is the file in the archive directory that lists the finished
+// archives which the command has not yet dealt with.
+const unshippedName = "recorder.unshipped"
+
+// Shipping is how the command fared last.
+type Shipping struct {
+	At      time.Time `json:"at"`
+	Path    string    `json:"path"`
+	Error   string    `json:"error,omitempty"`
+	Waiting int       `json:"waiting"` // archives still to be dealt with
+}
+
+// shipper runs the command for finished archives, one at a time, and again
+// when it fails. It is the only place where the recorder starts a process.
+type shipper struct {
+	s    *Service
+	file string
+	poke chan struct{}
+
+	mu      sync.Mutex
+	waiting []string
+	last    Shipping
+}
+
+const (
+	firstRetry = time.Minute
+	maxRetry   = 6 * time.Hour
+)
+
+func newShipper(s *Service, file string) *shipper {
+	sh := &shipper{s: s, file: file, poke: make(chan struct{}, 1)}
+	if text, err := os.ReadFile(file); err == nil {
+		// A list that cannot be read is begun anew: the archives are there.
+		json.Unmarshal(text, &sh.waiting)
+	}
+	return sh
+}
+
+// add puts a finished archive on the list.
+func (sh *shipper) add(path string) {
+	if len(sh.s.config().Archive.OnFinish) == 0 {
+		return
+	}
+	sh.mu.Lock()
+	sh.waiting = append(sh.waiting, path)
+	sh.save()
+	sh.mu.Unlock()
+	select {
+	case sh.poke <- struct{}{}:
+	default:
+	}
+}
+
+// save writes the list; the caller holds mu.
+func (sh *shipper) save() {
+	var err error
+	if len(sh.waiting) == 0 {
+		if err = os.Remove(sh.file); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	} else {
+		text, _ := json.Marshal(sh.waiting)
+		err = replaceFile(sh.file, text)
+	}
+	if err != nil {
+		sh.s.log.Warn("the list of archives to ship could not be written", "error", err)
+	}
+}
+
+func (sh *shipper) run(ctx context.Context) {
+	retry := firstRetry
+	timer := time.NewTimer(0) // what earlier runs left is due at once
+	defer timer.Stop()
+	waiting := true
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-sh.poke:
+			if waiting {
+				continue
+			}
+		case <-timer.C:
+			waiting = false
+		}
+		for ctx.Err() == nil {
+			path, command := sh.first()
+			if path == "" {
+				break
+			}
+			err := sh.ship(ctx, command, path)
+			if ctx.Err() != nil {
+				return
+			}
+			sh.note(path, err)
+			if err != nil {
+				timer.Reset(retry)
+				waiting = true
+				retry = min(2*retry, maxRetry)
+				break
+			}
+			retry = firstRetry
+		}
+	}
+}
+
+// first is the archive that waits longest, "" when there is none. Archives that
+// retention has removed meanwhile need no shipping.
+func (sh *shipper) first() (path string, command []string) {
+	command = sh.s.config().Archive.OnFinish
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for len(sh.waiting) > 0 && len(command) > 0 {
+		if _, err := os.Lstat(sh.waiting[0]); err == nil {
+			return sh.waiting[0], command
+		}
+		sh.waiting = sh.waiting[1:]
+		sh.save()
+	}
+	return "", nil
+}
+
+// ship runs the command for one archive, within its time.
+func (sh *shipper) ship(ctx context.Context, command []string, path string) error {
+	limit := sh.s.config().Archive.OnFinishLimit
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], path)...)
+	cmd.Dir = "/"
+	// A group of its own, so that what the command starts ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var tail tailBuffer
+	cmd.Stdout, cmd.Stderr = &tail, &tail
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%s did not end within %s", command[0], config.FormatDuration(limit))
+	}
+	if said := tail.line(); said != "" {
+		return fmt.Errorf("%s: %w: %s", command[0], err, said)
+	}
+	return fmt.Errorf("%s: %w", command[0], err)
+}
+
+// note takes a shipped archive off the list, or tells of the failure.
+func (sh *shipper) note(path string, err error) {
+	sh.mu.Lock()
+	sh.last = Shipping{At: sh.s.opt.Machine.Now().Time(), Path: path}
+	ev := metric.Event{Kind: metric.EventShip, Text: "archive shipped: " + path, Labels: []metric.Label{{Name: "path", Value: path}}}
+	if err != nil {
+		sh.last.Error = err.Error()
+		ev.Text = fmt.Sprintf("archive not shipped: %s: %s", path, err)
+		ev.Labels = append(ev.Labels, metric.Label{Name: "error", Value: err.Error()})
+	} else if len(sh.waiting) > 0 && sh.waiting[0] == path {
+		sh.waiting = sh.waiting[1:]
+		sh.save()
+	}
+	sh.mu.Unlock()
+	if err != nil {
+		sh.s.log.Warn(ev.Text)
+	} else {
+		sh.s.log.Info(ev.Text)
+	}
+	sh.s.engine.Event(ev)
+}
+
+func (sh *shipper) status() Shipping {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	st := sh.last
+	st.Waiting = len(sh.waiting)
+	return st
+}
+
+// tailBuffer keeps the end of what a command says.
+type tailBuffer struct{ b []byte }
+
+func (t *tailBuffer) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if n := len(t.b) - 4096; n > 0 {
+		t.b = append(t.b[:0], t.b[n:]...)
+	}
+	return len(p), nil
+}
+
+// line is the last line, made fit for a log.
+func (t *tailBuffer) line() string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.b), "?"))
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	if len(text) > 200 {
+		text = text[:200]
+	}
+	return text
+}

@@ -1,0 +1,232 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tachograph/sample/engine"
+)
+
+// StatusName is the status file in the archive directory. It is replaced as a
+// whole, so that readers always see a complete one.
+const StatusName = "recorder.status"
+
+// statusEvery is how often the status file is written unless Options say
+// otherwise.
+const statusEvery = 10 * time.Second
+
+// Status is what the status file holds.
+type Status struct {
+	Version string    `json:"version"`
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	BootID  string    `json:"boot_id"`
+	At      time.Time `json:"at"`
+	Started time.Time `json:"started"`
+	Stopped bool      `json:"stopped"`
+	Config  string    `json:"config,omitempty"`
+	Dir     string    `json:"dir"`
+
+	CPUSeconds     float64        `json:"cpu_seconds"`
+	CPUPercent     float64        `json:"cpu_percent"` // of one core, lately
+	ResidentBytes  int64          `json:"resident_bytes"`
+	Values         uint64         `json:"values"`
+	Events         uint64         `json:"events"`
+	Errors         uint64         `json:"errors"`
+	ErrorsLastHour uint64         `json:"errors_last_hour"`
+	Faults         []string       `json:"faults,omitempty"`
+	Classes        []ClassStatus  `json:"classes"`
+	Sources        []SourceStatus `json:"sources"`
+	Archive        ArchiveStatus  `json:"archive"`
+	KeepFor        time.Duration  `json:"keep_for"`
+	KeepSize       int64          `json:"keep_size"`
+	OnBattery      bool           `json:"on_battery"`
+	TCPGate        string         `json:"tcp_gate,omitempty"`
+	LastRotation   *Rotation      `json:"last_rotation,omitempty"`
+	LastShipping   *Shipping      `json:"last_shipping,omitempty"`
+}
+
+// ClassStatus is one class's part of a status.
+type ClassStatus struct {
+	Class           string    `json:"class"`
+	IntervalSeconds float64   `json:"interval_seconds"` // in force; 0 for a class that is read once an archive
+	Stretched       bool      `json:"stretched,omitempty"`
+	LastTick        time.Time `json:"last_tick"`
+	Ticks           uint64    `json:"ticks"`
+	Overruns        uint64    `json:"overruns"`
+	Values          uint64    `json:"values"`
+	TookSeconds     float64   `json:"took_seconds"` // the last tick
+	MaxLateSeconds  float64   `json:"max_late_seconds"`
+}
+
+// SourceStatus is one source's part of a status.
+type SourceStatus struct {
+	Source       string  `json:"source"`
+	Reads        uint64  `json:"reads"`
+	Errors       uint64  `json:"errors"`
+	Timeouts     uint64  `json:"timeouts"`
+	Hung         bool    `json:"hung,omitempty"`
+	TotalSeconds float64 `json:"total_seconds"`
+	LastSeconds  float64 `json:"last_seconds"`
+	MaxSeconds   float64 `json:"max_seconds"`
+}
+
+// Status takes stock.
+func (s *Service) Status() Status {
+	e := s.engine.Status()
+	s.mu.Lock()
+	cfg, rotated, onBattery := s.cfg, s.rotated, s.onBattery
+	s.mu.Unlock()
+	st := Status{
+		Version: s.opt.Version, PID: os.Getpid(), Host: hostName(), BootID: s.opt.Machine.BootID, At: e.Now.Time(), Started: s.started,
+		Config: cfg.File, Dir: s.opt.Dir, CPUSeconds: e.CPU.Seconds(), CPUPercent: e.CPUShare * 100, ResidentBytes: e.Resident,
+		Values: e.Values, Events: e.Events, Errors: e.Errors, ErrorsLastHour: e.ErrorsLastHour, Faults: e.Faults,
+		Archive: s.archive.Status(), KeepFor: cfg.Archive.KeepFor, KeepSize: cfg.Archive.KeepSize, OnBattery: onBattery,
+	}
+	for _, c := range e.Classes {
+		if c.Sources > 0 && c.Interval != 0 {
+			st.Classes = append(st.Classes, classStatus(c))
+		}
+	}
+	for _, src := range e.Sources {
+		st.Sources = append(st.Sources, SourceStatus{
+			Source: src.Source, Reads: src.Reads, Errors: src.Errors, Timeouts: src.Timeouts, Hung: src.Hung,
+			TotalSeconds: src.Total.Seconds(), LastSeconds: src.Last.Seconds(), MaxSeconds: src.Max.Seconds(),
+		})
+	}
+	if s.opt.Machine.TCPGate != nil {
+		st.TCPGate = s.opt.Machine.TCPGate()
+	}
+	if !rotated.At.IsZero() {
+		st.LastRotation = &rotated
+	}
+	if ship := s.shipper.status(); !ship.At.IsZero() || ship.Waiting > 0 {
+		st.LastShipping = &ship
+	}
+	return st
+}
+
+func classStatus(c engine.ClassStatus) ClassStatus {
+	cs := ClassStatus{
+		Class: c.Class, Stretched: c.Interval != c.Planned, Ticks: c.Ticks, Overruns: c.Overruns, Values: c.Values,
+		TookSeconds: c.Duration.Seconds(), MaxLateSeconds: c.MaxLate.Seconds(),
+	}
+	if c.Ticks > 0 {
+		cs.LastTick = c.Last.Time()
+	}
+	if c.Interval < 365*24*time.Hour {
+		cs.IntervalSeconds = c.Interval.Seconds()
+	}
+	return cs
+}
+
+// keepStatus writes the status file until ctx is done.
+func (s *Service) keepStatus(ctx context.Context) {
+	timer := time.NewTicker(cmp.Or(s.opt.StatusEvery, statusEvery))
+	defer timer.Stop()
+	failed := false
+	for first := true; ; first = false {
+		if !first {
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+		}
+		err := s.writeStatus(false)
+		if err != nil && !failed {
+			s.log.Warn("the status file cannot be written", "error", err)
+		}
+		failed = err != nil
+	}
+}
+
+func (s *Service) writeStatus(stopped bool) error {
+	st := s.Status()
+	st.Stopped = stopped
+	text, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(s.opt.Dir, StatusName), append(text, '\n'))
+}
+
+// replaceFile puts a whole file in the place of another. It takes the group of
+// the directory, whose members may read it.
+func replaceFile(path string, text []byte) error {
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
+	os.Remove(tmp)
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if info, serr := os.Stat(filepath.Dir(path)); serr == nil {
+		if _, gid := ids(info); gid >= 0 {
+			// Only root may give files to any group; where it fails the file
+			// stays with the owner's.
+			f.Chown(-1, gid)
+		}
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		os.Remove(tmp)
+	}
+	return err
+}
+
+// ReadStatus reads the status file of an archive directory.
+func ReadStatus(dir string) (Status, error) {
+	var st Status
+	text, err := os.ReadFile(filepath.Join(dir, StatusName))
+	if err != nil {
+		return st, err
+	}
+	if err := json.Unmarshal(text, &st); err != nil {
+		return st, fmt.Errorf("%s is damaged", filepath.Join(dir, StatusName))
+	}
+	return st, nil
+}
+
+// Line is the status in one line.
+func (st *Status) Line() string {
+	var ticks, overruns uint64
+	for _, c := range st.Classes {
+		ticks += c.Ticks
+		overruns += c.Overruns
+	}
+	line := fmt.Sprintf("%s  %d ticks, %d values, archive %s, %d overruns, cpu %.2g %%, %s",
+		st.At.Format("15:04:05"), ticks, st.Values, Size(st.Archive.Bytes), overruns, st.CPUPercent, Size(st.ResidentBytes))
+	if len(st.Faults) > 0 {
+		line += fmt.Sprintf(", %d things failing", len(st.Faults))
+	}
+	if st.Archive.Trouble != "" {
+		line += ", NOT STORING: " + st.Archive.Trouble
+	}
+	return line
+}
+
+// Size prints a number of bytes in three digits.
+func Size(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range []string{"KB", "MB", "GB", "TB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1024, u
+	}
+	if unit == "B" || v >= 100 {
+		return fmt.Sprintf("%.0f %s", v, unit)
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
+}

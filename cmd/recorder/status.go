@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/config"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Say how the recorder is doing",
+		Long: "status tells whether a recorder is running, what it uses, when it last read each\n" +
+			"class, how large the archives are and how long they will last. Its exit status\n" +
+			"is 0 when the recorder is healthy, 1 when it is not.",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, args []string) error { return a.status(dir, asJSON) },
+	}
+	c.Flags().StringVar(&dir, "archive", config.ReadArchiveDir(), "`DIR` that holds the archives")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
+
+func (a *app) status(dir string, asJSON bool) error {
+	st, err := service.ReadStatus(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return a.noRecorder(dir, asJSON)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("no permission to read %s: be root, or a member of the group in the configuration", dir)
+	case err != nil:
+		return err
+	}
+	r := service.Judge(dir, st, time.Now())
+	if asJSON {
+		err = json.NewEncoder(a.out).Encode(r)
+	} else {
+		_, err = fmt.Fprint(a.out, statusText(&r))
+	}
+	if err != nil {
+		return err
+	}
+	if !r.Healthy {
+		return statusError(exitFailure)
+	}
+	return nil
+}
+
+func (a *app) noRecorder(dir string, asJSON bool) error {
+	if !asJSON {
+		return fmt.Errorf("no recorder has written to %s", dir)
+	}
+	r := service.Report{Problems: []string{"no recorder has written to " + dir}}
+	if err := json.NewEncoder(a.out).Encode(r); err != nil {
+		return err
+	}
+	return statusError(exitFailure)
+}
+
+func statusText(r *service.Report) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	st := &r.Status
+	now := r.Now
+	switch {
+	case r.Running && r.Healthy:
+		row("recorder", "healthy, pid %d, running since %s (%s)", st.PID, clock(st.Started), ago(now, st.Started))
+	case r.Running:
+		row("recorder", "IN TROUBLE, pid %d, running since %s (%s)", st.PID, clock(st.Started), ago(now, st.Started))
+	default:
+		row("recorder", "NOT RUNNING; the last one was seen at %s (%s ago)", clock(st.At), ago(now, st.At))
+	}
+	for _, p := range r.Problems {
+		row("", "%s", p)
+	}
+	row("uses", "%.2g %% of a core, %s of memory", st.CPUPercent, service.Size(st.ResidentBytes))
+	row("records", "%.0f values a second, %s so far", r.ValuesPerSecond, thousands(float64(st.Values)))
+	row("archive", "%s, %s since %s", st.Archive.Path, service.Size(st.Archive.Bytes), clock(st.Archive.Since))
+	if r.BytesPerDay > 0 {
+		row("growth", "%s a day", service.Size(r.BytesPerDay))
+	}
+	row("history", "%.1f days kept in %s", r.DaysKept, service.Size(st.Archive.FinishedBytes+st.Archive.Bytes))
+	if r.DaysFit > 0 {
+		row("room", "for %.0f days", r.DaysFit)
+	}
+	row("at risk", "%s in a crash of the kernel, %s in a power cut", seconds(st.Archive.AtRiskCrash), seconds(st.Archive.AtRiskPowerCut))
+	if st.TCPGate != "" {
+		row("tcp counters", "%s", st.TCPGate)
+	}
+	row("errors", "%d in the last hour, %d since the start", st.ErrorsLastHour, st.Errors)
+	if rot := st.LastRotation; rot != nil {
+		row("rotated", "%s, %s%s", clock(rot.At), rot.Why, failure(rot.Error))
+	}
+	if ship := st.LastShipping; ship != nil {
+		switch {
+		case ship.At.IsZero():
+			row("shipped", "nothing yet, %d waiting", ship.Waiting)
+		default:
+			row("shipped", "%s %s, %d waiting%s", clock(ship.At), ship.Path, ship.Waiting, failure(ship.Error))
+		}
+	}
+	w.Flush()
+	b.WriteByte('\n')
+	w = tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "class\tevery\tlast tick\tticks\toverruns\ttook\tlatest\t")
+	for _, c := range st.Classes {
+		every := "archive"
+		if c.IntervalSeconds > 0 {
+			every = seconds(time.Duration(c.IntervalSeconds * 1e9))
+		}
+		if c.Stretched {
+			every += " (stretched)"
+		}
+		last := "-"
+		if !c.LastTick.IsZero() {
+			last = ago(now, c.LastTick) + " ago"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.1f ms\t%.1f ms\t\n", c.Class, every, last, c.Ticks, c.Overruns, c.TookSeconds*1e3, c.MaxLateSeconds*1e3)
+	}
+	w.Flush()
+	return b.String()
+}
+
+func failure(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ", FAILED: " + text
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+func ago(now, t time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return config.FormatDuration(d.Truncate(time.Second))
+}
+
+func seconds(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.3gs", d.Seconds())
+	}
+	return config.FormatDuration(d.Truncate(time.Second))
+}

@@ -1,0 +1,34 @@
+package platform
+
+import (
+	"os"
+
+	"tachograph/sample/darwin/sys"
+)
+
+// shutdownReason is what the kernel says about the end of the last boot.
+func shutdownReason() string {
+	reason, _ := sys.SysctlText("kern.shutdownreason")
+	return reason
+}
+
+// panicReports are the reports of kernel panics, under the names of old and
+// new releases.
+func panicReports() []string {
+	const dir = "/Library/Logs/DiagnosticReports/"
+	return matching(dir+"Kernel*.panic", dir+"panic-*.panic", dir+"panic-*.ips", dir+"*/panic-*.panic")
+}
+
+// TCPGate says whether the kernel withholds its TCP counters from this user.
+func TCPGate() string {
+	closed, err := sys.SysctlUint("net.inet.tcp.disable_access_to_stats")
+	switch {
+	case err != nil:
+		return ""
+	case closed == 0:
+		return "open to everybody"
+	case os.Geteuid() == 0:
+		return "closed, but open to root"
+	}
+	return "closed: the kernel withholds them from ordinary users (net.inet.tcp.disable_access_to_stats)"
+}

@@ -1,0 +1,95 @@
+package platform
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin"
+	"tachograph/sample/darwin/sys"
+	"tachograph/sample/engine"
+	"tachograph/sample/metric"
+)
+
+// Catalog is the platform's table of metrics.
+const Catalog = catalog.Darwin
+
+// Sources opens everything that can be read here.
+func Sources(opt Options) ([]sample.Source, error) { return darwin.Sources() }
+
+// Now reads the three clocks.
+func Now() metric.Stamp { return darwin.Now() }
+
+// Slept is when the machine last fell asleep and woke.
+func Slept() (sleep, wake time.Time, ok bool) {
+	sleep, ok1 := timeval("kern.sleeptime")
+	wake, ok2 := timeval("kern.waketime")
+	return sleep, wake, ok1 && ok2
+}
+
+// timeval reads a sysctl that is a struct timeval: 8 bytes of seconds, 4 of
+// microseconds, 4 of padding.
+func timeval(name string) (time.Time, bool) {
+	m, err := sys.Lookup(name)
+	if err != nil {
+		return time.Time{}, false
+	}
+	var b [16]byte
+	if n, errno := sys.Sysctl(m, b[:]); errno != 0 || n != len(b) {
+		return time.Time{}, false
+	}
+	sec, usec := int64(binary.LittleEndian.Uint64(b[:])), int32(binary.LittleEndian.Uint32(b[8:]))
+	return time.Unix(sec, int64(usec)*1000), sec != 0
+}
+
+// ThisHost describes the machine.
+func ThisHost() Host {
+	id := darwin.Host()
+	h := Host{
+		ID: identity(id.HardwareUUID), Name: id.Name, OS: id.OS, Release: id.Release, Arch: id.Arch, Model: id.Model, Platform: "macos",
+	}
+	add := func(name, value string) {
+		if value != "" && value != "0" {
+			h.Labels = append(h.Labels, label(name, value))
+		}
+	}
+	add("product", strings.TrimSpace("macOS "+id.Product))
+	add("build", id.Build)
+	add("cpu", id.Processor)
+	add("cpus", strconv.Itoa(id.Cores))
+	add("memory", strconv.FormatUint(id.MemoryBytes, 10))
+	if id.Translated {
+		add("translated", "yes")
+	}
+	return h
+}
+
+// BootID is unique to this boot of the machine.
+func BootID() string {
+	id, _ := sys.SysctlText("kern.bootsessionuuid")
+	return id
+}
+
+// OnBattery reports whether the machine runs on its battery.
+func OnBattery() bool { return darwin.OnBattery() }
+
+// Usage is what this process uses.
+func Usage() engine.Usage {
+	u := engine.Usage{}
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
+		u.User, u.System = time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())
+	}
+	// MACH_TASK_BASIC_INFO: virtual and resident size, 64 bits each, come first.
+	const machTaskBasicInfo = 20
+	var words [12]uint32
+	if n, err := sys.SelfInfo(machTaskBasicInfo, words[:]); err == nil && n >= 4 {
+		u.Virtual = int64(uint64(words[1])<<32 | uint64(words[0]))
+		u.Resident = int64(uint64(words[3])<<32 | uint64(words[2]))
+	}
+	return u
+}

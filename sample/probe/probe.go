@@ -1,0 +1,217 @@
+// Package probe reads everything once: the newcomer's first look at a machine,
+// and the measure of what a plan will cost.
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// Reading is one cell of a snapshot.
+type Reading struct {
+	Desc     *metric.Desc
+	Instance *metric.Instance // nil where the metric has none
+	Value    metric.Value
+	At       metric.Stamp
+}
+
+// Cost is what reading one source took.
+type Cost struct {
+	Source  string
+	Metrics int
+	Values  int
+	Took    time.Duration
+	Err     error
+}
+
+// Snapshot is one reading of all sources.
+type Snapshot struct {
+	Readings []Reading
+	Costs    []Cost
+}
+
+// patience is how long one source may take before it is left behind.
+const patience = 5 * time.Second
+
+// Prober reads sources again and again. A source that did not come back is not
+// read again.
+type Prober struct {
+	now     func() metric.Stamp
+	members []*member
+}
+
+type member struct {
+	source sample.Source
+	frames []*sample.Frame
+	hung   bool
+}
+
+// New prepares to read those metrics of sources that want accepts.
+func New(sources []sample.Source, now func() metric.Stamp, want func(*metric.Desc) bool) *Prober {
+	p := &Prober{now: now}
+	for _, s := range sources {
+		m := &member{source: s}
+		for _, g := range s.Groups() {
+			if f := sample.NewFrame(g, want); f != nil {
+				m.frames = append(m.frames, f)
+			}
+		}
+		if len(m.frames) > 0 {
+			p.members = append(p.members, m)
+		}
+	}
+	return p
+}
+
+// Take reads everything once.
+func (p *Prober) Take() Snapshot {
+	var snap Snapshot
+	for _, m := range p.members {
+		snap.Costs = append(snap.Costs, m.take(p.now, &snap))
+	}
+	return snap
+}
+
+func (m *member) take(now func() metric.Stamp, snap *Snapshot) Cost {
+	c := Cost{Source: m.source.Name()}
+	for _, f := range m.frames {
+		c.Metrics += len(f.Block().Group.Metrics)
+	}
+	if m.hung {
+		c.Err = errHung
+		return c
+	}
+	ctx := &sample.Context{Now: now, Emit: func(metric.Event) {}}
+	for _, f := range m.frames {
+		f.Reset(metric.Stamp{})
+	}
+	began := time.Now()
+	done := make(chan error, 1)
+	go func() { done <- m.source.Read(ctx, m.frames) }()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case c.Err = <-done:
+	case <-timer.C:
+		m.hung = true
+		c.Err, c.Took = errHung, time.Since(began)
+		return c
+	}
+	c.Took = time.Since(began)
+	if c.Err != nil {
+		return c
+	}
+	for _, f := range m.frames {
+		b := f.Block()
+		if b.At == (metric.Stamp{}) {
+			continue
+		}
+		c.Values += len(b.Rows) * len(b.Cols)
+		for col, d := range b.Group.Metrics {
+			for row, in := range b.Rows {
+				snap.Readings = append(snap.Readings, Reading{Desc: d, Instance: keep(in), Value: b.Cols[col].At(d.Type, row), At: b.At})
+			}
+		}
+	}
+	return c
+}
+
+var errHung = fmt.Errorf("it did not answer within %s", patience)
+
+// keep copies an instance: its source may change it at the next reading.
+func keep(in *metric.Instance) *metric.Instance {
+	if in == nil {
+		return nil
+	}
+	c := *in
+	c.Labels = slices.Clone(in.Labels)
+	return &c
+}
+
+// Line is what two snapshots tell about one metric and instance.
+type Line struct {
+	Metric, Instance, Units string
+	Semantics               metric.Semantics
+	Value                   metric.Value
+	// Rate is a counter's increase per second, in RateUnits; only counters
+	// that were present both times have one.
+	Rate      float64
+	HasRate   bool
+	RateUnits string
+}
+
+// Pair compares two snapshots: the values are those of the second, in the
+// order of metric and instance names.
+func Pair(first, second Snapshot) []Line {
+	type series struct{ metric, key string }
+	before := make(map[series]Reading)
+	for _, r := range first.Readings {
+		before[series{r.Desc.Name, r.key()}] = r
+	}
+	var lines []Line
+	for _, r := range second.Readings {
+		l := Line{Metric: r.Desc.Name, Units: r.Desc.Units.String(), Semantics: r.Desc.Sem, Value: r.Value}
+		if r.Instance != nil {
+			l.Instance = r.Instance.Name
+		}
+		b, ok := before[series{r.Desc.Name, r.key()}]
+		elapsed := float64(r.At.Cont-b.At.Cont) / 1e9
+		if ok && r.Desc.Sem == metric.Counter && elapsed > 0 && b.Value.Miss == metric.Present && r.Value.Miss == metric.Present {
+			gained, _ := metric.Increase(r.Desc, b.Value.Bits, r.Value.Bits)
+			l.Rate, l.HasRate, l.RateUnits = gained/elapsed, true, rateUnits(r.Desc.Units)
+		}
+		lines = append(lines, l)
+	}
+	slices.SortStableFunc(lines, func(a, b Line) int {
+		if c := strings.Compare(a.Metric, b.Metric); c != 0 {
+			return c
+		}
+		return compareNames(a.Instance, b.Instance)
+	})
+	return lines
+}
+
+// rateUnits keeps what the number is counted in: milliseconds per second are
+// not scaled to a share.
+func rateUnits(u metric.Units) string {
+	if u.Time == 0 {
+		return u.PerSec().String()
+	}
+	return u.String() + " / sec"
+}
+
+// compareNames puts cpu2 before cpu10: shorter names come first where the
+// rest of what differs is digits.
+func compareNames(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	da, db := digits(a[i:]), digits(b[i:])
+	if da != db && (da > 0 || i > 0 && isDigit(a[i-1])) && (db > 0 || i > 0 && isDigit(b[i-1])) {
+		return da - db
+	}
+	return strings.Compare(a, b)
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return n
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func (r *Reading) key() string {
+	if r.Instance == nil {
+		return ""
+	}
+	return r.Instance.Key
+}
