@@ -25,6 +25,7 @@ type archive struct {
 	created int64          // wall clock
 	descs   []*metric.Desc // by number; nil where one is lost
 	byName  map[string][]uint32
+	moved   map[movedMetric]*metric.Desc
 	chunks  []*chunkRef // by class, then number
 	events  []eventRef
 	damage  map[string]bool
@@ -40,10 +41,11 @@ type chunkRef struct {
 }
 
 type eventRef struct {
-	n        uint32
-	from, to int64
-	batch    []byte         // as stored
-	memory   []metric.Event // of batches that are not in the file
+	n      uint32
+	head   chunk.EventHead
+	churn  bool           // nothing but comings and goings of processes
+	batch  []byte         // as stored
+	memory []metric.Event // of batches that are not in the file
 }
 
 // maxRecord bounds what is read of a record that is no chunk.
@@ -251,6 +253,30 @@ func (a *archive) desc(n uint32) *metric.Desc {
 	return nil
 }
 
+// effective is the description of metric n as it was recorded in a class: the
+// configuration may have moved it there.
+func (a *archive) effective(n uint32, class metric.Class) *metric.Desc {
+	d := a.descs[n]
+	if d.Class == class {
+		return d
+	}
+	k := movedMetric{n, class}
+	if a.moved[k] == nil {
+		moved := *d
+		moved.Class = class
+		if a.moved == nil {
+			a.moved = make(map[movedMetric]*metric.Desc)
+		}
+		a.moved[k] = &moved
+	}
+	return a.moved[k]
+}
+
+type movedMetric struct {
+	n     uint32
+	class metric.Class
+}
+
 func (a *archive) loadIndex() {
 	known := make(map[uint64]*chunkRef)
 	for _, r := range a.chunks {
@@ -290,11 +316,15 @@ func (a *archive) loadIndex() {
 func (a *archive) loadEvents() {
 	a.events = a.events[:0]
 	a.each(bucketEvents, func(key, value []byte) error {
-		from, to, err := chunk.EventSpan(value)
+		head, err := chunk.ParseEventHead(value)
 		if err != nil || len(key) != 4 {
 			return errors.Join(errors.New("store: a batch of events is damaged"), err)
 		}
-		a.events = append(a.events, eventRef{n: binary.BigEndian.Uint32(key), from: from, to: to, batch: value})
+		ref := eventRef{n: binary.BigEndian.Uint32(key), head: head, batch: value, churn: true}
+		for _, k := range head.Kinds {
+			ref.churn = ref.churn && isChurn(k)
+		}
+		a.events = append(a.events, ref)
 		return nil
 	})
 }
@@ -332,11 +362,12 @@ func (a *archive) setTail(bs []*chunk.Builder, events []metric.Event) error {
 	}
 	a.descs = cat.descs
 	if len(events) > 0 {
-		from, to := events[0].At.Wall, events[0].At.Wall
+		ref := eventRef{n: 1<<32 - 1, memory: events}
+		ref.head.From, ref.head.To = events[0].At.Wall, events[0].At.Wall
 		for i := range events {
-			from, to = min(from, events[i].At.Wall), max(to, events[i].At.Wall)
+			ref.head.From, ref.head.To = min(ref.head.From, events[i].At.Wall), max(ref.head.To, events[i].At.Wall)
 		}
-		a.events = append(a.events, eventRef{n: 1<<32 - 1, from: from, to: to, memory: events})
+		a.events = append(a.events, ref)
 	}
 	a.span()
 	return nil
@@ -395,12 +426,4 @@ func (r *chunkRef) source() (io.ReaderAt, error) {
 
 func (r *chunkRef) wrong(err error) error {
 	return fmt.Errorf("store: chunk %d of class %v (%s to %s): %w", r.n, r.info.Class, clock(r.info.From), clock(r.info.To), err)
-}
-
-// events returns the batch's events.
-func (e *eventRef) events() ([]metric.Event, error) {
-	if e.memory != nil {
-		return e.memory, nil
-	}
-	return chunk.ParseEvents(e.batch)
 }

@@ -82,11 +82,9 @@ func (b *builder) seal(events []metric.Event) {
 			}
 			b.cat.commit(len(b.cat.descs))
 		}
-		if len(events) > 0 {
-			if err := putEvents(tx, b.totals.Events, events); err != nil {
-				return err
-			}
-			b.totals.Events++
+		var err error
+		if b.totals.Events, err = putEvents(tx, b.totals.Events, events); err != nil {
+			return err
 		}
 		return putTotals(tx, &b.totals)
 	})

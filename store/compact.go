@@ -118,29 +118,28 @@ func mergeChunks(a *archive, refs []*chunkRef) (*chunk.Sealed, error) {
 const eventBatch = 4096
 
 func compactEvents(tx *bbolt.Tx, a *archive, t *totals) error {
-	var batch []metric.Event
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		err := putEvents(tx, t.Events, batch)
-		t.Events++
-		batch = batch[:0]
-		return err
-	}
-	for i := range a.events {
-		events, err := a.events[i].events()
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			batch = append(batch, e)
-			if len(batch) == eventBatch {
-				if err := flush(); err != nil {
+	for _, churn := range []bool{false, true} {
+		var batch []metric.Event
+		for i := range a.events {
+			if a.events[i].churn != churn {
+				continue
+			}
+			events, err := a.events[i].events()
+			if err != nil {
+				return err
+			}
+			batch = append(batch, events...)
+			if len(batch) >= eventBatch {
+				if t.Events, err = putEvents(tx, t.Events, batch); err != nil {
 					return err
 				}
+				batch = nil
 			}
 		}
+		var err error
+		if t.Events, err = putEvents(tx, t.Events, batch); err != nil {
+			return err
+		}
 	}
-	return flush()
+	return nil
 }

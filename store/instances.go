@@ -63,9 +63,10 @@ type filter struct {
 
 func (f *filter) has(i int) bool { return f.rows == nil || f.rows[i] }
 
-// filter asks a selection about the rows of v. Instances that it turns down
-// are not kept.
-func (r *Reader) filter(sel *Selection, v *view) (*filter, error) {
+// filter asks a selection about the rows of v, about each instance once in an
+// archive. Instances that it turns down are not kept.
+func (r *Reader) filter(p *plan, v *view) (*filter, error) {
+	sel := p.sel
 	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
 		return &filter{count: v.Size}, nil
 	}
@@ -81,12 +82,14 @@ func (r *Reader) filter(sel *Selection, v *view) (*filter, error) {
 			continue
 		}
 		if sel.Instance != nil {
-			if v.known != nil && v.known[i] != nil {
-				probe = *v.known[i]
-			} else {
+			id := [2]string{v.Indom, in.Key}
+			yes, asked := p.asked[id]
+			if !asked {
 				probe = describe(in)
+				yes = sel.Instance(v.Indom, &probe)
+				p.asked[id] = yes
 			}
-			if !sel.Instance(v.Indom, &probe) {
+			if !yes {
 				continue
 			}
 		}

@@ -149,9 +149,33 @@ func putChunk(tx *bbolt.Tx, n uint32, s *chunk.Sealed) error {
 	return put(tx, bucketIndex, key, s.Info.Marshal())
 }
 
-// putEvents stores batch number n of events.
-func putEvents(tx *bbolt.Tx, n uint32, events []metric.Event) error {
-	return put(tx, bucketEvents, numberKey(n), chunk.MarshalEvents(events))
+// putEvents stores events in batches, the first of which has number n, and
+// returns the number of the next. The comings and goings of processes, which
+// are many, have batches of their own, so that who asks for the few others
+// need not wade through them.
+func putEvents(tx *bbolt.Tx, n uint32, events []metric.Event) (uint32, error) {
+	var churn, rest []metric.Event
+	for _, e := range events {
+		if isChurn(e.Kind) {
+			churn = append(churn, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	for _, batch := range [][]metric.Event{rest, churn} {
+		if len(batch) == 0 {
+			continue
+		}
+		if err := put(tx, bucketEvents, numberKey(n), chunk.MarshalEvents(batch)); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func isChurn(k metric.EventKind) bool {
+	return k == metric.EventProcessStart || k == metric.EventProcessExit || k == metric.EventProcessExec
 }
 
 // putMetrics stores descriptions, the first of which has number first.

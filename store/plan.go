@@ -27,6 +27,7 @@ type plan struct {
 	names   []string
 	columns map[string][]column
 	filters map[*view]*filter
+	asked   map[[2]string]bool // domain, key: what sel.Instance said
 }
 
 func (sel *Selection) end() int64 {
@@ -67,7 +68,7 @@ func (a *archive) wanted(sel *Selection) []bool {
 
 // plan finds the columns of a that hold values in the window of sel.
 func (r *Reader) plan(a *archive, sel *Selection) *plan {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter)}
+	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
 	p.wanted = a.wanted(sel)
 	if !slices.Contains(p.wanted, true) {
 		return p
@@ -107,7 +108,7 @@ func (p *plan) each(ref *chunkRef, fn func(v *view, col int, d *metric.Desc)) {
 				p.a.hurt(err)
 				break
 			}
-			fn(v, k, p.a.descs[n])
+			fn(v, k, p.a.effective(n, ref.info.Class))
 		}
 	}
 }
@@ -127,7 +128,7 @@ func (p *plan) finish() {
 // before makes a plan that has, of each metric and class that sel wants, only
 // the last block before the window.
 func (r *Reader) before(a *archive, sel *Selection) *plan {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter)}
+	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
 	p.wanted = a.wanted(sel)
 	type place struct {
 		class metric.Class
@@ -195,7 +196,7 @@ func (p *plan) filter(r *Reader, v *view) *filter {
 	f := p.filters[v]
 	if f == nil {
 		var err error
-		if f, err = r.filter(p.sel, v); err != nil {
+		if f, err = r.filter(p, v); err != nil {
 			p.a.hurt(err)
 			f = &filter{rows: make([]bool, v.Size)}
 		}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -198,39 +196,6 @@ func (r *Reader) Lookup(name string) *metric.Desc {
 		}
 	}
 	return nil
-}
-
-// Events are the events of the given kinds, all if none is given, whose wall
-// clock is between from and to (0: no end), in the order of archives and, in
-// an archive, of recording.
-func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Event, error] {
-	if to == 0 {
-		to = math.MaxInt64
-	}
-	return func(yield func(*Event, error) bool) {
-		for _, a := range r.archives {
-			for i := range a.events {
-				ref := &a.events[i]
-				if ref.to < from || ref.from > to {
-					continue
-				}
-				events, err := ref.events()
-				if err != nil {
-					a.hurt(err)
-					continue
-				}
-				for k := range events {
-					e := &events[k]
-					if e.At.Wall < from || e.At.Wall > to || len(kinds) > 0 && !slices.Contains(kinds, e.Kind) {
-						continue
-					}
-					if !yield(&Event{Event: *e, Archive: &a.info}, nil) {
-						return
-					}
-				}
-			}
-		}
-	}
 }
 
 // keepOpen is how many chunks of an archive stay open after a query.

@@ -14,43 +14,49 @@ import (
 func (r *Reader) Select(sel Selection) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
 		e := emitter{r: r, yield: func(run *Run) bool { return yield(run, nil) }}
-		prior := make(map[instanceID]*archive) // the last archive of each boot so far
-		began := make(map[instanceID]bool)     // whether the window has begun in it
-		for _, a := range r.archivesOf(&sel) {
-			boot := instanceID{host: a.info.Host.ID, boot: a.info.BootID}
-			if a.info.From > sel.end() {
-				break
-			}
-			if a.info.To < sel.From {
-				prior[boot] = a
-				continue
-			}
-			if sel.Prior && !began[boot] {
-				began[boot] = true
-				if !e.priors(&sel, prior[boot], a) {
-					return
-				}
-				delete(prior, boot)
-			}
-			if !e.emit(r.plan(a, &sel)) {
+		r.walk(&sel, e.emit)
+	}
+}
+
+// walk calls fn with what sel wants of each archive, until it returns false:
+// first with the values before the window, if they are asked for.
+func (r *Reader) walk(sel *Selection, fn func(*plan) bool) {
+	prior := make(map[instanceID]*archive) // the last archive of each boot so far
+	began := make(map[instanceID]bool)     // whether the window has begun in it
+	for _, a := range r.archivesOf(sel) {
+		boot := instanceID{host: a.info.Host.ID, boot: a.info.BootID}
+		if a.info.From > sel.end() {
+			break
+		}
+		if a.info.To < sel.From {
+			prior[boot] = a
+			continue
+		}
+		if sel.Prior && !began[boot] {
+			began[boot] = true
+			if !r.priors(sel, prior[boot], a, fn) {
 				return
 			}
-			r.release(a)
+			delete(prior, boot)
 		}
-		if sel.Prior {
-			for _, a := range r.archives {
-				if prior[instanceID{host: a.info.Host.ID, boot: a.info.BootID}] == a && !e.priors(&sel, nil, a) {
-					return
-				}
+		if !fn(r.plan(a, sel)) {
+			return
+		}
+		r.release(a)
+	}
+	if sel.Prior {
+		for _, a := range r.archives {
+			if prior[instanceID{host: a.info.Host.ID, boot: a.info.BootID}] == a && !r.priors(sel, nil, a, fn) {
+				return
 			}
 		}
 	}
 }
 
-// priors emits the last values before the window: those in a, and of metrics
-// that a has none of, those of the archive before it.
-func (e *emitter) priors(sel *Selection, before, a *archive) bool {
-	p := e.r.before(a, sel)
+// priors calls fn with the last values before the window: those in a, and of
+// metrics that a has none of, those of the archive before it.
+func (r *Reader) priors(sel *Selection, before, a *archive, fn func(*plan) bool) bool {
+	p := r.before(a, sel)
 	if before != nil {
 		older := *sel
 		older.Metrics = nil
@@ -62,12 +68,12 @@ func (e *emitter) priors(sel *Selection, before, a *archive) bool {
 				older.Metrics = append(older.Metrics, d.Name)
 			}
 		}
-		if older.Metrics != nil && !e.emit(e.r.before(before, &older)) {
+		if older.Metrics != nil && !fn(r.before(before, &older)) {
 			return false
 		}
-		e.r.release(before)
+		r.release(before)
 	}
-	return e.emit(p)
+	return fn(p)
 }
 
 // An emitter turns columns into runs.

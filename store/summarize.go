@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"iter"
-	"math"
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
@@ -13,48 +12,44 @@ import (
 var errStop = errors.New("enough")
 
 // Summarize returns what each numeric series that sel wants comes to, in the
-// order of Select and one summary per series and archive. Chunks that are
-// wholly in the window are not decoded where they hold summaries. Prior means
-// nothing here.
+// order of Select: for each series one or more pieces in the order of time,
+// one for each chunk. Chunks that are wholly in the window are not decoded
+// where they hold summaries. With Prior, the value before the window is a piece
+// of its own.
 func (r *Reader) Summarize(sel Selection) iter.Seq2[*Summary, error] {
 	return func(yield func(*Summary, error) bool) {
-		for _, a := range r.archivesOf(&sel) {
-			if a.info.From > sel.end() {
-				break
-			}
-			if a.info.To < sel.From {
-				continue
-			}
-			p := r.plan(a, &sel)
+		r.walk(&sel, func(p *plan) bool {
 			stored := make(map[*view]map[int]chunk.Summary)
 			for _, name := range p.names {
 				if p.columns[name][0].desc.Type == metric.String {
 					continue
 				}
-				for _, s := range r.summaries(p, p.columns[name], stored) {
-					if !yield(s, nil) {
-						return
+				for _, pieces := range r.summaries(p, p.columns[name], stored) {
+					for _, s := range pieces {
+						if !yield(s, nil) {
+							return false
+						}
 					}
 				}
 			}
-			r.release(a)
-		}
+			return true
+		})
 	}
 }
 
-// summaries adds up one metric over its columns.
-func (r *Reader) summaries(p *plan, cols []column, stored map[*view]map[int]chunk.Summary) []*Summary {
-	var order []*Summary
-	byInstance := make(map[*metric.Instance]*Summary)
+// summaries sums up one metric over its columns, by series.
+func (r *Reader) summaries(p *plan, cols []column, stored map[*view]map[int]chunk.Summary) [][]*Summary {
+	var order [][]*Summary
+	place := make(map[*metric.Instance]int)
 	add := func(col *column, row int, s *chunk.Summary) {
 		in := r.instance(col.v, row)
-		sum := byInstance[in]
-		if sum == nil {
-			sum = &Summary{Archive: &p.a.info, Metric: col.desc, Instance: in}
-			byInstance[in] = sum
-			order = append(order, sum)
+		i, ok := place[in]
+		if !ok {
+			i = len(order)
+			place[in] = i
+			order = append(order, nil)
 		}
-		sum.add(col.v, s)
+		order[i] = append(order[i], col.summary(p.a, in, s))
 	}
 	for i := range cols {
 		col := &cols[i]
@@ -133,41 +128,15 @@ func (p *plan) storedSummaries(v *view, stored map[*view]map[int]chunk.Summary) 
 	return m, err
 }
 
-// add continues s with what came next.
-func (s *Summary) add(v *view, next *chunk.Summary) {
-	s.Missing += next.Missing
-	if next.Count == 0 {
-		return
-	}
-	first := Point{v.wall[next.FirstBlock], v.cont[next.FirstBlock], next.First}
-	last := Point{v.wall[next.LastBlock], v.cont[next.LastBlock], next.Last}
-	d := s.Metric
+// summary is a chunk's summary in terms of the archive.
+func (c *column) summary(a *archive, in *metric.Instance, s *chunk.Summary) *Summary {
+	out := &Summary{Archive: &a.info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
 	if s.Count == 0 {
-		s.First, s.Min, s.Max = first, next.Min, next.Max
-	} else {
-		s.Weighted += metric.Number(d.Type, next.First) * float64(first.Cont-s.Last.Cont) / 1e9
-		if d.Sem == metric.Counter {
-			gain, how := metric.Increase(d, s.Last.Bits, next.First)
-			s.Increase += gain
-			switch how {
-			case metric.Wrapped:
-				s.Wraps++
-			case metric.Restarted:
-				s.Resets++
-			}
-		}
-		if math.IsNaN(metric.Number(d.Type, s.Min)) || chunk.Less(d.Type, next.Min, s.Min) {
-			s.Min = next.Min
-		}
-		if math.IsNaN(metric.Number(d.Type, s.Max)) || chunk.Less(d.Type, s.Max, next.Max) {
-			s.Max = next.Max
-		}
+		return out
 	}
-	s.Count += next.Count
-	s.Sum += next.Sum
-	s.Weighted += next.Weighted
-	s.Increase += next.Increase
-	s.Resets += next.Resets
-	s.Wraps += next.Wraps
-	s.Last = last
+	out.First = Point{c.v.wall[s.FirstBlock], c.v.cont[s.FirstBlock], s.First}
+	out.Last = Point{c.v.wall[s.LastBlock], c.v.cont[s.LastBlock], s.Last}
+	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
+	out.Increase, out.Resets, out.Wraps = s.Increase, s.Resets, s.Wraps
+	return out
 }

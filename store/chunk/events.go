@@ -3,12 +3,13 @@ package chunk
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"tachograph/sample/metric"
 )
 
-// A batch of events is the span of their wall clocks and their number, and
-// then, packed, a dictionary of the strings they use and the events in the
+// A batch of events is the span of their wall clocks, their number and kinds,
+// and then, packed, a dictionary of the strings they use and the events in the
 // order they were recorded.
 
 var errEvents = errors.New("chunk: a batch of events contradicts itself")
@@ -26,6 +27,17 @@ func MarshalEvents(events []metric.Event) []byte {
 	out := binary.AppendVarint(nil, from)
 	out = binary.AppendVarint(out, to-from)
 	out = binary.AppendUvarint(out, uint64(len(events)))
+	var kinds []metric.EventKind
+	for i := range events {
+		if !slices.Contains(kinds, events[i].Kind) {
+			kinds = append(kinds, events[i].Kind)
+		}
+	}
+	out = binary.AppendUvarint(out, uint64(len(kinds)))
+	for _, k := range kinds {
+		out = binary.AppendUvarint(out, uint64(len(k)))
+		out = append(out, k...)
+	}
 	var body []byte
 	var words []string
 	index := make(map[string]uint64)
@@ -63,31 +75,43 @@ func MarshalEvents(events []metric.Event) []byte {
 	return append(out, Pack(append(raw, body...))...)
 }
 
-// EventSpan is the span of wall clocks of a batch, without decoding it.
-func EventSpan(b []byte) (from, to int64, err error) {
+// An EventHead is what a batch of events says before it is unpacked.
+type EventHead struct {
+	From, To int64 // span of the wall clocks
+	Count    uint64
+	Kinds    []metric.EventKind
+
+	packed []byte
+}
+
+// ParseEventHead reads the head of a batch.
+func ParseEventHead(b []byte) (EventHead, error) {
 	r := reader{in: b}
-	from = r.varint()
-	to = from + r.varint()
-	if r.bad {
-		return 0, 0, errEvents
+	var h EventHead
+	h.From = r.varint()
+	h.To = h.From + r.varint()
+	h.Count = r.uvarint()
+	for n := r.count(len(r.in)); n > 0 && !r.bad; n-- {
+		h.Kinds = append(h.Kinds, metric.EventKind(r.string()))
 	}
-	return from, to, nil
+	if r.bad {
+		return EventHead{}, errEvents
+	}
+	h.packed = r.in
+	return h, nil
 }
 
 // ParseEvents is the inverse of MarshalEvents.
 func ParseEvents(b []byte) ([]metric.Event, error) {
-	r := reader{in: b}
-	r.varint()
-	r.varint()
-	n := r.uvarint()
-	if r.bad {
-		return nil, errEvents
-	}
-	raw, err := Unpack(r.in)
+	h, err := ParseEventHead(b)
 	if err != nil {
 		return nil, err
 	}
-	r = reader{in: raw}
+	raw, err := Unpack(h.packed)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{in: raw}
 	words := make([]string, r.count(len(raw)))
 	for i := range words {
 		words[i] = r.string()
@@ -98,10 +122,10 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		}
 		return ""
 	}
-	if n > uint64(len(r.in)) {
+	if r.bad || h.Count > uint64(len(r.in)) {
 		return nil, errEvents
 	}
-	events := make([]metric.Event, n)
+	events := make([]metric.Event, h.Count)
 	var prev metric.Stamp
 	for i := range events {
 		e := &events[i]

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// Events are the events of the given kinds, all if none is given, whose wall
+// clock is between from and to (0: no end), in the order of archives and, in
+// an archive, of time since boot.
+func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Event, error] {
+	if to == 0 {
+		to = math.MaxInt64
+	}
+	return func(yield func(*Event, error) bool) {
+		for _, a := range r.archives {
+			// The two kinds of batches overlap in time; each is in order.
+			var many, few eventStream
+			for i := range a.events {
+				ref := &a.events[i]
+				if ref.head.To < from || ref.head.From > to || !ref.has(kinds) {
+					continue
+				}
+				if ref.churn {
+					many.refs = append(many.refs, ref)
+				} else {
+					few.refs = append(few.refs, ref)
+				}
+			}
+			for {
+				m, f := many.peek(a), few.peek(a)
+				switch {
+				case m == nil && f == nil:
+				case f == nil || m != nil && m.At.Cont < f.At.Cont:
+					many.at++
+				default:
+					m = f
+					few.at++
+				}
+				if m == nil {
+					break
+				}
+				if m.At.Wall < from || m.At.Wall > to || len(kinds) > 0 && !slices.Contains(kinds, m.Kind) {
+					continue
+				}
+				if !yield(&Event{Event: *m, Archive: &a.info}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// An eventStream walks batches, decoding each when its turn comes.
+type eventStream struct {
+	refs   []*eventRef
+	events []metric.Event
+	at     int
+}
+
+// peek is the next event, nil at the end.
+func (s *eventStream) peek(a *archive) *metric.Event {
+	for s.at >= len(s.events) {
+		if len(s.refs) == 0 {
+			return nil
+		}
+		var err error
+		if s.events, err = s.refs[0].events(); err != nil {
+			a.hurt(err)
+		}
+		s.refs, s.at = s.refs[1:], 0
+	}
+	return &s.events[s.at]
+}
+
+// has reports whether the batch may hold events of one of the kinds.
+func (e *eventRef) has(kinds []metric.EventKind) bool {
+	if len(kinds) == 0 || e.memory != nil {
+		return true
+	}
+	for _, k := range kinds {
+		if slices.Contains(e.head.Kinds, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// events returns the batch's events.
+func (e *eventRef) events() ([]metric.Event, error) {
+	if e.memory != nil {
+		return e.memory, nil
+	}
+	return chunk.ParseEvents(e.batch)
+}
