@@ -15,8 +15,10 @@ const (
 	colGPUFree
 )
 
+const accelerator = "IOAccelerator"
+
 // sharedMemory is why a GPU has no free memory of its own.
-var sharedMemory = metric.ReasonFor("this GPU has no memory of its own: it shares the machine's")
+const sharedMemory = "the GPU has no memory of its own: it shares the machine's"
 
 // gpuSource reads the accelerators' own statistics.
 type gpuSource struct {
@@ -49,6 +51,22 @@ func (s *gpuSource) Close() error {
 func (s *gpuSource) Refresh() error {
 	s.group = catalog.Group(catalog.Darwin, "gpu", "gpu.util", "gpu.memory.used", "gpu.memory.free")
 	s.number = catalog.Group(catalog.Darwin, "ngpu", "hinv.ngpu")
+	n, own := 0, false
+	err := sys.Services(accelerator, func(x sys.Service) bool {
+		n++
+		stats := x.Property(s.statistics)
+		own = own || stats.Get(s.vramUsed).Exists()
+		stats.Release()
+		return false
+	})
+	switch {
+	case err != nil:
+		unsupported(s.group, err.Error())
+	case n == 0:
+		unsupported(s.group, "this Mac has no GPU that tells of itself")
+	case !own:
+		s.group.Metrics[colGPUFree].Unsupported = sharedMemory
+	}
 	return nil
 }
 
@@ -59,7 +77,7 @@ func (s *gpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	each := frameOf(frames, s.group)
 	n := 0
-	err := sys.Services("IOAccelerator", func(x sys.Service) bool {
+	err := sys.Services(accelerator, func(x sys.Service) bool {
 		if each != nil {
 			s.gpu(each, x, n)
 		}
@@ -100,7 +118,7 @@ func (s *gpuSource) gpu(f *sample.Frame, x sys.Service, n int) {
 	if !ok {
 		// Apple silicon: what the GPU uses of the machine's memory.
 		setInt(f, row, colGPUUsed, stats.Get(s.unified))
-		f.SetMissing(row, colGPUFree, sharedMemory)
+		f.SetMissing(row, colGPUFree, metric.ReasonFor(sharedMemory))
 		return
 	}
 	f.SetInt(row, colGPUUsed, used)

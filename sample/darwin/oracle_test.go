@@ -1,0 +1,241 @@
+package darwin
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/scenario"
+)
+
+const moduleRoot = "../.."
+
+// machine is the simulated Mac and the test program that runs on it.
+type machine struct{ host, shipped, program string }
+
+var built struct {
+	sync.Once
+	machine
+	err error
+}
+
+// simulated builds the host and this package's test program for darwin/amd64,
+// once for all tests.
+func simulated(t *testing.T) machine {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the simulated Mac runs on Linux x86-64 only")
+	}
+	built.Do(func() {
+		dir, err := os.MkdirTemp("", "oracle")
+		if err != nil {
+			built.err = err
+			return
+		}
+		built.host, built.shipped, built.err = scenario.Host(moduleRoot, dir)
+		if built.err != nil {
+			os.RemoveAll(dir)
+			return
+		}
+		built.program = filepath.Join(dir, "darwin.test")
+		build := exec.Command("go", "test", "-c", "-o", built.program, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64")
+		if out, err := build.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if errors.Is(built.err, fs.ErrNotExist) {
+		t.Skip("the simulated Mac is not here")
+	}
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.machine
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.program != "" {
+		os.RemoveAll(filepath.Dir(built.program))
+	}
+	os.Exit(code)
+}
+
+// cell is a value of a round, or the reason why there is none.
+type cell struct{ value, absent string }
+
+// recording is what the program printed.
+type recording struct {
+	lacking map[string]string // metric: why; present for every metric
+	classes map[string]string
+	widths  map[string]string
+	rounds  []map[scenario.Series]cell
+	events  []string
+	failed  []string
+	report  string // leaks and calls
+}
+
+type runOptions struct {
+	rounds  int
+	period  string
+	refresh int
+	flags   []string
+}
+
+// run samples a scenario.
+func (m machine) run(t *testing.T, scn string, o runOptions) *recording {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report")
+	args := append([]string{"--scenario", scn, "--leaks", "--stats", "--report", report}, o.flags...)
+	args = append(args, m.program, "-test.run", "^TestDump$")
+	cmd := exec.Command(m.host, args...)
+	cmd.Env = append(os.Environ(), "TACHO_DUMP_ROUNDS="+strconv.Itoa(o.rounds), "TACHO_DUMP_PERIOD="+o.period,
+		"TACHO_DUMP_REFRESH="+strconv.Itoa(o.refresh))
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s\n%s", scn, err, errs.Bytes(), tail(out))
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := parseDump(out)
+	r.report = string(text)
+	if strings.Contains(r.report, "leaks: mach: 0 vm regions, 0 port references, 0 suspended threads\nleaks: cf: 0 references, io: 0 references, notify: 0 tokens") {
+		return r
+	}
+	t.Errorf("%s: something was not released:\n%s", scn, r.report)
+	return r
+}
+
+func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
+
+func parseDump(out []byte) *recording {
+	r := &recording{lacking: make(map[string]string), classes: make(map[string]string), widths: make(map[string]string)}
+	for _, line := range strings.Split(string(out), "\n") {
+		c := strings.Split(line, "\t")
+		switch {
+		case c[0] == "M" && len(c) == 6:
+			r.lacking[c[1]], r.classes[c[1]], r.widths[c[1]] = c[5], c[3], c[4]
+		case (c[0] == "V" || c[0] == "X") && len(c) >= 5:
+			round, _ := strconv.Atoi(c[1])
+			for len(r.rounds) <= round {
+				r.rounds = append(r.rounds, make(map[scenario.Series]cell))
+			}
+			x := cell{value: strings.Join(c[4:], "\t")}
+			if c[0] == "X" {
+				x = cell{absent: c[4]}
+			}
+			r.rounds[round][scenario.Series{Metric: c[2], Instance: c[3]}] = x
+		case c[0] == "E":
+			r.events = append(r.events, strings.Join(c[1:], " "))
+		case c[0] == "F":
+			r.failed = append(r.failed, strings.Join(c[1:], " "))
+		}
+	}
+	return r
+}
+
+// suppliedByRecorder are the rows of the table about the recorder itself,
+// which it supplies on every platform.
+func suppliedByRecorder(metric string) bool {
+	return strings.HasPrefix(metric, "process.") || strings.HasPrefix(metric, "recorder.") ||
+		metric == "platform" || metric == "sample_window_ms"
+}
+
+// judge holds a round against what the scenario defines.
+func judge(t *testing.T, r *recording, round int, want *scenario.Expectation) (checked int) {
+	t.Helper()
+	got := r.rounds[round]
+	var wrong []string
+	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	for s, v := range want.Values {
+		if left, known := r.lacking[s.Metric]; known && strings.HasPrefix(left, "left out: ") {
+			continue
+		}
+		switch x, ok := got[s]; {
+		case !ok:
+			complain("%s[%s] was not recorded; the scenario says %s (lacking: %q)", s.Metric, s.Instance, v, r.lacking[s.Metric])
+		case x.value != v:
+			complain("%s[%s] = %q (%s); the scenario says %q", s.Metric, s.Instance, x.value, x.absent, v)
+		default:
+			checked++
+		}
+	}
+	for s, x := range got {
+		if _, expected := want.Values[s]; !expected && !want.Free[s.Metric] && x.absent == "" {
+			complain("%s[%s] = %q; the scenario does not have it", s.Metric, s.Instance, x.value)
+		}
+	}
+	for metric := range want.Lacking {
+		if why, known := r.lacking[metric]; why == "" && known {
+			complain("%s is lacking in the scenario, but not marked so", metric)
+		}
+	}
+	sort.Strings(wrong)
+	for i, w := range wrong {
+		if i == 40 {
+			t.Errorf("and %d more", len(wrong)-i)
+			break
+		}
+		t.Error(w)
+	}
+	return checked
+}
+
+func expects(want *scenario.Expectation, metric string) bool {
+	for s := range want.Values {
+		if s.Metric == metric {
+			return true
+		}
+	}
+	return false
+}
+
+// TestOracle samples frozen scenarios and expects every value to be exactly
+// what the scenario defines.
+func TestOracle(t *testing.T) {
+	m := simulated(t)
+	for _, name := range []string{"apple-laptop", "intel-desktop", "mac-mini", "wraps"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(moduleRoot, "testdata", "darwin", name+".scn")
+			world, err := scenario.Load(path, m.shipped)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := world.Expect()
+			r := m.run(t, path, runOptions{rounds: 1, period: "1s"})
+			n := judge(t, r, 0, want)
+			supported, lacking := 0, 0
+			for _, d := range catalog.For(catalog.Darwin) {
+				why, known := r.lacking[d.Name]
+				switch {
+				case d.Formula != "" || d.Indom == "process" || d.Indom == "thread" || suppliedByRecorder(d.Name) || strings.HasPrefix(d.Name, "proc."):
+				case !known:
+					t.Errorf("no source knows %s", d.Name)
+				case why == "":
+					supported++
+					if !want.Free[d.Name] && !expects(want, d.Name) {
+						t.Errorf("the oracle has no opinion of %s", d.Name)
+					}
+				default:
+					lacking++
+				}
+			}
+			t.Logf("%d values as the scenario defines them; of the catalogue %d metrics supported, %d not on this Mac", n, supported, lacking)
+		})
+	}
+}
