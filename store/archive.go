@@ -21,6 +21,7 @@ type archive struct {
 	info ArchiveInfo
 	file *os.File
 	snap *boltread.Snapshot
+	late *boltread.Snapshot // a later one, for chunks whose pages have been reused
 
 	created int64          // wall clock
 	descs   []*metric.Desc // by number; nil where one is lost
@@ -29,6 +30,7 @@ type archive struct {
 	chunks  []*chunkRef // by class, then number
 	events  []eventRef
 	damage  map[string]bool
+	tail    *tail // of a live one
 }
 
 // A chunkRef is a chunk of an archive, or of what a live one has not sealed.
@@ -81,13 +83,19 @@ func (a *archive) refresh() error {
 		return nil
 	}
 	changed, err := a.snap.Changed()
-	if err != nil || !changed {
+	if err != nil {
 		return err
+	}
+	if !changed {
+		return a.readTail()
 	}
 	return a.load()
 }
 
-func (a *archive) close() error { return a.file.Close() }
+func (a *archive) close() error {
+	a.closeTail()
+	return a.file.Close()
+}
 
 // hurt notes damage, each piece once.
 func (a *archive) hurt(err error) {
@@ -101,10 +109,29 @@ func (a *archive) hurt(err error) {
 	}
 }
 
-// load reads everything but chunks and events from the newest transaction in
-// the file.
+// loadTries is how often a live archive is read again because its writer
+// sealed meanwhile, which it does every few minutes.
+const loadTries = 5
+
+// load reads everything but chunks from the newest transaction in the file.
 func (a *archive) load() error {
+	for try := 1; ; try++ {
+		err := a.loadOnce()
+		if try == loadTries || a.tail == nil || a.snap == nil {
+			return err
+		}
+		// Pages of a transaction are reused by the next but one.
+		if changed, e := a.snap.Changed(); e != nil || !changed {
+			return err
+		}
+		a.damage, a.info.Damage = nil, nil
+	}
+}
+
+func (a *archive) loadOnce() error {
+	a.openTail()
 	var err error
+	a.late = nil
 	if a.snap, err = boltread.Open(boltread.FileSource(a.file)); err != nil {
 		return fmt.Errorf("store: %s is not an archive, or too damaged to be read as it is (replay repair may help): %w", a.info.Path, err)
 	}
@@ -121,7 +148,7 @@ func (a *archive) load() error {
 	for _, d := range a.snap.Damage() {
 		a.hurt(d)
 	}
-	return nil
+	return a.readTail()
 }
 
 func (a *archive) record(bucket string, key []byte) ([]byte, error) {
@@ -399,7 +426,7 @@ func (r *chunkRef) source() (io.ReaderAt, error) {
 	if r.memory != nil {
 		return bytes.NewReader(r.memory), nil
 	}
-	b, err := r.a.snap.Bucket(bucketChunks)
+	b, err := r.a.latest().Bucket(bucketChunks)
 	if b == nil {
 		return nil, errors.Join(errors.New("the bucket of the chunks is missing"), err)
 	}
@@ -414,14 +441,39 @@ func (r *chunkRef) source() (io.ReaderAt, error) {
 		}
 		return s, nil
 	}
-	v, err := b.Get(key)
-	if err != nil {
-		return nil, err
+	return r.copied(b, key)
+}
+
+// copied takes a chunk out of a live archive. Where that has moved on, the
+// chunk is looked for again: it keeps its key, not its place.
+func (r *chunkRef) copied(b *boltread.Bucket, key []byte) (io.ReaderAt, error) {
+	for try := 1; ; try++ {
+		v, err := b.Get(key)
+		if err == nil && (int64(len(v)) != r.info.Size || chunk.Checksum(v) != r.info.Sum) {
+			err = errRecord
+		}
+		if err == nil {
+			return bytes.NewReader(v), nil
+		}
+		snap := r.a.latest()
+		if changed, e := snap.Changed(); e != nil || !changed || try == loadTries {
+			return nil, err
+		}
+		if snap, e := boltread.Open(boltread.FileSource(r.a.file)); e == nil {
+			r.a.late = snap
+			if b, e = snap.Bucket(bucketChunks); b == nil {
+				return nil, errors.Join(err, e)
+			}
+		}
 	}
-	if int64(len(v)) != r.info.Size || chunk.Checksum(v) != r.info.Sum {
-		return nil, errRecord
+}
+
+// latest is the snapshot in which chunks are looked for.
+func (a *archive) latest() *boltread.Snapshot {
+	if a.late != nil {
+		return a.late
 	}
-	return bytes.NewReader(v), nil
+	return a.snap
 }
 
 func (r *chunkRef) wrong(err error) error {

@@ -12,12 +12,6 @@ import (
 	"tachograph/sample/metric"
 )
 
-// The names of archive files end so.
-const (
-	finishedSuffix = ".tacho"
-	liveSuffix     = ".live"
-)
-
 // A Reader reads one or many archives as one timeline. What it returns is
 // consistent: it sees what was there when it was opened or last refreshed. A
 // Reader is used by one goroutine at a time.
@@ -83,7 +77,7 @@ func (r *Reader) Refresh() error {
 			errs = append(errs, a.close())
 		}
 	}
-	r.archives = now
+	r.archives = withoutPast(now)
 	r.sort()
 	if len(now) == 0 {
 		if err := errors.Join(errs...); err != nil {
@@ -98,6 +92,24 @@ func (r *Reader) Refresh() error {
 		}
 	}
 	return nil
+}
+
+// withoutPast leaves out live archives that stand beside their finished selves:
+// the writer removes them a moment after.
+func withoutPast(all []*archive) []*archive {
+	finished := make(map[string]bool)
+	for _, a := range all {
+		if !a.info.Live {
+			finished[a.info.ID] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(a *archive) bool {
+		past := a.info.Live && finished[a.info.ID]
+		if past {
+			_ = a.close()
+		}
+		return past
+	})
 }
 
 // sort brings the archives into the order of time.

@@ -1,0 +1,291 @@
+package store
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+	"tachograph/store/disk"
+	"tachograph/store/journal"
+)
+
+// metaJournal is the key under which an archive says how much of its journal
+// it holds.
+const metaJournal = "journal"
+
+// progress is how far an archive has taken over its journal: every record up
+// to Sealed is in the archive.
+type progress struct {
+	Sealed uint64 `json:"sealed"`
+}
+
+// live is an archive being written. Its upper fields belong to whoever holds
+// the Writer's mutex, the lower ones to whoever holds commit.
+type live struct {
+	path string
+	head header
+
+	file       disk.File // the journal's present generation
+	jw         *journal.Writer
+	generation uint64
+	age        int          // seals since the generation began
+	old        []generation // before the present one, not removed yet
+	builders   [metric.NumClasses]*chunk.Builder
+	rest       batch // records besides ticks since the last seal
+	queue      []*batch
+	begun      int64 // continuous clock at which the builders were begun
+	sealed     uint64
+	first      int64 // wall clocks of the first and last tick
+	last       int64
+	dirty      bool // the journal was written to since the last barrier
+	unnamed    bool // the directory was changed since it was synced
+
+	commit   sync.Mutex
+	db       *bbolt.DB
+	cat      *catalogue
+	tot      totals
+	boltSize int64 // of the pages in use; also under the Writer's mutex
+}
+
+// generation is a journal file that no record is added to any more.
+type generation struct {
+	path string
+	file disk.File // nil if it was left by an earlier run
+	seq  uint64    // of its last record
+}
+
+// batch is what one seal takes over from the journal.
+type batch struct {
+	seq      uint64
+	builders []*chunk.Builder
+	sealed   []*chunk.Sealed // of builders, once encoded
+	events   []metric.Event
+	descs    []*metric.Desc
+	conf     *journal.Config
+}
+
+func (b *batch) empty() bool {
+	return len(b.builders) == 0 && len(b.events) == 0 && len(b.descs) == 0 && b.conf == nil
+}
+
+const (
+	// generationSeals is how many seals a journal generation spans. A longer
+	// one compresses better; a reader of the live archive decodes it from its
+	// beginning.
+	generationSeals = 3
+	// generationSize bounds a generation whatever its age.
+	generationSize = 4 << 20
+)
+
+// boltOptions are how archives are opened for writing. Without a stored
+// freelist a commit is two pages smaller; bbolt finds free pages by a walk when
+// it opens the file. The file grows by little steps, since an archive does.
+func boltOptions() bbolt.Options {
+	return bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: pageSize}
+}
+
+const boltGrowth = 1 << 20
+
+// newLive makes a new archive whose journal begins after record base.
+func (w *Writer) newLive(base uint64) (*live, error) {
+	now := w.opt.Now()
+	id := make([]byte, 8)
+	_, _ = rand.Read(id) // never fails
+	l := &live{
+		head: header{
+			Format: FormatVersion, ID: hex.EncodeToString(id), Host: w.opt.Host, BootID: w.opt.BootID,
+			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall,
+		},
+		sealed: base, begun: now.Cont, cat: newCatalogue(nil),
+	}
+	for n := 0; ; n++ {
+		l.path = w.dir.file(liveName(w.opt.Host.Name, now.Wall, n))
+		if _, err := w.dir.fs.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("store: new archive: %w", err)
+		}
+	}
+	if err := w.createBolt(l); err != nil {
+		_ = w.dir.fs.Remove(l.path)
+		return nil, fmt.Errorf("store: new archive: %w", err)
+	}
+	if err := w.newGeneration(l, base); err != nil {
+		_ = l.db.Close()
+		_ = w.dir.fs.Remove(l.path)
+		return nil, fmt.Errorf("store: new archive: %w", err)
+	}
+	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+		return nil, fmt.Errorf("store: new archive: %w", err)
+	}
+	l.unnamed = false
+	return l, nil
+}
+
+func (w *Writer) createBolt(l *live) error {
+	if err := w.openBolt(l); err != nil {
+		return err
+	}
+	if err := w.dir.own(l.path, fileMode); err != nil {
+		_ = l.db.Close()
+		return err
+	}
+	for _, d := range w.opt.Catalogue {
+		l.cat.number(d)
+	}
+	err := l.update(func(tx *bbolt.Tx) error {
+		if err := createLayout(tx, &l.head); err != nil {
+			return err
+		}
+		if err := putConfig(tx, w.conf.Text); err != nil {
+			return err
+		}
+		if err := putIntervals(tx, nanoseconds(w.conf.Intervals)); err != nil {
+			return err
+		}
+		if err := l.putProgress(tx, l.sealed); err != nil {
+			return err
+		}
+		return l.putDescs(tx, &l.tot)
+	})
+	if err != nil {
+		_ = l.db.Close()
+		return err
+	}
+	l.cat.commit(int(l.tot.Metrics))
+	return nil
+}
+
+func (w *Writer) openBolt(l *live) error {
+	db, err := w.dir.fs.OpenBolt(l.path, fileMode, boltOptions())
+	if err != nil {
+		return err
+	}
+	db.AllocSize = boltGrowth
+	l.db = db
+	return nil
+}
+
+func nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
+	out := make(map[metric.Class]int64, len(m))
+	for c, d := range m {
+		out[c] = int64(d)
+	}
+	return out
+}
+
+// update runs fn in a transaction. A panic of bbolt becomes an error.
+func (l *live) update(fn func(tx *bbolt.Tx) error) error {
+	return disk.Contain(func() error {
+		return l.db.Update(func(tx *bbolt.Tx) error {
+			if err := fn(tx); err != nil {
+				return err
+			}
+			return nil
+		})
+	})
+}
+
+func (l *live) putProgress(tx *bbolt.Tx, sealed uint64) error {
+	b, err := json.Marshal(progress{Sealed: sealed})
+	if err != nil {
+		return err
+	}
+	return put(tx, bucketMeta, []byte(metaJournal), b)
+}
+
+// putDescs stores the descriptions that are new, and the totals.
+func (l *live) putDescs(tx *bbolt.Tx, t *totals) error {
+	if first, ds := l.cat.pending(); len(ds) > 0 {
+		if err := putMetrics(tx, first, ds); err != nil {
+			return err
+		}
+		t.Metrics = first + uint32(len(ds))
+	}
+	return putTotals(tx, t)
+}
+
+// newGeneration makes the next journal file of l and turns to it. The caller
+// holds the Writer's mutex, or is alone.
+func (w *Writer) newGeneration(l *live, base uint64) error {
+	path := journalName(l.path, l.generation+1)
+	f, err := w.dir.fs.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	if err := w.dir.own(path, fileMode); err != nil {
+		f.Close()
+		_ = w.dir.fs.Remove(path)
+		return err
+	}
+	var enc *journal.Encoder
+	if l.jw != nil {
+		enc = l.jw.Encoder()
+		l.old = append(l.old, generation{path: journalName(l.path, l.generation), file: l.file, seq: l.jw.Seq()})
+		w.total.journal += l.jw.Written()
+	}
+	l.generation++
+	l.file, l.age = f, 0
+	l.jw = journal.NewWriter(f, journal.Header{
+		Archive: l.head.ID, Generation: l.generation, Base: base, At: w.opt.Now(),
+	}, enc)
+	l.unnamed = true
+	return nil
+}
+
+// builder returns the builder of ticks of class c.
+func (w *Writer) builder(l *live, c metric.Class) *chunk.Builder {
+	b := l.builders[c]
+	if b == nil {
+		if n := len(w.pool[c]); n > 0 {
+			b, w.pool[c] = w.pool[c][n-1], w.pool[c][:n-1]
+		} else {
+			b = chunk.NewBuilder(c)
+		}
+		l.builders[c] = b
+	}
+	return b
+}
+
+// cut takes what has been collected since the last seal and queues it for the
+// archive. The caller holds the Writer's mutex.
+func (w *Writer) cut(l *live, now int64) {
+	l.begun = now
+	b := l.rest
+	l.rest = batch{}
+	b.seq = l.jw.Seq()
+	for c, builder := range l.builders {
+		if builder != nil && builder.Ticks() > 0 {
+			b.builders = append(b.builders, builder)
+			l.builders[c] = nil
+		}
+	}
+	if b.empty() {
+		return
+	}
+	l.queue = append(l.queue, &b)
+	l.age++
+	if _, held := l.jw.Held(); held > 0 {
+		return // the old file must first get what belongs to it
+	}
+	if l.age >= generationSeals || l.jw.Size() > generationSize || l.jw.Encoder().Full() {
+		if err := w.newGeneration(l, l.jw.Seq()); err != nil {
+			// The present file serves as well.
+			w.log.Debug("no new journal generation", "error", err)
+		}
+	}
+}
+
+// liveBase is the name of an archive for messages.
+func (l *live) String() string { return filepath.Base(l.path) }

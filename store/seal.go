@@ -1,0 +1,167 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// seal writes what is queued in l to its bbolt file, in one commit, and then
+// lets go of the journal files that it came from. A batch stays queued until
+// it is safe.
+func (w *Writer) seal(l *live) error {
+	l.commit.Lock()
+	defer l.commit.Unlock()
+	w.mu.Lock()
+	queue := slices.Clone(l.queue)
+	w.mu.Unlock()
+	if len(queue) == 0 {
+		return nil
+	}
+	for _, b := range queue {
+		w.encode(l, b)
+	}
+	t := l.tot.clone()
+	var pages, size int64
+	err := l.update(func(tx *bbolt.Tx) error {
+		defer func() { pages, size = tx.Stats().PageAlloc, tx.Size() }()
+		for _, b := range queue {
+			if err := l.putBatch(tx, b, &t); err != nil {
+				return err
+			}
+		}
+		if err := l.putDescs(tx, &t); err != nil {
+			return err
+		}
+		return l.putProgress(tx, queue[len(queue)-1].seq)
+	})
+	if err != nil {
+		return fmt.Errorf("store: sealing %s: %w", l, err)
+	}
+	l.tot = t
+	l.cat.commit(int(t.Metrics))
+	w.mu.Lock()
+	l.boltSize = size
+	w.total.bolt += pages + pageSize // and the meta page
+	w.total.seals++
+	w.safeAt = time.Now()
+	w.release(l, queue)
+	w.mu.Unlock()
+	w.dropGenerations(l)
+	return nil
+}
+
+func (t totals) clone() totals {
+	chunks := make(map[string]uint32, len(t.Chunks))
+	for k, v := range t.Chunks {
+		chunks[k] = v
+	}
+	t.Chunks = chunks
+	return t
+}
+
+// encode makes chunks of a batch's builders. What cannot be encoded is given
+// up and said, rather than blocking all that comes after it.
+func (w *Writer) encode(l *live, b *batch) {
+	for _, d := range b.descs {
+		l.cat.number(d)
+	}
+	for len(b.sealed) < len(b.builders) {
+		builder := b.builders[len(b.sealed)]
+		s, err := builder.Seal(l.cat.number)
+		if err != nil {
+			w.log.Error("a chunk cannot be encoded and is lost", "class", builder.Class(), "ticks", builder.Ticks(), "error", err)
+			b.events = append(b.events, lossEvent(builder, err))
+		}
+		b.sealed = append(b.sealed, s)
+	}
+}
+
+// lossEvent tells of ticks that could not be encoded.
+func lossEvent(b *chunk.Builder, err error) metric.Event {
+	first, last := b.First(), b.Last()
+	return gapEvent(last, first.Wall, last.Cont-first.Cont,
+		fmt.Sprintf("%d ticks of class %s could not be encoded: %v", b.Ticks(), b.Class(), err))
+}
+
+// gapEvent tells of a stretch of time without data that ended at at.
+func gapEvent(at metric.Stamp, from, length int64, text string) metric.Event {
+	return metric.Event{
+		At: at, Kind: metric.EventGap, Text: text,
+		Labels: []metric.Label{
+			{Name: "from", Value: time.Unix(0, from).UTC().Format(time.RFC3339Nano)},
+			{Name: "seconds", Value: fmt.Sprintf("%.3f", float64(length)/1e9)},
+		},
+	}
+}
+
+func (l *live) putBatch(tx *bbolt.Tx, b *batch, t *totals) error {
+	for _, s := range b.sealed {
+		if s == nil {
+			continue
+		}
+		class := s.Info.Class.String()
+		if err := putChunk(tx, t.Chunks[class], s); err != nil {
+			return err
+		}
+		t.Chunks[class]++
+	}
+	var err error
+	if t.Events, err = putEvents(tx, t.Events, b.events); err != nil {
+		return err
+	}
+	if b.conf == nil {
+		return nil
+	}
+	if err := putConfig(tx, b.conf.Text); err != nil {
+		return err
+	}
+	return putIntervals(tx, nanoseconds(b.conf.Intervals))
+}
+
+// release takes the batches that are safe, the first ones, off the queue and
+// keeps their builders for use again.
+func (w *Writer) release(l *live, done []*batch) {
+	l.queue = slices.Clone(l.queue[len(done):])
+	l.sealed = done[len(done)-1].seq
+	for _, b := range done {
+		for _, builder := range b.builders {
+			if c := builder.Class(); len(w.pool[c]) < 1 && builder.Memory() < w.opt.MemoryBound/4 {
+				builder.Reset()
+				w.pool[c] = append(w.pool[c], builder)
+			}
+		}
+	}
+}
+
+// dropGenerations removes the journal files that the archive has taken over
+// whole.
+func (w *Writer) dropGenerations(l *live) {
+	w.mu.Lock()
+	var done []generation
+	l.old = slices.DeleteFunc(l.old, func(g generation) bool {
+		if g.seq <= l.sealed {
+			done = append(done, g)
+		}
+		return g.seq <= l.sealed
+	})
+	l.unnamed = l.unnamed || len(done) > 0
+	w.mu.Unlock()
+	for _, g := range done {
+		if g.file != nil {
+			w.syncing.Lock() // it may be being synced just now
+			_ = g.file.Close()
+			w.syncing.Unlock()
+		}
+		if err := w.dir.fs.Remove(g.path); err != nil {
+			// It says itself that all it holds is sealed; the next start
+			// removes it.
+			w.log.Debug("a sealed journal cannot be removed", "path", g.path, "error", err)
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+	"tachograph/store/disk"
+	"tachograph/store/journal"
+)
+
+// takeOver continues or finishes what earlier runs left in the directory, and
+// begins a new archive where there is none to continue.
+func (w *Writer) takeOver() error {
+	list, err := w.dir.leftovers()
+	if err != nil {
+		return err
+	}
+	for i, left := range list {
+		l, err := w.reopen(left)
+		if errors.Is(err, disk.ErrDamaged) || errors.Is(err, errRecord) || errors.Is(err, errForeign) {
+			w.setAside(left, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if w.finishedAlready(l) {
+			l.closeFiles()
+			w.removeLive(l)
+			continue
+		}
+		if i == len(list)-1 && w.continues(&l.head) {
+			if err := w.resume(l); err != nil {
+				l.closeFiles()
+				return err
+			}
+			w.cur = l
+			continue
+		}
+		if _, err := w.finish(l); err != nil {
+			l.closeFiles()
+			// The archive is whole, only not compact: it can wait.
+			w.log.Warn("an earlier archive cannot be finished now", "archive", l.String(), "error", err)
+		}
+	}
+	if w.cur == nil {
+		w.cur, err = w.newLive(0)
+	}
+	return err
+}
+
+// continues reports whether what is recorded now belongs into the archive h.
+func (w *Writer) continues(h *header) bool {
+	return h.Format == FormatVersion && h.BootID == w.opt.BootID && h.Host.ID == w.opt.Host.ID
+}
+
+// finishedAlready reports whether l stands in the directory as a finished
+// archive: the finish was interrupted after its last step.
+func (w *Writer) finishedAlready(l *live) bool {
+	entries, err := w.dir.fs.ReadDir(w.dir.path)
+	if err != nil {
+		return false
+	}
+	prefix := hostPart(l.head.Host.Name) + "-"
+	for _, e := range entries {
+		if _, _, ok := parseFinishedName(e.Name()); ok && strings.HasPrefix(e.Name(), prefix) && e.Type().IsRegular() {
+			if id, err := archiveID(w.dir.file(e.Name())); err == nil && id == l.head.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var errForeign = errors.New("not an archive of this program")
+
+// setAside renames an archive that cannot be read, so that the recorder can go
+// on and somebody can repair it.
+func (w *Writer) setAside(left leftover, why error) {
+	w.log.Error("an earlier archive is damaged; it is set aside for replay repair", "archive", left.path, "as", left.path+damagedSuffix, "error", why)
+	for _, name := range append([]string{left.path}, left.journals...) {
+		if err := w.dir.fs.Rename(name, name+damagedSuffix); err != nil {
+			w.log.Error("a damaged archive cannot be set aside", "path", name, "error", err)
+		}
+	}
+}
+
+// reopen opens an archive that an earlier run left and reads from its journal
+// what the archive does not hold yet; that becomes its queue.
+func (w *Writer) reopen(left leftover) (*live, error) {
+	l := &live{path: left.path, generation: left.last}
+	if err := w.openBolt(l); err != nil {
+		return nil, fmt.Errorf("store: an earlier archive: %w", err)
+	}
+	err := disk.Contain(func() error { return l.db.View(l.load) })
+	if err == nil {
+		err = w.replay(l, left.journals)
+	}
+	if err != nil {
+		l.closeFiles()
+		return nil, fmt.Errorf("store: an earlier archive: %s: %w", left.path, err)
+	}
+	return l, nil
+}
+
+// load reads what a Writer must know of an archive that it goes on with.
+func (l *live) load(tx *bbolt.Tx) error {
+	for _, name := range buckets {
+		if tx.Bucket([]byte(name)) == nil {
+			return fmt.Errorf("%w: it has no bucket %s", errForeign, name)
+		}
+	}
+	l.boltSize = tx.Size()
+	if err := getJSON(tx, metaArchive, &l.head); err != nil {
+		return err
+	}
+	if err := getJSON(tx, metaTotals, &l.tot); err != nil {
+		return err
+	}
+	var p progress
+	if err := getJSON(tx, metaJournal, &p); err != nil {
+		return err
+	}
+	l.sealed = p.Sealed
+	var descs []*metric.Desc
+	err := tx.Bucket([]byte(bucketMetrics)).ForEach(func(k, v []byte) error {
+		v, err := unwrap(bucketMetrics, k, v)
+		if err != nil {
+			return err
+		}
+		ds, err := parseDescs(v)
+		descs = append(descs, ds...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l.cat = newCatalogue(descs)
+	return tx.Bucket([]byte(bucketIndex)).ForEach(func(k, v []byte) error {
+		v, err := unwrap(bucketIndex, k, v)
+		if err != nil {
+			return err
+		}
+		info, err := chunk.ParseInfo(v)
+		if err != nil {
+			return err
+		}
+		l.span(info.First.Wall, info.Last.Wall)
+		return nil
+	})
+}
+
+func (l *live) span(first, last int64) {
+	if l.first == 0 || first < l.first {
+		l.first = first
+	}
+	l.last = max(l.last, last)
+}
+
+func getJSON(tx *bbolt.Tx, key string, v any) error {
+	stored := tx.Bucket([]byte(bucketMeta)).Get([]byte(key))
+	if stored == nil {
+		return fmt.Errorf("%w: it has no %s", errForeign, key)
+	}
+	b, err := unwrap(bucketMeta, []byte(key), stored)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, v)
+}
+
+// maxRecovered is how many ticks go into one chunk when a journal is taken
+// over.
+const maxRecovered = 20_000
+
+// replay queues what journals hold beyond what l has sealed.
+func (w *Writer) replay(l *live, journals []string) error {
+	r := recovery{w: w, l: l, seq: l.sealed, insts: make(map[string]*metric.Instance)}
+	r.complete.known = make(map[string]*metric.Desc)
+	r.complete.learn(l.cat.descs)
+	for _, path := range journals {
+		if err := r.file(path); err != nil {
+			return err
+		}
+	}
+	r.flush()
+	return nil
+}
+
+// A recovery turns journals into batches.
+type recovery struct {
+	w        *Writer
+	l        *live
+	b        batch
+	insts    map[string]*metric.Instance
+	seq      uint64
+	build    [metric.NumClasses]*chunk.Builder
+	complete completer
+}
+
+func (r *recovery) file(path string) error {
+	f, err := r.w.dir.fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	defer func() { r.l.old = append(r.l.old, generation{path: path, seq: r.seq}) }()
+	j, err := journal.NewReader(f, r.intern)
+	if errors.Is(err, io.EOF) {
+		return nil // the kill came before its first record
+	}
+	if err == nil && j.Header().Archive != r.l.head.ID {
+		err = errors.New("it belongs to another archive")
+	}
+	if err != nil {
+		r.w.log.Error("a journal cannot be taken over; it is set aside", "path", path, "as", path+damagedSuffix, "error", err)
+		return r.w.dir.fs.Rename(path, path+damagedSuffix)
+	}
+	for {
+		rec, err := j.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				r.w.log.Error("a journal is damaged", "path", path, "error", err)
+			}
+			break
+		}
+		if rec.Seq > r.seq {
+			r.seq = rec.Seq
+			r.record(rec)
+		}
+	}
+	return nil
+}
+
+func (r *recovery) intern(indom, key string) *metric.Instance {
+	return internIn(r.insts, indom, key)
+}
+
+func (r *recovery) record(rec *journal.Record) {
+	switch rec.Kind {
+	case journal.KindTick:
+		t := rec.Tick
+		r.complete.tick(t)
+		b := r.build[t.Class]
+		if b == nil {
+			b = chunk.NewBuilder(t.Class)
+			r.build[t.Class] = b
+		}
+		if err := b.Append(t); err != nil {
+			r.w.log.Error("a tick of the journal cannot be taken over", "error", err)
+			return
+		}
+		r.l.span(t.At.Wall, t.At.Wall)
+		if b.Ticks() >= maxRecovered {
+			r.flush()
+		}
+	case journal.KindEvent:
+		r.b.events = append(r.b.events, *rec.Event)
+	case journal.KindDescribe:
+		r.b.descs = append(r.b.descs, rec.Descs...)
+		r.complete.learn(rec.Descs)
+	case journal.KindConfig:
+		r.b.conf = rec.Conf
+	}
+}
+
+func (r *recovery) flush() {
+	b := r.b
+	r.b = batch{}
+	b.seq = r.seq
+	for c, builder := range r.build {
+		if builder != nil {
+			b.builders = append(b.builders, builder)
+			r.build[c] = nil
+		}
+	}
+	if !b.empty() {
+		r.l.queue = append(r.l.queue, &b)
+	}
+}
+
+// resume goes on with l, which an earlier run of this boot was writing.
+func (w *Writer) resume(l *live) error {
+	lost := l.last
+	crashed := len(l.queue) > 0
+	seq := l.sealed
+	if n := len(l.queue); n > 0 {
+		seq = l.queue[n-1].seq
+	}
+	if err := w.seal(l); err != nil {
+		return err
+	}
+	now := w.opt.Now()
+	l.begun = now.Cont
+	if err := w.newGeneration(l, seq); err != nil {
+		return fmt.Errorf("store: going on with %s: %w", l, err)
+	}
+	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+		return fmt.Errorf("store: going on with %s: %w", l, err)
+	}
+	if crashed && lost != 0 {
+		e := gapEvent(now, lost, now.Wall-lost, "the recorder ended without stopping; the last tick is of "+time.Unix(0, lost).UTC().Format(time.RFC3339Nano))
+		l.rest.events = append(l.rest.events, e)
+		return w.wrote(l, l.jw.Event(&e))
+	}
+	return nil
+}

@@ -1,0 +1,297 @@
+package store
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+	"tachograph/store/journal"
+)
+
+// A Writer records into the archives of one directory. All methods may be
+// called from several goroutines.
+//
+// What Append and Event have accepted stands in the journal and survives the
+// process. Goroutines of the Writer make it safe from more: the syncer from a
+// crash of the kernel, the sealer, which also takes it over into the archive
+// proper, from a power cut. Neither holds the mutex while it waits for the
+// disk.
+type Writer struct {
+	opt Options
+	log *slog.Logger
+	dir *directory
+
+	mu      sync.Mutex
+	cur     *live
+	conf    journal.Config
+	pool    [metric.NumClasses][]*chunk.Builder
+	trouble trouble
+	closed  bool
+	total   totalWritten
+	count   counts
+	// syncedAt and safeAt are when all that had been accepted before last was
+	// made safe by a barrier and by a full sync.
+	syncedAt, safeAt time.Time
+	// unfinished are archives cut off whose finish failed.
+	unfinished []*live
+
+	syncing sync.Mutex // held while a journal file is synced, or closed
+	work    workers
+}
+
+// totalWritten counts bytes handed to write(2), and calls that made them safe.
+type totalWritten struct {
+	journal, bolt, finish int64
+	barriers, seals       int64
+}
+
+// counts is what Status says about the present run.
+type counts struct {
+	ticks, values, events uint64
+	last                  [metric.NumClasses]metric.Stamp
+	began                 metric.Stamp
+}
+
+// Create opens the directory for recording. It takes over what an earlier run
+// left there: the archive it was writing is continued if it belongs to the
+// same boot and format, and finished otherwise.
+func Create(opt Options) (*Writer, error) {
+	opt = opt.withDefaults()
+	dir, err := openDirectory(opt)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{opt: opt, log: opt.Log, dir: dir, conf: journal.Config{
+		Text: opt.Config, Intervals: opt.Intervals, Sync: opt.Sync, Seal: opt.Seal,
+	}}
+	w.syncedAt, w.safeAt = time.Now(), time.Now()
+	w.count.began = opt.Now()
+	if err := w.takeOver(); err != nil {
+		w.abandon()
+		return nil, err
+	}
+	w.startWorkers()
+	return w, nil
+}
+
+// abandon lets go of everything after a failed Create.
+func (w *Writer) abandon() {
+	if w.cur != nil {
+		w.cur.closeFiles()
+	}
+	w.dir.release()
+}
+
+func (l *live) closeFiles() {
+	if l.file != nil {
+		_ = l.file.Close()
+	}
+	for _, g := range l.old {
+		if g.file != nil {
+			_ = g.file.Close()
+		}
+	}
+	if l.db != nil {
+		_ = l.db.Close()
+	}
+}
+
+// Append records a tick. When it returns nil, the tick survives the process
+// being killed at any instruction. ErrHeld and ErrDropped say that the disk is
+// in trouble, of which the Writer itself tells once; any other error that the
+// tick is malformed. t is not kept.
+func (w *Writer) Append(t *metric.Tick) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	if t.Class >= metric.NumClasses {
+		return fmt.Errorf("store: tick of unknown class %d", t.Class)
+	}
+	if w.full() {
+		w.trouble.drop(t.At)
+		return ErrDropped
+	}
+	l := w.cur
+	if err := w.builder(l, t.Class).Append(t); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	err := w.wrote(l, l.jw.Tick(t))
+	w.count.ticks++
+	w.count.values += uint64(t.Values())
+	w.count.last[t.Class] = t.At
+	if l.first == 0 {
+		l.first = t.At.Wall
+	}
+	l.last = max(l.last, t.At.Wall)
+	w.perhapsCut(l, t.At.Cont)
+	return err
+}
+
+// perhapsCut queues a batch for sealing when it is time.
+func (w *Writer) perhapsCut(l *live, now int64) {
+	due := now-l.begun >= int64(w.conf.Seal) || now < l.begun
+	if w.count.ticks%memoryCheck == 0 && !due {
+		var n int64
+		for _, b := range l.builders {
+			if b != nil {
+				n += b.Memory()
+			}
+		}
+		due = n > w.opt.MemoryBound/2
+	}
+	if due {
+		w.cut(l, now)
+		w.work.wake()
+	}
+}
+
+// memoryCheck is after how many ticks the memory of what is collected is
+// looked at.
+const memoryCheck = 64
+
+// wrote notes the outcome of adding to the journal.
+func (w *Writer) wrote(l *live, err error) error {
+	switch {
+	case err == nil:
+		l.dirty = true
+		w.work.dirty()
+		if w.trouble.journal != nil {
+			w.journalWorks(l)
+		}
+		return nil
+	case journal.Refused(err):
+		// The archive takes it, so it is not lost, but a kill would lose it.
+		w.log.Warn("a record does not fit into the journal", "error", err)
+		return ErrHeld
+	default:
+		w.journalFails(l, err)
+		return ErrHeld
+	}
+}
+
+// Event records an event; errors as for Append.
+func (w *Writer) Event(e metric.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.event(&e)
+}
+
+func (w *Writer) event(e *metric.Event) error {
+	if w.closed {
+		return ErrClosed
+	}
+	if w.full() {
+		w.trouble.drop(e.At)
+		return ErrDropped
+	}
+	l := w.cur
+	w.count.events++
+	l.rest.events = append(l.rest.events, *e)
+	return w.wrote(l, l.jw.Event(e))
+}
+
+// Describe adds descriptions to the catalogue. A description that differs from
+// an earlier one of the same name holds from now on.
+func (w *Writer) Describe(ds []*metric.Desc) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	if len(ds) == 0 {
+		return nil
+	}
+	l := w.cur
+	l.rest.descs = append(l.rest.descs, ds...)
+	w.remember(ds)
+	return w.wrote(l, l.jw.Describe(ds))
+}
+
+// remember keeps the catalogue that the next archive begins with up to date.
+func (w *Writer) remember(ds []*metric.Desc) {
+	at := make(map[string]int, len(w.opt.Catalogue))
+	list := append([]*metric.Desc(nil), w.opt.Catalogue...)
+	for i, d := range list {
+		at[d.Name] = i
+	}
+	for _, d := range ds {
+		if i, ok := at[d.Name]; ok {
+			list[i] = d
+		} else {
+			at[d.Name] = len(list)
+			list = append(list, d)
+		}
+	}
+	w.opt.Catalogue = list
+}
+
+// Reconfigure takes over a changed configuration, and records it with an
+// event.
+func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Duration, sync, seal time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	if sync <= 0 {
+		sync = DefaultSync
+	}
+	if seal <= 0 {
+		seal = DefaultSeal
+	}
+	w.conf = journal.Config{Text: config, Intervals: maps.Clone(intervals), Sync: sync, Seal: seal}
+	conf := w.conf
+	w.cur.rest.conf = &conf
+	w.work.syncEvery(sync)
+	if err := w.wrote(w.cur, w.cur.jw.Config(&conf)); err != nil {
+		return err
+	}
+	return w.event(&metric.Event{At: w.opt.Now(), Kind: metric.EventConfig, Text: "the configuration changed"})
+}
+
+// Close seals all that has been accepted. The archive is continued by the next
+// Create of the same boot.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	l := w.cur
+	w.cut(l, l.begun)
+	w.mu.Unlock()
+	w.stopWorkers()
+	err := l.closeSealed(w)
+	w.dir.release()
+	return err
+}
+
+// closeSealed seals what is queued and closes l. The journal goes if the
+// archive holds all of it.
+func (l *live) closeSealed(w *Writer) error {
+	err := w.seal(l)
+	w.mu.Lock()
+	held := l.jw.Flush()
+	if all := l.sealed == l.jw.Seq() && err == nil; all {
+		l.old = append(l.old, generation{path: journalName(l.path, l.generation), file: l.file, seq: l.sealed})
+		l.file = nil
+		held = nil
+	}
+	w.mu.Unlock()
+	w.dropGenerations(l)
+	if err == nil {
+		err = held
+	}
+	l.closeFiles()
+	if e := w.dir.fs.SyncDir(w.dir.path); err == nil && e != nil {
+		err = fmt.Errorf("store: %w", e)
+	}
+	return err
+}
