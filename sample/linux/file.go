@@ -27,7 +27,7 @@ func newFile(path string) *file { return &file{path: path} }
 func (f *file) read() ([]byte, error) {
 	kept := f.f != nil
 	data, err := f.readOnce()
-	if err != nil && kept {
+	if kept && (errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.ESTALE)) {
 		f.close()
 		data, err = f.readOnce()
 	}

@@ -121,7 +121,7 @@ func parseMount(l []byte) (m mountLine, ok bool) {
 func unescape(dst, b []byte) []byte {
 	for i := 0; i < len(b); i++ {
 		if b[i] == '\\' && i+3 < len(b) && octal(b[i+1]) && octal(b[i+2]) && octal(b[i+3]) {
-			dst = append(dst, (b[i+1]-'0')<<6|(b[i+2]-'0')<<3|b[i+3]-'0')
+			dst = append(dst, (b[i+1]-'0')<<6|(b[i+2]-'0')<<3|(b[i+3]-'0'))
 			i += 3
 			continue
 		}

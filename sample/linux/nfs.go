@@ -27,6 +27,9 @@ type nfsSide struct {
 	uses  []nfsUse
 	nums  []uint64
 	err   error
+	// absent is set where the module is not loaded: it is not asked for again
+	// before the next archive.
+	absent bool
 }
 
 // nfsUse is a metric that stands on a line of its own name: "rpc value 2".
@@ -81,7 +84,8 @@ func (n *nfs) Refresh() error {
 			s.uses = append(s.uses, nfsUse{len(n.total.Metrics), label, field - 1})
 			n.total.Metrics = append(n.total.Metrics, d)
 		}
-		if _, err := s.file.read(); err != nil {
+		_, err := s.file.read()
+		if s.absent = err != nil; s.absent {
 			text := "no NFS " + [...]string{"client", "server"}[i] + " is loaded: " + lacking(s.shown, err)
 			n.total.Metrics[i].Unsupported, n.byOp.Metrics[i].Unsupported = text, text
 			for _, u := range s.uses {
@@ -95,8 +99,9 @@ func (n *nfs) Refresh() error {
 func (n *nfs) Read(c *sample.Context, frames []*sample.Frame) error {
 	var data [2][]byte
 	for i := range n.sides {
-		s := &n.sides[i]
-		data[i], s.err = s.file.read()
+		if s := &n.sides[i]; !s.absent {
+			data[i], s.err = s.file.read()
+		}
 	}
 	at := c.Now()
 	for _, f := range frames {
@@ -142,6 +147,9 @@ func (s *nfsSide) operations(data []byte) []uint64 {
 }
 
 func (s *nfsSide) fillTotal(f *sample.Frame, data []byte) {
+	if s.absent {
+		return
+	}
 	if s.err != nil {
 		f.SetMissing(0, s.calls, why(s.err))
 		for _, u := range s.uses {
@@ -167,6 +175,9 @@ func (s *nfsSide) fillTotal(f *sample.Frame, data []byte) {
 
 func (s *nfsSide) fillOps(f *sample.Frame, col int, data []byte) {
 	var ops []uint64
+	if s.absent {
+		return
+	}
 	if s.err == nil {
 		ops = s.operations(data)
 	}

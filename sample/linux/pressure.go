@@ -16,6 +16,7 @@ type pressure struct {
 	avg    *metric.Group
 	spans  [3]metric.Instance
 	values [len(pressureColumns)]pressureLine
+	absent [len(pressureFiles)]bool
 }
 
 var pressureFiles = [...]string{"cpu", "memory", "io", "irq"}
@@ -65,7 +66,11 @@ func (p *pressure) Refresh() error {
 	}
 	p.total = catalog.Group(catalog.Linux, "pressure", total...)
 	p.avg = catalog.Group(catalog.Linux, "pressure average", avg...)
+	p.absent = [len(pressureFiles)]bool{}
 	errs := p.readAll()
+	for i, err := range errs {
+		p.absent[i] = err != nil
+	}
 	for i, c := range pressureColumns {
 		text := ""
 		if err := errs[c.file]; err != nil {
@@ -80,6 +85,9 @@ func (p *pressure) Refresh() error {
 
 func (p *pressure) readAll() (errs [len(pressureFiles)]error) {
 	for i, f := range p.files {
+		if p.absent[i] {
+			continue
+		}
 		var data []byte
 		data, errs[i] = f.read()
 		for j, c := range pressureColumns {

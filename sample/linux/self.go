@@ -15,6 +15,8 @@ type self struct {
 	page  uint64
 	group *metric.Group
 	began time.Time
+	use   syscall.Rusage
+	pages [2]uint64
 }
 
 // Columns of the group.
@@ -47,25 +49,23 @@ func (s *self) Refresh() error {
 }
 
 func (s *self) Read(c *sample.Context, frames []*sample.Frame) error {
-	var use syscall.Rusage
-	useErr := syscall.Getrusage(syscall.RUSAGE_SELF, &use)
+	useErr := syscall.Getrusage(syscall.RUSAGE_SELF, &s.use)
 	data, statmErr := s.statm.read()
-	var pages [2]uint64
-	known := statmErr == nil && words(data, pages[:]) == len(pages)
+	known := statmErr == nil && words(data, s.pages[:]) == len(s.pages)
 	at := c.Now()
 	for _, f := range frames {
 		f.Reset(at)
 		row := f.Row(nil)
 		if useErr == nil {
-			f.SetUint(row, selfUser, uint64(use.Utime.Nano()/1000))
-			f.SetUint(row, selfSystem, uint64(use.Stime.Nano()/1000))
+			f.SetUint(row, selfUser, uint64(s.use.Utime.Nano()/1000))
+			f.SetUint(row, selfSystem, uint64(s.use.Stime.Nano()/1000))
 		} else {
 			f.SetMissing(row, selfUser, why(useErr))
 			f.SetMissing(row, selfSystem, why(useErr))
 		}
 		if known {
-			f.SetUint(row, selfVirtual, pages[0]*s.page)
-			f.SetUint(row, selfResident, pages[1]*s.page)
+			f.SetUint(row, selfVirtual, s.pages[0]*s.page)
+			f.SetUint(row, selfResident, s.pages[1]*s.page)
 		} else {
 			f.SetMissing(row, selfVirtual, why(statmErr))
 			f.SetMissing(row, selfResident, why(statmErr))
