@@ -1,25 +1,37 @@
 package boltread
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+)
 
 // Found is a key and value that Salvage came across.
 type Found struct {
 	// Bucket is the path of bucket names. It is nil for what was found outside
 	// of any tree, and begins in the middle (Loose is set) for what lies below
 	// such a page.
-	Bucket     []string
-	Key, Value []byte
-	Page       uint64
+	Bucket []string
+	Key    []byte
+	Page   uint64
 	// Older is set for what only the older of the two roots leads to; Loose
 	// for what neither does. It may have been deleted or replaced since.
 	Older, Loose bool
+	// Section is the value, unread.
+	Section *io.SectionReader
+}
+
+// Value reads the value.
+func (f *Found) Value() ([]byte, error) {
+	b := make([]byte, f.Section.Size())
+	return b, readFull(f.Section, b, 0)
 }
 
 // Salvage calls fn for every key and value that can be found in a damaged file:
 // first what the newest root leads to, then, if anything was damaged, what the
 // older one does, then what lies in pages that neither reaches. It may find a
 // key several times; the first is the best. Values are found as they are: whoever
-// wrote them must know whether they are whole.
+// wrote them must know whether they are whole. They can be read as long as src
+// can.
 //
 // It returns the damage met on the way; the error is fn's, or says that src is
 // no bbolt file.
@@ -104,11 +116,7 @@ func (v *salvage) element(b *Bucket, p *page, e *elem, path []string, like Found
 		}
 		return v.bucket(sub, append(path[:len(path):len(path)], string(e.key)), like)
 	}
-	val, err := b.s.value(p, e)
-	if err != nil {
-		return nil // noted by value
-	}
-	like.Bucket, like.Key, like.Value, like.Page = path, e.key, val, p.id
+	like.Bucket, like.Key, like.Page, like.Section = path, e.key, p.id, b.s.section(p, e)
 	return v.fn(like)
 }
 

@@ -12,14 +12,18 @@ func salvaged(t *testing.T, data []byte) (content, map[string]bool, []*Damage) {
 	t.Helper()
 	got, values := content{}, map[string]bool{}
 	damage, err := Salvage(BytesSource(data), nil, func(f Found) error {
+		v, err := f.Value()
+		if err != nil {
+			return nil
+		}
 		path := ""
 		for _, b := range f.Bucket {
 			path += b + "\x00"
 		}
 		if _, ok := got[path+string(f.Key)]; !ok && f.Bucket != nil {
-			got[path+string(f.Key)] = string(f.Value)
+			got[path+string(f.Key)] = string(v)
 		}
-		values[string(f.Key)+"\x00"+string(f.Value)] = true
+		values[string(f.Key)+"\x00"+string(v)] = true
 		return nil
 	})
 	if err != nil {

@@ -1,0 +1,442 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+	"tachograph/store/disk"
+	"tachograph/store/journal"
+)
+
+// A RepairReport says what Repair kept and what was lost.
+type RepairReport struct {
+	Source, Path string
+	// ID is the archive's; the repaired one has it too.
+	ID string
+	// Chunks were taken over whole, Rescued in part; Journal ticks came from
+	// journals.
+	Chunks, Rescued, Journal int
+	Ticks, Values            uint64
+	Events                   int
+	Lost                     []Loss
+	// Damage lists what was found on the way, lost or not.
+	Damage []string
+}
+
+// A Loss is a stretch of time of which something is lost.
+type Loss struct {
+	What string
+	// From and To are wall clocks; both zero where the time is not known.
+	From, To int64
+}
+
+func (l Loss) String() string {
+	if l.From == 0 && l.To == 0 {
+		return l.What
+	}
+	return l.What + ": " + spanText(l.From, l.To)
+}
+
+// Repair makes at dst, which must not exist, the best archive that the damaged
+// one at src and the journals beside it allow. If src itself is gone, its
+// journals suffice. src is not changed.
+func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, error) {
+	if _, err := os.Lstat(dst); err == nil {
+		return nil, fmt.Errorf("store: repair: %s exists: choose another name", dst)
+	}
+	r := &repair{salvage: newSalvage(), report: &RepairReport{Source: src, Path: dst}}
+	files, err := archiveFiles(src)
+	if errors.Is(err, fs.ErrNotExist) {
+		files, err = filepath.Glob(globQuote(src) + ".j[0-9]*")
+		if err == nil && len(files) == 0 {
+			err = fmt.Errorf("store: repair: %s: %w", src, fs.ErrNotExist)
+		}
+	} else if err == nil && files[0] != src {
+		err = fmt.Errorf("store: repair: %s is a directory: name one archive in it", src)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := r.read(f, progress); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		for _, f := range r.open {
+			f.Close()
+		}
+	}()
+	r.assemble()
+	if len(r.pieces) == 0 && len(r.allEvents) == 0 {
+		return nil, fmt.Errorf("store: repair: nothing can be read from %s: %s", src, strings.Join(r.damage, "; "))
+	}
+	if err := r.write(dst); err != nil {
+		return nil, fmt.Errorf("store: repair: %w", err)
+	}
+	r.report.Damage = r.damage
+	return r.report, nil
+}
+
+type repair struct {
+	*salvage
+	report    *RepairReport
+	open      []*os.File // what sections read from
+	journals  []*os.File
+	pieces    []*piece
+	byClass   map[metric.Class][]*piece // whole chunks, by time
+	cat       *catalogue
+	allEvents []metric.Event
+}
+
+// piece is a chunk of the new archive.
+type piece struct {
+	key    string // of the chunk it was; empty if it came from a journal
+	sealed *chunk.Sealed
+	whole  bool
+}
+
+func (r *repair) read(path string, progress func(done, total int64)) error {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return fmt.Errorf("store: repair: %w", err)
+	}
+	r.open = append(r.open, f)
+	if isJournalName(filepath.Base(path)) {
+		r.journals = append(r.journals, f)
+		return nil
+	}
+	if err := r.collect(boltread.FileSource(f), progress); err != nil {
+		r.hurt("%s: %v", path, err)
+	}
+	return nil
+}
+
+// assemble decides what the new archive is made of.
+func (r *repair) assemble() {
+	if n := r.standIns(); n > 0 {
+		r.lose(0, 0, "the descriptions of %d metrics; they are called lost.*", n)
+	}
+	r.cat = newCatalogue(r.descs)
+	r.cat.stored = 0
+	r.byClass = make(map[metric.Class][]*piece)
+	var lost []string // keys
+	for _, key := range r.keys() {
+		s, missing := r.best(key)
+		if s == nil {
+			lost = append(lost, key)
+			continue
+		}
+		p := &piece{key: key, sealed: s, whole: len(missing) == 0}
+		r.pieces = append(r.pieces, p)
+		if p.whole {
+			r.report.Chunks++
+			r.byClass[s.Info.Class] = append(r.byClass[s.Info.Class], p)
+			continue
+		}
+		r.report.Rescued++
+		for _, m := range missing {
+			r.lose(s.Info.From, s.Info.To, "class %s: %s", s.Info.Class, m)
+		}
+	}
+	r.gatherEvents()
+	r.readJournals()
+	r.dropRescued()
+	for _, key := range lost {
+		r.loseChunk(key)
+	}
+	r.loseUnlisted()
+	slices.SortStableFunc(r.pieces, func(a, b *piece) int {
+		return cmp.Or(cmp.Compare(a.sealed.Info.Class, b.sealed.Info.Class),
+			cmp.Compare(a.sealed.Info.First.Cont, b.sealed.Info.First.Cont))
+	})
+	for _, p := range r.pieces {
+		r.report.Ticks += p.sealed.Info.Ticks
+		r.report.Values += p.sealed.Info.Values
+	}
+	slices.SortStableFunc(r.allEvents, func(a, b metric.Event) int { return cmp.Compare(a.At.Cont, b.At.Cont) })
+	r.report.Events = len(r.allEvents)
+}
+
+func (r *repair) lose(from, to int64, format string, args ...any) {
+	r.report.Lost = append(r.report.Lost, Loss{What: fmt.Sprintf(format, args...), From: from, To: to})
+}
+
+// covered reports whether a whole chunk holds what was recorded at cont.
+func (r *repair) covered(class metric.Class, cont int64) bool {
+	return slices.ContainsFunc(r.byClass[class], func(p *piece) bool {
+		return p.sealed.Info.First.Cont <= cont && cont <= p.sealed.Info.Last.Cont
+	})
+}
+
+// fromJournals counts the ticks of a class that journals gave for a span.
+func (r *repair) fromJournals(class metric.Class, from, to int64) uint64 {
+	n := uint64(0)
+	for _, p := range r.pieces {
+		if in := p.sealed.Info; p.key == "" && in.Class == class && in.First.Cont <= to && from <= in.Last.Cont {
+			n += in.Ticks
+		}
+	}
+	return n
+}
+
+// dropRescued leaves out what was rescued of chunks that journals hold whole.
+func (r *repair) dropRescued() {
+	r.pieces = slices.DeleteFunc(r.pieces, func(p *piece) bool {
+		in := p.sealed.Info
+		if p.whole || p.key == "" || r.fromJournals(in.Class, in.First.Cont, in.Last.Cont) < in.Ticks {
+			return false
+		}
+		r.report.Rescued--
+		r.report.Lost = slices.DeleteFunc(r.report.Lost, func(l Loss) bool {
+			return l.From == in.From && l.To == in.To && strings.HasPrefix(l.What, "class "+in.Class.String()+":")
+		})
+		return true
+	})
+}
+
+// loseChunk reports a chunk of which nothing could be kept.
+func (r *repair) loseChunk(key string) {
+	class, n, _ := parseChunkKey([]byte(key))
+	in, listed := r.index[key]
+	if listed && r.fromJournals(class, in.First.Cont, in.Last.Cont) >= in.Ticks {
+		return
+	}
+	if !listed {
+		in.From, in.To = r.around(class, n)
+	}
+	r.lose(in.From, in.To, "everything of class %s in chunk %d", class, n)
+}
+
+// loseUnlisted reports chunks of which not even the index entry is left: their
+// numbers are missing.
+func (r *repair) loseUnlisted() {
+	next := make(map[metric.Class]uint32)
+	for _, key := range r.keys() {
+		class, n, _ := parseChunkKey([]byte(key))
+		for ; next[class] < n; next[class]++ {
+			r.loseChunk(string(chunkKey(class, next[class])))
+		}
+		next[class] = n + 1
+	}
+	if r.totals == nil {
+		r.lose(0, 0, "the count of chunks: whether the last ones are missing cannot be told")
+		return
+	}
+	for class := range metric.NumClasses {
+		for n := next[class]; n < r.totals.Chunks[class.String()]; n++ {
+			r.loseChunk(string(chunkKey(class, n)))
+		}
+	}
+}
+
+// around is the time between the chunks before and after number n of a class.
+func (r *repair) around(class metric.Class, n uint32) (from, to int64) {
+	for key, in := range r.index {
+		c, k, _ := parseChunkKey([]byte(key))
+		switch {
+		case c != class:
+		case k < n && (from == 0 || in.To > from):
+			from = in.To
+		case k > n && (to == 0 || in.From < to):
+			to = in.From
+		}
+	}
+	if to == 0 {
+		to = from
+	}
+	if from == 0 {
+		from = to
+	}
+	return from, to
+}
+
+// gatherEvents puts the batches in order and notes the missing ones.
+func (r *repair) gatherEvents() {
+	var ns []uint32
+	for n := range r.events {
+		ns = append(ns, n)
+	}
+	slices.Sort(ns)
+	next := uint32(0)
+	last := int64(0)
+	for _, n := range ns {
+		es := r.events[n]
+		if n > next && len(es) > 0 {
+			r.lose(last, es[0].At.Wall, "%d batches of events", n-next)
+		}
+		next = n + 1
+		r.allEvents = append(r.allEvents, es...)
+		if len(es) > 0 {
+			last = es[len(es)-1].At.Wall
+		}
+	}
+	if r.totals != nil && next < r.totals.Events {
+		r.lose(last, last, "%d batches of events after", r.totals.Events-next)
+	}
+}
+
+// readJournals adds what the journals hold and no whole chunk does.
+func (r *repair) readJournals() {
+	known := make(map[string]bool)
+	for i := range r.allEvents {
+		known[eventKey(&r.allEvents[i])] = true
+	}
+	j := &journalReader{repair: r, known: known, builders: make(map[metric.Class]*chunk.Builder)}
+	for i, f := range r.journals {
+		var next *os.File
+		if i+1 < len(r.journals) {
+			next = r.journals[i+1]
+		}
+		j.file(f, next)
+	}
+	for _, b := range j.builders {
+		j.flush(b)
+	}
+}
+
+func eventKey(e *metric.Event) string {
+	return fmt.Sprintf("%d %d %s %s %s %s %v", e.At.Wall, e.At.Cont, e.Kind, e.Text, e.Indom, e.Key, e.Labels)
+}
+
+type journalReader struct {
+	*repair
+	known    map[string]bool
+	builders map[metric.Class]*chunk.Builder
+}
+
+// file reads one generation; next is the one after it.
+func (j *journalReader) file(f, next *os.File) {
+	jr, err := journal.NewReader(f, nil)
+	if errors.Is(err, io.EOF) {
+		return
+	}
+	if err != nil {
+		j.hurt("%s: %v", f.Name(), err)
+		j.lose(0, 0, "the journal %s", filepath.Base(f.Name()))
+		return
+	}
+	head := jr.Header()
+	if j.header != nil && j.header.ID != head.Archive {
+		j.hurt("%s belongs to another archive, %s", f.Name(), head.Archive)
+		return
+	}
+	if j.header == nil {
+		j.header = &header{Format: FormatVersion, ID: head.Archive, Created: head.At.Wall}
+		j.lose(0, 0, "what the archive says about its host, boot and time zone")
+	}
+	last := head.At.Wall
+	for {
+		rec, err := jr.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				j.hurt("%s: %v", f.Name(), err)
+			}
+			break
+		}
+		if rec.Tick != nil {
+			last = rec.Tick.At.Wall
+		}
+		j.take(rec)
+	}
+	st, err := f.Stat()
+	if err != nil || jr.Rest(st.Size()) == 0 {
+		return
+	}
+	end := last
+	if next != nil {
+		if nr, err := journal.NewReader(next, nil); err == nil {
+			end = nr.Header().At.Wall
+		}
+	}
+	j.hurt("%s: %d bytes behind byte %d hold no sound record", f.Name(), jr.Rest(st.Size()), jr.Offset())
+	j.lose(last, end, "what the journal held in its last %d bytes", jr.Rest(st.Size()))
+}
+
+func (j *journalReader) take(rec *journal.Record) {
+	switch rec.Kind {
+	case journal.KindTick:
+		j.tick(rec.Tick)
+	case journal.KindEvent:
+		if key := eventKey(rec.Event); !j.known[key] {
+			j.known[key] = true
+			j.allEvents = append(j.allEvents, *rec.Event)
+		}
+	case journal.KindDescribe:
+		for _, d := range rec.Descs {
+			j.cat.number(d)
+		}
+	case journal.KindConfig:
+		j.config = []byte(rec.Conf.Text)
+		j.iv = make(map[string]int64)
+		for c, d := range rec.Conf.Intervals {
+			j.iv[c.String()] = int64(d)
+		}
+	}
+}
+
+// maxPiece bounds the chunks that are made of journals.
+const maxPiece = 3600e9
+
+func (j *journalReader) tick(t *metric.Tick) {
+	if j.covered(t.Class, t.At.Cont) {
+		return
+	}
+	b := j.builders[t.Class]
+	if b == nil {
+		b = chunk.NewBuilder(t.Class)
+		j.builders[t.Class] = b
+	}
+	if n := b.Ticks(); n > 0 {
+		last := b.Last().Cont
+		if t.At.Cont <= last {
+			return // two generations may overlap
+		}
+		apart := slices.ContainsFunc(j.byClass[t.Class], func(p *piece) bool {
+			first := p.sealed.Info.First.Cont
+			return last < first && first < t.At.Cont
+		})
+		if apart || t.At.Cont-b.First().Cont > maxPiece || b.Memory() > 16<<20 {
+			j.flush(b)
+		}
+	}
+	j.report.Journal++
+	if err := b.Append(t); err != nil {
+		j.report.Journal--
+		j.hurt("a tick of class %s: %v", t.Class, err)
+	}
+}
+
+// flush makes a chunk of what b holds.
+func (j *journalReader) flush(b *chunk.Builder) {
+	if b.Ticks() == 0 {
+		return
+	}
+	s, err := b.Seal(func(d *metric.Desc) uint32 { return j.cat.number(j.described(d)) })
+	if err != nil {
+		j.lose(b.First().Wall, b.Last().Wall, "class %s: %v", b.Class(), err)
+	} else {
+		j.pieces = append(j.pieces, &piece{sealed: s, whole: true})
+	}
+	b.Reset()
+}
+
+// described returns the full description of what a journal describes briefly.
+func (r *repair) described(d *metric.Desc) *metric.Desc {
+	for i := len(r.cat.descs) - 1; i >= 0; i-- {
+		if f := r.cat.descs[i]; f.Name == d.Name && f.Type == d.Type && f.Sem == d.Sem && f.Units == d.Units && f.Indom == d.Indom && f.Width == d.Width {
+			return f
+		}
+	}
+	return d
+}

@@ -1,0 +1,234 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+)
+
+// salvage is what was found in a damaged archive file: records whose checksums
+// are right, and chunks that may be whole or not.
+type salvage struct {
+	header  *header
+	config  []byte
+	iv      map[string]int64
+	totals  *totals
+	descs   []*metric.Desc // by number; nil where one is lost
+	index   map[string]chunk.Info
+	events  map[uint32][]metric.Event
+	chunks  map[string][]*io.SectionReader // what claims to be that chunk
+	damage  []string
+	records map[string]bool // bucket and key of those already found
+}
+
+func newSalvage() *salvage {
+	return &salvage{index: make(map[string]chunk.Info), events: make(map[uint32][]metric.Event),
+		chunks: make(map[string][]*io.SectionReader), records: make(map[string]bool)}
+}
+
+func (s *salvage) hurt(format string, args ...any) {
+	s.damage = append(s.damage, fmt.Sprintf(format, args...))
+}
+
+// collect takes in everything that src holds.
+func (s *salvage) collect(src boltread.Source, progress func(done, total int64)) error {
+	damage, err := boltread.Salvage(src, progress, func(f boltread.Found) error {
+		s.found(f)
+		return nil
+	})
+	for _, d := range damage {
+		s.hurt("%v", d)
+	}
+	return err
+}
+
+// found sorts out one key and value. A record says by its checksum what bucket
+// it belongs to, whatever led to it; a chunk says it by its content.
+func (s *salvage) found(f boltread.Found) {
+	if class, _, ok := parseChunkKey(f.Key); ok && f.Section.Size() > 4 {
+		if c, err := chunk.Open(f.Section, f.Section.Size()); err == nil && c.Class == class {
+			key := string(f.Key)
+			s.chunks[key] = append(s.chunks[key], f.Section)
+			return
+		}
+	}
+	if f.Section.Size() > maxRecord {
+		return
+	}
+	stored, err := f.Value()
+	if err != nil {
+		s.hurt("page %d: %v", f.Page, err)
+		return
+	}
+	for _, bucket := range buckets {
+		value, err := unwrap(bucket, f.Key, stored)
+		if err != nil {
+			continue
+		}
+		if name := bucket + "\x00" + string(f.Key); !s.records[name] {
+			s.records[name] = true
+			s.record(bucket, f.Key, value)
+		}
+		return
+	}
+	if len(f.Bucket) == 1 && !f.Loose && !f.Older {
+		s.hurt("page %d: record %q of %s: %v", f.Page, f.Key, f.Bucket[0], errRecord)
+	}
+}
+
+func (s *salvage) record(bucket string, key, value []byte) {
+	var err error
+	switch bucket {
+	case bucketMeta:
+		err = s.meta(string(key), value)
+	case bucketMetrics:
+		err = s.metrics(key, value)
+	case bucketIndex:
+		var in chunk.Info
+		if in, err = chunk.ParseInfo(value); err == nil {
+			s.index[string(key)] = in
+		}
+	case bucketEvents:
+		var es []metric.Event
+		if es, err = chunk.ParseEvents(value); err == nil && len(key) == 4 {
+			s.events[binary.BigEndian.Uint32(key)] = es
+		}
+	}
+	if err != nil {
+		s.hurt("record %q of %s: %v", key, bucket, err)
+	}
+}
+
+func (s *salvage) meta(key string, value []byte) error {
+	switch key {
+	case metaArchive:
+		s.header = &header{}
+		return json.Unmarshal(value, s.header)
+	case metaConfig:
+		raw, err := chunk.Unpack(value)
+		s.config = raw
+		return err
+	case metaIntervals:
+		return json.Unmarshal(value, &s.iv)
+	case metaTotals:
+		s.totals = &totals{}
+		return json.Unmarshal(value, s.totals)
+	}
+	return nil
+}
+
+func (s *salvage) metrics(key, value []byte) error {
+	ds, err := parseDescs(value)
+	if err != nil {
+		return err
+	}
+	if len(key) != 4 || binary.BigEndian.Uint32(key) > maxMetrics {
+		return fmt.Errorf("no number of a metric")
+	}
+	first := int(binary.BigEndian.Uint32(key))
+	for len(s.descs) < first+len(ds) {
+		s.descs = append(s.descs, nil)
+	}
+	copy(s.descs[first:], ds)
+	return nil
+}
+
+// maxMetrics bounds the numbers of metrics that are believed.
+const maxMetrics = 1 << 20
+
+func (s *salvage) desc(n uint32) *metric.Desc {
+	if int(n) < len(s.descs) {
+		return s.descs[n]
+	}
+	return nil
+}
+
+// standIns describes the metrics whose descriptions are lost but whose values
+// are not, as far as the chunks tell, and returns how many they are.
+func (s *salvage) standIns() int {
+	n := 0
+	for _, key := range s.keys() {
+		for _, sec := range s.chunks[key] {
+			c, err := chunk.Open(sec, sec.Size())
+			if err != nil {
+				continue
+			}
+			for _, g := range c.Groups {
+				for _, col := range g.Columns {
+					if s.desc(col.Number) != nil || col.Number > maxMetrics {
+						continue
+					}
+					for len(s.descs) <= int(col.Number) {
+						s.descs = append(s.descs, nil)
+					}
+					s.descs[col.Number] = &metric.Desc{
+						Name: fmt.Sprintf("lost.%s.metric%d", g.Name, col.Number), Type: col.Type, Sem: metric.Instant,
+						Indom: g.Indom, Class: c.Class, Help: "A metric whose description was lost to damage.",
+					}
+					n++
+				}
+			}
+		}
+	}
+	for i, d := range s.descs {
+		if d == nil {
+			s.descs[i] = &metric.Desc{Name: fmt.Sprintf("lost.metric%d", i), Class: metric.Disabled,
+				Help: "A metric whose description was lost to damage, and that has no values."}
+			n++
+		}
+	}
+	return n
+}
+
+// keys lists all chunks that were found or are known of, by class and number.
+func (s *salvage) keys() []string {
+	var keys []string
+	for k := range s.chunks {
+		keys = append(keys, k)
+	}
+	for k := range s.index {
+		if s.chunks[k] == nil {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// best returns the best there is of a chunk: whole if its checksum or its
+// content says so, else what can be rescued of it, with a list of what cannot.
+func (s *salvage) best(key string) (*chunk.Sealed, []string) {
+	var best *chunk.Sealed
+	var lost []string
+	in, listed := s.index[key]
+	for _, sec := range s.chunks[key] {
+		data := make([]byte, sec.Size())
+		if n, err := sec.ReadAt(data, 0); n < len(data) {
+			s.hurt("chunk %x: %v", key, err)
+			continue
+		}
+		c, err := chunk.Open(sec, sec.Size())
+		if err != nil {
+			continue
+		}
+		got, err := c.Inspect(s.desc)
+		got.Size, got.Sum = int64(len(data)), chunk.Checksum(data)
+		if err == nil && (!listed || got == in) {
+			return &chunk.Sealed{Info: got, Data: data}, nil
+		}
+		r, missing, err := chunk.Rescue(c, s.desc)
+		if err == nil && (best == nil || len(missing) < len(lost)) {
+			best, lost = r, missing
+		}
+	}
+	if best != nil && len(lost) == 0 {
+		lost = []string{"it is not the chunk that the index describes"}
+	}
+	return best, lost
+}

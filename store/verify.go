@@ -1,0 +1,420 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+	"tachograph/store/disk"
+	"tachograph/store/journal"
+)
+
+// A Finding is one thing in an archive that is not as it was written.
+type Finding struct {
+	Path string
+	// Where is the place in the file: a page, a chunk, a byte.
+	Where string
+	What  string
+	// From and To are the wall clocks of what is affected; both zero where
+	// that is not known.
+	From, To int64
+}
+
+// String is f in one line.
+func (f Finding) String() string {
+	s := f.Path + ": " + f.Where + ": " + f.What
+	if f.From != 0 || f.To != 0 {
+		s += " (" + spanText(f.From, f.To) + ")"
+	}
+	return strings.ReplaceAll(s, "\n", "; ")
+}
+
+// spanText is a range of wall clocks for people, in UTC because the archive
+// that would know better may be damaged.
+func spanText(from, to int64) string {
+	const layout = "2006-01-02 15:04:05Z"
+	return time.Unix(0, from).UTC().Format(layout) + " to " + time.Unix(0, to).UTC().Format(layout)
+}
+
+// Verify checks an archive, or all archives and journals of a directory,
+// through and through: the structure of the database, every checksum, every
+// chunk decoded, the index against the content. progress, if set, is told how
+// many bytes of how many are done. An error means that path could not be read
+// at all.
+//
+// A live archive may be verified while it is being written.
+func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
+	files, err := archiveFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	v := &verifier{progress: progress}
+	for _, f := range files {
+		if st, err := os.Lstat(f); err == nil {
+			v.total += st.Size()
+		}
+	}
+	for _, f := range files {
+		v.path = f
+		at := v.done
+		v.file()
+		if st, err := os.Lstat(f); err == nil {
+			v.done = at + st.Size()
+		}
+		v.tell()
+	}
+	return v.findings, nil
+}
+
+// archiveFiles lists the archives and journals at path: all those in a
+// directory, or one archive with its journals.
+func archiveFiles(path string) ([]string, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if !st.IsDir() {
+		journals, err := filepath.Glob(globQuote(path) + ".j[0-9]*")
+		return append([]string{path}, journals...), err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && (isArchiveName(e.Name()) || isJournalName(e.Name())) {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("store: %s holds no archive: %w", path, fs.ErrNotExist)
+	}
+	return files, nil
+}
+
+func isArchiveName(name string) bool {
+	return strings.HasSuffix(name, ".tacho") || strings.HasSuffix(name, ".live")
+}
+
+func isJournalName(name string) bool { return strings.Contains(name, ".live.j") }
+
+// globQuote takes the meaning out of a pattern's characters.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+type verifier struct {
+	path        string
+	progress    func(done, total int64)
+	done, total int64
+	findings    []Finding
+}
+
+func (v *verifier) tell() {
+	if v.progress != nil {
+		v.progress(min(v.done, v.total), v.total)
+	}
+}
+
+func (v *verifier) add(where string, from, to int64, err error) {
+	v.findings = append(v.findings, Finding{Path: v.path, Where: where, What: err.Error(), From: from, To: to})
+}
+
+func (v *verifier) file() {
+	f, err := disk.OpenNoFollow(v.path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // a rotation took it away meanwhile
+	}
+	if err != nil {
+		v.add("file", 0, 0, err)
+		return
+	}
+	defer f.Close()
+	if isJournalName(filepath.Base(v.path)) {
+		v.journal(f)
+		return
+	}
+	// A commit may come while the archive is being read; then what was found
+	// means nothing.
+	const attempts = 8
+	before, done := len(v.findings), v.done
+	for range attempts {
+		v.findings, v.done = v.findings[:before], done
+		s, err := boltread.Open(boltread.FileSource(f))
+		if err != nil {
+			v.add("database", 0, 0, err)
+			continue
+		}
+		v.archive(s)
+		if changed, err := s.Changed(); len(v.findings) == before || err == nil && !changed {
+			return
+		}
+	}
+}
+
+// archive checks everything in s.
+func (v *verifier) archive(s *boltread.Snapshot) {
+	for _, d := range s.Check(nil) {
+		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
+	}
+	a := &contents{s: s, v: v, descs: make(map[uint32]*metric.Desc), chunks: make(map[string]uint32)}
+	a.meta()
+	a.metrics()
+	index := a.index()
+	a.eachChunk(index)
+	a.events()
+	a.compareTotals()
+}
+
+// contents is what a verifier knows about an archive.
+type contents struct {
+	s      *boltread.Snapshot
+	v      *verifier
+	totals *totals
+	descs  map[uint32]*metric.Desc
+	chunks map[string]uint32 // that are in order, by class
+	nev    uint32
+}
+
+// each calls fn for the records of a bucket whose checksums are right.
+func (a *contents) each(bucket string, fn func(key, value []byte) error) {
+	b, err := a.s.Bucket(bucket)
+	if b == nil {
+		if err == nil {
+			err = errors.New("it is missing")
+		}
+		a.v.add("bucket "+bucket, 0, 0, err)
+		return
+	}
+	c := b.Cursor()
+	for ok := c.First(); ok; ok = c.Next() {
+		if c.IsBucket() {
+			continue
+		}
+		stored, err := c.Value()
+		var value []byte
+		if err == nil {
+			value, err = unwrap(bucket, c.Key(), stored)
+		}
+		if err == nil {
+			err = fn(c.Key(), value)
+		}
+		if err != nil {
+			a.v.add(fmt.Sprintf("record %q of %s", c.Key(), bucket), 0, 0, err)
+		}
+	}
+}
+
+func (a *contents) meta() {
+	var h *header
+	a.each(bucketMeta, func(key, value []byte) error {
+		switch string(key) {
+		case metaArchive:
+			h = &header{}
+			return json.Unmarshal(value, h)
+		case metaTotals:
+			a.totals = &totals{}
+			return json.Unmarshal(value, a.totals)
+		case metaIntervals:
+			return json.Unmarshal(value, &map[string]int64{})
+		case metaConfig:
+			_, err := chunk.Unpack(value)
+			return err
+		}
+		return nil
+	})
+	switch {
+	case h == nil:
+		a.v.add("header", 0, 0, errors.New("it is missing"))
+	case h.Format > FormatVersion || h.Format < 1:
+		a.v.add("header", 0, 0, fmt.Errorf("format version %d; this program knows versions up to %d", h.Format, FormatVersion))
+	}
+}
+
+func (a *contents) metrics() {
+	next := uint32(0)
+	a.each(bucketMetrics, func(key, value []byte) error {
+		ds, err := parseDescs(value)
+		if err != nil {
+			return err
+		}
+		if len(key) != 4 {
+			return fmt.Errorf("a key of %d bytes", len(key))
+		}
+		first := binary.BigEndian.Uint32(key)
+		if first != next {
+			err = fmt.Errorf("metrics %d to %d are not described", next, int64(first)-1)
+		}
+		for i, d := range ds {
+			a.descs[first+uint32(i)] = d
+		}
+		next = first + uint32(len(ds))
+		return err
+	})
+}
+
+func (a *contents) index() map[string]chunk.Info {
+	index := make(map[string]chunk.Info)
+	a.each(bucketIndex, func(key, value []byte) error {
+		class, _, ok := parseChunkKey(key)
+		if !ok {
+			return fmt.Errorf("a key of %d bytes", len(key))
+		}
+		in, err := chunk.ParseInfo(value)
+		if err == nil && in.Class != class {
+			err = fmt.Errorf("it is of class %s", in.Class)
+		}
+		if err == nil {
+			index[string(key)] = in
+		}
+		return err
+	})
+	return index
+}
+
+// eachChunk decodes every chunk and compares it with its index entry.
+func (a *contents) eachChunk(index map[string]chunk.Info) {
+	b, err := a.s.Bucket(bucketChunks)
+	if b == nil {
+		if err == nil {
+			err = errors.New("it is missing")
+		}
+		a.v.add("bucket "+bucketChunks, 0, 0, err)
+		return
+	}
+	c := b.Cursor()
+	for ok := c.First(); ok; ok = c.Next() {
+		class, n, ok := parseChunkKey(c.Key())
+		if !ok {
+			a.v.add("bucket "+bucketChunks, 0, 0, fmt.Errorf("a key of %d bytes", len(c.Key())))
+			continue
+		}
+		where := fmt.Sprintf("chunk %d of class %s", n, class)
+		in, listed := index[string(c.Key())]
+		delete(index, string(c.Key()))
+		data, err := c.Value()
+		if err == nil {
+			err = a.chunk(class, in, listed, data)
+		}
+		if err != nil {
+			a.v.add(where, in.From, in.To, err)
+		} else {
+			a.chunks[class.String()]++
+		}
+		a.v.done += int64(len(data))
+		a.v.tell()
+	}
+	for _, key := range slices.Sorted(maps.Keys(index)) {
+		class, n, _ := parseChunkKey([]byte(key))
+		in := index[key]
+		a.v.add(fmt.Sprintf("chunk %d of class %s", n, class), in.From, in.To, errors.New("it is in the index and nowhere else"))
+	}
+}
+
+func (a *contents) chunk(class metric.Class, in chunk.Info, listed bool, data []byte) error {
+	c, err := chunk.Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return err
+	}
+	got, err := c.Inspect(func(n uint32) *metric.Desc { return a.descs[n] })
+	if err != nil {
+		return err
+	}
+	got.Size, got.Sum = int64(len(data)), chunk.Checksum(data)
+	switch {
+	case !listed:
+		return errors.New("it is not in the index")
+	case got.Class != class:
+		return fmt.Errorf("its content is of class %s", got.Class)
+	case got != in:
+		return errors.New("it is not the chunk that the index describes")
+	}
+	return nil
+}
+
+func (a *contents) events() {
+	next := uint32(0)
+	a.each(bucketEvents, func(key, value []byte) error {
+		if len(key) != 4 {
+			return fmt.Errorf("a key of %d bytes", len(key))
+		}
+		if a.nev++; a.nev == 1 {
+			next = binary.BigEndian.Uint32(key)
+		}
+		_, err := chunk.ParseEvents(value)
+		if n := binary.BigEndian.Uint32(key); n != next && err == nil {
+			err = fmt.Errorf("batch %d was expected", next)
+		} else {
+			next = n
+		}
+		next++
+		return err
+	})
+}
+
+func (a *contents) compareTotals() {
+	if a.totals == nil {
+		a.v.add("totals", 0, 0, errors.New("they are missing"))
+		return
+	}
+	t := a.totals
+	for _, class := range slices.Sorted(maps.Keys(t.Chunks)) {
+		if have := a.chunks[class]; have != t.Chunks[class] {
+			a.v.add("chunks of class "+class, 0, 0, fmt.Errorf("%d are in order, %d were written", have, t.Chunks[class]))
+		}
+	}
+	if a.nev != t.Events {
+		a.v.add("events", 0, 0, fmt.Errorf("%d batches are there, %d were written", a.nev, t.Events))
+	}
+	if n := uint32(len(a.descs)); n != t.Metrics {
+		a.v.add("metrics", 0, 0, fmt.Errorf("%d are described, %d were", n, t.Metrics))
+	}
+}
+
+// journal decodes every record of a journal.
+func (v *verifier) journal(f *os.File) {
+	r, err := journal.NewReader(f, nil)
+	if errors.Is(err, io.EOF) {
+		return // it was begun, and nothing was recorded in it
+	}
+	if err != nil {
+		v.add("beginning", 0, 0, err)
+		return
+	}
+	var last int64
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			v.add(fmt.Sprintf("byte %d", r.Offset()), last, last, err)
+			return
+		}
+		if rec.Tick != nil {
+			last = rec.Tick.At.Wall
+		}
+	}
+	st, err := f.Stat()
+	if err != nil {
+		v.add("file", 0, 0, err)
+		return
+	}
+	if n := r.Rest(st.Size()); n > 0 {
+		v.add(fmt.Sprintf("byte %d", r.Offset()), last, last, fmt.Errorf("%d bytes behind the last sound record: one was cut short, or is damaged", n))
+	}
+}
