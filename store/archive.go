@@ -233,8 +233,14 @@ func (a *archive) each(bucket string, fn func(key, value []byte) error) {
 	}
 	c := b.Cursor()
 	for ok := c.First(); ok; ok = c.Next() {
-		if c.IsBucket() || c.ValueSize() > maxRecord {
+		if c.ValueSize() > maxRecord {
+			a.hurt(fmt.Errorf("store: record %x of %s: %d bytes are too many", c.Key(), bucket, c.ValueSize()))
 			continue
+		}
+		if c.IsBucket() {
+			// No record is one: its flags are damaged. The checksum will tell
+			// about the rest.
+			a.hurt(fmt.Errorf("store: record %x of %s: its flags are damaged", c.Key(), bucket))
 		}
 		key := bytes.Clone(c.Key())
 		v, err := c.Value()

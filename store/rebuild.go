@@ -12,13 +12,13 @@ import (
 	"tachograph/store/disk"
 )
 
-// eventBatch is how many events go into one record of a repaired archive.
-const eventBatch = 2000
+// scratchSuffix marks the files that are in the making.
+const scratchSuffix = ".scratch"
 
 // write makes the new archive: first in a scratch file beside it, since bbolt
 // leaves slack in what it writes, then page by page under its name.
 func (r *repair) write(dst string) (err error) {
-	scratch := dst + tmpSuffix
+	scratch := dst + scratchSuffix
 	if err := os.Remove(scratch); err != nil && !os.IsNotExist(err) {
 		return err
 	}
@@ -30,7 +30,7 @@ func (r *repair) write(dst string) (err error) {
 		db.Close()
 		os.Remove(scratch)
 	}()
-	// One transaction a piece keeps a large archive out of memory.
+	// One transaction a rebuilt keeps a large archive out of memory.
 	t := totals{Chunks: make(map[string]uint32), Finished: true}
 	if err := db.Update(func(tx *bbolt.Tx) error { return r.writeFacts(tx, &t) }); err != nil {
 		return err
@@ -85,9 +85,10 @@ func (r *repair) writeFacts(tx *bbolt.Tx, t *totals) error {
 }
 
 func (r *repair) writeEvents(tx *bbolt.Tx, t *totals) error {
-	for rest := r.allEvents; len(rest) > 0; t.Events++ {
+	for rest := r.allEvents; len(rest) > 0; {
 		n := min(len(rest), eventBatch)
-		if err := putEvents(tx, t.Events, rest[:n]); err != nil {
+		var err error
+		if t.Events, err = putEvents(tx, t.Events, rest[:n]); err != nil {
 			return err
 		}
 		rest = rest[n:]
@@ -97,7 +98,7 @@ func (r *repair) writeEvents(tx *bbolt.Tx, t *totals) error {
 
 // publish compacts db into dst.
 func publish(db *bbolt.DB, dst string) (err error) {
-	compacted := dst + tmpSuffix + tmpSuffix
+	compacted := dst + scratchSuffix + scratchSuffix
 	if err := os.Remove(compacted); err != nil && !os.IsNotExist(err) {
 		return err
 	}

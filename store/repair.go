@@ -93,14 +93,14 @@ type repair struct {
 	report    *RepairReport
 	open      []*os.File // what sections read from
 	journals  []*os.File
-	pieces    []*piece
-	byClass   map[metric.Class][]*piece // whole chunks, by time
+	pieces    []*rebuilt
+	byClass   map[metric.Class][]*rebuilt // whole chunks, by time
 	cat       *catalogue
 	allEvents []metric.Event
 }
 
-// piece is a chunk of the new archive.
-type piece struct {
+// rebuilt is a chunk of the new archive.
+type rebuilt struct {
 	key    string // of the chunk it was; empty if it came from a journal
 	sealed *chunk.Sealed
 	whole  bool
@@ -129,7 +129,7 @@ func (r *repair) assemble() {
 	}
 	r.cat = newCatalogue(r.descs)
 	r.cat.stored = 0
-	r.byClass = make(map[metric.Class][]*piece)
+	r.byClass = make(map[metric.Class][]*rebuilt)
 	var lost []string // keys
 	for _, key := range r.keys() {
 		s, missing := r.best(key)
@@ -137,7 +137,7 @@ func (r *repair) assemble() {
 			lost = append(lost, key)
 			continue
 		}
-		p := &piece{key: key, sealed: s, whole: len(missing) == 0}
+		p := &rebuilt{key: key, sealed: s, whole: len(missing) == 0}
 		r.pieces = append(r.pieces, p)
 		if p.whole {
 			r.report.Chunks++
@@ -156,7 +156,7 @@ func (r *repair) assemble() {
 		r.loseChunk(key)
 	}
 	r.loseUnlisted()
-	slices.SortStableFunc(r.pieces, func(a, b *piece) int {
+	slices.SortStableFunc(r.pieces, func(a, b *rebuilt) int {
 		return cmp.Or(cmp.Compare(a.sealed.Info.Class, b.sealed.Info.Class),
 			cmp.Compare(a.sealed.Info.First.Cont, b.sealed.Info.First.Cont))
 	})
@@ -174,7 +174,7 @@ func (r *repair) lose(from, to int64, format string, args ...any) {
 
 // covered reports whether a whole chunk holds what was recorded at cont.
 func (r *repair) covered(class metric.Class, cont int64) bool {
-	return slices.ContainsFunc(r.byClass[class], func(p *piece) bool {
+	return slices.ContainsFunc(r.byClass[class], func(p *rebuilt) bool {
 		return p.sealed.Info.First.Cont <= cont && cont <= p.sealed.Info.Last.Cont
 	})
 }
@@ -192,7 +192,7 @@ func (r *repair) fromJournals(class metric.Class, from, to int64) uint64 {
 
 // dropRescued leaves out what was rescued of chunks that journals hold whole.
 func (r *repair) dropRescued() {
-	r.pieces = slices.DeleteFunc(r.pieces, func(p *piece) bool {
+	r.pieces = slices.DeleteFunc(r.pieces, func(p *rebuilt) bool {
 		in := p.sealed.Info
 		if p.whole || p.key == "" || r.fromJournals(in.Class, in.First.Cont, in.Last.Cont) < in.Ticks {
 			return false
@@ -229,8 +229,10 @@ func (r *repair) loseUnlisted() {
 		}
 		next[class] = n + 1
 	}
+	if r.totals == nil || r.stale {
+		r.lose(0, 0, "the count of chunks and events: whether the last ones are missing cannot be told")
+	}
 	if r.totals == nil {
-		r.lose(0, 0, "the count of chunks: whether the last ones are missing cannot be told")
 		return
 	}
 	for class := range metric.NumClasses {
@@ -288,6 +290,13 @@ func (r *repair) gatherEvents() {
 
 // readJournals adds what the journals hold and no whole chunk does.
 func (r *repair) readJournals() {
+	if len(r.journals) == 0 && (r.totals == nil || !r.totals.Finished) {
+		last := int64(0)
+		for _, p := range r.pieces {
+			last = max(last, p.sealed.Info.To)
+		}
+		r.lose(last, last, "what was recorded last: the archive was not finished and has no journal")
+	}
 	known := make(map[string]bool)
 	for i := range r.allEvents {
 		known[eventKey(&r.allEvents[i])] = true
@@ -402,7 +411,7 @@ func (j *journalReader) tick(t *metric.Tick) {
 		if t.At.Cont <= last {
 			return // two generations may overlap
 		}
-		apart := slices.ContainsFunc(j.byClass[t.Class], func(p *piece) bool {
+		apart := slices.ContainsFunc(j.byClass[t.Class], func(p *rebuilt) bool {
 			first := p.sealed.Info.First.Cont
 			return last < first && first < t.At.Cont
 		})
@@ -426,7 +435,7 @@ func (j *journalReader) flush(b *chunk.Builder) {
 	if err != nil {
 		j.lose(b.First().Wall, b.Last().Wall, "class %s: %v", b.Class(), err)
 	} else {
-		j.pieces = append(j.pieces, &piece{sealed: s, whole: true})
+		j.pieces = append(j.pieces, &rebuilt{sealed: s, whole: true})
 	}
 	b.Reset()
 }

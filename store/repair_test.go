@@ -2,10 +2,10 @@ package store
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -122,11 +122,9 @@ func sealAll(tx *bbolt.Tx, builders map[metric.Class]*chunk.Builder, cat *catalo
 		tot.Chunks[class.String()]++
 		b.Reset()
 	}
-	if len(events) > 0 {
-		if err := putEvents(tx, tot.Events, events); err != nil {
-			return err
-		}
-		tot.Events++
+	var err error
+	if tot.Events, err = putEvents(tx, tot.Events, events); err != nil {
+		return err
 	}
 	return putTotals(tx, tot)
 }
@@ -146,58 +144,144 @@ func TestVerifySound(t *testing.T) {
 	}
 }
 
-// TestVerifyFindsEveryFlippedBit demands a finding for every bit that matters,
-// and demands of each repair that its result is sound.
-func TestRepairFlippedBits(t *testing.T) {
+// repairAndCheck repairs rec and demands that the result is sound, holds
+// nothing that was not recorded, and says what is missing.
+func repairAndCheck(t *testing.T, rec *recorded, whole *content, what string) *RepairReport {
+	t.Helper()
+	dir := t.TempDir()
+	defer os.RemoveAll(dir)
+	dst := filepath.Join(dir, "repaired.tacho")
+	r, err := Repair(rec.archive, dst, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	findings, err := Verify(dst, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		t.Errorf("%s: repaired, but: %v", what, f)
+	}
+	checkBolt(t, dst)
+	c, damage, err := readDir(dir)
+	if err != nil || len(damage) > 0 {
+		t.Fatalf("%s: repaired, but: %v, %v", what, err, damage)
+	}
+	kept := 0
+	for at, v := range c.values {
+		switch want, ok := whole.values[at]; {
+		case ok && v == want:
+			kept++
+		case v == "absent: "+chunk.Damaged.String():
+		case strings.HasPrefix(at.metric, "lost."):
+		default:
+			t.Fatalf("%s: %v is %s, was recorded as %s", what, at, v, want)
+		}
+	}
+	for at, v := range c.events {
+		if want := whole.events[at]; want != v {
+			t.Fatalf("%s: event at %d is %s, was recorded as %s", what, at, v, want)
+		}
+		kept++
+	}
+	if kept < len(whole.values)+len(whole.events) && len(r.Lost) == 0 {
+		t.Errorf("%s: %d of %d values and events are left and no loss is stated", what, kept, len(whole.values)+len(whole.events))
+	}
+	r.Values = uint64(kept)
+	return r
+}
+
+// checkBolt runs bbolt's own check of a file.
+func checkBolt(t *testing.T, path string) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bbolt.Tx) error {
+		for err := range tx.Check() {
+			t.Errorf("%s: bbolt check: %v", filepath.Base(path), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRepair(t *testing.T) {
 	rec := makeArchive(t, 2, 90, 110)
+	whole := &content{values: map[cell]string{}, events: map[int64]string{}}
+	for _, it := range sealedItems(2, 110) {
+		if it.event != nil {
+			whole.events[it.event.At.Wall] = eventText(it.event)
+			continue
+		}
+		cells(it.tick, func(at cell, v string) { whole.values[at] = v })
+	}
+	all := len(whole.values) + len(whole.events)
 	sound, err := os.ReadFile(rec.archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := repairTo(t, rec.archive, filepath.Join(t.TempDir(), "whole.tacho"))
-	if len(whole.Lost) > 0 || len(whole.Damage) > 0 {
-		t.Fatalf("repairing a sound archive lost %v, found %v", whole.Lost, whole.Damage)
-	}
-	rnd := rand.New(rand.NewSource(4))
-	n := 120
-	if testing.Short() {
-		n = 30
-	}
-	kept := 0.0
-	for i := range n {
-		b := bytes.Clone(sound)
-		at := rnd.Intn(len(b))
-		b[at] ^= 1 << rnd.Intn(8)
-		if err := os.WriteFile(rec.archive, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		findings, err := Verify(rec.archive, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dst := filepath.Join(t.TempDir(), fmt.Sprintf("%d.tacho", i))
-		r := repairTo(t, rec.archive, dst)
-		kept += float64(r.Values) / float64(whole.Values)
-		if r.Values < whole.Values && (len(r.Lost) == 0 || len(findings) == 0) {
-			t.Errorf("byte %d: %d of %d values kept, lost: %v, findings: %v", at, r.Values, whole.Values, r.Lost, findings)
-		}
-		findings, err = Verify(dst, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range findings {
-			t.Errorf("byte %d: repaired, but: %v", at, f)
-		}
-		os.Remove(dst)
-	}
-	t.Logf("%.1f%% of the values were kept on average", 100*kept/float64(n))
-}
-
-func repairTo(t *testing.T, src, dst string) *RepairReport {
-	t.Helper()
-	r, err := Repair(src, dst, nil)
+	jsound, err := os.ReadFile(rec.journal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	rnd := rand.New(rand.NewSource(4))
+	wipe := func(b []byte, pages ...int) []byte {
+		b = bytes.Clone(b)
+		for _, p := range pages {
+			clear(b[p*pageSize : (p+1)*pageSize])
+		}
+		return b
+	}
+	for _, c := range []struct {
+		name    string
+		archive []byte // nil: gone
+		journal []byte
+		atLeast float64
+	}{
+		{"nothing wrong", sound, jsound, 1},
+		{"first meta page wiped", wipe(sound, 0), jsound, 1},
+		{"second meta page wiped", wipe(sound, 1), jsound, 1},
+		{"both meta pages wiped", wipe(sound, 0, 1), jsound, 1},
+		{"archive gone", nil, jsound, 0.15},
+		{"journal gone", sound, nil, 0.8},
+		{"cut in the middle", sound[:len(sound)/2], jsound, 0.15},
+		{"a sector of the journal gone", sound, append(append(bytes.Clone(jsound[:len(jsound)/2]), make([]byte, 512)...), jsound[min(len(jsound), len(jsound)/2+512):]...), 0.8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			putFile(t, rec.archive, c.archive)
+			putFile(t, rec.journal, c.journal)
+			r := repairAndCheck(t, rec, whole, c.name)
+			if share := float64(r.Values) / float64(all); share < c.atLeast {
+				t.Errorf("%.1f%% of the values are left, want %.1f%%; lost: %v", 100*share, 100*c.atLeast, r.Lost)
+			}
+			if c.atLeast == 1 && len(r.Lost) > 0 && c.name != "both meta pages wiped" {
+				t.Errorf("lost: %v", r.Lost)
+			}
+		})
+	}
+	putFile(t, rec.journal, jsound)
+	kept, tries := 0.0, pick(t, 60, 3000)
+	for range tries {
+		b, what := damaged(sound, rnd)
+		putFile(t, rec.archive, b)
+		kept += float64(repairAndCheck(t, rec, whole, what).Values) / float64(all)
+	}
+	t.Logf("flipped or cut %d times: %.1f%% of the values were saved on average", tries, 100*kept/float64(tries))
+}
+
+// putFile writes a file, or removes it if b is nil.
+func putFile(t *testing.T, name string, b []byte) {
+	t.Helper()
+	err := os.Remove(name)
+	if b != nil {
+		err = os.WriteFile(name, b, 0o600)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
 }

@@ -19,6 +19,7 @@ type salvage struct {
 	config  []byte
 	iv      map[string]int64
 	totals  *totals
+	stale   bool           // totals are of an older state of the file
 	descs   []*metric.Desc // by number; nil where one is lost
 	index   map[string]chunk.Info
 	events  map[uint32][]metric.Event
@@ -74,6 +75,9 @@ func (s *salvage) found(f boltread.Found) {
 		if name := bucket + "\x00" + string(f.Key); !s.records[name] {
 			s.records[name] = true
 			s.record(bucket, f.Key, value)
+			if bucket == bucketMeta && string(f.Key) == metaTotals {
+				s.stale = f.Older || f.Loose
+			}
 		}
 		return
 	}

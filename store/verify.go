@@ -202,9 +202,8 @@ func (a *contents) each(bucket string, fn func(key, value []byte) error) {
 	}
 	c := b.Cursor()
 	for ok := c.First(); ok; ok = c.Next() {
-		if c.IsBucket() {
-			continue
-		}
+		// A damaged flag can make a record look like a bucket, of which the
+		// structure's check tells; its value is read all the same.
 		stored, err := c.Value()
 		var value []byte
 		if err == nil {

@@ -110,11 +110,11 @@ func (v *salvage) element(b *Bucket, p *page, e *elem, path []string, like Found
 	}
 	if e.bucket {
 		sub, d := b.open(p, e)
-		if d != nil {
-			b.s.damage.add(d)
-			return nil
+		if d == nil {
+			return v.bucket(sub, append(path[:len(path):len(path)], string(e.key)), like)
 		}
-		return v.bucket(sub, append(path[:len(path):len(path)], string(e.key)), like)
+		// It may be a value that a damaged flag makes look like a bucket.
+		b.s.damage.add(d)
 	}
 	like.Bucket, like.Key, like.Page, like.Section = path, e.key, p.id, b.s.section(p, e)
 	return v.fn(like)

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tachograph/store/storetest"
+)
+
+// sealedItems are the items of a machine's first seconds.
+func sealedItems(seed uint64, seconds int) []item {
+	m := storetest.NewMachine(seed)
+	var list []item
+	for s := range seconds {
+		for _, t := range m.Ticks(s) {
+			list = append(list, item{second: s, tick: t})
+		}
+		if e, ok := m.Event(s); ok {
+			list = append(list, item{second: s, event: &e})
+		}
+	}
+	return list
+}
+
+// damaged returns a damaged copy of b and says how it was done.
+func damaged(b []byte, rnd *rand.Rand) ([]byte, string) {
+	if rnd.Intn(8) == 0 {
+		n := rnd.Intn(len(b))
+		return b[:n:n], fmt.Sprintf("cut to %d of %d bytes", n, len(b))
+	}
+	b = bytes.Clone(b)
+	at, bit := rnd.Intn(len(b)), rnd.Intn(8)
+	b[at] ^= 1 << bit
+	return b, fmt.Sprintf("bit %d of byte %d of %d flipped", bit, at, len(b))
+}
+
+// compareDamaged reads a damaged directory. It returns the share of the values
+// that were found and whether damage was reported, and fails on a value that
+// is not as in whole.
+func compareDamaged(dir string, whole *content) (share float64, reported bool, err error) {
+	c, damage, err := readDir(dir)
+	if err != nil {
+		// A file of which nothing can be read is an error of Open.
+		return 0, true, nil
+	}
+	for at, v := range c.values {
+		if want, ok := whole.values[at]; !ok || want != v {
+			return 0, false, fmt.Errorf("%v is %s, was recorded as %s", at, v, want)
+		}
+	}
+	for at, v := range c.events {
+		if want, ok := whole.events[at]; !ok || want != v {
+			return 0, false, fmt.Errorf("event at %d is %s, was recorded as %s", at, v, want)
+		}
+	}
+	n := len(whole.values) + len(whole.events)
+	return float64(len(c.values)+len(c.events)) / float64(n), len(damage) > 0, nil
+}
+
+// damageFile damages a file of a directory in many ways. Readers must not
+// fail, must not find anything that was not recorded, and must report what
+// they miss.
+func damageFile(t *testing.T, name string, whole *content, tries int, rnd *rand.Rand) {
+	t.Helper()
+	sound, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, worst, worstBy := 0.0, 1.0, ""
+	for range tries {
+		b, what := damaged(sound, rnd)
+		if err := os.WriteFile(name, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		share, reported, err := compareDamaged(filepath.Dir(name), whole)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", what, err)
+		case share < 1 && !reported:
+			t.Errorf("%s: %.2f%% is missing without a report", what, 100-100*share)
+		}
+		kept += share
+		if len(b) == len(sound) && share < worst {
+			worst, worstBy = share, what
+		}
+	}
+	t.Logf("%s: damaged %d times, %.2f%% of all values still read on average, at worst %.2f%% (%s)",
+		filepath.Base(name), tries, 100*kept/float64(tries), 100*worst, worstBy)
+	if err := os.WriteFile(name, sound, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamagedArchive damages an archive of some chunks.
+func TestDamagedArchive(t *testing.T) {
+	rec := makeArchive(t, 11, 120, 120)
+	if err := os.Remove(rec.journal); err != nil {
+		t.Fatal(err)
+	}
+	whole, damage, err := readDir(filepath.Dir(rec.archive))
+	if err != nil || len(damage) > 0 {
+		t.Fatalf("undamaged: %v, %v", err, damage)
+	}
+	list := sealedItems(11, 120)
+	if n, err := whole.checkPrefix(list, len(list)); err != nil {
+		t.Fatalf("undamaged: %d of %d items, %v", n, len(list), err)
+	}
+	damageFile(t, rec.archive, whole, pick(t, 300, 20000), rand.New(rand.NewSource(3)))
+}
