@@ -12,13 +12,10 @@ import (
 	"tachograph/store/disk"
 )
 
-// scratchSuffix marks the files that are in the making.
-const scratchSuffix = ".scratch"
-
 // write makes the new archive: first in a scratch file beside it, since bbolt
 // leaves slack in what it writes, then page by page under its name.
 func (r *repair) write(dst string) (err error) {
-	scratch := dst + scratchSuffix
+	scratch := dst + tmpSuffix
 	if err := os.Remove(scratch); err != nil && !os.IsNotExist(err) {
 		return err
 	}
@@ -98,7 +95,7 @@ func (r *repair) writeEvents(tx *bbolt.Tx, t *totals) error {
 
 // publish compacts db into dst.
 func publish(db *bbolt.DB, dst string) (err error) {
-	compacted := dst + scratchSuffix + scratchSuffix
+	compacted := dst + tmpSuffix + tmpSuffix
 	if err := os.Remove(compacted); err != nil && !os.IsNotExist(err) {
 		return err
 	}

@@ -107,10 +107,13 @@ func archiveFiles(path string) ([]string, error) {
 }
 
 func isArchiveName(name string) bool {
-	return strings.HasSuffix(name, ".tacho") || strings.HasSuffix(name, ".live")
+	return strings.HasSuffix(name, finishedSuffix) || isLiveName(name)
 }
 
-func isJournalName(name string) bool { return strings.Contains(name, ".live.j") }
+func isJournalName(name string) bool {
+	_, _, ok := parseJournalName(name)
+	return ok
+}
 
 // globQuote takes the meaning out of a pattern's characters.
 func globQuote(path string) string {
