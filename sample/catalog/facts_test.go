@@ -121,7 +121,7 @@ func TestDarwinFacts(t *testing.T) {
 			t.Errorf("%s: %s %s %q %q, the facts say %s %s %q %q", name,
 				d.Type, d.Sem, d.Units, d.Indom, f["type"], f["semantics"], f["units"], f["indom"])
 		}
-		if f["origin"] == "sysctl250" && d.Class.String() != f["class"] && !reclassified[name] {
+		if f["origin"] == "sysctl250" && d.Class.String() != f["class"] {
 			t.Errorf("%s: class %s, the facts say %s", name, d.Class, f["class"])
 		}
 	}
@@ -131,10 +131,6 @@ func TestDarwinFacts(t *testing.T) {
 		}
 	}
 }
-
-// reclassified are sysctls that the facts poll although they are constants of
-// the running kernel.
-var reclassified = map[string]bool{"vm.pages": true, "vm.pagesize": true}
 
 // unitsElsewhere are metrics whose units on Linux are not those of PCP's
 // Linux tables, and why.

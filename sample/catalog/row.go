@@ -82,9 +82,10 @@ func long(text string) change {
 }
 
 // computed makes the metric a formula over others, evaluated when it is read
-// back. The syntax is: metric names, numbers, + - * / and parentheses;
-// rate(name) is what a counter gained divided by the elapsed seconds. Nothing
-// divided by nothing is 0.
+// back. The syntax is that of replay's expressions: metric names, numbers,
+// + - * / and parentheses; rate(x) is what counters gained a second, delta(x)
+// what they gained over the interval. Units are carried along: the result must
+// have the dimension of the metric's.
 func computed(formula string) change { return func(d *metric.Desc) { d.Formula = formula } }
 
 // Short names, so that a row fits on a line.
@@ -125,7 +126,9 @@ var (
 	minutes     = metric.Units{Time: 1, TimeScale: metric.Min}
 	bytePerSec  = metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}
 	bitPerSec   = metric.Units{Other: "bit", Time: -1, TimeScale: metric.Sec}
+	bytePerOp   = metric.Units{Space: 1, Count: -1}
 	kbytePerOp  = metric.Units{Space: 1, SpaceScale: metric.Kbyte, Count: -1}
+	nanosecPer  = metric.Units{Time: 1, TimeScale: metric.Nanosec, Count: -1}
 	millisecPer = metric.Units{Time: 1, TimeScale: metric.Millisec, Count: -1}
 	milliampere = metric.Units{Other: "mA"}
 	ampereHours = metric.Units{Other: "mA", Time: 1, TimeScale: metric.Hour}

@@ -122,7 +122,7 @@ func TestFormulasUseRecordedMetrics(t *testing.T) {
 				continue
 			}
 			for _, word := range inFormula.FindAllString(d.Formula, -1) {
-				if word == "rate" {
+				if word == "rate" || word == "delta" {
 					continue
 				}
 				in := Find(p, word)
