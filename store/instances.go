@@ -18,7 +18,7 @@ func (r *Reader) instanceID(a *archive, indom, key string) instanceID {
 }
 
 // instance is the reader's instance for row i of v: the same pointer for the
-// same instance wherever it occurs. It carries the latest name that has been
+// same instance wherever it occurs; its names must have been read. It carries the latest name that has been
 // come across.
 func (r *Reader) instance(v *view, i int) *metric.Instance {
 	if v.Indom == metric.NoIndom {
@@ -30,9 +30,9 @@ func (r *Reader) instance(v *view, i int) *metric.Instance {
 	if v.known[i] != nil {
 		return v.known[i]
 	}
-	insts, err := v.Instances()
+	insts, err := v.Roster()
 	if err != nil {
-		return nil // whoever asks has looked at the names before
+		return nil // whoever asks has looked at it before
 	}
 	in := &insts[i]
 	id := r.instanceID(v.ref.a, v.Indom, in.Key)
@@ -70,31 +70,53 @@ func (r *Reader) filter(p *plan, v *view) (*filter, error) {
 	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
 		return &filter{count: v.Size}, nil
 	}
+	if sel.Keys != nil {
+		return filterKeys(p, v)
+	}
 	insts, err := v.Instances()
 	if err != nil {
 		return nil, v.ref.wrong(err)
 	}
 	f := &filter{rows: make([]bool, len(insts))}
-	var probe metric.Instance
 	for i := range insts {
 		in := &insts[i]
-		if sel.Keys != nil && !contains(sel.Keys, in.Key) {
-			continue
+		if p.asks(v.Indom, in) {
+			f.rows[i] = true
+			f.count++
 		}
-		if sel.Instance != nil {
-			id := [2]string{v.Indom, in.Key}
-			yes, asked := p.asked[id]
-			if !asked {
-				probe = describe(in)
-				yes = sel.Instance(v.Indom, &probe)
-				p.asked[id] = yes
-			}
-			if !yes {
-				continue
-			}
+	}
+	return f, nil
+}
+
+// asks asks the selection about an instance, once.
+func (p *plan) asks(indom string, in *chunk.Instance) bool {
+	id := [2]string{indom, in.Key}
+	yes, asked := p.asked[id]
+	if !asked {
+		probe := describe(in)
+		yes = p.sel.Instance(indom, &probe)
+		p.asked[id] = yes
+	}
+	return yes
+}
+
+// filterKeys looks for the keys that are wanted and leaves the other names
+// alone.
+func filterKeys(p *plan, v *view) (*filter, error) {
+	roster, err := v.Roster()
+	if err != nil {
+		return nil, v.ref.wrong(err)
+	}
+	f := &filter{rows: make([]bool, len(roster))}
+	for _, key := range p.sel.Keys {
+		i, err := v.Find(key)
+		if err != nil {
+			return nil, v.ref.wrong(err)
 		}
-		f.rows[i] = true
-		f.count++
+		if i >= 0 && !f.rows[i] && (p.sel.Instance == nil || p.asks(v.Indom, &roster[i])) {
+			f.rows[i] = true
+			f.count++
+		}
 	}
 	return f, nil
 }

@@ -176,8 +176,8 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 
 // names makes sure that the instances of v can be told.
 func (e *emitter) names(p *plan, v *view) bool {
-	if v.Indom == metric.NoIndom {
-		return true
+	if v.Indom == metric.NoIndom || p.sel.Keys != nil {
+		return true // there are none, or the filter has found them
 	}
 	if _, err := v.Instances(); err != nil {
 		p.a.hurt(v.ref.wrong(err))

@@ -68,7 +68,7 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*view]map[int]chun
 func (p *plan) summarize(col *column, f *filter, stored map[*view]map[int]chunk.Summary, add func(*column, int, *chunk.Summary)) error {
 	v := col.v
 	insts, err := v.Roster()
-	if v.Indom != metric.NoIndom && err == nil {
+	if v.Indom != metric.NoIndom && p.sel.Keys == nil && err == nil {
 		insts, err = v.Instances()
 	}
 	if err != nil {

@@ -13,17 +13,18 @@ type Group struct {
 	// Blocks is the number of readings, Size that of instances.
 	Blocks, Size int
 
-	chunk                                         *Chunk
-	blocksAt, rosterAt, namesAt, activeAt, sumsAt part
-	packs                                         []part
+	chunk                                                   *Chunk
+	blocksAt, rosterAt, filterAt, namesAt, activeAt, sumsAt part
+	packs                                                   []part
 
-	at       []blockAt
-	insts    []Instance
-	named    bool
-	lives    []uint32
-	activity *activity
-	lastPack int
-	packed   []byte
+	at         []blockAt
+	insts      []Instance
+	names      *nameReader
+	wrongNames error
+	lives      []uint32
+	activity   *activity
+	lastPack   int
+	packed     []byte
 }
 
 // A Column is one metric of a group.
@@ -100,20 +101,63 @@ func (g *Group) Roster() ([]Instance, error) {
 
 // Instances is Roster with names.
 func (g *Group) Instances() ([]Instance, error) {
-	if _, err := g.Roster(); err != nil {
-		return nil, err
+	for {
+		i, err := g.name()
+		if err != nil || i < 0 {
+			return g.insts, err
+		}
 	}
-	if !g.named {
+}
+
+// name decodes the names of one more instance and returns its number, -1 at
+// the end.
+func (g *Group) name() (int, error) {
+	if g.wrongNames != nil {
+		return -1, g.wrongNames
+	}
+	if g.names == nil {
+		if _, err := g.Roster(); err != nil {
+			return -1, err
+		}
 		b, err := g.read(g.namesAt, "names")
 		if err != nil {
-			return nil, err
+			return -1, err
 		}
-		if err := decodeNames(b, g.insts); err != nil {
-			return nil, g.wrong("names", err)
+		if g.names, err = newNameReader(b, g.insts, g.Blocks); err != nil {
+			return -1, g.wrong("names", err)
 		}
-		g.named = true
 	}
-	return g.insts, nil
+	i, err := g.names.step()
+	if err != nil {
+		g.wrongNames = g.wrong("names", err)
+	}
+	return i, g.wrongNames
+}
+
+// Find returns the number of the instance with this key, -1 if it is not
+// there. It decodes no more names than it must.
+func (g *Group) Find(key string) (int, error) {
+	if g.names == nil {
+		b, err := g.read(g.filterAt, "filter")
+		if err != nil {
+			return -1, err
+		}
+		if !mayHold(b, key) {
+			return -1, nil
+		}
+	} else {
+		for _, i := range g.names.order[:g.names.next] {
+			if g.insts[i].Key == key {
+				return int(i), nil
+			}
+		}
+	}
+	for {
+		i, err := g.name()
+		if err != nil || i < 0 || g.insts[i].Key == key {
+			return i, err
+		}
+	}
 }
 
 // column reads the bytes of a column. The pack that was read last is kept:
