@@ -118,7 +118,6 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 		}
 	}
 	if err := w.createBolt(l); err != nil {
-		_ = w.dir.fs.Remove(l.path)
 		return nil, fmt.Errorf("store: new archive: %w", err)
 	}
 	if err := w.newGeneration(l, base); err != nil {
@@ -133,18 +132,31 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 	return l, nil
 }
 
-func (w *Writer) createBolt(l *live) error {
-	if err := w.openBolt(l); err != nil {
+// createBolt makes the file under another name and gives it its own when it
+// holds a whole archive, if an empty one: neither a reader nor a crash meets it
+// half made.
+func (w *Writer) createBolt(l *live) (err error) {
+	tmp := l.path + tmpSuffix
+	if err := w.dir.fs.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := w.dir.own(l.path, fileMode); err != nil {
-		_ = l.db.Close()
+	if err := w.openBolt(l, tmp); err != nil {
+		_ = w.dir.fs.Remove(tmp)
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = l.db.Close()
+			_ = w.dir.fs.Remove(tmp)
+		}
+	}()
+	if err := w.dir.own(tmp, fileMode); err != nil {
 		return err
 	}
 	for _, d := range w.opt.Catalogue {
 		l.cat.number(d)
 	}
-	err := l.update(func(tx *bbolt.Tx) error {
+	err = l.update(func(tx *bbolt.Tx) error {
 		if err := createLayout(tx, &l.head); err != nil {
 			return err
 		}
@@ -159,16 +171,18 @@ func (w *Writer) createBolt(l *live) error {
 		}
 		return l.putDescs(tx, &l.tot)
 	})
+	if err == nil {
+		err = w.dir.fs.Rename(tmp, l.path)
+	}
 	if err != nil {
-		_ = l.db.Close()
 		return err
 	}
 	l.cat.commit(int(l.tot.Metrics))
 	return nil
 }
 
-func (w *Writer) openBolt(l *live) error {
-	db, err := w.dir.fs.OpenBolt(l.path, fileMode, boltOptions())
+func (w *Writer) openBolt(l *live, path string) error {
+	db, err := w.dir.fs.OpenBolt(path, fileMode, boltOptions())
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 	"strconv"
 	"testing"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/storetest"
@@ -59,6 +61,26 @@ func (it item) append(w recorder) error {
 		return w.Event(*it.event)
 	}
 	return w.Append(it.tick)
+}
+
+// proofOptions are the options of a writer of the machine with this seed. Seals
+// are frequent, so that everything is broken in every state.
+func proofOptions(dir string, seed uint64, now func() metric.Stamp) Options {
+	m := storetest.NewMachine(seed)
+	return Options{
+		Dir:       dir,
+		Host:      Host{ID: "0000-test", Name: "testhost", OS: "Linux", Release: "6.0", Arch: "amd64", Platform: "linux"},
+		BootID:    "boot-1",
+		TimeZone:  "UTC",
+		Recorder:  "test",
+		Config:    "# none\n",
+		Catalogue: m.Catalogue(),
+		Intervals: m.Intervals(),
+		Seal:      20 * time.Second,
+		Sync:      time.Second,
+		Now:       now,
+		Log:       slog.New(slog.DiscardHandler),
+	}
 }
 
 // cell is the place of a value: who, what, when.
@@ -207,10 +229,10 @@ func (c *content) checkPrefix(list []item, acknowledged int) (int, error) {
 
 // readDir reads a directory of archives, which may hold none.
 func readDir(dir string) (*content, []string, error) {
-	r, err := Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := archiveFiles(dir); errors.Is(err, fs.ErrNotExist) {
 		return &content{}, nil, nil
 	}
+	r, err := Open(dir)
 	if err != nil {
 		return nil, nil, err
 	}

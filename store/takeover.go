@@ -98,7 +98,7 @@ func (w *Writer) setAside(left leftover, why error) {
 // what the archive does not hold yet; that becomes its queue.
 func (w *Writer) reopen(left leftover) (*live, error) {
 	l := &live{path: left.path, generation: left.last}
-	if err := w.openBolt(l); err != nil {
+	if err := w.openBolt(l, l.path); err != nil {
 		return nil, fmt.Errorf("store: an earlier archive: %w", err)
 	}
 	err := disk.Contain(func() error { return l.db.View(l.load) })

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/disk/disktest"
+)
+
+// TestPowerLoss records on a file layer that notes every operation, rebuilds
+// the directory as a crash at each of them may leave it, and compares. What a
+// barrier or sync covered must be there; whatever else is there must be right;
+// and a writer must be able to go on from it.
+func TestPowerLoss(t *testing.T) {
+	for seed := range uint64(pick(t, 1, 4)) {
+		dir := t.TempDir()
+		d := disktest.New(dir)
+		list := items(seed, pick(t, 150, 500))
+		after := recordAll(t, d, dir, seed, list)
+		ops := d.Ops()
+		stride := pick(t, 1+len(ops)/220, 1)
+		rnd := rand.New(rand.NewSource(int64(seed)))
+		t.Logf("seed %d: %d operations, %+v", seed, len(ops), d.Counts())
+		for at := int(rnd.Int63()) % stride; at <= len(ops); at += stride {
+			for _, mode := range []disktest.Mode{disktest.Panic, disktest.PowerCut} {
+				if err := crashOnce(t, d, seed, list, after, at, mode, rnd); err != nil {
+					t.Fatalf("seed %d, %v at operation %d of %d (%s): %v", seed, mode, at, len(ops), around(ops, at), err)
+				}
+			}
+		}
+	}
+}
+
+// recordAll records list and returns the length of the log after each item.
+func recordAll(t *testing.T, d *disktest.FS, dir string, seed uint64, list []item) []int {
+	t.Helper()
+	clock := list[0].at()
+	opt := proofOptions(dir, seed, func() metric.Stamp { return clock })
+	opt.FS = d
+	opt.Sync = time.Millisecond
+	w, err := Create(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := make([]int, len(list))
+	for i, it := range list {
+		clock = it.at()
+		if err := it.append(w); err != nil {
+			t.Fatalf("item %d: %v", i, err)
+		}
+		after[i] = d.Len()
+		if i%9 == 5 {
+			waitFor(t, func() bool { return lastBarrier(d.Ops()) >= after[i] })
+		}
+		if i == len(list)*2/3 {
+			if _, err := w.Rotate("test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return after
+}
+
+// lastBarrier is where the log last made a journal safe.
+func lastBarrier(ops []disktest.Op) int {
+	for i := len(ops) - 1; i >= 0; i-- {
+		if ops[i].Kind == disktest.Barrier {
+			return i
+		}
+	}
+	return -1
+}
+
+// covered is how many items must survive a crash at operation at: those that
+// were accepted before the last barrier or sync of a journal, if the kernel
+// panics; if the power fails, before the last such one that came before a full
+// sync of anything.
+func covered(ops []disktest.Op, after []int, at int, mode disktest.Mode) int {
+	last, safe := 0, 0
+	for i, op := range ops[:min(at, len(ops))] {
+		if (op.Kind == disktest.Barrier || op.Kind == disktest.Sync) && strings.Contains(op.Name, ".live.j") {
+			last = i
+		}
+		if mode == disktest.Panic || op.Kind == disktest.Sync || op.Kind == disktest.SyncDir {
+			safe = last
+		}
+	}
+	n := 0
+	for n < len(after) && after[n] <= safe {
+		n++
+	}
+	return n
+}
+
+func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []int, at int, mode disktest.Mode, rnd *rand.Rand) error {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "crash")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := d.Crash(dir, at, mode, rnd); err != nil {
+		return err
+	}
+	c, _, err := readDir(dir)
+	if err != nil {
+		return fmt.Errorf("reading: %w", err)
+	}
+	must := covered(d.Ops(), after, at, mode)
+	have, err := c.checkPrefix(list, must)
+	if err != nil {
+		return err
+	}
+	// The machine starts again, and so does the recorder.
+	clock := list[min(have, len(list)-1)].at()
+	w, err := Create(proofOptions(dir, seed, func() metric.Stamp { return clock }))
+	if err != nil {
+		return fmt.Errorf("starting again: %w", err)
+	}
+	for i := have; i < min(have+5, len(list)); i++ {
+		clock = list[i].at()
+		if err := list[i].append(w); err != nil {
+			return fmt.Errorf("going on: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("going on: %w", err)
+	}
+	c, damage, err := readDir(dir)
+	if err != nil {
+		return fmt.Errorf("reading after going on: %w", err)
+	}
+	if n, err := c.checkPrefix(list, min(have+5, len(list))); err != nil {
+		return fmt.Errorf("after going on from %d (%d): %w", have, n, err)
+	}
+	if len(damage) > 0 {
+		return fmt.Errorf("after going on, damage: %s", strings.Join(damage, "; "))
+	}
+	return nil
+}
+
+func around(ops []disktest.Op, at int) string {
+	if at >= len(ops) {
+		return "the end"
+	}
+	op := ops[at]
+	return fmt.Sprintf("%s %s at %d, %d bytes", op.Kind, filepath.Base(op.Name), op.Off, len(op.Data))
+}
