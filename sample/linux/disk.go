@@ -85,6 +85,15 @@ func (c diskColumn) value(n []uint64) uint64 {
 	return v
 }
 
+// cut keeps a sum of two narrow counters as narrow as they are, so that it
+// wraps where they do.
+func (c diskColumn) cut(v uint64) uint64 {
+	if bits := diskBits[c.a]; bits != 0 {
+		return v & (1<<bits - 1)
+	}
+	return v
+}
+
 // known reports whether a line with n fields has the column.
 func (c diskColumn) known(n int) bool { return c.a < n && c.b < n }
 
@@ -211,7 +220,7 @@ func (d *disks) fill(f *sample.Frame, m *member[disk], n int) {
 	row := f.Row(&m.in)
 	for i, c := range diskColumns {
 		if c.known(n) {
-			f.SetUint(row, i, c.value(d.nums))
+			f.SetUint(row, i, c.cut(c.value(d.nums)))
 		} else {
 			f.SetMissing(row, i, metric.Unsupported)
 		}

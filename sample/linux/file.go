@@ -43,7 +43,8 @@ func (f *file) readOnce() ([]byte, error) {
 		f.f = h
 	}
 	if f.buf == nil {
-		f.buf = make([]byte, 4096)
+		// Most are a few bytes long, and there may be hundreds.
+		f.buf = make([]byte, 256)
 	}
 	n := 0
 	for {

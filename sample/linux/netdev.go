@@ -11,7 +11,8 @@ import (
 )
 
 // netdev reads /proc/net/dev and what /sys/class/net says about each
-// interface.
+// interface. Those that containers make and drop by the minute are recorded,
+// but their coming and going is no event.
 type netdev struct {
 	root string
 	file *file
@@ -190,7 +191,9 @@ func (n *netdev) Read(c *sample.Context, frames []*sample.Frame) error {
 		m := n.members.see(name)
 		if m.first {
 			n.meet(m)
-			n.events.came(c, n.started, &m.in, "interface "+m.in.Name+" appeared")
+			if m.data.counts {
+				n.events.came(c, n.started, &m.in, "interface "+m.in.Name+" appeared")
+			}
 		}
 		if m.data.counts {
 			n.total.add(&m.data.tally, n.nums, noBits[:])
@@ -205,7 +208,9 @@ func (n *netdev) Read(c *sample.Context, frames []*sample.Frame) error {
 		if m.round != n.members.round {
 			n.total.drop(m.data.tally)
 			m.data.close()
-			n.events.went(c, &m.in, "interface "+m.in.Name+" went away")
+			if m.data.counts {
+				n.events.went(c, &m.in, "interface "+m.in.Name+" went away")
+			}
 		}
 	}
 	n.members.end(nil)
