@@ -52,7 +52,7 @@ var hinvRows = []row{
 		on{lin("/sys/devices/system/node")}},
 	{"hinv.pagesize", pcp(0, 0), u64, holds, bytes, single, static,
 		"Size of a page of memory",
-		on{mac("host_page_size (or sysctl hw.pagesize)"),
+		on{mac("host_page_size (or sysctl hw.pagesize)", long("16384 on Apple silicon, 4096 on Intel.")),
 			lin("sysconf(_SC_PAGESIZE)")}},
 	{"hinv.physmem", pcp(1, 2), u32, holds, mbyte, single, static,
 		"Physical memory installed",

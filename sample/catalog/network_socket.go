@@ -25,7 +25,7 @@ var networkSocketRows = []row{
 		on{lin("/proc/net/sockstat TCP: alloc")}},
 	{"network.sockstat.tcp.inuse", pcp(15, 155), u32, now, none, single, polled,
 		"TCP sockets in use",
-		on{mac("sysctl net.inet.tcp.pcbcount"),
+		on{mac("sysctl net.inet.tcp.pcbcount", long("Every control block, also of sockets that only listen.")),
 			lin("/proc/net/sockstat TCP: inuse", in(count))}},
 	{"network.sockstat.tcp.mem", pcpLinux(11, 13), u64, now, count, single, polled,
 		"Pages that TCP buffers take",
