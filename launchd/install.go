@@ -1,0 +1,292 @@
+package launchd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Installer puts the service in place and takes it away.
+type Installer struct {
+	Layout  Layout
+	Manager Manager
+	// Root is put before every path. With Stage, files are put there and
+	// nothing else is touched: for those who make packages.
+	Root  string
+	Stage bool
+	// From is the directory that holds the binaries to install.
+	From string
+	// Config is the text of a new configuration.
+	Config string
+	// Group may read the archives.
+	Group string
+	// EUID is whom the installer runs as.
+	EUID int
+	// Say tells what was done, a line at a time.
+	Say func(format string, args ...any)
+	// Recording waits until a recorder that was started after the given time
+	// has recorded its first tick, or tells why not.
+	Recording func(since time.Time) error
+}
+
+func (in *Installer) place() place { return place{root: in.Root, own: in.EUID == 0} }
+
+// dirs are the directories of an installation.
+func (in *Installer) dirs() []Dir {
+	l := in.Layout
+	dirs := []Dir{
+		{Path: l.Binaries, Mode: 0o755},
+		{Path: filepath.Dir(l.Config), Mode: 0o755},
+		{Path: l.Archives, Mode: 0o750, Group: in.Group},
+	}
+	if l.Log != "" {
+		dirs = append(dirs, Dir{Path: filepath.Dir(l.Log), Mode: 0o755})
+	}
+	for _, path := range []string{filepath.Dir(l.Job), l.Links} {
+		if path != "" {
+			dirs = append(dirs, Dir{Path: path, Shared: true})
+		}
+	}
+	return dirs
+}
+
+// files are the files of an installation. The job comes last: when it is there
+// everything that it needs is there, too.
+func (in *Installer) files() []File {
+	l := in.Layout
+	files := []File{{Path: l.Recorder(), Mode: 0o755, From: filepath.Join(in.From, "recorder")}}
+	if replay := filepath.Join(in.From, "replay"); fileExists(replay) {
+		files = append(files, File{Path: l.Replay(), Mode: 0o755, From: replay})
+	}
+	files = append(files, File{Path: l.Config, Mode: 0o644, Content: []byte(in.Config), Keep: true})
+	if l.Log != "" {
+		files = append(files, File{Path: l.Log, Mode: 0o640, Content: []byte{}, Keep: true})
+	}
+	return append(files, in.Manager.Files(l)...)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Install puts everything in place and starts the service. Done again, it
+// upgrades what is there; what a failed attempt left is mended.
+func (in *Installer) Install() error {
+	if !in.Stage && in.EUID != 0 {
+		return fmt.Errorf("a service can be installed only by root: run `sudo recorder install`")
+	}
+	p := in.place()
+	if !in.Stage {
+		for _, path := range []string{in.Layout.Binaries, filepath.Dir(in.Layout.Config)} {
+			if err := p.onlyRoots(path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, d := range in.dirs() {
+		if err := p.mkdir(d); err != nil {
+			return err
+		}
+	}
+	for _, f := range in.files() {
+		changed, err := p.write(f)
+		if err != nil {
+			return err
+		}
+		in.tell(p, f, changed)
+	}
+	if err := in.link(p); err != nil {
+		return err
+	}
+	if in.Stage {
+		return nil
+	}
+	since := time.Now()
+	if err := in.Manager.Load(in.Layout); err != nil {
+		return err
+	}
+	if in.Recording != nil {
+		if err := in.Recording(since); err != nil {
+			return err
+		}
+	}
+	in.summary()
+	return nil
+}
+
+func (in *Installer) tell(p place, f File, changed bool) {
+	switch {
+	case changed:
+		in.Say("wrote %s", shown(p.at(f.Path)))
+	case f.Keep:
+		in.Say("kept %s", shown(p.at(f.Path)))
+	default:
+		in.Say("%s is up to date", shown(p.at(f.Path)))
+	}
+}
+
+// link makes the binaries known to shells where the system has no list of
+// directories for that.
+func (in *Installer) link(p place) error {
+	if in.Layout.Links == "" {
+		return nil
+	}
+	for _, target := range []string{in.Layout.Recorder(), in.Layout.Replay()} {
+		if !fileExists(p.at(target)) {
+			continue
+		}
+		link := p.at(filepath.Join(in.Layout.Links, filepath.Base(target)))
+		if have, err := os.Readlink(link); err == nil && have == target {
+			continue
+		}
+		if _, err := os.Lstat(link); err == nil {
+			in.Say("left %s as it is: it is not ours", link)
+			continue
+		}
+		if err := os.Symlink(target, link); err != nil {
+			return fmt.Errorf("%s cannot be made: %w", link, cause(err))
+		}
+		in.Say("linked %s", link)
+	}
+	return nil
+}
+
+func (in *Installer) summary() {
+	l := in.Layout
+	in.Say("")
+	in.Say("The recorder is running and has recorded its first values.")
+	in.Say("  archives        %s", l.Archives)
+	in.Say("  configuration   %s", l.Config)
+	if l.Log != "" {
+		in.Say("  log             %s", l.Log)
+	} else {
+		in.Say("  log             journalctl -u %s", strings.TrimSuffix(Unit, ".service"))
+	}
+	in.Say("  programs        %s", l.Binaries)
+	in.Say("  service         %s", l.Job)
+	in.Say("See how it is doing: %s status", l.Recorder())
+}
+
+// Print shows what Install would do.
+func (in *Installer) Print() string {
+	var b strings.Builder
+	p := in.place()
+	for _, d := range in.dirs() {
+		if !d.Shared {
+			group := in.rootGroup()
+			if d.Group != "" {
+				group = d.Group
+			}
+			fmt.Fprintf(&b, "# directory %s (root:%s %04o)\n", p.at(d.Path), group, d.Mode)
+		}
+	}
+	for _, f := range in.files() {
+		fmt.Fprintf(&b, "# file %s (root:%s %04o)\n", p.at(f.Path), in.rootGroup(), f.Mode)
+	}
+	for _, f := range in.Manager.Files(in.Layout) {
+		fmt.Fprintf(&b, "\n# %s\n%s", p.at(f.Path), f.Content)
+	}
+	if !in.Stage {
+		b.WriteString("\n# commands\n")
+		for _, c := range in.Manager.Commands(in.Layout) {
+			b.WriteString(c + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (in *Installer) rootGroup() string {
+	if in.Layout.Log != "" {
+		return "wheel"
+	}
+	return "root"
+}
+
+// Uninstall stops the service and removes what install made. The archives, and
+// a configuration that was edited, stay unless purge is set.
+func (in *Installer) Uninstall(purge bool) error {
+	if !in.Stage && in.EUID != 0 {
+		return fmt.Errorf("a service can be removed only by root: run `sudo recorder uninstall`")
+	}
+	if !in.Stage {
+		if err := in.Manager.Unload(in.Layout); err != nil {
+			return err
+		}
+	}
+	p := in.place()
+	l := in.Layout
+	var errs []error
+	remove := func(path string) {
+		gone, err := removeIfPresent(p.at(path))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s cannot be removed: %w", p.at(path), cause(err)))
+		}
+		if gone {
+			in.Say("removed %s", p.at(path))
+		}
+	}
+	for _, f := range in.Manager.Files(l) {
+		remove(f.Path)
+	}
+	for _, target := range []string{l.Recorder(), l.Replay()} {
+		if have, err := os.Readlink(p.at(filepath.Join(l.Links, filepath.Base(target)))); err == nil && l.Links != "" && have == target {
+			remove(filepath.Join(l.Links, filepath.Base(target)))
+		}
+		remove(target)
+	}
+	if l.Log != "" {
+		in.removeLogs(p, &errs)
+	}
+	if purge || sameContent(p.at(l.Config), []byte(in.Config)) {
+		remove(l.Config)
+	}
+	if purge {
+		if err := os.RemoveAll(p.at(l.Archives)); err != nil {
+			errs = append(errs, err)
+		} else {
+			in.Say("removed %s and all archives in it", p.at(l.Archives))
+		}
+	}
+	in.removeEmpty(p, l.Archives, l.Binaries, filepath.Dir(l.Binaries), filepath.Dir(l.Config))
+	for _, path := range []string{l.Config, l.Archives} {
+		if fileExists(p.at(path)) {
+			in.Say("kept %s", p.at(path))
+		}
+	}
+	if !in.Stage {
+		if s, ok := in.Manager.(*Systemd); ok {
+			errs = append(errs, s.do("daemon-reload"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeLogs removes the log and what newsyslog made of it.
+func (in *Installer) removeLogs(p place, errs *[]error) {
+	logs, _ := filepath.Glob(p.at(in.Layout.Log) + "*")
+	for _, path := range logs {
+		if err := os.Remove(path); err != nil {
+			*errs = append(*errs, err)
+		}
+	}
+	in.removeEmpty(p, filepath.Dir(in.Layout.Log))
+}
+
+// removeEmpty removes directories of ours that are empty.
+func (in *Installer) removeEmpty(p place, dirs ...string) {
+	for _, d := range dirs {
+		if d == "/Library" || d == "/usr/local/lib" || d == "/etc" {
+			continue
+		}
+		if entries, err := os.ReadDir(p.at(d)); err == nil && len(entries) == 0 {
+			if err := os.Remove(p.at(d)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				in.Say("left %s: %s", p.at(d), cause(err))
+			}
+		}
+	}
+}

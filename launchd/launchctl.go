@@ -1,0 +1,260 @@
+package launchd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// launchctl is its absolute path: root runs it.
+const launchctl = "/bin/launchctl"
+
+// The exit codes of launchctl that mean something. They are errno values or
+// xpc errors; which of them comes depends on the release.
+const (
+	codeIO          = 5
+	codeNoProcess   = 3
+	codeTearingDown = 36
+	codeInProgress  = 37
+	codeNoService   = 113
+	codeDisabled    = 119
+)
+
+// Launchd drives launchd through launchctl.
+type Launchd struct {
+	Runner Runner
+	// Pause waits between two looks at a state that is to change.
+	Pause func(time.Duration)
+}
+
+const service = "system/" + Label
+
+// Name is what people call it.
+func (m *Launchd) Name() string { return "launchd" }
+
+// Files are the plist and the rule for its log.
+func (m *Launchd) Files(l Layout) []File {
+	return []File{
+		{Path: l.Rotation, Mode: 0o644, Content: l.NewsyslogRule()},
+		{Path: l.SearchPath, Mode: 0o644, Content: []byte(l.Binaries + "\n")},
+		{Path: l.Job, Mode: 0o644, Content: l.Plist()},
+	}
+}
+
+// Commands lists what Load runs.
+func (m *Launchd) Commands(l Layout) []string {
+	return []string{
+		launchctl + " bootout " + service + "   (where it is loaded)",
+		launchctl + " enable " + service,
+		launchctl + " bootstrap system " + quoteShell(l.Job),
+		launchctl + " kickstart " + service,
+	}
+}
+
+func quoteShell(s string) string {
+	if strings.ContainsAny(s, " '\"$\\") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+func (m *Launchd) run(args ...string) (Result, error) { return m.Runner.Run(launchctl, args...) }
+
+// State asks launchd.
+func (m *Launchd) State() (State, error) {
+	r, err := m.run("print", service)
+	if err != nil {
+		return State{}, err
+	}
+	st := State{Loaded: r.Code == 0}
+	if st.Loaded {
+		parsePrint(r.Out, &st)
+	}
+	r, err = m.run("print-disabled", "system")
+	if err == nil && r.Code == 0 {
+		st.Disabled = isDisabled(r.Out)
+	}
+	return st, nil
+}
+
+// parsePrint reads the lines of launchctl print that tell the state. The
+// service's own come first; those of its endpoints, deeper, are not ours.
+func parsePrint(out string, st *State) {
+	for line := range strings.Lines(out) {
+		body := strings.TrimPrefix(strings.TrimRight(line, "\n"), "\t")
+		if strings.HasPrefix(body, "\t") {
+			continue
+		}
+		name, value, ok := strings.Cut(body, " = ")
+		if !ok {
+			continue
+		}
+		switch name {
+		case "state":
+			st.Running = value == "running"
+		case "pid":
+			st.PID, _ = strconv.Atoi(value)
+		case "last exit code", "last terminating signal":
+			if value != "(never exited)" {
+				st.LastExit = name + " " + value
+			}
+		}
+	}
+}
+
+// isDisabled reads launchctl print-disabled: a list of "label" => disabled,
+// or => true in older releases.
+func isDisabled(out string) bool {
+	for line := range strings.Lines(out) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " => ")
+		if ok && name == `"`+Label+`"` {
+			return value == "disabled" || value == "true"
+		}
+	}
+	return false
+}
+
+// Load boots the job out if it is loaded, and in again.
+func (m *Launchd) Load(l Layout) error {
+	if err := m.Unload(l); err != nil {
+		return err
+	}
+	return m.Start(l)
+}
+
+// Start enables, bootstraps and kickstarts the job, whatever of it is missing.
+func (m *Launchd) Start(l Layout) error {
+	last, err := m.run("enable", service)
+	if err != nil {
+		return err
+	}
+	st, err := m.State()
+	if err != nil {
+		return err
+	}
+	if !st.Loaded {
+		if last, err = m.run("bootstrap", "system", l.Job); err != nil {
+			return err
+		}
+		// A teardown that is still going on is over soon.
+		for try := 0; try < 10 && (last.Code == codeTearingDown || last.Code == codeInProgress); try++ {
+			m.Pause(time.Second)
+			if st, err = m.State(); err != nil || st.Loaded {
+				break
+			}
+			if last, err = m.run("bootstrap", "system", l.Job); err != nil {
+				return err
+			}
+		}
+		if st, err = m.State(); err != nil {
+			return err
+		}
+		if !st.Loaded {
+			return m.explain("bootstrap", last, st)
+		}
+	}
+	if !st.Running {
+		if last, err = m.run("kickstart", service); err != nil {
+			return err
+		}
+	}
+	return m.await(last, func(st State) bool { return st.Running })
+}
+
+// Stop ends the process; its clean exit keeps it down.
+func (m *Launchd) Stop() error {
+	st, err := m.State()
+	if err != nil || !st.Running {
+		return err
+	}
+	last, err := m.run("kill", "SIGTERM", service)
+	if err != nil {
+		return err
+	}
+	return m.await(last, func(st State) bool { return !st.Running })
+}
+
+// Restart ends the process and starts it again.
+func (m *Launchd) Restart(l Layout) error {
+	st, err := m.State()
+	if err != nil {
+		return err
+	}
+	if !st.Loaded || !st.Running {
+		return m.Start(l)
+	}
+	last, err := m.run("kickstart", "-k", service)
+	if err != nil {
+		return err
+	}
+	return m.await(last, func(now State) bool { return now.Running && now.PID != st.PID })
+}
+
+// Unload boots the job out and waits until launchd has forgotten it.
+func (m *Launchd) Unload(l Layout) error {
+	st, err := m.State()
+	if err != nil || !st.Loaded {
+		return err
+	}
+	last, err := m.run("bootout", service)
+	if err != nil {
+		return err
+	}
+	return m.await(last, func(st State) bool { return !st.Loaded })
+}
+
+// settle is how long a state may take to come about: the job's ExitTimeOut and
+// then some.
+const settle = (exitSeconds + 15) * time.Second
+
+// await waits for a state; last is the command that should have brought it
+// about, which is asked for the reason when it does not come.
+func (m *Launchd) await(last Result, reached func(State) bool) error {
+	const step = 250 * time.Millisecond
+	var st State
+	for waited := time.Duration(0); waited < settle; waited += step {
+		var err error
+		if st, err = m.State(); err != nil {
+			return err
+		}
+		if reached(st) {
+			return nil
+		}
+		// What failed for a reason will not come by waiting.
+		if last.Code != 0 && last.Code != codeTearingDown && last.Code != codeInProgress && waited >= 3*time.Second {
+			break
+		}
+		m.Pause(step)
+	}
+	return m.explain("launchctl", last, st)
+}
+
+// explain turns what launchctl said into a sentence with a remedy.
+func (m *Launchd) explain(what string, r Result, st State) error {
+	said := strings.TrimSpace(r.Errors)
+	if said != "" {
+		said = " (" + strings.TrimSpace(strings.Split(said, "\n")[0]) + ")"
+	}
+	switch {
+	case st.Disabled || r.Code == codeDisabled:
+		return fmt.Errorf("the service is disabled: switch Tachograph (recorder) on in System Settings, General, Login Items & Extensions, then run `sudo recorder start`%s", said)
+	case strings.Contains(r.Errors, "not privileged") || r.Code == 1 && strings.Contains(strings.ToLower(r.Errors), "permission"):
+		return fmt.Errorf("launchd obeys only root here: run it with sudo%s", said)
+	case strings.Contains(strings.ToLower(r.Errors), "ownership"):
+		return fmt.Errorf("launchd refuses %s: it must belong to root:wheel with mode 0644; `sudo recorder install` mends that%s", MacLayout().Job, said)
+	case r.Code == codeIO:
+		return fmt.Errorf("launchd refused the service (error 5): its plist is damaged or not root's, or the service was switched off in Login Items; `sudo recorder install` writes it anew%s", said)
+	case r.Code == codeTearingDown:
+		return fmt.Errorf("the old service is still being stopped (error 36): wait a minute and try again%s", said)
+	case r.Code == codeInProgress:
+		return fmt.Errorf("launchd is busy with this service (error 37): wait a minute and try again%s", said)
+	case r.Code == codeNoService || r.Code == codeNoProcess:
+		return fmt.Errorf("launchd does not know the service (error %d): run `sudo recorder install`%s", r.Code, said)
+	case st.Loaded && !st.Running && st.LastExit != "":
+		return fmt.Errorf("the recorder ends as soon as it is started (%s): its log says why", st.LastExit)
+	case r.Code != 0:
+		return fmt.Errorf("%s failed with error %d%s", what, r.Code, said)
+	}
+	return fmt.Errorf("launchd did what it was told, but the recorder did not reach the state that was asked for%s", said)
+}

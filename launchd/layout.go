@@ -1,0 +1,71 @@
+package launchd
+
+import (
+	"path/filepath"
+)
+
+// Label is the service's name for launchd, and the name of its files there.
+const Label = "org.tachograph.recorder"
+
+// Unit is the service's name for systemd.
+const Unit = "tachograph.service"
+
+// Layout is where everything is put. Paths are those of the running system;
+// Installer adds its root.
+type Layout struct {
+	Binaries string // directory
+	Config   string
+	Archives string
+	Log      string // empty: the journal
+	Job      string // plist or unit
+	// Rotation is the rule that rotates the log; empty: there is none.
+	Rotation string
+	// SearchPath tells shells where the binaries are; empty: Links does.
+	SearchPath string
+	// Links is a directory that gets links to the binaries; empty: none.
+	Links string
+}
+
+// MacLayout is the layout on macOS. /usr/local is not used: on many Macs it
+// belongs to a user.
+func MacLayout() Layout {
+	return Layout{
+		Binaries:   "/Library/Tachograph/bin",
+		Config:     "/Library/Application Support/Tachograph/tachograph.toml",
+		Archives:   "/Library/Application Support/Tachograph/Archives",
+		Log:        "/Library/Logs/Tachograph/recorder.log",
+		Job:        "/Library/LaunchDaemons/" + Label + ".plist",
+		Rotation:   "/etc/newsyslog.d/" + Label + ".conf",
+		SearchPath: "/etc/paths.d/tachograph",
+	}
+}
+
+// LinuxLayout is the layout on Linux.
+func LinuxLayout() Layout {
+	return Layout{
+		Binaries: "/usr/local/lib/tachograph",
+		Config:   "/etc/tachograph/tachograph.toml",
+		Archives: "/var/lib/tachograph",
+		Job:      "/etc/systemd/system/" + Unit,
+		Links:    "/usr/local/bin",
+	}
+}
+
+// Recorder is the recorder's binary.
+func (l Layout) Recorder() string { return filepath.Join(l.Binaries, "recorder") }
+
+// Replay is the reader's binary.
+func (l Layout) Replay() string { return filepath.Join(l.Binaries, "replay") }
+
+// Command is what the service runs.
+func (l Layout) Command() []string { return []string{l.Recorder(), "run", "--config", l.Config} }
+
+// memoryLimit is for the collector. It lies below the default budget
+// (max_memory), so that collecting comes before stretching.
+const memoryLimit = "150MiB"
+
+const (
+	throttleSeconds = 30
+	exitSeconds     = 60
+	openFiles       = 4096
+)

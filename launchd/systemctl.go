@@ -1,0 +1,100 @@
+package launchd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Systemd drives systemd through systemctl.
+type Systemd struct{ Runner Runner }
+
+const systemctl = "systemctl"
+
+// Name is what people call it.
+func (m *Systemd) Name() string { return "systemd" }
+
+// Files is the unit.
+func (m *Systemd) Files(l Layout) []File {
+	return []File{{Path: l.Job, Mode: 0o644, Content: l.SystemdUnit()}}
+}
+
+// Commands lists what Load runs.
+func (m *Systemd) Commands(l Layout) []string {
+	return []string{systemctl + " daemon-reload", systemctl + " enable " + Unit, systemctl + " restart " + Unit}
+}
+
+func (m *Systemd) do(args ...string) error {
+	r, err := m.Runner.Run(systemctl, args...)
+	switch {
+	case err != nil:
+		return err
+	case r.Code == 0:
+		return nil
+	case r.Code == 5:
+		return fmt.Errorf("systemd does not know %s: run `sudo recorder install`", Unit)
+	case strings.Contains(r.Errors, "not been booted with systemd"):
+		return fmt.Errorf("this machine does not run systemd: start %q by its own means", "recorder run")
+	case r.Code == 4 || strings.Contains(strings.ToLower(r.Errors), "access denied"), strings.Contains(r.Errors, "authentication"):
+		return fmt.Errorf("systemd obeys only root here: run it with sudo")
+	}
+	return fmt.Errorf("systemctl %s failed with error %d: %s (journalctl -u %s tells more)", args[0], r.Code, strings.Split(r.Errors, "\n")[0], Unit)
+}
+
+// Load makes systemd read the unit and starts it anew.
+func (m *Systemd) Load(l Layout) error {
+	for _, args := range [][]string{{"daemon-reload"}, {"enable", Unit}, {"restart", Unit}} {
+		if err := m.do(args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unload stops and disables the unit.
+func (m *Systemd) Unload(l Layout) error {
+	st, err := m.State()
+	if err != nil || !st.Loaded {
+		return err
+	}
+	return m.do("disable", "--now", Unit)
+}
+
+// Start starts the unit.
+func (m *Systemd) Start(l Layout) error { return m.do("start", Unit) }
+
+// Stop stops it until the next boot.
+func (m *Systemd) Stop() error { return m.do("stop", Unit) }
+
+// Restart stops and starts it.
+func (m *Systemd) Restart(l Layout) error { return m.do("restart", Unit) }
+
+// State asks systemd.
+func (m *Systemd) State() (State, error) {
+	r, err := m.Runner.Run(systemctl, "show", "--property=LoadState,ActiveState,MainPID,UnitFileState,Result", Unit)
+	if err != nil {
+		return State{}, err
+	}
+	if r.Code != 0 {
+		return State{}, fmt.Errorf("systemctl show failed with error %d: %s", r.Code, strings.Split(r.Errors, "\n")[0])
+	}
+	var st State
+	for line := range strings.Lines(r.Out) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch name {
+		case "LoadState":
+			st.Loaded = value == "loaded"
+		case "ActiveState":
+			st.Running = value == "active"
+		case "MainPID":
+			st.PID, _ = strconv.Atoi(value)
+		case "UnitFileState":
+			st.Disabled = value == "disabled" || value == "masked"
+		case "Result":
+			if value != "success" {
+				st.LastExit = value
+			}
+		}
+	}
+	return st, nil
+}
