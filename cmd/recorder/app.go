@@ -83,7 +83,7 @@ func (a *app) root() *cobra.Command {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
 	root.AddCommand(
-		a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(),
+		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(),
 		a.statusCommand(), a.versionCommand(), a.manCommand(),
 	)
 	return root

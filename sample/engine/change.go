@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 
 // Apply goes over to another plan without losing a tick: what is being read is
 // read to its end, and deadlines are counted on from the last ones.
-func (e *Engine) Apply(p Plan, why string) error {
+func (e *Engine) Apply(p Plan) error {
 	e.planning.Lock()
 	defer e.planning.Unlock()
 	e.plan = p
@@ -21,7 +22,6 @@ func (e *Engine) Apply(p Plan, why string) error {
 	}
 	e.budget.limit(p)
 	e.adopt()
-	e.event(metric.Event{Kind: metric.EventConfig, Text: "the configuration changed: " + why})
 	if len(left) > 0 {
 		return fmt.Errorf("sources that do not answer keep the old plan: %v", left)
 	}
@@ -42,15 +42,13 @@ func (e *Engine) cut(why string) (finish func() (string, error), err error) {
 	e.planning.Lock()
 	defer e.planning.Unlock()
 	e.storing.Lock()
-	if !e.closed {
-		finish, err = e.opt.Sink.Cut(why)
-	}
+	closed := e.closed
 	e.storing.Unlock()
-	if err != nil {
-		return nil, err
+	if closed {
+		return nil, errors.New("the recorder is stopping")
 	}
-	if finish == nil {
-		return nil, fmt.Errorf("the recorder is stopping")
+	if finish, err = e.opt.Sink.Cut(why); err != nil {
+		return nil, err
 	}
 	e.refresh()
 	e.adopt()

@@ -12,7 +12,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Sink keeps what is read. Its methods are never called at the same time.
+// Sink keeps what is read. Append, Event and Describe are never called at the
+// same time; Cut may be called while one of them is.
 type Sink interface {
 	Append(*metric.Tick) error
 	Event(metric.Event) error

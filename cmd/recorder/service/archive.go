@@ -13,6 +13,8 @@ type Archive interface {
 	// Reconfigure notes a changed configuration and works by it from now on.
 	Reconfigure(s Settings) error
 	Status() ArchiveStatus
+	// Written counts the bytes given to files since the recorder started.
+	Written() uint64
 	// Prune removes finished archives that are too old or too much.
 	Prune(keepFor time.Duration, keepSize int64, now time.Time) (removed []string, err error)
 	Close() error
@@ -38,6 +40,10 @@ type ArchiveStatus struct {
 	AtRiskPowerCut time.Duration `json:"at_risk_power_cut"`
 	// Trouble says why nothing can be stored at present; empty when it can.
 	Trouble string `json:"trouble,omitempty"`
+	// Dropped counts what could not be kept since the trouble began,
+	// Unfinished archives that were cut off and could not be finished.
+	Dropped    uint64 `json:"dropped,omitempty"`
+	Unfinished int    `json:"unfinished,omitempty"`
 	// Finished and FinishedBytes count the finished archives beside it.
 	Finished      int       `json:"finished"`
 	FinishedBytes int64     `json:"finished_bytes"`

@@ -2,12 +2,11 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"tachograph/config"
-	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // Rotation is what the last cut came to.
@@ -54,6 +53,7 @@ func (r *rotator) run(ctx context.Context) {
 		r.s.watchBattery()
 		if why := r.due(); why != "" && !r.failedLately() {
 			r.Cut(why)
+			r.plan()
 		}
 	}
 }
@@ -65,23 +65,32 @@ func (r *rotator) wake() {
 	}
 }
 
-// plan finds the schedule's next instant anew.
+// plan finds the schedule's next instant anew. It counts from the beginning of
+// the archive, so that one that was missed (the machine slept, the recorder did
+// not run) is made up for.
 func (r *rotator) plan() {
-	r.next = r.s.config().Archive.Rotate.Next(r.now().In(r.s.location()))
+	r.next = r.after(r.now())
+}
+
+func (r *rotator) after(now time.Time) time.Time {
+	began := r.s.archive.Status().Since
+	if began.IsZero() {
+		began = now
+	}
+	return store.NextRotation(r.s.config().Archive.Rotate, began, now, r.s.location())
 }
 
 // due says why the archive should be cut now; "" when it should not.
 func (r *rotator) due() string {
 	cfg := r.s.config()
 	now := r.now()
-	if !r.next.IsZero() && !now.Before(r.next) {
-		r.plan()
-		return "schedule " + cfg.Archive.Rotate.String()
-	}
 	// After a step back of the clock, or in another time zone, the next
 	// instant may be nearer than it was.
-	if sooner := cfg.Archive.Rotate.Next(now.In(r.s.location())); !sooner.IsZero() && sooner.Before(r.next) {
+	if sooner := r.after(now); !sooner.IsZero() && (r.next.IsZero() || sooner.Before(r.next)) {
 		r.next = sooner
+	}
+	if !r.next.IsZero() && !now.Before(r.next) {
+		return "schedule " + cfg.Archive.Rotate.String()
 	}
 	if st := r.s.archive.Status(); cfg.Archive.MaxSize > 0 && st.Bytes >= cfg.Archive.MaxSize {
 		return "size " + config.FormatSize(cfg.Archive.MaxSize)
@@ -111,8 +120,6 @@ func (r *rotator) Cut(why string) (string, error) {
 		r.s.log.Error("the archive could not be cut", "why", why, "error", err)
 	} else {
 		r.s.log.Info("archive finished", "why", why, "path", path)
-		r.s.engine.Event(metric.Event{Kind: metric.EventRotate, Text: fmt.Sprintf("the archive was cut: %s", why),
-			Labels: []metric.Label{{Name: "why", Value: why}, {Name: "path", Value: path}}})
 		if path != "" {
 			r.s.shipper.add(path)
 		}

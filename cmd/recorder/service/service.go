@@ -114,7 +114,7 @@ func New(opt Options) (*Service, error) {
 	s.engine, err = engine.New(engine.Options{
 		Sources: opt.Sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, Usage: opt.Machine.Usage, Log: opt.Log, Before: s.before(past),
-		Written: func() uint64 { return archive.Status().Written },
+		Written: archive.Written,
 	})
 	if err != nil {
 		archive.Close()
@@ -132,17 +132,15 @@ func (s *Service) before(past Past) []metric.Event {
 	if s.opt.Machine.History != nil {
 		events = s.opt.Machine.History(past.Last, sameBoot)
 	}
-	if past.Last.IsZero() {
+	// Of a run that was killed in this boot the archive tells by itself.
+	if past.Last.IsZero() || sameBoot && !past.Clean {
 		return events
 	}
 	now := s.opt.Machine.Now()
 	length := now.Time().Sub(past.Last)
 	how := "the recorder did not run"
-	switch {
-	case !sameBoot:
+	if !sameBoot {
 		how = "the machine was restarted, and nothing was recorded"
-	case !past.Clean:
-		how = "the recorder was killed, and nothing was recorded"
 	}
 	return append(events, metric.Event{
 		At: now, Kind: metric.EventGap, Text: fmt.Sprintf("%s for %s", how, length.Round(time.Second)),
@@ -204,7 +202,7 @@ func (s *Service) Reload() error {
 	if err := s.archive.Reconfigure(settings(cfg, onBattery)); err != nil {
 		return err
 	}
-	if err := s.engine.Apply(plan(cfg), why); err != nil {
+	if err := s.engine.Apply(plan(cfg)); err != nil {
 		return err
 	}
 	s.rotator.wake()

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/config"
+	"tachograph/sample/platform"
+)
+
+type runFlags struct {
+	config, archive, logFormat string
+	length                     time.Duration
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Record until told to stop",
+		Long: "run records in the foreground. It needs no configuration and no privileges; as\n" +
+			"root it sees more. SIGINT and SIGTERM stop it with everything stored, SIGHUP\n" +
+			"reads the configuration again, SIGUSR1 begins a new archive, and " + statusSignalName + "\n" +
+			"prints the status line.",
+		Example: "  recorder run --archive /var/tmp/archives --for 1m",
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, args []string) error { return a.record(f) },
+	}
+	c.Flags().StringVar(&f.config, "config", "", "configuration `FILE` (default "+config.DefaultFile()+", if it exists)")
+	c.Flags().StringVar(&f.archive, "archive", "", "`DIR` that holds the archives (default "+config.DefaultArchiveDir()+")")
+	c.Flags().DurationVar(&f.length, "for", 0, "stop after this time (default: never)")
+	c.Flags().StringVar(&f.logFormat, "log-format", "", "text or json (default text)")
+	return c
+}
+
+// load reads the configuration with what the command line says on top.
+func (f *runFlags) load() (*config.Config, error) {
+	cfg, err := loadConfig(f.config)
+	if err != nil {
+		return nil, err
+	}
+	if f.logFormat != "" {
+		cfg.Log.Format = f.logFormat
+	}
+	if f.archive != "" {
+		cfg.Archive.Dir = f.archive
+	}
+	if cfg.Archive.Dir == "" {
+		cfg.Archive.Dir = config.DefaultArchiveDir()
+	}
+	return cfg, nil
+}
+
+func (a *app) record(f runFlags) error {
+	if f.logFormat != "" && f.logFormat != "text" && f.logFormat != "json" {
+		return usageError{fmt.Errorf("--log-format is text or json")}
+	}
+	cfg, err := f.load()
+	if err != nil {
+		return err
+	}
+	if err := cfg.CheckDir(cfg.Archive.Dir); err != nil {
+		return err
+	}
+	screen := newScreen(a.err)
+	level := new(slog.LevelVar)
+	log := newLog(screen, cfg.Log.Format, level)
+	sources, done, err := a.open(cfg)
+	if err != nil {
+		return err
+	}
+	s, err := service.New(service.Options{
+		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: buildVersion(), Sources: sources, Rows: a.catalog(),
+		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,
+		Open: service.OpenStore(cfg, buildVersion(), a.now, log),
+		Machine: service.Machine{
+			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, Usage: platform.Usage, OnBattery: platform.OnBattery,
+			BootID: platform.BootID(), History: platform.History, TCPGate: platform.TCPGate,
+		},
+	})
+	if err != nil {
+		done()
+		return err
+	}
+	log.Info("recording", "archives", cfg.Archive.Dir, "configuration", cfg.File, "pid", os.Getpid())
+	return serve(s, f.length, screen, log)
+}
+
+// serve runs s and obeys signals.
+func serve(s *service.Service, length time.Duration, screen *screen, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if length > 0 {
+		ctx, cancel = context.WithTimeout(ctx, length)
+		defer cancel()
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, statusSignal)
+	defer signal.Stop(signals)
+	var helpers sync.WaitGroup
+	helpers.Go(func() { obey(ctx, cancel, s, signals, screen, log) })
+	helpers.Go(func() { screen.follow(ctx, func() string { st := s.Status(); return st.Line() }) })
+	err := s.Run(ctx)
+	cancel()
+	helpers.Wait()
+	st := s.Status()
+	screen.clear()
+	log.Info("stopped, everything is stored", "values", st.Values, "errors", st.Errors, "archive", st.Archive.Path)
+	return err
+}
+
+func obey(ctx context.Context, stop func(), s *service.Service, signals <-chan os.Signal, screen *screen, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case sig := <-signals:
+			switch sig {
+			case syscall.SIGINT, syscall.SIGTERM:
+				log.Info("stopping", "signal", sig.String())
+				stop()
+			case syscall.SIGHUP:
+				if err := s.Reload(); err != nil {
+					for line := range strings.Lines(err.Error()) {
+						log.Error(strings.TrimSpace(line))
+					}
+				}
+			case syscall.SIGUSR1:
+				// The cut is at once, finishing the old archive takes its
+				// time; the next signal must not wait for it.
+				go s.Rotate("command")
+			case statusSignal:
+				st := s.Status()
+				screen.line(st.Line())
+			}
+		}
+	}
+}
+
+func newLog(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}

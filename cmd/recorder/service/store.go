@@ -1,0 +1,172 @@
+package service
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tachograph/config"
+	"tachograph/sample/metric"
+	"tachograph/sample/platform"
+	"tachograph/store"
+)
+
+// diskArchive is a directory of archives on disk.
+type diskArchive struct {
+	*store.Writer
+	dir string
+}
+
+// OpenStore opens the directory of archives that the configuration names.
+func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log *slog.Logger) func([]*metric.Desc, Settings) (Archive, Past, error) {
+	return func(catalogue []*metric.Desc, set Settings) (Archive, Past, error) {
+		dir := cfg.Archive.Dir
+		past := lookBack(dir, log)
+		w, err := store.Create(store.Options{
+			Dir: dir, Group: cfg.Archive.Group, Host: storeHost(platform.ThisHost()), BootID: platform.BootID(), TimeZone: platform.Zone(),
+			Recorder: "recorder " + version, Config: set.Config, Catalogue: catalogue, Intervals: set.Intervals,
+			Seal: set.Seal, Sync: set.Sync, MemoryBound: set.Buffer, Now: now, Log: log,
+		})
+		if err != nil {
+			return nil, past, plain(err)
+		}
+		return &diskArchive{w, dir}, past, nil
+	}
+}
+
+// plainError is an error of the store's without the name of the package, which
+// means nothing to people.
+type plainError struct{ error }
+
+func (e plainError) Error() string { return strings.TrimPrefix(e.error.Error(), "store: ") }
+func (e plainError) Unwrap() error { return e.error }
+
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return plainError{err}
+}
+
+func storeHost(h platform.Host) store.Host {
+	return store.Host{ID: h.ID, Name: h.Name, OS: h.OS, Release: h.Release, Arch: h.Arch, Model: h.Model, Platform: h.Platform, Labels: h.Labels}
+}
+
+// Append counts a tick that only memory holds as stored: the writer itself
+// tells of the trouble, and stores it when it can.
+func (a *diskArchive) Append(t *metric.Tick) error {
+	if err := a.Writer.Append(t); err != nil && !errors.Is(err, store.ErrHeld) {
+		return plain(err)
+	}
+	return nil
+}
+
+func (a *diskArchive) Cut(why string) (func() (string, error), error) {
+	cut, err := a.Writer.Cut(why)
+	if err != nil {
+		return nil, plain(err)
+	}
+	return func() (string, error) {
+		path, err := cut.Finish()
+		return path, plain(err)
+	}, nil
+}
+
+func (a *diskArchive) Reconfigure(s Settings) error {
+	return plain(a.Writer.Reconfigure(s.Config, s.Intervals, s.Sync, s.Seal))
+}
+
+func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now time.Time) ([]string, error) {
+	removed, err := store.Prune(a.dir, keepFor, keepSize, now)
+	return removed, plain(err)
+}
+
+// Written counts the bytes given to the archive's files.
+func (a *diskArchive) Written() uint64 {
+	st := a.Writer.Status()
+	return uint64(st.JournalWritten + st.SealWritten + st.FinishWritten)
+}
+
+func (a *diskArchive) Status() ArchiveStatus {
+	st := a.Writer.Status()
+	s := ArchiveStatus{
+		Path: st.Path, Bytes: st.Bytes + st.JournalBytes, Written: uint64(st.JournalWritten + st.SealWritten + st.FinishWritten),
+		AtRiskCrash: st.PanicLoss, AtRiskPowerCut: st.PowerLoss, Trouble: st.Degraded, Dropped: st.Dropped, Unfinished: st.Unfinished,
+	}
+	if st.Since != 0 {
+		s.Since = time.Unix(0, st.Since)
+	}
+	s.countFinished(a.dir)
+	return s
+}
+
+// countFinished adds up the finished archives of a directory. Their names tell
+// their span: HOST-FROM--TO.tacho.
+func (s *ArchiveStatus) countFinished(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		stem, ok := strings.CutSuffix(e.Name(), store.FinishedSuffix)
+		info, err := e.Info()
+		if !ok || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		s.Finished++
+		s.FinishedBytes += info.Size()
+		head, _, _ := strings.Cut(stem, "--")
+		from, err := time.Parse("20060102T150405Z", head[strings.LastIndexByte(head, '-')+1:])
+		if err == nil && (s.Oldest.IsZero() || from.Before(s.Oldest)) {
+			s.Oldest = from
+		}
+	}
+}
+
+// lookBack finds out how the last run ended, from the newest archive.
+func lookBack(dir string, log *slog.Logger) Past {
+	var past Past
+	path := newest(dir)
+	if path == "" {
+		return past
+	}
+	r, err := store.Open(path)
+	if err != nil {
+		log.Debug("the last archive cannot be read", "path", path, "error", err)
+		return past
+	}
+	defer r.Close()
+	for _, a := range r.Archives() {
+		past.BootID, past.Last = a.BootID, time.Unix(0, a.To)
+		if a.To == 0 {
+			return Past{}
+		}
+		for e, err := range r.Events(a.To-int64(time.Hour), 0, metric.EventStop, metric.EventStart) {
+			if err != nil {
+				break
+			}
+			past.Clean = e.Kind == metric.EventStop && e.At.Wall >= a.To
+		}
+	}
+	return past
+}
+
+// newest is the archive that was written last: the unfinished one if there is
+// one. Names begin with the same host and go on with the time.
+func newest(dir string) string {
+	for _, suffix := range []string{".live", store.FinishedSuffix} {
+		found, err := filepath.Glob(filepath.Join(globQuote(dir), "*"+suffix))
+		if err == nil && len(found) > 0 {
+			return found[len(found)-1]
+		}
+	}
+	return ""
+}
+
+// globQuote makes a directory's name stand for itself in a glob.
+func globQuote(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
