@@ -49,7 +49,7 @@ func tickOnce(tb testing.TB) func() {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e.adopt()
+	e.adopt(true)
 	r := e.classes[metric.Process].newReader(0)
 	return func() {
 		r.begin()

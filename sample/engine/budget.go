@@ -167,6 +167,7 @@ func (b *budget) change(c *class, now metric.Stamp, times, by int, why string) {
 	c.stretch = c.stretch * times / by
 	after := c.effective()
 	c.replan(now)
+	c.wake()
 	c.mu.Unlock()
 	text := fmt.Sprintf("%s: read every %s instead of %s: %s", c.id, after, before, why)
 	b.e.log.Warn(text)

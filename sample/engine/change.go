@@ -21,7 +21,7 @@ func (e *Engine) Apply(p Plan) error {
 		}
 	}
 	e.budget.limit(p)
-	e.adopt()
+	e.adopt(false)
 	if len(left) > 0 {
 		return fmt.Errorf("sources that do not answer keep the old plan: %v", left)
 	}
@@ -51,7 +51,7 @@ func (e *Engine) cut(why string) (finish func() (string, error), err error) {
 		return nil, err
 	}
 	e.refresh()
-	e.adopt()
+	e.adopt(true)
 	return finish, nil
 }
 

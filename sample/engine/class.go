@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -294,12 +295,16 @@ func (c *class) check(now metric.Stamp) {
 }
 
 // adopt gives the class a new plan. The next deadline is counted from the last
-// one, so that no tick is lost and none comes early.
-func (c *class) adopt(interval time.Duration, sources []*source, now metric.Stamp) {
+// one, so that no tick is lost and none comes early. A class that is read once
+// is read again if that is asked for, or if it has other sources now.
+func (c *class) adopt(interval time.Duration, sources []*source, now metric.Stamp, again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := c.interval != interval
 	idle := len(c.sources) == 0
+	if again || changed || !slices.Equal(c.sources, sources) {
+		c.due = true
+	}
 	c.interval, c.sources = interval, sources
 	if changed {
 		c.stretch = 1
@@ -307,6 +312,7 @@ func (c *class) adopt(interval time.Duration, sources []*source, now metric.Stam
 	if changed || idle {
 		c.replan(now)
 	}
+	c.wake()
 }
 
 // replan sets the deadline after the interval changed; the caller holds mu.
@@ -318,7 +324,6 @@ func (c *class) replan(now metric.Stamp) {
 	default:
 		c.deadline = max(c.last+int64(interval), now.Awake)
 	}
-	c.wake()
 }
 
 func (c *class) wake() {

@@ -137,7 +137,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.watching.Unlock()
 	e.planning.Lock()
-	e.adopt()
+	e.adopt(true)
 	e.planning.Unlock()
 	for _, id := range read {
 		c := e.classes[id]
@@ -173,8 +173,9 @@ func (e *Engine) shutDown() {
 
 func (e *Engine) stopping() bool { return e.stopped.Load() }
 
-// adopt hands the plan to the classes; the caller holds planning.
-func (e *Engine) adopt() {
+// adopt hands the plan to the classes, and has static metrics read if again is
+// set or there are others now; the caller holds planning.
+func (e *Engine) adopt(again bool) {
 	now := e.clock.now()
 	for _, id := range read {
 		var members []*source
@@ -189,14 +190,7 @@ func (e *Engine) adopt() {
 		if id == metric.Static && interval != 0 {
 			interval = metric.Once
 		}
-		c := e.classes[id]
-		c.adopt(interval, members, now)
-		if id == metric.Static {
-			c.mu.Lock()
-			c.due = true
-			c.wake()
-			c.mu.Unlock()
-		}
+		e.classes[id].adopt(interval, members, now, again)
 	}
 }
 

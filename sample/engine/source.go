@@ -71,22 +71,25 @@ func (s *source) plan(p *Plan) {
 	}
 }
 
-// regroup refreshes the source and plans again if it now has other groups. The
-// caller holds turn.
+// regroup refreshes the source and plans again if its groups are others now;
+// changed when they also differ in content. The caller holds turn.
 func (s *source) regroup(p *Plan) (changed bool, err error) {
 	if err := s.Refresh(); err != nil {
 		return false, err
 	}
-	if slices.EqualFunc(s.groups, s.Groups(), sameGroup) {
+	// A source tells its groups apart by their addresses: frames of a group
+	// that was replaced by an equal one mean nothing to it.
+	old, now := s.groups, s.Groups()
+	if slices.Equal(old, now) {
 		return false, nil
 	}
 	s.plan(p)
-	return true, nil
+	return !slices.EqualFunc(old, now, sameGroup), nil
 }
 
 func sameGroup(a, b *metric.Group) bool {
 	return a.Name == b.Name && a.Indom == b.Indom && slices.EqualFunc(a.Metrics, b.Metrics, func(x, y *metric.Desc) bool {
-		return x == y || *x == *y
+		return *x == *y
 	})
 }
 

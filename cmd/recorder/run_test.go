@@ -1,0 +1,311 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// TestMain lets the test binary stand in for the recorder, so that signals and
+// exit statuses are real.
+func TestMain(m *testing.M) {
+	if os.Getenv("TACHOGRAPH_TEST_RECORDER") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// process is a recorder that runs.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	dir  string
+	done chan struct{}
+	mu   sync.Mutex
+	log  bytes.Buffer
+}
+
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+func (p *process) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "TACHOGRAPH_TEST_RECORDER=1")
+	return cmd
+}
+
+// start starts a recorder on dir and waits for its first ticks.
+func start(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, dir: dir, done: make(chan struct{})}
+	p.cmd = command(append([]string{"run", "--archive", dir}, args...)...)
+	p.cmd.Stderr = p
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.cmd.Wait(); close(p.done) }()
+	t.Cleanup(func() { p.cmd.Process.Kill(); <-p.done })
+	p.await("the first values", func() bool { return p.valuesOf("kernel.all.cpu.user") > 0 })
+	return p
+}
+
+func (p *process) await(what string, ok func() bool) {
+	p.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		select {
+		case <-p.done:
+			p.t.Fatalf("waited for %s, but it ended: %s", what, p.said())
+		default:
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("waited in vain for %s: %s", what, p.said())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// valuesOf counts the values of a metric in all archives, read while they are
+// being written.
+func (p *process) valuesOf(name string) int { return len(walls(p.dir, name)) }
+
+func walls(dir, name string) []int64 {
+	r, err := store.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	var out []int64
+	for run, err := range r.Select(store.Selection{Metrics: []string{name}}) {
+		if err != nil {
+			return nil
+		}
+		out = append(out, run.Wall...)
+	}
+	return out
+}
+
+func events(dir string, kinds ...metric.EventKind) (out []metric.Event) {
+	r, err := store.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	for e, err := range r.Events(0, 0, kinds...) {
+		if err != nil {
+			return nil
+		}
+		out = append(out, e.Event)
+	}
+	return out
+}
+
+func (p *process) signal(sig syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// end sends a signal that ends it, and returns how long that took.
+func (p *process) end(sig syscall.Signal) time.Duration {
+	p.t.Helper()
+	began := time.Now()
+	p.signal(sig)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		p.t.Fatal("it does not end")
+	}
+	return time.Since(began)
+}
+
+func TestSignalsEndItWithEverythingStored(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		dir := t.TempDir()
+		p := start(t, dir)
+		took := p.end(sig)
+		if code := p.cmd.ProcessState.ExitCode(); code != exitOK || took > time.Second {
+			t.Errorf("%v: status %d after %v: %s", sig, code, took, p.said())
+		}
+		if strings.Contains(p.said(), "goroutine ") || !strings.Contains(p.said(), "stopped, everything is stored") {
+			t.Errorf("%v: it said %s", sig, p.said())
+		}
+		if n := len(events(dir, metric.EventStart, metric.EventStop)); n != 2 {
+			t.Errorf("%v: %d start and stop events", sig, n)
+		}
+		st, err := service.ReadStatus(dir)
+		if err != nil || !st.Stopped {
+			t.Errorf("%v: status %+v, %v", sig, st, err)
+		}
+	}
+}
+
+func TestKillLosesNothingAndIsTold(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.await("three ticks", func() bool { return p.valuesOf("kernel.all.cpu.user") >= 3 })
+	p.end(syscall.SIGKILL)
+	before := walls(dir, "kernel.all.cpu.user")
+	q := start(t, dir)
+	q.await("more", func() bool { return q.valuesOf("kernel.all.cpu.user") > len(before) })
+	q.end(syscall.SIGTERM)
+	after := walls(dir, "kernel.all.cpu.user")
+	for i, w := range before {
+		if after[i] != w {
+			t.Fatalf("tick %d was lost", i)
+		}
+	}
+	if gaps := events(dir, metric.EventGap); len(gaps) != 1 {
+		t.Errorf("gaps: %+v", gaps)
+	}
+}
+
+func TestHangupReloadsAndUser1Rotates(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(t.TempDir(), "tachograph.toml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("[classes]\nfast = \"300ms\"\n")
+	p := start(t, dir, "--config", file)
+	write("[classes]\nfast = \"200ms\"\nfsat = \"1s\"\n")
+	p.signal(syscall.SIGHUP)
+	p.await("the complaint", func() bool {
+		return strings.Contains(p.said(), file+":3: classes.fsat is not a key of the configuration; did you mean classes.fast?")
+	})
+	write("[classes]\nfast = \"100ms\"\n")
+	p.signal(syscall.SIGHUP)
+	p.await("the change", func() bool { return len(events(dir, metric.EventConfig)) == 1 })
+	n := p.valuesOf("kernel.all.cpu.user")
+	p.await("faster ticks", func() bool { return p.valuesOf("kernel.all.cpu.user") > n+3 })
+
+	var out bytes.Buffer
+	cmd := command("rotate", "--archive", dir)
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("rotate: %v", err)
+	}
+	finished := strings.TrimSpace(out.String())
+	if info, err := os.Stat(finished); err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(finished, ".tacho") {
+		t.Errorf("the finished archive %q: %v", finished, err)
+	}
+	static := "hinv.ncpu"
+	p.await("static metrics in the new archive", func() bool { return p.valuesOf(static) >= 2 })
+
+	out.Reset()
+	cmd = command("status", "--archive", dir, "--json")
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		t.Errorf("status of a healthy recorder: %v: %s", err, out.String())
+	}
+	var r service.Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || !r.Healthy || !r.Running || r.Status.PID != p.cmd.Process.Pid || r.Status.LastRotation.Path != finished {
+		t.Errorf("status: %v %s", err, out.String())
+	}
+	p.signal(statusSignal)
+	p.await("the status line", func() bool { return strings.Contains(p.said(), " overruns, cpu ") })
+	p.end(syscall.SIGTERM)
+
+	// No tick was lost over the reload and the rotation: no two are further
+	// apart than the slower interval and a stumble of this machine.
+	at := walls(dir, "kernel.all.cpu.user")
+	for i := 1; i < len(at); i++ {
+		if gap := time.Duration(at[i] - at[i-1]); gap > 900*time.Millisecond {
+			t.Errorf("ticks %d and %d are %v apart", i-1, i, gap)
+		}
+	}
+	cmd = command("status", "--archive", dir)
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitFailure {
+		t.Errorf("status of a stopped recorder: %v", err)
+	}
+}
+
+func TestSecondRecorderIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	said, status := try(t, "run", "--archive", dir, "--for", "5s")
+	if status != exitFailure || !strings.Contains(said, "another recorder writes to it (process ") || strings.Count(said, "\n") != 1 {
+		t.Errorf("status %d: %s", status, said)
+	}
+	p.end(syscall.SIGTERM)
+}
+
+// try runs a command line that is bound to fail and returns what it said.
+func try(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	var errs bytes.Buffer
+	cmd := command(args...)
+	cmd.Stderr = &errs
+	cmd.Run()
+	if strings.Contains(errs.String(), "goroutine ") {
+		t.Errorf("%v: a stack trace: %s", args, errs.String())
+	}
+	return errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestBadPlacesAreOneSentence(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	os.WriteFile(file, []byte("x"), 0o600)
+	open := filepath.Join(dir, "open")
+	os.Mkdir(open, 0o700)
+	os.Chmod(open, 0o777)
+	link := filepath.Join(dir, "link")
+	target := filepath.Join(dir, "target")
+	os.Mkdir(target, 0o700)
+	os.Symlink(target, link)
+	for _, tc := range []struct{ dir, want string }{
+		{file, "is not a directory"},
+		{filepath.Join(file, "x"), "not a directory"},
+		{open, "everybody may write"},
+		{link, "symbolic link"},
+	} {
+		said, status := try(t, "run", "--archive", tc.dir, "--for", "1s")
+		if status != exitFailure || !strings.Contains(said, tc.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "recorder: ") {
+			t.Errorf("%s: status %d: %s", tc.dir, status, said)
+		}
+	}
+	if said, status := try(t, "run", "--log-format", "xml"); status != exitUsage || said != "recorder: --log-format is text or json\n" {
+		t.Errorf("status %d: %s", status, said)
+	}
+}
+
+func TestJSONLogAndLength(t *testing.T) {
+	dir := t.TempDir()
+	said, status := try(t, "run", "--archive", dir, "--for", "1500ms", "--log-format", "json")
+	if status != exitOK {
+		t.Fatalf("status %d: %s", status, said)
+	}
+	for line := range strings.Lines(said) {
+		var o struct{ Msg string }
+		if err := json.Unmarshal([]byte(line), &o); err != nil || o.Msg == "" {
+			t.Errorf("line %q: %v", line, err)
+		}
+	}
+	if n := len(walls(dir, "kernel.all.cpu.user")); n != 2 {
+		t.Errorf("%d ticks in 1.5 s", n)
+	}
+}
