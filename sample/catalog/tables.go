@@ -24,5 +24,6 @@ var tables = [][]row{
 	sysctlOtherRows,
 	sysctlVmRows,
 	threadRows,
+	tunableRows,
 	vfsRows,
 }

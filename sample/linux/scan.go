@@ -131,3 +131,17 @@ func words(b []byte, dst []uint64) int {
 	}
 	return len(dst)
 }
+
+// integers is words for numbers that may have a sign.
+func integers(b []byte, dst []int64) int {
+	for i := range dst {
+		var w []byte
+		w, b = word(b)
+		v, ok := integer(w)
+		if !ok {
+			return i
+		}
+		dst[i] = v
+	}
+	return len(dst)
+}

@@ -151,6 +151,7 @@ func TestValues(t *testing.T) {
 		"proc/sys/kernel/sem":        "32000\t1024000000\t500\n",
 		"proc/sys/kernel/shmmax":     "18446744073692774399\n",
 		"proc/sys/net/core/rmem_max": "nonsense\n",
+		"proc/sys/vm/page-cluster":   "3\n", "proc/sys/kernel/perf_event_paranoid": "-1\n",
 	})
 	v, err := newValues(root)
 	if err != nil {
@@ -160,6 +161,7 @@ func TestValues(t *testing.T) {
 	expect(t, readAll(t, clock(nil), v), map[cell]string{
 		{"vfs.files.count", ""}: "950", {"vfs.files.free", ""}: "7", {"vfs.files.max", ""}: "2466170",
 		{"vfs.vnodes.count", ""}: "103127", {"kernel.limits.maxproc", ""}: "32768", {"kernel.all.pid_max", ""}: "32768",
+		{"vm.page_cluster", ""}: "3", {"kernel.perf_event_paranoid", ""}: "-1",
 		{"ipc.sem.max_ops", ""}: "500", {"ipc.shm.max_segsz", ""}: "18446744073692774399",
 	})
 	unsupported := make(map[string]string)

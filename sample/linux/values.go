@@ -21,7 +21,7 @@ type values struct {
 type valueFile struct {
 	file *file
 	uses []valueUse
-	nums []uint64
+	nums []int64
 }
 
 type valueUse struct{ col, field int }
@@ -71,7 +71,7 @@ func (v *values) Refresh() error {
 	for i := range v.files {
 		f := &v.files[i]
 		most := slices.MaxFunc(f.uses, func(a, b valueUse) int { return a.field - b.field })
-		f.nums = make([]uint64, most.field+1)
+		f.nums = make([]int64, most.field+1)
 		got, err := f.scan()
 		for _, u := range f.uses {
 			d := ds[u.col]
@@ -91,7 +91,7 @@ func (f *valueFile) scan() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return words(data, f.nums), nil
+	return integers(data, f.nums), nil
 }
 
 func (v *values) Read(c *sample.Context, frames []*sample.Frame) error {
@@ -114,7 +114,7 @@ func (v *values) Read(c *sample.Context, frames []*sample.Frame) error {
 				case u.field >= got:
 					fr.SetMissing(0, u.col, metric.Unsupported)
 				default:
-					fr.SetUint(0, u.col, f.nums[u.field])
+					fr.SetInt(0, u.col, f.nums[u.field])
 				}
 			}
 		}
