@@ -1,18 +1,286 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// longOverview is the longest window that an overview takes by itself: of a
+// directory with a month of archives it shows the last day.
+const longOverview = 24 * time.Hour
+
+// sparkPoints is how wide the small charts are.
+const sparkPoints = 40
 
 // overview is what replay shows when it is asked nothing in particular.
 func (a *app) overview(cmd *cobra.Command, args []string) error {
 	if err := a.load(args...); err != nil {
 		return err
 	}
-	if _, err := a.window(); err != nil {
+	w, err := a.window()
+	if err != nil {
 		return err
 	}
-	if err := a.info(); err != nil {
-		return err
+	if a.from == "" && a.to == "" {
+		if from, to, list := query.Covered(a.archive, w); len(list) > 1 && to-from > int64(longOverview) {
+			w.From = to - int64(longOverview)
+			a.resolved["from"] = time.Unix(0, w.From).In(a.zone()).Format(time.RFC3339Nano)
+			a.used = w
+		}
+	}
+	if !a.table() {
+		return a.gaugeRows(w)
+	}
+	first := true
+	for _, h := range a.archive.Hosts() {
+		one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
+		if _, _, list := query.Covered(a.archive, one); !w.Wants(h.ID) || len(list) == 0 {
+			continue
+		}
+		if !first {
+			fmt.Fprintln(a.stdout)
+		}
+		first = false
+		if err := a.hostOverview(&h, one); err != nil {
+			return err
+		}
 	}
 	a.finish(cmd, args, true)
 	return nil
+}
+
+func (a *app) hostOverview(h *store.Host, w query.Window) error {
+	a.headline(h, w)
+	if err := a.breakLines(h, w); err != nil {
+		return err
+	}
+	gauges, err := query.Gauges(a.archive, w, sparkPoints)
+	if err != nil {
+		return err
+	}
+	if len(gauges) > 0 {
+		fmt.Fprintln(a.stdout)
+		a.gaugeTable(gauges)
+	}
+	return a.topLines(w)
+}
+
+// bold marks a heading on a terminal.
+func (a *app) bold(s string) string {
+	if !a.color {
+		return s
+	}
+	return "\x1b[1m" + s + "\x1b[0m"
+}
+
+func (a *app) headline(h *store.Host, w query.Window) {
+	facts := nonEmpty(h.Model, strings.TrimSpace(h.OS+" "+h.Release), h.Arch)
+	for _, l := range h.Labels {
+		facts = append(facts, l.Name+" "+l.Value)
+	}
+	fmt.Fprintf(a.stdout, "%s  %s\n", a.bold(h.Name), strings.Join(facts, ", "))
+	from, to, list := query.Covered(a.archive, w)
+	from = max(from, w.From)
+	if w.To != 0 {
+		to = min(to, w.To)
+	}
+	var every []string
+	var bytes int64
+	for _, info := range list {
+		bytes += info.Bytes
+	}
+	for _, c := range []metric.Class{metric.Fast, metric.Process, metric.Polled} {
+		if iv := list[len(list)-1].Intervals[c]; iv > 0 && iv < int64(metric.Once) {
+			every = append(every, fmt.Sprintf("%s every %s", c, human.Duration(time.Duration(iv))))
+		}
+	}
+	archives := "1 archive"
+	if len(list) != 1 {
+		archives = fmt.Sprintf("%d archives", len(list))
+	}
+	fmt.Fprintf(a.stdout, "%s to %s (%s)\n", a.show(from), a.show(to), human.Duration(time.Duration(to-from)))
+	fmt.Fprintf(a.stdout, "%s\n", strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
+}
+
+func sizeOf(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return human.Bytes(float64(bytes))
+}
+
+// breakLines says what interrupted the recording, and how close the last
+// sample came to each break.
+func (a *app) breakLines(h *store.Host, w query.Window) error {
+	list, err := query.Breaks(a.archive, w)
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for _, b := range list {
+		if b.Kind == metric.EventStart || b.Kind == metric.EventStop {
+			continue
+		}
+		if shown++; shown > 8 {
+			fmt.Fprintf(a.stdout, "break  … and more: replay events shows all\n")
+			break
+		}
+		line := fmt.Sprintf("break  %s  %s", a.show(b.From), b.Kind)
+		if b.Length() > 0 {
+			line += " of " + human.Duration(b.Length())
+		}
+		if b.Text != "" {
+			line += ": " + b.Text
+		}
+		last, err := query.LastBefore(a.archive, h.ID, b.From)
+		if err != nil {
+			return err
+		}
+		if last != 0 {
+			line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
+		}
+		fmt.Fprintln(a.stdout, line)
+	}
+	return nil
+}
+
+// gaugeTable prints gauges with their mean, maximum and course.
+func (a *app) gaugeTable(list []*query.Gauge) {
+	rows := [][]string{{"", "MEAN", "MAX", "AT", "LAST", ""}}
+	for _, g := range list {
+		top := g.Max
+		if g.Share {
+			top = 1
+		}
+		if g.Of == g.Of {
+			top = g.Of
+		}
+		value := func(x float64) string { return human.Value(x, g.Units, g.Rate()) }
+		last := value(g.Last)
+		if g.Of == g.Of {
+			last += " of " + value(g.Of)
+		}
+		rows = append(rows, []string{g.Title, value(g.Mean), value(g.Max),
+			time.Unix(0, g.MaxAt).In(a.zone()).Format("15:04:05"), last, human.Spark(g.Points, top)})
+	}
+	a.align(rows, "lrrlrl")
+}
+
+// align prints rows in columns: l left, r right.
+func (a *app) align(rows [][]string, how string) {
+	widths := make([]int, len(how))
+	for _, r := range rows {
+		for i, s := range r {
+			widths[i] = max(widths[i], utf8.RuneCountInString(s))
+		}
+	}
+	for n, r := range rows {
+		var b strings.Builder
+		for i, s := range r {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(s))
+			if how[i] == 'r' {
+				b.WriteString(pad + s)
+			} else {
+				b.WriteString(s + pad)
+			}
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if n == 0 {
+			line = a.bold(line)
+		}
+		fmt.Fprintln(a.stdout, line)
+	}
+}
+
+// topLines prints the processes that used most CPU, and those with most
+// memory.
+func (a *app) topLines(w query.Window) error {
+	for _, list := range []struct {
+		by query.By
+		n  int
+	}{{query.ByCPU, 8}, {query.ByMemory, 5}} {
+		r, err := query.Top(a.archive, w, list.by, query.PerName, list.n)
+		if err != nil || len(r.Consumers) == 0 {
+			continue
+		}
+		rows := [][]string{{"top by " + string(list.by), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
+		for _, c := range r.Consumers {
+			rows = append(rows, []string{name(c.Name), human.Percent(c.CPUTime() / r.Seconds), seconds(c.CPUTime()),
+				bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
+		}
+		fmt.Fprintln(a.stdout)
+		a.align(rows, "lrrrrrr")
+	}
+	return nil
+}
+
+// name shortens a process's name for tables.
+func name(s string) string {
+	const longest = 32
+	if utf8.RuneCountInString(s) > longest {
+		return string([]rune(s)[:longest-1]) + "…"
+	}
+	return s
+}
+
+func bytesOf(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return human.Bytes(x)
+}
+
+func seconds(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return human.Seconds(x)
+}
+
+// gaugeRows is the overview for programs.
+func (a *app) gaugeRows(w query.Window) error {
+	rows, err := a.rows(out.Column{Name: "name"}, out.Column{Name: "units"}, out.Column{Name: "count"}, out.Column{Name: "mean"},
+		out.Column{Name: "max"}, out.Column{Name: "max_at"}, out.Column{Name: "last"}, out.Column{Name: "last_at"}, out.Column{Name: "of"})
+	if err != nil {
+		return err
+	}
+	for _, h := range a.archive.Hosts() {
+		if !w.Wants(h.ID) {
+			continue
+		}
+		list, err := query.Gauges(a.archive, query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}, 1)
+		if err != nil {
+			return err
+		}
+		for _, g := range list {
+			err := rows.Row([]out.Cell{hostCell(&h), out.Str(g.Name), out.Str(g.Units.String()), out.Whole(int64(g.Count)), out.Number(g.Mean),
+				out.Number(g.Max), out.At(g.MaxAt), out.Number(g.Last), out.At(g.LastAt), number(g.Of)})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Close()
+}
+
+// number is a cell for a value that may be unknown.
+func number(x float64) out.Cell {
+	if math.IsNaN(x) {
+		return out.Cell{}
+	}
+	return out.Number(x)
 }

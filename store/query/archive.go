@@ -6,6 +6,7 @@ package query
 
 import (
 	"iter"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -77,11 +78,14 @@ func Covered(a Archive, w Window) (from, to int64, overlapping []*store.ArchiveI
 // nanoseconds; zero where it has none.
 func interval(info *store.ArchiveInfo, d *metric.Desc) int64 {
 	iv := info.Intervals[d.Class]
-	if iv <= 0 || iv >= int64(metric.Once) {
+	if iv <= 0 || iv > longestInterval {
 		return 0
 	}
 	return iv
 }
+
+// longestInterval is that of a class which is still read repeatedly.
+const longestInterval = int64(366 * 24 * time.Hour)
 
 // seriesID tells series of a Reader apart and finds the same one again in the
 // next archive.

@@ -78,7 +78,8 @@ func mapFields(a Archive, counters []ProcessCounter, levels []ProcessLevel) *fie
 	m := &fieldMap{counters: make(map[string]ProcessCounter), levels: make(map[string]ProcessLevel)}
 	first := func(list []string) string {
 		for _, name := range list {
-			if d := a.Lookup(name); d != nil && d.Unsupported == "" && d.Formula == "" {
+			// What is read more rarely than the rest would miss short lives.
+			if d := a.Lookup(name); d != nil && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Process {
 				m.names = append(m.names, name)
 				return name
 			}

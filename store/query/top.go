@@ -103,7 +103,7 @@ type Ranking struct {
 // in it. What a process that began in the window had already used when it was
 // first seen counts as well.
 func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
-	t := &topper{a: a, by: by, group: group, groups: make(map[string]*Consumer), of: make(map[*metric.Instance]*Consumer)}
+	t := &topper{a: a, by: by, group: group, groups: make(map[string]*Consumer), of: make(map[*metric.Instance]*Consumer), charged: make(map[*metric.Instance]bool)}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
@@ -132,12 +132,10 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 	return r, t.complete(r.Consumers, fields)
 }
 
+// memoryFields are the footprint, and what is resident for the processes whose
+// footprint the kernel does not tell.
 func memoryFields(a Archive) *fieldMap {
-	m := mapFields(a, nil, []ProcessLevel{Footprint})
-	if len(m.names) == 0 {
-		m = mapFields(a, nil, []ProcessLevel{Resident})
-	}
-	return m
+	return mapFields(a, nil, []ProcessLevel{Footprint, Resident})
 }
 
 // topper adds up consumption.
@@ -151,7 +149,7 @@ type topper struct {
 	of      map[*metric.Instance]*Consumer
 	begins  map[[2]string]int64 // of each boot: the first instant that was recorded
 	every   int64
-	parents map[string]string
+	charged map[*metric.Instance]bool // whose footprint is known
 }
 
 // bounds moves the window's beginning to the last reading before it, and finds
@@ -240,7 +238,11 @@ func (t *topper) add(fields *fieldMap, only map[*metric.Instance]*Consumer) erro
 		c.From, c.To = min(c.From, s.First.Wall), max(c.To, s.Last.Wall)
 		if f, ok := fields.counters[s.Metric.Name]; ok {
 			t.counter(c, f, s, &j)
-		} else {
+		} else if f := fields.levels[s.Metric.Name]; f == Footprint || !t.charged[s.Instance] {
+			// Footprints come first: metrics come in the order of their names.
+			if f == Footprint {
+				t.charged[s.Instance] = true
+			}
 			t.level(c, s)
 		}
 	}

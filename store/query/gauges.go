@@ -1,0 +1,193 @@
+package query
+
+import (
+	"math"
+
+	"tachograph/sample/metric"
+)
+
+// gauge is one of the numbers that tell the state of a machine at a glance: an
+// expression in the names that both platforms share. Of several the first that
+// the archive can compute is taken.
+type gauge struct {
+	name  string // short and stable
+	title string
+	exprs []string
+	of    []string // what the gauge is a part of, if anything
+	share bool     // a plain number that is a share of one
+	quiet bool     // shown only where it ever differs from zero
+}
+
+const cpuShare = "(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.sys) + rate(kernel.all.cpu.nice))"
+
+var gauges = []gauge{
+	{name: "cpu", title: "cpu", exprs: []string{cpuShare + " / hinv.ncpu", cpuShare}, share: true},
+	{name: "cpu.user", title: "  user", exprs: []string{
+		"(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.nice)) / hinv.ncpu", "rate(kernel.all.cpu.user)"}, share: true},
+	{name: "cpu.system", title: "  system", exprs: []string{"rate(kernel.all.cpu.sys) / hinv.ncpu", "rate(kernel.all.cpu.sys)"}, share: true},
+	{name: "cpu.wait", title: "  waiting for disk", exprs: []string{"rate(kernel.all.cpu.wait.total) / hinv.ncpu"}, share: true, quiet: true},
+	{name: "load", title: "load", exprs: []string{"max(kernel.all.load[/^1( minute)?$/])"}},
+	{name: "memory", title: "memory used", exprs: []string{"mem.physmem - mem.util.available", "mem.util.used"}, of: []string{"mem.physmem"}},
+	{name: "memory.compressed", title: "  compressed", exprs: []string{"mem.util.compressed"}, quiet: true},
+	{name: "memory.pressure", title: "  stalled for it", exprs: []string{"rate(kernel.all.pressure.memory.some.total)"}, share: true, quiet: true},
+	{name: "memory.level", title: "  pressure level", exprs: []string{"kern.memorystatus_vm_pressure_level"}},
+	{name: "swap", title: "swap used", exprs: []string{"swap.used"}, of: []string{"swap.length"}, quiet: true},
+	{name: "disk.read", title: "disk read", exprs: []string{"rate(disk.all.read_bytes)"}},
+	{name: "disk.write", title: "disk write", exprs: []string{"rate(disk.all.write_bytes)"}},
+	{name: "disk.busy", title: "  busiest disk", exprs: []string{"max(rate(disk.dev.avactive))"}, share: true, quiet: true},
+	{name: "filesys", title: "fullest volume", exprs: []string{"max(filesys.full) / 100", "max(filesys.used / filesys.capacity)"}, share: true},
+	{name: "network.in", title: "network in", exprs: []string{"rate(network.all.in.bytes)"}},
+	{name: "network.out", title: "network out", exprs: []string{"rate(network.all.out.bytes)"}},
+	{name: "gpu", title: "gpu", exprs: []string{"max(gpu.util) / 100"}, share: true},
+	{name: "thermal", title: "cpu temperature", exprs: []string{"thermal.cpu.die", "thermal.package"}},
+	{name: "thermal.pressure", title: "thermal pressure", exprs: []string{"thermal.pressure.level"}, quiet: true},
+	{name: "fan", title: "fan", exprs: []string{"max(thermal.fan.speed)"}, quiet: true},
+	{name: "battery", title: "battery charge", exprs: []string{"power.battery.charge / 100"}, share: true},
+}
+
+// Gauge is a gauge and what it showed over a window.
+type Gauge struct {
+	Name, Title string
+	// Expr computes it.
+	Expr  string
+	Units metric.Units
+	Share bool
+	// Of is what the gauge is a part of (all memory); NaN if nothing.
+	Of float64
+	// Count values were seen. Last is the latest, at LastAt.
+	Count         int
+	Mean, Max     float64
+	MaxAt, LastAt int64
+	Last          float64
+	// Points are means over equal parts of the window; NaN where there is
+	// nothing.
+	Points []float64
+}
+
+// Rate reports whether values read as a rate or share.
+func (g *Gauge) Rate() bool { return g.Share }
+
+// Gauges computes the gauges of one host over a window, with so many points.
+func Gauges(a Archive, w Window, points int) ([]*Gauge, error) {
+	var out []*Gauge
+	from, to, list := Covered(a, w)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	from = max(from, w.From)
+	if w.To != 0 {
+		to = min(to, w.To)
+	}
+	for i := range gauges {
+		g, err := measure(a, &gauges[i], Window{Hosts: w.Hosts, From: from, To: to}, points)
+		if err != nil {
+			return nil, err
+		}
+		if g != nil {
+			out = append(out, g)
+		}
+	}
+	return out, nil
+}
+
+// compileGauge finds the first of g's expressions that can be computed.
+func compileGauge(a Archive, exprs []string) *Expr {
+	for _, text := range exprs {
+		e, err := Compile(a, nil, text)
+		if err != nil {
+			continue
+		}
+		known := true
+		for _, name := range e.Metrics() {
+			known = known && a.Lookup(name).Unsupported == ""
+		}
+		if known {
+			return e
+		}
+	}
+	return nil
+}
+
+func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
+	e := compileGauge(a, def.exprs)
+	if e == nil {
+		return nil, nil
+	}
+	g := &Gauge{Name: def.name, Title: def.title, Expr: e.Text, Units: e.Units(), Share: def.share,
+		Of: math.NaN(), Max: math.Inf(-1), Points: make([]float64, points)}
+	if def.share {
+		g.Units = metric.NoUnits
+	}
+	counts := make([]float64, points)
+	width := max((w.To-w.From)/int64(max(points, 1))+1, 1)
+	total := 0.0
+	for s, err := range readExpr(a, e, Request{Window: w, Mode: Shown}) {
+		if err != nil {
+			return nil, err
+		}
+		for i, wall := range s.Wall {
+			if s.Miss != nil && s.Miss[i] != metric.Present {
+				continue
+			}
+			x := math.Float64frombits(s.Bits[i])
+			if s.Type != metric.F64 {
+				x = metric.Number(s.Type, s.Bits[i])
+			}
+			if x != x {
+				continue
+			}
+			g.Count++
+			total += x
+			if x > g.Max {
+				g.Max, g.MaxAt = x, wall
+			}
+			g.Last, g.LastAt = x, wall
+			if k := int((wall - w.From) / width); k >= 0 && k < points {
+				g.Points[k] += x
+				counts[k]++
+			}
+		}
+	}
+	if g.Count == 0 || def.quiet && g.Max == 0 {
+		return nil, nil
+	}
+	g.Mean = total / float64(g.Count)
+	for k := range g.Points {
+		g.Points[k] /= counts[k]
+	}
+	return g, g.whole(a, def, w)
+}
+
+// whole finds what g is a part of.
+func (g *Gauge) whole(a Archive, def *gauge, w Window) error {
+	if e := compileGauge(a, def.of); e != nil {
+		for s, err := range readExpr(a, e, Request{Window: Window{Hosts: w.Hosts, From: max(w.To-int64(2*lookback), w.From), To: w.To}, Mode: Shown}) {
+			if err != nil {
+				return err
+			}
+			for i := range s.Wall {
+				if x := s.Value(i).Number(); x > 0 {
+					f, err := s.Units.Factor(g.Units)
+					if err == nil {
+						g.Of = x * f
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// readExpr evaluates e; where it is nothing but a metric or its rate, without
+// the detour.
+func readExpr(a Archive, e *Expr, r Request) func(func(*Series, error) bool) {
+	n := e.root
+	if n.kind == callNode && n.text == "rate" && n.args[0].kind == metricNode && n.args[0].t.sem == metric.Counter {
+		n = n.args[0]
+	}
+	if n.kind == metricNode && n.instance == nil && n.desc.Indom == metric.NoIndom && (n != e.root || n.t.sem != metric.Counter) {
+		r.Metrics = []string{n.desc.Name}
+		return Read(a, r)
+	}
+	return Evaluate(a, e, r)
+}

@@ -1,0 +1,124 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Break is a time in which nothing was recorded, or an instant that cuts the
+// recording in two.
+type Break struct {
+	From, To int64 // equal where only the instant is known
+	Kind     metric.EventKind
+	Text     string
+	// Last is the last sample before the break, zero if there is none.
+	Last int64
+}
+
+// Length is how long the break was.
+func (b Break) Length() time.Duration { return time.Duration(b.To - b.From) }
+
+// Breaks lists what interrupted the recording of a host: sleeps, gaps, boots,
+// panics, and archives with nothing between them.
+func Breaks(a Archive, w Window) ([]Break, error) {
+	var out []Break
+	for e, err := range SortedEvents(a, w, breakKinds...) {
+		if err != nil {
+			return nil, err
+		}
+		b := Break{From: e.At.Wall, To: e.At.Wall, Kind: e.Kind, Text: e.Text}
+		if from, err := time.Parse(time.RFC3339Nano, e.Label("from")); err == nil {
+			b.From = from.UnixNano()
+		} else if s, err := strconv.ParseFloat(e.Label("seconds"), 64); err == nil {
+			b.From = b.To - int64(s*1e9)
+		}
+		out = append(out, b)
+	}
+	out = append(out, silences(a, w)...)
+	slices.SortStableFunc(out, func(x, y Break) int { return cmp.Compare(x.From, y.From) })
+	return merge(out), nil
+}
+
+// silences are times between archives that no archive covers.
+func silences(a Archive, w Window) []Break {
+	var out []Break
+	var prev *store.ArchiveInfo
+	for _, info := range a.Archives() {
+		if !w.Wants(info.Host.ID) {
+			continue
+		}
+		if prev != nil && prev.Host.ID == info.Host.ID {
+			limit := int64(30 * time.Second)
+			if gap := info.From - prev.To; gap > limit && w.Holds(info.From) && w.Holds(prev.To) {
+				text := "nothing was recorded"
+				if prev.BootID != info.BootID {
+					text = "the machine was off or rebooting"
+				}
+				out = append(out, Break{From: prev.To, To: info.From, Kind: metric.EventGap, Text: text, Last: prev.To})
+			}
+		}
+		if prev == nil || info.To > prev.To || prev.Host.ID != info.Host.ID {
+			prev = info
+		}
+	}
+	return out
+}
+
+// merge drops a break that is within another one, such as the sleep that a
+// wake reports the length of.
+func merge(list []Break) []Break {
+	var out []Break
+	for _, b := range list {
+		if n := len(out); n > 0 {
+			last := &out[n-1]
+			near := b.From-last.To < int64(2*time.Second)
+			sleep := last.Kind == metric.EventSleep && b.Kind == metric.EventWake
+			if sleep || near && (last.Kind == b.Kind || last.To == last.From && b.To > b.From) {
+				if sleep {
+					b.From, b.Kind = last.From, metric.EventSleep
+				} else {
+					b.From = min(b.From, last.From)
+				}
+				if b.Text == "" || len(last.Text) > len(b.Text) && !sleep {
+					b.Text = last.Text
+				}
+				*last = b
+				continue
+			}
+			if b.To <= last.To && b.From >= last.From && last.To > last.From {
+				continue
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// LastBefore is the last sample of the fastest class before a break: how much
+// of what led to it was caught.
+func LastBefore(a Archive, host string, at int64) (int64, error) {
+	name, class := "", metric.NumClasses
+	for _, d := range a.Metrics() {
+		if d.Indom == metric.NoIndom && d.Type != metric.String && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Fast {
+			name, class = d.Name, d.Class
+			break
+		}
+	}
+	if class == metric.NumClasses {
+		return 0, nil
+	}
+	var last int64
+	sel := Window{Hosts: []string{host}, From: at - int64(5*time.Minute), To: at}.Selection(name)
+	for run, err := range a.Select(sel) {
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, run.Wall[len(run.Wall)-1])
+	}
+	return last, nil
+}
