@@ -13,7 +13,9 @@ import (
 
 // commands are the subcommands, in the order of the help text.
 var commands = []func(*app) *cobra.Command{
-	infoCommand, metricsCommand, valuesCommand, ratesCommand, rangesCommand, eventsCommand,
+	psCommand, topCommand, threadsCommand,
+	ratesCommand, valuesCommand, rangesCommand, findCommand, eventsCommand,
+	infoCommand, metricsCommand,
 }
 
 // command builds the command tree.

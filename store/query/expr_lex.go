@@ -101,6 +101,22 @@ func (l *lexer) next() (token, error) {
 	return t, l.fail(t.col, "unexpected %q", r)
 }
 
+// unitAhead skips the blank between a number and its unit, if that is what
+// follows.
+func (l *lexer) unitAhead() {
+	p := l.pos
+	for p < len(l.text) && l.text[p] == ' ' {
+		p++
+	}
+	end := p
+	for end < len(l.text) && isLetter(l.text[end]) {
+		end++
+	}
+	if _, err := metric.ParseUnits(l.text[p:end]); end > p && err == nil || p < len(l.text) && l.text[p] == '%' {
+		l.pos = p
+	}
+}
+
 // number reads 12, 0.5, 1e6, 80%, 10MB, 30ms or 2GB/s.
 func (l *lexer) number(t token) (token, error) {
 	start := l.pos
@@ -129,6 +145,7 @@ func (l *lexer) number(t token) (token, error) {
 		return t, l.fail(t.col, "%q is not a number", l.text[start:l.pos])
 	}
 	t.kind, t.value, t.bare = tokenNumber, x, true
+	l.unitAhead()
 	unitAt := l.pos
 	if l.pos < len(l.text) && l.text[l.pos] == '%' {
 		l.pos++

@@ -62,8 +62,11 @@ type Consumer struct {
 	// group what its processes held together on average. Peak is the largest
 	// that one process was seen with.
 	Mean, Peak float64
-	members    map[*metric.Instance]bool
-	weight     float64 // bytes times seconds
+	// Resident and Virtual are what was held at the end of the window; of a
+	// process that had ended, what it held last.
+	Resident, Virtual float64
+	members           map[*metric.Instance]bool
+	weight, seconds   float64 // bytes times seconds, and seconds
 }
 
 // CPUTime is the seconds computed.
@@ -149,6 +152,7 @@ type topper struct {
 	of      map[*metric.Instance]*Consumer
 	begins  map[[2]string]int64 // of each boot: the first instant that was recorded
 	every   int64
+	ranked  bool                      // memory has been added up already
 	charged map[*metric.Instance]bool // whose footprint is known
 }
 
@@ -238,7 +242,12 @@ func (t *topper) add(fields *fieldMap, only map[*metric.Instance]*Consumer) erro
 		c.From, c.To = min(c.From, s.First.Wall), max(c.To, s.Last.Wall)
 		if f, ok := fields.counters[s.Metric.Name]; ok {
 			t.counter(c, f, s, &j)
-		} else if f := fields.levels[s.Metric.Name]; f == Footprint || !t.charged[s.Instance] {
+			continue
+		}
+		if only != nil {
+			t.ending(c, fields.levels[s.Metric.Name], s)
+		}
+		if f := fields.levels[s.Metric.Name]; !t.ranked && (f == Footprint || f == Resident && !t.charged[s.Instance]) {
 			// Footprints come first: metrics come in the order of their names.
 			if f == Footprint {
 				t.charged[s.Instance] = true
@@ -257,7 +266,7 @@ func (t *topper) consumer(s *store.Summary) *Consumer {
 	c := t.groups[key]
 	if c == nil {
 		c = &Consumer{Archive: s.Archive, Name: name, Instance: s.Instance, From: s.First.Wall, To: s.Last.Wall,
-			Start: started(s.Instance), Gains: noCounters(), Mean: math.NaN(), Peak: math.NaN(), members: make(map[*metric.Instance]bool)}
+			Start: started(s.Instance), Gains: noCounters(), Mean: math.NaN(), Peak: math.NaN(), Resident: math.NaN(), Virtual: math.NaN(), members: make(map[*metric.Instance]bool)}
 		t.groups[key] = c
 		t.order = append(t.order, c)
 	}
@@ -344,21 +353,39 @@ func (t *topper) level(c *Consumer, s *store.Summary) {
 	if c.Peak != c.Peak || peak > c.Peak {
 		c.Peak = peak
 	}
-	seconds := float64(s.Last.Cont-s.First.Cont) / 1e9
 	first := metric.Number(s.Metric.Type, s.First.Bits)
 	// The first value stands for the interval before it.
 	c.weight += (s.Weighted + first*float64(t.every)/1e9) * unit
-	if t.group == PerProcess {
-		c.Mean = first * unit
-		if seconds > 0 {
-			c.Mean = s.Weighted / seconds * unit
-		}
+	c.seconds += float64(s.Last.Cont-s.First.Cont+t.every) / 1e9
+}
+
+// ending notes what was held at the end.
+func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
+	x := metric.Number(s.Metric.Type, s.Last.Bits) * base(s.Metric.Units)
+	to := &c.Resident
+	switch f {
+	case Virtual:
+		to = &c.Virtual
+	case Resident:
+	default:
+		return
+	}
+	switch {
+	case t.group == PerProcess:
+		*to = x
+	case s.Last.Wall >= t.w.To-t.every-t.every/2:
+		*to = sum(*to, x)
 	}
 }
 
-// average works out what a group held together.
+// average works out what a process held while it lived, or what a group held
+// together over the window.
 func (t *topper) average(c *Consumer) {
-	if t.group == PerProcess || c.weight == 0 {
+	if c.seconds == 0 {
+		return
+	}
+	if t.group == PerProcess {
+		c.Mean = c.weight / c.seconds
 		return
 	}
 	seconds := float64(t.w.To-t.w.From+t.every) / 1e9
@@ -377,11 +404,12 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) error {
 	if len(only) == 0 {
 		return nil
 	}
-	rest := mapFields(t.a, allCounters(), nil)
-	memory := memoryFields(t.a)
-	rest.levels = memory.levels
-	rest.names = append(rest.names, memory.names...)
-	rest.names = slices.DeleteFunc(rest.names, func(name string) bool { return slices.Contains(done.names, name) })
+	t.ranked = t.by == ByMemory
+	rest := mapFields(t.a, allCounters(), []ProcessLevel{Footprint, Resident, Virtual})
+	rest.names = slices.DeleteFunc(rest.names, func(name string) bool {
+		_, counted := done.counters[name]
+		return counted
+	})
 	if len(rest.names) > 0 {
 		if err := t.add(rest, only); err != nil {
 			return err
@@ -406,6 +434,9 @@ func (t *topper) identify(list []*Consumer) error {
 			return err
 		}
 		for _, c := range wanted[run.Instance.Key] {
+			if c.Count > 1 && t.group != PerUser {
+				continue // They may be of several users.
+			}
 			if i := len(run.Strs) - 1; c.Instance == run.Instance && (run.Miss == nil || run.Miss[i] == metric.Present) {
 				c.User = run.Strs[i]
 			}
@@ -442,7 +473,7 @@ func (t *topper) nameParents(list []*Consumer) error {
 		case n != "":
 			c.Name = n
 		case c.Name == "":
-			c.Name = "(parent unknown)"
+			c.Name = "(no parent)"
 		default:
 			c.Name = "(process " + c.Name + ")"
 		}

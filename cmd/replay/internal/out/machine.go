@@ -200,6 +200,9 @@ func (j *jsonWriter) value(b []byte, v *Cell) []byte {
 	return append(b, "null"...)
 }
 
+// AppendJSON writes a cell that is no time as a json value.
+func AppendJSON(b []byte, c *Cell) []byte { return (&jsonWriter{}).value(b, c) }
+
 func (j *jsonWriter) Close() error { return j.Flush() }
 
 const hexDigits = "0123456789abcdef"

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+type psFlags struct {
+	at, sort, step string
+	tree           bool
+	n              int
+}
+
+func psCommand(a *app) *cobra.Command {
+	f := &psFlags{}
+	cmd := &cobra.Command{
+		Use:   "ps [PATTERN|PID...]",
+		Short: "The processes at a moment, or the life of one",
+		Long: `ps prints the process table as it was: at --at, or at the end of the recording.
+Rates are over the interval that ends there. A PATTERN is a name, a glob or
+/regexp/; a name that no process has means those that contain it.
+
+With --from or --to it prints the history of each process that matches: one row
+for each step, what it used in all, when it began, how it ended, and its
+parents.
+
+The memory of a process is its footprint where the kernel tells it, else what
+is resident.`,
+		Example: `  replay ps --at 03:12 --sort memory -n 10
+  replay ps Safari --from 03:00 --to 04:00
+  replay ps 612 --at -5m --format json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.load(); err != nil {
+				return err
+			}
+			w, err := a.window()
+			if err != nil {
+				return err
+			}
+			m, err := query.NewMatcher(args)
+			if err != nil {
+				return err
+			}
+			if (a.from != "" || a.to != "") && f.at == "" {
+				err = a.history(w, m, f, args)
+			} else {
+				err = a.processTable(w, m, f, args)
+			}
+			if err != nil {
+				return err
+			}
+			a.finish(cmd, args, false)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.at, "at", "", "the moment (default: the end of the recording)")
+	fl.StringVar(&f.sort, "sort", "cpu", "cpu, memory, read, write, energy, wakeups, faults, threads, age, pid or name")
+	fl.BoolVar(&f.tree, "tree", false, "children below their parents")
+	fl.IntVarP(&f.n, "number", "n", 0, "only the first N")
+	fl.StringVar(&f.step, "step", "", "length of a history's steps")
+	return cmd
+}
+
+// sortKeys are what processes can be sorted by; larger is first, but for pid
+// and name.
+var sortKeys = map[string]func(*query.Process) float64{
+	"cpu":     (*query.Process).CPU,
+	"memory":  (*query.Process).Memory,
+	"read":    func(p *query.Process) float64 { return p.Rates[query.ReadBytes] },
+	"write":   func(p *query.Process) float64 { return p.Rates[query.WrittenBytes] },
+	"energy":  func(p *query.Process) float64 { return p.Rates[query.Energy] },
+	"wakeups": (*query.Process).Wakeups,
+	"faults":  func(p *query.Process) float64 { return p.Rates[query.Faults] },
+	"threads": func(p *query.Process) float64 { return p.Levels[query.Threads] },
+	"age":     (*query.Process).Uptime,
+	"pid":     func(p *query.Process) float64 { return -float64(p.PID) },
+	"name":    nil,
+}
+
+func sortProcesses(list []*query.Process, by string) error {
+	key, ok := sortKeys[by]
+	if !ok {
+		var names []string
+		for name := range sortKeys {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return fmt.Errorf("--sort %s: processes are sorted by %s%s", by, strings.Join(names, ", "), query.Suggest(by, names))
+	}
+	slices.SortStableFunc(list, func(x, y *query.Process) int {
+		if key == nil {
+			return cmp.Or(cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name)), cmp.Compare(x.PID, y.PID))
+		}
+		xv, yv := key(x), key(y)
+		if math.IsNaN(xv) || math.IsNaN(yv) {
+			return cmp.Or(boolCompare(math.IsNaN(xv), math.IsNaN(yv)), cmp.Compare(x.PID, y.PID))
+		}
+		return cmp.Or(cmp.Compare(yv, xv), cmp.Compare(x.PID, y.PID))
+	})
+	return nil
+}
+
+func boolCompare(x, y bool) int {
+	switch {
+	case x == y:
+		return 0
+	case x:
+		return 1
+	}
+	return -1
+}
+
+// moment resolves --at; without it, the end of the window.
+func (a *app) moment(text string, w query.Window) (int64, error) {
+	from, to, _ := query.Covered(a.archive, query.Window{Hosts: w.Hosts})
+	if text == "" {
+		a.resolved["at"] = time.Unix(0, to).In(a.zone()).Format(time.RFC3339Nano)
+		return to, nil
+	}
+	at, err := a.instant("at", text)
+	if err != nil {
+		return 0, err
+	}
+	if at < from {
+		return 0, fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", a.show(at), a.show(from), a.show(to))
+	}
+	if every := int64(time.Minute); at > to+every {
+		return 0, fmt.Errorf("nothing was recorded at %s: the archive covers %s to %s", a.show(at), a.show(from), a.show(to))
+	}
+	return at, nil
+}
+
+func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []string) error {
+	at, err := a.moment(f.at, w)
+	if err != nil {
+		return err
+	}
+	all, err := query.Processes(a.archive, w, at, nil)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no processes were recorded at %s", a.show(at))
+	}
+	var list []*query.Process
+	for _, i := range m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{all[i].Name} }) {
+		list = append(list, all[i])
+	}
+	if len(list) == 0 {
+		var names []string
+		for _, p := range all {
+			names = append(names, p.Name)
+		}
+		return fmt.Errorf("no process %s at %s%s (with --from and --to, replay ps looks at a span of time)",
+			strings.Join(args, ", "), a.show(all[0].At), query.Suggest(args[0], names))
+	}
+	if err := sortProcesses(list, f.sort); err != nil {
+		return err
+	}
+	depth := map[*query.Process]string{}
+	if f.tree {
+		list, depth = treeOrder(list)
+	}
+	total := len(list)
+	if f.n > 0 && total > f.n {
+		list = list[:f.n]
+	}
+	if !a.table() {
+		if err := a.attachThreads(w, at, list); err != nil {
+			return err
+		}
+	}
+	if a.table() && at-list[0].At > int64(3*metric.Process.Interval()) {
+		fmt.Fprintf(a.stderr, "the last reading of processes before that was at %s\n", a.show(list[0].At))
+	}
+	if err := a.processRows(list, depth); err != nil {
+		return err
+	}
+	if a.table() && total > len(list) {
+		fmt.Fprintf(a.stderr, "%d of %d processes\n", len(list), total)
+	}
+	return nil
+}
+
+// attachThreads hangs the recorded threads on their processes.
+func (a *app) attachThreads(w query.Window, at int64, list []*query.Process) error {
+	threads, err := query.ThreadsAt(a.archive, w, at, nil)
+	if err != nil || len(threads) == 0 {
+		return err
+	}
+	byKey := make(map[string]*query.Process)
+	for _, p := range list {
+		byKey[p.Archive.Host.ID+"/"+p.Instance.Key] = p
+	}
+	for _, t := range threads {
+		if p := byKey[t.Archive.Host.ID+"/"+t.Instance.Label("process")]; p != nil {
+			p.Threads = append(p.Threads, t)
+		}
+	}
+	return nil
+}
+
+func (a *app) processRows(list []*query.Process, depth map[*query.Process]string) error {
+	if !a.table() {
+		w, err := a.rows(processColumns()...)
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			if err := w.Row(processCells(p)); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	}
+	var columns []out.Column
+	fields := usedFields(list)
+	for _, s := range fields {
+		columns = append(columns, s.column)
+	}
+	w, err := a.rows(append(columns, out.Column{Name: "name", Flex: true})...)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		cells := []out.Cell{hostCell(&p.Archive.Host)}
+		for _, s := range fields {
+			text := s.of(p)
+			if text == "" {
+				text = "-"
+			}
+			cells = append(cells, out.None(text))
+		}
+		if err := w.Row(append(cells, out.Str(depth[p]+p.Name))); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// usedFields are the columns that hold anything on this machine.
+func usedFields(list []*query.Process) []shown {
+	var out []shown
+	for _, s := range shownFields {
+		for _, p := range list {
+			if text := s.of(p); text != "" && text != "-" {
+				out = append(out, s)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// treeOrder puts children below their parents, keeping the order among
+// siblings.
+func treeOrder(list []*query.Process) ([]*query.Process, map[*query.Process]string) {
+	byKey, byPID := make(map[string]*query.Process), make(map[int]*query.Process)
+	for _, p := range list {
+		byKey[p.Archive.Host.ID+"/"+p.Instance.Key] = p
+		byPID[p.PID] = p
+	}
+	children := make(map[*query.Process][]*query.Process)
+	var roots []*query.Process
+	for _, p := range list {
+		parent := byKey[p.Archive.Host.ID+"/"+p.Parent()]
+		if parent == nil && p.Parent() == "" && p.PPID > 0 {
+			parent = byPID[p.PPID]
+		}
+		if parent == nil || parent == p {
+			roots = append(roots, p)
+		} else {
+			children[parent] = append(children[parent], p)
+		}
+	}
+	var order []*query.Process
+	prefix := make(map[*query.Process]string)
+	seen := make(map[*query.Process]bool)
+	var walk func(p *query.Process, lead, branch string)
+	walk = func(p *query.Process, lead, branch string) {
+		if seen[p] {
+			return
+		}
+		seen[p] = true
+		prefix[p] = branch
+		order = append(order, p)
+		kids := children[p]
+		for i, k := range kids {
+			if i == len(kids)-1 {
+				walk(k, lead+"  ", lead+"└ ")
+			} else {
+				walk(k, lead+"│ ", lead+"├ ")
+			}
+		}
+	}
+	for _, r := range roots {
+		walk(r, "", "")
+	}
+	for _, p := range list {
+		walk(p, "", "") // A cycle, if labels lie.
+	}
+	return order, prefix
+}
+
+// niceStep is a step that makes about so many rows of a span.
+func niceStep(span int64, rows int64) int64 {
+	for _, d := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour} {
+		if span/int64(d) <= rows {
+			return int64(d)
+		}
+	}
+	return int64(7 * 24 * time.Hour)
+}
+
+func durationText(d int64) string { return human.Duration(time.Duration(d)) }

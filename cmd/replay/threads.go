@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/store/query"
+)
+
+func threadsCommand(a *app) *cobra.Command {
+	var at, sortBy string
+	var n int
+	cmd := &cobra.Command{
+		Use:   "threads [PATTERN|PID...]",
+		Short: "The threads at a moment, of the processes whose threads were recorded",
+		Long: `threads prints the threads of the processes that match, as they were at --at or
+at the end of the recording. Recorder reads threads only of the processes that
+its configuration names.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.load(); err != nil {
+				return err
+			}
+			w, err := a.window()
+			if err != nil {
+				return err
+			}
+			if err := a.threads(w, at, sortBy, n, args); err != nil {
+				return err
+			}
+			a.finish(cmd, args, false)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&at, "at", "", "the moment (default: the end of the recording)")
+	fl.StringVar(&sortBy, "sort", "cpu", "cpu, faults, pid or name")
+	fl.IntVarP(&n, "number", "n", 0, "only the first N")
+	return cmd
+}
+
+func (a *app) threads(w query.Window, when, sortBy string, n int, args []string) error {
+	at, err := a.moment(when, w)
+	if err != nil {
+		return err
+	}
+	m, err := query.NewMatcher(args)
+	if err != nil {
+		return err
+	}
+	all, err := query.ThreadsAt(a.archive, w, at, nil)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.show(at))
+	}
+	owners, err := query.Processes(a.archive, w, at, nil)
+	if err != nil {
+		return err
+	}
+	owner := make(map[string]string)
+	for _, p := range owners {
+		owner[p.Archive.Host.ID+"/"+p.Instance.Key] = p.Name
+	}
+	of := func(t *query.Process) string { return owner[t.Archive.Host.ID+"/"+t.Instance.Label("process")] }
+	var list []*query.Process
+	for _, i := range m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{of(all[i]), all[i].Name} }) {
+		list = append(list, all[i])
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("no threads of %s were recorded at %s", strings.Join(args, ", "), a.show(at))
+	}
+	if err := sortProcesses(list, sortBy); err != nil {
+		return err
+	}
+	if n > 0 && len(list) > n {
+		list = list[:n]
+	}
+	return a.threadRows(list, of)
+}
+
+func (a *app) threadRows(list []*query.Process, of func(*query.Process) string) error {
+	columns := []out.Column{{Name: "time", Only: out.InMachine}, {Name: "sample_window_ms", Only: out.InMachine},
+		{Name: "pid", Right: true}, {Name: "process"}}
+	for _, f := range threadFields {
+		columns = append(columns, out.Column{Name: f.name, Only: out.InMachine})
+	}
+	columns = append(columns, out.Column{Name: "platform", Only: out.InMachine},
+		out.Column{Name: "tid", Right: true, Only: out.InTables}, out.Column{Name: "state", Only: out.InTables},
+		out.Column{Name: "cpu", Right: true, Only: out.InTables}, out.Column{Name: "cpu time", Right: true, Only: out.InTables},
+		out.Column{Name: "thread", Only: out.InTables, Flex: true})
+	w, err := a.rows(columns...)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		cells := []out.Cell{hostCell(&t.Archive.Host), out.At(t.At), whole(t.Window * 1000), out.Whole(int64(t.PID)), text(of(t))}
+		for _, f := range threadFields {
+			cells = append(cells, f.of(t))
+		}
+		cells = append(cells, out.Str(platform(&t.Archive.Host)), out.Str(t.Instance.Label("tid")), text(t.State),
+			out.None(percent(t.CPU())), out.None(seconds(t.CPUTime())), out.Str(t.Name))
+		if err := w.Row(cells); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/store/query"
+)
+
+func topCommand(a *app) *cobra.Command {
+	var by, group string
+	var n int
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Who used most over a window, by exact totals",
+		Long: `top ranks processes by what their counters grew by over the window, not by
+samples of rates: what a process used that lived only for seconds counts in
+full. Memory is ranked by the largest footprint (or resident size, where the
+kernel tells no footprint).
+
+--group adds up the processes of the same name, user or parent.`,
+		Example: `  replay top --from 03:00 --to 03:10
+  replay top --from -24h --by write --group name -n 10`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.load(); err != nil {
+				return err
+			}
+			w, err := a.window()
+			if err != nil {
+				return err
+			}
+			if err := a.top(w, query.By(by), query.Grouping(group), n); err != nil {
+				return err
+			}
+			a.finish(cmd, args, false)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&by, "by", "cpu", "cpu, memory, read, write, energy, wakeups or faults")
+	fl.StringVar(&group, "group", "process", "process, name, user or parent")
+	fl.IntVarP(&n, "number", "n", 20, "how many; 0 for all")
+	return cmd
+}
+
+// choice checks that what was given is one of the choices.
+func choice[T ~string](flag string, given T, all []T) error {
+	var names []string
+	for _, c := range all {
+		if c == given {
+			return nil
+		}
+		names = append(names, string(c))
+	}
+	return fmt.Errorf("--%s %s: use %s%s", flag, given, strings.Join(names, ", "), query.Suggest(string(given), names))
+}
+
+func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) error {
+	if err := choice("by", by, query.Bys); err != nil {
+		return err
+	}
+	if err := choice("group", group, query.Groupings); err != nil {
+		return err
+	}
+	r, err := query.Top(a.archive, w, by, group, n)
+	if err != nil {
+		return err
+	}
+	if !a.table() {
+		return a.topRows(r)
+	}
+	if len(r.Consumers) == 0 {
+		fmt.Fprintf(a.stderr, "no process used any %s between %s and %s\n", by, a.show(r.From), a.show(r.To))
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "%s to %s (%s), %d processes\n\n", a.show(r.From), a.show(r.To), durationText(r.To-r.From), r.N)
+	first := out.Column{Name: "pid", Right: true}
+	if group != query.PerProcess {
+		first = out.Column{Name: "processes", Right: true}
+	}
+	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
+	rows, err := a.rows(first, out.Column{Name: "user", Flex: true}, right("cpu"), right("cpu time"), right("memory"), right("read"),
+		right("written"), right("energy"), right("wakeups"), right("faults"), right("share"), out.Column{Name: "name", Flex: true})
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Consumers {
+		number := fmt.Sprint(query.ProcessID(c.Instance))
+		if group != query.PerProcess {
+			number = fmt.Sprint(c.Count)
+		}
+		err := rows.Row([]out.Cell{hostCell(&c.Archive.Host), out.None(number), out.None(dash(c.User)),
+			out.None(percent(c.CPUTime() / r.Seconds)), out.None(seconds(c.CPUTime())), out.None(bytesOf(c.Peak)),
+			out.None(bytesOf(c.Gains[query.ReadBytes])), out.None(bytesOf(c.Gains[query.WrittenBytes])), out.None(joules(c.Gains[query.Energy])),
+			out.None(count(c.Wakeups())), out.None(count(c.Gains[query.Faults])), out.None(percent(c.Amount(by) / r.Total)), out.Str(c.Name)})
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Close()
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func joules(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return human.Figures(x) + " J"
+}
+
+func count(x float64) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return human.Count(x)
+}
+
+// topFields are the fields of a consumer; those it shares with a process are
+// called the same.
+var topFields = []struct {
+	name string
+	of   func(*query.Consumer, *query.Ranking) out.Cell
+}{
+	{"pid", func(c *query.Consumer, _ *query.Ranking) out.Cell {
+		if c.Count > 1 {
+			return out.Cell{}
+		}
+		return out.Whole(int64(query.ProcessID(c.Instance)))
+	}},
+	{"name", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.Str(c.Name) }},
+	{"key", func(c *query.Consumer, _ *query.Ranking) out.Cell {
+		if c.Count > 1 {
+			return out.Cell{}
+		}
+		return out.Str(c.Instance.Key)
+	}},
+	{"user", func(c *query.Consumer, _ *query.Ranking) out.Cell { return text(c.User) }},
+	{"count", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.Whole(int64(c.Count)) }},
+	{"cpu_percent", func(c *query.Consumer, r *query.Ranking) out.Cell { return number(100 * c.CPUTime() / r.Seconds) }},
+	{"rss_kb", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Resident / 1024) }},
+	{"vm_size_kb", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Virtual / 1024) }},
+	{"uptime_secs", func(c *query.Consumer, _ *query.Ranking) out.Cell {
+		if c.Start == 0 || c.Count > 1 {
+			return out.Cell{}
+		}
+		return out.Number(float64(c.To-c.Start) / 1e9)
+	}},
+	{"cpu_seconds", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.CPUTime()) }},
+	{"user_seconds", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.Gains[query.UserTime]) }},
+	{"system_seconds", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.Gains[query.SystemTime]) }},
+	{"memory_peak", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Peak) }},
+	{"memory_mean", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Mean) }},
+	{"read_bytes", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.ReadBytes]) }},
+	{"write_bytes", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.WrittenBytes]) }},
+	{"energy_joules", func(c *query.Consumer, _ *query.Ranking) out.Cell { return number(c.Gains[query.Energy]) }},
+	{"wakeups", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Wakeups()) }},
+	{"faults", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.Faults]) }},
+	{"major_faults", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Gains[query.MajorFaults]) }},
+	{"from", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.At(c.From) }},
+	{"to", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.At(c.To) }},
+}
+
+func (a *app) topRows(r *query.Ranking) error {
+	columns := []out.Column{{Name: "time"}, {Name: "sample_window_ms"}}
+	for _, f := range topFields {
+		columns = append(columns, out.Column{Name: f.name, Group: "process"})
+	}
+	rows, err := a.rows(append(columns, out.Column{Name: "threads"}, out.Column{Name: "platform"})...)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Consumers {
+		cells := []out.Cell{hostCell(&c.Archive.Host), out.At(r.To), whole(r.Seconds * 1000)}
+		for _, f := range topFields {
+			cells = append(cells, f.of(c, r))
+		}
+		if err := rows.Row(append(cells, threadsCell(nil), out.Str(platform(&c.Archive.Host)))); err != nil {
+			return err
+		}
+	}
+	return rows.Close()
+}

@@ -1,0 +1,364 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// History is the life of one process within a window.
+type History struct {
+	Process
+	// From and To are the first and last instant in the window at which it was
+	// seen.
+	From, To int64
+	// Names are what it was called, in order, if that changed.
+	Names []string
+	// Exit is the event of its end, if that was recorded in the window.
+	Exit *store.Event
+	// Ended says that recording went on after it was last seen.
+	Ended bool
+	// Ancestors are its parent, its parent's parent and so on, as far as they
+	// were recorded.
+	Ancestors []string
+	Rows      []HistoryRow
+	// Gains are what its counters grew by in the window.
+	Gains [NumProcessCounters]float64
+	Peak  float64
+}
+
+// HistoryRow is a process over one step.
+type HistoryRow struct {
+	At     int64
+	Rates  [NumProcessCounters]float64
+	Levels [NumProcessLevels]float64
+}
+
+// CPU is the share of a core.
+func (r *HistoryRow) CPU() float64 { return sum(r.Rates[UserTime], r.Rates[SystemTime]) }
+
+// Memory is the footprint, or what is resident.
+func (r *HistoryRow) Memory() float64 {
+	if f := r.Levels[Footprint]; f == f {
+		return f
+	}
+	return r.Levels[Resident]
+}
+
+// Matcher chooses processes by pid or by name. A name without wildcards means
+// processes of exactly that name, or if there are none those that contain it.
+type Matcher struct {
+	pids     map[int]bool
+	patterns []*Pattern
+	words    []string
+}
+
+// NewMatcher reads the arguments of a command; none match everything.
+func NewMatcher(args []string) (*Matcher, error) {
+	m := &Matcher{pids: make(map[int]bool)}
+	for _, arg := range args {
+		if pid, err := strconv.Atoi(arg); err == nil && pid >= 0 {
+			m.pids[pid] = true
+			continue
+		}
+		p, err := ParsePattern(arg)
+		if err != nil {
+			return nil, err
+		}
+		if p.re == nil {
+			m.words = append(m.words, arg)
+		}
+		m.patterns = append(m.patterns, p)
+	}
+	return m, nil
+}
+
+// All reports whether everything matches.
+func (m *Matcher) All() bool { return len(m.pids) == 0 && len(m.patterns) == 0 }
+
+// Accept reports whether a process called so matches; loose also takes names
+// that contain a word.
+func (m *Matcher) Accept(pid int, name string, loose bool) bool {
+	if m.All() || m.pids[pid] {
+		return true
+	}
+	for _, p := range m.patterns {
+		if p.Match(name) {
+			return true
+		}
+	}
+	if loose {
+		for _, w := range m.words {
+			if strings.Contains(strings.ToLower(name), strings.ToLower(w)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Choose picks from n processes those that match.
+func (m *Matcher) Choose(n int, get func(int) (pid int, names []string)) []int {
+	for _, loose := range []bool{false, true} {
+		var out []int
+		for i := range n {
+			pid, names := get(i)
+			for _, name := range names {
+				if m.Accept(pid, name, loose) {
+					out = append(out, i)
+					break
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// Histories tells the lives of the processes that match, in steps.
+func Histories(a Archive, w Window, m *Matcher, step int64, most int) (list []*History, found int, err error) {
+	from, to, archives := Covered(a, w)
+	if len(archives) == 0 {
+		return nil, 0, nil
+	}
+	w.From = max(from, w.From)
+	if w.To == 0 || w.To > to {
+		w.To = to
+	}
+	var lives []*store.Life
+	for l, err := range a.Lives("process", w.From, w.To) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if w.Wants(l.Archive.Host.ID) {
+			c := *l
+			lives = append(lives, &c)
+		}
+	}
+	chosen := m.Choose(len(lives), func(i int) (int, []string) {
+		return ProcessID(lives[i].Instance), lifeNames(lives[i])
+	})
+	found = len(chosen)
+	if most > 0 && len(chosen) > most {
+		chosen = chosen[:most]
+	}
+	byInstance := make(map[*metric.Instance]*History)
+	for _, i := range chosen {
+		l := lives[i]
+		h := &History{From: l.From, To: l.To, Names: lifeNames(l), Gains: noCounters(), Peak: math.NaN()}
+		h.Process = Process{Archive: l.Archive, Instance: l.Instance, PID: ProcessID(l.Instance), Name: ProcessName(l.Instance),
+			Start: started(l.Instance), Rates: noCounters(), Totals: noCounters(), Levels: noLevels()}
+		list = append(list, h)
+		byInstance[l.Instance] = h
+	}
+	if len(list) == 0 {
+		return nil, 0, nil
+	}
+	hs := &historian{a: a, w: w, step: step, byInstance: byInstance, keys: make(map[string]bool), list: list}
+	for in := range byInstance {
+		hs.keys[in.Key] = true
+	}
+	if err := hs.fill(); err != nil {
+		return nil, 0, err
+	}
+	return list, found, nil
+}
+
+func lifeNames(l *store.Life) []string {
+	out := []string{ProcessName(l.Instance)}
+	for _, n := range l.Names {
+		name := ProcessName(&metric.Instance{Name: n.Name})
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// historian gathers what is known of some processes.
+type historian struct {
+	a          Archive
+	w          Window
+	step       int64
+	byInstance map[*metric.Instance]*History
+	keys       map[string]bool
+	list       []*History
+}
+
+func (hs *historian) keep(_ string, in *metric.Instance) bool {
+	return hs.keys[in.Key]
+}
+
+func (hs *historian) fill() error {
+	if err := hs.rows(); err != nil {
+		return err
+	}
+	if err := hs.totals(); err != nil {
+		return err
+	}
+	if err := hs.texts(); err != nil {
+		return err
+	}
+	for _, h := range hs.list {
+		h.At = h.To
+		if err := hs.ending(h); err != nil {
+			return err
+		}
+		if err := hs.ancestors(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (hs *historian) rows() error {
+	fields := mapFields(hs.a, allCounters(), allLevels())
+	if len(fields.names) == 0 {
+		return fmt.Errorf("the archive holds nothing about processes")
+	}
+	r := Request{Window: hs.w, Metrics: fields.names, Mode: Shown, Step: hs.step, Instance: hs.keep}
+	at := make(map[*History]map[int64]int)
+	for s, err := range Read(hs.a, r) {
+		if err != nil {
+			return err
+		}
+		h := hs.byInstance[s.Instance]
+		if h == nil {
+			continue
+		}
+		index := at[h]
+		if index == nil {
+			index = make(map[int64]int)
+			at[h] = index
+		}
+		for i, wall := range s.Wall {
+			k, ok := index[wall]
+			if !ok {
+				k = len(h.Rows)
+				index[wall] = k
+				h.Rows = append(h.Rows, HistoryRow{At: wall, Rates: noCounters(), Levels: noLevels()})
+			}
+			x := s.Value(i).Number()
+			if f, ok := fields.counters[s.Name]; ok {
+				if s.Metric.Units.Time != 1 {
+					x *= base(s.Metric.Units)
+				}
+				h.Rows[k].Rates[f] = x
+			} else {
+				h.Rows[k].Levels[fields.levels[s.Name]] = x * base(s.Metric.Units)
+			}
+		}
+	}
+	for _, h := range hs.list {
+		slices.SortFunc(h.Rows, func(x, y HistoryRow) int { return cmp.Compare(x.At, y.At) })
+	}
+	return nil
+}
+
+// totals are the exact gains over the window, as top has them.
+func (hs *historian) totals() error {
+	t := &topper{a: hs.a, by: ByCPU, group: PerProcess, groups: make(map[string]*Consumer),
+		of: make(map[*metric.Instance]*Consumer), charged: make(map[*metric.Instance]bool)}
+	if err := t.bounds(hs.w); err != nil {
+		return err
+	}
+	only := make(map[*metric.Instance]*Consumer)
+	for in := range hs.byInstance {
+		only[in] = &Consumer{}
+	}
+	fields := mapFields(hs.a, allCounters(), []ProcessLevel{Footprint, Resident})
+	if err := t.add(fields, only); err != nil {
+		return err
+	}
+	for in, h := range hs.byInstance {
+		if c := t.of[in]; c != nil {
+			h.Gains, h.Peak = c.Gains, c.Peak
+		}
+	}
+	return nil
+}
+
+func (hs *historian) texts() error {
+	sel := hs.w.Selection(userMetric, ppidMetric, startMetric)
+	sel.Instance = hs.keep
+	for run, err := range hs.a.Select(sel) {
+		if err != nil {
+			return err
+		}
+		h := hs.byInstance[run.Instance]
+		i := len(run.Wall) - 1
+		if h == nil || run.Miss != nil && run.Miss[i] != metric.Present {
+			continue
+		}
+		switch run.Metric.Name {
+		case userMetric:
+			h.User = run.Strs[i]
+		case ppidMetric:
+			h.PPID = int(metric.Number(run.Metric.Type, run.Bits[i]))
+		case startMetric:
+			if h.Start == 0 {
+				h.Start = int64(metric.Number(run.Metric.Type, run.Bits[i]) * base(run.Metric.Units) * 1e9)
+			}
+		}
+	}
+	return nil
+}
+
+// ending finds the event of the process's end, and whether it had one.
+func (hs *historian) ending(h *History) error {
+	tick, err := lastProcessTick(hs.a, Window{Hosts: []string{h.Archive.Host.ID}}, hs.w.To)
+	if err != nil {
+		return err
+	}
+	h.Ended = tick > h.To
+	margin := int64(2 * time.Minute)
+	for e, err := range hs.a.Events(h.To-margin, h.To+margin, metric.EventProcessExit) {
+		if err != nil {
+			return err
+		}
+		if e.Key == h.Instance.Key && e.Archive.Host.ID == h.Archive.Host.ID && e.Archive.BootID == h.Archive.BootID {
+			c := *e
+			h.Exit, h.Ended = &c, true
+		}
+	}
+	return nil
+}
+
+// ancestors follows the parents that were there when the process was first
+// seen.
+func (hs *historian) ancestors(h *History) error {
+	byKey := make(map[string]*metric.Instance)
+	byPID := make(map[int]*metric.Instance)
+	every := int64(metric.Process.Interval())
+	if iv := h.Archive.Intervals[metric.Process]; iv > 0 && iv < longestInterval {
+		every = iv
+	}
+	for l, err := range hs.a.Lives("process", h.From-2*every, h.From+every) {
+		if err != nil {
+			return err
+		}
+		if l.Archive.Host.ID == h.Archive.Host.ID {
+			byKey[l.Instance.Key] = l.Instance
+			byPID[ProcessID(l.Instance)] = l.Instance
+		}
+	}
+	in := h.Instance
+	parent := byKey[in.Label("parent")]
+	if parent == nil && in.Label("parent") == "" && h.PPID > 0 {
+		parent = byPID[h.PPID]
+	}
+	for depth := 0; parent != nil && parent != in && depth < 64; depth++ {
+		h.Ancestors = append(h.Ancestors, fmt.Sprintf("%s (%d)", ProcessName(parent), ProcessID(parent)))
+		parent = byKey[parent.Label("parent")]
+	}
+	return nil
+}
