@@ -1,0 +1,62 @@
+// Package libproc knows what Darwin's kernel says about processes: which
+// numbers select it and where each field of the answers lies. It calls nothing
+// and is the same, and tested, on every platform.
+package libproc
+
+import "tachograph/sample/darwin/decode"
+
+// Flavours of proc_pidinfo and proc_pidfdinfo, as <sys/proc_info.h> and
+// <sys/proc_info_private.h> number them.
+const (
+	PIDListFDs        = 1
+	PIDTaskAllInfo    = 2
+	PIDBSDInfo        = 3
+	PIDThreadInfo     = 5
+	PIDListThreads    = 6
+	PIDVnodePathInfo  = 9
+	PIDThreadID64Info = 15
+	PIDUniqueID       = 17
+	PIDListThreadIDs  = 28
+	FDSocketInfo      = 3
+	fdTypeSocket      = 2
+	socketInet        = 1
+	socketTCP         = 2
+	familyInet        = 2
+	familyInet6       = 30
+	protocolUDP       = 17
+	translatedFlag    = 0x20000 // P_TRANSLATED
+	noDevice          = 0xffffffff
+	TaskAllSize       = 232
+	BSDSize           = 136
+	KinfoSize         = 648
+	UniqueSize        = 56
+	VnodePathSize     = 2352
+	ThreadSize        = 112
+	SocketSize        = 792
+	fdSize            = 8
+	PathSize          = 4096
+	ClampLimit        = 1<<31 - 1 // where the kernel's 32-bit counters stop
+	NewestRusage      = 6
+)
+
+// rusageSizes are the sizes of struct rusage_info_v0 and its successors.
+var rusageSizes = [NewestRusage + 1]int{96, 144, 160, 232, 296, 304, 464}
+
+// RusageSize is the size of the struct of a flavour of proc_pid_rusage.
+func RusageSize(flavour int32) int { return rusageSizes[flavour] }
+
+// fields collects every field, so that a test can hold them all against the
+// layouts that were measured with Apple's headers.
+var fields []*decode.Field
+
+func field(structName, name string, off, size int, signed bool) *decode.Field {
+	f := &decode.Field{Struct: structName, Name: name, Off: off, Size: size, Signed: signed}
+	fields = append(fields, f)
+	return f
+}
+
+// get reads a field of an answer that is known to be long enough.
+func get(f *decode.Field, b []byte) uint64 {
+	v, _ := f.Uint(b)
+	return v
+}

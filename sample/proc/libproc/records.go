@@ -1,0 +1,180 @@
+package libproc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// States of a process, as p_stat has them.
+const (
+	stateIdle   = 1
+	stateStop   = 4
+	stateZombie = 5
+)
+
+// Process is what kern.proc says of a process: KinfoSize bytes.
+type Process []byte
+
+// Processes calls each with the records of a kern.proc list. A record cut
+// short is none.
+func Processes(list []byte, each func(p Process)) {
+	for len(list) >= KinfoSize {
+		each(Process(list[:KinfoSize:KinfoSize]))
+		list = list[KinfoSize:]
+	}
+}
+
+// Pid is the number of the process.
+func (p Process) Pid() int32 { return int32(get(KPid, p)) }
+
+// StartMicros is the wall clock at the fork, in microseconds since 1970. It
+// does not move when the clock is set.
+func (p Process) StartMicros() int64 {
+	return int64(get(KStartSec, p))*1e6 + int64(get(KStartMicro, p))
+}
+
+// Zombie reports whether the process has ended and waits for its parent.
+func (p Process) Zombie() bool { return get(KStat, p) == stateZombie }
+
+// Comm is the short name: up to 16 bytes, which alias p.
+func (p Process) Comm() []byte {
+	b, _ := KComm.Text(p)
+	return b
+}
+
+// Translated reports whether Rosetta runs the process.
+func (p Process) Translated() bool { return get(KFlag, p)&translatedFlag != 0 }
+
+// EffectiveGID is the first of the groups of the credentials.
+func (p Process) EffectiveGID() uint32 {
+	if n := get(KGroupCount, p); n == 0 || n > uint64(kGroupsCount) {
+		return uint32(get(KRealGID, p))
+	}
+	return uint32(get(kFirstGroup, p))
+}
+
+// Terminal is the device of the controlling terminal; false is none.
+func (p Process) Terminal() (dev uint32, ok bool) {
+	v := uint32(get(KTTY, p))
+	return v, v != noDevice
+}
+
+// State is the letter of the process's state. The kernel keeps a process in
+// the state "run" whatever it does; running is how many of its threads do.
+func (p Process) State(running uint64) byte {
+	switch get(KStat, p) {
+	case stateZombie:
+		return 'Z'
+	case stateStop:
+		return 'T'
+	case stateIdle:
+		return 'I'
+	}
+	if running > 0 {
+		return 'R'
+	}
+	return 'S'
+}
+
+// ThreadLetter is the letter of a thread's state.
+func ThreadLetter(state uint64) byte {
+	switch state {
+	case 1:
+		return 'R'
+	case 2:
+		return 'T'
+	case 3:
+		return 'S'
+	case 4:
+		return 'D'
+	case 5:
+		return 'Z'
+	}
+	return '?'
+}
+
+// Cwd is the working directory in the answer to PIDVnodePathInfo.
+func Cwd(b []byte) ([]byte, bool) { return cwdPath.Text(b) }
+
+// Descriptors walks the answer to PIDListFDs, and calls each with the
+// descriptors that are sockets. It returns how many there are of all kinds.
+func Descriptors(b []byte, socket func(fd int32)) (n int) {
+	for len(b) >= fdSize {
+		if get(fdType, b) == fdTypeSocket {
+			socket(int32(get(fdNumber, b)))
+		}
+		b = b[fdSize:]
+		n++
+	}
+	return n
+}
+
+// SocketKind tells from the answer to FDSocketInfo what a socket speaks.
+func SocketKind(b []byte) (tcp, udp bool) {
+	if family := get(socketFamily, b); family != familyInet && family != familyInet6 {
+		return false, false
+	}
+	switch get(socketKind, b) {
+	case socketTCP:
+		return true, false
+	case socketInet:
+		return false, get(socketProtocol, b) == protocolUDP
+	}
+	return false, false
+}
+
+// Threads walks a list of 64-bit thread numbers.
+func Threads(b []byte, each func(id uint64)) {
+	for len(b) >= 8 {
+		each(binary.LittleEndian.Uint64(b))
+		b = b[8:]
+	}
+}
+
+// Arguments reads the answer to kern.procargs2: the number of arguments, the
+// path of the program, NULs, the arguments. The environment that follows is
+// not looked at. Arguments may be empty.
+func Arguments(b []byte) (argv []string, ok bool) {
+	if len(b) < 4 {
+		return nil, false
+	}
+	count := int32(binary.LittleEndian.Uint32(b))
+	rest := b[4:]
+	path := bytes.IndexByte(rest, 0)
+	if count < 0 || path < 0 {
+		return nil, false
+	}
+	rest = rest[path:]
+	for len(rest) > 0 && rest[0] == 0 {
+		rest = rest[1:]
+	}
+	for range count {
+		i := bytes.IndexByte(rest, 0)
+		if i < 0 {
+			// Cut short, by the kernel or by our buffer: what follows could be
+			// anything, so an argument without its end is left out.
+			break
+		}
+		argv = append(argv, string(rest[:i]))
+		rest = rest[i+1:]
+	}
+	return argv, true
+}
+
+// Ticks turns the Mach ticks in which the kernel counts times into
+// nanoseconds.
+type Ticks struct{ Numer, Denom uint64 }
+
+// TicksPerSecond makes Ticks from the frequency of the clock.
+func TicksPerSecond(hz uint64) Ticks { return Ticks{1e9, hz} }
+
+// Nanoseconds converts without overflow as long as the result has room.
+func (t Ticks) Nanoseconds(ticks uint64) uint64 {
+	hi, lo := bits.Mul64(ticks, t.Numer)
+	if hi >= t.Denom {
+		return 1<<64 - 1
+	}
+	ns, _ := bits.Div64(hi, lo, t.Denom)
+	return ns
+}
