@@ -73,3 +73,11 @@ func (pt *part[P]) fill(p *P, frames []*sample.Frame) {
 		}
 	}
 }
+
+// stateNames avoids making a string of one letter a thousand times a sweep.
+var stateNames = func() (names [256]string) {
+	for i := range names {
+		names[i] = string(rune(i))
+	}
+	return names
+}()

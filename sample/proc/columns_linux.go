@@ -25,14 +25,6 @@ const tickMillis = 1000 / ticksPerSecond
 
 var pageKiB = uint64(os.Getpagesize() / 1024)
 
-// stateNames avoids making a string of one letter a thousand times a sweep.
-var stateNames = func() (names [256]string) {
-	for i := range names {
-		names[i] = string(rune(i))
-	}
-	return names
-}()
-
 func (k *kernel) parts() []part[reading] {
 	return []part[reading]{
 		{load: func(*reading) metric.Reason { return metric.Present }, columns: statColumns},

@@ -252,5 +252,3 @@ func (k *kernel) findParent(p *process[linuxProcess]) metric.Reason {
 	q.parent = parent.start
 	return metric.Present
 }
-
-var noParent = metric.ReasonFor("no parent that can be seen")

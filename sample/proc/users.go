@@ -41,6 +41,12 @@ func (n *idNames) refresh() {
 	})
 }
 
+// has reports whether the file names id.
+func (n *idNames) has(id uint32) bool {
+	_, ok := n.names[id]
+	return ok
+}
+
 // name is the name of id; asking again does not allocate.
 func (n *idNames) name(id uint32) string {
 	s, ok := n.names[id]

@@ -37,6 +37,8 @@ func task(name string, off, size int, signed bool) *decode.Field {
 var (
 	TName        = task("pbsd.pbi_name", 64, 32, false)
 	TParent      = task("pbsd.pbi_ppid", 16, 4, false)
+	TStartSec    = task("pbsd.pbi_start_tvsec", 120, 8, false)
+	TStartMicro  = task("pbsd.pbi_start_tvusec", 128, 8, false)
 	TVirtual     = task("ptinfo.pti_virtual_size", 136, 8, false)
 	TResident    = task("ptinfo.pti_resident_size", 144, 8, false)
 	TUser        = task("ptinfo.pti_total_user", 152, 8, false)
