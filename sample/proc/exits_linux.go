@@ -14,19 +14,19 @@ const slack = int64(1500 * time.Millisecond)
 
 // exitTotals are the last totals of a process: the sums over its threads.
 type exitTotals struct {
-	known                  bool
 	status                 uint32
 	at                     int64 // continuous clock
 	utime, stime           uint64
 	minflt, majflt, peak   uint64
 	io                     procfs.IO
 	voluntary, involuntary uint64
-	running, waiting       uint64
+	run                    uint64
 	leader                 bool // status is that of the first thread
 }
 
 func (t *exitTotals) add(e *procfs.Exit, at int64) {
 	t.at = at
+	t.run += e.Run
 	t.utime += e.UTime
 	t.stime += e.STime
 	t.minflt += e.MinFlt
@@ -46,6 +46,17 @@ func (t *exitTotals) add(e *procfs.Exit, at int64) {
 	} else if !t.leader {
 		t.status = e.Status
 	}
+}
+
+// settle splits the measured CPU time as the sampled times are split, which is
+// what the kernel does for everybody else who asks.
+func (t *exitTotals) settle() {
+	sampled := t.utime + t.stime
+	if t.run == 0 {
+		return
+	}
+	t.stime = uint64(float64(t.run) * (float64(t.stime) / float64(max(1, sampled))))
+	t.utime = t.run - min(t.run, t.stime)
 }
 
 // atLeast raises the times and faults to what was read of the living process:
@@ -106,7 +117,7 @@ func (k *kernel) hear(now metric.Stamp) {
 		}
 		delete(k.dying, e.TGID)
 		if p := k.whoEnded(int32(e.TGID), e.Lived, at, now); p != nil {
-			t.known = true
+			t.settle()
 			t.atLeast(&p.platform.stat)
 			p.platform.last = t
 			return

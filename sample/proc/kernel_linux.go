@@ -106,6 +106,24 @@ func openKernel(opt Options) (*kernel, error) {
 	return k, nil
 }
 
+// setOptions changes what is read from the next reading on. The root stays.
+func (k *kernel) setOptions(opt Options) error {
+	if err := opt.Check(); err != nil {
+		return err
+	}
+	k.Lock()
+	defer k.Unlock()
+	opt.Root = k.opt.Root
+	args := opt.Args != k.opt.Args
+	k.opt = opt
+	if args {
+		for _, p := range k.table.byPID {
+			k.readArgs(p)
+		}
+	}
+	return nil
+}
+
 func (k *kernel) close() error {
 	k.Lock()
 	defer k.Unlock()

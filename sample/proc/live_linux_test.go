@@ -32,7 +32,9 @@ func TestMain(m *testing.M) {
 		playRole(role)
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	forgetMac()
+	os.Exit(code)
 }
 
 // playRole does its deed, says so, and waits until its input ends.

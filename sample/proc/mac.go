@@ -72,7 +72,6 @@ type macProcess struct {
 	end       *macEvent
 	told      bool // of its end
 	busy      uint64
-	used      uint64
 	refusedAs uint64 // 1 + effective uid at which task info was refused
 }
 
@@ -104,10 +103,27 @@ type macTable struct {
 func newMacTable(opt Options, calls macCalls, watch macWatch, ticks libproc.Ticks) *macTable {
 	m := &macTable{
 		opt: opt, calls: calls, watch: watch, ticks: ticks, table: newTable[macProcess](),
-		flavour: libproc.NewestRusage, buf: make([]byte, libproc.PathSize),
+		flavour: libproc.NewestRusage,
 	}
 	m.counts.unseenMaxWhy = metric.Unsupported
 	return m
+}
+
+// setOptions changes what is read from the next reading on.
+func (m *macTable) setOptions(opt Options) error {
+	if err := opt.Check(); err != nil {
+		return err
+	}
+	m.Lock()
+	defer m.Unlock()
+	args := opt.Args != m.opt.Args
+	m.opt = opt
+	if args {
+		for _, p := range m.table.byPID {
+			m.readArgs(p)
+		}
+	}
+	return nil
 }
 
 func (m *macTable) close() {
@@ -177,7 +193,7 @@ func (m *macTable) visit(r libproc.Process) {
 // unique asks for the number that no other process of this boot ever has. It
 // needs no privilege; an argument other than 0 lets zombies answer.
 func (m *macTable) unique(pid int32) (unique, parent uint64, ok bool) {
-	b := m.buf[:libproc.UniqueSize]
+	b := m.scratch(libproc.UniqueSize)
 	if n, errno := m.calls.Info(pid, libproc.PIDUniqueID, 1, b); errno != 0 || n < libproc.UniqueSize {
 		return 0, 0, false
 	}

@@ -133,10 +133,11 @@ func (m *macTable) state(p *process[macProcess]) byte {
 
 func (m *macTable) readExe(p *process[macProcess]) {
 	q := &p.platform
-	n, errno := m.calls.Path(p.pid, m.buf)
+	b := m.scratch(libproc.PathSize) // a longer buffer is refused
+	n, errno := m.calls.Path(p.pid, b)
 	q.exe, q.exeWhy = "", macReason(errno)
 	if errno == 0 {
-		q.exe = string(m.buf[:n])
+		q.exe = string(b[:n])
 	} else if q.exeWhy == metric.Vanished && p.pid == 0 {
 		q.exeWhy = metric.Unsupported // the kernel itself has no file
 	}

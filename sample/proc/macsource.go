@@ -50,6 +50,9 @@ func (s *macProcesses) Refresh() error {
 	return nil
 }
 
+// SetOptions changes what is kept of command lines, and whose threads are read.
+func (s *macProcesses) SetOptions(opt Options) error { return s.m.setOptions(opt) }
+
 func (s *macProcesses) Close() error {
 	s.m.close()
 	return nil

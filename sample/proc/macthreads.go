@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"slices"
 	"strconv"
 
 	"tachograph/sample"
@@ -23,15 +22,13 @@ type macThread struct {
 
 // macThreads is the source of the threads of selected processes.
 type macThreads struct {
-	m        *macTable
-	group    *metric.Group
-	match    matcher
-	byID     map[uint64]*macThread
-	sweeps   uint64
-	lastID   uint64
-	ids      []uint64
-	busiest  []*process[macProcess]
-	selected []*process[macProcess]
+	m      *macTable
+	group  *metric.Group
+	choice selection[macProcess]
+	byID   map[uint64]*macThread
+	sweeps uint64
+	lastID uint64
+	ids    []uint64
 }
 
 func (t *macThread) number(f interface{ Uint([]byte) (uint64, bool) }) uint64 {
@@ -62,13 +59,24 @@ func newMacThreads(m *macTable) *macThreads {
 	}
 	return &macThreads{
 		m: m, group: catalog.Group(catalog.Darwin, "thread", names...),
-		match: newMatcher(m.opt.ThreadPattern), byID: make(map[uint64]*macThread),
+		choice: selection[macProcess]{match: newMatcher(m.opt.ThreadPattern)}, byID: make(map[uint64]*macThread),
 	}
 }
 
 func (s *macThreads) Name() string            { return "threads" }
 func (s *macThreads) Groups() []*metric.Group { return []*metric.Group{s.group} }
 func (s *macThreads) Refresh() error          { return nil }
+
+// SetOptions changes whose threads are read.
+func (s *macThreads) SetOptions(opt Options) error {
+	if err := s.m.setOptions(opt); err != nil {
+		return err
+	}
+	s.m.Lock()
+	defer s.m.Unlock()
+	s.choice.match = newMatcher(opt.ThreadPattern)
+	return nil
+}
 
 // Close leaves the table to the process source, which owns it.
 func (s *macThreads) Close() error { return nil }
@@ -91,7 +99,7 @@ func (s *macThreads) Read(c *sample.Context, frames []*sample.Frame) error {
 		return nil
 	}
 	s.sweeps++
-	for _, p := range s.choose() {
+	for _, p := range s.choice.choose(s.m.table.alive, s.m.opt.ThreadTopN, macBusy) {
 		list, errno := s.m.listOf(p.pid, libproc.PIDListThreadIDs)
 		if errno != 0 {
 			continue // refused, or gone: there is nothing to say of its threads
@@ -112,36 +120,17 @@ func (s *macThreads) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// choose selects the processes to look into: those that match, and the ones
-// that used most CPU since the last time.
-func (s *macThreads) choose() []*process[macProcess] {
-	s.selected, s.busiest = s.selected[:0], s.busiest[:0]
-	for _, p := range s.m.table.alive {
-		q := &p.platform
-		if q.taskWhy == metric.Present {
-			user, _ := libproc.TUser.Uint(q.task)
-			system, _ := libproc.TSystem.Uint(q.task)
-			q.used, q.busy = user+system-min(user+system, q.busy), user+system
-		}
-		if s.match.match(p.pid, p.name) {
-			s.selected = append(s.selected, p)
-		} else if q.used > 0 {
-			s.busiest = append(s.busiest, p)
-		}
+// macBusy is the CPU time that p used since this was asked the last time.
+func macBusy(p *process[macProcess]) uint64 {
+	q := &p.platform
+	if q.taskWhy != metric.Present {
+		return 0
 	}
-	if n := s.m.opt.ThreadTopN; n > 0 {
-		slices.SortFunc(s.busiest, func(a, b *process[macProcess]) int {
-			if a.platform.used != b.platform.used {
-				if a.platform.used > b.platform.used {
-					return -1
-				}
-				return 1
-			}
-			return int(a.pid - b.pid)
-		})
-		s.selected = append(s.selected, s.busiest[:min(n, len(s.busiest))]...)
-	}
-	return s.selected
+	user, _ := libproc.TUser.Uint(q.task)
+	system, _ := libproc.TSystem.Uint(q.task)
+	used := user + system - min(user+system, q.busy)
+	q.busy = user + system
+	return used
 }
 
 func (s *macThreads) meet(p *process[macProcess], id uint64) *macThread {

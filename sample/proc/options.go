@@ -7,8 +7,10 @@
 package proc
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,4 +80,29 @@ func (m *matcher) match(pid int32, name string) bool {
 		}
 	}
 	return false
+}
+
+// selection chooses the processes whose threads are read.
+type selection[P any] struct {
+	match    matcher
+	busiest  []*process[P]
+	selected []*process[P]
+}
+
+// choose returns those that match, and the n others that used most CPU since
+// the last time, which used tells.
+func (s *selection[P]) choose(alive []*process[P], n int, used func(*process[P]) uint64) []*process[P] {
+	s.selected, s.busiest = s.selected[:0], s.busiest[:0]
+	for _, p := range alive {
+		p.used = used(p)
+		if s.match.match(p.pid, p.name) {
+			s.selected = append(s.selected, p)
+		} else if p.used > 0 {
+			s.busiest = append(s.busiest, p)
+		}
+	}
+	slices.SortFunc(s.busiest, func(a, b *process[P]) int {
+		return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.pid, b.pid))
+	})
+	return append(s.selected, s.busiest[:min(n, len(s.busiest))]...)
 }

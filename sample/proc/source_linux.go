@@ -59,6 +59,9 @@ func (s *processes) Refresh() error {
 	return nil
 }
 
+// SetOptions changes what is kept of command lines, and whose threads are read.
+func (s *processes) SetOptions(opt Options) error { return s.k.setOptions(opt) }
+
 func (s *processes) Close() error { return s.k.close() }
 
 func (s *processes) Read(c *sample.Context, frames []*sample.Frame) error {

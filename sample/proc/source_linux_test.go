@@ -302,6 +302,38 @@ func sorted(s []string) []string {
 	return s
 }
 
+func TestOptionsChangeBetweenReadings(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: 70, comm: "server", start: 100, args: []string{"server", "--token=x"}})
+	f.write("proc/70/task/70/stat", fakeProcess{comm: "server", start: 100}.stat(70))
+	r := openReader(t, Options{Root: f.root}, everything)
+	r.read("proc")
+	r.read("threads")
+	r.expect("proc", "70/100", map[string]string{"proc.psinfo.psargs": "!" + argsOff.String()})
+	for _, s := range r.sources {
+		set := s.(interface{ SetOptions(Options) error }).SetOptions
+		if err := set(Options{Args: cmdline.Redacted, ThreadPattern: "server"}); err != nil {
+			t.Fatal(err)
+		}
+		if set(Options{ThreadPattern: "["}) == nil {
+			t.Errorf("%s took a broken pattern", s.Name())
+		}
+	}
+	r.read("proc")
+	r.read("threads")
+	r.expect("proc", "70/100", map[string]string{"proc.psinfo.psargs": "server --token=***"})
+	if got := r.rows("thread"); !slices.Equal(got, []string{"70/100/70/100"}) {
+		t.Errorf("threads %q", got)
+	}
+	for _, s := range r.sources {
+		if err := s.(interface{ SetOptions(Options) error }).SetOptions(Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.read("proc")
+	r.expect("proc", "70/100", map[string]string{"proc.psinfo.psargs": "!" + argsOff.String()})
+}
+
 func TestNoThreadsByDefault(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 70, comm: "server", start: 100})

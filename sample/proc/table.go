@@ -19,6 +19,7 @@ type process[P any] struct {
 	name     string
 	seen     uint64 // the last sweep that met it
 	born     uint64 // the first
+	used     uint64 // CPU time since the last reading of threads
 	platform P
 }
 

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"slices"
 	"strconv"
 
 	"tachograph/sample"
@@ -24,14 +23,12 @@ type thread struct {
 
 // threads is the source of the threads of selected processes.
 type threads struct {
-	k        *kernel
-	group    *metric.Group
-	match    matcher
-	byTID    map[int32]*thread
-	sweeps   uint64
-	lastID   uint64
-	busiest  []*process[linuxProcess]
-	selected []*process[linuxProcess]
+	k      *kernel
+	group  *metric.Group
+	choice selection[linuxProcess]
+	byTID  map[int32]*thread
+	sweeps uint64
+	lastID uint64
 }
 
 var threadColumns = []column[thread]{
@@ -56,13 +53,24 @@ func newThreads(k *kernel) *threads {
 	}
 	return &threads{
 		k: k, group: catalog.Group(catalog.Linux, "thread", names...),
-		match: newMatcher(k.opt.ThreadPattern), byTID: make(map[int32]*thread),
+		choice: selection[linuxProcess]{match: newMatcher(k.opt.ThreadPattern)}, byTID: make(map[int32]*thread),
 	}
 }
 
 func (s *threads) Name() string            { return "threads" }
 func (s *threads) Groups() []*metric.Group { return []*metric.Group{s.group} }
 func (s *threads) Refresh() error          { return nil }
+
+// SetOptions changes whose threads are read.
+func (s *threads) SetOptions(opt Options) error {
+	if err := s.k.setOptions(opt); err != nil {
+		return err
+	}
+	s.k.Lock()
+	defer s.k.Unlock()
+	s.choice.match = newMatcher(opt.ThreadPattern)
+	return nil
+}
 
 // Close leaves the table to the process source, which owns it.
 func (s *threads) Close() error { return nil }
@@ -81,7 +89,7 @@ func (s *threads) Read(c *sample.Context, frames []*sample.Frame) error {
 		f.Reset(at)
 	}
 	s.sweeps++
-	for _, p := range s.choose() {
+	for _, p := range s.choice.choose(s.k.table.alive, s.k.opt.ThreadTopN, busy) {
 		// A process that goes away meanwhile has no threads left.
 		_ = s.k.dir.listAt(p.pid, "task", func(tid int32) {
 			if t := s.meet(p, tid); t != nil {
@@ -97,33 +105,13 @@ func (s *threads) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// choose selects the processes to look into: those that match, and the ones
-// that used most CPU since the last time.
-func (s *threads) choose() []*process[linuxProcess] {
-	s.selected, s.busiest = s.selected[:0], s.busiest[:0]
-	for _, p := range s.k.table.alive {
-		q := &p.platform
-		used := q.stat.UTime + q.stat.STime
-		q.used, q.busy = used-min(used, q.busy), used
-		if s.match.match(p.pid, p.name) {
-			s.selected = append(s.selected, p)
-		} else if q.used > 0 {
-			s.busiest = append(s.busiest, p)
-		}
-	}
-	if n := s.k.opt.ThreadTopN; n > 0 {
-		slices.SortFunc(s.busiest, func(a, b *process[linuxProcess]) int {
-			if a.platform.used != b.platform.used {
-				if a.platform.used > b.platform.used {
-					return -1
-				}
-				return 1
-			}
-			return int(a.pid - b.pid)
-		})
-		s.selected = append(s.selected, s.busiest[:min(n, len(s.busiest))]...)
-	}
-	return s.selected
+// busy is the CPU time that p used since this was asked the last time.
+func busy(p *process[linuxProcess]) uint64 {
+	q := &p.platform
+	total := q.stat.UTime + q.stat.STime
+	used := total - min(total, q.busy)
+	q.busy = total
+	return used
 }
 
 // meet reads a thread and finds out whether it is one that was there before.

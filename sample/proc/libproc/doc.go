@@ -10,9 +10,6 @@ import "tachograph/sample/darwin/decode"
 const (
 	PIDListFDs        = 1
 	PIDTaskAllInfo    = 2
-	PIDBSDInfo        = 3
-	PIDThreadInfo     = 5
-	PIDListThreads    = 6
 	PIDVnodePathInfo  = 9
 	PIDThreadID64Info = 15
 	PIDUniqueID       = 17
@@ -27,7 +24,6 @@ const (
 	translatedFlag    = 0x20000 // P_TRANSLATED
 	noDevice          = 0xffffffff
 	TaskAllSize       = 232
-	BSDSize           = 136
 	KinfoSize         = 648
 	UniqueSize        = 56
 	VnodePathSize     = 2352

@@ -36,7 +36,6 @@ func task(name string, off, size int, signed bool) *decode.Field {
 // From proc_pidinfo(PROC_PIDTASKALLINFO).
 var (
 	TName        = task("pbsd.pbi_name", 64, 32, false)
-	TParent      = task("pbsd.pbi_ppid", 16, 4, false)
 	TStartSec    = task("pbsd.pbi_start_tvsec", 120, 8, false)
 	TStartMicro  = task("pbsd.pbi_start_tvusec", 128, 8, false)
 	TVirtual     = task("ptinfo.pti_virtual_size", 136, 8, false)
@@ -68,10 +67,8 @@ var (
 	UIntWakeups    = usage("ri_interrupt_wkups", 40)
 	UPageins       = usage("ri_pageins", 48)
 	UWired         = usage("ri_wired_size", 56)
-	UResident      = usage("ri_resident_size", 64)
 	UFootprint     = usage("ri_phys_footprint", 72)
 	UStart         = usage("ri_proc_start_abstime", 80)
-	UExit          = usage("ri_proc_exit_abstime", 88)
 	UChildUser     = usage("ri_child_user_time", 96)
 	UChildSystem   = usage("ri_child_system_time", 104)
 	UDiskRead      = usage("ri_diskio_bytesread", 144)

@@ -13,13 +13,15 @@ type Exit struct {
 	Status               uint32 // wait status
 	LastOfGroup          bool
 	// Lived is how long the process lived, in nanoseconds.
-	Lived                        int64
-	UTime, STime                 uint64 // nanoseconds
-	MinFlt, MajFlt               uint64
-	PeakRSS                      uint64 // KiB
-	IO                           IO
-	Voluntary, Involuntary       uint64
-	RunNanoseconds, RunDelayNano uint64
+	Lived                  int64
+	UTime, STime           uint64 // nanoseconds
+	MinFlt, MajFlt         uint64
+	PeakRSS                uint64 // KiB
+	IO                     IO
+	Voluntary, Involuntary uint64
+	// Run is the time on a processor, measured; UTime and STime are sampled by
+	// the clock tick.
+	Run uint64 // nanoseconds
 }
 
 // Where the fields of struct taskstats lie: the same on every processor, since
@@ -28,8 +30,7 @@ const (
 	tsVersion = 0
 	tsStatus  = 4
 	tsFlags   = 8
-	tsDelay   = 24
-	tsRun     = 64
+	tsRun     = 72
 	tsComm    = 80
 	tsUID     = 120
 	tsPID     = 128
@@ -78,7 +79,7 @@ func (e *Exit) Parse(b []byte) bool {
 			ReadBytes: u64(tsRead), WriteBytes: u64(tsWrite), CancelledWrite: u64(tsCancel),
 		},
 		Voluntary: u64(tsNVCSW), Involuntary: u64(tsNIVCSW),
-		RunNanoseconds: u64(tsRun), RunDelayNano: u64(tsDelay),
+		Run: u64(tsRun),
 	}
 	return true
 }

@@ -12,7 +12,7 @@ import (
 func TestExitLayout(t *testing.T) {
 	header := reflect.TypeFor[unix.Taskstats]()
 	for name, off := range map[string]uintptr{
-		"Version": tsVersion, "Ac_exitcode": tsStatus, "Ac_flag": tsFlags, "Cpu_delay_total": tsDelay, "Cpu_run_real_total": tsRun,
+		"Version": tsVersion, "Ac_exitcode": tsStatus, "Ac_flag": tsFlags, "Cpu_run_virtual_total": tsRun,
 		"Ac_comm": tsComm, "Ac_uid": tsUID, "Ac_pid": tsPID, "Ac_ppid": tsPPID, "Ac_utime": tsUTime, "Ac_stime": tsSTime,
 		"Ac_minflt": tsMinFlt, "Ac_majflt": tsMajFlt, "Hiwater_rss": tsPeakRSS, "Read_char": tsRChar, "Write_char": tsWChar,
 		"Read_syscalls": tsSyscR, "Write_syscalls": tsSyscW, "Read_bytes": tsRead, "Write_bytes": tsWrite,

@@ -1,0 +1,106 @@
+package proc
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/darwin"
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/cmdline"
+)
+
+// TestDump is the half of the oracle tests that runs as a darwin program: it
+// reads the sources at given instants after its start and prints what it got,
+// a JSON object for each. The other half, which knows what must come out, is
+// the one that starts it.
+func TestDump(t *testing.T) {
+	instants := os.Getenv("TACHO_PROC_AT")
+	if instants == "" {
+		t.Skip("only on behalf of the oracle tests")
+	}
+	opt := Options{ThreadPattern: os.Getenv("TACHO_PROC_THREADS")}
+	opt.ThreadTopN, _ = strconv.Atoi(os.Getenv("TACHO_PROC_TOP"))
+	if mode := os.Getenv("TACHO_PROC_ARGS"); mode != "" {
+		var err error
+		if opt.Args, err = cmdline.ParseMode(mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	classes := os.Getenv("TACHO_PROC_CLASSES")
+	sources, err := Sources(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := make(map[sample.Source][]*sample.Frame)
+	for _, s := range sources {
+		for _, g := range s.Groups() {
+			f := sample.NewFrame(g, func(d *metric.Desc) bool { return classes == "" || strings.Contains(classes, d.Class.String()) })
+			if f != nil {
+				frames[s] = append(frames[s], f)
+			}
+		}
+	}
+	out := json.NewEncoder(os.Stdout)
+	for _, text := range strings.Fields(instants) {
+		at, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Scenario time is the awake time since the program began.
+		for now := sinceBeginning(); now < at; now = sinceBeginning() {
+			time.Sleep(time.Duration((at - now) * float64(time.Second)))
+		}
+		if err := out.Encode(dumpRound(t, sources, frames)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range sources {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+var beganAwake = darwin.Now().Awake
+
+func sinceBeginning() float64 { return float64(darwin.Now().Awake-beganAwake) / 1e9 }
+
+func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][]*sample.Frame) dumpedRound {
+	r := dumpedRound{At: sinceBeginning(), Rows: make(map[string]map[string]string), Instances: make(map[string]*metric.Instance)}
+	c := &sample.Context{Now: darwin.Now, Emit: func(e metric.Event) {
+		r.Events = append(r.Events, dumpedEvent{e, float64(e.At.Awake-beganAwake) / 1e9})
+	}}
+	for _, s := range sources {
+		if err := s.Read(c, frames[s]); err != nil {
+			t.Error(err)
+		}
+		for _, f := range frames[s] {
+			b := f.Block()
+			for row, in := range b.Rows {
+				key := b.Group.Name
+				if in != nil {
+					key = in.Key
+					copied := *in
+					r.Instances[key] = &copied
+				}
+				if r.Rows[key] != nil && in != nil {
+					t.Errorf("instance %s has two rows in one reading", key)
+				}
+				cells := make(map[string]string)
+				for col, d := range b.Group.Metrics {
+					v := b.Cols[col].At(d.Type, row)
+					if cells[d.Name] = v.String(); v.Miss != metric.Present {
+						cells[d.Name] = "!" + v.Miss.String()
+					}
+				}
+				r.Rows[key] = cells
+			}
+		}
+	}
+	return r
+}

@@ -1,0 +1,211 @@
+package libproc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tachograph/sample/darwin/decode"
+)
+
+type measured struct{ off, size int }
+
+// readLayouts reads the measured layouts of one processor.
+func readLayouts(t *testing.T, arch string) map[string]measured {
+	f, err := os.Open(filepath.Join("..", "..", "..", "..", "shared", "darwin", "layouts.tsv"))
+	if os.IsNotExist(err) {
+		t.Skip("the table of measured layouts is not here")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows := make(map[string]measured)
+	for s := bufio.NewScanner(f); s.Scan(); {
+		c := strings.Split(s.Text(), "\t")
+		if len(c) < 6 || c[5] != arch {
+			continue
+		}
+		off, _ := strconv.Atoi(c[2])
+		size, _ := strconv.Atoi(c[3])
+		rows[c[0]+"."+c[1]] = measured{off, size}
+	}
+	return rows
+}
+
+func TestFieldsStandWhereTheyWereMeasured(t *testing.T) {
+	for _, arch := range []string{"amd64", "arm64"} {
+		t.Run(arch, func(t *testing.T) {
+			rows := readLayouts(t, arch)
+			for _, f := range fields {
+				if m := rows[f.Struct+"."+f.Name]; m != (measured{f.Off, f.Size}) {
+					t.Errorf("%s.%s is at %d, %d bytes; measured: %v", f.Struct, f.Name, f.Off, f.Size, m)
+				}
+			}
+			if m := rows["kinfo_proc."+kFirstGroup.Name]; m != (measured{kFirstGroup.Off, 4 * kGroupsCount}) {
+				t.Errorf("the groups are at %d; measured: %v", kFirstGroup.Off, m)
+			}
+			sizes := map[string]int{
+				"kinfo_proc": KinfoSize, "proc_taskallinfo": TaskAllSize, "proc_uniqidentifierinfo": UniqueSize,
+				"proc_vnodepathinfo": VnodePathSize, "proc_threadinfo": ThreadSize, "socket_fdinfo": SocketSize, "proc_fdinfo": fdSize,
+			}
+			for v := range rusageSizes {
+				sizes["rusage_info_v"+strconv.Itoa(v)] = RusageSize(int32(v))
+			}
+			for name, size := range sizes {
+				if got := rows[name+".(total)"].size; got != size {
+					t.Errorf("%s has %d bytes; measured: %d", name, size, got)
+				}
+			}
+		})
+	}
+}
+
+func put(b []byte, f *decode.Field, v uint64) {
+	var w [8]byte
+	binary.LittleEndian.PutUint64(w[:], v)
+	copy(b[f.Off:f.Off+f.Size], w[:])
+}
+
+func TestProcess(t *testing.T) {
+	b := make([]byte, KinfoSize)
+	put(b, KPid, 4711)
+	put(b, KStartSec, 1_700_000_000)
+	put(b, KStartMicro, 999_999)
+	copy(b[KComm.Off:], "sixteen bytes..\x00rest")
+	put(b, KFlag, 0x24004)
+	put(b, KGroupCount, 2)
+	put(b, kFirstGroup, 20)
+	put(b, KRealGID, 99)
+	put(b, KTTY, 0x10000002)
+	var got []Process
+	Processes(append(append(make([]byte, 0), b...), b[:100]...), func(p Process) { got = append(got, p) })
+	if len(got) != 1 {
+		t.Fatalf("%d processes", len(got))
+	}
+	p := got[0]
+	if p.Pid() != 4711 || p.StartMicros() != 1_700_000_000_999_999 || string(p.Comm()) != "sixteen bytes.." || !p.Translated() || p.EffectiveGID() != 20 {
+		t.Errorf("pid %d, start %d, comm %q, translated %v, gid %d", p.Pid(), p.StartMicros(), p.Comm(), p.Translated(), p.EffectiveGID())
+	}
+	if dev, ok := p.Terminal(); dev != 0x10000002 || !ok {
+		t.Errorf("terminal %x, %v", dev, ok)
+	}
+	put(b, KTTY, noDevice)
+	put(b, KGroupCount, 0)
+	if _, ok := Process(b).Terminal(); ok || Process(b).EffectiveGID() != 99 {
+		t.Error("no terminal is one, or no groups are some")
+	}
+	for stat, want := range map[uint64]byte{1: 'I', 2: 'R', 3: 'R', 4: 'T', 5: 'Z'} {
+		put(b, KStat, stat)
+		if got := Process(b).State(1); got != want {
+			t.Errorf("state %d with a running thread is %c, want %c", stat, got, want)
+		}
+	}
+	put(b, KStat, 2)
+	if got := Process(b).State(0); got != 'S' {
+		t.Errorf("nothing runs, but the state is %c", got)
+	}
+}
+
+func arguments(count uint32, rest string) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, count), rest...)
+}
+
+func TestArguments(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   []byte
+		want []string
+		ok   bool
+	}{
+		{"plain", arguments(2, "/bin/a\x00\x00\x00\x00a\x00-x\x00HOME=/\x00"), []string{"a", "-x"}, true},
+		{"an empty one inside", arguments(3, "/bin/a\x00a\x00\x00b\x00SECRET=1\x00"), []string{"a", "", "b"}, true},
+		{"none", arguments(0, "/bin/a\x00HOME=/\x00"), nil, true},
+		{"cut short", arguments(3, "/bin/a\x00a\x00unfin"), []string{"a"}, true},
+		{"more than there are", arguments(1<<31-1, "/bin/a\x00a\x00"), []string{"a"}, true},
+		{"a negative number", arguments(1<<31, "/bin/a\x00a\x00"), nil, false},
+		{"no path", arguments(1, "abc"), nil, false},
+		{"nothing", nil, nil, false},
+		{"three bytes", []byte{1, 2, 3}, nil, false},
+	} {
+		got, ok := Arguments(c.in)
+		if ok != c.ok || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %q, %v; want %q, %v", c.name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestSocketKind(t *testing.T) {
+	for _, c := range []struct {
+		family, kind, protocol uint64
+		tcp, udp               bool
+	}{
+		{2, 2, 6, true, false}, {30, 2, 6, true, false}, {2, 1, 17, false, true}, {30, 1, 17, false, true},
+		{2, 1, 1, false, false}, {1, 3, 0, false, false}, {32, 6, 2, false, false},
+	} {
+		b := make([]byte, SocketSize)
+		put(b, socketFamily, c.family)
+		put(b, socketKind, c.kind)
+		put(b, socketProtocol, c.protocol)
+		if tcp, udp := SocketKind(b); tcp != c.tcp || udp != c.udp {
+			t.Errorf("%+v: %v, %v", c, tcp, udp)
+		}
+	}
+}
+
+func TestDescriptors(t *testing.T) {
+	b := make([]byte, 3*fdSize+5)
+	for i, kind := range []uint64{1, 2, 2} {
+		put(b[i*fdSize:], fdNumber, uint64(10+i))
+		put(b[i*fdSize:], fdType, kind)
+	}
+	var sockets []int32
+	if n := Descriptors(b, func(fd int32) { sockets = append(sockets, fd) }); n != 3 || !reflect.DeepEqual(sockets, []int32{11, 12}) {
+		t.Errorf("%d descriptors, sockets %v", n, sockets)
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, ts := range []Ticks{{125, 3}, {1, 1}, TicksPerSecond(24_000_000), TicksPerSecond(1_000_000_000)} {
+		for _, ticks := range []uint64{0, 1, 2, 3, 1<<32 + 1, 1<<53 + 1, 1 << 58} {
+			want := new(big.Int).Mul(new(big.Int).SetUint64(ticks), new(big.Int).SetUint64(ts.Numer))
+			want.Div(want, new(big.Int).SetUint64(ts.Denom))
+			got := ts.Nanoseconds(ticks)
+			if want.IsUint64() && got != want.Uint64() {
+				t.Errorf("%v: %d ticks are %d ns, want %s", ts, ticks, got, want)
+			}
+		}
+	}
+	if got := (Ticks{125, 3}).Nanoseconds(1<<64 - 1); got != 1<<64-1 {
+		t.Errorf("what does not fit became %d", got)
+	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	f.Add(arguments(2, "/bin/a\x00a\x00b\x00"))
+	f.Add(make([]byte, KinfoSize+1))
+	f.Add([]byte{255, 255, 255, 127})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if argv, ok := Arguments(b); ok && len(argv) > len(b) {
+			t.Errorf("%d arguments in %d bytes", len(argv), len(b))
+		}
+		Processes(b, func(p Process) {
+			p.Pid()
+			p.StartMicros()
+			p.Comm()
+			p.State(get(KStat, p))
+			p.EffectiveGID()
+			p.Terminal()
+		})
+		Descriptors(b, func(int32) {})
+		SocketKind(b)
+		Cwd(b)
+		Threads(b, func(uint64) {})
+	})
+}

@@ -1,0 +1,411 @@
+package proc
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/metric"
+)
+
+// The oracle tests run the sources of macOS on a simulated Mac whose every
+// value is known, because a scenario defines it.
+
+const moduleRoot = "../.."
+
+var simulated struct {
+	sync.Once
+	dir, host, shipped, program string
+	err                         error
+}
+
+// mac builds the simulated Mac and this package's test program for it, once.
+func mac(t testing.TB) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the simulated Mac runs on x86-64 only")
+	}
+	s := &simulated
+	s.Do(func() {
+		if s.dir, s.err = os.MkdirTemp("", "oracle"); s.err != nil {
+			return
+		}
+		if s.host, s.shipped, s.err = scenario.Host(moduleRoot, s.dir); s.err != nil {
+			return
+		}
+		s.program = filepath.Join(s.dir, "proc.test")
+		build := exec.Command("go", "test", "-c", "-o", s.program, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64")
+		if out, err := build.CombinedOutput(); err != nil {
+			s.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if errors.Is(s.err, fs.ErrNotExist) {
+		t.Skip("the simulated Mac is not here")
+	}
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+}
+
+func forgetMac() {
+	if simulated.dir != "" {
+		os.RemoveAll(simulated.dir)
+	}
+}
+
+// run is one run of the recording half.
+type run struct {
+	t      testing.TB
+	rounds []dumpedRound
+	report string
+}
+
+type runWith struct {
+	at       string // scenario times of the readings
+	speed    float64
+	args     string
+	classes  string
+	threads  string
+	top      int
+	override string // statements that come after the scenario's
+}
+
+func (o runWith) on(t testing.TB, name string) *run {
+	t.Helper()
+	mac(t)
+	dir := t.TempDir()
+	file, err := filepath.Abs(filepath.Join(moduleRoot, "testdata", "darwin", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.override != "" {
+		text := fmt.Sprintf("include %q\n%s\n", file, o.override)
+		file = filepath.Join(dir, "scenario.scn")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := filepath.Join(dir, "report")
+	args := []string{"--scenario", file, "--stats", "--leaks", "--report", report}
+	if o.speed != 0 {
+		args = append(args, "--speed", strconv.FormatFloat(o.speed, 'g', -1, 64))
+	}
+	cmd := exec.Command(simulated.host, append(args, simulated.program, "-test.run", "^TestDump$")...)
+	cmd.Env = append(os.Environ(), "TACHO_PROC_AT="+o.at, "TACHO_PROC_ARGS="+o.args, "TACHO_PROC_CLASSES="+o.classes,
+		"TACHO_PROC_THREADS="+o.threads, "TACHO_PROC_TOP="+strconv.Itoa(o.top))
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s\n%s", name, err, errs.Bytes(), out[max(0, len(out)-2000):])
+	}
+	r := &run{t: t}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		if !bytes.HasPrefix(lines.Bytes(), []byte("{")) {
+			continue
+		}
+		var round dumpedRound
+		if err := json.Unmarshal(lines.Bytes(), &round); err != nil {
+			t.Fatal(err)
+		}
+		r.rounds = append(r.rounds, round)
+	}
+	if n := len(strings.Fields(o.at)); len(r.rounds) != n {
+		t.Fatalf("%s: %d rounds instead of %d:\n%s", name, len(r.rounds), n, out)
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.report = string(text)
+	if !strings.Contains(r.report, "leaks: mach: 0 vm regions, 0 port references, 0 suspended threads\nleaks: cf: 0 references, io: 0 references, notify: 0 tokens") {
+		t.Errorf("%s: something was not released:\n%s", name, r.report)
+	}
+	return r
+}
+
+// key finds the instance with a name in a round.
+func (r *run) key(round int, name string) string {
+	r.t.Helper()
+	for key, in := range r.rounds[round].Instances {
+		if in.Name == name {
+			return key
+		}
+	}
+	r.t.Fatalf("round %d has no instance %q", round, name)
+	return ""
+}
+
+func (r *run) has(round int, name string) bool {
+	for _, in := range r.rounds[round].Instances {
+		if in.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) expect(round int, key string, want map[string]string) {
+	r.t.Helper()
+	for name, w := range want {
+		if got, ok := r.rounds[round].Rows[key][name]; !ok || got != w {
+			r.t.Errorf("round %d: %s of %s is %q, want %q", round, name, key, got, w)
+		}
+	}
+}
+
+func (r *run) event(round int, kind metric.EventKind, key string, time float64) *metric.Event {
+	r.t.Helper()
+	for i := range r.rounds[round].Events {
+		if e := &r.rounds[round].Events[i]; e.Kind == kind && e.Key == key {
+			if math.Abs(e.Time-time) > 1 {
+				r.t.Errorf("%s of %s is said to have been at %.2f s, it was at %g", kind, key, e.Time, time)
+			}
+			return &e.Event
+		}
+	}
+	r.t.Errorf("round %d does not tell of %s of %s: %+v", round, kind, key, r.rounds[round].Events)
+	return &metric.Event{}
+}
+
+func TestMacLives(t *testing.T) {
+	t.Parallel()
+	r := runWith{at: "5 15 25 35 45", speed: 12, args: "redacted"}.on(t, "proc-lives.scn")
+	worker, first := r.key(0, "000700 worker"), r.key(0, "000710 first")
+	shell, second := r.key(1, "000701 shell"), r.key(1, "000710 second")
+	left := r.key(0, "000740 left")
+
+	if n := len(r.rounds[0].Events); n != 0 {
+		t.Errorf("the first sweep told of %d events: %+v", n, r.rounds[0].Events)
+	}
+	// Parents are known by their identity.
+	if got := r.rounds[1].Instances[shell].Label("parent"); got != worker {
+		t.Errorf("the parent of the shell is %q, not %q", got, worker)
+	}
+	r.expect(1, shell, map[string]string{"proc.psinfo.parent_unique": worker, "proc.psinfo.unique": shell})
+	r.event(1, metric.EventProcessStart, shell, 8)
+	// A pid that is used again is another process.
+	if first == second {
+		t.Error("two processes with one pid are taken for one")
+	}
+	if e := r.event(1, metric.EventProcessExit, first, 10); e.Label("how") != "exit 0" || e.Label("last_seen") != "" {
+		t.Errorf("exit of the first: %+v", e)
+	}
+	r.event(1, metric.EventProcessStart, second, 12)
+	r.expect(1, second, map[string]string{"proc.psinfo.utime": "45000"})
+	// A zombie tells its end once, and stays a row until it is reaped.
+	if e := r.event(1, metric.EventProcessExit, left, 11); e.Label("how") != "exit 3" || e.Label("proc.psinfo.utime") != "11000000" {
+		t.Errorf("exit of the zombie: %+v", e)
+	}
+	for round := 2; round < 5; round++ {
+		r.expect(round, left, map[string]string{"proc.psinfo.sname": "Z", "proc.memory.rss": "!" + noZombie.String(), "proc.memory.footprint": "0"})
+		for _, e := range r.rounds[round].Events {
+			if e.Key == left {
+				t.Errorf("the zombie is told of again: %+v", e)
+			}
+		}
+	}
+	// The final totals of who has ended, exactly.
+	e := r.event(2, metric.EventProcessExit, worker, 20)
+	for name, want := range map[string]string{
+		"how": "exit 1", "status": "256", "proc.psinfo.utime": "7000000000", "proc.psinfo.stime": "4000000000",
+		"proc.io.read_bytes": "1020000", "proc.io.write_bytes": "2040000", "proc.energy.cpu": "9020000000",
+		"proc.cpu.instructions": "20077", "proc.memory.footprint_max": "734003200", "proc.memory.footprint": "", "last_seen": "",
+	} {
+		if got := e.Label(name); got != want {
+			t.Errorf("the event of the worker's end says %s %q, want %q", name, got, want)
+		}
+	}
+	r.expect(2, worker, map[string]string{
+		"proc.psinfo.utime": "7000000000", "proc.psinfo.stime": "4000000000", "proc.io.write_bytes": "2040000",
+		"proc.memory.rss": "!vanished", "proc.memory.footprint": "!vanished", "proc.psinfo.cmd": "worker",
+	})
+	if _, there := r.rounds[3].Rows[worker]; there {
+		t.Error("the worker has a row long after its end")
+	}
+	// Exec keeps the identity and changes the name.
+	x := r.event(2, metric.EventProcessExec, shell, 22)
+	if x.Label("was") != "shell" || x.Label("name") != "sorter" || x.Label("exe") != "/usr/bin/sorter" {
+		t.Errorf("exec event %+v", x)
+	}
+	r.expect(2, shell, map[string]string{"proc.psinfo.cmd": "sorter", "proc.psinfo.exe": "/usr/bin/sorter", "proc.psinfo.psargs": "sorter -u"})
+	if in := r.rounds[2].Instances[shell]; in.Name != "000701 sorter" || in.Label("exe") != "/usr/bin/sorter" {
+		t.Errorf("after exec: %+v", in)
+	}
+	if e := r.event(3, metric.EventProcessExit, shell, 32); e.Label("how") != "signal 9" {
+		t.Errorf("exit of the shell: %+v", e)
+	}
+	r.expect(0, worker, map[string]string{"proc.psinfo.psargs": "worker --password=*** fast"})
+	// Who lived between two sweeps is counted to the last one.
+	for round, want := range []string{"0", "0", "1", "25", "25"} {
+		r.expect(round, "procs", map[string]string{"proc.unseen": want})
+	}
+	r.expect(4, "procs", map[string]string{"proc.started": "29", "proc.exited": "3", "proc.runq.defunct": "1"})
+}
+
+func TestMacValues(t *testing.T) {
+	t.Parallel()
+	const long = "A process with a long name"
+	for name, clock := range map[string]struct {
+		override string
+		ns       func(ticks uint64) string
+	}{
+		"apple silicon": {"", func(ticks uint64) string { return strconv.FormatUint(ticks/3*125+ticks%3*125/3, 10) }},
+		"intel":         {"clock timebase 1 1\nsysctl hw.tbfrequency quad 1000000000", func(ticks uint64) string { return strconv.FormatUint(ticks, 10) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := runWith{at: "0", args: "full", threads: "A*", override: clock.override}.on(t, "proc-values.scn")
+			key := r.key(0, "000700 "+long)
+			r.expect(0, key, map[string]string{
+				"proc.psinfo.pid": "700", "proc.psinfo.tgid": "700", "proc.psinfo.cmd": long, "proc.psinfo.sname": "R", "proc.psinfo.ppid": "1",
+				"proc.psinfo.pgid": "699", "proc.psinfo.pgrp": "699", "proc.psinfo.tty": "268435459", "proc.psinfo.tpgid": "698", "proc.psinfo.tty_pgrp": "698",
+				"proc.psinfo.nice": "-5", "proc.psinfo.priority": "47", "proc.psinfo.translated": "1",
+				"proc.psinfo.exe": "/Applications/" + long, "proc.psinfo.psargs": "/Applications/A process --token abc plain", "proc.psinfo.cwd": "/Users/ana/work",
+				"proc.psinfo.threads": "2", "proc.psinfo.threads_running": "3",
+				"proc.id.uid": "501", "proc.id.euid": "502", "proc.id.suid": "503", "proc.id.gid": "20",
+				"proc.psinfo.utime": "500000000000000", "proc.psinfo.stime": "250000000000000",
+				"proc.memory.rss": "12582912", "proc.memory.size": "419430400", "proc.memory.vmsize": "419430400",
+				"proc.memory.footprint": "21474836480", "proc.memory.footprint_max": "32212254720", "proc.memory.wired": "5368709120",
+				"proc.psinfo.faults": "100000", "proc.psinfo.minflt": "93000", "proc.psinfo.majflt": "19000000000", "proc.psinfo.maj_flt": "19000000000",
+				"proc.psinfo.cow_faults": "300", "proc.psinfo.messages_sent": "400", "proc.psinfo.messages_received": "500",
+				"proc.psinfo.syscalls_mach": "600", "proc.psinfo.syscalls_unix": "700", "proc.psinfo.pswitch": "800",
+				"proc.io.read_bytes": "11000000000", "proc.io.write_bytes": "12000000000", "proc.io.logical_writes": "13000000000",
+				"proc.wakeups.idle": "14000000000", "proc.wakeups.interrupt": "15000000000",
+				"proc.cpu.instructions": "16000000000", "proc.cpu.cycles": "17000000000", "proc.energy.cpu": "18000000000",
+				"proc.energy.billed": "20000000000", "proc.energy.serviced": "21000000000", "proc.energy.pcore": "22000000000",
+				"proc.cpu.qos.default": clock.ns(3000000000000), "proc.cpu.qos.maintenance": clock.ns(3000000000003),
+				"proc.cpu.qos.background": clock.ns(3000000000006), "proc.cpu.qos.utility": clock.ns(3000000000009),
+				"proc.cpu.qos.legacy": clock.ns(3000000000012), "proc.cpu.qos.user_initiated": clock.ns(3000000000015),
+				"proc.cpu.qos.user_interactive": clock.ns(3000000000018), "proc.cpu.billed_system_time": clock.ns(3000000000021),
+				"proc.cpu.serviced_system_time": clock.ns(3000000000024), "proc.cpu.runnable_time": clock.ns(3000000000027),
+				"proc.cpu.pcore.utime": clock.ns(3000000000030), "proc.cpu.pcore.stime": clock.ns(3000000000033),
+				"proc.cpu.pcore.instructions": "23000000000", "proc.cpu.pcore.cycles": "24000000000",
+				"proc.psinfo.cutime": clock.ns(3000000000036), "proc.psinfo.cstime": clock.ns(3000000000039),
+			})
+			for name, v := range r.rounds[0].Rows[key] {
+				if v == "!not read" {
+					t.Errorf("%s was forgotten", name)
+				}
+				if strings.Contains(v, "SECRET") {
+					t.Errorf("%s tells of the environment: %s", name, v)
+				}
+			}
+			// What the kernel has stopped counting stands, and does not fall.
+			const stopped = "2147483647"
+			r.expect(0, r.key(0, "000701 stopped"), map[string]string{
+				"proc.psinfo.faults": stopped, "proc.psinfo.minflt": stopped, "proc.psinfo.cow_faults": stopped, "proc.psinfo.messages_sent": stopped,
+				"proc.psinfo.messages_received": stopped, "proc.psinfo.syscalls_mach": stopped, "proc.psinfo.syscalls_unix": stopped, "proc.psinfo.pswitch": stopped,
+			})
+			r.expect(0, r.key(0, "000702 halted"), map[string]string{"proc.psinfo.sname": "T", "proc.psinfo.ttyname": "?"})
+			r.expect(0, "procs", map[string]string{"proc.runq.stopped": "1"})
+			r.expect(0, key+"/273", map[string]string{
+				"thread.pid": "700", "thread.tid": "273", "thread.name": "main", "thread.sname": "R", "thread.utime": "5000000000",
+				"thread.stime": "3000", "thread.cpu_usage": "333",
+			})
+			r.expect(0, key+"/546", map[string]string{"thread.name": "worker two", "thread.sname": "D", "thread.utime": "7000"})
+			if in := r.rounds[0].Instances[key+"/273"]; in.Label("process") != key || in.Name != "000700/000273 main" {
+				t.Errorf("thread %+v", in)
+			}
+		})
+	}
+}
+
+// TestMacOldKernel lets the kernel refuse the newer flavours of rusage.
+func TestMacOldKernel(t *testing.T) {
+	t.Parallel()
+	r := runWith{at: "0", override: "fail proc_pid_rusage EINVAL count 2"}.on(t, "proc-values.scn")
+	r.expect(0, r.key(0, "000700 A process with a long name"), map[string]string{
+		"proc.io.read_bytes": "11000000000", "proc.cpu.instructions": "16000000000", "proc.energy.billed": "20000000000",
+		"proc.energy.cpu": "!unsupported", "proc.cpu.pcore.utime": "!unsupported",
+	})
+}
+
+func TestMacRefusals(t *testing.T) {
+	t.Parallel()
+	r := runWith{at: "0 1 2", args: "full"}.on(t, "proc-refused.scn")
+	for round := range 3 {
+		for _, name := range []string{"000001 launchd", "000701 guarded"} {
+			key := r.key(round, name)
+			r.expect(round, key, map[string]string{
+				"proc.psinfo.utime": "!permission denied", "proc.memory.rss": "!permission denied", "proc.io.read_bytes": "!permission denied",
+				"proc.memory.footprint": "!permission denied", "proc.fd.count": "!permission denied", "proc.psinfo.sname": "!permission denied",
+				"proc.psinfo.nice": "0", "proc.psinfo.unique": key,
+			})
+		}
+		r.expect(round, r.key(round, "000001 launchd"), map[string]string{
+			"proc.id.uid": "0", "proc.psinfo.exe": "/sbin/launchd", "proc.psinfo.psargs": "!permission denied", "proc.psinfo.cwd": "!permission denied",
+		})
+		r.expect(round, r.key(round, "000700 mine"), map[string]string{
+			"proc.psinfo.utime": "2000000", "proc.io.read_bytes": "77", "proc.fd.count": "4", "proc.psinfo.psargs": "mine",
+		})
+		r.expect(round, r.key(round, "000702 gone"), map[string]string{
+			"proc.psinfo.utime": "!vanished", "proc.io.read_bytes": "!vanished", "proc.psinfo.ppid": "1",
+		})
+		if r.has(round, "000703 fleeting") {
+			t.Error("a process without identity was recorded")
+		}
+	}
+}
+
+var statLine = regexp.MustCompile(`(?m)^stats:\s+(\d+) (\S+)$`)
+
+// calls are how often each function was called.
+func (r *run) calls() map[string]int {
+	m := make(map[string]int)
+	for _, f := range statLine.FindAllStringSubmatch(r.report, -1) {
+		m[f[2]], _ = strconv.Atoi(f[1])
+	}
+	return m
+}
+
+// TestMacCrowd reads 2,000 processes, and counts the calls that takes.
+func TestMacCrowd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the long form")
+	}
+	t.Parallel()
+	const n = 2000
+	var b strings.Builder
+	b.WriteString("clear process\n")
+	for i := range n {
+		fmt.Fprintf(&b, "process %d { name p%d; path \"/bin/p\"; ppid 1; uid 501; user_ns %d }\n", 2000+i, i, i*125)
+	}
+	few := runWith{at: "0 0", classes: "process", override: b.String()}.on(t, "proc-values.scn")
+	many := runWith{at: "0 0 0 0 0 0", classes: "process", override: b.String()}.on(t, "proc-values.scn")
+	for i := range n {
+		name := fmt.Sprintf("%06d p%d", 2000+i, i)
+		many.expect(5, many.key(5, name), map[string]string{"proc.psinfo.utime": strconv.Itoa(i * 125)})
+	}
+	before, after := few.calls(), many.calls()
+	total := 0
+	for _, name := range []string{"proc_pidinfo", "proc_pid_rusage", "proc_pidpath", "proc_pidfdinfo", "proc_listallpids", "proc_name", "sysctl", "kevent"} {
+		d := after[name] - before[name]
+		total += d
+		if d > 0 {
+			t.Logf("%s: %d calls in 4 rounds of %d processes", name, d, n)
+		}
+	}
+	perProcess := float64(total) / 4 / n
+	t.Logf("%.3f calls per process and round", perProcess)
+	if perProcess <= 1 || perProcess >= 3 {
+		t.Errorf("%.3f calls per process and round; must be under 3\n%s", perProcess, few.report)
+	}
+}
