@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"tachograph/sample"
 )
 
 // manCommand writes manual pages; packagers call it, so it is not in the help.
@@ -24,7 +26,7 @@ func (a *app) manCommand() *cobra.Command {
 			}
 			root := c.Root()
 			root.DisableAutoGenTag = true
-			header := &doc.GenManHeader{Title: "RECORDER", Section: "1", Source: "Tachograph " + version, Manual: "Tachograph"}
+			header := &doc.GenManHeader{Title: "RECORDER", Section: "1", Source: "Tachograph " + sample.Release, Manual: "Tachograph"}
 			if err := doc.GenManTree(root, header, args[0]); err != nil {
 				return fmt.Errorf("the manual pages cannot be written: %w", err)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
+	"tachograph/sample"
 	"tachograph/sample/platform"
 )
 
@@ -81,9 +82,9 @@ func (a *app) record(f runFlags) error {
 		return err
 	}
 	s, err := service.New(service.Options{
-		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: buildVersion(), Sources: sources, Rows: a.catalog(),
+		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: sample.Version(), Sources: sources, Rows: a.catalog(),
 		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,
-		Open: service.OpenStore(cfg, buildVersion(), a.now, log),
+		Open: service.OpenStore(cfg, sample.Version(), a.now, log),
 		Machine: service.Machine{
 			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, Usage: platform.Usage, OnBattery: platform.OnBattery,
 			BootID: platform.BootID(), History: platform.History, TCPGate: platform.TCPGate,

@@ -2,7 +2,6 @@ package darwin
 
 import (
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"tachograph/sample"
@@ -96,7 +95,7 @@ func (s *identitySource) Close() error            { return nil }
 func (s *identitySource) Refresh() error {
 	s.group = catalog.Group(catalog.Darwin, "identity", "kernel.uname.distro", "pmda.uname", "pmda.version")
 	s.values[colDistro] = distro()
-	s.values[colVersion] = recorderVersion()
+	s.values[colVersion] = sample.Version()
 	var parts []string
 	for _, name := range []string{"kern.ostype", "kern.hostname", "kern.osrelease", "kern.version", "hw.machine"} {
 		v, err := sys.SysctlText(name)
@@ -139,13 +138,4 @@ func distro() string {
 		return ""
 	}
 	return "macOS " + version
-}
-
-// recorderVersion is the version that this program was built from.
-func recorderVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"tachograph/sample"
@@ -62,7 +61,7 @@ func (h *host) text(col int) string {
 		parts := []string{h.text(0), h.text(1), h.text(2), h.text(3), h.text(4)}
 		return strings.TrimSpace(strings.Join(parts, " "))
 	case "pmda.version":
-		return version()
+		return sample.Version()
 	case "hinv.machine":
 		if product := firstLine(h.root + "/sys/class/dmi/id/product_name"); product != "" {
 			return product
@@ -139,22 +138,4 @@ func distro(root string) string {
 		}
 	}
 	return ""
-}
-
-// version is the version that the recorder was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
-			v = s.Value
-		}
-	}
-	if v == "" {
-		return "unknown"
-	}
-	return v
 }

@@ -1,0 +1,26 @@
+package sample
+
+import "runtime/debug"
+
+// Release is the version of the product; what it was built from comes from
+// the build itself.
+const Release = "1.0.0"
+
+// Version is the version of this program, with the commit it was built from
+// where that is known.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return Release
+	}
+	commit, changed := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 12:
+			commit = "+" + s.Value[:12]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = ".changed"
+		}
+	}
+	return Release + commit + changed
+}
