@@ -24,6 +24,11 @@ var apfsColumns = []struct{ metric, key string }{
 	{"disk.apfs.container.write_errors", "Metadata: Number of write errors"},
 }
 
+var (
+	apfsContainer = sys.NewClass("AppleAPFSContainer")
+	apfsVolume    = sys.NewClass("AppleAPFSVolume")
+)
+
 const (
 	colEncrypted = iota
 	colLocked
@@ -90,7 +95,7 @@ func (s *apfsSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	if containers != nil || counts != nil && counts.Wants(colContainers) {
 		n := 0
-		err := sys.Services("AppleAPFSContainer", func(x sys.Service) bool {
+		err := sys.Services(apfsContainer, func(x sys.Service) bool {
 			if containers != nil {
 				s.container(containers, x, n)
 			}
@@ -106,7 +111,7 @@ func (s *apfsSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	if volumes != nil || counts != nil && counts.Wants(colVolumes) {
 		n := 0
-		err := sys.Services("AppleAPFSVolume", func(x sys.Service) bool {
+		err := sys.Services(apfsVolume, func(x sys.Service) bool {
 			if volumes != nil {
 				s.volumeRow(volumes, x, n)
 			}

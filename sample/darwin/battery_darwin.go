@@ -83,7 +83,7 @@ func (s *batterySource) Refresh() error {
 
 	s.service.Release()
 	s.service, s.has = sys.Service{}, false
-	err := sys.Services("AppleSmartBattery", func(x sys.Service) bool {
+	err := sys.Services(sys.NewClass("AppleSmartBattery"), func(x sys.Service) bool {
 		if s.has {
 			return false
 		}
@@ -139,10 +139,17 @@ func (s *batterySource) Read(c *sample.Context, frames []*sample.Frame) error {
 			s.readSource(power, power.Row(nil), kind)
 		}
 	})
-	if charge != nil {
-		charge.MissRow(row, metric.Vanished)
+	why := metric.Vanished
+	if err != nil {
+		why = reasonFor(err)
+		if power != nil {
+			power.MissRow(power.Row(nil), why)
+		}
 	}
-	return err
+	if charge != nil {
+		charge.MissRow(row, why)
+	}
+	return nil
 }
 
 // number is one property of the battery's.

@@ -7,7 +7,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-const blockStorageDriver = "IOBlockStorageDriver"
+var (
+	blockStorageDriver = sys.NewClass("IOBlockStorageDriver")
+	storageMedia       = sys.NewClass("IOMedia")
+)
 
 type disk struct {
 	in        *metric.Instance
@@ -170,7 +173,7 @@ func (s *diskSource) readDriver(c *sample.Context, at metric.Stamp, driver sys.S
 func (s *diskSource) identify(driver sys.Service) *disk {
 	var d *disk
 	driver.Children(func(medium sys.Service) bool {
-		if d != nil || !medium.Conforms("IOMedia") {
+		if d != nil || !medium.Conforms(storageMedia) {
 			return false
 		}
 		var buf [64]byte

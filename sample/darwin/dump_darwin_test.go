@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +20,12 @@ import (
 //
 // The lines are tab-separated: M metric type class reason-it-is-lacking;
 // V round metric instance value; X round metric instance reason-it-is-absent;
-// I round indom instance; E round kind text; C round calls-so-far.
+// I round indom instance key labels; E round kind text; F round source error;
+// T round wall awake continuous, as it begins and as it ends.
+//
+// TACHO_DUMP_ONLY restricts it to some classes, TACHO_DUMP_NATURAL reads each
+// class at its own interval, counted in rounds of a second, and
+// TACHO_DUMP_REFRESH calls Refresh every so many rounds.
 func TestDump(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("TACHO_DUMP_ROUNDS"))
 	if err != nil {
@@ -34,15 +41,19 @@ func TestDump(t *testing.T) {
 	}
 	out := bufio.NewWriterSize(os.Stdout, 1<<16)
 	defer out.Flush()
-	d := &dumper{out: out}
+	d := &dumper{out: out, only: os.Getenv("TACHO_DUMP_ONLY"), natural: os.Getenv("TACHO_DUMP_NATURAL") != ""}
 	for _, s := range sources {
 		d.open(s)
 	}
 	start := time.Now()
 	for d.round = range rounds {
+		d.clocks()
 		for i := range d.readers {
-			d.read(&d.readers[i])
+			if r := &d.readers[i]; !d.natural || d.round%int(min(r.class.Interval()/time.Second, 1<<20)) == 0 {
+				d.read(r)
+			}
 		}
+		d.clocks()
 		next := start.Add(time.Duration(d.round+1) * period)
 		if d.round+1 < rounds {
 			time.Sleep(time.Until(next))
@@ -67,6 +78,7 @@ func TestDump(t *testing.T) {
 // reader is the frames of one source for one class.
 type reader struct {
 	source sample.Source
+	class  metric.Class
 	frames []*sample.Frame
 }
 
@@ -74,6 +86,8 @@ type dumper struct {
 	out     *bufio.Writer
 	round   int
 	readers []reader
+	only    string
+	natural bool
 }
 
 func (d *dumper) open(s sample.Source) {
@@ -89,10 +103,15 @@ func (d *dumper) open(s sample.Source) {
 				frames = append(frames, f)
 			}
 		}
-		if frames != nil {
-			d.readers = append(d.readers, reader{s, frames})
+		if frames != nil && (d.only == "" || slices.Contains(strings.Fields(d.only), class.String())) {
+			d.readers = append(d.readers, reader{s, class, frames})
 		}
 	}
+}
+
+func (d *dumper) clocks() {
+	now := Now()
+	fmt.Fprintf(d.out, "T\t%d\t%d\t%d\t%d\n", d.round, now.Wall, now.Awake, now.Cont)
 }
 
 func (d *dumper) read(r *reader) {

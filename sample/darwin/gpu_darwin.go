@@ -15,7 +15,7 @@ const (
 	colGPUFree
 )
 
-const accelerator = "IOAccelerator"
+var accelerator = sys.NewClass("IOAccelerator")
 
 // sharedMemory is why a GPU has no free memory of its own.
 const sharedMemory = "the GPU has no memory of its own: it shares the machine's"

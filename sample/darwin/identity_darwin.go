@@ -57,7 +57,7 @@ func HardwareUUID() string {
 	defer key.Release()
 	var buf [64]byte
 	uuid := ""
-	err := sys.Services("IOPlatformExpertDevice", func(x sys.Service) bool {
+	err := sys.Services(sys.NewClass("IOPlatformExpertDevice"), func(x sys.Service) bool {
 		v := x.Property(key)
 		defer v.Release()
 		if b, ok := v.Text(buf[:]); ok {

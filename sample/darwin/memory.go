@@ -82,28 +82,26 @@ func fillMemory(f *sample.Frame, answer []byte, pageSize uint64) {
 	}
 }
 
-// An answer of host_statistics64 that was given within this time may be given
-// again: the kernel's window is one second; the rest is for the jitter of our
-// own deadlines.
-const repeatWindow = 1050 * time.Millisecond
+// An answer of host_statistics64 may be repeated for as long as this.
+const repeatWindow = time.Second
 
 // freshness tells repeated answers from fresh ones.
 type freshness struct {
 	answer []byte
-	since  int64 // continuous clock when these bytes were first seen
+	since  int64 // continuous clock when these bytes were seen at the latest
 }
 
-// stale reports whether answer, read at the instant at of the continuous
-// clock, may be an older answer of the kernel's. A kernel that is asked too
-// often repeats the last answer of the current window. So the same bytes
-// within one window say nothing, while the same bytes after a whole window
-// are a machine that stands still.
-func (r *freshness) stale(answer []byte, at int64) bool {
+// stale reports whether answer, asked for and received at two instants of the
+// continuous clock, may be an older answer of the kernel's. A kernel that is
+// asked too often repeats the last answer of the current window. So the same
+// bytes within one window say nothing, while the same bytes after a whole
+// window are a machine that stands still.
+func (r *freshness) stale(answer []byte, asked, received int64) bool {
 	if string(r.answer) == string(answer) {
-		return at-r.since < int64(repeatWindow)
+		return asked-r.since < int64(repeatWindow)
 	}
 	r.answer = append(r.answer[:0], answer...)
-	r.since = at
+	r.since = received
 	return false
 }
 

@@ -77,7 +77,7 @@ func (s *memorySource) ask(now metric.Stamp) {
 		return
 	}
 	s.answer = decode.Words(s.answer, s.words[:n])
-	if s.fresh.stale(s.answer, now.Cont) {
+	if s.fresh.stale(s.answer, now.Cont, Now().Cont) {
 		s.reason = metric.Stale
 	}
 }

@@ -85,7 +85,7 @@ func (s *smcSource) connect() (why string) {
 		return ""
 	}
 	why = "this Mac has no SMC"
-	err := sys.Services("AppleSMC", func(x sys.Service) bool {
+	err := sys.Services(sys.NewClass("AppleSMC"), func(x sys.Service) bool {
 		if s.open {
 			return false
 		}

@@ -29,6 +29,7 @@ func Sources() ([]sample.Source, error) {
 		newNFSSource(),
 		newLoginSource(),
 		newIdentitySource(),
+		newSelfSource(),
 	}
 	for _, s := range all {
 		if err := s.Refresh(); err != nil {

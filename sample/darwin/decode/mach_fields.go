@@ -32,3 +32,9 @@ var (
 	SetTaskCount   = i32("processor_set_load_info", "task_count", 0)
 	SetThreadCount = i32("processor_set_load_info", "thread_count", 4)
 )
+
+// This program's memory, from task_info(MACH_TASK_BASIC_INFO).
+var (
+	TaskVirtual  = u64("mach_task_basic_info", "virtual_size", 0)
+	TaskResident = u64("mach_task_basic_info", "resident_size", 8)
+)

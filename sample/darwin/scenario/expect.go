@@ -74,6 +74,15 @@ func (x *expecting) num32(fields map[string]*expr, name string) uint64 {
 	return uint64(uint32(x.num(fields, name)))
 }
 
+// has reports whether a structure is there; if not, the metric is lacking.
+func (x *expecting) has(name, metric string) bool {
+	if s := x.sysctls[name]; s != nil && s.absent(x.T) {
+		x.lacks(metric)
+		return false
+	}
+	return true
+}
+
 func (x *expecting) memory() {
 	count := func(name string) uint64 { return x.num32(x.vm, name) }
 	kb := func(metric string, pages uint64) { x.u(metric, "", pages*uint64(x.pageSize)/1024) }
@@ -99,7 +108,9 @@ func (x *expecting) memory() {
 	}
 	swap := x.structs["vm.swapusage"]
 	for name, field := range map[string]string{"swap.length": "xsu_total", "swap.used": "xsu_used", "swap.free": "xsu_avail"} {
-		x.u(name, "", x.num(swap, field)/1024)
+		if x.has("vm.swapusage", name) {
+			x.u(name, "", x.num(swap, field)/1024)
+		}
 	}
 }
 
@@ -121,6 +132,9 @@ func (x *expecting) processors() {
 	}
 	x.i("hinv.ncpu", "", x.ncpu)
 	for i, name := range []string{"1 minute", "5 minute", "15 minute"} {
+		if !x.has("vm.loadavg", "vm.loadavg") || !x.has("vm.loadavg", "kernel.all.load") {
+			break
+		}
 		v := float64(uint32(x.loads[i].at(x.T).f*2048)) / 2048
 		x.f32("kernel.all.load", name, v)
 		x.f64("vm.loadavg", name, v)
@@ -272,11 +286,13 @@ func (x *expecting) scalars() {
 	}
 	hz := x.structs["kern.clockrate"]
 	x.u("kernel.all.hz", "", x.num(hz, "hz"))
-	for instance, field := range map[string]string{"hz": "hz", "tick": "tick", "tickadj": "tickadj", "profhz": "profhz", "stathz": "stathz"} {
-		x.u("kern.clockrate", instance, x.num(hz, field))
+	for _, field := range []string{"hz", "tick", "tickadj", "profhz", "stathz"} {
+		x.u("kern.clockrate", field, x.num(hz, field))
 	}
 	for instance, field := range map[string]string{"total": "xsu_total", "avail": "xsu_avail", "used": "xsu_used"} {
-		x.u("vm.swapusage", instance, x.num(x.structs["vm.swapusage"], field))
+		if x.has("vm.swapusage", "vm.swapusage") {
+			x.u("vm.swapusage", instance, x.num(x.structs["vm.swapusage"], field))
+		}
 	}
 	var uname []string
 	for _, name := range []string{"kern.ostype", "kern.hostname", "kern.osrelease", "kern.version", "hw.machine"} {

@@ -23,7 +23,9 @@ func (x *expecting) protocols() {
 		"network.udp.inerrors": "udps_hdrops udps_badsum udps_badlen", "network.udp.inerrors.total": "udps_hdrops udps_badsum udps_badlen",
 		"network.udp.inerrors.hdrops": "udps_hdrops", "network.udp.inerrors.badsum": "udps_badsum", "network.udp.inerrors.badlen": "udps_badlen",
 	} {
-		x.u(metric, "", x.sum32(udp, strings.Fields(names)...))
+		if x.has("net.inet.udp.stats", metric) {
+			x.u(metric, "", x.sum32(udp, strings.Fields(names)...))
+		}
 	}
 
 	icmp := x.structs["net.inet.icmp.stats"]
@@ -52,12 +54,14 @@ func (x *expecting) protocols() {
 		for _, name := range strings.Fields(names) {
 			sum += x.num(ip6, name)
 		}
-		x.u(metric, "", sum)
+		if x.has("net.inet6.ip6.stats", metric) {
+			x.u(metric, "", sum)
+		}
 	}
 
 	x.lacks("network.tcp.rtoalgorithm", "network.tcp.rtomin", "network.tcp.rtomax", "network.tcp.maxconn")
 	for metric, names := range tcpFields {
-		if x.withheld() {
+		if x.withheld() || !x.has("net.inet.tcp.stats", metric) {
 			continue
 		}
 		x.u(metric, "", x.sum32(x.structs["net.inet.tcp.stats"], strings.Fields(names)...))

@@ -14,24 +14,29 @@ var servicePlane = append([]byte("IOService"), 0)
 // in what it is attached to.
 const searchParents = 1 | 2
 
+// Class names a class of the I/O registry; it is made once.
+type Class struct {
+	name string
+	c    []byte // with its NUL
+}
+
+// NewClass makes a class's name ready for use.
+func NewClass(name string) Class { return Class{name, append([]byte(name), 0)} }
+
 // Services calls visit for each object of a class or of one derived from it,
 // in the registry's order. The object is released after the call unless visit
 // keeps it by returning true.
-func Services(class string, visit func(Service) (keep bool)) error {
-	name, err := syscall.BytePtrFromString(class)
-	if err != nil {
-		return failed("IOServiceMatching "+class, syscall.EINVAL)
-	}
-	match, _, _ := call6X(addr_IOServiceMatching, uintptr(unsafe.Pointer(name)), 0, 0, 0, 0, 0)
+func Services(class Class, visit func(Service) (keep bool)) error {
+	match, _, _ := call6X(addr_IOServiceMatching, uintptr(unsafe.Pointer(unsafe.SliceData(class.c))), 0, 0, 0, 0, 0)
 	if match == 0 {
-		return failed("IOServiceMatching "+class, syscall.ENOMEM)
+		return failed("IOServiceMatching "+class.name, syscall.ENOMEM)
 	}
 	var iter uint32
 	// This call takes over our reference to the matching dictionary, also
 	// when it fails.
 	r, _, _ := call6X(addr_IOServiceGetMatchingServices, 0, match, uintptr(unsafe.Pointer(&iter)), 0, 0, 0)
-	if err := kernFailed("IOServiceGetMatchingServices "+class, r); err != nil {
-		return err
+	if int32(r) != 0 {
+		return kernFailed("IOServiceGetMatchingServices "+class.name, r)
 	}
 	each(iter, visit)
 	return nil
@@ -74,12 +79,8 @@ func (s Service) Release() {
 }
 
 // Conforms reports whether s is of a class or of one derived from it.
-func (s Service) Conforms(class string) bool {
-	name, err := syscall.BytePtrFromString(class)
-	if err != nil {
-		return false
-	}
-	r, _, _ := call6X(addr_IOObjectConformsTo, uintptr(s.obj), uintptr(unsafe.Pointer(name)), 0, 0, 0, 0)
+func (s Service) Conforms(class Class) bool {
+	r, _, _ := call6X(addr_IOObjectConformsTo, uintptr(s.obj), uintptr(unsafe.Pointer(unsafe.SliceData(class.c))), 0, 0, 0, 0)
 	return r&0xff != 0
 }
 

@@ -8,7 +8,7 @@ func TestRegistry(t *testing.T) {
 	defer ops.Release()
 	defer name.Release()
 	drivers := 0
-	err := Services("IOBlockStorageDriver", func(s Service) bool {
+	err := Services(NewClass("IOBlockStorageDriver"), func(s Service) bool {
 		drivers++
 		if id, err := s.ID(); id == 0 || err != nil {
 			t.Errorf("registry id %d, %v", id, err)
@@ -22,7 +22,7 @@ func TestRegistry(t *testing.T) {
 			t.Error("a key that is not there has a number")
 		}
 		s.Children(func(m Service) bool {
-			if !m.Conforms("IOMedia") {
+			if !m.Conforms(NewClass("IOMedia")) {
 				return false
 			}
 			v := m.Property(name)
@@ -43,7 +43,7 @@ func TestRegistry(t *testing.T) {
 	if err != nil || drivers != 1 {
 		t.Errorf("%d drivers, %v", drivers, err)
 	}
-	if err := Services("NoSuchClass", func(Service) bool { t.Error("visited"); return false }); err != nil {
+	if err := Services(NewClass("NoSuchClass"), func(Service) bool { t.Error("visited"); return false }); err != nil {
 		t.Error(err)
 	}
 }
@@ -64,7 +64,7 @@ func TestPowerSourcesAndSMC(t *testing.T) {
 		t.Error(err)
 	}
 	found := false
-	err = Services("AppleSMC", func(s Service) bool {
+	err = Services(NewClass("AppleSMC"), func(s Service) bool {
 		found = true
 		c, err := s.Open()
 		if err != nil {

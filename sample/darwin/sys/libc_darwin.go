@@ -1,6 +1,7 @@
 package sys
 
 import (
+	"strconv"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -80,7 +81,7 @@ type Notification struct{ token int32 }
 
 type notifyStatus uint32
 
-func (s notifyStatus) Error() string { return Kern(s).Error() }
+func (s notifyStatus) Error() string { return "notify status " + strconv.FormatUint(uint64(s), 10) }
 
 func notifyFailed(call string, r uintptr) error {
 	if s := notifyStatus(uint32(r)); s != 0 {

@@ -1,0 +1,75 @@
+package darwin
+
+import (
+	"testing"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// Reading must not allocate once the buffers have their size.
+func TestReadingDoesNotAllocate(t *testing.T) {
+	sources, err := Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sources {
+		var frames []*sample.Frame
+		for _, g := range s.Groups() {
+			if f := sample.NewFrame(g, func(d *metric.Desc) bool { return d.Class != metric.Disabled }); f != nil {
+				frames = append(frames, f)
+			}
+		}
+		// A clock that runs ahead makes each reading a new round.
+		var ahead int64
+		c := &sample.Context{Emit: func(metric.Event) {}, Now: func() metric.Stamp {
+			at := Now()
+			at.Cont += ahead
+			return at
+		}}
+		read := func() {
+			ahead += 2e9
+			if err := s.Read(c, frames); err != nil {
+				t.Errorf("%s: %v", s.Name(), err)
+			}
+		}
+		read()
+		if n := testing.AllocsPerRun(5, read); n > 0 {
+			t.Errorf("%s allocates %.0f times per reading", s.Name(), n)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("closing %s: %v", s.Name(), err)
+		}
+	}
+}
+
+// The interface MIB asked one by one must give what it gives all at once.
+func TestInterfaceMIBOneByOne(t *testing.T) {
+	bytes := func(from int) map[string]uint64 {
+		s := newInterfaceSource()
+		if err := s.Refresh(); err != nil {
+			t.Fatal(err)
+		}
+		s.from = from
+		f := sample.NewFrame(s.each, func(*metric.Desc) bool { return true })
+		if err := s.Read(&sample.Context{Now: Now, Emit: func(metric.Event) {}}, []*sample.Frame{f}); err != nil {
+			t.Fatal(err)
+		}
+		counts := make(map[string]uint64)
+		for row, in := range f.Block().Rows {
+			if v := f.Block().Cols[0].At(metric.U64, row); v.Miss == metric.Present {
+				counts[in.Name] = v.Bits
+			}
+		}
+		return counts
+	}
+	all, each := bytes(exactAll), bytes(exactEach)
+	if len(all) == 0 || len(all) != len(each) {
+		t.Fatalf("%d interfaces at once, %d one by one", len(all), len(each))
+	}
+	for name, n := range all {
+		if each[name] < n {
+			t.Errorf("%s: %d at once, then %d", name, n, each[name])
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package darwin
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/decode"
+	"tachograph/sample/metric"
+)
+
+// Every table names metrics that the catalogue has, in one domain each.
+func TestTablesNameMetricsOfTheCatalogue(t *testing.T) {
+	names := func(n int, name func(int) string) []string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = name(i)
+		}
+		return list
+	}
+	catalog.Group(catalog.Darwin, "vmstat", names(len(vmColumns), func(i int) string { return vmColumns[i].metric })...)
+	catalog.Group(catalog.Darwin, "sysctl", names(len(scalarColumns), func(i int) string { return scalarColumns[i].metric })...)
+	for _, table := range domainTables {
+		catalog.Group(catalog.Darwin, table.group, names(len(table.columns), func(i int) string { return table.columns[i].metric })...)
+	}
+	catalog.Group(catalog.Darwin, "tcp", append(names(len(tcpColumns), func(i int) string { return tcpColumns[i].metric }), tcpUntold...)...)
+	catalog.Group(catalog.Darwin, "interface", names(len(ifColumns), func(i int) string { return ifColumns[i].metric })...)
+	catalog.Group(catalog.Darwin, "network", names(len(ifAllColumns), func(i int) string { return ifAllColumns[i].metric })...)
+	catalog.Group(catalog.Darwin, "disk", names(len(diskColumns), func(i int) string { return "disk.dev." + diskColumns[i].name })...)
+	catalog.Group(catalog.Darwin, "disks", names(len(diskColumns), func(i int) string { return "disk.all." + diskColumns[i].name })...)
+	catalog.Group(catalog.Darwin, "filesys", filesysNames...)
+	catalog.Group(catalog.Darwin, "smc", names(len(smcColumns), func(i int) string { return smcColumns[i].metric })...)
+	catalog.Group(catalog.Darwin, "fan", names(len(fanColumns), func(i int) string { return fanColumns[i].metric })...)
+	catalog.Group(catalog.Darwin, "nfs client", names(len(nfsClientColumns), func(i int) string { return nfsClientColumns[i].metric })...)
+	catalog.Group(catalog.Darwin, "nfs server", names(len(nfsServerColumns), func(i int) string { return nfsServerColumns[i].metric })...)
+}
+
+// An older kernel's answer is shorter: what it has is recorded, what it lacks
+// is absent.
+func TestMemoryOfAnOlderKernel(t *testing.T) {
+	names := make([]string, len(vmColumns))
+	for i, c := range vmColumns {
+		names[i] = c.metric
+	}
+	g := catalog.Group(catalog.Darwin, "vmstat", names...)
+	f := sample.NewFrame(g, func(*metric.Desc) bool { return true })
+	answer := make([]byte, 96)
+	binary.LittleEndian.PutUint32(answer[decode.VMFreeCount.Off:], 1000)
+	binary.LittleEndian.PutUint64(answer[decode.VMFaults.Off:], 1<<40)
+	f.Reset(metric.Stamp{})
+	fillMemory(f, answer, 16384)
+	for _, c := range []struct {
+		metric string
+		want   uint64
+		miss   metric.Reason
+	}{
+		{"mem.freemem", 16000, metric.Present},
+		{"mem.pages.faults", 1 << 40, metric.Present},
+		{"mem.compressions", 0, metric.Unsupported},
+		{"mem.util.used", 0, metric.Unsupported},
+	} {
+		v := f.Block().Cols[slices.Index(names, c.metric)].At(metric.U64, 0)
+		if v.Bits != c.want || v.Miss != c.miss {
+			t.Errorf("%s = %d (%s), want %d (%s)", c.metric, v.Bits, v.Miss, c.want, c.miss)
+		}
+	}
+}
+
+func TestFreshness(t *testing.T) {
+	var r freshness
+	ms := func(n int64) int64 { return n * int64(time.Millisecond) }
+	for _, step := range []struct {
+		at     int64
+		answer string
+		stale  bool
+	}{
+		{ms(0), "a", false},
+		{ms(1000), "a", true},  // may be the kernel's cache
+		{ms(1010), "a", false}, // cannot be: it was received 1 s ago
+		{ms(2000), "a", false}, // cannot be: the machine stands still
+		{ms(2500), "b", false},
+		{ms(2600), "b", true},
+		{ms(3600), "c", false},
+	} {
+		if got := r.stale([]byte(step.answer), step.at, step.at+ms(10)); got != step.stale {
+			t.Errorf("%q at %d ms: stale %v", step.answer, step.at/int64(time.Millisecond), got)
+		}
+	}
+}
+
+func TestTruePageSize(t *testing.T) {
+	const gb = 1 << 30
+	for _, c := range []struct{ told, pages, memory, want uint64 }{
+		{16384, 16 * gb / 16384, 16 * gb, 16384},
+		{4096, 32 * gb / 4096, 32 * gb, 4096},
+		{4096, 16 * gb / 16384, 16 * gb, 16384}, // translated
+		{4096, 0, 16 * gb, 4096},                // not told: believe
+		{4096, 500, 16 * gb, 4096},
+	} {
+		if got := truePageSize(c.told, c.pages, c.memory); got != c.want {
+			t.Errorf("page size %d, %d pages, %d bytes: %d, want %d", c.told, c.pages, c.memory, got, c.want)
+		}
+	}
+}
+
+func TestTicksAreWidened(t *testing.T) {
+	var cpu cpuTicks
+	cpu.add([cpuStates]uint32{math.MaxUint32 - 1, 5, 0, 0})
+	cpu.add([cpuStates]uint32{3, 6, 0, 0})
+	if cpu.total != [cpuStates]uint64{math.MaxUint32 + 4, 6, 0, 0} {
+		t.Errorf("ticks %v", cpu.total)
+	}
+}
+
+func TestCoreKinds(t *testing.T) {
+	levels := []cluster{{"Performance", 2}, {"Efficiency", 3}}
+	if got := coreKinds(levels, 5); !slices.Equal(got, []string{"Efficiency", "Efficiency", "Efficiency", "Performance", "Performance"}) {
+		t.Errorf("kinds %q", got)
+	}
+	if coreKinds(levels, 4) != nil || coreKinds(nil, 4) != nil {
+		t.Error("levels that do not add up label nothing")
+	}
+}
+
+func TestRunningTotal(t *testing.T) {
+	var total runningTotal
+	total.gained(0, 100, 64)            // seen for the first time
+	total.gained(100, 150, 64)          // counts on
+	total.gained(150, 20, 64)           // began again
+	total.gained(0, 5000, 64)           // another thing arrives
+	total.gained(math.MaxUint32, 9, 32) // wraps at 32 bits
+	total.gained(10, 3, 32)             // a reset, not a wrap
+	if want := uint64(150 + 20 + 5000 + 10 + 3); total.sum != want {
+		t.Errorf("total %d, want %d", total.sum, want)
+	}
+}
+
+func TestBattery(t *testing.T) {
+	for raw, want := range map[int64]float64{3010: 30.1, 30315: 30, 27315: 273.15, -500: -5} {
+		if got := celsius(raw); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d is %v degrees, want %v", raw, got, want)
+		}
+	}
+	if h, ok := health(4402, 4563); !ok || h != 96 {
+		t.Errorf("health %d, %v", h, ok)
+	}
+	if h, ok := health(5000, 4563); !ok || h != 100 {
+		t.Errorf("a new battery's health %d, %v", h, ok)
+	}
+	if _, ok := health(100, 0); ok {
+		t.Error("health without a design capacity")
+	}
+	if full, ok := fullCharge(0, false, 100, true); ok {
+		t.Errorf("a percentage passes for %d mAh", full)
+	}
+	if full, ok := fullCharge(0, false, 6000, true); !ok || full != 6000 {
+		t.Errorf("an Intel Mac's battery holds %d, %v", full, ok)
+	}
+	if percent(84, 100) != 84 || percent(3000, 6000) != 50 || percent(-1, 0) != 0 {
+		t.Error("charge")
+	}
+}
+
+func TestFilesystemNumbers(t *testing.T) {
+	x := filesysSpace{bsize: 512, blocks: 1000, bfree: 250, bavail: 200, files: 10, ffree: 20}
+	if x.kbytes(x.blocks) != 500 || x.used() != 750 || x.usedFiles() != 0 {
+		t.Errorf("capacity %d, used %d, files %d", x.kbytes(x.blocks), x.used(), x.usedFiles())
+	}
+	if got, want := x.full(), 100*750.0/950; got != want {
+		t.Errorf("full %v, want %v", got, want)
+	}
+	empty := filesysSpace{bfree: 5}
+	if empty.full() != 0 || empty.used() != 0 {
+		t.Errorf("an empty file system is %v %% full", empty.full())
+	}
+	for from, want := range map[string]string{
+		"/dev/disk3s5": "/dev/disk3s5", "server:/export": "server:/export", "//ana@nas/share": "//ana@nas/share",
+		"devfs": "/mnt", "map auto_home": "/mnt",
+	} {
+		if got := filesysName(from, "/mnt"); got != want {
+			t.Errorf("%s is called %s, want %s", from, got, want)
+		}
+	}
+}
+
+func TestTCPRefused(t *testing.T) {
+	zeros, some := make([]byte, 992), append(make([]byte, 991), 1)
+	yes, no := func() bool { return true }, func() bool { return false }
+	for _, c := range []struct {
+		answer      []byte
+		gate, root  bool
+		established func() bool
+		want        string
+	}{
+		{some, true, false, yes, ""},
+		{zeros, true, false, no, tcpWithheldReason},
+		{zeros, true, true, no, ""},
+		{zeros, true, true, yes, tcpWithheldByZero},
+		{zeros, false, false, yes, tcpWithheldByZero},
+		{zeros, false, false, no, ""},
+	} {
+		if got := tcpRefused(c.answer, c.gate, c.root, c.established); got != c.want {
+			t.Errorf("gate %v, root %v: %q, want %q", c.gate, c.root, got, c.want)
+		}
+	}
+}
+
+func TestLoginCounts(t *testing.T) {
+	record := func(kind uint16, user string) []byte {
+		b := make([]byte, 640)
+		copy(b, user)
+		binary.LittleEndian.PutUint16(b[decode.UtType.Off:], kind)
+		return b
+	}
+	var n loginCounts
+	n.add(record(utUserProcess, "ana"))
+	n.add(record(utUserProcess, "root"))
+	n.add(record(utUserProcess, ""))
+	n.add(record(utLoginProcess, "LOGIN"))
+	n.add(record(2, "reboot"))
+	n.add(record(8, "ana"))
+	n.add(nil)
+	if n != (loginCounts{users: 2, roots: 1, sessions: 3}) {
+		t.Errorf("counts %+v", n)
+	}
+}
+
+func TestOmissions(t *testing.T) {
+	for name, want := range map[string]bool{
+		"kern.prng.pool_3.sample_count": true, "kern.prng": false, "kern.procname": true, "kern.procname2": false, "kern.ostype": false,
+	} {
+		if got := omitted(name) != ""; got != want {
+			t.Errorf("%s omitted: %v", name, got)
+		}
+	}
+}
+
+func TestReasons(t *testing.T) {
+	if reasonFor(syscall.EPERM) != metric.Permission || reasonFor(syscall.ENOENT) != metric.Unsupported {
+		t.Error("errno")
+	}
+	if r := reasonFor(errors.New("sysctl kern.x: input/output error")); r.String() != "sysctl kern.x: input/output error" {
+		t.Errorf("reason %q", r)
+	}
+}
+
+func TestPlistString(t *testing.T) {
+	plist := []byte(`<?xml version="1.0"?><plist><dict>
+	<key>ProductName</key>
+	<string>macOS</string>
+	<key>ProductVersion</key><string>15.5</string>
+	<key>Odd</key><integer>3</integer>
+	<key>Cut</key><string>never`)
+	for key, want := range map[string]string{"ProductName": "macOS", "ProductVersion": "15.5", "Odd": "", "Cut": "", "Missing": ""} {
+		if got := plistString(plist, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
+func FuzzPlistString(f *testing.F) {
+	f.Add([]byte("<key>a</key><string>b</string>"), "a")
+	f.Fuzz(func(t *testing.T, plist []byte, key string) { plistString(plist, key) })
+}
+
+// Answers of any length must be taken by every column.
+func FuzzColumns(f *testing.F) {
+	f.Add(make([]byte, 200), uint64(16384))
+	f.Fuzz(func(t *testing.T, answer []byte, pageSize uint64) {
+		for _, c := range vmColumns {
+			c.value(answer, pageSize)
+		}
+		for _, c := range scalarColumns {
+			if c.value != nil {
+				c.value(answer, 0)
+			}
+		}
+		for _, table := range domainTables {
+			for i := range table.instances {
+				for _, c := range table.columns {
+					c.value(answer, i)
+				}
+			}
+		}
+		for _, c := range nfsClientColumns {
+			c.value(answer, decode.NFS3Client)
+		}
+		for _, c := range nfsServerColumns {
+			c.value(answer, decode.NFS3Server)
+		}
+		ifRead(answer)
+		sp := readSpace(answer)
+		sp.full()
+		sp.usedFiles()
+	})
+}
