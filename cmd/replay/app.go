@@ -232,15 +232,24 @@ func (a *app) manyHosts() bool {
 // rows begins the output. With several hosts a leading column tells them
 // apart; rows then begin with hostCell.
 func (a *app) rows(columns ...out.Column) (out.Writer, error) {
-	f, err := out.ParseFormat(a.format)
-	if err != nil {
-		return nil, err
-	}
 	host := out.Column{Name: "host", Only: out.Nowhere}
 	if a.manyHosts() {
 		host.Only = out.Everywhere
 	}
-	columns = append([]out.Column{host}, columns...)
+	return a.begin(append([]out.Column{host}, columns...))
+}
+
+// rowsOf begins output that is not about hosts; rows still begin with a cell
+// for one.
+func (a *app) rowsOf(columns ...out.Column) (out.Writer, error) {
+	return a.begin(append([]out.Column{{Name: "host", Only: out.Nowhere}}, columns...))
+}
+
+func (a *app) begin(columns []out.Column) (out.Writer, error) {
+	f, err := out.ParseFormat(a.format)
+	if err != nil {
+		return nil, err
+	}
 	return out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone(), Width: a.width, Color: a.color}), nil
 }
 

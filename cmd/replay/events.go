@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,8 @@ func (a *app) events(w query.Window, patterns []string) error {
 			for k := range seen {
 				names = append(names, k)
 			}
-			return fmt.Errorf("no event of kind %s in this window%s", strings.Join(patterns, ", "), query.Suggest(patterns[0], names))
+			slices.Sort(names)
+			return fmt.Errorf("no event of kind %s in this window; there are %s", strings.Join(patterns, ", "), strings.Join(names, ", "))
 		}
 		fmt.Fprintln(a.stderr, "no events in this window")
 	}

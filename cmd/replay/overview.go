@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -65,7 +66,7 @@ func (a *app) hostOverview(h *store.Host, w query.Window) error {
 	if err := a.breakLines(h, w); err != nil {
 		return err
 	}
-	gauges, err := query.Gauges(a.archive, w, sparkPoints)
+	gauges, err := query.Gauges(a.archive, w, a.sparkWidth(w))
 	if err != nil {
 		return err
 	}
@@ -74,6 +75,21 @@ func (a *app) hostOverview(h *store.Host, w query.Window) error {
 		a.gaugeTable(gauges)
 	}
 	return a.topLines(w)
+}
+
+// sparkWidth is how many points the charts of a window get: not more than there
+// are samples.
+func (a *app) sparkWidth(w query.Window) int {
+	from, to, list := query.Covered(a.archive, w)
+	from = max(from, w.From)
+	if w.To != 0 {
+		to = min(to, w.To)
+	}
+	points := int64(sparkPoints)
+	if iv := list[len(list)-1].Intervals[metric.Fast]; iv > 0 {
+		points = min(points, (to-from)/iv)
+	}
+	return int(max(points, 1))
 }
 
 // bold marks a heading on a terminal.
@@ -85,10 +101,7 @@ func (a *app) bold(s string) string {
 }
 
 func (a *app) headline(h *store.Host, w query.Window) {
-	facts := nonEmpty(h.Model, strings.TrimSpace(h.OS+" "+h.Release), h.Arch)
-	for _, l := range h.Labels {
-		facts = append(facts, l.Name+" "+l.Value)
-	}
+	facts := hostFacts(h)
 	fmt.Fprintf(a.stdout, "%s  %s\n", a.bold(h.Name), strings.Join(facts, ", "))
 	from, to, list := query.Covered(a.archive, w)
 	from = max(from, w.From)
@@ -113,6 +126,27 @@ func (a *app) headline(h *store.Host, w query.Window) {
 	fmt.Fprintf(a.stdout, "%s\n", strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
 
+// hostFacts are the few things that tell machines apart.
+func hostFacts(h *store.Host) []string {
+	facts := nonEmpty(h.Model, label(h, "product"), strings.TrimSpace(h.OS+" "+h.Release), h.Arch)
+	if n := label(h, "cpus"); n != "" {
+		facts = append(facts, n+" cpus")
+	}
+	if bytes, err := strconv.ParseFloat(label(h, "memory"), 64); err == nil {
+		facts = append(facts, human.Bytes(bytes))
+	}
+	return facts
+}
+
+func label(h *store.Host, name string) string {
+	for _, l := range h.Labels {
+		if l.Name == name {
+			return l.Value
+		}
+	}
+	return ""
+}
+
 func sizeOf(bytes int64) string {
 	if bytes == 0 {
 		return ""
@@ -128,7 +162,11 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 		return err
 	}
 	shown := 0
+	from, _, _ := query.Covered(a.archive, w)
 	for _, b := range list {
+		if b.From < from {
+			continue // How it came to be running is not a break of the recording.
+		}
 		if b.Kind == metric.EventStart || b.Kind == metric.EventStop {
 			continue
 		}

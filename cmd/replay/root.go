@@ -13,9 +13,9 @@ import (
 
 // commands are the subcommands, in the order of the help text.
 var commands = []func(*app) *cobra.Command{
-	psCommand, topCommand, threadsCommand,
+	atCommand, psCommand, topCommand, threadsCommand,
 	ratesCommand, valuesCommand, rangesCommand, findCommand, eventsCommand,
-	infoCommand, metricsCommand,
+	explainCommand, summaryCommand, infoCommand, metricsCommand,
 }
 
 // command builds the command tree.

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/store/query"
+)
+
+func summaryCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "summary [ARCHIVE...]",
+		Short: "One line for each archive: a day, or a fleet",
+		Long: `summary prints a line for each archive: its host, span and size, the mean use
+of the CPU, the most memory in use, what was read and written, received and
+sent, and how often the recording was interrupted. It reads stored summaries
+only, so a directory of many hosts and days takes little time.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.load(args...); err != nil {
+				return err
+			}
+			w, err := a.window()
+			if err != nil {
+				return err
+			}
+			if err := a.summary(w); err != nil {
+				return err
+			}
+			a.finish(cmd, args, false)
+			return nil
+		},
+	}
+}
+
+func (a *app) summary(w query.Window) error {
+	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
+	rows, err := a.rows(out.Column{Name: "archive_host", Title: "HOST", Only: a.onlyOneHost()}, out.Column{Name: "from"}, out.Column{Name: "to"},
+		right("length"), right("bytes"), right("cpu"), right("memory_max"), right("memory"), right("read"), right("written"), right("received"), right("sent"),
+		right("breaks"), right("damage"), out.Column{Name: "id", Only: out.InMachine}, out.Column{Name: "path", Only: out.InMachine})
+	if err != nil {
+		return err
+	}
+	size := func(x float64) out.Cell { return whole(x).As(bytesOf(x)) }
+	_, _, list := query.Covered(a.archive, w)
+	done := 0
+	err = query.Digests(a.archive, w, func(d *query.Digest) error {
+		i := d.Archive
+		done++
+		a.showProgress(done, len(list))
+		share := number(d.CPU)
+		if !math.IsNaN(d.CPU) {
+			share = share.As(human.Percent(d.CPU))
+		}
+		seconds := float64(d.To-d.From) / 1e9
+		return rows.Row([]out.Cell{hostCell(&i.Host), out.Str(i.Host.Name), out.At(d.From), out.At(d.To),
+			out.Number(seconds).As(durationText(d.To - d.From)), out.Whole(i.Bytes).As(human.Bytes(float64(i.Bytes))), share,
+			size(d.Memory), size(d.OfMemory), size(d.Read), size(d.Written), size(d.Received), size(d.Sent),
+			out.Whole(int64(d.Breaks)), out.Whole(int64(len(i.Damage))), out.Str(i.ID), out.Str(i.Path)})
+	})
+	if err != nil {
+		return err
+	}
+	a.showProgress(0, 0)
+	return rows.Close()
+}
+
+// onlyOneHost shows the host's name in tables that have no leading column for
+// it.
+func (a *app) onlyOneHost() out.Only {
+	if a.manyHosts() {
+		return out.Nowhere
+	}
+	return out.Everywhere
+}
+
+// showProgress says on a terminal how far long work has come; zero of zero
+// wipes it away.
+func (a *app) showProgress(done, of int) {
+	switch {
+	case !a.progress || of > 0 && of < 5:
+	case of == 0:
+		fmt.Fprint(a.stderr, "\r\x1b[K")
+	default:
+		fmt.Fprintf(a.stderr, "\r%d of %d archives\x1b[K", done, of)
+	}
+}
