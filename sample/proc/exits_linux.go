@@ -122,7 +122,7 @@ func (k *kernel) hear(now metric.Stamp) {
 			p.platform.last = t
 			return
 		}
-		if at > k.began {
+		if !k.table.first() {
 			k.counts.unseen++
 		}
 	})

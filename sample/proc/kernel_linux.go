@@ -69,7 +69,6 @@ type kernel struct {
 	// finals are those who have ended and whose last totals no row holds yet.
 	finals   []*process[linuxProcess]
 	dying    map[uint32]*exitTotals // by pid: threads that have ended
-	began    int64                  // of the first sweep, on the continuous clock
 	forksNow uint64
 	// For descriptors and sockets.
 	wantSockets bool
@@ -139,9 +138,6 @@ func (k *kernel) sweep(c *sample.Context) (metric.Stamp, error) {
 	now := c.Now()
 	t := k.table
 	t.begin()
-	if t.first() {
-		k.began = now.Cont
-	}
 	k.counts.restart()
 	k.readForks()
 	err := k.dir.pids(k.visit)

@@ -340,7 +340,7 @@ func TestMacOldKernel(t *testing.T) {
 
 func TestMacRefusals(t *testing.T) {
 	t.Parallel()
-	r := runWith{at: "0 1 2", args: "full"}.on(t, "proc-refused.scn")
+	r := runWith{at: "0 1 2", speed: 10, args: "full"}.on(t, "proc-refused.scn")
 	for round := range 3 {
 		for _, name := range []string{"000001 launchd", "000701 guarded"} {
 			key := r.key(round, name)
@@ -362,6 +362,39 @@ func TestMacRefusals(t *testing.T) {
 		if r.has(round, "000703 fleeting") {
 			t.Error("a process without identity was recorded")
 		}
+	}
+}
+
+// TestMacForeignExits follows the exits of processes whose status is none of
+// our business.
+func TestMacForeignExits(t *testing.T) {
+	t.Parallel()
+	r := runWith{at: "2 8", speed: 8}.on(t, "proc-foreign.scn")
+	e := r.event(1, metric.EventProcessExit, r.key(0, "000700 theirs"), 5)
+	if e.Label("status") != "" || e.Label("last_seen") != "" || e.Label("proc.psinfo.utime") != "" {
+		t.Errorf("the exit of another user's process: %+v", e)
+	}
+	mine := r.key(0, "000701 mine")
+	e = r.event(1, metric.EventProcessExit, mine, 5)
+	if e.Label("how") != "exit 2" || e.Label("proc.psinfo.utime") != "5000000" {
+		t.Errorf("the exit of our own process: %+v", e)
+	}
+	r.expect(1, mine, map[string]string{"proc.psinfo.utime": "5000000"})
+}
+
+// TestMacBusiest reads the threads of whoever used most CPU in between.
+func TestMacBusiest(t *testing.T) {
+	t.Parallel()
+	r := runWith{at: "1 2", speed: 4, top: 1, classes: "thread", override: `
+		unfreeze
+		process 800 { name burner; path "/bin/burner"; ppid 1; user_ns counter 0 900000000; thread 0x333 { name hot; user_ns 1 } }
+		process 801 { name heavy; path "/bin/heavy"; ppid 1; user_ns 900000000000; thread 0x444 { name cold; user_ns 1 } }`}.on(t, "proc-values.scn")
+	var names []string
+	for _, in := range r.rounds[1].Instances {
+		names = append(names, in.Name)
+	}
+	if len(names) != 1 || names[0] != "000800/000819 hot" {
+		t.Errorf("threads %q", names)
 	}
 }
 

@@ -15,20 +15,13 @@ func Sources(opt Options) ([]sample.Source, error) {
 	return []sample.Source{newMacProcesses(m), newMacThreads(m)}, nil
 }
 
-// kernelTicks is what the kernel counts CPU times in. The timebase that a
-// translated program is told is not the kernel's, so the frequency of the
-// hardware comes first.
+// kernelTicks is what the kernel counts CPU times in.
 func kernelTicks() libproc.Ticks {
-	const appleSilicon = 24_000_000
 	hz, err := sys.SysctlUint("hw.tbfrequency")
-	if translated, e := sys.SysctlUint("sysctl.proc_translated"); e == nil && translated == 1 && (err != nil || hz == 1e9) {
-		return libproc.TicksPerSecond(appleSilicon)
+	if err != nil {
+		hz = 0
 	}
-	if err == nil && hz > 0 {
-		return libproc.TicksPerSecond(hz)
-	}
-	if numer, denom := sys.Timebase(); numer > 0 && denom > 0 {
-		return libproc.Ticks{Numer: uint64(numer), Denom: uint64(denom)}
-	}
-	return libproc.TicksPerSecond(1e9)
+	translated, err := sys.SysctlUint("sysctl.proc_translated")
+	numer, denom := sys.Timebase()
+	return libproc.KernelTicks(hz, err == nil && translated == 1, numer, denom)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/cmdline"
 )
@@ -351,4 +352,9 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%+v was accepted", o)
 		}
 	}
+}
+
+func TestEveryRowOfLinuxIsRead(t *testing.T) {
+	r := openReader(t, Options{Root: newFakeTree(t).root}, everything)
+	checkComplete(t, catalog.Linux, r.sources)
 }

@@ -172,7 +172,7 @@ func TestDescriptors(t *testing.T) {
 }
 
 func TestTicks(t *testing.T) {
-	for _, ts := range []Ticks{{125, 3}, {1, 1}, TicksPerSecond(24_000_000), TicksPerSecond(1_000_000_000)} {
+	for _, ts := range []Ticks{{125, 3}, {1, 1}, KernelTicks(24_000_000, false, 1, 1), KernelTicks(1_000_000_000, false, 1, 1)} {
 		for _, ticks := range []uint64{0, 1, 2, 3, 1<<32 + 1, 1<<53 + 1, 1 << 58} {
 			want := new(big.Int).Mul(new(big.Int).SetUint64(ticks), new(big.Int).SetUint64(ts.Numer))
 			want.Div(want, new(big.Int).SetUint64(ts.Denom))
@@ -184,6 +184,28 @@ func TestTicks(t *testing.T) {
 	}
 	if got := (Ticks{125, 3}).Nanoseconds(1<<64 - 1); got != 1<<64-1 {
 		t.Errorf("what does not fit became %d", got)
+	}
+}
+
+func TestKernelTicks(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		hz           uint64
+		translated   bool
+		numer, denom uint32
+		second       uint64 // of ticks, in nanoseconds for 24 million of them
+	}{
+		{"apple silicon", 24_000_000, false, 125, 3, 1e9},
+		{"intel", 1e9, false, 1, 1, 24_000_000},
+		{"translated, the frequency is the hardware's", 24_000_000, true, 1, 1, 1e9},
+		{"translated, everything is disguised", 1e9, true, 1, 1, 1e9},
+		{"translated, no frequency", 0, true, 1, 1, 1e9},
+		{"no frequency", 0, false, 125, 3, 1e9},
+		{"nothing at all", 0, false, 0, 0, 24_000_000},
+	} {
+		if got := KernelTicks(c.hz, c.translated, c.numer, c.denom).Nanoseconds(24_000_000); got != c.second {
+			t.Errorf("%s: 24 million ticks are %d ns, want %d", c.name, got, c.second)
+		}
 	}
 }
 

@@ -166,8 +166,26 @@ func Arguments(b []byte) (argv []string, ok bool) {
 // nanoseconds.
 type Ticks struct{ Numer, Denom uint64 }
 
-// TicksPerSecond makes Ticks from the frequency of the clock.
-func TicksPerSecond(hz uint64) Ticks { return Ticks{1e9, hz} }
+// appleSilicon is the frequency of the clock of all Macs that can translate
+// programs of the others.
+const appleSilicon = 24_000_000
+
+// KernelTicks makes Ticks of what the machine says: hw.tbfrequency (0 if there
+// is none), whether this program runs translated, and mach_timebase_info. A
+// translated program is told the timebase of the processor it is made for,
+// while the kernel goes on counting in its own: the frequency comes first, and
+// is itself not believed if it is the other processor's.
+func KernelTicks(hz uint64, translated bool, numer, denom uint32) Ticks {
+	switch {
+	case translated && (hz == 0 || hz == 1e9):
+		return Ticks{1e9, appleSilicon}
+	case hz > 0:
+		return Ticks{1e9, hz}
+	case numer > 0 && denom > 0:
+		return Ticks{uint64(numer), uint64(denom)}
+	}
+	return Ticks{1, 1}
+}
 
 // Nanoseconds converts without overflow as long as the result has room.
 func (t Ticks) Nanoseconds(ticks uint64) uint64 {

@@ -1,0 +1,37 @@
+package proc
+
+import (
+	"strings"
+	"testing"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/proc/libproc"
+)
+
+// checkComplete holds the groups of sources against the catalogue.
+func checkComplete(t *testing.T, p catalog.Platform, sources []sample.Source) {
+	t.Helper()
+	supplied := make(map[string]bool)
+	for _, s := range sources {
+		for _, g := range s.Groups() {
+			for _, d := range g.Metrics {
+				if supplied[d.Name] {
+					t.Errorf("%s is supplied twice", d.Name)
+				}
+				supplied[d.Name] = true
+			}
+		}
+	}
+	for _, d := range catalog.For(p) {
+		ours := strings.HasPrefix(d.Name, "proc.") || strings.HasPrefix(d.Name, "thread.")
+		if ours && d.Unsupported == "" && d.Formula == "" && !supplied[d.Name] {
+			t.Errorf("%s: no source reads %s", p, d.Name)
+		}
+	}
+}
+
+func TestEveryRowOfMacOSIsRead(t *testing.T) {
+	m := newMacTable(Options{}, nil, nil, libproc.Ticks{Numer: 1, Denom: 1})
+	checkComplete(t, catalog.Darwin, []sample.Source{newMacProcesses(m), newMacThreads(m)})
+}
