@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/recorder/computed"
 	"tachograph/config"
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
@@ -39,12 +40,20 @@ func (a *app) probeCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			p := probe.New(sources, a.now, want)
+			formulas, err := computed.New(a.catalog(), want)
+			if err != nil {
+				return err
+			}
+			p := probe.New(sources, a.now, func(d *metric.Desc) bool { return want(d) || formulas.Needs(d) })
 			first := p.Take()
 			timer := time.NewTimer(wait)
 			<-timer.C
 			second := p.Take()
-			lines := probe.Pair(first, second)
+			extra, err := formulas.Lines(first, second)
+			if err != nil {
+				return err
+			}
+			lines := probe.Sort(append(probe.Pair(first.Only(want), second.Only(want)), extra...))
 			switch {
 			case cost:
 				return printCosts(a.out, first.Costs, second.Costs)
@@ -72,7 +81,7 @@ func (a *app) nothingMatches(args []string) error {
 			if d.Unsupported != "" {
 				why = d.Unsupported
 			} else if d.Formula != "" {
-				why = "it is computed by replay from other metrics"
+				why = "this machine does not have what it is computed from"
 			}
 			return fmt.Errorf("%s cannot be read here: %s", d.Name, why)
 		}

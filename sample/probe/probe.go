@@ -35,6 +35,18 @@ type Snapshot struct {
 	Costs    []Cost
 }
 
+// Only is s without the metrics that want does not accept.
+func (s Snapshot) Only(want func(*metric.Desc) bool) Snapshot {
+	var kept []Reading
+	for _, r := range s.Readings {
+		if want(r.Desc) {
+			kept = append(kept, r)
+		}
+	}
+	s.Readings = kept
+	return s
+}
+
 // patience is how long one source may take before it is left behind.
 const patience = 5 * time.Second
 
@@ -167,6 +179,11 @@ func Pair(first, second Snapshot) []Line {
 		}
 		lines = append(lines, l)
 	}
+	return Sort(lines)
+}
+
+// Sort puts lines in the order of metric and instance names.
+func Sort(lines []Line) []Line {
 	slices.SortStableFunc(lines, func(a, b Line) int {
 		if c := strings.Compare(a.Metric, b.Metric); c != 0 {
 			return c

@@ -285,6 +285,16 @@ func operation(op string, scale float64) func(a, b float64) float64 {
 			}
 			return a / b * scale
 		}
+	case shareOp:
+		return func(a, b float64) float64 {
+			switch {
+			case b != 0:
+				return a / b * scale
+			case a == 0:
+				return 0
+			}
+			return math.NaN()
+		}
 	case ">":
 		return compare(func(a, b float64) bool { return a > b })
 	case "<":

@@ -189,7 +189,20 @@ func (c *checker) binary(n *node) error {
 	}
 	n.t.bare = l.t.bare && r.t.bare
 	n.t.rate = counterTimesNumber && (l.t.rate || r.t.rate)
+	if n.text == "/" && c.lifetime && !changes(n) {
+		n.text = shareOp
+	}
 	return nil
+}
+
+// shareOp is the division of a formula of the catalogue over levels: nothing
+// of nothing is 0 there, as the share of swap in use is on a machine without
+// swap. Over changes it stays absent: without requests there is no mean wait.
+const shareOp = "share"
+
+// changes reports whether n reads what something gained.
+func changes(n *node) bool {
+	return n.kind == callNode && (n.text == "rate" || n.text == "delta") || slices.ContainsFunc(n.args, changes)
 }
 
 // alike are the units of both operands of n, and what the second must be

@@ -1,0 +1,171 @@
+// Package computed works out, from two readings of the machine, the metrics
+// that are never recorded but computed from others when an archive is read
+// back. It puts the two readings before replay's own expressions, so that
+// probe shows what replay will.
+package computed
+
+import (
+	"iter"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/probe"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// Set are the computed metrics that are wanted.
+type Set struct {
+	catalog map[string]*metric.Desc
+	wanted  []*metric.Desc
+	inputs  map[string]bool
+}
+
+// New takes the computed metrics of catalog that want accepts. A formula that
+// cannot be compiled is an error: catalog is at fault.
+func New(catalog []*metric.Desc, want func(*metric.Desc) bool) (*Set, error) {
+	s := &Set{catalog: make(map[string]*metric.Desc), inputs: make(map[string]bool)}
+	for _, d := range catalog {
+		s.catalog[d.Name] = d
+	}
+	for _, d := range catalog {
+		if d.Formula == "" || !want(d) {
+			continue
+		}
+		e, err := query.Compile(&looks{set: s}, nil, d.Name)
+		if err != nil {
+			return nil, err
+		}
+		s.wanted = append(s.wanted, d)
+		for _, name := range e.Metrics() {
+			s.inputs[name] = true
+		}
+	}
+	return s, nil
+}
+
+// Needs reports whether d is an input of one of the set's formulas.
+func (s *Set) Needs(d *metric.Desc) bool { return s.inputs[d.Name] }
+
+// Lines are the values of the set at the second reading.
+func (s *Set) Lines(first, second probe.Snapshot) ([]probe.Line, error) {
+	a := newLooks(s, first, second)
+	var lines []probe.Line
+	for _, d := range s.wanted {
+		e, err := query.Compile(a, nil, d.Name)
+		if err != nil {
+			return nil, err
+		}
+		for series, err := range query.Evaluate(a, e, query.Request{Mode: query.Shown}) {
+			if err != nil {
+				return nil, err
+			}
+			last := len(series.Wall) - 1
+			if last < 0 || series.Wall[last] != secondLook {
+				continue
+			}
+			l := probe.Line{Metric: d.Name, Units: d.Units.String(), Semantics: d.Sem, Value: whole(d, series.Value(last))}
+			if series.Instance != nil {
+				l.Instance = series.Instance.Name
+			}
+			lines = append(lines, l)
+		}
+	}
+	return lines, nil
+}
+
+// whole cuts the fraction off a value whose metric has none.
+func whole(d *metric.Desc, v metric.Value) metric.Value {
+	if v.Miss != metric.Present || d.Type.Float() {
+		return v
+	}
+	return metric.Value{Type: d.Type, Bits: uint64(int64(v.Number()))}
+}
+
+// The wall clocks of the two readings: within one, everything counts as read
+// at the same instant. What has passed between them is measured by the clock
+// of each metric.
+const firstLook, secondLook = 1e9, 2e9
+
+// looks shows two readings as an archive of two ticks.
+type looks struct {
+	set  *Set
+	info *store.ArchiveInfo
+	runs map[string][]*store.Run // by metric
+}
+
+func newLooks(s *Set, first, second probe.Snapshot) *looks {
+	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
+		ID: "probe", Host: store.Host{ID: "probe"}, From: firstLook, To: secondLook,
+		Intervals: make(map[metric.Class]int64),
+	}}
+	for c := range metric.NumClasses {
+		a.info.Intervals[c] = secondLook - firstLook
+	}
+	type series struct{ metric, key string }
+	runs := make(map[series]*store.Run)
+	for i, snap := range []probe.Snapshot{first, second} {
+		wall := []int64{firstLook, secondLook}[i]
+		for _, r := range snap.Readings {
+			if !s.inputs[r.Desc.Name] {
+				continue
+			}
+			id := series{metric: r.Desc.Name}
+			if r.Instance != nil {
+				id.key = r.Instance.Key
+			}
+			run := runs[id]
+			if run == nil {
+				run = &store.Run{Archive: a.info, Metric: r.Desc, Instance: r.Instance}
+				runs[id] = run
+				a.runs[id.metric] = append(a.runs[id.metric], run)
+			}
+			run.Wall = append(run.Wall, wall)
+			run.Cont = append(run.Cont, r.At.Cont)
+			run.Bits = append(run.Bits, r.Value.Bits)
+			run.Strs = append(run.Strs, r.Value.Str)
+			run.Miss = append(run.Miss, r.Value.Miss)
+		}
+	}
+	return a
+}
+
+func (a *looks) Hosts() []store.Host            { return []store.Host{a.info.Host} }
+func (a *looks) Archives() []*store.ArchiveInfo { return []*store.ArchiveInfo{a.info} }
+
+func (a *looks) Metrics() []*metric.Desc {
+	ds := make([]*metric.Desc, 0, len(a.set.catalog))
+	for _, d := range a.set.catalog {
+		ds = append(ds, d)
+	}
+	return ds
+}
+
+func (a *looks) Lookup(name string) *metric.Desc { return a.set.catalog[name] }
+
+func (a *looks) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
+	return func(yield func(*store.Run, error) bool) {
+		for _, name := range sel.Metrics {
+			for _, run := range a.runs[name] {
+				if run.Instance != nil && sel.Instance != nil && !sel.Instance(run.Metric.Indom, run.Instance) {
+					continue
+				}
+				if !yield(run, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Summarize, Lives and Events have nothing to tell of two readings.
+func (a *looks) Summarize(store.Selection) iter.Seq2[*store.Summary, error] {
+	return func(func(*store.Summary, error) bool) {}
+}
+
+func (a *looks) Lives(string, int64, int64) iter.Seq2[*store.Life, error] {
+	return func(func(*store.Life, error) bool) {}
+}
+
+func (a *looks) Events(int64, int64, ...metric.EventKind) iter.Seq2[*store.Event, error] {
+	return func(func(*store.Event, error) bool) {}
+}
