@@ -43,6 +43,32 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// Cores are labelled with their kind where the machine has kinds.
+func TestCoresAreLabelled(t *testing.T) {
+	s := newCPUSource()
+	defer s.Close()
+	if err := s.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	f := sample.NewFrame(s.percpu, func(*metric.Desc) bool { return true })
+	if err := s.Read(&sample.Context{Now: Now}, []*sample.Frame{f}); err != nil {
+		t.Fatal(err)
+	}
+	kinds := levels()
+	for i, in := range f.Block().Rows {
+		want := ""
+		switch {
+		case len(kinds) == 2 && i < kinds[1].cores:
+			want = "Efficiency"
+		case len(kinds) == 2:
+			want = "Performance"
+		}
+		if got := in.Label("level"); got != want {
+			t.Errorf("%s is a core of kind %q, want %q", in.Name, got, want)
+		}
+	}
+}
+
 // The interface MIB asked one by one must give what it gives all at once.
 func TestInterfaceMIBOneByOne(t *testing.T) {
 	bytes := func(from int) map[string]uint64 {

@@ -14,12 +14,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// The routing socket's list of interfaces, and the interface MIB: all
-// interfaces at once, or one by its index.
+// The routing socket's list of interfaces, and the interface MIB of all of them
+// at once.
 var (
 	ifListMIB = sys.MIB{4, 17, 0, 0, 6, 0}
 	ifAllMIB  = sys.MIB{4, 18, 0, 3, 0, 1}
-	ifOneMIB  = sys.MIB{4, 18, 0, 2, 0, 1}
 )
 
 const ifmibdataSize = 180
@@ -92,8 +91,7 @@ func (s *interfaceSource) bestSource() int {
 		return exactAll
 	}
 	var b [ifmibdataSize]byte
-	ifOneMIB[4] = 1
-	if n, errno := sys.Sysctl(ifOneMIB, b[:]); errno == 0 && n == ifmibdataSize {
+	if n, errno := sys.Sysctl(sys.MIB{4, 18, 0, 2, 1, 1}, b[:]); errno == 0 && n == ifmibdataSize {
 		return exactEach
 	}
 	return cutTo32
@@ -190,8 +188,8 @@ func (s *interfaceSource) countBytes() {
 	case exactEach:
 		var b [ifmibdataSize]byte
 		for _, x := range s.order {
-			ifOneMIB[4] = x.index
-			_, errno := sys.Sysctl(ifOneMIB, b[:])
+			one := [...]int32{4, 18, 0, 2, x.index, 1}
+			_, errno := sys.Sysctl(one[:], b[:])
 			switch errno {
 			case 0:
 				x.count(b[:], s.round)

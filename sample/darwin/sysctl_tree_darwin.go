@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"syscall"
 
 	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
@@ -26,6 +27,8 @@ type leaf struct {
 	kind   decode.Kind
 	format string
 	size   int
+	// refused says that the kernel does not let us read it.
+	refused bool
 }
 
 // build walks the tree and describes what it finds. Names in the catalogue
@@ -125,7 +128,7 @@ func (t *tree) describe(l *leaf) (*metric.Desc, func([]byte, int) (uint64, bool)
 	if l.format == "S,timeval" {
 		typ, plain, value, units = metric.U64, true, micros, metric.Microseconds
 	}
-	if known != nil && plain {
+	if known != nil && plain && !l.refused {
 		// The kernel may have widened the value since the row was written.
 		if l.size == 8 && (known.Type == metric.I32 || known.Type == metric.U32) {
 			known.Type = typ
@@ -148,6 +151,8 @@ func (t *tree) describe(l *leaf) (*metric.Desc, func([]byte, int) (uint64, bool)
 		}
 	}
 	switch why := omitted(l.name); {
+	case l.refused:
+		d.Unsupported = "the kernel refuses it to this user"
 	case why != "" && known == nil:
 		d.Unsupported = "left out: " + why
 	case !plain:
@@ -201,8 +206,8 @@ func lookUp(name string) (leaf, bool) {
 	return l, ok
 }
 
-// inspect asks for a leaf's name, format and size; false if it cannot be read
-// at all.
+// inspect asks for a leaf's name, format and size; false if there is nothing
+// to read.
 func inspect(mib sys.MIB) (leaf, bool) {
 	var b [512]byte
 	l := leaf{mib: mib}
@@ -219,8 +224,9 @@ func inspect(mib sys.MIB) (leaf, bool) {
 		return l, false
 	}
 	l.kind, l.format = kind, string(format)
-	if l.size, errno = sys.Sysctl(mib, nil); errno != 0 {
-		return l, false
+	if l.size, errno = sys.Sysctl(mib, nil); errno == 0 {
+		return l, true
 	}
-	return l, true
+	l.refused = errno == syscall.EPERM || errno == syscall.EACCES
+	return l, l.refused
 }
