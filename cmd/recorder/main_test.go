@@ -79,6 +79,7 @@ func runRecorder(t *testing.T, args ...string) (out, errs string, status int) {
 			return []*metric.Desc{
 				{Name: "smc.temperature", Type: metric.F32, Sem: metric.Instant, Class: metric.Polled, Help: "temperature", Unsupported: "Linux has no SMC"},
 				{Name: "disk.share", Type: metric.F64, Sem: metric.Instant, Indom: "disk", Class: metric.Polled, Help: "share", Formula: "rate(disk.time) / 1000"},
+				{Name: "smc.fever", Type: metric.F64, Sem: metric.Instant, Class: metric.Polled, Help: "fever", Formula: "smc.temperature - 37"},
 			}
 		},
 	}
@@ -164,7 +165,7 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 		{[]string{"check", "extra"}, exitUsage, `recorder: recorder check takes no arguments, but got "extra" (see recorder check --help)`},
 		{[]string{"probe", "--wait", "1ms", "a["}, exitUsage, `recorder: "a[" is not a pattern of metric names (write disk.dev.* or disk)`},
 		{[]string{"probe", "--wait", "1ms", "smc"}, exitFailure, "recorder: smc.temperature cannot be read here: Linux has no SMC"},
-		{[]string{"probe", "--wait", "1ms", "disk.share"}, exitFailure, "recorder: disk.share cannot be read here: it is computed by replay from other metrics"},
+		{[]string{"probe", "--wait", "1ms", "smc.fever"}, exitFailure, "recorder: smc.fever cannot be read here: this machine does not have what it is computed from"},
 		{[]string{"probe", "--wait", "1ms", "none"}, exitFailure, "recorder: no metric matches none (recorder metrics lists them all)"},
 		{[]string{"metrics", "none"}, exitFailure, "recorder: no metric matches none (recorder metrics lists them all)"},
 		{[]string{"check", "--config", unknown}, exitFailure, "recorder: " + unknown + ":3: archive.place is not a key of the configuration"},

@@ -15,6 +15,7 @@ import (
 
 	"tachograph/cmd/recorder/computed"
 	"tachograph/config"
+	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 )
@@ -40,7 +41,7 @@ func (a *app) probeCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			formulas, err := computed.New(a.catalog(), want)
+			formulas, err := computed.New(withSources(a.catalog(), sources), want)
 			if err != nil {
 				return err
 			}
@@ -69,6 +70,26 @@ func (a *app) probeCommand() *cobra.Command {
 	c.Flags().BoolVar(&cost, "cost", false, "print what reading each source took instead")
 	c.Flags().DurationVar(&wait, "wait", time.Second, "time between the two readings")
 	return c
+}
+
+// withSources adds to the catalogue what only sources know.
+func withSources(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
+	all := slices.Clone(rows)
+	known := make(map[string]bool)
+	for _, d := range rows {
+		known[d.Name] = true
+	}
+	for _, s := range sources {
+		for _, g := range s.Groups() {
+			for _, d := range g.Metrics {
+				if !known[d.Name] {
+					known[d.Name] = true
+					all = append(all, d)
+				}
+			}
+		}
+	}
+	return all
 }
 
 // nothingMatches tells a name that does not exist from one that this machine
