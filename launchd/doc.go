@@ -19,8 +19,8 @@
 //     keeps files open that it reads every second.
 //   - Umask is 077; the recorder opens what a group may read itself.
 //   - GOMEMLIMIT makes the collector work harder before memory grows.
-//   - StandardErrorPath is a file that newsyslog rotates, because launchd does
-//     not.
+//   - StandardErrorPath is for what a crash says. The recorder writes its log to
+//     the same file by name, so that newsyslog can rotate it; launchd does not.
 //
 // The binaries live below a directory that only root can write, all the way
 // up. A daemon that root runs from a directory of Homebrew's would let the

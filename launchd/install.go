@@ -259,9 +259,7 @@ func (in *Installer) Uninstall(purge bool) error {
 		}
 	}
 	if !in.Stage {
-		if s, ok := in.Manager.(*Systemd); ok {
-			errs = append(errs, s.do("daemon-reload"))
-		}
+		errs = append(errs, in.Manager.Forget())
 	}
 	return errors.Join(errs...)
 }

@@ -204,6 +204,9 @@ func (m *Launchd) Unload(l Layout) error {
 	return m.await(last, func(st State) bool { return !st.Loaded })
 }
 
+// Forget has nothing to do: launchd forgets a job when it is booted out.
+func (m *Launchd) Forget() error { return nil }
+
 // settle is how long a state may take to come about: the job's ExitTimeOut and
 // then some.
 const settle = (exitSeconds + 15) * time.Second
@@ -233,15 +236,16 @@ func (m *Launchd) await(last Result, reached func(State) bool) error {
 // explain turns what launchctl said into a sentence with a remedy.
 func (m *Launchd) explain(what string, r Result, st State) error {
 	said := strings.TrimSpace(r.Errors)
+	low := strings.ToLower(said)
 	if said != "" {
 		said = " (" + strings.TrimSpace(strings.Split(said, "\n")[0]) + ")"
 	}
 	switch {
 	case st.Disabled || r.Code == codeDisabled:
 		return fmt.Errorf("the service is disabled: switch Tachograph (recorder) on in System Settings, General, Login Items & Extensions, then run `sudo recorder start`%s", said)
-	case strings.Contains(r.Errors, "not privileged") || r.Code == 1 && strings.Contains(strings.ToLower(r.Errors), "permission"):
+	case strings.Contains(low, "not privileged") || strings.Contains(low, "permission denied") || strings.Contains(low, "not permitted"):
 		return fmt.Errorf("launchd obeys only root here: run it with sudo%s", said)
-	case strings.Contains(strings.ToLower(r.Errors), "ownership"):
+	case strings.Contains(low, "ownership"):
 		return fmt.Errorf("launchd refuses %s: it must belong to root:wheel with mode 0644; `sudo recorder install` mends that%s", MacLayout().Job, said)
 	case r.Code == codeIO:
 		return fmt.Errorf("launchd refused the service (error 5): its plist is damaged or not root's, or the service was switched off in Login Items; `sudo recorder install` writes it anew%s", said)

@@ -58,7 +58,13 @@ func (l Layout) Recorder() string { return filepath.Join(l.Binaries, "recorder")
 func (l Layout) Replay() string { return filepath.Join(l.Binaries, "replay") }
 
 // Command is what the service runs.
-func (l Layout) Command() []string { return []string{l.Recorder(), "run", "--config", l.Config} }
+func (l Layout) Command() []string {
+	words := []string{l.Recorder(), "run", "--config", l.Config}
+	if l.Log != "" {
+		words = append(words, "--log-file", l.Log)
+	}
+	return words
+}
 
 // memoryLimit is for the collector. It lies below the default budget
 // (max_memory), so that collecting comes before stretching.

@@ -22,6 +22,8 @@ type Manager interface {
 	Load(l Layout) error
 	// Unload stops the service and makes the manager forget it.
 	Unload(l Layout) error
+	// Forget makes the manager notice that the files are gone.
+	Forget() error
 	Start(l Layout) error
 	Stop() error
 	Restart(l Layout) error

@@ -72,10 +72,10 @@ func writeText(b *bytes.Buffer, indent, tag, text string) {
 	b.WriteString("</" + tag + ">\n")
 }
 
-// NewsyslogRule rotates the text log: five old ones of a megabyte each,
-// compressed. launchd keeps the file open, so that newsyslog tells the
-// recorder nothing (N) and launchd's file is the new one after the next start;
-// the recorder's log is a few lines a day.
+// NewsyslogRule rotates the text log: five old ones of a megabyte each. The
+// recorder notices by itself that its log was renamed, so that nobody needs to
+// be told (N). Old ones are not compressed, because for a moment lines still go
+// into the newest of them.
 func (l Layout) NewsyslogRule() []byte {
-	return fmt.Appendf(nil, "# logfilename\t\t\t\t\t[owner:group]\tmode\tcount\tsize\twhen\tflags\n%s\troot:admin\t640\t5\t1024\t*\tNJ\n", l.Log)
+	return fmt.Appendf(nil, "# logfilename\t\t\t\t\t[owner:group]\tmode\tcount\tsize\twhen\tflags\n%s\troot:admin\t640\t5\t1024\t*\tN\n", l.Log)
 }

@@ -60,6 +60,9 @@ func (m *Systemd) Unload(l Layout) error {
 	return m.do("disable", "--now", Unit)
 }
 
+// Forget makes systemd notice that the unit is gone.
+func (m *Systemd) Forget() error { return m.do("daemon-reload") }
+
 // Start starts the unit.
 func (m *Systemd) Start(l Layout) error { return m.do("start", Unit) }
 

@@ -29,10 +29,11 @@ type app struct {
 	sources  func(platform.Options) ([]sample.Source, error)
 	catalog  func() []*metric.Desc
 	now      func() metric.Stamp
+	host     func() (host, error)
 }
 
 func newApp(out, err io.Writer) *app {
-	return &app{out: out, err: err, sources: platform.Sources, catalog: platformCatalog, now: platform.Now}
+	return &app{out: out, err: err, sources: platform.Sources, catalog: platformCatalog, now: platform.Now, host: thisHost}
 }
 
 func platformCatalog() []*metric.Desc { return catalog.For(platform.Catalog) }
@@ -84,8 +85,9 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(
 		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(),
-		a.statusCommand(), a.versionCommand(), a.manCommand(),
+		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.versionCommand(), a.manCommand(),
 	)
+	root.AddCommand(a.controlCommands()...)
 	return root
 }
 

@@ -21,8 +21,8 @@ import (
 )
 
 type runFlags struct {
-	config, archive, logFormat string
-	length                     time.Duration
+	config, archive, logFormat, logFile string
+	length                              time.Duration
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -41,6 +41,7 @@ func (a *app) runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.config, "config", "", "configuration `FILE` (default "+config.DefaultFile()+", if it exists)")
 	c.Flags().StringVar(&f.archive, "archive", "", "`DIR` that holds the archives (default "+config.DefaultArchiveDir()+")")
 	c.Flags().DurationVar(&f.length, "for", 0, "stop after this time (default: never)")
+	c.Flags().StringVar(&f.logFile, "log-file", "", "append the log to `FILE`, which may be rotated (default: standard error)")
 	c.Flags().StringVar(&f.logFormat, "log-format", "", "text or json (default text)")
 	return c
 }
@@ -74,7 +75,16 @@ func (a *app) record(f runFlags) error {
 	if err := cfg.CheckDir(cfg.Archive.Dir); err != nil {
 		return err
 	}
-	screen := newScreen(a.err)
+	var to io.Writer = a.err
+	if f.logFile != "" {
+		file, err := openLog(f.logFile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		to = file
+	}
+	screen := newScreen(to)
 	level := new(slog.LevelVar)
 	log := newLog(screen, cfg.Log.Format, level)
 	sources, done, err := a.open(cfg)

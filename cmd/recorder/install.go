@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/config"
+	"tachograph/launchd"
+)
+
+// host is the machine's manager of services and where it wants things.
+type host struct {
+	layout  launchd.Layout
+	manager launchd.Manager
+	root    string // put before all paths; only tests have one
+	euid    int
+	from    string // directory of the binaries to install
+}
+
+func thisHost() (host, error) {
+	h := host{euid: os.Geteuid()}
+	switch runtime.GOOS {
+	case "darwin":
+		h.layout = launchd.MacLayout()
+		h.manager = &launchd.Launchd{Runner: launchd.Exec{}, Pause: time.Sleep}
+	default:
+		h.layout = launchd.LinuxLayout()
+		h.manager = &launchd.Systemd{Runner: launchd.Exec{}}
+	}
+	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return h, fmt.Errorf("the recorder does not find its own file: %w", err)
+	}
+	h.from = filepath.Dir(self)
+	return h, nil
+}
+
+func (a *app) installer(root, group string) (*launchd.Installer, error) {
+	h, err := a.host()
+	if err != nil {
+		return nil, err
+	}
+	in := &launchd.Installer{
+		Layout: h.layout, Manager: h.manager, Root: h.root, From: h.from, Group: group, EUID: h.euid,
+		Config: configText(h.layout, group),
+		Say:    func(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) },
+	}
+	if root != "" {
+		in.Root, in.Stage = root, true
+	}
+	in.Recording = func(since time.Time) error {
+		return awaitRecording(filepath.Join(in.Root, h.layout.Archives), h.layout, since)
+	}
+	return in, nil
+}
+
+// configText is the default configuration with what the service needs set.
+func configText(l launchd.Layout, group string) string {
+	text := strings.Replace(config.DefaultText, "\ndir = \"\"\n", "\ndir = "+strconv.Quote(l.Archives)+"\n", 1)
+	return strings.Replace(text, "\ngroup = \"\"\n", "\ngroup = "+strconv.Quote(group)+"\n", 1)
+}
+
+// firstTick is how long a recorder may take from its start to its first tick.
+const firstTick = 30 * time.Second
+
+// awaitRecording waits until a recorder started after since has recorded.
+func awaitRecording(dir string, l launchd.Layout, since time.Time) error {
+	deadline := time.Now().Add(firstTick)
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for now := range ticker.C {
+		st, err := service.ReadStatus(dir)
+		// The status file has the wall clock of another process; a second
+		// covers the difference in rounding.
+		if err == nil && !st.Stopped && st.Started.After(since.Add(-time.Second)) && st.Values > 0 && service.Running(dir, st) {
+			return nil
+		}
+		if now.After(deadline) {
+			break
+		}
+	}
+	where := "journalctl -u " + launchd.Unit
+	if l.Log != "" {
+		where = l.Log
+	}
+	return fmt.Errorf("the service was started, but has recorded nothing within %s: see %s", firstTick, where)
+}
+
+func (a *app) installCommand() *cobra.Command {
+	var root, group string
+	var show bool
+	c := &cobra.Command{
+		Use:   "install",
+		Short: "Install the recorder as a service of this machine and start it",
+		Long: "install puts the programs, a commented configuration and the archive directory in\n" +
+			"place, makes the recorder a service that starts with the machine, and waits until\n" +
+			"it has recorded its first values. Done again, it upgrades and restarts; what a\n" +
+			"failed attempt left is mended. An existing configuration is never changed.",
+		Example: "  sudo recorder install\n  recorder install --print\n  recorder install --root /tmp/stage",
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := a.installer(root, group)
+			if err != nil {
+				return err
+			}
+			if show {
+				_, err := fmt.Fprint(a.out, in.Print())
+				return err
+			}
+			return in.Install()
+		},
+	}
+	c.Flags().StringVar(&root, "root", "", "put everything under `DIR` and touch nothing else, for packages")
+	c.Flags().StringVar(&group, "group", "", "`GROUP` whose members may read the archives")
+	c.Flags().BoolVar(&show, "print", false, "show what would be written and run, and do nothing")
+	return c
+}
+
+func (a *app) uninstallCommand() *cobra.Command {
+	var root string
+	var purge bool
+	c := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Stop the service and remove what install made",
+		Long:  "uninstall stops the service and removes what install made. Archives, and a\nconfiguration that was edited, stay unless --purge is given.",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			in, err := a.installer(root, "")
+			if err != nil {
+				return err
+			}
+			return in.Uninstall(purge)
+		},
+	}
+	c.Flags().StringVar(&root, "root", "", "remove from under `DIR`, where install --root put it")
+	c.Flags().BoolVar(&purge, "purge", false, "remove the configuration and all archives as well")
+	return c
+}

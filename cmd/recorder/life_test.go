@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/launchd"
+	"tachograph/launchd/launchdtest"
+	"tachograph/sample/metric"
+)
+
+// keeper starts and stops the programs of a manager of services whose system
+// lies below root.
+type keeper struct {
+	t    *testing.T
+	root string
+	mu   sync.Mutex
+	runs map[int]chan struct{}
+}
+
+func (k *keeper) start(words []string) (int, error) {
+	var args []string
+	for _, w := range words[1:] {
+		if strings.HasPrefix(w, "/") {
+			w = filepath.Join(k.root, w)
+		}
+		args = append(args, w)
+	}
+	cmd := exec.Command(filepath.Join(k.root, words[0]), args...)
+	cmd.Env = append(os.Environ(), "TACHOGRAPH_TEST_RECORDER=1")
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.runs[cmd.Process.Pid] = done
+	return cmd.Process.Pid, nil
+}
+
+func (k *keeper) stop(pid int) {
+	k.mu.Lock()
+	done := k.runs[pid]
+	delete(k.runs, pid)
+	k.mu.Unlock()
+	if done == nil {
+		return
+	}
+	syscall.Kill(pid, syscall.SIGTERM)
+	select {
+	case <-done:
+	case <-time.After(5 * time.Second):
+		syscall.Kill(pid, syscall.SIGKILL)
+		<-done
+		k.t.Errorf("process %d did not obey SIGTERM", pid)
+	}
+}
+
+// TestLifeOfAService installs the recorder into a system in a directory, with
+// stand-ins for the managers of services that really start it, and goes
+// through everything that is done to a service.
+func TestLifeOfAService(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can install")
+	}
+	for name, newHost := range map[string]func(*keeper) host{
+		"launchd": func(k *keeper) host {
+			ctl := &launchdtest.Launchctl{Root: k.root, Start: k.start, Stop: k.stop}
+			return host{layout: launchd.MacLayout(), manager: &launchd.Launchd{Runner: ctl, Pause: time.Sleep}}
+		},
+		"systemd": func(k *keeper) host {
+			ctl := &launchdtest.Systemctl{Root: k.root, Start: k.start, Stop: k.stop}
+			return host{layout: launchd.LinuxLayout(), manager: &launchd.Systemd{Runner: ctl}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := &keeper{t: t, root: t.TempDir(), runs: make(map[int]chan struct{})}
+			h := newHost(k)
+			h.root, h.from = k.root, t.TempDir()
+			t.Cleanup(func() { h.manager.Unload(h.layout) })
+			live(t, h)
+		})
+	}
+}
+
+// live goes through a service's life on h.
+func live(t *testing.T, h host) {
+	program, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = os.WriteFile(filepath.Join(h.from, "recorder"), program, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	archives := filepath.Join(h.root, h.layout.Archives)
+	// run runs a subcommand that must succeed.
+	run := func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		a := newApp(&out, &errs)
+		a.host = func() (host, error) { return h, nil }
+		if status := a.run(args); status != exitOK {
+			t.Fatalf("%v: status %d: %s%s", args, status, out.String(), errs.String())
+		}
+		return out.String()
+	}
+	status := func() service.Report {
+		t.Helper()
+		var r service.Report
+		if err := json.Unmarshal([]byte(run("status", "--archive", archives, "--json")), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	// The configuration names a directory of the real system.
+	config := filepath.Join(h.root, h.layout.Config)
+	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "[archive]\ndir = \"" + archives + "\"\n"
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	if said := run("install"); !strings.Contains(said, "has recorded its first values") {
+		t.Errorf("install said %s", said)
+	}
+	first := status().Status.PID
+	if said := run("install"); !strings.Contains(said, "is up to date") {
+		t.Errorf("install said %s", said)
+	}
+	second := status().Status.PID
+	if first == second {
+		t.Error("the second installation did not restart the service")
+	}
+	if info, err := os.Stat(archives); err != nil || info.Mode().Perm() != 0o750 {
+		t.Errorf("archives: %v, %v", info.Mode(), err)
+	}
+
+	if err := os.WriteFile(config, []byte(text+"[classes]\nfast = \"100ms\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(second, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the new configuration", func() bool { return len(events(archives, metric.EventConfig)) == 1 })
+	finished := strings.TrimSpace(run("rotate", "--archive", archives))
+	if _, err := os.Stat(finished); err != nil {
+		t.Error(err)
+	}
+	run("restart")
+	wait(t, "a third process", func() bool { st, err := service.ReadStatus(archives); return err == nil && st.PID != second && st.Values > 0 })
+	run("stop")
+	if st, err := service.ReadStatus(archives); err != nil || !st.Stopped {
+		t.Errorf("after stop: %+v, %v", st, err)
+	}
+	run("start")
+	wait(t, "a fourth process", func() bool { st, err := service.ReadStatus(archives); return err == nil && !st.Stopped && st.Values > 0 })
+	if log := h.layout.Log; log != "" {
+		if text, err := os.ReadFile(filepath.Join(h.root, log)); err != nil || !bytes.Contains(text, []byte("recording")) {
+			t.Errorf("the log: %s, %v", text, err)
+		}
+	}
+
+	said := run("uninstall")
+	if !strings.Contains(said, "kept "+archives) || !strings.Contains(said, "kept "+config) {
+		t.Errorf("uninstall said %s", said)
+	}
+	if st, err := h.manager.State(); err != nil || st.Loaded {
+		t.Errorf("after uninstall: %+v, %v", st, err)
+	}
+	run("uninstall", "--purge")
+	for _, path := range []string{archives, config} {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
+	}
+}
+
+func wait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// logFile is a log that somebody else may rename: it then goes on in a new file
+// under the old name.
+type logFile struct {
+	path string
+
+	mu     sync.Mutex
+	f      *os.File
+	looked time.Time
+}
+
+// lookAtLog is how often it is looked at whether the file is still the one of
+// that name.
+const lookAtLog = time.Second
+
+func openLog(path string) (*logFile, error) {
+	l := &logFile{path: path, looked: time.Now()}
+	var err error
+	if l.f, err = appendTo(path); err != nil {
+		return nil, fmt.Errorf("the log cannot be written: %w", err)
+	}
+	return l, nil
+}
+
+func appendTo(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
+}
+
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.Sub(l.looked) >= lookAtLog {
+		l.looked = now
+		l.follow()
+	}
+	return l.f.Write(p)
+}
+
+// follow opens the file anew if it was renamed or removed. Where that fails the
+// old file is better than none.
+func (l *logFile) follow() {
+	mine, err := l.f.Stat()
+	if err != nil {
+		return
+	}
+	if named, err := os.Stat(l.path); err == nil && os.SameFile(mine, named) {
+		return
+	}
+	if f, err := appendTo(l.path); err == nil {
+		l.f.Close()
+		l.f = f
+	}
+}
+
+// Close closes the file.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.f.Close()
+}

@@ -1,0 +1,230 @@
+// Package launchdtest stands in for launchctl and systemctl in tests: programs
+// that keep a state, answer with the exit codes of the real ones, and remember
+// how they were called.
+package launchdtest
+
+import (
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"tachograph/launchd"
+)
+
+// Launchctl stands in for launchctl and the launchd behind it. It serves one
+// job at a time.
+type Launchctl struct {
+	// Root is where the paths of the system are found.
+	Root string
+	// Start starts a program and returns its pid; Stop ends it and returns
+	// when it is gone. Without them the job is a number.
+	Start func(words []string) (pid int, err error)
+	Stop  func(pid int)
+
+	// Refused makes enable without effect, as Login Items do.
+	Refused bool
+	// Unprivileged answers as to somebody who is not root.
+	Unprivileged bool
+	// Teardown is for how many looks a job stays after bootout.
+	Teardown int
+	// Busy is how many bootstraps answer that something is in progress.
+	Busy int
+	// Crashing jobs end as soon as they are started.
+	Crashing bool
+
+	mu       sync.Mutex
+	Calls    []string
+	loaded   bool
+	disabled bool
+	pid      int
+	next     int
+	leaving  int
+	words    []string
+	exit     string
+}
+
+// Service is the only job it knows.
+const Service = "system/" + launchd.Label
+
+// Preload puts the job in a state, as an earlier installation left it.
+func (l *Launchctl) Preload(loaded, running, disabled bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.loaded, l.disabled = loaded, disabled
+	if running {
+		l.next++
+		l.pid = l.next
+	}
+}
+
+func code(n int, format string, args ...any) launchd.Result {
+	return launchd.Result{Code: n, Errors: fmt.Sprintf(format, args...)}
+}
+
+// Run answers one call.
+func (l *Launchctl) Run(name string, args ...string) (launchd.Result, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if name != "/bin/launchctl" {
+		return launchd.Result{}, fmt.Errorf("%s was run in place of launchctl", name)
+	}
+	call := strings.Join(args, " ")
+	if args[0] != "print" && args[0] != "print-disabled" {
+		l.Calls = append(l.Calls, call)
+		if l.Unprivileged {
+			return code(1, "Not privileged to %s service.", args[0]), nil
+		}
+	}
+	switch {
+	case call == "print "+Service:
+		return l.print(), nil
+	case call == "print-disabled system":
+		return launchd.Result{Out: fmt.Sprintf("\n\tdisabled services = {\n\t\t\"com.example.other\" => enabled\n\t\t%q => %s\n\t}\n",
+			launchd.Label, map[bool]string{true: "disabled", false: "enabled"}[l.disabled])}, nil
+	case call == "enable "+Service:
+		l.disabled = l.disabled && l.Refused
+		return launchd.Result{}, nil
+	case len(args) == 3 && args[0] == "bootstrap" && args[1] == "system":
+		return l.bootstrap(args[2]), nil
+	case call == "bootout "+Service:
+		return l.bootout(), nil
+	case call == "kickstart "+Service, call == "kickstart -k "+Service:
+		return l.kickstart(args[1] == "-k"), nil
+	case call == "kill SIGTERM "+Service:
+		if !l.loaded {
+			return code(113, "Could not find service %q in domain for system", launchd.Label), nil
+		}
+		l.end("0")
+		return launchd.Result{}, nil
+	}
+	return code(64, "Unrecognized subcommand: %s", call), nil
+}
+
+func (l *Launchctl) print() launchd.Result {
+	if l.leaving > 0 {
+		if l.leaving--; l.leaving == 0 {
+			l.loaded = false
+		}
+	}
+	if !l.loaded {
+		return code(113, "Bad request.\nCould not find service %q in domain for system", launchd.Label)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s = {\n\tactive count = 1\n\tpath = /Library/LaunchDaemons/%s.plist\n\ttype = LaunchDaemon\n", Service, launchd.Label)
+	if l.pid != 0 {
+		fmt.Fprintf(&b, "\tstate = running\n\n\tprogram = %s\n\n\tendpoints = {\n\t\t\"x\" = {\n\t\t\tstate = active\n\t\t}\n\t}\n\n\truns = %d\n\tpid = %d\n", strings.Join(l.words, " "), l.next, l.pid)
+	} else {
+		b.WriteString("\tstate = not running\n\n\truns = 1\n")
+	}
+	exit := l.exit
+	if exit == "" {
+		exit = "(never exited)"
+	}
+	fmt.Fprintf(&b, "\tlast exit code = %s\n}\n", exit)
+	return launchd.Result{Out: b.String()}
+}
+
+func (l *Launchctl) bootstrap(path string) launchd.Result {
+	switch {
+	case l.disabled:
+		return code(119, "Bootstrap failed: 119: Service is disabled")
+	case l.leaving > 0:
+		return code(37, "Bootstrap failed: 37: Operation already in progress")
+	case l.loaded:
+		return code(5, "Bootstrap failed: 5: Input/output error")
+	case l.Busy > 0:
+		l.Busy--
+		return code(37, "Bootstrap failed: 37: Operation already in progress")
+	}
+	full := filepath.Join(l.Root, path)
+	info, err := os.Stat(full)
+	if err != nil {
+		return code(5, "Bootstrap failed: 5: Input/output error")
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return code(122, "Path had bad ownership/permissions\nBootstrap failed: 122: Path had bad ownership/permissions")
+	}
+	text, err := os.ReadFile(full)
+	if err == nil {
+		l.words, err = programArguments(text)
+	}
+	if err != nil {
+		return code(5, "Bootstrap failed: 5: Input/output error")
+	}
+	l.loaded = true
+	// RunAtLoad.
+	return l.begin()
+}
+
+func (l *Launchctl) begin() launchd.Result {
+	l.next++
+	l.pid = l.next
+	if l.Start != nil {
+		pid, err := l.Start(l.words)
+		if err != nil {
+			return code(5, "%v", err)
+		}
+		l.pid = pid
+	}
+	if l.Crashing {
+		l.end("78: EX_CONFIG")
+	}
+	return launchd.Result{}
+}
+
+func (l *Launchctl) end(exit string) {
+	if l.pid != 0 && l.Stop != nil {
+		l.Stop(l.pid)
+	}
+	l.pid, l.exit = 0, exit
+}
+
+func (l *Launchctl) bootout() launchd.Result {
+	if !l.loaded {
+		return code(3, "Boot-out failed: 3: No such process")
+	}
+	l.end("0")
+	if l.Teardown > 0 {
+		l.leaving = l.Teardown
+		return code(36, "Boot-out failed: 36: Operation now in progress")
+	}
+	l.loaded = false
+	return launchd.Result{}
+}
+
+func (l *Launchctl) kickstart(kill bool) launchd.Result {
+	if !l.loaded {
+		return code(113, "Could not find service %q in domain for system", launchd.Label)
+	}
+	if l.pid != 0 && !kill {
+		return code(37, "service already running")
+	}
+	l.end("0")
+	return l.begin()
+}
+
+// programArguments reads the words of a job's command, as XML and not as this
+// program wrote it.
+func programArguments(text []byte) ([]string, error) {
+	var p struct {
+		Dict struct {
+			Items []struct {
+				XMLName xml.Name
+				Text    string   `xml:",chardata"`
+				Strings []string `xml:"string"`
+			} `xml:",any"`
+		} `xml:"dict"`
+	}
+	if err := xml.Unmarshal(text, &p); err != nil {
+		return nil, err
+	}
+	for i, it := range p.Dict.Items {
+		if it.XMLName.Local == "key" && it.Text == "ProgramArguments" && i+1 < len(p.Dict.Items) {
+			return p.Dict.Items[i+1].Strings, nil
+		}
+	}
+	return nil, fmt.Errorf("no ProgramArguments")
+}

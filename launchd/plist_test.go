@@ -1,0 +1,171 @@
+package launchd
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+func TestServiceFiles(t *testing.T) {
+	golden(t, "recorder.plist", MacLayout().Plist())
+	golden(t, "newsyslog.conf", MacLayout().NewsyslogRule())
+	golden(t, "tachograph.service", LinuxLayout().SystemdUnit())
+}
+
+// want is the plist as launchd shall understand it.
+var wantPlist = map[string]any{
+	"Label":                "org.tachograph.recorder",
+	"ProgramArguments":     []any{"/Library/Tachograph/bin/recorder", "run", "--config", "/Library/Application Support/Tachograph/tachograph.toml", "--log-file", "/Library/Logs/Tachograph/recorder.log"},
+	"WorkingDirectory":     "/",
+	"RunAtLoad":            true,
+	"KeepAlive":            map[string]any{"SuccessfulExit": false},
+	"ThrottleInterval":     30.0,
+	"ExitTimeOut":          60.0,
+	"ProcessType":          "Interactive",
+	"Umask":                63.0,
+	"SoftResourceLimits":   map[string]any{"NumberOfFiles": 4096.0},
+	"EnvironmentVariables": map[string]any{"GOMEMLIMIT": "150MiB"},
+	"StandardOutPath":      "/Library/Logs/Tachograph/recorder.log",
+	"StandardErrorPath":    "/Library/Logs/Tachograph/recorder.log",
+}
+
+// TestPlistReadByXML reads the plist with the XML parser and a few lines that
+// know what a property list is.
+func TestPlistReadByXML(t *testing.T) {
+	dec := xml.NewDecoder(bytes.NewReader(MacLayout().Plist()))
+	dec.Strict = true
+	got, err := readPlist(dec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, wantPlist) {
+		t.Errorf("got  %v\nwant %v", got, wantPlist)
+	}
+}
+
+// TestPlistReadByPython reads it with Python's plistlib, where there is one.
+func TestPlistReadByPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no Python here")
+	}
+	cmd := exec.Command(python, "-c", "import plistlib,sys,json; json.dump(plistlib.loads(sys.stdin.buffer.read()), sys.stdout)")
+	cmd.Stdin = bytes.NewReader(MacLayout().Plist())
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out, &got); err != nil || !reflect.DeepEqual(got, wantPlist) {
+		t.Errorf("got  %v, %v\nwant %v", got, err, wantPlist)
+	}
+}
+
+func TestPlistEscapes(t *testing.T) {
+	l := MacLayout()
+	l.Log = `/odd/<&>"'` + "é"
+	got, err := readPlist(xml.NewDecoder(bytes.NewReader(l.Plist())))
+	if err != nil || got.(map[string]any)["StandardErrorPath"] != l.Log {
+		t.Errorf("read back %v, %v", got, err)
+	}
+}
+
+// readPlist reads the next value of a property list.
+func readPlist(dec *xml.Decoder) (any, error) {
+	for {
+		tok, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			switch tok.Name.Local {
+			case "plist":
+				continue
+			case "dict":
+				return readDict(dec)
+			case "array":
+				return readArray(dec)
+			case "true", "false":
+				return tok.Name.Local == "true", dec.Skip()
+			}
+			var text string
+			if err := dec.DecodeElement(&text, &tok); err != nil {
+				return nil, err
+			}
+			if tok.Name.Local == "integer" {
+				var n float64
+				err := json.Unmarshal([]byte(text), &n)
+				return n, err
+			}
+			return text, nil
+		case xml.EndElement:
+			return nil, io.EOF
+		}
+	}
+}
+
+func readDict(dec *xml.Decoder) (any, error) {
+	d := make(map[string]any)
+	for {
+		k, err := readPlist(dec)
+		if err == io.EOF {
+			return d, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if d[k.(string)], err = readPlist(dec); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func readArray(dec *xml.Decoder) (any, error) {
+	var a []any
+	for {
+		v, err := readPlist(dec)
+		if err == io.EOF {
+			return a, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		a = append(a, v)
+	}
+}
+
+func TestUnitQuotes(t *testing.T) {
+	l := LinuxLayout()
+	l.Config = `/etc/my 100% "tachograph".toml`
+	if want := `run --config "/etc/my 100%% \"tachograph\".toml"`; !strings.Contains(string(l.SystemdUnit()), want) {
+		t.Errorf("%s\nlacks %s", l.SystemdUnit(), want)
+	}
+}
