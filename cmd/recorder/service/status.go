@@ -125,24 +125,30 @@ func classStatus(c engine.ClassStatus) ClassStatus {
 	return cs
 }
 
-// keepStatus writes the status file until ctx is done.
+// keepStatus writes the status file until ctx is done. Whoever started the
+// recorder waits to see it at work, so that the first ones come soon.
 func (s *Service) keepStatus(ctx context.Context) {
-	timer := time.NewTicker(cmp.Or(s.opt.StatusEvery, statusEvery))
+	every := cmp.Or(s.opt.StatusEvery, statusEvery)
+	soon := []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second}
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	failed := false
-	for first := true; ; first = false {
-		if !first {
-			select {
-			case <-ctx.Done():
-				return
-			case <-timer.C:
-			}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
 		}
 		err := s.writeStatus(false)
 		if err != nil && !failed {
 			s.log.Warn("the status file cannot be written", "error", err)
 		}
 		failed = err != nil
+		next := every
+		if len(soon) > 0 {
+			next, soon = soon[0], soon[1:]
+		}
+		timer.Reset(next)
 	}
 }
 
