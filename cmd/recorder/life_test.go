@@ -159,13 +159,19 @@ func live(t *testing.T, h host) {
 		t.Error(err)
 	}
 	run("restart")
-	wait(t, "a third process", func() bool { st, err := service.ReadStatus(archives); return err == nil && st.PID != second && st.Values > 0 })
+	wait(t, "a third process", func() bool {
+		st, err := service.ReadStatus(archives)
+		return err == nil && st.PID != second && st.Values > 0
+	})
 	run("stop")
 	if st, err := service.ReadStatus(archives); err != nil || !st.Stopped {
 		t.Errorf("after stop: %+v, %v", st, err)
 	}
 	run("start")
-	wait(t, "a fourth process", func() bool { st, err := service.ReadStatus(archives); return err == nil && !st.Stopped && st.Values > 0 })
+	wait(t, "a fourth process", func() bool {
+		st, err := service.ReadStatus(archives)
+		return err == nil && !st.Stopped && st.Values > 0
+	})
 	if log := h.layout.Log; log != "" {
 		if text, err := os.ReadFile(filepath.Join(h.root, log)); err != nil || !bytes.Contains(text, []byte("recording")) {
 			t.Errorf("the log: %s, %v", text, err)
