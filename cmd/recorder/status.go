@@ -99,6 +99,9 @@ func statusText(r *service.Report) string {
 	if st.TCPGate != "" {
 		row("tcp counters", "%s", st.TCPGate)
 	}
+	for _, n := range st.Notices {
+		row("note", "%s", n)
+	}
 	row("errors", "%d in the last hour, %d since the start", st.ErrorsLastHour, st.Errors)
 	if rot := st.LastRotation; rot != nil {
 		row("rotated", "%s, %s%s", clock(rot.At), rot.Why, failure(rot.Error))

@@ -50,16 +50,41 @@ func (e *Engine) cut(why string) (finish func() (string, error), err error) {
 	if finish, err = e.opt.Sink.Cut(why); err != nil {
 		return nil, err
 	}
-	e.refresh()
+	e.refresh(e.sources)
 	e.adopt(true)
 	return finish, nil
 }
 
-// refresh has all sources look again, and describes what changed. The caller
-// holds planning.
-func (e *Engine) refresh() {
-	var changed []*metric.Desc
+// restless is a source that may find out between two archives that its groups
+// should be others.
+type restless interface{ Restless() bool }
+
+// calm lets restless sources look again.
+func (e *Engine) calm() {
+	var again []*source
 	for _, s := range e.sources {
+		if r, ok := s.Source.(restless); ok {
+			e.withTurn(s, func() {
+				if r.Restless() {
+					again = append(again, s)
+				}
+			})
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	e.planning.Lock()
+	defer e.planning.Unlock()
+	e.refresh(again)
+	e.adopt(false)
+}
+
+// refresh has sources look again, and describes what changed. The caller holds
+// planning.
+func (e *Engine) refresh(sources []*source) {
+	var changed []*metric.Desc
+	for _, s := range sources {
 		e.withTurn(s, func() {
 			again, err := s.regroup(&e.plan)
 			if err != nil {

@@ -150,10 +150,10 @@ func TestSelfMetrics(t *testing.T) {
 		stop()
 		ticks := w.sink.of(metric.Polled, "recorder.class")
 		last := ticks[len(ticks)-1].blocks
-		if got := fmt.Sprint(last["recorder.class"].names); got != "[polled fast]" {
+		if got := fmt.Sprint(last["recorder.class"].names); got != "[static polled fast]" {
 			t.Errorf("classes %s", got)
 		}
-		if got := last["recorder.class"].cells["recorder.class.ticks"][1].Bits; got < 50 || got > 52 {
+		if got := last["recorder.class"].cells["recorder.class.ticks"][2].Bits; got < 50 || got > 52 {
 			t.Errorf("%d fast ticks", got)
 		}
 		if got := last["recorder.source"].cells["recorder.source.reads"][0].Bits; got < 50 || got > 52 {
@@ -164,6 +164,33 @@ func TestSelfMetrics(t *testing.T) {
 		}
 		if got := last["recorder"].cells["recorder.bytes"][0].Miss; got != metric.Unsupported {
 			t.Errorf("bytes that nobody counts: %v", got)
+		}
+	})
+}
+
+// wary is a source that has something to say, and wants to be refreshed.
+type wary struct{ *probe }
+
+func (wary) Notice() string { return "the gate is closed" }
+func (w wary) Restless() bool {
+	return w.refreshed.Load() == 0
+}
+
+func TestNoticesAreToldOnceAndRestlessSourcesLookAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		src := wary{counting("wary", nil, metric.Fast)}
+		e, stop := w.run(w.options(DefaultPlan(), src))
+		time.Sleep(3 * time.Hour)
+		if got := e.Status().Notices; len(got) != 1 || got[0] != "the gate is closed" {
+			t.Errorf("notices %q", got)
+		}
+		stop()
+		if n := strings.Count(w.log.String(), "the gate is closed"); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+		if n := src.refreshed.Load(); n != 1 {
+			t.Errorf("refreshed %d times", n)
 		}
 	})
 }

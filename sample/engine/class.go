@@ -214,6 +214,9 @@ func (r *reader) readOne(i int, s *source) bool {
 	}
 	began := c.e.clock.now().Awake
 	blocks, err := s.read(&r.ctx, c.id)
+	if notice, isNew := s.heed(); isNew {
+		c.e.log.Warn(notice, "source", s.name)
+	}
 	now := c.e.clock.now().Awake
 	took := time.Duration(now - began)
 

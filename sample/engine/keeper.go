@@ -12,6 +12,7 @@ const (
 	// The rest is done every so many looks.
 	policeEvery = 10
 	zoneEvery   = 30
+	calmEvery   = 3600
 )
 
 // keep is the keeper goroutine: it returns when ctx is done.
@@ -33,6 +34,9 @@ func (e *Engine) keep(ctx context.Context) {
 		e.faults.settle(now)
 		if n%policeEvery == 0 {
 			e.budget.police(now)
+		}
+		if n%calmEvery == 0 {
+			e.calm()
 		}
 		if n%zoneEvery == 0 && e.opt.Zone != nil {
 			zone := e.opt.Zone()

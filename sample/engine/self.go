@@ -18,6 +18,7 @@ type self struct {
 	recorder *metric.Group
 	class    *metric.Group
 	source   *metric.Group
+	window   *metric.Group
 }
 
 func newSelf(e *Engine) *self {
@@ -27,7 +28,7 @@ func newSelf(e *Engine) *self {
 		{Name: "/gc/cycles/total:gc-cycles"},
 	}}
 	s.groups = SelfGroups()
-	s.recorder, s.class, s.source = s.groups[0], s.groups[1], s.groups[2]
+	s.recorder, s.class, s.source, s.window = s.groups[0], s.groups[1], s.groups[2], s.groups[3]
 	for i, id := range read {
 		s.classes = append(s.classes, &metric.Instance{ID: uint64(i + 1), Key: id.String(), Name: id.String()})
 	}
@@ -49,6 +50,8 @@ func (s *self) Read(ctx *sample.Context, frames []*sample.Frame) error {
 			s.readClasses(f)
 		case s.source:
 			s.readSources(f)
+		case s.window:
+			s.readWindow(f)
 		}
 	}
 	return nil
@@ -74,6 +77,18 @@ func (s *self) readRecorder(f *sample.Frame) {
 	f.SetUint(row, selfErrors, s.e.faults.count())
 	if s.e.opt.Written != nil {
 		f.SetUint(row, selfBytes, s.e.opt.Written())
+	}
+	f.MissRow(row, metric.Unsupported)
+}
+
+func (s *self) readWindow(f *sample.Frame) {
+	c := s.e.classes[metric.Fast]
+	c.mu.Lock()
+	interval := c.effective()
+	c.mu.Unlock()
+	row := f.Row(nil)
+	if interval != 0 {
+		f.SetUint(row, 0, uint64(interval/time.Millisecond))
 	}
 	f.MissRow(row, metric.Unsupported)
 }

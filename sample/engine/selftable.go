@@ -38,6 +38,11 @@ var recorderRows = []selfRow{
 	{"recorder.errors", metric.U64, metric.Counter, metric.Counts, "errors of sources and of the archive"},
 }
 
+// windowRows are read once an archive.
+var windowRows = []selfRow{
+	{"sample_window_ms", metric.U64, metric.Discrete, metric.Milliseconds, "interval of the fast class when the archive was begun"},
+}
+
 const (
 	classTicks = iota
 	classOverruns
@@ -72,12 +77,12 @@ var sourceRows = []selfRow{
 	{"recorder.source.duration", metric.U64, metric.Counter, metric.Nanoseconds, "time spent in the source"},
 }
 
-func table(name, indom string, cluster uint32, rows []selfRow) *metric.Group {
+func table(name, indom string, cluster, item uint32, class metric.Class, rows []selfRow) *metric.Group {
 	g := &metric.Group{Name: name, Indom: indom}
 	for i, r := range rows {
 		g.Metrics = append(g.Metrics, &metric.Desc{
-			Name: r.name, PMID: metric.NewPMID(metric.OwnDomain, cluster, uint32(i+1)), Type: r.typ, Sem: r.sem,
-			Units: r.units, Indom: indom, Class: metric.Polled, Source: "the recorder itself", Help: r.help,
+			Name: r.name, PMID: metric.NewPMID(metric.OwnDomain, cluster, item+uint32(i)), Type: r.typ, Sem: r.sem,
+			Units: r.units, Indom: indom, Class: class, Source: "the recorder itself", Help: r.help,
 		})
 	}
 	return g
@@ -86,9 +91,11 @@ func table(name, indom string, cluster uint32, rows []selfRow) *metric.Group {
 // SelfGroups describes what an engine records about itself.
 func SelfGroups() []*metric.Group {
 	return []*metric.Group{
-		table("recorder", metric.NoIndom, 4000, recorderRows),
-		table("recorder.class", "class", 4001, classRows),
-		table("recorder.source", "source", 4002, sourceRows),
+		table("recorder", metric.NoIndom, 4000, 1, metric.Polled, recorderRows),
+		table("recorder.class", "class", 4001, 1, metric.Polled, classRows),
+		table("recorder.source", "source", 4002, 1, metric.Polled, sourceRows),
+		// The catalogues of the platforms give this one its number.
+		table("recorder.window", metric.NoIndom, 9, 10, metric.Static, windowRows),
 	}
 }
 

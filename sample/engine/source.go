@@ -33,6 +33,7 @@ type sourceStats struct {
 	Total, Last, Max        time.Duration
 	ByClass                 [metric.NumClasses]time.Duration
 
+	notice    string
 	hungSince int64 // awake clock; 0: answers
 	retryAt   int64 // awake clock: not to be read before
 	backOff   time.Duration
@@ -157,6 +158,31 @@ func reasonFor(err error) metric.Reason {
 		text = text[:120]
 	}
 	return metric.ReasonFor(text)
+}
+
+// noticer is a source that knows something which the user should know, and can
+// change; empty when there is nothing.
+type noticer interface{ Notice() string }
+
+// heed keeps the source's notice for those who ask; new when it is another one
+// than before. The caller holds turn.
+func (s *source) heed() (notice string, isNew bool) {
+	n, ok := s.Source.(noticer)
+	if !ok {
+		return "", false
+	}
+	notice = n.Notice()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	isNew = notice != "" && notice != s.stats.notice
+	s.stats.notice = notice
+	return notice, isNew
+}
+
+func (s *source) lastNotice() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats.notice
 }
 
 const (

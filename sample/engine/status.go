@@ -16,6 +16,7 @@ type Status struct {
 	Errors         uint64
 	ErrorsLastHour uint64
 	Faults         []string
+	Notices        []string
 	Classes        []ClassStatus
 	Sources        []SourceStatus
 }
@@ -64,6 +65,9 @@ func (e *Engine) Status() Status {
 	}
 	for _, s := range e.sources {
 		st.Sources = append(st.Sources, s.status())
+		if n := s.lastNotice(); n != "" {
+			st.Notices = append(st.Notices, n)
+		}
 	}
 	return st
 }

@@ -29,6 +29,26 @@ type Options struct {
 	ThreadsTop int
 }
 
+// join opens the sources of the whole system and those of processes.
+func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Source, error) {
+	popt, err := procOptions(opt)
+	if err != nil {
+		return nil, err
+	}
+	system, err := openSystem()
+	if err != nil {
+		return nil, err
+	}
+	processes, err := proc.Sources(popt)
+	if err != nil {
+		for _, s := range system {
+			s.Close()
+		}
+		return nil, err
+	}
+	return append(system, processes...), nil
+}
+
 // procOptions are the options of the sources of processes.
 func procOptions(opt Options) (proc.Options, error) {
 	p := proc.Options{Root: opt.Root, ThreadTopN: opt.ThreadsTop}

@@ -19,7 +19,9 @@ import (
 const Catalog = catalog.Darwin
 
 // Sources opens everything that can be read here.
-func Sources(opt Options) ([]sample.Source, error) { return darwin.Sources() }
+func Sources(opt Options) ([]sample.Source, error) {
+	return join(opt, darwin.Sources)
+}
 
 // Now reads the three clocks.
 func Now() metric.Stamp { return darwin.Now() }

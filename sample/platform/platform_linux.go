@@ -16,7 +16,6 @@ import (
 	"tachograph/sample/engine"
 	"tachograph/sample/linux"
 	"tachograph/sample/metric"
-	"tachograph/sample/proc"
 )
 
 // Catalog is the platform's table of metrics.
@@ -24,22 +23,7 @@ const Catalog = catalog.Linux
 
 // Sources opens everything that can be read here.
 func Sources(opt Options) ([]sample.Source, error) {
-	popt, err := procOptions(opt)
-	if err != nil {
-		return nil, err
-	}
-	system, err := linux.Sources(opt.Root)
-	if err != nil {
-		return nil, err
-	}
-	processes, err := proc.Sources(popt)
-	if err != nil {
-		for _, s := range system {
-			s.Close()
-		}
-		return nil, err
-	}
-	return append(system, processes...), nil
+	return join(opt, func() ([]sample.Source, error) { return linux.Sources(opt.Root) })
 }
 
 // Now reads the three clocks. The awake clock comes first, so that whoever

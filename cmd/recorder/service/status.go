@@ -47,6 +47,7 @@ type Status struct {
 	KeepSize       int64          `json:"keep_size"`
 	OnBattery      bool           `json:"on_battery"`
 	TCPGate        string         `json:"tcp_gate,omitempty"`
+	Notices        []string       `json:"notices,omitempty"`
 	LastRotation   *Rotation      `json:"last_rotation,omitempty"`
 	LastShipping   *Shipping      `json:"last_shipping,omitempty"`
 }
@@ -99,6 +100,7 @@ func (s *Service) Status() Status {
 			TotalSeconds: src.Total.Seconds(), LastSeconds: src.Last.Seconds(), MaxSeconds: src.Max.Seconds(),
 		})
 	}
+	st.Notices = e.Notices
 	if s.opt.Machine.TCPGate != nil {
 		st.TCPGate = s.opt.Machine.TCPGate()
 	}
