@@ -231,12 +231,3 @@ func (r *reader) expect(group, key string, want map[string]string) {
 		}
 	}
 }
-
-func findEvent(events []metric.Event, kind metric.EventKind, key string) *metric.Event {
-	for i := range events {
-		if events[i].Kind == kind && events[i].Key == key {
-			return &events[i]
-		}
-	}
-	return nil
-}

@@ -306,8 +306,13 @@ const kernelThread = 0x00200000 // PF_KTHREAD
 // while it works on something: that would be a new name in every sweep.
 func steadyName(st *procfs.Stat) string { return string(steady(st)) }
 
+var (
+	worker  = []byte("kworker/")
+	rescuer = []byte("kworker/R-") // the name of its work is part of its own
+)
+
 func steady(st *procfs.Stat) []byte {
-	if st.Flags&kernelThread != 0 && bytes.HasPrefix(st.Comm, []byte("kworker/")) {
+	if st.Flags&kernelThread != 0 && bytes.HasPrefix(st.Comm, worker) && !bytes.HasPrefix(st.Comm, rescuer) {
 		if i := bytes.IndexAny(st.Comm, "+-"); i > 0 {
 			return st.Comm[:i]
 		}

@@ -194,7 +194,11 @@ func TestKernelWorkersKeepTheirName(t *testing.T) {
 	rev := in.Rev
 	p.comm = "kworker/0:1+mm_percpu_wq"
 	f.put(p)
+	f.put(fakeProcess{pid: 10, comm: "kworker/R-netns", start: 3, flags: kernelThread})
 	r.read("proc")
+	if name := r.instance("proc", "10/3").Name; name != "000010 kworker/R-netns" {
+		t.Errorf("the rescuer is called %q", name)
+	}
 	if in.Name != "000009 kworker/0:1" || in.Rev != rev {
 		t.Errorf("instance %+v, revision was %d", in, rev)
 	}

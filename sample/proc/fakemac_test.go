@@ -1,0 +1,290 @@
+package proc
+
+import (
+	"encoding/binary"
+	"slices"
+	"syscall"
+	"testing"
+
+	"tachograph/sample"
+	"tachograph/sample/darwin/decode"
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/libproc"
+)
+
+// fakeMac answers the calls of a macTable from a list, in the layouts of the
+// kernel.
+type fakeMac struct {
+	t         testing.TB
+	processes []*macPerson
+	calls     map[string]int
+	events    []macEvent
+	followed  []int32
+	closed    bool
+	flavour   int32 // the newest of rusage
+}
+
+// macPerson is a process of a fakeMac.
+type macPerson struct {
+	pid, ppid      int32
+	unique, parent uint64
+	micros         int64
+	comm, path     string
+	uid            uint32
+	stat           uint64
+	user           uint64 // ticks
+	running        uint64
+	begin          uint64
+	diskRead       uint64
+	instructions   uint64
+	foreign        bool
+	// What task info says of the start, if another process has the pid by then.
+	taskMicros int64
+	fds        []uint64 // kinds: 0 a file, 1 a TCP socket, 2 a UDP socket, 3 a socket that is gone
+	unlisted   bool
+}
+
+func putField(b []byte, f *decode.Field, v uint64) {
+	var w [8]byte
+	binary.LittleEndian.PutUint64(w[:], v)
+	copy(b[f.Off:f.Off+f.Size], w[:])
+}
+
+func (m *fakeMac) find(pid int32) *macPerson {
+	for _, p := range m.processes {
+		if p.pid == pid {
+			return p
+		}
+	}
+	return nil
+}
+
+func (m *fakeMac) Processes(buf []byte) (list, next []byte, errno syscall.Errno) {
+	m.calls["list"]++
+	need := len(m.processes) * libproc.KinfoSize
+	if len(buf) < need {
+		buf = make([]byte, 2*need)
+	}
+	clear(buf)
+	n := 0
+	for _, p := range m.processes {
+		if p.unlisted {
+			continue
+		}
+		b := buf[n : n+libproc.KinfoSize]
+		putField(b, libproc.KPid, uint64(p.pid))
+		putField(b, libproc.KParent, uint64(p.ppid))
+		putField(b, libproc.KStartSec, uint64(p.micros/1e6))
+		putField(b, libproc.KStartMicro, uint64(p.micros%1e6))
+		putField(b, libproc.KUID, uint64(p.uid))
+		putField(b, libproc.KRealUID, uint64(p.uid))
+		putField(b, libproc.KStat, max(2, p.stat))
+		copy(b[libproc.KComm.Off:libproc.KComm.Off+16], p.comm)
+		n += libproc.KinfoSize
+	}
+	return buf[:n], buf, 0
+}
+
+func (m *fakeMac) Info(pid, flavour int32, _ uint64, buf []byte) (int, syscall.Errno) {
+	p := m.find(pid)
+	if p == nil {
+		return 0, syscall.ESRCH
+	}
+	switch flavour {
+	case libproc.PIDUniqueID:
+		m.calls["unique"]++
+		clear(buf)
+		putField(buf, libproc.Unique, p.unique)
+		putField(buf, libproc.UniqueParent, p.parent)
+		return libproc.UniqueSize, 0
+	case libproc.PIDTaskAllInfo:
+		m.calls["task"]++
+		if p.foreign {
+			return 0, syscall.EPERM
+		}
+		micros := p.micros
+		if p.taskMicros != 0 {
+			micros = p.taskMicros
+		}
+		clear(buf)
+		putField(buf, libproc.TStartSec, uint64(micros/1e6))
+		putField(buf, libproc.TStartMicro, uint64(micros%1e6))
+		putField(buf, libproc.TUser, p.user)
+		putField(buf, libproc.TRunning, p.running)
+		putField(buf, libproc.TThreads, 1)
+		return libproc.TaskAllSize, 0
+	}
+	return 0, syscall.ENOTSUP
+}
+
+func (m *fakeMac) List(pid, flavour int32, buf []byte) (int, syscall.Errno) {
+	p := m.find(pid)
+	if p == nil || flavour != libproc.PIDListFDs {
+		return 0, syscall.ESRCH
+	}
+	if p.foreign {
+		return 0, syscall.EPERM
+	}
+	n := 0
+	for fd, kind := range p.fds {
+		if n+8 > len(buf) {
+			break
+		}
+		binary.LittleEndian.PutUint32(buf[n:], uint32(fd))
+		binary.LittleEndian.PutUint32(buf[n+4:], uint32(1+min(kind, 1)))
+		n += 8
+	}
+	return n, 0
+}
+
+func (m *fakeMac) Socket(pid, fd int32, buf []byte) (int, syscall.Errno) {
+	clear(buf)
+	set := func(off int, v uint32) { binary.LittleEndian.PutUint32(buf[off:], v) }
+	set(184, 2) // soi_family
+	switch m.find(pid).fds[fd] {
+	case 1:
+		set(256, 2) // soi_kind
+	case 2:
+		set(256, 1)
+		set(180, 17) // soi_protocol
+	case 3:
+		return 0, syscall.EBADF
+	}
+	return libproc.SocketSize, 0
+}
+
+func (m *fakeMac) Usage(pid, flavour int32, buf []byte) syscall.Errno {
+	m.calls["usage"]++
+	if flavour > m.flavour {
+		return syscall.EINVAL
+	}
+	p := m.find(pid)
+	switch {
+	case p == nil:
+		return syscall.ESRCH
+	case p.foreign:
+		return syscall.EPERM
+	}
+	m.usage(p, buf)
+	return 0
+}
+
+func (m *fakeMac) usage(p *macPerson, buf []byte) {
+	clear(buf)
+	putField(buf, libproc.UStart, p.begin)
+	putField(buf, libproc.UUser, p.user)
+	putField(buf, libproc.UDiskRead, p.diskRead)
+	if len(buf) > libproc.UInstructions.Off {
+		putField(buf, libproc.UInstructions, p.instructions)
+	}
+}
+
+func (m *fakeMac) Path(pid int32, buf []byte) (int, syscall.Errno) {
+	m.calls["path"]++
+	if len(buf) > libproc.PathSize {
+		return 0, syscall.EOVERFLOW
+	}
+	p := m.find(pid)
+	if p == nil {
+		return 0, syscall.ESRCH
+	}
+	return copy(buf, p.path), 0
+}
+
+func (m *fakeMac) Arguments(int32, []byte) (int, syscall.Errno) { return 0, syscall.EINVAL }
+func (m *fakeMac) Boot() (int64, bool)                          { return 1_000_000_000_000_000, true }
+func (m *fakeMac) UserName(uint32) string                       { return "somebody" }
+func (m *fakeMac) GroupName(uint32) string                      { return "somegroup" }
+func (m *fakeMac) TerminalName(uint32) string                   { return "ttys000" }
+
+func (m *fakeMac) Add(pids []int32) { m.followed = append(m.followed, pids...) }
+func (m *fakeMac) Close()           { m.closed = true }
+func (m *fakeMac) Take(each func(*macEvent)) {
+	for i := range m.events {
+		each(&m.events[i])
+	}
+	m.events = nil
+}
+
+// newFakeMac opens the sources on a fakeMac.
+func newFakeMac(t testing.TB, people ...*macPerson) (*fakeMac, *fakeReader) {
+	m := &fakeMac{t: t, processes: people, calls: make(map[string]int), flavour: libproc.NewestRusage}
+	r := &fakeReader{t: t, now: metric.Stamp{Wall: 1_000_000_100e9, Awake: 90e9, Cont: 100e9}}
+	r.table = newMacTable(Options{}, m, m, libproc.Ticks{Numer: 125, Denom: 3})
+	r.source = newMacProcesses(r.table)
+	for _, g := range r.source.Groups() {
+		r.frames = append(r.frames, sample.NewFrame(g, func(*metric.Desc) bool { return true }))
+	}
+	return m, r
+}
+
+type fakeReader struct {
+	t      testing.TB
+	table  *macTable
+	source *macProcesses
+	frames []*sample.Frame
+	now    metric.Stamp
+	events []metric.Event
+}
+
+func (r *fakeReader) read() []metric.Event {
+	r.t.Helper()
+	r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+5e9, r.now.Awake+5e9, r.now.Cont+5e9
+	r.events = nil
+	c := &sample.Context{Now: func() metric.Stamp { return r.now }, Emit: func(e metric.Event) { r.events = append(r.events, e) }}
+	if err := r.source.Read(c, r.frames); err != nil {
+		r.t.Fatal(err)
+	}
+	return r.events
+}
+
+// cell is the value of a metric of an instance, or of the group without any;
+// "!reason" is a missing one and "" none at all.
+func (r *fakeReader) cell(key, name string) string {
+	for _, f := range r.frames {
+		b := f.Block()
+		for row, in := range b.Rows {
+			if in == nil && key != "" || in != nil && in.Key != key {
+				continue
+			}
+			for col, d := range b.Group.Metrics {
+				if d.Name != name {
+					continue
+				}
+				if v := b.Cols[col].At(d.Type, row); v.Miss != metric.Present {
+					return "!" + v.Miss.String()
+				} else {
+					return v.String()
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (r *fakeReader) expect(key string, want map[string]string) {
+	r.t.Helper()
+	for name, w := range want {
+		if got := r.cell(key, name); got != w {
+			r.t.Errorf("%s of %q is %q, want %q", name, key, got, w)
+		}
+	}
+}
+
+func (r *fakeReader) keys() []string {
+	var keys []string
+	for _, in := range r.frames[0].Block().Rows {
+		keys = append(keys, in.Key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func findEvent(events []metric.Event, kind metric.EventKind, key string) *metric.Event {
+	for i := range events {
+		if events[i].Kind == kind && events[i].Key == key {
+			return &events[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package proc
+
+import (
+	"slices"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/libproc"
+)
+
+const someMicros = 1_000_000_050_000_000
+
+func TestMacUnseenAreCountedByTheirNumbers(t *testing.T) {
+	one := &macPerson{pid: 1, unique: 1, micros: someMicros}
+	m, r := newFakeMac(t, one, &macPerson{pid: 9, unique: 40, micros: someMicros})
+	unseen := func(want string) {
+		t.Helper()
+		if got := r.cell("", "proc.unseen"); got != want {
+			t.Errorf("%s unseen, want %s", got, want)
+		}
+	}
+	r.read()
+	unseen("0")
+	m.processes = append(m.processes, &macPerson{pid: 10, unique: 41, micros: someMicros + 1})
+	r.read()
+	unseen("0")
+	// 42 to 44 came and went; nobody knows before 45 is seen.
+	r.read()
+	unseen("0")
+	m.processes = append(m.processes, &macPerson{pid: 11, unique: 45, micros: someMicros + 2})
+	r.read()
+	unseen("3")
+	// 43 had been born, but was not in the list yet: it has been taken for one
+	// that died. The count does not fall, but the next one is not added.
+	m.processes = append(m.processes, &macPerson{pid: 12, unique: 43, micros: someMicros + 3})
+	r.read()
+	unseen("3")
+	m.processes = append(m.processes, &macPerson{pid: 13, unique: 47, micros: someMicros + 4})
+	r.read()
+	unseen("3")
+	m.processes = append(m.processes, &macPerson{pid: 14, unique: 49, micros: someMicros + 5})
+	r.read()
+	unseen("4")
+	if got := r.cell("", "proc.started"); got != "9" {
+		t.Errorf("%s started, want 9: 41 to 49", got)
+	}
+}
+
+func TestMacPidIsUsedAgain(t *testing.T) {
+	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros, comm: "first", user: 3, begin: 11})
+	r.read()
+	if !slices.Contains(m.followed, 7) {
+		t.Error("a process is not followed")
+	}
+	m.processes[0] = &macPerson{pid: 7, unique: 6, micros: someMicros + 1, comm: "second", user: 6, begin: 12}
+	dead := make([]byte, libproc.RusageSize(libproc.NewestRusage))
+	m.usage(&macPerson{begin: 11, user: 30}, dead)
+	m.events = []macEvent{{pid: 7, status: 11, known: true, at: metric.Stamp{Wall: 5, Awake: 5, Cont: 5}, usage: dead}}
+	ev := r.read()
+	if got := r.keys(); !slices.Equal(got, []string{"5", "6"}) {
+		t.Fatalf("rows %q: the second, and the last of the first", got)
+	}
+	r.expect("5", map[string]string{"proc.psinfo.utime": "1250", "proc.psinfo.cmd": "first", "proc.memory.rss": "!vanished"})
+	r.expect("6", map[string]string{"proc.psinfo.utime": "250", "proc.psinfo.cmd": "second"})
+	e := findEvent(ev, metric.EventProcessExit, "5")
+	if e == nil || e.Label("how") != "signal 11" || e.At.Cont != 5 || e.Label("proc.psinfo.utime") != "1250" {
+		t.Errorf("exit event %+v", e)
+	}
+	if findEvent(ev, metric.EventProcessStart, "6") == nil {
+		t.Error("no start event of the second")
+	}
+	r.read()
+	if got := r.keys(); !slices.Equal(got, []string{"6"}) {
+		t.Errorf("rows %q", got)
+	}
+}
+
+func TestMacTotalsOfAnotherLifeAreNotTaken(t *testing.T) {
+	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros, begin: 11})
+	r.read()
+	m.processes = nil
+	dead := make([]byte, libproc.RusageSize(libproc.NewestRusage))
+	m.usage(&macPerson{begin: 99, user: 30}, dead)
+	m.events = []macEvent{{pid: 7, known: true, at: r.now, usage: dead}}
+	if e := findEvent(r.read(), metric.EventProcessExit, "5"); e == nil || e.Label("proc.psinfo.utime") != "" {
+		t.Errorf("exit event %+v", e)
+	}
+	if got := r.keys(); len(got) != 0 {
+		t.Errorf("rows %q", got)
+	}
+}
+
+func TestMacPidChangesHandsBetweenTwoCalls(t *testing.T) {
+	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros, user: 3, begin: 11})
+	r.read()
+	m.processes[0].taskMicros, m.processes[0].begin = someMicros+77, 12
+	r.read()
+	r.expect("5", map[string]string{"proc.psinfo.utime": "!vanished", "proc.io.read_bytes": "!vanished", "proc.psinfo.pid": "7"})
+}
+
+func TestMacRefusalIsRemembered(t *testing.T) {
+	p := &macPerson{pid: 7, unique: 5, micros: someMicros, uid: 0, foreign: true, path: "/bin/x"}
+	m, r := newFakeMac(t, p)
+	r.read()
+	asked := m.calls["task"] + m.calls["usage"]
+	r.read()
+	if again := m.calls["task"] + m.calls["usage"]; again != asked {
+		t.Errorf("asked %d more times for what is refused", again-asked)
+	}
+	r.expect("5", map[string]string{
+		"proc.psinfo.utime": "!permission denied", "proc.energy.billed": "!permission denied", "proc.psinfo.sname": "!permission denied",
+		"proc.fd.count": "!permission denied", "proc.psinfo.exe": "/bin/x", "proc.id.uid": "0",
+	})
+	if got := r.cell("", "proc.runq.unknown"); got != "1" {
+		t.Errorf("%s in an unknown state", got)
+	}
+	p.uid, p.foreign = 501, false // it has become ours
+	r.read()
+	r.expect("5", map[string]string{"proc.psinfo.utime": "0", "proc.psinfo.sname": "S"})
+	p.foreign = true
+	r.read()
+	if err := r.source.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	p.foreign = false
+	r.read()
+	r.expect("5", map[string]string{"proc.psinfo.utime": "0"})
+}
+
+func TestMacExec(t *testing.T) {
+	p := &macPerson{pid: 7, unique: 5, micros: someMicros, comm: "sh", path: "/bin/sh"}
+	m, r := newFakeMac(t, p)
+	r.read()
+	in := r.frames[0].Block().Rows[0]
+	if in.Name != "000007 sh" || in.Label("start") != wallText(someMicros*1000) {
+		t.Errorf("instance %+v", in)
+	}
+	r.expect("5", map[string]string{"proc.psinfo.start_time": "50000000000", "proc.psinfo.start_wall": "1000000050000000"})
+	rev := in.Rev
+	p.comm, p.path = "a name of more t", "/usr/bin/a name of more than sixteen bytes"
+	at := metric.Stamp{Wall: 9, Awake: 9, Cont: 9}
+	m.events = []macEvent{{pid: 7, exec: true, at: at}}
+	e := findEvent(r.read(), metric.EventProcessExec, "5")
+	if e == nil || e.At != at || e.Label("was") != "sh" || e.Label("name") != "a name of more than sixteen bytes" {
+		t.Errorf("exec event %+v", e)
+	}
+	if in.Name != "000007 a name of more than sixteen bytes" || in.Rev == rev {
+		t.Errorf("after exec %+v", in)
+	}
+	paths := m.calls["path"]
+	if ev := r.read(); len(ev) != 0 || m.calls["path"] != paths {
+		t.Errorf("nothing happened, but %v, and %d calls", ev, m.calls["path"]-paths)
+	}
+}
+
+func TestMacSocketsAreCounted(t *testing.T) {
+	p := &macPerson{pid: 7, unique: 5, micros: someMicros, fds: []uint64{0, 1, 2, 1, 3, 0}}
+	_, r := newFakeMac(t, p)
+	r.read()
+	r.expect("5", map[string]string{"proc.fd.count": "6", "proc.net.tcp_count": "2", "proc.net.udp_count": "1"})
+	p.fds = make([]uint64, 5000) // more than the buffer has room for
+	r.read()
+	r.expect("5", map[string]string{"proc.fd.count": "5000", "proc.net.tcp_count": "0"})
+}
+
+func TestMacOlderKernelsKnowLess(t *testing.T) {
+	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros, diskRead: 1 << 40, instructions: 5})
+	m.flavour = 2
+	r.read()
+	r.expect("5", map[string]string{"proc.io.read_bytes": "1099511627776", "proc.cpu.instructions": "!unsupported", "proc.energy.cpu": "!unsupported"})
+	asked := m.calls["usage"]
+	r.read()
+	if n := m.calls["usage"] - asked; n != 1 {
+		t.Errorf("%d calls for one process: the flavour is not remembered", n)
+	}
+}
+
+func TestMacSweepsDoNotAllocatePerProcess(t *testing.T) {
+	const n = 500
+	var people []*macPerson
+	for i := range n {
+		people = append(people, &macPerson{pid: int32(100 + i), unique: uint64(i + 1), micros: someMicros, comm: "p", path: "/bin/p"})
+	}
+	_, r := newFakeMac(t, people...)
+	for range 3 {
+		r.read()
+	}
+	if got := testing.AllocsPerRun(10, func() { r.read() }); got > n/20 {
+		t.Errorf("a sweep over %d processes allocates %v times", n, got)
+	}
+}
+
+func TestMacClose(t *testing.T) {
+	m, r := newFakeMac(t)
+	if err := r.source.Close(); err != nil || !m.closed {
+		t.Error("the watch was left open")
+	}
+}
+
+// BenchmarkMacSweep is what we ourselves need for a sweep, without the kernel.
+func BenchmarkMacSweep(b *testing.B) {
+	var people []*macPerson
+	for i := range 1000 {
+		people = append(people, &macPerson{pid: int32(100 + i), unique: uint64(i + 1), micros: someMicros, comm: "p", path: "/bin/p"})
+	}
+	_, r := newFakeMac(b, people...)
+	r.read()
+	b.ReportAllocs()
+	for b.Loop() {
+		r.read()
+	}
+}
