@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"tachograph/sample/metric"
+	"tachograph/store/chunk"
 )
 
 // A column is one metric in one group of one chunk.
@@ -94,6 +95,9 @@ func (p *plan) each(ref *chunkRef, fn func(v *view, col int, d *metric.Desc)) {
 		return
 	}
 	for i, g := range c.Groups {
+		if p.sel.Keys != nil && g.Indom != metric.NoIndom && !p.holdsKey(g, ref) {
+			continue
+		}
 		for k := range g.Columns {
 			n := g.Columns[k].Number
 			if int(n) >= len(p.wanted) {
@@ -111,6 +115,21 @@ func (p *plan) each(ref *chunkRef, fn func(v *view, col int, d *metric.Desc)) {
 			fn(v, k, p.a.effective(n, ref.info.Class))
 		}
 	}
+}
+
+// holdsKey reports whether one of the wanted keys is in a group; that is found
+// out before anything else of the group is read.
+func (p *plan) holdsKey(g *chunk.Group, ref *chunkRef) bool {
+	for _, key := range p.sel.Keys {
+		i, err := g.Find(key)
+		if err != nil {
+			p.a.hurt(ref.wrong(err))
+		}
+		if i >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // finish brings the columns of each metric into the order of time, which is

@@ -43,7 +43,8 @@ func readAll(t *testing.T, l storetest.Ledger, c *Chunk, n *numbers) {
 		t.Fatal(err)
 	}
 	for _, g := range c.Groups {
-		if _, _, err := g.Times(); err != nil {
+		stamps, err := g.Stamps()
+		if err != nil {
 			t.Fatal(err)
 		}
 		insts, err := g.Instances()
@@ -63,7 +64,7 @@ func readAll(t *testing.T, l storetest.Ledger, c *Chunk, n *numbers) {
 						if d.Type == metric.String && why == metric.Present {
 							v.Str = words[bits]
 						}
-						l.Note(d, in, g.Stamp(int(start)), v)
+						l.Note(d, in, stamps[start], v)
 					}
 				})
 				return nil

@@ -61,17 +61,26 @@ func (g *Group) blocks() ([]blockAt, error) {
 	return g.at, nil
 }
 
-// Stamp is when block i was read. Times must have been asked for before.
-func (g *Group) Stamp(i int) metric.Stamp { return g.at[i].at }
+// Stamps are when the blocks were read.
+func (g *Group) Stamps() ([]metric.Stamp, error) {
+	at, err := g.blocks()
+	stamps := make([]metric.Stamp, len(at))
+	for i := range at {
+		stamps[i] = at[i].at
+	}
+	return stamps, err
+}
 
 // Times are the wall and the continuous clock of the blocks.
 func (g *Group) Times() (wall, cont []int64, err error) {
+	if g.blocksAt.len == 0 && g.Blocks == g.chunk.ticks {
+		return g.chunk.clocks()
+	}
 	at, err := g.blocks()
 	if err != nil {
 		return nil, nil, err
 	}
-	both := make([]int64, 2*len(at))
-	wall, cont = both[:len(at):len(at)], both[len(at):]
+	wall, cont = make([]int64, len(at)), make([]int64, len(at))
 	for i := range at {
 		wall[i], cont[i] = at[i].at.Wall, at[i].at.Cont
 	}

@@ -23,11 +23,6 @@ func fill(ps []prob) {
 	}
 }
 
-func (m *magnitude) init() {
-	fill(m.low[:])
-	fill(m.high[:])
-}
-
 // tree codes a symbol of 6 bits.
 type tree [64]prob
 
@@ -44,11 +39,7 @@ func (e *encoder) tree(t *tree, sym uint32) {
 }
 
 func (d *decoder) tree(t *tree) uint32 {
-	at := uint32(1)
-	for at < 64 {
-		at = at<<1 | d.bit(&t[at&63], fastLimit)
-	}
-	return at & 63
+	return d.path(t[:], 6, fastLimit) & 63
 }
 
 // length codes the length of v in bits.
@@ -81,7 +72,7 @@ func (e *encoder) rest(m *magnitude, v uint64, n uint32) {
 		node := uint32(1)
 		for i := int(n) - 2; i >= 0; i-- {
 			b := uint32(v>>i) & 1
-			e.bit(&m.low[(at-1+node)&(1<<wholeBits-1)], slowLimit, b)
+			e.bit(&m.low[at+node], slowLimit, b)
 			node = node<<1 | b
 		}
 		return
@@ -107,19 +98,10 @@ func (d *decoder) rest(m *magnitude, n uint32) uint64 {
 		return uint64(n)
 	}
 	if n <= wholeBits {
-		at := uint32(1) << (n - 1)
-		node := uint32(1)
-		for node < at {
-			node = node<<1 | d.bit(&m.low[(at-1+node)&(1<<wholeBits-1)], slowLimit)
-		}
-		return uint64(node)
+		return uint64(d.path(m.low[1<<(n-1):1<<n], int(n-1), slowLimit))
 	}
 	base := (n - wholeBits - 1) << headBits
-	node := uint32(1)
-	for node < 1<<headBits {
-		node = node<<1 | d.bit(&m.high[base+node], slowLimit)
-	}
-	v := uint64(node)
+	v := uint64(d.path(m.high[base:base+1<<headBits], headBits, slowLimit))
 	for left := uint(n) - 1 - headBits; left > 0; {
 		k := min(left, 16)
 		left -= k
@@ -141,14 +123,18 @@ const numContexts = 20
 
 func lengthContext(n uint32) uint32 { return min(n, numContexts-1) }
 
-func (m *number) init() {
+// freshNumber is a number that has learned nothing.
+var freshNumber = func() (m number) {
 	for i := range m.len {
 		fill(m.len[i][:])
 	}
 	fill(m.sign[:])
-	m.mag.init()
-	m.prev, m.neg = 0, 0
-}
+	fill(m.mag.low[:])
+	fill(m.mag.high[:])
+	return m
+}()
+
+func (m *number) init() { *m = freshNumber }
 
 func (e *encoder) number(m *number, v int64) {
 	u := uint64(v)

@@ -21,6 +21,8 @@ type Chunk struct {
 	size    int64
 	ticks   int
 	stamps  []metric.Stamp
+	wall    []int64 // of stamps
+	cont    []int64
 	reasons []metric.Reason
 	words   []string
 	nwords  int
@@ -189,4 +191,20 @@ func (c *Chunk) Words() ([]string, error) {
 		}
 	}
 	return c.words, nil
+}
+
+// clocks are the wall and the continuous clock of the ticks.
+func (c *Chunk) clocks() (wall, cont []int64, err error) {
+	if c.wall == nil {
+		stamps, err := c.Stamps()
+		if err != nil {
+			return nil, nil, err
+		}
+		both := make([]int64, 2*len(stamps))
+		c.wall, c.cont = both[:len(stamps):len(stamps)], both[len(stamps):]
+		for i := range stamps {
+			c.wall[i], c.cont[i] = stamps[i].Wall, stamps[i].Cont
+		}
+	}
+	return c.wall, c.cont, nil
 }

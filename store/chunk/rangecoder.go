@@ -38,20 +38,11 @@ var step = func() (s [slowLimit + 1]uint32) {
 // zero is the probability of 0 in units of 2^-16, between 1 and 65535.
 func (p prob) zero() uint64 { return uint64(p>>16) | 1 }
 
-func (p prob) saw0(limit prob) prob {
+// saw is p after one more bit: a step from where it is towards certainty.
+func (p prob) saw(bit uint32, limit prob) prob {
 	n := p & countMask
-	v := uint64(p >> countBits)
-	v += (1<<22 - 1 - v) * uint64(step[uint8(n)]) >> 16
-	if n < limit {
-		n++
-	}
-	return prob(v)<<countBits | n
-}
-
-func (p prob) saw1(limit prob) prob {
-	n := p & countMask
-	v := uint64(p >> countBits)
-	v -= v * uint64(step[uint8(n)]) >> 16
+	v := int64(p >> countBits)
+	v += (int64(bit-1)&(1<<22-1) - v) * int64(step[uint8(n)]) >> 16
 	if n < limit {
 		n++
 	}
@@ -90,7 +81,6 @@ func (e *encoder) bit(p *prob, limit prob, bit uint32) {
 	bound := e.width >> 16 * p.zero()
 	if bit == 0 {
 		e.width = bound
-		*p = p.saw0(limit)
 	} else {
 		low := e.low + bound
 		if low < e.low {
@@ -98,8 +88,8 @@ func (e *encoder) bit(p *prob, limit prob, bit uint32) {
 		}
 		e.low = low
 		e.width -= bound
-		*p = p.saw1(limit)
 	}
+	*p = p.saw(bit, limit)
 	if e.width>>32 == 0 {
 		e.shift()
 	}
@@ -149,25 +139,29 @@ func (e *encoder) end() []byte {
 // of some bits, and its users bound what they take from it.
 type decoder struct {
 	in    []byte
+	at    int    // where in goes on
 	code  uint64 // the number minus the lower end of the interval
 	width uint64
 }
 
 func (d *decoder) begin(in []byte) {
-	d.in = in
+	d.in, d.at = in, 0
 	d.width = 1<<64 - 1
 	d.code = uint64(d.next())<<32 | uint64(d.next())
 }
 
 func (d *decoder) next() uint32 {
-	if len(d.in) >= 4 {
-		v := binary.BigEndian.Uint32(d.in)
-		d.in = d.in[4:]
-		return v
+	at := d.at
+	d.at += 4
+	if at <= len(d.in)-4 {
+		return binary.BigEndian.Uint32(d.in[at:])
 	}
 	var b [4]byte
-	copy(b[:], d.in)
-	d.in = nil
+	if at < len(d.in) {
+		copy(b[:], d.in[at:])
+	} else {
+		d.at = len(d.in) // zeros for ever
+	}
 	return binary.BigEndian.Uint32(b[:])
 }
 
@@ -176,22 +170,52 @@ func (d *decoder) shift() {
 	d.width <<= 32
 }
 
+// bit decodes one bit that can mostly be foretold.
 func (d *decoder) bit(p *prob, limit prob) uint32 {
 	bound := d.width >> 16 * p.zero()
 	var bit uint32
 	if d.code < bound {
 		d.width = bound
-		*p = p.saw0(limit)
 	} else {
 		d.code -= bound
 		d.width -= bound
-		*p = p.saw1(limit)
 		bit = 1
 	}
+	*p = p.saw(bit, limit)
 	if d.width>>32 == 0 {
 		d.shift()
 	}
 	return bit
+}
+
+// path decodes the bits of a symbol, most significant first, whose
+// probabilities stand in the nodes of a binary tree; it returns the leaf: a 1
+// and then the bits. The bits are hard to foretell, hence there is no branch
+// on them.
+func (d *decoder) path(nodes []prob, bits int, limit prob) uint32 {
+	code, width := d.code, d.width
+	node := uint32(1)
+	nodes = nodes[:1<<bits]
+	for range bits {
+		p := nodes[node]
+		bound := width >> 16 * p.zero()
+		rest := width - bound
+		var bit uint32
+		if code >= bound {
+			bit = 1
+		}
+		mask := -uint64(bit)
+		code -= bound & mask
+		width = bound ^ (bound^rest)&mask
+		nodes[node] = p.saw(bit, limit)
+		node = node<<1 | bit
+		if width>>32 == 0 {
+			code = code<<32 | uint64(d.next())
+			width <<= 32
+		}
+	}
+	d.code, d.width = code, width
+	return node
 }
 
 func (d *decoder) plain(n uint) uint64 {

@@ -30,14 +30,16 @@ const (
 	byNothing        // zero
 )
 
-func (m *seriesModel) init() {
-	m.first.init()
+// freshSeries is a model that has learned nothing.
+var freshSeries = func() (m seriesModel) {
+	m.first, m.delta = freshNumber, freshNumber
 	fill(m.varies[:])
 	fill(m.method[:])
 	fill(m.changed[:])
-	m.delta.init()
-	m.prev, m.varied = 0, 0
-}
+	return m
+}()
+
+func (m *seriesModel) init() { *m = freshSeries }
 
 // series codes the series with the given changes, whose first is at ordinal
 // 0. It has n values; active lists the ordinals above 0 at which a change is
