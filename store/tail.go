@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
@@ -42,6 +43,7 @@ type tailFile struct {
 	file       *os.File
 	reader     *journal.Reader // nil while the file has no header
 	foreign    bool
+	told       bool // that its end is missing
 }
 
 // openTail opens the journal files of a live archive.
@@ -126,8 +128,12 @@ func (a *archive) readTail() error {
 			complete.known[d.Name] = d
 		}
 	}
-	for _, f := range t.files {
-		if err := t.readFile(f, a.info.ID, &complete); err != nil {
+	for i, f := range t.files {
+		read := func() error { return t.readFile(f, a.info.ID, &complete) }
+		if err := read(); err != nil {
+			a.hurt(err)
+		}
+		if err := f.end(i+1 < len(t.files), read); err != nil {
 			a.hurt(err)
 		}
 	}
@@ -152,6 +158,7 @@ func (t *tail) readFile(f *tailFile, id string, complete *completer) error {
 	if f.foreign {
 		return nil
 	}
+	var hole error
 	if f.reader == nil {
 		r, err := journal.NewReader(f.file, t.intern)
 		if errors.Is(err, io.EOF) {
@@ -165,11 +172,14 @@ func (t *tail) readFile(f *tailFile, id string, complete *completer) error {
 			return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
 		}
 		f.reader = r
+		if base := r.Header().Base; base > t.seq {
+			hole = fmt.Errorf("store: journal %s: the %d records before it are missing", f.file.Name(), base-t.seq)
+		}
 	}
 	for {
 		rec, err := f.reader.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return hole
 		}
 		if err != nil {
 			f.foreign = true
@@ -199,6 +209,50 @@ func (t *tail) readFile(f *tailFile, id string, complete *completer) error {
 			t.conf = rec.Conf
 		}
 	}
+}
+
+// offset is up to where f has been read.
+func (f *tailFile) offset() int64 {
+	if f.reader == nil {
+		return 0
+	}
+	return f.reader.Offset()
+}
+
+// end tells what lies behind the last sound record of f. Of the present
+// generation that may be a record that is just being written, which read would
+// take in when it is whole.
+func (f *tailFile) end(old bool, read func() error) error {
+	var rest, size int64
+	for still := 0; still < 3; {
+		if f.foreign || f.told {
+			return nil
+		}
+		st, err := f.file.Stat()
+		if err != nil {
+			return fmt.Errorf("store: journal: %w", err)
+		}
+		size = st.Size()
+		at := f.offset()
+		if rest = size - at; rest <= 0 {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+		if err := read(); err != nil {
+			return err
+		}
+		if still++; f.offset() != at {
+			still = 0
+		}
+	}
+	f.told = true
+	if f.reader == nil {
+		return fmt.Errorf("store: journal %s: its beginning is damaged or was never written whole", f.file.Name())
+	}
+	if !old && f.reader.CutShort(size) {
+		return fmt.Errorf("store: journal %s: its last record is cut short, as by a crash", f.file.Name())
+	}
+	return fmt.Errorf("store: journal %s: %d bytes from byte %d on are damaged", f.file.Name(), rest, f.reader.Offset())
 }
 
 func (t *tail) intern(indom, key string) *metric.Instance {

@@ -187,8 +187,8 @@ func (w *Writer) replay(l *live, journals []string) error {
 	r := recovery{w: w, l: l, seq: l.sealed, insts: make(map[string]*metric.Instance)}
 	r.complete.known = make(map[string]*metric.Desc)
 	r.complete.learn(l.cat.descs)
-	for _, path := range journals {
-		if err := r.file(path); err != nil {
+	for i, path := range journals {
+		if err := r.file(path, i+1 == len(journals)); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,8 @@ type recovery struct {
 	complete completer
 }
 
-func (r *recovery) file(path string) error {
+// file takes over one generation; last says that no other follows.
+func (r *recovery) file(path string, last bool) error {
 	f, err := r.w.dir.fs.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
@@ -225,6 +226,10 @@ func (r *recovery) file(path string) error {
 		r.w.log.Error("a journal cannot be taken over; it is set aside", "path", path, "as", path+damagedSuffix, "error", err)
 		return r.w.dir.fs.Rename(path, path+damagedSuffix)
 	}
+	if base := j.Header().Base; base > r.seq {
+		r.lost(j.Header().At, fmt.Sprintf("%d records of the journal are lost to damage", base-r.seq))
+		r.seq = base
+	}
 	for {
 		rec, err := j.Next()
 		if err != nil {
@@ -238,7 +243,19 @@ func (r *recovery) file(path string) error {
 			r.record(rec)
 		}
 	}
+	// A last record that was cut short was never accepted. In an earlier file
+	// the next one's beginning tells what is missing.
+	if size, err := f.Size(); last && err == nil && j.Rest(size) > 0 && !j.CutShort(size) {
+		r.lost(r.w.opt.Now(), fmt.Sprintf("the last %d bytes of the journal are damaged", j.Rest(size)))
+	}
 	return nil
+}
+
+// lost notes a gap that ended at at.
+func (r *recovery) lost(at metric.Stamp, text string) {
+	from := max(r.l.last, r.l.head.Created)
+	r.w.log.Error("a part of the journal is lost", "archive", r.l.String(), "after", time.Unix(0, from), "what", text)
+	r.b.events = append(r.b.events, gapEvent(at, from, at.Wall-from, text))
 }
 
 func (r *recovery) intern(indom, key string) *metric.Instance {

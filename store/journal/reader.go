@@ -136,3 +136,24 @@ func (r *Reader) refill(n int) error {
 // Rest is how many bytes of the file lie behind the last sound record, up to
 // size, the length of the file: a record cut short, or damage.
 func (r *Reader) Rest(size int64) int64 { return max(size-r.off, 0) }
+
+// CutShort reports whether those bytes look like one record of which the end
+// was never written, as a crash leaves it, and not like damage.
+func (r *Reader) CutShort(size int64) bool {
+	rest := make([]byte, min(r.Rest(size), readAhead))
+	n, err := r.src.ReadAt(rest, r.off)
+	if n < len(rest) && err != nil && !errors.Is(err, io.EOF) {
+		return false
+	}
+	rest = rest[:n]
+	if _, need, _, err := cutFrame(rest, r.crc); err == errShort && int64(need) > r.Rest(size) {
+		return true
+	}
+	// A file system may have made room for what was never written.
+	for _, b := range rest {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
