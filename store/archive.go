@@ -190,6 +190,8 @@ func (a *archive) loadMeta() error {
 }
 
 func (a *archive) loadSettings() {
+	// A record whose key is damaged is missed by those who ask for it.
+	a.each(bucketMeta, func(_, _ []byte) error { return nil })
 	if b, err := a.record(bucketMeta, []byte(metaConfig)); err != nil {
 		a.hurt(err)
 	} else if b != nil {
@@ -339,10 +341,23 @@ func (a *archive) loadIndex() {
 	var want totals
 	a.json(metaTotals, &want)
 	a.info.Live = !want.Finished
+	a.reserveNumbers(int(want.Metrics))
 	for class, n := range want.Chunks {
 		if counts[class] < n {
 			a.hurt(fmt.Errorf("store: %d of %d chunks of class %s are lost", n-counts[class], n, class))
 		}
+	}
+}
+
+// reserveNumbers keeps the numbers of metrics whose descriptions are lost from
+// being given to others: chunks in the file refer to them.
+func (a *archive) reserveNumbers(n int) {
+	if n == 0 && len(a.damage) > 0 {
+		// It cannot be told how many there were.
+		n = len(a.descs) + 1<<16
+	}
+	for len(a.descs) < min(n, maxMetrics) {
+		a.descs = append(a.descs, nil)
 	}
 }
 

@@ -21,6 +21,9 @@ type catalogue struct {
 func newCatalogue(stored []*metric.Desc) *catalogue {
 	c := &catalogue{byDesc: make(map[*metric.Desc]uint32), byText: make(map[string]uint32)}
 	for i, d := range stored {
+		if d == nil {
+			continue // lost; its number stays taken
+		}
 		c.byText[string(appendDesc(nil, d))] = uint32(i)
 		c.byDesc[d] = uint32(i)
 	}

@@ -109,8 +109,11 @@ func (a *archive) readTail() error {
 		return err
 	}
 	var p progress
-	if b == nil {
+	if b == nil && len(t.files) == 0 {
 		return nil // it never had a journal
+	}
+	if b == nil {
+		return fmt.Errorf("store: %s does not say how much of its journal it holds; the journal is left out", t.path)
 	}
 	if err := json.Unmarshal(b, &p); err != nil {
 		return fmt.Errorf("store: %s does not say how much of its journal it holds: %w", t.path, err)
