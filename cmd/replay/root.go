@@ -13,7 +13,7 @@ import (
 
 // commands are the subcommands, in the order of the help text.
 var commands = []func(*app) *cobra.Command{
-	atCommand, psCommand, topCommand, threadsCommand,
+	atCommand, diffCommand, psCommand, topCommand, threadsCommand,
 	ratesCommand, valuesCommand, rangesCommand, findCommand, eventsCommand,
 	explainCommand, summaryCommand, infoCommand, metricsCommand,
 }

@@ -1,0 +1,295 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// ChangeKind says what sort of thing changed.
+type ChangeKind string
+
+const (
+	SystemChange    ChangeKind = "metric"
+	ProcessChange   ChangeKind = "process"
+	ProcessNew      ChangeKind = "new process"
+	ProcessVanished ChangeKind = "vanished process"
+	TunableChange   ChangeKind = "tunable"
+	Happened        ChangeKind = "event"
+)
+
+// Change is one difference between two windows.
+type Change struct {
+	Kind    ChangeKind
+	Archive *store.ArchiveInfo
+	// Subject is what changed: a metric, or the name of processes. Instance is
+	// the member of the metric's domain, if it has one.
+	Subject, Instance string
+	Metric            *metric.Desc
+	// Aspect is, of a process, what of it changed: cpu, memory, read, write.
+	Aspect        string
+	Before, After float64
+	Units         metric.Units
+	Rate          bool
+	// OldText and NewText are the values of what is not a number.
+	OldText, NewText string
+	// At is when it changed, where that is one instant.
+	At int64
+	// Effect is the difference measured by how much the series varies by
+	// itself. Impact is how much of the machine it is, 0 to 1.
+	Effect, Impact float64
+	// Score ranks changes.
+	Score float64
+	// Trend says that a level still moved the same way when the second window
+	// ended; After is then what it had come to.
+	Trend bool
+	// Related counts changes of the same part of the machine that this one
+	// stands for.
+	Related int
+	// Process is the process that is new or gone, or the biggest of several.
+	Process *Consumer
+	// Exit is how a vanished process ended, if that was recorded.
+	Exit *store.Event
+	// Event is what happened.
+	Event *store.Event
+}
+
+// DiffRequest asks what changed from window A to window B of one host.
+type DiffRequest struct {
+	Host string
+	A, B Window
+	// All keeps the changes that another one stands for, and small ones.
+	All bool
+}
+
+// Limits below which a difference is not worth a line.
+const (
+	leastEffect   = 4    // times the series' own variation
+	leastOverlap  = 0.8  // Cliff's delta between the slots of both windows
+	leastRelative = 0.2  // of the larger mean
+	leastImpact   = 0.01 // of the machine
+	slots         = 10   // parts that each window is cut into
+	baselines     = 8    // other windows that show the usual variation
+	// extreme is how much farther from the usual the second window must lie
+	// than any other window does.
+	extreme = 1.5
+)
+
+// Diff finds what changed between two windows, most surprising first.
+func Diff(a Archive, r DiffRequest) ([]*Change, error) {
+	d := &differ{a: a, r: r}
+	d.r.A.Hosts, d.r.B.Hosts = []string{r.Host}, []string{r.Host}
+	d.chooseBaselines()
+	d.machine()
+	var out []*Change
+	for _, part := range []func() ([]*Change, error){d.tunables, d.system, d.processes, d.events} {
+		list, err := part()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	slices.SortStableFunc(out, func(x, y *Change) int { return cmp.Compare(y.Score, x.Score) })
+	return out, nil
+}
+
+// differ compares two windows of one host.
+type differ struct {
+	a     Archive
+	r     DiffRequest
+	usual []Window // other windows of the length of B
+	cores float64
+	// memory is what is installed, in bytes.
+	memory float64
+}
+
+// chooseBaselines spreads windows of B's length over the recording before B,
+// where A is not. What came after B shows what it led to, not what is usual.
+func (d *differ) chooseBaselines() {
+	from, _, list := Covered(d.a, Window{Hosts: []string{d.r.Host}})
+	if len(list) == 0 {
+		return
+	}
+	length := d.r.B.To - d.r.B.From
+	if length <= 0 {
+		return
+	}
+	touches := func(w Window, x int64) bool { return x < w.To && x+length > w.From }
+	var free []int64
+	for x := d.r.B.From - length; x >= from; x -= length {
+		if !touches(d.r.A, x) && d.recorded(list, x, x+length) {
+			free = append(free, x)
+		}
+	}
+	n := min(baselines, len(free))
+	for i := range n {
+		x := free[i*len(free)/n]
+		d.usual = append(d.usual, Window{Hosts: []string{d.r.Host}, From: x, To: x + length})
+	}
+}
+
+// recorded reports whether one archive covers the span.
+func (d *differ) recorded(list []*store.ArchiveInfo, from, to int64) bool {
+	return slices.ContainsFunc(list, func(i *store.ArchiveInfo) bool { return i.From <= from && i.To >= to })
+}
+
+// machine learns the sizes that impacts are measured by.
+func (d *differ) machine() {
+	d.cores, d.memory = 1, math.NaN()
+	for name, to := range map[string]*float64{"hinv.ncpu": &d.cores, "mem.physmem": &d.memory} {
+		desc := d.a.Lookup(name)
+		if desc == nil {
+			continue
+		}
+		for s, err := range d.a.Summarize(Window{Hosts: []string{d.r.Host}, To: d.r.B.To}.Selection(name)) {
+			if err == nil && s.Count > 0 {
+				*to = metric.Number(desc.Type, s.Last.Bits) * base(s.Metric.Units)
+			}
+		}
+	}
+	if d.cores < 1 {
+		d.cores = 1
+	}
+}
+
+// sample are the slots of one series in a window.
+type sample []float64
+
+func (s sample) mean() float64 {
+	total := 0.0
+	for _, x := range s {
+		total += x
+	}
+	return total / float64(len(s))
+}
+
+// deviation is the usual distance from the median, made comparable to a
+// standard deviation, and not less than half of that.
+func (s sample) deviation() float64 {
+	if len(s) < 2 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(s))
+	median := middleValue(sorted)
+	far := make([]float64, len(s))
+	m, square := s.mean(), 0.0
+	for i, x := range s {
+		far[i] = math.Abs(x - median)
+		square += (x - m) * (x - m)
+	}
+	slices.Sort(far)
+	return max(1.4826*middleValue(far), math.Sqrt(square/float64(len(s)-1))/2)
+}
+
+func middleValue(sorted []float64) float64 {
+	n := len(sorted)
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return (sorted[n/2-1] + sorted[n/2]) / 2
+}
+
+// separation is Cliff's delta: 1 when every value of b lies on one side of
+// every value of a.
+func separation(a, b sample) float64 {
+	n := 0
+	for _, x := range a {
+		for _, y := range b {
+			switch {
+			case y > x:
+				n++
+			case y < x:
+				n--
+			}
+		}
+	}
+	return math.Abs(float64(n)) / float64(len(a)*len(b))
+}
+
+// effect is how far b is from a in terms of the variation of a: what b varies
+// by may be the change itself. Not less than floor counts as variation.
+func effect(a, b sample, floor float64) float64 {
+	ma, mb := a.mean(), b.mean()
+	if ma == mb {
+		return 0
+	}
+	spread := math.Hypot(a.deviation(), floor)
+	if spread == 0 {
+		return 5 * leastEffect
+	}
+	return math.Min(math.Abs(mb-ma)/spread, 50)
+}
+
+// trend is the last value of a level that keeps moving one way through the
+// window, and whether it does.
+func (s sample) trend() (float64, bool) {
+	if len(s) < 5 {
+		return 0, false
+	}
+	up, down := 0, 0
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] > s[i-1]:
+			up++
+		case s[i] < s[i-1]:
+			down++
+		}
+	}
+	n := len(s) - 1
+	last := s[len(s)-1]
+	return last, max(up, down)*10 >= n*8 && min(up, down)*10 <= n && relative(s[0], last) > 0.02
+}
+
+// unusual reports whether b differs from a more than the windows of the
+// baseline do from what is usual.
+func unusual(a, b float64, others []float64) bool {
+	if len(others) == 0 {
+		return true
+	}
+	all := append(slices.Clone(others), a)
+	sorted := slices.Sorted(slices.Values(all))
+	center := middleValue(sorted)
+	far := 0.0
+	for _, x := range all {
+		far = max(far, math.Abs(x-center))
+	}
+	return math.Abs(b-center) > extreme*far
+}
+
+func relative(a, b float64) float64 {
+	top := max(math.Abs(a), math.Abs(b))
+	if top == 0 {
+		return 0
+	}
+	return math.Abs(b-a) / top
+}
+
+// events are what interrupted the machine in or between the windows.
+func (d *differ) events() ([]*Change, error) {
+	var out []*Change
+	w := Window{Hosts: []string{d.r.Host}, From: d.r.A.From, To: d.r.B.To}
+	kinds := []metric.EventKind{metric.EventBoot, metric.EventPanic, metric.EventShutdown, metric.EventWake, metric.EventGap, metric.EventDevice, metric.EventMount}
+	for e, err := range SortedEvents(d.a, w, kinds...) {
+		if err != nil {
+			return nil, err
+		}
+		if e.At.Wall < d.r.B.From && e.At.Wall <= d.r.A.To {
+			continue
+		}
+		score := 0.3
+		if e.Kind == metric.EventPanic || e.Kind == metric.EventBoot {
+			score = 1
+		}
+		out = append(out, &Change{Kind: Happened, Archive: e.Archive, Subject: string(e.Kind), At: e.At.Wall, NewText: e.Text, Score: score, Event: e})
+	}
+	return out, nil
+}
+
+// String names the change for tests and errors.
+func (c *Change) String() string {
+	return fmt.Sprintf("%s %s %s %s: %v → %v (effect %.1f, impact %.3f, score %.3f)", c.Kind, c.Subject, c.Instance, c.Aspect, c.Before, c.After, c.Effect, c.Impact, c.Score)
+}

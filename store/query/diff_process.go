@@ -1,0 +1,278 @@
+package query
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// aspects of processes that are compared, each with the unit amount that is
+// worth a line and the one that is a lot.
+var aspects = []struct {
+	name  string
+	of    func(*Consumer, float64) float64
+	units metric.Units
+	rate  bool
+}{
+	{"cpu", func(c *Consumer, sec float64) float64 { return c.CPUTime() / sec }, metric.NoUnits, true},
+	{"memory", func(c *Consumer, _ float64) float64 { return c.Mean }, metric.Bytes, false},
+	{"read", func(c *Consumer, sec float64) float64 { return c.Gains[ReadBytes] / sec }, metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}, true},
+	{"write", func(c *Consumer, sec float64) float64 { return c.Gains[WrittenBytes] / sec }, metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}, true},
+}
+
+// usage is what processes of each name used in a window.
+type usage struct {
+	byName  map[string]*Consumer
+	seconds float64
+	from    int64
+	to      int64
+}
+
+func (d *differ) usage(w Window) (*usage, error) {
+	t := &topper{a: d.a, by: ByCPU, group: PerName, groups: make(map[string]*Consumer),
+		of: make(map[*metric.Instance]*Consumer), charged: make(map[*metric.Instance]bool)}
+	if err := t.bounds(w); err != nil {
+		return nil, err
+	}
+	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
+	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To}
+	if len(fields.names) == 0 {
+		return u, nil
+	}
+	if err := t.add(fields, nil); err != nil {
+		return nil, err
+	}
+	for _, c := range t.order {
+		t.average(c)
+		u.byName[c.Name] = c
+	}
+	return u, nil
+}
+
+// amount is what processes called name used; nothing if there were none.
+func (u *usage) amount(name string, of func(*Consumer, float64) float64) float64 {
+	c := u.byName[name]
+	if c == nil {
+		return 0
+	}
+	x := of(c, u.seconds)
+	if x != x {
+		return 0
+	}
+	return x
+}
+
+// processImpact is how much of the machine a difference in an aspect is.
+func (d *differ) processImpact(aspect string, diff float64) float64 {
+	switch aspect {
+	case "cpu":
+		return math.Min(diff/d.cores, 1)
+	case "memory":
+		if d.memory > 0 {
+			return math.Min(diff/d.memory, 1)
+		}
+		return math.Min(diff/16e9, 1)
+	}
+	return math.Min(math.Log10(1+diff/1e5)/3, 1) * 0.8
+}
+
+func (d *differ) processes() ([]*Change, error) {
+	a, err := d.usage(d.r.A)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.usage(d.r.B)
+	if err != nil {
+		return nil, err
+	}
+	var usual []*usage
+	for _, w := range d.usual {
+		u, err := d.usage(w)
+		if err != nil {
+			return nil, err
+		}
+		usual = append(usual, u)
+	}
+	var out []*Change
+	for name, c := range b.byName {
+		if _, before := a.byName[name]; before || slices.ContainsFunc(usual, func(u *usage) bool { return u.byName[name] != nil }) {
+			if change := d.processChange(name, a, b, usual); change != nil {
+				out = append(out, change)
+			}
+			continue
+		}
+		if change := d.processNew(c, b); change != nil {
+			out = append(out, change)
+		}
+	}
+	for name, c := range a.byName {
+		if b.byName[name] == nil {
+			if change := d.processGone(c, a, usual); change != nil {
+				out = append(out, change)
+			}
+		}
+	}
+	return out, d.describe(out)
+}
+
+// processChange compares what processes of one name used; the aspect that
+// changed most speaks for all.
+func (d *differ) processChange(name string, a, b *usage, usual []*usage) *Change {
+	var best *Change
+	for _, as := range aspects {
+		before, after := a.amount(name, as.of), b.amount(name, as.of)
+		diff := math.Abs(after - before)
+		impact := d.processImpact(as.name, diff)
+		if impact < leastImpact || relative(before, after) < leastRelative {
+			continue
+		}
+		if as.name == "cpu" && diff < 0.05 || (as.name == "read" || as.name == "write") && diff < 2e5 {
+			continue
+		}
+		var others []float64
+		for _, u := range usual {
+			others = append(others, u.amount(name, as.of))
+		}
+		if !unusual(before, after, others) {
+			continue
+		}
+		spread := math.Hypot(append(sample(others), before).deviation(), 0.1*math.Max(before, 0.2*after))
+		c := &Change{Kind: ProcessChange, Archive: b.byName[name].Archive, Subject: name, Aspect: as.name, Before: before, After: after,
+			Units: as.units, Rate: as.rate, Impact: impact, Process: b.byName[name]}
+		c.Effect = math.Min(diff/spread, 50)
+		if c.Effect < leastEffect/2 {
+			continue
+		}
+		c.Score = score(c)
+		if best == nil || c.Score > best.Score {
+			best = c
+		}
+	}
+	if best != nil && !d.steady(best) {
+		return nil
+	}
+	return best
+}
+
+// steady reports whether a process's difference is there in most of its slots
+// and not a burst that falls into one of the windows.
+func (d *differ) steady(c *Change) bool {
+	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
+	var names []string
+	want := map[string][]ProcessCounter{"cpu": {UserTime, SystemTime}, "read": {ReadBytes}, "write": {WrittenBytes}}[c.Aspect]
+	for name, f := range fields.counters {
+		if slices.Contains(want, f) {
+			names = append(names, name)
+		}
+	}
+	if c.Aspect == "memory" {
+		return true // Memory does not come in bursts; its mean is over time already.
+	}
+	keep := func(_ string, in *metric.Instance) bool { return ProcessName(in) == c.Subject }
+	var parts [2]map[int64]float64
+	for i, w := range []Window{d.r.A, d.r.B} {
+		parts[i] = make(map[int64]float64)
+		r := Request{Window: w, Metrics: names, Instance: keep, Mode: Shown, Step: max((w.To-w.From)/slots, 1), Origin: w.From}
+		for s, err := range Read(d.a, r) {
+			if err != nil {
+				return true
+			}
+			for k, wall := range s.Wall {
+				if x := s.Value(k).Number(); x == x {
+					parts[i][(wall-w.From-1)/r.Step] += x
+				}
+			}
+		}
+	}
+	fill := func(m map[int64]float64) sample {
+		out := make(sample, slots)
+		for k := range out {
+			out[k] = m[int64(k)]
+		}
+		return out
+	}
+	return separation(fill(parts[0]), fill(parts[1])) >= leastOverlap
+}
+
+// processNew is a process that neither the first window nor the usual ones
+// know, if it stayed or used much.
+func (d *differ) processNew(c *Consumer, b *usage) *Change {
+	impact := 0.0
+	for _, as := range aspects {
+		if x := as.of(c, b.seconds); x == x {
+			impact = max(impact, d.processImpact(as.name, x))
+		}
+	}
+	stayed := float64(c.To-c.From)/1e9 > b.seconds/3
+	if impact < leastImpact && !stayed {
+		return nil
+	}
+	ch := &Change{Kind: ProcessNew, Archive: c.Archive, Subject: c.Name, Process: c, Before: 0, After: c.CPUTime() / b.seconds,
+		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: c.From}
+	ch.Score = 0.1 + math.Sqrt(impact)*0.9
+	if !stayed {
+		ch.Score /= 2
+	}
+	return ch
+}
+
+// processGone is a process that was there all the time, and is no more.
+func (d *differ) processGone(c *Consumer, a *usage, usual []*usage) *Change {
+	if float64(c.To-c.From)/1e9 < a.seconds*0.6 {
+		return nil
+	}
+	impact := 0.0
+	for _, as := range aspects {
+		if x := as.of(c, a.seconds); x == x {
+			impact = max(impact, d.processImpact(as.name, x))
+		}
+	}
+	ch := &Change{Kind: ProcessVanished, Archive: c.Archive, Subject: c.Name, Process: c, Before: c.CPUTime() / a.seconds,
+		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: c.To}
+	ch.Score = 0.12 + math.Sqrt(impact)*0.8
+	return ch
+}
+
+// describe finds users, starts and ends of the processes that lines are about.
+func (d *differ) describe(list []*Change) error {
+	byKey := make(map[string]*Change)
+	for _, c := range list {
+		if c.Process != nil {
+			byKey[c.Process.Instance.Key] = c
+		}
+	}
+	if len(byKey) == 0 {
+		return nil
+	}
+	w := Window{Hosts: []string{d.r.Host}, From: d.r.A.From, To: d.r.B.To}
+	sel := w.Selection(userMetric)
+	sel.Instance = func(_ string, in *metric.Instance) bool { return byKey[in.Key] != nil }
+	for run, err := range d.a.Select(sel) {
+		if err != nil {
+			return err
+		}
+		if c := byKey[run.Instance.Key]; c != nil && len(run.Strs) > 0 {
+			c.Process.User = run.Strs[len(run.Strs)-1]
+		}
+	}
+	gone := false
+	for _, c := range list {
+		gone = gone || c.Kind == ProcessVanished
+	}
+	if !gone {
+		return nil
+	}
+	for e, err := range d.a.Events(w.From, w.To+int64(time.Minute), metric.EventProcessExit) {
+		if err != nil {
+			return err
+		}
+		if c := byKey[e.Key]; c != nil && c.Kind == ProcessVanished && e.Archive.Host.ID == d.r.Host {
+			copied := store.Event{Event: e.Event, Archive: e.Archive}
+			c.Exit = &copied
+		}
+	}
+	return nil
+}

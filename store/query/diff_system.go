@@ -1,0 +1,317 @@
+package query
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// families are the parts of a machine whose metrics move together. The first
+// whose prefix fits decides; leads are the metrics that say it best.
+var families = []struct {
+	name     string
+	prefixes []string
+	leads    []string
+}{
+	{"recorder", []string{"recorder.", "process.", "proc.control", "pmda."}, nil},
+	{"cpu", []string{"kernel.all.cpu", "kernel.percpu", "kernel.all.load", "kernel.all.run", "kernel.all.pressure.cpu", "kernel.all.idletime",
+		"kernel.all.intr", "kernel.all.pswitch", "kernel.all.softirqs", "proc.runq", "hinv.cpu"},
+		[]string{"kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.load", "kernel.all.pswitch"}},
+	{"memory", []string{"mem.", "swap.", "vm.", "kernel.all.pressure.memory", "kern.memorystatus", "computed.mem", "computed.comp", "computed.swap"},
+		[]string{"mem.util.available", "swap.used", "mem.util.used", "mem.util.free", "mem.util.compressed"}},
+	{"volume", []string{"filesys."}, []string{"filesys.full", "filesys.used", "filesys.avail"}},
+	{"disk", []string{"disk.", "kernel.all.pressure.io", "vfs."},
+		[]string{"disk.all.write_bytes", "disk.all.read_bytes", "disk.all.total_bytes", "disk.all.write", "disk.all.read"}},
+	{"network", []string{"network.", "net.", "ipc.", "computed.total_conn"},
+		[]string{"network.all.in.bytes", "network.all.out.bytes", "network.tcp.retranssegs", "network.all.total.bytes"}},
+	{"processes", []string{"kernel.all.nprocs", "kernel.all.nthreads", "kernel.all.sysfork", "proc.nprocs", "proc.started", "proc.exited", "proc.unseen", "kernel.all.lastpid"},
+		[]string{"proc.nprocs", "proc.started", "kernel.all.sysfork"}},
+	{"gpu", []string{"gpu."}, []string{"gpu.util"}},
+	{"thermal", []string{"thermal."}, []string{"thermal.cpu.die", "thermal.package", "thermal.pressure.level"}},
+	{"power", []string{"power."}, []string{"power.ac.connected", "power.battery.charge"}},
+	{"clock", []string{"kernel.all.uptime", "kern.wake", "kern.sleep", "kern.useractive", "kern.userinactive", "machdep.", "kern.monotonic", "computed.uptime", "kernel.all.boottime"}, nil},
+}
+
+// familyOf is a metric's part of the machine and how well it tells of it, 0
+// best.
+func familyOf(name string) (string, int) {
+	for _, f := range families {
+		for _, p := range f.prefixes {
+			if strings.HasPrefix(name, p) {
+				i := slices.Index(f.leads, name)
+				if i < 0 {
+					i = len(f.leads)
+				}
+				return f.name, i
+			}
+		}
+	}
+	parts := strings.SplitN(name, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], "."), 0
+}
+
+// measured lists the numeric metrics of the machine that move: no tunables,
+// nothing of processes, of the recorder or of clocks.
+func (d *differ) measured() []string {
+	var out []string
+	for _, m := range d.a.Metrics() {
+		if m.Type == metric.String || m.Unsupported != "" || m.Formula != "" || processLike(m.Indom) ||
+			m.Class == metric.Static || m.Class == metric.Constrained || m.Class == metric.Disabled {
+			continue
+		}
+		if f, _ := familyOf(m.Name); f != "recorder" && f != "clock" {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+// seriesKey is a metric and an instance of it.
+type seriesKey struct{ metric, key string }
+
+type systemSeries struct {
+	desc  *metric.Desc
+	name  string // of the instance
+	units metric.Units
+	rate  bool
+	a, b  sample
+	peak  float64
+}
+
+func (d *differ) system() ([]*Change, error) {
+	names := d.measured()
+	all := make(map[seriesKey]*systemSeries)
+	for i, w := range []Window{d.r.A, d.r.B} {
+		err := d.slots(w, names, nil, func(s *Series, values sample) {
+			k := keyOf(s)
+			e := all[k]
+			if e == nil {
+				e = &systemSeries{desc: s.Metric, units: s.Units, rate: s.Rate}
+				if s.Instance != nil {
+					e.name = s.Instance.Name
+				}
+				all[k] = e
+			}
+			if i == 0 {
+				e.a = append(e.a, values...)
+			} else {
+				e.b = append(e.b, values...)
+			}
+			for _, x := range values {
+				e.peak = max(e.peak, math.Abs(x))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	candidates := make(map[seriesKey]*Change)
+	for k, s := range all {
+		if c := d.screen(s); c != nil {
+			candidates[k] = c
+		}
+	}
+	if err := d.compareUsual(candidates, all); err != nil {
+		return nil, err
+	}
+	var out []*Change
+	for _, c := range candidates {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(x, y *Change) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Subject, y.Subject), cmp.Compare(x.Instance, y.Instance))
+	})
+	if d.r.All {
+		return out, nil
+	}
+	return leaders(out), nil
+}
+
+func keyOf(s *Series) seriesKey {
+	k := seriesKey{metric: s.Metric.Name}
+	if s.Instance != nil {
+		k.key = s.Instance.Key
+	}
+	return k
+}
+
+// slots reads metrics in the slots of a window.
+func (d *differ) slots(w Window, names []string, keep func(string, *metric.Instance) bool, take func(*Series, sample)) error {
+	if len(names) == 0 {
+		return nil
+	}
+	r := Request{Window: w, Metrics: names, Instance: keep, Mode: Shown, Step: max((w.To-w.From)/slots, 1), Origin: w.From}
+	var values sample
+	for s, err := range Read(d.a, r) {
+		if err != nil {
+			return err
+		}
+		values = values[:0]
+		for i := range s.Wall {
+			if x := s.Value(i).Number(); x == x && !math.IsInf(x, 0) {
+				values = append(values, x)
+			}
+		}
+		if len(values) > 0 {
+			take(s, values)
+		}
+	}
+	return nil
+}
+
+// screen keeps a series whose windows are far apart by its own variation.
+func (d *differ) screen(s *systemSeries) *Change {
+	if len(s.a) < 2 || len(s.b) < 2 {
+		return nil
+	}
+	ma, mb := s.a.mean(), s.b.mean()
+	c := &Change{Kind: SystemChange, Subject: s.desc.Name, Instance: s.name, Metric: s.desc, Before: ma, After: mb, Units: s.units, Rate: s.rate}
+	if last, moving := s.b.trend(); moving && !s.rate {
+		c.After, c.Trend = last, true
+	}
+	c.Effect = effect(s.a, s.b, d.floor(s, ma, mb))
+	c.Impact = d.impact(s, ma, c.After)
+	if c.Effect < leastEffect || separation(s.a, s.b) < leastOverlap {
+		return nil
+	}
+	if relative(ma, c.After) < leastRelative && c.Impact < 0.03 {
+		return nil
+	}
+	if c.Impact < leastImpact && !d.r.All {
+		return nil
+	}
+	c.Score = score(c)
+	return c
+}
+
+// floor is the difference that counts as variation in any case: a part of the
+// machine where its size is known, else of the series itself.
+func (d *differ) floor(s *systemSeries, ma, mb float64) float64 {
+	own := 0.05 * math.Min(math.Abs(ma), math.Abs(mb))
+	family, _ := familyOf(s.desc.Name)
+	switch {
+	case s.desc.Name == "filesys.full":
+		return math.Min(own, 0.5)
+	case family == "memory" && s.units.Space == 1 && s.units.Time == 0 && d.memory > 0:
+		return math.Min(own, 0.01*d.memory/base(s.units))
+	}
+	return own
+}
+
+// score weighs how surprising a change is with how much of the machine it is.
+func score(c *Change) float64 {
+	surprise := math.Min(c.Effect/20, 1)
+	return surprise*(0.15+0.85*math.Sqrt(c.Impact)) + 0.1*c.Impact
+}
+
+// impact is how much of the machine a difference makes up, where the machine's
+// size is known, else how large it is beside the series itself.
+func (d *differ) impact(s *systemSeries, ma, mb float64) float64 {
+	diff := math.Abs(mb - ma)
+	family, _ := familyOf(s.desc.Name)
+	switch {
+	case s.rate && s.desc.Units.Time == 1 && family == "cpu":
+		if s.desc.Indom != metric.NoIndom {
+			return math.Min(diff/d.cores, 1) / 2
+		}
+		return math.Min(diff/d.cores, 1)
+	case family == "cpu" && strings.HasPrefix(s.desc.Name, "kernel.all.load"):
+		return math.Min(diff/d.cores/2, 1)
+	case s.rate && s.desc.Units.Time == 1:
+		return math.Min(diff, 1)
+	case family == "memory" && s.units.Space == 1 && s.units.Time == 0 && d.memory > 0:
+		return math.Min(diff*base(s.units)/d.memory, 1)
+	case s.desc.Name == "filesys.full":
+		if mb >= 95 && ma < mb {
+			return math.Max(0.6, diff/100)
+		}
+		return math.Min(diff/100, 1)
+	case family == "volume":
+		return 0.3 * relative(ma, mb)
+	case s.units.Space == 1 && s.units.Time == -1:
+		// A megabyte a second is worth mentioning, a hundred are a lot.
+		return math.Min(math.Log10(1+diff*base(metric.Units{Space: 1, SpaceScale: s.units.SpaceScale})/1e5)/3, 1) * relative(ma, mb)
+	case s.units.Other == "C":
+		return math.Min(diff/60, 1)
+	case s.units.Count == 1 && s.units.Time == -1 || s.rate:
+		// Rates of small things matter when there are thousands.
+		return math.Min(math.Log10(1+diff/20)/5, 0.5) * relative(ma, mb)
+	}
+	return 0.05 * relative(ma, mb)
+}
+
+// compareUsual drops the candidates that other windows of the recording show
+// to be ordinary.
+func (d *differ) compareUsual(candidates map[seriesKey]*Change, all map[seriesKey]*systemSeries) error {
+	if len(candidates) == 0 || len(d.usual) == 0 {
+		return nil
+	}
+	seen := make(map[string]bool)
+	var names []string
+	for k := range candidates {
+		if !seen[k.metric] {
+			seen[k.metric] = true
+			names = append(names, k.metric)
+		}
+	}
+	slices.Sort(names)
+	others := make(map[seriesKey][]float64)
+	for _, w := range d.usual {
+		err := d.slots(w, names, nil, func(s *Series, values sample) {
+			k := keyOf(s)
+			others[k] = append(others[k], values.mean())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for k, c := range candidates {
+		mean := all[k].b.mean()
+		if !unusual(c.Before, mean, others[k]) {
+			delete(candidates, k)
+			continue
+		}
+		if list := others[k]; len(list) > 2 {
+			// What the windows of a day vary by is the series' own variation.
+			spread := math.Hypot(append(sample(list), c.Before).deviation(), 0.02*math.Abs(c.Before))
+			if spread > 0 {
+				c.Effect = math.Min(c.Effect, math.Abs(mean-c.Before)/spread*2)
+				c.Score = score(c)
+			}
+		}
+	}
+	return nil
+}
+
+// leaders keeps of each family the change that tells it best; the others are
+// counted.
+func leaders(list []*Change) []*Change {
+	best := make(map[string]*Change)
+	ranks := make(map[string]int)
+	tops := make(map[string]float64)
+	var order []string
+	for _, c := range list {
+		f, rank := familyOf(c.Subject)
+		prev := best[f]
+		if prev == nil {
+			order = append(order, f)
+			best[f], ranks[f], tops[f] = c, rank, c.Score
+			continue
+		}
+		prev.Related++
+		// A headline counts as the change if it is nearly as strong.
+		if rank < ranks[f] && c.Score > 0.4*tops[f] {
+			c.Related = prev.Related
+			c.Score = max(c.Score, tops[f])
+			best[f], ranks[f] = c, rank
+		}
+	}
+	var out []*Change
+	for _, f := range order {
+		out = append(out, best[f])
+	}
+	return out
+}
