@@ -32,17 +32,6 @@ func (p Platform) String() string {
 	return fmt.Sprintf("platform(%d)", uint8(p))
 }
 
-// ByGOOS is the platform that Go calls goos.
-func ByGOOS(goos string) (Platform, bool) {
-	switch goos {
-	case "darwin":
-		return Darwin, true
-	case "linux":
-		return Linux, true
-	}
-	return 0, false
-}
-
 type index struct {
 	names []string
 	rows  map[string]metric.Desc

@@ -56,9 +56,6 @@ func as(t metric.Type) change { return func(d *metric.Desc) { d.Type = t } }
 // in gives the metric other units.
 func in(u metric.Units) change { return func(d *metric.Desc) { d.Units = u } }
 
-// reads gives the metric other semantics.
-func reads(s metric.Semantics) change { return func(d *metric.Desc) { d.Sem = s } }
-
 // class moves the metric to another class.
 func class(c metric.Class) change { return func(d *metric.Desc) { d.Class = c } }
 
@@ -137,7 +134,6 @@ var (
 	rpm         = metric.Units{Other: "rpm"}
 	nanojoule   = metric.Units{Other: "nanojoule"}
 	cycles      = metric.Units{Other: "cycle"}
-	percent     = metric.Units{Other: "percent"}
 )
 
 // The domains of metric identifiers: PCP's agents for Darwin, for processes
