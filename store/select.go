@@ -2,6 +2,7 @@ package store
 
 import (
 	"iter"
+	"slices"
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
@@ -81,16 +82,20 @@ type emitter struct {
 	r     *Reader
 	yield func(*Run) bool
 	run   Run
-	arena arena
+	// For gathering: the series of one metric in all chunks, the pieces, and
+	// by instance number the latest of its pieces.
+	shelf  chunk.Shelf
+	pieces []piece
+	latest []int32
+	order  []int32
 }
 
-// A piece is a series of one chunk, waiting for its turn.
+// A piece is a series of one chunk, waiting for its turn on the shelf.
 type piece struct {
-	col *column
-	row int
-	s   chunk.Series
+	col, row int32
+	id       uint32 // of the instance
 	// next is the piece of the same instance in a later chunk, 0 for none.
-	next int
+	next int32
 }
 
 func (e *emitter) emit(p *plan) bool {
@@ -138,10 +143,8 @@ func (e *emitter) direct(p *plan, cols []column) bool {
 // gathered decodes a metric's columns in all chunks before it emits, so that
 // the runs of an instance come together. What is kept is only changes.
 func (e *emitter) gathered(p *plan, cols []column) bool {
-	pieces := []piece{{}} // number 0 stands for none
-	var order []int
-	last := make(map[*metric.Instance]int)
-	e.arena.reset()
+	e.shelf.Reset()
+	e.pieces, e.order = e.pieces[:0], e.order[:0]
 	for i := range cols {
 		col := &cols[i]
 		f := p.filter(e.r, col.v)
@@ -149,29 +152,48 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 			continue
 		}
 		err := col.v.Series(col.col, f.has, func(row int, s *chunk.Series) error {
-			in := e.r.instance(col.v, row)
-			n := len(pieces)
-			pieces = append(pieces, piece{col: col, row: row, s: e.arena.keep(s)})
-			if before, ok := last[in]; ok {
-				pieces[before].next = n
-			} else {
-				order = append(order, n)
-			}
-			last[in] = n
+			e.shelf.Keep(s)
+			e.piece(int32(i), int32(row), e.r.instance(col.v, row))
 			return nil
 		})
 		if err != nil {
 			p.a.hurt(col.v.ref.wrong(err))
 		}
 	}
-	for _, first := range order {
-		for n := first; n != 0; n = pieces[n].next {
-			if !e.series(p, pieces[n].col, pieces[n].row, &pieces[n].s) {
+	for i := range e.pieces {
+		e.latest[e.pieces[i].id] = -1
+	}
+	for _, first := range e.order {
+		for n := first; ; n = e.pieces[n].next {
+			s := e.shelf.Series(int(n))
+			if !e.series(p, &cols[e.pieces[n].col], int(e.pieces[n].row), &s) {
 				return false
+			}
+			if e.pieces[n].next == 0 {
+				break
 			}
 		}
 	}
 	return true
+}
+
+// piece notes the series that has just been put on the shelf.
+func (e *emitter) piece(col, row int32, in *metric.Instance) {
+	n := int32(len(e.pieces))
+	id := uint32(0)
+	if in != nil {
+		id = uint32(in.ID)
+	}
+	for int(id) >= len(e.latest) {
+		e.latest = append(e.latest, -1)
+	}
+	if before := e.latest[id]; before >= 0 {
+		e.pieces[before].next = n
+	} else {
+		e.order = append(e.order, n)
+	}
+	e.latest[id] = n
+	e.pieces = append(e.pieces, piece{col: col, row: row, id: id})
 }
 
 // names makes sure that the instances of v can be told.
@@ -216,18 +238,18 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 					run.Miss = make([]metric.Reason, n, n+int(end-start))
 				}
 			}
-			for ; start < end; start++ {
-				switch {
-				case !text:
-					run.Bits = append(run.Bits, bits)
-				case why == metric.Present && bits < uint64(len(words)):
-					run.Strs = append(run.Strs, words[bits])
-				default:
-					run.Strs = append(run.Strs, "")
+			count := int(end - start)
+			if text {
+				str := ""
+				if why == metric.Present && bits < uint64(len(words)) {
+					str = words[bits]
 				}
-				if run.Miss != nil {
-					run.Miss = append(run.Miss, why)
-				}
+				run.Strs = repeat(run.Strs, str, count)
+			} else {
+				run.Bits = repeat(run.Bits, bits, count)
+			}
+			if run.Miss != nil {
+				run.Miss = repeat(run.Miss, why, count)
 			}
 		})
 	}
@@ -238,26 +260,13 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	return e.yield(run)
 }
 
-// An arena holds copies of series in few allocations.
-type arena struct {
-	at   []uint32
-	bits []uint64
-}
-
-const arenaBlock = 8 << 10
-
-func (a *arena) reset() { *a = arena{} }
-
-func (a *arena) keep(s *chunk.Series) chunk.Series {
-	n := len(s.At)
-	if cap(a.at)-len(a.at) < n {
-		a.at = make([]uint32, 0, max(n, arenaBlock))
-		a.bits = make([]uint64, 0, max(n, arenaBlock))
+// repeat appends n times v to s.
+func repeat[T any](s []T, v T, n int) []T {
+	s = slices.Grow(s, n)
+	k := len(s)
+	s = s[:k+n]
+	for i := range s[k:] {
+		s[k+i] = v
 	}
-	k := len(a.at)
-	a.at = append(a.at, s.At...)
-	a.bits = append(a.bits, s.Bits...)
-	out := *s
-	out.At, out.Bits = a.at[k:k+n:k+n], a.bits[k:k+n:k+n]
-	return out
+	return s
 }
