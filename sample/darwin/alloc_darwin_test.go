@@ -1,9 +1,11 @@
 package darwin
 
 import (
+	"runtime"
 	"testing"
 
 	"tachograph/sample"
+	"tachograph/sample/darwin/decode"
 	"tachograph/sample/metric"
 )
 
@@ -40,6 +42,48 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("closing %s: %v", s.Name(), err)
 		}
+	}
+}
+
+// Other programs may use up the kernel's fresh answers of a second. What then
+// is repeated to us is absent; the rest goes on.
+func TestMemoryWhileOthersAsk(t *testing.T) {
+	s := newMemorySource()
+	defer s.Close()
+	if err := s.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	f := sample.NewFrame(s.group, func(*metric.Desc) bool { return true })
+	cell := func(name string) metric.Value {
+		for i, d := range f.Block().Group.Metrics {
+			if d.Name == name {
+				return f.Block().Cols[i].At(d.Type, 0)
+			}
+		}
+		t.Fatalf("no %s", name)
+		return metric.Value{}
+	}
+	words := make([]uint32, 38)
+	for range 12 {
+		if _, err := s.host.Statistics64(hostVMInfo64, words); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others, _ := decode.VMFaults.Uint(decode.Words(nil, words))
+	// The kernel's counters move with its clock: let them, within the second
+	// whose answers are used up.
+	for start := Now().Cont; Now().Cont-start < 50e6; {
+		runtime.Gosched()
+	}
+	if err := s.Read(&sample.Context{Now: Now}, []*sample.Frame{f}); err != nil {
+		t.Fatal(err)
+	}
+	faults, compressions := cell("mem.pages.faults"), cell("mem.compressions")
+	if faults.Miss != metric.Present || faults.Bits <= others {
+		t.Errorf("faults %v (%s), others read %d before", faults, faults.Miss, others)
+	}
+	if compressions.Miss != metric.Stale {
+		t.Errorf("an answer given to others passes for ours: compressions %v (%s)", compressions, compressions.Miss)
 	}
 }
 

@@ -9,10 +9,12 @@
 //
 // host_statistics64 answers afresh only a few times a second for all programs
 // together that are not Apple's; after that it repeats an older answer and
-// says nothing. The memory source asks once a round, shares the answer among
-// its metrics, and calls an answer that has not changed since less than the
-// kernel's window ago stale: absent, not a rate of zero followed by a double
-// one.
+// says nothing. The memory source asks for each revision of the struct once a
+// round and shares the answers among its metrics. The revisions have budgets
+// of their own, so the one that nobody else asks for shows when the other is a
+// repetition: what only that one has is then absent as stale, not a rate of
+// zero followed by a double one. An answer that has not changed since less
+// than the kernel's window ago is stale as well.
 //
 // The list of interfaces gives such programs byte counts that are cut to 32
 // bits and rounded down to 1 KiB. The counts are therefore taken from the
@@ -22,4 +24,21 @@
 // The TCP statistics are all zero for callers other than root while
 // net.inet.tcp.disable_access_to_stats is 1, which is the default. Zeros of
 // that kind are recorded as absent, with the reason.
+//
+// # What it costs
+//
+// Counted by the simulated Mac, for a laptop with one disk, eight interfaces
+// and the 1,675 names of a real sysctl tree: a round of the fast metrics (1 s)
+// enters the kernel 22 times, one of the polled metrics (10 s) 168 times, of
+// which 119 are sysctls, and one of the constrained metrics (60 s) 1,378 times,
+// all of them sysctls. The tree's part is about three million sysctl calls a
+// day, 35 a second, each of which copies a few bytes. Looking at what the
+// machine has, at the start of each archive, takes about 7,000 calls, four for
+// each name. No reading allocates once its buffers have their size.
+//
+// # What has been executed
+//
+// All of it, as a darwin/amd64 program on a simulated kernel whose every value
+// is known; see the tests. On a real Mac none of it has run yet. The arm64
+// program is made of the same files; package sys says what differs.
 package darwin

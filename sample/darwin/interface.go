@@ -59,6 +59,7 @@ var ifColumns = []ifColumn{
 	{"network.interface.out.bytes", []int{ifOutBytes}},
 	{"network.interface.out.packets", []int{ifOutPackets}},
 	{"network.interface.out.errors", []int{ifOutErrors}},
+	{"network.interface.out.drops", []int{ifOutDrops}},
 	{"network.interface.out.mcasts", []int{ifOutMcasts}},
 	{"network.interface.collisions", []int{ifCollisions}},
 	{"network.interface.mtu", []int{ifMtu}},

@@ -70,14 +70,28 @@ func (c *vmColumn) value(answer []byte, pageSize uint64) (uint64, bool) {
 	return sum, true
 }
 
-// fillMemory sets the single row of f.
-func fillMemory(f *sample.Frame, answer []byte, pageSize uint64) {
+// olderThan reports whether an answer was given before another: whether a
+// counter in it is behind.
+func olderThan(answer, other []byte) bool {
+	for _, f := range []*decode.Field{decode.VMFaults, decode.VMZeroFillCount, decode.VMPageins, decode.VMCowFaults} {
+		a, ok := f.Uint(answer)
+		b, ok2 := f.Uint(other)
+		if ok && ok2 && a < b {
+			return true
+		}
+	}
+	return false
+}
+
+// fillMemory sets the single row of f. beyond is why what the answer is too
+// short for is absent.
+func fillMemory(f *sample.Frame, answer []byte, pageSize uint64, beyond metric.Reason) {
 	row := f.Row(nil)
 	for col := range vmColumns {
 		if v, ok := vmColumns[col].value(answer, pageSize); ok {
 			f.SetUint(row, col, v)
 		} else {
-			f.SetMissing(row, col, metric.Unsupported)
+			f.SetMissing(row, col, beyond)
 		}
 	}
 }

@@ -8,28 +8,34 @@ import (
 	"tachograph/sample/metric"
 )
 
-// hostVMInfo64 is the flavour of host statistics about memory. Newer kernels
-// may fill more words than the 38 of today.
+// hostVMInfo64 is the flavour of host statistics about memory. Its first
+// revision has 24 words; newer kernels may fill more than the 38 of today.
 const (
 	hostVMInfo64 = 4
+	vmFirstWords = 24
 	vmWords      = 64
 )
 
-// memorySource asks host_statistics64 once a round.
+// memorySource asks host_statistics64 for both revisions of the struct, once a
+// round each. The kernel keeps a budget of fresh answers per revision, which
+// all programs share, and almost all of them ask for the newest. The first
+// revision, which hardly anybody asks for, tells whether the newest was fresh.
 type memorySource struct {
 	host     sys.Host
 	group    *metric.Group
 	pageSize uint64
 
 	words  [vmWords]uint32
+	first  []byte
 	answer []byte
 	last   reading
-	reason metric.Reason
+	reason metric.Reason // why there is nothing
+	beyond metric.Reason // why there is nothing beyond what answer has
 	fresh  freshness
 }
 
 func newMemorySource() *memorySource {
-	return &memorySource{host: sys.OpenHost(), answer: make([]byte, 0, 4*vmWords)}
+	return &memorySource{host: sys.OpenHost(), first: make([]byte, 0, 4*vmFirstWords), answer: make([]byte, 0, 4*vmWords)}
 }
 
 func (s *memorySource) Name() string            { return "vmstat" }
@@ -64,20 +70,30 @@ func (s *memorySource) Read(c *sample.Context, frames []*sample.Frame) error {
 			f.MissRow(f.Row(nil), s.reason)
 			continue
 		}
-		fillMemory(f, s.answer, s.pageSize)
+		fillMemory(f, s.answer, s.pageSize, s.beyond)
 	}
 	return nil
 }
 
 func (s *memorySource) ask(now metric.Stamp) {
-	s.reason = metric.Present
-	n, err := s.host.Statistics64(hostVMInfo64, s.words[:])
+	s.reason, s.beyond = metric.Present, metric.Unsupported
+	n, err := s.host.Statistics64(hostVMInfo64, s.words[:vmFirstWords])
+	if err != nil {
+		s.reason = reasonFor(err)
+		return
+	}
+	s.first = decode.Words(s.first, s.words[:n])
+	if s.fresh.stale(s.first, now.Cont, Now().Cont) {
+		s.reason = metric.Stale
+		return
+	}
+	n, err = s.host.Statistics64(hostVMInfo64, s.words[:])
 	if err != nil {
 		s.reason = reasonFor(err)
 		return
 	}
 	s.answer = decode.Words(s.answer, s.words[:n])
-	if s.fresh.stale(s.answer, now.Cont, Now().Cont) {
-		s.reason = metric.Stale
+	if olderThan(s.answer, s.first) {
+		s.answer, s.beyond = append(s.answer[:0], s.first...), metric.Stale
 	}
 }

@@ -54,7 +54,7 @@ func TestMemoryOfAnOlderKernel(t *testing.T) {
 	binary.LittleEndian.PutUint32(answer[decode.VMFreeCount.Off:], 1000)
 	binary.LittleEndian.PutUint64(answer[decode.VMFaults.Off:], 1<<40)
 	f.Reset(metric.Stamp{})
-	fillMemory(f, answer, 16384)
+	fillMemory(f, answer, 16384, metric.Unsupported)
 	for _, c := range []struct {
 		metric string
 		want   uint64

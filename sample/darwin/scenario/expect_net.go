@@ -144,7 +144,7 @@ func (x *expecting) network() {
 		drops := x.num32(f.fields, "snd_drops")
 		for name, n := range map[string]uint64{
 			"in.bytes": v("ibytes"), "in.packets": v("ipackets"), "in.errors": v("ierrors"), "in.drops": v("iqdrops"), "in.mcasts": v("imcasts"),
-			"out.bytes": v("obytes"), "out.packets": v("opackets"), "out.errors": v("oerrors"), "out.mcasts": v("omcasts"),
+			"out.bytes": v("obytes"), "out.packets": v("opackets"), "out.errors": v("oerrors"), "out.mcasts": v("omcasts"), "out.drops": drops,
 			"total.bytes": v("ibytes") + v("obytes"), "total.packets": v("ipackets") + v("opackets"),
 			"total.errors": v("ierrors") + v("oerrors"), "total.drops": v("iqdrops") + drops, "total.mcasts": v("imcasts") + v("omcasts"),
 			"collisions": v("collisions"), "mtu": mtu, "baudrate": baudrate,
@@ -152,7 +152,6 @@ func (x *expecting) network() {
 			x.u("network.interface."+name, f.name, n)
 			all[name] += n
 		}
-		all["out.drops"] += drops
 	}
 	for _, name := range strings.Fields("in.bytes in.packets in.errors in.drops out.bytes out.packets out.errors out.drops " +
 		"total.bytes total.packets total.errors total.drops") {
