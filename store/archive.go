@@ -86,10 +86,13 @@ func (a *archive) refresh() error {
 	if err != nil {
 		return err
 	}
-	if !changed {
-		return a.readTail()
+	if changed {
+		return a.load()
 	}
-	return a.load()
+	if err := a.readTail(); err != nil {
+		a.hurt(err)
+	}
+	return nil
 }
 
 func (a *archive) close() error {
@@ -148,7 +151,10 @@ func (a *archive) loadOnce() error {
 	for _, d := range a.snap.Damage() {
 		a.hurt(d)
 	}
-	return a.readTail()
+	if err := a.readTail(); err != nil {
+		a.hurt(err)
+	}
+	return nil
 }
 
 func (a *archive) record(bucket string, key []byte) ([]byte, error) {

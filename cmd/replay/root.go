@@ -16,6 +16,7 @@ var commands = []func(*app) *cobra.Command{
 	atCommand, diffCommand, psCommand, topCommand, threadsCommand,
 	ratesCommand, valuesCommand, rangesCommand, findCommand, eventsCommand,
 	explainCommand, summaryCommand, infoCommand, metricsCommand,
+	verifyCommand, repairCommand,
 }
 
 // command builds the command tree.

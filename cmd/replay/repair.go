@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/store"
+)
+
+func repairCommand(a *app) *cobra.Command {
+	var dst string
+	cmd := &cobra.Command{
+		Use:   "repair ARCHIVE -o NEW",
+		Short: "Save what can be saved of a damaged archive",
+		Long: `repair makes a new archive of all that can still be read of a damaged one: from
+either root of its database, from pages that nothing leads to any more, and from
+the journals beside it. What is lost is listed, by time. The damaged archive is
+not changed; exit status 1 says that something is lost.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			paths := append(append([]string{}, a.archives...), args...)
+			if len(paths) != 1 {
+				return errors.New("repair needs the path of one archive")
+			}
+			if dst == "" {
+				return errors.New("repair needs a name for the new archive: -o NEW.tacho")
+			}
+			return a.repair(paths[0], dst)
+		},
+	}
+	cmd.Flags().StringVarP(&dst, "output", "o", "", "the new archive; must not exist")
+	return cmd
+}
+
+func (a *app) repair(src, dst string) error {
+	bar := a.newBar("reading " + src)
+	r, err := store.Repair(src, dst, bar.show)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	for _, d := range r.Damage {
+		fmt.Fprintf(a.stderr, "damage: %s\n", d)
+	}
+	fmt.Fprintf(a.stdout, "%s: %d values in %d ticks and %d events saved (%d chunks whole, %d in part, %d ticks from journals)\n",
+		dst, r.Values, r.Ticks, r.Events, r.Chunks, r.Rescued, r.Journal)
+	for _, l := range r.Lost {
+		fmt.Fprintf(a.stdout, "lost: %s\n", l)
+	}
+	if len(r.Lost) > 0 {
+		return errNo
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/config"
+	"tachograph/store"
+)
+
+func verifyCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify [ARCHIVE...]",
+		Short: "Check that archives are as they were written",
+		Long: `verify checks everything in an archive, or in all archives of a directory: the
+structure of the database, every checksum, every chunk decoded, and whether the
+index agrees with the content. It prints one line for each finding and exits
+with 1 if there is any.
+
+The archive that a recorder is writing can be verified at any time.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(args) },
+	}
+}
+
+// sources are the paths a command without a window works on.
+func (a *app) sources(args []string) ([]string, error) {
+	paths := append(append([]string{}, a.archives...), args...)
+	if len(paths) > 0 {
+		return paths, nil
+	}
+	dir := config.ReadArchiveDir()
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no archive at %s, where recorder keeps them by default; name one", dir)
+	}
+	return []string{dir}, nil
+}
+
+func (a *app) verify(args []string) error {
+	paths, err := a.sources(args)
+	if err != nil {
+		return err
+	}
+	f, err := out.ParseFormat(a.format)
+	if err != nil {
+		return err
+	}
+	var found []store.Finding
+	for _, p := range paths {
+		bar := a.newBar("verifying " + p)
+		fs, err := store.Verify(p, bar.show)
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		found = append(found, fs...)
+	}
+	if f == out.Table {
+		for _, one := range found {
+			fmt.Fprintln(a.stdout, one)
+		}
+	} else if err := a.findings(f, found); err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return errNo
+	}
+	if f == out.Table {
+		fmt.Fprintln(a.stdout, "everything is as it was written")
+	}
+	return nil
+}
+
+// findings writes findings for machines.
+func (a *app) findings(f out.Format, found []store.Finding) error {
+	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
+	w := out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone()})
+	for _, one := range found {
+		from, to := out.None(""), out.None("")
+		if one.From != 0 || one.To != 0 {
+			from, to = out.At(one.From), out.At(one.To)
+		}
+		if err := w.Row([]out.Cell{out.Str(one.Path), out.Str(one.Where), out.Str(one.What), from, to}); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// bar shows progress on a terminal.
+type bar struct {
+	app   *app
+	what  string
+	shown int64
+}
+
+func (a *app) newBar(what string) *bar { return &bar{app: a, what: what, shown: -1} }
+
+// show draws the bar when it has moved by a percent.
+func (b *bar) show(done, total int64) {
+	if !b.app.progress || total == 0 {
+		return
+	}
+	const width = 30
+	percent := done * 100 / total
+	if percent == b.shown {
+		return
+	}
+	b.shown = percent
+	line := make([]byte, width)
+	for i := range line {
+		line[i] = '.'
+		if int64(i)*100 < percent*width {
+			line[i] = '#'
+		}
+	}
+	fmt.Fprintf(b.app.stderr, "\r%s [%s] %3d%%", b.what, line, percent)
+}
+
+// clear takes the bar away.
+func (b *bar) clear() {
+	if b.shown >= 0 {
+		fmt.Fprint(b.app.stderr, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/storetest"
+)
+
+// finishedArchive records two minutes of a made-up machine.
+func finishedArchive(t *testing.T) string {
+	t.Helper()
+	m := storetest.NewMachine(1)
+	clock := m.At(0)
+	w, err := store.Create(store.Options{
+		Dir: t.TempDir(), Host: store.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC",
+		Catalogue: m.Catalogue(), Intervals: m.Intervals(), Now: func() metric.Stamp { return clock },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range 120 {
+		clock = m.At(s)
+		for _, tick := range m.Ticks(s) {
+			if err := w.Append(tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	path, err := w.Rotate("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// runReplay runs a command line.
+func runReplay(args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = newApp(&out, &errs, time.Now).run(args)
+	return status, out.String(), errs.String()
+}
+
+func TestVerifyAndRepairCommands(t *testing.T) {
+	path := finishedArchive(t)
+	if status, out, errs := runReplay("verify", path); status != exitYes || !strings.Contains(out, "as it was written") {
+		t.Fatalf("verify of a sound archive: %d %q %q", status, out, errs)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first chunk page from the end of the file holds values.
+	clear(b[len(b)/2 : len(b)/2+600])
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := runReplay("verify", path)
+	if status != exitNo || errs != "" {
+		t.Fatalf("verify of a damaged archive: %d %q %q", status, out, errs)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
+		if !strings.HasPrefix(line, path+": ") {
+			t.Errorf("a finding that does not name its file: %q", line)
+		}
+	}
+	if status, out, _ := runReplay("verify", "--format", "json", path); status != exitNo || !strings.Contains(out, `"where":`) {
+		t.Errorf("verify --format json: %d %q", status, out)
+	}
+
+	dst := filepath.Join(t.TempDir(), "new.tacho")
+	status, out, errs = runReplay("repair", path, "-o", dst)
+	if status != exitNo || !strings.Contains(out, "lost: ") {
+		t.Fatalf("repair: %d %q %q", status, out, errs)
+	}
+	if status, out, errs := runReplay("verify", dst); status != exitYes {
+		t.Errorf("verify of the repaired archive: %d %q %q", status, out, errs)
+	}
+	if status, _, errs := runReplay("repair", path, "-o", dst); status != exitError || !strings.Contains(errs, "exists") {
+		t.Errorf("repair onto an existing file: %d %q", status, errs)
+	}
+	if status, _, errs := runReplay("repair", path); status != exitError || !strings.Contains(errs, "-o NEW") {
+		t.Errorf("repair without a name: %d %q", status, errs)
+	}
+	if status, _, errs := runReplay("verify", filepath.Join(t.TempDir(), "none")); status != exitError || errs == "" {
+		t.Errorf("verify of nothing: %d %q", status, errs)
+	}
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+	"tachograph/store/journal"
+)
+
+// readJournals adds what the journals hold and no whole chunk does.
+func (r *repair) readJournals() {
+	if len(r.journals) == 0 && (r.totals == nil || !r.totals.Finished) {
+		last := int64(0)
+		for _, p := range r.pieces {
+			last = max(last, p.sealed.Info.To)
+		}
+		r.lose(last, last, "what was recorded last: the archive was not finished and has no journal")
+	}
+	known := make(map[string]bool)
+	for i := range r.allEvents {
+		known[eventKey(&r.allEvents[i])] = true
+	}
+	j := &journalReader{repair: r, known: known, builders: make(map[metric.Class]*chunk.Builder)}
+	for i, f := range r.journals {
+		var next *os.File
+		if i+1 < len(r.journals) {
+			next = r.journals[i+1]
+		}
+		j.file(f, next)
+	}
+	for _, b := range j.builders {
+		j.flush(b)
+	}
+}
+
+func eventKey(e *metric.Event) string {
+	return fmt.Sprintf("%d %d %s %s %s %s %v", e.At.Wall, e.At.Cont, e.Kind, e.Text, e.Indom, e.Key, e.Labels)
+}
+
+type journalReader struct {
+	*repair
+	known    map[string]bool
+	builders map[metric.Class]*chunk.Builder
+}
+
+// file reads one generation; next is the one after it.
+func (j *journalReader) file(f, next *os.File) {
+	jr, err := journal.NewReader(f, nil)
+	if errors.Is(err, io.EOF) {
+		return
+	}
+	if err != nil {
+		j.hurt("%s: %v", f.Name(), err)
+		j.lose(0, 0, "the journal %s", filepath.Base(f.Name()))
+		return
+	}
+	head := jr.Header()
+	if j.header != nil && j.header.ID != head.Archive {
+		j.hurt("%s belongs to another archive, %s", f.Name(), head.Archive)
+		return
+	}
+	if j.header == nil {
+		j.header = &header{Format: FormatVersion, ID: head.Archive, Created: head.At.Wall}
+		j.lose(0, 0, "what the archive says about its host, boot and time zone")
+	}
+	last := head.At.Wall
+	for {
+		rec, err := jr.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				j.hurt("%s: %v", f.Name(), err)
+			}
+			break
+		}
+		if rec.Tick != nil {
+			last = rec.Tick.At.Wall
+		}
+		j.take(rec)
+	}
+	st, err := f.Stat()
+	if err != nil || jr.Rest(st.Size()) == 0 {
+		return
+	}
+	end := last
+	if next != nil {
+		if nr, err := journal.NewReader(next, nil); err == nil {
+			end = nr.Header().At.Wall
+		}
+	}
+	j.hurt("%s: %d bytes behind byte %d hold no sound record", f.Name(), jr.Rest(st.Size()), jr.Offset())
+	j.lose(last, end, "what the journal held in its last %d bytes", jr.Rest(st.Size()))
+}
+
+func (j *journalReader) take(rec *journal.Record) {
+	switch rec.Kind {
+	case journal.KindTick:
+		j.tick(rec.Tick)
+	case journal.KindEvent:
+		if key := eventKey(rec.Event); !j.known[key] {
+			j.known[key] = true
+			j.allEvents = append(j.allEvents, *rec.Event)
+		}
+	case journal.KindDescribe:
+		for _, d := range rec.Descs {
+			j.cat.number(d)
+		}
+	case journal.KindConfig:
+		j.config = []byte(rec.Conf.Text)
+		j.iv = make(map[string]int64)
+		for c, d := range rec.Conf.Intervals {
+			j.iv[c.String()] = int64(d)
+		}
+	}
+}
+
+// maxPiece bounds the chunks that are made of journals.
+const maxPiece = 3600e9
+
+func (j *journalReader) tick(t *metric.Tick) {
+	if j.covered(t.Class, t.At.Cont) {
+		return
+	}
+	b := j.builders[t.Class]
+	if b == nil {
+		b = chunk.NewBuilder(t.Class)
+		j.builders[t.Class] = b
+	}
+	if n := b.Ticks(); n > 0 {
+		last := b.Last().Cont
+		if t.At.Cont <= last {
+			return // two generations may overlap
+		}
+		apart := slices.ContainsFunc(j.byClass[t.Class], func(p *rebuilt) bool {
+			first := p.sealed.Info.First.Cont
+			return last < first && first < t.At.Cont
+		})
+		if apart || t.At.Cont-b.First().Cont > maxPiece || b.Memory() > 16<<20 {
+			j.flush(b)
+		}
+	}
+	j.report.Journal++
+	if err := b.Append(t); err != nil {
+		j.report.Journal--
+		j.hurt("a tick of class %s: %v", t.Class, err)
+	}
+}
+
+// flush makes a chunk of what b holds.
+func (j *journalReader) flush(b *chunk.Builder) {
+	if b.Ticks() == 0 {
+		return
+	}
+	s, err := b.Seal(func(d *metric.Desc) uint32 { return j.cat.number(j.described(d)) })
+	if err != nil {
+		j.lose(b.First().Wall, b.Last().Wall, "class %s: %v", b.Class(), err)
+	} else {
+		j.pieces = append(j.pieces, &rebuilt{sealed: s, whole: true})
+	}
+	b.Reset()
+}
+
+// described returns the full description of what a journal describes briefly.
+func (r *repair) described(d *metric.Desc) *metric.Desc {
+	for i := len(r.cat.descs) - 1; i >= 0; i-- {
+		if f := r.cat.descs[i]; f.Name == d.Name && f.Type == d.Type && f.Sem == d.Sem && f.Units == d.Units && f.Indom == d.Indom && f.Width == d.Width {
+			return f
+		}
+	}
+	return d
+}
