@@ -123,7 +123,7 @@ var procRows = []row{
 			lin("/proc numeric directories")}},
 	{"proc.psinfo.cmd", pcpProc(1, 6), text, holds, none, "process", process,
 		"Name of the program",
-		on{mac("proc_bsdinfo.pbi_name, else sysctl kern.proc.all: kinfo_proc.kp_proc.p_comm", long("PCP stores the full command line here. This is the name only, so that arguments are recorded nowhere but in proc.psinfo.psargs.")),
+		on{mac("sysctl kern.proc.all: kinfo_proc.kp_proc.p_comm; proc_pidpath for what is cut off after 16 bytes", long("PCP stores the full command line here. This is the name only, so that arguments are recorded nowhere but in proc.psinfo.psargs.")),
 			lin("/proc/<pid>/stat field 2", long("At most 15 bytes: the kernel keeps no more."))}},
 	{"proc.psinfo.cwd", pcpProc(1, 5), text, holds, none, "process", costly,
 		"Directory the process works in",

@@ -41,6 +41,7 @@ type ending struct {
 	exact  bool // at is when it ended, not when that was noticed
 	status int  // wait status
 	known  bool // whether status means anything
+	cause  string
 	// totals are final values, labelled with the metrics they belong to.
 	totals []metric.Label
 }
@@ -56,6 +57,10 @@ func exitEvent(p *metric.Instance, name string, lastSeen metric.Stamp, e ending)
 		labels = append(labels,
 			metric.Label{Name: "status", Value: strconv.Itoa(e.status)}, metric.Label{Name: "how", Value: how})
 		text += ": " + how
+	}
+	if e.cause != "" {
+		labels = append(labels, metric.Label{Name: "cause", Value: e.cause})
+		text += ", ended by the kernel: " + e.cause
 	}
 	return metric.Event{
 		At: e.at, Kind: metric.EventProcessExit, Indom: indom, Key: p.Key,

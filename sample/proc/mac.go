@@ -47,6 +47,8 @@ type macEvent struct {
 	// known is false where the kernel keeps the status from us.
 	known bool
 	at    metric.Stamp
+	// cause is why the kernel ended the process, if it did.
+	cause string
 	usage []byte // the zombie's; nil if it could not be had
 }
 

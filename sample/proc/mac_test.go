@@ -55,7 +55,7 @@ func TestMacPidIsUsedAgain(t *testing.T) {
 	m.processes[0] = &macPerson{pid: 7, unique: 6, micros: someMicros + 1, comm: "second", user: 6, begin: 12}
 	dead := make([]byte, libproc.RusageSize(libproc.NewestRusage))
 	m.usage(&macPerson{begin: 11, user: 30}, dead)
-	m.events = []macEvent{{pid: 7, status: 11, known: true, at: metric.Stamp{Wall: 5, Awake: 5, Cont: 5}, usage: dead}}
+	m.events = []macEvent{{pid: 7, status: 9, known: true, cause: "memory pressure", at: metric.Stamp{Wall: 5, Awake: 5, Cont: 5}, usage: dead}}
 	ev := r.read()
 	if got := r.keys(); !slices.Equal(got, []string{"5", "6"}) {
 		t.Fatalf("rows %q: the second, and the last of the first", got)
@@ -63,7 +63,7 @@ func TestMacPidIsUsedAgain(t *testing.T) {
 	r.expect("5", map[string]string{"proc.psinfo.utime": "1250", "proc.psinfo.cmd": "first", "proc.memory.rss": "!vanished"})
 	r.expect("6", map[string]string{"proc.psinfo.utime": "250", "proc.psinfo.cmd": "second"})
 	e := findEvent(ev, metric.EventProcessExit, "5")
-	if e == nil || e.Label("how") != "signal 11" || e.At.Cont != 5 || e.Label("proc.psinfo.utime") != "1250" {
+	if e == nil || e.Label("how") != "signal 9" || e.Label("cause") != "memory pressure" || e.At.Cont != 5 || e.Label("proc.psinfo.utime") != "1250" {
 		t.Errorf("exit event %+v", e)
 	}
 	if findEvent(ev, metric.EventProcessStart, "6") == nil {

@@ -205,7 +205,7 @@ func (m *macTable) farewell(c *sample.Context, p *process[macProcess], now metri
 	e := ending{at: now}
 	if q.end != nil {
 		e.at, e.exact = q.end.at, true
-		e.known, e.status = q.end.known, q.end.status
+		e.known, e.status, e.cause = q.end.known, q.end.status, q.end.cause
 		if usage := q.end.usage; usage != nil && q.isOf(usage) {
 			q.usage = usage
 			e.totals = m.totals(p)

@@ -85,9 +85,33 @@ type runWith struct {
 	override string // statements that come after the scenario's
 }
 
+// on runs the scenario. Where the machine is so busy that readings came too
+// late for the scenario, it is run again with more time.
 func (o runWith) on(t testing.TB, name string) *run {
 	t.Helper()
 	mac(t)
+	for range 3 {
+		r := o.once(t, name)
+		late := 0.0
+		for i, at := range strings.Fields(o.at) {
+			planned, err := strconv.ParseFloat(at, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			late = max(late, r.rounds[i].At-planned)
+		}
+		if o.speed == 0 || late < 1.5 {
+			return r
+		}
+		t.Logf("%s: %.1f s late at %g times the speed of time", name, late, o.speed)
+		o.speed /= 2
+	}
+	t.Fatalf("%s: this machine is too busy to keep any time", name)
+	return nil
+}
+
+func (o runWith) once(t testing.TB, name string) *run {
+	t.Helper()
 	dir := t.TempDir()
 	file, err := filepath.Abs(filepath.Join(moduleRoot, "testdata", "darwin", name))
 	if err != nil {
@@ -187,7 +211,7 @@ func (r *run) event(round int, kind metric.EventKind, key string, time float64) 
 
 func TestMacLives(t *testing.T) {
 	t.Parallel()
-	r := runWith{at: "5 15 25 35 45", speed: 12, args: "redacted"}.on(t, "proc-lives.scn")
+	r := runWith{at: "5 15 25 35 45", speed: 8, args: "redacted"}.on(t, "proc-lives.scn")
 	worker, first := r.key(0, "000700 worker"), r.key(0, "000710 first")
 	shell, second := r.key(1, "000701 shell"), r.key(1, "000710 second")
 	left := r.key(0, "000740 left")
@@ -369,17 +393,17 @@ func TestMacRefusals(t *testing.T) {
 // our business.
 func TestMacForeignExits(t *testing.T) {
 	t.Parallel()
-	r := runWith{at: "2 8", speed: 8}.on(t, "proc-foreign.scn")
-	e := r.event(1, metric.EventProcessExit, r.key(0, "000700 theirs"), 5)
+	r := runWith{at: "8 30", speed: 8}.on(t, "proc-foreign.scn")
+	e := r.event(1, metric.EventProcessExit, r.key(0, "000700 theirs"), 20)
 	if e.Label("status") != "" || e.Label("last_seen") != "" || e.Label("proc.psinfo.utime") != "" {
 		t.Errorf("the exit of another user's process: %+v", e)
 	}
 	mine := r.key(0, "000701 mine")
-	e = r.event(1, metric.EventProcessExit, mine, 5)
-	if e.Label("how") != "exit 2" || e.Label("proc.psinfo.utime") != "5000000" {
+	e = r.event(1, metric.EventProcessExit, mine, 20)
+	if e.Label("how") != "exit 2" || e.Label("proc.psinfo.utime") != "20000000" {
 		t.Errorf("the exit of our own process: %+v", e)
 	}
-	r.expect(1, mine, map[string]string{"proc.psinfo.utime": "5000000"})
+	r.expect(1, mine, map[string]string{"proc.psinfo.utime": "20000000"})
 }
 
 // TestMacBusiest reads the threads of whoever used most CPU in between.

@@ -30,8 +30,8 @@ type exitWatch struct {
 const (
 	flushIdent   = 1
 	quitIdent    = 2
-	followed     = unix.NOTE_EXIT | unix.NOTE_EXITSTATUS | unix.NOTE_EXEC
 	withoutCause = unix.NOTE_EXIT | unix.NOTE_EXEC
+	followed     = withoutCause | unix.NOTE_EXITSTATUS | unix.NOTE_EXIT_DETAIL
 	// flushPatience bounds how long a sweep waits for the watch to catch up.
 	flushPatience = 200 * time.Millisecond
 )
@@ -135,8 +135,23 @@ func (w *exitWatch) note(e *unix.Kevent_t) {
 		return
 	}
 	w.events = append(w.events, macEvent{
-		pid: pid, at: at, status: int(e.Data) & 0xffff, known: e.Fflags&unix.NOTE_EXITSTATUS != 0, usage: w.lastUsage(pid),
+		pid: pid, at: at, status: int(e.Data) & 0xffff, known: e.Fflags&unix.NOTE_EXITSTATUS != 0,
+		cause: cause(e), usage: w.lastUsage(pid),
 	})
+}
+
+// cause is why the kernel itself ended a process, where it was the kernel.
+func cause(e *unix.Kevent_t) string {
+	switch {
+	case e.Fflags&unix.NOTE_EXIT_DETAIL == 0:
+	case e.Data&unix.NOTE_EXIT_MEMORY != 0:
+		return "memory pressure"
+	case e.Data&unix.NOTE_EXIT_CSERROR != 0:
+		return "invalid code signature"
+	case e.Data&unix.NOTE_EXIT_DECRYPTFAIL != 0:
+		return "code that could not be decrypted"
+	}
+	return ""
 }
 
 func (w *exitWatch) lastUsage(pid int32) []byte {
