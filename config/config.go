@@ -115,6 +115,17 @@ func (c *Config) Interval(cl metric.Class) time.Duration {
 	return c.Intervals[cl]
 }
 
+// Shortest is the interval of the class that is read most often.
+func (c *Config) Shortest() time.Duration {
+	shortest := metric.Once
+	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
+		if d := c.Interval(cl); d != Off {
+			shortest = min(shortest, d)
+		}
+	}
+	return shortest
+}
+
 // Class is the class that d is read with.
 func (c *Config) Class(d *metric.Desc) metric.Class {
 	if r := c.rule(d); r != nil {

@@ -60,7 +60,7 @@ func (e *Engine) cut(why string) (finish func() (string, error), err error) {
 type restless interface{ Restless() bool }
 
 // calm lets restless sources look again.
-func (e *Engine) calm() {
+func (e *Engine) calm(metric.Stamp) {
 	var again []*source
 	for _, s := range e.sources {
 		if r, ok := s.Source.(restless); ok {

@@ -8,18 +8,45 @@ import (
 )
 
 const (
-	lookEvery = time.Second
-	// The rest is done every so many looks.
-	policeEvery = 10
-	zoneEvery   = 30
-	calmEvery   = 3600
+	// The keeper looks as often as the fastest class is read, within these.
+	leastLook, mostLook = time.Second, 30 * time.Second
+	policeEvery         = 10 * time.Second
+	zoneEvery           = 30 * time.Second
+	calmEvery           = time.Hour
 )
+
+// lookEvery is how often the keeper looks.
+func (e *Engine) lookEvery() time.Duration {
+	every := mostLook
+	for _, id := range read {
+		c := e.classes[id]
+		c.mu.Lock()
+		if interval := c.effective(); interval > 0 && len(c.sources) > 0 {
+			every = min(every, interval)
+		}
+		c.mu.Unlock()
+	}
+	return max(every, leastLook)
+}
+
+// chore is something the keeper does now and then.
+type chore struct {
+	every time.Duration
+	do    func(metric.Stamp)
+	done  int64 // awake clock
+}
 
 // keep is the keeper goroutine: it returns when ctx is done.
 func (e *Engine) keep(ctx context.Context) {
-	timer := time.NewTicker(lookEvery)
+	began := e.clock.now().Awake
+	chores := []*chore{
+		{policeEvery, e.budget.police, began},
+		{zoneEvery, e.lookAtZone, began},
+		{calmEvery, e.calm, began},
+	}
+	timer := time.NewTimer(leastLook)
 	defer timer.Stop()
-	for n := 1; ; n++ {
+	for {
 		select {
 		case <-ctx.Done():
 			return
@@ -32,20 +59,29 @@ func (e *Engine) keep(ctx context.Context) {
 		}
 		e.tellMissed(now, false)
 		e.faults.settle(now)
-		if n%policeEvery == 0 {
-			e.budget.police(now)
+		for _, c := range chores {
+			if now.Awake-c.done >= int64(c.every) {
+				c.done = now.Awake
+				c.do(now)
+			}
 		}
-		if n%calmEvery == 0 {
-			e.calm()
-		}
-		if n%zoneEvery == 0 && e.opt.Zone != nil {
-			zone := e.opt.Zone()
-			e.watching.Lock()
-			events := e.watch.lookAtZone(now, zone)
-			e.watching.Unlock()
-			e.tell(events)
-		}
+		every := e.lookEvery()
+		e.watching.Lock()
+		e.watch.gap = 3 * int64(every)
+		e.watching.Unlock()
+		timer.Reset(every)
 	}
+}
+
+func (e *Engine) lookAtZone(now metric.Stamp) {
+	if e.opt.Zone == nil {
+		return
+	}
+	zone := e.opt.Zone()
+	e.watching.Lock()
+	events := e.watch.lookAtZone(now, zone)
+	e.watching.Unlock()
+	e.tell(events)
 }
 
 // look watches the clocks. Every tick looks before it reads, so that a sleep

@@ -57,7 +57,10 @@ func phase(c metric.Class) time.Duration {
 }
 
 // patience is how long a class waits for one source before it goes on without
-// it.
+// it: half its interval, within reason.
 func patience(interval time.Duration) time.Duration {
-	return min(max(interval, 2*time.Second), 10*time.Second)
+	if interval == metric.Once {
+		return 10 * time.Second
+	}
+	return min(max(interval/2, 2*time.Second), 5*time.Minute)
 }

@@ -23,6 +23,8 @@ const (
 type watch struct {
 	last metric.Stamp
 	zone string
+	// gap is how long looks may lie apart without it being a gap.
+	gap int64
 	// slept, if set, gives the wall clocks of the last sleep and wake as the
 	// kernel knows them.
 	slept func() (sleep, wake time.Time, ok bool)
@@ -43,7 +45,7 @@ func (w *watch) look(now metric.Stamp) []metric.Event {
 			metric.Event{At: from, Kind: metric.EventSleep, Text: "the machine went to sleep"},
 			ended(to, metric.EventWake, from, "the machine woke after "+span(asleep), asleep))
 	}
-	if awake >= leastGap {
+	if awake >= max(leastGap, w.gap) {
 		events = append(events, ended(now, metric.EventGap, last, "the recorder did not run for "+span(awake), awake))
 	}
 	// Disciplining may move the wall clock by one part in two thousand.

@@ -77,7 +77,7 @@ func (r *Report) problems() []string {
 		}
 		return append(p, "it is gone without having been stopped")
 	}
-	if age := r.Now.Sub(st.At); age > stale {
+	if age := r.Now.Sub(st.At); age > max(stale, 3*r.shortest()) {
 		return append(p, fmt.Sprintf("it has not shown any life for %s", config.FormatDuration(age.Truncate(time.Second))))
 	}
 	if st.Archive.Trouble != "" {
@@ -98,6 +98,18 @@ func (r *Report) problems() []string {
 		p = append(p, "the last shipping failed: "+ship.Error)
 	}
 	return p
+}
+
+// shortest is the interval of the class that is read most often: the status
+// file need not be written more often than that.
+func (r *Report) shortest() time.Duration {
+	var shortest time.Duration
+	for _, c := range r.Status.Classes {
+		if d := time.Duration(c.IntervalSeconds * float64(time.Second)); d > 0 && (shortest == 0 || d < shortest) {
+			shortest = d
+		}
+	}
+	return shortest
 }
 
 // measureArchive finds out how fast the archives grow and how long they last.

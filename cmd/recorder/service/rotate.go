@@ -35,12 +35,13 @@ func newRotator(s *Service) *rotator {
 
 // glance is how often the rotator looks at clock and size. The wall clock may
 // step and the machine may sleep, so it never waits for a far instant.
-const glance = 20 * time.Second
+// Where nothing is read as often, it looks less often, too.
+const glance, maxGlance = 20 * time.Second, time.Minute
 
 func (r *rotator) run(ctx context.Context) {
 	r.plan()
 	r.prune()
-	timer := time.NewTicker(glance)
+	timer := time.NewTimer(glance)
 	defer timer.Stop()
 	for {
 		select {
@@ -50,6 +51,7 @@ func (r *rotator) run(ctx context.Context) {
 			r.plan()
 		case <-timer.C:
 		}
+		timer.Reset(max(glance, min(r.s.config().Shortest(), maxGlance)))
 		r.s.watchBattery()
 		if why := r.due(); why != "" && !r.failedLately() {
 			r.Cut(why)
@@ -120,9 +122,7 @@ func (r *rotator) Cut(why string) (string, error) {
 		r.s.log.Error("the archive could not be cut", "why", why, "error", err)
 	} else {
 		r.s.log.Info("archive finished", "why", why, "path", path)
-		if path != "" {
-			r.s.shipper.add(path)
-		}
+		r.s.shipper.look()
 	}
 	r.s.mu.Lock()
 	r.s.rotated = rot

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -106,6 +105,7 @@ func New(opt Options) (*Service, error) {
 	}
 	s.setLevel(s.cfg)
 	s.onBattery = opt.Machine.OnBattery != nil && opt.Machine.OnBattery()
+	s.shipper = newShipper(s, opt.Dir)
 	archive, past, err := opt.Open(s.descs, settings(s.cfg, s.onBattery))
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func New(opt Options) (*Service, error) {
 		return nil, err
 	}
 	s.rotator = newRotator(s)
-	s.shipper = newShipper(s, filepath.Join(opt.Dir, unshippedName))
+	s.shipper.look()
 	return s, nil
 }
 

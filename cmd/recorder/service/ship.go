@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +17,7 @@ import (
 
 	"tachograph/config"
 	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // unshippedName is the file in the archive directory that lists the finished
@@ -32,11 +36,13 @@ type Shipping struct {
 // when it fails. It is the only place where the recorder starts a process.
 type shipper struct {
 	s    *Service
+	dir  string
 	file string
 	poke chan struct{}
 
 	mu      sync.Mutex
 	waiting []string
+	known   map[string]bool // finished archives that need no thought
 	last    Shipping
 }
 
@@ -45,23 +51,45 @@ const (
 	maxRetry   = 6 * time.Hour
 )
 
-func newShipper(s *Service, file string) *shipper {
-	sh := &shipper{s: s, file: file, poke: make(chan struct{}, 1)}
-	if text, err := os.ReadFile(file); err == nil {
+// newShipper takes up what earlier runs left to do. It is made before the
+// archive is opened: what is finished from then on is to be shipped.
+func newShipper(s *Service, dir string) *shipper {
+	sh := &shipper{s: s, dir: dir, file: filepath.Join(dir, unshippedName), poke: make(chan struct{}, 1)}
+	sh.known = sh.finished()
+	if text, err := os.ReadFile(sh.file); err == nil {
 		// A list that cannot be read is begun anew: the archives are there.
 		json.Unmarshal(text, &sh.waiting)
 	}
 	return sh
 }
 
-// add puts a finished archive on the list.
-func (sh *shipper) add(path string) {
-	if len(sh.s.config().Archive.OnFinish) == 0 {
-		return
+// finished lists the finished archives of the directory.
+func (sh *shipper) finished() map[string]bool {
+	found, _ := filepath.Glob(filepath.Join(globQuote(sh.dir), "*"+store.FinishedSuffix))
+	set := make(map[string]bool)
+	for _, path := range found {
+		set[path] = true
 	}
+	return set
+}
+
+// look puts the archives on the list that were finished since the last look:
+// those that were cut, and those of earlier boots that were finished when the
+// archive was opened.
+func (sh *shipper) look() {
+	now := sh.finished()
+	wanted := len(sh.s.config().Archive.OnFinish) > 0
 	sh.mu.Lock()
-	sh.waiting = append(sh.waiting, path)
-	sh.save()
+	fresh := len(sh.waiting)
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if !sh.known[path] && wanted {
+			sh.waiting = append(sh.waiting, path)
+		}
+	}
+	if len(sh.waiting) > fresh {
+		sh.save()
+	}
+	sh.known = now
 	sh.mu.Unlock()
 	select {
 	case sh.poke <- struct{}{}:

@@ -16,8 +16,8 @@ import (
 // whole, so that readers always see a complete one.
 const StatusName = "recorder.status"
 
-// statusEvery is how often the status file is written unless Options say
-// otherwise.
+// statusEvery is how often the status file is written, unless Options say
+// otherwise or nothing is read as often.
 const statusEvery = 10 * time.Second
 
 // Status is what the status file holds.
@@ -130,7 +130,6 @@ func classStatus(c engine.ClassStatus) ClassStatus {
 // keepStatus writes the status file until ctx is done. Whoever started the
 // recorder waits to see it at work, so that the first ones come soon.
 func (s *Service) keepStatus(ctx context.Context) {
-	every := cmp.Or(s.opt.StatusEvery, statusEvery)
 	soon := []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -146,7 +145,7 @@ func (s *Service) keepStatus(ctx context.Context) {
 			s.log.Warn("the status file cannot be written", "error", err)
 		}
 		failed = err != nil
-		next := every
+		next := cmp.Or(s.opt.StatusEvery, max(statusEvery, s.config().Shortest()))
 		if len(soon) > 0 {
 			next, soon = soon[0], soon[1:]
 		}
