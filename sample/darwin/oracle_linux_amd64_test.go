@@ -3,6 +3,7 @@ package darwin
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -62,6 +63,8 @@ func simulated(t *testing.T) machine {
 }
 
 func TestMain(m *testing.M) {
+	// The tests wait for simulated seconds to pass, all at the same time.
+	flag.Set("test.parallel", "8")
 	code := m.Run()
 	if built.program != "" {
 		os.RemoveAll(filepath.Dir(built.program))
