@@ -32,7 +32,8 @@
 // enters the kernel 22 times, one of the polled metrics (10 s) 168 times, of
 // which 119 are sysctls, and one of the constrained metrics (60 s) 1,378 times,
 // all of them sysctls. The tree's part is about three million sysctl calls a
-// day, 35 a second, each of which copies a few bytes. Looking at what the
+// day, 35 a second, each of which copies a few bytes; in a finished archive it
+// takes some 16 KB of the 600 KB of an hour. Looking at what the
 // machine has, at the start of each archive, takes about 7,000 calls, four for
 // each name. No reading allocates once its buffers have their size.
 //

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -259,7 +260,7 @@ func expects(want *scenario.Expectation, metric string) bool {
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
-	for _, name := range []string{"apple-laptop", "intel-desktop", "mac-mini", "wraps", "lacking"} {
+	for _, name := range []string{"apple-laptop", "intel-desktop", "mac-mini", "wraps", "lacking", "ordinary-user"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(moduleRoot, "testdata", "darwin", name+".scn")
 			world, err := scenario.Load(path, m.shipped)
@@ -269,6 +270,11 @@ func TestOracle(t *testing.T) {
 			want := world.Expect()
 			r := m.run(t, path, runOptions{rounds: 1, period: "1s"})
 			n := judge(t, r, 0, want)
+			for _, metric := range world.Withheld() {
+				if x := r.rounds[0][scenario.Series{Metric: metric}]; x.absent != tcpWithheldReason {
+					t.Errorf("%s = %q (%s), want it withheld", metric, x.value, x.absent)
+				}
+			}
 			supported, lacking := 0, 0
 			for _, d := range catalog.For(catalog.Darwin) {
 				why, known := r.lacking[d.Name]
@@ -278,7 +284,7 @@ func TestOracle(t *testing.T) {
 					t.Errorf("no source knows %s", d.Name)
 				case why == "":
 					supported++
-					if !want.Free[d.Name] && !expects(want, d.Name) {
+					if !want.Free[d.Name] && !expects(want, d.Name) && !slices.Contains(world.Withheld(), d.Name) {
 						t.Errorf("the oracle has no opinion of %s", d.Name)
 					}
 				default:

@@ -36,9 +36,9 @@ func omitted(name string) string {
 	return ""
 }
 
-// hiddenSysctls are worth recording and left out of the kernel's own listing.
+// hiddenSysctls are worth recording, though the kernel may leave them out of
+// its own listing. Those of the catalogue are looked for anyway.
 var hiddenSysctls = []string{
-	"kern.memorystatus_vm_pressure_level",
 	"kern.wakereason",
 	"kern.shutdownreason",
 	"machdep.tsc.frequency",
