@@ -55,7 +55,9 @@ type live struct {
 	db       *bbolt.DB
 	cat      *catalogue
 	tot      totals
-	boltSize int64 // of the pages in use; also under the Writer's mutex
+	commits  int64 // since db was opened
+
+	boltSize int64 // of the pages in use; belongs to the Writer's mutex
 }
 
 // generation is a journal file that no record is added to any more.
@@ -201,14 +203,8 @@ func nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
 
 // update runs fn in a transaction. A panic of bbolt becomes an error.
 func (l *live) update(fn func(tx *bbolt.Tx) error) error {
-	return disk.Contain(func() error {
-		return l.db.Update(func(tx *bbolt.Tx) error {
-			if err := fn(tx); err != nil {
-				return err
-			}
-			return nil
-		})
-	})
+	l.commits++
+	return disk.Contain(func() error { return l.db.Update(fn) })
 }
 
 func (l *live) putProgress(tx *bbolt.Tx, sealed uint64) error {

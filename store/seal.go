@@ -27,9 +27,8 @@ func (w *Writer) seal(l *live) error {
 		w.encode(l, b)
 	}
 	t := l.tot.clone()
-	var pages, size int64
+	before := l.bytesWritten()
 	err := l.update(func(tx *bbolt.Tx) error {
-		defer func() { pages, size = tx.Stats().PageAlloc, tx.Size() }()
 		for _, b := range queue {
 			if err := l.putBatch(tx, b, &t); err != nil {
 				return err
@@ -45,15 +44,32 @@ func (w *Writer) seal(l *live) error {
 	}
 	l.tot = t
 	l.cat.commit(int(t.Metrics))
+	size := l.pagesInUse()
 	w.mu.Lock()
 	l.boltSize = size
-	w.total.bolt += pages + pageSize // and the meta page
+	w.total.bolt += l.bytesWritten() - before
 	w.total.seals++
 	w.safeAt = time.Now()
 	w.release(l, queue)
 	w.mu.Unlock()
 	w.dropGenerations(l)
 	return nil
+}
+
+// bytesWritten is what bbolt has handed to write(2) since the file was opened:
+// the pages that its transactions took, and the meta page of each.
+func (l *live) bytesWritten() int64 {
+	s := l.db.Stats().TxStats
+	return s.GetPageAlloc() + l.commits*pageSize
+}
+
+// pagesInUse is the size of the file up to its last page.
+func (l *live) pagesInUse() (size int64) {
+	_ = l.db.View(func(tx *bbolt.Tx) error {
+		size = tx.Size()
+		return nil
+	})
+	return size
 }
 
 func (t totals) clone() totals {
