@@ -453,44 +453,54 @@ func (r *chunkRef) source() (io.ReaderAt, error) {
 	if r.memory != nil {
 		return bytes.NewReader(r.memory), nil
 	}
-	b, err := r.a.latest().Bucket(bucketChunks)
-	if b == nil {
-		return nil, errors.Join(errors.New("the bucket of the chunks is missing"), err)
+	if r.a.info.Live {
+		return r.copied()
 	}
-	key := chunkKey(r.info.Class, r.n)
-	if !r.a.info.Live {
-		s, err := b.Section(key)
-		if s == nil || err != nil {
-			return nil, errors.Join(errors.New("it is missing"), err)
-		}
-		if s.Size() != r.info.Size {
-			return nil, fmt.Errorf("it has %d bytes, the index says %d", s.Size(), r.info.Size)
-		}
-		return s, nil
+	b, key, err := r.home()
+	if err != nil {
+		return nil, err
 	}
-	return r.copied(b, key)
+	s, err := b.Section(key)
+	if s == nil || err != nil {
+		return nil, errors.Join(errors.New("it is missing"), err)
+	}
+	if s.Size() != r.info.Size {
+		return nil, fmt.Errorf("it has %d bytes, the index says %d", s.Size(), r.info.Size)
+	}
+	return s, nil
 }
 
-// copied takes a chunk out of a live archive. Where that has moved on, the
+// home is where the chunk stands by the latest snapshot.
+func (r *chunkRef) home() (*boltread.Bucket, []byte, error) {
+	b, err := r.a.latest().Bucket(bucketChunks)
+	if b == nil {
+		return nil, nil, errors.Join(errors.New("the bucket of the chunks is missing"), err)
+	}
+	key := chunkKey(r.info.Class, r.n)
+	b, err = chunkHome(b, key)
+	return b, key, err
+}
+
+// copied takes the chunk out of a live archive. Where that has moved on, the
 // chunk is looked for again: it keeps its key, not its place.
-func (r *chunkRef) copied(b *boltread.Bucket, key []byte) (io.ReaderAt, error) {
+func (r *chunkRef) copied() (io.ReaderAt, error) {
 	for try := 1; ; try++ {
-		v, err := b.Get(key)
+		b, key, err := r.home()
+		var v []byte
+		if err == nil {
+			v, err = b.Get(key)
+		}
 		if err == nil && (int64(len(v)) != r.info.Size || chunk.Checksum(v) != r.info.Sum) {
 			err = errRecord
 		}
 		if err == nil {
 			return bytes.NewReader(v), nil
 		}
-		snap := r.a.latest()
-		if changed, e := snap.Changed(); e != nil || !changed || try == loadTries {
+		if changed, e := r.a.latest().Changed(); e != nil || !changed || try == loadTries {
 			return nil, err
 		}
 		if snap, e := boltread.Open(boltread.FileSource(r.a.file)); e == nil {
 			r.a.late = snap
-			if b, e = snap.Bucket(bucketChunks); b == nil {
-				return nil, errors.Join(err, e)
-			}
 		}
 	}
 }

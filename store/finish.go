@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"tachograph/sample/metric"
+	"tachograph/store/chunk"
 	"tachograph/store/disk"
 )
 
@@ -46,9 +47,18 @@ func (w *Writer) Cut(why string) (*Cut, error) {
 	e := metric.Event{At: now, Kind: metric.EventRotate, Text: why}
 	_ = w.event(&e) // the end of the old one
 	w.cut(l, now.Cont)
-	w.cur = n
+	w.turnTo(n)
 	_ = w.event(&e) // and the beginning of the new one
 	return &Cut{w: w, l: l}, nil
+}
+
+// turnTo makes n the archive that is written.
+func (w *Writer) turnTo(n *live) {
+	if w.cur != nil {
+		w.total.journal += w.cur.jw.Written()
+	}
+	w.total.bolt += n.made
+	w.cur = n
 }
 
 // Finish completes the archive that was cut off and returns its path. If it
@@ -82,25 +92,111 @@ func (w *Writer) Rotate(why string) (finished string, err error) {
 	return c.Finish()
 }
 
-// finish seals what l still has queued, compacts it into a file of its own and
-// gives that its final name. Until then the name does not exist, and until the
-// new file is safe the old ones do.
+// finish seals what l still has queued and gives the archive its final name,
+// compacted where that is worth the writing. The name appears when all of the
+// file is safe; until then the archive can be read as it is.
 func (w *Writer) finish(l *live) (string, error) {
 	if err := w.seal(l); err != nil {
 		return "", err
 	}
 	l.commit.Lock()
 	defer l.commit.Unlock()
-	final, err := w.compactInto(l)
+	if l.db == nil { // an earlier attempt got as far as closing it
+		if err := w.openBolt(l, l.path); err != nil {
+			return "", err
+		}
+	}
+	var final string
+	worth, err := w.worthCompacting(l)
+	if err == nil && worth {
+		final, err = w.compactInto(l)
+	} else if err == nil {
+		final, err = w.finishInPlace(l)
+	}
 	if err != nil {
 		return "", fmt.Errorf("store: finishing %s: %w", l, err)
 	}
-	w.syncing.Lock()
-	l.closeFiles()
-	w.syncing.Unlock()
-	l.db, l.file = nil, nil
-	w.removeLive(l)
 	return final, nil
+}
+
+// What compacting must save to be worth writing the whole archive once more:
+// an eighth of the file, or half of its chunks.
+const (
+	savedPart   = 8
+	savedChunks = 2
+)
+
+// worthCompacting estimates what compacting l would save: pages that commits
+// left behind, and what chunks repeat that are shorter than they need be.
+func (w *Writer) worthCompacting(l *live) (bool, error) {
+	var useful, size, chunks int64
+	var first, last [metric.NumClasses]int64
+	var present [metric.NumClasses]bool
+	err := disk.Contain(func() error {
+		return l.db.View(func(tx *bbolt.Tx) error {
+			size = tx.Size()
+			for _, name := range []string{bucketMeta, bucketMetrics, bucketEvents, bucketIndex} {
+				if err := tx.Bucket([]byte(name)).ForEach(func(k, v []byte) error {
+					useful += int64(len(k) + len(v))
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
+			return eachInfo(tx, func(in *chunk.Info) {
+				useful += in.Size
+				chunks++
+				c := in.Class
+				if !present[c] || in.First.Cont < first[c] {
+					first[c] = in.First.Cont
+				}
+				last[c] = max(last[c], in.Last.Cont)
+				present[c] = true
+			})
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	var needed int64
+	for c, p := range present {
+		if p {
+			needed += 1 + (last[c]-first[c])/(commitSeals*int64(DefaultSeal))
+		}
+	}
+	return size-useful > size/savedPart || chunks >= needed*savedChunks, nil
+}
+
+// finishInPlace makes the file of l itself the finished archive.
+func (w *Writer) finishInPlace(l *live) (string, error) {
+	if !l.tot.Finished {
+		t := l.tot.clone()
+		t.Finished = true
+		before := l.bytesWritten()
+		if err := l.update(func(tx *bbolt.Tx) error { return putTotals(tx, &t) }); err != nil {
+			return "", err
+		}
+		l.tot = t
+		w.mu.Lock()
+		w.total.bolt += l.bytesWritten() - before
+		w.mu.Unlock()
+	}
+	size := l.pagesInUse()
+	w.letGo(l)
+	if err := w.settle(l.path, size); err != nil {
+		return "", err
+	}
+	if err := w.removeJournals(l); err != nil {
+		return "", err
+	}
+	return w.rename(l, l.path)
+}
+
+// letGo closes the files of l.
+func (w *Writer) letGo(l *live) {
+	w.syncing.Lock()
+	defer w.syncing.Unlock()
+	l.closeFiles()
 }
 
 // compactInto writes the finished archive and puts it in place.
@@ -117,6 +213,19 @@ func (w *Writer) compactInto(l *live) (string, error) {
 		_ = w.dir.fs.Remove(tmp)
 		return "", err
 	}
+	w.mu.Lock()
+	w.total.finish += size
+	w.mu.Unlock()
+	final, err := w.rename(l, tmp)
+	if err == nil {
+		w.letGo(l)
+		w.removeLive(l)
+	}
+	return final, err
+}
+
+// rename gives the finished file of l its final name.
+func (w *Writer) rename(l *live, from string) (string, error) {
 	first, last := l.first, l.last
 	if first == 0 {
 		first, last = l.head.Created, l.head.Created
@@ -130,7 +239,7 @@ func (w *Writer) compactInto(l *live) (string, error) {
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		if err := w.dir.fs.Rename(tmp, final); err != nil {
+		if err := w.dir.fs.Rename(from, final); err != nil {
 			return "", err
 		}
 		return final, w.dir.fs.SyncDir(w.dir.path)
@@ -181,34 +290,40 @@ func (w *Writer) settle(path string, size int64) error {
 	if err := f.Truncate(size); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	w.total.finish += size
-	w.mu.Unlock()
-	return nil
+	return f.Sync()
 }
 
 // removeLive removes the files that a finished archive came from: the bbolt
 // file last, because its journal means nothing without it.
 func (w *Writer) removeLive(l *live) {
-	names := make([]string, 0, len(l.old)+2)
+	err := w.removeJournals(l)
+	if err == nil {
+		err = w.remove(l.path)
+	}
+	if err == nil {
+		err = w.dir.fs.SyncDir(w.dir.path)
+	}
+	if err != nil {
+		// The next start sees that the archive exists in full.
+		w.log.Warn("what a finished archive came from cannot be removed", "archive", l.String(), "error", err)
+	}
+}
+
+func (w *Writer) removeJournals(l *live) error {
 	for _, g := range l.old {
-		names = append(names, g.path)
-	}
-	if l.generation > 0 {
-		names = append(names, journalName(l.path, l.generation))
-	}
-	names = append(names, l.path)
-	for _, name := range names {
-		if err := w.dir.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			// The next start sees that the archive exists in full.
-			w.log.Warn("what a finished archive came from cannot be removed", "path", name, "error", err)
-			return
+		if err := w.remove(g.path); err != nil {
+			return err
 		}
 	}
-	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
-		w.log.Warn("the directory cannot be synced", "error", err)
+	if l.generation == 0 {
+		return nil
 	}
+	return w.remove(journalName(l.path, l.generation))
+}
+
+func (w *Writer) remove(path string) error {
+	if err := w.dir.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

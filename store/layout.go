@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"tachograph/sample/metric"
+	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 )
 
@@ -147,6 +148,31 @@ func putChunk(tx *bbolt.Tx, n uint32, s *chunk.Sealed) error {
 		return err
 	}
 	return put(tx, bucketIndex, key, s.Info.Marshal())
+}
+
+// putChunkApart is putChunk for an archive that goes on growing. A value stands
+// in the same leaf as up to three neighbours, all of which bbolt writes again
+// when another comes beside them, so there a chunk has a bucket of its own, in
+// which it stands under its key.
+func putChunkApart(tx *bbolt.Tx, n uint32, s *chunk.Sealed) error {
+	key := chunkKey(s.Info.Class, n)
+	b, err := tx.Bucket([]byte(bucketChunks)).CreateBucket(key)
+	if err != nil {
+		return err
+	}
+	if err := b.Put(key, s.Data); err != nil {
+		return err
+	}
+	return put(tx, bucketIndex, key, s.Info.Marshal())
+}
+
+// chunkHome is the bucket in which the chunk of that key stands, given the
+// bucket of all chunks.
+func chunkHome(chunks *boltread.Bucket, key []byte) (*boltread.Bucket, error) {
+	if own, err := chunks.Bucket(key); own != nil || err != nil {
+		return own, err
+	}
+	return chunks, nil
 }
 
 // putEvents stores events in batches, the first of which has number n, and

@@ -39,23 +39,25 @@ type live struct {
 	file       disk.File // the journal's present generation
 	jw         *journal.Writer
 	generation uint64
-	age        int          // seals since the generation began
 	old        []generation // before the present one, not removed yet
 	builders   [metric.NumClasses]*chunk.Builder
 	rest       batch // records besides ticks since the last seal
 	queue      []*batch
 	begun      int64 // continuous clock at which the builders were begun
+	synced     int64 // and at which the last seal was
 	sealed     uint64
-	first      int64 // wall clocks of the first and last tick
+	safe       uint64 // the last record that would survive a power cut
+	first      int64  // wall clocks of the first and last tick
 	last       int64
-	dirty      bool // the journal was written to since the last barrier
-	unnamed    bool // the directory was changed since it was synced
+	made       int64 // bytes written to make the bbolt file
+	dirty      bool  // the journal was written to since the last barrier
+	unnamed    bool  // the directory was changed since it was synced
 
-	commit   sync.Mutex
-	db       *bbolt.DB
-	cat      *catalogue
-	tot      totals
-	commits  int64 // since db was opened
+	commit  sync.Mutex
+	db      *bbolt.DB
+	cat     *catalogue
+	tot     totals
+	commits int64 // since db was opened
 
 	boltSize int64 // of the pages in use; belongs to the Writer's mutex
 }
@@ -65,6 +67,8 @@ type generation struct {
 	path string
 	file disk.File // nil if it was left by an earlier run
 	seq  uint64    // of its last record
+	// dirty says that no barrier followed the last write.
+	dirty bool
 }
 
 // batch is what one seal takes over from the journal.
@@ -82,11 +86,12 @@ func (b *batch) empty() bool {
 }
 
 const (
-	// generationSeals is how many seals a journal generation spans. A longer
-	// one compresses better; a reader of the live archive decodes it from its
-	// beginning.
-	generationSeals = 3
-	// generationSize bounds a generation whatever its age.
+	// commitSeals is how many seals one commit of the bbolt file covers; at the
+	// others the journal is fully synced, which is as safe. Larger chunks are
+	// smaller per value, and each commit costs some pages besides; but who reads
+	// the live archive decodes all of the journal that is not committed.
+	commitSeals = 6
+	// generationSize is at what size of the journal a commit is due earlier.
 	generationSize = 4 << 20
 )
 
@@ -109,7 +114,7 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 			Format: FormatVersion, ID: hex.EncodeToString(id), Host: w.opt.Host, BootID: w.opt.BootID,
 			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall,
 		},
-		sealed: base, begun: now.Cont, cat: newCatalogue(nil),
+		sealed: base, begun: now.Cont, synced: now.Cont, cat: newCatalogue(nil),
 	}
 	for n := 0; ; n++ {
 		l.path = w.dir.file(liveName(w.opt.Host.Name, now.Wall, n))
@@ -134,31 +139,41 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 	return l, nil
 }
 
-// createBolt makes the file under another name and gives it its own when it
-// holds a whole archive, if an empty one: neither a reader nor a crash meets it
-// half made.
-func (w *Writer) createBolt(l *live) (err error) {
+// createBolt makes the bbolt file of l under another name and gives it its own
+// when it holds a whole archive, if an empty one: neither a reader nor a crash
+// meets it half made.
+func (w *Writer) createBolt(l *live) error {
 	tmp := l.path + tmpSuffix
-	if err := w.dir.fs.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.remove(tmp); err != nil {
 		return err
 	}
 	if err := w.openBolt(l, tmp); err != nil {
 		_ = w.dir.fs.Remove(tmp)
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = l.db.Close()
-			_ = w.dir.fs.Remove(tmp)
-		}
-	}()
-	if err := w.dir.own(tmp, fileMode); err != nil {
-		return err
-	}
 	for _, d := range w.opt.Catalogue {
 		l.cat.number(d)
 	}
-	err = l.update(func(tx *bbolt.Tx) error {
+	err := w.dir.own(tmp, fileMode)
+	if err == nil {
+		err = l.update(w.layOut(l))
+	}
+	if err == nil {
+		err = w.dir.fs.Rename(tmp, l.path)
+	}
+	if err != nil {
+		_ = l.db.Close()
+		_ = w.dir.fs.Remove(tmp)
+		return err
+	}
+	l.cat.commit(int(l.tot.Metrics))
+	l.boltSize, l.made = l.pagesInUse(), l.bytesWritten()
+	return nil
+}
+
+// layOut fills in a new archive.
+func (w *Writer) layOut(l *live) func(*bbolt.Tx) error {
+	return func(tx *bbolt.Tx) error {
 		if err := createLayout(tx, &l.head); err != nil {
 			return err
 		}
@@ -172,15 +187,7 @@ func (w *Writer) createBolt(l *live) (err error) {
 			return err
 		}
 		return l.putDescs(tx, &l.tot)
-	})
-	if err == nil {
-		err = w.dir.fs.Rename(tmp, l.path)
 	}
-	if err != nil {
-		return err
-	}
-	l.cat.commit(int(l.tot.Metrics))
-	return nil
 }
 
 func (w *Writer) openBolt(l *live, path string) error {
@@ -242,11 +249,12 @@ func (w *Writer) newGeneration(l *live, base uint64) error {
 	var enc *journal.Encoder
 	if l.jw != nil {
 		enc = l.jw.Encoder()
-		l.old = append(l.old, generation{path: journalName(l.path, l.generation), file: l.file, seq: l.jw.Seq()})
+		l.old = append(l.old, generation{path: journalName(l.path, l.generation), file: l.file, seq: l.jw.Seq(), dirty: l.dirty})
+		l.dirty = false
 		w.total.journal += l.jw.Written()
 	}
 	l.generation++
-	l.file, l.age = f, 0
+	l.file = f
 	l.jw = journal.NewWriter(f, journal.Header{
 		Archive: l.head.ID, Generation: l.generation, Base: base, At: w.opt.Now(),
 	}, enc)
@@ -271,7 +279,7 @@ func (w *Writer) builder(l *live, c metric.Class) *chunk.Builder {
 // cut takes what has been collected since the last seal and queues it for the
 // archive. The caller holds the Writer's mutex.
 func (w *Writer) cut(l *live, now int64) {
-	l.begun = now
+	l.begun, l.synced = now, now
 	b := l.rest
 	l.rest = batch{}
 	b.seq = l.jw.Seq()
@@ -285,15 +293,12 @@ func (w *Writer) cut(l *live, now int64) {
 		return
 	}
 	l.queue = append(l.queue, &b)
-	l.age++
 	if _, held := l.jw.Held(); held > 0 {
 		return // the old file must first get what belongs to it
 	}
-	if l.age >= generationSeals || l.jw.Size() > generationSize || l.jw.Encoder().Full() {
-		if err := w.newGeneration(l, l.jw.Seq()); err != nil {
-			// The present file serves as well.
-			w.log.Debug("no new journal generation", "error", err)
-		}
+	if err := w.newGeneration(l, l.jw.Seq()); err != nil {
+		// The present file serves as well.
+		w.log.Debug("no new journal generation", "error", err)
 	}
 }
 

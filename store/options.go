@@ -37,9 +37,9 @@ type Options struct {
 	// Intervals are the effective intervals of the classes.
 	Intervals map[metric.Class]time.Duration
 
-	// Seal is how often what the journal holds becomes chunks of the archive,
-	// and what a power cut may cost. Sync is how often the journal is made
-	// safe from a crash of the kernel.
+	// Seal is how often all is made safe from a power cut: by a full sync of
+	// the journal, or by committing what it holds to the archive. Sync is how
+	// often the journal is made safe from a crash of the kernel.
 	Seal, Sync time.Duration
 	// MemoryBound is how much may be kept in memory while the disk refuses.
 	MemoryBound int64

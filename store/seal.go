@@ -20,6 +20,7 @@ func (w *Writer) seal(l *live) error {
 	w.mu.Lock()
 	queue := slices.Clone(l.queue)
 	w.mu.Unlock()
+	began := time.Now()
 	if len(queue) == 0 {
 		return nil
 	}
@@ -49,8 +50,9 @@ func (w *Writer) seal(l *live) error {
 	l.boltSize = size
 	w.total.bolt += l.bytesWritten() - before
 	w.total.seals++
-	w.safeAt = time.Now()
 	w.release(l, queue)
+	l.safe = max(l.safe, l.sealed)
+	w.safeAt = began
 	w.mu.Unlock()
 	w.dropGenerations(l)
 	return nil
@@ -122,7 +124,7 @@ func (l *live) putBatch(tx *bbolt.Tx, b *batch, t *totals) error {
 			continue
 		}
 		class := s.Info.Class.String()
-		if err := putChunk(tx, t.Chunks[class], s); err != nil {
+		if err := putChunkApart(tx, t.Chunks[class], s); err != nil {
 			return err
 		}
 		t.Chunks[class]++

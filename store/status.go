@@ -41,7 +41,9 @@ type Status struct {
 	// What was handed to write(2) since the Writer began, by purpose, and how
 	// often the disk was asked to make it safe.
 	JournalWritten, SealWritten, FinishWritten int64
-	Barriers, Seals                            int64
+	// Barriers and Syncs of the journal, and commits of the archive, which
+	// sync twice each.
+	Barriers, Syncs, Commits int64
 }
 
 // Status returns how the recording stands now.
@@ -56,7 +58,7 @@ func (w *Writer) Status() Status {
 		Last:    make(map[metric.Class]metric.Stamp),
 		Dropped: w.trouble.dropped, Unfinished: len(w.unfinished),
 		JournalWritten: w.total.journal + l.jw.Written(), SealWritten: w.total.bolt, FinishWritten: w.total.finish,
-		Barriers: w.total.barriers, Seals: w.total.seals,
+		Barriers: w.total.barriers, Syncs: w.total.syncs, Commits: w.total.seals,
 	}
 	for c, at := range w.count.last {
 		if at != (metric.Stamp{}) {
@@ -67,7 +69,7 @@ func (w *Writer) Status() Status {
 	if l.dirty {
 		s.PanicLoss = now.Sub(w.syncedAt)
 	}
-	if l.jw.Seq() > l.sealed {
+	if l.jw.Seq() > l.safe {
 		s.PowerLoss = now.Sub(w.safeAt)
 	}
 	if err := w.trouble.any(); err != nil {

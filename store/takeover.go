@@ -38,7 +38,7 @@ func (w *Writer) takeOver() error {
 			w.removeLive(l)
 			continue
 		}
-		if i == len(list)-1 && w.continues(&l.head) {
+		if i == len(list)-1 && w.continues(&l.head, l.tot.Finished) {
 			if err := w.resume(l); err != nil {
 				l.closeFiles()
 				return err
@@ -52,15 +52,19 @@ func (w *Writer) takeOver() error {
 			w.log.Warn("an earlier archive cannot be finished now", "archive", l.String(), "error", err)
 		}
 	}
-	if w.cur == nil {
-		w.cur, err = w.newLive(0)
+	if w.cur != nil {
+		return nil
+	}
+	l, err := w.newLive(0)
+	if err == nil {
+		w.turnTo(l)
 	}
 	return err
 }
 
 // continues reports whether what is recorded now belongs into the archive h.
-func (w *Writer) continues(h *header) bool {
-	return h.Format == FormatVersion && h.BootID == w.opt.BootID && h.Host.ID == w.opt.Host.ID
+func (w *Writer) continues(h *header, finished bool) bool {
+	return !finished && h.Format == FormatVersion && h.BootID == w.opt.BootID && h.Host.ID == w.opt.Host.ID
 }
 
 // finishedAlready reports whether l stands in the directory as a finished
@@ -145,17 +149,21 @@ func (l *live) load(tx *bbolt.Tx) error {
 		return err
 	}
 	l.cat = newCatalogue(descs)
+	return eachInfo(tx, func(in *chunk.Info) { l.span(in.First.Wall, in.Last.Wall) })
+}
+
+// eachInfo calls fn for every entry of the index.
+func eachInfo(tx *bbolt.Tx, fn func(*chunk.Info)) error {
 	return tx.Bucket([]byte(bucketIndex)).ForEach(func(k, v []byte) error {
 		v, err := unwrap(bucketIndex, k, v)
 		if err != nil {
 			return err
 		}
 		info, err := chunk.ParseInfo(v)
-		if err != nil {
-			return err
+		if err == nil {
+			fn(&info)
 		}
-		l.span(info.First.Wall, info.Last.Wall)
-		return nil
+		return err
 	})
 }
 
@@ -216,8 +224,9 @@ func (r *recovery) file(path string, last bool) error {
 	defer f.Close()
 	defer func() { r.l.old = append(r.l.old, generation{path: path, seq: r.seq}) }()
 	j, err := journal.NewReader(f, r.intern)
-	if errors.Is(err, io.EOF) {
-		return nil // the kill came before its first record
+	if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrNotJournal) {
+		// The end came before its first record was safe.
+		return nil
 	}
 	if err == nil && j.Header().Archive != r.l.head.ID {
 		err = errors.New("it belongs to another archive")
@@ -239,6 +248,7 @@ func (r *recovery) file(path string, last bool) error {
 			break
 		}
 		if rec.Seq > r.seq {
+			r.missing(rec)
 			r.seq = rec.Seq
 			r.record(rec)
 		}
@@ -260,6 +270,26 @@ func (r *recovery) lost(at metric.Stamp, text string) {
 
 func (r *recovery) intern(indom, key string) *metric.Instance {
 	return internIn(r.insts, indom, key)
+}
+
+// missing notes records that are lost between those before rec and rec: a crash
+// kept the beginning of one journal file and not the end of the one before.
+func (r *recovery) missing(rec *journal.Record) {
+	n := rec.Seq - r.seq - 1
+	if n == 0 {
+		return
+	}
+	e := metric.Event{Kind: metric.EventGap, Text: fmt.Sprintf("%d records were lost in a crash", n)}
+	switch {
+	case rec.Tick != nil:
+		e.At = rec.Tick.At
+	case rec.Event != nil:
+		e.At = rec.Event.At
+	}
+	if from := r.l.last; from != 0 && e.At.Wall > from {
+		e = gapEvent(e.At, from, e.At.Wall-from, e.Text)
+	}
+	r.b.events = append(r.b.events, e)
 }
 
 func (r *recovery) record(rec *journal.Record) {
@@ -317,7 +347,7 @@ func (w *Writer) resume(l *live) error {
 		return err
 	}
 	now := w.opt.Now()
-	l.begun = now.Cont
+	l.begun, l.synced = now.Cont, now.Cont
 	if err := w.newGeneration(l, seq); err != nil {
 		return fmt.Errorf("store: going on with %s: %w", l, err)
 	}

@@ -143,28 +143,32 @@ func (w *Writer) present(l *live) bool {
 func (w *Writer) startAfresh(l *live) {
 	l.commit.Lock()
 	defer l.commit.Unlock()
+	if w.replace(l) {
+		w.letGo(l)
+	}
+}
+
+func (w *Writer) replace(l *live) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if l != w.cur || w.closed {
-		return
+		return false
 	}
 	n, err := w.replacement(l)
 	if err != nil {
 		w.log.Debug("no new archive yet", "error", err)
-		return
+		return false
 	}
 	w.cut(l, l.begun)
 	n.queue, l.queue = l.queue, nil
 	for _, b := range n.queue {
 		b.sealed = nil // numbered by another catalogue
 	}
-	w.cur = n
+	w.turnTo(n)
 	w.trouble.missing, w.trouble.journal = false, nil
 	w.work.wake()
-	w.syncing.Lock()
-	l.closeFiles()
-	w.syncing.Unlock()
 	w.ends()
+	return true
 }
 
 // replacement makes an archive that goes on where l stops.

@@ -308,7 +308,7 @@ func (a *contents) eachChunk(index map[string]chunk.Info) {
 		where := fmt.Sprintf("chunk %d of class %s", n, class)
 		in, listed := index[string(c.Key())]
 		delete(index, string(c.Key()))
-		data, err := c.Value()
+		data, err := chunkAt(c)
 		if err == nil {
 			err = a.chunk(class, in, listed, data)
 		}
@@ -325,6 +325,22 @@ func (a *contents) eachChunk(index map[string]chunk.Info) {
 		in := index[key]
 		a.v.add(fmt.Sprintf("chunk %d of class %s", n, class), in.From, in.To, errors.New("it is in the index and nowhere else"))
 	}
+}
+
+// chunkAt is the chunk at c, which may stand in a bucket of its own.
+func chunkAt(c *boltread.Cursor) ([]byte, error) {
+	if !c.IsBucket() {
+		return c.Value()
+	}
+	b, err := c.Bucket()
+	if err != nil {
+		return nil, err
+	}
+	data, err := b.Get(c.Key())
+	if data == nil && err == nil {
+		err = errors.New("its bucket is empty")
+	}
+	return data, err
 }
 
 func (a *contents) chunk(class metric.Class, in chunk.Info, listed bool, data []byte) error {

@@ -3,6 +3,8 @@ package store
 import (
 	"sync"
 	"time"
+
+	"tachograph/store/disk"
 )
 
 // workers are the goroutines that wait for the disk so that Append need not.
@@ -69,8 +71,14 @@ func (w *Writer) sealer() {
 		}
 		w.mu.Lock()
 		l := w.cur
+		queued := len(l.queue) > 0
 		w.mu.Unlock()
-		err := w.seal(l)
+		var err error
+		if queued {
+			err = w.seal(l)
+		} else {
+			err = w.fullSync()
+		}
 		w.mu.Lock()
 		w.sealEnded(err)
 		w.mu.Unlock()
@@ -113,35 +121,93 @@ func (w *Writer) syncer(every time.Duration) {
 	}
 }
 
+// unsynced is what a sync must cover.
+type unsynced struct {
+	l     *live
+	files []disk.File
+	names bool // the directory too
+	seq   uint64
+	began time.Time
+}
+
+// collect lists what has been written and not been made safe, and takes it to
+// be so from now on. The caller holds w.syncing, so that no file is closed.
+func (w *Writer) collect(all bool) unsynced {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.cur
+	u := unsynced{l: l, names: l.unnamed, seq: l.jw.Seq(), began: time.Now()}
+	for i := range l.old {
+		if g := &l.old[i]; g.file != nil && (g.dirty || all) {
+			u.files = append(u.files, g.file)
+			g.dirty = false
+		}
+	}
+	if l.file != nil && (l.dirty || all) {
+		u.files = append(u.files, l.file)
+		l.dirty = false
+	}
+	l.unnamed = false
+	return u
+}
+
+// failed takes back what collect did.
+func (u *unsynced) failed() {
+	u.l.dirty = true
+	u.l.unnamed = u.l.unnamed || u.names
+	for i := range u.l.old {
+		u.l.old[i].dirty = true
+	}
+}
+
+// each syncs every file by the given method, and the directory.
+func (w *Writer) each(u *unsynced, sync func(disk.File) error) error {
+	for _, f := range u.files {
+		if err := sync(f); err != nil {
+			return err
+		}
+	}
+	if u.names {
+		return w.dir.fs.SyncDir(w.dir.path)
+	}
+	return nil
+}
+
 // sync makes what the journal holds safe from a crash of the kernel.
 func (w *Writer) sync() {
-	w.mu.Lock()
-	l := w.cur
-	file, names := l.file, l.unnamed
-	dirty := l.dirty
-	l.dirty, l.unnamed = false, false
-	w.mu.Unlock()
-	if !dirty {
-		return
-	}
-	began := time.Now()
 	w.syncing.Lock()
-	err := file.Barrier()
+	u := w.collect(false)
+	err := w.each(&u, disk.File.Barrier)
 	w.syncing.Unlock()
-	if err == nil && names {
-		err = w.dir.fs.SyncDir(w.dir.path)
-	}
-	present := w.present(l)
+	present := w.present(u.l)
 	w.mu.Lock()
-	w.total.barriers++
+	w.total.barriers += int64(len(u.files))
 	if err != nil {
-		l.dirty, l.unnamed = true, l.unnamed || names
+		u.failed()
 	} else {
-		w.syncedAt = began
+		w.syncedAt = u.began
 	}
 	w.syncEnded(err, present)
 	w.mu.Unlock()
 	if !present {
-		w.startAfresh(l)
+		w.startAfresh(u.l)
 	}
+}
+
+// fullSync makes what the journal holds safe from a power cut.
+func (w *Writer) fullSync() error {
+	w.syncing.Lock()
+	u := w.collect(true)
+	err := w.each(&u, disk.File.Sync)
+	w.syncing.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		u.failed()
+		return err
+	}
+	w.total.syncs += int64(len(u.files))
+	w.syncedAt, w.safeAt = u.began, u.began
+	u.l.safe = max(u.l.safe, u.seq)
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
+	"tachograph/store/disk"
 	"tachograph/store/journal"
 )
 
@@ -46,7 +47,8 @@ type Writer struct {
 // totalWritten counts bytes handed to write(2), and calls that made them safe.
 type totalWritten struct {
 	journal, bolt, finish int64
-	barriers, seals       int64
+	barriers, syncs       int64 // of the journal
+	seals                 int64 // commits of the archive
 }
 
 // counts is what Status says about the present run.
@@ -87,16 +89,20 @@ func (w *Writer) abandon() {
 }
 
 func (l *live) closeFiles() {
-	if l.file != nil {
-		_ = l.file.Close()
+	for i := range l.old {
+		closeFile(&l.old[i].file)
 	}
-	for _, g := range l.old {
-		if g.file != nil {
-			_ = g.file.Close()
-		}
-	}
+	closeFile(&l.file)
 	if l.db != nil {
 		_ = l.db.Close()
+		l.db = nil
+	}
+}
+
+func closeFile(f *disk.File) {
+	if *f != nil {
+		_ = (*f).Close()
+		*f = nil
 	}
 }
 
@@ -129,26 +135,38 @@ func (w *Writer) Append(t *metric.Tick) error {
 		l.first = t.At.Wall
 	}
 	l.last = max(l.last, t.At.Wall)
-	w.perhapsCut(l, t.At.Cont)
+	w.perhapsSeal(l, t.At.Cont)
 	return err
 }
 
-// perhapsCut queues a batch for sealing when it is time.
-func (w *Writer) perhapsCut(l *live, now int64) {
-	due := now-l.begun >= int64(w.conf.Seal) || now < l.begun
-	if w.count.ticks%memoryCheck == 0 && !due {
-		var n int64
-		for _, b := range l.builders {
-			if b != nil {
-				n += b.Memory()
-			}
-		}
-		due = n > w.opt.MemoryBound/2
-	}
-	if due {
+// perhapsSeal seals when it is time: by a full sync of the journal, or, each
+// commitSeals times, by queueing what has been collected for the archive.
+func (w *Writer) perhapsSeal(l *live, now int64) {
+	if w.commitDue(l, now) {
 		w.cut(l, now)
 		w.work.wake()
+		return
 	}
+	if now-l.synced >= int64(w.conf.Seal) {
+		l.synced = now
+		w.work.wake()
+	}
+}
+
+func (w *Writer) commitDue(l *live, now int64) bool {
+	if now-l.begun >= commitSeals*int64(w.conf.Seal) || now < l.begun {
+		return true
+	}
+	if w.count.ticks%memoryCheck != 0 {
+		return false
+	}
+	var n int64
+	for _, b := range l.builders {
+		if b != nil {
+			n += b.Memory()
+		}
+	}
+	return n > w.opt.MemoryBound/2 || l.jw.Size() > generationSize || l.jw.Encoder().Full()
 }
 
 // memoryCheck is after how many ticks the memory of what is collected is

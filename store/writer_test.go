@@ -156,15 +156,15 @@ func TestWhatIsRecordedIsReadBack(t *testing.T) {
 	if got := numbers(t, dir); !slices.Equal(got, upTo(100)) {
 		t.Fatalf("live, unsealed: %v", got)
 	}
-	recordTicks(t, w, c, 100, 700)
-	waitFor(t, func() bool { return w.Status().Seals >= 1 })
-	if got := numbers(t, dir); !slices.Equal(got, upTo(700)) {
+	recordTicks(t, w, c, 100, 2700)
+	waitFor(t, func() bool { return w.Status().Commits >= 1 })
+	if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
 		t.Fatalf("live, sealed in part: %d ticks", len(got))
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(700)) {
+	if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
 		t.Fatalf("closed: %d ticks", len(got))
 	}
 	if got := names(t, dir); len(got) != 2 || !strings.HasSuffix(got[0], ".live") || got[1] != lockName {

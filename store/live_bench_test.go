@@ -1,0 +1,56 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/storetest"
+)
+
+// BenchmarkOpenLive opens the archive that a writer has been writing for some
+// time, none of which is committed yet: the dearest moment for a reader.
+func BenchmarkOpenLive(b *testing.B) {
+	path, err := storetest.Find()
+	if errors.Is(err, storetest.ErrNone) {
+		b.Skip(err)
+	}
+	for _, minutes := range []int{5, 15, 29} {
+		b.Run(fmt.Sprintf("%dmin", minutes), func(b *testing.B) {
+			d, err := storetest.Open(path)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer d.Close()
+			dir := b.TempDir()
+			w, err := Create(Options{Dir: dir, BootID: "b", Seal: time.Hour})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer w.Close()
+			for i := range minutes * 60 {
+				sys, proc, err := d.Next()
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, t := range []*metric.Tick{sys, proc} {
+					if t == proc && i%5 != 0 {
+						continue
+					}
+					if err := w.Append(t); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			for b.Loop() {
+				r, err := Open(dir)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Close()
+			}
+		})
+	}
+}
