@@ -46,7 +46,8 @@ type live struct {
 	begun      int64 // continuous clock at which the builders were begun
 	synced     int64 // and at which the last seal was
 	sealed     uint64
-	safe       uint64 // the last record that would survive a power cut
+	kept       uint64 // the last record that would survive a crash of the kernel
+	safe       uint64 // and a power cut
 	first      int64  // wall clocks of the first and last tick
 	last       int64
 	made       int64 // bytes written to make the bbolt file
@@ -114,7 +115,7 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 			Format: FormatVersion, ID: hex.EncodeToString(id), Host: w.opt.Host, BootID: w.opt.BootID,
 			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall,
 		},
-		sealed: base, begun: now.Cont, synced: now.Cont, cat: newCatalogue(nil),
+		sealed: base, kept: base, safe: base, begun: now.Cont, synced: now.Cont, cat: newCatalogue(nil),
 	}
 	for n := 0; ; n++ {
 		l.path = w.dir.file(liveName(w.opt.Host.Name, now.Wall, n))

@@ -51,7 +51,7 @@ func (w *Writer) seal(l *live) error {
 	w.total.bolt += l.bytesWritten() - before
 	w.total.seals++
 	w.release(l, queue)
-	l.safe = max(l.safe, l.sealed)
+	l.kept, l.safe = max(l.kept, l.sealed), max(l.safe, l.sealed)
 	w.safeAt = began
 	w.mu.Unlock()
 	w.dropGenerations(l)

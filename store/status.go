@@ -66,7 +66,7 @@ func (w *Writer) Status() Status {
 		}
 	}
 	now := time.Now()
-	if l.dirty {
+	if l.jw.Seq() > l.kept {
 		s.PanicLoss = now.Sub(w.syncedAt)
 	}
 	if l.jw.Seq() > l.safe {

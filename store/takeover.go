@@ -348,6 +348,7 @@ func (w *Writer) resume(l *live) error {
 	}
 	now := w.opt.Now()
 	l.begun, l.synced = now.Cont, now.Cont
+	l.kept, l.safe = seq, seq
 	if err := w.newGeneration(l, seq); err != nil {
 		return fmt.Errorf("store: going on with %s: %w", l, err)
 	}

@@ -147,7 +147,9 @@ func (w *Writer) collect(all bool) unsynced {
 		u.files = append(u.files, l.file)
 		l.dirty = false
 	}
-	l.unnamed = false
+	if len(u.files) > 0 {
+		l.unnamed = false
+	}
 	return u
 }
 
@@ -160,15 +162,18 @@ func (u *unsynced) failed() {
 	}
 }
 
-// each syncs every file by the given method, and the directory.
+// each syncs the directory, so that the files keep their names, and then every
+// file by the given method.
 func (w *Writer) each(u *unsynced, sync func(disk.File) error) error {
+	if u.names && len(u.files) > 0 {
+		if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+			return err
+		}
+	}
 	for _, f := range u.files {
 		if err := sync(f); err != nil {
 			return err
 		}
-	}
-	if u.names {
-		return w.dir.fs.SyncDir(w.dir.path)
 	}
 	return nil
 }
@@ -186,6 +191,7 @@ func (w *Writer) sync() {
 		u.failed()
 	} else {
 		w.syncedAt = u.began
+		u.l.kept = max(u.l.kept, u.seq)
 	}
 	w.syncEnded(err, present)
 	w.mu.Unlock()
@@ -208,6 +214,6 @@ func (w *Writer) fullSync() error {
 	}
 	w.total.syncs += int64(len(u.files))
 	w.syncedAt, w.safeAt = u.began, u.began
-	u.l.safe = max(u.l.safe, u.seq)
+	u.l.kept, u.l.safe = max(u.l.kept, u.seq), max(u.l.safe, u.seq)
 	return nil
 }
