@@ -2,8 +2,6 @@ package store
 
 import (
 	"math/rand"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"tachograph/sample/metric"
@@ -30,37 +28,19 @@ func recordDir(t *testing.T, seed uint64, n int) (string, []item) {
 			if _, err := w.Rotate("test"); err != nil {
 				t.Fatal(err)
 			}
-			sealed = w.Status().Seals
+			sealed = w.Status().Commits
 		}
 		if i == n*3/4 {
 			// The archive is to have some chunks, not only a journal.
-			waitFor(t, func() bool { return w.Status().Seals > sealed })
+			waitFor(t, func() bool { return w.Status().Commits > sealed })
 		}
 	}
 	// A copy of what lies there now is what a kill would leave.
-	left := t.TempDir()
-	copyDir(t, left, dir)
+	left := killed(t, dir)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return left, list
-}
-
-func copyDir(t *testing.T, dst, src string) {
-	t.Helper()
-	list, err := os.ReadDir(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range list {
-		b, err := os.ReadFile(filepath.Join(src, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dst, e.Name()), b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // TestDamagedDirectory damages each file of a directory with a finished and a

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func TestPowerLoss(t *testing.T) {
 		list := items(seed, pick(t, 150, 500))
 		after := recordAll(t, d, dir, seed, list)
 		ops := d.Ops()
-		stride := pick(t, 1+len(ops)/220, 1)
+		stride := pick(t, 1+len(ops)/100, 1)
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		t.Logf("seed %d: %d operations, %+v", seed, len(ops), d.Counts())
 		for at := int(rnd.Int63()) % stride; at <= len(ops); at += stride {
@@ -70,25 +71,34 @@ func recordAll(t *testing.T, d *disktest.FS, dir string, seed uint64, list []ite
 	return after
 }
 
-// covered is how many items must survive a crash at operation at: those that
-// were accepted before the last barrier or sync of a journal, if the kernel
-// panics; if the power fails, before the last such one that came before a full
-// sync of anything.
+// covered is how many items must survive a crash at operation at, if all
+// before them do: those whose journal file has been made safe since they were
+// written to it, or been removed, because the archive has them. If the power
+// fails, a full sync of anything must have followed.
 func covered(ops []disktest.Op, after []int, at int, mode disktest.Mode) int {
-	last, safe := 0, 0
+	safe := make(map[string]int) // by journal file: before which operation
+	var pending map[string]int
+	reset := func() { pending = make(map[string]int) }
+	reset()
 	for i, op := range ops[:min(at, len(ops))] {
-		if (op.Kind == disktest.Barrier || op.Kind == disktest.Sync) && strings.Contains(op.Name, ".live.j") {
-			last = i
+		if strings.Contains(op.Name, ".live.j") && (op.Kind == disktest.Barrier || op.Kind == disktest.Sync || op.Kind == disktest.Remove) {
+			pending[op.Name] = i
 		}
 		if mode == disktest.Panic || op.Kind == disktest.Sync || op.Kind == disktest.SyncDir {
-			safe = last
+			maps.Copy(safe, pending)
+			reset()
 		}
 	}
-	n := 0
-	for n < len(after) && after[n] <= safe {
-		n++
+	for n, end := range after {
+		write := end - 1
+		for write >= 0 && (ops[write].Kind != disktest.Write || !strings.Contains(ops[write].Name, ".live.j")) {
+			write--
+		}
+		if write < 0 || safe[ops[write].Name] <= write {
+			return n
+		}
 	}
-	return n
+	return len(after)
 }
 
 func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []int, at int, mode disktest.Mode, rnd *rand.Rand) error {

@@ -76,7 +76,7 @@ func proofOptions(dir string, seed uint64, now func() metric.Stamp) Options {
 		Config:    "# none\n",
 		Catalogue: m.Catalogue(),
 		Intervals: m.Intervals(),
-		Seal:      20 * time.Second,
+		Seal:      20 * time.Second / commitSeals,
 		Sync:      time.Second,
 		Now:       now,
 		Log:       slog.New(slog.DiscardHandler),

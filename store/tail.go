@@ -164,8 +164,8 @@ func (t *tail) readFile(f *tailFile, id string, complete *completer) error {
 	var hole error
 	if f.reader == nil {
 		r, err := journal.NewReader(f.file, t.intern)
-		if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrNotJournal) {
-			return nil // no record of it is safe yet
+		if errors.Is(err, io.EOF) {
+			return nil // no record of it is there yet
 		}
 		if err == nil && r.Header().Archive != id {
 			err = errors.New("it belongs to another archive")

@@ -224,8 +224,13 @@ func (r *recovery) file(path string, last bool) error {
 	defer f.Close()
 	defer func() { r.l.old = append(r.l.old, generation{path: path, seq: r.seq}) }()
 	j, err := journal.NewReader(f, r.intern)
-	if errors.Is(err, io.EOF) || errors.Is(err, journal.ErrNotJournal) {
-		// The end came before its first record was safe.
+	if errors.Is(err, io.EOF) {
+		return nil // the end came before its first record
+	}
+	if errors.Is(err, journal.ErrNotJournal) {
+		// Nothing behind a lost beginning can be read, by anybody.
+		size, _ := f.Size()
+		r.lost(r.w.opt.Now(), fmt.Sprintf("a journal of %d bytes has lost its beginning", size))
 		return nil
 	}
 	if err == nil && j.Header().Archive != r.l.head.ID {
@@ -248,7 +253,6 @@ func (r *recovery) file(path string, last bool) error {
 			break
 		}
 		if rec.Seq > r.seq {
-			r.missing(rec)
 			r.seq = rec.Seq
 			r.record(rec)
 		}
@@ -270,26 +274,6 @@ func (r *recovery) lost(at metric.Stamp, text string) {
 
 func (r *recovery) intern(indom, key string) *metric.Instance {
 	return internIn(r.insts, indom, key)
-}
-
-// missing notes records that are lost between those before rec and rec: a crash
-// kept the beginning of one journal file and not the end of the one before.
-func (r *recovery) missing(rec *journal.Record) {
-	n := rec.Seq - r.seq - 1
-	if n == 0 {
-		return
-	}
-	e := metric.Event{Kind: metric.EventGap, Text: fmt.Sprintf("%d records were lost in a crash", n)}
-	switch {
-	case rec.Tick != nil:
-		e.At = rec.Tick.At
-	case rec.Event != nil:
-		e.At = rec.Event.At
-	}
-	if from := r.l.last; from != 0 && e.At.Wall > from {
-		e = gapEvent(e.At, from, e.At.Wall-from, e.Text)
-	}
-	r.b.events = append(r.b.events, e)
 }
 
 func (r *recovery) record(rec *journal.Record) {
