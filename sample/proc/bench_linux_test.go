@@ -104,3 +104,48 @@ func sleepers(tb testing.TB, n int) {
 		}
 	})
 }
+
+// BenchmarkLiveAwake is the worst case: every process has run since the last
+// sweep, so that nothing known of it still holds.
+func BenchmarkLiveAwake(b *testing.B) {
+	const n = 1000
+	inputs := make([]*os.File, n)
+	for i := range inputs {
+		r, w, err := os.Pipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		cmd := exec.Command("cat")
+		cmd.Stdin = r
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		r.Close()
+		inputs[i] = w
+		b.Cleanup(func() {
+			w.Close()
+			if err := cmd.Wait(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	r := openReader(b, Options{}, wantSixteen)
+	r.read("proc")
+	cpu := int64(0)
+	for b.Loop() {
+		b.StopTimer()
+		for _, w := range inputs {
+			if _, err := w.Write([]byte{'\n'}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StartTimer()
+		before := cpuTime()
+		r.read("proc")
+		cpu += cpuTime() - before
+	}
+	processes := len(r.frames["proc"].Block().Rows)
+	b.ReportMetric(float64(cpu)/float64(b.N)/1e6, "cpu-ms/sweep")
+	b.ReportMetric(float64(cpu)/float64(b.N)/float64(processes), "cpu-ns/process")
+	b.ReportMetric(float64(processes), "processes")
+}

@@ -215,7 +215,7 @@ func (k *kernel) readForks() {
 // boundUnseen is called when the sweep has counted its births.
 func (k *kernel) boundUnseen() {
 	if k.watch != nil {
-		k.counts.unseenMax = k.counts.unseen
+		k.counts.unseenMax, k.counts.unseenMaxWhy = k.counts.unseen, k.counts.unseenWhy
 		return
 	}
 	if k.table.first() {

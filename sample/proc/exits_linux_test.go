@@ -1,0 +1,103 @@
+package proc
+
+import (
+	"slices"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/procfs"
+)
+
+// hearing opens a reader on a made-up tree whose watcher hears what the test
+// tells it.
+func hearing(t *testing.T, f *fakeTree) (*reader, *watcher) {
+	r := openReader(t, Options{Root: f.root}, everything)
+	k := r.sources[0].(*processes).k
+	w := &watcher{fd: -1}
+	k.watch = w
+	k.forgetLoss()
+	t.Cleanup(func() { k.watch = nil })
+	r.now = metric.Stamp{Wall: 1_700_000_100e9, Awake: 100e9, Cont: 100e9}
+	return r, w
+}
+
+func (w *watcher) tell(at int64, exits ...procfs.Exit) {
+	for _, e := range exits {
+		w.heard, w.at = append(w.heard, e), append(w.at, at)
+	}
+}
+
+func TestFinalTotalsOfAllThreads(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, threads: 2})
+	r, w := hearing(t, f)
+	r.read("proc")
+	f.remove(50)
+	w.tell(103e9,
+		procfs.Exit{PID: 51, TGID: 50, Run: 300e6, UTime: 200e6, STime: 100e6, MinFlt: 3, Status: 0, IO: procfs.IO{ReadBytes: 1 << 33}, Lived: 13e9},
+		procfs.Exit{PID: 50, TGID: 50, Run: 100e6, UTime: 100e6, STime: 0, MinFlt: 4, Status: 7 << 8, LastOfGroup: true, Lived: 13e9, PeakRSS: 99})
+	r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+5e9, 105e9, 105e9
+	e := findEvent(r.read("proc"), metric.EventProcessExit, "50/9000")
+	if e == nil || e.At.Cont != 103e9 || e.Label("how") != "exit 7" || e.Label("last_seen") != "" {
+		t.Fatalf("exit event %+v", e)
+	}
+	want := map[string]string{
+		"proc.psinfo.utime": "300", "proc.psinfo.stime": "100", "proc.psinfo.minflt": "7",
+		"proc.io.read_bytes": "8589934592", "proc.memory.vmhwm": "99",
+	}
+	for name, v := range want {
+		if got := e.Label(name); got != v {
+			t.Errorf("the event says %s %q, want %q", name, got, v)
+		}
+	}
+	want["proc.memory.rss"] = "!vanished"
+	r.expect("proc", "50/9000", want)
+	if ev := r.read("proc"); len(ev) != 0 || len(r.rows("proc")) != 0 {
+		t.Errorf("afterwards there are %v and %q", ev, r.rows("proc"))
+	}
+}
+
+func TestWhoseExitItWas(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: 50, comm: "old", start: 2000})
+	f.put(fakeProcess{pid: 60, comm: "stays", start: 2000})
+	r, w := hearing(t, f)
+	r.read("proc")
+	f.remove(50)
+	w.tell(102e9,
+		procfs.Exit{PID: 50, TGID: 50, LastOfGroup: true, Status: 1 << 8, Lived: 82e9},
+		procfs.Exit{PID: 50, TGID: 50, LastOfGroup: true, Status: 2 << 8, Lived: 1e6}, // had the pid after it
+		procfs.Exit{PID: 60, TGID: 60, LastOfGroup: true, Status: 3 << 8, Lived: 2e9}, // too young to be the one that stays
+		procfs.Exit{PID: 70, TGID: 70, LastOfGroup: true, Lived: 1e6},
+		procfs.Exit{PID: 81, TGID: 80, Lived: 1e6}) // a thread of one that goes on
+	r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+5e9, 105e9, 105e9
+	ev := r.read("proc")
+	if e := findEvent(ev, metric.EventProcessExit, "50/2000"); e == nil || e.Label("how") != "exit 1" {
+		t.Errorf("exit event %+v", e)
+	}
+	if e := findEvent(ev, metric.EventProcessExit, "60/2000"); e != nil {
+		t.Errorf("the living was buried: %+v", e)
+	}
+	r.expect("procs", "", map[string]string{"proc.unseen": "3", "proc.unseen_max": "3", "proc.started": "3", "proc.exited": "1"})
+	if got := r.rows("proc"); !slices.Equal(sorted(got), []string{"50/2000", "60/2000"}) {
+		t.Errorf("rows %q", got)
+	}
+}
+
+func TestLostNoticesAreNotHidden(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: 50, comm: "job", start: 2000})
+	r, w := hearing(t, f)
+	r.read("proc")
+	r.expect("procs", "", map[string]string{"proc.unseen": "0", "proc.started": "0"})
+	w.lost = true
+	for range 2 {
+		r.read("proc")
+		r.expect("procs", "", map[string]string{"proc.unseen": "!" + exitsLost.String(), "proc.unseen_max": "!" + exitsLost.String(), "proc.started": "!" + exitsLost.String()})
+	}
+	if err := r.sources[0].Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	r.read("proc")
+	r.expect("procs", "", map[string]string{"proc.unseen": "0"})
+}
