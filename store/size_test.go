@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -94,23 +93,26 @@ func benchmarkSize(b *testing.B, every int) {
 		b.Skip(err)
 	}
 	for b.Loop() {
-		dir := b.TempDir()
-		w := newBuilder(b, filepath.Join(dir, "live"))
+		interval := map[metric.Class]time.Duration{metric.Fast: time.Second, metric.Process: time.Duration(every) * time.Second}
+		w, err := Create(Options{Dir: b.TempDir(), Host: Host{ID: "h", Name: "workstation", OS: "Linux"}, BootID: "boot",
+			TimeZone: "Europe/Berlin", Recorder: "benchmark", Intervals: interval})
+		if err != nil {
+			b.Fatal(err)
+		}
 		want := &everySeries{index: make(map[string]int), names: make(map[string]string)}
-		sealed := int64(0)
 		eachTick(b, path, every, func(t *metric.Tick) {
-			if sealed == 0 {
-				sealed = t.At.Cont
+			if err := w.Append(t); err != nil {
+				b.Fatal(err)
 			}
-			if t.At.Cont-sealed >= int64(5*time.Minute) {
-				w.seal(nil)
-				sealed = t.At.Cont
-			}
-			w.append(t)
 			want.add(t)
 		})
-		w.seal(nil)
-		file := w.finish(filepath.Join(dir, "finished.tacho"))
+		file, err := w.Rotate("the dataset ends")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			b.Fatal(err)
+		}
 		st, err := os.Stat(file)
 		if err != nil {
 			b.Fatal(err)
