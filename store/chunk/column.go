@@ -14,6 +14,8 @@ const (
 	segmentBytes = 768 // a segment ends after the series that brings it here
 	hotChanges   = 256 // a series with so many changes begins its own
 	hotRoom      = 256 // unless the segment is still this small
+	// A series that others refer to always begins its own, so that it can be
+	// decoded without any that refer to it.
 )
 
 type segment struct {
@@ -22,7 +24,7 @@ type segment struct {
 }
 
 // encode appends a column: its segments' sizes, the absences, the streams.
-func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes map[metric.Reason]uint64) []byte {
+func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes map[metric.Reason]uint64, guides func(i int) *guide, roots func(i int) bool) []byte {
 	var segs []segment
 	var streams []byte
 	var e encoder
@@ -33,10 +35,10 @@ func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes ma
 		from := i
 		e.begin(streams)
 		for i < n {
-			t.encodeSeries(&e, &m, i, lives[i], act)
+			t.encodeSeries(&e, &m, i, lives[i], act, guides(i))
 			i++
 			have := len(e.out) - e.start
-			if have >= segmentBytes || i < n && have >= hotRoom && t.off[i+1]-t.off[i] >= hotChanges {
+			if have >= segmentBytes || i < n && (roots(i) || have >= hotRoom && t.off[i+1]-t.off[i] >= hotChanges) {
 				break
 			}
 		}
@@ -62,7 +64,7 @@ func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes ma
 	return append(out, streams...)
 }
 
-func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, i int, life uint32, act *activity) {
+func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, i int, life uint32, act *activity, g *guide) {
 	at, vals := t.at[t.off[i]:t.off[i+1]], t.bits[t.off[i]:t.off[i+1]]
 	active := act.of(i)
 	if t.miss != nil && len(t.miss[i]) > 0 {
@@ -76,12 +78,12 @@ func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, i int, life uint3
 	if life == 0 {
 		return
 	}
-	e.series(m, at, vals, life, active)
+	e.series(m, at, vals, life, active, g)
 }
 
 // decodeColumn reads those series of a column that are wanted and calls fn for
 // each; fn must not keep the series.
-func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Reason, want func(i int) bool, fn func(i int, s *Series) error) error {
+func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
 	segs, misses, streams, err := columnLayout(in, lives, reasons)
 	if err != nil {
 		return err
@@ -103,7 +105,9 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 			d.begin(streams[:seg.bytes])
 			m.init()
 			for i := first; i <= last; i++ {
-				s.decode(&d, &m, lives[i], misses[i], act.get(i))
+				if err := s.decode(&d, &m, lives[i], misses[i], act.get(i), find); err != nil {
+					return err
+				}
 				if want(i) {
 					if err := fn(i, s); err != nil {
 						return err

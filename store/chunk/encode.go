@@ -77,8 +77,9 @@ func (t *table) seal() (*Sealed, error) {
 	w.parts = encodeStrings(w.parts, t.words)
 	w.close()
 	w.uvarint(uint64(len(t.groups)))
-	for _, g := range t.groups {
-		g.encode(w, t, codes)
+	refs := t.references()
+	for i, g := range t.groups {
+		g.encode(w, t, codes, i, refs)
 	}
 	data := []byte{Version}
 	data = binary.AppendUvarint(data, uint64(len(w.dir)))
@@ -92,7 +93,7 @@ func (t *table) seal() (*Sealed, error) {
 }
 
 // encode writes one group.
-func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64) {
+func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64, number int, refs *references) {
 	w.string(g.name)
 	w.string(g.indom)
 	w.uvarint(uint64(len(g.metrics)))
@@ -123,7 +124,9 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64)
 	pack := 0
 	for c := range g.cols {
 		n := len(w.parts)
-		w.parts = g.cols[c].encode(w.parts, lives, act, codes)
+		w.parts = g.cols[c].encode(w.parts, lives, act, codes,
+			func(i int) *guide { return refs.guide(t, place{number, c, i}) },
+			func(i int) bool { return refs.roots[place{number, c, i}] })
 		w.uvarint(uint64(len(w.parts) - n))
 		if pack += len(w.parts) - n; pack >= packSize {
 			w.checksum()

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"fmt"
+	"slices"
 
 	"tachograph/sample/metric"
 )
@@ -188,6 +189,10 @@ func (g *Group) column(c *Column) ([]byte, error) {
 // Series calls fn for those series of column c that are wanted, in the order
 // of the instances. fn must not keep what it is given.
 func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) error) error {
+	return g.series(c, g.chunk.other, want, fn)
+}
+
+func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
 	if _, err := g.Roster(); err != nil {
 		return err
 	}
@@ -206,7 +211,7 @@ func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) e
 		return err
 	}
 	var own error // of fn, to be returned as it is
-	err = decodeColumn(b, g.lives, g.activity, g.chunk.reasons, want, func(i int, s *Series) error {
+	err = decodeColumn(b, g.lives, g.activity, g.chunk.reasons, find, want, func(i int, s *Series) error {
 		own = fn(i, s)
 		return own
 	})
@@ -215,6 +220,39 @@ func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) e
 	}
 	return err
 }
+
+// other decodes the series that a reference means. It may not refer to a third
+// one, and must be there at every tick.
+func (c *Chunk) other(f *reference) (*Series, error) {
+	if s := c.others[f.place]; s != nil {
+		return s, nil
+	}
+	if f.group >= len(c.Groups) || f.col >= len(c.Groups[f.group].Columns) || f.inst >= c.Groups[f.group].Size {
+		return nil, errReference
+	}
+	g := c.Groups[f.group]
+	var found *Series
+	err := g.series(f.col, noOther, func(i int) bool { return i == f.inst }, func(_ int, s *Series) error {
+		if s.Life == uint32(c.ticks) && s.miss == nil {
+			found = &Series{Life: s.Life, At: slices.Clone(s.At), Bits: slices.Clone(s.Bits)}
+		}
+		return nil
+	})
+	if err == nil && found == nil {
+		err = errReference
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.others == nil || len(c.others) > keepOthers {
+		c.others = make(map[place]*Series)
+	}
+	c.others[f.place] = found
+	return found, nil
+}
+
+// keepOthers is how many series that others refer to stay decoded.
+const keepOthers = 64
 
 // Summaries calls fn for each series of the columns that desc knows whose
 // summary over the whole chunk is stored.

@@ -29,14 +29,7 @@ type tree [64]prob
 // longest is the symbol that stands for lengths of 63 and 64 bits.
 const longest = 63
 
-func (e *encoder) tree(t *tree, sym uint32) {
-	at := uint32(1)
-	for i := 5; i >= 0; i-- {
-		b := sym >> i & 1
-		e.bit(&t[at&63], fastLimit, b)
-		at = at<<1 | b
-	}
-}
+func (e *encoder) tree(t *tree, sym uint32) { e.path(t[:], 6, fastLimit, sym) }
 
 func (d *decoder) tree(t *tree) uint32 {
 	return d.path(t[:], 6, fastLimit) & 63

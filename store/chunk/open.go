@@ -26,6 +26,7 @@ type Chunk struct {
 	reasons []metric.Reason
 	words   []string
 	nwords  int
+	others  map[place]*Series
 	timesAt part
 	wordsAt part
 }
@@ -174,7 +175,9 @@ func (c *Chunk) Stamps() ([]metric.Stamp, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.stamps = decodeTicks(b, c.ticks)
+		if c.stamps, err = decodeTicks(b, c.ticks); err != nil {
+			return nil, fmt.Errorf("chunk: times: %w", err)
+		}
 	}
 	return c.stamps, nil
 }

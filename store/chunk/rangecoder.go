@@ -95,6 +95,17 @@ func (e *encoder) bit(p *prob, limit prob, bit uint32) {
 	}
 }
 
+// path codes the low bits of sym, most significant first, with probabilities in
+// the nodes of a binary tree: node 1 is the root, 2n and 2n+1 follow n.
+func (e *encoder) path(nodes []prob, bits int, limit prob, sym uint32) {
+	node := uint32(1)
+	for i := bits - 1; i >= 0; i-- {
+		b := sym >> i & 1
+		e.bit(&nodes[node], limit, b)
+		node = node<<1 | b
+	}
+}
+
 // plain codes the low n bits of v, n at most 16, all values alike.
 func (e *encoder) plain(v uint64, n uint) {
 	e.width >>= n

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"errors"
 	"math/bits"
 
 	"tachograph/sample/metric"
@@ -12,11 +13,13 @@ import (
 type seriesModel struct {
 	first   number
 	varies  [3]prob
-	method  [4]prob
+	method  [8]prob
 	changed [1 << historyBits]prob
-	delta   number
-	prev    uint64 // context: the first value of the series before
-	varied  uint32
+	// guided says whether the value changes, by whether the other one does.
+	guided [2][1 << historyBits]prob
+	delta  number
+	prev   uint64 // context: the first value of the series before
+	varied uint32
 }
 
 const historyBits = 6
@@ -28,6 +31,7 @@ const (
 	byTrend          // the value before plus the change before
 	byFirst          // the first value: for what returns again and again
 	byNothing        // zero
+	byOther          // the value before plus what the change of another series says
 )
 
 // freshSeries is a model that has learned nothing.
@@ -36,6 +40,8 @@ var freshSeries = func() (m seriesModel) {
 	fill(m.varies[:])
 	fill(m.method[:])
 	fill(m.changed[:])
+	fill(m.guided[0][:])
+	fill(m.guided[1][:])
 	return m
 }()
 
@@ -43,8 +49,8 @@ func (m *seriesModel) init() { *m = freshSeries }
 
 // series codes the series with the given changes, whose first is at ordinal
 // 0. It has n values; active lists the ordinals above 0 at which a change is
-// possible, nil for all.
-func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, active []uint32) {
+// possible, nil for all; guide is nil or the series it is predicted from.
+func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, active []uint32, g *guide) {
 	e.number(&m.first, int64(vals[0]-m.prev))
 	m.prev = vals[0]
 	room := n - 1
@@ -63,9 +69,14 @@ func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, a
 	if varies == 0 {
 		return
 	}
-	method := chooseMethod(vals)
-	e.bit(&m.method[1], fastLimit, method>>1)
-	e.bit(&m.method[2+method>>1], fastLimit, method&1)
+	method, _ := chooseMethod(vals)
+	if g != nil {
+		method = byOther
+	}
+	e.path(m.method[:], 3, fastLimit, method)
+	if g != nil {
+		e.reference(&g.reference)
+	}
 	m.delta.prev, m.delta.neg = 0, 0
 	history := uint32(0)
 	k := 1
@@ -78,18 +89,24 @@ func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, a
 		if active != nil {
 			t = active[i]
 		}
+		changed := &m.changed[history]
+		if g != nil {
+			d := g.change(t)
+			trend = uint64(g.expect(d))
+			changed = &m.guided[nonzero(d)][history]
+		}
 		if k == len(at) || at[k] != t {
-			e.bit(&m.changed[history], slowLimit, 0)
+			e.bit(changed, slowLimit, 0)
 			history = history << 1 & (1<<historyBits - 1)
 			continue
 		}
-		e.bit(&m.changed[history], slowLimit, 1)
+		e.bit(changed, slowLimit, 1)
 		history = history<<1&(1<<historyBits-1) | 1
 		v := vals[k]
 		k++
 		e.number(&m.delta, int64(v-base-trend))
 		switch method {
-		case byLast:
+		case byLast, byOther:
 			base = v
 		case byTrend:
 			trend = v - base
@@ -98,8 +115,8 @@ func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, a
 	}
 }
 
-// chooseMethod estimates which prediction costs least.
-func chooseMethod(vals []uint64) uint32 {
+// chooseMethod estimates which prediction costs least, and how many bits.
+func chooseMethod(vals []uint64) (method uint32, bits int) {
 	var cost [4]int
 	last, trend := vals[0], uint64(0)
 	for _, v := range vals[1:] {
@@ -116,7 +133,35 @@ func chooseMethod(vals []uint64) uint32 {
 			best = i
 		}
 	}
-	return uint32(best)
+	return uint32(best), cost[best]
+}
+
+func nonzero(v int64) int {
+	if v != 0 {
+		return 1
+	}
+	return 0
+}
+
+// A reference is four numbers as they are.
+func (e *encoder) reference(f *reference) {
+	e.plain(uint64(f.group), 12)
+	e.plain(uint64(f.col), 16)
+	e.plain(uint64(f.inst), 8)
+	z := zigzag(f.factor)
+	for s := 32; s >= 0; s -= 16 {
+		e.plain(z>>s&(1<<16-1), 16)
+	}
+}
+
+func (d *decoder) reference() reference {
+	f := reference{place: place{int(d.plain(12)), int(d.plain(16)), int(d.plain(8))}}
+	z := uint64(0)
+	for range 3 {
+		z = z<<16 | d.plain(16)
+	}
+	f.factor = unzigzag(z)
+	return f
 }
 
 func size(d uint64) int {
@@ -140,28 +185,35 @@ type Series struct {
 	miss []missAt
 }
 
-func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, active []uint32) {
+// An other finds the series that a reference means.
+type other func(f *reference) (*Series, error)
+
+func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, active []uint32, find other) error {
 	s.Life, s.miss = life, miss
 	s.At, s.Bits = s.At[:0], s.Bits[:0]
 	if miss == nil {
-		d.series(m, s, life, active)
-		return
+		return d.series(m, s, life, active, find)
 	}
 	sv := newSieve(miss, life)
 	if sv.count == 0 {
-		return
+		return nil
 	}
 	if active != nil {
 		active = sv.squeeze(active, true)
 	}
-	d.series(m, s, sv.count, active)
+	if err := d.series(m, s, sv.count, active, find); err != nil {
+		return err
+	}
 	sv.spread(s.At)
+	return nil
 }
 
+var errReference = errors.New("a series refers to one that is not fit for it")
+
 // series decodes a series of n values.
-func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32) {
+func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, find other) error {
 	if n == 0 {
-		return
+		return nil
 	}
 	m.prev += uint64(d.number(&m.first))
 	s.At = append(s.At, 0)
@@ -171,14 +223,16 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32) {
 		room = uint32(len(active))
 	}
 	if room == 0 {
-		return
+		return nil
 	}
 	m.varied = d.bit(&m.varies[m.varied], fastLimit)
 	if m.varied == 0 {
-		return
+		return nil
 	}
-	method := d.bit(&m.method[1], fastLimit)
-	method = method<<1 | d.bit(&m.method[2+method], fastLimit)
+	method := d.path(m.method[:], 3, fastLimit) & 7
+	if method == byOther {
+		return d.guided(m, s, room, active, find)
+	}
 	m.delta.prev, m.delta.neg = 0, 0
 	history := uint32(0)
 	base, trend := m.prev, uint64(0)
@@ -197,7 +251,7 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32) {
 		}
 		v := base + trend + uint64(d.number(&m.delta))
 		switch method {
-		case byLast:
+		case byLast, byOther:
 			base = v
 		case byTrend:
 			trend = v - base
@@ -206,6 +260,36 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32) {
 		s.At = append(s.At, t)
 		s.Bits = append(s.Bits, v)
 	}
+	return nil
+}
+
+// guided decodes the changes of a series that is predicted from another.
+func (d *decoder) guided(m *seriesModel, s *Series, room uint32, active []uint32, find other) error {
+	g := guide{reference: d.reference()}
+	o, err := find(&g.reference)
+	if err != nil {
+		return err
+	}
+	g.at, g.bits = o.At, o.Bits
+	m.delta.prev, m.delta.neg = 0, 0
+	history := uint32(0)
+	v := m.prev
+	for i := uint32(0); i < room; i++ {
+		t := i + 1
+		if active != nil {
+			t = active[i]
+		}
+		change := g.change(t)
+		if d.bit(&m.guided[nonzero(change)][history], slowLimit) == 0 {
+			history = history << 1 & (1<<historyBits - 1)
+			continue
+		}
+		history = history<<1&(1<<historyBits-1) | 1
+		v += uint64(g.expect(change)) + uint64(d.number(&m.delta))
+		s.At = append(s.At, t)
+		s.Bits = append(s.Bits, v)
+	}
+	return nil
 }
 
 // Stretches calls fn for each stretch of blocks between from and to, both

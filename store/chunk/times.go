@@ -24,13 +24,17 @@ func (e *encoder) plainSeries(m *seriesModel, n int, value func(i int) int64) {
 	}
 	if n > 0 {
 		m.init()
-		e.series(m, at, vals, uint32(n), nil)
+		e.series(m, at, vals, uint32(n), nil, nil)
 	}
 }
 
-func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int, v int64)) {
+func noOther(*reference) (*Series, error) { return nil, errReference }
+
+func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int, v int64)) error {
 	m.init()
-	s.decode(d, m, uint32(n), nil, nil)
+	if err := s.decode(d, m, uint32(n), nil, nil, noOther); err != nil {
+		return err
+	}
 	k := 0
 	for i := range n {
 		if k+1 < len(s.At) && s.At[k+1] == uint32(i) {
@@ -38,6 +42,7 @@ func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int
 		}
 		value(i, int64(s.Bits[k]))
 	}
+	return nil
 }
 
 func encodeTicks(out []byte, ticks []metric.Stamp) []byte {
@@ -50,16 +55,22 @@ func encodeTicks(out []byte, ticks []metric.Stamp) []byte {
 	return e.end()
 }
 
-func decodeTicks(in []byte, n int) []metric.Stamp {
+func decodeTicks(in []byte, n int) ([]metric.Stamp, error) {
 	ticks := make([]metric.Stamp, n)
 	var d decoder
 	d.begin(in)
 	var m seriesModel
 	var s Series
-	d.plainSeries(&m, &s, n, func(i int, v int64) { ticks[i].Wall = v })
-	d.plainSeries(&m, &s, n, func(i int, v int64) { ticks[i].Cont = ticks[i].Wall + v })
-	d.plainSeries(&m, &s, n, func(i int, v int64) { ticks[i].Awake = ticks[i].Cont + v })
-	return ticks
+	for _, value := range []func(i int, v int64){
+		func(i int, v int64) { ticks[i].Wall = v },
+		func(i int, v int64) { ticks[i].Cont = ticks[i].Wall + v },
+		func(i int, v int64) { ticks[i].Awake = ticks[i].Cont + v },
+	} {
+		if err := d.plainSeries(&m, &s, n, value); err != nil {
+			return nil, err
+		}
+	}
+	return ticks, nil
 }
 
 // encodeBlocks writes which ticks have a block of a group and when it was
@@ -106,7 +117,7 @@ func decodeBlocks(in []byte, ticks []metric.Stamp, n int) ([]blockAt, error) {
 	var s Series
 	bad := false
 	prev := int64(-1)
-	d.plainSeries(&m, &s, n, func(i int, v int64) {
+	err := d.plainSeries(&m, &s, n, func(i int, v int64) {
 		tick := v + int64(i)
 		if tick <= prev || tick >= int64(len(ticks)) {
 			bad = true
@@ -115,17 +126,18 @@ func decodeBlocks(in []byte, ticks []metric.Stamp, n int) ([]blockAt, error) {
 		prev = tick
 		at[i].tick = uint32(tick)
 	})
-	if bad {
+	if bad || err != nil {
 		return nil, errTimes
 	}
-	d.plainSeries(&m, &s, n, func(i int, v int64) { at[i].at.Wall = ticks[at[i].tick].Wall + v })
-	d.plainSeries(&m, &s, n, func(i int, v int64) {
-		t := &ticks[at[i].tick]
-		at[i].at.Cont = t.Cont + v + (at[i].at.Wall - t.Wall)
-	})
-	d.plainSeries(&m, &s, n, func(i int, v int64) {
-		t := &ticks[at[i].tick]
-		at[i].at.Awake = t.Awake + v + (at[i].at.Cont - t.Cont)
-	})
+	for _, value := range []func(b *metric.Stamp, t *metric.Stamp, v int64){
+		func(b, t *metric.Stamp, v int64) { b.Wall = t.Wall + v },
+		func(b, t *metric.Stamp, v int64) { b.Cont = t.Cont + v + (b.Wall - t.Wall) },
+		func(b, t *metric.Stamp, v int64) { b.Awake = t.Awake + v + (b.Cont - t.Cont) },
+	} {
+		err := d.plainSeries(&m, &s, n, func(i int, v int64) { value(&at[i].at, &ticks[at[i].tick], v) })
+		if err != nil {
+			return nil, errTimes
+		}
+	}
 	return at, nil
 }

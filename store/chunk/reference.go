@@ -1,0 +1,266 @@
+package chunk
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Much that a kernel counts, it counts twice: free memory in kB and in pages,
+// packets by interface and by protocol, faults and allocations. A series may
+// therefore be predicted from another one of the same chunk: its change is
+// expected to be the other's change at that tick times a factor. The other one
+// must not be predicted from a third.
+
+// A place says where a series is in a chunk.
+type place struct{ group, col, inst int }
+
+// references are what is predicted from what, and what others are predicted
+// from.
+type references struct {
+	of    map[place]*reference
+	roots map[place]bool
+}
+
+// A reference is what a series is predicted from: the place of another series
+// and the factor, in units of 2^-16.
+type reference struct {
+	place
+	factor int64
+}
+
+const (
+	factorBits = 16
+	maxFactor  = 1 << 46
+)
+
+// expect is the change that follows from a change of the other series.
+func (f *reference) expect(change int64) int64 {
+	neg := (change < 0) != (f.factor < 0)
+	hi, lo := bits.Mul64(magnitudeOf(change), magnitudeOf(f.factor))
+	lo, carry := bits.Add64(lo, 1<<(factorBits-1), 0)
+	hi += carry
+	if hi>>factorBits != 0 {
+		return 0 // too large to mean anything
+	}
+	v := hi<<(64-factorBits) | lo>>factorBits
+	if neg {
+		v = -v
+	}
+	return int64(v)
+}
+
+func magnitudeOf(v int64) uint64 {
+	if v < 0 {
+		return -uint64(v)
+	}
+	return uint64(v)
+}
+
+// A guide walks the changes of the other series.
+type guide struct {
+	reference
+	at   []uint32
+	bits []uint64
+	k    int
+}
+
+// change is the other's change at ordinal t; t must grow from call to call.
+func (g *guide) change(t uint32) int64 {
+	for g.k+1 < len(g.at) && g.at[g.k+1] < t {
+		g.k++
+	}
+	if g.k+1 < len(g.at) && g.at[g.k+1] == t {
+		return int64(g.bits[g.k+1] - g.bits[g.k])
+	}
+	return 0
+}
+
+// Only series with many changes take part, and not more of them than can be
+// compared pairwise.
+const (
+	guidedChanges = 48
+	maxGuided     = 512
+	guidedGroup   = 64 // instances of a group, at most
+	sampled       = 192
+)
+
+// candidate is a series that takes part.
+type candidate struct {
+	place
+	at     []uint32
+	vals   []uint64
+	cost   int       // in bits, about, when predicted from itself
+	sample []float64 // its change at the sampled ticks
+	square float64
+}
+
+// references chooses what is predicted from what. The costly series come
+// first: they are what others refer to.
+func (t *table) references() *references {
+	cs := t.candidates()
+	ticks := pick(len(t.ticks))
+	for _, c := range cs {
+		c.sampleAt(ticks)
+	}
+	refs := &references{of: make(map[place]*reference), roots: make(map[place]bool)}
+	var roots []*candidate
+	for _, c := range cs {
+		best, most := (*candidate)(nil), 0.0
+		own := c.sampleCost(nil, 0)
+		for _, r := range roots {
+			if r.square == 0 {
+				continue
+			}
+			dot := 0.0
+			for i, v := range c.sample {
+				dot += v * r.sample[i]
+			}
+			if dot*dot < 0.3*c.square*r.square {
+				continue
+			}
+			if gain := own - c.sampleCost(r, dot/r.square); gain > most {
+				best, most = r, gain
+			}
+		}
+		if best != nil && most > own/16 {
+			if ref := c.refer(best); ref != nil {
+				refs.of[c.place] = ref
+				refs.roots[best.place] = true
+				continue
+			}
+		}
+		roots = append(roots, c)
+	}
+	return refs
+}
+
+// candidates are the lively series that exist in every tick, the costliest
+// first.
+func (t *table) candidates() []*candidate {
+	var cs []*candidate
+	for gi, g := range t.groups {
+		if len(g.insts) > guidedGroup || len(g.at) != len(t.ticks) {
+			continue
+		}
+		for i := range g.insts {
+			if g.insts[i].lifetime() != uint32(len(t.ticks)) {
+				continue
+			}
+			for ci := range g.cols {
+				col := &g.cols[ci]
+				if g.metrics[ci].typ.Float() || col.off[i+1]-col.off[i] < guidedChanges || col.miss != nil && len(col.miss[i]) > 0 {
+					continue
+				}
+				c := &candidate{place: place{gi, ci, i}, at: col.at[col.off[i]:col.off[i+1]], vals: col.bits[col.off[i]:col.off[i+1]]}
+				_, c.cost = chooseMethod(c.vals)
+				cs = append(cs, c)
+			}
+		}
+	}
+	slices.SortStableFunc(cs, func(a, b *candidate) int { return b.cost - a.cost })
+	return cs[:min(len(cs), maxGuided)]
+}
+
+// pick chooses the ticks at which series are compared: spread over the whole,
+// in pairs, because what moves in one tick often moves in the next.
+func pick(ticks int) []uint32 {
+	var at []uint32
+	step := max(1, ticks/sampled)
+	for t := 1; t < ticks; t += step {
+		at = append(at, uint32(t))
+	}
+	return at
+}
+
+func (c *candidate) sampleAt(ticks []uint32) {
+	g := guide{at: c.at, bits: c.vals}
+	for _, t := range ticks {
+		d := float64(g.change(t))
+		c.sample = append(c.sample, d)
+		c.square += d * d
+	}
+}
+
+// sampleCost is about the number of bits that c's sampled changes take beside
+// r's times a factor.
+func (c *candidate) sampleCost(r *candidate, factor float64) float64 {
+	sum := 0.0
+	for i, v := range c.sample {
+		if r != nil {
+			v -= math.Round(factor * r.sample[i])
+		}
+		sum += sizeOf(v)
+	}
+	return sum
+}
+
+// sizeOf is about the number of bits of a whole number.
+func sizeOf(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	return float64(int(math.Float64bits(math.Abs(v))>>52) - 1022 + 1)
+}
+
+// refer makes a reference of c to r, if it really pays: both ways are encoded.
+func (c *candidate) refer(r *candidate) *reference {
+	dot, square := 0.0, 0.0
+	own, other := guide{at: c.at, bits: c.vals}, guide{at: r.at, bits: r.vals}
+	for _, t := range c.at[1:] {
+		a, b := float64(own.change(t)), float64(other.change(t))
+		dot += a * b
+		square += b * b
+	}
+	if square == 0 {
+		return nil
+	}
+	best, size := (*reference)(nil), c.size(nil, r)
+	for _, f := range []float64{dot / square, simple(dot / square)} {
+		factor := math.Round(f * (1 << factorBits))
+		if factor == 0 || math.Abs(factor) > maxFactor {
+			continue
+		}
+		ref := &reference{r.place, int64(factor)}
+		if n := c.size(ref, r); n < size {
+			best, size = ref, n
+		}
+	}
+	return best
+}
+
+// simple is the nearest power of two, or its inverse: units differ by those.
+func simple(f float64) float64 {
+	if f == 0 {
+		return 0
+	}
+	return math.Copysign(math.Exp2(math.Round(math.Log2(math.Abs(f)))), f)
+}
+
+// size is how many bytes c takes.
+func (c *candidate) size(ref *reference, r *candidate) int {
+	var e encoder
+	e.begin(nil)
+	m := freshSeries
+	n := c.at[len(c.at)-1] + 1
+	e.series(&m, c.at, c.vals, n, nil, c.guide(ref, r))
+	return len(e.end())
+}
+
+func (c *candidate) guide(ref *reference, r *candidate) *guide {
+	if ref == nil {
+		return nil
+	}
+	return &guide{reference: *ref, at: r.at, bits: r.vals}
+}
+
+// guide is what the series at p is predicted from, nil for nothing.
+func (r *references) guide(t *table, p place) *guide {
+	ref := r.of[p]
+	if ref == nil {
+		return nil
+	}
+	col := &t.groups[ref.group].cols[ref.col]
+	from, to := col.off[ref.inst], col.off[ref.inst+1]
+	return &guide{reference: *ref, at: col.at[from:to], bits: col.bits[from:to]}
+}
