@@ -31,7 +31,7 @@ type macPerson struct {
 	micros         int64
 	comm, path     string
 	uid            uint32
-	stat           uint64
+	stat, exit     uint64
 	user           uint64 // ticks
 	running        uint64
 	begin          uint64
@@ -79,6 +79,7 @@ func (m *fakeMac) Processes(buf []byte) (list, next []byte, errno syscall.Errno)
 		putField(b, libproc.KUID, uint64(p.uid))
 		putField(b, libproc.KRealUID, uint64(p.uid))
 		putField(b, libproc.KStat, max(2, p.stat))
+		putField(b, libproc.KExitStatus, p.exit)
 		copy(b[libproc.KComm.Off:libproc.KComm.Off+16], p.comm)
 		n += libproc.KinfoSize
 	}

@@ -56,7 +56,8 @@ type macEvent struct {
 type macProcess struct {
 	micros    int64 // wall clock at the start: with the pid, it tells processes apart
 	parent    uint64
-	record    libproc.Process // of the current sweep
+	record    libproc.Process // of the current sweep; nobody's after it
+	zombie    bool
 	task      []byte
 	taskWhy   metric.Reason
 	usage     []byte
@@ -161,11 +162,12 @@ func (m *macTable) sweep(c *sample.Context, wantTask, wantUsage bool) (metric.St
 		m.load(p, wantTask, wantUsage)
 		m.counts.add(m.state(p))
 		m.tellExec(c, p, now)
-		if p.platform.record.Zombie() {
+		if p.platform.zombie {
 			m.farewell(c, p, now)
 		}
 	}
 	for _, p := range t.gone {
+		p.platform.record = nil // its place in the list is another's by now
 		m.farewell(c, p, now)
 	}
 	m.counts.exited = t.exits
@@ -189,7 +191,7 @@ func (m *macTable) visit(r libproc.Process) {
 		m.fresh = append(m.fresh, pid)
 	}
 	m.table.meet(p)
-	p.platform.record = r
+	p.platform.record, p.platform.zombie = r, r.Zombie()
 }
 
 // unique asks for the number that no other process of this boot ever has. It
@@ -304,7 +306,7 @@ func sameComm(name string, comm []byte) bool {
 func (m *macTable) tellExec(c *sample.Context, p *process[macProcess], now metric.Stamp) {
 	q := &p.platform
 	executed := q.execAt != (metric.Stamp{})
-	if !executed && sameComm(p.name, q.record.Comm()) || q.record.Zombie() {
+	if !executed && sameComm(p.name, q.record.Comm()) || q.zombie {
 		return
 	}
 	at, was, exe := q.execAt, p.name, q.exe

@@ -90,6 +90,20 @@ func TestMacTotalsOfAnotherLifeAreNotTaken(t *testing.T) {
 	}
 }
 
+func TestMacEndsAreNotMixedUp(t *testing.T) {
+	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros})
+	r.read()
+	// A zombie stands in the list where the other stood.
+	m.processes = []*macPerson{{pid: 8, unique: 6, micros: someMicros, stat: 5, exit: 3 << 8}}
+	ev := r.read()
+	if e := findEvent(ev, metric.EventProcessExit, "5"); e == nil || e.Label("status") != "" || e.Label("last_seen") == "" {
+		t.Errorf("exit event %+v", e)
+	}
+	if e := findEvent(ev, metric.EventProcessExit, "6"); e == nil || e.Label("how") != "exit 3" {
+		t.Errorf("exit event %+v", e)
+	}
+}
+
 func TestMacPidChangesHandsBetweenTwoCalls(t *testing.T) {
 	m, r := newFakeMac(t, &macPerson{pid: 7, unique: 5, micros: someMicros, user: 3, begin: 11})
 	r.read()

@@ -40,7 +40,7 @@ func (m *macTable) load(p *process[macProcess], wantTask, wantUsage bool) {
 		q.taskWhy, q.usageWhy = notOurs, notOurs
 		return
 	}
-	if q.record.Zombie() {
+	if q.zombie {
 		q.taskWhy = noZombie
 	} else if wantTask {
 		m.loadTask(p)
@@ -209,12 +209,12 @@ func (m *macTable) farewell(c *sample.Context, p *process[macProcess], now metri
 		if usage := q.end.usage; usage != nil && q.isOf(usage) {
 			q.usage = usage
 			e.totals = m.totals(p)
-			if !q.record.Zombie() {
+			if !q.zombie {
 				m.finals = append(m.finals, p) // a zombie has a row of its own
 			}
 		}
 	}
-	if !e.known && q.record.Zombie() {
+	if !e.known && q.zombie {
 		v, ok := libproc.KExitStatus.Uint(q.record)
 		e.known, e.status = ok && v != 0, int(v)
 	}

@@ -36,6 +36,9 @@ var simulated struct {
 // mac builds the simulated Mac and this package's test program for it, once.
 func mac(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the long form: it takes a build for another system")
+	}
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the simulated Mac runs on x86-64 only")
 	}
@@ -435,9 +438,6 @@ func (r *run) calls() map[string]int {
 
 // TestMacCrowd reads 2,000 processes, and counts the calls that takes.
 func TestMacCrowd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the long form")
-	}
 	t.Parallel()
 	const n = 2000
 	var b strings.Builder
