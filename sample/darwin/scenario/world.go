@@ -5,8 +5,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // World is a simulated Mac at the instant T.
@@ -29,6 +31,11 @@ type World struct {
 	notify                           map[string]*expr
 	smc                              map[string]smcValue
 	registry                         *object
+
+	processes           []*process
+	births              []birth
+	numer, denom        int64 // ticks to nanoseconds
+	uptime, slept, wall float64
 }
 
 type sysctl struct {
@@ -66,6 +73,7 @@ func Load(path, shipped string) (*World, error) {
 		sysctls: make(map[string]*sysctl), structs: make(map[string]map[string]*expr),
 		vm: make(map[string]*expr), set: make(map[string]*expr), notify: make(map[string]*expr),
 		smc: make(map[string]smcValue), registry: &object{thing: *newThing("Root")}, root: true,
+		numer: 1, denom: 1, uptime: 3600,
 	}
 	if err := w.readTree(filepath.Join(shipped, "..", "data", "sysctl_tree.tsv")); err != nil {
 		return nil, err
@@ -134,8 +142,14 @@ func (w *World) statement(s *statement) error {
 	case "freeze":
 		v, _ := number(s.word(1))
 		w.T = v.f
-	case "clock", "sleep", "process", "self", "fail":
-		// The clocks, the processes and the failures have tests of their own.
+	case "clock":
+		return w.clockStatement(s)
+	case "process":
+		return w.processStatement(s)
+	case "self":
+		return w.selfStatement(s)
+	case "sleep", "fail", "reboot", "panic", "powercut":
+		// Breaks and failures have tests of their own.
 	case "sysctl":
 		return w.sysctlStatement(s)
 	case "stats":
@@ -173,6 +187,31 @@ func (w *World) statement(s *statement) error {
 	return nil
 }
 
+func (w *World) clockStatement(s *statement) error {
+	v, _ := number(s.word(2))
+	switch s.word(1) {
+	case "timebase":
+		w.numer = v.n
+		v, _ = number(s.word(3))
+		w.denom = v.n
+	case "uptime":
+		w.uptime = v.f
+	case "slept":
+		w.slept = v.f
+	case "wall":
+		if t, err := time.Parse("2006-01-02T15:04:05", s.word(2)); err == nil {
+			w.wall = float64(t.Unix())
+		} else {
+			w.wall = v.f
+		}
+	case "step":
+		// Steps have tests of their own.
+	default:
+		return s.fail("the oracle does not know the clock's %q", s.word(1))
+	}
+	return nil
+}
+
 func (w *World) clear(s *statement) {
 	for _, word := range s.words[1:] {
 		switch word.text {
@@ -194,6 +233,8 @@ func (w *World) clear(s *statement) {
 			w.powerSources = nil
 		case "ioreg":
 			w.registry = &object{thing: *newThing("Root")}
+		case "process":
+			w.processes = slices.DeleteFunc(w.processes, func(p *process) bool { return !p.self })
 		}
 	}
 }
@@ -264,6 +305,8 @@ func (w *World) hostStatement(s *statement) error {
 			w.sameSysctls(w.pageSize, "hw.pagesize", "hw.pagesize32", "hw.pagesize_compat", "vm.pagesize")
 		case "root":
 			w.root = c.word(1) != "no"
+		case "forks":
+			w.birthStatement(c)
 		case "vm":
 			err = fieldBlock(c, w.vm, "")
 		case "processor_set":

@@ -1,0 +1,236 @@
+//go:build linux && amd64
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"tachograph/sample/darwin/scenario"
+)
+
+const moduleRoot = "../../.."
+
+// archiveDir is where the recorder writes, as the simulated Mac sees it.
+const archiveDir = "/Library/Archives"
+
+// programs are what the tests run: the simulated Mac, the recorder for macOS
+// and replay for this machine.
+type programs struct{ dir, host, shipped, recorder, replay string }
+
+var built struct {
+	sync.Once
+	programs
+	err error
+}
+
+// simulated builds the programs, once for all tests.
+func simulated(t testing.TB) programs {
+	t.Helper()
+	built.Do(func() { built.err = built.build() })
+	if errors.Is(built.err, fs.ErrNotExist) {
+		t.Skip("the simulated Mac is not here")
+	}
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.programs
+}
+
+func (p *programs) build() (err error) {
+	if p.dir, err = os.MkdirTemp("", "e2e"); err != nil {
+		return err
+	}
+	if p.host, p.shipped, err = scenario.Host(moduleRoot, p.dir); err != nil {
+		return err
+	}
+	p.recorder, p.replay = filepath.Join(p.dir, "recorder"), filepath.Join(p.dir, "replay")
+	for _, b := range []struct {
+		program, of string
+		env         []string
+	}{
+		{p.recorder, "./cmd/recorder", []string{"CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64"}},
+		{p.replay, "./cmd/replay", nil},
+	} {
+		build := exec.Command("go", "build", "-o", b.program, b.of)
+		build.Dir = moduleRoot
+		build.Env = append(os.Environ(), b.env...)
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", b.of, err, out)
+		}
+	}
+	return nil
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// long reports whether the long forms of tests are wanted.
+func long() bool { return os.Getenv("TACHO_LONG") != "" }
+
+// session is a Mac on which the recorder runs, perhaps several times.
+type session struct {
+	t        testing.TB
+	p        programs
+	root     string // what the Mac has below /Library
+	scenario string
+	flags    []string // of the host
+	env      []string
+	config   string // TOML; empty: none
+	log      bytes.Buffer
+	report   string // of the last run
+}
+
+// mac begins a session on the Mac of a scenario in testdata.
+func mac(t testing.TB, name string) *session {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(moduleRoot, "testdata", "darwin", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &session{t: t, p: simulated(t), root: t.TempDir(), scenario: path}
+}
+
+// laptop begins a session on the shipped laptop, changed by statements.
+func laptop(t testing.TB, statements string) *session {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.scn")
+	if err := os.WriteFile(path, []byte("include \"macbook-m.scn\"\n"+statements), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return &session{t: t, p: simulated(t), root: t.TempDir(), scenario: path}
+}
+
+const (
+	statusOK   = 0
+	statusDown = 64 // the machine went down
+)
+
+// start prepares a run of the recorder with arguments.
+func (s *session) start(args ...string) *exec.Cmd {
+	s.t.Helper()
+	s.report = filepath.Join(s.root, "report")
+	os.Remove(s.report)
+	all := append([]string{"--scenario", s.scenario, "--root", s.root, "--leaks", "--stats", "--report", s.report}, s.flags...)
+	all = append(all, s.p.recorder)
+	all = append(all, args...)
+	if s.config != "" {
+		dir := filepath.Join(s.root, "Library")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "recorder.toml"), []byte(s.config), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, "--config", "/Library/recorder.toml")
+	}
+	cmd := exec.Command(s.p.host, all...)
+	cmd.Env = append(append(os.Environ(), "TZ=UTC"), s.env...)
+	cmd.Stdout, cmd.Stderr = &s.log, &s.log
+	return cmd
+}
+
+// record runs the recorder for so long, in simulated time.
+func (s *session) record(length string) {
+	s.t.Helper()
+	if err := s.start("run", "--archive", archiveDir, "--for", length).Run(); err != nil {
+		s.t.Fatalf("%v\n%s", err, s.said())
+	}
+	s.checkLeaks()
+}
+
+func (s *session) said() string {
+	b := s.log.Bytes()
+	return string(b[max(0, len(b)-4000):])
+}
+
+// dir is the archives' directory, as this machine sees it.
+func (s *session) dir() string { return filepath.Join(s.root, archiveDir) }
+
+const noLeaks = "leaks: mach: 0 vm regions, 0 port references, 0 suspended threads\nleaks: cf: 0 references, io: 0 references, notify: 0 tokens"
+
+// checkLeaks expects that the last run has given back everything.
+func (s *session) checkLeaks() {
+	s.t.Helper()
+	text, err := os.ReadFile(s.report)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !strings.Contains(string(text), noLeaks) {
+		s.t.Errorf("something was not released:\n%s", text)
+	}
+}
+
+var callLine = regexp.MustCompile(`(?m)^stats: +(\d+) (\S+)$`)
+
+// calls counts the calls of the last run, by name.
+func (s *session) calls() map[string]int {
+	text, err := os.ReadFile(s.report)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	n := make(map[string]int)
+	for _, m := range callLine.FindAllStringSubmatch(string(text), -1) {
+		n[m[2]], _ = strconv.Atoi(m[1])
+	}
+	return n
+}
+
+// replay asks the archives.
+func (s *session) replay(args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command(s.p.replay, append([]string{"--archive", s.dir(), "--utc"}, args...)...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		s.t.Fatalf("replay %v: %v: %s", args, err, errs.Bytes())
+	}
+	return string(out)
+}
+
+// row is a line of replay's answers in JSON.
+type row map[string]any
+
+func (r row) text(column string) string {
+	switch v := r[column].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// rows asks the archives for lines of JSON.
+func (s *session) rows(args ...string) []row {
+	s.t.Helper()
+	var rows []row
+	lines := json.NewDecoder(strings.NewReader(s.replay(append(args, "--format", "json")...)))
+	lines.UseNumber()
+	for lines.More() {
+		var r row
+		if err := lines.Decode(&r); err != nil {
+			s.t.Fatal(err)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
