@@ -116,9 +116,14 @@ func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []i
 		return fmt.Errorf("reading: %w", err)
 	}
 	must := covered(d.Ops(), after, at, mode)
-	have, err := c.checkPrefix(list, must)
+	left, have, err := c.survivors(list)
 	if err != nil {
 		return err
+	}
+	for i := range must {
+		if !left[i] {
+			return fmt.Errorf("item %d of %d safe ones is lost", i, must)
+		}
 	}
 	// The machine starts again, and so does the recorder.
 	clock := list[min(have, len(list)-1)].at()
@@ -139,8 +144,14 @@ func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []i
 	if err != nil {
 		return fmt.Errorf("reading after going on: %w", err)
 	}
-	if n, err := c.checkPrefix(list, min(have+5, len(list))); err != nil {
-		return fmt.Errorf("after going on from %d (%d): %w", have, n, err)
+	now, _, err := c.survivors(list)
+	if err != nil {
+		return fmt.Errorf("after going on from %d: %w", have, err)
+	}
+	for i, was := range left {
+		if (was || i >= have && i < have+5) && !now[i] {
+			return fmt.Errorf("after going on from %d: item %d is lost", have, i)
+		}
 	}
 	if len(damage) > 0 {
 		return fmt.Errorf("after going on, damage: %s", strings.Join(damage, "; "))

@@ -227,6 +227,39 @@ func (c *content) checkPrefix(list []item, acknowledged int) (int, error) {
 	return n, nil
 }
 
+// survivors lists which items c holds, each of them whole, and demands that it
+// holds nothing else. next is behind the last of them. There may be holes: a
+// crash can keep the beginning of one journal file and lose the end of the one
+// before, as long as neither was made safe.
+func (c *content) survivors(list []item) (left []bool, next int, err error) {
+	left = make([]bool, len(list))
+	values, events := 0, 0
+	for i, it := range list {
+		all, none, err := c.has(it)
+		if err != nil {
+			return nil, 0, fmt.Errorf("item %d: %w", i, err)
+		}
+		if !all && !none {
+			return nil, 0, fmt.Errorf("item %d is there in part", i)
+		}
+		if left[i] = all; !all {
+			continue
+		}
+		if !none { // a tick without rows looks the same whether it is there or not
+			next = i + 1
+		}
+		if it.event != nil {
+			events++
+		} else {
+			cells(it.tick, func(cell, string) { values++ })
+		}
+	}
+	if values != len(c.values) || events != len(c.events) {
+		return nil, 0, fmt.Errorf("%d values and %d events were found, %d and %d recorded", len(c.values), len(c.events), values, events)
+	}
+	return left, next, nil
+}
+
 // readDir reads a directory of archives, which may hold none.
 func readDir(dir string) (*content, []string, error) {
 	if _, err := archiveFiles(dir); errors.Is(err, fs.ErrNotExist) {

@@ -77,8 +77,9 @@ func (w *Writer) journalFails(l *live, err error) {
 	w.begins()
 }
 
-func (w *Writer) journalWorks(*live) {
+func (w *Writer) journalWorks() {
 	w.trouble.journal = nil
+	w.work.wake() // sealing has better chances now, too
 	w.ends()
 }
 
@@ -96,12 +97,18 @@ func (w *Writer) syncEnded(err error, present bool) {
 	w.ends()
 }
 
-// full reports that nothing more may be kept in memory.
+// full reports that nothing more may be kept in memory. When it is, the disk
+// is tried: nothing else would.
 func (w *Writer) full() bool {
-	if w.trouble.any() == nil {
+	if w.trouble.any() == nil || w.heldMemory() <= w.opt.MemoryBound {
 		return false
 	}
-	return w.heldMemory() > w.opt.MemoryBound
+	l := w.cur
+	if w.trouble.journal != nil && l.jw.Flush() == nil {
+		l.dirty = true
+		w.journalWorks()
+	}
+	return w.trouble.any() != nil
 }
 
 // heldMemory is about what waits in memory for the disk.

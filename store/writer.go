@@ -180,7 +180,7 @@ func (w *Writer) wrote(l *live, err error) error {
 		l.dirty = true
 		w.work.dirty()
 		if w.trouble.journal != nil {
-			w.journalWorks(l)
+			w.journalWorks()
 		}
 		return nil
 	case journal.Refused(err):
