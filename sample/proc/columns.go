@@ -74,6 +74,33 @@ func (pt *part[P]) fill(p *P, frames []*sample.Frame) {
 	}
 }
 
+// fillLasting puts into a row what the part holds that never changes, or has
+// not changed until the process ended: who it was, not what it used.
+func (pt *part[P]) fillLasting(p *P, f *sample.Frame, row int) {
+	for i := range pt.columns {
+		c := &pt.columns[i]
+		col := pt.first + i
+		if !lasting(f.Full().Metrics[col]) || c.missing != nil && c.missing(p) != metric.Present {
+			continue
+		}
+		if c.text != nil {
+			f.SetString(row, col, c.text(p))
+		} else {
+			f.SetUint(row, col, c.number(p))
+		}
+	}
+}
+
+func lasting(d *metric.Desc) bool {
+	switch d.Name {
+	case "proc.psinfo.sname":
+		return false
+	case "proc.psinfo.exe":
+		return true // an instant value to PCP, but it changes with exec only
+	}
+	return d.Sem == metric.Discrete
+}
+
 // stateNames avoids making a string of one letter a thousand times a sweep.
 var stateNames = func() (names [256]string) {
 	for i := range names {

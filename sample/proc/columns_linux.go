@@ -25,6 +25,12 @@ const tickMillis = 1000 / ticksPerSecond
 
 var pageKiB = uint64(os.Getpagesize() / 1024)
 
+// Places in what parts returns.
+const (
+	statPart   = 0
+	statusPart = 1
+)
+
 func (k *kernel) parts() []part[reading] {
 	return []part[reading]{
 		{load: func(*reading) metric.Reason { return metric.Present }, columns: statColumns},

@@ -29,7 +29,7 @@ func (w *watcher) tell(at int64, exits ...procfs.Exit) {
 
 func TestFinalTotalsOfAllThreads(t *testing.T) {
 	f := newFakeTree(t)
-	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, threads: 2})
+	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, threads: 2, exe: "/bin/job"})
 	r, w := hearing(t, f)
 	r.read("proc")
 	f.remove(50)
@@ -50,7 +50,12 @@ func TestFinalTotalsOfAllThreads(t *testing.T) {
 			t.Errorf("the event says %s %q, want %q", name, got, v)
 		}
 	}
-	want["proc.memory.rss"] = "!vanished"
+	for name, v := range map[string]string{
+		"proc.memory.rss": "!vanished", "proc.psinfo.sname": "!vanished", "proc.psinfo.threads": "!vanished",
+		"proc.id.uid_nm": "root", "proc.psinfo.cmd": "job", "proc.psinfo.pid": "50", "proc.psinfo.exe": "/bin/job", "proc.psinfo.ppid": "0",
+	} {
+		want[name] = v
+	}
 	r.expect("proc", "50/9000", want)
 	if ev := r.read("proc"); len(ev) != 0 || len(r.rows("proc")) != 0 {
 		t.Errorf("afterwards there are %v and %q", ev, r.rows("proc"))

@@ -56,7 +56,7 @@ type macEvent struct {
 type macProcess struct {
 	micros    int64 // wall clock at the start: with the pid, it tells processes apart
 	parent    uint64
-	record    libproc.Process // of the current sweep; nobody's after it
+	record    libproc.Process // of the last sweep that met it
 	zombie    bool
 	task      []byte
 	taskWhy   metric.Reason
@@ -89,12 +89,14 @@ type macTable struct {
 	counts  counts
 	ticks   libproc.Ticks
 	flavour int32 // of rusage
-	list    []byte
-	buf     []byte
-	lists   []byte
-	sockets []int32
-	fresh   []int32
-	last    metric.Stamp
+	// The list of this sweep, and the one before, in which those who are gone
+	// still stand.
+	list, spare []byte
+	buf         []byte
+	lists       []byte
+	sockets     []int32
+	fresh       []int32
+	last        metric.Stamp
 	// highest is the largest unique number seen: the kernel gives the next
 	// higher to each process that is born.
 	highest, base, debt uint64
@@ -141,11 +143,12 @@ func (m *macTable) close() {
 func (m *macTable) sweep(c *sample.Context, wantTask, wantUsage bool) (metric.Stamp, error) {
 	now := c.Now()
 	t := m.table
-	list, next, errno := m.calls.Processes(m.list)
-	m.list = next
+	list, next, errno := m.calls.Processes(m.spare)
+	m.spare = next
 	if errno != 0 {
 		return now, &callError{"sysctl kern.proc.all", errno}
 	}
+	m.list, m.spare = m.spare, m.list
 	t.begin()
 	m.fresh = m.fresh[:0]
 	m.counts.restart()
@@ -167,7 +170,6 @@ func (m *macTable) sweep(c *sample.Context, wantTask, wantUsage bool) (metric.St
 		}
 	}
 	for _, p := range t.gone {
-		p.platform.record = nil // its place in the list is another's by now
 		m.farewell(c, p, now)
 	}
 	m.counts.exited = t.exits

@@ -37,6 +37,7 @@ func (m *macTable) parts() []part[macReading] {
 
 // Places in what parts returns.
 const (
+	macListPart  = 0
 	macTaskPart  = 1
 	macUsagePart = 2
 )

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"slices"
 	"syscall"
 
 	"tachograph/sample"
@@ -210,7 +211,8 @@ func (m *macTable) farewell(c *sample.Context, p *process[macProcess], now metri
 			q.usage = usage
 			e.totals = m.totals(p)
 			if !q.zombie {
-				m.finals = append(m.finals, p) // a zombie has a row of its own
+				q.record = slices.Clone(q.record) // the list will be written over
+				m.finals = append(m.finals, p)    // a zombie has a row of its own
 			}
 		}
 	}

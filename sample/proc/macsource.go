@@ -142,8 +142,8 @@ func (s *macProcesses) fillFinals() {
 		told = true
 		for _, p := range s.m.finals {
 			row := f.Row(&p.instance)
-			f.SetUint(row, s.column["proc.psinfo.pid"], uint64(p.pid))
-			f.SetString(row, s.column["proc.psinfo.cmd"], p.name)
+			s.reading.p = p
+			s.parts[macListPart].fillLasting(&s.reading, f, row)
 			s.m.eachTotal(p, func(name string, v uint64) { f.SetUint(row, s.column[name], v) })
 			f.MissRow(row, metric.Vanished)
 		}

@@ -262,7 +262,8 @@ func TestMacLives(t *testing.T) {
 	}
 	r.expect(2, worker, map[string]string{
 		"proc.psinfo.utime": "7000000000", "proc.psinfo.stime": "4000000000", "proc.io.write_bytes": "2040000",
-		"proc.memory.rss": "!vanished", "proc.memory.footprint": "!vanished", "proc.psinfo.cmd": "worker",
+		"proc.memory.rss": "!vanished", "proc.memory.footprint": "!vanished", "proc.psinfo.cmd": "worker", "proc.psinfo.sname": "!vanished",
+		"proc.id.uid": "501", "proc.psinfo.ppid": "1", "proc.psinfo.exe": "/usr/local/bin/worker", "proc.psinfo.unique": worker,
 	})
 	if _, there := r.rounds[3].Rows[worker]; there {
 		t.Error("the worker has a row long after its end")

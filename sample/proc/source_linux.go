@@ -139,8 +139,11 @@ func (s *processes) fillFinals() {
 		told = true
 		for _, p := range s.k.finals {
 			row := f.Row(&p.instance)
-			f.SetUint(row, s.column["proc.psinfo.pid"], uint64(p.pid))
-			f.SetString(row, s.column["proc.psinfo.cmd"], p.name)
+			s.reading.p = p
+			s.parts[statPart].fillLasting(&s.reading, f, row)
+			if p.platform.status.Tgid != 0 { // it has been read
+				s.parts[statusPart].fillLasting(&s.reading, f, row)
+			}
 			p.platform.last.values(func(name string, v uint64) { f.SetUint(row, s.column[name], v) })
 			f.MissRow(row, metric.Vanished)
 		}
