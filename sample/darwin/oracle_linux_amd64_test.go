@@ -37,14 +37,12 @@ var built struct {
 func simulated(t *testing.T) machine {
 	t.Helper()
 	built.Do(func() {
+		if built.host, built.shipped, built.err = scenario.Host(moduleRoot); built.err != nil {
+			return
+		}
 		dir, err := os.MkdirTemp("", "oracle")
 		if err != nil {
 			built.err = err
-			return
-		}
-		built.host, built.shipped, built.err = scenario.Host(moduleRoot, dir)
-		if built.err != nil {
-			os.RemoveAll(dir)
 			return
 		}
 		built.program = filepath.Join(dir, "darwin.test")

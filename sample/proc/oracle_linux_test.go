@@ -47,7 +47,7 @@ func mac(t testing.TB) {
 		if s.dir, s.err = os.MkdirTemp("", "oracle"); s.err != nil {
 			return
 		}
-		if s.host, s.shipped, s.err = scenario.Host(moduleRoot, s.dir); s.err != nil {
+		if s.host, s.shipped, s.err = scenario.Host(moduleRoot); s.err != nil {
 			return
 		}
 		s.program = filepath.Join(s.dir, "proc.test")

@@ -27,7 +27,7 @@ func build(t *testing.T) tools {
 	dir := t.TempDir()
 	var x tools
 	var err error
-	if x.host, x.shipped, err = scenario.Host(moduleRoot, dir); errors.Is(err, fs.ErrNotExist) {
+	if x.host, x.shipped, err = scenario.Host(moduleRoot); errors.Is(err, fs.ErrNotExist) {
 		t.Skip("the simulated Mac is not here")
 	} else if err != nil {
 		t.Fatal(err)
