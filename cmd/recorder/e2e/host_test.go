@@ -52,7 +52,7 @@ func (p *programs) build() (err error) {
 	if p.dir, err = os.MkdirTemp("", "e2e"); err != nil {
 		return err
 	}
-	if p.host, p.shipped, err = scenario.Host(moduleRoot, p.dir); err != nil {
+	if p.host, p.shipped, err = scenario.Host(moduleRoot); err != nil {
 		return err
 	}
 	p.recorder, p.replay = filepath.Join(p.dir, "recorder"), filepath.Join(p.dir, "replay")
