@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io"
+
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// questions are what the benchmarks ask of a day, and how long the answer may
+// take from the start of the program to its end.
+var questions = []struct {
+	name  string
+	args  string
+	limit time.Duration
+}{
+	{"info", "info", 0},
+	{"rates-24h", "rates kernel.all.pswitch --format csv", 30 * time.Millisecond},
+	{"rates-24h-step", "rates kernel.all.pswitch --step 1m --format csv", 0},
+	{"ranges-system-24h", "ranges kernel mem disk network filesys --quick --format csv", 300 * time.Millisecond},
+	{"ranges-percentiles-24h", "ranges kernel mem disk network filesys --format csv", 0},
+	{"top-10m", "top --from start+12h --to start+12h10m", 46 * time.Millisecond},
+	{"top-24h", "top", 500 * time.Millisecond},
+	{"top-24h-name", "top --group name --by write", 0},
+	{"ps-at", "ps --at start+12h", 0},
+	{"ps-history", "ps postgres --from start+12h --to start+12h10m --format csv", 0},
+	{"at", "at start+12h", 100 * time.Millisecond},
+	{"diff", "diff start+12h..start+12h10m start+12h10m..start+12h20m", time.Second},
+	{"overview", "", 0},
+	{"find-24h", "find rate(kernel.all.cpu.user)>1.5 --for 30s", 0},
+	{"summary", "summary", 0},
+	{"explain", "explain kernel.all.cpu.user", 0},
+	{"events", "events", 0},
+}
+
+// BenchmarkQuestions runs each question as a program of its own: its start is
+// part of the time. It reports the largest resident size as well.
+func BenchmarkQuestions(b *testing.B) {
+	day := needDay(b, aDay)
+	bin := filepath.Join(b.TempDir(), "replay")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	for _, q := range questions {
+		b.Run(q.name, func(b *testing.B) {
+			var peak int64
+			for b.Loop() {
+				cmd := exec.Command(bin, append(words(q.args), "--archive", day)...)
+				cmd.Stdout = io.Discard
+				var errs strings.Builder
+				cmd.Stderr = &errs
+				if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitNo {
+					b.Fatalf("%v: %s", err, errs.String())
+				}
+				peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
+			b.ReportMetric(float64(peak)/1024, "MiB")
+			if q.limit > 0 {
+				b.ReportMetric(float64(q.limit.Milliseconds()), "ms-limit")
+			}
+		})
+	}
+}
+
+// BenchmarkStart is what any program costs.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		if err := exec.Command("/bin/true").Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
