@@ -130,13 +130,18 @@ func (p *plan) storedSummaries(v *view, stored map[*view]map[int]chunk.Summary) 
 
 // summary is a chunk's summary in terms of the archive.
 func (c *column) summary(a *archive, in *metric.Instance, s *chunk.Summary) *Summary {
-	out := &Summary{Archive: &a.info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
+	out := new(Summary)
+	c.fill(out, a, in, s)
+	return out
+}
+
+func (c *column) fill(out *Summary, a *archive, in *metric.Instance, s *chunk.Summary) {
+	*out = Summary{Archive: &a.info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
 	if s.Count == 0 {
-		return out
+		return
 	}
 	out.First = Point{c.v.wall[s.FirstBlock], c.v.cont[s.FirstBlock], s.First}
 	out.Last = Point{c.v.wall[s.LastBlock], c.v.cont[s.LastBlock], s.Last}
 	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
 	out.Increase, out.Resets, out.Wraps = s.Increase, s.Resets, s.Wraps
-	return out
 }

@@ -4,10 +4,16 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 	"time"
 )
 
+// memoryLimit makes the collector work harder rather than let a question about
+// a long archive take more.
+const memoryLimit = 72 << 20
+
 func main() {
+	debug.SetMemoryLimit(memoryLimit)
 	a := newApp(os.Stdout, os.Stderr, time.Now)
 	a.terminal(os.Stdout, os.Stderr)
 	os.Exit(a.run(os.Args[1:]))

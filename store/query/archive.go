@@ -21,6 +21,7 @@ type Archive interface {
 	Lookup(name string) *metric.Desc
 	Select(store.Selection) iter.Seq2[*store.Run, error]
 	Summarize(store.Selection) iter.Seq2[*store.Summary, error]
+	Pieces(store.Selection) iter.Seq2[[]store.Summary, error]
 	Lives(indom string, from, to int64) iter.Seq2[*store.Life, error]
 	Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*store.Event, error]
 }

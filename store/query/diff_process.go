@@ -32,21 +32,16 @@ type usage struct {
 }
 
 func (d *differ) usage(w Window) (*usage, error) {
-	t := &topper{a: d.a, by: ByCPU, group: PerName, groups: make(map[string]*Consumer),
-		of: make(map[*metric.Instance]*Consumer), charged: make(map[*metric.Instance]bool)}
+	t := &topper{a: d.a, group: PerName}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To}
-	if len(fields.names) == 0 {
-		return u, nil
-	}
-	if err := t.add(fields, nil); err != nil {
+	if err := t.add(fields, nil, nil); err != nil {
 		return nil, err
 	}
-	for _, c := range t.order {
-		t.average(c)
+	for _, c := range t.groups {
 		u.byName[c.Name] = c
 	}
 	return u, nil

@@ -163,9 +163,9 @@ func Histories(a Archive, w Window, m *Matcher, step int64, most int) (list []*H
 	if len(list) == 0 {
 		return nil, 0, nil
 	}
-	hs := &historian{a: a, w: w, step: step, byInstance: byInstance, keys: make(map[string]bool), list: list}
+	hs := &historian{a: a, w: w, step: step, byInstance: byInstance, list: list}
 	for in := range byInstance {
-		hs.keys[in.Key] = true
+		hs.keys = append(hs.keys, in.Key)
 	}
 	if err := hs.fill(); err != nil {
 		return nil, 0, err
@@ -190,12 +190,8 @@ type historian struct {
 	w          Window
 	step       int64
 	byInstance map[*metric.Instance]*History
-	keys       map[string]bool
+	keys       []string
 	list       []*History
-}
-
-func (hs *historian) keep(_ string, in *metric.Instance) bool {
-	return hs.keys[in.Key]
 }
 
 func (hs *historian) fill() error {
@@ -225,7 +221,7 @@ func (hs *historian) rows() error {
 	if len(fields.names) == 0 {
 		return fmt.Errorf("the archive holds nothing about processes")
 	}
-	r := Request{Window: hs.w, Metrics: fields.names, Mode: Shown, Step: hs.step, Instance: hs.keep}
+	r := Request{Window: hs.w, Metrics: fields.names, Mode: Shown, Step: hs.step, Keys: hs.keys}
 	at := make(map[*History]map[int64]int)
 	for s, err := range Read(hs.a, r) {
 		if err != nil {
@@ -266,21 +262,16 @@ func (hs *historian) rows() error {
 
 // totals are the exact gains over the window, as top has them.
 func (hs *historian) totals() error {
-	t := &topper{a: hs.a, by: ByCPU, group: PerProcess, groups: make(map[string]*Consumer),
-		of: make(map[*metric.Instance]*Consumer), charged: make(map[*metric.Instance]bool)}
+	t := &topper{a: hs.a, group: PerProcess}
 	if err := t.bounds(hs.w); err != nil {
 		return err
 	}
-	only := make(map[*metric.Instance]*Consumer)
-	for in := range hs.byInstance {
-		only[in] = &Consumer{}
-	}
 	fields := mapFields(hs.a, allCounters(), []ProcessLevel{Footprint, Resident})
-	if err := t.add(fields, only); err != nil {
+	if err := t.add(fields, hs.keys, nil); err != nil {
 		return err
 	}
-	for in, h := range hs.byInstance {
-		if c := t.of[in]; c != nil {
+	for _, h := range hs.list {
+		if c := t.groups[t.keyOf(h.Archive, h.Instance)]; c != nil {
 			h.Gains, h.Peak = c.Gains, c.Peak
 		}
 	}
@@ -289,7 +280,7 @@ func (hs *historian) totals() error {
 
 func (hs *historian) texts() error {
 	sel := hs.w.Selection(userMetric, ppidMetric, startMetric)
-	sel.Instance = hs.keep
+	sel.Keys = hs.keys
 	for run, err := range hs.a.Select(sel) {
 		if err != nil {
 			return err

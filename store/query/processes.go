@@ -63,7 +63,11 @@ func (p *Process) Parent() string { return p.Instance.Label("parent") }
 
 // started reads when an instance began from its labels.
 func started(in *metric.Instance) int64 {
-	t, err := time.Parse(time.RFC3339Nano, in.Label("start"))
+	text := in.Label("start")
+	if text == "" {
+		return 0
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return 0
 	}

@@ -66,7 +66,9 @@ type Request struct {
 	Metrics []string
 	// Instance restricts to instances it accepts; nil means all.
 	Instance func(indom string, in *metric.Instance) bool
-	Mode     Mode
+	// Keys restricts to instances with these keys; nil means all.
+	Keys []string
+	Mode Mode
 	// Step, if not zero, asks for one value for each step of so many
 	// nanoseconds, counted from Origin.
 	Step, Origin int64
@@ -142,7 +144,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 
 func (r Request) selection() store.Selection {
 	sel := r.Window.Selection(r.Metrics...)
-	sel.Instance = r.Instance
+	sel.Instance, sel.Keys = r.Instance, r.Keys
 	return sel
 }
 

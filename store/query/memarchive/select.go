@@ -20,6 +20,9 @@ func (a *Archive) matching(sel store.Selection) iter.Seq2[*part, *series] {
 				if sel.Metrics != nil && !slices.Contains(sel.Metrics, s.desc.Name) {
 					continue
 				}
+				if s.in != nil && sel.Keys != nil && !slices.Contains(sel.Keys, s.in.Key) {
+					continue
+				}
 				if s.in != nil && sel.Instance != nil && !sel.Instance(s.desc.Indom, s.in) {
 					continue
 				}
@@ -176,5 +179,26 @@ func less(t metric.Type, a, b uint64) bool {
 		return int64(a) < int64(b)
 	default:
 		return a < b
+	}
+}
+
+// Pieces sums up part by part; see store.Reader.
+func (a *Archive) Pieces(sel store.Selection) iter.Seq2[[]store.Summary, error] {
+	return func(yield func([]store.Summary, error) bool) {
+		var last *store.ArchiveInfo
+		var batch []store.Summary
+		for s := range a.Summarize(sel) {
+			if last != nil && s.Archive != last {
+				if !yield(batch, nil) {
+					return
+				}
+				batch = batch[:0]
+			}
+			last = s.Archive
+			batch = append(batch, *s)
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
 	}
 }

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// Pieces returns the pieces of Summarize chunk by chunk: a batch holds what
+// every series that sel wants comes to in one chunk. Chunks come in the order
+// of time within an archive. Unlike everywhere else an instance is not the
+// Reader's own and goes, like the batch, with the next one: a month of
+// short-lived processes passes through without being kept.
+func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
+	return func(yield func([]Summary, error) bool) {
+		var batch []Summary
+		for _, a := range r.archivesOf(&sel) {
+			if a.info.From > sel.end() || a.info.To < sel.From {
+				continue
+			}
+			for _, ref := range a.inTime() {
+				if ref.info.From > sel.end() || ref.info.To < sel.From {
+					continue
+				}
+				batch = r.piecesOf(a, &sel, ref, batch[:0])
+				if len(batch) > 0 && !yield(batch, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// inTime are the chunks of a in the order of the clock that is never set.
+func (a *archive) inTime() []*chunkRef {
+	refs := slices.Clone(a.chunks)
+	slices.SortStableFunc(refs, func(x, y *chunkRef) int {
+		switch {
+		case x.info.First.Cont < y.info.First.Cont:
+			return -1
+		case x.info.First.Cont > y.info.First.Cont:
+			return 1
+		}
+		return 0
+	})
+	return refs
+}
+
+// piecesOf appends the summaries of one chunk, and forgets what was decoded for
+// them if nobody else had opened it.
+func (r *Reader) piecesOf(a *archive, sel *Selection, ref *chunkRef, batch []Summary) []Summary {
+	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
+	p.wanted = a.wanted(sel)
+	if !p.wantsOf(ref) {
+		return batch
+	}
+	kept := ref.opened != nil
+	p.each(ref, func(v *view, col int, d *metric.Desc) {
+		if spans := v.spans(sel.From, sel.end()); spans != nil && d.Type != metric.String {
+			p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: spans})
+		}
+	})
+	p.finish()
+	stored := make(map[*view]map[int]chunk.Summary)
+	instances := make(map[*view][]*metric.Instance)
+	for _, name := range p.names {
+		cols := p.columns[name]
+		for i := range cols {
+			col := &cols[i]
+			f := p.filter(r, col.v)
+			if f.count == 0 {
+				continue
+			}
+			known := instances[col.v]
+			if known == nil {
+				known = make([]*metric.Instance, col.v.Size)
+				instances[col.v] = known
+			}
+			err := p.summarize(col, f, stored, func(col *column, row int, s *chunk.Summary) {
+				batch = append(batch, Summary{})
+				col.fill(&batch[len(batch)-1], a, col.v.passing(known, row), s)
+			})
+			if err != nil {
+				p.a.hurt(col.v.ref.wrong(err))
+			}
+		}
+	}
+	if !kept {
+		ref.opened = nil
+	}
+	return batch
+}
+
+// wantsOf reports whether a chunk can hold anything that is wanted: chunks hold
+// one class, but a metric may have been moved to another one.
+func (p *plan) wantsOf(ref *chunkRef) bool {
+	c, err := ref.open()
+	if err != nil {
+		p.a.hurt(err)
+		return false
+	}
+	for _, g := range c.Groups {
+		for k := range g.Columns {
+			if n := g.Columns[k].Number; int64(n) < math.MaxInt32 && int(n) < len(p.wanted) && p.wanted[n] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// passing is an instance for row i of v that is not kept.
+func (v *view) passing(known []*metric.Instance, i int) *metric.Instance {
+	if v.Indom == metric.NoIndom {
+		return nil
+	}
+	if known[i] == nil {
+		roster, err := v.Roster()
+		if err != nil {
+			return nil // Whoever summarizes has looked at it before.
+		}
+		in := describe(&roster[i])
+		known[i] = &in
+	}
+	return known[i]
+}

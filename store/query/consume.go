@@ -1,0 +1,342 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// topper adds up what processes used, chunk by chunk. It keeps what still
+// lives, what has been added up by group, and of single processes that ended
+// only those that may be among the biggest.
+type topper struct {
+	a      Archive
+	w      Window
+	group  Grouping
+	by     By
+	most   int // how many single processes are wanted; 0 for all
+	every  int64
+	begins map[[2]string]int64 // of each boot: the first instant that was recorded
+
+	lives  map[string]*life
+	free   []*life
+	least  float64 // what a single process must exceed to be among the biggest
+	groups map[groupKey]*Consumer
+	ended  []*Consumer
+	count  int
+	total  float64
+	fields *fieldMap
+}
+
+// groupKey tells groups of a host apart; those of single processes and of
+// parents those of a boot as well.
+type groupKey struct{ host, boot, name string }
+
+// life is a process of which more may come.
+type life struct {
+	*Consumer
+	own      Consumer // of a single process
+	last    [NumProcessCounters]store.Point
+	known   [NumProcessCounters]bool
+	level   store.Point
+	charged bool // its footprint is known
+	seen    int64
+	touched int // the batch it was last in
+}
+
+func newConsumer(s *store.Summary, name string) Consumer {
+	return Consumer{Archive: s.Archive, Name: name, From: s.First.Wall, To: s.Last.Wall,
+		Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown}
+}
+
+// bounds moves the window's beginning to the last reading before it, and finds
+// when each boot's recording began.
+func (t *topper) bounds(w Window) error {
+	from, to, list := Covered(t.a, w)
+	if len(list) == 0 {
+		return fmt.Errorf("nothing was recorded in this window")
+	}
+	t.w = Window{Hosts: w.Hosts, From: max(from, w.From), To: to}
+	if w.To != 0 {
+		t.w.To = min(to, w.To)
+	}
+	if w.From > from {
+		tick, err := lastProcessTick(t.a, w, w.From)
+		if err != nil {
+			return err
+		}
+		if tick != 0 {
+			t.w.From = tick
+		}
+	}
+	t.begins = make(map[[2]string]int64)
+	for _, info := range t.a.Archives() {
+		key := [2]string{info.Host.ID, info.BootID}
+		if at, ok := t.begins[key]; !ok || info.From < at {
+			t.begins[key] = info.From
+		}
+		if iv := info.Intervals[metric.Process]; iv > 0 && iv < longestInterval {
+			t.every = iv
+		}
+	}
+	if t.every == 0 {
+		t.every = int64(metric.Process.Interval())
+	}
+	return nil
+}
+
+// add sums up the fields of all processes, or of those that are named by keys
+// or that keep accepts.
+func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.Instance) bool) error {
+	t.fields = fields
+	t.lives = make(map[string]*life)
+	t.groups = make(map[groupKey]*Consumer)
+	if len(fields.names) == 0 {
+		return nil
+	}
+	sel := t.w.Selection(fields.names...)
+	sel.Keys, sel.Instance = keys, keep
+	n := 0
+	for batch, err := range t.a.Pieces(sel) {
+		if err != nil {
+			return err
+		}
+		n++
+		begin := int64(0)
+		var l *life
+		var in *metric.Instance
+		for i := range batch {
+			s := &batch[i]
+			if s.Instance == nil || s.Count == 0 {
+				continue
+			}
+			if s.Instance != in {
+				in, l = s.Instance, t.life(s)
+			}
+			if begin == 0 || s.First.Wall < begin {
+				begin = s.First.Wall
+			}
+			l.touched = n
+			l.seen = max(l.seen, s.Last.Wall)
+			l.From, l.To = min(l.From, s.First.Wall), max(l.To, s.Last.Wall)
+			t.piece(l, s)
+		}
+		t.settle(n, begin)
+	}
+	t.settle(n+1, 0)
+	for _, c := range t.groups {
+		if t.group != PerProcess {
+			t.average(c)
+			t.sumUp(c)
+		}
+	}
+	return nil
+}
+
+// life finds or begins the life that a piece belongs to.
+func (t *topper) life(s *store.Summary) *life {
+	key := s.Instance.Key
+	if t.begins != nil && len(t.begins) > 1 {
+		key = s.Archive.Host.ID + "/" + s.Archive.BootID + "/" + key
+	}
+	if l := t.lives[key]; l != nil {
+		return l
+	}
+	t.count++
+	var l *life
+	if n := len(t.free); n > 0 {
+		l, t.free = t.free[n-1], t.free[:n-1]
+		*l = life{}
+	} else {
+		l = &life{}
+	}
+	if t.group == PerProcess {
+		l.own = newConsumer(s, ProcessName(s.Instance))
+		l.Consumer = &l.own
+	} else {
+		k := t.keyOf(s.Archive, s.Instance)
+		if l.Consumer = t.groups[k]; l.Consumer == nil {
+			k.name = strings.Clone(k.name)
+			c := newConsumer(s, k.name)
+			l.Consumer = &c
+			t.groups[k] = l.Consumer
+		}
+	}
+	l.Count++
+	if l.Instance == nil {
+		l.Instance = s.Instance
+		l.Start = started(s.Instance)
+	}
+	t.lives[key] = l
+	return l
+}
+
+// of is the name of the group that an instance belongs to.
+func (t *topper) of(in *metric.Instance) string {
+	switch t.group {
+	case PerName:
+		return ProcessName(in)
+	case PerUser:
+		if uid := in.Label("uid"); uid != "" {
+			return uid
+		}
+		return "?"
+	case PerParent:
+		return in.Label("parent")
+	}
+	return in.Key
+}
+
+func (t *topper) keyOf(info *store.ArchiveInfo, in *metric.Instance) groupKey {
+	k := groupKey{host: info.Host.ID, name: t.of(in)}
+	if t.group == PerProcess || t.group == PerParent {
+		k.boot = info.BootID
+	}
+	return k
+}
+
+func (t *topper) piece(l *life, s *store.Summary) {
+	name := s.Metric.Name
+	if f, ok := t.fields.counters[name]; ok {
+		t.counter(l, f, s)
+		return
+	}
+	f := t.fields.levels[name]
+	t.ending(l.Consumer, f, s)
+	// Footprints come first: metrics come in the order of their names.
+	if f == Footprint || f == Resident && !l.charged {
+		l.charged = l.charged || f == Footprint
+		t.level(l, s)
+	}
+}
+
+// counter adds a counter's gain. Pieces of the same process are joined; a
+// process that was not there at the reading before began in the window, and
+// all that its counters show is its own.
+func (t *topper) counter(l *life, f ProcessCounter, s *store.Summary) {
+	gain := s.Increase
+	if l.known[f] {
+		inc, _ := metric.Increase(s.Metric, l.last[f].Bits, s.First.Bits)
+		gain += inc
+	} else if t.born(s) {
+		gain += metric.Number(s.Metric.Type, s.First.Bits)
+	}
+	l.last[f], l.known[f] = s.Last, true
+	l.Gains[f] = sum(l.Gains[f], gain*base(s.Metric.Units))
+}
+
+// born reports whether the process began after the window did: the recording
+// of its boot had begun before it was first seen, and it was not there then.
+func (t *topper) born(s *store.Summary) bool {
+	if at := started(s.Instance); at != 0 {
+		return at >= t.w.From
+	}
+	begin := max(t.begins[[2]string{s.Archive.Host.ID, s.Archive.BootID}], t.w.From)
+	return s.First.Wall > begin+t.every/2
+}
+
+func (t *topper) level(l *life, s *store.Summary) {
+	unit := base(s.Metric.Units)
+	if peak := metric.Number(s.Metric.Type, s.Max) * unit; l.Peak != l.Peak || peak > l.Peak {
+		l.Peak = peak
+	}
+	// The first value stands for the time since the one before it.
+	before := t.every
+	if l.level.Wall != 0 {
+		before = s.First.Cont - l.level.Cont
+	}
+	l.weight += (s.Weighted + metric.Number(s.Metric.Type, s.First.Bits)*float64(before)/1e9) * unit
+	l.seconds += float64(s.Last.Cont-s.First.Cont+before) / 1e9
+	l.level = s.Last
+}
+
+// ending notes what was held at the end.
+func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
+	to := &c.Resident
+	switch f {
+	case Virtual:
+		to = &c.Virtual
+	case Resident:
+	default:
+		return
+	}
+	x := metric.Number(s.Metric.Type, s.Last.Bits) * base(s.Metric.Units)
+	switch {
+	case t.group == PerProcess:
+		*to = x
+	case s.Last.Wall >= t.w.To-t.every-t.every/2:
+		*to = sum(*to, x)
+	}
+}
+
+// average works out what a process held while it lived, or what a group held
+// together over the window.
+func (t *topper) average(c *Consumer) {
+	if c.seconds == 0 {
+		return
+	}
+	if t.group == PerProcess {
+		c.Mean = c.weight / c.seconds
+		return
+	}
+	seconds := float64(t.w.To-t.w.From+t.every) / 1e9
+	c.Mean = c.weight / seconds
+	c.Peak = max(c.Peak, c.Mean)
+}
+
+// settle lets go of the processes that did not live to see the batch, which
+// began at begin.
+func (t *topper) settle(batch int, begin int64) {
+	for key, l := range t.lives {
+		if l.touched == batch || begin != 0 && l.seen >= begin-missedTicks*t.every {
+			continue
+		}
+		delete(t.lives, key)
+		if t.group != PerProcess {
+			continue
+		}
+		t.average(l.Consumer)
+		t.sumUp(l.Consumer)
+		switch {
+		case t.by == "":
+			c := l.own
+			t.groups[t.keyOf(l.Archive, l.Instance)] = &c
+		case l.Amount(t.by) > t.least:
+			c := l.own
+			t.ended = append(t.ended, &c)
+		}
+		t.free = append(t.free, l)
+	}
+	if t.most > 0 && len(t.ended) > 2*t.most+256 {
+		slices.SortFunc(t.ended, byAmount(t.by))
+		clear(t.ended[t.most:])
+		t.ended = t.ended[:t.most]
+		t.least = t.ended[t.most-1].Amount(t.by)
+	}
+}
+
+func (t *topper) sumUp(c *Consumer) {
+	if t.by == "" {
+		return
+	}
+	if x := c.Amount(t.by); x > 0 {
+		t.total += x
+	}
+}
+
+// ranked lists what was added up, biggest first.
+func (t *topper) ranked() []*Consumer {
+	out := t.ended
+	if t.group != PerProcess {
+		for _, c := range t.groups {
+			if c.Amount(t.by) > 0 {
+				out = append(out, c)
+			}
+		}
+	}
+	slices.SortStableFunc(out, byAmount(t.by))
+	return out
+}
