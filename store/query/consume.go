@@ -38,7 +38,7 @@ type groupKey struct{ host, boot, name string }
 // life is a process of which more may come.
 type life struct {
 	*Consumer
-	own      Consumer // of a single process
+	own     Consumer // of a single process
 	last    [NumProcessCounters]store.Point
 	known   [NumProcessCounters]bool
 	level   store.Point
