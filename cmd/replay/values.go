@@ -211,6 +211,14 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 			if s.Instance != nil {
 				cells[3] = out.Str(s.Instance.Name)
 			}
+			n += len(s.Wall)
+			if bulk, ok := w.(out.SeriesWriter); ok && factor == 0 {
+				points := out.Points{Wall: s.Wall, Column: s.Column, Type: s.Type}
+				if err := bulk.Series(cells[:1], cells[2:4], &points); err != nil {
+					return err
+				}
+				continue
+			}
 			for i, wall := range s.Wall {
 				cells[1] = out.At(wall)
 				cells[4] = out.Value(s.Value(i), &s.Units, s.Rate)
@@ -220,7 +228,6 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 				if err := w.Row(cells); err != nil {
 					return err
 				}
-				n++
 			}
 		}
 	}

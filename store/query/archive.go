@@ -21,9 +21,33 @@ type Archive interface {
 	Lookup(name string) *metric.Desc
 	Select(store.Selection) iter.Seq2[*store.Run, error]
 	Summarize(store.Selection) iter.Seq2[*store.Summary, error]
-	Pieces(store.Selection) iter.Seq2[[]store.Summary, error]
 	Lives(indom string, from, to int64) iter.Seq2[*store.Life, error]
 	Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*store.Event, error]
+}
+
+// piecewise is an Archive that sums up chunk by chunk and keeps nothing of the
+// instances that pass: a *store.Reader.
+type piecewise interface {
+	Pieces(store.Selection) iter.Seq2[[]store.Summary, error]
+}
+
+// piecesOf are the summaries of sel in batches, in the order of time; all in
+// one where the archive cannot do better.
+func piecesOf(a Archive, sel store.Selection) iter.Seq2[[]store.Summary, error] {
+	if p, ok := a.(piecewise); ok {
+		return p.Pieces(sel)
+	}
+	return func(yield func([]store.Summary, error) bool) {
+		var all []store.Summary
+		for s, err := range a.Summarize(sel) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			all = append(all, *s)
+		}
+		yield(all, nil)
+	}
 }
 
 // Window is the span of wall clock, both ends inclusive, and the hosts that a

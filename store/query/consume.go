@@ -100,7 +100,7 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 	sel := t.w.Selection(fields.names...)
 	sel.Keys, sel.Instance = keys, keep
 	n := 0
-	for batch, err := range t.a.Pieces(sel) {
+	for batch, err := range piecesOf(t.a, sel) {
 		if err != nil {
 			return err
 		}

@@ -263,7 +263,7 @@ func lastProcessTick(a Archive, w Window, at int64) (int64, error) {
 	}
 	var tick int64
 	sel := Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0])
-	for batch, err := range a.Pieces(sel) {
+	for batch, err := range piecesOf(a, sel) {
 		if err != nil {
 			return 0, err
 		}

@@ -72,21 +72,7 @@ func (c *csvWriter) Row(cells []Cell) error {
 			b = append(b, ',')
 		}
 		first = false
-		v := &cells[i]
-		switch v.Kind {
-		case Text:
-			b = appendCSV(b, v.S)
-		case Int:
-			b = strconv.AppendInt(b, v.I, 10)
-		case Uint:
-			b = strconv.AppendUint(b, v.U, 10)
-		case Float:
-			b = appendFloat(b, v.F, floatBits(v))
-		case Time:
-			b = c.stamp.append(b, v.I, c.zone)
-		case Detail:
-			b = appendCSV(b, string(v.Raw))
-		}
+		b = c.cell(b, &cells[i])
 	}
 	b = append(b, '\n')
 	c.line = b
@@ -94,6 +80,72 @@ func (c *csvWriter) Row(cells []Cell) error {
 		return err
 	}
 	return c.wrote()
+}
+
+// cell appends one field.
+func (c *csvWriter) cell(b []byte, v *Cell) []byte {
+	switch v.Kind {
+	case Text:
+		return appendCSV(b, v.S)
+	case Int:
+		return strconv.AppendInt(b, v.I, 10)
+	case Uint:
+		return strconv.AppendUint(b, v.U, 10)
+	case Float:
+		return appendFloat(b, v.F, floatBits(v))
+	case Time:
+		return c.stamp.append(b, v.I, c.zone)
+	case Detail:
+		return appendCSV(b, string(v.Raw))
+	}
+	return b
+}
+
+// Series writes rows whose other fields are written once.
+func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
+	var before, after []byte
+	for i := range head {
+		if c.keep[i] {
+			before = append(c.cell(before, &head[i]), ',')
+		}
+	}
+	for i := range tail {
+		if c.keep[len(head)+1+i] {
+			after = c.cell(append(after, ','), &tail[i])
+		}
+	}
+	after = append(after, ',')
+	for i, wall := range p.Wall {
+		b := append(c.line[:0], before...)
+		b = c.stamp.append(b, wall, c.zone)
+		b = append(b, after...)
+		if p.Miss == nil || p.Miss[i] == metric.Present {
+			b = appendValue(b, p, i)
+		}
+		b = append(b, '\n')
+		c.line = b
+		if _, err := c.Write(b); err != nil {
+			return err
+		}
+		if err := c.wrote(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func appendValue(b []byte, p *Points, i int) []byte {
+	switch p.Type {
+	case metric.String:
+		return appendCSV(b, p.Strs[i])
+	case metric.I32, metric.I64:
+		return strconv.AppendInt(b, int64(p.Bits[i]), 10)
+	case metric.F32:
+		return appendFloat(b, metric.Number(p.Type, p.Bits[i]), 32)
+	case metric.F64:
+		return appendFloat(b, math.Float64frombits(p.Bits[i]), 64)
+	}
+	return strconv.AppendUint(b, p.Bits[i], 10)
 }
 
 func (c *csvWriter) Close() error { return c.Flush() }

@@ -132,6 +132,19 @@ type Writer interface {
 	Close() error
 }
 
+// Points are successive values of one series.
+type Points struct {
+	Wall []int64
+	metric.Column
+	Type metric.Type
+}
+
+// SeriesWriter writes many rows that differ in their time and value only. The
+// columns are: those of head, the time, those of tail, the value.
+type SeriesWriter interface {
+	Series(head, tail []Cell, p *Points) error
+}
+
 // New begins a table, csv or json. Columns are those of every format; the
 // writer leaves out those that are not for its own.
 func New(w io.Writer, columns []Column, opt Options) Writer {
