@@ -94,7 +94,9 @@ func (s *identitySource) Close() error            { return nil }
 
 func (s *identitySource) Refresh() error {
 	s.group = catalog.Group(catalog.Darwin, "identity", "kernel.uname.distro", "pmda.uname", "pmda.version")
-	s.values[colDistro] = distro()
+	if s.values[colDistro] = distro(); s.values[colDistro] == "" {
+		s.group.Metrics[colDistro].Unsupported = "neither " + systemVersion + " nor the kernel tells"
+	}
 	s.values[colVersion] = sample.Version()
 	var parts []string
 	for _, name := range []string{"kern.ostype", "kern.hostname", "kern.osrelease", "kern.version", "hw.machine"} {

@@ -55,7 +55,8 @@ func (t *tree) build(s *sysctlSource) *sysctlSet {
 				s.nodes[l.name] = newNode(l.name, l.mib, l.size)
 			}
 			f.from = s.nodes[l.name]
-			f.from.watch = d.Class == metric.Constrained
+			// Where the catalogue knows a name's class, moving changes nothing.
+			f.from.watch = d.Class == metric.Constrained && catalog.Find(catalog.Darwin, l.name) == nil
 		}
 		set.group.Metrics = append(set.group.Metrics, d)
 		set.feeds = append(set.feeds, f)
