@@ -34,128 +34,23 @@ func (t *table) check() error {
 	return nil
 }
 
-// table decodes the whole of c.
-func (c *Chunk) table(desc func(number uint32) *metric.Desc) (*table, error) {
-	t := &table{class: c.Class}
-	var err error
-	if t.ticks, err = c.Stamps(); err != nil {
-		return nil, err
-	}
-	if t.words, err = c.Words(); err != nil {
-		return nil, err
-	}
-	for _, g := range c.Groups {
-		gt, err := g.table(desc)
-		if err != nil {
-			return nil, err
-		}
-		t.groups = append(t.groups, gt)
-	}
-	return t, nil
-}
-
-func (g *Group) table(desc func(number uint32) *metric.Desc) (*groupTable, error) {
-	t := &groupTable{name: g.Name, indom: g.Indom}
-	var err error
-	if t.at, err = g.blocks(); err != nil {
-		return nil, err
-	}
-	if t.insts, err = g.Instances(); err != nil {
-		return nil, err
-	}
-	for c := range g.Columns {
-		col := &g.Columns[c]
-		d := desc(col.Number)
-		if d == nil || d.Type != col.Type {
-			return nil, fmt.Errorf("chunk: group %s: the catalogue does not have metric %d of type %v", g.Name, col.Number, col.Type)
-		}
-		t.metrics = append(t.metrics, column{col.Number, col.Type, d})
-		ct, err := g.columnTable(c)
-		if err != nil {
-			return nil, err
-		}
-		t.cols = append(t.cols, ct)
-	}
-	return t, nil
-}
-
-// columnTable decodes column c.
-func (g *Group) columnTable(c int) (columnTable, error) {
-	ct := columnTable{off: make([]uint32, 1, g.Size+1)}
-	err := g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
-		ct.at = append(ct.at, s.At...)
-		ct.bits = append(ct.bits, s.Bits...)
-		ct.off = append(ct.off, uint32(len(ct.at)))
-		if s.miss != nil {
-			if ct.miss == nil {
-				ct.miss = make([][]missAt, g.Size)
-			}
-			ct.miss[i] = s.miss
-		}
-		return nil
-	})
-	return ct, err
-}
-
-// Verify decodes everything in c and reports the first thing that is wrong.
-func (c *Chunk) Verify(desc func(number uint32) *metric.Desc) error {
-	t, err := c.table(desc)
-	if err != nil {
-		return err
-	}
-	for i, g := range c.Groups {
-		if err := t.groups[i].verify(g, uint64(len(t.words))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *groupTable) verify(g *Group, words uint64) error {
-	for c := range t.cols {
-		if t.metrics[c].typ != metric.String {
-			continue
-		}
-		for _, w := range t.cols[c].bits {
-			if w >= words {
-				return g.wrong("strings", fmt.Errorf("number %d of %d", w, words))
-			}
-		}
-	}
-	var wrong error
-	_, conts, err := g.Times()
-	if err != nil {
-		return err
-	}
-	err = g.Summaries(func(c int) *metric.Desc { return t.metrics[c].desc }, func(c, i int, sum *Summary) {
-		col := &t.cols[c]
-		s := Series{Life: t.insts[i].lifetime(), At: col.at[col.off[i]:col.off[i+1]], Bits: col.bits[col.off[i]:col.off[i+1]]}
-		if col.miss != nil {
-			s.miss = col.miss[i]
-		}
-		have, _ := s.Summarize(t.metrics[c].desc, &t.insts[i], conts, 0, uint32(len(conts)-1))
-		if have.Count != sum.Count || have.First != sum.First || have.Last != sum.Last || have.Min != sum.Min || have.Max != sum.Max {
-			wrong = g.wrong("summaries", fmt.Errorf("that of metric %s does not agree with its values", t.metrics[c].desc.Name))
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return wrong
-}
-
 // Merge makes one chunk of several of the same class and archive, given in
 // the order of time.
 func Merge(cs []*Chunk, desc func(number uint32) *metric.Desc) (*Sealed, error) {
-	m := merger{}
+	m := merger{words: make(map[string]uint64)}
 	for _, c := range cs {
-		t, err := c.table(desc)
+		if err := m.add(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range m.groups {
+		t, err := g.table(desc)
 		if err != nil {
 			return nil, err
 		}
-		m.add(t)
+		m.out.groups = append(m.out.groups, t)
 	}
-	return m.table().seal()
+	return m.out.seal()
 }
 
 type merger struct {
@@ -164,70 +59,97 @@ type merger struct {
 	words  map[string]uint64
 }
 
+// A groupMerger collects the parts of a group. Columns are decoded one by one
+// when the parts are known: only their changes are in memory together.
 type groupMerger struct {
 	groupTable
-	byKey map[string]int
-	// of each column and instance, its changes so far
-	series [][]*columnTable
+	byKey map[string]int32
+	lives []uint32
+	parts []mergePart
 }
 
-func (m *merger) add(t *table) {
-	m.out.class = t.class
-	base := uint32(len(m.out.ticks))
-	m.out.ticks = append(m.out.ticks, t.ticks...)
-	if m.words == nil {
-		m.words = make(map[string]uint64)
+// A mergePart is the group in one of the chunks.
+type mergePart struct {
+	g     *Group
+	words []uint64 // what its strings are called in the merged chunk
+	place []int32  // which instance each of its instances is
+	base  []uint32 // the ordinal at which that begins again
+}
+
+func (m *merger) add(c *Chunk) error {
+	ticks, err := c.Stamps()
+	if err != nil {
+		return err
 	}
-	words := make([]uint64, len(t.words))
-	for i, w := range t.words {
+	words, err := c.Words()
+	if err != nil {
+		return err
+	}
+	m.out.class = c.Class
+	base := uint32(len(m.out.ticks))
+	m.out.ticks = append(m.out.ticks, ticks...)
+	numbers := make([]uint64, len(words))
+	for i, w := range words {
 		n, ok := m.words[w]
 		if !ok {
 			n = uint64(len(m.out.words))
 			m.words[w] = n
 			m.out.words = append(m.out.words, w)
 		}
-		words[i] = n
+		numbers[i] = n
 	}
-	for _, g := range t.groups {
-		m.group(g).add(g, base, words)
+	for _, g := range c.Groups {
+		if err := m.group(g).add(g, base, numbers); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (m *merger) group(g *groupTable) *groupMerger {
-	same := func(a, b column) bool { return a.number == b.number }
+func (m *merger) group(g *Group) *groupMerger {
+	same := func(a column, b Column) bool { return a.number == b.Number && a.typ == b.Type }
 	for _, gm := range m.groups {
-		if gm.name == g.name && gm.indom == g.indom && slices.EqualFunc(gm.metrics, g.metrics, same) {
+		if gm.name == g.Name && gm.indom == g.Indom && slices.EqualFunc(gm.metrics, g.Columns, same) {
 			return gm
 		}
 	}
-	gm := &groupMerger{byKey: make(map[string]int), series: make([][]*columnTable, len(g.metrics))}
-	gm.name, gm.indom, gm.metrics = g.name, g.indom, g.metrics
+	gm := &groupMerger{byKey: make(map[string]int32)}
+	gm.name, gm.indom = g.Name, g.Indom
+	for _, c := range g.Columns {
+		gm.metrics = append(gm.metrics, column{number: c.Number, typ: c.Type})
+	}
 	m.groups = append(m.groups, gm)
 	return gm
 }
 
-func (m *groupMerger) add(g *groupTable, tick uint32, words []uint64) {
+func (m *groupMerger) add(g *Group, tick uint32, words []uint64) error {
+	at, err := g.blocks()
+	if err != nil {
+		return err
+	}
+	insts, err := g.Instances()
+	if err != nil {
+		return err
+	}
 	block := uint32(len(m.at))
-	for _, b := range g.at {
+	for _, b := range at {
 		m.at = append(m.at, blockAt{b.tick + tick, b.at})
 	}
-	for i := range g.insts {
-		in := &g.insts[i]
-		n, ok := m.byKey[in.Key]
+	part := mergePart{g: g, words: words, place: make([]int32, len(insts)), base: make([]uint32, len(insts))}
+	for i := range insts {
+		n, ok := m.byKey[insts[i].Key]
 		if !ok {
-			n = len(m.insts)
-			m.byKey[in.Key] = n
-			m.insts = append(m.insts, Instance{Key: in.Key})
-			for c := range m.series {
-				m.series[c] = append(m.series[c], &columnTable{})
-			}
+			n = int32(len(m.insts))
+			m.byKey[insts[i].Key] = n
+			m.insts = append(m.insts, Instance{Key: insts[i].Key})
+			m.lives = append(m.lives, 0)
 		}
-		ordinal := m.insts[n].lifetime()
-		m.insts[n].extend(in, block)
-		for c := range g.cols {
-			m.series[c][n].extend(&g.cols[c], i, ordinal, g.metrics[c].typ == metric.String, words)
-		}
+		part.place[i], part.base[i] = n, m.lives[n]
+		m.lives[n] += insts[i].lifetime()
+		m.insts[n].extend(&insts[i], block)
 	}
+	m.parts = append(m.parts, part)
+	return nil
 }
 
 // extend appends what next was after in.
@@ -248,88 +170,142 @@ func (in *Instance) extend(next *Instance, block uint32) {
 	}
 }
 
-// extend appends series i of next, which begins at ordinal base. Of t only
-// one series is used.
-func (t *columnTable) extend(next *columnTable, i int, base uint32, text bool, words []uint64) {
-	for k := next.off[i]; k < next.off[i+1]; k++ {
-		bits := next.bits[k]
-		if text && bits < uint64(len(words)) {
-			bits = words[bits]
+func (m *groupMerger) table(desc func(number uint32) *metric.Desc) (*groupTable, error) {
+	m.sort()
+	t := &m.groupTable
+	for c := range t.metrics {
+		col := &t.metrics[c]
+		if col.desc = desc(col.number); col.desc == nil || col.desc.Type != col.typ {
+			return nil, fmt.Errorf("chunk: group %s: the catalogue does not have metric %d of type %v", m.name, col.number, col.typ)
 		}
-		if n := len(t.bits); n > 0 && t.bits[n-1] == bits {
-			continue
+		ct, err := m.column(c)
+		if err != nil {
+			return nil, err
 		}
-		t.at = append(t.at, next.at[k]+base)
-		t.bits = append(t.bits, bits)
+		t.cols = append(t.cols, ct)
 	}
-	now := metric.Present
-	if t.miss != nil && len(t.miss[0]) > 0 {
-		now = t.miss[0][len(t.miss[0])-1].why
-	}
-	var ms []missAt
-	if next.miss != nil {
-		ms = next.miss[i]
-	}
-	if len(ms) == 0 || ms[0].at != 0 {
-		ms = append([]missAt{{0, metric.Present}}, ms...)
-	}
-	for _, x := range ms {
-		if x.why == now {
-			continue
-		}
-		if t.miss == nil {
-			t.miss = make([][]missAt, 1)
-		}
-		t.miss[0] = append(t.miss[0], missAt{x.at + base, x.why})
-		now = x.why
-	}
+	return t, nil
 }
 
-func (m *merger) table() *table {
-	for _, g := range m.groups {
-		m.out.groups = append(m.out.groups, g.table())
-	}
-	return &m.out
-}
-
-func (m *groupMerger) table() *groupTable {
+// sort puts instances that resemble each other together, as a builder does.
+func (m *groupMerger) sort() {
 	families := make([]string, len(m.insts))
-	order := make([]int, len(m.insts))
+	order := make([]int32, len(m.insts))
 	for i := range order {
-		order[i] = i
+		order[i] = int32(i)
 		in := &m.insts[i]
 		families[i] = family(in.Key)
 		if n := len(in.Names); n > 0 {
 			families[i] = family(in.Names[n-1].Name)
 		}
 	}
-	slices.SortStableFunc(order, func(x, y int) int {
+	slices.SortStableFunc(order, func(x, y int32) int {
 		if c := strings.Compare(families[x], families[y]); c != 0 {
 			return c
 		}
 		return int(m.insts[x].Runs[0].Start) - int(m.insts[y].Runs[0].Start)
 	})
-	t := &m.groupTable
 	insts := make([]Instance, len(order))
+	place := make([]int32, len(order))
 	for i, n := range order {
 		insts[i] = m.insts[n]
+		place[n] = int32(i)
 	}
-	t.insts = insts
-	for c := range m.series {
-		ct := columnTable{off: make([]uint32, 1, len(order)+1)}
-		for i, n := range order {
-			s := m.series[c][n]
-			ct.at = append(ct.at, s.at...)
-			ct.bits = append(ct.bits, s.bits...)
-			ct.off = append(ct.off, uint32(len(ct.at)))
-			if s.miss != nil {
-				if ct.miss == nil {
-					ct.miss = make([][]missAt, len(order))
-				}
-				ct.miss[i] = s.miss[0]
-			}
+	m.insts = insts
+	for _, p := range m.parts {
+		for i, n := range p.place {
+			p.place[i] = place[n]
 		}
-		t.cols = append(t.cols, ct)
+	}
+}
+
+// column joins column c of all parts.
+func (m *groupMerger) column(c int) (columnTable, error) {
+	n := len(m.insts)
+	j := joiner{insts: make([]lastCell, n)}
+	text := m.metrics[c].typ == metric.String
+	for _, p := range m.parts {
+		words := p.words
+		if !text {
+			words = nil
+		}
+		err := p.g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
+			return j.add(p.place[i], p.base[i], s, words)
+		})
+		if err != nil {
+			return columnTable{}, err
+		}
+	}
+	return j.table(), nil
+}
+
+// A joiner collects the changes of a column in the order of its parts.
+type joiner struct {
+	insts []lastCell
+	of    []int32 // the instance of each change
+	at    []uint32
+	bits  []uint64
+	miss  [][]missAt
+}
+
+type lastCell struct {
+	count uint32
+	bits  uint64
+	why   metric.Reason
+}
+
+var errWords = errors.New("a string has no text")
+
+// add appends a series of a part to instance n, whose ordinals go on at base.
+func (j *joiner) add(n int32, base uint32, s *Series, words []uint64) error {
+	last := &j.insts[n]
+	for k, bits := range s.Bits {
+		if words != nil {
+			if bits >= uint64(len(words)) {
+				return errWords
+			}
+			bits = words[bits]
+		}
+		if last.count > 0 && last.bits == bits {
+			continue
+		}
+		last.bits = bits
+		last.count++
+		j.of = append(j.of, n)
+		j.at = append(j.at, s.At[k]+base)
+		j.bits = append(j.bits, bits)
+	}
+	if len(s.miss) == 0 || s.miss[0].at != 0 {
+		j.absent(n, missAt{base, metric.Present})
+	}
+	for _, x := range s.miss {
+		j.absent(n, missAt{x.at + base, x.why})
+	}
+	return nil
+}
+
+func (j *joiner) absent(n int32, x missAt) {
+	last := &j.insts[n]
+	if last.why == x.why {
+		return
+	}
+	last.why = x.why
+	if j.miss == nil {
+		j.miss = make([][]missAt, len(j.insts))
+	}
+	j.miss[n] = append(j.miss[n], x)
+}
+
+// table sorts the changes by instance.
+func (j *joiner) table() columnTable {
+	t := columnTable{off: make([]uint32, len(j.insts)+1), at: make([]uint32, len(j.at)), bits: make([]uint64, len(j.at)), miss: j.miss}
+	for i := range j.insts {
+		t.off[i+1] = t.off[i] + j.insts[i].count
+	}
+	next := slices.Clone(t.off)
+	for k, n := range j.of {
+		t.at[next[n]], t.bits[next[n]] = j.at[k], j.bits[k]
+		next[n]++
 	}
 	return t
 }

@@ -1,0 +1,117 @@
+package chunk
+
+import (
+	"fmt"
+
+	"tachograph/sample/metric"
+)
+
+// table decodes the whole of c.
+func (c *Chunk) table(desc func(number uint32) *metric.Desc) (*table, error) {
+	t := &table{class: c.Class}
+	var err error
+	if t.ticks, err = c.Stamps(); err != nil {
+		return nil, err
+	}
+	if t.words, err = c.Words(); err != nil {
+		return nil, err
+	}
+	for _, g := range c.Groups {
+		gt, err := g.table(desc)
+		if err != nil {
+			return nil, err
+		}
+		t.groups = append(t.groups, gt)
+	}
+	return t, nil
+}
+
+func (g *Group) table(desc func(number uint32) *metric.Desc) (*groupTable, error) {
+	t := &groupTable{name: g.Name, indom: g.Indom}
+	var err error
+	if t.at, err = g.blocks(); err != nil {
+		return nil, err
+	}
+	if t.insts, err = g.Instances(); err != nil {
+		return nil, err
+	}
+	for c := range g.Columns {
+		col := &g.Columns[c]
+		d := desc(col.Number)
+		if d == nil || d.Type != col.Type {
+			return nil, fmt.Errorf("chunk: group %s: the catalogue does not have metric %d of type %v", g.Name, col.Number, col.Type)
+		}
+		t.metrics = append(t.metrics, column{col.Number, col.Type, d})
+		ct, err := g.columnTable(c)
+		if err != nil {
+			return nil, err
+		}
+		t.cols = append(t.cols, ct)
+	}
+	return t, nil
+}
+
+// columnTable decodes column c.
+func (g *Group) columnTable(c int) (columnTable, error) {
+	ct := columnTable{off: make([]uint32, 1, g.Size+1)}
+	err := g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
+		ct.at = append(ct.at, s.At...)
+		ct.bits = append(ct.bits, s.Bits...)
+		ct.off = append(ct.off, uint32(len(ct.at)))
+		if s.miss != nil {
+			if ct.miss == nil {
+				ct.miss = make([][]missAt, g.Size)
+			}
+			ct.miss[i] = s.miss
+		}
+		return nil
+	})
+	return ct, err
+}
+
+// Verify decodes everything in c and reports the first thing that is wrong.
+func (c *Chunk) Verify(desc func(number uint32) *metric.Desc) error {
+	t, err := c.table(desc)
+	if err != nil {
+		return err
+	}
+	for i, g := range c.Groups {
+		if err := t.groups[i].verify(g, uint64(len(t.words))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *groupTable) verify(g *Group, words uint64) error {
+	for c := range t.cols {
+		if t.metrics[c].typ != metric.String {
+			continue
+		}
+		for _, w := range t.cols[c].bits {
+			if w >= words {
+				return g.wrong("strings", fmt.Errorf("number %d of %d", w, words))
+			}
+		}
+	}
+	var wrong error
+	_, conts, err := g.Times()
+	if err != nil {
+		return err
+	}
+	err = g.Summaries(func(c int) *metric.Desc { return t.metrics[c].desc }, func(c, i int, sum *Summary) {
+		col := &t.cols[c]
+		s := Series{Life: t.insts[i].lifetime(), At: col.at[col.off[i]:col.off[i+1]], Bits: col.bits[col.off[i]:col.off[i+1]]}
+		if col.miss != nil {
+			s.miss = col.miss[i]
+		}
+		have, _ := s.Summarize(t.metrics[c].desc, &t.insts[i], conts, 0, uint32(len(conts)-1))
+		if have.Count != sum.Count || have.First != sum.First || have.Last != sum.Last || have.Min != sum.Min || have.Max != sum.Max {
+			wrong = g.wrong("summaries", fmt.Errorf("that of metric %s does not agree with its values", t.metrics[c].desc.Name))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return wrong
+}
