@@ -181,9 +181,9 @@ func openActivity(in []byte, lives []uint32) (*activity, error) {
 }
 
 // get is the list of instance i, nil for all ordinals.
-func (a *activity) get(i int) []uint32 {
+func (a *activity) get(i int) ([]uint32, error) {
 	if a.all {
-		return nil
+		return nil, nil
 	}
 	lo, hi := 0, len(a.segs)
 	for lo < hi {
@@ -195,20 +195,27 @@ func (a *activity) get(i int) []uint32 {
 	}
 	s := &a.segs[lo]
 	if s.off == nil {
-		s.decode()
+		if err := s.decode(); err != nil {
+			return nil, err
+		}
 	}
-	return s.at[s.off[i-s.first]:s.off[i-s.first+1]:s.off[i-s.first+1]]
+	return s.at[s.off[i-s.first]:s.off[i-s.first+1]:s.off[i-s.first+1]], nil
 }
 
-func (s *activeSegment) decode() {
+func (s *activeSegment) decode() error {
 	var d decoder
 	d.begin(s.in)
 	var m activeModel
 	m.init()
-	s.off = make([]uint32, 1, s.end-s.first+1)
-	s.at = []uint32{}
+	off := make([]uint32, 1, s.end-s.first+1)
+	at := []uint32{}
 	for _, life := range s.lives {
-		s.at = d.active(&m, s.at, life)
-		s.off = append(s.off, uint32(len(s.at)))
+		at = d.active(&m, at, life)
+		off = append(off, uint32(len(at)))
+		if d.short() {
+			return errShort
+		}
 	}
+	s.off, s.at = off, at
+	return nil
 }

@@ -105,8 +105,15 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 			d.begin(streams[:seg.bytes])
 			m.init()
 			for i := first; i <= last; i++ {
-				if err := s.decode(&d, &m, lives[i], misses[i], act.get(i), find); err != nil {
+				active, err := act.get(i)
+				if err != nil {
 					return err
+				}
+				if err := s.decode(&d, &m, lives[i], misses[i], active, find); err != nil {
+					return err
+				}
+				if d.short() {
+					return errShort
 				}
 				if want(i) {
 					if err := fn(i, s); err != nil {

@@ -96,7 +96,7 @@ func (g *Group) Roster() ([]Instance, error) {
 		if err != nil {
 			return nil, err
 		}
-		runs, lives, err := decodeRoster(b, g.Size, g.Blocks)
+		runs, lives, err := decodeRoster(b, g.Size, g.Blocks, g.limit())
 		if err != nil {
 			return nil, g.wrong("roster", err)
 		}
@@ -107,6 +107,13 @@ func (g *Group) Roster() ([]Instance, error) {
 		}
 	}
 	return g.insts, nil
+}
+
+// limit bounds the lifetimes of a group, so that a few bytes do not keep a
+// reader busy for ever: no chunk that was ever encoded comes near.
+func (g *Group) limit() uint64 {
+	cells := uint64(1<<27) + uint64(g.chunk.size)<<16
+	return min(maxLifetimes, cells/uint64(max(len(g.Columns), 1)))
 }
 
 // Instances is Roster with names.

@@ -1,11 +1,18 @@
 package chunk
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"errors"
+)
 
 // The entropy coder is a binary arithmetic coder. A stream is one long number
 // between 0 and 1, most significant byte first, whose trailing zero bytes are
 // left out: a decoder reads zeros past the end.
 //
+// maxTrimmed bounds how many zero bytes are left out, so that a decoder can
+// tell a stream that was cut short.
+const maxTrimmed = 32
+
 // The state is an interval of 64 bits. Coding a bit divides the interval in
 // proportion to the bit's probability, 0 below and 1 above; when less than 32
 // bits of width are left, 32 bits of the number are settled.
@@ -35,8 +42,13 @@ var step = func() (s [slowLimit + 1]uint32) {
 	return s
 }()
 
-// zero is the probability of 0 in units of 2^-16, between 1 and 65535.
-func (p prob) zero() uint64 { return uint64(p>>16) | 1 }
+// zero is the probability of 0 in units of 2^-16. It stays 2^-11 away from
+// certainty, which costs next to nothing and bounds what a few bytes can claim
+// to be.
+func (p prob) zero() uint64 {
+	q := uint64(p >> 16)
+	return q - q>>10 + 32
+}
 
 // saw is p after one more bit: a step from where it is towards certainty.
 func (p prob) saw(bit uint32, limit prob) prob {
@@ -140,14 +152,17 @@ func (e *encoder) end() []byte {
 			break
 		}
 	}
-	for len(e.out) > e.start && e.out[len(e.out)-1] == 0 {
-		e.out = e.out[:len(e.out)-1]
+	for range maxTrimmed {
+		if n := len(e.out); n > e.start && e.out[n-1] == 0 {
+			e.out = e.out[:n-1]
+		}
 	}
 	return e.out
 }
 
-// A decoder reads a stream. It cannot fail: every string of bytes is a stream
-// of some bits, and its users bound what they take from it.
+// A decoder reads a stream. It cannot fail by itself: every string of bytes is
+// a stream of some bits. Its users bound what they take from it and ask now and
+// then whether it has run short.
 type decoder struct {
 	in    []byte
 	at    int    // where in goes on
@@ -170,11 +185,14 @@ func (d *decoder) next() uint32 {
 	var b [4]byte
 	if at < len(d.in) {
 		copy(b[:], d.in[at:])
-	} else {
-		d.at = len(d.in) // zeros for ever
 	}
 	return binary.BigEndian.Uint32(b[:])
 }
+
+// short reports whether more was decoded than the stream can have held.
+func (d *decoder) short() bool { return d.at > len(d.in)+maxTrimmed+16 }
+
+var errShort = errors.New("a stream ends too early")
 
 func (d *decoder) shift() {
 	d.code = d.code<<32 | uint64(d.next())

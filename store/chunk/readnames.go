@@ -87,6 +87,9 @@ func (n *nameReader) step() (int, error) {
 		in.Names = append(in.Names, nm)
 	}
 	n.refs[i] = refs
+	if n.d.short() {
+		return -1, errShort
+	}
 	return i, nil
 }
 

@@ -57,8 +57,9 @@ func encodeRoster(out []byte, insts []Instance, blocks int) []byte {
 	return e.end()
 }
 
-// decodeRoster returns the runs of n instances and their lifetimes.
-func decodeRoster(in []byte, n, blocks int) (runs [][]Run, lives []uint32, err error) {
+// decodeRoster returns the runs of n instances and their lifetimes, which may
+// be limit in all.
+func decodeRoster(in []byte, n, blocks int, limit uint64) (runs [][]Run, lives []uint32, err error) {
 	runs = make([][]Run, n)
 	lives = make([]uint32, n)
 	var d decoder
@@ -87,8 +88,11 @@ func decodeRoster(in []byte, n, blocks int) (runs [][]Run, lives []uint32, err e
 			arena = append(arena, Run{uint32(start), uint32(end)})
 			total += uint64(end - start)
 			lives[i] += uint32(end - start)
-			if total > maxLifetimes {
+			if total > limit {
 				return nil, nil, errRoster
+			}
+			if d.short() {
+				return nil, nil, errShort
 			}
 			if m.ended != 0 || d.bit(&m.more, fastLimit) == 0 {
 				break
