@@ -51,11 +51,11 @@ func NewRepeater(path string, systemEvery, procEvery int) (*Repeater, error) {
 		}
 		to = system.At.Wall
 		if n%systemEvery == 0 {
-			r.ticks = append(r.ticks, clone(system))
+			r.ticks = append(r.ticks, Clone(system))
 			r.note(system, first)
 		}
 		if n%procEvery == 0 && len(proc.Blocks) > 0 {
-			r.ticks = append(r.ticks, clone(proc))
+			r.ticks = append(r.ticks, Clone(proc))
 		}
 	}
 	r.period = to - from + 1e9
@@ -79,7 +79,8 @@ func (r *Repeater) note(t *metric.Tick, first map[seriesKey]uint64) {
 	}
 }
 
-func clone(t *metric.Tick) *metric.Tick {
+// Clone is a copy of t that shares only groups and instances with it.
+func Clone(t *metric.Tick) *metric.Tick {
 	c := &metric.Tick{Class: t.Class, At: t.At}
 	for _, b := range t.Blocks {
 		nb := &metric.Block{Group: b.Group, At: b.At, Rows: slices.Clone(b.Rows), Cols: make([]metric.Column, len(b.Cols))}
@@ -97,7 +98,7 @@ func (r *Repeater) Round(fn func(*metric.Tick) error) error {
 	shift := r.period * int64(r.round)
 	r.insts = make(map[*metric.Instance]*metric.Instance)
 	for _, t := range r.ticks {
-		now := clone(t)
+		now := Clone(t)
 		move := func(s *metric.Stamp) {
 			s.Wall += shift
 			s.Cont += shift

@@ -1,0 +1,211 @@
+package chunk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/store/storetest"
+)
+
+// seeds are encoded chunks of random ticks.
+func seeds(f *testing.F) (sealed []*Sealed, n *numbers) {
+	n = &numbers{}
+	for seed := range uint64(12) {
+		w := storetest.NewWorld(seed)
+		b := NewBuilder(w.Class)
+		for range 30 {
+			if err := b.Append(w.Tick()); err != nil {
+				f.Fatal(err)
+			}
+		}
+		s, err := b.Seal(n.number)
+		if err != nil {
+			f.Fatal(err)
+		}
+		sealed = append(sealed, s)
+	}
+	return sealed, n
+}
+
+// FuzzOpen opens hostile bytes as they are.
+func FuzzOpen(f *testing.F) {
+	sealed, n := seeds(f)
+	for _, s := range sealed {
+		f.Add(s.Data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Open(bytes.NewReader(data), int64(len(data)))
+		if err == nil {
+			_ = c.Verify(n.desc)
+		}
+	})
+}
+
+// unchecked opens data whatever its checksums say: it makes them right, so
+// that what lies behind them is reached.
+func unchecked(data []byte) *Chunk {
+	if len(data) < 2 {
+		return nil
+	}
+	dirLen, n := binary.Uvarint(data[1:])
+	from := 1 + n
+	if n <= 0 || dirLen > uint64(len(data)-from) || from+int(dirLen)+4 > len(data) {
+		return nil
+	}
+	all := from + int(dirLen) + 4
+	c := &Chunk{in: bytes.NewReader(data), size: int64(len(data))}
+	if c.parse(data[from:all-4], int64(all)) != nil {
+		return nil
+	}
+	parts := []*part{&c.timesAt, &c.wordsAt}
+	for _, g := range c.Groups {
+		parts = append(parts, &g.blocksAt, &g.rosterAt, &g.filterAt, &g.namesAt, &g.activeAt, &g.sumsAt)
+		for i := range g.packs {
+			parts = append(parts, &g.packs[i])
+		}
+	}
+	for _, p := range parts {
+		if end := p.at + int64(p.len); end <= int64(len(data)) {
+			p.sum = Checksum(data[p.at:end])
+		}
+	}
+	return c
+}
+
+// FuzzDecode decodes all of a chunk with hostile content and right checksums.
+func FuzzDecode(f *testing.F) {
+	sealed, n := seeds(f)
+	for _, s := range sealed {
+		f.Add(s.Data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<16 {
+			return
+		}
+		c := unchecked(data)
+		if c == nil {
+			return
+		}
+		for _, g := range c.Groups {
+			_, _ = g.Find("1 2")
+			_, conts, err := g.Times()
+			insts, err2 := g.Instances()
+			if err != nil || err2 != nil {
+				continue
+			}
+			for i := range g.Columns {
+				d := n.desc(g.Columns[i].Number)
+				_ = g.Series(i, func(int) bool { return true }, func(k int, s *Series) error {
+					if d != nil && g.Blocks > 0 {
+						s.Summarize(d, &insts[k], conts, 0, uint32(g.Blocks-1))
+					}
+					return nil
+				})
+			}
+		}
+		_ = c.Verify(n.desc)
+	})
+}
+
+// FuzzNames decodes hostile names of instances that appeared one by one.
+func FuzzNames(f *testing.F) {
+	insts := []Instance{{Key: "1/20", Names: []Naming{{Name: "000001 sh", Labels: []metric.Label{{Name: "uid", Value: "0"}}}}},
+		{Key: "2/25", Names: []Naming{{Name: "000002 sh"}, {Block: 3, Name: "000002 ls"}}}, {Key: "x"}}
+	for i := range insts {
+		insts[i].Runs = []Run{{uint32(i), 4}}
+	}
+	f.Add(encodeNames(nil, insts, 4), encodeFilter(nil, insts))
+	f.Fuzz(func(t *testing.T, in, filter []byte) {
+		bare := make([]Instance, 50)
+		for i := range bare {
+			bare[i].Runs = []Run{{uint32(i % 7), 8}}
+		}
+		r, err := newNameReader(in, bare, 8)
+		for err == nil {
+			var i int
+			if i, err = r.step(); i < 0 {
+				break
+			}
+		}
+		mayHold(filter, "1/20")
+	})
+}
+
+// FuzzEvents decodes hostile batches of events.
+func FuzzEvents(f *testing.F) {
+	f.Add(MarshalEvents([]metric.Event{{Kind: metric.EventGap, Text: "t", At: metric.Stamp{Wall: 5, Cont: -1}, Labels: []metric.Label{{Name: "a", Value: "b"}}}, {}}))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		events, err := ParseEvents(in)
+		if err != nil {
+			return
+		}
+		again, err := ParseEvents(MarshalEvents(events))
+		if err != nil || len(again) != len(events) {
+			t.Fatalf("%d events came back as %d: %v", len(events), len(again), err)
+		}
+	})
+}
+
+// FuzzInfo decodes hostile index entries.
+func FuzzInfo(f *testing.F) {
+	f.Add((&Info{Class: metric.Fast, Ticks: 3, Values: 9, From: 1, To: 5, First: metric.Stamp{Wall: 1}, Last: metric.Stamp{Wall: 5}, Size: 100}).Marshal())
+	f.Fuzz(func(t *testing.T, in []byte) {
+		info, err := ParseInfo(in)
+		if err != nil {
+			return
+		}
+		if again, err := ParseInfo(info.Marshal()); err != nil || again != info {
+			t.Fatalf("%+v came back as %+v: %v", info, again, err)
+		}
+	})
+}
+
+// FuzzSeries codes the given changes and compares.
+func FuzzSeries(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 200, 5, 0, 0, 255}, uint8(3))
+	f.Fuzz(func(t *testing.T, in []byte, shift uint8) {
+		if len(in) == 0 || len(in) > 4096 {
+			return
+		}
+		var at []uint32
+		var vals []uint64
+		v := uint64(0)
+		for i, b := range in {
+			if b%3 == 0 && i > 0 {
+				continue
+			}
+			v += uint64(int64(int8(b))) << (shift % 64)
+			if n := len(vals); n == 0 || vals[n-1] != v {
+				at, vals = append(at, uint32(i)), append(vals, v)
+			}
+		}
+		n := uint32(len(in))
+		m := freshSeries
+		var e encoder
+		e.begin(nil)
+		e.series(&m, at, vals, n, nil, nil)
+		ref := &reference{factor: int64(v) >> 20}
+		e.series(&m, at, vals, n, nil, &guide{reference: *ref, at: at, bits: vals})
+		out := e.end()
+		m = freshSeries
+		var d decoder
+		d.begin(out)
+		for range 2 {
+			var s Series
+			err := s.decode(&d, &m, n, nil, nil, func(*reference) (*Series, error) { return &Series{At: at, Bits: vals, Life: n}, nil })
+			if err != nil || d.short() {
+				t.Fatal(err, d.short())
+			}
+			if len(s.At) != len(at) {
+				t.Fatalf("%d changes, want %d", len(s.At), len(at))
+			}
+			for i := range at {
+				if s.At[i] != at[i] || s.Bits[i] != vals[i] {
+					t.Fatalf("change %d is %d at %d, want %d at %d", i, s.Bits[i], s.At[i], vals[i], at[i])
+				}
+			}
+		}
+	})
+}
