@@ -293,6 +293,23 @@ func TestByteCountsWithoutTheInterfaceMIB(t *testing.T) {
 	}
 }
 
+// The device tree knows which core is of which kind better than their order.
+func TestCoresOfTwoDies(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	var tree strings.Builder
+	for i, letter := range "EEPPEEPP" {
+		fmt.Fprintf(&tree, "node \"cpu%d\" class IOPlatformDevice { prop \"cluster-type\" data \"%02x00\"; prop \"logical-cpu-id\" data \"%02x000000\" }\n", i, letter, i)
+	}
+	r := m.run(t, write(t, "ioreg { at \"J413AP\" {\n"+tree.String()+"} }"), runOptions{rounds: 1, period: "1s", only: "fast"})
+	for i, letter := range "EEPPEEPP" {
+		want := map[rune]string{'E': "[{level Efficiency}]", 'P': "[{level Performance}]"}[letter]
+		if got := r.labels[scenario.Series{Metric: "cpu", Instance: cpuName(i)}]; got != want {
+			t.Errorf("cpu%d is labelled %s, want %s", i, got, want)
+		}
+	}
+}
+
 // Sleep is where the awake clock and the continuous one part.
 func TestSleepAndWake(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,22 @@ func (t *cpuTicks) add(now [cpuStates]uint32) {
 	t.last, t.known = now, true
 }
 
+// clusterKinds translates the letters by which the device tree calls kinds of
+// cores.
+var clusterKinds = map[byte]string{'E': "Efficiency", 'P': "Performance"}
+
+// treeKinds labels n processors from what the device tree says: the letter of
+// each by its number. Nil unless it speaks of all of them.
+func treeKinds(letters map[int]byte, n int) []string {
+	kinds := make([]string, n)
+	for i := range kinds {
+		if kinds[i] = clusterKinds[letters[i]]; kinds[i] == "" {
+			return nil
+		}
+	}
+	return kinds
+}
+
 // A cluster is a kind of core: how many of them there are and what the kernel
 // calls the kind.
 type cluster struct {
@@ -43,9 +59,10 @@ type cluster struct {
 	cores int
 }
 
-// coreKinds labels n processors with their performance level. Levels are
-// given fastest first, as the kernel numbers them; processors are numbered the
-// other way round, efficiency cores first. Nil if the levels do not add up.
+// coreKinds labels n processors with their performance level, where the device
+// tree does not. Levels are given fastest first, as the kernel numbers them;
+// processors are numbered the other way round, efficiency cores first. Nil if
+// the levels do not add up.
 func coreKinds(levels []cluster, n int) []string {
 	var kinds []string
 	for i := len(levels) - 1; i >= 0; i-- {

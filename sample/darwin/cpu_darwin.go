@@ -1,6 +1,7 @@
 package darwin
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"tachograph/sample"
@@ -66,8 +67,38 @@ func levels() []cluster {
 	return ls
 }
 
+// clusters asks the device tree which kind each processor is of. On machines
+// made of two dies the kinds alternate.
+func clusters() map[int]byte {
+	number, kind := sys.NewKey("logical-cpu-id"), sys.NewKey("cluster-type")
+	defer number.Release()
+	defer kind.Release()
+	letters := make(map[int]byte)
+	err := sys.Services(sys.NewClass("IOPlatformDevice"), func(x sys.Service) bool {
+		k := x.Property(kind)
+		defer k.Release()
+		id := x.Property(number)
+		defer id.Release()
+		var b [8]byte
+		if letter, ok := k.Data(b[:1]); ok && len(letter) == 1 {
+			l := letter[0]
+			if digits, ok := id.Data(b[:]); ok && len(digits) >= 4 {
+				letters[int(binary.LittleEndian.Uint32(digits))] = l
+			}
+		}
+		return false
+	})
+	if err != nil {
+		return nil
+	}
+	return letters
+}
+
 func (s *cpuSource) name(n int) {
-	kinds := coreKinds(levels(), n)
+	kinds := treeKinds(clusters(), n)
+	if kinds == nil {
+		kinds = coreKinds(levels(), n)
+	}
 	s.instances = make([]*metric.Instance, n)
 	for i := range s.instances {
 		in := &metric.Instance{ID: uint64(i), Key: cpuName(i), Name: cpuName(i)}

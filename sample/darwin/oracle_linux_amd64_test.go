@@ -82,8 +82,9 @@ type recording struct {
 	rounds  []map[scenario.Series]cell
 	events  []string
 	failed  []string
-	clocks  []metric.Stamp // two per round: its beginning and its end
-	report  string         // leaks and calls
+	labels  map[scenario.Series]string // of instances, by domain and name
+	clocks  []metric.Stamp             // two per round: its beginning and its end
+	report  string                     // leaks and calls
 }
 
 type runOptions struct {
@@ -166,7 +167,7 @@ func (r *recording) during(round int, from, until float64) bool {
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
 func parseDump(out []byte) *recording {
-	r := &recording{lacking: make(map[string]string), classes: make(map[string]string), widths: make(map[string]string)}
+	r := &recording{labels: make(map[scenario.Series]string), lacking: make(map[string]string), classes: make(map[string]string), widths: make(map[string]string)}
 	for _, line := range strings.Split(string(out), "\n") {
 		c := strings.Split(line, "\t")
 		switch {
@@ -188,6 +189,8 @@ func parseDump(out []byte) *recording {
 				*into, _ = strconv.ParseInt(c[2+i], 10, 64)
 			}
 			r.clocks = append(r.clocks, at)
+		case c[0] == "I" && len(c) == 6:
+			r.labels[scenario.Series{Metric: c[2], Instance: c[3]}] = c[5]
 		case c[0] == "E":
 			r.events = append(r.events, strings.Join(c[1:], " "))
 		case c[0] == "F":

@@ -123,6 +123,12 @@ func TestCoreKinds(t *testing.T) {
 	if got := coreKinds(levels, 5); !slices.Equal(got, []string{"Efficiency", "Efficiency", "Efficiency", "Performance", "Performance"}) {
 		t.Errorf("kinds %q", got)
 	}
+	if got := treeKinds(map[int]byte{0: 'E', 1: 'P', 2: 'E'}, 3); !slices.Equal(got, []string{"Efficiency", "Performance", "Efficiency"}) {
+		t.Errorf("kinds by the device tree %q", got)
+	}
+	if treeKinds(map[int]byte{0: 'E'}, 2) != nil || treeKinds(nil, 1) != nil {
+		t.Error("a device tree that leaves out a processor labels nothing")
+	}
 	if coreKinds(levels, 4) != nil || coreKinds(nil, 4) != nil {
 		t.Error("levels that do not add up label nothing")
 	}

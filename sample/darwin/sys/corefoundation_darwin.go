@@ -34,12 +34,13 @@ func ask(fn uintptr) uintptr {
 }
 
 // The type numbers, which CoreFoundation hands out at run time.
-var cfTypes struct{ str, number, boolean, dict uintptr }
+var cfTypes struct{ str, number, boolean, data, dict uintptr }
 
 var loadTypes = sync.OnceFunc(func() {
 	cfTypes.str = ask(addr_CFStringGetTypeID)
 	cfTypes.number = ask(addr_CFNumberGetTypeID)
 	cfTypes.boolean = ask(addr_CFBooleanGetTypeID)
+	cfTypes.data = ask(addr_CFDataGetTypeID)
 	cfTypes.dict = ask(addr_CFDictionaryGetTypeID)
 })
 
@@ -135,4 +136,18 @@ func (v Value) Text(buf []byte) ([]byte, bool) {
 		}
 	}
 	return buf, true
+}
+
+// Data copies as much of a block of bytes as buf has room for.
+func (v Value) Data(buf []byte) ([]byte, bool) {
+	loadTypes()
+	if v.obj == 0 || v.obj.typeID() != cfTypes.data {
+		return nil, false
+	}
+	n, _, _ := call6X(addr_CFDataGetLength, uintptr(v.obj), 0, 0, 0, 0, 0)
+	p, _, _ := call6X(addr_CFDataGetBytePtr, uintptr(v.obj), 0, 0, 0, 0, 0)
+	if p == 0 || int(n) <= 0 {
+		return buf[:0], true
+	}
+	return buf[:copy(buf, unsafe.Slice((*byte)(foreign(p)), int(n)))], true
 }

@@ -27,6 +27,9 @@ package sys
 //go:cgo_import_dynamic libc_CFNumberGetValue CFNumberGetValue "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
 //go:cgo_import_dynamic libc_CFBooleanGetTypeID CFBooleanGetTypeID "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
 //go:cgo_import_dynamic libc_CFBooleanGetValue CFBooleanGetValue "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
+//go:cgo_import_dynamic libc_CFDataGetTypeID CFDataGetTypeID "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
+//go:cgo_import_dynamic libc_CFDataGetLength CFDataGetLength "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
+//go:cgo_import_dynamic libc_CFDataGetBytePtr CFDataGetBytePtr "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
 //go:cgo_import_dynamic libc_CFDictionaryGetTypeID CFDictionaryGetTypeID "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
 //go:cgo_import_dynamic libc_CFDictionaryGetValue CFDictionaryGetValue "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
 //go:cgo_import_dynamic libc_CFArrayGetCount CFArrayGetCount "/System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation"
@@ -59,6 +62,9 @@ var (
 	addr_CFNumberGetValue                  uintptr
 	addr_CFBooleanGetTypeID                uintptr
 	addr_CFBooleanGetValue                 uintptr
+	addr_CFDataGetTypeID                   uintptr
+	addr_CFDataGetLength                   uintptr
+	addr_CFDataGetBytePtr                  uintptr
 	addr_CFDictionaryGetTypeID             uintptr
 	addr_CFDictionaryGetValue              uintptr
 	addr_CFArrayGetCount                   uintptr

@@ -130,6 +130,21 @@ TEXT libc_CFBooleanGetValue_trampoline<>(SB),NOSPLIT,$0-0
 GLOBL	·addr_CFBooleanGetValue(SB), RODATA, $8
 DATA	·addr_CFBooleanGetValue(SB)/8, $libc_CFBooleanGetValue_trampoline<>(SB)
 
+TEXT libc_CFDataGetTypeID_trampoline<>(SB),NOSPLIT,$0-0
+	JMP	libc_CFDataGetTypeID(SB)
+GLOBL	·addr_CFDataGetTypeID(SB), RODATA, $8
+DATA	·addr_CFDataGetTypeID(SB)/8, $libc_CFDataGetTypeID_trampoline<>(SB)
+
+TEXT libc_CFDataGetLength_trampoline<>(SB),NOSPLIT,$0-0
+	JMP	libc_CFDataGetLength(SB)
+GLOBL	·addr_CFDataGetLength(SB), RODATA, $8
+DATA	·addr_CFDataGetLength(SB)/8, $libc_CFDataGetLength_trampoline<>(SB)
+
+TEXT libc_CFDataGetBytePtr_trampoline<>(SB),NOSPLIT,$0-0
+	JMP	libc_CFDataGetBytePtr(SB)
+GLOBL	·addr_CFDataGetBytePtr(SB), RODATA, $8
+DATA	·addr_CFDataGetBytePtr(SB)/8, $libc_CFDataGetBytePtr_trampoline<>(SB)
+
 TEXT libc_CFDictionaryGetTypeID_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_CFDictionaryGetTypeID(SB)
 GLOBL	·addr_CFDictionaryGetTypeID(SB), RODATA, $8
