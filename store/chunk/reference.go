@@ -124,7 +124,7 @@ func (t *table) references() *references {
 			}
 		}
 		if best != nil && most > own/16 {
-			if ref := c.refer(best); ref != nil {
+			if ref := c.refer(best, own, most); ref != nil {
 				refs.of[c.place] = ref
 				refs.roots[best.place] = true
 				continue
@@ -203,31 +203,40 @@ func sizeOf(v float64) float64 {
 	return float64(int(math.Float64bits(math.Abs(v))>>52) - 1022 + 1)
 }
 
-// refer makes a reference of c to r, if it really pays: both ways are encoded.
-func (c *candidate) refer(r *candidate) *reference {
+// refer makes a reference of c to r, which saves about gain of own bits of the
+// sample, if it really pays: where that is not clear, both ways are tried.
+func (c *candidate) refer(r *candidate, own, gain float64) *reference {
 	dot, square := 0.0, 0.0
-	own, other := guide{at: c.at, bits: c.vals}, guide{at: r.at, bits: r.vals}
+	mine, other := guide{at: c.at, bits: c.vals}, guide{at: r.at, bits: r.vals}
 	for _, t := range c.at[1:] {
-		a, b := float64(own.change(t)), float64(other.change(t))
+		a, b := float64(mine.change(t)), float64(other.change(t))
 		dot += a * b
 		square += b * b
 	}
 	if square == 0 {
 		return nil
 	}
-	best, size := (*reference)(nil), c.size(nil, r)
-	for _, f := range []float64{dot / square, simple(dot / square)} {
-		factor := math.Round(f * (1 << factorBits))
-		if factor == 0 || math.Abs(factor) > maxFactor {
-			continue
-		}
-		ref := &reference{r.place, int64(factor)}
-		if n := c.size(ref, r); n < size {
-			best, size = ref, n
-		}
+	f := dot / square
+	if s := simple(f); c.sampleCost(r, s) <= c.sampleCost(r, f) {
+		f = s
 	}
-	return best
+	f = math.Round(f * (1 << factorBits))
+	if f == 0 || math.Abs(f) > maxFactor {
+		return nil
+	}
+	ref := &reference{r.place, int64(f)}
+	if gain < own/clearGain && c.size(ref, r) >= c.size(nil, r) {
+		return nil
+	}
+	return ref
 }
+
+// clearGain is the part of the bits that must be saved to need no trial;
+// trialChanges is how many changes a trial encodes.
+const (
+	clearGain    = 3
+	trialChanges = 256
+)
 
 // simple is the nearest power of two, or its inverse: units differ by those.
 func simple(f float64) float64 {
@@ -237,13 +246,13 @@ func simple(f float64) float64 {
 	return math.Copysign(math.Exp2(math.Round(math.Log2(math.Abs(f)))), f)
 }
 
-// size is how many bytes c takes.
+// size is how many bytes the beginning of c takes.
 func (c *candidate) size(ref *reference, r *candidate) int {
 	var e encoder
 	e.begin(nil)
 	m := freshSeries
-	n := c.at[len(c.at)-1] + 1
-	e.series(&m, c.at, c.vals, n, nil, c.guide(ref, r))
+	k := min(len(c.at), trialChanges)
+	e.series(&m, c.at[:k], c.vals[:k], c.at[k-1]+1, nil, c.guide(ref, r))
 	return len(e.end())
 }
 
