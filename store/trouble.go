@@ -132,17 +132,28 @@ func (w *Writer) heldMemory() int64 {
 // eventMemory is about what an event takes in memory.
 const eventMemory = 512
 
-// present reports whether l's files still have their names.
+// present reports whether l's files still have their names. A generation that
+// is sealed and removed while this looks for it is none of those.
 func (w *Writer) present(l *live) bool {
-	w.mu.Lock()
-	names := [2]string{l.path, journalName(l.path, l.generation)}
-	w.mu.Unlock()
-	for _, name := range names {
-		if _, err := w.dir.fs.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+	for {
+		w.mu.Lock()
+		generation, current := l.generation, l == w.cur
+		w.mu.Unlock()
+		missing := false
+		for _, name := range []string{l.path, journalName(l.path, generation)} {
+			_, err := w.dir.fs.Lstat(name)
+			missing = missing || errors.Is(err, fs.ErrNotExist)
+		}
+		if !missing || !current {
+			return true
+		}
+		w.mu.Lock()
+		moved := l.generation != generation || l != w.cur
+		w.mu.Unlock()
+		if !moved {
 			return false
 		}
 	}
-	return true
 }
 
 // startAfresh begins a new archive after the files of l have been taken away,

@@ -1,0 +1,248 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/disk/disktest"
+)
+
+// faulty records list through trouble that begins and ends at given items,
+// and returns which items were accepted, held and dropped.
+type faulty struct {
+	dir      string
+	list     []item
+	log      logged
+	w        *Writer
+	clock    metric.Stamp
+	outcomes []error
+}
+
+func newFaulty(t *testing.T, opt func(*Options)) *faulty {
+	t.Helper()
+	tr := &faulty{dir: filepath.Join(t.TempDir(), "archive"), list: items(21, 4000)}
+	tr.clock = tr.list[0].at()
+	o := proofOptions(tr.dir, 21, func() metric.Stamp { return tr.clock })
+	o.Log = slog.New(&tr.log)
+	if opt != nil {
+		opt(&o)
+	}
+	var err error
+	if tr.w, err = Create(o); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// record gives the writer the items up to number to.
+func (tr *faulty) record(t *testing.T, to int) {
+	t.Helper()
+	for i := len(tr.outcomes); i < to; i++ {
+		tr.w.mu.Lock()
+		tr.clock = tr.list[i].at()
+		tr.w.mu.Unlock()
+		err := tr.list[i].append(tr.w)
+		if err != nil && !errors.Is(err, ErrHeld) && !errors.Is(err, ErrDropped) {
+			t.Fatalf("item %d: %v", i, err)
+		}
+		tr.outcomes = append(tr.outcomes, err)
+	}
+}
+
+// recovered records on until the writer is out of trouble.
+func (tr *faulty) recovered(t *testing.T) {
+	t.Helper()
+	waitFor(t, func() bool {
+		if len(tr.outcomes) < len(tr.list) {
+			tr.record(t, len(tr.outcomes)+1)
+		}
+		return tr.w.Status().Degraded == ""
+	})
+}
+
+// check closes the writer and compares what is there with what was promised:
+// all that was not dropped, from item from on.
+func (tr *faulty) check(t *testing.T, from int) {
+	t.Helper()
+	if err := tr.w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, damage, err := readDir(tr.dir)
+	if err != nil || len(damage) > 0 {
+		t.Fatalf("reading: %v, %v", err, damage)
+	}
+	there, err := c.left(tr.list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := 0
+	for i, err := range tr.outcomes {
+		want := !errors.Is(err, ErrDropped)
+		if !want {
+			dropped++
+		}
+		if i >= from && there[i] != want && !empty(tr.list[i]) {
+			t.Errorf("item %d: is there: %v, outcome was %v", i, there[i], err)
+		}
+	}
+	told, ended := 0, 0
+	for _, line := range tr.log.all() {
+		if strings.Contains(line, "recording goes on in memory") {
+			told++
+		}
+		if strings.Contains(line, "can be written again") {
+			ended++
+		}
+	}
+	if told != 1 || ended != 1 {
+		t.Errorf("the trouble was told %d times, its end %d times:\n%s", told, ended, strings.Join(tr.log.all(), "\n"))
+	}
+	tr.checkEvent(t, dropped)
+}
+
+// checkEvent demands an event that tells of the trouble.
+func (tr *faulty) checkEvent(t *testing.T, dropped int) {
+	t.Helper()
+	r, err := Open(tr.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	kind := metric.EventErrorEnd
+	if dropped > 0 {
+		kind = metric.EventGap
+	}
+	n := 0
+	for e, err := range r.Events(0, 0, kind) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if dropped > 0 && !strings.Contains(e.Text, fmt.Sprint(dropped)) {
+			t.Errorf("%d items were dropped, the event says: %s", dropped, e.Text)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d events of kind %q", n, kind)
+	}
+}
+
+// count counts outcomes.
+func (tr *faulty) count(want error) int {
+	n := 0
+	for _, err := range tr.outcomes {
+		if errors.Is(err, want) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestFaults makes the disk refuse in several ways and then not.
+func TestFaults(t *testing.T) {
+	writes := func(op disktest.Op) bool { return op.Kind == disktest.Write || op.Kind == disktest.BoltCommit }
+	for _, c := range []struct {
+		name  string
+		bound int64
+		fault func(op disktest.Op) error
+		held  bool // Append must say so
+		drops bool
+	}{
+		{"disk full", 0, func(op disktest.Op) error {
+			if writes(op) || op.Kind == disktest.Create {
+				return syscall.ENOSPC
+			}
+			return nil
+		}, true, false},
+		{"disk full in the middle of a record", 0, func(op disktest.Op) error {
+			if writes(op) {
+				return &disktest.Short{N: 3, Err: syscall.ENOSPC}
+			}
+			return nil
+		}, true, false},
+		{"disk full for longer than memory lasts", 1, func(op disktest.Op) error {
+			if writes(op) || op.Kind == disktest.Create {
+				return syscall.ENOSPC
+			}
+			return nil
+		}, true, true},
+		{"read-only file system", 0, func(op disktest.Op) error {
+			switch op.Kind {
+			case disktest.Write, disktest.BoltCommit, disktest.Create, disktest.Truncate, disktest.Rename, disktest.Remove:
+				return syscall.EROFS
+			}
+			return nil
+		}, true, false},
+		{"input/output errors", 0, func(op disktest.Op) error {
+			if writes(op) || op.Kind == disktest.Barrier || op.Kind == disktest.Sync {
+				return syscall.EIO
+			}
+			return nil
+		}, true, false},
+		{"syncs fail", 0, func(op disktest.Op) error {
+			if op.Kind == disktest.Barrier {
+				return syscall.EIO
+			}
+			return nil
+		}, false, false},
+		{"commits fail", 0, func(op disktest.Op) error {
+			if op.Kind == disktest.BoltCommit {
+				return syscall.EIO
+			}
+			return nil
+		}, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var d *disktest.FS
+			tr := newFaulty(t, func(o *Options) {
+				d = disktest.New(o.Dir)
+				o.FS, o.MemoryBound, o.Sync = d, c.bound, time.Millisecond
+			})
+			tr.record(t, 60)
+			d.Fail(c.fault)
+			tr.record(t, 140)
+			waitFor(t, func() bool { return tr.w.Status().Degraded != "" })
+			tr.record(t, 150)
+			if held := tr.count(ErrHeld) > 0; held != c.held {
+				t.Errorf("%d items were held", tr.count(ErrHeld))
+			}
+			if drops := tr.count(ErrDropped) > 0; drops != c.drops {
+				t.Errorf("%d items were dropped", tr.count(ErrDropped))
+			}
+			d.Fail(nil)
+			tr.recovered(t)
+			tr.record(t, max(300, len(tr.outcomes)))
+			tr.check(t, 0)
+		})
+	}
+}
+
+// TestDirectoryTakenAway takes the archive away under the writer. It must begin
+// a new one in the same place; what it has in memory goes there.
+func TestDirectoryTakenAway(t *testing.T) {
+	tr := newFaulty(t, func(o *Options) { o.Sync = time.Millisecond })
+	tr.record(t, 60)
+	old := tr.w.Status().ID
+	if err := os.RemoveAll(tr.dir); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool {
+		if len(tr.outcomes) < 300 {
+			tr.record(t, len(tr.outcomes)+1)
+		}
+		s := tr.w.Status()
+		return s.Degraded == "" && s.ID != old
+	})
+	from := len(tr.outcomes)
+	tr.record(t, from+60)
+	tr.check(t, from)
+}
