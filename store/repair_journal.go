@@ -27,12 +27,14 @@ func (r *repair) readJournals() {
 		known[eventKey(&r.allEvents[i])] = true
 	}
 	j := &journalReader{repair: r, known: known, builders: make(map[metric.Class]*chunk.Builder)}
+	if r.sealed != nil {
+		j.seq, j.counted = r.sealed.Sealed, true
+	}
+	for _, piece := range r.pieces {
+		j.last = max(j.last, piece.sealed.Info.To)
+	}
 	for i, f := range r.journals {
-		var next *os.File
-		if i+1 < len(r.journals) {
-			next = r.journals[i+1]
-		}
-		j.file(f, next)
+		j.file(f, i+1 == len(r.journals))
 	}
 	for _, b := range j.builders {
 		j.flush(b)
@@ -47,29 +49,40 @@ type journalReader struct {
 	*repair
 	known    map[string]bool
 	builders map[metric.Class]*chunk.Builder
+	// seq is the last record there is, if that is known; last its wall clock.
+	seq     uint64
+	counted bool
+	last    int64
 }
 
-// file reads one generation; next is the one after it.
-func (j *journalReader) file(f, next *os.File) {
-	jr, err := journal.NewReader(f, nil)
-	if errors.Is(err, io.EOF) {
+// file reads one generation; end says that no other follows.
+func (j *journalReader) file(f *os.File, end bool) {
+	st, err := f.Stat()
+	if err != nil {
+		j.hurt("%v", err)
 		return
 	}
+	jr, err := journal.NewReader(f, nil)
+	if errors.Is(err, io.EOF) && st.Size() == 0 {
+		return
+	}
+	if err == nil && j.header != nil && j.header.ID != jr.Header().Archive {
+		err = fmt.Errorf("it belongs to another archive, %s", jr.Header().Archive)
+	}
 	if err != nil {
-		j.hurt("%s: %v", f.Name(), err)
-		j.lose(0, 0, "the journal %s", filepath.Base(f.Name()))
+		j.hurt("%s: its beginning: %v", f.Name(), err)
+		j.lose(j.last, j.last, "what the journal %s held", filepath.Base(f.Name()))
 		return
 	}
 	head := jr.Header()
-	if j.header != nil && j.header.ID != head.Archive {
-		j.hurt("%s belongs to another archive, %s", f.Name(), head.Archive)
-		return
-	}
 	if j.header == nil {
 		j.header = &header{Format: FormatVersion, ID: head.Archive, Created: head.At.Wall}
 		j.lose(0, 0, "what the archive says about its host, boot and time zone")
 	}
-	last := head.At.Wall
+	if j.counted && head.Base > j.seq {
+		j.lose(j.last, head.At.Wall, "%d records of the journal", head.Base-j.seq)
+	}
+	j.last = max(j.last, head.At.Wall)
 	for {
 		rec, err := jr.Next()
 		if err != nil {
@@ -79,22 +92,20 @@ func (j *journalReader) file(f, next *os.File) {
 			break
 		}
 		if rec.Tick != nil {
-			last = rec.Tick.At.Wall
+			j.last = rec.Tick.At.Wall
 		}
+		j.seq, j.counted = max(j.seq, rec.Seq), true
 		j.take(rec)
 	}
-	st, err := f.Stat()
-	if err != nil || jr.Rest(st.Size()) == 0 {
+	rest := jr.Rest(st.Size())
+	if rest == 0 {
 		return
 	}
-	end := last
-	if next != nil {
-		if nr, err := journal.NewReader(next, nil); err == nil {
-			end = nr.Header().At.Wall
-		}
+	j.hurt("%s: %d bytes from byte %d on hold no sound record", f.Name(), rest, jr.Offset())
+	if end {
+		// Of earlier files, the next one's beginning tells what is missing.
+		j.lose(j.last, j.last, "what the journal held in its last %d bytes", rest)
 	}
-	j.hurt("%s: %d bytes behind byte %d hold no sound record", f.Name(), jr.Rest(st.Size()), jr.Offset())
-	j.lose(last, end, "what the journal held in its last %d bytes", jr.Rest(st.Size()))
 }
 
 func (j *journalReader) take(rec *journal.Record) {

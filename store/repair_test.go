@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -23,6 +24,8 @@ type recorded struct {
 	archive, journal string
 	from             metric.Stamp
 	seconds, sealed  int
+	// all is how many values and events there are, if not all of a recording.
+	all int
 }
 
 // makeArchive records seconds of a machine: those before sealed go into the
@@ -152,6 +155,9 @@ func repairAndCheck(t *testing.T, rec *recorded, whole *content, what string) *R
 	defer os.RemoveAll(dir)
 	dst := filepath.Join(dir, "repaired.tacho")
 	r, err := Repair(rec.archive, dst, nil)
+	if err != nil && strings.Contains(what, "cut to") && strings.Contains(err.Error(), "nothing can be read") {
+		return &RepairReport{}
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -184,8 +190,11 @@ func repairAndCheck(t *testing.T, rec *recorded, whole *content, what string) *R
 		}
 		kept++
 	}
-	if kept < len(whole.values)+len(whole.events) && len(r.Lost) == 0 {
-		t.Errorf("%s: %d of %d values and events are left and no loss is stated", what, kept, len(whole.values)+len(whole.events))
+	all := cmp.Or(rec.all, len(whole.values)+len(whole.events))
+	// A journal cut between two records looks like one that a kill left.
+	undetectable := strings.Contains(what, ".live.j") && strings.Contains(what, "cut to")
+	if kept < all && len(r.Lost) == 0 && !undetectable {
+		t.Errorf("%s: %d of %d values and events are left and no loss is stated", what, kept, all)
 	}
 	r.Values = uint64(kept)
 	return r
@@ -272,6 +281,49 @@ func TestRepair(t *testing.T) {
 		kept += float64(repairAndCheck(t, rec, whole, what).Values) / float64(all)
 	}
 	t.Logf("flipped or cut %d times: %.1f%% of the values were saved on average", tries, 100*kept/float64(tries))
+}
+
+// TestRepairOfRecordings damages what a Writer made, finished and live.
+func TestRepairOfRecordings(t *testing.T) {
+	dir, list := recordDir(t, 31, 300)
+	whole, damage, err := readDir(dir)
+	if err != nil || len(damage) > 0 {
+		t.Fatal(err, damage)
+	}
+	files, err := archiveFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewSource(8))
+	for _, archive := range files {
+		if isJournalName(filepath.Base(archive)) {
+			continue
+		}
+		rec := &recorded{archive: archive, all: 1}
+		all := repairAndCheck(t, rec, whole, "undamaged").Values
+		if rec.all = int(all); all < uint64(len(list)) {
+			t.Fatalf("only %d values were repaired", all)
+		}
+		parts, err := filepath.Glob(globQuote(archive) + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, tries := 0.0, 0
+		for _, part := range parts {
+			sound, err := os.ReadFile(part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range pick(t, 12, 2000) {
+				b, what := damaged(sound, rnd)
+				putFile(t, part, b)
+				kept += float64(repairAndCheck(t, rec, whole, filepath.Base(part)+": "+what).Values) / float64(all)
+				tries++
+			}
+			putFile(t, part, sound)
+		}
+		t.Logf("%s: damaged %d times, %.1f%% saved on average", filepath.Base(archive), tries, 100*kept/float64(tries))
+	}
 }
 
 // putFile writes a file, or removes it if b is nil.

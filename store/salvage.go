@@ -19,6 +19,7 @@ type salvage struct {
 	config  []byte
 	iv      map[string]int64
 	totals  *totals
+	sealed  *progress
 	stale   bool           // totals are of an older state of the file
 	descs   []*metric.Desc // by number; nil where one is lost
 	index   map[string]chunk.Info
@@ -120,6 +121,9 @@ func (s *salvage) meta(key string, value []byte) error {
 		return err
 	case metaIntervals:
 		return json.Unmarshal(value, &s.iv)
+	case metaJournal:
+		s.sealed = &progress{}
+		return json.Unmarshal(value, s.sealed)
 	case metaTotals:
 		s.totals = &totals{}
 		return json.Unmarshal(value, s.totals)
