@@ -27,8 +27,8 @@ func (s *state) define(def *metric.Group) (*group, error) {
 		if d = s.desc(d); c.bad() || !d.Type.Valid() {
 			return nil, errCorrupt
 		}
-		d.Indom = indom
 		if c.dec {
+			d.Indom = indom
 			def.Metrics = append(def.Metrics, d)
 		}
 	}
