@@ -79,7 +79,7 @@ func (tr *faulty) check(t *testing.T, from int) {
 	if err != nil || len(damage) > 0 {
 		t.Fatalf("reading: %v, %v", err, damage)
 	}
-	there, err := c.left(tr.list)
+	there, _, err := c.survivors(tr.list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,9 @@ func (tr *faulty) check(t *testing.T, from int) {
 			ended++
 		}
 	}
-	if told != 1 || ended != 1 {
+	// A commit that the trouble still met may fail after a write has shown the
+	// disk to work again.
+	if told < 1 || told > 2 || ended != told {
 		t.Errorf("the trouble was told %d times, its end %d times:\n%s", told, ended, strings.Join(tr.log.all(), "\n"))
 	}
 	tr.checkEvent(t, dropped)
@@ -120,18 +122,19 @@ func (tr *faulty) checkEvent(t *testing.T, dropped int) {
 	if dropped > 0 {
 		kind = metric.EventGap
 	}
-	n := 0
+	n, told := 0, dropped == 0
 	for e, err := range r.Events(0, 0, kind) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		n++
-		if dropped > 0 && !strings.Contains(e.Text, fmt.Sprint(dropped)) {
-			t.Errorf("%d items were dropped, the event says: %s", dropped, e.Text)
-		}
+		told = told || strings.Contains(e.Text, fmt.Sprint(dropped))
 	}
-	if n != 1 {
+	if n < 1 || n > 2 {
 		t.Errorf("%d events of kind %q", n, kind)
+	}
+	if !told {
+		t.Errorf("%d items were dropped, which no event says", dropped)
 	}
 }
 
@@ -245,4 +248,13 @@ func TestDirectoryTakenAway(t *testing.T) {
 	from := len(tr.outcomes)
 	tr.record(t, from+60)
 	tr.check(t, from)
+}
+
+// empty reports whether an item leaves no trace: a tick without instances.
+func empty(it item) bool {
+	n := 0
+	if it.event == nil {
+		cells(it.tick, func(cell, string) { n++ })
+	}
+	return it.event == nil && n == 0
 }

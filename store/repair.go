@@ -88,13 +88,15 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 
 type repair struct {
 	*salvage
-	report    *RepairReport
-	open      []*os.File // what sections read from
-	journals  []*os.File
-	pieces    []*rebuilt
-	byClass   map[metric.Class][]*rebuilt // whole chunks, by time
-	cat       *catalogue
-	allEvents []metric.Event
+	report   *RepairReport
+	open     []*os.File // what sections read from
+	journals []*os.File
+	pieces   []*rebuilt
+	byClass  map[metric.Class][]*rebuilt // chunks that are kept
+	// journalled are the continuous clocks of the ticks in the journals.
+	journalled map[metric.Class][]int64
+	cat        *catalogue
+	allEvents  []metric.Event
 }
 
 // rebuilt is a chunk of the new archive.
@@ -148,8 +150,9 @@ func (r *repair) assemble() {
 		}
 	}
 	r.gatherEvents()
-	r.readJournals()
+	r.countJournals()
 	r.dropRescued()
+	r.readJournals()
 	for _, key := range lost {
 		r.loseChunk(key)
 	}
@@ -173,19 +176,19 @@ func (r *repair) lose(from, to int64, format string, args ...any) {
 	}
 }
 
-// covered reports whether a whole chunk holds what was recorded at cont.
+// covered reports whether a chunk holds what was recorded at cont.
 func (r *repair) covered(class metric.Class, cont int64) bool {
 	return slices.ContainsFunc(r.byClass[class], func(p *rebuilt) bool {
 		return p.sealed.Info.First.Cont <= cont && cont <= p.sealed.Info.Last.Cont
 	})
 }
 
-// fromJournals counts the ticks of a class that journals gave for a span.
+// fromJournals counts the ticks of a class that journals hold for a span.
 func (r *repair) fromJournals(class metric.Class, from, to int64) uint64 {
 	n := uint64(0)
-	for _, p := range r.pieces {
-		if in := p.sealed.Info; p.key == "" && in.Class == class && in.First.Cont <= to && from <= in.Last.Cont {
-			n += in.Ticks
+	for _, cont := range r.journalled[class] {
+		if from <= cont && cont <= to {
+			n++
 		}
 	}
 	return n
@@ -195,7 +198,11 @@ func (r *repair) fromJournals(class metric.Class, from, to int64) uint64 {
 func (r *repair) dropRescued() {
 	r.pieces = slices.DeleteFunc(r.pieces, func(p *rebuilt) bool {
 		in := p.sealed.Info
-		if p.whole || p.key == "" || r.fromJournals(in.Class, in.First.Cont, in.Last.Cont) < in.Ticks {
+		if p.whole {
+			return false
+		}
+		if r.fromJournals(in.Class, in.First.Cont, in.Last.Cont) < in.Ticks {
+			r.byClass[in.Class] = append(r.byClass[in.Class], p)
 			return false
 		}
 		r.report.Rescued--

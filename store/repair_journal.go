@@ -13,6 +13,27 @@ import (
 	"tachograph/store/journal"
 )
 
+// countJournals notes which ticks the journals hold, so that it can be decided
+// what to take from where.
+func (r *repair) countJournals() {
+	r.journalled = make(map[metric.Class][]int64)
+	for _, f := range r.journals {
+		jr, err := journal.NewReader(f, nil)
+		if err != nil || r.header != nil && r.header.ID != jr.Header().Archive {
+			continue
+		}
+		for {
+			rec, err := jr.Next()
+			if err != nil {
+				break
+			}
+			if t := rec.Tick; t != nil {
+				r.journalled[t.Class] = append(r.journalled[t.Class], t.At.Cont)
+			}
+		}
+	}
+}
+
 // readJournals adds what the journals hold and no whole chunk does.
 func (r *repair) readJournals() {
 	if len(r.journals) == 0 && (r.totals == nil || !r.totals.Finished) {
