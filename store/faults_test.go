@@ -28,7 +28,7 @@ type faulty struct {
 
 func newFaulty(t *testing.T, opt func(*Options)) *faulty {
 	t.Helper()
-	tr := &faulty{dir: filepath.Join(t.TempDir(), "archive"), list: items(21, 4000)}
+	tr := &faulty{dir: filepath.Join(t.TempDir(), "archive"), list: items(21, 20000)}
 	tr.clock = tr.list[0].at()
 	o := proofOptions(tr.dir, 21, func() metric.Stamp { return tr.clock })
 	o.Log = slog.New(&tr.log)
@@ -213,8 +213,14 @@ func TestFaults(t *testing.T) {
 			tr.record(t, 60)
 			d.Fail(c.fault)
 			tr.record(t, 140)
-			waitFor(t, func() bool { return tr.w.Status().Degraded != "" })
-			tr.record(t, 150)
+			waitFor(t, func() bool {
+				if tr.w.Status().Degraded != "" {
+					return true
+				}
+				tr.record(t, len(tr.outcomes)+1)
+				return false
+			})
+			tr.record(t, len(tr.outcomes)+10)
 			if held := tr.count(ErrHeld) > 0; held != c.held {
 				t.Errorf("%d items were held", tr.count(ErrHeld))
 			}
