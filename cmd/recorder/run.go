@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -68,6 +69,11 @@ func (a *app) record(f runFlags) error {
 	if f.logFormat != "" && f.logFormat != "text" && f.logFormat != "json" {
 		return usageError{fmt.Errorf("--log-format is text or json")}
 	}
+	// From the first moment on: a signal that comes while everything is being
+	// opened waits for its turn.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, statusSignal)
+	defer signal.Stop(signals)
 	cfg, err := f.load()
 	if err != nil {
 		return err
@@ -91,6 +97,9 @@ func (a *app) record(f runFlags) error {
 	if err != nil {
 		return err
 	}
+	// The heap is small and most of it lives long: collecting twice as often
+	// costs next to nothing and keeps the recorder small.
+	debug.SetGCPercent(50)
 	s, err := service.New(service.Options{
 		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: sample.Version(), Sources: sources, Rows: a.catalog(),
 		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,
@@ -105,20 +114,17 @@ func (a *app) record(f runFlags) error {
 		return err
 	}
 	log.Info("recording", "archives", cfg.Archive.Dir, "configuration", cfg.File, "pid", os.Getpid())
-	return serve(s, f.length, screen, log)
+	return serve(s, f.length, signals, screen, log)
 }
 
 // serve runs s and obeys signals.
-func serve(s *service.Service, length time.Duration, screen *screen, log *slog.Logger) error {
+func serve(s *service.Service, length time.Duration, signals <-chan os.Signal, screen *screen, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if length > 0 {
 		ctx, cancel = context.WithTimeout(ctx, length)
 		defer cancel()
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, statusSignal)
-	defer signal.Stop(signals)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { obey(ctx, cancel, s, signals, screen, log) })
 	helpers.Go(func() { screen.follow(ctx, func() string { st := s.Status(); return st.Line() }) })

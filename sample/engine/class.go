@@ -139,10 +139,11 @@ func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
 	default:
 		late := now.Awake - c.deadline
 		if n := (late + int64(interval)/2) / int64(interval); late > 0 && n > 0 {
+			missed := late
 			c.deadline += n * int64(interval)
 			late = now.Awake - c.deadline
 			c.stats.Overruns += uint64(n)
-			c.missed.add(uint64(n), now)
+			c.missed.add(uint64(n), now, missed)
 		}
 		return time.Duration(-late), late >= 0
 	}

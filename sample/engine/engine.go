@@ -139,9 +139,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.planning.Lock()
 	e.adopt(true)
 	e.planning.Unlock()
-	e.watching.Lock()
-	e.watch.gap = 3 * int64(e.lookEvery())
-	e.watching.Unlock()
 	for _, id := range read {
 		c := e.classes[id]
 		e.running.Add(1)

@@ -165,16 +165,17 @@ type missedTicks struct {
 	told       int64 // awake clock; 0: never
 }
 
-func (m *missedTicks) add(n uint64, now metric.Stamp) {
+// add notes n deadlines, the first of which was due so long before now.
+func (m *missedTicks) add(n uint64, now metric.Stamp, late int64) {
 	if m.count == 0 {
-		m.from = now
+		m.from = metric.Stamp{Wall: now.Wall - late, Awake: now.Awake - late, Cont: now.Cont - late}
 	}
 	m.count += n
 	m.last = now
 }
 
 // take returns the event that tells what was missed, if it is time to.
-func (m *missedTicks) take(now metric.Stamp, cl metric.Class, interval time.Duration, force bool) (metric.Event, bool) {
+func (m *missedTicks) take(now metric.Stamp, cl metric.Class, force bool) (metric.Event, bool) {
 	if m.count == 0 || !force && m.told != 0 && time.Duration(now.Awake-m.told) < time.Minute {
 		return metric.Event{}, false
 	}
@@ -182,9 +183,8 @@ func (m *missedTicks) take(now metric.Stamp, cl metric.Class, interval time.Dura
 	if m.count == 1 {
 		ticks = "tick"
 	}
-	// The first tick missed was due before it was noticed.
-	length := m.last.Cont - m.from.Cont + int64(interval)
-	e := ended(now, metric.EventOverrun, m.from, fmt.Sprintf("%s: %d %s missed, the machine or a source was too slow", cl, m.count, ticks), length)
+	length := m.last.Cont - m.from.Cont
+	e := ended(m.last, metric.EventOverrun, m.from, fmt.Sprintf("%s: %d %s missed, the machine or a source was too slow", cl, m.count, ticks), length)
 	e.Labels = append(e.Labels, metric.Label{Name: "class", Value: cl.String()}, metric.Label{Name: "count", Value: strconv.FormatUint(m.count, 10)})
 	m.count = 0
 	m.told = now.Awake

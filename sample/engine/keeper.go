@@ -15,18 +15,28 @@ const (
 	calmEvery           = time.Hour
 )
 
-// lookEvery is how often the keeper looks.
-func (e *Engine) lookEvery() time.Duration {
-	every := mostLook
+// fastest is the interval of the class that is read most often.
+func (e *Engine) fastest() time.Duration {
+	fastest := time.Hour
 	for _, id := range read {
 		c := e.classes[id]
 		c.mu.Lock()
 		if interval := c.effective(); interval > 0 && len(c.sources) > 0 {
-			every = min(every, interval)
+			fastest = min(fastest, interval)
 		}
 		c.mu.Unlock()
 	}
-	return max(every, leastLook)
+	return fastest
+}
+
+// pace adapts the keeper to the intervals in force: it returns how long to wait
+// for the next look. What is shorter than a few ticks is lateness, not a gap.
+func (e *Engine) pace() time.Duration {
+	fastest := e.fastest()
+	e.watching.Lock()
+	e.watch.gap = 3 * int64(fastest)
+	e.watching.Unlock()
+	return min(max(fastest, leastLook), mostLook)
 }
 
 // chore is something the keeper does now and then.
@@ -44,7 +54,7 @@ func (e *Engine) keep(ctx context.Context) {
 		{zoneEvery, e.lookAtZone, began},
 		{calmEvery, e.calm, began},
 	}
-	timer := time.NewTimer(leastLook)
+	timer := time.NewTimer(e.pace())
 	defer timer.Stop()
 	for {
 		select {
@@ -65,11 +75,7 @@ func (e *Engine) keep(ctx context.Context) {
 				c.do(now)
 			}
 		}
-		every := e.lookEvery()
-		e.watching.Lock()
-		e.watch.gap = 3 * int64(every)
-		e.watching.Unlock()
-		timer.Reset(every)
+		timer.Reset(e.pace())
 	}
 }
 
@@ -107,7 +113,7 @@ func (e *Engine) tellMissed(now metric.Stamp, force bool) {
 	for _, id := range read {
 		c := e.classes[id]
 		c.mu.Lock()
-		ev, ok := c.missed.take(now, id, c.effective(), force)
+		ev, ok := c.missed.take(now, id, force)
 		c.mu.Unlock()
 		if ok {
 			e.log.Warn(ev.Text)

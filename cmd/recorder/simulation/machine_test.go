@@ -1,0 +1,231 @@
+package simulation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/sample/darwin/scenario"
+)
+
+// machine is the simulated Mac with a recorder on it.
+type machine struct {
+	t    *testing.T
+	plan plan
+	dir  string // of everything
+	host string
+	exe  string // the recorder
+	rss  [][]int64
+	logs logBuffer
+}
+
+// logBuffer is what the recorders said.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+const (
+	archives = "/Library/Application Support/Tachograph/Archives"
+	moduleIs = "../../.."
+)
+
+// wentDown is the exit status that says that the machine went down.
+const wentDown = 64
+
+func newMachine(t *testing.T, p plan) (*machine, string) {
+	m := &machine{t: t, plan: p, dir: t.TempDir()}
+	host, shipped, err := scenario.Host(moduleIs, t.TempDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("there is no simulated Mac here")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.host = host
+	m.exe = m.path("recorder")
+	build := exec.Command("go", "build", "-o", m.exe, "tachograph/cmd/recorder")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, dir := range []string{"root", "kept"} {
+		if err := os.Mkdir(m.path(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.write("scenario", p.scenario(shipped), 0o644)
+	// Shipping keeps what retention will remove. The script is a program of
+	// the real machine, which finds the simulated one's files below root.
+	m.write("ship", fmt.Sprintf("#!/bin/sh\nexec cp %q\"$1\" %q\n", m.path("root"), m.path("kept")), 0o755)
+	m.configure(false)
+	return m, shipped
+}
+
+func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+func (m *machine) write(name, text string, mode os.FileMode) {
+	m.t.Helper()
+	tmp := m.path(name + ".new")
+	if err := os.WriteFile(tmp, []byte(text), mode); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.Rename(tmp, m.path(name)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) configure(changed bool) {
+	m.write("config.toml", m.plan.config(archives, m.path("ship"), changed), 0o644)
+}
+
+// run lives through the whole plan.
+func (m *machine) run() {
+	for boot := range m.plan.ends {
+		if status := m.boot(boot); status != wentDown {
+			m.t.Fatalf("boot %d ended with status %d:\n%s", boot, status, m.tail())
+		}
+	}
+}
+
+// boot lives until the machine goes down.
+func (m *machine) boot(n int) int {
+	report := m.path(fmt.Sprintf("leaks.%d", n))
+	cmd := exec.Command(m.host, "--speed", strconv.Itoa(m.plan.speed), "--scenario", m.path("scenario"), "--root", m.path("root"),
+		"--resume", m.path("state"), "--leaks", "--report", report, m.exe, "run", "--config", m.path("config.toml"))
+	cmd.Env = append(os.Environ(), "TZ=Europe/Berlin")
+	cmd.Stderr = &m.logs
+	if err := cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	m.rss = append(m.rss, nil)
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for i := 1; ; i++ {
+		select {
+		case <-done:
+			return cmd.ProcessState.ExitCode()
+		case <-ticker.C:
+		}
+		if kb := resident(cmd.Process.Pid); kb > 0 {
+			m.rss[n] = append(m.rss[n], kb)
+		}
+		// A reload now and then, once the program listens.
+		if i%10 == 0 && strings.Count(m.logs.String(), "msg=recording") > n {
+			m.configure(i%20 == 0)
+			cmd.Process.Signal(syscall.SIGHUP)
+		}
+	}
+}
+
+// resident is a process's memory in KB; 0 when it cannot be told.
+func resident(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kb
+		}
+	}
+	return 0
+}
+
+func (m *machine) tail() string {
+	text := m.logs.String()
+	return text[max(0, len(text)-4000):]
+}
+
+// gather puts all archives of the simulation into one directory: those that
+// were shipped, and those that were not yet.
+func (m *machine) gather() string {
+	all := m.path("all")
+	if err := os.Mkdir(all, 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, dir := range []string{m.path("kept"), filepath.Join(m.path("root"), archives)} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		for _, e := range entries {
+			if !strings.Contains(e.Name(), ".tacho") && !strings.Contains(e.Name(), ".live") {
+				continue
+			}
+			if err := os.Link(filepath.Join(dir, e.Name()), filepath.Join(all, e.Name())); err != nil && !errors.Is(err, fs.ErrExist) {
+				m.t.Fatal(err)
+			}
+		}
+	}
+	return all
+}
+
+// checkLeaks looks at what the simulated Mac says about each boot that ended in
+// an orderly way.
+func (m *machine) checkLeaks() {
+	for n, end := range m.plan.ends {
+		if end != "reboot" {
+			continue
+		}
+		text, err := os.ReadFile(m.path(fmt.Sprintf("leaks.%d", n)))
+		if err != nil {
+			m.t.Errorf("boot %d: %v", n, err)
+			continue
+		}
+		for _, want := range []string{
+			"mach: 0 vm regions, 0 port references, 0 suspended threads", "cf: 0 references, io: 0 references, notify: 0 tokens",
+		} {
+			if !bytes.Contains(text, []byte(want)) {
+				m.t.Errorf("boot %d leaks: %s", n, text)
+			}
+		}
+	}
+}
+
+// checkMemory compares the second half of each boot with the first.
+func (m *machine) checkMemory() {
+	for n, kb := range m.rss {
+		// A process that lived for less than some seconds is still warming up.
+		if len(kb) < 200 {
+			continue
+		}
+		first, second := peak(kb[:len(kb)/2]), peak(kb[len(kb)/2:])
+		m.t.Logf("boot %d: at most %d KB resident in its first half, %d KB in its second, host included", n, first, second)
+		if second > first+first/4 {
+			m.t.Errorf("boot %d: memory grew from %d to %d KB", n, first, second)
+		}
+	}
+}
+
+func peak(v []int64) (top int64) {
+	for _, x := range v {
+		top = max(top, x)
+	}
+	return top
+}
