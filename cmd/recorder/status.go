@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -43,6 +47,7 @@ func (a *app) status(dir string, asJSON bool) error {
 		return err
 	}
 	r := service.Judge(dir, st, time.Now())
+	a.askManager(dir, &r)
 	if asJSON {
 		err = json.NewEncoder(a.out).Encode(r)
 	} else {
@@ -55,6 +60,29 @@ func (a *app) status(dir string, asJSON bool) error {
 		return statusError(exitFailure)
 	}
 	return nil
+}
+
+// askManager finds out why an installed service is not running.
+func (a *app) askManager(dir string, r *service.Report) {
+	if r.Running || a.host == nil {
+		return
+	}
+	h, err := a.host()
+	if err != nil || filepath.Join(h.root, h.layout.Archives) != dir {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(h.root, h.layout.Job)); err != nil {
+		return
+	}
+	switch st, err := h.manager.State(); {
+	case err != nil:
+	case st.Disabled:
+		r.Problems = append(r.Problems, "its service is disabled: on macOS it may be switched off in System Settings, General, Login Items & Extensions; `sudo recorder start` enables it otherwise")
+	case !st.Loaded:
+		r.Problems = append(r.Problems, h.manager.Name()+" does not know its service: run `sudo recorder start`")
+	case st.LastExit != "":
+		r.Problems = append(r.Problems, h.manager.Name()+" says: "+st.LastExit)
+	}
 }
 
 func (a *app) noRecorder(dir string, asJSON bool) error {
@@ -133,7 +161,34 @@ func statusText(r *service.Report) string {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.1f ms\t%.1f ms\t\n", c.Class, every, last, c.Ticks, c.Overruns, c.TookSeconds*1e3, c.MaxLateSeconds*1e3)
 	}
 	w.Flush()
+	b.WriteByte('\n')
+	w = tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "dearest sources\ttook\tat most\treadings\terrors\ttimeouts\t")
+	for _, s := range dearest(st.Sources, 5) {
+		hung := ""
+		if s.Hung {
+			hung = " HANGS"
+		}
+		fmt.Fprintf(w, "%s\t%.2f ms\t%.2f ms\t%d\t%d\t%d\t%s\n", s.Source, s.LastSeconds*1e3, s.MaxSeconds*1e3, s.Reads, s.Errors, s.Timeouts, hung)
+	}
+	w.Flush()
 	return b.String()
+}
+
+// dearest are the sources that took most time since the recorder started, and
+// all that hang.
+func dearest(all []service.SourceStatus, n int) []service.SourceStatus {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b service.SourceStatus) int {
+		if a.Hung != b.Hung {
+			return map[bool]int{true: -1, false: 1}[a.Hung]
+		}
+		return cmp.Compare(b.TotalSeconds, a.TotalSeconds)
+	})
+	for n < len(sorted) && sorted[n].Hung {
+		n++
+	}
+	return sorted[:min(n, len(sorted))]
 }
 
 func failure(text string) string {

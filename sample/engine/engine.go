@@ -90,6 +90,7 @@ func New(opt Options) (*Engine, error) {
 	}
 	e := &Engine{opt: opt, log: opt.Log, plan: opt.Plan, stop: make(chan struct{})}
 	e.clock.raw = opt.Now
+	e.started = e.clock.now()
 	e.watch.slept = opt.Slept
 	e.faults = faults{event: e.event, log: opt.Log, open: make(map[string]*fault)}
 	e.budget = newBudget(e)
@@ -125,13 +126,13 @@ func (e *Engine) Catalogue() []*metric.Desc {
 // Run reads until ctx is done, then sees to it that everything read is in the
 // sink, and returns. It does not close the sink or the sources.
 func (e *Engine) Run(ctx context.Context) error {
-	e.started = e.clock.now()
+	now := e.clock.now()
 	for _, ev := range e.opt.Before {
 		e.event(ev)
 	}
-	e.event(metric.Event{At: e.started, Kind: metric.EventStart, Text: "the recorder started"})
+	e.event(metric.Event{At: now, Kind: metric.EventStart, Text: "the recorder started"})
 	e.watching.Lock()
-	e.watch.last = e.started
+	e.watch.last = now
 	if e.opt.Zone != nil {
 		e.watch.zone = e.opt.Zone()
 	}

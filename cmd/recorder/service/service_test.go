@@ -199,6 +199,7 @@ func (b *bench) run() (*Service, func()) {
 func TestRotationAtLocalMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
+		b.cfg.Intervals[metric.Fast] = time.Minute
 		_, stop := b.run()
 		time.Sleep(54 * time.Hour)
 		stop()
@@ -220,6 +221,7 @@ func TestRotationAtLocalMidnight(t *testing.T) {
 func TestRotationSurvivesSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
+		b.cfg.Intervals[metric.Fast] = time.Minute
 		_, stop := b.run()
 		time.Sleep(time.Hour)
 		// The clock was a year ahead for an hour.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"tachograph/cmd/recorder/service"
+)
+
+func TestStatusText(t *testing.T) {
+	time.Local = time.UTC
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	r := service.Report{
+		Healthy: true, Running: true, Now: now, ValuesPerSecond: 1290.4, BytesPerDay: 20 << 20, DaysKept: 3.5, DaysFit: 30,
+		Status: service.Status{
+			PID: 321, At: now.Add(-2 * time.Second), Started: now.Add(-26 * time.Hour), CPUPercent: 0.73, ResidentBytes: 31 << 20, Values: 120_812_345,
+			Errors: 12, ErrorsLastHour: 2, TCPGate: "closed, but open to root", Notices: []string{"something to know"},
+			Classes: []service.ClassStatus{
+				{Class: "static", Ticks: 1, LastTick: now.Add(-12 * time.Hour), TookSeconds: 0.0021},
+				{Class: "fast", IntervalSeconds: 1, Ticks: 93600, Overruns: 3, LastTick: now.Add(-700 * time.Millisecond), TookSeconds: 0.0004, MaxLateSeconds: 0.012},
+				{Class: "process", IntervalSeconds: 10, Stretched: true, Ticks: 9360, LastTick: now.Add(-4 * time.Second), TookSeconds: 0.011, MaxLateSeconds: 0.2},
+			},
+			Sources: []service.SourceStatus{
+				{Source: "quick", Reads: 10, TotalSeconds: 0.1, LastSeconds: 0.0001, MaxSeconds: 0.002},
+				{Source: "proc", Reads: 100, TotalSeconds: 90, LastSeconds: 0.009, MaxSeconds: 0.05, Errors: 1},
+				{Source: "smc", Reads: 1, TotalSeconds: 0, Hung: true, Timeouts: 4},
+			},
+			Archive: service.ArchiveStatus{
+				Path: "/a/mac.live", Bytes: 10 << 20, Since: now.Add(-12 * time.Hour), Finished: 3, FinishedBytes: 60 << 20,
+				AtRiskCrash: 800 * time.Millisecond, AtRiskPowerCut: 190 * time.Second,
+			},
+			LastRotation: &service.Rotation{At: now.Add(-12 * time.Hour), Why: "schedule 0 0 * * *", Path: "/a/x.tacho"},
+			LastShipping: &service.Shipping{At: now.Add(-11 * time.Hour), Path: "/a/x.tacho", Error: "no route", Waiting: 1},
+		},
+	}
+	golden(t, "status.txt", statusText(&r))
+	r.Healthy, r.Running, r.Problems = false, false, []string{"it is gone without having been stopped"}
+	golden(t, "status-gone.txt", statusText(&r))
+}
