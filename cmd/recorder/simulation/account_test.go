@@ -24,9 +24,12 @@ type boot struct {
 
 // ledger is what the archives hold of all boots, in order of time.
 type ledger struct {
-	t         *testing.T
-	archives  int
-	boots     []*boot
+	t        *testing.T
+	archives int
+	boots    []*boot
+	// withheld counts the values of a metric that its source could not read
+	// for a while, by reason.
+	withheld  map[string]int
 	rotations []metric.Event
 }
 
@@ -37,7 +40,7 @@ func read(t *testing.T, dir string) *ledger {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	l := &ledger{t: t}
+	l := &ledger{t: t, withheld: make(map[string]int)}
 	for _, a := range r.Archives() {
 		l.archives++
 		for _, d := range a.Damage {
@@ -60,6 +63,16 @@ func read(t *testing.T, dir string) *ledger {
 				t.Errorf("boot %s: the tick at %v is not after the one before it", b.id, time.Unix(0, at.wall))
 			}
 			b.ticks = append(b.ticks, at)
+		}
+	}
+	for run, err := range r.Select(store.Selection{Metrics: []string{"mem.util.free"}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, why := range run.Miss {
+			if why != metric.Present {
+				l.withheld[why.String()]++
+			}
 		}
 	}
 	for e, err := range r.Events(0, 0) {

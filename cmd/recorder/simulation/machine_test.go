@@ -55,9 +55,9 @@ const (
 // wentDown is the exit status that says that the machine went down.
 const wentDown = 64
 
-func newMachine(t *testing.T, p plan) (*machine, string) {
+func newMachine(t *testing.T, p plan) *machine {
 	m := &machine{t: t, plan: p, dir: t.TempDir()}
-	host, shipped, err := scenario.Host(moduleIs, t.TempDir())
+	host, shipped, err := scenario.Host(moduleIs)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("there is no simulated Mac here")
 	}
@@ -81,7 +81,7 @@ func newMachine(t *testing.T, p plan) (*machine, string) {
 	// the real machine, which finds the simulated one's files below root.
 	m.write("ship", fmt.Sprintf("#!/bin/sh\nexec cp %q\"$1\" %q\n", m.path("root"), m.path("kept")), 0o755)
 	m.configure(false)
-	return m, shipped
+	return m
 }
 
 func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
@@ -101,14 +101,26 @@ func (m *machine) configure(changed bool) {
 	m.write("config.toml", m.plan.config(archives, m.path("ship"), changed), 0o644)
 }
 
-// run lives through the whole plan.
-func (m *machine) run() {
+// run lives through the whole plan; false when the simulated Mac stood still.
+func (m *machine) run() bool {
 	for boot := range m.plan.ends {
-		if status := m.boot(boot); status != wentDown {
+		switch status := m.boot(boot); status {
+		case wentDown:
+		case stoodStill:
+			return false
+		default:
 			m.t.Fatalf("boot %d ended with status %d:\n%s", boot, status, m.tail())
 		}
 	}
+	return true
 }
+
+// stoodStill is the status of a simulated Mac that hung: its file layer cannot
+// bear a signal that is delivered to a thread in the middle of a write.
+const stoodStill = -2
+
+// standstill is for how long nothing may be written before it counts as that.
+const standstill = 20 * time.Second
 
 // boot lives until the machine goes down.
 func (m *machine) boot(n int) int {
@@ -125,6 +137,9 @@ func (m *machine) boot(n int) int {
 	m.rss = append(m.rss, nil)
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
+	status := filepath.Join(m.path("root"), archives, "recorder.status")
+	var written time.Time
+	moved := time.Now()
 	for i := 1; ; i++ {
 		select {
 		case <-done:
@@ -134,9 +149,17 @@ func (m *machine) boot(n int) int {
 		if kb := resident(cmd.Process.Pid); kb > 0 {
 			m.rss[n] = append(m.rss[n], kb)
 		}
-		// A reload now and then, once the program listens.
-		if i%10 == 0 && strings.Count(m.logs.String(), "msg=recording") > n {
-			m.configure(i%20 == 0)
+		if info, err := os.Stat(status); err == nil && info.ModTime() != written {
+			written, moved = info.ModTime(), time.Now()
+		}
+		if time.Since(moved) > standstill {
+			cmd.Process.Kill()
+			<-done
+			return stoodStill
+		}
+		// Two reloads, once the program listens.
+		if (i == 20 || i == 60) && strings.Count(m.logs.String(), "msg=recording") > n {
+			m.configure(i == 20)
 			cmd.Process.Signal(syscall.SIGHUP)
 		}
 	}
