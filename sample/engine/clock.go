@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"sync"
 
 	"tachograph/sample/metric"
@@ -37,23 +38,31 @@ func (c *steadyClock) holds(s metric.Stamp) bool {
 }
 
 // settle finds out whether an offset moved or whether this thread was merely
-// interrupted between two clocks: only a real move is seen twice.
+// interrupted between two clocks. The time to the next reading bounds how far
+// apart the clocks of one reading were read, so that of several readings the
+// one that was over most quickly is the truest.
 func (c *steadyClock) settle(s metric.Stamp) metric.Stamp {
-	for range 4 {
-		prev := s
-		s = c.raw()
-		if c.set && c.holds(s) {
-			return s
+	best, quickest := s, int64(math.MaxInt64)
+	for range maxReadings {
+		next := c.raw()
+		if c.set && c.holds(next) {
+			return next
 		}
-		if near(s.Wall-s.Awake, prev.Wall-prev.Awake) && near(s.Cont-s.Awake, prev.Cont-prev.Awake) {
+		if took := next.Awake - s.Awake; took < quickest {
+			best, quickest = s, took
+		}
+		if quickest < jitter {
 			break
 		}
+		s = next
 	}
-	c.wall = wholeMicros(s.Wall - s.Awake)
-	c.cont = wholeMicros(s.Cont - s.Awake)
+	c.wall = wholeMicros(best.Wall - best.Awake)
+	c.cont = wholeMicros(best.Cont - best.Awake)
 	c.set = true
-	return s
+	return best
 }
+
+const maxReadings = 8
 
 func near(a, b int64) bool { return a-b < jitter && b-a < jitter }
 

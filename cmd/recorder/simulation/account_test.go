@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,9 @@ func explains(e *metric.Event) bool {
 		return true
 	case metric.EventOverrun, metric.EventBudget:
 		return e.Label("class") == "fast"
+	case metric.EventErrorBegin, metric.EventErrorEnd:
+		// A source that is given up leaves its values out.
+		return strings.HasPrefix(e.Label("what"), "source ")
 	}
 	return false
 }
@@ -119,7 +123,9 @@ func explains(e *metric.Event) bool {
 func (b *boot) check(t *testing.T, interval time.Duration) (missed int) {
 	for i := 1; i < len(b.ticks); i++ {
 		before, after := b.ticks[i-1], b.ticks[i]
-		if time.Duration(after.cont-before.cont) <= interval+interval/2 {
+		// Ticks may be late by half an interval, and sources within a tick by
+		// what those before them take.
+		if time.Duration(after.cont-before.cont) < interval*19/10 {
 			continue
 		}
 		if !slices.ContainsFunc(b.events, func(e metric.Event) bool {
@@ -136,6 +142,7 @@ func (b *boot) check(t *testing.T, interval time.Duration) (missed int) {
 	first, last := b.ticks[0], b.ticks[len(b.ticks)-1]
 	// Deadlines = ticks stored + ticks missed, over the awake time.
 	var slept float64
+	givenUp := 0
 	for _, e := range b.events {
 		switch {
 		case e.At.Cont < first.cont || e.At.Cont > last.cont:
@@ -145,11 +152,14 @@ func (b *boot) check(t *testing.T, interval time.Duration) (missed int) {
 		case e.Kind == metric.EventOverrun && e.Label("class") == "fast":
 			n, _ := strconv.Atoi(e.Label("count"))
 			missed += n
+		case strings.Contains(e.Text, "it does not answer"):
+			givenUp++
 		}
 	}
 	awake := float64(last.cont-first.cont) - slept
 	deadlines := int(awake/float64(interval)+0.5) + 1
-	if d := deadlines - len(b.ticks) - missed; d < -1 || d > 1 {
+	// A source that was given up is left alone for a tick or two.
+	if d := deadlines - len(b.ticks) - missed; d < -1 || d > 1+3*givenUp {
 		t.Errorf("boot %s: %d deadlines, but %d ticks stored and %d told as missed", b.id, deadlines, len(b.ticks), missed)
 	}
 	return missed
