@@ -247,21 +247,25 @@ func (a *app) align(rows [][]string, how string) {
 // topLines prints the processes that used most CPU, and those with most
 // memory.
 func (a *app) topLines(w query.Window) error {
-	for _, list := range []struct {
-		by query.By
-		n  int
-	}{{query.ByCPU, 8}, {query.ByMemory, 5}} {
-		r, err := query.Top(a.archive, w, list.by, query.PerName, list.n)
-		if err != nil || len(r.Consumers) == 0 {
+	bys := []query.By{query.ByCPU, query.ByMemory}
+	lists, err := query.TopNames(a.archive, w, 8, bys...)
+	if err != nil {
+		return err
+	}
+	for i, r := range lists {
+		if len(r.Consumers) == 0 {
 			continue
 		}
-		rows := [][]string{{"top by " + string(list.by), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
+		rows := [][]string{{"top by " + string(bys[i]), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
 		for _, c := range r.Consumers {
-			rows = append(rows, []string{name(c.Name), human.Percent(c.CPUTime() / r.Seconds), seconds(c.CPUTime()),
+			rows = append(rows, []string{name(c.Name), percent(c.CPUTime() / r.Seconds), seconds(c.CPUTime()),
 				bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
 		}
 		fmt.Fprintln(a.stdout)
 		a.align(rows, "lrrrrrr")
+		if i == 0 {
+			lists[1].Consumers = lists[1].Consumers[:min(5, len(lists[1].Consumers))]
+		}
 	}
 	return nil
 }

@@ -130,6 +130,34 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 	return r, t.complete(r.Consumers, fields)
 }
 
+// TopNames ranks the processes of each name several ways at once: one pass over
+// the archive for a page that shows more than one ranking. The consumers have
+// CPU, memory and disk traffic only.
+func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
+	t := &topper{a: a, group: PerName}
+	if err := t.bounds(w); err != nil {
+		return nil, err
+	}
+	fields := mapFields(a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
+	if err := t.add(fields, nil, nil); err != nil {
+		return nil, err
+	}
+	var out []*Ranking
+	for _, by := range bys {
+		r := &Ranking{From: t.w.From, To: t.w.To, Seconds: float64(t.w.To-t.w.From) / 1e9, N: t.count}
+		for _, c := range t.groups {
+			if x := c.Amount(by); x > 0 {
+				r.Total += x
+				r.Consumers = append(r.Consumers, c)
+			}
+		}
+		slices.SortFunc(r.Consumers, byAmount(by))
+		r.Consumers = r.Consumers[:min(n, len(r.Consumers))]
+		out = append(out, r)
+	}
+	return out, nil
+}
+
 // memoryFields are the footprint, and what is resident for the processes whose
 // footprint the kernel does not tell.
 func memoryFields(a Archive) *fieldMap {
@@ -281,7 +309,7 @@ func byAmount(by By) func(x, y *Consumer) int {
 		if xa != xa || ya != ya {
 			return boolOrder(xa != xa, ya != ya)
 		}
-		return cmp.Or(cmp.Compare(ya, xa), cmp.Compare(x.From, y.From))
+		return cmp.Or(cmp.Compare(ya, xa), cmp.Compare(x.From, y.From), cmp.Compare(x.Name, y.Name))
 	}
 }
 
