@@ -80,7 +80,11 @@ func (a *app) run(args []string) int {
 	case errors.Is(err, errNo):
 		return exitNo
 	}
-	fmt.Fprintf(a.stderr, "replay: %v\n", err)
+	text := strings.TrimPrefix(err.Error(), "store: ")
+	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {
+		text = strings.ReplaceAll(text, "\n", "; ")
+	}
+	fmt.Fprintf(a.stderr, "replay: %s\n", text)
 	return exitError
 }
 
@@ -94,6 +98,11 @@ func (a *app) load(args ...string) error {
 			return fmt.Errorf("there is no archive at %s, where recorder keeps them by default; name one with --archive PATH", dir)
 		}
 		paths = []string{dir}
+	}
+	for _, p := range paths {
+		if _, err := os.Lstat(p); err != nil {
+			return fmt.Errorf("cannot read %s: %w", p, errors.Unwrap(err))
+		}
 	}
 	r, err := a.open(paths...)
 	if err != nil {

@@ -29,7 +29,7 @@ what happened within ten minutes, and the processes that used most of each
 resource over the interval that ends there.`,
 		Example: `  replay at 03:12:05
   replay at -5m --host web-1`,
-		Args: cobra.ExactArgs(1),
+		Args: needOne("a time, such as 03:12 or -5m"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(); err != nil {
 				return err

@@ -27,7 +27,7 @@ that cannot be told: a check over archives that were shipped.`,
 		Example: `  replay find 'kernel.all.load[1*] > 8' --for 5m
   replay find 'rate(disk.all.write_bytes) > 100MB/s' --for 30s
   replay find 'mem.util.used / mem.physmem > 95%' --archive /archives/web-1`,
-		Args: cobra.ExactArgs(1),
+		Args: needOne("a condition, such as 'kernel.all.load > 8'"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := a.find(f, least, args[0])
 			if err != nil {

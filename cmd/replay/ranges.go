@@ -27,7 +27,7 @@ Values are as recorded; with --rates those of counters are their rates. --quick
 leaves the percentiles out: then long windows are answered from summaries.`,
 		Example: `  replay ranges disk.dev.total_bytes --from -24h
   replay ranges kernel.all.cpu --rates --step 1h --format csv`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mode := query.Raw
 			if rates {

@@ -26,7 +26,7 @@ With --step a rate is over the whole step.`,
 		Example: `  replay rates kernel.all.cpu.user disk.all.total_bytes --from 03:00 --to 03:10
   replay rates network.interface.in.bytes --instance en0 --step 1m --units MB/s
   replay rates 'mem.util.used / mem.physmem'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.series(cmd, f, args, "rate", query.Shown)
 		},

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
 )
 
 // commands are the subcommands, in the order of the help text.
 var commands = []func(*app) *cobra.Command{
 	atCommand, diffCommand, psCommand, topCommand, threadsCommand,
-	ratesCommand, valuesCommand, rangesCommand, findCommand, eventsCommand,
+	ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
 	explainCommand, summaryCommand, infoCommand, metricsCommand,
 	verifyCommand, repairCommand,
 }
@@ -53,6 +54,10 @@ and end of the archive, with an offset if you like (end-10m).`,
 	f.BoolVar(&a.utc, "utc", false, "show and read times in UTC")
 	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")
 	f.StringArrayVar(&a.derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		_, err := out.ParseFormat(a.format)
+		return err
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
 	})
@@ -75,6 +80,24 @@ func (a *app) notCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// needMetrics refuses a command line without a metric.
+func needMetrics(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%s needs a metric: replay metrics lists them", cmd.CommandPath())
+	}
+	return nil
+}
+
+// needOne refuses anything but one argument.
+func needOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s needs %s, in one argument", cmd.CommandPath(), what)
+		}
+		return nil
+	}
 }
 
 type setFlag struct{ name, value string }

@@ -166,7 +166,7 @@ With --step there is one row for each step, at its end: the mean of instant
 values, the last reading of counters and of discrete values.`,
 		Example: `  replay values mem.util.free --from -10m
   replay values 'filesys.*' --instance /home --step 1h --format csv`,
-		Args: cobra.MinimumNArgs(1),
+		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.series(cmd, f, args, "value", query.Raw)
 		},
