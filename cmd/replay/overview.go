@@ -175,15 +175,21 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 			break
 		}
 		line := fmt.Sprintf("break  %s  %s", a.show(b.From), b.Kind)
-		if b.Length() > 0 {
+		switch {
+		case b.Length() <= 0:
+		case b.Kind == metric.EventGap || b.Kind == metric.EventSleep:
 			line += " of " + human.Duration(b.Length())
+		default:
+			line += " after " + human.Duration(b.Length()) + " without a sample"
 		}
 		if b.Text != "" {
 			line += ": " + b.Text
 		}
-		last, err := query.LastBefore(a.archive, h.ID, b.From)
-		if err != nil {
-			return err
+		var last int64
+		if b.Last == 0 {
+			if last, err = query.LastBefore(a.archive, h.ID, b.From); err != nil {
+				return err
+			}
 		}
 		if last != 0 {
 			line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))

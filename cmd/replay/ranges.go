@@ -125,7 +125,7 @@ func rangeCells(r *query.Range) []out.Cell {
 	rate := out.Cell{}
 	if !math.IsNaN(r.Increase) && r.Seconds > 0 && r.Metric != nil {
 		u, factor := query.RateUnits(r.Metric.Units)
-		rate = out.None(human.Value(r.Increase/r.Seconds*factor, u, true))
+		rate = out.None(human.Value(r.Steady/r.Seconds*factor, u, true))
 	}
 	return []out.Cell{
 		hostCell(&r.Archive.Host), out.Str(r.Name), out.Str(instance), out.At(r.From), out.At(r.To),

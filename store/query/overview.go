@@ -91,12 +91,21 @@ func merge(list []Break) []Break {
 				continue
 			}
 			if b.To <= last.To && b.From >= last.From && last.To > last.From {
+				if tells(b.Kind) && !tells(last.Kind) {
+					// Why there was a gap is worth more than that there was one.
+					last.Kind, last.Text = b.Kind, b.Text
+				}
 				continue
 			}
 		}
 		out = append(out, b)
 	}
 	return out
+}
+
+// tells reports whether a break of this kind says why nothing was recorded.
+func tells(k metric.EventKind) bool {
+	return k == metric.EventBoot || k == metric.EventPanic || k == metric.EventShutdown
 }
 
 // LastBefore is the last sample of the fastest class before a break: how much

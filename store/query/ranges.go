@@ -33,9 +33,10 @@ type Range struct {
 	Exact         bool
 	// Increase is what a counter gained; NaN for other metrics.
 	Increase float64
-	// Seconds is the time that the mean is taken over.
-	Seconds       float64
-	Resets, Wraps uint32
+	// Seconds is the time that the mean is taken over; Steady is what a counter
+	// gained in that time, without what it gained across breaks.
+	Seconds, Steady float64
+	Resets, Wraps   uint32
 }
 
 // RangeRequest asks for ranges.
@@ -195,11 +196,13 @@ func distribute(a Archive, r RangeRequest, names []string, moving map[string]map
 	_, _, archives := Covered(a, r.Window)
 	var t *tally
 	var open []*tally
+	var in *store.ArchiveInfo
 	for run, err := range a.Select(sel) {
 		if err != nil {
 			return err
 		}
-		if t == nil || t.Metric.Name != run.Metric.Name || t.Instance != run.Instance {
+		if t == nil || in != run.Archive || t.Metric.Name != run.Metric.Name || t.Instance != run.Instance {
+			in = run.Archive
 			if t != nil && len(archives) == 1 {
 				t.settle()
 			}
@@ -291,15 +294,17 @@ func (t *tally) summary(s *store.Summary, n int) {
 		t.Min, t.Max, t.min, t.max = t.value(s.Min), t.value(s.Max), lo, hi
 	} else {
 		if t.boot == s.Archive.BootID {
+			inc, step := 0.0, metric.Advanced
+			if t.Metric.Sem == metric.Counter {
+				inc, step = metric.Increase(t.Metric, t.last.Bits, s.First.Bits)
+				t.Increase += inc
+				t.count(step)
+			}
 			if t.piece == n {
 				gap := float64(s.First.Cont-t.last.Cont) / 1e9
 				t.weighted += first * gap
 				t.Seconds += gap
-			}
-			if t.Metric.Sem == metric.Counter {
-				inc, step := metric.Increase(t.Metric, t.last.Bits, s.First.Bits)
-				t.Increase += inc
-				t.count(step)
+				t.Steady += inc
 			}
 		}
 		if lo < t.min || t.min != t.min {
@@ -315,6 +320,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 	t.Seconds += float64(s.Last.Cont-s.First.Cont) / 1e9
 	if t.Metric.Sem == metric.Counter {
 		t.Increase += s.Increase
+		t.Steady += s.Increase
 	}
 	t.Resets += s.Resets
 	t.Wraps += s.Wraps
@@ -435,6 +441,7 @@ func (t *tally) gains(run *store.Run, g *gainer, from int64) {
 			continue
 		}
 		t.Increase += inc
+		t.Steady += inc
 		t.add(wall, metric.Value{Type: metric.F64, Bits: math.Float64bits(inc / sec * factor)}, sec)
 	}
 }

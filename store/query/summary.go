@@ -47,59 +47,42 @@ func Digests(a Archive, w Window, yield func(*Digest) error) error {
 }
 
 func (d *Digest) fill(a Archive) error {
-	type total struct {
-		increase, seconds, lo, hi, last float64
-		first                           int64
-		end                             store.Point
-	}
-	all := make(map[string]*total)
+	all := make(map[string]*Range)
 	w := Window{Hosts: []string{d.Archive.Host.ID}, From: d.From, To: d.To}
-	sel := w.Selection(digestMetrics...)
-	for s, err := range a.Summarize(sel) {
+	for r, err := range Ranges(a, RangeRequest{Request: Request{Window: w, Metrics: digestMetrics}}) {
 		if err != nil {
 			return err
 		}
-		if s.Archive != d.Archive || s.Count == 0 {
-			continue
+		if r.Count > 0 {
+			all[r.Name] = r
 		}
-		t := all[s.Metric.Name]
-		unit := base(s.Metric.Units)
-		if t == nil {
-			t = &total{lo: math.Inf(1), hi: math.Inf(-1), first: s.First.Cont}
-			all[s.Metric.Name] = t
-		}
-		t.increase += s.Increase * unit
-		if t.end.Wall != 0 && s.Metric.Sem == metric.Counter {
-			inc, _ := metric.Increase(s.Metric, t.end.Bits, s.First.Bits)
-			t.increase += inc * unit
-		}
-		t.end = s.Last
-		t.seconds = float64(t.end.Cont-t.first) / 1e9
-		t.lo = min(t.lo, metric.Number(s.Metric.Type, s.Min)*unit)
-		t.hi = max(t.hi, metric.Number(s.Metric.Type, s.Max)*unit)
-		t.last = metric.Number(s.Metric.Type, s.Last.Bits) * unit
-	}
-	gain := func(name string) float64 {
-		if t := all[name]; t != nil {
-			return t.increase
-		}
-		return math.NaN()
 	}
 	d.CPU = math.NaN()
-	if t := all["kernel.all.cpu.user"]; t != nil && t.seconds > 0 {
-		d.CPU = sum(gain("kernel.all.cpu.user"), gain("kernel.all.cpu.sys"), gain("kernel.all.cpu.nice")) / t.seconds
-		if n := all["hinv.ncpu"]; n != nil && n.last > 0 {
-			d.CPU /= n.last
+	if r := all["kernel.all.cpu.user"]; r != nil && r.Seconds > 0 {
+		d.CPU = 0
+		for _, name := range digestMetrics[:3] {
+			if r := all[name]; r != nil && r.Seconds > 0 {
+				d.CPU += r.Steady * base(r.Units) / r.Seconds
+			}
+		}
+		if n := all["hinv.ncpu"]; n != nil && n.Last.Number() > 0 {
+			d.CPU /= n.Last.Number()
 		}
 	}
 	d.Memory, d.OfMemory = math.NaN(), math.NaN()
-	if t := all["mem.physmem"]; t != nil {
-		d.OfMemory = t.last
+	if r := all["mem.physmem"]; r != nil {
+		d.OfMemory = r.Last.Number() * base(r.Units)
 	}
-	if t := all["mem.util.available"]; t != nil && d.OfMemory > 0 {
-		d.Memory = d.OfMemory - t.lo
-	} else if t := all["mem.util.used"]; t != nil {
-		d.Memory = t.hi
+	if r := all["mem.util.available"]; r != nil && d.OfMemory > 0 {
+		d.Memory = d.OfMemory - r.Min.Number()*base(r.Units)
+	} else if r := all["mem.util.used"]; r != nil {
+		d.Memory = r.Max.Number() * base(r.Units)
+	}
+	gain := func(name string) float64 {
+		if r := all[name]; r != nil {
+			return r.Increase * base(r.Units)
+		}
+		return math.NaN()
 	}
 	d.Read, d.Written = gain("disk.all.read_bytes"), gain("disk.all.write_bytes")
 	d.Received, d.Sent = gain("network.all.in.bytes"), gain("network.all.out.bytes")
