@@ -66,6 +66,9 @@ func running(dir string) (service.Status, error) {
 		return st, fmt.Errorf("no permission to read %s: be root, or a member of the group in the configuration", dir)
 	case err != nil:
 		return st, err
+	// The file says whom to send a signal: it must come from somebody who may.
+	case config.CheckDir(dir) != nil:
+		return st, config.CheckDir(dir)
 	case !service.Running(dir, st):
 		return st, fmt.Errorf("no recorder writes to %s: the last one (pid %d) is gone", dir, st.PID)
 	}

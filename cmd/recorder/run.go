@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -62,7 +63,8 @@ func (f *runFlags) load() (*config.Config, error) {
 	if cfg.Archive.Dir == "" {
 		cfg.Archive.Dir = config.DefaultArchiveDir()
 	}
-	return cfg, nil
+	cfg.Archive.Dir, err = filepath.Abs(cfg.Archive.Dir)
+	return cfg, err
 }
 
 func (a *app) record(f runFlags) error {
@@ -105,7 +107,7 @@ func (a *app) record(f runFlags) error {
 		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,
 		Open: service.OpenStore(cfg, sample.Version(), a.now, log),
 		Machine: service.Machine{
-			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, Usage: platform.Usage, OnBattery: platform.OnBattery,
+			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, WakeReason: platform.WakeReason, Usage: platform.Usage, OnBattery: platform.OnBattery,
 			BootID: platform.BootID(), History: platform.History, TCPGate: platform.TCPGate,
 		},
 	})

@@ -37,6 +37,8 @@ type Options struct {
 	// Slept gives the wall clocks of the last sleep and wake, where the
 	// kernel tells.
 	Slept func() (sleep, wake time.Time, ok bool)
+	// WakeReason is why the machine woke last, where the kernel tells.
+	WakeReason func() string
 	// Usage is what the recorder itself uses.
 	Usage func() Usage
 	// Written counts the bytes given to the archive's files.
@@ -91,7 +93,7 @@ func New(opt Options) (*Engine, error) {
 	e := &Engine{opt: opt, log: opt.Log, plan: opt.Plan, stop: make(chan struct{})}
 	e.clock.raw = opt.Now
 	e.started = e.clock.now()
-	e.watch.slept = opt.Slept
+	e.watch.slept, e.watch.reason = opt.Slept, opt.WakeReason
 	e.faults = faults{event: e.event, log: opt.Log, open: make(map[string]*fault)}
 	e.budget = newBudget(e)
 	for _, id := range read {

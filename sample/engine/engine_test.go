@@ -134,6 +134,9 @@ func TestSleepIsNotLateness(t *testing.T) {
 		if len(events) != 2 || events[0].Kind != metric.EventSleep || events[1].Kind != metric.EventWake {
 			t.Fatalf("events: %+v", events)
 		}
+		if got := events[1].Text; got != "the machine woke after 9h0m0s: lid" {
+			t.Errorf("wake: %s", got)
+		}
 		if got := events[1].Label("seconds"); got != "32400" {
 			t.Errorf("slept %s seconds", got)
 		}

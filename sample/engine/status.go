@@ -56,6 +56,10 @@ func (e *Engine) Status() Status {
 	}
 	e.budget.mu.Lock()
 	st.CPUShare = e.budget.share
+	if e.budget.at == 0 && now.Awake > e.started.Awake {
+		// Before the first look, the mean since the start.
+		st.CPUShare = float64(st.CPU) / float64(now.Awake-e.started.Awake)
+	}
 	e.budget.mu.Unlock()
 	e.storing.Lock()
 	st.Values, st.Events = e.values, e.events

@@ -28,6 +28,8 @@ type watch struct {
 	// slept, if set, gives the wall clocks of the last sleep and wake as the
 	// kernel knows them.
 	slept func() (sleep, wake time.Time, ok bool)
+	// reason, if set, is why the machine woke last.
+	reason func() string
 }
 
 // look compares now with the last look and reports what happened between.
@@ -43,7 +45,7 @@ func (w *watch) look(now metric.Stamp) []metric.Event {
 		from, to := w.bounds(last, now, asleep)
 		events = append(events,
 			metric.Event{At: from, Kind: metric.EventSleep, Text: "the machine went to sleep"},
-			ended(to, metric.EventWake, from, "the machine woke after "+span(asleep), asleep))
+			w.wake(from, to, asleep))
 	}
 	if awake >= max(leastGap, w.gap) {
 		events = append(events, ended(now, metric.EventGap, last, "the recorder did not run for "+span(awake), awake))
@@ -59,6 +61,19 @@ func (w *watch) look(now metric.Stamp) []metric.Event {
 		events = append(events, e)
 	}
 	return events
+}
+
+// wake makes the event of a wake. What macOS calls a dark wake, in which it
+// works without the user, is told by its reason.
+func (w *watch) wake(from, to metric.Stamp, asleep int64) metric.Event {
+	e := ended(to, metric.EventWake, from, "the machine woke after "+span(asleep), asleep)
+	if w.reason != nil {
+		if why := w.reason(); why != "" {
+			e.Text += ": " + why
+			e.Labels = append(e.Labels, metric.Label{Name: "reason", Value: why})
+		}
+	}
+	return e
 }
 
 // bounds says when between two looks the machine fell asleep and woke.

@@ -50,7 +50,8 @@ func (w *world) options(plan Plan, sources ...sample.Source) Options {
 			}
 			return "UTC"
 		},
-		Usage: func() Usage { return Usage{User: time.Duration(w.cpu.Load()), Resident: 20 << 20} },
+		WakeReason: func() string { return "lid" },
+		Usage:      func() Usage { return Usage{User: time.Duration(w.cpu.Load()), Resident: 20 << 20} },
 	}
 }
 

@@ -12,6 +12,12 @@ func shutdownReason() string {
 	return reason
 }
 
+// WakeReason is why the machine woke last.
+func WakeReason() string {
+	reason, _ := sys.SysctlText("kern.wakereason")
+	return reason
+}
+
 // panicReports are the reports of kernel panics, under the names of old and
 // new releases.
 func panicReports() []string {

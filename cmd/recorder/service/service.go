@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -40,12 +42,14 @@ type Options struct {
 
 // Machine is what a service asks of the platform.
 type Machine struct {
-	Now       func() metric.Stamp
-	Zone      func() string
-	Slept     func() (sleep, wake time.Time, ok bool)
-	Usage     func() engine.Usage
-	OnBattery func() bool
-	BootID    string
+	Now   func() metric.Stamp
+	Zone  func() string
+	Slept func() (sleep, wake time.Time, ok bool)
+	// WakeReason is why the machine woke last, in the kernel's words.
+	WakeReason func() string
+	Usage      func() engine.Usage
+	OnBattery  func() bool
+	BootID     string
 	// History tells what happened to the machine between the last run and
 	// this one: boots, shutdowns, panics.
 	History func(past time.Time, sameBoot bool) []metric.Event
@@ -104,6 +108,7 @@ func New(opt Options) (*Service, error) {
 		return nil, err
 	}
 	s.setLevel(s.cfg)
+	limitMemory(s.cfg)
 	s.onBattery = opt.Machine.OnBattery != nil && opt.Machine.OnBattery()
 	s.shipper = newShipper(s, opt.Dir)
 	archive, past, err := opt.Open(s.descs, settings(s.cfg, s.onBattery))
@@ -113,7 +118,7 @@ func New(opt Options) (*Service, error) {
 	s.archive = archive
 	s.engine, err = engine.New(engine.Options{
 		Sources: opt.Sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
-		Slept: opt.Machine.Slept, Usage: opt.Machine.Usage, Log: opt.Log, Before: s.before(past),
+		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Log: opt.Log, Before: s.before(past),
 		Written: archive.Written,
 	})
 	if err != nil {
@@ -187,6 +192,7 @@ func (s *Service) Reload() error {
 	onBattery := s.onBattery
 	s.mu.Unlock()
 	s.setLevel(cfg)
+	limitMemory(cfg)
 	if old.Archive.Dir != cfg.Archive.Dir || old.Archive.Group != cfg.Archive.Group || old.Log.Format != cfg.Log.Format {
 		s.log.Warn("archive.dir, archive.group and log.format take effect when the recorder is started again")
 	}
@@ -213,6 +219,16 @@ func (s *Service) Reload() error {
 // PlatformOptions are what the sources need to know of a configuration.
 func PlatformOptions(c *config.Config) platform.Options {
 	return platform.Options{Args: string(c.Process.Args), Threads: c.Process.Threads, ThreadsTop: c.Process.ThreadsTop}
+}
+
+// limitMemory makes the collector work harder before the budget is exceeded.
+// What the program occupies beside its heap is left room for.
+func limitMemory(c *config.Config) {
+	limit := int64(math.MaxInt64)
+	if c.Budget.MaxMemory > 0 {
+		limit = c.Budget.MaxMemory / 4 * 3
+	}
+	debug.SetMemoryLimit(limit)
 }
 
 func (s *Service) setLevel(c *config.Config) {
