@@ -24,8 +24,12 @@ const (
 type cell struct {
 	val   uint64 // last present value; for strings its place in state.strs
 	delta int64  // last change
+	twin  *cell  // one that has changed in proportion in the same tick
 	own   prob   // that it changes
 	again prob   // that it changes by the same amount as before
+	like  prob   // that it changes like its twin
+	tick  uint32 // when it changed last: state.ticks
+	ratio int8   // how it changes when its twin does: see ratios
 	miss  uint16 // why it is absent: its place in state.reasons
 	hist  uint8  // whether it changed in the last 8 ticks
 	class uint8  // length in bits of the last change
@@ -51,6 +55,7 @@ type column struct {
 	back    prob
 	again   prob
 	decimal prob
+	like    prob
 	sign    [3]prob
 	class   [64]prob
 	follow  [8][6]prob // upper bits, beside those of the last change
@@ -65,6 +70,7 @@ func (m *column) reset() {
 	freshProbs(m.changed[1][:])
 	freshProbs(m.fresh[:])
 	m.miss, m.back, m.again, m.decimal = freshProb, freshProb, freshProb, freshProb
+	m.like = freshProb
 	freshProbs(m.sign[:])
 	freshProbs(m.class[:])
 	for i := range m.follow {
@@ -190,6 +196,11 @@ type state struct {
 	againMix    [4]mixer
 	againLen    [65]prob
 
+	ticks   uint32 // counts the ticks of the generation
+	moves   [moveSlots]move
+	likeMix [2]mixer
+	likeAll [numRatios]prob
+
 	events eventModels
 	// Encoding only.
 	serial uint64
@@ -243,6 +254,10 @@ func (s *state) reset() {
 	freshMixers(s.topMix[:])
 	freshMixers(s.againMix[:])
 	freshProbs(s.againLen[:])
+	s.ticks = 0
+	s.moves = [moveSlots]move{}
+	freshMixers(s.likeMix[:])
+	freshProbs(s.likeAll[:])
 	s.events.reset()
 }
 
@@ -310,7 +325,8 @@ func (s *state) newRow(g *group, in *instance) *row {
 	}
 	r.inst, r.own = in, freshProb
 	for i := range r.cells {
-		r.cells[i].own, r.cells[i].again = freshProb, freshProb
+		k := &r.cells[i]
+		k.own, k.again, k.like = freshProb, freshProb, freshProb
 	}
 	g.rowOf[in] = r
 	return r

@@ -44,6 +44,7 @@ func (s *state) tick(cl metric.Class, t *metric.Tick) error {
 	c := &s.coder
 	k := &s.classes[cl]
 	t.Class = cl
+	s.ticks++
 	t.At = s.stamp(&k.at, t.At)
 	if err := s.blockList(k, t); err != nil {
 		return err
@@ -282,6 +283,23 @@ func (s *state) change(g *group, m *column, k *cell, t metric.Type, col *metric.
 
 // delta codes the difference d, not 0, of cell k to what it was.
 func (s *state) delta(m *column, k *cell, d int64, beside uint8) int64 {
+	c := &s.coder
+	if k.twin != nil && k.twin.tick == s.ticks && k.twin.delta != 0 {
+		if like := scaled(k.twin.delta, k.ratio); like != 0 {
+			if c.bit3(&s.likeMix[0], &k.like, &m.like, &s.likeAll[k.ratio], b2i(d == like)) != 0 {
+				k.delta, k.class = like, uint8(bits.Len64(uint64(max(like, -like))))
+				s.made(k, true)
+				return like
+			}
+		}
+	}
+	d = s.alone(m, k, d, beside)
+	s.made(k, false)
+	return d
+}
+
+// alone codes d by what is known of the cell itself and its column.
+func (s *state) alone(m *column, k *cell, d int64, beside uint8) int64 {
 	c := &s.coder
 	if k.delta != 0 {
 		if c.bit3(&s.againMix[0], &k.again, &m.again, &s.againLen[k.class], b2i(d == k.delta)) != 0 {

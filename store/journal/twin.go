@@ -1,0 +1,97 @@
+package journal
+
+// Much of what a machine counts it counts twice: pages here and kilobytes
+// there, bytes of an interface and of all interfaces, of a disk and of its
+// partitions. A cell that changed like another one in the same tick, by the
+// same amount or in a ratio that units explain, takes that one for its twin;
+// from then on one bit says that it did so again.
+
+// The ratios of a cell's change to its twin's.
+const (
+	ratioSame = iota
+	ratioNegative
+	ratioTimes4 // pages and kilobytes
+	ratioQuarter
+	ratioTimes1024
+	ratioKilo // a 1024th
+	ratioTimes512
+	ratioSector // a 512th
+	numRatios
+)
+
+// scaled is what twin's change amounts to at a ratio.
+func scaled(delta int64, ratio int8) int64 {
+	switch ratio {
+	case ratioSame:
+		return delta
+	case ratioNegative:
+		return -delta
+	case ratioTimes4:
+		return delta << 2
+	case ratioQuarter:
+		return delta >> 2
+	case ratioTimes1024:
+		return delta << 10
+	case ratioKilo:
+		return delta >> 10
+	case ratioTimes512:
+		return delta << 9
+	}
+	return delta >> 9
+}
+
+// move is a change that a cell made in this tick.
+type move struct {
+	tick  uint32
+	delta int64
+	cell  *cell
+}
+
+const (
+	moveSlots = 1 << 10
+	// smallMove is what changes too often by chance to tell anything.
+	smallMove = 4
+)
+
+func (s *state) slot(delta int64) *move {
+	return &s.moves[uint64(delta)*0x9e3779b97f4a7c15>>(64-10)]
+}
+
+// made notes that k changed by k.delta, and looks for a twin if it has none
+// that foretold it.
+func (s *state) made(k *cell, foretold bool) {
+	k.tick = s.ticks
+	d := k.delta
+	if d < smallMove && d > -smallMove {
+		return
+	}
+	m := s.slot(d)
+	known := m.tick == s.ticks && m.delta == d
+	if !foretold {
+		switch {
+		case known:
+			k.twin, k.ratio = m.cell, ratioSame
+		case s.find(k, -d, ratioNegative):
+		case d&3 == 0 && s.find(k, d>>2, ratioTimes4):
+		case s.find(k, d<<2, ratioQuarter):
+		case d&1023 == 0 && s.find(k, d>>10, ratioTimes1024):
+		case s.find(k, d<<10, ratioKilo):
+		case d&511 == 0 && s.find(k, d>>9, ratioTimes512):
+		default:
+			s.find(k, d<<9, ratioSector)
+		}
+	}
+	if !known {
+		*m = move{s.ticks, d, k}
+	}
+}
+
+// find makes a cell that changed by delta in this tick the twin of k.
+func (s *state) find(k *cell, delta int64, ratio int8) bool {
+	m := s.slot(delta)
+	if m.tick != s.ticks || m.delta != delta || delta < smallMove && delta > -smallMove {
+		return false
+	}
+	k.twin, k.ratio = m.cell, ratio
+	return true
+}
