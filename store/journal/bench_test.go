@@ -199,3 +199,30 @@ func steady(processes int) *metric.Tick {
 	}
 	return &metric.Tick{Class: metric.Process, Blocks: []*metric.Block{blk}}
 }
+
+// BenchmarkFirst is the dearest record: the first tick of a generation, which
+// defines all groups and instances and holds all values.
+func BenchmarkFirst(b *testing.B) {
+	ticks, _ := tenMinutes(b)
+	enc := NewEncoder()
+	var body []byte
+	b.Run("system", func(b *testing.B) {
+		for b.Loop() {
+			enc.Reset()
+			body, _ = enc.Tick(body[:0], ticks[0])
+		}
+		b.ReportMetric(float64(len(body)), "B")
+	})
+	b.Run("process", func(b *testing.B) {
+		for b.Loop() {
+			enc.Reset()
+			body, _ = enc.Tick(body[:0], ticks[1])
+		}
+		b.ReportMetric(float64(len(body)), "B")
+	})
+	b.Run("reset", func(b *testing.B) {
+		for b.Loop() {
+			enc.Reset()
+		}
+	})
+}

@@ -46,9 +46,9 @@ func (c *coder) spell(s *speller, last uint32, b byte) byte {
 	return byte(node)
 }
 
-// spellRun codes text up to a zero byte, which text must not contain.
-func (c *coder) spellRun(s *speller, seed byte, text string, out []byte) []byte {
-	last := uint32(seed)
+// spellRun codes text, which must not contain a zero byte, and a zero byte
+// behind it; last is what came before.
+func (c *coder) spellRun(s *speller, last uint32, text string, out []byte) []byte {
 	for i := 0; ; i++ {
 		var b byte
 		if i < len(text) {
@@ -113,8 +113,9 @@ type field struct {
 	plain  prob
 	kind   [3][4]prob // by what the reference has here: nothing, digits, text
 	copied [4]prob    // a number of the key again, by place
-	width  [4]number
+	width  number
 	delta  [4]number
+	prefix number
 	length number
 }
 
@@ -131,10 +132,11 @@ func (f *field) reset() {
 		freshProbs(f.kind[i][:])
 	}
 	freshProbs(f.copied[:])
-	for i := range f.width {
-		f.width[i].reset()
+	for i := range f.delta {
 		f.delta[i].reset()
 	}
+	f.width.reset()
+	f.prefix.reset()
 	f.length.reset()
 }
 
@@ -257,19 +259,47 @@ func (c *coder) tokens(t *texts, f *field, s string) string {
 		case tokNumber:
 			c.digits(t, f, place, cur, ref)
 		default:
-			var text string
+			var text, refText string
 			if !c.dec {
 				text = s[cur.from:cur.to]
 			}
-			n := len(t.out)
-			t.out = c.spellRun(&t.spell, f.seed, text, t.out)
-			if !c.dec {
-				t.out = t.out[:n]
+			if has == 2 {
+				refText = f.ref[ref.from:ref.to]
 			}
+			c.word(t, f, text, refText)
 		}
 	}
 	c.fail()
 	return ""
+}
+
+// word codes a run of other bytes: how much of the reference's it begins with,
+// and the rest byte by byte.
+func (c *coder) word(t *texts, f *field, text, ref string) {
+	n := 0
+	for n < len(text) && n < len(ref) && text[n] == ref[n] {
+		n++
+	}
+	if ref != "" {
+		n = int(c.unsigned(&f.prefix, uint64(n)))
+	}
+	if n > len(ref) {
+		c.fail()
+		return
+	}
+	last := uint32(f.seed)
+	for _, b := range []byte(ref[:n]) {
+		last = last<<8 | uint32(b)
+	}
+	at := len(t.out)
+	t.out = append(t.out, ref[:n]...)
+	if !c.dec {
+		text = text[n:]
+	}
+	t.out = c.spellRun(&t.spell, last, text, t.out)
+	if !c.dec {
+		t.out = t.out[:at]
+	}
 }
 
 // digits codes a run of digits: its value, and its width.
@@ -306,7 +336,7 @@ func (c *coder) digits(t *texts, f *field, place int, cur, ref token) {
 	if refWidth > natural && decimalWidth(ref.num) < refWidth {
 		expect = refWidth
 	}
-	width := expect + int(c.signed(&f.width[place], int64(cur.to-cur.from-expect)))
+	width := expect + int(c.signed(&f.width, int64(cur.to-cur.from-expect)))
 	if !c.dec {
 		return
 	}
