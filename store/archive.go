@@ -396,18 +396,10 @@ func (a *archive) span() {
 
 // setTail replaces what the archive has beside the file: the ticks and events
 // that are journalled and not sealed.
-func (a *archive) setTail(bs []*chunk.Builder, events []metric.Event) error {
+func (a *archive) setTail(cat *catalogue, chunks []*chunk.Sealed, events []metric.Event) {
 	a.chunks = slices.DeleteFunc(a.chunks, func(r *chunkRef) bool { return r.memory != nil })
 	a.events = slices.DeleteFunc(a.events, func(e eventRef) bool { return e.batch == nil })
-	cat := newCatalogue(a.descs)
-	for _, b := range bs {
-		if b.Ticks() == 0 {
-			continue
-		}
-		s, err := b.Seal(cat.number)
-		if err != nil {
-			return err
-		}
+	for _, s := range chunks {
 		a.chunks = append(a.chunks, &chunkRef{a: a, n: 1<<32 - 1, info: s.Info, memory: s.Data})
 	}
 	slices.SortStableFunc(a.chunks, func(x, y *chunkRef) int { return int(x.info.Class) - int(y.info.Class) })
@@ -424,7 +416,6 @@ func (a *archive) setTail(bs []*chunk.Builder, events []metric.Event) error {
 		a.events = append(a.events, ref)
 	}
 	a.span()
-	return nil
 }
 
 // open opens the chunk, or returns the one that is open.

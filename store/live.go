@@ -39,6 +39,7 @@ type live struct {
 	file       disk.File // the journal's present generation
 	jw         *journal.Writer
 	generation uint64
+	age        int          // seals since the generation began
 	old        []generation // before the present one, not removed yet
 	builders   [metric.NumClasses]*chunk.Builder
 	rest       batch // records besides ticks since the last seal
@@ -68,8 +69,9 @@ type generation struct {
 	path string
 	file disk.File // nil if it was left by an earlier run
 	seq  uint64    // of its last record
-	// dirty says that no barrier followed the last write.
-	dirty bool
+	// dirty says that no barrier followed the last write, safe that a full sync
+	// did.
+	dirty, safe bool
 }
 
 // batch is what one seal takes over from the journal.
@@ -89,9 +91,12 @@ func (b *batch) empty() bool {
 const (
 	// commitSeals is how many seals one commit of the bbolt file covers; at the
 	// others the journal is fully synced, which is as safe. Larger chunks are
-	// smaller per value, and each commit costs some pages besides; but who reads
-	// the live archive decodes all of the journal that is not committed.
-	commitSeals = 6
+	// smaller per value, and each commit costs some pages besides.
+	commitSeals = 12
+	// generationSeals is how many seals a generation of the journal covers. A
+	// longer one is smaller per value; but whoever reads the live archive
+	// decodes each from its beginning, all of them at a time.
+	generationSeals = 3
 	// generationSize is at what size of the journal a commit is due earlier.
 	generationSize = 4 << 20
 )
@@ -255,7 +260,7 @@ func (w *Writer) newGeneration(l *live, base uint64) error {
 		w.total.journal += l.jw.Written()
 	}
 	l.generation++
-	l.file = f
+	l.file, l.age = f, 0
 	l.jw = journal.NewWriter(f, journal.Header{
 		Archive: l.head.ID, Generation: l.generation, Base: base, At: w.opt.Now(),
 	}, enc)
@@ -294,12 +299,27 @@ func (w *Writer) cut(l *live, now int64) {
 		return
 	}
 	l.queue = append(l.queue, &b)
+	w.turnPage(l)
+}
+
+// turnPage begins a new generation of the journal, if that can be done now:
+// the present one serves as well.
+func (w *Writer) turnPage(l *live) {
 	if _, held := l.jw.Held(); held > 0 {
 		return // the old file must first get what belongs to it
 	}
 	if err := w.newGeneration(l, l.jw.Seq()); err != nil {
-		// The present file serves as well.
 		w.log.Debug("no new journal generation", "error", err)
+		return
+	}
+	// A generation stands alone: what describes its metrics must be in it or in
+	// the archive.
+	var descs []*metric.Desc
+	for _, b := range l.queue {
+		descs = append(descs, b.descs...)
+	}
+	if descs = append(descs, l.rest.descs...); len(descs) > 0 {
+		_ = w.wrote(l, l.jw.Describe(descs))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/storetest"
@@ -17,7 +16,7 @@ func BenchmarkOpenLive(b *testing.B) {
 	if errors.Is(err, storetest.ErrNone) {
 		b.Skip(err)
 	}
-	for _, minutes := range []int{5, 15, 29} {
+	for _, minutes := range []int{5, 14, 29, 39} {
 		b.Run(fmt.Sprintf("%dmin", minutes), func(b *testing.B) {
 			d, err := storetest.Open(path)
 			if err != nil {
@@ -25,7 +24,7 @@ func BenchmarkOpenLive(b *testing.B) {
 			}
 			defer d.Close()
 			dir := b.TempDir()
-			w, err := Create(Options{Dir: dir, BootID: "b", Seal: time.Hour})
+			w, err := Create(Options{Dir: dir, BootID: "b", Seal: DefaultSeal})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tachograph/sample/metric"
@@ -26,24 +29,28 @@ import (
 // holds all of it, so whatever is not found in the files is found there; and
 // what is in both is told apart by the sequence numbers.
 type tail struct {
-	path     string
-	files    []*tailFile
-	sealed   uint64 // what the builders do not hold because the archive does
-	seq      uint64 // the last record taken in
-	builders [metric.NumClasses]*chunk.Builder
-	events   []metric.Event
-	descs    []*metric.Desc
-	conf     *journal.Config
-	insts    map[string]*metric.Instance
+	path  string
+	files []*tailFile
+	known map[string]*metric.Desc
 }
 
-// tailFile is one generation of the journal.
+// tailFile is one generation of the journal. Generations stand alone, so they
+// are decoded side by side, and become chunks of their own.
 type tailFile struct {
 	generation uint64
 	file       *os.File
 	reader     *journal.Reader // nil while the file has no header
 	foreign    bool
 	told       bool // that its end is missing
+
+	seq      uint64 // the last record taken in
+	fresh    bool   // records have been taken in since chunks were made
+	builders [metric.NumClasses]*chunk.Builder
+	chunks   []*chunk.Sealed
+	events   []metric.Event
+	conf     *journal.Config
+	insts    map[string]*metric.Instance
+	complete completer
 }
 
 // openTail opens the journal files of a live archive.
@@ -52,7 +59,7 @@ func (a *archive) openTail() {
 		return
 	}
 	a.closeTail()
-	a.tail = &tail{path: a.info.Path, insts: make(map[string]*metric.Instance)}
+	a.tail = &tail{path: a.info.Path}
 	if err := a.tail.open(); err != nil {
 		a.hurt(err)
 	}
@@ -78,7 +85,7 @@ func (t *tail) open() error {
 			errs = append(errs, fmt.Errorf("store: journal: %w", err))
 			continue
 		}
-		t.files = append(t.files, &tailFile{generation: generation, file: f})
+		t.files = append(t.files, &tailFile{generation: generation, file: f, insts: make(map[string]*metric.Instance)})
 	}
 	slices.SortFunc(t.files, func(a, b *tailFile) int { return int(a.generation) - int(b.generation) })
 	return errors.Join(errs...)
@@ -118,100 +125,170 @@ func (a *archive) readTail() error {
 	if err := json.Unmarshal(b, &p); err != nil {
 		return fmt.Errorf("store: %s does not say how much of its journal it holds: %w", t.path, err)
 	}
-	first := t.seq == 0
+	first := t.known == nil
 	if first {
-		t.sealed, t.seq = p.Sealed, p.Sealed
+		t.known = make(map[string]*metric.Desc)
+		for _, d := range a.descs {
+			if d != nil {
+				t.known[d.Name] = d
+			}
+		}
 	} else if err := t.open(); err != nil {
 		a.hurt(err)
 	}
-	seq := t.seq
-	complete := completer{known: make(map[string]*metric.Desc)}
-	for _, d := range a.descs {
-		if d != nil {
-			complete.known[d.Name] = d
-		}
+	for _, err := range sideBySide(t.files, func(f *tailFile) error { return f.read(a.info.ID, p.Sealed, t.known) }) {
+		a.hurt(err)
 	}
+	fresh := first
+	seq := p.Sealed
 	for i, f := range t.files {
-		read := func() error { return t.readFile(f, a.info.ID, &complete) }
-		if err := read(); err != nil {
-			a.hurt(err)
-		}
+		read := func() error { return f.read(a.info.ID, p.Sealed, t.known) }
 		if err := f.end(i+1 < len(t.files), read); err != nil {
 			a.hurt(err)
 		}
+		if f.reader != nil {
+			if base := f.reader.Header().Base; base > seq {
+				a.hurt(fmt.Errorf("store: journal %s: the %d records before it are missing", f.file.Name(), base-seq))
+			}
+			seq = max(seq, f.seq)
+		}
+		fresh = fresh || f.fresh
 	}
-	if seq == t.seq && !first {
+	if !fresh {
 		return nil
 	}
-	if t.conf != nil {
-		a.info.Config = t.conf.Text
-		a.info.Intervals = nanoseconds(t.conf.Intervals)
-	}
-	var bs []*chunk.Builder
-	for _, b := range t.builders {
-		if b != nil {
-			bs = append(bs, b)
-		}
-	}
-	return a.setTail(bs, t.events)
+	return t.show(a)
 }
 
-// readFile takes in the records of f that are new.
-func (t *tail) readFile(f *tailFile, id string, complete *completer) error {
+// sideBySide calls fn for every file, as many at a time as there are
+// processors, and returns the errors.
+func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
+	errs := make([]error, len(files))
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, f := range files {
+		slots <- struct{}{}
+		group.Go(func() {
+			errs[i] = fn(f)
+			<-slots
+		})
+	}
+	group.Wait()
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// show makes what the files hold part of a.
+func (t *tail) show(a *archive) error {
+	cat := newCatalogue(a.descs)
+	var mu sync.Mutex
+	number := func(d *metric.Desc) uint32 {
+		mu.Lock()
+		defer mu.Unlock()
+		return cat.number(d)
+	}
+	if errs := sideBySide(t.files, func(f *tailFile) error { return f.seal(number) }); len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	var chunks []*chunk.Sealed
+	var events []metric.Event
+	for _, f := range t.files {
+		chunks = append(chunks, f.chunks...)
+		events = append(events, f.events...)
+		if f.conf != nil {
+			a.info.Config = f.conf.Text
+			a.info.Intervals = nanoseconds(f.conf.Intervals)
+		}
+	}
+	a.setTail(cat, chunks, events)
+	return nil
+}
+
+// seal makes chunks of what f holds.
+func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
+	if !f.fresh {
+		return nil
+	}
+	f.chunks = f.chunks[:0:0] // readers may still look at the old ones
+	for _, b := range f.builders {
+		if b == nil {
+			continue
+		}
+		s, err := b.Seal(number)
+		if err != nil {
+			return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
+		}
+		f.chunks = append(f.chunks, s)
+	}
+	f.fresh = false
+	return nil
+}
+
+// open opens the journal in f once it has a beginning.
+func (f *tailFile) open(id string, known map[string]*metric.Desc) error {
+	r, err := journal.NewReader(f.file, f.intern)
+	if errors.Is(err, io.EOF) {
+		return nil // no record of it is there yet
+	}
+	if err == nil && r.Header().Archive != id {
+		err = errors.New("it belongs to another archive")
+	}
+	if err != nil {
+		f.foreign = true
+		return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
+	}
+	f.reader = r
+	f.complete.known = maps.Clone(known)
+	return nil
+}
+
+// read takes in the records of f that are new, and not in the archive.
+func (f *tailFile) read(id string, sealed uint64, known map[string]*metric.Desc) error {
 	if f.foreign {
 		return nil
 	}
-	var hole error
 	if f.reader == nil {
-		r, err := journal.NewReader(f.file, t.intern)
-		if errors.Is(err, io.EOF) {
-			return nil // no record of it is there yet
-		}
-		if err == nil && r.Header().Archive != id {
-			err = errors.New("it belongs to another archive")
-		}
-		if err != nil {
-			f.foreign = true
-			return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
-		}
-		f.reader = r
-		if base := r.Header().Base; base > t.seq {
-			hole = fmt.Errorf("store: journal %s: the %d records before it are missing", f.file.Name(), base-t.seq)
+		if err := f.open(id, known); err != nil || f.reader == nil {
+			return err
 		}
 	}
 	for {
 		rec, err := f.reader.Next()
 		if errors.Is(err, io.EOF) {
-			return hole
+			return nil
 		}
 		if err != nil {
 			f.foreign = true
 			return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
 		}
-		if rec.Seq <= t.seq {
+		f.seq = rec.Seq
+		if rec.Seq <= sealed {
 			continue
 		}
-		t.seq = rec.Seq
-		switch rec.Kind {
-		case journal.KindTick:
-			complete.tick(rec.Tick)
-			b := t.builders[rec.Tick.Class]
-			if b == nil {
-				b = chunk.NewBuilder(rec.Tick.Class)
-				t.builders[rec.Tick.Class] = b
-			}
-			if err := b.Append(rec.Tick); err != nil {
-				return fmt.Errorf("store: journal %s: record %d: %w", f.file.Name(), rec.Seq, err)
-			}
-		case journal.KindEvent:
-			t.events = append(t.events, *rec.Event)
-		case journal.KindDescribe:
-			t.descs = append(t.descs, rec.Descs...)
-			complete.learn(rec.Descs)
-		case journal.KindConfig:
-			t.conf = rec.Conf
+		f.fresh = true
+		if err := f.take(rec); err != nil {
+			return fmt.Errorf("store: journal %s: record %d: %w", f.file.Name(), rec.Seq, err)
 		}
 	}
+}
+
+func (f *tailFile) take(rec *journal.Record) error {
+	switch rec.Kind {
+	case journal.KindTick:
+		f.complete.tick(rec.Tick)
+		b := f.builders[rec.Tick.Class]
+		if b == nil {
+			b = chunk.NewBuilder(rec.Tick.Class)
+			f.builders[rec.Tick.Class] = b
+		}
+		return b.Append(rec.Tick)
+	case journal.KindEvent:
+		f.events = append(f.events, *rec.Event)
+	case journal.KindDescribe:
+		f.complete.learn(rec.Descs)
+	case journal.KindConfig:
+		f.conf = rec.Conf
+	}
+	return nil
 }
 
 // offset is up to where f has been read.
@@ -258,8 +335,8 @@ func (f *tailFile) end(old bool, read func() error) error {
 	return fmt.Errorf("store: journal %s: %d bytes from byte %d on are damaged", f.file.Name(), rest, f.reader.Offset())
 }
 
-func (t *tail) intern(indom, key string) *metric.Instance {
-	return internIn(t.insts, indom, key)
+func (f *tailFile) intern(indom, key string) *metric.Instance {
+	return internIn(f.insts, indom, key)
 }
 
 // internIn returns the one instance with that key, making it if need be.

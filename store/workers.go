@@ -138,9 +138,9 @@ func (w *Writer) collect(all bool) unsynced {
 	l := w.cur
 	u := unsynced{l: l, names: l.unnamed, seq: l.jw.Seq(), began: time.Now()}
 	for i := range l.old {
-		if g := &l.old[i]; g.file != nil && (g.dirty || all) {
+		if g := &l.old[i]; g.file != nil && (g.dirty || all && !g.safe) {
 			u.files = append(u.files, g.file)
-			g.dirty = false
+			g.dirty, g.safe = false, all
 		}
 	}
 	if l.file != nil && (l.dirty || all) {
@@ -158,7 +158,7 @@ func (u *unsynced) failed() {
 	u.l.dirty = true
 	u.l.unnamed = u.l.unnamed || u.names
 	for i := range u.l.old {
-		u.l.old[i].dirty = true
+		u.l.old[i].dirty, u.l.old[i].safe = true, false
 	}
 }
 

@@ -149,6 +149,9 @@ func (w *Writer) perhapsSeal(l *live, now int64) {
 	}
 	if now-l.synced >= int64(w.conf.Seal) {
 		l.synced = now
+		if l.age++; l.age >= generationSeals {
+			w.turnPage(l)
+		}
 		w.work.wake()
 	}
 }

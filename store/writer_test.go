@@ -150,7 +150,9 @@ func names(t testing.TB, dir string) []string {
 
 func TestWhatIsRecordedIsReadBack(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
-	w := create(t, testOptions(dir, c))
+	opt := testOptions(dir, c)
+	opt.Seal = 100 * time.Second
+	w := create(t, opt)
 	recordTicks(t, w, c, 0, 100)
 	// Unsealed: from the journal.
 	if got := numbers(t, dir); !slices.Equal(got, upTo(100)) {
