@@ -169,8 +169,12 @@ func (w *Writer) commitDue(l *live, now int64) bool {
 			n += b.Memory()
 		}
 	}
-	return n > w.opt.MemoryBound/2 || l.jw.Size() > generationSize || l.jw.Encoder().Full()
+	return n > min(commitMemory, w.opt.MemoryBound/2) || l.jw.Size() > generationSize || l.jw.Encoder().Full()
 }
+
+// commitMemory is how much may be collected before a commit is due earlier:
+// encoding it takes a multiple for a moment.
+const commitMemory = 5 << 20
 
 // memoryCheck is after how many ticks the memory of what is collected is
 // looked at.
