@@ -1,0 +1,192 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tachograph/sample/metric"
+)
+
+// insideEnv is set in a test process that has been started again with what the
+// test needs: a mount namespace, or another user.
+const insideEnv = "TACHO_TEST_INSIDE"
+
+// again runs the named test in a process with the given attributes. It reports
+// false if this machine does not allow that.
+func again(t *testing.T, name, dir string, attr *syscall.SysProcAttr) bool {
+	t.Helper()
+	exe := os.Args[0]
+	if attr.Credential != nil {
+		// The test binary lies where only its owner may look.
+		exe = filepath.Join(t.TempDir(), "copy.test")
+		b, err := os.ReadFile(os.Args[0])
+		if err == nil {
+			err = os.WriteFile(exe, b, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		openUp(t, filepath.Dir(exe))
+	}
+	cmd := exec.Command(exe, "-test.run=^"+name+"$", "-test.v")
+	cmd.Env = append(os.Environ(), insideEnv+"="+dir)
+	cmd.SysProcAttr = attr
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || strings.Contains(string(out), "cannot mount") {
+		return false
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return true
+}
+
+// openUp lets everybody into a temporary directory.
+func openUp(t *testing.T, dir string) {
+	t.Helper()
+	for ; len(dir) > len(os.TempDir()); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// recordUntil gives items from number from on to w until stop says so, and returns
+// the outcomes.
+func recordUntil(t *testing.T, w *Writer, clock *metric.Stamp, list []item, outcomes []error, stop func(n int) bool) []error {
+	t.Helper()
+	waitFor(t, func() bool {
+		if i := len(outcomes); i < len(list) {
+			w.mu.Lock()
+			*clock = list[i].at()
+			w.mu.Unlock()
+			err := list[i].append(w)
+			if err != nil && !errors.Is(err, ErrHeld) {
+				t.Fatalf("item %d: %v", i, err)
+			}
+			outcomes = append(outcomes, err)
+		}
+		return stop(len(outcomes))
+	})
+	return outcomes
+}
+
+// everythingThere demands every item that was given to the writer.
+func everythingThere(t *testing.T, dir string, list []item) {
+	t.Helper()
+	c, damage, err := readDir(dir)
+	if err != nil || len(damage) > 0 {
+		t.Fatalf("reading: %v, %v", err, damage)
+	}
+	if n, err := c.checkPrefix(list, len(list)); err != nil || n != len(list) {
+		t.Fatalf("%d of %d items are there, %v", n, len(list), err)
+	}
+}
+
+// TestFullFileSystem records on a small file system of its own until it is
+// full, goes on in memory, makes room, and demands that nothing is missing.
+func TestFullFileSystem(t *testing.T) {
+	dir := os.Getenv(insideEnv)
+	if dir == "" {
+		attr := &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		}
+		if !again(t, "TestFullFileSystem", t.TempDir(), attr) {
+			t.Log("this machine gives no mount namespace; TestFaults simulates what would happen in it")
+		}
+		return
+	}
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=512k"); err != nil {
+		t.Fatalf("cannot mount: %v", err)
+	}
+	list := items(5, 20000)
+	clock := list[0].at()
+	archive := filepath.Join(dir, "archive")
+	w, err := Create(proofOptions(archive, 5, func() metric.Stamp { return clock }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := recordUntil(t, w, &clock, list, nil, func(n int) bool { return n >= 60 })
+	// Something else fills the file system.
+	hog := filepath.Join(dir, "hog")
+	f, err := os.Create(hog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := make([]byte, 4096); err == nil; {
+		_, err = f.Write(block)
+	}
+	f.Close()
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	outcomes = recordUntil(t, w, &clock, list, outcomes, func(int) bool { return w.Status().Degraded != "" })
+	more := len(outcomes) + 60
+	outcomes = recordUntil(t, w, &clock, list, outcomes, func(n int) bool { return n >= more })
+	if err := os.Remove(hog); err != nil {
+		t.Fatal(err)
+	}
+	outcomes = recordUntil(t, w, &clock, list, outcomes, func(int) bool { return w.Status().Degraded == "" })
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	everythingThere(t, archive, list[:len(outcomes)])
+}
+
+// TestPermissionWithdrawn takes the right to the directory away from a writer
+// that is not root, and gives it back.
+func TestPermissionWithdrawn(t *testing.T) {
+	dir := os.Getenv(insideEnv)
+	if dir == "" {
+		attr := &syscall.SysProcAttr{}
+		dir := t.TempDir()
+		if os.Getuid() == 0 {
+			const nobody = 65534
+			attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+			openUp(t, dir)
+		}
+		if !again(t, "TestPermissionWithdrawn", dir, attr) {
+			t.Log("another user cannot be had here; TestFaults simulates what would happen")
+		}
+		return
+	}
+	list := items(6, 20000)
+	clock := list[0].at()
+	archive := filepath.Join(dir, "archive")
+	w, err := Create(proofOptions(archive, 6, func() metric.Stamp { return clock }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := recordUntil(t, w, &clock, list, nil, func(n int) bool { return n >= 60 })
+	if err := os.Chmod(archive, 0); err != nil {
+		t.Fatal(err)
+	}
+	// Open files can be written on; new ones cannot be made, and a rotation
+	// fails.
+	more := len(outcomes) + 200
+	outcomes = recordUntil(t, w, &clock, list, outcomes, func(n int) bool { return n >= more })
+	if _, err := w.Rotate("test"); err == nil {
+		t.Error("rotated in a directory without permission")
+	}
+	if err := os.Chmod(archive, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	more = len(outcomes) + 60
+	outcomes = recordUntil(t, w, &clock, list, outcomes, func(n int) bool {
+		return n >= more && w.Status().Degraded == ""
+	})
+	if _, err := w.Rotate("test"); err != nil {
+		t.Errorf("rotating with permission again: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	everythingThere(t, archive, list[:len(outcomes)])
+}
