@@ -1,0 +1,145 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	simulated "tachograph/sample/darwin/scenario"
+)
+
+// TestSimulatedMac records with the real Mac executable of this package on the
+// simulated host, whose kernel panics and whose power fails: its files then
+// fall back to what F_BARRIERFSYNC and F_FULLFSYNC had covered. After each
+// crash everything that was covered must be there, right, and the next run
+// must go on from it.
+func TestSimulatedMac(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds of the simulated machine's time")
+	}
+	host, shipped, err := simulated.Host("..")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("there is no simulated host beside the module")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	exe := filepath.Join(dir, "store.test")
+	build := exec.Command("go", "test", "-c", "-o", exe, ".")
+	build.Env = append(os.Environ(), "GOOS=darwin", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building for macOS: %v\n%s", err, out)
+	}
+	var crashes strings.Builder
+	fmt.Fprintf(&crashes, "include %q\n", filepath.Join(shipped, "macbook-m.scn"))
+	seconds, at := 0, 0
+	for i := range pick(t, 2, 60) {
+		at += 6 + i%3
+		fmt.Fprintf(&crashes, "%s at %d down 2\n", []string{"panic", "powercut"}[i%2], at)
+		at += 2
+		seconds += 8
+	}
+	story := filepath.Join(dir, "crashes.scn")
+	if err := os.WriteFile(story, []byte(crashes.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := &simulatedMac{
+		list: sealedItems(macSeed, seconds+4), root: filepath.Join(dir, "root"),
+		args: []string{"--scenario", story, "--root", filepath.Join(dir, "root"), "--resume", filepath.Join(dir, "state"), "--speed", "8", exe, "-test.run=^TestMacWriter$"},
+		host: host,
+	}
+	if err := os.MkdirAll(filepath.Join(m.root, "Library"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; m.run(t); i++ {
+		m.check(t, []string{"panic", "power cut"}[i%2], i%2 == 1)
+		if t.Failed() {
+			return
+		}
+	}
+	m.check(t, "the end", false)
+	findings, err := Verify(m.archives(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		t.Error(f)
+	}
+}
+
+// simulatedMac is a recording that goes on over crashes.
+type simulatedMac struct {
+	host  string
+	args  []string
+	root  string
+	list  []item
+	boots int
+	from  int    // the item the next run begins with
+	there []bool // items that survived the crashes so far
+	said  macNotes
+}
+
+func (m *simulatedMac) archives() string { return filepath.Join(m.root, macDir) }
+
+// run lets the machine run until it crashes, or reports false when the
+// recording has come to its end.
+func (m *simulatedMac) run(t *testing.T) bool {
+	t.Helper()
+	m.boots++
+	cmd := exec.Command(m.host, m.args...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", macFrom, m.from), fmt.Sprintf("%s=%d", macCount, len(m.list)),
+		fmt.Sprintf("%s=boot-%d", macBoot, m.boots))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m.said = readMacNotes(out)
+	var exit *exec.ExitError
+	switch err := cmd.Wait(); {
+	case err == nil:
+		return false
+	case errors.As(err, &exit) && exit.ExitCode() == 64:
+		return true
+	default:
+		t.Fatalf("boot %d: %v", m.boots, err)
+		return false
+	}
+}
+
+// check compares what is there with what the run said was covered.
+func (m *simulatedMac) check(t *testing.T, what string, power bool) {
+	t.Helper()
+	c, _, err := readDir(m.archives())
+	if err != nil {
+		t.Fatalf("boot %d, %s: %v", m.boots, what, err)
+	}
+	now, next, err := c.survivors(m.list)
+	if err != nil {
+		t.Fatalf("boot %d, %s: %v", m.boots, what, err)
+	}
+	must := m.said.kept
+	if power {
+		must = m.said.safe
+	}
+	for i := range m.list {
+		if i < len(m.there) && m.there[i] && !now[i] {
+			t.Errorf("boot %d, %s: item %d survived an earlier crash and is gone", m.boots, what, i)
+		}
+		if m.from <= i && i < must && !now[i] {
+			t.Errorf("boot %d, %s: item %d of %d covered ones is lost", m.boots, what, i, must)
+		}
+	}
+	t.Logf("boot %d, %s: from item %d, %d accepted, %d covered, %d there", m.boots, what, m.from, m.said.accepted, must, next)
+	m.there, m.from = now, max(next, m.from)
+}
