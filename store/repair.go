@@ -55,7 +55,7 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 	r := &repair{salvage: newSalvage(), report: &RepairReport{Source: src, Path: dst}}
 	files, err := archiveFiles(src)
 	if errors.Is(err, fs.ErrNotExist) {
-		files, err = filepath.Glob(globQuote(src) + ".j[0-9]*")
+		files, err = journalsOf(src)
 		if err == nil && len(files) == 0 {
 			err = fmt.Errorf("store: repair: %s: %w", src, fs.ErrNotExist)
 		}
@@ -112,7 +112,7 @@ func (r *repair) read(path string, progress func(done, total int64)) error {
 		return fmt.Errorf("store: repair: %w", err)
 	}
 	r.open = append(r.open, f)
-	if isJournalName(filepath.Base(path)) {
+	if isJournalName(strings.TrimSuffix(filepath.Base(path), damagedSuffix)) {
 		r.journals = append(r.journals, f)
 		return nil
 	}
@@ -224,6 +224,15 @@ func (r *repair) loseChunk(key string) {
 		in.From, in.To = r.around(class, n)
 	}
 	r.lose(in.From, in.To, "everything of class %s in chunk %d", class, n)
+	if listed {
+		r.gap(in.Last, in.From, fmt.Sprintf("everything of class %s was lost to damage of the archive", class))
+	}
+}
+
+// gap leaves an event where a stretch of time has been lost, so that nobody
+// takes a rate across it unaware.
+func (r *repair) gap(at metric.Stamp, from int64, text string) {
+	r.allEvents = append(r.allEvents, gapEvent(at, from, at.Wall-from, text))
 }
 
 // loseUnlisted reports chunks of which not even the index entry is left: their

@@ -102,6 +102,7 @@ func (j *journalReader) file(f *os.File, end bool) {
 	}
 	if j.counted && head.Base > j.seq {
 		j.lose(j.last, head.At.Wall, "%d records of the journal", head.Base-j.seq)
+		j.gap(head.At, j.last, fmt.Sprintf("%d records of the journal were lost to damage", head.Base-j.seq))
 	}
 	j.last = max(j.last, head.At.Wall)
 	for {

@@ -221,14 +221,7 @@ func checkBolt(t *testing.T, path string) {
 
 func TestRepair(t *testing.T) {
 	rec := makeArchive(t, 2, 90, 110)
-	whole := &content{values: map[cell]string{}, events: map[int64]string{}}
-	for _, it := range sealedItems(2, 110) {
-		if it.event != nil {
-			whole.events[it.event.At.Wall] = eventText(it.event)
-			continue
-		}
-		cells(it.tick, func(at cell, v string) { whole.values[at] = v })
-	}
+	whole := recordedContent(2, 110)
 	all := len(whole.values) + len(whole.events)
 	sound, err := os.ReadFile(rec.archive)
 	if err != nil {
@@ -300,6 +293,7 @@ func TestRepairOfRecordings(t *testing.T) {
 			continue
 		}
 		rec := &recorded{archive: archive, all: 1}
+		checkBolt(t, archive)
 		all := repairAndCheck(t, rec, whole, "undamaged").Values
 		if rec.all = int(all); all < uint64(len(list)) {
 			t.Fatalf("only %d values were repaired", all)
@@ -324,6 +318,35 @@ func TestRepairOfRecordings(t *testing.T) {
 		}
 		t.Logf("%s: damaged %d times, %.1f%% saved on average", filepath.Base(archive), tries, 100*kept/float64(tries))
 	}
+}
+
+// TestRepairOfWhatWasSetAside repairs an archive that a recorder could not take
+// over and renamed, journals and all.
+func TestRepairOfWhatWasSetAside(t *testing.T) {
+	rec := makeArchive(t, 3, 60, 80)
+	whole := repairAndCheck(t, rec, recordedContent(3, 80), "undamaged").Values
+	for _, name := range []string{rec.archive, rec.journal} {
+		if err := os.Rename(name, name+damagedSuffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec.archive += damagedSuffix
+	if n := repairAndCheck(t, rec, recordedContent(3, 80), "set aside").Values; n != whole {
+		t.Errorf("%d of %d values were saved", n, whole)
+	}
+}
+
+// recordedContent is what a machine's first seconds hold.
+func recordedContent(seed uint64, seconds int) *content {
+	c := &content{values: map[cell]string{}, events: map[int64]string{}}
+	for _, it := range sealedItems(seed, seconds) {
+		if it.event != nil {
+			c.events[it.event.At.Wall] = eventText(it.event)
+			continue
+		}
+		cells(it.tick, func(at cell, v string) { c.values[at] = v })
+	}
+	return c
 }
 
 // putFile writes a file, or removes it if b is nil.

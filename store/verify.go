@@ -85,7 +85,7 @@ func archiveFiles(path string) ([]string, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	if !st.IsDir() {
-		journals, err := filepath.Glob(globQuote(path) + ".j[0-9]*")
+		journals, err := journalsOf(path)
 		return append([]string{path}, journals...), err
 	}
 	entries, err := os.ReadDir(path)
@@ -102,6 +102,17 @@ func archiveFiles(path string) ([]string, error) {
 		return nil, fmt.Errorf("store: %s holds no archive: %w", path, fs.ErrNotExist)
 	}
 	return files, nil
+}
+
+// journalsOf lists the journals of the archive at path. Those of one that a
+// recorder has set aside are set aside with it.
+func journalsOf(path string) ([]string, error) {
+	stem, aside := strings.CutSuffix(path, damagedSuffix)
+	pattern := globQuote(stem) + ".j[0-9]*"
+	if aside {
+		pattern += damagedSuffix
+	}
+	return filepath.Glob(pattern)
 }
 
 func isArchiveName(name string) bool {

@@ -12,10 +12,7 @@ var Damaged = metric.ReasonFor("lost to damage in the archive")
 // Inspect decodes everything in c, as Verify does, and returns what the index
 // should say about it, Size and Sum left out.
 func (c *Chunk) Inspect(desc func(number uint32) *metric.Desc) (Info, error) {
-	if err := c.Verify(desc); err != nil {
-		return Info{}, err
-	}
-	t, err := c.table(desc)
+	t, err := c.verified(desc)
 	if err != nil {
 		return Info{}, err
 	}

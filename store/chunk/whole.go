@@ -71,16 +71,22 @@ func (g *Group) columnTable(c int) (columnTable, error) {
 
 // Verify decodes everything in c and reports the first thing that is wrong.
 func (c *Chunk) Verify(desc func(number uint32) *metric.Desc) error {
+	_, err := c.verified(desc)
+	return err
+}
+
+// verified decodes everything in c and checks it.
+func (c *Chunk) verified(desc func(number uint32) *metric.Desc) (*table, error) {
 	t, err := c.table(desc)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, g := range c.Groups {
 		if err := t.groups[i].verify(g, uint64(len(t.words))); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return t, nil
 }
 
 func (t *groupTable) verify(g *Group, words uint64) error {
