@@ -20,15 +20,21 @@ type memory struct{ *memarchive.Archive }
 
 func (memory) Close() error { return nil }
 
+// loaded are the descriptions that have been read.
+var loaded = make(map[string][]*memarchive.Part)
+
 // openText reads descriptions instead of archives.
 func openText(paths ...string) (reader, error) {
 	var parts []*memarchive.Part
 	for _, p := range paths {
-		more, err := memarchive.Load(p)
-		if err != nil {
-			return nil, err
+		if loaded[p] == nil {
+			more, err := memarchive.Load(p)
+			if err != nil {
+				return nil, err
+			}
+			loaded[p] = more
 		}
-		parts = append(parts, more...)
+		parts = append(parts, loaded[p]...)
 	}
 	return memory{memarchive.New(parts...)}, nil
 }

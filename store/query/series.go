@@ -116,8 +116,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 			}
 		}
 		g := newGainer(cuts, r.Note)
-		held := make(map[seriesID]metric.Value)
-		eve := eveOf(a, r.Window)
+		held := newHolder(a, r.Window)
 		out := &Series{}
 		for run, err := range a.Select(sel) {
 			if err != nil {
@@ -129,7 +128,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 			case r.Mode == Raw || run.Metric.Sem == metric.Instant:
 				out.raw(run, r.Window)
 			case run.Metric.Sem == metric.Discrete:
-				out.hold(run, r.Window, held, eve[run.Archive.ID])
+				held.hold(out, run)
 			case run.Metric.Type == metric.String:
 				out.raw(run, r.Window)
 			default:
@@ -139,6 +138,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 				return
 			}
 		}
+		held.rest(yield)
 	}
 }
 
@@ -191,33 +191,73 @@ func eveOf(a Archive, w Window) map[string]bool {
 	return out
 }
 
-// hold repeats the last present value where one is absent.
-func (s *Series) hold(run *store.Run, w Window, held map[seriesID]metric.Value, eve bool) {
+// holder repeats the last present values of discrete metrics where one is
+// absent, and at the beginning of a window what was read before it.
+type holder struct {
+	w     Window
+	eve   map[string]bool
+	held  map[seriesID]metric.Value
+	carry map[seriesID]*Series // held when the window begins, not yet told
+	order []seriesID
+}
+
+func newHolder(a Archive, w Window) *holder {
+	return &holder{w: w, eve: eveOf(a, w), held: make(map[seriesID]metric.Value), carry: make(map[seriesID]*Series)}
+}
+
+func (h *holder) hold(s *Series, run *store.Run) {
 	id := idOf(run.Archive, run.Metric, run.Instance)
-	last, known := held[id]
-	if eve && run.Wall[0] < w.From && !processLike(run.Metric.Indom) {
-		// What was read before the window holds when it begins.
-		n := 0
-		for n < len(run.Wall) && run.Wall[n] < w.From {
-			n++
-		}
-		if v := run.At(n - 1); v.Miss == metric.Present && (n == len(run.Wall) || run.Wall[n] > w.From) {
-			s.push(w.From, v)
-		}
+	n := 0
+	for n < len(run.Wall) && run.Wall[n] < h.w.From {
+		n++
 	}
-	for i, wall := range run.Wall {
+	if n > 0 {
+		h.before(id, run, n-1)
+	}
+	last, known := h.held[id]
+	for i := n; i < len(run.Wall); i++ {
 		v := run.At(i)
+		if c := h.carry[id]; c != nil {
+			delete(h.carry, id)
+			if run.Wall[i] > h.w.From {
+				s.push(h.w.From, c.Value(0))
+			}
+		}
 		if v.Miss == metric.Present {
 			last, known = v, true
 		} else if known {
 			v = last
 		}
-		if wall >= w.From {
-			s.push(wall, v)
-		}
+		s.push(run.Wall[i], v)
 	}
 	if known {
-		held[id] = last
+		h.held[id] = last
+	}
+}
+
+// before notes the last value before the window.
+func (h *holder) before(id seriesID, run *store.Run, i int) {
+	v := run.At(i)
+	if v.Miss != metric.Present {
+		return
+	}
+	h.held[id] = v
+	if !h.eve[run.Archive.ID] || processLike(run.Metric.Indom) {
+		return
+	}
+	c := &Series{}
+	c.describe(run)
+	c.push(h.w.From, v)
+	h.carry[id] = c
+	h.order = append(h.order, id)
+}
+
+// rest hands out what held when the window began and was not read in it.
+func (h *holder) rest(yield func(*Series, error) bool) {
+	for _, id := range h.order {
+		if c := h.carry[id]; c != nil && !yield(c, nil) {
+			return
+		}
 	}
 }
 

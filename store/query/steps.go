@@ -20,6 +20,8 @@ type stepper struct {
 	sum, weight  float64
 	silent       int64 // when a counter's value was first found absent
 	absent       int64 // and when last
+	prior        bool  // something was read before the window
+	opened       bool  // and something in it
 	held         metric.Value
 	why          metric.Reason
 }
@@ -137,12 +139,16 @@ func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 		sel.Prior = true
 		sr := &stepReader{
 			r: r, gains: newGainer(cuts, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
-			last: lastArchives(a, r.Window),
+			last: lastArchives(a, r.Window), eve: eveOf(a, r.Window),
 		}
 		for run, err := range a.Select(sel) {
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if run.Wall[len(run.Wall)-1] < r.From {
+				sr.before(run)
+				continue
 			}
 			if sr.changed(run) && !sr.finish(yield) {
 				return
@@ -185,6 +191,7 @@ type stepReader struct {
 	steps map[seriesID]*stepper
 	order []*stepper // that are not finished with their archive
 	last  map[string]bool
+	eve   map[string]bool
 	cur   *stepper
 	out   *Series
 }
@@ -219,6 +226,9 @@ func (sr *stepReader) finish(yield func(*Series, error) bool) bool {
 // rest hands out the steps that were kept back in vain.
 func (sr *stepReader) rest(yield func(*Series, error) bool) {
 	for _, t := range sr.order {
+		if t.prior && !t.opened && t.n < 0 {
+			t.n = 1 // It was not read in the window, and holds.
+		}
 		if t.n > 0 || t.silent != 0 {
 			t.close(&t.of)
 			if len(t.of.Wall) > 0 && !yield(&t.of, nil) {
@@ -252,25 +262,61 @@ func (t *stepper) close(s *Series) {
 	t.n, t.silent = -1, 0
 }
 
+// before takes in what was read before the window. It comes ahead of the
+// series' own turn.
+func (sr *stepReader) before(run *store.Run) {
+	t := sr.stepper(run)
+	t.prior = true
+	last := len(run.Wall) - 1
+	v := run.At(last)
+	switch t.way {
+	case hold:
+		if v.Miss != metric.Present || run.Metric.Sem != metric.Discrete || processLike(run.Metric.Indom) || !sr.eve[run.Archive.ID] {
+			t.prior = false
+			return
+		}
+		t.held = v
+		t.of.describe(run)
+		sr.order = append(sr.order, t)
+	case spread:
+		sr.gains.turn(run.Archive, run.Metric, run.Instance)
+		if v.Miss != metric.Present {
+			sr.gains.absent()
+			return
+		}
+		sr.gains.gain(store.Point{Wall: run.Wall[last], Cont: run.Cont[last], Bits: run.Bits[last]})
+	}
+}
+
+// stepper finds or makes the stepper of a run's series.
+func (sr *stepReader) stepper(run *store.Run) *stepper {
+	id := idOf(run.Archive, run.Metric, run.Instance)
+	t := sr.steps[id]
+	if t == nil {
+		t = &stepper{way: sr.wayOf(run.Metric), from: sr.r.From, to: sr.r.To, step: sr.r.Step, n: -1,
+			origin: sr.r.origin(max(run.Wall[0], sr.r.From))}
+		t.held.Miss = whyNoSample
+		sr.steps[id] = t
+	}
+	return t
+}
+
 func (sr *stepReader) take(run *store.Run) {
 	s := sr.out
 	if sr.cur == nil {
 		s.describe(run)
-		way := sr.wayOf(run.Metric)
-		switch way {
+		sr.cur = sr.stepper(run)
+		switch sr.cur.way {
 		case spread:
 			s.Units, _ = RateUnits(run.Metric.Units)
 			s.Type, s.Rate = metric.F64, true
 		case mean:
 			s.Type = metric.F64
 		}
-		id := idOf(run.Archive, run.Metric, run.Instance)
-		sr.cur = sr.steps[id]
-		if sr.cur == nil {
-			sr.cur = &stepper{way: way, from: sr.r.From, to: sr.r.To, step: sr.r.Step, origin: sr.r.origin(run.Wall[0]), n: -1}
-			sr.cur.held.Miss = whyNoSample
-			sr.steps[id] = sr.cur
+		if t := sr.cur; t.way == hold && t.prior && !t.opened {
+			t.n = 1
 		}
+		sr.cur.opened = true
 		sr.gains.turn(run.Archive, run.Metric, run.Instance)
 	}
 	_, factor := RateUnits(run.Metric.Units)

@@ -82,14 +82,22 @@ func (a *Archive) laterInBoot(sel store.Selection, p *part, s *series) bool {
 	return false
 }
 
-// Select reads values; see store.Reader.
+// Select reads values; see store.Reader. Like that one it gives what was before
+// the window ahead of all that is in it.
 func (a *Archive) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
 	return func(yield func(*store.Run, error) bool) {
 		for p, s := range a.matching(sel) {
+			if lo, hi := a.span(sel, p, s); lo < hi && s.wall[lo] < sel.From && !yield(s.run(p, lo, lo+1), nil) {
+				return
+			}
+		}
+		for p, s := range a.matching(sel) {
 			lo, hi := a.span(sel, p, s)
+			if lo < hi && s.wall[lo] < sel.From {
+				lo++
+			}
 			for i := lo; i < hi; i += a.RunLength {
-				j := min(i+a.RunLength, hi)
-				if !yield(s.run(p, i, j), nil) {
+				if !yield(s.run(p, i, min(i+a.RunLength, hi)), nil) {
 					return
 				}
 			}
