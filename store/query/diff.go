@@ -102,6 +102,7 @@ type differ struct {
 	a     Archive
 	r     DiffRequest
 	usual []Window // other windows of the length of B
+	every int64    // interval of the process class
 	cores float64
 	// memory is what is installed, in bytes.
 	memory float64

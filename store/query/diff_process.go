@@ -37,6 +37,7 @@ func (d *differ) usage(w Window) (*usage, error) {
 		return nil, err
 	}
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
+	d.every = t.every
 	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To}
 	if err := t.add(fields, nil, nil); err != nil {
 		return nil, err
@@ -104,8 +105,8 @@ func (d *differ) processes() ([]*Change, error) {
 		}
 	}
 	for name, c := range a.byName {
-		if b.byName[name] == nil {
-			if change := d.processGone(c, a, usual); change != nil {
+		if left := b.byName[name]; left == nil || left.To < b.to-3*d.every {
+			if change := d.processGone(c, left, a, usual); change != nil {
 				out = append(out, change)
 			}
 		}
@@ -201,7 +202,7 @@ func (d *differ) processNew(c *Consumer, b *usage) *Change {
 			impact = max(impact, d.processImpact(as.name, x))
 		}
 	}
-	stayed := float64(c.To-c.From)/1e9 > b.seconds/3
+	stayed := float64(c.To-c.From)/1e9 > b.seconds/2 && c.To >= b.to-3*d.every
 	if impact < leastImpact && !stayed {
 		return nil
 	}
@@ -214,10 +215,23 @@ func (d *differ) processNew(c *Consumer, b *usage) *Change {
 	return ch
 }
 
-// processGone is a process that was there all the time, and is no more.
-func (d *differ) processGone(c *Consumer, a *usage, usual []*usage) *Change {
+// settled is how many of the latest usual windows must know a process before
+// it counts as one that is always there.
+const settled = 3
+
+// processGone is a process that was there all the time, and is no more; left
+// is what the second window saw of it.
+func (d *differ) processGone(c, left *Consumer, a *usage, usual []*usage) *Change {
 	if float64(c.To-c.From)/1e9 < a.seconds*0.6 {
 		return nil
+	}
+	for _, u := range usual[:min(settled, len(usual))] {
+		if u.byName[c.Name] == nil {
+			return nil
+		}
+	}
+	if left != nil {
+		c.To = left.To
 	}
 	impact := 0.0
 	for _, as := range aspects {

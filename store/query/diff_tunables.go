@@ -19,9 +19,20 @@ func (d *differ) tunables() ([]*Change, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	old, err := d.settings(names, d.r.A.To)
+	// What held when the first window began; of what was first read in it, what
+	// it was then.
+	old, err := d.settings(names, d.r.A.From)
 	if err != nil {
 		return nil, err
+	}
+	later, err := d.settings(names, max(min(d.r.A.To, d.r.B.From-1), d.r.A.From))
+	if err != nil {
+		return nil, err
+	}
+	for k, s := range later {
+		if old[k] == nil || old[k].value.Miss != metric.Present {
+			old[k] = s
+		}
 	}
 	now, err := d.settings(names, d.r.B.To)
 	if err != nil {
