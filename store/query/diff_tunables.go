@@ -19,9 +19,9 @@ func (d *differ) tunables() ([]*Change, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	// What held when the first window began; of what was first read in it, what
-	// it was then.
-	old, err := d.settings(names, d.r.A.From)
+	// What held in the middle of the first window; of what was first read later,
+	// what it was then.
+	old, err := d.settings(names, d.r.A.From+(d.r.A.To-d.r.A.From)/2)
 	if err != nil {
 		return nil, err
 	}
