@@ -178,6 +178,12 @@ func (a *archive) loadMeta() error {
 		err = errors.New("the header is missing")
 	}
 	if err != nil {
+		if spare, e := a.record(bucketSpare, []byte(metaArchive)); e == nil && spare != nil {
+			a.hurt(fmt.Errorf("store: header, of which there is another copy: %w", err))
+			b, err = spare, nil
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("store: %s is not an archive, or its header is damaged (replay repair may help): %w", a.info.Path, err)
 	}
 	var h header
@@ -266,24 +272,37 @@ func (a *archive) each(bucket string, fn func(key, value []byte) error) {
 
 func (a *archive) loadMetrics() {
 	a.descs, a.byName = nil, make(map[string][]uint32)
-	a.each(bucketMetrics, func(key, value []byte) error {
-		ds, err := parseDescs(value)
-		if err != nil || len(key) != 4 {
-			return errors.Join(errDescs, err)
+	a.each(bucketMetrics, func(key, value []byte) error { return a.addMetrics(key, value) })
+	if len(a.damage) > 0 {
+		a.each(bucketSpare, func(key, value []byte) error {
+			if string(key) == metaArchive {
+				return nil
+			}
+			return a.addMetrics(key, value)
+		})
+	}
+}
+
+// addMetrics adds a batch of descriptions, as far as they are not known.
+func (a *archive) addMetrics(key, value []byte) error {
+	ds, err := parseDescs(value)
+	if err != nil || len(key) != 4 {
+		return errors.Join(errDescs, err)
+	}
+	first := int(binary.BigEndian.Uint32(key))
+	if first > 1<<20 {
+		return errDescs
+	}
+	for len(a.descs) < first+len(ds) {
+		a.descs = append(a.descs, nil)
+	}
+	for i, d := range ds {
+		if n := first + i; a.descs[n] == nil {
+			a.descs[n] = d
+			a.byName[d.Name] = append(a.byName[d.Name], uint32(n))
 		}
-		first := int(binary.BigEndian.Uint32(key))
-		if first > 1<<20 {
-			return errDescs
-		}
-		for len(a.descs) < first+len(ds) {
-			a.descs = append(a.descs, nil)
-		}
-		for i, d := range ds {
-			a.descs[first+i] = d
-			a.byName[d.Name] = append(a.byName[d.Name], uint32(first+i))
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // desc is the description of metric number n, nil if it is lost.

@@ -27,9 +27,12 @@ const (
 	bucketIndex   = "index"   // class, number -> what is in that chunk
 	bucketChunks  = "chunks"  // class, number -> the chunk
 	bucketEvents  = "events"  // number -> events
+	// bucketSpare holds the header and the descriptions once more, without
+	// their prose: all else is worthless without them.
+	bucketSpare = "spare"
 )
 
-var buckets = []string{bucketMeta, bucketMetrics, bucketIndex, bucketChunks, bucketEvents}
+var buckets = []string{bucketMeta, bucketMetrics, bucketIndex, bucketChunks, bucketEvents, bucketSpare}
 
 // The keys of bucketMeta.
 const (
@@ -122,7 +125,14 @@ func createLayout(tx *bbolt.Tx, h *header) error {
 		// Keys only grow: pages are filled to the brim.
 		b.FillPercent = 1
 	}
-	return putJSON(tx, metaArchive, h)
+	b, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := put(tx, bucketSpare, []byte(metaArchive), b); err != nil {
+		return err
+	}
+	return put(tx, bucketMeta, []byte(metaArchive), b)
 }
 
 func putConfig(tx *bbolt.Tx, config string) error {
@@ -206,5 +216,14 @@ func isChurn(k metric.EventKind) bool {
 
 // putMetrics stores descriptions, the first of which has number first.
 func putMetrics(tx *bbolt.Tx, first uint32, ds []*metric.Desc) error {
+	bare := make([]*metric.Desc, len(ds))
+	for i, d := range ds {
+		b := *d
+		b.Source, b.Help, b.LongHelp, b.Unsupported = "", "", "", ""
+		bare[i] = &b
+	}
+	if err := put(tx, bucketSpare, numberKey(first), marshalDescs(bare)); err != nil {
+		return err
+	}
 	return put(tx, bucketMetrics, numberKey(first), marshalDescs(ds))
 }

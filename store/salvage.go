@@ -94,6 +94,8 @@ func (s *salvage) record(bucket string, key, value []byte) {
 		err = s.meta(string(key), value)
 	case bucketMetrics:
 		err = s.metrics(key, value)
+	case bucketSpare:
+		err = s.spare(key, value)
 	case bucketIndex:
 		var in chunk.Info
 		if in, err = chunk.ParseInfo(value); err == nil {
@@ -132,19 +134,41 @@ func (s *salvage) meta(key string, value []byte) error {
 }
 
 func (s *salvage) metrics(key, value []byte) error {
-	ds, err := parseDescs(value)
-	if err != nil {
-		return err
+	first, ds, err := s.batch(key, value)
+	copy(s.descs[first:], ds)
+	return err
+}
+
+// spare takes what is not known better.
+func (s *salvage) spare(key, value []byte) error {
+	if string(key) == metaArchive {
+		if s.header != nil {
+			return nil
+		}
+		return s.meta(metaArchive, value)
+	}
+	first, ds, err := s.batch(key, value)
+	for i, d := range ds {
+		if s.descs[first+i] == nil {
+			s.descs[first+i] = d
+		}
+	}
+	return err
+}
+
+// batch parses descriptions and makes room for them.
+func (s *salvage) batch(key, value []byte) (first int, ds []*metric.Desc, err error) {
+	if ds, err = parseDescs(value); err != nil {
+		return 0, nil, err
 	}
 	if len(key) != 4 || binary.BigEndian.Uint32(key) > maxMetrics {
-		return fmt.Errorf("no number of a metric")
+		return 0, nil, fmt.Errorf("no number of a metric")
 	}
-	first := int(binary.BigEndian.Uint32(key))
+	first = int(binary.BigEndian.Uint32(key))
 	for len(s.descs) < first+len(ds) {
 		s.descs = append(s.descs, nil)
 	}
-	copy(s.descs[first:], ds)
-	return nil
+	return first, ds, nil
 }
 
 // maxMetrics bounds the numbers of metrics that are believed.
