@@ -31,31 +31,34 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if dayDir != "" {
-		os.RemoveAll(dayDir)
+	for _, dir := range scratchDirs {
+		os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }
 
-var dayDir string
+// scratchDirs are removed at the end.
+var scratchDirs []string
 
 var theDay = sync.OnceValues(func() (string, error) {
 	if p := os.Getenv(dayEnv); p != "" {
 		if _, err := os.Stat(p); err == nil {
 			return p, nil
 		}
-		return p, makeDay(p, 36, 1, 10)
+		return p, makeDay(p, 0, 36, 1, 10)
 	}
-	var err error
-	if dayDir, err = os.MkdirTemp("", "tacho-day"); err != nil {
+	dir, err := os.MkdirTemp("", "tacho-day")
+	if err != nil {
 		return "", err
 	}
-	p := filepath.Join(dayDir, "day.tacho")
-	return p, makeDay(p, 36, 1, 10)
+	scratchDirs = append(scratchDirs, dir)
+	p := filepath.Join(dir, "day.tacho")
+	return p, makeDay(p, 0, 36, 1, 10)
 })
 
-// makeDay records rounds of the dataset into a finished archive.
-func makeDay(path string, rounds, systemEvery, procEvery int) error {
+// makeDay records rounds of the dataset, from a given one on, into a finished
+// archive.
+func makeDay(path string, first, rounds, systemEvery, procEvery int) error {
 	data, err := storetest.Find()
 	if err != nil {
 		return err
@@ -64,6 +67,7 @@ func makeDay(path string, rounds, systemEvery, procEvery int) error {
 	if err != nil {
 		return err
 	}
+	rep.Skip(first)
 	t := &scratch{}
 	defer t.clean()
 	w := newBuilder(t, filepath.Join(t.TempDir(), "live"))
@@ -205,14 +209,8 @@ func querySystem(path string) error {
 		return err
 	}
 	defer r.Close()
-	var names []string
-	for _, d := range r.Metrics() {
-		if d.Class == metric.Fast {
-			names = append(names, d.Name)
-		}
-	}
 	n := uint64(0)
-	for s := range r.Summarize(Selection{Metrics: names}) {
+	for s := range r.Summarize(Selection{Metrics: systemMetrics(r)}) {
 		n += s.Count
 	}
 	if n == 0 {

@@ -139,12 +139,8 @@ func (e *encoder) instance(m *nameModel, fr *frames, in *Instance, before []text
 	}
 	text(slotKey, in.Key)
 	e.number(&m.counts, int64(len(in.Names))-1)
-	for k, n := range in.Names {
-		if k > 0 || n.Block != in.Runs[0].Start {
-			e.number(&m.blocks, int64(n.Block)-int64(in.Runs[0].Start))
-		} else {
-			e.number(&m.blocks, 0)
-		}
+	for _, n := range in.Names {
+		e.number(&m.blocks, int64(n.Block)-int64(in.Runs[0].Start))
 		text(slotName, n.Name)
 		e.number(&m.labels, int64(len(n.Labels))-int64(max(len(before)-slotLabels, 0)/2))
 		for l, label := range n.Labels {

@@ -92,6 +92,9 @@ func Clone(t *metric.Tick) *metric.Tick {
 	return c
 }
 
+// Skip passes over n rounds.
+func (r *Repeater) Skip(n int) { r.round += n }
+
 // Round calls fn with the ticks of the next round. The ticks are valid until
 // fn returns.
 func (r *Repeater) Round(fn func(*metric.Tick) error) error {
