@@ -29,6 +29,7 @@ type plan struct {
 	columns map[string][]column
 	filters map[*view]*filter
 	asked   map[[2]string]bool // domain, key: what sel.Instance said
+	without map[uint32]bool    // schemas that have no wanted column
 }
 
 func (sel *Selection) end() int64 {
@@ -69,7 +70,7 @@ func (a *archive) wanted(sel *Selection) []bool {
 
 // plan finds the columns of a that hold values in the window of sel.
 func (r *Reader) plan(a *archive, sel *Selection) *plan {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
+	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
 	p.wanted = a.wanted(sel)
 	if !slices.Contains(p.wanted, true) {
 		return p
@@ -89,22 +90,32 @@ func (r *Reader) plan(a *archive, sel *Selection) *plan {
 
 // each calls fn for the wanted columns of a chunk.
 func (p *plan) each(ref *chunkRef, fn func(v *view, col int, d *metric.Desc)) {
+	if p.without[ref.info.Schema] {
+		return
+	}
+	found := false
+	defer func() {
+		if !found {
+			p.without[ref.info.Schema] = true
+		}
+	}()
 	c, err := ref.open()
 	if err != nil {
+		found = true // for all that is known
 		p.a.hurt(err)
 		return
 	}
 	for i, g := range c.Groups {
+		if !p.wantsAny(g) {
+			continue
+		}
+		found = true
 		if p.sel.Keys != nil && g.Indom != metric.NoIndom && !p.holdsKey(g, ref) {
 			continue
 		}
 		for k := range g.Columns {
 			n := g.Columns[k].Number
-			if int(n) >= len(p.wanted) {
-				p.a.hurt(ref.wrong(fmt.Errorf("metric %d is not in the catalogue", n)))
-				continue
-			}
-			if !p.wanted[n] || p.a.descs[n].Type != g.Columns[k].Type {
+			if int(n) >= len(p.wanted) || !p.wanted[n] || p.a.descs[n].Type != g.Columns[k].Type {
 				continue
 			}
 			v, err := c.view(i)
@@ -115,6 +126,19 @@ func (p *plan) each(ref *chunkRef, fn func(v *view, col int, d *metric.Desc)) {
 			fn(v, k, p.a.effective(n, ref.info.Class))
 		}
 	}
+}
+
+// wantsAny reports whether any of a group's columns is wanted.
+func (p *plan) wantsAny(g *chunk.Group) bool {
+	for i := range g.Columns {
+		n := g.Columns[i].Number
+		if int(n) >= len(p.wanted) {
+			p.a.hurt(fmt.Errorf("store: metric %d is not in the catalogue", n))
+		} else if p.wanted[n] {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsKey reports whether one of the wanted keys is in a group; that is found
@@ -147,7 +171,7 @@ func (p *plan) finish() {
 // before makes a plan that has, of each metric and class that sel wants, only
 // the last block before the window.
 func (r *Reader) before(a *archive, sel *Selection) *plan {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
+	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
 	p.wanted = a.wanted(sel)
 	type place struct {
 		class metric.Class

@@ -210,15 +210,18 @@ func (r *Reader) Lookup(name string) *metric.Desc {
 	return nil
 }
 
-// keepOpen is how many chunks of an archive stay open after a query.
+// keepOpen is how many chunks stay open after a query.
 const keepOpen = 64
 
-// release forgets what was decoded of a, if that is much.
+// release forgets what was decoded of a, if that and what is open of others
+// is much.
 func (r *Reader) release(a *archive) {
 	n := 0
-	for _, ref := range a.chunks {
-		if ref.opened != nil {
-			n++
+	for _, other := range r.archives {
+		for _, ref := range other.chunks {
+			if ref.opened != nil {
+				n++
+			}
 		}
 	}
 	if n <= keepOpen {

@@ -23,6 +23,9 @@ type Info struct {
 	// Size is the chunk's length in bytes, Sum the crc32c of them all.
 	Size int64
 	Sum  uint32
+	// Schema is a checksum of which metrics its groups have: where it is the
+	// same, the metrics are.
+	Schema uint32
 }
 
 func (t *table) info() Info {
@@ -47,7 +50,21 @@ func (t *table) info() Info {
 		}
 		in.Values += cells * uint64(len(g.metrics))
 	}
+	in.Schema = t.schema()
 	return in
+}
+
+func (t *table) schema() uint32 {
+	var b []byte
+	for _, g := range t.groups {
+		b = append(append(b, g.name...), 0)
+		b = append(append(b, g.indom...), 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(g.metrics)))
+		for _, m := range g.metrics {
+			b = binary.LittleEndian.AppendUint32(b, m.number)
+		}
+	}
+	return Checksum(b)
 }
 
 // Marshal encodes in. Later versions may append fields.
@@ -64,7 +81,8 @@ func (in *Info) Marshal() []byte {
 	out = binary.AppendVarint(out, in.First.Wall-in.From)
 	out = binary.AppendVarint(out, in.To-in.Last.Wall)
 	out = binary.AppendVarint(out, in.Size)
-	return binary.LittleEndian.AppendUint32(out, in.Sum)
+	out = binary.LittleEndian.AppendUint32(out, in.Sum)
+	return binary.LittleEndian.AppendUint32(out, in.Schema)
 }
 
 // ParseInfo is the inverse of Marshal.
@@ -85,6 +103,7 @@ func ParseInfo(b []byte) (Info, error) {
 	in.To = in.Last.Wall + r.varint()
 	in.Size = r.varint()
 	in.Sum = r.uint32()
+	in.Schema = r.uint32()
 	if r.bad || in.From > in.To || in.Ticks > MaxTicks || in.Size < 0 {
 		return Info{}, fmt.Errorf("chunk: an index entry of %d bytes makes no sense", len(b))
 	}
