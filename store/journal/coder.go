@@ -213,13 +213,13 @@ func init() {
 }
 
 // A mixer weighs what several models say about the same bit.
-type mixer [4]int32
+type mixer [3]int32
 
-const freshWeight = 1 << 15
+var freshMixer = mixer{1 << 15, 1 << 15, 1 << 15}
 
 func freshMixers(ms []mixer) {
 	for i := range ms {
-		ms[i] = mixer{freshWeight, freshWeight, freshWeight, freshWeight}
+		ms[i] = freshMixer
 	}
 }
 

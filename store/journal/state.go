@@ -101,7 +101,7 @@ type group struct {
 	rowHist  [256]prob
 	rowPair  [2][16]prob
 	cellHist [256]prob
-	cellMix  [16]mixer
+	cellMix  [9]mixer
 	renamed  number
 
 	at      stamps
@@ -193,12 +193,12 @@ type state struct {
 	classMix    [64]mixer
 	top         [65][8]prob
 	topMix      [8]mixer
-	againMix    [4]mixer
+	againMix    mixer
 	againLen    [65]prob
 
 	ticks   uint32 // counts the ticks of the generation
 	moves   [moveSlots]move
-	likeMix [2]mixer
+	likeMix mixer
 	likeAll [numRatios]prob
 
 	events eventModels
@@ -252,11 +252,11 @@ func (s *state) reset() {
 	}
 	freshMixers(s.classMix[:])
 	freshMixers(s.topMix[:])
-	freshMixers(s.againMix[:])
+	s.againMix = freshMixer
 	freshProbs(s.againLen[:])
 	s.ticks = 0
 	s.moves = [moveSlots]move{}
-	freshMixers(s.likeMix[:])
+	s.likeMix = freshMixer
 	freshProbs(s.likeAll[:])
 	s.events.reset()
 }

@@ -286,7 +286,7 @@ func (s *state) delta(m *column, k *cell, d int64, beside uint8) int64 {
 	c := &s.coder
 	if k.twin != nil && k.twin.tick == s.ticks && k.twin.delta != 0 {
 		if like := scaled(k.twin.delta, k.ratio); like != 0 {
-			if c.bit3(&s.likeMix[0], &k.like, &m.like, &s.likeAll[k.ratio], b2i(d == like)) != 0 {
+			if c.bit3(&s.likeMix, &k.like, &m.like, &s.likeAll[k.ratio], b2i(d == like)) != 0 {
 				k.delta, k.class = like, uint8(bits.Len64(uint64(max(like, -like))))
 				s.made(k, true)
 				return like
@@ -302,7 +302,7 @@ func (s *state) delta(m *column, k *cell, d int64, beside uint8) int64 {
 func (s *state) alone(m *column, k *cell, d int64, beside uint8) int64 {
 	c := &s.coder
 	if k.delta != 0 {
-		if c.bit3(&s.againMix[0], &k.again, &m.again, &s.againLen[k.class], b2i(d == k.delta)) != 0 {
+		if c.bit3(&s.againMix, &k.again, &m.again, &s.againLen[k.class], b2i(d == k.delta)) != 0 {
 			return k.delta
 		}
 	}
