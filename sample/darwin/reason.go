@@ -16,5 +16,5 @@ func reasonFor(err error) metric.Reason {
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTSUP):
 		return metric.Unsupported
 	}
-	return metric.ReasonFor(err.Error())
+	return metric.FailureFor(err.Error())
 }

@@ -214,7 +214,7 @@ func (r *reader) readOne(i int, s *source) bool {
 		return true
 	}
 	began := c.e.clock.now().Awake
-	blocks, err := s.read(&r.ctx, c.id)
+	blocks, lapse, err := s.read(&r.ctx, c.id)
 	if notice, isNew := s.heed(); isNew {
 		c.e.log.Warn(notice, "source", s.name)
 	}
@@ -234,9 +234,12 @@ func (r *reader) readOne(i int, s *source) bool {
 		return false
 	}
 	<-s.turn
-	s.came(c.id, took, err != nil)
+	s.came(c.id, took, err != nil || lapse != "")
 	if err != nil {
-		c.e.faults.report(c.e.clock.now(), c.quiet(), "source "+s.name, err.Error())
+		lapse = err.Error()
+	}
+	if lapse != "" {
+		c.e.faults.report(c.e.clock.now(), c.quiet(), "source "+s.name, lapse)
 	}
 	return true
 }

@@ -43,6 +43,7 @@ type sourceStats struct {
 type member struct {
 	frames []*sample.Frame
 	copies []rowCopies // parallel to frames
+	had    [][]bool    // per frame and column: it has had a value
 	blocks []*metric.Block
 }
 
@@ -67,6 +68,7 @@ func (s *source) plan(p *Plan) {
 		}
 		if len(m.frames) > 0 {
 			m.copies = make([]rowCopies, len(m.frames))
+			m.had = make([][]bool, len(m.frames))
 			s.members[c] = m
 		}
 	}
@@ -94,17 +96,19 @@ func sameGroup(a, b *metric.Group) bool {
 	})
 }
 
-// read fills the source's frames for class c and appends the blocks that came
-// of it to blocks. The caller holds turn.
-func (s *source) read(ctx *sample.Context, c metric.Class) ([]*metric.Block, error) {
+// read fills the source's frames for class c and returns the blocks that came
+// of it, and what could not be read of it. The caller holds turn.
+func (s *source) read(ctx *sample.Context, c metric.Class) (blocks []*metric.Block, lapse string, err error) {
 	m := s.members[c]
 	if m == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	for _, f := range m.frames {
 		f.Reset(metric.Stamp{})
 	}
-	err := s.guardedRead(ctx, m.frames)
+	if err = s.guardedRead(ctx, m.frames); err == nil {
+		lapse = m.lapse()
+	}
 	m.blocks = m.blocks[:0]
 	for i, f := range m.frames {
 		b := f.Block()
@@ -118,7 +122,7 @@ func (s *source) read(ctx *sample.Context, c metric.Class) ([]*metric.Block, err
 			m.blocks = append(m.blocks, b)
 		}
 	}
-	return m.blocks, err
+	return m.blocks, lapse, err
 }
 
 // guardedRead turns a panic into an error: a mistake in one source must not

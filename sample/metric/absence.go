@@ -36,11 +36,19 @@ var reasons struct {
 	sync.RWMutex
 	ids   map[string]Reason
 	texts []string
+	// failed are those of texts that speak of a call that failed.
+	failed []bool
 }
 
 // ReasonFor returns the reason with this text, making one if need be. Texts
 // must be few: put no pid and no counter into them.
-func ReasonFor(text string) Reason {
+func ReasonFor(text string) Reason { return reasonFor(text, false) }
+
+// FailureFor is ReasonFor for the text of a call's error: the value is absent
+// because something went wrong, and not because that is how things are.
+func FailureFor(text string) Reason { return reasonFor(text, true) }
+
+func reasonFor(text string, failure bool) Reason {
 	for i, s := range fixedReasons {
 		if s == text {
 			return Reason(i)
@@ -65,8 +73,20 @@ func ReasonFor(text string) Reason {
 	}
 	r = lastFixed + 1 + Reason(len(reasons.texts))
 	reasons.texts = append(reasons.texts, text)
+	reasons.failed = append(reasons.failed, failure)
 	reasons.ids[text] = r
 	return r
+}
+
+// Failure reports whether r was made by FailureFor.
+func (r Reason) Failure() bool {
+	if r <= lastFixed {
+		return false
+	}
+	reasons.RLock()
+	defer reasons.RUnlock()
+	i := int(r - lastFixed - 1)
+	return i < len(reasons.failed) && reasons.failed[i]
 }
 
 func (r Reason) String() string {
