@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,6 +40,9 @@ var built struct {
 // simulated builds the programs, once for all tests.
 func simulated(t testing.TB) programs {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("builds and runs whole programs")
+	}
 	built.Do(func() { built.err = built.build() })
 	if errors.Is(built.err, fs.ErrNotExist) {
 		t.Skip("the simulated Mac is not here")
@@ -74,6 +79,9 @@ func (p *programs) build() (err error) {
 }
 
 func TestMain(m *testing.M) {
+	// The tests wait more than they work.
+	flag.Parse()
+	flag.Set("test.parallel", "6")
 	code := m.Run()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)
@@ -110,8 +118,14 @@ func mac(t testing.TB, name string) *session {
 // laptop begins a session on the shipped laptop, changed by statements.
 func laptop(t testing.TB, statements string) *session {
 	t.Helper()
+	return machine(t, "include \"macbook-m.scn\"\n"+statements)
+}
+
+// machine begins a session on the Mac that a scenario describes.
+func machine(t testing.TB, text string) *session {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.scn")
-	if err := os.WriteFile(path, []byte("include \"macbook-m.scn\"\n"+statements), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return &session{t: t, p: simulated(t), root: t.TempDir(), scenario: path}
@@ -155,6 +169,25 @@ func (s *session) record(length string) {
 	s.checkLeaks()
 }
 
+// recordFrom records at a speed, and more slowly again should this machine be
+// so busy that the first values came only after a moment of the scenario.
+func (s *session) recordFrom(speed int, length string, moment float64) {
+	s.t.Helper()
+	flags := s.flags
+	for ; speed > 0; speed /= 2 {
+		s.flags = append(slices.Clone(flags), "--speed", strconv.Itoa(speed))
+		s.record(length)
+		rows := s.rows("values", "kernel.all.cpu.user")
+		if len(rows) > 1 && rows[1].at(s.t) < moment {
+			return
+		}
+		if err := os.RemoveAll(s.dir()); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.t.Fatal("this machine is too busy to simulate another one")
+}
+
 func (s *session) said() string {
 	b := s.log.Bytes()
 	return string(b[max(0, len(b)-4000):])
@@ -170,7 +203,7 @@ func (s *session) checkLeaks() {
 	s.t.Helper()
 	text, err := os.ReadFile(s.report)
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("%v\n%s", err, s.said())
 	}
 	if !strings.Contains(string(text), noLeaks) {
 		s.t.Errorf("something was not released:\n%s", text)
@@ -192,10 +225,14 @@ func (s *session) calls() map[string]int {
 	return n
 }
 
-// replay asks the archives.
-func (s *session) replay(args ...string) string {
+// replay asks archives.
+func (s *session) replay(archives []string, args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command(s.p.replay, append([]string{"--archive", s.dir(), "--utc"}, args...)...)
+	args = append(args, "--utc")
+	for _, path := range archives {
+		args = append(args, "--archive", path)
+	}
+	cmd := exec.Command(s.p.replay, args...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -220,10 +257,12 @@ func (r row) text(column string) string {
 }
 
 // rows asks the archives for lines of JSON.
-func (s *session) rows(args ...string) []row {
+func (s *session) rows(args ...string) []row { return s.rowsOf([]string{s.dir()}, args...) }
+
+func (s *session) rowsOf(archives []string, args ...string) []row {
 	s.t.Helper()
 	var rows []row
-	lines := json.NewDecoder(strings.NewReader(s.replay(append(args, "--format", "json")...)))
+	lines := json.NewDecoder(strings.NewReader(s.replay(archives, append(args, "--format", "json")...)))
 	lines.UseNumber()
 	for lines.More() {
 		var r row
