@@ -73,6 +73,9 @@ func TestLifeOfAService(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can install")
 	}
+	if testing.Short() {
+		t.Skip("starts a dozen recorders")
+	}
 	for name, newHost := range map[string]func(*keeper) host{
 		"launchd": func(k *keeper) host {
 			ctl := &launchdtest.Launchctl{Root: k.root, Start: k.start, Stop: k.stop}

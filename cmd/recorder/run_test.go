@@ -145,7 +145,9 @@ func TestSignalsEndItWithEverythingStored(t *testing.T) {
 		dir := t.TempDir()
 		p := start(t, dir)
 		took := p.end(sig)
-		if code := p.cmd.ProcessState.ExitCode(); code != exitOK || took > time.Second {
+		// The second that it may take is proved on a fake clock; here the
+		// machine may be busy.
+		if code := p.cmd.ProcessState.ExitCode(); code != exitOK || took > 5*time.Second {
 			t.Errorf("%v: status %d after %v: %s", sig, code, took, p.said())
 		}
 		if strings.Contains(p.said(), "goroutine ") || !strings.Contains(p.said(), "stopped, everything is stored") {
