@@ -123,7 +123,7 @@ func statusText(r *service.Report) string {
 	if r.DaysFit > 0 {
 		row("room", "for %.0f days", r.DaysFit)
 	}
-	row("at risk", "%s in a crash of the kernel, %s in a power cut", seconds(st.Archive.AtRiskCrash), seconds(st.Archive.AtRiskPowerCut))
+	row("at risk", "%s in a crash of the kernel, %s in a power cut", seconds(time.Duration(st.Archive.AtRiskCrash)), seconds(time.Duration(st.Archive.AtRiskPowerCut)))
 	if st.TCPGate != "" {
 		row("tcp counters", "%s", st.TCPGate)
 	}

@@ -27,7 +27,7 @@ func TestStatusText(t *testing.T) {
 			},
 			Archive: service.ArchiveStatus{
 				Path: "/a/mac.live", Bytes: 10 << 20, Since: now.Add(-12 * time.Hour), Finished: 3, FinishedBytes: 60 << 20,
-				AtRiskCrash: 800 * time.Millisecond, AtRiskPowerCut: 190 * time.Second,
+				AtRiskCrash: service.Seconds(800 * time.Millisecond), AtRiskPowerCut: service.Seconds(190 * time.Second),
 			},
 			LastRotation: &service.Rotation{At: now.Add(-12 * time.Hour), Why: "schedule 0 0 * * *", Path: "/a/x.tacho"},
 			LastShipping: &service.Shipping{At: now.Add(-11 * time.Hour), Path: "/a/x.tacho", Error: "no route", Waiting: 1},

@@ -36,8 +36,8 @@ type ArchiveStatus struct {
 	Written uint64    `json:"written"` // to all files since the recorder started
 	// AtRisk is how much recording a crash of the kernel and a power cut may
 	// cost at this moment.
-	AtRiskCrash    time.Duration `json:"at_risk_crash"`
-	AtRiskPowerCut time.Duration `json:"at_risk_power_cut"`
+	AtRiskCrash    Seconds `json:"at_risk_crash_seconds"`
+	AtRiskPowerCut Seconds `json:"at_risk_power_cut_seconds"`
 	// Trouble says why nothing can be stored at present; empty when it can.
 	Trouble string `json:"trouble,omitempty"`
 	// Dropped counts what could not be kept since the trouble began,

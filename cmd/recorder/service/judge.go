@@ -142,7 +142,7 @@ func (r *Report) measureArchive(dir string) {
 		room = min(room, size)
 	}
 	r.DaysFit = float64(room) / float64(r.BytesPerDay)
-	if keep := r.Status.KeepFor; keep > 0 {
+	if keep := time.Duration(r.Status.KeepFor); keep > 0 {
 		r.DaysFit = min(r.DaysFit, keep.Hours()/24)
 	}
 }

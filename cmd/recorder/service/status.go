@@ -43,8 +43,8 @@ type Status struct {
 	Classes        []ClassStatus  `json:"classes"`
 	Sources        []SourceStatus `json:"sources"`
 	Archive        ArchiveStatus  `json:"archive"`
-	KeepFor        time.Duration  `json:"keep_for"`
-	KeepSize       int64          `json:"keep_size"`
+	KeepFor        Seconds        `json:"keep_for_seconds"`
+	KeepSize       int64          `json:"keep_size_bytes"`
 	OnBattery      bool           `json:"on_battery"`
 	TCPGate        string         `json:"tcp_gate,omitempty"`
 	Notices        []string       `json:"notices,omitempty"`
@@ -87,7 +87,7 @@ func (s *Service) Status() Status {
 		Version: s.opt.Version, PID: os.Getpid(), Host: hostName(), BootID: s.opt.Machine.BootID, At: e.Now.Time(), Started: s.started,
 		Config: cfg.File, Dir: s.opt.Dir, CPUSeconds: e.CPU.Seconds(), CPUPercent: e.CPUShare * 100, ResidentBytes: e.Resident,
 		Values: e.Values, Events: e.Events, Errors: e.Errors, ErrorsLastHour: e.ErrorsLastHour, Faults: e.Faults,
-		Archive: s.archive.Status(), KeepFor: cfg.Archive.KeepFor, KeepSize: cfg.Archive.KeepSize, OnBattery: onBattery,
+		Archive: s.archive.Status(), KeepFor: Seconds(cfg.Archive.KeepFor), KeepSize: cfg.Archive.KeepSize, OnBattery: onBattery,
 	}
 	for _, c := range e.Classes {
 		if c.Sources > 0 && c.Interval != 0 {

@@ -35,7 +35,7 @@ func TestJudge(t *testing.T) {
 		PID: os.Getpid(), At: now.Add(-2 * time.Second), Started: now.Add(-24 * time.Hour), Values: 864000,
 		Classes: []ClassStatus{{Class: "fast", IntervalSeconds: 1, LastTick: now.Add(-3 * time.Second), Ticks: 100}, {Class: "static", Ticks: 1, LastTick: now.Add(-23 * time.Hour)}},
 		Archive: ArchiveStatus{Bytes: 10 << 20, Since: now.Add(-12 * time.Hour), Finished: 3, FinishedBytes: 60 << 20, Oldest: now.Add(-84 * time.Hour)},
-		KeepFor: 30 * 24 * time.Hour, KeepSize: 100 << 20,
+		KeepFor: Seconds(30 * 24 * time.Hour), KeepSize: 100 << 20,
 	}
 	for _, tc := range []struct {
 		name   string

@@ -94,7 +94,7 @@ func (a *diskArchive) Status() ArchiveStatus {
 	st := a.Writer.Status()
 	s := ArchiveStatus{
 		Path: st.Path, Bytes: st.Bytes + st.JournalBytes, Written: uint64(st.JournalWritten + st.SealWritten + st.FinishWritten),
-		AtRiskCrash: st.PanicLoss, AtRiskPowerCut: st.PowerLoss, Trouble: st.Degraded, Dropped: st.Dropped, Unfinished: st.Unfinished,
+		AtRiskCrash: Seconds(st.PanicLoss), AtRiskPowerCut: Seconds(st.PowerLoss), Trouble: st.Degraded, Dropped: st.Dropped, Unfinished: st.Unfinished,
 	}
 	if st.Since != 0 {
 		s.Since = time.Unix(0, st.Since)
