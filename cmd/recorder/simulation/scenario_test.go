@@ -38,7 +38,7 @@ func (p *plan) scenario(shipped string) string {
 		}
 	}
 	fmt.Fprintf(&b, "clock step at %d by -100\n", int(p.awake.Seconds()*0.21))
-	fmt.Fprintf(&b, "clock step at %d by 7200\n", int(p.awake.Seconds()*0.55))
+	fmt.Fprintf(&b, "clock step at %d by 7200\n", int(p.awake.Seconds()*0.65))
 	fmt.Fprintf(&b, "clock step at %d by -7100\n", int(p.awake.Seconds()*0.9))
 	// A source that fails for a while.
 	fmt.Fprintf(&b, "fail host_statistics64 5 from %d until %d\n", int(p.awake.Seconds()*0.7), int(p.awake.Seconds()*0.8))
