@@ -101,6 +101,13 @@ func (l *ledger) boot(id string) *boot {
 
 // span is the stretch of the continuous clock that an event speaks of.
 func span(e *metric.Event) (from, to int64) {
+	if e.Kind == metric.EventErrorEnd {
+		// An error counts as over only when nothing has gone wrong for a
+		// while; until then its source may be left alone.
+		if began, err := time.Parse(time.RFC3339Nano, e.Label("from")); err == nil {
+			return e.At.Cont - (e.At.Wall - began.UnixNano()), e.At.Cont
+		}
+	}
 	s, _ := strconv.ParseFloat(e.Label("seconds"), 64)
 	return e.At.Cont - int64(s*1e9), e.At.Cont
 }
