@@ -82,6 +82,10 @@ func (d *directory) ensure() error {
 func (d *directory) make(path string) error {
 	err := d.fs.Mkdir(path, dirMode)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
+		// That is also what /proc answers, where nothing can be made.
+		if _, e := d.fs.Lstat(filepath.Dir(path)); e == nil {
+			return fmt.Errorf("%s: the file system of %s takes no new directories", path, filepath.Dir(path))
+		}
 		if err := d.make(filepath.Dir(path)); err != nil {
 			return err
 		}
