@@ -58,10 +58,14 @@ type app struct {
 	paths    []string
 	resolved map[string]string // times as they came out, by flag
 	used     query.Window
+	// damageTold are the archives that have been warned of; nil where a command
+	// tells of damage itself.
+	damageTold map[string]bool
 }
 
 func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
-	return &app{stdout: stdout, stderr: stderr, now: now, open: openStore, resolved: make(map[string]string)}
+	return &app{stdout: stdout, stderr: stderr, now: now, open: openStore, resolved: make(map[string]string),
+		damageTold: make(map[string]bool)}
 }
 
 // run executes one command line and returns the exit status.
@@ -71,6 +75,7 @@ func (a *app) run(args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	err := root.Execute()
+	a.tellDamage()
 	if a.close != nil {
 		a.close()
 	}
@@ -109,15 +114,31 @@ func (a *app) load(args ...string) error {
 		return err
 	}
 	a.archive, a.close, a.paths = r, r.Close, paths
-	for _, info := range r.Archives() {
-		for _, d := range info.Damage {
-			fmt.Fprintf(a.stderr, "replay: %s is damaged: %s (replay verify tells all, replay repair saves the rest)\n", info.Path, d)
-		}
-	}
+	a.tellDamage()
 	if len(r.Archives()) == 0 {
 		return fmt.Errorf("no archive in %s", strings.Join(paths, ", "))
 	}
 	return nil
+}
+
+// tellDamage warns, once for each archive, that some of it could not be read.
+// Damage may come to light only when a question meets it.
+func (a *app) tellDamage() {
+	if a.archive == nil || a.damageTold == nil {
+		return
+	}
+	for _, info := range a.archive.Archives() {
+		if len(info.Damage) == 0 || a.damageTold[info.ID] {
+			continue
+		}
+		a.damageTold[info.ID] = true
+		more := ""
+		if n := len(info.Damage); n > 1 {
+			more = fmt.Sprintf(" and %d more", n-1)
+		}
+		fmt.Fprintf(a.stderr, "replay: %s is damaged: %s%s; what is shown is what could be read (replay verify tells all)\n",
+			info.Path, strings.TrimPrefix(info.Damage[0], "store: "), more)
+	}
 }
 
 func (a *app) zone() *time.Location {

@@ -147,7 +147,7 @@ func (a *app) momentTable(list []*query.Gauge) {
 			top = g.Of
 			then += " of " + value(g.Of)
 		}
-		rows = append(rows, []string{g.Title, then, value(g.Mean), value(g.Max), human.Spark(g.Points, top)})
+		rows = append(rows, []string{gaugeTitle(g), then, value(g.Mean), value(g.Max), human.Spark(g.Points, top)})
 	}
 	a.align(rows, "lrrrl")
 }

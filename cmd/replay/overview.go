@@ -210,15 +210,24 @@ func (a *app) gaugeTable(list []*query.Gauge) {
 		if g.Of == g.Of {
 			top = g.Of
 		}
+		title := gaugeTitle(g)
 		value := func(x float64) string { return human.Value(x, g.Units, g.Rate()) }
 		last := value(g.Last)
 		if g.Of == g.Of {
 			last += " of " + value(g.Of)
 		}
-		rows = append(rows, []string{g.Title, value(g.Mean), value(g.Max),
+		rows = append(rows, []string{title, value(g.Mean), value(g.Max),
 			time.Unix(0, g.MaxAt).In(a.zone()).Format("15:04:05"), last, human.Spark(g.Points, top)})
 	}
 	a.align(rows, "lrrlrl")
+}
+
+// gaugeTitle is a gauge's title, with what it is of.
+func gaugeTitle(g *query.Gauge) string {
+	if g.Instance == "" {
+		return g.Title
+	}
+	return g.Title + " " + name(g.Instance)
 }
 
 // align prints rows in columns: l left, r right.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample"
 	"tachograph/store/query"
 )
 
@@ -18,6 +19,7 @@ var commands = []func(*app) *cobra.Command{
 	ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
 	explainCommand, summaryCommand, infoCommand, metricsCommand,
 	verifyCommand, repairCommand,
+	manCommand,
 }
 
 // command builds the command tree.
@@ -36,6 +38,7 @@ host. Without one, replay reads where recorder writes by default.
 Times are RFC 3339, "2026-11-20 03:12", 03:12, -2h, now, @unix-seconds, or start
 and end of the archive, with an offset if you like (end-10m).`,
 		Args:          cobra.ArbitraryArgs,
+		Version:       sample.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,6 +16,9 @@ type gauge struct {
 	of    []string // what the gauge is a part of, if anything
 	share bool     // a plain number that is a share of one
 	quiet bool     // shown only where it ever differs from zero
+	// fullest takes, of the volumes that people store things on, the one that is
+	// fullest at the end.
+	fullest bool
 }
 
 const cpuShare = "(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.sys) + rate(kernel.all.cpu.nice))"
@@ -35,7 +38,7 @@ var gauges = []gauge{
 	{name: "disk.read", title: "disk read", exprs: []string{"rate(disk.all.read_bytes)"}},
 	{name: "disk.write", title: "disk write", exprs: []string{"rate(disk.all.write_bytes)"}},
 	{name: "disk.busy", title: "  busiest disk", exprs: []string{"max(rate(disk.dev.avactive))"}, share: true, quiet: true},
-	{name: "filesys", title: "fullest volume", exprs: []string{"max(filesys.full) / 100", "max(filesys.used / filesys.capacity)"}, share: true},
+	{name: "filesys", title: "volume", exprs: []string{"filesys.full / 100", "filesys.used / filesys.capacity"}, share: true, fullest: true},
 	{name: "network.in", title: "network in", exprs: []string{"rate(network.all.in.bytes)"}},
 	{name: "network.out", title: "network out", exprs: []string{"rate(network.all.out.bytes)"}},
 	{name: "gpu", title: "gpu", exprs: []string{"max(gpu.util) / 100"}, share: true},
@@ -48,6 +51,8 @@ var gauges = []gauge{
 // Gauge is a gauge and what it showed over a window.
 type Gauge struct {
 	Name, Title string
+	// Instance is what the gauge is of, where there were several to choose from.
+	Instance string
 	// Expr computes it.
 	Expr  string
 	Units metric.Units
@@ -118,12 +123,35 @@ func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
 	if def.share {
 		g.Units = metric.NoUnits
 	}
+	r := Request{Window: w, Mode: Shown}
+	if def.fullest {
+		keep, err := fullestVolume(a, e, w)
+		if err != nil || keep == nil {
+			return nil, err
+		}
+		r.Instance = keep
+	}
+	if err := g.fill(readExpr(a, e, r), w); err != nil {
+		return nil, err
+	}
+	if g.Count == 0 || def.quiet && g.Max == 0 {
+		return nil, nil
+	}
+	return g, g.whole(a, def, w)
+}
+
+// fill sums up the values of a window.
+func (g *Gauge) fill(series func(func(*Series, error) bool), w Window) error {
+	points := len(g.Points)
 	counts := make([]float64, points)
 	width := max((w.To-w.From)/int64(max(points, 1))+1, 1)
 	total := 0.0
-	for s, err := range readExpr(a, e, Request{Window: w, Mode: Shown}) {
+	for s, err := range series {
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if s.Instance != nil {
+			g.Instance = s.Instance.Name
 		}
 		for i, wall := range s.Wall {
 			if s.Miss != nil && s.Miss[i] != metric.Present {
@@ -148,14 +176,14 @@ func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
 			}
 		}
 	}
-	if g.Count == 0 || def.quiet && g.Max == 0 {
-		return nil, nil
+	if g.Count == 0 {
+		return nil
 	}
 	g.Mean = total / float64(g.Count)
 	for k := range g.Points {
 		g.Points[k] /= counts[k]
 	}
-	return g, g.whole(a, def, w)
+	return nil
 }
 
 // whole finds what g is a part of.
