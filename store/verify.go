@@ -65,16 +65,47 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 			v.total += st.Size()
 		}
 	}
-	for _, f := range files {
-		v.path = f
+	for len(files) > 0 {
+		n := 1
+		for n < len(files) && isJournalName(filepath.Base(files[n])) {
+			n++
+		}
+		v.together(files[:n])
+		files = files[n:]
+	}
+	return v.findings, nil
+}
+
+// together checks an archive and the journals behind it. Journals are opened
+// before the archive is looked at: a recorder removes one once the archive
+// holds what it does.
+func (v *verifier) together(files []string) {
+	open := make([]*os.File, len(files))
+	for i, name := range slices.Backward(files) {
+		f, err := disk.OpenNoFollow(name, os.O_RDONLY, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a recorder took it away meanwhile
+		}
+		if err != nil {
+			v.path = name
+			v.add("file", 0, 0, err)
+			continue
+		}
+		defer f.Close()
+		open[i] = f
+	}
+	for i, f := range open {
+		if f == nil {
+			continue
+		}
+		v.path = files[i]
 		at := v.done
-		v.file()
-		if st, err := os.Lstat(f); err == nil {
+		v.file(f)
+		if st, err := f.Stat(); err == nil {
 			v.done = at + st.Size()
 		}
 		v.tell()
 	}
-	return v.findings, nil
 }
 
 // archiveFiles lists the archives and journals at path: all those in a
@@ -149,16 +180,7 @@ func (v *verifier) add(where string, from, to int64, err error) {
 	v.findings = append(v.findings, Finding{Path: v.path, Where: where, What: err.Error(), From: from, To: to})
 }
 
-func (v *verifier) file() {
-	f, err := disk.OpenNoFollow(v.path, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return // a rotation took it away meanwhile
-	}
-	if err != nil {
-		v.add("file", 0, 0, err)
-		return
-	}
-	defer f.Close()
+func (v *verifier) file(f *os.File) {
 	if isJournalName(filepath.Base(v.path)) {
 		v.journal(f)
 		return
