@@ -464,7 +464,8 @@ func (r *chunkRef) source() (io.ReaderAt, error) {
 		return bytes.NewReader(r.memory), nil
 	}
 	if r.a.info.Live {
-		return r.copied()
+		b, err := r.copied()
+		return bytes.NewReader(b), err
 	}
 	b, key, err := r.home()
 	if err != nil {
@@ -493,7 +494,7 @@ func (r *chunkRef) home() (*boltread.Bucket, []byte, error) {
 
 // copied takes the chunk out of a live archive. Where that has moved on, the
 // chunk is looked for again: it keeps its key, not its place.
-func (r *chunkRef) copied() (io.ReaderAt, error) {
+func (r *chunkRef) copied() ([]byte, error) {
 	for try := 1; ; try++ {
 		b, key, err := r.home()
 		var v []byte
@@ -504,7 +505,7 @@ func (r *chunkRef) copied() (io.ReaderAt, error) {
 			err = errRecord
 		}
 		if err == nil {
-			return bytes.NewReader(v), nil
+			return v, nil
 		}
 		if changed, e := r.a.latest().Changed(); e != nil || !changed || try == loadTries {
 			return nil, err

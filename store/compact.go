@@ -11,19 +11,41 @@ import (
 )
 
 // A finished archive holds few large chunks instead of many small ones: the
-// first values, names and times of each are paid for once. mergeSpan and
-// mergeValues say when a chunk is large enough: larger ones gain little and
-// cost every reader of a short window.
+// first values, names and times of each are paid for once. These say when a
+// chunk is large enough: larger ones gain little and cost every reader of a
+// short window, and making one takes a multiple of its size in memory.
 const (
 	mergeSpan   = int64(time.Hour)
 	mergeValues = 32 << 20
+	mergeSize   = 512 << 10
 )
 
+// compactBatch is how much one transaction of a compaction writes: bbolt keeps
+// all of it in memory. Chunks that come in several transactions stand apart,
+// or each transaction would write the last ones of the previous one again.
+const compactBatch = 2 << 20
+
+// A compaction writes the content of an archive to another database.
+type compaction struct {
+	dst *bbolt.DB
+	a   *archive
+	t   totals
+	put func(*bbolt.Tx, uint32, *chunk.Sealed) error
+}
+
 // compact writes the content of a, which is not live any more, to the empty
-// database dst as a finished archive. It
-// fails where a is damaged.
+// database dst as a finished archive, which it is not before its last
+// transaction. It fails where a is damaged.
 func compact(dst *bbolt.DB, a *archive) error {
-	return dst.Update(func(tx *bbolt.Tx) error {
+	c := compaction{dst: dst, a: a, t: totals{Chunks: make(map[string]uint32), Metrics: uint32(len(a.descs))}}
+	size := int64(0)
+	for _, ref := range a.chunks {
+		size += ref.info.Size
+	}
+	if c.put = putChunkApart; size <= compactBatch {
+		c.put = putChunk
+	}
+	err := dst.Update(func(tx *bbolt.Tx) error {
 		h := &header{Format: FormatVersion, ID: a.info.ID, Host: a.info.Host, BootID: a.info.BootID,
 			TimeZone: a.info.TimeZone, Recorder: a.info.Recorder, Created: a.created}
 		if err := createLayout(tx, h); err != nil {
@@ -35,17 +57,26 @@ func compact(dst *bbolt.DB, a *archive) error {
 		if err := putIntervals(tx, a.info.Intervals); err != nil {
 			return err
 		}
-		t := totals{Chunks: make(map[string]uint32), Metrics: uint32(len(a.descs)), Finished: true}
 		if err := compactMetrics(tx, a); err != nil {
 			return err
 		}
-		if err := compactChunks(tx, a, &t); err != nil {
+		return putTotals(tx, &c.t)
+	})
+	for next := 0; err == nil && next < len(a.chunks); {
+		err = dst.Update(func(tx *bbolt.Tx) (err error) {
+			next, err = c.chunks(tx, next)
+			return err
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return dst.Update(func(tx *bbolt.Tx) error {
+		if err := compactEvents(tx, a, &c.t); err != nil {
 			return err
 		}
-		if err := compactEvents(tx, a, &t); err != nil {
-			return err
-		}
-		return putTotals(tx, &t)
+		c.t.Finished = true
+		return putTotals(tx, &c.t)
 	})
 }
 
@@ -67,35 +98,52 @@ func compactMetrics(tx *bbolt.Tx, a *archive) error {
 	return nil
 }
 
-// compactChunks merges neighbours of a class into chunks of up to mergeSpan.
-func compactChunks(tx *bbolt.Tx, a *archive, t *totals) error {
-	for i := 0; i < len(a.chunks); {
-		class := a.chunks[i].info.Class
-		end, values, ticks := i, uint64(0), uint64(0)
-		for end < len(a.chunks) && a.chunks[end].info.Class == class {
-			in := &a.chunks[end].info
-			values += in.Values
-			ticks += in.Ticks
-			if end > i && (in.Last.Cont-a.chunks[i].info.First.Cont > mergeSpan+mergeSpan/8 || values > mergeValues || ticks > chunk.MaxTicks) {
-				break
-			}
-			end++
-		}
-		s, err := mergeChunks(a, a.chunks[i:end])
+// chunks merges neighbours of a class, from the i-th on, until the batch is
+// full, and returns where to go on.
+func (c *compaction) chunks(tx *bbolt.Tx, i int) (int, error) {
+	for size := int64(0); i < len(c.a.chunks) && size < compactBatch; {
+		end := c.a.mergeable(i)
+		s, err := mergeChunks(c.a, c.a.chunks[i:end])
 		if err != nil {
-			return err
+			return i, err
 		}
-		n := t.Chunks[class.String()]
-		if err := putChunk(tx, n, s); err != nil {
-			return err
+		class := s.Info.Class.String()
+		if err := c.put(tx, c.t.Chunks[class], s); err != nil {
+			return i, err
 		}
-		t.Chunks[class.String()] = n + 1
+		c.t.Chunks[class]++
+		size += s.Info.Size
 		i = end
 	}
-	return nil
+	return i, nil
 }
 
+// mergeable is the end of the chunks from the i-th on that make one.
+func (a *archive) mergeable(i int) int {
+	first := &a.chunks[i].info
+	values, ticks, size := first.Values, first.Ticks, first.Size
+	for i++; i < len(a.chunks) && a.chunks[i].info.Class == first.Class; i++ {
+		in := &a.chunks[i].info
+		values += in.Values
+		ticks += in.Ticks
+		size += in.Size
+		if in.Last.Cont-first.First.Cont > mergeSpan+mergeSpan/8 || values > mergeValues || ticks > chunk.MaxTicks || size > mergeSize {
+			break
+		}
+	}
+	return i
+}
+
+// mergeChunks makes one chunk of several. A chunk that stays alone is taken
+// over as it is.
 func mergeChunks(a *archive, refs []*chunkRef) (*chunk.Sealed, error) {
+	if len(refs) == 1 {
+		b, err := refs[0].copied()
+		if err != nil {
+			return nil, refs[0].wrong(err)
+		}
+		return &chunk.Sealed{Info: refs[0].info, Data: b}, nil
+	}
 	var cs []*chunk.Chunk
 	for _, ref := range refs {
 		c, err := ref.open()

@@ -130,7 +130,7 @@ const (
 // left behind, and what chunks repeat that are shorter than they need be.
 func (w *Writer) worthCompacting(l *live) (bool, error) {
 	var useful, size, chunks int64
-	var first, last [metric.NumClasses]int64
+	var first, last, bytes [metric.NumClasses]int64
 	var present [metric.NumClasses]bool
 	err := disk.Contain(func() error {
 		return l.db.View(func(tx *bbolt.Tx) error {
@@ -147,6 +147,7 @@ func (w *Writer) worthCompacting(l *live) (bool, error) {
 				useful += in.Size
 				chunks++
 				c := in.Class
+				bytes[c] += in.Size
 				if !present[c] || in.First.Cont < first[c] {
 					first[c] = in.First.Cont
 				}
@@ -161,7 +162,7 @@ func (w *Writer) worthCompacting(l *live) (bool, error) {
 	var needed int64
 	for c, p := range present {
 		if p {
-			needed += 1 + (last[c]-first[c])/(commitSeals*int64(DefaultSeal))
+			needed += 1 + max((last[c]-first[c])/mergeSpan, bytes[c]/mergeSize)
 		}
 	}
 	return size-useful > size/savedPart || chunks >= needed*savedChunks, nil

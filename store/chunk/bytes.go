@@ -59,8 +59,11 @@ func (r *reader) uint32() uint32 {
 // maxUnpacked bounds what a few compressed bytes may become.
 const maxUnpacked = 64 << 20
 
+// zstdWriter is of the fastest level, and with a window that most of what is
+// packed fits into: a recorder keeps it, and the tables of the next level take
+// several megabytes to make some kilobytes a day smaller.
 var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic(err) // the options are constants
