@@ -106,13 +106,16 @@ func (w *Writer) finish(l *live) (string, error) {
 			return "", err
 		}
 	}
-	var final string
 	worth, err := w.worthCompacting(l)
-	if err == nil && worth {
-		final, err = w.compactInto(l)
-	} else if err == nil {
-		final, err = w.finishInPlace(l)
+	if err == nil && worth && !l.tot.Finished {
+		final, err := w.compactInto(l)
+		if err == nil {
+			return final, nil
+		}
+		// Damage, or a disk that is nearly full: then it stays as it is.
+		w.log.Warn("an archive cannot be compacted", "archive", l.String(), "error", err)
 	}
+	final, err := w.finishInPlace(l)
 	if err != nil {
 		return "", fmt.Errorf("store: finishing %s: %w", l, err)
 	}
