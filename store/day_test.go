@@ -277,13 +277,16 @@ func BenchmarkCold(b *testing.B) {
 	b.Logf("the day has %d bytes", st.Size())
 	for _, q := range []string{"nothing", "open", "rate", "process", "top", "system"} {
 		b.Run(q, func(b *testing.B) {
+			var cpu time.Duration
 			for b.Loop() {
 				cmd := exec.Command(os.Args[0], day)
 				cmd.Env = append(os.Environ(), queryEnv+"="+q, "TACHO_KEY="+key)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					b.Fatalf("%v: %s", err, out)
 				}
+				cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			}
+			b.ReportMetric(float64(cpu.Microseconds())/1e3/float64(b.N), "cpu-ms/op")
 		})
 	}
 }

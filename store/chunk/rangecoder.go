@@ -42,19 +42,21 @@ var step = func() (s [slowLimit + 1]uint32) {
 	return s
 }()
 
-// zero is the probability of 0 in units of 2^-16. It stays 2^-11 away from
-// certainty, which costs next to nothing and bounds what a few bytes can claim
-// to be.
-func (p prob) zero() uint64 {
-	q := uint64(p >> 16)
-	return q - q>>10 + 32
-}
+// A probability stays 2^-11 away from certainty, which costs next to nothing
+// and bounds what a few bytes can claim to be.
+const (
+	surely0 = 1<<22 - surely1
+	surely1 = 1 << 11
+)
+
+// zero is the probability of 0 in units of 2^-16.
+func (p prob) zero() uint64 { return uint64(p >> 16) }
 
 // saw is p after one more bit: a step from where it is towards certainty.
 func (p prob) saw(bit uint32, limit prob) prob {
 	n := p & countMask
 	v := int64(p >> countBits)
-	v += (int64(bit-1)&(1<<22-1) - v) * int64(step[uint8(n)]) >> 16
+	v += (surely0 - int64(bit)*(surely0-surely1) - v) * int64(step[uint8(n)]) >> 16
 	if n < limit {
 		n++
 	}
@@ -225,8 +227,8 @@ func (d *decoder) path(nodes []prob, bits int, limit prob) uint32 {
 	code, width := d.code, d.width
 	node := uint32(1)
 	nodes = nodes[:1<<bits]
-	for range bits {
-		p := nodes[node]
+	p := nodes[1]
+	for left := bits; ; {
 		bound := width >> 16 * p.zero()
 		rest := width - bound
 		var bit uint32
@@ -237,11 +239,20 @@ func (d *decoder) path(nodes []prob, bits int, limit prob) uint32 {
 		code -= bound & mask
 		width = bound ^ (bound^rest)&mask
 		nodes[node] = p.saw(bit, limit)
-		node = node<<1 | bit
 		if width>>32 == 0 {
 			code = code<<32 | uint64(d.next())
 			width <<= 32
 		}
+		left--
+		node <<= 1
+		if left == 0 {
+			node |= bit
+			break
+		}
+		// Both that may come next are fetched before it is known which does.
+		p0, p1 := nodes[node], nodes[node+1]
+		p = p0 ^ (p0^p1)&prob(mask)
+		node |= bit
 	}
 	d.code, d.width = code, width
 	return node
