@@ -109,3 +109,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func FuzzValues(f *testing.F) {
+	for _, s := range []string{"1h30m", "2GB", "1%", "0 0 * * *", "disk.*"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if d, err := ParseDuration(s); err == nil {
+			if again, err := ParseDuration(FormatDuration(d)); err != nil || again != d {
+				t.Errorf("%q is %v, printed %q, which is %v, %v", s, d, FormatDuration(d), again, err)
+			}
+		}
+		if n, err := ParseSize(s); err == nil {
+			if again, err := ParseSize(FormatSize(n)); err != nil || again != n {
+				t.Errorf("%q is %v, printed %q, which is %v, %v", s, n, FormatSize(n), again, err)
+			}
+		}
+		ParsePercent(s)
+		if c, err := ParseSchedule(s); err == nil {
+			c.Next(time.Unix(0, 0))
+		}
+		if CheckPattern(s) == nil {
+			Match(s, "disk.dev.read")
+		}
+	})
+}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -176,6 +175,3 @@ func removeIfPresent(path string) (bool, error) {
 	}
 	return err == nil, err
 }
-
-// shown is a path as people should read it.
-func shown(path string) string { return strings.TrimSuffix(path, "/") }

@@ -122,11 +122,11 @@ func (in *Installer) Install() error {
 func (in *Installer) tell(p place, f File, changed bool) {
 	switch {
 	case changed:
-		in.Say("wrote %s", shown(p.at(f.Path)))
+		in.Say("wrote %s", p.at(f.Path))
 	case f.Keep:
-		in.Say("kept %s", shown(p.at(f.Path)))
+		in.Say("kept %s", p.at(f.Path))
 	default:
-		in.Say("%s is up to date", shown(p.at(f.Path)))
+		in.Say("%s is up to date", p.at(f.Path))
 	}
 }
 
