@@ -25,7 +25,7 @@ func TestPowerLoss(t *testing.T) {
 		list := items(seed, pick(t, 150, 500))
 		after := recordAll(t, d, dir, seed, list)
 		ops := d.Ops()
-		stride := pick(t, 1+len(ops)/100, 1)
+		stride := max(1, len(ops)/pick(t, 90, len(ops)))
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		t.Logf("seed %d: %d operations, %+v", seed, len(ops), d.Counts())
 		for at := int(rnd.Int63()) % stride; at <= len(ops); at += stride {

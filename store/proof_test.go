@@ -277,11 +277,15 @@ func readDir(dir string) (*content, []string, error) {
 // long reports whether the proofs run in their long form, which takes minutes.
 func long() bool { return os.Getenv("TACHO_LONG") != "" }
 
-// pick is short, or in the long form n.
-func pick(t *testing.T, short, n int) int {
+// pick is how often to try something: normal times, n times in the long form,
+// and a third of normal under -short.
+func pick(t *testing.T, normal, n int) int {
 	t.Helper()
-	if long() {
+	switch {
+	case long():
 		return n
+	case testing.Short():
+		return 1 + normal/3
 	}
-	return short
+	return normal
 }

@@ -267,7 +267,7 @@ func TestRepair(t *testing.T) {
 		})
 	}
 	putFile(t, rec.journal, jsound)
-	kept, tries := 0.0, pick(t, 60, 3000)
+	kept, tries := 0.0, pick(t, 40, 3000)
 	for range tries {
 		b, what := damaged(sound, rnd)
 		putFile(t, rec.archive, b)
@@ -308,7 +308,7 @@ func TestRepairOfRecordings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range pick(t, 12, 2000) {
+			for range pick(t, 6, 2000) {
 				b, what := damaged(sound, rnd)
 				putFile(t, part, b)
 				kept += float64(repairAndCheck(t, rec, whole, filepath.Base(part)+": "+what).Values) / float64(all)

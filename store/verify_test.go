@@ -12,7 +12,7 @@ import (
 // seals, commits and rotates in it: nothing may look damaged that is not.
 func TestVerifyBesideWriter(t *testing.T) {
 	dir := t.TempDir()
-	list := items(17, 1500)
+	list := items(17, pick(t, 1200, 20000))
 	clock := list[0].at()
 	w, err := Create(proofOptions(dir, 17, func() metric.Stamp { return clock }))
 	if err != nil {
