@@ -64,7 +64,7 @@ var corrected = map[string]string{
 
 	"network.interface.baudrate": "bits per second, not bytes",
 	"network.tcp.maxconn":        "-1 means no limit",
-	"network.tcp.rtoalgorithm":   "Linux tells it in 64 bits; macOS does not tell it",
+	"network.tcp.rtoalgorithm":   "Linux tells it in 64 bits",
 	"network.tcp.rtomin":         "milliseconds, not a frequency",
 	"network.tcp.rtomax":         "milliseconds, not a frequency",
 	"proc.io.logical_writes":     "bytes, not a count",

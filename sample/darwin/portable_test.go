@@ -29,7 +29,8 @@ func TestTablesNameMetricsOfTheCatalogue(t *testing.T) {
 	for _, table := range domainTables {
 		catalog.Group(catalog.Darwin, table.group, names(len(table.columns), func(i int) string { return table.columns[i].metric })...)
 	}
-	catalog.Group(catalog.Darwin, "tcp", append(names(len(tcpColumns), func(i int) string { return tcpColumns[i].metric }), tcpUntold...)...)
+	catalog.Group(catalog.Darwin, "tcp", names(len(tcpColumns), func(i int) string { return tcpColumns[i].metric })...)
+	catalog.Group(catalog.Darwin, "tcp facts", names(len(tcpFacts), func(i int) string { return tcpFacts[i].metric })...)
 	catalog.Group(catalog.Darwin, "interface", names(len(ifColumns), func(i int) string { return ifColumns[i].metric })...)
 	catalog.Group(catalog.Darwin, "network", names(len(ifAllColumns), func(i int) string { return ifAllColumns[i].metric })...)
 	catalog.Group(catalog.Darwin, "disk", names(len(diskColumns), func(i int) string { return "disk.dev." + diskColumns[i].name })...)

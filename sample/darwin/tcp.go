@@ -27,11 +27,24 @@ var tcpColumns = []tcpColumn{
 	{"network.tcp.inerrs.memdrop", one(decode.TCPRcvmemdrop)},
 }
 
-// tcpUntold are metrics of PCP's that no kernel of this kind tells. They stand
-// in the group so that they are listed, with the catalogue's reason.
-var tcpUntold = []string{
-	"network.tcp.rtoalgorithm", "network.tcp.rtomin", "network.tcp.rtomax", "network.tcp.maxconn",
+// tcpFacts are what the kernel does not count but obeys. All but the first are
+// constants of its source: the method (Van Jacobson's, by its number in the TCP
+// MIB), the longest timeout (64 s) and the most connections (no limit).
+var tcpFacts = []struct {
+	metric string
+	value  int64
+}{
+	{metric: "network.tcp.rtomin"},
+	{"network.tcp.rtoalgorithm", 4},
+	{"network.tcp.rtomax", 64_000},
+	{"network.tcp.maxconn", -1},
 }
+
+const (
+	colTCPShortest = 0
+	// tcpShortestSysctl is in ticks of TCP's own clock, which are milliseconds.
+	tcpShortestSysctl = "net.inet.tcp.rtt_min"
+)
 
 var tcpInputErrors = []*decode.Field{decode.TCPRcvbadsum, decode.TCPRcvbadoff, decode.TCPRcvshort, decode.TCPRcvmemdrop}
 

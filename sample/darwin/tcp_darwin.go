@@ -38,9 +38,11 @@ func TCPGate() GateStatus {
 // tcpSource reads the TCP statistics and tells a refusal from a measurement.
 type tcpSource struct {
 	group *metric.Group
+	facts *metric.Group
 	stats *node
 	flag  *node
 	pcbs  *node
+	least *node // the shortest timeout
 	round uint64
 	known bool
 	// withheld is the reason in force, empty while the gate is open.
@@ -51,7 +53,7 @@ type tcpSource struct {
 func newTCPSource() *tcpSource { return &tcpSource{} }
 
 func (s *tcpSource) Name() string            { return "tcp" }
-func (s *tcpSource) Groups() []*metric.Group { return []*metric.Group{s.group} }
+func (s *tcpSource) Groups() []*metric.Group { return []*metric.Group{s.group, s.facts} }
 func (s *tcpSource) Close() error            { return nil }
 
 func (s *tcpSource) Refresh() error {
@@ -59,7 +61,15 @@ func (s *tcpSource) Refresh() error {
 	for i, c := range tcpColumns {
 		names[i] = c.metric
 	}
-	s.group = catalog.Group(catalog.Darwin, "tcp", append(names, tcpUntold...)...)
+	s.group = catalog.Group(catalog.Darwin, "tcp", names...)
+	names = names[:0]
+	for _, f := range tcpFacts {
+		names = append(names, f.metric)
+	}
+	s.facts = catalog.Group(catalog.Darwin, "tcp facts", names...)
+	if s.least = optional(tcpShortestSysctl, 8); s.least == nil {
+		s.facts.Metrics[colTCPShortest].Unsupported = "this kernel has no sysctl " + tcpShortestSysctl
+	}
 	s.stats, s.flag, s.pcbs = optional("net.inet.tcp.stats", 2048), optional(tcpGateSysctl, 8), optional(tcpListSysctl, 0)
 	if s.stats == nil {
 		unsupported(s.group, "this kernel has no sysctl net.inet.tcp.stats")
@@ -89,32 +99,56 @@ func (s *tcpSource) Notice() string {
 func (s *tcpSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	s.round++
 	at := c.Now()
+	if f := frameOf(frames, s.facts); f != nil {
+		s.readFacts(f, at)
+	}
+	f := frameOf(frames, s.group)
+	if f == nil {
+		return nil
+	}
 	if !s.stats.read(s.round) {
-		missAll(frames, at, s.stats.reason)
+		missAll([]*sample.Frame{f}, at, s.stats.reason)
 		return nil
 	}
 	s.decide(c, at)
-	for _, f := range frames {
-		f.Reset(at)
-		row := f.Row(nil)
-		if s.withheld != "" {
-			f.MissRow(row, s.reason)
-			continue
+	f.Reset(at)
+	row := f.Row(nil)
+	if s.withheld != "" {
+		f.MissRow(row, s.reason)
+		return nil
+	}
+	for col := range tcpColumns {
+		sum, ok := uint64(0), true
+		for _, field := range tcpColumns[col].fields {
+			v, has := field.Uint(s.stats.answer)
+			sum, ok = sum+v, ok && has
 		}
-		for col := range tcpColumns {
-			sum, ok := uint64(0), true
-			for _, field := range tcpColumns[col].fields {
-				v, has := field.Uint(s.stats.answer)
-				sum, ok = sum+v, ok && has
-			}
-			if ok {
-				f.SetUint(row, col, sum&math.MaxUint32)
-			} else {
-				f.SetMissing(row, col, metric.Unsupported)
-			}
+		if ok {
+			f.SetUint(row, col, sum&math.MaxUint32)
+		} else {
+			f.SetMissing(row, col, metric.Unsupported)
 		}
 	}
 	return nil
+}
+
+// readFacts fills in what is never withheld.
+func (s *tcpSource) readFacts(f *sample.Frame, at metric.Stamp) {
+	f.Reset(at)
+	row := f.Row(nil)
+	for col := range tcpFacts {
+		f.SetUint(row, col, uint64(tcpFacts[col].value))
+	}
+	if !f.Wants(colTCPShortest) {
+		return
+	}
+	if !s.least.read(s.round) {
+		f.SetMissing(row, colTCPShortest, s.least.reason)
+	} else if v, ok := decode.SysctlBits(s.least.answer, metric.I32); ok {
+		f.SetUint(row, colTCPShortest, v)
+	} else {
+		f.SetMissing(row, colTCPShortest, badAnswer)
+	}
 }
 
 // decide finds out whether the answer is a refusal, and says so once each time

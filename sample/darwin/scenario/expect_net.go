@@ -59,7 +59,15 @@ func (x *expecting) protocols() {
 		}
 	}
 
-	x.lacks("network.tcp.rtoalgorithm", "network.tcp.rtomin", "network.tcp.rtomax", "network.tcp.maxconn")
+	// What every kernel of this kind obeys.
+	x.u("network.tcp.rtoalgorithm", "", 4)
+	x.u("network.tcp.rtomax", "", 64_000)
+	x.i("network.tcp.maxconn", "", -1)
+	if v, ok := x.answer("net.inet.tcp.rtt_min"); ok {
+		x.i("network.tcp.rtomin", "", v.n)
+	} else {
+		x.lacks("network.tcp.rtomin")
+	}
 	for metric, names := range tcpFields {
 		if x.withheld() || !x.has("net.inet.tcp.stats", metric) {
 			continue
