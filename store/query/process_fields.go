@@ -61,6 +61,7 @@ var levelMetrics = [NumProcessLevels][]string{
 }
 
 const (
+	nameMetric  = "proc.psinfo.cmd"
 	userMetric  = "proc.id.uid_nm"
 	stateMetric = "proc.psinfo.sname"
 	ppidMetric  = "proc.psinfo.ppid"

@@ -85,7 +85,7 @@ type table struct {
 func processTable(a Archive) *table {
 	return &table{indom: "process", class: metric.Process,
 		fields: mapFields(a, allCounters(), allLevels()),
-		texts:  []string{userMetric, stateMetric, ppidMetric, startMetric}}
+		texts:  []string{nameMetric, userMetric, stateMetric, ppidMetric, startMetric}}
 }
 
 // threadFields are the fields of threads.
@@ -272,6 +272,10 @@ func (c *collector) take(run *store.Run) {
 		return
 	}
 	switch d.Name {
+	case nameMetric:
+		// The instance is called what it was called last; an exec may lie
+		// between that and this moment.
+		p.Name = run.Strs[last]
 	case userMetric:
 		p.User = run.Strs[last]
 	case stateMetric, "thread.sname":
