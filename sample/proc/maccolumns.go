@@ -29,6 +29,7 @@ func (m *macTable) parts() []part[macReading] {
 			{name: "proc.net.tcp_count", number: func(r *macReading) uint64 { return r.tcp }, missing: func(r *macReading) metric.Reason { return r.sock }},
 			{name: "proc.net.udp_count", number: func(r *macReading) uint64 { return r.udp }, missing: func(r *macReading) metric.Reason { return r.sock }},
 		}},
+		{load: (*macReading).timesKnown, columns: macTimeColumns},
 		{load: (*macReading).loadCwd, columns: []column[macReading]{
 			{name: "proc.psinfo.cwd", text: func(r *macReading) string { return r.p.platform.cwd }},
 		}},
@@ -40,6 +41,7 @@ const (
 	macListPart  = 0
 	macTaskPart  = 1
 	macUsagePart = 2
+	macTimesPart = 4
 )
 
 // listed is a column that the list of processes holds: everybody may see it.
@@ -142,8 +144,6 @@ func kib(name string, f *decode.Field) column[macReading] {
 }
 
 var macTaskColumns = []column[macReading]{
-	{name: "proc.psinfo.utime", number: func(r *macReading) uint64 { return r.m.ticks.Nanoseconds(r.task(libproc.TUser)) }},
-	{name: "proc.psinfo.stime", number: func(r *macReading) uint64 { return r.m.ticks.Nanoseconds(r.task(libproc.TSystem)) }},
 	kib("proc.memory.size", libproc.TVirtual),
 	kib("proc.memory.vmsize", libproc.TVirtual),
 	kib("proc.memory.rss", libproc.TResident),
@@ -160,6 +160,27 @@ var macTaskColumns = []column[macReading]{
 	task("proc.psinfo.syscalls_mach", libproc.TMachCalls),
 	task("proc.psinfo.syscalls_unix", libproc.TUnixCalls),
 	task("proc.psinfo.pswitch", libproc.TSwitches),
+}
+
+// macTimeColumns are what a process has computed. Task info tells it of the
+// living, rusage of a zombie as well.
+var macTimeColumns = []column[macReading]{
+	{name: "proc.psinfo.utime", number: func(r *macReading) uint64 { return r.time(libproc.TUser, libproc.UUser) }},
+	{name: "proc.psinfo.stime", number: func(r *macReading) uint64 { return r.time(libproc.TSystem, libproc.USystem) }},
+}
+
+func (r *macReading) time(task, usage *decode.Field) uint64 {
+	if r.p.platform.taskWhy == metric.Present {
+		return r.m.ticks.Nanoseconds(r.task(task))
+	}
+	return r.m.ticks.Nanoseconds(r.used(usage))
+}
+
+func (r *macReading) timesKnown() metric.Reason {
+	if q := &r.p.platform; q.taskWhy != noZombie || q.usageWhy != metric.Present {
+		return q.taskWhy
+	}
+	return metric.Present
 }
 
 // minorFaults are the faults that read no page. Where the kernel has stopped

@@ -65,9 +65,10 @@ func (s *macProcesses) Read(c *sample.Context, frames []*sample.Frame) error {
 	at := c.Now()
 	if len(s.perProcess)+len(s.perMachine) > 0 {
 		var err error
+		times := s.parts[macTimesPart].wanted(s.perProcess)
 		// The state of a process, and with it the counts, need task info.
-		task := len(s.perMachine) > 0 || s.parts[macTaskPart].wanted(s.perProcess) || s.wants("proc.psinfo.sname")
-		if at, err = s.m.sweep(c, task, s.parts[macUsagePart].wanted(s.perProcess)); err != nil {
+		task := len(s.perMachine) > 0 || s.parts[macTaskPart].wanted(s.perProcess) || times || s.wants("proc.psinfo.sname")
+		if at, err = s.m.sweep(c, task, times || s.parts[macUsagePart].wanted(s.perProcess)); err != nil {
 			return err
 		}
 	}
