@@ -194,3 +194,18 @@ func TestNoticesAreToldOnceAndRestlessSourcesLookAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestBudgetOfMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		plan := DefaultPlan()
+		plan.MaxMemory = 16 << 20 // the world's recorder occupies 20 MB
+		_, stop := w.run(w.options(plan, counting("a", nil, metric.Fast)))
+		time.Sleep(2 * time.Minute)
+		stop()
+		events := w.sink.kinds(metric.EventBudget)
+		if len(events) == 0 || !strings.Contains(events[0].Text, "the recorder used 20 MB of memory, more than its budget of 16 MB") {
+			t.Errorf("events: %+v", events)
+		}
+	})
+}
