@@ -1,7 +1,9 @@
 package chunk
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -57,7 +59,8 @@ func (g *Group) rescue(desc func(number uint32) *metric.Desc, words uint64, noWo
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	var lost []string
+	var lost []string // names of metrics
+	var why error
 	for c := range g.Columns {
 		col := &g.Columns[c]
 		d := desc(col.Number)
@@ -75,14 +78,33 @@ func (g *Group) rescue(desc func(number uint32) *metric.Desc, words uint64, noWo
 		}
 		switch {
 		case err != nil:
-			lost = append(lost, err.Error())
+			lost, why = append(lost, metricName(d, col.Number)), cmp.Or(why, err)
 			ct = absentColumn(g.Size)
 		case noWords && col.Type == metric.String && len(ct.bits) > 0:
 			ct = absentColumn(g.Size)
 		}
 		t.cols = append(t.cols, ct)
 	}
-	return t, lost
+	if why == nil {
+		return t, nil
+	}
+	return t, []string{fmt.Sprintf("%d of %d metrics of group %s (%s): %s", len(lost), len(g.Columns), g.Name, someOf(lost), strings.TrimPrefix(why.Error(), "chunk: "))}
+}
+
+func metricName(d *metric.Desc, number uint32) string {
+	if d == nil {
+		return fmt.Sprintf("number %d", number)
+	}
+	return d.Name
+}
+
+// someOf lists names, but not without end.
+func someOf(names []string) string {
+	const enough = 12
+	if len(names) <= enough {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:enough], ", ") + fmt.Sprintf(" and %d more", len(names)-enough)
 }
 
 // absentColumn is a column of n series without any value.
