@@ -211,6 +211,7 @@ func (v *verifier) archive(s *boltread.Snapshot) {
 	a := &contents{s: s, v: v, descs: make(map[uint32]*metric.Desc), chunks: make(map[string]uint32)}
 	a.meta()
 	a.metrics()
+	a.spare()
 	index := a.index()
 	a.eachChunk(index)
 	a.events()
@@ -306,6 +307,22 @@ func (a *contents) metrics() {
 		next = first + uint32(len(ds))
 		return err
 	})
+}
+
+// spare checks what the archive holds twice.
+func (a *contents) spare() {
+	n := 0
+	a.each(bucketSpare, func(key, value []byte) error {
+		if string(key) == metaArchive {
+			return json.Unmarshal(value, &header{})
+		}
+		ds, err := parseDescs(value)
+		n += len(ds)
+		return err
+	})
+	if n != len(a.descs) {
+		a.v.add("bucket "+bucketSpare, 0, 0, fmt.Errorf("%d metrics are described, %d in the catalogue", n, len(a.descs)))
+	}
 }
 
 func (a *contents) index() map[string]chunk.Info {
