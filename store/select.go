@@ -102,7 +102,7 @@ func (e *emitter) emit(p *plan) bool {
 	for _, name := range p.names {
 		cols := p.columns[name]
 		var ok bool
-		if cols[0].desc.Indom == metric.NoIndom || len(cols) == 1 {
+		if cols[0].desc.Indom == metric.NoIndom || len(cols) == 1 || e.alone(p, cols) {
 			ok = e.direct(p, cols)
 		} else {
 			ok = e.gathered(p, cols)
@@ -110,6 +110,23 @@ func (e *emitter) emit(p *plan) bool {
 		if !ok {
 			return false
 		}
+	}
+	return true
+}
+
+// alone reports whether all columns have one row, of the same instance.
+func (e *emitter) alone(p *plan, cols []column) bool {
+	var key string
+	for i := range cols {
+		v := cols[i].v
+		if v.Size != 1 || !e.names(p, v) {
+			return false
+		}
+		roster, err := v.Roster()
+		if err != nil || i > 0 && roster[0].Key != key {
+			return false
+		}
+		key = roster[0].Key
 	}
 	return true
 }

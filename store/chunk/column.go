@@ -89,7 +89,8 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 		return err
 	}
 	var m seriesModel
-	s := &Series{}
+	s := borrowSeries()
+	defer returnSeries(s)
 	first := 0
 	for _, seg := range segs {
 		end := first + seg.series

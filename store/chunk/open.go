@@ -21,7 +21,7 @@ type Chunk struct {
 	size    int64
 	ticks   int
 	stamps  []metric.Stamp
-	wall    []int64 // of stamps
+	wall    []int64 // of the ticks
 	cont    []int64
 	reasons []metric.Reason
 	words   []string
@@ -175,8 +175,13 @@ func (c *Chunk) Stamps() ([]metric.Stamp, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.stamps, err = decodeTicks(b, c.ticks); err != nil {
+		wall, cont, awake, err := decodeClocks(b, c.ticks, true)
+		if err != nil {
 			return nil, fmt.Errorf("chunk: times: %w", err)
+		}
+		c.stamps = make([]metric.Stamp, c.ticks)
+		for i := range c.stamps {
+			c.stamps[i] = metric.Stamp{Wall: wall[i], Awake: awake[i], Cont: cont[i]}
 		}
 	}
 	return c.stamps, nil
@@ -199,14 +204,12 @@ func (c *Chunk) Words() ([]string, error) {
 // clocks are the wall and the continuous clock of the ticks.
 func (c *Chunk) clocks() (wall, cont []int64, err error) {
 	if c.wall == nil {
-		stamps, err := c.Stamps()
+		b, err := c.read(c.timesAt, "times")
 		if err != nil {
 			return nil, nil, err
 		}
-		both := make([]int64, 2*len(stamps))
-		c.wall, c.cont = both[:len(stamps):len(stamps)], both[len(stamps):]
-		for i := range stamps {
-			c.wall[i], c.cont[i] = stamps[i].Wall, stamps[i].Cont
+		if c.wall, c.cont, _, err = decodeClocks(b, c.ticks, false); err != nil {
+			return nil, nil, fmt.Errorf("chunk: times: %w", err)
 		}
 	}
 	return c.wall, c.cont, nil

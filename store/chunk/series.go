@@ -3,6 +3,7 @@ package chunk
 import (
 	"errors"
 	"math/bits"
+	"sync"
 
 	"tachograph/sample/metric"
 )
@@ -184,6 +185,12 @@ type Series struct {
 	// miss lists the changes between absent and present.
 	miss []missAt
 }
+
+// spareSeries are series to decode into, whose room is used again.
+var spareSeries = sync.Pool{New: func() any { return new(Series) }}
+
+func borrowSeries() *Series  { return spareSeries.Get().(*Series) }
+func returnSeries(s *Series) { spareSeries.Put(s) }
 
 // An other finds the series that a reference means.
 type other func(f *reference) (*Series, error)

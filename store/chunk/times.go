@@ -55,22 +55,26 @@ func encodeTicks(out []byte, ticks []metric.Stamp) []byte {
 	return e.end()
 }
 
-func decodeTicks(in []byte, n int) ([]metric.Stamp, error) {
-	ticks := make([]metric.Stamp, n)
+// decodeClocks decodes the wall and the continuous clock of n ticks, and the
+// awake one if it is asked for.
+func decodeClocks(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error) {
+	all := make([]int64, 2*n)
+	wall, cont = all[:n:n], all[n:]
 	var d decoder
 	d.begin(in)
-	var m seriesModel
-	var s Series
-	for _, value := range []func(i int, v int64){
-		func(i int, v int64) { ticks[i].Wall = v },
-		func(i int, v int64) { ticks[i].Cont = ticks[i].Wall + v },
-		func(i int, v int64) { ticks[i].Awake = ticks[i].Cont + v },
-	} {
-		if err := d.plainSeries(&m, &s, n, value); err != nil {
-			return nil, err
-		}
+	m, s := new(seriesModel), borrowSeries()
+	defer returnSeries(s)
+	if err = d.plainSeries(m, s, n, func(i int, v int64) { wall[i] = v }); err != nil {
+		return nil, nil, nil, err
 	}
-	return ticks, nil
+	if err = d.plainSeries(m, s, n, func(i int, v int64) { cont[i] = wall[i] + v }); err != nil {
+		return nil, nil, nil, err
+	}
+	if withAwake {
+		awake = make([]int64, n)
+		err = d.plainSeries(m, s, n, func(i int, v int64) { awake[i] = cont[i] + v })
+	}
+	return wall, cont, awake, err
 }
 
 // encodeBlocks writes which ticks have a block of a group and when it was
