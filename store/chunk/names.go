@@ -26,11 +26,11 @@ const (
 type slotModel struct {
 	same  [2]prob // whole text as in the instance before in chunk order
 	frame [2]prob // frame as there
-	which number  // otherwise: number of the frame, minus the next new one
+	which *number // otherwise: number of the frame, minus the next new one
 	copy  [maxFigures]prob
 	width [maxFigures]prob
 	delta [maxFigures]*number
-	wide  number
+	wide  *number
 	last  [maxFigures]figure // of the instance coded before
 	was   uint32
 }
@@ -57,21 +57,20 @@ func (m *nameModel) slot(i int) *slotModel {
 		s := &slotModel{}
 		fill(s.same[:])
 		fill(s.frame[:])
-		s.which.init()
 		fill(s.copy[:])
 		fill(s.width[:])
-		s.wide.init()
 		m.slots[i] = s
 	}
 	return m.slots[i]
 }
 
-func (s *slotModel) number(i int) *number {
-	if s.delta[i] == nil {
-		s.delta[i] = &number{}
-		s.delta[i].init()
+// made makes the model of numbers at p when it is first needed.
+func made(p **number) *number {
+	if *p == nil {
+		*p = new(number)
+		(*p).init()
 	}
-	return s.delta[i]
+	return *p
 }
 
 // appearance is the order of instances by first block; begin is 0 for those
@@ -170,7 +169,7 @@ func (e *encoder) text(m *nameModel, s *slotModel, fr *frames, text string, befo
 		if before != nil {
 			e.bit(&s.frame[0], fastLimit, 0)
 		}
-		e.number(&s.which, int64(m.newest-f))
+		e.number(made(&s.which), int64(m.newest-f))
 		if f == m.newest {
 			m.newest++
 		}
@@ -194,13 +193,13 @@ func (e *encoder) figure(m *nameModel, s *slotModel, i int, fig figure, isKey bo
 		e.bit(&s.copy[i], fastLimit, same)
 	}
 	if !copied {
-		e.number(s.number(i), int64(fig.value-s.last[i].value))
+		e.number(made(&s.delta[i]), int64(fig.value-s.last[i].value))
 	}
 	if plain := s.usual(i, fig.value); fig.width == plain {
 		e.bit(&s.width[i], fastLimit, 0)
 	} else {
 		e.bit(&s.width[i], fastLimit, 1)
-		e.number(&s.wide, int64(fig.width)-int64(plain))
+		e.number(made(&s.wide), int64(fig.width)-int64(plain))
 	}
 	s.last[i] = fig
 }

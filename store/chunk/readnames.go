@@ -110,7 +110,7 @@ func (n *nameReader) one(s *slotModel, before *textRef, isKey bool) (textRef, er
 		f = int64(before.frame)
 	}
 	if f < 0 {
-		f = int64(m.newest) - d.number(&s.which)
+		f = int64(m.newest) - d.number(made(&s.which))
 		if f == int64(m.newest) {
 			m.newest++
 		}
@@ -140,11 +140,11 @@ func (n *nameReader) figure(s *slotModel, i int, fig *figure, isKey bool) bool {
 		}
 	}
 	if !copied {
-		fig.value = s.last[i].value + uint64(d.number(s.number(i)))
+		fig.value = s.last[i].value + uint64(d.number(made(&s.delta[i])))
 	}
 	fig.width = s.usual(i, fig.value)
 	if d.bit(&s.width[i], fastLimit) != 0 {
-		w := int64(fig.width) + d.number(&s.wide)
+		w := int64(fig.width) + d.number(made(&s.wide))
 		if w < 1 || w > maxFigure {
 			return false
 		}
