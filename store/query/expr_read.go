@@ -276,8 +276,8 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 			if k < 0 || !hold && at-p.wall[k] > old {
 				continue
 			}
-			if r.Step > 0 && !hold && p.wall[k] != at {
-				continue
+			if (r.Step > 0 || n.desc == ev.primary) && !hold && p.wall[k] != at {
+				continue // Nothing is known between samples.
 			}
 			row.vals[i] = p.vals[k]
 		}

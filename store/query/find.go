@@ -100,10 +100,11 @@ func Find(a Archive, c *Condition, r Request, least int64) iter.Seq2[*Held, erro
 				if silent && !end(key, false) {
 					return
 				}
+				if v.Miss != metric.Present {
+					continue
+				}
 				last[key] = wall
 				switch {
-				case v.Miss != metric.Present:
-					continue
 				case v.Number() == 1:
 					h := open[key]
 					if h == nil {

@@ -265,7 +265,7 @@ func collect(t *testing.T, w *world, r *recorded, req query.Request) []shown {
 	return out
 }
 
-const worlds = 300
+const worlds = 150
 
 func TestRatesAgainstOracle(t *testing.T) {
 	for seed := range uint64(worlds) {

@@ -1,0 +1,140 @@
+package out
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+var columns = []Column{{Name: "host", Only: Nowhere}, {Name: "time"}, {Name: "name", Flex: true}, {Name: "value", Right: true},
+	{Name: "shown", Only: InTables}, {Name: "raw", Only: InMachine}, {Name: "a", Group: "inner", Only: InMachine}, {Name: "b", Group: "inner", Only: InMachine}, {Name: "last", Only: InMachine}}
+
+func row(name string, value Cell) []Cell {
+	return []Cell{Str("h"), At(1_700_000_000_123_456_789), Str(name), value, None("seen"), Cell{Kind: Detail, Raw: []byte("[1]")}, Whole(-1), Natural(2), Str("end")}
+}
+
+func written(t *testing.T, f Format, width int, rows ...[]Cell) string {
+	t.Helper()
+	var b strings.Builder
+	w := New(&b, columns, Options{Format: f, Zone: time.UTC, Width: width})
+	for _, r := range rows {
+		if err := w.Row(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestFormats(t *testing.T) {
+	rows := [][]Cell{row("plain", Number(1.5)), row(`quo"te, and comma`, Cell{Reason: metric.Permission}), row("tab\tand\x1b[31m", Natural(math.MaxUint64))}
+	wantCSV := `time,name,value,raw,a,b,last
+2023-11-14T22:13:20.123456789Z,plain,1.5,[1],-1,2,end
+2023-11-14T22:13:20.123456789Z,"quo""te, and comma",,[1],-1,2,end
+2023-11-14T22:13:20.123456789Z,tab	and` + "\x1b" + `[31m,18446744073709551615,[1],-1,2,end
+`
+	if got := written(t, CSV, 0, rows...); got != wantCSV {
+		t.Errorf("csv:\n%s\nwant\n%s", got, wantCSV)
+	}
+	wantJSON := `{"time":"2023-11-14T22:13:20.123456789Z","name":"plain","value":1.5,"raw":[1],"inner":{"a":-1,"b":2},"last":"end"}
+{"time":"2023-11-14T22:13:20.123456789Z","name":"quo\"te, and comma","value":null,"raw":[1],"inner":{"a":-1,"b":2},"last":"end","reason":"permission denied"}
+{"time":"2023-11-14T22:13:20.123456789Z","name":"tab\tand\u001b[31m","value":18446744073709551615,"raw":[1],"inner":{"a":-1,"b":2},"last":"end"}
+`
+	if got := written(t, JSON, 0, rows...); got != wantJSON {
+		t.Errorf("json:\n%s\nwant\n%s", got, wantJSON)
+	}
+	wantTable := `TIME                     NAME                              VALUE  SHOWN
+2023-11-14 22:13:20.123  plain                               1.5  seen
+2023-11-14 22:13:20.123  quo"te, and comma                     -  seen
+2023-11-14 22:13:20.123  tab·and·[31m       18446744073709551615  seen
+`
+	if got := written(t, Table, 0, rows...); got != wantTable {
+		t.Errorf("table:\n%s\nwant\n%s", got, wantTable)
+	}
+	narrow := written(t, Table, 66, rows...)
+	for line := range strings.Lines(narrow) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 66 {
+			t.Errorf("a line of %d letters in a terminal of 66: %q", n, line)
+		}
+	}
+}
+
+// Series must write what Row does.
+func TestSeriesWritesTheSame(t *testing.T) {
+	cols := []Column{{Name: "host"}, {Name: "time"}, {Name: "metric"}, {Name: "instance"}, {Name: "value"}}
+	points := Points{Wall: []int64{0, 59_999_999_999, 60_000_000_000, 1_700_000_000_000_000_001}, Type: metric.F64}
+	for _, x := range []float64{0, 0.1, 1e300, math.Copysign(0, -1)} {
+		points.Bits = append(points.Bits, math.Float64bits(x))
+	}
+	points.Miss = []metric.Reason{0, metric.TimedOut, 0, 0}
+	opt := Options{Format: CSV, Zone: time.FixedZone("", -3*3600-1800)}
+	var one, all strings.Builder
+	byRow, bulk := New(&one, cols, opt), New(&all, cols, opt)
+	head, tail := []Cell{Str("h,1")}, []Cell{Str("m"), Str("i j")}
+	for i, wall := range points.Wall {
+		v := Value(points.At(points.Type, i), nil, false)
+		if err := byRow.Row([]Cell{head[0], At(wall), tail[0], tail[1], v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := bulk.(SeriesWriter).Series(head, tail, &points); err != nil {
+		t.Fatal(err)
+	}
+	byRow.Close()
+	bulk.Close()
+	if one.String() != all.String() {
+		t.Errorf("rows\n%s\nseries\n%s", one.String(), all.String())
+	}
+}
+
+func TestTimesAreRFC3339(t *testing.T) {
+	zones := []*time.Location{time.UTC, time.FixedZone("", 5*3600+1800), time.FixedZone("", -1)}
+	for _, z := range zones {
+		var c stampCache
+		for _, wall := range []int64{0, -1, 1, 1_700_000_000_000_000_000, 1_700_000_059_999_999_999, 1_700_000_060_000_000_000, -62_000_000_000_000_000} {
+			want := time.Unix(0, wall).In(z).Format("2006-01-02T15:04:05.000000000Z07:00")
+			if got := string(c.append(nil, wall, z)); got != want {
+				t.Errorf("%d is %s, want %s", wall, got, want)
+			}
+		}
+	}
+}
+
+// Whatever a name holds, machines read it back.
+func FuzzMachineFormats(f *testing.F) {
+	f.Add("plain", 1.5)
+	f.Add("a\"b,c\r\n\x00\xff", math.Inf(-1))
+	f.Fuzz(func(t *testing.T, name string, x float64) {
+		cols := []Column{{Name: "name"}, {Name: "value"}}
+		var c, j strings.Builder
+		for f, b := range map[Format]*strings.Builder{CSV: &c, JSON: &j} {
+			w := New(b, cols, Options{Format: f, Zone: time.UTC})
+			if err := w.Row([]Cell{Str(name), Number(x)}); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+		}
+		var object struct{ Name string }
+		if err := json.Unmarshal([]byte(j.String()), &object); err != nil {
+			t.Fatalf("%q: %v", j.String(), err)
+		}
+		if want := string([]rune(name)); object.Name != want {
+			t.Fatalf("%q came back as %q", name, object.Name)
+		}
+		r := csv.NewReader(strings.NewReader(c.String()))
+		rows, err := r.ReadAll()
+		if err != nil || len(rows) != 2 {
+			t.Fatalf("%q: %v rows, %v", c.String(), len(rows), err)
+		}
+		if got, want := rows[1][0], strings.ReplaceAll(name, "\r\n", "\n"); got != want {
+			t.Fatalf("%q came back as %q", name, got)
+		}
+	})
+}
