@@ -25,10 +25,10 @@ func Compile(a Archive, defs *Definitions, text string) (*Expr, error) {
 	if err := c.check(root); err != nil {
 		return nil, err
 	}
-	if root.t.constant {
+	e := &Expr{Text: text, root: root}
+	if len(e.Metrics()) == 0 {
 		return nil, c.fail(1, "this is a number and needs no archive")
 	}
-	e := &Expr{Text: text, root: root}
 	if d := a.Lookup(text); d != nil && d.Formula != "" {
 		e.Desc = d
 		if !d.Units.SameDimension(root.t.Units) && !root.t.bare {
