@@ -69,6 +69,9 @@ type reader struct {
 	ctx   sample.Context
 	stamp metric.Stamp
 	timer *time.Timer
+	// awake is the awake clock after what was done last: what is done next
+	// begins then. Reading the clocks costs as much as reading a small source.
+	awake int64
 }
 
 // sameInstant is how far apart two readings of a tick may be and still carry
@@ -93,8 +96,11 @@ func (c *class) newReader(turn uint64) *reader {
 func (r *reader) run(resume int) {
 	defer r.c.e.running.Done()
 	defer r.timer.Stop()
-	if resume >= 0 && !r.finish(resume) {
-		return
+	if resume >= 0 {
+		r.awake = r.c.e.clock.now().Awake
+		if !r.finish(resume) {
+			return
+		}
 	}
 	for r.wait() {
 		r.begin()
@@ -153,7 +159,7 @@ func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
 func (r *reader) begin() {
 	c := r.c
 	now := c.e.clock.now()
-	r.stamp = now
+	r.stamp, r.awake = now, now.Awake
 	c.e.look(now)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +190,7 @@ func (r *reader) finish(i int) bool {
 			break
 		}
 		s := c.list[i]
-		if s.ready(c.e.clock.now().Awake) && !r.readOne(i, s) {
+		if s.ready(r.awake) && !r.readOne(i, s) {
 			return false
 		}
 	}
@@ -213,12 +219,13 @@ func (r *reader) readOne(i int, s *source) bool {
 	if !r.take(i, s) {
 		return true
 	}
-	began := c.e.clock.now().Awake
+	began := r.awake
 	blocks, lapse, err := s.read(&r.ctx, c.id)
 	if notice, isNew := s.heed(); isNew {
 		c.e.log.Warn(notice, "source", s.name)
 	}
 	now := c.e.clock.now().Awake
+	r.awake = now
 	took := time.Duration(now - began)
 
 	c.mu.Lock()
@@ -247,31 +254,39 @@ func (r *reader) readOne(i int, s *source) bool {
 // take waits for the turn of s; false when the wait was given up.
 func (r *reader) take(i int, s *source) bool {
 	c := r.c
-	now := c.e.clock.now().Awake
-	c.mu.Lock()
-	c.at, c.since, c.waiting = i, now, true
-	c.mu.Unlock()
 	select {
 	case s.turn <- struct{}{}:
 	default:
-		// A wish to give up that came too late for the last wait is void.
-		select {
-		case <-c.giveUp:
-		default:
-		}
-		select {
-		case s.turn <- struct{}{}:
-		case <-c.giveUp:
-			return false
-		case <-c.e.stop:
+		got := r.await(i, s)
+		r.awake = c.e.clock.now().Awake
+		if !got {
 			return false
 		}
 	}
-	now = c.e.clock.now().Awake
 	c.mu.Lock()
-	c.since, c.waiting = now, false
+	c.at, c.since, c.waiting = i, r.awake, false
 	c.mu.Unlock()
 	return true
+}
+
+// await waits for another class to be done with s.
+func (r *reader) await(i int, s *source) bool {
+	c := r.c
+	c.mu.Lock()
+	c.at, c.since, c.waiting = i, r.awake, true
+	c.mu.Unlock()
+	// A wish to give up that came too late for the last wait is void.
+	select {
+	case <-c.giveUp:
+	default:
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return true
+	case <-c.giveUp:
+	case <-c.e.stop:
+	}
+	return false
 }
 
 // check is the keeper's look at a class: it ends waits that take too long and

@@ -1,11 +1,13 @@
 package platform
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,15 +28,42 @@ func Sources(opt Options) ([]sample.Source, error) {
 	return join(opt, func() ([]sample.Source, error) { return linux.Sources(opt.Root) })
 }
 
-// Now reads the three clocks. The awake clock comes first, so that whoever
-// compares the others with it sees them late, never early.
+// Now reads the three clocks. The clock that also counts sleep comes last, so
+// that whoever compares it with the others sees it late, never early. It is
+// the only one that takes a call of the kernel: what time.Now reads, the wall
+// clock and the awake one, is mapped into the process.
 func Now() metric.Stamp {
-	var wall, awake, cont unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &awake)
+	now := time.Now()
+	var cont unix.Timespec
 	unix.ClockGettime(unix.CLOCK_BOOTTIME, &cont)
-	unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
-	return metric.Stamp{Wall: wall.Nano(), Awake: awake.Nano(), Cont: cont.Nano()}
+	return metric.Stamp{Wall: now.UnixNano(), Awake: awakeZero().at(now), Cont: cont.Nano()}
 }
+
+// awakeAt is what the awake clock said at a reading of time.Now.
+type awakeAt struct {
+	time  time.Time
+	awake int64
+}
+
+func (z awakeAt) at(t time.Time) int64 { return z.awake + int64(t.Sub(z.time)) }
+
+// awakeZero ties time.Now, which measures by the awake clock but keeps its
+// reading to itself, to that clock. Of several attempts the one that was over
+// most quickly is the truest.
+var awakeZero = sync.OnceValue(func() awakeAt {
+	var best awakeAt
+	quickest := int64(math.MaxInt64)
+	for range 16 {
+		var before, after unix.Timespec
+		unix.ClockGettime(unix.CLOCK_MONOTONIC, &before)
+		now := time.Now()
+		unix.ClockGettime(unix.CLOCK_MONOTONIC, &after)
+		if took := after.Nano() - before.Nano(); took < quickest {
+			best, quickest = awakeAt{now, before.Nano() + took/2}, took
+		}
+	}
+	return best
+})
 
 // Slept is when the machine last slept: Linux does not keep it.
 func Slept() (sleep, wake time.Time, ok bool) { return sleep, wake, false }
