@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -99,9 +100,7 @@ func (a *app) record(f runFlags) error {
 	if err != nil {
 		return err
 	}
-	// The heap is small and most of it lives long: collecting twice as often
-	// costs next to nothing and keeps the recorder small.
-	debug.SetGCPercent(50)
+	beFrugal()
 	s, err := service.New(service.Options{
 		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: sample.Version(), Sources: sources, Rows: a.catalog(),
 		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,
@@ -117,6 +116,19 @@ func (a *app) record(f runFlags) error {
 	}
 	log.Info("recording", "archives", cfg.Archive.Dir, "configuration", cfg.File, "pid", os.Getpid())
 	return serve(s, f.length, signals, screen, log)
+}
+
+// beFrugal sets the runtime up for a program that is always there and does
+// little.
+func beFrugal() {
+	// The heap is small and most of it lives long: collecting twice as often
+	// costs next to nothing and keeps the recorder small.
+	debug.SetGCPercent(50)
+	// Sampling takes one processor, encoding and syncing now and then another.
+	// More would only mean threads that look for work, and collect garbage side
+	// by side.
+	runtime.GOMAXPROCS(min(2, runtime.GOMAXPROCS(0)))
+	platform.LooseTimers()
 }
 
 // serve runs s and obeys signals.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -219,16 +217,6 @@ func (s *Service) Reload() error {
 // PlatformOptions are what the sources need to know of a configuration.
 func PlatformOptions(c *config.Config) platform.Options {
 	return platform.Options{Args: string(c.Process.Args), Threads: c.Process.Threads, ThreadsTop: c.Process.ThreadsTop}
-}
-
-// limitMemory makes the collector work harder before the budget is exceeded.
-// What the program occupies beside its heap is left room for.
-func limitMemory(c *config.Config) {
-	limit := int64(math.MaxInt64)
-	if c.Budget.MaxMemory > 0 {
-		limit = c.Budget.MaxMemory / 4 * 3
-	}
-	debug.SetMemoryLimit(limit)
 }
 
 func (s *Service) setLevel(c *config.Config) {
