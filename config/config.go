@@ -94,7 +94,7 @@ func Default() *Config {
 			OnFinishLimit: 10 * time.Minute,
 		},
 		Process: Process{Args: ArgsOff},
-		Budget:  Budget{MaxCPU: 0.05, MaxMemory: 200 << 20},
+		Budget:  Budget{MaxCPU: 0.01, MaxMemory: 100 << 20},
 		Log:     Log{Format: "text", Level: "info"},
 	}
 	c.Archive.Rotate, _ = ParseSchedule("0 0 * * *")

@@ -68,7 +68,7 @@ func (l Layout) Command() []string {
 
 // memoryLimit is for the collector. It lies below the default budget
 // (max_memory), so that collecting comes before stretching.
-const memoryLimit = "150MiB"
+const memoryLimit = "75MiB"
 
 const (
 	throttleSeconds = 30

@@ -51,7 +51,7 @@ var wantPlist = map[string]any{
 	"ProcessType":          "Interactive",
 	"Umask":                63.0,
 	"SoftResourceLimits":   map[string]any{"NumberOfFiles": 4096.0},
-	"EnvironmentVariables": map[string]any{"GOMEMLIMIT": "150MiB"},
+	"EnvironmentVariables": map[string]any{"GOMEMLIMIT": "75MiB"},
 	"StandardOutPath":      "/Library/Logs/Tachograph/recorder.log",
 	"StandardErrorPath":    "/Library/Logs/Tachograph/recorder.log",
 }

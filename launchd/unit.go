@@ -7,7 +7,8 @@ import (
 
 // SystemdUnit is the service's description for systemd. The recorder only
 // looks at the machine and writes to one directory, and is held to that. The
-// network stays open to it for the command that ships finished archives.
+// network stays open to it for the command that ships finished archives. The
+// slack of its timers spares wakeups, and it may not set that by itself here.
 func (l Layout) SystemdUnit() []byte {
 	words := l.Command()
 	for i, w := range words {
@@ -24,6 +25,7 @@ Restart=on-failure
 RestartSec=%d
 TimeoutStopSec=%d
 Environment=GOMEMLIMIT=%s
+TimerSlackNSec=1ms
 UMask=0077
 LimitNOFILE=%d
 StateDirectory=tachograph
