@@ -1,0 +1,114 @@
+package store
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/store/storetest"
+)
+
+// updateGolden makes the golden archive of the present format version. That of
+// a version that has been released must never be made again: it stands for the
+// archives that people have.
+var updateGolden = flag.Bool("update-golden", false, "make the golden archive of the present format")
+
+// TestGolden reads an archive of every format version there ever was.
+func TestGolden(t *testing.T) {
+	if *updateGolden {
+		makeGolden(t)
+	}
+	paths, err := filepath.Glob("testdata/v*" + finishedSuffix)
+	if err != nil || len(paths) < FormatVersion {
+		t.Fatalf("%d golden archives for %d versions: %v", len(paths), FormatVersion, err)
+	}
+	for _, p := range paths {
+		want, err := os.ReadFile(strings.TrimSuffix(p, finishedSuffix) + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := dump(t, p)
+		if string(want) == got {
+			continue
+		}
+		g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+		for i := range w {
+			if i >= len(g) || g[i] != w[i] {
+				t.Fatalf("%s: line %d is\n%s\nwant\n%s", p, i+1, append(g, make([]string, i+1)...)[i], w[i])
+			}
+		}
+		t.Fatalf("%s: %d lines, want %d", p, len(g), len(w))
+	}
+}
+
+func makeGolden(t *testing.T) {
+	t.Helper()
+	b := newBuilder(t, filepath.Join(t.TempDir(), "a"))
+	for seed := range uint64(4) {
+		w := storetest.NewWorld(seed)
+		for range 40 {
+			b.append(w.Tick())
+		}
+		at := metric.Stamp{Wall: 1700000000e9 + int64(seed), Cont: 1, Awake: 2}
+		b.seal([]metric.Event{{At: at, Kind: metric.EventGap, Text: "a gap", Labels: []metric.Label{{Name: "seconds", Value: "3"}}},
+			{At: at, Kind: metric.EventProcessStart, Indom: "process", Key: fmt.Sprint(seed)}})
+	}
+	base := fmt.Sprintf("testdata/v%d", FormatVersion)
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.finish(base + finishedSuffix)
+	if err := os.WriteFile(base+".txt", []byte(dump(t, base+finishedSuffix)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dump prints all of an archive.
+func dump(t *testing.T, path string) string {
+	t.Helper()
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out strings.Builder
+	for _, a := range r.Archives() {
+		fmt.Fprintf(&out, "archive %s format %d host %v boot %s zone %s recorder %s from %d to %d damage %v\n",
+			a.ID, a.Format, a.Host, a.BootID, a.TimeZone, a.Recorder, a.From, a.To, a.Damage)
+	}
+	var indoms []string
+	for _, d := range r.Metrics() {
+		fmt.Fprintf(&out, "metric %s %v %v %v\n", d.Name, d.Type, d.Sem, d.Indom)
+		if d.Indom != "" && !slices.Contains(indoms, d.Indom) {
+			indoms = append(indoms, d.Indom)
+		}
+	}
+	for run, err := range r.Select(Selection{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "run %s %v:", seriesName(run.Metric, run.Instance), run.Metric.Class)
+		for i := range run.Wall {
+			v := run.At(i)
+			fmt.Fprintf(&out, " %d/%d=%x%q", run.Wall[i], run.Cont[i], v.Bits, v.Str)
+			if v.Miss != metric.Present {
+				fmt.Fprintf(&out, "(%v)", v.Miss)
+			}
+		}
+		out.WriteByte('\n')
+	}
+	for _, indom := range indoms {
+		for l := range r.Lives(indom, 0, 0) {
+			fmt.Fprintf(&out, "life %s %s %d to %d %v\n", l.Indom, l.Instance.Key, l.From, l.To, l.Names)
+		}
+	}
+	for e := range r.Events(0, 0) {
+		fmt.Fprintf(&out, "event %v\n", e.Event)
+	}
+	return out.String()
+}
