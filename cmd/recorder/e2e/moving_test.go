@@ -101,6 +101,8 @@ func TestMoving(t *testing.T) {
 			}
 			s.judgeRates(map[string]float64{
 				"rate(disk.dev.read)": 110, "rate(network.interface.in.bytes[en0])": 350000, "rate(mem.pages.faults)": 11800,
+				"disk.dev.await": (30e6 + 12e6) / (110 + 60), "disk.all.await": (30e6 + 12e6) / (110 + 60),
+				"disk.dev.avgrq_sz": (2097152 + 1048576) / (110 + 60.0), "disk.all.avgrq_sz": (2097152 + 1048576) / (110 + 60.0),
 			})
 		})
 	}
