@@ -526,5 +526,13 @@ func FuzzOpen(f *testing.F) {
 		readAll(t, s)
 		c := s.Root().Cursor()
 		c.SeekBefore([]byte("bucket 3"))
+		s.Check(nil)
+		n := 0
+		Salvage(BytesSource(data), nil, func(f Found) error {
+			if n++; n > 100000 {
+				t.Fatal("salvage finds no end")
+			}
+			return nil
+		})
 	})
 }

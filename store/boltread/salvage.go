@@ -76,8 +76,11 @@ type salvage struct {
 	fn       func(Found) error
 	progress func(done, total int64)
 	visited  map[uint64]bool
-	pages    int64 // in the file
-	found    []*Damage
+	// roots are the root pages of the buckets that this pass has entered: a
+	// damaged file may make buckets contain each other.
+	roots map[uint64]bool
+	pages int64 // in the file
+	found []*Damage
 }
 
 // tree reports what m leads to, and whether damage was met.
@@ -86,7 +89,7 @@ func (v *salvage) tree(m *Meta, older bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.visited = v.visited
+	s.visited, v.roots = v.visited, map[uint64]bool{m.Root: true}
 	err = v.bucket(s.Root(), nil, Found{Older: older})
 	v.found = append(v.found, s.Damage()...)
 	return len(s.Damage()) > 0, err
@@ -110,6 +113,12 @@ func (v *salvage) element(b *Bucket, p *page, e *elem, path []string, like Found
 	}
 	if e.bucket {
 		sub, d := b.open(p, e)
+		if d == nil && sub.inline == nil {
+			if v.roots[sub.root] {
+				d = pageDamage(sub.root, b.offset(sub.root), "two buckets lead to it")
+			}
+			v.roots[sub.root] = true
+		}
 		if d == nil {
 			return v.bucket(sub, append(path[:len(path):len(path)], string(e.key)), like)
 		}
@@ -128,7 +137,7 @@ func (v *salvage) loose(pageSize int) error {
 	if err != nil {
 		return err
 	}
-	s.visited = v.visited
+	s.visited, v.roots = v.visited, make(map[uint64]bool)
 	v.pages = int64(all.HighWater)
 	root := s.Root()
 	for _, buckets := range []bool{true, false} {

@@ -2,6 +2,7 @@ package boltread
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/rand"
 	"os"
 	"testing"
@@ -126,5 +127,37 @@ func TestSalvageOfWipedPages(t *testing.T) {
 				t.Errorf("page %d wiped: %q on pages %d to %d is lost", page, k, at.from, at.to-1)
 			}
 		}
+	}
+}
+
+// TestSalvageOfEndlessNesting points every bucket of a file at the root: each
+// contains all of them again.
+func TestSalvageOfEndlessNesting(t *testing.T) {
+	path, _ := makeDB(t, 6, 1024, 30)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(BytesSource(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, d := s.load(s.meta.Root)
+	if d != nil {
+		t.Fatal(d)
+	}
+	for i := range p.elems {
+		binary.LittleEndian.PutUint64(data[p.base+p.elems[i].off:], s.meta.Root)
+	}
+	n := 0
+	damage, err := Salvage(BytesSource(data), nil, func(Found) error { n++; return nil })
+	if err != nil || len(damage) == 0 || n > 100000 {
+		t.Errorf("%d found, damage %v, %v", n, damage, err)
+	}
+	if s, err = Open(BytesSource(data)); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Check(nil)) == 0 {
+		t.Error("Check finds nothing")
 	}
 }
