@@ -222,7 +222,7 @@ func (l *ledger) days() string {
 	var from, to int64
 	for _, b := range l.boots {
 		for _, at := range b.ticks {
-			from, to = cmp.Or(from, at.wall), max(to, at.wall)
+			from, to = min(cmp.Or(from, at.wall), at.wall), max(to, at.wall)
 		}
 	}
 	return fmt.Sprintf("%.1f days", time.Duration(to-from).Hours()/24)

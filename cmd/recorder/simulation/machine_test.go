@@ -26,6 +26,7 @@ type machine struct {
 	host string
 	exe  string // the recorder
 	rss  [][]int64
+	open [][]int
 	logs logBuffer
 }
 
@@ -134,7 +135,7 @@ func (m *machine) boot(n int) int {
 	}
 	done := make(chan struct{})
 	go func() { cmd.Wait(); close(done) }()
-	m.rss = append(m.rss, nil)
+	m.rss, m.open = append(m.rss, nil), append(m.open, nil)
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	status := filepath.Join(m.path("root"), archives, "recorder.status")
@@ -148,6 +149,7 @@ func (m *machine) boot(n int) int {
 		}
 		if kb := resident(cmd.Process.Pid); kb > 0 {
 			m.rss[n] = append(m.rss[n], kb)
+			m.open[n] = append(m.open[n], descriptors(cmd.Process.Pid))
 		}
 		if info, err := os.Stat(status); err == nil && info.ModTime() != written {
 			written, moved = info.ModTime(), time.Now()

@@ -74,7 +74,8 @@ func live(t *testing.T, p plan) {
 		}
 		t.Log("the simulated Mac stood still; once more")
 	}
-	l := read(t, m.gather())
+	all := m.gather()
+	l := read(t, all)
 	if len(l.boots) != len(p.ends) {
 		t.Errorf("%d boots in the archives, %d were lived through", len(l.boots), len(p.ends))
 	}
@@ -86,6 +87,10 @@ func live(t *testing.T, p plan) {
 	l.checkRotations(20 * p.fast)
 	m.checkLeaks()
 	m.checkMemory()
+	m.checkDescriptors()
+	l.checkNights(p.night)
+	checkArchives(t, all, filepath.Join(m.path("root"), archives), 20*p.fast+p.night)
+	checkGrowth(t, all)
 	t.Logf("%s lived through in %v: %d archives of %d boots, %d ticks stored and %d told as missed", l.days(), time.Since(began).Round(time.Second), l.archives, len(l.boots), ticks, missed)
 	for _, kind := range []metric.EventKind{
 		metric.EventBoot, metric.EventStart, metric.EventStop, metric.EventSleep, metric.EventWake, metric.EventClockStep,
