@@ -86,13 +86,18 @@ func (a *archive) refresh() error {
 	if err != nil {
 		return err
 	}
-	if changed {
-		return a.load()
+	if !changed {
+		err := a.readTail()
+		// A commit meanwhile may have taken away what was to be read.
+		if changed, e := a.snap.Changed(); e != nil || !changed {
+			if err != nil {
+				a.hurt(err)
+			}
+			return nil
+		}
 	}
-	if err := a.readTail(); err != nil {
-		a.hurt(err)
-	}
-	return nil
+	a.damage, a.info.Damage = nil, nil
+	return a.load()
 }
 
 func (a *archive) close() error {

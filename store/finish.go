@@ -24,14 +24,16 @@ type Cut struct {
 // metrics that are read once per archive can be read now; Finish, which may
 // take some time, completes the old one.
 func (w *Writer) Cut(why string) (*Cut, error) {
+	w.cutting.Lock()
+	defer w.cutting.Unlock()
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
 		return nil, ErrClosed
 	}
-	base := w.cur.jw.Seq()
+	on, changes := w.basis(w.cur.jw.Seq()), w.changes
 	w.mu.Unlock()
-	n, err := w.newLive(base)
+	n, err := w.newLive(on)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +50,19 @@ func (w *Writer) Cut(why string) (*Cut, error) {
 	_ = w.event(&e) // the end of the old one
 	w.cut(l, now.Cont)
 	w.turnTo(n)
+	if changes != w.changes {
+		w.catchUp(n)
+	}
 	_ = w.event(&e) // and the beginning of the new one
 	return &Cut{w: w, l: l}, nil
+}
+
+// catchUp tells a new archive what changed while it was being made.
+func (w *Writer) catchUp(n *live) {
+	conf := w.conf
+	n.rest.descs, n.rest.conf = w.opt.Catalogue, &conf
+	_ = w.wrote(n, n.jw.Describe(w.opt.Catalogue))
+	_ = w.wrote(n, n.jw.Config(&conf))
 }
 
 // turnTo makes n the archive that is written.

@@ -110,8 +110,20 @@ func boltOptions() bbolt.Options {
 
 const boltGrowth = 1 << 20
 
-// newLive makes a new archive whose journal begins after record base.
-func (w *Writer) newLive(base uint64) (*live, error) {
+// basis is what a new archive begins with.
+type basis struct {
+	seq       uint64 // its journal begins after this record
+	catalogue []*metric.Desc
+	conf      journal.Config
+}
+
+// basis is that of an archive begun now. The caller holds the mutex.
+func (w *Writer) basis(seq uint64) basis {
+	return basis{seq: seq, catalogue: w.opt.Catalogue, conf: w.conf}
+}
+
+// newLive makes a new archive.
+func (w *Writer) newLive(on basis) (*live, error) {
 	now := w.opt.Now()
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // never fails
@@ -120,7 +132,7 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 			Format: FormatVersion, ID: hex.EncodeToString(id), Host: w.opt.Host, BootID: w.opt.BootID,
 			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall,
 		},
-		sealed: base, kept: base, safe: base, begun: now.Cont, synced: now.Cont, cat: newCatalogue(nil),
+		sealed: on.seq, kept: on.seq, safe: on.seq, begun: now.Cont, synced: now.Cont, cat: newCatalogue(nil),
 	}
 	for n := 0; ; n++ {
 		l.path = w.dir.file(liveName(w.opt.Host.Name, now.Wall, n))
@@ -130,10 +142,10 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 			return nil, fmt.Errorf("store: new archive: %w", err)
 		}
 	}
-	if err := w.createBolt(l); err != nil {
+	if err := w.createBolt(l, on); err != nil {
 		return nil, fmt.Errorf("store: new archive: %w", err)
 	}
-	if err := w.newGeneration(l, base); err != nil {
+	if err := w.newGeneration(l, on.seq); err != nil {
 		_ = l.db.Close()
 		_ = w.dir.fs.Remove(l.path)
 		return nil, fmt.Errorf("store: new archive: %w", err)
@@ -148,7 +160,7 @@ func (w *Writer) newLive(base uint64) (*live, error) {
 // createBolt makes the bbolt file of l under another name and gives it its own
 // when it holds a whole archive, if an empty one: neither a reader nor a crash
 // meets it half made.
-func (w *Writer) createBolt(l *live) error {
+func (w *Writer) createBolt(l *live, on basis) error {
 	tmp := l.path + tmpSuffix
 	if err := w.remove(tmp); err != nil {
 		return err
@@ -157,12 +169,12 @@ func (w *Writer) createBolt(l *live) error {
 		_ = w.dir.fs.Remove(tmp)
 		return err
 	}
-	for _, d := range w.opt.Catalogue {
+	for _, d := range on.catalogue {
 		l.cat.number(d)
 	}
 	err := w.dir.own(tmp, fileMode)
 	if err == nil {
-		err = l.update(w.layOut(l))
+		err = l.update(layOut(l, on.conf))
 	}
 	if err == nil {
 		err = w.dir.fs.Rename(tmp, l.path)
@@ -178,15 +190,15 @@ func (w *Writer) createBolt(l *live) error {
 }
 
 // layOut fills in a new archive.
-func (w *Writer) layOut(l *live) func(*bbolt.Tx) error {
+func layOut(l *live, conf journal.Config) func(*bbolt.Tx) error {
 	return func(tx *bbolt.Tx) error {
 		if err := createLayout(tx, &l.head); err != nil {
 			return err
 		}
-		if err := putConfig(tx, w.conf.Text); err != nil {
+		if err := putConfig(tx, conf.Text); err != nil {
 			return err
 		}
-		if err := putIntervals(tx, nanoseconds(w.conf.Intervals)); err != nil {
+		if err := putIntervals(tx, nanoseconds(conf.Intervals)); err != nil {
 			return err
 		}
 		if err := l.putProgress(tx, l.sealed); err != nil {

@@ -44,39 +44,23 @@ func Open(paths ...string) (*Reader, error) {
 // Refresh looks for what has been recorded since: new archives, and new ticks
 // in live ones. Archives that are gone are forgotten.
 func (r *Reader) Refresh() error {
-	var files []string
-	for _, p := range r.paths {
-		more, err := expand(p)
+	var now []*archive
+	var errs []error
+	for try := 1; ; try++ {
+		files, err := r.files()
 		if err != nil {
 			return err
 		}
-		files = append(files, more...)
-	}
-	slices.Sort(files)
-	files = slices.Compact(files)
-	var errs []error
-	var now []*archive
-	for _, f := range files {
-		i := slices.IndexFunc(r.archives, func(a *archive) bool { return a.info.Path == f })
-		if i < 0 {
-			a, err := openArchive(f)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			now = append(now, a)
-			continue
+		now, errs = r.open(files)
+		// A writer may have finished an archive, which renames it, since the
+		// directory was read.
+		again, err := r.files()
+		if try == loadTries || err == nil && slices.Equal(files, again) {
+			break
 		}
-		now = append(now, r.archives[i])
-		if err := r.archives[i].refresh(); err != nil {
-			errs = append(errs, err)
-		}
+		r.replace(now)
 	}
-	for _, a := range r.archives {
-		if !slices.Contains(now, a) {
-			errs = append(errs, a.close())
-		}
-	}
+	r.replace(now)
 	r.archives = withoutPast(now)
 	r.sort()
 	if len(now) == 0 {
@@ -87,11 +71,57 @@ func (r *Reader) Refresh() error {
 	}
 	// One archive that cannot be read does not hide the others.
 	for _, err := range errs {
-		if err != nil {
-			now[0].hurt(err)
-		}
+		now[0].hurt(err)
 	}
 	return nil
+}
+
+// files lists what the reader's paths stand for.
+func (r *Reader) files() ([]string, error) {
+	var files []string
+	for _, p := range r.paths {
+		more, err := expand(p)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// open opens the files, or looks for news in those that are open. It begins
+// with the latest: while a writer turns from one archive to the next, the old
+// one is complete when the new one holds anything.
+func (r *Reader) open(files []string) (now []*archive, errs []error) {
+	for _, f := range slices.Backward(files) {
+		i := slices.IndexFunc(r.archives, func(a *archive) bool { return a.info.Path == f })
+		var a *archive
+		var err error
+		if i < 0 {
+			a, err = openArchive(f)
+		} else {
+			a = r.archives[i]
+			err = a.refresh()
+		}
+		if a != nil {
+			now = append(now, a)
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return now, errs
+}
+
+// replace makes now the open archives and closes the others.
+func (r *Reader) replace(now []*archive) {
+	for _, a := range r.archives {
+		if !slices.Contains(now, a) {
+			_ = a.close()
+		}
+	}
+	r.archives = now
 }
 
 // withoutPast leaves out live archives that stand beside their finished selves:

@@ -55,7 +55,7 @@ func (w *Writer) takeOver() error {
 	if w.cur != nil {
 		return nil
 	}
-	l, err := w.newLive(0)
+	l, err := w.newLive(w.basis(0))
 	if err == nil {
 		w.turnTo(l)
 	}

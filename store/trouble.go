@@ -201,5 +201,5 @@ func (w *Writer) replacement(l *live) (*live, error) {
 		}
 		_ = old.Unlock()
 	}
-	return w.newLive(l.jw.Seq())
+	return w.newLive(w.basis(l.jw.Seq()))
 }

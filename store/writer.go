@@ -29,6 +29,7 @@ type Writer struct {
 	mu      sync.Mutex
 	cur     *live
 	conf    journal.Config
+	changes int // of the catalogue and the configuration
 	pool    [metric.NumClasses][]*chunk.Builder
 	trouble trouble
 	closed  bool
@@ -40,6 +41,7 @@ type Writer struct {
 	// unfinished are archives cut off whose finish failed.
 	unfinished []*live
 
+	cutting sync.Mutex // held while an archive is made beside the present one
 	syncing sync.Mutex // held while a journal file is synced, or closed
 	work    workers
 }
@@ -254,6 +256,7 @@ func (w *Writer) remember(ds []*metric.Desc) {
 		}
 	}
 	w.opt.Catalogue = list
+	w.changes++
 }
 
 // Reconfigure takes over a changed configuration, and records it with an
@@ -271,6 +274,7 @@ func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Dura
 		seal = DefaultSeal
 	}
 	w.conf = journal.Config{Text: config, Intervals: maps.Clone(intervals), Sync: sync, Seal: seal}
+	w.changes++
 	conf := w.conf
 	w.cur.rest.conf = &conf
 	w.work.syncEvery(sync)
