@@ -135,10 +135,11 @@ func (w *Writer) finish(l *live) (string, error) {
 	return final, nil
 }
 
-// What compacting must save to be worth writing the whole archive once more:
-// an eighth of the file, or half of its chunks.
+// What compacting must save to be worth writing the whole archive once more: a
+// sixth of the file, some of which is the slack of pages that a compacted one
+// has as well, or half of its chunks.
 const (
-	savedPart   = 8
+	savedPart   = 6
 	savedChunks = 2
 )
 
