@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,9 +24,6 @@ const dayEnv = "TACHO_REPLAY_DAY"
 // again under the names that replay knows.
 var aDay = sync.OnceValues(func() (string, error) { return recording(os.Getenv(dayEnv), "day", 36, 1, 10) })
 
-// anHour is the dataset once, processes every five seconds.
-var anHour = sync.OnceValues(func() (string, error) { return recording(os.Getenv(dayEnv), "hour", 1, 1, 5) })
-
 func recording(keep, name string, rounds, systemEvery, procEvery int) (string, error) {
 	dir := keep
 	if dir == "" {
@@ -39,20 +37,46 @@ func recording(keep, name string, rounds, systemEvery, procEvery int) (string, e
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
+	// In a process of its own: what children are measured at must not include
+	// what this one once needed.
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d %s", makeEnv, rounds, systemEvery, procEvery, path))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+}
+
+// makeEnv makes the test binary record a day, or an hour, and exit.
+const makeEnv = "TACHO_REPLAY_MAKE"
+
+func makeRecording(spec string) error {
+	var rounds, systemEvery, procEvery int
+	var path string
+	if _, err := fmt.Sscanf(spec, "%d %d %d %s", &rounds, &systemEvery, &procEvery, &path); err != nil {
+		return err
+	}
 	data, err := storetest.Find()
 	if err != nil {
-		return "", err
+		return err
 	}
 	rep, err := storetest.NewRepeater(data, systemEvery, procEvery)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return path, record(rep, path, rounds, time.Duration(systemEvery)*time.Second, time.Duration(procEvery)*time.Second)
+	return record(rep, path, rounds, time.Duration(systemEvery)*time.Second, time.Duration(procEvery)*time.Second)
 }
 
 var scratchDirs []string
 
 func TestMain(m *testing.M) {
+	if spec := os.Getenv(makeEnv); spec != "" {
+		if err := makeRecording(spec); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	code := m.Run()
 	for _, d := range scratchDirs {
 		os.RemoveAll(d)
