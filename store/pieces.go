@@ -9,9 +9,9 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Pieces returns the pieces of Summarize chunk by chunk: a batch holds what
-// every series that sel wants comes to in one chunk. Chunks come in the order
-// of time within an archive. Unlike everywhere else an instance is not the
+// Pieces returns the pieces of Summarize chunk by chunk: a batch holds what the
+// series of one metric come to in one chunk. Chunks come in the order of time
+// within an archive, their metrics in that of names. Unlike everywhere else an instance is not the
 // Reader's own and goes, like the batch, with the next one: a month of
 // short-lived processes passes through without being kept.
 func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
@@ -25,8 +25,8 @@ func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
 				if ref.info.From > sel.end() || ref.info.To < sel.From {
 					continue
 				}
-				batch = r.piecesOf(a, &sel, ref, batch[:0])
-				if len(batch) > 0 && !yield(batch, nil) {
+				goOn := r.piecesOf(a, &sel, ref, &batch, func() bool { return yield(batch, nil) })
+				if !goOn {
 					return
 				}
 			}
@@ -49,15 +49,20 @@ func (a *archive) inTime() []*chunkRef {
 	return refs
 }
 
-// piecesOf appends the summaries of one chunk, and forgets what was decoded for
-// them if nobody else had opened it.
-func (r *Reader) piecesOf(a *archive, sel *Selection, ref *chunkRef, batch []Summary) []Summary {
+// piecesOf fills the batch with the summaries of each metric of one chunk in
+// turn, and forgets what was decoded for them if nobody else had opened it.
+func (r *Reader) piecesOf(a *archive, sel *Selection, ref *chunkRef, batch *[]Summary, yield func() bool) bool {
 	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
 	p.wanted = a.wanted(sel)
-	if !p.wantsOf(ref) {
-		return batch
-	}
 	kept := ref.opened != nil
+	defer func() {
+		if !kept {
+			ref.opened = nil
+		}
+	}()
+	if !p.wantsOf(ref) {
+		return true
+	}
 	p.each(ref, func(v *view, col int, d *metric.Desc) {
 		if spans := v.spans(sel.From, sel.end()); spans != nil && d.Type != metric.String {
 			p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: spans})
@@ -68,6 +73,7 @@ func (r *Reader) piecesOf(a *archive, sel *Selection, ref *chunkRef, batch []Sum
 	instances := make(map[*view][]*metric.Instance)
 	for _, name := range p.names {
 		cols := p.columns[name]
+		*batch = (*batch)[:0]
 		for i := range cols {
 			col := &cols[i]
 			f := p.filter(r, col.v)
@@ -80,18 +86,18 @@ func (r *Reader) piecesOf(a *archive, sel *Selection, ref *chunkRef, batch []Sum
 				instances[col.v] = known
 			}
 			err := p.summarize(col, f, stored, func(col *column, row int, s *chunk.Summary) {
-				batch = append(batch, Summary{})
-				col.fill(&batch[len(batch)-1], a, col.v.passing(known, row), s)
+				*batch = append(*batch, Summary{})
+				col.fill(&(*batch)[len(*batch)-1], a, col.v.passing(known, row), s)
 			})
 			if err != nil {
 				p.a.hurt(col.v.ref.wrong(err))
 			}
 		}
+		if len(*batch) > 0 && !yield() {
+			return false
+		}
 	}
-	if !kept {
-		ref.opened = nil
-	}
-	return batch
+	return true
 }
 
 // wantsOf reports whether a chunk can hold anything that is wanted: chunks hold

@@ -100,6 +100,7 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 	sel := t.w.Selection(fields.names...)
 	sel.Keys, sel.Instance = keys, keep
 	n := 0
+	settled := int64(0)
 	for batch, err := range piecesOf(t.a, sel) {
 		if err != nil {
 			return err
@@ -124,7 +125,10 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 			l.From, l.To = min(l.From, s.First.Wall), max(l.To, s.Last.Wall)
 			t.piece(l, s)
 		}
-		t.settle(n, begin)
+		if begin > settled+t.every {
+			t.settle(n, begin) // Another chunk has begun.
+			settled = begin
+		}
 	}
 	t.settle(n+1, 0)
 	for _, c := range t.groups {
@@ -288,7 +292,7 @@ func (t *topper) average(c *Consumer) {
 }
 
 // settle lets go of the processes that did not live to see the batch, which
-// began at begin.
+// began at begin; without one, of all.
 func (t *topper) settle(batch int, begin int64) {
 	for key, l := range t.lives {
 		if l.touched == batch || begin != 0 && l.seen >= begin-missedTicks*t.every {
