@@ -146,13 +146,22 @@ func withoutPast(all []*archive) []*archive {
 func (r *Reader) sort() {
 	slices.SortStableFunc(r.archives, func(a, b *archive) int {
 		switch {
-		case a.info.From < b.info.From:
+		case a.begin() < b.begin():
 			return -1
-		case a.info.From > b.info.From:
+		case a.begin() > b.begin():
 			return 1
 		}
 		return 0
 	})
+}
+
+// begin is where a stands in the order of time. One without ticks holds events
+// of the time when it was made.
+func (a *archive) begin() int64 {
+	if a.info.From == 0 {
+		return a.created
+	}
+	return a.info.From
 }
 
 // expand lists the archive files that path stands for.

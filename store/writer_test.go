@@ -270,3 +270,39 @@ func TestRotate(t *testing.T) {
 		t.Fatalf("catalogue: %+v", d)
 	}
 }
+
+// A run that ends before its first tick leaves an archive of events alone,
+// which has its place in the order of time all the same.
+func TestAnArchiveWithoutTicksHasItsPlace(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	for i, boot := range []string{"boot-1", "boot-2", "boot-3"} {
+		opt := testOptions(dir, c)
+		opt.BootID = boot
+		w := create(t, opt)
+		if err := w.Event(metric.Event{At: c.step(time.Second), Kind: metric.EventBoot, Text: boot}); err != nil {
+			t.Fatal(err)
+		}
+		if i != 1 {
+			recordTicks(t, w, c, 10*i, 10*i+5)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.step(time.Minute)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var told string
+	for e, err := range r.Events(0, 0, metric.EventBoot) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		told += e.Text + " "
+	}
+	if want := "boot-1 boot-2 boot-3 "; told != want {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
