@@ -48,6 +48,7 @@ func BenchmarkQuestions(b *testing.B) {
 	for _, q := range questions {
 		b.Run(q.name, func(b *testing.B) {
 			var peak int64
+			var cpu time.Duration
 			for b.Loop() {
 				cmd := exec.Command(bin, append(words(q.args), "--archive", day)...)
 				cmd.Stdout = io.Discard
@@ -56,9 +57,11 @@ func BenchmarkQuestions(b *testing.B) {
 				if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitNo {
 					b.Fatalf("%v: %s", err, errs.String())
 				}
+				cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 				peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
+			b.ReportMetric(float64(cpu.Microseconds())/1000/float64(b.N), "cpu-ms")
 			b.ReportMetric(float64(peak)/1024, "MiB")
 			if q.limit > 0 {
 				b.ReportMetric(float64(q.limit.Milliseconds()), "ms-limit")
