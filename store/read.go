@@ -51,7 +51,8 @@ type Selection struct {
 	// what it is given.
 	Instance func(indom string, in *metric.Instance) bool
 	// Keys restricts to instances with these keys; nil means all. It is
-	// quicker than Instance: chunks without them are hardly looked at.
+	// quicker than Instance: chunks without them are hardly looked at. Metrics
+	// without instance domain have none and are not concerned.
 	Keys []string
 	// From and To bound the wall clock, both inclusive; zero To means the end.
 	From, To int64
