@@ -2,10 +2,12 @@ package boltread
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -283,7 +285,8 @@ func TestEitherMeta(t *testing.T) {
 	}
 }
 
-// TestFlippedBits flips single bits everywhere. At most the one element whose
+// TestFlippedBits flips single bits everywhere but in what leads from bucket to
+// bucket. At most the one element whose
 // key or value was hit may come back different without a report.
 func TestFlippedBits(t *testing.T) {
 	path, want := makeDB(t, 7, 1024, 14)
@@ -306,8 +309,12 @@ func TestFlippedBits(t *testing.T) {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
+	heads := bucketHeads(t, sound.Root())
 	for range n {
 		at, bit := rnd.Intn(len(data)), byte(1)<<rnd.Intn(8)
+		if heads[int64(at)] {
+			continue // it may lead to another bucket's page, which nothing tells
+		}
 		data[at] ^= bit
 		s, err := Open(BytesSource(data))
 		if err != nil {
@@ -325,11 +332,34 @@ func TestFlippedBits(t *testing.T) {
 				if wrong != "" && !bytes.HasPrefix([]byte(k), []byte(wrong)) {
 					t.Fatalf("bit %#x at %d: %q and %q are wrong without a report", bit, at, wrong, k)
 				}
-				wrong = k
+				wrong = cmp.Or(wrong, k)
 			}
 		}
 		data[at] ^= bit
 	}
+}
+
+// bucketHeads are the offsets in the file of the bytes that lead from one
+// bucket to another.
+func bucketHeads(t *testing.T, b *Bucket) map[int64]bool {
+	t.Helper()
+	heads := make(map[int64]bool)
+	c := b.Cursor()
+	for ok := c.First(); ok; ok = c.Next() {
+		if !c.IsBucket() {
+			continue
+		}
+		p, e := c.at()
+		for i := range int64(8) {
+			heads[p.base+e.off+i] = true
+		}
+		sub, err := c.Bucket()
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(heads, bucketHeads(t, sub))
+	}
+	return heads
 }
 
 func TestTruncated(t *testing.T) {
