@@ -157,7 +157,7 @@ func queryRate(path string) error {
 	return nil
 }
 
-// queryProcess reads all metrics of the process that is alive at noon longest.
+// queryProcess reads all process metrics of one process.
 func queryProcess(path string) error {
 	r, err := Open(path)
 	if err != nil {
@@ -166,10 +166,8 @@ func queryProcess(path string) error {
 	defer r.Close()
 	key := os.Getenv("TACHO_KEY")
 	n := 0
-	for run := range r.Select(Selection{Keys: []string{key}}) {
-		if run.Metric.Indom == "process" {
-			n += len(run.Wall)
-		}
+	for run := range r.Select(Selection{Metrics: processMetrics(r), Keys: []string{key}}) {
+		n += len(run.Wall)
 	}
 	if n == 0 {
 		return fmt.Errorf("process %q is not there", key)
