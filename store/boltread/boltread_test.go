@@ -339,6 +339,49 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
+// TestFlippedHeaders flips every bit of every page header, one at a time. The
+// elements behind it are undamaged and must all be found.
+func TestFlippedHeaders(t *testing.T) {
+	path, want := makeDB(t, 9, 1024, 3)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound, err := Open(BytesSource(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound.visited = make(map[uint64]bool)
+	readAll(t, sound)
+	flips, short := 0, 0
+	for page := range sound.visited {
+		for bit := range pageHeaderSize * 8 {
+			at, mask := int(page)*1024+bit/8, byte(1)<<(bit%8)
+			data[at] ^= mask
+			s, err := Open(BytesSource(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := readAll(t, s)
+			flips++
+			for k, v := range want {
+				if g, ok := got[k]; !ok || g != v {
+					short++
+					if len(s.Damage()) == 0 {
+						t.Errorf("page %d, bit %d: %q is lost without a report", page, bit, k)
+					}
+					break
+				}
+			}
+			data[at] ^= mask
+		}
+	}
+	t.Logf("%d flips, %d of which cost a key", flips, short)
+	if short > flips/200 {
+		t.Errorf("%d of %d flips cost a key", short, flips)
+	}
+}
+
 // bucketHeads are the offsets in the file of the bytes that lead from one
 // bucket to another.
 func bucketHeads(t *testing.T, b *Bucket) map[int64]bool {

@@ -108,8 +108,8 @@ func parsePage(p *page, flags uint16, count int, highWater uint64, more fetch) *
 // length follows from that.
 func (p *page) table(count *int, more fetch) ([]byte, *Damage) {
 	room := (p.size - pageHeaderSize) / elemSize
-	if *count == 0 {
-		return nil, nil
+	if *count == 0 && room == 0 {
+		return nil, nil // an empty inline page
 	}
 	first, err := p.bytes(pageHeaderSize, elemSize, more)
 	if err != nil {
@@ -122,6 +122,9 @@ func (p *page) table(count *int, more fetch) ([]byte, *Damage) {
 			p.damage = pageDamage(p.id, p.base, "the page says %d elements and has %d", *count, n)
 			*count = int(n)
 		}
+	}
+	if *count == 0 {
+		return nil, nil
 	}
 	if int64(*count) > room {
 		return nil, pageDamage(p.id, p.base, "%d elements do not fit into %d bytes", *count, p.size)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -146,12 +148,15 @@ func (s *Snapshot) read(id uint64) (*page, *Damage) {
 		return nil, &Damage{Page: id, Offset: base, What: err.Error(), Err: err}
 	}
 	h, d := decodeHeader(buf, id, base)
-	if d != nil {
+	if d != nil && bits.OnesCount64(h.id^id) != 1 {
 		return nil, d
 	}
-	p := &page{id: id, base: base, buf: buf, size: (int64(h.overflow) + 1) * ps}
-	if id+uint64(h.overflow) >= s.meta.HighWater || base+p.size > s.size {
-		return nil, pageDamage(id, base, "it claims %d pages more than the file has", h.overflow)
+	// A header with one damaged field does not make its elements worthless, if
+	// they fit the page and each other.
+	p := &page{id: id, base: base, buf: buf, damage: d, size: (int64(h.overflow) + 1) * ps}
+	if room := min(int64(s.meta.HighWater-id)*ps, (s.size-base)/ps*ps); p.size > room {
+		p.size = room
+		p.damage = pageDamage(id, base, "it claims %d further pages, more than the file has", h.overflow)
 	}
 	if p.size > ps && (p.size <= wholePage || int64(h.count) > p.size/8192) {
 		p.buf = make([]byte, p.size)
@@ -160,24 +165,41 @@ func (s *Snapshot) read(id uint64) (*page, *Damage) {
 			return nil, &Damage{Page: id, Offset: base, What: err.Error(), Err: err}
 		}
 	}
-	d = parsePage(p, h.flags, int(h.count), s.meta.HighWater, func(off int64, n int) ([]byte, error) {
-		b := make([]byte, n)
-		return b, readFull(s.src, b, base+off)
-	})
-	return p, d
+	kinds := []uint16{h.flags}
+	if h.flags != leafFlag && h.flags != branchFlag {
+		p.damage = pageDamage(id, base, "page flags %#x where a branch or leaf was expected", h.flags)
+		kinds = slices.DeleteFunc([]uint16{leafFlag, branchFlag}, func(f uint16) bool { return bits.OnesCount16(f^h.flags) != 1 })
+	}
+	for _, kind := range kinds {
+		q := *p
+		d := parsePage(&q, kind, int(h.count), s.meta.HighWater, func(off int64, n int) ([]byte, error) {
+			b := make([]byte, n)
+			return b, readFull(s.src, b, base+off)
+		})
+		switch {
+		case p.damage == nil:
+			return &q, d
+		case d == nil && q.damage == p.damage && len(q.elems) > 0:
+			return &q, nil
+		}
+	}
+	return nil, p.damage
 }
 
 type header struct {
+	id           uint64
 	flags, count uint16
 	overflow     uint32
 }
 
+// decodeHeader reads a page header, which may be that of another page than id.
 func decodeHeader(b []byte, id uint64, base int64) (header, *Damage) {
 	le := binary.LittleEndian
-	if got := le.Uint64(b); got != id {
-		return header{}, pageDamage(id, base, "it calls itself page %d", got)
+	h := header{id: le.Uint64(b), flags: le.Uint16(b[8:]), count: le.Uint16(b[10:]), overflow: le.Uint32(b[12:])}
+	if h.id != id {
+		return h, pageDamage(id, base, "it calls itself page %d", h.id)
 	}
-	return header{flags: le.Uint16(b[8:]), count: le.Uint16(b[10:]), overflow: le.Uint32(b[12:])}, nil
+	return h, nil
 }
 
 // value reads the value of e in p.
