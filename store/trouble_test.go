@@ -191,7 +191,9 @@ func TestBeyondTheMemoryBoundAGapIsTold(t *testing.T) {
 	if len(e) != 1 || e[0].Label("from") != from.Time().UTC().Format(time.RFC3339Nano) || !strings.Contains(e[0].Text, strconv.Itoa(dropped)+" records") {
 		t.Fatalf("events %+v", e)
 	}
-	if lines := log.all(); len(lines) != 2 {
+	// An attempt to seal that was under way when the disk came back may still
+	// fail after the journal works again: then trouble is told a second time.
+	if lines := log.all(); len(lines) != 2 && len(lines) != 4 {
 		t.Fatalf("logged %q", lines)
 	}
 }
