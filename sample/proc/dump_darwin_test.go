@@ -15,7 +15,7 @@ import (
 )
 
 // TestDump is the half of the oracle tests that runs as a darwin program: it
-// reads the sources at given instants after its start and prints what it got,
+// reads the sources at given instants of the scenario and prints what it got,
 // a JSON object for each. The other half, which knows what must come out, is
 // the one that starts it.
 func TestDump(t *testing.T) {
@@ -51,8 +51,7 @@ func TestDump(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Scenario time is the awake time since the program began.
-		for now := sinceBeginning(); now < at; now = sinceBeginning() {
+		for now := scenarioTime(darwin.Now()); now < at; now = scenarioTime(darwin.Now()) {
 			time.Sleep(time.Duration((at - now) * float64(time.Second)))
 		}
 		if err := out.Encode(dumpRound(t, sources, frames)); err != nil {
@@ -66,14 +65,15 @@ func TestDump(t *testing.T) {
 	}
 }
 
-var beganAwake = darwin.Now().Awake
-
-func sinceBeginning() float64 { return float64(darwin.Now().Awake-beganAwake) / 1e9 }
+// scenarioTime tells from the awake clock what time it is in the scenario. It
+// has begun well before this program could look at any clock: on a busy machine
+// starting a program takes a while.
+func scenarioTime(at metric.Stamp) float64 { return float64(at.Awake)/1e9 - bootedBefore }
 
 func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][]*sample.Frame) dumpedRound {
-	r := dumpedRound{At: sinceBeginning(), Rows: make(map[string]map[string]string), Instances: make(map[string]*metric.Instance)}
+	r := dumpedRound{Rows: make(map[string]map[string]string), Instances: make(map[string]*metric.Instance)}
 	c := &sample.Context{Now: darwin.Now, Emit: func(e metric.Event) {
-		r.Events = append(r.Events, dumpedEvent{e, float64(e.At.Awake-beganAwake) / 1e9})
+		r.Events = append(r.Events, dumpedEvent{e, scenarioTime(e.At)})
 	}}
 	for _, s := range sources {
 		if err := s.Read(c, frames[s]); err != nil {
@@ -102,5 +102,6 @@ func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][
 			}
 		}
 	}
+	r.Done = scenarioTime(darwin.Now())
 	return r
 }

@@ -2,9 +2,13 @@ package proc
 
 import "tachograph/sample/metric"
 
+// bootedBefore is how long the simulated Mac has been awake at the beginning of
+// the scenario, in seconds.
+const bootedBefore = 183600
+
 // What one half of the oracle tests tells the other.
 type dumpedRound struct {
-	At        float64 // scenario time
+	Done      float64 // scenario time at which it was complete
 	Rows      map[string]map[string]string
 	Instances map[string]*metric.Instance
 	Events    []dumpedEvent
