@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -362,11 +363,68 @@ func (a *archive) loadIndex() {
 	a.json(metaTotals, &want)
 	a.info.Live = !want.Finished
 	a.reserveNumbers(int(want.Metrics))
+	short := len(a.damage) > 0 || len(a.snap.Damage()) > 0
+	for class, n := range want.Chunks {
+		short = short || counts[class] < n
+	}
+	if short {
+		a.listUnlisted(counts)
+	}
 	for class, n := range want.Chunks {
 		if counts[class] < n {
 			a.hurt(fmt.Errorf("store: %d of %d chunks of class %s are lost", n-counts[class], n, class))
 		}
 	}
+}
+
+// listUnlisted finds the chunks whose index entries are lost, and makes new
+// entries from what they hold.
+func (a *archive) listUnlisted(counts map[string]uint32) {
+	b, err := a.snap.Bucket(bucketChunks)
+	if b == nil {
+		a.hurt(errors.Join(errors.New("store: the bucket of the chunks is missing"), err))
+		return
+	}
+	listed := make(map[string]bool, len(a.chunks))
+	for _, r := range a.chunks {
+		listed[string(chunkKey(r.info.Class, r.n))] = true
+	}
+	c := b.Cursor()
+	for ok := c.First(); ok; ok = c.Next() {
+		class, n, valid := parseChunkKey(c.Key())
+		if !valid || listed[string(c.Key())] {
+			continue
+		}
+		in, err := a.inspect(b, c.Key())
+		if err != nil || in.Class != class {
+			continue // it counts as lost
+		}
+		a.hurt(fmt.Errorf("store: the index entry of chunk %d of class %s is lost; the chunk is not", n, class))
+		counts[class.String()]++
+		a.chunks = append(a.chunks, &chunkRef{a: a, n: n, info: in})
+	}
+	slices.SortFunc(a.chunks, func(x, y *chunkRef) int {
+		return cmp.Or(cmp.Compare(x.info.Class, y.info.Class), cmp.Compare(x.n, y.n))
+	})
+}
+
+// inspect decodes a chunk for what its index entry should say.
+func (a *archive) inspect(chunks *boltread.Bucket, key []byte) (chunk.Info, error) {
+	home, err := chunkHome(chunks, key)
+	if err != nil {
+		return chunk.Info{}, err
+	}
+	data, err := home.Get(key)
+	if err != nil {
+		return chunk.Info{}, err
+	}
+	c, err := chunk.Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return chunk.Info{}, err
+	}
+	in, err := c.Inspect(a.desc)
+	in.Size, in.Sum = int64(len(data)), chunk.Checksum(data)
+	return in, err
 }
 
 // reserveNumbers keeps the numbers of metrics whose descriptions are lost from

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"math/bits"
 )
 
 const (
@@ -134,13 +135,17 @@ func (b *Bucket) open(p *page, e *elem) (*Bucket, *Damage) {
 		return bad("its inline page is cut short")
 	}
 	le := binary.LittleEndian
-	if flags := le.Uint16(in[8:]); flags != leafFlag {
-		return bad("its inline page is no leaf")
-	}
 	sub.inline = &page{id: p.id, base: p.base + e.off + bucketHeaderSize, buf: in, size: int64(len(in))}
 	d := parsePage(sub.inline, leafFlag, int(le.Uint16(in[10:])), b.s.meta.HighWater, nil)
 	if d != nil {
 		return nil, d
+	}
+	if flags := le.Uint16(in[8:]); flags != leafFlag {
+		// An inline page is always a leaf: its elements speak for themselves.
+		if sub.inline.damage != nil || bits.OnesCount16(flags^leafFlag) != 1 {
+			return bad("its inline page is no leaf")
+		}
+		sub.inline.damage = pageDamage(p.id, p.base, "the inline page of bucket %s has flags %#x", quote(e.key), flags)
 	}
 	if d := sub.inline.damage; d != nil {
 		b.s.damage.add(d)
