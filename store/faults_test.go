@@ -232,6 +232,13 @@ func TestFaults(t *testing.T) {
 			d.Fail(nil)
 			tr.recovered(t)
 			tr.record(t, max(300, len(tr.outcomes)))
+			// A commit that was under way when the fault ended may have failed since.
+			waitFor(t, func() bool {
+				tr.w.mu.Lock()
+				defer tr.w.mu.Unlock()
+				return len(tr.w.cur.queue) == 0
+			})
+			tr.recovered(t)
 			tr.check(t, 0)
 		})
 	}
