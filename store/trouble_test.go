@@ -193,6 +193,7 @@ func TestBeyondTheMemoryBoundAGapIsTold(t *testing.T) {
 	}
 	// An attempt to seal that was under way when the disk came back may still
 	// fail after the journal works again: then trouble is told a second time.
+	waitFor(t, func() bool { return len(log.all())%2 == 0 })
 	if lines := log.all(); len(lines) != 2 && len(lines) != 4 {
 		t.Fatalf("logged %q", lines)
 	}
