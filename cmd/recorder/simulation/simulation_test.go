@@ -29,7 +29,7 @@ func TestSomeDays(t *testing.T) {
 		t.Skip("needs some seconds")
 	}
 	live(t, plan{
-		name: "some days", awake: 12 * time.Hour, speed: 5_000, day: 5 * time.Hour, night: 9 * time.Hour,
+		name: "some days", awake: 12 * time.Hour, speed: 3_000, day: 5 * time.Hour, night: 9 * time.Hour,
 		ends: []string{"panic", "reboot"}, classes: slowClasses, others: otherClasses,
 		fast: 5 * time.Minute, sync: "10m", seal: "2h",
 	})
@@ -111,7 +111,9 @@ func live(t *testing.T, p plan) {
 		}
 	}
 	t.Logf("values withheld by a failing source: %v", l.withheld)
-	if len(l.withheld) == 0 {
+	// On a busy machine the source may have been given up as hanging just while
+	// its calls failed; then that is what the archive tells.
+	if len(l.withheld) == 0 && l.count(metric.EventErrorBegin) == 0 {
 		t.Error("the source that failed for a while left no trace")
 	}
 	// Retention: what is left in the directory is not older than it may be.
