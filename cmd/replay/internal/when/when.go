@@ -18,7 +18,7 @@ type Reference struct {
 
 var layouts = []string{
 	"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999",
-	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
+	"2006-01-02 15:04", "2006-01-02T15:04",
 }
 
 // Forms says in a few words what Parse reads.
@@ -63,14 +63,17 @@ func (r Reference) Parse(s string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "T", 1)); err == nil {
 		return t, nil
 	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return r.midnight(day), nil
+	}
 	for _, l := range layouts {
-		if t, err := time.ParseInLocation(l, text, r.Zone); err == nil {
-			return t, nil
+		if t, err := time.Parse(l, text); err == nil {
+			return r.local(t)
 		}
 	}
 	for _, l := range []string{"15:04:05.999999999", "15:04"} {
-		if t, err := time.ParseInLocation(l, text, r.Zone); err == nil {
-			return r.clock(t), nil
+		if t, err := time.Parse(l, text); err == nil {
+			return r.clock(t)
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time (a time is %s)", s, Forms)
@@ -78,17 +81,27 @@ func (r Reference) Parse(s string) (time.Time, error) {
 
 // clock is the latest instant with the time of day of t that the archive
 // covers, else the one on the day of its end.
-func (r Reference) clock(t time.Time) time.Time {
+func (r Reference) clock(t time.Time) (time.Time, error) {
 	ref := r.Now
 	if !r.End.IsZero() && r.End.Before(ref) {
 		ref = r.End
 	}
 	ref = ref.In(r.Zone)
-	at := time.Date(ref.Year(), ref.Month(), ref.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), r.Zone)
-	if before := at.AddDate(0, 0, -1); at.After(ref) && (r.Start.IsZero() || !before.Before(r.Start)) {
-		return before
+	day := func(back int) time.Time {
+		return time.Date(ref.Year(), ref.Month(), ref.Day()-back, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	}
-	return at
+	at, err := r.local(day(0))
+	when := at
+	if err != nil {
+		when = time.Date(ref.Year(), ref.Month(), ref.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), r.Zone)
+	}
+	if !when.After(ref) {
+		return at, err
+	}
+	if before, err := r.local(day(1)); err != nil || r.Start.IsZero() || !before.Before(r.Start) {
+		return before, err
+	}
+	return at, err
 }
 
 func unix(text string) (time.Time, error) {
