@@ -195,6 +195,30 @@ fail IORegistryEntryCreateCFProperty:AppleSmartBattery 1 from 2.5 until 5.5
 	}
 }
 
+// While no disk tells its statistics there is no total either: the sum of
+// before is not shown as one of now.
+func TestTotalsOfDisksThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	scn := write(t, `
+host { root yes }
+fail IORegistryEntryCreateCFProperty 1 from 2.5 until 5.5
+`)
+	r := m.cover(t, scn, runOptions{rounds: 16, period: "500ms"}, [2]float64{0, 2.5}, [2]float64{2.5, 5.5}, [2]float64{5.5, 100})
+	for round := range r.rounds {
+		for _, total := range []string{"disk.all.read", "disk.all.total_bytes", "disk.all.blkread"} {
+			x := r.at(t, round, total, "")
+			if r.during(round, 2.5, 5.5) {
+				if x.absent != "no disk could be read" {
+					t.Errorf("round %d: %s = %q (%s) while no disk can be read", round, total, x.value, x.absent)
+				}
+			} else if (r.during(round, 0, 2.5) || r.during(round, 5.5, 100)) && x.value == "" {
+				t.Errorf("round %d: %s is absent: %s", round, total, x.absent)
+			}
+		}
+	}
+}
+
 // Interfaces, disks and mounts come and go; what they counted stays in the
 // totals, which never fall.
 func TestThingsComeAndGo(t *testing.T) {

@@ -32,7 +32,8 @@ type diskSource struct {
 	known                         map[uint64]*disk // by registry ID
 	order                         []*disk
 	total                         [diskValues]runningTotal
-	totalHas                      [diskValues]bool
+	totalHas                      [diskValues]bool // some disk has told it
+	totalNow                      [diskValues]bool // and one did this round
 	nextID                        uint64
 	statistics                    *sys.Key
 	keys                          [diskKeys]*sys.Key
@@ -84,14 +85,19 @@ func (s *diskSource) Read(c *sample.Context, frames []*sample.Frame) error {
 		switch f.Full() {
 		case s.each:
 			for _, d := range s.order {
-				fillDisk(f, f.Row(d.in), &d.reading)
+				fillDisk(f, f.Row(d.in), &d.reading, metric.Unsupported)
 			}
 		case s.all:
+			// The sum of before is no reading of now.
 			var sum diskReading
+			why := metric.Unsupported
 			for i, t := range s.total {
-				sum.v[i], sum.has[i] = t.sum, s.totalHas[i]
+				sum.v[i], sum.has[i] = t.sum, s.totalNow[i]
+				if s.totalHas[i] {
+					why = whyNoDisk
+				}
 			}
-			fillDisk(f, f.Row(nil), &sum)
+			fillDisk(f, f.Row(nil), &sum, why)
 		case s.number:
 			f.SetUint(f.Row(nil), 0, uint64(len(s.order)))
 		}
@@ -99,12 +105,15 @@ func (s *diskSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-func fillDisk(f *sample.Frame, row int, r *diskReading) {
+var whyNoDisk = metric.FailureFor("no disk could be read")
+
+// fillDisk sets a row; why is the reason of what the reading lacks.
+func fillDisk(f *sample.Frame, row int, r *diskReading, why metric.Reason) {
 	for col := range diskColumns {
 		if v, ok := diskColumns[col].value(r); ok {
 			f.SetUint(row, col, v)
 		} else {
-			f.SetMissing(row, col, metric.Unsupported)
+			f.SetMissing(row, col, why)
 		}
 	}
 }
@@ -113,6 +122,7 @@ func (s *diskSource) readAll(c *sample.Context, at metric.Stamp) error {
 	first := s.round == 0
 	s.round++
 	s.order = s.order[:0]
+	s.totalNow = [diskValues]bool{}
 	err := sys.Services(blockStorageDriver, func(driver sys.Service) bool {
 		s.readDriver(c, at, driver, first)
 		return false
@@ -160,7 +170,7 @@ func (s *diskSource) readDriver(c *sample.Context, at metric.Stamp, driver sys.S
 	for i := range s.total {
 		if d.reading.has[i] {
 			s.total[i].gained(d.prev.v[i], d.reading.v[i], 64)
-			s.totalHas[i] = true
+			s.totalHas[i], s.totalNow[i] = true, true
 			d.prev.v[i] = d.reading.v[i]
 		}
 	}

@@ -162,6 +162,7 @@ func (d *disks) Read(c *sample.Context, frames []*sample.Frame) error {
 		return err
 	}
 	at := c.Now()
+	d.events.at = at
 	for _, f := range frames {
 		f.Reset(at)
 	}
@@ -209,12 +210,19 @@ func (d *disks) Read(c *sample.Context, frames []*sample.Frame) error {
 		copy(d.sums, d.total.sum)
 		d.sums[diskInflight] = inflight
 		for i, c := range diskColumns {
-			f.SetUint(row, i, c.value(d.sums))
+			if len(d.members.live) == 0 {
+				// The sum of before is no reading of now.
+				f.SetMissing(row, i, whyNoDisk)
+			} else {
+				f.SetUint(row, i, c.value(d.sums))
+			}
 		}
 		f.SetUint(row, d.ndisk, uint64(len(d.members.live)))
 	}
 	return nil
 }
+
+var whyNoDisk = metric.ReasonFor("there is no disk")
 
 func (d *disks) fill(f *sample.Frame, m *member[disk], n int) {
 	row := f.Row(&m.in)

@@ -88,6 +88,25 @@ func TestDisks(t *testing.T) {
 	}
 }
 
+// Without any disk there is nothing to add up: the sum of before is absent
+// until a disk is there again, and then goes on.
+func TestTotalsWithoutDisks(t *testing.T) {
+	root := diskTree(t)
+	d, err := newDisks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	c := clock(nil)
+	readAll(t, c, d)
+	write(t, root, "proc/diskstats", "")
+	expect(t, readAll(t, c, d), map[cell]string{
+		{"disk.all.read", ""}: "absent: there is no disk", {"disk.all.inflight", ""}: "absent: there is no disk", {"hinv.ndisk", ""}: "0",
+	})
+	write(t, root, "proc/diskstats", diskstats)
+	expect(t, readAll(t, c, d), map[cell]string{{"disk.all.read", ""}: "2202"})
+}
+
 func TestDisksWithoutSys(t *testing.T) {
 	d, err := newDisks(tree(t, map[string]string{"proc/diskstats": diskstats}))
 	if err != nil {

@@ -10,6 +10,9 @@ import (
 type events struct {
 	kind  metric.EventKind
 	indom string
+	// at is the instant of the reading that shows what came and went: its
+	// values are the first after it.
+	at metric.Stamp
 }
 
 func (e events) came(c *sample.Context, started bool, in *metric.Instance, text string) {
@@ -22,6 +25,6 @@ func (e events) went(c *sample.Context, in *metric.Instance, text string) { e.em
 
 func (e events) emit(c *sample.Context, in *metric.Instance, text string) {
 	if c.Emit != nil {
-		c.Emit(metric.Event{At: c.Now(), Kind: e.kind, Text: text, Indom: e.indom, Key: in.Key, Labels: in.Labels})
+		c.Emit(metric.Event{At: e.at, Kind: e.kind, Text: text, Indom: e.indom, Key: in.Key, Labels: in.Labels})
 	}
 }

@@ -138,6 +138,7 @@ func (f *filesystems) Read(c *sample.Context, frames []*sample.Frame) error {
 		return err
 	}
 	at := c.Now()
+	f.events.at = at
 	f.mounts.begin()
 	for len(data) > 0 {
 		var l []byte

@@ -176,6 +176,7 @@ func (n *netdev) Read(c *sample.Context, frames []*sample.Frame) error {
 		return err
 	}
 	at := c.Now()
+	n.events.at = at
 	for _, f := range frames {
 		f.Reset(at)
 	}
