@@ -27,6 +27,10 @@ const (
 // FinishedSuffix is what the names of finished archives end in.
 const FinishedSuffix = finishedSuffix
 
+// LockName is the file in an archive directory that the recorder which writes
+// there holds a lock on.
+const LockName = lockName
+
 // hostPart makes a host's name fit for a file name.
 func hostPart(host string) string {
 	host, _, _ = strings.Cut(host, ".")

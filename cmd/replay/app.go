@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/when"
@@ -50,14 +47,17 @@ type app struct {
 	from, to    string
 	format      string
 	utc         bool
+	tz          string
 	showCommand bool
 	derived     []string
 
 	archive  query.Archive
 	close    func() error
 	paths    []string
+	argPaths int               // how many of them are arguments
 	resolved map[string]string // times as they came out, by flag
 	used     query.Window
+	location *time.Location // see zone; nil until it is known
 	// damageTold are the archives that have been warned of; nil where a command
 	// tells of damage itself.
 	damageTold map[string]bool
@@ -71,7 +71,7 @@ func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
 	root := a.command()
-	root.SetArgs(args)
+	root.SetArgs(withNegatives(root, args))
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	err := root.Execute()
@@ -113,7 +113,7 @@ func (a *app) load(args ...string) error {
 	if err != nil {
 		return err
 	}
-	a.archive, a.close, a.paths = r, r.Close, paths
+	a.archive, a.close, a.paths, a.argPaths = r, r.Close, paths, len(args)
 	a.tellDamage()
 	if len(r.Archives()) == 0 {
 		return fmt.Errorf("no archive in %s", strings.Join(paths, ", "))
@@ -141,22 +141,6 @@ func (a *app) tellDamage() {
 	}
 }
 
-func (a *app) zone() *time.Location {
-	if a.utc {
-		return time.UTC
-	}
-	return time.Local
-}
-
-// reference is what times on the command line are relative to.
-func (a *app) reference() when.Reference {
-	ref := when.Reference{Now: a.now(), Zone: a.zone()}
-	if from, to, _ := query.Covered(a.archive, query.Window{Hosts: a.used.Hosts}); to != 0 {
-		ref.Start, ref.End = time.Unix(0, from), time.Unix(0, to)
-	}
-	return ref
-}
-
 // instant reads a time given by the flag called name.
 func (a *app) instant(name, text string) (int64, error) {
 	t, err := a.reference().Parse(text)
@@ -174,7 +158,7 @@ func (a *app) window() (query.Window, error) {
 	if w.Hosts, err = a.hostIDs(); err != nil {
 		return w, err
 	}
-	a.used.Hosts = w.Hosts
+	a.used.Hosts, a.location = w.Hosts, nil
 	if a.from != "" {
 		if w.From, err = a.instant("from", a.from); err != nil {
 			return w, err
@@ -287,75 +271,3 @@ func hostCell(h *store.Host) out.Cell { return out.Str(h.Name) }
 
 // table reports whether people read the output.
 func (a *app) table() bool { return a.format == string(out.Table) }
-
-// finish prints, where it is asked for, the command line that gives the same
-// answer again, and which archives it came from.
-func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
-	if !a.showCommand && !always {
-		return
-	}
-	w := a.stdout
-	if !a.table() {
-		w = a.stderr
-	}
-	fmt.Fprintf(w, "\n%s\n", a.reproduce(cmd, args))
-}
-
-// sharedFlags are printed by reproduce in their own way.
-var sharedFlags = map[string]bool{"archive": true, "from": true, "to": true, "at": true, "show-command": true}
-
-// reproduce is the command line with absolute times and paths, and the
-// identity of what it read.
-func (a *app) reproduce(cmd *cobra.Command, args []string) string {
-	line := []string{cmd.CommandPath()}
-	for _, s := range args {
-		if len(a.paths) > 0 && contains(a.paths, s) {
-			continue
-		}
-		line = append(line, quote(s))
-	}
-	for _, f := range changed(cmd) {
-		if !sharedFlags[f.name] {
-			line = append(line, "--"+f.name+"="+quote(f.value))
-		}
-	}
-	for _, name := range []string{"at", "from", "to"} {
-		if t := a.resolved[name]; t != "" {
-			line = append(line, "--"+name, t)
-		}
-	}
-	for _, p := range a.paths {
-		if abs, err := filepath.Abs(p); err == nil {
-			p = abs
-		}
-		line = append(line, "--archive", quote(p))
-	}
-	var ids []string
-	_, _, list := query.Covered(a.archive, a.used)
-	for _, info := range list {
-		ids = append(ids, info.ID)
-	}
-	more := ""
-	if len(ids) > 3 {
-		more = fmt.Sprintf(" and %d more", len(ids)-3)
-		ids = ids[:3]
-	}
-	return "# " + strings.Join(line, " ") + "\n# read from archive " + strings.Join(ids, ", ") + more
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-// quote makes s one word for a shell.
-func quote(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:,@%+=") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

@@ -59,11 +59,6 @@ recording, the last ten minutes with the ten before.`,
 			a.used.From, a.used.To = first.From, second.To
 			absolute := []string{a.span(first), a.span(second)}
 			delete(a.resolved, "at")
-			for _, name := range []string{"before", "after"} {
-				if fl := cmd.Flags().Lookup(name); fl != nil {
-					fl.Changed = false
-				}
-			}
 			a.finish(cmd, absolute, a.table())
 			return nil
 		},

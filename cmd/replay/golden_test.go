@@ -44,8 +44,17 @@ var testNow = time.Date(2026, 11, 20, 3, 30, 0, 0, time.UTC)
 
 // replay runs one command line on descriptions in testdata.
 func replay(open func(...string) (reader, error), args ...string) (stdout, stderr string, status int) {
+	return replayWith(open, testNow, args...)
+}
+
+// replayAt does so on descriptions at another time.
+func replayAt(now time.Time, args ...string) (stdout, stderr string, status int) {
+	return replayWith(openText, now, args...)
+}
+
+func replayWith(open func(...string) (reader, error), now time.Time, args ...string) (stdout, stderr string, status int) {
 	var o, e bytes.Buffer
-	a := newApp(&o, &e, func() time.Time { return testNow })
+	a := newApp(&o, &e, func() time.Time { return now })
 	a.open = open
 	status = a.run(args)
 	return o.String(), e.String(), status

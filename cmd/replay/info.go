@@ -60,8 +60,11 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	}
 	h := info.Host
 	state := ""
-	if info.Live {
+	switch {
+	case a.beingWritten(info):
 		state = "  (being written)"
+	case info.Live:
+		state = "  (not finished; no recorder writes to it)"
 	}
 	line("archive", "%s%s", info.Path, state)
 	line("id", "%s, format %d", info.ID, info.Format)

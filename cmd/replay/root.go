@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample"
@@ -35,8 +34,11 @@ Without a subcommand it prints an overview of the window.
 An ARCHIVE is a file, or a directory whose archives form one timeline for each
 host. Without one, replay reads where recorder writes by default.
 
-Times are RFC 3339, "2026-11-20 03:12", 03:12, -2h, now, @unix-seconds, or start
-and end of the archive, with an offset if you like (end-10m).`,
+Times are "2026-11-20 03:12", 03:12 or 3:12am (the latest that the archive
+covers), "yesterday 03:12", "monday noon", "20 minutes ago", -2h, now, start and
+end of the archive, "last boot" (shutdown, panic, sleep, wake), with an offset if
+you like (end-10m); @unix-seconds and RFC 3339. They are read and shown in the
+zone of the machine that was recorded; --tz names another.`,
 		Args:          cobra.ArbitraryArgs,
 		Version:       sample.Version(),
 		SilenceUsage:  true,
@@ -54,12 +56,15 @@ and end of the archive, with an offset if you like (end-10m).`,
 	f.StringVar(&a.from, "from", "", "begin of the window")
 	f.StringVar(&a.to, "to", "", "end of the window; +10m counts from --from")
 	f.StringVar(&a.format, "format", "table", "table, csv or json (one object a line)")
-	f.BoolVar(&a.utc, "utc", false, "show and read times in UTC")
+	f.BoolVar(&a.utc, "utc", false, "show and read times in UTC, as --tz UTC")
+	f.StringVar(&a.tz, "tz", "", "zone to show and read times in: a name such as Europe/Berlin, local or +02:00 (default: the archive's)")
 	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")
 	f.StringArrayVar(&a.derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		_, err := out.ParseFormat(a.format)
-		return err
+		if _, err := out.ParseFormat(a.format); err != nil {
+			return err
+		}
+		return a.checkZone()
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
@@ -101,21 +106,4 @@ func needOne(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-type setFlag struct{ name, value string }
-
-// changed lists the flags that were given.
-func changed(cmd *cobra.Command) []setFlag {
-	var out []setFlag
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			for _, v := range list.GetSlice() {
-				out = append(out, setFlag{f.Name, v})
-			}
-			return
-		}
-		out = append(out, setFlag{f.Name, f.Value.String()})
-	})
-	return out
 }

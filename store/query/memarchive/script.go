@@ -32,7 +32,7 @@ func Load(path string) ([]*Part, error) {
 // comment. Times are offsets ("90s", "1h3m") from the start line's instant.
 //
 //	start 2026-11-20T03:00:00Z
-//	host web-1 os=Linux release=6.18 arch=amd64 platform=linux model=box memory=8GB
+//	host web-1 os=Linux release=6.18 arch=amd64 platform=linux model=box memory=8GB zone=UTC
 //	boot b1 -1h                      boots at an offset; begins an archive
 //	archive                          begins another archive in the same boot
 //	interval fast 1s
@@ -79,6 +79,7 @@ func Parse(r io.Reader) ([]*Part, error) {
 type parser struct {
 	start     int64
 	host      store.Host
+	zone      string // of its clock
 	boot      string
 	bootAt    int64
 	shift     int64
@@ -196,6 +197,7 @@ func (p *parser) stamp(at int64) metric.Stamp {
 
 func (p *parser) setHost(args []string) {
 	p.host = store.Host{ID: args[0], Name: args[0], Platform: "linux", OS: "Linux"}
+	p.zone = "UTC"
 	for _, a := range args[1:] {
 		k, v, _ := strings.Cut(a, "=")
 		v = strings.ReplaceAll(v, "_", " ")
@@ -212,6 +214,8 @@ func (p *parser) setHost(args []string) {
 			p.host.Model = v
 		case "platform":
 			p.host.Platform = v
+		case "zone":
+			p.zone = strings.TrimPrefix(a, "zone=")
 		default:
 			p.host.Labels = append(p.host.Labels, metric.Label{Name: k, Value: v})
 		}
@@ -228,7 +232,7 @@ func (p *parser) beginPart() {
 	}
 	p.part = &Part{Info: store.ArchiveInfo{
 		ID: fmt.Sprintf("%04d", len(p.parts)+1), Path: fmt.Sprintf("part%d.tacho", len(p.parts)+1), Format: 1,
-		Host: p.host, BootID: p.boot, TimeZone: "UTC", Recorder: "test", Intervals: iv,
+		Host: p.host, BootID: p.boot, TimeZone: p.zone, Recorder: "test", Intervals: iv,
 	}}
 }
 

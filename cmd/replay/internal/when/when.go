@@ -14,6 +14,8 @@ type Reference struct {
 	Zone *time.Location
 	// Start and End are what the archive covers; zero when it is empty.
 	Start, End time.Time
+	// Last is when an event of that kind happened last, zero if it is not known.
+	Last func(kind string) time.Time
 }
 
 var layouts = []string{
@@ -22,33 +24,21 @@ var layouts = []string{
 }
 
 // Forms says in a few words what Parse reads.
-const Forms = "RFC 3339, 2026-11-20 03:12, 03:12, -2h, now, @unix, start, end, start+5m"
+const Forms = "2026-11-20 03:12, 03:12, 3:12am, yesterday 03:12, monday noon, -2h, now, start, end-5m, last boot, @unix or RFC 3339"
 
 // Parse reads an instant: RFC 3339; a date, with or without a time; a time of
-// day, which is the latest such instant that the archive covers; now or
-// -2h, counted from now; @seconds since 1970; start or end of the archive,
-// with an offset if need be.
+// day or of a day of the week, which is the latest such instant that the
+// archive covers; yesterday and today, with a time of day or from their
+// beginning; now or -2h, counted from now; @seconds since 1970; start or end of
+// the archive, or its last boot, with an offset if need be.
 func (r Reference) Parse(s string) (time.Time, error) {
 	text := strings.TrimSpace(s)
 	if text == "" {
 		return time.Time{}, fmt.Errorf("no time given (a time is %s)", Forms)
 	}
-	for word, base := range map[string]time.Time{"now": r.Now, "start": r.Start, "end": r.End} {
-		rest, ok := strings.CutPrefix(text, word)
-		if !ok {
-			continue
-		}
-		if base.IsZero() {
-			return time.Time{}, fmt.Errorf("%q means nothing while the archive is empty", s)
-		}
-		if rest == "" {
-			return base, nil
-		}
-		d, err := Offset(rest)
-		if err != nil {
-			return time.Time{}, fmt.Errorf("time %q: %w", s, err)
-		}
-		return base.Add(d), nil
+	words := strings.Join(strings.Fields(strings.ToLower(text)), " ")
+	if at, ok, err := r.anchor(words); ok {
+		return at, err
 	}
 	switch text[0] {
 	case '@':
@@ -63,18 +53,13 @@ func (r Reference) Parse(s string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "T", 1)); err == nil {
 		return t, nil
 	}
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return r.midnight(day), nil
-	}
 	for _, l := range layouts {
 		if t, err := time.Parse(l, text); err == nil {
 			return r.local(t)
 		}
 	}
-	for _, l := range []string{"15:04:05.999999999", "15:04"} {
-		if t, err := time.Parse(l, text); err == nil {
-			return r.clock(t)
-		}
+	if at, ok, err := r.spoken(words); ok {
+		return at, err
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time (a time is %s)", s, Forms)
 }
@@ -82,11 +67,7 @@ func (r Reference) Parse(s string) (time.Time, error) {
 // clock is the latest instant with the time of day of t that the archive
 // covers, else the one on the day of its end.
 func (r Reference) clock(t time.Time) (time.Time, error) {
-	ref := r.Now
-	if !r.End.IsZero() && r.End.Before(ref) {
-		ref = r.End
-	}
-	ref = ref.In(r.Zone)
+	ref := r.latest().In(r.Zone)
 	day := func(back int) time.Time {
 		return time.Date(ref.Year(), ref.Month(), ref.Day()-back, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	}

@@ -15,7 +15,13 @@ func reference() Reference {
 		}
 		return t
 	}
-	return Reference{Now: at("2026-11-20T10:30:00+01:00"), Zone: berlin, Start: at("2026-11-18T00:00:00+01:00"), End: at("2026-11-20T10:29:59+01:00")}
+	return Reference{Now: at("2026-11-20T10:30:00+01:00"), Zone: berlin, Start: at("2026-11-18T00:00:00+01:00"), End: at("2026-11-20T10:29:59+01:00"),
+		Last: func(kind string) time.Time {
+			if kind != "boot" {
+				return time.Time{}
+			}
+			return at("2026-11-19T23:00:00+01:00")
+		}}
 }
 
 func TestParse(t *testing.T) {
@@ -40,6 +46,37 @@ func TestParse(t *testing.T) {
 		"03:12":                          "2026-11-20T03:12:00+01:00",
 		"03:12:05":                       "2026-11-20T03:12:05+01:00",
 		"22:00":                          "2026-11-19T22:00:00+01:00",
+		"NOW - 1m":                       "2026-11-20T10:29:00+01:00",
+		"last boot":                      "2026-11-19T23:00:00+01:00",
+		"last boot+5m":                   "2026-11-19T23:05:00+01:00",
+		"last boot - 5m":                 "2026-11-19T22:55:00+01:00",
+		"3:12am":                         "2026-11-20T03:12:00+01:00",
+		"3:12 AM":                        "2026-11-20T03:12:00+01:00",
+		"11pm":                           "2026-11-19T23:00:00+01:00",
+		"12am":                           "2026-11-20T00:00:00+01:00",
+		"noon":                           "2026-11-19T12:00:00+01:00",
+		"midnight":                       "2026-11-20T00:00:00+01:00",
+		"today":                          "2026-11-20T00:00:00+01:00",
+		"yesterday":                      "2026-11-19T00:00:00+01:00",
+		"yesterday 03:12":                "2026-11-19T03:12:00+01:00",
+		"Yesterday at 3:12 pm":           "2026-11-19T15:12:00+01:00",
+		"3:12pm yesterday":               "2026-11-19T15:12:00+01:00",
+		"noon, wednesday":                "2026-11-18T12:00:00+01:00",
+		"thursday 14:00":                 "2026-11-19T14:00:00+01:00",
+		"friday 09:00":                   "2026-11-20T09:00:00+01:00",
+		"friday 14:00":                   "2026-11-20T14:00:00+01:00", // the one before was not recorded
+		"fri":                            "2026-11-20T00:00:00+01:00",
+		"last friday":                    "2026-11-13T00:00:00+01:00",
+		"mon 14:00":                      "2026-11-16T14:00:00+01:00",
+		"2026-11-20 3:12am":              "2026-11-20T03:12:00+01:00",
+		"19 Nov 14:00":                   "2026-11-19T14:00:00+01:00",
+		"november 19 2pm":                "2026-11-19T14:00:00+01:00",
+		"dec 24":                         "2025-12-24T00:00:00+01:00",
+		"5m ago":                         "2026-11-20T10:25:00+01:00",
+		"20 minutes ago":                 "2026-11-20T10:10:00+01:00",
+		"an hour ago":                    "2026-11-20T09:30:00+01:00",
+		"2 days ago":                     "2026-11-18T10:30:00+01:00",
+		"2 days ago 14:00":               "2026-11-18T14:00:00+01:00",
 	} {
 		got, err := reference().Parse(text)
 		w, _ := time.Parse(time.RFC3339Nano, want)
@@ -47,7 +84,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "yesterday", "25:00", "-", "-2", "+5m", "@", "@x", "@1.0000000001", "start*2", "2026-13-01", "now+", "nowish"} {
+	for _, text := range []string{"", "someday", "last", "last panic", "last gap", "13am", "ago", "5 ago", "x days ago", "yesterday yesterday", "monday 25:00", "mo", "25:00", "-", "-2", "+5m", "@", "@x", "@1.0000000001", "start*2", "2026-13-01", "now+", "nowish"} {
 		if got, err := reference().Parse(text); err == nil {
 			t.Errorf("Parse(%q) = %v, want an error", text, got)
 		}
@@ -91,7 +128,7 @@ func TestDuration(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"now", "-2h", "@12.5", "2026-11-20 03:12", "03:12", "start+1d", "end-1w2d3h"} {
+	for _, s := range []string{"now", "-2h", "@12.5", "2026-11-20 03:12", "03:12", "start+1d", "end-1w2d3h", "last boot-5m", "yesterday at 3:12 am", "noon, last monday", "2 days ago 14:00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tachograph/store/query"
+)
+
+// finish prints, where it is asked for, the command line that gives the same
+// answer again, and which archives it came from.
+func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
+	if !a.showCommand && !always {
+		return
+	}
+	w := a.stdout
+	if !a.table() {
+		w = a.stderr
+	}
+	fmt.Fprintf(w, "\n# %s\n", strings.Join(a.reproduce(cmd, args), " "))
+	var ids []string
+	_, _, list := query.Covered(a.archive, a.used)
+	for _, info := range list {
+		ids = append(ids, info.ID)
+	}
+	more := ""
+	if len(ids) > 3 {
+		more = fmt.Sprintf(" and %d more", len(ids)-3)
+		ids = ids[:3]
+	}
+	fmt.Fprintf(w, "# read from archive %s%s\n", strings.Join(ids, ", "), more)
+}
+
+// ownWords are the flags that reproduce prints in its own way, or not at all:
+// its arguments say what they meant.
+var ownWords = map[string]bool{
+	"archive": true, "from": true, "to": true, "at": true, "show-command": true, "before": true, "after": true,
+	"derived": true,
+}
+
+// endless are the commands to which the end of an archive means nothing, or
+// whose arguments are instants.
+var endless = map[string]bool{"at": true, "diff": true, "info": true, "metrics": true, "explain": true}
+
+// reproduce is the command line as words for a shell, with absolute times and
+// paths.
+func (a *app) reproduce(cmd *cobra.Command, args []string) []string {
+	line := []string{cmd.CommandPath()}
+	if a.argPaths > 0 {
+		args = nil // They are archives, which are named below.
+	}
+	var dashed []string
+	for i, s := range args {
+		if strings.HasPrefix(s, "-") && !isNegative(s) {
+			// Behind the flags, where nothing is taken for one.
+			args, dashed = args[:i], args[i:]
+			break
+		}
+	}
+	for _, s := range args {
+		line = append(line, quote(s))
+	}
+	for _, f := range changed(cmd) {
+		switch {
+		case ownWords[f.name]:
+		case f.value == "true" && f.switches:
+			line = append(line, "--"+f.name)
+		default:
+			line = append(line, "--"+f.name+"="+quote(f.value))
+		}
+	}
+	if a.resolved["at"] == "" && a.resolved["to"] == "" && !endless[cmd.Name()] {
+		a.pinEnd()
+	}
+	for _, name := range []string{"at", "from", "to"} {
+		if t := a.resolved[name]; t != "" {
+			line = append(line, "--"+name, t)
+		}
+	}
+	for _, p := range a.derived {
+		line = append(line, "--derived", quote(absolute(p)))
+	}
+	for _, p := range a.paths {
+		line = append(line, "--archive", quote(absolute(p)))
+	}
+	if len(dashed) > 0 {
+		line = append(line, "--")
+		for _, s := range dashed {
+			line = append(line, quote(s))
+		}
+	}
+	return line
+}
+
+// pinEnd makes the end of an archive that grows the end of the window.
+func (a *app) pinEnd() {
+	_, end, list := query.Covered(a.archive, query.Window{Hosts: a.used.Hosts})
+	for _, info := range list {
+		if a.beingWritten(info) {
+			a.resolved["to"] = time.Unix(0, end).In(a.zone()).Format(time.RFC3339Nano)
+		}
+	}
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// setFlag is a flag that was given; one that switches needs no value.
+type setFlag struct {
+	name, value string
+	switches    bool
+}
+
+// changed lists the flags that were given.
+func changed(cmd *cobra.Command) []setFlag {
+	var out []setFlag
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			for _, v := range list.GetSlice() {
+				out = append(out, setFlag{name: f.Name, value: v})
+			}
+			return
+		}
+		out = append(out, setFlag{f.Name, f.Value.String(), f.NoOptDefVal != ""})
+	})
+	return out
+}
+
+// quote makes s one word for a shell.
+func quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:,@%+=") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
