@@ -114,6 +114,8 @@ func (r *reader) run(resume int) {
 func (r *reader) wait() bool {
 	for {
 		now := r.c.e.clock.now()
+		// What was missed while nothing ran belongs to the gap that look tells.
+		r.c.e.look(now)
 		left, due := r.c.left(now)
 		if due {
 			return !r.c.e.stopping()
@@ -143,14 +145,10 @@ func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
 	case interval == metric.Once:
 		return forever, c.due
 	default:
-		late := now.Awake - c.deadline
-		if n := (late + int64(interval)/2) / int64(interval); late > 0 && n > 0 {
-			missed := late
-			c.deadline += n * int64(interval)
-			late = now.Awake - c.deadline
-			c.stats.Overruns += uint64(n)
-			c.missed.add(uint64(n), now, missed)
+		if n, late := c.skip(now); n > 0 {
+			c.missed.add(n, now, late)
 		}
+		late := now.Awake - c.deadline
 		return time.Duration(-late), late >= 0
 	}
 }

@@ -66,6 +66,8 @@ type Engine struct {
 	budget  budget
 	started metric.Stamp
 
+	missedTold int64 // awake clock; of the keeper
+
 	stop     chan struct{}
 	stopped  atomic.Bool
 	running  sync.WaitGroup

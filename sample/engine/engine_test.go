@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,7 +57,7 @@ func TestMissedTicksAreCountedAndNeverBunched(t *testing.T) {
 		overruns := w.sink.kinds(metric.EventOverrun)
 		for _, ev := range overruns {
 			var n uint64
-			for _, c := range ev.Label("count") {
+			for _, c := range ev.Label("fast") {
 				n = n*10 + uint64(c-'0')
 			}
 			counted += n
@@ -160,17 +161,24 @@ func TestSleepIsNotLateness(t *testing.T) {
 func TestStallIsAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		e, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast)))
+		e, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast, metric.Process, metric.Polled)))
 		time.Sleep(30*time.Second + 400*time.Millisecond)
 		w.stall.Add(int64(45 * time.Second))
 		time.Sleep(30 * time.Second)
 		stop()
-		gaps := w.sink.kinds(metric.EventGap)
+		// One stop is one event, which says what all classes missed.
+		gaps := w.sink.kinds(metric.EventGap, metric.EventOverrun)
 		if len(gaps) != 1 || !strings.HasPrefix(gaps[0].Label("seconds"), "45.") && !strings.HasPrefix(gaps[0].Label("seconds"), "46") {
 			t.Fatalf("gaps: %+v", gaps)
 		}
 		ticks := w.sink.of(metric.Fast, "a.fast")
 		over := e.Status().Classes[3].Overruns
+		if got := gaps[0].Label("fast"); got != strconv.FormatUint(over, 10) {
+			t.Errorf("the gap tells of %s missed fast ticks, %d were missed", got, over)
+		}
+		if gaps[0].Label("process") == "" || gaps[0].Label("polled") == "" {
+			t.Errorf("the gap does not tell of all classes: %v", gaps[0].Labels)
+		}
 		if n := uint64(len(ticks)) + over; n < 105 || n > 107 || over < 44 {
 			t.Errorf("%d ticks and %d overruns in 105 s", len(ticks), over)
 		}

@@ -156,37 +156,3 @@ func (f *faults) count() uint64 {
 	defer f.mu.Unlock()
 	return f.total
 }
-
-// missedTicks gathers the deadlines that a class could not keep, so that an
-// overloaded machine gives one event a minute and not one a tick.
-type missedTicks struct {
-	count      uint64
-	from, last metric.Stamp
-	told       int64 // awake clock; 0: never
-}
-
-// add notes n deadlines, the first of which was due so long before now.
-func (m *missedTicks) add(n uint64, now metric.Stamp, late int64) {
-	if m.count == 0 {
-		m.from = metric.Stamp{Wall: now.Wall - late, Awake: now.Awake - late, Cont: now.Cont - late}
-	}
-	m.count += n
-	m.last = now
-}
-
-// take returns the event that tells what was missed, if it is time to.
-func (m *missedTicks) take(now metric.Stamp, cl metric.Class, force bool) (metric.Event, bool) {
-	if m.count == 0 || !force && m.told != 0 && time.Duration(now.Awake-m.told) < time.Minute {
-		return metric.Event{}, false
-	}
-	ticks := "ticks"
-	if m.count == 1 {
-		ticks = "tick"
-	}
-	length := m.last.Cont - m.from.Cont
-	e := ended(m.last, metric.EventOverrun, m.from, fmt.Sprintf("%s: %d %s missed, the machine or a source was too slow", cl, m.count, ticks), length)
-	e.Labels = append(e.Labels, metric.Label{Name: "class", Value: cl.String()}, metric.Label{Name: "count", Value: strconv.FormatUint(m.count, 10)})
-	m.count = 0
-	m.told = now.Awake
-	return e, true
-}

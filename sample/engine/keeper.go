@@ -99,6 +99,11 @@ func (e *Engine) look(now metric.Stamp) {
 		events = e.watch.look(now)
 	}
 	e.watching.Unlock()
+	for i := range events {
+		if events[i].Kind == metric.EventGap {
+			e.missedIn(&events[i], now)
+		}
+	}
 	e.tell(events)
 }
 
@@ -106,18 +111,5 @@ func (e *Engine) tell(events []metric.Event) {
 	for _, ev := range events {
 		e.log.Info(ev.Text, "event", string(ev.Kind))
 		e.event(ev)
-	}
-}
-
-func (e *Engine) tellMissed(now metric.Stamp, force bool) {
-	for _, id := range read {
-		c := e.classes[id]
-		c.mu.Lock()
-		ev, ok := c.missed.take(now, id, force)
-		c.mu.Unlock()
-		if ok {
-			e.log.Warn(ev.Text)
-			e.event(ev)
-		}
 	}
 }

@@ -117,7 +117,9 @@ func explains(e *metric.Event) bool {
 	switch e.Kind {
 	case metric.EventSleep, metric.EventWake, metric.EventGap, metric.EventStart, metric.EventStop:
 		return true
-	case metric.EventOverrun, metric.EventBudget:
+	case metric.EventOverrun:
+		return e.Label("fast") != ""
+	case metric.EventBudget:
 		return e.Label("class") == "fast"
 	case metric.EventErrorBegin, metric.EventErrorEnd:
 		// A source that is given up leaves its values out.
@@ -158,8 +160,8 @@ func (b *boot) check(t *testing.T, interval time.Duration) (missed int) {
 			s, _ := strconv.ParseFloat(e.Label("seconds"), 64)
 			slept += s * 1e9
 			wakes++
-		case e.Kind == metric.EventOverrun && e.Label("class") == "fast":
-			n, _ := strconv.Atoi(e.Label("count"))
+		case e.Kind == metric.EventOverrun || e.Kind == metric.EventGap:
+			n, _ := strconv.Atoi(e.Label("fast"))
 			missed += n
 		case strings.Contains(e.Text, "it does not answer"):
 			givenUp++

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+// missedTicks gathers the deadlines that a class could not keep, so that an
+// overloaded machine gives one event a minute and not one a tick.
+type missedTicks struct {
+	count      uint64
+	from, last metric.Stamp
+}
+
+// add notes n deadlines, the first of which was due so long before now.
+func (m *missedTicks) add(n uint64, now metric.Stamp, late int64) {
+	if m.count == 0 {
+		m.from = metric.Stamp{Wall: now.Wall - late, Awake: now.Awake - late, Cont: now.Cont - late}
+	}
+	m.count += n
+	m.last = now
+}
+
+// skip goes over the deadlines that went by unkept and returns how many they
+// were and how long ago the first was due; the caller holds mu.
+func (c *class) skip(now metric.Stamp) (n uint64, late int64) {
+	interval := int64(c.effective())
+	if interval == 0 || interval == int64(metric.Once) || len(c.sources) == 0 {
+		return 0, 0
+	}
+	late = now.Awake - c.deadline
+	if late <= 0 {
+		return 0, 0
+	}
+	n = uint64((late + interval/2) / interval)
+	c.deadline += int64(n) * interval
+	c.stats.Overruns += n
+	return n, late
+}
+
+// missedIn goes over what all classes missed while nothing ran at all, and
+// labels the gap's event with it: one stop of the machine is one event.
+func (e *Engine) missedIn(gap *metric.Event, now metric.Stamp) {
+	for _, id := range read {
+		c := e.classes[id]
+		c.mu.Lock()
+		n, _ := c.skip(now)
+		c.mu.Unlock()
+		if n > 0 {
+			gap.Labels = append(gap.Labels, metric.Label{Name: id.String(), Value: strconv.FormatUint(n, 10)})
+			c.wake()
+		}
+	}
+}
+
+const (
+	// A stop reaches the classes one after the other: what was missed is told
+	// when none has missed anything for so long, or
+	missedQuiet = time.Second
+	// while it goes on, and never more often than this.
+	missedEvery = time.Minute
+)
+
+// tellMissed tells in one event what all classes missed.
+func (e *Engine) tellMissed(now metric.Stamp, force bool) {
+	var first, last metric.Stamp
+	for _, id := range read {
+		c := e.classes[id]
+		c.mu.Lock()
+		if m := c.missed; m.count > 0 {
+			if first == (metric.Stamp{}) || m.from.Awake < first.Awake {
+				first = m.from
+			}
+			if m.last.Awake > last.Awake {
+				last = m.last
+			}
+		}
+		c.mu.Unlock()
+	}
+	if last == (metric.Stamp{}) {
+		return
+	}
+	goesOn := time.Duration(now.Awake-last.Awake) < missedQuiet && time.Duration(now.Awake-first.Awake) < missedEvery
+	soon := e.missedTold != 0 && time.Duration(now.Awake-e.missedTold) < missedEvery
+	if !force && (goesOn || soon) {
+		return
+	}
+	e.missedTold = now.Awake
+	var words []string
+	var labels []metric.Label
+	for _, id := range read {
+		c := e.classes[id]
+		c.mu.Lock()
+		n := c.missed.count
+		c.missed.count = 0
+		c.mu.Unlock()
+		if n == 0 {
+			continue
+		}
+		ticks := "ticks"
+		if n == 1 {
+			ticks = "tick"
+		}
+		words = append(words, fmt.Sprintf("%d %s of %s", n, ticks, id))
+		labels = append(labels, metric.Label{Name: id.String(), Value: strconv.FormatUint(n, 10)})
+	}
+	ev := ended(last, metric.EventOverrun, first, "missed "+strings.Join(words, ", ")+": the machine or a source was too slow", last.Cont-first.Cont)
+	ev.Labels = append(ev.Labels, labels...)
+	e.log.Warn(ev.Text)
+	e.event(ev)
+}
