@@ -107,7 +107,7 @@ func (a *app) record(f runFlags) error {
 		Open: service.OpenStore(cfg, sample.Version(), a.now, log),
 		Machine: service.Machine{
 			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, WakeReason: platform.WakeReason, Usage: platform.Usage, OnBattery: platform.OnBattery,
-			BootID: platform.BootID(), History: platform.History, TCPGate: platform.TCPGate,
+			BootID: platform.BootID(), Host: platform.ThisHost(), History: platform.History, TCPGate: platform.TCPGate,
 		},
 	})
 	if err != nil {

@@ -43,6 +43,8 @@ type Options struct {
 	Usage func() Usage
 	// Written counts the bytes given to the archive's files.
 	Written func() uint64
+	// Notice, if set, finds events in what was recorded.
+	Notice func(*metric.Tick) []metric.Event
 	// Before are events that happened before the engine starts: a boot, a
 	// panic, the gap since the last run.
 	Before []metric.Event
@@ -238,6 +240,9 @@ func (e *Engine) append(t *metric.Tick) uint64 {
 	if err != nil {
 		e.faults.report(t.At, time.Minute, "archive", err.Error())
 		return 0
+	}
+	if e.opt.Notice != nil {
+		e.tell(e.opt.Notice(t))
 	}
 	return n
 }

@@ -27,6 +27,10 @@ const (
 	EventShip          EventKind = "ship"
 	EventTCPGate       EventKind = "tcp statistics gate"
 	EventTunableChange EventKind = "tunable change"
+	EventPower         EventKind = "power source"
+	EventThrottle      EventKind = "throttling"
+	EventMemory        EventKind = "memory pressure"
+	EventUpdate        EventKind = "system update"
 	EventMount         EventKind = "mount"
 	EventDevice        EventKind = "device"
 )

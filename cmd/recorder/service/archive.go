@@ -5,6 +5,7 @@ import (
 
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // Archive is where values go: the store's writer, or a test's stand-in.
@@ -55,4 +56,6 @@ type Past struct {
 	BootID string
 	Last   time.Time // of the last tick; zero when there is none
 	Clean  bool      // the run ended by itself
+	Host   store.Host
+	Config string // the effective configuration, as TOML; empty when unknown
 }

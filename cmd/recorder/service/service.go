@@ -13,6 +13,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/sample/notice"
 	"tachograph/sample/platform"
 )
 
@@ -48,6 +49,7 @@ type Machine struct {
 	Usage      func() engine.Usage
 	OnBattery  func() bool
 	BootID     string
+	Host       platform.Host
 	// History tells what happened to the machine between the last run and
 	// this one: boots, shutdowns, panics.
 	History func(past time.Time, sameBoot bool) []metric.Event
@@ -117,7 +119,7 @@ func New(opt Options) (*Service, error) {
 	s.engine, err = engine.New(engine.Options{
 		Sources: opt.Sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Log: opt.Log, Before: s.before(past),
-		Written: archive.Written,
+		Written: archive.Written, Notice: notice.New().Look,
 	})
 	if err != nil {
 		archive.Close()
@@ -135,6 +137,7 @@ func (s *Service) before(past Past) []metric.Event {
 	if s.opt.Machine.History != nil {
 		events = s.opt.Machine.History(past.Last, sameBoot)
 	}
+	events = append(events, sinceThen(past, s.opt.Machine.Host, s.cfg)...)
 	// Of a run that was killed in this boot the archive tells by itself.
 	if past.Last.IsZero() || sameBoot && !past.Clean {
 		return events
@@ -211,6 +214,10 @@ func (s *Service) Reload() error {
 	}
 	s.rotator.wake()
 	s.log.Info("the configuration was read again", "file", why)
+	if e, ok := configChanged(config.Changes(old, cfg)); ok {
+		s.log.Info(e.Text)
+		s.engine.Event(e)
+	}
 	return nil
 }
 

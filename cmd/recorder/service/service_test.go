@@ -279,6 +279,10 @@ func TestReloadKeepsTheOldOneWhenTheNewOneIsBad(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		last := b.archive.settings[len(b.archive.settings)-1]
+		if changed := b.archive.kinds(metric.EventConfig); len(changed) != 1 ||
+			changed[0].Text != `the configuration was changed: classes.fast from "1s" to "2s"; rule from none to ["clock"] "fast"` {
+			t.Errorf("events of the change: %+v", changed)
+		}
 		if len(b.archive.settings) != 2 || last.Intervals[metric.Fast] != 2*time.Second || !strings.Contains(last.Config, `fast = "2s"`) {
 			t.Errorf("settings: %+v", b.archive.settings)
 		}

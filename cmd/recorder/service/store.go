@@ -141,6 +141,7 @@ func lookBack(dir string, log *slog.Logger) Past {
 	defer r.Close()
 	for _, a := range r.Archives() {
 		past.BootID, past.Last = a.BootID, time.Unix(0, a.To)
+		past.Host, past.Config = a.Host, a.Config
 		if a.To == 0 {
 			return Past{}
 		}

@@ -1,0 +1,62 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+
+	"tachograph/config"
+	"tachograph/sample/metric"
+	"tachograph/sample/platform"
+	"tachograph/store"
+)
+
+// sinceThen are the events of what is not as it was when the last run wrote
+// the archive: the system, and the configuration.
+func sinceThen(past Past, now platform.Host, cfg *config.Config) []metric.Event {
+	if past.Host.ID == "" || past.Host.ID != now.ID {
+		return nil
+	}
+	var events []metric.Event
+	if was, is := systemWords(past.Host), systemWords(storeHost(now)); was != is {
+		events = append(events, metric.Event{Kind: metric.EventUpdate, Text: fmt.Sprintf("%s became %s", was, is),
+			Labels: []metric.Label{{Name: "was", Value: was}, {Name: "is", Value: is}}})
+	}
+	old, err := config.Parse("the archive's", past.Config)
+	if past.Config == "" || err != nil {
+		return events // of a version that knew other keys
+	}
+	// The archive does not hold the command, so that it cannot be compared.
+	old.Archive.OnFinish = cfg.Archive.OnFinish
+	if e, ok := configChanged(config.Changes(old, cfg)); ok {
+		events = append(events, e)
+	}
+	return events
+}
+
+// systemWords name the operating system with its version.
+func systemWords(h store.Host) string {
+	var words []string
+	for _, name := range []string{"product", "build", "version"} {
+		for _, l := range h.Labels {
+			if l.Name == name {
+				words = append(words, l.Value)
+			}
+		}
+	}
+	return strings.Join(append([]string{h.OS, h.Release}, words...), " ")
+}
+
+// configChanged is the event of a configuration that is another one now.
+func configChanged(changes []config.Change) (metric.Event, bool) {
+	if len(changes) == 0 {
+		return metric.Event{}, false
+	}
+	e := metric.Event{Kind: metric.EventConfig}
+	var words []string
+	for _, c := range changes {
+		words = append(words, fmt.Sprintf("%s from %s to %s", c.Key, c.Was, c.Is))
+		e.Labels = append(e.Labels, metric.Label{Name: c.Key, Value: c.Is})
+	}
+	e.Text = "the configuration was changed: " + strings.Join(words, "; ")
+	return e, true
+}

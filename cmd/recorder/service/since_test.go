@@ -1,0 +1,52 @@
+package service
+
+import (
+	"slices"
+	"testing"
+
+	"tachograph/config"
+	"tachograph/sample/metric"
+	"tachograph/sample/platform"
+	"tachograph/store"
+)
+
+func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
+	parse := func(text string) *config.Config {
+		c, err := config.Parse("f", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	mac := func(release, product, build string) platform.Host {
+		return platform.Host{ID: "a", OS: "Darwin", Release: release, Platform: "macos",
+			Labels: []metric.Label{{Name: "product", Value: product}, {Name: "build", Value: build}, {Name: "cpus", Value: "8"}}}
+	}
+	shipping := parse("archive.on_finish = [\"/usr/local/bin/ship\"]")
+	for _, tc := range []struct {
+		name string
+		past Past
+		host platform.Host
+		cfg  *config.Config
+		want []string
+	}{
+		{"nothing recorded before", Past{}, mac("25.1.0", "macOS 26.1", "25B78"), parse(""), nil},
+		{"as it was", Past{Host: storeHost(mac("25.1.0", "macOS 26.1", "25B78")), Config: shipping.TOML()}, mac("25.1.0", "macOS 26.1", "25B78"), shipping, nil},
+		{"another machine's archive", Past{Host: store.Host{ID: "b", OS: "Linux"}}, mac("25.1.0", "macOS 26.1", "25B78"), parse(""), nil},
+		{"an update", Past{Host: storeHost(mac("25.1.0", "macOS 26.1", "25B78"))}, mac("25.2.0", "macOS 26.2", "25C56"), parse(""),
+			[]string{"system update: Darwin 25.1.0 macOS 26.1 25B78 became Darwin 25.2.0 macOS 26.2 25C56"}},
+		{"other settings", Past{Host: storeHost(mac("25.1.0", "", "")), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[classes]\nfast = \"5s\""),
+			[]string{`configuration: the configuration was changed: classes.fast from "1s" to "5s"`}},
+		{"settings that nobody knows any more", Past{Host: storeHost(mac("25.1.0", "", "")), Config: "[archive]\nlevitate = true"}, mac("25.1.0", "", ""), parse(""), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, e := range sinceThen(tc.past, tc.host, tc.cfg) {
+				got = append(got, string(e.Kind)+": "+e.Text)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
