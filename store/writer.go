@@ -259,8 +259,8 @@ func (w *Writer) remember(ds []*metric.Desc) {
 	w.changes++
 }
 
-// Reconfigure takes over a changed configuration, and records it with an
-// event.
+// Reconfigure takes over a changed configuration and records it. What changed
+// is for the caller to tell, with an event.
 func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Duration, sync, seal time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -278,10 +278,7 @@ func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Dura
 	conf := w.conf
 	w.cur.rest.conf = &conf
 	w.work.syncEvery(sync)
-	if err := w.wrote(w.cur, w.cur.jw.Config(&conf)); err != nil {
-		return err
-	}
-	return w.event(&metric.Event{At: w.opt.Now(), Kind: metric.EventConfig, Text: "the configuration changed"})
+	return w.wrote(w.cur, w.cur.jw.Config(&conf))
 }
 
 // Close seals all that has been accepted. The archive is continued by the next
