@@ -105,11 +105,31 @@ func (f *Frame) SetBits(row, col int, bits uint64) {
 	}
 }
 
-// SetUint sets an unsigned cell.
-func (f *Frame) SetUint(row, col int, v uint64) { f.SetBits(row, col, v) }
+// outsideType is why a value is absent that its metric's type cannot hold: the
+// kernel's is wider than the metric, or it is a nonsense. Cut to the type it
+// would be another number.
+var outsideType = metric.ReasonFor("the kernel's value does not fit the metric's type")
 
-// SetInt sets a signed cell.
-func (f *Frame) SetInt(row, col int, v int64) { f.SetBits(row, col, uint64(v)) }
+// SetUint sets a cell to a whole number that has no sign, or to the bits of one
+// that has.
+func (f *Frame) SetUint(row, col int, v uint64) { f.SetInt(row, col, int64(v)) }
+
+// SetInt sets a cell to a whole number; that of 64 bits without a sign takes
+// its bits.
+func (f *Frame) SetInt(row, col int, v int64) {
+	fits := true
+	switch f.full.Metrics[col].Type {
+	case metric.I32:
+		fits = v == int64(int32(v))
+	case metric.U32:
+		fits = v == int64(uint32(v))
+	}
+	if !fits {
+		f.SetMissing(row, col, outsideType)
+		return
+	}
+	f.SetBits(row, col, uint64(v))
+}
 
 // SetFloat sets a floating point cell of either width.
 func (f *Frame) SetFloat(row, col int, v float64) {

@@ -149,7 +149,7 @@ var kernelRows = []row{
 	{"kernel.limits.maxfiles", pcp(19, 2), u32, holds, none, single, constrained,
 		"Files the kernel lets the whole system open",
 		on{mac("sysctl kern.maxfiles", long("PCP refreshes it only together with other metrics.")),
-			lin("/proc/sys/fs/file-max")}},
+			lin("/proc/sys/fs/file-max", as(u64))}},
 	{"kernel.limits.maxfilesperproc", pcp(19, 3), u32, holds, none, single, constrained,
 		"Files that one process may have open",
 		on{mac("sysctl kern.maxfilesperproc", long("PCP refreshes it only together with other metrics.")),

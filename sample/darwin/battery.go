@@ -1,15 +1,57 @@
 package darwin
 
-import "math"
+import (
+	"math"
 
-// celsius turns a battery's temperature into degrees: models count in
-// hundredths of a degree Celsius or of a kelvin.
-func celsius(raw int64) float64 {
-	const freezing = 27315
-	if raw > freezing {
-		return float64(raw-freezing) / 100
+	"tachograph/sample/metric"
+)
+
+// celsius is a battery's temperature in degrees. Temperature is in tenths of a
+// kelvin, as in the specification of smart batteries; VirtualTemperature, which
+// newer drivers add, is in hundredths of a degree Celsius and is believed first.
+// A number that no battery survives is no temperature.
+func celsius(virtual int64, hasVirtual bool, kelvin int64, hasKelvin bool) (float64, bool) {
+	const coldest, hottest = -60.0, 150.0
+	if c := float64(virtual) / 100; hasVirtual && c > coldest && c < hottest {
+		return c, true
 	}
-	return float64(raw) / 100
+	// One division of whole numbers, so that 2998 is 26.65 and not nearly so.
+	c := float64(10*min(max(kelvin, 0), math.MaxInt32)-27315) / 100
+	return c, hasKelvin && c > coldest && c < hottest
+}
+
+// widened is a signed number that a driver may have stored as an unsigned one
+// of 16 or 32 bits: a current of more than 32 A is a negative one.
+func widened(v int64) int64 {
+	switch {
+	case v > math.MaxInt16 && v <= math.MaxUint16:
+		return int64(int16(v))
+	case v > math.MaxInt32 && v <= math.MaxUint32:
+		return int64(int32(v))
+	}
+	return v
+}
+
+// Why a battery's time is absent.
+var (
+	timeUnknown = metric.ReasonFor("macOS has not worked it out yet")
+	timeNone    = metric.ReasonFor("the battery neither charges nor empties")
+)
+
+// remaining is the time until a battery is full, if it charges, or empty, if
+// the machine runs on it. macOS says -1 while it does not know.
+func remaining(charging, onBattery bool, toFull, toEmpty int64) (int64, metric.Reason) {
+	minutes := toEmpty
+	switch {
+	case charging:
+		minutes = toFull
+	case !onBattery:
+		return 0, timeNone
+	}
+	if minutes < 0 || minutes >= math.MaxUint16 {
+		return 0, timeUnknown
+	}
+	return minutes, metric.Present
 }
 
 // health is what is left of a battery's capacity, in percent, rounded down.

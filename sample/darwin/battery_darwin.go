@@ -40,22 +40,25 @@ type batterySource struct {
 	service sys.Service
 	has     bool
 
-	cycles, temperature, voltage, amperage  *sys.Key
+	cycles, voltage, amperage               *sys.Key
+	temperature, virtual                    *sys.Key
 	design, rawMax, max                     *sys.Key
 	kind, present, charging, current, scale *sys.Key
-	toFull, toEmpty                         *sys.Key
+	toFull, toEmpty, state                  *sys.Key
 	source                                  string
 	text                                    [64]byte
 }
 
 func newBatterySource() *batterySource {
 	return &batterySource{
-		cycles: sys.NewKey("CycleCount"), temperature: sys.NewKey("Temperature"), voltage: sys.NewKey("Voltage"),
+		cycles: sys.NewKey("CycleCount"), voltage: sys.NewKey("Voltage"),
+		temperature: sys.NewKey("Temperature"), virtual: sys.NewKey("VirtualTemperature"),
 		amperage: sys.NewKey("Amperage"), design: sys.NewKey("DesignCapacity"),
 		rawMax: sys.NewKey("AppleRawMaxCapacity"), max: sys.NewKey("MaxCapacity"),
 		kind: sys.NewKey("Type"), present: sys.NewKey("Is Present"), charging: sys.NewKey("Is Charging"),
 		current: sys.NewKey("Current Capacity"), scale: sys.NewKey("Max Capacity"),
 		toFull: sys.NewKey("Time to Full Charge"), toEmpty: sys.NewKey("Time to Empty"),
+		state: sys.NewKey("Power Source State"),
 	}
 }
 
@@ -66,8 +69,8 @@ func (s *batterySource) Groups() []*metric.Group {
 
 func (s *batterySource) Close() error {
 	s.service.Release()
-	for _, k := range []*sys.Key{s.cycles, s.temperature, s.voltage, s.amperage, s.design, s.rawMax, s.max,
-		s.kind, s.present, s.charging, s.current, s.scale, s.toFull, s.toEmpty} {
+	for _, k := range []*sys.Key{s.cycles, s.temperature, s.virtual, s.voltage, s.amperage, s.design, s.rawMax, s.max,
+		s.kind, s.present, s.charging, s.current, s.scale, s.toFull, s.toEmpty, s.state} {
 		k.Release()
 	}
 	return nil
@@ -165,12 +168,17 @@ func (s *batterySource) readBattery(f *sample.Frame, row int) {
 			continue
 		}
 		if v, ok := s.number(k); ok {
+			if col == colAmperage {
+				v = widened(v)
+			}
 			f.SetInt(row, col, v)
 		}
 	}
 	if f.Wants(colTemperature) {
-		if v, ok := s.number(s.temperature); ok {
-			f.SetFloat(row, colTemperature, celsius(v))
+		virtual, hasVirtual := s.number(s.virtual)
+		kelvin, hasKelvin := s.number(s.temperature)
+		if c, ok := celsius(virtual, hasVirtual, kelvin, hasKelvin); ok {
+			f.SetFloat(row, colTemperature, c)
 		}
 	}
 	if f.Wants(colFull, colHealth) {
@@ -196,11 +204,22 @@ func (s *batterySource) readCharge(f *sample.Frame, row int, d sys.Value) {
 	} else {
 		f.SetMissing(row, colCharge, metric.Unsupported)
 	}
-	left := s.toEmpty
-	if charging, _ := d.Get(s.charging).Int(); charging != 0 {
-		left = s.toFull
+	if !f.Wants(colRemaining) {
+		return
 	}
-	setInt(f, row, colRemaining, d.Get(left))
+	charging, _ := d.Get(s.charging).Int()
+	toFull, hasFull := d.Get(s.toFull).Int()
+	toEmpty, hasEmpty := d.Get(s.toEmpty).Int()
+	state, _ := d.Get(s.state).Text(s.text[:])
+	minutes, why := remaining(charging != 0, string(state) != acPower, toFull, toEmpty)
+	if charging != 0 && !hasFull || charging == 0 && !hasEmpty {
+		why = metric.Unsupported
+	}
+	if why != metric.Present {
+		f.SetMissing(row, colRemaining, why)
+		return
+	}
+	f.SetInt(row, colRemaining, minutes)
 }
 
 func (s *batterySource) readSource(f *sample.Frame, row int, kind sys.Value) {

@@ -246,7 +246,7 @@ ioreg {
 			continue
 		}
 		for _, s := range []scenario.Series{
-			{Metric: "network.interface.in.bytes", Instance: "en7"}, {Metric: "disk.dev.read", Instance: "disk9"}, {Metric: "filesys.capacity", Instance: "/dev/disk9s1"},
+			{Metric: "network.interface.in.bytes", Instance: "en7"}, {Metric: "disk.dev.read", Instance: "disk9"}, {Metric: "filesys.capacity", Instance: "/Volumes/stick"},
 		} {
 			if _, ok := r.rounds[round][s]; ok != there {
 				t.Errorf("round %d: %v is recorded: %v", round, s, ok)

@@ -79,12 +79,9 @@ func clusters() map[int]byte {
 		defer k.Release()
 		id := x.Property(number)
 		defer id.Release()
-		var b [8]byte
-		if letter, ok := k.Data(b[:1]); ok && len(letter) == 1 {
-			l := letter[0]
-			if digits, ok := id.Data(b[:]); ok && len(digits) >= 4 {
-				letters[int(binary.LittleEndian.Uint32(digits))] = l
-			}
+		letter, ok := clusterLetter(k)
+		if n, known := processorNumber(id); ok && known {
+			letters[n] = letter
 		}
 		return false
 	})
@@ -94,10 +91,38 @@ func clusters() map[int]byte {
 	return letters
 }
 
+// clusterLetter is the first character of a property that is a text or bytes.
+func clusterLetter(v sys.Value) (byte, bool) {
+	var b [8]byte
+	text, ok := v.Data(b[:])
+	if !ok {
+		text, ok = v.Text(b[:])
+	}
+	if !ok || len(text) == 0 || text[0] <= ' ' || text[0] > '~' {
+		return 0, false
+	}
+	return text[0], true
+}
+
+// processorNumber is a processor's number, which machines of two dies have as a
+// number and the others as its bytes.
+func processorNumber(v sys.Value) (int, bool) {
+	if n, ok := v.Int(); ok {
+		return int(n), true
+	}
+	var b [8]byte
+	digits, ok := v.Data(b[:])
+	if !ok || len(digits) < 4 {
+		return 0, false
+	}
+	return int(binary.LittleEndian.Uint32(digits)), true
+}
+
 func (s *cpuSource) name(n int) {
-	kinds := treeKinds(clusters(), n)
+	known := levels()
+	kinds := treeKinds(clusters(), known, n)
 	if kinds == nil {
-		kinds = coreKinds(levels(), n)
+		kinds = coreKinds(known, n)
 	}
 	s.instances = make([]*metric.Instance, n)
 	for i := range s.instances {

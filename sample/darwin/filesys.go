@@ -1,10 +1,6 @@
 package darwin
 
-import (
-	"strings"
-
-	"tachograph/sample/darwin/decode"
-)
+import "tachograph/sample/darwin/decode"
 
 const (
 	colFSCapacity = iota
@@ -77,12 +73,7 @@ func (x *filesysSpace) full() float64 {
 	return 0
 }
 
-// filesysName is what people call a file system: its device, or the file
-// server's path. Those without either (devfs, the automounter's maps) go by
-// where they are mounted, because their "device" is not unique.
-func filesysName(from, on string) string {
-	if strings.HasPrefix(from, "/") || strings.Contains(from, ":/") {
-		return from
-	}
-	return on
-}
+// bottomless are the file systems that hold nothing: the directory of devices,
+// which always says that it is full, and the automounter's maps. They have no
+// row, as on Linux.
+var bottomless = map[string]bool{"devfs": true, "autofs": true, "fdesc": true, "fdescfs": true}

@@ -8,13 +8,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// filesystem is a mounted file system. Where it is mounted identifies it: the
-// device does not (several mounts may have the same).
+// filesystem is a mounted file system. Where it is mounted identifies and names
+// it: the device does not (several mounts may have the same).
 type filesystem struct {
 	in       *metric.Instance
 	from, on string
 	kind     string
 	seen     uint64
+	rec      []byte // this round's struct statfs
 }
 
 // filesysSource lists the mounts from the kernel's memory, which cannot hang
@@ -23,6 +24,7 @@ type filesysSource struct {
 	group, number *metric.Group
 	buf           []byte
 	known         map[string]*filesystem
+	order         []*filesystem // this round's, in the kernel's order
 	nextID        uint64
 	round         uint64
 }
@@ -50,52 +52,60 @@ func (s *filesysSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	first := s.round == 0
 	s.round++
-	each := frameOf(frames, s.group)
-	if each != nil {
-		each.Reset(at)
-	}
-	n := uint64(0)
+	s.order = s.order[:0]
 	for ; len(list) >= sys.StatfsSize; list = list[sys.StatfsSize:] {
-		rec := list[:sys.StatfsSize]
-		x := s.mounted(c, at, rec, first)
-		n++
-		if each != nil {
-			x.fill(each, rec)
-		}
+		s.see(list[:sys.StatfsSize])
+	}
+	for _, x := range s.order {
+		s.mounted(c, at, x, first)
 	}
 	s.forget(c, at)
-	if f := frameOf(frames, s.number); f != nil {
+	for _, f := range frames {
 		f.Reset(at)
-		f.SetUint(f.Row(nil), 0, n)
+		if f.Full() == s.number {
+			f.SetUint(f.Row(nil), 0, uint64(len(s.order)))
+			continue
+		}
+		for _, x := range s.order {
+			x.fill(f)
+		}
 	}
 	return nil
 }
 
-// mounted finds or makes the file system of a record.
-func (s *filesysSource) mounted(c *sample.Context, at metric.Stamp, rec []byte, first bool) *filesystem {
+// see notes a record. Of several mounts on one directory the last is the one
+// that programs see.
+func (s *filesysSource) see(rec []byte) {
 	on, _ := decode.FSMntonname.Text(rec)
-	from, _ := decode.FSMntfromname.Text(rec)
-	kind, _ := decode.FSFstypename.Text(rec)
+	if kind, _ := decode.FSFstypename.Text(rec); bottomless[string(kind)] {
+		return
+	}
 	x := s.known[string(on)]
 	if x == nil {
 		x = &filesystem{on: string(on)}
-		x.in = &metric.Instance{ID: s.nextID, Key: x.on}
+		x.in = &metric.Instance{ID: s.nextID, Key: x.on, Name: x.on}
 		s.nextID++
 		s.known[x.on] = x
 	}
-	if x.from != string(from) || x.kind != string(kind) {
-		x.from, x.kind = string(from), string(kind)
-		x.in.Name = filesysName(x.from, x.on)
-		x.in.Labels = []metric.Label{
-			{Name: "mountdir", Value: x.on}, {Name: "device", Value: x.from}, {Name: "type", Value: x.kind},
-		}
-		x.in.Rev++
-		if !first {
-			c.Emit(metric.Event{At: at, Kind: metric.EventMount, Text: x.from + " was mounted on " + x.on, Indom: "filesys", Key: x.in.Key})
-		}
+	if x.rec = rec; x.seen != s.round {
+		x.seen = s.round
+		s.order = append(s.order, x)
 	}
-	x.seen = s.round
-	return x
+}
+
+// mounted notes what is mounted there.
+func (s *filesysSource) mounted(c *sample.Context, at metric.Stamp, x *filesystem, first bool) {
+	from, _ := decode.FSMntfromname.Text(x.rec)
+	kind, _ := decode.FSFstypename.Text(x.rec)
+	if x.from == string(from) && x.kind == string(kind) {
+		return
+	}
+	x.from, x.kind = string(from), string(kind)
+	x.in.Labels = []metric.Label{{Name: "device", Value: x.from}, {Name: "type", Value: x.kind}}
+	x.in.Rev++
+	if !first {
+		c.Emit(metric.Event{At: at, Kind: metric.EventMount, Text: x.from + " was mounted on " + x.on, Indom: "filesys", Key: x.in.Key})
+	}
 }
 
 func (s *filesysSource) forget(c *sample.Context, at metric.Stamp) {
@@ -107,8 +117,8 @@ func (s *filesysSource) forget(c *sample.Context, at metric.Stamp) {
 	}
 }
 
-func (x *filesystem) fill(f *sample.Frame, rec []byte) {
-	sp := readSpace(rec)
+func (x *filesystem) fill(f *sample.Frame) {
+	sp := readSpace(x.rec)
 	row := f.Row(x.in)
 	f.SetUint(row, colFSCapacity, sp.kbytes(sp.blocks))
 	f.SetUint(row, colFSUsed, sp.kbytes(sp.used()))

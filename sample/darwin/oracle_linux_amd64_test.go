@@ -261,7 +261,7 @@ func expects(want *scenario.Expectation, metric string) bool {
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
-	for _, name := range []string{"apple-laptop", "intel-desktop", "mac-mini", "wraps", "lacking", "ordinary-user"} {
+	for _, name := range []string{"apple-laptop", "apple-m5", "intel-desktop", "mac-mini", "wraps", "lacking", "ordinary-user"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(moduleRoot, "testdata", "darwin", name+".scn")
 			world, err := scenario.Load(path, m.shipped)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -36,7 +37,8 @@ func TestTablesNameMetricsOfTheCatalogue(t *testing.T) {
 	catalog.Group(catalog.Darwin, "disk", names(len(diskColumns), func(i int) string { return "disk.dev." + diskColumns[i].name })...)
 	catalog.Group(catalog.Darwin, "disks", names(len(diskColumns), func(i int) string { return "disk.all." + diskColumns[i].name })...)
 	catalog.Group(catalog.Darwin, "filesys", filesysNames...)
-	catalog.Group(catalog.Darwin, "smc", names(len(smcColumns), func(i int) string { return smcColumns[i].metric })...)
+	smc := smcColumns("Apple M3 Pro")
+	catalog.Group(catalog.Darwin, "smc", names(len(smc), func(i int) string { return smc[i].metric })...)
 	catalog.Group(catalog.Darwin, "fan", names(len(fanColumns), func(i int) string { return fanColumns[i].metric })...)
 	catalog.Group(catalog.Darwin, "nfs client", names(len(nfsClientColumns), func(i int) string { return nfsClientColumns[i].metric })...)
 	catalog.Group(catalog.Darwin, "nfs server", names(len(nfsServerColumns), func(i int) string { return nfsServerColumns[i].metric })...)
@@ -124,14 +126,61 @@ func TestCoreKinds(t *testing.T) {
 	if got := coreKinds(levels, 5); !slices.Equal(got, []string{"Efficiency", "Efficiency", "Efficiency", "Performance", "Performance"}) {
 		t.Errorf("kinds %q", got)
 	}
-	if got := treeKinds(map[int]byte{0: 'E', 1: 'P', 2: 'E'}, 3); !slices.Equal(got, []string{"Efficiency", "Performance", "Efficiency"}) {
-		t.Errorf("kinds by the device tree %q", got)
+	for _, c := range []struct {
+		letters string
+		levels  []cluster
+		want    string
+	}{
+		{"EPE", nil, "Efficiency Performance Efficiency"},
+		{"EPE", levels, "Efficiency Performance Efficiency"}, // the levels are another machine's
+		{"EEPP", []cluster{{"Performance", 2}, {"Efficiency", 2}}, "Efficiency Efficiency Performance Performance"},
+		{"EEEPP", []cluster{{"Super", 2}, {"Efficiency", 3}}, "Efficiency Efficiency Efficiency Super Super"},
+		{"EEEPP", []cluster{{"Super", 2}, {"Performance", 3}}, "Performance Performance Performance Super Super"},
+		{"MMMPP", []cluster{{"Super", 2}, {"Performance", 3}}, "Performance Performance Performance Super Super"},
+		{"EMMPPP", []cluster{{"Super", 3}, {"Performance", 2}, {"Efficiency", 1}}, "Efficiency Performance Performance Super Super Super"},
+		{"EMMPP", []cluster{{"Super", 2}, {"Performance", 2}, {"Efficiency", 1}}, "Efficiency|cluster M|cluster M|Performance|Performance"},
+		{"EQ", nil, "Efficiency|cluster Q"},
+	} {
+		letters := make(map[int]byte)
+		for i := range c.letters {
+			letters[i] = c.letters[i]
+		}
+		want := strings.Fields(c.want)
+		if strings.Contains(c.want, "|") {
+			want = strings.Split(c.want, "|")
+		}
+		if got := treeKinds(letters, c.levels, len(c.letters)); !slices.Equal(got, want) {
+			t.Errorf("%s with %v: kinds by the device tree %q, want %q", c.letters, c.levels, got, want)
+		}
 	}
-	if treeKinds(map[int]byte{0: 'E'}, 2) != nil || treeKinds(nil, 1) != nil {
+	if treeKinds(map[int]byte{0: 'E'}, nil, 2) != nil || treeKinds(nil, nil, 1) != nil {
 		t.Error("a device tree that leaves out a processor labels nothing")
 	}
 	if coreKinds(levels, 4) != nil || coreKinds(nil, 4) != nil {
 		t.Error("levels that do not add up label nothing")
+	}
+}
+
+// Each family of processors has its sensors under keys of its own.
+func TestSensorKeys(t *testing.T) {
+	for brand, want := range map[string][2]string{
+		"Apple M1":         {"Tp01", "Tg05"},
+		"Apple M2 Max":     {"Tp01", "Tg0f"},
+		"Apple M3 Pro":     {"Tf04", "Tf14"},
+		"Apple M4":         {"Tp01", "Tg0G"},
+		"Apple M5 Max":     {"Tp00", "Tg0U"},
+		"Apple M7":         {"Tp00", "Tg0U"},
+		"Apple A18 Pro":    {"Tp01", "Tg01"},
+		"Intel(R) Core M5": {"Tp01", "Tg01"}, // tried in vain, then Intel's
+		"":                 {"Tp01", "Tg01"},
+	} {
+		columns := smcColumns(brand)
+		if got := [2]string{columns[1].keys[0], columns[3].keys[0]}; got != want {
+			t.Errorf("%q: keys %v, want %v", brand, got, want)
+		}
+		if !slices.Contains(columns[1].keys, "TC0D") || !slices.Contains(columns[3].keys, "TG0D") {
+			t.Errorf("%q: an Intel Mac's keys are not tried", brand)
+		}
 	}
 }
 
@@ -149,9 +198,51 @@ func TestRunningTotal(t *testing.T) {
 }
 
 func TestBattery(t *testing.T) {
-	for raw, want := range map[int64]float64{3010: 30.1, 30315: 30, 27315: 273.15, -500: -5} {
-		if got := celsius(raw); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%d is %v degrees, want %v", raw, got, want)
+	for _, c := range []struct {
+		virtual    int64
+		hasVirtual bool
+		kelvin     int64
+		hasKelvin  bool
+		want       float64
+		ok         bool
+	}{
+		{0, false, 2998, true, 26.65, true},
+		{0, false, 3141, true, 40.95, true},
+		{2659, true, 2998, true, 26.59, true},
+		{0, true, 2731, true, 0, true},
+		{-450, true, 0, false, -4.5, true},
+		{29980, true, 2998, true, 26.65, true}, // not a temperature
+		{0, false, 0, true, 0, false},
+		{0, false, math.MaxInt64, true, 0, false},
+		{0, false, math.MinInt64, true, 0, false},
+		{0, false, 0, false, 0, false},
+	} {
+		got, ok := celsius(c.virtual, c.hasVirtual, c.kelvin, c.hasKelvin)
+		if ok != c.ok || ok && got != c.want {
+			t.Errorf("VirtualTemperature %d %v, Temperature %d %v: %v degrees %v, want %v %v",
+				c.virtual, c.hasVirtual, c.kelvin, c.hasKelvin, got, ok, c.want, c.ok)
+		}
+	}
+	for raw, want := range map[int64]int64{1210: 1210, -612: -612, 64924: -612, 4294966684: -612, 32767: 32767, 70000: 70000} {
+		if got := widened(raw); got != want {
+			t.Errorf("a current of %d is %d, want %d", raw, got, want)
+		}
+	}
+	for _, c := range []struct {
+		charging, onBattery bool
+		toFull, toEmpty     int64
+		want                int64
+		why                 metric.Reason
+	}{
+		{false, true, 0, 322, 322, metric.Present},
+		{true, false, 45, 0, 45, metric.Present},
+		{false, true, 0, -1, 0, timeUnknown},
+		{true, false, -1, 0, 0, timeUnknown},
+		{true, false, 65535, 0, 0, timeUnknown},
+		{false, false, 0, 0, 0, timeNone},
+	} {
+		if got, why := remaining(c.charging, c.onBattery, c.toFull, c.toEmpty); got != c.want || why != c.why {
+			t.Errorf("%+v: %d (%s)", c, got, why)
 		}
 	}
 	if h, ok := health(4402, 4563); !ok || h != 96 {
@@ -185,14 +276,6 @@ func TestFilesystemNumbers(t *testing.T) {
 	empty := filesysSpace{bfree: 5}
 	if empty.full() != 0 || empty.used() != 0 {
 		t.Errorf("an empty file system is %v %% full", empty.full())
-	}
-	for from, want := range map[string]string{
-		"/dev/disk3s5": "/dev/disk3s5", "server:/export": "server:/export", "//ana@nas/share": "//ana@nas/share",
-		"devfs": "/mnt", "map auto_home": "/mnt",
-	} {
-		if got := filesysName(from, "/mnt"); got != want {
-			t.Errorf("%s is called %s, want %s", from, got, want)
-		}
 	}
 }
 

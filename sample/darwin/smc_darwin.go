@@ -29,7 +29,8 @@ type smcSource struct {
 	open      bool
 	conn      sys.Connection
 	in, out   [decode.SMCSize]byte
-	keys      []*smcKey   // parallel to smcColumns; nil for what is lacking
+	columns   []smcColumn
+	keys      []*smcKey   // parallel to columns; nil for what is lacking
 	fanKeys   [][]*smcKey // per fan, parallel to fanColumns
 	instances []*metric.Instance
 }
@@ -48,8 +49,10 @@ func (s *smcSource) Close() error {
 }
 
 func (s *smcSource) Refresh() error {
-	names, fans := make([]string, len(smcColumns)), make([]string, len(fanColumns))
-	for i, c := range smcColumns {
+	brand, _ := sys.SysctlText("machdep.cpu.brand_string")
+	s.columns = smcColumns(brand)
+	names, fans := make([]string, len(s.columns)), make([]string, len(fanColumns))
+	for i, c := range s.columns {
 		names[i] = c.metric
 	}
 	for i, c := range fanColumns {
@@ -57,21 +60,17 @@ func (s *smcSource) Refresh() error {
 	}
 	s.temperatures = catalog.Group(catalog.Darwin, "smc", names...)
 	s.fans = catalog.Group(catalog.Darwin, "fan", fans...)
-	s.keys, s.fanKeys, s.instances = make([]*smcKey, len(smcColumns)), nil, nil
+	s.keys, s.fanKeys, s.instances = make([]*smcKey, len(s.columns)), nil, nil
 	if why := s.connect(); why != "" {
 		unsupported(s.temperatures, why)
 		unsupported(s.fans, why)
 		return nil
 	}
-	for i, c := range smcColumns {
+	for i, c := range s.columns {
 		d := s.temperatures.Metrics[i]
-		for _, name := range c.keys {
-			if s.keys[i] = s.find(name); s.keys[i] != nil {
-				d.Source = "SMC key " + name
-				break
-			}
-		}
-		if s.keys[i] == nil {
+		if s.keys[i] = s.first(c.keys); s.keys[i] != nil {
+			d.Source = "SMC key " + s.keys[i].name
+		} else {
 			d.Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", c.keys)
 		}
 	}
@@ -117,7 +116,7 @@ func (s *smcSource) findFans() {
 	for fan := range n {
 		keys := make([]*smcKey, len(fanColumns))
 		for i, c := range fanColumns {
-			keys[i] = s.find(fanKey(c.format, fan))
+			keys[i] = s.first(fanKeys(c.formats, fan))
 			has[i] = has[i] || keys[i] != nil
 		}
 		name := "fan" + strconv.Itoa(fan)
@@ -126,9 +125,19 @@ func (s *smcSource) findFans() {
 	}
 	for i, c := range fanColumns {
 		if !has[i] {
-			s.fans.Metrics[i].Unsupported = "this Mac's SMC has no key " + fanKey(c.format, 0)
+			s.fans.Metrics[i].Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", fanKeys(c.formats, 0))
 		}
 	}
+}
+
+// first is the first of some keys that the SMC has, or nil.
+func (s *smcSource) first(names []string) *smcKey {
+	for _, name := range names {
+		if k := s.find(name); k != nil {
+			return k
+		}
+	}
+	return nil
 }
 
 // find asks whether the SMC has a key that we can decode.

@@ -77,12 +77,27 @@ func (s *sysctlSource) add(group string, instances []*metric.Instance, columns [
 				lacks = c.less
 			}
 		}
-		if d := set.group.Metrics[i]; lacks != "" && d.Unsupported == "" {
+		d := set.group.Metrics[i]
+		if lacks != "" && d.Unsupported == "" {
 			d.Unsupported = "this kernel has no sysctl " + lacks
+		}
+		if c.value == nil && (f.from.wide() || f.less.wide()) {
+			widen(d)
 		}
 		set.feeds = append(set.feeds, f)
 	}
 	s.sets = append(s.sets, set)
+}
+
+// widen gives a metric the room of the kernel's number, which has grown since
+// the catalogue's row was written.
+func widen(d *metric.Desc) {
+	switch d.Type {
+	case metric.I32:
+		d.Type = metric.I64
+	case metric.U32:
+		d.Type = metric.U64
+	}
 }
 
 // node resolves a name, once; nil if the kernel does not have it.
@@ -156,7 +171,8 @@ func (set *sysctlSet) fill(f *sample.Frame, row, instance int, round uint64) {
 			}
 			var minus uint64
 			minus, ok = decode.SysctlBits(from.less.answer, t)
-			v -= minus
+			// Where a limit was lowered below what is in use nothing is left.
+			v -= min(minus, v)
 		}
 		switch {
 		case !ok:
@@ -164,7 +180,7 @@ func (set *sysctlSet) fill(f *sample.Frame, row, instance int, round uint64) {
 		case t.Float():
 			f.SetFloat(row, col, math.Float64frombits(v))
 		default:
-			f.SetBits(row, col, v)
+			f.SetUint(row, col, v)
 		}
 	}
 }

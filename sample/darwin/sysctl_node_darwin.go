@@ -13,6 +13,7 @@ import (
 type node struct {
 	name string
 	mib  sys.MIB
+	size int // of the answer when the name was resolved
 
 	round  uint64 // in which the answer was read
 	buf    []byte
@@ -32,8 +33,11 @@ type node struct {
 // newNode makes a node with room for an answer of size bytes, and for a longer
 // one should it be a string that grows.
 func newNode(name string, mib sys.MIB, size int) *node {
-	return &node{name: name, mib: mib, buf: make([]byte, max(size, 8)+8)}
+	return &node{name: name, mib: mib, size: size, buf: make([]byte, max(size, 8)+8)}
 }
+
+// wide reports whether the answer is a number of 64 bits, if it is one.
+func (n *node) wide() bool { return n != nil && n.size == 8 }
 
 // read makes sure that the answer is this round's.
 func (n *node) read(round uint64) bool {

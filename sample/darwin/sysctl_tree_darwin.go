@@ -131,8 +131,8 @@ func (t *tree) describe(l *leaf) (*metric.Desc, func([]byte, int) (uint64, bool)
 	}
 	if known != nil && plain && !l.refused {
 		// The kernel may have widened the value since the row was written.
-		if l.size == 8 && (known.Type == metric.I32 || known.Type == metric.U32) {
-			known.Type = typ
+		if l.size == 8 {
+			widen(known)
 		}
 		return known, value
 	}

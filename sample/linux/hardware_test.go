@@ -41,7 +41,12 @@ func TestPower(t *testing.T) {
 	write(t, root, "sys/class/power_supply/XBAT0/status", "Charging\n")
 	expect(t, readAll(t, clock(nil), p), map[cell]string{
 		{"power.ac.connected", ""}: "1", {"power.source", ""}: "AC Power", {"power.battery.charging", ""}: "1",
-		{"power.battery.amperage", ""}: "1500", {"power.battery.time_remaining", ""}: "-1",
+		{"power.battery.amperage", ""}: "1500", {"power.battery.time_remaining", ""}: "absent: the battery's driver does not estimate it",
+	})
+
+	write(t, root, "sys/class/power_supply/XBAT0/status", "Full\n")
+	expect(t, readAll(t, clock(nil), p), map[cell]string{
+		{"power.battery.time_remaining", ""}: "absent: the battery neither charges nor empties",
 	})
 
 	desktop, err := newPower(t.TempDir())

@@ -46,6 +46,12 @@ var batteryFiles = map[int][]string{
 	powerTemperature: {"temp"}, powerRemaining: {"status"},
 }
 
+// Why a battery's time is absent.
+var (
+	notEstimated = metric.ReasonFor("the battery's driver does not estimate it")
+	batteryRests = metric.ReasonFor("the battery neither charges nor empties")
+)
+
 func newPower(root string) (*power, error) {
 	p := &power{root: root}
 	return p, p.Refresh()
@@ -243,12 +249,16 @@ func (p *power) fillBattery(f *sample.Frame) {
 		f.SetFloat(0, powerTemperature, float64(v)/10)
 	}
 	name := "time_to_empty_now"
-	if charging == 1 {
+	switch status {
+	case "Charging":
 		name = "time_to_full_now"
+	case "Full", "Not charging":
+		f.SetMissing(0, powerRemaining, batteryRests)
+		return
 	}
 	if v, ok := p.number(name); ok && v > 0 {
 		f.SetInt(0, powerRemaining, v/60)
 	} else {
-		f.SetInt(0, powerRemaining, -1)
+		f.SetMissing(0, powerRemaining, notEstimated)
 	}
 }

@@ -146,7 +146,7 @@ ioreg {
 	s.recordFrom(6, "24s", 5)
 	got := s.values("network.interface.in.bytes", "disk.dev.read", "filesys.capacity", "network.all.in.bytes", "disk.all.read")
 	for _, series := range []scenario.Series{
-		{Metric: "network.interface.in.bytes", Instance: "en7"}, {Metric: "disk.dev.read", Instance: "disk9"}, {Metric: "filesys.capacity", Instance: "/dev/disk9s1"},
+		{Metric: "network.interface.in.bytes", Instance: "en7"}, {Metric: "disk.dev.read", Instance: "disk9"}, {Metric: "filesys.capacity", Instance: "/Volumes/stick"},
 	} {
 		if len(got[series]) == 0 {
 			t.Errorf("%v was never recorded", series)

@@ -92,7 +92,7 @@ func TestInterfaces(t *testing.T) {
 
 func pcbList(end bool, states ...uint32) []byte {
 	gen := make([]byte, xinpgenSize)
-	gen[0], gen[8] = xinpgenSize, 5
+	gen[0], gen[4], gen[8] = xinpgenSize, byte(len(states)), 5
 	list := append([]byte(nil), gen...)
 	for _, s := range states {
 		rec := make([]byte, 472)
@@ -116,11 +116,14 @@ func TestTCPStateCounts(t *testing.T) {
 	if _, steady, ok = TCPStateCounts(list); !ok || steady {
 		t.Errorf("a list that changed: steady %v, ok %v", steady, ok)
 	}
+	if counts, steady, ok = TCPStateCounts(pcbList(false)); !ok || !steady || counts != [TCPStates]uint32{} {
+		t.Errorf("a machine without connections: counts %v, steady %v, ok %v", counts, steady, ok)
+	}
 	for name, bad := range map[string][]byte{
 		"nothing":            nil,
 		"no closing record":  pcbList(false, TCPListen),
 		"cut in a record":    pcbList(false, TCPListen)[:200],
-		"only the beginning": pcbList(false),
+		"only the beginning": pcbList(true, TCPListen)[:xinpgenSize],
 	} {
 		if _, _, ok := TCPStateCounts(bad); ok {
 			t.Errorf("%s was accepted", name)

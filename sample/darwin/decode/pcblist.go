@@ -22,15 +22,18 @@ const (
 )
 
 // TCPStateCounts counts the connections of a net.inet.tcp.pcblist64 answer by
-// state. The list begins and ends with a generation record; ok is false if it
-// is malformed, steady is false if connections came or went while the kernel
-// wrote it.
+// state. The list begins and ends with a generation record, or has only the
+// first where there is no connection at all. ok is false if it is malformed,
+// steady is false if connections came or went while the kernel wrote it.
 func TCPStateCounts(list []byte) (counts [TCPStates]uint32, steady, ok bool) {
 	head, ok := PCBLen.Uint(list)
 	if !ok || head < xinpgenSize || int(head) > len(list) {
 		return counts, false, false
 	}
 	gen, _ := PCBGen.Uint(list)
+	if n, _ := PCBCount.Uint(list); n == 0 && int(head) == len(list) {
+		return counts, true, true
+	}
 	list = list[head:]
 	for len(list) > 0 {
 		n, ok := TCPCBLen.Uint(list)

@@ -2,7 +2,6 @@ package decode
 
 import (
 	"encoding/binary"
-	"math"
 	"strings"
 
 	"tachograph/sample/metric"
@@ -71,11 +70,7 @@ func (k Kind) Type(format string, size int) (metric.Type, bool) {
 // t, whatever width the kernel answered in; false for a width that no number
 // has.
 func SysctlBits(b []byte, t metric.Type) (uint64, bool) {
-	v, ok := number(b, t.Signed())
-	if ok && t == metric.U32 {
-		v &= math.MaxUint32
-	}
-	return v, ok
+	return number(b, t.Signed())
 }
 
 // Loads decodes a struct loadavg: the averages over one, five and fifteen

@@ -276,7 +276,7 @@ func (x *expecting) scalars() {
 	most, hasMost := x.answer("kern.maxfiles")
 	used, hasUsed := x.answer("kern.num_files")
 	if hasMost && hasUsed {
-		x.i("vfs.files.free", "", most.n-used.n)
+		x.i("vfs.files.free", "", max(most.n-used.n, 0))
 	} else {
 		x.lacks("vfs.files.free")
 	}

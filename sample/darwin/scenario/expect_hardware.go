@@ -229,10 +229,13 @@ func (x *expecting) battery() {
 			charge = charge * 100 / full
 		}
 		x.i("power.battery.charge", "", charge)
-		if v("Is Charging") != 0 {
+		switch left := v("Time to Empty"); {
+		case v("Is Charging") != 0 && v("Time to Full Charge") >= 0:
 			x.i("power.battery.time_remaining", "", v("Time to Full Charge"))
-		} else {
-			x.i("power.battery.time_remaining", "", v("Time to Empty"))
+		case v("Is Charging") == 0 && connected == 0 && left >= 0:
+			x.i("power.battery.time_remaining", "", left)
+		default:
+			x.Free["power.battery.time_remaining"] = true
 		}
 	}
 	list := x.objects("AppleSmartBattery")
@@ -249,11 +252,10 @@ func (x *expecting) battery() {
 			x.i("power.battery."+metric, "", n)
 		}
 	}
-	if n, ok := x.number(b, "Temperature"); ok {
-		if n > 27315 {
-			n -= 27315
-		}
+	if n, ok := x.number(b, "VirtualTemperature"); ok {
 		x.f32("power.battery.temperature", "", float64(n)/100)
+	} else if n, ok := x.number(b, "Temperature"); ok {
+		x.f32("power.battery.temperature", "", float64(n)/10-273.15)
 	}
 	full, ok := x.number(b, "AppleRawMaxCapacity")
 	if !ok {
@@ -289,10 +291,20 @@ func (x *expecting) sensor(key string) (float64, bool) {
 
 func (x *expecting) thermal() {
 	hasSMC := len(x.objects("AppleSMC")) > 0
+	brand, _ := x.answer("machdep.cpu.brand_string")
+	family := map[string]string{}
+	switch {
+	case strings.HasPrefix(brand.text, "Apple M2"):
+		family["gpu"] = "Tg0f Tg0j "
+	case strings.HasPrefix(brand.text, "Apple M3"):
+		family["cpu"], family["gpu"] = "Tf04 Tf09 ", "Tf14 Tf18 "
+	case strings.HasPrefix(brand.text, "Apple M5"):
+		family["cpu"], family["gpu"] = "Tp00 Tp04 ", "Tg0U Tg0X "
+	}
 	for metric, keys := range map[string]string{
-		"thermal.cpu.die":       "Tp01 Tp05 Tp09 Tp0D Tp0T TC0D TC0E TC0F",
+		"thermal.cpu.die":       family["cpu"] + "Tp01 Tp05 Tp09 Tp0D Tp0T TC0D TC0E TC0F",
 		"thermal.cpu.proximity": "TC0P TC0p Tc0p",
-		"thermal.gpu.die":       "Tg01 Tg05 Tg0D Tg0f Tg0j TG0D TGDD",
+		"thermal.gpu.die":       family["gpu"] + "Tg01 Tg05 Tg0D Tg0f Tg0j TG0D TGDD",
 		"thermal.package":       "TCXC TCXc",
 		"thermal.ambient":       "TA0P TA0p TA0V TA0v",
 	} {
@@ -318,6 +330,9 @@ func (x *expecting) thermal() {
 		any := false
 		for i := range int(fans) {
 			v, ok := x.sensor("F" + strconv.Itoa(i) + suffix)
+			if !ok && suffix == "Md" {
+				v, ok = x.sensor("F" + strconv.Itoa(i) + "md")
+			}
 			if !ok || !hasSMC {
 				continue
 			}

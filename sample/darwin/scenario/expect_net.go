@@ -173,7 +173,6 @@ func (x *expecting) filesystems() {
 		if !m.alive(x.T) {
 			continue
 		}
-		n++
 		v := func(name string) uint64 { return x.num(m.fields, name) }
 		text := func(name string) string {
 			if e := m.fields[name]; e != nil {
@@ -189,10 +188,11 @@ func (x *expecting) filesystems() {
 		if t := text("f_fstypename"); t != "" {
 			kind = t
 		}
-		instance := m.name
-		if from := text("f_mntfromname"); strings.HasPrefix(from, "/") || strings.Contains(from, ":/") {
-			instance = from
+		if kind == "devfs" || kind == "autofs" {
+			continue
 		}
+		n++
+		instance := m.name
 		kb := func(metric string, blocks uint64) { x.u("filesys."+metric, instance, blocks*bsize/1024) }
 		used := v("f_blocks") - v("f_bfree")
 		kb("capacity", v("f_blocks"))

@@ -18,7 +18,8 @@ const (
 const mntNoWait = 2
 
 // Mounts reads one struct statfs (StatfsSize bytes) per mounted file system.
-// The result aliases the returned buffer.
+// The result aliases the returned buffer, which at least doubles while the
+// list fills it.
 func Mounts(buf []byte) (list, next []byte, err error) {
 	for range growTries {
 		n, errno := getfsstat(buf)
@@ -29,7 +30,7 @@ func Mounts(buf []byte) (list, next []byte, err error) {
 			return buf[:n*StatfsSize], buf, nil
 		}
 		// A full buffer may have cut the list short.
-		buf = make([]byte, (n+8)*StatfsSize)
+		buf = make([]byte, 2*max(n, 16)*StatfsSize)
 	}
 	return nil, buf, failed("getfsstat", syscall.ENOMEM)
 }
