@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 	"tachograph/sample"
@@ -33,7 +35,13 @@ type app struct {
 }
 
 func newApp(out, err io.Writer) *app {
-	return &app{out: out, err: err, sources: platform.Sources, catalog: platformCatalog, now: platform.Now, host: thisHost}
+	return &app{out: toPeople(out), err: toPeople(err), sources: platform.Sources, catalog: platformCatalog, now: platform.Now, host: thisHost}
+}
+
+// toPeople writes what the machine told as text only.
+func toPeople(w io.Writer) *visible.Writer {
+	f, ok := w.(*os.File)
+	return visible.NewWriter(w, ok && columns(f) > 0)
 }
 
 func platformCatalog() []*metric.Desc { return catalog.For(platform.Catalog) }
@@ -64,7 +72,7 @@ func (a *app) run(args []string) int {
 		return int(said)
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(a.err, "recorder: %s\n", strings.TrimRight(line, "\n"))
+		fmt.Fprintf(a.err, "recorder: %s\n", visible.Text(strings.TrimRight(line, "\n")))
 	}
 	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
 		return exitUsage

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/computed"
 	"tachograph/config"
 	"tachograph/sample"
@@ -123,7 +124,7 @@ func printLines(out io.Writer, lines []probe.Line) error {
 		if l.HasRate {
 			rate = rateText(l)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Metric, dash(l.Instance), value, dash(l.Units), rate)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Metric, dash(visible.Text(l.Instance)), visible.Text(value), dash(l.Units), rate)
 	}
 	return w.Flush()
 }

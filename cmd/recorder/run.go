@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 	"tachograph/sample"
@@ -91,7 +92,7 @@ func (a *app) record(f runFlags) error {
 			return err
 		}
 		defer file.Close()
-		to = file
+		to = visible.NewWriter(file, false)
 	}
 	screen := newScreen(to)
 	level := new(slog.LevelVar)

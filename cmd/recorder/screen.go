@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tachograph/cmd/internal/visible"
 )
 
 // screen is standard error: log lines, and under them on a terminal a status
@@ -22,8 +24,10 @@ type screen struct {
 
 func newScreen(w io.Writer) *screen {
 	s := &screen{w: w}
-	if f, ok := w.(*os.File); ok && columns(f) > 0 {
-		s.terminal = f
+	if v, ok := w.(*visible.Writer); ok {
+		if f, ok := v.Unwrap().(*os.File); ok && columns(f) > 0 {
+			s.terminal = f
+		}
 	}
 	return s
 }
@@ -40,8 +44,6 @@ func columns(f *os.File) int {
 	return int(ws.Col)
 }
 
-const eraseLine = "\r\x1b[K"
-
 // Write puts log lines above the status line.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
@@ -49,7 +51,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	if s.shown == "" {
 		return s.w.Write(p)
 	}
-	if _, err := io.WriteString(s.w, eraseLine); err != nil {
+	if _, err := io.WriteString(s.w, visible.EraseLine); err != nil {
 		return 0, err
 	}
 	n, err := s.w.Write(p)
@@ -82,11 +84,12 @@ func (s *screen) follow(ctx context.Context, status func() string) {
 func (s *screen) show(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	text = visible.Text(text)
 	if width := columns(s.terminal); width > 1 && len(text) >= width {
 		text = text[:width-1]
 	}
 	s.shown = text
-	io.WriteString(s.w, eraseLine+text)
+	io.WriteString(s.w, visible.EraseLine+text)
 }
 
 // clear takes the status line away.
@@ -94,7 +97,7 @@ func (s *screen) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shown != "" {
-		io.WriteString(s.w, eraseLine)
+		io.WriteString(s.w, visible.EraseLine)
 		s.shown = ""
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 )
@@ -99,7 +100,9 @@ func (a *app) noRecorder(dir string, asJSON bool) error {
 func statusText(r *service.Report) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, visible.Text(fmt.Sprintf(format, args...)))
+	}
 	st := &r.Status
 	now := r.Now
 	switch {
@@ -158,7 +161,7 @@ func statusText(r *service.Report) string {
 		if !c.LastTick.IsZero() {
 			last = ago(now, c.LastTick) + " ago"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.1f ms\t%.1f ms\t\n", c.Class, every, last, c.Ticks, c.Overruns, c.TookSeconds*1e3, c.MaxLateSeconds*1e3)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.1f ms\t%.1f ms\t\n", visible.Text(c.Class), every, last, c.Ticks, c.Overruns, c.TookSeconds*1e3, c.MaxLateSeconds*1e3)
 	}
 	w.Flush()
 	b.WriteByte('\n')
@@ -169,7 +172,7 @@ func statusText(r *service.Report) string {
 		if s.Hung {
 			hung = " HANGS"
 		}
-		fmt.Fprintf(w, "%s\t%.2f ms\t%.2f ms\t%d\t%d\t%d\t%s\n", s.Source, s.LastSeconds*1e3, s.MaxSeconds*1e3, s.Reads, s.Errors, s.Timeouts, hung)
+		fmt.Fprintf(w, "%s\t%.2f ms\t%.2f ms\t%d\t%d\t%d\t%s\n", visible.Text(s.Source), s.LastSeconds*1e3, s.MaxSeconds*1e3, s.Reads, s.Errors, s.Timeouts, hung)
 	}
 	w.Flush()
 	return b.String()

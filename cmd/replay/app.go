@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/when"
 	"tachograph/config"
@@ -34,7 +35,7 @@ type reader interface {
 
 // app is one run of the program: where it writes and what was asked of it.
 type app struct {
-	stdout, stderr io.Writer
+	stdout, stderr *visible.Writer
 	now            func() time.Time
 	open           func(paths ...string) (reader, error)
 	width          int  // of the terminal; 0 when stdout is none
@@ -49,6 +50,7 @@ type app struct {
 	utc         bool
 	tz          string
 	showCommand bool
+	spreadsheet bool
 	derived     []string
 
 	archive  query.Archive
@@ -64,8 +66,8 @@ type app struct {
 }
 
 func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
-	return &app{stdout: stdout, stderr: stderr, now: now, open: openStore, resolved: make(map[string]string),
-		damageTold: make(map[string]bool)}
+	return &app{stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false), now: now, open: openStore,
+		resolved: make(map[string]string), damageTold: make(map[string]bool)}
 }
 
 // run executes one command line and returns the exit status.
@@ -79,17 +81,21 @@ func (a *app) run(args []string) int {
 	if a.close != nil {
 		a.close()
 	}
+	defer a.stderr.Flush()
+	a.stdout.Flush()
 	switch {
 	case err == nil:
 		return exitYes
 	case errors.Is(err, errNo):
 		return exitNo
 	}
-	text := strings.TrimPrefix(err.Error(), "store: ")
+	text := "replay: " + strings.TrimPrefix(err.Error(), "store: ")
 	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {
 		text = strings.ReplaceAll(text, "\n", "; ")
 	}
-	fmt.Fprintf(a.stderr, "replay: %s\n", text)
+	for line := range strings.Lines(text) {
+		a.stderr.Println(strings.TrimSuffix(line, "\n"))
+	}
 	return exitError
 }
 
@@ -136,7 +142,7 @@ func (a *app) tellDamage() {
 		if n := len(info.Damage); n > 1 {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
-		fmt.Fprintf(a.stderr, "replay: %s is damaged: %s%s; what is shown is what could be read (replay verify tells all)\n",
+		a.stderr.Printf("replay: %s is damaged: %s%s; what is shown is what could be read (replay verify tells all)\n",
 			info.Path, strings.TrimPrefix(info.Damage[0], "store: "), more)
 	}
 }
@@ -264,7 +270,7 @@ func (a *app) begin(columns []out.Column) (out.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone(), Width: a.width, Color: a.color}), nil
+	return out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone(), Width: a.width, Color: a.color, Spreadsheet: a.spreadsheet}), nil
 }
 
 func hostCell(h *store.Host) out.Cell { return out.Str(h.Name) }

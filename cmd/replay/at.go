@@ -92,7 +92,7 @@ func (a *app) at(w query.Window, at int64) error {
 			err = a.atRows(rows, &h, one, at)
 		} else {
 			if !first {
-				fmt.Fprintln(a.stdout)
+				a.stdout.Println()
 			}
 			first = false
 			err = a.atPage(&h, one, at)
@@ -108,7 +108,7 @@ func (a *app) at(w query.Window, at int64) error {
 }
 
 func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
-	fmt.Fprintf(a.stdout, "%s  at %s\n", a.bold(h.Name), a.show(at))
+	a.stdout.Printf("%s  at %s\n", a.bold(h.Name), a.show(at))
 	gauges, err := query.Gauges(a.archive, query.Window{Hosts: w.Hosts, From: w.From, To: at}, sparkPoints)
 	if err != nil {
 		return err
@@ -119,12 +119,12 @@ func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
 	}
 	switch gap := time.Duration(at - newest); {
 	case newest == 0:
-		fmt.Fprintln(a.stdout, "no sample in the ten minutes before")
+		a.stdout.Println("no sample in the ten minutes before")
 	case gap > 30*time.Second:
-		fmt.Fprintf(a.stdout, "the last sample before that is of %s, %s earlier\n", a.show(newest), human.Duration(gap))
+		a.stdout.Printf("the last sample before that is of %s, %s earlier\n", a.show(newest), human.Duration(gap))
 	}
 	if len(gauges) > 0 {
-		fmt.Fprintln(a.stdout)
+		a.stdout.Println()
 		a.momentTable(gauges)
 	}
 	if err := a.atEvents(w, at); err != nil {
@@ -164,17 +164,17 @@ func (a *app) atEvents(w query.Window, at int64) error {
 			continue
 		}
 		if shown++; shown == 1 {
-			fmt.Fprintf(a.stdout, "\n%s\n", a.bold("events within 10 minutes"))
+			a.stdout.Printf("\n%s\n", a.bold("events within 10 minutes"))
 		}
 		if shown <= most {
-			fmt.Fprintf(a.stdout, "%s  %8s  %s: %s\n", time.Unix(0, e.At.Wall).In(a.zone()).Format("15:04:05"), relative(e.At.Wall-at), e.Kind, e.Text)
+			a.stdout.Printf("%s  %8s  %s: %s\n", time.Unix(0, e.At.Wall).In(a.zone()).Format("15:04:05"), relative(e.At.Wall-at), e.Kind, e.Text)
 		}
 	}
 	if shown > most {
-		fmt.Fprintf(a.stdout, "… and %d more (replay events)\n", shown-most)
+		a.stdout.Printf("… and %d more (replay events)\n", shown-most)
 	}
 	if everyday > 0 {
-		fmt.Fprintf(a.stdout, "\n%d processes started or ended within 10 minutes\n", everyday)
+		a.stdout.Printf("\n%d processes started or ended within 10 minutes\n", everyday)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (a *app) atProcesses(w query.Window, at int64) error {
 	if d := at - list[0].At; d > int64(time.Minute) {
 		title += fmt.Sprintf(", read %s earlier", human.Duration(time.Duration(d)))
 	}
-	fmt.Fprintf(a.stdout, "\n%s\n", a.bold(title))
+	a.stdout.Printf("\n%s\n", a.bold(title))
 	for _, r := range resources {
 		top := topOf(list, r.of, 4)
 		if len(top) == 0 {
@@ -206,7 +206,7 @@ func (a *app) atProcesses(w query.Window, at int64) error {
 		for _, p := range top {
 			words = append(words, fmt.Sprintf("%s (%d) %s", name(p.Name), p.PID, r.write(r.of(p))))
 		}
-		fmt.Fprintf(a.stdout, "%-8s %s\n", r.name, strings.Join(words, ", "))
+		a.stdout.Printf("%-8s %s\n", r.name, strings.Join(words, ", "))
 	}
 	return nil
 }

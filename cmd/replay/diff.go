@@ -199,9 +199,9 @@ func (a *app) diffText(h *store.Host, first, second query.Window, changes []*que
 	clock := func(w query.Window) string {
 		return a.show(w.From) + " to " + time.Unix(0, w.To).In(a.zone()).Format("15:04:05")
 	}
-	fmt.Fprintf(a.stdout, "%s  before: %s, after: %s\n", a.bold(h.Name), clock(first), clock(second))
+	a.stdout.Printf("%s  before: %s, after: %s\n", a.bold(h.Name), clock(first), clock(second))
 	if len(changes) == 0 {
-		fmt.Fprintln(a.stdout, "nothing changed that is out of the ordinary")
+		a.stdout.Println("nothing changed that is out of the ordinary")
 		return
 	}
 	width := 100
@@ -211,14 +211,14 @@ func (a *app) diffText(h *store.Host, first, second query.Window, changes []*que
 	for i, c := range changes {
 		for k, line := range wrap(a.sentence(c), width-4) {
 			if k == 0 {
-				fmt.Fprintf(a.stdout, "%2d. %s\n", i+1, line)
+				a.stdout.Printf("%2d. %s\n", i+1, line)
 			} else {
-				fmt.Fprintf(a.stdout, "    %s\n", line)
+				a.stdout.Printf("    %s\n", line)
 			}
 		}
 	}
 	if total > len(changes) {
-		fmt.Fprintf(a.stdout, "and %d smaller ones (-n 0 shows all)\n", total-len(changes))
+		a.stdout.Printf("and %d smaller ones (-n 0 shows all)\n", total-len(changes))
 	}
 }
 

@@ -76,7 +76,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 		return err
 	}
 	if left > 0 {
-		fmt.Fprintf(a.stderr, "%d starts and exits of processes are not shown (--kind 'process*')\n", left)
+		a.stderr.Printf("%d starts and exits of processes are not shown (--kind 'process*')\n", left)
 	}
 	if n == 0 && left == 0 {
 		if len(patterns) > 0 && len(seen) > 0 {
@@ -87,7 +87,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 			slices.Sort(names)
 			return fmt.Errorf("no event of kind %s in this window; there are %s", strings.Join(patterns, ", "), strings.Join(names, ", "))
 		}
-		fmt.Fprintln(a.stderr, "no events in this window")
+		a.stderr.Println("no events in this window")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ an archive it tells what the table of all metrics says.`,
 			}
 			for i, name := range args {
 				if i > 0 && a.table() {
-					fmt.Fprintln(a.stdout)
+					a.stdout.Println()
 				}
 				if err := a.explain(name); err != nil {
 					return err
@@ -145,7 +145,7 @@ func (a *app) field(name, text string) {
 		if i > 0 {
 			name = ""
 		}
-		fmt.Fprintf(a.stdout, "%-*s%s\n", indent, name, line)
+		a.stdout.Printf("%-*s%s\n", indent, name, line)
 	}
 }
 
@@ -173,7 +173,7 @@ var semanticsWords = map[metric.Semantics]string{
 }
 
 func (a *app) explainText(d *metric.Desc) {
-	fmt.Fprintln(a.stdout, a.bold(d.Name))
+	a.stdout.Println(a.bold(d.Name))
 	a.field("", d.Help)
 	a.field("", d.LongHelp)
 	units := d.Units.String()

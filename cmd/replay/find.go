@@ -104,7 +104,7 @@ func (a *app) find(f *seriesFlags, least, text string) (bool, error) {
 		return false, err
 	}
 	if !found && a.table() {
-		fmt.Fprintln(a.stderr, "it held at no time in this window")
+		a.stderr.Println("it held at no time in this window")
 	}
 	return found, nil
 }

@@ -44,7 +44,7 @@ func (a *app) info() error {
 			continue
 		}
 		if !first {
-			fmt.Fprintln(a.stdout)
+			a.stdout.Println()
 		}
 		first = false
 		a.infoText(info)
@@ -55,7 +55,7 @@ func (a *app) info() error {
 func (a *app) infoText(info *store.ArchiveInfo) {
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); strings.TrimSpace(text) != "" {
-			fmt.Fprintf(a.stdout, "%-10s %s\n", name, text)
+			a.stdout.Printf("%-10s %s\n", name, text)
 		}
 	}
 	h := info.Host

@@ -85,7 +85,7 @@ func (a *app) metrics(patterns []string, all bool) error {
 		return err
 	}
 	if left > 0 && a.table() {
-		fmt.Fprintf(a.stderr, "%d metrics that this machine could not supply are not shown (--all)\n", left)
+		a.stderr.Printf("%d metrics that this machine could not supply are not shown (--all)\n", left)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -50,7 +51,7 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 			continue
 		}
 		if !first {
-			fmt.Fprintln(a.stdout)
+			a.stdout.Println()
 		}
 		first = false
 		if err := a.hostOverview(&h, one); err != nil {
@@ -71,7 +72,7 @@ func (a *app) hostOverview(h *store.Host, w query.Window) error {
 		return err
 	}
 	if len(gauges) > 0 {
-		fmt.Fprintln(a.stdout)
+		a.stdout.Println()
 		a.gaugeTable(gauges)
 	}
 	return a.topLines(w)
@@ -93,16 +94,16 @@ func (a *app) sparkWidth(w query.Window) int {
 }
 
 // bold marks a heading on a terminal.
-func (a *app) bold(s string) string {
+func (a *app) bold(s string) visible.Styled {
 	if !a.color {
-		return s
+		return visible.Styled(visible.Text(s))
 	}
-	return "\x1b[1m" + s + "\x1b[0m"
+	return visible.Bold(s)
 }
 
 func (a *app) headline(h *store.Host, w query.Window) {
 	facts := hostFacts(h)
-	fmt.Fprintf(a.stdout, "%s  %s\n", a.bold(h.Name), strings.Join(facts, ", "))
+	a.stdout.Printf("%s  %s\n", a.bold(h.Name), strings.Join(facts, ", "))
 	from, to, list := query.Covered(a.archive, w)
 	from = max(from, w.From)
 	if w.To != 0 {
@@ -122,8 +123,8 @@ func (a *app) headline(h *store.Host, w query.Window) {
 	if len(list) != 1 {
 		archives = fmt.Sprintf("%d archives", len(list))
 	}
-	fmt.Fprintf(a.stdout, "%s to %s (%s)\n", a.show(from), a.show(to), human.Duration(time.Duration(to-from)))
-	fmt.Fprintf(a.stdout, "%s\n", strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
+	a.stdout.Printf("%s to %s (%s)\n", a.show(from), a.show(to), human.Duration(time.Duration(to-from)))
+	a.stdout.Printf("%s\n", strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
 
 // hostFacts are the few things that tell machines apart.
@@ -171,7 +172,7 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 			continue
 		}
 		if shown++; shown > 8 {
-			fmt.Fprintf(a.stdout, "break  … and more: replay events shows all\n")
+			a.stdout.Printf("break  … and more: replay events shows all\n")
 			break
 		}
 		line := fmt.Sprintf("break  %s  %s", a.show(b.From), b.Kind)
@@ -194,7 +195,7 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 		if last != 0 {
 			line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
 		}
-		fmt.Fprintln(a.stdout, line)
+		a.stdout.Println(line)
 	}
 	return nil
 }
@@ -235,7 +236,8 @@ func (a *app) align(rows [][]string, how string) {
 	widths := make([]int, len(how))
 	for _, r := range rows {
 		for i, s := range r {
-			widths[i] = max(widths[i], utf8.RuneCountInString(s))
+			r[i] = visible.Text(s)
+			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
 		}
 	}
 	for n, r := range rows {
@@ -253,9 +255,10 @@ func (a *app) align(rows [][]string, how string) {
 		}
 		line := strings.TrimRight(b.String(), " ")
 		if n == 0 {
-			line = a.bold(line)
+			a.stdout.Println(a.bold(line))
+			continue
 		}
-		fmt.Fprintln(a.stdout, line)
+		a.stdout.Println(line)
 	}
 }
 
@@ -276,7 +279,7 @@ func (a *app) topLines(w query.Window) error {
 			rows = append(rows, []string{name(c.Name), percent(c.CPUTime() / r.Seconds), seconds(c.CPUTime()),
 				bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
 		}
-		fmt.Fprintln(a.stdout)
+		a.stdout.Println()
 		a.align(rows, "lrrrrrr")
 		if i == 0 {
 			lists[1].Consumers = lists[1].Consumers[:min(5, len(lists[1].Consumers))]
@@ -288,6 +291,7 @@ func (a *app) topLines(w query.Window) error {
 // name shortens a process's name for tables.
 func name(s string) string {
 	const longest = 32
+	s = visible.Text(s)
 	if utf8.RuneCountInString(s) > longest {
 		return string([]rune(s)[:longest-1]) + "…"
 	}

@@ -113,12 +113,12 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 	}
 	for i, d := range list[:min(len(list), plotMost)] {
 		if i > 0 {
-			fmt.Fprintln(a.stdout)
+			a.stdout.Println()
 		}
 		a.draw(d, width, height, from, to)
 	}
 	if len(list) > plotMost {
-		fmt.Fprintf(a.stderr, "%d more series are not drawn: choose with --instance\n", len(list)-plotMost)
+		a.stderr.Printf("%d more series are not drawn: choose with --instance\n", len(list)-plotMost)
 	}
 	return nil
 }
@@ -127,17 +127,17 @@ func (a *app) draw(d *drawn, width, height int, from, to int64) {
 	d.join()
 	c := chart.Chart{Values: d.values, Width: width, Height: height, Label: func(x float64) string { return human.Value(x, d.units, d.rate) }}
 	c.Low, c.High = chart.Scale(d.values)
-	fmt.Fprintln(a.stdout, a.bold(d.title))
+	a.stdout.Println(a.bold(d.title))
 	lines := c.Lines()
 	for _, l := range lines {
-		fmt.Fprintln(a.stdout, l)
+		a.stdout.Println(l)
 	}
 	layout := "15:04:05"
 	if to-from > int64(24*time.Hour) {
 		layout = "2006-01-02 15:04"
 	}
 	first, last := time.Unix(0, from).In(a.zone()).Format(layout), time.Unix(0, to).In(a.zone()).Format(layout)
-	fmt.Fprintf(a.stdout, "%s%s%s%s\n", strings.Repeat(" ", chart.Margin(lines)), first, strings.Repeat(" ", max(width-len(first)-len(last), 1)), last)
+	a.stdout.Printf("%s%s%s%s\n", strings.Repeat(" ", chart.Margin(lines)), first, strings.Repeat(" ", max(width-len(first)-len(last), 1)), last)
 }
 
 // join fills the dots between samples that are farther apart than dots, so

@@ -63,6 +63,9 @@ func whole(x float64) out.Cell {
 	if math.IsNaN(x) {
 		return out.Cell{}
 	}
+	if math.Abs(x) >= 1<<63 {
+		return out.Number(x) // Larger than whole numbers go.
+	}
 	return out.Whole(int64(math.Round(x)))
 }
 

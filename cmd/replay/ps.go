@@ -183,13 +183,13 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 		}
 	}
 	if a.table() && at-list[0].At > int64(3*metric.Process.Interval()) {
-		fmt.Fprintf(a.stderr, "the last reading of processes before that was at %s\n", a.show(list[0].At))
+		a.stderr.Printf("the last reading of processes before that was at %s\n", a.show(list[0].At))
 	}
 	if err := a.processRows(list, depth); err != nil {
 		return err
 	}
 	if a.table() && total > len(list) {
-		fmt.Fprintf(a.stderr, "%d of %d processes\n", len(list), total)
+		a.stderr.Printf("%d of %d processes\n", len(list), total)
 	}
 	return nil
 }

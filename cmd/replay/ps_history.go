@@ -58,12 +58,12 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 	}
 	for i, h := range list {
 		if i > 0 {
-			fmt.Fprintln(a.stdout)
+			a.stdout.Println()
 		}
 		a.historyText(h)
 	}
 	if found > len(list) {
-		fmt.Fprintf(a.stderr, "%d of %d processes (-n shows more)\n", len(list), found)
+		a.stderr.Printf("%d of %d processes (-n shows more)\n", len(list), found)
 	}
 	return nil
 }
@@ -91,21 +91,21 @@ func (a *app) historyText(h *query.History) {
 	if h.User != "" {
 		title += ", " + h.User
 	}
-	fmt.Fprintln(a.stdout, a.bold(title))
+	a.stdout.Println(a.bold(title))
 	if len(h.Names) > 1 {
-		fmt.Fprintf(a.stdout, "called   %s\n", strings.Join(h.Names[1:], ", "))
+		a.stdout.Printf("called   %s\n", strings.Join(h.Names[1:], ", "))
 	}
 	if exe := h.Instance.Label("exe"); exe != "" {
-		fmt.Fprintf(a.stdout, "program  %s\n", exe)
+		a.stdout.Printf("program  %s\n", exe)
 	}
 	if h.Start != 0 {
-		fmt.Fprintf(a.stdout, "began    %s\n", a.show(h.Start))
+		a.stdout.Printf("began    %s\n", a.show(h.Start))
 	} else {
-		fmt.Fprintf(a.stdout, "seen     from %s\n", a.show(h.From))
+		a.stdout.Printf("seen     from %s\n", a.show(h.From))
 	}
-	fmt.Fprintf(a.stdout, "ended    %s\n", a.endOf(h))
+	a.stdout.Printf("ended    %s\n", a.endOf(h))
 	if len(h.Ancestors) > 0 {
-		fmt.Fprintf(a.stdout, "parents  %s\n", strings.Join(h.Ancestors, " ← "))
+		a.stdout.Printf("parents  %s\n", strings.Join(h.Ancestors, " ← "))
 	}
 	var cpu, mem []float64
 	rows := [][]string{{"TIME", "CPU", "MEMORY", "READ", "WRITE", "POWER", "THREADS"}}
@@ -115,9 +115,9 @@ func (a *app) historyText(h *query.History) {
 		rows = append(rows, []string{time.Unix(0, r.At).In(a.zone()).Format("2006-01-02 15:04:05"), percent(r.CPU()), bytesOf(r.Memory()),
 			perSecond(r.Rates[query.ReadBytes]), perSecond(r.Rates[query.WrittenBytes]), watts(r.Rates[query.Energy]), plain(r.Levels[query.Threads])})
 	}
-	fmt.Fprintf(a.stdout, "cpu      %s  up to %s\n", human.Spark(cpu, highest(cpu)), percent(highest(cpu)))
-	fmt.Fprintf(a.stdout, "memory   %s  up to %s\n", human.Spark(mem, highest(mem)), bytesOf(h.Peak))
-	fmt.Fprintf(a.stdout, "in all   %s\n", strings.Join(gainsOf(h.Gains), ", "))
+	a.stdout.Printf("cpu      %s  up to %s\n", human.Spark(cpu, highest(cpu)), percent(highest(cpu)))
+	a.stdout.Printf("memory   %s  up to %s\n", human.Spark(mem, highest(mem)), bytesOf(h.Peak))
+	a.stdout.Printf("in all   %s\n", strings.Join(gainsOf(h.Gains), ", "))
 	if len(h.Rows) > 0 {
 		a.align(rows, "lrrrrrr")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -41,12 +40,12 @@ func (a *app) repair(src, dst string) error {
 		return err
 	}
 	for _, d := range r.Damage {
-		fmt.Fprintf(a.stderr, "damage: %s\n", d)
+		a.stderr.Printf("damage: %s\n", d)
 	}
-	fmt.Fprintf(a.stdout, "%s: %d values in %d ticks and %d events saved (%d chunks whole, %d in part, %d ticks from journals)\n",
+	a.stdout.Printf("%s: %d values in %d ticks and %d events saved (%d chunks whole, %d in part, %d ticks from journals)\n",
 		dst, r.Values, r.Ticks, r.Events, r.Chunks, r.Rescued, r.Journal)
 	for _, l := range r.Lost {
-		fmt.Fprintf(a.stdout, "lost: %s\n", l)
+		a.stdout.Printf("lost: %s\n", l)
 	}
 	if len(r.Lost) > 0 {
 		return errNo

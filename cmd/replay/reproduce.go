@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/store/query"
 )
 
@@ -22,7 +23,7 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 	if !a.table() {
 		w = a.stderr
 	}
-	fmt.Fprintf(w, "\n# %s\n", strings.Join(a.reproduce(cmd, args), " "))
+	w.Printf("\n# %s\n", strings.Join(a.reproduce(cmd, args), " "))
 	var ids []string
 	_, _, list := query.Covered(a.archive, a.used)
 	for _, info := range list {
@@ -33,7 +34,7 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 		more = fmt.Sprintf(" and %d more", len(ids)-3)
 		ids = ids[:3]
 	}
-	fmt.Fprintf(w, "# read from archive %s%s\n", strings.Join(ids, ", "), more)
+	w.Printf("# read from archive %s%s\n", strings.Join(ids, ", "), more)
 }
 
 // ownWords are the flags that reproduce prints in its own way, or not at all:
@@ -140,5 +141,24 @@ func quote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:,@%+=") == "" {
 		return s
 	}
+	if visible.Text(s) != s {
+		return quoteBytes(s)
+	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// quoteBytes makes s one word for a shell, of letters that can all be shown.
+func quoteBytes(s string) string {
+	b := []byte("$'")
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\'' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c >= 0x7f:
+			b = fmt.Appendf(b, `\%03o`, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '\''))
 }

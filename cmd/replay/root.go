@@ -56,6 +56,7 @@ zone of the machine that was recorded; --tz names another.`,
 	f.StringVar(&a.from, "from", "", "begin of the window")
 	f.StringVar(&a.to, "to", "", "end of the window; +10m counts from --from")
 	f.StringVar(&a.format, "format", "table", "table, csv or json (one object a line)")
+	f.BoolVar(&a.spreadsheet, "spreadsheet", false, "with --format csv: an apostrophe before text that a spreadsheet would compute")
 	f.BoolVar(&a.utc, "utc", false, "show and read times in UTC, as --tz UTC")
 	f.StringVar(&a.tz, "tz", "", "zone to show and read times in: a name such as Europe/Berlin, local or +02:00 (default: the archive's)")
 	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")

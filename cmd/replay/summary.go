@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
@@ -83,8 +84,8 @@ func (a *app) showProgress(done, of int) {
 	switch {
 	case !a.progress || of > 0 && of < 5:
 	case of == 0:
-		fmt.Fprint(a.stderr, "\r\x1b[K")
+		fmt.Fprint(a.stderr, visible.EraseLine)
 	default:
-		fmt.Fprintf(a.stderr, "\r%d of %d archives\x1b[K", done, of)
+		a.stderr.Printf(visible.EraseLine+"%d of %d archives", done, of)
 	}
 }

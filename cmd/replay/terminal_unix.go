@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"tachograph/cmd/internal/visible"
 )
 
 // terminal finds out what the outputs are, and what they may be sent.
@@ -14,4 +16,5 @@ func (a *app) terminal(stdout, stderr *os.File) {
 	}
 	_, err := unix.IoctlGetWinsize(int(stderr.Fd()), unix.TIOCGWINSZ)
 	a.progress = err == nil
+	a.stdout, a.stderr = visible.NewWriter(stdout, a.color), visible.NewWriter(stderr, a.progress)
 }

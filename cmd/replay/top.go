@@ -76,10 +76,10 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 		return a.topRows(r)
 	}
 	if len(r.Consumers) == 0 {
-		fmt.Fprintf(a.stderr, "no process used any %s between %s and %s\n", by, a.show(r.From), a.show(r.To))
+		a.stderr.Printf("no process used any %s between %s and %s\n", by, a.show(r.From), a.show(r.To))
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s to %s (%s), %d processes\n\n", a.show(r.From), a.show(r.To), durationText(r.To-r.From), r.N)
+	a.stdout.Printf("%s to %s (%s), %d processes\n\n", a.show(r.From), a.show(r.To), durationText(r.To-r.From), r.N)
 	first := out.Column{Name: "pid", Right: true}
 	if group != query.PerProcess {
 		first = out.Column{Name: "processes", Right: true}

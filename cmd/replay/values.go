@@ -101,7 +101,7 @@ func (a *app) note(n query.Note) {
 	if n.Instance != nil {
 		name += "[" + n.Instance.Name + "]"
 	}
-	fmt.Fprintf(a.stderr, "%s  %s: %s\n", time.Unix(0, n.Wall).In(a.zone()).Format(time.RFC3339Nano), name, n.Text)
+	a.stderr.Printf("%s  %s: %s\n", time.Unix(0, n.Wall).In(a.zone()).Format(time.RFC3339Nano), name, n.Text)
 }
 
 // converter turns values of one unit into the unit that was asked for.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/config"
 	"tachograph/store"
@@ -60,7 +61,7 @@ func (a *app) verify(args []string) error {
 	}
 	if f == out.Table {
 		for _, one := range found {
-			fmt.Fprintln(a.stdout, one)
+			a.stdout.Println(one)
 		}
 	} else if err := a.findings(f, found); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (a *app) verify(args []string) error {
 		return errNo
 	}
 	if f == out.Table {
-		fmt.Fprintln(a.stdout, "everything is as it was written")
+		a.stdout.Println("everything is as it was written")
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (a *app) verify(args []string) error {
 // findings writes findings for machines.
 func (a *app) findings(f out.Format, found []store.Finding) error {
 	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
-	w := out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone()})
+	w := out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone(), Spreadsheet: a.spreadsheet})
 	for _, one := range found {
 		from, to := out.None(""), out.None("")
 		if one.From != 0 || one.To != 0 {
@@ -117,12 +118,12 @@ func (b *bar) show(done, total int64) {
 			line[i] = '#'
 		}
 	}
-	fmt.Fprintf(b.app.stderr, "\r%s [%s] %3d%%", b.what, line, percent)
+	b.app.stderr.Printf(visible.EraseLine+"%s [%s] %3d%%", b.what, line, percent)
 }
 
 // clear takes the bar away.
 func (b *bar) clear() {
 	if b.shown >= 0 {
-		fmt.Fprint(b.app.stderr, "\r\x1b[K")
+		fmt.Fprint(b.app.stderr, visible.EraseLine)
 	}
 }

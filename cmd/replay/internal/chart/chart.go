@@ -30,7 +30,7 @@ var dots = [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}
 func Scale(values []float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		if v == v {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			low, high = math.Min(low, v), math.Max(high, v)
 		}
 	}
@@ -64,8 +64,7 @@ func (c *Chart) Lines() []string {
 			last = -1
 			continue
 		}
-		y := int(math.Round((v - c.Low) / (c.High - c.Low) * float64(rows-1)))
-		y = min(max(y, 0), rows-1)
+		y := c.row(v, rows)
 		from := y
 		if last >= 0 && last != y {
 			// Joined to its neighbour by a line upwards or downwards.
@@ -83,6 +82,16 @@ func (c *Chart) Lines() []string {
 	return c.scaled(grid)
 }
 
+// row is how far up v stands. Halves, because the ends may be as far apart as
+// numbers go.
+func (c *Chart) row(v float64, rows int) int {
+	share := (v/2 - c.Low/2) / (c.High/2 - c.Low/2)
+	if !(share > 0) {
+		return 0
+	}
+	return int(math.Round(math.Min(share, 1) * float64(rows-1)))
+}
+
 // scaled puts the scale in front of the rows.
 func (c *Chart) scaled(grid [][]rune) []string {
 	labels := make([]string, c.Height)
@@ -90,7 +99,7 @@ func (c *Chart) scaled(grid [][]rune) []string {
 	for i := range labels {
 		if i == 0 || i == c.Height-1 || i == c.Height/2 && c.Height > 4 {
 			part := 1 - float64(i)/float64(max(c.Height-1, 1))
-			labels[i] = c.Label(c.Low + part*(c.High-c.Low))
+			labels[i] = c.Label(float64(c.Low*(1-part)) + float64(c.High*part))
 		}
 		wide = max(wide, utf8.RuneCountInString(labels[i]))
 	}

@@ -40,13 +40,16 @@ func Count(x float64) string {
 	return Figures(x)
 }
 
+// endless is from where on the digits of a number say nothing any more.
+const endless = 1e18
+
 // Figures writes x with three or four figures and no trailing zeros.
 func Figures(x float64) string {
 	a := math.Abs(x)
 	digits := 0
 	switch {
 	case x == math.Trunc(x) && a < 1e7:
-	case a < 0.001:
+	case a < 0.001 || a >= endless && !math.IsInf(x, 0):
 		return strconv.FormatFloat(x, 'g', 3, 64)
 	case a < 0.1:
 		digits = 4
@@ -72,6 +75,8 @@ func Percent(x float64) string {
 		return strconv.FormatFloat(x, 'f', 2, 64) + " %"
 	case a < 10:
 		return strconv.FormatFloat(x, 'f', 1, 64) + " %"
+	case a >= endless:
+		return Figures(x) + " %"
 	}
 	return strconv.FormatFloat(x, 'f', 0, 64) + " %"
 }
@@ -88,18 +93,23 @@ func Seconds(x float64) string {
 		return Figures(x*1e6) + " µs"
 	case a < 1:
 		return Figures(x*1e3) + " ms"
-	case a < 60:
+	case a < 60 || math.IsNaN(x) || math.IsInf(x, 0):
 		return Figures(x) + " s"
+	case a >= longest:
+		return Count(x/86400) + " d"
 	}
 	return Duration(time.Duration(x * 1e9))
 }
 
+// longest is, in seconds, what a time.Duration may not reach.
+const longest = 1 << 63 / 1e9
+
 // Duration writes a length of time in its two largest units.
 func Duration(d time.Duration) string {
 	if d < 0 {
-		return "-" + Duration(-d)
+		return "-" + Duration(-max(d, -math.MaxInt64)) // The least has no opposite.
 	}
-	s := int64((d + time.Second/2) / time.Second)
+	s := int64(d.Round(time.Second) / time.Second)
 	switch {
 	case d < time.Minute-time.Second/2:
 		return Figures(d.Seconds()) + " s"
@@ -188,7 +198,7 @@ func plain(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
-	if math.Abs(x) >= 1e6 {
+	if a := math.Abs(x); a >= 1e6 && a < endless {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	return Figures(x)
@@ -205,10 +215,10 @@ func Spark(values []float64, top float64) string {
 			continue
 		}
 		i := 0
-		if top > 0 {
-			i = int(v / top * float64(len(sparks)))
+		if share := v / top; top > 0 && share > 0 {
+			i = int(math.Min(share, 1) * float64(len(sparks)))
 		}
-		b.WriteRune(sparks[min(max(i, 0), len(sparks)-1)])
+		b.WriteRune(sparks[min(i, len(sparks)-1)])
 	}
 	return b.String()
 }

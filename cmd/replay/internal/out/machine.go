@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
 )
 
@@ -39,12 +40,13 @@ func machineColumns(columns []Column) []bool {
 
 type csvWriter struct {
 	stream
-	keep []bool
-	line []byte
+	keep        []bool
+	line        []byte
+	spreadsheet bool
 }
 
 func newCSV(w io.Writer, columns []Column, opt Options) *csvWriter {
-	c := &csvWriter{stream: newStream(w, opt.Zone), keep: machineColumns(columns)}
+	c := &csvWriter{stream: newStream(w, opt.Zone), keep: machineColumns(columns), spreadsheet: opt.Spreadsheet}
 	n := 0
 	for i, col := range columns {
 		if !c.keep[i] {
@@ -86,7 +88,7 @@ func (c *csvWriter) Row(cells []Cell) error {
 func (c *csvWriter) cell(b []byte, v *Cell) []byte {
 	switch v.Kind {
 	case Text:
-		return appendCSV(b, v.S)
+		return c.text(b, v.S)
 	case Int:
 		return strconv.AppendInt(b, v.I, 10)
 	case Uint:
@@ -96,7 +98,7 @@ func (c *csvWriter) cell(b []byte, v *Cell) []byte {
 	case Time:
 		return c.stamp.append(b, v.I, c.zone)
 	case Detail:
-		return appendCSV(b, string(v.Raw))
+		return c.text(b, string(v.Raw))
 	}
 	return b
 }
@@ -120,7 +122,7 @@ func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 		b = c.stamp.append(b, wall, c.zone)
 		b = append(b, after...)
 		if p.Miss == nil || p.Miss[i] == metric.Present {
-			b = appendValue(b, p, i)
+			b = c.value(b, p, i)
 		}
 		b = append(b, '\n')
 		c.line = b
@@ -134,10 +136,10 @@ func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 	return nil
 }
 
-func appendValue(b []byte, p *Points, i int) []byte {
+func (c *csvWriter) value(b []byte, p *Points, i int) []byte {
 	switch p.Type {
 	case metric.String:
-		return appendCSV(b, p.Strs[i])
+		return c.text(b, p.Strs[i])
 	case metric.I32, metric.I64:
 		return strconv.AppendInt(b, int64(p.Bits[i]), 10)
 	case metric.F32:
@@ -149,6 +151,23 @@ func appendValue(b []byte, p *Points, i int) []byte {
 }
 
 func (c *csvWriter) Close() error { return c.Flush() }
+
+// text appends a field of letters that can all be shown; ends of lines and tabs
+// stay, in quotes, as csv has them.
+func (c *csvWriter) text(b []byte, s string) []byte {
+	s = visible.Lines(s)
+	if c.spreadsheet && isFormula(s) {
+		s = "'" + s
+	}
+	return appendCSV(b, s)
+}
+
+// isFormula reports whether a spreadsheet would compute s instead of showing
+// it.
+func isFormula(s string) bool {
+	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(s, " "))
+	return strings.ContainsRune("=+-@\t\n＝＋－＠", r) && s != ""
+}
 
 // appendCSV quotes as RFC 4180 does, where it must.
 func appendCSV(b []byte, s string) []byte {
@@ -257,9 +276,8 @@ func AppendJSON(b []byte, c *Cell) []byte { return (&jsonWriter{}).value(b, c) }
 
 func (j *jsonWriter) Close() error { return j.Flush() }
 
-const hexDigits = "0123456789abcdef"
-
-// AppendQuoted writes s as a json string.
+// AppendQuoted writes s as a json string, with escapes for what a terminal
+// would obey.
 func AppendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := 0; i < len(s); {
@@ -272,8 +290,8 @@ func AppendQuoted(b []byte, s string) []byte {
 				b = append(b, '\\', 'n')
 			case c == '\t':
 				b = append(b, '\\', 't')
-			case c < 0x20 || c == 0x7f:
-				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			case visible.Acts(rune(c)):
+				b = visible.AppendJSON(b, rune(c))
 			default:
 				b = append(b, c)
 			}
@@ -281,9 +299,12 @@ func AppendQuoted(b []byte, s string) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 {
+		switch {
+		case r == utf8.RuneError && n == 1:
 			b = append(b, `\ufffd`...)
-		} else {
+		case visible.Acts(r):
+			b = visible.AppendJSON(b, r)
+		default:
 			b = append(b, s[i:i+n]...)
 		}
 		i += n

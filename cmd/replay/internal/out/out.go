@@ -122,6 +122,8 @@ type Options struct {
 	// Width is the terminal's; 0 when the output is no terminal.
 	Width int
 	Color bool
+	// Spreadsheet keeps cells of csv from being taken for formulas.
+	Spreadsheet bool
 }
 
 // Writer writes rows.

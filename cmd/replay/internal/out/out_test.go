@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
 )
 
@@ -38,7 +39,7 @@ func TestFormats(t *testing.T) {
 	wantCSV := `time,name,value,raw,a,b,last
 2023-11-14T22:13:20.123456789Z,plain,1.5,[1],-1,2,end
 2023-11-14T22:13:20.123456789Z,"quo""te, and comma",,[1],-1,2,end
-2023-11-14T22:13:20.123456789Z,tab	and` + "\x1b" + `[31m,18446744073709551615,[1],-1,2,end
+2023-11-14T22:13:20.123456789Z,tab	and\x1b[31m,18446744073709551615,[1],-1,2,end
 `
 	if got := written(t, CSV, 0, rows...); got != wantCSV {
 		t.Errorf("csv:\n%s\nwant\n%s", got, wantCSV)
@@ -53,7 +54,7 @@ func TestFormats(t *testing.T) {
 	wantTable := `TIME                     NAME                              VALUE  SHOWN
 2023-11-14 22:13:20.123  plain                               1.5  seen
 2023-11-14 22:13:20.123  quo"te, and comma                     -  seen
-2023-11-14 22:13:20.123  tab·and·[31m       18446744073709551615  seen
+2023-11-14 22:13:20.123  tab\tand\x1b[31m   18446744073709551615  seen
 `
 	if got := written(t, Table, 0, rows...); got != wantTable {
 		t.Errorf("table:\n%s\nwant\n%s", got, wantTable)
@@ -63,6 +64,36 @@ func TestFormats(t *testing.T) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 66 {
 			t.Errorf("a line of %d letters in a terminal of 66: %q", n, line)
 		}
+	}
+}
+
+// A spreadsheet computes what begins as a formula, also when it is quoted.
+func TestSpreadsheet(t *testing.T) {
+	cols := []Column{{Name: "name"}, {Name: "value"}}
+	for _, c := range []struct {
+		name, text, want string
+		opt              bool
+	}{
+		{"as it is", "=1+2", "=1+2", false},
+		{"equals", `=HYPERLINK("http://x","y")`, `"'=HYPERLINK(""http://x"",""y"")"`, true},
+		{"plus", "+1", "'+1", true},
+		{"minus", "-kworker", "'-kworker", true},
+		{"at", "@SUM(A1)", "'@SUM(A1)", true},
+		{"tab", "\t=1", "'\t=1", true},
+		{"space", "  =1", "'  =1", true},
+		{"wide", "＝1", "'＝1", true},
+		{"plain", "a=1", "a=1", true},
+		{"empty", "", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			w := New(&b, cols, Options{Format: CSV, Zone: time.UTC, Spreadsheet: c.opt})
+			w.Row([]Cell{Str(c.text), Number(-1)})
+			w.Close()
+			if got := strings.TrimSuffix(strings.TrimPrefix(b.String(), "name,value\n"), ",-1\n"); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
@@ -133,7 +164,10 @@ func FuzzMachineFormats(f *testing.F) {
 		if err != nil || len(rows) != 2 {
 			t.Fatalf("%q: %v rows, %v", c.String(), len(rows), err)
 		}
-		if got, want := rows[1][0], strings.ReplaceAll(name, "\r\n", "\n"); got != want {
+		if strings.ContainsFunc(c.String()+j.String(), func(r rune) bool { return r != '\n' && r != '\t' && visible.Acts(r) }) {
+			t.Fatalf("%q is written as\n%q\n%q", name, c.String(), j.String())
+		}
+		if got, want := rows[1][0], visible.Lines(name); got != want {
 			t.Fatalf("%q came back as %q", name, got)
 		}
 	})

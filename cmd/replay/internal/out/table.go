@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 )
 
@@ -66,11 +67,11 @@ func (t *tableWriter) Close() error {
 
 func (t *tableWriter) show(c *Cell) string {
 	if c.Human != "" {
-		return c.Human
+		return visible.Text(c.Human)
 	}
 	switch c.Kind {
 	case Text:
-		return printable(c.S)
+		return visible.Text(c.S)
 	case Time:
 		at := time.Unix(0, c.I).In(t.zone)
 		if at.Nanosecond() != 0 {
@@ -99,19 +100,6 @@ func (t *tableWriter) show(c *Cell) string {
 		return strconv.FormatUint(c.U, 10)
 	}
 	return human.Figures(x)
-}
-
-// printable keeps control characters of recorded names from the terminal.
-func printable(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }) < 0 {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '·'
-		}
-		return r
-	}, s)
 }
 
 func (t *tableWriter) settle() error {
@@ -183,7 +171,7 @@ func (t *tableWriter) write(row []string, head bool) {
 			b.WriteString(pad)
 		}
 		if t.opt.Color && !head && s == "-" {
-			s = "\x1b[2m-\x1b[0m"
+			s = string(visible.Faint(s))
 		}
 		b.WriteString(s)
 		if !col.Right && k < len(row)-1 {
@@ -192,7 +180,7 @@ func (t *tableWriter) write(row []string, head bool) {
 	}
 	line := strings.TrimRight(b.String(), " ")
 	if head && t.opt.Color {
-		line = "\x1b[1m" + line + "\x1b[0m"
+		line = string(visible.Bold(line))
 	}
 	t.WriteString(line)
 	t.WriteByte('\n')

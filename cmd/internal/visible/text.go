@@ -1,0 +1,94 @@
+// Package visible keeps what strangers wrote from doing anything but being read.
+//
+// Names of processes, directories, devices and hosts come from whoever made
+// them, and archives from whoever sent them. A terminal obeys some of what such
+// a name may hold: it writes to the clipboard, renames its window, or shows
+// text in another order than it stands. Everything the programs print therefore
+// goes through this package, which writes such letters visibly: \x1b for the
+// escape, \n for the end of a line, \u202e for an override of the direction,
+// \xff for a byte that is no text. Letters beyond 16 bits are written as the
+// pair that json would take, so that a line of json stays one.
+package visible
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text is s as one line without a letter that does more than be shown.
+func Text(s string) string { return escape(s, false) }
+
+// Lines is Text for what may have several lines: their ends and tabs stay.
+func Lines(s string) string { return escape(s, true) }
+
+func escape(s string, lines bool) string {
+	if isVisible(s) {
+		return s
+	}
+	b := make([]byte, 0, len(s)+16)
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case lines && (r == '\n' || r == '\t'), !(r == utf8.RuneError && n == 1) && !Acts(r):
+			b = append(b, s[i:i+n]...)
+		default:
+			b = appendEscape(b, r, s[i:i+n])
+		}
+		i += n
+	}
+	return string(b)
+}
+
+func isVisible(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return c >= utf8.RuneSelf && utf8.ValidString(s[i:]) && strings.IndexFunc(s[i:], Acts) < 0
+		}
+	}
+	return true
+}
+
+// Acts reports whether r does something other than being shown: it controls,
+// turns the direction, ends a line, or cannot be seen.
+func Acts(r rune) bool {
+	switch {
+	case r < ' ' || r >= 0x7f && r < 0xa0:
+		return true
+	case r < 0xa0:
+		return false
+	case r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef:
+		return true // No letters, by definition.
+	}
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+const hex = "0123456789abcdef"
+
+// appendEscape writes r, or the one byte that is none, visibly.
+func appendEscape(b []byte, r rune, raw string) []byte {
+	switch {
+	case r == '\n':
+		return append(b, '\\', 'n')
+	case r == '\t':
+		return append(b, '\\', 't')
+	case r == '\r':
+		return append(b, '\\', 'r')
+	case len(raw) == 1 && r != 0x7f: // Json holds that one as it is.
+		return append(b, '\\', 'x', hex[raw[0]>>4], hex[raw[0]&15])
+	}
+	return AppendJSON(b, r)
+}
+
+// AppendJSON writes r as json does letters that it does not want to show.
+func AppendJSON(b []byte, r rune) []byte {
+	if r > 0xffff {
+		r -= 0x10000
+		return unit(unit(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	return unit(b, r)
+}
+
+func unit(b []byte, r rune) []byte {
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}

@@ -1,0 +1,164 @@
+package visible
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// What the programs themselves tell a terminal. A Writer lets it through if its
+// destination is a terminal, and nothing else that acts.
+const (
+	bold  = "\x1b[1m"
+	faint = "\x1b[2m"
+	reset = "\x1b[0m"
+	// EraseLine goes to the beginning of the line and empties it.
+	EraseLine = "\r\x1b[K"
+)
+
+// Styled is text that this package has made and that may hold what is ours.
+type Styled string
+
+// Bold is s for headings on a terminal.
+func Bold(s string) Styled { return Styled(bold + Text(s) + reset) }
+
+// Faint is s for what is not there, on a terminal.
+func Faint(s string) Styled { return Styled(faint + Text(s) + reset) }
+
+// Writer is where the programs print. Printf and Println write what they are
+// given in one line each; Write, for all others, keeps ends of lines and tabs.
+type Writer struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal bool
+	rest     []byte // of a letter that was cut in two
+}
+
+// NewWriter returns a writer to w, which is a terminal or not.
+func NewWriter(w io.Writer, terminal bool) *Writer { return &Writer{w: w, terminal: terminal} }
+
+// Unwrap is where w writes to.
+func (w *Writer) Unwrap() io.Writer { return w.w }
+
+// Printf prints; what stands in args is one line, whatever it holds.
+func (w *Writer) Printf(format string, args ...any) {
+	fmt.Fprintf(w, format, tame(args)...)
+}
+
+// Println prints its arguments as one line.
+func (w *Writer) Println(args ...any) {
+	fmt.Fprintln(w, tame(args)...)
+}
+
+func tame(args []any) []any {
+	safe := make([]any, len(args))
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			safe[i] = Text(a)
+		case error:
+			safe[i] = Text(a.Error())
+		case fmt.Stringer:
+			safe[i] = Text(a.String())
+		default:
+			safe[i] = a // Numbers, and what is Styled.
+		}
+	}
+	return safe
+}
+
+// Write writes p as text.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := p
+	if len(w.rest) > 0 {
+		b = append(w.rest, p...)
+		w.rest = nil
+	}
+	if i := cutLetter(b); i < len(b) {
+		w.rest = append([]byte(nil), b[i:]...)
+		b = b[:i]
+	}
+	if err := w.put(b); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what may have been the beginning of a letter.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.rest
+	w.rest = nil
+	return w.put(b)
+}
+
+func (w *Writer) put(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if !shown(b) {
+		b = w.filter(b)
+	}
+	_, err := w.w.Write(b)
+	return err
+}
+
+// cutLetter is where a letter begins that b has only the beginning of.
+func cutLetter(b []byte) int {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if b[i] >= utf8.RuneSelf && !utf8.FullRune(b[i:]) {
+				return i
+			}
+			break
+		}
+	}
+	return len(b)
+}
+
+// shown reports whether b is nothing but letters of ASCII, which most is.
+func shown(b []byte) bool {
+	for _, c := range b {
+		if (c < ' ' && c != '\n') || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *Writer) filter(p []byte) []byte {
+	s := string(p)
+	b := make([]byte, 0, len(s)+16)
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		own := w.own(s[i:])
+		switch {
+		case own > 0:
+			n = own
+			b = append(b, s[i:i+n]...)
+		case r == '\n' || r == '\t' || !(r == utf8.RuneError && n == 1) && !Acts(r):
+			b = append(b, s[i:i+n]...)
+		default:
+			b = appendEscape(b, r, s[i:i+n])
+		}
+		i += n
+	}
+	return b
+}
+
+// own is how long the sequence is that s begins with, if it is one of ours.
+func (w *Writer) own(s string) int {
+	if w.terminal {
+		for _, seq := range []string{bold, faint, reset, EraseLine} {
+			if strings.HasPrefix(s, seq) {
+				return len(seq)
+			}
+		}
+	}
+	return 0
+}
