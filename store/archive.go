@@ -24,6 +24,7 @@ type archive struct {
 	late *boltread.Snapshot // a later one, for chunks whose pages have been reused
 
 	created int64          // wall clock
+	serial  uint64         // see header
 	descs   []*metric.Desc // by number; nil where one is lost
 	byName  map[string][]uint32
 	moved   map[movedMetric]*metric.Desc
@@ -192,7 +193,7 @@ func (a *archive) loadMeta() error {
 	in := &a.info
 	in.Format, in.ID, in.Host, in.BootID = h.Format, h.ID, h.Host, h.BootID
 	in.TimeZone, in.Recorder = h.TimeZone, h.Recorder
-	a.created = h.Created
+	a.created, a.serial = h.Created, h.Serial
 	a.loadSettings()
 	return nil
 }

@@ -47,7 +47,7 @@ func compact(dst *bbolt.DB, a *archive) error {
 	}
 	err := dst.Update(func(tx *bbolt.Tx) error {
 		h := &header{Format: FormatVersion, ID: a.info.ID, Host: a.info.Host, BootID: a.info.BootID,
-			TimeZone: a.info.TimeZone, Recorder: a.info.Recorder, Created: a.created}
+			TimeZone: a.info.TimeZone, Recorder: a.info.Recorder, Created: a.created, Serial: a.serial}
 		if err := createLayout(tx, h); err != nil {
 			return err
 		}

@@ -51,6 +51,9 @@ type header struct {
 	TimeZone string `json:"timezone"`
 	Recorder string `json:"recorder"`
 	Created  int64  `json:"created"`
+	// Serial counts the archives of a directory in the order in which they were
+	// begun, whatever the clock said; 0 in archives made before it was counted.
+	Serial uint64 `json:"serial,omitempty"`
 }
 
 // totals is what an archive holds, so that a reader notices when something is

@@ -130,7 +130,7 @@ func (w *Writer) newLive(on basis) (*live, error) {
 	l := &live{
 		head: header{
 			Format: FormatVersion, ID: hex.EncodeToString(id), Host: w.opt.Host, BootID: w.opt.BootID,
-			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall,
+			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall, Serial: w.serial.Add(1),
 		},
 		sealed: on.seq, kept: on.seq, safe: on.seq, begun: now.Cont, synced: now.Cont, cat: newCatalogue(nil),
 	}

@@ -4,12 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"tachograph/sample/metric"
 )
 
 // somedays records five archives of a day each and returns their paths.
-func somedays(t *testing.T) (dir string, archives []string, end time.Time) {
+func somedays(t *testing.T) (dir string, archives []string, now metric.Stamp) {
 	dir = t.TempDir()
 	c := newClock()
 	w := create(t, testOptions(dir, c))
@@ -23,25 +26,55 @@ func somedays(t *testing.T) (dir string, archives []string, end time.Time) {
 		archives = append(archives, path)
 	}
 	recordTicks(t, w, c, 50, 51)
-	return dir, archives, c.now().Time()
+	return dir, archives, c.now()
+}
+
+// prune prunes by the limits until a pass removes nothing more, and returns
+// what each pass removed.
+func prune(t *testing.T, dir string, rule Retention) (passes [][]string, kept string) {
+	t.Helper()
+	rule.Host = testOptions("", newClock()).Host
+	if rule.BootID == "" {
+		rule.BootID = "boot-1"
+	}
+	for {
+		done, err := Prune(dir, rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = done.Kept
+		if len(done.Removed) == 0 {
+			return passes, kept
+		}
+		var pass []string
+		for _, r := range done.Removed {
+			if r.Why == "" || r.Bytes == 0 || r.To.Before(r.From) {
+				t.Errorf("removed %+v", r)
+			}
+			pass = append(pass, r.Path)
+		}
+		passes = append(passes, pass)
+	}
 }
 
 func TestPruneByAge(t *testing.T) {
-	dir, archives, end := somedays(t)
-	removed, err := Prune(dir, 72*time.Hour, 0, end)
-	if err != nil || !slices.Equal(removed, archives[:2]) {
-		t.Fatalf("removed %v, %v", removed, err)
-	}
-	if removed, err := Prune(dir, 72*time.Hour, 0, end); err != nil || removed != nil {
-		t.Fatalf("removed again %v, %v", removed, err)
+	dir, archives, now := somedays(t)
+	passes, kept := prune(t, dir, Retention{KeepFor: 72 * time.Hour, Now: now})
+	if !slices.Equal(slices.Concat(passes...), archives[:2]) || kept != "" {
+		t.Fatalf("removed %v, kept: %s", passes, kept)
 	}
 	if got := numbers(t, dir); !slices.Equal(got, upTo(51)[20:]) {
+		t.Fatalf("left: %v", got)
+	}
+	// However short the time, the last ones stay.
+	prune(t, dir, Retention{KeepFor: time.Nanosecond, Now: now})
+	if got := numbers(t, dir); !slices.Equal(got, upTo(51)[30:]) {
 		t.Fatalf("left: %v", got)
 	}
 }
 
 func TestPruneBySize(t *testing.T) {
-	dir, archives, end := somedays(t)
+	dir, archives, now := somedays(t)
 	var total int64
 	for _, name := range names(t, dir) {
 		st, err := os.Stat(filepath.Join(dir, name))
@@ -52,22 +85,235 @@ func TestPruneBySize(t *testing.T) {
 			total += st.Size()
 		}
 	}
-	removed, err := Prune(dir, 0, total-1, end)
-	if err != nil || !slices.Equal(removed, archives[:1]) {
-		t.Fatalf("removed %v, %v", removed, err)
+	passes, kept := prune(t, dir, Retention{KeepSize: total - 1, Now: now})
+	if !slices.Equal(slices.Concat(passes...), archives[:1]) || kept != "" {
+		t.Fatalf("removed %v, kept: %s", passes, kept)
 	}
-	// However small the limit, the archive being written stays.
-	removed, err = Prune(dir, 0, 1, end)
-	if err != nil || !slices.Equal(removed, archives[1:]) {
-		t.Fatalf("removed %v, %v", removed, err)
+	// However small the limit, what is being written and the last finished
+	// archive stay, and no pass takes all.
+	passes, kept = prune(t, dir, Retention{KeepSize: 1, Now: now})
+	if !slices.Equal(slices.Concat(passes...), archives[1:4]) || len(passes) != 3 || !strings.Contains(kept, "always kept") {
+		t.Fatalf("removed %v, kept: %s", passes, kept)
 	}
-	if got := numbers(t, dir); !slices.Equal(got, []int{50}) {
+	if got := numbers(t, dir); !slices.Equal(got, upTo(51)[40:]) {
 		t.Fatalf("left: %v", got)
 	}
 }
 
+// A recordedHost records archives of a day each, over several boots and
+// with a clock that may be wrong.
+type recordedHost struct {
+	t    *testing.T
+	dir  string
+	opt  Options
+	real int64 // seconds since the first boot
+	boot int64 // when this boot was
+	off  time.Duration
+	w    *Writer
+	n    int
+}
+
+func recordHost(t *testing.T, id, name string) *recordedHost {
+	h := &recordedHost{t: t, dir: t.TempDir()}
+	h.opt = testOptions(h.dir, newClock())
+	h.opt.Host.ID, h.opt.Host.Name = id, name
+	h.opt.Now = h.now
+	return h
+}
+
+func (h *recordedHost) now() metric.Stamp {
+	up := (h.real - h.boot) * 1e9
+	return metric.Stamp{Wall: 1_790_000_000e9 + h.real*1e9 + int64(h.off), Awake: up, Cont: up}
+}
+
+// reboot begins another boot after some time, with a clock that is wrong by
+// off.
+func (h *recordedHost) reboot(id string, after, off time.Duration) {
+	h.t.Helper()
+	if h.w != nil {
+		if err := h.w.Close(); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	h.real += int64(after / time.Second)
+	h.boot, h.off, h.opt.BootID = h.real, off, id
+	h.w = create(h.t, h.opt)
+}
+
+func (h *recordedHost) record(hours int) {
+	h.t.Helper()
+	for range hours {
+		for range 4 {
+			h.real += 900
+			if err := h.w.Append(testTick(h.now(), h.n)); err != nil {
+				h.t.Fatal(err)
+			}
+			h.n++
+		}
+	}
+}
+
+func (h *recordedHost) days(n int) {
+	h.t.Helper()
+	for range n {
+		h.record(24)
+		if _, err := h.w.Rotate("daily"); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// prune is one pass by age and returns how many archives it removed.
+func (h *recordedHost) prune(keep time.Duration) (int, string) {
+	h.t.Helper()
+	done, err := h.w.Prune(keep, 0, h.now())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return len(done.Removed), done.Kept
+}
+
+func TestPruneByAWrongClock(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name  string
+		off   time.Duration
+		doubt bool
+	}{
+		{"right", 0, false},
+		{"four days ahead", 4 * day, false}, // within what is taken on trust
+		{"months ahead", 120 * day, true},
+		{"years ahead", 4000 * day, true},
+		{"months behind", -120 * day, false},
+		{"1970", -time.Duration(1_790_000_000e9), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := recordHost(t, "host-1", "mac")
+			h.reboot("a", 0, 0)
+			h.days(10)
+			h.reboot("b", time.Hour, c.off)
+			if n, kept := h.prune(30 * day); n != 0 || (kept != "") != c.doubt {
+				t.Fatalf("at the start %d archives were removed, kept: %q", n, kept)
+			}
+			// A day later, after a turn and another boot, it is no truer.
+			h.days(1)
+			h.reboot("c", time.Minute, c.off)
+			if n, kept := h.prune(30 * day); n != 0 || (kept != "") != c.doubt {
+				t.Fatalf("a day later %d archives were removed, kept: %q", n, kept)
+			}
+			// With the right clock again nothing that was recorded under the
+			// wrong one is taken for old.
+			h.reboot("d", time.Minute, 0)
+			h.days(4)
+			if n, kept := h.prune(30 * day); n != 0 {
+				t.Fatalf("with the right clock %d archives were removed, kept: %q", n, kept)
+			}
+			if got := len(names(t, h.dir)); got < 15 {
+				t.Fatalf("%d archives are left: %v", got, names(t, h.dir))
+			}
+		})
+	}
+}
+
+// The clock may be set while recording, too.
+func TestPruneAfterTheClockIsSet(t *testing.T) {
+	const day = 24 * time.Hour
+	h := recordHost(t, "host-1", "mac")
+	h.reboot("a", 0, 0)
+	h.days(10)
+	h.off = 365 * day
+	if n, kept := h.prune(30 * day); n != 0 || kept == "" {
+		t.Fatalf("%d archives were removed, kept: %q", n, kept)
+	}
+	h.days(1)
+	if n, kept := h.prune(30 * day); n != 0 || kept == "" {
+		t.Fatalf("%d archives were removed, kept: %q", n, kept)
+	}
+	// A machine that was really off for a year gets rid of its old archives in
+	// the end, but never of all at once.
+	h.days(2)
+	if n, kept := h.prune(30 * day); n != 3 || kept == "" {
+		t.Fatalf("%d archives were removed, kept: %q", n, kept)
+	}
+}
+
+// Where there is too much, what was recorded first goes first, whatever the
+// clock said.
+func TestPruneBySizeUnderAWrongClock(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, off := range map[string]time.Duration{"months ahead": 120 * day, "months behind": -120 * day, "1970": -time.Duration(1_790_000_000e9)} {
+		t.Run(name, func(t *testing.T) {
+			h := recordHost(t, "host-1", "mac")
+			h.reboot("a", 0, 0)
+			h.days(6)
+			h.reboot("b", time.Minute, off)
+			h.days(3)
+			h.reboot("c", time.Minute, 0)
+			h.record(1)
+			for {
+				done, err := h.w.Prune(0, 1, h.now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(done.Removed) == 0 {
+					break
+				}
+			}
+			r, err := Open(h.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			var boots []string
+			for _, a := range r.Archives() {
+				boots = append(boots, a.BootID)
+			}
+			slices.Sort(boots)
+			if !slices.Equal(boots, []string{"b", "c"}) {
+				t.Fatalf("left are archives of the boots %v", boots)
+			}
+		})
+	}
+}
+
+func TestPruneLeavesOtherHostsAlone(t *testing.T) {
+	const day = 24 * time.Hour
+	mine, other := recordHost(t, "host-1", "mac"), recordHost(t, "host-2", "mac")
+	for _, h := range []*recordedHost{other, mine} {
+		h.reboot("a", 0, 0)
+		h.days(8)
+	}
+	for _, name := range names(t, other.dir) {
+		if _, _, ok := parseFinishedName(name); !ok {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(other.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name = strings.Replace(name, "mac", "other", 1)
+		if err := os.WriteFile(filepath.Join(mine.dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 10 {
+		if _, err := mine.w.Prune(time.Hour, 1, mine.now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := map[string]int{}
+	for _, name := range names(t, mine.dir) {
+		if strings.HasSuffix(name, finishedSuffix) {
+			left[name[:strings.Index(name, "-")]]++
+		}
+	}
+	if left["mac"] != 1 || left["other"] != 8 {
+		t.Fatalf("left: %v", left)
+	}
+}
+
 func TestPruneLeavesForeignFilesAlone(t *testing.T) {
-	dir, archives, end := somedays(t)
+	dir, archives, now := somedays(t)
 	archive, err := os.ReadFile(archives[0])
 	if err != nil {
 		t.Fatal(err)
@@ -76,9 +322,9 @@ func TestPruneLeavesForeignFilesAlone(t *testing.T) {
 		"notes.txt":  []byte("hello"),
 		"mine.tacho": archive, // somebody's copy, not named by us
 		"x--y.tacho": archive,
-		"mac-20200101T000000Z--20200102T000000Z.tacho":     []byte("not an archive at all"),
-		"mac-20200101T000000Z--20200102T000000Z.tacho.bak": archive,
-		"mac-20200101T000000Z.tacho":                       archive,
+		"mac-20260101T000000Z--20260102T000000Z.tacho":     []byte("not an archive at all"),
+		"mac-20260101T000000Z--20260102T000000Z.tacho.bak": archive,
+		"mac-20260101T000000Z.tacho":                       archive,
 	}
 	for name, data := range foreign {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -89,21 +335,21 @@ func TestPruneLeavesForeignFilesAlone(t *testing.T) {
 	if err := os.WriteFile(elsewhere, archive, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	link := filepath.Join(dir, "mac-20200201T000000Z--20200202T000000Z.tacho")
+	link := filepath.Join(dir, "mac-20260201T000000Z--20260202T000000Z.tacho")
 	if err := os.Symlink(elsewhere, link); err != nil {
 		t.Fatal(err)
 	}
 	// One that was damaged after it was finished is still ours.
-	damaged := filepath.Join(dir, "mac-20200301T000000Z--20200302T000000Z.tacho")
+	damaged := filepath.Join(dir, "mac-20260301T000000Z--20260302T000000Z.tacho")
 	broken := slices.Clone(archive)
 	clear(broken[:100])
 	clear(broken[2*pageSize:])
 	if err := os.WriteFile(damaged, broken, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Prune(dir, time.Nanosecond, 0, end.Add(time.Hour))
-	if err != nil || !slices.Equal(removed, append([]string{damaged}, archives...)) {
-		t.Fatalf("removed %v, %v", removed, err)
+	passes, kept := prune(t, dir, Retention{KeepFor: time.Nanosecond, Now: now})
+	if !slices.Equal(slices.Concat(passes...), append([]string{damaged}, archives[:3]...)) {
+		t.Fatalf("removed %v, kept: %s", passes, kept)
 	}
 	for name := range foreign {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tachograph/sample/metric"
@@ -38,6 +39,7 @@ type Writer struct {
 	// syncedAt and safeAt are when all that had been accepted before last was
 	// made safe by a barrier and by a full sync.
 	syncedAt, safeAt time.Time
+	serial           atomic.Uint64 // of the last archive made
 	// unfinished are archives cut off whose finish failed.
 	unfinished []*live
 
@@ -74,6 +76,7 @@ func Create(opt Options) (*Writer, error) {
 	}}
 	w.syncedAt, w.safeAt = time.Now(), time.Now()
 	w.count.began = opt.Now()
+	w.serial.Store(dir.lastSerial())
 	if err := w.takeOver(); err != nil {
 		w.abandon()
 		return nil, err

@@ -25,6 +25,7 @@ const (
 	EventBudget        EventKind = "budget"
 	EventRotate        EventKind = "rotate"
 	EventShip          EventKind = "ship"
+	EventRemoved       EventKind = "archive removed"
 	EventTCPGate       EventKind = "tcp statistics gate"
 	EventTunableChange EventKind = "tunable change"
 	EventPower         EventKind = "power source"

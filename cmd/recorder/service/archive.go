@@ -17,7 +17,7 @@ type Archive interface {
 	// Written counts the bytes given to files since the recorder started.
 	Written() uint64
 	// Prune removes finished archives that are too old or too much.
-	Prune(keepFor time.Duration, keepSize int64, now time.Time) (removed []string, err error)
+	Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (store.Pruned, error)
 	Close() error
 }
 

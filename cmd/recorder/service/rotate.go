@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
 	"tachograph/config"
+	"tachograph/sample/metric"
 	"tachograph/store"
 )
 
@@ -24,9 +26,14 @@ type rotator struct {
 	now  func() time.Time
 
 	next time.Time // of the schedule; zero: none
+	of   string    // the archive that next was found for
 
 	cutting sync.Mutex
 	failed  time.Time // of the last cut that failed; guarded by cutting
+
+	pruning sync.Mutex
+	pruned  int64  // continuous clock of the last look; guarded by pruning
+	kept    string // what it said; guarded by pruning
 }
 
 func newRotator(s *Service) *rotator {
@@ -56,6 +63,8 @@ func (r *rotator) run(ctx context.Context) {
 		if why := r.due(); why != "" && !r.failedLately() {
 			r.Cut(why)
 			r.plan()
+		} else if r.pruneDue() {
+			r.prune()
 		}
 	}
 }
@@ -71,11 +80,11 @@ func (r *rotator) wake() {
 // the archive, so that one that was missed (the machine slept, the recorder did
 // not run) is made up for.
 func (r *rotator) plan() {
-	r.next = r.after(r.now())
+	st := r.s.archive.Status()
+	r.next, r.of = r.after(st.Since, r.now()), st.Path
 }
 
-func (r *rotator) after(now time.Time) time.Time {
-	began := r.s.archive.Status().Since
+func (r *rotator) after(began, now time.Time) time.Time {
 	if began.IsZero() {
 		began = now
 	}
@@ -85,16 +94,21 @@ func (r *rotator) after(now time.Time) time.Time {
 // due says why the archive should be cut now; "" when it should not.
 func (r *rotator) due() string {
 	cfg := r.s.config()
+	st := r.s.archive.Status()
+	// One that was cut on command makes up for what was missed before.
+	if st.Path != r.of {
+		r.plan()
+	}
 	now := r.now()
 	// After a step back of the clock, or in another time zone, the next
 	// instant may be nearer than it was.
-	if sooner := r.after(now); !sooner.IsZero() && (r.next.IsZero() || sooner.Before(r.next)) {
+	if sooner := r.after(st.Since, now); !sooner.IsZero() && (r.next.IsZero() || sooner.Before(r.next)) {
 		r.next = sooner
 	}
 	if !r.next.IsZero() && !now.Before(r.next) {
 		return "schedule " + cfg.Archive.Rotate.String()
 	}
-	if st := r.s.archive.Status(); cfg.Archive.MaxSize > 0 && st.Bytes >= cfg.Archive.MaxSize {
+	if cfg.Archive.MaxSize > 0 && st.Bytes >= cfg.Archive.MaxSize {
 		return "size " + config.FormatSize(cfg.Archive.MaxSize)
 	}
 	return ""
@@ -135,16 +149,45 @@ func (r *rotator) Cut(why string) (string, error) {
 	return path, err
 }
 
-// prune removes archives that are too old or too much.
+// pruneEvery is how often is looked for archives to remove, besides after each
+// cut: a look removes only some of many.
+const pruneEvery = time.Hour
+
+// prune removes archives that are too old or too much, and says which and why.
 func (r *rotator) prune() {
+	r.pruning.Lock()
+	defer r.pruning.Unlock()
 	a := r.s.config().Archive
-	removed, err := r.s.archive.Prune(a.KeepFor, a.KeepSize, r.now())
-	for _, path := range removed {
-		r.s.log.Info("archive removed, its time is over", "path", path)
+	now := r.s.opt.Machine.Now()
+	r.pruned = now.Cont
+	done, err := r.s.archive.Prune(a.KeepFor, a.KeepSize, now)
+	for _, gone := range done.Removed {
+		r.s.log.Info("archive removed", "path", gone.Path, "from", gone.From, "to", gone.To, "bytes", gone.Bytes, "why", gone.Why)
+		r.s.engine.Event(metric.Event{
+			Kind: metric.EventRemoved, Text: "archive removed: " + gone.Path + ": " + gone.Why,
+			Labels: []metric.Label{
+				{Name: "path", Value: gone.Path},
+				{Name: "from", Value: gone.From.UTC().Format(time.RFC3339)},
+				{Name: "to", Value: gone.To.UTC().Format(time.RFC3339)},
+				{Name: "bytes", Value: strconv.FormatInt(gone.Bytes, 10)},
+			},
+		})
 	}
+	if done.Kept != "" && done.Kept != r.kept {
+		r.s.log.Warn("archives whose time is over are kept", "why", done.Kept)
+	}
+	r.kept = done.Kept
 	if err != nil {
 		r.s.log.Warn("old archives could not be removed", "error", err)
 	}
+}
+
+// pruneDue reports whether it is time to look for archives to remove again.
+func (r *rotator) pruneDue() bool {
+	r.pruning.Lock()
+	defer r.pruning.Unlock()
+	since := r.s.opt.Machine.Now().Cont - r.pruned
+	return since < 0 || since >= int64(pruneEvery)
 }
 
 // Rotate cuts the archive on command.

@@ -18,6 +18,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // shelf is an archive in memory.
@@ -26,9 +27,11 @@ type shelf struct {
 	ticks    int
 	events   []metric.Event
 	cuts     []time.Time
+	since    time.Time
 	settings []Settings
 	bytes    int64
 	pruned   int
+	prunes   store.Pruned
 	cutErr   error
 	closed   bool
 	dir      string
@@ -39,6 +42,9 @@ func (a *shelf) Append(t *metric.Tick) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ticks++
+	if a.since.IsZero() {
+		a.since = t.At.Time()
+	}
 	a.bytes += 100
 	return nil
 }
@@ -59,7 +65,7 @@ func (a *shelf) Cut(why string) (func() (string, error), error) {
 		return nil, a.cutErr
 	}
 	a.cuts = append(a.cuts, a.now().Time())
-	a.bytes = 0
+	a.bytes, a.since = 0, time.Time{}
 	path := filepath.Join(a.dir, fmt.Sprintf("%d.tacho", len(a.cuts)))
 	return func() (string, error) { return path, os.WriteFile(path, nil, 0o600) }, nil
 }
@@ -74,16 +80,18 @@ func (a *shelf) Reconfigure(s Settings) error {
 func (a *shelf) Status() ArchiveStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return ArchiveStatus{Path: "live", Bytes: a.bytes}
+	return ArchiveStatus{Path: fmt.Sprintf("%d.live", len(a.cuts)), Bytes: a.bytes, Since: a.since}
 }
 
 func (a *shelf) Written() uint64 { return 0 }
 
-func (a *shelf) Prune(time.Duration, int64, time.Time) ([]string, error) {
+func (a *shelf) Prune(time.Duration, int64, metric.Stamp) (store.Pruned, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pruned++
-	return nil, nil
+	done := a.prunes
+	a.prunes.Removed = nil
+	return done, nil
 }
 
 func (a *shelf) Close() error {
@@ -132,10 +140,11 @@ type bench struct {
 	cfg     *config.Config
 	loadErr error
 	past    Past
+	log     io.Writer
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{t: t, dir: t.TempDir(), start: time.Now(), cfg: config.Default()}
+	b := &bench{t: t, dir: t.TempDir(), start: time.Now(), cfg: config.Default(), log: io.Discard}
 	b.archive = &shelf{dir: b.dir, now: b.now}
 	return b
 }
@@ -180,7 +189,7 @@ func (b *bench) run() (*Service, func()) {
 				return b.battery
 			},
 		},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log: slog.New(slog.NewTextHandler(b.log, nil)),
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -212,8 +221,58 @@ func TestRotationAtLocalMidnight(t *testing.T) {
 		if want := "29 00:00, 30 00:00, 31 00:00"; strings.Join(got, ", ") != want {
 			t.Errorf("cut at %s, want %s", strings.Join(got, ", "), want)
 		}
-		if !b.archive.closed || b.archive.pruned != 4 {
+		if !b.archive.closed || b.archive.pruned < 54 {
 			t.Errorf("closed %v, pruned %d times", b.archive.closed, b.archive.pruned)
+		}
+	})
+}
+
+// A turn on command makes up for a missed one.
+func TestATurnByHandMakesUpForAMissedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.cfg.Intervals[metric.Fast] = time.Minute
+		b.archive.cutErr = errors.New("no room")
+		s, stop := b.run()
+		time.Sleep(4*time.Hour + time.Minute) // midnight, with no room
+		b.archive.mu.Lock()
+		b.archive.cutErr = nil
+		b.archive.mu.Unlock()
+		for range 2 {
+			if _, err := s.Rotate("by hand"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(20 * time.Hour)
+		stop()
+		if n := len(b.archive.cuts); n != 2 {
+			t.Errorf("cut %d times: %v", n, b.archive.cuts)
+		}
+	})
+}
+
+// What retention removes, and what it keeps against the configuration, is said.
+func TestRetentionIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		var log strings.Builder
+		b.log = &log
+		b.archive.prunes = store.Pruned{
+			Removed: []store.Removal{{Path: "/a/x.tacho", From: evening.Add(-48 * time.Hour), To: evening.Add(-24 * time.Hour), Bytes: 7, Why: "it is old"}},
+			Kept:    "the clock is not believed",
+		}
+		_, stop := b.run()
+		time.Sleep(5 * time.Hour)
+		stop()
+		events := b.archive.kinds(metric.EventRemoved)
+		if len(events) != 1 || events[0].Text != "archive removed: /a/x.tacho: it is old" || len(events[0].Labels) != 4 {
+			t.Errorf("events: %+v", events)
+		}
+		for _, line := range []string{"archive removed", "the clock is not believed"} {
+			if n := strings.Count(log.String(), line); n != 1 {
+				t.Errorf("%q is logged %d times:\n%s", line, n, log.String())
+			}
 		}
 	})
 }

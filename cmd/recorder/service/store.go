@@ -79,9 +79,9 @@ func (a *diskArchive) Reconfigure(s Settings) error {
 	return plain(a.Writer.Reconfigure(s.Config, s.Intervals, s.Sync, s.Seal))
 }
 
-func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now time.Time) ([]string, error) {
-	removed, err := store.Prune(a.dir, keepFor, keepSize, now)
-	return removed, plain(err)
+func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (store.Pruned, error) {
+	done, err := a.Writer.Prune(keepFor, keepSize, now)
+	return done, plain(err)
 }
 
 // Written counts the bytes given to the archive's files.
