@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sort"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -52,12 +51,16 @@ func evaluateHost(a Archive, e *Expr, r Request, yield func(*Series, error) bool
 		return yield(nil, err)
 	}
 	ev := &evaluator{a: a, e: e, r: r, cuts: cuts, archives: list}
-	ev.choosePrimary()
-	length := ev.sliceLength()
-	for lo := from; lo <= to; lo += length {
-		if !ev.slice(lo, min(lo+length-1, to), yield) {
+	for lo := from; lo <= to; {
+		ev.choosePrimary(lo)
+		hi := min(lo+ev.sliceLength()-1, to)
+		if r.Step == 0 {
+			hi = min(hi, ev.sameArchive(lo))
+		}
+		if !ev.slice(lo, hi, yield) {
 			return false
 		}
+		lo = hi + 1
 	}
 	return true
 }
@@ -69,27 +72,51 @@ type evaluator struct {
 	r        Request
 	cuts     breaks
 	archives []*store.ArchiveInfo
-	primary  *metric.Desc // whose ticks are the grid
+	primary  *metric.Desc // whose ticks are the grid of the slice
 	tick     int64        // distance of the grid's instants, about
 	err      error
 }
 
-// every is the interval of d in the archives of the window.
-func (ev *evaluator) every(d *metric.Desc) int64 {
-	for _, info := range slices.Backward(ev.archives) {
-		if iv := interval(info, d); iv > 0 {
-			return iv
+// every is the interval of d in the archive that covers wall, else in the one
+// before it.
+func (ev *evaluator) every(d *metric.Desc, wall int64) int64 {
+	return interval(ev.archives[ev.archiveIndex(wall)], d)
+}
+
+// longest is the longest interval of d in the window.
+func (ev *evaluator) longest(d *metric.Desc) int64 {
+	iv := int64(0)
+	for _, info := range ev.archives {
+		iv = max(iv, interval(info, d))
+	}
+	return iv
+}
+
+// archiveIndex is the last archive that had begun at wall, else the first.
+func (ev *evaluator) archiveIndex(wall int64) int {
+	for i, info := range slices.Backward(ev.archives) {
+		if info.From <= wall {
+			return i
 		}
 	}
 	return 0
 }
 
-// choosePrimary takes the metric that is read most often; one that moves
-// rather than one that holds.
-func (ev *evaluator) choosePrimary() {
+// sameArchive is until when the archive at wall is the latest: the next one may
+// have been recorded at other intervals.
+func (ev *evaluator) sameArchive(wall int64) int64 {
+	if i := ev.archiveIndex(wall) + 1; i < len(ev.archives) && ev.archives[i].From > wall {
+		return ev.archives[i].From - 1
+	}
+	return math.MaxInt64
+}
+
+// choosePrimary takes the metric that is read most often at wall; one that
+// moves rather than one that holds.
+func (ev *evaluator) choosePrimary(wall int64) {
 	best := int64(math.MaxInt64)
 	ev.e.root.leaves(func(n *node) {
-		iv := ev.every(n.desc)
+		iv := ev.every(n.desc, wall)
 		if iv == 0 {
 			iv = math.MaxInt64 / 4
 		}
@@ -100,7 +127,7 @@ func (ev *evaluator) choosePrimary() {
 			best, ev.primary = iv, n.desc
 		}
 	})
-	ev.tick = ev.every(ev.primary)
+	ev.tick = ev.every(ev.primary, wall)
 	if ev.r.Step > 0 {
 		ev.tick = ev.r.Step
 	}
@@ -228,174 +255,4 @@ func (ev *evaluator) grid(lo, hi int64) grid {
 		g = slices.Compact(g)
 	}
 	return g
-}
-
-// points are the values of one instance of a leaf.
-type points struct {
-	in   *metric.Instance
-	wall []int64
-	vals []float64
-}
-
-// leaf reads a metric and brings its values onto the grid.
-func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
-	if ev.err != nil {
-		return newVector()
-	}
-	every := ev.every(n.desc)
-	r := ev.r
-	r.Metrics = []string{n.desc.Name}
-	r.Note = nil
-	r.Instance = ev.instanceFilter(n)
-	r.Mode = Shown
-	if m == asValue && n.desc.Sem == metric.Counter {
-		r.Mode = Raw
-	}
-	tolerance := ev.tick / 2
-	if n.desc == ev.primary {
-		tolerance = 0
-	}
-	if r.Step > 0 {
-		r.From, r.To = g[0]-r.Step, g[len(g)-1]
-		tolerance = 0
-	} else {
-		r.From, r.To = g[0]-2*every-ev.tick, g[len(g)-1]+tolerance
-	}
-	list, err := ev.read(r, n.desc, m)
-	if err != nil {
-		ev.err = err
-		return newVector()
-	}
-	hold := n.desc.Sem == metric.Discrete && m == asValue
-	old := max(every+every/2, ev.tick) + tolerance
-	v := newVector()
-	for key, p := range list {
-		row := v.row(key, p.in, len(g))
-		for i, at := range g {
-			k := sort.Search(len(p.wall), func(k int) bool { return p.wall[k] > at+tolerance }) - 1
-			if k < 0 || !hold && at-p.wall[k] > old {
-				continue
-			}
-			if (r.Step > 0 || n.desc == ev.primary) && !hold && p.wall[k] != at {
-				continue // Nothing is known between samples.
-			}
-			row.vals[i] = p.vals[k]
-		}
-	}
-	return v
-}
-
-func (ev *evaluator) instanceFilter(n *node) func(string, *metric.Instance) bool {
-	given := ev.r.Instance
-	if n.desc.Indom != ev.e.Indom() {
-		given = nil // The filter is about the result's instances.
-	}
-	if n.instance == nil {
-		return given
-	}
-	return func(indom string, in *metric.Instance) bool {
-		return (n.instance.Match(in.Name) || n.instance.Match(in.Key) || n.instance.Match(ProcessName(in))) &&
-			(given == nil || given(indom, in))
-	}
-}
-
-// read collects the values of a metric: as they are, per second, or as what
-// each interval added.
-func (ev *evaluator) read(r Request, d *metric.Desc, m mode) (map[string]*points, error) {
-	out := make(map[string]*points)
-	add := func(info *store.ArchiveInfo, in *metric.Instance) *points {
-		key := ""
-		if in != nil {
-			key = in.Key
-			if processLike(d.Indom) {
-				key = info.BootID + "/" + key
-			}
-		}
-		p := out[key]
-		if p == nil {
-			p = &points{}
-			out[key] = p
-		}
-		p.in = in
-		return p
-	}
-	if r.Step > 0 || m == asValue || m == asRate && d.Sem == metric.Counter {
-		for s, err := range Read(ev.a, r) {
-			if err != nil {
-				return nil, err
-			}
-			p := add(s.Archive, s.Instance)
-			factor := 1.0
-			if s.Rate {
-				_, f := RateUnits(d.Units)
-				factor = 1 / f
-			}
-			for i, wall := range s.Wall {
-				p.wall = append(p.wall, wall)
-				p.vals = append(p.vals, s.Value(i).Number()*factor)
-			}
-		}
-		if r.Step > 0 && m != asValue {
-			stepChanges(out, d, m, r.Step)
-		}
-		return out, nil
-	}
-	sel := r.selection()
-	sel.Prior = true
-	g := newGainer(ev.cuts, nil)
-	for run, err := range ev.a.Select(sel) {
-		if err != nil {
-			return nil, err
-		}
-		g.turn(run.Archive, run.Metric, run.Instance)
-		p := add(run.Archive, run.Instance)
-		for i, wall := range run.Wall {
-			x := math.NaN()
-			if run.Miss == nil || run.Miss[i] == metric.Present {
-				x = ev.changed(g, d, m, store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]})
-			} else {
-				g.absent()
-			}
-			p.wall = append(p.wall, wall)
-			p.vals = append(p.vals, x)
-		}
-	}
-	return out, nil
-}
-
-func (ev *evaluator) changed(g *gainer, d *metric.Desc, m mode, pt store.Point) float64 {
-	take := g.gain
-	if d.Sem != metric.Counter {
-		take = g.change
-	}
-	x, sec, why := take(pt)
-	switch {
-	case why != metric.Present:
-		return math.NaN()
-	case m == asRate:
-		return x / sec
-	}
-	return x
-}
-
-// stepChanges turns the values of steps into what each step added: for
-// counters they are rates already.
-func stepChanges(all map[string]*points, d *metric.Desc, m mode, step int64) {
-	sec := float64(step) / 1e9
-	for _, p := range all {
-		for i := len(p.vals) - 1; i >= 0; i-- {
-			switch {
-			case d.Sem == metric.Counter && m == asDelta:
-				p.vals[i] *= sec
-			case d.Sem == metric.Counter:
-			case i == 0:
-				p.vals[i] = math.NaN()
-			default:
-				p.vals[i] -= p.vals[i-1]
-				if m == asRate {
-					p.vals[i] /= sec
-				}
-			}
-		}
-	}
 }

@@ -78,11 +78,15 @@ func Find(a Archive, c *Condition, r Request, least int64) iter.Seq2[*Held, erro
 			h.Open = still
 			return yield(h, nil)
 		}
-		silence := int64(longestSilence) * tickOf(a, c.Expr, r)
+		var in *store.ArchiveInfo
+		var silence int64
 		for s, err := range Evaluate(a, c.Expr, r) {
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if in != s.Archive {
+				in, silence = s.Archive, int64(longestSilence)*tickOf(a, c.Expr, r, s.Archive)
 			}
 			key := s.Archive.Host.ID
 			if s.Instance != nil {
@@ -128,11 +132,10 @@ func Find(a Archive, c *Condition, r Request, least int64) iter.Seq2[*Held, erro
 	}
 }
 
-// tickOf is about how far apart the values of e are.
-func tickOf(a Archive, e *Expr, r Request) int64 {
-	_, _, list := Covered(a, r.Window)
-	ev := &evaluator{a: a, e: e, r: r, archives: list}
-	ev.choosePrimary()
+// tickOf is about how far apart the values of e are in an archive.
+func tickOf(a Archive, e *Expr, r Request, info *store.ArchiveInfo) int64 {
+	ev := &evaluator{a: a, e: e, r: r, archives: []*store.ArchiveInfo{info}}
+	ev.choosePrimary(info.From)
 	return ev.tick
 }
 
