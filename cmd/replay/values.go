@@ -26,7 +26,7 @@ type seriesFlags struct {
 func (f *seriesFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
-	fl.StringVar(&f.step, "step", "", "one row for each step of this length (10s, 5m, 1h)")
+	fl.StringVar(&f.step, "step", "", "one row for each step of this length (10s, 5m, 1h); those of whole days (1d, 1w) begin at midnight")
 	fl.StringVar(&f.units, "units", "", "convert to these units (MB/s, sec, ...)")
 	fl.BoolVar(&f.explain, "explain", false, "say on stderr what was bridged or dropped")
 }
@@ -59,7 +59,7 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 		if d <= 0 {
 			return r, nil, fmt.Errorf("--step must be longer than nothing")
 		}
-		r.Step = int64(d)
+		r.Step, r.Zone = int64(d), a.zone()
 	}
 	r.Mode = mode
 	if f.raw {

@@ -33,7 +33,8 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	}
 	exact := n.desc == ev.primary
 	if r.Step > 0 {
-		r.From, r.To = g[0]-r.Step, g[len(g)-1]
+		r.From, r.To = ev.steps.edge(ev.steps.number(g[0])-1), g[len(g)-1]
+		r.Origin = ev.steps.origin
 		exact = true
 	} else {
 		// Some readings before and after the grid tell at what distance they
@@ -172,7 +173,7 @@ func (ev *evaluator) read(r Request, d *metric.Desc, m mode) (map[string]*points
 			}
 		}
 		if r.Step > 0 && m != asValue {
-			stepChanges(out, d, m, r.Step)
+			stepChanges(out, d, m, ev.steps)
 		}
 		return out, nil
 	}
@@ -216,10 +217,11 @@ func (ev *evaluator) changed(g *gainer, d *metric.Desc, m mode, pt store.Point) 
 
 // stepChanges turns the values of steps into what each step added: for
 // counters they are rates already.
-func stepChanges(all map[string]*points, d *metric.Desc, m mode, step int64) {
-	sec := float64(step) / 1e9
+func stepChanges(all map[string]*points, d *metric.Desc, m mode, steps division) {
 	for _, p := range all {
 		for i := len(p.vals) - 1; i >= 0; i-- {
+			n := steps.number(p.wall[i])
+			sec := float64(steps.edge(n)-steps.edge(n-1)) / 1e9
 			switch {
 			case d.Sem == metric.Counter && m == asDelta:
 				p.vals[i] *= sec

@@ -51,12 +51,19 @@ func evaluateHost(a Archive, e *Expr, r Request, yield func(*Series, error) bool
 		return yield(nil, err)
 	}
 	ev := &evaluator{a: a, e: e, r: r, cuts: cuts, archives: list}
+	if r.Step > 0 {
+		ev.steps = r.division(from)
+	}
 	for lo := from; lo <= to; {
 		ev.choosePrimary(lo)
-		hi := min(lo+ev.sliceLength()-1, to)
-		if r.Step == 0 {
+		hi := lo + ev.sliceLength() - 1
+		switch {
+		case r.Step == 0:
 			hi = min(hi, ev.sameArchive(lo))
+		case ev.steps.zone != nil:
+			hi = ev.steps.edge(ev.steps.number(lo+1)-1+ev.sliceLength()/r.Step) - 1
 		}
+		hi = min(hi, to)
 		if !ev.slice(lo, hi, yield) {
 			return false
 		}
@@ -74,6 +81,7 @@ type evaluator struct {
 	archives []*store.ArchiveInfo
 	primary  *metric.Desc // whose ticks are the grid of the slice
 	tick     int64        // distance of the grid's instants, about
+	steps    division     // that were asked for
 	err      error
 }
 
@@ -210,13 +218,8 @@ func (ev *evaluator) archiveAt(wall int64) *store.ArchiveInfo {
 func (ev *evaluator) grid(lo, hi int64) grid {
 	var g grid
 	if ev.r.Step > 0 {
-		origin := ev.r.origin(lo)
-		if ev.r.Origin == 0 && ev.r.From == 0 {
-			first, _, _ := Covered(ev.a, ev.r.Window)
-			origin = ev.r.origin(first)
-		}
-		ev.r.Origin = origin
-		for at := origin + ((lo-origin)/ev.r.Step+1)*ev.r.Step; at-ev.r.Step < hi; at += ev.r.Step {
+		for n := max(ev.steps.number(lo+1), 1); ev.steps.edge(n-1) < hi; n++ {
+			at := ev.steps.edge(n)
 			if ev.r.To != 0 && at > ev.r.To {
 				at = ev.r.To
 				g = append(g, at)

@@ -125,7 +125,7 @@ func (m *Matcher) Choose(n int, get func(int) (pid int, names []string)) []int {
 }
 
 // Histories tells the lives of the processes that match, in steps.
-func Histories(a Archive, w Window, m *Matcher, step int64, most int) (list []*History, found int, err error) {
+func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location, most int) (list []*History, found int, err error) {
 	from, to, archives := Covered(a, w)
 	if len(archives) == 0 {
 		return nil, 0, nil
@@ -163,7 +163,7 @@ func Histories(a Archive, w Window, m *Matcher, step int64, most int) (list []*H
 	if len(list) == 0 {
 		return nil, 0, nil
 	}
-	hs := &historian{a: a, w: w, step: step, byInstance: byInstance, list: list}
+	hs := &historian{a: a, w: w, step: step, zone: zone, byInstance: byInstance, list: list}
 	for in := range byInstance {
 		hs.keys = append(hs.keys, in.Key)
 	}
@@ -189,6 +189,7 @@ type historian struct {
 	a          Archive
 	w          Window
 	step       int64
+	zone       *time.Location // of steps of days
 	byInstance map[*metric.Instance]*History
 	keys       []string
 	list       []*History
@@ -221,7 +222,7 @@ func (hs *historian) rows() error {
 	if len(fields.names) == 0 {
 		return fmt.Errorf("the archive holds nothing about processes")
 	}
-	r := Request{Window: hs.w, Metrics: fields.names, Mode: Shown, Step: hs.step, Keys: hs.keys}
+	r := Request{Window: hs.w, Metrics: fields.names, Mode: Shown, Step: hs.step, Zone: hs.zone, Keys: hs.keys}
 	at := make(map[*History]map[int64]int)
 	for s, err := range Read(hs.a, r) {
 		if err != nil {

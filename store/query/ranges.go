@@ -452,15 +452,15 @@ func rangeSteps(a Archive, r RangeRequest, yield func(*Range, error) bool) {
 	if len(list) == 0 {
 		return
 	}
-	from := r.origin(max(first, r.From))
+	steps := r.division(max(first, r.From))
 	to := last
 	if r.To != 0 {
 		to = min(to, r.To)
 	}
-	for at := from; at <= to; at += r.Step {
+	for n := int64(1); steps.edge(n-1) <= to; n++ {
 		part := r
 		part.Step = 0
-		part.From, part.To = at, at+r.Step-1
+		part.From, part.To = steps.edge(n-1), steps.edge(n)-1
 		if r.To != 0 {
 			part.To = min(part.To, r.To)
 		}

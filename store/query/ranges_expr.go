@@ -40,9 +40,9 @@ func rangeExpr(a Archive, e *Expr, r RangeRequest, yield func(*Range, error) boo
 	first, _, _ := Covered(a, r.Window)
 	stepped := r
 	stepped.Step = step
-	origin := int64(0)
+	var steps division
 	if step > 0 {
-		origin = stepped.origin(max(first, r.From))
+		steps = stepped.division(max(first, r.From))
 	}
 	type part struct {
 		*tally
@@ -53,7 +53,10 @@ func rangeExpr(a Archive, e *Expr, r RangeRequest, yield func(*Range, error) boo
 	var order []string
 	finish := func(p *part) bool {
 		if step > 0 {
-			p.From, p.To = origin+p.n*step, origin+(p.n+1)*step-1
+			p.From, p.To = max(steps.edge(p.n-1), r.From), steps.edge(p.n)-1
+			if r.To != 0 {
+				p.To = min(p.To, r.To)
+			}
 		}
 		return yield(p.finish(), nil)
 	}
@@ -74,7 +77,7 @@ func rangeExpr(a Archive, e *Expr, r RangeRequest, yield func(*Range, error) boo
 		for i, wall := range s.Wall {
 			n := int64(0)
 			if step > 0 {
-				n = (wall - origin) / step
+				n = steps.number(wall + 1)
 			}
 			if p.tally == nil || p.n != n {
 				if p.tally != nil && !finish(p) {

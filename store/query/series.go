@@ -3,6 +3,7 @@ package query
 import (
 	"iter"
 	"math"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -72,6 +73,8 @@ type Request struct {
 	// Step, if not zero, asks for one value for each step of so many
 	// nanoseconds, counted from Origin.
 	Step, Origin int64
+	// Zone, if set, is where the days of a Step of whole days begin at midnight.
+	Zone *time.Location
 	// Note, if set, is told what was bridged or dropped.
 	Note func(Note)
 }

@@ -12,18 +12,18 @@ import (
 // over that time, the part of each interval that lies in it; for an instant
 // the mean of its values; for a discrete metric the value that holds at t.
 type stepper struct {
-	of           Series // describes the series
-	way          way
-	from, to     int64
-	step, origin int64
-	n            int64 // number of the step in work; -1 before the first value
-	sum, weight  float64
-	silent       int64 // when a counter's value was first found absent
-	absent       int64 // and when last
-	prior        bool  // something was read before the window
-	opened       bool  // and something in it
-	held         metric.Value
-	why          metric.Reason
+	of          Series // describes the series
+	way         way
+	from, to    int64
+	steps       division
+	n           int64 // number of the step in work; -1 before the first value
+	sum, weight float64
+	silent      int64 // when a counter's value was first found absent
+	absent      int64 // and when last
+	prior       bool  // something was read before the window
+	opened      bool  // and something in it
+	held        metric.Value
+	why         metric.Reason
 }
 
 // way is how the values of a step are brought together.
@@ -56,17 +56,12 @@ func mod(a, b int64) int64 {
 // number is the step that wall belongs to. The instant at which the first step
 // begins belongs to it as well.
 func (t *stepper) number(wall int64) int64 {
-	d := wall - t.origin
-	n := d / t.step
-	if d%t.step > 0 {
-		n++
-	}
-	return max(n, 1)
+	return max(t.steps.number(wall), 1)
 }
 
 // end is the instant at which step n is shown.
 func (t *stepper) end(n int64) int64 {
-	e := t.origin + n*t.step
+	e := t.steps.edge(n)
 	if t.to != 0 && e > t.to {
 		return t.to
 	}
@@ -112,8 +107,8 @@ func (t *stepper) gained(wall int64, inc, seconds float64, s *Series) {
 	rate := inc / seconds
 	for n := max(t.number(max(begin, t.from)+1), t.n); ; n++ {
 		t.advance(n, s)
-		lo := max(begin, t.origin+(n-1)*t.step, t.from)
-		hi := min(wall, t.origin+n*t.step)
+		lo := max(begin, t.steps.edge(n-1), t.from)
+		hi := min(wall, t.steps.edge(n))
 		if hi > lo {
 			part := float64(hi-lo) / 1e9
 			t.sum += rate * part
@@ -293,8 +288,8 @@ func (sr *stepReader) stepper(run *store.Run) *stepper {
 	id := idOf(run.Archive, run.Metric, run.Instance)
 	t := sr.steps[id]
 	if t == nil {
-		t = &stepper{way: sr.wayOf(run.Metric), from: sr.r.From, to: sr.r.To, step: sr.r.Step, n: -1,
-			origin: sr.r.origin(max(run.Wall[0], sr.r.From))}
+		t = &stepper{way: sr.wayOf(run.Metric), from: sr.r.From, to: sr.r.To, n: -1,
+			steps: sr.r.division(max(run.Wall[0], sr.r.From))}
 		t.held.Miss = whyNoSample
 		sr.steps[id] = t
 	}

@@ -1,0 +1,77 @@
+package query
+
+import "time"
+
+const aDay = int64(24 * time.Hour)
+
+// division cuts time into steps. Step n, from 1 on, is what comes after
+// edge(n-1) and up to edge(n). Steps are equally long, or whole days of a zone:
+// from midnight to midnight, 23 or 25 hours long where clocks change.
+type division struct {
+	origin, step int64
+	zone         *time.Location // of steps of days
+	days, first  int64          // how many days a step has, and the number of the one before the first
+}
+
+// division is how r cuts time when the first value of the answer is at first.
+func (r Request) division(first int64) division {
+	if r.Zone == nil || r.Step%aDay != 0 {
+		return division{origin: r.origin(first), step: r.Step}
+	}
+	if r.From != 0 {
+		first = r.From
+	}
+	d := division{step: r.Step, zone: r.Zone, days: r.Step / aDay}
+	d.first = d.number(first)
+	if d.edge(0) != first {
+		d.first-- // It is inside of the first step.
+	}
+	return d
+}
+
+// monday is the number of days from a Monday to the first day of 1970: steps of
+// weeks begin with their Monday.
+const monday = 3
+
+// dayOf is the number of the step that has the day of wall in it, counted from
+// the one that has 1970 begin in it.
+func (d division) dayOf(wall int64) int64 {
+	t := time.Unix(0, wall).In(d.zone)
+	n := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix()/int64(24*3600) + monday
+	return (n - mod(n, d.days)) / d.days
+}
+
+// number is the step that wall belongs to. The instant at which the first step
+// begins belongs to it as well, once first is known.
+func (d division) number(wall int64) int64 {
+	if d.zone == nil {
+		past := wall - d.origin
+		n := past / d.step
+		if past%d.step > 0 {
+			n++
+		}
+		return n
+	}
+	n := d.dayOf(wall) + 1 - d.first
+	for d.edge(n-1) >= wall {
+		n--
+	}
+	for d.edge(n) < wall {
+		n++
+	}
+	return n
+}
+
+// edge is the instant at which step n ends.
+func (d division) edge(n int64) int64 {
+	if d.zone == nil {
+		return d.origin + n*d.step
+	}
+	day := time.Unix(((n+d.first)*d.days-monday)*int64(24*3600), 0).UTC()
+	t := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, d.zone)
+	if t.Day() != day.Day() {
+		// Clocks are set forward at midnight: the day begins with the change.
+		_, t = t.ZoneBounds()
+	}
+	return t.UnixNano()
+}
