@@ -3,41 +3,112 @@ package cmdline
 import "strings"
 
 // secretWords make a name secret wherever they stand in it as a word.
-var secretWords = map[string]bool{
-	"password": true, "passwd": true, "passphrase": true, "pass": true, "passwort": true, "pwd": true, "pw": true, "psk": true,
-	"secret": true, "secrets": true, "token": true, "apikey": true, "credential": true, "credentials": true, "creds": true,
-	"auth": true, "authorization": true, "bearer": true, "jwt": true, "cookie": true, "otp": true, "pin": true,
-	"sas": true, "signature": true, "sig": true, "key": true, "passcode": true, "userpass": true, "userpwd": true,
-}
+var secretWords = set("password passwd passphrase pass passwort pwd pw psk secret secrets token apikey credential credentials creds " +
+	"bearer jwt passcode userpass userpwd upw opw vncpw authorization passkey mdp motdepasse contrasena kennwort requirepass masterauth")
+
+// weakWords make a name secret only where they end it, and only values that
+// could be a secret: keys are often named by the file that holds them.
+var weakWords = set("key keys auth cookie cookies otp pin sas signature sig proxyauth session community webhook")
+
+// weakFollowers may stand behind a weak word that still ends a name.
+var weakFollowers = set("header string data base64 b64 value hex plain blob json str code text old new")
 
 // secretParts make a name secret even in the middle of a word: keystorepass,
 // authtoken, mysecret.
 var secretParts = []string{"password", "passwd", "passphrase", "secret", "apikey", "credential", "privatekey", "accesskey"}
 
+// keyOwners stand before "key" in words written together: authkey, accountkey.
+var keyOwners = set("auth api secret access private master account encrypt encryption sign signing storage shared stream " +
+	"service license app session deploy bot admin user function subscription host function x pre")
+
 // harmless last words name where the secret is, or something about it, not the
 // secret itself.
-var harmless = map[string]bool{
-	"file": true, "files": true, "path": true, "dir": true, "directory": true, "stdin": true, "fd": true, "prompt": true, "ask": true,
-	"type": true, "method": true, "methods": true, "mode": true, "length": true, "size": true, "count": true, "policy": true,
-	"timeout": true, "ttl": true, "expiry": true, "algorithm": true, "alg": true, "bits": true, "name": true,
-	"provider": true, "plugin": true, "required": true, "enabled": true, "store": true, "format": true, "usage": true,
+var harmless = set("file files path dir directory stdin fd prompt ask type method methods mode length size count policy timeout ttl " +
+	"expiry algorithm alg bits name provider plugin required enabled store format usage authentication through eval command cmd " +
+	"helper limit lifetime age rotation url uri endpoint server host port env var ref arn")
+
+// public words make keys and the like known to everybody.
+var public = set("public pub primary foreign sort partition hot")
+
+func set(words string) map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
 }
 
-// secretName reports whether a value that goes by this name is likely secret.
-func secretName(name string) bool {
-	name = strings.Trim(name, `'"`)
+// A secrecy is how likely the value behind a name is secret.
+type secrecy uint8
+
+const (
+	open   secrecy = iota
+	likely         // unless the value tells that it is not: a path, a switch
+	certain
+)
+
+// secretName says whether a value that goes by this name is likely secret.
+func secretName(name string) secrecy {
+	name = strings.Trim(name, "'\"\\`")
 	ws := words(name)
-	if len(ws) == 0 || ws[0] == "no" || harmless[ws[len(ws)-1]] {
-		return false
+	for len(ws) > 1 && digits(ws[len(ws)-1]) { // password1
+		ws = ws[:len(ws)-1]
+	}
+	if len(ws) == 0 || ws[0] == "no" || ws[0] == "ask" || ws[0] == "stdin" || ws[0] == "prompt" {
+		return open
+	}
+	last := strings.TrimRight(ws[len(ws)-1], "0123456789")
+	if harmless[last] || last == "id" && len(ws) > 1 && ws[len(ws)-2] == "key" {
+		return open
 	}
 	flat := strings.ToLower(name)
 	for _, p := range secretParts {
 		if strings.Contains(flat, p) {
-			return true
+			return certain
 		}
 	}
 	for _, w := range ws {
-		if secretWords[w] || len(w) > 5 && (strings.HasSuffix(w, "token") || strings.HasSuffix(w, "pass") && w != "bypass" && w != "compass") {
+		if secretWords[strings.TrimRight(w, "0123456789")] || longSecretWord(w) {
+			return certain
+		}
+	}
+	if len(ws) > 1 && weakFollowers[last] {
+		ws = ws[:len(ws)-1]
+		last = ws[len(ws)-1]
+	}
+	owner, isKey := strings.CutSuffix(last, "key")
+	switch {
+	case len(ws) > 1 && public[ws[len(ws)-2]]:
+	case weakWords[last], isKey && keyOwners[owner]:
+		return likely
+	}
+	return open
+}
+
+// longSecretWord knows words that end in a secret one: mytoken, keystorepass.
+func longSecretWord(w string) bool {
+	w = strings.TrimRight(w, "0123456789")
+	return len(w) > 5 && (strings.HasSuffix(w, "token") || strings.HasSuffix(w, "pass") && w != "bypass" && w != "compass" && w != "multipass")
+}
+
+// plainValue reports whether a value behind a likely name tells by itself that
+// it is no secret.
+func plainValue(v string) bool {
+	v = strings.Trim(v, `'"`)
+	switch strings.ToLower(v) {
+	case "true", "false", "yes", "no", "on", "off", "none", "auto", "null", "basic", "digest", "ntlm", "any", "always", "never", "default", "required", "optional":
+		return true
+	}
+	if len(v) < 3 { // sort --key=2,3
+		return true
+	}
+	for _, prefix := range []string{"/", "./", "../", "~/", "file:", "env:", "fd:", "@/", "@./", "$"} {
+		if strings.HasPrefix(v, prefix) {
+			return true
+		}
+	}
+	for _, suffix := range []string{".pem", ".key", ".crt", ".cer", ".pub", ".p12", ".pfx", ".jks", ".json", ".txt", ".Xauthority"} {
+		if strings.HasSuffix(v, suffix) {
 			return true
 		}
 	}
@@ -85,13 +156,49 @@ func secretPair(w string) int {
 	for i := 0; i < len(w); i++ {
 		switch c := w[i]; {
 		case c == '=' || c == ':':
-			if secretName(w[begin:i]) {
+			switch secretName(w[begin:i]) {
+			case certain:
 				return i + 1
+			case likely:
+				end := i + 1 + len(w[i+1:])
+				if j := strings.IndexAny(w[i+1:], ",;&"); j >= 0 {
+					end = i + 1 + j
+				}
+				if !plainValue(w[i+1:end]) || i+1 == len(w) {
+					return i + 1
+				}
 			}
 			begin = i + 1
-		case c == ',' || c == ';' || c == '&' || c == '?' || c == '{' || c == '[' || c == '(' || c == '/' || c == '@' || c == '#' || c == ' ':
+		case strings.IndexByte(",;&?{[(/@# ", c) >= 0:
 			begin = i + 1
 		}
 	}
 	return -1
+}
+
+// bareName reports whether a word without a dash announces that the next one
+// is a secret: "password S", "github.token S", "AWS_SECRET_ACCESS_KEY S". Of
+// single words only those count that hardly mean anything else.
+func bareName(w string) bool {
+	w = strings.TrimRight(strings.Trim(w, `'"`), "=:")
+	switch strings.ToLower(w) {
+	case "password", "passphrase", "psk", "bearer", "requirepass", "masterauth", "authtoken", "user_pw", "owner_pw", "input_pw", "passwort":
+		return true
+	}
+	if strings.ContainsAny(w, "/ <>()\\") && !strings.HasPrefix(w, "//") {
+		return false
+	}
+	if head, _, ok := strings.Cut(w, "."); ok && len(words(head)) > 1 && bareName(head) { // pypi-token.pypi
+		return true
+	}
+	ws := words(w)
+	if len(ws) < 2 {
+		return false
+	}
+	last := ws[len(ws)-1]
+	if secretWords[last] && last != "secret" && last != "secrets" || last == "key" && len(ws) > 2 || longSecretWord(last) {
+		return true
+	}
+	owner, isKey := strings.CutSuffix(last, "key")
+	return isKey && keyOwners[owner] || last == "key" && keyOwners[ws[len(ws)-2]]
 }

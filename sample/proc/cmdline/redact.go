@@ -2,7 +2,7 @@ package cmdline
 
 import (
 	"path"
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,77 +12,501 @@ const Hidden = "***"
 // Redact returns argv with the values of whatever looks like a secret
 // replaced. It errs on the side of hiding: a port taken for a password costs a
 // glance at the machine, a password taken for a port costs the password.
+//
+// Programs run programs (sudo, env, xargs, sh -c, ssh), so that no argument is
+// taken for what it would be to the first word alone: from the word that names
+// a program with secrets on, its rules hold beside those already in force.
 func Redact(argv []string) []string {
 	out := make([]string, len(argv))
-	r := redactor{}
+	r := redactor{piped: pipedSecret(argv)}
 	for i, arg := range argv {
-		if i == 0 {
-			r.program = programName(arg)
-		}
 		out[i] = r.arg(arg)
 	}
 	return out
 }
 
-func programName(arg string) string {
-	return strings.ToLower(strings.TrimPrefix(path.Base(strings.TrimSpace(arg)), "-"))
+type redactor struct {
+	active []*program
+	verbs  []string // the bare words so far that arm rules
+	counts []places // secret places ahead
+
+	next  awaited
+	piped bool // what echo says is a password for another program
+	echo  bool // the words are what echo says
 }
 
-type redactor struct {
-	program string
-	next    bool // the next word is the value of a secret option
-}
+// awaited is what the word before says of the next one.
+type awaited uint8
+
+const (
+	nothing     awaited = iota
+	secret              // it is one
+	maybeSecret         // it is one unless it looks otherwise
+	userAndPass         // it may be name:password
+	shortSecret         // it is one unless it is another short option
+)
 
 // arg redacts one argument, which may itself hold a whole command ("sh -c") or
 // a title that a process has given itself.
 func (r *redactor) arg(arg string) string {
-	if r.next {
-		return r.hide(arg)
-	}
-	if m := header.FindStringIndex(arg); m != nil {
-		return arg[:m[1]] + Hidden
-	}
-	if strings.Contains(arg, "PRIVATE KEY-----") {
+	if strings.Contains(arg, "PRIVATE KEY-----") || strings.Contains(arg, "PRIVATE KEY BLOCK-----") {
+		r.next = nothing
 		return Hidden
+	}
+	if r.next != nothing {
+		if s, done := r.awaited(arg); done {
+			if !strings.HasPrefix(arg, "-") {
+				r.counted()
+			}
+			return s
+		}
+	}
+	if s, done := hideHeader(arg); done {
+		return s
 	}
 	if !strings.ContainsAny(arg, " \t\r\n") {
 		return r.word(arg)
 	}
+	return r.phrase(arg, r.text)
+}
+
+// phrase redacts what holds blanks and yet is one word to the program.
+func (r *redactor) phrase(s string, redact func(string) string) string {
+	if len(r.counts) == 0 {
+		return redact(s)
+	}
+	if r.counted() {
+		return Hidden
+	}
+	counts := r.counts
+	s = redact(s)
+	r.counts = counts
+	return s
+}
+
+// hideHeader hides the value of a header when nothing stands before it but the
+// option that it belongs to.
+func hideHeader(arg string) (string, bool) {
+	if strings.IndexByte(arg, ':') < 0 {
+		return "", false
+	}
+	m := header.FindStringIndex(arg)
+	if m == nil {
+		return "", false
+	}
+	switch before := strings.Trim(arg[:m[0]], " \t\"'"); {
+	case before == "", before == "-H", strings.HasPrefix(before, "--header"), strings.HasSuffix(strings.ToLower(before), "extraheader"):
+		i := m[0] + strings.IndexByte(arg[m[0]:m[1]], ':') + 1
+		gap := len(arg[i:]) - len(strings.TrimLeft(arg[i:], " \t"))
+		return arg[:i+gap] + Hidden, true
+	}
+	return "", false
+}
+
+// text redacts a command in the shell's words, or running text.
+func (r *redactor) text(arg string) string {
+	outer := r.piped
+	r.piped = pipedSecret([]string{arg}) || outer
+	defer func() { r.piped = outer }()
 	var b strings.Builder
-	inner := redactor{program: r.program}
-	first := true
 	for rest := arg; rest != ""; {
 		word, gap, after := shellWord(rest)
 		if word != "" {
-			if first && !strings.HasPrefix(word, "-") {
-				inner.program = programName(word)
-			}
-			first = strings.HasSuffix(word, ";") || word == "|" || word == "&&" || word == "||"
-			b.WriteString(inner.value(word))
+			b.WriteString(r.shellWord(word))
 		}
 		b.WriteString(gap)
 		rest = after
 	}
-	r.next = inner.next
-	return b.String()
+	return hideScheme(hideTokens(b.String()))
 }
 
-func (r *redactor) value(word string) string {
-	if r.next {
-		return r.hide(word)
+// shellWord redacts a word of the shell's, which holds another text where it
+// was quoted to hold blanks.
+func (r *redactor) shellWord(word string) string {
+	if r.next != nothing {
+		if s, done := r.awaited(word); done {
+			return s
+		}
 	}
-	return r.word(word)
+	i := strings.IndexAny(word, `'"`+"`")
+	if i < 0 || !strings.ContainsAny(word, " \t\r\n") {
+		return r.word(word)
+	}
+	quote := word[i]
+	end := len(word)
+	if j := strings.LastIndexByte(word[i+1:], quote); j >= 0 {
+		end = i + 1 + j
+	}
+	// What stands before the quote may say what is in it.
+	before := word[:i]
+	if strings.HasSuffix(before, "=") || strings.HasSuffix(before, ":") || strings.HasPrefix(before, "-") {
+		if s := r.word(before + "x"); strings.HasSuffix(s, Hidden) {
+			return s
+		}
+		r.next = nothing
+	}
+	return r.phrase(word, func(word string) string {
+		inner := redactor{active: r.active, verbs: r.verbs, counts: r.counts, piped: r.piped, echo: r.echo}
+		s := word[:i+1] + inner.arg(word[i+1:end]) + word[end:]
+		r.counts, r.next = inner.counts, inner.next
+		return s
+	})
 }
 
-// hide replaces the value of a secret option. The scheme of an authorization
-// is not the secret: that comes after it.
-func (r *redactor) hide(value string) string {
-	switch strings.ToLower(value) {
-	case "bearer", "basic", "token", "digest", "negotiate":
-		return value
+// awaited redacts the word that an option before it is about. It is not done
+// when the word turns out to be something else.
+func (r *redactor) awaited(value string) (s string, done bool) {
+	what := r.next
+	r.next = nothing
+	switch bare := strings.Trim(value, `'"`); {
+	case strings.EqualFold(bare, "bearer"), strings.EqualFold(bare, "basic"), strings.EqualFold(bare, "token"),
+		strings.EqualFold(bare, "digest"), strings.EqualFold(bare, "negotiate"):
+		// The scheme of an authorization is not the secret: that comes after it.
+		r.next = secret
+		return value, true
+	case what == userAndPass:
+		if s := hideAfterUser(value); s != value {
+			return s, true
+		}
+		return "", false
+	case what == shortSecret && len(bare) == 2 && bare[0] == '-', what == maybeSecret && strings.HasPrefix(bare, "-"):
+		return "", false
+	case what == maybeSecret && plainValue(value):
+		return r.plain(value), true
+	case strings.HasPrefix(bare, "-") && secretName(strings.TrimLeft(bare, "-")) != open:
+		r.next = secret // two options in a row: one of them has the value
+	case isPlainSource(bare):
+		return value, true
 	}
-	r.next = false
-	return Hidden
+	return Hidden, true
+}
+
+// isPlainSource reports whether a value is no secret whatever its name: it says
+// where the secret is, in the ways of openssl and of shells, or is one digit.
+func isPlainSource(v string) bool {
+	for _, p := range []string{"env:", "file:", "fd:", "@keychain:", "@env:"} {
+		if strings.HasPrefix(v, p) {
+			return true
+		}
+	}
+	return v == "stdin" || digits(v) && len(v) == 1 || v == "-" || len(v) > 1 && v[0] == '$' && !strings.HasPrefix(v, "$(")
+}
+
+// hideAfterUser hides the password in name:password and name%password.
+func hideAfterUser(v string) string {
+	i := strings.IndexAny(v, ":%")
+	if i <= 0 || i+1 == len(v) || strings.HasPrefix(v[i:], "://") {
+		return v
+	}
+	name, pass := v[:i], v[i+1:]
+	if digits(name) && digits(pass) || name == pass { // ids of user and group
+		return v
+	}
+	return v[:i+1] + Hidden
+}
+
+// word redacts a word without blanks outside quotes.
+func (r *redactor) word(w string) string {
+	bare := strings.TrimLeft(w, "'\"({[`$<")
+	if separates(bare) {
+		r.over()
+		return w
+	}
+	// A command may begin right behind what ends another.
+	if i := strings.LastIndexAny(bare, ";|&"); i >= 0 && i+1 < len(bare) && !strings.ContainsAny(bare, "=:") {
+		r.over()
+		cut := len(w) - len(bare) + i + 1
+		return r.plain(w[:cut]) + r.word(w[cut:])
+	}
+	var s string
+	if strings.HasPrefix(bare, "-") && len(bare) > 1 {
+		s = r.option(w, bare)
+	} else {
+		s = r.operand(w, bare)
+	}
+	if strings.HasSuffix(w, ";") || strings.HasSuffix(w, "|") || strings.HasSuffix(w, "&") {
+		r.over()
+	}
+	return s
+}
+
+// over forgets a command that has ended.
+func (r *redactor) over() {
+	kept := slices.DeleteFunc(slices.Clone(r.active), func(p *program) bool { return !p.lasting })
+	r.active, r.verbs, r.counts, r.echo = kept, nil, nil, false
+}
+
+// separates reports whether a new command follows.
+func separates(w string) bool {
+	switch w {
+	case ";", "|", "||", "&&", "&", "|&", "then", "do", "else":
+		return true
+	}
+	return false
+}
+
+// operand redacts a word that is no option.
+func (r *redactor) operand(w, bare string) string {
+	if r.echo && r.piped {
+		return Hidden
+	}
+	if r.counted() {
+		return Hidden
+	}
+	bare = strings.TrimRight(bare, "'\")}];`")
+	name := strings.TrimSuffix(strings.ToLower(path.Base(bare)), ".exe")
+	if p := programs[name]; p != nil && !slices.Contains(r.active, p) {
+		r.active = append(slices.Clip(r.active), p)
+		r.begin("")
+		return w
+	}
+	if len(r.verbs) < 16 {
+		r.verbs = append(slices.Clip(r.verbs), strings.ToLower(bare))
+	}
+	if name == "echo" || name == "printf" {
+		r.echo = true
+	}
+	if r.begin(bare) {
+		return w
+	}
+	for _, p := range r.active {
+		if m := slashLogin.FindStringSubmatch(w); p.slash && m != nil {
+			return m[1] + Hidden + m[3]
+		}
+	}
+	if bareName(bare) && !r.searching() {
+		r.next = maybeSecret
+		return w
+	}
+	return r.plain(w)
+}
+
+// searching reports whether a word is what somebody looks for.
+func (r *redactor) searching() bool {
+	return slices.ContainsFunc(r.active, func(p *program) bool { return p.searches })
+}
+
+// begin starts the counts that begin behind word, if there are any.
+func (r *redactor) begin(word string) (begun bool) {
+	for i, p := range r.active {
+		if word == "" && i+1 < len(r.active) {
+			continue
+		}
+		for _, pl := range p.places {
+			if pl.after == word {
+				r.counts = append(slices.Clip(r.counts), pl)
+				begun = true
+			}
+		}
+	}
+	return begun
+}
+
+// counted goes on by a word and reports whether it stands in a secret place.
+func (r *redactor) counted() bool {
+	hide := false
+	counts := slices.Clone(r.counts)
+	for i := range counts {
+		switch c := &counts[i]; {
+		case c.skip > 0:
+			c.skip--
+		case c.hide != 0:
+			c.hide = max(c.hide-1, everyone)
+			hide = true
+		}
+	}
+	r.counts = slices.DeleteFunc(counts, func(c places) bool { return c.skip == 0 && c.hide == 0 })
+	return hide
+}
+
+// plain redacts a word of which nothing is known but how it looks.
+func (r *redactor) plain(w string) string {
+	i := secretPair(w)
+	if i < 0 {
+		return looks(w)
+	}
+	if j := strings.Index(w, "://"); j >= 0 && j < i {
+		return looks(w)
+	}
+	if rest := strings.Trim(w[i:], `'"`); rest == "" {
+		r.next = maybeSecret // "password:" and its value in the next word
+		return w
+	} else if isPlainSource(rest) && !strings.ContainsAny(rest, ",;&") {
+		return w
+	}
+	return strings.TrimSuffix(looks(w[:i]), Hidden) + Hidden
+}
+
+// option redacts a word that begins with a dash.
+func (r *redactor) option(w, bare string) string {
+	name := strings.TrimLeft(bare, "-")
+	dashes := len(bare) - len(name)
+	lead := w[:len(w)-len(name)]
+	name, tail := strings.TrimRight(name, "'\";)`"), name[len(strings.TrimRight(name, "'\";)`")):]
+	if name == "" {
+		return w
+	}
+	if r.begin(name) {
+		return w
+	}
+	if dashes == 1 {
+		if s, done := r.short(name); done {
+			return lead + s + tail
+		}
+	}
+	i := strings.IndexAny(name, "=:")
+	if i < 0 {
+		switch {
+		case r.ownWord(name):
+			r.next = secret
+		case userOption(name):
+			r.next = userAndPass
+		default:
+			switch secretName(name) {
+			case certain:
+				r.next = secret
+			case likely:
+				r.next = maybeSecret
+			}
+		}
+		return hideTokens(lead+name) + tail
+	}
+	option, value := name[:i], name[i+1:]
+	switch {
+	case secretName(option) == certain, r.ownWord(option), secretName(option) == likely && !plainValue(value):
+		if isPlainSource(value) {
+			return w
+		}
+		return lead + name[:i+1] + Hidden
+	case userOption(option):
+		return lead + name[:i+1] + hideAfterUser(value) + tail
+	}
+	if strings.HasPrefix(option, "D") || strings.HasPrefix(option, "P") || strings.HasPrefix(option, "e") {
+		// -Dname=value, -Pname=value, -eNAME=value
+		return lead + option[:1] + r.plain(name[1:]) + tail
+	}
+	return lead + name[:i+1] + r.operandValue(value) + tail
+}
+
+// operandValue redacts what stands behind "--option=".
+func (r *redactor) operandValue(v string) string {
+	if s, done := hideHeader(v); done {
+		return s
+	}
+	return r.plain(v)
+}
+
+// userOption knows the options whose value may be name:password everywhere.
+func userOption(name string) bool {
+	switch strings.ToLower(name) {
+	case "u", "user", "proxy-user", "username", "login", "creds", "src-creds", "dest-creds", "basic-auth", "userinfo":
+		return true
+	}
+	return false
+}
+
+// ownWord reports whether a program in force has a secret option of that name.
+func (r *redactor) ownWord(name string) bool {
+	for _, p := range r.active {
+		if slices.Contains(p.words, name) && r.armed(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *redactor) armed(p *program) bool { return p.verb == "" || slices.Contains(r.verbs, p.verb) }
+
+// short redacts options of a letter each, the last of which may have its value
+// hanging on it. It is not done where nothing is secret about them.
+func (r *redactor) short(name string) (string, bool) {
+	for _, p := range r.active {
+		if p.whole || !r.armed(p) {
+			continue
+		}
+		for _, word := range p.words { // rar's -hpSECRET
+			if len(name) > len(word) && len(word) == 2 && strings.HasPrefix(name, word) {
+				return word + Hidden, true
+			}
+		}
+	letters:
+		for k := 0; k < len(name); k++ {
+			c := name[k]
+			value := name[k+1:]
+			switch {
+			case strings.IndexByte(p.letters, c) >= 0 && value == "":
+				r.next = shortSecret
+				return name, true
+			case strings.IndexByte(p.letters, c) >= 0, strings.IndexByte(p.hanging, c) >= 0 && value != "":
+				if c == 'u' || c == 'U' {
+					if s := hideAfterUser(value); s != value {
+						return name[:k+1] + s, true
+					}
+				}
+				return name[:k+1] + Hidden, true
+			case strings.IndexByte(p.values, c) >= 0, !letterOrDigit(c):
+				break letters
+			}
+			r.begin(string(c))
+		}
+	}
+	if (name[0] == 'u' || name[0] == 'U') && strings.IndexByte(name, ':') > 1 {
+		if s := hideAfterUser(name[1:]); s != name[1:] {
+			return name[:1] + s, true
+		}
+	}
+	if name[0] == 'p' && hangingPassword(name[1:]) {
+		return "p" + Hidden, true
+	}
+	return "", false
+}
+
+func letterOrDigit(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// hangingPassword guesses whether what hangs on a -p of an unknown program is a
+// password rather than the rest of a word (-path, -processor) or more letters
+// (tar -pxzf): words and letters are small, and have no digits or signs.
+func hangingPassword(v string) bool {
+	if len(v) < 4 || digits(v) || strings.ContainsAny(v[:1], "=:/.~,") || plainOptions["p"+v] || strings.HasPrefix(v, "sn_") { // launchd's -psn_0_12345
+		return false
+	}
+	for i := 0; i < len(v); i++ {
+		if c := v[i]; (c < 'a' || c > 'z') && c != '-' && c != '_' {
+			return !strings.ContainsAny(v, "=:/")
+		}
+	}
+	return false
+}
+
+// plainOptions begin with -p, have more than small letters, and no password.
+var plainOptions = map[string]bool{"print0": true}
+
+func digits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// pipedSecret reports whether a command line gives something a password through
+// a pipe: echo SECRET | sudo -S.
+func pipedSecret(argv []string) bool {
+	for _, arg := range argv {
+		if !strings.Contains(arg, "echo ") && !strings.Contains(arg, "printf ") && !strings.Contains(arg, "<<<") {
+			continue
+		}
+		for _, taker := range []string{"sudo -S", "sudo -kS", "-stdin", "chpasswd", "passwd --stdin", "passphrase-fd", "cryptsetup", "htpasswd -i",
+			"with-token", "smbpasswd -s", "kinit", "login", "askpass"} {
+			if strings.Contains(arg, taker) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // shellWord cuts the first word and the blanks after it. Quotes hold a word
@@ -121,158 +545,3 @@ func shellWord(s string) (word, gap, rest string) {
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
-
-// word redacts a word without blanks outside quotes.
-func (r *redactor) word(w string) string {
-	bare := strings.TrimLeft(w, `'"({[`)
-	if strings.HasPrefix(bare, "-") {
-		if s, done := r.option(w, bare); done {
-			return s
-		}
-	}
-	if i := secretPair(w); i >= 0 {
-		if strings.Contains(w[:i], "://") {
-			return urlUser(hideQuery(w))
-		}
-		if i == len(w) {
-			r.next = w[i-1] == ':' // "password:" and its value in the next word
-			return w
-		}
-		return urlUser(w[:i]) + Hidden
-	}
-	w = urlUser(w)
-	if m := passFrom.FindStringIndex(w); m != nil {
-		return w[:m[1]] + Hidden
-	}
-	return tokens.ReplaceAllString(userHost.ReplaceAllString(w, "${1}"+Hidden+"@"), Hidden)
-}
-
-// option handles words that begin with a dash. done is false when nothing
-// about the option itself is secret, so that its value wants another look.
-func (r *redactor) option(w, bare string) (s string, done bool) {
-	lead := len(w) - len(bare)
-	name := strings.TrimLeft(bare, "-")
-	dashes := len(bare) - len(name)
-	if i := strings.IndexAny(name, "=:"); i >= 0 {
-		if secretName(name[:i]) {
-			return w[:lead+dashes+i+1] + Hidden, true
-		}
-	} else if secretName(name) {
-		r.next = true
-		return w, true
-	}
-	if dashes != 1 || name == "" {
-		return "", false
-	}
-	// Short options: the value is the next word or hangs on the letter.
-	for _, o := range shortOptions[r.program] {
-		if !strings.HasPrefix(name, o.name) {
-			continue
-		}
-		if len(name) > len(o.name) {
-			return w[:lead+1+len(o.name)] + Hidden, true
-		}
-		r.next = !o.attachedOnly
-		return w, true
-	}
-	if name[0] == 'p' && len(name) > 1 && !digits(name[1:]) && !strings.ContainsAny(name[1:2], "=:") && !longWord(name) {
-		return w[:lead+2] + Hidden, true
-	}
-	return "", false
-}
-
-// longWord reports whether what follows a single dash is an option written out
-// in full, as X and Go programs have it, rather than a letter and its value.
-func longWord(name string) bool { return plainOptions[name] }
-
-var plainOptions = map[string]bool{
-	"path": true, "port": true, "pid": true, "print": true, "prefix": true, "prune": true, "perm": true,
-	"pipe": true, "pthread": true, "pedantic": true, "profile": true, "project": true, "package": true,
-	"parallel": true, "plugin": true, "policy": true, "protocol": true, "proxy": true, "psn_0_0": true,
-}
-
-func digits(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
-}
-
-type shortOption struct {
-	name         string
-	attachedOnly bool
-}
-
-// shortOptions are the one-letter options that take a secret, by program.
-var shortOptions = func() map[string][]shortOption {
-	m := map[string][]shortOption{}
-	add := func(o shortOption, programs ...string) {
-		for _, p := range programs {
-			m[p] = append(m[p], o)
-		}
-	}
-	add(shortOption{"p", true}, "mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlcheck", "mysqlslap",
-		"mariadb", "mariadb-dump", "mariadb-admin", "7z", "7za", "7zr", "rar", "unrar")
-	add(shortOption{"hp", true}, "rar", "unrar")
-	add(shortOption{"p", false}, "sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "docker", "podman",
-		"nerdctl", "kinit", "az", "heroku", "rabbitmqadmin", "cqlsh", "influx")
-	add(shortOption{"P", false}, "zip", "unzip", "mosquitto_pub", "mosquitto_sub", "sqlcmd", "bcp", "ipmitool", "pscp", "plink")
-	add(shortOption{"pw", false}, "plink", "pscp", "psftp", "putty")
-	add(shortOption{"w", false}, "ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldappasswd", "ldapwhoami")
-	add(shortOption{"a", false}, "redis-cli", "valkey-cli", "keydb-cli")
-	add(shortOption{"u", false}, "curl")
-	add(shortOption{"U", false}, "curl", "smbclient", "rpcclient", "net")
-	add(shortOption{"b", false}, "curl")
-	add(shortOption{"K", false}, "openssl")
-	add(shortOption{"k", false}, "openssl")
-	add(shortOption{"passin", false}, "openssl")
-	add(shortOption{"passout", false}, "openssl")
-	add(shortOption{"storepass", false}, "keytool", "jarsigner")
-	add(shortOption{"keypass", false}, "keytool", "jarsigner")
-	add(shortOption{"w", false}, "security")
-	return m
-}()
-
-var (
-	header = regexp.MustCompile(`(?i)^\s*(?:-H|--header=?)?\s*["']?(?:(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z0-9-]*(?:key|token|secret|auth|password)[a-z0-9-]*)["']?\s*:\s*`)
-	// user:password@ or token@ between the scheme and the host.
-	urlCredentials = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^/@\s?#]*@)`)
-	// The same without a scheme: user:password@host.
-	userHost = regexp.MustCompile(`^([^\s:/@=]+:)([^\s/@]+)@`)
-	// openssl's way to name a password.
-	passFrom = regexp.MustCompile(`(?i)^["']?pass:`)
-	// Tokens whose issuer made them recognisable.
-	tokens = regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}` +
-		`|\bglpat-[A-Za-z0-9_-]{16,}|\bxox[abeprs]-[A-Za-z0-9-]{10,}|\bsk-[A-Za-z0-9_-]{16,}|\b[rs]k_(?:live|test)_[A-Za-z0-9]{10,}` +
-		`|\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_-]{20,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*`)
-	queryPair = regexp.MustCompile(`([?&;#])([^=&;#\s]+)=([^&;#\s]*)`)
-)
-
-// urlUser hides the credentials in a URL; a user name alone before a host may
-// be a token (https://TOKEN@host), so only ssh-like schemes keep it.
-func urlUser(w string) string {
-	return urlCredentials.ReplaceAllStringFunc(w, func(m string) string {
-		scheme := m[:strings.Index(m, "://")+3]
-		user := m[len(scheme) : len(m)-1]
-		if i := strings.IndexByte(user, ':'); i >= 0 {
-			return scheme + user[:i+1] + Hidden + "@"
-		}
-		switch strings.ToLower(scheme) {
-		case "ssh://", "sftp://", "git+ssh://", "svn+ssh://", "rsync://", "vnc://":
-			return m
-		}
-		return scheme + Hidden + "@"
-	})
-}
-
-func hideQuery(w string) string {
-	return queryPair.ReplaceAllStringFunc(w, func(m string) string {
-		i := strings.IndexByte(m, '=')
-		if secretName(m[1:i]) {
-			return m[:i+1] + Hidden
-		}
-		return m
-	})
-}

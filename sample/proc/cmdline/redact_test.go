@@ -70,7 +70,7 @@ func TestRedact(t *testing.T) {
 		// Commands inside an argument.
 		{"sh|-c|mysql -uroot -phunter2 db; echo done", "sh|-c|mysql -uroot -p*** db; echo done"},
 		{"sh|-c|TOKEN=abc ./run --password 'a b c' x", "sh|-c|TOKEN=*** ./run --password *** x"},
-		{`sh|-c|curl -H "Authorization: Bearer abc" h`, `sh|-c|curl -H "Authorization:*** h`},
+		{`sh|-c|curl -H "Authorization: Bearer abc" h`, `sh|-c|curl -H "Authorization: ***" h`},
 		{"curl -H Authorization: Bearer abc h", "curl -H Authorization: Bearer *** h"},
 		{"sh|-c|app --password 'never closed and more", "sh|-c|app --password ***"},
 		// Tokens that give themselves away.
@@ -166,5 +166,21 @@ func TestParseMode(t *testing.T) {
 	}
 	if _, err := ParseMode("some"); err == nil || !strings.Contains(err.Error(), "redacted") {
 		t.Errorf("ParseMode(some): %v", err)
+	}
+}
+
+func BenchmarkRedact(b *testing.B) {
+	for _, line := range []string{
+		"ls|-la|/tmp",
+		"sh|-c|cd /srv && make -j4 && ./run --port 80",
+		"clang|-cc1|-triple|arm64-apple-macosx14.0.0|-emit-obj|-main-file-name|NSTableViewController2.m|-I/usr/include|-I/opt/local/include/very/long/path|-DNDEBUG=1|-DFOO=bar|-o|/tmp/build/NSTableViewController2.o|-fmodules-cache-path=/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/C/clang/ModuleCache|-O2|-Wall",
+	} {
+		argv := strings.Split(line, "|")
+		b.Run(argv[0], func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Redact(argv)
+			}
+		})
 	}
 }
