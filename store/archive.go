@@ -23,6 +23,11 @@ type archive struct {
 	snap *boltread.Snapshot
 	late *boltread.Snapshot // a later one, for chunks whose pages have been reused
 
+	// complete, if set, adds to descriptions what the archive left out;
+	// completed are those it was asked about.
+	complete  func(*ArchiveInfo, *metric.Desc)
+	completed map[*metric.Desc]*metric.Desc
+
 	created int64          // wall clock
 	serial  uint64         // see header
 	descs   []*metric.Desc // by number; nil where one is lost
@@ -269,6 +274,7 @@ func (a *archive) each(bucket string, fn func(key, value []byte) error) {
 
 func (a *archive) loadMetrics() {
 	a.descs, a.byName = nil, make(map[string][]uint32)
+	a.completed, a.moved = nil, nil
 	a.each(bucketMetrics, func(key, value []byte) error { return a.addMetrics(key, value) })
 	if len(a.damage) > 0 {
 		a.each(bucketSpare, func(key, value []byte) error {
@@ -304,16 +310,32 @@ func (a *archive) addMetrics(key, value []byte) error {
 
 // desc is the description of metric number n, nil if it is lost.
 func (a *archive) desc(n uint32) *metric.Desc {
-	if int(n) < len(a.descs) {
-		return a.descs[n]
+	if int64(n) >= int64(len(a.descs)) {
+		return nil
 	}
-	return nil
+	d := a.descs[n]
+	if d == nil || a.complete == nil {
+		return d
+	}
+	full := a.completed[d]
+	if full == nil {
+		c := *d
+		a.complete(&a.info, &c)
+		if full = d; c != *d {
+			full = &c
+		}
+		if a.completed == nil {
+			a.completed = make(map[*metric.Desc]*metric.Desc)
+		}
+		a.completed[d] = full
+	}
+	return full
 }
 
 // effective is the description of metric n as it was recorded in a class: the
 // configuration may have moved it there.
 func (a *archive) effective(n uint32, class metric.Class) *metric.Desc {
-	d := a.descs[n]
+	d := a.desc(n)
 	if d.Class == class {
 		return d
 	}

@@ -76,6 +76,7 @@ const (
 	fieldFormula
 	fieldFastest
 	fieldUnsupported
+	fieldFalls
 )
 
 func appendField(out []byte, field byte, value []byte) []byte {
@@ -116,6 +117,7 @@ func appendDesc(out []byte, d *metric.Desc) []byte {
 	text(fieldFormula, d.Formula)
 	out = appendUint(out, fieldFastest, uint64(d.Fastest))
 	text(fieldUnsupported, d.Unsupported)
+	out = appendUint(out, fieldFalls, uint64(d.Falls))
 	return append(out, fieldEnd)
 }
 
@@ -212,6 +214,10 @@ func setField(d *metric.Desc, field byte, value []byte) bool {
 		d.Fastest = time.Duration(number)
 	case fieldUnsupported:
 		d.Unsupported = string(value)
+	case fieldFalls:
+		if f := metric.Falls(min(number, 255)); f.Valid() {
+			d.Falls = f
+		}
 	}
 	return true
 }

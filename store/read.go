@@ -104,7 +104,8 @@ type Summary struct {
 	// to Last it is the time-weighted mean.
 	Weighted float64
 	// Increase is what a counter gained from First to Last, resets and wraps
-	// accounted.
+	// accounted. Where Last is a dip that lies below First it is negative: what
+	// comes next catches it up.
 	Increase      float64
 	Resets, Wraps uint32
 }

@@ -17,6 +17,7 @@ import (
 // Reader is used by one goroutine at a time.
 type Reader struct {
 	paths     []string
+	complete  func(*ArchiveInfo, *metric.Desc)
 	archives  []*archive
 	instances map[instanceID]*known
 	nextID    uint64
@@ -32,8 +33,13 @@ type known struct {
 }
 
 // Open opens archives: files, or directories, of which it opens all.
-func Open(paths ...string) (*Reader, error) {
-	r := &Reader{paths: paths, instances: make(map[instanceID]*known)}
+func Open(paths ...string) (*Reader, error) { return OpenWith(nil, paths...) }
+
+// OpenWith is Open for readers that know more of metrics than archives of the
+// past say: complete is given a copy of each description that is used, and may
+// add to it.
+func OpenWith(complete func(*ArchiveInfo, *metric.Desc), paths ...string) (*Reader, error) {
+	r := &Reader{paths: paths, complete: complete, instances: make(map[instanceID]*known)}
 	if err := r.Refresh(); err != nil {
 		r.Close()
 		return nil, err
@@ -99,7 +105,9 @@ func (r *Reader) open(files []string) (now []*archive, errs []error) {
 		var a *archive
 		var err error
 		if i < 0 {
-			a, err = openArchive(f)
+			if a, err = openArchive(f); a != nil {
+				a.complete = r.complete
+			}
 		} else {
 			a = r.archives[i]
 			err = a.refresh()
@@ -224,8 +232,8 @@ func (r *Reader) Archives() []*ArchiveInfo {
 func (r *Reader) Metrics() []*metric.Desc {
 	byName := make(map[string]*metric.Desc)
 	for _, a := range r.archives {
-		for _, d := range a.descs {
-			if d != nil {
+		for n := range a.descs {
+			if d := a.desc(uint32(n)); d != nil {
 				byName[d.Name] = d
 			}
 		}
@@ -243,7 +251,7 @@ func (r *Reader) Lookup(name string) *metric.Desc {
 	for i := len(r.archives) - 1; i >= 0; i-- {
 		a := r.archives[i]
 		if ns := a.byName[name]; len(ns) > 0 {
-			return a.descs[ns[len(ns)-1]]
+			return a.desc(ns[len(ns)-1])
 		}
 	}
 	return nil

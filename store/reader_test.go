@@ -252,7 +252,7 @@ func join(s, next *Summary) {
 	} else {
 		s.Weighted += metric.Number(d.Type, next.First.Bits) * float64(next.First.Cont-s.Last.Cont) / 1e9
 		if d.Sem == metric.Counter {
-			gain, how := metric.Increase(d, s.Last.Bits, next.First.Bits)
+			gain, how := metric.Increase(d, s.Last.Bits, next.First.Bits, float64(next.First.Cont-s.Last.Cont)/1e9)
 			s.Increase += gain
 			if how == metric.Wrapped {
 				s.Wraps++
@@ -307,7 +307,7 @@ func plainSummary(to map[string]*Summary, run *Run) {
 		} else {
 			s.Weighted += x * float64(p.Cont-s.Last.Cont) / 1e9
 			if d.Sem == metric.Counter {
-				gain, how := metric.Increase(d, s.Last.Bits, v.Bits)
+				gain, how := metric.Increase(d, s.Last.Bits, v.Bits, float64(p.Cont-s.Last.Cont)/1e9)
 				s.Increase += gain
 				if how == metric.Wrapped {
 					s.Wraps++

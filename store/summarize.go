@@ -110,7 +110,8 @@ func (p *plan) summarize(col *column, f *filter, stored map[*view]map[int]chunk.
 }
 
 // storedSummaries are those of v by series, decoded once for all metrics of
-// the plan.
+// the plan. Those of counters that fell are passed over: what a fall means is
+// judged by the values, as it is for all other questions.
 func (p *plan) storedSummaries(v *view, stored map[*view]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
 	if m, ok := stored[v]; ok {
 		return m, nil
@@ -124,7 +125,11 @@ func (p *plan) storedSummaries(v *view, stored map[*view]map[int]chunk.Summary) 
 		}
 		return nil
 	}
-	err := v.Summaries(desc, func(col, row int, s *chunk.Summary) { m[col*v.Size+row] = *s })
+	err := v.Summaries(desc, func(col, row int, s *chunk.Summary) {
+		if s.Resets+s.Wraps == 0 {
+			m[col*v.Size+row] = *s
+		}
+	})
 	return m, err
 }
 

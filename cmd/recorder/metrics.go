@@ -105,6 +105,9 @@ func describeMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config) er
 			}
 			row("width", text)
 		}
+		if d.Falls == metric.NeverRestarts {
+			row("when it falls", "it is the kernel's jitter: it never restarts")
+		}
 		row("supported here", here(d))
 		if err := w.Flush(); err != nil {
 			return err

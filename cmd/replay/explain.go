@@ -197,6 +197,9 @@ func (a *app) explainText(d *metric.Desc) {
 	case d.Width != 0:
 		kind += fmt.Sprintf("; the kernel's counter wraps at 2^%d", d.Width)
 	}
+	if d.Falls == metric.NeverRestarts {
+		kind += "; never restarts: a fall is the kernel's jitter"
+	}
 	a.field("type", kind)
 	if d.Indom != metric.NoIndom {
 		a.field("instances", "one value for each "+d.Indom)

@@ -1,6 +1,20 @@
 package main
 
-import "tachograph/store"
+import (
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
 
-// openStore opens archives on disk.
-func openStore(paths ...string) (reader, error) { return store.Open(paths...) }
+// openStore opens archives on disk. What archives of the past left out of
+// their descriptions the catalogue tells.
+func openStore(paths ...string) (reader, error) {
+	return store.OpenWith(func(in *store.ArchiveInfo, d *metric.Desc) {
+		switch in.Host.Platform {
+		case "macos":
+			catalog.Complete(catalog.Darwin, d)
+		case "linux":
+			catalog.Complete(catalog.Linux, d)
+		}
+	}, paths...)
+}

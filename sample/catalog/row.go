@@ -36,6 +36,7 @@ func (r *row) describe(b binding) metric.Desc {
 	for _, c := range b.changes {
 		c(&d)
 	}
+	d.Falls = fallsOf(&d)
 	return d
 }
 

@@ -88,6 +88,9 @@ func TestRows(t *testing.T) {
 			if d.Width != 0 && d.Sem != metric.Counter {
 				t.Errorf("%s: has the width of a counter but is none", at)
 			}
+			if d.Falls != metric.MayRestart && d.Sem != metric.Counter {
+				t.Errorf("%s: says how a counter falls but is none", at)
+			}
 			if d.Clamped && d.Width == 0 {
 				t.Errorf("%s: clamped at no width", at)
 			}
@@ -138,6 +141,34 @@ func TestFormulasUseRecordedMetrics(t *testing.T) {
 			if d.Class == metric.Static {
 				t.Errorf("%s %s: computed, but static", p, d.Name)
 			}
+		}
+	}
+}
+
+func TestFallsOfCounters(t *testing.T) {
+	for name, want := range map[string]metric.Falls{
+		"kernel.all.cpu.idle": metric.NeverRestarts, "kernel.percpu.cpu.user": metric.NeverRestarts, "proc.psinfo.utime": metric.NeverRestarts,
+		"network.interface.in.bytes": metric.MayRestart, "disk.dev.read_bytes": metric.MayRestart, "network.all.in.bytes": metric.MayRestart, "thread.utime": metric.MayRestart,
+	} {
+		for _, p := range []Platform{Darwin, Linux} {
+			d := Find(p, name)
+			if d.Falls != want {
+				t.Errorf("%s on %s %s", name, p, d.Falls)
+			}
+			old := *d
+			old.Falls = metric.MayRestart
+			if Complete(p, &old); old != *d {
+				t.Errorf("%s on %s: an archive that does not say so %s", name, p, old.Falls)
+			}
+		}
+	}
+	for _, name := range neverRestart {
+		n := 0
+		for _, p := range []Platform{Darwin, Linux} {
+			n += len(Prefix(p, name))
+		}
+		if n == 0 {
+			t.Errorf("no metric is called %s", name)
 		}
 	}
 }

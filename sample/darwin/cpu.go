@@ -3,6 +3,8 @@ package darwin
 import (
 	"slices"
 	"strconv"
+
+	"tachograph/sample/metric"
 )
 
 // The states in a processor's record, and how long a tick is: the kernel
@@ -22,21 +24,28 @@ var cpuStateNames = [cpuStates]string{"user", "sys", "idle", "nice"}
 // cpuTicks widens one processor's 32-bit tick counts, which wrap after 497
 // days.
 type cpuTicks struct {
-	last  [cpuStates]uint32
+	last  [cpuStates]uint32 // the most that was shown
 	total [cpuStates]uint64
 	known bool
 }
 
-// add takes a new reading. Ticks never go backwards but by wrapping.
+// A tick counter is never reset. The kernel reads the idle time of a processor
+// without its lock, so that it may fall by as much as one period of idling.
+var tickCounter = metric.Desc{Type: metric.U64, Width: 32, Falls: metric.NeverRestarts}
+
+// add takes a new reading.
 func (t *cpuTicks) add(now [cpuStates]uint32) {
 	for i, v := range now {
-		if t.known {
+		if !t.known {
+			t.last[i], t.total[i] = v, uint64(v)
+			continue
+		}
+		if _, step := metric.Increase(&tickCounter, uint64(t.last[i]), uint64(v), 0); step != metric.Dipped {
 			t.total[i] += uint64(v - t.last[i])
-		} else {
-			t.total[i] = uint64(v)
+			t.last[i] = v
 		}
 	}
-	t.last, t.known = now, true
+	t.known = true
 }
 
 // A cluster is a kind of core: how many of them there are and what the kernel

@@ -169,9 +169,8 @@ func (s *diskSource) readDriver(c *sample.Context, at metric.Stamp, driver sys.S
 	d.reading.blocks(d.blockSize)
 	for i := range s.total {
 		if d.reading.has[i] {
-			s.total[i].gained(d.prev.v[i], d.reading.v[i], 64)
+			s.total[i].gained(&d.prev.v[i], d.reading.v[i], &counter64)
 			s.totalHas[i], s.totalNow[i] = true, true
-			d.prev.v[i] = d.reading.v[i]
 		}
 	}
 	s.order = append(s.order, d)

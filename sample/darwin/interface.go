@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/metric"
 )
 
 // The values of an interface.
@@ -111,16 +112,26 @@ func ifRead(header []byte) (v [ifValues]uint64) {
 // an interface or a disk was taken away.
 type runningTotal struct{ sum uint64 }
 
-// gained adds what one thing counted since its last reading; a thing seen for
-// the first time brings all it has. bits is the width at which it wraps.
-func (t *runningTotal) gained(prev, cur uint64, bits uint) {
+// gained adds what one thing counted since its last reading, prev, which
+// becomes cur unless that is a dip; a thing seen for the first time, its prev
+// is 0, brings all it has.
+func (t *runningTotal) gained(prev *uint64, cur uint64, counter *metric.Desc) {
+	_, step := metric.Increase(counter, *prev, cur, 0)
 	switch {
-	case cur >= prev:
-		t.sum += cur - prev
-	case bits == 32 && prev >= 1<<31 && cur < 1<<31:
-		t.sum += cur + 1<<32 - prev
-	default:
-		// Its counter began again.
+	case *prev == 0 || step == metric.Restarted:
 		t.sum += cur
+	case step == metric.Advanced:
+		t.sum += cur - *prev
+	case step == metric.Wrapped:
+		t.sum += cur + 1<<counter.Width - *prev
+	default:
+		return
 	}
+	*prev = cur
 }
+
+// What totals are made of.
+var (
+	counter64 = metric.Desc{Type: metric.U64}
+	counter32 = metric.Desc{Type: metric.U64, Width: 32}
+)

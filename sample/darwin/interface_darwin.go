@@ -232,17 +232,19 @@ func (s *interfaceSource) addUp() {
 			continue
 		}
 		for v := range s.total {
-			bits := uint(64)
+			counter := &counter64
+			if v == ifOutDrops {
+				counter = &counter32
+			}
 			if v <= ifOutBytes {
 				if s.badBytes != metric.Present {
 					continue
 				}
 				if s.from == cutTo32 {
-					bits = 32
+					counter = &counter32
 				}
 			}
-			s.total[v].gained(x.prev[v], x.now[v], bits)
-			x.prev[v] = x.now[v]
+			s.total[v].gained(&x.prev[v], x.now[v], counter)
 		}
 	}
 }

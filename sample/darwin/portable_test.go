@@ -119,6 +119,14 @@ func TestTicksAreWidened(t *testing.T) {
 	if cpu.total != [cpuStates]uint64{math.MaxUint32 + 4, 6, 0, 0} {
 		t.Errorf("ticks %v", cpu.total)
 	}
+	// The kernel's idle time steps back: no wrap, and no gain until it is where
+	// it was.
+	for _, idle := range []uint32{1000, 999, 998, 1000, 1007} {
+		cpu.add([cpuStates]uint32{3, 6, idle, 0})
+	}
+	if cpu.total[cpuIdle] != 1007 {
+		t.Errorf("idle ticks %d, want 1007", cpu.total[cpuIdle])
+	}
 }
 
 func TestCoreKinds(t *testing.T) {
@@ -185,15 +193,28 @@ func TestSensorKeys(t *testing.T) {
 }
 
 func TestRunningTotal(t *testing.T) {
-	var total runningTotal
-	total.gained(0, 100, 64)            // seen for the first time
-	total.gained(100, 150, 64)          // counts on
-	total.gained(150, 20, 64)           // began again
-	total.gained(0, 5000, 64)           // another thing arrives
-	total.gained(math.MaxUint32, 9, 32) // wraps at 32 bits
-	total.gained(10, 3, 32)             // a reset, not a wrap
-	if want := uint64(150 + 20 + 5000 + 10 + 3); total.sum != want {
-		t.Errorf("total %d, want %d", total.sum, want)
+	for _, c := range []struct {
+		name     string
+		counter  *metric.Desc
+		readings []uint64
+		want     uint64
+	}{
+		{"seen for the first time", &counter64, []uint64{100}, 100},
+		{"counts on", &counter64, []uint64{100, 150}, 150},
+		{"begins again", &counter64, []uint64{150, 20}, 170},
+		{"falls by eleven bytes", &counter64, []uint64{9_800_000_000, 9_799_999_989, 9_800_000_000, 9_800_000_005}, 9_800_000_005},
+		{"wraps at 32 bits", &counter32, []uint64{math.MaxUint32, 9}, math.MaxUint32 + 10},
+		{"a reset, not a wrap", &counter32, []uint64{1000, 3}, 1003},
+		{"falls a little at the top of 32 bits", &counter32, []uint64{math.MaxUint32 - 5, math.MaxUint32 - 16}, math.MaxUint32 - 5},
+	} {
+		var total runningTotal
+		var prev uint64
+		for _, now := range c.readings {
+			total.gained(&prev, now, c.counter)
+		}
+		if total.sum != c.want {
+			t.Errorf("%s: total %d, want %d", c.name, total.sum, c.want)
+		}
 	}
 }
 

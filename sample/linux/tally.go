@@ -1,5 +1,7 @@
 package linux
 
+import "tachograph/sample/metric"
+
 // tally adds up the counters of many instances so that the sum is a counter
 // too: an instance that goes away, or whose counters start again from zero,
 // leaves what it had gained in the sum. Plain addition would fall, and every
@@ -16,27 +18,31 @@ func newTally(n int) tally {
 // begin starts a round of adding up.
 func (t *tally) begin() { copy(t.sum, t.left) }
 
-// add counts one instance: cur are its counters now, prev those of the last
-// round (empty for a new one), which become cur. Counters that bits says are
-// narrower than 64 bits are widened when they wrap.
+// add counts one instance: cur are its counters now, prev where they stood in
+// the last round (empty for a new one), which is brought up to now. Counters
+// that bits says are narrower than 64 bits are widened when they wrap.
 func (t *tally) add(prev *[]uint64, cur []uint64, bits []uint8) {
-	if len(*prev) == len(cur) {
-		for i, p := range *prev {
-			if cur[i] >= p {
-				continue
-			}
-			gained := p
-			if b := bits[i]; b != 0 && p>>b == 0 && p >= 1<<(b-1) && cur[i] < 1<<(b-1) {
-				gained = 1 << b
-			}
-			t.left[i] += gained
-			t.sum[i] += gained
-		}
+	known := len(*prev) == len(cur)
+	if !known {
+		*prev = append((*prev)[:0], cur...)
 	}
 	for i, c := range cur {
+		if p := (*prev)[i]; known && c < p {
+			d := metric.Desc{Type: metric.U64, Width: bits[i]}
+			switch _, step := metric.Increase(&d, p, c, 0); step {
+			case metric.Dipped:
+				c = p
+			case metric.Wrapped:
+				t.left[i] += 1 << bits[i]
+				t.sum[i] += 1 << bits[i]
+			default:
+				t.left[i] += p
+				t.sum[i] += p
+			}
+		}
 		t.sum[i] += c
+		(*prev)[i] = c
 	}
-	*prev = append((*prev)[:0], cur...)
 }
 
 // drop keeps what an instance had gained that went away.

@@ -2,6 +2,34 @@ package metric
 
 import "math"
 
+// Falls says what it can mean when a counter shows less than before. Whatever
+// it says, a counter narrower than its type may wrap, where that is plausible,
+// and the kernel reads many counters without a lock, so that any of them may
+// step back a little.
+type Falls uint8
+
+// The numbers are stored in archives: append, never renumber.
+const (
+	// MayRestart counters begin again at zero when what they count is taken
+	// away and comes back, or when somebody resets them. A fall by no more than
+	// an eighth is the kernel's jitter.
+	MayRestart Falls = iota
+	// NeverRestarts counters live exactly as long as what they count, such as
+	// the time of a processor or of a process: every fall is jitter.
+	NeverRestarts
+	numFalls
+)
+
+// Valid reports whether f is known to this program.
+func (f Falls) Valid() bool { return f < numFalls }
+
+func (f Falls) String() string {
+	if f == NeverRestarts {
+		return "never restarts"
+	}
+	return "may restart"
+}
+
 // Step says what happened to a counter between two readings.
 type Step uint8
 
@@ -10,25 +38,27 @@ const (
 	Wrapped               // it passed its largest value and began again
 	Restarted             // its source was reset
 	Saturated             // it stands at the largest value it can show
+	Dipped                // the kernel's jitter: it counts again once it passes where it stood
 )
 
 // Increase is what a counter of d gained between two successive readings of
-// the same instance, given as the bits a Column holds.
+// the same instance, given as the bits a Column holds, so many seconds apart
+// (0 where that is not known).
 //
-// A counter of 32 bits that falls from the upper half of its range into the
-// lower has wrapped; any other fall is a reset, and then the counter gained at
-// least what it shows now. A counter that clamps and stands at its limit
-// gained an unknown amount: Saturated, with what is known.
-func Increase(d *Desc, prev, cur uint64) (float64, Step) {
+// This is the one rule for counters that fall:
+//   - one that is narrower than its type has wrapped if what it would have
+//     gained is less than half its range and possible in the time;
+//   - otherwise, one that never restarts, and one that fell by an eighth or
+//     less, has Dipped: what it fell by is returned, as a negative number, and
+//     it counts again once that has been caught up. Sums over many readings come
+//     out right by themselves; what is shown of less than that uses a Debt;
+//   - anything else is a reset, and then it gained at least what it shows now.
+//
+// A counter that clamps and stands at its limit gained an unknown amount:
+// Saturated, with what is known.
+func Increase(d *Desc, prev, cur uint64, seconds float64) (float64, Step) {
 	if d.Type.Float() {
-		p, c := Number(d.Type, prev), Number(d.Type, cur)
-		switch {
-		case math.IsNaN(p) || math.IsNaN(c):
-			return 0, Restarted
-		case c >= p:
-			return c - p, Advanced
-		}
-		return c, Restarted
+		return increaseFloat(d, Number(d.Type, prev), Number(d.Type, cur))
 	}
 	bits := d.Bits()
 	if d.Type.Signed() && int64(cur) < 0 || d.Type.Signed() && int64(prev) < 0 {
@@ -45,16 +75,87 @@ func Increase(d *Desc, prev, cur uint64) (float64, Step) {
 		}
 		return float64(cur), Saturated
 	}
+	wraps := !d.Clamped && bits < 64 && prev>>bits == 0 && cur>>bits == 0
 	if cur >= prev {
+		if size := uint64(1) << bits; wraps && fellAcrossZero(prev, cur, size) {
+			return -float64(prev + size - cur), Dipped
+		}
 		return float64(cur - prev), Advanced
 	}
-	if !d.Clamped && bits < 64 {
-		half := uint64(1) << (bits - 1)
-		if prev >= half && cur < half && prev>>bits == 0 {
-			return float64(cur + (1 << bits) - prev), Wrapped
+	if wraps {
+		gain := cur + 1<<bits - prev
+		if gain < 1<<(bits-1) && possible(d.Units, float64(gain), seconds) {
+			return float64(gain), Wrapped
 		}
 	}
+	if d.Falls == NeverRestarts || prev-cur <= prev/smallFall {
+		return -float64(prev - cur), Dipped
+	}
 	return float64(cur), Restarted
+}
+
+// A Debt is what a counter has to catch up after it dipped.
+type Debt float64
+
+// Pay is what of a gain counts, dips being gains below zero.
+func (d *Debt) Pay(gain float64, step Step) float64 {
+	if step == Restarted {
+		*d = 0
+		return gain
+	}
+	gain -= float64(*d)
+	*d = 0
+	if gain < 0 {
+		*d, gain = Debt(-gain), 0
+	}
+	return gain
+}
+
+// smallFall is the part of a counter that it may fall by without having been
+// reset.
+const smallFall = 8
+
+func increaseFloat(d *Desc, prev, cur float64) (float64, Step) {
+	switch {
+	case math.IsNaN(prev) || math.IsNaN(cur):
+		return 0, Restarted
+	case cur >= prev:
+		return cur - prev, Advanced
+	case d.Falls == NeverRestarts || prev-cur <= prev/smallFall:
+		return cur - prev, Dipped
+	}
+	return cur, Restarted
+}
+
+// fellAcrossZero reports whether a counter that had just wrapped stepped back
+// over its largest value: read as a gain it would be nearly the whole range.
+func fellAcrossZero(prev, cur, size uint64) bool {
+	return prev < size/smallFall/2 && size-cur < size/smallFall/2
+}
+
+// The most that anything counts in a second: 4096 processors or requests that
+// wait at once, a terabit, and a billion of what is counted one by one.
+const (
+	mostSeconds = 4096
+	mostBytes   = 125e9
+	mostCounts  = 1e9
+)
+
+// possible reports whether a gain in u can have come together in so many
+// seconds.
+func possible(u Units, gain, seconds float64) bool {
+	if seconds <= 0 {
+		return true
+	}
+	for _, limit := range []struct {
+		unit Units
+		most float64
+	}{{Seconds, mostSeconds}, {Bytes, mostBytes}, {Counts, mostCounts}} {
+		if f, err := u.Factor(limit.unit); err == nil {
+			return gain*f <= limit.most*seconds
+		}
+	}
+	return true
 }
 
 func clampLimit(bits int) uint64 {

@@ -32,6 +32,8 @@ type Desc struct {
 	// Clamped counters stop at the largest value of Width bits instead of
 	// wrapping.
 	Clamped bool
+	// Falls says what it can mean when a counter shows less than before.
+	Falls Falls
 	// Formula, if set, computes the metric from others when it is read back;
 	// such a metric is never sampled.
 	Formula string

@@ -174,8 +174,8 @@ func Pair(first, second Snapshot) []Line {
 		b, ok := before[series{r.Desc.Name, r.key()}]
 		elapsed := float64(r.At.Cont-b.At.Cont) / 1e9
 		if ok && r.Desc.Sem == metric.Counter && elapsed > 0 && b.Value.Miss == metric.Present && r.Value.Miss == metric.Present {
-			gained, _ := metric.Increase(r.Desc, b.Value.Bits, r.Value.Bits)
-			l.Rate, l.HasRate, l.RateUnits = gained/elapsed, true, rateUnits(r.Desc.Units)
+			gained, _ := metric.Increase(r.Desc, b.Value.Bits, r.Value.Bits, elapsed)
+			l.Rate, l.HasRate, l.RateUnits = max(0, gained)/elapsed, true, rateUnits(r.Desc.Units)
 		}
 		lines = append(lines, l)
 	}

@@ -16,7 +16,7 @@ type Summary struct {
 	First, Last           uint64
 	Min, Max              uint64
 	Sum, Weighted         float64
-	Increase              float64
+	Increase              float64 // dips taken off
 	Resets, Wraps         uint32
 }
 
@@ -60,7 +60,7 @@ func (w *summer) add(start, end uint32, bits uint64) {
 	} else {
 		w.Weighted += v * seconds(w.conts[end-1]-w.conts[w.LastBlock])
 		if w.desc.Sem == metric.Counter {
-			gain, how := metric.Increase(w.desc, w.Last, bits)
+			gain, how := metric.Increase(w.desc, w.Last, bits, seconds(w.conts[start]-w.conts[w.LastBlock]))
 			w.Increase += gain
 			switch how {
 			case metric.Wrapped:
@@ -148,8 +148,8 @@ func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series)
 	if !exact {
 		flags |= plainSum
 	}
-	straight, _ := metric.Increase(d, sum.First, sum.Last)
-	if d.Sem == metric.Counter && (sum.Resets+sum.Wraps > 0 || sum.Increase != straight) {
+	straight, how := metric.Increase(d, sum.First, sum.Last, 0)
+	if d.Sem == metric.Counter && (sum.Resets+sum.Wraps > 0 || sum.Increase != straight || how == metric.Dipped) {
 		flags |= plainIncrease
 	}
 	out = binary.AppendUvarint(out, flags)
@@ -266,7 +266,7 @@ func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64) bool {
 		sum.Sum = metric.Number(d.Type, sum.First)*float64(sum.Count) + float64(excess)
 	}
 	if flags&plainIncrease == 0 && d.Sem == metric.Counter {
-		sum.Increase, _ = metric.Increase(d, sum.First, sum.Last)
+		sum.Increase, _ = metric.Increase(d, sum.First, sum.Last, 0)
 	}
 	sum.Weighted = sum.even(conts) + deviation
 	return true

@@ -133,7 +133,7 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 	t.settle(n+1, 0)
 	for _, c := range t.groups {
 		if t.group != PerProcess {
-			t.average(c)
+			t.finish(c)
 			t.sumUp(c)
 		}
 	}
@@ -223,7 +223,7 @@ func (t *topper) piece(l *life, s *store.Summary) {
 func (t *topper) counter(l *life, f ProcessCounter, s *store.Summary) {
 	gain := s.Increase
 	if l.known[f] {
-		inc, _ := metric.Increase(s.Metric, l.last[f].Bits, s.First.Bits)
+		inc, _ := metric.Increase(s.Metric, l.last[f].Bits, s.First.Bits, float64(s.First.Cont-l.last[f].Cont)/1e9)
 		gain += inc
 	} else if t.born(s) {
 		gain += metric.Number(s.Metric.Type, s.First.Bits)
@@ -276,9 +276,12 @@ func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
 	}
 }
 
-// average works out what a process held while it lived, or what a group held
+// finish works out what a process held while it lived, or what a group held
 // together over the window.
-func (t *topper) average(c *Consumer) {
+func (t *topper) finish(c *Consumer) {
+	for f, gain := range c.Gains {
+		c.Gains[f] = max(0, gain) // The last reading may be a dip.
+	}
 	if c.seconds == 0 {
 		return
 	}
@@ -302,7 +305,7 @@ func (t *topper) settle(batch int, begin int64) {
 		if t.group != PerProcess {
 			continue
 		}
-		t.average(l.Consumer)
+		t.finish(l.Consumer)
 		t.sumUp(l.Consumer)
 		switch {
 		case t.by == "":

@@ -212,7 +212,7 @@ func TestExpressionsAgainstOracle(t *testing.T) {
 				if !base[i].known {
 					x = math.NaN()
 				}
-				if i < 4 && (!g.known || !base[i].known) {
+				if i < 4 && (!g.known || !base[i].known || strings.HasPrefix(text, "rate")) {
 					continue // It may know more or less of what was before the window.
 				}
 				if g.wall != base[i].wall || g.known == math.IsNaN(x) || g.known && !near(g.value, x) {

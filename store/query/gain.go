@@ -48,6 +48,7 @@ type reading struct {
 	// interval was stretched shows twice.
 	spacing [2]int64
 	lastInc float64
+	debt    metric.Debt
 	missing bool // an absent value followed
 }
 
@@ -97,9 +98,17 @@ func (g *gainer) absent() { g.cur.missing = true }
 func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
 	prev, elapsed, why := g.pass(p)
 	if why != metric.Present {
+		if why == whyFirst || why == whyBoot {
+			g.cur.debt = 0
+			return 0, 0, why
+		}
+		// What fell or was caught up unseen did so all the same.
+		inc, step := metric.Increase(g.metric, prev.Bits, p.Bits, 0)
+		g.cur.debt.Pay(inc, step)
 		return 0, 0, why
 	}
-	inc, step := metric.Increase(g.metric, prev.Bits, p.Bits)
+	inc, step := metric.Increase(g.metric, prev.Bits, p.Bits, elapsed)
+	inc = g.cur.debt.Pay(inc, step)
 	switch step {
 	case metric.Advanced:
 		if prev.missing && g.note != nil {
@@ -112,6 +121,10 @@ func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
 		}
 		if g.note != nil {
 			g.tell(&prev, p, fmt.Sprintf("wrapped at 2^%d: counted as %.0f", g.metric.Bits(), inc))
+		}
+	case metric.Dipped:
+		if g.note != nil {
+			g.tell(&prev, p, "fell a little, as counters do that the kernel reads without a lock: counted as 0 until that is caught up")
 		}
 	case metric.Restarted:
 		g.tell(&prev, p, "fell, so it was reset: no rate")

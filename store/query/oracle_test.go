@@ -124,6 +124,8 @@ func (w *world) block(rnd *rand.Rand, g *metric.Group, rows []*metric.Instance, 
 			case d.Sem == metric.Counter && rnd.IntN(30) == 0:
 				x = math.Floor(rnd.Float64() * 1000)
 			case d.Sem == metric.Counter && rnd.IntN(15) == 0:
+				x -= math.Floor(min(x/8, 50000) * rnd.Float64()) // jitter
+			case d.Sem == metric.Counter && rnd.IntN(15) == 0:
 				x += math.Floor(rnd.Float64() * top / 3)
 			case d.Sem == metric.Counter:
 				x += float64(rnd.IntN(100000))
@@ -170,15 +172,18 @@ type gained struct {
 // gains applies the rules to a series of raw values: the last present value
 // before, in the same boot, without a break or a long silence in between, and
 // neither a reset nor a limit.
-func (w *world) gains(r *recorded) []gained {
+func (w *world) gains(r *recorded, from int64) []gained {
 	var out []gained
 	var present []int
-	var lastInc float64
+	var lastInc, owed float64
 	for i, s := range r.all {
 		g := gained{wall: s.wall}
 		if s.value.Miss == metric.Present {
 			if n := len(present); n > 0 {
 				p := r.all[present[n-1]]
+				if p.boot != s.boot || p.wall < from {
+					owed = 0 // Nobody saw what it stood at before.
+				}
 				elapsed := s.cont - p.cont
 				usual := w.every
 				if n > 2 && r.all[present[n-2]].boot == s.boot && r.all[present[n-3]].boot == s.boot {
@@ -188,8 +193,23 @@ func (w *world) gains(r *recorded) []gained {
 				for _, b := range w.breaks[s.boot] {
 					broken = broken || b > p.cont && b <= s.cont
 				}
-				if p.boot == s.boot && !broken && elapsed <= 4*usual {
-					g.inc, g.known = increase(r.desc, p.value.Bits, s.value.Bits, lastInc)
+				near := !broken && elapsed <= 4*usual
+				sec := 0.0
+				if near {
+					sec = float64(elapsed) / 1e9
+				}
+				inc, known := increase(r.desc, p.value.Bits, s.value.Bits, lastInc, sec)
+				if !known && s.value.Bits < p.value.Bits {
+					owed = 0
+				}
+				inc -= owed
+				// An absence right before the window hides what was there before it.
+				unseen := p.wall < from && r.all[present[n-1]+1].wall < from
+				if owed = 0; p.boot == s.boot && !unseen {
+					owed = max(0, -inc)
+				}
+				if p.boot == s.boot && near {
+					g.inc, g.known = max(0, inc), known
 					g.seconds = float64(elapsed) / 1e9
 					if g.known {
 						lastInc = g.inc
@@ -203,17 +223,28 @@ func (w *world) gains(r *recorded) []gained {
 	return out
 }
 
-func increase(d *metric.Desc, prev, cur uint64, lastInc float64) (float64, bool) {
-	bits := d.Bits()
-	top := math.Pow(2, float64(bits))
-	switch {
-	case d.Clamped && float64(cur) >= top-1:
+// increase is the rule for counters, the long way. A dip is a gain below zero.
+func increase(d *metric.Desc, prev, cur uint64, lastInc, seconds float64) (inc float64, known bool) {
+	top := math.Pow(2, float64(d.Bits()))
+	p, c := float64(prev), float64(cur)
+	if d.Clamped && c >= top-1 {
 		return 0, false
-	case cur >= prev:
-		return float64(cur - prev), true
-	case bits < 64 && !d.Clamped && float64(prev) >= top/2 && float64(cur) < top/2:
-		inc := float64(cur) + top - float64(prev)
-		return inc, inc <= top/4 || inc <= 64*(lastInc+1)
+	}
+	narrow := d.Bits() < 64 && !d.Clamped
+	if c >= p {
+		if narrow && p < top/16 && top-c < top/16 {
+			return c - top - p, true
+		}
+		return c - p, true
+	}
+	if gain := c + top - p; narrow && gain < top/2 {
+		most := map[metric.Units]float64{metric.Counts: 1e9, metric.Bytes: 125e9, metric.Milliseconds: 4096e3}[d.Units]
+		if most == 0 || gain <= most*seconds {
+			return gain, gain <= top/4 || gain <= 64*(lastInc+1)
+		}
+	}
+	if d.Falls == metric.NeverRestarts || p-c <= p/8 {
+		return c - p, true
 	}
 	return 0, false
 }
@@ -275,7 +306,7 @@ func TestRatesAgainstOracle(t *testing.T) {
 		for _, r := range w.series {
 			got := collect(t, w, r, query.Request{Window: win, Mode: query.Shown})
 			var want []shown
-			gains := w.gains(r)
+			gains := w.gains(r, win.From)
 			_, factor := query.RateUnits(r.desc.Units)
 			held := math.NaN()
 			for i, s := range r.all {
@@ -375,7 +406,7 @@ func TestStepsAgainstOracle(t *testing.T) {
 			got := collect(t, w, r, query.Request{Window: win, Mode: query.Shown, Step: step})
 			sum, weight := make(map[int64]float64), make(map[int64]float64)
 			_, factor := query.RateUnits(r.desc.Units)
-			gains := w.gains(r)
+			gains := w.gains(r, win.From)
 			for i, s := range r.all {
 				if !w.inside(win, s.wall) {
 					continue
@@ -471,8 +502,8 @@ func (w *world) checkRange(t *testing.T, what string, r *recorded, win query.Win
 		}
 		values = append(values, s.value.Number())
 		if prev != nil && prev.boot == s.boot {
-			x, _ := metric.Increase(r.desc, prev.value.Bits, s.value.Bits)
-			inc += x
+			x, _ := metric.Increase(r.desc, prev.value.Bits, s.value.Bits, float64(s.cont-prev.cont)/1e9)
+			inc += x // dips are gains below zero
 			slept := false
 			for _, b := range w.breaks[s.boot] {
 				slept = slept || b > prev.cont && b <= s.cont
@@ -516,7 +547,7 @@ func (w *world) checkRange(t *testing.T, what string, r *recorded, win query.Win
 		checks = append(checks, struct {
 			name      string
 			got, want float64
-		}{"increase", got.Increase, inc})
+		}{"increase", got.Increase, max(0, inc)})
 	}
 	for _, c := range checks {
 		if !near(c.got, c.want) && math.Abs(c.got-c.want) > 1e-6*math.Abs(sorted[0]-sorted[len(sorted)-1]) {

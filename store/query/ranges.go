@@ -296,7 +296,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 		if t.boot == s.Archive.BootID {
 			inc, step := 0.0, metric.Advanced
 			if t.Metric.Sem == metric.Counter {
-				inc, step = metric.Increase(t.Metric, t.last.Bits, s.First.Bits)
+				inc, step = metric.Increase(t.Metric, t.last.Bits, s.First.Bits, float64(s.First.Cont-t.last.Cont)/1e9)
 				t.Increase += inc
 				t.count(step)
 			}
@@ -363,6 +363,7 @@ func (t *tally) add(wall int64, v metric.Value, seconds float64) {
 func (t *tally) finish() *Range {
 	r := &t.Range
 	t.settle()
+	r.Increase, r.Steady = max(0, r.Increase), max(0, r.Steady) // It may end in a dip.
 	if !t.settled {
 		r.P50, r.P95, r.P99, r.Exact = math.NaN(), math.NaN(), math.NaN(), true
 	}

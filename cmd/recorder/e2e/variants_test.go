@@ -217,8 +217,10 @@ interface en0 { ibytes counter 4294900000 20000 reset 10.5; ipackets counter 429
 			n++
 			reset := strings.HasSuffix(metric, "outsegs") || strings.HasSuffix(metric, "bytes")
 			if reset && r.at > 10.4 && r.at < 11.8 {
-				// Between the last reading and the reset it gained what nobody saw.
-				if r.value < 0 || r.value > want {
+				// Between the last reading and the reset it gained what nobody saw;
+				// the intervals beside that one have the usual rate, as exact as
+				// the clocks of a busy machine.
+				if r.value < 0 || r.value > 1.15*want {
 					t.Errorf("%s gained %.1f a second over its reset", metric, r.value)
 				}
 			} else if math.Abs(r.value-want) > 0.15*want {

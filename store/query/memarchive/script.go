@@ -37,7 +37,7 @@ func Load(path string) ([]*Part, error) {
 //	archive                          begins another archive in the same boot
 //	interval fast 1s
 //	metric NAME TYPE SEMANTICS INDOM|- CLASS [UNITS...]
-//	  help TEXT | width N | clamped | formula EXPR | unsupported TEXT | source TEXT
+//	  help TEXT | width N | clamped | restarts never | formula EXPR | unsupported TEXT | source TEXT
 //	instance INDOM KEY NAME... [label=value...]
 //	clock 30s                        the wall clock jumps ahead by so much
 //	tick CLASS AT
@@ -289,6 +289,11 @@ func (p *parser) attribute(name, text string) error {
 		p.last.Unsupported = text
 	case "clamped":
 		p.last.Clamped = true
+	case "restarts":
+		if text != "never" {
+			return fmt.Errorf("what restarts is not %q but never", text)
+		}
+		p.last.Falls = metric.NeverRestarts
 	case "width":
 		n, err := strconv.ParseUint(text, 10, 8)
 		p.last.Width = uint8(n)

@@ -149,7 +149,7 @@ func summarize(r *store.Run) *store.Summary {
 		} else {
 			s.Weighted += v * float64(pt.Cont-s.Last.Cont) / 1e9
 			if d.Sem == metric.Counter {
-				inc, step := metric.Increase(d, s.Last.Bits, pt.Bits)
+				inc, step := metric.Increase(d, s.Last.Bits, pt.Bits, float64(pt.Cont-s.Last.Cont)/1e9)
 				s.Increase += inc
 				switch step {
 				case metric.Restarted:

@@ -1,0 +1,39 @@
+package catalog
+
+import (
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// neverRestart are the counters that begin and end with what they count, so
+// that a fall is never a reset: the times of processors and of processes. All
+// others may restart: an interface, a disk and a module come back at zero, a
+// thread's number is given again, and whoever may can zero the statistics of a
+// protocol. A name that ends in a dot stands for all that begin with it.
+var neverRestart = []string{
+	"kernel.all.cpu.", "kernel.percpu.cpu.", "kernel.all.idletime",
+	"proc.psinfo.utime", "proc.psinfo.stime",
+}
+
+func fallsOf(d *metric.Desc) metric.Falls {
+	if d.Sem != metric.Counter {
+		return metric.MayRestart
+	}
+	for _, name := range neverRestart {
+		if d.Name == name || strings.HasSuffix(name, ".") && strings.HasPrefix(d.Name, name) {
+			return metric.NeverRestarts
+		}
+	}
+	return metric.MayRestart
+}
+
+// Complete tells a description from an archive what archives of its time left
+// out and its name tells: how the counter falls.
+func Complete(p Platform, d *metric.Desc) {
+	now, ok := indexes[p].rows[d.Name]
+	if !ok || now.Type != d.Type || now.Sem != d.Sem || now.Indom != d.Indom {
+		return
+	}
+	d.Falls = max(d.Falls, now.Falls)
+}

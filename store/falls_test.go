@@ -1,0 +1,70 @@
+package store
+
+import (
+	"path/filepath"
+	"testing"
+
+	"tachograph/sample/metric"
+)
+
+// What a counter's fall meant is judged anew by whoever reads: a summary that
+// was stored by a recorder that took it for a reset is not believed.
+func TestFallsInStoredSummaries(t *testing.T) {
+	b := newBuilder(t, filepath.Join(t.TempDir(), "live"))
+	d := &metric.Desc{Name: "kernel.all.cpu.idle", Type: metric.U64, Sem: metric.Counter, Units: metric.Milliseconds, Class: metric.Fast}
+	g := &metric.Group{Name: "g", Metrics: []*metric.Desc{d}}
+	const n = 200
+	for i := range uint64(n) {
+		v := 10_000 + 1000*i*i%7919 // it goes up and down
+		if i == n-1 {
+			v = 20_000
+		}
+		at := metric.Stamp{Wall: int64(1e18 + 1e9*i), Cont: int64(1e9 * (i + 1))}
+		b.append(&metric.Tick{At: at, Class: metric.Fast, Blocks: []*metric.Block{{
+			Group: g, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{v}}},
+		}}})
+	}
+	b.seal(nil)
+	path := b.finish(filepath.Join(t.TempDir(), "x.tacho"))
+	for _, c := range []struct {
+		name     string
+		complete func(*ArchiveInfo, *metric.Desc)
+		resets   bool
+		increase float64
+	}{
+		{name: "as the archive says", resets: true},
+		{"as the catalogue knows", func(in *ArchiveInfo, d *metric.Desc) {
+			if in.Host.Name != "host" {
+				t.Errorf("asked about a metric of %q", in.Host.Name)
+			}
+			d.Falls = metric.NeverRestarts
+		}, false, 10_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := OpenWith(c.complete, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			for s, err := range r.Summarize(Selection{}) {
+				if err != nil || s.Count != n || c.resets != (s.Resets > 0) || !c.resets && s.Increase != c.increase {
+					t.Errorf("%d values, %d resets, increase %v, %v", s.Count, s.Resets, s.Increase, err)
+				}
+				if s.Metric != r.Lookup(d.Name) || r.Metrics()[0] != s.Metric {
+					t.Error("the metric is not the same everywhere")
+				}
+			}
+		})
+	}
+}
+
+func TestDescriptionsSayHowCountersFall(t *testing.T) {
+	d := &metric.Desc{Name: "x", Sem: metric.Counter, Falls: metric.NeverRestarts}
+	got, rest := parseDesc(appendDesc(nil, d))
+	if got == nil || len(rest) != 0 || *got != *d {
+		t.Errorf("%+v became %+v", d, got)
+	}
+	if later, _ := parseDesc([]byte{fieldFalls, 1, 9, fieldEnd}); later == nil || later.Falls != metric.MayRestart {
+		t.Errorf("a way to fall that is not known yet is %+v", later)
+	}
+}
