@@ -41,7 +41,7 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 // its arguments say what they meant.
 var ownWords = map[string]bool{
 	"archive": true, "from": true, "to": true, "at": true, "show-command": true, "before": true, "after": true,
-	"derived": true,
+	"against": true, "derived": true,
 }
 
 // endless are the commands to which the end of an archive means nothing, or
@@ -78,9 +78,9 @@ func (a *app) reproduce(cmd *cobra.Command, args []string) []string {
 	if a.resolved["at"] == "" && a.resolved["to"] == "" && !endless[cmd.Name()] {
 		a.pinEnd()
 	}
-	for _, name := range []string{"at", "from", "to"} {
+	for _, name := range []string{"at", "against", "from", "to"} {
 		if t := a.resolved[name]; t != "" {
-			line = append(line, "--"+name, t)
+			line = append(line, "--"+name, quote(t))
 		}
 	}
 	for _, p := range a.derived {

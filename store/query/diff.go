@@ -50,6 +50,15 @@ type Change struct {
 	// Related counts changes of the same part of the machine that this one
 	// stands for.
 	Related int
+	// Also are changes that say the same thing, or that this one explains:
+	// settings that changed together, other aspects of a process, the part of
+	// the machine that a process used more of.
+	Also []*Change
+	// Times is how often it happened, where that is more than once: At is then
+	// the first time, Until the last, and Seconds how long all took.
+	Times   int
+	Until   int64
+	Seconds float64
 	// Process is the process that is new or gone, or the biggest of several.
 	Process *Consumer
 	// Exit is how a vanished process ended, if that was recorded.
@@ -62,6 +71,10 @@ type Change struct {
 type DiffRequest struct {
 	Host string
 	A, B Window
+	// Against is the host of window A, where that is another one.
+	Against string
+	// Usual are windows that show what is usual, instead of those before B.
+	Usual []Window
 	// All keeps the changes that another one stands for, and small ones.
 	All bool
 }
@@ -82,7 +95,7 @@ const (
 // Diff finds what changed between two windows, most surprising first.
 func Diff(a Archive, r DiffRequest) ([]*Change, error) {
 	d := &differ{a: a, r: r}
-	d.r.A.Hosts, d.r.B.Hosts = []string{r.Host}, []string{r.Host}
+	d.r.A.Hosts, d.r.B.Hosts = []string{cmp.Or(r.Against, r.Host)}, []string{r.Host}
 	d.chooseBaselines()
 	d.machine()
 	var out []*Change
@@ -93,9 +106,24 @@ func Diff(a Archive, r DiffRequest) ([]*Change, error) {
 		}
 		out = append(out, list...)
 	}
-	slices.SortStableFunc(out, func(x, y *Change) int { return cmp.Compare(y.Score, x.Score) })
+	sortChanges(out)
+	if !r.All {
+		out = merged(d, out)
+	}
 	return out, nil
 }
+
+// sortChanges puts the most surprising first; the rest of the order only sees
+// to it that the same question has the same answer.
+func sortChanges(list []*Change) {
+	slices.SortStableFunc(list, func(x, y *Change) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Subject, y.Subject),
+			cmp.Compare(x.Instance, y.Instance), cmp.Compare(x.Aspect, y.Aspect), cmp.Compare(x.At, y.At))
+	})
+}
+
+// elsewhere reports whether the windows are of two hosts.
+func (d *differ) elsewhere() bool { return d.r.Against != "" && d.r.Against != d.r.Host }
 
 // differ compares two windows of one host.
 type differ struct {
@@ -111,6 +139,13 @@ type differ struct {
 // chooseBaselines spreads windows of B's length over the recording before B,
 // where A is not. What came after B shows what it led to, not what is usual.
 func (d *differ) chooseBaselines() {
+	if d.elsewhere() {
+		return // What is usual on one host is no measure for another.
+	}
+	if d.r.Usual != nil {
+		d.usual = d.r.Usual
+		return
+	}
 	from, _, list := Covered(d.a, Window{Hosts: []string{d.r.Host}})
 	if len(list) == 0 {
 		return
@@ -273,6 +308,9 @@ func relative(a, b float64) float64 {
 func (d *differ) events() ([]*Change, error) {
 	var out []*Change
 	w := Window{Hosts: []string{d.r.Host}, From: d.r.A.From, To: d.r.B.To}
+	if d.elsewhere() || d.r.Usual != nil {
+		w.From = d.r.B.From // what lies between the windows is not in question
+	}
 	kinds := []metric.EventKind{metric.EventBoot, metric.EventPanic, metric.EventShutdown, metric.EventWake, metric.EventGap, metric.EventDevice, metric.EventMount}
 	for e, err := range SortedEvents(d.a, w, kinds...) {
 		if err != nil {

@@ -115,9 +115,9 @@ func (d *differ) processes() ([]*Change, error) {
 }
 
 // processChange compares what processes of one name used; the aspect that
-// changed most speaks for all.
+// changed most leads, the others are told with it.
 func (d *differ) processChange(name string, a, b *usage, usual []*usage) *Change {
-	var best *Change
+	var found []*Change
 	for _, as := range aspects {
 		before, after := a.amount(name, as.of), b.amount(name, as.of)
 		diff := math.Abs(after - before)
@@ -143,14 +143,16 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage) *Change
 			continue
 		}
 		c.Score = score(c)
-		if best == nil || c.Score > best.Score {
-			best = c
+		if d.steady(c) {
+			found = append(found, c)
 		}
 	}
-	if best != nil && !d.steady(best) {
+	if len(found) == 0 {
 		return nil
 	}
-	return best
+	sortChanges(found)
+	found[0].Also = found[1:]
+	return found[0]
 }
 
 // steady reports whether a process's difference is there in most of its slots

@@ -27,12 +27,13 @@ var families = []struct {
 		[]string{"disk.all.write_bytes", "disk.all.read_bytes", "disk.all.total_bytes", "disk.all.write", "disk.all.read"}},
 	{"network", []string{"network.", "net.", "ipc.", "computed.total_conn"},
 		[]string{"network.all.in.bytes", "network.all.out.bytes", "network.tcp.retranssegs", "network.all.total.bytes"}},
-	{"processes", []string{"kernel.all.nprocs", "kernel.all.nthreads", "kernel.all.sysfork", "proc.nprocs", "proc.started", "proc.exited", "proc.unseen", "kernel.all.lastpid"},
+	{"processes", []string{"kernel.all.nprocs", "kernel.all.nthreads", "kernel.all.sysfork", "proc.nprocs", "proc.started", "proc.exited", "proc.unseen"},
 		[]string{"proc.nprocs", "proc.started", "kernel.all.sysfork"}},
 	{"gpu", []string{"gpu."}, []string{"gpu.util"}},
 	{"thermal", []string{"thermal."}, []string{"thermal.cpu.die", "thermal.package", "thermal.pressure.level"}},
 	{"power", []string{"power."}, []string{"power.ac.connected", "power.battery.charge"}},
-	{"clock", []string{"kernel.all.uptime", "kern.wake", "kern.sleep", "kern.useractive", "kern.userinactive", "machdep.", "kern.monotonic", "computed.uptime", "kernel.all.boottime"}, nil},
+	{"clock", []string{"kernel.all.uptime", "kern.wake", "kern.sleep", "kern.useractive", "kern.userinactive", "machdep.", "kern.monotonic", "computed.uptime", "kernel.all.boottime",
+		"kernel.all.lastpid"}, nil},
 }
 
 // familyOf is a metric's part of the machine and how well it tells of it, 0
@@ -86,7 +87,7 @@ func (d *differ) system() ([]*Change, error) {
 	all := make(map[seriesKey]*systemSeries)
 	for i, w := range []Window{d.r.A, d.r.B} {
 		err := d.slots(w, names, nil, func(s *Series, values sample) {
-			k := keyOf(s)
+			k := d.key(s.Metric, s.Instance)
 			e := all[k]
 			if e == nil {
 				e = &systemSeries{desc: s.Metric, units: s.Units, rate: s.Rate}
@@ -130,10 +131,16 @@ func (d *differ) system() ([]*Change, error) {
 	return leaders(out), nil
 }
 
-func keyOf(s *Series) seriesKey {
-	k := seriesKey{metric: s.Metric.Name}
-	if s.Instance != nil {
-		k.key = s.Instance.Key
+// key tells series apart. A key of one host means nothing to another; names
+// such as cpu0 and / do.
+func (d *differ) key(m *metric.Desc, in *metric.Instance) seriesKey {
+	k := seriesKey{metric: m.Name}
+	switch {
+	case in == nil:
+	case d.elsewhere():
+		k.key = in.Name
+	default:
+		k.key = in.Key
 	}
 	return k
 }
@@ -261,7 +268,7 @@ func (d *differ) compareUsual(candidates map[seriesKey]*Change, all map[seriesKe
 	others := make(map[seriesKey][]float64)
 	for _, w := range d.usual {
 		err := d.slots(w, names, nil, func(s *Series, values sample) {
-			k := keyOf(s)
+			k := d.key(s.Metric, s.Instance)
 			others[k] = append(others[k], values.mean())
 		})
 		if err != nil {

@@ -21,11 +21,16 @@ func (d *differ) tunables() ([]*Change, error) {
 	}
 	// What held in the middle of the first window; of what was first read later,
 	// what it was then.
-	old, err := d.settings(names, d.r.A.From+(d.r.A.To-d.r.A.From)/2)
+	hostA, hostB := d.r.A.Hosts, d.r.B.Hosts
+	old, err := d.settings(hostA, names, d.r.A.From+(d.r.A.To-d.r.A.From)/2)
 	if err != nil {
 		return nil, err
 	}
-	later, err := d.settings(names, max(min(d.r.A.To, d.r.B.From-1), d.r.A.From))
+	end := d.r.A.To
+	if !d.elsewhere() {
+		end = max(min(end, d.r.B.From-1), d.r.A.From)
+	}
+	later, err := d.settings(hostA, names, end)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +39,7 @@ func (d *differ) tunables() ([]*Change, error) {
 			old[k] = s
 		}
 	}
-	now, err := d.settings(names, d.r.B.To)
+	now, err := d.settings(hostB, names, d.r.B.To)
 	if err != nil {
 		return nil, err
 	}
@@ -66,19 +71,16 @@ type setting struct {
 }
 
 // settings are the values that hold at an instant.
-func (d *differ) settings(names []string, at int64) (map[seriesKey]*setting, error) {
+func (d *differ) settings(hosts, names []string, at int64) (map[seriesKey]*setting, error) {
 	out := make(map[seriesKey]*setting)
-	w := Window{Hosts: []string{d.r.Host}, From: min(d.r.A.From, at), To: at}
+	w := Window{Hosts: hosts, From: min(d.r.A.From, d.r.B.From, at), To: at}
 	sel := w.Selection(names...)
 	sel.Prior = true
 	for run, err := range d.a.Select(sel) {
 		if err != nil {
 			return nil, err
 		}
-		k := seriesKey{metric: run.Metric.Name}
-		if run.Instance != nil {
-			k.key = run.Instance.Key
-		}
+		k := d.key(run.Metric, run.Instance)
 		s := out[k]
 		if s == nil {
 			s = &setting{value: metric.Value{Miss: metric.NotRead}}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// sides name the two windows in a sentence: two times of one host, or two
+// hosts.
+type sides struct {
+	a, b string
+	// clock shows an instant: with its date where the windows are of several
+	// days.
+	clock func(wall int64) string
+}
+
+func (a *app) sides(c *comparison, h *store.Host) sides {
+	s := sides{clock: a.clock}
+	day := func(wall int64) string { return time.Unix(0, wall).In(a.zone()).Format(time.DateOnly) }
+	if from := min(c.a.From, c.b.From); day(from) != day(max(c.a.To, c.b.To)) {
+		s.clock = func(wall int64) string { return time.Unix(0, wall).In(a.zone()).Format(time.DateTime) }
+	}
+	if c.against != "" {
+		s.a, s.b = "on "+c.name, "on "+h.Name
+	}
+	return s
+}
+
+func (s sides) hosts() bool { return s.a != "" }
+
+// values says what something was and is, before a verb such as "rose".
+func (s sides) values(verb, before, after string) string {
+	if s.hosts() {
+		return fmt.Sprintf("%s %s, %s %s", before, s.a, after, s.b)
+	}
+	return fmt.Sprintf("%s from %s to %s", verb, before, after)
+}
+
+// sentence says in a line what changed, with what says the same.
+func (a *app) sentence(c *query.Change, s sides) string {
+	line := a.clause(c, s)
+	for _, also := range c.Also {
+		switch {
+		case also.Kind == query.TunableChange: // named beside the first
+		case also.Kind == query.ProcessChange:
+			line += ", " + a.aspect(also, s)
+		default:
+			line += "; with it " + lowerFirst(a.clause(also, s))
+		}
+	}
+	return line
+}
+
+// lowerFirst begins a clause as the middle of a sentence does; names and
+// abbreviations stay.
+func lowerFirst(text string) string {
+	if len(text) > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z' {
+		return string(text[0]+'a'-'A') + text[1:]
+	}
+	return text
+}
+
+// settingNames lists settings that changed as one.
+func settingNames(c *query.Change) string {
+	names := []string{subject(c)}
+	for _, also := range c.Also {
+		names = append(names, subject(also))
+	}
+	if len(names) > 4 {
+		names = append(names[:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// aspect says by how much processes use more or less of something.
+func (a *app) aspect(c *query.Change, s sides) string {
+	before, after := "before", "after"
+	if s.hosts() {
+		before, after = s.a, s.b
+	}
+	return fmt.Sprintf("%s: %s %s, %s %s%s", aspectWords(c), a.amount(c, c.Before), before, a.amount(c, c.After), after, times(c))
+}
+
+// happened says what happened, and how often.
+func happened(c *query.Change, s sides) string {
+	if c.Times < 2 {
+		line := fmt.Sprintf("%s at %s", c.Subject, s.clock(c.At))
+		if c.NewText != "" {
+			line += ": " + c.NewText
+		}
+		return line
+	}
+	line := fmt.Sprintf("%s, %d times from %s to %s", c.Subject, c.Times, s.clock(c.At), s.clock(c.Until))
+	if c.Seconds > 0 {
+		return line + fmt.Sprintf(", %s in all, the longest: %s", human.Duration(time.Duration(c.Seconds*1e9)), c.NewText)
+	}
+	return line + ", the first: " + c.NewText
+}
+
+// clause says what changed, without what says the same.
+func (a *app) clause(c *query.Change, s sides) string {
+	switch c.Kind {
+	case query.TunableChange:
+		old, new := quoted(c.OldText), quoted(c.NewText)
+		if s.hosts() {
+			return settingNames(c) + ": " + s.values("", old, new)
+		}
+		verb := "was changed"
+		if len(c.Also) > 0 {
+			verb = "were changed"
+		}
+		line := settingNames(c) + " " + s.values(verb, old, new)
+		if u := c.Units.String(); u != "" {
+			line += " " + u
+		}
+		return line + ", first seen at " + s.clock(c.At)
+	case query.Happened:
+		return happened(c, s)
+	case query.ProcessNew:
+		return a.newSentence(c, s)
+	case query.ProcessVanished:
+		return a.goneSentence(c, s)
+	case query.ProcessChange:
+		return c.Subject + " " + a.aspect(c, s)
+	}
+	return a.measure(c, s)
+}
+
+// measure says how a metric of the machine moved.
+func (a *app) measure(c *query.Change, side sides) string {
+	verb := "rose"
+	if c.After < c.Before {
+		verb = "fell"
+	}
+	title := title(c)
+	if side.hosts() {
+		title += ":"
+	}
+	s := title + " " + side.values(verb, a.amount(c, c.Before), a.amount(c, c.After)) + times(c)
+	if c.Trend && c.After > c.Before {
+		s += " and was still rising"
+	} else if c.Trend {
+		s += " and was still falling"
+	}
+	s += "  [" + subject(c) + "]"
+	if c.Related > 0 {
+		s += fmt.Sprintf(" and %d related", c.Related)
+	}
+	return s
+}
+
+func (a *app) clock(wall int64) string {
+	return time.Unix(0, wall).In(a.zone()).Format("15:04:05")
+}
+
+func quoted(s string) string {
+	if s == "" || strings.ContainsAny(s, " ,") {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}
+
+func subject(c *query.Change) string {
+	if c.Instance != "" {
+		return c.Subject + "[" + c.Instance + "]"
+	}
+	return c.Subject
+}
+
+// title is what the metric is in words.
+func title(c *query.Change) string {
+	words := c.Subject
+	if c.Metric != nil && c.Metric.Help != "" {
+		words = strings.TrimSuffix(c.Metric.Help, ".")
+	}
+	if c.Instance != "" {
+		words += " (" + c.Instance + ")"
+	}
+	return words
+}
+
+func (a *app) amount(c *query.Change, x float64) string {
+	if c.Aspect == "cpu" {
+		return human.Percent(x) + " of a core"
+	}
+	return human.Value(x, c.Units, c.Rate)
+}
+
+var aspectVerbs = map[string][2]string{
+	"cpu":    {"uses more CPU", "uses less CPU"},
+	"memory": {"holds more memory", "holds less memory"},
+	"read":   {"reads more from disk", "reads less from disk"},
+	"write":  {"writes more to disk", "writes less to disk"},
+}
+
+func aspectWords(c *query.Change) string {
+	if c.After < c.Before {
+		return aspectVerbs[c.Aspect][1]
+	}
+	return aspectVerbs[c.Aspect][0]
+}
+
+// times says how many times as much it is, where that says more than the
+// numbers.
+func times(c *query.Change) string {
+	if c.Before <= 0 || c.After <= 0 || c.Units == (metric.Units{Other: "C"}) {
+		return ""
+	}
+	if f := c.After / c.Before; f >= 2 {
+		return fmt.Sprintf(" (%s times as much)", human.Figures(math.Round(f*10)/10))
+	}
+	return ""
+}
+
+// used lists what a process took over the window.
+func used(c *query.Consumer, seconds float64) string {
+	parts := []string{human.Percent(c.CPUTime()/seconds) + " of a core"}
+	if c.Peak > 0 {
+		parts = append(parts, human.Bytes(c.Peak))
+	}
+	for _, io := range []struct {
+		x    float64
+		verb string
+	}{{c.Gains[query.ReadBytes], "read"}, {c.Gains[query.WrittenBytes], "written"}} {
+		if io.x/seconds > 1e4 {
+			parts = append(parts, human.Bytes(io.x/seconds)+"/s "+io.verb)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *app) newSentence(c *query.Change, s sides) string {
+	p := c.Process
+	seconds := math.Max(float64(p.To-p.From)/1e9, 1)
+	who := fmt.Sprintf("pid %d", query.ProcessID(p.Instance))
+	if p.Count > 1 {
+		who = fmt.Sprintf("%d processes", p.Count)
+	}
+	if p.User != "" {
+		who += ", " + p.User
+	}
+	since := p.From
+	if p.Start != 0 {
+		since = p.Start
+	}
+	if s.hosts() {
+		return fmt.Sprintf("%s runs only %s (%s) and uses %s", c.Subject, s.b, who, used(p, seconds))
+	}
+	return fmt.Sprintf("%s is new (%s, since %s) and uses %s", c.Subject, who, s.clock(since), used(p, seconds))
+}
+
+func (a *app) goneSentence(c *query.Change, side sides) string {
+	p := c.Process
+	who := fmt.Sprintf("pid %d", query.ProcessID(p.Instance))
+	if p.Count > 1 {
+		who = fmt.Sprintf("%d processes", p.Count)
+	}
+	if side.hosts() {
+		return fmt.Sprintf("%s runs only %s (%s) and uses %s", c.Subject, side.a, who, used(p, math.Max(float64(p.To-p.From)/1e9, 1)))
+	}
+	s := fmt.Sprintf("%s (%s) is gone: last seen at %s", c.Subject, who, side.clock(p.To))
+	if c.Exit != nil && c.Exit.Label("how") != "" {
+		s = fmt.Sprintf("%s (%s) is gone: it ended at %s, %s", c.Subject, who, side.clock(c.Exit.At.Wall), c.Exit.Label("how"))
+	}
+	return s
+}
