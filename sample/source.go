@@ -30,11 +30,21 @@ type Source interface {
 	Read(c *Context, frames []*Frame) error
 
 	// Refresh looks again for what the machine has: called at the start of
-	// each archive.
+	// each archive, and whenever a Looker has seen a change.
 	Refresh() error
 
 	// Close releases what the source holds.
 	Close() error
+}
+
+// A Looker is a Source whose machine may change while it is read: a driver that
+// matches late, a module that is loaded, a battery or a card that is put in.
+type Looker interface {
+	Source
+	// Look reports whether Refresh would find the machine other than it found
+	// it last. It changes nothing about the source and is cheap: the engine
+	// asks it again and again.
+	Look() bool
 }
 
 // Context is what the engine lends a source for one reading.

@@ -34,12 +34,12 @@ func (p Platform) String() string {
 
 type index struct {
 	names []string
-	rows  map[string]metric.Desc
+	rows  map[string]*metric.Desc
 }
 
 var indexes = func() (ix [numPlatforms]index) {
 	for p := range ix {
-		ix[p].rows = make(map[string]metric.Desc)
+		ix[p].rows = make(map[string]*metric.Desc)
 	}
 	for _, table := range tables {
 		for i := range table {
@@ -49,7 +49,7 @@ var indexes = func() (ix [numPlatforms]index) {
 				if _, twice := x.rows[d.Name]; twice {
 					panic(fmt.Sprintf("catalog: %s stands twice in the %s tables", d.Name, b.platform))
 				}
-				x.rows[d.Name] = d
+				x.rows[d.Name] = &d
 				x.names = append(x.names, d.Name)
 			}
 		}
@@ -66,11 +66,17 @@ func For(p Platform) []*metric.Desc { return Prefix(p, "") }
 // Prefix returns the metrics of p whose names begin with prefix, sorted by
 // name. The rows are copies.
 func Prefix(p Platform, prefix string) []*metric.Desc {
+	return Select(p, func(d *metric.Desc) bool { return strings.HasPrefix(d.Name, prefix) })
+}
+
+// Select returns the metrics of p that want, which must not change them,
+// accepts, sorted by name. The rows are copies.
+func Select(p Platform, want func(*metric.Desc) bool) []*metric.Desc {
 	x := &indexes[p]
 	var ds []*metric.Desc
 	for _, name := range x.names {
-		if strings.HasPrefix(name, prefix) {
-			d := x.rows[name]
+		if row := x.rows[name]; want(row) {
+			d := *row
 			ds = append(ds, &d)
 		}
 	}
@@ -79,10 +85,11 @@ func Prefix(p Platform, prefix string) []*metric.Desc {
 
 // Find returns a copy of the row of one metric, or nil.
 func Find(p Platform, name string) *metric.Desc {
-	d, ok := indexes[p].rows[name]
-	if !ok {
+	row := indexes[p].rows[name]
+	if row == nil {
 		return nil
 	}
+	d := *row
 	return &d
 }
 

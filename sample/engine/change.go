@@ -80,12 +80,14 @@ func (e *Engine) calm(metric.Stamp) {
 	e.adopt(false)
 }
 
-// refresh has sources look again, and describes what changed. The caller holds
-// planning.
-func (e *Engine) refresh(sources []*source) {
+// refresh has sources look again, describes what changed and tells what came
+// and went. It returns the sources that changed. The caller holds planning.
+func (e *Engine) refresh(sources []*source) (others []*source) {
 	var changed []*metric.Desc
+	var events []metric.Event
 	for _, s := range sources {
 		e.withTurn(s, func() {
+			old := s.groups
 			again, err := s.regroup(&e.plan)
 			if err != nil {
 				e.faults.report(e.clock.now(), time.Minute, "source "+s.name, err.Error())
@@ -94,11 +96,13 @@ func (e *Engine) refresh(sources []*source) {
 				for _, g := range s.groups {
 					changed = append(changed, g.Metrics...)
 				}
+				others = append(others, s)
+				events = append(events, found(s.name, old, s.groups)...)
 			}
 		})
 	}
 	if len(changed) == 0 {
-		return
+		return nil
 	}
 	e.storing.Lock()
 	err := e.opt.Sink.Describe(changed)
@@ -106,6 +110,8 @@ func (e *Engine) refresh(sources []*source) {
 	if err != nil {
 		e.log.Warn("the description of metrics could not be stored", "error", err)
 	}
+	e.tell(events)
+	return others
 }
 
 // withTurn does something with a source that nobody is reading meanwhile; it

@@ -71,6 +71,7 @@ type Engine struct {
 	missedTold int64 // awake clock; of the keeper
 
 	stop     chan struct{}
+	woke     chan struct{} // the machine woke: what it has may be other
 	stopped  atomic.Bool
 	running  sync.WaitGroup
 	planning sync.Mutex // held by Apply and Rotate
@@ -94,7 +95,7 @@ func New(opt Options) (*Engine, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{opt: opt, log: opt.Log, plan: opt.Plan, stop: make(chan struct{})}
+	e := &Engine{opt: opt, log: opt.Log, plan: opt.Plan, stop: make(chan struct{}), woke: make(chan struct{}, 1)}
 	e.clock.raw = opt.Now
 	e.started = e.clock.now()
 	e.watch.slept, e.watch.reason = opt.Slept, opt.WakeReason
@@ -151,6 +152,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.running.Add(1)
 		go c.newReader(0).run(-1)
 	}
+	e.running.Add(1)
+	go e.seek()
 	e.keep(ctx)
 	e.shutDown()
 	return nil

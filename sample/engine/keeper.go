@@ -100,8 +100,14 @@ func (e *Engine) look(now metric.Stamp) {
 	}
 	e.watching.Unlock()
 	for i := range events {
-		if events[i].Kind == metric.EventGap {
+		switch events[i].Kind {
+		case metric.EventGap:
 			e.missedIn(&events[i], now)
+		case metric.EventWake:
+			select {
+			case e.woke <- struct{}{}:
+			default:
+			}
 		}
 	}
 	e.tell(events)

@@ -87,13 +87,7 @@ func (s *source) regroup(p *Plan) (changed bool, err error) {
 		return false, nil
 	}
 	s.plan(p)
-	return !slices.EqualFunc(old, now, sameGroup), nil
-}
-
-func sameGroup(a, b *metric.Group) bool {
-	return a.Name == b.Name && a.Indom == b.Indom && slices.EqualFunc(a.Metrics, b.Metrics, func(x, y *metric.Desc) bool {
-		return *x == *y
-	})
+	return !slices.EqualFunc(old, now, (*metric.Group).Same), nil
 }
 
 // read fills the source's frames for class c and returns the blocks that came

@@ -3,6 +3,7 @@ package linux
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tachograph/sample"
@@ -17,6 +18,11 @@ type gpus struct {
 	group *metric.Group
 	count *metric.Group
 	cards []gpu
+
+	events  events
+	started bool
+	came    []metric.Instance // since the last reading
+	went    []metric.Instance
 }
 
 type gpu struct {
@@ -35,7 +41,7 @@ const (
 const gpuTotal = 2
 
 func newGPUs(root string) (*gpus, error) {
-	g := &gpus{root: root}
+	g := &gpus{root: root, events: events{kind: metric.EventDevice, indom: "gpu"}}
 	return g, g.Refresh()
 }
 
@@ -57,6 +63,7 @@ func (g *gpus) Refresh() error {
 	g.Close()
 	g.group = catalog.Group(catalog.Linux, "gpu", "gpu.util", "gpu.memory.used", "gpu.memory.free")
 	g.count = catalog.Group(catalog.Linux, "gpu total", "hinv.ngpu")
+	before := g.cards
 	g.cards = nil
 	dirs, _ := filepath.Glob(g.root + "/sys/class/drm/card[0-9]*")
 	for _, dir := range dirs {
@@ -76,6 +83,8 @@ func (g *gpus) Refresh() error {
 		}
 		g.cards = append(g.cards, c)
 	}
+	g.came = append(g.came, missingFrom(g.cards, before)...)
+	g.went = append(g.went, missingFrom(before, g.cards)...)
 	for i, d := range g.group.Metrics {
 		has := false
 		for _, c := range g.cards {
@@ -88,8 +97,31 @@ func (g *gpus) Refresh() error {
 	return nil
 }
 
+// missingFrom are the cards of a that are not in b.
+func missingFrom(a, b []gpu) (ins []metric.Instance) {
+	for i := range a {
+		if !slices.ContainsFunc(b, func(c gpu) bool { return c.in.Key == a[i].in.Key }) {
+			ins = append(ins, a[i].in)
+		}
+	}
+	return ins
+}
+
+// other reports whether there are other cards now.
+func (g *gpus) other(fresh sample.Source) bool {
+	now := fresh.(*gpus).cards
+	return len(missingFrom(now, g.cards)) > 0 || len(missingFrom(g.cards, now)) > 0
+}
+
 func (g *gpus) Read(c *sample.Context, frames []*sample.Frame) error {
 	at := c.Now()
+	for i := range g.came {
+		g.events.came(c, g.started, &g.came[i], "graphics card "+g.came[i].Name+" appeared")
+	}
+	for i := range g.went {
+		g.events.went(c, &g.went[i], "graphics card "+g.went[i].Name+" went away")
+	}
+	g.came, g.went, g.started = nil, nil, true
 	for _, f := range frames {
 		f.Reset(at)
 		if f.Full() == g.count {

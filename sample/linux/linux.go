@@ -14,45 +14,29 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"tachograph/sample"
+	"tachograph/sample/metric"
 )
 
 // Sources opens all sources of system-wide metrics. What this kernel lacks is
-// marked in their groups; it is an error only if there is no /proc at all.
+// marked in their groups, and looked for again; it is an error only if there is
+// no /proc at all.
 func Sources(root string) ([]sample.Source, error) {
 	if _, err := os.Stat(root + "/proc/stat"); err != nil {
 		return nil, fmt.Errorf("linux: %s/proc/stat: %w: mount the proc file system", root, cause(err))
 	}
 	var all []sample.Source
 	var failed error
-	open := func(s sample.Source, err error) {
+	for _, open := range openers(root) {
+		s, err := open()
 		if err != nil {
 			failed = errors.Join(failed, err)
-			return
+			continue
 		}
-		all = append(all, s)
+		all = append(all, looker{s, open})
 	}
-	open(newStat(root))
-	open(newLoad(root))
-	for _, k := range keyedFiles {
-		open(newKeyed(k, root))
-	}
-	open(newValues(root))
-	open(newPressure(root))
-	open(newDisks(root))
-	open(newNetdev(root))
-	open(newSoftnet(root))
-	open(newTCPConn(root))
-	open(newFilesystems(root))
-	open(newNFS(root))
-	open(newCPUInfo(root))
-	open(newUsers(root))
-	open(newPower(root))
-	open(newThermal(root))
-	open(newGPUs(root))
-	open(newHost(root))
-	open(newSelf(root))
 	if failed != nil {
 		for _, s := range all {
 			s.Close()
@@ -60,4 +44,49 @@ func Sources(root string) ([]sample.Source, error) {
 		return nil, failed
 	}
 	return all, nil
+}
+
+type opener func() (sample.Source, error)
+
+// openers make the sources.
+func openers(root string) []opener {
+	all := []opener{with(newStat, root), with(newLoad, root)}
+	for _, k := range keyedFiles {
+		all = append(all, func() (sample.Source, error) { return newKeyed(k, root) })
+	}
+	return append(all,
+		with(newValues, root), with(newPressure, root), with(newDisks, root), with(newNetdev, root), with(newSoftnet, root),
+		with(newTCPConn, root), with(newFilesystems, root), with(newNFS, root), with(newCPUInfo, root), with(newUsers, root),
+		with(newPower, root), with(newThermal, root), with(newGPUs, root), with(newHost, root), with(newSelf, root))
+}
+
+func with[S sample.Source](make func(root string) (S, error), root string) opener {
+	return func() (sample.Source, error) { return make(root) }
+}
+
+// looker is a source that opens its like when it looks again: what a fresh one
+// finds is what Refresh would.
+type looker struct {
+	sample.Source
+	open opener
+}
+
+// another is a source that can tell more of what it found than its groups say.
+type another interface {
+	// other reports whether a fresh source of the same type found other things.
+	other(fresh sample.Source) bool
+}
+
+// Look implements sample.Looker.
+func (l looker) Look() bool {
+	fresh, err := l.open()
+	if err != nil {
+		return false
+	}
+	defer fresh.Close()
+	if !slices.EqualFunc(l.Groups(), fresh.Groups(), (*metric.Group).Same) {
+		return true
+	}
+	a, ok := l.Source.(another)
+	return ok && a.other(fresh)
 }

@@ -27,8 +27,7 @@ type nfsSide struct {
 	uses  []nfsUse
 	nums  []uint64
 	err   error
-	// absent is set where the module is not loaded: it is not asked for again
-	// before the next archive.
+	// absent is set where the module is not loaded.
 	absent bool
 }
 

@@ -1,7 +1,9 @@
 package linux
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tachograph/sample"
@@ -114,6 +116,15 @@ func (p *power) Refresh() error {
 	}
 	return nil
 }
+
+// other reports whether there are other supplies now.
+func (p *power) other(fresh sample.Source) bool {
+	now := fresh.(*power)
+	return !slices.EqualFunc(p.mains, now.mains, samePath) ||
+		!maps.EqualFunc(p.battery, now.battery, samePath)
+}
+
+func samePath(a, b *file) bool { return a.path == b.path }
 
 func (p *power) open(dir string, names []string) {
 	for _, alternatives := range names {

@@ -13,13 +13,12 @@ import (
 // Sources of the form "file key" are read by these words alone, so that adding
 // such a metric is adding a row to the catalogue and nothing else.
 func rowsOf(indom, prefix string) (ds []*metric.Desc, rest []string) {
-	for _, d := range catalog.For(catalog.Linux) {
-		after, ours := strings.CutPrefix(d.Source, prefix)
-		if ours && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
-			d.Class != metric.Process && d.Class != metric.Costly {
-			ds = append(ds, d)
-			rest = append(rest, after)
-		}
+	ds = catalog.Select(catalog.Linux, func(d *metric.Desc) bool {
+		return strings.HasPrefix(d.Source, prefix) && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
+			d.Class != metric.Process && d.Class != metric.Costly
+	})
+	for _, d := range ds {
+		rest = append(rest, strings.TrimPrefix(d.Source, prefix))
 	}
 	return ds, rest
 }

@@ -104,6 +104,25 @@ func (t *thermal) Refresh() error {
 	return nil
 }
 
+// other reports whether there are other fans now, or other sensors.
+func (t *thermal) other(fresh sample.Source) bool {
+	now := fresh.(*thermal)
+	if len(now.fans) != len(t.fans) {
+		return true
+	}
+	for i := range now.fans {
+		if now.fans[i].in.Key != t.fans[i].in.Key {
+			return true
+		}
+	}
+	for i := range now.temps {
+		if a, b := now.temps[i], t.temps[i]; (a == nil) != (b == nil) || a != nil && a.path != b.path {
+			return true
+		}
+	}
+	return false
+}
+
 // try opens a file that holds a number, or returns nil.
 func try(path string) *file {
 	f := newFile(path)

@@ -1,6 +1,9 @@
 package metric
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Stamp is an instant on the three clocks that matter: the wall (which
 // steps), the awake clock (stops in sleep) and the continuous clock (does
@@ -21,6 +24,13 @@ type Group struct {
 	Name    string
 	Indom   string
 	Metrics []*Desc
+}
+
+// Same reports whether g and o say the same of the same metrics.
+func (g *Group) Same(o *Group) bool {
+	return g.Name == o.Name && g.Indom == o.Indom && slices.EqualFunc(g.Metrics, o.Metrics, func(x, y *Desc) bool {
+		return *x == *y
+	})
 }
 
 // Column holds the values of one metric of a block, one per row.

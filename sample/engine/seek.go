@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+const (
+	// firstSeek is how long after the start, after a change and after a wake
+	// sources look again for the first time: drivers match one after another.
+	// Each further look is twice as far away, up to mostSeek.
+	firstSeek = 5 * time.Second
+	mostSeek  = time.Minute
+	// seekShare bounds what looking costs: a source that takes a millisecond
+	// to look does so every twenty seconds at most.
+	seekShare = 20_000
+	// seekPatience is how long a look may take before it is told.
+	seekPatience = 10 * time.Second
+)
+
+// quest is the search of one source for what it did not find yet.
+type quest struct {
+	source *source
+	look   func() bool
+	every  time.Duration
+	most   time.Duration
+	at     int64 // awake clock of the next look
+	change int64 // awake clock of the last change; 0: none
+}
+
+// begin begins anew with frequent looks.
+func (q *quest) begin(now int64) {
+	q.every, q.most = firstSeek, mostSeek
+	q.next(now, 0)
+}
+
+// changed plans the next look after a change. Another may follow at once; but
+// what comes and goes again and again is looked at ever more rarely.
+func (q *quest) changed(now int64) {
+	often := q.change != 0 && time.Duration(now-q.change) < time.Hour
+	q.change = now
+	if !often {
+		q.begin(now)
+		return
+	}
+	q.most = min(2*q.most, time.Hour)
+	q.every = q.most
+	q.next(now, 0)
+}
+
+// next plans the next look, so far away as the last one took.
+func (q *quest) next(now int64, took time.Duration) {
+	q.at = now + int64(max(q.every, min(took, time.Hour/seekShare)*seekShare))
+	q.every = min(2*q.every, q.most)
+}
+
+// seek lets sources look again for what was not there, until the engine stops:
+// a recorder that is started with the machine is there before many drivers.
+// It has a goroutine of its own, because a look may take as long as a reading.
+func (e *Engine) seek() {
+	defer e.running.Done()
+	now := e.clock.now().Awake
+	var quests []*quest
+	for _, s := range e.sources {
+		if l, ok := s.Source.(sample.Looker); ok {
+			q := &quest{source: s, look: l.Look}
+			q.begin(now)
+			quests = append(quests, q)
+		}
+	}
+	if len(quests) == 0 {
+		return
+	}
+	timer := time.NewTimer(firstSeek)
+	defer timer.Stop()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-e.woke:
+			now = e.clock.now().Awake
+			for _, q := range quests {
+				q.begin(now)
+			}
+		case <-timer.C:
+			e.lookAgain(quests)
+		}
+		now = e.clock.now().Awake
+		next := now + int64(mostSeek)
+		for _, q := range quests {
+			next = min(next, q.at)
+		}
+		timer.Reset(max(time.Duration(next-now), time.Second))
+	}
+}
+
+// lookAgain has those look whose time it is, and refreshes those that saw
+// something.
+func (e *Engine) lookAgain(quests []*quest) {
+	var saw []*quest
+	for _, q := range quests {
+		if q.at > e.clock.now().Awake || e.stopping() {
+			continue
+		}
+		began, seen := e.clock.now().Awake, false
+		e.withTurn(q.source, func() {
+			slow := time.AfterFunc(seekPatience, func() {
+				e.log.Warn("looking again for what this machine has takes long", "source", q.source.name)
+			})
+			defer slow.Stop()
+			began = e.clock.now().Awake
+			seen = q.look()
+		})
+		now := e.clock.now().Awake
+		q.next(now, time.Duration(now-began))
+		if seen {
+			saw = append(saw, q)
+		}
+	}
+	if len(saw) == 0 {
+		return
+	}
+	e.planning.Lock()
+	defer e.planning.Unlock()
+	var changed []*source
+	for _, q := range saw {
+		began := e.clock.now().Awake
+		others := e.refresh([]*source{q.source})
+		now := e.clock.now().Awake
+		if len(others) > 0 {
+			q.changed(now)
+			changed = append(changed, others...)
+		} else {
+			// It saw what is no change: the refresh is part of the price.
+			q.next(now, time.Duration(now-began))
+		}
+	}
+	e.adopt(false)
+	e.readStatic(changed)
+}
+
+// readStatic has the static metrics read if one of the sources has some.
+func (e *Engine) readStatic(sources []*source) {
+	for _, s := range sources {
+		if s.members[metric.Static] != nil {
+			c := e.classes[metric.Static]
+			c.mu.Lock()
+			c.due = true
+			c.wake()
+			c.mu.Unlock()
+			return
+		}
+	}
+}
+
+// found makes the events that tell which metrics of a source can be read now
+// and could not before, and the other way round.
+func found(source string, old, now []*metric.Group) (events []metric.Event) {
+	before := make(map[string]*metric.Desc)
+	for _, g := range old {
+		for _, d := range g.Metrics {
+			before[d.Name] = d
+		}
+	}
+	var came, went []*metric.Desc
+	why := ""
+	for _, g := range now {
+		for _, d := range g.Metrics {
+			was := before[d.Name]
+			delete(before, d.Name)
+			switch {
+			case d.Unsupported == "" && (was == nil || was.Unsupported != ""):
+				if came = append(came, d); was != nil && why == "" {
+					why = was.Unsupported
+				}
+			case d.Unsupported != "" && was != nil && was.Unsupported == "":
+				went = append(went, d)
+			}
+		}
+	}
+	if len(came) > 0 {
+		text := several(came) + " can be read now"
+		if why != "" {
+			text += "; until now: " + why
+		}
+		events = append(events, foundEvent(source, "came", text, came))
+	}
+	if len(went) > 0 {
+		events = append(events, foundEvent(source, "went", several(went)+" can no longer be read: "+went[0].Unsupported, went))
+	}
+	gone := make([]*metric.Desc, 0, len(before))
+	for _, g := range old {
+		for _, d := range g.Metrics {
+			if before[d.Name] == d && d.Unsupported == "" {
+				gone = append(gone, d)
+			}
+		}
+	}
+	if len(gone) > 0 {
+		events = append(events, foundEvent(source, "went", several(gone)+" can no longer be read: the kernel does not have it any more", gone))
+	}
+	return events
+}
+
+// several names the first of some metrics and counts the others.
+func several(ds []*metric.Desc) string {
+	if len(ds) == 1 {
+		return ds[0].Name
+	}
+	return fmt.Sprintf("%s and %d more", ds[0].Name, len(ds)-1)
+}
+
+func foundEvent(source, what, text string, ds []*metric.Desc) metric.Event {
+	return metric.Event{Kind: metric.EventDevice, Text: text, Labels: []metric.Label{
+		{Name: "source", Value: source}, {Name: what, Value: strconv.Itoa(len(ds))},
+	}}
+}
