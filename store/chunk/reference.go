@@ -114,7 +114,7 @@ func (t *table) references() *references {
 			}
 			dot := 0.0
 			for i, v := range c.sample {
-				dot += v * r.sample[i]
+				dot += float64(v * r.sample[i])
 			}
 			if dot*dot < 0.3*c.square*r.square {
 				continue
@@ -178,7 +178,7 @@ func (c *candidate) sampleAt(ticks []uint32) {
 	for _, t := range ticks {
 		d := float64(g.change(t))
 		c.sample = append(c.sample, d)
-		c.square += d * d
+		c.square += float64(d * d)
 	}
 }
 
@@ -210,8 +210,8 @@ func (c *candidate) refer(r *candidate, own, gain float64) *reference {
 	mine, other := guide{at: c.at, bits: c.vals}, guide{at: r.at, bits: r.vals}
 	for _, t := range c.at[1:] {
 		a, b := float64(mine.change(t)), float64(other.change(t))
-		dot += a * b
-		square += b * b
+		dot += float64(a * b)
+		square += float64(b * b)
 	}
 	if square == 0 {
 		return nil
@@ -243,7 +243,11 @@ func simple(f float64) float64 {
 	if f == 0 {
 		return 0
 	}
-	return math.Copysign(math.Exp2(math.Round(math.Log2(math.Abs(f)))), f)
+	frac, exp := math.Frexp(math.Abs(f))
+	if frac < math.Sqrt2/2 {
+		exp--
+	}
+	return math.Copysign(math.Ldexp(1, exp), f)
 }
 
 // size is how many bytes the beginning of c takes.

@@ -9,6 +9,11 @@ import (
 )
 
 // A Summary is what a stretch of a numeric series comes to.
+//
+// Products that something is added to are written float64(x*y) here and in all
+// that is stored or shown: without the conversion compilers may round product
+// and sum at once, as they do for arm64 and not for amd64, and the same ticks
+// would make other bytes there.
 type Summary struct {
 	Count, Missing uint64
 	// FirstBlock and LastBlock are where First and Last stood.
@@ -55,10 +60,10 @@ func (w *summer) add(start, end uint32, bits uint64) {
 		w.FirstBlock, w.First = start, bits
 		w.Min, w.Max = bits, bits
 		if n > 1 {
-			w.Weighted += v * seconds(w.conts[end-1]-w.conts[start])
+			w.Weighted += float64(v * seconds(w.conts[end-1]-w.conts[start]))
 		}
 	} else {
-		w.Weighted += v * seconds(w.conts[end-1]-w.conts[w.LastBlock])
+		w.Weighted += float64(v * seconds(w.conts[end-1]-w.conts[w.LastBlock]))
 		if w.desc.Sem == metric.Counter {
 			gain, how := metric.Increase(w.desc, w.Last, bits, seconds(w.conts[start]-w.conts[w.LastBlock]))
 			w.Increase += gain
@@ -80,7 +85,7 @@ func (w *summer) add(start, end uint32, bits uint64) {
 		w.Resets += uint32(n - 1) // as metric.Increase has it: nothing is known of any of them
 	}
 	w.Count += n
-	w.Sum += v * float64(n)
+	w.Sum += float64(v * float64(n))
 	w.LastBlock, w.Last = end-1, bits
 }
 
@@ -179,7 +184,7 @@ func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series)
 
 // even is what Weighted would be if the mean had held throughout.
 func (sum *Summary) even(conts []int64) float64 {
-	return sum.Sum / float64(sum.Count) * seconds(conts[sum.LastBlock]-conts[sum.FirstBlock])
+	return float64(sum.Sum / float64(sum.Count) * seconds(conts[sum.LastBlock]-conts[sum.FirstBlock]))
 }
 
 // maxExcess times MaxTicks is a number of 62 bits.
@@ -202,7 +207,7 @@ func (sum *Summary) excess(d *metric.Desc, s *Series) (int64, bool) {
 		}
 		total += diff * int64(end-s.At[k])
 	}
-	sum.Sum = metric.Number(d.Type, sum.First)*float64(sum.Count) + float64(total)
+	sum.Sum = float64(metric.Number(d.Type, sum.First)*float64(sum.Count)) + float64(total)
 	return total, true
 }
 
@@ -263,7 +268,7 @@ func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64) bool {
 		return true
 	}
 	if flags&plainSum == 0 {
-		sum.Sum = metric.Number(d.Type, sum.First)*float64(sum.Count) + float64(excess)
+		sum.Sum = float64(metric.Number(d.Type, sum.First)*float64(sum.Count)) + float64(excess)
 	}
 	if flags&plainIncrease == 0 && d.Sem == metric.Counter {
 		sum.Increase, _ = metric.Increase(d, sum.First, sum.Last, 0)

@@ -252,7 +252,7 @@ func (t *topper) level(l *life, s *store.Summary) {
 	if l.level.Wall != 0 {
 		before = s.First.Cont - l.level.Cont
 	}
-	l.weight += (s.Weighted + metric.Number(s.Metric.Type, s.First.Bits)*float64(before)/1e9) * unit
+	l.weight += float64((s.Weighted + metric.Number(s.Metric.Type, s.First.Bits)*float64(before)/1e9) * unit)
 	l.seconds += float64(s.Last.Cont-s.First.Cont+before) / 1e9
 	l.level = s.Last
 }

@@ -215,7 +215,7 @@ func (s sample) deviation() float64 {
 	m, square := s.mean(), 0.0
 	for i, x := range s {
 		far[i] = math.Abs(x - median)
-		square += (x - m) * (x - m)
+		square += float64((x - m) * (x - m))
 	}
 	slices.Sort(far)
 	return max(1.4826*middleValue(far), math.Sqrt(square/float64(len(s)-1))/2)
@@ -253,7 +253,7 @@ func effect(a, b sample, floor float64) float64 {
 	if ma == mb {
 		return 0
 	}
-	spread := math.Hypot(a.deviation(), floor)
+	spread := together(a.deviation(), floor)
 	if spread == 0 {
 		return 5 * leastEffect
 	}
@@ -295,6 +295,16 @@ func unusual(a, b float64, others []float64) bool {
 	}
 	return math.Abs(b-center) > extreme*far
 }
+
+// together is what two independent variations come to. math.Hypot, like
+// math.Log10, does not give the same last digit on every processor.
+func together(a, b float64) float64 {
+	return math.Sqrt(float64(a*a) + float64(b*b))
+}
+
+// decades is the decimal logarithm of x, rounded to what every processor agrees
+// on.
+func decades(x float64) float64 { return math.Round(math.Log10(x)*1e9) / 1e9 }
 
 func relative(a, b float64) float64 {
 	top := max(math.Abs(a), math.Abs(b))

@@ -72,7 +72,7 @@ func (d *differ) processImpact(aspect string, diff float64) float64 {
 		}
 		return math.Min(diff/16e9, 1)
 	}
-	return math.Min(math.Log10(1+diff/1e5)/3, 1) * 0.8
+	return math.Min(decades(1+diff/1e5)/3, 1) * 0.8
 }
 
 func (d *differ) processes() ([]*Change, error) {
@@ -135,7 +135,7 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage) *Change
 		if !unusual(before, after, others) {
 			continue
 		}
-		spread := math.Hypot(append(sample(others), before).deviation(), 0.1*math.Max(before, 0.2*after))
+		spread := together(append(sample(others), before).deviation(), 0.1*math.Max(before, 0.2*after))
 		c := &Change{Kind: ProcessChange, Archive: b.byName[name].Archive, Subject: name, Aspect: as.name, Before: before, After: after,
 			Units: as.units, Rate: as.rate, Impact: impact, Process: b.byName[name]}
 		c.Effect = math.Min(diff/spread, 50)
@@ -210,7 +210,7 @@ func (d *differ) processNew(c *Consumer, b *usage) *Change {
 	}
 	ch := &Change{Kind: ProcessNew, Archive: c.Archive, Subject: c.Name, Process: c, Before: 0, After: c.CPUTime() / b.seconds,
 		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: c.From}
-	ch.Score = 0.1 + math.Sqrt(impact)*0.9
+	ch.Score = 0.1 + float64(math.Sqrt(impact)*0.9)
 	if !stayed {
 		ch.Score /= 2
 	}
@@ -243,7 +243,7 @@ func (d *differ) processGone(c, left *Consumer, a *usage, usual []*usage) *Chang
 	}
 	ch := &Change{Kind: ProcessVanished, Archive: c.Archive, Subject: c.Name, Process: c, Before: c.CPUTime() / a.seconds,
 		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: c.To}
-	ch.Score = 0.12 + math.Sqrt(impact)*0.8
+	ch.Score = 0.12 + float64(math.Sqrt(impact)*0.8)
 	return ch
 }
 

@@ -211,7 +211,7 @@ func (d *differ) floor(s *systemSeries, ma, mb float64) float64 {
 // score weighs how surprising a change is with how much of the machine it is.
 func score(c *Change) float64 {
 	surprise := math.Min(c.Effect/20, 1)
-	return surprise*(0.15+0.85*math.Sqrt(c.Impact)) + 0.1*c.Impact
+	return float64(surprise*(0.15+float64(0.85*math.Sqrt(c.Impact)))) + float64(0.1*c.Impact)
 }
 
 // impact is how much of the machine a difference makes up, where the machine's
@@ -240,12 +240,12 @@ func (d *differ) impact(s *systemSeries, ma, mb float64) float64 {
 		return 0.3 * relative(ma, mb)
 	case s.units.Space == 1 && s.units.Time == -1:
 		// A megabyte a second is worth mentioning, a hundred are a lot.
-		return math.Min(math.Log10(1+diff*base(metric.Units{Space: 1, SpaceScale: s.units.SpaceScale})/1e5)/3, 1) * relative(ma, mb)
+		return math.Min(decades(1+diff*base(metric.Units{Space: 1, SpaceScale: s.units.SpaceScale})/1e5)/3, 1) * relative(ma, mb)
 	case s.units.Other == "C":
 		return math.Min(diff/60, 1)
 	case s.units.Count == 1 && s.units.Time == -1 || s.rate:
 		// Rates of small things matter when there are thousands.
-		return math.Min(math.Log10(1+diff/20)/5, 0.5) * relative(ma, mb)
+		return math.Min(decades(1+diff/20)/5, 0.5) * relative(ma, mb)
 	}
 	return 0.05 * relative(ma, mb)
 }
@@ -283,7 +283,7 @@ func (d *differ) compareUsual(candidates map[seriesKey]*Change, all map[seriesKe
 		}
 		if list := others[k]; len(list) > 2 {
 			// What the windows of a day vary by is the series' own variation.
-			spread := math.Hypot(append(sample(list), c.Before).deviation(), 0.02*math.Abs(c.Before))
+			spread := together(append(sample(list), c.Before).deviation(), 0.02*math.Abs(c.Before))
 			if spread > 0 {
 				c.Effect = math.Min(c.Effect, math.Abs(mean-c.Before)/spread*2)
 				c.Score = score(c)

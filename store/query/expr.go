@@ -273,9 +273,9 @@ func operation(op string, scale float64) func(a, b float64) float64 {
 	}
 	switch op {
 	case "+":
-		return func(a, b float64) float64 { return a + b*scale }
+		return func(a, b float64) float64 { return a + float64(b*scale) }
 	case "-":
-		return func(a, b float64) float64 { return a - b*scale }
+		return func(a, b float64) float64 { return a - float64(b*scale) }
 	case "*":
 		return func(a, b float64) float64 { return a * b * scale }
 	case "/":

@@ -108,7 +108,7 @@ func middleOf(b int64) float64 {
 		sign, b = -1, -b
 	}
 	b--
-	f := 0.5 + (float64(b%subBuckets)+0.5)/(2*subBuckets)
+	f := 0.5 + float64((float64(b%subBuckets)+0.5)/(2*subBuckets))
 	return sign * math.Ldexp(f, int(b/subBuckets)-1100)
 }
 

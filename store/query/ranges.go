@@ -302,7 +302,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 			}
 			if t.piece == n {
 				gap := float64(s.First.Cont-t.last.Cont) / 1e9
-				t.weighted += first * gap
+				t.weighted += float64(first * gap)
 				t.Seconds += gap
 				t.Steady += inc
 			}
@@ -351,7 +351,7 @@ func (t *tally) add(wall int64, v metric.Value, seconds float64) {
 	}
 	t.Last, t.To = v, wall
 	t.Count++
-	t.weighted += x * seconds
+	t.weighted += float64(x * seconds)
 	t.Seconds += seconds
 	t.same = t.same && v.Bits == t.First.Bits
 	if t.dist != nil && x == x {

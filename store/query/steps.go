@@ -111,7 +111,7 @@ func (t *stepper) gained(wall int64, inc, seconds float64, s *Series) {
 		hi := min(wall, t.steps.edge(n))
 		if hi > lo {
 			part := float64(hi-lo) / 1e9
-			t.sum += rate * part
+			t.sum += float64(rate * part)
 			t.weight += part
 		}
 		if hi >= wall {

@@ -74,7 +74,7 @@ func (d *Digest) fill(a Archive) error {
 		d.OfMemory = r.Last.Number() * base(r.Units)
 	}
 	if r := all["mem.util.available"]; r != nil && d.OfMemory > 0 {
-		d.Memory = d.OfMemory - r.Min.Number()*base(r.Units)
+		d.Memory = d.OfMemory - float64(r.Min.Number()*base(r.Units))
 	} else if r := all["mem.util.used"]; r != nil {
 		d.Memory = r.Max.Number() * base(r.Units)
 	}

@@ -85,7 +85,8 @@ func (c *Chart) Lines() []string {
 // row is how far up v stands. Halves, because the ends may be as far apart as
 // numbers go.
 func (c *Chart) row(v float64, rows int) int {
-	share := (v/2 - c.Low/2) / (c.High/2 - c.Low/2)
+	low := float64(c.Low / 2)
+	share := (float64(v/2) - low) / (float64(c.High/2) - low)
 	if !(share > 0) {
 		return 0
 	}
