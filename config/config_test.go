@@ -1,10 +1,10 @@
 package config
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -165,8 +165,8 @@ func TestLoadRefusesUnsafePlaces(t *testing.T) {
 	command := "[archive]\non_finish = [\"/bin/true\"]\n"
 	for _, tc := range []struct{ name, path, want string }{
 		{"fine", write(t.TempDir(), 0o644, command), ""},
-		{"world-writable", write(t.TempDir(), 0o646, ""), "everybody may write this file"},
-		{"world-writable directory", write(open, 0o644, ""), "everybody may write its directory"},
+		{"world-writable", write(t.TempDir(), 0o646, ""), "everybody may write"},
+		{"world-writable directory", write(open, 0o644, ""), "everybody may write"},
 		{"group-writable with a command", write(t.TempDir(), 0o664, command), "names a command, but a group may write the file"},
 		{"group-writable without", write(t.TempDir(), 0o664, ""), ""},
 		{"absent", filepath.Join(t.TempDir(), "none"), "no such file"},
@@ -177,14 +177,81 @@ func TestLoadRefusesUnsafePlaces(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
-	if os.Geteuid() == 0 {
-		path := write(t.TempDir(), 0o644, command)
-		os.Chown(path, 12345, 12345)
-		_, err := Load(path)
-		var e *Error
-		if !errors.As(err, &e) || e.Line != 2 || !strings.Contains(e.Msg, "belongs to user 12345") {
-			t.Errorf("a stranger's file with a command: %v", err)
-		}
+}
+
+// TestRootObeysOnlyRoot goes over what a stranger may own or write around a
+// configuration, the command in it and the directory of archives.
+func TestRootObeysOnlyRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	const stranger = 12345
+	// place makes root's own tree: DIR/above/at/{file,program,archives}.
+	type place struct{ above, at, file, program, archives string }
+	newPlace := func(t *testing.T) place {
+		base := t.TempDir()
+		p := place{above: filepath.Join(base, "above")}
+		p.at = filepath.Join(p.above, "at")
+		p.file, p.program, p.archives = filepath.Join(p.at, "t.toml"), filepath.Join(p.at, "ship"), filepath.Join(p.at, "archives")
+		os.MkdirAll(p.archives, 0o755)
+		os.WriteFile(p.program, []byte("#!/bin/sh\n"), 0o755)
+		os.WriteFile(p.file, []byte("[archive]\non_finish = [\""+p.program+"\"]\n"), 0o644)
+		return p
+	}
+	for _, tc := range []struct {
+		name      string
+		spoil     func(p place)
+		file, dir string // in the error of Load, of CheckDir; empty: none
+	}{
+		{name: "fine", spoil: func(place) {}},
+		{name: "a stranger's file", spoil: func(p place) { os.Chown(p.file, stranger, 0) }, file: "belongs to user 12345"},
+		{name: "a stranger's file without a command", spoil: func(p place) {
+			os.WriteFile(p.file, nil, 0o644)
+			os.Chown(p.file, stranger, 0)
+		}, file: "belongs to user 12345"},
+		{name: "a file of a stranger's group", spoil: func(p place) { os.Chown(p.file, 0, stranger); os.Chmod(p.file, 0o664) }, file: "group 12345 may write it"},
+		{name: "a stranger's directory", spoil: func(p place) { os.Chown(p.at, stranger, 0) }, file: "belongs to user 12345", dir: "belongs to user 12345"},
+		{name: "a directory far above", spoil: func(p place) { os.Chown(p.above, stranger, 0) }, file: "belongs to user 12345", dir: "belongs to user 12345"},
+		{name: "a group writes far above", spoil: func(p place) { os.Chown(p.above, 0, stranger); os.Chmod(p.above, 0o775) }, file: "group 12345 may write it", dir: "group 12345 may write it"},
+		{name: "everybody writes far above", spoil: func(p place) { os.Chmod(p.above, 0o777) }, file: "everybody may write it", dir: "everybody may write"},
+		{name: "everybody may add far above", spoil: func(p place) { os.Chmod(p.above, 0o777|os.ModeSticky) }},
+		{name: "a stranger's program", spoil: func(p place) { os.Chown(p.program, stranger, 0) }, file: "archive.on_finish names a command that root must not run"},
+		{name: "everybody's program", spoil: func(p place) { os.Chmod(p.program, 0o777) }, file: "archive.on_finish names a command that root must not run"},
+		{name: "a program to come", spoil: func(p place) { os.Remove(p.program) }},
+		{name: "a stranger's link", spoil: func(p place) {
+			os.Rename(p.file, p.file+".real")
+			os.Symlink(p.file+".real", p.file)
+			os.Lchown(p.file, stranger, 0)
+		}, file: "belongs to user 12345"},
+		{name: "root's link to a stranger's place", spoil: func(p place) {
+			os.Mkdir(filepath.Join(p.above, "x"), 0o755)
+			os.Rename(p.file, filepath.Join(p.above, "x", "t"))
+			os.Symlink("../x/t", p.file)
+			os.Chown(filepath.Join(p.above, "x"), stranger, 0)
+		}, file: "belongs to user 12345"},
+		{name: "root's link", spoil: func(p place) {
+			os.Rename(p.file, p.file+".real")
+			os.Symlink("t.toml.real", p.file)
+		}},
+		{name: "a pipe", spoil: func(p place) { os.Remove(p.file); syscall.Mkfifo(p.file, 0o644) }, file: "is not a file"},
+		{name: "archives that a group writes", spoil: func(p place) { os.Chown(p.archives, 0, stranger); os.Chmod(p.archives, 0o770) }, dir: "group 12345 may write it"},
+		{name: "a stranger's archives", spoil: func(p place) { os.Chown(p.archives, stranger, 0) }, dir: "belongs to user 12345"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newPlace(t)
+			tc.spoil(p)
+			_, err := Load(p.file)
+			dirErr := CheckDir(p.archives)
+			for _, c := range []struct {
+				what string
+				err  error
+				want string
+			}{{"Load", err, tc.file}, {"CheckDir", dirErr, tc.dir}} {
+				if c.want == "" && c.err != nil || c.want != "" && (c.err == nil || !strings.Contains(c.err.Error(), c.want)) {
+					t.Errorf("%s: %v, want %q", c.what, c.err, c.want)
+				}
+			}
+		})
 	}
 }
 

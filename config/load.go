@@ -12,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"tachograph/sample/metric"
+	"tachograph/trust"
 )
 
 // maxFile bounds what Load reads: a configuration is some kilobytes.
@@ -20,7 +21,7 @@ const maxFile = 1 << 20
 // Load reads the file at path over the defaults and checks that it stands in a
 // place that only its owner can change.
 func Load(path string) (*Config, error) {
-	f, err := os.Open(path)
+	f, _, err := trust.Running(os.Geteuid()).Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
@@ -29,8 +30,6 @@ func Load(path string) (*Config, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("the configuration cannot be read: %s is not a file", path)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("the configuration cannot be read: %s is larger than %s", path, FormatSize(maxFile))
 	}
@@ -43,6 +42,9 @@ func Load(path string) (*Config, error) {
 		return nil, err
 	}
 	if err := checkPlace(path, info, len(c.Archive.OnFinish) > 0, c.lines["archive.on_finish"]); err != nil {
+		return nil, err
+	}
+	if err := c.checkCommand(); err != nil {
 		return nil, err
 	}
 	return c, nil

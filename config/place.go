@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"tachograph/trust"
 )
 
 // checkPlace refuses a configuration that somebody else could have written:
 // world-writable ones always, ones that belong to another user when they name
-// a command to run.
+// a command to run. What root reads has been opened by a stricter rule.
 func checkPlace(path string, info fs.FileInfo, command bool, line int) error {
 	if info.Mode().Perm()&0o002 != 0 {
 		return &Error{File: path, Msg: "everybody may write this file: chmod o-w it"}
@@ -54,9 +56,32 @@ func owner(info fs.FileInfo) int {
 	return -1
 }
 
+// checkCommand refuses a command of root's that somebody else could exchange.
+// One that is not there yet fails when it is run, and is looked at again then.
+func (c *Config) checkCommand() error {
+	if len(c.Archive.OnFinish) == 0 {
+		return nil
+	}
+	if _, err := trust.Running(os.Geteuid()).Resolve(c.Archive.OnFinish[0]); err != nil {
+		return c.mistake("archive.on_finish", "names a command that root must not run: "+err.Error())
+	}
+	return nil
+}
+
 // CheckDir reports why archives cannot be kept in dir; nil when they can, or
 // when dir is absent but can be made.
 func CheckDir(dir string) error {
+	if err := CheckOwnDir(dir); err != nil {
+		return err
+	}
+	if _, err := trust.Running(os.Geteuid()).Resolve(dir); err != nil {
+		return fmt.Errorf("root keeps no archives in %s: %w, or choose another directory", dir, err)
+	}
+	return nil
+}
+
+// CheckOwnDir is CheckDir without the question who may write what is above dir.
+func CheckOwnDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -76,7 +101,7 @@ func CheckDir(dir string) error {
 			}
 			return nil
 		}
-		return CheckDir(parent)
+		return CheckOwnDir(parent)
 	case err != nil:
 		return err
 	case !info.IsDir():
@@ -86,6 +111,9 @@ func CheckDir(dir string) error {
 	}
 	if uid := owner(info); uid != 0 && uid != os.Geteuid() {
 		return fmt.Errorf("%s belongs to user %d: archives are kept only in a directory of root or of the user who runs the recorder", dir, uid)
+	}
+	if err := trust.Running(os.Geteuid()).Check(dir, info); err != nil {
+		return err
 	}
 	if err := writable(dir); err != nil {
 		return fmt.Errorf("no permission to write %s", dir)

@@ -30,6 +30,12 @@ func (w *Writer) takeOver() error {
 			w.setAside(left, err)
 			continue
 		}
+		if errors.Is(err, disk.ErrHeld) {
+			// A reader's lock must not keep the recorder from recording. The
+			// archive is whole and taken up at the next start.
+			w.log.Error("an earlier archive is locked by another process, and left as it is until the next start; a new one is begun", "archive", left.path)
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/platform"
+	"tachograph/trust"
 )
 
 type runFlags struct {
@@ -82,7 +84,7 @@ func (a *app) record(f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := cfg.CheckDir(cfg.Archive.Dir); err != nil {
+	if err := a.checkDir(cfg, f.archive); err != nil {
 		return err
 	}
 	var to io.Writer = a.err
@@ -117,6 +119,20 @@ func (a *app) record(f runFlags) error {
 	}
 	log.Info("recording", "archives", cfg.Archive.Dir, "configuration", cfg.File, "pid", os.Getpid())
 	return serve(s, f.length, signals, screen, log)
+}
+
+// checkDir refuses a directory of archives that others could exchange. Where
+// root stands in somebody's directory and names one in it by hand, as in a
+// trial, that is told and allowed: who may write there may not use it against
+// anybody but him who typed it.
+func (a *app) checkDir(cfg *config.Config, typed string) error {
+	err := cfg.CheckDir(cfg.Archive.Dir)
+	var foreign *trust.Error
+	if typed == "" || filepath.IsAbs(typed) || !errors.As(err, &foreign) || config.CheckOwnDir(cfg.Archive.Dir) != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "recorder: note: %v\n", foreign)
+	return nil
 }
 
 // beFrugal sets the runtime up for a program that is always there and does

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func (a *app) status(dir string, asJSON bool) error {
 	if asJSON {
 		err = json.NewEncoder(a.out).Encode(r)
 	} else {
-		_, err = fmt.Fprint(a.out, statusText(&r))
+		_, err = fmt.Fprint(a.out, printable(statusText(&r)))
 	}
 	if err != nil {
 		return err
@@ -176,6 +177,17 @@ func statusText(r *service.Report) string {
 	}
 	w.Flush()
 	return b.String()
+}
+
+// printable replaces what could drive a terminal: the status file may be of
+// anybody's making.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
 }
 
 // dearest are the sources that took most time since the recorder started, and

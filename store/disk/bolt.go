@@ -9,12 +9,17 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"tachograph/store/boltread"
 )
 
 // ErrDamaged is in the error of OpenBolt when the file's content is to blame.
 var ErrDamaged = errors.New("the database is damaged")
+
+// ErrHeld is in the error of OpenBolt when somebody else has locked the file.
+// Whoever may read it can do that.
+var ErrHeld = errors.New("another process has locked the database")
 
 // boltTimeout bounds the wait for bbolt's own lock. The writer's directory lock
 // keeps other writers out, so only a passing tool can hold it.
@@ -56,6 +61,9 @@ func OpenBolt(name string, perm fs.FileMode, opt bbolt.Options, open func(string
 		// lock; after an error it has, and this does nothing.
 		if file != nil {
 			file.Close()
+		}
+		if errors.Is(err, bolterrors.ErrTimeout) {
+			err = ErrHeld
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -27,7 +27,7 @@ type FS interface {
 	// survive a power cut.
 	SyncDir(name string) error
 	// Lock takes an exclusive lock that ends with the process. It returns
-	// ErrLocked if another process holds it.
+	// ErrLocked if another process holds it. Nobody else can open the lock file.
 	Lock(name string) (Lock, error)
 	// OpenBolt opens a bbolt database, making it if need be, with the page size
 	// that archives have on all machines unless opt says otherwise. What bbolt

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -141,5 +144,69 @@ func TestDamagedBolt(t *testing.T) {
 	fault := Contain(func() error { panic("page 7 already freed") })
 	if !errors.Is(fault, ErrDamaged) {
 		t.Errorf("Contain = %v", fault)
+	}
+}
+
+// TestLockIsClosedToOthers holds that whoever may read the directory cannot
+// lock a writer out of it: not by the lock file, which he cannot open, nor by
+// one that an earlier version left open to him.
+func TestLockIsClosedToOthers(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	mode := func(name string) os.FileMode {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm()
+	}
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		note   string // in a lock file that is there already; empty: there is none
+		locked bool   // by somebody else
+		want   error
+	}{
+		{"fresh", "", false, nil},
+		{"left open", strconv.Itoa(dead.Process.Pid), false, nil},
+		{"locked by a stranger", strconv.Itoa(dead.Process.Pid), true, nil},
+		{"locked by a writer", strconv.Itoa(os.Getppid()), true, ErrLocked},
+		{"locked by nobody knows whom", "?", true, ErrLocked},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			name := filepath.Join(t.TempDir(), "lock")
+			if tc.note != "" {
+				if err := os.WriteFile(name, []byte(tc.note+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.locked {
+				f, err := os.Open(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l, err := OS.Lock(name)
+			if !errors.Is(err, tc.want) {
+				t.Fatalf("Lock: %v, want %v", err, tc.want)
+			}
+			if err != nil {
+				return
+			}
+			defer l.Unlock()
+			if m := mode(name); m != 0o600 {
+				t.Errorf("mode %o", m)
+			}
+			if _, err := OS.Lock(name); !errors.Is(err, ErrLocked) {
+				t.Errorf("a second Lock: %v", err)
+			}
+		})
 	}
 }

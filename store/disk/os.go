@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -67,12 +70,32 @@ func (osFS) SyncDir(name string) error {
 	return nil
 }
 
+// lockMode keeps everybody else from opening a lock file: whoever can open a
+// file, if only to read it, can lock it.
+const lockMode = 0o600
+
+// lockWait is how long a lock may be held by somebody who only looks whether it
+// is held.
+const lockWait = time.Second
+
 func (osFS) Lock(name string) (Lock, error) {
-	f, err := OpenNoFollow(name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, exposed, err := openLock(name)
 	if err != nil {
 		return nil, err
 	}
-	err = ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	err = flock(f)
+	if errors.Is(err, unix.EWOULDBLOCK) && exposed && !holderLives(f) {
+		// A lock that others could open, and nobody holds who noted his process
+		// in it, is no writer's.
+		f.Close()
+		if err := os.Remove(name); err != nil {
+			return nil, err
+		}
+		if f, _, err = openLock(name); err != nil {
+			return nil, err
+		}
+		err = flock(f)
+	}
 	if err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
@@ -81,6 +104,48 @@ func (osFS) Lock(name string) (Lock, error) {
 		return nil, fmt.Errorf("locking %s: %w", name, err)
 	}
 	return osLock{osFile{f}}, nil
+}
+
+// openLock opens a lock file, making it if need be, and closes it to others. It
+// reports whether it was open to them.
+func openLock(name string) (f *os.File, exposed bool, err error) {
+	f, err = OpenNoFollow(name, os.O_RDWR|os.O_CREATE, lockMode)
+	if err != nil {
+		return nil, false, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.Mode().Perm()&0o077 != 0 {
+		exposed = true
+		err = f.Chmod(lockMode)
+	}
+	if err != nil {
+		f.Close()
+		return nil, false, err
+	}
+	return f, exposed, nil
+}
+
+// flock locks f, waiting a moment for those who only look.
+func flock(f *os.File) error {
+	for waited := time.Duration(0); ; waited += lockWait / 20 {
+		err := ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+		if !errors.Is(err, unix.EWOULDBLOCK) || waited >= lockWait {
+			return err
+		}
+		time.Sleep(lockWait / 20)
+	}
+}
+
+// holderLives reports whether the process that the lock file names is alive, or
+// may be.
+func holderLives(f *os.File) bool {
+	var b [32]byte
+	n, _ := f.ReadAt(b[:], 0)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b[:n])))
+	if err != nil || pid <= 0 {
+		return true
+	}
+	return pid != os.Getpid() && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
 type osLock struct{ f osFile }

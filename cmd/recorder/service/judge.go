@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tachograph/config"
+	"tachograph/store/disk"
 )
 
 // Report is a status as judged by somebody who looks at it from outside.
@@ -36,7 +37,7 @@ func Running(dir string, st Status) bool {
 	if st.Stopped {
 		return false
 	}
-	f, err := os.Open(filepath.Join(dir, lockName))
+	f, err := disk.OpenNoFollow(filepath.Join(dir, lockName), os.O_RDONLY, 0)
 	if err == nil {
 		defer f.Close()
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
@@ -45,7 +46,8 @@ func Running(dir string, st Status) bool {
 		}
 		return errors.Is(err, syscall.EWOULDBLOCK)
 	}
-	// Where the lock cannot be looked at, the process can be asked after.
+	// Where the lock cannot be looked at, which only its owner can, the process
+	// can be asked after.
 	err = syscall.Kill(st.PID, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }

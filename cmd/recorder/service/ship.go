@@ -8,8 +8,10 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +20,7 @@ import (
 	"tachograph/config"
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/trust"
 )
 
 // unshippedName is the file in the archive directory that lists the finished
@@ -56,9 +59,13 @@ const (
 func newShipper(s *Service, dir string) *shipper {
 	sh := &shipper{s: s, dir: dir, file: filepath.Join(dir, unshippedName), poke: make(chan struct{}, 1)}
 	sh.known = sh.finished()
-	if text, err := os.ReadFile(sh.file); err == nil {
+	if text, err := readFile(sh.file); err == nil {
 		// A list that cannot be read is begun anew: the archives are there.
 		json.Unmarshal(text, &sh.waiting)
+		// The command is given what lies here and nothing else.
+		sh.waiting = slices.DeleteFunc(sh.waiting, func(path string) bool {
+			return filepath.Dir(path) != dir || !strings.HasSuffix(path, store.FinishedSuffix)
+		})
 	}
 	return sh
 }
@@ -157,7 +164,7 @@ func (sh *shipper) first() (path string, command []string) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for len(sh.waiting) > 0 && len(command) > 0 {
-		if _, err := os.Lstat(sh.waiting[0]); err == nil {
+		if info, err := os.Lstat(sh.waiting[0]); err == nil && info.Mode().IsRegular() {
 			return sh.waiting[0], command
 		}
 		sh.waiting = sh.waiting[1:]
@@ -168,18 +175,24 @@ func (sh *shipper) first() (path string, command []string) {
 
 // ship runs the command for one archive, within its time.
 func (sh *shipper) ship(ctx context.Context, command []string, path string) error {
+	program, err := trust.Running(os.Geteuid()).Resolve(command[0])
+	if err != nil {
+		return fmt.Errorf("%s is not run: %w", command[0], err)
+	}
 	limit := sh.s.config().Archive.OnFinishLimit
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], path)...)
+	cmd := exec.CommandContext(ctx, program, append(command[1:len(command):len(command)], path)...)
+	cmd.Args[0] = command[0]
 	cmd.Dir = "/"
+	cmd.Env = commandEnv(sh.dir, path)
 	// A group of its own, so that what the command starts ends with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	var tail tailBuffer
 	cmd.Stdout, cmd.Stderr = &tail, &tail
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case err == nil:
 		return nil
@@ -190,6 +203,20 @@ func (sh *shipper) ship(ctx context.Context, command []string, path string) erro
 		return fmt.Errorf("%s: %w: %s", command[0], err, said)
 	}
 	return fmt.Errorf("%s: %w", command[0], err)
+}
+
+// commandEnv is all that the command finds in its environment, whatever was in
+// that of whoever started the recorder.
+func commandEnv(dir, path string) []string {
+	env := []string{
+		"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C", "SHELL=/bin/sh",
+		"TACHOGRAPH_ARCHIVE=" + path, "TACHOGRAPH_DIR=" + dir,
+	}
+	// Many programs look for their own configuration at home.
+	if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil {
+		env = append(env, "HOME="+u.HomeDir, "USER="+u.Username, "LOGNAME="+u.Username)
+	}
+	return env
 }
 
 // note takes a shipped archive off the list, or tells of the failure.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"tachograph/sample/engine"
+	"tachograph/store/disk"
 )
 
 // StatusName is the status file in the archive directory. It is replaced as a
@@ -196,7 +198,7 @@ func replaceFile(path string, text []byte) error {
 // ReadStatus reads the status file of an archive directory.
 func ReadStatus(dir string) (Status, error) {
 	var st Status
-	text, err := os.ReadFile(filepath.Join(dir, StatusName))
+	text, err := readFile(filepath.Join(dir, StatusName))
 	if err != nil {
 		return st, err
 	}
@@ -204,6 +206,24 @@ func ReadStatus(dir string) (Status, error) {
 		return st, fmt.Errorf("%s is damaged", filepath.Join(dir, StatusName))
 	}
 	return st, nil
+}
+
+// maxOwnFile bounds what is read of the recorder's own files.
+const maxOwnFile = 4 << 20
+
+// readFile reads one of the recorder's own files. Whatever somebody has put in
+// its place, a link, a pipe, a device, a file without end, is refused at once.
+func readFile(path string) ([]byte, error) {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxOwnFile+1))
+	if err == nil && len(text) > maxOwnFile {
+		err = fmt.Errorf("%s is far too large", path)
+	}
+	return text, err
 }
 
 // Line is the status in one line.

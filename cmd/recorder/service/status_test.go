@@ -85,3 +85,30 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusReadsOnlyAFile puts what would hang or mislead a reader in the
+// place of the status file and of the lock.
+func TestStatusReadsOnlyAFile(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"pipe":    func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"link":    func(path string) error { return os.Symlink("/etc/passwd", path) },
+		"device":  func(path string) error { return os.Symlink("/dev/zero", path) },
+		"no end":  func(path string) error { os.WriteFile(path, nil, 0o644); return os.Truncate(path, 1<<40) },
+		"folder":  func(path string) error { return os.Mkdir(path, 0o755) },
+		"nothing": func(path string) error { return os.WriteFile(path, nil, 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := put(filepath.Join(dir, StatusName)); err != nil {
+				t.Fatal(err)
+			}
+			if st, err := ReadStatus(dir); err == nil {
+				t.Errorf("read %+v", st)
+			}
+			if err := put(filepath.Join(dir, lockName)); err != nil {
+				t.Fatal(err)
+			}
+			Running(dir, Status{PID: os.Getpid()})
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,9 +160,11 @@ func lookBack(dir string, log *slog.Logger) Past {
 // one. Names begin with the same host and go on with the time.
 func newest(dir string) string {
 	for _, suffix := range []string{".live", store.FinishedSuffix} {
-		found, err := filepath.Glob(filepath.Join(globQuote(dir), "*"+suffix))
-		if err == nil && len(found) > 0 {
-			return found[len(found)-1]
+		found, _ := filepath.Glob(filepath.Join(globQuote(dir), "*"+suffix))
+		for _, path := range slices.Backward(found) {
+			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+				return path
+			}
 		}
 	}
 	return ""
