@@ -73,7 +73,7 @@ func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, mode que
 		}
 		factor := 0.0
 		if conv != nil {
-			if factor, err = conv.factor(list.Name, list.Units); err != nil {
+			if factor, err = conv.factor(list.Name, list.Units, list.Metric != nil && !list.Rate); err != nil {
 				return err
 			}
 		}

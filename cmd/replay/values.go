@@ -121,9 +121,13 @@ func newConverter(text string) (*converter, error) {
 	return &converter{text, u}, nil
 }
 
-// factor is what values in u must be multiplied with.
-func (c *converter) factor(name string, u metric.Units) (float64, error) {
+// factor is what values in u must be multiplied with. Plain says that they are
+// a metric's own, which without units are no share of anything.
+func (c *converter) factor(name string, u metric.Units, plain bool) (float64, error) {
 	f, err := u.Factor(c.units)
+	if plain && u == metric.NoUnits && c.units == metric.Percent {
+		return 0, fmt.Errorf("%s is a plain number and no share of anything: it has no percent", name)
+	}
 	if err != nil {
 		from := u.String()
 		if from == "" {
@@ -203,7 +207,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 			}
 			factor := 0.0
 			if conv != nil && s.Type != metric.String {
-				if factor, err = conv.factor(s.Name, s.Units); err != nil {
+				if factor, err = conv.factor(s.Name, s.Units, s.Metric != nil && !s.Rate); err != nil {
 					return err
 				}
 			}

@@ -27,13 +27,3 @@ func fallsOf(d *metric.Desc) metric.Falls {
 	}
 	return metric.MayRestart
 }
-
-// Complete tells a description from an archive what archives of its time left
-// out and its name tells: how the counter falls.
-func Complete(p Platform, d *metric.Desc) {
-	now, ok := indexes[p].rows[d.Name]
-	if !ok || now.Type != d.Type || now.Sem != d.Sem || now.Indom != d.Indom {
-		return
-	}
-	d.Falls = max(d.Falls, now.Falls)
-}

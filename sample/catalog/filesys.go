@@ -22,7 +22,7 @@ var filesysRows = []row{
 		"Files that can still be made",
 		on{mac("getfsstat: statfs.f_ffree", long("64 bits here, 32 in PCP. APFS makes the numbers up from its free space.")),
 			lin("/proc/mounts + statfs(2): f_ffree")}},
-	{"filesys.full", pcp(5, 38), f64, holds, none, "filesys", polled,
+	{"filesys.full", pcp(5, 38), f64, holds, percent, "filesys", polled,
 		"Share of the usable space that is taken, in percent",
 		on{mac("getfsstat: statfs.f_blocks, f_bfree, f_bavail"),
 			lin("/proc/mounts + statfs(2): 100*used/(used+avail)")}},

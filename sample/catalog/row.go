@@ -121,6 +121,7 @@ var (
 	sec         = metric.Seconds
 	count       = metric.Counts
 	perSec      = metric.PerSecond
+	percent     = metric.Percent
 	minutes     = metric.Units{Time: 1, TimeScale: metric.Min}
 	bytePerSec  = metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}
 	bitPerSec   = metric.Units{Other: "bit", Time: -1, TimeScale: metric.Sec}

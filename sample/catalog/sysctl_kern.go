@@ -74,7 +74,7 @@ var sysctlKernRows = []row{
 	{"kern.maxvnodes", own(2, 24), i32, holds, count, single, constrained,
 		"Vnodes the kernel allows",
 		on{mac("sysctl kern.maxvnodes")}},
-	{"kern.memorystatus_level", own(2, 25), i32, now, none, single, polled,
+	{"kern.memorystatus_level", own(2, 25), i32, now, percent, single, polled,
 		"Memory left as the killer of idle programs sees it, in percent; low is bad",
 		on{mac("sysctl kern.memorystatus_level", long("Rises as memory becomes free."))}},
 	{"kern.memorystatus_purge_on_critical", own(2, 26), i32, holds, none, single, constrained,

@@ -172,3 +172,31 @@ func TestFallsOfCounters(t *testing.T) {
 		}
 	}
 }
+
+// Whatever says that it is in percent has that unit, also in archives that do
+// not say so.
+func TestPercentIsAUnit(t *testing.T) {
+	for _, p := range []Platform{Darwin, Linux} {
+		for _, d := range For(p) {
+			said := strings.Contains(d.Help, "in percent") || strings.HasSuffix(d.Name, "_pct") || strings.HasSuffix(d.Name, "_percent")
+			if said != (d.Units == metric.Percent) && d.Name != "gpu.util" && d.Name != "process.cpu_percent" {
+				t.Errorf("%s on %s: %q is in %q", d.Name, p, d.Help, d.Units)
+			}
+			old := *d
+			if old.Units != metric.Percent {
+				continue
+			}
+			old.Units = metric.NoUnits
+			if old.Formula != "" {
+				old.Formula = "100 * (" + old.Formula + ")"
+			}
+			if Complete(p, &old); old != *d {
+				t.Errorf("%s on %s: completed, it is in %q and computed by %q", d.Name, p, old.Units, old.Formula)
+			}
+		}
+	}
+	foreign := metric.Desc{Name: "filesys.full", Type: metric.U32, Sem: metric.Instant}
+	if Complete(Linux, &foreign); foreign.Units != metric.NoUnits {
+		t.Error("a metric of another type was given units")
+	}
+}

@@ -9,7 +9,8 @@ import (
 
 // Units are PCP's: exponents and scales in space, time and count. What PCP has
 // no dimension for (degrees, amperes, joules) has a name in Other, which
-// stands beside the three and converts only to itself.
+// stands beside the three and converts only to itself. "percent" is no
+// dimension but a scale: a hundredth of what has none.
 type Units struct {
 	Space, Time, Count                int8
 	SpaceScale, TimeScale, CountScale int8
@@ -54,6 +55,7 @@ var (
 	Seconds      = Units{Time: 1, TimeScale: Sec}
 	Counts       = Units{Count: 1}
 	PerSecond    = Units{Count: 1, Time: -1, TimeScale: Sec}
+	Percent      = Units{Other: "percent"}
 )
 
 // String prints u as PCP does: numerator, then a slash, then denominator;
@@ -98,7 +100,7 @@ func scaleName(names []string, scale int8) string {
 }
 
 // ParseUnits reads what String prints, and the everyday spellings B, KB, MB,
-// GB, TB, ns, us, ms, s. "none" and "" are no units.
+// GB, TB, ns, us, ms, s, %. "none" and "" are no units.
 func ParseUnits(s string) (Units, error) {
 	var u Units
 	text := strings.TrimSpace(s)
@@ -144,6 +146,9 @@ func (u *Units) mul(word string, sign int8) error {
 		name, exp = base, int8(n)
 	}
 	exp *= sign
+	if name == "%" {
+		name = Percent.Other
+	}
 	if otherUnits[name] {
 		if sign < 0 || u.Other != "" || exp != 1 {
 			return fmt.Errorf("%q can only stand alone and above the slash", word)
@@ -192,7 +197,19 @@ func indexOf(names []string, s string) int {
 
 // SameDimension reports whether values in u can be converted to v.
 func (u Units) SameDimension(v Units) bool {
+	u, _ = u.Plain()
+	v, _ = v.Plain()
 	return u.Space == v.Space && u.Time == v.Time && u.Count == v.Count && u.Other == v.Other
+}
+
+// Plain is u without percent, and what a value in u must be multiplied with to
+// be in that.
+func (u Units) Plain() (Units, float64) {
+	if u.Other != Percent.Other {
+		return u, 1
+	}
+	u.Other = ""
+	return u, 0.01
 }
 
 // Factor is what a value in u must be multiplied with to be in v.
@@ -201,6 +218,13 @@ func (u Units) Factor(v Units) (float64, error) {
 		return 0, fmt.Errorf("%s cannot be converted to %s: the dimensions differ", u.orNone(), v.orNone())
 	}
 	f := math.Pow(1024, float64(u.Space)*float64(u.SpaceScale-v.SpaceScale))
+	if u.Other != v.Other { // one of them is in percent
+		if u.Other == Percent.Other {
+			f /= 100
+		} else {
+			f *= 100
+		}
+	}
 	if u.Time != 0 {
 		f *= math.Pow(nanos(u.TimeScale)/nanos(v.TimeScale), float64(u.Time))
 	}

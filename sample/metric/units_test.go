@@ -5,7 +5,7 @@ import "testing"
 func TestUnitsPrintAndParse(t *testing.T) {
 	for _, s := range []string{
 		"", "byte", "Kbyte", "Mbyte", "nanosec", "millisec", "sec", "count", "count / sec",
-		"Kbyte / sec", "/ millisec", "millisec / count", "C", "mA", "mA hour", "bit / sec", "countx10^3", "byte^2 / sec",
+		"Kbyte / sec", "/ millisec", "millisec / count", "C", "mA", "mA hour", "bit / sec", "countx10^3", "byte^2 / sec", "percent", "percent / sec",
 	} {
 		u, err := ParseUnits(s)
 		if err != nil {
@@ -34,6 +34,10 @@ func TestUnitsConvert(t *testing.T) {
 		{"Kbyte / sec", "byte / millisec", 1.024},
 		{"hour", "min", 60},
 		{"count", "countx10^3", 1e-3},
+		{"percent", "", 0.01},
+		{"", "%", 100},
+		{"percent", "percent", 1},
+		{"percent / sec", "/ min", 0.6},
 	} {
 		from, _ := ParseUnits(c.from)
 		to, _ := ParseUnits(c.to)
@@ -44,5 +48,8 @@ func TestUnitsConvert(t *testing.T) {
 	}
 	if _, err := Bytes.Factor(Seconds); err == nil {
 		t.Error("bytes converted to seconds")
+	}
+	if _, err := Percent.Factor(Bytes); err == nil {
+		t.Error("percent converted to bytes")
 	}
 }

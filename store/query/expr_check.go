@@ -19,6 +19,7 @@ type exprType struct {
 	bare     bool // a number without a unit: takes any
 	truth    bool // a comparison
 	rate     bool // of a counter: a plain number is a utilisation
+	share    bool // a plain number that is a part of something: goes with percent
 }
 
 // checker resolves names and checks types and units.
@@ -168,6 +169,7 @@ func (c *checker) binary(n *node) error {
 		}
 		n.t.bare = l.t.bare && r.t.bare
 		n.t.rate = l.t.rate || r.t.rate
+		n.t.share = n.t.Units == metric.NoUnits && (l.t.share || r.t.share || n.t.constant && !n.t.bare)
 		if n.t.sem == metric.Discrete && !r.t.constant {
 			n.t.sem = r.t.sem
 		}
@@ -184,11 +186,20 @@ func (c *checker) binary(n *node) error {
 	if n.text == "/" {
 		sign = -1
 	}
-	if n.t.Units, n.scale, err = multiply(l.t.Units, r.t.Units, sign); err != nil {
+	lu, ru, part := l.t.Units, r.t.Units, 1.0
+	switch {
+	case n.text == "*" && r.t.constant && ru == metric.Percent: // a part of the left
+		ru, part = metric.NoUnits, 0.01
+	case n.text == "*" && l.t.constant && lu == metric.Percent:
+		lu, part = metric.NoUnits, 0.01
+	}
+	if n.t.Units, n.scale, err = multiply(lu, ru, sign); err != nil {
 		return c.fail(n.col, "%v", err)
 	}
+	n.scale *= part
 	n.t.bare = l.t.bare && r.t.bare
 	n.t.rate = counterTimesNumber && (l.t.rate || r.t.rate)
+	n.t.share = n.t.Units == metric.NoUnits && !n.t.bare && (n.text == "/" || n.t.constant || l.t.share || r.t.share)
 	if n.text == "/" && c.lifetime && !changes(n) {
 		n.text = shareOp
 	}
@@ -209,11 +220,18 @@ func changes(n *node) bool {
 // multiplied with. A number without a unit takes that of the other operand.
 func (c *checker) alike(n *node) (metric.Units, float64, error) {
 	l, r := n.args[0].t, n.args[1].t
-	if l.bare {
+	switch {
+	case l.bare && r.constant && r.Units == metric.Percent:
+		return metric.NoUnits, 0.01, nil // 1 - 20%
+	case l.constant && l.Units == metric.Percent && r.bare:
+		return l.Units, 100, nil
+	case l.bare:
 		return r.Units, 1, nil
-	}
-	if r.bare {
+	case r.bare:
 		return l.Units, 1, nil
+	}
+	if err := c.percent(n, l, r); err != nil {
+		return l.Units, 0, err
 	}
 	f, err := r.Units.Factor(l.Units)
 	if err != nil {
@@ -221,6 +239,17 @@ func (c *checker) alike(n *node) (metric.Units, float64, error) {
 			unitWords(l.Units), unitWords(r.Units), n.text)
 	}
 	return l.Units, f, nil
+}
+
+// percent refuses to bring percent together with a plain number that nobody
+// said to be a share of anything: 80% of a load is neither 0.8 nor 80.
+func (c *checker) percent(n *node, l, r exprType) error {
+	for i, t := range [2]exprType{l, r} {
+		if other := [2]exprType{r, l}[i]; t.Units == metric.NoUnits && !t.share && other.Units == metric.Percent {
+			return c.fail(n.col, "%s is a plain number and no share of anything: percent does not go with it; compare with a number, or divide it by what it is a part of", describe(n.args[i]))
+		}
+	}
+	return nil
 }
 
 func unitWords(u metric.Units) string {
@@ -285,6 +314,7 @@ func (c *checker) call(n *node) error {
 		if n.text == "rate" {
 			n.t.Units, n.scale = RateUnits(arg.t.Units)
 			n.t.rate = counter
+			n.t.share = arg.t.Units != metric.NoUnits && n.t.Units == metric.NoUnits
 		} else {
 			n.scale = 1
 		}
@@ -329,6 +359,26 @@ func linearTree(n *node) bool {
 // multiply are the units of a product (sign 1) or quotient (sign -1) and what
 // the result must be multiplied with so that it is in them.
 func multiply(l, r metric.Units, sign int8) (metric.Units, float64, error) {
+	// Percent of a plain number stay percent; those of anything else are taken.
+	percent, scale := "", 1.0
+	left, lf := l.Plain()
+	right, rf := r.Plain()
+	switch {
+	case l == metric.Percent && right == metric.NoUnits && sign > 0, l == metric.Percent && r == metric.NoUnits:
+		percent, scale = l.Other, rf
+	case l == metric.NoUnits && r == metric.Percent && sign > 0:
+		percent = r.Other
+	case sign > 0:
+		scale = lf * rf
+	default:
+		scale = lf / rf
+	}
+	u, f, err := multiplyPlain(left, right, sign)
+	u.Other += percent
+	return u, f * scale, err
+}
+
+func multiplyPlain(l, r metric.Units, sign int8) (metric.Units, float64, error) {
 	u := l
 	if r.Other != "" {
 		switch {

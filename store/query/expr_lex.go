@@ -149,8 +149,7 @@ func (l *lexer) number(t token) (token, error) {
 	unitAt := l.pos
 	if l.pos < len(l.text) && l.text[l.pos] == '%' {
 		l.pos++
-		t.value /= 100
-		t.bare = false
+		t.units, t.bare = metric.Percent, false
 	} else if l.pos < len(l.text) && isLetter(l.text[l.pos]) {
 		word := func() {
 			for l.pos < len(l.text) && isLetter(l.text[l.pos]) {

@@ -38,14 +38,14 @@ var gauges = []gauge{
 	{name: "disk.read", title: "disk read", exprs: []string{"rate(disk.all.read_bytes)"}},
 	{name: "disk.write", title: "disk write", exprs: []string{"rate(disk.all.write_bytes)"}},
 	{name: "disk.busy", title: "  busiest disk", exprs: []string{"max(rate(disk.dev.avactive))"}, share: true, quiet: true},
-	{name: "filesys", title: "volume", exprs: []string{"filesys.full / 100", "filesys.used / filesys.capacity"}, share: true, fullest: true},
+	{name: "filesys", title: "volume", exprs: []string{"filesys.full", "filesys.used / filesys.capacity"}, share: true, fullest: true},
 	{name: "network.in", title: "network in", exprs: []string{"rate(network.all.in.bytes)"}},
 	{name: "network.out", title: "network out", exprs: []string{"rate(network.all.out.bytes)"}},
-	{name: "gpu", title: "gpu", exprs: []string{"max(gpu.util) / 100"}, share: true},
+	{name: "gpu", title: "gpu", exprs: []string{"max(gpu.util)"}, share: true},
 	{name: "thermal", title: "cpu temperature", exprs: []string{"thermal.cpu.die", "thermal.package"}},
 	{name: "thermal.pressure", title: "thermal pressure", exprs: []string{"thermal.pressure.level"}, quiet: true},
 	{name: "fan", title: "fan", exprs: []string{"max(thermal.fan.speed)"}, quiet: true},
-	{name: "battery", title: "battery charge", exprs: []string{"power.battery.charge / 100"}, share: true},
+	{name: "battery", title: "battery charge", exprs: []string{"power.battery.charge"}, share: true},
 }
 
 // Gauge is a gauge and what it showed over a window.
@@ -120,8 +120,12 @@ func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
 	}
 	g := &Gauge{Name: def.name, Title: def.title, Expr: e.Text, Units: e.Units(), Share: def.share,
 		Of: math.NaN(), Max: math.Inf(-1), Points: make([]float64, points)}
+	whole := 1.0
 	if def.share {
 		g.Units = metric.NoUnits
+		if u := e.Units(); u == metric.Percent || u == metric.NoUnits && !e.root.t.share {
+			whole = 100 // Archives of the past do not say that they are in percent.
+		}
 	}
 	r := Request{Window: w, Mode: Shown}
 	if def.fullest {
@@ -131,7 +135,7 @@ func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
 		}
 		r.Instance = keep
 	}
-	if err := g.fill(readExpr(a, e, r), w); err != nil {
+	if err := g.fill(readExpr(a, e, r), w, whole); err != nil {
 		return nil, err
 	}
 	if g.Count == 0 || def.quiet && g.Max == 0 {
@@ -140,8 +144,8 @@ func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
 	return g, g.whole(a, def, w)
 }
 
-// fill sums up the values of a window.
-func (g *Gauge) fill(series func(func(*Series, error) bool), w Window) error {
+// fill sums up the values of a window, as parts of the whole.
+func (g *Gauge) fill(series func(func(*Series, error) bool), w Window, whole float64) error {
 	points := len(g.Points)
 	counts := make([]float64, points)
 	width := max((w.To-w.From)/int64(max(points, 1))+1, 1)
@@ -164,6 +168,7 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), w Window) error {
 			if x != x {
 				continue
 			}
+			x /= whole
 			g.Count++
 			total += x
 			if x > g.Max {

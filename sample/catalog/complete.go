@@ -1,0 +1,20 @@
+package catalog
+
+import "tachograph/sample/metric"
+
+// Complete tells a description from an archive what archives of its time left
+// out and its name tells: how the counter falls, and that a value is in
+// percent.
+func Complete(p Platform, d *metric.Desc) {
+	now, ok := indexes[p].rows[d.Name]
+	if !ok || now.Type != d.Type || now.Sem != d.Sem || now.Indom != d.Indom {
+		return
+	}
+	d.Falls = max(d.Falls, now.Falls)
+	if d.Units == metric.NoUnits && now.Units == metric.Percent {
+		d.Units = now.Units
+		if d.Formula != "" {
+			d.Formula = now.Formula // which gave the hundredths itself
+		}
+	}
+}
