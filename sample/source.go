@@ -54,4 +54,27 @@ type Context struct {
 	// Emit records an event: a process that started, a disk that went away.
 	// It may be called only during Read.
 	Emit func(metric.Event)
+	// Class is what is being read. A source that goes on where it stopped does
+	// so for each class by itself.
+	Class metric.Class
+	// Until is when, on the awake clock, a source of very many instances
+	// shall stop, keep what it has read, and go on there the next time. Zero
+	// is never.
+	Until int64
+
+	read, of int
+}
+
+// Late reports whether Until has come. Asking reads the clocks: ask once for
+// some dozens of instances.
+func (c *Context) Late() bool { return c.Until != 0 && c.Now().Awake >= c.Until }
+
+// Partly says that only some of the instances there are could be read in time.
+func (c *Context) Partly(read, of int) { c.read, c.of = read, of }
+
+// Part returns what Partly has said since the last time; of is 0 if nothing.
+func (c *Context) Part() (read, of int) {
+	read, of = c.read, c.of
+	c.read, c.of = 0, 0
+	return read, of
 }

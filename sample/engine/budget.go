@@ -21,6 +21,9 @@ const (
 	patienceUnder    = 30
 	maxPatienceUnder = 360
 	maxStretch       = 64
+	// lighter is what must be left of the memory in use, at most, for a
+	// stretched interval to have helped.
+	lighter = 0.95
 	// room is the share of the budget that must suffice before returning.
 	room = 0.9
 )
@@ -43,6 +46,10 @@ type budget struct {
 	under     int
 	patience  int
 	returned  int64 // awake clock of the last return
+	// heavy is the memory in use when an interval was stretched because of it;
+	// futile, that the stretching has been seen to free none.
+	heavy  int64
+	futile bool
 }
 
 func newBudget(e *Engine) budget {
@@ -65,14 +72,17 @@ func (b *budget) police(now metric.Stamp) {
 	}
 	tooMuchCPU := b.maxCPU > 0 && b.share > b.maxCPU
 	tooMuchMemory := b.maxMemory > 0 && b.resident > b.maxMemory
-	if !tooMuchCPU && !tooMuchMemory {
+	if !tooMuchMemory {
+		b.heavy, b.futile = 0, false
+	}
+	if !tooMuchCPU && (!tooMuchMemory || b.futile) {
 		b.over = 0
 		b.tryReturn(now)
 		return
 	}
 	b.under = 0
 	if b.over++; b.over < patienceOver {
-		if tooMuchMemory {
+		if tooMuchMemory && !b.futile {
 			// What the program has freed counts until the kernel has it back.
 			debug.FreeOSMemory()
 		}
@@ -80,10 +90,27 @@ func (b *budget) police(now metric.Stamp) {
 	}
 	b.over = 0
 	why := fmt.Sprintf("the recorder used %.2g %% of a core, more than its budget of %.2g %%", b.share*100, b.maxCPU*100)
-	if tooMuchMemory {
+	if tooMuchMemory && !b.futile {
 		why = fmt.Sprintf("the recorder used %d MB of memory, more than its budget of %d MB", b.resident>>20, b.maxMemory>>20)
+		if b.heavy != 0 && float64(b.resident) > lighter*float64(b.heavy) {
+			b.giveUp(now, why)
+			if !tooMuchCPU {
+				return
+			}
+		}
+		b.heavy = b.resident
 	}
 	b.stretch(now, why)
+}
+
+// giveUp says that reading less often does not make the recorder smaller. What
+// it knows of each of very many processes stays in memory however seldom it
+// looks: it would only see less.
+func (b *budget) giveUp(now metric.Stamp, why string) {
+	b.futile = true
+	text := why + "; reading less often has not changed that and is not taken further"
+	b.e.log.Warn(text)
+	b.e.event(metric.Event{At: now, Kind: metric.EventBudget, Text: text})
 }
 
 // measure takes stock since the last look; false when there is none to compare
@@ -99,35 +126,78 @@ func (b *budget) measure(now metric.Stamp) bool {
 		c := b.e.classes[id]
 		c.mu.Lock()
 		spent := c.stats.TotalDuration
+		if c.reading {
+			spent += time.Duration(now.Awake - c.begun.Awake)
+		}
 		c.mu.Unlock()
+		spent = max(spent, b.spent[id]) // a tick that is just being stored is in neither
 		if !first {
 			b.cost[id] = float64(spent-b.spent[id]) / elapsed
 		}
 		b.spent[id] = spent
 	}
+	if !first {
+		b.chargeAbandoned(time.Duration(elapsed), cpu-b.cpu)
+	}
 	b.at, b.cpu, b.resident = now.Awake, cpu, u.Resident
 	return !first
 }
 
+// chargeAbandoned adds to the classes what readings cost that they have given
+// up: the processor time that no class accounts for. Most wait and cost
+// nothing, but one that is merely slow goes on working, and nobody else would
+// be blamed for it.
+func (b *budget) chargeAbandoned(elapsed, cpu time.Duration) {
+	var to []metric.Class
+	for _, s := range b.e.sources {
+		if id, is := s.abandoned(); is {
+			to = append(to, id)
+		}
+	}
+	rest := min(float64(cpu)/float64(elapsed), 1)
+	for _, id := range read {
+		rest -= b.cost[id]
+	}
+	for _, id := range to {
+		b.cost[id] += max(0, rest) / float64(len(to))
+	}
+}
+
 func (b *budget) stretch(now metric.Stamp, why string) {
 	var worst *class
+	dearest := 0.0
 	for _, id := range read {
 		c := b.e.classes[id]
 		c.mu.Lock()
 		can := c.interval != 0 && c.interval != metric.Once && c.stretch < maxStretch && len(c.sources) > 0
 		c.mu.Unlock()
+		dearest = max(dearest, b.cost[id])
 		if can && (worst == nil || b.cost[id] > b.cost[worst.id]) {
 			worst = c
 		}
 	}
-	if worst == nil {
+	// When the class that costs is stretched as far as it goes, those that
+	// cost nothing are not made to pay for it.
+	if worst == nil || b.cost[worst.id] < dearest/10 {
 		return
 	}
 	// A return that had to be taken back was too early.
 	if b.returned != 0 && time.Duration(now.Awake-b.returned) < 10*time.Minute {
 		b.patience = min(2*b.patience, maxPatienceUnder)
 	}
-	b.change(worst, now, 2, 1, why)
+	b.change(worst, now, b.factor(worst), 1, why)
+}
+
+// factor is how much less often the class that costs most shall be read: twice
+// is enough, unless it alone takes many times the budget.
+func (b *budget) factor(c *class) int {
+	times := 2
+	for b.maxCPU > 0 && times < 8 && b.cost[c.id] > 2*float64(times)*b.maxCPU {
+		times *= 2
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return min(times, maxStretch/c.stretch)
 }
 
 // tryReturn brings back the stretched class that costs least, when the budget

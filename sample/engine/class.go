@@ -22,11 +22,13 @@ type class struct {
 	interval time.Duration // what the plan says; 0: off
 	stretch  int           // the budget's factor, a power of two
 	deadline int64         // awake clock
+	wander   wander        // how far the deadline is off a fixed grid
 	last     int64         // deadline of the last tick
 	due      bool          // a static class that shall be read
 	sources  []*source
 	stats    classStats
 	missed   missedTicks
+	parts    partTold
 
 	// The tick under way. owner changes when a goroutine is left behind in a
 	// source that hangs; only the owner may touch tick and list.
@@ -69,6 +71,7 @@ type reader struct {
 	ctx   sample.Context
 	stamp metric.Stamp
 	timer *time.Timer
+	slice time.Duration // what a source may take of this tick
 	// awake is the awake clock after what was done last: what is done next
 	// begins then. Reading the clocks costs as much as reading a small source.
 	awake int64
@@ -81,6 +84,7 @@ const sameInstant = int64(time.Millisecond)
 func (c *class) newReader(turn uint64) *reader {
 	r := &reader{c: c, turn: turn, timer: time.NewTimer(time.Hour)}
 	r.ctx.Emit = c.e.event
+	r.ctx.Class = c.id
 	r.ctx.Now = func() metric.Stamp {
 		if now := c.e.clock.now(); now.Awake-r.stamp.Awake >= sameInstant || now.Awake < r.stamp.Awake {
 			r.stamp = now
@@ -168,7 +172,11 @@ func (r *reader) begin() {
 		c.stats.MaxLate = max(c.stats.MaxLate, late)
 		c.last = c.deadline
 		c.deadline += int64(c.effective())
+		if wanders(c.id) {
+			c.deadline += c.wander.next(int64(c.effective()))
+		}
 	}
+	r.slice = slice(c.effective())
 	c.due = false
 	c.reading = true
 	c.begun = now
@@ -218,6 +226,7 @@ func (r *reader) readOne(i int, s *source) bool {
 		return true
 	}
 	began := r.awake
+	r.ctx.Until = began + int64(r.slice)
 	blocks, lapse, err := s.read(&r.ctx, c.id)
 	if notice, isNew := s.heed(); isNew {
 		c.e.log.Warn(notice, "source", s.name)
@@ -233,13 +242,17 @@ func (r *reader) readOne(i int, s *source) bool {
 		c.at = -1
 	}
 	c.mu.Unlock()
+	read, of := r.ctx.Part()
 	if !mine {
 		s.returned(now)
 		<-s.turn
 		return false
 	}
 	<-s.turn
-	s.came(c.id, took, err != nil || lapse != "")
+	s.came(c.id, took, err != nil || lapse != "", of > 0)
+	if of > 0 {
+		c.tellPart(s.name, read, of, r.slice)
+	}
 	if err != nil {
 		lapse = err.Error()
 	}
@@ -304,12 +317,13 @@ func (c *class) check(now metric.Stamp) {
 		}
 		return
 	}
-	s.hangs(c.since)
+	s.hangs(c.id, c.since)
 	c.e.faults.report(now, quietFor(c.effective()), "source "+s.name, "it does not answer: given up after "+limit.String()+", the others go on")
 	c.owner++
 	resume := c.at + 1
 	c.at = -1
 	r := c.newReader(c.owner)
+	r.slice = slice(c.effective())
 	c.e.running.Add(1)
 	go r.run(resume)
 }

@@ -130,5 +130,6 @@ func (s *self) readSources(f *sample.Frame) {
 		f.SetUint(row, sourceErrors, st.Errors)
 		f.SetUint(row, sourceTimeouts, st.Timeouts)
 		f.SetUint(row, sourceDuration, uint64(st.Total))
+		f.SetUint(row, sourcePartial, st.Partial)
 	}
 }

@@ -68,13 +68,15 @@ const (
 	sourceErrors
 	sourceTimeouts
 	sourceDuration
+	sourcePartial
 )
 
 var sourceRows = []selfRow{
 	{"recorder.source.reads", metric.U64, metric.Counter, metric.Counts, "readings of the source that came back in time"},
 	{"recorder.source.errors", metric.U64, metric.Counter, metric.Counts, "readings of the source that failed"},
 	{"recorder.source.timeouts", metric.U64, metric.Counter, metric.Counts, "readings of the source that were given up because it did not answer"},
-	{"recorder.source.duration", metric.U64, metric.Counter, metric.Nanoseconds, "time spent in the source"},
+	{"recorder.source.duration", metric.U64, metric.Counter, metric.Nanoseconds, "time spent in the source, also by readings that were given up"},
+	{"recorder.source.partial", metric.U64, metric.Counter, metric.Counts, "readings of the source that had time for some of the instances only; the next one goes on where they stopped"},
 }
 
 func table(name, indom string, cluster, item uint32, class metric.Class, rows []selfRow) *metric.Group {

@@ -30,11 +30,14 @@ type source struct {
 // sourceStats is guarded by source.mu.
 type sourceStats struct {
 	Reads, Errors, Timeouts uint64
+	Partial                 uint64 // of Reads: only some of the instances
 	Total, Last, Max        time.Duration
 	ByClass                 [metric.NumClasses]time.Duration
 
 	notice    string
 	hungSince int64 // awake clock; 0: answers
+	hungIn    metric.Class
+	hung      bool  // at some time since the budget looked last
 	retryAt   int64 // awake clock: not to be read before
 	backOff   time.Duration
 }
@@ -197,24 +200,30 @@ func (s *source) ready(now int64) bool {
 }
 
 // hangs notes that a reading did not come back in time.
-func (s *source) hangs(since int64) {
+func (s *source) hangs(in metric.Class, since int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.hungSince = since
+	s.stats.hungSince, s.stats.hungIn, s.stats.hung = since, in, true
 	s.stats.Timeouts++
 }
 
-// returned notes that a reading came back after it had been given up.
+// returned notes that a reading came back after it had been given up. What it
+// took is part of what the source took.
 func (s *source) returned(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	took := time.Duration(now - s.stats.hungSince)
+	s.stats.Last = took
+	s.stats.Total += took
+	s.stats.Max = max(s.stats.Max, took)
+	s.stats.ByClass[s.stats.hungIn] += took
 	s.stats.hungSince = 0
 	s.stats.backOff = min(max(2*s.stats.backOff, firstBackOff), maxBackOff)
 	s.stats.retryAt = now + int64(s.stats.backOff)
 }
 
 // came notes a reading that came back in time.
-func (s *source) came(c metric.Class, took time.Duration, failed bool) {
+func (s *source) came(c metric.Class, took time.Duration, failed, partial bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &s.stats
@@ -227,4 +236,17 @@ func (s *source) came(c metric.Class, took time.Duration, failed bool) {
 	if failed {
 		st.Errors++
 	}
+	if partial {
+		st.Partial++
+	}
+}
+
+// abandoned reports in which class a reading went on after it had been given
+// up, since this was asked the last time.
+func (s *source) abandoned() (in metric.Class, was bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in, was = s.stats.hungIn, s.stats.hung
+	s.stats.hung = s.stats.hungSince != 0
+	return in, was
 }

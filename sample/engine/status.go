@@ -39,6 +39,7 @@ type ClassStatus struct {
 type SourceStatus struct {
 	Source                  string
 	Reads, Errors, Timeouts uint64
+	Partial                 uint64 // of Reads: only some of the instances
 	Last, Max, Total        time.Duration
 	Hung                    bool
 }
@@ -90,7 +91,7 @@ func (s *source) status() SourceStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return SourceStatus{
-		Source: s.name, Reads: s.stats.Reads, Errors: s.stats.Errors, Timeouts: s.stats.Timeouts,
+		Source: s.name, Reads: s.stats.Reads, Errors: s.stats.Errors, Timeouts: s.stats.Timeouts, Partial: s.stats.Partial,
 		Last: s.stats.Last, Max: s.stats.Max, Total: s.stats.Total, Hung: s.stats.hungSince != 0,
 	}
 }

@@ -27,7 +27,9 @@ func memoryLimit(live, budget int64) int64 {
 	if budget > 0 {
 		limit = min(limit, budget/4*3)
 	}
-	return limit
+	// Beyond its budget the recorder is too large, but below what lives the
+	// collector would take a processor for itself and free nothing.
+	return max(limit, live+live/4)
 }
 
 // liveHeap is how much the last collection found to live.
