@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"tachograph/sample/metric"
@@ -21,13 +23,30 @@ type file struct {
 
 func newFile(path string) *file { return &file{path: path} }
 
+// Descriptors that are kept open, and how many may be: there may be thousands of
+// network interfaces with half a dozen files each. Beyond it a file is opened
+// for each reading.
+var (
+	kept     atomic.Int64
+	mostKept = sync.OnceValue(func() int64 {
+		var limit syscall.Rlimit
+		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+			return 256
+		}
+		return int64(min(limit.Cur/4, 2048))
+	})
+)
+
 // read returns the whole content, valid until the next read. A descriptor
 // whose object is gone (an interface that was removed and came back) is opened
 // anew once.
 func (f *file) read() ([]byte, error) {
-	kept := f.f != nil
+	was := f.f != nil
 	data, err := f.readOnce()
-	if kept && (errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.ESTALE)) {
+	if f.f != nil && !was && kept.Load() > mostKept() {
+		f.close()
+	}
+	if was && (errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.ESTALE)) {
 		f.close()
 		data, err = f.readOnce()
 	}
@@ -41,6 +60,7 @@ func (f *file) readOnce() ([]byte, error) {
 			return nil, err
 		}
 		f.f = h
+		kept.Add(1)
 	}
 	if f.buf == nil {
 		// Most are a few bytes long, and there may be hundreds.
@@ -67,6 +87,7 @@ func (f *file) close() {
 	if f.f != nil {
 		f.f.Close()
 		f.f = nil
+		kept.Add(-1)
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	EventProcessStart  EventKind = "process start"
 	EventProcessExit   EventKind = "process exit"
 	EventProcessExec   EventKind = "process exec"
+	EventProcessExits  EventKind = "process exits" // of many, told together
 	EventErrorBegin    EventKind = "error begin"
 	EventErrorEnd      EventKind = "error end"
 	EventOverrun       EventKind = "overrun"

@@ -145,14 +145,16 @@ var statusColumns = []column[reading]{
 }
 
 var ioColumns = []column[reading]{
-	{name: "proc.io.rchar", number: func(r *reading) uint64 { return r.p.platform.io.RChar }},
-	{name: "proc.io.wchar", number: func(r *reading) uint64 { return r.p.platform.io.WChar }},
-	{name: "proc.io.logical_writes", number: func(r *reading) uint64 { return r.p.platform.io.WChar }},
-	{name: "proc.io.syscr", number: func(r *reading) uint64 { return r.p.platform.io.SyscR }},
-	{name: "proc.io.syscw", number: func(r *reading) uint64 { return r.p.platform.io.SyscW }},
-	{name: "proc.io.read_bytes", number: func(r *reading) uint64 { return r.p.platform.io.ReadBytes }},
-	{name: "proc.io.write_bytes", number: func(r *reading) uint64 { return r.p.platform.io.WriteBytes }},
-	{name: "proc.io.cancelled_write_bytes", number: func(r *reading) uint64 { return r.p.platform.io.CancelledWrite }},
+	{name: "proc.io.rchar", number: func(r *reading) uint64 { return r.p.platform.ownIO.RChar }},
+	{name: "proc.io.wchar", number: func(r *reading) uint64 { return r.p.platform.ownIO.WChar }},
+	{name: "proc.io.logical_writes", number: func(r *reading) uint64 { return r.p.platform.ownIO.WChar }},
+	{name: "proc.io.syscr", number: func(r *reading) uint64 { return r.p.platform.ownIO.SyscR }},
+	{name: "proc.io.syscw", number: func(r *reading) uint64 { return r.p.platform.ownIO.SyscW }},
+	{name: "proc.io.read_bytes", number: func(r *reading) uint64 { return r.p.platform.ownIO.ReadBytes }},
+	{name: "proc.io.write_bytes", number: func(r *reading) uint64 { return r.p.platform.ownIO.WriteBytes }},
+	{name: "proc.io.cancelled_write_bytes", number: func(r *reading) uint64 { return r.p.platform.ownIO.CancelledWrite }},
+	{name: "proc.io.inherited_read_bytes", number: func(r *reading) uint64 { return r.p.platform.inherited.ReadBytes }, missing: (*reading).inheritedMissing},
+	{name: "proc.io.inherited_write_bytes", number: func(r *reading) uint64 { return r.p.platform.inherited.WriteBytes }, missing: (*reading).inheritedMissing},
 }
 
 var schedColumns = []column[reading]{

@@ -13,6 +13,7 @@ type counts struct {
 	kernel                             int
 	seen                               uint64 // to begin, by sweeps
 	started, exited, unseen, unseenMax uint64
+	unrecorded                         uint64 // of unseen: have no row
 	// unseenWhy says why the unseen cannot be counted exactly here, and
 	// unseenMaxWhy why there is no bound.
 	startedWhy, unseenWhy, unseenMaxWhy metric.Reason
@@ -62,6 +63,7 @@ var countColumns = []struct {
 	{"proc.started", func(c *counts) uint64 { return c.started }, func(c *counts) metric.Reason { return c.startedWhy }},
 	{"proc.exited", func(c *counts) uint64 { return c.exited }, nil},
 	{"proc.unseen", func(c *counts) uint64 { return c.unseen }, func(c *counts) metric.Reason { return c.unseenWhy }},
+	{"proc.unrecorded", func(c *counts) uint64 { return c.unrecorded }, func(c *counts) metric.Reason { return c.unseenWhy }},
 	{"proc.unseen_max", func(c *counts) uint64 { return c.unseenMax }, func(c *counts) metric.Reason { return c.unseenMaxWhy }},
 }
 

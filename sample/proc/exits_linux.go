@@ -1,9 +1,11 @@
 package proc
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
+	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/procfs"
 )
@@ -14,7 +16,7 @@ const slack = int64(1500 * time.Millisecond)
 
 // exitTotals are the last totals of a process: the sums over its threads.
 type exitTotals struct {
-	status                 uint32
+	status, parent         uint32
 	at                     int64 // continuous clock
 	utime, stime           uint64
 	minflt, majflt, peak   uint64
@@ -25,20 +27,14 @@ type exitTotals struct {
 }
 
 func (t *exitTotals) add(e *procfs.Exit, at int64) {
-	t.at = at
+	t.at, t.parent = at, e.PPID
 	t.run += e.Run
 	t.utime += e.UTime
 	t.stime += e.STime
 	t.minflt += e.MinFlt
 	t.majflt += e.MajFlt
 	t.peak = max(t.peak, e.PeakRSS)
-	t.io.RChar += e.IO.RChar
-	t.io.WChar += e.IO.WChar
-	t.io.SyscR += e.IO.SyscR
-	t.io.SyscW += e.IO.SyscW
-	t.io.ReadBytes += e.IO.ReadBytes
-	t.io.WriteBytes += e.IO.WriteBytes
-	t.io.CancelledWrite += e.IO.CancelledWrite
+	t.io.Add(&e.IO)
 	t.voluntary += e.Voluntary
 	t.involuntary += e.Involuntary
 	if e.PID == e.TGID {
@@ -59,10 +55,12 @@ func (t *exitTotals) settle() {
 	t.utime = t.run - min(t.run, t.stime)
 }
 
-// atLeast raises the times and faults to what was read of the living process:
-// threads that ended before the watcher listened are only in there.
-func (t *exitTotals) atLeast(st *procfs.Stat) {
+// atLeast raises the totals to what was read of the living process: threads
+// that ended before the watcher listened are only in there.
+func (t *exitTotals) atLeast(q *linuxProcess) {
 	const tick = uint64(time.Second / ticksPerSecond)
+	st := &q.stat
+	t.io.AtLeast(&q.ownIO)
 	t.utime = max(t.utime, st.UTime*tick)
 	t.stime = max(t.stime, st.STime*tick)
 	t.minflt = max(t.minflt, st.MinFlt)
@@ -99,9 +97,15 @@ func (t *exitTotals) labels() []metric.Label {
 	return ls
 }
 
+// limbo is an exit of a process that is listed, but that nobody has met yet.
+type limbo struct {
+	exit   procfs.Exit
+	totals *exitTotals
+}
+
 // hear takes in the exits since the last sweep, after the listing: whoever
 // ended and is in no listing has lived unseen.
-func (k *kernel) hear(now metric.Stamp) {
+func (k *kernel) hear(c *sample.Context, now metric.Stamp) {
 	if k.watch == nil {
 		return
 	}
@@ -116,19 +120,81 @@ func (k *kernel) hear(now metric.Stamp) {
 			return
 		}
 		delete(k.dying, e.TGID)
-		if p := k.whoEnded(int32(e.TGID), e.Lived, at, now); p != nil {
-			t.settle()
-			t.atLeast(&p.platform.stat)
+		t.settle()
+		pid := int32(e.TGID)
+		if p := k.whoEnded(pid, e.Lived, at, now); p != nil {
+			t.atLeast(&p.platform)
 			p.platform.last = t
 			return
 		}
-		if !k.table.first() {
-			k.counts.unseen++
+		if _, listed := slices.BinarySearch(k.listing, pid); listed && k.table.lookup(pid) == nil {
+			k.limbo[pid] = limbo{*e, t}
+			return
 		}
+		k.ghost(c, e, t, now)
 	})
 	if lost {
-		k.counts.unseenWhy, k.counts.startedWhy = exitsLost, exitsLost
+		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = exitsLost, exitsLost, exitsLost
 		clear(k.dying)
+	}
+}
+
+// leaveLimbo is called when the walk is over: those of whom only the exit was
+// known have been met, are gone, or wait for the walk to come to them.
+func (k *kernel) leaveLimbo(c *sample.Context, now metric.Stamp) {
+	for pid, l := range k.limbo {
+		if p := k.whoEnded(pid, l.exit.Lived, l.totals.at, now); p != nil {
+			l.totals.atLeast(&p.platform)
+			p.platform.last = l.totals
+		} else if _, listed := slices.BinarySearch(k.listing, pid); listed && k.next[c.Class] != 0 {
+			continue
+		} else {
+			k.ghost(c, &l.exit, l.totals, now)
+		}
+		delete(k.limbo, pid)
+	}
+}
+
+// ghost takes in a process that lived unseen: all that is known of it is what
+// the kernel said at its end.
+func (k *kernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now metric.Stamp) {
+	inherited := k.heir(int32(e.TGID))
+	k.bequeath(int32(e.PPID), &t.io, &inherited)
+	if k.table.first() {
+		return
+	}
+	began := t.at - e.Lived
+	if k.opened || began > k.began.Cont {
+		k.counts.unseen++
+	}
+	if !k.unseen.allow(now) {
+		k.counts.unrecorded++
+		k.unseen.beyond(e.Name(), t.status != 0, now)
+		return
+	}
+	p := k.table.passed(int32(e.TGID), uint64(max(0, began))/(1e9/ticksPerSecond))
+	p.instance.Key = processKey(p.pid, p.start)
+	p.name = string(e.Name())
+	q := &p.platform
+	q.files = noFiles()
+	q.last, q.ghost, q.inherited = t, true, inherited
+	q.stat.PPID, q.stat.StartTime = int32(e.PPID), p.start
+	q.status.UID, q.status.GID = uint64(e.UID), uint64(e.GID)
+	q.startWall = now.Wall - now.Cont + began
+	p.rename(p.name)
+	p.describe(facts{start: q.startWall, parent: k.parentKey(p), uid: strconv.FormatUint(q.status.UID, 10)})
+	if ev, ok := k.farewell(p, now); ok {
+		ev.Labels = append(ev.Labels, unseenLabels(&p.instance)...)
+		emit(c, ev)
+	}
+	k.keepFinal(p)
+}
+
+// keepFinal sees to it that the last totals of a process that is gone get a
+// row, unless one of its zombie has held them.
+func (k *kernel) keepFinal(p *process[linuxProcess]) {
+	if q := &p.platform; q.last != nil && !q.lastTold {
+		k.finals = append(k.finals, p)
 	}
 }
 
@@ -165,9 +231,8 @@ func (k *kernel) farewell(p *process[linuxProcess], now metric.Stamp) (metric.Ev
 	case q.last != nil:
 		e.at, e.exact = sinceBoot(q.last.at, now), true
 		e.known, e.status = true, int(q.last.status)
-		e.totals = q.last.labels()
-		if !zombie {
-			k.finals = append(k.finals, p)
+		if !q.ghost { // its only row says it
+			e.totals = q.last.labels()
 		}
 	case zombie && (q.stat.ExitCode != 0 || q.traceable):
 		e.known, e.status = true, int(q.stat.ExitCode)
@@ -178,50 +243,6 @@ func (k *kernel) farewell(p *process[linuxProcess], now metric.Stamp) (metric.Ev
 // forgetLoss begins to count again after notices were lost.
 func (k *kernel) forgetLoss() {
 	if k.watch != nil {
-		k.counts.unseenWhy, k.counts.startedWhy = metric.Present, metric.Present
-	}
-}
-
-// forkCount bounds the number of processes that nobody saw, where no watcher
-// counts them: the kernel counts what was forked, threads included.
-type forkCount struct {
-	begun     bool
-	start     uint64 // forks before the first sweep
-	accounted uint64 // processes and threads that sweeps have seen to begin
-}
-
-// readForks is called before the listing, so that what it has not counted yet
-// cannot be missing from the listing.
-func (k *kernel) readForks() {
-	if k.watch != nil {
-		return
-	}
-	text, err := k.dir.readAt("stat")
-	if err != nil {
-		k.counts.unseenMaxWhy = reasonFor(err)
-		return
-	}
-	if forks, _, ok := procfs.Forks(text); ok {
-		k.counts.unseenMaxWhy = metric.Present
-		if !k.forks.begun {
-			k.forks.begun, k.forks.start = true, forks
-		}
-		k.forksNow = forks
-	} else {
-		k.counts.unseenMaxWhy = metric.Unsupported
-	}
-}
-
-// boundUnseen is called when the sweep has counted its births.
-func (k *kernel) boundUnseen() {
-	if k.watch != nil {
-		k.counts.unseenMax, k.counts.unseenMaxWhy = k.counts.unseen, k.counts.unseenWhy
-		return
-	}
-	if k.table.first() {
-		return
-	}
-	if total := k.forksNow - k.forks.start; total > k.forks.accounted {
-		k.counts.unseenMax = max(k.counts.unseenMax, total-k.forks.accounted)
+		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = metric.Present, metric.Present, metric.Present
 	}
 }

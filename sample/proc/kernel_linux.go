@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -26,8 +28,10 @@ type linuxProcess struct {
 	files  files
 	stat   procfs.Stat // Comm is not kept: see process.name
 	status procfs.Status
-	io     procfs.IO
+	io     procfs.IO // as the kernel keeps it
 	sched  procfs.SchedStat
+	// Of io, what children have left, and what the process did itself.
+	inherited, ownIO procfs.IO
 	// The activity when status and io were read, and for how many sweeps it
 	// has not changed since.
 	statusAt, ioAt activity
@@ -45,6 +49,9 @@ type linuxProcess struct {
 	was            string // name before an exec that no event has told of yet
 	traceable      bool   // the kernel lets us look into it
 	last           *exitTotals
+	lastTold       bool   // a row holds its last totals
+	ghost          bool   // no sweep has met it
+	row            int    // in the frames of this reading
 	farewell       bool   // the event of its end has been emitted
 	busy           uint64 // ticks used up to the last reading of threads
 	used           uint64 // and since the one before it
@@ -66,10 +73,21 @@ type kernel struct {
 	watch  *watcher
 	forks  forkCount
 	last   metric.Stamp // of the sweep before
+	began  metric.Stamp // the first sweep
+	// The processes there are, where the walk of each class goes on, and
+	// whether one has come to the end of the list by now.
+	listing []int32
+	next    [metric.NumClasses]int32
+	opened  bool
 	// finals are those who have ended and whose last totals no row holds yet.
-	finals   []*process[linuxProcess]
-	dying    map[uint32]*exitTotals // by pid: threads that have ended
-	forksNow uint64
+	finals []*process[linuxProcess]
+	dying  map[uint32]*exitTotals // by pid: threads that have ended
+	limbo  map[int32]limbo
+	unseen unseen
+	// legacies is what children have left to pids that are not in the table,
+	// and inheritedWhy why what was left is not known.
+	legacies     map[int32]procfs.IO
+	inheritedWhy metric.Reason
 	// For descriptors and sockets.
 	wantSockets bool
 	inodes      []uint64
@@ -92,6 +110,8 @@ func openKernel(opt Options) (*kernel, error) {
 		users:    idNames{path: filepath.Join(root, "etc/passwd")},
 		groups:   idNames{path: filepath.Join(root, "etc/group")},
 		dying:    make(map[uint32]*exitTotals),
+		limbo:    make(map[int32]limbo),
+		legacies: make(map[int32]procfs.IO),
 		networks: make(map[uint64]map[uint64]socketKind),
 	}
 	k.users.refresh()
@@ -100,7 +120,7 @@ func openKernel(opt Options) (*kernel, error) {
 		k.watch = startWatcher()
 	}
 	if k.watch == nil {
-		k.counts.unseenWhy, k.counts.startedWhy = needsNetAdmin, needsNetAdmin
+		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = needsNetAdmin, needsNetAdmin, needsNetAdmin
 	}
 	return k, nil
 }
@@ -133,32 +153,40 @@ func (k *kernel) close() error {
 	return k.dir.close()
 }
 
-// sweep brings the table up to date and tells of births and deaths.
-func (k *kernel) sweep(c *sample.Context) (metric.Stamp, error) {
-	now := c.Now()
+// sweep brings the table up to date and tells of births and deaths. It hands
+// each process it meets to each, if that is not nil.
+func (k *kernel) sweep(c *sample.Context, now metric.Stamp, each func(*process[linuxProcess])) error {
 	t := k.table
 	t.begin()
+	if t.first() {
+		k.began = now
+	}
 	k.counts.restart()
 	k.readForks()
-	err := k.dir.pids(k.visit)
+	err := k.list()
 	if err == nil {
 		t.end() // half a listing says nothing about who has ended
 	}
-	for _, p := range t.alive {
-		if p.born == t.sweeps {
-			k.introduce(p, now)
-			if !t.first() {
-				k.counts.seen++
-				k.forks.accounted += uint64(max(1, p.platform.stat.Threads))
-				emit(c, startEvent(&p.instance, p.name, sinceBoot(startCont(p.start), now)))
-			}
-		}
+	k.hear(c, now)
+	for _, p := range t.gone {
+		k.leave(p)
+	}
+	gone := len(t.gone)
+	unmet := k.walk(c, now, each)
+	k.leaveLimbo(c, now)
+	for _, p := range t.gone[gone:] {
+		k.leave(p)
+	}
+	k.forgetLegacies()
+	k.unseen.tell(now, func(e metric.Event) { emit(c, e) })
+	for _, p := range t.byPID {
 		k.counts.add(p.platform.stat.State)
 		if p.platform.stat.VSize == 0 && p.platform.stat.State != 'Z' {
 			k.counts.kernel++
 		}
 	}
-	k.hear(now)
+	k.counts.processes += unmet
+	k.counts.unknown += unmet
 	for _, p := range t.alive {
 		if p.platform.was != "" {
 			emit(c, execEvent(&p.instance, p.platform.was, p.name, p.platform.exe, now))
@@ -176,16 +204,85 @@ func (k *kernel) sweep(c *sample.Context) (metric.Stamp, error) {
 		if e, ok := k.farewell(p, now); ok {
 			emit(c, e)
 		}
+		k.keepFinal(p)
 	}
 	k.boundUnseen()
 	k.counts.exited = t.exits
 	k.counts.started = k.counts.seen + k.counts.unseen
 	k.last = now
-	return now, err
+	return err
 }
 
-// visit reads the stat file of a pid and finds out whose it is.
-func (k *kernel) visit(pid int32) {
+// list lists all processes, which is quick however many there are.
+func (k *kernel) list() error {
+	k.listing = k.listing[:0]
+	err := k.dir.pids(func(pid int32) {
+		k.listing = append(k.listing, pid)
+		if p := k.table.lookup(pid); p != nil {
+			k.table.list(p)
+		}
+	})
+	if !slices.IsSorted(k.listing) {
+		slices.Sort(k.listing) // as the kernel itself lists them
+	}
+	return err
+}
+
+// walkTogether is how many processes are met between two looks at the clock.
+const walkTogether = 32
+
+// walk meets the listed processes, from where the walk before it had to stop,
+// and goes on until it has met them all or shall stop itself. It returns how
+// many have never been met so far.
+func (k *kernel) walk(c *sample.Context, now metric.Stamp, each func(*process[linuxProcess])) (unmet int) {
+	n := len(k.listing)
+	from, _ := slices.BinarySearch(k.listing, k.next[c.Class])
+	k.next[c.Class] = 0
+	for i := range n {
+		if i+from == n {
+			k.opened = true
+		}
+		if i > 0 && i%walkTogether == 0 && c.Late() {
+			k.next[c.Class] = k.listing[(from+i)%n]
+			c.Partly(i, n)
+			for ; i < n; i++ {
+				if k.table.lookup(k.listing[(from+i)%n]) == nil {
+					unmet++
+				}
+			}
+			return unmet
+		}
+		p := k.visit(k.listing[(from+i)%n])
+		if p == nil {
+			continue
+		}
+		if p.instance.Name == "" {
+			k.welcome(c, p, now)
+		}
+		if each != nil {
+			each(p)
+		}
+	}
+	k.opened = true
+	return 0
+}
+
+// welcome introduces a process that is met for the first time, and tells of its
+// birth if it was not there before the recorder was.
+func (k *kernel) welcome(c *sample.Context, p *process[linuxProcess], now metric.Stamp) {
+	p.platform.inherited = k.heir(p.pid)
+	k.introduce(p, now)
+	if k.table.first() || !k.opened && startCont(p.start) <= k.began.Cont {
+		return
+	}
+	k.counts.seen++
+	k.forks.accounted += uint64(max(1, p.platform.stat.Threads))
+	emit(c, startEvent(&p.instance, p.name, sinceBoot(startCont(p.start), now)))
+}
+
+// visit reads the stat file of a pid and finds out whose it is; nil if it went
+// before it could be met.
+func (k *kernel) visit(pid int32) *process[linuxProcess] {
 	p := k.table.lookup(pid)
 	if p != nil {
 		text, err := k.dir.read(&p.platform.files, pid, statFile)
@@ -193,28 +290,44 @@ func (k *kernel) visit(pid int32) {
 		if err == nil && st.Parse(text) == nil && st.StartTime == p.start {
 			k.table.meet(p)
 			k.update(p, &st)
-			return
+			return p
 		}
 		if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENOENT) {
 			// Unreadable for now, but not gone.
 			k.table.meet(p)
-			return
+			return p
 		}
+		k.table.bury(p) // it was listed, and is gone
 	}
 	fresh := noFiles()
 	text, err := k.dir.read(&fresh, pid, statFile)
 	if err != nil {
-		return // it went before it could be met
+		return nil
 	}
 	var st procfs.Stat
 	if st.Parse(text) != nil {
 		k.dir.releaseAll(&fresh)
-		return
+		return nil
 	}
-	p = k.table.add(pid, st.StartTime, strconv.Itoa(int(pid))+"/"+strconv.FormatUint(st.StartTime, 10))
+	p = k.table.add(pid, st.StartTime, processKey(pid, st.StartTime))
 	p.platform.files = fresh
 	p.name = steadyName(&st)
 	k.keep(p, &st)
+	return p
+}
+
+// known are all processes that have been met and have not ended; the sweep
+// before may have had time to meet only some of them again.
+func (k *kernel) known() []*process[linuxProcess] {
+	if len(k.table.alive) == len(k.table.byPID) {
+		return k.table.alive
+	}
+	return slices.Collect(maps.Values(k.table.byPID))
+}
+
+// processKey is what tells a process from all others of this boot.
+func processKey(pid int32, start uint64) string {
+	return strconv.Itoa(int(pid)) + "/" + strconv.FormatUint(start, 10)
 }
 
 // keep stores st without the name, which points into a buffer.
@@ -294,6 +407,11 @@ func (k *kernel) parentOf(p *process[linuxProcess]) *process[linuxProcess] {
 }
 
 func (k *kernel) parentKey(p *process[linuxProcess]) string {
+	if ppid := p.platform.stat.PPID; k.table.lookup(ppid) == nil {
+		if _, listed := slices.BinarySearch(k.listing, ppid); listed {
+			k.visit(ppid) // it comes later in the list
+		}
+	}
 	if q := k.parentOf(p); q != nil {
 		return q.instance.Key
 	}

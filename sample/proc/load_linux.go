@@ -89,8 +89,10 @@ func (r *reading) loadIO() metric.Reason {
 	}
 	if why != metric.Present {
 		q.ioAt = activity{}
+		return why
 	}
-	return why
+	q.separate()
+	return metric.Present
 }
 
 // loadSched reads the file once per sweep, whoever asks.

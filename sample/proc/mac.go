@@ -239,6 +239,7 @@ func (m *macTable) countUnseen(list func()) (newborn bool) {
 	paid := min(gap, m.debt)
 	m.debt -= paid
 	m.counts.unseen += gap - paid
+	m.counts.unrecorded = m.counts.unseen
 	return true
 }
 

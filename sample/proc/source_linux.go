@@ -69,14 +69,14 @@ func (s *processes) Read(c *sample.Context, frames []*sample.Frame) error {
 	defer s.k.Unlock()
 	s.sort(frames)
 	at := c.Now()
-	if len(s.perProcess)+len(s.perMachine) > 0 {
-		var err error
-		if at, err = s.k.sweep(c); err != nil {
-			return err
-		}
-	}
 	for _, f := range frames {
 		f.Reset(at)
+	}
+	if len(s.perProcess)+len(s.perMachine) > 0 {
+		s.prepare()
+		if err := s.k.sweep(c, at, s.fill); err != nil {
+			return err
+		}
 	}
 	for _, f := range s.settings {
 		fillControl(f, &s.k.opt)
@@ -84,9 +84,7 @@ func (s *processes) Read(c *sample.Context, frames []*sample.Frame) error {
 	for _, f := range s.perMachine {
 		s.k.counts.fill(f)
 	}
-	if len(s.perProcess) > 0 {
-		s.fill()
-	}
+	s.fillFinals()
 	return nil
 }
 
@@ -104,7 +102,8 @@ func (s *processes) sort(frames []*sample.Frame) {
 	}
 }
 
-func (s *processes) fill() {
+// prepare finds out which files are wanted.
+func (s *processes) prepare() {
 	k := s.k
 	clear(k.networks)
 	k.wantSockets = false
@@ -117,19 +116,21 @@ func (s *processes) fill() {
 			s.wanted = append(s.wanted, &s.parts[i])
 		}
 	}
-	for _, p := range k.table.alive {
-		s.reading.p, s.reading.schedRead = p, false
-		for _, f := range s.perProcess {
-			f.Row(&p.instance)
-		}
-		for _, part := range s.wanted {
-			part.fill(&s.reading, s.perProcess)
-		}
-	}
-	s.fillFinals()
 }
 
-// fillFinals gives those who have ended their last row.
+// fill reads what is wanted of a process into a row of its own.
+func (s *processes) fill(p *process[linuxProcess]) {
+	s.reading.p, s.reading.schedRead = p, false
+	for _, f := range s.perProcess {
+		p.platform.row = f.Row(&p.instance)
+	}
+	for _, part := range s.wanted {
+		part.fill(&s.reading, s.perProcess)
+	}
+}
+
+// fillFinals puts the last totals of those who have ended into the row of their
+// zombie, or into a last row of their own.
 func (s *processes) fillFinals() {
 	told := false
 	for _, f := range s.perProcess {
@@ -137,18 +138,58 @@ func (s *processes) fillFinals() {
 			continue
 		}
 		told = true
+		for _, p := range s.k.table.alive {
+			if p.platform.last != nil && p.platform.stat.State == 'Z' {
+				s.fillTotals(f, p.platform.row, p)
+				p.platform.lastTold = true
+			}
+		}
 		for _, p := range s.k.finals {
 			row := f.Row(&p.instance)
 			s.reading.p = p
-			s.parts[statPart].fillLasting(&s.reading, f, row)
-			if p.platform.status.Tgid != 0 { // it has been read
-				s.parts[statusPart].fillLasting(&s.reading, f, row)
+			if p.platform.ghost {
+				s.fillGhost(f, row, p)
+			} else {
+				s.parts[statPart].fillLasting(&s.reading, f, row)
+				if p.platform.status.Tgid != 0 { // it has been read
+					s.parts[statusPart].fillLasting(&s.reading, f, row)
+				}
 			}
-			p.platform.last.values(func(name string, v uint64) { f.SetUint(row, s.column[name], v) })
+			s.fillTotals(f, row, p)
 			f.MissRow(row, metric.Vanished)
 		}
 	}
 	if told {
+		clear(s.k.finals)
 		s.k.finals = s.k.finals[:0]
 	}
+}
+
+func (s *processes) fillTotals(f *sample.Frame, row int, p *process[linuxProcess]) {
+	q := &p.platform
+	q.last.values(func(name string, v uint64) { f.SetUint(row, s.column[name], v) })
+	for name, v := range map[string]uint64{
+		"proc.io.inherited_read_bytes": q.inherited.ReadBytes, "proc.io.inherited_write_bytes": q.inherited.WriteBytes,
+	} {
+		if s.k.inheritedWhy != metric.Present {
+			f.SetMissing(row, s.column[name], s.k.inheritedWhy)
+		} else {
+			f.SetUint(row, s.column[name], v)
+		}
+	}
+}
+
+// fillGhost tells who a process was that no sweep has met.
+func (s *processes) fillGhost(f *sample.Frame, row int, p *process[linuxProcess]) {
+	q := &p.platform
+	for name, v := range map[string]uint64{
+		"proc.psinfo.pid": uint64(p.pid), "proc.psinfo.tgid": uint64(p.pid), "proc.psinfo.ppid": uint64(q.stat.PPID),
+		"proc.psinfo.start_time": p.start * tickMillis, "proc.psinfo.start_wall": uint64(q.startWall / 1000),
+		"proc.psinfo.unique": p.start, "proc.id.uid": q.status.UID, "proc.id.gid": q.status.GID,
+	} {
+		f.SetUint(row, s.column[name], v)
+	}
+	f.SetString(row, s.column["proc.psinfo.cmd"], p.name)
+	f.SetString(row, s.column["proc.id.uid_nm"], s.k.users.name(uint32(q.status.UID)))
+	f.SetString(row, s.column["proc.id.gid_nm"], s.k.groups.name(uint32(q.status.GID)))
 }

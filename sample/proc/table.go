@@ -17,7 +17,8 @@ type process[P any] struct {
 	start    uint64
 	instance metric.Instance
 	name     string
-	seen     uint64 // the last sweep that met it
+	seen     uint64 // the last sweep whose listing had it
+	met      uint64 // the last sweep that met it
 	born     uint64 // the first
 	used     uint64 // CPU time since the last reading of threads
 	platform P
@@ -27,7 +28,7 @@ type process[P any] struct {
 // pid, and it keeps its memory from sweep to sweep.
 type table[P any] struct {
 	byPID map[int32]*process[P]
-	// alive is in the order of the last listing.
+	// alive are those that the current sweep has met, in the order of that.
 	alive []*process[P]
 	// gone are those that the current sweep found to have ended.
 	gone   []*process[P]
@@ -54,10 +55,15 @@ func (t *table[P]) first() bool { return t.sweeps == 1 }
 // lookup returns who had the pid at the last sweep, or nil.
 func (t *table[P]) lookup(pid int32) *process[P] { return t.byPID[pid] }
 
+// list notes that p is in the listing of this sweep, which may have no time to
+// meet it.
+func (t *table[P]) list(p *process[P]) { p.seen = t.sweeps }
+
 // meet notes that p is alive in this sweep.
 func (t *table[P]) meet(p *process[P]) {
-	if p.seen != t.sweeps {
-		p.seen = t.sweeps
+	t.list(p)
+	if p.met != t.sweeps {
+		p.met = t.sweeps
 		t.alive = append(t.alive, p)
 	}
 }
@@ -76,6 +82,15 @@ func (t *table[P]) add(pid int32, start uint64, key string) *process[P] {
 	return p
 }
 
+// passed makes a process that began and ended while nobody looked: it is in no
+// sweep.
+func (t *table[P]) passed(pid int32, start uint64) *process[P] {
+	t.lastID++
+	p := &process[P]{pid: pid, start: start, born: t.sweeps}
+	p.instance.ID = t.lastID
+	return p
+}
+
 // bury notes that p has ended.
 func (t *table[P]) bury(p *process[P]) {
 	if t.byPID[p.pid] == p {
@@ -85,7 +100,7 @@ func (t *table[P]) bury(p *process[P]) {
 	t.exits++
 }
 
-// end closes the sweep: whoever was not met has ended. A listing that failed
+// end closes the sweep: whoever was not listed has ended. A listing that failed
 // half-way must not end here.
 func (t *table[P]) end() {
 	if len(t.byPID) == len(t.alive) {

@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"tachograph/sample"
@@ -29,6 +31,11 @@ type threads struct {
 	byTID  map[int32]*thread
 	sweeps uint64
 	lastID uint64
+	// Where reading goes on when there were too many threads for one tick, and
+	// when the round through all of them began.
+	nextPID, nextTID int32
+	round            uint64
+	tids             []int32
 }
 
 var threadColumns = []column[thread]{
@@ -80,8 +87,7 @@ func (s *threads) Read(c *sample.Context, frames []*sample.Frame) error {
 	defer s.k.Unlock()
 	at := c.Now()
 	if s.k.opt.ThreadPattern != "" || s.k.opt.ThreadTopN > 0 {
-		var err error
-		if at, err = s.k.sweep(c); err != nil {
+		if err := s.k.sweep(c, at, nil); err != nil {
 			return err
 		}
 	}
@@ -89,20 +95,57 @@ func (s *threads) Read(c *sample.Context, frames []*sample.Frame) error {
 		f.Reset(at)
 	}
 	s.sweeps++
-	for _, p := range s.choice.choose(s.k.table.alive, s.k.opt.ThreadTopN, busy) {
+	if s.readAll(c, frames) {
+		for tid, t := range s.byTID {
+			if t.seen < s.round {
+				delete(s.byTID, tid)
+			}
+		}
+		s.round = s.sweeps + 1
+	}
+	return nil
+}
+
+// threadsTogether is how many threads are read between two looks at the clock.
+const threadsTogether = 64
+
+// readAll reads the threads of the chosen processes, from where it had to stop
+// the last time; false when it shall stop again before it is done.
+func (s *threads) readAll(c *sample.Context, frames []*sample.Frame) (done bool) {
+	chosen := s.choice.choose(s.k.known(), s.k.opt.ThreadTopN, busy)
+	slices.SortFunc(chosen, func(a, b *process[linuxProcess]) int { return cmp.Compare(a.pid, b.pid) })
+	from, same := slices.BinarySearchFunc(chosen, s.nextPID, func(p *process[linuxProcess], pid int32) int { return cmp.Compare(p.pid, pid) })
+	first := int32(0)
+	if same {
+		first = s.nextTID
+	}
+	s.nextPID, s.nextTID = 0, 0
+	read, all := 0, 0
+	for _, p := range chosen {
+		all += int(p.platform.stat.Threads)
+	}
+	for i := range len(chosen) {
+		p := chosen[(from+i)%len(chosen)]
+		s.tids = s.tids[:0]
 		// A process that goes away meanwhile has no threads left.
-		_ = s.k.dir.listAt(p.pid, "task", func(tid int32) {
+		_ = s.k.dir.listAt(p.pid, "task", func(tid int32) { s.tids = append(s.tids, tid) })
+		slices.Sort(s.tids)
+		for _, tid := range s.tids {
+			if i == 0 && tid < first {
+				continue
+			}
+			if read > 0 && read%threadsTogether == 0 && c.Late() {
+				s.nextPID, s.nextTID = p.pid, tid
+				c.Partly(read, max(all, read))
+				return false
+			}
 			if t := s.meet(p, tid); t != nil {
 				fillThread(t, frames)
 			}
-		})
-	}
-	for tid, t := range s.byTID {
-		if t.seen != s.sweeps {
-			delete(s.byTID, tid)
+			read++
 		}
 	}
-	return nil
+	return first == 0
 }
 
 // busy is the CPU time that p used since this was asked the last time.

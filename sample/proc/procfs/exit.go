@@ -8,10 +8,11 @@ import (
 // Exit is what the kernel says of a task at its very end, over netlink, as
 // struct taskstats. A process is a group of tasks; the last to go has LastOfGroup.
 type Exit struct {
-	PID, TGID, PPID, UID uint32
-	Comm                 string
-	Status               uint32 // wait status
-	LastOfGroup          bool
+	PID, TGID, PPID uint32
+	UID, GID        uint32
+	Comm            [16]byte // see Name
+	Status          uint32   // wait status
+	LastOfGroup     bool
 	// Lived is how long the process lived, in nanoseconds.
 	Lived                  int64
 	UTime, STime           uint64 // nanoseconds
@@ -33,6 +34,7 @@ const (
 	tsRun     = 72
 	tsComm    = 80
 	tsUID     = 120
+	tsGID     = 124
 	tsPID     = 128
 	tsPPID    = 132
 	tsUTime   = 152
@@ -65,12 +67,9 @@ func (e *Exit) Parse(b []byte) bool {
 	}
 	u32 := func(off int) uint32 { return binary.NativeEndian.Uint32(b[off:]) }
 	u64 := func(off int) uint64 { return binary.NativeEndian.Uint64(b[off:]) }
-	comm := b[tsComm : tsComm+32]
-	if i := bytes.IndexByte(comm, 0); i >= 0 {
-		comm = comm[:i]
-	}
 	*e = Exit{
-		PID: u32(tsPID), TGID: u32(tsTGID), PPID: u32(tsPPID), UID: u32(tsUID), Comm: string(comm),
+		PID: u32(tsPID), TGID: u32(tsTGID), PPID: u32(tsPPID), UID: u32(tsUID), GID: u32(tsGID),
+		Comm:   [16]byte(b[tsComm:]),
 		Status: u32(tsStatus), LastOfGroup: b[tsFlags]&lastInGroup != 0,
 		Lived: int64(u64(tsGETime) * 1000), UTime: u64(tsUTime) * 1000, STime: u64(tsSTime) * 1000,
 		MinFlt: u64(tsMinFlt), MajFlt: u64(tsMajFlt), PeakRSS: u64(tsPeakRSS),
@@ -82,6 +81,14 @@ func (e *Exit) Parse(b []byte) bool {
 		Run: u64(tsRun),
 	}
 	return true
+}
+
+// Name is what the task was called.
+func (e *Exit) Name() []byte {
+	if i := bytes.IndexByte(e.Comm[:], 0); i >= 0 {
+		return e.Comm[:i]
+	}
+	return e.Comm[:]
 }
 
 // Attributes calls each with the attributes of a netlink message, nested ones

@@ -6,6 +6,26 @@ type IO struct {
 	ReadBytes, WriteBytes, CancelledWrite uint64
 }
 
+// each pairs the fields of s with those of o.
+func (s *IO) each(o *IO, do func(a *uint64, b uint64)) {
+	do(&s.RChar, o.RChar)
+	do(&s.WChar, o.WChar)
+	do(&s.SyscR, o.SyscR)
+	do(&s.SyscW, o.SyscW)
+	do(&s.ReadBytes, o.ReadBytes)
+	do(&s.WriteBytes, o.WriteBytes)
+	do(&s.CancelledWrite, o.CancelledWrite)
+}
+
+// Add adds o to s.
+func (s *IO) Add(o *IO) { s.each(o, func(a *uint64, b uint64) { *a += b }) }
+
+// Less takes o away from s, where there is as much.
+func (s *IO) Less(o *IO) { s.each(o, func(a *uint64, b uint64) { *a -= min(*a, b) }) }
+
+// AtLeast raises s to o.
+func (s *IO) AtLeast(o *IO) { s.each(o, func(a *uint64, b uint64) { *a = max(*a, b) }) }
+
 // Parse reads text into s; it reports false when the text is not an io file,
 // which is what a kernel without I/O accounting gives.
 func (s *IO) Parse(text []byte) bool {

@@ -30,7 +30,9 @@ type Stat struct {
 	// or 1 for readers who may not trace it.
 	StartCode, StartStack uint64
 
-	WChan                 uint64
+	WChan uint64
+	// Ignored are the signals that the process ignores, the first in bit 0.
+	Ignored               uint64
 	ExitSignal, Processor int64
 	RTPriority, Policy    uint64
 	BlkIOTicks            uint64
@@ -85,7 +87,7 @@ func (s *Stat) Parse(text []byte) error {
 		UTime: v[12], STime: v[13], CUTime: int64(v[14]), CSTime: int64(v[15]),
 		Priority: int64(v[16]), Nice: int64(v[17]), Threads: int64(v[18]),
 		StartTime: v[20], VSize: v[21], RSS: int64(v[22]),
-		StartCode: v[24], StartStack: v[26], WChan: v[33],
+		StartCode: v[24], StartStack: v[26], Ignored: v[31], WChan: v[33],
 		ExitSignal: int64(v[36]), Processor: int64(v[37]), RTPriority: v[38], Policy: v[39],
 		BlkIOTicks: v[40], GuestTime: v[41], CGuestTime: int64(v[42]), ExitCode: v[50],
 	}

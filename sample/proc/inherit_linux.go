@@ -1,0 +1,69 @@
+package proc
+
+import (
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/procfs"
+)
+
+// When a process waits for a child that has ended, the kernel adds all that the
+// child has read and written to the process's own account: a shell is then
+// charged with what its commands did. Taken away again from what
+// /proc/PID/io says, it is in the archive once, where it belongs.
+
+// childSignal is SIGCHLD as a bit of what a process ignores. Children of a
+// process that ignores it are not waited for, and leave it nothing.
+const childSignal = 1 << (17 - 1)
+
+// bequeath passes on what a process that has ended did itself, and what it had
+// inherited, to its parent.
+func (k *kernel) bequeath(parent int32, own, inherited *procfs.IO) {
+	p := k.table.lookup(parent)
+	if p == nil {
+		// Most likely it has ended as well, and the notice of that comes next.
+		sum := k.legacies[parent]
+		sum.Add(own)
+		sum.Add(inherited)
+		k.legacies[parent] = sum
+		return
+	}
+	if p.platform.stat.Ignored&childSignal == 0 {
+		p.platform.inherited.Add(own)
+		p.platform.inherited.Add(inherited)
+	}
+}
+
+// heir takes what has been left to a pid before anything was known of it.
+func (k *kernel) heir(pid int32) procfs.IO {
+	sum := k.legacies[pid]
+	delete(k.legacies, pid)
+	return sum
+}
+
+// leave passes on what a process of the table has left.
+func (k *kernel) leave(p *process[linuxProcess]) {
+	q := &p.platform
+	if k.watch == nil {
+		return
+	}
+	if q.last != nil {
+		k.bequeath(int32(q.last.parent), &q.last.io, &q.inherited)
+	} else {
+		k.bequeath(q.stat.PPID, &q.ownIO, &q.inherited)
+	}
+}
+
+// forgetLegacies drops what nobody has come for.
+func (k *kernel) forgetLegacies() { clear(k.legacies) }
+
+// separate works out what the process itself has read and written. What it
+// inherited before the recorder began nobody can tell any more, but that does
+// not grow.
+func (q *linuxProcess) separate() {
+	own := q.io
+	own.Less(&q.inherited)
+	q.ownIO.AtLeast(&own)
+}
+
+// inheritedMissing says why it is not known what a process has inherited; its
+// own account then holds that as well.
+func (r *reading) inheritedMissing() metric.Reason { return r.k.inheritedWhy }

@@ -1,0 +1,111 @@
+package proc
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+// partly reads with a clock that lets a walk go on for so many looks.
+func (r *reader) partly(looks int) (events []metric.Event, read, of int) {
+	r.t.Helper()
+	now := r.now
+	c := &sample.Context{Emit: func(e metric.Event) { events = append(events, e) }, Class: metric.Process, Until: now.Awake + int64(looks)}
+	c.Now = func() metric.Stamp {
+		s := now
+		now.Awake++
+		return s
+	}
+	s := r.sources[0]
+	if err := s.Read(c, []*sample.Frame{r.frames["proc"], r.frames["procs"]}); err != nil {
+		r.t.Fatal(err)
+	}
+	read, of = c.Part()
+	return events, read, of
+}
+
+func TestSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
+	f := newFakeTree(t)
+	const n = 200
+	for i := range n {
+		f.put(fakeProcess{pid: 1000 + i, ppid: 1000, comm: fmt.Sprintf("p%d", i), start: uint64(100 + i)})
+	}
+	r, _ := hearing(t, f)
+	met := make(map[string]int)
+	for tick := range 4 {
+		if tick == 2 { // one ends that has been met, one that has not, and one begins
+			f.remove(1001)
+			f.remove(1199)
+			f.put(fakeProcess{pid: 1500, ppid: 1000, comm: "fresh", start: 10500})
+		}
+		ev, read, of := r.partly(2)
+		if read != 64 || of != n && of != n-1 {
+			t.Errorf("tick %d: %d of %d were read", tick, read, of)
+		}
+		for _, key := range r.rows("proc") {
+			met[key]++
+		}
+		for _, e := range ev {
+			if tick != 2 || e.Kind != metric.EventProcessExit || e.Key != "1001/101" {
+				if tick != 3 || e.Kind != metric.EventProcessStart || e.Key != "1500/10500" {
+					t.Errorf("tick %d: %s", tick, e.Text)
+				}
+			}
+		}
+		r.expect("procs", "", map[string]string{"proc.nprocs": map[bool]string{true: "199", false: "200"}[tick >= 2], "proc.unseen": "0"})
+		r.pass(5)
+	}
+	for i := range n - 1 {
+		if key := fmt.Sprintf("%d/%d", 1000+i, 100+i); met[key] == 0 {
+			t.Errorf("%s has not been read in four sweeps", key)
+		}
+	}
+	// All of them in time: the order is the kernel's again after one sweep.
+	r.read("proc")
+	r.read("proc")
+	rows := r.rows("proc")
+	if len(rows) != n-1 || !slices.IsSorted(rows[:n-2]) {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+func TestThreadsThatAreNotDoneGoOnWhereTheyStopped(t *testing.T) {
+	f := newFakeTree(t)
+	const each = 150
+	for _, pid := range []int{1000, 2000} {
+		p := fakeProcess{pid: pid, comm: "many", start: 100, threads: each}
+		f.put(p)
+		for i := range each {
+			f.write(fmt.Sprintf("proc/%d/task/%d/stat", pid, pid+i), p.stat(pid+i))
+		}
+	}
+	r := openReader(t, Options{Root: f.root, ThreadPattern: "many"}, everything)
+	r.now = metric.Stamp{Wall: 1_700_000_100e9, Awake: 100e9, Cont: 100e9}
+	met := make(map[string]int)
+	for range 8 {
+		now := r.now
+		c := &sample.Context{Class: metric.Thread, Until: now.Awake + 2, Emit: func(metric.Event) {}}
+		c.Now = func() metric.Stamp {
+			s := now
+			now.Awake++
+			return s
+		}
+		if err := r.sources[1].Read(c, []*sample.Frame{r.frames["thread"]}); err != nil {
+			t.Fatal(err)
+		}
+		rows := r.rows("thread")
+		if len(rows) != 64 && len(rows) != 128 {
+			t.Errorf("%d threads at one tick", len(rows))
+		}
+		for _, key := range rows {
+			met[key]++
+		}
+		r.pass(5)
+	}
+	if len(met) != 2*each {
+		t.Errorf("%d threads were read, there are %d", len(met), 2*each)
+	}
+}
