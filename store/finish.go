@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -49,6 +50,7 @@ func (w *Writer) Cut(why string) (*Cut, error) {
 	e := metric.Event{At: now, Kind: metric.EventRotate, Text: why}
 	_ = w.event(&e) // the end of the old one
 	w.cut(l, now.Cont)
+	w.turned = append(w.turned, l)
 	w.turnTo(n)
 	if changes != w.changes {
 		w.catchUp(n)
@@ -78,22 +80,33 @@ func (w *Writer) turnTo(n *live) {
 // fails, the archive stays readable as it is; the next Finish or Create tries
 // again.
 func (c *Cut) Finish() (string, error) {
-	path, err := c.w.finish(c.l)
-	c.w.mu.Lock()
-	again := c.w.unfinished
-	c.w.unfinished = nil
-	if err != nil {
-		c.w.unfinished = append(c.w.unfinished, c.l)
-	}
-	c.w.mu.Unlock()
+	w := c.w
+	w.mu.Lock()
+	again := w.unfinished
+	w.unfinished = nil
+	w.mu.Unlock()
+	path, err := w.finishTurned(c.l)
 	for _, l := range again {
-		if _, e := c.w.finish(l); e != nil {
-			c.w.mu.Lock()
-			c.w.unfinished = append(c.w.unfinished, l)
-			c.w.mu.Unlock()
-		}
+		_, _ = w.finishTurned(l)
 	}
 	return path, err
+}
+
+// finishTurned finishes an archive that was turned away from, or notes that it
+// is to be tried again.
+func (w *Writer) finishTurned(l *live) (string, error) {
+	path, err := w.finish(l)
+	if errors.Is(err, disk.ErrDamaged) && w.giveUp(l) {
+		return path, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.unfinished = append(w.unfinished, l)
+		return path, err
+	}
+	w.turned = slices.DeleteFunc(w.turned, func(o *live) bool { return o == l })
+	return path, nil
 }
 
 // Rotate is Cut and Finish in one.
@@ -114,7 +127,7 @@ func (w *Writer) finish(l *live) (string, error) {
 	}
 	l.commit.Lock()
 	defer l.commit.Unlock()
-	if l.db == nil { // an earlier attempt got as far as closing it
+	if l.db == nil && l.broken == nil { // an earlier attempt got as far as closing it
 		if err := w.openBolt(l, l.path); err != nil {
 			return "", err
 		}
@@ -149,28 +162,26 @@ func (w *Writer) worthCompacting(l *live) (bool, error) {
 	var useful, size, chunks int64
 	var first, last, bytes [metric.NumClasses]int64
 	var present [metric.NumClasses]bool
-	err := disk.Contain(func() error {
-		return l.db.View(func(tx *bbolt.Tx) error {
-			size = tx.Size()
-			for _, name := range []string{bucketMeta, bucketMetrics, bucketEvents, bucketIndex} {
-				if err := tx.Bucket([]byte(name)).ForEach(func(k, v []byte) error {
-					useful += int64(len(k) + len(v))
-					return nil
-				}); err != nil {
-					return err
-				}
+	err := l.view(func(tx *bbolt.Tx) error {
+		size = tx.Size()
+		for _, name := range []string{bucketMeta, bucketMetrics, bucketEvents, bucketIndex} {
+			if err := tx.Bucket([]byte(name)).ForEach(func(k, v []byte) error {
+				useful += int64(len(k) + len(v))
+				return nil
+			}); err != nil {
+				return err
 			}
-			return eachInfo(tx, func(in *chunk.Info) {
-				useful += in.Size
-				chunks++
-				c := in.Class
-				bytes[c] += in.Size
-				if !present[c] || in.First.Cont < first[c] {
-					first[c] = in.First.Cont
-				}
-				last[c] = max(last[c], in.Last.Cont)
-				present[c] = true
-			})
+		}
+		return eachInfo(tx, func(in *chunk.Info) {
+			useful += in.Size
+			chunks++
+			c := in.Class
+			bytes[c] += in.Size
+			if !present[c] || in.First.Cont < first[c] {
+				first[c] = in.First.Cont
+			}
+			last[c] = max(last[c], in.Last.Cont)
+			present[c] = true
 		})
 	})
 	if err != nil {
@@ -275,6 +286,9 @@ func (w *Writer) compactTo(tmp string, l *live) (size int64, err error) {
 	}
 	db.AllocSize = boltGrowth
 	defer func() {
+		if errors.Is(err, disk.ErrDamaged) {
+			return // it may hold its locks, see use
+		}
 		if e := db.Close(); err == nil {
 			err = e
 		}

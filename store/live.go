@@ -39,6 +39,7 @@ type live struct {
 	file       disk.File // the journal's present generation
 	jw         *journal.Writer
 	generation uint64
+	base       uint64       // the last record before the generation
 	age        int          // seals since the generation began
 	old        []generation // before the present one, not removed yet
 	builders   [metric.NumClasses]*chunk.Builder
@@ -56,7 +57,8 @@ type live struct {
 	unnamed    bool  // the directory was changed since it was synced
 
 	commit  sync.Mutex
-	db      *bbolt.DB
+	db      *bbolt.DB // nil when it is closed, or broken
+	broken  error     // why the file cannot be written any more
 	cat     *catalogue
 	tot     totals
 	commits int64 // since db was opened
@@ -68,7 +70,9 @@ type live struct {
 type generation struct {
 	path string
 	file disk.File // nil if it was left by an earlier run
-	seq  uint64    // of its last record
+	// base is the last record before it, 0 where that is not known; seq its own
+	// last one.
+	base, seq uint64
 	// dirty says that no barrier followed the last write, safe that a full sync
 	// did.
 	dirty, safe bool
@@ -146,7 +150,7 @@ func (w *Writer) newLive(on basis) (*live, error) {
 		return nil, fmt.Errorf("store: new archive: %w", err)
 	}
 	if err := w.newGeneration(l, on.seq); err != nil {
-		_ = l.db.Close()
+		l.closeFiles()
 		_ = w.dir.fs.Remove(l.path)
 		return nil, fmt.Errorf("store: new archive: %w", err)
 	}
@@ -180,7 +184,7 @@ func (w *Writer) createBolt(l *live, on basis) error {
 		err = w.dir.fs.Rename(tmp, l.path)
 	}
 	if err != nil {
-		_ = l.db.Close()
+		l.closeFiles()
 		_ = w.dir.fs.Remove(tmp)
 		return err
 	}
@@ -226,12 +230,6 @@ func nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
 	return out
 }
 
-// update runs fn in a transaction. A panic of bbolt becomes an error.
-func (l *live) update(fn func(tx *bbolt.Tx) error) error {
-	l.commits++
-	return disk.Contain(func() error { return l.db.Update(fn) })
-}
-
 func (l *live) putProgress(tx *bbolt.Tx, sealed uint64) error {
 	b, err := json.Marshal(progress{Sealed: sealed})
 	if err != nil {
@@ -267,12 +265,12 @@ func (w *Writer) newGeneration(l *live, base uint64) error {
 	var enc *journal.Encoder
 	if l.jw != nil {
 		enc = l.jw.Encoder()
-		l.old = append(l.old, generation{path: journalName(l.path, l.generation), file: l.file, seq: l.jw.Seq(), dirty: l.dirty})
+		l.old = append(l.old, generation{path: journalName(l.path, l.generation), file: l.file, base: l.base, seq: l.jw.Seq(), dirty: l.dirty})
 		l.dirty = false
 		w.total.journal += l.jw.Written()
 	}
 	l.generation++
-	l.file, l.age = f, 0
+	l.file, l.age, l.base = f, 0, base
 	l.jw = journal.NewWriter(f, journal.Header{
 		Archive: l.head.ID, Generation: l.generation, Base: base, At: w.opt.Now(),
 	}, enc)

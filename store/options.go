@@ -15,6 +15,7 @@ const (
 	DefaultSeal        = 5 * time.Minute
 	DefaultSync        = time.Second
 	DefaultMemoryBound = 16 << 20
+	DefaultCloseWithin = 25 * time.Second
 )
 
 // Options say where and what a Writer records.
@@ -44,6 +45,9 @@ type Options struct {
 	// MemoryBound is how much may be kept in memory while the disk refuses.
 	MemoryBound int64
 
+	// CloseWithin is how long Close may take.
+	CloseWithin time.Duration
+
 	// Now reads the clocks, for events that the Writer makes itself.
 	Now func() metric.Stamp
 	Log *slog.Logger
@@ -60,6 +64,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MemoryBound <= 0 {
 		o.MemoryBound = DefaultMemoryBound
+	}
+	if o.CloseWithin <= 0 {
+		o.CloseWithin = DefaultCloseWithin
 	}
 	if o.FS == nil {
 		o.FS = disk.OS

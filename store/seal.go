@@ -24,6 +24,9 @@ func (w *Writer) seal(l *live) error {
 	if len(queue) == 0 {
 		return nil
 	}
+	if err := l.examine(); err != nil {
+		return fmt.Errorf("store: sealing %s: %w", l, err)
+	}
 	for _, b := range queue {
 		w.encode(l, b)
 	}
@@ -52,7 +55,10 @@ func (w *Writer) seal(l *live) error {
 	w.total.seals++
 	w.release(l, queue)
 	l.kept, l.safe = max(l.kept, l.sealed), max(l.safe, l.sealed)
-	w.safeAt = began
+	// A commit makes nothing safe that stands in another archive's journal.
+	if l == w.cur && !w.turnedAtRisk() {
+		w.safeAt = began
+	}
 	w.mu.Unlock()
 	w.dropGenerations(l)
 	return nil
@@ -61,13 +67,16 @@ func (w *Writer) seal(l *live) error {
 // bytesWritten is what bbolt has handed to write(2) since the file was opened:
 // the pages that its transactions took, and the meta page of each.
 func (l *live) bytesWritten() int64 {
+	if l.db == nil {
+		return 0
+	}
 	s := l.db.Stats().TxStats
 	return s.GetPageAlloc() + l.commits*pageSize
 }
 
 // pagesInUse is the size of the file up to its last page.
 func (l *live) pagesInUse() (size int64) {
-	_ = l.db.View(func(tx *bbolt.Tx) error {
+	_ = l.view(func(tx *bbolt.Tx) error {
 		size = tx.Size()
 		return nil
 	})

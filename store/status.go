@@ -66,10 +66,11 @@ func (w *Writer) Status() Status {
 		}
 	}
 	now := time.Now()
-	if l.jw.Seq() > l.kept {
+	crash, cut := w.atRisk()
+	if crash {
 		s.PanicLoss = now.Sub(w.syncedAt)
 	}
-	if l.jw.Seq() > l.safe {
+	if cut {
 		s.PowerLoss = now.Sub(w.safeAt)
 	}
 	if err := w.trouble.any(); err != nil {

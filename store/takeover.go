@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,10 +26,13 @@ func (w *Writer) takeOver() error {
 	if err != nil {
 		return err
 	}
+	var aside []leftover
+	defer func() { w.tellSetAside(aside) }()
 	for i, left := range list {
 		l, err := w.reopen(left)
 		if errors.Is(err, disk.ErrDamaged) || errors.Is(err, errRecord) || errors.Is(err, errForeign) {
 			w.setAside(left, err)
+			aside = append(aside, left)
 			continue
 		}
 		if errors.Is(err, disk.ErrHeld) {
@@ -54,6 +59,12 @@ func (w *Writer) takeOver() error {
 		}
 		if _, err := w.finish(l); err != nil {
 			l.closeFiles()
+			if errors.Is(err, disk.ErrDamaged) {
+				w.setAside(left, err)
+				aside = append(aside, left)
+				continue
+			}
+			w.makeSafe(left)
 			// The archive is whole, only not compact: it can wait.
 			w.log.Warn("an earlier archive cannot be finished now", "archive", l.String(), "error", err)
 		}
@@ -66,6 +77,36 @@ func (w *Writer) takeOver() error {
 		w.turnTo(l)
 	}
 	return err
+}
+
+// tellSetAside leaves an event for each archive that was set aside.
+func (w *Writer) tellSetAside(aside []leftover) {
+	for _, left := range aside {
+		if w.cur == nil {
+			return // it is no start
+		}
+		e := metric.Event{
+			At: w.opt.Now(), Kind: metric.EventErrorBegin,
+			Text:   fmt.Sprintf("an earlier archive is damaged and set aside as %s: replay repair may save what it holds", filepath.Base(left.path)+damagedSuffix),
+			Labels: []metric.Label{{Name: "path", Value: left.path + damagedSuffix}},
+		}
+		_ = w.event(&e)
+	}
+}
+
+// makeSafe syncs the journals of an archive that stays as an earlier run left
+// it: that run may have been killed before it did.
+func (w *Writer) makeSafe(left leftover) {
+	for _, path := range left.journals {
+		f, err := w.dir.fs.OpenFile(path, os.O_RDWR, 0)
+		if err == nil {
+			err = f.Sync()
+			f.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.log.Warn("a journal cannot be synced", "path", path, "error", err)
+		}
+	}
 }
 
 // continues reports whether what is recorded now belongs into the archive h.
@@ -97,6 +138,10 @@ var errForeign = errors.New("not an archive of this program")
 // on and somebody can repair it.
 func (w *Writer) setAside(left leftover, why error) {
 	w.log.Error("an earlier archive is damaged; it is set aside for replay repair", "archive", left.path, "as", left.path+damagedSuffix, "error", why)
+	w.putAside(left)
+}
+
+func (w *Writer) putAside(left leftover) {
 	for _, name := range append([]string{left.path}, left.journals...) {
 		if err := w.dir.fs.Rename(name, name+damagedSuffix); err != nil {
 			w.log.Error("a damaged archive cannot be set aside", "path", name, "error", err)
@@ -111,7 +156,7 @@ func (w *Writer) reopen(left leftover) (*live, error) {
 	if err := w.openBolt(l, l.path); err != nil {
 		return nil, fmt.Errorf("store: an earlier archive: %w", err)
 	}
-	err := disk.Contain(func() error { return l.db.View(l.load) })
+	err := l.view(l.load)
 	if err == nil {
 		err = w.replay(l, left.journals)
 	}

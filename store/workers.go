@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,7 +78,14 @@ func (w *Writer) sealer() {
 		var err error
 		if queued {
 			err = w.seal(l)
-		} else {
+		}
+		if errors.Is(err, disk.ErrDamaged) && w.giveUp(l) {
+			err = nil
+		}
+		w.mu.Lock()
+		rest := !queued || w.turnedAtRisk()
+		w.mu.Unlock()
+		if err == nil && rest {
 			err = w.fullSync()
 		}
 		w.mu.Lock()
@@ -89,6 +98,12 @@ func (w *Writer) sealer() {
 		time.AfterFunc(wait, w.work.wake)
 		wait = min(2*wait, retryMost)
 	}
+}
+
+// turnedAtRisk reports whether a power cut would cost something of an archive
+// that was turned away from. The caller holds the mutex.
+func (w *Writer) turnedAtRisk() bool {
+	return slices.ContainsFunc(w.turned, func(l *live) bool { return l.jw.Seq() > max(l.safe, l.sealed) })
 }
 
 // syncDelay is how long after a write the syncer waits for others that belong
@@ -121,13 +136,27 @@ func (w *Writer) syncer(every time.Duration) {
 	}
 }
 
-// unsynced is what a sync must cover.
+// unsynced is what a sync must cover: the journal of the archive being written,
+// and those of archives that were turned away from and do not hold all of
+// theirs yet.
 type unsynced struct {
+	journals []unsyncedJournal
+	began    time.Time
+}
+
+type unsyncedJournal struct {
 	l     *live
 	files []disk.File
 	names bool // the directory too
 	seq   uint64
-	began time.Time
+}
+
+// files is how many files a sync covers.
+func (u *unsynced) files() (n int64) {
+	for i := range u.journals {
+		n += int64(len(u.journals[i].files))
+	}
+	return n
 }
 
 // collect lists what has been written and not been made safe, and takes it to
@@ -135,72 +164,101 @@ type unsynced struct {
 func (w *Writer) collect(all bool) unsynced {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l := w.cur
-	u := unsynced{l: l, names: l.unnamed, seq: l.jw.Seq(), began: time.Now()}
+	u := unsynced{began: time.Now()}
+	for _, l := range w.turned {
+		if l.sealed < l.jw.Seq() {
+			if _, held := l.jw.Held(); held > 0 && l.jw.Flush() == nil {
+				l.dirty = true
+			}
+			u.journals = append(u.journals, l.collect(all && l.safe < l.jw.Seq(), all))
+		}
+	}
+	u.journals = append(u.journals, w.cur.collect(all, all))
+	return u
+}
+
+// collect lists the journal files of l that need a sync, the present one in any
+// case if always is set. all is set for a full sync.
+func (l *live) collect(always, all bool) unsyncedJournal {
+	j := unsyncedJournal{l: l, names: l.unnamed, seq: l.jw.Seq()}
 	for i := range l.old {
 		if g := &l.old[i]; g.file != nil && (g.dirty || all && !g.safe) {
-			u.files = append(u.files, g.file)
+			j.files = append(j.files, g.file)
 			g.dirty, g.safe = false, all
 		}
 	}
-	if l.file != nil && (l.dirty || all) {
-		u.files = append(u.files, l.file)
+	if l.file != nil && (l.dirty || always) {
+		j.files = append(j.files, l.file)
 		l.dirty = false
 	}
-	if len(u.files) > 0 {
+	if len(j.files) > 0 {
 		l.unnamed = false
 	}
-	return u
+	return j
 }
 
 // failed takes back what collect did.
 func (u *unsynced) failed() {
-	u.l.dirty = true
-	u.l.unnamed = u.l.unnamed || u.names
-	for i := range u.l.old {
-		u.l.old[i].dirty, u.l.old[i].safe = true, false
+	for _, j := range u.journals {
+		if len(j.files) == 0 {
+			continue
+		}
+		j.l.dirty = true
+		j.l.unnamed = j.l.unnamed || j.names
+		for i := range j.l.old {
+			j.l.old[i].dirty, j.l.old[i].safe = true, false
+		}
 	}
 }
 
 // each syncs the directory, so that the files keep their names, and then every
 // file by the given method.
 func (w *Writer) each(u *unsynced, sync func(disk.File) error) error {
-	if u.names && len(u.files) > 0 {
-		if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
-			return err
+	for _, j := range u.journals {
+		if j.names && len(j.files) > 0 {
+			if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+				return err
+			}
+			break
 		}
 	}
-	for _, f := range u.files {
-		if err := sync(f); err != nil {
-			return err
+	for _, j := range u.journals {
+		for _, f := range j.files {
+			if err := sync(f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// sync makes what the journal holds safe from a crash of the kernel.
+// sync makes what the journals hold safe from a crash of the kernel.
 func (w *Writer) sync() {
 	w.syncing.Lock()
 	u := w.collect(false)
 	err := w.each(&u, disk.File.Barrier)
 	w.syncing.Unlock()
-	present := w.present(u.l)
+	cur := u.journals[len(u.journals)-1].l
+	present := w.present(cur)
 	w.mu.Lock()
-	w.total.barriers += int64(len(u.files))
+	w.total.barriers += u.files()
 	if err != nil {
 		u.failed()
+		w.work.dirty() // what nothing follows must be tried again, too
 	} else {
 		w.syncedAt = u.began
-		u.l.kept = max(u.l.kept, u.seq)
+		for _, j := range u.journals {
+			j.l.kept = max(j.l.kept, j.seq)
+		}
 	}
 	w.syncEnded(err, present)
 	w.mu.Unlock()
 	if !present {
-		w.startAfresh(u.l)
+		w.startAfresh(cur)
 	}
 }
 
-// fullSync makes what the journal holds safe from a power cut.
+// fullSync makes what the journals hold safe from a power cut.
 func (w *Writer) fullSync() error {
 	w.syncing.Lock()
 	u := w.collect(true)
@@ -212,8 +270,20 @@ func (w *Writer) fullSync() error {
 		u.failed()
 		return err
 	}
-	w.total.syncs += int64(len(u.files))
+	w.total.syncs += u.files()
 	w.syncedAt, w.safeAt = u.began, u.began
-	u.l.kept, u.l.safe = max(u.l.kept, u.seq), max(u.l.safe, u.seq)
+	for _, j := range u.journals {
+		j.l.kept, j.l.safe = max(j.l.kept, j.seq), max(j.l.safe, j.seq)
+	}
 	return nil
+}
+
+// atRisk reports whether a crash of the kernel, or a power cut, would cost
+// something that was accepted. The caller holds the mutex.
+func (w *Writer) atRisk() (crash, cut bool) {
+	for _, l := range append(w.turned[:len(w.turned):len(w.turned)], w.cur) {
+		crash = crash || l.jw.Seq() > max(l.kept, l.sealed)
+		cut = cut || l.jw.Seq() > max(l.safe, l.sealed)
+	}
+	return crash, cut
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -40,8 +41,9 @@ type Writer struct {
 	// made safe by a barrier and by a full sync.
 	syncedAt, safeAt time.Time
 	serial           atomic.Uint64 // of the last archive made
-	// unfinished are archives cut off whose finish failed.
-	unfinished []*live
+	// turned are the archives turned away from that are not finished yet,
+	// unfinished those of them whose finish failed.
+	turned, unfinished []*live
 
 	cutting sync.Mutex // held while an archive is made beside the present one
 	syncing sync.Mutex // held while a journal file is synced, or closed
@@ -216,6 +218,11 @@ func (w *Writer) event(e *metric.Event) error {
 	if w.closed {
 		return ErrClosed
 	}
+	return w.note(e)
+}
+
+// note records an event, also one of the closing itself.
+func (w *Writer) note(e *metric.Event) error {
 	if w.full() {
 		w.trouble.drop(e.At)
 		return ErrDropped
@@ -286,7 +293,24 @@ func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Dura
 
 // Close seals all that has been accepted. The archive is continued by the next
 // Create of the same boot.
+//
+// Close ends in Options.CloseWithin whatever a file does: a disk that does not
+// answer must not keep the recorder from being stopped. What was accepted then
+// stands in the journal, and the next Create takes it over.
 func (w *Writer) Close() error {
+	done := make(chan error, 1)
+	go func() { done <- w.close() }()
+	timer := time.NewTimer(w.opt.CloseWithin)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("store: closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", w.opt.CloseWithin)
+	}
+}
+
+func (w *Writer) close() error {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
@@ -295,11 +319,39 @@ func (w *Writer) Close() error {
 	w.closed = true
 	l := w.cur
 	w.cut(l, l.begun)
+	turned := w.turned
 	w.mu.Unlock()
 	w.stopWorkers()
-	err := l.closeSealed(w)
+	// A commit that is refused or hangs must find everything safe.
+	err := w.lastSync()
+	e := l.closeSealed(w)
+	if errors.Is(e, disk.ErrDamaged) && w.giveUp(l) {
+		e = w.cur.closeSealed(w)
+	}
+	if e != nil || len(turned) == 0 {
+		err = e
+	}
+	for _, l := range turned {
+		l.commit.Lock() // it may be being finished
+		w.letGo(l)
+		l.commit.Unlock()
+	}
 	w.dir.release()
 	return err
+}
+
+// lastSync makes safe what no schedule will any more.
+func (w *Writer) lastSync() error {
+	w.mu.Lock()
+	if _, held := w.cur.jw.Held(); held > 0 && w.cur.jw.Flush() == nil {
+		w.cur.dirty = true
+	}
+	_, risk := w.atRisk()
+	w.mu.Unlock()
+	if !risk {
+		return nil
+	}
+	return w.fullSync()
 }
 
 // closeSealed seals what is queued and closes l. The journal goes if the
@@ -318,7 +370,7 @@ func (l *live) closeSealed(w *Writer) error {
 	if err == nil {
 		err = held
 	}
-	l.closeFiles()
+	w.letGo(l)
 	if e := w.dir.fs.SyncDir(w.dir.path); err == nil && e != nil {
 		err = fmt.Errorf("store: %w", e)
 	}

@@ -156,43 +156,94 @@ func serve(s *service.Service, length time.Duration, signals <-chan os.Signal, s
 		ctx, cancel = context.WithTimeout(ctx, length)
 		defer cancel()
 	}
-	var helpers sync.WaitGroup
-	helpers.Go(func() { obey(ctx, cancel, s, signals, screen, log) })
-	helpers.Go(func() { screen.follow(ctx, func() string { st := s.Status(); return st.Line() }) })
-	err := s.Run(ctx)
-	cancel()
-	helpers.Wait()
-	st := s.Status()
-	screen.clear()
-	log.Info("stopped, everything is stored", "values", st.Values, "errors", st.Errors, "archive", st.Archive.Path)
-	return err
+	return endWithin(ctx, stopWithin, func() error {
+		var helpers sync.WaitGroup
+		helpers.Go(func() { obey(ctx, cancel, s, signals, screen, log) })
+		helpers.Go(func() { screen.follow(ctx, func() string { st := s.Status(); return st.Line() }) })
+		err := s.Run(ctx)
+		cancel()
+		helpers.Wait()
+		st := s.Status()
+		screen.clear()
+		if err == nil {
+			log.Info("stopped, everything is stored", "values", st.Values, "errors", st.Errors, "archive", st.Archive.Path)
+		}
+		return err
+	})
 }
 
+// stopWithin is how long stopping may take: less than the service manager
+// waits before it kills.
+const stopWithin = 45 * time.Second
+
+// endWithin runs fn, which is to end when ctx does, and waits for it no longer
+// than limit after that: a file that does not answer must not keep the recorder
+// from being stopped.
+func endWithin(ctx context.Context, limit time.Duration, fn func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- fn() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("stopping took longer than %s and was given up: a disk or a file does not answer; the next start takes over what stands in the journal", limit)
+	}
+}
+
+// obey does what signals ask for. Whatever that waits for, a signal to stop is
+// obeyed at once.
 func obey(ctx context.Context, stop func(), s *service.Service, signals <-chan os.Signal, screen *screen, log *slog.Logger) {
+	orders := make(chan os.Signal, cap(signals))
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case sig := <-orders:
+				carryOut(sig, s, screen, log)
+			}
+		}
+	}()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case sig := <-signals:
-			switch sig {
-			case syscall.SIGINT, syscall.SIGTERM:
+			if sig == syscall.SIGINT || sig == syscall.SIGTERM {
 				log.Info("stopping", "signal", sig.String())
 				stop()
-			case syscall.SIGHUP:
-				if err := s.Reload(); err != nil {
-					for line := range strings.Lines(err.Error()) {
-						log.Error(strings.TrimSpace(line))
-					}
-				}
-			case syscall.SIGUSR1:
-				// The cut is at once, finishing the old archive takes its
-				// time; the next signal must not wait for it.
-				go s.Rotate("command")
-			case statusSignal:
-				st := s.Status()
-				screen.line(st.Line())
+				continue
+			}
+			select {
+			case orders <- sig:
+			default: // as many wait already
 			}
 		}
+	}
+}
+
+func carryOut(sig os.Signal, s *service.Service, screen *screen, log *slog.Logger) {
+	switch sig {
+	case syscall.SIGHUP:
+		if err := s.Reload(); err != nil {
+			for line := range strings.Lines(err.Error()) {
+				log.Error(strings.TrimSpace(line))
+			}
+		}
+	case syscall.SIGUSR1:
+		// The cut is at once, finishing the old archive takes its
+		// time; the next signal must not wait for it.
+		go s.Rotate("command")
+	case statusSignal:
+		st := s.Status()
+		screen.line(st.Line())
 	}
 }
 

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -180,6 +182,53 @@ func TestKillLosesNothingAndIsTold(t *testing.T) {
 	}
 	if gaps := events(dir, metric.EventGap); len(gaps) != 1 {
 		t.Errorf("gaps: %+v", gaps)
+	}
+}
+
+// An archive whose beginning is damaged while it is written is set aside; the
+// recorder loses nothing of what it has not stored yet, and can be stopped.
+func TestDamageDoesNotKeepItFromStopping(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.await("three ticks", func() bool { return p.valuesOf("kernel.all.cpu.user") >= 3 })
+	before := walls(dir, "kernel.all.cpu.user")
+	live, err := filepath.Glob(filepath.Join(dir, "*.live"))
+	if err != nil || len(live) != 1 {
+		t.Fatalf("archives being written: %v, %v", live, err)
+	}
+	f, err := os.OpenFile(live[0], os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(bytes.Repeat([]byte("damage! "), 1024), 0); err != nil {
+		t.Fatal(err)
+	}
+	p.end(syscall.SIGTERM)
+	if code := p.cmd.ProcessState.ExitCode(); code != exitOK {
+		t.Errorf("status %d: %s", code, p.said())
+	}
+	if _, err := os.Stat(live[0] + ".damaged"); err != nil || !strings.Contains(p.said(), "damaged while it was being written") {
+		t.Errorf("%v: it said %s", err, p.said())
+	}
+	after := walls(dir, "kernel.all.cpu.user")
+	if len(after) < len(before) || !slices.Equal(after[:len(before)], before) {
+		t.Errorf("of the ticks at %v are left those at %v", before, after)
+	}
+	st, err := service.ReadStatus(dir)
+	if err != nil || len(st.Archive.SetAside) != 1 {
+		t.Errorf("status %+v, %v", st.Archive, err)
+	}
+}
+
+// Whatever does not answer, stopping ends.
+func TestStoppingIsBounded(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	never := make(chan error)
+	err := endWithin(ctx, time.Millisecond, func() error { return <-never })
+	if err == nil || !strings.Contains(err.Error(), "the next start takes over") {
+		t.Errorf("stopping: %v", err)
 	}
 }
 

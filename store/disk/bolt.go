@@ -70,6 +70,20 @@ func OpenBolt(name string, perm fs.FileMode, opt bbolt.Options, open func(string
 	return db, nil
 }
 
+// CheckBolt looks whether the structure of the database at name is as bbolt
+// left it; ErrDamaged is in the error if not. Nobody may be writing to it.
+func CheckBolt(name string) error {
+	f, err := OpenNoFollow(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if size, err := boltread.FileSource(f).Size(); err == nil && size == 0 {
+		return fmt.Errorf("%w: it is empty", ErrDamaged)
+	}
+	return sound(f)
+}
+
 // sound checks the structure of an existing database before bbolt sees it:
 // bbolt walks all pages in a goroutine of its own when it opens a file without
 // a freelist, and a panic there cannot be contained.

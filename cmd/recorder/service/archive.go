@@ -45,6 +45,9 @@ type ArchiveStatus struct {
 	// Unfinished archives that were cut off and could not be finished.
 	Dropped    uint64 `json:"dropped,omitempty"`
 	Unfinished int    `json:"unfinished,omitempty"`
+	// SetAside are archives that were found damaged, also while they were being
+	// written, and wait to be repaired.
+	SetAside []string `json:"set_aside,omitempty"`
 	// Finished and FinishedBytes count the finished archives beside it.
 	Finished      int       `json:"finished"`
 	FinishedBytes int64     `json:"finished_bytes"`

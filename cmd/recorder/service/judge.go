@@ -85,6 +85,9 @@ func (r *Report) problems() []string {
 	if st.Archive.Trouble != "" {
 		p = append(p, "nothing can be stored: "+st.Archive.Trouble)
 	}
+	for _, name := range st.Archive.SetAside {
+		p = append(p, fmt.Sprintf("%s was damaged and is set aside: 'replay repair' may save what it holds; then remove it", name))
+	}
 	for _, c := range st.Classes {
 		if interval := time.Duration(c.IntervalSeconds * float64(time.Second)); interval > 0 && c.Ticks > 0 {
 			if age := st.At.Sub(c.LastTick); age > 3*interval+10*time.Second {

@@ -168,13 +168,32 @@ func (s *Service) Run(ctx context.Context) error {
 	helpers.Go(func() { s.keepStatus(inner) })
 	err := s.engine.Run(ctx)
 	cancel()
-	helpers.Wait()
+	// An archive may be being finished, which a disk can make long; it is done
+	// again at the next start.
+	waitAtMost(&helpers, helpersWithin)
 	err = errors.Join(err, s.archive.Close())
 	s.writeStatus(true)
 	for _, src := range s.opt.Sources {
 		src.Close()
 	}
 	return err
+}
+
+// helpersWithin is how long what goes on beside the sampling may take to end.
+const helpersWithin = 10 * time.Second
+
+func waitAtMost(group *sync.WaitGroup, limit time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // Reload reads the configuration again and goes over to it. When the new one

@@ -33,9 +33,11 @@ type shelf struct {
 	pruned   int
 	prunes   store.Pruned
 	cutErr   error
-	closed   bool
-	dir      string
-	now      func() metric.Stamp
+	// finishing is what finishing an archive waits for.
+	finishing chan struct{}
+	closed    bool
+	dir       string
+	now       func() metric.Stamp
 }
 
 func (a *shelf) Append(t *metric.Tick) error {
@@ -67,7 +69,12 @@ func (a *shelf) Cut(why string) (func() (string, error), error) {
 	a.cuts = append(a.cuts, a.now().Time())
 	a.bytes, a.since = 0, time.Time{}
 	path := filepath.Join(a.dir, fmt.Sprintf("%d.tacho", len(a.cuts)))
-	return func() (string, error) { return path, os.WriteFile(path, nil, 0o600) }, nil
+	return func() (string, error) {
+		if a.finishing != nil {
+			<-a.finishing
+		}
+		return path, os.WriteFile(path, nil, 0o600)
+	}, nil
 }
 
 func (a *shelf) Reconfigure(s Settings) error {
@@ -249,6 +256,24 @@ func TestATurnByHandMakesUpForAMissedOne(t *testing.T) {
 		if n := len(b.archive.cuts); n != 2 {
 			t.Errorf("cut %d times: %v", n, b.archive.cuts)
 		}
+	})
+}
+
+// An archive that cannot be finished must not keep the recorder from stopping.
+func TestStopWhileAnArchiveIsBeingFinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.cfg.Intervals[metric.Fast] = time.Minute
+		answer := make(chan struct{})
+		b.archive.finishing = answer
+		_, stop := b.run()
+		time.Sleep(4*time.Hour + time.Minute) // midnight
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > 2*helpersWithin || !b.archive.closed {
+			t.Errorf("stopping took %v, closed: %v", took, b.archive.closed)
+		}
+		close(answer)
 	})
 }
 

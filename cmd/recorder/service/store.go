@@ -112,6 +112,9 @@ func (s *ArchiveStatus) countFinished(dir string) {
 		return
 	}
 	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".live.damaged") && e.Type().IsRegular() {
+			s.SetAside = append(s.SetAside, e.Name())
+		}
 		stem, ok := strings.CutSuffix(e.Name(), store.FinishedSuffix)
 		info, err := e.Info()
 		if !ok || err != nil || !info.Mode().IsRegular() {
