@@ -37,6 +37,8 @@ type archive struct {
 	events  []eventRef
 	damage  map[string]bool
 	tail    *tail // of a live one
+
+	keptEvents int // how many of the file's are in memory
 }
 
 type eventRef struct {
@@ -44,7 +46,8 @@ type eventRef struct {
 	head   chunk.EventHead
 	churn  bool           // nothing but comings and goings of processes
 	batch  []byte         // as stored
-	memory []metric.Event // of batches that are not in the file
+	memory []metric.Event // of batches that are not in the file, or are unpacked already
+	failed error          // why the batch cannot be unpacked
 }
 
 // maxRecord bounds what is read of a record that is no chunk.
@@ -209,7 +212,7 @@ func (a *archive) loadSettings() {
 	if b, err := a.record(bucketMeta, []byte(metaConfig)); err != nil {
 		a.hurt(err)
 	} else if b != nil {
-		raw, err := chunk.Unpack(b)
+		raw, err := chunk.Unpack(b, chunk.MaxConfig)
 		if err != nil {
 			a.hurt(fmt.Errorf("store: configuration: %w", err))
 		}
@@ -293,7 +296,7 @@ func (a *archive) addMetrics(key, value []byte) error {
 		return errors.Join(errDescs, err)
 	}
 	first := int(binary.BigEndian.Uint32(key))
-	if first > 1<<20 {
+	if first+len(ds) > maxMetrics {
 		return errDescs
 	}
 	for len(a.descs) < first+len(ds) {
@@ -463,7 +466,7 @@ func (a *archive) reserveNumbers(n int) {
 }
 
 func (a *archive) loadEvents() {
-	a.events = a.events[:0]
+	a.events, a.keptEvents = a.events[:0], 0
 	a.each(bucketEvents, func(key, value []byte) error {
 		head, err := chunk.ParseEventHead(value)
 		if err != nil || len(key) != 4 {

@@ -129,15 +129,19 @@ func marshalDescs(ds []*metric.Desc) []byte {
 	return chunk.Pack(raw)
 }
 
+// leastDesc is what a description takes at least: a name of one letter and the
+// end.
+const leastDesc = 4
+
 var errDescs = errors.New("store: a batch of descriptions contradicts itself")
 
 func parseDescs(b []byte) ([]*metric.Desc, error) {
-	raw, err := chunk.Unpack(b)
+	raw, err := chunk.Unpack(b, chunk.MaxDescs)
 	if err != nil {
 		return nil, errDescs
 	}
 	n, w := binary.Uvarint(raw)
-	if w <= 0 || n > uint64(len(raw)) {
+	if w <= 0 || n > uint64(len(raw)/leastDesc) || n > maxMetrics {
 		return nil, errDescs
 	}
 	raw = raw[w:]

@@ -162,7 +162,7 @@ func mergeChunks(a *archive, refs []*chunkRef) (*chunk.Sealed, error) {
 	return s, nil
 }
 
-// eventBatch is how many events a batch of a finished archive holds.
+// eventBatch is how many events a batch holds at most.
 const eventBatch = 4096
 
 func compactEvents(tx *bbolt.Tx, a *archive, t *totals) error {
@@ -172,7 +172,7 @@ func compactEvents(tx *bbolt.Tx, a *archive, t *totals) error {
 			if a.events[i].churn != churn {
 				continue
 			}
-			events, err := a.events[i].events()
+			events, err := a.events[i].events(a)
 			if err != nil {
 				return err
 			}

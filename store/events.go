@@ -69,7 +69,12 @@ func (s *eventStream) peek(a *archive) *metric.Event {
 			return nil
 		}
 		var err error
-		if s.events, err = s.refs[0].events(); err != nil {
+		handed := false
+		a.contain(&handed, func() bool {
+			s.events, err = s.refs[0].events(a)
+			return true
+		})
+		if err != nil {
 			a.hurt(err)
 		}
 		s.refs, s.at = s.refs[1:], 0
@@ -79,7 +84,7 @@ func (s *eventStream) peek(a *archive) *metric.Event {
 
 // has reports whether the batch may hold events of one of the kinds.
 func (e *eventRef) has(kinds []metric.EventKind) bool {
-	if len(kinds) == 0 || e.memory != nil {
+	if len(kinds) == 0 || e.batch == nil {
 		return true
 	}
 	for _, k := range kinds {
@@ -90,10 +95,19 @@ func (e *eventRef) has(kinds []metric.EventKind) bool {
 	return false
 }
 
+// keepEvents is how many events of an archive stay unpacked: a question asks for
+// them several times.
+const keepEvents = 1 << 15
+
 // events returns the batch's events.
-func (e *eventRef) events() ([]metric.Event, error) {
-	if e.memory != nil {
-		return e.memory, nil
+func (e *eventRef) events(a *archive) ([]metric.Event, error) {
+	if e.memory != nil || e.failed != nil {
+		return e.memory, e.failed
 	}
-	return chunk.ParseEvents(e.batch)
+	events, err := chunk.ParseEvents(e.batch)
+	if e.failed = err; err == nil && a.keptEvents+len(events) <= keepEvents {
+		a.keptEvents += len(events)
+		e.memory = events
+	}
+	return events, err
 }

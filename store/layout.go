@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -202,13 +203,12 @@ func putEvents(tx *bbolt.Tx, n uint32, events []metric.Event) (uint32, error) {
 		}
 	}
 	for _, batch := range [][]metric.Event{rest, churn} {
-		if len(batch) == 0 {
-			continue
+		for part := range slices.Chunk(batch, eventBatch) {
+			if err := put(tx, bucketEvents, numberKey(n), chunk.MarshalEvents(part)); err != nil {
+				return n, err
+			}
+			n++
 		}
-		if err := put(tx, bucketEvents, numberKey(n), chunk.MarshalEvents(batch)); err != nil {
-			return n, err
-		}
-		n++
 	}
 	return n, nil
 }

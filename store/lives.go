@@ -20,19 +20,23 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 				if ref.info.From > sel.end() || ref.info.To < from {
 					continue
 				}
-				c, err := ref.open()
-				if err != nil {
-					a.hurt(err)
-					continue
-				}
-				for i, g := range c.Groups {
-					if g.Indom != indom {
-						continue
-					}
-					if order, err = r.livesIn(c, i, &sel, byInstance, order); err != nil {
+				handed := false // nothing is, before all have been read
+				a.contain(&handed, func() bool {
+					c, err := ref.open()
+					if err != nil {
 						a.hurt(err)
+						return true
 					}
-				}
+					for i, g := range c.Groups {
+						if g.Indom != indom {
+							continue
+						}
+						if order, err = r.livesIn(c, i, &sel, byInstance, order); err != nil {
+							a.hurt(err)
+						}
+					}
+					return true
+				})
 			}
 			r.release(a)
 		}

@@ -17,6 +17,8 @@ import (
 func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
 	return func(yield func([]Summary, error) bool) {
 		var batch []Summary
+		out := false
+		hand := handing(&out, yield)
 		for _, a := range r.archivesOf(&sel) {
 			if a.info.From > sel.end() || a.info.To < sel.From {
 				continue
@@ -25,7 +27,7 @@ func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
 				if ref.info.From > sel.end() || ref.info.To < sel.From {
 					continue
 				}
-				goOn := r.piecesOf(a, &sel, ref, &batch, func() bool { return yield(batch, nil) })
+				goOn := a.contain(&out, func() bool { return r.piecesOf(a, &sel, ref, &batch, func() bool { return hand(batch) }) })
 				if !goOn {
 					return
 				}

@@ -38,6 +38,8 @@ type ArchiveInfo struct {
 	Intervals map[metric.Class]int64
 	// Damage lists what could not be read, a sentence each.
 	Damage []string
+	// Failed says that reading it made this program fail.
+	Failed bool
 }
 
 // Selection says which values to read. The zero value selects everything.

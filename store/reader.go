@@ -78,6 +78,7 @@ func (r *Reader) Refresh() error {
 	// One archive that cannot be read does not hide the others.
 	for _, err := range errs {
 		now[0].hurt(err)
+		now[0].info.Failed = now[0].info.Failed || errors.As(err, new(errFailed))
 	}
 	return nil
 }
@@ -105,12 +106,16 @@ func (r *Reader) open(files []string) (now []*archive, errs []error) {
 		var a *archive
 		var err error
 		if i < 0 {
-			if a, err = openArchive(f); a != nil {
+			err = contain(func() (err error) { a, err = openArchive(f); return err })
+			if a != nil {
 				a.complete = r.complete
 			}
 		} else {
 			a = r.archives[i]
-			err = a.refresh()
+			err = contain(a.refresh)
+		}
+		if errors.As(err, new(errFailed)) {
+			err = fmt.Errorf("store: %s: %w", f, err)
 		}
 		if a != nil {
 			now = append(now, a)

@@ -116,7 +116,7 @@ func (r *repair) read(path string, progress func(done, total int64)) error {
 		r.journals = append(r.journals, f)
 		return nil
 	}
-	if err := r.collect(boltread.FileSource(f), progress); err != nil {
+	if err := contain(func() error { return r.collect(boltread.FileSource(f), progress) }); err != nil {
 		r.hurt("%s: %v", path, err)
 	}
 	return nil
@@ -241,9 +241,7 @@ func (r *repair) loseUnlisted() {
 	next := make(map[metric.Class]uint32)
 	for _, key := range r.keys() {
 		class, n, _ := parseChunkKey([]byte(key))
-		for ; next[class] < n; next[class]++ {
-			r.loseChunk(string(chunkKey(class, next[class])))
-		}
+		r.loseNumbers(class, next[class], n)
 		next[class] = n + 1
 	}
 	if r.totals == nil || r.stale {
@@ -253,9 +251,21 @@ func (r *repair) loseUnlisted() {
 		return
 	}
 	for class := range metric.NumClasses {
-		for n := next[class]; n < r.totals.Chunks[class.String()]; n++ {
-			r.loseChunk(string(chunkKey(class, n)))
-		}
+		r.loseNumbers(class, next[class], r.totals.Chunks[class.String()])
+	}
+}
+
+// loseNumbers reports the chunks of a class from number n up to end. A count
+// that no archive comes to is not gone through one by one.
+func (r *repair) loseNumbers(class metric.Class, n, end uint32) {
+	const most = 1 << 12
+	if end > n && end-n > most {
+		from, to := r.around(class, n)
+		r.lose(from, to, "chunks %d to %d of class %s, if there were so many", n, end-1, class)
+		return
+	}
+	for ; n < end; n++ {
+		r.loseChunk(string(chunkKey(class, n)))
 	}
 }
 

@@ -22,15 +22,17 @@ func (r *repair) countJournals() {
 		if err != nil || r.header != nil && r.header.ID != jr.Header().Archive {
 			continue
 		}
-		for {
-			rec, err := jr.Next()
-			if err != nil {
-				break
+		_ = contain(func() error { // It is told when the journal is read.
+			for {
+				rec, err := jr.Next()
+				if err != nil {
+					return err
+				}
+				if t := rec.Tick; t != nil {
+					r.journalled[t.Class] = append(r.journalled[t.Class], t.At.Cont)
+				}
 			}
-			if t := rec.Tick; t != nil {
-				r.journalled[t.Class] = append(r.journalled[t.Class], t.At.Cont)
-			}
-		}
+		})
 	}
 }
 
@@ -55,7 +57,10 @@ func (r *repair) readJournals() {
 		j.last = max(j.last, piece.sealed.Info.To)
 	}
 	for i, f := range r.journals {
-		j.file(f, i+1 == len(r.journals))
+		if err := contain(func() error { j.file(f, i+1 == len(r.journals)); return nil }); err != nil {
+			j.hurt("%s: %v", f.Name(), err)
+			j.lose(j.last, j.last, "what the journal %s held from here on", filepath.Base(f.Name()))
+		}
 	}
 	for _, b := range j.builders {
 		j.flush(b)

@@ -118,7 +118,7 @@ func (s *salvage) meta(key string, value []byte) error {
 		s.header = &header{}
 		return json.Unmarshal(value, s.header)
 	case metaConfig:
-		raw, err := chunk.Unpack(value)
+		raw, err := chunk.Unpack(value, chunk.MaxConfig)
 		s.config = raw
 		return err
 	case metaIntervals:
@@ -161,7 +161,7 @@ func (s *salvage) batch(key, value []byte) (first int, ds []*metric.Desc, err er
 	if ds, err = parseDescs(value); err != nil {
 		return 0, nil, err
 	}
-	if len(key) != 4 || binary.BigEndian.Uint32(key) > maxMetrics {
+	if len(key) != 4 || int(binary.BigEndian.Uint32(key))+len(ds) > maxMetrics {
 		return 0, nil, fmt.Errorf("no number of a metric")
 	}
 	first = int(binary.BigEndian.Uint32(key))
@@ -172,7 +172,7 @@ func (s *salvage) batch(key, value []byte) (first int, ds []*metric.Desc, err er
 }
 
 // maxMetrics bounds the numbers of metrics that are believed.
-const maxMetrics = 1 << 20
+const maxMetrics = 1 << 17
 
 func (s *salvage) desc(n uint32) *metric.Desc {
 	if int(n) < len(s.descs) {
@@ -249,12 +249,15 @@ func (s *salvage) best(key string) (*chunk.Sealed, []string) {
 		if err != nil {
 			continue
 		}
-		got, err := c.Inspect(s.desc)
+		var got chunk.Info
+		err = contain(func() error { got, err = c.Inspect(s.desc); return err })
 		got.Size, got.Sum = int64(len(data)), chunk.Checksum(data)
 		if err == nil && (!listed || got == in) {
 			return &chunk.Sealed{Info: got, Data: data}, nil
 		}
-		r, missing, err := chunk.Rescue(c, s.desc)
+		var r *chunk.Sealed
+		var missing []string
+		err = contain(func() error { r, missing, err = chunk.Rescue(c, s.desc); return err })
 		if err == nil && (best == nil || len(missing) < len(lost)) {
 			best, lost = r, missing
 		}

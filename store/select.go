@@ -14,14 +14,16 @@ import (
 // damaged is left out and noted in the archive's Damage.
 func (r *Reader) Select(sel Selection) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
-		e := emitter{r: r, yield: func(run *Run) bool { return yield(run, nil) }}
-		r.walk(&sel, e.emit)
+		out := false
+		e := emitter{r: r, yield: handing(&out, yield)}
+		r.walk(&sel, &out, e.emit)
 	}
 }
 
 // walk calls fn with what sel wants of each archive, until it returns false:
-// first with the values before the window, if they are asked for.
-func (r *Reader) walk(sel *Selection, fn func(*plan) bool) {
+// first with the values before the window, if they are asked for. *out is true
+// while fn hands something out.
+func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	prior := make(map[instanceID]*archive) // the last archive of each boot so far
 	began := make(map[instanceID]bool)     // whether the window has begun in it
 	for _, a := range r.archivesOf(sel) {
@@ -35,19 +37,19 @@ func (r *Reader) walk(sel *Selection, fn func(*plan) bool) {
 		}
 		if sel.Prior && !began[boot] {
 			began[boot] = true
-			if !r.priors(sel, prior[boot], a, fn) {
+			if !a.contain(out, func() bool { return r.priors(sel, prior[boot], a, fn) }) {
 				return
 			}
 			delete(prior, boot)
 		}
-		if !fn(r.plan(a, sel)) {
+		if !a.contain(out, func() bool { return fn(r.plan(a, sel)) }) {
 			return
 		}
 		r.release(a)
 	}
 	if sel.Prior {
 		for _, a := range r.archives {
-			if prior[instanceID{host: a.info.Host.ID, boot: a.info.BootID}] == a && !r.priors(sel, nil, a, fn) {
+			if prior[instanceID{host: a.info.Host.ID, boot: a.info.BootID}] == a && !a.contain(out, func() bool { return r.priors(sel, nil, a, fn) }) {
 				return
 			}
 		}

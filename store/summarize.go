@@ -18,7 +18,9 @@ var errStop = errors.New("enough")
 // of its own.
 func (r *Reader) Summarize(sel Selection) iter.Seq2[*Summary, error] {
 	return func(yield func(*Summary, error) bool) {
-		r.walk(&sel, func(p *plan) bool {
+		out := false
+		hand := handing(&out, yield)
+		r.walk(&sel, &out, func(p *plan) bool {
 			stored := make(map[*view]map[int]chunk.Summary)
 			for _, name := range p.names {
 				if p.columns[name][0].desc.Type == metric.String {
@@ -26,7 +28,7 @@ func (r *Reader) Summarize(sel Selection) iter.Seq2[*Summary, error] {
 				}
 				for _, pieces := range r.summaries(p, p.columns[name], stored) {
 					for _, s := range pieces {
-						if !yield(s, nil) {
+						if !hand(s) {
 							return false
 						}
 					}

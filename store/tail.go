@@ -169,7 +169,7 @@ func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
 	for i, f := range files {
 		slots <- struct{}{}
 		group.Go(func() {
-			errs[i] = fn(f)
+			errs[i] = contain(func() error { return fn(f) })
 			<-slots
 		})
 	}

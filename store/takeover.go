@@ -193,6 +193,9 @@ func (l *live) load(tx *bbolt.Tx) error {
 			return err
 		}
 		ds, err := parseDescs(v)
+		if len(descs)+len(ds) > maxMetrics {
+			return errDescs
+		}
 		descs = append(descs, ds...)
 		return err
 	})
@@ -296,7 +299,8 @@ func (r *recovery) file(path string, last bool) error {
 		r.seq = base
 	}
 	for {
-		rec, err := j.Next()
+		var rec *journal.Record
+		err := contain(func() (err error) { rec, err = j.Next(); return err })
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				r.w.log.Error("a journal is damaged", "path", path, "error", err)

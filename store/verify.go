@@ -100,7 +100,9 @@ func (v *verifier) together(files []string) {
 		}
 		v.path = files[i]
 		at := v.done
-		v.file(f)
+		if err := contain(func() error { v.file(f); return nil }); err != nil {
+			v.add("file", 0, 0, err)
+		}
 		if st, err := f.Stat(); err == nil {
 			v.done = at + st.Size()
 		}
@@ -274,7 +276,7 @@ func (a *contents) meta() {
 		case metaIntervals:
 			return json.Unmarshal(value, &map[string]int64{})
 		case metaConfig:
-			_, err := chunk.Unpack(value)
+			_, err := chunk.Unpack(value, chunk.MaxConfig)
 			return err
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (a *app) run(args []string) int {
 	root.SetArgs(withNegatives(root, args))
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.Execute()
+	err := contain(root.Execute)
 	a.tellDamage()
 	if a.close != nil {
 		a.close()
@@ -84,6 +85,8 @@ func (a *app) run(args []string) int {
 	defer a.stderr.Flush()
 	a.stdout.Flush()
 	switch {
+	case err == nil && a.failed():
+		return exitError
 	case err == nil:
 		return exitYes
 	case errors.Is(err, errNo):
@@ -97,6 +100,26 @@ func (a *app) run(args []string) int {
 		a.stderr.Println(strings.TrimSuffix(line, "\n"))
 	}
 	return exitError
+}
+
+// contain runs fn and makes an error of a panic: what a stranger's archive
+// holds must not look as if the terminal were broken.
+func contain(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("this program failed, which is a mistake of the program; please report it: %v (TACHO_PANIC=1 shows where)", p)
+			if os.Getenv("TACHO_PANIC") != "" {
+				panic(p)
+			}
+		}
+	}()
+	return fn()
+}
+
+// failed reports whether an archive was answered for that made this program
+// fail: the answer is of the others.
+func (a *app) failed() bool {
+	return a.archive != nil && slices.ContainsFunc(a.archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Failed })
 }
 
 // load opens the archives: those of --archive, those given as plain arguments,

@@ -48,7 +48,7 @@ type Desc struct {
 // Bits is the width in bits at which a counter of d wraps or clamps.
 func (d *Desc) Bits() int {
 	if d.Width != 0 {
-		return int(d.Width)
+		return min(max(int(d.Width), 2), 64) // A stranger's archive may say anything.
 	}
 	switch d.Type {
 	case U32, I32:

@@ -56,8 +56,23 @@ func (r *reader) uint32() uint32 {
 	return 0
 }
 
-// maxUnpacked bounds what a few compressed bytes may become.
-const maxUnpacked = 64 << 20
+// Limits on what packed bytes may become, by what they hold: far above what a
+// recorder writes, and low enough that a stranger's file cannot fill a memory.
+const (
+	MaxDescs     = 16 << 20 // descriptions of metrics
+	MaxConfig    = 1 << 20  // a configuration
+	maxEvents    = 32 << 20 // a batch of events
+	maxText      = 16 << 20 // the strings or the frames of a chunk
+	maxAbsences  = 16 << 20 // of a column
+	maxSummaries = 32 << 20 // of a group
+
+	// unpackedFree is always allowed; beyond it a byte may become so many.
+	unpackedFree    = 1 << 20
+	unpackedPerByte = 4096
+
+	// untoldSize is the longest content whose length zstd leaves out.
+	untoldSize = 255
+)
 
 // zstdWriter is of the fastest level, and with a window that most of what is
 // packed fits into: a recorder keeps it, and the tables of the next level take
@@ -72,7 +87,7 @@ var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
 })
 
 var zstdReader = sync.OnceValue(func() *zstd.Decoder {
-	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -95,13 +110,23 @@ func Pack(raw []byte) []byte {
 
 var errPacked = errors.New("a packed part is not what it says")
 
-// Unpack is the inverse of Pack.
-func Unpack(in []byte) ([]byte, error) {
+// Unpack is the inverse of Pack, for what may be at most limit bytes.
+func Unpack(in []byte, limit int) ([]byte, error) {
 	switch {
-	case len(in) > 0 && in[0] == 0:
+	case len(in) > 0 && in[0] == 0 && len(in)-1 <= limit:
 		return in[1:], nil
 	case len(in) > 0 && in[0] == 1:
-		raw, err := zstdReader().DecodeAll(in[1:], nil)
+		// The frame says how long its content is, unless that is short. What
+		// it says is looked at before any memory is taken.
+		var head zstd.Header
+		if err := head.Decode(in[1:]); err != nil || head.FrameContentSize > uint64(min(limit, unpackedFree+len(in)*unpackedPerByte)) {
+			return nil, errPacked
+		}
+		room := head.FrameContentSize
+		if !head.HasFCS {
+			room = untoldSize
+		}
+		raw, err := zstdReader().DecodeAll(in[1:], make([]byte, 0, room))
 		if err != nil {
 			return nil, errPacked
 		}
@@ -126,12 +151,15 @@ func decodeStrings(in []byte, n int) ([]string, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	raw, err := Unpack(in)
+	raw, err := Unpack(in, maxText)
 	if err != nil {
 		return nil, err
 	}
+	if n > len(raw) {
+		return nil, errPacked // Each takes a byte at least.
+	}
 	r := reader{in: raw}
-	ss := make([]string, 0, min(n, len(raw)))
+	ss := make([]string, 0, n)
 	for ; n > 0 && !r.bad; n-- {
 		ss = append(ss, r.string())
 	}

@@ -187,7 +187,7 @@ func (t *columnTable) encodeMisses(codes map[metric.Reason]uint64) []byte {
 }
 
 func decodeMisses(in []byte, lives []uint32, reasons []metric.Reason) (map[int][]missAt, error) {
-	raw, err := Unpack(in)
+	raw, err := Unpack(in, maxAbsences)
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +196,11 @@ func decodeMisses(in []byte, lives []uint32, reasons []metric.Reason) (map[int][
 	i := 0
 	for len(r.in) > 0 && !r.bad {
 		i += r.count(len(lives))
-		n := r.count(len(raw))
+		n := r.count(len(r.in) / 2)
 		if r.bad || i >= len(lives) || n == 0 {
 			return nil, errColumn
 		}
-		ms := make([]missAt, 0, min(n, len(r.in)))
+		ms := make([]missAt, 0, min(n, int(lives[i])))
 		at := uint64(0)
 		for ; n > 0; n-- {
 			d := r.uvarint()

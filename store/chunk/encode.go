@@ -17,6 +17,8 @@ const (
 	maxColumns   = 1 << 16
 	maxGroups    = 1 << 12
 	maxInstances = 1 << 20
+	maxTexts     = 1 << 20 // strings of a chunk, or frames of its names, or strings of a batch of events
+	maxRuns      = 1 << 22 // of all instances of a group
 	maxLifetimes = 1 << 27 // of all instances of a group, in blocks
 )
 

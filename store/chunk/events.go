@@ -12,6 +12,20 @@ import (
 // and then, packed, a dictionary of the strings they use and the events in the
 // order they were recorded.
 
+// Limits on a batch of events. A recorder splits what is more.
+const (
+	// MaxEvents is how many a batch may have.
+	MaxEvents  = 1 << 18
+	maxLabels  = 1 << 12
+	maxKinds   = 1 << 12
+	leastEvent = 8 // bytes, unpacked: three clocks, four texts, the number of labels
+
+	// However short a batch is, it may hold eventsFree; a byte of it stands for
+	// no more than eventsPerByte.
+	eventsFree    = 1 << 10
+	eventsPerByte = 8
+)
+
 var errEvents = errors.New("chunk: a batch of events contradicts itself")
 
 // MarshalEvents encodes events. Later versions may append fields to the batch.
@@ -91,10 +105,10 @@ func ParseEventHead(b []byte) (EventHead, error) {
 	h.From = r.varint()
 	h.To = h.From + r.varint()
 	h.Count = r.uvarint()
-	for n := r.count(len(r.in)); n > 0 && !r.bad; n-- {
+	for n := r.count(min(len(r.in), maxKinds)); n > 0 && !r.bad; n-- {
 		h.Kinds = append(h.Kinds, metric.EventKind(r.string()))
 	}
-	if r.bad {
+	if r.bad || !sensible(h.From, h.To) {
 		return EventHead{}, errEvents
 	}
 	h.packed = r.in
@@ -107,13 +121,13 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := Unpack(h.packed)
+	raw, err := Unpack(h.packed, maxEvents)
 	if err != nil {
 		return nil, err
 	}
 	r := reader{in: raw}
-	words := make([]string, r.count(len(raw)))
-	for i := range words {
+	words := make([]string, r.count(min(len(raw), maxTexts)))
+	for i := 0; i < len(words) && !r.bad; i++ {
 		words[i] = r.string()
 	}
 	str := func() string {
@@ -122,12 +136,12 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		}
 		return ""
 	}
-	if r.bad || h.Count > uint64(len(r.in)) {
+	if r.bad || h.Count > uint64(len(r.in)/leastEvent) || h.Count > MaxEvents || h.Count > uint64(eventsFree+len(b)*eventsPerByte) {
 		return nil, errEvents
 	}
 	events := make([]metric.Event, h.Count)
 	var prev metric.Stamp
-	for i := range events {
+	for i := 0; i < len(events) && !r.bad; i++ {
 		e := &events[i]
 		wall := r.varint()
 		cont := r.varint() + wall
@@ -136,7 +150,7 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		prev = e.At
 		e.Kind = metric.EventKind(str())
 		e.Text, e.Indom, e.Key = str(), str(), str()
-		for k := r.count(len(r.in)); k > 0 && !r.bad; k-- {
+		for k := r.count(min(len(r.in)/2, maxLabels)); k > 0 && !r.bad; k-- {
 			e.Labels = append(e.Labels, metric.Label{Name: str(), Value: str()})
 		}
 	}

@@ -85,6 +85,15 @@ func (in *Info) Marshal() []byte {
 	return binary.LittleEndian.AppendUint32(out, in.Schema)
 }
 
+// sensible reports whether a span of wall clock is one: its ends in order, and
+// not so far from 1970 that times between them could not be reckoned with.
+func sensible(from, to int64) bool {
+	return from <= to && from >= -farthest && to <= farthest
+}
+
+// farthest is 146 years.
+const farthest = 1 << 62
+
 // ParseInfo is the inverse of Marshal.
 func ParseInfo(b []byte) (Info, error) {
 	var in Info
@@ -104,7 +113,7 @@ func ParseInfo(b []byte) (Info, error) {
 	in.Size = r.varint()
 	in.Sum = r.uint32()
 	in.Schema = r.uint32()
-	if r.bad || in.From > in.To || in.Ticks > MaxTicks || in.Size < 0 {
+	if r.bad || !sensible(in.From, in.To) || in.Ticks > MaxTicks || in.Size < 0 {
 		return Info{}, fmt.Errorf("chunk: an index entry of %d bytes makes no sense", len(b))
 	}
 	return in, nil

@@ -98,7 +98,7 @@ func (c *Chunk) parse(dir []byte, at int64) error {
 	c.ticks = d.count(MaxTicks)
 	c.timesAt = d.part()
 	c.reasons = parseReasons(&d.reader)
-	c.nwords = d.count(int(min(c.size*256, 1<<30)))
+	c.nwords = d.count(int(min(c.size*256, maxTexts)))
 	c.wordsAt = d.part()
 	for n := d.count(maxGroups); n > 0 && !d.bad; n-- {
 		c.Groups = append(c.Groups, c.parseGroup(d))

@@ -1,6 +1,10 @@
 package chunk
 
-import "tachograph/sample/metric"
+import (
+	"strings"
+
+	"tachograph/sample/metric"
+)
 
 // A nameReader decodes names one instance after another, in the order in which
 // they appeared.
@@ -14,10 +18,17 @@ type nameReader struct {
 	d     decoder
 	m     nameModel
 	text  []byte
+	room  int // how many bytes of them more
 }
 
-// textsPerByte bounds what a few bytes of names may unfold into.
-const textsPerByte = 1024
+// textsPerByte bounds what a few bytes of names may unfold into, mostTexts what
+// many may, and textPerByte is how long they may be in all.
+const (
+	textsPerByte = 1024
+	mostTexts    = 1 << 21
+	textPerByte  = 1024
+	mostText     = 64 << 20
+)
 
 func newNameReader(in []byte, insts []Instance, blocks int) (*nameReader, error) {
 	n := &nameReader{insts: insts}
@@ -33,7 +44,8 @@ func newNameReader(in []byte, insts []Instance, blocks int) (*nameReader, error)
 	}
 	n.order = appearance(insts, blocks)
 	n.refs = make([][]textRef, len(insts))
-	n.texts = (len(in) + 16) * textsPerByte
+	n.texts = min((len(in)+16)*textsPerByte, mostTexts)
+	n.room = min((len(in)+16)*textPerByte, mostText)
 	n.m.init()
 	n.d.begin(r.in)
 	return n, nil
@@ -68,7 +80,7 @@ func (n *nameReader) step() (int, error) {
 	if in.Key, err = text(slotKey); err != nil {
 		return -1, err
 	}
-	for k := 1 + n.d.number(&n.m.counts); k > 0; k-- {
+	for k := 1 + n.d.number(&n.m.counts); k > 0 && !n.d.short(); k-- {
 		nm := Naming{Block: uint32(int64(in.Runs[0].Start) + n.d.number(&n.m.blocks))}
 		if nm.Name, err = text(slotName); err != nil {
 			return -1, err
@@ -127,7 +139,14 @@ func (n *nameReader) one(s *slotModel, before *textRef, isKey bool) (textRef, er
 	if isKey {
 		m.keyed = append(m.keyed[:0], figures...)
 	}
+	if len(figures) == 0 {
+		// Nothing is put together, so that nothing need be copied.
+		return textRef{strings.TrimPrefix(n.fr.list[f], plainMark), int32(f)}, nil
+	}
 	n.text = appendText(n.text[:0], n.fr.list[f], figures)
+	if n.room -= len(n.text); n.room < 0 {
+		return textRef{}, errNames
+	}
 	return textRef{string(n.text), int32(f)}, nil
 }
 

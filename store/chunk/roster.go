@@ -88,7 +88,7 @@ func decodeRoster(in []byte, n, blocks int, limit uint64) (runs [][]Run, lives [
 			arena = append(arena, Run{uint32(start), uint32(end)})
 			total += uint64(end - start)
 			lives[i] += uint32(end - start)
-			if total > limit {
+			if total > limit || len(arena) > maxRuns {
 				return nil, nil, errRoster
 			}
 			if d.short() {

@@ -117,8 +117,8 @@ func encodeSummaries(out []byte, g *groupTable) []byte {
 	prev := 0
 	for c := range g.cols {
 		d := g.metrics[c].desc
-		if d.Type == metric.String {
-			continue
+		if d == nil || d.Type == metric.String {
+			continue // Without a description it cannot be summed up.
 		}
 		col := &g.cols[c]
 		for i := range g.insts {
@@ -217,13 +217,13 @@ func decodeSummaries(in []byte, cols, n int, descs func(col int) *metric.Desc, c
 	if len(in) == 0 {
 		return nil
 	}
-	raw, err := Unpack(in)
+	raw, err := Unpack(in, maxSummaries)
 	if err != nil {
 		return err
 	}
 	r := reader{in: raw}
 	at := uint64(0)
-	for len(r.in) > 0 {
+	for n > 0 && cols > 0 && len(r.in) > 0 {
 		at += r.uvarint()
 		if r.bad || n == 0 || at/uint64(n) >= uint64(cols) {
 			return errSummaries

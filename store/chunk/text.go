@@ -123,12 +123,12 @@ func (f *frames) marshal() []byte {
 }
 
 func (f *frames) parse(in []byte) bool {
-	raw, err := Unpack(in)
+	raw, err := Unpack(in, maxText)
 	if err != nil {
 		return false
 	}
 	r := reader{in: raw}
-	n := r.count(len(raw))
+	n := r.count(min(len(raw), maxTexts))
 	sizes := make([]int, n)
 	for i := range sizes {
 		sizes[i] = r.count(len(raw))

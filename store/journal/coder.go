@@ -20,6 +20,7 @@ type coder struct {
 	code    uint32
 	pos     int
 	overrun int
+	fed     int // bytes that were given to decode, of all records
 }
 
 // maxOverrun is how far past the end of its input a decoder of sound input
@@ -58,6 +59,7 @@ func (c *coder) finishEncoding() []byte {
 
 func (c *coder) startDecoding(in []byte) {
 	c.dec = true
+	c.fed += len(in)
 	c.lo, c.hi, c.buf, c.pos, c.overrun = 0, ^uint32(0), in, 0, 0
 	c.code = 0
 	for range 4 {
@@ -279,6 +281,17 @@ func (c *coder) unsigned(n *number, v uint64) uint64 {
 		out = out<<1 | b
 	}
 	return out<<rest | c.raw(rest, v)
+}
+
+// count codes how many of something follow, of which there may be limit. More
+// make the coder bad, and are none.
+func (c *coder) count(n *number, v, limit int) int {
+	u := c.unsigned(n, uint64(v))
+	if u > uint64(limit) {
+		c.fail()
+		return 0
+	}
+	return int(u)
 }
 
 // signed codes v under n.

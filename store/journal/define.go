@@ -12,8 +12,8 @@ func (s *state) define(def *metric.Group) (*group, error) {
 	}
 	name := c.text(&s.texts, s.names, def.Name)
 	indom := c.text(&s.texts, s.names, def.Indom)
-	n := int(c.unsigned(&s.columns, uint64(len(def.Metrics))))
-	if n > maxColumns || c.bad() {
+	n := c.count(&s.columns, len(def.Metrics), maxColumns)
+	if s.metricsSeen += n; s.metricsSeen > maxMetrics || c.bad() {
 		return nil, errCorrupt
 	}
 	if c.dec {
@@ -79,6 +79,10 @@ func (d *indom) find(in *metric.Instance) *instance {
 // defineInstance codes an instance that appears for the first time.
 func (s *state) defineInstance(d *indom, in *metric.Instance) (*instance, error) {
 	c := &s.coder
+	s.instances++
+	if c.dec && s.instances > instancesFree+c.fed*instancesPerByte {
+		return nil, errCorrupt
+	}
 	if len(d.insts) >= maxInstances || d.name == metric.NoIndom {
 		return nil, errCorrupt
 	}
@@ -114,8 +118,9 @@ func (s *state) describe(d *indom, inst *instance, in *metric.Instance) error {
 	}
 	s.texts.keyOf(inst.key)
 	name := c.text(&s.texts, d.text, in.Name)
-	n := int(c.unsigned(&d.labels, uint64(len(in.Labels))))
-	if n > maxLabels || c.bad() {
+	n := c.count(&d.labels, len(in.Labels), maxLabels)
+	s.texts.built += n * labelBytes
+	if c.bad() {
 		return errCorrupt
 	}
 	var labels []metric.Label
@@ -131,6 +136,7 @@ func (s *state) describe(d *indom, inst *instance, in *metric.Instance) error {
 			if len(d.label) < maxLabels {
 				f = newField('v')
 				d.label[l.Name] = f
+				s.texts.built += fieldBytes
 			}
 		}
 		l.Value = c.text(&s.texts, f, l.Value)

@@ -57,18 +57,18 @@ func (s *state) event(ev *metric.Event) *metric.Event {
 	if len(m.kinds) >= maxEventKinds && m.kinds[e.Kind] == nil {
 		m.kinds = make(map[metric.EventKind]*eventKind)
 	}
+	if m.kinds[e.Kind] == nil {
+		s.texts.built += 4 * fieldBytes
+	}
 	k := m.of(e.Kind)
 	e.Indom = c.text(&s.texts, k.indom, e.Indom)
 	e.Key = c.text(&s.texts, k.key, e.Key)
 	s.texts.keyOf(e.Key)
 	e.Text = c.text(&s.texts, k.text, e.Text)
-	n := c.unsigned(&k.labels, uint64(len(e.Labels)))
-	if n > maxLabels {
-		c.fail()
-		return nil
-	}
+	n := c.count(&k.labels, len(e.Labels), maxLabels)
+	s.texts.built += n * labelBytes
 	var labels []metric.Label
-	for i := range int(n) {
+	for i := range n {
 		var l metric.Label
 		if !c.dec {
 			l = e.Labels[i]
@@ -81,6 +81,7 @@ func (s *state) event(ev *metric.Event) *metric.Event {
 			} else {
 				f = newField('v')
 				k.value[l.Name] = f
+				s.texts.built += fieldBytes
 			}
 		}
 		l.Value = c.text(&s.texts, f, l.Value)
@@ -104,13 +105,9 @@ const maxDescs = 1 << 16
 func (s *state) catalogue(ds []*metric.Desc) []*metric.Desc {
 	c := &s.coder
 	m := &s.events
-	n := c.unsigned(&m.number, uint64(len(ds)))
-	if n > maxDescs {
-		c.fail()
-		return nil
-	}
+	n := c.count(&m.number, len(ds), maxDescs)
 	var out []*metric.Desc
-	for i := range int(n) {
+	for i := range n {
 		var d *metric.Desc
 		if !c.dec {
 			d = ds[i]

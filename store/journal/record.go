@@ -57,7 +57,7 @@ func (e *Encoder) Reset() {
 // begin: long before a limit is reached, or because nothing can be added.
 func (e *Encoder) Full() bool {
 	s := e.s
-	if e.broken != nil || len(s.groups) > maxGroups/2 || len(s.strs) > maxStrings/2 {
+	if e.broken != nil || s.work > workFree/2 || s.texts.built > builtFree/2 || s.metricsSeen > maxMetrics/2 || len(s.groups) > maxGroups/2 || len(s.strs) > maxStrings/2 {
 		return true
 	}
 	for _, d := range s.indoms {

@@ -143,8 +143,7 @@ func (s *state) editRows(g *group, now []*metric.Instance) error {
 	if !c.dec {
 		n = len(now) - len(kept)
 	}
-	n = int(c.unsigned(&g.inserted, uint64(n)))
-	if n > maxRows || c.bad() {
+	if n = c.count(&g.inserted, n, maxRows); c.bad() {
 		return errCorrupt
 	}
 	// The list is put together in the place of the old one: old rows are in
@@ -162,9 +161,9 @@ func (s *state) editRows(g *group, now []*metric.Instance) error {
 			behind = len(kept) - at
 		}
 		if j == 0 {
-			behind = int(c.unsigned(&g.behind, uint64(behind)))
+			behind = c.count(&g.behind, behind, maxRows)
 		} else {
-			behind = was - int(c.unsigned(&g.behind, uint64(was-behind)))
+			behind = was - c.count(&g.behind, was-behind, maxRows)
 		}
 		if behind < 0 || behind > len(kept)-at && c.dec {
 			return errCorrupt
@@ -196,17 +195,22 @@ func (s *state) comer(g *group, in *metric.Instance) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.rowOf[inst] != nil || s.cells > maxCells || len(g.rowOf) >= maxRows {
+	if g.rowOf[inst] != nil || !s.room() || len(g.rowOf) >= maxRows {
 		return nil, errCorrupt
 	}
 	return s.newRow(g, inst), nil
 }
 
+// room reports whether there may be another row.
+func (s *state) room() bool {
+	return s.cells <= maxCells && (!s.coder.dec || s.cells <= cellsFree+s.coder.fed*cellsPerByte)
+}
+
 // listRows codes a list of rows that is not an edit of the last one.
 func (s *state) listRows(g *group, now []*metric.Instance) error {
 	c := &s.coder
-	n := int(c.unsigned(&g.count, uint64(len(now))))
-	if n > maxRows || c.bad() {
+	n := c.count(&g.count, len(now), maxRows)
+	if c.bad() {
 		return errCorrupt
 	}
 	out := g.newRows[:0]
@@ -224,7 +228,7 @@ func (s *state) listRows(g *group, now []*metric.Instance) error {
 		}
 		r := g.rowOf[inst]
 		if r == nil {
-			if s.cells > maxCells {
+			if !s.room() {
 				return errCorrupt
 			}
 			r = s.newRow(g, inst)
@@ -288,7 +292,7 @@ func (s *state) renames(g *group, now []*metric.Instance) error {
 			}
 		}
 	}
-	n = int(c.unsigned(&g.renamed, uint64(n)))
+	n = c.count(&g.renamed, n, maxRows)
 	at := 0
 	for range n {
 		from := at
@@ -297,7 +301,7 @@ func (s *state) renames(g *group, now []*metric.Instance) error {
 				at++
 			}
 		}
-		at = from + int(c.unsigned(&g.count, uint64(at-from)))
+		at = from + c.count(&g.count, at-from, maxRows)
 		if at < 0 || at >= len(g.rows) || c.bad() {
 			return errCorrupt
 		}

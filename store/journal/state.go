@@ -12,12 +12,31 @@ import (
 const (
 	maxGroups    = 1 << 12
 	maxColumns   = 1 << 12
+	maxMetrics   = 1 << 15 // of all groups
 	maxInstances = 1 << 20
 	maxRows      = 1 << 18
 	maxCells     = 1 << 22
 	maxLabels    = 1 << 8
 	maxStrings   = 1 << 20
 	maxBlocks    = 1 << 10
+)
+
+// A byte of a journal can say very much, because what was expected costs next
+// to nothing. These bound what a generation may come to beside its length: so
+// much in any case, and so much more for each byte. An encoder that is half way
+// there is Full, so that no decoder of what it writes meets them.
+const (
+	builtFree        = 32 << 20 // bytes of texts, and labels and models by about their size
+	builtPerByte     = 64
+	cellsFree        = 1 << 19
+	cellsPerByte     = 256
+	instancesFree    = 1 << 16
+	instancesPerByte = 4
+	workFree         = 1 << 26 // rows and cells gone through
+	workPerByte      = 1 << 10
+
+	fieldBytes = 12 << 10
+	labelBytes = 32
 )
 
 // cell is what is remembered of one metric of one instance.
@@ -176,6 +195,10 @@ type state struct {
 	strs    []string
 	str     map[string]uint64
 	cells   int
+	// metricsSeen, instances and work count, over the whole generation, the
+	// metrics of groups, the instances of domains, and the rows and cells that
+	// were gone through.
+	metricsSeen, instances, work int
 
 	names    *field // of groups and indoms
 	metrics  *field
@@ -237,7 +260,8 @@ func (s *state) reset() {
 	s.reason = map[metric.Reason]uint16{metric.Present: 0}
 	s.strs = append(s.strs[:0], "")
 	s.str = map[string]uint64{"": 0}
-	s.cells = 0
+	s.cells, s.metricsSeen, s.instances, s.work = 0, 0, 0, 0
+	s.texts.built, s.coder.fed = 0, 0
 	for _, f := range []*field{s.names, s.metrics, s.units, s.why, s.strings} {
 		f.reset()
 	}

@@ -145,6 +145,7 @@ type texts struct {
 	spell speller
 	tok   []token // of the text being encoded
 	out   []byte
+	built int // bytes of texts, labels and their models that were made
 	// key holds the numbers of the key of the instance being coded.
 	key []int64
 }
@@ -159,6 +160,10 @@ func (c *coder) text(t *texts, f *field, s string) string {
 		s = c.tokens(t, f, s)
 	} else {
 		s = c.bytes(t, f, s)
+	}
+	if t.built += len(s); c.dec && t.built > builtFree+c.fed*builtPerByte {
+		c.fail()
+		return ""
 	}
 	f.ref = s
 	f.refTok = appendTokens(f.refTok[:0], s)
@@ -192,14 +197,10 @@ func cleanText(s string) bool {
 
 // bytes codes any string as its length and its bytes.
 func (c *coder) bytes(t *texts, f *field, s string) string {
-	n := c.unsigned(&f.length, uint64(len(s)))
-	if n > maxText {
-		c.fail()
-		return ""
-	}
+	n := c.count(&f.length, len(s), maxText)
 	t.out = t.out[:0]
 	last := uint32(f.seed)
-	for i := 0; i < int(n) && !c.bad(); i++ {
+	for i := 0; i < n && !c.bad(); i++ {
 		var b byte
 		if i < len(s) {
 			b = s[i]
@@ -281,11 +282,7 @@ func (c *coder) word(t *texts, f *field, text, ref string) {
 		n++
 	}
 	if ref != "" {
-		n = int(c.unsigned(&f.prefix, uint64(n)))
-	}
-	if n > len(ref) {
-		c.fail()
-		return
+		n = c.count(&f.prefix, n, len(ref))
 	}
 	last := uint32(f.seed)
 	for _, b := range []byte(ref[:n]) {

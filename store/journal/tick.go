@@ -79,8 +79,8 @@ func (s *state) blockList(k *class, t *metric.Tick) error {
 	if c.bit(&k.same, same) != 0 {
 		return nil
 	}
-	n := int(c.unsigned(&k.count, uint64(len(t.Blocks))))
-	if n > maxBlocks {
+	n := c.count(&k.count, len(t.Blocks), maxBlocks)
+	if c.bad() {
 		return errCorrupt
 	}
 	k.blocks = k.blocks[:0]
@@ -141,6 +141,10 @@ func (s *state) oneBlock(g *group, tick metric.Stamp, b *metric.Block) error {
 		s.startBlock(g, b)
 	}
 	before := 0
+	s.work += len(g.rows)
+	if c.dec && s.work > workFree+c.fed*workPerByte {
+		return errCorrupt
+	}
 	for i, r := range g.rows {
 		if g.g.Indom == metric.NoIndom {
 			s.cellsOf(g, r, b, i)
@@ -203,6 +207,7 @@ func (s *state) cellChanged(k *cell, col *metric.Column, i int) bool {
 // cellsOf codes the cells of row r, some of which changed.
 func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 	c := &s.coder
+	s.work += len(r.cells)
 	before, beside := 0, uint8(0)
 	fresh := r.age == 0
 	r.age++
