@@ -193,11 +193,14 @@ func (l *live) load(tx *bbolt.Tx) error {
 			return err
 		}
 		ds, err := parseDescs(v)
-		if len(descs)+len(ds) > maxMetrics {
-			return errDescs
+		if err == nil && len(descs)+len(ds) > maxMetrics {
+			err = errDescs
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", errRecord, err)
 		}
 		descs = append(descs, ds...)
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
@@ -214,10 +217,11 @@ func eachInfo(tx *bbolt.Tx, fn func(*chunk.Info)) error {
 			return err
 		}
 		info, err := chunk.ParseInfo(v)
-		if err == nil {
-			fn(&info)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errRecord, err)
 		}
-		return err
+		fn(&info)
+		return nil
 	})
 }
 
@@ -237,7 +241,10 @@ func getJSON(tx *bbolt.Tx, key string, v any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(b, v)
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%w: %s: %w", errRecord, key, err)
+	}
+	return nil
 }
 
 // maxRecovered is how many ticks go into one chunk when a journal is taken

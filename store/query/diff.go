@@ -81,12 +81,13 @@ type DiffRequest struct {
 
 // Limits below which a difference is not worth a line.
 const (
-	leastEffect   = 4    // times the series' own variation
-	leastOverlap  = 0.8  // Cliff's delta between the slots of both windows
-	leastRelative = 0.2  // of the larger mean
-	leastImpact   = 0.01 // of the machine
-	slots         = 10   // parts that each window is cut into
-	baselines     = 8    // other windows that show the usual variation
+	leastEffect   = 4       // times the series' own variation
+	leastOverlap  = 0.8     // Cliff's delta between the slots of both windows
+	leastRelative = 0.2     // of the larger mean
+	leastImpact   = 0.01    // of the machine
+	slots         = 10      // parts that each window is cut into
+	mostBaselines = 1 << 14 // windows that are looked at to choose those
+	baselines     = 8       // other windows that show the usual variation
 	// extreme is how much farther from the usual the second window must lie
 	// than any other window does.
 	extreme = 1.5
@@ -156,7 +157,8 @@ func (d *differ) chooseBaselines() {
 	}
 	touches := func(w Window, x int64) bool { return x < w.To && x+length > w.From }
 	var free []int64
-	for x := d.r.B.From - length; x >= from; x -= length {
+	stride := max(length, (d.r.B.From-from)/mostBaselines)
+	for x := d.r.B.From - length; x >= from; x -= stride {
 		if !touches(d.r.A, x) && d.recorded(list, x, x+length) {
 			free = append(free, x)
 		}

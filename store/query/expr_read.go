@@ -50,21 +50,29 @@ func evaluateHost(a Archive, e *Expr, r Request, yield func(*Series, error) bool
 	if err != nil {
 		return yield(nil, err)
 	}
-	ev := &evaluator{a: a, e: e, r: r, cuts: cuts, archives: list}
+	if err := checkSteps(a, r, maxSteps); err != nil {
+		return yield(nil, err)
+	}
+	ev := &evaluator{a: a, e: e, r: r, cuts: cuts, archives: list, wide: 1}
 	if r.Step > 0 {
 		ev.steps = r.division(from)
 	}
 	for lo := from; lo <= to; {
 		ev.choosePrimary(lo)
-		hi := lo + ev.sliceLength() - 1
+		length := ev.sliceLength()
+		hi := lo + length - 1
 		switch {
 		case r.Step == 0:
-			hi = min(hi, ev.sameArchive(lo))
+			hi = min(lo+min(length, math.MaxInt64/4/ev.wide)*ev.wide-1, ev.sameArchive(lo))
 		case ev.steps.zone != nil:
 			hi = ev.steps.edge(ev.steps.number(lo+1)-1+ev.sliceLength()/r.Step) - 1
 		}
 		hi = min(hi, to)
-		if !ev.slice(lo, hi, yield) {
+		g := ev.grid(lo, hi)
+		if r.Step == 0 && ev.widen(len(g)) {
+			continue
+		}
+		if !ev.slice(lo, g, yield) {
 			return false
 		}
 		lo = hi + 1
@@ -82,6 +90,7 @@ type evaluator struct {
 	primary  *metric.Desc // whose ticks are the grid of the slice
 	tick     int64        // distance of the grid's instants, about
 	steps    division     // that were asked for
+	wide     int64        // how many slices are taken as one
 	err      error
 }
 
@@ -144,13 +153,18 @@ func (ev *evaluator) choosePrimary(wall int64) {
 	}
 }
 
-func (ev *evaluator) sliceLength() int64 {
-	ticks := int64(sliceTicks)
+func (ev *evaluator) sliceTicks() int {
+	ticks := sliceTicks
 	ev.e.root.leaves(func(n *node) {
 		if processLike(n.desc.Indom) {
 			ticks = sliceTicksProcess
 		}
 	})
+	return ticks
+}
+
+func (ev *evaluator) sliceLength() int64 {
+	ticks := int64(ev.sliceTicks())
 	length := ticks * min(ev.tick, math.MaxInt64/ticks/4)
 	if ev.r.Step > 0 {
 		length = max(length/ev.r.Step, 1) * ev.r.Step
@@ -158,8 +172,7 @@ func (ev *evaluator) sliceLength() int64 {
 	return length
 }
 
-func (ev *evaluator) slice(lo, hi int64, yield func(*Series, error) bool) bool {
-	g := ev.grid(lo, hi)
+func (ev *evaluator) slice(lo int64, g grid, yield func(*Series, error) bool) bool {
 	if ev.err != nil {
 		return yield(nil, ev.err)
 	}

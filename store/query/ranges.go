@@ -453,12 +453,29 @@ func rangeSteps(a Archive, r RangeRequest, yield func(*Range, error) bool) {
 	if len(list) == 0 {
 		return
 	}
+	if err := checkSteps(a, r.Request, maxParts); err != nil {
+		yield(nil, err)
+		return
+	}
 	steps := r.division(max(first, r.From))
 	to := last
 	if r.To != 0 {
 		to = min(to, r.To)
 	}
+	end := steps.number(to) + 1
+	empty := false // the step before was
 	for n := int64(1); steps.edge(n-1) <= to; n++ {
+		if empty {
+			var err error
+			if n, err = firstPart(a, r, steps, n, end); err != nil {
+				yield(nil, err)
+				return
+			}
+			if n > end || steps.edge(n-1) > to {
+				return
+			}
+		}
+		empty = true
 		part := r
 		part.Step = 0
 		part.From, part.To = steps.edge(n-1), steps.edge(n)-1
@@ -470,6 +487,7 @@ func rangeSteps(a Archive, r RangeRequest, yield func(*Range, error) bool) {
 			if err == nil {
 				s.From, s.To = part.From, part.To
 			}
+			empty = false
 			if !yield(s, err) || err != nil {
 				return
 			}

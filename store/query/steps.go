@@ -18,10 +18,11 @@ type stepper struct {
 	steps       division
 	n           int64 // number of the step in work; -1 before the first value
 	sum, weight float64
-	silent      int64 // when a counter's value was first found absent
-	absent      int64 // and when last
-	prior       bool  // something was read before the window
-	opened      bool  // and something in it
+	covered     []Window // what archives cover of the window
+	silent      int64    // when a counter's value was first found absent
+	absent      int64    // and when last
+	prior       bool     // something was read before the window
+	opened      bool     // and something in it
 	held        metric.Value
 	why         metric.Reason
 }
@@ -77,6 +78,9 @@ func (t *stepper) advance(n int64, s *Series) {
 	for t.n < n {
 		t.emit(s)
 		t.n++
+		if len(t.covered) > 1 && n > t.n+longGap {
+			t.n = min(t.uncovered(t.n), n)
+		}
 	}
 }
 
@@ -130,10 +134,15 @@ func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 			yield(nil, err)
 			return
 		}
+		if err := checkSteps(a, r, maxSteps); err != nil {
+			yield(nil, err)
+			return
+		}
 		sel := r.selection()
 		sel.Prior = true
 		sr := &stepReader{
-			r: r, gains: newGainer(cuts, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
+			covered: covering(a, r.Window),
+			r:       r, gains: newGainer(cuts, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
 			last: lastArchives(a, r.Window), eve: eveOf(a, r.Window),
 		}
 		for run, err := range a.Select(sel) {
@@ -184,11 +193,13 @@ type stepReader struct {
 	r     Request
 	gains *gainer
 	steps map[seriesID]*stepper
-	order []*stepper // that are not finished with their archive
-	last  map[string]bool
-	eve   map[string]bool
-	cur   *stepper
-	out   *Series
+	// covered is what archives cover of the window.
+	covered []Window
+	order   []*stepper // that are not finished with their archive
+	last    map[string]bool
+	eve     map[string]bool
+	cur     *stepper
+	out     *Series
 }
 
 func (sr *stepReader) changed(run *store.Run) bool {
@@ -288,7 +299,7 @@ func (sr *stepReader) stepper(run *store.Run) *stepper {
 	id := idOf(run.Archive, run.Metric, run.Instance)
 	t := sr.steps[id]
 	if t == nil {
-		t = &stepper{way: sr.wayOf(run.Metric), from: sr.r.From, to: sr.r.To, n: -1,
+		t = &stepper{covered: sr.covered, way: sr.wayOf(run.Metric), from: sr.r.From, to: sr.r.To, n: -1,
 			steps: sr.r.division(max(run.Wall[0], sr.r.From))}
 		t.held.Miss = whyNoSample
 		sr.steps[id] = t

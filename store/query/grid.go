@@ -1,0 +1,134 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"tachograph/store"
+)
+
+// What an archive covers may be much longer than what was recorded in it: a
+// clock that was wrong for a while, or an index that a stranger wrote. Nothing
+// here takes time for what is empty.
+
+const (
+	// maxSteps is how many steps an answer may have, those between archives
+	// not counted: 24 days of seconds, 4 years of minutes.
+	maxSteps = 1 << 21
+	// maxParts is how many of them are answered each by itself.
+	maxParts = 1 << 16
+)
+
+// checkSteps refuses steps of which there would be too many.
+func checkSteps(a Archive, r Request, most int64) error {
+	if r.Step <= 0 {
+		return nil
+	}
+	n := float64(0)
+	spans := covering(a, r.Window)
+	for _, s := range spans {
+		n += float64(s.To-s.From)/float64(r.Step) + 1
+	}
+	if n <= float64(most) {
+		return nil
+	}
+	show := func(wall int64) string { return time.Unix(0, wall).UTC().Format("2006-01-02 15:04") }
+	return fmt.Errorf("steps of %s from %s to %s (UTC) are %.0f, and at most %d are computed: take longer steps, or a shorter window",
+		time.Duration(r.Step), show(spans[0].From), show(spans[len(spans)-1].To), n, most)
+}
+
+// covering are the spans that archives cover in a window, in order, those that
+// overlap or meet made one.
+func covering(a Archive, w Window) []Window {
+	_, _, list := Covered(a, w)
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(x, y *store.ArchiveInfo) int { return cmp.Compare(x.From, y.From) })
+	var out []Window
+	for _, info := range list {
+		s := Window{Hosts: w.Hosts, From: max(info.From, w.From), To: info.To}
+		if w.To != 0 {
+			s.To = min(s.To, w.To)
+		}
+		if n := len(out); n > 0 && s.From <= out[n-1].To+1 {
+			out[n-1].To = max(out[n-1].To, s.To)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// longGap is how many steps nothing may cover and still be shown as steps
+// without a value; longer stretches are left out.
+const longGap = 4096
+
+// uncovered is the step before which none from n on is covered by anything;
+// n itself where it is covered, or where one is before long.
+func (t *stepper) uncovered(n int64) int64 {
+	begin := t.steps.edge(n - 1)
+	i, _ := slices.BinarySearchFunc(t.covered, begin, func(s Window, at int64) int { return cmp.Compare(s.To, at) })
+	if i == len(t.covered) || t.covered[i].From <= begin {
+		return n
+	}
+	if next := t.number(t.covered[i].From); next > n+longGap {
+		return next
+	}
+	return n
+}
+
+// widen learns that a slice of the evaluator had n ticks. Where they are few the
+// next one takes in more time, so that time in which next to nothing was
+// recorded costs next to nothing. It reports whether there were too many: then
+// the slice is to be taken again, as short as usual.
+func (ev *evaluator) widen(n int) (again bool) {
+	switch ticks := ev.sliceTicks(); {
+	case n > 4*ticks && ev.wide > 1:
+		ev.wide = 1
+		return true
+	case n < ticks/8 && ev.wide < widest:
+		ev.wide *= 4
+	}
+	return false
+}
+
+// widest times a slice is still a length of time.
+const widest = 1 << 40
+
+// firstPart is the first step from n on of which r has something to tell. What
+// is empty is passed over in leaps.
+func firstPart(a Archive, r RangeRequest, steps division, n, end int64) (int64, error) {
+	some := func(from, to int64) (bool, error) {
+		part := r
+		part.Step, part.Percentiles = 0, false
+		part.From, part.To = max(steps.edge(from-1), r.From), steps.edge(to)-1
+		for _, err := range Ranges(a, part) {
+			return err == nil, err
+		}
+		return false, nil
+	}
+	for leap := int64(1); n <= end; leap *= 2 {
+		to := min(n+leap-1, end)
+		found, err := some(n, to)
+		if err != nil {
+			return 0, err
+		}
+		if !found {
+			n = to + 1
+			continue
+		}
+		for n < to {
+			half := n + (to-n)/2
+			if found, err = some(n, half); err != nil {
+				return 0, err
+			} else if found {
+				to = half
+			} else {
+				n = half + 1
+			}
+		}
+		return n, nil
+	}
+	return n, nil
+}
