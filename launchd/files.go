@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
+
+	"tachograph/store/disk"
+	"tachograph/trust"
 )
 
 // File is a file that install writes.
@@ -16,7 +19,6 @@ type File struct {
 	Path    string
 	Mode    fs.FileMode
 	Content []byte
-	From    string // copied from here when Content is nil
 	// Keep leaves alone a file that exists.
 	Keep bool
 }
@@ -34,15 +36,61 @@ type Dir struct {
 // place is where paths of the system are found, and whether they can be given
 // to root.
 type place struct {
-	root string
-	own  bool
+	root  string
+	own   bool
+	stage bool
+	asker int // the user who became root
 }
 
 func (p place) at(path string) string { return filepath.Join(p.root, path) }
 
+// safe checks that nobody but those who count can exchange what is at path, or
+// what is to come there: the system's own files are root's alone, those below a
+// root for packages also of whoever became root to make them. A link below that
+// root would lead out of it.
+func (p place) safe(path string) error {
+	full := p.at(path)
+	if p.stage {
+		if err := p.noLinks(path); err != nil {
+			return err
+		}
+	}
+	if !p.own {
+		return nil
+	}
+	owners := trust.Root()
+	if p.stage {
+		owners = trust.RootAndAsker(p.asker)
+	}
+	_, err := owners.Resolve(full)
+	return err
+}
+
+// noLinks checks that no link lies between the root for packages and path.
+func (p place) noLinks(path string) error {
+	at := p.root
+	for name := range strings.SplitSeq(strings.Trim(filepath.Clean(path), "/"), "/") {
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a symbolic link, which would lead out of %s: remove it", at, p.root)
+		}
+	}
+	return nil
+}
+
 // mkdir makes d and what is missing above it.
 func (p place) mkdir(d Dir) error {
 	path := p.at(d.Path)
+	if err := p.safe(d.Path); err != nil && (d.Shared || !p.mendable(d.Path)) {
+		return err
+	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return fmt.Errorf("%s cannot be made: %w", path, cause(err))
 	}
@@ -63,26 +111,30 @@ func (p place) mkdir(d Dir) error {
 	return os.Chmod(path, d.Mode)
 }
 
+// mendable reports whether path itself is ours to mend, since all above it is
+// safe and it is no link.
+func (p place) mendable(path string) bool {
+	info, err := os.Lstat(p.at(path))
+	return err == nil && info.Mode()&fs.ModeSymlink == 0 && p.safe(filepath.Dir(path)) == nil
+}
+
 // write puts f in place as a whole: whoever starts it meanwhile finds the old
 // file or the new one. It reports whether anything changed.
 func (p place) write(f File) (changed bool, err error) {
 	path := p.at(f.Path)
+	if err := p.safe(filepath.Dir(f.Path)); err != nil {
+		return false, err
+	}
 	info, err := os.Lstat(path)
 	switch {
-	case err == nil && f.Keep:
-		return false, nil
 	case err == nil && !info.Mode().IsRegular():
 		return false, fmt.Errorf("%s is not a file: move it away and install again", path)
+	case err == nil && f.Keep:
+		return false, p.safe(f.Path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
-	content := f.Content
-	if content == nil {
-		if content, err = os.ReadFile(f.From); err != nil {
-			return false, fmt.Errorf("%s cannot be read: %w", f.From, cause(err))
-		}
-	}
-	if info != nil && info.Mode().Perm() == f.Mode && sameContent(path, content) {
+	if info != nil && info.Mode().Perm() == f.Mode && sameContent(path, f.Content) {
 		return false, p.give(path, "")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -93,7 +145,7 @@ func (p place) write(f File) (changed bool, err error) {
 		return false, fmt.Errorf("%s cannot be written: %w", path, cause(err))
 	}
 	defer os.Remove(tmp.Name())
-	_, err = io.Copy(tmp, bytes.NewReader(content))
+	_, err = io.Copy(tmp, bytes.NewReader(f.Content))
 	err = errors.Join(err, tmp.Chmod(f.Mode), tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = p.give(tmp.Name(), "")
@@ -107,8 +159,18 @@ func (p place) write(f File) (changed bool, err error) {
 	return true, nil
 }
 
+// maxFile bounds what is read of any file: programs are some megabytes.
+const maxFile = 512 << 20
+
+// sameContent reports whether the file at path, which is followed nowhere, has
+// that content.
 func sameContent(path string, content []byte) bool {
-	old, err := os.ReadFile(path)
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	old, err := io.ReadAll(io.LimitReader(f, int64(len(content))+1))
 	return err == nil && bytes.Equal(old, content)
 }
 
@@ -129,30 +191,6 @@ func (p place) give(path, group string) error {
 		return fmt.Errorf("%s cannot be given to root: %w", path, cause(err))
 	}
 	return nil
-}
-
-// onlyRoots checks that nobody but root can replace what is at path: every
-// directory above it, up to the root of the system, must be root's alone.
-func (p place) onlyRoots(path string) error {
-	for dir := p.at(path); ; dir = filepath.Dir(dir) {
-		info, err := os.Lstat(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return err
-		default:
-			st, ok := info.Sys().(*syscall.Stat_t)
-			if !ok || st.Uid != 0 {
-				return fmt.Errorf("%s does not belong to root, so that its owner could replace the recorder: chown it to root and install again", dir)
-			}
-			if info.Mode()&fs.ModeSymlink == 0 && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
-				return fmt.Errorf("others than root may write %s and could replace the recorder: chmod go-w it and install again", dir)
-			}
-		}
-		if dir == filepath.Dir(dir) || dir == filepath.Clean(p.root) && p.root != "" {
-			return nil
-		}
-	}
 }
 
 // cause is the system's part of a path error, whose path is told anyway.

@@ -24,8 +24,9 @@ type Installer struct {
 	Config string
 	// Group may read the archives.
 	Group string
-	// EUID is whom the installer runs as.
-	EUID int
+	// EUID is whom the installer runs as, and Asker, if not 0, the user who
+	// became root for it.
+	EUID, Asker int
 	// Say tells what was done, a line at a time.
 	Say func(format string, args ...any)
 	// Recording waits until a recorder that was started after the given time
@@ -33,7 +34,9 @@ type Installer struct {
 	Recording func(since time.Time) error
 }
 
-func (in *Installer) place() place { return place{root: in.Root, own: in.EUID == 0} }
+func (in *Installer) place() place {
+	return place{root: in.Root, own: in.EUID == 0, stage: in.Stage, asker: in.Asker}
+}
 
 // dirs are the directories of an installation.
 func (in *Installer) dirs() []Dir {
@@ -54,24 +57,15 @@ func (in *Installer) dirs() []Dir {
 	return dirs
 }
 
-// files are the files of an installation. The job comes last: when it is there
-// everything that it needs is there, too.
+// files are the files of an installation besides the programs. The job comes
+// last: when it is there everything that it needs is there, too.
 func (in *Installer) files() []File {
 	l := in.Layout
-	files := []File{{Path: l.Recorder(), Mode: 0o755, From: filepath.Join(in.From, "recorder")}}
-	if replay := filepath.Join(in.From, "replay"); fileExists(replay) {
-		files = append(files, File{Path: l.Replay(), Mode: 0o755, From: replay})
-	}
-	files = append(files, File{Path: l.Config, Mode: 0o644, Content: []byte(in.Config), Keep: true})
+	files := []File{{Path: l.Config, Mode: 0o644, Content: []byte(in.Config), Keep: true}}
 	if l.Log != "" {
 		files = append(files, File{Path: l.Log, Mode: 0o640, Content: []byte{}, Keep: true})
 	}
 	return append(files, in.Manager.Files(l)...)
-}
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // Install puts everything in place and starts the service. Done again, it
@@ -81,19 +75,16 @@ func (in *Installer) Install() error {
 		return fmt.Errorf("a service can be installed only by root: run `sudo recorder install`")
 	}
 	p := in.place()
-	if !in.Stage {
-		for _, path := range []string{in.Layout.Binaries, filepath.Dir(in.Layout.Config)} {
-			if err := p.onlyRoots(path); err != nil {
-				return err
-			}
-		}
+	programs, err := in.programs()
+	if err != nil {
+		return err
 	}
 	for _, d := range in.dirs() {
 		if err := p.mkdir(d); err != nil {
 			return err
 		}
 	}
-	for _, f := range in.files() {
+	for _, f := range append(programs, in.files()...) {
 		changed, err := p.write(f)
 		if err != nil {
 			return err
@@ -135,6 +126,9 @@ func (in *Installer) tell(p place, f File, changed bool) {
 func (in *Installer) link(p place) error {
 	if in.Layout.Links == "" {
 		return nil
+	}
+	if err := p.safe(in.Layout.Links); err != nil {
+		return err
 	}
 	for _, target := range []string{in.Layout.Recorder(), in.Layout.Replay()} {
 		if !fileExists(p.at(target)) {
@@ -185,7 +179,11 @@ func (in *Installer) Print() string {
 			fmt.Fprintf(&b, "# directory %s (root:%s %04o)\n", p.at(d.Path), group, d.Mode)
 		}
 	}
-	for _, f := range in.files() {
+	programs := []File{{Path: in.Layout.Recorder(), Mode: 0o755}}
+	if fileExists(filepath.Join(in.From, "replay")) {
+		programs = append(programs, File{Path: in.Layout.Replay(), Mode: 0o755})
+	}
+	for _, f := range append(programs, in.files()...) {
 		fmt.Fprintf(&b, "# file %s (root:%s %04o)\n", p.at(f.Path), in.rootGroup(), f.Mode)
 	}
 	for _, f := range in.Manager.Files(in.Layout) {
@@ -222,6 +220,10 @@ func (in *Installer) Uninstall(purge bool) error {
 	l := in.Layout
 	var errs []error
 	remove := func(path string) {
+		if err := p.safe(filepath.Dir(path)); err != nil {
+			errs = append(errs, fmt.Errorf("%s is not removed: %w", p.at(path), err))
+			return
+		}
 		gone, err := removeIfPresent(p.at(path))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s cannot be removed: %w", p.at(path), cause(err)))
@@ -240,17 +242,17 @@ func (in *Installer) Uninstall(purge bool) error {
 		remove(target)
 	}
 	if l.Log != "" {
-		in.removeLogs(p, &errs)
+		if err := p.safe(filepath.Dir(l.Log)); err != nil {
+			errs = append(errs, fmt.Errorf("%s is not removed: %w", p.at(l.Log), err))
+		} else {
+			in.removeLogs(p, &errs)
+		}
 	}
 	if purge || sameContent(p.at(l.Config), []byte(in.Config)) {
 		remove(l.Config)
 	}
 	if purge {
-		if err := os.RemoveAll(p.at(l.Archives)); err != nil {
-			errs = append(errs, err)
-		} else {
-			in.Say("removed %s and all archives in it", p.at(l.Archives))
-		}
+		errs = append(errs, in.purgeArchives(p))
 	}
 	in.removeEmpty(p, l.Archives, l.Binaries, filepath.Dir(l.Binaries), filepath.Dir(l.Config))
 	for _, path := range []string{l.Config, l.Archives} {
@@ -262,6 +264,30 @@ func (in *Installer) Uninstall(purge bool) error {
 		errs = append(errs, in.Manager.Forget())
 	}
 	return errors.Join(errs...)
+}
+
+// purgeArchives removes the archives and their directory, and nothing that a
+// link leads to.
+func (in *Installer) purgeArchives(p place) error {
+	path := p.at(in.Layout.Archives)
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a symbolic link: what it leads to is not removed, nor is it", path)
+	}
+	if err == nil {
+		err = p.safe(filepath.Dir(in.Layout.Archives))
+	}
+	if err == nil {
+		err = os.RemoveAll(path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is not removed: %w", path, err)
+	}
+	in.Say("removed %s and all archives in it", path)
+	return nil
 }
 
 // removeLogs removes the log and what newsyslog made of it.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,10 +23,15 @@ type mac struct {
 	said []string
 }
 
+// program looks like one that Go has built.
+func program(name, text string) []byte {
+	return []byte("\x7fELF " + text + " path\ttachograph/cmd/" + name + "\n")
+}
+
 func newMac(t *testing.T) *mac {
 	root, from := t.TempDir(), t.TempDir()
 	for _, name := range []string{"recorder", "replay"} {
-		if err := os.WriteFile(filepath.Join(from, name), []byte("program "+name), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(from, name), program(name, "first"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,16 +158,16 @@ func TestUpgradeReplacesProgramsAndKeepsTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _ := m.in.Manager.State()
-	os.WriteFile(filepath.Join(m.in.From, "recorder"), []byte("a newer program"), 0o700)
+	os.WriteFile(filepath.Join(m.in.From, "recorder"), program("recorder", "newer"), 0o700)
 	os.WriteFile(m.path(m.in.Layout.Config), []byte("# edited\n"), 0o644)
 	if err := m.in.Install(); err != nil {
 		t.Fatal(err)
 	}
-	program, _ := os.ReadFile(m.path(m.in.Layout.Recorder()))
+	binary, _ := os.ReadFile(m.path(m.in.Layout.Recorder()))
 	config, _ := os.ReadFile(m.path(m.in.Layout.Config))
 	after, _ := m.in.Manager.State()
-	if string(program) != "a newer program" || string(config) != "# edited\n" || after.PID == before.PID {
-		t.Errorf("program %q, configuration %q, pid %d then %d", program, config, before.PID, after.PID)
+	if string(binary) != string(program("recorder", "newer")) || string(config) != "# edited\n" || after.PID == before.PID {
+		t.Errorf("program %q, configuration %q, pid %d then %d", binary, config, before.PID, after.PID)
 	}
 }
 
@@ -179,11 +185,11 @@ func TestInstallFailuresAreSentences(t *testing.T) {
 		{"others may write the directory above", func(m *mac) {
 			os.MkdirAll(m.path("/Library/Tachograph"), 0o755)
 			os.Chmod(m.path("/Library/Tachograph"), 0o777)
-		}, "/Library/Tachograph and could replace the recorder: chmod go-w it and install again"},
+		}, "/Library/Tachograph cannot be trusted: everybody may write it"},
 		{"somebody else's directory", func(m *mac) {
 			os.MkdirAll(m.path("/Library/Tachograph"), 0o755)
 			os.Chown(m.path("/Library/Tachograph"), 501, 20)
-		}, "does not belong to root, so that its owner could replace the recorder"},
+		}, "/Library/Tachograph cannot be trusted: it belongs to"},
 		{"a directory in place of the configuration", func(m *mac) { os.MkdirAll(m.path(m.in.Layout.Job), 0o755) }, "is not a file: move it away and install again"},
 		{"no such group", func(m *mac) { m.in.Group = "no such group" }, "there is no group no such group"},
 		{"no program", func(m *mac) { os.Remove(filepath.Join(m.in.From, "recorder")) }, "recorder cannot be read: no such file or directory"},
@@ -196,6 +202,131 @@ func TestInstallFailuresAreSentences(t *testing.T) {
 				t.Errorf("error %v\nwant  %s", err, tc.want)
 			}
 		})
+	}
+}
+
+const stranger = 12345
+
+// TestInstallCopiesOnlyWhatItMay puts beside the recorder, and above it, what a
+// stranger may have put there. The shadow file stands for whatever only root
+// may read: it must not end up where everybody can.
+func TestInstallCopiesOnlyWhatItMay(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		spoil func(m *mac, replay string)
+		want  string // of the error; empty: there is none
+		said  string
+	}{
+		{name: "fine", spoil: func(*mac, string) {}},
+		{name: "no replay", spoil: func(m *mac, replay string) { os.Remove(replay) }, said: "there is no replay beside the recorder"},
+		{name: "a link to the shadow file", spoil: func(m *mac, replay string) {
+			os.Remove(replay)
+			os.Symlink("/etc/shadow", replay)
+		}, want: "it is not a program"},
+		{name: "a stranger's link", spoil: func(m *mac, replay string) {
+			os.Rename(replay, replay+".real")
+			os.Symlink(replay+".real", replay)
+			os.Lchown(replay, stranger, stranger)
+		}, want: "belongs to user 12345"},
+		{name: "root's link", spoil: func(m *mac, replay string) {
+			os.Rename(replay, replay+".real")
+			os.Symlink("replay.real", replay)
+		}, said: "is a link: "},
+		{name: "root's link to a stranger's place", spoil: func(m *mac, replay string) {
+			other := filepath.Join(m.t.TempDir(), "x")
+			os.Mkdir(other, 0o755)
+			os.Rename(replay, filepath.Join(other, "replay"))
+			os.Symlink(filepath.Join(other, "replay"), replay)
+			os.Chown(other, stranger, stranger)
+		}, want: "belongs to user 12345"},
+		{name: "a stranger's replay", spoil: func(m *mac, replay string) { os.Chown(replay, stranger, stranger) }, want: "belongs to user 12345"},
+		{name: "everybody's replay", spoil: func(m *mac, replay string) { os.Chmod(replay, 0o777) }, want: "everybody may write it"},
+		{name: "another program", spoil: func(m *mac, replay string) { os.WriteFile(replay, []byte("#!/bin/sh\n"), 0o755) }, want: "it is not Tachograph's replay"},
+		{name: "a pipe", spoil: func(m *mac, replay string) { os.Remove(replay); syscall.Mkfifo(replay, 0o755) }, want: "is not a file"},
+		{name: "a stranger's directory", spoil: func(m *mac, replay string) { os.Chown(m.in.From, stranger, stranger) }, want: "belongs to user 12345"},
+		{name: "everybody's directory", spoil: func(m *mac, replay string) { os.Chmod(m.in.From, 0o777) }, want: "everybody may write it"},
+		{name: "a directory far above", spoil: func(m *mac, replay string) { os.Chown(filepath.Dir(m.in.From), stranger, stranger) }, want: "belongs to user 12345"},
+		{name: "the directory of him who asked", spoil: func(m *mac, replay string) {
+			m.in.Asker = stranger
+			os.Chown(m.in.From, stranger, stranger)
+			os.Chown(replay, stranger, stranger)
+		}},
+		{name: "somebody else's in the directory of him who asked", spoil: func(m *mac, replay string) {
+			m.in.Asker = stranger
+			os.Chown(m.in.From, stranger, stranger)
+			os.Chown(replay, stranger+1, stranger)
+		}, want: "belongs to user 12346"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := newMac(t)
+			tc.spoil(m, filepath.Join(m.in.From, "replay"))
+			err := m.in.Install()
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Fatalf("error %v, want %q", err, tc.want)
+			}
+			if err != nil && m.tree() != "" {
+				t.Errorf("refused, and left\n%s", m.tree())
+			}
+			if all := strings.Join(m.said, "\n"); !strings.Contains(all, tc.said) {
+				t.Errorf("said %q, want %q", all, tc.said)
+			}
+		})
+	}
+}
+
+// TestInstallFollowsNoLinks puts links where install writes and uninstall
+// removes, on the machine and below a root for packages.
+func TestInstallFollowsNoLinks(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		stage bool
+		path  string // is a link to a directory elsewhere
+		owner int
+		want  string
+	}{
+		{"stage: the first directory", true, "/Library", 0, "is a symbolic link, which would lead out of"},
+		{"stage: the archives", true, "/Library/Application Support/Tachograph/Archives", 0, "is a symbolic link, which would lead out of"},
+		{"stage: a stranger's directory", true, "", stranger, "belongs to user 12345"},
+		{"a stranger's link", false, "/Library/Logs", stranger, "belongs to user 12345"},
+		{"a link in place of the programs", false, "/Library/Tachograph/bin", 0, "is not a directory"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := newMac(t)
+			elsewhere := t.TempDir()
+			os.WriteFile(filepath.Join(elsewhere, "precious"), nil, 0o600)
+			path := m.path(tc.path)
+			m.in.Stage = tc.stage
+			if tc.path != "" {
+				os.MkdirAll(filepath.Dir(path), 0o755)
+				os.Symlink(elsewhere, path)
+			}
+			os.Lchown(path, tc.owner, 0)
+			if err := m.in.Install(); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("install: %v, want %q", err, tc.want)
+			}
+			m.in.Uninstall(true)
+			if entries, _ := os.ReadDir(elsewhere); len(entries) != 1 {
+				t.Errorf("elsewhere there is now %v", entries)
+			}
+		})
+	}
+}
+
+func TestPurgeFollowsNoLink(t *testing.T) {
+	m := newMac(t)
+	if err := m.in.Install(); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := t.TempDir()
+	os.WriteFile(filepath.Join(elsewhere, "a.tacho"), nil, 0o600)
+	archives := m.path(m.in.Layout.Archives)
+	os.Remove(archives)
+	os.Symlink(elsewhere, archives)
+	if err := m.in.Uninstall(true); err == nil || !strings.Contains(err.Error(), "is a symbolic link: what it leads to is not removed") {
+		t.Errorf("uninstall: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(elsewhere, "a.tacho")); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -319,7 +450,7 @@ func TestSystemd(t *testing.T) {
 		t.Skip("only root can install")
 	}
 	root, from := t.TempDir(), t.TempDir()
-	os.WriteFile(filepath.Join(from, "recorder"), []byte("program"), 0o700)
+	os.WriteFile(filepath.Join(from, "recorder"), program("recorder", ""), 0o700)
 	ctl := &launchdtest.Systemctl{Root: root}
 	in := &launchd.Installer{
 		Layout: launchd.LinuxLayout(), Manager: &launchd.Systemd{Runner: ctl}, Root: root, From: from,

@@ -35,6 +35,8 @@ func (Exec) Run(name string, args ...string) (Result, error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	// What root's shell was told is none of their business.
+	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C"}
 	err := cmd.Run()
 	r := Result{Out: out.String(), Errors: strings.TrimSpace(errs.String())}
 	var exit *exec.ExitError

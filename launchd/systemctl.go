@@ -4,12 +4,25 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tachograph/trust"
 )
 
 // Systemd drives systemd through systemctl.
 type Systemd struct{ Runner Runner }
 
-const systemctl = "systemctl"
+// systemctl is its absolute path: root runs it, and takes it from no directory
+// that only a PATH names.
+var systemctl = findSystemctl("/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl")
+
+func findSystemctl(paths ...string) string {
+	for _, path := range paths {
+		if _, err := trust.Root().Resolve(path); err == nil && fileExists(path) {
+			return path
+		}
+	}
+	return paths[0]
+}
 
 // Name is what people call it.
 func (m *Systemd) Name() string { return "systemd" }

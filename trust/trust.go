@@ -148,7 +148,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s cannot be trusted: %s, who could put anything there (%s)", e.Path, e.Why, e.Remedy)
+	return fmt.Sprintf("%s cannot be trusted: %s, so that somebody else could put anything there (%s)", e.Path, e.Why, e.Remedy)
 }
 
 // Open opens the file at path for reading after following its links, checks it

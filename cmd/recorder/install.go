@@ -22,11 +22,12 @@ type host struct {
 	manager launchd.Manager
 	root    string // put before all paths; only tests have one
 	euid    int
+	asker   int    // who became root for it; 0: nobody else
 	from    string // directory of the binaries to install
 }
 
 func thisHost() (host, error) {
-	h := host{euid: os.Geteuid()}
+	h := host{euid: os.Geteuid(), asker: asker()}
 	switch runtime.GOOS {
 	case "darwin":
 		h.layout = launchd.MacLayout()
@@ -46,13 +47,25 @@ func thisHost() (host, error) {
 	return h, nil
 }
 
+// asker is the user who became root by sudo to run this; 0: nobody else.
+func asker() int {
+	if os.Geteuid() != 0 {
+		return 0
+	}
+	uid, err := strconv.Atoi(os.Getenv("SUDO_UID"))
+	if err != nil || uid < 0 {
+		return 0
+	}
+	return uid
+}
+
 func (a *app) installer(root, group string) (*launchd.Installer, error) {
 	h, err := a.host()
 	if err != nil {
 		return nil, err
 	}
 	in := &launchd.Installer{
-		Layout: h.layout, Manager: h.manager, Root: h.root, From: h.from, Group: group, EUID: h.euid,
+		Layout: h.layout, Manager: h.manager, Root: h.root, From: h.from, Group: group, EUID: h.euid, Asker: h.asker,
 		Config: configText(h.layout, group),
 		Say:    func(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) },
 	}

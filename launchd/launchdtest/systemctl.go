@@ -30,7 +30,7 @@ type Systemctl struct {
 func (s *Systemctl) Run(name string, args ...string) (launchd.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if name != "systemctl" {
+	if !filepath.IsAbs(name) || filepath.Base(name) != "systemctl" {
 		return launchd.Result{}, fmt.Errorf("%s was run in place of systemctl", name)
 	}
 	if args[0] == "show" {
