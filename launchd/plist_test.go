@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -167,5 +168,34 @@ func TestUnitQuotes(t *testing.T) {
 	l.Config = `/etc/my 100% "tachograph".toml`
 	if want := `run --config "/etc/my 100%% \"tachograph\".toml"`; !strings.Contains(string(l.SystemdUnit()), want) {
 		t.Errorf("%s\nlacks %s", l.SystemdUnit(), want)
+	}
+}
+
+// TestUnitIsHeldTight asks systemd for its mark, where there is one that can
+// give it without running.
+func TestUnitIsHeldTight(t *testing.T) {
+	unit := LinuxLayout().SystemdUnit()
+	for _, need := range []string{"ProcSubset=", "PrivateNetwork=yes", "PrivateUsers=yes", "ProtectHostname=yes", "ProtectHome=yes"} {
+		if strings.Contains(string(unit), need) {
+			t.Errorf("%s takes metrics away", need)
+		}
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Log("no systemd-analyze here: the mark is not looked at")
+		return
+	}
+	path := filepath.Join(t.TempDir(), Unit)
+	if err := os.WriteFile(path, unit, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", path).CombinedOutput()
+	_, mark, ok := strings.Cut(string(out), "Overall exposure level for "+Unit+": ")
+	if !ok {
+		t.Logf("systemd-analyze gives no mark: %v", err)
+		return
+	}
+	if v, err := strconv.ParseFloat(strings.Fields(mark)[0], 64); err != nil || v > 3.0 {
+		t.Errorf("exposure %s, want 3.0 at most\n%s", strings.Fields(mark)[0], out)
 	}
 }

@@ -6,9 +6,27 @@ import (
 )
 
 // SystemdUnit is the service's description for systemd. The recorder only
-// looks at the machine and writes to one directory, and is held to that. The
-// network stays open to it for the command that ships finished archives. The
-// slack of its timers spares wakeups, and it may not set that by itself here.
+// looks at the machine and writes to one directory, and is held to that.
+//
+// What it keeps of root's rights, and for what:
+//
+//   - CAP_SYS_PTRACE: I/O, memory maps, open files and sockets of the processes
+//     of all users (/proc/PID/io, smaps_rollup, fd), also where /proc hides them.
+//   - CAP_DAC_READ_SEARCH: the directories above and around those (/proc/PID/fd
+//     is its owner's alone), and the size of volumes below private directories.
+//   - CAP_NET_ADMIN: to hear of the end of every process (taskstats).
+//   - CAP_CHOWN: to give archives to the group that may read them.
+//
+// What it does not give up, though a better mark could be had for it: the
+// network (interfaces and sockets are those of the host; finished archives are
+// shipped over it), the whole of /proc (ProcSubset=pid would leave nothing but
+// processes), the sight of /home (volumes are mounted there), the host's name
+// (ProtectHostname would freeze it), users (PrivateUsers would show all of them
+// as nobody), and the calls that change a file's owner, which systemd counts
+// among the privileged ones.
+//
+// The slack of its timers spares wakeups, and it may not set that by itself
+// here.
 func (l Layout) SystemdUnit() []byte {
 	words := l.Command()
 	for i, w := range words {
@@ -30,21 +48,29 @@ UMask=0077
 LimitNOFILE=%d
 StateDirectory=tachograph
 StateDirectoryMode=0750
-CapabilityBoundingSet=CAP_CHOWN CAP_DAC_READ_SEARCH CAP_KILL CAP_NET_ADMIN CAP_SYS_PTRACE
+CapabilityBoundingSet=CAP_CHOWN CAP_DAC_READ_SEARCH CAP_NET_ADMIN CAP_SYS_PTRACE
 NoNewPrivileges=yes
 ProtectSystem=strict
 ProtectHome=read-only
 ReadWritePaths=%s
 PrivateTmp=yes
+PrivateDevices=yes
+PrivateMounts=yes
 ProtectClock=yes
+ProtectKernelLogs=yes
 ProtectKernelModules=yes
+ProtectKernelTunables=yes
 ProtectControlGroups=yes
+ProtectProc=invisible
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 RestrictNamespaces=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 LockPersonality=yes
 MemoryDenyWriteExecute=yes
 SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target

@@ -77,7 +77,7 @@ var remoteTypes = map[string]bool{
 
 func newFilesystems(root string) (*filesystems, error) {
 	f := &filesystems{
-		root: root, file: newFile(root + "/proc/self/mounts"), ask: statfs, patient: 100 * time.Millisecond,
+		root: root, file: newFile(root + mountTable(root)), ask: statfs, patient: 100 * time.Millisecond,
 		events: events{kind: metric.EventMount, indom: "filesys"},
 	}
 	return f, f.Refresh()
