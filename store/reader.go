@@ -262,6 +262,17 @@ func (r *Reader) Lookup(name string) *metric.Desc {
 	return nil
 }
 
+// LookupIn is the newest description of the metric called name in one of the
+// reader's archives, or nil.
+func (r *Reader) LookupIn(info *ArchiveInfo, name string) *metric.Desc {
+	for _, a := range r.archives {
+		if ns := a.byName[name]; &a.info == info && len(ns) > 0 {
+			return a.desc(ns[len(ns)-1])
+		}
+	}
+	return nil
+}
+
 // keepOpen is how many chunks stay open after a query.
 const keepOpen = 64
 

@@ -276,7 +276,7 @@ func (a *app) topLines(w query.Window) error {
 		}
 		rows := [][]string{{"top by " + string(bys[i]), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
 		for _, c := range r.Consumers {
-			rows = append(rows, []string{name(c.Name), percent(c.CPUTime() / r.Seconds), seconds(c.CPUTime()),
+			rows = append(rows, []string{name(c.Name), percent(r.CPU(c)), seconds(c.CPUTime()),
 				bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
 		}
 		a.stdout.Println()

@@ -21,7 +21,12 @@ func topCommand(a *app) *cobra.Command {
 		Long: `top ranks processes by what their counters grew by over the window, not by
 samples of rates: what a process used that lived only for seconds counts in
 full. Memory is ranked by the largest footprint (or resident size, where the
-kernel tells no footprint).
+kernel tells no footprint): the largest that was sampled in the window, or the
+peak that the kernel itself kept, if that rose in the window or the process
+began in it. What a process had peaked at before the window does not count.
+
+Of several hosts each is summed up by itself, over the time that was recorded
+of it.
 
 --group adds up the processes of the same name, user or parent.`,
 		Example: `  replay top --from 03:00 --to 03:10
@@ -96,7 +101,7 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 			number = fmt.Sprint(c.Count)
 		}
 		err := rows.Row([]out.Cell{hostCell(&c.Archive.Host), out.None(number), out.None(dash(c.User)),
-			out.None(percent(c.CPUTime() / r.Seconds)), out.None(seconds(c.CPUTime())), out.None(bytesOf(c.Peak)),
+			out.None(percent(r.CPU(c))), out.None(seconds(c.CPUTime())), out.None(bytesOf(c.Peak)),
 			out.None(bytesOf(c.Gains[query.ReadBytes])), out.None(bytesOf(c.Gains[query.WrittenBytes])), out.None(joules(c.Gains[query.Energy])),
 			out.None(count(c.Wakeups())), out.None(count(c.Gains[query.Faults])), out.None(percent(c.Amount(by) / r.Total)), out.Str(c.Name)})
 		if err != nil {
@@ -148,7 +153,7 @@ var topFields = []struct {
 	}},
 	{"user", func(c *query.Consumer, _ *query.Ranking) out.Cell { return text(c.User) }},
 	{"count", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.Whole(int64(c.Count)) }},
-	{"cpu_percent", func(c *query.Consumer, r *query.Ranking) out.Cell { return number(100 * c.CPUTime() / r.Seconds) }},
+	{"cpu_percent", func(c *query.Consumer, r *query.Ranking) out.Cell { return number(100 * c.CPUTime() / r.SecondsOf(c)) }},
 	{"rss_kb", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Resident / 1024) }},
 	{"vm_size_kb", func(c *query.Consumer, _ *query.Ranking) out.Cell { return whole(c.Virtual / 1024) }},
 	{"uptime_secs", func(c *query.Consumer, _ *query.Ranking) out.Cell {
@@ -182,7 +187,7 @@ func (a *app) topRows(r *query.Ranking) error {
 		return err
 	}
 	for _, c := range r.Consumers {
-		cells := []out.Cell{hostCell(&c.Archive.Host), out.At(r.To), whole(r.Seconds * 1000)}
+		cells := []out.Cell{hostCell(&c.Archive.Host), out.At(r.To), whole(r.SecondsOf(c) * 1000)}
 		for _, f := range topFields {
 			cells = append(cells, f.of(c, r))
 		}

@@ -1,7 +1,7 @@
 package query
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
@@ -19,6 +19,7 @@ type topper struct {
 	by     By
 	most   int // how many single processes are wanted; 0 for all
 	every  int64
+	own    map[string]float64  // of each host: the seconds that were recorded
 	begins map[[2]string]int64 // of each boot: the first instant that was recorded
 
 	lives  map[string]*life
@@ -42,7 +43,9 @@ type life struct {
 	last    [NumProcessCounters]store.Point
 	known   [NumProcessCounters]bool
 	level   store.Point
-	charged bool // its footprint is known
+	charged bool    // its footprint is known
+	peaked  bool    // so is what the kernel says was its peak,
+	before  float64 // and what that was when the window began
 	seen    int64
 	touched int // the batch it was last in
 }
@@ -52,12 +55,14 @@ func newConsumer(s *store.Summary, name string) Consumer {
 		Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown}
 }
 
+var errNothing = errors.New("nothing was recorded in this window")
+
 // bounds moves the window's beginning to the last reading before it, and finds
 // when each boot's recording began.
 func (t *topper) bounds(w Window) error {
 	from, to, list := Covered(t.a, w)
 	if len(list) == 0 {
-		return fmt.Errorf("nothing was recorded in this window")
+		return errNothing
 	}
 	t.w = Window{Hosts: w.Hosts, From: max(from, w.From), To: to}
 	if w.To != 0 {
@@ -72,6 +77,7 @@ func (t *topper) bounds(w Window) error {
 			t.w.From = tick
 		}
 	}
+	t.spans()
 	t.begins = make(map[[2]string]int64)
 	for _, info := range t.a.Archives() {
 		key := [2]string{info.Host.ID, info.BootID}
@@ -86,6 +92,30 @@ func (t *topper) bounds(w Window) error {
 		t.every = int64(metric.Process.Interval())
 	}
 	return nil
+}
+
+// spans works out of each host how many seconds of the window were recorded,
+// boot by boot: what counters gained between archives of one boot is known,
+// what happened between boots is not.
+func (t *topper) spans() {
+	type span struct{ from, to int64 }
+	boots := make(map[[2]string]span)
+	for _, info := range t.a.Archives() {
+		from, to := max(info.From, t.w.From), min(info.To, t.w.To)
+		if !t.w.Wants(info.Host.ID) || to < from {
+			continue
+		}
+		key := [2]string{info.Host.ID, info.BootID}
+		s, ok := boots[key]
+		if !ok {
+			s = span{from, to}
+		}
+		boots[key] = span{min(s.from, from), max(s.to, to)}
+	}
+	t.own = make(map[string]float64)
+	for key, s := range boots {
+		t.own[key[0]] += float64(s.to-s.from) / 1e9
+	}
 }
 
 // add sums up the fields of all processes, or of those that are named by keys
@@ -204,11 +234,18 @@ func (t *topper) keyOf(info *store.ArchiveInfo, in *metric.Instance) groupKey {
 
 func (t *topper) piece(l *life, s *store.Summary) {
 	name := s.Metric.Name
-	if f, ok := t.fields.counters[name]; ok {
+	if f, ok := t.fields.counter(s.Archive, name); ok {
 		t.counter(l, f, s)
 		return
 	}
-	f := t.fields.levels[name]
+	f, ok := t.fields.level(s.Archive, name)
+	if !ok {
+		return // Another archive's.
+	}
+	if f == Highest {
+		t.highest(l, s)
+		return
+	}
 	t.ending(l.Consumer, f, s)
 	// Footprints come first: metrics come in the order of their names.
 	if f == Footprint || f == Resident && !l.charged {
@@ -257,6 +294,21 @@ func (t *topper) level(l *life, s *store.Summary) {
 	l.level = s.Last
 }
 
+// highest takes the kernel's own peak, which samples miss, if it surely fell
+// into the window: the process began in it, or the peak rose in it.
+func (t *topper) highest(l *life, s *store.Summary) {
+	unit := base(s.Metric.Units)
+	if !l.peaked {
+		l.peaked, l.before = true, metric.Number(s.Metric.Type, s.First.Bits)*unit
+		if t.born(s) {
+			l.before = 0
+		}
+	}
+	if peak := metric.Number(s.Metric.Type, s.Max) * unit; peak > l.before && !(peak <= l.Peak) {
+		l.Peak = peak
+	}
+}
+
 // ending notes what was held at the end.
 func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
 	to := &c.Resident
@@ -289,7 +341,7 @@ func (t *topper) finish(c *Consumer) {
 		c.Mean = c.weight / c.seconds
 		return
 	}
-	seconds := float64(t.w.To-t.w.From+t.every) / 1e9
+	seconds := t.own[c.Archive.Host.ID] + float64(t.every)/1e9
 	c.Mean = c.weight / seconds
 	c.Peak = max(c.Peak, c.Mean)
 }

@@ -161,8 +161,8 @@ func (d *differ) steady(c *Change) bool {
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	var names []string
 	want := map[string][]ProcessCounter{"cpu": {UserTime, SystemTime}, "read": {ReadBytes}, "write": {WrittenBytes}}[c.Aspect]
-	for name, f := range fields.counters {
-		if slices.Contains(want, f) {
+	for _, name := range fields.names {
+		if f, ok := fields.counts(name); ok && slices.Contains(want, f) {
 			names = append(names, name)
 		}
 	}

@@ -245,13 +245,13 @@ func (hs *historian) rows() error {
 				h.Rows = append(h.Rows, HistoryRow{At: wall, Rates: noCounters(), Levels: noLevels()})
 			}
 			x := s.Value(i).Number()
-			if f, ok := fields.counters[s.Name]; ok {
+			if f, ok := fields.counter(s.Archive, s.Name); ok {
 				if s.Metric.Units.Time != 1 {
 					x *= base(s.Metric.Units)
 				}
 				h.Rows[k].Rates[f] = x
-			} else {
-				h.Rows[k].Levels[fields.levels[s.Name]] = x * base(s.Metric.Units)
+			} else if l, ok := fields.level(s.Archive, s.Name); ok {
+				h.Rows[k].Levels[l] = x * base(s.Metric.Units)
 			}
 		}
 	}
@@ -267,7 +267,7 @@ func (hs *historian) totals() error {
 	if err := t.bounds(hs.w); err != nil {
 		return err
 	}
-	fields := mapFields(hs.a, allCounters(), []ProcessLevel{Footprint, Resident})
+	fields := mapFields(hs.a, allCounters(), []ProcessLevel{Footprint, Resident, Highest})
 	if err := t.add(fields, hs.keys, nil); err != nil {
 		return err
 	}

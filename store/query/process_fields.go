@@ -2,8 +2,10 @@ package query
 
 import (
 	"math"
+	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // Counter fields of a process, in seconds, bytes, joules or plain numbers.
@@ -35,6 +37,10 @@ const (
 	Priority
 	Nice
 	NumProcessLevels
+
+	// Highest is the kernel's own memory of the most that Footprint, or
+	// Resident, ever was. It is no level of a moment.
+	Highest = NumProcessLevels
 )
 
 // The metrics behind the fields; of several the first that the archive has.
@@ -51,13 +57,14 @@ var counterMetrics = [NumProcessCounters][]string{
 	Switches:         {"proc.psinfo.pswitch", "proc.psinfo.vctxsw"},
 }
 
-var levelMetrics = [NumProcessLevels][]string{
+var levelMetrics = [NumProcessLevels + 1][]string{
 	Resident:  {"proc.memory.rss"},
 	Virtual:   {"proc.memory.vmsize", "proc.memory.size"},
 	Footprint: {"proc.memory.footprint"},
 	Threads:   {"proc.psinfo.threads"},
 	Priority:  {"proc.psinfo.priority"},
 	Nice:      {"proc.psinfo.nice"},
+	Highest:   {"proc.memory.footprint_max", "proc.memory.vmhwm"},
 }
 
 const (
@@ -68,36 +75,90 @@ const (
 	startMetric = "proc.psinfo.start_wall"
 )
 
-// fieldMap finds the field that a recorded metric feeds.
+// fieldMap finds the field that a recorded metric feeds, which is not the same
+// in all archives: one kernel has no footprint, another no energy.
 type fieldMap struct {
+	names     []string // of all archives
+	byArchive map[*store.ArchiveInfo]*archiveFields
+}
+
+type archiveFields struct {
 	counters map[string]ProcessCounter
 	levels   map[string]ProcessLevel
-	names    []string
+}
+
+// lookingInto is an Archive that tells how one of its archives describes a
+// metric: a *store.Reader.
+type lookingInto interface {
+	LookupIn(info *store.ArchiveInfo, name string) *metric.Desc
 }
 
 func mapFields(a Archive, counters []ProcessCounter, levels []ProcessLevel) *fieldMap {
-	m := &fieldMap{counters: make(map[string]ProcessCounter), levels: make(map[string]ProcessLevel)}
-	first := func(list []string) string {
-		for _, name := range list {
-			// What is read more rarely than the rest would miss short lives.
-			if d := a.Lookup(name); d != nil && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Process {
-				m.names = append(m.names, name)
-				return name
+	m := &fieldMap{byArchive: make(map[*store.ArchiveInfo]*archiveFields)}
+	for _, info := range a.Archives() {
+		lookup := a.Lookup
+		if l, ok := a.(lookingInto); ok {
+			lookup = func(name string) *metric.Desc { return l.LookupIn(info, name) }
+		}
+		first := func(list []string) string {
+			for _, name := range list {
+				// What is read more rarely than the rest would miss short lives.
+				if d := lookup(name); d != nil && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Process {
+					return name
+				}
+			}
+			return ""
+		}
+		f := &archiveFields{counters: make(map[string]ProcessCounter), levels: make(map[string]ProcessLevel)}
+		for _, c := range counters {
+			if name := first(counterMetrics[c]); name != "" {
+				f.counters[name] = c
+				m.add(name)
 			}
 		}
-		return ""
-	}
-	for _, f := range counters {
-		if name := first(counterMetrics[f]); name != "" {
-			m.counters[name] = f
+		for _, l := range levels {
+			if name := first(levelMetrics[l]); name != "" {
+				f.levels[name] = l
+				m.add(name)
+			}
 		}
-	}
-	for _, f := range levels {
-		if name := first(levelMetrics[f]); name != "" {
-			m.levels[name] = f
-		}
+		m.byArchive[info] = f
 	}
 	return m
+}
+
+func (m *fieldMap) add(name string) {
+	if !slices.Contains(m.names, name) {
+		m.names = append(m.names, name)
+	}
+}
+
+// counter is the field that a metric feeds in an archive.
+func (m *fieldMap) counter(info *store.ArchiveInfo, name string) (ProcessCounter, bool) {
+	if f := m.byArchive[info]; f != nil {
+		c, ok := f.counters[name]
+		return c, ok
+	}
+	return 0, false
+}
+
+// level is the same for levels.
+func (m *fieldMap) level(info *store.ArchiveInfo, name string) (ProcessLevel, bool) {
+	if f := m.byArchive[info]; f != nil {
+		l, ok := f.levels[name]
+		return l, ok
+	}
+	return 0, false
+}
+
+// counts is the counter that a metric feeds in any archive.
+func (m *fieldMap) counts(name string) (ProcessCounter, bool) {
+	for _, f := range m.byArchive {
+		if c, ok := f.counters[name]; ok {
+			return c, true
+		}
+	}
+	return 0, false
 }
 
 func allCounters() []ProcessCounter {

@@ -94,18 +94,21 @@ var threadFields = map[string]ProcessCounter{
 }
 
 func threadTable(a Archive) *table {
-	t := &table{indom: "thread", class: metric.Thread,
-		fields: &fieldMap{counters: make(map[string]ProcessCounter), levels: make(map[string]ProcessLevel)},
-		texts:  []string{"thread.sname"}}
-	for name, f := range threadFields {
+	f := &archiveFields{counters: make(map[string]ProcessCounter), levels: make(map[string]ProcessLevel)}
+	t := &table{indom: "thread", class: metric.Thread, fields: &fieldMap{byArchive: make(map[*store.ArchiveInfo]*archiveFields)},
+		texts: []string{"thread.sname"}}
+	for name, c := range threadFields {
 		if d := a.Lookup(name); d != nil && d.Unsupported == "" {
-			t.fields.counters[name] = f
-			t.fields.names = append(t.fields.names, name)
+			f.counters[name] = c
+			t.fields.add(name)
 		}
 	}
 	if d := a.Lookup("thread.priority"); d != nil && d.Unsupported == "" {
-		t.fields.levels[d.Name] = Priority
-		t.fields.names = append(t.fields.names, d.Name)
+		f.levels[d.Name] = Priority
+		t.fields.add(d.Name)
+	}
+	for _, info := range a.Archives() {
+		t.fields.byArchive[info] = f
 	}
 	return t
 }
@@ -256,12 +259,12 @@ func (c *collector) take(run *store.Run) {
 		// After the end one more row may hold the final counters.
 		p.vanished = p.vanished || miss == metric.Vanished
 	}
-	if f, ok := c.fields.counters[d.Name]; ok {
+	if f, ok := c.fields.counter(run.Archive, d.Name); ok {
 		c.counter(run, p, f)
 		return
 	}
 	p.seen = max(p.seen, run.Wall[last])
-	if f, ok := c.fields.levels[d.Name]; ok {
+	if f, ok := c.fields.level(run.Archive, d.Name); ok {
 		p.Levels[f] = math.NaN()
 		if miss == metric.Present {
 			p.Levels[f] = metric.Number(d.Type, run.Bits[last]) * base(d.Units)

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -101,33 +102,81 @@ type Ranking struct {
 	// Total is the amount over all processes; N how many took part.
 	Total float64
 	N     int
+	own   map[string]float64 // of each host: the seconds its totals are over
+}
+
+// SecondsOf is the time that a consumer's totals are over: what was recorded of
+// its host, not of all.
+func (r *Ranking) SecondsOf(c *Consumer) float64 { return r.own[c.Archive.Host.ID] }
+
+// CPU is the share of one core that a consumer used.
+func (r *Ranking) CPU(c *Consumer) float64 { return c.CPUTime() / r.SecondsOf(c) }
+
+// add brings in the totals of some hosts.
+func (r *Ranking) add(t *topper) {
+	if r.own == nil {
+		r.own = make(map[string]float64)
+	}
+	maps.Copy(r.own, t.own)
+	if r.From == 0 || t.w.From < r.From {
+		r.From = t.w.From
+	}
+	r.To = max(r.To, t.w.To)
+	r.Seconds = float64(r.To-r.From) / 1e9
+	r.Total += t.total
+	r.N += t.count
 }
 
 // Top finds the n biggest consumers of a window by exact totals: what the
 // counters grew by between the last reading before the window and the last one
 // in it. What a process that began in the window had already used when it was
-// first seen counts as well.
+// first seen counts as well. Each host is summed up by itself: its readings,
+// its time and what its kernel tells are its own.
 func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 	fields := mapFields(a, byCounters[by], nil)
 	if by == ByMemory {
-		fields = memoryFields(a)
+		fields = mapFields(a, nil, []ProcessLevel{Footprint, Resident, Highest})
 	}
 	if len(fields.names) == 0 {
 		return nil, fmt.Errorf("the archive does not hold what processes used of %s", by)
 	}
-	t := &topper{a: a, group: group, by: by, most: n}
-	if err := t.bounds(w); err != nil {
-		return nil, err
+	r := &Ranking{}
+	hosts := make(map[string]*topper)
+	for _, h := range a.Hosts() {
+		one := Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
+		if _, _, list := Covered(a, one); !w.Wants(h.ID) || len(list) == 0 {
+			continue
+		}
+		t := &topper{a: a, group: group, by: by, most: n}
+		if err := t.bounds(one); err != nil {
+			return nil, err
+		}
+		if err := t.add(fields, nil, nil); err != nil {
+			return nil, err
+		}
+		r.add(t)
+		r.Consumers = append(r.Consumers, t.ranked()...)
+		hosts[h.ID] = t
 	}
-	if err := t.add(fields, nil, nil); err != nil {
-		return nil, err
+	if len(hosts) == 0 {
+		return nil, errNothing
 	}
-	r := &Ranking{From: t.w.From, To: t.w.To, Seconds: float64(t.w.To-t.w.From) / 1e9, N: t.count, Total: t.total}
-	r.Consumers = t.ranked()
+	slices.SortStableFunc(r.Consumers, byAmount(by))
 	if n > 0 && len(r.Consumers) > n {
 		r.Consumers = r.Consumers[:n]
 	}
-	return r, t.complete(r.Consumers, fields)
+	for id, t := range hosts {
+		var shown []*Consumer
+		for _, c := range r.Consumers {
+			if c.Archive.Host.ID == id {
+				shown = append(shown, c)
+			}
+		}
+		if err := t.complete(shown, fields); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // TopNames ranks the processes of each name several ways at once: one pass over
@@ -138,13 +187,14 @@ func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
-	fields := mapFields(a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
+	fields := mapFields(a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident, Highest})
 	if err := t.add(fields, nil, nil); err != nil {
 		return nil, err
 	}
 	var out []*Ranking
 	for _, by := range bys {
-		r := &Ranking{From: t.w.From, To: t.w.To, Seconds: float64(t.w.To-t.w.From) / 1e9, N: t.count}
+		r := &Ranking{}
+		r.add(t)
 		for _, c := range t.groups {
 			if x := c.Amount(by); x > 0 {
 				r.Total += x
@@ -158,23 +208,17 @@ func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 	return out, nil
 }
 
-// memoryFields are the footprint, and what is resident for the processes whose
-// footprint the kernel does not tell.
-func memoryFields(a Archive) *fieldMap {
-	return mapFields(a, nil, []ProcessLevel{Footprint, Resident})
-}
-
 // complete fills in the other fields of the consumers that are shown.
 func (t *topper) complete(list []*Consumer, done *fieldMap) error {
 	if len(list) == 0 {
 		return nil
 	}
-	rest := mapFields(t.a, allCounters(), []ProcessLevel{Footprint, Resident, Virtual})
+	rest := mapFields(t.a, allCounters(), []ProcessLevel{Footprint, Resident, Virtual, Highest})
 	rest.names = slices.DeleteFunc(rest.names, func(name string) bool {
-		_, counted := done.counters[name]
+		_, counted := done.counts(name)
 		return counted
 	})
-	more := &topper{a: t.a, group: t.group, w: t.w, begins: t.begins, every: t.every}
+	more := &topper{a: t.a, group: t.group, w: t.w, own: t.own, begins: t.begins, every: t.every}
 	shown := make(map[groupKey]*Consumer)
 	var keys []string
 	for _, c := range list {

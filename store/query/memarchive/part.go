@@ -157,6 +157,16 @@ func (a *Archive) Metrics() []*metric.Desc { return a.metrics }
 // Lookup finds a metric by its exact name.
 func (a *Archive) Lookup(name string) *metric.Desc { return a.byName[name] }
 
+// LookupIn finds a metric by its exact name in one part.
+func (a *Archive) LookupIn(info *store.ArchiveInfo, name string) *metric.Desc {
+	for _, p := range a.parts {
+		if i := slices.IndexFunc(p.Catalogue, func(d *metric.Desc) bool { return d.Name == name }); p.info == info && i >= 0 {
+			return p.Catalogue[i]
+		}
+	}
+	return nil
+}
+
 // Lives lists when the instances of indom were seen.
 func (a *Archive) Lives(indom string, from, to int64) iter.Seq2[*store.Life, error] {
 	return func(yield func(*store.Life, error) bool) {
