@@ -386,7 +386,8 @@ func TestAnHourLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestCallsPerRound prints what a round of each class costs, and bounds it.
+// TestCallsPerRound prints what a round of each class costs, and a look of all
+// sources, and bounds it.
 func TestCallsPerRound(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
@@ -395,8 +396,8 @@ func TestCallsPerRound(t *testing.T) {
 	for _, class := range []struct {
 		name  string
 		limit int
-	}{{"fast", 70}, {"polled", 300}, {"constrained", 2000}} {
-		o := runOptions{rounds: 2, period: "200ms", only: class.name, flags: []string{"--speed", "10"}}
+	}{{"fast", 70}, {"polled", 300}, {"constrained", 2000}, {"look", 2500}} {
+		o := runOptions{rounds: 2, period: "200ms", only: class.name, look: class.name == "look", flags: []string{"--speed", "10"}}
 		few := calls(m.run(t, scn, o).report)
 		o.rounds += extra
 		many := calls(m.run(t, scn, o).report)

@@ -24,8 +24,10 @@ import (
 // T round wall awake continuous, as it begins and as it ends.
 //
 // TACHO_DUMP_ONLY restricts it to some classes, TACHO_DUMP_NATURAL reads each
-// class at its own interval, counted in rounds of a second, and
-// TACHO_DUMP_REFRESH calls Refresh every so many rounds.
+// class at its own interval, counted in rounds of a second,
+// TACHO_DUMP_REFRESH calls Refresh every so many rounds, and TACHO_DUMP_LOOK
+// after each round for the sources that see a change, each of which is a line
+// "E round look source".
 func TestDump(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("TACHO_DUMP_ROUNDS"))
 	if err != nil {
@@ -57,6 +59,9 @@ func TestDump(t *testing.T) {
 		next := start.Add(time.Duration(d.round+1) * period)
 		if d.round+1 < rounds {
 			time.Sleep(time.Until(next))
+		}
+		if os.Getenv("TACHO_DUMP_LOOK") != "" {
+			d.look(t, sources)
 		}
 		if refresh, _ := strconv.Atoi(os.Getenv("TACHO_DUMP_REFRESH")); refresh > 0 && (d.round+1)%refresh == 0 {
 			d.readers = d.readers[:0]
@@ -106,6 +111,20 @@ func (d *dumper) open(s sample.Source) {
 		if frames != nil && (d.only == "" || slices.Contains(strings.Fields(d.only), class.String())) {
 			d.readers = append(d.readers, reader{s, class, frames})
 		}
+	}
+}
+
+// look refreshes the sources that see a change.
+func (d *dumper) look(t *testing.T, sources []sample.Source) {
+	d.readers = d.readers[:0]
+	for _, s := range sources {
+		if l, ok := s.(sample.Looker); ok && l.Look() {
+			fmt.Fprintf(d.out, "E\t%d\tlook\t%s\n", d.round, s.Name())
+			if err := s.Refresh(); err != nil {
+				t.Error(err)
+			}
+		}
+		d.open(s)
 	}
 }
 

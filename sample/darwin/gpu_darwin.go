@@ -27,12 +27,19 @@ type gpuSource struct {
 	statistics, vram  *sys.Key
 	util, activity    *sys.Key
 	vramUsed, unified *sys.Key
-	known             instances
+
+	known map[uint64]*gpu // by registry ID
+	round uint64
+}
+
+type gpu struct {
+	in   metric.Instance
+	seen uint64
 }
 
 func newGPUSource() *gpuSource {
 	return &gpuSource{
-		statistics: sys.NewKey("PerformanceStatistics"), vram: sys.NewKey("VRAM,totalMB"),
+		known: make(map[uint64]*gpu), statistics: sys.NewKey("PerformanceStatistics"), vram: sys.NewKey("VRAM,totalMB"),
 		util: sys.NewKey("Device Utilization %"), activity: sys.NewKey("GPU Activity(%)"),
 		vramUsed: sys.NewKey("vramUsedBytes"), unified: sys.NewKey("In use system memory"),
 	}
@@ -77,9 +84,11 @@ func (s *gpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	each := frameOf(frames, s.group)
 	n := 0
+	first := s.round == 0
+	s.round++
 	err := sys.Services(accelerator, func(x sys.Service) bool {
-		if each != nil {
-			s.gpu(each, x, n)
+		if in := s.meet(c, at, x, first); in != nil && each != nil {
+			s.fill(each, each.Row(in), x)
 		}
 		n++
 		return false
@@ -87,26 +96,54 @@ func (s *gpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	if err != nil {
 		return err
 	}
+	for id, g := range s.known {
+		if g.seen != s.round {
+			delete(s.known, id)
+			c.Emit(metric.Event{At: at, Kind: metric.EventDevice, Text: "graphics processor " + g.in.Name + " went away", Indom: "gpu", Key: g.in.Key, Labels: g.in.Labels})
+		}
+	}
 	if f := frameOf(frames, s.number); f != nil {
 		f.SetUint(f.Row(nil), 0, uint64(n))
 	}
 	return nil
 }
 
-func (s *gpuSource) gpu(f *sample.Frame, x sys.Service, n int) {
+// meet finds the instance of an accelerator, or makes it: with the lowest
+// number that none has, for one may have gone while others stay.
+func (s *gpuSource) meet(c *sample.Context, at metric.Stamp, x sys.Service, first bool) *metric.Instance {
 	id, err := x.ID()
 	if err != nil {
-		return
+		return nil
 	}
-	in := s.known.find(id, func() (key, name string) {
-		name = "gpu" + strconv.Itoa(n)
-		return name, name
-	})
-	if in.Labels == nil {
+	g := s.known[id]
+	if g == nil {
+		n := uint64(0)
+		for s.has(n) {
+			n++
+		}
+		name := "gpu" + strconv.FormatUint(n, 10)
 		model, _ := x.Name()
-		in.Labels = []metric.Label{{Name: "model", Value: model}}
+		g = &gpu{in: metric.Instance{ID: n, Key: name, Name: name, Labels: []metric.Label{{Name: "model", Value: model}}}}
+		s.known[id] = g
+		if !first {
+			c.Emit(metric.Event{At: at, Kind: metric.EventDevice, Text: "graphics processor " + name + " appeared", Indom: "gpu", Key: name, Labels: g.in.Labels})
+		}
 	}
-	row := f.Row(in)
+	g.seen = s.round
+	return &g.in
+}
+
+// has reports whether a graphics processor that is still there has a number.
+func (s *gpuSource) has(n uint64) bool {
+	for _, g := range s.known {
+		if g.in.ID == n && g.seen+1 >= s.round {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *gpuSource) fill(f *sample.Frame, row int, x sys.Service) {
 	stats := x.Property(s.statistics)
 	defer stats.Release()
 	util := stats.Get(s.util)

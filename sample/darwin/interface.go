@@ -135,3 +135,10 @@ var (
 	counter64 = metric.Desc{Type: metric.U64}
 	counter32 = metric.Desc{Type: metric.U64, Width: 32}
 )
+
+// turned is why there are no byte counts for a while after they began to come
+// from elsewhere: whole counts are no continuation of cut ones. turnRounds is
+// how many readings that takes; after so many a reader takes no rate across.
+var turned = metric.ReasonFor("byte counts now come from another list of the kernel's")
+
+const turnRounds = 6

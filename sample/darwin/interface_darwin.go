@@ -36,6 +36,7 @@ type iface struct {
 	// listed and counted are the rounds in which the list and the MIB had it.
 	listed, counted uint64
 	now, prev       [ifValues]uint64
+	rebase          bool // prev's byte counts are of another source
 }
 
 // interfaceSource reads the list of interfaces for everything but the byte
@@ -43,6 +44,7 @@ type iface struct {
 type interfaceSource struct {
 	each, all *metric.Group
 	from      int // where byte counts come from
+	turning   int // readings without byte counts, after from changed
 
 	last       reading
 	err        error // why there is nothing at all
@@ -73,7 +75,9 @@ func (s *interfaceSource) Refresh() error {
 	}
 	s.each = catalog.Group(catalog.Darwin, "interface", each...)
 	s.all = catalog.Group(catalog.Darwin, "network", all...)
-	s.from = s.bestSource()
+	if from := s.bestSource(); from != s.from {
+		s.turnTo(from)
+	}
 	if s.from == cutTo32 {
 		for i, c := range ifColumns {
 			if d := s.each.Metrics[i]; c.bytes() {
@@ -83,6 +87,18 @@ func (s *interfaceSource) Refresh() error {
 		}
 	}
 	return nil
+}
+
+// turnTo takes byte counts from another source from now on.
+func (s *interfaceSource) turnTo(from int) {
+	s.from = from
+	if s.round == 0 {
+		return
+	}
+	s.turning = turnRounds + 1
+	for _, x := range s.known {
+		x.rebase = true
+	}
 }
 
 // bestSource tries the ways to byte counts that are not cut.
@@ -123,6 +139,7 @@ func (s *interfaceSource) readAll(c *sample.Context, at metric.Stamp) error {
 	}
 	first := s.round == 0
 	s.round++
+	s.turning = max(s.turning-1, 0)
 	s.order = s.order[:0]
 	if !decode.Interfaces(list, func(i decode.Interface) { s.take(c, at, i, first) }) {
 		return errors.New("sysctl NET_RT_IFLIST2: the list is malformed")
@@ -240,12 +257,17 @@ func (s *interfaceSource) addUp() {
 				if s.badBytes != metric.Present {
 					continue
 				}
+				if x.rebase {
+					x.prev[v] = x.now[v]
+					continue
+				}
 				if s.from == cutTo32 {
 					counter = &counter32
 				}
 			}
 			s.total[v].gained(&x.prev[v], x.now[v], counter)
 		}
+		x.rebase = x.rebase && s.badBytes != metric.Present
 	}
 }
 
@@ -261,6 +283,8 @@ func (s *interfaceSource) fillEach(f *sample.Frame) {
 			switch {
 			case column.bytes() && s.badBytes != metric.Present:
 				f.SetMissing(row, col, s.badBytes)
+			case column.bytes() && s.turning > 0:
+				f.SetMissing(row, col, turned)
 			case column.bytes() && s.from == cutTo32:
 				f.SetUint(row, col, v&math.MaxUint32)
 			default:

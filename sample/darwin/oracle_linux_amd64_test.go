@@ -93,6 +93,7 @@ type runOptions struct {
 	refresh int
 	only    string // classes; all if empty
 	natural bool   // each class at its own interval
+	look    bool   // sources look again after each round
 	flags   []string
 }
 
@@ -134,6 +135,9 @@ func (m machine) run(t *testing.T, scn string, o runOptions) *recording {
 		"TACHO_DUMP_REFRESH="+strconv.Itoa(o.refresh), "TACHO_DUMP_ONLY="+o.only)
 	if o.natural {
 		cmd.Env = append(cmd.Env, "TACHO_DUMP_NATURAL=1")
+	}
+	if o.look {
+		cmd.Env = append(cmd.Env, "TACHO_DUMP_LOOK=1")
 	}
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -8,8 +8,8 @@ import (
 )
 
 // Sources opens the sources of all system-wide metrics. Each has found out
-// what this Mac has; what it lacks is marked and not asked for again until the
-// next Refresh.
+// what this Mac has; what it lacks is marked and not read until a Refresh finds
+// it. Those that may find more later are sample.Lookers.
 func Sources() ([]sample.Source, error) {
 	all := []sample.Source{
 		newMemorySource(),

@@ -14,6 +14,7 @@ import (
 // are computed from an answer, and the whole tree under its own names.
 type sysctlSource struct {
 	round uint64
+	looks int // since the last Refresh
 	nodes map[string]*node
 	sets  []*sysctlSet
 	tree  tree
@@ -44,7 +45,7 @@ func (s *sysctlSource) Groups() []*metric.Group {
 }
 
 func (s *sysctlSource) Refresh() error {
-	s.nodes, s.sets = make(map[string]*node), nil
+	s.nodes, s.sets, s.looks = make(map[string]*node), nil, 0
 	s.add("sysctl", nil, scalarColumns)
 	for _, t := range domainTables {
 		instances := make([]*metric.Instance, len(t.instances))
@@ -105,15 +106,21 @@ func (s *sysctlSource) node(name string) *node {
 	if n, ok := s.nodes[name]; ok {
 		return n
 	}
-	var n *node
-	if mib, err := sys.Lookup(name); err == nil {
-		// A name may resolve and still not be readable on this machine.
-		if size, errno := sys.Sysctl(mib, nil); errno == 0 || reasonFor(errno) != metric.Unsupported {
-			n = newNode(name, mib, size)
-		}
-	}
+	n := resolve(name)
 	s.nodes[name] = n
 	return n
+}
+
+func resolve(name string) *node {
+	mib, err := sys.Lookup(name)
+	if err != nil {
+		return nil
+	}
+	// A name may resolve and still not be readable on this machine.
+	if size, errno := sys.Sysctl(mib, nil); errno == 0 || reasonFor(errno) != metric.Unsupported {
+		return newNode(name, mib, size)
+	}
+	return nil
 }
 
 func (s *sysctlSource) Read(c *sample.Context, frames []*sample.Frame) error {

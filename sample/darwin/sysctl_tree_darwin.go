@@ -2,6 +2,7 @@ package darwin
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,6 +19,10 @@ type tree struct {
 	// read as often as polled metrics.
 	moved map[string]bool
 	set   *sysctlSet
+	// shape is a checksum of the numbers that the walk met; lacking are the
+	// names of the catalogue that the kernel did not have.
+	shape   uint64
+	lacking []string
 }
 
 // leaf is a name that the walk found.
@@ -61,7 +66,12 @@ func (t *tree) build(s *sysctlSource) *sysctlSet {
 		set.group.Metrics = append(set.group.Metrics, d)
 		set.feeds = append(set.feeds, f)
 	}
-	walk(add)
+	t.lacking = nil
+	t.shape = walk(func(mib sys.MIB) {
+		if l, ok := inspect(mib); ok {
+			add(l)
+		}
+	})
 	for _, name := range hiddenSysctls {
 		if l, ok := lookUp(name); ok {
 			add(l)
@@ -77,6 +87,7 @@ func (t *tree) build(s *sysctlSource) *sysctlSet {
 		}
 		if d.Unsupported == "" {
 			d.Unsupported = "this kernel has no sysctl " + d.Name
+			t.lacking = append(t.lacking, d.Name)
 		}
 		set.group.Metrics = append(set.group.Metrics, d)
 		set.feeds = append(set.feeds, feed{})
@@ -172,27 +183,36 @@ const (
 	askFormat = 4
 )
 
-// walk visits every readable leaf in the order of the numbers.
-func walk(visit func(leaf)) {
+// has reports whether the kernel has a name that it lacked.
+func (t *tree) has() bool {
+	return slices.ContainsFunc(t.lacking, func(name string) bool {
+		_, ok := lookUp(name)
+		return ok
+	})
+}
+
+// walk visits every leaf in the order of the numbers and returns a checksum of
+// them.
+func walk(visit func(sys.MIB)) uint64 {
 	var next [64]byte
 	mib := sys.MIB{0, askNext, 1}
+	met := fnv.New64a()
 	for {
 		n, errno := sys.Sysctl(mib, next[:])
 		if errno != 0 || n < 4 || n%4 != 0 {
-			return
+			return met.Sum64()
 		}
+		met.Write(next[:n])
 		found := make(sys.MIB, n/4)
 		for i := range found {
 			found[i] = int32(binary.LittleEndian.Uint32(next[4*i:]))
 		}
 		if slices.Compare(found, mib[2:]) <= 0 {
 			// A kernel that goes backwards would keep us here for ever.
-			return
+			return met.Sum64()
 		}
 		mib = append(mib[:2], found...)
-		if l, ok := inspect(found); ok {
-			visit(l)
-		}
+		visit(found)
 	}
 }
 

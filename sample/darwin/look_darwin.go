@@ -1,0 +1,50 @@
+package darwin
+
+import (
+	"slices"
+
+	"tachograph/sample"
+	"tachograph/sample/darwin/sys"
+	"tachograph/sample/metric"
+)
+
+// others reports whether a source that is opened anew finds other metrics than
+// one that has been open for a while.
+func others(s, fresh sample.Source) bool {
+	defer fresh.Close()
+	return fresh.Refresh() == nil && !slices.EqualFunc(s.Groups(), fresh.Groups(), (*metric.Group).Same)
+}
+
+// These are sample.Lookers: what they need may match, load or be put in while
+// the recorder runs.
+
+func (s *batterySource) Look() bool   { return others(s, newBatterySource()) }
+func (s *gpuSource) Look() bool       { return others(s, newGPUSource()) }
+func (s *smcSource) Look() bool       { return others(s, newSMCSource()) }
+func (s *thermalSource) Look() bool   { return others(s, newThermalSource()) }
+func (s *interfaceSource) Look() bool { return others(s, newInterfaceSource()) }
+func (s *tcpSource) Look() bool       { return others(s, newTCPSource()) }
+func (s *tcpconnSource) Look() bool   { return others(s, newTCPConnSource()) }
+func (s *nfsSource) Look() bool       { return others(s, newNFSSource()) }
+func (s *kernelSource) Look() bool    { return others(s, newKernelSource()) }
+func (s *identitySource) Look() bool  { return others(s, newIdentitySource()) }
+
+// walkEvery is how many looks there are to a walk over the kernel's whole tree,
+// which takes as many calls as the tree has names.
+const walkEvery = 10
+
+// Look sees names of the catalogue that were lacking and can be resolved now,
+// those that have begun to move, and at times other names that the kernel's
+// tree has or had besides.
+func (s *sysctlSource) Look() bool {
+	for name, n := range s.nodes {
+		if n == nil && resolve(name) != nil {
+			return true
+		}
+	}
+	if s.tree.has() || s.Restless() {
+		return true
+	}
+	s.looks++
+	return s.looks%walkEvery == 1 && walk(func(sys.MIB) {}) != s.tree.shape
+}
