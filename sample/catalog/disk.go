@@ -127,7 +127,7 @@ var diskRows = []row{
 		"Time writes spent in the driver, as far as it says, over all disks",
 		on{mac("IOKit IOBlockStorageDriver/Statistics: \"Latency Time (Write)\"", long("From the \"Latency Time\" keys, which many drivers leave at 0; the total_*_time metrics are the usable ones. What a disk counted before it was taken away stays in the sum.")),
 			lin("/proc/diskstats summed over whole devices: field 11", in(millisec), long("Waiting in the queue included, which macOS leaves out."))}},
-	{"disk.apfs.container.block_size", pcp(24, 89), u64, holds, bytes, "apfs container", static,
+	{"disk.apfs.container.block_size", pcp(24, 89), u64, holds, bytes, "apfs container", polled,
 		"Block size of the container",
 		on{mac("IOKit AppleAPFSContainer: ContainerBlockSize", long("Instances are named after the container's UUID, or where the driver does not tell it by their place in the list, as PCP does.")),
 			lacks(Linux, "there is no APFS on Linux")}},

@@ -204,7 +204,7 @@ var kernelRows = []row{
 		"Processor architecture the kernel was built for",
 		on{mac("uname(3): utsname.machine"),
 			lin("uname(2) machine")}},
-	{"kernel.uname.nodename", pcp(2, 27), text, holds, none, single, static,
+	{"kernel.uname.nodename", pcp(2, 27), text, holds, none, single, constrained,
 		"Name of this host",
 		on{mac("uname(3): utsname.nodename"),
 			lin("uname(2) nodename")}},

@@ -1,0 +1,25 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+)
+
+// What can be plugged in, mounted, swapped or renamed while the machine runs is
+// not read once an archive.
+func TestWhatMovesIsNotStatic(t *testing.T) {
+	for _, p := range []Platform{Darwin, Linux} {
+		for _, d := range For(p) {
+			moves := false
+			for _, prefix := range []string{"filesys.", "disk.", "thermal.", "power.", "gpu.", "network.interface.", "hinv.ndisk", "hinv.nfan",
+				"hinv.nfilesys", "hinv.ngpu", "hinv.ninterface", "kernel.uname.nodename"} {
+				moves = moves || strings.HasPrefix(d.Name, prefix)
+			}
+			if moves && d.Class == metric.Static {
+				t.Errorf("%s: %s is static", p, d.Name)
+			}
+		}
+	}
+}
