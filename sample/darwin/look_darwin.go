@@ -46,5 +46,5 @@ func (s *sysctlSource) Look() bool {
 		return true
 	}
 	s.looks++
-	return s.looks%walkEvery == 1 && walk(func(sys.MIB) {}) != s.tree.shape
+	return s.looks%walkEvery == walkEvery/2 && walk(func(sys.MIB) {}) != s.tree.shape
 }

@@ -15,9 +15,12 @@ const (
 	// Each further look is twice as far away, up to mostSeek.
 	firstSeek = 5 * time.Second
 	mostSeek  = time.Minute
-	// seekShare bounds what looking costs: a source that takes a millisecond
-	// to look does so every twenty seconds at most.
-	seekShare = 20_000
+	// seekShare bounds what looking costs in the long run: a source that takes
+	// five milliseconds to look does so every hundred seconds at most. What one
+	// look took tells little on a machine that is busy starting, so that the
+	// quickest counts, and rarestSeek is the least that is done.
+	seekShare  = 20_000
+	rarestSeek = 10 * time.Minute
 	// seekPatience is how long a look may take before it is told.
 	seekPatience = 10 * time.Second
 )
@@ -28,14 +31,15 @@ type quest struct {
 	look   func() bool
 	every  time.Duration
 	most   time.Duration
-	at     int64 // awake clock of the next look
-	change int64 // awake clock of the last change; 0: none
+	cost   time.Duration // of the quickest look
+	at     int64         // awake clock of the next look
+	change int64         // awake clock of the last change; 0: none
 }
 
 // begin begins anew with frequent looks.
 func (q *quest) begin(now int64) {
 	q.every, q.most = firstSeek, mostSeek
-	q.next(now, 0)
+	q.next(now)
 }
 
 // changed plans the next look after a change. Another may follow at once; but
@@ -49,12 +53,23 @@ func (q *quest) changed(now int64) {
 	}
 	q.most = min(2*q.most, time.Hour)
 	q.every = q.most
-	q.next(now, 0)
+	q.next(now)
 }
 
-// next plans the next look, so far away as the last one took.
-func (q *quest) next(now int64, took time.Duration) {
-	q.at = now + int64(max(q.every, min(took, time.Hour/seekShare)*seekShare))
+// took notes what a look cost.
+func (q *quest) took(d time.Duration) {
+	if q.cost == 0 || d < q.cost {
+		q.cost = d
+	}
+}
+
+// next plans the next look: soon at first, then as rarely as a look costs.
+func (q *quest) next(now int64) {
+	wait := q.every
+	if q.every >= mostSeek {
+		wait = max(wait, min(q.cost*seekShare, rarestSeek))
+	}
+	q.at = now + int64(wait)
 	q.every = min(2*q.every, q.most)
 }
 
@@ -106,17 +121,17 @@ func (e *Engine) lookAgain(quests []*quest) {
 		if q.at > e.clock.now().Awake || e.stopping() {
 			continue
 		}
-		began, seen := e.clock.now().Awake, false
+		seen := false
 		e.withTurn(q.source, func() {
 			slow := time.AfterFunc(seekPatience, func() {
 				e.log.Warn("looking again for what this machine has takes long", "source", q.source.name)
 			})
 			defer slow.Stop()
-			began = e.clock.now().Awake
+			began := e.clock.now().Awake
 			seen = q.look()
+			q.took(time.Duration(e.clock.now().Awake - began))
 		})
-		now := e.clock.now().Awake
-		q.next(now, time.Duration(now-began))
+		q.next(e.clock.now().Awake)
 		if seen {
 			saw = append(saw, q)
 		}
@@ -128,15 +143,10 @@ func (e *Engine) lookAgain(quests []*quest) {
 	defer e.planning.Unlock()
 	var changed []*source
 	for _, q := range saw {
-		began := e.clock.now().Awake
-		others := e.refresh([]*source{q.source})
-		now := e.clock.now().Awake
-		if len(others) > 0 {
-			q.changed(now)
+		// Whoever saw what is no change looks again like everybody else.
+		if others := e.refresh([]*source{q.source}); len(others) > 0 {
+			q.changed(e.clock.now().Awake)
 			changed = append(changed, others...)
-		} else {
-			// It saw what is no change: the refresh is part of the price.
-			q.next(now, time.Duration(now-began))
 		}
 	}
 	e.adopt(false)
