@@ -483,7 +483,8 @@ func (a *archive) loadEvents() {
 
 // span sets the time that the archive covers.
 func (a *archive) span() {
-	a.info.From, a.info.To = 0, 0
+	// One without ticks covers the instant when it was made.
+	a.info.From, a.info.To, a.info.Empty = a.created, a.created, len(a.chunks) == 0
 	for i, r := range a.chunks {
 		if i == 0 {
 			a.info.From, a.info.To = r.info.From, r.info.To

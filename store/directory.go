@@ -181,7 +181,7 @@ func (d *directory) leftovers() ([]leftover, error) {
 			l := &leftover{path: d.file(name)}
 			byName[name] = l
 			list = append(list, l)
-		case strings.HasSuffix(name, liveSuffix+tmpSuffix):
+		case strings.HasSuffix(name, liveSuffix+tmpSuffix), isJournalName(strings.TrimSuffix(name, tmpSuffix)) && strings.HasSuffix(name, tmpSuffix):
 			if err := d.fs.Remove(d.file(name)); err != nil {
 				return nil, fmt.Errorf("store: a half finished archive: %w", err)
 			}

@@ -28,6 +28,11 @@ const metaJournal = "journal"
 // to Sealed is in the archive.
 type progress struct {
 	Sealed uint64 `json:"sealed"`
+	// Generation is that of the first journal file that holds more: it was in
+	// the directory when this was written. Closed says that there is no more.
+	// Archives of early writers say neither.
+	Generation uint64 `json:"generation,omitempty"`
+	Closed     bool   `json:"closed,omitempty"`
 }
 
 // live is an archive being written. Its upper fields belong to whoever holds
@@ -62,6 +67,7 @@ type live struct {
 	cat     *catalogue
 	tot     totals
 	commits int64 // since db was opened
+	ended   bool  // the archive says that its journal holds no more
 
 	boltSize int64 // of the pages in use; belongs to the Writer's mutex
 }
@@ -154,11 +160,36 @@ func (w *Writer) newLive(on basis) (*live, error) {
 		_ = w.dir.fs.Remove(l.path)
 		return nil, fmt.Errorf("store: new archive: %w", err)
 	}
-	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+	if err := w.beginJournal(l, on.seq); err != nil {
+		l.closeFiles()
+		w.removeLive(l)
 		return nil, fmt.Errorf("store: new archive: %w", err)
 	}
-	l.unnamed = false
 	return l, nil
+}
+
+// beginJournal notes in the archive that its journal goes on from record seq,
+// in the present generation. From then on a copy of the archive without its
+// journal says that something is missing, so the journal must have its name.
+func (w *Writer) beginJournal(l *live, seq uint64) error {
+	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+		return err
+	}
+	l.unnamed = false
+	return l.update(func(tx *bbolt.Tx) error {
+		return l.putProgress(tx, progress{Sealed: seq, Generation: l.generation})
+	})
+}
+
+// needed is the first generation of the journal that holds more than the first
+// seq records. The caller holds the Writer's mutex.
+func (l *live) needed(seq uint64) uint64 {
+	for _, g := range l.old {
+		if _, n, ok := parseJournalName(filepath.Base(g.path)); ok && g.seq > seq {
+			return n
+		}
+	}
+	return l.generation
 }
 
 // createBolt makes the bbolt file of l under another name and gives it its own
@@ -205,7 +236,7 @@ func layOut(l *live, conf journal.Config) func(*bbolt.Tx) error {
 		if err := putIntervals(tx, nanoseconds(conf.Intervals)); err != nil {
 			return err
 		}
-		if err := l.putProgress(tx, l.sealed); err != nil {
+		if err := l.putProgress(tx, progress{Sealed: l.sealed}); err != nil {
 			return err
 		}
 		return l.putDescs(tx, &l.tot)
@@ -230,8 +261,8 @@ func nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
 	return out
 }
 
-func (l *live) putProgress(tx *bbolt.Tx, sealed uint64) error {
-	b, err := json.Marshal(progress{Sealed: sealed})
+func (l *live) putProgress(tx *bbolt.Tx, p progress) error {
+	b, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
@@ -249,32 +280,43 @@ func (l *live) putDescs(tx *bbolt.Tx, t *totals) error {
 	return putTotals(tx, t)
 }
 
-// newGeneration makes the next journal file of l and turns to it. The caller
-// holds the Writer's mutex, or is alone.
+// newGeneration makes the next journal file of l and turns to it. The file gets
+// its name when it has its beginning, so that one without has lost it. The
+// caller holds the Writer's mutex, or is alone.
 func (w *Writer) newGeneration(l *live, base uint64) error {
 	path := journalName(l.path, l.generation+1)
-	f, err := w.dir.fs.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	tmp := path + tmpSuffix
+	if err := w.remove(tmp); err != nil {
+		return err
+	}
+	f, err := w.dir.fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
 	}
-	if err := w.dir.own(path, fileMode); err != nil {
+	head := journal.Header{Archive: l.head.ID, Generation: l.generation + 1, Base: base, At: w.opt.Now()}
+	err = w.dir.own(tmp, fileMode)
+	if err == nil {
+		err = journal.NewWriter(f, head, nil).Flush()
+	}
+	if err == nil {
+		err = w.dir.fs.Rename(tmp, path)
+	}
+	if err != nil {
 		f.Close()
-		_ = w.dir.fs.Remove(path)
+		_ = w.dir.fs.Remove(tmp)
 		return err
 	}
 	var enc *journal.Encoder
 	if l.jw != nil {
 		enc = l.jw.Encoder()
 		l.old = append(l.old, generation{path: journalName(l.path, l.generation), file: l.file, base: l.base, seq: l.jw.Seq(), dirty: l.dirty})
-		l.dirty = false
 		w.total.journal += l.jw.Written()
 	}
 	l.generation++
 	l.file, l.age, l.base = f, 0, base
-	l.jw = journal.NewWriter(f, journal.Header{
-		Archive: l.head.ID, Generation: l.generation, Base: base, At: w.opt.Now(),
-	}, enc)
-	l.unnamed = true
+	l.jw = journal.NewWriter(f, head, enc)
+	_ = l.jw.Flush() // the same bytes once more
+	l.dirty, l.unnamed = true, true
 	return nil
 }
 

@@ -30,9 +30,11 @@ type ArchiveInfo struct {
 	TimeZone string
 	Recorder string // version of the recorder
 	Config   string // effective configuration, TOML
-	// From and To are the wall clocks of the first and the last tick.
+	// From and To are the wall clocks of the first and the last tick; of when it
+	// was made, if it is Empty.
 	From, To int64
 	Live     bool
+	Empty    bool // holds no ticks
 	Bytes    int64
 	// Intervals are the effective intervals of the classes, in nanoseconds.
 	Intervals map[metric.Class]int64

@@ -170,12 +170,7 @@ func (r *Reader) sort() {
 
 // begin is where a stands in the order of time. One without ticks holds events
 // of the time when it was made.
-func (a *archive) begin() int64 {
-	if a.info.From == 0 {
-		return a.created
-	}
-	return a.info.From
-}
+func (a *archive) begin() int64 { return a.info.From }
 
 // expand lists the archive files that path stands for.
 func expand(path string) ([]string, error) {

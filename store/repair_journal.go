@@ -43,7 +43,14 @@ func (r *repair) readJournals() {
 		for _, p := range r.pieces {
 			last = max(last, p.sealed.Info.To)
 		}
-		r.lose(last, last, "what was recorded last: the archive was not finished and has no journal")
+		switch {
+		case r.sealed != nil && r.sealed.Closed:
+			// The recorder was stopped: it holds everything.
+		case r.sealed != nil && r.sealed.Generation > 0:
+			r.lose(last, last, "what was recorded after: the journal from generation %d on is not beside it", r.sealed.Generation)
+		default:
+			r.lose(last, last, "what was recorded last: the archive was not finished and has no journal")
+		}
 	}
 	known := make(map[string]bool)
 	for i := range r.allEvents {
@@ -90,6 +97,9 @@ func (j *journalReader) file(f *os.File, end bool) {
 	}
 	jr, err := journal.NewReader(f, nil)
 	if errors.Is(err, io.EOF) && st.Size() == 0 {
+		if j.sealed != nil && j.sealed.Generation > 0 {
+			j.lose(j.last, j.last, "what the journal %s held: it is empty", filepath.Base(f.Name()))
+		}
 		return
 	}
 	if err == nil && j.header != nil && j.header.ID != jr.Header().Archive {

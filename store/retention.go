@@ -262,7 +262,10 @@ func roughly(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return fmt.Sprintf("%.0f days", d.Hours()/24)
 	}
-	return d.Round(time.Minute).String()
+	if d >= time.Hour {
+		d = d.Round(time.Minute)
+	}
+	return d.String()
 }
 
 func isTrue(b bool) int {

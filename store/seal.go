@@ -19,13 +19,25 @@ func (w *Writer) seal(l *live) error {
 	defer l.commit.Unlock()
 	w.mu.Lock()
 	queue := slices.Clone(l.queue)
-	w.mu.Unlock()
-	began := time.Now()
 	if len(queue) == 0 {
+		w.mu.Unlock()
 		return nil
 	}
+	p := progress{Sealed: queue[len(queue)-1].seq}
+	if p.Closed = l.jw == nil || w.closed && p.Sealed == l.jw.Seq(); !p.Closed {
+		p.Generation = l.needed(p.Sealed)
+	}
+	unnamed := l.unnamed
+	w.mu.Unlock()
+	began := time.Now()
 	if err := l.examine(); err != nil {
 		return fmt.Errorf("store: sealing %s: %w", l, err)
+	}
+	if unnamed && p.Generation > 0 {
+		// What the archive says to be there must be there after a power cut.
+		if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+			return fmt.Errorf("store: sealing %s: %w", l, err)
+		}
 	}
 	for _, b := range queue {
 		w.encode(l, b)
@@ -41,12 +53,12 @@ func (w *Writer) seal(l *live) error {
 		if err := l.putDescs(tx, &t); err != nil {
 			return err
 		}
-		return l.putProgress(tx, queue[len(queue)-1].seq)
+		return l.putProgress(tx, p)
 	})
 	if err != nil {
 		return fmt.Errorf("store: sealing %s: %w", l, err)
 	}
-	l.tot = t
+	l.tot, l.ended = t, p.Closed
 	l.cat.commit(int(t.Metrics))
 	size := l.pagesInUse()
 	w.mu.Lock()

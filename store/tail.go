@@ -44,6 +44,7 @@ type tailFile struct {
 	told       bool // that its end is missing
 
 	seq      uint64 // the last record taken in
+	last     int64  // wall clock of the last tick
 	fresh    bool   // records have been taken in since chunks were made
 	builders [metric.NumClasses]*chunk.Builder
 	chunks   []*chunk.Sealed
@@ -119,6 +120,15 @@ func (a *archive) readTail() error {
 	if b == nil && len(t.files) == 0 {
 		return nil // it never had a journal
 	}
+	if b != nil && json.Unmarshal(b, &p) == nil && !t.has(p.Generation) && p.Generation > 0 {
+		// It may have been begun since the directory was looked at.
+		if err := t.open(); err != nil {
+			a.hurt(err)
+		}
+		if !t.has(p.Generation) {
+			a.hurt(p.missing(t.path, a.last()))
+		}
+	}
 	if b == nil {
 		return fmt.Errorf("store: %s does not say how much of its journal it holds; the journal is left out", t.path)
 	}
@@ -140,17 +150,22 @@ func (a *archive) readTail() error {
 		a.hurt(err)
 	}
 	fresh := first
-	seq := p.Sealed
+	seq, last := p.Sealed, a.last()
 	for i, f := range t.files {
 		read := func() error { return f.read(a.info.ID, p.Sealed, t.known) }
 		if err := f.end(i+1 < len(t.files), read); err != nil {
 			a.hurt(err)
 		}
 		if f.reader != nil {
-			if base := f.reader.Header().Base; base > seq {
-				a.hurt(fmt.Errorf("store: journal %s: the %d records before it are missing", f.file.Name(), base-seq))
+			if head := f.reader.Header(); head.Base > seq {
+				a.hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), hole(head.Base-seq, last, head.At.Wall)))
 			}
-			seq = max(seq, f.seq)
+			seq, last = max(seq, f.seq), max(last, f.last)
+		} else if i+1 == len(t.files) && p.Generation > 0 && f.generation >= p.Generation && !f.foreign && !f.told {
+			if st, err := f.file.Stat(); err == nil && st.Size() == 0 {
+				f.told = true
+				a.hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), errEmptied))
+			}
 		}
 		fresh = fresh || f.fresh
 	}
@@ -274,6 +289,7 @@ func (f *tailFile) read(id string, sealed uint64, known map[string]*metric.Desc)
 func (f *tailFile) take(rec *journal.Record) error {
 	switch rec.Kind {
 	case journal.KindTick:
+		f.last = rec.Tick.At.Wall
 		f.complete.tick(rec.Tick)
 		b := f.builders[rec.Tick.Class]
 		if b == nil {

@@ -398,9 +398,10 @@ func (w *Writer) resume(l *live) error {
 	if err := w.newGeneration(l, seq); err != nil {
 		return fmt.Errorf("store: going on with %s: %w", l, err)
 	}
-	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+	if err := w.beginJournal(l, seq); err != nil {
 		return fmt.Errorf("store: going on with %s: %w", l, err)
 	}
+	l.ended = false
 	if crashed && lost != 0 {
 		e := gapEvent(now, lost, now.Wall-lost, "the recorder ended without stopping; the last tick is of "+time.Unix(0, lost).UTC().Format(time.RFC3339Nano))
 		l.rest.events = append(l.rest.events, e)

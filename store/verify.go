@@ -59,7 +59,7 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{progress: progress, sealed: make(map[string]uint64)}
+	v := &verifier{progress: progress, sealed: make(map[string]uint64), owner: make(map[string]*owner)}
 	for _, f := range files {
 		if st, err := os.Lstat(f); err == nil {
 			v.total += st.Size()
@@ -107,6 +107,10 @@ func (v *verifier) together(files []string) {
 			v.done = at + st.Size()
 		}
 		v.tell()
+	}
+	if len(files) > 0 && isLiveName(files[0]) {
+		v.path = files[0]
+		v.missingJournal(open)
 	}
 }
 
@@ -170,6 +174,16 @@ type verifier struct {
 	// sealed is the last record that an archive and those of its journals
 	// which were looked at hold, by the archive's name.
 	sealed map[string]uint64
+	// owner is what live archives say about their journals, by name.
+	owner map[string]*owner
+}
+
+// owner is what an archive says about its journal.
+type owner struct {
+	id       string
+	progress progress
+	finished bool
+	last     int64 // wall clock of the last tick, or of its making
 }
 
 func (v *verifier) tell() {
@@ -198,7 +212,7 @@ func (v *verifier) file(f *os.File) {
 			v.add("database", 0, 0, err)
 			continue
 		}
-		v.archive(s)
+		v.archive(s, f)
 		if changed, err := s.Changed(); len(v.findings) == before || err == nil && !changed {
 			return
 		}
@@ -206,7 +220,7 @@ func (v *verifier) file(f *os.File) {
 }
 
 // archive checks everything in s.
-func (v *verifier) archive(s *boltread.Snapshot) {
+func (v *verifier) archive(s *boltread.Snapshot, f *os.File) {
 	for _, d := range s.Check(nil) {
 		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
 	}
@@ -218,6 +232,15 @@ func (v *verifier) archive(s *boltread.Snapshot) {
 	a.eachChunk(index)
 	a.events()
 	a.compareTotals()
+	if a.totals == nil || !a.totals.Finished {
+		return
+	}
+	// A finished archive ends with its last page; one being written grows ahead.
+	a.own.finished = true
+	meta := s.Meta()
+	if st, err := f.Stat(); err == nil && st.Size() > meta.Bytes() {
+		v.add(fmt.Sprintf("byte %d", meta.Bytes()), 0, 0, fmt.Errorf("%d bytes behind the end of the archive do not belong to it", st.Size()-meta.Bytes()))
+	}
 }
 
 // contents is what a verifier knows about an archive.
@@ -228,6 +251,7 @@ type contents struct {
 	descs  map[uint32]*metric.Desc
 	chunks map[string]uint32 // that are in order, by class
 	nev    uint32
+	own    owner
 }
 
 // each calls fn for the records of a bucket whose checksums are right.
@@ -269,9 +293,8 @@ func (a *contents) meta() {
 			a.totals = &totals{}
 			return json.Unmarshal(value, a.totals)
 		case metaJournal:
-			var p progress
-			err := json.Unmarshal(value, &p)
-			a.v.sealed[filepath.Base(a.v.path)] = p.Sealed
+			err := json.Unmarshal(value, &a.own.progress)
+			a.v.sealed[filepath.Base(a.v.path)] = a.own.progress.Sealed
 			return err
 		case metaIntervals:
 			return json.Unmarshal(value, &map[string]int64{})
@@ -281,6 +304,10 @@ func (a *contents) meta() {
 		}
 		return nil
 	})
+	a.v.owner[filepath.Base(a.v.path)] = &a.own
+	if h != nil {
+		a.own.id, a.own.last = h.ID, h.Created
+	}
 	switch {
 	case h == nil:
 		a.v.add("header", 0, 0, errors.New("it is missing"))
@@ -340,6 +367,7 @@ func (a *contents) index() map[string]chunk.Info {
 		}
 		if err == nil {
 			index[string(key)] = in
+			a.own.last = max(a.own.last, in.To)
 		}
 		return err
 	})

@@ -1,30 +1,85 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"tachograph/store/boltread"
 	"tachograph/store/journal"
 )
 
+// missingJournal tells that the archive at v.path lacks the journal that it says
+// it has. open are the files that were looked at.
+func (v *verifier) missingJournal(open []*os.File) {
+	own := v.owner[filepath.Base(v.path)]
+	if own == nil || own.finished || own.progress.Generation == 0 {
+		return
+	}
+	want := journalName(v.path, own.progress.Generation)
+	if slices.ContainsFunc(open, func(f *os.File) bool { return f != nil && f.Name() == want }) {
+		return
+	}
+	if _, err := os.Lstat(want); err == nil {
+		return // begun meanwhile
+	}
+	if now, err := readProgress(v.path); err != nil || now != own.progress {
+		return // the writer went on meanwhile
+	}
+	v.add("journal", own.last, own.last, own.progress.missing(v.path, own.last))
+}
+
+// readProgress reads how far the archive at path has taken over its journal.
+func readProgress(path string) (p progress, err error) {
+	err = withSnapshot(path, func(s *boltread.Snapshot) error {
+		b, err := s.Bucket(bucketMeta)
+		if b == nil {
+			return errors.Join(err, fs.ErrNotExist)
+		}
+		v, err := b.Get([]byte(metaJournal))
+		if err != nil {
+			return err
+		}
+		if v, err = unwrap(bucketMeta, []byte(metaJournal), v); err != nil {
+			return err
+		}
+		return json.Unmarshal(v, &p)
+	})
+	return p, err
+}
+
 // journal decodes every record of a journal.
 func (v *verifier) journal(f *os.File) {
-	live, _, _ := parseJournalName(filepath.Base(v.path))
+	live, generation, _ := parseJournalName(filepath.Base(v.path))
+	own := v.owner[live]
 	r, err := journal.NewReader(f, nil)
 	if err != nil {
 		if st, e := f.Stat(); errors.Is(err, io.EOF) && e == nil && st.Size() == 0 {
-			return // it was begun, and nothing was recorded in it
+			if own != nil && own.progress.Generation > 0 && generation >= own.progress.Generation {
+				v.add("beginning", own.last, own.last, errEmptied)
+			}
+			return // an early writer began it, and recorded nothing in it
 		}
 		v.add("beginning", 0, 0, fmt.Errorf("it is damaged or was never written whole: %w", err))
 		return
 	}
+	if own != nil && own.id != "" && r.Header().Archive != own.id {
+		v.add("beginning", 0, 0, fmt.Errorf("it belongs to another archive, %s", r.Header().Archive))
+		return
+	}
 	seq, known := v.sealed[live]
-	if base := r.Header().Base; known && base > seq {
-		v.add("beginning", 0, 0, fmt.Errorf("the %d records before it are missing", base-seq))
+	if head := r.Header(); known && head.Base > seq {
+		from := head.At.Wall
+		if own != nil {
+			from = own.last
+		}
+		v.add("beginning", from, head.At.Wall, hole(head.Base-seq, from, head.At.Wall))
 	}
 	seq = max(seq, r.Header().Base)
 	var last, rest int64
@@ -57,6 +112,9 @@ func (v *verifier) journal(f *os.File) {
 	}
 	if known {
 		v.sealed[live] = seq
+	}
+	if own != nil {
+		own.last = max(own.last, last)
 	}
 	if rest > 0 {
 		v.add(fmt.Sprintf("byte %d", r.Offset()), last, last, fmt.Errorf("%d bytes behind the last sound record: one was cut short, or is damaged", rest))

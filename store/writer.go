@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
@@ -358,6 +360,9 @@ func (w *Writer) lastSync() error {
 // archive holds all of it.
 func (l *live) closeSealed(w *Writer) error {
 	err := w.seal(l)
+	if err == nil {
+		err = w.endJournal(l)
+	}
 	w.mu.Lock()
 	held := l.jw.Flush()
 	if all := l.sealed == l.jw.Seq() && err == nil; all {
@@ -375,4 +380,25 @@ func (l *live) closeSealed(w *Writer) error {
 		err = fmt.Errorf("store: %w", e)
 	}
 	return err
+}
+
+// endJournal notes in the archive that it holds all there is.
+func (w *Writer) endJournal(l *live) error {
+	l.commit.Lock()
+	defer l.commit.Unlock()
+	w.mu.Lock()
+	seq, all := l.jw.Seq(), l.sealed == l.jw.Seq()
+	w.mu.Unlock()
+	if l.ended || !all {
+		return nil
+	}
+	if err := l.examine(); err != nil {
+		return fmt.Errorf("store: closing %s: %w", l, err)
+	}
+	err := l.update(func(tx *bbolt.Tx) error { return l.putProgress(tx, progress{Sealed: seq, Closed: true}) })
+	if err != nil {
+		return fmt.Errorf("store: closing %s: %w", l, err)
+	}
+	l.ended = true
+	return nil
 }

@@ -74,7 +74,11 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	}
 	line("host id", "%s", h.ID)
 	line("boot", "%s", info.BootID)
-	line("span", "%s to %s (%s)", a.show(info.From), a.show(info.To), human.Duration(time.Duration(info.To-info.From)))
+	if info.Empty {
+		line("span", "nothing was recorded in it yet; it was made at %s", a.show(info.From))
+	} else {
+		line("span", "%s to %s (%s)", a.show(info.From), a.show(info.To), human.Duration(time.Duration(info.To-info.From)))
+	}
 	line("time zone", "%s", info.TimeZone)
 	line("size", "%s", human.Bytes(float64(info.Bytes)))
 	var every []string

@@ -146,7 +146,7 @@ func lookBack(dir string, log *slog.Logger) Past {
 	for _, a := range r.Archives() {
 		past.BootID, past.Last = a.BootID, time.Unix(0, a.To)
 		past.Host, past.Config = a.Host, a.Config
-		if a.To == 0 {
+		if a.Empty {
 			return Past{}
 		}
 		for e, err := range r.Events(a.To-int64(time.Hour), 0, metric.EventStop, metric.EventStart) {

@@ -15,13 +15,14 @@ type FS struct {
 	mu    sync.Mutex
 	ops   []Op
 	files map[string]int // open or named files, by name below dir
+	names map[int]string // of files that were renamed since they were opened
 	next  int
 	fault func(Op) error
 }
 
 // New returns a file layer for an existing directory, which must be empty.
 func New(dir string) *FS {
-	return &FS{dir: dir, files: make(map[string]int)}
+	return &FS{dir: dir, files: make(map[string]int), names: make(map[int]string)}
 }
 
 // Fail makes fn decide about every operation before it happens: an error fails
@@ -115,7 +116,7 @@ func (d *FS) Rename(old, new string) error {
 			return err
 		}
 		if id, ok := d.files[d.rel(old)]; ok {
-			d.files[d.rel(new)] = id
+			d.files[d.rel(new)], d.names[id] = id, d.rel(new)
 			delete(d.files, d.rel(old))
 		}
 		return nil
@@ -164,6 +165,14 @@ type file struct {
 	pos       int64
 }
 
+// called is what f is called now.
+func (f *file) called() string {
+	if name, ok := f.fs.names[f.id]; ok {
+		return name
+	}
+	return f.name
+}
+
 func (f *file) Write(p []byte) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
@@ -186,7 +195,7 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 }
 
 func (f *file) write(p []byte, off int64, fn func([]byte) (int, error)) (n int, err error) {
-	op := Op{Kind: Write, Name: f.name, Off: off, Data: append([]byte(nil), p...), file: f.id}
+	op := Op{Kind: Write, Name: f.called(), Off: off, Data: append([]byte(nil), p...), file: f.id}
 	err = f.fs.doLocked(op, func() error {
 		n, err = fn(p)
 		return err
@@ -221,6 +230,6 @@ func (f *file) Sync() error    { return f.do(Op{Kind: Sync}, func() error { retu
 func (f *file) do(op Op, fn func() error) error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
-	op.Name, op.file = f.name, f.id
+	op.Name, op.file = f.called(), f.id
 	return f.fs.doLocked(op, fn)
 }
