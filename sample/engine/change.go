@@ -47,6 +47,7 @@ func (e *Engine) cut(why string) (finish func() (string, error), err error) {
 	if closed {
 		return nil, errors.New("the recorder is stopping")
 	}
+	e.classes[metric.Static].settle(settleWithin)
 	if finish, err = e.opt.Sink.Cut(why); err != nil {
 		return nil, err
 	}
@@ -54,6 +55,10 @@ func (e *Engine) cut(why string) (finish func() (string, error), err error) {
 	e.adopt(true)
 	return finish, nil
 }
+
+// settleWithin is how long a turn waits for static metrics that are being read:
+// they belong to the archive in which they were begun.
+const settleWithin = 5 * time.Second
 
 // restless is a source that may find out between two archives that its groups
 // should be others.

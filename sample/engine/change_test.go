@@ -94,6 +94,36 @@ func TestRotateReadsStaticMetricsAgain(t *testing.T) {
 	})
 }
 
+// Static metrics whose first reading is slow belong to the archive in which
+// they were read; one that hangs does not keep a turn from happening.
+func TestATurnWaitsForStaticMetrics(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes time.Duration
+		first bool // in the first archive
+	}{"slow": {3 * time.Second, true}, "hangs": {time.Hour, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				src := counting("a", func() error { time.Sleep(c.takes); return nil }, metric.Static)
+				e, stop := w.run(w.options(DefaultPlan(), src))
+				time.Sleep(time.Second)
+				began := time.Now()
+				if _, err := e.Rotate("early"); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("the turn took %v", took)
+				}
+				if got := len(w.sink.of(metric.Static, "a.static")) == 1; got != c.first {
+					t.Errorf("read before the turn: %v", got)
+				}
+				time.Sleep(2 * c.takes)
+				stop()
+			})
+		})
+	}
+}
+
 func TestBudgetStretchesTheCostliestClassAndReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

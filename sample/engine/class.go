@@ -17,6 +17,8 @@ type class struct {
 	poke chan struct{}
 	// giveUp makes a class stop waiting for a source that another class reads.
 	giveUp chan struct{}
+	// stored tells that a tick has been stored.
+	stored chan struct{}
 
 	mu       sync.Mutex
 	interval time.Duration // what the plan says; 0: off
@@ -25,6 +27,7 @@ type class struct {
 	wander   wander        // how far the deadline is off a fixed grid
 	last     int64         // deadline of the last tick
 	due      bool          // a static class that shall be read
+	unstored bool          // a tick has begun and is not stored
 	sources  []*source
 	stats    classStats
 	missed   missedTicks
@@ -53,7 +56,7 @@ type classStats struct {
 }
 
 func newClass(e *Engine, id metric.Class) *class {
-	return &class{e: e, id: id, stretch: 1, poke: make(chan struct{}, 1), giveUp: make(chan struct{}, 1)}
+	return &class{e: e, id: id, stretch: 1, poke: make(chan struct{}, 1), giveUp: make(chan struct{}, 1), stored: make(chan struct{}, 1)}
 }
 
 // effective is the interval after stretching; the caller holds mu.
@@ -157,6 +160,28 @@ func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
 	}
 }
 
+// settle waits until nothing of a class that is read once an archive is due or
+// being read, but no longer than limit.
+func (c *class) settle(limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		settled := c.interval != metric.Once || len(c.sources) == 0 || !c.due && !c.unstored
+		c.mu.Unlock()
+		if settled {
+			return
+		}
+		select {
+		case <-c.stored:
+		case <-timer.C:
+			return
+		case <-c.e.stop:
+			return
+		}
+	}
+}
+
 // begin opens a tick.
 func (r *reader) begin() {
 	c := r.c
@@ -178,7 +203,7 @@ func (r *reader) begin() {
 	}
 	r.slice = slice(c.effective())
 	c.due = false
-	c.reading = true
+	c.reading, c.unstored = true, true
 	c.begun = now
 	c.spent = 0
 	c.list = c.sources
@@ -210,6 +235,11 @@ func (r *reader) finish(i int) bool {
 	values := c.e.append(&c.tick)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.unstored = false
+	select {
+	case c.stored <- struct{}{}:
+	default:
+	}
 	c.stats.Ticks++
 	c.stats.Values += values
 	c.stats.Last = c.tick.At
