@@ -274,6 +274,7 @@ func TestStopWhileAnArchiveIsBeingFinished(t *testing.T) {
 			t.Errorf("stopping took %v, closed: %v", took, b.archive.closed)
 		}
 		close(answer)
+		synctest.Wait() // what was left behind writes into the directory
 	})
 }
 
