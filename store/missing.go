@@ -10,8 +10,8 @@ import (
 // missing says what a live archive lacks whose journal is not beside it: what
 // was recorded after last.
 func (p progress) missing(path string, last int64) error {
-	return fmt.Errorf("store: %s: its journal is not beside it: %s and later ones are missing, and with them what was recorded after %s; copy the files of a live archive together",
-		path, filepath.Base(journalName(path, p.Generation)), utc(last))
+	return fmt.Errorf("its journal is not beside it: %s and later ones are missing, and with them what was recorded after %s; copy the files of a live archive together",
+		filepath.Base(journalName(path, p.Generation)), utc(last))
 }
 
 // hole says what is missing between two journal files.

@@ -77,7 +77,11 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 	}()
 	r.assemble()
 	if len(r.pieces) == 0 && len(r.allEvents) == 0 {
-		return nil, fmt.Errorf("store: repair: nothing can be read from %s: %s", src, strings.Join(r.damage, "; "))
+		why := r.damage
+		for _, l := range r.report.Lost {
+			why = append(why, l.String()+" is lost")
+		}
+		return nil, fmt.Errorf("store: repair: nothing can be read from %s: %s", src, strings.Join(why, "; "))
 	}
 	if err := r.write(dst); err != nil {
 		return nil, fmt.Errorf("store: repair: %w", err)

@@ -126,7 +126,7 @@ func (a *archive) readTail() error {
 			a.hurt(err)
 		}
 		if !t.has(p.Generation) {
-			a.hurt(p.missing(t.path, a.last()))
+			a.hurt(fmt.Errorf("store: %w", p.missing(t.path, a.last())))
 		}
 	}
 	if b == nil {

@@ -32,7 +32,7 @@ func (v *verifier) missingJournal(open []*os.File) {
 	if now, err := readProgress(v.path); err != nil || now != own.progress {
 		return // the writer went on meanwhile
 	}
-	v.add("journal", own.last, own.last, own.progress.missing(v.path, own.last))
+	v.add("journal", 0, 0, own.progress.missing(v.path, own.last))
 }
 
 // readProgress reads how far the archive at path has taken over its journal.
