@@ -79,7 +79,7 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 	if len(r.pieces) == 0 && len(r.allEvents) == 0 {
 		why := r.damage
 		for _, l := range r.report.Lost {
-			why = append(why, l.String()+" is lost")
+			why = append(why, "lost is "+l.String())
 		}
 		return nil, fmt.Errorf("store: repair: nothing can be read from %s: %s", src, strings.Join(why, "; "))
 	}

@@ -47,7 +47,7 @@ func (r *repair) readJournals() {
 		case r.sealed != nil && r.sealed.Closed:
 			// The recorder was stopped: it holds everything.
 		case r.sealed != nil && r.sealed.Generation > 0:
-			r.lose(last, last, "what was recorded after: the journal from generation %d on is not beside it", r.sealed.Generation)
+			r.lose(last, last, "what was recorded after that: the journal, from generation %d on, is not beside it", r.sealed.Generation)
 		default:
 			r.lose(last, last, "what was recorded last: the archive was not finished and has no journal")
 		}
