@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/completion"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
@@ -96,6 +97,8 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
+	root.AddCommand(completion.Command(func(err error) error { return usageError{err} }))
+	a.completions(root)
 	return root
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store"
@@ -174,7 +175,7 @@ func (a *app) atEvents(w query.Window, at int64) error {
 		a.stdout.Printf("… and %d more (replay events)\n", shown-most)
 	}
 	if everyday > 0 {
-		a.stdout.Printf("\n%d processes started or ended within 10 minutes\n", everyday)
+		a.stdout.Printf("\n%s started or ended within 10 minutes\n", plural.Of(everyday, "process"))
 	}
 	return nil
 }
@@ -192,7 +193,7 @@ func (a *app) atProcesses(w query.Window, at int64) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	title := fmt.Sprintf("top of %d processes", len(list))
+	title := "top of " + plural.Of(len(list), "process")
 	if d := at - list[0].At; d > int64(time.Minute) {
 		title += fmt.Sprintf(", read %s earlier", human.Duration(time.Duration(d)))
 	}

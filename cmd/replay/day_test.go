@@ -69,7 +69,15 @@ func makeRecording(spec string) error {
 
 var scratchDirs []string
 
+// asProgram makes the test's binary replay itself, on descriptions.
+const asProgram = "REPLAY_TEST_AS_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		a := newApp(os.Stdout, os.Stderr, func() time.Time { return testNow })
+		a.open = openText
+		os.Exit(a.run(os.Args[1:]))
+	}
 	if spec := os.Getenv(makeEnv); spec != "" {
 		if err := makeRecording(spec); err != nil {
 			fmt.Fprintln(os.Stderr, err)

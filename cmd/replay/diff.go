@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -164,7 +165,7 @@ func (a *app) diffText(h *store.Host, c *comparison, changes []*query.Change, to
 		}
 	}
 	if total > len(changes) {
-		a.stdout.Printf("and %d smaller ones (-n 0 shows all)\n", total-len(changes))
+		a.stdout.Printf("and %s (-n 0 shows all)\n", plural.Of(total-len(changes), "smaller change"))
 	}
 }
 

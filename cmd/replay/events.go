@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -76,7 +77,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 		return err
 	}
 	if left > 0 {
-		a.stderr.Printf("%d starts and exits of processes are not shown (--kind 'process*')\n", left)
+		a.stderr.Printf("not shown: %s of processes that started or ended (--kind 'process*')\n", plural.Of(left, "event"))
 	}
 	if n == 0 && left == 0 {
 		if len(patterns) > 0 && len(seen) > 0 {

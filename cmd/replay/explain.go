@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/config"
@@ -248,7 +249,7 @@ func behaviourText(b *query.Behaviour) string {
 		parts = append(parts, "every "+human.Duration(time.Duration(b.Interval)))
 	}
 	if d.Indom != metric.NoIndom {
-		parts = append(parts, fmt.Sprintf("%d instances", b.Instances))
+		parts = append(parts, plural.Of(b.Instances, "instance"))
 	}
 	parts = append(parts, fmt.Sprintf("%s values, %s present", human.Count(float64(total)), human.Percent(float64(b.Present)/float64(total))))
 	for _, r := range b.Reasons {
@@ -261,13 +262,13 @@ func behaviourText(b *query.Behaviour) string {
 		parts = append(parts, fmt.Sprintf("last %q", b.Latest.Str))
 	}
 	if d.Sem == metric.Discrete {
-		parts = append(parts, fmt.Sprintf("%d changes", b.Changes))
+		parts = append(parts, plural.Of(b.Changes, "change"))
 	}
 	if b.Resets > 0 {
-		parts = append(parts, fmt.Sprintf("%d resets", b.Resets))
+		parts = append(parts, plural.Of(b.Resets, "reset"))
 	}
 	if b.Wraps > 0 {
-		parts = append(parts, fmt.Sprintf("%d wraps", b.Wraps))
+		parts = append(parts, plural.Of(b.Wraps, "wrap"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
@@ -85,7 +86,7 @@ func (a *app) metrics(patterns []string, all bool) error {
 		return err
 	}
 	if left > 0 && a.table() {
-		a.stderr.Printf("%d metrics that this machine could not supply are not shown (--all)\n", left)
+		a.stderr.Printf("not shown: %s that this machine could not supply (--all)\n", plural.Of(left, "metric"))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
@@ -119,10 +120,7 @@ func (a *app) headline(h *store.Host, w query.Window) {
 			every = append(every, fmt.Sprintf("%s every %s", c, human.Duration(time.Duration(iv))))
 		}
 	}
-	archives := "1 archive"
-	if len(list) != 1 {
-		archives = fmt.Sprintf("%d archives", len(list))
-	}
+	archives := plural.Of(len(list), "archive")
 	a.stdout.Printf("%s to %s (%s)\n", a.show(from), a.show(to), human.Duration(time.Duration(to-from)))
 	a.stdout.Printf("%s\n", strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
@@ -130,8 +128,8 @@ func (a *app) headline(h *store.Host, w query.Window) {
 // hostFacts are the few things that tell machines apart.
 func hostFacts(h *store.Host) []string {
 	facts := nonEmpty(h.Model, label(h, "product"), strings.TrimSpace(h.OS+" "+h.Release), h.Arch)
-	if n := label(h, "cpus"); n != "" {
-		facts = append(facts, n+" cpus")
+	if n, err := strconv.Atoi(label(h, "cpus")); err == nil {
+		facts = append(facts, plural.Of(n, "cpu"))
 	}
 	if bytes, err := strconv.ParseFloat(label(h, "memory"), 64); err == nil {
 		facts = append(facts, human.Bytes(bytes))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/chart"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
@@ -118,7 +119,7 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 		a.draw(d, width, height, from, to)
 	}
 	if len(list) > plotMost {
-		a.stderr.Printf("%d more series are not drawn: choose with --instance\n", len(list)-plotMost)
+		a.stderr.Printf("not drawn: %s (choose with --instance)\n", plural.Of(len(list)-plotMost, "more series"))
 	}
 	return nil
 }

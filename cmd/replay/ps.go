@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -92,11 +94,7 @@ var sortKeys = map[string]func(*query.Process) float64{
 func sortProcesses(list []*query.Process, by string) error {
 	key, ok := sortKeys[by]
 	if !ok {
-		var names []string
-		for name := range sortKeys {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := sortNames()
 		return fmt.Errorf("--sort %s: processes are sorted by %s%s", by, strings.Join(names, ", "), query.Suggest(by, names))
 	}
 	slices.SortStableFunc(list, func(x, y *query.Process) int {
@@ -111,6 +109,8 @@ func sortProcesses(list []*query.Process, by string) error {
 	})
 	return nil
 }
+
+func sortNames() []string { return slices.Sorted(maps.Keys(sortKeys)) }
 
 func boolCompare(x, y bool) int {
 	switch {
@@ -189,7 +189,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 		return err
 	}
 	if a.table() && total > len(list) {
-		a.stderr.Printf("%d of %d processes\n", len(list), total)
+		a.stderr.Printf("%d of %s\n", len(list), plural.Of(total, "process"))
 	}
 	return nil
 }

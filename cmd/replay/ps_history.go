@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/when"
 	"tachograph/sample/metric"
@@ -63,7 +64,7 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 		a.historyText(h)
 	}
 	if found > len(list) {
-		a.stderr.Printf("%d of %d processes (-n shows more)\n", len(list), found)
+		a.stderr.Printf("%d of %s (-n shows more)\n", len(list), plural.Of(found, "process"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/store"
 )
 
@@ -42,8 +43,8 @@ func (a *app) repair(src, dst string) error {
 	for _, d := range r.Damage {
 		a.stderr.Printf("damage: %s\n", d)
 	}
-	a.stdout.Printf("%s: %d values in %d ticks and %d events saved (%d chunks whole, %d in part, %d ticks from journals)\n",
-		dst, r.Values, r.Ticks, r.Events, r.Chunks, r.Rescued, r.Journal)
+	a.stdout.Printf("%s: %s in %s and %s saved (%s whole, %d in part, %s from journals)\n",
+		dst, plural.Of(r.Values, "value"), plural.Of(r.Ticks, "tick"), plural.Of(r.Events, "event"), plural.Of(r.Chunks, "chunk"), r.Rescued, plural.Of(r.Journal, "tick"))
 	for _, l := range r.Lost {
 		a.stdout.Printf("lost: %s\n", l)
 	}

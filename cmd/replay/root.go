@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/completion"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample"
 	"tachograph/store/query"
@@ -73,6 +74,8 @@ zone of the machine that was recorded; --tz names another.`,
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}
+	root.AddCommand(completion.Command(func(err error) error { return err }))
+	a.completions(root)
 	return root
 }
 

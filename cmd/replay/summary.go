@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
@@ -86,6 +87,6 @@ func (a *app) showProgress(done, of int) {
 	case of == 0:
 		fmt.Fprint(a.stderr, visible.EraseLine)
 	default:
-		a.stderr.Printf(visible.EraseLine+"%d of %d archives", done, of)
+		a.stderr.Printf(visible.EraseLine+"%d of %s", done, plural.Of(of, "archive"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
@@ -84,7 +85,7 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 		a.stderr.Printf("no process used any %s between %s and %s\n", by, a.show(r.From), a.show(r.To))
 		return nil
 	}
-	a.stdout.Printf("%s to %s (%s), %d processes\n\n", a.show(r.From), a.show(r.To), durationText(r.To-r.From), r.N)
+	a.stdout.Printf("%s to %s (%s), %s\n\n", a.show(r.From), a.show(r.To), durationText(r.To-r.From), plural.Of(r.N, "process"))
 	first := out.Column{Name: "pid", Right: true}
 	if group != query.PerProcess {
 		first = out.Column{Name: "processes", Right: true}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/sample/engine"
 	"tachograph/store/disk"
 )
@@ -233,10 +234,10 @@ func (st *Status) Line() string {
 		ticks += c.Ticks
 		overruns += c.Overruns
 	}
-	line := fmt.Sprintf("%s  %d ticks, %d values, archive %s, %d overruns, cpu %.2g %%, %s",
-		st.At.Format("15:04:05"), ticks, st.Values, Size(st.Archive.Bytes), overruns, st.CPUPercent, Size(st.ResidentBytes))
+	line := fmt.Sprintf("%s  %s, %s, archive %s, %s, cpu %.2g %%, %s",
+		st.At.Format("15:04:05"), plural.Of(ticks, "tick"), plural.Of(st.Values, "value"), Size(st.Archive.Bytes), plural.Of(overruns, "overrun"), st.CPUPercent, Size(st.ResidentBytes))
 	if len(st.Faults) > 0 {
-		line += fmt.Sprintf(", %d things failing", len(st.Faults))
+		line += ", " + plural.Of(len(st.Faults), "thing") + " failing"
 	}
 	if st.Archive.Trouble != "" {
 		line += ", NOT STORING: " + st.Archive.Trouble

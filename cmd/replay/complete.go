@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/completion"
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/when"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// completions tells shells what may stand where: the metrics, instances,
+// processes and kinds of the archive that the command line names.
+func (a *app) completions(root *cobra.Command) {
+	arguments := map[string]completion.Func{
+		"at": a.instants, "ps": a.processWords, "threads": a.processWords,
+		"rates": a.metricWords, "values": a.metricWords, "ranges": a.metricWords, "plot": a.metricWords,
+		"find": a.metricWords, "explain": a.metricWords, "metrics": a.metricWords,
+		"diff": completion.Nothing, "top": completion.Nothing,
+	}
+	for _, c := range root.Commands() {
+		if words := arguments[c.Name()]; words != nil {
+			c.ValidArgsFunction = words
+		}
+	}
+	root.ValidArgsFunction = completion.Files
+	for _, c := range root.Commands() {
+		if strings.Contains(c.Use, "ARCHIVE") {
+			c.ValidArgsFunction = completion.Files
+		}
+	}
+	lengths := completion.Fixed("10s", "30s", "1m", "5m", "10m", "1h", "6h", "1d")
+	completion.Register(root, map[string]completion.Func{
+		"archive": completion.Files, "derived": completion.Files, "output": completion.Files,
+		"format": completion.Fixed(string(out.Table), string(out.CSV), string(out.JSON)),
+		"from":   a.instants, "to": a.instants, "at": a.instants,
+		"before": lengths, "after": lengths, "for": lengths, "step": lengths,
+		"tz": a.zoneWords, "host": a.hostWords, "kind": a.kindWords, "instance": a.instanceWords,
+		"units": completion.Fixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
+		"by":    completion.Fixed(asStrings(query.Bys)...), "group": completion.Fixed(asStrings(query.Groupings)...),
+		"sort": sortWords,
+	})
+}
+
+func asStrings[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = string(x)
+	}
+	return out
+}
+
+// forWords opens the archive for completion, where nothing may be said.
+func (a *app) forWords() bool {
+	if a.archive == nil {
+		a.damageTold = nil
+		if a.load() != nil {
+			return false
+		}
+	}
+	hosts, err := a.hostIDs()
+	a.used.Hosts = hosts
+	return err == nil
+}
+
+// offer are the words that begin as the one being typed does.
+func offer(list []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	list = slices.DeleteFunc(list, func(s string) bool { return !strings.HasPrefix(s, typed) })
+	slices.Sort(list)
+	return slices.Compact(list), cobra.ShellCompDirectiveNoFileComp
+}
+
+// metricWords offers metrics; in an expression, for its last word.
+func (a *app) metricWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	before, name := "", typed
+	if i := strings.LastIndexAny(typed, " (+-*/<>=&|,!"); i >= 0 {
+		before, name = typed[:i+1], typed[i+1:]
+	}
+	var descs []*metric.Desc
+	if a.forWords() {
+		descs = a.archive.Metrics()
+	} else {
+		descs = append(catalog.For(catalog.Darwin), catalog.For(catalog.Linux)...)
+	}
+	var list []string
+	for _, d := range descs {
+		if strings.HasPrefix(d.Name, name) && d.Unsupported == "" {
+			list = append(list, cobra.CompletionWithDesc(before+d.Name, d.Help))
+		}
+	}
+	return offer(list, typed)
+}
+
+// instanceWords offers the instances of the metrics that are asked for.
+func (a *app) instanceWords(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if !a.forWords() {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	targets, err := query.Targets(a.archive, &query.Definitions{}, args)
+	if err != nil {
+		targets = nil
+	}
+	var list []string
+	seen := make(map[string]bool)
+	for _, t := range targets {
+		if t.Metric == nil || t.Metric.Indom == metric.NoIndom || seen[t.Metric.Indom] {
+			continue
+		}
+		seen[t.Metric.Indom] = true
+		names, err := query.InstanceNames(a.archive, a.used, t.Metric)
+		if err == nil {
+			list = append(list, names...)
+		}
+	}
+	return offer(list, typed)
+}
+
+// processWords offers the names of the processes at the moment in question, and
+// their pids to who begins one.
+func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if !a.forWords() {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	text := ""
+	if f := cmd.Flags().Lookup("at"); f != nil {
+		text = f.Value.String()
+	}
+	var list []string
+	if a.from != "" || a.to != "" {
+		w, err := a.window()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, err := query.InstanceNames(a.archive, w, &metric.Desc{Indom: "process"})
+		if err == nil {
+			for _, n := range names {
+				list = append(list, query.ProcessName(&metric.Instance{Name: n}))
+			}
+		}
+		return offer(list, typed)
+	}
+	at, err := a.moment(text, a.used)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, err := query.Processes(a.archive, a.used, at, nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, p := range all {
+		list = append(list, p.Name)
+		if typed != "" {
+			list = append(list, cobra.CompletionWithDesc(plain(float64(p.PID)), p.Name))
+		}
+	}
+	return offer(list, typed)
+}
+
+func (a *app) hostWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	hosts := a.hosts
+	a.hosts = nil // The word being typed is none yet.
+	defer func() { a.hosts = hosts }()
+	if !a.forWords() {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var list []string
+	for _, h := range a.archive.Hosts() {
+		list = append(list, h.Name)
+	}
+	return offer(list, typed)
+}
+
+// kindWords offers the kinds of events that the archive holds, with how often.
+func (a *app) kindWords(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if a.archive == nil && len(args) > 0 {
+		a.archives = append(a.archives, args...)
+	}
+	if !a.forWords() {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	seen := make(map[metric.EventKind]int)
+	for e, err := range a.archive.Events(0, 0) {
+		if err == nil {
+			seen[e.Kind]++
+		}
+	}
+	var list []string
+	for k, n := range seen {
+		list = append(list, cobra.CompletionWithDesc(string(k), plural.Of(n, "event")))
+	}
+	return offer(list, typed)
+}
+
+func sortWords(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if cmd.Name() == "threads" {
+		return offer([]string{"cpu", "faults", "pid", "name"}, typed)
+	}
+	return offer(sortNames(), typed)
+}
+
+// instants offers the words for times, and when the archive begins and ends.
+func (a *app) instants(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	list := []string{"now", "start", "end", "today", "yesterday", "noon", "-5m", "-1h", "-1d"}
+	if a.forWords() {
+		ref := a.reference()
+		for _, kind := range when.Lasts {
+			if at := ref.Last(kind); !at.IsZero() {
+				list = append(list, cobra.CompletionWithDesc("last "+kind, a.show(at.UnixNano())))
+			}
+		}
+		for i, word := range list {
+			if at := map[string]time.Time{"start": ref.Start, "end": ref.End}[word]; !at.IsZero() {
+				list[i] = cobra.CompletionWithDesc(word, a.show(at.UnixNano()))
+			}
+		}
+	}
+	return offer(list, typed)
+}
+
+// zoneTable lists the zones there are, on all systems that have them in files.
+const zoneTable = "/usr/share/zoneinfo/zone.tab"
+
+func (a *app) zoneWords(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	list := []string{"UTC", "local"}
+	if f, err := os.Open(zoneTable); err == nil {
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			if fields := strings.Split(lines.Text(), "\t"); len(fields) > 2 && fields[0][0] != '#' {
+				list = append(list, fields[2])
+			}
+		}
+	}
+	tz := a.tz
+	a.tz = ""
+	defer func() { a.tz = tz }()
+	if a.forWords() {
+		for _, info := range a.archive.Archives() {
+			list = append(list, zoneOf(info)...)
+		}
+	}
+	return offer(list, typed)
+}
+
+func zoneOf(info *store.ArchiveInfo) []string {
+	if _, err := parseZone(info.TimeZone); err != nil || info.TimeZone == "" {
+		return nil
+	}
+	return []string{info.TimeZone}
+}
