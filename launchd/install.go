@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,6 +24,8 @@ type Installer struct {
 	From string
 	// Config is the text of a new configuration.
 	Config string
+	// Manuals are the manual pages, by the names of their files.
+	Manuals map[string]string
 	// Group may read the archives.
 	Group string
 	// EUID is whom the installer runs as, and Asker, if not 0, the user who
@@ -61,11 +65,25 @@ func (in *Installer) dirs() []Dir {
 // last: when it is there everything that it needs is there, too.
 func (in *Installer) files() []File {
 	l := in.Layout
-	files := []File{{Path: l.Config, Mode: 0o644, Content: []byte(in.Config), Keep: true}}
+	var files []File
+	for _, path := range in.manuals() {
+		files = append(files, File{Path: path, Mode: 0o644, Content: []byte(in.Manuals[filepath.Base(path)])})
+	}
+	files = append(files, File{Path: l.Config, Mode: 0o644, Content: []byte(in.Config), Keep: true})
 	if l.Log != "" {
 		files = append(files, File{Path: l.Log, Mode: 0o640, Content: []byte{}, Keep: true})
 	}
 	return append(files, in.Manager.Files(l)...)
+}
+
+// manuals are the paths of the manual pages: man1/recorder.1.
+func (in *Installer) manuals() []string {
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(in.Manuals)) {
+		section := "man" + strings.TrimPrefix(filepath.Ext(name), ".")
+		paths = append(paths, filepath.Join(in.Layout.Manuals, section, name))
+	}
+	return paths
 }
 
 // Install puts everything in place and starts the service. Done again, it
@@ -241,6 +259,10 @@ func (in *Installer) Uninstall(purge bool) error {
 		}
 		remove(target)
 	}
+	for _, path := range in.manuals() {
+		remove(path)
+		in.removeEmpty(p, filepath.Dir(path))
+	}
 	if l.Log != "" {
 		if err := p.safe(filepath.Dir(l.Log)); err != nil {
 			errs = append(errs, fmt.Errorf("%s is not removed: %w", p.at(l.Log), err))
@@ -254,7 +276,7 @@ func (in *Installer) Uninstall(purge bool) error {
 	if purge {
 		errs = append(errs, in.purgeArchives(p))
 	}
-	in.removeEmpty(p, l.Archives, l.Binaries, filepath.Dir(l.Binaries), filepath.Dir(l.Config))
+	in.removeEmpty(p, l.Manuals, filepath.Dir(l.Manuals), l.Archives, l.Binaries, filepath.Dir(l.Binaries), filepath.Dir(l.Config))
 	for _, path := range []string{l.Config, l.Archives} {
 		if fileExists(p.at(path)) {
 			in.Say("kept %s", p.at(path))
@@ -304,7 +326,7 @@ func (in *Installer) removeLogs(p place, errs *[]error) {
 // removeEmpty removes directories of ours that are empty.
 func (in *Installer) removeEmpty(p place, dirs ...string) {
 	for _, d := range dirs {
-		if d == "/Library" || d == "/usr/local/lib" || d == "/etc" {
+		if d == "/Library" || d == "/usr/local/lib" || d == "/etc" || strings.HasPrefix(d, "/usr/local/share") {
 			continue
 		}
 		if entries, err := os.ReadDir(p.at(d)); err == nil && len(entries) == 0 {

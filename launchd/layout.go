@@ -22,6 +22,8 @@ type Layout struct {
 	Rotation string
 	// SearchPath tells shells where the binaries are; empty: Links does.
 	SearchPath string
+	// Manuals is a directory that man looks into, for one directory a section.
+	Manuals string
 	// Links is a directory that gets links to the binaries; empty: none.
 	Links string
 }
@@ -37,6 +39,8 @@ func MacLayout() Layout {
 		Job:        "/Library/LaunchDaemons/" + Label + ".plist",
 		Rotation:   "/etc/newsyslog.d/" + Label + ".conf",
 		SearchPath: "/etc/paths.d/tachograph",
+		// Man looks beside the directories that SearchPath names.
+		Manuals: "/Library/Tachograph/share/man",
 	}
 }
 
@@ -48,6 +52,7 @@ func LinuxLayout() Layout {
 		Archives: "/var/lib/tachograph",
 		Job:      "/etc/systemd/system/" + Unit,
 		Links:    "/usr/local/bin",
+		Manuals:  "/usr/local/share/man",
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/completion"
+	"tachograph/cmd/internal/manual"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
@@ -72,7 +73,8 @@ func (a *app) run(args []string) int {
 	case errors.As(err, &said):
 		return int(said)
 	}
-	for line := range strings.Lines(err.Error()) {
+	text := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n\nDid you mean this?\n\t", "; did you mean ")
+	for line := range strings.Lines(text) {
 		fmt.Fprintf(a.err, "recorder: %s\n", visible.Text(strings.TrimRight(line, "\n")))
 	}
 	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
@@ -98,6 +100,7 @@ func (a *app) root() *cobra.Command {
 	)
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(completion.Command(func(err error) error { return usageError{err} }))
+	root.SetHelpCommand(manual.HelpCommand(func(err error) error { return usageError{err} }))
 	a.completions(root)
 	return root
 }

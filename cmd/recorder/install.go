@@ -69,6 +69,10 @@ func (a *app) installer(root, group string) (*launchd.Installer, error) {
 		Config: configText(h.layout, group),
 		Say:    func(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) },
 	}
+	in.Manuals = make(map[string]string)
+	for _, p := range a.manualPages() {
+		in.Manuals[p.File()] = p.Text
+	}
 	if root != "" {
 		in.Root, in.Stage = root, true
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -173,6 +174,11 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 		{[]string{"check", "--config", dir + "/absent"}, exitFailure, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
 		{[]string{"status", "--archive", dir}, exitFailure, "recorder: no recorder has written to " + dir},
 		{[]string{"rotate", "--archive", dir}, exitFailure, "recorder: no recorder writes to " + dir},
+		{[]string{"statsu"}, exitUsage, `recorder: unknown command "statsu" for "recorder"; did you mean status`},
+		{[]string{"metrics", "disk.tiem"}, exitFailure, "recorder: no metric matches disk.tiem; did you mean disk.time? (recorder metrics lists them all)"},
+		{[]string{"run", "--for", "-5s"}, exitUsage, "recorder: --for -5s: a recording cannot end before it begins (without --for it ends when it is told to)"},
+		{[]string{"probe", "--wait", "-5s"}, exitUsage, "recorder: --wait -5s: the second reading cannot come before the first"},
+		{[]string{"help", "statsu"}, exitUsage, "recorder: there is no help about statsu; did you mean status?"},
 		{[]string{"man"}, exitUsage, "recorder: man takes one argument, the directory to write to"},
 	} {
 		out, errs, status := runRecorder(t, tc.args...)
@@ -187,10 +193,18 @@ func TestManualPagesAndCompletions(t *testing.T) {
 	if _, errs, status := runRecorder(t, "man", dir); status != exitOK {
 		t.Fatal(errs)
 	}
-	for _, name := range []string{"recorder.1", "recorder-probe.1", "recorder-check.1", "recorder-status.1"} {
+	for name, want := range map[string]string{
+		"recorder.1": ".SS \"probe", "replay.1": ".SS \"diff", "tachograph.toml.5": "keep_for = \"30d\"", "tachograph-expressions.7": "delta(x)",
+		"tachograph-archive.5": ".SH ", "tachograph-journal.5": ".SH ",
+	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || !bytes.Contains(text, []byte(".SH SYNOPSIS")) {
+		if err != nil || !bytes.Contains(text, []byte(want)) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if groff, lost := exec.LookPath("groff"); lost == nil {
+			if out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", filepath.Join(dir, name)).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("groff does not like %s: %v %s", name, err, out)
+			}
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {

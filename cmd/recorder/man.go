@@ -1,14 +1,23 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
-	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
-	"tachograph/sample"
+	"tachograph/cmd/internal/manual"
+	"tachograph/config"
+	"tachograph/launchd"
+	"tachograph/store"
+	"tachograph/store/journal"
 )
+
+// replayPage is the manual page of replay, as replay man writes it.
+//
+//go:embed pages/replay.1
+var replayPage string
 
 // manCommand writes manual pages; packagers call it, so it is not in the help.
 func (a *app) manCommand() *cobra.Command {
@@ -20,17 +29,20 @@ func (a *app) manCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return fmt.Errorf("the manual pages cannot be written: %w", err)
-			}
-			root := c.Root()
-			root.DisableAutoGenTag = true
-			header := &doc.GenManHeader{Title: "RECORDER", Section: "1", Source: "Tachograph " + sample.Release, Manual: "Tachograph"}
-			if err := doc.GenManTree(root, header, args[0]); err != nil {
-				return fmt.Errorf("the manual pages cannot be written: %w", err)
-			}
-			return nil
-		},
+		RunE: func(c *cobra.Command, args []string) error { return manual.Write(args[0], a.manualPages()) },
+	}
+}
+
+// manualPages are those of both programs and of what they read and write.
+func (a *app) manualPages() []manual.Page {
+	root := a.root()
+	root.Long += "\n\nThe configuration is " + launchd.LinuxLayout().Config + ", on a Mac\n" + launchd.MacLayout().Config + ",\nwhere recorder install puts it."
+	return []manual.Page{
+		manual.OfProgram(root, "replay(1)", "tachograph.toml(5)", "tachograph-archive(5)"),
+		{Name: "replay", Section: 1, Text: replayPage},
+		manual.OfText("tachograph.toml", 5, "configuration of the recorder", strings.ReplaceAll(config.DefaultText, "\t", "    ")),
+		manual.OfMarkdown("tachograph-archive", 5, "format of archives", store.Format),
+		manual.OfMarkdown("tachograph-journal", 5, "format of the journals of archives", journal.Format),
+		manual.OfExpressions(),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 	"tachograph/sample/metric"
+	"tachograph/store/query"
 )
 
 func (a *app) metricsCommand() *cobra.Command {
@@ -37,10 +38,11 @@ func (a *app) metricsCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			descs := slices.DeleteFunc(service.Catalogue(a.catalog(), sources), func(d *metric.Desc) bool { return !want(d) })
+			all := service.Catalogue(a.catalog(), sources)
+			descs := slices.DeleteFunc(slices.Clone(all), func(d *metric.Desc) bool { return !want(d) })
 			switch {
 			case len(descs) == 0:
-				return fmt.Errorf("no metric matches %s (recorder metrics lists them all)", args[0])
+				return noMetric(args[0], all)
 			case asJSON:
 				return printMetricsJSON(a.out, descs, cfg)
 			case describe:
@@ -53,6 +55,15 @@ func (a *app) metricsCommand() *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	c.Flags().StringVar(&file, "config", "", "configuration `FILE` whose classes are shown")
 	return c
+}
+
+// noMetric says that nothing has that name, and what has one like it.
+func noMetric(name string, all []*metric.Desc) error {
+	var names []string
+	for _, d := range all {
+		names = append(names, d.Name)
+	}
+	return fmt.Errorf("no metric matches %s%s (recorder metrics lists them all)", name, query.Suggest(strings.Trim(name, "*?."), names))
 }
 
 func here(d *metric.Desc) string {

@@ -33,6 +33,9 @@ func (a *app) probeCommand() *cobra.Command {
 			"in which * also matches dots: kernel.all, 'disk.*', '*.read_bytes'.",
 		Example: "  recorder probe kernel.all mem.util\n  recorder probe --json 'disk.dev.*'\n  recorder probe --cost",
 		RunE: func(c *cobra.Command, args []string) error {
+			if wait < 0 {
+				return usageError{fmt.Errorf("--wait %s: the second reading cannot come before the first", wait)}
+			}
 			want, err := patterns(args)
 			if err != nil {
 				return err
@@ -108,7 +111,7 @@ func (a *app) nothingMatches(args []string) error {
 			return fmt.Errorf("%s cannot be read here: %s", d.Name, why)
 		}
 	}
-	return fmt.Errorf("no metric matches %s (recorder metrics lists them all)", args[0])
+	return noMetric(args[0], a.catalog())
 }
 
 func printLines(out io.Writer, lines []probe.Line) error {

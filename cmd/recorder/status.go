@@ -117,6 +117,9 @@ func statusText(r *service.Report) string {
 	for _, p := range r.Problems {
 		row("", "%s", p)
 	}
+	if newest := newestTick(st.Classes); !newest.IsZero() {
+		row("data", "up to %s (%s ago)", clock(newest), ago(now, newest))
+	}
 	row("uses", "%.2g %% of a core, %s of memory", st.CPUPercent, service.Size(st.ResidentBytes))
 	row("records", "%.0f values a second, %s so far", r.ValuesPerSecond, thousands(float64(st.Values)))
 	row("archive", "%s, %s since %s", st.Archive.Path, service.Size(st.Archive.Bytes), clock(st.Archive.Since))
@@ -188,6 +191,17 @@ func printable(text string) string {
 		}
 		return '?'
 	}, text)
+}
+
+// newestTick is when something was recorded last.
+func newestTick(classes []service.ClassStatus) time.Time {
+	var newest time.Time
+	for _, c := range classes {
+		if c.LastTick.After(newest) {
+			newest = c.LastTick
+		}
+	}
+	return newest
 }
 
 // dearest are the sources that took most time since the recorder started, and

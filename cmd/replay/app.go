@@ -39,7 +39,8 @@ type app struct {
 	stdout, stderr *visible.Writer
 	now            func() time.Time
 	open           func(paths ...string) (reader, error)
-	width          int  // of the terminal; 0 when stdout is none
+	width, height  int  // of the terminal; 0 when stdout is none
+	ascii          bool // the locale has no other letters
 	color          bool // stdout is a terminal that may be coloured
 	progress       bool // stderr is a terminal
 

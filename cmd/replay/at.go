@@ -110,7 +110,7 @@ func (a *app) at(w query.Window, at int64) error {
 
 func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
 	a.stdout.Printf("%s  at %s\n", a.bold(h.Name), a.show(at))
-	gauges, err := query.Gauges(a.archive, query.Window{Hosts: w.Hosts, From: w.From, To: at}, sparkPoints)
+	gauges, err := query.Gauges(a.archive, query.Window{Hosts: w.Hosts, From: w.From, To: at}, a.sparks())
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
 	case newest == 0:
 		a.stdout.Println("no sample in the ten minutes before")
 	case gap > 30*time.Second:
-		a.stdout.Printf("the last sample before that is of %s, %s earlier\n", a.show(newest), human.Duration(gap))
+		a.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", a.show(newest), human.Duration(gap)))
 	}
 	if len(gauges) > 0 {
 		a.stdout.Println()
@@ -150,7 +150,7 @@ func (a *app) momentTable(list []*query.Gauge) {
 		}
 		rows = append(rows, []string{gaugeTitle(g), then, value(g.Mean), value(g.Max), human.Spark(g.Points, top)})
 	}
-	a.align(rows, "lrrrl")
+	a.align(rows, "lrrrl", 4, 2)
 }
 
 func (a *app) atEvents(w query.Window, at int64) error {
@@ -168,14 +168,15 @@ func (a *app) atEvents(w query.Window, at int64) error {
 			a.stdout.Printf("\n%s\n", a.bold("events within 10 minutes"))
 		}
 		if shown <= most {
-			a.stdout.Printf("%s  %8s  %s: %s\n", time.Unix(0, e.At.Wall).In(a.zone()).Format("15:04:05"), relative(e.At.Wall-at), e.Kind, e.Text)
+			a.labelled(fmt.Sprintf("%s  %8s  ", time.Unix(0, e.At.Wall).In(a.zone()).Format("15:04:05"), relative(e.At.Wall-at)), string(e.Kind)+": "+e.Text)
 		}
 	}
 	if shown > most {
 		a.stdout.Printf("… and %d more (replay events)\n", shown-most)
 	}
 	if everyday > 0 {
-		a.stdout.Printf("\n%s started or ended within 10 minutes\n", plural.Of(everyday, "process"))
+		a.stdout.Println()
+		a.prose(plural.Of(everyday, "process") + " started or ended within 10 minutes")
 	}
 	return nil
 }
@@ -207,7 +208,7 @@ func (a *app) atProcesses(w query.Window, at int64) error {
 		for _, p := range top {
 			words = append(words, fmt.Sprintf("%s (%d) %s", name(p.Name), p.PID, r.write(r.of(p))))
 		}
-		a.stdout.Printf("%-8s %s\n", r.name, strings.Join(words, ", "))
+		a.labelled(human.Pad(r.name, 9, false), strings.Join(words, ", "))
 	}
 	return nil
 }

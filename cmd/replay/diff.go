@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -143,20 +145,17 @@ func (a *app) diffText(h *store.Host, c *comparison, changes []*query.Change, to
 		return a.show(w.From) + " to " + to.Format(time.TimeOnly)
 	}
 	if c.against != "" {
-		a.stdout.Printf("%s: %s, against %s: %s\n", a.bold(h.Name), clock(c.b), a.bold(c.name), clock(c.a))
+		a.prose(fmt.Sprintf("%s: %s, against %s: %s", h.Name, clock(c.b), c.name, clock(c.a)))
 	} else {
-		a.stdout.Printf("%s  before: %s, after: %s\n", a.bold(h.Name), clock(c.a), clock(c.b))
+		a.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(c.a), clock(c.b)), 0)
 	}
 	if len(changes) == 0 {
 		a.stdout.Println("nothing changed that is out of the ordinary")
 		return
 	}
-	width := 100
-	if a.width > 40 {
-		width = a.width
-	}
+	width := a.textWidth(100)
 	for i, change := range changes {
-		for k, line := range wrap(a.sentence(change, a.sides(c, h)), width-4) {
+		for k, line := range human.Wrap(a.sentence(change, a.sides(c, h)), width-4) {
 			if k == 0 {
 				a.stdout.Printf("%2d. %s\n", i+1, line)
 			} else {

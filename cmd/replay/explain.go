@@ -138,33 +138,13 @@ func (a *app) field(name, text string) {
 		return
 	}
 	const indent = 12
-	width := 80
-	if a.width > 40 {
-		width = a.width
-	}
-	for i, line := range wrap(text, width-indent) {
+	width := a.textWidth(80)
+	for i, line := range human.Wrap(text, width-indent) {
 		if i > 0 {
 			name = ""
 		}
 		a.stdout.Printf("%-*s%s\n", indent, name, line)
 	}
-}
-
-// wrap breaks a text between words.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, w := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(w) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	return append(lines, line)
 }
 
 var semanticsWords = map[metric.Semantics]string{

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"os"
-
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
-	"tachograph/sample"
+	"tachograph/cmd/internal/manual"
 )
 
 // manCommand writes manual pages; packagers call it, so it is not in the help.
@@ -18,16 +14,17 @@ func manCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   needOne("the directory to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return fmt.Errorf("the manual pages cannot be written: %w", err)
-			}
-			root := cmd.Root()
-			root.DisableAutoGenTag = true
-			header := &doc.GenManHeader{Title: "REPLAY", Section: "1", Source: "Tachograph " + sample.Release, Manual: "Tachograph"}
-			if err := doc.GenManTree(root, header, args[0]); err != nil {
-				return fmt.Errorf("the manual pages cannot be written: %w", err)
-			}
-			return nil
+			return manual.Write(args[0], []manual.Page{manualPage(cmd.Root()), manual.OfExpressions()})
 		},
 	}
+}
+
+// manualPage is the page of replay.
+func manualPage(root *cobra.Command) manual.Page {
+	return manual.OfProgram(root, "recorder(1)", "tachograph-expressions(7)", "tachograph-archive(5)")
+}
+
+// expressionsTopic is what "replay help expressions" prints.
+func expressionsTopic(*app) *cobra.Command {
+	return &cobra.Command{Use: "expressions", Short: "What expressions are made of", Long: manual.Expressions}
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +75,7 @@ func (a *app) hostOverview(h *store.Host, w query.Window) error {
 		a.stdout.Println()
 		a.gaugeTable(gauges)
 	}
-	return a.topLines(w)
+	return a.topLines(w, len(gauges))
 }
 
 // sparkWidth is how many points the charts of a window get: not more than there
@@ -87,11 +86,19 @@ func (a *app) sparkWidth(w query.Window) int {
 	if w.To != 0 {
 		to = min(to, w.To)
 	}
-	points := int64(sparkPoints)
+	points := int64(a.sparks())
 	if iv := list[len(list)-1].Intervals[metric.Fast]; iv > 0 {
 		points = min(points, (to-from)/iv)
 	}
 	return int(max(points, 1))
+}
+
+// sparks is how wide the small charts are beside four columns of numbers.
+func (a *app) sparks() int {
+	if a.width == 0 {
+		return sparkPoints
+	}
+	return min(max(a.width-66, 8), sparkPoints)
 }
 
 // bold marks a heading on a terminal.
@@ -104,7 +111,7 @@ func (a *app) bold(s string) visible.Styled {
 
 func (a *app) headline(h *store.Host, w query.Window) {
 	facts := hostFacts(h)
-	a.stdout.Printf("%s  %s\n", a.bold(h.Name), strings.Join(facts, ", "))
+	a.headed(h.Name, strings.Join(facts, ", "), 0)
 	from, to, list := query.Covered(a.archive, w)
 	from = max(from, w.From)
 	if w.To != 0 {
@@ -121,8 +128,8 @@ func (a *app) headline(h *store.Host, w query.Window) {
 		}
 	}
 	archives := plural.Of(len(list), "archive")
-	a.stdout.Printf("%s to %s (%s)\n", a.show(from), a.show(to), human.Duration(time.Duration(to-from)))
-	a.stdout.Printf("%s\n", strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
+	a.prose(fmt.Sprintf("%s to %s (%s)", a.show(from), a.show(to), human.Duration(time.Duration(to-from))))
+	a.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
 
 // hostFacts are the few things that tell machines apart.
@@ -193,7 +200,7 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 		if last != 0 {
 			line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
 		}
-		a.stdout.Println(line)
+		a.prose(line)
 	}
 	return nil
 }
@@ -218,7 +225,7 @@ func (a *app) gaugeTable(list []*query.Gauge) {
 		rows = append(rows, []string{title, value(g.Mean), value(g.Max),
 			time.Unix(0, g.MaxAt).In(a.zone()).Format("15:04:05"), last, human.Spark(g.Points, top)})
 	}
-	a.align(rows, "lrrlrl")
+	a.align(rows, "lrrlrl", 5, 3, 1)
 }
 
 // gaugeTitle is a gauge's title, with what it is of.
@@ -229,42 +236,12 @@ func gaugeTitle(g *query.Gauge) string {
 	return g.Title + " " + name(g.Instance)
 }
 
-// align prints rows in columns: l left, r right.
-func (a *app) align(rows [][]string, how string) {
-	widths := make([]int, len(how))
-	for _, r := range rows {
-		for i, s := range r {
-			r[i] = visible.Text(s)
-			widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
-		}
-	}
-	for n, r := range rows {
-		var b strings.Builder
-		for i, s := range r {
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(s))
-			if how[i] == 'r' {
-				b.WriteString(pad + s)
-			} else {
-				b.WriteString(s + pad)
-			}
-		}
-		line := strings.TrimRight(b.String(), " ")
-		if n == 0 {
-			a.stdout.Println(a.bold(line))
-			continue
-		}
-		a.stdout.Println(line)
-	}
-}
-
 // topLines prints the processes that used most CPU, and those with most
 // memory.
-func (a *app) topLines(w query.Window) error {
+func (a *app) topLines(w query.Window, gauges int) error {
 	bys := []query.By{query.ByCPU, query.ByMemory}
-	lists, err := query.TopNames(a.archive, w, 8, bys...)
+	most := a.rowsThatFit(gauges+14, 4, 13) // of both lists
+	lists, err := query.TopNames(a.archive, w, (most+1)*8/13, bys...)
 	if err != nil {
 		return err
 	}
@@ -278,9 +255,9 @@ func (a *app) topLines(w query.Window) error {
 				bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
 		}
 		a.stdout.Println()
-		a.align(rows, "lrrrrrr")
+		a.align(rows, "lrrrrrr", 5, 4, 6, 2)
 		if i == 0 {
-			lists[1].Consumers = lists[1].Consumers[:min(5, len(lists[1].Consumers))]
+			lists[1].Consumers = lists[1].Consumers[:min(most*5/13, len(lists[1].Consumers))]
 		}
 	}
 	return nil
@@ -288,12 +265,7 @@ func (a *app) topLines(w query.Window) error {
 
 // name shortens a process's name for tables.
 func name(s string) string {
-	const longest = 32
-	s = visible.Text(s)
-	if utf8.RuneCountInString(s) > longest {
-		return string([]rune(s)[:longest-1]) + "…"
-	}
-	return s
+	return human.Cut(s, 32)
 }
 
 func bytesOf(x float64) string {

@@ -64,10 +64,7 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 	if err != nil {
 		return err
 	}
-	width := plotWidth
-	if a.width > 30 {
-		width = a.width - 14
-	}
+	width := max(a.textWidth(plotWidth+14)-14, 10)
 	from, to, _ := query.Covered(a.archive, r.Window)
 	from = max(from, r.From)
 	if r.To != 0 {

@@ -94,19 +94,19 @@ func (a *app) historyText(h *query.History) {
 	}
 	a.stdout.Println(a.bold(title))
 	if len(h.Names) > 1 {
-		a.stdout.Printf("called   %s\n", strings.Join(h.Names[1:], ", "))
+		a.labelled("called   ", strings.Join(h.Names[1:], ", "))
 	}
 	if exe := h.Instance.Label("exe"); exe != "" {
-		a.stdout.Printf("program  %s\n", exe)
+		a.labelled("program  ", exe)
 	}
 	if h.Start != 0 {
-		a.stdout.Printf("began    %s\n", a.show(h.Start))
+		a.labelled("began    ", a.show(h.Start))
 	} else {
-		a.stdout.Printf("seen     from %s\n", a.show(h.From))
+		a.labelled("seen     ", "from "+a.show(h.From))
 	}
-	a.stdout.Printf("ended    %s\n", a.endOf(h))
+	a.labelled("ended    ", a.endOf(h))
 	if len(h.Ancestors) > 0 {
-		a.stdout.Printf("parents  %s\n", strings.Join(h.Ancestors, " ← "))
+		a.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
 	}
 	var cpu, mem []float64
 	rows := [][]string{{"TIME", "CPU", "MEMORY", "READ", "WRITE", "POWER", "THREADS"}}
@@ -116,12 +116,22 @@ func (a *app) historyText(h *query.History) {
 		rows = append(rows, []string{time.Unix(0, r.At).In(a.zone()).Format("2006-01-02 15:04:05"), percent(r.CPU()), bytesOf(r.Memory()),
 			perSecond(r.Rates[query.ReadBytes]), perSecond(r.Rates[query.WrittenBytes]), watts(r.Rates[query.Energy]), plain(r.Levels[query.Threads])})
 	}
-	a.stdout.Printf("cpu      %s  up to %s\n", human.Spark(cpu, highest(cpu)), percent(highest(cpu)))
-	a.stdout.Printf("memory   %s  up to %s\n", human.Spark(mem, highest(mem)), bytesOf(h.Peak))
-	a.stdout.Printf("in all   %s\n", strings.Join(gainsOf(h.Gains), ", "))
+	a.courseLine("cpu      ", cpu, percent(highest(cpu)))
+	a.courseLine("memory   ", mem, bytesOf(h.Peak))
+	a.labelled("in all   ", strings.Join(gainsOf(h.Gains), ", "))
 	if len(h.Rows) > 0 {
-		a.align(rows, "lrrrrrr")
+		a.align(rows, "lrrrrrr", 6, 5, 4, 3)
 	}
+}
+
+// courseLine draws what a process used, as far as the terminal reaches.
+func (a *app) courseLine(label string, values []float64, most string) {
+	text := label + human.Spark(values, highest(values)) + "  up to " + most
+	if a.width > 0 {
+		room := a.width - human.Width(text) + len(values)
+		text = label + human.Cut(human.Spark(values, highest(values)), max(room, 1)) + "  up to " + most
+	}
+	a.stdout.Println(text)
 }
 
 // endOf says when and how a process ended.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/completion"
+	"tachograph/cmd/internal/manual"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample"
 	"tachograph/store/query"
@@ -19,7 +20,7 @@ var commands = []func(*app) *cobra.Command{
 	ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
 	explainCommand, summaryCommand, infoCommand, metricsCommand,
 	verifyCommand, repairCommand,
-	manCommand,
+	manCommand, expressionsTopic,
 }
 
 // command builds the command tree.
@@ -62,9 +63,16 @@ zone of the machine that was recorded; --tz names another.`,
 	f.StringVar(&a.tz, "tz", "", "zone to show and read times in: a name such as Europe/Berlin, local or +02:00 (default: the archive's)")
 	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")
 	f.StringArrayVar(&a.derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, err := out.ParseFormat(a.format); err != nil {
 			return err
+		}
+		if a.ascii && a.table() {
+			a.stdout.ASCII()
+			a.stderr.ASCII()
+		}
+		if n := cmd.Flags().Lookup("number"); n != nil && strings.HasPrefix(n.Value.String(), "-") {
+			return fmt.Errorf("--number %s: write how many, or 0 for all", n.Value)
 		}
 		return a.checkZone()
 	}
@@ -75,6 +83,7 @@ zone of the machine that was recorded; --tz names another.`,
 		root.AddCommand(c(a))
 	}
 	root.AddCommand(completion.Command(func(err error) error { return err }))
+	root.SetHelpCommand(manual.HelpCommand(func(err error) error { return err }))
 	a.completions(root)
 	return root
 }

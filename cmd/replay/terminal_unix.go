@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -11,10 +13,22 @@ import (
 // terminal finds out what the outputs are, and what they may be sent.
 func (a *app) terminal(stdout, stderr *os.File) {
 	if size, err := unix.IoctlGetWinsize(int(stdout.Fd()), unix.TIOCGWINSZ); err == nil {
-		a.width = int(size.Col)
+		a.width, a.height = int(size.Col), int(size.Row)
 		a.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	_, err := unix.IoctlGetWinsize(int(stderr.Fd()), unix.TIOCGWINSZ)
 	a.progress = err == nil
+	a.ascii = !utf8Locale(os.Getenv)
 	a.stdout, a.stderr = visible.NewWriter(stdout, a.color), visible.NewWriter(stderr, a.progress)
+}
+
+// utf8Locale reports whether the locale's letters are those of UTF-8. Without a
+// locale a Mac's are.
+func utf8Locale(env func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(env(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return runtime.GOOS == "darwin"
 }

@@ -85,7 +85,8 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 		a.stderr.Printf("no process used any %s between %s and %s\n", by, a.show(r.From), a.show(r.To))
 		return nil
 	}
-	a.stdout.Printf("%s to %s (%s), %s\n\n", a.show(r.From), a.show(r.To), durationText(r.To-r.From), plural.Of(r.N, "process"))
+	a.prose(fmt.Sprintf("%s to %s (%s), %s", a.show(r.From), a.show(r.To), durationText(r.To-r.From), plural.Of(r.N, "process")))
+	a.stdout.Println()
 	first := out.Column{Name: "pid", Right: true}
 	if group != query.PerProcess {
 		first = out.Column{Name: "processes", Right: true}

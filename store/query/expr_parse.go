@@ -1,6 +1,11 @@
 package query
 
-import "tachograph/sample/metric"
+import (
+	"maps"
+	"slices"
+
+	"tachograph/sample/metric"
+)
 
 // node is a part of an expression.
 type node struct {
@@ -160,7 +165,7 @@ func (p *parser) primary() (*node, error) {
 
 func (p *parser) call(name token) (*node, error) {
 	if _, ok := functions[name.text]; !ok {
-		return nil, p.fail(name.col, "no function %s%s", name.text, Suggest(name.text, functionNames()))
+		return nil, p.fail(name.col, "no function %s%s", name.text, Suggest(name.text, Functions()))
 	}
 	open := p.tok
 	if err := p.advance(); err != nil {
@@ -186,10 +191,5 @@ func (p *parser) closing(open token) error {
 	return p.advance()
 }
 
-func functionNames() []string {
-	var out []string
-	for name := range functions {
-		out = append(out, name)
-	}
-	return out
-}
+// Functions are the names of the functions of expressions.
+func Functions() []string { return slices.Sorted(maps.Keys(functions)) }

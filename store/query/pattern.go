@@ -139,6 +139,7 @@ func Nearest(s string, names []string, n int) []string {
 	slices.SortStableFunc(found, func(x, y near) int {
 		return cmp.Or(cmp.Compare(x.d, y.d), cmp.Compare(len(x.name), len(y.name)), cmp.Compare(x.name, y.name))
 	})
+	found = slices.Compact(found) // Processes share names.
 	var out []string
 	for _, f := range found[:min(n, len(found))] {
 		out = append(out, f.name)

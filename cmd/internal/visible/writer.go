@@ -33,11 +33,17 @@ type Writer struct {
 	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
+	ascii    bool
 	rest     []byte // of a letter that was cut in two
 }
 
 // NewWriter returns a writer to w, which is a terminal or not.
 func NewWriter(w io.Writer, terminal bool) *Writer { return &Writer{w: w, terminal: terminal} }
+
+// ASCII makes w write for a locale without other letters: what the programs
+// draw becomes the nearest there is, as wide as before, and what strangers wrote
+// a question mark.
+func (w *Writer) ASCII() { w.ascii = true }
 
 // Unwrap is where w writes to.
 func (w *Writer) Unwrap() io.Writer { return w.w }
@@ -103,6 +109,9 @@ func (w *Writer) put(b []byte) error {
 	}
 	if !shown(b) {
 		b = w.filter(b)
+		if w.ascii {
+			b = appendASCII(nil, string(b))
+		}
 	}
 	_, err := w.w.Write(b)
 	return err

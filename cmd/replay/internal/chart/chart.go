@@ -4,7 +4,8 @@ package chart
 import (
 	"math"
 	"strings"
-	"unicode/utf8"
+
+	"tachograph/cmd/replay/internal/human"
 )
 
 // Chart is one picture of a series.
@@ -102,12 +103,12 @@ func (c *Chart) scaled(grid [][]rune) []string {
 			part := 1 - float64(i)/float64(max(c.Height-1, 1))
 			labels[i] = c.Label(float64(c.Low*(1-part)) + float64(c.High*part))
 		}
-		wide = max(wide, utf8.RuneCountInString(labels[i]))
+		wide = max(wide, human.Width(labels[i]))
 	}
 	out := make([]string, c.Height)
 	for i, row := range grid {
 		var b strings.Builder
-		b.WriteString(strings.Repeat(" ", wide-utf8.RuneCountInString(labels[i])))
+		b.WriteString(strings.Repeat(" ", wide-human.Width(labels[i])))
 		b.WriteString(labels[i])
 		if labels[i] != "" {
 			b.WriteString(" ┤")
@@ -130,7 +131,7 @@ func (c *Chart) scaled(grid [][]rune) []string {
 func Margin(lines []string) int {
 	for _, l := range lines {
 		if i := strings.IndexAny(l, "┤│"); i >= 0 {
-			return utf8.RuneCountInString(l[:i]) + 1
+			return human.Width(l[:i]) + 1
 		}
 	}
 	return 0

@@ -85,12 +85,19 @@ type Cell struct {
 // Constructors keep rows readable.
 
 func Str(s string) Cell         { return Cell{Kind: Text, S: s} }
-func At(wall int64) Cell        { return Cell{Kind: Time, I: wall} }
 func Number(x float64) Cell     { return Cell{Kind: Float, F: x} }
 func Whole(n int64) Cell        { return Cell{Kind: Int, I: n} }
 func Natural(n uint64) Cell     { return Cell{Kind: Uint, U: n} }
 func None(why string) Cell      { return Cell{Human: why} }
 func (c Cell) As(h string) Cell { c.Human = h; return c }
+
+// At is a cell for a time; one that is not known is zero.
+func At(wall int64) Cell {
+	if wall == 0 {
+		return Cell{}
+	}
+	return Cell{Kind: Time, I: wall}
+}
 
 // Value is a cell for a recorded or computed value.
 func Value(v metric.Value, u *metric.Units, rate bool) Cell {

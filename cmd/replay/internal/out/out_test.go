@@ -100,7 +100,7 @@ func TestSpreadsheet(t *testing.T) {
 // Series must write what Row does.
 func TestSeriesWritesTheSame(t *testing.T) {
 	cols := []Column{{Name: "host"}, {Name: "time"}, {Name: "metric"}, {Name: "instance"}, {Name: "value"}}
-	points := Points{Wall: []int64{0, 59_999_999_999, 60_000_000_000, 1_700_000_000_000_000_001}, Type: metric.F64}
+	points := Points{Wall: []int64{1, 59_999_999_999, 60_000_000_000, 1_700_000_000_000_000_001}, Type: metric.F64}
 	for _, x := range []float64{0, 0.1, 1e300, math.Copysign(0, -1)} {
 		points.Bits = append(points.Bits, math.Float64bits(x))
 	}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
@@ -20,6 +19,7 @@ type tableWriter struct {
 	columns []Column
 	keep    []int
 	widths  []int
+	hidden  []bool // columns without a value, or without a place
 	held    [][]string
 	settled bool
 	began   time.Time
@@ -51,14 +51,14 @@ func (t *tableWriter) Row(cells []Cell) error {
 	}
 	t.held = append(t.held, row)
 	if len(t.held) >= sampleRows || time.Since(t.began) > flushEvery {
-		return t.settle()
+		return t.settle(false)
 	}
 	return nil
 }
 
 func (t *tableWriter) Close() error {
 	if !t.settled {
-		if err := t.settle(); err != nil {
+		if err := t.settle(true); err != nil {
 			return err
 		}
 	}
@@ -102,8 +102,10 @@ func (t *tableWriter) show(c *Cell) string {
 	return human.Figures(x)
 }
 
-func (t *tableWriter) settle() error {
+// settle decides how the table looks; whole says that it has all rows.
+func (t *tableWriter) settle(whole bool) error {
 	t.settled = true
+	t.hidden = make([]bool, len(t.keep))
 	if len(t.held) == 0 {
 		return nil
 	}
@@ -114,12 +116,15 @@ func (t *tableWriter) settle() error {
 		if head[k] == "" {
 			head[k] = strings.ToUpper(t.columns[i].Name)
 		}
-		t.widths[k] = utf8.RuneCountInString(head[k])
+		t.widths[k] = human.Width(head[k])
 	}
 	for _, row := range t.held {
 		for k, s := range row {
-			t.widths[k] = max(t.widths[k], utf8.RuneCountInString(s))
+			t.widths[k] = max(t.widths[k], human.Width(s))
 		}
+	}
+	if whole {
+		t.hideEmpty()
 	}
 	t.fit()
 	t.write(head, true)
@@ -131,18 +136,48 @@ func (t *tableWriter) settle() error {
 	return t.Flush()
 }
 
-// fit takes from the flexible columns what the terminal does not have.
+// hideEmpty leaves out the columns that have no value in any row; not the
+// last, which the table is about.
+func (t *tableWriter) hideEmpty() {
+	for k := range len(t.keep) - 1 {
+		t.hidden[k] = true
+		for _, row := range t.held {
+			if row[k] != "-" {
+				t.hidden[k] = false
+				break
+			}
+		}
+	}
+}
+
+// fit takes from the flexible columns what the terminal does not have. Where
+// that is not enough other columns go, from the right; the first and the last
+// stay.
 func (t *tableWriter) fit() {
 	if t.opt.Width <= 0 {
 		return
 	}
 	const least = 8
-	total := 2 * (len(t.widths) - 1)
-	for _, w := range t.widths {
-		total += w
+	total := -2
+	for k, w := range t.widths {
+		if !t.hidden[k] {
+			total += w + 2
+		}
+	}
+	spare := 0
+	for k, w := range t.widths {
+		if t.columns[t.keep[k]].Flex && !t.hidden[k] {
+			spare += max(w-least, 0)
+		}
+	}
+	for k := len(t.widths) - 2; k > 0 && total-spare > t.opt.Width; k-- {
+		if !t.columns[t.keep[k]].Flex && !t.hidden[k] {
+			t.hidden[k] = true
+			total -= t.widths[k] + 2
+		}
 	}
 	for k := len(t.widths) - 1; k >= 0 && total > t.opt.Width; k-- {
-		if !t.columns[t.keep[k]].Flex {
+		if !t.columns[t.keep[k]].Flex || t.hidden[k] {
 			continue
 		}
 		cut := min(total-t.opt.Width, t.widths[k]-least)
@@ -155,17 +190,22 @@ func (t *tableWriter) fit() {
 
 func (t *tableWriter) write(row []string, head bool) {
 	var b strings.Builder
+	first := true
 	for k, s := range row {
+		if t.hidden[k] {
+			continue
+		}
 		col := &t.columns[t.keep[k]]
 		w := t.widths[k]
-		n := utf8.RuneCountInString(s)
+		n := human.Width(s)
 		if n > w && t.opt.Width > 0 && col.Flex {
-			r := []rune(s)
-			s, n = string(r[:w-1])+"…", w
+			s = human.Cut(s, w)
+			n = human.Width(s)
 		}
-		if k > 0 {
+		if !first {
 			b.WriteString("  ")
 		}
+		first = false
 		pad := strings.Repeat(" ", max(w-n, 0))
 		if col.Right {
 			b.WriteString(pad)

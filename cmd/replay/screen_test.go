@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/cmd/replay/internal/human"
+)
+
+// What is shown on a terminal fits it, and has no letters that its locale does
+// not.
+func TestScreensFit(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, line := range []string{
+		"testdata/mac.txt", "at 03:12 --archive testdata/mac.txt", "diff 03:00..03:10 03:10..03:20 --archive testdata/mac.txt",
+		"ps --at 03:12 --archive testdata/mac.txt", "ps burner --from 03:10 --archive testdata/mac.txt", "top --archive testdata/mac.txt",
+		"plot mem.util.used --archive testdata/mac.txt", "ranges mem --archive testdata/mac.txt", "explain mem.util.used --archive testdata/mac.txt",
+		"metrics --archive testdata/mac.txt", "summary testdata/fleet.txt", "find kernel.all.load>0.1 --archive testdata/mac.txt",
+	} {
+		for _, width := range []int{40, 80, 200} {
+			t.Run(fmt.Sprint(line, " in ", width), func(t *testing.T) {
+				out := onScreen(width, 24, line)
+				for l := range strings.Lines(out) {
+					l = strings.TrimSuffix(l, "\n")
+					// Command lines are for copying: they are one line.
+					if w := human.Width(l); w > width && !strings.HasPrefix(l, "# ") {
+						t.Errorf("%d columns: %s", w, l)
+					}
+					for _, r := range l {
+						if r >= 0x80 {
+							t.Errorf("%q in %s", r, l)
+							break
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func onScreen(width, height int, line string) string {
+	var o, e strings.Builder
+	a := newApp(&o, &e, func() time.Time { return testNow })
+	a.open, a.width, a.height, a.ascii = openText, width, height, true
+	a.run(append(words(line), "--utc"))
+	return o.String()
+}
+
+func TestOverviewFitsTheHeight(t *testing.T) {
+	if n := strings.Count(onScreen(80, 34, "testdata/mac.txt"), "\n"); n >= 34 {
+		t.Errorf("%d lines in a terminal of 34", n)
+	}
+}
+
+func TestLocale(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{"LANG": "C"}, false}, {map[string]string{"LANG": "de_DE.UTF-8"}, true}, {map[string]string{"LANG": "C.utf8"}, true},
+		{map[string]string{"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, false}, {map[string]string{"LANG": "C", "LC_CTYPE": "en_US.UTF-8"}, true},
+		{map[string]string{"LANG": "de_DE.ISO-8859-1"}, false},
+	} {
+		if got := utf8Locale(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: %v", c.env, got)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+package store
+
+import _ "embed"
+
+// Format describes archives, byte by byte.
+//
+//go:embed FORMAT.md
+var Format string
