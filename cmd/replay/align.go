@@ -125,3 +125,54 @@ func (a *app) labelled(label, text string) {
 		a.stdout.Println(label + line)
 	}
 }
+
+// course puts the small charts of gauges into the last column: as wide as the
+// terminal leaves room for, where that says anything.
+func (a *app) course(rows [][]string, charts []chartOf) {
+	last := len(rows[0]) - 1
+	room := sparkPoints
+	if a.width > 0 {
+		taken := 0
+		for i := range last {
+			widest := 0
+			for _, r := range rows {
+				widest = max(widest, human.Width(r[i]))
+			}
+			taken += widest + 2
+		}
+		room = min(max(a.width-taken, 0), room)
+	}
+	const least = 6
+	for i, c := range charts {
+		if room >= least {
+			rows[i+1][last] = human.Spark(shrink(c.points, room), c.top)
+		}
+	}
+	if room < least {
+		rows[0][last] = ""
+	}
+}
+
+// chartOf is what a small chart shows.
+type chartOf struct {
+	points []float64
+	top    float64
+}
+
+// shrink brings points down to n at most, each the mean of those it stands for.
+func shrink(points []float64, n int) []float64 {
+	if len(points) <= n {
+		return points
+	}
+	out := make([]float64, n)
+	for i := range out {
+		sum, have := 0.0, 0.0
+		for _, x := range points[i*len(points)/n : (i+1)*len(points)/n] {
+			if x == x {
+				sum, have = sum+x, have+1
+			}
+		}
+		out[i] = sum / have // NaN where there is none
+	}
+	return out
+}

@@ -110,7 +110,7 @@ func (a *app) at(w query.Window, at int64) error {
 
 func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
 	a.stdout.Printf("%s  at %s\n", a.bold(h.Name), a.show(at))
-	gauges, err := query.Gauges(a.archive, query.Window{Hosts: w.Hosts, From: w.From, To: at}, a.sparks())
+	gauges, err := query.Gauges(a.archive, query.Window{Hosts: w.Hosts, From: w.From, To: at}, sparkPoints)
 	if err != nil {
 		return err
 	}
@@ -137,6 +137,7 @@ func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
 // momentTable prints gauges with their value at the moment first.
 func (a *app) momentTable(list []*query.Gauge) {
 	rows := [][]string{{"", "THEN", "MEAN", "MAX", "THE 10 MINUTES BEFORE"}}
+	var charts []chartOf
 	for _, g := range list {
 		top := g.Max
 		if g.Share {
@@ -148,8 +149,10 @@ func (a *app) momentTable(list []*query.Gauge) {
 			top = g.Of
 			then += " of " + value(g.Of)
 		}
-		rows = append(rows, []string{gaugeTitle(g), then, value(g.Mean), value(g.Max), human.Spark(g.Points, top)})
+		rows = append(rows, []string{gaugeTitle(g), then, value(g.Mean), value(g.Max), ""})
+		charts = append(charts, chartOf{g.Points, top})
 	}
+	a.course(rows, charts)
 	a.align(rows, "lrrrl", 4, 2)
 }
 

@@ -86,19 +86,11 @@ func (a *app) sparkWidth(w query.Window) int {
 	if w.To != 0 {
 		to = min(to, w.To)
 	}
-	points := int64(a.sparks())
+	points := int64(sparkPoints)
 	if iv := list[len(list)-1].Intervals[metric.Fast]; iv > 0 {
 		points = min(points, (to-from)/iv)
 	}
 	return int(max(points, 1))
-}
-
-// sparks is how wide the small charts are beside four columns of numbers.
-func (a *app) sparks() int {
-	if a.width == 0 {
-		return sparkPoints
-	}
-	return min(max(a.width-66, 8), sparkPoints)
 }
 
 // bold marks a heading on a terminal.
@@ -208,6 +200,7 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 // gaugeTable prints gauges with their mean, maximum and course.
 func (a *app) gaugeTable(list []*query.Gauge) {
 	rows := [][]string{{"", "MEAN", "MAX", "AT", "LAST", ""}}
+	var charts []chartOf
 	for _, g := range list {
 		top := g.Max
 		if g.Share {
@@ -223,8 +216,10 @@ func (a *app) gaugeTable(list []*query.Gauge) {
 			last += " of " + value(g.Of)
 		}
 		rows = append(rows, []string{title, value(g.Mean), value(g.Max),
-			time.Unix(0, g.MaxAt).In(a.zone()).Format("15:04:05"), last, human.Spark(g.Points, top)})
+			time.Unix(0, g.MaxAt).In(a.zone()).Format("15:04:05"), last, ""})
+		charts = append(charts, chartOf{g.Points, top})
 	}
+	a.course(rows, charts)
 	a.align(rows, "lrrlrl", 5, 3, 1)
 }
 

@@ -20,7 +20,7 @@ var commands = []func(*app) *cobra.Command{
 	ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
 	explainCommand, summaryCommand, infoCommand, metricsCommand,
 	verifyCommand, repairCommand,
-	manCommand, expressionsTopic,
+	versionCommand, manCommand, expressionsTopic,
 }
 
 // command builds the command tree.
