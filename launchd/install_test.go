@@ -483,3 +483,27 @@ func TestSystemd(t *testing.T) {
 		t.Error("the link is still there")
 	}
 }
+
+// Manual pages stand where man looks for them, and go with the rest.
+func TestManualPages(t *testing.T) {
+	m := newMac(t)
+	m.in.Manuals = map[string]string{"recorder.1": "page\n", "tachograph.toml.5": "keys\n"}
+	if err := m.in.Install(); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/Library/Tachograph/share/man/man1/recorder.1": "page\n", "/Library/Tachograph/share/man/man5/tachograph.toml.5": "keys\n",
+	} {
+		text, err := os.ReadFile(m.path(path))
+		info, serr := os.Stat(m.path(path))
+		if err != nil || serr != nil || string(text) != want || info.Mode().Perm() != 0o644 {
+			t.Errorf("%s: %q %v %v", path, text, err, serr)
+		}
+	}
+	if err := m.in.Uninstall(true); err != nil {
+		t.Fatal(err)
+	}
+	if tree := m.tree(); strings.Contains(tree, "/Library/Tachograph") {
+		t.Errorf("what is left:\n%s", tree)
+	}
+}

@@ -89,6 +89,7 @@ func (a *app) root() *cobra.Command {
 		Short: "Record the metrics of this machine into local archives",
 		Long: "recorder samples what the kernel knows about this machine and its processes\n" +
 			"into archives that replay reads, on this machine or another one.",
+		Version:       sample.Version(),
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

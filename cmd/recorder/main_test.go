@@ -213,3 +213,11 @@ func TestManualPagesAndCompletions(t *testing.T) {
 		}
 	}
 }
+
+func TestVersionBothWays(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		if out, errs, status := runRecorder(t, args...); status != exitOK || !strings.HasPrefix(out, "recorder ") {
+			t.Errorf("%v: status %d %s%s", args, status, out, errs)
+		}
+	}
+}

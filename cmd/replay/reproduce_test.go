@@ -107,3 +107,11 @@ func TestExamplesAreUnderstood(t *testing.T) {
 		t.Errorf("only %d examples", n)
 	}
 }
+
+func TestVersionBothWays(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		if out, errs, status := replayAt(testNow, args...); status != exitYes || !strings.HasPrefix(out, "replay ") {
+			t.Errorf("%v: status %d %s%s", args, status, out, errs)
+		}
+	}
+}
