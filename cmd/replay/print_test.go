@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -16,6 +17,9 @@ func TestPrintingGoesThroughTheWriters(t *testing.T) {
 	}
 	direct := regexp.MustCompile(`fmt\.Fprint(f|ln)\((a|b\.app)\.std(out|err),.*|os\.Std(out|err)\.Write.*`)
 	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ const (
 
 	// However short a batch is, it may hold eventsFree; a byte of it stands for
 	// no more than eventsPerByte.
-	eventsFree    = 1 << 10
+	eventsFree    = 1 << 13
 	eventsPerByte = 8
 )
 

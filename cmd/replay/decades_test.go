@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/store/chunk"
+	"tachograph/store/query/memarchive"
+	"tachograph/store/storetest/mangle"
+)
+
+// stranger is a sound archive with a bucket's records changed.
+func stranger(t *testing.T, bucket string, fn func(key, value []byte) []byte) string {
+	t.Helper()
+	parts, err := memarchive.Load("testdata/mac.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := writeParts(t, parts[:1], t.TempDir())[0]
+	paths, err := filepath.Glob(filepath.Join(dir, "*.live"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("%v %v", paths, err)
+	}
+	if err := mangle.Records(paths[0], bucket, fn); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// An index that says decades makes no question run without end.
+func TestDecades(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	const year = int64(365 * 24 * time.Hour)
+	dir := stranger(t, "index", func(_, value []byte) []byte {
+		in, err := chunk.ParseInfo(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.From -= 30 * year
+		in.To += 10 * year
+		return in.Marshal()
+	})
+	for _, q := range everyQuestion(dir) {
+		began := time.Now()
+		replay(openStore, append(q, "--utc")...)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("replay %s takes %v", strings.Join(q, " "), took)
+		}
+	}
+	for _, q := range []string{"values kernel.all.load --step 1s", "rates mem.util.used/mem.physmem --step 1s", "ranges kernel.all.load --step 1s", "find kernel.all.load>0 --step 1s"} {
+		_, errs, status := replay(openStore, append(strings.Fields(q), "--utc", "--archive", dir)...)
+		if status != exitError || !strings.Contains(errs, "take longer steps, or a shorter window") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("replay %s: status %d, %q", q, status, errs)
+		}
+	}
+	// Where something was recorded it is shown.
+	out, errs, status := replay(openStore, "values", "kernel.all.load", "--step", "1m", "--from", "2026-11-20 03:00", "--to", "2026-11-20 03:20", "--utc", "--archive", dir)
+	if status != exitYes || strings.Count(out, "\n") < 10 {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}
+
+// A batch of descriptions, or totals, that claim millions are told of and take
+// nothing.
+func TestClaims(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for name, dir := range map[string]string{
+		"descriptions": stranger(t, "metrics", func(_, _ []byte) []byte {
+			return chunk.Pack(append(binary.AppendUvarint(nil, 60<<20), make([]byte, 60<<20)...))
+		}),
+		"events": stranger(t, "events", func(_, _ []byte) []byte {
+			raw := append([]byte{1, 0}, make([]byte, 60<<20)...)
+			return append(append(binary.AppendUvarint([]byte{0, 0}, 60<<20), 0), chunk.Pack(raw)...)
+		}),
+		"totals": stranger(t, "meta", func(key, value []byte) []byte {
+			var totals map[string]any
+			if string(key) != "totals" || json.Unmarshal(value, &totals) != nil {
+				return nil
+			}
+			totals["chunks"] = map[string]uint32{"fast": 1<<32 - 1, "process": 1<<32 - 1}
+			totals["metrics"], totals["events"] = uint32(1<<32-1), uint32(1<<32-1)
+			b, _ := json.Marshal(totals)
+			return b
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			for _, q := range everyQuestion(dir) {
+				replay(openStore, append(q, "--utc")...)
+			}
+			paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
+			replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho"))
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it takes %v", took)
+			}
+			if status, out, _ := runReplay("verify", dir); status != exitNo {
+				t.Errorf("verify: status %d, %s", status, out)
+			}
+			if _, err := os.Stat(dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What makes this program fail stays with its file, is told, and is no success.
+func TestFailureStaysWithItsFile(t *testing.T) {
+	archive, err := openText("testdata/mac.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive.Archives()[0].Failed = true
+	archive.Archives()[0].Damage = []string{"this program failed over what it holds"}
+	defer delete(loaded, "testdata/mac.txt")
+	open := func(...string) (reader, error) { return archive, nil }
+	out, errs, status := replay(open, "events", "--utc", "--archive", "testdata/mac.txt")
+	if status != exitError || out == "" || !strings.Contains(errs, "failed over what it holds") {
+		t.Errorf("status %d, %q, %q", status, out, errs)
+	}
+}
