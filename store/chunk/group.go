@@ -112,7 +112,7 @@ func (g *Group) Roster() ([]Instance, error) {
 // limit bounds the lifetimes of a group, so that a few bytes do not keep a
 // reader busy for ever: no chunk that was ever encoded comes near.
 func (g *Group) limit() uint64 {
-	cells := uint64(1<<22) + uint64(g.chunk.size)<<12
+	cells := uint64(1<<24) + uint64(g.chunk.size)<<13
 	return min(maxLifetimes, cells/uint64(max(len(g.Columns), 1)))
 }
 
