@@ -3,13 +3,17 @@ package main
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/chunk"
+	"tachograph/store/query"
 	"tachograph/store/query/memarchive"
 	"tachograph/store/storetest/mangle"
 )
@@ -121,5 +125,23 @@ func TestFailureStaysWithItsFile(t *testing.T) {
 	out, errs, status := replay(open, "events", "--utc", "--archive", "testdata/mac.txt")
 	if status != exitError || out == "" || !strings.Contains(errs, "failed over what it holds") {
 		t.Errorf("status %d, %q, %q", status, out, errs)
+	}
+}
+
+// A tree as deep as a stranger likes stays a table.
+func TestDeepTree(t *testing.T) {
+	const n = 20_000
+	list := make([]*query.Process, n)
+	for i := range list {
+		list[i] = &query.Process{PID: i + 1, PPID: i, Instance: &metric.Instance{Key: fmt.Sprint(i)}, Archive: &store.ArchiveInfo{}}
+	}
+	order, prefix := treeOrder(list)
+	for _, p := range order {
+		if len(prefix[p]) > deepest+8 {
+			t.Fatalf("the lines before pid %d take %d bytes", p.PID, len(prefix[p]))
+		}
+	}
+	if len(order) != n {
+		t.Errorf("%d of %d processes", len(order), n)
 	}
 }

@@ -264,6 +264,9 @@ func usedFields(list []*query.Process) []shown {
 	return out
 }
 
+// deepest is how many bytes the lines of a tree may take.
+const deepest = 256
+
 // treeOrder puts children below their parents, keeping the order among
 // siblings.
 func treeOrder(list []*query.Process) ([]*query.Process, map[*query.Process]string) {
@@ -296,12 +299,16 @@ func treeOrder(list []*query.Process) ([]*query.Process, map[*query.Process]stri
 		seen[p] = true
 		prefix[p] = branch
 		order = append(order, p)
+		under, beside := lead+"  ", lead+"│ "
+		if len(lead) >= deepest {
+			under, beside = lead, lead // No machine nests so; a stranger's archive may.
+		}
 		kids := children[p]
 		for i, k := range kids {
 			if i == len(kids)-1 {
-				walk(k, lead+"  ", lead+"└ ")
+				walk(k, under, lead+"└ ")
 			} else {
-				walk(k, lead+"│ ", lead+"├ ")
+				walk(k, beside, lead+"├ ")
 			}
 		}
 	}
