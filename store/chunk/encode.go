@@ -19,7 +19,10 @@ const (
 	maxInstances = 1 << 20
 	maxTexts     = 1 << 20 // strings of a chunk, or frames of its names, or strings of a batch of events
 	maxRuns      = 1 << 22 // of all instances of a group
-	maxLifetimes = 1 << 27 // of all instances of a group, in blocks
+	// A chunk has so many instances, in all groups, and so many for each byte.
+	instancesFree    = 1 << 12
+	instancesPerByte = 16
+	maxLifetimes     = 1 << 27 // of all instances of a group, in blocks
 )
 
 // Checksum is the crc32c that all of an archive uses.

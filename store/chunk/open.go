@@ -81,6 +81,8 @@ type directory struct {
 	reader
 	at   int64
 	size int64
+	// instances are those of the groups so far.
+	instances int
 }
 
 func (d *directory) part() part {
@@ -91,7 +93,7 @@ func (d *directory) part() part {
 }
 
 func (c *Chunk) parse(dir []byte, at int64) error {
-	d := &directory{reader{in: dir}, at, c.size}
+	d := &directory{reader: reader{in: dir}, at: at, size: c.size}
 	if b := d.bytes(1); b != nil {
 		c.Class = metric.Class(b[0])
 	}
@@ -124,7 +126,8 @@ func (c *Chunk) parseGroup(d *directory) *Group {
 		g.Columns = append(g.Columns, Column{Number: uint32(prev), Type: t})
 	}
 	g.Blocks = d.count(c.ticks)
-	g.Size = d.count(int(min(maxInstances, c.size*256)))
+	g.Size = d.count(int(min(maxInstances, instancesFree+c.size*instancesPerByte)) - d.instances)
+	d.instances += g.Size
 	if g.Blocks == 0 || g.Size == 0 {
 		d.bad = d.bad || g.Size != 0
 	}
