@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -143,5 +144,37 @@ func TestDeepTree(t *testing.T) {
 	}
 	if len(order) != n {
 		t.Errorf("%d of %d processes", len(order), n)
+	}
+}
+
+// Descriptions that give columns another type than they have are told of, by
+// every question and by repair.
+func TestOtherTypes(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	const fieldType = 3
+	dir := stranger(t, "metrics", func(_, value []byte) []byte {
+		raw, err := chunk.Unpack(value, chunk.MaxDescs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for from, to := range map[metric.Type]metric.Type{metric.U64: metric.F64, metric.F32: metric.U32, metric.U32: metric.I64} {
+			raw = bytes.ReplaceAll(raw, []byte{fieldType, 1, byte(from)}, []byte{fieldType, 1, byte(to) | 0x40})
+		}
+		for i := 2; i < len(raw); i++ {
+			if raw[i-2] == fieldType && raw[i-1] == 1 && raw[i] < 0x80 {
+				raw[i] &^= 0x40
+			}
+		}
+		return chunk.Pack(raw)
+	})
+	for _, q := range everyQuestion(dir) {
+		if _, errs, _ := replay(openStore, append(q, "--utc")...); strings.Contains(errs, "this program failed") {
+			t.Errorf("replay %s: %s", strings.Join(q, " "), errs)
+		}
+	}
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
+	out, errs, status := replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho"))
+	if status == exitYes || strings.Contains(out+errs, "this program failed") {
+		t.Errorf("repair: status %d, %s%s", status, out, errs)
 	}
 }
