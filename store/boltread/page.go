@@ -205,7 +205,8 @@ func (p *page) layout(table []byte, count int, highWater uint64) []span {
 		if s := start(i); s != at {
 			switch {
 			case i+1 < count && at+size(i) == start(i+1):
-				// Only this element's own place is wrong.
+				// Only this element's own place is wrong. bbolt would believe it.
+				p.damage = pageDamage(p.id, p.base, "element %d is not where it says; its neighbours tell", i)
 			case i+1 < count && s+size(i) == start(i+1):
 				// The predecessor's size is.
 				if i > 0 {
