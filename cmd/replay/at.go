@@ -13,6 +13,7 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
 )
@@ -114,17 +115,25 @@ func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
 	if err != nil {
 		return err
 	}
-	var newest int64
-	for _, g := range gauges {
-		newest = max(newest, g.LastAt)
+	last, err := query.LastBefore(a.archive, h.ID, at)
+	if err != nil {
+		return err
 	}
-	switch gap := time.Duration(at - newest); {
-	case newest == 0:
-		a.stdout.Println("no sample in the ten minutes before")
+	pause, err := query.BreakAt(a.archive, h.ID, at)
+	if err != nil {
+		return err
+	}
+	if pause != nil {
+		a.prose(fmt.Sprintf("%s from %s to %s (%s)", duringBreak(pause), a.show(pause.From), a.show(pause.To), human.Duration(pause.Length())))
+	}
+	switch gap := time.Duration(at - last); {
+	case last == 0:
+		a.stdout.Println("no sample before that")
 	case gap > 30*time.Second:
-		a.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", a.show(newest), human.Duration(gap)))
+		a.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", a.show(last), human.Duration(gap)))
 	}
-	if len(gauges) > 0 {
+	// What is held from before the window is no sample.
+	if len(gauges) > 0 && last >= w.From {
 		a.stdout.Println()
 		a.momentTable(gauges)
 	}
@@ -132,6 +141,17 @@ func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
 		return err
 	}
 	return a.atProcesses(w, at)
+}
+
+// duringBreak says in words what a moment in a break was like.
+func duringBreak(b *query.Break) string {
+	switch b.Kind {
+	case metric.EventSleep, metric.EventWake:
+		return "the machine was asleep"
+	case metric.EventBoot, metric.EventShutdown, metric.EventPanic:
+		return "the machine was down or starting, and nothing was recorded,"
+	}
+	return "nothing was recorded"
 }
 
 // momentTable prints gauges with their value at the moment first.
@@ -239,7 +259,14 @@ func (a *app) atRows(rows out.Writer, h *store.Host, w query.Window, at int64) e
 	if err != nil {
 		return err
 	}
+	last, err := query.LastBefore(a.archive, h.ID, at)
+	if err != nil {
+		return err
+	}
 	for _, g := range gauges {
+		if last < w.From {
+			break // What is held from before the window is no sample.
+		}
 		if err := rows.Row([]out.Cell{host, out.Str("system"), out.At(g.LastAt), out.Str(g.Name), {}, out.Number(g.Last), out.Str(g.Units.String()), {}}); err != nil {
 			return err
 		}

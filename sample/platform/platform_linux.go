@@ -81,12 +81,27 @@ func ThisHost() Host {
 	if name := osName(); name != "" {
 		h.Labels = append(h.Labels, label("product", name))
 	}
-	h.Labels = append(h.Labels, label("version", unix.ByteSliceToString(u.Version[:])), label("cpus", strconv.Itoa(runtime.NumCPU())))
+	h.Labels = append(h.Labels, label("version", unix.ByteSliceToString(u.Version[:])), label("cpus", strconv.Itoa(processors(firstFile("/proc/stat")))))
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) == nil {
 		h.Labels = append(h.Labels, label("memory", strconv.FormatUint(uint64(info.Totalram)*uint64(info.Unit), 10)))
 	}
 	return h
+}
+
+// processors counts those of the machine that are on: what runtime.NumCPU says
+// is how many of them this process may use.
+func processors(stat string) int {
+	n := 0
+	for line := range strings.Lines(stat) {
+		if number, ok := strings.CutPrefix(line, "cpu"); ok && number != "" && number[0] >= '0' && number[0] <= '9' {
+			n++
+		}
+	}
+	if n == 0 {
+		return runtime.NumCPU()
+	}
+	return n
 }
 
 func firstFile(paths ...string) string {

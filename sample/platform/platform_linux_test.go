@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,20 @@ func TestNow(t *testing.T) {
 			if c.got < c.before-slack || c.got > c.after+slack {
 				t.Errorf("the %s clock says %d, the kernel between %d and %d", c.name, c.got, c.before, c.after)
 			}
+		}
+	}
+}
+
+// The machine's processors are counted, not those that this process may use.
+func TestProcessors(t *testing.T) {
+	for stat, want := range map[string]int{
+		"cpu  1 2 3\ncpu0 1 2 3\ncpu1 1 2 3\ncpu7 1 2 3\nintr 5\n": 3,
+		"cpu0": 1,
+		"":     runtime.NumCPU(),
+		"cpu":  runtime.NumCPU(),
+	} {
+		if got := processors(stat); got != want {
+			t.Errorf("processors(%q) = %d, want %d", stat, got, want)
 		}
 	}
 }

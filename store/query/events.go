@@ -47,10 +47,13 @@ func Everyday(k metric.EventKind) bool {
 // was noticed late is not far from its place.
 const sortBuffer = 8192
 
-// SortedEvents are the events of a window in the order they happened.
+// SortedEvents are the events of a window in the order they happened. A boot is
+// told once, although each archive directory, and a recorder that ended before
+// it had recorded anything, may tell it.
 func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*store.Event, error] {
 	return func(yield func(*store.Event, error) bool) {
 		var held []*store.Event
+		booted := make(map[[2]string]bool)
 		sort := func() {
 			slices.SortStableFunc(held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
 		}
@@ -61,6 +64,13 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*sto
 			}
 			if !w.Wants(e.Archive.Host.ID) {
 				continue
+			}
+			if e.Kind == metric.EventBoot {
+				boot := [2]string{e.Archive.Host.ID, e.Archive.BootID}
+				if booted[boot] {
+					continue
+				}
+				booted[boot] = true
 			}
 			c := *e
 			held = append(held, &c)

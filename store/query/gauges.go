@@ -2,6 +2,8 @@ package query
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -26,7 +28,8 @@ const cpuShare = "(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.sys) + rate(k
 var gauges = []gauge{
 	{name: "cpu", title: "cpu", exprs: []string{cpuShare + " / hinv.ncpu", cpuShare}, share: true},
 	{name: "cpu.user", title: "  user", exprs: []string{
-		"(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.nice)) / hinv.ncpu", "rate(kernel.all.cpu.user)"}, share: true},
+		"(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.nice)) / hinv.ncpu",
+		"rate(kernel.all.cpu.user) / hinv.ncpu", "rate(kernel.all.cpu.user)"}, share: true},
 	{name: "cpu.system", title: "  system", exprs: []string{"rate(kernel.all.cpu.sys) / hinv.ncpu", "rate(kernel.all.cpu.sys)"}, share: true},
 	{name: "cpu.wait", title: "  waiting for disk", exprs: []string{"rate(kernel.all.cpu.wait.total) / hinv.ncpu"}, share: true, quiet: true},
 	{name: "load", title: "load", exprs: []string{"max(kernel.all.load[/^1( minute)?$/])"}},
@@ -114,10 +117,52 @@ func compileGauge(a Archive, exprs []string) *Expr {
 }
 
 func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
-	e := compileGauge(a, def.exprs)
-	if e == nil {
-		return nil, nil
+	for _, text := range withCores(def.exprs, Cores(a, w)) {
+		if e := compileGauge(a, []string{text}); e != nil {
+			if g, err := measureExpr(a, def, e, w, points); g != nil || err != nil {
+				return g, err
+			}
+		}
 	}
+	return nil, nil
+}
+
+// withCores puts the number of processors into the expressions that ask for it,
+// for archives that lack the metric.
+func withCores(exprs []string, cores float64) []string {
+	var out []string
+	for _, text := range exprs {
+		out = append(out, text)
+		if known := strings.ReplaceAll(text, "hinv.ncpu", strconv.Itoa(int(cores))); known != text && cores > 0 {
+			out = append(out, known)
+		}
+	}
+	return out
+}
+
+// Cores is how many processors the host of a window has: what was recorded
+// last, also before the window, else what its archive says of the host; zero
+// where nothing tells.
+func Cores(a Archive, w Window) float64 {
+	cores := 0.0
+	_, _, list := Covered(a, w)
+	for _, info := range list {
+		w.From = min(w.From, info.From) // It is read once, when an archive begins.
+		for _, l := range info.Host.Labels {
+			if n, err := strconv.Atoi(l.Value); l.Name == "cpus" && err == nil && n > 0 {
+				cores = float64(n)
+			}
+		}
+	}
+	for s, err := range a.Summarize(w.Selection("hinv.ncpu")) {
+		if err == nil && s.Count > 0 {
+			cores = metric.Number(s.Metric.Type, s.Last.Bits)
+		}
+	}
+	return cores
+}
+
+func measureExpr(a Archive, def *gauge, e *Expr, w Window, points int) (*Gauge, error) {
 	g := &Gauge{Name: def.name, Title: def.title, Expr: e.Text, Units: e.Units(), Share: def.share,
 		Of: math.NaN(), Max: math.Inf(-1), Points: make([]float64, points)}
 	whole := 1.0

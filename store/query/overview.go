@@ -108,8 +108,32 @@ func tells(k metric.EventKind) bool {
 	return k == metric.EventBoot || k == metric.EventPanic || k == metric.EventShutdown
 }
 
-// LastBefore is the last sample of the fastest class before a break: how much
-// of what led to it was caught.
+// BreakAt is the break that an instant lies in, from the last sample before it;
+// nil if the recording went on there.
+func BreakAt(a Archive, host string, at int64) (*Break, error) {
+	last, err := LastBefore(a, host, at)
+	if err != nil || last == 0 {
+		return nil, err
+	}
+	// The event that tells how long a break was comes when it is over.
+	list, err := Breaks(a, Window{Hosts: []string{host}, From: last})
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range list {
+		if b.From > at {
+			break
+		}
+		if b.To > at && b.Length() > time.Second {
+			b.Last = last
+			return &b, nil
+		}
+	}
+	return nil, nil
+}
+
+// LastBefore is the last sample of the fastest class before an instant; zero
+// where there is none in the month before.
 func LastBefore(a Archive, host string, at int64) (int64, error) {
 	name, class := "", metric.NumClasses
 	for _, d := range a.Metrics() {
@@ -122,12 +146,14 @@ func LastBefore(a Archive, host string, at int64) (int64, error) {
 		return 0, nil
 	}
 	var last int64
-	sel := Window{Hosts: []string{host}, From: at - int64(5*time.Minute), To: at}.Selection(name)
-	for run, err := range a.Select(sel) {
-		if err != nil {
-			return 0, err
+	for back := int64(5 * time.Minute); last == 0 && back < int64(30*24*time.Hour); back *= 16 {
+		sel := Window{Hosts: []string{host}, From: at - back, To: at}.Selection(name)
+		for run, err := range a.Select(sel) {
+			if err != nil {
+				return 0, err
+			}
+			last = max(last, run.Wall[len(run.Wall)-1])
 		}
-		last = max(last, run.Wall[len(run.Wall)-1])
 	}
 	return last, nil
 }

@@ -23,7 +23,7 @@ type Digest struct {
 }
 
 var digestMetrics = []string{
-	"kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice", "hinv.ncpu",
+	"kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice",
 	"mem.physmem", "mem.util.available", "mem.util.used",
 	"disk.all.read_bytes", "disk.all.write_bytes", "network.all.in.bytes", "network.all.out.bytes",
 }
@@ -65,8 +65,8 @@ func (d *Digest) fill(a Archive) error {
 				d.CPU += r.Steady * base(r.Units) / r.Seconds
 			}
 		}
-		if n := all["hinv.ncpu"]; n != nil && n.Last.Number() > 0 {
-			d.CPU /= n.Last.Number()
+		if n := Cores(a, w); n > 0 {
+			d.CPU /= n
 		}
 	}
 	d.Memory, d.OfMemory = math.NaN(), math.NaN()

@@ -147,7 +147,15 @@ func lookBack(dir string, log *slog.Logger) Past {
 		past.BootID, past.Last = a.BootID, time.Unix(0, a.To)
 		past.Host, past.Config = a.Host, a.Config
 		if a.Empty {
-			return Past{}
+			// It ended before it had recorded anything but events, maybe that of
+			// this boot.
+			boot := ""
+			for e, err := range r.Events(0, 0, metric.EventBoot) {
+				if err == nil {
+					boot = e.Archive.BootID
+				}
+			}
+			return Past{BootID: boot, Host: a.Host, Config: a.Config}
 		}
 		for e, err := range r.Events(a.To-int64(time.Hour), 0, metric.EventStop, metric.EventStart) {
 			if err != nil {
