@@ -22,8 +22,14 @@ type breakpoint struct {
 	kind metric.EventKind
 }
 
-// breaks are the breakpoints of each boot of each host, in order.
-type breaks map[[2]string][]breakpoint
+// breaks are the breakpoints of each boot of each host, in order: those of the
+// whole machine, and those of instances that came or went. What has the key of
+// an instance then may be another thing, whose counters have nothing to do with
+// those of the first.
+type breaks map[breaksOf][]breakpoint
+
+// breaksOf is what breakpoints concern; without a domain, everything.
+type breaksOf struct{ host, boot, indom, key string }
 
 // lookback is how far before a window a break still matters to the first rate
 // in it. Anything longer is a gap by its length.
@@ -36,14 +42,18 @@ func readBreaks(a Archive, w Window) (breaks, error) {
 		from = 0
 	}
 	b := make(breaks)
-	for e, err := range a.Events(from, w.To, breakKinds...) {
+	for e, err := range a.Events(from, w.To, append(slices.Clone(breakKinds), metric.EventDevice)...) {
 		if err != nil {
 			return nil, err
 		}
-		if !e.Breaks() || !w.Wants(e.Archive.Host.ID) {
+		device := e.Kind == metric.EventDevice && e.Key != ""
+		if !e.Breaks() && !device || !w.Wants(e.Archive.Host.ID) {
 			continue
 		}
-		key := [2]string{e.Archive.Host.ID, e.Archive.BootID}
+		key := breaksOf{host: e.Archive.Host.ID, boot: e.Archive.BootID}
+		if device {
+			key.indom, key.key = e.Indom, e.Key
+		}
 		b[key] = append(b[key], breakpoint{cont: middle(&e.Event), kind: e.Kind})
 	}
 	for _, list := range b {
@@ -64,7 +74,15 @@ func middle(e *metric.Event) int64 {
 
 // of is the list for the boot that an archive belongs to.
 func (b breaks) of(info *store.ArchiveInfo) []breakpoint {
-	return b[[2]string{info.Host.ID, info.BootID}]
+	return b[breaksOf{host: info.Host.ID, boot: info.BootID}]
+}
+
+// ofInstance is the list of one instance.
+func (b breaks) ofInstance(info *store.ArchiveInfo, indom string, in *metric.Instance) []breakpoint {
+	if in == nil || processLike(indom) {
+		return nil
+	}
+	return b[breaksOf{host: info.Host.ID, boot: info.BootID, indom: indom, key: in.Key}]
 }
 
 // between finds a break after prev and not after cur.

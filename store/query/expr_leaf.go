@@ -48,6 +48,7 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 		return newVector()
 	}
 	hold := n.desc.Sem == metric.Discrete && m == asValue
+	indom := n.desc.Indom != metric.NoIndom
 	at := ev.readings(list)
 	v := newVector()
 	for key, p := range list {
@@ -56,6 +57,9 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 			k := lastNotAfter(p.wall, wall)
 			if k < 0 {
 				continue
+			}
+			if hold && indom && p.wall[k] < at.wall[lastNotAfter(at.wall, wall)] {
+				continue // It was read again without the instance.
 			}
 			if !hold && p.wall[k] != wall && (exact || p.wall[k] != at.inForce(wall, n.desc)) {
 				continue // Nothing is known between samples, nor of what was not in the last.

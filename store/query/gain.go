@@ -22,6 +22,7 @@ var (
 	whySaturated = metric.ReasonFor("counter stands at its limit")
 	whyBoot      = metric.ReasonFor("no rate across a reboot")
 	whyGap       = metric.ReasonFor("no rate across a gap")
+	whyOther     = metric.ReasonFor("no rate across a change of the device")
 	whyClock     = metric.ReasonFor("no time passed")
 	whyNaN       = metric.ReasonFor("not a number")
 	whyNoSample  = metric.ReasonFor("no sample")
@@ -64,7 +65,8 @@ type gainer struct {
 	metric   *metric.Desc
 	instance *metric.Instance
 	cur      *reading
-	cuts     []breakpoint
+	cuts     []breakpoint // of the whole machine
+	own      []breakpoint // of the instance
 	interval int64
 }
 
@@ -82,6 +84,7 @@ func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Ins
 		g.interval = interval(archive, d)
 	}
 	g.archive, g.metric, g.instance = archive, d, in
+	g.own = g.breaks.ofInstance(archive, d.Indom, in)
 	id := idOf(archive, d, in)
 	g.cur = g.last[id]
 	if g.cur == nil {
@@ -171,6 +174,10 @@ func (g *gainer) pass(p store.Point) (prev reading, seconds float64, why metric.
 			g.tell(&prev, p, string(kind)+" in between: no rate")
 		}
 		return prev, 0, whyBroken(kind)
+	}
+	if _, broken := between(g.own, prev.Cont, p.Cont); broken {
+		g.tell(&prev, p, "it went away or another one came in between: no rate")
+		return prev, 0, whyOther
 	}
 	if g.interval > 0 {
 		if usual := max(g.interval, min(prev.spacing[0], prev.spacing[1])); elapsed > missedTicks*usual {

@@ -199,13 +199,14 @@ func eveOf(a Archive, w Window) map[string]bool {
 type holder struct {
 	w     Window
 	eve   map[string]bool
+	ends  *ends
 	held  map[seriesID]metric.Value
 	carry map[seriesID]*Series // held when the window begins, not yet told
 	order []seriesID
 }
 
 func newHolder(a Archive, w Window) *holder {
-	return &holder{w: w, eve: eveOf(a, w), held: make(map[seriesID]metric.Value), carry: make(map[seriesID]*Series)}
+	return &holder{w: w, eve: eveOf(a, w), ends: newEnds(a, w), held: make(map[seriesID]metric.Value), carry: make(map[seriesID]*Series)}
 }
 
 func (h *holder) hold(s *Series, run *store.Run) {
@@ -246,6 +247,9 @@ func (h *holder) before(id seriesID, run *store.Run, i int) {
 	}
 	h.held[id] = v
 	if !h.eve[run.Archive.ID] || processLike(run.Metric.Indom) {
+		return
+	}
+	if end, gone := h.ends.after(run.Archive, run.Metric, run.Instance, run.Wall[i]); gone && end < h.w.From {
 		return
 	}
 	c := &Series{}

@@ -24,6 +24,8 @@ type stepper struct {
 	prior       bool     // something was read before the window
 	opened      bool     // and something in it
 	held        metric.Value
+	read        int64 // when it was last read
+	ends        *ends
 	why         metric.Reason
 }
 
@@ -143,7 +145,7 @@ func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 		sr := &stepReader{
 			covered: covering(a, r.Window),
 			r:       r, gains: newGainer(cuts, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
-			last: lastArchives(a, r.Window), eve: eveOf(a, r.Window),
+			last: lastArchives(a, r.Window), eve: eveOf(a, r.Window), ends: newEnds(a, r.Window),
 		}
 		for run, err := range a.Select(sel) {
 			if err != nil {
@@ -198,6 +200,7 @@ type stepReader struct {
 	order   []*stepper // that are not finished with their archive
 	last    map[string]bool
 	eve     map[string]bool
+	ends    *ends
 	cur     *stepper
 	out     *Series
 }
@@ -255,6 +258,9 @@ func (t *stepper) close(s *Series) {
 	if t.way == hold && s.Metric.Sem == metric.Discrete && !processLike(s.Metric.Indom) {
 		// What is read once or rarely holds for as long as the archive goes on.
 		until := s.Archive.To
+		if end, gone := t.ends.after(s.Archive, s.Metric, s.Instance, t.read); gone {
+			until = end
+		}
 		if t.to != 0 {
 			until = min(until, t.to)
 		}
@@ -281,7 +287,11 @@ func (sr *stepReader) before(run *store.Run) {
 			t.prior = false
 			return
 		}
-		t.held = v
+		if end, gone := sr.ends.after(run.Archive, run.Metric, run.Instance, run.Wall[last]); gone && end < sr.r.From {
+			t.prior = false
+			return
+		}
+		t.held, t.read = v, run.Wall[last]
 		t.of.describe(run)
 		sr.order = append(sr.order, t)
 	case spread:
@@ -299,7 +309,7 @@ func (sr *stepReader) stepper(run *store.Run) *stepper {
 	id := idOf(run.Archive, run.Metric, run.Instance)
 	t := sr.steps[id]
 	if t == nil {
-		t = &stepper{covered: sr.covered, way: sr.wayOf(run.Metric), from: sr.r.From, to: sr.r.To, n: -1,
+		t = &stepper{covered: sr.covered, way: sr.wayOf(run.Metric), from: sr.r.From, to: sr.r.To, n: -1, ends: sr.ends,
 			steps: sr.r.division(max(run.Wall[0], sr.r.From))}
 		t.held.Miss = whyNoSample
 		sr.steps[id] = t
@@ -377,6 +387,7 @@ func (sr *stepReader) value(run *store.Run, i int, wall int64, factor float64) {
 			t.gained(wall, inc*factor, sec, s)
 		}
 	case hold:
+		t.read = wall
 		if !inside && t.n < 0 && run.Metric.Sem == metric.Discrete {
 			t.n = 1
 		}

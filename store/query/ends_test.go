@@ -1,0 +1,158 @@
+package query_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+	"tachograph/store/query/memarchive"
+)
+
+// A stick is mounted for ten minutes, and an hour later no longer full.
+const stick = `
+start 2026-11-20T03:00:00Z
+host h
+interval polled 10s
+metric filesys.full f64 instant filesys polled
+metric filesys.used u64 discrete filesys polled Kbyte
+metric filesys.type string discrete filesys static
+metric filesys.capacity u64 discrete filesys static Kbyte
+instance filesys / /
+instance filesys stick /Volumes/stick
+boot b1 -1h
+tick static 1s
+  filesys.type[/] "apfs"
+  filesys.type[stick] "msdos"
+  filesys.capacity[/] 1000
+  filesys.capacity[stick] 100
+every 10s 10s 10m polled
+  filesys.full[/] level=40
+  filesys.full[stick] level=100
+  filesys.used[/] level=400
+  filesys.used[stick] level=100
+every 10s 610s 4h polled
+  filesys.full[/] level=40
+  filesys.used[/] level=400
+`
+
+func TestHeldValuesEndWithTheirInstance(t *testing.T) {
+	parts, err := memarchive.Parse(strings.NewReader(stick))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := memarchive.New(parts...)
+	begin := a.Archives()[0].From
+	const minute = 60 * second
+	for _, c := range []struct {
+		metric   string
+		from, to int64
+		step     int64
+		want     string // of the stick: the last instant at which it has a value
+	}{
+		{"filesys.used", 0, 60, 5 * minute, "10"},
+		{"filesys.capacity", 0, 60, 5 * minute, "10"},
+		{"filesys.type", 0, 60, 5 * minute, "10"},
+		{"filesys.capacity", 30, 60, 5 * minute, "never"},
+		{"filesys.type", 30, 60, 0, "never"},
+		{"filesys.used", 30, 60, 0, "never"},
+		{"filesys.type", 5, 8, 0, "5"},
+		{"filesys.capacity", 5, 8, minute, "8"},
+	} {
+		t.Run(fmt.Sprint(c.metric, " ", c.from, " to ", c.to, " by ", c.step/minute), func(t *testing.T) {
+			r := query.Request{Mode: query.Shown, Metrics: []string{c.metric}, Step: c.step}
+			if c.from != 0 {
+				r.From = begin + c.from*minute
+			}
+			r.To = begin + c.to*minute
+			got, root := "never", "never"
+			for s, err := range query.Read(a, r) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, wall := range s.Wall {
+					if s.Value(i).Miss != metric.Present {
+						continue
+					}
+					at := fmt.Sprint((wall - begin + minute/2) / minute)
+					if s.Instance.Key == "stick" {
+						got = at
+					} else {
+						root = at
+					}
+				}
+			}
+			if got != c.want {
+				t.Errorf("the stick's last value is at %s minutes, want %s", got, c.want)
+			}
+			if c.step != 0 && root != fmt.Sprint(c.to) {
+				t.Errorf("that of what stays is at %s minutes", root)
+			}
+		})
+	}
+}
+
+// The fullest volume is one that is there at the end of the window.
+func TestTheFullestVolumeIsThere(t *testing.T) {
+	parts, err := memarchive.Parse(strings.NewReader(stick))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := memarchive.New(parts...)
+	begin := a.Archives()[0].From
+	for minutes, want := range map[int64]string{8: "/Volumes/stick", 12: "/", 230: "/"} {
+		list, err := query.Gauges(a, query.Window{To: begin + minutes*60*second}, 4)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		if g := list[0]; g.Instance != want {
+			t.Errorf("after %d minutes the fullest volume is %s (%v), want %s", minutes, g.Instance, g.Last, want)
+		}
+	}
+}
+
+// No rate goes from one device to another that has its key, and what took the
+// place of another does not end the rates of others.
+func TestNoRateAcrossDevices(t *testing.T) {
+	parts, err := memarchive.Parse(strings.NewReader(`
+start 2026-11-20T03:00:00Z
+host h
+interval fast 10s
+metric reads u64 counter disk fast count
+instance disk disk2 disk2
+instance disk disk0 disk0
+boot b1 -1h
+every 10s 0s 1m fast
+  reads[disk0] rate=10 from=0
+  reads[disk2] rate=10 from=0
+event 70s device | disk disk2 went away | indom=disk key=disk2
+event 70s device | disk disk2 appeared | indom=disk key=disk2
+every 10s 70s 2m fast
+  reads[disk0] rate=10
+  reads[disk2] rate=10 from=1000000
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := memarchive.New(parts...)
+	for _, step := range []int64{0, 10 * second} {
+		absent := make(map[string]int)
+		for s, err := range query.Read(a, query.Request{Mode: query.Shown, Metrics: []string{"reads"}, Step: step}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range s.Wall {
+				v := s.Value(i)
+				if v.Miss != metric.Present {
+					absent[s.Instance.Key]++
+				} else if v.Number() > 11 {
+					t.Errorf("step %d: %s reads %v a second", step/second, s.Instance.Name, v.Number())
+				}
+			}
+		}
+		if step == 0 && (absent["disk0"] != 1 || absent["disk2"] != 2) {
+			t.Errorf("without a rate: %v", absent)
+		}
+	}
+}
