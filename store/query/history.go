@@ -36,7 +36,10 @@ type History struct {
 
 // HistoryRow is a process over one step.
 type HistoryRow struct {
+	// At is when it was last read in the step, or its end.
 	At     int64
+	step   int64 // the end of the step
+	read   int64
 	Rates  [NumProcessCounters]float64
 	Levels [NumProcessLevels]float64
 }
@@ -199,6 +202,9 @@ func (hs *historian) fill() error {
 	if err := hs.rows(); err != nil {
 		return err
 	}
+	if err := hs.read(); err != nil {
+		return err
+	}
 	if err := hs.totals(); err != nil {
 		return err
 	}
@@ -210,6 +216,7 @@ func (hs *historian) fill() error {
 		if err := hs.ending(h); err != nil {
 			return err
 		}
+		h.date()
 		if err := hs.ancestors(h); err != nil {
 			return err
 		}
@@ -242,7 +249,7 @@ func (hs *historian) rows() error {
 			if !ok {
 				k = len(h.Rows)
 				index[wall] = k
-				h.Rows = append(h.Rows, HistoryRow{At: wall, Rates: noCounters(), Levels: noLevels()})
+				h.Rows = append(h.Rows, HistoryRow{At: wall, step: wall, Rates: noCounters(), Levels: noLevels()})
 			}
 			x := s.Value(i).Number()
 			if f, ok := fields.counter(s.Archive, s.Name); ok {
@@ -259,6 +266,59 @@ func (hs *historian) rows() error {
 		slices.SortFunc(h.Rows, func(x, y HistoryRow) int { return cmp.Compare(x.At, y.At) })
 	}
 	return nil
+}
+
+// read notes when the processes were last read in each step.
+func (hs *historian) read() error {
+	fields := mapFields(hs.a, allCounters(), allLevels())
+	sel := hs.w.Selection(fields.names...)
+	sel.Keys = hs.keys
+	for run, err := range hs.a.Select(sel) {
+		if err != nil {
+			return err
+		}
+		h := hs.byInstance[run.Instance]
+		if h == nil {
+			continue
+		}
+		k := 0
+		for _, wall := range run.Wall {
+			for k > 0 && h.Rows[k-1].step >= wall {
+				k-- // The wall clock was set back.
+			}
+			for k < len(h.Rows) && h.Rows[k].step < wall {
+				k++
+			}
+			if k < len(h.Rows) {
+				h.Rows[k].read = max(h.Rows[k].read, wall)
+			}
+		}
+	}
+	return nil
+}
+
+// date gives each row the instant that its values are of; nothing is of a time
+// when the process had ended.
+func (h *History) date() {
+	end := h.To
+	if h.Exit != nil {
+		end = h.Exit.At.Wall
+	}
+	var before int64
+	h.Rows = slices.DeleteFunc(h.Rows, func(r HistoryRow) bool {
+		late := h.Ended && before >= end
+		before = r.step
+		return late
+	})
+	for i := range h.Rows {
+		r := &h.Rows[i]
+		if r.read != 0 {
+			r.At = r.read
+		}
+		if h.Ended {
+			r.At = min(r.At, end)
+		}
+	}
 }
 
 // totals are the exact gains over the window, as top has them.
