@@ -102,6 +102,11 @@ func (a *app) bold(s string) visible.Styled {
 }
 
 func (a *app) headline(h *store.Host, w query.Window) {
+	_, _, within := query.Covered(a.archive, w)
+	if len(within) > 0 {
+		// The system may have been updated since.
+		h = &within[len(within)-1].Host
+	}
 	facts := hostFacts(h)
 	a.headed(h.Name, strings.Join(facts, ", "), 0)
 	from, to, list := query.Covered(a.archive, w)

@@ -200,6 +200,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	}
 	n := 0
 	cells := make([]out.Cell, 5)
+	names := query.NewNames(a.archive, r.Window)
 	for _, t := range targets {
 		for s, err := range query.ReadTarget(a.archive, t, r) {
 			if err != nil {
@@ -211,25 +212,13 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 					return err
 				}
 			}
-			cells[0], cells[2], cells[3] = hostCell(&s.Archive.Host), out.Str(s.Name), out.Str("")
-			if s.Instance != nil {
-				cells[3] = out.Str(s.Instance.Name)
-			}
+			cells[0], cells[2] = hostCell(&s.Archive.Host), out.Str(s.Name)
 			n += len(s.Wall)
-			if bulk, ok := w.(out.SeriesWriter); ok && factor == 0 {
-				points := out.Points{Wall: s.Wall, Column: s.Column, Type: s.Type}
-				if err := bulk.Series(cells[:1], cells[2:4], &points); err != nil {
+			for part, err := range names.Split(s, t.Indom()) {
+				if err != nil {
 					return err
 				}
-				continue
-			}
-			for i, wall := range s.Wall {
-				cells[1] = out.At(wall)
-				cells[4] = out.Value(s.Value(i), &s.Units, s.Rate)
-				if factor != 0 {
-					conv.apply(&cells[4], factor)
-				}
-				if err := w.Row(cells); err != nil {
+				if err := conv.rows(w, cells, part, factor); err != nil {
 					return err
 				}
 			}
@@ -242,6 +231,29 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 		return a.nothing(targets, f, r)
 	}
 	a.finish(cmd, args, false)
+	return nil
+}
+
+// rows prints the values of a series; cells hold what its rows have in common.
+func (conv *converter) rows(w out.Writer, cells []out.Cell, s *query.Series, factor float64) error {
+	cells[3] = out.Str("")
+	if s.Instance != nil {
+		cells[3] = out.Str(s.Instance.Name)
+	}
+	if bulk, ok := w.(out.SeriesWriter); ok && factor == 0 {
+		points := out.Points{Wall: s.Wall, Column: s.Column, Type: s.Type}
+		return bulk.Series(cells[:1], cells[2:4], &points)
+	}
+	for i, wall := range s.Wall {
+		cells[1] = out.At(wall)
+		cells[4] = out.Value(s.Value(i), &s.Units, s.Rate)
+		if factor != 0 {
+			conv.apply(&cells[4], factor)
+		}
+		if err := w.Row(cells); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

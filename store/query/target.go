@@ -22,6 +22,14 @@ func (t Target) Name() string {
 	return t.Expr.Text
 }
 
+// Indom is the domain of its instances.
+func (t Target) Indom() string {
+	if t.Metric != nil {
+		return t.Metric.Indom
+	}
+	return t.Expr.Indom()
+}
+
 // Targets finds what the arguments name: metrics, patterns of metrics,
 // derived metrics or expressions.
 func Targets(a Archive, defs *Definitions, args []string) ([]Target, error) {

@@ -95,6 +95,9 @@ func index(p *Part, instances map[[4]string]*metric.Instance) *part {
 						out.lives = append(out.lives, l)
 					}
 					l.To = b.At.Wall
+					if n := len(l.Names); n == 0 || l.Names[n-1].Name != in.Name {
+						l.Names = append(l.Names, store.Naming{From: b.At.Wall, Name: in.Name, Labels: in.Labels})
+					}
 				}
 				for c, d := range b.Group.Metrics {
 					k := seriesKey{metric: d.Name}
@@ -179,6 +182,7 @@ func (a *Archive) Lives(indom string, from, to int64) iter.Seq2[*store.Life, err
 				}
 				if m := merged[l.Instance]; m != nil {
 					m.To, m.Archive = l.To, l.Archive
+					m.Names = append(slices.Clip(m.Names), l.Names...)
 					continue
 				}
 				c := *l

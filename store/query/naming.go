@@ -1,0 +1,94 @@
+package query
+
+import (
+	"iter"
+	"sort"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Names tells what processes and threads were called at each instant: an exec
+// gives a process another name, and what it did before was not done under it.
+type Names struct {
+	a       Archive
+	w       Window
+	byIndom map[string]map[seriesID]*naming
+}
+
+// naming is what one instance was called, in the order of time.
+type naming struct {
+	names []store.Naming
+	as    []*metric.Instance // the instance by each of its names
+}
+
+// NewNames prepares to tell names in a window.
+func NewNames(a Archive, w Window) *Names {
+	return &Names{a: a, w: w, byIndom: make(map[string]map[seriesID]*naming)}
+}
+
+func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) (*naming, error) {
+	all := n.byIndom[indom]
+	if all == nil {
+		all = make(map[seriesID]*naming)
+		for l, err := range n.a.Lives(indom, n.w.From, n.w.To) {
+			if err != nil {
+				return nil, err
+			}
+			if len(l.Names) == 0 {
+				continue
+			}
+			id := seriesID{host: l.Archive.Host.ID, boot: l.Archive.BootID, key: l.Instance.Key}
+			nm := &naming{names: append([]store.Naming(nil), l.Names...)}
+			for i := range nm.names {
+				c := *l.Instance
+				c.Name, c.Labels = nm.names[i].Name, nm.names[i].Labels
+				nm.as = append(nm.as, &c)
+			}
+			all[id] = nm
+		}
+		n.byIndom[indom] = all
+	}
+	return all[seriesID{host: info.Host.ID, boot: info.BootID, key: in.Key}], nil
+}
+
+// Split cuts a series of the domain's where its instance came to be called
+// something else.
+func (n *Names) Split(s *Series, indom string) iter.Seq2[*Series, error] {
+	return func(yield func(*Series, error) bool) {
+		if s.Instance == nil || !processLike(indom) {
+			yield(s, nil)
+			return
+		}
+		nm, err := n.of(s.Archive, indom, s.Instance)
+		if err != nil || nm == nil {
+			yield(s, err)
+			return
+		}
+		for from := 0; from < len(s.Wall); {
+			// The last name given by then, or the first one.
+			k := max(sort.Search(len(nm.names), func(i int) bool { return nm.names[i].From > s.Wall[from] })-1, 0)
+			to := len(s.Wall)
+			if k+1 < len(nm.names) {
+				until := nm.names[k+1].From
+				to = from + 1
+				for to < len(s.Wall) && s.Wall[to] < until {
+					to++
+				}
+			}
+			part := *s
+			part.Instance = nm.as[k]
+			part.Wall = s.Wall[from:to]
+			part.Bits, part.Strs, part.Miss = cut(s.Bits, from, to), cut(s.Strs, from, to), cut(s.Miss, from, to)
+			if !yield(&part, nil) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// cut is a part of what may be empty.
+func cut[T any](all []T, from, to int) []T {
+	return all[min(from, len(all)):min(to, len(all))]
+}
