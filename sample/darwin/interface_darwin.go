@@ -23,6 +23,9 @@ var (
 
 const ifmibdataSize = 180
 
+// ifTypeLoop is IFT_LOOP.
+const ifTypeLoop = 24
+
 // Where the byte counts come from, best first.
 const (
 	exactAll = iota
@@ -33,6 +36,8 @@ const (
 type iface struct {
 	in    *metric.Instance
 	index int32
+	// loopback traffic never leaves the machine and is no part of the totals.
+	loopback bool
 	// listed and counted are the rounds in which the list and the MIB had it.
 	listed, counted uint64
 	now, prev       [ifValues]uint64
@@ -160,7 +165,7 @@ func (s *interfaceSource) take(c *sample.Context, at metric.Stamp, i decode.Inte
 			name = fmt.Sprintf("interface %d", index)
 		}
 		kind, _ := decode.IfType.Uint(i.Header)
-		x = &iface{in: &metric.Instance{ID: s.nextID, Key: name, Name: name, Labels: []metric.Label{
+		x = &iface{loopback: kind == ifTypeLoop, in: &metric.Instance{ID: s.nextID, Key: name, Name: name, Labels: []metric.Label{
 			{Name: "index", Value: strconv.FormatUint(index, 10)},
 			{Name: "type", Value: strconv.FormatUint(kind, 10)},
 		}}}
@@ -245,7 +250,7 @@ func (s *interfaceSource) forget(c *sample.Context, at metric.Stamp) {
 // addUp carries what each interface counted into the totals.
 func (s *interfaceSource) addUp() {
 	for _, x := range s.order {
-		if s.gone(x) {
+		if s.gone(x) || x.loopback {
 			continue
 		}
 		for v := range s.total {

@@ -158,7 +158,9 @@ func (x *expecting) network() {
 			"collisions": v("collisions"), "mtu": mtu, "baudrate": baudrate,
 		} {
 			x.u("network.interface."+name, f.name, n)
-			all[name] += n
+			if kind != 24 { // loopback
+				all[name] += n
+			}
 		}
 	}
 	for _, name := range strings.Fields("in.bytes in.packets in.errors in.drops out.bytes out.packets out.errors out.drops " +
