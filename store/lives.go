@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -15,7 +16,8 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 	return func(yield func(*Life, error) bool) {
 		byInstance := make(map[*metric.Instance]*Life)
 		var order []*Life
-		for _, a := range r.archives {
+		names := make(givenNames)
+		for n, a := range r.archives {
 			for _, ref := range a.chunks {
 				if ref.info.From > sel.end() || ref.info.To < from {
 					continue
@@ -31,7 +33,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 						if g.Indom != indom {
 							continue
 						}
-						if order, err = r.livesIn(c, i, &sel, byInstance, order); err != nil {
+						if order, err = r.livesIn(c, i, &sel, byInstance, order, names, n); err != nil {
 							a.hurt(err)
 						}
 					}
@@ -50,6 +52,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 			return 0
 		})
 		for _, l := range order {
+			l.Names = names.of(l)
 			if !yield(l, nil) {
 				return
 			}
@@ -58,7 +61,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 }
 
 // livesIn notes the instances of group i of c.
-func (r *Reader) livesIn(c *openChunk, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life) ([]*Life, error) {
+func (r *Reader) livesIn(c *openChunk, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
 	v, err := c.view(i)
 	if err != nil {
 		return order, err
@@ -97,20 +100,42 @@ func (r *Reader) livesIn(c *openChunk, i int, sel *Selection, byInstance map[*me
 		}
 		l.Archive = &c.ref.a.info
 		l.From, l.To = min(l.From, v.wall[first]), max(l.To, v.wall[last])
-		l.rename(v, insts[row].Names)
+		given.note(l, archive, v, insts[row].Names)
 	}
 	return order, nil
 }
 
-// rename notes what the instance was called in a chunk.
-func (l *Life) rename(v *view, names []chunk.Naming) {
+// givenNames collects what instances were called. Each of the groups that have
+// an instance tells all of its names.
+type givenNames map[*Life][]givenName
+
+// A givenName is ordered by the archive and the clock that is never set.
+type givenName struct {
+	archive int
+	cont    int64
+	Naming
+}
+
+// note takes the names that a chunk of the archive tells.
+func (g givenNames) note(l *Life, archive int, v *view, names []chunk.Naming) {
 	for _, n := range names {
-		if int(n.Block) >= len(v.wall) {
-			continue
+		if int(n.Block) < len(v.wall) {
+			g[l] = append(g[l], givenName{archive, v.cont[n.Block], Naming{v.wall[n.Block], n.Name, n.Labels}})
 		}
-		if k := len(l.Names); k > 0 && l.Names[k-1].Name == n.Name && slices.Equal(l.Names[k-1].Labels, n.Labels) {
-			continue
-		}
-		l.Names = append(l.Names, Naming{v.wall[n.Block], n.Name, n.Labels})
 	}
+}
+
+// of are the names of an instance in the order of time, each once.
+func (g givenNames) of(l *Life) []Naming {
+	list := g[l]
+	slices.SortStableFunc(list, func(x, y givenName) int {
+		return cmp.Or(cmp.Compare(x.archive, y.archive), cmp.Compare(x.cont, y.cont))
+	})
+	var out []Naming
+	for _, n := range list {
+		if k := len(out); k == 0 || out[k-1].Name != n.Name || !slices.Equal(out[k-1].Labels, n.Labels) {
+			out = append(out, n.Naming)
+		}
+	}
+	return out
 }
