@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"sort"
 	"time"
 
@@ -38,6 +39,13 @@ func (c *openChunk) view(i int) (*view, error) {
 			return nil, c.ref.wrong(err)
 		}
 		v := &view{Group: g, ref: c.ref, chunk: c.Chunk, wall: wall, cont: cont, rises: true}
+		for _, at := range wall {
+			// What an archive covers is what its index says, and all that is
+			// asked of it is measured by that.
+			if at < c.ref.info.From || at > c.ref.info.To {
+				return nil, c.ref.wrong(errors.New("it holds other times than the index says"))
+			}
+		}
 		for k := 1; k < len(wall); k++ {
 			v.rises = v.rises && wall[k] >= wall[k-1]
 		}

@@ -70,6 +70,25 @@ func TestDecades(t *testing.T) {
 	}
 }
 
+// Times in a chunk that its index does not know of are damage, however far away
+// they are.
+func TestTimesBesideTheIndex(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := stranger(t, "index", func(_, value []byte) []byte {
+		in, err := chunk.ParseInfo(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.From, in.To = in.From-int64(time.Hour), in.From+int64(time.Minute)
+		in.First.Wall, in.Last.Wall = in.From, in.To
+		return in.Marshal()
+	})
+	_, errs, _ := replay(openStore, "values", "kernel.all.load", "--step", "1m", "--utc", "--archive", dir)
+	if !strings.Contains(errs, "other times than the index says") {
+		t.Errorf("it is not told: %s", errs)
+	}
+}
+
 // A batch of descriptions, or totals, that claim millions are told of and take
 // nothing.
 func TestClaims(t *testing.T) {

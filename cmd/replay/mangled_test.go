@@ -85,9 +85,13 @@ func TestMangled(t *testing.T) {
 // mangledPart runs a child on the inputs from first on, and returns the first
 // that was not done, or that it failed over.
 func mangledPart(t *testing.T, base string, first, upTo int, end time.Time) (int, error) {
+	dir, err := os.MkdirTemp("", "mangled")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestMangled$", "-test.timeout=0")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d-%d", mangledEnv, first, upTo), "TACHO_MANGLED_BASE="+base,
-		"TACHO_MANGLED_END="+end.Format(time.RFC3339Nano), "TMPDIR="+t.TempDir(), "XDG_CONFIG_HOME="+base)
+		"TACHO_MANGLED_END="+end.Format(time.RFC3339Nano), "TMPDIR="+dir, "XDG_CONFIG_HOME="+base)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	stdout, err := cmd.StdoutPipe()
@@ -112,9 +116,9 @@ func mangledPart(t *testing.T, base string, first, upTo int, end time.Time) (int
 	}
 	if err := cmd.Wait(); err != nil {
 		text := errs.String()
-		return at, fmt.Errorf("%w\n%s\n%s", err, strings.Join(last, "\n"), text[:min(len(text), 6000)])
+		return at, fmt.Errorf("%w; the files are left in %s\n%s\n%s", err, dir, strings.Join(last, "\n"), text[:min(len(text), 6000)])
 	}
-	return at, nil
+	return at, os.RemoveAll(dir)
 }
 
 // mangledSeeds makes the sound archives that are mangled.
@@ -212,8 +216,10 @@ func mangledChild(t *testing.T, part string) {
 func mangledInput(t *testing.T, watch *watch, base string, n int) {
 	rnd := rand.New(rand.NewPCG(uint64(n), 20))
 	seed := []string{"finished", "stopped", "live", "both"}[rnd.IntN(4)]
-	dir := t.TempDir()
-	defer os.RemoveAll(dir)
+	dir, err := os.MkdirTemp("", "input") // It stays where the process ends over it.
+	if err != nil {
+		t.Fatal(err)
+	}
 	copyFiles(t, filepath.Join(base, seed), dir, "")
 	did, err := mangle.Directory(rnd, dir)
 	if err != nil {
@@ -238,6 +244,9 @@ func mangledInput(t *testing.T, watch *watch, base string, n int) {
 		}
 	}
 	watch.question("a recorder's start", func() { mangledTakeOver(t, dir) })
+	if !t.Failed() {
+		os.RemoveAll(dir)
+	}
 }
 
 func mangledReplay(t *testing.T, q []string, format string) {
