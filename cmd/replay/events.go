@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -16,12 +18,16 @@ import (
 
 func eventsCommand(a *app) *cobra.Command {
 	var kinds []string
+	var group bool
 	cmd := &cobra.Command{
 		Use:   "events [ARCHIVE...]",
 		Short: "What happened: boots, sleeps, gaps, processes, changes, errors",
 		Long: `events lists what happened in the window, in order. --kind restricts to kinds
 that match ("sleep", "process*"). Without it, starts and exits of processes are
-left out of the table: there are too many; --kind 'process*' shows them.`,
+left out of the table: there are too many; --kind 'process*' shows them. What
+ended again and again, and failed, is one line: a crash loop.
+
+--group adds up the exits of each name: how often, since when, how.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(args...); err != nil {
 				return err
@@ -30,7 +36,11 @@ left out of the table: there are too many; --kind 'process*' shows them.`,
 			if err != nil {
 				return err
 			}
-			if err := a.events(w, kinds); err != nil {
+			show := func() error { return a.events(w, kinds) }
+			if group {
+				show = func() error { return a.runs(w) }
+			}
+			if err := show(); err != nil {
 				return err
 			}
 			a.finish(cmd, args, false)
@@ -38,7 +48,48 @@ left out of the table: there are too many; --kind 'process*' shows them.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&kinds, "kind", nil, "only events of this kind: a name or a glob (repeatable)")
+	cmd.Flags().BoolVar(&group, "group", false, "add up the exits of processes of each name")
+	cmd.MarkFlagsMutuallyExclusive("group", "kind")
 	return cmd
+}
+
+// runs lists how often processes of each name ended.
+func (a *app) runs(w query.Window) error {
+	list, err := query.AllRuns(a.archive, w)
+	if err != nil {
+		return err
+	}
+	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
+	rows, err := a.rows(out.Column{Name: "name"}, right("runs"), right("failed"), out.Column{Name: "first"}, out.Column{Name: "last"},
+		right("every"), out.Column{Name: "how"})
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		every := out.Cell{}
+		if r.Every > 0 {
+			every = out.Number(r.Every.Seconds())
+			if a.table() {
+				every = out.None(human.Duration(r.Every))
+			}
+		}
+		var hows []string
+		for _, h := range r.Hows {
+			hows = append(hows, fmt.Sprintf("%s (%d)", h.Text, h.Count))
+		}
+		err := rows.Row([]out.Cell{hostCell(&r.Archive.Host), out.Str(r.Name), out.Whole(int64(r.Count)), out.Whole(int64(r.Failed)),
+			out.At(r.First), out.At(r.Last), every, out.Str(strings.Join(hows, ", "))})
+		if err != nil {
+			return err
+		}
+	}
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		a.stderr.Println("no process ended in this window")
+	}
+	return nil
 }
 
 func (a *app) events(w query.Window, patterns []string) error {
@@ -56,8 +107,30 @@ func (a *app) events(w query.Window, patterns []string) error {
 	}
 	n, left := 0, 0
 	seen := make(map[string]bool)
+	var loops []*query.Runs
+	if len(patterns) == 0 && a.table() {
+		if loops, err = query.CrashLoops(a.archive, w); err != nil {
+			return err
+		}
+		slices.SortStableFunc(loops, func(x, y *query.Runs) int { return cmp.Compare(x.First, y.First) })
+	}
+	loopsUntil := func(at int64) error {
+		for len(loops) > 0 && loops[0].First <= at {
+			r := loops[0]
+			loops = loops[1:]
+			n++
+			if err := rows.Row([]out.Cell{hostCell(&r.Archive.Host), out.At(r.First), out.Str("crash loop"),
+				out.Str(r.Name + " " + r.String()), {}, {}, {}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for e, err := range query.SortedEvents(a.archive, w) {
 		if err != nil {
+			return err
+		}
+		if err := loopsUntil(e.At.Wall); err != nil {
 			return err
 		}
 		seen[string(e.Kind)] = true

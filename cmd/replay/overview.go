@@ -67,6 +67,9 @@ func (a *app) hostOverview(h *store.Host, w query.Window) error {
 	if err := a.breakLines(h, w); err != nil {
 		return err
 	}
+	if err := a.loopLines(w); err != nil {
+		return err
+	}
 	gauges, err := query.Gauges(a.archive, w, a.sparkWidth(w))
 	if err != nil {
 		return err
@@ -198,6 +201,23 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 			line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
 		}
 		a.prose(line)
+	}
+	return nil
+}
+
+// loopLines says what was started again and again, only to fail.
+func (a *app) loopLines(w query.Window) error {
+	const most = 3
+	loops, err := query.CrashLoops(a.archive, w)
+	if err != nil {
+		return err
+	}
+	for i, r := range loops {
+		if i == most {
+			a.stdout.Printf("crash loop  … and %d more: replay events shows all\n", len(loops)-most)
+			break
+		}
+		a.stdout.Printf("crash loop  %s  %s %s\n", a.show(r.First), r.Name, r)
 	}
 	return nil
 }

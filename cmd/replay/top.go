@@ -29,9 +29,12 @@ began in it. What a process had peaked at before the window does not count.
 Of several hosts each is summed up by itself, over the time that was recorded
 of it.
 
---group adds up the processes of the same name, user or parent.`,
+--group adds up the processes of the same name, user or parent. --by runs, for
+which --group name is meant, ranks by how many processes began: what keeps
+being started.`,
 		Example: `  replay top --from 03:00 --to 03:10
-  replay top --from -24h --by write --group name -n 10`,
+  replay top --from -24h --by write --group name -n 10
+  replay top --group name --by runs`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(); err != nil {
@@ -41,6 +44,9 @@ of it.
 			if err != nil {
 				return err
 			}
+			if query.By(by) == query.ByRuns && !cmd.Flags().Changed("group") {
+				group = string(query.PerName)
+			}
 			if err := a.top(w, query.By(by), query.Grouping(group), n); err != nil {
 				return err
 			}
@@ -49,7 +55,7 @@ of it.
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&by, "by", "cpu", "cpu, memory, read, write, energy, wakeups or faults")
+	fl.StringVar(&by, "by", "cpu", "cpu, memory, read, write, energy, wakeups, faults or runs")
 	fl.StringVar(&group, "group", "process", "process, name, user or parent")
 	fl.IntVarP(&n, "number", "n", 20, "how many; 0 for all")
 	return cmd
@@ -92,8 +98,13 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 		first = out.Column{Name: "processes", Right: true}
 	}
 	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
-	rows, err := a.rows(first, out.Column{Name: "user", Flex: true}, right("cpu"), right("cpu time"), right("memory"), right("read"),
+	columns := []out.Column{first}
+	if by == query.ByRuns {
+		columns = append(columns, right("runs"))
+	}
+	columns = append(columns, out.Column{Name: "user", Flex: true}, right("cpu"), right("cpu time"), right("memory"), right("read"),
 		right("written"), right("energy"), right("wakeups"), right("faults"), right("share"), out.Column{Name: "name", Flex: true})
+	rows, err := a.rows(columns...)
 	if err != nil {
 		return err
 	}
@@ -102,10 +113,14 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 		if group != query.PerProcess {
 			number = fmt.Sprint(c.Count)
 		}
-		err := rows.Row([]out.Cell{hostCell(&c.Archive.Host), out.None(number), out.None(dash(c.User)),
+		cells := []out.Cell{hostCell(&c.Archive.Host), out.None(number)}
+		if by == query.ByRuns {
+			cells = append(cells, out.None(fmt.Sprint(c.Runs)))
+		}
+		err := rows.Row(append(cells, out.None(dash(c.User)),
 			out.None(percent(r.CPU(c))), out.None(seconds(c.CPUTime())), out.None(bytesOf(c.Peak)),
 			out.None(bytesOf(c.Gains[query.ReadBytes])), out.None(bytesOf(c.Gains[query.WrittenBytes])), out.None(joules(c.Gains[query.Energy])),
-			out.None(count(c.Wakeups())), out.None(count(c.Gains[query.Faults])), out.None(percent(c.Amount(by) / r.Total)), out.Str(c.Name)})
+			out.None(count(c.Wakeups())), out.None(count(c.Gains[query.Faults])), out.None(percent(c.Amount(by)/r.Total)), out.Str(c.Name)))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package proc
 
 import (
+	"cmp"
+	"slices"
+
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/procfs"
 )
@@ -18,6 +21,9 @@ const childSignal = 1 << (17 - 1)
 // inherited, to its parent.
 func (k *kernel) bequeath(parent int32, own, inherited *procfs.IO) {
 	p := k.table.lookup(parent)
+	if p == nil {
+		p = k.leaving[parent]
+	}
 	if p == nil {
 		// Most likely it has ended as well, and the notice of that comes next.
 		sum := k.legacies[parent]
@@ -39,16 +45,29 @@ func (k *kernel) heir(pid int32) procfs.IO {
 	return sum
 }
 
-// leave passes on what a process of the table has left.
-func (k *kernel) leave(p *process[linuxProcess]) {
-	q := &p.platform
-	if k.watch == nil {
+// leave has those who are gone pass on what they leave, children before their
+// parents: what a whole family has done comes to whoever waited for the eldest.
+func (k *kernel) leave(gone []*process[linuxProcess]) {
+	if k.watch == nil || len(gone) == 0 {
 		return
 	}
-	if q.last != nil {
-		k.bequeath(int32(q.last.parent), &q.last.io, &q.inherited)
-	} else {
-		k.bequeath(q.stat.PPID, &q.ownIO, &q.inherited)
+	gone = slices.Clone(gone)
+	slices.SortFunc(gone, func(a, b *process[linuxProcess]) int {
+		return cmp.Or(cmp.Compare(b.start, a.start), cmp.Compare(b.pid, a.pid))
+	})
+	for _, p := range gone {
+		k.leaving[p.pid] = p
+	}
+	for _, p := range gone {
+		q := &p.platform
+		left := k.heir(p.pid)
+		q.inherited.Add(&left)
+		delete(k.leaving, p.pid)
+		if q.last != nil {
+			k.bequeath(int32(q.last.parent), &q.last.io, &q.inherited)
+		} else {
+			k.bequeath(q.stat.PPID, &q.ownIO, &q.inherited)
+		}
 	}
 }
 

@@ -42,6 +42,33 @@ func TestParentIsNotChargedWithItsChildren(t *testing.T) {
 	r.expect("proc", "1/5", map[string]string{"proc.io.write_bytes": "10", "proc.io.inherited_write_bytes": "8532500"})
 }
 
+// A whole family ends between two sweeps: what all of them did comes to the one
+// that waited for the eldest.
+func TestFamilyThatEndsTogetherLeavesEverything(t *testing.T) {
+	f := newFakeTree(t)
+	shell := fakeProcess{pid: 40, ppid: 1, comm: "sh", start: 2000, writeBytes: 1000}
+	f.put(shell)
+	const family = 12
+	for i := range family {
+		f.put(fakeProcess{pid: 50 + i, ppid: 49 + i, comm: "job", start: uint64(9000 + i), writeBytes: 1_000_000})
+	}
+	r, w := hearing(t, f)
+	r.read("proc")
+	for i := family - 1; i >= 0; i-- {
+		f.remove(50 + i)
+		parent := 49 + i
+		if i == 0 {
+			parent = 40
+		}
+		w.tell(103e9, procfs.Exit{PID: uint32(50 + i), TGID: uint32(50 + i), PPID: uint32(parent), LastOfGroup: true, Lived: 13e9, IO: procfs.IO{WriteBytes: 1_000_000}})
+	}
+	shell.writeBytes, shell.utime = 1500+family*1_000_000, 1
+	f.put(shell)
+	r.pass(5)
+	r.read("proc")
+	r.expect("proc", "40/2000", map[string]string{"proc.io.write_bytes": "1500", "proc.io.inherited_write_bytes": "12000000"})
+}
+
 // Children of a process that ignores their ends are not waited for, and the
 // kernel adds nothing to it.
 func TestWhoIgnoresChildrenInheritsNothing(t *testing.T) {

@@ -87,6 +87,7 @@ type kernel struct {
 	// legacies is what children have left to pids that are not in the table,
 	// and inheritedWhy why what was left is not known.
 	legacies     map[int32]procfs.IO
+	leaving      map[int32]*process[linuxProcess] // by pid: gone, but have not left anything yet
 	inheritedWhy metric.Reason
 	// For descriptors and sockets.
 	wantSockets bool
@@ -112,6 +113,7 @@ func openKernel(opt Options) (*kernel, error) {
 		dying:    make(map[uint32]*exitTotals),
 		limbo:    make(map[int32]limbo),
 		legacies: make(map[int32]procfs.IO),
+		leaving:  make(map[int32]*process[linuxProcess]),
 		networks: make(map[uint64]map[uint64]socketKind),
 	}
 	k.users.refresh()
@@ -168,15 +170,11 @@ func (k *kernel) sweep(c *sample.Context, now metric.Stamp, each func(*process[l
 		t.end() // half a listing says nothing about who has ended
 	}
 	k.hear(c, now)
-	for _, p := range t.gone {
-		k.leave(p)
-	}
+	k.leave(t.gone)
 	gone := len(t.gone)
 	unmet := k.walk(c, now, each)
 	k.leaveLimbo(c, now)
-	for _, p := range t.gone[gone:] {
-		k.leave(p)
-	}
+	k.leave(t.gone[gone:])
 	k.forgetLegacies()
 	k.unseen.tell(now, func(e metric.Event) { emit(c, e) })
 	for _, p := range t.byPID {

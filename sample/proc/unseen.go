@@ -17,7 +17,7 @@ const (
 	// unseenRate is how many rows a second there may be in the long run, and
 	// unseenBurst how many of them may have been saved up.
 	unseenRate  = 20
-	unseenBurst = 1200
+	unseenBurst = 2400
 	// crowdEvery is how often those beyond are told of, and crowdNames how
 	// many names are told apart by then.
 	crowdEvery = time.Minute

@@ -92,7 +92,7 @@ func TestForkStormIsCountedByName(t *testing.T) {
 		t.Errorf("%d events of one exit, and %d exits told together", exits, told)
 	}
 	if i := slices.IndexFunc(ev, func(e metric.Event) bool { return e.Kind == metric.EventProcessExits }); i < 0 ||
-		!strings.HasPrefix(ev[i].Text, "3420 more short-lived processes called sh ended") || ev[i].Label("failed") != "1900" {
+		!strings.HasPrefix(ev[i].Text, "2340 more short-lived processes called sh ended") || ev[i].Label("failed") != "1300" {
 		t.Errorf("the first is %+v", ev[max(i, 0)])
 	}
 	// The allowance comes back.

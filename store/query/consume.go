@@ -200,12 +200,45 @@ func (t *topper) life(s *store.Summary) *life {
 		}
 	}
 	l.Count++
+	if t.born(s) {
+		l.Runs++
+	}
 	if l.Instance == nil {
 		l.Instance = s.Instance
 		l.Start = started(s.Instance)
 	}
 	t.lives[key] = l
 	return l
+}
+
+// addCrowds counts the processes that were too many for a row each.
+func (t *topper) addCrowds() error {
+	for e, err := range t.a.Events(t.w.From, t.w.To, metric.EventProcessExits) {
+		if err != nil {
+			return err
+		}
+		name, n := e.Label("name"), countOf(e.Label("count"))
+		if name == "" || n == 0 || !t.w.Wants(e.Archive.Host.ID) {
+			continue
+		}
+		k := groupKey{host: e.Archive.Host.ID, name: name}
+		c := t.groups[k]
+		if c == nil {
+			if len(t.groups) >= mostRuns {
+				continue
+			}
+			c = &Consumer{Archive: e.Archive, Name: name, Instance: &metric.Instance{Name: name}, From: e.At.Wall, To: e.At.Wall,
+				Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown}
+			t.groups[k] = c
+		}
+		c.Count += n
+		c.Runs += n
+		t.count += n
+		if t.by == ByRuns {
+			t.total += float64(n)
+		}
+	}
+	return nil
 }
 
 // of is the name of the group that an instance belongs to.

@@ -37,7 +37,7 @@ func EventFilter(patterns []string) (func(metric.EventKind) bool, error) {
 // healthy machine.
 func Everyday(k metric.EventKind) bool {
 	switch k {
-	case metric.EventProcessStart, metric.EventProcessExit, metric.EventProcessExec:
+	case metric.EventProcessStart, metric.EventProcessExit, metric.EventProcessExec, metric.EventProcessExits:
 		return true
 	}
 	return false

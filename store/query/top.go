@@ -22,14 +22,16 @@ const (
 	ByEnergy  By = "energy"
 	ByWakeups By = "wakeups"
 	ByFaults  By = "faults"
+	ByRuns    By = "runs"
 )
 
 // Bys are all of them.
-var Bys = []By{ByCPU, ByMemory, ByRead, ByWrite, ByEnergy, ByWakeups, ByFaults}
+var Bys = []By{ByCPU, ByMemory, ByRead, ByWrite, ByEnergy, ByWakeups, ByFaults, ByRuns}
 
 var byCounters = map[By][]ProcessCounter{
 	ByCPU: {UserTime, SystemTime}, ByRead: {ReadBytes}, ByWrite: {WrittenBytes}, ByEnergy: {Energy},
 	ByWakeups: {InterruptWakeups, IdleWakeups}, ByFaults: {Faults, MajorFaults},
+	ByRuns: {UserTime, SystemTime}, // whatever every process has
 }
 
 // Grouping says whose consumption is added up.
@@ -53,6 +55,7 @@ type Consumer struct {
 	// Instance is the process, or one of the group.
 	Instance *metric.Instance
 	Count    int // processes that took part
+	Runs     int // of them, those that began in the window
 	// From and To are the first and the last instant at which they were seen.
 	From, To int64
 	User     string
@@ -88,6 +91,8 @@ func (c *Consumer) Amount(by By) float64 {
 		return c.Wakeups()
 	case ByFaults:
 		return sum(c.Gains[Faults], c.Gains[MajorFaults])
+	case ByRuns:
+		return float64(c.Runs)
 	}
 	return c.Gains[byCounters[by][0]]
 }
@@ -153,6 +158,11 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 		}
 		if err := t.add(fields, nil, nil); err != nil {
 			return nil, err
+		}
+		if group == PerName {
+			if err := t.addCrowds(); err != nil {
+				return nil, err
+			}
 		}
 		r.add(t)
 		r.Consumers = append(r.Consumers, t.ranked()...)

@@ -1,0 +1,201 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Runs are the processes of one name that ended in a window, as the events of
+// their exits tell.
+type Runs struct {
+	Archive *store.ArchiveInfo
+	Name    string
+	Count   int
+	// Failed is how many of them did not end well: not with exit 0, nor by a
+	// signal that asks to end.
+	Failed      int
+	First, Last int64 // exits
+	// Every is the usual time from one exit to the next; 0 where there is no
+	// rhythm.
+	Every time.Duration
+	// Hows are the ways in which they ended, the most frequent first.
+	Hows []How
+
+	gaps []int64
+	hows map[string]int
+	last int64
+}
+
+// How is a way to end, and how often it was gone.
+type How struct {
+	Text  string
+	Count int
+}
+
+const (
+	// mostRuns bounds the names that are told apart, whatever an archive holds.
+	mostRuns = 10_000
+	mostGaps = 128
+	mostHows = 16
+	// A crash loop fails at least so often, and most of the time.
+	leastCrashes = 5
+	// A rhythm has at least so long from one end to the next: what comes more
+	// quickly are commands in a script.
+	leastRhythm = 50 * time.Millisecond
+)
+
+// CrashLoop reports whether something seems to start the program again and
+// again, only for it to fail: the runs fail, with a rhythm.
+func (r *Runs) CrashLoop() bool {
+	return r.Failed >= leastCrashes && 5*r.Failed >= 4*r.Count && r.Every > 0
+}
+
+// String says in a line what the runs were: "ended 42 times, every 10 s: exit 1
+// (41), signal 9 (1)".
+func (r *Runs) String() string {
+	text := fmt.Sprintf("ended %d times", r.Count)
+	if r.Count == 1 {
+		text = "ended once"
+	}
+	if r.Every > 0 {
+		text += ", every " + roughly(r.Every)
+	}
+	var hows []string
+	for _, h := range r.Hows[:min(3, len(r.Hows))] {
+		if h.Count == r.Count {
+			hows = append(hows, h.Text)
+		} else {
+			hows = append(hows, fmt.Sprintf("%s (%d)", h.Text, h.Count))
+		}
+	}
+	if len(hows) > 0 {
+		text += ": " + strings.Join(hows, ", ")
+	}
+	return text
+}
+
+func roughly(d time.Duration) string {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= 10*time.Second:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// AllRuns lists the runs of a window by name, the most frequent first.
+func AllRuns(a Archive, w Window) ([]*Runs, error) {
+	type key struct{ host, name string }
+	all := make(map[key]*Runs)
+	var out []*Runs
+	for e, err := range SortedEvents(a, w, metric.EventProcessExit, metric.EventProcessExits) {
+		if err != nil {
+			return nil, err
+		}
+		k := key{e.Archive.Host.ID, e.Label("name")}
+		if k.name == "" {
+			continue
+		}
+		r := all[k]
+		if r == nil {
+			if len(all) >= mostRuns {
+				continue
+			}
+			r = &Runs{Archive: e.Archive, Name: k.name, First: e.At.Wall, hows: make(map[string]int)}
+			all[k] = r
+			out = append(out, r)
+		}
+		r.add(e)
+	}
+	for _, r := range out {
+		r.finish()
+	}
+	slices.SortStableFunc(out, func(x, y *Runs) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.First, y.First), cmp.Compare(x.Name, y.Name))
+	})
+	return out, nil
+}
+
+func (r *Runs) add(e *store.Event) {
+	if e.Kind == metric.EventProcessExits {
+		r.Count += countOf(e.Label("count"))
+		r.Failed += countOf(e.Label("failed"))
+		r.Last, r.last = e.At.Wall, 0
+		return
+	}
+	r.Count++
+	r.Last = e.At.Wall
+	if r.last != 0 && len(r.gaps) < mostGaps {
+		r.gaps = append(r.gaps, e.At.Wall-r.last)
+	}
+	r.last = e.At.Wall
+	how := e.Label("how")
+	if how == "" {
+		return
+	}
+	if _, known := r.hows[how]; known || len(r.hows) < mostHows {
+		r.hows[how]++
+	}
+	if failed(how) {
+		r.Failed++
+	}
+}
+
+// failed reports whether a process that ended so did not end well.
+func failed(how string) bool {
+	switch how {
+	case "exit 0", "signal 1", "signal 2", "signal 13", "signal 15":
+		return false
+	}
+	return true
+}
+
+// countOf reads a count of a label; what is none counts as nothing.
+func countOf(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 1<<40 {
+		return 0
+	}
+	return n
+}
+
+// finish finds the rhythm: three of four gaps are near the one in the middle.
+func (r *Runs) finish() {
+	for how, n := range r.hows {
+		r.Hows = append(r.Hows, How{how, n})
+	}
+	slices.SortFunc(r.Hows, func(x, y How) int { return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Text, y.Text)) })
+	if len(r.gaps) < leastCrashes-1 {
+		return
+	}
+	slices.Sort(r.gaps)
+	middle := r.gaps[len(r.gaps)/2]
+	near := 0
+	for _, g := range r.gaps {
+		if g >= middle/2 && g <= 2*middle {
+			near++
+		}
+	}
+	if 4*near >= 3*len(r.gaps) && middle >= int64(leastRhythm) {
+		r.Every = time.Duration(middle)
+	}
+}
+
+// CrashLoops are the runs that look like one, the most frequent first.
+func CrashLoops(a Archive, w Window) ([]*Runs, error) {
+	all, err := AllRuns(a, w)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(r *Runs) bool { return !r.CrashLoop() }), nil
+}
