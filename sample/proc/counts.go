@@ -14,6 +14,7 @@ type counts struct {
 	seen                               uint64 // to begin, by sweeps
 	started, exited, unseen, unseenMax uint64
 	unrecorded                         uint64 // of unseen: have no row
+	unread                             uint64 // there was no time for them in this sweep
 	// unseenWhy says why the unseen cannot be counted exactly here, and
 	// unseenMaxWhy why there is no bound.
 	startedWhy, unseenWhy, unseenMaxWhy metric.Reason
@@ -23,6 +24,7 @@ type counts struct {
 func (c *counts) restart() {
 	c.processes, c.runnable, c.blocked, c.sleeping = 0, 0, 0, 0
 	c.stopped, c.defunct, c.swapped, c.unknown, c.kernel = 0, 0, 0, 0, 0
+	c.unread = 0
 }
 
 // add counts a process by the letter of its state.
@@ -64,6 +66,7 @@ var countColumns = []struct {
 	{"proc.exited", func(c *counts) uint64 { return c.exited }, nil},
 	{"proc.unseen", func(c *counts) uint64 { return c.unseen }, func(c *counts) metric.Reason { return c.unseenWhy }},
 	{"proc.unrecorded", func(c *counts) uint64 { return c.unrecorded }, func(c *counts) metric.Reason { return c.unseenWhy }},
+	{"proc.unread", func(c *counts) uint64 { return c.unread }, nil},
 	{"proc.unseen_max", func(c *counts) uint64 { return c.unseenMax }, func(c *counts) metric.Reason { return c.unseenMaxWhy }},
 }
 

@@ -226,9 +226,6 @@ func (k *kernel) list() error {
 	return err
 }
 
-// walkTogether is how many processes are met between two looks at the clock.
-const walkTogether = 32
-
 // walk meets the listed processes, from where the walk before it had to stop,
 // and goes on until it has met them all or shall stop itself. It returns how
 // many have never been met so far.
@@ -243,6 +240,7 @@ func (k *kernel) walk(c *sample.Context, now metric.Stamp, each func(*process[li
 		if i > 0 && i%walkTogether == 0 && c.Late() {
 			k.next[c.Class] = k.listing[(from+i)%n]
 			c.Partly(i, n)
+			k.counts.unread = uint64(n - i)
 			for ; i < n; i++ {
 				if k.table.lookup(k.listing[(from+i)%n]) == nil {
 					unmet++

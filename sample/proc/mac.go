@@ -74,6 +74,8 @@ type macProcess struct {
 	execAt    metric.Stamp
 	end       *macEvent
 	told      bool // of its end
+	ended     bool // usage holds the last totals
+	lastTold  bool // a row of its zombie holds the last totals
 	busy      uint64
 	refusedAs uint64 // 1 + effective uid at which task info was refused
 }
@@ -101,6 +103,7 @@ type macTable struct {
 	// higher to each process that is born.
 	highest, base, debt uint64
 	finals              []*process[macProcess]
+	next                [metric.NumClasses]int // where the walk of each class goes on
 	// What the hardware counts; found out by looking for anything but zero.
 	counters, energy, clusters bool
 }
@@ -139,14 +142,15 @@ func (m *macTable) close() {
 	}
 }
 
-// sweep brings the table up to date and tells of births and deaths.
-func (m *macTable) sweep(c *sample.Context, wantTask, wantUsage bool) (metric.Stamp, error) {
-	now := c.Now()
+// sweep brings the table up to date and tells of births and deaths. It loads
+// what is wanted of each process and hands it to each, if that is not nil, as
+// long as there is time.
+func (m *macTable) sweep(c *sample.Context, now metric.Stamp, wantTask, wantUsage bool, each func(*process[macProcess])) error {
 	t := m.table
 	list, next, errno := m.calls.Processes(m.spare)
 	m.spare = next
 	if errno != 0 {
-		return now, &callError{"sysctl kern.proc.all", errno}
+		return &callError{"sysctl kern.proc.all", errno}
 	}
 	m.list, m.spare = m.spare, m.list
 	t.begin()
@@ -162,20 +166,47 @@ func (m *macTable) sweep(c *sample.Context, wantTask, wantUsage bool) (metric.St
 		m.introduceAll(c, now)
 	}
 	for _, p := range t.alive {
-		m.load(p, wantTask, wantUsage)
-		m.counts.add(m.state(p))
 		m.tellExec(c, p, now)
 		if p.platform.zombie {
 			m.farewell(c, p, now)
 		}
 	}
+	m.walk(c, wantTask, wantUsage, each)
+	for _, p := range t.alive {
+		m.counts.add(m.state(p))
+	}
 	for _, p := range t.gone {
 		m.farewell(c, p, now)
+		m.keepFinal(p)
 	}
 	m.counts.exited = t.exits
 	m.counts.started = m.highest - m.base
 	m.last = now
-	return now, nil
+	return nil
+}
+
+// walkTogether is how many processes are read between two looks at the clock.
+const walkTogether = 32
+
+// walk reads the listed processes, from where the walk before it had to stop,
+// and goes on until it has read them all or shall stop itself.
+func (m *macTable) walk(c *sample.Context, wantTask, wantUsage bool, each func(*process[macProcess])) {
+	alive := m.table.alive
+	from := m.next[c.Class]
+	m.next[c.Class] = 0
+	for i := range alive {
+		at := (from + i) % len(alive)
+		if i > 0 && i%walkTogether == 0 && c.Late() {
+			m.next[c.Class] = at
+			c.Partly(i, len(alive))
+			m.counts.unread = uint64(len(alive) - i)
+			return
+		}
+		m.load(alive[at], wantTask, wantUsage)
+		if each != nil {
+			each(alive[at])
+		}
+	}
 }
 
 // visit takes in one record of the list.
@@ -189,6 +220,7 @@ func (m *macTable) visit(r libproc.Process) {
 		}
 		p = m.table.add(pid, unique, strconv.FormatUint(unique, 10))
 		p.platform.micros, p.platform.parent = start, parent
+		p.platform.taskWhy, p.platform.usageWhy = metric.NotRead, metric.NotRead
 		p.name = string(r.Comm())
 		m.fresh = append(m.fresh, pid)
 	}

@@ -210,10 +210,7 @@ func (m *macTable) farewell(c *sample.Context, p *process[macProcess], now metri
 		if usage := q.end.usage; usage != nil && q.isOf(usage) {
 			q.usage = usage
 			e.totals = m.totals(p)
-			if !q.zombie {
-				q.record = slices.Clone(q.record) // the list will be written over
-				m.finals = append(m.finals, p)    // a zombie has a row of its own
-			}
+			q.ended = true
 		}
 	}
 	if !e.known && q.zombie {
@@ -221,6 +218,15 @@ func (m *macTable) farewell(c *sample.Context, p *process[macProcess], now metri
 		e.known, e.status = ok && v != 0, int(v)
 	}
 	emit(c, exitEvent(&p.instance, p.name, m.last, e))
+}
+
+// keepFinal sees to it that the last totals of a process that is gone get a
+// row, unless one of its zombie has held them.
+func (m *macTable) keepFinal(p *process[macProcess]) {
+	if q := &p.platform; q.ended && !q.lastTold {
+		q.record = slices.Clone(q.record) // the list will be written over
+		m.finals = append(m.finals, p)
+	}
 }
 
 // isOf makes sure that the totals of a zombie are not those of a later process

@@ -63,17 +63,17 @@ func (s *macProcesses) Read(c *sample.Context, frames []*sample.Frame) error {
 	defer s.m.Unlock()
 	s.sort(frames)
 	at := c.Now()
+	for _, f := range frames {
+		f.Reset(at)
+	}
 	if len(s.perProcess)+len(s.perMachine) > 0 {
-		var err error
 		times := s.parts[macTimesPart].wanted(s.perProcess)
 		// The state of a process, and with it the counts, need task info.
 		task := len(s.perMachine) > 0 || s.parts[macTaskPart].wanted(s.perProcess) || times || s.wants("proc.psinfo.sname")
-		if at, err = s.m.sweep(c, task, times || s.parts[macUsagePart].wanted(s.perProcess)); err != nil {
+		s.prepare()
+		if err := s.m.sweep(c, at, task, times || s.parts[macUsagePart].wanted(s.perProcess), s.fill); err != nil {
 			return err
 		}
-	}
-	for _, f := range frames {
-		f.Reset(at)
 	}
 	for _, f := range s.settings {
 		fillControl(f, &s.m.opt)
@@ -81,9 +81,7 @@ func (s *macProcesses) Read(c *sample.Context, frames []*sample.Frame) error {
 	for _, f := range s.perMachine {
 		s.m.counts.fill(f)
 	}
-	if len(s.perProcess) > 0 {
-		s.fill()
-	}
+	s.fillFinals()
 	return nil
 }
 
@@ -113,7 +111,8 @@ func (s *macProcesses) wants(names ...string) bool {
 	return false
 }
 
-func (s *macProcesses) fill() {
+// prepare finds out which calls are wanted.
+func (s *macProcesses) prepare() {
 	s.wanted = s.wanted[:0]
 	for i := range s.parts {
 		if s.parts[i].wanted(s.perProcess) {
@@ -121,16 +120,19 @@ func (s *macProcesses) fill() {
 		}
 	}
 	s.reading.countSockets = s.wants("proc.net.tcp_count", "proc.net.udp_count")
-	for _, p := range s.m.table.alive {
-		s.reading.p = p
-		for _, f := range s.perProcess {
-			f.Row(&p.instance)
-		}
-		for _, part := range s.wanted {
-			part.fill(&s.reading, s.perProcess)
-		}
+}
+
+// fill puts what is wanted of a process into a row of its own.
+func (s *macProcesses) fill(p *process[macProcess]) {
+	s.reading.p = p
+	for _, f := range s.perProcess {
+		f.Row(&p.instance)
+		q := &p.platform
+		q.lastTold = q.lastTold || q.ended && f.Wants(s.column["proc.psinfo.utime"])
 	}
-	s.fillFinals()
+	for _, part := range s.wanted {
+		part.fill(&s.reading, s.perProcess)
+	}
 }
 
 // fillFinals gives those who have ended their last row.

@@ -87,8 +87,7 @@ func (s *macThreads) Read(c *sample.Context, frames []*sample.Frame) error {
 	at := c.Now()
 	on := s.m.opt.ThreadPattern != "" || s.m.opt.ThreadTopN > 0
 	if on {
-		var err error
-		if at, err = s.m.sweep(c, s.m.opt.ThreadTopN > 0, false); err != nil {
+		if err := s.m.sweep(c, at, s.m.opt.ThreadTopN > 0, false, nil); err != nil {
 			return err
 		}
 	}

@@ -174,12 +174,57 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64, e
 	}
 }
 
+// mostSweeps bounds how far the parts of a table may lie apart.
+const mostSweeps = 64
+
+// sweepsFor is how many sweeps it took to read all processes that there were at
+// tick: one, unless there were too many.
+func (t *table) sweepsFor(a Archive, host string, tick, every int64) (int64, error) {
+	at := make(map[string]float64)
+	if t.class != metric.Process || a.Lookup("proc.unread") == nil {
+		return 1, nil
+	}
+	sel := Window{Hosts: []string{host}, From: tick - every/2, To: tick}.Selection("proc.unread", "proc.nprocs")
+	for run, err := range a.Select(sel) {
+		if err != nil {
+			return 0, err
+		}
+		last := len(run.Wall) - 1
+		if run.Miss == nil || run.Miss[last] == metric.Present {
+			at[run.Metric.Name] = metric.Number(run.Metric.Type, run.Bits[last])
+		}
+	}
+	all, unread := at["proc.nprocs"], at["proc.unread"]
+	if !(unread > 0) || !(all > unread) {
+		return 1, nil
+	}
+	return int64(min(math.Ceil(all/(all-unread)), mostSweeps)), nil
+}
+
 func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metric.Instance) bool) ([]*Process, error) {
 	tick, every, err := t.lastTick(a, host, at)
 	if err != nil || tick == 0 {
 		return nil, err
 	}
-	w := Window{Hosts: []string{host}, From: tick - int64(intervalsBack*float64(every)), To: tick}
+	sweeps, err := t.sweepsFor(a, host, tick, every)
+	if err != nil {
+		return nil, err
+	}
+	// Where one sweep could not read all processes, what is known of them is
+	// spread over several.
+	round := sweeps * every
+	w := Window{Hosts: []string{host}, From: tick - int64(intervalsBack*float64(round)), To: tick}
+	ended := make(map[string]bool)
+	if sweeps > 1 {
+		for e, err := range a.Events(w.From, w.To, metric.EventProcessExit) {
+			if err != nil {
+				return nil, err
+			}
+			if e.Archive.Host.ID == host {
+				ended[e.Key] = true
+			}
+		}
+	}
 	cuts, err := readBreaks(a, w)
 	if err != nil {
 		return nil, err
@@ -196,7 +241,7 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 	var out []*Process
 	for _, p := range c.order {
 		// What was not there at the last reading has ended.
-		if p.vanished || p.seen < tick-every/2 {
+		if p.vanished || ended[p.Instance.Key] || p.seen < tick-round+every/2 {
 			continue
 		}
 		p.At = tick
