@@ -161,7 +161,7 @@ var procOwnRows = []row{
 	{"proc.unseen", own(11, 41), u64, counts, count, single, process,
 		"Processes that lived and died between two sweeps, so that no sample holds them",
 		on{mac("advance of p_uniqueid between two sweeps less the new processes seen"),
-			lin("taskstats: exits of processes that no sweep has met", long("Needs the right to hear of exits (CAP_NET_ADMIN); proc.unseen_max needs none."))}},
+			lin("taskstats or process connector: exits of processes that no sweep has met", long("Needs the right to hear of exits (CAP_NET_ADMIN, or Linux 6.7); proc.unseen_max needs none."))}},
 	{"proc.exited", own(11, 42), u64, counts, count, single, process,
 		"Recorded processes that have ended since the recorder started",
 		on{mac("processes of the last sweep that are gone, and NOTE_EXIT"),

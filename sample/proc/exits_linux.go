@@ -24,6 +24,8 @@ type exitTotals struct {
 	voluntary, involuntary uint64
 	run                    uint64
 	leader                 bool // status is that of the first thread
+	// bare is set where the kernel told how it ended, but no totals.
+	bare bool
 }
 
 func (t *exitTotals) add(e *procfs.Exit, at int64) {
@@ -69,6 +71,9 @@ func (t *exitTotals) atLeast(q *linuxProcess) {
 
 // values calls each with the metrics that t knows, in their units.
 func (t *exitTotals) values(each func(metric string, v uint64)) {
+	if t.bare {
+		return
+	}
 	each("proc.psinfo.utime", t.utime/1e6)
 	each("proc.psinfo.stime", t.stime/1e6)
 	each("proc.psinfo.minflt", t.minflt)
@@ -112,7 +117,7 @@ func (k *kernel) hear(c *sample.Context, now metric.Stamp) {
 	lost := k.watch.take(func(e *procfs.Exit, at int64) {
 		t := k.dying[e.TGID]
 		if t == nil {
-			t = new(exitTotals)
+			t = &exitTotals{bare: k.watch.named != nil}
 			k.dying[e.TGID] = t
 		}
 		t.add(e, at)
@@ -163,7 +168,7 @@ func (k *kernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now met
 	if k.table.first() {
 		return
 	}
-	began := t.at - e.Lived
+	began := t.at - max(0, e.Lived)
 	if k.opened || began > k.began.Cont {
 		k.counts.unseen++
 	}
@@ -174,7 +179,9 @@ func (k *kernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now met
 	}
 	p := k.table.passed(int32(e.TGID), uint64(max(0, began))/(1e9/ticksPerSecond))
 	p.instance.Key = processKey(p.pid, p.start)
-	p.name = string(e.Name())
+	if p.name = string(e.Name()); p.name == "" {
+		p.name = "(unnamed)"
+	}
 	q := &p.platform
 	q.files = noFiles()
 	q.last, q.ghost, q.inherited = t, true, inherited
@@ -193,7 +200,7 @@ func (k *kernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now met
 // keepFinal sees to it that the last totals of a process that is gone get a
 // row, unless one of its zombie has held them.
 func (k *kernel) keepFinal(p *process[linuxProcess]) {
-	if q := &p.platform; q.last != nil && !q.lastTold {
+	if q := &p.platform; q.last != nil && !q.lastTold && (!q.last.bare || q.ghost) {
 		k.finals = append(k.finals, p)
 	}
 }
@@ -204,7 +211,10 @@ func (k *kernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) *process
 	slept := max(0, now.Cont-now.Awake) // the kernel does not count it as life
 	fits := func(p *process[linuxProcess]) bool {
 		age := at - int64(p.start)*(1e9/ticksPerSecond)
-		return p.pid == pid && p.platform.last == nil && lived <= age+slack && lived >= age-slept-slack
+		if p.pid != pid || p.platform.last != nil {
+			return false
+		}
+		return lived < 0 || lived <= age+slack && lived >= age-slept-slack
 	}
 	for _, p := range k.table.gone {
 		if fits(p) {
@@ -244,5 +254,8 @@ func (k *kernel) farewell(p *process[linuxProcess], now metric.Stamp) (metric.Ev
 func (k *kernel) forgetLoss() {
 	if k.watch != nil {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = metric.Present, metric.Present, metric.Present
+		if k.watch.named != nil {
+			k.inheritedWhy = k.watch.noTotals
+		}
 	}
 }

@@ -48,7 +48,7 @@ func (k *kernel) heir(pid int32) procfs.IO {
 // leave has those who are gone pass on what they leave, children before their
 // parents: what a whole family has done comes to whoever waited for the eldest.
 func (k *kernel) leave(gone []*process[linuxProcess]) {
-	if k.watch == nil || len(gone) == 0 {
+	if k.watch == nil || k.watch.named != nil || len(gone) == 0 {
 		return
 	}
 	gone = slices.Clone(gone)

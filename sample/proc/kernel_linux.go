@@ -124,6 +124,7 @@ func openKernel(opt Options) (*kernel, error) {
 	if k.watch == nil {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = needsNetAdmin, needsNetAdmin, needsNetAdmin
 	}
+	k.forgetLoss()
 	return k, nil
 }
 

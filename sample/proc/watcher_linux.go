@@ -29,7 +29,12 @@ type watcher struct {
 	heard []procfs.Exit
 	at    []int64 // when, on the continuous clock
 	lost  bool    // the kernel had to drop messages
-	buf   []byte
+	// Of the process connector, which is listened to where named is set.
+	named    map[uint32]named
+	noTotals metric.Reason // why it is that and not taskstats
+	lookedUp int
+	asleep   int64
+	buf      []byte
 }
 
 // pause is how long messages may wait in the socket before they are fetched,
@@ -49,7 +54,14 @@ const (
 func startWatcher() *watcher {
 	w, err := listenForExits()
 	if err != nil {
-		return nil
+		why := noTotals
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+			why = needsNetAdmin
+		}
+		if w, err = listenToConnector(); err != nil {
+			return nil
+		}
+		w.noTotals = why
 	}
 	go w.run()
 	return w
@@ -74,6 +86,9 @@ func listenForExits() (w *watcher, err error) {
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 4<<20)
 	}
 	if w.family, err = w.findFamily(); err != nil {
+		return nil, err
+	}
+	if err := w.tryOut(); err != nil {
 		return nil, err
 	}
 	if err := w.register(); err != nil {
@@ -158,6 +173,42 @@ func (w *watcher) findFamily() (uint16, error) {
 	return id, nil
 }
 
+// tryOut asks for the recorder's own statistics: a kernel whose answer lacks the
+// process of a task would tell exits that nobody can make use of.
+func (w *watcher) tryOut() error {
+	const ownPID = unix.TASKSTATS_CMD_ATTR_PID
+	attr := binary.NativeEndian.AppendUint16(nil, 8)
+	attr = binary.NativeEndian.AppendUint16(attr, ownPID)
+	attr = binary.NativeEndian.AppendUint32(attr, uint32(os.Getpid()))
+	answer, err := w.ask(w.family, unix.TASKSTATS_CMD_GET, attr)
+	if err != nil {
+		return err
+	}
+	understood := false
+	if len(answer) > 4 {
+		eachExit(answer[4:], func(*procfs.Exit) { understood = true })
+	}
+	if !understood {
+		return errors.New("this kernel's taskstats are too old")
+	}
+	return nil
+}
+
+// eachExit calls each with the statistics in the attributes of a message.
+func eachExit(attributes []byte, each func(e *procfs.Exit)) {
+	procfs.Attributes(attributes, func(kind uint16, value []byte) {
+		if kind != unix.TASKSTATS_TYPE_AGGR_PID {
+			return
+		}
+		procfs.Attributes(value, func(kind uint16, value []byte) {
+			var e procfs.Exit
+			if kind == unix.TASKSTATS_TYPE_STATS && e.Parse(value) {
+				each(&e)
+			}
+		})
+	})
+}
+
 // register asks for the exits on all processors. The kernel wants to be told
 // which there are.
 func (w *watcher) register() error {
@@ -180,9 +231,13 @@ func (w *watcher) run() {
 			return
 		}
 		w.Lock()
+		wait := pause
+		if w.named != nil {
+			wait, w.lookedUp, w.asleep = connectorPause, 0, sleptSince()
+		}
 		w.fetch(mostAtOnce)
 		w.Unlock()
-		if stop, _ := unix.Poll(fds[1:], int(pause/time.Millisecond)); stop > 0 {
+		if stop, _ := unix.Poll(fds[1:], int(wait/time.Millisecond)); stop > 0 {
 			return
 		}
 	}
@@ -204,20 +259,14 @@ func (w *watcher) fetch(most int) {
 		}
 		at := bootClock()
 		procfs.Messages(w.buf[:n], func(kind uint16, payload []byte) {
+			if w.named != nil {
+				w.hearConnector(payload)
+				return
+			}
 			if kind != w.family || len(payload) < 4 {
 				return
 			}
-			procfs.Attributes(payload[4:], func(kind uint16, value []byte) {
-				if kind != unix.TASKSTATS_TYPE_AGGR_PID {
-					return
-				}
-				procfs.Attributes(value, func(kind uint16, value []byte) {
-					var e procfs.Exit
-					if kind == unix.TASKSTATS_TYPE_STATS && e.Parse(value) {
-						w.heard, w.at = append(w.heard, e), append(w.at, at)
-					}
-				})
-			})
+			eachExit(payload[4:], func(e *procfs.Exit) { w.heard, w.at = append(w.heard, *e), append(w.at, at) })
 		})
 	}
 }
