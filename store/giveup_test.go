@@ -205,6 +205,30 @@ func TestCloseIsBounded(t *testing.T) {
 	}
 }
 
+// A disk that is known to be slow is waited for.
+func TestCloseWaitsForASlowDisk(t *testing.T) {
+	dir := t.TempDir()
+	fs := disktest.New(dir)
+	clock := newClock()
+	opt := testOptions(dir, clock)
+	opt.FS, opt.Sync, opt.CloseWithin = fs, time.Millisecond, time.Millisecond
+	fs.Fail(func(op disktest.Op) error {
+		if op.Kind == disktest.Barrier || op.Kind == disktest.BoltCommit {
+			time.Sleep(20 * time.Millisecond)
+		}
+		return nil
+	})
+	w := create(t, opt)
+	recordTicks(t, w, clock, 0, 10)
+	waitFor(t, func() bool { return w.Status().PanicLoss == 0 })
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(10)) {
+		t.Errorf("recorded: %v", got)
+	}
+}
+
 // After bbolt has panicked with its locks held nothing waits for them.
 func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
 	clock := newClock()

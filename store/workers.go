@@ -247,6 +247,7 @@ func (w *Writer) sync() {
 		w.work.dirty() // what nothing follows must be tried again, too
 	} else {
 		w.syncedAt = u.began
+		w.usual.Add((int64(time.Since(u.began)) - w.usual.Load()) / 8)
 		for _, j := range u.journals {
 			j.l.kept = max(j.l.kept, j.seq)
 		}

@@ -42,6 +42,7 @@ type Writer struct {
 	// syncedAt and safeAt are when all that had been accepted before last was
 	// made safe by a barrier and by a full sync.
 	syncedAt, safeAt time.Time
+	usual            atomic.Int64  // nanoseconds that a barrier takes, lately
 	serial           atomic.Uint64 // of the last archive made
 	// turned are the archives turned away from that are not finished yet,
 	// unfinished those of them whose finish failed.
@@ -293,22 +294,28 @@ func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Dura
 	return w.wrote(w.cur, w.cur.jw.Config(&conf))
 }
 
+// patience is how many times as long as a barrier closing may take: it commits
+// up to an hour and may wait for an archive that is being finished.
+const patience = 500
+
 // Close seals all that has been accepted. The archive is continued by the next
 // Create of the same boot.
 //
-// Close ends in Options.CloseWithin whatever a file does: a disk that does not
+// Close ends whatever a file does, in Options.CloseWithin or, on a disk that is
+// known to be slow, patience times what it usually needs: one that does not
 // answer must not keep the recorder from being stopped. What was accepted then
 // stands in the journal, and the next Create takes it over.
 func (w *Writer) Close() error {
+	within := max(w.opt.CloseWithin, patience*time.Duration(w.usual.Load()))
 	done := make(chan error, 1)
 	go func() { done <- w.close() }()
-	timer := time.NewTimer(w.opt.CloseWithin)
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case err := <-done:
 		return err
 	case <-timer.C:
-		return fmt.Errorf("store: closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", w.opt.CloseWithin)
+		return fmt.Errorf("store: closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", within)
 	}
 }
 
