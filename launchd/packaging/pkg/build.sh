@@ -14,12 +14,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir "$work/bin" "$work/stage"
+for arch in arm64 amd64; do
+	launchd/packaging/build.sh darwin "$arch" "$work/$arch"
+done
 for program in recorder replay; do
-	for arch in arm64 amd64; do
-		CGO_ENABLED=0 GOOS=darwin GOARCH=$arch \
-			go build -trimpath -ldflags "-s -w" -o "$work/$program.$arch" "./cmd/$program"
-	done
-	lipo -create -output "$work/bin/$program" "$work/$program.arm64" "$work/$program.amd64"
+	lipo -create -output "$work/bin/$program" "$work/arm64/$program" "$work/amd64/$program"
 	if [ -n "$application" ]; then
 		codesign --force --sign "$application" --identifier "$identifier" --options runtime --timestamp "$work/bin/$program"
 	fi
@@ -27,7 +26,9 @@ done
 
 # The service itself is made by the postinstall script, on the Mac that it is
 # for: configuration and archives are not part of the package.
-"$work/bin/recorder" install --root "$work/stage"
+# Temporary directories of macOS have links above them.
+stage=$(cd "$work/stage" && pwd -P)
+"$work/bin/recorder" install --root "$stage"
 rm -rf "$work/stage/Library/Application Support" "$work/stage/Library/LaunchDaemons" "$work/stage/Library/Logs" "$work/stage/etc"
 
 pkgbuild --root "$work/stage" --scripts "$here/scripts" --identifier "$identifier" --version "$version" \
