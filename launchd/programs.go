@@ -53,9 +53,6 @@ func (in *Installer) program(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not installed: %w", path, err)
 	}
 	defer f.Close()
-	if from, err := filepath.Abs(path); err == nil && from != resolved {
-		in.Say("%s is a link: %s is installed", path, resolved)
-	}
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -69,6 +66,9 @@ func (in *Installer) program(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s cannot be read: %w", resolved, cause(err))
 	case len(content) > maxFile || !bytes.Contains(content, programMark(name)):
 		return nil, fmt.Errorf("%s is not installed: it is not Tachograph's %s; move it away, or put the two programs in a directory of their own", resolved, name)
+	}
+	if from, err := filepath.Abs(path); err == nil && from != resolved {
+		in.Say("%s is a link: %s is installed", path, resolved)
 	}
 	return content, nil
 }
