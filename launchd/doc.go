@@ -22,6 +22,11 @@
 //   - StandardErrorPath is for what a crash says. The recorder writes its log to
 //     the same file by name, so that newsyslog can rotate it; launchd does not.
 //
+// launchd has no counterpart to what the unit for systemd gives up: a job of
+// root's has all of root's rights. What holds the recorder there is that it
+// obeys only root's files, listens to nothing, and starts nothing but the
+// command for finished archives, in a clean environment.
+//
 // The binaries live below a directory that only root can write, all the way
 // up. A daemon that root runs from a directory of Homebrew's would let the
 // owner of that directory become root.
