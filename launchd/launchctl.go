@@ -95,6 +95,8 @@ func parsePrint(out string, st *State) {
 			st.Running = value == "running"
 		case "pid":
 			st.PID, _ = strconv.Atoi(value)
+		case "runs":
+			st.Runs, _ = strconv.Atoi(value)
 		case "last exit code", "last terminating signal":
 			if value != "(never exited)" {
 				st.LastExit = name + " " + value
@@ -133,6 +135,7 @@ func (m *Launchd) Start(l Layout) error {
 	if err != nil {
 		return err
 	}
+	before := st
 	if !st.Loaded {
 		if last, err = m.run("bootstrap", "system", l.Job); err != nil {
 			return err
@@ -159,7 +162,7 @@ func (m *Launchd) Start(l Layout) error {
 			return err
 		}
 	}
-	return m.await(last, func(st State) bool { return st.Running })
+	return m.awaitRunning(last, before.Runs, func(st State) bool { return st.Running })
 }
 
 // Stop ends the process; its clean exit keeps it down.
@@ -188,7 +191,7 @@ func (m *Launchd) Restart(l Layout) error {
 	if err != nil {
 		return err
 	}
-	return m.await(last, func(now State) bool { return now.Running && now.PID != st.PID })
+	return m.awaitRunning(last, st.Runs, func(now State) bool { return now.Running && now.PID != st.PID })
 }
 
 // Unload boots the job out and waits until launchd has forgotten it.
@@ -203,6 +206,9 @@ func (m *Launchd) Unload(l Layout) error {
 	}
 	return m.await(last, func(st State) bool { return !st.Loaded })
 }
+
+// Journal is empty: the job's output is in its log.
+func (m *Launchd) Journal(time.Time) string { return "" }
 
 // Forget has nothing to do: launchd forgets a job when it is booted out.
 func (m *Launchd) Forget() error { return nil }
@@ -231,6 +237,27 @@ func (m *Launchd) await(last Result, reached func(State) bool) error {
 		m.Pause(step)
 	}
 	return m.explain("launchctl", last, st)
+}
+
+// awaitRunning is await for a job that is to run, and was started that often
+// before. One that was started since and is not running has ended at once;
+// waiting for the next try, half a minute later, would not change that.
+func (m *Launchd) awaitRunning(last Result, runs int, reached func(State) bool) error {
+	const patience = 8 // looks
+	ended, state := 0, State{}
+	err := m.await(last, func(st State) bool {
+		state = st
+		if st.Running || st.Runs <= runs {
+			ended = 0
+		} else {
+			ended++
+		}
+		return reached(st) || ended >= patience
+	})
+	if err == nil && ended >= patience {
+		return m.explain("launchctl", last, state)
+	}
+	return err
 }
 
 // explain turns what launchctl said into a sentence with a remedy.

@@ -1,11 +1,14 @@
 package launchd
 
+import "time"
+
 // State is what the manager of services says about ours.
 type State struct {
 	Loaded   bool // the manager knows it
 	Running  bool
 	Disabled bool // by the administrator, or by the user in the settings
 	PID      int
+	Runs     int // how often it was started, where that is counted
 	// LastExit is how it ended last, in the manager's words; empty when it
 	// has not.
 	LastExit string
@@ -28,6 +31,9 @@ type Manager interface {
 	Stop() error
 	Restart(l Layout) error
 	State() (State, error)
+	// Journal is what the service has said since then, where the manager keeps
+	// that; empty where the service has a log of its own.
+	Journal(since time.Time) string
 	// Commands lists what Load runs, for people.
 	Commands(l Layout) []string
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"tachograph/trust"
 )
@@ -11,11 +12,12 @@ import (
 // Systemd drives systemd through systemctl.
 type Systemd struct{ Runner Runner }
 
-// systemctl is its absolute path: root runs it, and takes it from no directory
-// that only a PATH names.
-var systemctl = findSystemctl("/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl")
+// systemctl and journalctl are their absolute paths: root runs them, and takes
+// them from no directory that only a PATH names.
+var systemctl, journalctl = findProgram("systemctl"), findProgram("journalctl")
 
-func findSystemctl(paths ...string) string {
+func findProgram(name string) string {
+	paths := []string{"/usr/bin/" + name, "/bin/" + name, "/run/current-system/sw/bin/" + name}
 	for _, path := range paths {
 		if _, err := trust.Root().Resolve(path); err == nil && fileExists(path) {
 			return path
@@ -84,6 +86,20 @@ func (m *Systemd) Stop() error { return m.do("stop", Unit) }
 
 // Restart stops and starts it.
 func (m *Systemd) Restart(l Layout) error { return m.do("restart", Unit) }
+
+// journalLines is how much of the journal is asked for: its end tells why the
+// service does not run.
+const journalLines = 200
+
+// Journal asks journald, which tells it only to root and to some groups.
+func (m *Systemd) Journal(since time.Time) string {
+	r, err := m.Runner.Run(journalctl, "--unit="+Unit, "--since=@"+strconv.FormatInt(since.Unix(), 10),
+		"--output=cat", "--lines="+strconv.Itoa(journalLines), "--no-pager", "--quiet")
+	if err != nil || r.Code != 0 {
+		return ""
+	}
+	return r.Out
+}
 
 // State asks systemd.
 func (m *Systemd) State() (State, error) {

@@ -96,7 +96,7 @@ func (a *app) root() *cobra.Command {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
 	root.AddCommand(
-		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(),
+		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(), a.reloadCommand(),
 		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)

@@ -2,15 +2,14 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
-
-	"tachograph/launchd"
 )
 
 // controlCommands are the verbs that drive the installed service.
 func (a *app) controlCommands() []*cobra.Command {
-	verb := func(use, short, done string, do func(launchd.Manager, launchd.Layout) error) *cobra.Command {
+	verb := func(use, short, done string, do func(*host) error) *cobra.Command {
 		return &cobra.Command{
 			Use: use, Short: short, Args: noArgs,
 			RunE: func(c *cobra.Command, args []string) error {
@@ -21,7 +20,7 @@ func (a *app) controlCommands() []*cobra.Command {
 				if h.euid != 0 {
 					return fmt.Errorf("only root may do that: run `sudo recorder %s`", use)
 				}
-				if err := do(h.manager, h.layout); err != nil {
+				if err := do(&h); err != nil {
 					return err
 				}
 				fmt.Fprintln(a.out, done)
@@ -30,11 +29,17 @@ func (a *app) controlCommands() []*cobra.Command {
 		}
 	}
 	return []*cobra.Command{
-		verb("start", "Start the installed service", "the recorder is running",
-			func(m launchd.Manager, l launchd.Layout) error { return m.Start(l) }),
+		verb("start", "Start the installed service", "the recorder is running", func(h *host) error {
+			since := time.Now()
+			if st, err := h.manager.State(); err == nil && st.Running {
+				since = time.Time{}
+			}
+			return h.bringUp(since, func() error { return h.manager.Start(h.layout) })
+		}),
 		verb("stop", "Stop the installed service until the next start of the machine", "the recorder is stopped",
-			func(m launchd.Manager, l launchd.Layout) error { return m.Stop() }),
-		verb("restart", "Restart the installed service", "the recorder was restarted",
-			func(m launchd.Manager, l launchd.Layout) error { return m.Restart(l) }),
+			func(h *host) error { return h.manager.Stop() }),
+		verb("restart", "Restart the installed service", "the recorder was restarted", func(h *host) error {
+			return h.bringUp(time.Now(), func() error { return h.manager.Restart(h.layout) })
+		}),
 	}
 }

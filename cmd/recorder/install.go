@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 	"tachograph/launchd"
 )
@@ -59,10 +58,10 @@ func asker() int {
 	return uid
 }
 
-func (a *app) installer(root, group string) (*launchd.Installer, error) {
+func (a *app) installer(root, group string) (*launchd.Installer, *host, error) {
 	h, err := a.host()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	in := &launchd.Installer{
 		Layout: h.layout, Manager: h.manager, Root: h.root, From: h.from, Group: group, EUID: h.euid, Asker: h.asker,
@@ -76,42 +75,14 @@ func (a *app) installer(root, group string) (*launchd.Installer, error) {
 	if root != "" {
 		in.Root, in.Stage = root, true
 	}
-	in.Recording = func(since time.Time) error {
-		return awaitRecording(filepath.Join(in.Root, h.layout.Archives), h.layout, since)
-	}
-	return in, nil
+	in.Recording = h.awaitRecording
+	return in, &h, nil
 }
 
 // configText is the default configuration with what the service needs set.
 func configText(l launchd.Layout, group string) string {
 	text := strings.Replace(config.DefaultText, "\ndir = \"\"\n", "\ndir = "+strconv.Quote(l.Archives)+"\n", 1)
 	return strings.Replace(text, "\ngroup = \"\"\n", "\ngroup = "+strconv.Quote(group)+"\n", 1)
-}
-
-// firstTick is how long a recorder may take from its start to its first tick.
-const firstTick = 30 * time.Second
-
-// awaitRecording waits until a recorder started after since has recorded.
-func awaitRecording(dir string, l launchd.Layout, since time.Time) error {
-	deadline := time.Now().Add(firstTick)
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for now := range ticker.C {
-		st, err := service.ReadStatus(dir)
-		// The status file has the wall clock of another process; a second
-		// covers the difference in rounding.
-		if err == nil && !st.Stopped && st.Started.After(since.Add(-time.Second)) && st.Values > 0 && service.Running(dir, st) {
-			return nil
-		}
-		if now.After(deadline) {
-			break
-		}
-	}
-	where := "journalctl -u " + launchd.Unit
-	if l.Log != "" {
-		where = l.Log
-	}
-	return fmt.Errorf("the service was started, but has recorded nothing within %s: see %s", firstTick, where)
 }
 
 func (a *app) installCommand() *cobra.Command {
@@ -127,7 +98,7 @@ func (a *app) installCommand() *cobra.Command {
 		Example: "  sudo recorder install\n  recorder install --print\n  recorder install --root /tmp/stage",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, err := a.installer(root, group)
+			in, h, err := a.installer(root, group)
 			if err != nil {
 				return err
 			}
@@ -135,7 +106,8 @@ func (a *app) installCommand() *cobra.Command {
 				_, err := fmt.Fprint(a.out, in.Print())
 				return err
 			}
-			return in.Install()
+			words := h.listen()
+			return words.explain(in.Install())
 		},
 	}
 	c.Flags().StringVar(&root, "root", "", "put everything under `DIR` and touch nothing else, for packages")
@@ -153,7 +125,7 @@ func (a *app) uninstallCommand() *cobra.Command {
 		Long:  "uninstall stops the service and removes what install made. Archives, and a\nconfiguration that was edited, stay unless --purge is given.",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, err := a.installer(root, "")
+			in, _, err := a.installer(root, "")
 			if err != nil {
 				return err
 			}

@@ -25,6 +25,32 @@ type keeper struct {
 	root string
 	mu   sync.Mutex
 	runs map[int]chan struct{}
+	log  string // what the manager writes standard error to
+}
+
+// newKeeper keeps a system in a new directory.
+func newKeeper(t *testing.T) *keeper {
+	k := &keeper{t: t, root: t.TempDir(), runs: make(map[int]chan struct{})}
+	k.log = filepath.Join(k.root, "journal")
+	return k
+}
+
+// managers are the stand-ins, by the name of what they stand in for.
+var managers = map[string]func(*keeper) host{
+	"launchd": func(k *keeper) host {
+		layout := launchd.MacLayout()
+		k.log = filepath.Join(k.root, layout.Log)
+		ctl := &launchdtest.Launchctl{Root: k.root, Start: k.start, Stop: k.stop, Alive: k.alive}
+		return host{layout: layout, manager: &launchd.Launchd{Runner: ctl, Pause: time.Sleep}, root: k.root}
+	},
+	"systemd": func(k *keeper) host {
+		journal := func() string {
+			text, _ := os.ReadFile(k.log)
+			return string(text)
+		}
+		ctl := &launchdtest.Systemctl{Root: k.root, Start: k.start, Stop: k.stop, Alive: k.alive, Journal: journal}
+		return host{layout: launchd.LinuxLayout(), manager: &launchd.Systemd{Runner: ctl}, root: k.root}
+	},
 }
 
 func (k *keeper) start(words []string) (int, error) {
@@ -37,6 +63,12 @@ func (k *keeper) start(words []string) (int, error) {
 	}
 	cmd := exec.Command(filepath.Join(k.root, words[0]), args...)
 	cmd.Env = append(os.Environ(), "TACHOGRAPH_TEST_RECORDER=1")
+	log, err := os.OpenFile(k.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -46,6 +78,17 @@ func (k *keeper) start(words []string) (int, error) {
 	defer k.mu.Unlock()
 	k.runs[cmd.Process.Pid] = done
 	return cmd.Process.Pid, nil
+}
+
+func (k *keeper) alive(pid int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	select {
+	case <-k.runs[pid]:
+		return false
+	default:
+		return k.runs[pid] != nil
+	}
 }
 
 func (k *keeper) stop(pid int) {
@@ -76,22 +119,54 @@ func TestLifeOfAService(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a dozen recorders")
 	}
-	for name, newHost := range map[string]func(*keeper) host{
-		"launchd": func(k *keeper) host {
-			ctl := &launchdtest.Launchctl{Root: k.root, Start: k.start, Stop: k.stop}
-			return host{layout: launchd.MacLayout(), manager: &launchd.Launchd{Runner: ctl, Pause: time.Sleep}}
-		},
-		"systemd": func(k *keeper) host {
-			ctl := &launchdtest.Systemctl{Root: k.root, Start: k.start, Stop: k.stop}
-			return host{layout: launchd.LinuxLayout(), manager: &launchd.Systemd{Runner: ctl}}
-		},
-	} {
+	for name, newHost := range managers {
 		t.Run(name, func(t *testing.T) {
-			k := &keeper{t: t, root: t.TempDir(), runs: make(map[int]chan struct{})}
-			h := newHost(k)
-			h.root, h.from = k.root, t.TempDir()
+			h := newHost(newKeeper(t))
+			h.from = t.TempDir()
 			t.Cleanup(func() { h.manager.Unload(h.layout) })
 			live(t, h)
+		})
+	}
+}
+
+// TestServiceThatDoesNotComeUp installs a service whose configuration it will
+// not take: whatever is done to it says so, with what it complained of.
+func TestServiceThatDoesNotComeUp(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can install")
+	}
+	for name, newHost := range managers {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(newKeeper(t))
+			h.from = t.TempDir()
+			t.Cleanup(func() { h.manager.Unload(h.layout) })
+			program, err := os.ReadFile(os.Args[0])
+			if err == nil {
+				err = os.WriteFile(filepath.Join(h.from, "recorder"), program, 0o755)
+			}
+			config := filepath.Join(h.root, h.layout.Config)
+			if err == nil {
+				err = os.MkdirAll(filepath.Dir(config), 0o755)
+			}
+			if err == nil {
+				err = os.WriteFile(config, []byte("[classes]\n\nfsat = \"1s\"\n"), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			archives := filepath.Join(h.root, h.layout.Archives)
+			for _, args := range [][]string{
+				{"install"}, {"restart"}, {"start"}, {"rotate", "--archive", archives}, {"reload", "--archive", archives}, {"status", "--archive", archives},
+			} {
+				var out, errs bytes.Buffer
+				a := newApp(&out, &errs)
+				a.host = func() (host, error) { return h, nil }
+				status := a.run(args)
+				if said := errs.String(); status == exitOK || strings.Count(said, "\n") != 1 ||
+					!strings.Contains(said, "; its last error: "+config+":3: classes.fsat is not a key of the configuration; did you mean classes.fast?") {
+					t.Errorf("%v: status %d: %s%s", args, status, out.String(), said)
+				}
+			}
 		})
 	}
 }
@@ -157,24 +232,26 @@ func live(t *testing.T, h host) {
 		t.Fatal(err)
 	}
 	wait(t, "the new configuration", func() bool { return len(events(archives, metric.EventConfig)) == 1 })
+	if said := run("reload", "--archive", archives); said != "the configuration was read again: "+config+"\n" {
+		t.Errorf("reload said %s", said)
+	}
 	finished := strings.TrimSpace(run("rotate", "--archive", archives))
 	if _, err := os.Stat(finished); err != nil {
 		t.Error(err)
 	}
 	run("restart")
-	wait(t, "a third process", func() bool {
-		st, err := service.ReadStatus(archives)
-		return err == nil && st.PID != second && st.Values > 0
-	})
+	if st, err := service.ReadStatus(archives); err != nil || st.PID == second || st.Values == 0 {
+		t.Errorf("after restart: %+v, %v", st, err)
+	}
+	run("start") // it runs already
 	run("stop")
 	if st, err := service.ReadStatus(archives); err != nil || !st.Stopped {
 		t.Errorf("after stop: %+v, %v", st, err)
 	}
 	run("start")
-	wait(t, "a fourth process", func() bool {
-		st, err := service.ReadStatus(archives)
-		return err == nil && !st.Stopped && st.Values > 0
-	})
+	if st, err := service.ReadStatus(archives); err != nil || st.Stopped || st.Values == 0 {
+		t.Errorf("after start: %+v, %v", st, err)
+	}
 	if log := h.layout.Log; log != "" {
 		if text, err := os.ReadFile(filepath.Join(h.root, log)); err != nil || !bytes.Contains(text, []byte("recording")) {
 			t.Errorf("the log: %s, %v", text, err)

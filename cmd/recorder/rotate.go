@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"syscall"
 	"time"
 
@@ -30,47 +29,18 @@ func (a *app) rotateCommand() *cobra.Command {
 const rotateWithin = 5 * time.Minute
 
 func (a *app) rotate(dir string) error {
-	st, err := running(dir)
+	st, err := a.ask(dir, syscall.SIGUSR1, rotateWithin, func(st *service.Status) time.Time {
+		if st.LastRotation == nil {
+			return time.Time{}
+		}
+		return st.LastRotation.At
+	})
 	if err != nil {
 		return err
 	}
-	asked := time.Now()
-	if err := syscall.Kill(st.PID, syscall.SIGUSR1); err != nil {
-		return fmt.Errorf("the recorder (pid %d) cannot be asked: %w", st.PID, err)
+	if st.LastRotation.Error != "" {
+		return errors.New(st.LastRotation.Error)
 	}
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for now := range ticker.C {
-		st, err := service.ReadStatus(dir)
-		if r := st.LastRotation; err == nil && r != nil && r.At.After(asked) {
-			if r.Error != "" {
-				return errors.New(r.Error)
-			}
-			fmt.Fprintln(a.out, r.Path)
-			return nil
-		}
-		if now.Sub(asked) > rotateWithin {
-			break
-		}
-	}
-	return fmt.Errorf("the recorder (pid %d) did not finish its archive within %s", st.PID, rotateWithin)
-}
-
-// running returns the status of the recorder that writes to dir now.
-func running(dir string) (service.Status, error) {
-	st, err := service.ReadStatus(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return st, fmt.Errorf("no recorder writes to %s", dir)
-	case errors.Is(err, fs.ErrPermission):
-		return st, fmt.Errorf("no permission to read %s: be root, or a member of the group in the configuration", dir)
-	case err != nil:
-		return st, err
-	// The file says whom to send a signal: it must come from somebody who may.
-	case config.CheckDir(dir) != nil:
-		return st, config.CheckDir(dir)
-	case !service.Running(dir, st):
-		return st, fmt.Errorf("no recorder writes to %s: the last one (pid %d) is gone", dir, st.PID)
-	}
-	return st, nil
+	_, err = fmt.Fprintln(a.out, st.LastRotation.Path)
+	return err
 }

@@ -120,9 +120,12 @@ func (a *app) record(f runFlags) error {
 		done()
 		return err
 	}
-	log.Info("recording", "archives", cfg.Archive.Dir, "configuration", cfg.File, "pid", os.Getpid())
+	log.Info(startMessage, "archives", cfg.Archive.Dir, "configuration", cfg.File, "pid", os.Getpid())
 	return serve(s, f.length, signals, screen, log)
 }
+
+// startMessage begins what a recorder writes to its log.
+const startMessage = "recording"
 
 // checkDir refuses a directory of archives that others could exchange. Where
 // root stands in somebody's directory and names one in it by hand, as in a

@@ -247,8 +247,20 @@ func TestHangupReloadsAndUser1Rotates(t *testing.T) {
 	p.await("the complaint", func() bool {
 		return strings.Contains(p.said(), file+":3: classes.fsat is not a key of the configuration; did you mean classes.fast?")
 	})
+	said, status := try(t, "reload", "--archive", dir)
+	if status == exitOK || !strings.HasPrefix(said, "recorder: the old configuration stays in force: "+file+":3: classes.fsat is not a key") {
+		t.Errorf("reload of a bad configuration: status %d: %s", status, said)
+	}
+	var refused bytes.Buffer
+	asked := command("status", "--archive", dir)
+	asked.Stdout = &refused
+	if err := asked.Run(); asked.ProcessState.ExitCode() != exitFailure || !strings.Contains(refused.String(), "REFUSED: the old configuration stays in force: "+file+":3:") {
+		t.Errorf("status after a refusal: %v: %s", err, refused.String())
+	}
 	write("[classes]\nfast = \"100ms\"\n")
-	p.signal(syscall.SIGHUP)
+	if said, status := try(t, "reload", "--archive", dir); status != exitOK || said != "" {
+		t.Errorf("reload: status %d: %s", status, said)
+	}
 	p.await("the change", func() bool { return len(events(dir, metric.EventConfig)) == 1 })
 	n := p.valuesOf("kernel.all.cpu.user")
 	p.await("faster ticks", func() bool { return p.valuesOf("kernel.all.cpu.user") > n+3 })

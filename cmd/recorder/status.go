@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -44,7 +42,7 @@ func (a *app) status(dir string, asJSON bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return a.noRecorder(dir, asJSON)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("no permission to read %s: be root, or a member of the group in the configuration", dir)
+		return noPermission(dir)
 	case err != nil:
 		return err
 	}
@@ -66,14 +64,11 @@ func (a *app) status(dir string, asJSON bool) error {
 
 // askManager finds out why an installed service is not running.
 func (a *app) askManager(dir string, r *service.Report) {
-	if r.Running || a.host == nil {
+	if r.Running {
 		return
 	}
-	h, err := a.host()
-	if err != nil || filepath.Join(h.root, h.layout.Archives) != dir {
-		return
-	}
-	if _, err := os.Stat(filepath.Join(h.root, h.layout.Job)); err != nil {
+	h, ok := a.serviceOf(dir)
+	if !ok {
 		return
 	}
 	switch st, err := h.manager.State(); {
@@ -85,13 +80,17 @@ func (a *app) askManager(dir string, r *service.Report) {
 	case st.LastExit != "":
 		r.Problems = append(r.Problems, h.manager.Name()+" says: "+st.LastExit)
 	}
+	if line := h.lastWords(r.Status.Started); line != "" && !r.Status.Stopped {
+		r.Problems = append(r.Problems, "its last error: "+line)
+	}
 }
 
 func (a *app) noRecorder(dir string, asJSON bool) error {
+	why := a.lastWordsOf(dir, service.Status{}, fmt.Errorf("no recorder has written to %s", dir))
 	if !asJSON {
-		return fmt.Errorf("no recorder has written to %s", dir)
+		return why
 	}
-	r := service.Report{Problems: []string{"no recorder has written to " + dir}}
+	r := service.Report{Problems: []string{why.Error()}}
 	if err := json.NewEncoder(a.out).Encode(r); err != nil {
 		return err
 	}
@@ -140,6 +139,9 @@ func statusText(r *service.Report) string {
 	row("errors", "%d in the last hour, %d since the start", st.ErrorsLastHour, st.Errors)
 	if rot := st.LastRotation; rot != nil {
 		row("rotated", "%s, %s%s", clock(rot.At), rot.Why, failure(rot.Error))
+	}
+	if re := st.LastReload; re != nil {
+		row("reloaded", "%s%s", clock(re.At), refusal(re.Error))
 	}
 	if ship := st.LastShipping; ship != nil {
 		switch {
@@ -218,6 +220,13 @@ func dearest(all []service.SourceStatus, n int) []service.SourceStatus {
 		n++
 	}
 	return sorted[:min(n, len(sorted))]
+}
+
+func refusal(text string) string {
+	if text == "" {
+		return ", the new configuration is in force"
+	}
+	return ", REFUSED: " + text
 }
 
 func failure(text string) string {

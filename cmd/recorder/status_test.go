@@ -30,6 +30,7 @@ func TestStatusText(t *testing.T) {
 				AtRiskCrash: service.Seconds(800 * time.Millisecond), AtRiskPowerCut: service.Seconds(190 * time.Second),
 			},
 			LastRotation: &service.Rotation{At: now.Add(-12 * time.Hour), Why: "schedule 0 0 * * *", Path: "/a/x.tacho"},
+			LastReload:   &service.Reload{At: now.Add(-time.Hour), Error: "the old configuration stays in force: f:3: archive.place is not a key of the configuration"},
 			LastShipping: &service.Shipping{At: now.Add(-11 * time.Hour), Path: "/a/x.tacho", Error: "no route", Waiting: 1},
 		},
 	}

@@ -23,6 +23,8 @@ type Launchctl struct {
 	// when it is gone. Without them the job is a number.
 	Start func(words []string) (pid int, err error)
 	Stop  func(pid int)
+	// Alive reports whether a program still runs; without it all do.
+	Alive func(pid int) bool
 
 	// Refused makes enable without effect, as Login Items do.
 	Refused bool
@@ -109,6 +111,9 @@ func (l *Launchctl) print() launchd.Result {
 			l.loaded = false
 		}
 	}
+	if l.pid != 0 && l.Alive != nil && !l.Alive(l.pid) {
+		l.end("2")
+	}
 	if !l.loaded {
 		return code(113, "Bad request.\nCould not find service %q in domain for system", launchd.Label)
 	}
@@ -117,7 +122,7 @@ func (l *Launchctl) print() launchd.Result {
 	if l.pid != 0 {
 		fmt.Fprintf(&b, "\tstate = running\n\n\tprogram = %s\n\n\tendpoints = {\n\t\t\"x\" = {\n\t\t\tstate = active\n\t\t}\n\t}\n\n\truns = %d\n\tpid = %d\n", strings.Join(l.words, " "), l.next, l.pid)
 	} else {
-		b.WriteString("\tstate = not running\n\n\truns = 1\n")
+		fmt.Fprintf(&b, "\tstate = not running\n\n\truns = %d\n", l.next)
 	}
 	exit := l.exit
 	if exit == "" {

@@ -14,9 +14,12 @@ import (
 type Systemctl struct {
 	// Root is where the paths of the system are found.
 	Root string
-	// Start and Stop are as in Launchctl.
+	// Start, Stop and Alive are as in Launchctl.
 	Start func(words []string) (pid int, err error)
 	Stop  func(pid int)
+	Alive func(pid int) bool
+	// Journal is what journalctl answers.
+	Journal func() string
 
 	mu      sync.Mutex
 	Calls   []string
@@ -30,6 +33,9 @@ type Systemctl struct {
 func (s *Systemctl) Run(name string, args ...string) (launchd.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if filepath.IsAbs(name) && filepath.Base(name) == "journalctl" && s.Journal != nil {
+		return launchd.Result{Out: s.Journal()}, nil
+	}
 	if !filepath.IsAbs(name) || filepath.Base(name) != "systemctl" {
 		return launchd.Result{}, fmt.Errorf("%s was run in place of systemctl", name)
 	}
@@ -54,7 +60,7 @@ func (s *Systemctl) Run(name string, args ...string) (launchd.Result, error) {
 	case "stop " + launchd.Unit:
 		s.end()
 	case "start " + launchd.Unit:
-		if s.pid == 0 {
+		if s.pid == 0 || s.Alive != nil && !s.Alive(s.pid) {
 			return s.begin(), nil
 		}
 	case "restart " + launchd.Unit:
@@ -67,17 +73,19 @@ func (s *Systemctl) Run(name string, args ...string) (launchd.Result, error) {
 }
 
 func (s *Systemctl) show() string {
-	load, active, file := "not-found", "inactive", ""
+	load, active, file, result := "not-found", "inactive", "", "success"
+	if s.pid != 0 && s.Alive != nil && !s.Alive(s.pid) {
+		active, result = "activating", "exit-code"
+	} else if s.pid != 0 {
+		active = "active"
+	}
 	if s.words != nil {
 		load, file = "loaded", "disabled"
-	}
-	if s.pid != 0 {
-		active = "active"
 	}
 	if s.enabled {
 		file = "enabled"
 	}
-	return fmt.Sprintf("LoadState=%s\nActiveState=%s\nMainPID=%d\nUnitFileState=%s\nResult=success\n", load, active, s.pid, file)
+	return fmt.Sprintf("LoadState=%s\nActiveState=%s\nMainPID=%d\nUnitFileState=%s\nResult=%s\n", load, active, s.pid, file, result)
 }
 
 // read takes the command out of the unit file.

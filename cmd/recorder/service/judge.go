@@ -99,10 +99,18 @@ func (r *Report) problems() []string {
 	if rot := st.LastRotation; rot != nil && rot.Error != "" {
 		p = append(p, "the last rotation failed: "+rot.Error)
 	}
+	if re := st.LastReload; re != nil && re.Error != "" {
+		p = append(p, "the last reload was refused: "+oneLine(re.Error))
+	}
 	if ship := st.LastShipping; ship != nil && ship.Error != "" {
 		p = append(p, "the last shipping failed: "+ship.Error)
 	}
 	return p
+}
+
+// oneLine joins the lines of an error that is several.
+func oneLine(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
 }
 
 // shortest is the interval of the class that is read most often: the status

@@ -68,11 +68,13 @@ type Service struct {
 	shipper *shipper
 	descs   []*metric.Desc
 	started time.Time
+	writing sync.Mutex // held while the status file is written
 
 	mu        sync.Mutex
 	cfg       *config.Config
 	onBattery bool
 	rotated   Rotation
+	reloaded  Reload
 	zone      string // and its location, which is dear to look up
 	place     *time.Location
 }
@@ -194,50 +196,6 @@ func waitAtMost(group *sync.WaitGroup, limit time.Duration) {
 	case <-done:
 	case <-timer.C:
 	}
-}
-
-// Reload reads the configuration again and goes over to it. When the new one
-// is bad the old one stays in force.
-func (s *Service) Reload() error {
-	cfg, err := s.opt.Load()
-	if err == nil {
-		err = cfg.CheckMetrics(s.descs)
-	}
-	if err != nil {
-		return fmt.Errorf("the old configuration stays in force: %w", err)
-	}
-	s.mu.Lock()
-	old := s.cfg
-	s.cfg = cfg
-	onBattery := s.onBattery
-	s.mu.Unlock()
-	s.setLevel(cfg)
-	limitMemory(cfg)
-	if old.Archive.Dir != cfg.Archive.Dir || old.Archive.Group != cfg.Archive.Group || old.Log.Format != cfg.Log.Format {
-		s.log.Warn("archive.dir, archive.group and log.format take effect when the recorder is started again")
-	}
-	if s.opt.Reconfigure != nil {
-		if err := s.opt.Reconfigure(PlatformOptions(cfg)); err != nil {
-			return err
-		}
-	}
-	why := cfg.File
-	if why == "" {
-		why = "the defaults"
-	}
-	if err := s.archive.Reconfigure(settings(cfg, onBattery)); err != nil {
-		return err
-	}
-	if err := s.engine.Apply(plan(cfg)); err != nil {
-		return err
-	}
-	s.rotator.wake()
-	s.log.Info("the configuration was read again", "file", why)
-	if e, ok := configChanged(config.Changes(old, cfg)); ok {
-		s.log.Info(e.Text)
-		s.engine.Event(e)
-	}
-	return nil
 }
 
 // PlatformOptions are what the sources need to know of a configuration.

@@ -353,6 +353,9 @@ func TestReloadKeepsTheOldOneWhenTheNewOneIsBad(t *testing.T) {
 		if err := s.Reload(); err == nil || !strings.HasPrefix(err.Error(), "the old configuration stays in force: f:3:") {
 			t.Errorf("a bad configuration: %v", err)
 		}
+		if st, err := ReadStatus(b.dir); err != nil || st.LastReload == nil || !strings.Contains(st.LastReload.Error, "f:3:") || st.LastReload.At.IsZero() {
+			t.Errorf("the refusal: %+v, %v", st.LastReload, err)
+		}
 		bad, err := config.Parse("f", "[[rule]]\nmatch = \"clock\"\nclass = \"fast\"\n[classes]\nfast = \"2s\"")
 		if err != nil {
 			t.Fatal(err)
@@ -360,6 +363,9 @@ func TestReloadKeepsTheOldOneWhenTheNewOneIsBad(t *testing.T) {
 		b.set(func() { b.loadErr, b.cfg = nil, bad })
 		if err := s.Reload(); err != nil {
 			t.Error(err)
+		}
+		if taken := s.Status().LastReload; taken == nil || taken.Error != "" {
+			t.Errorf("the refusal is not forgotten: %+v", taken)
 		}
 		time.Sleep(10 * time.Second)
 		stop()

@@ -53,6 +53,7 @@ type Status struct {
 	Notices        []string       `json:"notices,omitempty"`
 	LastRotation   *Rotation      `json:"last_rotation,omitempty"`
 	LastShipping   *Shipping      `json:"last_shipping,omitempty"`
+	LastReload     *Reload        `json:"last_reload,omitempty"`
 }
 
 // ClassStatus is one class's part of a status.
@@ -84,7 +85,7 @@ type SourceStatus struct {
 func (s *Service) Status() Status {
 	e := s.engine.Status()
 	s.mu.Lock()
-	cfg, rotated, onBattery := s.cfg, s.rotated, s.onBattery
+	cfg, rotated, reloaded, onBattery := s.cfg, s.rotated, s.reloaded, s.onBattery
 	s.mu.Unlock()
 	st := Status{
 		Version: s.opt.Version, PID: os.Getpid(), Host: hostName(), BootID: s.opt.Machine.BootID, At: e.Now.Time(), Started: s.started,
@@ -109,6 +110,9 @@ func (s *Service) Status() Status {
 	}
 	if !rotated.At.IsZero() {
 		st.LastRotation = &rotated
+	}
+	if !reloaded.At.IsZero() {
+		st.LastReload = &reloaded
 	}
 	if ship := s.shipper.status(); !ship.At.IsZero() || ship.Waiting > 0 {
 		st.LastShipping = &ship
@@ -157,7 +161,11 @@ func (s *Service) keepStatus(ctx context.Context) {
 	}
 }
 
+// writeStatus may be asked for by several at a time, who would write over each
+// other's file.
 func (s *Service) writeStatus(stopped bool) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	st := s.Status()
 	st.Stopped = stopped
 	text, err := json.Marshal(st)

@@ -50,6 +50,8 @@ func TestJudge(t *testing.T) {
 		{"a class stands still", func(s *Status) { s.Classes[0].LastTick = now.Add(-time.Minute) }, true, "class fast was last read 58s ago"},
 		{"disk full", func(s *Status) { s.Archive.Trouble = "no space" }, true, "nothing can be stored: no space"},
 		{"a source fails", func(s *Status) { s.Faults = []string{"source smc: no"} }, true, "source smc: no"},
+		{"a reload is refused", func(s *Status) { s.LastReload = &Reload{At: now, Error: "f:3: no key\nf:4: no key"} }, true,
+			"the last reload was refused: f:3: no key; f:4: no key"},
 		{"shipping fails", func(s *Status) { s.LastShipping = &Shipping{Error: "no route"} }, true, "the last shipping failed: no route"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"tachograph/cmd/recorder/service"
+	"tachograph/config"
+)
+
+// archives is where the installed service keeps its archives: its configuration
+// may name another directory than the usual one.
+func (h *host) archives() string {
+	usual := filepath.Join(h.root, h.layout.Archives)
+	cfg, err := config.Load(filepath.Join(h.root, h.layout.Config))
+	// One that cannot be read keeps the service from coming up, and is what it
+	// will complain of.
+	if err != nil || cfg.Archive.Dir == "" || cfg.Archive.Dir == h.layout.Archives {
+		return usual
+	}
+	return cfg.Archive.Dir
+}
+
+// bringUp starts the service by do and waits until a recorder that was started
+// after since has recorded. The error tells what the service complained of.
+func (h *host) bringUp(since time.Time, do func() error) error {
+	words := h.listen()
+	err := do()
+	if err == nil {
+		err = h.awaitRecording(since)
+	}
+	return words.explain(err)
+}
+
+const (
+	// firstTick is how long a recorder may take from its start to its first
+	// tick.
+	firstTick = 30 * time.Second
+	// downFor is how long the manager may say that the service does not run
+	// before that is believed: it may be between two processes.
+	downFor = 2 * time.Second
+)
+
+// awaitRecording waits until a recorder started after since has recorded.
+func (h *host) awaitRecording(since time.Time) error {
+	dir := h.archives()
+	deadline := time.Now().Add(firstTick)
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	var down time.Time // since when it does not run; zero: it does
+	for now := range ticker.C {
+		st, err := service.ReadStatus(dir)
+		// The status file has the wall clock of another process; a second
+		// covers the difference in rounding.
+		if err == nil && !st.Stopped && st.Started.After(since.Add(-time.Second)) && st.Values > 0 && service.Running(dir, st) {
+			return nil
+		}
+		state, err := h.manager.State()
+		switch {
+		case err != nil || state.Running:
+			down = time.Time{}
+		case down.IsZero():
+			down = now
+		case now.Sub(down) >= downFor:
+			how := ""
+			if state.LastExit != "" {
+				how = " (" + state.LastExit + ")"
+			}
+			return fmt.Errorf("the service does not come up: it ends as soon as it is started%s; see %s", how, h.logPlace())
+		}
+		if now.After(deadline) {
+			break
+		}
+	}
+	return fmt.Errorf("the service was started, but has recorded nothing within %s: see %s", firstTick, h.logPlace())
+}
