@@ -301,12 +301,11 @@ const patience = 500
 // Close seals all that has been accepted. The archive is continued by the next
 // Create of the same boot.
 //
-// Close ends whatever a file does, in Options.CloseWithin or, on a disk that is
-// known to be slow, patience times what it usually needs: one that does not
-// answer must not keep the recorder from being stopped. What was accepted then
-// stands in the journal, and the next Create takes it over.
+// Close ends whatever a file does, see CloseWithin: a disk that does not answer
+// must not keep the recorder from being stopped. What was accepted then stands
+// in the journal, and the next Create takes it over.
 func (w *Writer) Close() error {
-	within := max(w.opt.CloseWithin, patience*time.Duration(w.usual.Load()))
+	within := w.CloseWithin()
 	done := make(chan error, 1)
 	go func() { done <- w.close() }()
 	timer := time.NewTimer(within)
@@ -317,6 +316,12 @@ func (w *Writer) Close() error {
 	case <-timer.C:
 		return fmt.Errorf("store: closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", within)
 	}
+}
+
+// CloseWithin is how long Close may take: Options.CloseWithin or, on a disk that
+// is known to be slow, patience times what it usually needs.
+func (w *Writer) CloseWithin() time.Duration {
+	return max(w.opt.CloseWithin, patience*time.Duration(w.usual.Load()))
 }
 
 func (w *Writer) close() error {

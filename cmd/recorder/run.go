@@ -162,7 +162,7 @@ func serve(s *service.Service, length time.Duration, signals <-chan os.Signal, s
 		ctx, cancel = context.WithTimeout(ctx, length)
 		defer cancel()
 	}
-	return endWithin(ctx, stopWithin, func() error {
+	return endWithin(ctx, s.StopWithin, func() error {
 		var helpers sync.WaitGroup
 		helpers.Go(func() { obey(ctx, cancel, s, signals, screen, log) })
 		helpers.Go(func() { screen.follow(ctx, func() string { st := s.Status(); return st.Line() }) })
@@ -178,14 +178,10 @@ func serve(s *service.Service, length time.Duration, signals <-chan os.Signal, s
 	})
 }
 
-// stopWithin is how long stopping may take: less than the service manager
-// waits before it kills.
-const stopWithin = 45 * time.Second
-
 // endWithin runs fn, which is to end when ctx does, and waits for it no longer
 // than limit after that: a file that does not answer must not keep the recorder
 // from being stopped.
-func endWithin(ctx context.Context, limit time.Duration, fn func() error) error {
+func endWithin(ctx context.Context, within func() time.Duration, fn func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- fn() }()
 	select {
@@ -193,6 +189,7 @@ func endWithin(ctx context.Context, limit time.Duration, fn func() error) error 
 		return err
 	case <-ctx.Done():
 	}
+	limit := within()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {

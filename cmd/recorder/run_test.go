@@ -226,7 +226,7 @@ func TestStoppingIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	never := make(chan error)
-	err := endWithin(ctx, time.Millisecond, func() error { return <-never })
+	err := endWithin(ctx, func() time.Duration { return time.Millisecond }, func() error { return <-never })
 	if err == nil || !strings.Contains(err.Error(), "the next start takes over") {
 		t.Errorf("stopping: %v", err)
 	}

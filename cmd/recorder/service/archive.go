@@ -19,6 +19,8 @@ type Archive interface {
 	// Prune removes finished archives that are too old or too much.
 	Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (store.Pruned, error)
 	Close() error
+	// CloseWithin is how long Close may take at most.
+	CloseWithin() time.Duration
 }
 
 // Settings are what the archive needs to know of the configuration.

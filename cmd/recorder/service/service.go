@@ -172,7 +172,7 @@ func (s *Service) Run(ctx context.Context) error {
 	cancel()
 	// An archive may be being finished, which a disk can make long; it is done
 	// again at the next start.
-	waitAtMost(&helpers, helpersWithin)
+	waitAtMost(&helpers, s.helpersWithin())
 	err = errors.Join(err, s.archive.Close())
 	s.writeStatus(true)
 	for _, src := range s.opt.Sources {
@@ -181,8 +181,15 @@ func (s *Service) Run(ctx context.Context) error {
 	return err
 }
 
-// helpersWithin is how long what goes on beside the sampling may take to end.
-const helpersWithin = 10 * time.Second
+// helpersWithin is how long what goes on beside the sampling may take to end:
+// ten seconds on a disk on which closing the archive may take twenty-five.
+func (s *Service) helpersWithin() time.Duration { return s.archive.CloseWithin() * 2 / 5 }
+
+// StopWithin is how long Run may take to end, with time to spare: on an ordinary
+// disk less than a service manager waits before it kills.
+func (s *Service) StopWithin() time.Duration {
+	return s.archive.CloseWithin() + s.helpersWithin() + 10*time.Second
+}
 
 func waitAtMost(group *sync.WaitGroup, limit time.Duration) {
 	done := make(chan struct{})
