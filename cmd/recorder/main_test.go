@@ -74,7 +74,7 @@ func runRecorder(t *testing.T, args ...string) (out, errs string, status int) {
 	t.Helper()
 	var o, e bytes.Buffer
 	a := &app{
-		out: &o, err: &e, now: platform.Now,
+		out: toPeople(&o), err: toPeople(&e), now: platform.Now,
 		sources: func(platform.Options) ([]sample.Source, error) { return []sample.Source{newMachine()}, nil },
 		catalog: func() []*metric.Desc {
 			return []*metric.Desc{
