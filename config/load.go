@@ -11,8 +11,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"tachograph/config/trust"
 	"tachograph/sample/metric"
-	"tachograph/trust"
 )
 
 // maxFile bounds what Load reads: a configuration is some kilobytes.

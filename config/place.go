@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"tachograph/trust"
+	"tachograph/config/trust"
 )
 
 // checkPlace refuses a configuration that somebody else could have written:

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tachograph/config/trust"
 	"tachograph/store/disk"
-	"tachograph/trust"
 )
 
 // File is a file that install writes.

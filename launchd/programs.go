@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tachograph/trust"
+	"tachograph/config/trust"
 )
 
 // programs are the binaries to install, as they were read from From. What lies

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/trust"
+	"tachograph/config/trust"
 )
 
 // Systemd drives systemd through systemctl.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"tachograph/trust"
+	"tachograph/config/trust"
 )
 
 // logFile is a log that somebody else may rename: it then goes on in a new file

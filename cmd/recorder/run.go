@@ -21,9 +21,9 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
+	"tachograph/config/trust"
 	"tachograph/sample"
 	"tachograph/sample/platform"
-	"tachograph/trust"
 )
 
 type runFlags struct {

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"tachograph/config"
+	"tachograph/config/trust"
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/trust"
 )
 
 // unshippedName is the file in the archive directory that lists the finished
