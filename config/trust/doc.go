@@ -11,5 +11,5 @@
 // nobody can exchange what is checked next, so that the answer stays true until
 // the path is used.
 //
-// Access lists of macOS are not looked at; those of Linux show in the mode.
+// Access lists count on Linux. Those of macOS are not looked at.
 package trust

@@ -122,20 +122,24 @@ func (o Owners) Check(path string, info fs.FileInfo) error {
 	perm := info.Mode().Perm()
 	switch {
 	case info.IsDir() && info.Mode()&fs.ModeSticky != 0:
+		return nil
 	case perm&0o002 != 0:
 		return &Error{Path: path, Why: "everybody may write it", Remedy: "chmod o-w " + quote(path)}
 	case perm&0o020 != 0 && !o.group(gid(info)):
 		return &Error{Path: path, Why: fmt.Sprintf("group %s may write it", groupName(gid(info))), Remedy: "chmod g-w " + quote(path)}
 	}
-	return nil
+	return o.checkList(path, info)
 }
 
 func (o Owners) checkOwner(path string, info fs.FileInfo) error {
-	if uid := uid(info); !o.anybody && !slices.Contains(o.uids, uid) {
+	if uid := uid(info); !o.anybody && !o.user(uid) {
 		return &Error{Path: path, Why: "it belongs to " + userName(uid), Remedy: "chown root " + quote(path)}
 	}
 	return nil
 }
+
+// user reports whether a user is one of the owners.
+func (o Owners) user(uid int) bool { return slices.Contains(o.uids, uid) }
 
 // group reports whether only those who count are members of a group.
 func (o Owners) group(gid int) bool {
