@@ -15,7 +15,7 @@ import (
 type late struct {
 	*probe
 	there, found bool
-	looks        int
+	looks        atomic.Int64
 	takes        time.Duration
 	turn         atomic.Bool
 }
@@ -43,7 +43,7 @@ func (l *late) Refresh() error {
 }
 
 func (l *late) Look() bool {
-	l.looks++
+	l.looks.Add(1)
 	time.Sleep(l.takes)
 	return l.turn.Load() != l.found
 }
@@ -60,8 +60,8 @@ func TestWhatComesLateIsRead(t *testing.T) {
 			t.Errorf("%d readings of what is not there", got)
 		}
 		// 5, 10, 20, 40 seconds, then every minute.
-		if src.looks < 11 || src.looks > 15 {
-			t.Errorf("looked %d times in ten minutes", src.looks)
+		if looks := src.looks.Load(); looks < 11 || looks > 15 {
+			t.Errorf("looked %d times in ten minutes", looks)
 		}
 		src.turn.Store(true)
 		time.Sleep(mostSeek + 2*time.Second)
@@ -98,8 +98,9 @@ func TestLookingCostsNextToNothing(t *testing.T) {
 		src.takes = 10 * time.Millisecond
 		_, stop := w.run(w.options(DefaultPlan(), src))
 		time.Sleep(time.Hour)
-		if spent := time.Duration(src.looks) * src.takes; spent > 2*time.Hour/seekShare {
-			t.Errorf("%d looks of %v in an hour", src.looks, src.takes)
+		looks := src.looks.Load()
+		if spent := time.Duration(looks) * src.takes; spent > 2*time.Hour/seekShare {
+			t.Errorf("%d looks of %v in an hour", looks, src.takes)
 		}
 		stop()
 	})

@@ -85,6 +85,16 @@ func (b breaks) ofInstance(info *store.ArchiveInfo, indom string, in *metric.Ins
 	return b[breaksOf{host: info.Host.ID, boot: info.BootID, indom: indom, key: in.Key}]
 }
 
+// anyOf reports whether an instance of a host came or went, whatever the boot.
+func (b breaks) anyOf(host, indom, key string) bool {
+	for of := range b {
+		if of.host == host && of.indom == indom && of.key == key {
+			return true
+		}
+	}
+	return false
+}
+
 // between finds a break after prev and not after cur.
 func between(list []breakpoint, prev, cur int64) (metric.EventKind, bool) {
 	if len(list) == 0 {

@@ -156,3 +156,55 @@ every 10s 70s 2m fast
 		}
 	}
 }
+
+// What another device had counted before is no gain, however the readings are
+// cut into chunks; and what it has less than the one before is nothing that it
+// has to catch up.
+func TestNoGainAcrossDevices(t *testing.T) {
+	for name, from := range map[string]int{"more": 1_000_000, "a little less": 1_950, "far less": 10} {
+		parts, err := memarchive.Parse(strings.NewReader(fmt.Sprintf(`
+start 2026-11-20T03:00:00Z
+host h
+interval fast 10s
+metric reads u64 counter disk fast count
+instance disk disk2 disk2
+instance disk disk0 disk0
+boot b1 -1h
+every 10s 0s 1m fast
+  reads[disk0] rate=10 from=1500
+  reads[disk2] rate=10 from=1500
+event 70s device | disk disk2 went away | indom=disk key=disk2
+event 70s device | disk disk2 appeared | indom=disk key=disk2
+every 10s 70s 2m fast
+  reads[disk0] rate=10
+  reads[disk2] rate=10 from=%d
+`, from)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{1, 3, 100} {
+			a := memarchive.New(parts...)
+			a.RunLength = n
+			gains := make(map[string]float64)
+			for g, err := range query.Ranges(a, query.RangeRequest{Request: query.Request{Metrics: []string{"reads"}}}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				gains[g.Instance.Key] = g.Increase
+			}
+			if gains["disk0"] < gains["disk2"] || gains["disk2"] != gains["disk0"]-100 {
+				t.Errorf("%s, in pieces of %d: increases are %v", name, n, gains)
+			}
+			for s, err := range query.Read(a, query.Request{Mode: query.Shown, Metrics: []string{"reads"}}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range s.Wall {
+					if v := s.Value(i); v.Miss == metric.Present && v.Number() != 10 {
+						t.Errorf("%s, in pieces of %d: %s reads %v a second", name, n, s.Instance.Name, v.Number())
+					}
+				}
+			}
+		}
+	}
+}

@@ -101,7 +101,7 @@ func (g *gainer) absent() { g.cur.missing = true }
 func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
 	prev, elapsed, why := g.pass(p)
 	if why != metric.Present {
-		if why == whyFirst || why == whyBoot {
+		if why == whyFirst || why == whyBoot || why == whyOther {
 			g.cur.debt = 0
 			return 0, 0, why
 		}

@@ -143,6 +143,9 @@ func tallySummaries(a Archive, r RangeRequest, names []string) ([]*tally, error)
 		rank[name] = i
 	}
 	slices.SortStableFunc(order, func(x, y *tally) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
+	if err := regain(a, r, order, byID); err != nil {
+		return nil, err
+	}
 	if !r.Percentiles {
 		return order, nil
 	}

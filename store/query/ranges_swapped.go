@@ -1,0 +1,83 @@
+package query
+
+import (
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// regain adds up anew what the counters gained whose instance came or went in
+// the window: summaries do not know that what has the key of an instance then
+// may be another thing. What one thing counted before is no gain of another's.
+func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) error {
+	if !slices.ContainsFunc(order, func(t *tally) bool {
+		return t.Instance != nil && t.Metric.Sem == metric.Counter && !processLike(t.Metric.Indom)
+	}) {
+		return nil
+	}
+	cuts, err := readBreaks(a, r.Window)
+	if err != nil {
+		return err
+	}
+	swapped := make(map[*tally]bool)
+	keys := make(map[string]bool)
+	var names []string
+	for _, t := range order {
+		if t.Instance == nil || t.Metric.Sem != metric.Counter || !cuts.anyOf(t.Archive.Host.ID, t.Metric.Indom, t.Instance.Key) {
+			continue
+		}
+		t.Increase, t.Steady, t.Resets, t.Wraps = 0, 0, 0, 0
+		swapped[t], keys[t.Instance.Key] = true, true
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	sel := r.selection()
+	sel.Metrics = names
+	sel.Instance = func(indom string, in *metric.Instance) bool {
+		return keys[in.Key] && (r.Instance == nil || r.Instance(indom, in))
+	}
+	last := make(map[*tally]*reading)
+	for run, err := range a.Select(sel) {
+		if err != nil {
+			return err
+		}
+		t := byID[idOf(run.Archive, run.Metric, run.Instance)]
+		if !swapped[t] {
+			continue
+		}
+		if last[t] == nil {
+			last[t] = &reading{}
+		}
+		t.regain(run, cuts, last[t])
+	}
+	return nil
+}
+
+// regain adds what a run of values gained since the last reading.
+func (t *tally) regain(run *store.Run, cuts breaks, last *reading) {
+	machine, own := cuts.of(run.Archive), cuts.ofInstance(run.Archive, run.Metric.Indom, run.Instance)
+	for i, wall := range run.Wall {
+		if run.Miss != nil && run.Miss[i] != metric.Present {
+			continue
+		}
+		prev := *last
+		*last = reading{Point: store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]}, archive: run.Archive}
+		if prev.archive == nil || prev.archive.BootID != run.Archive.BootID {
+			continue
+		}
+		if _, other := between(own, prev.Cont, last.Cont); other {
+			continue
+		}
+		gain, step := metric.Increase(t.Metric, prev.Bits, last.Bits, float64(last.Cont-prev.Cont)/1e9)
+		t.count(step)
+		t.Increase += gain
+		if _, broken := between(machine, prev.Cont, last.Cont); !broken {
+			t.Steady += gain
+		}
+	}
+}
