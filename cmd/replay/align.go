@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 
 	"tachograph/cmd/internal/visible"
@@ -71,13 +72,21 @@ func (a *app) textWidth(otherwise int) int {
 	return otherwise
 }
 
-// rowsThatFit is how many of the rows of a page may be shown: as many as the
-// terminal has lines beside the others on the page, within limits.
-func (a *app) rowsThatFit(others, least, most int) int {
+// linesLeft is how many lines the terminal has below those printed so far, with
+// one for the prompt; many where there is no terminal.
+func (a *app) linesLeft() int {
 	if a.height == 0 {
-		return most
+		return math.MaxInt32
 	}
-	return min(max(a.height-others, least), most)
+	return a.height - 1 - a.stdout.Lines()
+}
+
+// linesOf is how many lines a text takes that is printed as one.
+func (a *app) linesOf(text string) int {
+	if a.width == 0 {
+		return 1
+	}
+	return max(1, (human.Width(text)+a.width-1)/a.width)
 }
 
 // prose prints a sentence, in as many lines as it takes on the terminal; those
@@ -111,12 +120,22 @@ func (a *app) headed(head, text string, indent int) {
 	}
 }
 
-// labelled prints a text behind a label; its further lines stand below it.
+// labelled prints a text behind a label; its further lines stand below it. Where
+// a word is longer than there is room, all of the text stands below the label.
 func (a *app) labelled(label, text string) {
 	indent := human.Width(label)
 	lines := []string{text}
 	if a.width > 0 {
 		lines = human.Wrap(visible.Text(text), max(a.width-indent, 12))
+	}
+	for _, line := range lines {
+		if blank := strings.TrimRight(label, " "); a.width > 0 && indent > 2 && indent+human.Width(line) > a.width {
+			if blank != "" {
+				a.stdout.Println(blank)
+			}
+			a.labelled("  ", text)
+			return
+		}
 	}
 	for i, line := range lines {
 		if i > 0 {

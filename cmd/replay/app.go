@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +56,7 @@ type app struct {
 	spreadsheet bool
 	derived     []string
 
+	words    []string // of the command line
 	archive  query.Archive
 	close    func() error
 	paths    []string
@@ -74,6 +76,7 @@ func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
+	a.words = args
 	root := a.command()
 	root.SetArgs(withNegatives(root, args))
 	root.SetOut(a.stdout)
@@ -123,6 +126,22 @@ func (a *app) failed() bool {
 	return a.archive != nil && slices.ContainsFunc(a.archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Failed })
 }
 
+// likelyPath is the path on the command line that was meant as an archive, where
+// the command takes it for something else.
+func (a *app) likelyPath() string {
+	for _, w := range a.words {
+		if strings.HasSuffix(w, ".tacho") || strings.HasSuffix(w, ".live") {
+			return w
+		}
+		if names, _ := filepath.Glob(filepath.Join(w, "*.[tl]*")); slices.ContainsFunc(names, func(n string) bool {
+			return strings.HasSuffix(n, ".tacho") || strings.HasSuffix(n, ".live")
+		}) {
+			return w
+		}
+	}
+	return "PATH"
+}
+
 // load opens the archives: those of --archive, those given as plain arguments,
 // or the recorder's own.
 func (a *app) load(args ...string) error {
@@ -130,7 +149,7 @@ func (a *app) load(args ...string) error {
 	if len(paths) == 0 {
 		dir := config.ReadArchiveDir()
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("there is no archive at %s, where recorder keeps them by default; name one with --archive PATH", dir)
+			return fmt.Errorf("there is no archive at %s, where recorder keeps them by default; name one with --archive %s", dir, a.likelyPath())
 		}
 		paths = []string{dir}
 	}

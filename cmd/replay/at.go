@@ -206,10 +206,14 @@ func (a *app) atEvents(w query.Window, at int64) error {
 
 // relative writes how long before or after something was.
 func relative(d int64) string {
-	if d < 0 {
-		return "-" + human.Duration(time.Duration(-d).Round(time.Second))
+	switch by := time.Duration(d).Round(time.Second); {
+	case by < 0:
+		return "-" + human.Duration(-by)
+	case by == 0:
+		return "then"
+	default:
+		return "+" + human.Duration(by)
 	}
-	return "+" + human.Duration(time.Duration(d).Round(time.Second))
 }
 
 func (a *app) atProcesses(w query.Window, at int64) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func (a *app) info() error {
 func (a *app) infoText(info *store.ArchiveInfo) {
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); strings.TrimSpace(text) != "" {
-			a.stdout.Printf("%-10s %s\n", name, text)
+			a.labelled(fmt.Sprintf("%-11s", name), text)
 		}
 	}
 	h := info.Host
@@ -70,7 +71,7 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	line("id", "%s, format %d", info.ID, info.Format)
 	line("host", "%s", strings.Join(nonEmpty(h.Name, h.Model, h.Arch, strings.TrimSpace(h.OS+" "+h.Release)), ", "))
 	for _, l := range h.Labels {
-		line("", "%s %s", l.Name, l.Value)
+		line("", "%s %s", l.Name, labelText(l))
 	}
 	line("host id", "%s", h.ID)
 	line("boot", "%s", info.BootID)
@@ -92,6 +93,14 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	for _, d := range info.Damage {
 		line("damage", "%s", d)
 	}
+}
+
+// labelText is the value of a label of a host for people.
+func labelText(l metric.Label) string {
+	if bytes, err := strconv.ParseUint(l.Value, 10, 64); l.Name == "memory" && err == nil {
+		return human.Bytes(float64(bytes))
+	}
+	return l.Value
 }
 
 func nonEmpty(list ...string) []string {

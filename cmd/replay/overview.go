@@ -54,7 +54,7 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 			a.stdout.Println()
 		}
 		first = false
-		if err := a.hostOverview(&h, one); err != nil {
+		if err := a.hostOverview(&h, one, a.footerLines(cmd, args)); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,10 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) hostOverview(h *store.Host, w query.Window) error {
+// hostOverview is the overview of one host. On a terminal it takes the lines
+// there are but for those of the footer: fewer processes where these are not
+// enough, then only those that used most CPU, then fewer gauges.
+func (a *app) hostOverview(h *store.Host, w query.Window, footer int) error {
 	a.headline(h, w)
 	if err := a.breakLines(h, w); err != nil {
 		return err
@@ -74,11 +77,28 @@ func (a *app) hostOverview(h *store.Host, w query.Window) error {
 	if err != nil {
 		return err
 	}
-	if len(gauges) > 0 {
-		a.stdout.Println()
-		a.gaugeTable(gauges)
+	left := a.linesLeft() - footer
+	if a.manyHosts() {
+		left = math.MaxInt32 // Several hosts are no screenful.
 	}
-	return a.topLines(w, len(gauges))
+	if len(gauges) > 0 {
+		const least = 4 // of the processes that used most CPU, with their heading
+		if left >= len(gauges)+least+2 {
+			a.stdout.Println()
+			left--
+		}
+		fit := gauges
+		if most := max(left-least-1, 4); most < len(gauges) {
+			fit = gauges[:most-1]
+		}
+		a.gaugeTable(fit)
+		left -= len(fit) + 1
+		if n := len(gauges) - len(fit); n > 0 {
+			a.stdout.Println(human.Cut(fmt.Sprintf("… and %d more in a higher terminal", n), a.textWidth(80)))
+			left--
+		}
+	}
+	return a.topLines(w, left)
 }
 
 // sparkWidth is how many points the charts of a window get: not more than there
@@ -257,11 +277,18 @@ func gaugeTitle(g *query.Gauge) string {
 }
 
 // topLines prints the processes that used most CPU, and those with most
-// memory.
-func (a *app) topLines(w query.Window, gauges int) error {
+// memory, in the lines that are left.
+func (a *app) topLines(w query.Window, left int) error {
 	bys := []query.By{query.ByCPU, query.ByMemory}
-	most := a.rowsThatFit(gauges+14, 4, 13) // of both lists
-	lists, err := query.TopNames(a.archive, w, (most+1)*8/13, bys...)
+	most := []int{8, 5}
+	const heading = 2 // with the blank line above it
+	if room := left - 2*heading; room >= 4 {
+		most[1] = min(room*5/13, most[1])
+		most[0] = min(room-most[1], most[0])
+	} else {
+		bys, most[0] = bys[:1], max(left-heading, 2)
+	}
+	lists, err := query.TopNames(a.archive, w, most[0], bys...)
 	if err != nil {
 		return err
 	}
@@ -270,15 +297,12 @@ func (a *app) topLines(w query.Window, gauges int) error {
 			continue
 		}
 		rows := [][]string{{"top by " + string(bys[i]), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
-		for _, c := range r.Consumers {
+		for _, c := range r.Consumers[:min(most[i], len(r.Consumers))] {
 			rows = append(rows, []string{name(c.Name), percent(r.CPU(c)), seconds(c.CPUTime()),
 				bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
 		}
 		a.stdout.Println()
 		a.align(rows, "lrrrrrr", 5, 4, 6, 2)
-		if i == 0 {
-			lists[1].Consumers = lists[1].Consumers[:min(most*5/13, len(lists[1].Consumers))]
-		}
 	}
 	return nil
 }

@@ -23,7 +23,14 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 	if !a.table() {
 		w = a.stderr
 	}
-	w.Printf("\n# %s\n", strings.Join(a.reproduce(cmd, args), " "))
+	w.Println()
+	for _, line := range a.footer(cmd, args) {
+		w.Println(line)
+	}
+}
+
+// footer is the command that gives an answer again, and what it was read from.
+func (a *app) footer(cmd *cobra.Command, args []string) []string {
 	var ids []string
 	_, _, list := query.Covered(a.archive, a.used)
 	for _, info := range list {
@@ -34,7 +41,16 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 		more = fmt.Sprintf(" and %d more", len(ids)-3)
 		ids = ids[:3]
 	}
-	w.Printf("# read from archive %s%s\n", strings.Join(ids, ", "), more)
+	return []string{"# " + strings.Join(a.reproduce(cmd, args), " "), "# read from archive " + strings.Join(ids, ", ") + more}
+}
+
+// footerLines is how many lines the footer takes with the one above it.
+func (a *app) footerLines(cmd *cobra.Command, args []string) int {
+	n := 1
+	for _, line := range a.footer(cmd, args) {
+		n += a.linesOf(line)
+	}
+	return n
 }
 
 // ownWords are the flags that reproduce prints in its own way, or not at all:

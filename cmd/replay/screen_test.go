@@ -17,7 +17,8 @@ func TestScreensFit(t *testing.T) {
 		"testdata/mac.txt", "at 03:12 --archive testdata/mac.txt", "diff 03:00..03:10 03:10..03:20 --archive testdata/mac.txt",
 		"ps --at 03:12 --archive testdata/mac.txt", "ps burner --from 03:10 --archive testdata/mac.txt", "top --archive testdata/mac.txt",
 		"plot mem.util.used --archive testdata/mac.txt", "ranges mem --archive testdata/mac.txt", "explain mem.util.used --archive testdata/mac.txt",
-		"metrics --archive testdata/mac.txt", "summary testdata/fleet.txt", "find kernel.all.load>0.1 --archive testdata/mac.txt",
+		"metrics --archive testdata/mac.txt", "summary testdata/fleet.txt", "info testdata/mac.txt",
+		"events testdata/mac.txt", "events --group testdata/mac.txt", "find kernel.all.load>0.1 --archive testdata/mac.txt",
 	} {
 		for _, width := range []int{40, 80, 200} {
 			t.Run(fmt.Sprint(line, " in ", width), func(t *testing.T) {
@@ -49,8 +50,20 @@ func onScreen(width, height int, line string) string {
 }
 
 func TestOverviewFitsTheHeight(t *testing.T) {
-	if n := strings.Count(onScreen(80, 34, "testdata/mac.txt"), "\n"); n >= 34 {
-		t.Errorf("%d lines in a terminal of 34", n)
+	for _, size := range [][2]int{{80, 24}, {80, 34}, {200, 24}, {200, 60}, {40, 40}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			out, n := onScreen(size[0], size[1], "testdata/mac.txt"), 0
+			for l := range strings.Lines(out) {
+				n += max(1, (human.Width(strings.TrimSuffix(l, "\n"))+size[0]-1)/size[0])
+			}
+			// The last line is the prompt's.
+			if n >= size[1] {
+				t.Errorf("%d lines in a terminal of %d:\n%s", n, size[1], out)
+			}
+			if !strings.Contains(out, "top by cpu") || !strings.Contains(out, "burner") {
+				t.Errorf("nobody is named:\n%s", out)
+			}
+		})
 	}
 }
 
@@ -66,5 +79,16 @@ func TestLocale(t *testing.T) {
 		if got := utf8Locale(func(name string) string { return c.env[name] }); got != c.want {
 			t.Errorf("%v: %v", c.env, got)
 		}
+	}
+}
+
+// An archive that stands where the command takes something else is what the
+// error names.
+func TestErrorNamesTheArchiveThatWasMeant(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	var o, e strings.Builder
+	a := newApp(&o, &e, func() time.Time { return testNow })
+	if status := a.run([]string{"diff", "gone/mac.tacho", "--before", "10m"}); status != exitError || !strings.Contains(e.String(), "--archive gone/mac.tacho") {
+		t.Errorf("status %d: %s", status, e.String())
 	}
 }

@@ -89,7 +89,7 @@ func (b *budget) police(now metric.Stamp) {
 		return
 	}
 	b.over = 0
-	why := fmt.Sprintf("the recorder used %.2g %% of a core, more than its budget of %.2g %%", b.share*100, b.maxCPU*100)
+	why := fmt.Sprintf("the recorder used %.3g %% of a core, more than its budget of %.3g %%", b.share*100, b.maxCPU*100)
 	if tooMuchMemory && !b.futile {
 		why = fmt.Sprintf("the recorder used %d MB of memory, more than its budget of %d MB", b.resident>>20, b.maxMemory>>20)
 		if b.heavy != 0 && float64(b.resident) > lighter*float64(b.heavy) {

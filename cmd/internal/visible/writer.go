@@ -1,6 +1,7 @@
 package visible
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -34,6 +35,7 @@ type Writer struct {
 	w        io.Writer
 	terminal bool
 	ascii    bool
+	lines    int
 	rest     []byte // of a letter that was cut in two
 }
 
@@ -44,6 +46,13 @@ func NewWriter(w io.Writer, terminal bool) *Writer { return &Writer{w: w, termin
 // draw becomes the nearest there is, as wide as before, and what strangers wrote
 // a question mark.
 func (w *Writer) ASCII() { w.ascii = true }
+
+// Lines is how many ends of lines w has written.
+func (w *Writer) Lines() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lines
+}
 
 // Unwrap is where w writes to.
 func (w *Writer) Unwrap() io.Writer { return w.w }
@@ -113,6 +122,7 @@ func (w *Writer) put(b []byte) error {
 			b = appendASCII(nil, string(b))
 		}
 	}
+	w.lines += bytes.Count(b, []byte{'\n'})
 	_, err := w.w.Write(b)
 	return err
 }

@@ -24,7 +24,6 @@ type tableWriter struct {
 	settled bool
 	began   time.Time
 	opt     Options
-	fine    bool // times show fractions of a second
 }
 
 func newTable(w io.Writer, columns []Column, opt Options) *tableWriter {
@@ -190,12 +189,16 @@ func (t *tableWriter) fit() {
 
 func (t *tableWriter) write(row []string, head bool) {
 	var b strings.Builder
-	first := true
+	var below []string
+	first, indent, at := true, 0, 0
 	for k, s := range row {
 		if t.hidden[k] {
 			continue
 		}
 		col := &t.columns[t.keep[k]]
+		if k == len(row)-1 && !head {
+			s, below, indent = t.wrap(col, s, at)
+		}
 		w := t.widths[k]
 		n := human.Width(s)
 		if n > w && t.opt.Width > 0 && col.Flex {
@@ -206,6 +209,7 @@ func (t *tableWriter) write(row []string, head bool) {
 			b.WriteString("  ")
 		}
 		first = false
+		at += max(w, n) + 2
 		pad := strings.Repeat(" ", max(w-n, 0))
 		if col.Right {
 			b.WriteString(pad)
@@ -224,4 +228,27 @@ func (t *tableWriter) write(row []string, head bool) {
 	}
 	t.WriteString(line)
 	t.WriteByte('\n')
+	for _, s := range below {
+		t.WriteString(strings.Repeat(" ", indent))
+		t.WriteString(s)
+		t.WriteByte('\n')
+	}
+}
+
+// wrap breaks the text of a last column, which begins behind start columns, into
+// what fits there and what stands below: where the terminal leaves little room,
+// all of it.
+func (t *tableWriter) wrap(col *Column, s string, start int) (text string, below []string, indent int) {
+	const little = 24
+	room := t.opt.Width - start
+	switch {
+	case t.opt.Width <= 0 || col.Flex || col.Right || human.Width(s) <= room:
+		return s, nil, 0
+	case room >= little:
+		lines := human.Wrap(s, room)
+		return lines[0], lines[1:], start
+	default:
+		const indent = 2
+		return "", human.Wrap(s, max(t.opt.Width-indent, 12)), indent
+	}
 }
