@@ -189,10 +189,12 @@ func (m *macTable) sweep(c *sample.Context, now metric.Stamp, wantTask, wantUsag
 const walkTogether = 32
 
 // walk reads the listed processes, from where the walk before it had to stop,
-// and goes on until it has read them all or shall stop itself.
+// and goes on until it has read them all or shall stop itself. They are handed
+// on when all are read: what the first ones show at zero may be counted after
+// all, as later ones tell.
 func (m *macTable) walk(c *sample.Context, wantTask, wantUsage bool, each func(*process[macProcess])) {
 	alive := m.table.alive
-	from := m.next[c.Class]
+	from, n := m.next[c.Class], len(alive)
 	m.next[c.Class] = 0
 	for i := range alive {
 		at := (from + i) % len(alive)
@@ -200,11 +202,14 @@ func (m *macTable) walk(c *sample.Context, wantTask, wantUsage bool, each func(*
 			m.next[c.Class] = at
 			c.Partly(i, len(alive))
 			m.counts.unread = uint64(len(alive) - i)
-			return
+			n = i
+			break
 		}
 		m.load(alive[at], wantTask, wantUsage)
+	}
+	for i := range n {
 		if each != nil {
-			each(alive[at])
+			each(alive[(from+i)%len(alive)])
 		}
 	}
 }

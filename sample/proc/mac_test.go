@@ -224,3 +224,16 @@ func BenchmarkMacSweep(b *testing.B) {
 		r.read()
 	}
 }
+
+// A process that has executed nothing tells nothing of the processor, wherever
+// it stands in the list.
+func TestMacZeroIsAValueWhereOthersCount(t *testing.T) {
+	busy := &macPerson{pid: 7, unique: 5, micros: someMicros, instructions: 1e6}
+	idle := &macPerson{pid: 8, unique: 6, micros: someMicros}
+	for _, people := range [][]*macPerson{{busy, idle}, {idle, busy}} {
+		_, r := newFakeMac(t, people...)
+		r.read()
+		r.expect("6", map[string]string{"proc.cpu.instructions": "0"})
+		r.expect("5", map[string]string{"proc.cpu.instructions": "1000000"})
+	}
+}

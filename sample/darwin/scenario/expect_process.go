@@ -38,7 +38,7 @@ func (w *World) ExpectProcesses(args bool) *Expectation {
 	x.u("proc.control.perclient.threads", "", 0)
 	// What has happened since the first sweep: while time stands still,
 	// nothing.
-	for _, m := range []string{"proc.started", "proc.exited", "proc.unseen", "proc.unrecorded"} {
+	for _, m := range []string{"proc.started", "proc.exited", "proc.unseen", "proc.unrecorded", "proc.unread"} {
 		x.u(m, "", 0)
 	}
 	return &x.Expectation
