@@ -97,11 +97,13 @@ func CheckOwnDir(dir string) error {
 				return fmt.Errorf("%s would stand in %s, which everybody may write: chmod o-w it", dir, parent)
 			}
 			if writable(parent) != nil {
-				return fmt.Errorf("%s cannot be made: no permission to write %s", dir, parent)
+				return fmt.Errorf("%s cannot be made: no permission to write %s%s", dir, parent, elsewhere())
 			}
 			return nil
 		}
 		return CheckOwnDir(parent)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("no permission to reach %s%s", dir, elsewhere())
 	case err != nil:
 		return err
 	case !info.IsDir():
@@ -116,9 +118,18 @@ func CheckOwnDir(dir string) error {
 		return err
 	}
 	if err := writable(dir); err != nil {
-		return fmt.Errorf("no permission to write %s", dir)
+		return fmt.Errorf("no permission to write %s%s", dir, elsewhere())
 	}
 	return checkParent(dir)
+}
+
+// elsewhere is what to do where archives may not be written: root may write
+// everywhere but on media that nobody may write.
+func elsewhere() string {
+	if os.Geteuid() == 0 {
+		return ": choose another directory (--archive DIR)"
+	}
+	return ": choose another directory (--archive DIR), or use sudo to record as root in " + systemArchiveDir
 }
 
 // CheckDir reports why archives cannot be kept where c says, naming file, line

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -370,5 +371,40 @@ func TestJSONLogAndLength(t *testing.T) {
 	}
 	if n := len(walls(dir, "kernel.all.cpu.user")); n != 2 {
 		t.Errorf("%d ticks in 1.5 s", n)
+	}
+}
+
+// Whoever may not write or read the usual directory learns what to do.
+func TestNoPermissionSaysWhatToDo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	// Where everybody may run it.
+	dir, err := os.MkdirTemp("", "recorder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	program := filepath.Join(dir, "recorder")
+	text, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = errors.Join(os.WriteFile(program, text, 0o755), os.Chmod(dir, 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sub, want := range map[string]string{
+		"run":    "choose another directory (--archive DIR), or use sudo to record as root in ",
+		"status": "run the same with sudo, or as a member of the group",
+		"reload": "run the same with sudo, or as a member of the group",
+	} {
+		cmd := exec.Command(program, sub, "--archive", t.TempDir())
+		cmd.Dir = "/"
+		cmd.Env = append(os.Environ(), "TACHOGRAPH_TEST_RECORDER=1", "HOME=/nonexistent")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		said, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() == exitOK || !strings.HasPrefix(string(said), "recorder: no permission to ") || !strings.Contains(string(said), want) {
+			t.Errorf("%s: %v: %s", sub, cmd.ProcessState, said)
+		}
 	}
 }

@@ -154,11 +154,16 @@ func (a *app) load(args ...string) error {
 		paths = []string{dir}
 	}
 	for _, p := range paths {
-		if _, err := os.Lstat(p); err != nil {
+		if _, err := os.Lstat(p); errors.Is(err, os.ErrPermission) {
+			return noPermission(p)
+		} else if err != nil {
 			return fmt.Errorf("cannot read %s: %w", p, errors.Unwrap(err))
 		}
 	}
 	r, err := a.open(paths...)
+	if errors.Is(err, os.ErrPermission) {
+		return noPermission(strings.Join(paths, ", "))
+	}
 	if err != nil {
 		return err
 	}
@@ -168,6 +173,11 @@ func (a *app) load(args ...string) error {
 		return fmt.Errorf("no archive in %s", strings.Join(paths, ", "))
 	}
 	return nil
+}
+
+// noPermission is the refusal to look at archives, and what to do about it.
+func noPermission(path string) error {
+	return fmt.Errorf("no permission to read %s: run the same with sudo, or as a member of the group that may read the archives (archive.group in the recorder's configuration)", path)
 }
 
 // tellDamage warns, once for each archive, that some of it could not be read.

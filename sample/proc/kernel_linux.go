@@ -64,16 +64,17 @@ func startCont(ticks uint64) int64 { return int64(ticks) * (1e9 / ticksPerSecond
 // and the thread source share it.
 type kernel struct {
 	sync.Mutex
-	opt    Options
-	dir    *procDir
-	table  *table[linuxProcess]
-	users  idNames
-	groups idNames
-	counts counts
-	watch  *watcher
-	forks  forkCount
-	last   metric.Stamp // of the sweep before
-	began  metric.Stamp // the first sweep
+	opt     Options
+	dir     *procDir
+	table   *table[linuxProcess]
+	users   idNames
+	groups  idNames
+	counts  counts
+	refused refusals
+	watch   *watcher
+	forks   forkCount
+	last    metric.Stamp // of the sweep before
+	began   metric.Stamp // the first sweep
 	// The processes there are, where the walk of each class goes on, and
 	// whether one has come to the end of the list by now.
 	listing []int32

@@ -89,6 +89,7 @@ type macTable struct {
 	watch   macWatch // nil where there is none
 	table   *table[macProcess]
 	counts  counts
+	refused refusals
 	ticks   libproc.Ticks
 	flavour int32 // of rusage
 	// The list of this sweep, and the one before, in which those who are gone

@@ -125,6 +125,10 @@ func TestMacRefusalIsRemembered(t *testing.T) {
 		"proc.psinfo.utime": "!permission denied", "proc.energy.billed": "!permission denied", "proc.psinfo.sname": "!permission denied",
 		"proc.fd.count": "!permission denied", "proc.psinfo.exe": "/bin/x", "proc.id.uid": "0",
 	})
+	const told = "1 of 1 processes are other users' and could not be read: CPU time, memory, I/O, energy and open files of theirs are absent; started with sudo, the recorder reads all"
+	if got := r.source.Notice(); got != told {
+		t.Errorf("notice %q", got)
+	}
 	if got := r.cell("", "proc.runq.unknown"); got != "1" {
 		t.Errorf("%s in an unknown state", got)
 	}

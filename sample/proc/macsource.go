@@ -74,6 +74,9 @@ func (s *macProcesses) Read(c *sample.Context, frames []*sample.Frame) error {
 		if err := s.m.sweep(c, at, task, times || s.parts[macUsagePart].wanted(s.perProcess), s.fill); err != nil {
 			return err
 		}
+		if s.m.counts.unread == 0 {
+			lookAt(&s.m.refused, s.m.table.alive, func(p *macProcess) bool { return p.refusedAs != 0 }, "CPU time, memory, I/O, energy and open files")
+		}
 	}
 	for _, f := range s.settings {
 		fillControl(f, &s.m.opt)
@@ -83,6 +86,13 @@ func (s *macProcesses) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	s.fillFinals()
 	return nil
+}
+
+// Notice tells how many processes only their owner or root may read.
+func (s *macProcesses) Notice() string {
+	s.m.Lock()
+	defer s.m.Unlock()
+	return s.m.refused.notice
 }
 
 func (s *macProcesses) sort(frames []*sample.Frame) {

@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"os"
+
 	"tachograph/sample"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/proc/libproc"
@@ -12,6 +14,7 @@ func Sources(opt Options) ([]sample.Source, error) {
 		return nil, err
 	}
 	m := newMacTable(opt, newDarwinCalls(), watchExits(), kernelTicks())
+	m.refused.privileged = os.Geteuid() == 0
 	return []sample.Source{newMacProcesses(m), newMacThreads(m)}, nil
 }
 

@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"os"
+
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
@@ -15,6 +17,7 @@ func Sources(opt Options) ([]sample.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.refused.privileged = os.Geteuid() == 0
 	return []sample.Source{newProcesses(k), newThreads(k)}, nil
 }
 
@@ -77,6 +80,9 @@ func (s *processes) Read(c *sample.Context, frames []*sample.Frame) error {
 		if err := s.k.sweep(c, at, s.fill); err != nil {
 			return err
 		}
+		if s.k.counts.unread == 0 {
+			lookAt(&s.k.refused, s.k.table.alive, func(p *linuxProcess) bool { return p.files[ioFile] == refused }, "I/O, proportional memory and open files")
+		}
 	}
 	for _, f := range s.settings {
 		fillControl(f, &s.k.opt)
@@ -86,6 +92,13 @@ func (s *processes) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	s.fillFinals()
 	return nil
+}
+
+// Notice tells how many processes only their owner or root may read.
+func (s *processes) Notice() string {
+	s.k.Lock()
+	defer s.k.Unlock()
+	return s.k.refused.notice
 }
 
 func (s *processes) sort(frames []*sample.Frame) {
