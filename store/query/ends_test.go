@@ -208,3 +208,86 @@ every 10s 70s 2m fast
 		}
 	}
 }
+
+// What could not be read is not what it was before, whatever kind of number it
+// is; a step in which it was read at all shows that.
+func TestStepsOfWhatCannotBeRead(t *testing.T) {
+	parts, err := memarchive.Parse(strings.NewReader(`
+start 2026-11-20T03:00:00Z
+host h
+interval fast 10s
+metric reads u64 counter - fast count
+metric kind u64 discrete - fast count
+boot b1 -1h
+every 10s 0s 50s fast
+  reads rate=10 from=0
+  kind 7
+tick fast 55s
+  reads !driver fell silent
+  kind !driver fell silent
+tick fast 90s
+  reads !driver fell silent
+  kind !driver fell silent
+tick fast 150s
+  reads !driver fell silent
+  kind !driver fell silent
+every 10s 190s 4m fast
+  reads rate=10 from=5000
+  kind 8
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := memarchive.New(parts...)
+	for _, name := range []string{"reads", "kind"} {
+		var got []string
+		for s, err := range query.Read(a, query.Request{Mode: query.Raw, Metrics: []string{name}, Step: 60 * second}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range s.Wall {
+				if v := s.Value(i); v.Miss == metric.Present {
+					got = append(got, "there")
+				} else {
+					got = append(got, v.Miss.String())
+				}
+			}
+		}
+		if text := strings.Join(got, ", "); text != "there, driver fell silent, driver fell silent, there" {
+			t.Errorf("%s by the minute: %s", name, text)
+		}
+	}
+}
+
+// The mean of an overview is that of the time, as in ranges: a second with much
+// between long ones is no more than a second.
+func TestMeansWeighTime(t *testing.T) {
+	parts, err := memarchive.Parse(strings.NewReader(`
+start 2026-11-20T03:00:00Z
+host h
+interval fast 10s
+metric network.all.in.bytes u64 counter - fast byte
+boot b1 -1h
+tick fast 10s
+  network.all.in.bytes 1000
+tick fast 20s
+  network.all.in.bytes 1000
+tick fast 21s
+  network.all.in.bytes 101000
+tick fast 31s
+  network.all.in.bytes 101000
+tick fast 60s
+  network.all.in.bytes 101000
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := memarchive.New(parts...)
+	list, err := query.Gauges(a, query.Window{}, 4)
+	if err != nil || len(list) == 0 || list[0].Name != "network.in" {
+		t.Fatal(list, err)
+	}
+	if got := list[0].Mean; got != 2000 {
+		t.Errorf("100 KB in 50 seconds are %v bytes a second", got)
+	}
+}

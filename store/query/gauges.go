@@ -194,7 +194,8 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), w Window, whole flo
 	points := len(g.Points)
 	counts := make([]float64, points)
 	width := max((w.To-w.From)/int64(max(points, 1))+1, 1)
-	total := 0.0
+	total, seconds, plain := 0.0, 0.0, 0.0
+	var before spacing
 	for s, err := range series {
 		if err != nil {
 			return err
@@ -203,6 +204,7 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), w Window, whole flo
 			g.Instance = s.Instance.Name
 		}
 		for i, wall := range s.Wall {
+			weight := before.next(wall)
 			if s.Miss != nil && s.Miss[i] != metric.Present {
 				continue
 			}
@@ -215,7 +217,9 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), w Window, whole flo
 			}
 			x /= whole
 			g.Count++
-			total += x
+			total += float64(x * weight)
+			seconds += weight
+			plain += x
 			if x > g.Max {
 				g.Max, g.MaxAt = x, wall
 			}
@@ -229,11 +233,35 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), w Window, whole flo
 	if g.Count == 0 {
 		return nil
 	}
-	g.Mean = total / float64(g.Count)
+	if g.Mean = total / seconds; seconds == 0 {
+		g.Mean = plain / float64(g.Count)
+	}
 	for k := range g.Points {
 		g.Points[k] /= counts[k]
 	}
 	return nil
+}
+
+// spacing tells how long the values of a series stand for: the time since the
+// one before, but nothing of a gap.
+type spacing struct {
+	wall int64
+	gaps [2]int64 // the last two
+}
+
+// next is for how many seconds the value at wall stands.
+func (s *spacing) next(wall int64) float64 {
+	gap, usual := wall-s.wall, max(s.gaps[0], s.gaps[1])
+	if s.wall == 0 || gap < 0 {
+		gap = 0
+	} else {
+		s.gaps = [2]int64{gap, s.gaps[0]}
+	}
+	s.wall = wall
+	if usual > 0 && gap > missedTicks*usual {
+		gap = usual
+	}
+	return float64(gap) / 1e9
 }
 
 // whole finds what g is a part of.

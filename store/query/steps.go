@@ -24,7 +24,9 @@ type stepper struct {
 	prior       bool     // something was read before the window
 	opened      bool     // and something in it
 	held        metric.Value
-	read        int64 // when it was last read
+	fresh       bool          // held was read in the step in work
+	failing     metric.Reason // why it could not be read since
+	read        int64         // when it was last read
 	ends        *ends
 	why         metric.Reason
 }
@@ -90,7 +92,9 @@ func (t *stepper) emit(s *Series) {
 	wall := t.end(t.n)
 	switch {
 	case t.way == hold:
-		if t.held.Miss != metric.Present {
+		if t.failing != metric.Present && !t.fresh {
+			s.push(wall, metric.Value{Type: s.Type, Miss: t.failing})
+		} else if t.held.Miss != metric.Present {
 			s.push(wall, metric.Value{Type: s.Type, Miss: t.held.Miss})
 		} else {
 			s.push(wall, t.held)
@@ -104,7 +108,7 @@ func (t *stepper) emit(s *Series) {
 		}
 		s.pushFloat(wall, 0, why)
 	}
-	t.sum, t.weight, t.why = 0, 0, metric.Present
+	t.sum, t.weight, t.why, t.fresh = 0, 0, metric.Present, false
 }
 
 // gained spreads a gain evenly over the seconds before wall.
@@ -391,10 +395,8 @@ func (sr *stepReader) value(run *store.Run, i int, wall int64, factor float64) {
 		if !inside && t.n < 0 && run.Metric.Sem == metric.Discrete {
 			t.n = 1
 		}
-		if present {
-			t.held = v
-		} else if t.held.Miss != metric.Present {
-			t.held.Miss = v.Miss
+		if t.failing = v.Miss; present {
+			t.held, t.fresh = v, true
 		}
 	case mean:
 		x := v.Number()
