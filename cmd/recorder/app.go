@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/completion"
+	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/manual"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
@@ -20,12 +21,13 @@ import (
 	"tachograph/sample/platform"
 )
 
-// Exit statuses.
-const (
-	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2
-)
+// noError is the answer no, and why.
+type noError struct{ error }
+
+func (e noError) Unwrap() error { return e.error }
+
+// errNo is the answer no that has been printed already.
+var errNo = errors.New("no")
 
 // app is what the subcommands share; tests put their own parts in.
 type app struct {
@@ -48,16 +50,6 @@ func toPeople(w io.Writer) *visible.Writer {
 
 func platformCatalog() []*metric.Desc { return catalog.For(platform.Catalog) }
 
-// usageError is a mistake in the command line rather than in the world.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// statusError carries an exit status for something that has been said already.
-type statusError int
-
-func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
 	root := a.root()
@@ -65,22 +57,20 @@ func (a *app) run(args []string) int {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	err := root.Execute()
-	var said statusError
-	var usage usageError
 	switch {
 	case err == nil:
-		return exitOK
-	case errors.As(err, &said):
-		return int(said)
+		return exit.Yes
+	case errors.Is(err, errNo):
+		return exit.No
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n\nDid you mean this?\n\t", "; did you mean ")
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(a.err, "recorder: %s\n", visible.Text(strings.TrimRight(line, "\n")))
 	}
-	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown command") {
-		return exitUsage
+	if no := (noError{}); errors.As(err, &no) {
+		return exit.No
 	}
-	return exitFailure
+	return exit.Failed
 }
 
 func (a *app) root() *cobra.Command {
@@ -93,23 +83,23 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
+		return fmt.Errorf("%w (see %s --help)", err, c.CommandPath())
 	})
 	root.AddCommand(
 		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(), a.reloadCommand(),
 		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
-	root.AddCommand(completion.Command(func(err error) error { return usageError{err} }))
-	root.SetHelpCommand(manual.HelpCommand(func(err error) error { return usageError{err} }))
+	root.AddCommand(completion.Command(), exit.Topic())
+	root.SetHelpCommand(manual.HelpCommand())
 	a.completions(root)
 	return root
 }
 
-// noArgs and friends make mistakes in arguments usage errors.
+// noArgs refuses arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no arguments, but got %q (see %s --help)", c.CommandPath(), args[0], c.CommandPath())}
+		return fmt.Errorf("%s takes no arguments, but got %q (see %s --help)", c.CommandPath(), args[0], c.CommandPath())
 	}
 	return nil
 }
@@ -119,7 +109,7 @@ func noArgs(c *cobra.Command, args []string) error {
 func patterns(args []string) (func(*metric.Desc) bool, error) {
 	for _, p := range args {
 		if config.CheckPattern(p) != nil {
-			return nil, usageError{fmt.Errorf("%q is not a pattern of metric names (write disk.dev.* or disk)", p)}
+			return nil, fmt.Errorf("%q is not a pattern of metric names (write disk.dev.* or disk)", p)
 		}
 	}
 	return func(d *metric.Desc) bool {

@@ -43,7 +43,7 @@ func (a *app) checkCommand() *cobra.Command {
 func (a *app) check(file string) error {
 	cfg, err := loadConfig(file)
 	if err != nil {
-		return err
+		return refused(err)
 	}
 	sources, done, err := a.open(cfg)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *app) check(file string) error {
 		dir = config.DefaultArchiveDir()
 	}
 	if err := errors.Join(cfg.CheckMetrics(descs), cfg.CheckDir(dir)); err != nil {
-		return err
+		return refused(err)
 	}
 	for _, idle := range cfg.IdleRules(descs) {
 		fmt.Fprintf(a.err, "recorder: %s\n", idle)
@@ -69,6 +69,15 @@ func (a *app) check(file string) error {
 	fmt.Fprintf(a.out, "rotation       %s\n", rotationText(cfg))
 	fmt.Fprintf(a.out, "retention      %s, %s in all\n\n", durationText(cfg.Archive.KeepFor), sizeText(cfg.Archive.KeepSize))
 	return a.printPlan(cfg, sources)
+}
+
+// refused makes a mistake in the configuration an answer: it was read, and is
+// not good.
+func refused(err error) error {
+	if mistake := (*config.Error)(nil); errors.As(err, &mistake) {
+		return noError{err}
+	}
+	return err
 }
 
 func rotationText(cfg *config.Config) string {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tachograph/cmd/internal/exit"
 )
 
 // small mounts a file system of so many bytes; only root can.
@@ -19,7 +21,7 @@ func small(t *testing.T, size string) string {
 
 func TestFullDiskAtTheStart(t *testing.T) {
 	said, status := try(t, "run", "--archive", small(t, "16k"), "--for", "3s")
-	if status != exitFailure || strings.Count(said, "\n") != 1 || !strings.Contains(said, "no space left on device") {
+	if status != exit.Failed || strings.Count(said, "\n") != 1 || !strings.Contains(said, "no space left on device") {
 		t.Errorf("status %d: %s", status, said)
 	}
 }
@@ -49,7 +51,7 @@ func TestDiskThatFillsUp(t *testing.T) {
 		t.Errorf("it complained %d times: %s", got, p.said())
 	}
 	p.end(syscall.SIGTERM)
-	if code := p.cmd.ProcessState.ExitCode(); code != exitOK {
+	if code := p.cmd.ProcessState.ExitCode(); code != exit.Yes {
 		t.Errorf("status %d: %s", code, p.said())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tachograph/cmd/internal/exit"
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/metric"
@@ -123,7 +124,7 @@ func TestPrintedForms(t *testing.T) {
 		{"check.txt", []string{"check", "--config", file}},
 	} {
 		out, errs, status := runRecorder(t, tc.args...)
-		if status != exitOK || errs != "" {
+		if status != exit.Yes || errs != "" {
 			t.Errorf("%v: status %d, %s", tc.args, status, errs)
 		}
 		golden(t, tc.name, strings.ReplaceAll(out, file, "FILE"))
@@ -140,7 +141,7 @@ func TestProbeJSONKeepsNumbersExact(t *testing.T) {
 
 func TestPrintDefaultIsTheExampleFile(t *testing.T) {
 	out, _, status := runRecorder(t, "check", "--print-default")
-	if status != exitOK || out != config.DefaultText {
+	if status != exit.Yes || out != config.DefaultText {
 		t.Errorf("status %d, %q", status, out)
 	}
 }
@@ -161,25 +162,25 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"nonsense"}, exitUsage, `recorder: unknown command "nonsense" for "recorder"`},
-		{[]string{"probe", "--nonsense"}, exitUsage, "recorder: unknown flag: --nonsense (see recorder probe --help)"},
-		{[]string{"check", "extra"}, exitUsage, `recorder: recorder check takes no arguments, but got "extra" (see recorder check --help)`},
-		{[]string{"probe", "--wait", "1ms", "a["}, exitUsage, `recorder: "a[" is not a pattern of metric names (write disk.dev.* or disk)`},
-		{[]string{"probe", "--wait", "1ms", "smc"}, exitFailure, "recorder: smc.temperature cannot be read here: Linux has no SMC"},
-		{[]string{"probe", "--wait", "1ms", "smc.fever"}, exitFailure, "recorder: smc.fever cannot be read here: this machine does not have what it is computed from"},
-		{[]string{"probe", "--wait", "1ms", "none"}, exitFailure, "recorder: no metric matches none (recorder metrics lists them all)"},
-		{[]string{"metrics", "none"}, exitFailure, "recorder: no metric matches none (recorder metrics lists them all)"},
-		{[]string{"check", "--config", unknown}, exitFailure, "recorder: " + unknown + ":3: archive.place is not a key of the configuration"},
-		{[]string{"check", "--config", fast}, exitFailure, "recorder: " + fast + ":1: rule.0 reads host.name every 1s, but it is static: it cannot change while the machine runs, and is read once an archive"},
-		{[]string{"check", "--config", dir + "/absent"}, exitFailure, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
-		{[]string{"status", "--archive", dir}, exitFailure, "recorder: no recorder has written to " + dir},
-		{[]string{"rotate", "--archive", dir}, exitFailure, "recorder: no recorder writes to " + dir},
-		{[]string{"statsu"}, exitUsage, `recorder: unknown command "statsu" for "recorder"; did you mean status`},
-		{[]string{"metrics", "disk.tiem"}, exitFailure, "recorder: no metric matches disk.tiem; did you mean disk.time? (recorder metrics lists them all)"},
-		{[]string{"run", "--for", "-5s"}, exitUsage, "recorder: --for -5s: a recording cannot end before it begins (without --for it ends when it is told to)"},
-		{[]string{"probe", "--wait", "-5s"}, exitUsage, "recorder: --wait -5s: the second reading cannot come before the first"},
-		{[]string{"help", "statsu"}, exitUsage, "recorder: there is no help about statsu; did you mean status?"},
-		{[]string{"man"}, exitUsage, "recorder: man takes one argument, the directory to write to"},
+		{[]string{"nonsense"}, exit.Failed, `recorder: unknown command "nonsense" for "recorder"`},
+		{[]string{"probe", "--nonsense"}, exit.Failed, "recorder: unknown flag: --nonsense (see recorder probe --help)"},
+		{[]string{"check", "extra"}, exit.Failed, `recorder: recorder check takes no arguments, but got "extra" (see recorder check --help)`},
+		{[]string{"probe", "--wait", "1ms", "a["}, exit.Failed, `recorder: "a[" is not a pattern of metric names (write disk.dev.* or disk)`},
+		{[]string{"probe", "--wait", "1ms", "smc"}, exit.Failed, "recorder: smc.temperature cannot be read here: Linux has no SMC"},
+		{[]string{"probe", "--wait", "1ms", "smc.fever"}, exit.Failed, "recorder: smc.fever cannot be read here: this machine does not have what it is computed from"},
+		{[]string{"probe", "--wait", "1ms", "none"}, exit.Failed, "recorder: no metric matches none (recorder metrics lists them all)"},
+		{[]string{"metrics", "none"}, exit.Failed, "recorder: no metric matches none (recorder metrics lists them all)"},
+		{[]string{"check", "--config", unknown}, exit.No, "recorder: " + unknown + ":3: archive.place is not a key of the configuration"},
+		{[]string{"check", "--config", fast}, exit.No, "recorder: " + fast + ":1: rule.0 reads host.name every 1s, but it is static: it cannot change while the machine runs, and is read once an archive"},
+		{[]string{"check", "--config", dir + "/absent"}, exit.Failed, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
+		{[]string{"status", "--archive", dir}, exit.No, "recorder: no recorder has written to " + dir},
+		{[]string{"rotate", "--archive", dir}, exit.Failed, "recorder: no recorder writes to " + dir},
+		{[]string{"statsu"}, exit.Failed, `recorder: unknown command "statsu" for "recorder"; did you mean status`},
+		{[]string{"metrics", "disk.tiem"}, exit.Failed, "recorder: no metric matches disk.tiem; did you mean disk.time? (recorder metrics lists them all)"},
+		{[]string{"run", "--for", "-5s"}, exit.Failed, "recorder: --for -5s: a recording cannot end before it begins (without --for it ends when it is told to)"},
+		{[]string{"probe", "--wait", "-5s"}, exit.Failed, "recorder: --wait -5s: the second reading cannot come before the first"},
+		{[]string{"help", "statsu"}, exit.Failed, "recorder: there is no help about statsu; did you mean status?"},
+		{[]string{"man"}, exit.Failed, "recorder: man takes one argument, the directory to write to"},
 	} {
 		out, errs, status := runRecorder(t, tc.args...)
 		if status != tc.status || errs != tc.want+"\n" || out != "" {
@@ -190,7 +191,7 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 
 func TestManualPagesAndCompletions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man")
-	if _, errs, status := runRecorder(t, "man", dir); status != exitOK {
+	if _, errs, status := runRecorder(t, "man", dir); status != exit.Yes {
 		t.Fatal(errs)
 	}
 	for name, want := range map[string]string{
@@ -208,7 +209,7 @@ func TestManualPagesAndCompletions(t *testing.T) {
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if out, errs, status := runRecorder(t, "completion", shell); status != exitOK || len(out) < 1000 {
+		if out, errs, status := runRecorder(t, "completion", shell); status != exit.Yes || len(out) < 1000 {
 			t.Errorf("completion %s: status %d %s", shell, status, errs)
 		}
 	}
@@ -216,7 +217,7 @@ func TestManualPagesAndCompletions(t *testing.T) {
 
 func TestVersionBothWays(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
-		if out, errs, status := runRecorder(t, args...); status != exitOK || !strings.HasPrefix(out, "recorder ") {
+		if out, errs, status := runRecorder(t, args...); status != exit.Yes || !strings.HasPrefix(out, "recorder ") {
 			t.Errorf("%v: status %d %s%s", args, status, out, errs)
 		}
 	}

@@ -25,7 +25,7 @@ func (a *app) manCommand() *cobra.Command {
 		Use: "man DIR", Short: "Write the manual pages into a directory", Hidden: true,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{fmt.Errorf("man takes one argument, the directory to write to")}
+				return fmt.Errorf("man takes one argument, the directory to write to")
 			}
 			return nil
 		},

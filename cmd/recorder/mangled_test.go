@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/visible"
 	"tachograph/config"
 )
@@ -89,7 +90,7 @@ func checkMangled(t *testing.T, what, path string) {
 		t.Errorf("configuration %s takes %v", what, took)
 	case after.HeapSys-min(after.HeapSys, before.HeapSys) > 300<<20:
 		t.Errorf("configuration %s takes %d MB", what, (after.HeapSys-before.HeapSys)>>20)
-	case status != exitOK && errs == "":
+	case status != exit.Yes && errs == "":
 		t.Errorf("configuration %s is refused without a word", what)
 	}
 	for _, text := range []string{out, errs} {

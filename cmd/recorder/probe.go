@@ -34,7 +34,7 @@ func (a *app) probeCommand() *cobra.Command {
 		Example: "  recorder probe kernel.all mem.util\n  recorder probe --json 'disk.dev.*'\n  recorder probe --cost",
 		RunE: func(c *cobra.Command, args []string) error {
 			if wait < 0 {
-				return usageError{fmt.Errorf("--wait %s: the second reading cannot come before the first", wait)}
+				return fmt.Errorf("--wait %s: the second reading cannot come before the first", wait)
 			}
 			want, err := patterns(args)
 			if err != nil {

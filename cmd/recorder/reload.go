@@ -42,7 +42,7 @@ func (a *app) reload(dir string) error {
 		return err
 	}
 	if st.LastReload.Error != "" {
-		return errors.New(st.LastReload.Error)
+		return noError{errors.New(st.LastReload.Error)}
 	}
 	from := st.Config
 	if from == "" {

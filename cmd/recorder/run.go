@@ -73,10 +73,10 @@ func (f *runFlags) load() (*config.Config, error) {
 
 func (a *app) record(f runFlags) error {
 	if f.logFormat != "" && f.logFormat != "text" && f.logFormat != "json" {
-		return usageError{fmt.Errorf("--log-format is text or json")}
+		return fmt.Errorf("--log-format is text or json")
 	}
 	if f.length < 0 {
-		return usageError{fmt.Errorf("--for %s: a recording cannot end before it begins (without --for it ends when it is told to)", f.length)}
+		return fmt.Errorf("--for %s: a recording cannot end before it begins (without --for it ends when it is told to)", f.length)
 	}
 	// From the first moment on: a signal that comes while everything is being
 	// opened waits for its turn.

@@ -57,7 +57,7 @@ func (a *app) status(dir string, asJSON bool) error {
 		return err
 	}
 	if !r.Healthy {
-		return statusError(exitFailure)
+		return errNo
 	}
 	return nil
 }
@@ -88,13 +88,13 @@ func (a *app) askManager(dir string, r *service.Report) {
 func (a *app) noRecorder(dir string, asJSON bool) error {
 	why := a.lastWordsOf(dir, service.Status{}, fmt.Errorf("no recorder has written to %s", dir))
 	if !asJSON {
-		return why
+		return noError{why}
 	}
 	r := service.Report{Problems: []string{why.Error()}}
 	if err := json.NewEncoder(a.out).Encode(r); err != nil {
 		return err
 	}
-	return statusError(exitFailure)
+	return errNo
 }
 
 func statusText(r *service.Report) string {

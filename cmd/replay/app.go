@@ -10,20 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/when"
 	"tachograph/config"
 	"tachograph/store"
 	"tachograph/store/query"
-)
-
-// Exit statuses: a question answered, a question answered with no, and one
-// that could not be answered.
-const (
-	exitYes   = 0
-	exitNo    = 1
-	exitError = 2
 )
 
 // errNo ends a command whose answer, already printed, is no.
@@ -90,11 +83,11 @@ func (a *app) run(args []string) int {
 	a.stdout.Flush()
 	switch {
 	case err == nil && a.failed():
-		return exitError
+		return exit.Failed
 	case err == nil:
-		return exitYes
+		return exit.Yes
 	case errors.Is(err, errNo):
-		return exitNo
+		return exit.No
 	}
 	text := "replay: " + strings.TrimPrefix(err.Error(), "store: ")
 	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {
@@ -103,7 +96,7 @@ func (a *app) run(args []string) int {
 	for line := range strings.Lines(text) {
 		a.stderr.Println(strings.TrimSuffix(line, "\n"))
 	}
-	return exitError
+	return exit.Failed
 }
 
 // contain runs fn and makes an error of a panic: what a stranger's archive

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tachograph/cmd/internal/exit"
 )
 
 // questions are what the benchmarks ask of a day, and how long the answer may
@@ -54,7 +56,7 @@ func BenchmarkQuestions(b *testing.B) {
 				cmd.Stdout = io.Discard
 				var errs strings.Builder
 				cmd.Stderr = &errs
-				if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitNo {
+				if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.No {
 					b.Fatalf("%v: %s", err, errs.String())
 				}
 				cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

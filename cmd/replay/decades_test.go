@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/exit"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/chunk"
@@ -59,13 +60,13 @@ func TestDecades(t *testing.T) {
 	}
 	for _, q := range []string{"values kernel.all.load --step 1s", "rates mem.util.used/mem.physmem --step 1s", "ranges kernel.all.load --step 1s", "find kernel.all.load>0 --step 1s"} {
 		_, errs, status := replay(openStore, append(strings.Fields(q), "--utc", "--archive", dir)...)
-		if status != exitError || !strings.Contains(errs, "take longer steps, or a shorter window") || strings.Count(errs, "\n") != 1 {
+		if status != exit.Failed || !strings.Contains(errs, "take longer steps, or a shorter window") || strings.Count(errs, "\n") != 1 {
 			t.Errorf("replay %s: status %d, %q", q, status, errs)
 		}
 	}
 	// Where something was recorded it is shown.
 	out, errs, status := replay(openStore, "values", "kernel.all.load", "--step", "1m", "--from", "2026-11-20 03:00", "--to", "2026-11-20 03:20", "--utc", "--archive", dir)
-	if status != exitYes || strings.Count(out, "\n") < 10 {
+	if status != exit.Yes || strings.Count(out, "\n") < 10 {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
 }
@@ -122,7 +123,7 @@ func TestClaims(t *testing.T) {
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("it takes %v", took)
 			}
-			if status, out, _ := runReplay("verify", dir); status != exitNo {
+			if status, out, _ := runReplay("verify", dir); status != exit.No {
 				t.Errorf("verify: status %d, %s", status, out)
 			}
 			if _, err := os.Stat(dir); err != nil {
@@ -143,7 +144,7 @@ func TestFailureStaysWithItsFile(t *testing.T) {
 	defer delete(loaded, "testdata/mac.txt")
 	open := func(...string) (reader, error) { return archive, nil }
 	out, errs, status := replay(open, "events", "--utc", "--archive", "testdata/mac.txt")
-	if status != exitError || out == "" || !strings.Contains(errs, "failed over what it holds") {
+	if status != exit.Failed || out == "" || !strings.Contains(errs, "failed over what it holds") {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
 }
@@ -193,7 +194,7 @@ func TestOtherTypes(t *testing.T) {
 	}
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
 	out, errs, status := replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho"))
-	if status == exitYes || strings.Contains(out+errs, "this program failed") || strings.Contains(out, " 0 in part") {
+	if status == exit.Yes || strings.Contains(out+errs, "this program failed") || strings.Contains(out, " 0 in part") {
 		t.Errorf("repair: status %d, %s%s", status, out, errs)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tachograph/cmd/internal/exit"
 	"tachograph/store/query"
 )
 
@@ -27,7 +28,7 @@ func TestManualPageIsCurrent(t *testing.T) {
 
 func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
 	text, errs, status := replayAt(testNow, "help", "expressions")
-	if status != exitYes {
+	if status != exit.Yes {
 		t.Fatal(errs)
 	}
 	for _, name := range query.Functions() {
@@ -35,7 +36,7 @@ func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
 			t.Errorf("%s is not described", name)
 		}
 	}
-	if text, errs, status := replayAt(testNow, "help", "expresions"); status != exitError || !strings.Contains(errs, "did you mean expressions?") {
+	if text, errs, status := replayAt(testNow, "help", "expresions"); status != exit.Failed || !strings.Contains(errs, "did you mean expressions?") {
 		t.Errorf("status %d %s%s", status, text, errs)
 	}
 }
@@ -43,7 +44,7 @@ func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
 // Every command and flag is on the page, and man reads it without a complaint.
 func TestManualPageIsWhole(t *testing.T) {
 	dir := t.TempDir()
-	if _, errs, status := replayAt(testNow, "man", dir); status != exitYes {
+	if _, errs, status := replayAt(testNow, "man", dir); status != exit.Yes {
 		t.Fatal(errs)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "replay.1"))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tachograph/cmd/internal/exit"
 )
 
 func TestRefusalSaysWhatToDo(t *testing.T) {
@@ -17,7 +19,7 @@ func TestRefusalSaysWhatToDo(t *testing.T) {
 	}
 	dir := t.TempDir()
 	want := fmt.Sprintf("replay: no permission to read %s: run the same with sudo, or ", dir)
-	if status := a.run([]string{"info", dir}); status != exitError || !strings.HasPrefix(errs.String(), want) {
+	if status := a.run([]string{"info", dir}); status != exit.Failed || !strings.HasPrefix(errs.String(), want) {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
 }

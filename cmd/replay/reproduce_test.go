@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tachograph/cmd/internal/exit"
 )
 
 // shellWords splits a line as a real shell does.
@@ -72,7 +74,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 			}
 			line, _, _ = strings.Cut(line, "\n")
 			got, errs, status := replayAt(testNow.Add(26*time.Hour), append(shellWords(t, line), "--show-command")...)
-			if status == exitError || got != want {
+			if status == exit.Failed || got != want {
 				t.Errorf("replay%s: status %d %s\n%s", line, status, errs, firstDifference(want, got))
 			}
 		})
@@ -110,7 +112,7 @@ func TestExamplesAreUnderstood(t *testing.T) {
 
 func TestVersionBothWays(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
-		if out, errs, status := replayAt(testNow, args...); status != exitYes || !strings.HasPrefix(out, "replay ") {
+		if out, errs, status := replayAt(testNow, args...); status != exit.Yes || !strings.HasPrefix(out, "replay ") {
 			t.Errorf("%v: status %d %s%s", args, status, out, errs)
 		}
 	}

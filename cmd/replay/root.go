@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/completion"
+	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/manual"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample"
@@ -82,8 +83,8 @@ zone of the machine that was recorded; --tz names another.`,
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}
-	root.AddCommand(completion.Command(func(err error) error { return err }))
-	root.SetHelpCommand(manual.HelpCommand(func(err error) error { return err }))
+	root.AddCommand(completion.Command(), exit.Topic())
+	root.SetHelpCommand(manual.HelpCommand())
 	a.completions(root)
 	return root
 }

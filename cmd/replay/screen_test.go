@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/replay/internal/human"
 )
 
@@ -88,7 +89,7 @@ func TestErrorNamesTheArchiveThatWasMeant(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	var o, e strings.Builder
 	a := newApp(&o, &e, func() time.Time { return testNow })
-	if status := a.run([]string{"diff", "gone/mac.tacho", "--before", "10m"}); status != exitError || !strings.Contains(e.String(), "--archive gone/mac.tacho") {
+	if status := a.run([]string{"diff", "gone/mac.tacho", "--before", "10m"}); status != exit.Failed || !strings.Contains(e.String(), "--archive gone/mac.tacho") {
 		t.Errorf("status %d: %s", status, e.String())
 	}
 }

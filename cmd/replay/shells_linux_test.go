@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tachograph/cmd/internal/exit"
 )
 
 // terminal is a shell in a terminal of its own.
@@ -145,7 +147,7 @@ func prepareShell(t *testing.T, shell string) string {
 		}
 	}
 	script, errs, status := replayAt(testNow, "completion", shell)
-	if status != exitYes {
+	if status != exit.Yes {
 		t.Fatal(errs)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "script."+shell), []byte(script), 0o644); err != nil {

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"tachograph/cmd/internal/exit"
 )
 
 // Steps of whole days are cut at midnight of the zone, also in the night in
@@ -45,7 +47,7 @@ func TestStepsOfDays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			out, errs, status := replayAt(testNow, append(words(c.line), "--archive", night, "--format", "csv")...)
 			_, got, _ := strings.Cut(out, "\n")
-			if status != exitYes || "\n"+got != c.want {
+			if status != exit.Yes || "\n"+got != c.want {
 				t.Errorf("status %d %s\ngot %s\nwant%s", status, errs, got, c.want)
 			}
 		})
@@ -56,7 +58,7 @@ func TestRangesOfDays(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for _, metric := range []string{"disk.all.write_bytes", "'mem.util.used / 1'"} {
 		out, errs, status := replayAt(testNow, append(words("ranges "+metric+" --step 1d --format csv --archive testdata/berlin.txt"), "--quick")...)
-		if status != exitYes {
+		if status != exit.Yes {
 			t.Fatal(errs)
 		}
 		var got []string

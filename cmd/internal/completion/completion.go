@@ -17,9 +17,8 @@ import (
 //go:embed words.bash
 var bashWords string
 
-// Command prints the script for a shell. An error about the arguments goes
-// through mistake, so that each program keeps its exit statuses.
-func Command(mistake func(error) error) *cobra.Command {
+// Command prints the script for a shell.
+func Command() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Print the script that completes command lines in a shell",
@@ -35,7 +34,7 @@ Bash needs no package beside it.`,
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return mistake(fmt.Errorf("%s needs the name of a shell: bash, zsh or fish", cmd.CommandPath()))
+				return fmt.Errorf("%s needs the name of a shell: bash, zsh or fish", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -53,7 +52,7 @@ Bash needs no package beside it.`,
 			case "fish":
 				return root.GenFishCompletion(w, true)
 			}
-			return mistake(fmt.Errorf("there is no script for %s: bash, zsh and fish have one", args[0]))
+			return fmt.Errorf("there is no script for %s: bash, zsh and fish have one", args[0])
 		},
 	}
 }

@@ -10,8 +10,7 @@ import (
 )
 
 // HelpCommand is help, which says so where there is nothing of that name.
-// Mistakes go through mistake, so that each program keeps its exit statuses.
-func HelpCommand(mistake func(error) error) *cobra.Command {
+func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Help about any command or topic",
@@ -32,7 +31,7 @@ func HelpCommand(mistake func(error) error) *cobra.Command {
 				for _, c := range root.Commands() {
 					names = append(names, c.Name())
 				}
-				return mistake(fmt.Errorf("there is no help about %s%s", strings.Join(args, " "), query.Suggest(args[0], names)))
+				return fmt.Errorf("there is no help about %s%s", strings.Join(args, " "), query.Suggest(args[0], names))
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help()

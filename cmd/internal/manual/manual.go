@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tachograph/cmd/internal/exit"
 	"tachograph/sample"
 )
 
@@ -76,6 +77,8 @@ func OfProgram(root *cobra.Command, files ...string) Page {
 			w.verbatim(c.Example)
 		}
 	}
+	w.section("EXIT STATUS")
+	w.verbatim(exit.Text())
 	w.section("SEE ALSO")
 	w.line(strings.Join(files, ", "))
 	return Page{root.Name(), 1, w.b.String()}

@@ -1,0 +1,61 @@
+// Package exit is what the exit statuses of both programs mean.
+package exit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The statuses that both programs use, as grep and diff do.
+const (
+	Yes    = 0
+	No     = 1
+	Failed = 2
+)
+
+// Status is one of them for people.
+type Status struct {
+	Code    int
+	Meaning string
+	Of      string // which commands say so, and of what
+}
+
+// Table is all of them.
+var Table = []Status{
+	{Yes, "done; the answer is yes", "every command"},
+	{No, "the answer is no", "recorder status: not healthy or not running; recorder check, recorder reload: the configuration is refused; " +
+		"replay find: nothing found; replay verify: damage; replay repair: something is lost"},
+	{Failed, "not done, or not answered", "every command: what it says on standard error tells why; mistakes in the command line, too"},
+}
+
+// Text is the table for a terminal.
+func Text() string {
+	var b strings.Builder
+	for _, s := range Table {
+		fmt.Fprintf(&b, "  %d  %s\n", s.Code, s.Meaning)
+		for _, of := range strings.Split(s.Of, "; ") {
+			fmt.Fprintf(&b, "       %s\n", of)
+		}
+	}
+	return b.String()
+}
+
+// Markdown is the table for a README.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("| status | means | said by |\n|---|---|---|\n")
+	for _, s := range Table {
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", s.Code, s.Meaning, s.Of)
+	}
+	return b.String()
+}
+
+// Topic is what help exit-status prints.
+func Topic() *cobra.Command {
+	return &cobra.Command{
+		Use: "exit-status", Short: "What the exit status says",
+		Long: "The exit statuses of recorder and of replay mean the same:\n\n" + strings.TrimRight(Text(), "\n"),
+	}
+}

@@ -1,0 +1,72 @@
+package exit
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestReadmeHasTheTable(t *testing.T) {
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil || !strings.Contains(string(text), Markdown()) {
+		t.Errorf("README.md (%v) lacks the table:\n%s", err, Markdown())
+	}
+}
+
+// TestOnlyStatusesOfTheTable looks at the sources of both programs: they end in
+// one place each, and the function that gives the status there returns nothing
+// but names of this package.
+func TestOnlyStatusesOfTheTable(t *testing.T) {
+	for _, program := range []string{"recorder", "replay"} {
+		files, err := filepath.Glob("../../" + program + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no sources: %v", program, err)
+		}
+		exits, returns := 0, 0
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && isName(call.Fun, "os", "Exit") {
+					exits++
+				}
+				if f, ok := n.(*ast.FuncDecl); ok && f.Name.Name == "run" && f.Recv != nil && filepath.Base(path) == "app.go" {
+					ast.Inspect(f.Body, func(n ast.Node) bool {
+						ret, ok := n.(*ast.ReturnStmt)
+						if !ok {
+							return true
+						}
+						returns++
+						if len(ret.Results) != 1 || !slices.ContainsFunc([]string{"Yes", "No", "Failed"}, func(name string) bool { return isName(ret.Results[0], "exit", name) }) {
+							t.Errorf("%s: a status that is not in the table", path)
+						}
+						return true
+					})
+				}
+				return true
+			})
+		}
+		if exits != 1 || returns == 0 {
+			t.Errorf("%s ends in %d places with %d statuses", program, exits, returns)
+		}
+	}
+}
+
+func isName(e ast.Expr, pkg, name string) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok || s.Sel.Name != name {
+		return false
+	}
+	x, ok := s.X.(*ast.Ident)
+	return ok && x.Name == pkg
+}
