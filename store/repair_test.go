@@ -22,7 +22,6 @@ import (
 // chunks a class and a journal of what comes after them.
 type recorded struct {
 	archive, journal string
-	from             metric.Stamp
 	seconds, sealed  int
 	// all is how many values and events there are, if not all of a recording.
 	all int

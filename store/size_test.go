@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -195,6 +194,6 @@ func logGroups(b *testing.B, path string) {
 	}
 	slices.Sort(order)
 	for _, name := range order {
-		b.Log(fmt.Sprintf("%-12s %v", name, total[name]))
+		b.Logf("%-12s %v", name, total[name])
 	}
 }

@@ -90,6 +90,3 @@ func (v *view) spans(from, to int64) []span {
 func (v *view) whole(spans []span) bool {
 	return len(spans) == 1 && spans[0].from == 0 && int(spans[0].to) == len(v.wall)-1
 }
-
-// all is the span of all blocks.
-func (v *view) all() []span { return []span{{0, uint32(len(v.wall) - 1)}} }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"sync"
 
 	"tachograph/sample"
 	"tachograph/sample/catalog"
@@ -12,28 +11,6 @@ import (
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
-
-// GateStatus is whether this machine's kernel lets us read the TCP statistics.
-type GateStatus struct {
-	// Known is false until they have been read for the first time.
-	Known    bool
-	Withheld bool
-	Reason   string
-	// Commands open the gate: the first at once, the others at every boot.
-	Commands []string
-}
-
-var gate struct {
-	sync.Mutex
-	status GateStatus
-}
-
-// TCPGate is the state of the gate at the last reading.
-func TCPGate() GateStatus {
-	gate.Lock()
-	defer gate.Unlock()
-	return gate.status
-}
 
 // tcpSource reads the TCP statistics and tells a refusal from a measurement.
 type tcpSource struct {
@@ -167,9 +144,6 @@ func (s *tcpSource) decide(c *sample.Context, at metric.Stamp) {
 		text = "the kernel lets us read the TCP statistics again: network.tcp.* is recorded"
 	}
 	s.known = true
-	gate.Lock()
-	gate.status = GateStatus{Known: true, Withheld: why != "", Reason: why, Commands: TCPGateCommands}
-	gate.Unlock()
 	if text != "" {
 		c.Emit(metric.Event{At: at, Kind: metric.EventTCPGate, Text: text})
 	}

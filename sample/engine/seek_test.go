@@ -14,10 +14,10 @@ import (
 // late is a source whose driver matches when the test says so.
 type late struct {
 	*probe
-	there, found bool
-	looks        atomic.Int64
-	takes        time.Duration
-	turn         atomic.Bool
+	found bool
+	looks atomic.Int64
+	takes time.Duration
+	turn  atomic.Bool
 }
 
 func newLate() *late {

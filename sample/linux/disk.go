@@ -19,8 +19,6 @@ type disks struct {
 	file *file
 
 	per, all *metric.Group
-	cols     []diskColumn // of per, then all: same order, disk.dev first
-	allCols  []diskColumn
 	ndisk    int
 	capacity int
 	sched    int

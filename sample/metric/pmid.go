@@ -2,8 +2,6 @@ package metric
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 )
 
 // PMID is PCP's metric identifier: 9 bits of domain, 12 of cluster, 10 of
@@ -28,22 +26,4 @@ func (p PMID) Parts() (domain, cluster, item uint32) {
 func (p PMID) String() string {
 	d, c, i := p.Parts()
 	return fmt.Sprintf("%d.%d.%d", d, c, i)
-}
-
-// ParsePMID reads what String prints.
-func ParsePMID(s string) (PMID, error) {
-	f := strings.Split(s, ".")
-	limits := [3]uint64{0x1ff, 0xfff, 0x3ff}
-	if len(f) != 3 {
-		return 0, fmt.Errorf("metric: %q is not a PMID (domain.cluster.item)", s)
-	}
-	var v [3]uint32
-	for i, part := range f {
-		n, err := strconv.ParseUint(part, 10, 32)
-		if err != nil || n > limits[i] {
-			return 0, fmt.Errorf("metric: %q is not a PMID (domain.cluster.item)", s)
-		}
-		v[i] = uint32(n)
-	}
-	return NewPMID(v[0], v[1], v[2]), nil
 }

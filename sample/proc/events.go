@@ -68,18 +68,6 @@ func exitEvent(p *metric.Instance, name string, lastSeen metric.Stamp, e ending)
 	}
 }
 
-// unseenLabels are what the event of an exit says besides where no event told
-// of the start.
-func unseenLabels(p *metric.Instance) []metric.Label {
-	labels := []metric.Label{{Name: "unseen", Value: "1"}}
-	for _, l := range []string{"start", "parent", "uid"} {
-		if v := p.Label(l); v != "" {
-			labels = append(labels, metric.Label{Name: l, Value: v})
-		}
-	}
-	return labels
-}
-
 // waitText says what a wait status means. Both kernels lay it out alike.
 func waitText(status int) string {
 	switch sig := status & 0x7f; {

@@ -197,6 +197,18 @@ func (k *kernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now met
 	k.keepFinal(p)
 }
 
+// unseenLabels are what the event of an exit says besides where no event told
+// of the start.
+func unseenLabels(p *metric.Instance) []metric.Label {
+	labels := []metric.Label{{Name: "unseen", Value: "1"}}
+	for _, l := range []string{"start", "parent", "uid"} {
+		if v := p.Label(l); v != "" {
+			labels = append(labels, metric.Label{Name: l, Value: v})
+		}
+	}
+	return labels
+}
+
 // keepFinal sees to it that the last totals of a process that is gone get a
 // row, unless one of its zombie has held them.
 func (k *kernel) keepFinal(p *process[linuxProcess]) {

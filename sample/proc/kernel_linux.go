@@ -54,7 +54,6 @@ type linuxProcess struct {
 	row            int    // in the frames of this reading
 	farewell       bool   // the event of its end has been emitted
 	busy           uint64 // ticks used up to the last reading of threads
-	used           uint64 // and since the one before it
 }
 
 // startCont is the start on the continuous clock.

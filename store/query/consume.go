@@ -173,7 +173,7 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 // life finds or begins the life that a piece belongs to.
 func (t *topper) life(s *store.Summary) *life {
 	key := s.Instance.Key
-	if t.begins != nil && len(t.begins) > 1 {
+	if len(t.begins) > 1 {
 		key = s.Archive.Host.ID + "/" + s.Archive.BootID + "/" + key
 	}
 	if l := t.lives[key]; l != nil {

@@ -62,8 +62,6 @@ func (p *Pattern) Match(s string) bool {
 	return p.re.MatchString(s)
 }
 
-func (p *Pattern) String() string { return p.text }
-
 // MatchMetrics finds the recorded metrics that a pattern names: itself, those
 // below it ("kernel.all" names kernel.all.load), or those that a glob matches.
 func MatchMetrics(a Archive, pattern string) ([]*metric.Desc, error) {

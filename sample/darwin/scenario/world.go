@@ -24,7 +24,6 @@ type World struct {
 	loads          [3]*expr
 	vm, set        map[string]*expr
 	root           bool
-	bootSleep      float64
 
 	interfaces, mounts, powerSources []*thing
 	logins, tcp, udp                 []*thing

@@ -66,13 +66,6 @@ func PidPath(pid int32, buf []byte) (n int, errno syscall.Errno) {
 		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0)
 }
 
-// PidName writes the name of a process (up to 32 bytes) into buf and returns
-// its length.
-func PidName(pid int32, buf []byte) (n int, errno syscall.Errno) {
-	return failsWithZero(true, addr_proc_name, uintptr(pid),
-		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0)
-}
-
 // KernProcAll reads kern.proc.all: one kinfo_proc per process of any owner.
 // The result aliases the returned buffer.
 func KernProcAll(buf []byte) (list, next []byte, errno syscall.Errno) {

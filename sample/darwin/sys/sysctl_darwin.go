@@ -45,16 +45,6 @@ func Sysctl(m MIB, buf []byte) (n int, errno syscall.Errno) {
 	return int(size), 0
 }
 
-// SysctlQuery is Sysctl for the nodes that take an argument as their new
-// value, such as the one that turns a name into a number.
-func SysctlQuery(m MIB, in, out []byte) (n int, errno syscall.Errno) {
-	size := uintptr(len(out))
-	_, _, errno = call6(addr_sysctl, uintptr(unsafe.Pointer(unsafe.SliceData(m))), uintptr(len(m)),
-		uintptr(unsafe.Pointer(unsafe.SliceData(out))), uintptr(unsafe.Pointer(&size)),
-		uintptr(unsafe.Pointer(unsafe.SliceData(in))), uintptr(len(in)))
-	return int(size), errno
-}
-
 // SysctlList reads a list whose length changes: it tries buf first, and if
 // that is too short asks for the size, enlarges buf and reads again, until the
 // list has not grown in between. It returns the bytes read, which alias the

@@ -240,9 +240,7 @@ func (p *parser) endPart() {
 	if p.part == nil {
 		return
 	}
-	for _, d := range p.order {
-		p.part.Catalogue = append(p.part.Catalogue, d)
-	}
+	p.part.Catalogue = append(p.part.Catalogue, p.order...)
 	for c, d := range p.intervals {
 		p.part.Info.Intervals[c] = d
 	}
