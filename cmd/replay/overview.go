@@ -197,7 +197,7 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 			continue
 		}
 		if shown++; shown > 8 {
-			a.stdout.Printf("break  … and more: replay events shows all\n")
+			a.prose("break  … and more: replay events shows all")
 			break
 		}
 		line := fmt.Sprintf("break  %s  %s", a.show(b.From), b.Kind)
@@ -234,10 +234,10 @@ func (a *app) loopLines(w query.Window) error {
 	}
 	for i, r := range loops {
 		if i == most {
-			a.stdout.Printf("crash loop  … and %d more: replay events shows all\n", len(loops)-most)
+			a.prose(fmt.Sprintf("crash loop  … and %d more: replay events shows all", len(loops)-most))
 			break
 		}
-		a.stdout.Printf("crash loop  %s  %s %s\n", a.show(r.First), r.Name, r)
+		a.prose(fmt.Sprintf("crash loop  %s  %s %s", a.show(r.First), r.Name, r))
 	}
 	return nil
 }
