@@ -25,11 +25,12 @@ func (k *kernel) bequeath(parent int32, own, inherited *procfs.IO) {
 		p = k.leaving[parent]
 	}
 	if p == nil {
-		// Most likely it has ended as well, and the notice of that comes next.
-		sum := k.legacies[parent]
-		sum.Add(own)
-		sum.Add(inherited)
-		k.legacies[parent] = sum
+		// Most likely it has ended as well, and the notice of that comes next. Or
+		// it began after the processes were listed.
+		left := k.legacies[parent]
+		left.Add(own)
+		left.Add(inherited)
+		k.legacies[parent] = left
 		return
 	}
 	if p.platform.stat.Ignored&childSignal == 0 {
@@ -40,9 +41,9 @@ func (k *kernel) bequeath(parent int32, own, inherited *procfs.IO) {
 
 // heir takes what has been left to a pid before anything was known of it.
 func (k *kernel) heir(pid int32) procfs.IO {
-	sum := k.legacies[pid]
+	left := k.legacies[pid]
 	delete(k.legacies, pid)
-	return sum
+	return left.IO
 }
 
 // leave has those who are gone pass on what they leave, children before their
@@ -71,8 +72,25 @@ func (k *kernel) leave(gone []*process[linuxProcess]) {
 	}
 }
 
-// forgetLegacies drops what nobody has come for.
-func (k *kernel) forgetLegacies() { clear(k.legacies) }
+// forgetLegacies drops what nobody has come for, two sweeps that met every
+// process after it was left: who began while the first one was under way is
+// met by the second.
+func (k *kernel) forgetLegacies(metAll bool) {
+	for pid, left := range k.legacies {
+		if left.old && metAll {
+			delete(k.legacies, pid)
+			continue
+		}
+		left.old = left.old || metAll
+		k.legacies[pid] = left
+	}
+}
+
+// legacy is what has been left to a pid.
+type legacy struct {
+	procfs.IO
+	old bool
+}
 
 // separate works out what the process itself has read and written. What it
 // inherited before the recorder began nobody can tell any more, but that does

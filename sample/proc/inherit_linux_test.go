@@ -69,6 +69,22 @@ func TestFamilyThatEndsTogetherLeavesEverything(t *testing.T) {
 	r.expect("proc", "40/2000", map[string]string{"proc.io.write_bytes": "1500", "proc.io.inherited_write_bytes": "12000000"})
 }
 
+// The notice of a child's end may come before its parent is listed: a shell that
+// began while a sweep was under way, and had run its first command.
+func TestParentThatIsMetLater(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: 1, comm: "init", start: 5})
+	r, w := hearing(t, f)
+	r.read("proc")
+	w.tell(103e9, procfs.Exit{PID: 60, TGID: 60, PPID: 40, LastOfGroup: true, Lived: 1e6, IO: procfs.IO{WriteBytes: 500_000}})
+	r.pass(5)
+	r.read("proc")
+	f.put(fakeProcess{pid: 40, ppid: 1, comm: "sh", start: 10290, writeBytes: 500_000 + 30})
+	r.pass(5)
+	r.read("proc")
+	r.expect("proc", "40/10290", map[string]string{"proc.io.write_bytes": "30", "proc.io.inherited_write_bytes": "500000"})
+}
+
 // Children of a process that ignores their ends are not waited for, and the
 // kernel adds nothing to it.
 func TestWhoIgnoresChildrenInheritsNothing(t *testing.T) {

@@ -86,7 +86,7 @@ type kernel struct {
 	unseen unseen
 	// legacies is what children have left to pids that are not in the table,
 	// and inheritedWhy why what was left is not known.
-	legacies     map[int32]procfs.IO
+	legacies     map[int32]legacy
 	leaving      map[int32]*process[linuxProcess] // by pid: gone, but have not left anything yet
 	inheritedWhy metric.Reason
 	// For descriptors and sockets.
@@ -112,7 +112,7 @@ func openKernel(opt Options) (*kernel, error) {
 		groups:   idNames{path: filepath.Join(root, "etc/group")},
 		dying:    make(map[uint32]*exitTotals),
 		limbo:    make(map[int32]limbo),
-		legacies: make(map[int32]procfs.IO),
+		legacies: make(map[int32]legacy),
 		leaving:  make(map[int32]*process[linuxProcess]),
 		networks: make(map[uint64]map[uint64]socketKind),
 	}
@@ -176,7 +176,7 @@ func (k *kernel) sweep(c *sample.Context, now metric.Stamp, each func(*process[l
 	unmet := k.walk(c, now, each)
 	k.leaveLimbo(c, now)
 	k.leave(t.gone[gone:])
-	k.forgetLegacies()
+	k.forgetLegacies(unmet == 0)
 	k.unseen.tell(now, func(e metric.Event) { emit(c, e) })
 	for _, p := range t.byPID {
 		k.counts.add(p.platform.stat.State)
