@@ -351,7 +351,9 @@ func (w *Writer) cut(l *live, now int64) {
 		return
 	}
 	l.queue = append(l.queue, &b)
-	w.turnPage(l)
+	if !w.closed { // else nothing follows that would need another page
+		w.turnPage(l)
+	}
 }
 
 // turnPage begins a new generation of the journal, if that can be done now:

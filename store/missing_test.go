@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"tachograph/sample/metric"
 )
 
 // copied copies the files of a directory that want says are wanted.
@@ -118,6 +121,34 @@ func TestCopiesOfALiveArchive(t *testing.T) {
 			t.Errorf("repair: %+v, %v", rep, err)
 		}
 	})
+}
+
+// Whenever the recorder is stopped, what it leaves is one file that holds all
+// there is, also when metrics became known since the last commit.
+func TestStoppedArchivesStandAlone(t *testing.T) {
+	for _, n := range []int{1, 12, 20, 35, 110, 125, 145} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			dir, c := t.TempDir(), newClock()
+			opt := testOptions(dir, c)
+			opt.Seal = 10 * time.Second
+			w := create(t, opt)
+			recordTicks(t, w, c, 0, n)
+			if n%2 == 0 {
+				if err := w.Describe([]*metric.Desc{{Name: "mem.late", Type: metric.U64, Class: metric.Fast}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if left := slices.DeleteFunc(names(t, dir), func(name string) bool { return !isJournalName(name) }); len(left) > 0 {
+				t.Errorf("journals are left: %v", left)
+			}
+			if reader, verify := told(t, copied(t, dir, isLiveName)); reader+verify != "" {
+				t.Errorf("of a copy the reader says %q, verify %q", reader, verify)
+			}
+		})
+	}
 }
 
 // A journal of another archive is none of this one's.
