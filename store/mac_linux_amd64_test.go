@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,22 +22,15 @@ func TestSimulatedMac(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of the simulated machine's time")
 	}
-	host, shipped, err := simulated.Host("..")
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("there is no simulated host beside the module")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	mac, err := simulated.FindMac("..")
+	simulated.Need(t, err)
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "store.test")
-	build := exec.Command("go", "test", "-c", "-o", exe, ".")
-	build.Env = append(os.Environ(), "GOOS=darwin", "GOARCH=amd64", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building for macOS: %v\n%s", err, out)
+	if err := mac.Build(".", exe, "."); err != nil {
+		t.Fatal(err)
 	}
 	var crashes strings.Builder
-	fmt.Fprintf(&crashes, "include %q\n", filepath.Join(shipped, "macbook-m.scn"))
+	fmt.Fprintf(&crashes, "include %q\n", filepath.Join(mac.Shipped, "macbook-m.scn"))
 	seconds, at := 0, 0
 	for i := range pick(t, 2, 60) {
 		at += 6 + i%3
@@ -52,8 +44,8 @@ func TestSimulatedMac(t *testing.T) {
 	}
 	m := &simulatedMac{
 		list: sealedItems(macSeed, seconds+4), root: filepath.Join(dir, "root"),
-		args: []string{"--scenario", story, "--root", filepath.Join(dir, "root"), "--resume", filepath.Join(dir, "state"), "--speed", "8", exe, "-test.run=^TestMacWriter$"},
-		host: host,
+		flags: []string{"--scenario", story, "--root", filepath.Join(dir, "root"), "--resume", filepath.Join(dir, "state"), "--speed", "8"},
+		mac:   mac, exe: exe,
 	}
 	if err := os.MkdirAll(filepath.Join(m.root, "Library"), 0o755); err != nil {
 		t.Fatal(err)
@@ -76,8 +68,9 @@ func TestSimulatedMac(t *testing.T) {
 
 // simulatedMac is a recording that goes on over crashes.
 type simulatedMac struct {
-	host  string
-	args  []string
+	mac   simulated.Mac
+	flags []string
+	exe   string
 	root  string
 	list  []item
 	boots int
@@ -93,7 +86,7 @@ func (m *simulatedMac) archives() string { return filepath.Join(m.root, macDir) 
 func (m *simulatedMac) run(t *testing.T) bool {
 	t.Helper()
 	m.boots++
-	cmd := exec.Command(m.host, m.args...)
+	cmd := m.mac.Command(m.flags, m.exe, "-test.run=^TestMacWriter$")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", macFrom, m.from), fmt.Sprintf("%s=%d", macCount, len(m.list)),
 		fmt.Sprintf("%s=boot-%d", macBoot, m.boots))
 	cmd.Stderr = os.Stderr

@@ -3,7 +3,6 @@ package darwin
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"sort"
@@ -57,7 +56,7 @@ func (r *recording) countEvents(substring string) int {
 func TestOnTheSimulatedMac(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
-	cmd := exec.Command(m.host, "--scenario", filepath.Join(m.shipped, "macbook-m.scn"), m.program, "-test.skip", "^TestDump$")
+	cmd := m.Command([]string{"--scenario", filepath.Join(m.Shipped, "macbook-m.scn")}, m.program, "-test.skip", "^TestDump$")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, tail(out))
 	}

@@ -2,12 +2,9 @@ package darwin
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -24,7 +21,10 @@ import (
 const moduleRoot = "../.."
 
 // machine is the simulated Mac and the test program that runs on it.
-type machine struct{ host, shipped, program string }
+type machine struct {
+	scenario.Mac
+	program string
+}
 
 var built struct {
 	sync.Once
@@ -32,12 +32,12 @@ var built struct {
 	err error
 }
 
-// simulated builds the host and this package's test program for darwin/amd64,
-// once for all tests.
+// simulated builds the host and this package's test program for it, once for
+// all tests.
 func simulated(t *testing.T) machine {
 	t.Helper()
 	built.Do(func() {
-		if built.host, built.shipped, built.err = scenario.Host(moduleRoot); built.err != nil {
+		if built.Mac, built.err = scenario.FindMac(moduleRoot); built.err != nil {
 			return
 		}
 		dir, err := os.MkdirTemp("", "oracle")
@@ -46,18 +46,9 @@ func simulated(t *testing.T) machine {
 			return
 		}
 		built.program = filepath.Join(dir, "darwin.test")
-		build := exec.Command("go", "test", "-c", "-o", built.program, ".")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64")
-		if out, err := build.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w\n%s", err, out)
-		}
+		built.err = built.Build(".", built.program, ".")
 	})
-	if errors.Is(built.err, fs.ErrNotExist) {
-		t.Skip("the simulated Mac is not here")
-	}
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
+	scenario.Need(t, built.err)
 	return built.machine
 }
 
@@ -128,9 +119,8 @@ func (m machine) cover(t *testing.T, scn string, o runOptions, phases ...[2]floa
 func (m machine) run(t *testing.T, scn string, o runOptions) *recording {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report")
-	args := append([]string{"--scenario", scn, "--leaks", "--stats", "--report", report}, o.flags...)
-	args = append(args, m.program, "-test.run", "^TestDump$")
-	cmd := exec.Command(m.host, args...)
+	flags := append([]string{"--scenario", scn, "--leaks", "--stats", "--report", report}, o.flags...)
+	cmd := m.Command(flags, m.program, "-test.run", "^TestDump$")
 	cmd.Env = append(os.Environ(), "TACHO_DUMP_ROUNDS="+strconv.Itoa(o.rounds), "TACHO_DUMP_PERIOD="+o.period,
 		"TACHO_DUMP_REFRESH="+strconv.Itoa(o.refresh), "TACHO_DUMP_ONLY="+o.only)
 	if o.natural {
@@ -268,7 +258,7 @@ func TestOracle(t *testing.T) {
 	for _, name := range []string{"apple-laptop", "apple-m5", "intel-desktop", "mac-mini", "wraps", "lacking", "ordinary-user"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(moduleRoot, "testdata", "darwin", name+".scn")
-			world, err := scenario.Load(path, m.shipped)
+			world, err := scenario.Load(path, m.Shipped)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,15 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,8 +25,9 @@ const moduleRoot = "../.."
 
 var simulated struct {
 	sync.Once
-	dir, host, shipped, program string
-	err                         error
+	scenario.Mac
+	dir, program string
+	err          error
 }
 
 // mac builds the simulated Mac and this package's test program for it, once.
@@ -39,30 +36,18 @@ func mac(t testing.TB) {
 	if testing.Short() {
 		t.Skip("the long form: it takes a build for another system")
 	}
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the simulated Mac runs on x86-64 only")
-	}
 	s := &simulated
 	s.Do(func() {
 		if s.dir, s.err = os.MkdirTemp("", "oracle"); s.err != nil {
 			return
 		}
-		if s.host, s.shipped, s.err = scenario.Host(moduleRoot); s.err != nil {
+		if s.Mac, s.err = scenario.FindMac(moduleRoot); s.err != nil {
 			return
 		}
 		s.program = filepath.Join(s.dir, "proc.test")
-		build := exec.Command("go", "test", "-c", "-o", s.program, ".")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64")
-		if out, err := build.CombinedOutput(); err != nil {
-			s.err = fmt.Errorf("%w\n%s", err, out)
-		}
+		s.err = s.Build(".", s.program, ".")
 	})
-	if errors.Is(s.err, fs.ErrNotExist) {
-		t.Skip("the simulated Mac is not here")
-	}
-	if s.err != nil {
-		t.Fatal(s.err)
-	}
+	scenario.Need(t, s.err)
 }
 
 func forgetMac() {
@@ -161,7 +146,7 @@ func (o runWith) once(t testing.TB, name string) *run {
 	if o.speed != 0 {
 		args = append(args, "--speed", strconv.FormatFloat(o.speed, 'g', -1, 64))
 	}
-	cmd := exec.Command(simulated.host, append(args, simulated.program, "-test.run", "^TestDump$")...)
+	cmd := simulated.Command(args, simulated.program, "-test.run", "^TestDump$")
 	cmd.Env = append(os.Environ(), "TACHO_PROC_AT="+o.at, "TACHO_PROC_ARGS="+o.args, "TACHO_PROC_CLASSES="+o.classes,
 		"TACHO_PROC_THREADS="+o.threads, "TACHO_PROC_TOP="+strconv.Itoa(o.top))
 	var errs bytes.Buffer

@@ -5,10 +5,8 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +27,10 @@ const archiveDir = "/Library/Archives"
 
 // programs are what the tests run: the simulated Mac, the recorder for macOS
 // and replay for this machine.
-type programs struct{ dir, host, shipped, recorder, replay string }
+type programs struct {
+	scenario.Mac
+	dir, recorder, replay string
+}
 
 var built struct {
 	sync.Once
@@ -44,12 +45,7 @@ func simulated(t testing.TB) programs {
 		t.Skip("builds and runs whole programs")
 	}
 	built.Do(func() { built.err = built.build() })
-	if errors.Is(built.err, fs.ErrNotExist) {
-		t.Skip("the simulated Mac is not here")
-	}
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
+	scenario.Need(t, built.err)
 	return built.programs
 }
 
@@ -57,23 +53,17 @@ func (p *programs) build() (err error) {
 	if p.dir, err = os.MkdirTemp("", "e2e"); err != nil {
 		return err
 	}
-	if p.host, p.shipped, err = scenario.Host(moduleRoot); err != nil {
+	if p.Mac, err = scenario.FindMac(moduleRoot); err != nil {
 		return err
 	}
 	p.recorder, p.replay = filepath.Join(p.dir, "recorder"), filepath.Join(p.dir, "replay")
-	for _, b := range []struct {
-		program, of string
-		env         []string
-	}{
-		{p.recorder, "./cmd/recorder", []string{"CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64"}},
-		{p.replay, "./cmd/replay", nil},
-	} {
-		build := exec.Command("go", "build", "-o", b.program, b.of)
-		build.Dir = moduleRoot
-		build.Env = append(os.Environ(), b.env...)
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", b.of, err, out)
-		}
+	if err := p.Build(moduleRoot, p.recorder, "./cmd/recorder"); err != nil {
+		return err
+	}
+	build := exec.Command("go", "build", "-o", p.replay, "./cmd/replay")
+	build.Dir = moduleRoot
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("replay: %w\n%s", err, out)
 	}
 	return nil
 }
@@ -141,9 +131,7 @@ func (s *session) start(args ...string) *exec.Cmd {
 	s.t.Helper()
 	s.report = filepath.Join(s.root, "report")
 	os.Remove(s.report)
-	all := append([]string{"--scenario", s.scenario, "--root", s.root, "--leaks", "--stats", "--report", s.report}, s.flags...)
-	all = append(all, s.p.recorder)
-	all = append(all, args...)
+	flags := append([]string{"--scenario", s.scenario, "--root", s.root, "--leaks", "--stats", "--report", s.report}, s.flags...)
 	if s.config != "" {
 		dir := filepath.Join(s.root, "Library")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -152,9 +140,9 @@ func (s *session) start(args ...string) *exec.Cmd {
 		if err := os.WriteFile(filepath.Join(dir, "recorder.toml"), []byte(s.config), 0o600); err != nil {
 			s.t.Fatal(err)
 		}
-		all = append(all, "--config", "/Library/recorder.toml")
+		args = append(slices.Clone(args), "--config", "/Library/recorder.toml")
 	}
-	cmd := exec.Command(s.p.host, all...)
+	cmd := s.p.Command(flags, s.p.recorder, args...)
 	cmd.Env = append(append(os.Environ(), "TZ=UTC"), s.env...)
 	cmd.Stdout, cmd.Stderr = &s.log, &s.log
 	return cmd

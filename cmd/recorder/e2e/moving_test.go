@@ -65,7 +65,7 @@ func TestMoving(t *testing.T) {
 			s := machine(t, "include \""+name+"\"\nhost { root yes; rate_limit no; processor_set { task_count 300; thread_count 1500 } }"+beginning)
 			s.config = everything
 			s.recordFrom(8, "15s", 10)
-			world, err := scenario.Load(s.scenario, p.shipped)
+			world, err := scenario.Load(s.scenario, p.Shipped)
 			if err != nil {
 				t.Fatal(err)
 			}

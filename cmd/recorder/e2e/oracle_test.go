@@ -109,7 +109,7 @@ func TestFrozen(t *testing.T) {
 			s.config = everything
 			s.flags = []string{"--speed", "20"}
 			s.record("25s")
-			world, err := scenario.Load(s.scenario, s.p.shipped)
+			world, err := scenario.Load(s.scenario, s.p.Shipped)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ type machine struct {
 	t    *testing.T
 	plan plan
 	dir  string // of everything
-	host string
+	mac  scenario.Mac
 	exe  string // the recorder
 	rss  [][]int64
 	open [][]int
@@ -58,26 +57,19 @@ const wentDown = 64
 
 func newMachine(t *testing.T, p plan) *machine {
 	m := &machine{t: t, plan: p, dir: t.TempDir()}
-	host, shipped, err := scenario.Host(moduleIs)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("there is no simulated Mac here")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.host = host
+	mac, err := scenario.FindMac(moduleIs)
+	scenario.Need(t, err)
+	m.mac = mac
 	m.exe = m.path("recorder")
-	build := exec.Command("go", "build", "-o", m.exe, "tachograph/cmd/recorder")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH=amd64")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := mac.Build(moduleIs, m.exe, "./cmd/recorder"); err != nil {
+		t.Fatal(err)
 	}
 	for _, dir := range []string{"root", "kept"} {
 		if err := os.Mkdir(m.path(dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.write("scenario", p.scenario(shipped), 0o644)
+	m.write("scenario", p.scenario(mac.Shipped), 0o644)
 	// Shipping keeps what retention will remove. The script is a program of
 	// the real machine, which finds the simulated one's files below root.
 	m.write("ship", fmt.Sprintf("#!/bin/sh\nexec cp %q\"$1\" %q\n", m.path("root"), m.path("kept")), 0o755)
@@ -126,8 +118,8 @@ const standstill = 20 * time.Second
 // boot lives until the machine goes down.
 func (m *machine) boot(n int) int {
 	report := m.path(fmt.Sprintf("leaks.%d", n))
-	cmd := exec.Command(m.host, "--speed", strconv.Itoa(m.plan.speed), "--scenario", m.path("scenario"), "--root", m.path("root"),
-		"--resume", m.path("state"), "--leaks", "--report", report, m.exe, "run", "--config", m.path("config.toml"))
+	cmd := m.mac.Command([]string{"--speed", strconv.Itoa(m.plan.speed), "--scenario", m.path("scenario"), "--root", m.path("root"),
+		"--resume", m.path("state"), "--leaks", "--report", report}, m.exe, "run", "--config", m.path("config.toml"))
 	cmd.Env = append(os.Environ(), "TZ=Europe/Berlin")
 	cmd.Stderr = &m.logs
 	if err := cmd.Start(); err != nil {

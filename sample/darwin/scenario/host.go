@@ -4,73 +4,149 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
 )
 
-// HostVariable names an environment variable that points to a simulated host
-// that has been built already.
-const HostVariable = "TACHO_DARWINHOST"
+// ArchVariable names an environment variable that chooses the processor of the
+// simulated Mac: amd64, which is the default, or arm64, which is emulated and
+// ten to twenty times slower.
+const ArchVariable = "TACHO_MAC_ARCH"
 
-// Host finds the simulated host and the folder of the scenarios that come with
-// it, building the host if need be. root is the module's. Where there is no
-// such tool the error is fs.ErrNotExist.
-//
-// What was built stays among the temporary files, under a name made from its
-// sources, for other packages' tests and for the next time.
-func Host(root string) (exe, shipped string, err error) {
-	if exe = os.Getenv(HostVariable); exe != "" {
-		return exe, filepath.Join(filepath.Dir(exe), "scenarios"), nil
-	}
-	source, err := filepath.Abs(filepath.Join(root, "..", "shared", "darwinhost"))
-	if err != nil {
-		return "", "", err
-	}
-	id, err := fingerprint(filepath.Join(source, "src"))
-	if err != nil {
-		return "", "", fs.ErrNotExist
-	}
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tachograph-host-%d-%s", os.Getuid(), id))
-	exe, shipped = filepath.Join(dir, "darwinhost"), filepath.Join(dir, "scenarios")
-	if _, err := os.Stat(exe); err == nil {
-		return exe, shipped, nil
-	}
-	// Built aside and moved into place whole: others may be building too.
-	aside, err := os.MkdirTemp("", "tachograph-host-")
-	if err != nil {
-		return "", "", err
-	}
-	defer os.RemoveAll(aside)
-	if out, err := exec.Command("make", "-j2", "-C", source, "OUT="+aside).CombinedOutput(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return "", "", fs.ErrNotExist
-		}
-		return "", "", fmt.Errorf("building the simulated host: %w\n%s", err, out)
-	}
-	if err := os.Rename(aside, dir); err != nil {
-		if _, there := os.Stat(exe); there != nil {
-			return "", "", err
-		}
-	}
-	return exe, shipped, nil
+// emulatedSpeed is how much faster than time an emulated Mac can live.
+const emulatedSpeed = 2
+
+// errNoMac is why there is no simulated Mac here.
+var errNoMac = errors.New("the macOS tests need linux/amd64 with make and a C compiler")
+
+// Mac is the simulated Mac in testdata/darwinhost, built.
+type Mac struct {
+	Host    string // the program that runs others
+	Shipped string // the folder of the scenarios that come with it
+	Arch    string // of the programs it runs
 }
 
-// fingerprint is a name for the state of the files in dir.
-func fingerprint(dir string) (string, error) {
-	files, err := os.ReadDir(dir)
+// FindMac builds the simulated Mac, if need be. root is the module's. What was
+// built stays among the temporary files, under a name made from its sources,
+// for other packages' tests and for the next time.
+func FindMac(root string) (Mac, error) {
+	m := Mac{Arch: os.Getenv(ArchVariable)}
+	if m.Arch == "" {
+		m.Arch = "amd64"
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return m, errNoMac
+	}
+	source, err := filepath.Abs(filepath.Join(root, "testdata", "darwinhost"))
+	if err != nil {
+		return m, err
+	}
+	id, err := fingerprint(source)
+	if err != nil {
+		return m, err
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tachograph-mac-%s-%d-%s", m.Arch, os.Getuid(), id))
+	name := "darwinhost"
+	if m.Arch != "amd64" {
+		name += "-" + m.Arch
+	}
+	m.Host, m.Shipped = filepath.Join(dir, name), filepath.Join(dir, "scenarios")
+	if _, err := os.Stat(m.Host); err == nil {
+		return m, nil
+	}
+	for _, tool := range []string{"make", "cc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return m, errNoMac
+		}
+	}
+	// Built aside and moved into place whole: others may be building too.
+	aside, err := os.MkdirTemp("", "tachograph-mac-")
+	if err != nil {
+		return m, err
+	}
+	defer os.RemoveAll(aside)
+	if out, err := exec.Command("make", "-j2", "-C", source, "OUT="+aside, "ARCH="+m.Arch).CombinedOutput(); err != nil {
+		return m, fmt.Errorf("building the simulated Mac: %w\n%s", err, out)
+	}
+	if err := os.Rename(aside, dir); err != nil {
+		if _, there := os.Stat(m.Host); there != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// Need skips the test where there can be no simulated Mac, and fails it where
+// it could not be built.
+func Need(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case errors.Is(err, errNoMac):
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+}
+
+// Build builds a package as a program for the Mac, its tests if it ends in
+// .test; the go command runs in dir.
+func (m Mac) Build(dir, program, pkg string) error {
+	args := []string{"build", "-o", program, pkg}
+	if filepath.Ext(program) == ".test" {
+		args = []string{"test", "-c", "-o", program, pkg}
+	}
+	build := exec.Command("go", args...)
+	build.Dir = dir
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH="+m.Arch)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s for macOS on %s: %w\n%s", pkg, m.Arch, err, out)
+	}
+	return nil
+}
+
+// Command makes the command that runs a program on the Mac; flags are the
+// host's. An emulated processor lives as much faster than time as it can.
+func (m Mac) Command(flags []string, program string, args ...string) *exec.Cmd {
+	return exec.Command(m.Host, append(append(m.bearable(flags), program), args...)...)
+}
+
+// bearable lowers what --speed asks for to what the processor can do.
+func (m Mac) bearable(flags []string) []string {
+	flags = slices.Clone(flags)
+	for i := 1; i < len(flags); i++ {
+		if x, err := strconv.ParseFloat(flags[i], 64); flags[i-1] == "--speed" && err == nil && m.Arch != runtime.GOARCH {
+			flags[i] = strconv.FormatFloat(min(x, emulatedSpeed), 'g', -1, 64)
+		}
+	}
+	return flags
+}
+
+// fingerprint is a name for the sources in a folder. The folder counts, since
+// what is built refers to the scenarios in it.
+func fingerprint(folder string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "src", "*"))
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintln(h, dir)
-	for _, f := range files {
-		info, err := f.Info()
+	fmt.Fprintln(h, folder)
+	for _, path := range append(files, filepath.Join(folder, "Makefile")) {
+		f, err := os.Open(path)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintln(h, f.Name(), info.Size(), info.ModTime().UnixNano())
+		fmt.Fprintln(h, path)
+		_, err = io.Copy(h, f)
+		f.Close()
+		if err != nil {
+			return "", err
+		}
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:6]), nil
 }
