@@ -1,0 +1,275 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/store/storetest"
+)
+
+// archivesVariable names an environment variable with more archives to check,
+// separated like the directories of PATH.
+const archivesVariable = "TACHO_CHECK_ARCHIVES"
+
+// TestSecondReader has archives read by testdata/tacho_reader.py, which was
+// written from FORMAT.md alone, and expects the values, events and descriptions
+// that this package reads. Where they differ FORMAT.md is wrong, or the code.
+func TestSecondReader(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("needs python3")
+	}
+	if exec.Command("python3", "-c", "import zstandard").Run() != nil {
+		if _, err := exec.LookPath("zstd"); err != nil {
+			t.Skip("needs the zstd command, or Python's zstandard")
+		}
+	}
+	paths, err := filepath.Glob("testdata/v*" + finishedSuffix)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no golden archives: %v", err)
+	}
+	if more := os.Getenv(archivesVariable); more != "" {
+		paths = append(paths, filepath.SplitList(more)...)
+	}
+	for _, p := range append(paths, written(t)) {
+		t.Run(filepath.Base(p), func(t *testing.T) {
+			if out, err := exec.Command("python3", "testdata/tacho_reader.py", "check", p).CombinedOutput(); err != nil {
+				t.Fatalf("check: %v\n%s", err, out)
+			}
+			s := &second{t: t, path: p, metrics: make(map[int]string), floats: make(map[int]bool)}
+			s.compare("metrics", s.theirMetrics(), s.ourMetrics())
+			s.compare("values", s.theirValues(), s.ourValues())
+			s.compare("events", s.theirEvents(), s.ourEvents())
+		})
+	}
+}
+
+// written is a finished archive that the Writer made.
+func written(t *testing.T) string {
+	t.Helper()
+	l := storetest.NewLoad(12, 6, 5, 40)
+	var now metric.Stamp
+	w, err := Create(Options{Dir: t.TempDir(), Host: Host{ID: "id", Name: "second"}, BootID: "boot", Catalogue: l.Catalogue(),
+		Now: func() metric.Stamp { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 600 {
+		at, ticks := l.Next()
+		now = at
+		for _, tick := range ticks {
+			if err := w.Append(tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	path, err := w.Rotate("a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// second compares two readings of one archive.
+type second struct {
+	t       *testing.T
+	path    string
+	metrics map[int]string // names by number
+	floats  map[int]bool
+}
+
+func (s *second) compare(what string, theirs, ours []string) {
+	s.t.Helper()
+	slices.Sort(theirs)
+	slices.Sort(ours)
+	if slices.Equal(theirs, ours) {
+		s.t.Logf("%d %s agree", len(ours), what)
+		return
+	}
+	for i := range max(len(theirs), len(ours)) {
+		a, b := "nothing", "nothing"
+		if i < len(theirs) {
+			a = theirs[i]
+		}
+		if i < len(ours) {
+			b = ours[i]
+		}
+		if a != b {
+			s.t.Fatalf("%d %s, %d here; the first that differ:\n%s\n%s", len(theirs), what, len(ours), a, b)
+		}
+	}
+}
+
+// lines runs the reader and decodes what it prints.
+func (s *second) lines(what string, take func(*json.Decoder) error) {
+	s.t.Helper()
+	cmd := exec.Command("python3", "testdata/tacho_reader.py", what, s.path)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		// Python has words for numbers that JSON has none for.
+		line := notNumbers.ReplaceAll(lines.Bytes(), []byte(`, "$1",`))
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.UseNumber()
+		if err := take(dec); err != nil {
+			s.t.Fatalf("%v in %s", err, line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+var notNumbers = regexp.MustCompile(`, (NaN|-?Infinity),`)
+
+// plain makes texts that are not UTF-8 comparable.
+func plain(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\uFFFD", "")
+}
+
+func (s *second) theirMetrics() []string {
+	latest := make(map[string]string) // a description that changed has a new number
+	s.lines("metrics", func(d *json.Decoder) error {
+		var m struct {
+			Number                   int
+			Metric, Help, Indom      string
+			Pmid                     uint32
+			Type, Semantics, Clamped int
+			Width                    int
+		}
+		err := d.Decode(&m)
+		if err == nil {
+			s.metrics[m.Number], s.floats[m.Number] = m.Metric, metric.Type(m.Type).Float()
+			latest[m.Metric] = fmt.Sprint(m.Metric, " ", m.Pmid, m.Type, m.Semantics, m.Indom, m.Width, m.Clamped, plain(m.Help))
+		}
+		return err
+	})
+	return slices.Collect(maps.Values(latest))
+}
+
+func (s *second) reader() *Reader {
+	s.t.Helper()
+	r, err := Open(s.path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func (s *second) ourMetrics() (out []string) {
+	for _, d := range s.reader().Metrics() {
+		clamped := 0
+		if d.Clamped {
+			clamped = 1
+		}
+		out = append(out, fmt.Sprint(d.Name, " ", uint32(d.PMID), int(d.Type), int(d.Sem), d.Indom, d.Width, clamped, plain(d.Help)))
+	}
+	return out
+}
+
+func (s *second) theirValues() (out []string) {
+	s.lines("values", func(d *json.Decoder) error {
+		var row []any
+		if err := d.Decode(&row); err != nil {
+			return err
+		}
+		number, err := row[1].(json.Number).Int64()
+		if err != nil {
+			return err
+		}
+		value := fmt.Sprint(row[4])
+		if reason := fmt.Sprint(row[6]); reason != "" {
+			value = "absent: " + reason
+		} else if s.floats[int(number)] {
+			f, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return err
+			}
+			value = fmt.Sprint(f)
+		}
+		out = append(out, fmt.Sprint(s.metrics[int(number)], " ", row[0], " ", plain(fmt.Sprint(row[2])), " ", plain(value)))
+		return nil
+	})
+	return out
+}
+
+func (s *second) ourValues() (out []string) {
+	for run, err := range s.reader().Select(Selection{}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		key := ""
+		if run.Instance != nil {
+			key = plain(run.Instance.Key)
+		}
+		for i, wall := range run.Wall {
+			v := run.At(i)
+			value := v.String()
+			switch {
+			case v.Miss != metric.Present:
+				value = "absent: " + v.Miss.String()
+			case v.Type.Float():
+				value = fmt.Sprint(v.Number())
+			}
+			out = append(out, fmt.Sprint(run.Metric.Name, " ", wall, " ", key, " ", plain(value)))
+		}
+	}
+	return out
+}
+
+func (s *second) theirEvents() (out []string) {
+	s.lines("events", func(d *json.Decoder) error {
+		var e struct {
+			Wall, Cont, Awake      int64
+			Kind, Text, Indom, Key string
+			Labels                 map[string]string
+		}
+		err := d.Decode(&e)
+		if err == nil {
+			out = append(out, fmt.Sprint(e.Wall, e.Cont, e.Awake, e.Kind, plain(e.Text), e.Indom, plain(e.Key), len(e.Labels)))
+		}
+		return err
+	})
+	return out
+}
+
+func (s *second) ourEvents() (out []string) {
+	for e, err := range s.reader().Events(0, 0) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		labels := make(map[string]bool)
+		for _, l := range e.Labels {
+			labels[plain(l.Name)] = true
+		}
+		out = append(out, fmt.Sprint(e.At.Wall, e.At.Cont, e.At.Awake, string(e.Kind), plain(e.Text), e.Indom, plain(e.Key), len(labels)))
+	}
+	return out
+}
