@@ -131,6 +131,12 @@ func (s *state) catalogue(ds []*metric.Desc) []*metric.Desc {
 	return out
 }
 
+// configClasses is how many classes a configuration record has intervals of.
+// The number is part of the format: a class that comes to be later has to be
+// recorded in some other way, or an upgraded recorder could not read on in the
+// journal that the one before it has left.
+const configClasses = 8
+
 // config codes a configuration; when decoding, conf is nil.
 func (s *state) config(conf *Config) *Config {
 	c := &s.coder
@@ -139,7 +145,7 @@ func (s *state) config(conf *Config) *Config {
 		conf = &Config{}
 	}
 	out := Config{Text: c.text(&s.texts, m.any, conf.Text)}
-	for cl := range metric.NumClasses {
+	for cl := range metric.Class(configClasses) {
 		every, ok := conf.Intervals[cl]
 		if c.unsigned(&m.number, uint64(b2i(ok))) != 0 {
 			every = time.Duration(c.signed(&m.number, int64(every)))
