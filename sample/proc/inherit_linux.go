@@ -33,9 +33,15 @@ func (k *kernel) bequeath(parent int32, own, inherited *procfs.IO) {
 		k.legacies[parent] = left
 		return
 	}
-	if p.platform.stat.Ignored&childSignal == 0 {
-		p.platform.inherited.Add(own)
-		p.platform.inherited.Add(inherited)
+	p.platform.inherit(own)
+	p.platform.inherit(inherited)
+}
+
+// inherit adds what a child has left, unless the process waits for none: the
+// kernel then adds nothing to it.
+func (q *linuxProcess) inherit(left *procfs.IO) {
+	if q.stat.Ignored&childSignal == 0 {
+		q.inherited.Add(left)
 	}
 }
 
@@ -62,7 +68,7 @@ func (k *kernel) leave(gone []*process[linuxProcess]) {
 	for _, p := range gone {
 		q := &p.platform
 		left := k.heir(p.pid)
-		q.inherited.Add(&left)
+		q.inherit(&left)
 		delete(k.leaving, p.pid)
 		if q.last != nil {
 			k.bequeath(int32(q.last.parent), &q.last.io, &q.inherited)

@@ -85,6 +85,23 @@ func TestParentThatIsMetLater(t *testing.T) {
 	r.expect("proc", "40/10290", map[string]string{"proc.io.write_bytes": "30", "proc.io.inherited_write_bytes": "500000"})
 }
 
+// A shell that no sweep has met yet waits for one child after the other. The
+// first notice makes it known as a parent; what the others left it is not
+// forgotten when the sweep then comes to the shell itself.
+func TestParentMetAfterItsChildrenInheritsFromAll(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: 1, comm: "init", start: 5})
+	r, w := hearing(t, f)
+	r.read("proc")
+	f.put(fakeProcess{pid: 40, ppid: 1, comm: "sh", start: 10100, writeBytes: 1000 + 4*20_000_000})
+	for i := range uint32(4) {
+		w.tell(103e9, procfs.Exit{PID: 41 + i, TGID: 41 + i, PPID: 40, LastOfGroup: true, Lived: 1e8, IO: procfs.IO{WriteBytes: 20_000_000}})
+	}
+	r.pass(5)
+	r.read("proc")
+	r.expect("proc", "40/10100", map[string]string{"proc.io.write_bytes": "1000", "proc.io.inherited_write_bytes": "80000000"})
+}
+
 // Children of a process that ignores their ends are not waited for, and the
 // kernel adds nothing to it.
 func TestWhoIgnoresChildrenInheritsNothing(t *testing.T) {

@@ -267,7 +267,9 @@ func (k *kernel) walk(c *sample.Context, now metric.Stamp, each func(*process[li
 // welcome introduces a process that is met for the first time, and tells of its
 // birth if it was not there before the recorder was.
 func (k *kernel) welcome(c *sample.Context, p *process[linuxProcess], now metric.Stamp) {
-	p.platform.inherited = k.heir(p.pid)
+	// As the parent of somebody it may be known, and have inherited, before.
+	left := k.heir(p.pid)
+	p.platform.inherit(&left)
 	k.introduce(p, now)
 	if k.table.first() || !k.opened && startCont(p.start) <= k.began.Cont {
 		return
