@@ -117,6 +117,6 @@ func (v *verifier) journal(f *os.File) {
 		own.last = max(own.last, last)
 	}
 	if rest > 0 {
-		v.add(fmt.Sprintf("byte %d", r.Offset()), last, last, fmt.Errorf("%d bytes behind the last sound record: one was cut short, or is damaged", rest))
+		v.add(fmt.Sprintf("byte %d", r.Offset()), last, 0, fmt.Errorf("%d bytes behind the last sound record: one was cut short, or is damaged", rest))
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"tachograph/cmd/internal/plural"
@@ -16,7 +18,7 @@ import (
 )
 
 // StatusName is the status file in the archive directory. It is replaced as a
-// whole, so that readers always see a complete one.
+// whole, so that readers see a complete one, unless the disk is full.
 const StatusName = "recorder.status"
 
 // statusEvery is how often the status file is written, unless Options say
@@ -172,7 +174,39 @@ func (s *Service) writeStatus(stopped bool) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(s.opt.Dir, StatusName), append(text, '\n'))
+	return replaceStatus(filepath.Join(s.opt.Dir, StatusName), append(text, '\n'))
+}
+
+// replaceStatus puts a status in the place of the one before, also on a full
+// disk, which takes no other file: else the old one would go on telling that all
+// is well.
+func replaceStatus(path string, text []byte) error {
+	err := replaceFile(path, text)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = overwriteFile(path, text)
+	}
+	return err
+}
+
+// overwriteFile writes over what the file has of the disk already. Who reads it
+// meanwhile may find it damaged.
+func overwriteFile(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || st.Nlink != 1 {
+		return fmt.Errorf("%s is not a file with one name", path)
+	}
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
 }
 
 // replaceFile puts a whole file in the place of another. It takes the group of
