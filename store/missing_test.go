@@ -198,3 +198,40 @@ func TestVerifyTellsBytesBehindAnArchive(t *testing.T) {
 		t.Fatalf("verify: %v, %v", found, err)
 	}
 }
+
+// Of the end of what is missing nothing may be known; then none is told.
+func TestWhatIsMissingAtTheEnd(t *testing.T) {
+	dir, _ := recordedLive(t)
+	for _, c := range []struct {
+		name string
+		cut  func(size int64) int64
+	}{
+		{"in the middle of a record", func(size int64) int64 { return size - 3 }},
+		{"to nothing", func(int64) int64 { return 0 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := copied(t, dir, func(string) bool { return true })
+			journals := slices.DeleteFunc(names(t, dir), func(name string) bool { return !isJournalName(name) })
+			last := filepath.Join(dir, journals[len(journals)-1])
+			st, err := os.Stat(last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(last, c.cut(st.Size())); err != nil {
+				t.Fatal(err)
+			}
+			_, verify := told(t, dir)
+			if !strings.Contains(verify, "(after 20") {
+				t.Errorf("Verify: %s", verify)
+			}
+			live := slices.DeleteFunc(names(t, dir), func(name string) bool { return !isLiveName(name) })
+			report, err := Repair(filepath.Join(dir, live[0]), filepath.Join(t.TempDir(), "out.tacho"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Lost) != 1 || !strings.Contains(report.Lost[0].String(), "(after 20") {
+				t.Errorf("Repair: %v", report.Lost)
+			}
+		})
+	}
+}

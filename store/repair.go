@@ -34,7 +34,7 @@ type RepairReport struct {
 // A Loss is a stretch of time of which something is lost.
 type Loss struct {
 	What string
-	// From and To are wall clocks; both zero where the time is not known.
+	// From and To are wall clocks; zero where the time is not known.
 	From, To int64
 }
 
@@ -273,7 +273,8 @@ func (r *repair) loseNumbers(class metric.Class, n, end uint32) {
 	}
 }
 
-// around is the time between the chunks before and after number n of a class.
+// around is the time between the chunks before and after number n of a class;
+// zero where there is none.
 func (r *repair) around(class metric.Class, n uint32) (from, to int64) {
 	for key, in := range r.index {
 		c, k, _ := parseChunkKey([]byte(key))
@@ -284,12 +285,6 @@ func (r *repair) around(class metric.Class, n uint32) (from, to int64) {
 		case k > n && (to == 0 || in.From < to):
 			to = in.From
 		}
-	}
-	if to == 0 {
-		to = from
-	}
-	if from == 0 {
-		from = to
 	}
 	return from, to
 }
@@ -315,6 +310,6 @@ func (r *repair) gatherEvents() {
 		}
 	}
 	if r.totals != nil && next < r.totals.Events {
-		r.lose(last, last, "%d batches of events after", r.totals.Events-next)
+		r.lose(last, 0, "%d batches of events after", r.totals.Events-next)
 	}
 }

@@ -47,9 +47,9 @@ func (r *repair) readJournals() {
 		case r.sealed != nil && r.sealed.Closed:
 			// The recorder was stopped: it holds everything.
 		case r.sealed != nil && r.sealed.Generation > 0:
-			r.lose(last, last, "what was recorded after that: the journal, from generation %d on, is not beside it", r.sealed.Generation)
+			r.lose(last, 0, "what was recorded after that: the journal, from generation %d on, is not beside it", r.sealed.Generation)
 		default:
-			r.lose(last, last, "what was recorded last: the archive was not finished and has no journal")
+			r.lose(last, 0, "what was recorded last: the archive was not finished and has no journal")
 		}
 	}
 	known := make(map[string]bool)
@@ -66,7 +66,7 @@ func (r *repair) readJournals() {
 	for i, f := range r.journals {
 		if err := contain(func() error { j.file(f, i+1 == len(r.journals)); return nil }); err != nil {
 			j.hurt("%s: %v", f.Name(), err)
-			j.lose(j.last, j.last, "what the journal %s held from here on", filepath.Base(f.Name()))
+			j.lose(j.last, 0, "what the journal %s held from here on", filepath.Base(f.Name()))
 		}
 	}
 	for _, b := range j.builders {
@@ -98,7 +98,7 @@ func (j *journalReader) file(f *os.File, end bool) {
 	jr, err := journal.NewReader(f, nil)
 	if errors.Is(err, io.EOF) && st.Size() == 0 {
 		if j.sealed != nil && j.sealed.Generation > 0 {
-			j.lose(j.last, j.last, "what the journal %s held: it is empty", filepath.Base(f.Name()))
+			j.lose(j.last, 0, "what the journal %s held: it is empty", filepath.Base(f.Name()))
 		}
 		return
 	}
@@ -107,7 +107,7 @@ func (j *journalReader) file(f *os.File, end bool) {
 	}
 	if err != nil {
 		j.hurt("%s: its beginning: %v", f.Name(), err)
-		j.lose(j.last, j.last, "what the journal %s held", filepath.Base(f.Name()))
+		j.lose(j.last, 0, "what the journal %s held", filepath.Base(f.Name()))
 		return
 	}
 	head := jr.Header()
@@ -141,7 +141,7 @@ func (j *journalReader) file(f *os.File, end bool) {
 	j.hurt("%s: %d bytes from byte %d on hold no sound record", f.Name(), rest, jr.Offset())
 	if end {
 		// Of earlier files, the next one's beginning tells what is missing.
-		j.lose(j.last, j.last, "what the journal held in its last %d bytes", rest)
+		j.lose(j.last, 0, "what the journal held in its last %d bytes", rest)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
@@ -26,8 +25,8 @@ type Finding struct {
 	// Where is the place in the file: a page, a chunk, a byte.
 	Where string
 	What  string
-	// From and To are the wall clocks of what is affected; both zero where
-	// that is not known.
+	// From and To are the wall clocks of what is affected; zero where that is
+	// not known.
 	From, To int64
 }
 
@@ -43,8 +42,13 @@ func (f Finding) String() string {
 // spanText is a range of wall clocks for people, in UTC because the archive
 // that would know better may be damaged.
 func spanText(from, to int64) string {
-	const layout = "2006-01-02 15:04:05Z"
-	return time.Unix(0, from).UTC().Format(layout) + " to " + time.Unix(0, to).UTC().Format(layout)
+	switch {
+	case to == 0:
+		return "after " + utc(from)
+	case from == 0:
+		return "before " + utc(to)
+	}
+	return utc(from) + " to " + utc(to)
 }
 
 // Verify checks an archive, or all archives and journals of a directory,

@@ -62,7 +62,7 @@ func (v *verifier) journal(f *os.File) {
 	if err != nil {
 		if st, e := f.Stat(); errors.Is(err, io.EOF) && e == nil && st.Size() == 0 {
 			if own != nil && own.progress.Generation > 0 && generation >= own.progress.Generation {
-				v.add("beginning", own.last, own.last, errEmptied)
+				v.add("beginning", own.last, 0, errEmptied)
 			}
 			return // an early writer began it, and recorded nothing in it
 		}
@@ -92,7 +92,7 @@ func (v *verifier) journal(f *os.File) {
 				break
 			}
 			if err != nil {
-				v.add(fmt.Sprintf("byte %d", r.Offset()), last, last, err)
+				v.add(fmt.Sprintf("byte %d", r.Offset()), last, 0, err)
 				return
 			}
 			if rec.Tick != nil {

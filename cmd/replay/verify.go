@@ -81,8 +81,11 @@ func (a *app) findings(f out.Format, found []store.Finding) error {
 	w := out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone(), Spreadsheet: a.spreadsheet})
 	for _, one := range found {
 		from, to := out.None(""), out.None("")
-		if one.From != 0 || one.To != 0 {
-			from, to = out.At(one.From), out.At(one.To)
+		if one.From != 0 {
+			from = out.At(one.From)
+		}
+		if one.To != 0 {
+			to = out.At(one.To)
 		}
 		if err := w.Row([]out.Cell{out.Str(one.Path), out.Str(one.Where), out.Str(one.What), from, to}); err != nil {
 			return err
