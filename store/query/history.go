@@ -47,6 +47,13 @@ type HistoryRow struct {
 // CPU is the share of a core.
 func (r *HistoryRow) CPU() float64 { return sum(r.Rates[UserTime], r.Rates[SystemTime]) }
 
+// between reports whether all that is known of a row is what its counters gained
+// from a reading before it to one after it; the next row says that, too.
+func (r *HistoryRow) between() bool {
+	known := func(x float64) bool { return x == x }
+	return slices.ContainsFunc(r.Rates[:], known) && !slices.ContainsFunc(r.Levels[:], known)
+}
+
 // Memory is the footprint, or what is resident.
 func (r *HistoryRow) Memory() float64 {
 	if f := r.Levels[Footprint]; f == f {
@@ -308,7 +315,7 @@ func (h *History) date() {
 	h.Rows = slices.DeleteFunc(h.Rows, func(r HistoryRow) bool {
 		late := h.Ended && before >= end
 		before = r.step
-		return late
+		return late || r.read == 0 && r.between()
 	})
 	for i := range h.Rows {
 		r := &h.Rows[i]

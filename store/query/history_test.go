@@ -63,3 +63,39 @@ every 5s 65s 2m process
 		}
 	}
 }
+
+// Sweeps take a little longer than their interval: a step between two of them
+// has no row of its own.
+func TestHistoryRowsWereRead(t *testing.T) {
+	parts, err := memarchive.Parse(strings.NewReader(`
+start 2026-11-20T03:00:00Z
+host h
+interval process 5s
+metric proc.psinfo.utime u64 counter process process millisec
+metric proc.memory.rss u64 instant process process Kbyte
+instance process 7 000007 job pid=7
+boot b1 -1h
+every 5400ms 0s 2m process
+  proc.psinfo.utime[7] rate=500 from=1
+  proc.memory.rss[7] level=100
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := query.NewMatcher([]string{"job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := query.Histories(memarchive.New(parts...), query.Window{}, m, 5*second, time.UTC, 0)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	for _, r := range list[0].Rows {
+		if memory := r.Memory(); memory != memory {
+			t.Errorf("a row at %s without memory", time.Unix(0, r.At).UTC())
+		}
+	}
+	if n := len(list[0].Rows); n != 23 {
+		t.Errorf("%d rows of 23 readings", n)
+	}
+}
