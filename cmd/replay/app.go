@@ -211,6 +211,12 @@ func (a *app) window() (query.Window, error) {
 		return w, err
 	}
 	a.used.Hosts, a.location = w.Hosts, nil
+	if len(a.derived) > 0 {
+		// Also where the question has no use for them, a mistake is one.
+		if _, err := a.definitions(); err != nil {
+			return w, err
+		}
+	}
 	if a.from != "" {
 		if w.From, err = a.instant("from", a.from); err != nil {
 			return w, err

@@ -93,3 +93,15 @@ func TestErrorNamesTheArchiveThatWasMeant(t *testing.T) {
 		t.Errorf("status %d: %s", status, e.String())
 	}
 }
+
+func TestDefinitionsThatAreMissingAreAnError(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, line := range []string{"testdata/mac.txt --derived gone", "events testdata/mac.txt --derived gone"} {
+		var o, e strings.Builder
+		a := newApp(&o, &e, func() time.Time { return testNow })
+		a.open = openText
+		if status := a.run(words(line)); status != exit.Failed || !strings.Contains(e.String(), "gone") {
+			t.Errorf("%s: status %d: %s", line, status, e.String())
+		}
+	}
+}
