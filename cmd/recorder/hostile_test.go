@@ -27,7 +27,7 @@ func TestNamesDoNothing(t *testing.T) {
 			r.Status.Archive.Path, r.Status.Notices = attack, []string{attack}
 			r.Status.Sources = []service.SourceStatus{{Source: attack}}
 			r.Status.Classes = []service.ClassStatus{{Class: attack}}
-			a.out.Write([]byte(statusText(&r)))
+			a.out.Write([]byte(statusText(&r, 0)))
 		},
 		"text log": func(a *app) { newLog(a.err, "text", slog.LevelInfo).Info("found "+attack, "path", attack, attack, 1) },
 		"json log": func(a *app) { newLog(a.err, "json", slog.LevelInfo).Info("found "+attack, "path", attack, attack, 1) },

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
@@ -51,7 +50,7 @@ func (a *app) status(dir string, asJSON bool) error {
 	if asJSON {
 		err = json.NewEncoder(a.out).Encode(r)
 	} else {
-		_, err = fmt.Fprint(a.out, printable(statusText(&r)))
+		_, err = fmt.Fprint(a.out, printable(statusText(&r, a.width())))
 	}
 	if err != nil {
 		return err
@@ -97,11 +96,11 @@ func (a *app) noRecorder(dir string, asJSON bool) error {
 	return errNo
 }
 
-func statusText(r *service.Report) string {
+func statusText(r *service.Report, width int) string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	var facts [][2]string
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", name, visible.Text(fmt.Sprintf(format, args...)))
+		facts = append(facts, [2]string{name, visible.Text(fmt.Sprintf(format, args...))})
 	}
 	st := &r.Status
 	now := r.Now
@@ -151,10 +150,9 @@ func statusText(r *service.Report) string {
 			row("shipped", "%s %s, %d waiting%s", clock(ship.At), ship.Path, ship.Waiting, failure(ship.Error))
 		}
 	}
-	w.Flush()
+	writeFacts(&b, facts, width)
 	b.WriteByte('\n')
-	w = tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "class\tevery\tlast tick\tticks\toverruns\ttook\tlatest\t")
+	rows := [][]string{{"class", "every", "last tick", "ticks", "overruns", "took", "latest"}}
 	for _, c := range st.Classes {
 		every := "archive"
 		if c.IntervalSeconds > 0 {
@@ -167,20 +165,19 @@ func statusText(r *service.Report) string {
 		if !c.LastTick.IsZero() {
 			last = ago(now, c.LastTick) + " ago"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.1f ms\t%.1f ms\t\n", visible.Text(c.Class), every, last, c.Ticks, c.Overruns, c.TookSeconds*1e3, c.MaxLateSeconds*1e3)
+		rows = append(rows, []string{visible.Text(c.Class), every, last, fmt.Sprint(c.Ticks), fmt.Sprint(c.Overruns), millis("%.1f", c.TookSeconds), millis("%.1f", c.MaxLateSeconds)})
 	}
-	w.Flush()
+	writeColumns(&b, rows, width)
 	b.WriteByte('\n')
-	w = tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "dearest sources\ttook\tat most\treadings\terrors\ttimeouts\t")
+	rows = [][]string{{"dearest sources", "took", "at most", "readings", "errors", "timeouts"}}
 	for _, s := range dearest(st.Sources, 5) {
 		hung := ""
 		if s.Hung {
 			hung = " HANGS"
 		}
-		fmt.Fprintf(w, "%s\t%.2f ms\t%.2f ms\t%d\t%d\t%d\t%s\n", visible.Text(s.Source), s.LastSeconds*1e3, s.MaxSeconds*1e3, s.Reads, s.Errors, s.Timeouts, hung)
+		rows = append(rows, []string{visible.Text(s.Source) + hung, millis("%.2f", s.LastSeconds), millis("%.2f", s.MaxSeconds), fmt.Sprint(s.Reads), fmt.Sprint(s.Errors), fmt.Sprint(s.Timeouts)})
 	}
-	w.Flush()
+	writeColumns(&b, rows, width)
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,14 @@ func TestStatusText(t *testing.T) {
 			LastShipping: &service.Shipping{At: now.Add(-11 * time.Hour), Path: "/a/x.tacho", Error: "no route", Waiting: 1},
 		},
 	}
-	golden(t, "status.txt", statusText(&r))
+	golden(t, "status.txt", statusText(&r, 0))
+	for _, width := range []int{40, 80, 200} {
+		for line := range strings.Lines(statusText(&r, width)) {
+			if n := len(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d letters in a terminal of %d: %s", n, width, line)
+			}
+		}
+	}
 	r.Healthy, r.Running, r.Problems = false, false, []string{"it is gone without having been stopped"}
-	golden(t, "status-gone.txt", statusText(&r))
+	golden(t, "status-gone.txt", statusText(&r, 0))
 }
