@@ -277,7 +277,6 @@ func TestPruneBySizeUnderAWrongClock(t *testing.T) {
 }
 
 func TestPruneLeavesOtherHostsAlone(t *testing.T) {
-	const day = 24 * time.Hour
 	mine, other := recordHost(t, "host-1", "mac"), recordHost(t, "host-2", "mac")
 	for _, h := range []*recordedHost{other, mine} {
 		h.reboot("a", 0, 0)

@@ -33,7 +33,6 @@ type disks struct {
 }
 
 type disk struct {
-	nums      []uint64
 	tally     []uint64
 	size      *file
 	scheduler *file

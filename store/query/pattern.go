@@ -13,14 +13,13 @@ import (
 // Pattern matches names: a glob in which * stands for anything and ? for one
 // character, or a regular expression between slashes.
 type Pattern struct {
-	text string
 	re   *regexp.Regexp
 	name string // set when the pattern can only be this name
 }
 
 // ParsePattern reads a pattern.
 func ParsePattern(s string) (*Pattern, error) {
-	p := &Pattern{text: s}
+	p := &Pattern{}
 	if len(s) > 1 && s[0] == '/' && s[len(s)-1] == '/' {
 		re, err := regexp.Compile("(?i)" + s[1:len(s)-1])
 		if err != nil {

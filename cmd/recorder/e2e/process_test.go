@@ -17,8 +17,6 @@ import (
 // told is what replay tells of a process.
 type told map[string]any
 
-func (p told) text(key string) string { return row(p).text(key) }
-
 func (p told) number(t testing.TB, key string) float64 {
 	t.Helper()
 	n, ok := p[key].(json.Number)
