@@ -66,13 +66,15 @@ metric kernel.all.cpu.nice u64 counter - fast millisec
 }
 
 // One boot is one event, also where two archives tell it.
-func TestABootIsToldOnce(t *testing.T) {
+func TestABootAndATurnAreToldOnce(t *testing.T) {
 	parts, err := memarchive.Parse(strings.NewReader(`
 start 2026-11-20T03:00:00Z
 host h
 boot b1 -1h
 event 0s boot | the machine was started
+event 2s rotate | command
 archive
+event 2s rotate | command
 event 2s boot | the machine was started
 boot b2 5m
 event 5m boot | the machine was started
@@ -87,7 +89,7 @@ event 5m boot | the machine was started
 		}
 		n++
 	}
-	if n != 2 {
-		t.Errorf("%d events of two boots", n)
+	if n != 3 {
+		t.Errorf("%d events of two boots and a turn", n)
 	}
 }

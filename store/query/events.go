@@ -49,11 +49,13 @@ const sortBuffer = 8192
 
 // SortedEvents are the events of a window in the order they happened. A boot is
 // told once, although each archive directory, and a recorder that ended before
-// it had recorded anything, may tell it.
+// it had recorded anything, may tell it; so is a turn from one archive to the
+// next, which ends one and begins the other.
 func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*store.Event, error] {
 	return func(yield func(*store.Event, error) bool) {
 		var held []*store.Event
 		booted := make(map[[2]string]bool)
+		turned := make(map[string]metric.Stamp) // by host
 		sort := func() {
 			slices.SortStableFunc(held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
 		}
@@ -71,6 +73,12 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*sto
 					continue
 				}
 				booted[boot] = true
+			}
+			if host := e.Archive.Host.ID; e.Kind == metric.EventRotate {
+				if at, ok := turned[host]; ok && at == e.At {
+					continue
+				}
+				turned[host] = e.At
 			}
 			c := *e
 			held = append(held, &c)
