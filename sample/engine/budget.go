@@ -21,6 +21,8 @@ const (
 	patienceUnder    = 30
 	maxPatienceUnder = 360
 	maxStretch       = 64
+	// usualLooks is how many looks what is usual is taken over: a minute.
+	usualLooks = 6
 	// lighter is what must be left of the memory in use, at most, for a
 	// stretched interval to have helped.
 	lighter = 0.95
@@ -42,6 +44,10 @@ type budget struct {
 	cost      [metric.NumClasses]float64 // cores, over the last look
 	share     float64                    // cores, all of the recorder
 	resident  int64
+	// usual and usualCost are share and cost as they are over some looks: what
+	// is read once a minute fills one look and leaves five empty.
+	usual     float64
+	usualCost [metric.NumClasses]float64
 	over      int
 	under     int
 	patience  int
@@ -80,7 +86,6 @@ func (b *budget) police(now metric.Stamp) {
 		b.tryReturn(now)
 		return
 	}
-	b.under = 0
 	if b.over++; b.over < patienceOver {
 		if tooMuchMemory && !b.futile {
 			// What the program has freed counts until the kernel has it back.
@@ -88,7 +93,7 @@ func (b *budget) police(now metric.Stamp) {
 		}
 		return
 	}
-	b.over = 0
+	b.over, b.under = 0, 0
 	why := fmt.Sprintf("the recorder used %.3g %% of a core, more than its budget of %.3g %%", b.share*100, b.maxCPU*100)
 	if tooMuchMemory && !b.futile {
 		why = fmt.Sprintf("the recorder used %d MB of memory, more than its budget of %d MB", b.resident>>20, b.maxMemory>>20)
@@ -138,6 +143,10 @@ func (b *budget) measure(now metric.Stamp) bool {
 	}
 	if !first {
 		b.chargeAbandoned(time.Duration(elapsed), cpu-b.cpu)
+		b.usual += (b.share - b.usual) / usualLooks
+		for i, cost := range b.cost {
+			b.usualCost[i] += (cost - b.usualCost[i]) / usualLooks
+		}
 	}
 	b.at, b.cpu, b.resident = now.Awake, cpu, u.Resident
 	return !first
@@ -209,7 +218,7 @@ func (b *budget) tryReturn(now metric.Stamp) {
 		c.mu.Lock()
 		stretched := c.stretch > 1
 		c.mu.Unlock()
-		if stretched && (best == nil || b.cost[id] < b.cost[best.id]) {
+		if stretched && (best == nil || b.usualCost[id] < b.usualCost[best.id]) {
 			best = c
 		}
 	}
@@ -218,7 +227,7 @@ func (b *budget) tryReturn(now metric.Stamp) {
 		return
 	}
 	// Twice as often costs as much again.
-	if b.maxCPU > 0 && b.share+b.cost[best.id] > room*b.maxCPU ||
+	if b.maxCPU > 0 && b.usual+b.usualCost[best.id] > room*b.maxCPU ||
 		b.maxMemory > 0 && float64(b.resident) > room*float64(b.maxMemory) {
 		b.under = 0
 		return

@@ -226,6 +226,39 @@ func TestNoticesAreToldOnceAndRestlessSourcesLookAgain(t *testing.T) {
 	})
 }
 
+// What is read once a minute costs more than the budget allows in one look of
+// six, which must not keep another class from being read as often as it shall.
+func TestBudgetReturnsBesideARareCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var cost atomic.Int64
+		cost.Store(int64(100 * time.Millisecond))
+		dear := counting("dear", func() error {
+			time.Sleep(time.Duration(cost.Load()))
+			w.cpu.Add(cost.Load())
+			return nil
+		}, metric.Process)
+		rare := counting("rare", func() error {
+			time.Sleep(200 * time.Millisecond)
+			w.cpu.Add(int64(200 * time.Millisecond))
+			return nil
+		}, metric.Costly)
+		plan := DefaultPlan()
+		plan.MaxCPU = 0.01
+		e, stop := w.run(w.options(plan, dear, rare))
+		time.Sleep(10 * time.Minute)
+		if got := e.Status().Classes[4].Interval; got <= 5*time.Second {
+			t.Fatalf("it was not stretched: every %v", got)
+		}
+		cost.Store(int64(time.Millisecond))
+		time.Sleep(30 * time.Minute)
+		if got := e.Status().Classes[4].Interval; got != 5*time.Second {
+			t.Errorf("it did not return: every %v", got)
+		}
+		stop()
+	})
+}
+
 func TestBudgetOfMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
