@@ -24,6 +24,10 @@ const (
 	// no more than eventsPerByte.
 	eventsFree    = 1 << 13
 	eventsPerByte = 8
+	// The same for the labels of all its events, which are mostLabels at most.
+	labelsFree    = 1 << 17
+	labelsPerByte = 16
+	mostLabels    = 1 << 22
 )
 
 var errEvents = errors.New("chunk: a batch of events contradicts itself")
@@ -140,6 +144,7 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		return nil, errEvents
 	}
 	events := make([]metric.Event, h.Count)
+	labels := min(labelsFree+len(b)*labelsPerByte, mostLabels)
 	var prev metric.Stamp
 	for i := 0; i < len(events) && !r.bad; i++ {
 		e := &events[i]
@@ -150,7 +155,9 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		prev = e.At
 		e.Kind = metric.EventKind(str())
 		e.Text, e.Indom, e.Key = str(), str(), str()
-		for k := r.count(min(len(r.in)/2, maxLabels)); k > 0 && !r.bad; k-- {
+		k := r.count(min(len(r.in)/2, maxLabels, labels))
+		labels -= k
+		for ; k > 0 && !r.bad; k-- {
 			e.Labels = append(e.Labels, metric.Label{Name: str(), Value: str()})
 		}
 	}

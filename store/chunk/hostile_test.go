@@ -24,6 +24,12 @@ func TestBombs(t *testing.T) {
 	head := func(count uint64) []byte {
 		return binary.AppendUvarint([]byte{0, 0}, count)
 	}
+	raw := []byte{1, 0} // one string, which is empty
+	for range 4096 {
+		raw = append(raw, make([]byte, 7)...)
+		raw = append(binary.AppendUvarint(raw, 3500), make([]byte, 7000)...)
+	}
+	labels := append(append(head(4096), 0), Pack(raw)...)
 	for _, c := range []struct {
 		name string
 		fn   func() error
@@ -34,6 +40,7 @@ func TestBombs(t *testing.T) {
 			_, err := ParseEvents(append(append(head(64<<20), 0), Pack(make([]byte, 30<<20))...))
 			return err
 		}},
+		{"labels of events", func() error { _, err := ParseEvents(labels); return err }},
 		{"a count of events", func() error {
 			_, err := ParseEvents(append(append(head(math.MaxUint64), 0), Pack([]byte{0})...))
 			return err
