@@ -129,10 +129,6 @@ func marshalDescs(ds []*metric.Desc) []byte {
 	return chunk.Pack(raw)
 }
 
-// leastDesc is what a description takes at least: a name of one letter and the
-// end.
-const leastDesc = 4
-
 var errDescs = errors.New("store: a batch of descriptions contradicts itself")
 
 func parseDescs(b []byte) ([]*metric.Desc, error) {
@@ -141,7 +137,7 @@ func parseDescs(b []byte) ([]*metric.Desc, error) {
 		return nil, errDescs
 	}
 	n, w := binary.Uvarint(raw)
-	if w <= 0 || n > uint64(len(raw)/leastDesc) || n > maxMetrics {
+	if w <= 0 || n > uint64(len(raw)) || n > maxMetrics {
 		return nil, errDescs
 	}
 	raw = raw[w:]
