@@ -63,7 +63,11 @@ func (a *app) run(args []string) int {
 	case errors.Is(err, errNo):
 		return exit.No
 	}
-	text := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n\nDid you mean this?\n\t", "; did you mean ")
+	text := strings.TrimSpace(err.Error())
+	// cobra lists what may have been meant, one a line.
+	if what, meant, ok := strings.Cut(text, "\n\nDid you mean this?\n\t"); ok {
+		text = what + "; did you mean " + strings.ReplaceAll(meant, "\n\t", ", ")
+	}
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(a.err, "recorder: %s\n", visible.Text(strings.TrimRight(line, "\n")))
 	}

@@ -175,6 +175,7 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 		{[]string{"check", "--config", dir + "/absent"}, exit.Failed, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
 		{[]string{"status", "--archive", dir}, exit.No, "recorder: no recorder has written to " + dir},
 		{[]string{"rotate", "--archive", dir}, exit.Failed, "recorder: no recorder writes to " + dir},
+		{[]string{"stat"}, exit.Failed, `recorder: unknown command "stat" for "recorder"; did you mean start, status, stop`},
 		{[]string{"statsu"}, exit.Failed, `recorder: unknown command "statsu" for "recorder"; did you mean status`},
 		{[]string{"metrics", "disk.tiem"}, exit.Failed, "recorder: no metric matches disk.tiem; did you mean disk.time? (recorder metrics lists them all)"},
 		{[]string{"run", "--for", "-5s"}, exit.Failed, "recorder: --for -5s: a recording cannot end before it begins (without --for it ends when it is told to)"},
