@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	simulated "tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // TestSimulatedMac records with the real Mac executable of this package on the
@@ -22,8 +22,8 @@ func TestSimulatedMac(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds of the simulated machine's time")
 	}
-	mac, err := simulated.FindMac("..")
-	simulated.Need(t, err)
+	mac, err := darwintest.FindMac("..")
+	darwintest.Need(t, err)
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "store.test")
 	if err := mac.Build(".", exe, "."); err != nil {
@@ -68,7 +68,7 @@ func TestSimulatedMac(t *testing.T) {
 
 // simulatedMac is a recording that goes on over crashes.
 type simulatedMac struct {
-	mac   simulated.Mac
+	mac   darwintest.Mac
 	flags []string
 	exe   string
 	root  string

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // write makes a scenario that starts from the shipped laptop.
@@ -29,7 +29,7 @@ func (r *recording) at(t *testing.T, round int, metric, instance string) cell {
 	if round >= len(r.rounds) {
 		t.Fatalf("there are only %d rounds", len(r.rounds))
 	}
-	return r.rounds[round][scenario.Series{Metric: metric, Instance: instance}]
+	return r.rounds[round][darwintest.Series{Metric: metric, Instance: instance}]
 }
 
 func (r *recording) number(t *testing.T, round int, metric, instance string) int64 {
@@ -244,7 +244,7 @@ ioreg {
 		if !there && !r.during(round, 0, 3) && !r.during(round, 8, 100) {
 			continue
 		}
-		for _, s := range []scenario.Series{
+		for _, s := range []darwintest.Series{
 			{Metric: "network.interface.in.bytes", Instance: "en7"}, {Metric: "disk.dev.read", Instance: "disk9"}, {Metric: "filesys.capacity", Instance: "/Volumes/stick"},
 		} {
 			if _, ok := r.rounds[round][s]; ok != there {
@@ -327,7 +327,7 @@ func TestCoresOfTwoDies(t *testing.T) {
 	r := m.run(t, write(t, "ioreg { at \"J413AP\" {\n"+tree.String()+"} }"), runOptions{rounds: 1, period: "1s", only: "fast"})
 	for i, letter := range "EEPPEEPP" {
 		want := map[rune]string{'E': "[{level Efficiency}]", 'P': "[{level Performance}]"}[letter]
-		if got := r.labels[scenario.Series{Metric: "cpu", Instance: cpuName(i)}]; got != want {
+		if got := r.labels[darwintest.Series{Metric: "cpu", Instance: cpuName(i)}]; got != want {
 			t.Errorf("cpu%d is labelled %s, want %s", i, got, want)
 		}
 	}

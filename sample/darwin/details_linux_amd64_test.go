@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // A laptop of the newest kind: the oracle knows its values, this test those
@@ -16,7 +16,7 @@ func TestNewestLaptop(t *testing.T) {
 	m := simulated(t)
 	r := m.run(t, filepath.Join(moduleRoot, "testdata", "darwin", "apple-m5.scn"), runOptions{rounds: 1, period: "1s"})
 	for i, want := range strings.Fields("Performance Performance Super Super Super Performance Performance Performance") {
-		if got := r.labels[scenario.Series{Metric: "cpu", Instance: cpuName(i)}]; got != "[{level "+want+"}]" {
+		if got := r.labels[darwintest.Series{Metric: "cpu", Instance: cpuName(i)}]; got != "[{level "+want+"}]" {
 			t.Errorf("cpu%d is labelled %s, want %s", i, got, want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestManyMounts(t *testing.T) {
 		if got := r.number(t, 1, "hinv.nfilesys", ""); got != int64(n) {
 			t.Errorf("%d file systems, want %d", got, n)
 		}
-		if _, ok := r.rounds[1][scenario.Series{Metric: "filesys.full", Instance: "/dev"}]; ok {
+		if _, ok := r.rounds[1][darwintest.Series{Metric: "filesys.full", Instance: "/dev"}]; ok {
 			t.Error("the directory of devices passes for a full volume")
 		}
 	}

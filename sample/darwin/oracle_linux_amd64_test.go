@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"tachograph/sample/catalog"
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 	"tachograph/sample/metric"
 )
 
@@ -22,7 +22,7 @@ const moduleRoot = "../.."
 
 // machine is the simulated Mac and the test program that runs on it.
 type machine struct {
-	scenario.Mac
+	darwintest.Mac
 	program string
 }
 
@@ -37,7 +37,7 @@ var built struct {
 func simulated(t *testing.T) machine {
 	t.Helper()
 	built.Do(func() {
-		if built.Mac, built.err = scenario.FindMac(moduleRoot); built.err != nil {
+		if built.Mac, built.err = darwintest.FindMac(moduleRoot); built.err != nil {
 			return
 		}
 		dir, err := os.MkdirTemp("", "oracle")
@@ -48,7 +48,7 @@ func simulated(t *testing.T) machine {
 		built.program = filepath.Join(dir, "darwin.test")
 		built.err = built.Build(".", built.program, ".")
 	})
-	scenario.Need(t, built.err)
+	darwintest.Need(t, built.err)
 	return built.machine
 }
 
@@ -70,12 +70,12 @@ type recording struct {
 	lacking map[string]string // metric: why; present for every metric
 	classes map[string]string
 	widths  map[string]string
-	rounds  []map[scenario.Series]cell
+	rounds  []map[darwintest.Series]cell
 	events  []string
 	failed  []string
-	labels  map[scenario.Series]string // of instances, by domain and name
-	clocks  []metric.Stamp             // two per round: its beginning and its end
-	report  string                     // leaks and calls
+	labels  map[darwintest.Series]string // of instances, by domain and name
+	clocks  []metric.Stamp               // two per round: its beginning and its end
+	report  string                       // leaks and calls
 }
 
 type runOptions struct {
@@ -161,7 +161,7 @@ func (r *recording) during(round int, from, until float64) bool {
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
 
 func parseDump(out []byte) *recording {
-	r := &recording{labels: make(map[scenario.Series]string), lacking: make(map[string]string), classes: make(map[string]string), widths: make(map[string]string)}
+	r := &recording{labels: make(map[darwintest.Series]string), lacking: make(map[string]string), classes: make(map[string]string), widths: make(map[string]string)}
 	for _, line := range strings.Split(string(out), "\n") {
 		c := strings.Split(line, "\t")
 		switch {
@@ -170,13 +170,13 @@ func parseDump(out []byte) *recording {
 		case (c[0] == "V" || c[0] == "X") && len(c) >= 5:
 			round, _ := strconv.Atoi(c[1])
 			for len(r.rounds) <= round {
-				r.rounds = append(r.rounds, make(map[scenario.Series]cell))
+				r.rounds = append(r.rounds, make(map[darwintest.Series]cell))
 			}
 			x := cell{value: strings.Join(c[4:], "\t")}
 			if c[0] == "X" {
 				x = cell{absent: c[4]}
 			}
-			r.rounds[round][scenario.Series{Metric: c[2], Instance: c[3]}] = x
+			r.rounds[round][darwintest.Series{Metric: c[2], Instance: c[3]}] = x
 		case c[0] == "T" && len(c) == 5:
 			var at metric.Stamp
 			for i, into := range []*int64{&at.Wall, &at.Awake, &at.Cont} {
@@ -184,7 +184,7 @@ func parseDump(out []byte) *recording {
 			}
 			r.clocks = append(r.clocks, at)
 		case c[0] == "I" && len(c) == 6:
-			r.labels[scenario.Series{Metric: c[2], Instance: c[3]}] = c[5]
+			r.labels[darwintest.Series{Metric: c[2], Instance: c[3]}] = c[5]
 		case c[0] == "E":
 			r.events = append(r.events, strings.Join(c[1:], " "))
 		case c[0] == "F":
@@ -202,7 +202,7 @@ func suppliedByRecorder(metric string) bool {
 }
 
 // judge holds a round against what the scenario defines.
-func judge(t *testing.T, r *recording, round int, want *scenario.Expectation) (checked int) {
+func judge(t *testing.T, r *recording, round int, want *darwintest.Expectation) (checked int) {
 	t.Helper()
 	got := r.rounds[round]
 	var wrong []string
@@ -241,7 +241,7 @@ func judge(t *testing.T, r *recording, round int, want *scenario.Expectation) (c
 	return checked
 }
 
-func expects(want *scenario.Expectation, metric string) bool {
+func expects(want *darwintest.Expectation, metric string) bool {
 	for s := range want.Values {
 		if s.Metric == metric {
 			return true
@@ -258,7 +258,7 @@ func TestOracle(t *testing.T) {
 	for _, name := range []string{"apple-laptop", "apple-m5", "intel-desktop", "mac-mini", "wraps", "lacking", "ordinary-user"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(moduleRoot, "testdata", "darwin", name+".scn")
-			world, err := scenario.Load(path, m.Shipped)
+			world, err := darwintest.Load(path, m.Shipped)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -266,7 +266,7 @@ func TestOracle(t *testing.T) {
 			r := m.run(t, path, runOptions{rounds: 1, period: "1s"})
 			n := judge(t, r, 0, want)
 			for _, metric := range world.Withheld() {
-				if x := r.rounds[0][scenario.Series{Metric: metric}]; x.absent != tcpWithheldReason {
+				if x := r.rounds[0][darwintest.Series{Metric: metric}]; x.absent != tcpWithheldReason {
 					t.Errorf("%s = %q (%s), want it withheld", metric, x.value, x.absent)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 	"tachograph/sample/metric"
 )
 
@@ -25,7 +25,7 @@ const moduleRoot = "../.."
 
 var simulated struct {
 	sync.Once
-	scenario.Mac
+	darwintest.Mac
 	dir, program string
 	err          error
 }
@@ -41,13 +41,13 @@ func mac(t testing.TB) {
 		if s.dir, s.err = os.MkdirTemp("", "oracle"); s.err != nil {
 			return
 		}
-		if s.Mac, s.err = scenario.FindMac(moduleRoot); s.err != nil {
+		if s.Mac, s.err = darwintest.FindMac(moduleRoot); s.err != nil {
 			return
 		}
 		s.program = filepath.Join(s.dir, "proc.test")
 		s.err = s.Build(".", s.program, ".")
 	})
-	scenario.Need(t, s.err)
+	darwintest.Need(t, s.err)
 }
 
 func forgetMac() {

@@ -4,7 +4,7 @@
 //
 // Every value must be the one that the scenario of the simulated Mac defines,
 // and every tick must be stored or explained by an event. The oracle is package
-// sample/darwin/scenario, which shares nothing with what it judges.
+// sample/darwin/darwintest, which shares nothing with what it judges.
 //
 // The tests skip where the simulated Mac is not at hand. TACHO_LONG=1 runs
 // their long forms.

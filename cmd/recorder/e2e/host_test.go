@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 const moduleRoot = "../../.."
@@ -28,7 +28,7 @@ const archiveDir = "/Library/Archives"
 // programs are what the tests run: the simulated Mac, the recorder for macOS
 // and replay for this machine.
 type programs struct {
-	scenario.Mac
+	darwintest.Mac
 	dir, recorder, replay string
 }
 
@@ -45,7 +45,7 @@ func simulated(t testing.TB) programs {
 		t.Skip("builds and runs whole programs")
 	}
 	built.Do(func() { built.err = built.build() })
-	scenario.Need(t, built.err)
+	darwintest.Need(t, built.err)
 	return built.programs
 }
 
@@ -53,7 +53,7 @@ func (p *programs) build() (err error) {
 	if p.dir, err = os.MkdirTemp("", "e2e"); err != nil {
 		return err
 	}
-	if p.Mac, err = scenario.FindMac(moduleRoot); err != nil {
+	if p.Mac, err = darwintest.FindMac(moduleRoot); err != nil {
 		return err
 	}
 	p.recorder, p.replay = filepath.Join(p.dir, "recorder"), filepath.Join(p.dir, "replay")

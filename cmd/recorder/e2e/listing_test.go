@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // lines runs the recorder once and reads what it prints as JSON.
@@ -71,13 +71,13 @@ func TestEveryRowIsListed(t *testing.T) {
 	}
 	t.Logf("rows of the table by origin: %v, of these with a reason instead of a value on this laptop: %v", count, without)
 
-	world, err := scenario.Load(s.scenario, s.p.Shipped)
+	world, err := darwintest.Load(s.scenario, s.p.Shipped)
 	if err != nil {
 		t.Fatal(err)
 	}
-	probed := make(map[scenario.Series]string)
+	probed := make(map[darwintest.Series]string)
 	for _, r := range s.lines("probe", "--json") {
-		probed[scenario.Series{Metric: r.text("metric"), Instance: r.text("instance")}] = r.text("value")
+		probed[darwintest.Series{Metric: r.text("metric"), Instance: r.text("instance")}] = r.text("value")
 	}
 	var wrong complaints
 	n := 0

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // begun is when the scenarios of these tests begin by their wall clock.
@@ -23,10 +23,10 @@ func since(at time.Time) float64 { return at.Sub(begun).Seconds() }
 // course is what every metric is at successive moments.
 type course struct {
 	step   float64
-	values []map[scenario.Series]string
+	values []map[darwintest.Series]string
 }
 
-func follow(world *scenario.World, length, step float64) *course {
+func follow(world *darwintest.World, length, step float64) *course {
 	c := &course{step: step}
 	for k := 0; float64(k)*step <= length; k++ {
 		world.T = float64(k) * step
@@ -37,7 +37,7 @@ func follow(world *scenario.World, length, step float64) *course {
 
 // allows reports whether a series may have been read as value at time t, or a
 // little later: slack is how much.
-func (c *course) allows(s scenario.Series, value string, t, slack float64) bool {
+func (c *course) allows(s darwintest.Series, value string, t, slack float64) bool {
 	from := max(0, int((t-c.step)/c.step))
 	to := min(len(c.values)-1, int(math.Ceil((t+slack)/c.step)))
 	least, most := math.Inf(1), math.Inf(-1)
@@ -65,18 +65,18 @@ func TestMoving(t *testing.T) {
 			s := machine(t, "include \""+name+"\"\nhost { root yes; rate_limit no; processor_set { task_count 300; thread_count 1500 } }"+beginning)
 			s.config = everything
 			s.recordFrom(8, "15s", 10)
-			world, err := scenario.Load(s.scenario, p.Shipped)
+			world, err := darwintest.Load(s.scenario, p.Shipped)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := s.values("*")
 			end := 0.0
-			for _, r := range got[scenario.Series{Metric: "kernel.all.cpu.user"}] {
+			for _, r := range got[darwintest.Series{Metric: "kernel.all.cpu.user"}] {
 				end = max(end, since(r.at))
 			}
 			c := follow(world, end+3, 0.5)
 			var wrong complaints
-			series, exact := make(map[scenario.Series]bool), 0
+			series, exact := make(map[darwintest.Series]bool), 0
 			for k, readings := range got {
 				if _, known := c.values[0][k]; !known || world.Expect().Free[k.Metric] {
 					continue

@@ -14,7 +14,7 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/catalog"
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // reading is a value as replay printed it.
@@ -24,7 +24,7 @@ type reading struct {
 }
 
 // recorded is everything that the archives hold.
-type recorded map[scenario.Series][]reading
+type recorded map[darwintest.Series][]reading
 
 func (s *session) values(patterns ...string) recorded {
 	s.t.Helper()
@@ -38,7 +38,7 @@ func (s *session) values(patterns ...string) recorded {
 		if r["value"] == nil {
 			x.absent = r.text("reason")
 		}
-		k := scenario.Series{Metric: r.text("metric"), Instance: r.text("instance")}
+		k := darwintest.Series{Metric: r.text("metric"), Instance: r.text("instance")}
 		all[k] = append(all[k], x)
 	}
 	return all
@@ -109,7 +109,7 @@ func TestFrozen(t *testing.T) {
 			s.config = everything
 			s.flags = []string{"--speed", "20"}
 			s.record("25s")
-			world, err := scenario.Load(s.scenario, s.p.Shipped)
+			world, err := darwintest.Load(s.scenario, s.p.Shipped)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,14 +118,14 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-func judgeFrozen(t *testing.T, s *session, system, processes *scenario.Expectation) {
+func judgeFrozen(t *testing.T, s *session, system, processes *darwintest.Expectation) {
 	t.Helper()
 	got := s.values("*")
 	why := unsupported(s)
 	var wrong complaints
 	checked := make(map[string]bool)
 	values := 0
-	for _, want := range []*scenario.Expectation{system, processes} {
+	for _, want := range []*darwintest.Expectation{system, processes} {
 		for series, v := range want.Values {
 			readings := got[series]
 			if len(readings) == 0 {
@@ -197,9 +197,9 @@ func isComputed(metric string) bool {
 }
 
 // judgeComputed works the computed metrics out from the scenario's values.
-func judgeComputed(wrong *complaints, got recorded, system *scenario.Expectation) {
+func judgeComputed(wrong *complaints, got recorded, system *darwintest.Expectation) {
 	in := func(metric, instance string) float64 {
-		v, err := strconv.ParseFloat(system.Values[scenario.Series{Metric: metric, Instance: instance}], 64)
+		v, err := strconv.ParseFloat(system.Values[darwintest.Series{Metric: metric, Instance: instance}], 64)
 		if err != nil {
 			return math.NaN()
 		}
@@ -220,7 +220,7 @@ func judgeComputed(wrong *complaints, got recorded, system *scenario.Expectation
 		"computed.total_connections":       v("net.inet.tcp.pcbcount") + v("net.inet.udp.pcbcount") + v("net.local.pcbcount"),
 		"computed.vfs_reclamation_pct":     share(100*v("vfs.vnstats.num_recycledvnodes"), v("vfs.vnstats.num_vnodes")),
 	} {
-		readings := got[scenario.Series{Metric: metric}]
+		readings := got[darwintest.Series{Metric: metric}]
 		if len(readings) == 0 && !math.IsNaN(want) {
 			wrong.add("%s has no values; the scenario makes it %v", metric, want)
 		}
@@ -242,7 +242,7 @@ func judgeRest(wrong *complaints, got recorded) {
 		if !isName {
 			continue
 		}
-		number := got[scenario.Series{Metric: id, Instance: series.Instance}][0].value
+		number := got[darwintest.Series{Metric: id, Instance: series.Instance}][0].value
 		want := number
 		if u, err := user.LookupId(number); err == nil && !strings.HasSuffix(id, "gid") {
 			want = u.Username
@@ -257,18 +257,18 @@ func judgeRest(wrong *complaints, got recorded) {
 		}
 	}
 	for metric, want := range map[string]string{"platform": "macos", "sample_window_ms": "1000", "pmda.version": sample.Version()} {
-		if r := got[scenario.Series{Metric: metric}]; len(r) == 0 || r[0].value != want {
+		if r := got[darwintest.Series{Metric: metric}]; len(r) == 0 || r[0].value != want {
 			wrong.add("%s is %v, want %q", metric, r, want)
 		}
 	}
-	boot := got[scenario.Series{Metric: "kern.boottime"}]
+	boot := got[darwintest.Series{Metric: "kern.boottime"}]
 	if len(boot) == 0 {
 		wrong.add("kern.boottime was not recorded")
 		return
 	}
 	micros, _ := strconv.ParseInt(boot[0].value, 10, 64)
 	for _, metric := range []string{"kernel.all.uptime", "computed.uptime_seconds"} {
-		readings := got[scenario.Series{Metric: metric}]
+		readings := got[darwintest.Series{Metric: metric}]
 		for _, r := range readings {
 			if up, err := strconv.ParseInt(r.value, 10, 64); err != nil || math.Abs(float64(up)-r.at.Sub(time.UnixMicro(micros)).Seconds()) > 1.1 {
 				wrong.add("%s = %q at %v, booted at %v", metric, r.value, r.at, time.UnixMicro(micros))
@@ -282,7 +282,7 @@ func judgeRest(wrong *complaints, got recorded) {
 		"process.resident_size", "process.virtual_size", "process.user_time_us", "process.uptime_secs", "process.rss_kb", "process.vm_size_kb",
 		"recorder.memory.resident", "recorder.values", "recorder.goroutines",
 	} {
-		readings := got[scenario.Series{Metric: metric}]
+		readings := got[darwintest.Series{Metric: metric}]
 		if n := len(readings); n < 2 || readings[n-1].value == "" || readings[n-1].value == "0" {
 			wrong.add("%s: %v", metric, readings)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // told is what replay tells of a process.
@@ -113,14 +113,14 @@ func (s *session) judgeTotals() {
 	t.Helper()
 	got := s.values("proc.psinfo.utime", "proc.psinfo.stime", "proc.io.read_bytes")
 	gained := func(metric, instance string) float64 {
-		readings := got[scenario.Series{Metric: metric, Instance: instance}]
+		readings := got[darwintest.Series{Metric: metric, Instance: instance}]
 		if len(readings) < 2 {
 			t.Fatalf("%s[%s]: %v", metric, instance, readings)
 		}
 		return float64(number(t, readings[len(readings)-1]) - number(t, readings[0]))
 	}
 	const worker = "000700 worker"
-	last := got[scenario.Series{Metric: "proc.psinfo.utime", Instance: worker}]
+	last := got[darwintest.Series{Metric: "proc.psinfo.utime", Instance: worker}]
 	// It had used 5 s when the scenario began and used a tenth more, for 20 s.
 	if final := last[len(last)-1]; final.value != "7000000000" {
 		t.Errorf("the last value of the worker's time is %v", final)
@@ -159,7 +159,7 @@ func (s *session) judgeEnds() {
 		}
 	}
 	// Three a second are born unseen from 26 s until 34 s.
-	unseen := s.values("proc.unseen")[scenario.Series{Metric: "proc.unseen"}]
+	unseen := s.values("proc.unseen")[darwintest.Series{Metric: "proc.unseen"}]
 	if last := unseen[len(unseen)-1]; number(t, last) < 24 || number(t, last) > 25 {
 		t.Errorf("%v processes were unseen, 24 were", last.value)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // events lists what the archives tell of a kind.
@@ -145,7 +145,7 @@ ioreg {
 	s.config = everything
 	s.recordFrom(6, "24s", 5)
 	got := s.values("network.interface.in.bytes", "disk.dev.read", "filesys.capacity", "network.all.in.bytes", "disk.all.read")
-	for _, series := range []scenario.Series{
+	for _, series := range []darwintest.Series{
 		{Metric: "network.interface.in.bytes", Instance: "en7"}, {Metric: "disk.dev.read", Instance: "disk9"}, {Metric: "filesys.capacity", Instance: "/Volumes/stick"},
 	} {
 		if len(got[series]) == 0 {
@@ -158,7 +158,7 @@ ioreg {
 		}
 	}
 	for _, total := range []string{"network.all.in.bytes", "disk.all.read"} {
-		readings := got[scenario.Series{Metric: total}]
+		readings := got[darwintest.Series{Metric: total}]
 		for i := 1; i < len(readings); i++ {
 			if number(t, readings[i]) < number(t, readings[i-1]) {
 				t.Errorf("%s fell from %v to %v", total, readings[i-1], readings[i])
@@ -269,7 +269,7 @@ func TestSleepAndWake(t *testing.T) {
 	// What follows the night is one tick, and then one a second; the clock is set
 	// back by 100 s a little later.
 	late := 0
-	for _, r := range s.values("mem.pages.faults")[scenario.Series{Metric: "mem.pages.faults"}] {
+	for _, r := range s.values("mem.pages.faults")[darwintest.Series{Metric: "mem.pages.faults"}] {
 		if at := since(r.at); at > to && at < to+1.5 {
 			late++
 		}
@@ -294,7 +294,7 @@ sysctl net.inet.tcp.disable_access_to_stats step 1 8.5 0 14.5 1
 	s.config = everything
 	s.recordFrom(6, "20s", 7)
 	got := s.values("network.tcp.insegs", "network.tcpconn.established", "proc.memory.rss", "proc.id.uid")
-	readings := got[scenario.Series{Metric: "network.tcp.insegs"}]
+	readings := got[darwintest.Series{Metric: "network.tcp.insegs"}]
 	if len(readings) < 15 {
 		t.Errorf("%d readings", len(readings))
 	}
@@ -306,7 +306,7 @@ sysctl net.inet.tcp.disable_access_to_stats step 1 8.5 0 14.5 1
 			t.Errorf("%q (%s) at %.1f s, although the switch is on", r.value, r.absent, at)
 		}
 	}
-	for _, r := range got[scenario.Series{Metric: "network.tcpconn.established"}] {
+	for _, r := range got[darwintest.Series{Metric: "network.tcpconn.established"}] {
 		if r.absent != "" {
 			t.Errorf("the states of connections are absent: %s", r.absent)
 		}
@@ -315,14 +315,14 @@ sysctl net.inet.tcp.disable_access_to_stats step 1 8.5 0 14.5 1
 	if len(events) != 3 || !strings.Contains(fmt.Sprint(events[0]), "sudo sysctl -w net.inet.tcp.disable_access_to_stats=0") {
 		t.Errorf("events of the gate: %v", events)
 	}
-	mine, others := got[scenario.Series{Metric: "proc.memory.rss", Instance: "000455 Finder"}], got[scenario.Series{Metric: "proc.memory.rss", Instance: "000001 launchd"}]
+	mine, others := got[darwintest.Series{Metric: "proc.memory.rss", Instance: "000455 Finder"}], got[darwintest.Series{Metric: "proc.memory.rss", Instance: "000001 launchd"}]
 	if len(mine) == 0 || mine[0].value != strconv.Itoa(98000000/1024) {
 		t.Errorf("the user's own process: %v", mine)
 	}
 	if len(others) == 0 || others[0].absent != "permission denied" {
 		t.Errorf("somebody else's process: %v", others)
 	}
-	if uid := got[scenario.Series{Metric: "proc.id.uid", Instance: "000001 launchd"}]; len(uid) == 0 || uid[0].value != "0" {
+	if uid := got[darwintest.Series{Metric: "proc.id.uid", Instance: "000001 launchd"}]; len(uid) == 0 || uid[0].value != "0" {
 		t.Errorf("what everybody may know: %v", uid)
 	}
 }

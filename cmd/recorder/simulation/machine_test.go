@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/darwin/scenario"
+	"tachograph/sample/darwin/darwintest"
 )
 
 // machine is the simulated Mac with a recorder on it.
@@ -22,7 +22,7 @@ type machine struct {
 	t    *testing.T
 	plan plan
 	dir  string // of everything
-	mac  scenario.Mac
+	mac  darwintest.Mac
 	exe  string // the recorder
 	rss  [][]int64
 	open [][]int
@@ -57,8 +57,8 @@ const wentDown = 64
 
 func newMachine(t *testing.T, p plan) *machine {
 	m := &machine{t: t, plan: p, dir: t.TempDir()}
-	mac, err := scenario.FindMac(moduleIs)
-	scenario.Need(t, err)
+	mac, err := darwintest.FindMac(moduleIs)
+	darwintest.Need(t, err)
 	m.mac = mac
 	m.exe = m.path("recorder")
 	if err := mac.Build(moduleIs, m.exe, "./cmd/recorder"); err != nil {
