@@ -27,7 +27,7 @@ type Config struct {
 // Off is the interval of a class that is not read at all.
 const Off = time.Duration(0)
 
-// Archive says where archives are kept, when they are cut and how long they
+// Archive says where archives are kept, when the next begins and how long they
 // stay.
 type Archive struct {
 	Dir           string // empty: the platform's default

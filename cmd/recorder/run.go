@@ -241,7 +241,7 @@ func carryOut(sig os.Signal, s *service.Service, screen *screen, log *slog.Logge
 			}
 		}
 	case syscall.SIGUSR1:
-		// The cut is at once, finishing the old archive takes its
+		// The new archive begins at once, finishing the old one takes its
 		// time; the next signal must not wait for it.
 		go s.Rotate("command")
 	case statusSignal:

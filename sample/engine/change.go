@@ -28,35 +28,29 @@ func (e *Engine) Apply(p Plan) error {
 	return nil
 }
 
-// Rotate begins a new archive, looks again at what the machine has, reads the
-// static metrics into it and returns the path of the archive that was finished.
-func (e *Engine) Rotate(why string) (string, error) {
-	finish, err := e.cut(why)
-	if err != nil {
-		return "", err
-	}
-	return finish()
-}
-
-func (e *Engine) cut(why string) (finish func() (string, error), err error) {
+// Renew has turn begin a new archive while the plan stands still and no static
+// metric is being read, and sees to it that the new one says what the machine
+// is: it looks again at what the machine has and reads the static metrics.
+// Ticks go on meanwhile.
+func (e *Engine) Renew(turn func() error) error {
 	e.planning.Lock()
 	defer e.planning.Unlock()
 	e.storing.Lock()
 	closed := e.closed
 	e.storing.Unlock()
 	if closed {
-		return nil, errors.New("the recorder is stopping")
+		return errors.New("the recorder is stopping")
 	}
 	e.classes[metric.Static].settle(settleWithin)
-	if finish, err = e.opt.Sink.Cut(why); err != nil {
-		return nil, err
+	if err := turn(); err != nil {
+		return err
 	}
 	e.refresh(e.sources)
 	e.adopt(true)
-	return finish, nil
+	return nil
 }
 
-// settleWithin is how long a turn waits for static metrics that are being read:
+// settleWithin is how long Renew waits for static metrics that are being read:
 // they belong to the archive in which they were begun.
 const settleWithin = 5 * time.Second
 

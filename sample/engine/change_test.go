@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -59,7 +60,7 @@ func TestReloadLosesNoTick(t *testing.T) {
 	})
 }
 
-func TestRotateReadsStaticMetricsAgain(t *testing.T) {
+func TestRenewReadsStaticMetricsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := counting("a", nil, metric.Static, metric.Fast)
@@ -72,9 +73,16 @@ func TestRotateReadsStaticMetricsAgain(t *testing.T) {
 		src.grow.Store(&[]*metric.Group{src.groups[0], {Name: "a.fast", Metrics: []*metric.Desc{
 			src.groups[1].Metrics[0], {Name: "a.new", Type: metric.U64, Class: metric.Fast},
 		}}})
-		path, err := e.Rotate("midnight")
-		if err != nil || path != "archive-1" {
-			t.Fatalf("Rotate = %q, %v", path, err)
+		if err := e.Renew(func() error { return errors.New("no room") }); err == nil || src.refreshed.Load() != 0 {
+			t.Fatalf("without a new archive: %v, refreshed %d times", err, src.refreshed.Load())
+		}
+		if err := e.Renew(func() error {
+			if src.refreshed.Load() != 0 || w.sink.descs != 0 {
+				t.Error("what the new archive begins with came before it")
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
 		stop()
@@ -88,15 +96,15 @@ func TestRotateReadsStaticMetricsAgain(t *testing.T) {
 		if src.refreshed.Load() != 1 || w.sink.descs == 0 {
 			t.Errorf("refreshed %d times, %d descriptions", src.refreshed.Load(), w.sink.descs)
 		}
-		if _, err := e.Rotate("too late"); err == nil {
-			t.Error("rotated after the end")
+		if err := e.Renew(func() error { t.Error("renewed after the end"); return nil }); err == nil {
+			t.Error("renewed after the end")
 		}
 	})
 }
 
 // Static metrics whose first reading is slow belong to the archive in which
-// they were read; one that hangs does not keep a turn from happening.
-func TestATurnWaitsForStaticMetrics(t *testing.T) {
+// they were read; one that hangs does not keep the next from beginning.
+func TestRenewWaitsForStaticMetrics(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes time.Duration
 		first bool // in the first archive
@@ -108,14 +116,16 @@ func TestATurnWaitsForStaticMetrics(t *testing.T) {
 				e, stop := w.run(w.options(DefaultPlan(), src))
 				time.Sleep(time.Second)
 				began := time.Now()
-				if _, err := e.Rotate("early"); err != nil {
+				if err := e.Renew(func() error {
+					if got := len(w.sink.of(metric.Static, "a.static")) == 1; got != c.first {
+						t.Errorf("read before the new archive: %v", got)
+					}
+					return nil
+				}); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(began); took > 10*time.Second {
-					t.Errorf("the turn took %v", took)
-				}
-				if got := len(w.sink.of(metric.Static, "a.static")) == 1; got != c.first {
-					t.Errorf("read before the turn: %v", got)
+					t.Errorf("it took %v", took)
 				}
 				time.Sleep(2 * c.takes)
 				stop()

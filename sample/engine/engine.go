@@ -12,17 +12,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Sink keeps what is read. Append, Event and Describe are never called at the
-// same time; Cut may be called while one of them is.
+// Sink takes what is read. Its methods are never called at the same time.
 type Sink interface {
+	// Append takes a tick, which is the engine's again when it returns. The
+	// instances in it never change.
 	Append(*metric.Tick) error
 	Event(metric.Event) error
 	// Describe announces metrics that are new, or described differently.
 	Describe([]*metric.Desc) error
-	// Cut begins a new archive. What remains to be done with the old one is
-	// done by finish, which may take its time: it returns the finished
-	// archive's path. Appending goes on meanwhile.
-	Cut(why string) (finish func() (path string, err error), err error)
 }
 
 // Options are what an engine works with. Sources, Sink and Now are required.
@@ -74,7 +71,7 @@ type Engine struct {
 	woke     chan struct{} // the machine woke: what it has may be other
 	stopped  atomic.Bool
 	running  sync.WaitGroup
-	planning sync.Mutex // held by Apply and Rotate
+	planning sync.Mutex // held by Apply and Renew
 	plan     Plan       // guarded by planning
 
 	watching sync.Mutex

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -99,7 +98,6 @@ type memorySink struct {
 	mu     sync.Mutex
 	ticks  []keptTick
 	events []metric.Event
-	cuts   []string
 	descs  int
 	err    error
 }
@@ -153,14 +151,6 @@ func (m *memorySink) Describe(ds []*metric.Desc) error {
 	defer m.mu.Unlock()
 	m.descs += len(ds)
 	return nil
-}
-
-func (m *memorySink) Cut(why string) (func() (string, error), error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.cuts = append(m.cuts, why)
-	n := len(m.cuts)
-	return func() (string, error) { return fmt.Sprintf("archive-%d", n), nil }, nil
 }
 
 // of returns the ticks of a class that have a block of the named group.

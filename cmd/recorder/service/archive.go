@@ -11,6 +11,11 @@ import (
 // Archive is where values go: the store's writer, or a test's stand-in.
 type Archive interface {
 	engine.Sink
+	// Rotate begins a new archive; it may be called while a tick is being
+	// appended. What remains to be done with the old one is done by finish,
+	// which may take its time and returns the finished archive's path.
+	// Appending goes on meanwhile.
+	Rotate(why string) (finish func() (path string, err error), err error)
 	// Reconfigure notes a changed configuration and works by it from now on.
 	Reconfigure(s Settings) error
 	Status() ArchiveStatus
@@ -44,7 +49,7 @@ type ArchiveStatus struct {
 	// Trouble says why nothing can be stored at present; empty when it can.
 	Trouble string `json:"trouble,omitempty"`
 	// Dropped counts what could not be kept since the trouble began,
-	// Unfinished archives that were cut off and could not be finished.
+	// Unfinished archives that were rotated out and could not be finished.
 	Dropped    uint64 `json:"dropped,omitempty"`
 	Unfinished int    `json:"unfinished,omitempty"`
 	// SetAside are archives that were found damaged, also while they were being

@@ -11,7 +11,7 @@ import (
 	"tachograph/store"
 )
 
-// Rotation is what the last cut came to.
+// Rotation is what the last rotation came to.
 type Rotation struct {
 	At    time.Time `json:"at"`
 	Why   string    `json:"why"`
@@ -19,7 +19,7 @@ type Rotation struct {
 	Error string    `json:"error,omitempty"`
 }
 
-// rotator cuts archives by the clock and by size, and removes old ones.
+// rotator begins new archives by the clock and by size, and removes old ones.
 type rotator struct {
 	s    *Service
 	poke chan struct{}
@@ -28,8 +28,8 @@ type rotator struct {
 	next time.Time // of the schedule; zero: none
 	of   string    // the archive that next was found for
 
-	cutting sync.Mutex
-	failed  time.Time // of the last cut that failed; guarded by cutting
+	rotating sync.Mutex
+	failed   time.Time // of the last rotation that failed; guarded by rotating
 
 	pruning sync.Mutex
 	pruned  int64  // continuous clock of the last look; guarded by pruning
@@ -61,7 +61,7 @@ func (r *rotator) run(ctx context.Context) {
 		timer.Reset(max(glance, min(r.s.config().Shortest(), maxGlance)))
 		r.s.watchBattery()
 		if why := r.due(); why != "" && !r.failedLately() {
-			r.Cut(why)
+			r.rotate(why)
 			r.plan()
 		} else if r.pruneDue() {
 			r.prune()
@@ -91,11 +91,11 @@ func (r *rotator) after(began, now time.Time) time.Time {
 	return store.NextRotation(r.s.config().Archive.Rotate, began, now, r.s.location())
 }
 
-// due says why the archive should be cut now; "" when it should not.
+// due says why a new archive should begin now; "" when it should not.
 func (r *rotator) due() string {
 	cfg := r.s.config()
 	st := r.s.archive.Status()
-	// One that was cut on command makes up for what was missed before.
+	// One that was begun on command makes up for what was missed before.
 	if st.Path != r.of {
 		r.plan()
 	}
@@ -114,26 +114,26 @@ func (r *rotator) due() string {
 	return ""
 }
 
-// retryCut is how long a cut that failed is left alone, unless on command.
-const retryCut = 10 * time.Minute
+// retryAfter is how long a rotation that failed is left alone, unless on command.
+const retryAfter = 10 * time.Minute
 
 func (r *rotator) failedLately() bool {
-	r.cutting.Lock()
-	defer r.cutting.Unlock()
+	r.rotating.Lock()
+	defer r.rotating.Unlock()
 	ago := r.now().Sub(r.failed)
-	return ago >= 0 && ago < retryCut
+	return ago >= 0 && ago < retryAfter
 }
 
-// Cut begins a new archive, sees the old one through, and prunes.
-func (r *rotator) Cut(why string) (string, error) {
-	r.cutting.Lock()
-	defer r.cutting.Unlock()
-	path, err := r.s.engine.Rotate(why)
+// rotate begins a new archive, sees the old one through, and prunes.
+func (r *rotator) rotate(why string) (string, error) {
+	r.rotating.Lock()
+	defer r.rotating.Unlock()
+	path, err := r.s.rotate(why)
 	rot := Rotation{At: r.now(), Why: why, Path: path}
 	if err != nil {
 		rot.Error = err.Error()
 		r.failed = rot.At
-		r.s.log.Error("the archive could not be cut", "why", why, "error", err)
+		r.s.log.Error("the archive could not be rotated", "why", why, "error", err)
 	} else {
 		r.s.log.Info("archive finished", "why", why, "path", path)
 		r.s.shipper.look()
@@ -142,7 +142,7 @@ func (r *rotator) Cut(why string) (string, error) {
 	r.s.rotated = rot
 	r.s.mu.Unlock()
 	r.prune()
-	// Whoever asked for the cut learns of it from the status file.
+	// Whoever asked for it learns of it from the status file.
 	if err := r.s.writeStatus(false); err != nil {
 		r.s.log.Debug("the status file cannot be written", "error", err)
 	}
@@ -150,7 +150,7 @@ func (r *rotator) Cut(why string) (string, error) {
 }
 
 // pruneEvery is how often is looked for archives to remove, besides after each
-// cut: a look removes only some of many.
+// rotation: a look removes only some of many.
 const pruneEvery = time.Hour
 
 // prune removes archives that are too old or too much, and says which and why.
@@ -190,5 +190,19 @@ func (r *rotator) pruneDue() bool {
 	return since < 0 || since >= int64(pruneEvery)
 }
 
-// Rotate cuts the archive on command.
-func (s *Service) Rotate(why string) (string, error) { return s.rotator.Cut(why) }
+// Rotate begins a new archive on command.
+func (s *Service) Rotate(why string) (string, error) { return s.rotator.rotate(why) }
+
+// rotate begins a new archive when the engine is ready for it, and finishes the
+// old one.
+func (s *Service) rotate(why string) (path string, err error) {
+	var finish func() (string, error)
+	err = s.engine.Renew(func() (err error) {
+		finish, err = s.archive.Rotate(why)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return finish()
+}

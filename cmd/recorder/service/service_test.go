@@ -23,16 +23,16 @@ import (
 
 // shelf is an archive in memory.
 type shelf struct {
-	mu       sync.Mutex
-	ticks    int
-	events   []metric.Event
-	cuts     []time.Time
-	since    time.Time
-	settings []Settings
-	bytes    int64
-	pruned   int
-	prunes   store.Pruned
-	cutErr   error
+	mu        sync.Mutex
+	ticks     int
+	events    []metric.Event
+	rotated   []time.Time
+	since     time.Time
+	settings  []Settings
+	bytes     int64
+	pruned    int
+	prunes    store.Pruned
+	rotateErr error
 	// finishing is what finishing an archive waits for.
 	finishing chan struct{}
 	closed    bool
@@ -60,15 +60,15 @@ func (a *shelf) Event(e metric.Event) error {
 
 func (a *shelf) Describe([]*metric.Desc) error { return nil }
 
-func (a *shelf) Cut(why string) (func() (string, error), error) {
+func (a *shelf) Rotate(why string) (func() (string, error), error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.cutErr != nil {
-		return nil, a.cutErr
+	if a.rotateErr != nil {
+		return nil, a.rotateErr
 	}
-	a.cuts = append(a.cuts, a.now().Time())
+	a.rotated = append(a.rotated, a.now().Time())
 	a.bytes, a.since = 0, time.Time{}
-	path := filepath.Join(a.dir, fmt.Sprintf("%d.tacho", len(a.cuts)))
+	path := filepath.Join(a.dir, fmt.Sprintf("%d.tacho", len(a.rotated)))
 	return func() (string, error) {
 		if a.finishing != nil {
 			<-a.finishing
@@ -87,7 +87,7 @@ func (a *shelf) Reconfigure(s Settings) error {
 func (a *shelf) Status() ArchiveStatus {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return ArchiveStatus{Path: fmt.Sprintf("%d.live", len(a.cuts)), Bytes: a.bytes, Since: a.since}
+	return ArchiveStatus{Path: fmt.Sprintf("%d.live", len(a.rotated)), Bytes: a.bytes, Since: a.since}
 }
 
 func (a *shelf) Written() uint64 { return 0 }
@@ -223,12 +223,12 @@ func TestRotationAtLocalMidnight(t *testing.T) {
 		stop()
 		berlin, _ := time.LoadLocation("Europe/Berlin")
 		var got []string
-		for _, c := range b.archive.cuts {
+		for _, c := range b.archive.rotated {
 			got = append(got, c.In(berlin).Format("02 15:04"))
 		}
 		// The 29th has only 23 hours.
 		if want := "29 00:00, 30 00:00, 31 00:00"; strings.Join(got, ", ") != want {
-			t.Errorf("cut at %s, want %s", strings.Join(got, ", "), want)
+			t.Errorf("rotated at %s, want %s", strings.Join(got, ", "), want)
 		}
 		if !b.archive.closed || b.archive.pruned < 54 {
 			t.Errorf("closed %v, pruned %d times", b.archive.closed, b.archive.pruned)
@@ -236,16 +236,16 @@ func TestRotationAtLocalMidnight(t *testing.T) {
 	})
 }
 
-// A turn on command makes up for a missed one.
-func TestATurnByHandMakesUpForAMissedOne(t *testing.T) {
+// A rotation on command makes up for a missed one.
+func TestARotationByHandMakesUpForAMissedOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.cfg.Intervals[metric.Fast] = time.Minute
-		b.archive.cutErr = errors.New("no room")
+		b.archive.rotateErr = errors.New("no room")
 		s, stop := b.run()
 		time.Sleep(4*time.Hour + time.Minute) // midnight, with no room
 		b.archive.mu.Lock()
-		b.archive.cutErr = nil
+		b.archive.rotateErr = nil
 		b.archive.mu.Unlock()
 		for range 2 {
 			if _, err := s.Rotate("by hand"); err != nil {
@@ -255,8 +255,8 @@ func TestATurnByHandMakesUpForAMissedOne(t *testing.T) {
 		}
 		time.Sleep(20 * time.Hour)
 		stop()
-		if n := len(b.archive.cuts); n != 2 {
-			t.Errorf("cut %d times: %v", n, b.archive.cuts)
+		if n := len(b.archive.rotated); n != 2 {
+			t.Errorf("rotated %d times: %v", n, b.archive.rotated)
 		}
 	})
 }
@@ -317,8 +317,8 @@ func TestRotationSurvivesSteps(t *testing.T) {
 		b.set(func() { b.step = 0 })
 		time.Sleep(22 * time.Hour)
 		stop()
-		if n := len(b.archive.cuts); n != 2 {
-			t.Errorf("cut %d times: %v", n, b.archive.cuts)
+		if n := len(b.archive.rotated); n != 2 {
+			t.Errorf("rotated %d times: %v", n, b.archive.rotated)
 		}
 	})
 }
@@ -329,19 +329,19 @@ func TestRotationBySizeAndFailure(t *testing.T) {
 		b.cfg.Archive.Rotate, _ = config.ParseSchedule("off")
 		b.cfg.Archive.MaxSize = 1 << 20
 		b.archive.bytes = 1 << 20
-		b.archive.cutErr = errors.New("no room")
+		b.archive.rotateErr = errors.New("no room")
 		s, stop := b.run()
 		time.Sleep(30 * time.Minute)
 		if st := s.Status(); st.LastRotation == nil || st.LastRotation.Error != "no room" {
 			t.Errorf("last rotation: %+v", st.LastRotation)
 		}
 		b.archive.mu.Lock()
-		b.archive.cutErr = nil
+		b.archive.rotateErr = nil
 		b.archive.mu.Unlock()
 		time.Sleep(11 * time.Minute)
 		stop()
-		if n := len(b.archive.cuts); n != 1 {
-			t.Errorf("cut %d times", n)
+		if n := len(b.archive.rotated); n != 1 {
+			t.Errorf("rotated %d times", n)
 		}
 	})
 }

@@ -81,7 +81,7 @@ func (sh *shipper) finished() map[string]bool {
 }
 
 // look puts the archives on the list that were finished since the last look:
-// those that were cut, and those of earlier boots that were finished when the
+// those that were rotated out, and those of earlier boots that were finished when the
 // archive was opened.
 func (sh *shipper) look() {
 	now := sh.finished()

@@ -65,7 +65,7 @@ func (a *diskArchive) Append(t *metric.Tick) error {
 	return nil
 }
 
-func (a *diskArchive) Cut(why string) (func() (string, error), error) {
+func (a *diskArchive) Rotate(why string) (func() (string, error), error) {
 	cut, err := a.Writer.Cut(why)
 	if err != nil {
 		return nil, plain(err)

@@ -178,7 +178,7 @@ func (b *boot) check(t *testing.T, interval time.Duration) (missed int) {
 	return missed
 }
 
-// checkRotations sees to it that archives were cut at local midnight, or as
+// checkRotations sees to it that archives were rotated at local midnight, or as
 // soon as the machine was there after one.
 func (l *ledger) checkRotations(slack time.Duration) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -203,11 +203,11 @@ func (l *ledger) checkRotations(slack time.Duration) {
 			return d > -slack && d < slack
 		})
 		if late := local.Sub(midnight); late > slack && !soon {
-			l.t.Errorf("an archive was cut at %v", local)
+			l.t.Errorf("an archive was rotated at %v", local)
 		}
 		seen[local.Format(time.DateOnly)] = true
 	}
-	l.t.Logf("archives were cut on %d days", len(seen))
+	l.t.Logf("archives were rotated on %d days", len(seen))
 }
 
 // count counts the events of a kind.

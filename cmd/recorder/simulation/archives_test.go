@@ -58,7 +58,7 @@ func checkArchives(t *testing.T, all, present string, slack time.Duration) {
 		if !there {
 			removed++
 		}
-		// The directory is cleaned at cuts and starts, a day or a night apart.
+		// The directory is cleaned at rotations and starts, a day or a night apart.
 		if there && age > keptFor+48*time.Hour || !there && age < keptFor-48*time.Hour {
 			t.Errorf("%s is %v old, and there: %v; archives are kept for %v", name, age, there, keptFor)
 		}
