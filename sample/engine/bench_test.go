@@ -40,7 +40,7 @@ func crowd(instances, metrics int) *probe {
 func tickOnce(tb testing.TB) func() {
 	start := time.Now()
 	e, err := New(Options{
-		Sources: []sample.Source{crowd(1200, 16)}, Plan: DefaultPlan(), Sink: &idleSink{},
+		Sources: []sample.Source{crowd(1200, 16)}, Plan: defaultPlan(), Sink: &idleSink{},
 		Now: func() metric.Stamp {
 			d := int64(time.Since(start))
 			return metric.Stamp{Wall: d, Awake: d, Cont: d}

@@ -17,9 +17,9 @@ func TestReloadLosesNoTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := counting("a", nil, metric.Fast, metric.Polled, metric.Constrained)
-		e, stop := w.run(w.options(DefaultPlan(), src))
+		e, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(20*time.Second + time.Second/2)
-		plan := DefaultPlan()
+		plan := defaultPlan()
 		plan.Intervals[metric.Fast] = 2 * time.Second
 		plan.Intervals[metric.Constrained] = 0
 		plan.Class = func(d *metric.Desc) metric.Class {
@@ -32,7 +32,7 @@ func TestReloadLosesNoTick(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)
-		if err := e.Apply(DefaultPlan()); err != nil {
+		if err := e.Apply(defaultPlan()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)
@@ -64,7 +64,7 @@ func TestRenewReadsStaticMetricsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := counting("a", nil, metric.Static, metric.Fast)
-		e, stop := w.run(w.options(DefaultPlan(), src))
+		e, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(10*time.Second + time.Second/2)
 		if got := len(w.sink.of(metric.Static, "a.static")); got != 1 {
 			t.Errorf("static metrics were read %d times at the start", got)
@@ -113,7 +113,7 @@ func TestRenewWaitsForStaticMetrics(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				src := counting("a", func() error { time.Sleep(c.takes); return nil }, metric.Static)
-				e, stop := w.run(w.options(DefaultPlan(), src))
+				e, stop := w.run(w.options(defaultPlan(), src))
 				time.Sleep(time.Second)
 				began := time.Now()
 				if err := e.Renew(func() error {
@@ -145,7 +145,7 @@ func TestBudgetStretchesTheCostliestClassAndReturns(t *testing.T) {
 			return nil
 		}, metric.Process)
 		cheap := counting("cheap", nil, metric.Fast)
-		plan := DefaultPlan()
+		plan := defaultPlan()
 		plan.MaxCPU = 0.01
 		e, stop := w.run(w.options(plan, dear, cheap))
 		// 100 ms every 5 s are 2 %: twice the budget.
@@ -186,7 +186,7 @@ func TestBudgetStretchesTheCostliestClassAndReturns(t *testing.T) {
 func TestSelfMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		_, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast)))
+		_, stop := w.run(w.options(defaultPlan(), counting("a", nil, metric.Fast)))
 		time.Sleep(time.Minute)
 		stop()
 		ticks := w.sink.of(metric.Polled, "recorder.class")
@@ -221,7 +221,7 @@ func TestNoticesAreToldOnceAndRestlessSourcesLookAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := wary{counting("wary", nil, metric.Fast)}
-		e, stop := w.run(w.options(DefaultPlan(), src))
+		e, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(3 * time.Hour)
 		if got := e.Status().Notices; len(got) != 1 || got[0] != "the gate is closed" {
 			t.Errorf("notices %q", got)
@@ -253,7 +253,7 @@ func TestBudgetReturnsBesideARareCost(t *testing.T) {
 			w.cpu.Add(int64(200 * time.Millisecond))
 			return nil
 		}, metric.Costly)
-		plan := DefaultPlan()
+		plan := defaultPlan()
 		plan.MaxCPU = 0.01
 		e, stop := w.run(w.options(plan, dear, rare))
 		time.Sleep(10 * time.Minute)
@@ -272,7 +272,7 @@ func TestBudgetReturnsBesideARareCost(t *testing.T) {
 func TestBudgetOfMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		plan := DefaultPlan()
+		plan := defaultPlan()
 		plan.MaxMemory = 16 << 20 // the world's recorder occupies 20 MB
 		_, stop := w.run(w.options(plan, counting("a", nil, metric.Fast)))
 		time.Sleep(2 * time.Minute)

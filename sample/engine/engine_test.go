@@ -17,7 +17,7 @@ func TestDeadlinesDoNotDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		slow := counting("slow", func() error { time.Sleep(300 * time.Millisecond); return nil }, metric.Fast)
-		_, stop := w.run(w.options(DefaultPlan(), slow))
+		_, stop := w.run(w.options(defaultPlan(), slow))
 		time.Sleep(time.Hour + time.Second/2)
 		stop()
 		ticks := w.sink.of(metric.Fast, "slow.fast")
@@ -40,7 +40,7 @@ func TestMissedTicksAreCountedAndNeverBunched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		slow := counting("slow", func() error { time.Sleep(1300 * time.Millisecond); return nil }, metric.Fast)
-		e, stop := w.run(w.options(DefaultPlan(), slow))
+		e, stop := w.run(w.options(defaultPlan(), slow))
 		time.Sleep(10*time.Minute + 700*time.Millisecond)
 		stop()
 		ticks := w.sink.of(metric.Fast, "slow.fast")
@@ -87,7 +87,7 @@ func TestHangingSourceStopsNobody(t *testing.T) {
 			return nil
 		}, metric.Polled, metric.Fast)
 		after := counting("after", nil, metric.Polled, metric.Fast)
-		e, stop := w.run(w.options(DefaultPlan(), stuck, after))
+		e, stop := w.run(w.options(defaultPlan(), stuck, after))
 		time.Sleep(60 * time.Second)
 		if got := len(w.sink.of(metric.Fast, "after.fast")); got < 57 {
 			t.Errorf("%d fast ticks of the other source in a minute", got)
@@ -126,7 +126,7 @@ func TestHangingSourceStopsNobody(t *testing.T) {
 func TestSleepIsNotLateness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		e, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast, metric.Polled)))
+		e, stop := w.run(w.options(defaultPlan(), counting("a", nil, metric.Fast, metric.Polled)))
 		time.Sleep(90*time.Second + 400*time.Millisecond)
 		w.asleep.Add(int64(9 * time.Hour))
 		time.Sleep(90 * time.Second)
@@ -161,7 +161,7 @@ func TestSleepIsNotLateness(t *testing.T) {
 func TestStallIsAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		e, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast, metric.Process, metric.Polled)))
+		e, stop := w.run(w.options(defaultPlan(), counting("a", nil, metric.Fast, metric.Process, metric.Polled)))
 		time.Sleep(30*time.Second + 400*time.Millisecond)
 		w.stall.Add(int64(45 * time.Second))
 		time.Sleep(30 * time.Second)
@@ -188,7 +188,7 @@ func TestStallIsAGap(t *testing.T) {
 func TestClockStepsAndZones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		_, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast)))
+		_, stop := w.run(w.options(defaultPlan(), counting("a", nil, metric.Fast)))
 		time.Sleep(10 * time.Second)
 		w.step.Add(int64(-100 * time.Second))
 		time.Sleep(10 * time.Second)
@@ -227,7 +227,7 @@ func TestErrorsAreToldOnceAndMarkTheCells(t *testing.T) {
 			}
 			return nil
 		}, metric.Fast)
-		_, stop := w.run(w.options(DefaultPlan(), src))
+		_, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(10*time.Second + time.Second/2)
 		broken.Store(true)
 		time.Sleep(3 * time.Hour)
@@ -260,7 +260,7 @@ func TestPanicInASourceIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		bad := counting("bad", func() error { var p *probe; _ = p.name; return nil }, metric.Fast)
-		_, stop := w.run(w.options(DefaultPlan(), bad, counting("good", nil, metric.Fast)))
+		_, stop := w.run(w.options(defaultPlan(), bad, counting("good", nil, metric.Fast)))
 		time.Sleep(10*time.Second + time.Second/2)
 		stop()
 		if got := len(w.sink.of(metric.Fast, "good.fast")); got != 11 {
@@ -277,7 +277,7 @@ func TestStopWithinASecondEvenWhenASourceHangs(t *testing.T) {
 		w := newWorld(t)
 		release := make(chan struct{})
 		stuck := counting("stuck", func() error { <-release; return nil }, metric.Polled)
-		_, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Fast), stuck))
+		_, stop := w.run(w.options(defaultPlan(), counting("a", nil, metric.Fast), stuck))
 		time.Sleep(5 * time.Second)
 		if took := stop(); took > time.Second {
 			t.Errorf("stopping took %v", took)
@@ -299,7 +299,7 @@ func TestUnstampedFramesAreNotStored(t *testing.T) {
 		w := newWorld(t)
 		silent := counting("silent", nil, metric.Fast)
 		silent.read = func(*sample.Context, []*sample.Frame) error { return nil }
-		_, stop := w.run(w.options(DefaultPlan(), silent))
+		_, stop := w.run(w.options(defaultPlan(), silent))
 		time.Sleep(3 * time.Second)
 		stop()
 		if got := w.sink.of(metric.Fast, "silent.fast"); len(got) != 0 {

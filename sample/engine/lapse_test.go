@@ -37,7 +37,7 @@ func TestPartOfASourceFails(t *testing.T) {
 			}
 			return nil
 		}
-		_, stop := w.run(w.options(DefaultPlan(), src))
+		_, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(10*time.Second + time.Second/2)
 		if n := len(w.sink.kinds(metric.EventErrorBegin)); n != 0 {
 			t.Errorf("%d errors before anything failed", n)

@@ -46,7 +46,7 @@ func many(n int, each time.Duration) *probe {
 func TestMoreThanCanBeReadIsReadInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		e, stop := w.run(w.options(DefaultPlan(), many(20, 150*time.Millisecond)))
+		e, stop := w.run(w.options(defaultPlan(), many(20, 150*time.Millisecond)))
 		time.Sleep(time.Minute)
 		stop()
 		ticks := w.sink.of(metric.Process, "many")
@@ -82,7 +82,7 @@ func TestAbandonedReadingsAreCharged(t *testing.T) {
 			}
 			return nil
 		}, metric.Process)
-		plan := DefaultPlan()
+		plan := defaultPlan()
 		plan.MaxCPU = 0.01
 		e, stop := w.run(w.options(plan, slow, counting("cheap", nil, metric.Fast, metric.Polled)))
 		time.Sleep(20 * time.Minute)
@@ -106,7 +106,7 @@ func TestMemoryThatStaysStopsTheStretching(t *testing.T) {
 		w := newWorld(t)
 		var resident atomic.Int64
 		resident.Store(200 << 20)
-		opt := w.options(DefaultPlan(), counting("a", nil, metric.Fast, metric.Process, metric.Costly))
+		opt := w.options(defaultPlan(), counting("a", nil, metric.Fast, metric.Process, metric.Costly))
 		opt.Plan.MaxMemory = 100 << 20
 		opt.Usage = func() Usage { return Usage{Resident: resident.Load()} }
 		e, stop := w.run(opt)

@@ -19,18 +19,6 @@ type Plan struct {
 	MaxMemory int64
 }
 
-// DefaultPlan reads everything by nature, without bounds, and no threads.
-func DefaultPlan() Plan {
-	var p Plan
-	for c := metric.Class(0); c < metric.NumClasses; c++ {
-		p.Intervals[c] = c.Interval()
-	}
-	p.Intervals[metric.Thread] = 0
-	p.Intervals[metric.Disabled] = 0
-	p.Class = func(d *metric.Desc) metric.Class { return d.Class }
-	return p
-}
-
 // read are the classes that have a goroutine.
 var read = []metric.Class{
 	metric.Static, metric.Constrained, metric.Polled, metric.Fast, metric.Process, metric.Thread, metric.Costly,

@@ -54,7 +54,7 @@ func TestWhatComesLateIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := newLate()
-		_, stop := w.run(w.options(DefaultPlan(), src))
+		_, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(10 * time.Minute)
 		if got := len(w.sink.of(metric.Fast, "late.fast")); got != 0 {
 			t.Errorf("%d readings of what is not there", got)
@@ -96,7 +96,7 @@ func TestLookingCostsNextToNothing(t *testing.T) {
 		w := newWorld(t)
 		src := newLate()
 		src.takes = 10 * time.Millisecond
-		_, stop := w.run(w.options(DefaultPlan(), src))
+		_, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(time.Hour)
 		looks := src.looks.Load()
 		if spent := time.Duration(looks) * src.takes; spent > 2*time.Hour/seekShare {
@@ -110,7 +110,7 @@ func TestWhatComesAndGoesIsNoFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := newLate()
-		_, stop := w.run(w.options(DefaultPlan(), src))
+		_, stop := w.run(w.options(defaultPlan(), src))
 		for range 24 * 60 {
 			time.Sleep(59 * time.Second)
 			src.turn.Store(!src.turn.Load())
@@ -126,7 +126,7 @@ func TestAWakeIsAHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := newLate()
-		_, stop := w.run(w.options(DefaultPlan(), src))
+		_, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(10 * time.Minute)
 		w.asleep.Add(int64(time.Hour))
 		src.turn.Store(true)

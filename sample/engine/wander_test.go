@@ -13,7 +13,7 @@ import (
 func TestSweepsMoveTheirPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		_, stop := w.run(w.options(DefaultPlan(), counting("a", nil, metric.Process, metric.Fast)))
+		_, stop := w.run(w.options(defaultPlan(), counting("a", nil, metric.Process, metric.Fast)))
 		time.Sleep(10*time.Minute + time.Second/2)
 		stop()
 		ticks := w.sink.of(metric.Process, "a.process")

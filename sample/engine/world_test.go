@@ -230,3 +230,15 @@ func counting(name string, before func() error, classes ...metric.Class) *probe 
 	}
 	return p
 }
+
+// defaultPlan reads everything by nature, without bounds, and no threads.
+func defaultPlan() Plan {
+	var p Plan
+	for c := metric.Class(0); c < metric.NumClasses; c++ {
+		p.Intervals[c] = c.Interval()
+	}
+	p.Intervals[metric.Thread] = 0
+	p.Intervals[metric.Disabled] = 0
+	p.Class = func(d *metric.Desc) metric.Class { return d.Class }
+	return p
+}

@@ -26,16 +26,6 @@ func (t Type) String() string {
 	return fmt.Sprintf("type(%d)", uint8(t))
 }
 
-// ParseType is the inverse of String.
-func ParseType(s string) (Type, error) {
-	for i, n := range typeNames {
-		if n == s {
-			return Type(i), nil
-		}
-	}
-	return 0, fmt.Errorf("metric: unknown type %q", s)
-}
-
 // Valid reports whether t is a type this version knows.
 func (t Type) Valid() bool { return t < numTypes }
 
@@ -67,14 +57,4 @@ func (s Semantics) String() string {
 		return semanticsNames[s]
 	}
 	return fmt.Sprintf("semantics(%d)", uint8(s))
-}
-
-// ParseSemantics is the inverse of String.
-func ParseSemantics(s string) (Semantics, error) {
-	for i, n := range semanticsNames {
-		if n == s {
-			return Semantics(i), nil
-		}
-	}
-	return 0, fmt.Errorf("metric: unknown semantics %q", s)
 }

@@ -378,7 +378,7 @@ func smallDB(tb testing.TB, keys int) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := Open(BytesSource(data))
+	s, err := Open(bytesSource(data))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -406,7 +406,7 @@ func FuzzOpen(f *testing.F) {
 		for page := range 2 {
 			sealMeta(data, page*1024)
 		}
-		s, err := Open(BytesSource(data))
+		s, err := Open(bytesSource(data))
 		if err != nil {
 			return
 		}
@@ -415,7 +415,7 @@ func FuzzOpen(f *testing.F) {
 		c.SeekBefore([]byte("bucket 3"))
 		s.Check(nil)
 		n := 0
-		Salvage(BytesSource(data), nil, func(f Found) error {
+		Salvage(bytesSource(data), nil, func(f Found) error {
 			if n++; n > 100000 {
 				t.Fatal("salvage finds no end")
 			}

@@ -18,14 +18,14 @@ func TestEitherMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(BytesSource(data))
+	s, err := Open(bytesSource(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for page := range 2 {
 		b := bytes.Clone(data)
 		b[page*4096+pageHeaderSize+20] ^= 4
-		got, err := Open(BytesSource(b))
+		got, err := Open(bytesSource(b))
 		if err != nil {
 			t.Fatalf("meta %d broken: %v", page, err)
 		}
@@ -40,7 +40,7 @@ func TestEitherMeta(t *testing.T) {
 			t.Errorf("meta %d broken: damage %v", page, got.Damage())
 		}
 		b[(1-page)*4096+pageHeaderSize+20] ^= 4
-		if _, err := Open(BytesSource(b)); err == nil {
+		if _, err := Open(bytesSource(b)); err == nil {
 			t.Error("a file without a valid meta page opened")
 		}
 	}
@@ -55,7 +55,7 @@ func TestFlippedBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound, err := Open(BytesSource(data))
+	sound, err := Open(bytesSource(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestFlippedBits(t *testing.T) {
 			continue // it may lead to another bucket's page, which nothing tells
 		}
 		data[at] ^= bit
-		s, err := Open(BytesSource(data))
+		s, err := Open(bytesSource(data))
 		if err != nil {
 			t.Fatalf("bit %#x at %d: %v", bit, at, err)
 		}
@@ -108,7 +108,7 @@ func TestFlippedHeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound, err := Open(BytesSource(data))
+	sound, err := Open(bytesSource(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestFlippedHeaders(t *testing.T) {
 		for bit := range pageHeaderSize * 8 {
 			at, mask := int(page)*1024+bit/8, byte(1)<<(bit%8)
 			data[at] ^= mask
-			s, err := Open(BytesSource(data))
+			s, err := Open(bytesSource(data))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,10 +172,10 @@ func TestTruncated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound, _ := Open(BytesSource(data))
+	sound, _ := Open(bytesSource(data))
 	end := int(sound.meta.Bytes())
 	for n := 0; n < end; n += 1 + n/97 {
-		s, err := Open(BytesSource(data[:n]))
+		s, err := Open(bytesSource(data[:n]))
 		if err != nil {
 			if n >= 2*4096 {
 				t.Errorf("cut to %d bytes: %v", n, err)

@@ -39,7 +39,7 @@ func TestWrongPlaceIsDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(BytesSource(b))
+	s, err := Open(bytesSource(b))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestWrongPlaceIsDamage(t *testing.T) {
 	// The element of beta, the second in the page of the root.
 	row := b[int(s.Root().root)*4096+pageHeaderSize+elemSize:]
 	binary.LittleEndian.PutUint32(row[4:], binary.LittleEndian.Uint32(row[4:])^4)
-	if s, err = Open(BytesSource(b)); err != nil {
+	if s, err = Open(bytesSource(b)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {

@@ -12,7 +12,7 @@ import (
 func salvaged(t *testing.T, data []byte) (content, map[string]bool, []*Damage) {
 	t.Helper()
 	got, values := content{}, map[string]bool{}
-	damage, err := Salvage(BytesSource(data), nil, func(f Found) error {
+	damage, err := Salvage(bytesSource(data), nil, func(f Found) error {
 		v, err := f.Value()
 		if err != nil {
 			return nil
@@ -79,7 +79,7 @@ func TestSalvageOfWipedPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(BytesSource(data))
+	s, err := Open(bytesSource(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestSalvageOfEndlessNesting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(BytesSource(data))
+	s, err := Open(bytesSource(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +150,11 @@ func TestSalvageOfEndlessNesting(t *testing.T) {
 		binary.LittleEndian.PutUint64(data[p.base+p.elems[i].off:], s.meta.Root)
 	}
 	n := 0
-	damage, err := Salvage(BytesSource(data), nil, func(Found) error { n++; return nil })
+	damage, err := Salvage(bytesSource(data), nil, func(Found) error { n++; return nil })
 	if err != nil || len(damage) == 0 || n > 100000 {
 		t.Errorf("%d found, damage %v, %v", n, damage, err)
 	}
-	if s, err = Open(BytesSource(data)); err != nil {
+	if s, err = Open(bytesSource(data)); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.Check(nil)) == 0 {

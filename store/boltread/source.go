@@ -26,9 +26,7 @@ func (f fileSource) Size() (int64, error) {
 	return st.Size(), nil
 }
 
-// BytesSource reads from memory.
-func BytesSource(b []byte) Source { return bytesSource(b) }
-
+// bytesSource reads from memory.
 type bytesSource []byte
 
 func (b bytesSource) Size() (int64, error) { return int64(len(b)), nil }

@@ -384,7 +384,7 @@ func (col *columnBuilder) pass(block uint32) {
 
 func (col *columnBuilder) value(s, block uint32, bits uint64) {
 	col.pass(block)
-	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1|logValue)
+	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1+logValue)
 	d := int64(bits - col.last[s])
 	col.log = binary.AppendUvarint(col.log, uint64(d<<1)^uint64(d>>63))
 	col.last[s] = bits
@@ -393,7 +393,7 @@ func (col *columnBuilder) value(s, block uint32, bits uint64) {
 
 func (col *columnBuilder) miss(s, block uint32, why metric.Reason) {
 	col.pass(block)
-	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1|logMiss)
+	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1+logMiss)
 	col.log = binary.AppendUvarint(col.log, uint64(why))
 	col.state[s] = why
 }

@@ -32,7 +32,8 @@ func BenchmarkSize(b *testing.B) {
 				d := openDataset(b)
 				file := &memFile{}
 				w := NewWriter(file, Header{}, nil)
-				r, err := NewReader(file, nil)
+				var r *Reader
+				var err error
 				var values, size int64
 				for i := 0; ; i++ {
 					sys, proc, eof := d.Next()

@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -338,9 +337,4 @@ func (d *differ) events() ([]*Change, error) {
 		out = append(out, &Change{Kind: Happened, Archive: e.Archive, Subject: string(e.Kind), At: e.At.Wall, NewText: e.Text, Score: score, Event: e})
 	}
 	return out, nil
-}
-
-// String names the change for tests and errors.
-func (c *Change) String() string {
-	return fmt.Sprintf("%s %s %s %s: %v → %v (effect %.1f, impact %.3f, score %.3f)", c.Kind, c.Subject, c.Instance, c.Aspect, c.Before, c.After, c.Effect, c.Impact, c.Score)
 }

@@ -235,7 +235,8 @@ func between(t *testing.T, a query.Archive, at int64) []*query.Change {
 func told(list []*query.Change) string {
 	var b strings.Builder
 	for _, c := range list {
-		fmt.Fprintf(&b, "\n  %v", c)
+		fmt.Fprintf(&b, "\n  %s %s %s %s: %v → %v (effect %.1f, impact %.3f, score %.3f)",
+			c.Kind, c.Subject, c.Instance, c.Aspect, c.Before, c.After, c.Effect, c.Impact, c.Score)
 	}
 	return b.String()
 }

@@ -42,16 +42,6 @@ func Text() string {
 	return b.String()
 }
 
-// Markdown is the table for a README.
-func Markdown() string {
-	var b strings.Builder
-	b.WriteString("| status | means | said by |\n|---|---|---|\n")
-	for _, s := range Table {
-		fmt.Fprintf(&b, "| %d | %s | %s |\n", s.Code, s.Meaning, s.Of)
-	}
-	return b.String()
-}
-
 // Topic is what help exit-status prints.
 func Topic() *cobra.Command {
 	return &cobra.Command{

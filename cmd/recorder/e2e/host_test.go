@@ -121,11 +121,6 @@ func machine(t testing.TB, text string) *session {
 	return &session{t: t, p: simulated(t), root: t.TempDir(), scenario: path}
 }
 
-const (
-	statusOK   = 0
-	statusDown = 64 // the machine went down
-)
-
 // start prepares a run of the recorder with arguments.
 func (s *session) start(args ...string) *exec.Cmd {
 	s.t.Helper()

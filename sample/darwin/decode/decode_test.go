@@ -274,7 +274,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add("sp78", uint32(2), fill(200))
 	f.Fuzz(func(t *testing.T, text string, kind uint32, b []byte) {
 		SMCValue(text, b)
-		Kind(kind).Type(text, len(b))
+		_, _ = Kind(kind).Type(text, len(b))
 		SysctlFormat(b)
 		Loads(b)
 		Micros(b)

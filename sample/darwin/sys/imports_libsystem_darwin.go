@@ -23,12 +23,10 @@ package sys
 //go:cgo_import_dynamic libc_notify_register_check notify_register_check "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_notify_get_state notify_get_state "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_notify_cancel notify_cancel "/usr/lib/libSystem.B.dylib"
-//go:cgo_import_dynamic libc_proc_listallpids proc_listallpids "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_proc_pidinfo proc_pidinfo "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_proc_pid_rusage proc_pid_rusage "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_proc_pidfdinfo proc_pidfdinfo "/usr/lib/libSystem.B.dylib"
 //go:cgo_import_dynamic libc_proc_pidpath proc_pidpath "/usr/lib/libSystem.B.dylib"
-//go:cgo_import_dynamic libc_proc_name proc_name "/usr/lib/libSystem.B.dylib"
 
 var (
 	addr___error                  uintptr
@@ -52,10 +50,8 @@ var (
 	addr_notify_register_check    uintptr
 	addr_notify_get_state         uintptr
 	addr_notify_cancel            uintptr
-	addr_proc_listallpids         uintptr
 	addr_proc_pidinfo             uintptr
 	addr_proc_pid_rusage          uintptr
 	addr_proc_pidfdinfo           uintptr
 	addr_proc_pidpath             uintptr
-	addr_proc_name                uintptr
 )

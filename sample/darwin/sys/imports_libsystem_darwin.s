@@ -105,11 +105,6 @@ TEXT libc_notify_cancel_trampoline<>(SB),NOSPLIT,$0-0
 GLOBL	·addr_notify_cancel(SB), RODATA, $8
 DATA	·addr_notify_cancel(SB)/8, $libc_notify_cancel_trampoline<>(SB)
 
-TEXT libc_proc_listallpids_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_proc_listallpids(SB)
-GLOBL	·addr_proc_listallpids(SB), RODATA, $8
-DATA	·addr_proc_listallpids(SB)/8, $libc_proc_listallpids_trampoline<>(SB)
-
 TEXT libc_proc_pidinfo_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_proc_pidinfo(SB)
 GLOBL	·addr_proc_pidinfo(SB), RODATA, $8
@@ -129,8 +124,3 @@ TEXT libc_proc_pidpath_trampoline<>(SB),NOSPLIT,$0-0
 	JMP	libc_proc_pidpath(SB)
 GLOBL	·addr_proc_pidpath(SB), RODATA, $8
 DATA	·addr_proc_pidpath(SB)/8, $libc_proc_pidpath_trampoline<>(SB)
-
-TEXT libc_proc_name_trampoline<>(SB),NOSPLIT,$0-0
-	JMP	libc_proc_name(SB)
-GLOBL	·addr_proc_name(SB), RODATA, $8
-DATA	·addr_proc_name(SB)/8, $libc_proc_name_trampoline<>(SB)

@@ -5,29 +5,6 @@ import (
 	"unsafe"
 )
 
-// Pids lists the pids of all processes into buf, enlarging it as needed. The
-// result aliases the returned buffer, which is the one to pass next time.
-func Pids(buf []int32) (pids, next []int32, err error) {
-	for range growTries {
-		n, errno := listAllPids(buf)
-		if n <= 0 {
-			return nil, buf, failed("proc_listallpids", errno)
-		}
-		// A full buffer may have cut the list short.
-		if len(buf) > 0 && n < len(buf) {
-			return buf[:n], buf, nil
-		}
-		buf = make([]int32, n+n/4+64)
-	}
-	return nil, buf, failed("proc_listallpids", syscall.ENOMEM)
-}
-
-// listAllPids returns a count of pids; without a buffer, an over-estimate.
-func listAllPids(buf []int32) (int, syscall.Errno) {
-	return failsWithZero(false, addr_proc_listallpids,
-		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)*4), 0, 0, 0)
-}
-
 // PidInfo is proc_pidinfo for the flavours that fill a struct: n is how many
 // bytes were filled, and 0 comes with an errno (ESRCH: no such process; EPERM:
 // not ours to look at). A kernel older or newer than the flavour's struct may

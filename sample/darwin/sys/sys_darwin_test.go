@@ -68,17 +68,6 @@ func TestMach(t *testing.T) {
 
 func TestLibproc(t *testing.T) {
 	self := int32(os.Getpid())
-	pids, _, err := Pids(make([]int32, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := false
-	for _, p := range pids {
-		found = found || p == self
-	}
-	if !found {
-		t.Errorf("own pid %d is not among %v", self, pids)
-	}
 	const taskAllInfo, listFDs = 2, 1
 	if n, errno := PidInfo(self, taskAllInfo, 0, make([]byte, 232)); n != 232 || errno != 0 {
 		t.Errorf("PidInfo of myself: %d bytes, errno %v", n, errno)

@@ -248,13 +248,24 @@ func (p *parser) endPart() {
 	p.part = nil
 }
 
+// named is the one of all that is called name.
+func named[T fmt.Stringer](name string, all ...T) (T, error) {
+	for _, v := range all {
+		if v.String() == name {
+			return v, nil
+		}
+	}
+	var none T
+	return none, fmt.Errorf("no %T is called %q", none, name)
+}
+
 func (p *parser) metric(args []string) error {
 	d := &metric.Desc{Name: args[0]}
 	var err error
-	if d.Type, err = metric.ParseType(args[1]); err != nil {
+	if d.Type, err = named(args[1], metric.I32, metric.U32, metric.I64, metric.U64, metric.F32, metric.F64, metric.String); err != nil {
 		return err
 	}
-	if d.Sem, err = metric.ParseSemantics(args[2]); err != nil {
+	if d.Sem, err = named(args[2], metric.Counter, metric.Instant, metric.Discrete); err != nil {
 		return err
 	}
 	if args[3] != "-" {
