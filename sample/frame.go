@@ -13,6 +13,7 @@ type Frame struct {
 	block metric.Block
 	full  *metric.Group
 	slot  []int16 // column of the full group -> column of the block, or -1
+	rows  rowCopies
 }
 
 // NewFrame makes a frame for those metrics of full that want accepts; it
@@ -41,6 +42,13 @@ func (f *Frame) Full() *metric.Group { return f.full }
 
 // Block is what has been filled in. It is valid until the next Reset.
 func (f *Frame) Block() *metric.Block { return &f.block }
+
+// Freeze ends a reading: from now on the instances of the block stay as they
+// are, whatever the source does with its own.
+func (f *Frame) Freeze() { f.rows.freeze(f.block.Rows) }
+
+// Known are the instances of the last reading that was frozen.
+func (f *Frame) Known() []*metric.Instance { return f.rows.last }
 
 // Wants reports whether any of the columns is wanted: ask before a dear call.
 func (f *Frame) Wants(cols ...int) bool {

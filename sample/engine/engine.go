@@ -12,21 +12,11 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Sink takes what is read. Its methods are never called at the same time.
-type Sink interface {
-	// Append takes a tick, which is the engine's again when it returns. The
-	// instances in it never change.
-	Append(*metric.Tick) error
-	Event(metric.Event) error
-	// Describe announces metrics that are new, or described differently.
-	Describe([]*metric.Desc) error
-}
-
 // Options are what an engine works with. Sources, Sink and Now are required.
 type Options struct {
 	Sources []sample.Source
 	Plan    Plan
-	Sink    Sink
+	Sink    sample.Sink
 	// Now reads the three clocks.
 	Now func() metric.Stamp
 	// Zone names the time zone in force.

@@ -45,8 +45,7 @@ type sourceStats struct {
 // member is a source's part in one class.
 type member struct {
 	frames []*sample.Frame
-	copies []rowCopies // parallel to frames
-	had    [][]bool    // per frame and column: it has had a value
+	had    [][]bool // per frame and column: it has had a value
 	blocks []*metric.Block
 }
 
@@ -70,7 +69,6 @@ func (s *source) plan(p *Plan) {
 			}
 		}
 		if len(m.frames) > 0 {
-			m.copies = make([]rowCopies, len(m.frames))
 			m.had = make([][]bool, len(m.frames))
 			s.members[c] = m
 		}
@@ -112,7 +110,7 @@ func (s *source) read(ctx *sample.Context, c metric.Class) (blocks []*metric.Blo
 		if err != nil {
 			m.markMissing(i, ctx.Now(), reasonFor(err))
 		} else {
-			m.copies[i].freeze(b.Rows)
+			f.Freeze()
 		}
 		// A frame that the source did not stamp was not read.
 		if b.At != (metric.Stamp{}) {
@@ -142,7 +140,7 @@ func (m *member) markMissing(i int, at metric.Stamp, why metric.Reason) {
 		f.MissRow(f.Row(nil), why)
 		return
 	}
-	for _, in := range m.copies[i].last {
+	for _, in := range f.Known() {
 		f.MissRow(f.Row(in), why)
 	}
 }

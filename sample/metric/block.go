@@ -57,6 +57,16 @@ type Block struct {
 	Cols  []Column // parallel to Group.Metrics
 }
 
+// Clone is a copy of b that stays when b is filled again. Instances are shared.
+func (b *Block) Clone() *Block {
+	c := &Block{Group: b.Group, At: b.At, Rows: slices.Clone(b.Rows), Cols: slices.Clone(b.Cols)}
+	for i := range c.Cols {
+		col := &c.Cols[i]
+		col.Bits, col.Strs, col.Miss = slices.Clone(col.Bits), slices.Clone(col.Strs), slices.Clone(col.Miss)
+	}
+	return c
+}
+
 // Tick is everything of one class that was read at one deadline.
 type Tick struct {
 	Class  Class

@@ -42,6 +42,26 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
+// A metric stands in one group, so that its name says where its values are.
+func TestAMetricStandsInOneGroup(t *testing.T) {
+	sources, err := Sources(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := make(map[string]string)
+	for _, s := range sources {
+		for _, g := range s.Groups() {
+			for _, d := range g.Metrics {
+				if first, ok := in[d.Name]; ok {
+					t.Errorf("%s stands in %s and in %s of %s", d.Name, first, g.Name, s.Name())
+				}
+				in[d.Name] = g.Name + " of " + s.Name()
+			}
+		}
+		s.Close()
+	}
+}
+
 func TestIdentityHidesTheNumber(t *testing.T) {
 	id := identity("8d9d1b6c0e9f4f3c\n")
 	if id != identity("8d9d1b6c0e9f4f3c") || strings.Contains(id, "8d9d1b6c") || id == identity("other") {

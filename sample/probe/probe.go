@@ -9,16 +9,9 @@ import (
 	"time"
 
 	"tachograph/sample"
+	"tachograph/sample/latest"
 	"tachograph/sample/metric"
 )
-
-// Reading is one cell of a snapshot.
-type Reading struct {
-	Desc     *metric.Desc
-	Instance *metric.Instance // nil where the metric has none
-	Value    metric.Value
-	At       metric.Stamp
-}
 
 // Cost is what reading one source took.
 type Cost struct {
@@ -31,13 +24,13 @@ type Cost struct {
 
 // Snapshot is one reading of all sources.
 type Snapshot struct {
-	Readings []Reading
+	Readings []latest.Value
 	Costs    []Cost
 }
 
 // Only is s without the metrics that want does not accept.
 func (s Snapshot) Only(want func(*metric.Desc) bool) Snapshot {
-	var kept []Reading
+	var kept []latest.Value
 	for _, r := range s.Readings {
 		if want(r.Desc) {
 			kept = append(kept, r)
@@ -83,13 +76,15 @@ func New(sources []sample.Source, now func() metric.Stamp, want func(*metric.Des
 // Take reads everything once.
 func (p *Prober) Take() Snapshot {
 	var snap Snapshot
+	values := latest.New()
 	for _, m := range p.members {
-		snap.Costs = append(snap.Costs, m.take(p.now, &snap))
+		snap.Costs = append(snap.Costs, m.take(p.now, values))
 	}
+	snap.Readings = slices.Collect(values.All())
 	return snap
 }
 
-func (m *member) take(now func() metric.Stamp, snap *Snapshot) Cost {
+func (m *member) take(now func() metric.Stamp, to sample.Sink) Cost {
 	c := Cost{Source: m.source.Name()}
 	for _, f := range m.frames {
 		c.Metrics += len(f.Block().Group.Metrics)
@@ -98,7 +93,7 @@ func (m *member) take(now func() metric.Stamp, snap *Snapshot) Cost {
 		c.Err = errHung
 		return c
 	}
-	ctx := &sample.Context{Now: now, Emit: func(metric.Event) {}}
+	ctx := &sample.Context{Now: now, Emit: func(e metric.Event) { _ = to.Event(e) }}
 	for _, f := range m.frames {
 		f.Reset(metric.Stamp{})
 	}
@@ -118,32 +113,19 @@ func (m *member) take(now func() metric.Stamp, snap *Snapshot) Cost {
 	if c.Err != nil {
 		return c
 	}
+	var tick metric.Tick
 	for _, f := range m.frames {
-		b := f.Block()
-		if b.At == (metric.Stamp{}) {
-			continue
-		}
-		c.Values += len(b.Rows) * len(b.Cols)
-		for col, d := range b.Group.Metrics {
-			for row, in := range b.Rows {
-				snap.Readings = append(snap.Readings, Reading{Desc: d, Instance: keep(in), Value: b.Cols[col].At(d.Type, row), At: b.At})
-			}
+		if b := f.Block(); b.At != (metric.Stamp{}) {
+			f.Freeze()
+			tick.At, tick.Blocks = b.At, append(tick.Blocks, b)
 		}
 	}
+	c.Values = tick.Values()
+	c.Err = to.Append(&tick)
 	return c
 }
 
 var errHung = fmt.Errorf("it did not answer within %s", patience)
-
-// keep copies an instance: its source may change it at the next reading.
-func keep(in *metric.Instance) *metric.Instance {
-	if in == nil {
-		return nil
-	}
-	c := *in
-	c.Labels = slices.Clone(in.Labels)
-	return &c
-}
 
 // Line is what two snapshots tell about one metric and instance.
 type Line struct {
@@ -161,9 +143,9 @@ type Line struct {
 // order of metric and instance names.
 func Pair(first, second Snapshot) []Line {
 	type series struct{ metric, key string }
-	before := make(map[series]Reading)
+	before := make(map[series]latest.Value)
 	for _, r := range first.Readings {
-		before[series{r.Desc.Name, r.key()}] = r
+		before[series{r.Desc.Name, r.Key()}] = r
 	}
 	var lines []Line
 	for _, r := range second.Readings {
@@ -171,7 +153,7 @@ func Pair(first, second Snapshot) []Line {
 		if r.Instance != nil {
 			l.Instance = r.Instance.Name
 		}
-		b, ok := before[series{r.Desc.Name, r.key()}]
+		b, ok := before[series{r.Desc.Name, r.Key()}]
 		elapsed := float64(r.At.Cont-b.At.Cont) / 1e9
 		if ok && r.Desc.Sem == metric.Counter && elapsed > 0 && b.Value.Miss == metric.Present && r.Value.Miss == metric.Present {
 			gained, _ := metric.Increase(r.Desc, b.Value.Bits, r.Value.Bits, elapsed)
@@ -225,10 +207,3 @@ func digits(s string) int {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func (r *Reading) key() string {
-	if r.Instance == nil {
-		return ""
-	}
-	return r.Instance.Key
-}

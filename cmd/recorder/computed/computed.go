@@ -109,10 +109,7 @@ func newLooks(s *Set, first, second probe.Snapshot) *looks {
 			if !s.inputs[r.Desc.Name] {
 				continue
 			}
-			id := series{metric: r.Desc.Name}
-			if r.Instance != nil {
-				id.key = r.Instance.Key
-			}
+			id := series{r.Desc.Name, r.Key()}
 			run := runs[id]
 			if run == nil {
 				run = &store.Run{Archive: a.info, Metric: r.Desc, Instance: r.Instance}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tachograph/sample/catalog"
+	"tachograph/sample/latest"
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 )
@@ -13,8 +14,8 @@ import (
 func all(*metric.Desc) bool { return true }
 
 // reading is a cell at a second of the continuous clock.
-func reading(name, disk string, second int64, v uint64) probe.Reading {
-	r := probe.Reading{Desc: catalog.Find(catalog.Linux, name), At: metric.Stamp{Cont: second * 1e9}}
+func reading(name, disk string, second int64, v uint64) latest.Value {
+	r := latest.Value{Desc: catalog.Find(catalog.Linux, name), At: metric.Stamp{Cont: second * 1e9}}
 	r.Value = metric.Value{Type: r.Desc.Type, Bits: v}
 	if disk != "" {
 		r.Instance = &metric.Instance{Key: disk, Name: disk}
@@ -27,12 +28,12 @@ func TestLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := probe.Snapshot{Readings: []probe.Reading{
+	first := probe.Snapshot{Readings: []latest.Value{
 		reading("disk.dev.total_read_time", "sda", 10, 100), reading("disk.dev.total_write_time", "sda", 10, 1000),
 		reading("disk.dev.total", "sda", 10, 50),
 		reading("process.user_time_us", "", 10, 1_000_000), reading("process.system_time_us", "", 10, 0),
 	}}
-	second := probe.Snapshot{Readings: []probe.Reading{
+	second := probe.Snapshot{Readings: []latest.Value{
 		reading("disk.dev.total_read_time", "sda", 12, 130), reading("disk.dev.total_write_time", "sda", 12, 1010),
 		reading("disk.dev.total", "sda", 12, 60), reading("disk.dev.total", "sdb", 12, 7),
 		reading("process.user_time_us", "", 12, 1_500_000), reading("process.system_time_us", "", 12, 500_000),

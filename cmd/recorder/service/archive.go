@@ -3,14 +3,14 @@ package service
 import (
 	"time"
 
-	"tachograph/sample/engine"
+	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/store"
 )
 
 // Archive is where values go: the store's writer, or a test's stand-in.
 type Archive interface {
-	engine.Sink
+	sample.Sink
 	// Rotate begins a new archive; it may be called while a tick is being
 	// appended. What remains to be done with the old one is done by finish,
 	// which may take its time and returns the finished archive's path.

@@ -1,4 +1,4 @@
-package engine
+package sample
 
 import "tachograph/sample/metric"
 

@@ -1,0 +1,98 @@
+// Package latest is a sink that holds the present value of everything: of each
+// metric what was read last, for those who want to know how the machine is and
+// not how it was.
+//
+// It keeps blocks whole, as they came: an instance that ended is not in the next
+// block and so leaves by itself, and a block that is kept is never changed. So
+// reading asks for the lock only to learn which blocks there are, and never
+// keeps the engine waiting.
+package latest
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"tachograph/sample/metric"
+)
+
+// Value is what was read last of one metric and instance.
+type Value struct {
+	Desc     *metric.Desc
+	Instance *metric.Instance // nil where the metric has none
+	Value    metric.Value
+	At       metric.Stamp
+}
+
+// Key is the key of v's instance, "" where it has none.
+func (v *Value) Key() string {
+	if v.Instance == nil {
+		return ""
+	}
+	return v.Instance.Key
+}
+
+// Sink holds the present values. Reading may go on while it is written.
+type Sink struct {
+	mu      sync.RWMutex
+	columns map[string]column // by the name of the metric
+}
+
+// column is where the values of a metric stand. It is per metric that the last
+// block counts, because a metric may go over to another class or group.
+type column struct {
+	block *metric.Block
+	n     int
+}
+
+// New makes a Sink that holds nothing yet.
+func New() *Sink { return &Sink{columns: make(map[string]column)} }
+
+// Append puts what was read in the place of what was read before.
+func (s *Sink) Append(t *metric.Tick) error {
+	for _, b := range t.Blocks {
+		b = b.Clone()
+		s.mu.Lock()
+		for n, d := range b.Group.Metrics {
+			s.columns[d.Name] = column{b, n}
+		}
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// Event takes no notice: what happened is not how things are.
+func (s *Sink) Event(metric.Event) error { return nil }
+
+// Describe takes no notice: blocks say what their columns are. A metric that
+// this machine does not have any more is forgotten.
+func (s *Sink) Describe(ds []*metric.Desc) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range ds {
+		if d.Unsupported != "" {
+			delete(s.columns, d.Name)
+		}
+	}
+	return nil
+}
+
+// All gives the present values in the order of the metrics' names; the instances
+// of one metric are of one instant.
+func (s *Sink) All() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		s.mu.RLock()
+		columns := maps.Clone(s.columns)
+		s.mu.RUnlock()
+		for _, name := range slices.Sorted(maps.Keys(columns)) {
+			b, n := columns[name].block, columns[name].n
+			d := b.Group.Metrics[n]
+			for row, in := range b.Rows {
+				if !yield(Value{Desc: d, Instance: in, Value: b.Cols[n].At(d.Type, row), At: b.At}) {
+					return
+				}
+			}
+		}
+	}
+}
