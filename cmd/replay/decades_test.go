@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,42 @@ func TestDecades(t *testing.T) {
 	out, errs, status := replay(openStore, "values", "kernel.all.load", "--step", "1m", "--from", "2026-11-20 03:00", "--to", "2026-11-20 03:20", "--utc", "--archive", dir)
 	if status != exit.Yes || strings.Count(out, "\n") < 10 {
 		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}
+
+// Nor do instants from 1682 to 2260, the distance of which no count of
+// nanoseconds holds: those of processes are all over these years.
+func TestCenturies(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	parts, err := memarchive.Load("testdata/mac.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := time.Date(1682, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano(), time.Date(2260, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+	rnd := rand.New(rand.NewPCG(1682, 2260))
+	for _, tick := range parts[0].Ticks {
+		if tick.Class != metric.Process {
+			continue
+		}
+		tick.At.Wall = from + int64(rnd.Uint64N(uint64(to)-uint64(from)))
+		for _, b := range tick.Blocks {
+			b.At.Wall = tick.At.Wall
+		}
+	}
+	work, dir := t.TempDir(), t.TempDir()
+	w := beginPart(t, parts[0], work)
+	defer w.Close()
+	copyFiles(t, work, dir, ".live")
+	for i, q := range append(everyQuestion(dir), []string{dir}) {
+		format := []string{"table", "json"}[i%2]
+		q = append(q, "--utc", "--format", format)
+		t.Run(strings.ReplaceAll(strings.Join(q, " "), dir, "DIR"), func(t *testing.T) {
+			began := time.Now()
+			_, errs, _ := replay(openStore, q...)
+			if took := time.Since(began); took > 10*time.Second || strings.Contains(errs, "this program failed") {
+				t.Errorf("it takes %v: %s", took, errs)
+			}
+		})
 	}
 }
 

@@ -34,6 +34,14 @@ func writeParts(t testing.TB, parts []*memarchive.Part, dir string) []string {
 
 func writePart(t testing.TB, p *memarchive.Part, dir string) {
 	t.Helper()
+	if err := beginPart(t, p, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// beginPart records all of a part and leaves the archive being written.
+func beginPart(t testing.TB, p *memarchive.Part, dir string) *store.Writer {
+	t.Helper()
 	type step struct {
 		at    int64
 		tick  *metric.Tick
@@ -68,9 +76,7 @@ func writePart(t testing.TB, p *memarchive.Part, dir string) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return w
 }
 
 // differs are what a real archive has of its own: identity, place and size.

@@ -96,7 +96,7 @@ func Covered(a Archive, w Window) (from, to int64, overlapping []*store.ArchiveI
 			overlapping = append(overlapping, info)
 		}
 	}
-	return from, to, overlapping
+	return max(from, -farthest), min(to, farthest), overlapping
 }
 
 // interval is the effective interval of d's class in the archive, in

@@ -69,8 +69,8 @@ func evaluateHost(a Archive, e *Expr, r Request, yield func(*Series, error) bool
 		}
 		hi = min(hi, to)
 		g := ev.grid(lo, hi)
-		if r.Step == 0 && ev.widen(len(g)) {
-			continue
+		if r.Step == 0 {
+			g, hi = ev.fit(g, hi)
 		}
 		if !ev.slice(lo, g, yield) {
 			return false

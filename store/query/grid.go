@@ -11,9 +11,12 @@ import (
 
 // What an archive covers may be much longer than what was recorded in it: a
 // clock that was wrong for a while, or an index that a stranger wrote. Nothing
-// here takes time for what is empty.
+// here takes time for what is empty, and nothing is asked of times so far from
+// 1970 that the distance of two of them is no number of nanoseconds.
 
 const (
+	// farthest is 146 years, as far as the index of an archive goes.
+	farthest = 1<<62 - 1
 	// maxSteps is how many steps an answer may have, those between archives
 	// not counted: 24 days of seconds, 4 years of minutes.
 	maxSteps = 1 << 21
@@ -47,7 +50,7 @@ func covering(a Archive, w Window) []Window {
 	slices.SortStableFunc(list, func(x, y *store.ArchiveInfo) int { return cmp.Compare(x.From, y.From) })
 	var out []Window
 	for _, info := range list {
-		s := Window{Hosts: w.Hosts, From: max(info.From, w.From), To: info.To}
+		s := Window{Hosts: w.Hosts, From: max(info.From, w.From, -farthest), To: min(info.To, farthest)}
 		if w.To != 0 {
 			s.To = min(s.To, w.To)
 		}
@@ -78,19 +81,19 @@ func (t *stepper) uncovered(n int64) int64 {
 	return n
 }
 
-// widen learns that a slice of the evaluator had n ticks. Where they are few the
-// next one takes in more time, so that time in which next to nothing was
-// recorded costs next to nothing. It reports whether there were too many: then
-// the slice is to be taken again, as short as usual.
-func (ev *evaluator) widen(n int) (again bool) {
+// fit keeps of the ticks up to hi what one slice may have, and tells where it
+// ends. Where there are few the next slice takes in more time, so that time in
+// which next to nothing was recorded costs next to nothing; where there are too
+// many, the next one is as short as usual.
+func (ev *evaluator) fit(g grid, hi int64) (grid, int64) {
 	switch ticks := ev.sliceTicks(); {
-	case n > 4*ticks && ev.wide > 1:
+	case len(g) > 4*ticks:
 		ev.wide = 1
-		return true
-	case n < ticks/8 && ev.wide < widest:
+		return g[:ticks], g[ticks] - 1
+	case len(g) < ticks/8 && ev.wide < widest:
 		ev.wide *= 4
 	}
-	return false
+	return g, hi
 }
 
 // widest times a slice is still a length of time.
