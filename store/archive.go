@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"syscall"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
+	"tachograph/store/disk"
 )
 
 // An archive is one file being read.
@@ -36,27 +36,27 @@ type archive struct {
 	chunks  []*chunkRef // by class, then number
 	events  []eventRef
 	damage  map[string]bool
-	tail    *tail // of a live one
 
 	keptEvents int // how many of the file's are in memory
 }
 
-type eventRef struct {
-	n      uint32
-	head   chunk.EventHead
-	churn  bool           // nothing but comings and goings of processes
-	batch  []byte         // as stored
-	memory []metric.Event // of batches that are not in the file, or are unpacked already
-	failed error          // why the batch cannot be unpacked
-}
-
-// maxRecord bounds what is read of a record that is no chunk.
-const maxRecord = 64 << 20
-
 // openArchive opens the file at path and reads its index. Damage is noted in
 // the archive's description; an error means that nothing can be read.
 func openArchive(path string) (*archive, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	a, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.load(); err != nil {
+		a.file.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// openFile is openArchive before the index is read.
+func openFile(path string) (*archive, error) {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("store: open archive: %w", err)
 	}
@@ -70,40 +70,10 @@ func openArchive(path string) (*archive, error) {
 	}
 	a := &archive{file: f}
 	a.info.Path = path
-	if err := a.load(); err != nil {
-		f.Close()
-		return nil, err
-	}
 	return a, nil
 }
 
-// refresh reads the index of a live archive again if it has changed.
-func (a *archive) refresh() error {
-	if !a.info.Live {
-		return nil
-	}
-	changed, err := a.snap.Changed()
-	if err != nil {
-		return err
-	}
-	if !changed {
-		err := a.readTail()
-		// A commit meanwhile may have taken away what was to be read.
-		if changed, e := a.snap.Changed(); e != nil || !changed {
-			if err != nil {
-				a.hurt(err)
-			}
-			return nil
-		}
-	}
-	a.damage, a.info.Damage = nil, nil
-	return a.load()
-}
-
-func (a *archive) close() error {
-	a.closeTail()
-	return a.file.Close()
-}
+func (a *archive) close() error { return a.file.Close() }
 
 // hurt notes damage, each piece once.
 func (a *archive) hurt(err error) {
@@ -117,27 +87,15 @@ func (a *archive) hurt(err error) {
 	}
 }
 
+// forgive forgets the damage of a file that is read again.
+func (a *archive) forgive() { a.damage, a.info.Damage = nil, nil }
+
 // loadTries is how often a live archive is read again because its writer
-// sealed meanwhile, which it does every few minutes.
+// committed meanwhile, which it does every hour or so.
 const loadTries = 5
 
 // load reads everything but chunks from the newest transaction in the file.
 func (a *archive) load() error {
-	for try := 1; ; try++ {
-		err := a.loadOnce()
-		if try == loadTries || a.tail == nil || a.snap == nil {
-			return err
-		}
-		// Pages of a transaction are reused by the next but one.
-		if changed, e := a.snap.Changed(); e != nil || !changed {
-			return err
-		}
-		a.damage, a.info.Damage = nil, nil
-	}
-}
-
-func (a *archive) loadOnce() error {
-	a.openTail()
 	var err error
 	a.late = nil
 	if a.snap, err = boltread.Open(boltread.FileSource(a.file)); err != nil {
@@ -155,9 +113,6 @@ func (a *archive) loadOnce() error {
 	a.span()
 	for _, d := range a.snap.Damage() {
 		a.hurt(d)
-	}
-	if err := a.readTail(); err != nil {
-		a.hurt(err)
 	}
 	return nil
 }
@@ -515,4 +470,29 @@ func (a *archive) setTail(cat *catalogue, chunks []*chunk.Sealed, events []metri
 		a.events = append(a.events, ref)
 	}
 	a.span()
+}
+
+// last is the wall clock up to which the file of an archive holds ticks, or
+// when it was made if it holds none.
+func (a *archive) last() int64 {
+	last := int64(0)
+	for _, r := range a.chunks {
+		if r.memory == nil {
+			last = max(last, r.info.To)
+		}
+	}
+	if last == 0 {
+		return a.created
+	}
+	return last
+}
+
+// archiveID is the ID that the archive at path was given when it was made.
+func archiveID(path string) (string, error) {
+	a, err := openArchive(path)
+	if err != nil {
+		return "", err
+	}
+	defer a.close()
+	return a.info.ID, nil
 }

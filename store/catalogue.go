@@ -221,3 +221,6 @@ func setField(d *metric.Desc, field byte, value []byte) bool {
 	}
 	return true
 }
+
+// maxMetrics bounds the numbers of metrics that are believed.
+const maxMetrics = 1 << 17

@@ -102,7 +102,7 @@ func compactMetrics(tx *bbolt.Tx, a *archive) error {
 // full, and returns where to go on.
 func (c *compaction) chunks(tx *bbolt.Tx, i int) (int, error) {
 	for size := int64(0); i < len(c.a.chunks) && size < compactBatch; {
-		end := c.a.mergeable(i)
+		end := mergeable(c.a, i)
 		s, err := mergeChunks(c.a, c.a.chunks[i:end])
 		if err != nil {
 			return i, err
@@ -119,7 +119,7 @@ func (c *compaction) chunks(tx *bbolt.Tx, i int) (int, error) {
 }
 
 // mergeable is the end of the chunks from the i-th on that make one.
-func (a *archive) mergeable(i int) int {
+func mergeable(a *archive, i int) int {
 	first := &a.chunks[i].info
 	values, ticks, size := first.Values, first.Ticks, first.Size
 	for i++; i < len(a.chunks) && a.chunks[i].info.Class == first.Class; i++ {
@@ -161,9 +161,6 @@ func mergeChunks(a *archive, refs []*chunkRef) (*chunk.Sealed, error) {
 	}
 	return s, nil
 }
-
-// eventBatch is how many events a batch holds at most.
-const eventBatch = 4096
 
 func compactEvents(tx *bbolt.Tx, a *archive, t *totals) error {
 	for _, churn := range []bool{false, true} {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
-	"tachograph/store/chunk"
 )
 
 // Events are the events of the given kinds, all if none is given, whose wall
@@ -63,7 +62,7 @@ type eventStream struct {
 }
 
 // peek is the next event, nil at the end.
-func (s *eventStream) peek(a *archive) *metric.Event {
+func (s *eventStream) peek(a *source) *metric.Event {
 	for s.at >= len(s.events) {
 		if len(s.refs) == 0 {
 			return nil
@@ -71,7 +70,7 @@ func (s *eventStream) peek(a *archive) *metric.Event {
 		var err error
 		handed := false
 		a.contain(&handed, func() bool {
-			s.events, err = s.refs[0].events(a)
+			s.events, err = s.refs[0].events(a.archive)
 			return true
 		})
 		if err != nil {
@@ -80,34 +79,4 @@ func (s *eventStream) peek(a *archive) *metric.Event {
 		s.refs, s.at = s.refs[1:], 0
 	}
 	return &s.events[s.at]
-}
-
-// has reports whether the batch may hold events of one of the kinds.
-func (e *eventRef) has(kinds []metric.EventKind) bool {
-	if len(kinds) == 0 || e.batch == nil {
-		return true
-	}
-	for _, k := range kinds {
-		if slices.Contains(e.head.Kinds, k) {
-			return true
-		}
-	}
-	return false
-}
-
-// keepEvents is how many events of an archive stay unpacked: a question asks for
-// them several times.
-const keepEvents = 1 << 15
-
-// events returns the batch's events.
-func (e *eventRef) events(a *archive) ([]metric.Event, error) {
-	if e.memory != nil || e.failed != nil {
-		return e.memory, e.failed
-	}
-	events, err := chunk.ParseEvents(e.batch)
-	if e.failed = err; err == nil && a.keptEvents+len(events) <= keepEvents {
-		a.keptEvents += len(events)
-		e.memory = events
-	}
-	return events, err
 }

@@ -250,7 +250,7 @@ func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
 	}
 	for range 2 {
 		within("a commit", func() {
-			err := l.update(func(tx *bbolt.Tx) error { return l.putProgress(tx, progress{Sealed: 1}) })
+			err := l.update(func(tx *bbolt.Tx) error { return putProgress(tx, progress{Sealed: 1}) })
 			if !errors.Is(err, disk.ErrDamaged) {
 				t.Errorf("a commit to a damaged file: %v", err)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -229,4 +230,49 @@ func putMetrics(tx *bbolt.Tx, first uint32, ds []*metric.Desc) error {
 		return err
 	}
 	return put(tx, bucketMetrics, numberKey(first), marshalDescs(ds))
+}
+
+// eventBatch is how many events a batch holds at most.
+const eventBatch = 4096
+
+// maxRecord bounds what is read of a record that is no chunk.
+const maxRecord = 64 << 20
+
+func getJSON(tx *bbolt.Tx, key string, v any) error {
+	stored := tx.Bucket([]byte(bucketMeta)).Get([]byte(key))
+	if stored == nil {
+		return fmt.Errorf("%w: it has no %s", errForeign, key)
+	}
+	b, err := unwrap(bucketMeta, []byte(key), stored)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%w: %s: %w", errRecord, key, err)
+	}
+	return nil
+}
+
+// eachInfo calls fn for every entry of the index.
+func eachInfo(tx *bbolt.Tx, fn func(*chunk.Info)) error {
+	return tx.Bucket([]byte(bucketIndex)).ForEach(func(k, v []byte) error {
+		v, err := unwrap(bucketIndex, k, v)
+		if err != nil {
+			return err
+		}
+		info, err := chunk.ParseInfo(v)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errRecord, err)
+		}
+		fn(&info)
+		return nil
+	})
+}
+
+func nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
+	out := make(map[metric.Class]int64, len(m))
+	for c, d := range m {
+		out[c] = int64(d)
+	}
+	return out
 }

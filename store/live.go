@@ -3,14 +3,12 @@ package store
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -19,21 +17,6 @@ import (
 	"tachograph/store/disk"
 	"tachograph/store/journal"
 )
-
-// metaJournal is the key under which an archive says how much of its journal
-// it holds.
-const metaJournal = "journal"
-
-// progress is how far an archive has taken over its journal: every record up
-// to Sealed is in the archive.
-type progress struct {
-	Sealed uint64 `json:"sealed"`
-	// Generation is that of the first journal file that holds more: it was in
-	// the directory when this was written. Closed says that there is no more.
-	// Archives of early writers say neither.
-	Generation uint64 `json:"generation,omitempty"`
-	Closed     bool   `json:"closed,omitempty"`
-}
 
 // live is an archive being written. Its upper fields belong to whoever holds
 // the Writer's mutex, the lower ones to whoever holds commit.
@@ -177,7 +160,7 @@ func (w *Writer) beginJournal(l *live, seq uint64) error {
 	}
 	l.unnamed = false
 	return l.update(func(tx *bbolt.Tx) error {
-		return l.putProgress(tx, progress{Sealed: seq, Generation: l.generation})
+		return putProgress(tx, progress{Sealed: seq, Generation: l.generation})
 	})
 }
 
@@ -236,7 +219,7 @@ func layOut(l *live, conf journal.Config) func(*bbolt.Tx) error {
 		if err := putIntervals(tx, nanoseconds(conf.Intervals)); err != nil {
 			return err
 		}
-		if err := l.putProgress(tx, progress{Sealed: l.sealed}); err != nil {
+		if err := putProgress(tx, progress{Sealed: l.sealed}); err != nil {
 			return err
 		}
 		return l.putDescs(tx, &l.tot)
@@ -251,22 +234,6 @@ func (w *Writer) openBolt(l *live, path string) error {
 	db.AllocSize = boltGrowth
 	l.db = db
 	return nil
-}
-
-func nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
-	out := make(map[metric.Class]int64, len(m))
-	for c, d := range m {
-		out[c] = int64(d)
-	}
-	return out
-}
-
-func (l *live) putProgress(tx *bbolt.Tx, p progress) error {
-	b, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	return put(tx, bucketMeta, []byte(metaJournal), b)
 }
 
 // putDescs stores the descriptions that are new, and the totals.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store/fault"
 )
 
 // copied copies the files of a directory that want says are wanted.
@@ -46,7 +47,7 @@ func told(t *testing.T, dir string) (reader, verify string) {
 	}
 	for _, a := range r.Archives() {
 		if a.From < 1_700_000_000e9 || a.To < a.From {
-			t.Errorf("%s is said to cover %s", a.Path, stretch(a.From, a.To))
+			t.Errorf("%s is said to cover %s", a.Path, fault.Stretch(a.From, a.To))
 		}
 	}
 	return strings.Join(damageOf(r), "\n"), verify

@@ -125,3 +125,28 @@ func parseJournalName(name string) (live string, generation uint64, ok bool) {
 
 // isLiveName reports whether name is that of an archive being written.
 func isLiveName(name string) bool { return filepath.Ext(name) == liveSuffix }
+
+// journalsOf lists the journals of the archive at path. Those of one that a
+// recorder has set aside are set aside with it.
+func journalsOf(path string) ([]string, error) {
+	stem, aside := strings.CutSuffix(path, damagedSuffix)
+	pattern := globQuote(stem) + ".j[0-9]*"
+	if aside {
+		pattern += damagedSuffix
+	}
+	return filepath.Glob(pattern)
+}
+
+func isArchiveName(name string) bool {
+	return strings.HasSuffix(name, finishedSuffix) || isLiveName(name)
+}
+
+func isJournalName(name string) bool {
+	_, _, ok := parseJournalName(name)
+	return ok
+}
+
+// globQuote takes the meaning out of a pattern's characters.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}

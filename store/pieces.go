@@ -37,7 +37,7 @@ func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
 }
 
 // inTime are the chunks of a in the order of the clock that is never set.
-func (a *archive) inTime() []*chunkRef {
+func (a *source) inTime() []*chunkRef {
 	refs := slices.Clone(a.chunks)
 	slices.SortStableFunc(refs, func(x, y *chunkRef) int {
 		switch {
@@ -53,7 +53,7 @@ func (a *archive) inTime() []*chunkRef {
 
 // piecesOf fills the batch with the summaries of each metric of one chunk in
 // turn, and forgets what was decoded for them if nobody else had opened it.
-func (r *Reader) piecesOf(a *archive, sel *Selection, ref *chunkRef, batch *[]Summary, yield func() bool) bool {
+func (r *Reader) piecesOf(a *source, sel *Selection, ref *chunkRef, batch *[]Summary, yield func() bool) bool {
 	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
 	p.wanted = a.wanted(sel)
 	kept := ref.opened != nil
@@ -89,7 +89,7 @@ func (r *Reader) piecesOf(a *archive, sel *Selection, ref *chunkRef, batch *[]Su
 			}
 			err := p.summarize(col, f, stored, func(col *column, row int, s *chunk.Summary) {
 				*batch = append(*batch, Summary{})
-				col.fill(&(*batch)[len(*batch)-1], a, col.v.passing(known, row), s)
+				col.fill(&(*batch)[len(*batch)-1], a, passing(col.v, known, row), s)
 			})
 			if err != nil {
 				p.a.hurt(col.v.ref.wrong(err))
@@ -121,7 +121,7 @@ func (p *plan) wantsOf(ref *chunkRef) bool {
 }
 
 // passing is an instance for row i of v that is not kept.
-func (v *view) passing(known []*metric.Instance, i int) *metric.Instance {
+func passing(v *view, known []*metric.Instance, i int) *metric.Instance {
 	if v.Indom == metric.NoIndom {
 		return nil
 	}

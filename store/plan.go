@@ -22,7 +22,7 @@ type column struct {
 // A plan is what a selection comes to in one archive: for each metric its
 // columns in the order of time.
 type plan struct {
-	a       *archive
+	a       *source
 	sel     *Selection
 	wanted  []bool // by metric number
 	names   []string
@@ -40,8 +40,8 @@ func (sel *Selection) end() int64 {
 }
 
 // archivesOf are the archives that sel may want something of.
-func (r *Reader) archivesOf(sel *Selection) []*archive {
-	var out []*archive
+func (r *Reader) archivesOf(sel *Selection) []*source {
+	var out []*source
 	for _, a := range r.archives {
 		if sel.Hosts != nil && !slices.Contains(sel.Hosts, a.info.Host.ID) {
 			continue
@@ -52,7 +52,7 @@ func (r *Reader) archivesOf(sel *Selection) []*archive {
 }
 
 // wanted maps metric numbers to whether sel wants them.
-func (a *archive) wanted(sel *Selection) []bool {
+func (a *source) wanted(sel *Selection) []bool {
 	w := make([]bool, len(a.descs))
 	if sel.Metrics == nil {
 		for i, d := range a.descs {
@@ -69,7 +69,7 @@ func (a *archive) wanted(sel *Selection) []bool {
 }
 
 // plan finds the columns of a that hold values in the window of sel.
-func (r *Reader) plan(a *archive, sel *Selection) *plan {
+func (r *Reader) plan(a *source, sel *Selection) *plan {
 	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
 	p.wanted = a.wanted(sel)
 	if !slices.Contains(p.wanted, true) {
@@ -170,7 +170,7 @@ func (p *plan) finish() {
 
 // before makes a plan that has, of each metric and class that sel wants, only
 // the last block before the window.
-func (r *Reader) before(a *archive, sel *Selection) *plan {
+func (r *Reader) before(a *source, sel *Selection) *plan {
 	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
 	p.wanted = a.wanted(sel)
 	type place struct {

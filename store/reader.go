@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tachograph/sample/metric"
+	"tachograph/store/fault"
 )
 
 // A Reader reads one or many archives as one timeline. What it returns is
@@ -18,7 +19,7 @@ import (
 type Reader struct {
 	paths     []string
 	complete  func(*ArchiveInfo, *metric.Desc)
-	archives  []*archive
+	archives  []*source
 	instances map[instanceID]*known
 	nextID    uint64
 }
@@ -50,7 +51,7 @@ func OpenWith(complete func(*ArchiveInfo, *metric.Desc), paths ...string) (*Read
 // Refresh looks for what has been recorded since: new archives, and new ticks
 // in live ones. Archives that are gone are forgotten.
 func (r *Reader) Refresh() error {
-	var now []*archive
+	var now []*source
 	var errs []error
 	for try := 1; ; try++ {
 		files, err := r.files()
@@ -78,7 +79,7 @@ func (r *Reader) Refresh() error {
 	// One archive that cannot be read does not hide the others.
 	for _, err := range errs {
 		now[0].hurt(err)
-		now[0].info.Failed = now[0].info.Failed || errors.As(err, new(errFailed))
+		now[0].info.Failed = now[0].info.Failed || errors.As(err, new(fault.Failed))
 	}
 	return nil
 }
@@ -100,21 +101,21 @@ func (r *Reader) files() ([]string, error) {
 // open opens the files, or looks for news in those that are open. It begins
 // with the latest: while a writer turns from one archive to the next, the old
 // one is complete when the new one holds anything.
-func (r *Reader) open(files []string) (now []*archive, errs []error) {
+func (r *Reader) open(files []string) (now []*source, errs []error) {
 	for _, f := range slices.Backward(files) {
-		i := slices.IndexFunc(r.archives, func(a *archive) bool { return a.info.Path == f })
-		var a *archive
+		i := slices.IndexFunc(r.archives, func(a *source) bool { return a.info.Path == f })
+		var a *source
 		var err error
 		if i < 0 {
-			err = contain(func() (err error) { a, err = openArchive(f); return err })
+			err = fault.Contain(func() (err error) { a, err = openSource(f); return err })
 			if a != nil {
 				a.complete = r.complete
 			}
 		} else {
 			a = r.archives[i]
-			err = contain(a.refresh)
+			err = fault.Contain(a.refresh)
 		}
-		if errors.As(err, new(errFailed)) {
+		if errors.As(err, new(fault.Failed)) {
 			err = fmt.Errorf("store: %s: %w", f, err)
 		}
 		if a != nil {
@@ -128,7 +129,7 @@ func (r *Reader) open(files []string) (now []*archive, errs []error) {
 }
 
 // replace makes now the open archives and closes the others.
-func (r *Reader) replace(now []*archive) {
+func (r *Reader) replace(now []*source) {
 	for _, a := range r.archives {
 		if !slices.Contains(now, a) {
 			_ = a.close()
@@ -139,14 +140,14 @@ func (r *Reader) replace(now []*archive) {
 
 // withoutPast leaves out live archives that stand beside their finished selves:
 // the writer removes them a moment after.
-func withoutPast(all []*archive) []*archive {
+func withoutPast(all []*source) []*source {
 	finished := make(map[string]bool)
 	for _, a := range all {
 		if !a.info.Live {
 			finished[a.info.ID] = true
 		}
 	}
-	return slices.DeleteFunc(all, func(a *archive) bool {
+	return slices.DeleteFunc(all, func(a *source) bool {
 		past := a.info.Live && finished[a.info.ID]
 		if past {
 			_ = a.close()
@@ -157,7 +158,7 @@ func withoutPast(all []*archive) []*archive {
 
 // sort brings the archives into the order of time.
 func (r *Reader) sort() {
-	slices.SortStableFunc(r.archives, func(a, b *archive) int {
+	slices.SortStableFunc(r.archives, func(a, b *source) int {
 		switch {
 		case a.begin() < b.begin():
 			return -1
@@ -170,7 +171,7 @@ func (r *Reader) sort() {
 
 // begin is where a stands in the order of time. One without ticks holds events
 // of the time when it was made.
-func (a *archive) begin() int64 { return a.info.From }
+func (a *source) begin() int64 { return a.info.From }
 
 // expand lists the archive files that path stands for.
 func expand(path string) ([]string, error) {
@@ -273,7 +274,7 @@ const keepOpen = 64
 
 // release forgets what was decoded of a, if that and what is open of others
 // is much.
-func (r *Reader) release(a *archive) {
+func (r *Reader) release(a *source) {
 	n := 0
 	for _, other := range r.archives {
 		for _, ref := range other.chunks {

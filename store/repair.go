@@ -14,6 +14,7 @@ import (
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
+	"tachograph/store/fault"
 )
 
 // A RepairReport says what Repair kept and what was lost.
@@ -26,23 +27,9 @@ type RepairReport struct {
 	Chunks, Rescued, Journal int
 	Ticks, Values            uint64
 	Events                   int
-	Lost                     []Loss
+	Lost                     []fault.Loss
 	// Damage lists what was found on the way, lost or not.
 	Damage []string
-}
-
-// A Loss is a stretch of time of which something is lost.
-type Loss struct {
-	What string
-	// From and To are wall clocks; zero where the time is not known.
-	From, To int64
-}
-
-func (l Loss) String() string {
-	if l.From == 0 && l.To == 0 {
-		return l.What
-	}
-	return l.What + " (" + spanText(l.From, l.To) + ")"
 }
 
 // Repair makes at dst, which must not exist, the best archive that the damaged
@@ -120,7 +107,7 @@ func (r *repair) read(path string, progress func(done, total int64)) error {
 		r.journals = append(r.journals, f)
 		return nil
 	}
-	if err := contain(func() error { return r.collect(boltread.FileSource(f), progress) }); err != nil {
+	if err := fault.Contain(func() error { return r.collect(boltread.FileSource(f), progress) }); err != nil {
 		r.hurt("%s: %v", path, err)
 	}
 	return nil
@@ -174,7 +161,7 @@ func (r *repair) assemble() {
 }
 
 func (r *repair) lose(from, to int64, format string, args ...any) {
-	l := Loss{What: fmt.Sprintf(format, args...), From: from, To: to}
+	l := fault.Loss{What: fmt.Sprintf(format, args...), From: from, To: to}
 	if !slices.Contains(r.report.Lost, l) {
 		r.report.Lost = append(r.report.Lost, l)
 	}
@@ -210,7 +197,7 @@ func (r *repair) dropRescued() {
 			return false
 		}
 		r.report.Rescued--
-		r.report.Lost = slices.DeleteFunc(r.report.Lost, func(l Loss) bool {
+		r.report.Lost = slices.DeleteFunc(r.report.Lost, func(l fault.Loss) bool {
 			return l.From == in.From && l.To == in.To && strings.HasPrefix(l.What, "class "+in.Class.String()+":")
 		})
 		return true

@@ -10,6 +10,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
+	"tachograph/store/fault"
 	"tachograph/store/journal"
 )
 
@@ -22,7 +23,7 @@ func (r *repair) countJournals() {
 		if err != nil || r.header != nil && r.header.ID != jr.Header().Archive {
 			continue
 		}
-		_ = contain(func() error { // It is told when the journal is read.
+		_ = fault.Contain(func() error { // It is told when the journal is read.
 			for {
 				rec, err := jr.Next()
 				if err != nil {
@@ -64,7 +65,7 @@ func (r *repair) readJournals() {
 		j.last = max(j.last, piece.sealed.Info.To)
 	}
 	for i, f := range r.journals {
-		if err := contain(func() error { j.file(f, i+1 == len(r.journals)); return nil }); err != nil {
+		if err := fault.Contain(func() error { j.file(f, i+1 == len(r.journals)); return nil }); err != nil {
 			j.hurt("%s: %v", f.Name(), err)
 			j.lose(j.last, 0, "what the journal %s held from here on", filepath.Base(f.Name()))
 		}

@@ -13,6 +13,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/disk"
+	"tachograph/store/fault"
 )
 
 // Retention says which finished archives may be removed from a directory.
@@ -112,12 +113,12 @@ func (p *pruning) byAge(live []*storedArchive) {
 		due = slices.DeleteFunc(due, func(a *storedArchive) bool { return slices.Index(p.list, a) < jump.before })
 		if len(due) < before {
 			p.done.Kept = fmt.Sprintf("the clock is %s ahead of what was recorded last (%s): until it has stood for %s of recording it is not believed, and no archive from before is removed for its age",
-				roughly(jump.by), jump.at.UTC().Format(time.RFC3339), roughly(standing))
+				fault.Roughly(jump.by), jump.at.UTC().Format(time.RFC3339), fault.Roughly(standing))
 		}
 	}
 	for _, a := range due {
 		age := p.rule.Now.Time().Sub(a.ended)
-		if !p.remove(a, fmt.Sprintf("it ended %s ago, and keep_for is %s", roughly(age), roughly(p.rule.KeepFor))) {
+		if !p.remove(a, fmt.Sprintf("it ended %s ago, and keep_for is %s", fault.Roughly(age), fault.Roughly(p.rule.KeepFor))) {
 			return
 		}
 	}
@@ -255,17 +256,6 @@ func recordedBy(list []*storedArchive, rule Retention) []*storedArchive {
 		}
 	}
 	return known
-}
-
-// roughly is a length of time in words.
-func roughly(d time.Duration) string {
-	if d >= 48*time.Hour {
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
-	}
-	if d >= time.Hour {
-		d = d.Round(time.Minute)
-	}
-	return d.String()
 }
 
 func isTrue(b bool) int {

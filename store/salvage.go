@@ -10,6 +10,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
+	"tachograph/store/fault"
 )
 
 // salvage is what was found in a damaged archive file: records whose checksums
@@ -171,9 +172,6 @@ func (s *salvage) batch(key, value []byte) (first int, ds []*metric.Desc, err er
 	return first, ds, nil
 }
 
-// maxMetrics bounds the numbers of metrics that are believed.
-const maxMetrics = 1 << 17
-
 func (s *salvage) desc(n uint32) *metric.Desc {
 	if int(n) < len(s.descs) {
 		return s.descs[n]
@@ -250,14 +248,14 @@ func (s *salvage) best(key string) (*chunk.Sealed, []string) {
 			continue
 		}
 		var got chunk.Info
-		err = contain(func() error { got, err = c.Inspect(s.desc); return err })
+		err = fault.Contain(func() error { got, err = c.Inspect(s.desc); return err })
 		got.Size, got.Sum = int64(len(data)), chunk.Checksum(data)
 		if err == nil && (!listed || got == in) {
 			return &chunk.Sealed{Info: got, Data: data}, nil
 		}
 		var r *chunk.Sealed
 		var missing []string
-		err = contain(func() error { r, missing, err = chunk.Rescue(c, s.desc); return err })
+		err = fault.Contain(func() error { r, missing, err = chunk.Rescue(c, s.desc); return err })
 		if err == nil && (best == nil || len(missing) < len(lost)) {
 			best, lost = r, missing
 		}

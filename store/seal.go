@@ -53,7 +53,7 @@ func (w *Writer) seal(l *live) error {
 		if err := l.putDescs(tx, &t); err != nil {
 			return err
 		}
-		return l.putProgress(tx, p)
+		return putProgress(tx, p)
 	})
 	if err != nil {
 		return fmt.Errorf("store: sealing %s: %w", l, err)

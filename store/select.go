@@ -24,7 +24,7 @@ func (r *Reader) Select(sel Selection) iter.Seq2[*Run, error] {
 // first with the values before the window, if they are asked for. *out is true
 // while fn hands something out.
 func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
-	prior := make(map[instanceID]*archive) // the last archive of each boot so far
+	prior := make(map[instanceID]*source) // the last archive of each boot so far
 	began := make(map[instanceID]bool)     // whether the window has begun in it
 	for _, a := range r.archivesOf(sel) {
 		boot := instanceID{host: a.info.Host.ID, boot: a.info.BootID}
@@ -58,7 +58,7 @@ func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 
 // priors calls fn with the last values before the window: those in a, and of
 // metrics that a has none of, those of the archive before it.
-func (r *Reader) priors(sel *Selection, before, a *archive, fn func(*plan) bool) bool {
+func (r *Reader) priors(sel *Selection, before, a *source, fn func(*plan) bool) bool {
 	p := r.before(a, sel)
 	if before != nil {
 		older := *sel

@@ -136,13 +136,13 @@ func (p *plan) storedSummaries(v *view, stored map[*view]map[int]chunk.Summary) 
 }
 
 // summary is a chunk's summary in terms of the archive.
-func (c *column) summary(a *archive, in *metric.Instance, s *chunk.Summary) *Summary {
+func (c *column) summary(a *source, in *metric.Instance, s *chunk.Summary) *Summary {
 	out := new(Summary)
 	c.fill(out, a, in, s)
 	return out
 }
 
-func (c *column) fill(out *Summary, a *archive, in *metric.Instance, s *chunk.Summary) {
+func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *chunk.Summary) {
 	*out = Summary{Archive: &a.info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
 	if s.Count == 0 {
 		return

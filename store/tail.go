@@ -18,6 +18,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
+	"tachograph/store/fault"
 	"tachograph/store/journal"
 )
 
@@ -55,7 +56,7 @@ type tailFile struct {
 }
 
 // openTail opens the journal files of a live archive.
-func (a *archive) openTail() {
+func (a *source) openTail() {
 	if !strings.HasSuffix(a.info.Path, liveSuffix) {
 		return
 	}
@@ -96,7 +97,7 @@ func (t *tail) has(generation uint64) bool {
 	return slices.ContainsFunc(t.files, func(f *tailFile) bool { return f.generation == generation })
 }
 
-func (a *archive) closeTail() {
+func (a *source) closeTail() {
 	if a.tail == nil {
 		return
 	}
@@ -107,7 +108,7 @@ func (a *archive) closeTail() {
 }
 
 // readTail takes in what the journal holds by now.
-func (a *archive) readTail() error {
+func (a *source) readTail() error {
 	t := a.tail
 	if t == nil || !a.info.Live {
 		return nil
@@ -184,7 +185,7 @@ func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
 	for i, f := range files {
 		slots <- struct{}{}
 		group.Go(func() {
-			errs[i] = contain(func() error { return fn(f) })
+			errs[i] = fault.Contain(func() error { return fn(f) })
 			<-slots
 		})
 	}
@@ -193,7 +194,7 @@ func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
 }
 
 // show makes what the files hold part of a.
-func (t *tail) show(a *archive) error {
+func (t *tail) show(a *source) error {
 	cat := newCatalogue(a.descs)
 	var mu sync.Mutex
 	number := func(d *metric.Desc) uint32 {
@@ -353,57 +354,4 @@ func (f *tailFile) end(old bool, read func() error) error {
 
 func (f *tailFile) intern(indom, key string) *metric.Instance {
 	return internIn(f.insts, indom, key)
-}
-
-// internIn returns the one instance with that key, making it if need be.
-func internIn(insts map[string]*metric.Instance, indom, key string) *metric.Instance {
-	k := indom + "\x00" + key
-	in := insts[k]
-	if in == nil {
-		in = &metric.Instance{ID: uint64(len(insts)) + 1, Key: key}
-		insts[k] = in
-	}
-	return in
-}
-
-// A completer gives the metrics of journalled ticks the descriptions that the
-// catalogue has for them: the journal leaves out what values do not need.
-type completer struct {
-	known map[string]*metric.Desc
-	done  map[*metric.Group]bool
-}
-
-func (c *completer) learn(ds []*metric.Desc) {
-	for _, d := range ds {
-		c.known[d.Name] = d
-	}
-}
-
-func (c *completer) tick(t *metric.Tick) {
-	for _, b := range t.Blocks {
-		if c.done[b.Group] {
-			continue
-		}
-		if c.done == nil {
-			c.done = make(map[*metric.Group]bool)
-		}
-		c.done[b.Group] = true
-		for i, d := range b.Group.Metrics {
-			k := c.known[d.Name]
-			if k != nil && k.Type == d.Type && k.Sem == d.Sem && k.Units == d.Units && k.Indom == d.Indom &&
-				k.Class == d.Class && k.Width == d.Width && k.Clamped == d.Clamped {
-				b.Group.Metrics[i] = k
-			}
-		}
-	}
-}
-
-// archiveID is the ID that the archive at path was given when it was made.
-func archiveID(path string) (string, error) {
-	a, err := openArchive(path)
-	if err != nil {
-		return "", err
-	}
-	defer a.close()
-	return a.info.ID, nil
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
+	"tachograph/store/fault"
 	"tachograph/store/journal"
 )
 
@@ -209,42 +209,11 @@ func (l *live) load(tx *bbolt.Tx) error {
 	return eachInfo(tx, func(in *chunk.Info) { l.span(in.First.Wall, in.Last.Wall) })
 }
 
-// eachInfo calls fn for every entry of the index.
-func eachInfo(tx *bbolt.Tx, fn func(*chunk.Info)) error {
-	return tx.Bucket([]byte(bucketIndex)).ForEach(func(k, v []byte) error {
-		v, err := unwrap(bucketIndex, k, v)
-		if err != nil {
-			return err
-		}
-		info, err := chunk.ParseInfo(v)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errRecord, err)
-		}
-		fn(&info)
-		return nil
-	})
-}
-
 func (l *live) span(first, last int64) {
 	if l.first == 0 || first < l.first {
 		l.first = first
 	}
 	l.last = max(l.last, last)
-}
-
-func getJSON(tx *bbolt.Tx, key string, v any) error {
-	stored := tx.Bucket([]byte(bucketMeta)).Get([]byte(key))
-	if stored == nil {
-		return fmt.Errorf("%w: it has no %s", errForeign, key)
-	}
-	b, err := unwrap(bucketMeta, []byte(key), stored)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%w: %s: %w", errRecord, key, err)
-	}
-	return nil
 }
 
 // maxRecovered is how many ticks go into one chunk when a journal is taken
@@ -307,7 +276,7 @@ func (r *recovery) file(path string, last bool) error {
 	}
 	for {
 		var rec *journal.Record
-		err := contain(func() (err error) { rec, err = j.Next(); return err })
+		err := fault.Contain(func() (err error) { rec, err = j.Next(); return err })
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				r.w.log.Error("a journal is damaged", "path", path, "error", err)

@@ -17,6 +17,7 @@ import (
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
+	"tachograph/store/fault"
 )
 
 // A Finding is one thing in an archive that is not as it was written.
@@ -34,21 +35,9 @@ type Finding struct {
 func (f Finding) String() string {
 	s := f.Path + ": " + f.Where + ": " + f.What
 	if f.From != 0 || f.To != 0 {
-		s += " (" + spanText(f.From, f.To) + ")"
+		s += " (" + fault.Span(f.From, f.To) + ")"
 	}
 	return strings.ReplaceAll(s, "\n", "; ")
-}
-
-// spanText is a range of wall clocks for people, in UTC because the archive
-// that would know better may be damaged.
-func spanText(from, to int64) string {
-	switch {
-	case to == 0:
-		return "after " + utc(from)
-	case from == 0:
-		return "before " + utc(to)
-	}
-	return utc(from) + " to " + utc(to)
 }
 
 // Verify checks an archive, or all archives and journals of a directory,
@@ -104,7 +93,7 @@ func (v *verifier) together(files []string) {
 		}
 		v.path = files[i]
 		at := v.done
-		if err := contain(func() error { v.file(f); return nil }); err != nil {
+		if err := fault.Contain(func() error { v.file(f); return nil }); err != nil {
 			v.add("file", 0, 0, err)
 		}
 		if st, err := f.Stat(); err == nil {
@@ -143,31 +132,6 @@ func archiveFiles(path string) ([]string, error) {
 		return nil, fmt.Errorf("store: %s holds no archive: %w", path, fs.ErrNotExist)
 	}
 	return files, nil
-}
-
-// journalsOf lists the journals of the archive at path. Those of one that a
-// recorder has set aside are set aside with it.
-func journalsOf(path string) ([]string, error) {
-	stem, aside := strings.CutSuffix(path, damagedSuffix)
-	pattern := globQuote(stem) + ".j[0-9]*"
-	if aside {
-		pattern += damagedSuffix
-	}
-	return filepath.Glob(pattern)
-}
-
-func isArchiveName(name string) bool {
-	return strings.HasSuffix(name, finishedSuffix) || isLiveName(name)
-}
-
-func isJournalName(name string) bool {
-	_, _, ok := parseJournalName(name)
-	return ok
-}
-
-// globQuote takes the meaning out of a pattern's characters.
-func globQuote(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 type verifier struct {

@@ -1,17 +1,14 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"tachograph/store/boltread"
 	"tachograph/store/journal"
 )
 
@@ -33,25 +30,6 @@ func (v *verifier) missingJournal(open []*os.File) {
 		return // the writer went on meanwhile
 	}
 	v.add("journal", 0, 0, own.progress.missing(v.path, own.last))
-}
-
-// readProgress reads how far the archive at path has taken over its journal.
-func readProgress(path string) (p progress, err error) {
-	err = withSnapshot(path, func(s *boltread.Snapshot) error {
-		b, err := s.Bucket(bucketMeta)
-		if b == nil {
-			return errors.Join(err, fs.ErrNotExist)
-		}
-		v, err := b.Get([]byte(metaJournal))
-		if err != nil {
-			return err
-		}
-		if v, err = unwrap(bucketMeta, []byte(metaJournal), v); err != nil {
-			return err
-		}
-		return json.Unmarshal(v, &p)
-	})
-	return p, err
 }
 
 // journal decodes every record of a journal.

@@ -407,7 +407,7 @@ func (w *Writer) endJournal(l *live) error {
 	if err := l.examine(); err != nil {
 		return fmt.Errorf("store: closing %s: %w", l, err)
 	}
-	err := l.update(func(tx *bbolt.Tx) error { return l.putProgress(tx, progress{Sealed: seq, Closed: true}) })
+	err := l.update(func(tx *bbolt.Tx) error { return putProgress(tx, progress{Sealed: seq, Closed: true}) })
 	if err != nil {
 		return fmt.Errorf("store: closing %s: %w", l, err)
 	}

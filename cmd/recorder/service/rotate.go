@@ -8,7 +8,6 @@ import (
 
 	"tachograph/config"
 	"tachograph/sample/metric"
-	"tachograph/store"
 )
 
 // Rotation is what the last rotation came to.
@@ -88,7 +87,7 @@ func (r *rotator) after(began, now time.Time) time.Time {
 	if began.IsZero() {
 		began = now
 	}
-	return store.NextRotation(r.s.config().Archive.Rotate, began, now, r.s.location())
+	return config.NextRotation(r.s.config().Archive.Rotate, began, now, r.s.location())
 }
 
 // due says why a new archive should begin now; "" when it should not.

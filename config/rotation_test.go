@@ -1,4 +1,4 @@
-package store
+package config
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestNextRotation(t *testing.T) {
 		{"clock set back a year", "0 0 * * *", "2026-11-21T00:00:05+01:00", "2025-11-20T23:00:00+01:00", "2025-11-21T00:00:00+01:00"},
 		{"every six hours", "@every 6h", "2026-11-20T13:00:00+01:00", "2026-11-20T14:00:00+01:00", "2026-11-20T19:00:00+01:00"},
 	} {
-		s, err := ParseRotation(c.expr)
+		s, err := ParseSchedule(c.expr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestNextRotation(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
 	}
-	if _, err := ParseRotation("every now and then"); err == nil {
+	if _, err := ParseSchedule("every now and then"); err == nil {
 		t.Error("a bad expression was accepted")
 	}
 }
@@ -52,7 +52,7 @@ func TestRotationOverAYear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ParseRotation(DefaultRotation)
+		s, err := ParseSchedule(DefaultRotation)
 		if err != nil {
 			t.Fatal(err)
 		}

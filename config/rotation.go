@@ -1,24 +1,10 @@
-package store
+package config
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/robfig/cron/v3"
 )
-
-// DefaultRotation cuts at local midnight.
-const DefaultRotation = "0 0 * * *"
-
-// ParseRotation reads a cron expression of five fields, or one of cron's
-// words such as @daily and @every 6h.
-func ParseRotation(expr string) (cron.Schedule, error) {
-	s, err := cron.ParseStandard(expr)
-	if err != nil {
-		return nil, fmt.Errorf("store: rotation %q: %w", expr, err)
-	}
-	return s, nil
-}
 
 // NextRotation is when an archive begun at began must be cut, given that it is
 // now now: the first time of the schedule after began by the wall clock of

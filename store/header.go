@@ -1,0 +1,54 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"tachograph/store/boltread"
+	"tachograph/store/disk"
+)
+
+// readHeader reads what the archive at path says about itself, and no more.
+func readHeader(path string) (*header, error) {
+	var h *header
+	err := withSnapshot(path, func(s *boltread.Snapshot) error {
+		for _, bucket := range []string{bucketMeta, bucketSpare} {
+			b, err := s.Bucket(bucket)
+			if b == nil || err != nil {
+				continue
+			}
+			v, err := b.Get([]byte(metaArchive))
+			if v == nil || err != nil {
+				continue
+			}
+			if v, err = unwrap(bucket, []byte(metaArchive), v); err != nil {
+				continue
+			}
+			var got header
+			if json.Unmarshal(v, &got) == nil && got.Format >= 1 {
+				h = &got
+				return nil
+			}
+		}
+		return errors.New("it has no header that can be read")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: %s: %w", path, err)
+	}
+	return h, nil
+}
+
+// withSnapshot lets fn read the newest transaction of the file at path.
+func withSnapshot(path string, fn func(*boltread.Snapshot) error) error {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s, err := boltread.Open(boltread.FileSource(f))
+	if err != nil {
+		return err
+	}
+	return fn(s)
+}

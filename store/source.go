@@ -1,0 +1,76 @@
+package store
+
+// A source is an archive of a Reader: its file, and what the journal of a live
+// one holds beyond it.
+type source struct {
+	*archive
+	tail *tail // nil of a finished one
+}
+
+func openSource(path string) (*source, error) {
+	a, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{archive: a}
+	if err := s.load(); err != nil {
+		_ = s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *source) close() error {
+	s.closeTail()
+	return s.archive.close()
+}
+
+// load reads everything but chunks. The journal's files are opened before the
+// archive's newest transaction is looked at, see tail.
+func (s *source) load() error {
+	for try := 1; ; try++ {
+		err := s.loadOnce()
+		if try == loadTries || s.tail == nil || s.snap == nil {
+			return err
+		}
+		// Pages of a transaction are reused by the next but one.
+		if changed, e := s.snap.Changed(); e != nil || !changed {
+			return err
+		}
+		s.forgive()
+	}
+}
+
+func (s *source) loadOnce() error {
+	s.openTail()
+	if err := s.archive.load(); err != nil {
+		return err
+	}
+	if err := s.readTail(); err != nil {
+		s.hurt(err)
+	}
+	return nil
+}
+
+// refresh reads the index of a live archive again if it has changed.
+func (s *source) refresh() error {
+	if !s.info.Live {
+		return nil
+	}
+	changed, err := s.snap.Changed()
+	if err != nil {
+		return err
+	}
+	if !changed {
+		err := s.readTail()
+		// A commit meanwhile may have taken away what was to be read.
+		if changed, e := s.snap.Changed(); e != nil || !changed {
+			if err != nil {
+				s.hurt(err)
+			}
+			return nil
+		}
+	}
+	s.forgive()
+	return s.load()
+}
