@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+
 	"tachograph/store/fault"
 )
 
@@ -14,8 +15,8 @@ func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 			return
 		}
 		if p := recover(); p != nil {
-			a.info.Failed = true
-			a.hurt(fmt.Errorf("store: %s: %w", a.info.Path, fault.Failed{Cause: p}))
+			a.Info.Failed = true
+			a.Hurt(fmt.Errorf("store: %s: %w", a.Info.Path, fault.Failed{Cause: p}))
 			goOn = true
 		}
 	}()

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"fmt"
@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // The day is an archive of 24 hours, processes every 10 seconds and the rest
@@ -70,20 +72,20 @@ func makeDay(path string, first, rounds, systemEvery, procEvery int) error {
 	rep.Skip(first)
 	t := &scratch{}
 	defer t.clean()
-	w := newBuilder(t, filepath.Join(t.TempDir(), "live"))
+	w := proof.NewBuilder(t, filepath.Join(t.TempDir(), "live"))
 	var sealed int64
 	for range rounds {
 		rep.Round(func(tick *metric.Tick) error {
 			if tick.At.Cont-sealed >= int64(5*time.Minute) {
-				w.seal(nil)
+				w.Seal(nil)
 				sealed = tick.At.Cont
 			}
-			w.append(tick)
+			w.Append(tick)
 			return nil
 		})
 	}
-	w.seal(nil)
-	w.finish(path)
+	w.Seal(nil)
+	w.Finish(path)
 	return nil
 }
 
@@ -115,7 +117,7 @@ func (s *scratch) clean() {
 var queries = map[string]func(path string) error{
 	"nothing": func(string) error { return nil },
 	"open": func(path string) error {
-		r, err := Open(path)
+		r, err := store.Open(path)
 		if err != nil {
 			return err
 		}
@@ -134,14 +136,14 @@ var queries = map[string]func(path string) error{
 
 // queryRate takes one counter's rate over everything.
 func queryRate(path string) error {
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	n, sum := 0, 0.0
 	var last float64
-	for run := range r.Select(Selection{Metrics: []string{"stat.stat.ctxt"}}) {
+	for run := range r.Select(store.Selection{Metrics: []string{"stat.stat.ctxt"}}) {
 		for i := range run.Wall {
 			v := float64(run.Bits[i])
 			if n > 0 {
@@ -159,14 +161,14 @@ func queryRate(path string) error {
 
 // queryProcess reads all process metrics of one process.
 func queryProcess(path string) error {
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	key := os.Getenv("TACHO_KEY")
 	n := 0
-	for run := range r.Select(Selection{Metrics: processMetrics(r), Keys: []string{key}}) {
+	for run := range r.Select(store.Selection{Metrics: processMetrics(r), Keys: []string{key}}) {
 		n += len(run.Wall)
 	}
 	if n == 0 {
@@ -177,7 +179,7 @@ func queryProcess(path string) error {
 
 // queryTop finds the 20 processes that used most CPU in ten minutes.
 func queryTop(path string) error {
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func queryTop(path string) error {
 	in := r.Archives()[0]
 	mid := in.From + (in.To-in.From)/2
 	used := make(map[*metric.Instance]float64)
-	sel := Selection{Metrics: []string{"process.process.utime", "process.process.stime"}, From: mid, To: mid + int64(10*time.Minute)}
+	sel := store.Selection{Metrics: []string{"process.process.utime", "process.process.stime"}, From: mid, To: mid + int64(10*time.Minute)}
 	for s := range r.Summarize(sel) {
 		used[s.Instance] += s.Increase
 	}
@@ -202,13 +204,13 @@ func queryTop(path string) error {
 
 // querySystem takes minimum, mean and maximum of all system-wide series.
 func querySystem(path string) error {
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	n := uint64(0)
-	for s := range r.Summarize(Selection{Metrics: systemMetrics(r)}) {
+	for s := range r.Summarize(store.Selection{Metrics: systemMetrics(r)}) {
 		n += s.Count
 	}
 	if n == 0 {
@@ -219,13 +221,13 @@ func querySystem(path string) error {
 
 // queryAll decodes every value.
 func queryAll(path string) error {
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	n := 0
-	for run := range r.Select(Selection{}) {
+	for run := range r.Select(store.Selection{}) {
 		n += len(run.Wall)
 	}
 	decoded = n
@@ -291,14 +293,14 @@ func BenchmarkCold(b *testing.B) {
 
 // someProcess is the key of a process that lived long around noon.
 func someProcess(b *testing.B, path string) string {
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer r.Close()
 	in := r.Archives()[0]
 	mid := in.From + (in.To-in.From)/2
-	var best *Life
+	var best *store.Life
 	for l := range r.Lives("process", mid-int64(time.Hour), mid+int64(time.Hour)) {
 		if best == nil || l.To-l.From > best.To-best.From {
 			best = l

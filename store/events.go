@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 )
 
 // Events are the events of the given kinds, all if none is given, whose wall
@@ -19,12 +20,12 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Ev
 		for _, a := range r.archives {
 			// The two kinds of batches overlap in time; each is in order.
 			var many, few eventStream
-			for i := range a.events {
-				ref := &a.events[i]
-				if ref.head.To < from || ref.head.From > to || !ref.has(kinds) {
+			for i := range a.Events {
+				ref := &a.Events[i]
+				if ref.Head.To < from || ref.Head.From > to || !ref.Has(kinds) {
 					continue
 				}
-				if ref.churn {
+				if ref.Churn {
 					many.refs = append(many.refs, ref)
 				} else {
 					few.refs = append(few.refs, ref)
@@ -46,7 +47,7 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Ev
 				if m.At.Wall < from || m.At.Wall > to || len(kinds) > 0 && !slices.Contains(kinds, m.Kind) {
 					continue
 				}
-				if !yield(&Event{Event: *m, Archive: &a.info}, nil) {
+				if !yield(&Event{Event: *m, Archive: &a.Info}, nil) {
 					return
 				}
 			}
@@ -56,7 +57,7 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Ev
 
 // An eventStream walks batches, decoding each when its turn comes.
 type eventStream struct {
-	refs   []*eventRef
+	refs   []*archive.EventBatch
 	events []metric.Event
 	at     int
 }
@@ -70,11 +71,11 @@ func (s *eventStream) peek(a *source) *metric.Event {
 		var err error
 		handed := false
 		a.contain(&handed, func() bool {
-			s.events, err = s.refs[0].events(a.archive)
+			s.events, err = s.refs[0].Events(a.File)
 			return true
 		})
 		if err != nil {
-			a.hurt(err)
+			a.Hurt(err)
 		}
 		s.refs, s.at = s.refs[1:], 0
 	}

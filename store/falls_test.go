@@ -1,16 +1,20 @@
-package store
+package store_test
 
 import (
 	"path/filepath"
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/layout"
+	"tachograph/store/storetest/proof"
 )
 
 // What a counter's fall meant is judged anew by whoever reads: a summary that
 // was stored by a recorder that took it for a reset is not believed.
 func TestFallsInStoredSummaries(t *testing.T) {
-	b := newBuilder(t, filepath.Join(t.TempDir(), "live"))
+	b := proof.NewBuilder(t, filepath.Join(t.TempDir(), "live"))
 	d := &metric.Desc{Name: "kernel.all.cpu.idle", Type: metric.U64, Sem: metric.Counter, Units: metric.Milliseconds, Class: metric.Fast}
 	g := &metric.Group{Name: "g", Metrics: []*metric.Desc{d}}
 	const n = 200
@@ -20,20 +24,20 @@ func TestFallsInStoredSummaries(t *testing.T) {
 			v = 20_000
 		}
 		at := metric.Stamp{Wall: int64(1e18 + 1e9*i), Cont: int64(1e9 * (i + 1))}
-		b.append(&metric.Tick{At: at, Class: metric.Fast, Blocks: []*metric.Block{{
+		b.Append(&metric.Tick{At: at, Class: metric.Fast, Blocks: []*metric.Block{{
 			Group: g, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{v}}},
 		}}})
 	}
-	b.seal(nil)
-	path := b.finish(filepath.Join(t.TempDir(), "x.tacho"))
+	b.Seal(nil)
+	path := b.Finish(filepath.Join(t.TempDir(), "x.tacho"))
 	for _, c := range []struct {
 		name     string
-		complete func(*ArchiveInfo, *metric.Desc)
+		complete func(*archive.Info, *metric.Desc)
 		resets   bool
 		increase float64
 	}{
 		{name: "as the archive says", resets: true},
-		{"as the catalogue knows", func(in *ArchiveInfo, d *metric.Desc) {
+		{"as the catalogue knows", func(in *archive.Info, d *metric.Desc) {
 			if in.Host.Name != "host" {
 				t.Errorf("asked about a metric of %q", in.Host.Name)
 			}
@@ -41,12 +45,12 @@ func TestFallsInStoredSummaries(t *testing.T) {
 		}, false, 10_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := OpenWith(c.complete, path)
+			r, err := store.OpenWith(c.complete, path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			for s, err := range r.Summarize(Selection{}) {
+			for s, err := range r.Summarize(store.Selection{}) {
 				if err != nil || s.Count != n || c.resets != (s.Resets > 0) || !c.resets && s.Increase != c.increase {
 					t.Errorf("%d values, %d resets, increase %v, %v", s.Count, s.Resets, s.Increase, err)
 				}
@@ -60,11 +64,11 @@ func TestFallsInStoredSummaries(t *testing.T) {
 
 func TestDescriptionsSayHowCountersFall(t *testing.T) {
 	d := &metric.Desc{Name: "x", Sem: metric.Counter, Falls: metric.NeverRestarts}
-	got, rest := parseDesc(appendDesc(nil, d))
+	got, rest := layout.ParseDesc(layout.AppendDesc(nil, d))
 	if got == nil || len(rest) != 0 || *got != *d {
 		t.Errorf("%+v became %+v", d, got)
 	}
-	if later, _ := parseDesc([]byte{fieldFalls, 1, 9, fieldEnd}); later == nil || later.Falls != metric.MayRestart {
+	if later, _ := layout.ParseDesc([]byte{layout.FieldFalls, 1, 9, layout.FieldEnd}); later == nil || later.Falls != metric.MayRestart {
 		t.Errorf("a way to fall that is not known yet is %+v", later)
 	}
 }

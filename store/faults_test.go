@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -12,31 +12,35 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/disk/disktest"
+	"tachograph/store/recording"
+	"tachograph/store/storetest/proof"
+	"tachograph/store/storetest/recorded"
 )
 
 // faulty records list through trouble that begins and ends at given items,
 // and returns which items were accepted, held and dropped.
 type faulty struct {
 	dir      string
-	list     []item
-	log      logged
-	w        *Writer
-	clock    metric.Stamp
+	list     []proof.Item
+	log      proof.Log
+	w        *recording.Writer
+	clock    proof.Clock
 	outcomes []error
 }
 
-func newFaulty(t *testing.T, opt func(*Options)) *faulty {
+func newFaulty(t *testing.T, opt func(*recording.Options)) *faulty {
 	t.Helper()
-	tr := &faulty{dir: filepath.Join(t.TempDir(), "archive"), list: items(21, 20000)}
-	tr.clock = tr.list[0].at()
-	o := proofOptions(tr.dir, 21, func() metric.Stamp { return tr.clock })
+	tr := &faulty{dir: filepath.Join(t.TempDir(), "archive"), list: proof.Items(21, 20000)}
+	tr.clock.Set(tr.list[0].At())
+	o := recorded.ProofOptions(tr.dir, 21, tr.clock.Now)
 	o.Log = slog.New(&tr.log)
 	if opt != nil {
 		opt(&o)
 	}
 	var err error
-	if tr.w, err = Create(o); err != nil {
+	if tr.w, err = recording.Create(o); err != nil {
 		t.Fatal(err)
 	}
 	return tr
@@ -52,11 +56,9 @@ const mostTold = 1 + 2
 func (tr *faulty) record(t *testing.T, to int) {
 	t.Helper()
 	for i := len(tr.outcomes); i < to; i++ {
-		tr.w.mu.Lock()
-		tr.clock = tr.list[i].at()
-		tr.w.mu.Unlock()
-		err := tr.list[i].append(tr.w)
-		if err != nil && !errors.Is(err, ErrHeld) && !errors.Is(err, ErrDropped) {
+		tr.clock.Set(tr.list[i].At())
+		err := tr.list[i].Append(tr.w)
+		if err != nil && !errors.Is(err, recording.ErrHeld) && !errors.Is(err, recording.ErrDropped) {
 			t.Fatalf("item %d: %v", i, err)
 		}
 		tr.outcomes = append(tr.outcomes, err)
@@ -66,7 +68,7 @@ func (tr *faulty) record(t *testing.T, to int) {
 // recovered records on until the writer is out of trouble.
 func (tr *faulty) recovered(t *testing.T) {
 	t.Helper()
-	waitFor(t, func() bool {
+	proof.WaitFor(t, func() bool {
 		if len(tr.outcomes) < len(tr.list) {
 			tr.record(t, len(tr.outcomes)+1)
 		}
@@ -81,17 +83,17 @@ func (tr *faulty) check(t *testing.T, from int) {
 	if err := tr.w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c, damage, err := readDir(tr.dir)
+	c, damage, err := proof.ReadDir(tr.dir)
 	if err != nil || len(damage) > 0 {
 		t.Fatalf("reading: %v, %v", err, damage)
 	}
-	there, _, err := c.survivors(tr.list)
+	there, _, err := c.Survivors(tr.list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dropped := 0
 	for i, err := range tr.outcomes {
-		want := !errors.Is(err, ErrDropped)
+		want := !errors.Is(err, recording.ErrDropped)
 		if !want {
 			dropped++
 		}
@@ -100,7 +102,7 @@ func (tr *faulty) check(t *testing.T, from int) {
 		}
 	}
 	told, ended := 0, 0
-	for _, line := range tr.log.all() {
+	for _, line := range tr.log.All() {
 		if strings.Contains(line, "recording goes on in memory") {
 			told++
 		}
@@ -109,7 +111,7 @@ func (tr *faulty) check(t *testing.T, from int) {
 		}
 	}
 	if told < 1 || told > mostTold || ended != told {
-		t.Errorf("the trouble was told %d times, its end %d times:\n%s", told, ended, strings.Join(tr.log.all(), "\n"))
+		t.Errorf("the trouble was told %d times, its end %d times:\n%s", told, ended, strings.Join(tr.log.All(), "\n"))
 	}
 	tr.checkEvent(t, dropped)
 }
@@ -117,7 +119,7 @@ func (tr *faulty) check(t *testing.T, from int) {
 // checkEvent demands an event that tells of the trouble.
 func (tr *faulty) checkEvent(t *testing.T, dropped int) {
 	t.Helper()
-	r, err := Open(tr.dir)
+	r, err := store.Open(tr.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,14 +214,14 @@ func TestFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var d *disktest.FS
-			tr := newFaulty(t, func(o *Options) {
+			tr := newFaulty(t, func(o *recording.Options) {
 				d = disktest.New(o.Dir)
 				o.FS, o.MemoryBound, o.Sync = d, c.bound, time.Millisecond
 			})
 			tr.record(t, 60)
 			d.Fail(c.fault)
 			tr.record(t, 140)
-			waitFor(t, func() bool {
+			proof.WaitFor(t, func() bool {
 				if tr.w.Status().Degraded != "" {
 					return true
 				}
@@ -227,21 +229,17 @@ func TestFaults(t *testing.T) {
 				return false
 			})
 			tr.record(t, len(tr.outcomes)+10)
-			if held := tr.count(ErrHeld) > 0; held != c.held {
-				t.Errorf("%d items were held", tr.count(ErrHeld))
+			if held := tr.count(recording.ErrHeld) > 0; held != c.held {
+				t.Errorf("%d items were held", tr.count(recording.ErrHeld))
 			}
-			if drops := tr.count(ErrDropped) > 0; drops != c.drops {
-				t.Errorf("%d items were dropped", tr.count(ErrDropped))
+			if drops := tr.count(recording.ErrDropped) > 0; drops != c.drops {
+				t.Errorf("%d items were dropped", tr.count(recording.ErrDropped))
 			}
 			d.Fail(nil)
 			tr.recovered(t)
 			tr.record(t, max(300, len(tr.outcomes)))
 			// A commit that was under way when the fault ended may have failed since.
-			waitFor(t, func() bool {
-				tr.w.mu.Lock()
-				defer tr.w.mu.Unlock()
-				return len(tr.w.cur.queue) == 0
-			})
+			proof.WaitFor(t, func() bool { return tr.w.Status().Queued == 0 })
 			tr.recovered(t)
 			tr.check(t, 0)
 		})
@@ -251,13 +249,13 @@ func TestFaults(t *testing.T) {
 // TestDirectoryTakenAway takes the archive away under the writer. It must begin
 // a new one in the same place; what it has in memory goes there.
 func TestDirectoryTakenAway(t *testing.T) {
-	tr := newFaulty(t, func(o *Options) { o.Sync = time.Millisecond })
+	tr := newFaulty(t, func(o *recording.Options) { o.Sync = time.Millisecond })
 	tr.record(t, 60)
 	old := tr.w.Status().ID
 	if err := os.RemoveAll(tr.dir); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool {
+	proof.WaitFor(t, func() bool {
 		if len(tr.outcomes) < 300 {
 			tr.record(t, len(tr.outcomes)+1)
 		}
@@ -270,10 +268,10 @@ func TestDirectoryTakenAway(t *testing.T) {
 }
 
 // empty reports whether an item leaves no trace: a tick without instances.
-func empty(it item) bool {
+func empty(it proof.Item) bool {
 	n := 0
-	if it.event == nil {
-		cells(it.tick, func(cell, string) { n++ })
+	if it.Event == nil {
+		proof.Cells(it.Tick, func(proof.Cell, string) { n++ })
 	}
-	return it.event == nil && n == 0
+	return it.Event == nil && n == 0
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"flag"
@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/layout"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // updateGolden makes the golden archive of the present format version. That of
@@ -23,12 +26,12 @@ func TestGolden(t *testing.T) {
 	if *updateGolden {
 		makeGolden(t)
 	}
-	paths, err := filepath.Glob("testdata/v*" + finishedSuffix)
-	if err != nil || len(paths) < FormatVersion {
-		t.Fatalf("%d golden archives for %d versions: %v", len(paths), FormatVersion, err)
+	paths, err := filepath.Glob("testdata/v*" + layout.FinishedSuffix)
+	if err != nil || len(paths) < layout.FormatVersion {
+		t.Fatalf("%d golden archives for %d versions: %v", len(paths), layout.FormatVersion, err)
 	}
 	for _, p := range paths {
-		want, err := os.ReadFile(strings.TrimSuffix(p, finishedSuffix) + ".txt")
+		want, err := os.ReadFile(strings.TrimSuffix(p, layout.FinishedSuffix) + ".txt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,22 +51,22 @@ func TestGolden(t *testing.T) {
 
 func makeGolden(t *testing.T) {
 	t.Helper()
-	b := newBuilder(t, filepath.Join(t.TempDir(), "a"))
+	b := proof.NewBuilder(t, filepath.Join(t.TempDir(), "a"))
 	for seed := range uint64(4) {
 		w := storetest.NewWorld(seed)
 		for range 40 {
-			b.append(w.Tick())
+			b.Append(w.Tick())
 		}
 		at := metric.Stamp{Wall: 1700000000e9 + int64(seed), Cont: 1, Awake: 2}
-		b.seal([]metric.Event{{At: at, Kind: metric.EventGap, Text: "a gap", Labels: []metric.Label{{Name: "seconds", Value: "3"}}},
+		b.Seal([]metric.Event{{At: at, Kind: metric.EventGap, Text: "a gap", Labels: []metric.Label{{Name: "seconds", Value: "3"}}},
 			{At: at, Kind: metric.EventProcessStart, Indom: "process", Key: fmt.Sprint(seed)}})
 	}
-	base := fmt.Sprintf("testdata/v%d", FormatVersion)
+	base := fmt.Sprintf("testdata/v%d", layout.FormatVersion)
 	if err := os.MkdirAll("testdata", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.finish(base + finishedSuffix)
-	if err := os.WriteFile(base+".txt", []byte(dump(t, base+finishedSuffix)), 0o644); err != nil {
+	b.Finish(base + layout.FinishedSuffix)
+	if err := os.WriteFile(base+".txt", []byte(dump(t, base+layout.FinishedSuffix)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -71,7 +74,7 @@ func makeGolden(t *testing.T) {
 // dump prints all of an archive.
 func dump(t *testing.T, path string) string {
 	t.Helper()
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +91,7 @@ func dump(t *testing.T, path string) string {
 			indoms = append(indoms, d.Indom)
 		}
 	}
-	for run, err := range r.Select(Selection{}) {
+	for run, err := range r.Select(store.Selection{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // growthDays are the lengths of the recordings that are compared. They are
@@ -45,21 +46,21 @@ func BenchmarkGrowth(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("open/days=%d", days), func(b *testing.B) {
 			for b.Loop() {
-				r, err := Open(paths...)
+				r, err := store.Open(paths...)
 				if err != nil {
 					b.Fatal(err)
 				}
 				r.Close()
 			}
 		})
-		r, err := Open(paths...)
+		r, err := store.Open(paths...)
 		if err != nil {
 			b.Fatal(err)
 		}
 		first := r.Archives()[0]
 		from := first.From + (first.To-first.From)/2
 		to := from + int64(time.Hour)
-		one := func(b *testing.B, sel Selection) {
+		one := func(b *testing.B, sel store.Selection) {
 			for b.Loop() {
 				n := 0
 				for run, err := range r.Select(sel) {
@@ -74,16 +75,16 @@ func BenchmarkGrowth(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprintf("hour-of-counter/days=%d", days), func(b *testing.B) {
-			one(b, Selection{Metrics: []string{"stat.stat.ctxt"}, From: from, To: to})
+			one(b, store.Selection{Metrics: []string{"stat.stat.ctxt"}, From: from, To: to})
 		})
 		b.Run(fmt.Sprintf("process/days=%d", days), func(b *testing.B) {
-			one(b, Selection{Keys: []string{someProcess(b, paths[0])}, Metrics: processMetrics(r)})
+			one(b, store.Selection{Keys: []string{someProcess(b, paths[0])}, Metrics: processMetrics(r)})
 		})
 		b.Run(fmt.Sprintf("all-of-counter/days=%d", days), func(b *testing.B) {
-			one(b, Selection{Metrics: []string{"stat.stat.ctxt"}})
+			one(b, store.Selection{Metrics: []string{"stat.stat.ctxt"}})
 		})
 		b.Run(fmt.Sprintf("all-summaries/days=%d", days), func(b *testing.B) {
-			sel := Selection{Metrics: systemMetrics(r)}
+			sel := store.Selection{Metrics: systemMetrics(r)}
 			for b.Loop() {
 				for _, err := range r.Summarize(sel) {
 					if err != nil {
@@ -96,7 +97,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-func processMetrics(r *Reader) (names []string) {
+func processMetrics(r *store.Reader) (names []string) {
 	for _, d := range r.Metrics() {
 		if d.Indom == "process" {
 			names = append(names, d.Name)
@@ -105,7 +106,7 @@ func processMetrics(r *Reader) (names []string) {
 	return names
 }
 
-func systemMetrics(r *Reader) (names []string) {
+func systemMetrics(r *store.Reader) (names []string) {
 	for _, d := range r.Metrics() {
 		if d.Class == metric.Fast {
 			names = append(names, d.Name)

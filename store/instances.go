@@ -2,6 +2,7 @@ package store
 
 import (
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/chunk"
 )
 
@@ -9,10 +10,10 @@ import (
 // one boot: keys of processes and threads begin anew with each.
 func perBoot(indom string) bool { return indom == "process" || indom == "thread" }
 
-func (r *Reader) instanceID(a *archive, indom, key string) instanceID {
-	id := instanceID{host: a.info.Host.ID, indom: indom, key: key}
+func (r *Reader) instanceID(a *archive.File, indom, key string) instanceID {
+	id := instanceID{host: a.Info.Host.ID, indom: indom, key: key}
 	if perBoot(indom) {
-		id.boot = a.info.BootID
+		id.boot = a.Info.BootID
 	}
 	return id
 }
@@ -20,22 +21,22 @@ func (r *Reader) instanceID(a *archive, indom, key string) instanceID {
 // instance is the reader's instance for row i of v: the same pointer for the
 // same instance wherever it occurs; its names must have been read. It carries the latest name that has been
 // come across.
-func (r *Reader) instance(v *view, i int) *metric.Instance {
+func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 	if v.Indom == metric.NoIndom {
 		return nil
 	}
-	if v.known == nil {
-		v.known = make([]*metric.Instance, v.Size)
+	if v.Known == nil {
+		v.Known = make([]*metric.Instance, v.Size)
 	}
-	if v.known[i] != nil {
-		return v.known[i]
+	if v.Known[i] != nil {
+		return v.Known[i]
 	}
 	insts, err := v.Roster()
 	if err != nil {
 		return nil // whoever asks has looked at it before
 	}
 	in := &insts[i]
-	id := r.instanceID(v.ref.a, v.Indom, in.Key)
+	id := r.instanceID(v.Ref.A, v.Indom, in.Key)
 	k := r.instances[id]
 	if k == nil {
 		r.nextID++
@@ -43,16 +44,16 @@ func (r *Reader) instance(v *view, i int) *metric.Instance {
 		r.instances[id] = k
 	}
 	if n := len(in.Names); n > 0 {
-		if last := &in.Names[n-1]; int(last.Block) < len(v.wall) && v.wall[last.Block] >= k.named {
-			k.named = v.wall[last.Block]
+		if last := &in.Names[n-1]; int(last.Block) < len(v.Wall) && v.Wall[last.Block] >= k.named {
+			k.named = v.Wall[last.Block]
 			if k.Name != last.Name || len(k.Labels) != len(last.Labels) {
 				k.Rev++
 			}
 			k.Name, k.Labels = last.Name, last.Labels
 		}
 	}
-	v.known[i] = &k.Instance
-	return v.known[i]
+	v.Known[i] = &k.Instance
+	return v.Known[i]
 }
 
 // A filter says which rows of a view are wanted.
@@ -65,7 +66,7 @@ func (f *filter) has(i int) bool { return f.rows == nil || f.rows[i] }
 
 // filter asks a selection about the rows of v, about each instance once in an
 // archive. Instances that it turns down are not kept.
-func (r *Reader) filter(p *plan, v *view) (*filter, error) {
+func (r *Reader) filter(p *plan, v *archive.View) (*filter, error) {
 	sel := p.sel
 	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
 		return &filter{count: v.Size}, nil
@@ -75,7 +76,7 @@ func (r *Reader) filter(p *plan, v *view) (*filter, error) {
 	}
 	insts, err := v.Instances()
 	if err != nil {
-		return nil, v.ref.wrong(err)
+		return nil, v.Ref.Wrong(err)
 	}
 	f := &filter{rows: make([]bool, len(insts))}
 	for i := range insts {
@@ -102,16 +103,16 @@ func (p *plan) asks(indom string, in *chunk.Instance) bool {
 
 // filterKeys looks for the keys that are wanted and leaves the other names
 // alone.
-func filterKeys(p *plan, v *view) (*filter, error) {
+func filterKeys(p *plan, v *archive.View) (*filter, error) {
 	roster, err := v.Roster()
 	if err != nil {
-		return nil, v.ref.wrong(err)
+		return nil, v.Ref.Wrong(err)
 	}
 	f := &filter{rows: make([]bool, len(roster))}
 	for _, key := range p.sel.Keys {
 		i, err := v.Find(key)
 		if err != nil {
-			return nil, v.ref.wrong(err)
+			return nil, v.Ref.Wrong(err)
 		}
 		if i >= 0 && !f.rows[i] && (p.sel.Instance == nil || p.asks(v.Indom, &roster[i])) {
 			f.rows[i] = true

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bufio"
@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store/recording"
+	"tachograph/store/storetest/proof"
+	"tachograph/store/storetest/recorded"
 )
 
 // The environment of a test binary that is to be the writer.
@@ -35,16 +38,16 @@ func TestKilledWriter(t *testing.T) {
 	from, _ := strconv.Atoi(os.Getenv(childFrom))
 	seed, _ := strconv.ParseUint(os.Getenv(childSeed), 10, 64)
 	n, _ := strconv.Atoi(os.Getenv(childItem))
-	list := items(seed, n)
-	clock := list[from].at()
-	w, err := Create(proofOptions(dir, seed, func() metric.Stamp { return clock }))
+	list := proof.Items(seed, n)
+	clock := list[from].At()
+	w, err := recording.Create(recorded.ProofOptions(dir, seed, func() metric.Stamp { return clock }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ack [4]byte
 	for i := from; i < n; i++ {
-		clock = list[i].at()
-		if err := list[i].append(w); err != nil {
+		clock = list[i].At()
+		if err := list[i].Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}
 		binary.LittleEndian.PutUint32(ack[:], uint32(i+1))
@@ -65,20 +68,20 @@ func TestKilledWriter(t *testing.T) {
 // TestKill kills a recording process again and again at random moments and
 // compares what is found with what the process had been promised to be safe.
 func TestKill(t *testing.T) {
-	kills, perDir := pick(t, 24, 1000), 12
+	kills, perDir := proof.Pick(t, 24, 1000), 12
 	rnd := rand.New(rand.NewSource(time.Now().UnixNano()))
 	for done := 0; done < kills; {
 		dir := t.TempDir()
 		seed := rnd.Uint64()
-		list := items(seed, 3000)
+		list := proof.Items(seed, 3000)
 		have := 0
 		for range min(perDir, kills-done) {
 			acknowledged := runAndKill(t, dir, seed, have, len(list), rnd)
-			c, damage, err := readDir(dir)
+			c, damage, err := proof.ReadDir(dir)
 			if err != nil {
 				t.Fatalf("seed %d, from %d: reading after the kill: %v", seed, have, err)
 			}
-			if have, err = c.checkPrefix(list, acknowledged); err != nil {
+			if have, err = c.CheckPrefix(list, acknowledged); err != nil {
 				t.Fatalf("seed %d, killed at %d: %v", seed, acknowledged, err)
 			}
 			for _, d := range damage {

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
 
@@ -24,7 +26,7 @@ func BenchmarkOpenLive(b *testing.B) {
 			}
 			defer d.Close()
 			dir := b.TempDir()
-			w, err := Create(Options{Dir: dir, BootID: "b", Seal: DefaultSeal})
+			w, err := recording.Create(recording.Options{Dir: dir, BootID: "b", Seal: recording.DefaultSeal})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -44,7 +46,7 @@ func BenchmarkOpenLive(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				r, err := Open(dir)
+				r, err := store.Open(dir)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/chunk"
 )
 
@@ -18,15 +19,15 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 		var order []*Life
 		names := make(givenNames)
 		for n, a := range r.archives {
-			for _, ref := range a.chunks {
-				if ref.info.From > sel.end() || ref.info.To < from {
+			for _, ref := range a.Chunks {
+				if ref.Info.From > sel.end() || ref.Info.To < from {
 					continue
 				}
 				handed := false // nothing is, before all have been read
 				a.contain(&handed, func() bool {
-					c, err := ref.open()
+					c, err := ref.Open()
 					if err != nil {
-						a.hurt(err)
+						a.Hurt(err)
 						return true
 					}
 					for i, g := range c.Groups {
@@ -34,7 +35,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 							continue
 						}
 						if order, err = r.livesIn(c, i, &sel, byInstance, order, names, n); err != nil {
-							a.hurt(err)
+							a.Hurt(err)
 						}
 					}
 					return true
@@ -61,24 +62,24 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 }
 
 // livesIn notes the instances of group i of c.
-func (r *Reader) livesIn(c *openChunk, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
-	v, err := c.view(i)
+func (r *Reader) livesIn(c *archive.Opened, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
+	v, err := c.View(i)
 	if err != nil {
 		return order, err
 	}
-	spans := v.spans(sel.From, sel.end())
+	spans := v.Spans(sel.From, sel.end())
 	if spans == nil {
 		return order, nil
 	}
 	insts, err := v.Instances()
 	if err != nil {
-		return order, c.ref.wrong(err)
+		return order, c.Ref.Wrong(err)
 	}
 	for row := range insts {
 		first, last := -1, -1
 		for _, run := range insts[row].Runs {
 			for _, sp := range spans {
-				lo, hi := max(run.Start, sp.from), min(run.End, sp.to+1)
+				lo, hi := max(run.Start, sp.From), min(run.End, sp.To+1)
 				if lo >= hi {
 					continue
 				}
@@ -94,12 +95,12 @@ func (r *Reader) livesIn(c *openChunk, i int, sel *Selection, byInstance map[*me
 		in := r.instance(v, row)
 		l := byInstance[in]
 		if l == nil {
-			l = &Life{Indom: v.Indom, Instance: in, From: v.wall[first], To: v.wall[last]}
+			l = &Life{Indom: v.Indom, Instance: in, From: v.Wall[first], To: v.Wall[last]}
 			byInstance[in] = l
 			order = append(order, l)
 		}
-		l.Archive = &c.ref.a.info
-		l.From, l.To = min(l.From, v.wall[first]), max(l.To, v.wall[last])
+		l.Archive = &c.Ref.A.Info
+		l.From, l.To = min(l.From, v.Wall[first]), max(l.To, v.Wall[last])
 		given.note(l, archive, v, insts[row].Names)
 	}
 	return order, nil
@@ -117,10 +118,10 @@ type givenName struct {
 }
 
 // note takes the names that a chunk of the archive tells.
-func (g givenNames) note(l *Life, archive int, v *view, names []chunk.Naming) {
+func (g givenNames) note(l *Life, archive int, v *archive.View, names []chunk.Naming) {
 	for _, n := range names {
-		if int(n.Block) < len(v.wall) {
-			g[l] = append(g[l], givenName{archive, v.cont[n.Block], Naming{v.wall[n.Block], n.Name, n.Labels}})
+		if int(n.Block) < len(v.Wall) {
+			g[l] = append(g[l], givenName{archive, v.Cont[n.Block], Naming{v.Wall[n.Block], n.Name, n.Labels}})
 		}
 	}
 }

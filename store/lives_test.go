@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"fmt"
@@ -7,13 +7,16 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/layout"
+	"tachograph/store/storetest/proof"
 )
 
 // What an instance was called is told once and in the order of time, although
 // each group that has it tells it.
 func TestNamesOfLives(t *testing.T) {
 	dir := t.TempDir()
-	b := newBuilder(t, filepath.Join(dir, "a"))
+	b := proof.NewBuilder(t, filepath.Join(dir, "a"))
 	var groups []*metric.Group
 	for i := range 3 {
 		groups = append(groups, &metric.Group{Name: fmt.Sprint("g", i), Indom: "process", Metrics: []*metric.Desc{
@@ -27,15 +30,15 @@ func TestNamesOfLives(t *testing.T) {
 		for _, g := range groups {
 			tick.Blocks = append(tick.Blocks, &metric.Block{Group: g, At: at, Rows: []*metric.Instance{in}, Cols: []metric.Column{{Bits: []uint64{uint64(n)}}}})
 		}
-		b.append(tick)
+		b.Append(tick)
 		if n == 5 {
-			b.seal(nil)
+			b.Seal(nil)
 		}
 	}
-	b.seal(nil)
-	path := filepath.Join(dir, "x"+FinishedSuffix)
-	b.finish(path)
-	r, err := Open(path)
+	b.Seal(nil)
+	path := filepath.Join(dir, "x"+layout.FinishedSuffix)
+	b.Finish(path)
+	r, err := store.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

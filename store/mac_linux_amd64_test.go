@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"tachograph/sample/darwin/darwintest"
+	"tachograph/store/mend"
+	"tachograph/store/storetest/proof"
 )
 
 // TestSimulatedMac records with the real Mac executable of this package on the
@@ -32,7 +34,7 @@ func TestSimulatedMac(t *testing.T) {
 	var crashes strings.Builder
 	fmt.Fprintf(&crashes, "include %q\n", filepath.Join(mac.Shipped, "macbook-m.scn"))
 	seconds, at := 0, 0
-	for i := range pick(t, 2, 60) {
+	for i := range proof.Pick(t, 2, 60) {
 		at += 6 + i%3
 		fmt.Fprintf(&crashes, "%s at %d down 2\n", []string{"panic", "powercut"}[i%2], at)
 		at += 2
@@ -43,7 +45,7 @@ func TestSimulatedMac(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &simulatedMac{
-		list: sealedItems(macSeed, seconds+4), root: filepath.Join(dir, "root"),
+		list: proof.SealedItems(macSeed, seconds+4), root: filepath.Join(dir, "root"),
 		flags: []string{"--scenario", story, "--root", filepath.Join(dir, "root"), "--resume", filepath.Join(dir, "state"), "--speed", "8"},
 		mac:   mac, exe: exe,
 	}
@@ -57,7 +59,7 @@ func TestSimulatedMac(t *testing.T) {
 		}
 	}
 	m.check(t, "the end", false)
-	findings, err := Verify(m.archives(), nil)
+	findings, err := mend.Verify(m.archives(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,7 @@ type simulatedMac struct {
 	flags []string
 	exe   string
 	root  string
-	list  []item
+	list  []proof.Item
 	boots int
 	from  int    // the item the next run begins with
 	there []bool // items that survived the crashes so far
@@ -113,11 +115,11 @@ func (m *simulatedMac) run(t *testing.T) bool {
 // check compares what is there with what the run said was covered.
 func (m *simulatedMac) check(t *testing.T, what string, power bool) {
 	t.Helper()
-	c, _, err := readDir(m.archives())
+	c, _, err := proof.ReadDir(m.archives())
 	if err != nil {
 		t.Fatalf("boot %d, %s: %v", m.boots, what, err)
 	}
-	now, next, err := c.survivors(m.list)
+	now, next, err := c.Survivors(m.list)
 	if err != nil {
 		t.Fatalf("boot %d, %s: %v", m.boots, what, err)
 	}

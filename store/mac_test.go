@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"encoding/binary"
@@ -13,6 +13,10 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/disk"
+	"tachograph/store/layout"
+	"tachograph/store/recording"
+	"tachograph/store/storetest/proof"
+	"tachograph/store/storetest/recorded"
 )
 
 // What TestSimulatedMac and the Mac executable have agreed upon.
@@ -64,7 +68,7 @@ func (f *tellingFS) tell(kind byte, n int) {
 
 func (f *tellingFS) OpenFile(name string, flag int, perm fs.FileMode) (disk.File, error) {
 	file, err := f.FS.OpenFile(name, flag, perm)
-	if err != nil || !isJournalName(filepath.Base(name)) || flag&os.O_CREATE == 0 {
+	if err != nil || !layout.IsJournalName(filepath.Base(name)) || flag&os.O_CREATE == 0 {
 		return file, err
 	}
 	f.mu.Lock()
@@ -103,23 +107,23 @@ func TestMacWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := items(macSeed, n)
+	list := proof.Items(macSeed, n)
 	if from >= n {
 		return
 	}
-	clock := list[from].at()
+	clock := list[from].At()
 	telling := &tellingFS{FS: disk.OS, accepted: from}
-	opt := proofOptions("/"+macDir, macSeed, func() metric.Stamp { return clock })
+	opt := recorded.ProofOptions("/"+macDir, macSeed, func() metric.Stamp { return clock })
 	opt.BootID, opt.FS, opt.Seal = os.Getenv(macBoot), telling, 3*time.Second
-	w, err := Create(opt)
+	w, err := recording.Create(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
 	for i := from; i < n; i++ {
-		time.Sleep(time.Duration(list[i].second-list[from].second)*time.Second - time.Since(began))
-		clock = list[i].at()
-		if err := list[i].append(w); err != nil {
+		time.Sleep(time.Duration(list[i].Second-list[from].Second)*time.Second - time.Since(began))
+		clock = list[i].At()
+		if err := list[i].Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}
 		telling.mu.Lock()

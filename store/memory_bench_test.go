@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bufio"
@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store/layout"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // memoryLoads are the machines that BenchmarkMemory records.
@@ -72,7 +75,7 @@ func TestMemoryChild(t *testing.T) {
 	l := storetest.NewLoad(load.processes, load.metrics, load.every, load.system)
 	var now metric.Stamp
 	now, _ = l.Next()
-	w, err := Create(Options{Dir: os.Getenv(childDir), Host: Host{ID: "h", Name: "host"}, BootID: "b",
+	w, err := recording.Create(recording.Options{Dir: os.Getenv(childDir), Host: layout.Host{ID: "h", Name: "host"}, BootID: "b",
 		Catalogue: l.Catalogue(), Now: func() metric.Stamp { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -90,11 +93,7 @@ func TestMemoryChild(t *testing.T) {
 			spent += time.Since(began)
 		}
 		if s%60 == 0 { // the sealer has a minute's time in life, not here
-			waitFor(t, func() bool {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				return len(w.cur.queue) == 0
-			})
+			proof.WaitFor(t, func() bool { return w.Status().Queued == 0 })
 		}
 	}
 	report("MiB-recording")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/chunk"
 )
 
@@ -20,11 +21,11 @@ func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
 		out := false
 		hand := handing(&out, yield)
 		for _, a := range r.archivesOf(&sel) {
-			if a.info.From > sel.end() || a.info.To < sel.From {
+			if a.Info.From > sel.end() || a.Info.To < sel.From {
 				continue
 			}
 			for _, ref := range a.inTime() {
-				if ref.info.From > sel.end() || ref.info.To < sel.From {
+				if ref.Info.From > sel.end() || ref.Info.To < sel.From {
 					continue
 				}
 				goOn := a.contain(&out, func() bool { return r.piecesOf(a, &sel, ref, &batch, func() bool { return hand(batch) }) })
@@ -37,13 +38,13 @@ func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
 }
 
 // inTime are the chunks of a in the order of the clock that is never set.
-func (a *source) inTime() []*chunkRef {
-	refs := slices.Clone(a.chunks)
-	slices.SortStableFunc(refs, func(x, y *chunkRef) int {
+func (a *source) inTime() []*archive.Ref {
+	refs := slices.Clone(a.Chunks)
+	slices.SortStableFunc(refs, func(x, y *archive.Ref) int {
 		switch {
-		case x.info.First.Cont < y.info.First.Cont:
+		case x.Info.First.Cont < y.Info.First.Cont:
 			return -1
-		case x.info.First.Cont > y.info.First.Cont:
+		case x.Info.First.Cont > y.Info.First.Cont:
 			return 1
 		}
 		return 0
@@ -53,26 +54,26 @@ func (a *source) inTime() []*chunkRef {
 
 // piecesOf fills the batch with the summaries of each metric of one chunk in
 // turn, and forgets what was decoded for them if nobody else had opened it.
-func (r *Reader) piecesOf(a *source, sel *Selection, ref *chunkRef, batch *[]Summary, yield func() bool) bool {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*view]*filter), asked: make(map[[2]string]bool)}
+func (r *Reader) piecesOf(a *source, sel *Selection, ref *archive.Ref, batch *[]Summary, yield func() bool) bool {
+	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool)}
 	p.wanted = a.wanted(sel)
-	kept := ref.opened != nil
+	kept := ref.Opened != nil
 	defer func() {
 		if !kept {
-			ref.opened = nil
+			ref.Opened = nil
 		}
 	}()
 	if !p.wantsOf(ref) {
 		return true
 	}
-	p.each(ref, func(v *view, col int, d *metric.Desc) {
-		if spans := v.spans(sel.From, sel.end()); spans != nil && d.Type != metric.String {
+	p.each(ref, func(v *archive.View, col int, d *metric.Desc) {
+		if spans := v.Spans(sel.From, sel.end()); spans != nil && d.Type != metric.String {
 			p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: spans})
 		}
 	})
 	p.finish()
-	stored := make(map[*view]map[int]chunk.Summary)
-	instances := make(map[*view][]*metric.Instance)
+	stored := make(map[*archive.View]map[int]chunk.Summary)
+	instances := make(map[*archive.View][]*metric.Instance)
 	for _, name := range p.names {
 		cols := p.columns[name]
 		*batch = (*batch)[:0]
@@ -92,7 +93,7 @@ func (r *Reader) piecesOf(a *source, sel *Selection, ref *chunkRef, batch *[]Sum
 				col.fill(&(*batch)[len(*batch)-1], a, passing(col.v, known, row), s)
 			})
 			if err != nil {
-				p.a.hurt(col.v.ref.wrong(err))
+				p.a.Hurt(col.v.Ref.Wrong(err))
 			}
 		}
 		if len(*batch) > 0 && !yield() {
@@ -104,10 +105,10 @@ func (r *Reader) piecesOf(a *source, sel *Selection, ref *chunkRef, batch *[]Sum
 
 // wantsOf reports whether a chunk can hold anything that is wanted: chunks hold
 // one class, but a metric may have been moved to another one.
-func (p *plan) wantsOf(ref *chunkRef) bool {
-	c, err := ref.open()
+func (p *plan) wantsOf(ref *archive.Ref) bool {
+	c, err := ref.Open()
 	if err != nil {
-		p.a.hurt(err)
+		p.a.Hurt(err)
 		return false
 	}
 	for _, g := range c.Groups {
@@ -121,7 +122,7 @@ func (p *plan) wantsOf(ref *chunkRef) bool {
 }
 
 // passing is an instance for row i of v that is not kept.
-func passing(v *view, known []*metric.Instance, i int) *metric.Instance {
+func passing(v *archive.View, known []*metric.Instance, i int) *metric.Instance {
 	if v.Indom == metric.NoIndom {
 		return nil
 	}

@@ -1,17 +1,19 @@
-package store
+package store_test
 
 import (
 	"fmt"
 	"maps"
 	"math/rand"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/disk/disktest"
+	"tachograph/store/recording"
+	"tachograph/store/storetest/proof"
+	"tachograph/store/storetest/recorded"
 )
 
 // TestPowerLoss records on a file layer that notes every operation, rebuilds
@@ -19,19 +21,19 @@ import (
 // barrier or sync covered must be there; whatever else is there must be right;
 // and a writer must be able to go on from it.
 func TestPowerLoss(t *testing.T) {
-	for seed := range uint64(pick(t, 1, 4)) {
+	for seed := range uint64(proof.Pick(t, 1, 4)) {
 		dir := t.TempDir()
 		d := disktest.New(dir)
-		list := items(seed, pick(t, 150, 500))
+		list := proof.Items(seed, proof.Pick(t, 150, 500))
 		after := recordAll(t, d, dir, seed, list)
 		ops := d.Ops()
-		stride := max(1, len(ops)/pick(t, 90, len(ops)))
+		stride := max(1, len(ops)/proof.Pick(t, 90, len(ops)))
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		t.Logf("seed %d: %d operations, %+v", seed, len(ops), d.Counts())
 		for at := int(rnd.Int63()) % stride; at <= len(ops); at += stride {
 			for _, mode := range []disktest.Mode{disktest.Panic, disktest.PowerCut} {
 				if err := crashOnce(t, d, seed, list, after, at, mode, rnd); err != nil {
-					t.Fatalf("seed %d, %v at operation %d of %d (%s): %v", seed, mode, at, len(ops), around(ops, at), err)
+					t.Fatalf("seed %d, %v at operation %d of %d (%s): %v", seed, mode, at, len(ops), proof.Around(ops, at), err)
 				}
 			}
 		}
@@ -39,25 +41,25 @@ func TestPowerLoss(t *testing.T) {
 }
 
 // recordAll records list and returns the length of the log after each item.
-func recordAll(t *testing.T, d *disktest.FS, dir string, seed uint64, list []item) []int {
+func recordAll(t *testing.T, d *disktest.FS, dir string, seed uint64, list []proof.Item) []int {
 	t.Helper()
-	clock := list[0].at()
-	opt := proofOptions(dir, seed, func() metric.Stamp { return clock })
+	clock := list[0].At()
+	opt := recorded.ProofOptions(dir, seed, func() metric.Stamp { return clock })
 	opt.FS = d
 	opt.Sync = time.Millisecond
-	w, err := Create(opt)
+	w, err := recording.Create(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	after := make([]int, len(list))
 	for i, it := range list {
-		clock = it.at()
-		if err := it.append(w); err != nil {
+		clock = it.At()
+		if err := it.Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}
 		after[i] = d.Len()
 		if i%9 == 5 {
-			waitFor(t, func() bool { return w.Status().PanicLoss == 0 })
+			proof.WaitFor(t, func() bool { return w.Status().PanicLoss == 0 })
 		}
 		if i == len(list)*2/3 {
 			if _, err := w.Rotate("test"); err != nil {
@@ -101,7 +103,7 @@ func covered(ops []disktest.Op, after []int, at int, mode disktest.Mode) int {
 	return len(after)
 }
 
-func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []int, at int, mode disktest.Mode, rnd *rand.Rand) error {
+func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []proof.Item, after []int, at int, mode disktest.Mode, rnd *rand.Rand) error {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "crash")
 	if err != nil {
@@ -111,12 +113,12 @@ func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []i
 	if err := d.Crash(dir, at, mode, rnd); err != nil {
 		return err
 	}
-	c, _, err := readDir(dir)
+	c, _, err := proof.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("reading: %w", err)
 	}
 	must := covered(d.Ops(), after, at, mode)
-	left, have, err := c.survivors(list)
+	left, have, err := c.Survivors(list)
 	if err != nil {
 		return err
 	}
@@ -126,25 +128,25 @@ func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []i
 		}
 	}
 	// The machine starts again, and so does the recorder.
-	clock := list[min(have, len(list)-1)].at()
-	w, err := Create(proofOptions(dir, seed, func() metric.Stamp { return clock }))
+	clock := list[min(have, len(list)-1)].At()
+	w, err := recording.Create(recorded.ProofOptions(dir, seed, func() metric.Stamp { return clock }))
 	if err != nil {
 		return fmt.Errorf("starting again: %w", err)
 	}
 	for i := have; i < min(have+5, len(list)); i++ {
-		clock = list[i].at()
-		if err := list[i].append(w); err != nil {
+		clock = list[i].At()
+		if err := list[i].Append(w); err != nil {
 			return fmt.Errorf("going on: %w", err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("going on: %w", err)
 	}
-	c, damage, err := readDir(dir)
+	c, damage, err := proof.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("reading after going on: %w", err)
 	}
-	now, _, err := c.survivors(list)
+	now, _, err := c.Survivors(list)
 	if err != nil {
 		return fmt.Errorf("after going on from %d: %w", have, err)
 	}
@@ -157,12 +159,4 @@ func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []item, after []i
 		return fmt.Errorf("after going on, damage: %s", strings.Join(damage, "; "))
 	}
 	return nil
-}
-
-func around(ops []disktest.Op, at int) string {
-	if at >= len(ops) {
-		return "the end"
-	}
-	op := ops[at]
-	return fmt.Sprintf("%s %s at %d, %d bytes", op.Kind, filepath.Base(op.Name), op.Off, len(op.Data))
 }

@@ -1,48 +1,9 @@
 package store
 
-import "tachograph/sample/metric"
-
-// Host is the machine that an archive was recorded on.
-type Host struct {
-	// ID identifies the machine across archives: its hardware UUID or
-	// machine id.
-	ID       string
-	Name     string
-	OS       string // "Darwin", "Linux"
-	Release  string
-	Arch     string
-	Model    string
-	Platform string // "macos" or "linux"
-	// Labels hold the rest: product version, build, cores, memory.
-	Labels []metric.Label
-}
-
-// ArchiveInfo describes one archive, finished or live.
-type ArchiveInfo struct {
-	Path string
-	// ID is random and made at creation: it ties a printed answer to the
-	// bytes it came from.
-	ID     string
-	Format int
-	Host   Host
-	BootID string
-	// TimeZone is the IANA name, or "+01:00", in force at creation.
-	TimeZone string
-	Recorder string // version of the recorder
-	Config   string // effective configuration, TOML
-	// From and To are the wall clocks of the first and the last tick; of when it
-	// was made, if it is Empty.
-	From, To int64
-	Live     bool
-	Empty    bool // holds no ticks
-	Bytes    int64
-	// Intervals are the effective intervals of the classes, in nanoseconds.
-	Intervals map[metric.Class]int64
-	// Damage lists what could not be read, a sentence each.
-	Damage []string
-	// Failed says that reading it made this program fail.
-	Failed bool
-}
+import (
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+)
 
 // Selection says which values to read. The zero value selects everything.
 type Selection struct {
@@ -69,7 +30,7 @@ type Selection struct {
 // Run is a stretch of one series: the values of one metric and instance at
 // successive ticks of one archive. Its slices are valid until the next Run.
 type Run struct {
-	Archive *ArchiveInfo
+	Archive *archive.Info
 	Metric  *metric.Desc // as recorded in that archive
 	// Instance is nil where the metric has no instance domain. The same
 	// instance of one boot is the same pointer throughout a Reader.
@@ -96,7 +57,7 @@ type Point struct {
 // Summary is what a stretch of one numeric series comes to. Absent values
 // count only in Missing.
 type Summary struct {
-	Archive        *ArchiveInfo
+	Archive        *archive.Info
 	Metric         *metric.Desc
 	Instance       *metric.Instance
 	Count, Missing uint64
@@ -118,12 +79,12 @@ type Summary struct {
 // series it concerns.
 type Event struct {
 	metric.Event
-	Archive *ArchiveInfo
+	Archive *archive.Info
 }
 
 // Life is the span in which an instance was seen.
 type Life struct {
-	Archive  *ArchiveInfo // the last one it was seen in
+	Archive  *archive.Info // the last one it was seen in
 	Indom    string
 	Instance *metric.Instance
 	From, To int64 // wall clocks of the first and last tick that listed it

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/fault"
+	"tachograph/store/layout"
 )
 
 // A Reader reads one or many archives as one timeline. What it returns is
@@ -18,7 +20,7 @@ import (
 // Reader is used by one goroutine at a time.
 type Reader struct {
 	paths     []string
-	complete  func(*ArchiveInfo, *metric.Desc)
+	complete  func(*archive.Info, *metric.Desc)
 	archives  []*source
 	instances map[instanceID]*known
 	nextID    uint64
@@ -39,7 +41,7 @@ func Open(paths ...string) (*Reader, error) { return OpenWith(nil, paths...) }
 // OpenWith is Open for readers that know more of metrics than archives of the
 // past say: complete is given a copy of each description that is used, and may
 // add to it.
-func OpenWith(complete func(*ArchiveInfo, *metric.Desc), paths ...string) (*Reader, error) {
+func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Reader, error) {
 	r := &Reader{paths: paths, complete: complete, instances: make(map[instanceID]*known)}
 	if err := r.Refresh(); err != nil {
 		r.Close()
@@ -62,7 +64,7 @@ func (r *Reader) Refresh() error {
 		// A writer may have finished an archive, which renames it, since the
 		// directory was read.
 		again, err := r.files()
-		if try == loadTries || err == nil && slices.Equal(files, again) {
+		if try == archive.LoadTries || err == nil && slices.Equal(files, again) {
 			break
 		}
 		r.replace(now)
@@ -78,8 +80,8 @@ func (r *Reader) Refresh() error {
 	}
 	// One archive that cannot be read does not hide the others.
 	for _, err := range errs {
-		now[0].hurt(err)
-		now[0].info.Failed = now[0].info.Failed || errors.As(err, new(fault.Failed))
+		now[0].Hurt(err)
+		now[0].Info.Failed = now[0].Info.Failed || errors.As(err, new(fault.Failed))
 	}
 	return nil
 }
@@ -103,13 +105,13 @@ func (r *Reader) files() ([]string, error) {
 // one is complete when the new one holds anything.
 func (r *Reader) open(files []string) (now []*source, errs []error) {
 	for _, f := range slices.Backward(files) {
-		i := slices.IndexFunc(r.archives, func(a *source) bool { return a.info.Path == f })
+		i := slices.IndexFunc(r.archives, func(a *source) bool { return a.Info.Path == f })
 		var a *source
 		var err error
 		if i < 0 {
 			err = fault.Contain(func() (err error) { a, err = openSource(f); return err })
 			if a != nil {
-				a.complete = r.complete
+				a.Complete = r.complete
 			}
 		} else {
 			a = r.archives[i]
@@ -143,12 +145,12 @@ func (r *Reader) replace(now []*source) {
 func withoutPast(all []*source) []*source {
 	finished := make(map[string]bool)
 	for _, a := range all {
-		if !a.info.Live {
-			finished[a.info.ID] = true
+		if !a.Info.Live {
+			finished[a.Info.ID] = true
 		}
 	}
 	return slices.DeleteFunc(all, func(a *source) bool {
-		past := a.info.Live && finished[a.info.ID]
+		past := a.Info.Live && finished[a.Info.ID]
 		if past {
 			_ = a.close()
 		}
@@ -171,7 +173,7 @@ func (r *Reader) sort() {
 
 // begin is where a stands in the order of time. One without ticks holds events
 // of the time when it was made.
-func (a *source) begin() int64 { return a.info.From }
+func (a *source) begin() int64 { return a.Info.From }
 
 // expand lists the archive files that path stands for.
 func expand(path string) ([]string, error) {
@@ -188,7 +190,7 @@ func expand(path string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if e.Type()&fs.ModeType == 0 && (strings.HasSuffix(e.Name(), finishedSuffix) || strings.HasSuffix(e.Name(), liveSuffix)) {
+		if e.Type()&fs.ModeType == 0 && (strings.HasSuffix(e.Name(), layout.FinishedSuffix) || strings.HasSuffix(e.Name(), layout.LiveSuffix)) {
 			files = append(files, filepath.Join(path, e.Name()))
 		}
 	}
@@ -206,24 +208,24 @@ func (r *Reader) Close() error {
 }
 
 // Hosts are the hosts that were recorded, each as its latest archive says.
-func (r *Reader) Hosts() []Host {
-	var hosts []Host
+func (r *Reader) Hosts() []layout.Host {
+	var hosts []layout.Host
 	for _, a := range r.archives {
-		i := slices.IndexFunc(hosts, func(h Host) bool { return h.ID == a.info.Host.ID })
+		i := slices.IndexFunc(hosts, func(h layout.Host) bool { return h.ID == a.Info.Host.ID })
 		if i < 0 {
-			hosts = append(hosts, a.info.Host)
+			hosts = append(hosts, a.Info.Host)
 		} else {
-			hosts[i] = a.info.Host
+			hosts[i] = a.Info.Host
 		}
 	}
 	return hosts
 }
 
 // Archives are the archives in the order of time.
-func (r *Reader) Archives() []*ArchiveInfo {
-	var infos []*ArchiveInfo
+func (r *Reader) Archives() []*archive.Info {
+	var infos []*archive.Info
 	for _, a := range r.archives {
-		infos = append(infos, &a.info)
+		infos = append(infos, &a.Info)
 	}
 	return infos
 }
@@ -233,8 +235,8 @@ func (r *Reader) Archives() []*ArchiveInfo {
 func (r *Reader) Metrics() []*metric.Desc {
 	byName := make(map[string]*metric.Desc)
 	for _, a := range r.archives {
-		for n := range a.descs {
-			if d := a.desc(uint32(n)); d != nil {
+		for n := range a.Descs {
+			if d := a.Desc(uint32(n)); d != nil {
 				byName[d.Name] = d
 			}
 		}
@@ -251,8 +253,8 @@ func (r *Reader) Metrics() []*metric.Desc {
 func (r *Reader) Lookup(name string) *metric.Desc {
 	for i := len(r.archives) - 1; i >= 0; i-- {
 		a := r.archives[i]
-		if ns := a.byName[name]; len(ns) > 0 {
-			return a.desc(ns[len(ns)-1])
+		if ns := a.ByName[name]; len(ns) > 0 {
+			return a.Desc(ns[len(ns)-1])
 		}
 	}
 	return nil
@@ -260,10 +262,10 @@ func (r *Reader) Lookup(name string) *metric.Desc {
 
 // LookupIn is the newest description of the metric called name in one of the
 // reader's archives, or nil.
-func (r *Reader) LookupIn(info *ArchiveInfo, name string) *metric.Desc {
+func (r *Reader) LookupIn(info *archive.Info, name string) *metric.Desc {
 	for _, a := range r.archives {
-		if ns := a.byName[name]; &a.info == info && len(ns) > 0 {
-			return a.desc(ns[len(ns)-1])
+		if ns := a.ByName[name]; &a.Info == info && len(ns) > 0 {
+			return a.Desc(ns[len(ns)-1])
 		}
 	}
 	return nil
@@ -277,8 +279,8 @@ const keepOpen = 64
 func (r *Reader) release(a *source) {
 	n := 0
 	for _, other := range r.archives {
-		for _, ref := range other.chunks {
-			if ref.opened != nil {
+		for _, ref := range other.Chunks {
+			if ref.Opened != nil {
 				n++
 			}
 		}
@@ -286,7 +288,7 @@ func (r *Reader) release(a *source) {
 	if n <= keepOpen {
 		return
 	}
-	for _, ref := range a.chunks {
-		ref.opened = nil
+	for _, ref := range a.Chunks {
+		ref.Opened = nil
 	}
 }

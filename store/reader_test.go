@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"fmt"
@@ -8,12 +8,15 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/chunk"
+	"tachograph/store/layout"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // read selects into a ledger.
-func read(t *testing.T, r *Reader, sel Selection) storetest.Ledger {
+func read(t *testing.T, r *store.Reader, sel store.Selection) storetest.Ledger {
 	t.Helper()
 	l := make(storetest.Ledger)
 	for run, err := range r.Select(sel) {
@@ -56,32 +59,32 @@ func everything(*metric.Desc, *metric.Instance, metric.Stamp) bool { return true
 func record(t *testing.T, seed uint64, ticks int) (h *history, paths []string) {
 	w := storetest.NewWorld(seed)
 	dir := t.TempDir()
-	b := newBuilder(t, filepath.Join(dir, "small"))
+	b := proof.NewBuilder(t, filepath.Join(dir, "small"))
 	h = &history{}
 	for range ticks {
 		tick := w.Tick()
 		h.ticks = append(h.ticks, tick)
-		b.append(tick)
+		b.Append(tick)
 		if w.R.IntN(15) == 0 {
-			b.seal(nil)
+			b.Seal(nil)
 		}
 	}
-	b.seal(nil)
-	return h, []string{b.path, b.finish(filepath.Join(dir, "finished.tacho"))}
+	b.Seal(nil)
+	return h, []string{b.Path, b.Finish(filepath.Join(dir, "finished.tacho"))}
 }
 
 func TestSelectRandom(t *testing.T) {
 	for seed := range uint64(40) {
 		h, paths := record(t, seed, 60)
 		for _, path := range paths {
-			r, err := Open(path)
+			r, err := store.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if d := r.Archives()[0].Damage; d != nil {
 				t.Fatal(d)
 			}
-			read(t, r, Selection{}).Compare(t, h.ledger(everything))
+			read(t, r, store.Selection{}).Compare(t, h.ledger(everything))
 
 			last := h.ticks[len(h.ticks)-1]
 			from, to := h.ticks[len(h.ticks)/3].At.Wall, h.ticks[len(h.ticks)*2/3].At.Wall
@@ -90,7 +93,7 @@ func TestSelectRandom(t *testing.T) {
 			}
 			group := last.Blocks[0].Group
 			name := group.Metrics[0].Name
-			got := read(t, r, Selection{Metrics: []string{name}, From: from, To: to})
+			got := read(t, r, store.Selection{Metrics: []string{name}, From: from, To: to})
 			got.Compare(t, h.ledger(func(d *metric.Desc, _ *metric.Instance, at metric.Stamp) bool {
 				return d.Name == name && at.Wall >= from && at.Wall <= to
 			}))
@@ -100,8 +103,8 @@ func TestSelectRandom(t *testing.T) {
 				want := h.ledger(func(d *metric.Desc, in *metric.Instance, _ metric.Stamp) bool {
 					return in == nil || in.Key == key
 				})
-				read(t, r, Selection{Keys: []string{key}}).Compare(t, want)
-				read(t, r, Selection{Instance: func(_ string, in *metric.Instance) bool { return in.Key == key }}).Compare(t, want)
+				read(t, r, store.Selection{Keys: []string{key}}).Compare(t, want)
+				read(t, r, store.Selection{Instance: func(_ string, in *metric.Instance) bool { return in.Key == key }}).Compare(t, want)
 			}
 			if d := r.Archives()[0].Damage; d != nil {
 				t.Fatal(d)
@@ -115,7 +118,7 @@ func TestSelectRandom(t *testing.T) {
 // instance, in the order of time, and that instances keep their pointers.
 func TestSelectOrder(t *testing.T) {
 	_, paths := record(t, 3, 80)
-	r, err := Open(paths[0])
+	r, err := store.Open(paths[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +132,7 @@ func TestSelectOrder(t *testing.T) {
 	var now series
 	var cont int64
 	var names []string
-	for run := range r.Select(Selection{}) {
+	for run := range r.Select(store.Selection{}) {
 		s := series{run.Metric.Name, run.Instance}
 		if s != now {
 			if done[s] {
@@ -190,11 +193,11 @@ func TestPrior(t *testing.T) {
 			return at.Wall >= from || at == latest[group[d]]
 		})
 		for _, path := range paths {
-			r, err := Open(path)
+			r, err := store.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			read(t, r, Selection{From: from, Prior: true}).Compare(t, want)
+			read(t, r, store.Selection{From: from, Prior: true}).Compare(t, want)
 			r.Close()
 		}
 	}
@@ -205,26 +208,26 @@ func TestSummarizeRandom(t *testing.T) {
 		h, paths := record(t, seed, 200)
 		from, to := h.ticks[20].At.Wall, h.ticks[170].At.Wall
 		for _, window := range [][2]int64{{0, 0}, {min(from, to), max(from, to)}} {
-			sel := Selection{From: window[0], To: window[1]}
+			sel := store.Selection{From: window[0], To: window[1]}
 			for _, path := range paths {
-				r, err := Open(path)
+				r, err := store.Open(path)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := make(map[string]*Summary)
+				want := make(map[string]*store.Summary)
 				for run := range r.Select(sel) {
 					if run.Metric.Type != metric.String {
 						plainSummary(want, run)
 					}
 				}
-				got := make(map[string]*Summary)
+				got := make(map[string]*store.Summary)
 				for s, err := range r.Summarize(sel) {
 					if err != nil {
 						t.Fatal(err)
 					}
 					name := seriesName(s.Metric, s.Instance)
 					if got[name] == nil {
-						got[name] = &Summary{Metric: s.Metric, Instance: s.Instance}
+						got[name] = &store.Summary{Metric: s.Metric, Instance: s.Instance}
 					}
 					join(got[name], s)
 				}
@@ -241,7 +244,7 @@ func TestSummarizeRandom(t *testing.T) {
 }
 
 // join continues s with the piece that comes next.
-func join(s, next *Summary) {
+func join(s, next *store.Summary) {
 	s.Missing += next.Missing
 	if next.Count == 0 {
 		return
@@ -285,11 +288,11 @@ func seriesName(d *metric.Desc, in *metric.Instance) string {
 }
 
 // plainSummary adds up a run value by value.
-func plainSummary(to map[string]*Summary, run *Run) {
+func plainSummary(to map[string]*store.Summary, run *store.Run) {
 	name := seriesName(run.Metric, run.Instance)
 	s := to[name]
 	if s == nil {
-		s = &Summary{Metric: run.Metric, Instance: run.Instance}
+		s = &store.Summary{Metric: run.Metric, Instance: run.Instance}
 		to[name] = s
 	}
 	d := run.Metric
@@ -299,7 +302,7 @@ func plainSummary(to map[string]*Summary, run *Run) {
 			s.Missing++
 			continue
 		}
-		p := Point{run.Wall[i], run.Cont[i], v.Bits}
+		p := store.Point{run.Wall[i], run.Cont[i], v.Bits}
 		x := v.Number()
 		if s.Count == 0 {
 			s.First = p
@@ -329,7 +332,7 @@ func plainSummary(to map[string]*Summary, run *Run) {
 	}
 }
 
-func compareSummary(t *testing.T, want, got *Summary) {
+func compareSummary(t *testing.T, want, got *store.Summary) {
 	t.Helper()
 	if want == nil {
 		t.Fatalf("%s: not asked for", seriesName(got.Metric, got.Instance))
@@ -359,7 +362,7 @@ func near(a, b float64) bool {
 func TestLives(t *testing.T) {
 	h, paths := record(t, 5, 100)
 	for _, path := range paths {
-		r, err := Open(path)
+		r, err := store.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +407,7 @@ func TestLives(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	dir := t.TempDir()
-	b := newBuilder(t, filepath.Join(dir, "a"))
+	b := proof.NewBuilder(t, filepath.Join(dir, "a"))
 	var want []string
 	for k := range 3 {
 		var batch []metric.Event
@@ -417,11 +420,11 @@ func TestEvents(t *testing.T) {
 			batch = append(batch, e)
 			want = append(want, fmt.Sprint(e))
 		}
-		b.seal(batch)
+		b.Seal(batch)
 	}
-	path := b.finish(filepath.Join(dir, "b.tacho"))
-	for _, p := range []string{b.path, path} {
-		r, err := Open(p)
+	path := b.Finish(filepath.Join(dir, "b.tacho"))
+	for _, p := range []string{b.Path, path} {
+		r, err := store.Open(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -451,7 +454,7 @@ func TestDescriptionsComeBack(t *testing.T) {
 		Units: metric.Units{Space: -1, Time: 2, Count: 1, SpaceScale: 3, TimeScale: 4, CountScale: -2, Other: "°C"},
 		Indom: "cpu", Class: metric.Costly, Source: "sysctl x", Help: "help", LongHelp: "long\nhelp", Width: 32, Clamped: true,
 		Formula: "a + b", Fastest: 5, Unsupported: "no"}
-	ds, err := parseDescs(marshalDescs([]*metric.Desc{d, {}, d}))
+	ds, err := layout.ParseDescs(layout.MarshalDescs([]*metric.Desc{d, {}, d}))
 	if err != nil || len(ds) != 3 || *ds[0] != *d || *ds[1] != (metric.Desc{}) || *ds[2] != *d {
 		t.Fatalf("%+v, %v", ds, err)
 	}

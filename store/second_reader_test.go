@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"bufio"
@@ -16,6 +16,9 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/layout"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
 
@@ -36,7 +39,7 @@ func TestSecondReader(t *testing.T) {
 			t.Skip("needs the zstd command, or Python's zstandard")
 		}
 	}
-	paths, err := filepath.Glob("testdata/v*" + finishedSuffix)
+	paths, err := filepath.Glob("testdata/v*" + layout.FinishedSuffix)
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no golden archives: %v", err)
 	}
@@ -61,7 +64,7 @@ func written(t *testing.T) string {
 	t.Helper()
 	l := storetest.NewLoad(12, 6, 5, 40)
 	var now metric.Stamp
-	w, err := Create(Options{Dir: t.TempDir(), Host: Host{ID: "id", Name: "second"}, BootID: "boot", Catalogue: l.Catalogue(),
+	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: layout.Host{ID: "id", Name: "second"}, BootID: "boot", Catalogue: l.Catalogue(),
 		Now: func() metric.Stamp { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -173,9 +176,9 @@ func (s *second) theirMetrics() []string {
 	return slices.Collect(maps.Values(latest))
 }
 
-func (s *second) reader() *Reader {
+func (s *second) reader() *store.Reader {
 	s.t.Helper()
-	r, err := Open(s.path)
+	r, err := store.Open(s.path)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -221,7 +224,7 @@ func (s *second) theirValues() (out []string) {
 }
 
 func (s *second) ourValues() (out []string) {
-	for run, err := range s.reader().Select(Selection{}) {
+	for run, err := range s.reader().Select(store.Selection{}) {
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/chunk"
 )
 
@@ -25,13 +26,13 @@ func (r *Reader) Select(sel Selection) iter.Seq2[*Run, error] {
 // while fn hands something out.
 func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	prior := make(map[instanceID]*source) // the last archive of each boot so far
-	began := make(map[instanceID]bool)     // whether the window has begun in it
+	began := make(map[instanceID]bool)    // whether the window has begun in it
 	for _, a := range r.archivesOf(sel) {
-		boot := instanceID{host: a.info.Host.ID, boot: a.info.BootID}
-		if a.info.From > sel.end() {
+		boot := instanceID{host: a.Info.Host.ID, boot: a.Info.BootID}
+		if a.Info.From > sel.end() {
 			break
 		}
-		if a.info.To < sel.From {
+		if a.Info.To < sel.From {
 			prior[boot] = a
 			continue
 		}
@@ -49,7 +50,7 @@ func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	}
 	if sel.Prior {
 		for _, a := range r.archives {
-			if prior[instanceID{host: a.info.Host.ID, boot: a.info.BootID}] == a && !a.contain(out, func() bool { return r.priors(sel, nil, a, fn) }) {
+			if prior[instanceID{host: a.Info.Host.ID, boot: a.Info.BootID}] == a && !a.contain(out, func() bool { return r.priors(sel, nil, a, fn) }) {
 				return
 			}
 		}
@@ -63,7 +64,7 @@ func (r *Reader) priors(sel *Selection, before, a *source, fn func(*plan) bool) 
 	if before != nil {
 		older := *sel
 		older.Metrics = nil
-		for _, d := range before.descs {
+		for _, d := range before.Descs {
 			if d == nil || p.columns[d.Name] != nil {
 				continue
 			}
@@ -153,7 +154,7 @@ func (e *emitter) direct(p *plan, cols []column) bool {
 			return false
 		}
 		if err != nil {
-			p.a.hurt(col.v.ref.wrong(err))
+			p.a.Hurt(col.v.Ref.Wrong(err))
 		}
 	}
 	return true
@@ -176,7 +177,7 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 			return nil
 		})
 		if err != nil {
-			p.a.hurt(col.v.ref.wrong(err))
+			p.a.Hurt(col.v.Ref.Wrong(err))
 		}
 	}
 	for i := range e.pieces {
@@ -216,12 +217,12 @@ func (e *emitter) piece(col, row int32, in *metric.Instance) {
 }
 
 // names makes sure that the instances of v can be told.
-func (e *emitter) names(p *plan, v *view) bool {
+func (e *emitter) names(p *plan, v *archive.View) bool {
 	if v.Indom == metric.NoIndom || p.sel.Keys != nil {
 		return true // there are none, or the filter has found them
 	}
 	if _, err := v.Instances(); err != nil {
-		p.a.hurt(v.ref.wrong(err))
+		p.a.Hurt(v.Ref.Wrong(err))
 		return false
 	}
 	return true
@@ -232,25 +233,25 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	v, run := col.v, &e.run
 	roster, err := v.Roster()
 	if err != nil {
-		p.a.hurt(v.ref.wrong(err))
+		p.a.Hurt(v.Ref.Wrong(err))
 		return true
 	}
-	run.Archive, run.Metric = &p.a.info, col.desc
+	run.Archive, run.Metric = &p.a.Info, col.desc
 	run.Instance = nil
 	run.Wall, run.Cont, run.Bits, run.Strs, run.Miss = run.Wall[:0], run.Cont[:0], run.Bits[:0], run.Strs[:0], nil
 	var words []string
 	text := col.desc.Type == metric.String
 	if text {
-		if words, err = v.chunk.Words(); err != nil {
-			p.a.hurt(v.ref.wrong(err))
+		if words, err = v.Chunk.Words(); err != nil {
+			p.a.Hurt(v.Ref.Wrong(err))
 			return true
 		}
 	}
 	for _, sp := range col.spans {
-		s.Stretches(&roster[row], sp.from, sp.to, func(start, end uint32, bits uint64, why metric.Reason) {
+		s.Stretches(&roster[row], sp.From, sp.To, func(start, end uint32, bits uint64, why metric.Reason) {
 			n := len(run.Wall)
-			run.Wall = append(run.Wall, v.wall[start:end]...)
-			run.Cont = append(run.Cont, v.cont[start:end]...)
+			run.Wall = append(run.Wall, v.Wall[start:end]...)
+			run.Cont = append(run.Cont, v.Cont[start:end]...)
 			if why != metric.Present {
 				bits = 0
 				if run.Miss == nil {

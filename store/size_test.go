@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/layout"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
 
@@ -93,7 +97,7 @@ func benchmarkSize(b *testing.B, every int) {
 	}
 	for b.Loop() {
 		interval := map[metric.Class]time.Duration{metric.Fast: time.Second, metric.Process: time.Duration(every) * time.Second}
-		w, err := Create(Options{Dir: b.TempDir(), Host: Host{ID: "h", Name: "workstation", OS: "Linux"}, BootID: "boot",
+		w, err := recording.Create(recording.Options{Dir: b.TempDir(), Host: layout.Host{ID: "h", Name: "workstation", OS: "Linux"}, BootID: "boot",
 			TimeZone: "Europe/Berlin", Recorder: "benchmark", Intervals: interval})
 		if err != nil {
 			b.Fatal(err)
@@ -126,14 +130,14 @@ func benchmarkSize(b *testing.B, every int) {
 
 // compareAll reads every value of the archive and compares.
 func compareAll(b *testing.B, path string, want *everySeries) {
-	r, err := Open(path)
+	r, err := store.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer r.Close()
 	done := make([]int, len(want.series))
 	seen := int64(0)
-	for run, err := range r.Select(Selection{}) {
+	for run, err := range r.Select(store.Selection{}) {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -171,15 +175,15 @@ func compareAll(b *testing.B, path string, want *everySeries) {
 
 // logGroups says where the bytes are.
 func logGroups(b *testing.B, path string) {
-	a, err := openArchive(path)
+	a, err := archive.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer a.close()
+	defer a.Close()
 	total := make(map[string]chunk.Parts)
 	var order []string
-	for _, ref := range a.chunks {
-		c, err := ref.open()
+	for _, ref := range a.Chunks {
+		c, err := ref.Open()
 		if err != nil {
 			b.Fatal(err)
 		}

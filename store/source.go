@@ -1,18 +1,22 @@
 package store
 
+import (
+	"tachograph/store/archive"
+)
+
 // A source is an archive of a Reader: its file, and what the journal of a live
 // one holds beyond it.
 type source struct {
-	*archive
+	*archive.File
 	tail *tail // nil of a finished one
 }
 
 func openSource(path string) (*source, error) {
-	a, err := openFile(path)
+	a, err := archive.OpenUnread(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{archive: a}
+	s := &source{File: a}
 	if err := s.load(); err != nil {
 		_ = s.close()
 		return nil, err
@@ -22,7 +26,7 @@ func openSource(path string) (*source, error) {
 
 func (s *source) close() error {
 	s.closeTail()
-	return s.archive.close()
+	return s.File.Close()
 }
 
 // load reads everything but chunks. The journal's files are opened before the
@@ -30,47 +34,47 @@ func (s *source) close() error {
 func (s *source) load() error {
 	for try := 1; ; try++ {
 		err := s.loadOnce()
-		if try == loadTries || s.tail == nil || s.snap == nil {
+		if try == archive.LoadTries || s.tail == nil || s.Snap == nil {
 			return err
 		}
 		// Pages of a transaction are reused by the next but one.
-		if changed, e := s.snap.Changed(); e != nil || !changed {
+		if changed, e := s.Snap.Changed(); e != nil || !changed {
 			return err
 		}
-		s.forgive()
+		s.Forgive()
 	}
 }
 
 func (s *source) loadOnce() error {
 	s.openTail()
-	if err := s.archive.load(); err != nil {
+	if err := s.File.Load(); err != nil {
 		return err
 	}
 	if err := s.readTail(); err != nil {
-		s.hurt(err)
+		s.Hurt(err)
 	}
 	return nil
 }
 
 // refresh reads the index of a live archive again if it has changed.
 func (s *source) refresh() error {
-	if !s.info.Live {
+	if !s.Info.Live {
 		return nil
 	}
-	changed, err := s.snap.Changed()
+	changed, err := s.Snap.Changed()
 	if err != nil {
 		return err
 	}
 	if !changed {
 		err := s.readTail()
 		// A commit meanwhile may have taken away what was to be read.
-		if changed, e := s.snap.Changed(); e != nil || !changed {
+		if changed, e := s.Snap.Changed(); e != nil || !changed {
 			if err != nil {
-				s.hurt(err)
+				s.Hurt(err)
 			}
 			return nil
 		}
 	}
-	s.forgive()
+	s.Forgive()
 	return s.load()
 }

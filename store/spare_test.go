@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"path/filepath"
@@ -6,34 +6,37 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"tachograph/store"
+	"tachograph/store/layout"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // TestSpare damages the header and the catalogue, each of which is in the
 // archive twice.
 func TestSpare(t *testing.T) {
 	w := storetest.NewWorld(1)
-	b := newBuilder(t, filepath.Join(t.TempDir(), "a"))
+	b := proof.NewBuilder(t, filepath.Join(t.TempDir(), "a"))
 	h := &history{}
 	for range 20 {
 		tick := w.Tick()
 		h.ticks = append(h.ticks, tick)
-		b.append(tick)
+		b.Append(tick)
 	}
-	b.seal(nil)
-	b.update(func(tx *bbolt.Tx) error {
-		if err := tx.Bucket([]byte(bucketMeta)).Put([]byte(metaArchive), []byte("x")); err != nil {
+	b.Seal(nil)
+	b.Update(func(tx *bbolt.Tx) error {
+		if err := tx.Bucket([]byte(layout.BucketMeta)).Put([]byte(layout.MetaArchive), []byte("x")); err != nil {
 			return err
 		}
-		return tx.Bucket([]byte(bucketMetrics)).Put(numberKey(0), []byte("x"))
+		return tx.Bucket([]byte(layout.BucketMetrics)).Put(layout.NumberKey(0), []byte("x"))
 	})
-	b.close()
-	r, err := Open(b.path)
+	b.Close()
+	r, err := store.Open(b.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	read(t, r, Selection{}).Compare(t, h.ledger(everything))
+	read(t, r, store.Selection{}).Compare(t, h.ledger(everything))
 	if r.Archives()[0].Damage == nil {
 		t.Fatal("the damage is not told")
 	}

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
 
@@ -26,7 +28,7 @@ func BenchmarkStall(b *testing.B) {
 	}
 	for b.Loop() {
 		dir := b.TempDir()
-		w, err := Create(Options{Dir: dir, BootID: "b", Sync: 50 * time.Millisecond, Seal: 30 * time.Second})
+		w, err := recording.Create(recording.Options{Dir: dir, BootID: "b", Sync: 50 * time.Millisecond, Seal: 30 * time.Second})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -56,7 +58,7 @@ func percentile(d []time.Duration, p float64) float64 {
 }
 
 // appendDataset appends twenty minutes of the dataset, 200 instants a second.
-func appendDataset(b *testing.B, w *Writer, path string) (walls, cpus []time.Duration) {
+func appendDataset(b *testing.B, w *recording.Writer, path string) (walls, cpus []time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	d, err := storetest.Open(path)
@@ -101,7 +103,7 @@ func threadTime() time.Duration {
 
 // readUntil keeps one reader open, refreshes it and reads a series to its end.
 func readUntil(b *testing.B, dir string, stop chan struct{}) (reads int) {
-	r, err := Open(dir)
+	r, err := store.Open(dir)
 	if err != nil {
 		b.Error(err)
 		return 0
@@ -117,7 +119,7 @@ func readUntil(b *testing.B, dir string, stop chan struct{}) (reads int) {
 			b.Error(err)
 			return reads
 		}
-		for _, err := range r.Select(Selection{Metrics: []string{"stat.ctxt"}}) {
+		for _, err := range r.Select(store.Selection{Metrics: []string{"stat.ctxt"}}) {
 			if err != nil {
 				b.Error(err)
 				return reads

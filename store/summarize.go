@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/chunk"
 )
 
@@ -21,7 +22,7 @@ func (r *Reader) Summarize(sel Selection) iter.Seq2[*Summary, error] {
 		out := false
 		hand := handing(&out, yield)
 		r.walk(&sel, &out, func(p *plan) bool {
-			stored := make(map[*view]map[int]chunk.Summary)
+			stored := make(map[*archive.View]map[int]chunk.Summary)
 			for _, name := range p.names {
 				if p.columns[name][0].desc.Type == metric.String {
 					continue
@@ -40,7 +41,7 @@ func (r *Reader) Summarize(sel Selection) iter.Seq2[*Summary, error] {
 }
 
 // summaries sums up one metric over its columns, by series.
-func (r *Reader) summaries(p *plan, cols []column, stored map[*view]map[int]chunk.Summary) [][]*Summary {
+func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[int]chunk.Summary) [][]*Summary {
 	var order [][]*Summary
 	place := make(map[*metric.Instance]int)
 	add := func(col *column, row int, s *chunk.Summary) {
@@ -60,14 +61,14 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*view]map[int]chun
 			continue
 		}
 		if err := p.summarize(col, f, stored, add); err != nil {
-			p.a.hurt(col.v.ref.wrong(err))
+			p.a.Hurt(col.v.Ref.Wrong(err))
 		}
 	}
 	return order
 }
 
 // summarize calls add with the summaries of one column.
-func (p *plan) summarize(col *column, f *filter, stored map[*view]map[int]chunk.Summary, add func(*column, int, *chunk.Summary)) error {
+func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *chunk.Summary)) error {
 	v := col.v
 	insts, err := v.Roster()
 	if v.Indom != metric.NoIndom && p.sel.Keys == nil && err == nil {
@@ -77,9 +78,9 @@ func (p *plan) summarize(col *column, f *filter, stored map[*view]map[int]chunk.
 		return err
 	}
 	var have map[int]chunk.Summary
-	if v.whole(col.spans) {
+	if v.Whole(col.spans) {
 		if have, err = p.storedSummaries(v, stored); err != nil {
-			p.a.hurt(v.ref.wrong(err))
+			p.a.Hurt(v.Ref.Wrong(err))
 		}
 	}
 	base := col.col * v.Size
@@ -103,7 +104,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*view]map[int]chunk.
 	}
 	return v.Series(col.col, want, func(row int, s *chunk.Series) error {
 		for _, sp := range col.spans {
-			if sum, ok := s.Summarize(col.desc, &insts[row], v.cont, sp.from, sp.to); ok {
+			if sum, ok := s.Summarize(col.desc, &insts[row], v.Cont, sp.From, sp.To); ok {
 				add(col, row, &sum)
 			}
 		}
@@ -114,7 +115,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*view]map[int]chunk.
 // storedSummaries are those of v by series, decoded once for all metrics of
 // the plan. Those of counters that fell are passed over: what a fall means is
 // judged by the values, as it is for all other questions.
-func (p *plan) storedSummaries(v *view, stored map[*view]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
+func (p *plan) storedSummaries(v *archive.View, stored map[*archive.View]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
 	if m, ok := stored[v]; ok {
 		return m, nil
 	}
@@ -122,7 +123,7 @@ func (p *plan) storedSummaries(v *view, stored map[*view]map[int]chunk.Summary) 
 	stored[v] = m
 	desc := func(col int) *metric.Desc {
 		n := v.Columns[col].Number
-		if d := p.a.desc(n); int(n) < len(p.wanted) && p.wanted[n] && d != nil && d.Type == v.Columns[col].Type {
+		if d := p.a.Desc(n); int(n) < len(p.wanted) && p.wanted[n] && d != nil && d.Type == v.Columns[col].Type {
 			return d
 		}
 		return nil
@@ -143,12 +144,12 @@ func (c *column) summary(a *source, in *metric.Instance, s *chunk.Summary) *Summ
 }
 
 func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *chunk.Summary) {
-	*out = Summary{Archive: &a.info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
+	*out = Summary{Archive: &a.Info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
 	if s.Count == 0 {
 		return
 	}
-	out.First = Point{c.v.wall[s.FirstBlock], c.v.cont[s.FirstBlock], s.First}
-	out.Last = Point{c.v.wall[s.LastBlock], c.v.cont[s.LastBlock], s.Last}
+	out.First = Point{c.v.Wall[s.FirstBlock], c.v.Cont[s.FirstBlock], s.First}
+	out.Last = Point{c.v.Wall[s.LastBlock], c.v.Cont[s.LastBlock], s.Last}
 	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
 	out.Increase, out.Resets, out.Wraps = s.Increase, s.Resets, s.Wraps
 }

@@ -20,6 +20,7 @@ import (
 	"tachograph/store/disk"
 	"tachograph/store/fault"
 	"tachograph/store/journal"
+	"tachograph/store/layout"
 )
 
 // A tail is what the journal of a live archive holds beyond what has been
@@ -52,18 +53,18 @@ type tailFile struct {
 	events   []metric.Event
 	conf     *journal.Config
 	insts    map[string]*metric.Instance
-	complete completer
+	complete journal.Completer
 }
 
 // openTail opens the journal files of a live archive.
 func (a *source) openTail() {
-	if !strings.HasSuffix(a.info.Path, liveSuffix) {
+	if !strings.HasSuffix(a.Info.Path, layout.LiveSuffix) {
 		return
 	}
 	a.closeTail()
-	a.tail = &tail{path: a.info.Path}
+	a.tail = &tail{path: a.Info.Path}
 	if err := a.tail.open(); err != nil {
-		a.hurt(err)
+		a.Hurt(err)
 	}
 }
 
@@ -75,11 +76,11 @@ func (t *tail) open() error {
 	}
 	var errs []error
 	for _, e := range entries {
-		live, generation, ok := parseJournalName(e.Name())
+		live, generation, ok := layout.ParseJournalName(e.Name())
 		if !ok || live != filepath.Base(t.path) || t.has(generation) {
 			continue
 		}
-		f, err := disk.OpenNoFollow(journalName(t.path, generation), os.O_RDONLY, 0)
+		f, err := disk.OpenNoFollow(layout.JournalName(t.path, generation), os.O_RDONLY, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // sealed and removed meanwhile
 		}
@@ -110,24 +111,24 @@ func (a *source) closeTail() {
 // readTail takes in what the journal holds by now.
 func (a *source) readTail() error {
 	t := a.tail
-	if t == nil || !a.info.Live {
+	if t == nil || !a.Info.Live {
 		return nil
 	}
-	b, err := a.record(bucketMeta, []byte(metaJournal))
+	b, err := a.Record(layout.BucketMeta, []byte(layout.MetaJournal))
 	if err != nil {
 		return err
 	}
-	var p progress
+	var p layout.Progress
 	if b == nil && len(t.files) == 0 {
 		return nil // it never had a journal
 	}
 	if b != nil && json.Unmarshal(b, &p) == nil && !t.has(p.Generation) && p.Generation > 0 {
 		// It may have been begun since the directory was looked at.
 		if err := t.open(); err != nil {
-			a.hurt(err)
+			a.Hurt(err)
 		}
 		if !t.has(p.Generation) {
-			a.hurt(fmt.Errorf("store: %w", p.missing(t.path, a.last())))
+			a.Hurt(fmt.Errorf("store: %w", p.Missing(t.path, a.Last())))
 		}
 	}
 	if b == nil {
@@ -139,33 +140,33 @@ func (a *source) readTail() error {
 	first := t.known == nil
 	if first {
 		t.known = make(map[string]*metric.Desc)
-		for _, d := range a.descs {
+		for _, d := range a.Descs {
 			if d != nil {
 				t.known[d.Name] = d
 			}
 		}
 	} else if err := t.open(); err != nil {
-		a.hurt(err)
+		a.Hurt(err)
 	}
-	for _, err := range sideBySide(t.files, func(f *tailFile) error { return f.read(a.info.ID, p.Sealed, t.known) }) {
-		a.hurt(err)
+	for _, err := range sideBySide(t.files, func(f *tailFile) error { return f.read(a.Info.ID, p.Sealed, t.known) }) {
+		a.Hurt(err)
 	}
 	fresh := first
-	seq, last := p.Sealed, a.last()
+	seq, last := p.Sealed, a.Last()
 	for i, f := range t.files {
-		read := func() error { return f.read(a.info.ID, p.Sealed, t.known) }
+		read := func() error { return f.read(a.Info.ID, p.Sealed, t.known) }
 		if err := f.end(i+1 < len(t.files), read); err != nil {
-			a.hurt(err)
+			a.Hurt(err)
 		}
 		if f.reader != nil {
 			if head := f.reader.Header(); head.Base > seq {
-				a.hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), hole(head.Base-seq, last, head.At.Wall)))
+				a.Hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), journal.Hole(head.Base-seq, last, head.At.Wall)))
 			}
 			seq, last = max(seq, f.seq), max(last, f.last)
 		} else if i+1 == len(t.files) && p.Generation > 0 && f.generation >= p.Generation && !f.foreign && !f.told {
 			if st, err := f.file.Stat(); err == nil && st.Size() == 0 {
 				f.told = true
-				a.hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), errEmptied))
+				a.Hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), journal.ErrEmptied))
 			}
 		}
 		fresh = fresh || f.fresh
@@ -195,12 +196,12 @@ func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
 
 // show makes what the files hold part of a.
 func (t *tail) show(a *source) error {
-	cat := newCatalogue(a.descs)
+	cat := layout.NewCatalog(a.Descs)
 	var mu sync.Mutex
 	number := func(d *metric.Desc) uint32 {
 		mu.Lock()
 		defer mu.Unlock()
-		return cat.number(d)
+		return cat.Number(d)
 	}
 	if errs := sideBySide(t.files, func(f *tailFile) error { return f.seal(number) }); len(errs) > 0 {
 		return errors.Join(errs...)
@@ -211,11 +212,11 @@ func (t *tail) show(a *source) error {
 		chunks = append(chunks, f.chunks...)
 		events = append(events, f.events...)
 		if f.conf != nil {
-			a.info.Config = f.conf.Text
-			a.info.Intervals = nanoseconds(f.conf.Intervals)
+			a.Info.Config = f.conf.Text
+			a.Info.Intervals = layout.Nanoseconds(f.conf.Intervals)
 		}
 	}
-	a.setTail(cat, chunks, events)
+	a.SetTail(cat, chunks, events)
 	return nil
 }
 
@@ -253,7 +254,7 @@ func (f *tailFile) open(id string, known map[string]*metric.Desc) error {
 		return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
 	}
 	f.reader = r
-	f.complete.known = maps.Clone(known)
+	f.complete.Known = maps.Clone(known)
 	return nil
 }
 
@@ -291,7 +292,7 @@ func (f *tailFile) take(rec *journal.Record) error {
 	switch rec.Kind {
 	case journal.KindTick:
 		f.last = rec.Tick.At.Wall
-		f.complete.tick(rec.Tick)
+		f.complete.Tick(rec.Tick)
 		b := f.builders[rec.Tick.Class]
 		if b == nil {
 			b = chunk.NewBuilder(rec.Tick.Class)
@@ -301,7 +302,7 @@ func (f *tailFile) take(rec *journal.Record) error {
 	case journal.KindEvent:
 		f.events = append(f.events, *rec.Event)
 	case journal.KindDescribe:
-		f.complete.learn(rec.Descs)
+		f.complete.Learn(rec.Descs)
 	case journal.KindConfig:
 		f.conf = rec.Conf
 	}
@@ -353,5 +354,5 @@ func (f *tailFile) end(old bool, read func() error) error {
 }
 
 func (f *tailFile) intern(indom, key string) *metric.Instance {
-	return internIn(f.insts, indom, key)
+	return journal.InternIn(f.insts, indom, key)
 }

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -9,7 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"tachograph/sample/metric"
+	"tachograph/store/recording"
+	"tachograph/store/storetest/proof"
+	"tachograph/store/storetest/recorded"
 )
 
 // insideEnv is set in a test process that has been started again with what the
@@ -58,15 +60,13 @@ func openUp(t *testing.T, dir string) {
 
 // recordUntil gives items from number from on to w until stop says so, and returns
 // the outcomes.
-func recordUntil(t *testing.T, w *Writer, clock *metric.Stamp, list []item, outcomes []error, stop func(n int) bool) []error {
+func recordUntil(t *testing.T, w *recording.Writer, clock *proof.Clock, list []proof.Item, outcomes []error, stop func(n int) bool) []error {
 	t.Helper()
-	waitFor(t, func() bool {
+	proof.WaitFor(t, func() bool {
 		if i := len(outcomes); i < len(list) {
-			w.mu.Lock()
-			*clock = list[i].at()
-			w.mu.Unlock()
-			err := list[i].append(w)
-			if err != nil && !errors.Is(err, ErrHeld) {
+			clock.Set(list[i].At())
+			err := list[i].Append(w)
+			if err != nil && !errors.Is(err, recording.ErrHeld) {
 				t.Fatalf("item %d: %v", i, err)
 			}
 			outcomes = append(outcomes, err)
@@ -77,13 +77,13 @@ func recordUntil(t *testing.T, w *Writer, clock *metric.Stamp, list []item, outc
 }
 
 // everythingThere demands every item that was given to the writer.
-func everythingThere(t *testing.T, dir string, list []item) {
+func everythingThere(t *testing.T, dir string, list []proof.Item) {
 	t.Helper()
-	c, damage, err := readDir(dir)
+	c, damage, err := proof.ReadDir(dir)
 	if err != nil || len(damage) > 0 {
 		t.Fatalf("reading: %v, %v", err, damage)
 	}
-	if n, err := c.checkPrefix(list, len(list)); err != nil || n != len(list) {
+	if n, err := c.CheckPrefix(list, len(list)); err != nil || n != len(list) {
 		t.Fatalf("%d of %d items are there, %v", n, len(list), err)
 	}
 }
@@ -106,10 +106,11 @@ func TestFullFileSystem(t *testing.T) {
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=512k"); err != nil {
 		t.Fatalf("cannot mount: %v", err)
 	}
-	list := items(5, 20000)
-	clock := list[0].at()
+	list := proof.Items(5, 20000)
+	var clock proof.Clock
+	clock.Set(list[0].At())
 	archive := filepath.Join(dir, "archive")
-	w, err := Create(proofOptions(archive, 5, func() metric.Stamp { return clock }))
+	w, err := recording.Create(recorded.ProofOptions(archive, 5, clock.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,10 +158,11 @@ func TestPermissionWithdrawn(t *testing.T) {
 		}
 		return
 	}
-	list := items(6, 20000)
-	clock := list[0].at()
+	list := proof.Items(6, 20000)
+	var clock proof.Clock
+	clock.Set(list[0].At())
 	archive := filepath.Join(dir, "archive")
-	w, err := Create(proofOptions(archive, 6, func() metric.Stamp { return clock }))
+	w, err := recording.Create(recorded.ProofOptions(archive, 6, clock.Now))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package store
+package store_test
 
 import (
 	"errors"
@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store/layout"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // BenchmarkWrite records the dataset at the default intervals (system every
@@ -38,8 +41,8 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 	}
 	defer d.Close()
 	var now metric.Stamp
-	w, err := Create(Options{
-		Dir: b.TempDir(), Host: Host{ID: "h", Name: "host"}, BootID: "b", Sync: time.Second, Seal: seal,
+	w, err := recording.Create(recording.Options{
+		Dir: b.TempDir(), Host: layout.Host{ID: "h", Name: "host"}, BootID: "b", Sync: time.Second, Seal: seal,
 		Now: func() metric.Stamp { return now },
 	})
 	if err != nil {
@@ -71,14 +74,10 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 			spent += took
 			stall = max(stall, took)
 		}
-		if w.count.ticks%16 == 0 {
+		if w.Status().Ticks%16 == 0 {
 			// The dataset runs a thousand times faster than it was recorded;
 			// the sealer must not be outrun as it never is in life.
-			waitFor(b, func() bool {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				return len(w.cur.queue) == 0
-			})
+			proof.WaitFor(b, func() bool { return w.Status().Queued == 0 })
 		}
 	}
 	hours := float64(now.Cont-first.Cont) / 3.6e12

@@ -12,6 +12,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
 
@@ -22,9 +23,9 @@ const dayEnv = "TACHO_REPLAY_DAY"
 // aDay is the archive of 24 hours of a machine with 360 processes, processes
 // every ten seconds and the rest every second: a dataset played again and
 // again under the names that replay knows.
-var aDay = sync.OnceValues(func() (string, error) { return recording(os.Getenv(dayEnv), "day", 36, 1, 10) })
+var aDay = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "day", 36, 1, 10) })
 
-func recording(keep, name string, rounds, systemEvery, procEvery int) (string, error) {
+func dayOf(keep, name string, rounds, systemEvery, procEvery int) (string, error) {
 	dir := keep
 	if dir == "" {
 		var err error
@@ -98,13 +99,13 @@ func record(rep *storetest.Repeater, path string, rounds int, fast, process time
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var w *store.Writer
+	var w *recording.Writer
 	p := &player{descs: make(map[string]*metric.Desc), groups: make(map[*metric.Group]*played)}
 	for range rounds {
 		err := rep.Round(func(t *metric.Tick) error {
 			now := p.play(t)
 			if w == nil {
-				w, err = store.Create(store.Options{Dir: dir, Host: store.Host{ID: "workstation-a", Name: "workstation-a", OS: "Linux", Platform: "linux"},
+				w, err = recording.Create(recording.Options{Dir: dir, Host: store.Host{ID: "workstation-a", Name: "workstation-a", OS: "Linux", Platform: "linux"},
 					BootID: "b", TimeZone: "UTC", Intervals: map[metric.Class]time.Duration{metric.Fast: fast, metric.Process: process},
 					Now: func() metric.Stamp { return now.At }})
 				if err != nil {
@@ -279,7 +280,7 @@ func needDay(tb testing.TB, make func() (string, error)) string {
 	}
 	path, err := make()
 	if err != nil {
-		tb.Fatal(fmt.Errorf("recording: %w", err))
+		tb.Fatal(fmt.Errorf("a recorded day: %w", err))
 	}
 	return path
 }

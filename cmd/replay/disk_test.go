@@ -14,6 +14,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query/memarchive"
+	"tachograph/store/recording"
 )
 
 // writeParts records a description as real archives, each part in a directory
@@ -60,7 +61,7 @@ func beginPart(t testing.TB, p *memarchive.Part, dir string) *store.Writer {
 		intervals[c] = time.Duration(iv)
 	}
 	now := metric.Stamp{Wall: p.Ticks[0].At.Wall, Cont: p.Ticks[0].At.Cont}
-	w, err := store.Create(store.Options{Dir: dir, Host: p.Info.Host, BootID: p.Info.BootID, TimeZone: p.Info.TimeZone,
+	w, err := recording.Create(recording.Options{Dir: dir, Host: p.Info.Host, BootID: p.Info.BootID, TimeZone: p.Info.TimeZone,
 		Recorder: p.Info.Recorder, Catalogue: p.Catalogue, Intervals: intervals, Now: func() metric.Stamp { return now }})
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query/memarchive"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/mangle"
 )
@@ -137,7 +138,7 @@ func mangledSeeds(t *testing.T, base string) {
 	m := storetest.NewMachine(3)
 	live := t.TempDir()
 	clock := m.At(0)
-	w, err := store.Create(mangledOptions(live, m, func() metric.Stamp { return clock }))
+	w, err := recording.Create(mangledOptions(live, m, func() metric.Stamp { return clock }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +168,8 @@ func mangledSeeds(t *testing.T, base string) {
 	}
 }
 
-func mangledOptions(dir string, m *storetest.Machine, now func() metric.Stamp) store.Options {
-	return store.Options{Dir: dir, Host: store.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC", Catalogue: m.Catalogue(),
+func mangledOptions(dir string, m *storetest.Machine, now func() metric.Stamp) recording.Options {
+	return recording.Options{Dir: dir, Host: store.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC", Catalogue: m.Catalogue(),
 		Intervals: m.Intervals(), Now: now, Seal: 20 * time.Second, Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -280,7 +281,7 @@ func (s *scan) Write(p []byte) (int, error) {
 func mangledTakeOver(t *testing.T, dir string) {
 	m := storetest.NewMachine(3)
 	clock := m.At(200)
-	w, err := store.Create(mangledOptions(dir, m, func() metric.Stamp { return clock }))
+	w, err := recording.Create(mangledOptions(dir, m, func() metric.Stamp { return clock }))
 	if err != nil {
 		t.Fatalf("the recorder does not start: %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/plural"
-	"tachograph/store"
+	"tachograph/store/mend"
 )
 
 func repairCommand(a *app) *cobra.Command {
@@ -35,7 +35,7 @@ not changed; exit status 1 says that something is lost.`,
 
 func (a *app) repair(src, dst string) error {
 	bar := a.newBar("reading " + src)
-	r, err := store.Repair(src, dst, bar.show)
+	r, err := mend.Repair(src, dst, bar.show)
 	bar.clear()
 	if err != nil {
 		return err

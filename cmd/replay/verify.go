@@ -10,7 +10,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/config"
-	"tachograph/store"
+	"tachograph/store/mend"
 )
 
 func verifyCommand(a *app) *cobra.Command {
@@ -49,10 +49,10 @@ func (a *app) verify(args []string) error {
 	if err != nil {
 		return err
 	}
-	var found []store.Finding
+	var found []mend.Finding
 	for _, p := range paths {
 		bar := a.newBar("verifying " + p)
-		fs, err := store.Verify(p, bar.show)
+		fs, err := mend.Verify(p, bar.show)
 		bar.clear()
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (a *app) verify(args []string) error {
 }
 
 // findings writes findings for machines.
-func (a *app) findings(f out.Format, found []store.Finding) error {
+func (a *app) findings(f out.Format, found []mend.Finding) error {
 	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
 	w := out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone(), Spreadsheet: a.spreadsheet})
 	for _, one := range found {

@@ -11,6 +11,7 @@ import (
 	"tachograph/cmd/internal/exit"
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
 
@@ -19,7 +20,7 @@ func finishedArchive(t *testing.T) string {
 	t.Helper()
 	m := storetest.NewMachine(1)
 	clock := m.At(0)
-	w, err := store.Create(store.Options{
+	w, err := recording.Create(recording.Options{
 		Dir: t.TempDir(), Host: store.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC",
 		Catalogue: m.Catalogue(), Intervals: m.Intervals(), Now: func() metric.Stamp { return clock },
 	})

@@ -11,6 +11,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/layout"
 )
 
 // beingWritten reports whether a recorder writes to an archive now: a live
@@ -20,7 +21,7 @@ func (a *app) beingWritten(info *store.ArchiveInfo) bool {
 	if !info.Live {
 		return false
 	}
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(info.Path), store.LockName), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(info.Path), layout.LockName), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	switch {
 	case err == nil:
 		defer f.Close()

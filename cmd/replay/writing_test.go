@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tachograph/store"
+	"tachograph/store/layout"
 )
 
 // An archive is being written when a recorder holds the lock beside it, or
@@ -33,7 +34,7 @@ func TestBeingWritten(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if c.lock {
-				f, err := os.Create(filepath.Join(dir, store.LockName))
+				f, err := os.Create(filepath.Join(dir, layout.LockName))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +47,7 @@ func TestBeingWritten(t *testing.T) {
 			}
 			if strings.HasPrefix(c.name, "a lock") {
 				// Links are not followed, for root neither.
-				if err := os.Symlink("/dev/null", filepath.Join(dir, store.LockName)); err != nil {
+				if err := os.Symlink("/dev/null", filepath.Join(dir, layout.LockName)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/recording"
 )
 
 // Archive is where values go: the store's writer, or a test's stand-in.
@@ -22,7 +23,7 @@ type Archive interface {
 	// Written counts the bytes given to files since the recorder started.
 	Written() uint64
 	// Prune removes finished archives that are too old or too much.
-	Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (store.Pruned, error)
+	Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (recording.Pruned, error)
 	Close() error
 	// CloseWithin is how long Close may take at most.
 	CloseWithin() time.Duration

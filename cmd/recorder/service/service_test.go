@@ -18,7 +18,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
-	"tachograph/store"
+	"tachograph/store/recording"
 )
 
 // shelf is an archive in memory.
@@ -31,7 +31,7 @@ type shelf struct {
 	settings  []Settings
 	bytes     int64
 	pruned    int
-	prunes    store.Pruned
+	prunes    recording.Pruned
 	rotateErr error
 	// finishing is what finishing an archive waits for.
 	finishing chan struct{}
@@ -94,7 +94,7 @@ func (a *shelf) Written() uint64 { return 0 }
 
 func (a *shelf) CloseWithin() time.Duration { return 25 * time.Second }
 
-func (a *shelf) Prune(time.Duration, int64, metric.Stamp) (store.Pruned, error) {
+func (a *shelf) Prune(time.Duration, int64, metric.Stamp) (recording.Pruned, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pruned++
@@ -286,8 +286,8 @@ func TestRetentionIsTold(t *testing.T) {
 		b := newBench(t)
 		var log strings.Builder
 		b.log = &log
-		b.archive.prunes = store.Pruned{
-			Removed: []store.Removal{{Path: "/a/x.tacho", From: evening.Add(-48 * time.Hour), To: evening.Add(-24 * time.Hour), Bytes: 7, Why: "it is old"}},
+		b.archive.prunes = recording.Pruned{
+			Removed: []recording.Removal{{Path: "/a/x.tacho", From: evening.Add(-48 * time.Hour), To: evening.Add(-24 * time.Hour), Bytes: 7, Why: "it is old"}},
 			Kept:    "the clock is not believed",
 		}
 		_, stop := b.run()

@@ -20,7 +20,7 @@ import (
 	"tachograph/config"
 	"tachograph/config/trust"
 	"tachograph/sample/metric"
-	"tachograph/store"
+	"tachograph/store/layout"
 )
 
 // unshippedName is the file in the archive directory that lists the finished
@@ -64,7 +64,7 @@ func newShipper(s *Service, dir string) *shipper {
 		json.Unmarshal(text, &sh.waiting)
 		// The command is given what lies here and nothing else.
 		sh.waiting = slices.DeleteFunc(sh.waiting, func(path string) bool {
-			return filepath.Dir(path) != dir || !strings.HasSuffix(path, store.FinishedSuffix)
+			return filepath.Dir(path) != dir || !strings.HasSuffix(path, layout.FinishedSuffix)
 		})
 	}
 	return sh
@@ -72,7 +72,7 @@ func newShipper(s *Service, dir string) *shipper {
 
 // finished lists the finished archives of the directory.
 func (sh *shipper) finished() map[string]bool {
-	found, _ := filepath.Glob(filepath.Join(globQuote(sh.dir), "*"+store.FinishedSuffix))
+	found, _ := filepath.Glob(filepath.Join(globQuote(sh.dir), "*"+layout.FinishedSuffix))
 	set := make(map[string]bool)
 	for _, path := range found {
 		set[path] = true

@@ -13,11 +13,13 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/platform"
 	"tachograph/store"
+	"tachograph/store/layout"
+	"tachograph/store/recording"
 )
 
 // diskArchive is a directory of archives on disk.
 type diskArchive struct {
-	*store.Writer
+	*recording.Writer
 	dir string
 }
 
@@ -26,7 +28,7 @@ func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log 
 	return func(catalogue []*metric.Desc, set Settings) (Archive, Past, error) {
 		dir := cfg.Archive.Dir
 		past := lookBack(dir, log)
-		w, err := store.Create(store.Options{
+		w, err := recording.Create(recording.Options{
 			Dir: dir, Group: cfg.Archive.Group, Host: storeHost(platform.ThisHost()), BootID: platform.BootID(), TimeZone: platform.Zone(),
 			Recorder: "recorder " + version, Config: set.Config, Catalogue: catalogue, Intervals: set.Intervals,
 			Seal: set.Seal, Sync: set.Sync, MemoryBound: set.Buffer, Now: now, Log: log,
@@ -59,7 +61,7 @@ func storeHost(h platform.Host) store.Host {
 // Append counts a tick that only memory holds as stored: the writer itself
 // tells of the trouble, and stores it when it can.
 func (a *diskArchive) Append(t *metric.Tick) error {
-	if err := a.Writer.Append(t); err != nil && !errors.Is(err, store.ErrHeld) {
+	if err := a.Writer.Append(t); err != nil && !errors.Is(err, recording.ErrHeld) {
 		return plain(err)
 	}
 	return nil
@@ -80,7 +82,7 @@ func (a *diskArchive) Reconfigure(s Settings) error {
 	return plain(a.Writer.Reconfigure(s.Config, s.Intervals, s.Sync, s.Seal))
 }
 
-func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (store.Pruned, error) {
+func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (recording.Pruned, error) {
 	done, err := a.Writer.Prune(keepFor, keepSize, now)
 	return done, plain(err)
 }
@@ -115,7 +117,7 @@ func (s *ArchiveStatus) countFinished(dir string) {
 		if strings.HasSuffix(e.Name(), ".live.damaged") && e.Type().IsRegular() {
 			s.SetAside = append(s.SetAside, e.Name())
 		}
-		stem, ok := strings.CutSuffix(e.Name(), store.FinishedSuffix)
+		stem, ok := strings.CutSuffix(e.Name(), layout.FinishedSuffix)
 		info, err := e.Info()
 		if !ok || err != nil || !info.Mode().IsRegular() {
 			continue
@@ -170,7 +172,7 @@ func lookBack(dir string, log *slog.Logger) Past {
 // newest is the archive that was written last: the unfinished one if there is
 // one. Names begin with the same host and go on with the time.
 func newest(dir string) string {
-	for _, suffix := range []string{".live", store.FinishedSuffix} {
+	for _, suffix := range []string{".live", layout.FinishedSuffix} {
 		found, _ := filepath.Glob(filepath.Join(globQuote(dir), "*"+suffix))
 		for _, path := range slices.Backward(found) {
 			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {

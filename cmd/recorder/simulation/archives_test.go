@@ -11,6 +11,8 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/layout"
+	"tachograph/store/mend"
 )
 
 // keptFor is how long archives are kept.
@@ -20,7 +22,7 @@ const keptFor = 5 * 24 * time.Hour
 // called by what it holds, and to be in the directory for as long as it is to
 // be kept, no longer.
 func checkArchives(t *testing.T, all, present string, slack time.Duration) {
-	findings, err := store.Verify(all, nil)
+	findings, err := mend.Verify(all, nil)
 	if err != nil {
 		t.Error(err)
 	}
@@ -39,7 +41,7 @@ func checkArchives(t *testing.T, all, present string, slack time.Duration) {
 	removed := 0
 	for _, a := range r.Archives() {
 		name := filepath.Base(a.Path)
-		span, finished := strings.CutSuffix(name, store.FinishedSuffix)
+		span, finished := strings.CutSuffix(name, layout.FinishedSuffix)
 		if !finished {
 			continue
 		}

@@ -1,0 +1,112 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+	"tachograph/store/layout"
+)
+
+// A Ref is a chunk of an archive, or of what a live one has not sealed.
+type Ref struct {
+	A      *File
+	n      uint32
+	Info   chunk.Info
+	memory []byte // of chunks that are not in the file
+	Opened *Opened
+}
+
+// Open opens the chunk, or returns the one that is open.
+func (r *Ref) Open() (*Opened, error) {
+	if r.Opened != nil {
+		return r.Opened, nil
+	}
+	src, err := r.source()
+	if err != nil {
+		return nil, r.Wrong(err)
+	}
+	c, err := chunk.Open(src, r.Info.Size)
+	if err != nil {
+		return nil, r.Wrong(err)
+	}
+	if c.Class != r.Info.Class {
+		return nil, r.Wrong(errors.New("it is of another class than the index says"))
+	}
+	r.Opened = &Opened{Ref: r, Chunk: c, views: make([]*View, len(c.Groups))}
+	return r.Opened, nil
+}
+
+// source is where the chunk's bytes are. Those of a live archive are taken at
+// once and checked, because the writer may reuse their pages later.
+func (r *Ref) source() (io.ReaderAt, error) {
+	if r.memory != nil {
+		return bytes.NewReader(r.memory), nil
+	}
+	if r.A.Info.Live {
+		b, err := r.copied()
+		return bytes.NewReader(b), err
+	}
+	b, key, err := r.home()
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.Section(key)
+	if s == nil || err != nil {
+		return nil, errors.Join(errors.New("it is missing"), err)
+	}
+	if s.Size() != r.Info.Size {
+		return nil, fmt.Errorf("it has %d bytes, the index says %d", s.Size(), r.Info.Size)
+	}
+	return s, nil
+}
+
+// home is where the chunk stands by the latest snapshot.
+func (r *Ref) home() (*boltread.Bucket, []byte, error) {
+	b, err := r.A.latest().Bucket(layout.BucketChunks)
+	if b == nil {
+		return nil, nil, errors.Join(errors.New("the bucket of the chunks is missing"), err)
+	}
+	key := layout.ChunkKey(r.Info.Class, r.n)
+	b, err = layout.ChunkHome(b, key)
+	return b, key, err
+}
+
+// copied takes the chunk out of a live archive. Where that has moved on, the
+// chunk is looked for again: it keeps its key, not its place.
+func (r *Ref) copied() ([]byte, error) {
+	for try := 1; ; try++ {
+		b, key, err := r.home()
+		var v []byte
+		if err == nil {
+			v, err = b.Get(key)
+		}
+		if err == nil && (int64(len(v)) != r.Info.Size || chunk.Checksum(v) != r.Info.Sum) {
+			err = layout.ErrRecord
+		}
+		if err == nil {
+			return v, nil
+		}
+		if changed, e := r.A.latest().Changed(); e != nil || !changed || try == LoadTries {
+			return nil, err
+		}
+		if snap, e := boltread.Open(boltread.FileSource(r.A.file)); e == nil {
+			r.A.late = snap
+		}
+	}
+}
+
+// latest is the snapshot in which chunks are looked for.
+func (a *File) latest() *boltread.Snapshot {
+	if a.late != nil {
+		return a.late
+	}
+	return a.Snap
+}
+
+func (r *Ref) Wrong(err error) error {
+	return fmt.Errorf("store: chunk %d of class %v (%s to %s): %w", r.n, r.Info.Class, clock(r.Info.From), clock(r.Info.To), err)
+}

@@ -1,0 +1,105 @@
+package archive
+
+import (
+	"errors"
+	"sort"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+func clock(wall int64) string { return time.Unix(0, wall).UTC().Format(time.RFC3339) }
+
+// An Opened is a chunk whose directory has been read.
+type Opened struct {
+	*chunk.Chunk
+	Ref   *Ref
+	views []*View
+}
+
+// A View is a group of an open chunk with its times, and the reader's
+// instances for its rows.
+type View struct {
+	*chunk.Group
+	Ref   *Ref
+	Chunk *chunk.Chunk
+	Wall  []int64
+	Cont  []int64
+	rises bool // wall never falls
+	Known []*metric.Instance
+}
+
+// View returns group i with its times.
+func (c *Opened) View(i int) (*View, error) {
+	if c.views[i] == nil {
+		g := c.Groups[i]
+		wall, cont, err := g.Times()
+		if err != nil {
+			return nil, c.Ref.Wrong(err)
+		}
+		v := &View{Group: g, Ref: c.Ref, Chunk: c.Chunk, Wall: wall, Cont: cont, rises: true}
+		for _, at := range wall {
+			// What an archive covers is what its index says, and all that is
+			// asked of it is measured by that.
+			if at < c.Ref.Info.From || at > c.Ref.Info.To {
+				return nil, c.Ref.Wrong(errors.New("it holds other times than the index says"))
+			}
+		}
+		for k := 1; k < len(wall); k++ {
+			v.rises = v.rises && wall[k] >= wall[k-1]
+		}
+		c.views[i] = v
+	}
+	return c.views[i], nil
+}
+
+// A Span is a stretch of blocks, both ends inclusive.
+type Span struct{ From, To uint32 }
+
+// Spans are the blocks whose wall clock is between from and to. There is more
+// than one span only where the clock was set back.
+func (v *View) Spans(from, to int64) []Span {
+	n := len(v.Wall)
+	if n == 0 {
+		return nil
+	}
+	if v.rises {
+		lo := sort.Search(n, func(i int) bool { return v.Wall[i] >= from })
+		hi := sort.Search(n, func(i int) bool { return v.Wall[i] > to })
+		if lo >= hi {
+			return nil
+		}
+		return []Span{{uint32(lo), uint32(hi - 1)}}
+	}
+	var out []Span
+	for i := 0; i < n; i++ {
+		if v.Wall[i] < from || v.Wall[i] > to {
+			continue
+		}
+		if k := len(out); k > 0 && out[k-1].To == uint32(i-1) {
+			out[k-1].To = uint32(i)
+		} else {
+			out = append(out, Span{uint32(i), uint32(i)})
+		}
+	}
+	return out
+}
+
+// Whole reports whether spans are all blocks of v.
+func (v *View) Whole(spans []Span) bool {
+	return len(spans) == 1 && spans[0].From == 0 && int(spans[0].To) == len(v.Wall)-1
+}
+
+// LastBefore is the block that came before the first one between from and to, or
+// the last of all if none is; -1 if that is not before from.
+func (v *View) LastBefore(from, to int64) int {
+	b := len(v.Wall) - 1
+	if spans := v.Spans(from, to); spans != nil {
+		b = int(spans[0].From) - 1
+	}
+	for b >= 0 && v.Wall[b] >= from {
+		b--
+	}
+	return b
+}

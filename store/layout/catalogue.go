@@ -1,0 +1,226 @@
+package layout
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// A Catalog numbers the descriptions of an archive's metrics. A description
+// that changes gets a new number; the name stays.
+type Catalog struct {
+	Descs  []*metric.Desc
+	byDesc map[*metric.Desc]uint32
+	byText map[string]uint32 // the encoded description
+	Stored int               // how many of descs are in the archive
+}
+
+func NewCatalog(stored []*metric.Desc) *Catalog {
+	c := &Catalog{byDesc: make(map[*metric.Desc]uint32), byText: make(map[string]uint32)}
+	for i, d := range stored {
+		if d == nil {
+			continue // lost; its number stays taken
+		}
+		c.byText[string(AppendDesc(nil, d))] = uint32(i)
+		c.byDesc[d] = uint32(i)
+	}
+	c.Descs, c.Stored = stored, len(stored)
+	return c
+}
+
+// Number is the number of d, a new one if need be.
+func (c *Catalog) Number(d *metric.Desc) uint32 {
+	if n, ok := c.byDesc[d]; ok {
+		return n
+	}
+	text := string(AppendDesc(nil, d))
+	n, ok := c.byText[text]
+	if !ok {
+		n = uint32(len(c.Descs))
+		c.byText[text] = n
+		c.Descs = append(c.Descs, d)
+	}
+	c.byDesc[d] = n
+	return n
+}
+
+// Pending are the descriptions that are not in the archive yet; the number of
+// the first comes with them.
+func (c *Catalog) Pending() (first uint32, ds []*metric.Desc) {
+	return uint32(c.Stored), c.Descs[c.Stored:]
+}
+
+// Commit notes that the first n descriptions are in the archive.
+func (c *Catalog) Commit(n int) { c.Stored = n }
+
+// A description is a sequence of fields; each is its number, its length and
+// its bytes. Empty ones are left out, and readers pass over those they do not
+// know.
+const (
+	FieldEnd = iota
+	fieldName
+	fieldPMID
+	fieldType
+	fieldSem
+	fieldUnits
+	fieldIndom
+	fieldClass
+	fieldSource
+	fieldHelp
+	fieldLongHelp
+	fieldWidth
+	fieldClamped
+	fieldFormula
+	fieldFastest
+	fieldUnsupported
+	FieldFalls
+)
+
+func appendField(out []byte, field byte, value []byte) []byte {
+	if len(value) == 0 {
+		return out
+	}
+	out = append(out, field)
+	out = binary.AppendUvarint(out, uint64(len(value)))
+	return append(out, value...)
+}
+
+func appendUint(out []byte, field byte, v uint64) []byte {
+	if v == 0 {
+		return out
+	}
+	return appendField(out, field, binary.AppendUvarint(nil, v))
+}
+
+func AppendDesc(out []byte, d *metric.Desc) []byte {
+	text := func(field byte, s string) { out = appendField(out, field, []byte(s)) }
+	text(fieldName, d.Name)
+	out = appendUint(out, fieldPMID, uint64(d.PMID))
+	out = appendUint(out, fieldType, uint64(d.Type))
+	out = appendUint(out, fieldSem, uint64(d.Sem))
+	if u := d.Units; u != metric.NoUnits {
+		six := []byte{byte(u.Space), byte(u.Time), byte(u.Count), byte(u.SpaceScale), byte(u.TimeScale), byte(u.CountScale)}
+		out = appendField(out, fieldUnits, append(six, u.Other...))
+	}
+	text(fieldIndom, d.Indom)
+	out = appendUint(out, fieldClass, uint64(d.Class))
+	text(fieldSource, d.Source)
+	text(fieldHelp, d.Help)
+	text(fieldLongHelp, d.LongHelp)
+	out = appendUint(out, fieldWidth, uint64(d.Width))
+	if d.Clamped {
+		out = appendUint(out, fieldClamped, 1)
+	}
+	text(fieldFormula, d.Formula)
+	out = appendUint(out, fieldFastest, uint64(d.Fastest))
+	text(fieldUnsupported, d.Unsupported)
+	out = appendUint(out, FieldFalls, uint64(d.Falls))
+	return append(out, FieldEnd)
+}
+
+func MarshalDescs(ds []*metric.Desc) []byte {
+	raw := binary.AppendUvarint(nil, uint64(len(ds)))
+	for _, d := range ds {
+		raw = AppendDesc(raw, d)
+	}
+	return chunk.Pack(raw)
+}
+
+var ErrDescs = errors.New("store: a batch of descriptions contradicts itself")
+
+func ParseDescs(b []byte) ([]*metric.Desc, error) {
+	raw, err := chunk.Unpack(b, chunk.MaxDescs)
+	if err != nil {
+		return nil, ErrDescs
+	}
+	n, w := binary.Uvarint(raw)
+	if w <= 0 || n > uint64(len(raw)) || n > MaxMetrics {
+		return nil, ErrDescs
+	}
+	raw = raw[w:]
+	ds := make([]*metric.Desc, 0, n)
+	for ; n > 0; n-- {
+		var d *metric.Desc
+		if d, raw = ParseDesc(raw); d == nil {
+			return nil, ErrDescs
+		}
+		ds = append(ds, d)
+	}
+	return ds, nil
+}
+
+// ParseDesc takes one description off b; nil when b is damaged.
+func ParseDesc(b []byte) (*metric.Desc, []byte) {
+	d := &metric.Desc{}
+	for {
+		if len(b) == 0 {
+			return nil, nil
+		}
+		field := b[0]
+		b = b[1:]
+		if field == FieldEnd {
+			return d, b
+		}
+		n, w := binary.Uvarint(b)
+		if w <= 0 || n > uint64(len(b)-w) {
+			return nil, nil
+		}
+		value := b[w : w+int(n)]
+		b = b[w+int(n):]
+		if !setField(d, field, value) {
+			return nil, nil
+		}
+	}
+}
+
+func setField(d *metric.Desc, field byte, value []byte) bool {
+	number, _ := binary.Uvarint(value)
+	switch field {
+	case fieldName:
+		d.Name = string(value)
+	case fieldPMID:
+		d.PMID = metric.PMID(number)
+	case fieldType:
+		d.Type = metric.Type(number)
+		return number < 256 && d.Type.Valid()
+	case fieldSem:
+		d.Sem = metric.Semantics(number)
+	case fieldUnits:
+		if len(value) < 6 {
+			return false
+		}
+		d.Units = metric.Units{Space: int8(value[0]), Time: int8(value[1]), Count: int8(value[2]),
+			SpaceScale: int8(value[3]), TimeScale: int8(value[4]), CountScale: int8(value[5]), Other: string(value[6:])}
+	case fieldIndom:
+		d.Indom = string(value)
+	case fieldClass:
+		d.Class = metric.Class(number)
+	case fieldSource:
+		d.Source = string(value)
+	case fieldHelp:
+		d.Help = string(value)
+	case fieldLongHelp:
+		d.LongHelp = string(value)
+	case fieldWidth:
+		d.Width = uint8(min(number, 64))
+	case fieldClamped:
+		d.Clamped = true
+	case fieldFormula:
+		d.Formula = string(value)
+	case fieldFastest:
+		d.Fastest = time.Duration(number)
+	case fieldUnsupported:
+		d.Unsupported = string(value)
+	case FieldFalls:
+		if f := metric.Falls(min(number, 255)); f.Valid() {
+			d.Falls = f
+		}
+	}
+	return true
+}
+
+// MaxMetrics bounds the numbers of metrics that are believed.
+const MaxMetrics = 1 << 17

@@ -1,0 +1,315 @@
+package layout
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+)
+
+// FormatVersion is the format of the archives this package writes. FORMAT.md
+// describes it.
+const FormatVersion = 1
+
+// PageSize is bbolt's page in every archive, whatever machine writes it.
+const PageSize = 4096
+
+// The buckets of an archive.
+const (
+	BucketMeta    = "meta"    // a name -> a fact about the archive
+	BucketMetrics = "metrics" // number of the first -> descriptions of metrics
+	BucketIndex   = "index"   // class, number -> what is in that chunk
+	BucketChunks  = "chunks"  // class, number -> the chunk
+	BucketEvents  = "events"  // number -> events
+	// bucketSpare holds the header and the descriptions once more, without
+	// their prose: all else is worthless without them.
+	BucketSpare = "spare"
+)
+
+var Buckets = []string{BucketMeta, BucketMetrics, BucketIndex, BucketChunks, BucketEvents, BucketSpare}
+
+// The keys of bucketMeta.
+const (
+	MetaArchive   = "archive"   // the header, JSON
+	MetaConfig    = "config"    // effective configuration, TOML
+	MetaIntervals = "intervals" // JSON: class name -> nanoseconds
+	MetaTotals    = "totals"    // JSON: how many chunks, batches and metrics there are
+)
+
+// A Header is what an archive says about itself and never changes.
+type Header struct {
+	Format   int    `json:"format"`
+	ID       string `json:"id"`
+	Host     Host   `json:"host"`
+	BootID   string `json:"boot"`
+	TimeZone string `json:"timezone"`
+	Recorder string `json:"recorder"`
+	Created  int64  `json:"created"`
+	// Serial counts the archives of a directory in the order in which they were
+	// begun, whatever the clock said; 0 in archives made before it was counted.
+	Serial uint64 `json:"serial,omitempty"`
+}
+
+// Totals is what an archive holds, so that a reader notices when something is
+// gone whole.
+type Totals struct {
+	Chunks  map[string]uint32 `json:"chunks,omitempty"` // per class name
+	Events  uint32            `json:"events,omitempty"` // batches
+	Metrics uint32            `json:"metrics,omitempty"`
+	// Finished archives are compacted and never change again.
+	Finished bool `json:"finished,omitempty"`
+}
+
+func ChunkKey(class metric.Class, n uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{byte(class)}, n)
+}
+
+func ParseChunkKey(k []byte) (class metric.Class, n uint32, ok bool) {
+	if len(k) != 5 {
+		return 0, 0, false
+	}
+	return metric.Class(k[0]), binary.BigEndian.Uint32(k[1:]), true
+}
+
+func NumberKey(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+
+// Records are stored with a checksum over bucket, key and value behind them:
+// bbolt has none, and a flipped bit in a key or in a page number must not make
+// one record pass for another. Chunks have checksums of their own, which the
+// index confirms.
+func checksum(bucket string, key, value []byte) uint32 {
+	b := make([]byte, 0, len(bucket)+len(key)+len(value)+2)
+	b = append(append(b, bucket...), 0)
+	b = append(append(b, key...), 0)
+	return chunk.Checksum(append(b, value...))
+}
+
+func wrap(bucket string, key, value []byte) []byte {
+	out := append(make([]byte, 0, len(value)+4), value...)
+	return binary.LittleEndian.AppendUint32(out, checksum(bucket, key, value))
+}
+
+var ErrRecord = errors.New("the checksum is wrong: it is damaged")
+
+func Unwrap(bucket string, key, stored []byte) ([]byte, error) {
+	n := len(stored) - 4
+	if n < 0 || binary.LittleEndian.Uint32(stored[n:]) != checksum(bucket, key, stored[:n]) {
+		return nil, fmt.Errorf("store: record %x of %s: %w", key, bucket, ErrRecord)
+	}
+	return stored[:n:n], nil
+}
+
+// put stores a record.
+func put(tx *bbolt.Tx, bucket string, key, value []byte) error {
+	return tx.Bucket([]byte(bucket)).Put(key, wrap(bucket, key, value))
+}
+
+func putJSON(tx *bbolt.Tx, key string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return put(tx, BucketMeta, []byte(key), b)
+}
+
+// Create makes the buckets and stores what never changes.
+func Create(tx *bbolt.Tx, h *Header) error {
+	for _, name := range Buckets {
+		b, err := tx.CreateBucketIfNotExists([]byte(name))
+		if err != nil {
+			return err
+		}
+		// Keys only grow: pages are filled to the brim.
+		b.FillPercent = 1
+	}
+	b, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := put(tx, BucketSpare, []byte(MetaArchive), b); err != nil {
+		return err
+	}
+	return put(tx, BucketMeta, []byte(MetaArchive), b)
+}
+
+func PutConfig(tx *bbolt.Tx, config string) error {
+	return put(tx, BucketMeta, []byte(MetaConfig), chunk.Pack([]byte(config)))
+}
+
+func PutIntervals(tx *bbolt.Tx, intervals map[metric.Class]int64) error {
+	m := make(map[string]int64)
+	for c, ns := range intervals {
+		m[c.String()] = ns
+	}
+	return putJSON(tx, MetaIntervals, m)
+}
+
+func PutTotals(tx *bbolt.Tx, t *Totals) error { return putJSON(tx, MetaTotals, t) }
+
+// PutChunk stores chunk number n of its class and its entry in the index.
+func PutChunk(tx *bbolt.Tx, n uint32, s *chunk.Sealed) error {
+	key := ChunkKey(s.Info.Class, n)
+	b := tx.Bucket([]byte(BucketChunks))
+	b.FillPercent = 1
+	if err := b.Put(key, s.Data); err != nil {
+		return err
+	}
+	return put(tx, BucketIndex, key, s.Info.Marshal())
+}
+
+// PutChunkApart is putChunk for an archive that goes on growing. A value stands
+// in the same leaf as up to three neighbours, all of which bbolt writes again
+// when another comes beside them, so there a chunk has a bucket of its own, in
+// which it stands under its key.
+func PutChunkApart(tx *bbolt.Tx, n uint32, s *chunk.Sealed) error {
+	key := ChunkKey(s.Info.Class, n)
+	b, err := tx.Bucket([]byte(BucketChunks)).CreateBucket(key)
+	if err != nil {
+		return err
+	}
+	if err := b.Put(key, s.Data); err != nil {
+		return err
+	}
+	return put(tx, BucketIndex, key, s.Info.Marshal())
+}
+
+// ChunkHome is the bucket in which the chunk of that key stands, given the
+// bucket of all chunks.
+func ChunkHome(chunks *boltread.Bucket, key []byte) (*boltread.Bucket, error) {
+	if own, err := chunks.Bucket(key); own != nil || err != nil {
+		return own, err
+	}
+	return chunks, nil
+}
+
+// PutEvents stores events in batches, the first of which has number n, and
+// returns the number of the next. The comings and goings of processes, which
+// are many, have batches of their own, so that who asks for the few others
+// need not wade through them.
+func PutEvents(tx *bbolt.Tx, n uint32, events []metric.Event) (uint32, error) {
+	var churn, rest []metric.Event
+	for _, e := range events {
+		if IsChurn(e.Kind) {
+			churn = append(churn, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	for _, batch := range [][]metric.Event{rest, churn} {
+		for part := range slices.Chunk(batch, EventBatch) {
+			if err := put(tx, BucketEvents, NumberKey(n), chunk.MarshalEvents(part)); err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+func IsChurn(k metric.EventKind) bool {
+	return k == metric.EventProcessStart || k == metric.EventProcessExit || k == metric.EventProcessExec
+}
+
+// PutMetrics stores descriptions, the first of which has number first.
+func PutMetrics(tx *bbolt.Tx, first uint32, ds []*metric.Desc) error {
+	bare := make([]*metric.Desc, len(ds))
+	for i, d := range ds {
+		b := *d
+		b.Source, b.Help, b.LongHelp, b.Unsupported = "", "", "", ""
+		bare[i] = &b
+	}
+	if err := put(tx, BucketSpare, NumberKey(first), MarshalDescs(bare)); err != nil {
+		return err
+	}
+	return put(tx, BucketMetrics, NumberKey(first), MarshalDescs(ds))
+}
+
+// EventBatch is how many events a batch holds at most.
+const EventBatch = 4096
+
+// MaxRecord bounds what is read of a record that is no chunk.
+const MaxRecord = 64 << 20
+
+func GetJSON(tx *bbolt.Tx, key string, v any) error {
+	stored := tx.Bucket([]byte(BucketMeta)).Get([]byte(key))
+	if stored == nil {
+		return fmt.Errorf("%w: it has no %s", ErrForeign, key)
+	}
+	b, err := Unwrap(BucketMeta, []byte(key), stored)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrRecord, key, err)
+	}
+	return nil
+}
+
+// EachInfo calls fn for every entry of the index.
+func EachInfo(tx *bbolt.Tx, fn func(*chunk.Info)) error {
+	return tx.Bucket([]byte(BucketIndex)).ForEach(func(k, v []byte) error {
+		v, err := Unwrap(BucketIndex, k, v)
+		if err != nil {
+			return err
+		}
+		info, err := chunk.ParseInfo(v)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrRecord, err)
+		}
+		fn(&info)
+		return nil
+	})
+}
+
+func Nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
+	out := make(map[metric.Class]int64, len(m))
+	for c, d := range m {
+		out[c] = int64(d)
+	}
+	return out
+}
+
+var ErrForeign = errors.New("not an archive of this program")
+
+// Host is the machine that an archive was recorded on.
+type Host struct {
+	// ID identifies the machine across archives: its hardware UUID or
+	// machine id.
+	ID       string
+	Name     string
+	OS       string // "Darwin", "Linux"
+	Release  string
+	Arch     string
+	Model    string
+	Platform string // "macos" or "linux"
+	// Labels hold the rest: product version, build, cores, memory.
+	Labels []metric.Label
+}
+
+func (t Totals) Clone() Totals {
+	chunks := make(map[string]uint32, len(t.Chunks))
+	for k, v := range t.Chunks {
+		chunks[k] = v
+	}
+	t.Chunks = chunks
+	return t
+}
+
+// GapEvent tells of a stretch of time without data that ended at at.
+func GapEvent(at metric.Stamp, from, length int64, text string) metric.Event {
+	return metric.Event{
+		At: at, Kind: metric.EventGap, Text: text,
+		Labels: []metric.Label{
+			{Name: "from", Value: time.Unix(0, from).UTC().Format(time.RFC3339Nano)},
+			{Name: "seconds", Value: fmt.Sprintf("%.3f", float64(length)/1e9)},
+		},
+	}
+}

@@ -1,0 +1,303 @@
+package mend
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+	"tachograph/store/disk"
+	"tachograph/store/fault"
+	"tachograph/store/layout"
+)
+
+// A RepairReport says what Repair kept and what was lost.
+type RepairReport struct {
+	Source, Path string
+	// ID is the archive's; the repaired one has it too.
+	ID string
+	// Chunks were taken over whole, Rescued in part; Journal ticks came from
+	// journals.
+	Chunks, Rescued, Journal int
+	Ticks, Values            uint64
+	Events                   int
+	Lost                     []fault.Loss
+	// Damage lists what was found on the way, lost or not.
+	Damage []string
+}
+
+// Repair makes at dst, which must not exist, the best archive that the damaged
+// one at src and the journals beside it allow. If src itself is gone, its
+// journals suffice. src is not changed.
+func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, error) {
+	if _, err := os.Lstat(dst); err == nil {
+		return nil, fmt.Errorf("store: repair: %s exists: choose another name", dst)
+	}
+	r := &repair{salvage: newSalvage(), report: &RepairReport{Source: src, Path: dst}}
+	files, err := layout.FilesAt(src)
+	if errors.Is(err, fs.ErrNotExist) {
+		files, err = layout.JournalsOf(src)
+		if err == nil && len(files) == 0 {
+			err = fmt.Errorf("store: repair: %s: %w", src, fs.ErrNotExist)
+		}
+	} else if err == nil && files[0] != src {
+		err = fmt.Errorf("store: repair: %s is a directory: name one archive in it", src)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := r.read(f, progress); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		for _, f := range r.open {
+			f.Close()
+		}
+	}()
+	r.assemble()
+	if len(r.pieces) == 0 && len(r.allEvents) == 0 {
+		why := r.damage
+		for _, l := range r.report.Lost {
+			why = append(why, "lost is "+l.String())
+		}
+		return nil, fmt.Errorf("store: repair: nothing can be read from %s: %s", src, strings.Join(why, "; "))
+	}
+	if err := r.write(dst); err != nil {
+		return nil, fmt.Errorf("store: repair: %w", err)
+	}
+	r.report.Damage = r.damage
+	return r.report, nil
+}
+
+type repair struct {
+	*salvage
+	report   *RepairReport
+	open     []*os.File // what sections read from
+	journals []*os.File
+	pieces   []*rebuilt
+	byClass  map[metric.Class][]*rebuilt // chunks that are kept
+	// journalled are the continuous clocks of the ticks in the journals.
+	journalled map[metric.Class][]int64
+	cat        *layout.Catalog
+	allEvents  []metric.Event
+}
+
+// rebuilt is a chunk of the new archive.
+type rebuilt struct {
+	key    string // of the chunk it was; empty if it came from a journal
+	sealed *chunk.Sealed
+	whole  bool
+}
+
+func (r *repair) read(path string, progress func(done, total int64)) error {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return fmt.Errorf("store: repair: %w", err)
+	}
+	r.open = append(r.open, f)
+	if layout.IsJournalName(strings.TrimSuffix(filepath.Base(path), layout.DamagedSuffix)) {
+		r.journals = append(r.journals, f)
+		return nil
+	}
+	if err := fault.Contain(func() error { return r.collect(boltread.FileSource(f), progress) }); err != nil {
+		r.hurt("%s: %v", path, err)
+	}
+	return nil
+}
+
+// assemble decides what the new archive is made of.
+func (r *repair) assemble() {
+	if n := r.standIns(); n > 0 {
+		r.lose(0, 0, "the descriptions of %d metrics; they are called lost.*", n)
+	}
+	r.cat = layout.NewCatalog(r.descs)
+	r.cat.Stored = 0
+	r.byClass = make(map[metric.Class][]*rebuilt)
+	var lost []string // keys
+	for _, key := range r.keys() {
+		s, missing := r.best(key)
+		if s == nil {
+			lost = append(lost, key)
+			continue
+		}
+		p := &rebuilt{key: key, sealed: s, whole: len(missing) == 0}
+		r.pieces = append(r.pieces, p)
+		if p.whole {
+			r.report.Chunks++
+			r.byClass[s.Info.Class] = append(r.byClass[s.Info.Class], p)
+			continue
+		}
+		r.report.Rescued++
+		for _, m := range missing {
+			r.lose(s.Info.From, s.Info.To, "class %s: %s", s.Info.Class, strings.TrimPrefix(m, "chunk: "))
+		}
+	}
+	r.gatherEvents()
+	r.countJournals()
+	r.dropRescued()
+	r.readJournals()
+	for _, key := range lost {
+		r.loseChunk(key)
+	}
+	r.loseUnlisted()
+	slices.SortStableFunc(r.pieces, func(a, b *rebuilt) int {
+		return cmp.Or(cmp.Compare(a.sealed.Info.Class, b.sealed.Info.Class),
+			cmp.Compare(a.sealed.Info.First.Cont, b.sealed.Info.First.Cont))
+	})
+	for _, p := range r.pieces {
+		r.report.Ticks += p.sealed.Info.Ticks
+		r.report.Values += p.sealed.Info.Values
+	}
+	slices.SortStableFunc(r.allEvents, func(a, b metric.Event) int { return cmp.Compare(a.At.Cont, b.At.Cont) })
+	r.report.Events = len(r.allEvents)
+}
+
+func (r *repair) lose(from, to int64, format string, args ...any) {
+	l := fault.Loss{What: fmt.Sprintf(format, args...), From: from, To: to}
+	if !slices.Contains(r.report.Lost, l) {
+		r.report.Lost = append(r.report.Lost, l)
+	}
+}
+
+// covered reports whether a chunk holds what was recorded at cont.
+func (r *repair) covered(class metric.Class, cont int64) bool {
+	return slices.ContainsFunc(r.byClass[class], func(p *rebuilt) bool {
+		return p.sealed.Info.First.Cont <= cont && cont <= p.sealed.Info.Last.Cont
+	})
+}
+
+// fromJournals counts the ticks of a class that journals hold for a span.
+func (r *repair) fromJournals(class metric.Class, from, to int64) uint64 {
+	n := uint64(0)
+	for _, cont := range r.journalled[class] {
+		if from <= cont && cont <= to {
+			n++
+		}
+	}
+	return n
+}
+
+// dropRescued leaves out what was rescued of chunks that journals hold whole.
+func (r *repair) dropRescued() {
+	r.pieces = slices.DeleteFunc(r.pieces, func(p *rebuilt) bool {
+		in := p.sealed.Info
+		if p.whole {
+			return false
+		}
+		if r.fromJournals(in.Class, in.First.Cont, in.Last.Cont) < in.Ticks {
+			r.byClass[in.Class] = append(r.byClass[in.Class], p)
+			return false
+		}
+		r.report.Rescued--
+		r.report.Lost = slices.DeleteFunc(r.report.Lost, func(l fault.Loss) bool {
+			return l.From == in.From && l.To == in.To && strings.HasPrefix(l.What, "class "+in.Class.String()+":")
+		})
+		return true
+	})
+}
+
+// loseChunk reports a chunk of which nothing could be kept.
+func (r *repair) loseChunk(key string) {
+	class, n, _ := layout.ParseChunkKey([]byte(key))
+	in, listed := r.index[key]
+	if listed && r.fromJournals(class, in.First.Cont, in.Last.Cont) >= in.Ticks {
+		return
+	}
+	if !listed {
+		in.From, in.To = r.around(class, n)
+	}
+	r.lose(in.From, in.To, "everything of class %s in chunk %d", class, n)
+	if listed {
+		r.gap(in.Last, in.From, fmt.Sprintf("everything of class %s was lost to damage of the archive", class))
+	}
+}
+
+// gap leaves an event where a stretch of time has been lost, so that nobody
+// takes a rate across it unaware.
+func (r *repair) gap(at metric.Stamp, from int64, text string) {
+	r.allEvents = append(r.allEvents, layout.GapEvent(at, from, at.Wall-from, text))
+}
+
+// loseUnlisted reports chunks of which not even the index entry is left: their
+// numbers are missing.
+func (r *repair) loseUnlisted() {
+	next := make(map[metric.Class]uint32)
+	for _, key := range r.keys() {
+		class, n, _ := layout.ParseChunkKey([]byte(key))
+		r.loseNumbers(class, next[class], n)
+		next[class] = n + 1
+	}
+	if r.totals == nil || r.stale {
+		r.lose(0, 0, "the count of chunks and events: whether the last ones are missing cannot be told")
+	}
+	if r.totals == nil {
+		return
+	}
+	for class := range metric.NumClasses {
+		r.loseNumbers(class, next[class], r.totals.Chunks[class.String()])
+	}
+}
+
+// loseNumbers reports the chunks of a class from number n up to end. A count
+// that no archive comes to is not gone through one by one.
+func (r *repair) loseNumbers(class metric.Class, n, end uint32) {
+	const most = 1 << 12
+	if end > n && end-n > most {
+		from, to := r.around(class, n)
+		r.lose(from, to, "chunks %d to %d of class %s, if there were so many", n, end-1, class)
+		return
+	}
+	for ; n < end; n++ {
+		r.loseChunk(string(layout.ChunkKey(class, n)))
+	}
+}
+
+// around is the time between the chunks before and after number n of a class;
+// zero where there is none.
+func (r *repair) around(class metric.Class, n uint32) (from, to int64) {
+	for key, in := range r.index {
+		c, k, _ := layout.ParseChunkKey([]byte(key))
+		switch {
+		case c != class:
+		case k < n && (from == 0 || in.To > from):
+			from = in.To
+		case k > n && (to == 0 || in.From < to):
+			to = in.From
+		}
+	}
+	return from, to
+}
+
+// gatherEvents puts the batches in order and notes the missing ones.
+func (r *repair) gatherEvents() {
+	var ns []uint32
+	for n := range r.events {
+		ns = append(ns, n)
+	}
+	slices.Sort(ns)
+	next := uint32(0)
+	last := int64(0)
+	for _, n := range ns {
+		es := r.events[n]
+		if n > next && len(es) > 0 {
+			r.lose(last, es[0].At.Wall, "%d batches of events", n-next)
+		}
+		next = n + 1
+		r.allEvents = append(r.allEvents, es...)
+		if len(es) > 0 {
+			last = es[len(es)-1].At.Wall
+		}
+	}
+	if r.totals != nil && next < r.totals.Events {
+		r.lose(last, 0, "%d batches of events after", r.totals.Events-next)
+	}
+}

@@ -1,0 +1,89 @@
+package recording
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// One goroutine appends, others record events, rotate, change the
+// configuration, ask for the status and read: nothing is lost, nothing comes
+// twice, and the reader never sees damage.
+func TestEverythingAtOnce(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	opt := testOptions(dir, c)
+	opt.Seal, opt.Sync = 5*time.Second, time.Millisecond
+	w := create(t, opt)
+	const ticks, rotations = 1500, 6
+	var group sync.WaitGroup
+	done := make(chan struct{})
+	group.Go(func() {
+		defer close(done)
+		for n := range ticks {
+			if err := w.Append(testTick(c.step(time.Second), n)); err != nil {
+				t.Errorf("tick %d: %v", n, err)
+				return
+			}
+		}
+	})
+	until := func(fn func() error) {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				case <-time.After(time.Millisecond):
+				}
+				if err := fn(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	until(func() error { w.Status(); return nil })
+	until(func() error { return w.Event(metric.Event{At: c.now(), Kind: metric.EventMount, Text: "mounted"}) })
+	until(func() error {
+		return w.Describe([]*metric.Desc{{Name: "mem.d", Type: metric.U64, Class: metric.Fast, Help: "another"}})
+	})
+	until(func() error { return w.Reconfigure("y = 2\n", opt.Intervals, opt.Sync, opt.Seal) })
+	rotated := 0
+	until(func() error {
+		if rotated++; rotated > rotations {
+			return nil
+		}
+		_, err := w.Rotate("test")
+		return err
+	})
+	r, err := store.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	last := 0
+	until(func() error {
+		if err := r.Refresh(); err != nil {
+			return err
+		}
+		got := readNumbers(t, r)
+		if !slices.Equal(got, upTo(len(got))) || len(got) < last {
+			t.Errorf("a reader saw %d ticks after %d, or not these", len(got), last)
+		}
+		last = len(got)
+		return nil
+	})
+	group.Wait()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(ticks)) {
+		t.Fatalf("%d ticks of %d", len(got), ticks)
+	}
+	if n := len(events(t, dir, metric.EventRotate)); n == 0 || n%2 != 0 {
+		t.Fatalf("%d rotate events", n)
+	}
+}

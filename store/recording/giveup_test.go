@@ -1,0 +1,260 @@
+package recording
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/disk"
+	"tachograph/store/disk/disktest"
+	"tachograph/store/layout"
+	"tachograph/store/storetest/proof"
+)
+
+// damage writes over a part of a file that is being written.
+func damage(t *testing.T, path string, off, n int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(strings.Repeat("damage! ", int(n+7)/8)[:n]), off); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An archive that is damaged while it is written, so that bbolt panics, some of
+// its locks held, is given up: it is set aside, that is told, and recording
+// goes on in another one with all that the damaged one did not hold.
+func TestDamagedWhileRecording(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, path string)
+	}{
+		{"beginning", func(t *testing.T, path string) { damage(t, path, 0, 2*layout.PageSize) }},
+		{"all", func(t *testing.T, path string) { damage(t, path, 0, 16*layout.PageSize) }},
+		{"behind the beginning", func(t *testing.T, path string) { damage(t, path, 2*layout.PageSize, 14*layout.PageSize) }},
+		{"cut off", func(t *testing.T, path string) {
+			if err := os.Truncate(path, layout.PageSize); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"emptied", func(t *testing.T, path string) {
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			clock := newClock()
+			opt := testOptions(dir, clock)
+			opt.Seal, opt.Sync = time.Second, time.Millisecond
+			var log proof.Log
+			opt.Log = slog.New(&log)
+			w := create(t, opt)
+			recordTicks(t, w, clock, 0, 30) // two commits
+			idle := func() {
+				proof.WaitFor(t, func() bool { return w.Status().Queued == 0 })
+			}
+			idle()
+			recordTicks(t, w, clock, 30, 33)
+			old := w.Status().Path
+			w.mu.Lock()
+			first := int(w.cur.sealed) // each record is a tick
+			w.mu.Unlock()
+			c.spoil(t, old)
+			before, err := os.ReadFile(old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			recordTicks(t, w, clock, 33, 60)
+			proof.WaitFor(t, func() bool { return w.Status().Path != old })
+			idle()
+			recordTicks(t, w, clock, 60, 70)
+			if d := w.Status().Degraded; d != "" {
+				t.Errorf("it is still degraded: %s", d)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			after, err := os.ReadFile(old + layout.DamagedSuffix)
+			if err != nil || string(after) != string(before) {
+				t.Errorf("what was given up was touched (%d bytes, now %d), or is not there: %v", len(before), len(after), err)
+			}
+			if got := numbers(t, dir); !slices.Equal(got, upTo(70)[first:]) {
+				t.Errorf("recorded from %d on: %v", first, got)
+			}
+			for _, name := range names(t, dir) {
+				if layout.IsJournalName(strings.TrimSuffix(name, layout.DamagedSuffix)) {
+					t.Errorf("%s is left", name)
+				}
+			}
+			r, err := store.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			told := 0
+			for e, err := range r.Events(0, 0, metric.EventGap) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(e.Text, filepath.Base(old)+layout.DamagedSuffix) {
+					told++
+				}
+			}
+			if told != 1 {
+				t.Errorf("%d events tell of it", told)
+			}
+			if all := strings.Join(log.All(), "\n"); !strings.Contains(all, "damaged while it was being written") {
+				t.Errorf("the log does not tell of it:\n%s", all)
+			}
+		})
+	}
+}
+
+// The same for an archive that was turned away from and waits to be finished.
+func TestDamagedBeforeItIsFinished(t *testing.T) {
+	dir := t.TempDir()
+	clock := newClock()
+	w := create(t, testOptions(dir, clock))
+	recordTicks(t, w, clock, 0, 20)
+	old := w.Status().Path
+	cut, err := w.Cut("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordTicks(t, w, clock, 20, 30)
+	damage(t, old, 0, 2*layout.PageSize)
+	if _, err := cut.Finish(); err == nil {
+		t.Fatal("a damaged archive was finished")
+	}
+	if n := w.Status().Unfinished; n != 0 {
+		t.Errorf("%d archives are unfinished", n)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(old + layout.DamagedSuffix); err != nil {
+		t.Error(err)
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(30)) {
+		t.Errorf("recorded: %v", got)
+	}
+}
+
+// A disk that does not answer must not keep the recorder from being stopped.
+func TestCloseIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hangs func(op disktest.Op) bool
+	}{
+		{"commits hang", func(op disktest.Op) bool { return op.Kind == disktest.BoltCommit }},
+		{"syncs hang", func(op disktest.Op) bool { return op.Kind == disktest.Sync || op.Kind == disktest.Barrier }},
+		{"everything hangs", func(op disktest.Op) bool { return true }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			fs := disktest.New(dir)
+			clock := newClock()
+			opt := testOptions(dir, clock)
+			opt.FS, opt.Sync, opt.CloseWithin = fs, time.Millisecond, 200*time.Millisecond
+			w := create(t, opt)
+			recordTicks(t, w, clock, 0, 10)
+			proof.WaitFor(t, func() bool { return w.Status().PanicLoss == 0 })
+			answer := make(chan struct{})
+			fs.Fail(func(op disktest.Op) error {
+				if c.hangs(op) {
+					<-answer
+				}
+				return nil
+			})
+			began := time.Now()
+			err := w.Close()
+			if took := time.Since(began); err == nil || took > 5*time.Second {
+				t.Errorf("closing took %v: %v", took, err)
+			}
+			// When it answers at last, nothing is lost.
+			close(answer)
+			proof.WaitFor(t, func() bool {
+				w, err := Create(testOptions(dir, clock))
+				if err == nil {
+					err = w.Close()
+				}
+				if err != nil && !errors.Is(err, ErrLocked) {
+					t.Fatal(err)
+				}
+				return err == nil
+			})
+			if got := numbers(t, dir); !slices.Equal(got, upTo(10)) {
+				t.Errorf("recorded: %v", got)
+			}
+		})
+	}
+}
+
+// A disk that is known to be slow is waited for.
+func TestCloseWaitsForASlowDisk(t *testing.T) {
+	dir := t.TempDir()
+	fs := disktest.New(dir)
+	clock := newClock()
+	opt := testOptions(dir, clock)
+	opt.FS, opt.Sync, opt.CloseWithin = fs, time.Millisecond, time.Millisecond
+	fs.Fail(func(op disktest.Op) error {
+		if op.Kind == disktest.Barrier || op.Kind == disktest.BoltCommit {
+			time.Sleep(20 * time.Millisecond)
+		}
+		return nil
+	})
+	w := create(t, opt)
+	recordTicks(t, w, clock, 0, 10)
+	proof.WaitFor(t, func() bool { return w.Status().PanicLoss == 0 })
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(10)) {
+		t.Errorf("recorded: %v", got)
+	}
+}
+
+// After bbolt has panicked with its locks held nothing waits for them.
+func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
+	clock := newClock()
+	w := create(t, testOptions(t.TempDir(), clock))
+	l := w.cur
+	damage(t, l.path, 0, 2*layout.PageSize)
+	within := func(what string, fn func()) {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			fn()
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s never ends", what)
+		}
+	}
+	for range 2 {
+		within("a commit", func() {
+			err := l.update(func(tx *bbolt.Tx) error { return layout.PutProgress(tx, layout.Progress{Sealed: 1}) })
+			if !errors.Is(err, disk.ErrDamaged) {
+				t.Errorf("a commit to a damaged file: %v", err)
+			}
+		})
+	}
+	within("a look", func() { l.pagesInUse() })
+	within("closing", func() { l.closeFiles() })
+}

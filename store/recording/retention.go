@@ -1,0 +1,288 @@
+package recording
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/disk"
+	"tachograph/store/fault"
+	"tachograph/store/layout"
+)
+
+// Retention says which finished archives may be removed from a directory.
+type Retention struct {
+	// KeepFor is the age, KeepSize the size of all archives of the host
+	// together, beyond which the oldest are removed; zero: no limit.
+	KeepFor  time.Duration
+	KeepSize int64
+	// Host is the host whose archives these limits are for. Those of others
+	// are neither counted nor removed.
+	Host layout.Host
+	// BootID and Now are the present boot and its clocks.
+	BootID string
+	Now    metric.Stamp
+}
+
+// A Removal is an archive that was removed.
+type Removal struct {
+	Path     string
+	From, To time.Time
+	Bytes    int64
+	Why      string
+}
+
+// Pruned is what Prune did.
+type Pruned struct {
+	Removed []Removal
+	// Kept says why archives whose time is over were kept all the same; empty
+	// when there are none.
+	Kept string
+}
+
+const (
+	// passPart is the part of the archives that one pass removes at most, so
+	// that a wrong limit or a wrong clock never takes everything at once.
+	passPart = 4
+	// keepNewest is how many of the archives recorded last age does not remove.
+	// Size, which no clock can get wrong, leaves the last one.
+	keepNewest = 2
+)
+
+// Prune removes archives as the limits say, the ones recorded first before the
+// others: never what is being written, a file whose name or content is not
+// that of an archive, anything but a regular file, or another host's archive.
+//
+// A wrong clock must not erase a history. Age counts only as far as the clock
+// is believed (see doubt), and each call removes a part of the archives only:
+// the next one goes on.
+func Prune(dir string, rule Retention) (Pruned, error) {
+	list, live, err := stored(dir)
+	if err != nil {
+		return Pruned{}, err
+	}
+	list = recordedBy(list, rule)
+	p := pruning{rule: rule, list: list, most: max(1, len(list)/passPart)}
+	for _, l := range live {
+		if l.hostPart() == layout.HostPart(rule.Host.Name) {
+			p.total += l.size
+		}
+	}
+	for _, a := range list {
+		p.total += a.size
+	}
+	p.byAge(live)
+	p.bySize()
+	return p.done, errors.Join(p.errs...)
+}
+
+// pruning is one pass of Prune.
+type pruning struct {
+	rule  Retention
+	list  []*storedArchive // in the order in which they were recorded
+	total int64            // bytes, live archives included
+	most  int
+	done  Pruned
+	errs  []error
+}
+
+// byAge removes what ended more than KeepFor ago.
+func (p *pruning) byAge(live []*storedArchive) {
+	if p.rule.KeepFor <= 0 {
+		return
+	}
+	var due []*storedArchive
+	for _, a := range p.list[:max(0, len(p.list)-keepNewest)] {
+		if !a.ended.IsZero() && p.rule.Now.Time().Sub(a.ended) > p.rule.KeepFor {
+			due = append(due, a)
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	// Looking at what the archives say about the clock means reading them: not
+	// before it matters.
+	if jump := doubt(p.list, live, p.rule); jump.by > 0 {
+		before := len(due)
+		due = slices.DeleteFunc(due, func(a *storedArchive) bool { return slices.Index(p.list, a) < jump.before })
+		if len(due) < before {
+			p.done.Kept = fmt.Sprintf("the clock is %s ahead of what was recorded last (%s): until it has stood for %s of recording it is not believed, and no archive from before is removed for its age",
+				fault.Roughly(jump.by), jump.at.UTC().Format(time.RFC3339), fault.Roughly(standing))
+		}
+	}
+	for _, a := range due {
+		age := p.rule.Now.Time().Sub(a.ended)
+		if !p.remove(a, fmt.Sprintf("it ended %s ago, and keep_for is %s", fault.Roughly(age), fault.Roughly(p.rule.KeepFor))) {
+			return
+		}
+	}
+}
+
+// bySize removes the oldest while all are larger than KeepSize.
+func (p *pruning) bySize() {
+	if p.rule.KeepSize <= 0 {
+		return
+	}
+	for _, a := range p.list[:max(0, len(p.list)-1)] {
+		if p.total <= p.rule.KeepSize {
+			return
+		}
+		if !a.gone && !p.remove(a, fmt.Sprintf("all archives together have %d bytes, and keep_size is %d", p.total, p.rule.KeepSize)) {
+			return
+		}
+	}
+	if p.total > p.rule.KeepSize && p.done.Kept == "" {
+		p.done.Kept = fmt.Sprintf("all archives together have more than keep_size, %d bytes, but what is being written and the last finished archive are always kept", p.rule.KeepSize)
+	}
+}
+
+// remove removes a and reports whether more may be removed in this pass.
+func (p *pruning) remove(a *storedArchive, why string) bool {
+	if len(p.done.Removed) >= p.most {
+		p.done.Kept = "more archives are due than the quarter that is removed at a time; the next look goes on"
+		return false
+	}
+	if err := os.Remove(a.path); err != nil {
+		p.errs = append(p.errs, fmt.Errorf("store: an archive that is due cannot be removed: %w", err))
+		return true
+	}
+	a.gone = true
+	p.total -= a.size
+	p.done.Removed = append(p.done.Removed, Removal{Path: a.path, From: a.from, To: a.to, Bytes: a.size, Why: why})
+	return true
+}
+
+// A storedArchive is an archive's file as retention sees it.
+type storedArchive struct {
+	path     string
+	from, to time.Time // as the name says
+	size     int64
+	head     *layout.Header // nil if it cannot be read
+	// ended is when its recording ended by all that is known; zero if that
+	// cannot be told.
+	ended time.Time
+	gone  bool
+}
+
+func (a *storedArchive) hostPart() string {
+	name := filepath.Base(a.path)
+	name, _, _ = strings.Cut(name, layout.LiveSuffix)
+	name, _, _ = strings.Cut(name, "--")
+	host, _, _ := layout.CutLast(name, "-")
+	return host
+}
+
+// stored lists the finished archives of a directory, and the files of those
+// being written.
+func stored(dir string) (finished, live []*storedArchive, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("store: archive directory: %w", err)
+	}
+	for _, e := range entries {
+		from, to, isFinished := layout.ParseFinishedName(e.Name())
+		if !e.Type().IsRegular() || !isFinished && !strings.Contains(e.Name(), layout.LiveSuffix) {
+			continue
+		}
+		st, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("store: %w", err)
+		}
+		a := &storedArchive{path: filepath.Join(dir, e.Name()), from: from, to: to, size: st.Size()}
+		if isFinished {
+			finished = append(finished, a)
+		} else {
+			live = append(live, a)
+		}
+	}
+	return finished, live, nil
+}
+
+// firstPossible is before anything was recorded in this format: a wall clock
+// that says less was never set.
+var firstPossible = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// recordedBy are those of list that rule.Host recorded, in the order in which
+// they were, and with the time when each ended. That order does not come from
+// the wall clock where the archives themselves have it.
+func recordedBy(list []*storedArchive, rule Retention) []*storedArchive {
+	var known, unread []*storedArchive
+	for _, a := range list {
+		h, err := layout.ReadHeader(a.path)
+		switch {
+		case err == nil && h.Host.ID == rule.Host.ID && (h.Host.ID != "" || layout.HostPart(h.Host.Name) == layout.HostPart(rule.Host.Name)):
+			a.head = h
+			known = append(known, a)
+		case err != nil && a.hostPart() == layout.HostPart(rule.Host.Name) && ours(a.path):
+			unread = append(unread, a)
+		}
+	}
+	now := rule.Now.Time()
+	slices.SortStableFunc(known, func(a, b *storedArchive) int {
+		return cmp.Or(cmp.Compare(a.head.Serial, b.head.Serial), isTrue(a.head.BootID == rule.BootID)-isTrue(b.head.BootID == rule.BootID),
+			a.to.Compare(b.to), cmp.Compare(a.path, b.path))
+	})
+	// What was recorded later did not end earlier, whatever its clock said.
+	var latest time.Time
+	for _, a := range known {
+		if a.ended = a.to; a.ended.Before(latest) {
+			a.ended = latest
+		}
+		if !a.ended.After(now) {
+			latest = a.ended
+		}
+	}
+	slices.SortFunc(unread, func(a, b *storedArchive) int { return a.to.Compare(b.to) })
+	for _, a := range unread {
+		a.ended = a.to
+		at := slices.IndexFunc(known, func(b *storedArchive) bool { return b.ended.After(a.to) })
+		if at < 0 {
+			at = len(known)
+		}
+		known = slices.Insert(known, at, a)
+	}
+	for _, a := range known {
+		if a.ended.Before(firstPossible) {
+			a.ended = time.Time{}
+		}
+	}
+	return known
+}
+
+func isTrue(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ours reports whether the file at path, whose header cannot be read, was an
+// archive before it was damaged: one of its first two pages is a bbolt meta
+// page.
+func ours(path string) bool {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for page := range int64(2) {
+		var head [24]byte
+		if _, err := f.ReadAt(head[:], page*layout.PageSize); err == nil && [4]byte(head[16:20]) == boltMagic {
+			return true
+		}
+	}
+	return false
+}
+
+// boltMagic begins the content of bbolt's meta pages.
+var boltMagic = [4]byte{0xed, 0xda, 0x0c, 0xed}

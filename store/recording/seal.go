@@ -1,0 +1,187 @@
+package recording
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+	"tachograph/store/layout"
+)
+
+// seal writes what is queued in l to its bbolt file, in one commit, and then
+// lets go of the journal files that it came from. A batch stays queued until
+// it is safe.
+func (w *Writer) seal(l *live) error {
+	l.commit.Lock()
+	defer l.commit.Unlock()
+	w.mu.Lock()
+	queue := slices.Clone(l.queue)
+	if len(queue) == 0 {
+		w.mu.Unlock()
+		return nil
+	}
+	p := layout.Progress{Sealed: queue[len(queue)-1].seq}
+	if p.Closed = l.jw == nil || w.closed && p.Sealed == l.jw.Seq(); !p.Closed {
+		p.Generation = l.needed(p.Sealed)
+	}
+	unnamed := l.unnamed
+	w.mu.Unlock()
+	began := time.Now()
+	if err := l.examine(); err != nil {
+		return fmt.Errorf("store: sealing %s: %w", l, err)
+	}
+	if unnamed && p.Generation > 0 {
+		// What the archive says to be there must be there after a power cut.
+		if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+			return fmt.Errorf("store: sealing %s: %w", l, err)
+		}
+	}
+	for _, b := range queue {
+		w.encode(l, b)
+	}
+	t := l.tot.Clone()
+	before := l.bytesWritten()
+	err := l.update(func(tx *bbolt.Tx) error {
+		for _, b := range queue {
+			if err := l.putBatch(tx, b, &t); err != nil {
+				return err
+			}
+		}
+		if err := l.putDescs(tx, &t); err != nil {
+			return err
+		}
+		return layout.PutProgress(tx, p)
+	})
+	if err != nil {
+		return fmt.Errorf("store: sealing %s: %w", l, err)
+	}
+	l.tot, l.ended = t, p.Closed
+	l.cat.Commit(int(t.Metrics))
+	size := l.pagesInUse()
+	w.mu.Lock()
+	l.boltSize = size
+	w.total.bolt += l.bytesWritten() - before
+	w.total.seals++
+	w.release(l, queue)
+	l.kept, l.safe = max(l.kept, l.sealed), max(l.safe, l.sealed)
+	// A commit makes nothing safe that stands in another archive's journal.
+	if l == w.cur && !w.turnedAtRisk() {
+		w.safeAt = began
+	}
+	w.mu.Unlock()
+	w.dropGenerations(l)
+	return nil
+}
+
+// bytesWritten is what bbolt has handed to write(2) since the file was opened:
+// the pages that its transactions took, and the meta page of each.
+func (l *live) bytesWritten() int64 {
+	if l.db == nil {
+		return 0
+	}
+	s := l.db.Stats().TxStats
+	return s.GetPageAlloc() + l.commits*layout.PageSize
+}
+
+// pagesInUse is the size of the file up to its last page.
+func (l *live) pagesInUse() (size int64) {
+	_ = l.view(func(tx *bbolt.Tx) error {
+		size = tx.Size()
+		return nil
+	})
+	return size
+}
+
+// encode makes chunks of a batch's builders. What cannot be encoded is given
+// up and said, rather than blocking all that comes after it.
+func (w *Writer) encode(l *live, b *batch) {
+	for _, d := range b.descs {
+		l.cat.Number(d)
+	}
+	for len(b.sealed) < len(b.builders) {
+		builder := b.builders[len(b.sealed)]
+		s, err := builder.Seal(l.cat.Number)
+		if err != nil {
+			w.log.Error("a chunk cannot be encoded and is lost", "class", builder.Class(), "ticks", builder.Ticks(), "error", err)
+			b.events = append(b.events, lossEvent(builder, err))
+		}
+		b.sealed = append(b.sealed, s)
+	}
+}
+
+// lossEvent tells of ticks that could not be encoded.
+func lossEvent(b *chunk.Builder, err error) metric.Event {
+	first, last := b.First(), b.Last()
+	return layout.GapEvent(last, first.Wall, last.Cont-first.Cont,
+		fmt.Sprintf("%d ticks of class %s could not be encoded: %v", b.Ticks(), b.Class(), err))
+}
+
+func (l *live) putBatch(tx *bbolt.Tx, b *batch, t *layout.Totals) error {
+	for _, s := range b.sealed {
+		if s == nil {
+			continue
+		}
+		class := s.Info.Class.String()
+		if err := layout.PutChunkApart(tx, t.Chunks[class], s); err != nil {
+			return err
+		}
+		t.Chunks[class]++
+	}
+	var err error
+	if t.Events, err = layout.PutEvents(tx, t.Events, b.events); err != nil {
+		return err
+	}
+	if b.conf == nil {
+		return nil
+	}
+	if err := layout.PutConfig(tx, b.conf.Text); err != nil {
+		return err
+	}
+	return layout.PutIntervals(tx, layout.Nanoseconds(b.conf.Intervals))
+}
+
+// release takes the batches that are safe, the first ones, off the queue and
+// keeps their builders for use again.
+func (w *Writer) release(l *live, done []*batch) {
+	l.queue = slices.Clone(l.queue[len(done):])
+	l.sealed = done[len(done)-1].seq
+	for _, b := range done {
+		for _, builder := range b.builders {
+			if c := builder.Class(); len(w.pool[c]) < 1 && builder.Memory() < w.opt.MemoryBound/4 {
+				builder.Reset()
+				w.pool[c] = append(w.pool[c], builder)
+			}
+		}
+	}
+}
+
+// dropGenerations removes the journal files that the archive has taken over
+// whole.
+func (w *Writer) dropGenerations(l *live) {
+	w.mu.Lock()
+	var done []generation
+	l.old = slices.DeleteFunc(l.old, func(g generation) bool {
+		if g.seq <= l.sealed {
+			done = append(done, g)
+		}
+		return g.seq <= l.sealed
+	})
+	l.unnamed = l.unnamed || len(done) > 0
+	w.mu.Unlock()
+	for _, g := range done {
+		if g.file != nil {
+			w.syncing.Lock() // it may be being synced just now
+			_ = g.file.Close()
+			w.syncing.Unlock()
+		}
+		if err := w.dir.fs.Remove(g.path); err != nil {
+			// It says itself that all it holds is sealed; the next start
+			// removes it.
+			w.log.Debug("a sealed journal cannot be removed", "path", g.path, "error", err)
+		}
+	}
+}

@@ -1,0 +1,380 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/chunk"
+	"tachograph/store/disk"
+	"tachograph/store/fault"
+	"tachograph/store/journal"
+	"tachograph/store/layout"
+)
+
+// takeOver continues or finishes what earlier runs left in the directory, and
+// begins a new archive where there is none to continue.
+func (w *Writer) takeOver() error {
+	list, err := w.dir.leftovers()
+	if err != nil {
+		return err
+	}
+	var aside []leftover
+	defer func() { w.tellSetAside(aside) }()
+	for i, left := range list {
+		l, err := w.reopen(left)
+		if errors.Is(err, disk.ErrDamaged) || errors.Is(err, layout.ErrRecord) || errors.Is(err, layout.ErrForeign) {
+			w.setAside(left, err)
+			aside = append(aside, left)
+			continue
+		}
+		if errors.Is(err, disk.ErrHeld) {
+			// A reader's lock must not keep the recorder from recording. The
+			// archive is whole and taken up at the next start.
+			w.log.Error("an earlier archive is locked by another process, and left as it is until the next start; a new one is begun", "archive", left.path)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if w.finishedAlready(l) {
+			l.closeFiles()
+			w.removeLive(l)
+			continue
+		}
+		if i == len(list)-1 && w.continues(&l.head, l.tot.Finished) {
+			if err := w.resume(l); err != nil {
+				l.closeFiles()
+				return err
+			}
+			w.cur = l
+			continue
+		}
+		if _, err := w.finish(l); err != nil {
+			l.closeFiles()
+			if errors.Is(err, disk.ErrDamaged) {
+				w.setAside(left, err)
+				aside = append(aside, left)
+				continue
+			}
+			w.makeSafe(left)
+			// The archive is whole, only not compact: it can wait.
+			w.log.Warn("an earlier archive cannot be finished now", "archive", l.String(), "error", err)
+		}
+	}
+	if w.cur != nil {
+		return nil
+	}
+	l, err := w.newLive(w.basis(0))
+	if err == nil {
+		w.turnTo(l)
+	}
+	return err
+}
+
+// tellSetAside leaves an event for each archive that was set aside.
+func (w *Writer) tellSetAside(aside []leftover) {
+	for _, left := range aside {
+		if w.cur == nil {
+			return // it is no start
+		}
+		e := metric.Event{
+			At: w.opt.Now(), Kind: metric.EventErrorBegin,
+			Text:   fmt.Sprintf("an earlier archive is damaged and set aside as %s: replay repair may save what it holds", filepath.Base(left.path)+layout.DamagedSuffix),
+			Labels: []metric.Label{{Name: "path", Value: left.path + layout.DamagedSuffix}},
+		}
+		_ = w.event(&e)
+	}
+}
+
+// makeSafe syncs the journals of an archive that stays as an earlier run left
+// it: that run may have been killed before it did.
+func (w *Writer) makeSafe(left leftover) {
+	for _, path := range left.journals {
+		f, err := w.dir.fs.OpenFile(path, os.O_RDWR, 0)
+		if err == nil {
+			err = f.Sync()
+			f.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.log.Warn("a journal cannot be synced", "path", path, "error", err)
+		}
+	}
+}
+
+// continues reports whether what is recorded now belongs into the archive h.
+func (w *Writer) continues(h *layout.Header, finished bool) bool {
+	return !finished && h.Format == layout.FormatVersion && h.BootID == w.opt.BootID && h.Host.ID == w.opt.Host.ID
+}
+
+// finishedAlready reports whether l stands in the directory as a finished
+// archive: the finish was interrupted after its last step.
+func (w *Writer) finishedAlready(l *live) bool {
+	entries, err := w.dir.fs.ReadDir(w.dir.path)
+	if err != nil {
+		return false
+	}
+	prefix := layout.HostPart(l.head.Host.Name) + "-"
+	for _, e := range entries {
+		if _, _, ok := layout.ParseFinishedName(e.Name()); ok && strings.HasPrefix(e.Name(), prefix) && e.Type().IsRegular() {
+			if id, err := archive.IDOf(w.dir.file(e.Name())); err == nil && id == l.head.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// setAside renames an archive that cannot be read, so that the recorder can go
+// on and somebody can repair it.
+func (w *Writer) setAside(left leftover, why error) {
+	w.log.Error("an earlier archive is damaged; it is set aside for replay repair", "archive", left.path, "as", left.path+layout.DamagedSuffix, "error", why)
+	w.putAside(left)
+}
+
+func (w *Writer) putAside(left leftover) {
+	for _, name := range append([]string{left.path}, left.journals...) {
+		if err := w.dir.fs.Rename(name, name+layout.DamagedSuffix); err != nil {
+			w.log.Error("a damaged archive cannot be set aside", "path", name, "error", err)
+		}
+	}
+}
+
+// reopen opens an archive that an earlier run left and reads from its journal
+// what the archive does not hold yet; that becomes its queue.
+func (w *Writer) reopen(left leftover) (*live, error) {
+	l := &live{path: left.path, generation: left.last}
+	if err := w.openBolt(l, l.path); err != nil {
+		return nil, fmt.Errorf("store: an earlier archive: %w", err)
+	}
+	err := l.view(l.load)
+	if err == nil {
+		err = w.replay(l, left.journals)
+	}
+	if err != nil {
+		l.closeFiles()
+		return nil, fmt.Errorf("store: an earlier archive: %s: %w", left.path, err)
+	}
+	return l, nil
+}
+
+// load reads what a Writer must know of an archive that it goes on with.
+func (l *live) load(tx *bbolt.Tx) error {
+	for _, name := range layout.Buckets {
+		if tx.Bucket([]byte(name)) == nil {
+			return fmt.Errorf("%w: it has no bucket %s", layout.ErrForeign, name)
+		}
+	}
+	l.boltSize = tx.Size()
+	if err := layout.GetJSON(tx, layout.MetaArchive, &l.head); err != nil {
+		return err
+	}
+	if err := layout.GetJSON(tx, layout.MetaTotals, &l.tot); err != nil {
+		return err
+	}
+	var p layout.Progress
+	if err := layout.GetJSON(tx, layout.MetaJournal, &p); err != nil {
+		return err
+	}
+	l.sealed = p.Sealed
+	var descs []*metric.Desc
+	err := tx.Bucket([]byte(layout.BucketMetrics)).ForEach(func(k, v []byte) error {
+		v, err := layout.Unwrap(layout.BucketMetrics, k, v)
+		if err != nil {
+			return err
+		}
+		ds, err := layout.ParseDescs(v)
+		if err == nil && len(descs)+len(ds) > layout.MaxMetrics {
+			err = layout.ErrDescs
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", layout.ErrRecord, err)
+		}
+		descs = append(descs, ds...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l.cat = layout.NewCatalog(descs)
+	return layout.EachInfo(tx, func(in *chunk.Info) { l.span(in.First.Wall, in.Last.Wall) })
+}
+
+func (l *live) span(first, last int64) {
+	if l.first == 0 || first < l.first {
+		l.first = first
+	}
+	l.last = max(l.last, last)
+}
+
+// maxRecovered is how many ticks go into one chunk when a journal is taken
+// over.
+const maxRecovered = 20_000
+
+// replay queues what journals hold beyond what l has sealed.
+func (w *Writer) replay(l *live, journals []string) error {
+	r := recovery{w: w, l: l, seq: l.sealed, insts: make(map[string]*metric.Instance)}
+	r.complete.Known = make(map[string]*metric.Desc)
+	r.complete.Learn(l.cat.Descs)
+	for i, path := range journals {
+		if err := r.file(path, i+1 == len(journals)); err != nil {
+			return err
+		}
+	}
+	r.flush()
+	return nil
+}
+
+// A recovery turns journals into batches.
+type recovery struct {
+	w        *Writer
+	l        *live
+	b        batch
+	insts    map[string]*metric.Instance
+	seq      uint64
+	build    [metric.NumClasses]*chunk.Builder
+	complete journal.Completer
+}
+
+// file takes over one generation; last says that no other follows.
+func (r *recovery) file(path string, last bool) error {
+	f, err := r.w.dir.fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	defer func() { r.l.old = append(r.l.old, generation{path: path, seq: r.seq}) }()
+	j, err := journal.NewReader(f, r.intern)
+	if errors.Is(err, io.EOF) {
+		return nil // the end came before its first record
+	}
+	if errors.Is(err, journal.ErrNotJournal) {
+		// Nothing behind a lost beginning can be read, by anybody.
+		size, _ := f.Size()
+		r.lost(r.w.opt.Now(), fmt.Sprintf("a journal of %d bytes has lost its beginning", size))
+		return nil
+	}
+	if err == nil && j.Header().Archive != r.l.head.ID {
+		err = errors.New("it belongs to another archive")
+	}
+	if err != nil {
+		r.w.log.Error("a journal cannot be taken over; it is set aside", "path", path, "as", path+layout.DamagedSuffix, "error", err)
+		return r.w.dir.fs.Rename(path, path+layout.DamagedSuffix)
+	}
+	if base := j.Header().Base; base > r.seq {
+		r.lost(j.Header().At, fmt.Sprintf("%d records of the journal are lost to damage", base-r.seq))
+		r.seq = base
+	}
+	for {
+		var rec *journal.Record
+		err := fault.Contain(func() (err error) { rec, err = j.Next(); return err })
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				r.w.log.Error("a journal is damaged", "path", path, "error", err)
+			}
+			break
+		}
+		if rec.Seq > r.seq {
+			r.seq = rec.Seq
+			r.record(rec)
+		}
+	}
+	// A last record that was cut short was never accepted. In an earlier file
+	// the next one's beginning tells what is missing.
+	if size, err := f.Size(); last && err == nil && j.Rest(size) > 0 && !j.CutShort(size) {
+		r.lost(r.w.opt.Now(), fmt.Sprintf("the last %d bytes of the journal are damaged", j.Rest(size)))
+	}
+	return nil
+}
+
+// lost notes a gap that ended at at.
+func (r *recovery) lost(at metric.Stamp, text string) {
+	from := max(r.l.last, r.l.head.Created)
+	r.w.log.Error("a part of the journal is lost", "archive", r.l.String(), "after", time.Unix(0, from), "what", text)
+	r.b.events = append(r.b.events, layout.GapEvent(at, from, at.Wall-from, text))
+}
+
+func (r *recovery) intern(indom, key string) *metric.Instance {
+	return journal.InternIn(r.insts, indom, key)
+}
+
+func (r *recovery) record(rec *journal.Record) {
+	switch rec.Kind {
+	case journal.KindTick:
+		t := rec.Tick
+		r.complete.Tick(t)
+		b := r.build[t.Class]
+		if b == nil {
+			b = chunk.NewBuilder(t.Class)
+			r.build[t.Class] = b
+		}
+		if err := b.Append(t); err != nil {
+			r.w.log.Error("a tick of the journal cannot be taken over", "error", err)
+			return
+		}
+		r.l.span(t.At.Wall, t.At.Wall)
+		if b.Ticks() >= maxRecovered {
+			r.flush()
+		}
+	case journal.KindEvent:
+		r.b.events = append(r.b.events, *rec.Event)
+	case journal.KindDescribe:
+		r.b.descs = append(r.b.descs, rec.Descs...)
+		r.complete.Learn(rec.Descs)
+	case journal.KindConfig:
+		r.b.conf = rec.Conf
+	}
+}
+
+func (r *recovery) flush() {
+	b := r.b
+	r.b = batch{}
+	b.seq = r.seq
+	for c, builder := range r.build {
+		if builder != nil {
+			b.builders = append(b.builders, builder)
+			r.build[c] = nil
+		}
+	}
+	if !b.empty() {
+		r.l.queue = append(r.l.queue, &b)
+	}
+}
+
+// resume goes on with l, which an earlier run of this boot was writing.
+func (w *Writer) resume(l *live) error {
+	lost := l.last
+	crashed := len(l.queue) > 0
+	seq := l.sealed
+	if n := len(l.queue); n > 0 {
+		seq = l.queue[n-1].seq
+	}
+	if err := w.seal(l); err != nil {
+		return err
+	}
+	now := w.opt.Now()
+	l.begun, l.synced = now.Cont, now.Cont
+	l.kept, l.safe = seq, seq
+	if err := w.newGeneration(l, seq); err != nil {
+		return fmt.Errorf("store: going on with %s: %w", l, err)
+	}
+	if err := w.beginJournal(l, seq); err != nil {
+		return fmt.Errorf("store: going on with %s: %w", l, err)
+	}
+	l.ended = false
+	if crashed && lost != 0 {
+		e := layout.GapEvent(now, lost, now.Wall-lost, "the recorder ended without stopping; the last tick is of "+time.Unix(0, lost).UTC().Format(time.RFC3339Nano))
+		l.rest.events = append(l.rest.events, e)
+		return w.wrote(l, l.jw.Event(&e))
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/layout"
+)
+
+// trouble is what is wrong with the disk. It is told when it begins and when
+// it ends, not each time it is met.
+type trouble struct {
+	// What last failed, nil when it works.
+	journal, seal, sync error
+	missing             bool // the files are gone from the directory
+	since               metric.Stamp
+	// What was not kept, since the last gap event.
+	dropped     uint64
+	droppedFrom metric.Stamp
+	told        bool
+}
+
+func (t *trouble) any() error {
+	switch {
+	case t.missing:
+		return errors.New("the archive's files are gone from the directory")
+	case t.journal != nil:
+		return t.journal
+	case t.seal != nil:
+		return t.seal
+	}
+	return t.sync
+}
+
+func (t *trouble) drop(at metric.Stamp) {
+	if t.dropped == 0 {
+		t.droppedFrom = at
+	}
+	t.dropped++
+}
+
+// begins tells of trouble, once. The caller holds the mutex.
+func (w *Writer) begins() {
+	err := w.trouble.any()
+	if err == nil || w.trouble.told {
+		return
+	}
+	w.trouble.told = true
+	w.trouble.since = w.opt.Now()
+	w.log.Error("the archive cannot be written; recording goes on in memory", "dir", w.dir.path, "bound", w.opt.MemoryBound, "error", err)
+}
+
+// ends tells that trouble is over, once, and what it cost.
+func (w *Writer) ends() {
+	t := &w.trouble
+	if !t.told || t.any() != nil {
+		return
+	}
+	now := w.opt.Now()
+	length := now.Cont - t.since.Cont
+	dropped, from := t.dropped, t.droppedFrom
+	since := t.since
+	*t = trouble{}
+	w.log.Info("the archive can be written again", "dir", w.dir.path, "after", time.Duration(length), "dropped", dropped)
+	e := layout.GapEvent(now, since.Wall, length, "the archive could not be written; what was recorded meanwhile was kept in memory")
+	e.Kind = metric.EventErrorEnd
+	if dropped > 0 {
+		e = layout.GapEvent(now, from.Wall, now.Cont-from.Cont, fmt.Sprintf("the archive could not be written and memory was full: %d records were not kept", dropped))
+	}
+	_ = w.event(&e)
+}
+
+func (w *Writer) journalFails(l *live, err error) {
+	w.trouble.journal = fmt.Errorf("journal of %s: %w", l, err)
+	w.begins()
+}
+
+func (w *Writer) journalWorks() {
+	w.trouble.journal = nil
+	w.work.wake() // sealing has better chances now, too
+	w.ends()
+}
+
+func (w *Writer) sealEnded(err error) {
+	w.trouble.seal = err
+	w.begins()
+	w.ends()
+}
+
+// syncEnded notes the outcome of a sync.
+func (w *Writer) syncEnded(err error, present bool) {
+	w.trouble.sync = err
+	w.trouble.missing = !present
+	w.begins()
+	w.ends()
+}
+
+// full reports that nothing more may be kept in memory. When it is, the disk
+// is tried: nothing else would.
+func (w *Writer) full() bool {
+	if w.trouble.any() == nil || w.heldMemory() <= w.opt.MemoryBound {
+		return false
+	}
+	l := w.cur
+	if w.trouble.journal != nil && l.jw.Flush() == nil {
+		l.dirty = true
+		w.journalWorks()
+	}
+	return w.trouble.any() != nil
+}
+
+// heldMemory is about what waits in memory for the disk.
+func (w *Writer) heldMemory() int64 {
+	l := w.cur
+	_, n := l.jw.Held()
+	for _, b := range l.builders {
+		if b != nil {
+			n += b.Memory()
+		}
+	}
+	for _, q := range l.queue {
+		for _, b := range q.builders {
+			n += b.Memory()
+		}
+		n += int64(len(q.events)) * eventMemory
+	}
+	return n + int64(len(l.rest.events))*eventMemory
+}
+
+// eventMemory is about what an event takes in memory.
+const eventMemory = 512
+
+// present reports whether l's files still have their names. A generation that
+// is sealed and removed while this looks for it is none of those.
+func (w *Writer) present(l *live) bool {
+	for {
+		w.mu.Lock()
+		generation, current := l.generation, l == w.cur
+		w.mu.Unlock()
+		missing := false
+		for _, name := range []string{l.path, layout.JournalName(l.path, generation)} {
+			_, err := w.dir.fs.Lstat(name)
+			missing = missing || errors.Is(err, fs.ErrNotExist)
+		}
+		if !missing || !current {
+			return true
+		}
+		w.mu.Lock()
+		moved := l.generation != generation || l != w.cur
+		w.mu.Unlock()
+		if !moved {
+			return false
+		}
+	}
+}
+
+// startAfresh begins a new archive after the files of l have been taken away,
+// and hands what l still has in memory on to it.
+func (w *Writer) startAfresh(l *live) {
+	l.commit.Lock()
+	defer l.commit.Unlock()
+	if w.replace(l) {
+		w.letGo(l)
+	}
+}
+
+func (w *Writer) replace(l *live) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l != w.cur || w.closed {
+		return false
+	}
+	n, err := w.replacement(l)
+	if err != nil {
+		w.log.Debug("no new archive yet", "error", err)
+		return false
+	}
+	w.cut(l, l.begun)
+	n.queue, l.queue = l.queue, nil
+	for _, b := range n.queue {
+		b.sealed = nil // numbered by another catalogue
+	}
+	w.turnTo(n)
+	w.trouble.missing, w.trouble.journal = false, nil
+	w.work.wake()
+	w.ends()
+	return true
+}
+
+// replacement makes an archive that goes on where l stops.
+func (w *Writer) replacement(l *live) (*live, error) {
+	if err := w.dir.ensure(); err != nil {
+		return nil, err
+	}
+	if _, err := w.dir.fs.Lstat(w.dir.file(layout.LockName)); errors.Is(err, fs.ErrNotExist) {
+		old := w.dir.lock
+		if err := w.dir.acquire(); err != nil {
+			return nil, err
+		}
+		_ = old.Unlock()
+	}
+	return w.newLive(w.basis(l.jw.Seq()))
+}

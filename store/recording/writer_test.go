@@ -1,0 +1,302 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/layout"
+	"tachograph/store/storetest/proof"
+)
+
+// testClock is a clock that tests move.
+type testClock struct{ ns atomic.Int64 }
+
+func newClock() *testClock {
+	c := &testClock{}
+	c.ns.Store(1e12)
+	return c
+}
+
+func (c *testClock) now() metric.Stamp {
+	n := c.ns.Load()
+	return metric.Stamp{Wall: 1_790_000_000_000_000_000 + n, Awake: n, Cont: n}
+}
+
+func (c *testClock) step(d time.Duration) metric.Stamp {
+	c.ns.Add(int64(d))
+	return c.now()
+}
+
+func testOptions(dir string, c *testClock) Options {
+	return Options{
+		Dir: dir, Host: layout.Host{ID: "host-1", Name: "mac.example.com", OS: "Darwin"}, BootID: "boot-1", TimeZone: "Europe/Berlin",
+		Recorder: "test", Config: "x = 1\n", Catalogue: testGroup.Metrics,
+		Intervals: map[metric.Class]time.Duration{metric.Fast: time.Second}, Sync: time.Hour, Now: c.now,
+	}
+}
+
+var testGroup = &metric.Group{Name: "mem", Metrics: []*metric.Desc{
+	{Name: "mem.a", Type: metric.U64, Sem: metric.Counter, Class: metric.Fast, Help: "first"},
+	{Name: "mem.b", Type: metric.F64, Sem: metric.Instant, Class: metric.Fast, Help: "second"},
+	{Name: "mem.c", Type: metric.String, Sem: metric.Discrete, Class: metric.Fast, Help: "third"},
+}}
+
+// testTick is a tick whose values tell its number.
+func testTick(at metric.Stamp, n int) *metric.Tick {
+	b := &metric.Block{Group: testGroup, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{
+		{Bits: []uint64{uint64(n)}}, {Bits: []uint64{uint64(n) << 40}}, {Strs: []string{fmt.Sprintf("s%d", n/10)}},
+	}}
+	if n%7 == 0 {
+		b.Cols[1] = metric.Column{Bits: []uint64{0}, Miss: []metric.Reason{metric.Stale}}
+	}
+	return &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}}
+}
+
+// numbers reads back which ticks the archives hold, and checks that each is
+// whole.
+func numbers(t testing.TB, paths ...string) []int {
+	t.Helper()
+	r, err := store.Open(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	return readNumbers(t, r)
+}
+
+func readNumbers(t testing.TB, r *store.Reader) []int {
+	t.Helper()
+	cols := map[string][]metric.Value{}
+	var walls []int64
+	for run, err := range r.Select(store.Selection{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range run.Wall {
+			cols[run.Metric.Name] = append(cols[run.Metric.Name], run.At(i))
+			if run.Metric.Name == "mem.a" {
+				walls = append(walls, run.Wall[i])
+			}
+		}
+	}
+	for _, a := range r.Archives() {
+		if len(a.Damage) > 0 {
+			t.Fatalf("%s: %v", a.Path, a.Damage)
+		}
+	}
+	var out []int
+	for i, v := range cols["mem.a"] {
+		n := int(v.Bits)
+		want := testTick(metric.Stamp{}, n).Blocks[0]
+		for c, d := range testGroup.Metrics {
+			if got := cols[d.Name][i]; got != want.Cols[c].At(d.Type, 0) {
+				t.Fatalf("tick %d: %s = %+v, want %+v", n, d.Name, got, want.Cols[c].At(d.Type, 0))
+			}
+		}
+		out = append(out, n)
+	}
+	if !slices.IsSorted(walls) {
+		t.Fatalf("times out of order")
+	}
+	return out
+}
+
+func upTo(n int) []int {
+	var out []int
+	for i := range n {
+		out = append(out, i)
+	}
+	return out
+}
+
+// recordTicks appends ticks from..to-1, a second apart.
+func recordTicks(t testing.TB, w *Writer, c *testClock, from, to int) {
+	t.Helper()
+	for n := from; n < to; n++ {
+		if err := w.Append(testTick(c.step(time.Second), n)); err != nil {
+			t.Fatalf("tick %d: %v", n, err)
+		}
+	}
+}
+
+func create(t testing.TB, opt Options) *Writer {
+	t.Helper()
+	w, err := Create(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func names(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestWhatIsRecordedIsReadBack(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	opt := testOptions(dir, c)
+	opt.Seal = 100 * time.Second
+	w := create(t, opt)
+	recordTicks(t, w, c, 0, 100)
+	// Unsealed: from the journal.
+	if got := numbers(t, dir); !slices.Equal(got, upTo(100)) {
+		t.Fatalf("live, unsealed: %v", got)
+	}
+	recordTicks(t, w, c, 100, 2700)
+	proof.WaitFor(t, func() bool { return w.Status().Commits >= 1 })
+	if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
+		t.Fatalf("live, sealed in part: %d ticks", len(got))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
+		t.Fatalf("closed: %d ticks", len(got))
+	}
+	if got := names(t, dir); len(got) != 2 || !strings.HasSuffix(got[0], ".live") || got[1] != layout.LockName {
+		t.Fatalf("files: %v", got)
+	}
+	if err := w.Append(testTick(c.now(), 1)); !errors.Is(err, ErrClosed) {
+		t.Fatalf("append after close: %v", err)
+	}
+}
+
+func TestTheSameBootContinuesItsArchive(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	w := create(t, testOptions(dir, c))
+	recordTicks(t, w, c, 0, 400)
+	id := w.Status().ID
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w = create(t, testOptions(dir, c))
+	recordTicks(t, w, c, 400, 500)
+	if w.Status().ID != id {
+		t.Fatal("another archive")
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(500)) {
+		t.Fatalf("%d ticks", len(got))
+	}
+}
+
+func TestAnotherBootBeginsAnotherArchive(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	w := create(t, testOptions(dir, c))
+	recordTicks(t, w, c, 0, 400)
+	id := w.Status().ID
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opt := testOptions(dir, c)
+	opt.BootID = "boot-2"
+	w = create(t, opt)
+	recordTicks(t, w, c, 400, 500)
+	if w.Status().ID == id {
+		t.Fatal("the same archive")
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(500)) {
+		t.Fatalf("%d ticks", len(got))
+	}
+	finished := 0
+	for _, name := range names(t, dir) {
+		if _, _, ok := layout.ParseFinishedName(name); ok {
+			finished++
+		}
+	}
+	if finished != 1 {
+		t.Fatalf("%d finished archives: %v", finished, names(t, dir))
+	}
+}
+
+func TestRotate(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	w := create(t, testOptions(dir, c))
+	recordTicks(t, w, c, 0, 650)
+	path, err := w.Rotate("on command")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordTicks(t, w, c, 650, 700)
+	if got := numbers(t, path); !slices.Equal(got, upTo(650)) {
+		t.Fatalf("finished: %d ticks", len(got))
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(700)) {
+		t.Fatalf("both: %d ticks", len(got))
+	}
+	from, to, ok := layout.ParseFinishedName(filepath.Base(path))
+	first, last := 1_790_000_000+1001, 1_790_000_000+1650
+	if !ok || from.Unix() != int64(first) || to.Unix() != int64(last) {
+		t.Fatalf("name %s: %v %v", path, from, to)
+	}
+	st, err := os.Stat(path)
+	if err != nil || st.Mode().Perm() != fileMode {
+		t.Fatalf("mode %v, %v", st.Mode(), err)
+	}
+	r, err := store.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	in := r.Archives()[0]
+	if in.Live || in.Host.Name != "mac.example.com" || in.BootID != "boot-1" || in.TimeZone != "Europe/Berlin" || in.Recorder != "test" || in.Config != "x = 1\n" || in.Intervals[metric.Fast] != int64(time.Second) {
+		t.Fatalf("%+v", in)
+	}
+	if d := r.Lookup("mem.a"); d == nil || d.Help != "first" {
+		t.Fatalf("catalogue: %+v", d)
+	}
+}
+
+// A run that ends before its first tick leaves an archive of events alone,
+// which has its place in the order of time all the same.
+func TestAnArchiveWithoutTicksHasItsPlace(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	for i, boot := range []string{"boot-1", "boot-2", "boot-3"} {
+		opt := testOptions(dir, c)
+		opt.BootID = boot
+		w := create(t, opt)
+		if err := w.Event(metric.Event{At: c.step(time.Second), Kind: metric.EventBoot, Text: boot}); err != nil {
+			t.Fatal(err)
+		}
+		if i != 1 {
+			recordTicks(t, w, c, 10*i, 10*i+5)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.step(time.Minute)
+	}
+	r, err := store.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var told string
+	for e, err := range r.Events(0, 0, metric.EventBoot) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		told += e.Text + " "
+	}
+	if want := "boot-1 boot-2 boot-3 "; told != want {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}

@@ -1,0 +1,127 @@
+package proof
+
+import (
+	"path/filepath"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/chunk"
+	"tachograph/store/layout"
+)
+
+// A Builder makes archives without a Writer: tests of the layout and of
+// reading need no journal.
+type Builder struct {
+	t        testing.TB
+	db       *bbolt.DB
+	Path     string
+	cat      *layout.Catalog
+	builders map[metric.Class]*chunk.Builder
+	totals   layout.Totals
+}
+
+func openBolt(t testing.TB, path string) *bbolt.DB {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: layout.PageSize, NoSync: true, NoFreelistSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func NewBuilder(t testing.TB, path string) *Builder {
+	t.Helper()
+	b := &Builder{t: t, db: openBolt(t, path), Path: path, cat: layout.NewCatalog(nil), builders: make(map[metric.Class]*chunk.Builder)}
+	b.totals.Chunks = make(map[string]uint32)
+	h := &layout.Header{Format: layout.FormatVersion, ID: "0123", Host: layout.Host{ID: "h", Name: "host"}, BootID: "b", TimeZone: "Europe/Berlin", Recorder: "test"}
+	b.Update(func(tx *bbolt.Tx) error { return layout.Create(tx, h) })
+	return b
+}
+
+func (b *Builder) Update(fn func(tx *bbolt.Tx) error) {
+	b.t.Helper()
+	if err := b.db.Update(fn); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *Builder) Append(t *metric.Tick) {
+	b.t.Helper()
+	cb := b.builders[t.Class]
+	if cb == nil {
+		cb = chunk.NewBuilder(t.Class)
+		b.builders[t.Class] = cb
+	}
+	if err := cb.Append(t); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Seal seals what has been appended.
+func (b *Builder) Seal(events []metric.Event) {
+	b.t.Helper()
+	b.Update(func(tx *bbolt.Tx) error {
+		for class, cb := range b.builders {
+			if cb.Ticks() == 0 {
+				continue
+			}
+			s, err := cb.Seal(b.cat.Number)
+			if err != nil {
+				return err
+			}
+			cb.Reset()
+			if err := layout.PutChunk(tx, b.totals.Chunks[class.String()], s); err != nil {
+				return err
+			}
+			b.totals.Chunks[class.String()]++
+		}
+		if first, ds := b.cat.Pending(); len(ds) > 0 {
+			if err := layout.PutMetrics(tx, first, ds); err != nil {
+				return err
+			}
+			b.cat.Commit(len(b.cat.Descs))
+		}
+		var err error
+		if b.totals.Events, err = layout.PutEvents(tx, b.totals.Events, events); err != nil {
+			return err
+		}
+		return layout.PutTotals(tx, &b.totals)
+	})
+}
+
+func (b *Builder) Close() {
+	b.t.Helper()
+	if err := b.db.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Finish compacts into path, and returns it.
+func (b *Builder) Finish(path string) string {
+	b.t.Helper()
+	b.Close()
+	a, err := archive.Open(b.Path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer a.Close()
+	scratch := filepath.Join(b.t.TempDir(), "scratch")
+	dst := openBolt(b.t, scratch)
+	if err := archive.Compact(dst, a); err != nil {
+		b.t.Fatal(err)
+	}
+	err = dst.View(func(tx *bbolt.Tx) error {
+		for err := range tx.Check() {
+			b.t.Error(err)
+		}
+		return tx.CopyFile(path, 0o600)
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	dst.Close()
+	return path
+}

@@ -1,0 +1,79 @@
+package proof
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tachograph/store/disk/disktest"
+	"tachograph/store/layout"
+)
+
+// Killed copies a directory as a kill at this instant would leave it. The
+// writer may go on meanwhile: journals are copied first, as it removes them
+// only after the archive holds what they do.
+func Killed(t testing.TB, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	copyAll := func(journals bool) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if _, _, ok := layout.ParseJournalName(e.Name()); ok != journals {
+				continue
+			}
+			in, err := os.Open(filepath.Join(dir, e.Name()))
+			if os.IsNotExist(err) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := io.ReadAll(in)
+			in.Close()
+			if err == nil {
+				err = os.WriteFile(filepath.Join(to, e.Name()), data, 0o640)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	copyAll(true)
+	copyAll(false)
+	return to
+}
+
+func WaitFor(t testing.TB, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited for 10 s in vain")
+		}
+	}
+}
+
+// PutFile writes a file, or removes it if b is nil.
+func PutFile(t *testing.T, name string, b []byte) {
+	t.Helper()
+	err := os.Remove(name)
+	if b != nil {
+		err = os.WriteFile(name, b, 0o600)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+}
+
+func Around(ops []disktest.Op, at int) string {
+	if at >= len(ops) {
+		return "the end"
+	}
+	op := ops[at]
+	return fmt.Sprintf("%s %s at %d, %d bytes", op.Kind, filepath.Base(op.Name), op.Off, len(op.Data))
+}
