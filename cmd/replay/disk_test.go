@@ -41,7 +41,7 @@ func writePart(t testing.TB, p *memarchive.Part, dir string) {
 }
 
 // beginPart records all of a part and leaves the archive being written.
-func beginPart(t testing.TB, p *memarchive.Part, dir string) *store.Writer {
+func beginPart(t testing.TB, p *memarchive.Part, dir string) *recording.Writer {
 	t.Helper()
 	type step struct {
 		at    int64
