@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +11,6 @@ import (
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -56,22 +52,24 @@ resource over the interval that ends there.`,
 	}
 }
 
-// resources are what processes are compared by, and how an amount is written.
-var resources = []struct {
-	name  string
-	of    func(*query.Process) float64
+// amounts are what processes are compared by: the units for programs, and how
+// people read it.
+var amounts = []struct {
+	by    query.By
+	units string
 	write func(float64) string
 }{
-	{"cpu", (*query.Process).CPU, percent},
-	{"memory", (*query.Process).Memory, bytesOf},
-	{"read", func(p *query.Process) float64 { return p.Rates[query.ReadBytes] }, perSecond},
-	{"write", func(p *query.Process) float64 { return p.Rates[query.WrittenBytes] }, perSecond},
-	{"energy", func(p *query.Process) float64 { return p.Rates[query.Energy] }, watts},
-	{"wakeups", (*query.Process).Wakeups, func(x float64) string { return count(x) + " /s" }},
-	{"faults", func(p *query.Process) float64 { return p.Rates[query.Faults] }, func(x float64) string { return count(x) + " /s" }},
+	{query.ByCPU, "", percent},
+	{query.ByMemory, "byte", bytesOf},
+	{query.ByRead, "byte / sec", perSecond},
+	{query.ByWrite, "byte / sec", perSecond},
+	{query.ByEnergy, "watt", watts},
+	{query.ByWakeups, "count / sec", func(x float64) string { return count(x) + " /s" }},
+	{query.ByFaults, "count / sec", func(x float64) string { return count(x) + " /s" }},
 }
 
 func (a *app) at(w query.Window, at int64) error {
+	points := sparkPoints
 	var rows out.Writer
 	if !a.table() {
 		var err error
@@ -79,28 +77,27 @@ func (a *app) at(w query.Window, at int64) error {
 			out.Column{Name: "pid"}, out.Column{Name: "value"}, out.Column{Name: "units"}, out.Column{Name: "text"}); err != nil {
 			return err
 		}
+		points = 1
 	}
-	first := true
+	shown := 0
 	for _, h := range a.archive.Hosts() {
 		if !w.Wants(h.ID) {
 			continue
 		}
-		one := query.Window{Hosts: []string{h.ID}, From: at - int64(around), To: at + int64(around)}
-		if _, _, list := query.Covered(a.archive, one); len(list) == 0 {
-			continue
-		}
-		var err error
-		if rows != nil {
-			err = a.atRows(rows, &h, one, at)
-		} else {
-			if !first {
+		m, err := query.MomentAt(a.archive, h, at, around, points)
+		switch {
+		case err != nil:
+			return err
+		case m == nil:
+		case rows != nil:
+			if err := atRows(rows, m); err != nil {
+				return err
+			}
+		default:
+			if shown++; shown > 1 {
 				a.stdout.Println()
 			}
-			first = false
-			err = a.atPage(&h, one, at)
-		}
-		if err != nil {
-			return err
+			a.atPage(m)
 		}
 	}
 	if rows != nil {
@@ -109,38 +106,23 @@ func (a *app) at(w query.Window, at int64) error {
 	return nil
 }
 
-func (a *app) atPage(h *store.Host, w query.Window, at int64) error {
-	a.stdout.Printf("%s  at %s\n", a.bold(h.Name), a.show(at))
-	gauges, err := query.Gauges(a.archive, query.Window{Hosts: w.Hosts, From: w.From, To: at}, sparkPoints)
-	if err != nil {
-		return err
+func (a *app) atPage(m *query.Moment) {
+	a.stdout.Printf("%s  at %s\n", a.bold(m.Host.Name), a.show(m.At))
+	if b := m.Break; b != nil {
+		a.prose(fmt.Sprintf("%s from %s to %s (%s)", duringBreak(b), a.show(b.From), a.show(b.To), human.Duration(b.Length())))
 	}
-	last, err := query.LastBefore(a.archive, h.ID, at)
-	if err != nil {
-		return err
-	}
-	pause, err := query.BreakAt(a.archive, h.ID, at)
-	if err != nil {
-		return err
-	}
-	if pause != nil {
-		a.prose(fmt.Sprintf("%s from %s to %s (%s)", duringBreak(pause), a.show(pause.From), a.show(pause.To), human.Duration(pause.Length())))
-	}
-	switch gap := time.Duration(at - last); {
-	case last == 0:
+	switch gap := time.Duration(m.At - m.Last); {
+	case m.Last == 0:
 		a.stdout.Println("no sample before that")
 	case gap > 30*time.Second:
-		a.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", a.show(last), human.Duration(gap)))
+		a.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", a.show(m.Last), human.Duration(gap)))
 	}
-	// What is held from before the window is no sample.
-	if len(gauges) > 0 && last >= w.From {
+	if len(m.Gauges) > 0 {
 		a.stdout.Println()
-		a.momentTable(gauges)
+		a.momentTable(m.Gauges)
 	}
-	if err := a.atEvents(w, at); err != nil {
-		return err
-	}
-	return a.atProcesses(w, at)
+	a.atEvents(m)
+	a.atProcesses(m)
 }
 
 // duringBreak says in words what a moment in a break was like.
@@ -176,13 +158,10 @@ func (a *app) momentTable(list []*query.Gauge) {
 	a.align(rows, "lrrrl", 4, 2)
 }
 
-func (a *app) atEvents(w query.Window, at int64) error {
+func (a *app) atEvents(m *query.Moment) {
 	const most = 12
 	everyday, shown := 0, 0
-	for e, err := range query.SortedEvents(a.archive, w) {
-		if err != nil {
-			return err
-		}
+	for _, e := range m.Events {
 		if query.Everyday(e.Kind) {
 			everyday++
 			continue
@@ -191,7 +170,7 @@ func (a *app) atEvents(w query.Window, at int64) error {
 			a.stdout.Printf("\n%s\n", a.bold("events within 10 minutes"))
 		}
 		if shown <= most {
-			a.labelled(fmt.Sprintf("%s  %8s  ", time.Unix(0, e.At.Wall).In(a.zone()).Format("15:04:05"), relative(e.At.Wall-at)), string(e.Kind)+": "+e.Text)
+			a.labelled(fmt.Sprintf("%s  %8s  ", time.Unix(0, e.At.Wall).In(a.zone()).Format("15:04:05"), relative(e.At.Wall-m.At)), string(e.Kind)+": "+e.Text)
 		}
 	}
 	if shown > most {
@@ -201,7 +180,6 @@ func (a *app) atEvents(w query.Window, at int64) error {
 		a.stdout.Println()
 		a.prose(plural.Of(everyday, "process") + " started or ended within 10 minutes")
 	}
-	return nil
 }
 
 // relative writes how long before or after something was.
@@ -216,81 +194,43 @@ func relative(d int64) string {
 	}
 }
 
-func (a *app) atProcesses(w query.Window, at int64) error {
-	list, err := query.Processes(a.archive, query.Window{Hosts: w.Hosts}, at, nil)
-	if err != nil || len(list) == 0 {
-		return err
+func (a *app) atProcesses(m *query.Moment) {
+	if len(m.Processes) == 0 {
+		return
 	}
-	title := "top of " + plural.Of(len(list), "process")
-	if d := at - list[0].At; d > int64(time.Minute) {
+	title := "top of " + plural.Of(len(m.Processes), "process")
+	if d := m.At - m.Processes[0].At; d > int64(time.Minute) {
 		title += fmt.Sprintf(", read %s earlier", human.Duration(time.Duration(d)))
 	}
 	a.stdout.Printf("\n%s\n", a.bold(title))
-	for _, r := range resources {
-		top := topOf(list, r.of, 4)
-		if len(top) == 0 {
-			continue
-		}
+	for _, of := range amounts {
 		var words []string
-		for _, p := range top {
-			words = append(words, fmt.Sprintf("%s (%d) %s", name(p.Name), p.PID, r.write(r.of(p))))
+		for _, p := range m.Top(of.by, 4) {
+			words = append(words, fmt.Sprintf("%s (%d) %s", name(p.Name), p.PID, of.write(p.Amount(of.by))))
 		}
-		a.labelled(human.Pad(r.name, 9, false), strings.Join(words, ", "))
-	}
-	return nil
-}
-
-// topOf are the n processes with most of something, if they have any.
-func topOf(list []*query.Process, of func(*query.Process) float64, n int) []*query.Process {
-	var some []*query.Process
-	for _, p := range list {
-		if x := of(p); x > 0 && !math.IsNaN(x) {
-			some = append(some, p)
+		if len(words) > 0 {
+			a.labelled(human.Pad(string(of.by), 9, false), strings.Join(words, ", "))
 		}
 	}
-	slices.SortStableFunc(some, func(x, y *query.Process) int { return cmp.Compare(of(y), of(x)) })
-	return some[:min(n, len(some))]
 }
 
-// resourceUnits are the units of the resources' amounts for programs.
-var resourceUnits = map[string]string{
-	"cpu": "", "memory": "byte", "read": "byte / sec", "write": "byte / sec", "energy": "watt", "wakeups": "count / sec", "faults": "count / sec",
-}
-
-func (a *app) atRows(rows out.Writer, h *store.Host, w query.Window, at int64) error {
-	host := hostCell(h)
-	gauges, err := query.Gauges(a.archive, query.Window{Hosts: w.Hosts, From: w.From, To: at}, 1)
-	if err != nil {
-		return err
-	}
-	last, err := query.LastBefore(a.archive, h.ID, at)
-	if err != nil {
-		return err
-	}
-	for _, g := range gauges {
-		if last < w.From {
-			break // What is held from before the window is no sample.
-		}
+// atRows is the page for programs.
+func atRows(rows out.Writer, m *query.Moment) error {
+	host := hostCell(&m.Host)
+	for _, g := range m.Gauges {
 		if err := rows.Row([]out.Cell{host, out.Str("system"), out.At(g.LastAt), out.Str(g.Name), {}, out.Number(g.Last), out.Str(g.Units.String()), {}}); err != nil {
 			return err
 		}
 	}
-	for e, err := range query.SortedEvents(a.archive, w) {
-		if err != nil {
-			return err
-		}
+	for _, e := range m.Events {
 		if err := rows.Row([]out.Cell{host, out.Str("event"), out.At(e.At.Wall), out.Str(string(e.Kind)), {}, {}, {}, out.Str(e.Text)}); err != nil {
 			return err
 		}
 	}
-	list, err := query.Processes(a.archive, query.Window{Hosts: w.Hosts}, at, nil)
-	if err != nil {
-		return err
-	}
-	for _, r := range resources {
-		for _, p := range topOf(list, r.of, 10) {
-			if err := rows.Row([]out.Cell{host, out.Str("top " + r.name), out.At(p.At), out.Str(p.Name), out.Whole(int64(p.PID)),
-				out.Number(r.of(p)), out.Str(resourceUnits[r.name]), {}}); err != nil {
+	for _, of := range amounts {
+		for _, p := range m.Top(of.by, 10) {
+			if err := rows.Row([]out.Cell{host, out.Str("top " + string(of.by)), out.At(p.At), out.Str(p.Name), out.Whole(int64(p.PID)),
+				out.Number(p.Amount(of.by)), out.Str(of.units), {}}); err != nil {
 				return err
 			}
 		}

@@ -108,12 +108,11 @@ func tells(k metric.EventKind) bool {
 	return k == metric.EventBoot || k == metric.EventPanic || k == metric.EventShutdown
 }
 
-// BreakAt is the break that an instant lies in, from the last sample before it;
+// breakAt is the break that an instant lies in, from the last sample before it;
 // nil if the recording went on there.
-func BreakAt(a Archive, host string, at int64) (*Break, error) {
-	last, err := LastBefore(a, host, at)
-	if err != nil || last == 0 {
-		return nil, err
+func breakAt(a Archive, host string, last, at int64) (*Break, error) {
+	if last == 0 {
+		return nil, nil
 	}
 	// The event that tells how long a break was comes when it is over.
 	list, err := Breaks(a, Window{Hosts: []string{host}, From: last})
