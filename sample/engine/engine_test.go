@@ -138,7 +138,7 @@ func TestSleepIsNotLateness(t *testing.T) {
 		if got := events[1].Text; got != "the machine woke after 9h0m0s: lid" {
 			t.Errorf("wake: %s", got)
 		}
-		if got := events[1].Label("seconds"); got != "32400" {
+		if got := events[1].Label("seconds"); got != "32400.000" {
 			t.Errorf("slept %s seconds", got)
 		}
 		ticks := w.sink.of(metric.Fast, "a.fast")

@@ -114,7 +114,7 @@ func (f *faults) settle(now metric.Stamp) {
 func (f *faults) end(now metric.Stamp, ft *fault) {
 	length := ft.last.Cont - ft.from.Cont
 	f.log.Info(ft.what+": works again", "errors", ft.count, "from", ft.from.Time().Format(time.DateTime), "lasted", span(length))
-	e := ended(now, metric.EventErrorEnd, ft.from, fmt.Sprintf("%s: works again, after %d errors", ft.what, ft.count), length)
+	e := ended(now, metric.EventErrorEnd, ft.from, length, fmt.Sprintf("%s: works again, after %d errors", ft.what, ft.count))
 	e.Labels = append(e.Labels, metric.Label{Name: "what", Value: ft.what}, metric.Label{Name: "count", Value: strconv.FormatUint(ft.count, 10)})
 	f.event(e)
 }

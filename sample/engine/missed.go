@@ -108,7 +108,7 @@ func (e *Engine) tellMissed(now metric.Stamp, force bool) {
 		words = append(words, fmt.Sprintf("%d %s of %s", n, ticks, id))
 		labels = append(labels, metric.Label{Name: id.String(), Value: strconv.FormatUint(n, 10)})
 	}
-	ev := ended(last, metric.EventOverrun, first, "missed "+strings.Join(words, ", ")+": the machine or a source was too slow", last.Cont-first.Cont)
+	ev := ended(last, metric.EventOverrun, first, last.Cont-first.Cont, "missed "+strings.Join(words, ", ")+": the machine or a source was too slow")
 	ev.Labels = append(ev.Labels, labels...)
 	e.log.Warn(ev.Text)
 	e.event(ev)

@@ -48,7 +48,7 @@ func (w *watch) look(now metric.Stamp) []metric.Event {
 			w.wake(from, to, asleep))
 	}
 	if awake >= max(leastGap, w.gap) {
-		events = append(events, ended(now, metric.EventGap, last, "the recorder did not run for "+span(awake), awake))
+		events = append(events, ended(now, metric.EventGap, last, awake, "the recorder did not run for "+span(awake)))
 	}
 	// Disciplining may move the wall clock by one part in two thousand.
 	if step := wall - cont; step > leastStep+cont/1000 || -step > leastStep+cont/1000 {
@@ -66,7 +66,7 @@ func (w *watch) look(now metric.Stamp) []metric.Event {
 // wake makes the event of a wake. What macOS calls a dark wake, in which it
 // works without the user, is told by its reason.
 func (w *watch) wake(from, to metric.Stamp, asleep int64) metric.Event {
-	e := ended(to, metric.EventWake, from, "the machine woke after "+span(asleep), asleep)
+	e := ended(to, metric.EventWake, from, asleep, "the machine woke after "+span(asleep))
 	if w.reason != nil {
 		if why := w.reason(); why != "" {
 			e.Text += ": " + why
@@ -106,12 +106,9 @@ func (w *watch) lookAtZone(now metric.Stamp, zone string) []metric.Event {
 	}}
 }
 
-// ended makes the event that ends a period.
-func ended(at metric.Stamp, kind metric.EventKind, from metric.Stamp, text string, length int64) metric.Event {
-	return metric.Event{At: at, Kind: kind, Text: text, Labels: []metric.Label{
-		{Name: "from", Value: from.Time().UTC().Format(time.RFC3339Nano)},
-		{Name: "seconds", Value: seconds(length)},
-	}}
+// ended makes the event of a period that began at from.
+func ended(at metric.Stamp, kind metric.EventKind, from metric.Stamp, length int64, text string) metric.Event {
+	return metric.Ended(at, kind, from.Time(), time.Duration(length), text)
 }
 
 func seconds(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', -1, 64) }

@@ -1,5 +1,10 @@
 package metric
 
+import (
+	"strconv"
+	"time"
+)
+
 // EventKind names what happened. Kinds are stored as text, so that a reader
 // shows even those it does not know.
 type EventKind string
@@ -39,7 +44,7 @@ const (
 
 // Event is something that happened at an instant. Where it ended a period
 // that has a beginning (a gap, a sleep), the label "from" holds that
-// beginning's wall clock in RFC 3339 and "seconds" its length.
+// beginning's wall clock in RFC 3339 and "seconds" its length: see Period.
 type Event struct {
 	At   Stamp
 	Kind EventKind
@@ -51,13 +56,20 @@ type Event struct {
 }
 
 // Label returns the value of the label called name, or "".
-func (e *Event) Label(name string) string {
-	for _, l := range e.Labels {
-		if l.Name == name {
-			return l.Value
-		}
+func (e *Event) Label(name string) string { return labelled(e.Labels, name) }
+
+// Period makes the labels of an event that ends a period.
+func Period(from time.Time, length time.Duration) []Label {
+	return []Label{
+		{Name: "from", Value: from.UTC().Format(time.RFC3339Nano)},
+		{Name: "seconds", Value: strconv.FormatFloat(length.Seconds(), 'f', 3, 64)},
 	}
-	return ""
+}
+
+// Ended makes the event, at at, of a period that has ended: a gap, a sleep, an
+// error.
+func Ended(at Stamp, kind EventKind, from time.Time, length time.Duration, text string) Event {
+	return Event{At: at, Kind: kind, Text: text, Labels: Period(from, length)}
 }
 
 // Breaks reports whether a rate must not be taken across e.

@@ -23,11 +23,18 @@ type Instance struct {
 }
 
 // Label returns the value of the label called name, or "".
-func (in *Instance) Label(name string) string {
-	for _, l := range in.Labels {
+func (in *Instance) Label(name string) string { return labelled(in.Labels, name) }
+
+func labelled(labels []Label, name string) string {
+	for _, l := range labels {
 		if l.Name == name {
 			return l.Value
 		}
 	}
 	return ""
 }
+
+// PerBoot reports whether the instances of a domain end with their boot, and
+// are the same only within it: keys of processes and threads begin anew with
+// each. All others come back after it.
+func PerBoot(indom string) bool { return indom == "process" || indom == "thread" }

@@ -129,10 +129,7 @@ func change(was, is string) []metric.Label {
 
 // period are the labels of an event that ends one, see metric.Event.
 func period(from, to metric.Stamp) []metric.Label {
-	return []metric.Label{
-		{Name: "from", Value: from.Time().UTC().Format(time.RFC3339Nano)},
-		{Name: "seconds", Value: fmt.Sprintf("%.3f", time.Duration(to.Cont-from.Cont).Seconds())},
-	}
+	return metric.Period(from.Time(), time.Duration(to.Cont-from.Cont))
 }
 
 func span(from, to metric.Stamp) string {

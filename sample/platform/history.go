@@ -51,7 +51,7 @@ func history(past, booted time.Time, reason string, reports []string, modified f
 	if !past.IsZero() {
 		length := booted.Sub(past)
 		text = fmt.Sprintf("the machine was started, %s after the last that was recorded", length.Round(time.Second))
-		labels = []metric.Label{label("from", past.UTC().Format(time.RFC3339Nano)), label("seconds", fmt.Sprintf("%.3f", length.Seconds()))}
+		labels = metric.Period(past, length)
 	}
 	return append(events, metric.Event{At: metric.Stamp{Wall: booted.UnixNano()}, Kind: metric.EventBoot, Text: text, Labels: labels})
 }

@@ -90,14 +90,6 @@ func Reconfigure(sources []sample.Source, opt Options) error {
 	return nil
 }
 
-// Host is the machine.
-type Host struct {
-	ID                             string
-	Name, OS, Release, Arch, Model string
-	Platform                       string // "macos" or "linux"
-	Labels                         []metric.Label
-}
-
 // identity makes the ID of a host from a number that the machine keeps for
 // itself. The number identifies the machine to everybody, so that archives,
 // which travel, get a hash of it that is of no use elsewhere.

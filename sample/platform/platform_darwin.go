@@ -49,9 +49,9 @@ func timeval(name string) (time.Time, bool) {
 }
 
 // ThisHost describes the machine.
-func ThisHost() Host {
+func ThisHost() metric.Host {
 	id := darwin.Host()
-	h := Host{
+	h := metric.Host{
 		ID: identity(id.HardwareUUID), Name: id.Name, OS: id.OS, Release: id.Release, Arch: id.Arch, Model: id.Model, Platform: "macos",
 	}
 	add := func(name, value string) {

@@ -69,10 +69,10 @@ var awakeZero = sync.OnceValue(func() awakeAt {
 func Slept() (sleep, wake time.Time, ok bool) { return sleep, wake, false }
 
 // ThisHost describes the machine.
-func ThisHost() Host {
+func ThisHost() metric.Host {
 	var u unix.Utsname
 	unix.Uname(&u)
-	h := Host{
+	h := metric.Host{
 		ID: identity(firstFile("/etc/machine-id", "/var/lib/dbus/machine-id")), Name: unix.ByteSliceToString(u.Nodename[:]),
 		OS: unix.ByteSliceToString(u.Sysname[:]), Release: unix.ByteSliceToString(u.Release[:]),
 		Arch: unix.ByteSliceToString(u.Machine[:]), Model: firstFile("/sys/class/dmi/id/product_name", "/proc/device-tree/model"),

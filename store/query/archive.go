@@ -118,14 +118,11 @@ type seriesID struct {
 	host, boot, metric, key string
 }
 
-// processLike instances end with their boot; all others come back after it.
-func processLike(indom string) bool { return indom == "process" || indom == "thread" }
-
 func idOf(info *store.ArchiveInfo, d *metric.Desc, in *metric.Instance) seriesID {
 	id := seriesID{host: info.Host.ID, metric: d.Name}
 	if in != nil {
 		id.key = in.Key
-		if processLike(d.Indom) {
+		if metric.PerBoot(d.Indom) {
 			id.boot = info.BootID
 		}
 	}

@@ -79,7 +79,7 @@ func (b breaks) of(info *store.ArchiveInfo) []breakpoint {
 
 // ofInstance is the list of one instance.
 func (b breaks) ofInstance(info *store.ArchiveInfo, indom string, in *metric.Instance) []breakpoint {
-	if in == nil || processLike(indom) {
+	if in == nil || metric.PerBoot(indom) {
 		return nil
 	}
 	return b[breaksOf{host: info.Host.ID, boot: info.BootID, indom: indom, key: in.Key}]

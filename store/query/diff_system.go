@@ -59,7 +59,7 @@ func familyOf(name string) (string, int) {
 func (d *differ) measured() []string {
 	var out []string
 	for _, m := range d.a.Metrics() {
-		if m.Type == metric.String || m.Unsupported != "" || m.Formula != "" || processLike(m.Indom) ||
+		if m.Type == metric.String || m.Unsupported != "" || m.Formula != "" || metric.PerBoot(m.Indom) ||
 			m.Class == metric.Static || m.Class == metric.Constrained || m.Class == metric.Disabled {
 			continue
 		}

@@ -6,7 +6,7 @@ import "tachograph/sample/metric"
 func (d *differ) tunables() ([]*Change, error) {
 	var names []string
 	for _, m := range d.a.Metrics() {
-		if m.Unsupported != "" || m.Formula != "" || processLike(m.Indom) || m.Sem != metric.Discrete {
+		if m.Unsupported != "" || m.Formula != "" || metric.PerBoot(m.Indom) || m.Sem != metric.Discrete {
 			continue
 		}
 		if f, _ := familyOf(m.Name); f == "recorder" || f == "clock" {

@@ -148,7 +148,7 @@ func (ev *evaluator) read(r Request, d *metric.Desc, m mode) (map[string]*points
 		key := ""
 		if in != nil {
 			key = in.Key
-			if processLike(d.Indom) {
+			if metric.PerBoot(d.Indom) {
 				key = info.BootID + "/" + key
 			}
 		}

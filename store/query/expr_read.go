@@ -156,7 +156,7 @@ func (ev *evaluator) choosePrimary(wall int64) {
 func (ev *evaluator) sliceTicks() int {
 	ticks := sliceTicks
 	ev.e.root.leaves(func(n *node) {
-		if processLike(n.desc.Indom) {
+		if metric.PerBoot(n.desc.Indom) {
 			ticks = sliceTicksProcess
 		}
 	})
@@ -203,7 +203,7 @@ func (ev *evaluator) slice(lo int64, g grid, yield func(*Series, error) bool) bo
 			Units: ev.e.Units(), Type: metric.F64, Rate: ev.e.IsRate()}
 		for i, x := range r.vals {
 			if x != x {
-				if !processLike(ev.e.Indom()) {
+				if !metric.PerBoot(ev.e.Indom()) {
 					s.pushFloat(g[i], 0, whyOperand)
 				}
 				continue

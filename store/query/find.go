@@ -91,7 +91,7 @@ func Find(a Archive, c *Condition, r Request, least int64) iter.Seq2[*Held, erro
 			key := s.Archive.Host.ID
 			if s.Instance != nil {
 				key += "/" + s.Instance.Key
-				if processLike(c.Indom()) {
+				if metric.PerBoot(c.Indom()) {
 					key += "/" + s.Archive.BootID
 				}
 			}

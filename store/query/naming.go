@@ -56,7 +56,7 @@ func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) (
 // something else.
 func (n *Names) Split(s *Series, indom string) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
-		if s.Instance == nil || !processLike(indom) {
+		if s.Instance == nil || !metric.PerBoot(indom) {
 			yield(s, nil)
 			return
 		}

@@ -100,7 +100,7 @@ func batches(a Archive, r RangeRequest) [][]string {
 		if d == nil || d.Type == metric.String || d.Formula != "" {
 			continue
 		}
-		if processLike(d.Indom) || r.Mode == Shown && d.Sem == metric.Counter {
+		if metric.PerBoot(d.Indom) || r.Mode == Shown && d.Sem == metric.Counter {
 			out, open = append(out, []string{name}), false
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 // may be another thing. What one thing counted before is no gain of another's.
 func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) error {
 	if !slices.ContainsFunc(order, func(t *tally) bool {
-		return t.Instance != nil && t.Metric.Sem == metric.Counter && !processLike(t.Metric.Indom)
+		return t.Instance != nil && t.Metric.Sem == metric.Counter && !metric.PerBoot(t.Metric.Indom)
 	}) {
 		return nil
 	}

@@ -246,7 +246,7 @@ func (h *holder) before(id seriesID, run *store.Run, i int) {
 		return
 	}
 	h.held[id] = v
-	if !h.eve[run.Archive.ID] || processLike(run.Metric.Indom) {
+	if !h.eve[run.Archive.ID] || metric.PerBoot(run.Metric.Indom) {
 		return
 	}
 	if end, gone := h.ends.after(run.Archive, run.Metric, run.Instance, run.Wall[i]); gone && end < h.w.From {

@@ -223,7 +223,7 @@ func (sr *stepReader) finish(yield func(*Series, error) bool) bool {
 	t, s := sr.cur, sr.out
 	sr.cur = nil
 	kind := "host "
-	if processLike(s.Metric.Indom) {
+	if metric.PerBoot(s.Metric.Indom) {
 		kind = "boot "
 	}
 	if sr.last[kind+s.Archive.ID] {
@@ -259,7 +259,7 @@ func (t *stepper) close(s *Series) {
 	if t.n < 0 {
 		return
 	}
-	if t.way == hold && s.Metric.Sem == metric.Discrete && !processLike(s.Metric.Indom) {
+	if t.way == hold && s.Metric.Sem == metric.Discrete && !metric.PerBoot(s.Metric.Indom) {
 		// What is read once or rarely holds for as long as the archive goes on.
 		until := s.Archive.To
 		if end, gone := t.ends.after(s.Archive, s.Metric, s.Instance, t.read); gone {
@@ -287,7 +287,7 @@ func (sr *stepReader) before(run *store.Run) {
 	v := run.At(last)
 	switch t.way {
 	case hold:
-		if v.Miss != metric.Present || run.Metric.Sem != metric.Discrete || processLike(run.Metric.Indom) || !sr.eve[run.Archive.ID] {
+		if v.Miss != metric.Present || run.Metric.Sem != metric.Discrete || metric.PerBoot(run.Metric.Indom) || !sr.eve[run.Archive.ID] {
 			t.prior = false
 			return
 		}

@@ -49,7 +49,7 @@ type Machine struct {
 	Usage      func() engine.Usage
 	OnBattery  func() bool
 	BootID     string
-	Host       platform.Host
+	Host       metric.Host
 	// History tells what happened to the machine between the last run and
 	// this one: boots, shutdowns, panics.
 	History func(past time.Time, sameBoot bool) []metric.Event
@@ -150,13 +150,7 @@ func (s *Service) before(past Past) []metric.Event {
 	if !sameBoot {
 		how = "the machine was restarted, and nothing was recorded"
 	}
-	return append(events, metric.Event{
-		At: now, Kind: metric.EventGap, Text: fmt.Sprintf("%s for %s", how, length.Round(time.Second)),
-		Labels: []metric.Label{
-			{Name: "from", Value: past.Last.UTC().Format(time.RFC3339Nano)},
-			{Name: "seconds", Value: fmt.Sprintf("%.3f", length.Seconds())},
-		},
-	})
+	return append(events, metric.Ended(now, metric.EventGap, past.Last, length, fmt.Sprintf("%s for %s", how, length.Round(time.Second))))
 }
 
 // Run records until ctx is done; everything read is in the archive when it

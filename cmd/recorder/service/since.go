@@ -6,13 +6,12 @@ import (
 
 	"tachograph/config"
 	"tachograph/sample/metric"
-	"tachograph/sample/platform"
 	"tachograph/store"
 )
 
 // sinceThen are the events of what is not as it was when the last run wrote
 // the archive: the system, and the configuration.
-func sinceThen(past Past, now platform.Host, cfg *config.Config) []metric.Event {
+func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 	if past.Host.ID == "" || past.Host.ID != now.ID {
 		return nil
 	}

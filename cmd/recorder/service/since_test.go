@@ -6,7 +6,6 @@ import (
 
 	"tachograph/config"
 	"tachograph/sample/metric"
-	"tachograph/sample/platform"
 	"tachograph/store"
 )
 
@@ -18,15 +17,15 @@ func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
 		}
 		return c
 	}
-	mac := func(release, product, build string) platform.Host {
-		return platform.Host{ID: "a", OS: "Darwin", Release: release, Platform: "macos",
+	mac := func(release, product, build string) metric.Host {
+		return metric.Host{ID: "a", OS: "Darwin", Release: release, Platform: "macos",
 			Labels: []metric.Label{{Name: "product", Value: product}, {Name: "build", Value: build}, {Name: "cpus", Value: "8"}}}
 	}
 	shipping := parse("archive.on_finish = [\"/usr/local/bin/ship\"]")
 	for _, tc := range []struct {
 		name string
 		past Past
-		host platform.Host
+		host metric.Host
 		cfg  *config.Config
 		want []string
 	}{

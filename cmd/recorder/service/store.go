@@ -54,7 +54,7 @@ func plain(err error) error {
 	return plainError{err}
 }
 
-func storeHost(h platform.Host) store.Host {
+func storeHost(h metric.Host) store.Host {
 	return store.Host{ID: h.ID, Name: h.Name, OS: h.OS, Release: h.Release, Arch: h.Arch, Model: h.Model, Platform: h.Platform, Labels: h.Labels}
 }
 

@@ -1,0 +1,16 @@
+package metric
+
+// Host is a machine: the one at hand, or the one an archive was recorded on.
+type Host struct {
+	// ID identifies the machine across archives: a hash of its hardware UUID
+	// or machine id.
+	ID       string
+	Name     string
+	OS       string // "Darwin", "Linux"
+	Release  string
+	Arch     string
+	Model    string
+	Platform string // "macos" or "linux"
+	// Labels hold the rest: product version, build, cores, memory.
+	Labels []Label
+}
