@@ -46,15 +46,21 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 	}
 	first := true
 	for _, h := range a.archive.Hosts() {
-		one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
-		if _, _, list := query.Covered(a.archive, one); !w.Wants(h.ID) || len(list) == 0 {
+		if !w.Wants(h.ID) {
+			continue
+		}
+		o, err := query.OverviewOf(a.archive, h.ID, w, sparkPoints, topByCPU)
+		if err != nil {
+			return err
+		}
+		if o == nil {
 			continue
 		}
 		if !first {
 			a.stdout.Println()
 		}
 		first = false
-		if err := a.hostOverview(&h, one, a.footerLines(cmd, args)); err != nil {
+		if err := a.hostOverview(o, a.footerLines(cmd, args)); err != nil {
 			return err
 		}
 	}
@@ -65,23 +71,17 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 // hostOverview is the overview of one host. On a terminal it takes the lines
 // there are but for those of the footer: fewer processes where these are not
 // enough, then only those that used most CPU, then fewer gauges.
-func (a *app) hostOverview(h *store.Host, w query.Window, footer int) error {
-	a.headline(h, w)
-	if err := a.breakLines(h, w); err != nil {
+func (a *app) hostOverview(o *query.Overview, footer int) error {
+	a.headline(o)
+	if err := a.breakLines(o); err != nil {
 		return err
 	}
-	if err := a.loopLines(w); err != nil {
-		return err
-	}
-	gauges, err := query.Gauges(a.archive, w, a.sparkWidth(w))
-	if err != nil {
-		return err
-	}
+	a.loopLines(o.Loops)
 	left := a.linesLeft() - footer
 	if a.manyHosts() {
 		left = math.MaxInt32 // Several hosts are no screenful.
 	}
-	if len(gauges) > 0 {
+	if gauges := o.Gauges; len(gauges) > 0 {
 		const least = 4 // of the processes that used most CPU, with their heading
 		if left >= len(gauges)+least+2 {
 			a.stdout.Println()
@@ -98,22 +98,8 @@ func (a *app) hostOverview(h *store.Host, w query.Window, footer int) error {
 			left--
 		}
 	}
-	return a.topLines(w, left)
-}
-
-// sparkWidth is how many points the charts of a window get: not more than there
-// are samples.
-func (a *app) sparkWidth(w query.Window) int {
-	from, to, list := query.Covered(a.archive, w)
-	from = max(from, w.From)
-	if w.To != 0 {
-		to = min(to, w.To)
-	}
-	points := int64(sparkPoints)
-	if iv := list[len(list)-1].Intervals[metric.Fast]; iv > 0 {
-		points = min(points, (to-from)/iv)
-	}
-	return int(max(points, 1))
+	a.topLines(o, left)
+	return nil
 }
 
 // bold marks a heading on a terminal.
@@ -124,31 +110,20 @@ func (a *app) bold(s string) visible.Styled {
 	return visible.Bold(s)
 }
 
-func (a *app) headline(h *store.Host, w query.Window) {
-	_, _, within := query.Covered(a.archive, w)
-	if len(within) > 0 {
-		// The system may have been updated since.
-		h = &within[len(within)-1].Host
-	}
-	facts := hostFacts(h)
-	a.headed(h.Name, strings.Join(facts, ", "), 0)
-	from, to, list := query.Covered(a.archive, w)
-	from = max(from, w.From)
-	if w.To != 0 {
-		to = min(to, w.To)
-	}
+func (a *app) headline(o *query.Overview) {
+	a.headed(o.Host.Name, strings.Join(hostFacts(&o.Host), ", "), 0)
 	var every []string
 	var bytes int64
-	for _, info := range list {
+	for _, info := range o.Archives {
 		bytes += info.Bytes
 	}
 	for _, c := range []metric.Class{metric.Fast, metric.Process, metric.Polled} {
-		if iv := list[len(list)-1].Intervals[c]; iv > 0 && iv < int64(metric.Once) {
+		if iv := o.Archives[len(o.Archives)-1].Intervals[c]; iv > 0 && iv < int64(metric.Once) {
 			every = append(every, fmt.Sprintf("%s every %s", c, human.Duration(time.Duration(iv))))
 		}
 	}
-	archives := plural.Of(len(list), "archive")
-	a.prose(fmt.Sprintf("%s to %s (%s)", a.show(from), a.show(to), human.Duration(time.Duration(to-from))))
+	archives := plural.Of(len(o.Archives), "archive")
+	a.prose(fmt.Sprintf("%s to %s (%s)", a.show(o.From), a.show(o.To), human.Duration(time.Duration(o.To-o.From))))
 	a.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
 
@@ -182,21 +157,10 @@ func sizeOf(bytes int64) string {
 
 // breakLines says what interrupted the recording, and how close the last
 // sample came to each break.
-func (a *app) breakLines(h *store.Host, w query.Window) error {
-	list, err := query.Breaks(a.archive, w)
-	if err != nil {
-		return err
-	}
-	shown := 0
-	from, _, _ := query.Covered(a.archive, w)
-	for _, b := range list {
-		if b.From < from {
-			continue // How it came to be running is not a break of the recording.
-		}
-		if b.Kind == metric.EventStart || b.Kind == metric.EventStop {
-			continue
-		}
-		if shown++; shown > 8 {
+func (a *app) breakLines(o *query.Overview) error {
+	const most = 8
+	for i, b := range o.Breaks {
+		if i == most {
 			a.prose("break  … and more: replay events shows all")
 			break
 		}
@@ -211,14 +175,14 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 		if b.Text != "" {
 			line += ": " + b.Text
 		}
-		var last int64
 		if b.Last == 0 {
-			if last, err = query.LastBefore(a.archive, h.ID, b.From); err != nil {
+			last, err := query.LastBefore(a.archive, o.Host.ID, b.From)
+			if err != nil {
 				return err
 			}
-		}
-		if last != 0 {
-			line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
+			if last != 0 {
+				line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
+			}
 		}
 		a.prose(line)
 	}
@@ -226,12 +190,8 @@ func (a *app) breakLines(h *store.Host, w query.Window) error {
 }
 
 // loopLines says what was started again and again, only to fail.
-func (a *app) loopLines(w query.Window) error {
+func (a *app) loopLines(loops []*query.Runs) {
 	const most = 3
-	loops, err := query.CrashLoops(a.archive, w)
-	if err != nil {
-		return err
-	}
 	for i, r := range loops {
 		if i == most {
 			a.prose(fmt.Sprintf("crash loop  … and %d more: replay events shows all", len(loops)-most))
@@ -239,7 +199,6 @@ func (a *app) loopLines(w query.Window) error {
 		}
 		a.prose(fmt.Sprintf("crash loop  %s  %s %s", a.show(r.First), r.Name, r))
 	}
-	return nil
 }
 
 // gaugeTable prints gauges with their mean, maximum and course.
@@ -276,35 +235,35 @@ func gaugeTitle(g *query.Gauge) string {
 	return g.Title + " " + name(g.Instance)
 }
 
+// topByCPU and topByMemory are how many of those that used most are shown.
+const topByCPU, topByMemory = 8, 5
+
 // topLines prints the processes that used most CPU, and those with most
 // memory, in the lines that are left.
-func (a *app) topLines(w query.Window, left int) error {
-	bys := []query.By{query.ByCPU, query.ByMemory}
-	most := []int{8, 5}
+func (a *app) topLines(o *query.Overview, left int) {
+	byCPU, byMemory := topByCPU, topByMemory
 	const heading = 2 // with the blank line above it
 	if room := left - 2*heading; room >= 4 {
-		most[1] = min(room*5/13, most[1])
-		most[0] = min(room-most[1], most[0])
+		byMemory = min(room*5/13, byMemory)
+		byCPU = min(room-byMemory, byCPU)
 	} else {
-		bys, most[0] = bys[:1], max(left-heading, 2)
+		byCPU, byMemory = max(left-heading, 2), 0
 	}
-	lists, err := query.TopNames(a.archive, w, most[0], bys...)
-	if err != nil {
-		return err
+	a.topTable(query.ByCPU, o.CPU, byCPU)
+	a.topTable(query.ByMemory, o.Memory, byMemory)
+}
+
+func (a *app) topTable(by query.By, r *query.Ranking, most int) {
+	if len(r.Consumers) == 0 || most == 0 {
+		return
 	}
-	for i, r := range lists {
-		if len(r.Consumers) == 0 {
-			continue
-		}
-		rows := [][]string{{"top by " + string(bys[i]), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
-		for _, c := range r.Consumers[:min(most[i], len(r.Consumers))] {
-			rows = append(rows, []string{name(c.Name), percent(r.CPU(c)), seconds(c.CPUTime()),
-				bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
-		}
-		a.stdout.Println()
-		a.align(rows, "lrrrrrr", 5, 4, 6, 2)
+	rows := [][]string{{"top by " + string(by), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
+	for _, c := range r.Consumers[:min(most, len(r.Consumers))] {
+		rows = append(rows, []string{name(c.Name), percent(r.CPU(c)), seconds(c.CPUTime()),
+			bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
 	}
-	return nil
+	a.stdout.Println()
+	a.align(rows, "lrrrrrr", 5, 4, 6, 2)
 }
 
 // name shortens a process's name for tables.

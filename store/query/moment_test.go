@@ -134,3 +134,55 @@ func pids(list []*query.Process) string {
 	}
 	return strings.Join(out, " ")
 }
+
+func TestOverview(t *testing.T) {
+	parts, err := memarchive.Parse(strings.NewReader(slept))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := memarchive.New(parts...)
+	begin, end := a.Archives()[0].From, a.Archives()[0].To
+	const minute = 60 * second
+	for _, c := range []struct {
+		name     string
+		w        query.Window
+		from, to int64
+		breaks   string
+		points   int // of the 40 that are asked for
+		cpu      string
+	}{
+		{"all", query.Window{}, begin, end, "sleep", 40, "busy init"},
+		{"a window", query.Window{From: begin + 5*minute, To: begin + 10*minute}, begin + 5*minute, begin + 10*minute, "", 30, "busy init"},
+		{"less than two samples", query.Window{From: begin + 5*minute, To: begin + 5*minute + 5*second}, begin + 5*minute, begin + 5*minute + 5*second, "", 1, ""},
+		{"beside what is recorded", query.Window{From: begin - 9*minute, To: begin + 9*minute}, begin, begin + 9*minute, "", 40, "busy init"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, err := query.OverviewOf(a, a.Hosts()[0].ID, c.w, 40, 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Host.Name != "h" || len(o.Archives) != 1 || o.From != c.from || o.To != c.to {
+				t.Errorf("%s, %d archives, %d to %d", o.Host.Name, len(o.Archives), o.From, o.To)
+			}
+			var breaks, names []string
+			for _, b := range o.Breaks {
+				breaks = append(breaks, string(b.Kind))
+			}
+			for _, c := range o.CPU.Consumers {
+				names = append(names, c.Name)
+			}
+			if got := strings.Join(breaks, " "); got != c.breaks {
+				t.Errorf("breaks %q, want %q", got, c.breaks)
+			}
+			if len(o.Gauges) == 0 || len(o.Gauges[0].Points) != c.points {
+				t.Errorf("gauges with %d points, want %d", len(o.Gauges[0].Points), c.points)
+			}
+			if got := strings.Join(names, " "); got != c.cpu {
+				t.Errorf("most CPU: %q, want %q", got, c.cpu)
+			}
+		})
+	}
+	if o, err := query.OverviewOf(a, a.Hosts()[0].ID, query.Window{From: end + 1}, 40, 8); o != nil || err != nil {
+		t.Errorf("nothing is recorded there, but %v %v", o, err)
+	}
+}

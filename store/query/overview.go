@@ -10,6 +10,60 @@ import (
 	"tachograph/store"
 )
 
+// Overview is what a machine did in a window, at a glance.
+type Overview struct {
+	Host store.Host // as its last archive tells: it may have been updated
+	// From and To are the part of the window that Archives cover.
+	From, To int64
+	Archives []*store.ArchiveInfo
+	// Breaks are those that interrupted the recording.
+	Breaks []Break
+	// Loops are what was started again and again, only to fail.
+	Loops  []*Runs
+	Gauges []*Gauge
+	// CPU and Memory rank the processes of each name.
+	CPU, Memory *Ranking
+}
+
+// OverviewOf composes the overview of one host: gauges with so many points at
+// most, rankings with so many names. It is nil where nothing was recorded.
+func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview, error) {
+	w.Hosts = []string{host}
+	from, to, list := Covered(a, w)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	o := &Overview{Host: list[len(list)-1].Host, From: max(from, w.From), To: to, Archives: list}
+	if w.To != 0 {
+		o.To = min(to, w.To)
+	}
+	breaks, err := Breaks(a, w)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range breaks {
+		// How it came to be running is not a break of the recording.
+		if b.From >= from && b.Kind != metric.EventStart && b.Kind != metric.EventStop {
+			o.Breaks = append(o.Breaks, b)
+		}
+	}
+	if o.Loops, err = CrashLoops(a, w); err != nil {
+		return nil, err
+	}
+	if iv := list[len(list)-1].Intervals[metric.Fast]; iv > 0 {
+		points = int(min(int64(points), (o.To-o.From)/iv)) // There are no more samples.
+	}
+	if o.Gauges, err = Gauges(a, w, max(points, 1)); err != nil {
+		return nil, err
+	}
+	top, err := TopNames(a, w, names, ByCPU, ByMemory)
+	if err != nil {
+		return nil, err
+	}
+	o.CPU, o.Memory = top[0], top[1]
+	return o, nil
+}
+
 // Break is a time in which nothing was recorded, or an instant that cuts the
 // recording in two.
 type Break struct {
