@@ -35,24 +35,12 @@ type frame struct {
 func (c *Cursor) First() bool {
 	if !c.listed {
 		c.reset()
-		ok := c.pushRoot(false) && c.ahead()
+		ok := c.pushRoot() && c.ahead()
 		if !c.listed {
 			return ok
 		}
 	}
 	return c.standAt(0)
-}
-
-// Last moves to the last key and reports whether there is one.
-func (c *Cursor) Last() bool {
-	if !c.listed {
-		c.reset()
-		ok := c.pushRoot(true) && c.back()
-		if !c.listed {
-			return ok
-		}
-	}
-	return c.standAt(len(c.list) - 1)
 }
 
 // Next moves to the next key and reports whether there is one.
@@ -72,23 +60,6 @@ func (c *Cursor) Next() bool {
 	return c.standAt(c.pos + 1)
 }
 
-// Prev moves to the key before and reports whether there is one.
-func (c *Cursor) Prev() bool {
-	if c.last == nil {
-		return false
-	}
-	if !c.listed {
-		from := c.last
-		c.stack[len(c.stack)-1].i--
-		ok := c.back()
-		if !c.listed {
-			return ok
-		}
-		return c.standAt(notBefore(c.list, from) - 1)
-	}
-	return c.standAt(c.pos - 1)
-}
-
 // Seek moves to the first key that is not less than key and reports whether
 // there is one.
 func (c *Cursor) Seek(key []byte) bool {
@@ -100,15 +71,6 @@ func (c *Cursor) Seek(key []byte) bool {
 		}
 	}
 	return c.standAt(notBefore(c.list, key))
-}
-
-// SeekBefore moves to the last key that is less than key and reports whether
-// there is one.
-func (c *Cursor) SeekBefore(key []byte) bool {
-	if c.Seek(key) {
-		return c.Prev()
-	}
-	return c.Last()
 }
 
 // Key is the key the cursor stands on, nil if none. It must not be modified.
@@ -227,7 +189,7 @@ func (c *Cursor) distrust(d *Damage) {
 	c.last = nil
 }
 
-func (c *Cursor) pushRoot(backward bool) bool {
+func (c *Cursor) pushRoot() bool {
 	p := c.b.inline
 	if p == nil {
 		var d *Damage
@@ -236,11 +198,11 @@ func (c *Cursor) pushRoot(backward bool) bool {
 			return false
 		}
 	}
-	return c.push(p, backward, nil)
+	return c.push(p, nil)
 }
 
 // push goes down to p, unless p cannot be trusted.
-func (c *Cursor) push(p *page, backward bool, hi []byte) bool {
+func (c *Cursor) push(p *page, hi []byte) bool {
 	if p.damage != nil {
 		if !p.leaf || p.disorder {
 			c.distrust(p.damage)
@@ -248,17 +210,13 @@ func (c *Cursor) push(p *page, backward bool, hi []byte) bool {
 		}
 		c.note(p.damage)
 	}
-	i := 0
-	if backward {
-		i = len(p.elems) - 1
-	}
-	c.stack = append(c.stack, frame{p, i, hi})
+	c.stack = append(c.stack, frame{p, 0, hi})
 	return true
 }
 
 // enter goes down to the page below the top frame's element. It reports false
 // if that page must be skipped, or the tree be left.
-func (c *Cursor) enter(backward bool) bool {
+func (c *Cursor) enter() bool {
 	f := c.stack[len(c.stack)-1]
 	e := &f.p.elems[f.i]
 	hi := f.hi
@@ -292,13 +250,13 @@ func (c *Cursor) enter(backward bool) bool {
 			What: "its last key " + quote(last) + " is beyond the next one in the branch above, " + quote(hi)})
 		return false
 	}
-	return c.push(p, backward, hi)
+	return c.push(p, hi)
 }
 
 // descend goes down to where key is or would be. Where the page on the way is
 // lost it stops above it.
 func (c *Cursor) descend(key []byte) bool {
-	if !c.pushRoot(false) {
+	if !c.pushRoot() {
 		return false
 	}
 	for {
@@ -313,7 +271,7 @@ func (c *Cursor) descend(key []byte) bool {
 		if f.i >= len(f.p.elems) {
 			return true
 		}
-		if !c.enter(false) {
+		if !c.enter() {
 			// ahead would only fail to enter it again.
 			c.stack[len(c.stack)-1].i++
 			return !c.listed
@@ -327,42 +285,19 @@ func (c *Cursor) ahead() bool {
 		f := &c.stack[len(c.stack)-1]
 		switch {
 		case f.i >= len(f.p.elems):
-			c.pop(1)
+			c.stack = c.stack[:len(c.stack)-1]
+			if n := len(c.stack); n > 0 {
+				c.stack[n-1].i++
+			}
 		case f.p.leaf:
 			c.last = f.p.elems[f.i].key
 			return true
-		case !c.enter(false):
+		case !c.enter():
 			f.i++
 		}
 	}
 	c.last = nil
 	return false
-}
-
-// back moves from the top frame to the last key before it that exists.
-func (c *Cursor) back() bool {
-	for len(c.stack) > 0 && !c.listed {
-		f := &c.stack[len(c.stack)-1]
-		switch {
-		case f.i < 0:
-			c.pop(-1)
-		case f.p.leaf:
-			c.last = f.p.elems[f.i].key
-			return true
-		case !c.enter(true):
-			f.i--
-		}
-	}
-	c.last = nil
-	return false
-}
-
-// pop leaves the top page and moves on in the one above.
-func (c *Cursor) pop(by int) {
-	c.stack = c.stack[:len(c.stack)-1]
-	if n := len(c.stack); n > 0 {
-		c.stack[n-1].i += by
-	}
 }
 
 // after is the first position whose key is greater than key.
