@@ -23,6 +23,12 @@ type FS interface {
 	Remove(name string) error
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Lstat(name string) (fs.FileInfo, error)
+	// Chmod sets the mode of a file or directory that may be read. A symbolic
+	// link is an error.
+	Chmod(name string, mode fs.FileMode) error
+	// Chown sets owner and group, -1 to leave one as it is, of a symbolic link
+	// itself.
+	Chown(name string, uid, gid int) error
 	// SyncDir makes what was created, renamed and removed in a directory
 	// survive a power cut.
 	SyncDir(name string) error

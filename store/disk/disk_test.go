@@ -33,6 +33,23 @@ func TestOpenFollowsNoLink(t *testing.T) {
 	if _, err := OS.Lock(link); err == nil {
 		t.Error("Lock followed a link")
 	}
+	if err := OS.Chmod(link, 0o644); err == nil {
+		t.Error("Chmod followed a link")
+	}
+	if err := OS.Chown(link, -1, os.Getegid()); err != nil {
+		t.Errorf("Chown of a link: %v", err)
+	}
+	for _, name := range []string{target, dir} {
+		if err := OS.Chmod(name, 0o500); err != nil {
+			t.Error(err)
+		}
+		if st, err := os.Lstat(name); err != nil || st.Mode().Perm() != 0o500 {
+			t.Errorf("Chmod of %s: %v, %v", name, st.Mode(), err)
+		}
+		if err := OS.Chmod(name, 0o700); err != nil {
+			t.Error(err)
+		}
+	}
 	if _, err := OS.OpenFile(dir, os.O_RDONLY, 0); err == nil {
 		t.Error("OpenFile opened a directory")
 	}

@@ -58,6 +58,17 @@ func (osFS) Remove(name string) error                   { return os.Remove(name)
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
 
+func (osFS) Chmod(name string, mode fs.FileMode) error {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Chmod(mode)
+}
+
+func (osFS) Chown(name string, uid, gid int) error { return os.Lchown(name, uid, gid) }
+
 func (osFS) SyncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {

@@ -104,11 +104,11 @@ func (d *directory) make(path string) error {
 // own gives what was just made its mode, whatever the umask took away, and its
 // group.
 func (d *directory) own(path string, mode fs.FileMode) error {
-	if err := os.Chmod(path, mode); err != nil {
+	if err := d.fs.Chmod(path, mode); err != nil {
 		return err
 	}
 	if d.gid >= 0 {
-		return os.Lchown(path, -1, d.gid)
+		return d.fs.Chown(path, -1, d.gid)
 	}
 	return nil
 }

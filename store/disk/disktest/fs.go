@@ -143,6 +143,12 @@ func (d *FS) ReadDir(name string) (list []fs.DirEntry, err error) {
 // Lstat implements disk.FS.
 func (d *FS) Lstat(name string) (fs.FileInfo, error) { return disk.OS.Lstat(name) }
 
+// Chmod implements disk.FS. No mode is in the log.
+func (d *FS) Chmod(name string, mode fs.FileMode) error { return disk.OS.Chmod(name, mode) }
+
+// Chown implements disk.FS. No owner is in the log.
+func (d *FS) Chown(name string, uid, gid int) error { return disk.OS.Chown(name, uid, gid) }
+
 // SyncDir implements disk.FS.
 func (d *FS) SyncDir(name string) error {
 	return d.do(Op{Kind: SyncDir, Name: name}, func() error {
