@@ -19,9 +19,6 @@ import (
 // describes it.
 const FormatVersion = 1
 
-// PageSize is bbolt's page in every archive, whatever machine writes it.
-const PageSize = 4096
-
 // The buckets of an archive.
 const (
 	BucketMeta    = "meta"    // a name -> a fact about the archive

@@ -238,7 +238,7 @@ func TestRepair(t *testing.T) {
 	wipe := func(b []byte, pages ...int) []byte {
 		b = bytes.Clone(b)
 		for _, p := range pages {
-			clear(b[p*layout.PageSize : (p+1)*layout.PageSize])
+			clear(b[p*disk.PageSize : (p+1)*disk.PageSize])
 		}
 		return b
 	}

@@ -41,11 +41,11 @@ func TestDamagedWhileRecording(t *testing.T) {
 		name  string
 		spoil func(t *testing.T, path string)
 	}{
-		{"beginning", func(t *testing.T, path string) { damage(t, path, 0, 2*layout.PageSize) }},
-		{"all", func(t *testing.T, path string) { damage(t, path, 0, 16*layout.PageSize) }},
-		{"behind the beginning", func(t *testing.T, path string) { damage(t, path, 2*layout.PageSize, 14*layout.PageSize) }},
+		{"beginning", func(t *testing.T, path string) { damage(t, path, 0, 2*disk.PageSize) }},
+		{"all", func(t *testing.T, path string) { damage(t, path, 0, 16*disk.PageSize) }},
+		{"behind the beginning", func(t *testing.T, path string) { damage(t, path, 2*disk.PageSize, 14*disk.PageSize) }},
 		{"cut off", func(t *testing.T, path string) {
-			if err := os.Truncate(path, layout.PageSize); err != nil {
+			if err := os.Truncate(path, disk.PageSize); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -136,7 +136,7 @@ func TestDamagedBeforeItIsFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	recordTicks(t, w, clock, 20, 30)
-	damage(t, old, 0, 2*layout.PageSize)
+	damage(t, old, 0, 2*disk.PageSize)
 	if _, err := cut.Finish(); err == nil {
 		t.Fatal("a damaged archive was finished")
 	}
@@ -233,7 +233,7 @@ func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
 	clock := newClock()
 	w := create(t, testOptions(t.TempDir(), clock))
 	l := w.cur
-	damage(t, l.path, 0, 2*layout.PageSize)
+	damage(t, l.path, 0, 2*disk.PageSize)
 	within := func(what string, fn func()) {
 		t.Helper()
 		done := make(chan struct{})

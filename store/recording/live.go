@@ -99,7 +99,7 @@ const (
 // freelist a commit is two pages smaller; bbolt finds free pages by a walk when
 // it opens the file. The file grows by little steps, since an archive does.
 func boltOptions() bbolt.Options {
-	return bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: layout.PageSize}
+	return bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}
 }
 
 const boltGrowth = 1 << 20

@@ -277,7 +277,7 @@ func ours(path string) bool {
 	defer f.Close()
 	for page := range int64(2) {
 		var head [24]byte
-		if _, err := f.ReadAt(head[:], page*layout.PageSize); err == nil && [4]byte(head[16:20]) == boltMagic {
+		if _, err := f.ReadAt(head[:], page*disk.PageSize); err == nil && [4]byte(head[16:20]) == boltMagic {
 			return true
 		}
 	}

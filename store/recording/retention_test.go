@@ -10,6 +10,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 )
 
@@ -344,7 +345,7 @@ func TestPruneLeavesForeignFilesAlone(t *testing.T) {
 	damaged := filepath.Join(dir, "mac-20260301T000000Z--20260302T000000Z.tacho")
 	broken := slices.Clone(archive)
 	clear(broken[:100])
-	clear(broken[2*layout.PageSize:])
+	clear(broken[2*disk.PageSize:])
 	if err := os.WriteFile(damaged, broken, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 )
 
@@ -84,7 +85,7 @@ func (l *live) bytesWritten() int64 {
 		return 0
 	}
 	s := l.db.Stats().TxStats
-	return s.GetPageAlloc() + l.commits*layout.PageSize
+	return s.GetPageAlloc() + l.commits*disk.PageSize
 }
 
 // pagesInUse is the size of the file up to its last page.

@@ -15,6 +15,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/disk"
 	"tachograph/store/disk/disktest"
 	"tachograph/store/layout"
 	"tachograph/store/storetest/proof"
@@ -275,7 +276,7 @@ func TestForeignAndDamagedFilesDoNotStopTheRecorder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, append(bytes.Repeat([]byte{0xa5}, 3*layout.PageSize), data[3*layout.PageSize:]...), 0o640); err != nil {
+	if err := os.WriteFile(path, append(bytes.Repeat([]byte{0xa5}, 3*disk.PageSize), data[3*disk.PageSize:]...), 0o640); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "zz.live"), []byte("hello"), 0o640); err != nil {

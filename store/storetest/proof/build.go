@@ -9,6 +9,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 )
 
@@ -25,7 +26,7 @@ type Builder struct {
 
 func openBolt(t testing.TB, path string) *bbolt.DB {
 	t.Helper()
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: layout.PageSize, NoSync: true, NoFreelistSync: true})
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: disk.PageSize, NoSync: true, NoFreelistSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
