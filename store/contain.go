@@ -16,7 +16,7 @@ func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 		}
 		if p := recover(); p != nil {
 			a.Info.Failed = true
-			a.Hurt(fmt.Errorf("store: %s: %w", a.Info.Path, fault.Failed{Cause: p}))
+			a.Hurt(fmt.Errorf("%s: %w", a.Info.Path, fault.Failed{Cause: p}))
 			goOn = true
 		}
 	}()

@@ -134,7 +134,7 @@ func (p *plan) wantsAny(g *chunk.Group) bool {
 	for i := range g.Columns {
 		n := g.Columns[i].Number
 		if int(n) >= len(p.wanted) {
-			p.a.Hurt(fmt.Errorf("store: metric %d is not in the catalogue", n))
+			p.a.Hurt(fmt.Errorf("metric %d is not in the catalogue", n))
 		} else if p.wanted[n] {
 			return true
 		}

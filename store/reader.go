@@ -76,7 +76,7 @@ func (r *Reader) Refresh() error {
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}
-		return fmt.Errorf("store: there is no archive in %s", strings.Join(r.paths, ", "))
+		return fmt.Errorf("there is no archive in %s", strings.Join(r.paths, ", "))
 	}
 	// One archive that cannot be read does not hide the others.
 	for _, err := range errs {
@@ -118,7 +118,7 @@ func (r *Reader) open(files []string) (now []*source, errs []error) {
 			err = fault.Contain(a.refresh)
 		}
 		if errors.As(err, new(fault.Failed)) {
-			err = fmt.Errorf("store: %s: %w", f, err)
+			err = fmt.Errorf("%s: %w", f, err)
 		}
 		if a != nil {
 			now = append(now, a)
@@ -179,14 +179,14 @@ func (a *source) begin() int64 { return a.Info.From }
 func expand(path string) ([]string, error) {
 	st, err := os.Lstat(path)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	if !st.IsDir() {
 		return []string{path}, nil
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	var files []string
 	for _, e := range entries {

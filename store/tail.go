@@ -72,7 +72,7 @@ func (a *source) openTail() {
 func (t *tail) open() error {
 	entries, err := os.ReadDir(filepath.Dir(t.path))
 	if err != nil {
-		return fmt.Errorf("store: the journal of %s cannot be looked for: %w", t.path, err)
+		return fmt.Errorf("the journal of %s cannot be looked for: %w", t.path, err)
 	}
 	var errs []error
 	for _, e := range entries {
@@ -85,7 +85,7 @@ func (t *tail) open() error {
 			continue // sealed and removed meanwhile
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("store: journal: %w", err))
+			errs = append(errs, fmt.Errorf("journal: %w", err))
 			continue
 		}
 		t.files = append(t.files, &tailFile{generation: generation, file: f, insts: make(map[string]*metric.Instance)})
@@ -128,14 +128,14 @@ func (a *source) readTail() error {
 			a.Hurt(err)
 		}
 		if !t.has(p.Generation) {
-			a.Hurt(fmt.Errorf("store: %w", p.Missing(t.path, a.Last())))
+			a.Hurt(p.Missing(t.path, a.Last()))
 		}
 	}
 	if b == nil {
-		return fmt.Errorf("store: %s does not say how much of its journal it holds; the journal is left out", t.path)
+		return fmt.Errorf("%s does not say how much of its journal it holds; the journal is left out", t.path)
 	}
 	if err := json.Unmarshal(b, &p); err != nil {
-		return fmt.Errorf("store: %s does not say how much of its journal it holds: %w", t.path, err)
+		return fmt.Errorf("%s does not say how much of its journal it holds: %w", t.path, err)
 	}
 	first := t.known == nil
 	if first {
@@ -160,13 +160,13 @@ func (a *source) readTail() error {
 		}
 		if f.reader != nil {
 			if head := f.reader.Header(); head.Base > seq {
-				a.Hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), journal.Hole(head.Base-seq, last, head.At.Wall)))
+				a.Hurt(fmt.Errorf("journal %s: %w", f.file.Name(), journal.Hole(head.Base-seq, last, head.At.Wall)))
 			}
 			seq, last = max(seq, f.seq), max(last, f.last)
 		} else if i+1 == len(t.files) && p.Generation > 0 && f.generation >= p.Generation && !f.foreign && !f.told {
 			if st, err := f.file.Stat(); err == nil && st.Size() == 0 {
 				f.told = true
-				a.Hurt(fmt.Errorf("store: journal %s: %w", f.file.Name(), journal.ErrEmptied))
+				a.Hurt(fmt.Errorf("journal %s: %w", f.file.Name(), journal.ErrEmptied))
 			}
 		}
 		fresh = fresh || f.fresh
@@ -232,7 +232,7 @@ func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
 		}
 		s, err := b.Seal(number)
 		if err != nil {
-			return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
+			return fmt.Errorf("journal %s: %w", f.file.Name(), err)
 		}
 		f.chunks = append(f.chunks, s)
 	}
@@ -251,7 +251,7 @@ func (f *tailFile) open(id string, known map[string]*metric.Desc) error {
 	}
 	if err != nil {
 		f.foreign = true
-		return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
+		return fmt.Errorf("journal %s: %w", f.file.Name(), err)
 	}
 	f.reader = r
 	f.complete.Known = maps.Clone(known)
@@ -275,7 +275,7 @@ func (f *tailFile) read(id string, sealed uint64, known map[string]*metric.Desc)
 		}
 		if err != nil {
 			f.foreign = true
-			return fmt.Errorf("store: journal %s: %w", f.file.Name(), err)
+			return fmt.Errorf("journal %s: %w", f.file.Name(), err)
 		}
 		f.seq = rec.Seq
 		if rec.Seq <= sealed {
@@ -283,7 +283,7 @@ func (f *tailFile) read(id string, sealed uint64, known map[string]*metric.Desc)
 		}
 		f.fresh = true
 		if err := f.take(rec); err != nil {
-			return fmt.Errorf("store: journal %s: record %d: %w", f.file.Name(), rec.Seq, err)
+			return fmt.Errorf("journal %s: record %d: %w", f.file.Name(), rec.Seq, err)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (f *tailFile) end(old bool, read func() error) error {
 		}
 		st, err := f.file.Stat()
 		if err != nil {
-			return fmt.Errorf("store: journal: %w", err)
+			return fmt.Errorf("journal: %w", err)
 		}
 		size = st.Size()
 		at := f.offset()
@@ -345,12 +345,12 @@ func (f *tailFile) end(old bool, read func() error) error {
 	}
 	f.told = true
 	if f.reader == nil {
-		return fmt.Errorf("store: journal %s: its beginning is damaged or was never written whole", f.file.Name())
+		return fmt.Errorf("journal %s: its beginning is damaged or was never written whole", f.file.Name())
 	}
 	if !old && f.reader.CutShort(size) {
-		return fmt.Errorf("store: journal %s: its last record is cut short, as by a crash", f.file.Name())
+		return fmt.Errorf("journal %s: its last record is cut short, as by a crash", f.file.Name())
 	}
-	return fmt.Errorf("store: journal %s: %d bytes from byte %d on are damaged", f.file.Name(), rest, f.reader.Offset())
+	return fmt.Errorf("journal %s: %d bytes from byte %d on are damaged", f.file.Name(), rest, f.reader.Offset())
 }
 
 func (f *tailFile) intern(indom, key string) *metric.Instance {

@@ -89,7 +89,7 @@ func (a *app) run(args []string) int {
 	case errors.Is(err, errNo):
 		return exit.No
 	}
-	text := "replay: " + strings.TrimPrefix(err.Error(), "store: ")
+	text := "replay: " + err.Error()
 	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {
 		text = strings.ReplaceAll(text, "\n", "; ")
 	}
@@ -189,7 +189,7 @@ func (a *app) tellDamage() {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
 		a.stderr.Printf("replay: %s is damaged: %s%s; what is shown is what could be read (replay verify tells all)\n",
-			info.Path, strings.TrimPrefix(info.Damage[0], "store: "), more)
+			info.Path, info.Damage[0], more)
 	}
 }
 

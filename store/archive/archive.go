@@ -59,11 +59,11 @@ func Open(path string) (*File, error) {
 func OpenUnread(path string) (*File, error) {
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, fmt.Errorf("store: open archive: %w", err)
+		return nil, fmt.Errorf("open archive: %w", err)
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("store: %s is not a regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err != nil {
 		f.Close()
@@ -100,7 +100,7 @@ func (a *File) Load() error {
 	var err error
 	a.late = nil
 	if a.Snap, err = boltread.Open(boltread.FileSource(a.file)); err != nil {
-		return fmt.Errorf("store: %s is not an archive, or too damaged to be read as it is (replay repair may help): %w", a.Info.Path, err)
+		return fmt.Errorf("%s is not an archive, or too damaged to be read as it is (replay repair may help): %w", a.Info.Path, err)
 	}
 	if st, err := a.file.Stat(); err == nil {
 		a.Info.Bytes = st.Size()
@@ -124,7 +124,7 @@ func (a *File) Record(bucket string, key []byte) ([]byte, error) {
 		return nil, err
 	}
 	if b == nil {
-		return nil, fmt.Errorf("store: bucket %s is missing", bucket)
+		return nil, fmt.Errorf("bucket %s is missing", bucket)
 	}
 	v, err := b.Get(key)
 	if v == nil || err != nil {
@@ -140,19 +140,19 @@ func (a *File) loadMeta() error {
 	}
 	if err != nil {
 		if spare, e := a.Record(layout.BucketSpare, []byte(layout.MetaArchive)); e == nil && spare != nil {
-			a.Hurt(fmt.Errorf("store: header, of which there is another copy: %w", err))
+			a.Hurt(fmt.Errorf("header, of which there is another copy: %w", err))
 			b, err = spare, nil
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("store: %s is not an archive, or its header is damaged (replay repair may help): %w", a.Info.Path, err)
+		return fmt.Errorf("%s is not an archive, or its header is damaged (replay repair may help): %w", a.Info.Path, err)
 	}
 	var h layout.Header
 	if err := json.Unmarshal(b, &h); err != nil {
-		return fmt.Errorf("store: %s: header: %w", a.Info.Path, err)
+		return fmt.Errorf("%s: header: %w", a.Info.Path, err)
 	}
 	if h.Format > layout.FormatVersion || h.Format < 1 {
-		return fmt.Errorf("store: %s has format version %d; this program knows versions up to %d: use a newer one", a.Info.Path, h.Format, layout.FormatVersion)
+		return fmt.Errorf("%s has format version %d; this program knows versions up to %d: use a newer one", a.Info.Path, h.Format, layout.FormatVersion)
 	}
 	in := &a.Info
 	in.Format, in.ID, in.Host, in.BootID = h.Format, h.ID, h.Host, h.BootID
@@ -170,7 +170,7 @@ func (a *File) loadSettings() {
 	} else if b != nil {
 		raw, err := chunk.Unpack(b, chunk.MaxConfig)
 		if err != nil {
-			a.Hurt(fmt.Errorf("store: configuration: %w", err))
+			a.Hurt(fmt.Errorf("configuration: %w", err))
 		}
 		a.Info.Config = string(raw)
 	}
@@ -203,19 +203,19 @@ func (a *File) each(bucket string, fn func(key, value []byte) error) {
 		return
 	}
 	if b == nil {
-		a.Hurt(fmt.Errorf("store: bucket %s is missing", bucket))
+		a.Hurt(fmt.Errorf("bucket %s is missing", bucket))
 		return
 	}
 	c := b.Cursor()
 	for ok := c.First(); ok; ok = c.Next() {
 		if c.ValueSize() > layout.MaxRecord {
-			a.Hurt(fmt.Errorf("store: record %x of %s: %d bytes are too many", c.Key(), bucket, c.ValueSize()))
+			a.Hurt(fmt.Errorf("record %x of %s: %d bytes are too many", c.Key(), bucket, c.ValueSize()))
 			continue
 		}
 		if c.IsBucket() {
 			// No record is one: its flags are damaged. The checksum will tell
 			// about the rest.
-			a.Hurt(fmt.Errorf("store: record %x of %s: its flags are damaged", c.Key(), bucket))
+			a.Hurt(fmt.Errorf("record %x of %s: its flags are damaged", c.Key(), bucket))
 		}
 		key := bytes.Clone(c.Key())
 		v, err := c.Value()
@@ -327,11 +327,11 @@ func (a *File) loadIndex() {
 	a.each(layout.BucketIndex, func(key, value []byte) error {
 		class, n, ok := layout.ParseChunkKey(key)
 		if !ok {
-			return fmt.Errorf("store: index: a key of %d bytes", len(key))
+			return fmt.Errorf("index: a key of %d bytes", len(key))
 		}
 		in, err := chunk.ParseInfo(value)
 		if err != nil || in.Class != class {
-			return fmt.Errorf("store: index entry %d of class %v is damaged: %w", n, class, err)
+			return fmt.Errorf("index entry %d of class %v is damaged: %w", n, class, err)
 		}
 		counts[class.String()]++
 		r := known[uint64(class)<<32|uint64(n)]
@@ -354,7 +354,7 @@ func (a *File) loadIndex() {
 	}
 	for class, n := range want.Chunks {
 		if counts[class] < n {
-			a.Hurt(fmt.Errorf("store: %d of %d chunks of class %s are lost", n-counts[class], n, class))
+			a.Hurt(fmt.Errorf("%d of %d chunks of class %s are lost", n-counts[class], n, class))
 		}
 	}
 }
@@ -364,7 +364,7 @@ func (a *File) loadIndex() {
 func (a *File) listUnlisted(counts map[string]uint32) {
 	b, err := a.Snap.Bucket(layout.BucketChunks)
 	if b == nil {
-		a.Hurt(errors.Join(errors.New("store: the bucket of the chunks is missing"), err))
+		a.Hurt(errors.Join(errors.New("the bucket of the chunks is missing"), err))
 		return
 	}
 	listed := make(map[string]bool, len(a.Chunks))
@@ -381,7 +381,7 @@ func (a *File) listUnlisted(counts map[string]uint32) {
 		if err != nil || in.Class != class {
 			continue // it counts as lost
 		}
-		a.Hurt(fmt.Errorf("store: the index entry of chunk %d of class %s is lost; the chunk is not", n, class))
+		a.Hurt(fmt.Errorf("the index entry of chunk %d of class %s is lost; the chunk is not", n, class))
 		counts[class.String()]++
 		a.Chunks = append(a.Chunks, &Ref{A: a, n: n, Info: in})
 	}
@@ -426,7 +426,7 @@ func (a *File) loadEvents() {
 	a.each(layout.BucketEvents, func(key, value []byte) error {
 		head, err := chunk.ParseEventHead(value)
 		if err != nil || len(key) != 4 {
-			return errors.Join(errors.New("store: a batch of events is damaged"), err)
+			return errors.Join(errors.New("a batch of events is damaged"), err)
 		}
 		ref := EventBatch{n: binary.BigEndian.Uint32(key), Head: head, batch: value, Churn: true}
 		for _, k := range head.Kinds {

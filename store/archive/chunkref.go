@@ -108,5 +108,5 @@ func (a *File) latest() *boltread.Snapshot {
 }
 
 func (r *Ref) Wrong(err error) error {
-	return fmt.Errorf("store: chunk %d of class %v (%s to %s): %w", r.n, r.Info.Class, clock(r.Info.From), clock(r.Info.To), err)
+	return fmt.Errorf("chunk %d of class %v (%s to %s): %w", r.n, r.Info.Class, clock(r.Info.From), clock(r.Info.To), err)
 }

@@ -155,7 +155,7 @@ func mergeChunks(a *File, refs []*Ref) (*chunk.Sealed, error) {
 	}
 	s, err := chunk.Merge(cs, a.Desc)
 	if err != nil {
-		return nil, fmt.Errorf("store: chunks %d to %d of class %v: %w", refs[0].n, refs[len(refs)-1].n, refs[0].Info.Class, err)
+		return nil, fmt.Errorf("chunks %d to %d of class %v: %w", refs[0].n, refs[len(refs)-1].n, refs[0].Info.Class, err)
 	}
 	for _, ref := range refs {
 		ref.Opened = nil

@@ -1,5 +1,5 @@
-// Package fault says what can go wrong with a file, in values that a program
-// can tell apart and a person can read.
+// Package fault says what can go wrong with a file in values: an Error with its
+// operation, path and kind, and a Loss of something that was recorded.
 package fault
 
 import "fmt"

@@ -129,7 +129,7 @@ func MarshalDescs(ds []*metric.Desc) []byte {
 	return chunk.Pack(raw)
 }
 
-var ErrDescs = errors.New("store: a batch of descriptions contradicts itself")
+var ErrDescs = errors.New("a batch of descriptions contradicts itself")
 
 func ParseDescs(b []byte) ([]*metric.Desc, error) {
 	raw, err := chunk.Unpack(b, chunk.MaxDescs)

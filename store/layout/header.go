@@ -35,7 +35,7 @@ func ReadHeader(path string) (*Header, error) {
 		return errors.New("it has no header that can be read")
 	})
 	if err != nil {
-		return nil, fmt.Errorf("store: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return h, nil
 }

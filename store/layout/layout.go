@@ -99,7 +99,7 @@ var ErrRecord = errors.New("the checksum is wrong: it is damaged")
 func Unwrap(bucket string, key, stored []byte) ([]byte, error) {
 	n := len(stored) - 4
 	if n < 0 || binary.LittleEndian.Uint32(stored[n:]) != checksum(bucket, key, stored[:n]) {
-		return nil, fmt.Errorf("store: record %x of %s: %w", key, bucket, ErrRecord)
+		return nil, fmt.Errorf("record %x of %s: %w", key, bucket, ErrRecord)
 	}
 	return stored[:n:n], nil
 }

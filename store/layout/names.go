@@ -151,7 +151,7 @@ func GlobQuote(path string) string {
 func FilesAt(path string) ([]string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	if !st.IsDir() {
 		journals, err := JournalsOf(path)
@@ -159,7 +159,7 @@ func FilesAt(path string) ([]string, error) {
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	var files []string
 	for _, e := range entries {
@@ -168,7 +168,7 @@ func FilesAt(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("store: %s holds no archive: %w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s holds no archive: %w", path, fs.ErrNotExist)
 	}
 	return files, nil
 }

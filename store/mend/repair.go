@@ -38,17 +38,17 @@ type RepairReport struct {
 // journals suffice. src is not changed.
 func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, error) {
 	if _, err := os.Lstat(dst); err == nil {
-		return nil, fmt.Errorf("store: repair: %s exists: choose another name", dst)
+		return nil, fmt.Errorf("repair: %s exists: choose another name", dst)
 	}
 	r := &repair{salvage: newSalvage(), report: &RepairReport{Source: src, Path: dst}}
 	files, err := layout.FilesAt(src)
 	if errors.Is(err, fs.ErrNotExist) {
 		files, err = layout.JournalsOf(src)
 		if err == nil && len(files) == 0 {
-			err = fmt.Errorf("store: repair: %s: %w", src, fs.ErrNotExist)
+			err = fmt.Errorf("repair: %s: %w", src, fs.ErrNotExist)
 		}
 	} else if err == nil && files[0] != src {
-		err = fmt.Errorf("store: repair: %s is a directory: name one archive in it", src)
+		err = fmt.Errorf("repair: %s is a directory: name one archive in it", src)
 	}
 	if err != nil {
 		return nil, err
@@ -69,10 +69,10 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 		for _, l := range r.report.Lost {
 			why = append(why, "lost is "+l.String())
 		}
-		return nil, fmt.Errorf("store: repair: nothing can be read from %s: %s", src, strings.Join(why, "; "))
+		return nil, fmt.Errorf("repair: nothing can be read from %s: %s", src, strings.Join(why, "; "))
 	}
 	if err := r.write(dst); err != nil {
-		return nil, fmt.Errorf("store: repair: %w", err)
+		return nil, fmt.Errorf("repair: %w", err)
 	}
 	r.report.Damage = r.damage
 	return r.report, nil
@@ -101,7 +101,7 @@ type rebuilt struct {
 func (r *repair) read(path string, progress func(done, total int64)) error {
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
-		return fmt.Errorf("store: repair: %w", err)
+		return fmt.Errorf("repair: %w", err)
 	}
 	r.open = append(r.open, f)
 	if layout.IsJournalName(strings.TrimSuffix(filepath.Base(path), layout.DamagedSuffix)) {

@@ -52,7 +52,7 @@ func openDirectory(opt Options) (*directory, error) {
 func groupID(name string) (int, error) {
 	g, err := user.LookupGroup(name)
 	if err != nil {
-		return 0, fmt.Errorf("store: the group that shall own archives: %w", err)
+		return 0, fmt.Errorf("the group that shall own archives: %w", err)
 	}
 	return strconv.Atoi(g.Gid)
 }
@@ -62,19 +62,19 @@ func (d *directory) ensure() error {
 	st, err := d.fs.Lstat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := d.make(d.path); err != nil {
-			return fmt.Errorf("store: cannot make the archive directory: %w", err)
+			return fmt.Errorf("cannot make the archive directory: %w", err)
 		}
 		st, err = d.fs.Lstat(d.path)
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("store: archive directory: %w", err)
+		return fmt.Errorf("archive directory: %w", err)
 	case st.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("store: archive directory %s is %w: it is a symbolic link; name the place it points to", d.path, ErrUnsafeDir)
+		return fmt.Errorf("archive directory %s is %w: it is a symbolic link; name the place it points to", d.path, ErrUnsafeDir)
 	case !st.IsDir():
-		return fmt.Errorf("store: archive directory %s is %w: it is a file", d.path, ErrUnsafeDir)
+		return fmt.Errorf("archive directory %s is %w: it is a file", d.path, ErrUnsafeDir)
 	case st.Mode().Perm()&0o002 != 0:
-		return fmt.Errorf("store: archive directory %s is %w: everybody may write to it (mode %04o); chmod o-w %s", d.path, ErrUnsafeDir, st.Mode().Perm(), d.path)
+		return fmt.Errorf("archive directory %s is %w: everybody may write to it (mode %04o); chmod o-w %s", d.path, ErrUnsafeDir, st.Mode().Perm(), d.path)
 	}
 	return nil
 }
@@ -120,10 +120,10 @@ func (d *directory) acquire() error {
 	path := d.file(layout.LockName)
 	lock, err := d.fs.Lock(path)
 	if errors.Is(err, disk.ErrLocked) {
-		return fmt.Errorf("store: archive directory %s: %w (%s)", d.path, ErrLocked, d.holder(path))
+		return fmt.Errorf("archive directory %s: %w (%s)", d.path, ErrLocked, d.holder(path))
 	}
 	if err != nil {
-		return fmt.Errorf("store: archive directory %s: %w", d.path, err)
+		return fmt.Errorf("archive directory %s: %w", d.path, err)
 	}
 	// Who holds the lock is for people to read; that it cannot be noted on a
 	// full disk is no reason not to record.
@@ -168,7 +168,7 @@ type leftover struct {
 func (d *directory) leftovers() ([]leftover, error) {
 	entries, err := d.fs.ReadDir(d.path)
 	if err != nil {
-		return nil, fmt.Errorf("store: archive directory: %w", err)
+		return nil, fmt.Errorf("archive directory: %w", err)
 	}
 	byName := make(map[string]*leftover)
 	var list []*leftover
@@ -184,7 +184,7 @@ func (d *directory) leftovers() ([]leftover, error) {
 			list = append(list, l)
 		case strings.HasSuffix(name, layout.LiveSuffix+layout.TmpSuffix), layout.IsJournalName(strings.TrimSuffix(name, layout.TmpSuffix)) && strings.HasSuffix(name, layout.TmpSuffix):
 			if err := d.fs.Remove(d.file(name)); err != nil {
-				return nil, fmt.Errorf("store: a half finished archive: %w", err)
+				return nil, fmt.Errorf("a half finished archive: %w", err)
 			}
 		default:
 			live, generation, ok := layout.ParseJournalName(name)

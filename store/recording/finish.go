@@ -145,7 +145,7 @@ func (w *Writer) finish(l *live) (string, error) {
 	}
 	final, err := w.finishInPlace(l)
 	if err != nil {
-		return "", fmt.Errorf("store: finishing %s: %w", l, err)
+		return "", fmt.Errorf("finishing %s: %w", l, err)
 	}
 	return final, nil
 }

@@ -133,21 +133,21 @@ func (w *Writer) newLive(on basis) (*live, error) {
 		if _, err := w.dir.fs.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("store: new archive: %w", err)
+			return nil, fmt.Errorf("new archive: %w", err)
 		}
 	}
 	if err := w.createBolt(l, on); err != nil {
-		return nil, fmt.Errorf("store: new archive: %w", err)
+		return nil, fmt.Errorf("new archive: %w", err)
 	}
 	if err := w.newGeneration(l, on.seq); err != nil {
 		l.closeFiles()
 		_ = w.dir.fs.Remove(l.path)
-		return nil, fmt.Errorf("store: new archive: %w", err)
+		return nil, fmt.Errorf("new archive: %w", err)
 	}
 	if err := w.beginJournal(l, on.seq); err != nil {
 		l.closeFiles()
 		w.removeLive(l)
-		return nil, fmt.Errorf("store: new archive: %w", err)
+		return nil, fmt.Errorf("new archive: %w", err)
 	}
 	return l, nil
 }

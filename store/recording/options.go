@@ -89,12 +89,12 @@ func (o Options) withDefaults() Options {
 var (
 	// ErrHeld says that the disk refused a record, which is kept in memory and
 	// will be written when the disk allows: it would not survive a kill now.
-	ErrHeld = errors.New("store: the disk refuses; kept in memory")
+	ErrHeld = errors.New("the disk refuses; kept in memory")
 	// ErrDropped says that a record was not kept: the disk refuses and the
 	// memory bound is reached.
-	ErrDropped = errors.New("store: the disk refuses and the memory bound is reached; not kept")
+	ErrDropped = errors.New("the disk refuses and the memory bound is reached; not kept")
 	// ErrClosed says that the Writer has been closed.
-	ErrClosed = errors.New("store: the writer is closed")
+	ErrClosed = errors.New("the writer is closed")
 	// ErrLocked says that another process writes to the directory.
 	ErrLocked = errors.New("another recorder writes to it")
 	// ErrUnsafeDir says that a directory is not fit to hold archives.

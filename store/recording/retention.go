@@ -150,7 +150,7 @@ func (p *pruning) remove(a *storedArchive, why string) bool {
 		return false
 	}
 	if err := os.Remove(a.path); err != nil {
-		p.errs = append(p.errs, fmt.Errorf("store: an archive that is due cannot be removed: %w", err))
+		p.errs = append(p.errs, fmt.Errorf("an archive that is due cannot be removed: %w", err))
 		return true
 	}
 	a.gone = true
@@ -184,7 +184,7 @@ func (a *storedArchive) hostPart() string {
 func stored(dir string) (finished, live []*storedArchive, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("store: archive directory: %w", err)
+		return nil, nil, fmt.Errorf("archive directory: %w", err)
 	}
 	for _, e := range entries {
 		from, to, isFinished := layout.ParseFinishedName(e.Name())
@@ -196,7 +196,7 @@ func stored(dir string) (finished, live []*storedArchive, err error) {
 			continue
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("store: %w", err)
+			return nil, nil, err
 		}
 		a := &storedArchive{path: filepath.Join(dir, e.Name()), from: from, to: to, size: st.Size()}
 		if isFinished {

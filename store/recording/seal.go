@@ -33,12 +33,12 @@ func (w *Writer) seal(l *live) error {
 	w.mu.Unlock()
 	began := time.Now()
 	if err := l.examine(); err != nil {
-		return fmt.Errorf("store: sealing %s: %w", l, err)
+		return fmt.Errorf("sealing %s: %w", l, err)
 	}
 	if unnamed && p.Generation > 0 {
 		// What the archive says to be there must be there after a power cut.
 		if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
-			return fmt.Errorf("store: sealing %s: %w", l, err)
+			return fmt.Errorf("sealing %s: %w", l, err)
 		}
 	}
 	for _, b := range queue {
@@ -58,7 +58,7 @@ func (w *Writer) seal(l *live) error {
 		return layout.PutProgress(tx, p)
 	})
 	if err != nil {
-		return fmt.Errorf("store: sealing %s: %w", l, err)
+		return fmt.Errorf("sealing %s: %w", l, err)
 	}
 	l.tot, l.ended = t, p.Closed
 	l.cat.Commit(int(t.Metrics))

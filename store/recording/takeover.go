@@ -154,7 +154,7 @@ func (w *Writer) putAside(left leftover) {
 func (w *Writer) reopen(left leftover) (*live, error) {
 	l := &live{path: left.path, generation: left.last}
 	if err := w.openBolt(l, l.path); err != nil {
-		return nil, fmt.Errorf("store: an earlier archive: %w", err)
+		return nil, fmt.Errorf("an earlier archive: %w", err)
 	}
 	err := l.view(l.load)
 	if err == nil {
@@ -162,7 +162,7 @@ func (w *Writer) reopen(left leftover) (*live, error) {
 	}
 	if err != nil {
 		l.closeFiles()
-		return nil, fmt.Errorf("store: an earlier archive: %s: %w", left.path, err)
+		return nil, fmt.Errorf("an earlier archive: %s: %w", left.path, err)
 	}
 	return l, nil
 }
@@ -365,10 +365,10 @@ func (w *Writer) resume(l *live) error {
 	l.begun, l.synced = now.Cont, now.Cont
 	l.kept, l.safe = seq, seq
 	if err := w.newGeneration(l, seq); err != nil {
-		return fmt.Errorf("store: going on with %s: %w", l, err)
+		return fmt.Errorf("going on with %s: %w", l, err)
 	}
 	if err := w.beginJournal(l, seq); err != nil {
-		return fmt.Errorf("store: going on with %s: %w", l, err)
+		return fmt.Errorf("going on with %s: %w", l, err)
 	}
 	l.ended = false
 	if crashed && lost != 0 {

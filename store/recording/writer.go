@@ -128,7 +128,7 @@ func (w *Writer) Append(t *metric.Tick) error {
 		return ErrClosed
 	}
 	if t.Class >= metric.NumClasses {
-		return fmt.Errorf("store: tick of unknown class %d", t.Class)
+		return fmt.Errorf("tick of unknown class %d", t.Class)
 	}
 	if w.full() {
 		w.trouble.drop(t.At)
@@ -136,7 +136,7 @@ func (w *Writer) Append(t *metric.Tick) error {
 	}
 	l := w.cur
 	if err := w.builder(l, t.Class).Append(t); err != nil {
-		return fmt.Errorf("store: %w", err)
+		return err
 	}
 	err := w.wrote(l, l.jw.Tick(t))
 	w.count.ticks++
@@ -315,7 +315,7 @@ func (w *Writer) Close() error {
 	case err := <-done:
 		return err
 	case <-timer.C:
-		return fmt.Errorf("store: closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", within)
+		return fmt.Errorf("closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", within)
 	}
 }
 
@@ -390,7 +390,7 @@ func (l *live) closeSealed(w *Writer) error {
 	}
 	w.letGo(l)
 	if e := w.dir.fs.SyncDir(w.dir.path); err == nil && e != nil {
-		err = fmt.Errorf("store: %w", e)
+		err = e
 	}
 	return err
 }
@@ -406,11 +406,11 @@ func (w *Writer) endJournal(l *live) error {
 		return nil
 	}
 	if err := l.examine(); err != nil {
-		return fmt.Errorf("store: closing %s: %w", l, err)
+		return fmt.Errorf("closing %s: %w", l, err)
 	}
 	err := l.update(func(tx *bbolt.Tx) error { return layout.PutProgress(tx, layout.Progress{Sealed: seq, Closed: true}) })
 	if err != nil {
-		return fmt.Errorf("store: closing %s: %w", l, err)
+		return fmt.Errorf("closing %s: %w", l, err)
 	}
 	l.ended = true
 	return nil

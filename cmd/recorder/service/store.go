@@ -34,24 +34,10 @@ func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log 
 			Seal: set.Seal, Sync: set.Sync, MemoryBound: set.Buffer, Now: now, Log: log,
 		})
 		if err != nil {
-			return nil, past, plain(err)
+			return nil, past, err
 		}
 		return &diskArchive{w, dir}, past, nil
 	}
-}
-
-// plainError is an error of the store's without the name of the package, which
-// means nothing to people.
-type plainError struct{ error }
-
-func (e plainError) Error() string { return strings.TrimPrefix(e.error.Error(), "store: ") }
-func (e plainError) Unwrap() error { return e.error }
-
-func plain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return plainError{err}
 }
 
 func storeHost(h metric.Host) store.Host {
@@ -62,7 +48,7 @@ func storeHost(h metric.Host) store.Host {
 // tells of the trouble, and stores it when it can.
 func (a *diskArchive) Append(t *metric.Tick) error {
 	if err := a.Writer.Append(t); err != nil && !errors.Is(err, recording.ErrHeld) {
-		return plain(err)
+		return err
 	}
 	return nil
 }
@@ -70,21 +56,21 @@ func (a *diskArchive) Append(t *metric.Tick) error {
 func (a *diskArchive) Rotate(why string) (func() (string, error), error) {
 	cut, err := a.Writer.Cut(why)
 	if err != nil {
-		return nil, plain(err)
+		return nil, err
 	}
 	return func() (string, error) {
 		path, err := cut.Finish()
-		return path, plain(err)
+		return path, err
 	}, nil
 }
 
 func (a *diskArchive) Reconfigure(s Settings) error {
-	return plain(a.Writer.Reconfigure(s.Config, s.Intervals, s.Sync, s.Seal))
+	return a.Writer.Reconfigure(s.Config, s.Intervals, s.Sync, s.Seal)
 }
 
 func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (recording.Pruned, error) {
 	done, err := a.Writer.Prune(keepFor, keepSize, now)
-	return done, plain(err)
+	return done, err
 }
 
 // Written counts the bytes given to the archive's files.
