@@ -106,23 +106,23 @@ func (a *app) at(w query.Window, at int64) error {
 	return nil
 }
 
-func (a *app) atPage(m *query.Moment) {
-	a.stdout.Printf("%s  at %s\n", a.bold(m.Host.Name), a.show(m.At))
+func (p *page) atPage(m *query.Moment) {
+	p.stdout.Printf("%s  at %s\n", p.bold(m.Host.Name), p.show(m.At))
 	if b := m.Break; b != nil {
-		a.prose(fmt.Sprintf("%s from %s to %s (%s)", duringBreak(b), a.show(b.From), a.show(b.To), human.Duration(b.Length())))
+		p.prose(fmt.Sprintf("%s from %s to %s (%s)", duringBreak(b), p.show(b.From), p.show(b.To), human.Duration(b.Length())))
 	}
 	switch gap := time.Duration(m.At - m.Last); {
 	case m.Last == 0:
-		a.stdout.Println("no sample before that")
+		p.stdout.Println("no sample before that")
 	case gap > 30*time.Second:
-		a.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", a.show(m.Last), human.Duration(gap)))
+		p.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", p.show(m.Last), human.Duration(gap)))
 	}
 	if len(m.Gauges) > 0 {
-		a.stdout.Println()
-		a.momentTable(m.Gauges)
+		p.stdout.Println()
+		p.momentTable(m.Gauges)
 	}
-	a.atEvents(m)
-	a.atProcesses(m)
+	p.atEvents(m)
+	p.atProcesses(m)
 }
 
 // duringBreak says in words what a moment in a break was like.
@@ -137,7 +137,7 @@ func duringBreak(b *query.Break) string {
 }
 
 // momentTable prints gauges with their value at the moment first.
-func (a *app) momentTable(list []*query.Gauge) {
+func (p *page) momentTable(list []*query.Gauge) {
 	rows := [][]string{{"", "THEN", "MEAN", "MAX", "THE 10 MINUTES BEFORE"}}
 	var charts []chartOf
 	for _, g := range list {
@@ -154,11 +154,11 @@ func (a *app) momentTable(list []*query.Gauge) {
 		rows = append(rows, []string{gaugeTitle(g), then, value(g.Mean), value(g.Max), ""})
 		charts = append(charts, chartOf{g.Points, top})
 	}
-	a.course(rows, charts)
-	a.align(rows, "lrrrl", 4, 2)
+	p.course(rows, charts)
+	p.align(rows, "lrrrl", 4, 2)
 }
 
-func (a *app) atEvents(m *query.Moment) {
+func (p *page) atEvents(m *query.Moment) {
 	const most = 12
 	everyday, shown := 0, 0
 	for _, e := range m.Events {
@@ -167,18 +167,18 @@ func (a *app) atEvents(m *query.Moment) {
 			continue
 		}
 		if shown++; shown == 1 {
-			a.stdout.Printf("\n%s\n", a.bold("events within 10 minutes"))
+			p.stdout.Printf("\n%s\n", p.bold("events within 10 minutes"))
 		}
 		if shown <= most {
-			a.labelled(fmt.Sprintf("%s  %8s  ", time.Unix(0, e.At.Wall).In(a.zone()).Format("15:04:05"), relative(e.At.Wall-m.At)), string(e.Kind)+": "+e.Text)
+			p.labelled(fmt.Sprintf("%s  %8s  ", p.in(e.At.Wall).Format("15:04:05"), relative(e.At.Wall-m.At)), string(e.Kind)+": "+e.Text)
 		}
 	}
 	if shown > most {
-		a.stdout.Printf("… and %d more (replay events)\n", shown-most)
+		p.stdout.Printf("… and %d more (replay events)\n", shown-most)
 	}
 	if everyday > 0 {
-		a.stdout.Println()
-		a.prose(plural.Of(everyday, "process") + " started or ended within 10 minutes")
+		p.stdout.Println()
+		p.prose(plural.Of(everyday, "process") + " started or ended within 10 minutes")
 	}
 }
 
@@ -194,7 +194,7 @@ func relative(d int64) string {
 	}
 }
 
-func (a *app) atProcesses(m *query.Moment) {
+func (p *page) atProcesses(m *query.Moment) {
 	if len(m.Processes) == 0 {
 		return
 	}
@@ -202,14 +202,14 @@ func (a *app) atProcesses(m *query.Moment) {
 	if d := m.At - m.Processes[0].At; d > int64(time.Minute) {
 		title += fmt.Sprintf(", read %s earlier", human.Duration(time.Duration(d)))
 	}
-	a.stdout.Printf("\n%s\n", a.bold(title))
+	p.stdout.Printf("\n%s\n", p.bold(title))
 	for _, of := range amounts {
 		var words []string
-		for _, p := range m.Top(of.by, 4) {
-			words = append(words, fmt.Sprintf("%s (%d) %s", name(p.Name), p.PID, of.write(p.Amount(of.by))))
+		for _, one := range m.Top(of.by, 4) {
+			words = append(words, fmt.Sprintf("%s (%d) %s", name(one.Name), one.PID, of.write(one.Amount(of.by))))
 		}
 		if len(words) > 0 {
-			a.labelled(human.Pad(string(of.by), 9, false), strings.Join(words, ", "))
+			p.labelled(human.Pad(string(of.by), 9, false), strings.Join(words, ", "))
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 		}
 		for _, change := range changes {
 			for _, one := range append([]*query.Change{change}, change.Also...) {
-				if err := rows.Row(a.changeCells(&h, one, a.sides(c, &h))); err != nil {
+				if err := rows.Row(changeCells(&h, one, a.sides(c, &h))); err != nil {
 					return err
 				}
 			}
@@ -136,39 +136,39 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 	return nil
 }
 
-func (a *app) diffText(h *store.Host, c *comparison, changes []*query.Change, total int) {
+func (p *page) diffText(h *store.Host, c *comparison, changes []*query.Change, total int) {
 	clock := func(w query.Window) string {
-		from, to := time.Unix(0, w.From).In(a.zone()), time.Unix(0, w.To).In(a.zone())
+		from, to := p.in(w.From), p.in(w.To)
 		if from.Format(time.DateOnly) != to.Format(time.DateOnly) {
-			return a.show(w.From) + " to " + to.Format(time.DateTime)
+			return p.show(w.From) + " to " + to.Format(time.DateTime)
 		}
-		return a.show(w.From) + " to " + to.Format(time.TimeOnly)
+		return p.show(w.From) + " to " + to.Format(time.TimeOnly)
 	}
 	if c.against != "" {
-		a.prose(fmt.Sprintf("%s: %s, against %s: %s", h.Name, clock(c.b), c.name, clock(c.a)))
+		p.prose(fmt.Sprintf("%s: %s, against %s: %s", h.Name, clock(c.b), c.name, clock(c.a)))
 	} else {
-		a.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(c.a), clock(c.b)), 0)
+		p.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(c.a), clock(c.b)), 0)
 	}
 	if len(changes) == 0 {
-		a.stdout.Println("nothing changed that is out of the ordinary")
+		p.stdout.Println("nothing changed that is out of the ordinary")
 		return
 	}
-	width := a.textWidth(100)
+	width := p.textWidth(100)
 	for i, change := range changes {
-		for k, line := range human.Wrap(a.sentence(change, a.sides(c, h)), width-4) {
+		for k, line := range human.Wrap(sentence(change, p.sides(c, h)), width-4) {
 			if k == 0 {
-				a.stdout.Printf("%2d. %s\n", i+1, line)
+				p.stdout.Printf("%2d. %s\n", i+1, line)
 			} else {
-				a.stdout.Printf("    %s\n", line)
+				p.stdout.Printf("    %s\n", line)
 			}
 		}
 	}
 	if total > len(changes) {
-		a.stdout.Printf("and %s (-n 0 shows all)\n", plural.Of(total-len(changes), "smaller change"))
+		p.stdout.Printf("and %s (-n 0 shows all)\n", plural.Of(total-len(changes), "smaller change"))
 	}
 }
 
-func (a *app) changeCells(h *store.Host, c *query.Change, s sides) []out.Cell {
+func changeCells(h *store.Host, c *query.Change, s sides) []out.Cell {
 	before, after := number(c.Before), number(c.After)
 	if c.OldText != "" && math.IsNaN(c.Before) {
 		before, after = out.Str(c.OldText), out.Str(c.NewText)
@@ -179,5 +179,5 @@ func (a *app) changeCells(h *store.Host, c *query.Change, s sides) []out.Cell {
 	}
 	units := c.Units.String()
 	return []out.Cell{hostCell(h), out.Str(string(c.Kind)), out.Str(c.Subject), out.Str(c.Instance), text(c.Aspect), before, after,
-		out.Str(units), at, out.Number(c.Effect), out.Number(c.Impact), out.Number(c.Score), out.Whole(int64(c.Related)), out.Str(a.clause(c, s))}
+		out.Str(units), at, out.Number(c.Effect), out.Number(c.Impact), out.Number(c.Score), out.Whole(int64(c.Related)), out.Str(clause(c, s))}
 }

@@ -14,49 +14,49 @@ import (
 
 // diffAgainst compares a window with the same hours of another day, or with
 // another host's.
-func (a *app) diffAgainst(w query.Window, f *diffFlags, args []string) (*comparison, error) {
+func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*comparison, error) {
 	if len(args) > 1 || f.before != "" || f.after != "" || f.at != "" {
 		return nil, fmt.Errorf("--against compares one window with another day's or host's: replay diff 03:00..04:00 --against yesterday")
 	}
 	if len(args) == 1 {
-		span, err := a.parseSpan(args[0])
+		span, err := s.parseSpan(args[0])
 		if err != nil {
 			return nil, err
 		}
 		w.From, w.To = span.From, span.To
 	}
-	for _, h := range a.archive.Hosts() {
+	for _, h := range s.archive.Hosts() {
 		if h.Name == f.against || h.ID == f.against {
-			a.resolved["against"] = f.against
-			return a.againstHost(w, &h)
+			s.resolved["against"] = f.against
+			return s.againstHost(w, &h)
 		}
 	}
-	day, err := a.reference().Parse(f.against)
+	day, err := s.reference().Parse(f.against)
 	if err != nil {
 		var names []string
-		for _, h := range a.archive.Hosts() {
+		for _, h := range s.archive.Hosts() {
 			names = append(names, h.Name)
 		}
 		slices.Sort(names)
 		return nil, fmt.Errorf("--against %s is neither a day (yesterday, monday, 2026-11-20) nor a host of these archives, which are of %s", f.against, strings.Join(names, ", "))
 	}
-	return a.againstDay(w, day)
+	return s.againstDay(w, day)
 }
 
 // againstHost takes the time that the other host and one of those in question
 // were recorded in, unless a window is given.
-func (a *app) againstHost(w query.Window, other *store.Host) (*comparison, error) {
+func (s *session) againstHost(w query.Window, other *store.Host) (*comparison, error) {
 	theirs := query.Window{Hosts: []string{other.ID}, From: w.From, To: w.To}
-	from, to, list := query.Covered(a.archive, theirs)
+	from, to, list := query.Covered(s.archive, theirs)
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: %w", other.Name, a.emptyWindow(theirs))
+		return nil, fmt.Errorf("%s: %w", other.Name, s.emptyWindow(theirs))
 	}
-	for _, h := range a.archive.Hosts() {
+	for _, h := range s.archive.Hosts() {
 		if h.ID == other.ID || !w.Wants(h.ID) {
 			continue
 		}
 		ours := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
-		first, last, list := query.Covered(a.archive, ours)
+		first, last, list := query.Covered(s.archive, ours)
 		if len(list) == 0 {
 			continue
 		}
@@ -74,19 +74,19 @@ const mostUsual = 8
 
 // againstDay compares with the same hours of the day that an instant is of.
 // The days' clocks decide, so that a night of 23 hours is still a night.
-func (a *app) againstDay(w query.Window, day time.Time) (*comparison, error) {
-	start, end, _ := query.Covered(a.archive, query.Window{Hosts: w.Hosts})
-	to := time.Unix(0, end).In(a.zone())
+func (s *session) againstDay(w query.Window, day time.Time) (*comparison, error) {
+	start, end, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
+	to := s.in(end)
 	if w.To != 0 {
-		to = time.Unix(0, w.To).In(a.zone())
+		to = s.in(w.To)
 	}
 	last := to.Add(-1) // midnight ends a day
-	from := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, a.zone())
+	from := time.Date(last.Year(), last.Month(), last.Day(), 0, 0, 0, 0, s.zone())
 	if w.From != 0 {
-		from = time.Unix(0, w.From).In(a.zone())
+		from = s.in(w.From)
 	}
 	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
-	days := int(math.Round(midnight(from).Sub(midnight(day.In(a.zone()))).Hours() / 24))
+	days := int(math.Round(midnight(from).Sub(midnight(day.In(s.zone()))).Hours() / 24))
 	if days == 0 {
 		return nil, fmt.Errorf("the window lies on that day itself: compare with another one, such as --against yesterday")
 	}
@@ -95,8 +95,8 @@ func (a *app) againstDay(w query.Window, day time.Time) (*comparison, error) {
 	}
 	c := &comparison{a: shift(days), b: shift(0), usual: []query.Window{}}
 	for _, part := range []query.Window{c.a, c.b} {
-		if _, _, list := query.Covered(a.archive, part); len(list) == 0 {
-			return nil, a.emptyWindow(part)
+		if _, _, list := query.Covered(s.archive, part); len(list) == 0 {
+			return nil, s.emptyWindow(part)
 		}
 	}
 	for n := 1; len(c.usual) < mostUsual; n++ {
@@ -104,10 +104,10 @@ func (a *app) againstDay(w query.Window, day time.Time) (*comparison, error) {
 		if u.From < start {
 			break
 		}
-		if _, _, list := query.Covered(a.archive, u); len(list) > 0 && n != days {
+		if _, _, list := query.Covered(s.archive, u); len(list) > 0 && n != days {
 			c.usual = append(c.usual, u)
 		}
 	}
-	a.resolved["against"] = from.AddDate(0, 0, -days).Format(time.DateOnly)
+	s.resolved["against"] = from.AddDate(0, 0, -days).Format(time.DateOnly)
 	return c, nil
 }

@@ -9,28 +9,28 @@ import (
 	"tachograph/store/query"
 )
 
-func (a *app) span(w query.Window) string {
-	at := func(wall int64) string { return time.Unix(0, wall).In(a.zone()).Format(time.RFC3339Nano) }
+func (c *clock) span(w query.Window) string {
+	at := func(wall int64) string { return c.in(wall).Format(time.RFC3339Nano) }
 	return at(w.From) + ".." + at(w.To)
 }
 
 // comparison reads the windows from arguments or flags.
-func (a *app) comparison(w query.Window, f *diffFlags, args []string) (*comparison, error) {
+func (s *session) comparison(w query.Window, f *diffFlags, args []string) (*comparison, error) {
 	if f.against != "" {
-		return a.diffAgainst(w, f, args)
+		return s.diffAgainst(w, f, args)
 	}
-	first, second, err := a.diffWindows(w, f, args)
+	first, second, err := s.diffWindows(w, f, args)
 	return &comparison{a: first, b: second}, err
 }
 
-func (a *app) diffWindows(w query.Window, f *diffFlags, args []string) (first, second query.Window, err error) {
+func (s *session) diffWindows(w query.Window, f *diffFlags, args []string) (first, second query.Window, err error) {
 	switch {
 	case len(args) == 2 && f.before == "" && f.at == "":
-		if first, err = a.parseSpan(args[0]); err == nil {
-			second, err = a.parseSpan(args[1])
+		if first, err = s.parseSpan(args[0]); err == nil {
+			second, err = s.parseSpan(args[1])
 		}
 	case len(args) == 0 && f.before != "":
-		first, second, err = a.aroundInstant(w, f)
+		first, second, err = s.aroundInstant(w, f)
 	default:
 		return first, second, fmt.Errorf("diff compares two windows: replay diff 03:00..03:10 03:10..03:20, or --before 10m --at 03:12, or one with --against yesterday")
 	}
@@ -39,19 +39,19 @@ func (a *app) diffWindows(w query.Window, f *diffFlags, args []string) (first, s
 	}
 	for _, part := range []query.Window{first, second} {
 		part.Hosts = w.Hosts
-		if _, _, list := query.Covered(a.archive, part); len(list) == 0 {
-			return first, second, a.emptyWindow(part)
+		if _, _, list := query.Covered(s.archive, part); len(list) == 0 {
+			return first, second, s.emptyWindow(part)
 		}
 	}
 	return first, second, nil
 }
 
-func (a *app) parseSpan(text string) (query.Window, error) {
+func (s *session) parseSpan(text string) (query.Window, error) {
 	from, to, ok := strings.Cut(text, "..")
 	if !ok {
 		return query.Window{}, fmt.Errorf("%q is not a window: write FROM..TO, such as 03:00..03:10", text)
 	}
-	ref := a.reference()
+	ref := s.reference()
 	start, err := ref.Parse(from)
 	if err != nil {
 		return query.Window{}, err
@@ -72,7 +72,7 @@ func (a *app) parseSpan(text string) (query.Window, error) {
 	return query.Window{From: start.UnixNano(), To: end.UnixNano()}, nil
 }
 
-func (a *app) aroundInstant(w query.Window, f *diffFlags) (first, second query.Window, err error) {
+func (s *session) aroundInstant(w query.Window, f *diffFlags) (first, second query.Window, err error) {
 	before, err := when.Duration(f.before)
 	if err != nil || before <= 0 {
 		return first, second, fmt.Errorf("--before %s is not a length of time (write 10m)", f.before)
@@ -83,10 +83,10 @@ func (a *app) aroundInstant(w query.Window, f *diffFlags) (first, second query.W
 			return first, second, fmt.Errorf("--after %s is not a length of time (write 10m)", f.after)
 		}
 	}
-	_, end, _ := query.Covered(a.archive, query.Window{Hosts: w.Hosts})
+	_, end, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
 	at := end - int64(after)
 	if f.at != "" {
-		if at, err = a.moment(f.at, w); err != nil {
+		if at, err = s.moment(f.at, w); err != nil {
 			return first, second, err
 		}
 		// With nothing recorded after it, the end is what happened.

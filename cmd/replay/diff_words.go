@@ -22,11 +22,11 @@ type sides struct {
 	clock func(wall int64) string
 }
 
-func (a *app) sides(c *comparison, h *store.Host) sides {
-	s := sides{clock: a.clock}
-	day := func(wall int64) string { return time.Unix(0, wall).In(a.zone()).Format(time.DateOnly) }
+func (p *page) sides(c *comparison, h *store.Host) sides {
+	s := sides{clock: p.timeOfDay}
+	day := func(wall int64) string { return p.in(wall).Format(time.DateOnly) }
 	if from := min(c.a.From, c.b.From); day(from) != day(max(c.a.To, c.b.To)) {
-		s.clock = func(wall int64) string { return time.Unix(0, wall).In(a.zone()).Format(time.DateTime) }
+		s.clock = func(wall int64) string { return p.in(wall).Format(time.DateTime) }
 	}
 	if c.against != "" {
 		s.a, s.b = "on "+c.name, "on "+h.Name
@@ -45,15 +45,15 @@ func (s sides) values(verb, before, after string) string {
 }
 
 // sentence says in a line what changed, with what says the same.
-func (a *app) sentence(c *query.Change, s sides) string {
-	line := a.clause(c, s)
+func sentence(c *query.Change, s sides) string {
+	line := clause(c, s)
 	for _, also := range c.Also {
 		switch {
 		case also.Kind == query.TunableChange: // named beside the first
 		case also.Kind == query.ProcessChange:
-			line += ", " + a.aspect(also, s)
+			line += ", " + aspect(also, s)
 		default:
-			line += "; with it " + lowerFirst(a.clause(also, s))
+			line += "; with it " + lowerFirst(clause(also, s))
 		}
 	}
 	return line
@@ -84,12 +84,12 @@ func settingNames(c *query.Change) string {
 }
 
 // aspect says by how much processes use more or less of something.
-func (a *app) aspect(c *query.Change, s sides) string {
+func aspect(c *query.Change, s sides) string {
 	before, after := "before", "after"
 	if s.hosts() {
 		before, after = s.a, s.b
 	}
-	return fmt.Sprintf("%s: %s %s, %s %s%s", aspectWords(c), a.amount(c, c.Before), before, a.amount(c, c.After), after, times(c))
+	return fmt.Sprintf("%s: %s %s, %s %s%s", aspectWords(c), amount(c, c.Before), before, amount(c, c.After), after, times(c))
 }
 
 // happened says what happened, and how often.
@@ -109,7 +109,7 @@ func happened(c *query.Change, s sides) string {
 }
 
 // clause says what changed, without what says the same.
-func (a *app) clause(c *query.Change, s sides) string {
+func clause(c *query.Change, s sides) string {
 	switch c.Kind {
 	case query.TunableChange:
 		old, new := quoted(c.OldText), quoted(c.NewText)
@@ -128,17 +128,17 @@ func (a *app) clause(c *query.Change, s sides) string {
 	case query.Happened:
 		return happened(c, s)
 	case query.ProcessNew:
-		return a.newSentence(c, s)
+		return newSentence(c, s)
 	case query.ProcessVanished:
-		return a.goneSentence(c, s)
+		return goneSentence(c, s)
 	case query.ProcessChange:
-		return c.Subject + " " + a.aspect(c, s)
+		return c.Subject + " " + aspect(c, s)
 	}
-	return a.measure(c, s)
+	return measure(c, s)
 }
 
 // measure says how a metric of the machine moved.
-func (a *app) measure(c *query.Change, side sides) string {
+func measure(c *query.Change, side sides) string {
 	verb := "rose"
 	if c.After < c.Before {
 		verb = "fell"
@@ -147,7 +147,7 @@ func (a *app) measure(c *query.Change, side sides) string {
 	if side.hosts() {
 		title += ":"
 	}
-	s := title + " " + side.values(verb, a.amount(c, c.Before), a.amount(c, c.After)) + times(c)
+	s := title + " " + side.values(verb, amount(c, c.Before), amount(c, c.After)) + times(c)
 	if c.Trend && c.After > c.Before {
 		s += " and was still rising"
 	} else if c.Trend {
@@ -160,8 +160,8 @@ func (a *app) measure(c *query.Change, side sides) string {
 	return s
 }
 
-func (a *app) clock(wall int64) string {
-	return time.Unix(0, wall).In(a.zone()).Format("15:04:05")
+func (c *clock) timeOfDay(wall int64) string {
+	return c.in(wall).Format("15:04:05")
 }
 
 func quoted(s string) string {
@@ -190,7 +190,7 @@ func title(c *query.Change) string {
 	return words
 }
 
-func (a *app) amount(c *query.Change, x float64) string {
+func amount(c *query.Change, x float64) string {
 	if c.Aspect == "cpu" {
 		return human.Percent(x) + " of a core"
 	}
@@ -240,7 +240,7 @@ func used(c *query.Consumer, seconds float64) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) newSentence(c *query.Change, s sides) string {
+func newSentence(c *query.Change, s sides) string {
 	p := c.Process
 	seconds := math.Max(float64(p.To-p.From)/1e9, 1)
 	who := fmt.Sprintf("pid %d", query.ProcessID(p.Instance))
@@ -260,7 +260,7 @@ func (a *app) newSentence(c *query.Change, s sides) string {
 	return fmt.Sprintf("%s is new (%s, since %s) and uses %s", c.Subject, who, s.clock(since), used(p, seconds))
 }
 
-func (a *app) goneSentence(c *query.Change, side sides) string {
+func goneSentence(c *query.Change, side sides) string {
 	p := c.Process
 	who := fmt.Sprintf("pid %d", query.ProcessID(p.Instance))
 	if p.Count > 1 {

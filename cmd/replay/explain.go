@@ -110,7 +110,7 @@ func (a *app) explain(name string) error {
 	return a.explainBehaviour(d, w)
 }
 
-func (a *app) knownNames() []string {
+func (s *session) knownNames() []string {
 	seen := make(map[string]bool)
 	var names []string
 	add := func(list []string) {
@@ -121,8 +121,8 @@ func (a *app) knownNames() []string {
 			}
 		}
 	}
-	if a.archive != nil {
-		add(metricNames(a.archive))
+	if s.archive != nil {
+		add(metricNames(s.archive))
 	}
 	for _, p := range []catalog.Platform{catalog.Darwin, catalog.Linux} {
 		for _, d := range catalog.For(p) {
@@ -133,17 +133,17 @@ func (a *app) knownNames() []string {
 }
 
 // field prints a labelled paragraph; nothing where there is no text.
-func (a *app) field(name, text string) {
+func (p *page) field(name, text string) {
 	if text == "" {
 		return
 	}
 	const indent = 12
-	width := a.textWidth(80)
+	width := p.textWidth(80)
 	for i, line := range human.Wrap(text, width-indent) {
 		if i > 0 {
 			name = ""
 		}
-		a.stdout.Printf("%-*s%s\n", indent, name, line)
+		p.stdout.Printf("%-*s%s\n", indent, name, line)
 	}
 }
 
@@ -153,10 +153,10 @@ var semanticsWords = map[metric.Semantics]string{
 	metric.Discrete: "discrete: it holds until the next reading replaces it",
 }
 
-func (a *app) explainText(d *metric.Desc) {
-	a.stdout.Println(a.bold(d.Name))
-	a.field("", d.Help)
-	a.field("", d.LongHelp)
+func (p *page) explainText(d *metric.Desc) {
+	p.stdout.Println(p.bold(d.Name))
+	p.field("", d.Help)
+	p.field("", d.LongHelp)
 	units := d.Units.String()
 	if units == "" {
 		units = "none, a plain number"
@@ -169,8 +169,8 @@ func (a *app) explainText(d *metric.Desc) {
 		}
 		units += "; as a rate " + shown
 	}
-	a.field("units", units)
-	a.field("semantics", semanticsWords[d.Sem])
+	p.field("units", units)
+	p.field("semantics", semanticsWords[d.Sem])
 	kind := d.Type.String()
 	switch {
 	case d.Clamped:
@@ -181,18 +181,18 @@ func (a *app) explainText(d *metric.Desc) {
 	if d.Falls == metric.NeverRestarts {
 		kind += "; never restarts: a fall is the kernel's jitter"
 	}
-	a.field("type", kind)
+	p.field("type", kind)
 	if d.Indom != metric.NoIndom {
-		a.field("instances", "one value for each "+d.Indom)
+		p.field("instances", "one value for each "+d.Indom)
 	}
 	every := "read once for each archive"
 	if iv := d.Class.Interval(); iv != metric.Once {
 		every = "read every " + human.Duration(iv) + " by default"
 	}
-	a.field("class", d.Class.String()+", "+every)
-	a.field("pmid", d.PMID.String())
-	a.field("formula", d.Formula)
-	a.field("source", d.Source)
+	p.field("class", d.Class.String()+", "+every)
+	p.field("pmid", d.PMID.String())
+	p.field("formula", d.Formula)
+	p.field("source", d.Source)
 }
 
 func (a *app) explainBehaviour(d *metric.Desc, w query.Window) error {

@@ -37,7 +37,7 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 	if a.from == "" && a.to == "" {
 		if from, to, list := query.Covered(a.archive, w); len(list) > 1 && to-from > int64(longOverview) {
 			w.From = to - int64(longOverview)
-			a.resolved["from"] = time.Unix(0, w.From).In(a.zone()).Format(time.RFC3339Nano)
+			a.resolved["from"] = a.in(w.From).Format(time.RFC3339Nano)
 			a.used = w
 		}
 	}
@@ -103,15 +103,15 @@ func (a *app) hostOverview(o *query.Overview, footer int) error {
 }
 
 // bold marks a heading on a terminal.
-func (a *app) bold(s string) visible.Styled {
-	if !a.color {
+func (p *page) bold(s string) visible.Styled {
+	if !p.color {
 		return visible.Styled(visible.Text(s))
 	}
 	return visible.Bold(s)
 }
 
-func (a *app) headline(o *query.Overview) {
-	a.headed(o.Host.Name, strings.Join(hostFacts(&o.Host), ", "), 0)
+func (p *page) headline(o *query.Overview) {
+	p.headed(o.Host.Name, strings.Join(hostFacts(&o.Host), ", "), 0)
 	var every []string
 	var bytes int64
 	for _, info := range o.Archives {
@@ -123,8 +123,8 @@ func (a *app) headline(o *query.Overview) {
 		}
 	}
 	archives := plural.Of(len(o.Archives), "archive")
-	a.prose(fmt.Sprintf("%s to %s (%s)", a.show(o.From), a.show(o.To), human.Duration(time.Duration(o.To-o.From))))
-	a.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
+	p.prose(fmt.Sprintf("%s to %s (%s)", p.show(o.From), p.show(o.To), human.Duration(time.Duration(o.To-o.From))))
+	p.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
 
 // hostFacts are the few things that tell machines apart.
@@ -190,19 +190,19 @@ func (a *app) breakLines(o *query.Overview) error {
 }
 
 // loopLines says what was started again and again, only to fail.
-func (a *app) loopLines(loops []*query.Runs) {
+func (p *page) loopLines(loops []*query.Runs) {
 	const most = 3
 	for i, r := range loops {
 		if i == most {
-			a.prose(fmt.Sprintf("crash loop  … and %d more: replay events shows all", len(loops)-most))
+			p.prose(fmt.Sprintf("crash loop  … and %d more: replay events shows all", len(loops)-most))
 			break
 		}
-		a.prose(fmt.Sprintf("crash loop  %s  %s %s", a.show(r.First), r.Name, r))
+		p.prose(fmt.Sprintf("crash loop  %s  %s %s", p.show(r.First), r.Name, r))
 	}
 }
 
 // gaugeTable prints gauges with their mean, maximum and course.
-func (a *app) gaugeTable(list []*query.Gauge) {
+func (p *page) gaugeTable(list []*query.Gauge) {
 	rows := [][]string{{"", "MEAN", "MAX", "AT", "LAST", ""}}
 	var charts []chartOf
 	for _, g := range list {
@@ -220,11 +220,11 @@ func (a *app) gaugeTable(list []*query.Gauge) {
 			last += " of " + value(g.Of)
 		}
 		rows = append(rows, []string{title, value(g.Mean), value(g.Max),
-			time.Unix(0, g.MaxAt).In(a.zone()).Format("15:04:05"), last, ""})
+			p.in(g.MaxAt).Format("15:04:05"), last, ""})
 		charts = append(charts, chartOf{g.Points, top})
 	}
-	a.course(rows, charts)
-	a.align(rows, "lrrlrl", 5, 3, 1)
+	p.course(rows, charts)
+	p.align(rows, "lrrlrl", 5, 3, 1)
 }
 
 // gaugeTitle is a gauge's title, with what it is of.
@@ -240,7 +240,7 @@ const topByCPU, topByMemory = 8, 5
 
 // topLines prints the processes that used most CPU, and those with most
 // memory, in the lines that are left.
-func (a *app) topLines(o *query.Overview, left int) {
+func (p *page) topLines(o *query.Overview, left int) {
 	byCPU, byMemory := topByCPU, topByMemory
 	const heading = 2 // with the blank line above it
 	if room := left - 2*heading; room >= 4 {
@@ -249,11 +249,11 @@ func (a *app) topLines(o *query.Overview, left int) {
 	} else {
 		byCPU, byMemory = max(left-heading, 2), 0
 	}
-	a.topTable(query.ByCPU, o.CPU, byCPU)
-	a.topTable(query.ByMemory, o.Memory, byMemory)
+	p.topTable(query.ByCPU, o.CPU, byCPU)
+	p.topTable(query.ByMemory, o.Memory, byMemory)
 }
 
-func (a *app) topTable(by query.By, r *query.Ranking, most int) {
+func (p *page) topTable(by query.By, r *query.Ranking, most int) {
 	if len(r.Consumers) == 0 || most == 0 {
 		return
 	}
@@ -262,8 +262,8 @@ func (a *app) topTable(by query.By, r *query.Ranking, most int) {
 		rows = append(rows, []string{name(c.Name), percent(r.CPU(c)), seconds(c.CPUTime()),
 			bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})
 	}
-	a.stdout.Println()
-	a.align(rows, "lrrrrrr", 5, 4, 6, 2)
+	p.stdout.Println()
+	p.align(rows, "lrrrrrr", 5, 4, 6, 2)
 }
 
 // name shortens a process's name for tables.

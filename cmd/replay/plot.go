@@ -121,21 +121,21 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 	return nil
 }
 
-func (a *app) draw(d *drawn, width, height int, from, to int64) {
+func (p *page) draw(d *drawn, width, height int, from, to int64) {
 	d.join()
 	c := chart.Chart{Values: d.values, Width: width, Height: height, Label: func(x float64) string { return human.Value(x, d.units, d.rate) }}
 	c.Low, c.High = chart.Scale(d.values)
-	a.stdout.Println(a.bold(d.title))
+	p.stdout.Println(p.bold(d.title))
 	lines := c.Lines()
 	for _, l := range lines {
-		a.stdout.Println(l)
+		p.stdout.Println(l)
 	}
 	layout := "15:04:05"
 	if to-from > int64(24*time.Hour) {
 		layout = "2006-01-02 15:04"
 	}
-	first, last := time.Unix(0, from).In(a.zone()).Format(layout), time.Unix(0, to).In(a.zone()).Format(layout)
-	a.stdout.Printf("%s%s%s%s\n", strings.Repeat(" ", chart.Margin(lines)), first, strings.Repeat(" ", max(width-len(first)-len(last), 1)), last)
+	first, last := p.in(from).Format(layout), p.in(to).Format(layout)
+	p.stdout.Printf("%s%s%s%s\n", strings.Repeat(" ", chart.Margin(lines)), first, strings.Repeat(" ", max(width-len(first)-len(last), 1)), last)
 }
 
 // join fills the dots between samples that are farther apart than dots, so

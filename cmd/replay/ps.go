@@ -123,21 +123,21 @@ func boolCompare(x, y bool) int {
 }
 
 // moment resolves --at; without it, the end of the window.
-func (a *app) moment(text string, w query.Window) (int64, error) {
-	from, to, _ := query.Covered(a.archive, query.Window{Hosts: w.Hosts})
+func (s *session) moment(text string, w query.Window) (int64, error) {
+	from, to, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
 	if text == "" {
-		a.resolved["at"] = time.Unix(0, to).In(a.zone()).Format(time.RFC3339Nano)
+		s.resolved["at"] = s.in(to).Format(time.RFC3339Nano)
 		return to, nil
 	}
-	at, err := a.instant("at", text)
+	at, err := s.instant("at", text)
 	if err != nil {
 		return 0, err
 	}
 	if at < from {
-		return 0, fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", a.show(at), a.show(from), a.show(to))
+		return 0, fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", s.show(at), s.show(from), s.show(to))
 	}
 	if every := int64(time.Minute); at > to+every {
-		return 0, fmt.Errorf("nothing was recorded at %s: the archive covers %s to %s", a.show(at), a.show(from), a.show(to))
+		return 0, fmt.Errorf("nothing was recorded at %s: the archive covers %s to %s", s.show(at), s.show(from), s.show(to))
 	}
 	return at, nil
 }
@@ -195,8 +195,8 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 }
 
 // attachThreads hangs the recorded threads on their processes.
-func (a *app) attachThreads(w query.Window, at int64, list []*query.Process) error {
-	threads, err := query.ThreadsAt(a.archive, w, at, nil)
+func (s *session) attachThreads(w query.Window, at int64, list []*query.Process) error {
+	threads, err := query.ThreadsAt(s.archive, w, at, nil)
 	if err != nil || len(threads) == 0 {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
@@ -87,64 +86,64 @@ func (a *app) historyRows(list []*query.History, step int64) error {
 	return w.Close()
 }
 
-func (a *app) historyText(h *query.History) {
+func (p *page) historyText(h *query.History) {
 	title := fmt.Sprintf("%s  pid %d", h.Name, h.PID)
 	if h.User != "" {
 		title += ", " + h.User
 	}
-	a.stdout.Println(a.bold(title))
+	p.stdout.Println(p.bold(title))
 	if len(h.Names) > 1 {
-		a.labelled("called   ", strings.Join(h.Names[1:], ", "))
+		p.labelled("called   ", strings.Join(h.Names[1:], ", "))
 	}
 	if exe := h.Instance.Label("exe"); exe != "" {
-		a.labelled("program  ", exe)
+		p.labelled("program  ", exe)
 	}
 	if h.Start != 0 {
-		a.labelled("began    ", a.show(h.Start))
+		p.labelled("began    ", p.show(h.Start))
 	} else {
-		a.labelled("seen     ", "from "+a.show(h.From))
+		p.labelled("seen     ", "from "+p.show(h.From))
 	}
-	a.labelled("ended    ", a.endOf(h))
+	p.labelled("ended    ", p.endOf(h))
 	if len(h.Ancestors) > 0 {
-		a.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
+		p.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
 	}
 	var cpu, mem []float64
 	rows := [][]string{{"TIME", "CPU", "MEMORY", "READ", "WRITE", "POWER", "THREADS"}}
 	for i := range h.Rows {
 		r := &h.Rows[i]
 		cpu, mem = append(cpu, r.CPU()), append(mem, r.Memory())
-		rows = append(rows, []string{time.Unix(0, r.At).In(a.zone()).Format("2006-01-02 15:04:05"), percent(r.CPU()), bytesOf(r.Memory()),
+		rows = append(rows, []string{p.in(r.At).Format("2006-01-02 15:04:05"), percent(r.CPU()), bytesOf(r.Memory()),
 			perSecond(r.Rates[query.ReadBytes]), perSecond(r.Rates[query.WrittenBytes]), watts(r.Rates[query.Energy]), plain(r.Levels[query.Threads])})
 	}
-	a.courseLine("cpu      ", cpu, percent(highest(cpu)))
-	a.courseLine("memory   ", mem, bytesOf(h.Peak))
-	a.labelled("in all   ", strings.Join(gainsOf(h.Gains), ", "))
+	p.courseLine("cpu      ", cpu, percent(highest(cpu)))
+	p.courseLine("memory   ", mem, bytesOf(h.Peak))
+	p.labelled("in all   ", strings.Join(gainsOf(h.Gains), ", "))
 	if len(h.Rows) > 0 {
-		a.align(rows, "lrrrrrr", 6, 5, 4, 3)
+		p.align(rows, "lrrrrrr", 6, 5, 4, 3)
 	}
 }
 
 // courseLine draws what a process used, as far as the terminal reaches.
-func (a *app) courseLine(label string, values []float64, most string) {
+func (p *page) courseLine(label string, values []float64, most string) {
 	text := label + human.Spark(values, highest(values)) + "  up to " + most
-	if a.width > 0 {
-		room := a.width - human.Width(text) + len(values)
+	if p.width > 0 {
+		room := p.width - human.Width(text) + len(values)
 		text = label + human.Cut(human.Spark(values, highest(values)), max(room, 1)) + "  up to " + most
 	}
-	a.stdout.Println(text)
+	p.stdout.Println(text)
 }
 
 // endOf says when and how a process ended.
-func (a *app) endOf(h *query.History) string {
+func (p *page) endOf(h *query.History) string {
 	switch {
 	case h.Exit != nil:
 		how := h.Exit.Label("how")
 		if how == "" {
 			how = "how is not known"
 		}
-		return fmt.Sprintf("%s: %s", a.show(h.Exit.At.Wall), how)
+		return fmt.Sprintf("%s: %s", p.show(h.Exit.At.Wall), how)
 	case h.Ended:
-		return fmt.Sprintf("after %s, how is not known", a.show(h.To))
+		return fmt.Sprintf("after %s, how is not known", p.show(h.To))
 	}
 	return "not in this window"
 }

@@ -30,9 +30,9 @@ func (a *app) finish(cmd *cobra.Command, args []string, always bool) {
 }
 
 // footer is the command that gives an answer again, and what it was read from.
-func (a *app) footer(cmd *cobra.Command, args []string) []string {
+func (s *session) footer(cmd *cobra.Command, args []string) []string {
 	var ids []string
-	_, _, list := query.Covered(a.archive, a.used)
+	_, _, list := query.Covered(s.archive, s.used)
 	for _, info := range list {
 		ids = append(ids, info.ID)
 	}
@@ -41,7 +41,7 @@ func (a *app) footer(cmd *cobra.Command, args []string) []string {
 		more = fmt.Sprintf(" and %d more", len(ids)-3)
 		ids = ids[:3]
 	}
-	return []string{"# " + strings.Join(a.reproduce(cmd, args), " "), "# read from archive " + strings.Join(ids, ", ") + more}
+	return []string{"# " + strings.Join(s.reproduce(cmd, args), " "), "# read from archive " + strings.Join(ids, ", ") + more}
 }
 
 // footerLines is how many lines the footer takes with the one above it.
@@ -66,21 +66,21 @@ var endless = map[string]bool{"at": true, "diff": true, "info": true, "metrics":
 
 // reproduce is the command line as words for a shell, with absolute times and
 // paths.
-func (a *app) reproduce(cmd *cobra.Command, args []string) []string {
+func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 	line := []string{cmd.CommandPath()}
-	if a.argPaths > 0 {
+	if s.argPaths > 0 {
 		args = nil // They are archives, which are named below.
 	}
 	var dashed []string
-	for i, s := range args {
-		if strings.HasPrefix(s, "-") && !isNegative(s) {
+	for i, word := range args {
+		if strings.HasPrefix(word, "-") && !isNegative(word) {
 			// Behind the flags, where nothing is taken for one.
 			args, dashed = args[:i], args[i:]
 			break
 		}
 	}
-	for _, s := range args {
-		line = append(line, quote(s))
+	for _, word := range args {
+		line = append(line, quote(word))
 	}
 	for _, f := range changed(cmd) {
 		switch {
@@ -91,35 +91,35 @@ func (a *app) reproduce(cmd *cobra.Command, args []string) []string {
 			line = append(line, "--"+f.name+"="+quote(f.value))
 		}
 	}
-	if a.resolved["at"] == "" && a.resolved["to"] == "" && !endless[cmd.Name()] {
-		a.pinEnd()
+	if s.resolved["at"] == "" && s.resolved["to"] == "" && !endless[cmd.Name()] {
+		s.pinEnd()
 	}
 	for _, name := range []string{"at", "against", "from", "to"} {
-		if t := a.resolved[name]; t != "" {
+		if t := s.resolved[name]; t != "" {
 			line = append(line, "--"+name, quote(t))
 		}
 	}
-	for _, p := range a.derived {
+	for _, p := range s.derived {
 		line = append(line, "--derived", quote(absolute(p)))
 	}
-	for _, p := range a.paths {
+	for _, p := range s.paths {
 		line = append(line, "--archive", quote(absolute(p)))
 	}
 	if len(dashed) > 0 {
 		line = append(line, "--")
-		for _, s := range dashed {
-			line = append(line, quote(s))
+		for _, word := range dashed {
+			line = append(line, quote(word))
 		}
 	}
 	return line
 }
 
 // pinEnd makes the end of an archive that grows the end of the window.
-func (a *app) pinEnd() {
-	_, end, list := query.Covered(a.archive, query.Window{Hosts: a.used.Hosts})
+func (s *session) pinEnd() {
+	_, end, list := query.Covered(s.archive, query.Window{Hosts: s.used.Hosts})
 	for _, info := range list {
-		if a.beingWritten(info) {
-			a.resolved["to"] = time.Unix(0, end).In(a.zone()).Format(time.RFC3339Nano)
+		if s.beingWritten(info) {
+			s.resolved["to"] = s.in(end).Format(time.RFC3339Nano)
 		}
 	}
 }

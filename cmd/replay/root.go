@@ -47,7 +47,7 @@ zone of the machine that was recorded; --tz names another.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.notCommand(cmd, args); err != nil {
+			if err := notCommand(cmd, args); err != nil {
 				return err
 			}
 			return a.overview(cmd, args)
@@ -91,7 +91,7 @@ zone of the machine that was recorded; --tz names another.`,
 
 // notCommand refuses arguments that are neither a file nor a command, with the
 // command that was probably meant.
-func (a *app) notCommand(cmd *cobra.Command, args []string) error {
+func notCommand(cmd *cobra.Command, args []string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())

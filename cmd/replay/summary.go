@@ -72,8 +72,8 @@ func (a *app) summary(w query.Window) error {
 
 // onlyOneHost shows the host's name in tables that have no leading column for
 // it.
-func (a *app) onlyOneHost() out.Only {
-	if a.manyHosts() {
+func (s *session) onlyOneHost() out.Only {
+	if s.manyHosts() {
 		return out.Nowhere
 	}
 	return out.Everywhere
@@ -81,12 +81,12 @@ func (a *app) onlyOneHost() out.Only {
 
 // showProgress says on a terminal how far long work has come; zero of zero
 // wipes it away.
-func (a *app) showProgress(done, of int) {
+func (p *page) showProgress(done, of int) {
 	switch {
-	case !a.progress || of > 0 && of < 5:
+	case !p.progress || of > 0 && of < 5:
 	case of == 0:
-		fmt.Fprint(a.stderr, visible.EraseLine)
+		fmt.Fprint(p.stderr, visible.EraseLine)
 	default:
-		a.stderr.Printf(visible.EraseLine+"%d of %s", done, plural.Of(of, "archive"))
+		p.stderr.Printf(visible.EraseLine+"%d of %s", done, plural.Of(of, "archive"))
 	}
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // terminal finds out what the outputs are, and what they may be sent.
-func (a *app) terminal(stdout, stderr *os.File) {
+func (p *page) terminal(stdout, stderr *os.File) {
 	if size, err := unix.IoctlGetWinsize(int(stdout.Fd()), unix.TIOCGWINSZ); err == nil {
-		a.width, a.height = int(size.Col), int(size.Row)
-		a.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		p.width, p.height = int(size.Col), int(size.Row)
+		p.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	_, err := unix.IoctlGetWinsize(int(stderr.Fd()), unix.TIOCGWINSZ)
-	a.progress = err == nil
-	a.ascii = !utf8Locale(os.Getenv)
-	a.stdout, a.stderr = visible.NewWriter(stdout, a.color), visible.NewWriter(stderr, a.progress)
+	p.progress = err == nil
+	p.ascii = !utf8Locale(os.Getenv)
+	p.stdout, p.stderr = visible.NewWriter(stdout, p.color), visible.NewWriter(stderr, p.progress)
 }
 
 // utf8Locale reports whether the locale's letters are those of UTF-8. Without a

@@ -73,8 +73,8 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 
 // definitions reads the files of derived metrics: those that were named, or
 // the user's own if there is one.
-func (a *app) definitions() (*query.Definitions, error) {
-	files := a.derived
+func (s *session) definitions() (*query.Definitions, error) {
+	files := s.derived
 	if len(files) == 0 {
 		if own := ownDefinitions(); own != "" {
 			files = []string{own}
@@ -96,12 +96,12 @@ func (a *app) definitions() (*query.Definitions, error) {
 }
 
 // note prints what a computation bridged or dropped.
-func (a *app) note(n query.Note) {
+func (p *page) note(n query.Note) {
 	name := n.Metric.Name
 	if n.Instance != nil {
 		name += "[" + n.Instance.Name + "]"
 	}
-	a.stderr.Printf("%s  %s: %s\n", time.Unix(0, n.Wall).In(a.zone()).Format(time.RFC3339Nano), name, n.Text)
+	p.stderr.Printf("%s  %s: %s\n", p.in(n.Wall).Format(time.RFC3339Nano), name, n.Text)
 }
 
 // converter turns values of one unit into the unit that was asked for.
@@ -258,7 +258,7 @@ func (conv *converter) rows(w out.Writer, cells []out.Cell, s *query.Series, fac
 }
 
 // nothing explains an empty answer.
-func (a *app) nothing(targets []query.Target, f *seriesFlags, r query.Request) error {
+func (s *session) nothing(targets []query.Target, f *seriesFlags, r query.Request) error {
 	names := make([]string, 0, len(targets))
 	for _, t := range targets {
 		names = append(names, t.Name())
@@ -269,7 +269,7 @@ func (a *app) nothing(targets []query.Target, f *seriesFlags, r query.Request) e
 		for _, t := range targets {
 			var list []string
 			if t.Metric != nil {
-				list, _ = query.InstanceNames(a.archive, r.Window, t.Metric)
+				list, _ = query.InstanceNames(s.archive, r.Window, t.Metric)
 			}
 			known = append(known, list...)
 		}
@@ -280,7 +280,7 @@ func (a *app) nothing(targets []query.Target, f *seriesFlags, r query.Request) e
 			return fmt.Errorf("%s was not recorded: %s", t.Metric.Name, t.Metric.Unsupported)
 		}
 	}
-	from, to, _ := query.Covered(a.archive, query.Window{Hosts: r.Hosts})
+	from, to, _ := query.Covered(s.archive, query.Window{Hosts: r.Hosts})
 	return fmt.Errorf("no value of %s in this window (the archive covers %s to %s; replay explain %s tells more)",
-		what, a.show(from), a.show(to), names[0])
+		what, s.show(from), s.show(to), names[0])
 }

@@ -28,8 +28,8 @@ The archive that a recorder is writing can be verified at any time.`,
 }
 
 // sources are the paths a command without a window works on.
-func (a *app) sources(args []string) ([]string, error) {
-	paths := append(append([]string{}, a.archives...), args...)
+func (s *session) sources(args []string) ([]string, error) {
+	paths := append(append([]string{}, s.archives...), args...)
 	if len(paths) > 0 {
 		return paths, nil
 	}
@@ -76,9 +76,9 @@ func (a *app) verify(args []string) error {
 }
 
 // findings writes findings for machines.
-func (a *app) findings(f out.Format, found []mend.Finding) error {
+func (p *page) findings(f out.Format, found []mend.Finding) error {
 	columns := []out.Column{{Name: "path"}, {Name: "where"}, {Name: "what"}, {Name: "from"}, {Name: "to"}}
-	w := out.New(a.stdout, columns, out.Options{Format: f, Zone: a.zone(), Spreadsheet: a.spreadsheet})
+	w := out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Spreadsheet: p.spreadsheet})
 	for _, one := range found {
 		from, to := out.None(""), out.None("")
 		if one.From != 0 {
@@ -96,16 +96,16 @@ func (a *app) findings(f out.Format, found []mend.Finding) error {
 
 // bar shows progress on a terminal.
 type bar struct {
-	app   *app
+	page  *page
 	what  string
 	shown int64
 }
 
-func (a *app) newBar(what string) *bar { return &bar{app: a, what: what, shown: -1} }
+func (p *page) newBar(what string) *bar { return &bar{page: p, what: what, shown: -1} }
 
 // show draws the bar when it has moved by a percent.
 func (b *bar) show(done, total int64) {
-	if !b.app.progress || total == 0 {
+	if !b.page.progress || total == 0 {
 		return
 	}
 	const width = 30
@@ -121,12 +121,12 @@ func (b *bar) show(done, total int64) {
 			line[i] = '#'
 		}
 	}
-	b.app.stderr.Printf(visible.EraseLine+"%s [%s] %3d%%", b.what, line, percent)
+	b.page.stderr.Printf(visible.EraseLine+"%s [%s] %3d%%", b.what, line, percent)
 }
 
 // clear takes the bar away.
 func (b *bar) clear() {
 	if b.shown >= 0 {
-		fmt.Fprint(b.app.stderr, visible.EraseLine)
+		fmt.Fprint(b.page.stderr, visible.EraseLine)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // beingWritten reports whether a recorder writes to an archive now: a live
 // archive stays behind, as it is, when the recorder is stopped, killed or its
 // directory is copied.
-func (a *app) beingWritten(info *store.ArchiveInfo) bool {
+func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 	if !info.Live {
 		return false
 	}
@@ -42,6 +42,6 @@ func (a *app) beingWritten(info *store.ArchiveInfo) bool {
 	if shortest < int64(metric.Once) {
 		recent = max(recent, 3*shortest)
 	}
-	age := a.now().UnixNano() - info.To
+	age := s.now().UnixNano() - info.To
 	return age < recent && age > -recent
 }

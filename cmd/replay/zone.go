@@ -11,29 +11,46 @@ import (
 	"tachograph/store/query"
 )
 
+// clock shows times, and knows the zone for it.
+type clock struct {
+	// Flags.
+	utc bool
+	tz  string
+
+	location *time.Location        // see zone; nil until it is known
+	recorded func() *time.Location // that of the archives; nil if none is open
+}
+
 // zone is the one that times are read and shown in: that of --tz or --utc, else
 // that of the machine that was recorded, because what people remember of an
 // incident is what its clock showed. Machines in several zones share UTC.
-func (a *app) zone() *time.Location {
+func (c *clock) zone() *time.Location {
 	switch {
-	case a.location != nil:
-	case a.utc:
-		a.location = time.UTC
-	case a.tz != "":
-		a.location, _ = parseZone(a.tz) // see checkZone
-	case a.archive == nil:
+	case c.location != nil:
+	case c.utc:
+		c.location = time.UTC
+	case c.tz != "":
+		c.location, _ = parseZone(c.tz) // see checkZone
+	case c.recorded == nil:
 		return time.Local
 	default:
-		a.location = a.recordedZone()
+		c.location = c.recorded()
 	}
-	return a.location
+	return c.location
+}
+
+// in is an instant in the zone.
+func (c *clock) in(wall int64) time.Time { return time.Unix(0, wall).In(c.zone()) }
+
+func (c *clock) show(wall int64) string {
+	return c.in(wall).Format("2006-01-02 15:04:05 MST")
 }
 
 // recordedZone is the zone of the newest archives of the hosts in question.
-func (a *app) recordedZone() *time.Location {
+func (s *session) recordedZone() *time.Location {
 	newest := make(map[string]string)
-	for _, info := range a.archive.Archives() {
-		if a.used.Wants(info.Host.ID) && info.TimeZone != "" {
+	for _, info := range s.archive.Archives() {
+		if s.used.Wants(info.Host.ID) && info.TimeZone != "" {
 			newest[info.Host.ID] = info.TimeZone
 		}
 	}
@@ -55,15 +72,15 @@ func (a *app) recordedZone() *time.Location {
 }
 
 // checkZone refuses what is no zone before anything is read.
-func (a *app) checkZone() error {
-	if a.tz == "" {
+func (c *clock) checkZone() error {
+	if c.tz == "" {
 		return nil
 	}
-	if a.utc && !strings.EqualFold(a.tz, "UTC") {
-		return fmt.Errorf("--utc and --tz %s name two zones", a.tz)
+	if c.utc && !strings.EqualFold(c.tz, "UTC") {
+		return fmt.Errorf("--utc and --tz %s name two zones", c.tz)
 	}
-	if _, err := parseZone(a.tz); err != nil {
-		return fmt.Errorf("--tz %s: %w", a.tz, err)
+	if _, err := parseZone(c.tz); err != nil {
+		return fmt.Errorf("--tz %s: %w", c.tz, err)
 	}
 	return nil
 }
@@ -89,19 +106,19 @@ func parseZone(name string) (*time.Location, error) {
 }
 
 // reference is what times on the command line are relative to.
-func (a *app) reference() when.Reference {
-	ref := when.Reference{Now: a.now(), Zone: a.zone(), Last: a.lastEvent}
-	if from, to, _ := query.Covered(a.archive, query.Window{Hosts: a.used.Hosts}); to != 0 {
+func (s *session) reference() when.Reference {
+	ref := when.Reference{Now: s.now(), Zone: s.zone(), Last: s.lastEvent}
+	if from, to, _ := query.Covered(s.archive, query.Window{Hosts: s.used.Hosts}); to != 0 {
 		ref.Start, ref.End = time.Unix(0, from), time.Unix(0, to)
 	}
 	return ref
 }
 
 // lastEvent is when something of a kind happened last.
-func (a *app) lastEvent(kind string) time.Time {
+func (s *session) lastEvent(kind string) time.Time {
 	var last int64
-	for e, err := range a.archive.Events(0, 0, metric.EventKind(kind)) {
-		if err == nil && a.used.Wants(e.Archive.Host.ID) {
+	for e, err := range s.archive.Events(0, 0, metric.EventKind(kind)) {
+		if err == nil && s.used.Wants(e.Archive.Host.ID) {
 			last = max(last, e.At.Wall)
 		}
 	}

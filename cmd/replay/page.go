@@ -6,12 +6,47 @@ import (
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/store"
 )
+
+// page is where answers are written, and what it can show.
+type page struct {
+	*clock
+	stdout, stderr *visible.Writer
+	width, height  int  // of the terminal; 0 when stdout is none
+	ascii          bool // the locale has no other letters
+	color          bool // stdout is a terminal that may be coloured
+	progress       bool // stderr is a terminal
+
+	// Flags.
+	format      string
+	spreadsheet bool
+}
+
+// rowsOf begins output that is not about hosts; rows still begin with a cell
+// for one.
+func (p *page) rowsOf(columns ...out.Column) (out.Writer, error) {
+	return p.begin(append([]out.Column{{Name: "host", Only: out.Nowhere}}, columns...))
+}
+
+func (p *page) begin(columns []out.Column) (out.Writer, error) {
+	f, err := out.ParseFormat(p.format)
+	if err != nil {
+		return nil, err
+	}
+	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Color: p.color, Spreadsheet: p.spreadsheet}), nil
+}
+
+func hostCell(h *store.Host) out.Cell { return out.Str(h.Name) }
+
+// table reports whether people read the output.
+func (p *page) table() bool { return p.format == string(out.Table) }
 
 // align prints rows in columns: l left, r right. Columns without a value are
 // left out, and where the terminal is too narrow those in drop, in that order;
 // what is then still too long is cut.
-func (a *app) align(rows [][]string, how string, drop ...int) {
+func (p *page) align(rows [][]string, how string, drop ...int) {
 	widths := make([]int, len(how))
 	shown := make([]bool, len(how))
 	for n, r := range rows {
@@ -30,13 +65,13 @@ func (a *app) align(rows [][]string, how string, drop ...int) {
 		}
 		return sum
 	}
-	if a.width > 0 {
+	if p.width > 0 {
 		for _, i := range drop {
-			if total() > a.width {
+			if total() > p.width {
 				shown[i] = false
 			}
 		}
-		if over := total() - a.width; over > 0 {
+		if over := total() - p.width; over > 0 {
 			widths[0] = max(widths[0]-over, 4) // Names are what can be cut.
 		}
 	}
@@ -52,54 +87,54 @@ func (a *app) align(rows [][]string, how string, drop ...int) {
 			b.WriteString(human.Pad(human.Cut(s, widths[i]), widths[i], how[i] == 'r'))
 		}
 		line := strings.TrimRight(b.String(), " ")
-		if a.width > 0 {
-			line = human.Cut(line, a.width)
+		if p.width > 0 {
+			line = human.Cut(line, p.width)
 		}
 		if n == 0 {
-			a.stdout.Println(a.bold(line))
+			p.stdout.Println(p.bold(line))
 			continue
 		}
-		a.stdout.Println(line)
+		p.stdout.Println(line)
 	}
 }
 
 // textWidth is how wide a paragraph may be: as the terminal, and without one
 // as given.
-func (a *app) textWidth(otherwise int) int {
-	if a.width > 0 {
-		return max(a.width, 20)
+func (p *page) textWidth(otherwise int) int {
+	if p.width > 0 {
+		return max(p.width, 20)
 	}
 	return otherwise
 }
 
 // linesLeft is how many lines the terminal has below those printed so far, with
 // one for the prompt; many where there is no terminal.
-func (a *app) linesLeft() int {
-	if a.height == 0 {
+func (p *page) linesLeft() int {
+	if p.height == 0 {
 		return math.MaxInt32
 	}
-	return a.height - 1 - a.stdout.Lines()
+	return p.height - 1 - p.stdout.Lines()
 }
 
 // linesOf is how many lines a text takes that is printed as one.
-func (a *app) linesOf(text string) int {
-	if a.width == 0 {
+func (p *page) linesOf(text string) int {
+	if p.width == 0 {
 		return 1
 	}
-	return max(1, (human.Width(text)+a.width-1)/a.width)
+	return max(1, (human.Width(text)+p.width-1)/p.width)
 }
 
 // prose prints a sentence, in as many lines as it takes on the terminal; those
 // after the first are indented.
-func (a *app) prose(text string) { a.headed("", text, 0) }
+func (p *page) prose(text string) { p.headed("", text, 0) }
 
 // headed prints a sentence behind its heading.
-func (a *app) headed(head, text string, indent int) {
-	if a.width == 0 {
+func (p *page) headed(head, text string, indent int) {
+	if p.width == 0 {
 		if head != "" {
-			a.stdout.Printf("%s  %s\n", a.bold(head), text)
+			p.stdout.Printf("%s  %s\n", p.bold(head), text)
 		} else {
-			a.stdout.Println(text)
+			p.stdout.Println(text)
 		}
 		return
 	}
@@ -108,32 +143,32 @@ func (a *app) headed(head, text string, indent int) {
 		start += 2
 	}
 	// The first line has less room: what stands for the heading is one word.
-	for i, line := range human.Wrap(strings.Repeat("x", start)+visible.Text(text), a.textWidth(0)-indent) {
+	for i, line := range human.Wrap(strings.Repeat("x", start)+visible.Text(text), p.textWidth(0)-indent) {
 		switch {
 		case i > 0:
-			a.stdout.Println(strings.Repeat(" ", indent) + line)
+			p.stdout.Println(strings.Repeat(" ", indent) + line)
 		case head == "":
-			a.stdout.Println(line)
+			p.stdout.Println(line)
 		default:
-			a.stdout.Printf("%s  %s\n", a.bold(head), line[start:])
+			p.stdout.Printf("%s  %s\n", p.bold(head), line[start:])
 		}
 	}
 }
 
 // labelled prints a text behind a label; its further lines stand below it. Where
 // a word is longer than there is room, all of the text stands below the label.
-func (a *app) labelled(label, text string) {
+func (p *page) labelled(label, text string) {
 	indent := human.Width(label)
 	lines := []string{text}
-	if a.width > 0 {
-		lines = human.Wrap(visible.Text(text), max(a.width-indent, 12))
+	if p.width > 0 {
+		lines = human.Wrap(visible.Text(text), max(p.width-indent, 12))
 	}
 	for _, line := range lines {
-		if blank := strings.TrimRight(label, " "); a.width > 0 && indent > 2 && indent+human.Width(line) > a.width {
+		if blank := strings.TrimRight(label, " "); p.width > 0 && indent > 2 && indent+human.Width(line) > p.width {
 			if blank != "" {
-				a.stdout.Println(blank)
+				p.stdout.Println(blank)
 			}
-			a.labelled("  ", text)
+			p.labelled("  ", text)
 			return
 		}
 	}
@@ -141,16 +176,16 @@ func (a *app) labelled(label, text string) {
 		if i > 0 {
 			label = strings.Repeat(" ", indent)
 		}
-		a.stdout.Println(label + line)
+		p.stdout.Println(label + line)
 	}
 }
 
 // course puts the small charts of gauges into the last column: as wide as the
 // terminal leaves room for, where that says anything.
-func (a *app) course(rows [][]string, charts []chartOf) {
+func (p *page) course(rows [][]string, charts []chartOf) {
 	last := len(rows[0]) - 1
 	room := sparkPoints
-	if a.width > 0 {
+	if p.width > 0 {
 		taken := 0
 		for i := range last {
 			widest := 0
@@ -159,7 +194,7 @@ func (a *app) course(rows [][]string, charts []chartOf) {
 			}
 			taken += widest + 2
 		}
-		room = min(max(a.width-taken, 0), room)
+		room = min(max(p.width-taken, 0), room)
 	}
 	const least = 6
 	for i, c := range charts {

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tachograph/cmd/replay/internal/when"
+	"tachograph/config"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// reader is an open archive or timeline of archives.
+type reader interface {
+	query.Archive
+	Close() error
+}
+
+// session is what is asked about: the archives, the hosts and the window, and
+// how the words for them were understood.
+type session struct {
+	*clock
+	now  func() time.Time
+	open func(paths ...string) (reader, error)
+
+	// Flags.
+	archives []string
+	hosts    []string
+	from, to string
+	derived  []string
+
+	archive  query.Archive
+	close    func() error
+	paths    []string
+	argPaths int               // how many of them are arguments
+	resolved map[string]string // times as they came out, by flag
+	used     query.Window
+	words    []string // of the command line
+}
+
+// failed reports whether an archive was answered for that made this program
+// fail: the answer is of the others.
+func (s *session) failed() bool {
+	return s.archive != nil && slices.ContainsFunc(s.archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Failed })
+}
+
+// likelyPath is the path on the command line that was meant as an archive, where
+// the command takes it for something else.
+func (s *session) likelyPath() string {
+	for _, w := range s.words {
+		if strings.HasSuffix(w, ".tacho") || strings.HasSuffix(w, ".live") {
+			return w
+		}
+		if names, _ := filepath.Glob(filepath.Join(w, "*.[tl]*")); slices.ContainsFunc(names, func(n string) bool {
+			return strings.HasSuffix(n, ".tacho") || strings.HasSuffix(n, ".live")
+		}) {
+			return w
+		}
+	}
+	return "PATH"
+}
+
+// load opens the archives: those of --archive, those given as plain arguments,
+// or the recorder's own.
+func (s *session) load(args []string) error {
+	paths := append(append([]string{}, s.archives...), args...)
+	if len(paths) == 0 {
+		dir := config.ReadArchiveDir()
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("there is no archive at %s, where recorder keeps them by default; name one with --archive %s", dir, s.likelyPath())
+		}
+		paths = []string{dir}
+	}
+	for _, p := range paths {
+		if _, err := os.Lstat(p); errors.Is(err, os.ErrPermission) {
+			return noPermission(p)
+		} else if err != nil {
+			return fmt.Errorf("cannot read %s: %w", p, errors.Unwrap(err))
+		}
+	}
+	r, err := s.open(paths...)
+	if errors.Is(err, os.ErrPermission) {
+		return noPermission(strings.Join(paths, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	s.archive, s.close, s.paths, s.argPaths = r, r.Close, paths, len(args)
+	s.recorded = s.recordedZone
+	return nil
+}
+
+// noPermission is the refusal to look at archives, and what to do about it.
+func noPermission(path string) error {
+	return fmt.Errorf("no permission to read %s: run the same with sudo, or as a member of the group that may read the archives (archive.group in the recorder's configuration)", path)
+}
+
+// instant reads a time given by the flag called name.
+func (s *session) instant(name, text string) (int64, error) {
+	t, err := s.reference().Parse(text)
+	if err != nil {
+		return 0, fmt.Errorf("--%s: %w", name, err)
+	}
+	s.resolved[name] = t.In(s.zone()).Format(time.RFC3339Nano)
+	return t.UnixNano(), nil
+}
+
+// window resolves --host, --from and --to.
+func (s *session) window() (query.Window, error) {
+	w := query.Window{}
+	var err error
+	if w.Hosts, err = s.hostIDs(); err != nil {
+		return w, err
+	}
+	s.used.Hosts, s.location = w.Hosts, nil
+	if len(s.derived) > 0 {
+		// Also where the question has no use for them, a mistake is one.
+		if _, err := s.definitions(); err != nil {
+			return w, err
+		}
+	}
+	if s.from != "" {
+		if w.From, err = s.instant("from", s.from); err != nil {
+			return w, err
+		}
+	}
+	if s.to != "" {
+		text := s.to
+		if strings.HasPrefix(text, "+") && s.from != "" {
+			d, err := when.Offset(text)
+			if err != nil {
+				return w, fmt.Errorf("--to: %w", err)
+			}
+			text = time.Unix(0, w.From).Add(d).Format(time.RFC3339Nano)
+		}
+		if w.To, err = s.instant("to", text); err != nil {
+			return w, err
+		}
+	}
+	if w.To != 0 && w.To < w.From {
+		return w, fmt.Errorf("--from %s is after --to %s", s.show(w.From), s.show(w.To))
+	}
+	s.used = w
+	if _, _, list := query.Covered(s.archive, w); len(list) == 0 {
+		return w, s.emptyWindow(w)
+	}
+	return w, nil
+}
+
+// emptyWindow says what the archive covers instead.
+func (s *session) emptyWindow(w query.Window) error {
+	from, to, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
+	if to == 0 {
+		return fmt.Errorf("the archive holds nothing yet")
+	}
+	asked := "after " + s.show(w.From)
+	switch {
+	case w.From == 0:
+		asked = "until " + s.show(w.To)
+	case w.To != 0:
+		asked = "from " + s.show(w.From) + " to " + s.show(w.To)
+	}
+	return fmt.Errorf("nothing was recorded %s: the archive covers %s to %s", asked, s.show(from), s.show(to))
+}
+
+// hostIDs resolves --host patterns to the IDs of hosts.
+func (s *session) hostIDs() ([]string, error) {
+	if len(s.hosts) == 0 {
+		return nil, nil
+	}
+	var ids, names []string
+	for _, text := range s.hosts {
+		p, err := query.ParsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, h := range s.archive.Hosts() {
+			names = append(names, h.Name)
+			if p.Match(h.Name) || p.Match(h.ID) {
+				ids, found = append(ids, h.ID), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no host %q in the archives, which are of %s%s", text, strings.Join(names, ", "), query.Suggest(text, names))
+		}
+	}
+	return ids, nil
+}
+
+// manyHosts reports whether rows must say which host they are about.
+func (s *session) manyHosts() bool {
+	n := 0
+	for _, h := range s.archive.Hosts() {
+		if s.used.Wants(h.ID) {
+			n++
+		}
+	}
+	return n > 1
+}
