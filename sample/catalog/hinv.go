@@ -56,6 +56,6 @@ var hinvRows = []row{
 			lin("sysconf(_SC_PAGESIZE)")}},
 	{"hinv.physmem", pcp(1, 2), u32, holds, mbyte, single, static,
 		"Physical memory installed",
-		on{mac("sysctl hw.memsize"),
+		on{mac("sysctl hw.memsize / 1048576"),
 			lin("/proc/meminfo MemTotal")}},
 }

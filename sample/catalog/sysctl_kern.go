@@ -19,7 +19,7 @@ var sysctlKernRows = []row{
 		on{mac("sysctl kern.bootuuid")}},
 	{"kern.clockrate", own(2, 6), i32, holds, none, "field", static,
 		"Rates of the kernel's clocks",
-		on{mac("sysctl kern.clockrate", long("Ticks per second (hz), microseconds per tick (tick), and the rates of statistics and profiling."))}},
+		on{mac("sysctl kern.clockrate clockinfo: hz; tick; tickadj; profhz; stathz", long("Ticks per second (hz), microseconds per tick (tick), and the rates of statistics and profiling."))}},
 	{"kern.coredump", own(2, 7), i32, holds, none, single, constrained,
 		"1 where crashing programs may leave a core file",
 		on{mac("sysctl kern.coredump")}},

@@ -66,7 +66,7 @@ var vfsRows = []row{
 			lin("/proc/sys/fs/file-nr field 1", as(u64))}},
 	{"vfs.files.free", pcp(12, 137), u32, now, none, single, polled,
 		"Files that can still be opened",
-		on{mac("sysctl kern.maxfiles, kern.num_files {1,157}", long("The limit less the open ones.")),
+		on{mac("sysctl kern.maxfiles - kern.num_files", long("The limit less the open ones.")),
 			lin("/proc/sys/fs/file-nr field 2", as(u64), long("Handles the kernel has made but nobody uses, not what is left of the limit."))}},
 	{"vfs.files.max", pcp(12, 136), u32, holds, none, single, constrained,
 		"Files that may be open in the whole system",

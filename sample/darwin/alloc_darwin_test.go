@@ -54,7 +54,7 @@ func TestMemoryWhileOthersAsk(t *testing.T) {
 	if err := s.Refresh(); err != nil {
 		t.Fatal(err)
 	}
-	f := sample.NewFrame(s.group, func(*metric.Desc) bool { return true })
+	f := sample.NewFrame(s.rows.Group, func(*metric.Desc) bool { return true })
 	cell := func(name string) metric.Value {
 		for i, d := range f.Block().Group.Metrics {
 			if d.Name == name {
@@ -124,14 +124,16 @@ func TestInterfaceMIBOneByOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.from = from
-		f := sample.NewFrame(s.each, func(*metric.Desc) bool { return true })
+		f := sample.NewFrame(s.each.Group, func(*metric.Desc) bool { return true })
 		if err := s.Read(&sample.Context{Now: Now, Emit: func(metric.Event) {}}, []*sample.Frame{f}); err != nil {
 			t.Fatal(err)
 		}
 		counts := make(map[string]uint64)
 		for row, in := range f.Block().Rows {
-			if v := f.Block().Cols[0].At(metric.U64, row); v.Miss == metric.Present {
-				counts[in.Name] = v.Bits
+			for i, d := range f.Block().Group.Metrics {
+				if v := f.Block().Cols[i].At(d.Type, row); d.Name == "network.interface.in.bytes" && v.Miss == metric.Present {
+					counts[in.Name] = v.Bits
+				}
 			}
 		}
 		return counts

@@ -1,9 +1,12 @@
 package darwin
 
 import (
+	"runtime"
+
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -21,12 +24,14 @@ type filesystem struct {
 // filesysSource lists the mounts from the kernel's memory, which cannot hang
 // on a file server that is gone.
 type filesysSource struct {
-	group, number *metric.Group
-	buf           []byte
-	known         map[string]*filesystem
-	order         []*filesystem // this round's, in the kernel's order
-	nextID        uint64
-	round         uint64
+	rows   *rows.Table
+	number *metric.Group
+	buf    []byte
+	known  map[string]*filesystem
+	order  []*filesystem // this round's, in the kernel's order
+	rec    rows.Struct   // of the one whose row is being filled
+	nextID uint64
+	round  uint64
 }
 
 func newFilesysSource() *filesysSource {
@@ -34,11 +39,12 @@ func newFilesysSource() *filesysSource {
 }
 
 func (s *filesysSource) Name() string            { return "filesys" }
-func (s *filesysSource) Groups() []*metric.Group { return []*metric.Group{s.group, s.number} }
+func (s *filesysSource) Groups() []*metric.Group { return []*metric.Group{s.rows.Group, s.number} }
 func (s *filesysSource) Close() error            { return nil }
 
 func (s *filesysSource) Refresh() error {
-	s.group = catalog.Group(catalog.Darwin, "filesys", filesysNames...)
+	s.rows = filesysRows()
+	s.rec = rows.Struct{Members: s.rows.Members(runtime.GOARCH), Short: badAnswer}
 	s.number = catalog.Group(catalog.Darwin, "nfilesys", "hinv.nfilesys")
 	return nil
 }
@@ -67,7 +73,7 @@ func (s *filesysSource) Read(c *sample.Context, frames []*sample.Frame) error {
 			continue
 		}
 		for _, x := range s.order {
-			x.fill(f)
+			s.fill(f, x)
 		}
 	}
 	return nil
@@ -117,18 +123,20 @@ func (s *filesysSource) forget(c *sample.Context, at metric.Stamp) {
 	}
 }
 
-func (x *filesystem) fill(f *sample.Frame) {
-	sp := readSpace(x.rec)
+func (s *filesysSource) fill(f *sample.Frame, x *filesystem) {
 	row := f.Row(x.in)
-	f.SetUint(row, colFSCapacity, sp.kbytes(sp.blocks))
-	f.SetUint(row, colFSUsed, sp.kbytes(sp.used()))
-	f.SetUint(row, colFSFree, sp.kbytes(sp.bfree))
-	f.SetUint(row, colFSAvail, sp.kbytes(sp.bavail))
-	f.SetUint(row, colFSBlocksize, sp.bsize)
-	f.SetFloat(row, colFSFull, sp.full())
-	f.SetUint(row, colFSMaxfiles, sp.files)
-	f.SetUint(row, colFSUsedfiles, sp.usedFiles())
-	f.SetUint(row, colFSFreefiles, sp.ffree)
-	f.SetString(row, colFSMountdir, x.on)
-	f.SetString(row, colFSType, x.kind)
+	s.rec.Answer = x.rec
+	s.rows.Fill(f, row, 0, &s.rec)
+	// The same strings again, while nothing else is mounted there.
+	for col, d := range s.rows.Group.Metrics {
+		if d.Type != metric.String {
+			continue
+		}
+		switch s.rec.Members[s.rows.LeavesOf(col)[0]].Field {
+		case decode.FSMntonname:
+			f.SetString(row, col, x.on)
+		case decode.FSFstypename:
+			f.SetString(row, col, x.kind)
+		}
+	}
 }

@@ -2,109 +2,92 @@ package darwin
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/metric"
 )
 
-// The values of an interface.
+// Rows of interfaces are of the routing socket's list, but for byte counts: those
+// of the interface MIB are whole.
 const (
-	ifInBytes = iota
-	ifOutBytes
-	ifInPackets
-	ifInErrors
-	ifInDrops
-	ifInMcasts
-	ifOutPackets
-	ifOutErrors
-	ifOutDrops
-	ifOutMcasts
-	ifCollisions
-	ifMtu
-	ifBaudrate
-	ifValues
-
-	// ifSummed is how many of them, from the first, are worth adding up over
-	// all interfaces.
-	ifSummed = ifMtu
+	ifListRows = "NET_RT_IFLIST2 "
+	ifMIBRows  = "IFMIB_IFDATA "
 )
 
-var ifFields = [ifValues]*decode.Field{
-	ifInBytes:    decode.IfIbytes,
-	ifOutBytes:   decode.IfObytes,
-	ifInPackets:  decode.IfIpackets,
-	ifInErrors:   decode.IfIerrors,
-	ifInDrops:    decode.IfIqdrops,
-	ifInMcasts:   decode.IfImcasts,
-	ifOutPackets: decode.IfOpackets,
-	ifOutErrors:  decode.IfOerrors,
-	ifOutDrops:   decode.IfSndDrops,
-	ifOutMcasts:  decode.IfOmcasts,
-	ifCollisions: decode.IfCollisions,
-	ifMtu:        decode.IfMtu,
-	ifBaudrate:   decode.IfBaudrate,
+func interfaceRows(group, indom string) *rows.Table {
+	return rows.New(group, slices.Concat(rows.Select(indom, ifListRows), rows.Select(indom, ifMIBRows)), 0, nil)
 }
 
-// ifColumn is a metric that is the sum of some values.
-type ifColumn struct {
-	metric string
-	parts  []int
+// inMIB reports whether a leaf is one of the interface MIB.
+func inMIB(l *rows.Leaf) bool { return l.Question == "ifmibdata" }
+
+// ifAnswer gives the values of one interface to a table.
+type ifAnswer struct {
+	leaves []ifLeaf
+	cut    bool          // byte counts are those of the list
+	miss   metric.Reason // why there are no byte counts
+	x      *iface
 }
 
-var ifColumns = []ifColumn{
-	{"network.interface.in.bytes", []int{ifInBytes}},
-	{"network.interface.in.packets", []int{ifInPackets}},
-	{"network.interface.in.errors", []int{ifInErrors}},
-	{"network.interface.in.drops", []int{ifInDrops}},
-	{"network.interface.in.mcasts", []int{ifInMcasts}},
-	{"network.interface.out.bytes", []int{ifOutBytes}},
-	{"network.interface.out.packets", []int{ifOutPackets}},
-	{"network.interface.out.errors", []int{ifOutErrors}},
-	{"network.interface.out.drops", []int{ifOutDrops}},
-	{"network.interface.out.mcasts", []int{ifOutMcasts}},
-	{"network.interface.collisions", []int{ifCollisions}},
-	{"network.interface.mtu", []int{ifMtu}},
-	{"network.interface.baudrate", []int{ifBaudrate}},
-	{"network.interface.total.bytes", []int{ifInBytes, ifOutBytes}},
-	{"network.interface.total.packets", []int{ifInPackets, ifOutPackets}},
-	{"network.interface.total.errors", []int{ifInErrors, ifOutErrors}},
-	{"network.interface.total.drops", []int{ifInDrops, ifOutDrops}},
-	{"network.interface.total.mcasts", []int{ifInMcasts, ifOutMcasts}},
+type ifLeaf struct {
+	member rows.Member
+	cut    *decode.Field // the same byte count in the list; nil for what is no byte count
 }
 
-var ifAllColumns = []ifColumn{
-	{"network.all.in.bytes", []int{ifInBytes}},
-	{"network.all.in.packets", []int{ifInPackets}},
-	{"network.all.in.errors", []int{ifInErrors}},
-	{"network.all.in.drops", []int{ifInDrops}},
-	{"network.all.out.bytes", []int{ifOutBytes}},
-	{"network.all.out.packets", []int{ifOutPackets}},
-	{"network.all.out.errors", []int{ifOutErrors}},
-	{"network.all.out.drops", []int{ifOutDrops}},
-	{"network.all.total.bytes", []int{ifInBytes, ifOutBytes}},
-	{"network.all.total.packets", []int{ifInPackets, ifOutPackets}},
-	{"network.all.total.errors", []int{ifInErrors, ifOutErrors}},
-	{"network.all.total.drops", []int{ifInDrops, ifOutDrops}},
-}
-
-func (c *ifColumn) bytes() bool { return c.parts[0] <= ifOutBytes }
-
-func (c *ifColumn) sum(values []uint64) uint64 {
-	var sum uint64
-	for _, p := range c.parts {
-		sum += values[p]
+func ifAnswerOf(t *rows.Table, arch string) (a ifAnswer) {
+	for i, m := range t.Members(arch) {
+		l := ifLeaf{member: m}
+		if inMIB(&t.Leaves[i]) {
+			l.cut = decode.Find("if_msghdr2", strings.Replace(m.Name, "ifmd_data", "ifm_data", 1), arch)
+		}
+		a.leaves = append(a.leaves, l)
 	}
-	return sum
+	return a
 }
 
-// ifRead takes an interface's values from its header.
-func ifRead(header []byte) (v [ifValues]uint64) {
-	for i, f := range ifFields {
-		v[i], _ = f.Uint(header)
+func (a *ifAnswer) Leaf(i int) rows.Value {
+	l := &a.leaves[i]
+	switch {
+	case l.cut == nil:
+		return l.member.Value(a.x.header, badAnswer)
+	case a.miss != metric.Present:
+		return rows.Value{Miss: a.miss}
+	case a.cut:
+		v, _ := l.cut.Uint(a.x.header)
+		return rows.Value{Bits: v & math.MaxUint32}
 	}
-	// A signed field that the kernel counts up in: 32 bits and no sign.
-	v[ifOutDrops] &= math.MaxUint32
-	return v
+	return l.member.Value(a.x.mib[:], badAnswer)
+}
+
+// counter is how a column of t counts: what is a member of 32 bits, or is cut
+// to them, wraps there.
+func (a *ifAnswer) counter(t *rows.Table, col int) *metric.Desc {
+	for _, i := range t.LeavesOf(col) {
+		if l := &a.leaves[i]; l.member.Size == 4 || a.cut && l.cut != nil {
+			return &counter32
+		}
+	}
+	return &counter64
+}
+
+const ifmibdataSize = 180
+
+// iface is an interface: what the list says of it, in the round's buffer, and
+// what the MIB said at the latest.
+type iface struct {
+	in     *metric.Instance
+	index  int32
+	header []byte
+	mib    [ifmibdataSize]byte
+	// loopback traffic never leaves the machine and is no part of the totals.
+	loopback bool
+	// listed and counted are the rounds in which the list and the MIB had it.
+	listed, counted uint64
+	prev            []uint64 // of the totals
+	rebase          bool     // prev's byte counts are of another source
 }
 
 // A runningTotal adds up a counter over things that come and go. What a thing

@@ -3,13 +3,13 @@ package darwin
 import (
 	"errors"
 	"fmt"
-	"math"
+	"runtime"
 	"strconv"
 	"syscall"
 
 	"tachograph/sample"
-	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -21,8 +21,6 @@ var (
 	ifAllMIB  = sys.MIB{4, 18, 0, 3, 0, 1}
 )
 
-const ifmibdataSize = 180
-
 // ifTypeLoop is IFT_LOOP.
 const ifTypeLoop = 24
 
@@ -33,21 +31,13 @@ const (
 	cutTo32
 )
 
-type iface struct {
-	in    *metric.Instance
-	index int32
-	// loopback traffic never leaves the machine and is no part of the totals.
-	loopback bool
-	// listed and counted are the rounds in which the list and the MIB had it.
-	listed, counted uint64
-	now, prev       [ifValues]uint64
-	rebase          bool // prev's byte counts are of another source
-}
-
 // interfaceSource reads the list of interfaces for everything but the byte
 // counts, which come from the interface MIB.
 type interfaceSource struct {
-	each, all *metric.Group
+	each, all *rows.Table
+	one       ifAnswer // for each
+	part      ifAnswer // for what the totals are made of
+	totals    *rows.Table
 	from      int // where byte counts come from
 	turning   int // readings without byte counts, after from changed
 
@@ -55,8 +45,8 @@ type interfaceSource struct {
 	err        error // why there is nothing at all
 	round      uint64
 	known      map[string]*iface
-	order      []*iface // this round's, in the list's order
-	total      [ifSummed]runningTotal
+	order      []*iface       // this round's, in the list's order
+	total      []runningTotal // of what the totals are made of
 	nextID     uint64
 	list, mibs []byte
 	badBytes   metric.Reason // why byte counts are absent this round
@@ -67,25 +57,22 @@ func newInterfaceSource() *interfaceSource {
 }
 
 func (s *interfaceSource) Name() string            { return "interface" }
-func (s *interfaceSource) Groups() []*metric.Group { return []*metric.Group{s.each, s.all} }
+func (s *interfaceSource) Groups() []*metric.Group { return []*metric.Group{s.each.Group, s.all.Group} }
 func (s *interfaceSource) Close() error            { return nil }
 
 func (s *interfaceSource) Refresh() error {
-	each, all := make([]string, len(ifColumns)), make([]string, len(ifAllColumns))
-	for i, c := range ifColumns {
-		each[i] = c.metric
+	s.each, s.all = interfaceRows("interface", "interface"), interfaceRows("network", metric.NoIndom)
+	s.totals = s.all.Totals()
+	s.one, s.part = ifAnswerOf(s.each, runtime.GOARCH), ifAnswerOf(s.totals, runtime.GOARCH)
+	if s.total == nil {
+		s.total = make([]runningTotal, len(s.totals.Group.Metrics))
 	}
-	for i, c := range ifAllColumns {
-		all[i] = c.metric
-	}
-	s.each = catalog.Group(catalog.Darwin, "interface", each...)
-	s.all = catalog.Group(catalog.Darwin, "network", all...)
 	if from := s.bestSource(); from != s.from {
 		s.turnTo(from)
 	}
 	if s.from == cutTo32 {
-		for i, c := range ifColumns {
-			if d := s.each.Metrics[i]; c.bytes() {
+		for col, d := range s.each.Group.Metrics {
+			if s.each.Uses(col, inMIB) {
 				d.Width = 32
 				d.LongHelp += " This kernel refuses the interface MIB: the count comes from the list of interfaces, is cut to 32 bits and rounded down to 1024 bytes."
 			}
@@ -127,10 +114,15 @@ func (s *interfaceSource) Read(c *sample.Context, frames []*sample.Frame) error 
 	}
 	for _, f := range frames {
 		f.Reset(s.last.at)
-		if f.Full() == s.all {
-			s.fillAll(f)
-		} else {
-			s.fillEach(f)
+		if f.Full() == s.all.Group {
+			s.all.Fill(f, f.Row(nil), 0, s)
+			continue
+		}
+		for _, x := range s.order {
+			if !s.gone(x) {
+				s.one.x = x
+				s.each.Fill(f, f.Row(x.in), 0, &s.one)
+			}
 		}
 	}
 	return nil
@@ -152,6 +144,9 @@ func (s *interfaceSource) readAll(c *sample.Context, at metric.Stamp) error {
 	s.countBytes()
 	s.forget(c, at)
 	s.addUp()
+	if s.one.miss = s.badBytes; s.badBytes == metric.Present && s.turning > 0 {
+		s.one.miss = turned
+	}
 	return nil
 }
 
@@ -165,7 +160,7 @@ func (s *interfaceSource) take(c *sample.Context, at metric.Stamp, i decode.Inte
 			name = fmt.Sprintf("interface %d", index)
 		}
 		kind, _ := decode.IfType.Uint(i.Header)
-		x = &iface{loopback: kind == ifTypeLoop, in: &metric.Instance{ID: s.nextID, Key: name, Name: name, Labels: []metric.Label{
+		x = &iface{loopback: kind == ifTypeLoop, prev: make([]uint64, len(s.total)), in: &metric.Instance{ID: s.nextID, Key: name, Name: name, Labels: []metric.Label{
 			{Name: "index", Value: strconv.FormatUint(index, 10)},
 			{Name: "type", Value: strconv.FormatUint(kind, 10)},
 		}}}
@@ -175,15 +170,8 @@ func (s *interfaceSource) take(c *sample.Context, at metric.Stamp, i decode.Inte
 			c.Emit(metric.Event{At: at, Kind: metric.EventDevice, Text: "network interface " + name + " appeared", Indom: "interface", Key: name})
 		}
 	}
-	x.index, x.listed = int32(index), s.round
-	exact := [2]uint64{x.now[ifInBytes], x.now[ifOutBytes]}
-	x.now = ifRead(i.Header)
-	if s.from != cutTo32 {
-		// What the list says is cut; keep what was known until the MIB is read.
-		x.now[ifInBytes], x.now[ifOutBytes] = exact[0], exact[1]
-	} else {
-		x.now[ifInBytes] &= math.MaxUint32
-		x.now[ifOutBytes] &= math.MaxUint32
+	x.index, x.listed, x.header = int32(index), s.round, i.Header
+	if s.from == cutTo32 {
 		x.counted = s.round
 	}
 	s.order = append(s.order, x)
@@ -226,8 +214,7 @@ func (s *interfaceSource) countBytes() {
 }
 
 func (x *iface) count(ifmibdata []byte, round uint64) {
-	x.now[ifInBytes], _ = decode.MibIbytes.Uint(ifmibdata)
-	x.now[ifOutBytes], _ = decode.MibObytes.Uint(ifmibdata)
+	copy(x.mib[:], ifmibdata)
 	x.counted = round
 }
 
@@ -249,68 +236,30 @@ func (s *interfaceSource) forget(c *sample.Context, at metric.Stamp) {
 
 // addUp carries what each interface counted into the totals.
 func (s *interfaceSource) addUp() {
+	s.one.cut, s.part.cut, s.part.miss = s.from == cutTo32, s.from == cutTo32, s.badBytes
 	for _, x := range s.order {
 		if s.gone(x) || x.loopback {
 			continue
 		}
-		for v := range s.total {
-			counter := &counter64
-			if v == ifOutDrops {
-				counter = &counter32
+		s.part.x = x
+		for i := range s.total {
+			now, bytes := s.totals.Value(i, 0, &s.part), s.totals.Uses(i, inMIB)
+			switch {
+			case now.Miss != metric.Present:
+			case bytes && x.rebase:
+				x.prev[i] = now.Bits
+			default:
+				s.total[i].gained(&x.prev[i], now.Bits, s.part.counter(s.totals, i))
 			}
-			if v <= ifOutBytes {
-				if s.badBytes != metric.Present {
-					continue
-				}
-				if x.rebase {
-					x.prev[v] = x.now[v]
-					continue
-				}
-				if s.from == cutTo32 {
-					counter = &counter32
-				}
-			}
-			s.total[v].gained(&x.prev[v], x.now[v], counter)
 		}
 		x.rebase = x.rebase && s.badBytes != metric.Present
 	}
 }
 
-func (s *interfaceSource) fillEach(f *sample.Frame) {
-	for _, x := range s.order {
-		if s.gone(x) {
-			continue
-		}
-		row := f.Row(x.in)
-		for col := range ifColumns {
-			column := &ifColumns[col]
-			v := column.sum(x.now[:])
-			switch {
-			case column.bytes() && s.badBytes != metric.Present:
-				f.SetMissing(row, col, s.badBytes)
-			case column.bytes() && s.turning > 0:
-				f.SetMissing(row, col, turned)
-			case column.bytes() && s.from == cutTo32:
-				f.SetUint(row, col, v&math.MaxUint32)
-			default:
-				f.SetUint(row, col, v)
-			}
-		}
+// Leaf is a total over all interfaces.
+func (s *interfaceSource) Leaf(i int) rows.Value {
+	if s.badBytes != metric.Present && s.totals.Uses(i, inMIB) {
+		return rows.Value{Miss: s.badBytes}
 	}
-}
-
-func (s *interfaceSource) fillAll(f *sample.Frame) {
-	var sums [ifSummed]uint64
-	for i, t := range s.total {
-		sums[i] = t.sum
-	}
-	row := f.Row(nil)
-	for col := range ifAllColumns {
-		column := &ifAllColumns[col]
-		if column.bytes() && s.badBytes != metric.Present {
-			f.SetMissing(row, col, s.badBytes)
-			continue
-		}
-		f.SetUint(row, col, column.sum(sums[:]))
-	}
+	return rows.Value{Bits: s.total[i].sum}
 }

@@ -1,11 +1,11 @@
 package darwin
 
 import (
-	"time"
+	"runtime"
 
 	"tachograph/sample"
-	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -16,33 +16,25 @@ const processorSetLoadInfo = 4
 // with the tempting names (kern.num_tasks, kern.num_threads) are limits; the
 // default processor set has the counts, for any caller.
 type kernelSource struct {
-	host   sys.Host
-	set    sys.ProcessorSet
-	group  *metric.Group
-	words  [8]uint32
-	answer []byte
+	host  sys.Host
+	set   sys.ProcessorSet
+	rows  *rows.Table
+	words [8]uint32
+	loads loads
 }
-
-const (
-	colProcs = iota
-	colThreads
-	colUptime
-)
 
 func newKernelSource() *kernelSource { return &kernelSource{host: sys.OpenHost()} }
 
 func (s *kernelSource) Name() string            { return "kernel" }
-func (s *kernelSource) Groups() []*metric.Group { return []*metric.Group{s.group} }
+func (s *kernelSource) Groups() []*metric.Group { return []*metric.Group{s.rows.Group} }
 
 func (s *kernelSource) Refresh() error {
-	s.group = catalog.Group(catalog.Darwin, "kernel",
-		"kernel.all.nprocs", "kernel.all.nthreads", "kernel.all.uptime")
+	s.rows = kernelRows()
+	s.loads = loadsOf(s.rows, runtime.GOARCH)
 	if s.set == (sys.ProcessorSet{}) {
 		set, err := s.host.DefaultProcessorSet()
 		if err != nil {
-			why := err.Error()
-			s.group.Metrics[colProcs].Unsupported = why
-			s.group.Metrics[colThreads].Unsupported = why
+			s.rows.Lack(err.Error(), counted)
 			return nil
 		}
 		s.set = set
@@ -61,26 +53,16 @@ func (s *kernelSource) Close() error {
 func (s *kernelSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	at := c.Now()
 	for _, f := range frames {
-		f.Reset(at)
-		row := f.Row(nil)
-		// Sleep counts: people mean the time since the machine was started.
-		f.SetUint(row, colUptime, uint64(at.Cont/int64(time.Second)))
-		if !f.Wants(colProcs, colThreads) {
-			continue
-		}
-		n, err := s.set.Statistics(processorSetLoadInfo, s.words[:])
-		if err != nil {
-			f.MissRow(row, reasonFor(err))
-			continue
-		}
-		s.answer = decode.Words(s.answer, s.words[:n])
-		for col, field := range []*decode.Field{colProcs: decode.SetTaskCount, colThreads: decode.SetThreadCount} {
-			if v, ok := field.Uint(s.answer); ok {
-				f.SetUint(row, col, v)
-			} else {
-				f.SetMissing(row, col, badAnswer)
+		s.loads.uptime = at.Cont
+		if s.rows.Wants(f, counted) {
+			n, err := s.set.Statistics(processorSetLoadInfo, s.words[:])
+			if s.loads.failed = metric.Present; err != nil {
+				s.loads.failed = reasonFor(err)
 			}
+			s.loads.Answer = decode.Words(s.loads.Answer, s.words[:n])
 		}
+		f.Reset(at)
+		s.rows.Fill(f, f.Row(nil), 0, &s.loads)
 	}
 	return nil
 }

@@ -3,71 +3,32 @@ package darwin
 import (
 	"time"
 
-	"tachograph/sample"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/metric"
 )
 
-// vmColumn is a metric from vm_statistics64: the sum of some fields, which
-// are counts of pages.
-type vmColumn struct {
-	metric string
-	fields []*decode.Field
-	// kbytes says that the metric is that many pages in kilobytes.
-	kbytes bool
+// memoryRows are the metrics from vm_statistics64.
+func memoryRows() *rows.Table {
+	return rows.New("vmstat", rows.Select(metric.NoIndom, "host_statistics64 HOST_VM_INFO64 "), 0, nil)
 }
 
-func vmCount(metric string, f *decode.Field) vmColumn { return vmColumn{metric, one(f), false} }
-func vmSpace(metric string, fs ...*decode.Field) vmColumn {
-	return vmColumn{metric, fs, true}
-}
-func one(f *decode.Field) []*decode.Field { return []*decode.Field{f} }
-
-var vmColumns = []vmColumn{
-	vmSpace("mem.freemem", decode.VMFreeCount),
-	vmSpace("mem.active", decode.VMActiveCount),
-	vmSpace("mem.inactive", decode.VMInactiveCount),
-	vmSpace("mem.util.free", decode.VMFreeCount),
-	vmSpace("mem.util.active", decode.VMActiveCount),
-	vmSpace("mem.util.inactive", decode.VMInactiveCount),
-	vmSpace("mem.util.wired", decode.VMWireCount),
-	vmSpace("mem.util.compressed", decode.VMCompressorPageCount),
-	vmSpace("mem.util.used", decode.VMWireCount, decode.VMActiveCount, decode.VMInactiveCount, decode.VMCompressorPageCount),
-	vmCount("mem.pages.freemem", decode.VMFreeCount),
-	vmCount("mem.pages.active", decode.VMActiveCount),
-	vmCount("mem.pages.inactive", decode.VMInactiveCount),
-	vmCount("mem.pages.wired", decode.VMWireCount),
-	vmCount("mem.pages.reactivated", decode.VMReactivations),
-	vmCount("mem.pages.faults", decode.VMFaults),
-	vmCount("mem.pages.cow_faults", decode.VMCowFaults),
-	vmCount("mem.pages.zero_filled", decode.VMZeroFillCount),
-	vmCount("mem.pageins", decode.VMPageins),
-	vmCount("mem.pageouts", decode.VMPageouts),
-	vmCount("mem.compressions", decode.VMCompressions),
-	vmCount("mem.decompressions", decode.VMDecompressions),
-	vmCount("mem.compressor.pages", decode.VMCompressorPageCount),
-	vmCount("mem.compressor.uncompressed_pages", decode.VMTotalUncompressedPagesInCompressor),
-	// Swap traffic, where PCP reports file traffic.
-	vmCount("swap.pagesin", decode.VMSwapins),
-	vmCount("swap.pagesout", decode.VMSwapouts),
+// pages is an answer, and the size of the pages that it counts: of some metrics
+// the row multiplies by it.
+type pages struct {
+	rows.Struct
+	size uint64
 }
 
-// value is the metric in an answer; false if the kernel's revision of the
-// struct ends before it.
-func (c *vmColumn) value(answer []byte, pageSize uint64) (uint64, bool) {
-	var sum uint64
-	for _, f := range c.fields {
-		v, ok := f.Uint(answer)
-		if !ok {
-			return 0, false
-		}
-		sum += v
+func pagesOf(t *rows.Table, arch string) pages {
+	return pages{Struct: rows.Struct{Members: t.Members(arch, "pagesize")}}
+}
+
+func (p *pages) Leaf(i int) rows.Value {
+	if p.Members[i].Field == nil {
+		return rows.Value{Bits: p.size}
 	}
-	if c.kbytes {
-		// Pages are a multiple of 1024 bytes.
-		sum *= pageSize >> 10
-	}
-	return sum, true
+	return p.Struct.Leaf(i)
 }
 
 // olderThan reports whether an answer was given before another: whether a
@@ -81,19 +42,6 @@ func olderThan(answer, other []byte) bool {
 		}
 	}
 	return false
-}
-
-// fillMemory sets the single row of f. beyond is why what the answer is too
-// short for is absent.
-func fillMemory(f *sample.Frame, answer []byte, pageSize uint64, beyond metric.Reason) {
-	row := f.Row(nil)
-	for col := range vmColumns {
-		if v, ok := vmColumns[col].value(answer, pageSize); ok {
-			f.SetUint(row, col, v)
-		} else {
-			f.SetMissing(row, col, beyond)
-		}
-	}
 }
 
 // An answer of host_statistics64 may be repeated for as long as this.

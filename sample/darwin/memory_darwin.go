@@ -1,9 +1,11 @@
 package darwin
 
 import (
+	"runtime"
+
 	"tachograph/sample"
-	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -21,41 +23,37 @@ const (
 // all programs share, and almost all of them ask for the newest. The first
 // revision, which hardly anybody asks for, tells whether the newest was fresh.
 type memorySource struct {
-	host     sys.Host
-	group    *metric.Group
-	pageSize uint64
+	host sys.Host
+	rows *rows.Table
 
 	words  [vmWords]uint32
 	first  []byte
-	answer []byte
+	pages  pages
 	last   reading
 	reason metric.Reason // why there is nothing
-	beyond metric.Reason // why there is nothing beyond what answer has
 	fresh  freshness
 }
 
 func newMemorySource() *memorySource {
-	return &memorySource{host: sys.OpenHost(), first: make([]byte, 0, 4*vmFirstWords), answer: make([]byte, 0, 4*vmWords)}
+	return &memorySource{host: sys.OpenHost(), first: make([]byte, 0, 4*vmFirstWords)}
 }
 
 func (s *memorySource) Name() string            { return "vmstat" }
-func (s *memorySource) Groups() []*metric.Group { return []*metric.Group{s.group} }
+func (s *memorySource) Groups() []*metric.Group { return []*metric.Group{s.rows.Group} }
 func (s *memorySource) Close() error            { return s.host.Close() }
 
 func (s *memorySource) Refresh() error {
-	names := make([]string, len(vmColumns))
-	for i, c := range vmColumns {
-		names[i] = c.metric
-	}
-	s.group = catalog.Group(catalog.Darwin, "vmstat", names...)
+	s.rows = memoryRows()
+	s.pages = pagesOf(s.rows, runtime.GOARCH)
+	s.pages.Answer = make([]byte, 0, 4*vmWords)
 	told, err := sys.SysctlUint("hw.pagesize")
 	if err != nil {
-		unsupported(s.group, err.Error())
+		unsupported(s.rows.Group, err.Error())
 		return nil
 	}
 	pages, _ := sys.SysctlUint("vm.pages")
 	memory, _ := sys.SysctlUint("hw.memsize")
-	s.pageSize = truePageSize(told, pages, memory)
+	s.pages.size = truePageSize(told, pages, memory)
 	s.last = reading{}
 	return nil
 }
@@ -66,17 +64,18 @@ func (s *memorySource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	for _, f := range frames {
 		f.Reset(s.last.at)
+		row := f.Row(nil)
 		if s.reason != metric.Present {
-			f.MissRow(f.Row(nil), s.reason)
+			f.MissRow(row, s.reason)
 			continue
 		}
-		fillMemory(f, s.answer, s.pageSize, s.beyond)
+		s.rows.Fill(f, row, 0, &s.pages)
 	}
 	return nil
 }
 
 func (s *memorySource) ask(now metric.Stamp) {
-	s.reason, s.beyond = metric.Present, metric.Unsupported
+	s.reason, s.pages.Short = metric.Present, metric.Unsupported
 	n, err := s.host.Statistics64(hostVMInfo64, s.words[:vmFirstWords])
 	if err != nil {
 		s.reason = reasonFor(err)
@@ -92,8 +91,9 @@ func (s *memorySource) ask(now metric.Stamp) {
 		s.reason = reasonFor(err)
 		return
 	}
-	s.answer = decode.Words(s.answer, s.words[:n])
-	if olderThan(s.answer, s.first) {
-		s.answer, s.beyond = append(s.answer[:0], s.first...), metric.Stale
+	p := &s.pages
+	p.Answer = decode.Words(p.Answer, s.words[:n])
+	if olderThan(p.Answer, s.first) {
+		p.Answer, p.Short = append(p.Answer[:0], s.first...), metric.Stale
 	}
 }

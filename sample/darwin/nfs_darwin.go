@@ -1,9 +1,11 @@
 package darwin
 
 import (
+	"runtime"
+
 	"tachograph/sample"
-	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -15,13 +17,14 @@ const (
 	nfsServerStats = 2
 )
 
-// nfsSide is the client or the server.
+// nfsSide is the client or the server: what there is of it as a whole, and of
+// each procedure.
 type nfsSide struct {
-	columns   []nfsColumn
-	procs     int // where the procedure counters begin
-	size      int
-	one, each *metric.Group
-	stats     *node
+	side   string
+	size   int // of the answer
+	rows   [2]*rows.Table
+	answer [2]rows.Struct
+	stats  *node
 }
 
 // nfsSource reads the statistics of the NFS client and server, where the
@@ -33,10 +36,7 @@ type nfsSource struct {
 }
 
 func newNFSSource() *nfsSource {
-	s := &nfsSource{
-		client: nfsSide{columns: nfsClientColumns, procs: decode.NFS3Client, size: decode.NFSSize},
-		server: nfsSide{columns: nfsServerColumns, procs: decode.NFS3Server, size: decode.NFSDSize},
-	}
+	s := &nfsSource{client: nfsSide{side: "client", size: decode.NFSSize}, server: nfsSide{side: "server", size: decode.NFSDSize}}
 	for i, name := range nfs3Procedures {
 		s.procedures = append(s.procedures, &metric.Instance{ID: uint64(i), Key: name, Name: name})
 	}
@@ -45,13 +45,13 @@ func newNFSSource() *nfsSource {
 
 func (s *nfsSource) Name() string { return "nfs" }
 func (s *nfsSource) Groups() []*metric.Group {
-	return []*metric.Group{s.client.one, s.client.each, s.server.one, s.server.each}
+	return []*metric.Group{s.client.rows[0].Group, s.client.rows[1].Group, s.server.rows[0].Group, s.server.rows[1].Group}
 }
 func (s *nfsSource) Close() error { return nil }
 
 func (s *nfsSource) Refresh() error {
-	s.client.describe("nfs client", "nfs3.client.reqs")
-	s.server.describe("nfs server", "nfs3.server.reqs")
+	s.client.describe()
+	s.server.describe()
 	conf := make([]byte, decode.VFSConfSize)
 	if err := sys.FileSystemType("nfs", conf); err != nil {
 		s.client.lack("NFS is not loaded")
@@ -65,18 +65,16 @@ func (s *nfsSource) Refresh() error {
 	return nil
 }
 
-func (x *nfsSide) describe(group, each string) {
-	names := make([]string, len(x.columns))
-	for i, c := range x.columns {
-		names[i] = c.metric
+func (x *nfsSide) describe() {
+	x.rows[0], x.rows[1] = nfsRows(x.side)
+	for i, t := range x.rows {
+		x.answer[i] = rows.Struct{Members: t.Members(runtime.GOARCH), Short: badAnswer}
 	}
-	x.one = catalog.Group(catalog.Darwin, group, names...)
-	x.each = catalog.Group(catalog.Darwin, group+" calls", each)
 }
 
 func (x *nfsSide) lack(why string) {
-	unsupported(x.one, why)
-	unsupported(x.each, why)
+	unsupported(x.rows[0].Group, why)
+	unsupported(x.rows[1].Group, why)
 }
 
 // find looks for the statistics; an answer of another size is something else.
@@ -93,36 +91,26 @@ func (s *nfsSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	s.round++
 	at := c.Now()
 	for _, side := range []*nfsSide{&s.client, &s.server} {
-		if f := frameOf(frames, side.one); f != nil {
+		if f := frameOf(frames, side.rows[0].Group); f != nil {
 			f.Reset(at)
-			row := f.Row(nil)
-			if !side.stats.read(s.round) {
-				f.MissRow(row, side.stats.reason)
-			} else {
-				side.fill(f, row)
-			}
+			side.fill(f, f.Row(nil), 0, 0, s.round)
 		}
-		f := frameOf(frames, side.each)
-		if f == nil {
-			continue
-		}
-		f.Reset(at)
-		for i, in := range s.procedures {
-			row := f.Row(in)
-			if !side.stats.read(s.round) {
-				f.MissRow(row, side.stats.reason)
-			} else if v, ok := nfsProcedure(side.stats.answer, side.procs, i); ok {
-				f.SetUint(row, 0, v)
+		if f := frameOf(frames, side.rows[1].Group); f != nil {
+			f.Reset(at)
+			for i, in := range s.procedures {
+				side.fill(f, f.Row(in), 1, i, s.round)
 			}
 		}
 	}
 	return nil
 }
 
-func (x *nfsSide) fill(f *sample.Frame, row int) {
-	for col := range x.columns {
-		if v, ok := x.columns[col].value(x.stats.answer, x.procs); ok {
-			f.SetUint(row, col, v)
-		}
+// fill sets a row from one of the side's tables.
+func (x *nfsSide) fill(f *sample.Frame, row, table, instance int, round uint64) {
+	if !x.stats.read(round) {
+		f.MissRow(row, x.stats.reason)
+		return
 	}
+	x.answer[table].Answer = x.stats.answer
+	x.rows[table].Fill(f, row, instance, &x.answer[table])
 }

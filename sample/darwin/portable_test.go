@@ -11,67 +11,99 @@ import (
 	"time"
 
 	"tachograph/sample"
-	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/metric"
 )
 
-// Every table names metrics that the catalogue has, in one domain each.
-func TestTablesNameMetricsOfTheCatalogue(t *testing.T) {
-	names := func(n int, name func(int) string) []string {
-		list := make([]string, n)
-		for i := range list {
-			list[i] = name(i)
+// tables are those of every source whose rows the catalogue alone binds; making
+// one fails on a row that is not understood.
+func tables() map[string]*rows.Table {
+	client, clientCalls := nfsRows("client")
+	server, serverCalls := nfsRows("server")
+	each, all := interfaceRows("interface", "interface"), interfaceRows("network", metric.NoIndom)
+	ts := map[string]*rows.Table{
+		"memory": memoryRows(), "kernel": kernelRows(), "scalars": scalarRows(), "tcp": tcpRows(), "file systems": filesysRows(),
+		"nfs client": client, "nfs client calls": clientCalls, "nfs server": server, "nfs server calls": serverCalls,
+		"interfaces": each, "network": all.Totals(),
+	}
+	for _, d := range domains {
+		ts[d.group] = d.rows()
+	}
+	return ts
+}
+
+// Every struct that the rows name has what they name, on both processors.
+func TestRowsNameWhatThereIs(t *testing.T) {
+	for _, arch := range []string{"amd64", "arm64"} {
+		for name, table := range tables() {
+			t.Run(arch+" "+name, func(t *testing.T) {
+				if len(table.Group.Metrics) == 0 {
+					t.Error("no rows")
+				}
+				table.Members(arch, append(wordsWithoutQuestion(table), "pagesize", uptimeWord)...)
+			})
 		}
-		return list
 	}
-	catalog.Group(catalog.Darwin, "vmstat", names(len(vmColumns), func(i int) string { return vmColumns[i].metric })...)
-	catalog.Group(catalog.Darwin, "sysctl", names(len(scalarColumns), func(i int) string { return scalarColumns[i].metric })...)
-	for _, table := range domainTables {
-		catalog.Group(catalog.Darwin, table.group, names(len(table.columns), func(i int) string { return table.columns[i].metric })...)
+	tcpCountsOf(tcpconnRows())
+	facts := tcpFactRows()
+	for col, want := range map[string]int64{"network.tcp.rtoalgorithm": 4, "network.tcp.rtomax": 64_000, "network.tcp.maxconn": -1} {
+		i := slices.IndexFunc(facts.Group.Metrics, func(d *metric.Desc) bool { return d.Name == col })
+		if v := facts.Value(i, 0, nil); int64(v.Bits) != want {
+			t.Errorf("%s is %d, want %d", col, int64(v.Bits), want)
+		}
 	}
-	catalog.Group(catalog.Darwin, "tcp", names(len(tcpColumns), func(i int) string { return tcpColumns[i].metric })...)
-	catalog.Group(catalog.Darwin, "tcp facts", names(len(tcpFacts), func(i int) string { return tcpFacts[i].metric })...)
-	catalog.Group(catalog.Darwin, "interface", names(len(ifColumns), func(i int) string { return ifColumns[i].metric })...)
-	catalog.Group(catalog.Darwin, "network", names(len(ifAllColumns), func(i int) string { return ifAllColumns[i].metric })...)
-	catalog.Group(catalog.Darwin, "disk", names(len(diskColumns), func(i int) string { return "disk.dev." + diskColumns[i].name })...)
-	catalog.Group(catalog.Darwin, "disks", names(len(diskColumns), func(i int) string { return "disk.all." + diskColumns[i].name })...)
-	catalog.Group(catalog.Darwin, "filesys", filesysNames...)
-	smc := smcColumns("Apple M3 Pro")
-	catalog.Group(catalog.Darwin, "smc", names(len(smc), func(i int) string { return smc[i].metric })...)
-	catalog.Group(catalog.Darwin, "fan", names(len(fanColumns), func(i int) string { return fanColumns[i].metric })...)
-	catalog.Group(catalog.Darwin, "nfs client", names(len(nfsClientColumns), func(i int) string { return nfsClientColumns[i].metric })...)
-	catalog.Group(catalog.Darwin, "nfs server", names(len(nfsServerColumns), func(i int) string { return nfsServerColumns[i].metric })...)
+}
+
+func wordsWithoutQuestion(t *rows.Table) (words []string) {
+	for _, l := range t.Leaves {
+		if l.Question == "" {
+			words = append(words, l.Word)
+		}
+	}
+	return words
+}
+
+// filled fills the only row of a table's frame and returns its cells by metric.
+func filled(t *rows.Table, a rows.Answers) map[string]metric.Value {
+	f := sample.NewFrame(t.Group, func(*metric.Desc) bool { return true })
+	f.Reset(metric.Stamp{})
+	t.Fill(f, f.Row(nil), 0, a)
+	cells := make(map[string]metric.Value)
+	for i, d := range f.Block().Group.Metrics {
+		cells[d.Name] = f.Block().Cols[i].At(d.Type, 0)
+	}
+	return cells
+}
+
+// put writes a member of a struct.
+func put(b []byte, structName, name string, v uint64) {
+	f := decode.Find(structName, name, "amd64")
+	for i := range f.Size {
+		b[f.Off+i] = byte(v >> (8 * i))
+	}
 }
 
 // An older kernel's answer is shorter: what it has is recorded, what it lacks
 // is absent.
 func TestMemoryOfAnOlderKernel(t *testing.T) {
-	names := make([]string, len(vmColumns))
-	for i, c := range vmColumns {
-		names[i] = c.metric
-	}
-	g := catalog.Group(catalog.Darwin, "vmstat", names...)
-	f := sample.NewFrame(g, func(*metric.Desc) bool { return true })
-	answer := make([]byte, 96)
-	binary.LittleEndian.PutUint32(answer[decode.VMFreeCount.Off:], 1000)
-	binary.LittleEndian.PutUint64(answer[decode.VMFaults.Off:], 1<<40)
-	f.Reset(metric.Stamp{})
-	fillMemory(f, answer, 16384, metric.Unsupported)
-	for _, c := range []struct {
-		metric string
-		want   uint64
-		miss   metric.Reason
-	}{
-		{"mem.freemem", 16000, metric.Present},
-		{"mem.pages.faults", 1 << 40, metric.Present},
-		{"mem.compressions", 0, metric.Unsupported},
-		{"mem.util.used", 0, metric.Unsupported},
+	table := memoryRows()
+	p := pagesOf(table, "amd64")
+	p.size, p.Short, p.Answer = 16384, metric.Unsupported, make([]byte, 96)
+	put(p.Answer, "vm_statistics64", "free_count", 1000)
+	put(p.Answer, "vm_statistics64", "faults", 1<<40)
+	cells := filled(table, &p)
+	for name, want := range map[string]metric.Value{
+		"mem.freemem":      {Type: metric.U64, Bits: 16000},
+		"mem.pages.faults": {Type: metric.U64, Bits: 1 << 40},
+		"mem.compressions": {Type: metric.U64, Miss: metric.Unsupported},
+		"mem.util.used":    {Type: metric.U64, Miss: metric.Unsupported},
 	} {
-		v := f.Block().Cols[slices.Index(names, c.metric)].At(metric.U64, 0)
-		if v.Bits != c.want || v.Miss != c.miss {
-			t.Errorf("%s = %d (%s), want %d (%s)", c.metric, v.Bits, v.Miss, c.want, c.miss)
-		}
+		t.Run(name, func(t *testing.T) {
+			if v := cells[name]; v.Bits != want.Bits || v.Miss != want.Miss {
+				t.Errorf("%d (%s), want %d (%s)", v.Bits, v.Miss, want.Bits, want.Miss)
+			}
+		})
 	}
 }
 
@@ -287,17 +319,25 @@ func TestBattery(t *testing.T) {
 }
 
 func TestFilesystemNumbers(t *testing.T) {
-	x := filesysSpace{bsize: 512, blocks: 1000, bfree: 250, bavail: 200, files: 10, ffree: 20}
-	if x.kbytes(x.blocks) != 500 || x.used() != 750 || x.usedFiles() != 0 {
-		t.Errorf("capacity %d, used %d, files %d", x.kbytes(x.blocks), x.used(), x.usedFiles())
+	table := filesysRows()
+	rec := rows.Struct{Members: table.Members("amd64"), Answer: make([]byte, 2168)}
+	for name, v := range map[string]uint64{"f_bsize": 512, "f_blocks": 1000, "f_bfree": 250, "f_bavail": 200, "f_files": 10, "f_ffree": 20} {
+		put(rec.Answer, "statfs", name, v)
 	}
-	if got, want := x.full(), 100*750.0/950; got != want {
-		t.Errorf("full %v, want %v", got, want)
+	check := func(want map[string]float64) {
+		t.Helper()
+		cells := filled(table, &rec)
+		for name, v := range want {
+			if got := cells[name]; got.Number() != v {
+				t.Errorf("%s is %v (%s), want %v", name, got.Number(), got.Miss, v)
+			}
+		}
 	}
-	empty := filesysSpace{bfree: 5}
-	if empty.full() != 0 || empty.used() != 0 {
-		t.Errorf("an empty file system is %v %% full", empty.full())
-	}
+	check(map[string]float64{"filesys.capacity": 500, "filesys.used": 375, "filesys.free": 125, "filesys.avail": 100, "filesys.usedfiles": 0, "filesys.full": 100 * 750.0 / 950})
+	rec.Answer = make([]byte, 2168)
+	put(rec.Answer, "statfs", "f_bsize", 512)
+	put(rec.Answer, "statfs", "f_bfree", 5)
+	check(map[string]float64{"filesys.used": 0, "filesys.full": 0})
 }
 
 func TestTCPRefused(t *testing.T) {
@@ -384,30 +424,13 @@ func FuzzPlistString(f *testing.F) {
 func FuzzColumns(f *testing.F) {
 	f.Add(make([]byte, 200), uint64(16384))
 	f.Fuzz(func(t *testing.T, answer []byte, pageSize uint64) {
-		for _, c := range vmColumns {
-			c.value(answer, pageSize)
-		}
-		for _, c := range scalarColumns {
-			if c.value != nil {
-				c.value(answer, 0)
-			}
-		}
-		for _, table := range domainTables {
-			for i := range table.instances {
-				for _, c := range table.columns {
-					c.value(answer, i)
+		for _, table := range tables() {
+			a := pages{rows.Struct{Members: table.Members("arm64", append(wordsWithoutQuestion(table), "pagesize", uptimeWord)...), Answer: answer}, pageSize}
+			for col, d := range table.Group.Metrics {
+				if d.Type != metric.String {
+					table.Value(col, 0, &a)
 				}
 			}
 		}
-		for _, c := range nfsClientColumns {
-			c.value(answer, decode.NFS3Client)
-		}
-		for _, c := range nfsServerColumns {
-			c.value(answer, decode.NFS3Server)
-		}
-		ifRead(answer)
-		sp := readSpace(answer)
-		sp.full()
-		sp.usedFiles()
 	})
 }

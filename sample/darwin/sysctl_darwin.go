@@ -1,11 +1,11 @@
 package darwin
 
 import (
-	"math"
+	"runtime"
+	"strings"
 
 	"tachograph/sample"
-	"tachograph/sample/catalog"
-	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -20,16 +20,20 @@ type sysctlSource struct {
 	tree  tree
 }
 
-// sysctlSet is a group and what feeds each of its columns.
+// sysctlSet is a table, and what answers for each of its leaves.
 type sysctlSet struct {
-	group     *metric.Group
+	*rows.Table
 	instances []*metric.Instance // nil for the domain with one value
-	feeds     []feed             // parallel to the group's metrics
+	leaves    []sysctlLeaf
+	nodes     []*node // of the leaves; nil where the kernel lacks the name
+	texts     []textColumn
+	round     uint64
 }
 
-type feed struct {
-	from, less *node // nil where the kernel lacks the name
-	value      func([]byte, int) (uint64, bool)
+// textColumn is a metric that is a text, the whole answer.
+type textColumn struct {
+	feed
+	col int
 }
 
 func newSysctlSource() *sysctlSource { return &sysctlSource{} }
@@ -37,55 +41,49 @@ func newSysctlSource() *sysctlSource { return &sysctlSource{} }
 func (s *sysctlSource) Name() string { return "sysctl" }
 
 func (s *sysctlSource) Groups() []*metric.Group {
-	gs := make([]*metric.Group, len(s.sets))
-	for i, set := range s.sets {
-		gs[i] = set.group
+	gs := make([]*metric.Group, 0, len(s.sets)+1)
+	for _, set := range s.sets {
+		gs = append(gs, set.Group)
 	}
-	return gs
+	return append(gs, s.tree.group)
 }
 
 func (s *sysctlSource) Refresh() error {
 	s.nodes, s.sets, s.looks = make(map[string]*node), nil, 0
-	s.add("sysctl", nil, scalarColumns)
-	for _, t := range domainTables {
-		instances := make([]*metric.Instance, len(t.instances))
-		for i, name := range t.instances {
+	s.add(scalarRows(), nil)
+	for _, d := range domains {
+		instances := make([]*metric.Instance, len(d.instances))
+		for i, name := range d.instances {
 			instances[i] = &metric.Instance{ID: uint64(i), Key: name, Name: name}
 		}
-		s.add(t.group, instances, t.columns)
+		s.add(d.rows(), instances)
 	}
-	s.sets = append(s.sets, s.tree.build(s))
+	s.tree.build(s)
 	return nil
 }
 
 func (s *sysctlSource) Close() error { return nil }
 
-// add makes a set of columns from the catalogue.
-func (s *sysctlSource) add(group string, instances []*metric.Instance, columns []column) {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.metric
-	}
-	set := &sysctlSet{group: catalog.Group(catalog.Darwin, group, names...), instances: instances}
-	for i, c := range columns {
-		f := feed{from: s.node(c.sysctl), value: c.value}
-		lacks := ""
-		if f.from == nil {
-			lacks = c.sysctl
+// add makes a set of a table.
+func (s *sysctlSource) add(t *rows.Table, instances []*metric.Instance) {
+	set := &sysctlSet{Table: t, instances: instances, leaves: sysctlLeaves(t, runtime.GOARCH)}
+	for i, l := range set.leaves {
+		n := s.node(l.name)
+		set.nodes = append(set.nodes, n)
+		if n == nil {
+			t.Lack("this kernel has no sysctl "+l.name, func(x *rows.Leaf) bool { return x == &t.Leaves[i] })
 		}
-		if c.less != "" {
-			if f.less = s.node(c.less); f.less == nil {
-				lacks = c.less
+	}
+	for col, d := range t.Group.Metrics {
+		scaled := strings.Contains(d.Source, " / ")
+		for _, i := range t.LeavesOf(col) {
+			switch n := set.nodes[i]; {
+			case d.Type == metric.String:
+				set.texts = append(set.texts, textColumn{feed{from: n}, col})
+			case t.Leaves[i].Question == "" && n.wide() && !scaled:
+				widen(d)
 			}
 		}
-		d := set.group.Metrics[i]
-		if lacks != "" && d.Unsupported == "" {
-			d.Unsupported = "this kernel has no sysctl " + lacks
-		}
-		if c.value == nil && (f.from.wide() || f.less.wide()) {
-			widen(d)
-		}
-		set.feeds = append(set.feeds, f)
 	}
 	s.sets = append(s.sets, set)
 }
@@ -127,67 +125,38 @@ func (s *sysctlSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	s.round++
 	at := c.Now()
 	for _, set := range s.sets {
-		f := frameOf(frames, set.group)
+		f := frameOf(frames, set.Group)
 		if f == nil {
 			continue
 		}
 		f.Reset(at)
+		set.round = s.round
 		if set.instances == nil {
-			set.fill(f, f.Row(nil), 0, s.round)
+			row := f.Row(nil)
+			set.Fill(f, row, 0, set)
+			for _, x := range set.texts {
+				if f.Wants(x.col) {
+					x.show(f, row, x.col, s.round)
+				}
+			}
 			continue
 		}
 		for i, in := range set.instances {
-			set.fill(f, f.Row(in), i, s.round)
+			set.Fill(f, f.Row(in), i, set)
 		}
+	}
+	if f := frameOf(frames, s.tree.group); f != nil {
+		f.Reset(at)
+		s.tree.fill(f, f.Row(nil), s.round)
 	}
 	return nil
 }
 
-// badAnswer is why a value is absent whose sysctl answered in an unexpected
-// length.
-var badAnswer = metric.ReasonFor("the kernel's answer does not have the expected length")
-
-// fill sets one row.
-func (set *sysctlSet) fill(f *sample.Frame, row, instance int, round uint64) {
-	for col := range set.feeds {
-		if !f.Wants(col) {
-			continue
-		}
-		from := &set.feeds[col]
-		n := from.from
-		if !n.read(round) {
-			f.SetMissing(row, col, n.reason)
-			continue
-		}
-		t := set.group.Metrics[col].Type
-		if t == metric.String {
-			f.SetString(row, col, n.string())
-			continue
-		}
-		var v uint64
-		var ok bool
-		if from.value != nil {
-			v, ok = from.value(n.answer, instance)
-		} else {
-			v, ok = decode.SysctlBits(n.answer, t)
-		}
-		if ok && from.less != nil {
-			if !from.less.read(round) {
-				f.SetMissing(row, col, from.less.reason)
-				continue
-			}
-			var minus uint64
-			minus, ok = decode.SysctlBits(from.less.answer, t)
-			// Where a limit was lowered below what is in use nothing is left.
-			v -= min(minus, v)
-		}
-		switch {
-		case !ok:
-			f.SetMissing(row, col, badAnswer)
-		case t.Float():
-			f.SetFloat(row, col, math.Float64frombits(v))
-		default:
-			f.SetUint(row, col, v)
-		}
+// Leaf asks the kernel, once a round.
+func (set *sysctlSet) Leaf(i int) rows.Value {
+	n := set.nodes[i]
+	if !n.read(set.round) {
+		return rows.Value{Miss: n.reason}
 	}
+	return set.leaves[i].value(n.answer)
 }

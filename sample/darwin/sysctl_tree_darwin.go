@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"slices"
-	"strings"
 	"syscall"
 
+	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
 	"tachograph/sample/darwin/sys"
@@ -18,11 +18,18 @@ type tree struct {
 	// moved remembers the names that were seen to change and are therefore
 	// read as often as polled metrics.
 	moved map[string]bool
-	set   *sysctlSet
+	group *metric.Group
+	feeds []feed // parallel to the group's metrics
 	// shape is a checksum of the numbers that the walk met; lacking are the
 	// names of the catalogue that the kernel did not have.
 	shape   uint64
 	lacking []string
+}
+
+// feed is where a metric of the tree comes from.
+type feed struct {
+	from *node // nil where the kernel lacks the name
+	time bool  // the answer is a struct timeval
 }
 
 // leaf is a name that the walk found.
@@ -38,23 +45,22 @@ type leaf struct {
 
 // build walks the tree and describes what it finds. Names in the catalogue
 // keep their row; others are described by what the kernel says of them.
-func (t *tree) build(s *sysctlSource) *sysctlSet {
+func (t *tree) build(s *sysctlSource) {
 	t.rememberMoves()
-	set := &sysctlSet{group: &metric.Group{Name: "sysctl tree"}}
+	t.group, t.feeds = &metric.Group{Name: "sysctl tree"}, nil
 	seen := make(map[string]bool)
-	elsewhere := make(map[string]bool)
-	for _, table := range domainTables {
-		for _, c := range table.columns {
-			elsewhere[c.metric] = true
+	for _, set := range s.sets {
+		for _, d := range set.Group.Metrics {
+			seen[d.Name] = true
 		}
 	}
 	add := func(l leaf) {
-		if seen[l.name] || elsewhere[l.name] {
+		if seen[l.name] {
 			return
 		}
 		seen[l.name] = true
-		d, value := t.describe(&l)
-		f := feed{value: value}
+		d, time := t.describe(&l)
+		f := feed{time: time}
 		if d.Unsupported == "" {
 			if s.nodes[l.name] == nil {
 				s.nodes[l.name] = newNode(l.name, l.mib, l.size)
@@ -63,8 +69,8 @@ func (t *tree) build(s *sysctlSource) *sysctlSet {
 			// Where the catalogue knows a name's class, moving changes nothing.
 			f.from.watch = d.Class == metric.Constrained && catalog.Find(catalog.Darwin, l.name) == nil
 		}
-		set.group.Metrics = append(set.group.Metrics, d)
-		set.feeds = append(set.feeds, f)
+		t.group.Metrics = append(t.group.Metrics, d)
+		t.feeds = append(t.feeds, f)
 	}
 	t.lacking = nil
 	t.shape = walk(func(mib sys.MIB) {
@@ -78,7 +84,7 @@ func (t *tree) build(s *sysctlSource) *sysctlSet {
 		}
 	}
 	for _, d := range catalog.For(catalog.Darwin) {
-		if !ownName(d) || seen[d.Name] || elsewhere[d.Name] {
+		if !ownName(d) || seen[d.Name] {
 			continue
 		}
 		if l, ok := lookUp(d.Name); ok {
@@ -89,17 +95,41 @@ func (t *tree) build(s *sysctlSource) *sysctlSet {
 			d.Unsupported = "this kernel has no sysctl " + d.Name
 			t.lacking = append(t.lacking, d.Name)
 		}
-		set.group.Metrics = append(set.group.Metrics, d)
-		set.feeds = append(set.feeds, feed{})
+		t.group.Metrics = append(t.group.Metrics, d)
+		t.feeds = append(t.feeds, feed{})
 	}
-	t.set = set
-	return set
 }
 
-// ownName reports whether a row of the catalogue is a sysctl by its own name.
-func ownName(d *metric.Desc) bool {
-	rest, ok := strings.CutPrefix(d.Source, "sysctl "+d.Name)
-	return ok && (rest == "" || rest[0] == ' ')
+// fill sets the only row.
+func (t *tree) fill(f *sample.Frame, row int, round uint64) {
+	for col := range t.feeds {
+		if f.Wants(col) {
+			t.feeds[col].show(f, row, col, round)
+		}
+	}
+}
+
+// show sets a cell to the answer.
+func (x *feed) show(f *sample.Frame, row, col int, round uint64) {
+	n, t := x.from, f.Full().Metrics[col].Type
+	switch {
+	case !n.read(round):
+		f.SetMissing(row, col, n.reason)
+	case t == metric.String:
+		f.SetString(row, col, n.string())
+	case x.time:
+		if us, ok := decode.Micros(n.answer); ok {
+			f.SetUint(row, col, us)
+		} else {
+			f.SetMissing(row, col, badAnswer)
+		}
+	default:
+		if v, ok := decode.SysctlBits(n.answer, t); ok {
+			f.SetUint(row, col, v)
+		} else {
+			f.SetMissing(row, col, badAnswer)
+		}
+	}
 }
 
 // rememberMoves notes which names moved since the last walk.
@@ -107,10 +137,7 @@ func (t *tree) rememberMoves() {
 	if t.moved == nil {
 		t.moved = make(map[string]bool)
 	}
-	if t.set == nil {
-		return
-	}
-	for _, f := range t.set.feeds {
+	for _, f := range t.feeds {
 		if f.from != nil && f.from.moved {
 			t.moved[f.from.name] = true
 		}
@@ -120,10 +147,7 @@ func (t *tree) rememberMoves() {
 // Restless reports whether a name that is read rarely has been seen to move,
 // so that Refresh would put it into a faster class.
 func (s *sysctlSource) Restless() bool {
-	if s.tree.set == nil {
-		return false
-	}
-	for _, f := range s.tree.set.feeds {
+	for _, f := range s.tree.feeds {
 		if f.from != nil && f.from.moved {
 			return true
 		}
@@ -132,23 +156,21 @@ func (s *sysctlSource) Restless() bool {
 }
 
 // describe makes the metric of a leaf.
-func (t *tree) describe(l *leaf) (*metric.Desc, func([]byte, int) (uint64, bool)) {
+func (t *tree) describe(l *leaf) (d *metric.Desc, time bool) {
 	known := catalog.Find(catalog.Darwin, l.name)
 	typ, plain := l.kind.Type(l.format, l.size)
-	var value func([]byte, int) (uint64, bool)
 	units := metric.NoUnits
-	if l.format == "S,timeval" {
-		typ, plain, value, units = metric.U64, true, micros, metric.Microseconds
+	if time = l.format == "S,timeval"; time {
+		typ, plain, units = metric.U64, true, metric.Microseconds
 	}
 	if known != nil && plain && !l.refused {
 		// The kernel may have widened the value since the row was written.
 		if l.size == 8 {
 			widen(known)
 		}
-		return known, value
+		return known, time
 	}
-	d := known
-	if d == nil {
+	if d = known; d == nil {
 		d = &metric.Desc{
 			Name: l.name, Type: typ, Sem: metric.Instant, Units: units, Class: metric.Constrained,
 			Source:   "sysctl " + l.name,
@@ -172,7 +194,7 @@ func (t *tree) describe(l *leaf) (*metric.Desc, func([]byte, int) (uint64, bool)
 	case typ == metric.String && l.size > longestText:
 		d.Unsupported = "left out: a text of more than a thousand characters"
 	}
-	return d, value
+	return d, time
 }
 
 // The queries about the tree itself: {0,1} names a number, {0,2} gives the

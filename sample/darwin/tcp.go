@@ -1,52 +1,22 @@
 package darwin
 
-import "tachograph/sample/darwin/decode"
-
-// tcpColumn is a metric from the TCP statistics: the sum of some counters of
-// 32 bits.
-type tcpColumn struct {
-	metric string
-	fields []*decode.Field
-}
-
-var tcpColumns = []tcpColumn{
-	{"network.tcp.activeopens", one(decode.TCPConnattempt)},
-	{"network.tcp.passiveopens", one(decode.TCPAccepts)},
-	{"network.tcp.attemptfails", one(decode.TCPConndrops)},
-	{"network.tcp.estabresets", one(decode.TCPDrops)},
-	{"network.tcp.insegs", one(decode.TCPRcvtotal)},
-	{"network.tcp.outsegs", one(decode.TCPSndtotal)},
-	{"network.tcp.retranssegs", one(decode.TCPSndrexmitpack)},
-	{"network.tcp.outrsts", one(decode.TCPSndctrl)},
-	{"network.tcp.incsumerrors", one(decode.TCPRcvbadsum)},
-	{"network.tcp.inerrs", tcpInputErrors},
-	{"network.tcp.inerrs.total", tcpInputErrors},
-	{"network.tcp.inerrs.badsum", one(decode.TCPRcvbadsum)},
-	{"network.tcp.inerrs.badoff", one(decode.TCPRcvbadoff)},
-	{"network.tcp.inerrs.short", one(decode.TCPRcvshort)},
-	{"network.tcp.inerrs.memdrop", one(decode.TCPRcvmemdrop)},
-}
-
-// tcpFacts are what the kernel does not count but obeys. All but the first are
-// constants of its source: the method (Van Jacobson's, by its number in the TCP
-// MIB), the longest timeout (64 s) and the most connections (no limit).
-var tcpFacts = []struct {
-	metric string
-	value  int64
-}{
-	{metric: "network.tcp.rtomin"},
-	{"network.tcp.rtoalgorithm", 4},
-	{"network.tcp.rtomax", 64_000},
-	{"network.tcp.maxconn", -1},
-}
-
-const (
-	colTCPShortest = 0
-	// tcpShortestSysctl is in ticks of TCP's own clock, which are milliseconds.
-	tcpShortestSysctl = "net.inet.tcp.rtt_min"
+import (
+	"tachograph/sample/darwin/rows"
+	"tachograph/sample/metric"
 )
 
-var tcpInputErrors = []*decode.Field{decode.TCPRcvbadsum, decode.TCPRcvbadoff, decode.TCPRcvshort, decode.TCPRcvmemdrop}
+// tcpStatsSysctl answers with the TCP statistics: counters of 32 bits.
+const tcpStatsSysctl = "net.inet.tcp.stats"
+
+func tcpRows() *rows.Table {
+	return rows.New("tcp", rows.Select(metric.NoIndom, "sysctl "+tcpStatsSysctl+" "), 0, nil)
+}
+
+// tcpFactRows are what the kernel does not count but obeys: constants of its
+// source.
+func tcpFactRows() *rows.Table {
+	return rows.New("tcp facts", rows.Select(metric.NoIndom, "constant of the kernel's source"), 0, nil)
+}
 
 // tcpGateSysctl is the switch that withholds the TCP statistics.
 const tcpGateSysctl = "net.inet.tcp.disable_access_to_stats"

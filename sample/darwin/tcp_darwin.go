@@ -1,27 +1,27 @@
 package darwin
 
 import (
-	"math"
 	"os"
+	"runtime"
 	"strings"
 
 	"tachograph/sample"
-	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
 
 // tcpSource reads the TCP statistics and tells a refusal from a measurement.
 type tcpSource struct {
-	group *metric.Group
-	facts *metric.Group
-	stats *node
-	flag  *node
-	pcbs  *node
-	least *node // the shortest timeout
-	round uint64
-	known bool
+	rows   *rows.Table
+	facts  *rows.Table
+	stats  *node
+	answer rows.Struct
+	flag   *node
+	pcbs   *node
+	round  uint64
+	known  bool
 	// withheld is the reason in force, empty while the gate is open.
 	withheld string
 	reason   metric.Reason
@@ -30,26 +30,15 @@ type tcpSource struct {
 func newTCPSource() *tcpSource { return &tcpSource{} }
 
 func (s *tcpSource) Name() string            { return "tcp" }
-func (s *tcpSource) Groups() []*metric.Group { return []*metric.Group{s.group, s.facts} }
+func (s *tcpSource) Groups() []*metric.Group { return []*metric.Group{s.rows.Group, s.facts.Group} }
 func (s *tcpSource) Close() error            { return nil }
 
 func (s *tcpSource) Refresh() error {
-	names := make([]string, len(tcpColumns))
-	for i, c := range tcpColumns {
-		names[i] = c.metric
-	}
-	s.group = catalog.Group(catalog.Darwin, "tcp", names...)
-	names = names[:0]
-	for _, f := range tcpFacts {
-		names = append(names, f.metric)
-	}
-	s.facts = catalog.Group(catalog.Darwin, "tcp facts", names...)
-	if s.least = optional(tcpShortestSysctl, 8); s.least == nil {
-		s.facts.Metrics[colTCPShortest].Unsupported = "this kernel has no sysctl " + tcpShortestSysctl
-	}
-	s.stats, s.flag, s.pcbs = optional("net.inet.tcp.stats", 2048), optional(tcpGateSysctl, 8), optional(tcpListSysctl, 0)
+	s.rows, s.facts = tcpRows(), tcpFactRows()
+	s.answer.Members, s.answer.Short = s.rows.Members(runtime.GOARCH), metric.Unsupported
+	s.stats, s.flag, s.pcbs = optional(tcpStatsSysctl, 2048), optional(tcpGateSysctl, 8), optional(tcpListSysctl, 0)
 	if s.stats == nil {
-		unsupported(s.group, "this kernel has no sysctl net.inet.tcp.stats")
+		unsupported(s.rows.Group, "this kernel has no sysctl "+tcpStatsSysctl)
 	}
 	return nil
 }
@@ -76,10 +65,11 @@ func (s *tcpSource) Notice() string {
 func (s *tcpSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	s.round++
 	at := c.Now()
-	if f := frameOf(frames, s.facts); f != nil {
-		s.readFacts(f, at)
+	if f := frameOf(frames, s.facts.Group); f != nil {
+		f.Reset(at)
+		s.facts.Fill(f, f.Row(nil), 0, nil)
 	}
-	f := frameOf(frames, s.group)
+	f := frameOf(frames, s.rows.Group)
 	if f == nil {
 		return nil
 	}
@@ -94,38 +84,9 @@ func (s *tcpSource) Read(c *sample.Context, frames []*sample.Frame) error {
 		f.MissRow(row, s.reason)
 		return nil
 	}
-	for col := range tcpColumns {
-		sum, ok := uint64(0), true
-		for _, field := range tcpColumns[col].fields {
-			v, has := field.Uint(s.stats.answer)
-			sum, ok = sum+v, ok && has
-		}
-		if ok {
-			f.SetUint(row, col, sum&math.MaxUint32)
-		} else {
-			f.SetMissing(row, col, metric.Unsupported)
-		}
-	}
+	s.answer.Answer = s.stats.answer
+	s.rows.Fill(f, row, 0, &s.answer)
 	return nil
-}
-
-// readFacts fills in what is never withheld.
-func (s *tcpSource) readFacts(f *sample.Frame, at metric.Stamp) {
-	f.Reset(at)
-	row := f.Row(nil)
-	for col := range tcpFacts {
-		f.SetUint(row, col, uint64(tcpFacts[col].value))
-	}
-	if !f.Wants(colTCPShortest) {
-		return
-	}
-	if !s.least.read(s.round) {
-		f.SetMissing(row, colTCPShortest, s.least.reason)
-	} else if v, ok := decode.SysctlBits(s.least.answer, metric.I32); ok {
-		f.SetUint(row, colTCPShortest, v)
-	} else {
-		f.SetMissing(row, colTCPShortest, badAnswer)
-	}
 }
 
 // decide finds out whether the answer is a refusal, and says so once each time

@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 
@@ -19,7 +20,7 @@ func fill(n int) []byte {
 }
 
 func TestFieldOfShortAnswers(t *testing.T) {
-	for _, f := range fields {
+	for _, f := range Described() {
 		whole := fill(f.Off + f.Size)
 		if f.Size <= 8 {
 			want := uint64(0)
@@ -42,12 +43,14 @@ func TestFieldOfShortAnswers(t *testing.T) {
 	}
 }
 
+var bytesIn = Find("if_msghdr2", "ifm_data.ifi_ibytes", "amd64")
+
 // ifMessage builds one message of an interface list.
 func ifMessage(name string, index uint16, ibytes uint64) []byte {
 	b := make([]byte, ifMsghdr2Size, ifMsghdr2Size+20)
 	b[IfMsgType.Off] = rtmIfinfo2
 	binary.LittleEndian.PutUint16(b[IfIndex.Off:], index)
-	binary.LittleEndian.PutUint64(b[IfIbytes.Off:], ibytes)
+	binary.LittleEndian.PutUint64(b[bytesIn.Off:], ibytes)
 	addr := make([]byte, 20)
 	addr[0], addr[1], addr[5] = 20, afLink, byte(len(name))
 	copy(addr[dlDataOff:], name)
@@ -64,7 +67,7 @@ func TestInterfaces(t *testing.T) {
 	var names []string
 	ok := Interfaces(list, func(i Interface) {
 		names = append(names, string(i.Name))
-		if v, _ := IfIbytes.Uint(i.Header); string(i.Name) == "en0" && v != 1<<40 {
+		if v, _ := bytesIn.Uint(i.Header); string(i.Name) == "en0" && v != 1<<40 {
 			t.Errorf("en0 has %d bytes", v)
 		}
 	})
@@ -77,9 +80,11 @@ func TestInterfaces(t *testing.T) {
 		"a short header":        {8, 0, 5, 18, 0, 0, 0, 0},
 		"half a length":         {8},
 	} {
-		if Interfaces(bad, func(Interface) {}) {
-			t.Errorf("%s was accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if Interfaces(bad, func(Interface) {}) {
+				t.Error("accepted")
+			}
+		})
 	}
 	hostile := ifMessage("en0", 1, 1)
 	hostile[ifMsghdr2Size+5] = 200 // a name longer than its address
@@ -89,6 +94,11 @@ func TestInterfaces(t *testing.T) {
 		}
 	})
 }
+
+const (
+	tcpListen   = 1
+	tcpTimeWait = 10
+)
 
 func pcbList(end bool, states ...uint32) []byte {
 	gen := make([]byte, xinpgenSize)
@@ -107,27 +117,34 @@ func pcbList(end bool, states ...uint32) []byte {
 }
 
 func TestTCPStateCounts(t *testing.T) {
-	list := pcbList(true, TCPEstablished, TCPListen, TCPEstablished, 77)
+	for state, name := range map[int]string{tcpListen: "TCPS_LISTEN", TCPEstablished: "TCPS_ESTABLISHED", tcpTimeWait: "TCPS_TIME_WAIT"} {
+		if TCPStates[state] != name {
+			t.Errorf("state %d is called %s", state, TCPStates[state])
+		}
+	}
+	list := pcbList(true, TCPEstablished, tcpListen, TCPEstablished, 77)
 	counts, steady, ok := TCPStateCounts(list)
-	if !ok || !steady || counts[TCPEstablished] != 2 || counts[TCPListen] != 1 {
+	if !ok || !steady || counts[TCPEstablished] != 2 || counts[tcpListen] != 1 {
 		t.Errorf("counts %v, steady %v, ok %v", counts, steady, ok)
 	}
 	list[len(list)-16]++ // the closing generation
 	if _, steady, ok = TCPStateCounts(list); !ok || steady {
 		t.Errorf("a list that changed: steady %v, ok %v", steady, ok)
 	}
-	if counts, steady, ok = TCPStateCounts(pcbList(false)); !ok || !steady || counts != [TCPStates]uint32{} {
+	if counts, steady, ok = TCPStateCounts(pcbList(false)); !ok || !steady || counts != [len(TCPStates)]uint32{} {
 		t.Errorf("a machine without connections: counts %v, steady %v, ok %v", counts, steady, ok)
 	}
 	for name, bad := range map[string][]byte{
 		"nothing":            nil,
-		"no closing record":  pcbList(false, TCPListen),
-		"cut in a record":    pcbList(false, TCPListen)[:200],
-		"only the beginning": pcbList(true, TCPListen)[:xinpgenSize],
+		"no closing record":  pcbList(false, tcpListen),
+		"cut in a record":    pcbList(false, tcpListen)[:200],
+		"only the beginning": pcbList(true, tcpListen)[:xinpgenSize],
 	} {
-		if _, _, ok := TCPStateCounts(bad); ok {
-			t.Errorf("%s was accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, _, ok := TCPStateCounts(bad); ok {
+				t.Error("accepted")
+			}
+		})
 	}
 }
 
@@ -157,9 +174,11 @@ func TestSMCValue(t *testing.T) {
 		{"ch8*", []byte("text"), 0, false},
 		{"", nil, 0, false},
 	} {
-		if got, ok := SMCValue(c.encoding, c.b); got != c.want || ok != c.ok {
-			t.Errorf("SMCValue(%q, %v) = %v, %v; want %v, %v", c.encoding, c.b, got, ok, c.want, c.ok)
-		}
+		t.Run(fmt.Sprintf("%q of % x", c.encoding, c.b), func(t *testing.T) {
+			if got, ok := SMCValue(c.encoding, c.b); got != c.want || ok != c.ok {
+				t.Errorf("%v, %v; want %v, %v", got, ok, c.want, c.ok)
+			}
+		})
 	}
 	b := fill(SMCSize)
 	SMCRequest(b, "TC0P", SMCRead, 2)
@@ -193,9 +212,11 @@ func TestSysctlType(t *testing.T) {
 		{5, "", 8, 0, false},
 		{ctlInt, "I", 12, 0, false},
 	} {
-		if got, ok := c.kind.Type(c.format, c.size); got != c.want || ok != c.ok {
-			t.Errorf("kind %d, format %q, %d bytes: %v, %v", c.kind, c.format, c.size, got, ok)
-		}
+		t.Run(fmt.Sprintf("kind %d, format %q, %d bytes", c.kind, c.format, c.size), func(t *testing.T) {
+			if got, ok := c.kind.Type(c.format, c.size); got != c.want || ok != c.ok {
+				t.Errorf("%v, %v", got, ok)
+			}
+		})
 	}
 	kind, format, ok := SysctlFormat([]byte("\x03\x00\x00\xc0A\x00"))
 	if !ok || !kind.Writable() || kind.Node() || string(format) != "A" {
@@ -212,35 +233,21 @@ func TestSysctlType(t *testing.T) {
 	}
 }
 
-func TestSmallStructs(t *testing.T) {
-	b := make([]byte, 24)
-	for i, v := range []uint32{2048, 3072, 512} {
-		binary.LittleEndian.PutUint32(b[4*i:], v)
-	}
-	if _, ok := Loads(b); ok {
-		t.Error("a scale of 0 was accepted")
-	}
-	binary.LittleEndian.PutUint64(b[16:], 2048)
-	if l, ok := Loads(b); !ok || l != [3]float64{1, 1.5, 0.25} {
-		t.Errorf("loads %v, %v", l, ok)
-	}
-	if _, ok := Loads(b[:20]); ok {
-		t.Error("a short loadavg was accepted")
-	}
+func TestTimesAndArrays(t *testing.T) {
 	tv := make([]byte, 16)
 	binary.LittleEndian.PutUint64(tv, 1_750_000_000)
 	binary.LittleEndian.PutUint32(tv[8:], 250_000)
 	if us, ok := Micros(tv); !ok || us != 1_750_000_000_250_000 {
 		t.Errorf("micros %d, %v", us, ok)
 	}
-	counts := make([]byte, 12)
-	binary.LittleEndian.PutUint32(counts, math.MaxUint32)
-	binary.LittleEndian.PutUint32(counts[4:], 3)
-	if sum, ok := U32Sum(counts, 0, 3); !ok || sum != 2 {
-		t.Errorf("a sum of wrapping counters is %d, %v; want 2", sum, ok)
+	array := &Field{Off: 4, Size: 4, Len: 3}
+	if v, ok := array.Element([]byte{0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0}, 1); !ok || v != 2 {
+		t.Errorf("element %d, %v", v, ok)
 	}
-	if _, ok := U32Sum(counts, 4, 3); ok {
-		t.Error("a sum beyond the answer was accepted")
+	for _, i := range []int{-1, 3, math.MaxInt} {
+		if v, ok := array.Element(fill(16), i); ok {
+			t.Errorf("element %d is %d", i, v)
+		}
 	}
 }
 
@@ -257,7 +264,7 @@ func FuzzInterfaces(f *testing.F) {
 }
 
 func FuzzTCPStateCounts(f *testing.F) {
-	f.Add(pcbList(true, TCPListen, TCPTimeWait))
+	f.Add(pcbList(true, tcpListen, tcpTimeWait))
 	f.Fuzz(func(t *testing.T, list []byte) {
 		counts, _, ok := TCPStateCounts(list)
 		sum := 0
@@ -276,12 +283,10 @@ func FuzzAnswers(f *testing.F) {
 		SMCValue(text, b)
 		_, _ = Kind(kind).Type(text, len(b))
 		SysctlFormat(b)
-		Loads(b)
 		Micros(b)
-		Quads(b, int(kind%100))
-		U32Sum(b, int(kind%300), int(kind%50))
-		for _, x := range fields {
+		for _, x := range Described() {
 			x.Uint(b)
+			x.Element(b, int(kind))
 			x.Text(b)
 		}
 		if len(b) >= SMCSize {

@@ -6,8 +6,9 @@
 // while older ones answer with less. A Field is read where the kernel put it,
 // byte by byte, and is absent if the answer is too short to hold it.
 //
-// Darwin runs on little-endian processors only, and all structs used here have
-// the same layout on both.
+// Darwin runs on little-endian processors only. Nearly all structs have the same
+// layout on both; a Field can say where it has not. Which processor is meant is
+// a value, so that the layouts of both are tested everywhere.
 package decode
 
 import "encoding/binary"
@@ -18,6 +19,34 @@ type Field struct {
 	Struct, Name string
 	Off, Size    int
 	Signed       bool
+	// Len is how many elements an array of numbers has, of Size each; else 0.
+	Len int
+	// ARM64 is how much further on the field stands on arm64. Only names the
+	// processor (a GOARCH) whose struct has it, if the other's has not.
+	ARM64 int
+	Only  string
+}
+
+// On is the field as it is on a processor, or nil if the struct lacks it there.
+func (f *Field) On(arch string) *Field {
+	switch {
+	case f.Only != "" && f.Only != arch:
+		return nil
+	case f.ARM64 == 0 || arch != "arm64":
+		return f
+	}
+	there := *f
+	there.Off += f.ARM64
+	return &there
+}
+
+// Element is Uint for an element of an array.
+func (f *Field) Element(rec []byte, i int) (uint64, bool) {
+	from := f.Off + i*f.Size
+	if from < f.Off || len(rec) < from+f.Size {
+		return 0, false
+	}
+	return number(rec[from:from+f.Size], f.Signed)
 }
 
 // Uint reads f from the answer rec, widened to 64 bits (with its sign, for a
@@ -69,19 +98,41 @@ func untilNUL(b []byte) []byte {
 	return b
 }
 
-// fields collects every field of this package, so that one test can hold them
-// all against the measured layouts.
+// fields are all that have been described.
 var fields []*Field
 
-func field(structName, name string, off, size int, signed bool) *Field {
-	f := &Field{structName, name, off, size, signed}
+// Find is the field of a struct as it is on a processor, or nil.
+func Find(structName, name, arch string) *Field {
+	for _, f := range fields {
+		if f.Struct == structName && f.Name == name {
+			return f.On(arch)
+		}
+	}
+	return nil
+}
+
+// Described are the fields of all structs whose layout is known.
+func Described() []*Field { return fields }
+
+// Struct is the name of a kernel struct. Its methods describe its fields.
+type Struct string
+
+// Field describes a number, or characters or bytes of any length.
+func (s Struct) Field(name string, off, size int, signed bool) *Field {
+	return s.Array(name, off, size, 0, signed)
+}
+
+// Array describes an array of numbers, of which each has size bytes.
+func (s Struct) Array(name string, off, size, n int, signed bool) *Field {
+	f := &Field{Struct: string(s), Name: name, Off: off, Size: size, Len: n, Signed: signed}
 	fields = append(fields, f)
 	return f
 }
 
-func u32(structName, name string, off int) *Field { return field(structName, name, off, 4, false) }
-func u64(structName, name string, off int) *Field { return field(structName, name, off, 8, false) }
-func i32(structName, name string, off int) *Field { return field(structName, name, off, 4, true) }
+// U32, U64 and I32 describe the numbers of most structs.
+func (s Struct) U32(name string, off int) *Field { return s.Field(name, off, 4, false) }
+func (s Struct) U64(name string, off int) *Field { return s.Field(name, off, 8, false) }
+func (s Struct) I32(name string, off int) *Field { return s.Field(name, off, 4, true) }
 
 // Words copies an answer that was read as 32-bit words into bytes.
 func Words(b []byte, words []uint32) []byte {

@@ -33,46 +33,57 @@ func readLayouts(t *testing.T, arch string) map[string]measured {
 	return rows
 }
 
+// Some structs are not listed on their own: timeval was measured inside
+// kinfo_proc's times, and caches is none of Apple's.
+var unlisted = map[string]bool{"timeval": true, "caches": true}
+
 func TestFieldsStandWhereTheyWereMeasured(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
 		t.Run(arch, func(t *testing.T) {
 			rows := readLayouts(t, arch)
-			for _, f := range fields {
-				m, ok := rows[f.Struct+"."+f.Name]
-				if !ok && f.Struct == "timeval" {
-					// Not listed on its own: measured inside kinfo_proc's times.
-					continue
-				}
-				if !ok || m.off != f.Off || m.size != f.Size {
-					t.Errorf("%s.%s is at %d, %d bytes; measured: %v", f.Struct, f.Name, f.Off, f.Size, m)
+			for _, f := range Described() {
+				if !unlisted[f.Struct] {
+					t.Run(f.Struct+"."+f.Name, func(t *testing.T) { standsWhereMeasured(t, f, arch, rows) })
 				}
 			}
-			for _, c := range []struct {
-				what string
-				size int
-			}{
-				{"if_msghdr2", ifMsghdr2Size}, {"xinpgen", xinpgenSize}, {"smc_param", SMCSize},
-				{"nfsclntstats", NFSSize}, {"nfsrvstats", NFSDSize}, {"vfsconf", VFSConfSize},
+			for what, size := range map[string]int{
+				"if_msghdr2": ifMsghdr2Size, "xinpgen": xinpgenSize, "smc_param": SMCSize,
+				"nfsclntstats": NFSSize, "nfsrvstats": NFSDSize, "vfsconf": VFSConfSize,
 			} {
-				if got := rows[c.what+".(total)"].size; got != c.size {
-					t.Errorf("%s has %d bytes, measured: %d", c.what, c.size, got)
+				if got := rows[what+".(total)"].size; got != size {
+					t.Errorf("%s has %d bytes, measured: %d", what, size, got)
 				}
 			}
-			for _, c := range []struct {
-				what      string
-				off, size int
-			}{
-				{"icmpstat.icps_inhist", ICMPInHist, 4 * ICMPTypes},
-				{"icmpstat.icps_outhist", ICMPOutHist, 4 * ICMPTypes},
-				{"nfsclntstats.rpccntv3", NFS3Client, 8 * NFS3Procs},
-				{"nfsrvstats.srvrpccntv3", NFS3Server, 8 * NFS3Procs},
-				{"loadavg.ldavg", 0, 12},
-				{"sockaddr_dl.sdl_data", dlDataOff, 12},
-			} {
-				if got := rows[c.what]; got != (measured{c.off, c.size}) {
-					t.Errorf("%s: %d, %d bytes; measured: %v", c.what, c.off, c.size, got)
-				}
+			if got := rows["sockaddr_dl.sdl_data"]; got != (measured{dlDataOff, 12}) {
+				t.Errorf("sockaddr_dl.sdl_data: %d; measured: %v", dlDataOff, got)
 			}
 		})
+	}
+}
+
+func standsWhereMeasured(t *testing.T, f *Field, arch string, rows map[string]measured) {
+	m, has := rows[f.Struct+"."+f.Name]
+	there := f.On(arch)
+	if there == nil {
+		if has {
+			t.Errorf("is not there; measured: %v", m)
+		}
+		return
+	}
+	if want := (measured{there.Off, there.Size * max(1, there.Len)}); m != want {
+		t.Errorf("is at %d, %d bytes; measured: %v", want.off, want.size, m)
+	}
+}
+
+// A struct that differs between processors.
+func TestFieldsThatStandElsewhereOnARM64(t *testing.T) {
+	for _, f := range []*Field{
+		{Struct: "task_power_info_v2", Name: "task_energy", Off: 80, Size: 8, Only: "arm64"},
+		{Struct: "task_power_info_v2", Name: "task_ptime", Off: 80, Size: 8, ARM64: 8},
+		{Struct: "task_power_info_v2", Name: "gpu_energy.task_gpu_utilisation", Off: 48, Size: 8},
+	} {
+		for _, arch := range []string{"amd64", "arm64"} {
+			t.Run(arch+" "+f.Name, func(t *testing.T) { standsWhereMeasured(t, f, arch, readLayouts(t, arch)) })
+		}
 	}
 }

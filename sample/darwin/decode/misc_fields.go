@@ -1,76 +1,104 @@
 package decode
 
+const statfs = Struct("statfs")
+
 // A mounted file system.
 var (
-	FSBsize       = u32("statfs", "f_bsize", 0)
-	FSBlocks      = u64("statfs", "f_blocks", 8)
-	FSBfree       = u64("statfs", "f_bfree", 16)
-	FSBavail      = u64("statfs", "f_bavail", 24)
-	FSFiles       = u64("statfs", "f_files", 32)
-	FSFfree       = u64("statfs", "f_ffree", 40)
-	FSFstypename  = field("statfs", "f_fstypename", 72, 16, false)
-	FSMntonname   = field("statfs", "f_mntonname", 88, 1024, false)
-	FSMntfromname = field("statfs", "f_mntfromname", 1112, 1024, false)
+	FSFstypename  = statfs.Field("f_fstypename", 72, 16, false)
+	FSMntonname   = statfs.Field("f_mntonname", 88, 1024, false)
+	FSMntfromname = statfs.Field("f_mntfromname", 1112, 1024, false)
+
+	_ = []*Field{
+		statfs.U32("f_bsize", 0),
+		statfs.U64("f_blocks", 8),
+		statfs.U64("f_bfree", 16),
+		statfs.U64("f_bavail", 24),
+		statfs.U64("f_files", 32),
+		statfs.U64("f_ffree", 40),
+	}
 )
+
+const utmpx = Struct("utmpx")
 
 // A login record.
 var (
-	UtUser = field("utmpx", "ut_user", 0, 256, false)
-	UtType = field("utmpx", "ut_type", 296, 2, true)
+	UtUser = utmpx.Field("ut_user", 0, 256, false)
+	UtType = utmpx.Field("ut_type", 296, 2, true)
 )
+
+const xswUsage = Struct("xsw_usage")
 
 // Swap, from vm.swapusage.
-var (
-	SwapTotal = u64("xsw_usage", "xsu_total", 0)
-	SwapAvail = u64("xsw_usage", "xsu_avail", 8)
-	SwapUsed  = u64("xsw_usage", "xsu_used", 16)
-)
+var _ = []*Field{
+	xswUsage.U64("xsu_total", 0),
+	xswUsage.U64("xsu_avail", 8),
+	xswUsage.U64("xsu_used", 16),
+}
+
+const clockinfo = Struct("clockinfo")
 
 // The clock, from kern.clockrate.
-var (
-	ClockHz      = i32("clockinfo", "hz", 0)
-	ClockTick    = i32("clockinfo", "tick", 4)
-	ClockTickadj = i32("clockinfo", "tickadj", 8)
-	ClockStathz  = i32("clockinfo", "stathz", 12)
-	ClockProfhz  = i32("clockinfo", "profhz", 16)
-)
+var _ = []*Field{
+	clockinfo.I32("hz", 0),
+	clockinfo.I32("tick", 4),
+	clockinfo.I32("tickadj", 8),
+	clockinfo.I32("stathz", 12),
+	clockinfo.I32("profhz", 16),
+}
+
+const timeval = Struct("timeval")
 
 // A time: seconds since 1970 and the microseconds beyond.
 var (
-	TimevalSec  = field("timeval", "tv_sec", 0, 8, true)
-	TimevalUsec = i32("timeval", "tv_usec", 8)
+	TimevalSec  = timeval.Field("tv_sec", 0, 8, true)
+	TimevalUsec = timeval.I32("tv_usec", 8)
 )
 
+const loadavg = Struct("loadavg")
+
 // The load, from vm.loadavg: three numbers to be divided by fscale.
-var (
-	LoadScale = field("loadavg", "fscale", 16, 8, true)
-)
+var _ = []*Field{
+	loadavg.Array("ldavg", 0, 4, 3, false),
+	loadavg.Field("fscale", 16, 8, true),
+}
+
+const vfsconf = Struct("vfsconf")
 
 // A file system type, from getvfsbyname.
 var (
-	VFSTypenum = i32("vfsconf", "vfc_typenum", 20)
+	VFSTypenum = vfsconf.I32("vfc_typenum", 20)
 )
+
+const xinpgen = Struct("xinpgen")
 
 // The head and the tail of a list of protocol control blocks.
 var (
-	PCBLen   = u32("xinpgen", "xig_len", 0)
-	PCBCount = u32("xinpgen", "xig_count", 4)
-	PCBGen   = u64("xinpgen", "xig_gen", 8)
+	PCBLen   = xinpgen.U32("xig_len", 0)
+	PCBCount = xinpgen.U32("xig_count", 4)
+	PCBGen   = xinpgen.U64("xig_gen", 8)
 )
+
+const xtcpcb64 = Struct("xtcpcb64")
 
 // A TCP control block.
 var (
-	TCPCBLen   = u32("xtcpcb64", "xt_len", 0)
-	TCPCBState = i32("xtcpcb64", "t_state", 292)
+	TCPCBLen   = xtcpcb64.U32("xt_len", 0)
+	TCPCBState = xtcpcb64.I32("t_state", 292)
 )
+
+const smcParam = Struct("smc_param")
 
 // A request to the SMC, and its answer.
 var (
-	SMCKey      = u32("smc_param", "key", 0)
-	SMCDataSize = u32("smc_param", "keyInfo.dataSize", 28)
-	SMCDataType = u32("smc_param", "keyInfo.dataType", 32)
-	SMCResult   = field("smc_param", "result", 40, 1, false)
-	SMCCommand  = field("smc_param", "data8", 42, 1, false)
-	SMCIndex    = u32("smc_param", "data32", 44)
-	SMCBytes    = field("smc_param", "bytes", 48, 32, false)
+	SMCKey      = smcParam.U32("key", 0)
+	SMCDataSize = smcParam.U32("keyInfo.dataSize", 28)
+	SMCDataType = smcParam.U32("keyInfo.dataType", 32)
+	SMCResult   = smcParam.Field("result", 40, 1, false)
+	SMCCommand  = smcParam.Field("data8", 42, 1, false)
+	SMCIndex    = smcParam.U32("data32", 44)
+	SMCBytes    = smcParam.Field("bytes", 48, 32, false)
 )
+
+// Caches, from hw.cacheconfig and hw.cachesize: no struct of Apple's, but as
+// many numbers as there are levels of them.
+var _ = Struct("caches").Array("level", 0, 8, 10, false)

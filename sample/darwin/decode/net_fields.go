@@ -1,55 +1,58 @@
 package decode
 
+const udpstat = Struct("udpstat")
+
 // UDP: 32-bit counters.
-var (
-	UDPIpackets = u32("udpstat", "udps_ipackets", 0)
-	UDPHdrops   = u32("udpstat", "udps_hdrops", 4)
-	UDPBadsum   = u32("udpstat", "udps_badsum", 8)
-	UDPBadlen   = u32("udpstat", "udps_badlen", 12)
-	UDPNoport   = u32("udpstat", "udps_noport", 16)
-	UDPFullsock = u32("udpstat", "udps_fullsock", 24)
-	UDPOpackets = u32("udpstat", "udps_opackets", 36)
-)
+var _ = []*Field{
+	udpstat.U32("udps_ipackets", 0),
+	udpstat.U32("udps_hdrops", 4),
+	udpstat.U32("udps_badsum", 8),
+	udpstat.U32("udps_badlen", 12),
+	udpstat.U32("udps_noport", 16),
+	udpstat.U32("udps_fullsock", 24),
+	udpstat.U32("udps_opackets", 36),
+}
+
+const tcpstat = Struct("tcpstat")
 
 // TCP: 32-bit counters; all zero to callers whom the kernel refuses.
-var (
-	TCPConnattempt   = u32("tcpstat", "tcps_connattempt", 0)
-	TCPAccepts       = u32("tcpstat", "tcps_accepts", 4)
-	TCPDrops         = u32("tcpstat", "tcps_drops", 12)
-	TCPConndrops     = u32("tcpstat", "tcps_conndrops", 16)
-	TCPSndtotal      = u32("tcpstat", "tcps_sndtotal", 60)
-	TCPSndrexmitpack = u32("tcpstat", "tcps_sndrexmitpack", 72)
-	TCPSndctrl       = u32("tcpstat", "tcps_sndctrl", 96)
-	TCPRcvtotal      = u32("tcpstat", "tcps_rcvtotal", 100)
-	TCPRcvbadsum     = u32("tcpstat", "tcps_rcvbadsum", 112)
-	TCPRcvbadoff     = u32("tcpstat", "tcps_rcvbadoff", 116)
-	TCPRcvmemdrop    = u32("tcpstat", "tcps_rcvmemdrop", 120)
-	TCPRcvshort      = u32("tcpstat", "tcps_rcvshort", 124)
-)
+var _ = []*Field{
+	tcpstat.U32("tcps_connattempt", 0),
+	tcpstat.U32("tcps_accepts", 4),
+	tcpstat.U32("tcps_drops", 12),
+	tcpstat.U32("tcps_conndrops", 16),
+	tcpstat.U32("tcps_sndtotal", 60),
+	tcpstat.U32("tcps_sndrexmitpack", 72),
+	tcpstat.U32("tcps_sndctrl", 96),
+	tcpstat.U32("tcps_rcvtotal", 100),
+	tcpstat.U32("tcps_rcvbadsum", 112),
+	tcpstat.U32("tcps_rcvbadoff", 116),
+	tcpstat.U32("tcps_rcvmemdrop", 120),
+	tcpstat.U32("tcps_rcvshort", 124),
+}
 
-// ICMP: 32-bit counters.
-var (
-	ICMPError    = u32("icmpstat", "icps_error", 0)
-	ICMPBadcode  = u32("icmpstat", "icps_badcode", 176)
-	ICMPTooshort = u32("icmpstat", "icps_tooshort", 180)
-	ICMPChecksum = u32("icmpstat", "icps_checksum", 184)
-	ICMPBadlen   = u32("icmpstat", "icps_badlen", 188)
-)
+const icmpstat = Struct("icmpstat")
+
+// ICMP: 32-bit counters, among them those of messages by type.
+var _ = []*Field{
+	icmpstat.U32("icps_error", 0),
+	icmpstat.Array("icps_outhist", 12, 4, 41, false),
+	icmpstat.U32("icps_badcode", 176),
+	icmpstat.U32("icps_tooshort", 180),
+	icmpstat.U32("icps_checksum", 184),
+	icmpstat.U32("icps_badlen", 188),
+	icmpstat.Array("icps_inhist", 196, 4, 41, false),
+}
+
+const ip6stat = Struct("ip6stat")
 
 // IPv6: 64-bit counters.
-var (
-	IP6Total       = u64("ip6stat", "ip6s_total", 0)
-	IP6Tooshort    = u64("ip6stat", "ip6s_tooshort", 8)
-	IP6Toosmall    = u64("ip6stat", "ip6s_toosmall", 16)
-	IP6Forward     = u64("ip6stat", "ip6s_forward", 56)
-	IP6Odropped    = u64("ip6stat", "ip6s_odropped", 96)
-	IP6Reassembled = u64("ip6stat", "ip6s_reassembled", 104)
-	IP6Ofragments  = u64("ip6stat", "ip6s_ofragments", 128)
-)
-
-// ICMP messages by type: two arrays of 32-bit counters.
-const (
-	ICMPTypes   = 41
-	ICMPInHist  = 196
-	ICMPOutHist = 12
-)
+var _ = []*Field{
+	ip6stat.U64("ip6s_total", 0),
+	ip6stat.U64("ip6s_tooshort", 8),
+	ip6stat.U64("ip6s_toosmall", 16),
+	ip6stat.U64("ip6s_forward", 56),
+	ip6stat.U64("ip6s_odropped", 96),
+	ip6stat.U64("ip6s_reassembled", 104),
+	ip6stat.U64("ip6s_ofragments", 128),
+}

@@ -1,47 +1,51 @@
 package decode
 
+const nfsclntstats = Struct("nfsclntstats")
+
 // The NFS client.
-var (
-	NFSAttrcacheHits     = u64("nfsclntstats", "attrcache_hits", 0)
-	NFSAttrcacheMisses   = u64("nfsclntstats", "attrcache_misses", 8)
-	NFSLookupcacheHits   = u64("nfsclntstats", "lookupcache_hits", 16)
-	NFSLookupcacheMisses = u64("nfsclntstats", "lookupcache_misses", 24)
-	NFSDireofcacheHits   = u64("nfsclntstats", "direofcache_hits", 32)
-	NFSDireofcacheMisses = u64("nfsclntstats", "direofcache_misses", 40)
-	NFSBiocacheReads     = u64("nfsclntstats", "biocache_reads", 64)
-	NFSReadBios          = u64("nfsclntstats", "read_bios", 72)
-	NFSBiocacheWrites    = u64("nfsclntstats", "biocache_writes", 88)
-	NFSWriteBios         = u64("nfsclntstats", "write_bios", 96)
-	NFSBiocacheReadlinks = u64("nfsclntstats", "biocache_readlinks", 112)
-	NFSReadlinkBios      = u64("nfsclntstats", "readlink_bios", 120)
-	NFSBiocacheReaddirs  = u64("nfsclntstats", "biocache_readdirs", 128)
-	NFSReaddirBios       = u64("nfsclntstats", "readdir_bios", 136)
-	NFSRpcretries        = u64("nfsclntstats", "rpcretries", 712)
-	NFSRpcrequests       = u64("nfsclntstats", "rpcrequests", 720)
-	NFSRpctimeouts       = u64("nfsclntstats", "rpctimeouts", 728)
-	NFSRpcunexpected     = u64("nfsclntstats", "rpcunexpected", 736)
-	NFSRpcinvalid        = u64("nfsclntstats", "rpcinvalid", 744)
-	NFSPageins           = u64("nfsclntstats", "pageins", 752)
-	NFSPageouts          = u64("nfsclntstats", "pageouts", 760)
-)
+var _ = []*Field{
+	nfsclntstats.U64("attrcache_hits", 0),
+	nfsclntstats.U64("attrcache_misses", 8),
+	nfsclntstats.U64("lookupcache_hits", 16),
+	nfsclntstats.U64("lookupcache_misses", 24),
+	nfsclntstats.U64("direofcache_hits", 32),
+	nfsclntstats.U64("direofcache_misses", 40),
+	nfsclntstats.U64("biocache_reads", 64),
+	nfsclntstats.U64("read_bios", 72),
+	nfsclntstats.U64("biocache_writes", 88),
+	nfsclntstats.U64("write_bios", 96),
+	nfsclntstats.U64("biocache_readlinks", 112),
+	nfsclntstats.U64("readlink_bios", 120),
+	nfsclntstats.U64("biocache_readdirs", 128),
+	nfsclntstats.U64("readdir_bios", 136),
+	nfsclntstats.Array("rpccntv3", 144, 8, NFS3Procs, false),
+	nfsclntstats.U64("rpcretries", 712),
+	nfsclntstats.U64("rpcrequests", 720),
+	nfsclntstats.U64("rpctimeouts", 728),
+	nfsclntstats.U64("rpcunexpected", 736),
+	nfsclntstats.U64("rpcinvalid", 744),
+	nfsclntstats.U64("pageins", 752),
+	nfsclntstats.U64("pageouts", 760),
+}
+
+const nfsrvstats = Struct("nfsrvstats")
 
 // The NFS server.
-var (
-	NFSDRpcErrs              = u64("nfsrvstats", "srvrpc_errs", 184)
-	NFSDErrs                 = u64("nfsrvstats", "srv_errs", 192)
-	NFSDCacheInproghits      = u64("nfsrvstats", "srvcache_inproghits", 200)
-	NFSDCacheIdemdonehits    = u64("nfsrvstats", "srvcache_idemdonehits", 208)
-	NFSDCacheNonidemdonehits = u64("nfsrvstats", "srvcache_nonidemdonehits", 216)
-	NFSDCacheMisses          = u64("nfsrvstats", "srvcache_misses", 224)
-	NFSDVopWrites            = u64("nfsrvstats", "srvvop_writes", 232)
-)
+var _ = []*Field{
+	nfsrvstats.Array("srvrpccntv3", 0, 8, NFS3Procs, false),
+	nfsrvstats.U64("srvrpc_errs", 184),
+	nfsrvstats.U64("srv_errs", 192),
+	nfsrvstats.U64("srvcache_inproghits", 200),
+	nfsrvstats.U64("srvcache_idemdonehits", 208),
+	nfsrvstats.U64("srvcache_nonidemdonehits", 216),
+	nfsrvstats.U64("srvcache_misses", 224),
+	nfsrvstats.U64("srvvop_writes", 232),
+}
 
-// NFS version 3 procedures: an array of 64-bit counters at the same place in
-// the server's struct (0) and in the client's.
+// NFS3Procs is how many procedures NFS version 3 has; the rest are the sizes of
+// the answers.
 const (
 	NFS3Procs   = 23
-	NFS3Client  = 144
-	NFS3Server  = 0
 	NFSSize     = 1336
 	NFSDSize    = 488
 	VFSConfSize = 40

@@ -1,31 +1,21 @@
 package decode
 
-const (
-	xinpgenSize = 24
-	// TCPStates is how many states a TCP connection can be in.
-	TCPStates = 11
-)
+const xinpgenSize = 24
 
-// The states of a TCP connection, as Darwin numbers them.
-const (
-	TCPClosed = iota
-	TCPListen
-	TCPSynSent
-	TCPSynReceived
-	TCPEstablished
-	TCPCloseWait
-	TCPFinWait1
-	TCPClosing
-	TCPLastAck
-	TCPFinWait2
-	TCPTimeWait
-)
+// TCPStates are the states of a TCP connection, as Darwin numbers them.
+var TCPStates = [...]string{
+	"TCPS_CLOSED", "TCPS_LISTEN", "TCPS_SYN_SENT", "TCPS_SYN_RECEIVED", "TCPS_ESTABLISHED", "TCPS_CLOSE_WAIT",
+	"TCPS_FIN_WAIT_1", "TCPS_CLOSING", "TCPS_LAST_ACK", "TCPS_FIN_WAIT_2", "TCPS_TIME_WAIT",
+}
+
+// TCPEstablished is the number of the state in which data flow.
+const TCPEstablished = 4
 
 // TCPStateCounts counts the connections of a net.inet.tcp.pcblist64 answer by
 // state. The list begins and ends with a generation record, or has only the
 // first where there is no connection at all. ok is false if it is malformed,
 // steady is false if connections came or went while the kernel wrote it.
-func TCPStateCounts(list []byte) (counts [TCPStates]uint32, steady, ok bool) {
+func TCPStateCounts(list []byte) (counts [len(TCPStates)]uint32, steady, ok bool) {
 	head, ok := PCBLen.Uint(list)
 	if !ok || head < xinpgenSize || int(head) > len(list) {
 		return counts, false, false
@@ -50,7 +40,7 @@ func TCPStateCounts(list []byte) (counts [TCPStates]uint32, steady, ok bool) {
 		if !ok {
 			return counts, false, false
 		}
-		if state < TCPStates {
+		if state < uint64(len(TCPStates)) {
 			counts[state]++
 		}
 	}

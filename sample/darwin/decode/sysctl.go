@@ -73,51 +73,9 @@ func SysctlBits(b []byte, t metric.Type) (uint64, bool) {
 	return number(b, t.Signed())
 }
 
-// Loads decodes a struct loadavg: the averages over one, five and fifteen
-// minutes.
-func Loads(b []byte) (loads [3]float64, ok bool) {
-	scale, ok := LoadScale.Uint(b)
-	if !ok || scale == 0 {
-		return loads, false
-	}
-	for i := range loads {
-		loads[i] = float64(binary.LittleEndian.Uint32(b[4*i:])) / float64(scale)
-	}
-	return loads, true
-}
-
 // Micros decodes a struct timeval into microseconds since 1970.
 func Micros(b []byte) (uint64, bool) {
 	sec, ok := TimevalSec.Uint(b)
 	usec, ok2 := TimevalUsec.Uint(b)
 	return sec*1e6 + usec, ok && ok2
-}
-
-// Quads is element i of an array of 64-bit numbers.
-func Quads(b []byte, i int) (uint64, bool) {
-	if i < 0 || len(b) < 8*(i+1) {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(b[8*i:]), true
-}
-
-// U32Sum adds the elements of an array of 32-bit counters, modulo 2^32: the
-// sum then wraps where its parts do.
-func U32Sum(rec []byte, off, n int) (uint64, bool) {
-	if len(rec) < off+4*n {
-		return 0, false
-	}
-	var sum uint32
-	for i := range n {
-		sum += binary.LittleEndian.Uint32(rec[off+4*i:])
-	}
-	return uint64(sum), true
-}
-
-// U32At is one element of such an array.
-func U32At(rec []byte, off, i int) (uint64, bool) {
-	if len(rec) < off+4*(i+1) {
-		return 0, false
-	}
-	return uint64(binary.LittleEndian.Uint32(rec[off+4*i:])), true
 }

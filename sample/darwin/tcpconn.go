@@ -1,0 +1,38 @@
+package darwin
+
+import (
+	"fmt"
+	"slices"
+
+	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
+	"tachograph/sample/metric"
+)
+
+const tcpListSysctl = "net.inet.tcp.pcblist64"
+
+// tcpconnRows are the metrics that count connections by state, in one pass over
+// the list of control blocks, which any caller may read.
+func tcpconnRows() *rows.Table {
+	return rows.New("tcpconn", rows.Select(metric.NoIndom, "sysctl "+tcpListSysctl+" "), 0, nil)
+}
+
+// tcpCounts are how many connections are in each state; states are the numbers
+// of those that the rows name.
+type tcpCounts struct {
+	states []int
+	counts [len(decode.TCPStates)]uint32
+}
+
+func tcpCountsOf(t *rows.Table) (c tcpCounts) {
+	for _, l := range t.Leaves {
+		state := slices.Index(decode.TCPStates[:], l.Word)
+		if state < 0 {
+			panic(fmt.Sprintf("catalog: %s: there is no TCP state %s", l.Metric.Name, l.Word))
+		}
+		c.states = append(c.states, state)
+	}
+	return c
+}
+
+func (c *tcpCounts) Leaf(i int) rows.Value { return rows.Value{Bits: uint64(c.counts[c.states[i]])} }
