@@ -17,14 +17,14 @@ import (
 	"tachograph/store"
 	"tachograph/store/chunk"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 	"tachograph/store/storetest/mangle"
 )
 
 // stranger is a sound archive with a bucket's records changed.
 func stranger(t *testing.T, bucket string, fn func(key, value []byte) []byte) string {
 	t.Helper()
-	parts, err := memarchive.Load("testdata/mac.txt")
+	parts, err := querytest.Load("testdata/mac.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestDecades(t *testing.T) {
 // nanoseconds holds: those of processes are all over these years.
 func TestCenturies(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	parts, err := memarchive.Load("testdata/mac.txt")
+	parts, err := querytest.Load("testdata/mac.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

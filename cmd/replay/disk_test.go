@@ -13,13 +13,13 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 	"tachograph/store/recording"
 )
 
 // writeParts records a description as real archives, each part in a directory
 // of its own, and returns the directories.
-func writeParts(t testing.TB, parts []*memarchive.Part, dir string) []string {
+func writeParts(t testing.TB, parts []*querytest.Part, dir string) []string {
 	t.Helper()
 	var dirs []string
 	for i, p := range parts {
@@ -33,7 +33,7 @@ func writeParts(t testing.TB, parts []*memarchive.Part, dir string) []string {
 	return dirs
 }
 
-func writePart(t testing.TB, p *memarchive.Part, dir string) {
+func writePart(t testing.TB, p *querytest.Part, dir string) {
 	t.Helper()
 	if err := beginPart(t, p, dir).Close(); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func writePart(t testing.TB, p *memarchive.Part, dir string) {
 }
 
 // beginPart records all of a part and leaves the archive being written.
-func beginPart(t testing.TB, p *memarchive.Part, dir string) *recording.Writer {
+func beginPart(t testing.TB, p *querytest.Part, dir string) *recording.Writer {
 	t.Helper()
 	type step struct {
 		at    int64
@@ -124,7 +124,7 @@ func TestOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range texts {
-		parts, err := memarchive.Load(f)
+		parts, err := querytest.Load(f)
 		if err != nil {
 			continue // Not a recording.
 		}

@@ -10,25 +10,25 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // memory is a recording from a description, as a reader.
-type memory struct{ *memarchive.Archive }
+type memory struct{ *querytest.Archive }
 
 func (memory) Close() error { return nil }
 
 // loaded are the descriptions that have been read.
-var loaded = make(map[string][]*memarchive.Part)
+var loaded = make(map[string][]*querytest.Part)
 
 // openText reads descriptions instead of archives.
 func openText(paths ...string) (reader, error) {
-	var parts []*memarchive.Part
+	var parts []*querytest.Part
 	for _, p := range paths {
 		if loaded[p] == nil {
-			more, err := memarchive.Load(p)
+			more, err := querytest.Load(p)
 			if err != nil {
 				return nil, err
 			}
@@ -36,7 +36,7 @@ func openText(paths ...string) (reader, error) {
 		}
 		parts = append(parts, loaded[p]...)
 	}
-	return memory{memarchive.New(parts...)}, nil
+	return memory{querytest.New(parts...)}, nil
 }
 
 // testNow is when the tests take place.

@@ -10,7 +10,7 @@ import (
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // attack is what somebody might call a process, a directory or a machine.
@@ -41,9 +41,9 @@ func everyQuestion(path string) [][]string {
 
 // hostileParts is the recording in testdata/mac.txt with an attack in every
 // text that there is.
-func hostileParts(t testing.TB) []*memarchive.Part {
+func hostileParts(t testing.TB) []*querytest.Part {
 	t.Helper()
-	parts, err := memarchive.Load("testdata/mac.txt")
+	parts, err := querytest.Load("testdata/mac.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestAnyBits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts, err := memarchive.Load("testdata/mac.txt")
+			parts, err := querytest.Load("testdata/mac.txt")
 			if err != nil {
 				t.Fatal(err)
 			}

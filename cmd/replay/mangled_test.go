@@ -23,7 +23,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/mangle"
@@ -125,7 +125,7 @@ func mangledPart(t *testing.T, base string, first, upTo int, end time.Time) (int
 // mangledSeeds makes the sound archives that are mangled.
 func mangledSeeds(t *testing.T, base string) {
 	t.Helper()
-	parts, err := memarchive.Load("testdata/mac.txt")
+	parts, err := querytest.Load("testdata/mac.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // The share of the CPU is one of all processors, however the archive knows how
@@ -37,11 +37,11 @@ metric kernel.all.cpu.nice u64 counter - fast millisec
 			if c.extra != "" {
 				text += "metric hinv.ncpu u32 discrete - constrained\n"
 			}
-			parts, err := memarchive.Parse(strings.NewReader(text + "boot b1 -1h\n" + c.extra + load))
+			parts, err := querytest.Parse(strings.NewReader(text + "boot b1 -1h\n" + c.extra + load))
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := memarchive.New(parts...)
+			a := querytest.New(parts...)
 			begin := a.Archives()[0].From
 			for _, w := range []query.Window{{}, {From: begin + 300*second}} {
 				err := query.Digests(a, w, func(d *query.Digest) error {
@@ -67,7 +67,7 @@ metric kernel.all.cpu.nice u64 counter - fast millisec
 
 // One boot is one event, also where two archives tell it.
 func TestABootAndATurnAreToldOnce(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(`
+	parts, err := querytest.Parse(strings.NewReader(`
 start 2026-11-20T03:00:00Z
 host h
 boot b1 -1h
@@ -83,7 +83,7 @@ event 5m boot | the machine was started
 		t.Fatal(err)
 	}
 	n := 0
-	for _, err := range query.SortedEvents(memarchive.New(parts...), query.Window{}) {
+	for _, err := range query.SortedEvents(querytest.New(parts...), query.Window{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

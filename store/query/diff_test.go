@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // busy is a made-up machine of two hours: levels that wander, counters that
@@ -19,7 +19,7 @@ import (
 type busy struct {
 	rnd     *rand.Rand
 	at      int64 // seconds since the start
-	part    *memarchive.Part
+	part    *querytest.Part
 	one     *metric.Group
 	vol     *metric.Group
 	procs   *metric.Group
@@ -80,7 +80,7 @@ func newBusy(seed uint64, inject func(*busy)) *busy {
 		counterDesc("proc.psinfo.utime", metric.Milliseconds, metric.Process, "process"), counterDesc("proc.psinfo.stime", metric.Milliseconds, metric.Process, "process"),
 		levelDesc("proc.memory.rss", metric.Kbytes, metric.Process, "process"),
 		counterDesc("proc.io.read_bytes", metric.Bytes, metric.Process, "process"), counterDesc("proc.io.write_bytes", metric.Bytes, metric.Process, "process")}}
-	b.part = &memarchive.Part{Info: store.ArchiveInfo{ID: "b", Host: store.Host{ID: "h", Name: "busy"}, BootID: "b",
+	b.part = &querytest.Part{Info: store.ArchiveInfo{ID: "b", Host: store.Host{ID: "h", Name: "busy"}, BootID: "b",
 		Intervals: map[metric.Class]int64{metric.Fast: busyStep * second, metric.Polled: busyStep * second, metric.Process: busyStep * second, metric.Constrained: 60 * second}}}
 	for _, g := range []*metric.Group{b.one, b.vol, b.procs, b.consts} {
 		b.part.Catalogue = append(b.part.Catalogue, g.Metrics...)
@@ -138,11 +138,11 @@ func (b *busy) rate(i int) float64 {
 	return max(x, 0)
 }
 
-func (b *busy) run() *memarchive.Archive {
+func (b *busy) run() *querytest.Archive {
 	for b.at = 0; b.at < busySeconds; b.at += busyStep {
 		b.step()
 	}
-	return memarchive.New(b.part)
+	return querytest.New(b.part)
 }
 
 func cellOf(d *metric.Desc, x float64) metric.Column {

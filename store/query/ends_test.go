@@ -7,7 +7,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // A stick is mounted for ten minutes, and an hour later no longer full.
@@ -38,11 +38,11 @@ every 10s 610s 4h polled
 `
 
 func TestHeldValuesEndWithTheirInstance(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(stick))
+	parts, err := querytest.Parse(strings.NewReader(stick))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	begin := a.Archives()[0].From
 	const minute = 60 * second
 	for _, c := range []struct {
@@ -95,11 +95,11 @@ func TestHeldValuesEndWithTheirInstance(t *testing.T) {
 
 // The fullest volume is one that is there at the end of the window.
 func TestTheFullestVolumeIsThere(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(stick))
+	parts, err := querytest.Parse(strings.NewReader(stick))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	begin := a.Archives()[0].From
 	for minutes, want := range map[int64]string{8: "/Volumes/stick", 12: "/", 230: "/"} {
 		list, err := query.Gauges(a, query.Window{To: begin + minutes*60*second}, 4)
@@ -115,7 +115,7 @@ func TestTheFullestVolumeIsThere(t *testing.T) {
 // No rate goes from one device to another that has its key, and what took the
 // place of another does not end the rates of others.
 func TestNoRateAcrossDevices(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(`
+	parts, err := querytest.Parse(strings.NewReader(`
 start 2026-11-20T03:00:00Z
 host h
 interval fast 10s
@@ -135,7 +135,7 @@ every 10s 70s 2m fast
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	for _, step := range []int64{0, 10 * second} {
 		absent := make(map[string]int)
 		for s, err := range query.Read(a, query.Request{Mode: query.Shown, Metrics: []string{"reads"}, Step: step}) {
@@ -162,7 +162,7 @@ every 10s 70s 2m fast
 // has to catch up.
 func TestNoGainAcrossDevices(t *testing.T) {
 	for name, from := range map[string]int{"more": 1_000_000, "a little less": 1_950, "far less": 10} {
-		parts, err := memarchive.Parse(strings.NewReader(fmt.Sprintf(`
+		parts, err := querytest.Parse(strings.NewReader(fmt.Sprintf(`
 start 2026-11-20T03:00:00Z
 host h
 interval fast 10s
@@ -183,7 +183,7 @@ every 10s 70s 2m fast
 			t.Fatal(err)
 		}
 		for _, n := range []int{1, 3, 100} {
-			a := memarchive.New(parts...)
+			a := querytest.New(parts...)
 			a.RunLength = n
 			gains := make(map[string]float64)
 			for g, err := range query.Ranges(a, query.RangeRequest{Request: query.Request{Metrics: []string{"reads"}}}) {
@@ -212,7 +212,7 @@ every 10s 70s 2m fast
 // What could not be read is not what it was before, whatever kind of number it
 // is; a step in which it was read at all shows that.
 func TestStepsOfWhatCannotBeRead(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(`
+	parts, err := querytest.Parse(strings.NewReader(`
 start 2026-11-20T03:00:00Z
 host h
 interval fast 10s
@@ -238,7 +238,7 @@ every 10s 190s 4m fast
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	for _, name := range []string{"reads", "kind"} {
 		var got []string
 		for s, err := range query.Read(a, query.Request{Mode: query.Raw, Metrics: []string{name}, Step: 60 * second}) {
@@ -262,7 +262,7 @@ every 10s 190s 4m fast
 // The mean of an overview is that of the time, as in ranges: a second with much
 // between long ones is no more than a second.
 func TestMeansWeighTime(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(`
+	parts, err := querytest.Parse(strings.NewReader(`
 start 2026-11-20T03:00:00Z
 host h
 interval fast 10s
@@ -282,7 +282,7 @@ tick fast 60s
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	list, err := query.Gauges(a, query.Window{}, 4)
 	if err != nil || len(list) == 0 || list[0].Name != "network.in" {
 		t.Fatal(list, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // An operand is the value of the very instant, else the last one before it, of
@@ -141,11 +141,11 @@ tick fast 21s
 `, "level / limit", "a 1:10 a 11:5 a 21:2 b 1:5 b 11:- b 21:2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parts, err := memarchive.Parse(strings.NewReader(head + c.text))
+			parts, err := querytest.Parse(strings.NewReader(head + c.text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := memarchive.New(parts...)
+			a := querytest.New(parts...)
 			e, err := query.Compile(a, nil, c.expr)
 			if err != nil {
 				t.Fatal(err)

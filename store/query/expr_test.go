@@ -11,12 +11,12 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // described is an archive with a catalogue and without values.
-func described(list []*metric.Desc) *memarchive.Archive {
-	return memarchive.New(&memarchive.Part{Catalogue: list, Info: store.ArchiveInfo{ID: "d", Host: store.Host{ID: "h"}, BootID: "b"}})
+func described(list []*metric.Desc) *querytest.Archive {
+	return querytest.New(&querytest.Part{Catalogue: list, Info: store.ArchiveInfo{ID: "d", Host: store.Host{ID: "h"}, BootID: "b"}})
 }
 
 func unit(s string) metric.Units {

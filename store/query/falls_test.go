@@ -8,11 +8,11 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // falling records one counter, a reading every five seconds, in chunks of n.
-func falling(t *testing.T, n int, describe string, readings ...uint64) *memarchive.Archive {
+func falling(t *testing.T, n int, describe string, readings ...uint64) *querytest.Archive {
 	t.Helper()
 	name, class, key := "x", "fast", ""
 	if strings.HasPrefix(describe, "proc.") {
@@ -26,11 +26,11 @@ func falling(t *testing.T, n int, describe string, readings ...uint64) *memarchi
 	for i, v := range readings {
 		fmt.Fprintf(&b, "tick %s %ds\n  %s%s %d\n", class, 5*(i+1), name, key, v)
 	}
-	parts, err := memarchive.Parse(strings.NewReader(b.String()))
+	parts, err := querytest.Parse(strings.NewReader(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	a.RunLength = n
 	return a
 }

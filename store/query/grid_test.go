@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // counted ends the test when it is asked too often.
@@ -51,7 +51,7 @@ every 1s 2s %s fast
 		{"from 1682 to 2260", time.Hour, date(1682), date(2260)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parts, err := memarchive.Parse(strings.NewReader(fmt.Sprintf(script, c.dense)))
+			parts, err := querytest.Parse(strings.NewReader(fmt.Sprintf(script, c.dense)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ every 1s 2s %s fast
 				ticks[i].At.Wall = at.UnixNano() + int64(i)
 				ticks[i].Blocks[0].At.Wall = ticks[i].At.Wall
 			}
-			a := &counted{memarchive.New(parts...), t, 100}
+			a := &counted{querytest.New(parts...), t, 100}
 			e, err := query.Compile(a, nil, "x * 2")
 			if err != nil {
 				t.Fatal(err)

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // The rows of a history are of the instants at which the process was read, and
 // none is of a time after its end.
 func TestHistoryRowsAreDated(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(`
+	parts, err := querytest.Parse(strings.NewReader(`
 start 2026-11-20T03:00:00Z
 host h
 interval process 5s
@@ -40,7 +40,7 @@ every 5s 65s 2m process
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	begin := a.Archives()[0].From
 	for _, c := range []struct{ name, want string }{
 		{"job", "5000 10000 20000 25000 35000 40000 45000 55000 57500"},
@@ -67,7 +67,7 @@ every 5s 65s 2m process
 // Sweeps take a little longer than their interval: a step between two of them
 // has no row of its own.
 func TestHistoryRowsWereRead(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(`
+	parts, err := querytest.Parse(strings.NewReader(`
 start 2026-11-20T03:00:00Z
 host h
 interval process 5s
@@ -86,7 +86,7 @@ every 5400ms 0s 2m process
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := query.Histories(memarchive.New(parts...), query.Window{}, m, 5*second, time.UTC, 0)
+	list, _, err := query.Histories(querytest.New(parts...), query.Window{}, m, 5*second, time.UTC, 0)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // An hour of a machine that slept from the 20th to the 40th minute.
@@ -47,11 +47,11 @@ every 10s 40m 60m fast
 `
 
 func TestMoment(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(slept))
+	parts, err := querytest.Parse(strings.NewReader(slept))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	begin := a.Archives()[0].From
 	for _, c := range []struct {
 		name   string
@@ -136,11 +136,11 @@ func pids(list []*query.Process) string {
 }
 
 func TestOverview(t *testing.T) {
-	parts, err := memarchive.Parse(strings.NewReader(slept))
+	parts, err := querytest.Parse(strings.NewReader(slept))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := memarchive.New(parts...)
+	a := querytest.New(parts...)
 	begin, end := a.Archives()[0].From, a.Archives()[0].To
 	const minute = 60 * second
 	for _, c := range []struct {

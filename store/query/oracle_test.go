@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // sampled is a raw value as it was recorded, kept apart from the archive for
@@ -31,7 +31,7 @@ type recorded struct {
 
 // world is a random recording and what is known about it.
 type world struct {
-	archive *memarchive.Archive
+	archive *querytest.Archive
 	series  []*recorded
 	breaks  map[string][]int64 // continuous clocks by boot
 	starts  []int64            // of the archives
@@ -63,12 +63,12 @@ func newWorld(seed uint64) *world {
 	at := int64(1_790_000_000) * second
 	w.from = at
 	state := make(map[string]float64)
-	var parts []*memarchive.Part
+	var parts []*querytest.Part
 	boot, bootAt := "b0", at-int64(rnd.IntN(1e6))*second
 	one := &metric.Group{Name: "one", Metrics: descs[:6]}
 	two := &metric.Group{Name: "disk", Indom: "disk", Metrics: descs[6:]}
 	for n := range 1 + rnd.IntN(3) {
-		p := &memarchive.Part{Catalogue: descs, Info: store.ArchiveInfo{
+		p := &querytest.Part{Catalogue: descs, Info: store.ArchiveInfo{
 			ID: fmt.Sprint(n), Host: store.Host{ID: "h", Name: "h"}, BootID: boot,
 			Intervals: map[metric.Class]int64{metric.Fast: every},
 		}}
@@ -101,7 +101,7 @@ func newWorld(seed uint64) *world {
 			clear(state)
 		}
 	}
-	w.archive = memarchive.New(parts...)
+	w.archive = querytest.New(parts...)
 	w.archive.RunLength = 1 + rnd.IntN(20)
 	return w
 }

@@ -7,14 +7,14 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // percentages is a machine whose volume is 20 % full, whose battery has 74 % of
 // its health, and of whose two cores one and a half work.
-func percentages(t *testing.T) *memarchive.Archive {
+func percentages(t *testing.T) *querytest.Archive {
 	t.Helper()
-	parts, err := memarchive.Parse(strings.NewReader(`start 2026-11-20T03:00:00Z
+	parts, err := querytest.Parse(strings.NewReader(`start 2026-11-20T03:00:00Z
 host box
 interval fast 1s
 metric full f64 instant - fast percent
@@ -39,7 +39,7 @@ every 1s 0s 10s fast
 	if err != nil {
 		t.Fatal(err)
 	}
-	return memarchive.New(parts...)
+	return querytest.New(parts...)
 }
 
 func TestPercentInExpressions(t *testing.T) {

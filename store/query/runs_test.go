@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 func TestRuns(t *testing.T) {
@@ -31,8 +31,8 @@ func TestRuns(t *testing.T) {
 	}
 	events = append(events, metric.Event{At: metric.Stamp{Wall: start + 130*second}, Kind: metric.EventProcessExits,
 		Labels: []metric.Label{{Name: "name", Value: "test"}, {Name: "count", Value: "100"}, {Name: "failed", Value: "40"}}})
-	part := &memarchive.Part{Info: store.ArchiveInfo{ID: "a", Host: store.Host{ID: "h"}, BootID: "b"}, Events: events}
-	a := memarchive.New(part)
+	part := &querytest.Part{Info: store.ArchiveInfo{ID: "a", Host: store.Host{ID: "h"}, BootID: "b"}, Events: events}
+	a := querytest.New(part)
 	w := query.Window{From: start - second, To: start + 10000*second}
 	all, err := query.AllRuns(a, w)
 	if err != nil {

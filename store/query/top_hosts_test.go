@@ -6,20 +6,20 @@ import (
 	"testing"
 
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
-func parse(t *testing.T, scripts ...string) *memarchive.Archive {
+func parse(t *testing.T, scripts ...string) *querytest.Archive {
 	t.Helper()
-	var parts []*memarchive.Part
+	var parts []*querytest.Part
 	for _, s := range scripts {
-		list, err := memarchive.Parse(strings.NewReader(s))
+		list, err := querytest.Parse(strings.NewReader(s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		parts = append(parts, list...)
 	}
-	return memarchive.New(parts...)
+	return querytest.New(parts...)
 }
 
 const linuxBox = `host box id=L platform=linux
@@ -127,7 +127,7 @@ every 5s 0s 200s process
   proc.energy.cpu[1] rate=3000000000
 `
 	early, late := "start 2026-11-20T03:00:00Z\n", "start 2026-11-20T05:00:00Z\n"
-	for name, a := range map[string]*memarchive.Archive{
+	for name, a := range map[string]*querytest.Archive{
 		"the mac last": parse(t, early+linux, late+mac), "the mac first": parse(t, early+mac, late+linux),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // TestTopAgainstOracle adds up what random processes used, reading by reading,
@@ -35,11 +35,11 @@ func TestTopAgainstOracle(t *testing.T) {
 			p.value = float64(rnd.IntN(100000))
 			procs = append(procs, p)
 		}
-		part := func(n int) *memarchive.Part {
-			return &memarchive.Part{Catalogue: []*metric.Desc{desc}, Info: store.ArchiveInfo{ID: fmt.Sprint(n), Host: store.Host{ID: "h"}, BootID: "b",
+		part := func(n int) *querytest.Part {
+			return &querytest.Part{Catalogue: []*metric.Desc{desc}, Info: store.ArchiveInfo{ID: fmt.Sprint(n), Host: store.Host{ID: "h"}, BootID: "b",
 				Intervals: map[metric.Class]int64{metric.Process: every}}}
 		}
-		parts := []*memarchive.Part{part(0)}
+		parts := []*querytest.Part{part(0)}
 		start := int64(1_790_000_000) * second
 		for n := range ticks {
 			if n > 5 && rnd.IntN(40) == 0 {
@@ -59,7 +59,7 @@ func TestTopAgainstOracle(t *testing.T) {
 			last := parts[len(parts)-1]
 			last.Ticks = append(last.Ticks, &metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{b}})
 		}
-		a := memarchive.New(parts...)
+		a := querytest.New(parts...)
 		lo := rnd.IntN(ticks - 1)
 		hi := lo + 1 + rnd.IntN(ticks-lo-1)
 		w := query.Window{From: start + int64(lo)*every + rnd.Int64N(every), To: start + int64(hi)*every + rnd.Int64N(every)}

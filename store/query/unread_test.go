@@ -7,7 +7,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
-	"tachograph/store/query/memarchive"
+	"tachograph/store/query/querytest"
 )
 
 // Where there are more processes than one sweep can read, the table is what
@@ -24,7 +24,7 @@ func TestProcessesOfSeveralSweeps(t *testing.T) {
 	for i := range all {
 		people = append(people, &metric.Instance{ID: uint64(i + 1), Key: fmt.Sprint(i), Name: fmt.Sprintf("%06d p", i+1)})
 	}
-	part := &memarchive.Part{Catalogue: []*metric.Desc{desc, unread, total}, Info: store.ArchiveInfo{ID: "a", Host: store.Host{ID: "h"}, BootID: "b",
+	part := &querytest.Part{Catalogue: []*metric.Desc{desc, unread, total}, Info: store.ArchiveInfo{ID: "a", Host: store.Host{ID: "h"}, BootID: "b",
 		Intervals: map[metric.Class]int64{metric.Process: every}}}
 	for n := range 9 {
 		at := metric.Stamp{Wall: start + int64(n)*every, Cont: int64(n+100) * every}
@@ -39,7 +39,7 @@ func TestProcessesOfSeveralSweeps(t *testing.T) {
 	}
 	last := start + 8*every
 	part.Events = append(part.Events, metric.Event{At: metric.Stamp{Wall: last - second}, Kind: metric.EventProcessExit, Indom: "process", Key: "3"})
-	list, err := query.Processes(memarchive.New(part), query.Window{}, last, nil)
+	list, err := query.Processes(querytest.New(part), query.Window{}, last, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

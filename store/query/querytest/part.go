@@ -1,8 +1,8 @@
-// Package memarchive keeps small recordings in memory and reads them from a
-// text description. Tests of everything that asks questions of archives use
-// it: as a stand-in for a Reader that is too simple to be wrong, and to
-// generate real archives from descriptions that people can read.
-package memarchive
+// Package querytest is for tests of everything that asks questions of archives.
+// It keeps small recordings in memory, read from descriptions that people can
+// read: as a stand-in for a Reader that is too simple to be wrong, and to write
+// real archives from.
+package querytest
 
 import (
 	"cmp"

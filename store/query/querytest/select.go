@@ -1,4 +1,4 @@
-package memarchive
+package querytest
 
 import (
 	"iter"
