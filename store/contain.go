@@ -24,10 +24,10 @@ func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 }
 
 // handing is yield that says when it is running.
-func handing[T any](out *bool, yield func(T, error) bool) func(T) bool {
+func handing[T any](out *bool, yield func(T) bool) func(T) bool {
 	return func(v T) bool {
 		*out = true
-		goOn := yield(v, nil)
+		goOn := yield(v)
 		*out = false
 		return goOn
 	}

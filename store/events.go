@@ -12,11 +12,11 @@ import (
 // Events are the events of the given kinds, all if none is given, whose wall
 // clock is between from and to (0: no end), in the order of archives and, in
 // an archive, of time since boot.
-func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Event, error] {
+func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*Event] {
 	if to == 0 {
 		to = math.MaxInt64
 	}
-	return func(yield func(*Event, error) bool) {
+	return func(yield func(*Event) bool) {
 		for _, a := range r.archives {
 			// The two kinds of batches overlap in time; each is in order.
 			var many, few eventStream
@@ -47,7 +47,7 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*Ev
 				if m.At.Wall < from || m.At.Wall > to || len(kinds) > 0 && !slices.Contains(kinds, m.Kind) {
 					continue
 				}
-				if !yield(&Event{Event: *m, Archive: &a.Info}, nil) {
+				if !yield(&Event{Event: *m, Archive: &a.Info}) {
 					return
 				}
 			}

@@ -91,10 +91,7 @@ func dump(t *testing.T, path string) string {
 			indoms = append(indoms, d.Indom)
 		}
 	}
-	for run, err := range r.Select(store.Selection{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for run := range r.Select(store.Selection{}) {
 		fmt.Fprintf(&out, "run %s %v:", seriesName(run.Metric, run.Instance), run.Metric.Class)
 		for i := range run.Wall {
 			v := run.At(i)

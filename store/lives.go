@@ -12,9 +12,9 @@ import (
 
 // Lives returns when each instance of a domain was seen between two wall
 // clocks (to 0: no end), in the order in which they were first seen there.
-func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
+func (r *Reader) Lives(indom string, from, to int64) iter.Seq[*Life] {
 	sel := Selection{From: from, To: to}
-	return func(yield func(*Life, error) bool) {
+	return func(yield func(*Life) bool) {
 		byInstance := make(map[*metric.Instance]*Life)
 		var order []*Life
 		names := make(givenNames)
@@ -54,7 +54,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq2[*Life, error] {
 		})
 		for _, l := range order {
 			l.Names = names.of(l)
-			if !yield(l, nil) {
+			if !yield(l) {
 				return
 			}
 		}

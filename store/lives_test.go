@@ -43,10 +43,7 @@ func TestNamesOfLives(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for l, err := range r.Lives("process", 0, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for l := range r.Lives("process", 0, 0) {
 		var got []string
 		for _, n := range l.Names {
 			got = append(got, fmt.Sprint((n.From-l.From)/second, " ", n.Name))

@@ -15,8 +15,8 @@ import (
 // within an archive, their metrics in that of names. Unlike everywhere else an instance is not the
 // Reader's own and goes, like the batch, with the next one: a month of
 // short-lived processes passes through without being kept.
-func (r *Reader) Pieces(sel Selection) iter.Seq2[[]Summary, error] {
-	return func(yield func([]Summary, error) bool) {
+func (r *Reader) Pieces(sel Selection) iter.Seq[[]Summary] {
+	return func(yield func([]Summary) bool) {
 		var batch []Summary
 		out := false
 		hand := handing(&out, yield)

@@ -13,8 +13,8 @@ import (
 // time, in an archive metric by metric in the order of names, in a metric
 // instance by instance, each in one or more runs in the order of time. What is
 // damaged is left out and noted in the archive's Damage.
-func (r *Reader) Select(sel Selection) iter.Seq2[*Run, error] {
-	return func(yield func(*Run, error) bool) {
+func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
+	return func(yield func(*Run) bool) {
 		out := false
 		e := emitter{r: r, yield: handing(&out, yield)}
 		r.walk(&sel, &out, e.emit)

@@ -137,10 +137,7 @@ func compareAll(b *testing.B, path string, want *everySeries) {
 	defer r.Close()
 	done := make([]int, len(want.series))
 	seen := int64(0)
-	for run, err := range r.Select(store.Selection{}) {
-		if err != nil {
-			b.Fatal(err)
-		}
+	for run := range r.Select(store.Selection{}) {
 		i, ok := want.index[seriesName(run.Metric, run.Instance)]
 		if !ok {
 			b.Fatalf("%s was never written", seriesName(run.Metric, run.Instance))

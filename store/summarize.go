@@ -17,8 +17,8 @@ var errStop = errors.New("enough")
 // one for each chunk. Chunks that are wholly in the window are not decoded
 // where they hold summaries. With Prior, the value before the window is a piece
 // of its own.
-func (r *Reader) Summarize(sel Selection) iter.Seq2[*Summary, error] {
-	return func(yield func(*Summary, error) bool) {
+func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
+	return func(yield func(*Summary) bool) {
 		out := false
 		hand := handing(&out, yield)
 		r.walk(&sel, &out, func(p *plan) bool {

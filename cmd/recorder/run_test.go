@@ -101,10 +101,7 @@ func walls(dir, name string) []int64 {
 	}
 	defer r.Close()
 	var out []int64
-	for run, err := range r.Select(store.Selection{Metrics: []string{name}}) {
-		if err != nil {
-			return nil
-		}
+	for run := range r.Select(store.Selection{Metrics: []string{name}}) {
 		out = append(out, run.Wall...)
 	}
 	return out
@@ -116,10 +113,7 @@ func events(dir string, kinds ...metric.EventKind) (out []metric.Event) {
 		return nil
 	}
 	defer r.Close()
-	for e, err := range r.Events(0, 0, kinds...) {
-		if err != nil {
-			return nil
-		}
+	for e := range r.Events(0, 0, kinds...) {
 		out = append(out, e.Event)
 	}
 	return out

@@ -189,10 +189,8 @@ func (a *app) kindWords(_ *cobra.Command, args []string, typed string) ([]cobra.
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	seen := make(map[metric.EventKind]int)
-	for e, err := range a.archive.Events(0, 0) {
-		if err == nil {
-			seen[e.Kind]++
-		}
+	for e := range a.archive.Events(0, 0) {
+		seen[e.Kind]++
 	}
 	var list []string
 	for k, n := range seen {

@@ -117,8 +117,8 @@ func (s *session) reference() when.Reference {
 // lastEvent is when something of a kind happened last.
 func (s *session) lastEvent(kind string) time.Time {
 	var last int64
-	for e, err := range s.archive.Events(0, 0, metric.EventKind(kind)) {
-		if err == nil && s.used.Wants(e.Archive.Host.ID) {
+	for e := range s.archive.Events(0, 0, metric.EventKind(kind)) {
+		if s.used.Wants(e.Archive.Host.ID) {
 			last = max(last, e.At.Wall)
 		}
 	}

@@ -19,34 +19,30 @@ type Archive interface {
 	Archives() []*store.ArchiveInfo
 	Metrics() []*metric.Desc
 	Lookup(name string) *metric.Desc
-	Select(store.Selection) iter.Seq2[*store.Run, error]
-	Summarize(store.Selection) iter.Seq2[*store.Summary, error]
-	Lives(indom string, from, to int64) iter.Seq2[*store.Life, error]
-	Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*store.Event, error]
+	Select(store.Selection) iter.Seq[*store.Run]
+	Summarize(store.Selection) iter.Seq[*store.Summary]
+	Lives(indom string, from, to int64) iter.Seq[*store.Life]
+	Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*store.Event]
 }
 
 // piecewise is an Archive that sums up chunk by chunk and keeps nothing of the
 // instances that pass: a *store.Reader.
 type piecewise interface {
-	Pieces(store.Selection) iter.Seq2[[]store.Summary, error]
+	Pieces(store.Selection) iter.Seq[[]store.Summary]
 }
 
 // piecesOf are the summaries of sel in batches, in the order of time; all in
 // one where the archive cannot do better.
-func piecesOf(a Archive, sel store.Selection) iter.Seq2[[]store.Summary, error] {
+func piecesOf(a Archive, sel store.Selection) iter.Seq[[]store.Summary] {
 	if p, ok := a.(piecewise); ok {
 		return p.Pieces(sel)
 	}
-	return func(yield func([]store.Summary, error) bool) {
+	return func(yield func([]store.Summary) bool) {
 		var all []store.Summary
-		for s, err := range a.Summarize(sel) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+		for s := range a.Summarize(sel) {
 			all = append(all, *s)
 		}
-		yield(all, nil)
+		yield(all)
 	}
 }
 

@@ -66,10 +66,7 @@ func Behaviours(a Archive, w Window, d *metric.Desc) ([]*Behaviour, error) {
 func numbers(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveInfo]*Behaviour) error {
 	var last *metric.Instance
 	var lastArchive *store.ArchiveInfo
-	for s, err := range a.Summarize(w.Selection(d.Name)) {
-		if err != nil {
-			return err
-		}
+	for s := range a.Summarize(w.Selection(d.Name)) {
 		b := byArchive[s.Archive]
 		if b == nil {
 			continue
@@ -102,10 +99,7 @@ func details(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveIn
 	var in *metric.Instance
 	var b *Behaviour
 	known := false
-	for run, err := range a.Select(w.Selection(d.Name)) {
-		if err != nil {
-			return err
-		}
+	for run := range a.Select(w.Selection(d.Name)) {
 		if next := byArchive[run.Archive]; next != b || run.Instance != in || !known {
 			b, in, known = next, run.Instance, true
 			prev = metric.Value{Miss: metric.NotRead}

@@ -42,10 +42,7 @@ func readBreaks(a Archive, w Window) (breaks, error) {
 		from = 0
 	}
 	b := make(breaks)
-	for e, err := range a.Events(from, w.To, append(slices.Clone(breakKinds), metric.EventDevice)...) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range a.Events(from, w.To, append(slices.Clone(breakKinds), metric.EventDevice)...) {
 		device := e.Kind == metric.EventDevice && e.Key != ""
 		if !e.Breaks() && !device || !w.Wants(e.Archive.Host.ID) {
 			continue

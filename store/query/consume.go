@@ -131,10 +131,7 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 	sel.Keys, sel.Instance = keys, keep
 	n := 0
 	settled := int64(0)
-	for batch, err := range piecesOf(t.a, sel) {
-		if err != nil {
-			return err
-		}
+	for batch := range piecesOf(t.a, sel) {
 		n++
 		begin := int64(0)
 		var l *life
@@ -213,10 +210,7 @@ func (t *topper) life(s *store.Summary) *life {
 
 // addCrowds counts the processes that were too many for a row each.
 func (t *topper) addCrowds() error {
-	for e, err := range t.a.Events(t.w.From, t.w.To, metric.EventProcessExits) {
-		if err != nil {
-			return err
-		}
+	for e := range t.a.Events(t.w.From, t.w.To, metric.EventProcessExits) {
 		name, n := e.Label("name"), countOf(e.Label("count"))
 		if name == "" || n == 0 || !t.w.Wants(e.Archive.Host.ID) {
 			continue

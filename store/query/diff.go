@@ -182,8 +182,8 @@ func (d *differ) machine() {
 		if desc == nil {
 			continue
 		}
-		for s, err := range d.a.Summarize(Window{Hosts: []string{d.r.Host}, To: d.r.B.To}.Selection(name)) {
-			if err == nil && s.Count > 0 {
+		for s := range d.a.Summarize(Window{Hosts: []string{d.r.Host}, To: d.r.B.To}.Selection(name)) {
+			if s.Count > 0 {
 				*to = metric.Number(desc.Type, s.Last.Bits) * base(s.Metric.Units)
 			}
 		}

@@ -261,10 +261,7 @@ func (d *differ) describe(list []*Change) error {
 	w := Window{Hosts: []string{d.r.Host}, From: d.r.A.From, To: d.r.B.To}
 	sel := w.Selection(userMetric)
 	sel.Instance = func(_ string, in *metric.Instance) bool { return byKey[in.Key] != nil }
-	for run, err := range d.a.Select(sel) {
-		if err != nil {
-			return err
-		}
+	for run := range d.a.Select(sel) {
 		if c := byKey[run.Instance.Key]; c != nil && len(run.Strs) > 0 {
 			c.Process.User = run.Strs[len(run.Strs)-1]
 		}
@@ -276,10 +273,7 @@ func (d *differ) describe(list []*Change) error {
 	if !gone {
 		return nil
 	}
-	for e, err := range d.a.Events(w.From, w.To+int64(time.Minute), metric.EventProcessExit) {
-		if err != nil {
-			return err
-		}
+	for e := range d.a.Events(w.From, w.To+int64(time.Minute), metric.EventProcessExit) {
 		if c := byKey[e.Key]; c != nil && c.Kind == ProcessVanished && e.Archive.Host.ID == d.r.Host {
 			copied := store.Event{Event: e.Event, Archive: e.Archive}
 			c.Exit = &copied

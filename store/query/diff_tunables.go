@@ -76,10 +76,7 @@ func (d *differ) settings(hosts, names []string, at int64) (map[seriesKey]*setti
 	w := Window{Hosts: hosts, From: min(d.r.A.From, d.r.B.From, at), To: at}
 	sel := w.Selection(names...)
 	sel.Prior = true
-	for run, err := range d.a.Select(sel) {
-		if err != nil {
-			return nil, err
-		}
+	for run := range d.a.Select(sel) {
 		k := d.key(run.Metric, run.Instance)
 		s := out[k]
 		if s == nil {

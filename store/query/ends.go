@@ -43,10 +43,7 @@ func (e *ends) domain(indom string) *domain {
 	for _, info := range list {
 		from = min(from, info.From)
 	}
-	for l, err := range e.a.Lives(indom, from, e.w.To) {
-		if err != nil {
-			return d
-		}
+	for l := range e.a.Lives(indom, from, e.w.To) {
 		host := l.Archive.Host.ID
 		id := [2]string{host, l.Instance.Key}
 		d.seen[id] = max(d.seen[id], l.To)

@@ -59,11 +59,7 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*sto
 		sort := func() {
 			slices.SortStableFunc(held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
 		}
-		for e, err := range a.Events(w.From, w.To, kinds...) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+		for e := range a.Events(w.From, w.To, kinds...) {
 			if !w.Wants(e.Archive.Host.ID) {
 				continue
 			}

@@ -184,10 +184,7 @@ func (ev *evaluator) read(r Request, d *metric.Desc, m mode) (map[string]*points
 	sel := r.selection()
 	sel.Prior = true
 	g := newGainer(ev.cuts, nil)
-	for run, err := range ev.a.Select(sel) {
-		if err != nil {
-			return nil, err
-		}
+	for run := range ev.a.Select(sel) {
 		g.turn(run.Archive, run.Metric, run.Instance)
 		p := add(run.Archive, run.Instance)
 		for i, wall := range run.Wall {

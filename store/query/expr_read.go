@@ -252,11 +252,7 @@ func (ev *evaluator) grid(lo, hi int64) grid {
 	}
 	last := int64(math.MinInt64)
 	sorted := true
-	for run, err := range ev.a.Select(sel) {
-		if err != nil {
-			ev.err = err
-			return nil
-		}
+	for run := range ev.a.Select(sel) {
 		for _, wall := range run.Wall {
 			wall = max(wall, lo) // A value from before holds at the beginning.
 			sorted = sorted && wall >= last

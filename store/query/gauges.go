@@ -154,8 +154,8 @@ func Cores(a Archive, w Window) float64 {
 			}
 		}
 	}
-	for s, err := range a.Summarize(w.Selection("hinv.ncpu")) {
-		if err == nil && s.Count > 0 {
+	for s := range a.Summarize(w.Selection("hinv.ncpu")) {
+		if s.Count > 0 {
 			cores = metric.Number(s.Metric.Type, s.Last.Bits)
 		}
 	}

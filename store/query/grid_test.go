@@ -20,7 +20,7 @@ type counted struct {
 	left int
 }
 
-func (c *counted) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
+func (c *counted) Select(sel store.Selection) iter.Seq[*store.Run] {
 	if c.left--; c.left < 0 {
 		c.t.Fatal("too many questions for the archive")
 	}

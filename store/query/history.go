@@ -145,10 +145,7 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 		w.To = to
 	}
 	var lives []*store.Life
-	for l, err := range a.Lives("process", w.From, w.To) {
-		if err != nil {
-			return nil, 0, err
-		}
+	for l := range a.Lives("process", w.From, w.To) {
 		if w.Wants(l.Archive.Host.ID) {
 			c := *l
 			lives = append(lives, &c)
@@ -280,10 +277,7 @@ func (hs *historian) read() error {
 	fields := mapFields(hs.a, allCounters(), allLevels())
 	sel := hs.w.Selection(fields.names...)
 	sel.Keys = hs.keys
-	for run, err := range hs.a.Select(sel) {
-		if err != nil {
-			return err
-		}
+	for run := range hs.a.Select(sel) {
 		h := hs.byInstance[run.Instance]
 		if h == nil {
 			continue
@@ -349,10 +343,7 @@ func (hs *historian) totals() error {
 func (hs *historian) texts() error {
 	sel := hs.w.Selection(userMetric, ppidMetric, startMetric)
 	sel.Keys = hs.keys
-	for run, err := range hs.a.Select(sel) {
-		if err != nil {
-			return err
-		}
+	for run := range hs.a.Select(sel) {
 		h := hs.byInstance[run.Instance]
 		i := len(run.Wall) - 1
 		if h == nil || run.Miss != nil && run.Miss[i] != metric.Present {
@@ -380,10 +371,7 @@ func (hs *historian) ending(h *History) error {
 	}
 	h.Ended = tick > h.To
 	margin := int64(2 * time.Minute)
-	for e, err := range hs.a.Events(h.To-margin, h.To+margin, metric.EventProcessExit) {
-		if err != nil {
-			return err
-		}
+	for e := range hs.a.Events(h.To-margin, h.To+margin, metric.EventProcessExit) {
 		if e.Key == h.Instance.Key && e.Archive.Host.ID == h.Archive.Host.ID && e.Archive.BootID == h.Archive.BootID {
 			c := *e
 			h.Exit, h.Ended = &c, true
@@ -401,10 +389,7 @@ func (hs *historian) ancestors(h *History) error {
 	if iv := h.Archive.Intervals[metric.Process]; iv > 0 && iv < longestInterval {
 		every = iv
 	}
-	for l, err := range hs.a.Lives("process", h.From-2*every, h.From+every) {
-		if err != nil {
-			return err
-		}
+	for l := range hs.a.Lives("process", h.From-2*every, h.From+every) {
 		if l.Archive.Host.ID == h.Archive.Host.ID {
 			byKey[l.Instance.Key] = l.Instance
 			byPID[ProcessID(l.Instance)] = l.Instance

@@ -9,10 +9,7 @@ import (
 // InstanceNames lists the names of the instances of d that the window saw.
 func InstanceNames(a Archive, w Window, d *metric.Desc) ([]string, error) {
 	seen := make(map[string]bool)
-	for l, err := range a.Lives(d.Indom, w.From, w.To) {
-		if err != nil {
-			return nil, err
-		}
+	for l := range a.Lives(d.Indom, w.From, w.To) {
 		if w.Wants(l.Archive.Host.ID) {
 			seen[l.Instance.Name] = true
 		}

@@ -31,10 +31,7 @@ func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) (
 	all := n.byIndom[indom]
 	if all == nil {
 		all = make(map[seriesID]*naming)
-		for l, err := range n.a.Lives(indom, n.w.From, n.w.To) {
-			if err != nil {
-				return nil, err
-			}
+		for l := range n.a.Lives(indom, n.w.From, n.w.To) {
 			if len(l.Names) == 0 {
 				continue
 			}

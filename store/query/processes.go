@@ -162,10 +162,7 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64, e
 	// Look back a little, then farther: a gap may lie before at.
 	for back := 3 * every; ; back *= 16 {
 		sel := Window{Hosts: []string{host}, From: at - back, To: at}.Selection(t.fields.names[0])
-		for run, err := range a.Select(sel) {
-			if err != nil {
-				return 0, 0, err
-			}
+		for run := range a.Select(sel) {
 			tick = max(tick, run.Wall[len(run.Wall)-1])
 		}
 		if tick != 0 || back > at || back > int64(30*24*time.Hour) {
@@ -185,10 +182,7 @@ func (t *table) sweepsFor(a Archive, host string, tick, every int64) (int64, err
 		return 1, nil
 	}
 	sel := Window{Hosts: []string{host}, From: tick - every/2, To: tick}.Selection("proc.unread", "proc.nprocs")
-	for run, err := range a.Select(sel) {
-		if err != nil {
-			return 0, err
-		}
+	for run := range a.Select(sel) {
 		last := len(run.Wall) - 1
 		if run.Miss == nil || run.Miss[last] == metric.Present {
 			at[run.Metric.Name] = metric.Number(run.Metric.Type, run.Bits[last])
@@ -216,10 +210,7 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 	w := Window{Hosts: []string{host}, From: tick - int64(intervalsBack*float64(round)), To: tick}
 	ended := make(map[string]bool)
 	if sweeps > 1 {
-		for e, err := range a.Events(w.From, w.To, metric.EventProcessExit) {
-			if err != nil {
-				return nil, err
-			}
+		for e := range a.Events(w.From, w.To, metric.EventProcessExit) {
 			if e.Archive.Host.ID == host {
 				ended[e.Key] = true
 			}
@@ -232,10 +223,7 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 	c := &collector{a: a, fields: t.fields, gains: newGainer(cuts, nil), byInstance: make(map[*metric.Instance]*Process)}
 	sel := w.Selection(append(append([]string{}, t.fields.names...), t.texts...)...)
 	sel.Instance = keep
-	for run, err := range a.Select(sel) {
-		if err != nil {
-			return nil, err
-		}
+	for run := range a.Select(sel) {
 		c.take(run)
 	}
 	var out []*Process

@@ -121,10 +121,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) ([]*tally, error)
 	sel.Instance = r.Instance
 	for n, piece := range pieces(a, r.Window) {
 		sel.From, sel.To = piece.From, piece.To
-		for s, err := range a.Summarize(sel) {
-			if err != nil {
-				return nil, err
-			}
+		for s := range a.Summarize(sel) {
 			if s.Count+s.Missing == 0 {
 				continue
 			}
@@ -200,10 +197,7 @@ func distribute(a Archive, r RangeRequest, names []string, moving map[string]map
 	var t *tally
 	var open []*tally
 	var in *store.ArchiveInfo
-	for run, err := range a.Select(sel) {
-		if err != nil {
-			return err
-		}
+	for run := range a.Select(sel) {
 		if t == nil || in != run.Archive || t.Metric.Name != run.Metric.Name || t.Instance != run.Instance {
 			in = run.Archive
 			if t != nil && len(archives) == 1 {
@@ -403,10 +397,7 @@ func tallyValues(a Archive, r RangeRequest, name string) ([]*tally, error) {
 	sel := r.selection()
 	sel.Metrics, sel.Prior = []string{name}, true
 	var t *tally
-	for run, err := range a.Select(sel) {
-		if err != nil {
-			return nil, err
-		}
+	for run := range a.Select(sel) {
 		if t == nil || t.Archive != run.Archive || t.Instance != run.Instance {
 			id := idOf(run.Archive, run.Metric, run.Instance)
 			if t = byID[id]; t == nil {

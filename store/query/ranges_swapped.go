@@ -42,10 +42,7 @@ func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally)
 		return keys[in.Key] && (r.Instance == nil || r.Instance(indom, in))
 	}
 	last := make(map[*tally]*reading)
-	for run, err := range a.Select(sel) {
-		if err != nil {
-			return err
-		}
+	for run := range a.Select(sel) {
 		t := byID[idOf(run.Archive, run.Metric, run.Instance)]
 		if !swapped[t] {
 			continue

@@ -121,11 +121,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 		g := newGainer(cuts, r.Note)
 		held := newHolder(a, r.Window)
 		out := &Series{}
-		for run, err := range a.Select(sel) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+		for run := range a.Select(sel) {
 			out.describe(run)
 			switch {
 			case r.Mode == Raw || run.Metric.Sem == metric.Instant:

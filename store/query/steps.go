@@ -151,11 +151,7 @@ func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 			r:       r, gains: newGainer(cuts, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
 			last: lastArchives(a, r.Window), eve: eveOf(a, r.Window), ends: newEnds(a, r.Window),
 		}
-		for run, err := range a.Select(sel) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+		for run := range a.Select(sel) {
 			if run.Wall[len(run.Wall)-1] < r.From {
 				sr.before(run)
 				continue

@@ -276,10 +276,7 @@ func (t *topper) identify(list []*Consumer) error {
 	}
 	sel := t.w.Selection(userMetric)
 	sel.Keys = keys
-	for run, err := range t.a.Select(sel) {
-		if err != nil {
-			return err
-		}
+	for run := range t.a.Select(sel) {
 		for _, c := range wanted[run.Instance.Key] {
 			if c.Count > 1 && t.group != PerUser {
 				continue // They may be of several users.
@@ -308,10 +305,7 @@ func (t *topper) nameParents(list []*Consumer) error {
 	for _, c := range list {
 		names[c.Name] = ""
 	}
-	for l, err := range t.a.Lives("process", t.w.From, t.w.To) {
-		if err != nil {
-			return err
-		}
+	for l := range t.a.Lives("process", t.w.From, t.w.To) {
 		if _, ok := names[l.Instance.Key]; ok {
 			names[l.Instance.Key] = l.Instance.Name
 		}
@@ -345,10 +339,7 @@ func lastProcessTick(a Archive, w Window, at int64) (int64, error) {
 	}
 	var tick int64
 	sel := Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0])
-	for batch, err := range piecesOf(a, sel) {
-		if err != nil {
-			return 0, err
-		}
+	for batch := range piecesOf(a, sel) {
 		for i := range batch {
 			tick = max(tick, batch[i].Last.Wall)
 		}

@@ -20,10 +20,7 @@ func fullestVolume(a Archive, e *Expr, w Window) (func(string, *metric.Instance)
 	skip := make(map[string]bool)
 	sel := w.Selection("filesys.type", "filesys.capacity", "filesys.readonly")
 	sel.Prior = true
-	for run, err := range a.Select(sel) {
-		if err != nil {
-			return nil, err
-		}
+	for run := range a.Select(sel) {
 		v := run.At(len(run.Wall) - 1)
 		if run.Instance == nil || v.Miss != metric.Present {
 			continue

@@ -77,10 +77,7 @@ func readNumbers(t testing.TB, r *store.Reader) []int {
 	t.Helper()
 	cols := map[string][]metric.Value{}
 	var walls []int64
-	for run, err := range r.Select(store.Selection{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for run := range r.Select(store.Selection{}) {
 		for i := range run.Wall {
 			cols[run.Metric.Name] = append(cols[run.Metric.Name], run.At(i))
 			if run.Metric.Name == "mem.a" {
@@ -290,10 +287,7 @@ func TestAnArchiveWithoutTicksHasItsPlace(t *testing.T) {
 	}
 	defer r.Close()
 	var told string
-	for e, err := range r.Events(0, 0, metric.EventBoot) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range r.Events(0, 0, metric.EventBoot) {
 		told += e.Text + " "
 	}
 	if want := "boot-1 boot-2 boot-3 "; told != want {

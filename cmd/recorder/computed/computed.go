@@ -139,14 +139,14 @@ func (a *looks) Metrics() []*metric.Desc {
 
 func (a *looks) Lookup(name string) *metric.Desc { return a.set.catalog[name] }
 
-func (a *looks) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
-	return func(yield func(*store.Run, error) bool) {
+func (a *looks) Select(sel store.Selection) iter.Seq[*store.Run] {
+	return func(yield func(*store.Run) bool) {
 		for _, name := range sel.Metrics {
 			for _, run := range a.runs[name] {
 				if run.Instance != nil && sel.Instance != nil && !sel.Instance(run.Metric.Indom, run.Instance) {
 					continue
 				}
-				if !yield(run, nil) {
+				if !yield(run) {
 					return
 				}
 			}
@@ -155,14 +155,14 @@ func (a *looks) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
 }
 
 // Summarize, Lives and Events have nothing to tell of two readings.
-func (a *looks) Summarize(store.Selection) iter.Seq2[*store.Summary, error] {
-	return func(func(*store.Summary, error) bool) {}
+func (a *looks) Summarize(store.Selection) iter.Seq[*store.Summary] {
+	return func(func(*store.Summary) bool) {}
 }
 
-func (a *looks) Lives(string, int64, int64) iter.Seq2[*store.Life, error] {
-	return func(func(*store.Life, error) bool) {}
+func (a *looks) Lives(string, int64, int64) iter.Seq[*store.Life] {
+	return func(func(*store.Life) bool) {}
 }
 
-func (a *looks) Events(int64, int64, ...metric.EventKind) iter.Seq2[*store.Event, error] {
-	return func(func(*store.Event, error) bool) {}
+func (a *looks) Events(int64, int64, ...metric.EventKind) iter.Seq[*store.Event] {
+	return func(func(*store.Event) bool) {}
 }

@@ -138,17 +138,12 @@ func lookBack(dir string, log *slog.Logger) Past {
 			// It ended before it had recorded anything but events, maybe that of
 			// this boot.
 			boot := ""
-			for e, err := range r.Events(0, 0, metric.EventBoot) {
-				if err == nil {
-					boot = e.Archive.BootID
-				}
+			for e := range r.Events(0, 0, metric.EventBoot) {
+				boot = e.Archive.BootID
 			}
 			return Past{BootID: boot, Host: a.Host, Config: a.Config}
 		}
-		for e, err := range r.Events(a.To-int64(time.Hour), 0, metric.EventStop, metric.EventStart) {
-			if err != nil {
-				break
-			}
+		for e := range r.Events(a.To-int64(time.Hour), 0, metric.EventStop, metric.EventStart) {
 			past.Clean = e.Kind == metric.EventStop && e.At.Wall >= a.To
 		}
 	}

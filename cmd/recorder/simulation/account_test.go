@@ -53,10 +53,7 @@ func read(t *testing.T, dir string) *ledger {
 			l.boots = append(l.boots, &boot{id: a.BootID})
 		}
 	}
-	for run, err := range r.Select(store.Selection{Metrics: []string{"kernel.all.cpu.user"}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for run := range r.Select(store.Selection{Metrics: []string{"kernel.all.cpu.user"}}) {
 		b := l.boot(run.Archive.BootID)
 		for i := range run.Wall {
 			at := tick{run.Wall[i], run.Cont[i]}
@@ -66,20 +63,14 @@ func read(t *testing.T, dir string) *ledger {
 			b.ticks = append(b.ticks, at)
 		}
 	}
-	for run, err := range r.Select(store.Selection{Metrics: []string{"mem.util.free"}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for run := range r.Select(store.Selection{Metrics: []string{"mem.util.free"}}) {
 		for _, why := range run.Miss {
 			if why != metric.Present {
 				l.withheld[why.String()]++
 			}
 		}
 	}
-	for e, err := range r.Events(0, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range r.Events(0, 0) {
 		b := l.boot(e.Archive.BootID)
 		b.events = append(b.events, e.Event)
 		if e.Kind == metric.EventRotate {

@@ -171,8 +171,8 @@ func (a *Archive) LookupIn(info *store.ArchiveInfo, name string) *metric.Desc {
 }
 
 // Lives lists when the instances of indom were seen.
-func (a *Archive) Lives(indom string, from, to int64) iter.Seq2[*store.Life, error] {
-	return func(yield func(*store.Life, error) bool) {
+func (a *Archive) Lives(indom string, from, to int64) iter.Seq[*store.Life] {
+	return func(yield func(*store.Life) bool) {
 		merged := make(map[*metric.Instance]*store.Life)
 		var order []*store.Life
 		for _, p := range a.parts {
@@ -191,7 +191,7 @@ func (a *Archive) Lives(indom string, from, to int64) iter.Seq2[*store.Life, err
 			}
 		}
 		for _, l := range order {
-			if l.To >= from && (to == 0 || l.From <= to) && !yield(l, nil) {
+			if l.To >= from && (to == 0 || l.From <= to) && !yield(l) {
 				return
 			}
 		}
@@ -199,8 +199,8 @@ func (a *Archive) Lives(indom string, from, to int64) iter.Seq2[*store.Life, err
 }
 
 // Events lists what happened from one wall clock to another, both inclusive.
-func (a *Archive) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*store.Event, error] {
-	return func(yield func(*store.Event, error) bool) {
+func (a *Archive) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*store.Event] {
+	return func(yield func(*store.Event) bool) {
 		for _, p := range a.parts {
 			for _, e := range p.Part.Events {
 				if e.At.Wall < from || to != 0 && e.At.Wall > to {
@@ -209,7 +209,7 @@ func (a *Archive) Events(from, to int64, kinds ...metric.EventKind) iter.Seq2[*s
 				if len(kinds) > 0 && !slices.Contains(kinds, e.Kind) {
 					continue
 				}
-				if !yield(&store.Event{Event: e, Archive: p.info}, nil) {
+				if !yield(&store.Event{Event: e, Archive: p.info}) {
 					return
 				}
 			}

@@ -84,10 +84,10 @@ func (a *Archive) laterInBoot(sel store.Selection, p *part, s *series) bool {
 
 // Select reads values; see store.Reader. Like that one it gives what was before
 // the window ahead of all that is in it.
-func (a *Archive) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
-	return func(yield func(*store.Run, error) bool) {
+func (a *Archive) Select(sel store.Selection) iter.Seq[*store.Run] {
+	return func(yield func(*store.Run) bool) {
 		for p, s := range a.matching(sel) {
-			if lo, hi := a.span(sel, p, s); lo < hi && s.wall[lo] < sel.From && !yield(s.run(p, lo, lo+1), nil) {
+			if lo, hi := a.span(sel, p, s); lo < hi && s.wall[lo] < sel.From && !yield(s.run(p, lo, lo+1)) {
 				return
 			}
 		}
@@ -97,7 +97,7 @@ func (a *Archive) Select(sel store.Selection) iter.Seq2[*store.Run, error] {
 				lo++
 			}
 			for i := lo; i < hi; i += a.RunLength {
-				if !yield(s.run(p, i, min(i+a.RunLength, hi)), nil) {
+				if !yield(s.run(p, i, min(i+a.RunLength, hi))) {
 					return
 				}
 			}
@@ -120,13 +120,13 @@ func (s *series) run(p *part, i, j int) *store.Run {
 }
 
 // Summarize sums up values; see store.Reader.
-func (a *Archive) Summarize(sel store.Selection) iter.Seq2[*store.Summary, error] {
-	return func(yield func(*store.Summary, error) bool) {
+func (a *Archive) Summarize(sel store.Selection) iter.Seq[*store.Summary] {
+	return func(yield func(*store.Summary) bool) {
 		for r := range a.Select(sel) {
 			if r.Metric.Type == metric.String {
 				continue
 			}
-			if !yield(summarize(r), nil) {
+			if !yield(summarize(r)) {
 				return
 			}
 		}
@@ -191,13 +191,13 @@ func less(t metric.Type, a, b uint64) bool {
 }
 
 // Pieces sums up part by part; see store.Reader.
-func (a *Archive) Pieces(sel store.Selection) iter.Seq2[[]store.Summary, error] {
-	return func(yield func([]store.Summary, error) bool) {
+func (a *Archive) Pieces(sel store.Selection) iter.Seq[[]store.Summary] {
+	return func(yield func([]store.Summary) bool) {
 		var last *store.ArchiveInfo
 		var batch []store.Summary
 		for s := range a.Summarize(sel) {
 			if last != nil && s.Archive != last {
-				if !yield(batch, nil) {
+				if !yield(batch) {
 					return
 				}
 				batch = batch[:0]
@@ -206,7 +206,7 @@ func (a *Archive) Pieces(sel store.Selection) iter.Seq2[[]store.Summary, error] 
 			batch = append(batch, *s)
 		}
 		if len(batch) > 0 {
-			yield(batch, nil)
+			yield(batch)
 		}
 	}
 }

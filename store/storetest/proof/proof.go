@@ -105,10 +105,7 @@ func EventText(e *metric.Event) string {
 // readContent reads everything. It fails on values that come twice.
 func readContent(r *store.Reader) (*Content, error) {
 	c := &Content{Values: map[Cell]string{}, Events: map[int64]string{}}
-	for run, err := range r.Select(store.Selection{}) {
-		if err != nil {
-			return nil, err
-		}
+	for run := range r.Select(store.Selection{}) {
 		at := Cell{Metric: run.Metric.Name}
 		if run.Instance != nil {
 			at.key = run.Instance.Key
@@ -121,10 +118,7 @@ func readContent(r *store.Reader) (*Content, error) {
 			c.Values[at] = value(run.At(i))
 		}
 	}
-	for e, err := range r.Events(math.MinInt64, math.MaxInt64, metric.EventProcessStart) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range r.Events(math.MinInt64, math.MaxInt64, metric.EventProcessStart) {
 		if _, twice := c.Events[e.At.Wall]; twice {
 			return nil, fmt.Errorf("event at %d stands twice", e.At.Wall)
 		}
