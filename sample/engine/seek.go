@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -149,22 +150,9 @@ func (e *Engine) lookAgain(quests []*quest) {
 			changed = append(changed, others...)
 		}
 	}
-	e.adopt(false)
-	e.readStatic(changed)
-}
-
-// readStatic has the static metrics read if one of the sources has some.
-func (e *Engine) readStatic(sources []*source) {
-	for _, s := range sources {
-		if s.members[metric.Static] != nil {
-			c := e.classes[metric.Static]
-			c.mu.Lock()
-			c.due = true
-			c.wake()
-			c.mu.Unlock()
-			return
-		}
-	}
+	// One order reads the static metrics: a second one, given when the first has
+	// been followed, would have them read twice.
+	e.adopt(slices.ContainsFunc(changed, func(s *source) bool { return s.members[metric.Static] != nil }))
 }
 
 // found makes the events that tell which metrics of a source can be read now
