@@ -210,6 +210,9 @@ func (c *Cursor) push(p *page, hi []byte) bool {
 		}
 		c.note(p.damage)
 	}
+	if c.b.s.visited != nil {
+		c.b.s.visited[p.id] = true
+	}
 	c.stack = append(c.stack, frame{p, 0, hi})
 	return true
 }

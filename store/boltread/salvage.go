@@ -130,7 +130,8 @@ func (v *salvage) element(b *Bucket, p *page, e *elem, path []string, like Found
 }
 
 // loose reports what lies in leaf pages that no tree has led to. Pages that
-// hold buckets come first, since they know the names of what they lead to.
+// hold buckets come first, since they know the names of what they lead to. How
+// long a page says it is is not believed: another may begin there.
 func (v *salvage) loose(pageSize int) error {
 	all := &Meta{PageSize: pageSize, Root: 2, HighWater: uint64(v.size / int64(pageSize))}
 	s, err := OpenMeta(v.src, all)
@@ -146,20 +147,15 @@ func (v *salvage) loose(pageSize int) error {
 				continue
 			}
 			p, d := s.load(id)
-			if d != nil {
-				delete(v.visited, id)
+			if d != nil || buckets && !p.hasBuckets() {
 				continue
 			}
-			if buckets && !p.hasBuckets() {
-				delete(v.visited, id)
-				continue
-			}
+			v.visited[id] = true
 			for i := range p.elems {
 				if err := v.element(root, p, &p.elems[i], nil, Found{Loose: true}); err != nil {
 					return err
 				}
 			}
-			id += uint64(p.size)/uint64(pageSize) - 1
 		}
 	}
 	return nil

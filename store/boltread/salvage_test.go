@@ -130,6 +130,45 @@ func TestSalvageOfWipedPages(t *testing.T) {
 	}
 }
 
+// TestSalvageOfDoubledKeys writes a key over the one before it, a page at a
+// time. A tree has no place for both, but both values are there to be found.
+func TestSalvageOfDoubledKeys(t *testing.T) {
+	path, want := makeDB(t, 5, 1024, 25)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(bytesSource(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.visited = make(map[uint64]bool)
+	readAll(t, s)
+	tried := 0
+	for id := range s.visited {
+		p, d := s.load(id)
+		if d != nil || !p.leaf || len(p.elems) < 2 || len(p.elems[0].key) != len(p.elems[1].key) || p.elems[0].bucket {
+			continue
+		}
+		tried++
+		first, second := p.elems[0], p.elems[1]
+		b := bytes.Clone(data)
+		copy(b[p.base+first.off-int64(len(first.key)):], second.key)
+		_, values, damage := salvaged(t, b)
+		if len(damage) == 0 {
+			t.Errorf("page %d: no damage reported", id)
+		}
+		for k, v := range want {
+			if key := k[bytes.LastIndexByte([]byte(k), 0)+1:]; v != "bucket" && key != string(first.key) && !values[key+"\x00"+v] {
+				t.Errorf("page %d: %q is lost", id, k)
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("no two keys of one length")
+	}
+}
+
 // TestSalvageOfEndlessNesting points every bucket of a file at the root: each
 // contains all of them again.
 func TestSalvageOfEndlessNesting(t *testing.T) {

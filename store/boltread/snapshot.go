@@ -30,7 +30,7 @@ type Snapshot struct {
 	cached int64
 	// walked holds the keys of buckets whose tree cannot be trusted.
 	walked map[uint64][]place
-	// visited, if set, collects the pages that were read, for Salvage.
+	// visited, if set, collects the pages that cursors went into, for Salvage.
 	visited map[uint64]bool
 }
 
@@ -116,9 +116,6 @@ func (s *Snapshot) load(id uint64) (*page, *Damage) {
 	p, d := s.read(id)
 	if d != nil {
 		return nil, d
-	}
-	if s.visited != nil {
-		s.visited[id] = true
 	}
 	if p.damage != nil {
 		s.damage.add(p.damage)
