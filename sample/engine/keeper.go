@@ -98,7 +98,8 @@ func (e *Engine) look(now metric.Stamp) {
 	if now.Awake >= e.watch.last.Awake {
 		events = e.watch.look(now)
 	}
-	e.watching.Unlock()
+	// Whoever looks next, a class that is about to count what it missed, finds
+	// that counted.
 	for i := range events {
 		switch events[i].Kind {
 		case metric.EventGap:
@@ -110,6 +111,7 @@ func (e *Engine) look(now metric.Stamp) {
 			}
 		}
 	}
+	e.watching.Unlock()
 	e.tell(events)
 }
 
