@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"tachograph/store"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
@@ -24,13 +25,23 @@ func TestSpare(t *testing.T) {
 		b.Append(tick)
 	}
 	b.Seal(nil)
-	b.Update(func(tx *bbolt.Tx) error {
+	b.Close()
+	db, err := disk.OS.OpenBolt(b.Path, 0o600, bbolt.Options{NoFreelistSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
 		if err := tx.Bucket([]byte(layout.BucketMeta)).Put([]byte(layout.MetaArchive), []byte("x")); err != nil {
 			return err
 		}
 		return tx.Bucket([]byte(layout.BucketMetrics)).Put(layout.NumberKey(0), []byte("x"))
 	})
-	b.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 	r, err := store.Open(b.Path)
 	if err != nil {
 		t.Fatal(err)

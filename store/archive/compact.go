@@ -26,97 +26,53 @@ const (
 // or each transaction would write the last ones of the previous one again.
 const compactBatch = 2 << 20
 
-// A compaction writes the content of an archive to another database.
-type compaction struct {
-	dst *bbolt.DB
-	a   *File
-	t   layout.Totals
-	put func(*bbolt.Tx, uint32, *chunk.Sealed) error
-}
-
 // Compact writes the content of a, which is not live any more, to the empty
 // database dst as a finished archive, which it is not before its last
 // transaction. It fails where a is damaged.
 func Compact(dst *bbolt.DB, a *File) error {
-	c := compaction{dst: dst, a: a, t: layout.Totals{Chunks: make(map[string]uint32), Metrics: uint32(len(a.Descs))}}
+	var t layout.Totals
 	size := int64(0)
 	for _, ref := range a.Chunks {
 		size += ref.Info.Size
 	}
-	if c.put = layout.PutChunkApart; size <= compactBatch {
-		c.put = layout.PutChunk
+	put := (*layout.Builder).ChunkApart
+	if size <= compactBatch {
+		put = (*layout.Builder).Chunk
 	}
-	err := dst.Update(func(tx *bbolt.Tx) error {
-		h := &layout.Header{Format: layout.FormatVersion, ID: a.Info.ID, Host: a.Info.Host, BootID: a.Info.BootID,
-			TimeZone: a.Info.TimeZone, Recorder: a.Info.Recorder, Created: a.created, Serial: a.serial}
-		if err := layout.Create(tx, h); err != nil {
-			return err
-		}
-		if err := layout.PutConfig(tx, a.Info.Config); err != nil {
-			return err
-		}
-		if err := layout.PutIntervals(tx, a.Info.Intervals); err != nil {
-			return err
-		}
-		if err := compactMetrics(tx, a); err != nil {
-			return err
-		}
-		return layout.PutTotals(tx, &c.t)
-	})
+	err := dst.Update(layout.Build(&t, func(b *layout.Builder) {
+		b.Create(&layout.Header{Format: layout.FormatVersion, ID: a.Info.ID, Host: a.Info.Host, BootID: a.Info.BootID,
+			TimeZone: a.Info.TimeZone, Recorder: a.Info.Recorder, Created: a.created, Serial: a.serial})
+		b.Settings(a.Info.Config, a.Info.Intervals)
+		b.Descs(0, a.Descs)
+		b.Count()
+	}))
 	for next := 0; err == nil && next < len(a.Chunks); {
-		err = dst.Update(func(tx *bbolt.Tx) (err error) {
-			next, err = c.chunks(tx, next)
-			return err
-		})
+		err = dst.Update(layout.Build(&t, func(b *layout.Builder) { next = compactChunks(b, a, next, put) }))
 	}
 	if err != nil {
 		return err
 	}
-	return dst.Update(func(tx *bbolt.Tx) error {
-		if err := compactEvents(tx, a, &c.t); err != nil {
-			return err
-		}
-		c.t.Finished = true
-		return layout.PutTotals(tx, &c.t)
-	})
+	return dst.Update(layout.Build(&t, func(b *layout.Builder) {
+		compactEvents(b, a)
+		b.Finish()
+	}))
 }
 
-func compactMetrics(tx *bbolt.Tx, a *File) error {
-	for first := 0; first < len(a.Descs); {
-		if a.Descs[first] == nil {
-			first++
-			continue
-		}
-		end := first
-		for end < len(a.Descs) && a.Descs[end] != nil {
-			end++
-		}
-		if err := layout.PutMetrics(tx, uint32(first), a.Descs[first:end]); err != nil {
-			return err
-		}
-		first = end
-	}
-	return nil
-}
-
-// chunks merges neighbours of a class, from the i-th on, until the batch is
-// full, and returns where to go on.
-func (c *compaction) chunks(tx *bbolt.Tx, i int) (int, error) {
-	for size := int64(0); i < len(c.a.Chunks) && size < compactBatch; {
-		end := mergeable(c.a, i)
-		s, err := mergeChunks(c.a, c.a.Chunks[i:end])
+// compactChunks merges neighbours of a class, from the i-th on, until the batch
+// is full, and returns where to go on.
+func compactChunks(b *layout.Builder, a *File, i int, put func(*layout.Builder, *chunk.Sealed)) int {
+	for size := int64(0); i < len(a.Chunks) && size < compactBatch; {
+		end := mergeable(a, i)
+		s, err := mergeChunks(a, a.Chunks[i:end])
 		if err != nil {
-			return i, err
+			b.Fail(err)
+			break
 		}
-		class := s.Info.Class.String()
-		if err := c.put(tx, c.t.Chunks[class], s); err != nil {
-			return i, err
-		}
-		c.t.Chunks[class]++
+		put(b, s)
 		size += s.Info.Size
 		i = end
 	}
-	return i, nil
+	return i
 }
 
 // mergeable is the end of the chunks from the i-th on that make one.
@@ -163,7 +119,7 @@ func mergeChunks(a *File, refs []*Ref) (*chunk.Sealed, error) {
 	return s, nil
 }
 
-func compactEvents(tx *bbolt.Tx, a *File, t *layout.Totals) error {
+func compactEvents(b *layout.Builder, a *File) {
 	for _, churn := range []bool{false, true} {
 		var batch []metric.Event
 		for i := range a.Events {
@@ -172,20 +128,14 @@ func compactEvents(tx *bbolt.Tx, a *File, t *layout.Totals) error {
 			}
 			events, err := a.Events[i].Events(a)
 			if err != nil {
-				return err
+				b.Fail(err)
+				return
 			}
-			batch = append(batch, events...)
-			if len(batch) >= layout.EventBatch {
-				if t.Events, err = layout.PutEvents(tx, t.Events, batch); err != nil {
-					return err
-				}
+			if batch = append(batch, events...); len(batch) >= layout.EventBatch {
+				b.Events(batch)
 				batch = nil
 			}
 		}
-		var err error
-		if t.Events, err = layout.PutEvents(tx, t.Events, batch); err != nil {
-			return err
-		}
+		b.Events(batch)
 	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -104,80 +103,6 @@ func Unwrap(bucket string, key, stored []byte) ([]byte, error) {
 	return stored[:n:n], nil
 }
 
-// put stores a record.
-func put(tx *bbolt.Tx, bucket string, key, value []byte) error {
-	return tx.Bucket([]byte(bucket)).Put(key, wrap(bucket, key, value))
-}
-
-func putJSON(tx *bbolt.Tx, key string, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return put(tx, BucketMeta, []byte(key), b)
-}
-
-// Create makes the buckets and stores what never changes.
-func Create(tx *bbolt.Tx, h *Header) error {
-	for _, name := range Buckets {
-		b, err := tx.CreateBucketIfNotExists([]byte(name))
-		if err != nil {
-			return err
-		}
-		// Keys only grow: pages are filled to the brim.
-		b.FillPercent = 1
-	}
-	b, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	if err := put(tx, BucketSpare, []byte(MetaArchive), b); err != nil {
-		return err
-	}
-	return put(tx, BucketMeta, []byte(MetaArchive), b)
-}
-
-func PutConfig(tx *bbolt.Tx, config string) error {
-	return put(tx, BucketMeta, []byte(MetaConfig), chunk.Pack([]byte(config)))
-}
-
-func PutIntervals(tx *bbolt.Tx, intervals map[metric.Class]int64) error {
-	m := make(map[string]int64)
-	for c, ns := range intervals {
-		m[c.String()] = ns
-	}
-	return putJSON(tx, MetaIntervals, m)
-}
-
-func PutTotals(tx *bbolt.Tx, t *Totals) error { return putJSON(tx, MetaTotals, t) }
-
-// PutChunk stores chunk number n of its class and its entry in the index.
-func PutChunk(tx *bbolt.Tx, n uint32, s *chunk.Sealed) error {
-	key := ChunkKey(s.Info.Class, n)
-	b := tx.Bucket([]byte(BucketChunks))
-	b.FillPercent = 1
-	if err := b.Put(key, s.Data); err != nil {
-		return err
-	}
-	return put(tx, BucketIndex, key, s.Info.Marshal())
-}
-
-// PutChunkApart is putChunk for an archive that goes on growing. A value stands
-// in the same leaf as up to three neighbours, all of which bbolt writes again
-// when another comes beside them, so there a chunk has a bucket of its own, in
-// which it stands under its key.
-func PutChunkApart(tx *bbolt.Tx, n uint32, s *chunk.Sealed) error {
-	key := ChunkKey(s.Info.Class, n)
-	b, err := tx.Bucket([]byte(BucketChunks)).CreateBucket(key)
-	if err != nil {
-		return err
-	}
-	if err := b.Put(key, s.Data); err != nil {
-		return err
-	}
-	return put(tx, BucketIndex, key, s.Info.Marshal())
-}
-
 // ChunkHome is the bucket in which the chunk of that key stands, given the
 // bucket of all chunks.
 func ChunkHome(chunks *boltread.Bucket, key []byte) (*boltread.Bucket, error) {
@@ -187,46 +112,8 @@ func ChunkHome(chunks *boltread.Bucket, key []byte) (*boltread.Bucket, error) {
 	return chunks, nil
 }
 
-// PutEvents stores events in batches, the first of which has number n, and
-// returns the number of the next. The comings and goings of processes, which
-// are many, have batches of their own, so that who asks for the few others
-// need not wade through them.
-func PutEvents(tx *bbolt.Tx, n uint32, events []metric.Event) (uint32, error) {
-	var churn, rest []metric.Event
-	for _, e := range events {
-		if IsChurn(e.Kind) {
-			churn = append(churn, e)
-		} else {
-			rest = append(rest, e)
-		}
-	}
-	for _, batch := range [][]metric.Event{rest, churn} {
-		for part := range slices.Chunk(batch, EventBatch) {
-			if err := put(tx, BucketEvents, NumberKey(n), chunk.MarshalEvents(part)); err != nil {
-				return n, err
-			}
-			n++
-		}
-	}
-	return n, nil
-}
-
 func IsChurn(k metric.EventKind) bool {
 	return k == metric.EventProcessStart || k == metric.EventProcessExit || k == metric.EventProcessExec
-}
-
-// PutMetrics stores descriptions, the first of which has number first.
-func PutMetrics(tx *bbolt.Tx, first uint32, ds []*metric.Desc) error {
-	bare := make([]*metric.Desc, len(ds))
-	for i, d := range ds {
-		b := *d
-		b.Source, b.Help, b.LongHelp, b.Unsupported = "", "", "", ""
-		bare[i] = &b
-	}
-	if err := put(tx, BucketSpare, NumberKey(first), MarshalDescs(bare)); err != nil {
-		return err
-	}
-	return put(tx, BucketMetrics, NumberKey(first), MarshalDescs(ds))
 }
 
 // EventBatch is how many events a batch holds at most.
@@ -289,15 +176,6 @@ type Host struct {
 	Platform string // "macos" or "linux"
 	// Labels hold the rest: product version, build, cores, memory.
 	Labels []metric.Label
-}
-
-func (t Totals) Clone() Totals {
-	chunks := make(map[string]uint32, len(t.Chunks))
-	for k, v := range t.Chunks {
-		chunks[k] = v
-	}
-	t.Chunks = chunks
-	return t
 }
 
 // GapEvent tells of a stretch of time without data that ended at at.

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"go.etcd.io/bbolt"
-
 	"tachograph/store/boltread"
 	"tachograph/store/fault"
 )
@@ -52,13 +50,4 @@ func ReadProgress(path string) (p Progress, err error) {
 		return json.Unmarshal(v, &p)
 	})
 	return p, err
-}
-
-// PutProgress stores how far the journal has been taken over.
-func PutProgress(tx *bbolt.Tx, p Progress) error {
-	b, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	return put(tx, BucketMeta, []byte(MetaJournal), b)
 }

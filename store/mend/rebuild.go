@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -28,28 +29,29 @@ func (r *repair) write(dst string) (err error) {
 		db.Close()
 		os.Remove(scratch)
 	}()
-	// One transaction a rebuilt keeps a large archive out of memory.
-	t := layout.Totals{Chunks: make(map[string]uint32), Finished: true}
-	if err := db.Update(func(tx *bbolt.Tx) error { return r.writeFacts(tx, &t) }); err != nil {
+	var t layout.Totals
+	if err := db.Update(layout.Build(&t, r.writeFacts)); err != nil {
 		return err
 	}
+	// One transaction a chunk keeps a large archive out of memory.
 	for _, p := range r.pieces {
-		err := db.Update(func(tx *bbolt.Tx) error {
-			class := p.sealed.Info.Class.String()
-			t.Chunks[class]++
-			return layout.PutChunk(tx, t.Chunks[class]-1, p.sealed)
-		})
-		if err != nil {
+		if err := db.Update(layout.Build(&t, func(b *layout.Builder) { b.Chunk(p.sealed) })); err != nil {
 			return err
 		}
 	}
-	if err := db.Update(func(tx *bbolt.Tx) error { return r.writeEvents(tx, &t) }); err != nil {
+	err = db.Update(layout.Build(&t, func(b *layout.Builder) {
+		for events := range slices.Chunk(r.allEvents, layout.EventBatch) {
+			b.Events(events)
+		}
+		b.Finish()
+	}))
+	if err != nil {
 		return err
 	}
 	return publish(db, dst)
 }
 
-func (r *repair) writeFacts(tx *bbolt.Tx, t *layout.Totals) error {
+func (r *repair) writeFacts(b *layout.Builder) {
 	h := r.header
 	if h == nil {
 		h = &layout.Header{Format: layout.FormatVersion, ID: filepath.Base(r.report.Source)}
@@ -59,39 +61,15 @@ func (r *repair) writeFacts(tx *bbolt.Tx, t *layout.Totals) error {
 		r.lose(0, 0, "what the archive says about itself: its host, boot and time zone")
 	}
 	r.report.ID = h.ID
-	if err := layout.Create(tx, h); err != nil {
-		return err
-	}
-	if err := layout.PutConfig(tx, string(r.config)); err != nil {
-		return err
-	}
+	b.Create(h)
 	iv := make(map[metric.Class]int64)
 	for name, ns := range r.iv {
 		if c, err := metric.ParseClass(name); err == nil {
 			iv[c] = ns
 		}
 	}
-	if err := layout.PutIntervals(tx, iv); err != nil {
-		return err
-	}
-	first, ds := r.cat.Pending()
-	t.Metrics = uint32(len(ds))
-	if len(ds) == 0 {
-		return nil
-	}
-	return layout.PutMetrics(tx, first, ds)
-}
-
-func (r *repair) writeEvents(tx *bbolt.Tx, t *layout.Totals) error {
-	for rest := r.allEvents; len(rest) > 0; {
-		n := min(len(rest), layout.EventBatch)
-		var err error
-		if t.Events, err = layout.PutEvents(tx, t.Events, rest[:n]); err != nil {
-			return err
-		}
-		rest = rest[n:]
-	}
-	return layout.PutTotals(tx, t)
+	b.Settings(string(r.config), iv)
+	b.Descs(r.cat.Pending())
 }
 
 // publish compacts db into dst.

@@ -48,23 +48,17 @@ func makeArchive(t *testing.T, seed uint64, sealed, seconds int) *sample {
 	for _, d := range m.Catalogue() {
 		cat.Number(d)
 	}
-	tot := layout.Totals{Chunks: make(map[string]uint32)}
-	update := func(fn func(tx *bbolt.Tx) error) {
+	var tot layout.Totals
+	update := func(fn func(*layout.Builder)) {
 		t.Helper()
-		if err := db.Update(fn); err != nil {
+		if err := db.Update(layout.Build(&tot, fn)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	update(func(tx *bbolt.Tx) error {
-		if err := layout.Create(tx, h); err != nil {
-			return err
-		}
-		if err := layout.PutConfig(tx, "[sampling]\n"); err != nil {
-			return err
-		}
-		first, ds := cat.Pending()
-		tot.Metrics = uint32(len(ds))
-		return layout.PutMetrics(tx, first, ds)
+	update(func(b *layout.Builder) {
+		b.Create(h)
+		b.Settings("[sampling]\n", nil)
+		b.Descs(cat.Pending())
 	})
 	f, err := disk.OS.OpenFile(rec.journal, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -100,7 +94,7 @@ func makeArchive(t *testing.T, seed uint64, sealed, seconds int) *sample {
 			}
 		}
 		if s < sealed && s%30 == 29 {
-			update(func(tx *bbolt.Tx) error { return sealAll(tx, builders, cat, events, &tot) })
+			update(func(b *layout.Builder) { sealAll(b, builders, cat, events) })
 			events = nil
 		}
 	}
@@ -113,26 +107,21 @@ func makeArchive(t *testing.T, seed uint64, sealed, seconds int) *sample {
 	return rec
 }
 
-func sealAll(tx *bbolt.Tx, builders map[metric.Class]*chunk.Builder, cat *layout.Catalog, events []metric.Event, tot *layout.Totals) error {
-	for class, b := range builders {
+func sealAll(to *layout.Builder, builders map[metric.Class]*chunk.Builder, cat *layout.Catalog, events []metric.Event) {
+	for _, b := range builders {
 		if b.Ticks() == 0 {
 			continue
 		}
 		s, err := b.Seal(cat.Number)
 		if err != nil {
-			return err
+			to.Fail(err)
+			return
 		}
-		if err := layout.PutChunk(tx, tot.Chunks[class.String()], s); err != nil {
-			return err
-		}
-		tot.Chunks[class.String()]++
+		to.Chunk(s)
 		b.Reset()
 	}
-	var err error
-	if tot.Events, err = layout.PutEvents(tx, tot.Events, events); err != nil {
-		return err
-	}
-	return layout.PutTotals(tx, tot)
+	to.Events(events)
+	to.Count()
 }
 
 func TestVerifySound(t *testing.T) {

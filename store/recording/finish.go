@@ -202,9 +202,8 @@ func (w *Writer) worthCompacting(l *live) (bool, error) {
 func (w *Writer) finishInPlace(l *live) (string, error) {
 	if !l.tot.Finished {
 		t := l.tot.Clone()
-		t.Finished = true
 		before := l.bytesWritten()
-		if err := l.update(func(tx *bbolt.Tx) error { return layout.PutTotals(tx, &t) }); err != nil {
+		if err := l.update(layout.Build(&t, (*layout.Builder).Finish)); err != nil {
 			return "", err
 		}
 		l.tot = t

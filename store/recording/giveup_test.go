@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/disk"
@@ -246,7 +244,7 @@ func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
 	}
 	for range 2 {
 		within("a commit", func() {
-			err := l.update(func(tx *bbolt.Tx) error { return layout.PutProgress(tx, layout.Progress{Sealed: 1}) })
+			err := l.update(layout.Build(&l.tot, func(b *layout.Builder) { b.Progress(layout.Progress{Sealed: 1}) }))
 			if !errors.Is(err, disk.ErrDamaged) {
 				t.Errorf("a commit to a damaged file: %v", err)
 			}

@@ -160,9 +160,9 @@ func (w *Writer) beginJournal(l *live, seq uint64) error {
 		return err
 	}
 	l.unnamed = false
-	return l.update(func(tx *bbolt.Tx) error {
-		return layout.PutProgress(tx, layout.Progress{Sealed: seq, Generation: l.generation})
-	})
+	return l.update(layout.Build(&l.tot, func(b *layout.Builder) {
+		b.Progress(layout.Progress{Sealed: seq, Generation: l.generation})
+	}))
 }
 
 // needed is the first generation of the journal that holds more than the first
@@ -193,7 +193,13 @@ func (w *Writer) createBolt(l *live, on basis) error {
 	}
 	err := w.dir.own(tmp, fileMode)
 	if err == nil {
-		err = l.update(layOut(l, on.conf))
+		err = l.update(layout.Build(&l.tot, func(b *layout.Builder) {
+			b.Create(&l.head)
+			b.Settings(on.conf.Text, layout.Nanoseconds(on.conf.Intervals))
+			b.Progress(layout.Progress{Sealed: l.sealed})
+			b.Descs(l.cat.Pending())
+			b.Count()
+		}))
 	}
 	if err == nil {
 		err = w.dir.fs.Rename(tmp, l.path)
@@ -208,25 +214,6 @@ func (w *Writer) createBolt(l *live, on basis) error {
 	return nil
 }
 
-// layOut fills in a new archive.
-func layOut(l *live, conf journal.Config) func(*bbolt.Tx) error {
-	return func(tx *bbolt.Tx) error {
-		if err := layout.Create(tx, &l.head); err != nil {
-			return err
-		}
-		if err := layout.PutConfig(tx, conf.Text); err != nil {
-			return err
-		}
-		if err := layout.PutIntervals(tx, layout.Nanoseconds(conf.Intervals)); err != nil {
-			return err
-		}
-		if err := layout.PutProgress(tx, layout.Progress{Sealed: l.sealed}); err != nil {
-			return err
-		}
-		return l.putDescs(tx, &l.tot)
-	}
-}
-
 func (w *Writer) openBolt(l *live, path string) error {
 	db, err := w.dir.fs.OpenBolt(path, fileMode, boltOptions())
 	if err != nil {
@@ -235,17 +222,6 @@ func (w *Writer) openBolt(l *live, path string) error {
 	db.AllocSize = boltGrowth
 	l.db = db
 	return nil
-}
-
-// putDescs stores the descriptions that are new, and the totals.
-func (l *live) putDescs(tx *bbolt.Tx, t *layout.Totals) error {
-	if first, ds := l.cat.Pending(); len(ds) > 0 {
-		if err := layout.PutMetrics(tx, first, ds); err != nil {
-			return err
-		}
-		t.Metrics = first + uint32(len(ds))
-	}
-	return layout.PutTotals(tx, t)
 }
 
 // newGeneration makes the next journal file of l and turns to it. The file gets

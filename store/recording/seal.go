@@ -46,17 +46,14 @@ func (w *Writer) seal(l *live) error {
 	}
 	t := l.tot.Clone()
 	before := l.bytesWritten()
-	err := l.update(func(tx *bbolt.Tx) error {
-		for _, b := range queue {
-			if err := l.putBatch(tx, b, &t); err != nil {
-				return err
-			}
+	err := l.update(layout.Build(&t, func(b *layout.Builder) {
+		for _, q := range queue {
+			q.put(b)
 		}
-		if err := l.putDescs(tx, &t); err != nil {
-			return err
-		}
-		return layout.PutProgress(tx, p)
-	})
+		b.Descs(l.cat.Pending())
+		b.Count()
+		b.Progress(p)
+	}))
 	if err != nil {
 		return fmt.Errorf("sealing %s: %w", l, err)
 	}
@@ -121,28 +118,16 @@ func lossEvent(b *chunk.Builder, err error) metric.Event {
 		fmt.Sprintf("%d ticks of class %s could not be encoded: %v", b.Ticks(), b.Class(), err))
 }
 
-func (l *live) putBatch(tx *bbolt.Tx, b *batch, t *layout.Totals) error {
+func (b *batch) put(to *layout.Builder) {
 	for _, s := range b.sealed {
-		if s == nil {
-			continue
+		if s != nil {
+			to.ChunkApart(s)
 		}
-		class := s.Info.Class.String()
-		if err := layout.PutChunkApart(tx, t.Chunks[class], s); err != nil {
-			return err
-		}
-		t.Chunks[class]++
 	}
-	var err error
-	if t.Events, err = layout.PutEvents(tx, t.Events, b.events); err != nil {
-		return err
+	to.Events(b.events)
+	if b.conf != nil {
+		to.Settings(b.conf.Text, layout.Nanoseconds(b.conf.Intervals))
 	}
-	if b.conf == nil {
-		return nil
-	}
-	if err := layout.PutConfig(tx, b.conf.Text); err != nil {
-		return err
-	}
-	return layout.PutIntervals(tx, layout.Nanoseconds(b.conf.Intervals))
 }
 
 // release takes the batches that are safe, the first ones, off the queue and

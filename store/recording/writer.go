@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
@@ -408,7 +406,7 @@ func (w *Writer) endJournal(l *live) error {
 	if err := l.examine(); err != nil {
 		return fmt.Errorf("closing %s: %w", l, err)
 	}
-	err := l.update(func(tx *bbolt.Tx) error { return layout.PutProgress(tx, layout.Progress{Sealed: seq, Closed: true}) })
+	err := l.update(layout.Build(&l.tot, func(b *layout.Builder) { b.Progress(layout.Progress{Sealed: seq, Closed: true}) }))
 	if err != nil {
 		return fmt.Errorf("closing %s: %w", l, err)
 	}

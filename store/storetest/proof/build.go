@@ -36,15 +36,14 @@ func openBolt(t testing.TB, path string) *bbolt.DB {
 func NewBuilder(t testing.TB, path string) *Builder {
 	t.Helper()
 	b := &Builder{t: t, db: openBolt(t, path), Path: path, cat: layout.NewCatalog(nil), builders: make(map[metric.Class]*chunk.Builder)}
-	b.totals.Chunks = make(map[string]uint32)
 	h := &layout.Header{Format: layout.FormatVersion, ID: "0123", Host: layout.Host{ID: "h", Name: "host"}, BootID: "b", TimeZone: "Europe/Berlin", Recorder: "test"}
-	b.Update(func(tx *bbolt.Tx) error { return layout.Create(tx, h) })
+	b.Update(func(b *layout.Builder) { b.Create(h) })
 	return b
 }
 
-func (b *Builder) Update(fn func(tx *bbolt.Tx) error) {
+func (b *Builder) Update(fn func(*layout.Builder)) {
 	b.t.Helper()
-	if err := b.db.Update(fn); err != nil {
+	if err := b.db.Update(layout.Build(&b.totals, fn)); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -64,33 +63,24 @@ func (b *Builder) Append(t *metric.Tick) {
 // Seal seals what has been appended.
 func (b *Builder) Seal(events []metric.Event) {
 	b.t.Helper()
-	b.Update(func(tx *bbolt.Tx) error {
-		for class, cb := range b.builders {
+	b.Update(func(to *layout.Builder) {
+		for _, cb := range b.builders {
 			if cb.Ticks() == 0 {
 				continue
 			}
 			s, err := cb.Seal(b.cat.Number)
 			if err != nil {
-				return err
+				to.Fail(err)
+				return
 			}
 			cb.Reset()
-			if err := layout.PutChunk(tx, b.totals.Chunks[class.String()], s); err != nil {
-				return err
-			}
-			b.totals.Chunks[class.String()]++
+			to.Chunk(s)
 		}
-		if first, ds := b.cat.Pending(); len(ds) > 0 {
-			if err := layout.PutMetrics(tx, first, ds); err != nil {
-				return err
-			}
-			b.cat.Commit(len(b.cat.Descs))
-		}
-		var err error
-		if b.totals.Events, err = layout.PutEvents(tx, b.totals.Events, events); err != nil {
-			return err
-		}
-		return layout.PutTotals(tx, &b.totals)
+		to.Descs(b.cat.Pending())
+		to.Events(events)
+		to.Count()
 	})
+	b.cat.Commit(len(b.cat.Descs))
 }
 
 func (b *Builder) Close() {

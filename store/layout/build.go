@@ -1,0 +1,183 @@
+package layout
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// A Builder puts records into an archive, in one transaction, and counts what
+// they hold. After an error it does nothing more.
+type Builder struct {
+	tx     *bbolt.Tx
+	totals *Totals
+	err    error
+}
+
+// Build is a transaction, for bbolt's Update, in which fn builds. It counts on
+// from t, which is worth nothing if the transaction fails.
+func Build(t *Totals, fn func(*Builder)) func(*bbolt.Tx) error {
+	return func(tx *bbolt.Tx) error {
+		b := Builder{tx: tx, totals: t}
+		fn(&b)
+		return b.err
+	}
+}
+
+// Fail makes the transaction fail.
+func (b *Builder) Fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// put puts a record, with its checksum.
+func (b *Builder) put(bucket string, key, value []byte) {
+	if b.err == nil {
+		b.err = b.tx.Bucket([]byte(bucket)).Put(key, wrap(bucket, key, value))
+	}
+}
+
+func (b *Builder) putJSON(bucket, key string, v any) {
+	value, err := json.Marshal(v)
+	if err != nil {
+		b.Fail(err)
+	}
+	b.put(bucket, []byte(key), value)
+}
+
+// Create makes the buckets and puts what never changes.
+func (b *Builder) Create(h *Header) {
+	for _, name := range Buckets {
+		bucket, err := b.tx.CreateBucketIfNotExists([]byte(name))
+		if err != nil {
+			b.Fail(err)
+			return
+		}
+		// Keys only grow: pages are filled to the brim.
+		bucket.FillPercent = 1
+	}
+	b.putJSON(BucketSpare, MetaArchive, h)
+	b.putJSON(BucketMeta, MetaArchive, h)
+}
+
+// Settings puts the configuration, and the intervals of the classes that are in
+// force with it, in nanoseconds.
+func (b *Builder) Settings(config string, intervals map[metric.Class]int64) {
+	named := make(map[string]int64)
+	for c, ns := range intervals {
+		named[c.String()] = ns
+	}
+	b.put(BucketMeta, []byte(MetaConfig), chunk.Pack([]byte(config)))
+	b.putJSON(BucketMeta, MetaIntervals, named)
+}
+
+// Progress puts how far the journal has been taken over.
+func (b *Builder) Progress(p Progress) { b.putJSON(BucketMeta, MetaJournal, p) }
+
+// Descs puts descriptions, the first of which has number first. Those that are
+// nil are left out; their numbers stay taken.
+func (b *Builder) Descs(first uint32, ds []*metric.Desc) {
+	if len(ds) == 0 {
+		return
+	}
+	b.totals.Metrics = first + uint32(len(ds))
+	for len(ds) > 0 {
+		n := slices.Index(ds, nil)
+		if n < 0 {
+			n = len(ds)
+		}
+		if n > 0 {
+			b.put(BucketSpare, NumberKey(first), MarshalDescs(bare(ds[:n])))
+			b.put(BucketMetrics, NumberKey(first), MarshalDescs(ds[:n]))
+		}
+		n = min(n+1, len(ds))
+		first, ds = first+uint32(n), ds[n:]
+	}
+}
+
+// bare are the descriptions without their prose.
+func bare(ds []*metric.Desc) []*metric.Desc {
+	out := make([]*metric.Desc, len(ds))
+	for i, d := range ds {
+		b := *d
+		b.Source, b.Help, b.LongHelp, b.Unsupported = "", "", "", ""
+		out[i] = &b
+	}
+	return out
+}
+
+// Chunk puts the next chunk of its class and its entry in the index.
+func (b *Builder) Chunk(s *chunk.Sealed) {
+	b.chunk(s, func(all *bbolt.Bucket, _ []byte) (*bbolt.Bucket, error) {
+		all.FillPercent = 1
+		return all, nil
+	})
+}
+
+// ChunkApart is Chunk for an archive that goes on growing. A value stands in
+// the same leaf as up to three neighbours, all of which bbolt writes again when
+// another comes beside them, so there a chunk has a bucket of its own, in which
+// it stands under its key.
+func (b *Builder) ChunkApart(s *chunk.Sealed) { b.chunk(s, (*bbolt.Bucket).CreateBucket) }
+
+func (b *Builder) chunk(s *chunk.Sealed, home func(all *bbolt.Bucket, key []byte) (*bbolt.Bucket, error)) {
+	if b.err != nil {
+		return
+	}
+	class := s.Info.Class.String()
+	key := ChunkKey(s.Info.Class, b.totals.Chunks[class])
+	bucket, err := home(b.tx.Bucket([]byte(BucketChunks)), key)
+	if err == nil {
+		err = bucket.Put(key, s.Data)
+	}
+	if err != nil {
+		b.Fail(err)
+		return
+	}
+	b.put(BucketIndex, key, s.Info.Marshal())
+	if b.totals.Chunks == nil {
+		b.totals.Chunks = make(map[string]uint32)
+	}
+	b.totals.Chunks[class]++
+}
+
+// Events puts events in batches. The comings and goings of processes, which are
+// many, have batches of their own, so that who asks for the few others need not
+// wade through them.
+func (b *Builder) Events(events []metric.Event) {
+	var churn, rest []metric.Event
+	for _, e := range events {
+		if IsChurn(e.Kind) {
+			churn = append(churn, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	for _, kind := range [][]metric.Event{rest, churn} {
+		for batch := range slices.Chunk(kind, EventBatch) {
+			b.put(BucketEvents, NumberKey(b.totals.Events), chunk.MarshalEvents(batch))
+			b.totals.Events++
+		}
+	}
+}
+
+// Count puts the totals.
+func (b *Builder) Count() { b.putJSON(BucketMeta, MetaTotals, b.totals) }
+
+// Finish puts the totals and says that the archive is complete.
+func (b *Builder) Finish() {
+	b.totals.Finished = true
+	b.Count()
+}
+
+// Clone is a copy of t that can be counted on while t stays as it is.
+func (t Totals) Clone() Totals {
+	t.Chunks = maps.Clone(t.Chunks)
+	return t
+}
