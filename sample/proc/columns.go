@@ -7,86 +7,92 @@ import (
 
 // column is one metric of a process: its name, and how it is got from what
 // has been read. A metric whose value may be missing by itself sets missing.
-type column[P any] struct {
+type column[R any] struct {
 	name    string
-	number  func(p *P) uint64
-	text    func(p *P) string
-	missing func(p *P) metric.Reason
+	number  func(r *R) uint64
+	text    func(r *R) string
+	missing func(r *R) metric.Reason
 }
 
 // part is a set of columns that one call or one file supplies.
-type part[P any] struct {
+type part[R any] struct {
 	// load reads it; a reason other than Present goes for all its columns.
-	load    func(p *P) metric.Reason
-	columns []column[P]
+	load    func(r *R) metric.Reason
+	columns []column[R]
+	// lasting reports whether a column still holds when the process has ended;
+	// without it none does.
+	lasting func(r *R, d *metric.Desc) bool
 	first   int // number of its first column in the group
+	wanted  bool
 }
 
 // number lays the parts' columns end to end and returns their names in order.
-func number[P any](parts []part[P]) []string {
+func number[R any](parts []part[R]) []string {
 	var names []string
 	for i := range parts {
 		parts[i].first = len(names)
-		for _, c := range parts[i].columns {
-			names = append(names, c.name)
-		}
+		names = append(names, columnNames(parts[i].columns)...)
 	}
 	return names
 }
 
-// wanted reports whether any of frames wants something of the part.
-func (pt *part[P]) wanted(frames []*sample.Frame) bool {
-	for _, f := range frames {
-		for i := range pt.columns {
-			if f.Wants(pt.first + i) {
-				return true
-			}
-		}
+func columnNames[R any](columns []column[R]) (names []string) {
+	for i := range columns {
+		names = append(names, columns[i].name)
 	}
-	return false
+	return names
 }
 
-// fill loads the part of p and puts it into the row that was added last to
+// want finds out whether any of frames wants something of the part.
+func (pt *part[R]) want(frames []*sample.Frame) {
+	pt.wanted = false
+	for _, f := range frames {
+		for i := range pt.columns {
+			pt.wanted = pt.wanted || f.Wants(pt.first+i)
+		}
+	}
+}
+
+// fill loads the part of r and puts it into the row that was added last to
 // each frame.
-func (pt *part[P]) fill(p *P, frames []*sample.Frame) {
-	why := pt.load(p)
+func (pt *part[R]) fill(r *R, frames []*sample.Frame) {
+	why := pt.load(r)
 	for _, f := range frames {
 		row := len(f.Block().Rows) - 1
 		for i := range pt.columns {
-			c := &pt.columns[i]
-			col := pt.first + i
-			if !f.Wants(col) {
+			if !f.Wants(pt.first + i) {
 				continue
 			}
-			miss := why
-			if miss == metric.Present && c.missing != nil {
-				miss = c.missing(p)
-			}
-			switch {
-			case miss != metric.Present:
-				f.SetMissing(row, col, miss)
-			case c.text != nil:
-				f.SetString(row, col, c.text(p))
-			default:
-				f.SetUint(row, col, c.number(p))
+			if why != metric.Present {
+				f.SetMissing(row, pt.first+i, why)
+			} else if miss := pt.columns[i].fill(r, f, row, pt.first+i); miss != metric.Present {
+				f.SetMissing(row, pt.first+i, miss)
 			}
 		}
 	}
+}
+
+// fill sets a cell, or returns why it has no value.
+func (c *column[R]) fill(r *R, f *sample.Frame, row, col int) metric.Reason {
+	if c.missing != nil {
+		if why := c.missing(r); why != metric.Present {
+			return why
+		}
+	}
+	if c.text != nil {
+		f.SetString(row, col, c.text(r))
+	} else {
+		f.SetUint(row, col, c.number(r))
+	}
+	return metric.Present
 }
 
 // fillLasting puts into a row what the part holds that never changes, or has
 // not changed until the process ended: who it was, not what it used.
-func (pt *part[P]) fillLasting(p *P, f *sample.Frame, row int) {
+func (pt *part[R]) fillLasting(r *R, f *sample.Frame, row int) {
 	for i := range pt.columns {
-		c := &pt.columns[i]
-		col := pt.first + i
-		if !lasting(f.Full().Metrics[col]) || c.missing != nil && c.missing(p) != metric.Present {
-			continue
-		}
-		if c.text != nil {
-			f.SetString(row, col, c.text(p))
-		} else {
-			f.SetUint(row, col, c.number(p))
+		if col := pt.first + i; pt.lasting != nil && pt.lasting(r, f.Full().Metrics[col]) {
+			pt.columns[i].fill(r, f, row, col)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // reading is the process whose row is being filled. It is used again for each.
 type reading struct {
-	k         *kernel
+	k         *linuxKernel
 	p         *process[linuxProcess]
 	schedRead bool
 	schedWhy  metric.Reason
@@ -25,16 +25,10 @@ const tickMillis = 1000 / ticksPerSecond
 
 var pageKiB = uint64(os.Getpagesize() / 1024)
 
-// Places in what parts returns.
-const (
-	statPart   = 0
-	statusPart = 1
-)
-
-func (k *kernel) parts() []part[reading] {
+func (k *linuxKernel) allParts() []part[reading] {
 	return []part[reading]{
-		{load: func(*reading) metric.Reason { return metric.Present }, columns: statColumns},
-		{load: (*reading).loadStatus, columns: statusColumns},
+		{load: func(*reading) metric.Reason { return metric.Present }, columns: statColumns, lasting: (*reading).lastingStat},
+		{load: (*reading).loadStatus, columns: statusColumns, lasting: (*reading).lastingStatus},
 		{load: (*reading).loadIO, columns: ioColumns},
 		{load: (*reading).loadSched, columns: schedColumns},
 		{load: (*reading).loadSmaps, columns: smapsColumns},

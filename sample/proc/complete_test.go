@@ -32,6 +32,6 @@ func checkComplete(t *testing.T, p catalog.Platform, sources []sample.Source) {
 }
 
 func TestEveryRowOfMacOSIsRead(t *testing.T) {
-	m := newMacTable(Options{}, nil, nil, libproc.Ticks{Numer: 1, Denom: 1})
-	checkComplete(t, catalog.Darwin, []sample.Source{newMacProcesses(m), newMacThreads(m)})
+	s, threads := macSources(newMacKernel(Options{}, nil, nil, libproc.Ticks{Numer: 1, Denom: 1}))
+	checkComplete(t, catalog.Darwin, []sample.Source{s, threads})
 }

@@ -54,7 +54,7 @@ func TestExitsWithoutTotals(t *testing.T) {
 	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1})
 	r, w := hearing(t, f)
 	w.named, w.noTotals = make(map[uint32]named), noTotals
-	r.sources[0].(*processes).k.forgetLoss()
+	r.kernel().forgetLoss()
 	r.read("proc")
 	f.remove(50)
 	w.tell(103e9,

@@ -24,9 +24,9 @@ func startEvent(p *metric.Instance, name string, at metric.Stamp) metric.Event {
 	}
 }
 
-func execEvent(p *metric.Instance, was, name, exe string, at metric.Stamp) metric.Event {
+func execEvent(p *metric.Instance, was, name string, at metric.Stamp) metric.Event {
 	labels := []metric.Label{{Name: "pid", Value: p.Label("pid")}, {Name: "name", Value: name}, {Name: "was", Value: was}}
-	if exe != "" {
+	if exe := p.Label("exe"); exe != "" {
 		labels = append(labels, metric.Label{Name: "exe", Value: exe})
 	}
 	return metric.Event{
@@ -42,8 +42,8 @@ type ending struct {
 	status int  // wait status
 	known  bool // whether status means anything
 	cause  string
-	// totals are final values, labelled with the metrics they belong to.
-	totals []metric.Label
+	// more labels: final values by the names of their metrics, or who it was.
+	more []metric.Label
 }
 
 func exitEvent(p *metric.Instance, name string, lastSeen metric.Stamp, e ending) metric.Event {
@@ -64,7 +64,7 @@ func exitEvent(p *metric.Instance, name string, lastSeen metric.Stamp, e ending)
 	}
 	return metric.Event{
 		At: e.at, Kind: metric.EventProcessExit, Indom: indom, Key: p.Key,
-		Labels: append(labels, e.totals...), Text: text,
+		Labels: append(labels, e.more...), Text: text,
 	}
 }
 

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -57,10 +56,13 @@ func (t *exitTotals) settle() {
 	t.utime = t.run - min(t.run, t.stime)
 }
 
-// atLeast raises the totals to what was read of the living process: threads
-// that ended before the watcher listened are only in there.
-func (t *exitTotals) atLeast(q *linuxProcess) {
+// endOf makes t the last totals of p. They are no less than what was read of
+// the living process: threads that ended before the watcher listened are only
+// in there.
+func (t *exitTotals) endOf(p *process[linuxProcess]) {
 	const tick = uint64(time.Second / ticksPerSecond)
+	q := &p.platform
+	q.last, p.final = t, !t.bare
 	st := &q.stat
 	t.io.AtLeast(&q.ownIO)
 	t.utime = max(t.utime, st.UTime*tick)
@@ -110,7 +112,7 @@ type limbo struct {
 
 // hear takes in the exits since the last sweep, after the listing: whoever
 // ended and is in no listing has lived unseen.
-func (k *kernel) hear(c *sample.Context, now metric.Stamp) {
+func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 	if k.watch == nil {
 		return
 	}
@@ -128,11 +130,10 @@ func (k *kernel) hear(c *sample.Context, now metric.Stamp) {
 		t.settle()
 		pid := int32(e.TGID)
 		if p := k.whoEnded(pid, e.Lived, at, now); p != nil {
-			t.atLeast(&p.platform)
-			p.platform.last = t
+			t.endOf(p)
 			return
 		}
-		if _, listed := slices.BinarySearch(k.listing, pid); listed && k.table.lookup(pid) == nil {
+		if k.listed(pid) && k.table.lookup(pid) == nil {
 			k.limbo[pid] = limbo{*e, t}
 			return
 		}
@@ -146,12 +147,11 @@ func (k *kernel) hear(c *sample.Context, now metric.Stamp) {
 
 // leaveLimbo is called when the walk is over: those of whom only the exit was
 // known have been met, are gone, or wait for the walk to come to them.
-func (k *kernel) leaveLimbo(c *sample.Context, now metric.Stamp) {
+func (k *linuxKernel) leaveLimbo(c *sample.Context, now metric.Stamp) {
 	for pid, l := range k.limbo {
 		if p := k.whoEnded(pid, l.exit.Lived, l.totals.at, now); p != nil {
-			l.totals.atLeast(&p.platform)
-			p.platform.last = l.totals
-		} else if _, listed := slices.BinarySearch(k.listing, pid); listed && k.next[c.Class] != 0 {
+			l.totals.endOf(p)
+		} else if k.listed(pid) && k.next[c.Class] != 0 {
 			continue
 		} else {
 			k.ghost(c, &l.exit, l.totals, now)
@@ -162,7 +162,7 @@ func (k *kernel) leaveLimbo(c *sample.Context, now metric.Stamp) {
 
 // ghost takes in a process that lived unseen: all that is known of it is what
 // the kernel said at its end.
-func (k *kernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now metric.Stamp) {
+func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now metric.Stamp) {
 	inherited := k.heir(int32(e.TGID))
 	k.bequeath(int32(e.PPID), &t.io, &inherited)
 	if k.table.first() {
@@ -186,15 +186,32 @@ func (k *kernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now met
 	q.files = noFiles()
 	q.last, q.ghost, q.inherited = t, true, inherited
 	q.stat.PPID, q.stat.StartTime = int32(e.PPID), p.start
-	q.status.UID, q.status.GID = uint64(e.UID), uint64(e.GID)
+	q.status.Tgid, q.status.UID, q.status.GID = uint64(e.TGID), uint64(e.UID), uint64(e.GID)
 	q.startWall = now.Wall - now.Cont + began
 	p.rename(p.name)
 	p.describe(facts{start: q.startWall, parent: k.parentKey(p), uid: strconv.FormatUint(q.status.UID, 10)})
-	if ev, ok := k.farewell(p, now); ok {
-		ev.Labels = append(ev.Labels, unseenLabels(&p.instance)...)
-		emit(c, ev)
+	emit(c, exitEvent(&p.instance, p.name, k.last, k.ending(p, now)))
+	p.final = true
+	k.finals = append(k.finals, p)
+}
+
+// ghostly are the columns that hold something of a process that no sweep has
+// met.
+var ghostly = map[string]bool{
+	"proc.psinfo.pid": true, "proc.psinfo.tgid": true, "proc.psinfo.ppid": true, "proc.psinfo.cmd": true,
+	"proc.psinfo.start_time": true, "proc.psinfo.start_wall": true, "proc.psinfo.unique": true,
+	"proc.id.uid": true, "proc.id.uid_nm": true, "proc.id.gid": true, "proc.id.gid_nm": true,
+}
+
+func (r *reading) lastingStat(d *metric.Desc) bool {
+	if r.p.platform.ghost {
+		return ghostly[d.Name]
 	}
-	k.keepFinal(p)
+	return lasting(d)
+}
+
+func (r *reading) lastingStatus(d *metric.Desc) bool {
+	return r.p.platform.status.Tgid != 0 && r.lastingStat(d) // it has been read
 }
 
 // unseenLabels are what the event of an exit says besides where no event told
@@ -209,17 +226,9 @@ func unseenLabels(p *metric.Instance) []metric.Label {
 	return labels
 }
 
-// keepFinal sees to it that the last totals of a process that is gone get a
-// row, unless one of its zombie has held them.
-func (k *kernel) keepFinal(p *process[linuxProcess]) {
-	if q := &p.platform; q.last != nil && !q.lastTold && (!q.last.bare || q.ghost) {
-		k.finals = append(k.finals, p)
-	}
-}
-
 // whoEnded finds the process with the pid and the age that has not been
 // reported yet.
-func (k *kernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) *process[linuxProcess] {
+func (k *linuxKernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) *process[linuxProcess] {
 	slept := max(0, now.Cont-now.Awake) // the kernel does not count it as life
 	fits := func(p *process[linuxProcess]) bool {
 		age := at - int64(p.start)*(1e9/ticksPerSecond)
@@ -239,31 +248,33 @@ func (k *kernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) *process
 	return nil
 }
 
-// farewell makes the event of the end of a process, once: when it is a zombie,
-// or when it is gone.
-func (k *kernel) farewell(p *process[linuxProcess], now metric.Stamp) (metric.Event, bool) {
+func (k *linuxKernel) ending(p *process[linuxProcess], now metric.Stamp) ending {
 	q := &p.platform
-	if q.farewell {
-		return metric.Event{}, false
-	}
-	q.farewell = true
 	e := ending{at: now}
-	zombie := q.stat.State == 'Z'
 	switch {
 	case q.last != nil:
 		e.at, e.exact = sinceBoot(q.last.at, now), true
 		e.known, e.status = true, int(q.last.status)
-		if !q.ghost { // its only row says it
-			e.totals = q.last.labels()
+		if q.ghost {
+			e.more = unseenLabels(&p.instance)
+		} else {
+			e.more = q.last.labels()
 		}
-	case zombie && (q.stat.ExitCode != 0 || q.traceable):
+	case q.stat.State == 'Z' && (q.stat.ExitCode != 0 || q.traceable):
 		e.known, e.status = true, int(q.stat.ExitCode)
 	}
-	return exitEvent(&p.instance, p.name, k.last, e), true
+	return e
+}
+
+func (k *linuxKernel) fillTotals(p *process[linuxProcess], row cells) {
+	q := &p.platform
+	q.last.values(row.set)
+	row.fill("proc.io.inherited_read_bytes", q.inherited.ReadBytes, k.inheritedWhy)
+	row.fill("proc.io.inherited_write_bytes", q.inherited.WriteBytes, k.inheritedWhy)
 }
 
 // forgetLoss begins to count again after notices were lost.
-func (k *kernel) forgetLoss() {
+func (k *linuxKernel) forgetLoss() {
 	if k.watch != nil {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = metric.Present, metric.Present, metric.Present
 		if k.watch.named != nil {

@@ -12,7 +12,7 @@ import (
 // tells it.
 func hearing(t *testing.T, f *fakeTree) (*reader, *watcher) {
 	r := openReader(t, Options{Root: f.root}, everything)
-	k := r.sources[0].(*processes).k
+	k := r.kernel()
 	w := &watcher{fd: -1}
 	k.watch = w
 	k.forgetLoss()

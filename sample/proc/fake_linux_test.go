@@ -231,3 +231,7 @@ func (r *reader) expect(group, key string, want map[string]string) {
 		}
 	}
 }
+
+func (r *reader) kernel() *linuxKernel {
+	return r.sources[0].(*processes[linuxProcess, reading]).k.(*linuxKernel)
+}

@@ -17,7 +17,7 @@ type forkCount struct {
 
 // readForks is called before the listing, so that what it has not counted yet
 // cannot be missing from the listing.
-func (k *kernel) readForks() {
+func (k *linuxKernel) readForks() {
 	text, err := k.dir.readAt("stat")
 	if err != nil {
 		k.counts.unseenMaxWhy = reasonFor(err)
@@ -35,7 +35,7 @@ func (k *kernel) readForks() {
 }
 
 // boundUnseen is called when the sweep has counted its births.
-func (k *kernel) boundUnseen() {
+func (k *linuxKernel) boundUnseen() {
 	if k.watch != nil && k.counts.unseenWhy == metric.Present {
 		k.counts.unseenMax, k.counts.unseenMaxWhy = k.counts.unseen, metric.Present
 		return

@@ -19,7 +19,7 @@ const childSignal = 1 << (17 - 1)
 
 // bequeath passes on what a process that has ended did itself, and what it had
 // inherited, to its parent.
-func (k *kernel) bequeath(parent int32, own, inherited *procfs.IO) {
+func (k *linuxKernel) bequeath(parent int32, own, inherited *procfs.IO) {
 	p := k.table.lookup(parent)
 	if p == nil {
 		p = k.leaving[parent]
@@ -46,7 +46,7 @@ func (q *linuxProcess) inherit(left *procfs.IO) {
 }
 
 // heir takes what has been left to a pid before anything was known of it.
-func (k *kernel) heir(pid int32) procfs.IO {
+func (k *linuxKernel) heir(pid int32) procfs.IO {
 	left := k.legacies[pid]
 	delete(k.legacies, pid)
 	return left.IO
@@ -54,11 +54,12 @@ func (k *kernel) heir(pid int32) procfs.IO {
 
 // leave has those who are gone pass on what they leave, children before their
 // parents: what a whole family has done comes to whoever waited for the eldest.
-func (k *kernel) leave(gone []*process[linuxProcess]) {
-	if k.watch == nil || k.watch.named != nil || len(gone) == 0 {
+func (k *linuxKernel) leave() {
+	if k.watch == nil || k.watch.named != nil || len(k.table.gone) == k.left {
 		return
 	}
-	gone = slices.Clone(gone)
+	gone := slices.Clone(k.table.gone[k.left:])
+	k.left = len(k.table.gone)
 	slices.SortFunc(gone, func(a, b *process[linuxProcess]) int {
 		return cmp.Or(cmp.Compare(b.start, a.start), cmp.Compare(b.pid, a.pid))
 	})
@@ -81,7 +82,7 @@ func (k *kernel) leave(gone []*process[linuxProcess]) {
 // forgetLegacies drops what nobody has come for, two sweeps that met every
 // process after it was left: who began while the first one was under way is
 // met by the second.
-func (k *kernel) forgetLegacies(metAll bool) {
+func (k *linuxKernel) forgetLegacies(metAll bool) {
 	for pid, left := range k.legacies {
 		if left.old && metAll {
 			delete(k.legacies, pid)

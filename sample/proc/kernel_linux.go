@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"tachograph/sample"
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/cmdline"
 	"tachograph/sample/proc/procfs"
@@ -46,44 +45,43 @@ type linuxProcess struct {
 	parentPID      int32  // whom parent belongs to
 	cwd            string
 	wchan          string
-	was            string // name before an exec that no event has told of yet
-	traceable      bool   // the kernel lets us look into it
+	traceable      bool // the kernel lets us look into it
 	last           *exitTotals
-	lastTold       bool   // a row holds its last totals
-	ghost          bool   // no sweep has met it
-	row            int    // in the frames of this reading
-	farewell       bool   // the event of its end has been emitted
-	busy           uint64 // ticks used up to the last reading of threads
+	ghost          bool // no sweep has met it
+}
+
+// Sources opens the sources of this package: "proc" and "threads".
+func Sources(opt Options) ([]sample.Source, error) {
+	if err := opt.Check(); err != nil {
+		return nil, err
+	}
+	k, err := openKernel(opt)
+	if err != nil {
+		return nil, err
+	}
+	k.refused.privileged = os.Geteuid() == 0
+	s := newProcesses(catalog.Linux, k, k.census)
+	return []sample.Source{s, newThreads(catalog.Linux, s, k, threadColumns)}, nil
 }
 
 // startCont is the start on the continuous clock.
 func startCont(ticks uint64) int64 { return int64(ticks) * (1e9 / ticksPerSecond) }
 
-// kernel is the process table of this machine, and how it is read. The process
-// and the thread source share it.
-type kernel struct {
-	sync.Mutex
-	opt     Options
+// linuxKernel reads /proc and hears of exits.
+type linuxKernel struct {
+	*census[linuxProcess]
+	columns []part[reading]
+	now     reading
 	dir     *procDir
-	table   *table[linuxProcess]
 	users   idNames
 	groups  idNames
-	counts  counts
-	refused refusals
 	watch   *watcher
 	forks   forkCount
-	last    metric.Stamp // of the sweep before
-	began   metric.Stamp // the first sweep
-	// The processes there are, where the walk of each class goes on, and
-	// whether one has come to the end of the list by now.
-	listing []int32
-	next    [metric.NumClasses]int32
-	opened  bool
-	// finals are those who have ended and whose last totals no row holds yet.
-	finals []*process[linuxProcess]
-	dying  map[uint32]*exitTotals // by pid: threads that have ended
-	limbo  map[int32]limbo
-	unseen unseen
+	began   metric.Stamp           // the first sweep
+	left    int                    // how many of those gone in this sweep have left what they leave
+	dying   map[uint32]*exitTotals // by pid: threads that have ended
+	limbo   map[int32]limbo
+	unseen  unseen
 	// legacies is what children have left to pids that are not in the table,
 	// and inheritedWhy why what was left is not known.
 	legacies     map[int32]legacy
@@ -96,7 +94,7 @@ type kernel struct {
 	networks    map[uint64]map[uint64]socketKind
 }
 
-func openKernel(opt Options) (*kernel, error) {
+func openKernel(opt Options) (*linuxKernel, error) {
 	root := opt.Root
 	if root == "" {
 		root = "/"
@@ -106,8 +104,8 @@ func openKernel(opt Options) (*kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kernel{
-		opt: opt, dir: dir, table: newTable[linuxProcess](),
+	k := &linuxKernel{
+		census: newCensus[linuxProcess](opt, "I/O, proportional memory and open files"), dir: dir,
 		users:    idNames{path: filepath.Join(root, "etc/passwd")},
 		groups:   idNames{path: filepath.Join(root, "etc/group")},
 		dying:    make(map[uint32]*exitTotals),
@@ -116,6 +114,7 @@ func openKernel(opt Options) (*kernel, error) {
 		leaving:  make(map[int32]*process[linuxProcess]),
 		networks: make(map[uint64]map[uint64]socketKind),
 	}
+	k.columns, k.now.k = k.allParts(), k
 	k.users.refresh()
 	k.groups.refresh()
 	if dir.genuine {
@@ -128,27 +127,20 @@ func openKernel(opt Options) (*kernel, error) {
 	return k, nil
 }
 
-// setOptions changes what is read from the next reading on. The root stays.
-func (k *kernel) setOptions(opt Options) error {
-	if err := opt.Check(); err != nil {
-		return err
-	}
-	k.Lock()
-	defer k.Unlock()
-	opt.Root = k.opt.Root
-	args := opt.Args != k.opt.Args
-	k.opt = opt
-	if args {
-		for _, p := range k.table.byPID {
-			k.readArgs(p)
-		}
-	}
-	return nil
+func (k *linuxKernel) parts() []part[reading] { return k.columns }
+
+func (k *linuxKernel) reading(p *process[linuxProcess]) *reading {
+	k.now.p, k.now.schedRead = p, false
+	return &k.now
 }
 
-func (k *kernel) close() error {
-	k.Lock()
-	defer k.Unlock()
+func (k *linuxKernel) refresh() {
+	k.users.refresh()
+	k.groups.refresh()
+	k.forgetLoss()
+}
+
+func (k *linuxKernel) close() error {
 	for _, p := range k.table.byPID {
 		k.dir.releaseAll(&p.platform.files)
 	}
@@ -156,117 +148,80 @@ func (k *kernel) close() error {
 	return k.dir.close()
 }
 
-// sweep brings the table up to date and tells of births and deaths. It hands
-// each process it meets to each, if that is not nil.
-func (k *kernel) sweep(c *sample.Context, now metric.Stamp, each func(*process[linuxProcess])) error {
+func (k *linuxKernel) prepare(f purpose) {
+	clear(k.networks)
+	k.wantSockets = f.sockets
+}
+
+// list reads the names in /proc, which is quick however many there are.
+func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
+	k.readForks()
+	k.listing = k.listing[:0]
+	if err := k.dir.pids(func(pid int32) { k.listing = append(k.listing, pid) }); err != nil {
+		return err // half a listing says nothing about who has ended
+	}
+	if !slices.IsSorted(k.listing) {
+		slices.Sort(k.listing) // as the kernel itself lists them
+	}
 	t := k.table
 	t.begin()
 	if t.first() {
 		k.began = now
 	}
-	k.counts.restart()
-	k.readForks()
-	err := k.list()
-	if err == nil {
-		t.end() // half a listing says nothing about who has ended
+	for _, pid := range k.listing {
+		if p := t.lookup(pid); p != nil {
+			t.list(p)
+		}
 	}
+	t.end()
 	k.hear(c, now)
-	k.leave(t.gone)
-	gone := len(t.gone)
-	unmet := k.walk(c, now, each)
+	k.left = 0
+	k.leave()
+	return nil
+}
+
+func (k *linuxKernel) walked(c *sample.Context, unmet int, now metric.Stamp) {
 	k.leaveLimbo(c, now)
-	k.leave(t.gone[gone:])
+	k.leave()
 	k.forgetLegacies(unmet == 0)
 	k.unseen.tell(now, func(e metric.Event) { emit(c, e) })
-	for _, p := range t.byPID {
-		k.counts.add(p.platform.stat.State)
-		if p.platform.stat.VSize == 0 && p.platform.stat.State != 'Z' {
-			k.counts.kernel++
-		}
-	}
-	k.counts.processes += unmet
-	k.counts.unknown += unmet
-	for _, p := range t.alive {
-		if p.platform.was != "" {
-			emit(c, execEvent(&p.instance, p.platform.was, p.name, p.platform.exe, now))
-			p.platform.was = ""
-		}
-		if p.platform.stat.State == 'Z' || p.platform.stat.State == 'X' {
-			if e, ok := k.farewell(p, now); ok {
-				emit(c, e)
-			}
-		}
-	}
-	for _, p := range t.gone {
-		k.dir.releaseAll(&p.platform.files)
-		delete(k.dying, uint32(p.pid))
-		if e, ok := k.farewell(p, now); ok {
-			emit(c, e)
-		}
-		k.keepFinal(p)
-	}
 	k.boundUnseen()
-	k.counts.exited = t.exits
 	k.counts.started = k.counts.seen + k.counts.unseen
-	k.last = now
-	return err
 }
 
-// list lists all processes, which is quick however many there are.
-func (k *kernel) list() error {
-	k.listing = k.listing[:0]
-	err := k.dir.pids(func(pid int32) {
-		k.listing = append(k.listing, pid)
-		if p := k.table.lookup(pid); p != nil {
-			k.table.list(p)
-		}
-	})
-	if !slices.IsSorted(k.listing) {
-		slices.Sort(k.listing) // as the kernel itself lists them
+func (k *linuxKernel) count(p *process[linuxProcess]) {
+	st := &p.platform.stat
+	k.counts.add(st.State)
+	if st.VSize == 0 && st.State != 'Z' {
+		k.counts.kernel++
 	}
-	return err
 }
 
-// walk meets the listed processes, from where the walk before it had to stop,
-// and goes on until it has met them all or shall stop itself. It returns how
-// many have never been met so far.
-func (k *kernel) walk(c *sample.Context, now metric.Stamp, each func(*process[linuxProcess])) (unmet int) {
-	n := len(k.listing)
-	from, _ := slices.BinarySearch(k.listing, k.next[c.Class])
-	k.next[c.Class] = 0
-	for i := range n {
-		if i+from == n {
-			k.opened = true
-		}
-		if i > 0 && i%walkTogether == 0 && c.Late() {
-			k.next[c.Class] = k.listing[(from+i)%n]
-			c.Partly(i, n)
-			k.counts.unread = uint64(n - i)
-			for ; i < n; i++ {
-				if k.table.lookup(k.listing[(from+i)%n]) == nil {
-					unmet++
-				}
-			}
-			return unmet
-		}
-		p := k.visit(k.listing[(from+i)%n])
-		if p == nil {
-			continue
-		}
-		if p.instance.Name == "" {
-			k.welcome(c, p, now)
-		}
-		if each != nil {
-			each(p)
-		}
+func (k *linuxKernel) zombie(p *process[linuxProcess]) bool {
+	return p.platform.stat.State == 'Z' || p.platform.stat.State == 'X'
+}
+
+func (k *linuxKernel) refuses(p *process[linuxProcess]) bool {
+	return p.platform.files[ioFile] == refused
+}
+
+func (k *linuxKernel) release(p *process[linuxProcess]) {
+	k.dir.releaseAll(&p.platform.files)
+	delete(k.dying, uint32(p.pid))
+}
+
+// meet reads who has a pid, and introduces who has never been met.
+func (k *linuxKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *process[linuxProcess] {
+	p := k.visit(pid)
+	if p != nil && p.instance.Labels == nil {
+		k.welcome(c, p, now)
 	}
-	k.opened = true
-	return 0
+	return p
 }
 
 // welcome introduces a process that is met for the first time, and tells of its
 // birth if it was not there before the recorder was.
-func (k *kernel) welcome(c *sample.Context, p *process[linuxProcess], now metric.Stamp) {
+func (k *linuxKernel) welcome(c *sample.Context, p *process[linuxProcess], now metric.Stamp) {
 	// As the parent of somebody it may be known, and have inherited, before.
 	left := k.heir(p.pid)
 	p.platform.inherit(&left)
@@ -275,13 +230,13 @@ func (k *kernel) welcome(c *sample.Context, p *process[linuxProcess], now metric
 		return
 	}
 	k.counts.seen++
-	k.forks.accounted += uint64(max(1, p.platform.stat.Threads))
+	k.forks.accounted += uint64(max(1, p.threads))
 	emit(c, startEvent(&p.instance, p.name, sinceBoot(startCont(p.start), now)))
 }
 
 // visit reads the stat file of a pid and finds out whose it is; nil if it went
 // before it could be met.
-func (k *kernel) visit(pid int32) *process[linuxProcess] {
+func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	p := k.table.lookup(pid)
 	if p != nil {
 		text, err := k.dir.read(&p.platform.files, pid, statFile)
@@ -315,30 +270,22 @@ func (k *kernel) visit(pid int32) *process[linuxProcess] {
 	return p
 }
 
-// known are all processes that have been met and have not ended; the sweep
-// before may have had time to meet only some of them again.
-func (k *kernel) known() []*process[linuxProcess] {
-	if len(k.table.alive) == len(k.table.byPID) {
-		return k.table.alive
-	}
-	return slices.Collect(maps.Values(k.table.byPID))
-}
-
 // processKey is what tells a process from all others of this boot.
 func processKey(pid int32, start uint64) string {
 	return strconv.Itoa(int(pid)) + "/" + strconv.FormatUint(start, 10)
 }
 
 // keep stores st without the name, which points into a buffer.
-func (k *kernel) keep(p *process[linuxProcess], st *procfs.Stat) {
+func (k *linuxKernel) keep(p *process[linuxProcess], st *procfs.Stat) {
 	q := &p.platform
 	q.stat = *st
 	q.stat.Comm = nil
+	p.cpu, p.threads = st.UTime+st.STime, int(st.Threads)
 	q.traceable = q.traceable || st.StartCode > 1
 }
 
 // update takes in what the stat file of a known process says now.
-func (k *kernel) update(p *process[linuxProcess], st *procfs.Stat) {
+func (k *linuxKernel) update(p *process[linuxProcess], st *procfs.Stat) {
 	q := &p.platform
 	old := &q.stat
 	executed := st.StartCode > 1 && old.StartCode > 1 && (st.StartCode != old.StartCode || st.StartStack != old.StartStack)
@@ -358,7 +305,7 @@ func (k *kernel) update(p *process[linuxProcess], st *procfs.Stat) {
 }
 
 // renamed follows a process that has called exec or given itself a new name.
-func (k *kernel) renamed(p *process[linuxProcess], st *procfs.Stat, executed bool) {
+func (k *linuxKernel) renamed(p *process[linuxProcess], st *procfs.Stat, executed bool) {
 	q := &p.platform
 	if st.State == 'Z' {
 		return
@@ -374,12 +321,12 @@ func (k *kernel) renamed(p *process[linuxProcess], st *procfs.Stat, executed boo
 		p.relabel("exe", q.exe)
 	}
 	if executed || q.exe != exe {
-		q.was = was
+		p.executed, p.was = true, was
 	}
 }
 
 // introduce finds out what stands still about a new process.
-func (k *kernel) introduce(p *process[linuxProcess], now metric.Stamp) {
+func (k *linuxKernel) introduce(p *process[linuxProcess], now metric.Stamp) {
 	p.platform.startWall = now.Wall - now.Cont + startCont(p.start)
 	k.readExe(p)
 	k.readArgs(p)
@@ -394,7 +341,7 @@ func (k *kernel) introduce(p *process[linuxProcess], now metric.Stamp) {
 }
 
 // parentOf returns the parent of p if it is known, at the current ppid.
-func (k *kernel) parentOf(p *process[linuxProcess]) *process[linuxProcess] {
+func (k *linuxKernel) parentOf(p *process[linuxProcess]) *process[linuxProcess] {
 	if p.platform.stat.PPID <= 0 {
 		return nil
 	}
@@ -405,9 +352,9 @@ func (k *kernel) parentOf(p *process[linuxProcess]) *process[linuxProcess] {
 	return q
 }
 
-func (k *kernel) parentKey(p *process[linuxProcess]) string {
+func (k *linuxKernel) parentKey(p *process[linuxProcess]) string {
 	if ppid := p.platform.stat.PPID; k.table.lookup(ppid) == nil {
-		if _, listed := slices.BinarySearch(k.listing, ppid); listed {
+		if k.listed(ppid) {
 			k.visit(ppid) // it comes later in the list
 		}
 	}
@@ -439,7 +386,7 @@ func steady(st *procfs.Stat) []byte {
 
 func sameName(name string, st *procfs.Stat) bool { return name == string(steady(st)) }
 
-func (k *kernel) readExe(p *process[linuxProcess]) {
+func (k *linuxKernel) readExe(p *process[linuxProcess]) {
 	q := &p.platform
 	q.exe, q.exeWhy = "", metric.Present
 	if q.stat.Flags&kernelThread != 0 {
@@ -455,7 +402,7 @@ func (k *kernel) readExe(p *process[linuxProcess]) {
 }
 
 // readArgs reads the command line, as far as the options allow it.
-func (k *kernel) readArgs(p *process[linuxProcess]) {
+func (k *linuxKernel) readArgs(p *process[linuxProcess]) {
 	q := &p.platform
 	q.args, q.argsWhy = "", metric.Present
 	if k.opt.Args == cmdline.Off {
@@ -470,7 +417,7 @@ func (k *kernel) readArgs(p *process[linuxProcess]) {
 	q.args = cmdline.Render(k.opt.Args, cmdline.Split(text))
 }
 
-func (k *kernel) tty(p *process[linuxProcess]) string {
+func (k *linuxKernel) tty(p *process[linuxProcess]) string {
 	q := &p.platform
 	if q.ttyName == "" {
 		q.ttyName = ttyName(k.opt.Root, q.stat.TTY)

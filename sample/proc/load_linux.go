@@ -212,7 +212,7 @@ const (
 
 // network returns the sockets of the network namespace a process lives in, by
 // inode. Each namespace is read once per sweep.
-func (k *kernel) network(pid int32) (map[uint64]socketKind, metric.Reason) {
+func (k *linuxKernel) network(pid int32) (map[uint64]socketKind, metric.Reason) {
 	var space uint64
 	if b, err := k.dir.link(pidPath(pid, "ns/net")); err == nil {
 		space, _ = procfs.LinkInode(b, "net")
@@ -241,7 +241,7 @@ func (k *kernel) network(pid int32) (map[uint64]socketKind, metric.Reason) {
 }
 
 // findParent keeps the identity of the parent up to date.
-func (k *kernel) findParent(p *process[linuxProcess]) metric.Reason {
+func (k *linuxKernel) findParent(p *process[linuxProcess]) metric.Reason {
 	q := &p.platform
 	if q.parentPID == q.stat.PPID && q.parent != 0 {
 		return metric.Present

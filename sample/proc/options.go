@@ -90,11 +90,11 @@ type selection[P any] struct {
 }
 
 // choose returns those that match, and the n others that used most CPU since
-// the last time, which used tells.
-func (s *selection[P]) choose(alive []*process[P], n int, used func(*process[P]) uint64) []*process[P] {
+// the last time.
+func (s *selection[P]) choose(alive []*process[P], n int) []*process[P] {
 	s.selected, s.busiest = s.selected[:0], s.busiest[:0]
 	for _, p := range alive {
-		p.used = used(p)
+		p.used, p.busy = p.cpu-min(p.cpu, p.busy), p.cpu
 		if s.match.match(p.pid, p.name) {
 			s.selected = append(s.selected, p)
 		} else if p.used > 0 {

@@ -5,24 +5,24 @@ import "fmt"
 // refusals notes that the kernel keeps other users' processes from us, which
 // whoever runs the recorder can change.
 type refusals struct {
-	privileged bool // there is nobody to become who may read more
+	absent     string // what is not known of theirs
+	privileged bool   // there is nobody to become who may read more
 	notice     string
 }
 
-// lookAt counts the refused of a sweep that met all processes. Only the first
-// such count is told: processes come and go, and it would be news all the time.
-func lookAt[P any](r *refusals, all []*process[P], isRefused func(*P) bool, absent string) {
-	if r.privileged || r.notice != "" {
+// countRefused looks at a sweep that met all processes. Only the first such
+// count is told: processes come and go, and it would be news all the time.
+func (s *processes[P, R]) countRefused() {
+	if s.counts.unread > 0 || s.refused.privileged || s.refused.notice != "" {
 		return
 	}
-	refused := 0
+	n, all := 0, s.table.alive
 	for _, p := range all {
-		if isRefused(&p.platform) {
-			refused++
+		if s.k.refuses(p) {
+			n++
 		}
 	}
-	if refused == 0 {
-		return
+	if n > 0 {
+		s.refused.notice = fmt.Sprintf("%d of %d processes are other users' and could not be read: %s of theirs are absent; started with sudo, the recorder reads all", n, len(all), s.refused.absent)
 	}
-	r.notice = fmt.Sprintf("%d of %d processes are other users' and could not be read: %s of theirs are absent; started with sudo, the recorder reads all", refused, len(all), absent)
 }

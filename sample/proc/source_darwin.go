@@ -13,9 +13,10 @@ func Sources(opt Options) ([]sample.Source, error) {
 	if err := opt.Check(); err != nil {
 		return nil, err
 	}
-	m := newMacTable(opt, newDarwinCalls(), watchExits(), kernelTicks())
+	m := newMacKernel(opt, newDarwinCalls(), watchExits(), kernelTicks())
 	m.refused.privileged = os.Geteuid() == 0
-	return []sample.Source{newMacProcesses(m), newMacThreads(m)}, nil
+	s, threads := macSources(m)
+	return []sample.Source{s, threads}, nil
 }
 
 // kernelTicks is what the kernel counts CPU times in.

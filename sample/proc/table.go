@@ -20,8 +20,19 @@ type process[P any] struct {
 	seen     uint64 // the last sweep whose listing had it
 	met      uint64 // the last sweep that met it
 	born     uint64 // the first
-	used     uint64 // CPU time since the last reading of threads
-	platform P
+	threads  int
+	// CPU time in the kernel's unit: all of it, all up to the last reading of
+	// threads, and what was used from the reading before to that one.
+	cpu, busy, used uint64
+	// An exec that no event has told of yet: the name before it, and when it
+	// was, if that is known.
+	executed bool
+	was      string
+	execAt   metric.Stamp
+	told     bool // of its end
+	// Its last totals are known, and a row holds them.
+	final, finalTold bool
+	platform         P
 }
 
 // table holds the living processes. It never mixes up two that had the same

@@ -9,19 +9,19 @@ import (
 // macReading is the process whose row is being filled. It is used again for
 // each.
 type macReading struct {
-	m             *macTable
+	m             *macKernel
 	p             *process[macProcess]
 	fds, tcp, udp uint64
 	sock          metric.Reason
-	countSockets  bool
 }
 
 func (r *macReading) rec() libproc.Process { return r.p.platform.record }
 
 // parts of what macOS tells of a process, the dear ones last.
-func (m *macTable) parts() []part[macReading] {
+func macParts() []part[macReading] {
 	return []part[macReading]{
-		{load: func(*macReading) metric.Reason { return metric.Present }, columns: macListColumns},
+		{load: func(*macReading) metric.Reason { return metric.Present }, columns: macListColumns,
+			lasting: func(_ *macReading, d *metric.Desc) bool { return lasting(d) }},
 		{load: func(r *macReading) metric.Reason { return r.p.platform.taskWhy }, columns: macTaskColumns},
 		{load: func(r *macReading) metric.Reason { return r.p.platform.usageWhy }, columns: macUsageColumns},
 		{load: (*macReading).loadDescriptors, columns: []column[macReading]{
@@ -36,9 +36,8 @@ func (m *macTable) parts() []part[macReading] {
 	}
 }
 
-// Places in what parts returns.
+// Places in what macParts returns.
 const (
-	macListPart  = 0
 	macTaskPart  = 1
 	macUsagePart = 2
 	macTimesPart = 4
@@ -220,7 +219,7 @@ func (r *macReading) lacks(f *decode.Field) metric.Reason {
 }
 
 // ifCounted makes a column missing on machines whose processors do not count.
-func ifCounted(c column[macReading], counted func(m *macTable) bool) column[macReading] {
+func ifCounted(c column[macReading], counted func(m *macKernel) bool) column[macReading] {
 	lacks := c.missing
 	c.missing = func(r *macReading) metric.Reason {
 		if why := lacks(r); why != metric.Present {
@@ -234,9 +233,9 @@ func ifCounted(c column[macReading], counted func(m *macTable) bool) column[macR
 	return c
 }
 
-func hasCounters(m *macTable) bool { return m.counters }
-func hasEnergy(m *macTable) bool   { return m.energy }
-func hasClusters(m *macTable) bool { return m.clusters }
+func hasCounters(m *macKernel) bool { return m.counters }
+func hasEnergy(m *macKernel) bool   { return m.energy }
+func hasClusters(m *macKernel) bool { return m.clusters }
 
 var macUsageColumns = []column[macReading]{
 	used("proc.memory.footprint", libproc.UFootprint),

@@ -12,7 +12,7 @@ import (
 	"tachograph/sample/proc/libproc"
 )
 
-// fakeMac answers the calls of a macTable from a list, in the layouts of the
+// fakeMac answers the calls of a macKernel from a list, in the layouts of the
 // kernel.
 type fakeMac struct {
 	t         testing.TB
@@ -211,8 +211,7 @@ func (m *fakeMac) Take(each func(*macEvent)) {
 func newFakeMac(t testing.TB, people ...*macPerson) (*fakeMac, *fakeReader) {
 	m := &fakeMac{t: t, processes: people, calls: make(map[string]int), flavour: libproc.NewestRusage}
 	r := &fakeReader{t: t, now: metric.Stamp{Wall: 1_000_000_100e9, Awake: 90e9, Cont: 100e9}}
-	r.table = newMacTable(Options{}, m, m, libproc.Ticks{Numer: 125, Denom: 3})
-	r.source = newMacProcesses(r.table)
+	r.source, _ = macSources(newMacKernel(Options{}, m, m, libproc.Ticks{Numer: 125, Denom: 3}))
 	for _, g := range r.source.Groups() {
 		r.frames = append(r.frames, sample.NewFrame(g, func(*metric.Desc) bool { return true }))
 	}
@@ -221,8 +220,7 @@ func newFakeMac(t testing.TB, people ...*macPerson) (*fakeMac, *fakeReader) {
 
 type fakeReader struct {
 	t      testing.TB
-	table  *macTable
-	source *macProcesses
+	source *processes[macProcess, macReading]
 	frames []*sample.Frame
 	now    metric.Stamp
 	events []metric.Event

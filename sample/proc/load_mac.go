@@ -1,10 +1,9 @@
 package proc
 
 import (
-	"slices"
+	"strconv"
 	"syscall"
 
-	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/cmdline"
 	"tachograph/sample/proc/libproc"
@@ -33,7 +32,7 @@ func macReason(errno syscall.Errno) metric.Reason {
 // load reads what the list does not hold: two calls per process. What the
 // kernel refuses it will refuse again, unless the process becomes another
 // user's.
-func (m *macTable) load(p *process[macProcess], wantTask, wantUsage bool) {
+func (m *macKernel) load(p *process[macProcess]) {
 	q := &p.platform
 	q.taskWhy, q.usageWhy = metric.NotRead, metric.NotRead
 	uid, _ := libproc.KUID.Uint(q.record)
@@ -43,18 +42,21 @@ func (m *macTable) load(p *process[macProcess], wantTask, wantUsage bool) {
 	}
 	if q.zombie {
 		q.taskWhy = noZombie
-	} else if wantTask {
+	} else if m.wantTask {
 		m.loadTask(p)
 	}
-	if wantUsage {
+	switch {
+	case p.final:
+		q.usageWhy = metric.Present // it does not change any more
+	case m.wantUsage:
 		m.loadUsage(p)
 	}
-	if q.taskWhy == notOurs && (q.usageWhy == notOurs || !wantUsage) {
+	if q.taskWhy == notOurs && (q.usageWhy == notOurs || !m.wantUsage) {
 		q.refusedAs = uid + 1
 	}
 }
 
-func (m *macTable) loadTask(p *process[macProcess]) {
+func (m *macKernel) loadTask(p *process[macProcess]) {
 	q := &p.platform
 	if q.task == nil {
 		q.task = make([]byte, libproc.TaskAllSize)
@@ -71,10 +73,15 @@ func (m *macTable) loadTask(p *process[macProcess]) {
 		q.taskWhy = metric.Unsupported
 	case int64(sec*1e6+micro) != q.micros:
 		q.taskWhy = metric.Vanished // another process has its pid by now
+	default:
+		user, _ := libproc.TUser.Uint(q.task)
+		system, _ := libproc.TSystem.Uint(q.task)
+		running, _ := libproc.TThreads.Uint(q.task)
+		p.cpu, p.threads = user+system, int(running)
 	}
 }
 
-func (m *macTable) loadUsage(p *process[macProcess]) {
+func (m *macKernel) loadUsage(p *process[macProcess]) {
 	q := &p.platform
 	if q.usage == nil {
 		q.usage = make([]byte, libproc.RusageSize(m.flavour))
@@ -95,7 +102,7 @@ func (m *macTable) loadUsage(p *process[macProcess]) {
 
 // readUsage asks for the newest flavour that the kernel knows. What it answers
 // is as long as that flavour, so that fields of newer ones are absent.
-func (m *macTable) readUsage(pid int32, buf *[]byte) syscall.Errno {
+func (m *macKernel) readUsage(pid int32, buf *[]byte) syscall.Errno {
 	for {
 		*buf = (*buf)[:libproc.RusageSize(m.flavour)]
 		errno := m.calls.Usage(pid, m.flavour, *buf)
@@ -108,7 +115,7 @@ func (m *macTable) readUsage(pid int32, buf *[]byte) syscall.Errno {
 
 // lookForCounters notes what this machine counts. The fields stand at zero for
 // every process on a machine that does not, and zero would be a lie.
-func (m *macTable) lookForCounters(usage []byte) {
+func (m *macKernel) lookForCounters(usage []byte) {
 	positive := func(f interface{ Uint([]byte) (uint64, bool) }) bool {
 		v, ok := f.Uint(usage)
 		return ok && v > 0
@@ -119,7 +126,7 @@ func (m *macTable) lookForCounters(usage []byte) {
 }
 
 // state is the letter of a process's state, '?' where only its owner may know.
-func (m *macTable) state(p *process[macProcess]) byte {
+func (m *macKernel) state(p *process[macProcess]) byte {
 	q := &p.platform
 	running := uint64(0)
 	if q.taskWhy == metric.Present {
@@ -132,7 +139,7 @@ func (m *macTable) state(p *process[macProcess]) byte {
 	return s
 }
 
-func (m *macTable) readExe(p *process[macProcess]) {
+func (m *macKernel) readExe(p *process[macProcess]) {
 	q := &p.platform
 	b := m.scratch(libproc.PathSize) // a longer buffer is refused
 	n, errno := m.calls.Path(p.pid, b)
@@ -148,7 +155,7 @@ func (m *macTable) readExe(p *process[macProcess]) {
 // the end off, and nobody reads a megabyte.
 const argumentSpace = 64 << 10
 
-func (m *macTable) readArgs(p *process[macProcess]) {
+func (m *macKernel) readArgs(p *process[macProcess]) {
 	q := &p.platform
 	q.args, q.argsWhy = "", argsOff
 	if m.opt.Args == cmdline.Off {
@@ -172,19 +179,23 @@ func (m *macTable) readArgs(p *process[macProcess]) {
 }
 
 // hear takes in the end of a process, or an exec.
-func (m *macTable) hear(e *macEvent) {
-	if p := m.whose(e); p != nil {
-		if e.exec {
-			p.platform.execAt = e.at
-		} else {
-			end := *e
-			p.platform.end = &end
+func (m *macKernel) hear(e *macEvent) {
+	p := m.whose(e)
+	switch {
+	case p == nil:
+	case e.exec:
+		p.execAt = e.at
+	default:
+		end := *e
+		p.platform.end = &end
+		if e.usage != nil && p.platform.isOf(e.usage) {
+			p.platform.usage, p.final = e.usage, true
 		}
 	}
 }
 
 // whose finds the process an event is about: who has the pid, or had it.
-func (m *macTable) whose(e *macEvent) *process[macProcess] {
+func (m *macKernel) whose(e *macEvent) *process[macProcess] {
 	for _, p := range m.table.gone {
 		if p.pid == e.pid && p.platform.end == nil {
 			return p
@@ -196,36 +207,39 @@ func (m *macTable) whose(e *macEvent) *process[macProcess] {
 	return nil
 }
 
-// farewell tells of the end of a process, once: when it is a zombie, or gone.
-func (m *macTable) farewell(c *sample.Context, p *process[macProcess], now metric.Stamp) {
+func (m *macKernel) ending(p *process[macProcess], now metric.Stamp) ending {
 	q := &p.platform
-	if q.told {
-		return
-	}
-	q.told = true
 	e := ending{at: now}
 	if q.end != nil {
 		e.at, e.exact = q.end.at, true
 		e.known, e.status, e.cause = q.end.known, q.end.status, q.end.cause
-		if usage := q.end.usage; usage != nil && q.isOf(usage) {
-			q.usage = usage
-			e.totals = m.totals(p)
-			q.ended = true
-		}
+	}
+	if p.final {
+		m.eachTotal(p, func(name string, v uint64) {
+			e.more = append(e.more, metric.Label{Name: name, Value: strconv.FormatUint(v, 10)})
+		})
 	}
 	if !e.known && q.zombie {
 		v, ok := libproc.KExitStatus.Uint(q.record)
 		e.known, e.status = ok && v != 0, int(v)
 	}
-	emit(c, exitEvent(&p.instance, p.name, m.last, e))
+	return e
 }
 
-// keepFinal sees to it that the last totals of a process that is gone get a
-// row, unless one of its zombie has held them.
-func (m *macTable) keepFinal(p *process[macProcess]) {
-	if q := &p.platform; q.ended && !q.lastTold {
-		q.record = slices.Clone(q.record) // the list will be written over
-		m.finals = append(m.finals, p)
+func (m *macKernel) fillTotals(p *process[macProcess], row cells) { m.eachTotal(p, row.set) }
+
+// eachTotal calls each with the totals in the last usage of a dead process:
+// everything in it that counts, and its peaks.
+func (m *macKernel) eachTotal(p *process[macProcess], each func(name string, v uint64)) {
+	r := m.reading(p)
+	for _, cs := range [][]column[macReading]{macFinal, macUsageColumns} {
+		for i := range cs {
+			c := &cs[i]
+			if c.name == "proc.memory.footprint" || c.name == "proc.memory.wired" || c.missing(r) != metric.Present {
+				continue // a zombie has no memory left
+			}
+			each(c.name, c.number(r))
+		}
 	}
 }
 
@@ -234,4 +248,86 @@ func (m *macTable) keepFinal(p *process[macProcess]) {
 func (q *macProcess) isOf(usage []byte) bool {
 	start, _ := libproc.UStart.Uint(usage)
 	return q.begin == 0 || q.begin == start
+}
+
+func (r *macReading) loadCwd() metric.Reason {
+	b := r.m.scratch(libproc.VnodePathSize)
+	n, errno := r.m.calls.Info(r.p.pid, libproc.PIDVnodePathInfo, 0, b)
+	if errno != 0 {
+		return macReason(errno)
+	}
+	path, ok := libproc.Cwd(b[:n])
+	if !ok {
+		return metric.Unsupported
+	}
+	if q := &r.p.platform; q.cwd != string(path) {
+		q.cwd = string(path)
+	}
+	return metric.Present
+}
+
+// loadDescriptors counts what a process has open; sockets need a call each.
+func (r *macReading) loadDescriptors() metric.Reason {
+	r.fds, r.tcp, r.udp, r.sock = 0, 0, 0, metric.Present
+	if r.p.platform.refusedAs != 0 {
+		return notOurs
+	}
+	list, errno := r.m.listOf(r.p.pid, libproc.PIDListFDs)
+	if errno != 0 {
+		return macReason(errno)
+	}
+	r.m.sockets = r.m.sockets[:0]
+	r.fds = uint64(libproc.Descriptors(list, func(fd int32) { r.m.sockets = append(r.m.sockets, fd) }))
+	if !r.m.wantSockets {
+		return metric.Present
+	}
+	b := r.m.scratch(libproc.SocketSize)
+	for _, fd := range r.m.sockets {
+		n, errno := r.m.calls.Socket(r.p.pid, fd, b)
+		switch {
+		case errno == syscall.EBADF || errno == syscall.ENOENT || errno == syscall.EOPNOTSUPP:
+			continue // closed in the meantime
+		case errno != 0:
+			r.sock = macReason(errno)
+			return metric.Present
+		case n < libproc.SocketSize:
+			r.sock = metric.Unsupported
+			return metric.Present
+		}
+		tcp, udp := libproc.SocketKind(b)
+		if tcp {
+			r.tcp++
+		}
+		if udp {
+			r.udp++
+		}
+	}
+	return metric.Present
+}
+
+// scratch is a buffer for one answer, until the next call.
+func (m *macKernel) scratch(n int) []byte {
+	if len(m.buf) < n {
+		m.buf = make([]byte, n)
+	}
+	return m.buf[:n]
+}
+
+// listOf reads a list that may grow while it is being read: a buffer that was
+// filled to the end may have been too short.
+func (m *macKernel) listOf(pid, flavour int32) ([]byte, syscall.Errno) {
+	if m.lists == nil {
+		m.lists = make([]byte, 8<<10)
+	}
+	for range 4 {
+		n, errno := m.calls.List(pid, flavour, m.lists)
+		if errno != 0 {
+			return nil, errno
+		}
+		if n < len(m.lists) {
+			return m.lists[:n], 0
+		}
+		m.lists = make([]byte, 2*len(m.lists))
+	}
+	return nil, syscall.ENOMEM
 }

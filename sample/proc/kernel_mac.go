@@ -1,11 +1,12 @@
 package proc
 
 import (
+	"slices"
 	"strconv"
-	"sync"
 	"syscall"
 
 	"tachograph/sample"
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/libproc"
 )
@@ -71,152 +72,132 @@ type macProcess struct {
 	cwd       string
 	tty       string
 	ttyDev    uint32
-	execAt    metric.Stamp
 	end       *macEvent
-	told      bool // of its end
-	ended     bool // usage holds the last totals
-	lastTold  bool // a row of its zombie holds the last totals
-	busy      uint64
 	refusedAs uint64 // 1 + effective uid at which task info was refused
 }
 
-// macTable is the process table of this Mac, and how it is read. The process
-// and the thread source share it.
-type macTable struct {
-	sync.Mutex
-	opt     Options
+// macKernel makes processes of what Darwin's kernel answers.
+type macKernel struct {
+	*census[macProcess]
+	columns []part[macReading]
+	now     macReading
 	calls   macCalls
 	watch   macWatch // nil where there is none
-	table   *table[macProcess]
-	counts  counts
-	refused refusals
 	ticks   libproc.Ticks
 	flavour int32 // of rusage
-	// The list of this sweep, and the one before, in which those who are gone
-	// still stand.
-	list, spare []byte
-	buf         []byte
-	lists       []byte
-	sockets     []int32
-	fresh       []int32
-	last        metric.Stamp
+	// The records of this sweep, and those of the one before, in which those
+	// who are gone still stand.
+	records, spare      []byte
+	buf                 []byte
+	lists               []byte
+	sockets             []int32
+	fresh               []int32
+	wantTask, wantUsage bool
+	wantSockets         bool
 	// highest is the largest unique number seen: the kernel gives the next
 	// higher to each process that is born.
 	highest, base, debt uint64
-	finals              []*process[macProcess]
-	next                [metric.NumClasses]int // where the walk of each class goes on
 	// What the hardware counts; found out by looking for anything but zero.
 	counters, energy, clusters bool
 }
 
-func newMacTable(opt Options, calls macCalls, watch macWatch, ticks libproc.Ticks) *macTable {
-	m := &macTable{
-		opt: opt, calls: calls, watch: watch, ticks: ticks, table: newTable[macProcess](),
-		flavour: libproc.NewestRusage,
+func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Ticks) *macKernel {
+	m := &macKernel{
+		census: newCensus[macProcess](opt, "CPU time, memory, I/O, energy and open files"),
+		calls:  calls, watch: watch, ticks: ticks, flavour: libproc.NewestRusage,
 	}
+	m.columns, m.now.m = macParts(), m
 	m.counts.unseenMaxWhy = metric.Unsupported
 	return m
 }
 
-// setOptions changes what is read from the next reading on.
-func (m *macTable) setOptions(opt Options) error {
-	if err := opt.Check(); err != nil {
-		return err
+func macSources(m *macKernel) (*processes[macProcess, macReading], *threads[macProcess, macReading, macThreadInfo]) {
+	s := newProcesses(catalog.Darwin, m, m.census)
+	return s, newThreads(catalog.Darwin, s, m, macThreadColumns)
+}
+
+func (m *macKernel) parts() []part[macReading] { return m.columns }
+
+func (m *macKernel) reading(p *process[macProcess]) *macReading {
+	m.now.p = p
+	return &m.now
+}
+
+// refresh asks again for what was refused.
+func (m *macKernel) refresh() {
+	for _, p := range m.table.byPID {
+		p.platform.refusedAs = 0
 	}
-	m.Lock()
-	defer m.Unlock()
-	args := opt.Args != m.opt.Args
-	m.opt = opt
-	if args {
-		for _, p := range m.table.byPID {
-			m.readArgs(p)
-		}
+}
+
+func (m *macKernel) close() error {
+	if m.watch != nil {
+		m.watch.Close()
 	}
 	return nil
 }
 
-func (m *macTable) close() {
-	m.Lock()
-	defer m.Unlock()
-	if m.watch != nil {
-		m.watch.Close()
-	}
+func (m *macKernel) prepare(f purpose) {
+	times := m.columns[macTimesPart].wanted
+	m.wantTask = f.states || times || m.columns[macTaskPart].wanted
+	m.wantUsage = times || m.columns[macUsagePart].wanted
+	m.wantSockets = f.sockets
 }
 
-// sweep brings the table up to date and tells of births and deaths. It loads
-// what is wanted of each process and hands it to each, if that is not nil, as
-// long as there is time.
-func (m *macTable) sweep(c *sample.Context, now metric.Stamp, wantTask, wantUsage bool, each func(*process[macProcess])) error {
-	t := m.table
-	list, next, errno := m.calls.Processes(m.spare)
+// list reads a record of everybody, and who is whose. What takes calls for each
+// process is left to the walk.
+func (m *macKernel) list(c *sample.Context, now metric.Stamp) error {
+	records, next, errno := m.calls.Processes(m.spare)
 	m.spare = next
 	if errno != 0 {
 		return &callError{"sysctl kern.proc.all", errno}
 	}
-	m.list, m.spare = m.spare, m.list
+	m.records, m.spare = m.spare, m.records
+	t := m.table
 	t.begin()
-	m.fresh = m.fresh[:0]
-	m.counts.restart()
-	newborn := m.countUnseen(func() { libproc.Processes(list, m.visit) })
+	m.fresh, m.listing = m.fresh[:0], m.listing[:0]
+	newborn := m.countUnseen(func() { libproc.Processes(records, m.visit) })
+	slices.Sort(m.listing)
+	m.listing = slices.Compact(m.listing)
 	t.end()
 	if m.watch != nil {
 		m.watch.Add(m.fresh)
-		m.watch.Take(func(e *macEvent) { m.hear(e) })
+		m.watch.Take(m.hear)
 	}
 	if newborn {
 		m.introduceAll(c, now)
 	}
 	for _, p := range t.alive {
-		m.tellExec(c, p, now)
-		if p.platform.zombie {
-			m.farewell(c, p, now)
+		m.followExec(p)
+		if t.first() {
+			m.loadUsage(p) // what one shows at zero is counted after all, as another may tell
 		}
 	}
-	m.walk(c, wantTask, wantUsage, each)
-	for _, p := range t.alive {
-		m.counts.add(m.state(p))
-	}
-	for _, p := range t.gone {
-		m.farewell(c, p, now)
-		m.keepFinal(p)
-	}
-	m.counts.exited = t.exits
 	m.counts.started = m.highest - m.base
-	m.last = now
 	return nil
 }
 
-// walkTogether is how many processes are read between two looks at the clock.
-const walkTogether = 32
+func (m *macKernel) meet(_ *sample.Context, pid int32, _ metric.Stamp) *process[macProcess] {
+	p := m.table.lookup(pid)
+	m.load(p)
+	return p
+}
 
-// walk reads the listed processes, from where the walk before it had to stop,
-// and goes on until it has read them all or shall stop itself. They are handed
-// on when all are read: what the first ones show at zero may be counted after
-// all, as later ones tell.
-func (m *macTable) walk(c *sample.Context, wantTask, wantUsage bool, each func(*process[macProcess])) {
-	alive := m.table.alive
-	from, n := m.next[c.Class], len(alive)
-	m.next[c.Class] = 0
-	for i := range alive {
-		at := (from + i) % len(alive)
-		if i > 0 && i%walkTogether == 0 && c.Late() {
-			m.next[c.Class] = at
-			c.Partly(i, len(alive))
-			m.counts.unread = uint64(len(alive) - i)
-			n = i
-			break
-		}
-		m.load(alive[at], wantTask, wantUsage)
-	}
-	for i := range n {
-		if each != nil {
-			each(alive[(from+i)%len(alive)])
-		}
-	}
+func (m *macKernel) walked(*sample.Context, int, metric.Stamp) {}
+
+func (m *macKernel) count(p *process[macProcess])       { m.counts.add(m.state(p)) }
+func (m *macKernel) zombie(p *process[macProcess]) bool { return p.platform.zombie }
+func (m *macKernel) refuses(p *process[macProcess]) bool {
+	return p.platform.refusedAs != 0
+}
+
+// release keeps the record of p from being written over with the next list.
+func (m *macKernel) release(p *process[macProcess]) {
+	p.platform.record = slices.Clone(p.platform.record)
 }
 
 // visit takes in one record of the list.
-func (m *macTable) visit(r libproc.Process) {
+func (m *macKernel) visit(r libproc.Process) {
 	pid, start := r.Pid(), r.StartMicros()
 	p := m.table.lookup(pid)
 	if p == nil || p.platform.micros != start {
@@ -231,12 +212,13 @@ func (m *macTable) visit(r libproc.Process) {
 		m.fresh = append(m.fresh, pid)
 	}
 	m.table.meet(p)
+	m.listing = append(m.listing, pid)
 	p.platform.record, p.platform.zombie = r, r.Zombie()
 }
 
 // unique asks for the number that no other process of this boot ever has. It
 // needs no privilege; an argument other than 0 lets zombies answer.
-func (m *macTable) unique(pid int32) (unique, parent uint64, ok bool) {
+func (m *macKernel) unique(pid int32) (unique, parent uint64, ok bool) {
 	b := m.scratch(libproc.UniqueSize)
 	if n, errno := m.calls.Info(pid, libproc.PIDUniqueID, 1, b); errno != 0 || n < libproc.UniqueSize {
 		return 0, 0, false
@@ -248,7 +230,7 @@ func (m *macTable) unique(pid int32) (unique, parent uint64, ok bool) {
 
 // countUnseen runs the listing and finds the gaps in the unique numbers: they
 // were given to processes that no listing has shown.
-func (m *macTable) countUnseen(list func()) (newborn bool) {
+func (m *macKernel) countUnseen(list func()) (newborn bool) {
 	t := m.table
 	before, known := t.births, m.highest
 	list()
@@ -282,7 +264,7 @@ func (m *macTable) countUnseen(list func()) (newborn bool) {
 }
 
 // introduceAll finds out what stands still about the new processes.
-func (m *macTable) introduceAll(c *sample.Context, now metric.Stamp) {
+func (m *macKernel) introduceAll(c *sample.Context, now metric.Stamp) {
 	boot, ok := m.calls.Boot()
 	for _, p := range m.table.alive {
 		if p.born != m.table.sweeps {
@@ -319,7 +301,7 @@ func wallInstant(wall int64, now metric.Stamp) metric.Stamp {
 
 // fullName is the short name, or the name of the program's file where the
 // kernel has cut that to make the short one.
-func (m *macTable) fullName(p *process[macProcess]) string {
+func (m *macKernel) fullName(p *process[macProcess]) string {
 	const cut = 16
 	comm := p.platform.record.Comm()
 	if len(comm) < cut {
@@ -343,18 +325,14 @@ func sameComm(name string, comm []byte) bool {
 	return len(name) >= len(comm) && name[:len(comm)] == string(comm) && (len(name) == len(comm) || len(comm) == 16)
 }
 
-// tellExec follows processes that have called exec or changed their name.
-func (m *macTable) tellExec(c *sample.Context, p *process[macProcess], now metric.Stamp) {
+// followExec follows a process that has called exec or changed its name.
+func (m *macKernel) followExec(p *process[macProcess]) {
 	q := &p.platform
-	executed := q.execAt != (metric.Stamp{})
+	executed := p.execAt != (metric.Stamp{})
 	if !executed && sameComm(p.name, q.record.Comm()) || q.zombie {
 		return
 	}
-	at, was, exe := q.execAt, p.name, q.exe
-	q.execAt = metric.Stamp{}
-	if !executed {
-		at = now
-	}
+	was, exe := p.name, q.exe
 	m.readExe(p)
 	m.readArgs(p)
 	if name := m.fullName(p); name != p.name {
@@ -365,7 +343,7 @@ func (m *macTable) tellExec(c *sample.Context, p *process[macProcess], now metri
 	}
 	q.refusedAs = 0
 	if executed || q.exe != exe {
-		emit(c, execEvent(&p.instance, was, p.name, q.exe, at))
+		p.executed, p.was = true, was
 	}
 }
 

@@ -1,0 +1,247 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+)
+
+// person is a process of a fakeKernel.
+type person struct {
+	pid            int32
+	start, cpu     uint64
+	zombie, secret bool
+	// The last totals, as the kernel tells them at the end; 0 is not at all.
+	last    uint64
+	threads []uint64
+}
+
+// fakeKernel is a kernel of either shape: it learns who is who from the list
+// already, as on macOS, or only when it meets them, as on Linux.
+type fakeKernel struct {
+	*census[*person]
+	fromList bool
+	people   []*person
+	fails    error
+	columns  []part[process[*person]]
+	loads    map[string]int
+	met      int
+	purpose  purpose
+	execs    map[int32]string // new names, by pid
+	lives    map[uint64]uint64
+}
+
+func (k *fakeKernel) parts() []part[process[*person]] { return k.columns }
+
+func (k *fakeKernel) reading(p *process[*person]) *process[*person] { return p }
+func (k *fakeKernel) prepare(f purpose)                             { k.purpose = f }
+
+func (k *fakeKernel) list(c *sample.Context, now metric.Stamp) error {
+	if k.fails != nil {
+		return k.fails
+	}
+	k.table.begin()
+	k.listing = k.listing[:0]
+	for _, who := range k.people {
+		k.listing = append(k.listing, who.pid)
+		if k.fromList {
+			k.visit(c, who, now)
+		} else if p := k.table.lookup(who.pid); p != nil && p.start == who.start {
+			k.table.list(p)
+		}
+	}
+	slices.Sort(k.listing)
+	k.table.end()
+	for _, p := range k.table.gone {
+		p.final = p.platform.last != 0
+	}
+	return nil
+}
+
+func (k *fakeKernel) visit(c *sample.Context, who *person, now metric.Stamp) *process[*person] {
+	p := k.table.lookup(who.pid)
+	if p == nil || p.start != who.start {
+		p = k.table.add(who.pid, who.start, fmt.Sprintf("%d/%d", who.pid, who.start))
+		p.rename(fmt.Sprintf("p%d", who.pid))
+		p.describe(facts{})
+		if !k.table.first() && (k.opened || k.fromList) {
+			emit(c, startEvent(&p.instance, p.name, now))
+		}
+	}
+	k.table.meet(p)
+	if name, ok := k.execs[p.pid]; ok {
+		p.executed, p.was = true, p.name
+		p.rename(name)
+		delete(k.execs, p.pid)
+	}
+	p.platform, p.cpu, p.threads, p.final = who, who.cpu, len(who.threads), who.zombie && who.last != 0
+	return p
+}
+
+func (k *fakeKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *process[*person] {
+	k.met++
+	for _, who := range k.people {
+		if who.pid == pid {
+			return k.visit(c, who, now)
+		}
+	}
+	return nil
+}
+
+func (k *fakeKernel) walked(*sample.Context, int, metric.Stamp) {}
+func (k *fakeKernel) count(*process[*person])                   { k.counts.add('S') }
+func (k *fakeKernel) zombie(p *process[*person]) bool           { return p.platform.zombie }
+func (k *fakeKernel) refuses(p *process[*person]) bool          { return p.platform.secret }
+func (k *fakeKernel) release(*process[*person])                 {}
+func (k *fakeKernel) readArgs(*process[*person])                {}
+func (k *fakeKernel) refresh()                                  {}
+func (k *fakeKernel) close() error                              { return nil }
+func (k *fakeKernel) fillTotals(p *process[*person], row cells) {
+	row.set("proc.psinfo.utime", p.platform.last)
+}
+func (k *fakeKernel) threadIDs(p *process[*person], ids []uint64) []uint64 {
+	return append(ids, p.platform.threads...)
+}
+
+func (k *fakeKernel) ending(_ *process[*person], now metric.Stamp) ending { return ending{at: now} }
+
+func (k *fakeKernel) readThread(_ *process[*person], id uint64, into *uint64) (start uint64, name []byte, ok bool) {
+	*into = id * 10
+	return k.lives[id], []byte("t"), true
+}
+
+// shapes runs a test on a kernel of each shape, with so many people.
+func shapes(t *testing.T, people int, test func(t *testing.T, k *fakeKernel, r *fakeRun)) {
+	for _, fromList := range []bool{false, true} {
+		t.Run(map[bool]string{false: "met in the walk", true: "met in the list"}[fromList], func(t *testing.T) {
+			k := &fakeKernel{census: newCensus[*person](Options{}, "secrets"), fromList: fromList,
+				loads: make(map[string]int), execs: make(map[int32]string), lives: make(map[uint64]uint64)}
+			for i := range people {
+				k.people = append(k.people, &person{pid: int32(i + 1), start: uint64(i + 1), cpu: uint64(10 * i)})
+			}
+			slices.Reverse(k.people)
+			k.columns = []part[process[*person]]{
+				{load: k.load("list"), columns: []column[process[*person]]{
+					{name: "proc.psinfo.pid", number: func(p *process[*person]) uint64 { return uint64(p.pid) }},
+					{name: "proc.psinfo.cmd", text: func(p *process[*person]) string { return p.name }},
+					{name: "proc.psinfo.sname", text: func(p *process[*person]) string { return "S" }},
+				}, lasting: func(_ *process[*person], d *metric.Desc) bool { return lasting(d) }},
+				{load: k.load("usage"), columns: []column[process[*person]]{
+					{name: "proc.psinfo.utime", number: func(p *process[*person]) uint64 { return p.cpu }},
+					{name: "proc.psinfo.stime", number: func(p *process[*person]) uint64 { return p.cpu },
+						missing: func(p *process[*person]) metric.Reason {
+							if p.cpu == 0 {
+								return metric.Unsupported
+							}
+							return metric.Present
+						}},
+				}},
+				{load: k.load("descriptors"), columns: []column[process[*person]]{
+					{name: "proc.fd.count", number: func(*process[*person]) uint64 { return 3 }},
+					{name: "proc.net.tcp_count", number: func(*process[*person]) uint64 { return 1 }},
+					{name: "proc.net.udp_count", number: func(*process[*person]) uint64 { return 2 }},
+				}},
+			}
+			on := catalog.Linux
+			if fromList {
+				on = catalog.Darwin
+			}
+			s := newProcesses(on, k, k.census)
+			threads := newThreads(on, s, k, []column[thread[*person, uint64]]{
+				{name: "thread.tid", number: func(t *thread[*person, uint64]) uint64 { return t.id }},
+				{name: "thread.utime", number: func(t *thread[*person, uint64]) uint64 { return t.platform }},
+			})
+			test(t, k, &fakeRun{t: t, source: s, threads: threads, now: metric.Stamp{Wall: 1e18, Awake: 90e9, Cont: 100e9}})
+		})
+	}
+}
+
+// load refuses who is secret, except what everybody may know.
+func (k *fakeKernel) load(what string) func(p *process[*person]) metric.Reason {
+	return func(p *process[*person]) metric.Reason {
+		k.loads[what]++
+		if p.platform.secret && what != "list" {
+			return metric.Permission
+		}
+		return metric.Present
+	}
+}
+
+// fakeRun reads the sources on a fakeKernel.
+type fakeRun struct {
+	t       *testing.T
+	source  *processes[*person, process[*person]]
+	threads sample.Source
+	now     metric.Stamp
+	frames  []*sample.Frame
+	part    [2]int // of the last reading: how many of how many
+}
+
+// read reads a source for a class, and returns what was told meanwhile. It
+// stops after so many looks at the clock, unless that is 0.
+func (r *fakeRun) read(s sample.Source, class metric.Class, looks int64) (told []string, err error) {
+	r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+5e9, r.now.Awake+5e9, r.now.Cont+5e9
+	now := r.now
+	c := &sample.Context{Class: class, Emit: func(e metric.Event) { told = append(told, e.Text) }}
+	c.Now = func() metric.Stamp {
+		now.Awake++
+		return now
+	}
+	if looks > 0 {
+		c.Until = now.Awake + 1 + looks
+	}
+	r.frames = nil
+	for _, g := range s.Groups() {
+		if f := sample.NewFrame(g, func(d *metric.Desc) bool { return d.Class == class }); f != nil {
+			r.frames = append(r.frames, f)
+		}
+	}
+	err = s.Read(c, r.frames)
+	r.part[0], r.part[1] = c.Part()
+	return told, err
+}
+
+// expect reads everybody, and holds what was told against what should be.
+func (r *fakeRun) expect(class metric.Class, told ...string) {
+	r.t.Helper()
+	if got, err := r.read(r.source, class, 0); err != nil || !slices.Equal(got, told) {
+		r.t.Errorf("told %q, %v; want %q", got, err, told)
+	}
+}
+
+// rows are the cells of the metrics, by instance.
+func (r *fakeRun) rows(metrics ...string) map[string]string {
+	rows := make(map[string]string)
+	for _, f := range r.frames {
+		b := f.Block()
+		for row, in := range b.Rows {
+			for _, name := range metrics {
+				col := slices.IndexFunc(b.Group.Metrics, func(d *metric.Desc) bool { return d.Name == name })
+				if col < 0 {
+					continue
+				}
+				key := ""
+				if in != nil {
+					key = in.Key
+				}
+				v := b.Cols[col].At(b.Group.Metrics[col].Type, row)
+				cell := v.String()
+				if v.Miss != metric.Present {
+					cell = "!" + v.Miss.String()
+				}
+				if rows[key] != "" {
+					cell = rows[key] + " " + cell
+				}
+				rows[key] = cell
+			}
+		}
+	}
+	return rows
+}
+
+var errList = errors.New("no list today")

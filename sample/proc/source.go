@@ -1,0 +1,199 @@
+package proc
+
+import (
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+)
+
+// processes is the source of everything that is known per process, whichever
+// kernel tells it.
+type processes[P, R any] struct {
+	*census[P]
+	k      kernel[P, R]
+	parts  []part[R]
+	groups []*metric.Group
+	column map[string]int
+	// Frames of the current reading, by group, and whose their rows are.
+	perProcess, perMachine, settings []*sample.Frame
+	filled                           []*process[P]
+}
+
+func newProcesses[P, R any](on catalog.Platform, k kernel[P, R], c *census[P]) *processes[P, R] {
+	s := &processes[P, R]{census: c, k: k, parts: k.parts(), column: make(map[string]int)}
+	names := number(s.parts)
+	for i, n := range names {
+		s.column[n] = i
+	}
+	s.groups = []*metric.Group{
+		catalog.Group(on, "proc", names...),
+		catalog.Group(on, "procs", countNames()...),
+		catalog.Group(on, "proc.control", controlNames...),
+	}
+	return s
+}
+
+func (s *processes[P, R]) Name() string            { return "proc" }
+func (s *processes[P, R]) Groups() []*metric.Group { return s.groups }
+
+// Refresh looks again for what the kernel tells and names: the recorder may
+// have other rights by now.
+func (s *processes[P, R]) Refresh() error {
+	s.Lock()
+	defer s.Unlock()
+	s.k.refresh()
+	return nil
+}
+
+// SetOptions changes what is read from the next reading on: what is kept of
+// command lines, and whose threads. The root stays.
+func (s *processes[P, R]) SetOptions(opt Options) error {
+	if err := opt.Check(); err != nil {
+		return err
+	}
+	s.Lock()
+	defer s.Unlock()
+	opt.Root = s.opt.Root
+	args := opt.Args != s.opt.Args
+	s.opt = opt
+	if args {
+		for _, p := range s.table.byPID {
+			s.k.readArgs(p)
+		}
+	}
+	return nil
+}
+
+func (s *processes[P, R]) Close() error {
+	s.Lock()
+	defer s.Unlock()
+	return s.k.close()
+}
+
+func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error {
+	s.Lock()
+	defer s.Unlock()
+	at := c.Now()
+	for _, f := range frames {
+		f.Reset(at)
+	}
+	s.sort(frames)
+	if len(s.perProcess)+len(s.perMachine) > 0 {
+		s.prepare(len(s.perMachine) > 0 || s.wants("proc.psinfo.sname"))
+		if err := s.sweep(c, at); err != nil {
+			return err
+		}
+		s.countRefused()
+	}
+	for _, f := range s.settings {
+		fillControl(f, &s.opt)
+	}
+	for _, f := range s.perMachine {
+		s.counts.fill(f)
+	}
+	s.fillFinals()
+	return nil
+}
+
+// Notice tells how many processes only their owner or root may read.
+func (s *processes[P, R]) Notice() string {
+	s.Lock()
+	defer s.Unlock()
+	return s.refused.notice
+}
+
+func (s *processes[P, R]) sort(frames []*sample.Frame) {
+	s.perProcess, s.perMachine, s.settings = s.perProcess[:0], s.perMachine[:0], s.settings[:0]
+	for _, f := range frames {
+		switch f.Full() {
+		case s.groups[0]:
+			s.perProcess = append(s.perProcess, f)
+		case s.groups[1]:
+			s.perMachine = append(s.perMachine, f)
+		case s.groups[2]:
+			s.settings = append(s.settings, f)
+		}
+	}
+}
+
+// wants reports whether any frame wants any of the metrics.
+func (s *processes[P, R]) wants(names ...string) bool {
+	for _, f := range s.perProcess {
+		for _, n := range names {
+			if f.Wants(s.column[n]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// prepare finds out which calls and files the frames need.
+func (s *processes[P, R]) prepare(states bool) {
+	for i := range s.parts {
+		s.parts[i].want(s.perProcess)
+	}
+	s.k.prepare(purpose{states: states, sockets: s.wants("proc.net.tcp_count", "proc.net.udp_count")})
+}
+
+// fill puts what is wanted of a process into a row of its own.
+func (s *processes[P, R]) fill(p *process[P]) {
+	s.filled = append(s.filled, p)
+	r := s.k.reading(p)
+	for _, f := range s.perProcess {
+		f.Row(&p.instance)
+	}
+	for i := range s.parts {
+		if s.parts[i].wanted {
+			s.parts[i].fill(r, s.perProcess)
+		}
+	}
+}
+
+// fillFinals puts the last totals of those who have ended into the row of their
+// zombie, or into a last row of their own.
+func (s *processes[P, R]) fillFinals() {
+	told := false
+	for _, f := range s.perProcess {
+		if !f.Wants(s.column["proc.psinfo.utime"]) {
+			continue
+		}
+		told = true
+		for row, p := range s.filled {
+			if p.final && s.k.zombie(p) {
+				s.k.fillTotals(p, cells{f, row, s.column})
+				p.finalTold = true
+			}
+		}
+		for _, p := range s.finals {
+			row := f.Row(&p.instance)
+			r := s.k.reading(p)
+			for i := range s.parts {
+				s.parts[i].fillLasting(r, f, row)
+			}
+			s.k.fillTotals(p, cells{f, row, s.column})
+			f.MissRow(row, metric.Vanished)
+		}
+	}
+	if told {
+		clear(s.finals)
+		s.finals = s.finals[:0]
+	}
+}
+
+// cells is a row of a frame, with its columns by name.
+type cells struct {
+	frame  *sample.Frame
+	row    int
+	column map[string]int
+}
+
+func (c cells) set(name string, v uint64) { c.frame.SetUint(c.row, c.column[name], v) }
+
+func (c cells) fill(name string, v uint64, why metric.Reason) {
+	if why != metric.Present {
+		c.frame.SetMissing(c.row, c.column[name], why)
+	} else {
+		c.set(name, v)
+	}
+}
