@@ -214,10 +214,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 			}
 			cells[0], cells[2] = hostCell(&s.Archive.Host), out.Str(s.Name)
 			n += len(s.Wall)
-			for part, err := range names.Split(s, t.Indom()) {
-				if err != nil {
-					return err
-				}
+			for part := range names.Split(s, t.Indom()) {
 				if err := conv.rows(w, cells, part, factor); err != nil {
 					return err
 				}

@@ -47,23 +47,19 @@ func Behaviours(a Archive, w Window, d *metric.Desc) ([]*Behaviour, error) {
 		out = append(out, b)
 	}
 	if d.Type != metric.String {
-		if err := numbers(a, w, d, byArchive); err != nil {
-			return nil, err
-		}
+		numbers(a, w, d, byArchive)
 	}
 	missing := false
 	for _, b := range out {
 		missing = missing || b.Missing > 0
 	}
 	if d.Type == metric.String || missing || d.Sem == metric.Discrete {
-		if err := details(a, w, d, byArchive); err != nil {
-			return nil, err
-		}
+		details(a, w, d, byArchive)
 	}
 	return out, nil
 }
 
-func numbers(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveInfo]*Behaviour) error {
+func numbers(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveInfo]*Behaviour) {
 	var last *metric.Instance
 	var lastArchive *store.ArchiveInfo
 	for s := range a.Summarize(w.Selection(d.Name)) {
@@ -89,11 +85,10 @@ func numbers(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveIn
 		b.Min, b.Max = min(b.Min, lo), max(b.Max, hi)
 		b.First, b.Last = min(b.First, s.First.Wall), max(b.Last, s.Last.Wall)
 	}
-	return nil
 }
 
 // details counts reasons and changes from the values themselves.
-func details(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveInfo]*Behaviour) error {
+func details(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveInfo]*Behaviour) {
 	reasons := make(map[*Behaviour]map[metric.Reason]uint64)
 	var prev metric.Value
 	var in *metric.Instance
@@ -143,5 +138,4 @@ func details(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveIn
 			return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Reason.String(), y.Reason.String()))
 		})
 	}
-	return nil
 }

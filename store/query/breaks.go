@@ -36,7 +36,7 @@ type breaksOf struct{ host, boot, indom, key string }
 const lookback = int64(time.Hour)
 
 // readBreaks collects the breaks of a window.
-func readBreaks(a Archive, w Window) (breaks, error) {
+func readBreaks(a Archive, w Window) breaks {
 	from := max(w.From-lookback, 0)
 	if w.From == 0 {
 		from = 0
@@ -56,7 +56,7 @@ func readBreaks(a Archive, w Window) (breaks, error) {
 	for _, list := range b {
 		slices.SortFunc(list, func(x, y breakpoint) int { return cmp.Compare(x.cont, y.cont) })
 	}
-	return b, nil
+	return b
 }
 
 // middle is an instant inside the period that e ended, or e's own: the middle

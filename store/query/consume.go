@@ -69,10 +69,7 @@ func (t *topper) bounds(w Window) error {
 		t.w.To = min(to, w.To)
 	}
 	if w.From > from {
-		tick, err := lastProcessTick(t.a, w, w.From)
-		if err != nil {
-			return err
-		}
+		tick := lastProcessTick(t.a, w, w.From)
 		if tick != 0 {
 			t.w.From = tick
 		}
@@ -209,7 +206,7 @@ func (t *topper) life(s *store.Summary) *life {
 }
 
 // addCrowds counts the processes that were too many for a row each.
-func (t *topper) addCrowds() error {
+func (t *topper) addCrowds() {
 	for e := range t.a.Events(t.w.From, t.w.To, metric.EventProcessExits) {
 		name, n := e.Label("name"), countOf(e.Label("count"))
 		if name == "" || n == 0 || !t.w.Wants(e.Archive.Host.ID) {
@@ -232,7 +229,6 @@ func (t *topper) addCrowds() error {
 			t.total += float64(n)
 		}
 	}
-	return nil
 }
 
 // of is the name of the group that an instance belongs to.

@@ -111,7 +111,8 @@ func (d *differ) processes() ([]*Change, error) {
 			}
 		}
 	}
-	return out, d.describe(out)
+	d.describe(out)
+	return out, nil
 }
 
 // processChange compares what processes of one name used; the aspect that
@@ -248,7 +249,7 @@ func (d *differ) processGone(c, left *Consumer, a *usage, usual []*usage) *Chang
 }
 
 // describe finds users, starts and ends of the processes that lines are about.
-func (d *differ) describe(list []*Change) error {
+func (d *differ) describe(list []*Change) {
 	byKey := make(map[string]*Change)
 	for _, c := range list {
 		if c.Process != nil {
@@ -256,7 +257,7 @@ func (d *differ) describe(list []*Change) error {
 		}
 	}
 	if len(byKey) == 0 {
-		return nil
+		return
 	}
 	w := Window{Hosts: []string{d.r.Host}, From: d.r.A.From, To: d.r.B.To}
 	sel := w.Selection(userMetric)
@@ -271,7 +272,7 @@ func (d *differ) describe(list []*Change) error {
 		gone = gone || c.Kind == ProcessVanished
 	}
 	if !gone {
-		return nil
+		return
 	}
 	for e := range d.a.Events(w.From, w.To+int64(time.Minute), metric.EventProcessExit) {
 		if c := byKey[e.Key]; c != nil && c.Kind == ProcessVanished && e.Archive.Host.ID == d.r.Host {
@@ -279,5 +280,4 @@ func (d *differ) describe(list []*Change) error {
 			c.Exit = &copied
 		}
 	}
-	return nil
 }

@@ -22,27 +22,18 @@ func (d *differ) tunables() ([]*Change, error) {
 	// What held in the middle of the first window; of what was first read later,
 	// what it was then.
 	hostA, hostB := d.r.A.Hosts, d.r.B.Hosts
-	old, err := d.settings(hostA, names, d.r.A.From+(d.r.A.To-d.r.A.From)/2)
-	if err != nil {
-		return nil, err
-	}
+	old := d.settings(hostA, names, d.r.A.From+(d.r.A.To-d.r.A.From)/2)
 	end := d.r.A.To
 	if !d.elsewhere() {
 		end = max(min(end, d.r.B.From-1), d.r.A.From)
 	}
-	later, err := d.settings(hostA, names, end)
-	if err != nil {
-		return nil, err
-	}
+	later := d.settings(hostA, names, end)
 	for k, s := range later {
 		if old[k] == nil || old[k].value.Miss != metric.Present {
 			old[k] = s
 		}
 	}
-	now, err := d.settings(hostB, names, d.r.B.To)
-	if err != nil {
-		return nil, err
-	}
+	now := d.settings(hostB, names, d.r.B.To)
 	var out []*Change
 	for k, n := range now {
 		o, ok := old[k]
@@ -71,7 +62,7 @@ type setting struct {
 }
 
 // settings are the values that hold at an instant.
-func (d *differ) settings(hosts, names []string, at int64) (map[seriesKey]*setting, error) {
+func (d *differ) settings(hosts, names []string, at int64) map[seriesKey]*setting {
 	out := make(map[seriesKey]*setting)
 	w := Window{Hosts: hosts, From: min(d.r.A.From, d.r.B.From, at), To: at}
 	sel := w.Selection(names...)
@@ -100,5 +91,5 @@ func (d *differ) settings(hosts, names []string, at int64) (map[seriesKey]*setti
 			}
 		}
 	}
-	return out, nil
+	return out
 }

@@ -46,10 +46,7 @@ func evaluateHost(a Archive, e *Expr, r Request, yield func(*Series, error) bool
 	if r.To != 0 {
 		to = min(to, r.To)
 	}
-	cuts, err := readBreaks(a, r.Window)
-	if err != nil {
-		return yield(nil, err)
-	}
+	cuts := readBreaks(a, r.Window)
 	if err := checkSteps(a, r, maxSteps); err != nil {
 		return yield(nil, err)
 	}

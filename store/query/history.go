@@ -365,10 +365,7 @@ func (hs *historian) texts() error {
 
 // ending finds the event of the process's end, and whether it had one.
 func (hs *historian) ending(h *History) error {
-	tick, err := lastProcessTick(hs.a, Window{Hosts: []string{h.Archive.Host.ID}}, hs.w.To)
-	if err != nil {
-		return err
-	}
+	tick := lastProcessTick(hs.a, Window{Hosts: []string{h.Archive.Host.ID}}, hs.w.To)
 	h.Ended = tick > h.To
 	margin := int64(2 * time.Minute)
 	for e := range hs.a.Events(h.To-margin, h.To+margin, metric.EventProcessExit) {

@@ -27,7 +27,7 @@ func NewNames(a Archive, w Window) *Names {
 	return &Names{a: a, w: w, byIndom: make(map[string]map[seriesID]*naming)}
 }
 
-func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) (*naming, error) {
+func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) *naming {
 	all := n.byIndom[indom]
 	if all == nil {
 		all = make(map[seriesID]*naming)
@@ -46,20 +46,20 @@ func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) (
 		}
 		n.byIndom[indom] = all
 	}
-	return all[seriesID{host: info.Host.ID, boot: info.BootID, key: in.Key}], nil
+	return all[seriesID{host: info.Host.ID, boot: info.BootID, key: in.Key}]
 }
 
 // Split cuts a series of the domain's where its instance came to be called
 // something else.
-func (n *Names) Split(s *Series, indom string) iter.Seq2[*Series, error] {
-	return func(yield func(*Series, error) bool) {
+func (n *Names) Split(s *Series, indom string) iter.Seq[*Series] {
+	return func(yield func(*Series) bool) {
 		if s.Instance == nil || !metric.PerBoot(indom) {
-			yield(s, nil)
+			yield(s)
 			return
 		}
-		nm, err := n.of(s.Archive, indom, s.Instance)
-		if err != nil || nm == nil {
-			yield(s, err)
+		nm := n.of(s.Archive, indom, s.Instance)
+		if nm == nil {
+			yield(s)
 			return
 		}
 		for from := 0; from < len(s.Wall); {
@@ -77,7 +77,7 @@ func (n *Names) Split(s *Series, indom string) iter.Seq2[*Series, error] {
 			part.Instance = nm.as[k]
 			part.Wall = s.Wall[from:to]
 			part.Bits, part.Strs, part.Miss = cut(s.Bits, from, to), cut(s.Strs, from, to), cut(s.Miss, from, to)
-			if !yield(&part, nil) {
+			if !yield(&part) {
 				return
 			}
 			from = to

@@ -134,10 +134,7 @@ func (t *table) at(a Archive, w Window, at int64, keep func(string, *metric.Inst
 		if !w.Wants(h.ID) {
 			continue
 		}
-		list, err := t.onHost(a, h.ID, at, keep)
-		if err != nil {
-			return nil, err
-		}
+		list := t.onHost(a, h.ID, at, keep)
 		out = append(out, list...)
 	}
 	return out, nil
@@ -145,7 +142,7 @@ func (t *table) at(a Archive, w Window, at int64, keep func(string, *metric.Inst
 
 // lastTick is the last reading of the table's class on a host not after at,
 // and the class's interval there.
-func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64, err error) {
+func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64) {
 	for _, info := range a.Archives() {
 		if info.Host.ID != host || info.From > at {
 			continue
@@ -157,7 +154,7 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64, e
 		every = iv
 	}
 	if every == 0 || len(t.fields.names) == 0 {
-		return 0, 0, nil
+		return 0, 0
 	}
 	// Look back a little, then farther: a gap may lie before at.
 	for back := 3 * every; ; back *= 16 {
@@ -166,7 +163,7 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64, e
 			tick = max(tick, run.Wall[len(run.Wall)-1])
 		}
 		if tick != 0 || back > at || back > int64(30*24*time.Hour) {
-			return tick, every, nil
+			return tick, every
 		}
 	}
 }
@@ -176,10 +173,10 @@ const mostSweeps = 64
 
 // sweepsFor is how many sweeps it took to read all processes that there were at
 // tick: one, unless there were too many.
-func (t *table) sweepsFor(a Archive, host string, tick, every int64) (int64, error) {
+func (t *table) sweepsFor(a Archive, host string, tick, every int64) int64 {
 	at := make(map[string]float64)
 	if t.class != metric.Process || a.Lookup("proc.unread") == nil {
-		return 1, nil
+		return 1
 	}
 	sel := Window{Hosts: []string{host}, From: tick - every/2, To: tick}.Selection("proc.unread", "proc.nprocs")
 	for run := range a.Select(sel) {
@@ -190,20 +187,17 @@ func (t *table) sweepsFor(a Archive, host string, tick, every int64) (int64, err
 	}
 	all, unread := at["proc.nprocs"], at["proc.unread"]
 	if !(unread > 0) || !(all > unread) {
-		return 1, nil
+		return 1
 	}
-	return int64(min(math.Ceil(all/(all-unread)), mostSweeps)), nil
+	return int64(min(math.Ceil(all/(all-unread)), mostSweeps))
 }
 
-func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metric.Instance) bool) ([]*Process, error) {
-	tick, every, err := t.lastTick(a, host, at)
-	if err != nil || tick == 0 {
-		return nil, err
+func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metric.Instance) bool) []*Process {
+	tick, every := t.lastTick(a, host, at)
+	if tick == 0 {
+		return nil
 	}
-	sweeps, err := t.sweepsFor(a, host, tick, every)
-	if err != nil {
-		return nil, err
-	}
+	sweeps := t.sweepsFor(a, host, tick, every)
 	// Where one sweep could not read all processes, what is known of them is
 	// spread over several.
 	round := sweeps * every
@@ -216,10 +210,7 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 			}
 		}
 	}
-	cuts, err := readBreaks(a, w)
-	if err != nil {
-		return nil, err
-	}
+	cuts := readBreaks(a, w)
 	c := &collector{a: a, fields: t.fields, gains: newGainer(cuts, nil), byInstance: make(map[*metric.Instance]*Process)}
 	sel := w.Selection(append(append([]string{}, t.fields.names...), t.texts...)...)
 	sel.Instance = keep
@@ -238,7 +229,7 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 		}
 		out = append(out, p)
 	}
-	return out, nil
+	return out
 }
 
 // young gives a process that was seen for the first time rates over its life,

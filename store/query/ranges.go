@@ -72,7 +72,7 @@ func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 			var list []*tally
 			var err error
 			if d := a.Lookup(names[0]); r.Mode == Shown && d.Sem == metric.Counter {
-				list, err = tallyValues(a, r, names[0])
+				list = tallyValues(a, r, names[0])
 			} else {
 				list, err = tallySummaries(a, r, names)
 			}
@@ -140,9 +140,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) ([]*tally, error)
 		rank[name] = i
 	}
 	slices.SortStableFunc(order, func(x, y *tally) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
-	if err := regain(a, r, order, byID); err != nil {
-		return nil, err
-	}
+	regain(a, r, order, byID)
 	if !r.Percentiles {
 		return order, nil
 	}
@@ -386,11 +384,8 @@ func (t *tally) finish() *Range {
 }
 
 // tallyValues adds up decoded values: rates of counters.
-func tallyValues(a Archive, r RangeRequest, name string) ([]*tally, error) {
-	cuts, err := readBreaks(a, r.Window)
-	if err != nil {
-		return nil, err
-	}
+func tallyValues(a Archive, r RangeRequest, name string) []*tally {
+	cuts := readBreaks(a, r.Window)
 	g := newGainer(cuts, r.Note)
 	byID := make(map[seriesID]*tally)
 	var order []*tally
@@ -414,7 +409,7 @@ func tallyValues(a Archive, r RangeRequest, name string) ([]*tally, error) {
 		}
 		t.gains(run, g, r.From)
 	}
-	return order, nil
+	return order
 }
 
 func (t *tally) gains(run *store.Run, g *gainer, from int64) {

@@ -10,16 +10,13 @@ import (
 // regain adds up anew what the counters gained whose instance came or went in
 // the window: summaries do not know that what has the key of an instance then
 // may be another thing. What one thing counted before is no gain of another's.
-func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) error {
+func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) {
 	if !slices.ContainsFunc(order, func(t *tally) bool {
 		return t.Instance != nil && t.Metric.Sem == metric.Counter && !metric.PerBoot(t.Metric.Indom)
 	}) {
-		return nil
+		return
 	}
-	cuts, err := readBreaks(a, r.Window)
-	if err != nil {
-		return err
-	}
+	cuts := readBreaks(a, r.Window)
 	swapped := make(map[*tally]bool)
 	keys := make(map[string]bool)
 	var names []string
@@ -34,7 +31,7 @@ func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally)
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return
 	}
 	sel := r.selection()
 	sel.Metrics = names
@@ -52,7 +49,6 @@ func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally)
 		}
 		t.regain(run, cuts, last[t])
 	}
-	return nil
 }
 
 // regain adds what a run of values gained since the last reading.

@@ -112,11 +112,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 		sel.Prior = r.Mode == Shown
 		var cuts breaks
 		if r.Mode == Shown {
-			var err error
-			if cuts, err = readBreaks(a, r.Window); err != nil {
-				yield(nil, err)
-				return
-			}
+			cuts = readBreaks(a, r.Window)
 		}
 		g := newGainer(cuts, r.Note)
 		held := newHolder(a, r.Window)

@@ -135,11 +135,7 @@ const batch = 4096
 
 func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
-		cuts, err := readBreaks(a, r.Window)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
+		cuts := readBreaks(a, r.Window)
 		if err := checkSteps(a, r, maxSteps); err != nil {
 			yield(nil, err)
 			return

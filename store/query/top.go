@@ -160,9 +160,7 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 			return nil, err
 		}
 		if group == PerName {
-			if err := t.addCrowds(); err != nil {
-				return nil, err
-			}
+			t.addCrowds()
 		}
 		r.add(t)
 		r.Consumers = append(r.Consumers, t.ranked()...)
@@ -326,10 +324,10 @@ func (t *topper) nameParents(list []*Consumer) error {
 // lastProcessTick is the last reading of processes not after at; the window's
 // totals begin there. It does not look far: after a gap the window begins
 // where it was said to.
-func lastProcessTick(a Archive, w Window, at int64) (int64, error) {
+func lastProcessTick(a Archive, w Window, at int64) int64 {
 	names := mapFields(a, allCounters(), nil).names
 	if len(names) == 0 {
-		return 0, nil
+		return 0
 	}
 	every := int64(metric.Process.Interval())
 	for _, info := range a.Archives() {
@@ -344,7 +342,7 @@ func lastProcessTick(a Archive, w Window, at int64) (int64, error) {
 			tick = max(tick, batch[i].Last.Wall)
 		}
 	}
-	return tick, nil
+	return tick
 }
 
 // byAmount puts the biggest first.
