@@ -6,13 +6,9 @@ import (
 	"tachograph/store/chunk"
 )
 
-// perBoot reports whether the instances of a domain are the same only within
-// one boot: keys of processes and threads begin anew with each.
-func perBoot(indom string) bool { return indom == "process" || indom == "thread" }
-
 func (r *Reader) instanceID(a *archive.File, indom, key string) instanceID {
 	id := instanceID{host: a.Info.Host.ID, indom: indom, key: key}
-	if perBoot(indom) {
+	if metric.PerBoot(indom) {
 		id.boot = a.Info.BootID
 	}
 	return id

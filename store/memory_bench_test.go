@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
-	"tachograph/store/layout"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
@@ -75,7 +74,7 @@ func TestMemoryChild(t *testing.T) {
 	l := storetest.NewLoad(load.processes, load.metrics, load.every, load.system)
 	var now metric.Stamp
 	now, _ = l.Next()
-	w, err := recording.Create(recording.Options{Dir: os.Getenv(childDir), Host: layout.Host{ID: "h", Name: "host"}, BootID: "b",
+	w, err := recording.Create(recording.Options{Dir: os.Getenv(childDir), Host: metric.Host{ID: "h", Name: "host"}, BootID: "b",
 		Catalogue: l.Catalogue(), Now: func() metric.Stamp { return now }})
 	if err != nil {
 		t.Fatal(err)

@@ -208,10 +208,10 @@ func (r *Reader) Close() error {
 }
 
 // Hosts are the hosts that were recorded, each as its latest archive says.
-func (r *Reader) Hosts() []layout.Host {
-	var hosts []layout.Host
+func (r *Reader) Hosts() []metric.Host {
+	var hosts []metric.Host
 	for _, a := range r.archives {
-		i := slices.IndexFunc(hosts, func(h layout.Host) bool { return h.ID == a.Info.Host.ID })
+		i := slices.IndexFunc(hosts, func(h metric.Host) bool { return h.ID == a.Info.Host.ID })
 		if i < 0 {
 			hosts = append(hosts, a.Info.Host)
 		} else {

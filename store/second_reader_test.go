@@ -64,7 +64,7 @@ func written(t *testing.T) string {
 	t.Helper()
 	l := storetest.NewLoad(12, 6, 5, 40)
 	var now metric.Stamp
-	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: layout.Host{ID: "id", Name: "second"}, BootID: "boot", Catalogue: l.Catalogue(),
+	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: metric.Host{ID: "id", Name: "second"}, BootID: "boot", Catalogue: l.Catalogue(),
 		Now: func() metric.Stamp { return now }})
 	if err != nil {
 		t.Fatal(err)

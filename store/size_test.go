@@ -12,7 +12,6 @@ import (
 	"tachograph/store"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
-	"tachograph/store/layout"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
@@ -97,7 +96,7 @@ func benchmarkSize(b *testing.B, every int) {
 	}
 	for b.Loop() {
 		interval := map[metric.Class]time.Duration{metric.Fast: time.Second, metric.Process: time.Duration(every) * time.Second}
-		w, err := recording.Create(recording.Options{Dir: b.TempDir(), Host: layout.Host{ID: "h", Name: "workstation", OS: "Linux"}, BootID: "boot",
+		w, err := recording.Create(recording.Options{Dir: b.TempDir(), Host: metric.Host{ID: "h", Name: "workstation", OS: "Linux"}, BootID: "boot",
 			TimeZone: "Europe/Berlin", Recorder: "benchmark", Intervals: interval})
 		if err != nil {
 			b.Fatal(err)

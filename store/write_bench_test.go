@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
-	"tachograph/store/layout"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
@@ -42,7 +41,7 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 	defer d.Close()
 	var now metric.Stamp
 	w, err := recording.Create(recording.Options{
-		Dir: b.TempDir(), Host: layout.Host{ID: "h", Name: "host"}, BootID: "b", Sync: time.Second, Seal: seal,
+		Dir: b.TempDir(), Host: metric.Host{ID: "h", Name: "host"}, BootID: "b", Sync: time.Second, Seal: seal,
 		Now: func() metric.Stamp { return now },
 	})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
@@ -105,7 +104,7 @@ func record(rep *storetest.Repeater, path string, rounds int, fast, process time
 		err := rep.Round(func(t *metric.Tick) error {
 			now := p.play(t)
 			if w == nil {
-				w, err = recording.Create(recording.Options{Dir: dir, Host: store.Host{ID: "workstation-a", Name: "workstation-a", OS: "Linux", Platform: "linux"},
+				w, err = recording.Create(recording.Options{Dir: dir, Host: metric.Host{ID: "workstation-a", Name: "workstation-a", OS: "Linux", Platform: "linux"},
 					BootID: "b", TimeZone: "UTC", Intervals: map[metric.Class]time.Duration{metric.Fast: fast, metric.Process: process},
 					Now: func() metric.Stamp { return now.At }})
 				if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/store"
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
 
@@ -136,7 +136,7 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 	return nil
 }
 
-func (p *page) diffText(h *store.Host, c *comparison, changes []*query.Change, total int) {
+func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, total int) {
 	clock := func(w query.Window) string {
 		from, to := p.in(w.From), p.in(w.To)
 		if from.Format(time.DateOnly) != to.Format(time.DateOnly) {
@@ -168,7 +168,7 @@ func (p *page) diffText(h *store.Host, c *comparison, changes []*query.Change, t
 	}
 }
 
-func changeCells(h *store.Host, c *query.Change, s sides) []out.Cell {
+func changeCells(h *metric.Host, c *query.Change, s sides) []out.Cell {
 	before, after := number(c.Before), number(c.After)
 	if c.OldText != "" && math.IsNaN(c.Before) {
 		before, after = out.Str(c.OldText), out.Str(c.NewText)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/store"
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
 
@@ -45,7 +45,7 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 
 // againstHost takes the time that the other host and one of those in question
 // were recorded in, unless a window is given.
-func (s *session) againstHost(w query.Window, other *store.Host) (*comparison, error) {
+func (s *session) againstHost(w query.Window, other *metric.Host) (*comparison, error) {
 	theirs := query.Window{Hosts: []string{other.ID}, From: w.From, To: w.To}
 	from, to, list := query.Covered(s.archive, theirs)
 	if len(list) == 0 {

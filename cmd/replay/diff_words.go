@@ -9,7 +9,6 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -22,7 +21,7 @@ type sides struct {
 	clock func(wall int64) string
 }
 
-func (p *page) sides(c *comparison, h *store.Host) sides {
+func (p *page) sides(c *comparison, h *metric.Host) sides {
 	s := sides{clock: p.timeOfDay}
 	day := func(wall int64) string { return p.in(wall).Format(time.DateOnly) }
 	if from := min(c.a.From, c.b.From); day(from) != day(max(c.a.To, c.b.To)) {

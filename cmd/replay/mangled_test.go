@@ -22,7 +22,6 @@ import (
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/query/querytest"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
@@ -169,7 +168,7 @@ func mangledSeeds(t *testing.T, base string) {
 }
 
 func mangledOptions(dir string, m *storetest.Machine, now func() metric.Stamp) recording.Options {
-	return recording.Options{Dir: dir, Host: store.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC", Catalogue: m.Catalogue(),
+	return recording.Options{Dir: dir, Host: metric.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC", Catalogue: m.Catalogue(),
 		Intervals: m.Intervals(), Now: now, Seal: 20 * time.Second, Log: slog.New(slog.DiscardHandler)}
 }
 

@@ -14,7 +14,6 @@ import (
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -128,24 +127,15 @@ func (p *page) headline(o *query.Overview) {
 }
 
 // hostFacts are the few things that tell machines apart.
-func hostFacts(h *store.Host) []string {
-	facts := nonEmpty(h.Model, label(h, "product"), strings.TrimSpace(h.OS+" "+h.Release), h.Arch)
-	if n, err := strconv.Atoi(label(h, "cpus")); err == nil {
+func hostFacts(h *metric.Host) []string {
+	facts := nonEmpty(h.Model, h.Label("product"), strings.TrimSpace(h.OS+" "+h.Release), h.Arch)
+	if n, err := strconv.Atoi(h.Label("cpus")); err == nil {
 		facts = append(facts, plural.Of(n, "cpu"))
 	}
-	if bytes, err := strconv.ParseFloat(label(h, "memory"), 64); err == nil {
+	if bytes, err := strconv.ParseFloat(h.Label("memory"), 64); err == nil {
 		facts = append(facts, human.Bytes(bytes))
 	}
 	return facts
-}
-
-func label(h *store.Host, name string) string {
-	for _, l := range h.Labels {
-		if l.Name == name {
-			return l.Value
-		}
-	}
-	return ""
 }
 
 func sizeOf(bytes int64) string {

@@ -7,7 +7,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/store"
+	"tachograph/sample/metric"
 )
 
 // page is where answers are written, and what it can show.
@@ -38,7 +38,7 @@ func (p *page) begin(columns []out.Column) (out.Writer, error) {
 	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Color: p.color, Spreadsheet: p.spreadsheet}), nil
 }
 
-func hostCell(h *store.Host) out.Cell { return out.Str(h.Name) }
+func hostCell(h *metric.Host) out.Cell { return out.Str(h.Name) }
 
 // table reports whether people read the output.
 func (p *page) table() bool { return p.format == string(out.Table) }

@@ -5,7 +5,7 @@ import (
 
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/store"
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
 
@@ -86,7 +86,7 @@ func processCells(p *query.Process) []out.Cell {
 	return append(cells, threadsCell(p.Threads), out.Str(platform(&p.Archive.Host)))
 }
 
-func platform(h *store.Host) string {
+func platform(h *metric.Host) string {
 	if h.Platform != "" {
 		return h.Platform
 	}

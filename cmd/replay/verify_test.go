@@ -10,7 +10,6 @@ import (
 
 	"tachograph/cmd/internal/exit"
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
@@ -21,7 +20,7 @@ func finishedArchive(t *testing.T) string {
 	m := storetest.NewMachine(1)
 	clock := m.At(0)
 	w, err := recording.Create(recording.Options{
-		Dir: t.TempDir(), Host: store.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC",
+		Dir: t.TempDir(), Host: metric.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC",
 		Catalogue: m.Catalogue(), Intervals: m.Intervals(), Now: func() metric.Stamp { return clock },
 	})
 	if err != nil {

@@ -14,3 +14,6 @@ type Host struct {
 	// Labels hold the rest: product version, build, cores, memory.
 	Labels []Label
 }
+
+// Label returns the value of the label called name, or "".
+func (h *Host) Label(name string) string { return labelled(h.Labels, name) }

@@ -505,7 +505,7 @@ type Info struct {
 	// bytes it came from.
 	ID     string
 	Format int
-	Host   layout.Host
+	Host   metric.Host
 	BootID string
 	// TimeZone is the IANA name, or "+01:00", in force at creation.
 	TimeZone string

@@ -42,13 +42,13 @@ const (
 
 // A Header is what an archive says about itself and never changes.
 type Header struct {
-	Format   int    `json:"format"`
-	ID       string `json:"id"`
-	Host     Host   `json:"host"`
-	BootID   string `json:"boot"`
-	TimeZone string `json:"timezone"`
-	Recorder string `json:"recorder"`
-	Created  int64  `json:"created"`
+	Format   int         `json:"format"`
+	ID       string      `json:"id"`
+	Host     metric.Host `json:"host"`
+	BootID   string      `json:"boot"`
+	TimeZone string      `json:"timezone"`
+	Recorder string      `json:"recorder"`
+	Created  int64       `json:"created"`
 	// Serial counts the archives of a directory in the order in which they were
 	// begun, whatever the clock said; 0 in archives made before it was counted.
 	Serial uint64 `json:"serial,omitempty"`
@@ -163,28 +163,7 @@ func Nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
 
 var ErrForeign = errors.New("not an archive of this program")
 
-// Host is the machine that an archive was recorded on.
-type Host struct {
-	// ID identifies the machine across archives: its hardware UUID or
-	// machine id.
-	ID       string
-	Name     string
-	OS       string // "Darwin", "Linux"
-	Release  string
-	Arch     string
-	Model    string
-	Platform string // "macos" or "linux"
-	// Labels hold the rest: product version, build, cores, memory.
-	Labels []metric.Label
-}
-
 // GapEvent tells of a stretch of time without data that ended at at.
 func GapEvent(at metric.Stamp, from, length int64, text string) metric.Event {
-	return metric.Event{
-		At: at, Kind: metric.EventGap, Text: text,
-		Labels: []metric.Label{
-			{Name: "from", Value: time.Unix(0, from).UTC().Format(time.RFC3339Nano)},
-			{Name: "seconds", Value: fmt.Sprintf("%.3f", float64(length)/1e9)},
-		},
-	}
+	return metric.Ended(at, metric.EventGap, time.Unix(0, from), time.Duration(length), text)
 }

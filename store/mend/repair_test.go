@@ -43,7 +43,7 @@ func makeArchive(t *testing.T, seed uint64, sealed, seconds int) *sample {
 		t.Fatal(err)
 	}
 	m := storetest.NewMachine(seed)
-	h := &layout.Header{Format: layout.FormatVersion, ID: "0123456789abcdef", Host: layout.Host{Name: "host"}, BootID: "boot", TimeZone: "UTC"}
+	h := &layout.Header{Format: layout.FormatVersion, ID: "0123456789abcdef", Host: metric.Host{Name: "host"}, BootID: "boot", TimeZone: "UTC"}
 	cat := layout.NewCatalog(nil)
 	for _, d := range m.Catalogue() {
 		cat.Number(d)

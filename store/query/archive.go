@@ -15,7 +15,7 @@ import (
 // Archive is what questions are put to: a *store.Reader, which shows one or
 // many archives as one timeline.
 type Archive interface {
-	Hosts() []store.Host
+	Hosts() []metric.Host
 	Archives() []*store.ArchiveInfo
 	Metrics() []*metric.Desc
 	Lookup(name string) *metric.Desc

@@ -80,7 +80,7 @@ func newBusy(seed uint64, inject func(*busy)) *busy {
 		counterDesc("proc.psinfo.utime", metric.Milliseconds, metric.Process, "process"), counterDesc("proc.psinfo.stime", metric.Milliseconds, metric.Process, "process"),
 		levelDesc("proc.memory.rss", metric.Kbytes, metric.Process, "process"),
 		counterDesc("proc.io.read_bytes", metric.Bytes, metric.Process, "process"), counterDesc("proc.io.write_bytes", metric.Bytes, metric.Process, "process")}}
-	b.part = &querytest.Part{Info: store.ArchiveInfo{ID: "b", Host: store.Host{ID: "h", Name: "busy"}, BootID: "b",
+	b.part = &querytest.Part{Info: store.ArchiveInfo{ID: "b", Host: metric.Host{ID: "h", Name: "busy"}, BootID: "b",
 		Intervals: map[metric.Class]int64{metric.Fast: busyStep * second, metric.Polled: busyStep * second, metric.Process: busyStep * second, metric.Constrained: 60 * second}}}
 	for _, g := range []*metric.Group{b.one, b.vol, b.procs, b.consts} {
 		b.part.Catalogue = append(b.part.Catalogue, g.Metrics...)

@@ -148,10 +148,8 @@ func Cores(a Archive, w Window) float64 {
 	_, _, list := Covered(a, w)
 	for _, info := range list {
 		w.From = min(w.From, info.From) // It is read once, when an archive begins.
-		for _, l := range info.Host.Labels {
-			if n, err := strconv.Atoi(l.Value); l.Name == "cpus" && err == nil && n > 0 {
-				cores = float64(n)
-			}
+		if n, err := strconv.Atoi(info.Host.Label("cpus")); err == nil && n > 0 {
+			cores = float64(n)
 		}
 	}
 	for s := range a.Summarize(w.Selection("hinv.ncpu")) {

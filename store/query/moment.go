@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"tachograph/sample/metric"
 	"tachograph/store"
 )
 
 // Moment is what a machine was like at an instant, as far as was recorded: all
 // that a page, a screen or a browser shows of it.
 type Moment struct {
-	Host store.Host
+	Host metric.Host
 	At   int64
 	// Around is the time before and after that Events are of.
 	Around time.Duration
@@ -30,7 +31,7 @@ type Moment struct {
 
 // MomentAt composes a moment of one host, its gauges with so many points; nil
 // where nothing was recorded around it.
-func MomentAt(a Archive, host store.Host, at int64, around time.Duration, points int) (*Moment, error) {
+func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, points int) (*Moment, error) {
 	m := &Moment{Host: host, At: at, Around: around}
 	w := Window{Hosts: []string{host.ID}, From: at - int64(around), To: at + int64(around)}
 	if _, _, list := Covered(a, w); len(list) == 0 {

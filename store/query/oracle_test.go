@@ -69,7 +69,7 @@ func newWorld(seed uint64) *world {
 	two := &metric.Group{Name: "disk", Indom: "disk", Metrics: descs[6:]}
 	for n := range 1 + rnd.IntN(3) {
 		p := &querytest.Part{Catalogue: descs, Info: store.ArchiveInfo{
-			ID: fmt.Sprint(n), Host: store.Host{ID: "h", Name: "h"}, BootID: boot,
+			ID: fmt.Sprint(n), Host: metric.Host{ID: "h", Name: "h"}, BootID: boot,
 			Intervals: map[metric.Class]int64{metric.Fast: every},
 		}}
 		w.starts = append(w.starts, at)

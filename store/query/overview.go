@@ -12,7 +12,7 @@ import (
 
 // Overview is what a machine did in a window, at a glance.
 type Overview struct {
-	Host store.Host // as its last archive tells: it may have been updated
+	Host metric.Host // as its last archive tells: it may have been updated
 	// From and To are the part of the window that Archives cover.
 	From, To int64
 	Archives []*store.ArchiveInfo

@@ -31,7 +31,7 @@ func TestRuns(t *testing.T) {
 	}
 	events = append(events, metric.Event{At: metric.Stamp{Wall: start + 130*second}, Kind: metric.EventProcessExits,
 		Labels: []metric.Label{{Name: "name", Value: "test"}, {Name: "count", Value: "100"}, {Name: "failed", Value: "40"}}})
-	part := &querytest.Part{Info: store.ArchiveInfo{ID: "a", Host: store.Host{ID: "h"}, BootID: "b"}, Events: events}
+	part := &querytest.Part{Info: store.ArchiveInfo{ID: "a", Host: metric.Host{ID: "h"}, BootID: "b"}, Events: events}
 	a := querytest.New(part)
 	w := query.Window{From: start - second, To: start + 10000*second}
 	all, err := query.AllRuns(a, w)

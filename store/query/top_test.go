@@ -36,7 +36,7 @@ func TestTopAgainstOracle(t *testing.T) {
 			procs = append(procs, p)
 		}
 		part := func(n int) *querytest.Part {
-			return &querytest.Part{Catalogue: []*metric.Desc{desc}, Info: store.ArchiveInfo{ID: fmt.Sprint(n), Host: store.Host{ID: "h"}, BootID: "b",
+			return &querytest.Part{Catalogue: []*metric.Desc{desc}, Info: store.ArchiveInfo{ID: fmt.Sprint(n), Host: metric.Host{ID: "h"}, BootID: "b",
 				Intervals: map[metric.Class]int64{metric.Process: every}}}
 		}
 		parts := []*querytest.Part{part(0)}

@@ -8,7 +8,6 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/disk"
-	"tachograph/store/layout"
 )
 
 // What a Writer does unless its Options say otherwise.
@@ -27,7 +26,7 @@ type Options struct {
 	// the system.
 	Group string
 
-	Host layout.Host
+	Host metric.Host
 	// BootID names the boot: counters of two boots have nothing in common, so
 	// an archive never spans two.
 	BootID   string

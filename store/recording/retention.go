@@ -25,7 +25,7 @@ type Retention struct {
 	KeepSize int64
 	// Host is the host whose archives these limits are for. Those of others
 	// are neither counted nor removed.
-	Host layout.Host
+	Host metric.Host
 	// BootID and Now are the present boot and its clocks.
 	BootID string
 	Now    metric.Stamp

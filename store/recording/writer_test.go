@@ -38,7 +38,7 @@ func (c *testClock) step(d time.Duration) metric.Stamp {
 
 func testOptions(dir string, c *testClock) Options {
 	return Options{
-		Dir: dir, Host: layout.Host{ID: "host-1", Name: "mac.example.com", OS: "Darwin"}, BootID: "boot-1", TimeZone: "Europe/Berlin",
+		Dir: dir, Host: metric.Host{ID: "host-1", Name: "mac.example.com", OS: "Darwin"}, BootID: "boot-1", TimeZone: "Europe/Berlin",
 		Recorder: "test", Config: "x = 1\n", Catalogue: testGroup.Metrics,
 		Intervals: map[metric.Class]time.Duration{metric.Fast: time.Second}, Sync: time.Hour, Now: c.now,
 	}

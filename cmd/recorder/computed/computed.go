@@ -95,7 +95,7 @@ type looks struct {
 
 func newLooks(s *Set, first, second probe.Snapshot) *looks {
 	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
-		ID: "probe", Host: store.Host{ID: "probe"}, From: firstLook, To: secondLook,
+		ID: "probe", Host: metric.Host{ID: "probe"}, From: firstLook, To: secondLook,
 		Intervals: make(map[metric.Class]int64),
 	}}
 	for c := range metric.NumClasses {
@@ -126,7 +126,7 @@ func newLooks(s *Set, first, second probe.Snapshot) *looks {
 	return a
 }
 
-func (a *looks) Hosts() []store.Host            { return []store.Host{a.info.Host} }
+func (a *looks) Hosts() []metric.Host           { return []metric.Host{a.info.Host} }
 func (a *looks) Archives() []*store.ArchiveInfo { return []*store.ArchiveInfo{a.info} }
 
 func (a *looks) Metrics() []*metric.Desc {

@@ -5,7 +5,6 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
-	"tachograph/store"
 	"tachograph/store/recording"
 )
 
@@ -67,6 +66,6 @@ type Past struct {
 	BootID string
 	Last   time.Time // of the last tick; zero when there is none
 	Clean  bool      // the run ended by itself
-	Host   store.Host
+	Host   metric.Host
 	Config string // the effective configuration, as TOML; empty when unknown
 }

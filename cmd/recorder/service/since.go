@@ -6,7 +6,6 @@ import (
 
 	"tachograph/config"
 	"tachograph/sample/metric"
-	"tachograph/store"
 )
 
 // sinceThen are the events of what is not as it was when the last run wrote
@@ -16,7 +15,7 @@ func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 		return nil
 	}
 	var events []metric.Event
-	if was, is := systemWords(past.Host), systemWords(storeHost(now)); was != is {
+	if was, is := systemWords(past.Host), systemWords(now); was != is {
 		events = append(events, metric.Event{Kind: metric.EventUpdate, Text: fmt.Sprintf("%s became %s", was, is),
 			Labels: []metric.Label{{Name: "was", Value: was}, {Name: "is", Value: is}}})
 	}
@@ -33,13 +32,11 @@ func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 }
 
 // systemWords name the operating system with its version.
-func systemWords(h store.Host) string {
+func systemWords(h metric.Host) string {
 	var words []string
 	for _, name := range []string{"product", "build", "version"} {
-		for _, l := range h.Labels {
-			if l.Name == name {
-				words = append(words, l.Value)
-			}
+		if v := h.Label(name); v != "" {
+			words = append(words, v)
 		}
 	}
 	return strings.Join(append([]string{h.OS, h.Release}, words...), " ")

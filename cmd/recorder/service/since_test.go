@@ -6,7 +6,6 @@ import (
 
 	"tachograph/config"
 	"tachograph/sample/metric"
-	"tachograph/store"
 )
 
 func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
@@ -30,13 +29,13 @@ func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
 		want []string
 	}{
 		{"nothing recorded before", Past{}, mac("25.1.0", "macOS 26.1", "25B78"), parse(""), nil},
-		{"as it was", Past{Host: storeHost(mac("25.1.0", "macOS 26.1", "25B78")), Config: shipping.TOML()}, mac("25.1.0", "macOS 26.1", "25B78"), shipping, nil},
-		{"another machine's archive", Past{Host: store.Host{ID: "b", OS: "Linux"}}, mac("25.1.0", "macOS 26.1", "25B78"), parse(""), nil},
-		{"an update", Past{Host: storeHost(mac("25.1.0", "macOS 26.1", "25B78"))}, mac("25.2.0", "macOS 26.2", "25C56"), parse(""),
+		{"as it was", Past{Host: mac("25.1.0", "macOS 26.1", "25B78"), Config: shipping.TOML()}, mac("25.1.0", "macOS 26.1", "25B78"), shipping, nil},
+		{"another machine's archive", Past{Host: metric.Host{ID: "b", OS: "Linux"}}, mac("25.1.0", "macOS 26.1", "25B78"), parse(""), nil},
+		{"an update", Past{Host: mac("25.1.0", "macOS 26.1", "25B78")}, mac("25.2.0", "macOS 26.2", "25C56"), parse(""),
 			[]string{"system update: Darwin 25.1.0 macOS 26.1 25B78 became Darwin 25.2.0 macOS 26.2 25C56"}},
-		{"other settings", Past{Host: storeHost(mac("25.1.0", "", "")), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[classes]\nfast = \"5s\""),
+		{"other settings", Past{Host: mac("25.1.0", "", ""), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[classes]\nfast = \"5s\""),
 			[]string{`configuration: the configuration was changed: classes.fast from "1s" to "5s"`}},
-		{"settings that nobody knows any more", Past{Host: storeHost(mac("25.1.0", "", "")), Config: "[archive]\nlevitate = true"}, mac("25.1.0", "", ""), parse(""), nil},
+		{"settings that nobody knows any more", Past{Host: mac("25.1.0", "", ""), Config: "[archive]\nlevitate = true"}, mac("25.1.0", "", ""), parse(""), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string

@@ -29,7 +29,7 @@ func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log 
 		dir := cfg.Archive.Dir
 		past := lookBack(dir, log)
 		w, err := recording.Create(recording.Options{
-			Dir: dir, Group: cfg.Archive.Group, Host: storeHost(platform.ThisHost()), BootID: platform.BootID(), TimeZone: platform.Zone(),
+			Dir: dir, Group: cfg.Archive.Group, Host: platform.ThisHost(), BootID: platform.BootID(), TimeZone: platform.Zone(),
 			Recorder: "recorder " + version, Config: set.Config, Catalogue: catalogue, Intervals: set.Intervals,
 			Seal: set.Seal, Sync: set.Sync, MemoryBound: set.Buffer, Now: now, Log: log,
 		})
@@ -38,10 +38,6 @@ func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log 
 		}
 		return &diskArchive{w, dir}, past, nil
 	}
-}
-
-func storeHost(h metric.Host) store.Host {
-	return store.Host{ID: h.ID, Name: h.Name, OS: h.OS, Release: h.Release, Arch: h.Arch, Model: h.Model, Platform: h.Platform, Labels: h.Labels}
 }
 
 // Append counts a tick that only memory holds as stored: the writer itself

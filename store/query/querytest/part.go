@@ -135,10 +135,10 @@ func (s *series) add(at metric.Stamp, t metric.Type, c *metric.Column, row int) 
 }
 
 // Hosts lists the machines of the recording.
-func (a *Archive) Hosts() []store.Host {
-	var out []store.Host
+func (a *Archive) Hosts() []metric.Host {
+	var out []metric.Host
 	for _, p := range a.parts {
-		if !slices.ContainsFunc(out, func(h store.Host) bool { return h.ID == p.info.Host.ID }) {
+		if !slices.ContainsFunc(out, func(h metric.Host) bool { return h.ID == p.info.Host.ID }) {
 			out = append(out, p.info.Host)
 		}
 	}

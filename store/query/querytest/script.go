@@ -47,7 +47,7 @@ func Load(path string) ([]*Part, error) {
 //	event AT KIND... | TEXT | label=value...
 func Parse(r io.Reader) ([]*Part, error) {
 	p := &parser{
-		host:      store.Host{ID: "host", Name: "host"},
+		host:      metric.Host{ID: "host", Name: "host"},
 		intervals: make(map[metric.Class]int64),
 		metrics:   make(map[string]*metric.Desc),
 		instances: make(map[[2]string]*metric.Instance),
@@ -78,7 +78,7 @@ func Parse(r io.Reader) ([]*Part, error) {
 
 type parser struct {
 	start     int64
-	host      store.Host
+	host      metric.Host
 	zone      string // of its clock
 	boot      string
 	bootAt    int64
@@ -196,7 +196,7 @@ func (p *parser) stamp(at int64) metric.Stamp {
 }
 
 func (p *parser) setHost(args []string) {
-	p.host = store.Host{ID: args[0], Name: args[0], Platform: "linux", OS: "Linux"}
+	p.host = metric.Host{ID: args[0], Name: args[0], Platform: "linux", OS: "Linux"}
 	p.zone = "UTC"
 	for _, a := range args[1:] {
 		k, v, _ := strings.Cut(a, "=")

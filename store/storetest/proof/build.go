@@ -36,7 +36,7 @@ func openBolt(t testing.TB, path string) *bbolt.DB {
 func NewBuilder(t testing.TB, path string) *Builder {
 	t.Helper()
 	b := &Builder{t: t, db: openBolt(t, path), Path: path, cat: layout.NewCatalog(nil), builders: make(map[metric.Class]*chunk.Builder)}
-	h := &layout.Header{Format: layout.FormatVersion, ID: "0123", Host: layout.Host{ID: "h", Name: "host"}, BootID: "b", TimeZone: "Europe/Berlin", Recorder: "test"}
+	h := &layout.Header{Format: layout.FormatVersion, ID: "0123", Host: metric.Host{ID: "h", Name: "host"}, BootID: "b", TimeZone: "Europe/Berlin", Recorder: "test"}
 	b.Update(func(b *layout.Builder) { b.Create(h) })
 	return b
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
-	"tachograph/store/layout"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
@@ -18,7 +17,7 @@ func ProofOptions(dir string, seed uint64, now func() metric.Stamp) recording.Op
 	m := storetest.NewMachine(seed)
 	return recording.Options{
 		Dir:       dir,
-		Host:      layout.Host{ID: "0000-test", Name: "testhost", OS: "Linux", Release: "6.0", Arch: "amd64", Platform: "linux"},
+		Host:      metric.Host{ID: "0000-test", Name: "testhost", OS: "Linux", Release: "6.0", Arch: "amd64", Platform: "linux"},
 		BootID:    "boot-1",
 		TimeZone:  "UTC",
 		Recorder:  "test",
