@@ -32,81 +32,107 @@ func RangesOf(a Archive, targets []Target, r RangeRequest) iter.Seq2[*Range, err
 
 // rangeExpr sums up an expression; with steps, each step by itself.
 func rangeExpr(a Archive, e *Expr, r RangeRequest, yield func(*Range, error) bool) bool {
-	step := r.Step
-	r.Step = 0
 	if e.Counter() && r.Mode == Shown {
 		e = e.Rate()
 	}
-	first, _, _ := Covered(a, r.Window)
-	stepped := r
-	stepped.Step = step
-	var steps division
-	if step > 0 {
-		steps = stepped.division(max(first, r.From))
+	x := &exprRanges{r: r, yield: yield, byKey: make(map[string]*exprRange)}
+	if r.Step > 0 {
+		first, _, _ := Covered(a, r.Window)
+		x.steps = r.division(max(first, r.From))
 	}
-	type part struct {
-		*tally
-		n    int64
-		last int64
-	}
-	open := make(map[string]*part)
-	var order []string
-	finish := func(p *part) bool {
-		if step > 0 {
-			p.From, p.To = max(steps.edge(p.n-1), r.From), steps.edge(p.n)-1
-			if r.To != 0 {
-				p.To = min(p.To, r.To)
-			}
-		}
-		return yield(p.finish(), nil)
-	}
-	for s, err := range Evaluate(a, e, r.Request) {
+	values := r.Request
+	values.Step = 0
+	for s, err := range Evaluate(a, e, values) {
 		if err != nil {
 			return yield(nil, err)
 		}
-		key := s.Archive.Host.ID
-		if s.Instance != nil {
-			key += "/" + s.Instance.Key
-		}
-		p := open[key]
-		if p == nil {
-			p = &part{n: -1}
-			open[key] = p
-			order = append(order, key)
-		}
-		for i, wall := range s.Wall {
-			n := int64(0)
-			if step > 0 {
-				n = steps.number(wall + 1)
-			}
-			if p.tally == nil || p.n != n {
-				if p.tally != nil && !finish(p) {
-					return false
-				}
-				p.tally, p.n, p.last = &tally{same: true}, n, 0
-				p.Archive, p.Instance, p.Name, p.Units, p.Type, p.Rate = s.Archive, s.Instance, s.Name, s.Units, metric.F64, s.Rate
-				p.Increase = math.NaN()
-				if r.Percentiles {
-					p.dist = &distribution{}
-				}
-			}
-			v := s.Value(i)
-			if v.Miss != metric.Present {
-				p.Missing++
-				continue
-			}
-			sec := 0.0
-			if p.last != 0 {
-				sec = float64(wall-p.last) / 1e9
-			}
-			p.last = wall
-			p.add(wall, v, sec)
+		if !x.add(s) {
+			return false
 		}
 	}
-	for _, key := range order {
-		if !finish(open[key]) {
+	for _, one := range x.order {
+		if !x.finish(one) {
 			return false
 		}
 	}
 	return true
+}
+
+// exprRanges sums up the series of an expression.
+type exprRanges struct {
+	r     RangeRequest
+	steps division // if there are any
+	yield func(*Range, error) bool
+	byKey map[string]*exprRange // of host and instance
+	order []*exprRange
+}
+
+// exprRange is one of them, in the step in work.
+type exprRange struct {
+	*tally
+	step int64 // its number; 0 where there are none
+	last int64 // instant of the last value in it; 0 if there is none yet
+}
+
+// add takes in a stretch of a series. It reports whether to go on.
+func (x *exprRanges) add(s *Series) bool {
+	key := s.Archive.Host.ID
+	if s.Instance != nil {
+		key += "/" + s.Instance.Key
+	}
+	one := x.byKey[key]
+	if one == nil {
+		one = &exprRange{}
+		x.byKey[key] = one
+		x.order = append(x.order, one)
+	}
+	for i, wall := range s.Wall {
+		step := int64(0)
+		if x.r.Step > 0 {
+			step = x.steps.number(wall + 1)
+		}
+		if one.tally == nil || step != one.step {
+			if one.tally != nil && !x.finish(one) {
+				return false
+			}
+			*one = exprRange{tally: x.begin(s), step: step}
+		}
+		one.add(wall, s.Value(i))
+	}
+	return true
+}
+
+func (x *exprRanges) begin(s *Series) *tally {
+	t := &tally{same: true}
+	t.Archive, t.Instance, t.Name, t.Units, t.Type, t.Rate = s.Archive, s.Instance, s.Name, s.Units, metric.F64, s.Rate
+	t.Increase = math.NaN()
+	if x.r.Percentiles {
+		t.dist = &distribution{}
+	}
+	return t
+}
+
+// add counts a value, which stands for the time since the one before it.
+func (one *exprRange) add(wall int64, v metric.Value) {
+	if v.Miss != metric.Present {
+		one.Missing++
+		return
+	}
+	seconds := 0.0
+	if one.last != 0 {
+		seconds = float64(wall-one.last) / 1e9
+	}
+	one.last = wall
+	one.tally.add(wall, v, seconds)
+}
+
+// finish hands out what the step in work has come to.
+func (x *exprRanges) finish(one *exprRange) bool {
+	if x.r.Step > 0 {
+		one.From, one.To = max(x.steps.edge(one.step-1), x.r.From), x.steps.edge(one.step)-1
+		if x.r.To != 0 {
+			one.To = min(one.To, x.r.To)
+		}
+	}
+	return x.yield(one.tally.finish(), nil)
 }
