@@ -99,11 +99,13 @@ func TestSameOnArm64(t *testing.T) {
 		{"../../store/query", "Oracle$|^TestOperands|^TestDiff"},
 		{".", "^TestGolden$"},
 	} {
-		cmd := exec.Command("go", "test", "-count=1", "-exec", emulator, "-run", c.tests, ".")
-		cmd.Dir = c.dir
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", c.dir, err, out)
-		}
+		t.Run(c.dir, func(t *testing.T) {
+			cmd := exec.Command("go", "test", "-count=1", "-exec", emulator, "-run", c.tests, ".")
+			cmd.Dir = c.dir
+			cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", c.dir, err, out)
+			}
+		})
 	}
 }

@@ -53,17 +53,21 @@ func TestDecades(t *testing.T) {
 		return in.Marshal()
 	})
 	for _, q := range everyQuestion(dir) {
-		began := time.Now()
-		replay(openStore, append(q, "--utc")...)
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("replay %s takes %v", strings.Join(q, " "), took)
-		}
+		t.Run(strings.ReplaceAll(strings.Join(q, " "), dir, "DIR"), func(t *testing.T) {
+			began := time.Now()
+			replay(openStore, append(q, "--utc")...)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("replay %s takes %v", strings.Join(q, " "), took)
+			}
+		})
 	}
 	for _, q := range []string{"values kernel.all.load --step 1s", "rates mem.util.used/mem.physmem --step 1s", "ranges kernel.all.load --step 1s", "find kernel.all.load>0 --step 1s"} {
-		_, errs, status := replay(openStore, append(strings.Fields(q), "--utc", "--archive", dir)...)
-		if status != exit.Failed || !strings.Contains(errs, "take longer steps, or a shorter window") || strings.Count(errs, "\n") != 1 {
-			t.Errorf("replay %s: status %d, %q", q, status, errs)
-		}
+		t.Run(q, func(t *testing.T) {
+			_, errs, status := replay(openStore, append(strings.Fields(q), "--utc", "--archive", dir)...)
+			if status != exit.Failed || !strings.Contains(errs, "take longer steps, or a shorter window") || strings.Count(errs, "\n") != 1 {
+				t.Errorf("replay %s: status %d, %q", q, status, errs)
+			}
+		})
 	}
 	// Where something was recorded it is shown.
 	out, errs, status := replay(openStore, "values", "kernel.all.load", "--step", "1m", "--from", "2026-11-20 03:00", "--to", "2026-11-20 03:20", "--utc", "--archive", dir)
@@ -225,9 +229,11 @@ func TestOtherTypes(t *testing.T) {
 		return chunk.Pack(raw)
 	})
 	for _, q := range everyQuestion(dir) {
-		if _, errs, _ := replay(openStore, append(q, "--utc")...); strings.Contains(errs, "this program failed") {
-			t.Errorf("replay %s: %s", strings.Join(q, " "), errs)
-		}
+		t.Run(strings.ReplaceAll(strings.Join(q, " "), dir, "DIR"), func(t *testing.T) {
+			if _, errs, _ := replay(openStore, append(q, "--utc")...); strings.Contains(errs, "this program failed") {
+				t.Errorf("replay %s: %s", strings.Join(q, " "), errs)
+			}
+		})
 	}
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
 	out, errs, status := replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho"))

@@ -142,16 +142,18 @@ func TestOnDisk(t *testing.T) {
 			if !ok || strings.Contains(command, "summary") || strings.Contains(command, "info ") || strings.Contains(command, "nosuch") {
 				continue
 			}
-			args := append(words(command), "--utc")
-			want, wantErr, wantStatus := replay(openText, args...)
-			got, gotErr, gotStatus := replay(open, args...)
 			asked++
-			several := strings.Contains(command, "fleet")
-			got, want = sameButIdentity(got, several), sameButIdentity(want, several)
-			if got != want || gotErr != wantErr || gotStatus != wantStatus {
-				t.Errorf("replay%sdiffers on a real archive: %s\nstderr %q, want %q; status %d, want %d", command,
-					firstDifference(want, got), gotErr, wantErr, gotStatus, wantStatus)
-			}
+			t.Run("replay"+strings.TrimSuffix(command, "\n"), func(t *testing.T) {
+				args := append(words(command), "--utc")
+				want, wantErr, wantStatus := replay(openText, args...)
+				got, gotErr, gotStatus := replay(open, args...)
+				several := strings.Contains(command, "fleet")
+				got, want = sameButIdentity(got, several), sameButIdentity(want, several)
+				if got != want || gotErr != wantErr || gotStatus != wantStatus {
+					t.Errorf("replay%sdiffers on a real archive: %s\nstderr %q, want %q; status %d, want %d", command,
+						firstDifference(want, got), gotErr, wantErr, gotStatus, wantStatus)
+				}
+			})
 		}
 	}
 	if asked < 50 {

@@ -112,8 +112,10 @@ func TestExamplesAreUnderstood(t *testing.T) {
 
 func TestVersionBothWays(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
-		if out, errs, status := replayAt(testNow, args...); status != exit.Yes || !strings.HasPrefix(out, "replay ") {
-			t.Errorf("%v: status %d %s%s", args, status, out, errs)
-		}
+		t.Run(args[0], func(t *testing.T) {
+			if out, errs, status := replayAt(testNow, args...); status != exit.Yes || !strings.HasPrefix(out, "replay ") {
+				t.Errorf("%v: status %d %s%s", args, status, out, errs)
+			}
+		})
 	}
 }

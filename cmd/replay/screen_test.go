@@ -77,9 +77,11 @@ func TestLocale(t *testing.T) {
 		{map[string]string{"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, false}, {map[string]string{"LANG": "C", "LC_CTYPE": "en_US.UTF-8"}, true},
 		{map[string]string{"LANG": "de_DE.ISO-8859-1"}, false},
 	} {
-		if got := utf8Locale(func(name string) string { return c.env[name] }); got != c.want {
-			t.Errorf("%v: %v", c.env, got)
-		}
+		t.Run(fmt.Sprint(c.env), func(t *testing.T) {
+			if got := utf8Locale(func(name string) string { return c.env[name] }); got != c.want {
+				t.Errorf("%v: %v", c.env, got)
+			}
+		})
 	}
 }
 
@@ -97,11 +99,13 @@ func TestErrorNamesTheArchiveThatWasMeant(t *testing.T) {
 func TestDefinitionsThatAreMissingAreAnError(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for _, line := range []string{"testdata/mac.txt --derived gone", "events testdata/mac.txt --derived gone"} {
-		var o, e strings.Builder
-		a := newApp(&o, &e, func() time.Time { return testNow })
-		a.open = openText
-		if status := a.run(words(line)); status != exit.Failed || !strings.Contains(e.String(), "gone") {
-			t.Errorf("%s: status %d: %s", line, status, e.String())
-		}
+		t.Run(line, func(t *testing.T) {
+			var o, e strings.Builder
+			a := newApp(&o, &e, func() time.Time { return testNow })
+			a.open = openText
+			if status := a.run(words(line)); status != exit.Failed || !strings.Contains(e.String(), "gone") {
+				t.Errorf("%s: status %d: %s", line, status, e.String())
+			}
+		})
 	}
 }

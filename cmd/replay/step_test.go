@@ -57,21 +57,23 @@ func TestStepsOfDays(t *testing.T) {
 func TestRangesOfDays(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for _, metric := range []string{"disk.all.write_bytes", "'mem.util.used / 1'"} {
-		out, errs, status := replayAt(testNow, append(words("ranges "+metric+" --step 1d --format csv --archive testdata/berlin.txt"), "--quick")...)
-		if status != exit.Yes {
-			t.Fatal(errs)
-		}
-		var got []string
-		for line := range strings.Lines(out) {
-			f := strings.Split(line, ",")
-			got = append(got, strings.Join(f[2:5], " "))
-		}
-		want := []string{"from to count",
-			"2026-10-24T00:00:00.000000000+02:00 2026-10-24T23:59:59.999999999+02:00 132",
-			"2026-10-25T00:00:00.000000000+02:00 2026-10-25T23:59:59.999999999+01:00 150",
-			"2026-10-26T00:00:00.000000000+01:00 2026-10-26T23:59:59.999999999+01:00 55"}
-		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("%s:\n%s", metric, strings.Join(got, "\n"))
-		}
+		t.Run(metric, func(t *testing.T) {
+			out, errs, status := replayAt(testNow, append(words("ranges "+metric+" --step 1d --format csv --archive testdata/berlin.txt"), "--quick")...)
+			if status != exit.Yes {
+				t.Fatal(errs)
+			}
+			var got []string
+			for line := range strings.Lines(out) {
+				f := strings.Split(line, ",")
+				got = append(got, strings.Join(f[2:5], " "))
+			}
+			want := []string{"from to count",
+				"2026-10-24T00:00:00.000000000+02:00 2026-10-24T23:59:59.999999999+02:00 132",
+				"2026-10-25T00:00:00.000000000+02:00 2026-10-25T23:59:59.999999999+01:00 150",
+				"2026-10-26T00:00:00.000000000+01:00 2026-10-26T23:59:59.999999999+01:00 55"}
+			if strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("%s:\n%s", metric, strings.Join(got, "\n"))
+			}
+		})
 	}
 }

@@ -289,19 +289,21 @@ func TestDiffFindsWhatWasInjected(t *testing.T) {
 		{"a writer", once(func(b *busy) { b.workers[4].write = 5e7 }), []string{"daemon4", "disk.all.write_bytes"}},
 		{"a daemon that dies", once(func(b *busy) { b.workers[3].until = b.at }), []string{"daemon3"}},
 	} {
-		for seed := range uint64(2) {
-			list := between(t, newBusy(100+seed, c.inject).run(), incident)
-			place := -1
-			for i, ch := range list {
-				for _, want := range c.wants {
-					if place < 0 && ch.Subject == want {
-						place = i
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range uint64(2) {
+				list := between(t, newBusy(100+seed, c.inject).run(), incident)
+				place := -1
+				for i, ch := range list {
+					for _, want := range c.wants {
+						if place < 0 && ch.Subject == want {
+							place = i
+						}
 					}
 				}
+				if place < 0 || place > 2 {
+					t.Errorf("%s, seed %d: not in the first three lines:%s", c.name, seed, told(list))
+				}
 			}
-			if place < 0 || place > 2 {
-				t.Errorf("%s, seed %d: not in the first three lines:%s", c.name, seed, told(list))
-			}
-		}
+		})
 	}
 }

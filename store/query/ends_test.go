@@ -102,13 +102,15 @@ func TestTheFullestVolumeIsThere(t *testing.T) {
 	a := querytest.New(parts...)
 	begin := a.Archives()[0].From
 	for minutes, want := range map[int64]string{8: "/Volumes/stick", 12: "/", 230: "/"} {
-		list, err := query.Gauges(a, query.Window{To: begin + minutes*60*second}, 4)
-		if err != nil || len(list) != 1 {
-			t.Fatal(list, err)
-		}
-		if g := list[0]; g.Instance != want {
-			t.Errorf("after %d minutes the fullest volume is %s (%v), want %s", minutes, g.Instance, g.Last, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			list, err := query.Gauges(a, query.Window{To: begin + minutes*60*second}, 4)
+			if err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			if g := list[0]; g.Instance != want {
+				t.Errorf("after %d minutes the fullest volume is %s (%v), want %s", minutes, g.Instance, g.Last, want)
+			}
+		})
 	}
 }
 
@@ -137,23 +139,25 @@ every 10s 70s 2m fast
 	}
 	a := querytest.New(parts...)
 	for _, step := range []int64{0, 10 * second} {
-		absent := make(map[string]int)
-		for s, err := range query.Read(a, query.Request{Mode: query.Shown, Metrics: []string{"reads"}, Step: step}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range s.Wall {
-				v := s.Value(i)
-				if v.Miss != metric.Present {
-					absent[s.Instance.Key]++
-				} else if v.Number() > 11 {
-					t.Errorf("step %d: %s reads %v a second", step/second, s.Instance.Name, v.Number())
+		t.Run(fmt.Sprintf("steps of %d s", step/second), func(t *testing.T) {
+			absent := make(map[string]int)
+			for s, err := range query.Read(a, query.Request{Mode: query.Shown, Metrics: []string{"reads"}, Step: step}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range s.Wall {
+					v := s.Value(i)
+					if v.Miss != metric.Present {
+						absent[s.Instance.Key]++
+					} else if v.Number() > 11 {
+						t.Errorf("step %d: %s reads %v a second", step/second, s.Instance.Name, v.Number())
+					}
 				}
 			}
-		}
-		if step == 0 && (absent["disk0"] != 1 || absent["disk2"] != 2) {
-			t.Errorf("without a rate: %v", absent)
-		}
+			if step == 0 && (absent["disk0"] != 1 || absent["disk2"] != 2) {
+				t.Errorf("without a rate: %v", absent)
+			}
+		})
 	}
 }
 
@@ -162,7 +166,8 @@ every 10s 70s 2m fast
 // has to catch up.
 func TestNoGainAcrossDevices(t *testing.T) {
 	for name, from := range map[string]int{"more": 1_000_000, "a little less": 1_950, "far less": 10} {
-		parts, err := querytest.Parse(strings.NewReader(fmt.Sprintf(`
+		t.Run(name, func(t *testing.T) {
+			parts, err := querytest.Parse(strings.NewReader(fmt.Sprintf(`
 start 2026-11-20T03:00:00Z
 host h
 interval fast 10s
@@ -179,33 +184,34 @@ every 10s 70s 2m fast
   reads[disk0] rate=10
   reads[disk2] rate=10 from=%d
 `, from)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range []int{1, 3, 100} {
-			a := querytest.New(parts...)
-			a.RunLength = n
-			gains := make(map[string]float64)
-			for g, err := range query.Ranges(a, query.RangeRequest{Request: query.Request{Metrics: []string{"reads"}}}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				gains[g.Instance.Key] = g.Increase
+			if err != nil {
+				t.Fatal(err)
 			}
-			if gains["disk0"] < gains["disk2"] || gains["disk2"] != gains["disk0"]-100 {
-				t.Errorf("%s, in pieces of %d: increases are %v", name, n, gains)
-			}
-			for s, err := range query.Read(a, query.Request{Mode: query.Shown, Metrics: []string{"reads"}}) {
-				if err != nil {
-					t.Fatal(err)
+			for _, n := range []int{1, 3, 100} {
+				a := querytest.New(parts...)
+				a.RunLength = n
+				gains := make(map[string]float64)
+				for g, err := range query.Ranges(a, query.RangeRequest{Request: query.Request{Metrics: []string{"reads"}}}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					gains[g.Instance.Key] = g.Increase
 				}
-				for i := range s.Wall {
-					if v := s.Value(i); v.Miss == metric.Present && v.Number() != 10 {
-						t.Errorf("%s, in pieces of %d: %s reads %v a second", name, n, s.Instance.Name, v.Number())
+				if gains["disk0"] < gains["disk2"] || gains["disk2"] != gains["disk0"]-100 {
+					t.Errorf("%s, in pieces of %d: increases are %v", name, n, gains)
+				}
+				for s, err := range query.Read(a, query.Request{Mode: query.Shown, Metrics: []string{"reads"}}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range s.Wall {
+						if v := s.Value(i); v.Miss == metric.Present && v.Number() != 10 {
+							t.Errorf("%s, in pieces of %d: %s reads %v a second", name, n, s.Instance.Name, v.Number())
+						}
 					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -240,22 +246,24 @@ every 10s 190s 4m fast
 	}
 	a := querytest.New(parts...)
 	for _, name := range []string{"reads", "kind"} {
-		var got []string
-		for s, err := range query.Read(a, query.Request{Mode: query.Raw, Metrics: []string{name}, Step: 60 * second}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range s.Wall {
-				if v := s.Value(i); v.Miss == metric.Present {
-					got = append(got, "there")
-				} else {
-					got = append(got, v.Miss.String())
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for s, err := range query.Read(a, query.Request{Mode: query.Raw, Metrics: []string{name}, Step: 60 * second}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range s.Wall {
+					if v := s.Value(i); v.Miss == metric.Present {
+						got = append(got, "there")
+					} else {
+						got = append(got, v.Miss.String())
+					}
 				}
 			}
-		}
-		if text := strings.Join(got, ", "); text != "there, driver fell silent, driver fell silent, there" {
-			t.Errorf("%s by the minute: %s", name, text)
-		}
+			if text := strings.Join(got, ", "); text != "there, driver fell silent, driver fell silent, there" {
+				t.Errorf("%s by the minute: %s", name, text)
+			}
+		})
 	}
 }
 

@@ -96,18 +96,20 @@ func TestUnitsOfExpressions(t *testing.T) {
 		strings.Repeat("(", 500) + "mem.used": "!nested too deeply",
 		strings.Repeat("-", 500) + "mem.used": "!nested too deeply",
 	} {
-		e, err := query.Compile(a, nil, text)
-		if sub, bad := strings.CutPrefix(want, "!"); bad {
-			if err == nil || !strings.Contains(err.Error(), sub) {
-				t.Errorf("%s: %v; want an error with %q", text, err, sub)
+		t.Run(text, func(t *testing.T) {
+			e, err := query.Compile(a, nil, text)
+			if sub, bad := strings.CutPrefix(want, "!"); bad {
+				if err == nil || !strings.Contains(err.Error(), sub) {
+					t.Errorf("%s: %v; want an error with %q", text, err, sub)
+				}
+				return
 			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		} else if got := e.Units().String(); got != want {
-			t.Errorf("%s is in %q, want %q", text, got, want)
-		}
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+			} else if got := e.Units().String(); got != want {
+				t.Errorf("%s is in %q, want %q", text, got, want)
+			}
+		})
 	}
 }
 
@@ -121,14 +123,16 @@ func TestColumns(t *testing.T) {
 		"rate(mem.used":              5,
 		"  3 @ 4":                    5,
 	} {
-		_, err := query.Compile(a, nil, text)
-		var at *query.ExprError
-		if e, ok := err.(*query.ExprError); ok {
-			at = e
-		}
-		if at == nil || at.Column != column {
-			t.Errorf("%q: %v; want column %d", text, err, column)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, err := query.Compile(a, nil, text)
+			var at *query.ExprError
+			if e, ok := err.(*query.ExprError); ok {
+				at = e
+			}
+			if at == nil || at.Column != column {
+				t.Errorf("%q: %v; want column %d", text, err, column)
+			}
+		})
 	}
 }
 

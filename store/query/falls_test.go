@@ -54,68 +54,70 @@ func TestFallingCounters(t *testing.T) {
 		{"32 bits fall by one over the middle", "count\n  width 32", []uint64{1 << 31, 1<<31 - 1, 1<<31 + 1}, []float64{0, 1}, 1},
 		{"32 bits step back where they wrapped", "count\n  width 32", []uint64{1<<32 - 10, 4, 1<<32 - 2, 10}, []float64{14, 0, 6}, 20},
 	} {
-		for _, n := range []int{1, 2, 100} {
-			a := falling(t, n, c.describe, c.readings...)
-			what := fmt.Sprintf("%s, in pieces of %d", c.name, n)
-			d := a.Metrics()[0]
-			_, factor := query.RateUnits(d.Units)
-			var got []float64
-			for s, err := range query.Read(a, query.Request{Metrics: []string{d.Name}, Mode: query.Shown}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range s.Wall {
-					got = append(got, s.Value(i).Number()*5/factor)
-				}
-			}
-			for i, want := range c.gains {
-				if len(got) != len(c.gains)+1 || math.Abs(got[i+1]-want) > 1e-6 || math.IsNaN(got[i+1]) != math.IsNaN(want) {
-					t.Errorf("%s: gains are %v, want %v", what, got, c.gains)
-					break
-				}
-			}
-			e, err := query.Compile(a, nil, "delta("+d.Name+")")
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum, known := 0.0, 0.0
-			for s, err := range query.Evaluate(a, e, query.Request{}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range s.Wall {
-					if v := s.Value(i); v.Miss == metric.Present {
-						sum += v.Number()
+		t.Run(c.name, func(t *testing.T) {
+			for _, n := range []int{1, 2, 100} {
+				a := falling(t, n, c.describe, c.readings...)
+				what := fmt.Sprintf("%s, in pieces of %d", c.name, n)
+				d := a.Metrics()[0]
+				_, factor := query.RateUnits(d.Units)
+				var got []float64
+				for s, err := range query.Read(a, query.Request{Metrics: []string{d.Name}, Mode: query.Shown}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range s.Wall {
+						got = append(got, s.Value(i).Number()*5/factor)
 					}
 				}
-			}
-			for _, x := range c.gains {
-				if x == x {
-					known += x
+				for i, want := range c.gains {
+					if len(got) != len(c.gains)+1 || math.Abs(got[i+1]-want) > 1e-6 || math.IsNaN(got[i+1]) != math.IsNaN(want) {
+						t.Errorf("%s: gains are %v, want %v", what, got, c.gains)
+						break
+					}
+				}
+				e, err := query.Compile(a, nil, "delta("+d.Name+")")
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum, known := 0.0, 0.0
+				for s, err := range query.Evaluate(a, e, query.Request{}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range s.Wall {
+						if v := s.Value(i); v.Miss == metric.Present {
+							sum += v.Number()
+						}
+					}
+				}
+				for _, x := range c.gains {
+					if x == x {
+						known += x
+					}
+				}
+				if sum != known {
+					t.Errorf("%s: the deltas add up to %v, want %v", what, sum, known)
+				}
+				for r, err := range query.Ranges(a, query.RangeRequest{Request: query.Request{Metrics: []string{d.Name}}}) {
+					if err != nil || r.Increase != c.total {
+						t.Errorf("%s: increase is %v, want %v (%v)", what, r.Increase, c.total, err)
+					}
+				}
+				if d.Indom != "process" {
+					continue
+				}
+				top, err := query.Top(a, query.Window{}, query.ByCPU, query.PerProcess, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				used := 0.0
+				for _, x := range top.Consumers {
+					used += x.CPUTime()
+				}
+				if used != c.total/1000 {
+					t.Errorf("%s: top says %v s, want %v", what, used, c.total/1000)
 				}
 			}
-			if sum != known {
-				t.Errorf("%s: the deltas add up to %v, want %v", what, sum, known)
-			}
-			for r, err := range query.Ranges(a, query.RangeRequest{Request: query.Request{Metrics: []string{d.Name}}}) {
-				if err != nil || r.Increase != c.total {
-					t.Errorf("%s: increase is %v, want %v (%v)", what, r.Increase, c.total, err)
-				}
-			}
-			if d.Indom != "process" {
-				continue
-			}
-			top, err := query.Top(a, query.Window{}, query.ByCPU, query.PerProcess, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			used := 0.0
-			for _, x := range top.Consumers {
-				used += x.CPUTime()
-			}
-			if used != c.total/1000 {
-				t.Errorf("%s: top says %v s, want %v", what, used, c.total/1000)
-			}
-		}
+		})
 	}
 }

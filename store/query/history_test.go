@@ -46,21 +46,23 @@ every 5s 65s 2m process
 		{"job", "5000 10000 20000 25000 35000 40000 45000 55000 57500"},
 		{"stays", "5000 10000 20000 25000 35000 40000 45000 55000 60000 70000 75000 80000 90000 95000 105000 110000 115000 120000"},
 	} {
-		m, err := query.NewMatcher([]string{c.name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, _, err := query.Histories(a, query.Window{From: begin - second}, m, 7*second, time.UTC, 0)
-		if err != nil || len(list) != 1 {
-			t.Fatal(list, err)
-		}
-		var at []string
-		for _, r := range list[0].Rows {
-			at = append(at, fmt.Sprint((r.At-begin)/1e6))
-		}
-		if got := strings.Join(at, " "); got != c.want {
-			t.Errorf("%s: rows at %s ms, want %s", c.name, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			m, err := query.NewMatcher([]string{c.name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, _, err := query.Histories(a, query.Window{From: begin - second}, m, 7*second, time.UTC, 0)
+			if err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			var at []string
+			for _, r := range list[0].Rows {
+				at = append(at, fmt.Sprint((r.At-begin)/1e6))
+			}
+			if got := strings.Join(at, " "); got != c.want {
+				t.Errorf("%s: rows at %s ms, want %s", c.name, got, c.want)
+			}
+		})
 	}
 }
 

@@ -117,8 +117,10 @@ func TestPercentIsCheckedLikeAnyUnit(t *testing.T) {
 		"full > load":    "load is a plain number and no share of anything",
 		"full * 2 > 5ms": "percent on the left and millisec on the right of > do not go together",
 	} {
-		if _, err := query.Compile(a, nil, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := query.Compile(a, nil, text); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", text, err, want)
+			}
+		})
 	}
 }

@@ -45,9 +45,11 @@ func TestValue(t *testing.T) {
 		{math.Inf(1), "byte", false, "Inf"},
 		{-2048, "byte", false, "-2 KB"},
 	} {
-		if got := Value(c.x, units(c.units), c.rate); got != c.want {
-			t.Errorf("Value(%v, %q, %v) = %q, want %q", c.x, c.units, c.rate, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := Value(c.x, units(c.units), c.rate); got != c.want {
+				t.Errorf("Value(%v, %q, %v) = %q, want %q", c.x, c.units, c.rate, got, c.want)
+			}
+		})
 	}
 }
 
@@ -56,9 +58,11 @@ func TestDuration(t *testing.T) {
 		0: "0 s", 800 * time.Millisecond: "0.8 s", 59 * time.Second: "59 s", 60 * time.Second: "1m", 61 * time.Second: "1m 1s",
 		3600 * time.Second: "1h", 26*time.Hour + 5*time.Minute: "1d 2h", -90 * time.Second: "-1m 30s", 3599*time.Second + 900*time.Millisecond: "1h",
 	} {
-		if got := Duration(d); got != want {
-			t.Errorf("Duration(%v) = %q, want %q", d, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Duration(d); got != want {
+				t.Errorf("Duration(%v) = %q, want %q", d, got, want)
+			}
+		})
 	}
 }
 

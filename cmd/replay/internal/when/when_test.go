@@ -78,16 +78,20 @@ func TestParse(t *testing.T) {
 		"2 days ago":                     "2026-11-18T10:30:00+01:00",
 		"2 days ago 14:00":               "2026-11-18T14:00:00+01:00",
 	} {
-		got, err := reference().Parse(text)
-		w, _ := time.Parse(time.RFC3339Nano, want)
-		if err != nil || !got.Equal(w) {
-			t.Errorf("Parse(%q) = %v, %v; want %v", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := reference().Parse(text)
+			w, _ := time.Parse(time.RFC3339Nano, want)
+			if err != nil || !got.Equal(w) {
+				t.Errorf("Parse(%q) = %v, %v; want %v", text, got, err, want)
+			}
+		})
 	}
 	for _, text := range []string{"", "someday", "last", "last panic", "last gap", "13am", "ago", "5 ago", "x days ago", "yesterday yesterday", "monday 25:00", "mo", "25:00", "-", "-2", "+5m", "@", "@x", "@1.0000000001", "start*2", "2026-13-01", "now+", "nowish"} {
-		if got, err := reference().Parse(text); err == nil {
-			t.Errorf("Parse(%q) = %v, want an error", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := reference().Parse(text); err == nil {
+				t.Errorf("Parse(%q) = %v, want an error", text, got)
+			}
+		})
 	}
 }
 
@@ -116,14 +120,18 @@ func TestDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30s": 30 * time.Second, "1h30m": 90 * time.Minute, "7d": 168 * time.Hour, "2w": 336 * time.Hour, "1d12h": 36 * time.Hour, "0.5d": 12 * time.Hour,
 	} {
-		if got, err := Duration(text); err != nil || got != want {
-			t.Errorf("Duration(%q) = %v, %v; want %v", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := Duration(text); err != nil || got != want {
+				t.Errorf("Duration(%q) = %v, %v; want %v", text, got, err, want)
+			}
+		})
 	}
 	for _, text := range []string{"", "5", "-5m", "d", "1x", "1e9w"} {
-		if got, err := Duration(text); err == nil {
-			t.Errorf("Duration(%q) = %v, want an error", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := Duration(text); err == nil {
+				t.Errorf("Duration(%q) = %v, want an error", text, got)
+			}
+		})
 	}
 }
 
