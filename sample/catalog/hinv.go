@@ -26,7 +26,7 @@ var hinvRows = []row{
 			lin("uname(2) machine (with platform overrides)", long("The processor architecture, or the product name where the firmware tells it."))}},
 	{"hinv.ncpu", pcp(8, 71), u32, holds, none, single, static,
 		"Processors the system runs on",
-		on{mac("host_processor_info PROCESSOR_CPU_LOAD_INFO: processor count"),
+		on{mac("host_processor_info PROCESSOR_CPU_LOAD_INFO: processors"),
 			lin("/proc/cpuinfo or /proc/stat cpuN lines")}},
 	{"hinv.ndisk", pcp(7, 46), u32, holds, none, single, polled,
 		"Whole disks attached",

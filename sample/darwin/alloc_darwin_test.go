@@ -97,7 +97,7 @@ func TestCoresAreLabelled(t *testing.T) {
 	if err := s.Refresh(); err != nil {
 		t.Fatal(err)
 	}
-	f := sample.NewFrame(s.percpu, func(*metric.Desc) bool { return true })
+	f := sample.NewFrame(s.each.Group, func(*metric.Desc) bool { return true })
 	if err := s.Read(&sample.Context{Now: Now}, []*sample.Frame{f}); err != nil {
 		t.Fatal(err)
 	}

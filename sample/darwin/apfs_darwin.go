@@ -5,24 +5,10 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
-
-// apfsColumns are the metrics of a container: what its driver keeps under
-// Statistics, but for the first, which is a property of its own.
-var apfsColumns = []struct{ metric, key string }{
-	{"disk.apfs.container.block_size", "ContainerBlockSize"},
-	{"disk.apfs.container.bytes_read", "Bytes read from block device"},
-	{"disk.apfs.container.bytes_written", "Bytes written to block device"},
-	{"disk.apfs.container.read_requests", "Read requests sent to block device"},
-	{"disk.apfs.container.write_requests", "Write requests sent to block device"},
-	{"disk.apfs.container.transactions", "Number of transactions flushed"},
-	{"disk.apfs.container.cache_hits", "Object cache: Number of hits"},
-	{"disk.apfs.container.cache_evictions", "Object cache: Number of evictions"},
-	{"disk.apfs.container.read_errors", "Metadata: Number of read errors"},
-	{"disk.apfs.container.write_errors", "Metadata: Number of write errors"},
-}
 
 var (
 	apfsContainer = sys.NewClass("AppleAPFSContainer")
@@ -30,54 +16,45 @@ var (
 )
 
 const (
-	colEncrypted = iota
-	colLocked
-
-	colContainers = 0
-	colVolumes    = 1
+	colContainers = iota
+	colVolumes
 )
 
 // apfsSource reads the containers and volumes of the Apple File System.
 type apfsSource struct {
-	containers, volumes, counts *metric.Group
+	containers, volumes *rows.Table
+	counts              *metric.Group
 
-	keys                          []*sys.Key
-	statistics, uuid, bsd, volume *sys.Key
-	encrypted, locked             *sys.Key
-	known                         instances
-	text                          [128]byte
+	container, volume     *registry
+	uuid, bsd, volumeName *sys.Key
+	known                 instances
+	text                  [128]byte
 }
 
 func newAPFSSource() *apfsSource {
-	s := &apfsSource{
-		statistics: sys.NewKey("Statistics"), uuid: sys.NewKey("UUID"), bsd: sys.NewKey("BSD Name"),
-		volume: sys.NewKey("Volume Name"), encrypted: sys.NewKey("Encrypted"), locked: sys.NewKey("Locked"),
+	containers, volumes := apfsRows()
+	return &apfsSource{
+		container: newRegistry(containers.Leaves), volume: newRegistry(volumes.Leaves),
+		uuid: sys.NewKey("UUID"), bsd: sys.NewKey("BSD Name"), volumeName: sys.NewKey("Volume Name"),
 	}
-	for _, c := range apfsColumns {
-		s.keys = append(s.keys, sys.NewKey(c.key))
-	}
-	return s
 }
 
 func (s *apfsSource) Name() string { return "apfs" }
 func (s *apfsSource) Groups() []*metric.Group {
-	return []*metric.Group{s.containers, s.volumes, s.counts}
+	return []*metric.Group{s.containers.Group, s.volumes.Group, s.counts}
 }
 
 func (s *apfsSource) Close() error {
-	for _, k := range append([]*sys.Key{s.statistics, s.uuid, s.bsd, s.volume, s.encrypted, s.locked}, s.keys...) {
+	s.container.close()
+	s.volume.close()
+	for _, k := range []*sys.Key{s.uuid, s.bsd, s.volumeName} {
 		k.Release()
 	}
 	return nil
 }
 
 func (s *apfsSource) Refresh() error {
-	names := make([]string, len(apfsColumns))
-	for i, c := range apfsColumns {
-		names[i] = c.metric
-	}
-	s.containers = catalog.Group(catalog.Darwin, "apfs container", names...)
-	s.volumes = catalog.Group(catalog.Darwin, "apfs volume", "disk.apfs.volume.encrypted", "disk.apfs.volume.locked")
+	s.containers, s.volumes = apfsRows()
 	s.counts = catalog.Group(catalog.Darwin, "apfs", "disk.apfs.ncontainer", "disk.apfs.nvolume")
 	return nil
 }
@@ -87,7 +64,7 @@ func (s *apfsSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	for _, f := range frames {
 		f.Reset(at)
 	}
-	containers, volumes := frameOf(frames, s.containers), frameOf(frames, s.volumes)
+	containers, volumes := frameOf(frames, s.containers.Group), frameOf(frames, s.volumes.Group)
 	counts := frameOf(frames, s.counts)
 	countRow := 0
 	if counts != nil {
@@ -97,7 +74,7 @@ func (s *apfsSource) Read(c *sample.Context, frames []*sample.Frame) error {
 		n := 0
 		err := sys.Services(apfsContainer, func(x sys.Service) bool {
 			if containers != nil {
-				s.container(containers, x, n)
+				s.containerRow(containers, x, n)
 			}
 			n++
 			return false
@@ -128,9 +105,9 @@ func (s *apfsSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	return nil
 }
 
-// container adds the row of a container. Its UUID names it; where there is
+// containerRow adds the row of a container. Its UUID names it; where there is
 // none, its place in the list must do.
-func (s *apfsSource) container(f *sample.Frame, x sys.Service, n int) {
+func (s *apfsSource) containerRow(f *sample.Frame, x sys.Service, n int) {
 	id, err := x.ID()
 	if err != nil {
 		return
@@ -143,14 +120,9 @@ func (s *apfsSource) container(f *sample.Frame, x sys.Service, n int) {
 		return place, place
 	})
 	row := f.Row(in)
-	size := x.Property(s.keys[0])
-	setInt(f, row, 0, size)
-	size.Release()
-	stats := x.Property(s.statistics)
-	for col := 1; col < len(s.keys); col++ {
-		setInt(f, row, col, stats.Get(s.keys[col]))
-	}
-	stats.Release()
+	s.container.ask(x)
+	s.containers.Fill(f, row, 0, s.container)
+	s.container.done()
 }
 
 func (s *apfsSource) volumeRow(f *sample.Frame, x sys.Service, n int) {
@@ -160,7 +132,7 @@ func (s *apfsSource) volumeRow(f *sample.Frame, x sys.Service, n int) {
 	}
 	in := s.known.find(id, func() (key, name string) {
 		if name = s.textOf(x, s.bsd); name == "" {
-			name = s.textOf(x, s.volume)
+			name = s.textOf(x, s.volumeName)
 		}
 		if name == "" {
 			name = "volume" + strconv.Itoa(n)
@@ -168,11 +140,9 @@ func (s *apfsSource) volumeRow(f *sample.Frame, x sys.Service, n int) {
 		return name, name
 	})
 	row := f.Row(in)
-	for col, k := range []*sys.Key{colEncrypted: s.encrypted, colLocked: s.locked} {
-		v := x.Property(k)
-		setInt(f, row, col, v)
-		v.Release()
-	}
+	s.volume.ask(x)
+	s.volumes.Fill(f, row, 0, s.volume)
+	s.volume.done()
 }
 
 func (s *apfsSource) textOf(x sys.Service, k *sys.Key) string {
@@ -180,16 +150,6 @@ func (s *apfsSource) textOf(x sys.Service, k *sys.Key) string {
 	defer v.Release()
 	b, _ := v.Text(s.text[:])
 	return string(b)
-}
-
-// setInt sets a cell to a property; one that is not there is not supported by
-// its driver.
-func setInt(f *sample.Frame, row, col int, v sys.Value) {
-	if n, ok := v.Int(); ok {
-		f.SetInt(row, col, n)
-	} else {
-		f.SetMissing(row, col, metric.Unsupported)
-	}
 }
 
 // instances keeps an instance per object of the I/O registry. Objects that are

@@ -3,21 +3,35 @@ package darwin
 import (
 	"math"
 
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/metric"
 )
 
-// celsius is a battery's temperature in degrees. Temperature is in tenths of a
-// kelvin, as in the specification of smart batteries; VirtualTemperature, which
-// newer drivers add, is in hundredths of a degree Celsius and is believed first.
-// A number that no battery survives is no temperature.
-func celsius(virtual int64, hasVirtual bool, kelvin int64, hasKelvin bool) (float64, bool) {
-	const coldest, hottest = -60.0, 150.0
-	if c := float64(virtual) / 100; hasVirtual && c > coldest && c < hottest {
-		return c, true
+// batteryRows are what the battery's driver says and what the power management
+// does. A driver's Temperature is in tenths of a kelvin, as in the specification
+// of smart batteries; VirtualTemperature, which newer ones add, is in hundredths
+// of a degree Celsius and is believed first.
+func batteryRows() (battery, charge *rows.Table) {
+	funcs := map[string]rows.Func{
+		"plausible": plausible,
+		"signed":    func(v, _ uint64) (uint64, bool) { return uint64(widened(int64(v))), true },
+		"charge":    func(v, _ uint64) (uint64, bool) { return v, isCharge(int64(v)) },
+		"health":    func(full, design uint64) (uint64, bool) { return health(int64(full), int64(design)) },
+		"percent":   func(current, full uint64) (uint64, bool) { return percent(int64(current), int64(full)), true },
 	}
-	// One division of whole numbers, so that 2998 is 26.65 and not nearly so.
-	c := float64(10*min(max(kelvin, 0), math.MaxInt32)-27315) / 100
-	return c, hasKelvin && c > coldest && c < hottest
+	return rows.New("battery", rows.Select(metric.NoIndom, "IOKit AppleSmartBattery"), 0, funcs),
+		rows.New("charge", rows.Select(metric.NoIndom, "IOPSCopyPowerSourcesInfo"), 0, funcs)
+}
+
+// remainingWord is how the row of the time that remains begins, which is worked
+// out from more than numbers.
+const remainingWord = "remaining("
+
+// plausible takes a number that no battery survives for no temperature.
+func plausible(celsius, _ uint64) (uint64, bool) {
+	const coldest, hottest = -60.0, 150.0
+	c := math.Float64frombits(celsius)
+	return celsius, c > coldest && c < hottest
 }
 
 // widened is a signed number that a driver may have stored as an unsigned one
@@ -63,14 +77,9 @@ func health(full, design int64) (uint64, bool) {
 	return uint64(min(100, full*100/design)), true
 }
 
-// fullCharge is a battery's capacity in mAh. Apple silicon has the real number
-// under another name and reports 100, a percentage, under the old one.
-func fullCharge(raw int64, hasRaw bool, old int64, hasOld bool) (int64, bool) {
-	if hasRaw {
-		return raw, true
-	}
-	return old, hasOld && old > 100
-}
+// isCharge tells a battery's capacity in mAh from a percentage. Apple silicon
+// has the real number under another name and reports 100 under the old one.
+func isCharge(capacity int64) bool { return capacity > 100 }
 
 // percent is a charge as a share of its full scale, which on some machines is
 // in mAh.

@@ -1,31 +1,60 @@
 package darwin
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/metric"
 )
 
-// The states in a processor's record, and how long a tick is: the kernel
+// cpuStates are the states in a processor's record, in its order. The kernel
 // counts in hundredths of a second whatever its clock.
-const (
-	cpuUser = iota
-	cpuSystem
-	cpuIdle
-	cpuNice
-	cpuStates
-)
+var cpuStates = [...]string{"CPU_STATE_USER", "CPU_STATE_SYSTEM", "CPU_STATE_IDLE", "CPU_STATE_NICE"}
 
-const tickMillis = 10
+// stateTicks are what is counted in each of them.
+type stateTicks [len(cpuStates)]uint64
 
-var cpuStateNames = [cpuStates]string{"user", "sys", "idle", "nice"}
+// processorsWord is what the rows call the number of processors.
+const processorsWord = "processors"
+
+// cpuRows are the metrics of a processor, and those of all together.
+func cpuRows() (each, all *rows.Table) {
+	const prefix = "host_processor_info PROCESSOR_CPU_LOAD_INFO"
+	return rows.New("percpu", rows.Select("cpu", prefix), 0, nil), rows.New("cpu", rows.Select(metric.NoIndom, prefix), 0, nil)
+}
+
+// cpuAnswer is what is known of one processor, or of all.
+type cpuAnswer struct {
+	states     []int // of the leaves; that of no state is the number of processors
+	ticks      stateTicks
+	processors int
+}
+
+func cpuAnswerOf(t *rows.Table) (a cpuAnswer) {
+	for _, l := range t.Leaves {
+		state := slices.IndexFunc(cpuStates[:], func(name string) bool { return l.Word == name || l.Word == "total("+name+")" })
+		if state < 0 && l.Word != processorsWord {
+			panic(fmt.Sprintf("catalog: %s: source %q: processors have no state %s", l.Metric.Name, l.Metric.Source, l.Word))
+		}
+		a.states = append(a.states, state)
+	}
+	return a
+}
+
+func (a *cpuAnswer) Leaf(i int) rows.Value {
+	if state := a.states[i]; state >= 0 {
+		return rows.Value{Bits: a.ticks[state]}
+	}
+	return rows.Value{Bits: uint64(a.processors)}
+}
 
 // cpuTicks widens one processor's 32-bit tick counts, which wrap after 497
 // days.
 type cpuTicks struct {
-	last  [cpuStates]uint32 // the most that was shown
-	total [cpuStates]uint64
+	last  [len(cpuStates)]uint32 // the most that was shown
+	total stateTicks
 	known bool
 }
 
@@ -34,7 +63,7 @@ type cpuTicks struct {
 var tickCounter = metric.Desc{Type: metric.U64, Width: 32, Falls: metric.NeverRestarts}
 
 // add takes a new reading.
-func (t *cpuTicks) add(now [cpuStates]uint32) {
+func (t *cpuTicks) add(now [len(cpuStates)]uint32) {
 	for i, v := range now {
 		if !t.known {
 			t.last[i], t.total[i] = v, uint64(v)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tachograph/sample"
-	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -16,8 +16,9 @@ const processorCPULoadInfo = 2
 // host's total is not rate limited. The total is the sum of what each
 // processor gained, so that it survives the wrap of one of them.
 type cpuSource struct {
-	host                  sys.Host
-	percpu, total, number *metric.Group
+	host      sys.Host
+	each, all *rows.Table
+	one, sum  cpuAnswer
 
 	words     []uint32
 	cpus      []cpuTicks
@@ -28,19 +29,13 @@ func newCPUSource() *cpuSource { return &cpuSource{host: sys.OpenHost()} }
 
 func (s *cpuSource) Name() string { return "cpu" }
 func (s *cpuSource) Groups() []*metric.Group {
-	return []*metric.Group{s.percpu, s.total, s.number}
+	return []*metric.Group{s.each.Group, s.all.Group}
 }
 func (s *cpuSource) Close() error { return s.host.Close() }
 
 func (s *cpuSource) Refresh() error {
-	var percpu, total [cpuStates]string
-	for i, state := range cpuStateNames {
-		percpu[i] = "kernel.percpu.cpu." + state
-		total[i] = "kernel.all.cpu." + state
-	}
-	s.percpu = catalog.Group(catalog.Darwin, "percpu", percpu[:]...)
-	s.total = catalog.Group(catalog.Darwin, "cpu", total[:]...)
-	s.number = catalog.Group(catalog.Darwin, "ncpu", "hinv.ncpu")
+	s.each, s.all = cpuRows()
+	s.one, s.sum = cpuAnswerOf(s.each), cpuAnswerOf(s.all)
 	s.instances = nil
 	return nil
 }
@@ -141,7 +136,7 @@ func (s *cpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	at := c.Now()
 	words, n, err := s.host.ProcessorInfo(processorCPULoadInfo, s.words[:0])
 	s.words = words
-	if err == nil && (n == 0 || len(words) != n*cpuStates) {
+	if err == nil && (n == 0 || len(words) != n*len(cpuStates)) {
 		err = fmt.Errorf("host_processor_info: %d words for %d processors", len(words), n)
 	}
 	if err != nil {
@@ -150,32 +145,23 @@ func (s *cpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	if n != len(s.instances) {
 		s.name(n)
 	}
-	var sum [cpuStates]uint64
+	s.sum.ticks, s.sum.processors = stateTicks{}, n
 	for i := range n {
-		s.cpus[i].add([cpuStates]uint32(words[i*cpuStates:]))
+		s.cpus[i].add([len(cpuStates)]uint32(words[i*len(cpuStates):]))
 		for state, v := range s.cpus[i].total {
-			sum[state] += v
+			s.sum.ticks[state] += v
 		}
 	}
-	if f := frameOf(frames, s.percpu); f != nil {
+	if f := frameOf(frames, s.each.Group); f != nil {
 		f.Reset(at)
 		for i, in := range s.instances {
-			row := f.Row(in)
-			for state, v := range s.cpus[i].total {
-				f.SetUint(row, state, v*tickMillis)
-			}
+			s.one.ticks = s.cpus[i].total
+			s.each.Fill(f, f.Row(in), 0, &s.one)
 		}
 	}
-	if f := frameOf(frames, s.total); f != nil {
+	if f := frameOf(frames, s.all.Group); f != nil {
 		f.Reset(at)
-		row := f.Row(nil)
-		for state, v := range sum {
-			f.SetUint(row, state, v*tickMillis)
-		}
-	}
-	if f := frameOf(frames, s.number); f != nil {
-		f.Reset(at)
-		f.SetUint(f.Row(nil), 0, uint64(n))
+		s.all.Fill(f, f.Row(nil), 0, &s.sum)
 	}
 	return nil
 }

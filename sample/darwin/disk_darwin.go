@@ -1,8 +1,11 @@
 package darwin
 
 import (
+	"slices"
+
 	"tachograph/sample"
 	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -16,58 +19,54 @@ type disk struct {
 	in        *metric.Instance
 	blockSize uint64
 	seen      uint64
-	reading   diskReading
-	prev      diskReading
+	values    []rows.Value // by the numbers of what a driver is asked for
+	prev      []uint64     // of the totals' parts
 }
 
 // diskSource asks every block storage driver for its statistics. The drivers
 // are listed afresh each round: a driver that is gone would otherwise go on
 // answering with its last numbers.
 type diskSource struct {
-	each, all, number *metric.Group
+	rows   diskTables
+	number *metric.Group
 
 	last                          reading
 	err                           error
 	round                         uint64
 	known                         map[uint64]*disk // by registry ID
 	order                         []*disk
-	total                         [diskValues]runningTotal
-	totalHas                      [diskValues]bool // some disk has told it
-	totalNow                      [diskValues]bool // and one did this round
+	one                           diskReading // of the disk that is looked at
+	total                         []diskTotal
 	nextID                        uint64
-	statistics                    *sys.Key
-	keys                          [diskKeys]*sys.Key
+	registry                      *registry
 	bsdName, whole, preferredSize *sys.Key
 }
 
 func newDiskSource() *diskSource {
 	s := &diskSource{
-		known: make(map[uint64]*disk), statistics: sys.NewKey("Statistics"),
+		known: make(map[uint64]*disk), rows: diskRows(),
 		bsdName: sys.NewKey("BSD Name"), whole: sys.NewKey("Whole"), preferredSize: sys.NewKey("Preferred Block Size"),
 	}
-	for i, name := range diskKeyNames {
-		s.keys[i] = sys.NewKey(name)
-	}
+	s.registry = newRegistry(s.rows.leaves, blockSizeWord)
+	s.total = make([]diskTotal, len(s.rows.parts.Group.Metrics))
 	return s
 }
 
-func (s *diskSource) Name() string            { return "disk" }
-func (s *diskSource) Groups() []*metric.Group { return []*metric.Group{s.each, s.all, s.number} }
+func (s *diskSource) Name() string { return "disk" }
+func (s *diskSource) Groups() []*metric.Group {
+	return []*metric.Group{s.rows.each.Group, s.rows.all.Group, s.number}
+}
 
 func (s *diskSource) Close() error {
-	for _, k := range append([]*sys.Key{s.statistics, s.bsdName, s.whole, s.preferredSize}, s.keys[:]...) {
+	s.registry.close()
+	for _, k := range []*sys.Key{s.bsdName, s.whole, s.preferredSize} {
 		k.Release()
 	}
 	return nil
 }
 
 func (s *diskSource) Refresh() error {
-	each, all := make([]string, len(diskColumns)), make([]string, len(diskColumns))
-	for i, c := range diskColumns {
-		each[i], all[i] = "disk.dev."+c.name, "disk.all."+c.name
-	}
-	s.each = catalog.Group(catalog.Darwin, "disk", each...)
-	s.all = catalog.Group(catalog.Darwin, "disks", all...)
+	s.rows = diskRows()
 	s.number = catalog.Group(catalog.Darwin, "ndisk", "hinv.ndisk")
 	s.last = reading{}
 	return nil
@@ -83,21 +82,14 @@ func (s *diskSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	for _, f := range frames {
 		f.Reset(s.last.at)
 		switch f.Full() {
-		case s.each:
+		case s.rows.each.Group:
+			s.one.of = s.rows.ofEach
 			for _, d := range s.order {
-				fillDisk(f, f.Row(d.in), &d.reading, metric.Unsupported)
+				s.one.values = d.values
+				s.rows.each.Fill(f, f.Row(d.in), 0, &s.one)
 			}
-		case s.all:
-			// The sum of before is no reading of now.
-			var sum diskReading
-			why := metric.Unsupported
-			for i, t := range s.total {
-				sum.v[i], sum.has[i] = t.sum, s.totalNow[i]
-				if s.totalHas[i] {
-					why = whyNoDisk
-				}
-			}
-			fillDisk(f, f.Row(nil), &sum, why)
+		case s.rows.all.Group:
+			s.rows.all.Fill(f, f.Row(nil), 0, s)
 		case s.number:
 			f.SetUint(f.Row(nil), 0, uint64(len(s.order)))
 		}
@@ -107,22 +99,24 @@ func (s *diskSource) Read(c *sample.Context, frames []*sample.Frame) error {
 
 var whyNoDisk = metric.FailureFor("no disk could be read")
 
-// fillDisk sets a row; why is the reason of what the reading lacks.
-func fillDisk(f *sample.Frame, row int, r *diskReading, why metric.Reason) {
-	for col := range diskColumns {
-		if v, ok := diskColumns[col].value(r); ok {
-			f.SetUint(row, col, v)
-		} else {
-			f.SetMissing(row, col, why)
-		}
+// Leaf is a sum over all disks. That of before is no reading of now.
+func (s *diskSource) Leaf(i int) rows.Value {
+	switch {
+	case s.total[i].now:
+		return rows.Value{Bits: s.total[i].sum}
+	case slices.ContainsFunc(s.total, func(t diskTotal) bool { return t.told }):
+		return rows.Value{Miss: whyNoDisk}
 	}
+	return rows.Value{Miss: metric.Unsupported}
 }
 
 func (s *diskSource) readAll(c *sample.Context, at metric.Stamp) error {
 	first := s.round == 0
 	s.round++
 	s.order = s.order[:0]
-	s.totalNow = [diskValues]bool{}
+	for i := range s.total {
+		s.total[i].now = false
+	}
 	err := sys.Services(blockStorageDriver, func(driver sys.Service) bool {
 		s.readDriver(c, at, driver, first)
 		return false
@@ -159,18 +153,23 @@ func (s *diskSource) readDriver(c *sample.Context, at metric.Stamp, driver sys.S
 		return
 	}
 	d.seen = s.round
-	d.reading = diskReading{}
-	stats := driver.Property(s.statistics)
-	for i, k := range s.keys {
-		v, ok := stats.Get(k).Int()
-		d.reading.v[i], d.reading.has[i] = uint64(v), ok
+	s.registry.ask(driver)
+	for i, l := range s.rows.leaves {
+		switch {
+		case l.Word != blockSizeWord:
+			d.values[i] = s.registry.Leaf(i)
+		case d.blockSize != 0:
+			d.values[i] = rows.Value{Bits: d.blockSize}
+		default:
+			d.values[i] = rows.Value{Miss: metric.Unsupported}
+		}
 	}
-	stats.Release()
-	d.reading.blocks(d.blockSize)
+	s.registry.done()
+	s.one.values, s.one.of = d.values, s.rows.ofParts
 	for i := range s.total {
-		if d.reading.has[i] {
-			s.total[i].gained(&d.prev.v[i], d.reading.v[i], &counter64)
-			s.totalHas[i], s.totalNow[i] = true, true
+		if v := s.rows.parts.Value(i, 0, &s.one); v.Miss == metric.Present {
+			s.total[i].gained(&d.prev[i], v.Bits, &counter64)
+			s.total[i].told, s.total[i].now = true, true
 		}
 	}
 	s.order = append(s.order, d)
@@ -200,7 +199,7 @@ func (s *diskSource) identify(driver sys.Service) *disk {
 		size.Release()
 		model, _ := medium.Name()
 		bsd := string(text)
-		d = &disk{blockSize: uint64(max(blockSize, 0)), in: &metric.Instance{
+		d = &disk{blockSize: uint64(max(blockSize, 0)), values: make([]rows.Value, len(s.rows.leaves)), prev: make([]uint64, len(s.total)), in: &metric.Instance{
 			ID: s.nextID, Key: bsd + " " + model, Name: bsd, Labels: []metric.Label{{Name: "model", Value: model}},
 		}}
 		s.nextID++

@@ -1,32 +1,26 @@
 package darwin
 
 import (
+	"slices"
 	"strconv"
 
 	"tachograph/sample"
 	"tachograph/sample/catalog"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
 
-const (
-	colGPUUtil = iota
-	colGPUUsed
-	colGPUFree
-)
-
 var accelerator = sys.NewClass("IOAccelerator")
-
-// sharedMemory is why a GPU has no free memory of its own.
-const sharedMemory = "the GPU has no memory of its own: it shares the machine's"
 
 // gpuSource reads the accelerators' own statistics.
 type gpuSource struct {
-	group, number *metric.Group
+	rows   *rows.Table
+	number *metric.Group
 
-	statistics, vram  *sys.Key
-	util, activity    *sys.Key
-	vramUsed, unified *sys.Key
+	registry *registry
+	vram     *sys.Key
+	own      bool // the accelerator has memory of its own
 
 	known map[uint64]*gpu // by registry ID
 	round uint64
@@ -38,41 +32,36 @@ type gpu struct {
 }
 
 func newGPUSource() *gpuSource {
-	return &gpuSource{
-		known: make(map[uint64]*gpu), statistics: sys.NewKey("PerformanceStatistics"), vram: sys.NewKey("VRAM,totalMB"),
-		util: sys.NewKey("Device Utilization %"), activity: sys.NewKey("GPU Activity(%)"),
-		vramUsed: sys.NewKey("vramUsedBytes"), unified: sys.NewKey("In use system memory"),
-	}
+	return &gpuSource{known: make(map[uint64]*gpu), registry: newRegistry(gpuRows().Leaves, cardMemory), vram: sys.NewKey("VRAM,totalMB")}
 }
 
 func (s *gpuSource) Name() string            { return "gpu" }
-func (s *gpuSource) Groups() []*metric.Group { return []*metric.Group{s.group, s.number} }
+func (s *gpuSource) Groups() []*metric.Group { return []*metric.Group{s.rows.Group, s.number} }
 
 func (s *gpuSource) Close() error {
-	for _, k := range []*sys.Key{s.statistics, s.vram, s.util, s.activity, s.vramUsed, s.unified} {
-		k.Release()
-	}
+	s.registry.close()
+	s.vram.Release()
 	return nil
 }
 
 func (s *gpuSource) Refresh() error {
-	s.group = catalog.Group(catalog.Darwin, "gpu", "gpu.util", "gpu.memory.used", "gpu.memory.free")
+	s.rows = gpuRows()
 	s.number = catalog.Group(catalog.Darwin, "ngpu", "hinv.ngpu")
 	n, own := 0, false
 	err := sys.Services(accelerator, func(x sys.Service) bool {
 		n++
-		stats := x.Property(s.statistics)
-		own = own || stats.Get(s.vramUsed).Exists()
-		stats.Release()
+		s.registry.ask(x)
+		own = own || s.ownMemory()
+		s.registry.done()
 		return false
 	})
 	switch {
 	case err != nil:
-		unsupported(s.group, err.Error())
+		unsupported(s.rows.Group, err.Error())
 	case n == 0:
-		unsupported(s.group, "this Mac has no GPU that tells of itself")
+		unsupported(s.rows.Group, "this Mac has no GPU that tells of itself")
 	case !own:
-		s.group.Metrics[colGPUFree].Unsupported = sharedMemory
+		s.rows.Lack(sharedMemory, ofCard)
 	}
 	return nil
 }
@@ -82,7 +71,7 @@ func (s *gpuSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	for _, f := range frames {
 		f.Reset(at)
 	}
-	each := frameOf(frames, s.group)
+	each := frameOf(frames, s.rows.Group)
 	n := 0
 	first := s.round == 0
 	s.round++
@@ -144,30 +133,29 @@ func (s *gpuSource) has(n uint64) bool {
 }
 
 func (s *gpuSource) fill(f *sample.Frame, row int, x sys.Service) {
-	stats := x.Property(s.statistics)
-	defer stats.Release()
-	util := stats.Get(s.util)
-	if !util.Exists() {
-		util = stats.Get(s.activity)
+	s.registry.ask(x)
+	defer s.registry.done()
+	s.own = s.ownMemory()
+	s.rows.Fill(f, row, 0, s)
+}
+
+// ownMemory reports whether the accelerator has memory of its own, as those of
+// Apple silicon have not.
+func (s *gpuSource) ownMemory() bool {
+	i := slices.IndexFunc(s.rows.Leaves, func(l rows.Leaf) bool { return l.Word == "vramUsedBytes" })
+	return s.registry.Leaf(i).Miss == metric.Present
+}
+
+// Leaf is an entry of the statistics, or on Intel Macs the size of the memory,
+// which stands at the card that the accelerator is on.
+func (s *gpuSource) Leaf(i int) rows.Value {
+	if !ofCard(&s.rows.Leaves[i]) {
+		return s.registry.Leaf(i)
 	}
-	setInt(f, row, colGPUUtil, util)
-	used, ok := stats.Get(s.vramUsed).Int()
-	if !ok {
-		// Apple silicon: what the GPU uses of the machine's memory.
-		setInt(f, row, colGPUUsed, stats.Get(s.unified))
-		f.SetMissing(row, colGPUFree, metric.ReasonFor(sharedMemory))
-		return
+	if !s.own {
+		return rows.Value{Miss: whySharedMemory}
 	}
-	f.SetInt(row, colGPUUsed, used)
-	if !f.Wants(colGPUFree) {
-		return
-	}
-	// On Intel Macs the size stands at the card that the accelerator is on.
-	total := x.FindProperty(s.vram)
-	if mb, ok := total.Int(); ok && mb<<20 >= used {
-		f.SetInt(row, colGPUFree, mb<<20-used)
-	} else {
-		f.SetMissing(row, colGPUFree, metric.Unsupported)
-	}
-	total.Release()
+	v := s.registry.service.FindProperty(s.vram)
+	defer v.Release()
+	return numberOf(v)
 }

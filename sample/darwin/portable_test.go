@@ -3,6 +3,7 @@ package darwin
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -46,6 +47,11 @@ func TestRowsNameWhatThereIs(t *testing.T) {
 		}
 	}
 	tcpCountsOf(tcpconnRows())
+	for _, table := range registryTables() {
+		if len(table.Group.Metrics) == 0 {
+			t.Errorf("no rows of %s", table.Group.Name)
+		}
+	}
 	facts := tcpFactRows()
 	for col, want := range map[string]int64{"network.tcp.rtoalgorithm": 4, "network.tcp.rtomax": 64_000, "network.tcp.maxconn": -1} {
 		i := slices.IndexFunc(facts.Group.Metrics, func(d *metric.Desc) bool { return d.Name == col })
@@ -53,6 +59,18 @@ func TestRowsNameWhatThereIs(t *testing.T) {
 			t.Errorf("%s is %d, want %d", col, int64(v.Bits), want)
 		}
 	}
+}
+
+// registryTables are those whose words are keys, which nothing but a Mac can tell
+// from mistakes.
+func registryTables() []*rows.Table {
+	disks := diskRows()
+	percpu, cpu := cpuRows()
+	cpuAnswerOf(percpu)
+	cpuAnswerOf(cpu)
+	containers, volumes := apfsRows()
+	battery, charge := batteryRows()
+	return []*rows.Table{disks.each, disks.all, disks.parts, containers, volumes, battery, charge, gpuRows(), percpu, cpu}
 }
 
 func wordsWithoutQuestion(t *rows.Table) (words []string) {
@@ -146,18 +164,18 @@ func TestTruePageSize(t *testing.T) {
 
 func TestTicksAreWidened(t *testing.T) {
 	var cpu cpuTicks
-	cpu.add([cpuStates]uint32{math.MaxUint32 - 1, 5, 0, 0})
-	cpu.add([cpuStates]uint32{3, 6, 0, 0})
-	if cpu.total != [cpuStates]uint64{math.MaxUint32 + 4, 6, 0, 0} {
+	cpu.add([len(cpuStates)]uint32{math.MaxUint32 - 1, 5, 0, 0})
+	cpu.add([len(cpuStates)]uint32{3, 6, 0, 0})
+	if want := (stateTicks{math.MaxUint32 + 4, 6, 0, 0}); cpu.total != want {
 		t.Errorf("ticks %v", cpu.total)
 	}
 	// The kernel's idle time steps back: no wrap, and no gain until it is where
 	// it was.
 	for _, idle := range []uint32{1000, 999, 998, 1000, 1007} {
-		cpu.add([cpuStates]uint32{3, 6, idle, 0})
+		cpu.add([len(cpuStates)]uint32{3, 6, idle, 0})
 	}
-	if cpu.total[cpuIdle] != 1007 {
-		t.Errorf("idle ticks %d, want 1007", cpu.total[cpuIdle])
+	if idle := cpu.total[slices.Index(cpuStates[:], "CPU_STATE_IDLE")]; idle != 1007 {
+		t.Errorf("idle ticks %d, want 1007", idle)
 	}
 }
 
@@ -203,6 +221,10 @@ func TestCoreKinds(t *testing.T) {
 
 // Each family of processors has its sensors under keys of its own.
 func TestSensorKeys(t *testing.T) {
+	keys := make(map[string]rows.Row)
+	for _, r := range smcRows(metric.NoIndom) {
+		keys[r.Name] = r
+	}
 	for brand, want := range map[string][2]string{
 		"Apple M1":         {"Tp01", "Tg05"},
 		"Apple M2 Max":     {"Tp01", "Tg0f"},
@@ -214,12 +236,23 @@ func TestSensorKeys(t *testing.T) {
 		"Intel(R) Core M5": {"Tp01", "Tg01"}, // tried in vain, then Intel's
 		"":                 {"Tp01", "Tg01"},
 	} {
-		columns := smcColumns(brand)
-		if got := [2]string{columns[1].keys[0], columns[3].keys[0]}; got != want {
-			t.Errorf("%q: keys %v, want %v", brand, got, want)
-		}
-		if !slices.Contains(columns[1].keys, "TC0D") || !slices.Contains(columns[3].keys, "TG0D") {
-			t.Errorf("%q: an Intel Mac's keys are not tried", brand)
+		t.Run(brand, func(t *testing.T) {
+			cpu, graphics := smcKeys(keys["thermal.cpu.die"], brand), smcKeys(keys["thermal.gpu.die"], brand)
+			if got := [2]string{cpu[0], graphics[0]}; got != want {
+				t.Errorf("keys %v, want %v", got, want)
+			}
+			if !slices.Contains(cpu, "TC0D") || !slices.Contains(graphics, "TG0D") {
+				t.Error("an Intel Mac's keys are not tried")
+			}
+		})
+	}
+	for _, rs := range [][]rows.Row{smcRows(metric.NoIndom), smcRows("fan")} {
+		for _, r := range rs {
+			for _, key := range append(smcKeys(r, "Apple M1"), fanKeys(r, 1)...) {
+				if len(strings.ReplaceAll(key, "<n>", "1")) != 4 && key[0] != '<' {
+					t.Errorf("%s: key %q", r.Name, key)
+				}
+			}
 		}
 	}
 }
@@ -250,32 +283,77 @@ func TestRunningTotal(t *testing.T) {
 	}
 }
 
-func TestBattery(t *testing.T) {
-	for _, c := range []struct {
-		virtual    int64
-		hasVirtual bool
-		kelvin     int64
-		hasKelvin  bool
-		want       float64
-		ok         bool
-	}{
-		{0, false, 2998, true, 26.65, true},
-		{0, false, 3141, true, 40.95, true},
-		{2659, true, 2998, true, 26.59, true},
-		{0, true, 2731, true, 0, true},
-		{-450, true, 0, false, -4.5, true},
-		{29980, true, 2998, true, 26.65, true}, // not a temperature
-		{0, false, 0, true, 0, false},
-		{0, false, math.MaxInt64, true, 0, false},
-		{0, false, math.MinInt64, true, 0, false},
-		{0, false, 0, false, 0, false},
-	} {
-		got, ok := celsius(c.virtual, c.hasVirtual, c.kelvin, c.hasKelvin)
-		if ok != c.ok || ok && got != c.want {
-			t.Errorf("VirtualTemperature %d %v, Temperature %d %v: %v degrees %v, want %v %v",
-				c.virtual, c.hasVirtual, c.kelvin, c.hasKelvin, got, ok, c.want, c.ok)
-		}
+// of are the values of words, some of which may be lacking.
+type of struct {
+	*rows.Table
+	words map[string]int64
+}
+
+func (a of) Leaf(i int) rows.Value {
+	v, ok := a.words[a.Leaves[i].Word]
+	if !ok {
+		return rows.Value{Miss: metric.Unsupported}
 	}
+	return rows.Value{Bits: uint64(v)}
+}
+
+func TestBatteryTemperature(t *testing.T) {
+	table, _ := batteryRows()
+	for _, c := range []struct {
+		words map[string]int64
+		want  float32
+		ok    bool
+	}{
+		{map[string]int64{"Temperature": 2998}, 26.65, true},
+		{map[string]int64{"Temperature": 3141}, 40.95, true},
+		{map[string]int64{"VirtualTemperature": 2659, "Temperature": 2998}, 26.59, true},
+		{map[string]int64{"VirtualTemperature": 0, "Temperature": 2731}, 0, true},
+		{map[string]int64{"VirtualTemperature": -450}, -4.5, true},
+		{map[string]int64{"VirtualTemperature": 29980, "Temperature": 2998}, 26.65, true}, // not a temperature
+		{map[string]int64{"Temperature": 0}, 0, false},
+		{map[string]int64{"Temperature": math.MaxInt64}, 0, false},
+		{map[string]int64{"Temperature": math.MinInt64}, 0, false},
+		{nil, 0, false},
+	} {
+		t.Run(fmt.Sprint(c.words), func(t *testing.T) {
+			got := filled(table, of{table, c.words})["power.battery.temperature"]
+			if (got.Miss == metric.Present) != c.ok || c.ok && float32(got.Number()) != c.want {
+				t.Errorf("%v (%s), want %v %v", got, got.Miss, c.want, c.ok)
+			}
+		})
+	}
+}
+
+func TestBatteryCapacity(t *testing.T) {
+	battery, charge := batteryRows()
+	for _, c := range []struct {
+		table  *rows.Table
+		words  map[string]int64
+		metric string
+		want   string
+	}{
+		{battery, map[string]int64{"AppleRawMaxCapacity": 4402, "MaxCapacity": 100, "DesignCapacity": 4563}, "power.battery.health", "96"},
+		{battery, map[string]int64{"AppleRawMaxCapacity": 5000, "DesignCapacity": 4563}, "power.battery.health", "100"},
+		{battery, map[string]int64{"MaxCapacity": 6000, "DesignCapacity": 6000}, "power.battery.health", "100"},
+		{battery, map[string]int64{"MaxCapacity": 100, "DesignCapacity": 6000}, "power.battery.health", ""},
+		{battery, map[string]int64{"AppleRawMaxCapacity": 4402}, "power.battery.health", ""},
+		{battery, map[string]int64{"MaxCapacity": 6000}, "power.battery.capacity.max", "6000"},
+		{battery, map[string]int64{"MaxCapacity": 100}, "power.battery.capacity.max", ""},
+		{battery, map[string]int64{"Amperage": 64924}, "power.battery.amperage", "-612"},
+		{charge, map[string]int64{"Current Capacity": 84, "Max Capacity": 100}, "power.battery.charge", "84"},
+		{charge, map[string]int64{"Current Capacity": 3000, "Max Capacity": 6000}, "power.battery.charge", "50"},
+		{charge, map[string]int64{"Current Capacity": 84}, "power.battery.charge", "84"},
+		{charge, map[string]int64{"Max Capacity": 100}, "power.battery.charge", ""},
+	} {
+		t.Run(fmt.Sprint(c.metric, c.words), func(t *testing.T) {
+			if got := filled(c.table, of{c.table, c.words})[c.metric]; got.String() != c.want {
+				t.Errorf("%q (%s), want %q", got, got.Miss, c.want)
+			}
+		})
+	}
+}
+
+func TestBattery(t *testing.T) {
 	for raw, want := range map[int64]int64{1210: 1210, -612: -612, 64924: -612, 4294966684: -612, 32767: 32767, 70000: 70000} {
 		if got := widened(raw); got != want {
 			t.Errorf("a current of %d is %d, want %d", raw, got, want)
@@ -306,12 +384,6 @@ func TestBattery(t *testing.T) {
 	}
 	if _, ok := health(100, 0); ok {
 		t.Error("health without a design capacity")
-	}
-	if full, ok := fullCharge(0, false, 100, true); ok {
-		t.Errorf("a percentage passes for %d mAh", full)
-	}
-	if full, ok := fullCharge(0, false, 6000, true); !ok || full != 6000 {
-		t.Errorf("an Intel Mac's battery holds %d, %v", full, ok)
 	}
 	if percent(84, 100) != 84 || percent(3000, 6000) != 50 || percent(-1, 0) != 0 {
 		t.Error("charge")

@@ -1,19 +1,12 @@
 package darwin
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-)
 
-// smcColumn is a metric that the System Management Controller has under one of
-// several keys, which differ between models; the first that this Mac has is
-// taken.
-type smcColumn struct {
-	metric string
-	keys   []string
-}
+	"tachograph/sample/darwin/rows"
+	"tachograph/sample/metric"
+)
 
 // generations are the keys of the sensors in the cores of the M1, the M2 and so
 // on: a key that stands for a core in one generation is something else, or a
@@ -25,13 +18,6 @@ var generations = []struct{ cpu, graphics []string }{
 	{[]string{"Tp01", "Tp05", "Tp09", "Tp0D", "Tp0V", "Tp0Y", "Tp0b", "Tp0e"}, []string{"Tg0G", "Tg1U", "Tg0H", "Tg1k", "Tg0K", "Tg0L", "Tg0d", "Tg0j"}},
 	{[]string{"Tp00", "Tp04", "Tp08", "Tp0C", "Tp0G", "Tp0K", "Tp0O", "Tp0R"}, []string{"Tg0U", "Tg0X", "Tg0d", "Tg0g", "Tg0j", "Tg1Y", "Tg1c", "Tg1g"}},
 }
-
-// The keys of processors that are no family's, in the order in which they are
-// tried when none of the family's is there: Apple silicon's first, then Intel's.
-var (
-	otherCPU      = []string{"Tp01", "Tp05", "Tp09", "Tp0D", "Tp0T", "Tf04", "Tf09", "Te05", "TC0D", "TC0E", "TC0F"}
-	otherGraphics = []string{"Tg01", "Tg05", "Tg0D", "Tg0f", "Tg0j", "Tg0G", "Tf14", "TG0D", "TGDD"}
-)
 
 // family finds the keys for a processor that calls itself brand ("Apple M3
 // Pro"). A family that is newer than those that are known is taken for the
@@ -47,46 +33,49 @@ func family(brand string) (cpu, graphics []string) {
 	return g.cpu, g.graphics
 }
 
-// smcColumns are the metrics of a Mac with a processor of that brand.
-func smcColumns(brand string) []smcColumn {
+// smcPrefix begins the rows of the System Management Controller, which name the
+// keys that differ between models; the first that this Mac has is taken. They
+// are tried in the order of the rows: Apple silicon's first, then Intel's, and
+// before all others those that stand for a core of this family of processors.
+const smcPrefix = "SMC key "
+
+func smcRows(indom string) []rows.Row { return rows.Select(indom, smcPrefix) }
+
+// smcKeys are the keys of a row on a Mac with a processor of that brand.
+func smcKeys(r rows.Row, brand string) (keys []string) {
 	cpu, graphics := family(brand)
-	return []smcColumn{
-		{"hinv.nfan", []string{"FNum"}},
-		// The hottest parts: a performance core on Apple silicon, the die's own
-		// sensor on Intel.
-		{"thermal.cpu.die", slices.Concat(cpu, otherCPU)},
-		{"thermal.cpu.proximity", []string{"TC0P", "TC0p", "Tc0p"}},
-		{"thermal.gpu.die", slices.Concat(graphics, otherGraphics)},
-		{"thermal.package", []string{"TCXC", "TCXc"}},
-		{"thermal.ambient", []string{"TA0P", "TA0p", "TA0V", "TA0v"}},
-	}
-}
-
-const colFans = 0
-
-// fanColumns are the metrics of a fan; the formats make its key from its
-// number. The first key that this Mac has is taken: the M5's spell the mode in
-// small letters.
-var fanColumns = []struct {
-	metric  string
-	formats []string
-}{
-	{"thermal.fan.speed", []string{"F%dAc"}},
-	{"thermal.fan.target", []string{"F%dTg"}},
-	{"thermal.fan.min", []string{"F%dMn"}},
-	{"thermal.fan.max", []string{"F%dMx"}},
-	{"thermal.fan.mode", []string{"F%dMd", "F%dmd"}},
-}
-
-// maxFans is as many as a key of four characters can number.
-const maxFans = 10
-
-func fanKeys(formats []string, fan int) []string {
-	keys := make([]string, len(formats))
-	for i, f := range formats {
-		keys[i] = fmt.Sprintf(f, fan)
+	for _, k := range strings.Split(r.Formula, " or ") {
+		switch k {
+		case "<core>":
+			keys = append(keys, cpu...)
+		case "<graphics>":
+			keys = append(keys, graphics...)
+		default:
+			keys = append(keys, k)
+		}
 	}
 	return keys
+}
+
+// fansKey counts the fans; maxFans is as many as a key of four characters can
+// number.
+const (
+	fansKey = "FNum"
+	maxFans = 10
+)
+
+// fanKeys are the keys of a row for one of the fans.
+func fanKeys(r rows.Row, fan int) []string {
+	return strings.Split(strings.ReplaceAll(r.Formula, "<n>", strconv.Itoa(fan)), " or ")
+}
+
+// groupOf makes a group of rows that no table computes.
+func groupOf(name string, rs []rows.Row) *metric.Group {
+	g := &metric.Group{Name: name}
+	for _, r := range rs {
+		g.Indom, g.Metrics = r.Indom, append(g.Metrics, r.Desc)
+	}
+	return g
 }
 
 // pressureWords are macOS's own words for the levels of thermal pressure.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"tachograph/sample"
-	"tachograph/sample/catalog"
 	"tachograph/sample/darwin/decode"
+	"tachograph/sample/darwin/rows"
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
@@ -29,9 +29,8 @@ type smcSource struct {
 	open      bool
 	conn      sys.Connection
 	in, out   [decode.SMCSize]byte
-	columns   []smcColumn
-	keys      []*smcKey   // parallel to columns; nil for what is lacking
-	fanKeys   [][]*smcKey // per fan, parallel to fanColumns
+	keys      []*smcKey   // parallel to the temperatures; nil for what is lacking
+	fanKeys   [][]*smcKey // per fan, parallel to the fans' metrics
 	instances []*metric.Instance
 }
 
@@ -50,31 +49,23 @@ func (s *smcSource) Close() error {
 
 func (s *smcSource) Refresh() error {
 	brand, _ := sys.SysctlText("machdep.cpu.brand_string")
-	s.columns = smcColumns(brand)
-	names, fans := make([]string, len(s.columns)), make([]string, len(fanColumns))
-	for i, c := range s.columns {
-		names[i] = c.metric
-	}
-	for i, c := range fanColumns {
-		fans[i] = c.metric
-	}
-	s.temperatures = catalog.Group(catalog.Darwin, "smc", names...)
-	s.fans = catalog.Group(catalog.Darwin, "fan", fans...)
-	s.keys, s.fanKeys, s.instances = make([]*smcKey, len(s.columns)), nil, nil
+	sensors, fans := smcRows(metric.NoIndom), smcRows("fan")
+	s.temperatures, s.fans = groupOf("smc", sensors), groupOf("fan", fans)
+	s.keys, s.fanKeys, s.instances = make([]*smcKey, len(sensors)), nil, nil
 	if why := s.connect(); why != "" {
 		unsupported(s.temperatures, why)
 		unsupported(s.fans, why)
 		return nil
 	}
-	for i, c := range s.columns {
-		d := s.temperatures.Metrics[i]
-		if s.keys[i] = s.first(c.keys); s.keys[i] != nil {
-			d.Source = "SMC key " + s.keys[i].name
+	for i, r := range sensors {
+		keys := smcKeys(r, brand)
+		if s.keys[i] = s.first(keys); s.keys[i] != nil {
+			r.Source = smcPrefix + s.keys[i].name
 		} else {
-			d.Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", c.keys)
+			r.Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", keys)
 		}
 	}
-	s.findFans()
+	s.findFans(fans)
 	return nil
 }
 
@@ -102,9 +93,9 @@ func (s *smcSource) connect() (why string) {
 	return why
 }
 
-func (s *smcSource) findFans() {
+func (s *smcSource) findFans(rs []rows.Row) {
 	n := 0
-	if k := s.keys[colFans]; k != nil {
+	if k := s.find(fansKey); k != nil {
 		v, _ := s.read(k)
 		n = min(int(v), maxFans)
 	}
@@ -112,20 +103,20 @@ func (s *smcSource) findFans() {
 		unsupported(s.fans, "this Mac has no fans")
 		return
 	}
-	has := make([]bool, len(fanColumns))
+	has := make([]bool, len(rs))
 	for fan := range n {
-		keys := make([]*smcKey, len(fanColumns))
-		for i, c := range fanColumns {
-			keys[i] = s.first(fanKeys(c.formats, fan))
+		keys := make([]*smcKey, len(rs))
+		for i, r := range rs {
+			keys[i] = s.first(fanKeys(r, fan))
 			has[i] = has[i] || keys[i] != nil
 		}
 		name := "fan" + strconv.Itoa(fan)
 		s.fanKeys = append(s.fanKeys, keys)
 		s.instances = append(s.instances, &metric.Instance{ID: uint64(fan), Key: name, Name: name})
 	}
-	for i, c := range fanColumns {
+	for i, r := range rs {
 		if !has[i] {
-			s.fans.Metrics[i].Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", fanKeys(c.formats, 0))
+			r.Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", fanKeys(r, 0))
 		}
 	}
 }
