@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/metric"
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
@@ -39,14 +38,14 @@ func TestKilledWriter(t *testing.T) {
 	seed, _ := strconv.ParseUint(os.Getenv(childSeed), 10, 64)
 	n, _ := strconv.Atoi(os.Getenv(childItem))
 	list := proof.Items(seed, n)
-	clock := list[from].At()
-	w, err := recording.Create(recorded.ProofOptions(dir, seed, func() metric.Stamp { return clock }))
+	clock := proof.NewClock(list[from].At())
+	w, err := recording.Create(recorded.ProofOptions(dir, seed, clock.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ack [4]byte
 	for i := from; i < n; i++ {
-		clock = list[i].At()
+		clock.Set(list[i].At())
 		if err := list[i].Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/metric"
 	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/recording"
@@ -111,9 +110,9 @@ func TestMacWriter(t *testing.T) {
 	if from >= n {
 		return
 	}
-	clock := list[from].At()
+	clock := proof.NewClock(list[from].At())
 	telling := &tellingFS{FS: disk.OS, accepted: from}
-	opt := recorded.ProofOptions("/"+macDir, macSeed, func() metric.Stamp { return clock })
+	opt := recorded.ProofOptions("/"+macDir, macSeed, clock.Now)
 	opt.BootID, opt.FS, opt.Seal = os.Getenv(macBoot), telling, 3*time.Second
 	w, err := recording.Create(opt)
 	if err != nil {
@@ -122,7 +121,7 @@ func TestMacWriter(t *testing.T) {
 	began := time.Now()
 	for i := from; i < n; i++ {
 		time.Sleep(time.Duration(list[i].Second-list[from].Second)*time.Second - time.Since(began))
-		clock = list[i].At()
+		clock.Set(list[i].At())
 		if err := list[i].Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}

@@ -72,18 +72,18 @@ func TestMemoryChild(t *testing.T) {
 	hours, _ := strconv.ParseFloat(os.Getenv(childHours), 64)
 	load := memoryLoads[n]
 	l := storetest.NewLoad(load.processes, load.metrics, load.every, load.system)
-	var now metric.Stamp
-	now, _ = l.Next()
+	at, _ := l.Next()
+	clock := proof.NewClock(at)
 	w, err := recording.Create(recording.Options{Dir: os.Getenv(childDir), Host: metric.Host{ID: "h", Name: "host"}, BootID: "b",
-		Catalogue: l.Catalogue(), Now: func() metric.Stamp { return now }})
+		Catalogue: l.Catalogue(), Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	report := func(unit string) { fmt.Printf("measured %.1f %s\n", float64(peakResident(t))/(1<<20), unit) }
 	var spent time.Duration
 	for s := 1; s < int(hours*3600); s++ {
-		var ticks []*metric.Tick
-		now, ticks = l.Next()
+		at, ticks := l.Next()
+		clock.Set(at)
 		for _, tick := range ticks {
 			began := time.Now()
 			if err := w.Append(tick); err != nil {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/metric"
 	"tachograph/store/disk/disktest"
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
@@ -43,8 +42,8 @@ func TestPowerLoss(t *testing.T) {
 // recordAll records list and returns the length of the log after each item.
 func recordAll(t *testing.T, d *disktest.FS, dir string, seed uint64, list []proof.Item) []int {
 	t.Helper()
-	clock := list[0].At()
-	opt := recorded.ProofOptions(dir, seed, func() metric.Stamp { return clock })
+	clock := proof.NewClock(list[0].At())
+	opt := recorded.ProofOptions(dir, seed, clock.Now)
 	opt.FS = d
 	opt.Sync = time.Millisecond
 	w, err := recording.Create(opt)
@@ -53,7 +52,7 @@ func recordAll(t *testing.T, d *disktest.FS, dir string, seed uint64, list []pro
 	}
 	after := make([]int, len(list))
 	for i, it := range list {
-		clock = it.At()
+		clock.Set(it.At())
 		if err := it.Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}
@@ -128,13 +127,13 @@ func crashOnce(t *testing.T, d *disktest.FS, seed uint64, list []proof.Item, aft
 		}
 	}
 	// The machine starts again, and so does the recorder.
-	clock := list[min(have, len(list)-1)].At()
-	w, err := recording.Create(recorded.ProofOptions(dir, seed, func() metric.Stamp { return clock }))
+	clock := proof.NewClock(list[min(have, len(list)-1)].At())
+	w, err := recording.Create(recorded.ProofOptions(dir, seed, clock.Now))
 	if err != nil {
 		return fmt.Errorf("starting again: %w", err)
 	}
 	for i := have; i < min(have+5, len(list)); i++ {
-		clock = list[i].At()
+		clock.Set(list[i].At())
 		if err := list[i].Append(w); err != nil {
 			return fmt.Errorf("going on: %w", err)
 		}

@@ -20,6 +20,7 @@ import (
 	"tachograph/store/layout"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // archivesVariable names an environment variable with more archives to check,
@@ -63,15 +64,15 @@ func TestSecondReader(t *testing.T) {
 func written(t *testing.T) string {
 	t.Helper()
 	l := storetest.NewLoad(12, 6, 5, 40)
-	var now metric.Stamp
+	clock := proof.NewClock(metric.Stamp{})
 	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: metric.Host{ID: "id", Name: "second"}, BootID: "boot", Catalogue: l.Catalogue(),
-		Now: func() metric.Stamp { return now }})
+		Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 600 {
 		at, ticks := l.Next()
-		now = at
+		clock.Set(at)
 		for _, tick := range ticks {
 			if err := w.Append(tick); err != nil {
 				t.Fatal(err)

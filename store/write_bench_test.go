@@ -39,10 +39,10 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 		b.Fatal(err)
 	}
 	defer d.Close()
-	var now metric.Stamp
+	clock := proof.NewClock(metric.Stamp{})
 	w, err := recording.Create(recording.Options{
 		Dir: b.TempDir(), Host: metric.Host{ID: "h", Name: "host"}, BootID: "b", Sync: time.Second, Seal: seal,
-		Now: func() metric.Stamp { return now },
+		Now: clock.Now,
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -57,8 +57,8 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if now = sys.At; i == 0 {
-			first = now
+		if clock.Set(sys.At); i == 0 {
+			first = sys.At
 		}
 		ticks := []*metric.Tick{sys}
 		if i%every == 0 {
@@ -79,7 +79,7 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 			proof.WaitFor(b, func() bool { return w.Status().Queued == 0 })
 		}
 	}
-	hours := float64(now.Cont-first.Cont) / 3.6e12
+	hours := float64(clock.Now().Cont-first.Cont) / 3.6e12
 	live := w.Status()
 	file, err := w.Rotate("end")
 	if err != nil {

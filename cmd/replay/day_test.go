@@ -13,6 +13,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // dayEnv names a directory that keeps the archive of a day between runs of the
@@ -99,14 +100,16 @@ func record(rep *storetest.Repeater, path string, rounds int, fast, process time
 	}
 	defer os.RemoveAll(dir)
 	var w *recording.Writer
+	var clock proof.Clock
 	p := &player{descs: make(map[string]*metric.Desc), groups: make(map[*metric.Group]*played)}
 	for range rounds {
 		err := rep.Round(func(t *metric.Tick) error {
 			now := p.play(t)
+			clock.Set(now.At)
 			if w == nil {
 				w, err = recording.Create(recording.Options{Dir: dir, Host: metric.Host{ID: "workstation-a", Name: "workstation-a", OS: "Linux", Platform: "linux"},
 					BootID: "b", TimeZone: "UTC", Intervals: map[metric.Class]time.Duration{metric.Fast: fast, metric.Process: process},
-					Now: func() metric.Stamp { return now.At }})
+					Now: clock.Now})
 				if err != nil {
 					return err
 				}

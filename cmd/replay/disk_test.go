@@ -15,6 +15,7 @@ import (
 	"tachograph/store"
 	"tachograph/store/query/querytest"
 	"tachograph/store/recording"
+	"tachograph/store/storetest/proof"
 )
 
 // writeParts records a description as real archives, each part in a directory
@@ -60,15 +61,15 @@ func beginPart(t testing.TB, p *querytest.Part, dir string) *recording.Writer {
 	for c, iv := range p.Info.Intervals {
 		intervals[c] = time.Duration(iv)
 	}
-	now := metric.Stamp{Wall: p.Ticks[0].At.Wall, Cont: p.Ticks[0].At.Cont}
+	clock := proof.NewClock(p.Ticks[0].At)
 	w, err := recording.Create(recording.Options{Dir: dir, Host: p.Info.Host, BootID: p.Info.BootID, TimeZone: p.Info.TimeZone,
-		Recorder: p.Info.Recorder, Catalogue: p.Catalogue, Intervals: intervals, Now: func() metric.Stamp { return now }})
+		Recorder: p.Info.Recorder, Catalogue: p.Catalogue, Intervals: intervals, Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range steps {
 		if s.tick != nil {
-			now = s.tick.At
+			clock.Set(s.tick.At)
 			err = w.Append(s.tick)
 		} else {
 			err = w.Event(*s.event)

@@ -26,6 +26,7 @@ import (
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/mangle"
+	"tachograph/store/storetest/proof"
 )
 
 // What no file, however it was made, may do: make a question fail, take longer
@@ -136,20 +137,20 @@ func mangledSeeds(t *testing.T, base string) {
 	writePart(t, parts[0], filepath.Join(base, "stopped"))
 	m := storetest.NewMachine(3)
 	live := t.TempDir()
-	clock := m.At(0)
-	w, err := recording.Create(mangledOptions(live, m, func() metric.Stamp { return clock }))
+	clock := proof.NewClock(m.At(0))
+	w, err := recording.Create(mangledOptions(live, m, clock.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for s := range 150 {
-		clock = m.At(s)
+		clock.Set(m.At(s))
 		for _, tick := range m.Ticks(s) {
 			if err := w.Append(tick); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if s%10 == 0 {
-			if err := w.Event(metric.Event{At: clock, Kind: metric.EventSleep, Text: "it slept"}); err != nil {
+			if err := w.Event(metric.Event{At: m.At(s), Kind: metric.EventSleep, Text: "it slept"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -279,13 +280,13 @@ func (s *scan) Write(p []byte) (int, error) {
 // mangledTakeOver starts a recorder on what is there.
 func mangledTakeOver(t *testing.T, dir string) {
 	m := storetest.NewMachine(3)
-	clock := m.At(200)
-	w, err := recording.Create(mangledOptions(dir, m, func() metric.Stamp { return clock }))
+	clock := proof.NewClock(m.At(200))
+	w, err := recording.Create(mangledOptions(dir, m, clock.Now))
 	if err != nil {
 		t.Fatalf("the recorder does not start: %v", err)
 	}
 	for s := 200; s < 203; s++ {
-		clock = m.At(s)
+		clock.Set(m.At(s))
 		for _, tick := range m.Ticks(s) {
 			if err := w.Append(tick); err != nil {
 				t.Fatalf("it does not record: %v", err)

@@ -12,22 +12,23 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // finishedArchive records two minutes of a made-up machine.
 func finishedArchive(t *testing.T) string {
 	t.Helper()
 	m := storetest.NewMachine(1)
-	clock := m.At(0)
+	clock := proof.NewClock(m.At(0))
 	w, err := recording.Create(recording.Options{
 		Dir: t.TempDir(), Host: metric.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC",
-		Catalogue: m.Catalogue(), Intervals: m.Intervals(), Now: func() metric.Stamp { return clock },
+		Catalogue: m.Catalogue(), Intervals: m.Intervals(), Now: clock.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for s := range 120 {
-		clock = m.At(s)
+		clock.Set(m.At(s))
 		for _, tick := range m.Ticks(s) {
 			if err := w.Append(tick); err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/sample/metric"
@@ -28,19 +29,18 @@ func archives(t testing.TB, dir string) []string {
 // scenario records ticks through seals, commits, a rotation and a restart. It
 // keeps acked at the number of ticks that have been accepted.
 func scenario(t testing.TB, fs *disktest.FS, dir string, acked *atomic.Int64) {
-	c := newClock()
-	opt := testOptions(dir, c)
-	opt.FS, opt.Seal, opt.Sync = fs, 5*time.Second, 50*time.Millisecond
+	opt := testOptions(dir)
+	opt.FS, opt.Seal, opt.Sync = fs, 5*time.Second, 3*time.Second
 	n := 0
 	more := func(w *Writer, ticks int) {
 		for range ticks {
-			if err := w.Append(testTick(c.step(time.Second), n)); err != nil {
+			if err := w.Append(testTick(step(time.Second), n)); err != nil {
 				t.Fatal(err)
 			}
 			n++
 			acked.Store(int64(n))
 		}
-		proof.WaitFor(t, func() bool { return w.Status().Queued == 0 })
+		synctest.Wait()
 	}
 	w := create(t, opt)
 	for range 6 {
@@ -70,91 +70,95 @@ func scenario(t testing.TB, fs *disktest.FS, dir string, acked *atomic.Int64) {
 // file, what is there is copied, read as it is, and taken over by a new
 // writer: every accepted tick must be in it exactly once.
 func TestKilledAtEveryOperation(t *testing.T) {
-	dir := t.TempDir()
-	fs := disktest.New(dir)
-	var acked atomic.Int64
-	type copied struct {
-		dir         string
-		op          string
-		least, most int64
-	}
-	var mu sync.Mutex
-	var all []copied
-	every, seen := 40, 0
-	if proof.Long() {
-		every = 1
-	}
-	fs.Fail(func(op disktest.Op) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if seen++; seen%every == 0 || proof.Long() || op.Kind != disktest.Write && seen%3 == 0 {
-			before := acked.Load()
-			all = append(all, copied{proof.Killed(t, dir), fmt.Sprint(op.Kind), before, acked.Load() + 1})
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		fs := disktest.New(dir)
+		var acked atomic.Int64
+		type copied struct {
+			dir         string
+			op          string
+			least, most int64
 		}
-		return nil
+		var mu sync.Mutex
+		var all []copied
+		every, seen := 40, 0
+		if proof.Long() {
+			every = 1
+		}
+		fs.Fail(func(op disktest.Op) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if seen++; seen%every == 0 || proof.Long() || op.Kind != disktest.Write && seen%3 == 0 {
+				before := acked.Load()
+				all = append(all, copied{proof.Killed(t, dir), fmt.Sprint(op.Kind), before, acked.Load() + 1})
+			}
+			return nil
+		})
+		scenario(t, fs, dir, &acked)
+		fs.Fail(nil)
+		for i, k := range all {
+			for _, boot := range []string{"", "boot-1", "boot-3"} {
+				if boot != "" {
+					opt := testOptions(k.dir)
+					opt.BootID = boot
+					w, err := Create(opt)
+					if err != nil {
+						t.Fatalf("copy %d, at %s: %v", i, k.op, err)
+					}
+					if err := w.Close(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if k.least == 0 && boot == "" && len(archives(t, k.dir)) == 0 {
+					continue
+				}
+				got := numbers(t, k.dir)
+				if !slices.Equal(got, upTo(len(got))) || int64(len(got)) < k.least || int64(len(got)) > k.most {
+					t.Fatalf("copy %d, at %s, boot %q: %d ticks, want %d to %d; files %v", i, k.op, boot, len(got), k.least, k.most, names(t, k.dir))
+				}
+			}
+		}
+		t.Logf("%d kills", len(all))
 	})
-	scenario(t, fs, dir, &acked)
-	fs.Fail(nil)
-	for i, k := range all {
-		for _, boot := range []string{"", "boot-1", "boot-3"} {
-			if boot != "" {
-				opt := testOptions(k.dir, newClock())
-				opt.BootID = boot
-				w, err := Create(opt)
-				if err != nil {
-					t.Fatalf("copy %d, at %s: %v", i, k.op, err)
-				}
-				if err := w.Close(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if k.least == 0 && boot == "" && len(archives(t, k.dir)) == 0 {
-				continue
-			}
-			got := numbers(t, k.dir)
-			if !slices.Equal(got, upTo(len(got))) || int64(len(got)) < k.least || int64(len(got)) > k.most {
-				t.Fatalf("copy %d, at %s, boot %q: %d ticks, want %d to %d; files %v", i, k.op, boot, len(got), k.least, k.most, names(t, k.dir))
-			}
-		}
-	}
-	t.Logf("%d kills", len(all))
 }
 
 // After a crash of the kernel or a power cut, what no sync covered may be
 // lost, but only from the end, and nothing of what was safe.
 func TestCrashedAtEveryOperation(t *testing.T) {
-	dir := t.TempDir()
-	fs := disktest.New(dir)
-	var acked atomic.Int64
-	var ticks []int64 // accepted when each sync of a journal began
-	fs.Fail(func(op disktest.Op) error {
-		if journalSync(op) {
-			ticks = append(ticks, acked.Load())
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		fs := disktest.New(dir)
+		var acked atomic.Int64
+		var ticks []int64 // accepted when each sync of a journal began
+		fs.Fail(func(op disktest.Op) error {
+			if journalSync(op) {
+				ticks = append(ticks, acked.Load())
+			}
+			return nil
+		})
+		scenario(t, fs, dir, &acked)
+		safe := map[disktest.Mode][]mark{}
+		for at, op := range fs.Ops() {
+			if !journalSync(op) {
+				continue
+			}
+			m := mark{at, ticks[0]}
+			ticks = ticks[1:]
+			safe[disktest.Panic] = append(safe[disktest.Panic], m)
+			if op.Kind == disktest.Sync {
+				safe[disktest.PowerCut] = append(safe[disktest.PowerCut], m)
+			}
 		}
-		return nil
+		step := 11
+		if proof.Long() {
+			step = 1
+		}
+		for _, mode := range []disktest.Mode{disktest.Panic, disktest.PowerCut} {
+			for at := 0; at <= fs.Len(); at += step {
+				crashed(t, fs, mode, at, before(safe[mode], at))
+			}
+		}
 	})
-	scenario(t, fs, dir, &acked)
-	safe := map[disktest.Mode][]mark{}
-	for at, op := range fs.Ops() {
-		if !journalSync(op) {
-			continue
-		}
-		m := mark{at, ticks[0]}
-		ticks = ticks[1:]
-		safe[disktest.Panic] = append(safe[disktest.Panic], m)
-		if op.Kind == disktest.Sync {
-			safe[disktest.PowerCut] = append(safe[disktest.PowerCut], m)
-		}
-	}
-	step := 11
-	if proof.Long() {
-		step = 1
-	}
-	for _, mode := range []disktest.Mode{disktest.Panic, disktest.PowerCut} {
-		for at := 0; at <= fs.Len(); at += step {
-			crashed(t, fs, mode, at, before(safe[mode], at))
-		}
-	}
 }
 
 func journalSync(op disktest.Op) bool {
@@ -189,15 +193,14 @@ func crashed(t *testing.T, fs *disktest.FS, mode disktest.Mode, at int, least in
 	if err := fs.Crash(to, at, mode, rand.New(rand.NewSource(int64(at)))); err != nil {
 		t.Fatal(err)
 	}
-	c := newClock()
-	c.step(time.Hour)
-	opt := testOptions(to, c)
+	step(time.Hour)
+	opt := testOptions(to)
 	opt.BootID = "boot-after"
 	w, err := Create(opt)
 	if err != nil {
 		t.Fatalf("%s at %d: %v", mode, at, err)
 	}
-	recordTicks(t, w, c, 1000, 1003)
+	recordTicks(t, w, 1000, 1003)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

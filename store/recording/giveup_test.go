@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/sample/metric"
@@ -54,99 +55,100 @@ func TestDamagedWhileRecording(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			clock := newClock()
-			opt := testOptions(dir, clock)
-			opt.Seal, opt.Sync = time.Second, time.Millisecond
-			var log proof.Log
-			opt.Log = slog.New(&log)
-			w := create(t, opt)
-			recordTicks(t, w, clock, 0, 30) // two commits
-			idle := func() {
-				proof.WaitFor(t, func() bool { return w.Status().Queued == 0 })
-			}
-			idle()
-			recordTicks(t, w, clock, 30, 33)
-			old := w.Status().Path
-			w.mu.Lock()
-			first := int(w.cur.sealed) // each record is a tick
-			w.mu.Unlock()
-			c.spoil(t, old)
-			before, err := os.ReadFile(old)
-			if err != nil {
-				t.Fatal(err)
-			}
-			recordTicks(t, w, clock, 33, 60)
-			proof.WaitFor(t, func() bool { return w.Status().Path != old })
-			idle()
-			recordTicks(t, w, clock, 60, 70)
-			if d := w.Status().Degraded; d != "" {
-				t.Errorf("it is still degraded: %s", d)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			after, err := os.ReadFile(old + layout.DamagedSuffix)
-			if err != nil || string(after) != string(before) {
-				t.Errorf("what was given up was touched (%d bytes, now %d), or is not there: %v", len(before), len(after), err)
-			}
-			if got := numbers(t, dir); !slices.Equal(got, upTo(70)[first:]) {
-				t.Errorf("recorded from %d on: %v", first, got)
-			}
-			for _, name := range names(t, dir) {
-				if layout.IsJournalName(strings.TrimSuffix(name, layout.DamagedSuffix)) {
-					t.Errorf("%s is left", name)
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				opt := testOptions(dir)
+				opt.Seal, opt.Sync = time.Second, time.Millisecond
+				var log proof.Log
+				opt.Log = slog.New(&log)
+				w := create(t, opt)
+				recordTicks(t, w, 0, 30) // two commits
+				synctest.Wait()
+				recordTicks(t, w, 30, 33)
+				old := w.Status().Path
+				w.mu.Lock()
+				first := int(w.cur.sealed) // each record is a tick
+				w.mu.Unlock()
+				c.spoil(t, old)
+				before, err := os.ReadFile(old)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			r, err := store.Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			told := 0
-			for e := range r.Events(0, 0, metric.EventGap) {
-				if strings.Contains(e.Text, filepath.Base(old)+layout.DamagedSuffix) {
-					told++
+				recordTicks(t, w, 33, 60)
+				synctest.Wait()
+				if w.Status().Path == old {
+					t.Fatal("it was not given up")
 				}
-			}
-			if told != 1 {
-				t.Errorf("%d events tell of it", told)
-			}
-			if all := strings.Join(log.All(), "\n"); !strings.Contains(all, "damaged while it was being written") {
-				t.Errorf("the log does not tell of it:\n%s", all)
-			}
+				recordTicks(t, w, 60, 70)
+				if d := w.Status().Degraded; d != "" {
+					t.Errorf("it is still degraded: %s", d)
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				after, err := os.ReadFile(old + layout.DamagedSuffix)
+				if err != nil || string(after) != string(before) {
+					t.Errorf("what was given up was touched (%d bytes, now %d), or is not there: %v", len(before), len(after), err)
+				}
+				if got := numbers(t, dir); !slices.Equal(got, upTo(70)[first:]) {
+					t.Errorf("recorded from %d on: %v", first, got)
+				}
+				for _, name := range names(t, dir) {
+					if layout.IsJournalName(strings.TrimSuffix(name, layout.DamagedSuffix)) {
+						t.Errorf("%s is left", name)
+					}
+				}
+				r, err := store.Open(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				told := 0
+				for e := range r.Events(0, 0, metric.EventGap) {
+					if strings.Contains(e.Text, filepath.Base(old)+layout.DamagedSuffix) {
+						told++
+					}
+				}
+				if told != 1 {
+					t.Errorf("%d events tell of it", told)
+				}
+				if all := strings.Join(log.All(), "\n"); !strings.Contains(all, "damaged while it was being written") {
+					t.Errorf("the log does not tell of it:\n%s", all)
+				}
+			})
 		})
 	}
 }
 
 // The same for an archive that was turned away from and waits to be finished.
 func TestDamagedBeforeItIsFinished(t *testing.T) {
-	dir := t.TempDir()
-	clock := newClock()
-	w := create(t, testOptions(dir, clock))
-	recordTicks(t, w, clock, 0, 20)
-	old := w.Status().Path
-	cut, err := w.Cut("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recordTicks(t, w, clock, 20, 30)
-	damage(t, old, 0, 2*disk.PageSize)
-	if _, err := cut.Finish(); err == nil {
-		t.Fatal("a damaged archive was finished")
-	}
-	if n := w.Status().Unfinished; n != 0 {
-		t.Errorf("%d archives are unfinished", n)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(old + layout.DamagedSuffix); err != nil {
-		t.Error(err)
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(30)) {
-		t.Errorf("recorded: %v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		w := create(t, testOptions(dir))
+		recordTicks(t, w, 0, 20)
+		old := w.Status().Path
+		cut, err := w.Cut("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		recordTicks(t, w, 20, 30)
+		damage(t, old, 0, 2*disk.PageSize)
+		if _, err := cut.Finish(); err == nil {
+			t.Fatal("a damaged archive was finished")
+		}
+		if n := w.Status().Unfinished; n != 0 {
+			t.Errorf("%d archives are unfinished", n)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(old + layout.DamagedSuffix); err != nil {
+			t.Error(err)
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(30)) {
+			t.Errorf("recorded: %v", got)
+		}
+	})
 }
 
 // A disk that does not answer must not keep the recorder from being stopped.
@@ -160,73 +162,72 @@ func TestCloseIsBounded(t *testing.T) {
 		{"everything hangs", func(op disktest.Op) bool { return true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			fs := disktest.New(dir)
-			clock := newClock()
-			opt := testOptions(dir, clock)
-			opt.FS, opt.Sync, opt.CloseWithin = fs, time.Millisecond, 200*time.Millisecond
-			w := create(t, opt)
-			recordTicks(t, w, clock, 0, 10)
-			proof.WaitFor(t, func() bool { return w.Status().PanicLoss == 0 })
-			answer := make(chan struct{})
-			fs.Fail(func(op disktest.Op) error {
-				if c.hangs(op) {
-					<-answer
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				fs := disktest.New(dir)
+				opt := testOptions(dir)
+				opt.FS, opt.Sync, opt.CloseWithin = fs, time.Second, 20*time.Second
+				w := create(t, opt)
+				recordTicks(t, w, 0, 10)
+				answer := make(chan struct{})
+				fs.Fail(func(op disktest.Op) error {
+					if c.hangs(op) {
+						<-answer
+					}
+					return nil
+				})
+				began := time.Now()
+				err := w.Close()
+				if took := time.Since(began); err == nil || took != opt.CloseWithin {
+					t.Errorf("closing took %v: %v", took, err)
 				}
-				return nil
-			})
-			began := time.Now()
-			err := w.Close()
-			if took := time.Since(began); err == nil || took > 5*time.Second {
-				t.Errorf("closing took %v: %v", took, err)
-			}
-			// When it answers at last, nothing is lost.
-			close(answer)
-			proof.WaitFor(t, func() bool {
-				w, err := Create(testOptions(dir, clock))
-				if err == nil {
-					err = w.Close()
-				}
-				if err != nil && !errors.Is(err, ErrLocked) {
+				// When it answers at last, nothing is lost.
+				close(answer)
+				synctest.Wait()
+				if err := create(t, testOptions(dir)).Close(); err != nil {
 					t.Fatal(err)
 				}
-				return err == nil
+				if got := numbers(t, dir); !slices.Equal(got, upTo(10)) {
+					t.Errorf("recorded: %v", got)
+				}
 			})
-			if got := numbers(t, dir); !slices.Equal(got, upTo(10)) {
-				t.Errorf("recorded: %v", got)
-			}
 		})
 	}
 }
 
 // A disk that is known to be slow is waited for.
 func TestCloseWaitsForASlowDisk(t *testing.T) {
-	dir := t.TempDir()
-	fs := disktest.New(dir)
-	clock := newClock()
-	opt := testOptions(dir, clock)
-	opt.FS, opt.Sync, opt.CloseWithin = fs, time.Millisecond, time.Millisecond
-	fs.Fail(func(op disktest.Op) error {
-		if op.Kind == disktest.Barrier || op.Kind == disktest.BoltCommit {
-			time.Sleep(20 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		fs := disktest.New(dir)
+		opt := testOptions(dir)
+		opt.FS, opt.Sync, opt.CloseWithin = fs, time.Second, time.Second
+		fs.Fail(func(op disktest.Op) error {
+			if op.Kind == disktest.Barrier || op.Kind == disktest.BoltCommit {
+				time.Sleep(5 * time.Second)
+			}
+			return nil
+		})
+		w := create(t, opt)
+		for n := range 10 { // before the first barrier, which nothing passes
+			if err := w.Append(testTick(step(time.Millisecond), n)); err != nil {
+				t.Fatal(err)
+			}
 		}
-		return nil
+		step(10 * time.Second)
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(10)) {
+			t.Errorf("recorded: %v", got)
+		}
 	})
-	w := create(t, opt)
-	recordTicks(t, w, clock, 0, 10)
-	proof.WaitFor(t, func() bool { return w.Status().PanicLoss == 0 })
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(10)) {
-		t.Errorf("recorded: %v", got)
-	}
 }
 
-// After bbolt has panicked with its locks held nothing waits for them.
+// After bbolt has panicked with its locks held nothing waits for them. (A bubble
+// would wait for a mutex for ever.)
 func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
-	clock := newClock()
-	w := create(t, testOptions(t.TempDir(), clock))
+	w := create(t, testOptions(t.TempDir()))
 	l := w.cur
 	damage(t, l.path, 0, 2*disk.PageSize)
 	within := func(what string, fn func()) {

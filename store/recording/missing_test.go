@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/sample/metric"
@@ -58,33 +59,38 @@ func told(t *testing.T, dir string) (reader, verify string) {
 }
 
 // recordedLive records into an archive that is never committed to but once, in
-// three generations of its journal after that.
-func recordedLive(t *testing.T) (dir string, w *Writer) {
-	dir = t.TempDir()
-	c := newClock()
-	opt := testOptions(dir, c)
-	opt.Seal = 10 * time.Second
-	w = create(t, opt)
-	recordTicks(t, w, c, 0, 130) // a commit after 120
-	proof.WaitFor(t, func() bool {
-		left := slices.DeleteFunc(names(t, dir), func(name string) bool { return !layout.IsJournalName(name) })
-		return len(left) == 1
+// three generations of its journal after that. It returns how the directory was
+// while that was recorded, and after it had ended.
+func recordedLive(t *testing.T) (live, stopped string) {
+	live, stopped = t.TempDir(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		opt := testOptions(stopped)
+		opt.Seal = 10 * time.Second
+		w := create(t, opt)
+		recordTicks(t, w, 0, 220) // a commit after 120
+		if err := os.CopyFS(live, os.DirFS(stopped)); err != nil {
+			t.Fatal(err)
+		}
 	})
-	recordTicks(t, w, c, 130, 220)
-	return dir, w
+	return live, stopped
 }
 
 // A live archive says what belongs to it, so that a copy that lacks some of it
 // is not taken for whole.
 func TestCopiesOfALiveArchive(t *testing.T) {
-	dir, w := recordedLive(t)
+	dir, stopped := recordedLive(t)
 	journals := slices.DeleteFunc(names(t, dir), func(name string) bool { return !layout.IsJournalName(name) })
 	if len(journals) < 3 {
 		t.Fatalf("journals: %v", journals)
 	}
 	fresh := t.TempDir()
-	c := newClock()
-	recordTicks(t, create(t, testOptions(fresh, c)), c, 0, 20)
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		recordTicks(t, create(t, testOptions(dir)), 0, 20)
+		if err := os.CopyFS(fresh, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	})
 	for _, c := range []struct {
 		name, dir string
 		want      func(name string) bool
@@ -112,16 +118,13 @@ func TestCopiesOfALiveArchive(t *testing.T) {
 		}
 	})
 	t.Run("stopped", func(t *testing.T) {
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		reader, verify := told(t, dir)
+		reader, verify := told(t, stopped)
 		if reader+verify != "" {
 			t.Errorf("the reader says %q, verify %q", reader, verify)
 		}
 		// It holds all there is: nothing is lost by repairing it.
-		live := slices.DeleteFunc(names(t, dir), func(name string) bool { return !layout.IsLiveName(name) })
-		rep, err := mend.Repair(filepath.Join(dir, live[0]), filepath.Join(t.TempDir(), "r.tacho"), nil)
+		live := slices.DeleteFunc(names(t, stopped), func(name string) bool { return !layout.IsLiveName(name) })
+		rep, err := mend.Repair(filepath.Join(stopped, live[0]), filepath.Join(t.TempDir(), "r.tacho"), nil)
 		if err != nil || len(rep.Lost) > 0 || len(rep.Damage) > 0 {
 			t.Errorf("repair: %+v, %v", rep, err)
 		}
@@ -133,25 +136,27 @@ func TestCopiesOfALiveArchive(t *testing.T) {
 func TestStoppedArchivesStandAlone(t *testing.T) {
 	for _, n := range []int{1, 12, 20, 35, 110, 125, 145} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			dir, c := t.TempDir(), newClock()
-			opt := testOptions(dir, c)
-			opt.Seal = 10 * time.Second
-			w := create(t, opt)
-			recordTicks(t, w, c, 0, n)
-			if n%2 == 0 {
-				if err := w.Describe([]*metric.Desc{{Name: "mem.late", Type: metric.U64, Class: metric.Fast}}); err != nil {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				opt := testOptions(dir)
+				opt.Seal = 10 * time.Second
+				w := create(t, opt)
+				recordTicks(t, w, 0, n)
+				if n%2 == 0 {
+					if err := w.Describe([]*metric.Desc{{Name: "mem.late", Type: metric.U64, Class: metric.Fast}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := w.Close(); err != nil {
 					t.Fatal(err)
 				}
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if left := slices.DeleteFunc(names(t, dir), func(name string) bool { return !layout.IsJournalName(name) }); len(left) > 0 {
-				t.Errorf("journals are left: %v", left)
-			}
-			if reader, verify := told(t, copied(t, dir, layout.IsLiveName)); reader+verify != "" {
-				t.Errorf("of a copy the reader says %q, verify %q", reader, verify)
-			}
+				if left := slices.DeleteFunc(names(t, dir), func(name string) bool { return !layout.IsJournalName(name) }); len(left) > 0 {
+					t.Errorf("journals are left: %v", left)
+				}
+				if reader, verify := told(t, copied(t, dir, layout.IsLiveName)); reader+verify != "" {
+					t.Errorf("of a copy the reader says %q, verify %q", reader, verify)
+				}
+			})
 		})
 	}
 }
@@ -180,28 +185,29 @@ func TestVerifyTellsAnotherArchivesJournal(t *testing.T) {
 
 // A finished archive ends with its last page.
 func TestVerifyTellsBytesBehindAnArchive(t *testing.T) {
-	dir := t.TempDir()
-	c := newClock()
-	w := create(t, testOptions(dir, c))
-	recordTicks(t, w, c, 0, 50)
-	path, err := w.Rotate("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found, err := mend.Verify(path, nil); err != nil || len(found) > 0 {
-		t.Fatalf("verify of a sound one: %v, %v", found, err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteString("appended"); err != nil {
-		t.Fatal(err)
-	}
-	if found, err := mend.Verify(path, nil); err != nil || len(found) != 1 || !strings.Contains(found[0].What, "8 bytes behind the end") {
-		t.Fatalf("verify: %v, %v", found, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		w := create(t, testOptions(dir))
+		recordTicks(t, w, 0, 50)
+		path, err := w.Rotate("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := mend.Verify(path, nil); err != nil || len(found) > 0 {
+			t.Fatalf("verify of a sound one: %v, %v", found, err)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString("appended"); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := mend.Verify(path, nil); err != nil || len(found) != 1 || !strings.Contains(found[0].What, "8 bytes behind the end") {
+			t.Fatalf("verify: %v, %v", found, err)
+		}
+	})
 }
 
 // Of the end of what is missing nothing may be known; then none is told.

@@ -48,7 +48,8 @@ type Options struct {
 	// CloseWithin is how long Close may take.
 	CloseWithin time.Duration
 
-	// Now reads the clocks, for events that the Writer makes itself.
+	// Now reads the clocks. The Writer's goroutines call it, too; it has no
+	// other notion of the time.
 	Now func() metric.Stamp
 	Log *slog.Logger
 	// FS is the file layer; nil is the machine's.

@@ -6,37 +6,38 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/disk"
 	"tachograph/store/layout"
+	"tachograph/store/storetest/proof"
 )
 
 // somedays records five archives of a day each and returns their paths.
-func somedays(t *testing.T) (dir string, archives []string, now metric.Stamp) {
+func somedays(t *testing.T) (dir string, archives []string, at metric.Stamp) {
 	dir = t.TempDir()
-	c := newClock()
-	w := create(t, testOptions(dir, c))
+	w := create(t, testOptions(dir))
 	for day := range 5 {
-		recordTicks(t, w, c, day*10, day*10+10)
-		c.step(24*time.Hour - 10*time.Second)
+		recordTicks(t, w, day*10, day*10+10)
+		step(24*time.Hour - 10*time.Second)
 		path, err := w.Rotate("daily")
 		if err != nil {
 			t.Fatal(err)
 		}
 		archives = append(archives, path)
 	}
-	recordTicks(t, w, c, 50, 51)
-	return dir, archives, c.now()
+	recordTicks(t, w, 50, 51)
+	return dir, archives, now()
 }
 
 // prune prunes by the limits until a pass removes nothing more, and returns
 // what each pass removed.
 func prune(t *testing.T, dir string, rule Retention) (passes [][]string, kept string) {
 	t.Helper()
-	rule.Host = testOptions("", newClock()).Host
+	rule.Host = testOptions("").Host
 	if rule.BootID == "" {
 		rule.BootID = "boot-1"
 	}
@@ -61,66 +62,71 @@ func prune(t *testing.T, dir string, rule Retention) (passes [][]string, kept st
 }
 
 func TestPruneByAge(t *testing.T) {
-	dir, archives, now := somedays(t)
-	passes, kept := prune(t, dir, Retention{KeepFor: 72 * time.Hour, Now: now})
-	if !slices.Equal(slices.Concat(passes...), archives[:2]) || kept != "" {
-		t.Fatalf("removed %v, kept: %s", passes, kept)
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(51)[20:]) {
-		t.Fatalf("left: %v", got)
-	}
-	// However short the time, the last ones stay.
-	prune(t, dir, Retention{KeepFor: time.Nanosecond, Now: now})
-	if got := numbers(t, dir); !slices.Equal(got, upTo(51)[30:]) {
-		t.Fatalf("left: %v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir, archives, at := somedays(t)
+		passes, kept := prune(t, dir, Retention{KeepFor: 72 * time.Hour, Now: at})
+		if !slices.Equal(slices.Concat(passes...), archives[:2]) || kept != "" {
+			t.Fatalf("removed %v, kept: %s", passes, kept)
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(51)[20:]) {
+			t.Fatalf("left: %v", got)
+		}
+		// However short the time, the last ones stay.
+		prune(t, dir, Retention{KeepFor: time.Nanosecond, Now: at})
+		if got := numbers(t, dir); !slices.Equal(got, upTo(51)[30:]) {
+			t.Fatalf("left: %v", got)
+		}
+	})
 }
 
 func TestPruneBySize(t *testing.T) {
-	dir, archives, now := somedays(t)
-	var total int64
-	for _, name := range names(t, dir) {
-		st, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		dir, archives, at := somedays(t)
+		var total int64
+		for _, name := range names(t, dir) {
+			st, err := os.Stat(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != layout.LockName {
+				total += st.Size()
+			}
 		}
-		if name != layout.LockName {
-			total += st.Size()
+		passes, kept := prune(t, dir, Retention{KeepSize: total - 1, Now: at})
+		if !slices.Equal(slices.Concat(passes...), archives[:1]) || kept != "" {
+			t.Fatalf("removed %v, kept: %s", passes, kept)
 		}
-	}
-	passes, kept := prune(t, dir, Retention{KeepSize: total - 1, Now: now})
-	if !slices.Equal(slices.Concat(passes...), archives[:1]) || kept != "" {
-		t.Fatalf("removed %v, kept: %s", passes, kept)
-	}
-	// However small the limit, what is being written and the last finished
-	// archive stay, and no pass takes all.
-	passes, kept = prune(t, dir, Retention{KeepSize: 1, Now: now})
-	if !slices.Equal(slices.Concat(passes...), archives[1:4]) || len(passes) != 3 || !strings.Contains(kept, "always kept") {
-		t.Fatalf("removed %v, kept: %s", passes, kept)
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(51)[40:]) {
-		t.Fatalf("left: %v", got)
-	}
+		// However small the limit, what is being written and the last finished
+		// archive stay, and no pass takes all.
+		passes, kept = prune(t, dir, Retention{KeepSize: 1, Now: at})
+		if !slices.Equal(slices.Concat(passes...), archives[1:4]) || len(passes) != 3 || !strings.Contains(kept, "always kept") {
+			t.Fatalf("removed %v, kept: %s", passes, kept)
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(51)[40:]) {
+			t.Fatalf("left: %v", got)
+		}
+	})
 }
 
 // A recordedHost records archives of a day each, over several boots and
 // with a clock that may be wrong.
 type recordedHost struct {
-	t    *testing.T
-	dir  string
-	opt  Options
-	real int64 // seconds since the first boot
-	boot int64 // when this boot was
-	off  time.Duration
-	w    *Writer
-	n    int
+	t     *testing.T
+	dir   string
+	opt   Options
+	real  int64 // seconds since the first boot
+	boot  int64 // when this boot was
+	off   time.Duration
+	clock proof.Clock
+	w     *Writer
+	n     int
 }
 
 func recordHost(t *testing.T, id, name string) *recordedHost {
 	h := &recordedHost{t: t, dir: t.TempDir()}
-	h.opt = testOptions(h.dir, newClock())
+	h.opt = testOptions(h.dir)
 	h.opt.Host.ID, h.opt.Host.Name = id, name
-	h.opt.Now = h.now
+	h.opt.Now = h.clock.Now
 	return h
 }
 
@@ -140,6 +146,7 @@ func (h *recordedHost) reboot(id string, after, off time.Duration) {
 	}
 	h.real += int64(after / time.Second)
 	h.boot, h.off, h.opt.BootID = h.real, off, id
+	h.clock.Set(h.now())
 	h.w = create(h.t, h.opt)
 }
 
@@ -148,6 +155,7 @@ func (h *recordedHost) record(hours int) {
 	for range hours {
 		for range 4 {
 			h.real += 900
+			h.clock.Set(h.now())
 			if err := h.w.Append(testTick(h.now(), h.n)); err != nil {
 				h.t.Fatal(err)
 			}
@@ -315,52 +323,54 @@ func TestPruneLeavesOtherHostsAlone(t *testing.T) {
 }
 
 func TestPruneLeavesForeignFilesAlone(t *testing.T) {
-	dir, archives, now := somedays(t)
-	archive, err := os.ReadFile(archives[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign := map[string][]byte{
-		"notes.txt":  []byte("hello"),
-		"mine.tacho": archive, // somebody's copy, not named by us
-		"x--y.tacho": archive,
-		"mac-20260101T000000Z--20260102T000000Z.tacho":     []byte("not an archive at all"),
-		"mac-20260101T000000Z--20260102T000000Z.tacho.bak": archive,
-		"mac-20260101T000000Z.tacho":                       archive,
-	}
-	for name, data := range foreign {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		dir, archives, at := somedays(t)
+		archive, err := os.ReadFile(archives[0])
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	elsewhere := filepath.Join(t.TempDir(), "archive")
-	if err := os.WriteFile(elsewhere, archive, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(dir, "mac-20260201T000000Z--20260202T000000Z.tacho")
-	if err := os.Symlink(elsewhere, link); err != nil {
-		t.Fatal(err)
-	}
-	// One that was damaged after it was finished is still ours.
-	damaged := filepath.Join(dir, "mac-20260301T000000Z--20260302T000000Z.tacho")
-	broken := slices.Clone(archive)
-	clear(broken[:100])
-	clear(broken[2*disk.PageSize:])
-	if err := os.WriteFile(damaged, broken, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	passes, kept := prune(t, dir, Retention{KeepFor: time.Nanosecond, Now: now})
-	if !slices.Equal(slices.Concat(passes...), append([]string{damaged}, archives[:3]...)) {
-		t.Fatalf("removed %v, kept: %s", passes, kept)
-	}
-	for name := range foreign {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+		foreign := map[string][]byte{
+			"notes.txt":  []byte("hello"),
+			"mine.tacho": archive, // somebody's copy, not named by us
+			"x--y.tacho": archive,
+			"mac-20260101T000000Z--20260102T000000Z.tacho":     []byte("not an archive at all"),
+			"mac-20260101T000000Z--20260102T000000Z.tacho.bak": archive,
+			"mac-20260101T000000Z.tacho":                       archive,
+		}
+		for name, data := range foreign {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		elsewhere := filepath.Join(t.TempDir(), "archive")
+		if err := os.WriteFile(elsewhere, archive, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		link := filepath.Join(dir, "mac-20260201T000000Z--20260202T000000Z.tacho")
+		if err := os.Symlink(elsewhere, link); err != nil {
+			t.Fatal(err)
+		}
+		// One that was damaged after it was finished is still ours.
+		damaged := filepath.Join(dir, "mac-20260301T000000Z--20260302T000000Z.tacho")
+		broken := slices.Clone(archive)
+		clear(broken[:100])
+		clear(broken[2*disk.PageSize:])
+		if err := os.WriteFile(damaged, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		passes, kept := prune(t, dir, Retention{KeepFor: time.Nanosecond, Now: at})
+		if !slices.Equal(slices.Concat(passes...), append([]string{damaged}, archives[:3]...)) {
+			t.Fatalf("removed %v, kept: %s", passes, kept)
+		}
+		for name := range foreign {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := os.Lstat(link); err != nil {
 			t.Error(err)
 		}
-	}
-	if _, err := os.Lstat(link); err != nil {
-		t.Error(err)
-	}
+	})
 }
 
 func TestFinishedNames(t *testing.T) {

@@ -3,7 +3,6 @@ package recording
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -31,7 +30,7 @@ func (w *Writer) seal(l *live) error {
 	}
 	unnamed := l.unnamed
 	w.mu.Unlock()
-	began := time.Now()
+	began := w.awake()
 	if err := l.examine(); err != nil {
 		return fmt.Errorf("sealing %s: %w", l, err)
 	}

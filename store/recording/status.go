@@ -26,7 +26,7 @@ type Status struct {
 
 	// PanicLoss bounds what a crash of the kernel would cost now: the age of
 	// the oldest record that no barrier covers. PowerLoss is the same for a
-	// power cut and full syncs.
+	// power cut and full syncs. Each is zero only if nothing would be lost.
 	PanicLoss, PowerLoss time.Duration
 
 	// Degraded says what is wrong with the disk, empty when nothing is. Held
@@ -67,13 +67,13 @@ func (w *Writer) Status() Status {
 			s.Last[metric.Class(c)] = at
 		}
 	}
-	now := time.Now()
+	now := w.awake()
 	crash, cut := w.atRisk()
 	if crash {
-		s.PanicLoss = now.Sub(w.syncedAt)
+		s.PanicLoss = max(1, now-w.syncedAt)
 	}
 	if cut {
-		s.PowerLoss = now.Sub(w.safeAt)
+		s.PowerLoss = max(1, now-w.safeAt)
 	}
 	if err := w.trouble.any(); err != nil {
 		s.Degraded = err.Error()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/store/disk/disktest"
@@ -25,75 +26,82 @@ type promise struct {
 // wherever it stands. What the status has promised must survive a crash at each
 // operation from then on, also where the old archive is finished late.
 func TestCrashAroundATurn(t *testing.T) {
-	dir := t.TempDir()
-	fs := disktest.New(dir)
-	c := newClock()
-	opt := testOptions(dir, c)
-	opt.FS, opt.Seal, opt.Sync = fs, 5*time.Second, time.Millisecond
-	w := create(t, opt)
-	n := 0
-	record := func(ticks int) {
-		recordTicks(t, w, c, n, n+ticks)
-		n += ticks
-	}
-	promises := map[disktest.Mode][]promise{}
-	safe := func() {
-		proof.WaitFor(t, func() bool { return w.Status().PanicLoss == 0 })
-		promises[disktest.Panic] = append(promises[disktest.Panic], promise{fs.Len(), n})
-		c.step(6 * time.Second)
-		record(1)
-		proof.WaitFor(t, func() bool { return w.Status().PowerLoss == 0 })
-		p := promise{fs.Len(), n}
-		promises[disktest.Panic] = append(promises[disktest.Panic], p)
-		promises[disktest.PowerCut] = append(promises[disktest.PowerCut], p)
-	}
-	record(10)
-	safe()
-	record(3)
-	cut, err := w.Cut("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	record(2)
-	safe()
-	record(2)
-	safe()
-	if _, err := cut.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	record(2)
-	safe()
-	// A turn that is not finished before the recorder ends, and an end at which
-	// the archive takes nothing any more.
-	if _, err := w.Cut("test"); err != nil {
-		t.Fatal(err)
-	}
-	record(3)
-	fs.Fail(func(op disktest.Op) error {
-		if op.Kind == disktest.BoltCommit {
-			return syscall.ENOSPC
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		fs := disktest.New(dir)
+		opt := testOptions(dir)
+		opt.FS, opt.Seal, opt.Sync = fs, 5*time.Second, time.Second
+		w := create(t, opt)
+		n := 0
+		record := func(ticks int) {
+			recordTicks(t, w, n, n+ticks)
+			n += ticks
 		}
-		return nil
-	})
-	if err := w.Close(); err == nil {
-		t.Fatal("it closed without the commit that was to fail")
-	}
-	for mode := range promises {
-		promises[mode] = append(promises[mode], promise{fs.Len(), n})
-	}
-	for mode, list := range promises {
-		for at := list[0].op; at <= fs.Len(); at++ {
-			least := 0
-			for _, p := range list {
-				if p.op <= at {
-					least = p.ticks
+		promises := map[disktest.Mode][]promise{}
+		safe := func() {
+			step(2 * time.Second)
+			if loss := w.Status().PanicLoss; loss != 0 {
+				t.Fatalf("a crash would cost %v", loss)
+			}
+			promises[disktest.Panic] = append(promises[disktest.Panic], promise{fs.Len(), n})
+			step(4 * time.Second)
+			record(1)
+			step(2 * time.Second)
+			if loss := w.Status().PowerLoss; loss != 0 {
+				t.Fatalf("a power cut would cost %v", loss)
+			}
+			p := promise{fs.Len(), n}
+			promises[disktest.Panic] = append(promises[disktest.Panic], p)
+			promises[disktest.PowerCut] = append(promises[disktest.PowerCut], p)
+		}
+		record(10)
+		safe()
+		record(3)
+		cut, err := w.Cut("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(2)
+		safe()
+		record(2)
+		safe()
+		if _, err := cut.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		record(2)
+		safe()
+		// A turn that is not finished before the recorder ends, and an end at which
+		// the archive takes nothing any more.
+		if _, err := w.Cut("test"); err != nil {
+			t.Fatal(err)
+		}
+		record(3)
+		fs.Fail(func(op disktest.Op) error {
+			if op.Kind == disktest.BoltCommit {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		if err := w.Close(); err == nil {
+			t.Fatal("it closed without the commit that was to fail")
+		}
+		for mode := range promises {
+			promises[mode] = append(promises[mode], promise{fs.Len(), n})
+		}
+		for mode, list := range promises {
+			for at := list[0].op; at <= fs.Len(); at++ {
+				least := 0
+				for _, p := range list {
+					if p.op <= at {
+						least = p.ticks
+					}
+				}
+				if err := survives(t, fs, mode, at, least); err != nil {
+					t.Fatalf("%s at operation %d of %d (%s), %d ticks were promised: %v", mode, at, fs.Len(), proof.Around(fs.Ops(), at), least, err)
 				}
 			}
-			if err := survives(t, fs, mode, at, least); err != nil {
-				t.Fatalf("%s at operation %d of %d (%s), %d ticks were promised: %v", mode, at, fs.Len(), proof.Around(fs.Ops(), at), least, err)
-			}
 		}
-	}
+	})
 }
 
 func survives(t *testing.T, fs *disktest.FS, mode disktest.Mode, at, least int) error {
@@ -105,9 +113,8 @@ func survives(t *testing.T, fs *disktest.FS, mode disktest.Mode, at, least int) 
 	if err := fs.Crash(to, at, mode, rand.New(rand.NewSource(int64(at)))); err != nil {
 		return err
 	}
-	c := newClock()
-	c.step(time.Hour)
-	opt := testOptions(to, c)
+	step(time.Hour)
+	opt := testOptions(to)
 	opt.BootID = "boot-after"
 	w, err := Create(opt)
 	if err != nil {

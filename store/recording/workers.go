@@ -116,7 +116,7 @@ func (w *Writer) syncer(every time.Duration) {
 	defer w.work.group.Done()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	last := time.Now()
+	last := w.awake()
 	for {
 		select {
 		case <-w.work.stop:
@@ -125,13 +125,13 @@ func (w *Writer) syncer(every time.Duration) {
 			continue
 		case <-w.work.touched:
 		}
-		timer.Reset(max(syncDelay, min(every, every-time.Since(last))))
+		timer.Reset(max(syncDelay, min(every, every-(w.awake()-last))))
 		select {
 		case <-w.work.stop:
 			return
 		case <-timer.C:
 		}
-		last = time.Now()
+		last = w.awake()
 		w.sync()
 	}
 }
@@ -141,7 +141,7 @@ func (w *Writer) syncer(every time.Duration) {
 // theirs yet.
 type unsynced struct {
 	journals []unsyncedJournal
-	began    time.Time
+	began    time.Duration
 }
 
 type unsyncedJournal struct {
@@ -164,7 +164,7 @@ func (u *unsynced) files() (n int64) {
 func (w *Writer) collect(all bool) unsynced {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	u := unsynced{began: time.Now()}
+	u := unsynced{began: w.awake()}
 	for _, l := range w.turned {
 		if l.sealed < l.jw.Seq() {
 			if _, held := l.jw.Held(); held > 0 && l.jw.Flush() == nil {
@@ -247,7 +247,7 @@ func (w *Writer) sync() {
 		w.work.dirty() // what nothing follows must be tried again, too
 	} else {
 		w.syncedAt = u.began
-		w.usual.Add((int64(time.Since(u.began)) - w.usual.Load()) / 8)
+		w.usual.Add((int64(w.awake()-u.began) - w.usual.Load()) / 8)
 		for _, j := range u.journals {
 			j.l.kept = max(j.l.kept, j.seq)
 		}

@@ -39,8 +39,8 @@ type Writer struct {
 	total   totalWritten
 	count   counts
 	// syncedAt and safeAt are when all that had been accepted before last was
-	// made safe by a barrier and by a full sync.
-	syncedAt, safeAt time.Time
+	// made safe by a barrier and by a full sync, on the clock of awake.
+	syncedAt, safeAt time.Duration
 	usual            atomic.Int64  // nanoseconds that a barrier takes, lately
 	serial           atomic.Uint64 // of the last archive made
 	// turned are the archives turned away from that are not finished yet,
@@ -63,7 +63,6 @@ type totalWritten struct {
 type counts struct {
 	ticks, values, events uint64
 	last                  [metric.NumClasses]metric.Stamp
-	began                 metric.Stamp
 }
 
 // Create opens the directory for recording. It takes over what an earlier run
@@ -78,8 +77,7 @@ func Create(opt Options) (*Writer, error) {
 	w := &Writer{opt: opt, log: opt.Log, dir: dir, conf: journal.Config{
 		Text: opt.Config, Intervals: opt.Intervals, Sync: opt.Sync, Seal: opt.Seal,
 	}}
-	w.syncedAt, w.safeAt = time.Now(), time.Now()
-	w.count.began = opt.Now()
+	w.syncedAt, w.safeAt = w.awake(), w.awake()
 	w.serial.Store(dir.lastSerial())
 	if err := w.takeOver(); err != nil {
 		w.abandon()
@@ -88,6 +86,10 @@ func Create(opt Options) (*Writer, error) {
 	w.startWorkers()
 	return w, nil
 }
+
+// awake reads the clock that tells how long the disk takes and what is at risk:
+// it stands still with the machine, during which nothing is recorded.
+func (w *Writer) awake() time.Duration { return time.Duration(w.opt.Now().Awake) }
 
 // abandon lets go of everything after a failed Create.
 func (w *Writer) abandon() {

@@ -7,40 +7,39 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/layout"
-	"tachograph/store/storetest/proof"
 )
 
-// testClock is a clock that tests move.
-type testClock struct{ ns atomic.Int64 }
-
-func newClock() *testClock {
-	c := &testClock{}
-	c.ns.Store(1e12)
-	return c
+// now reads the clocks. Tests run in bubbles of synctest, where time passes when
+// everybody waits for it.
+func now() metric.Stamp {
+	up := int64(time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))) // when bubbles begin
+	return metric.Stamp{Wall: 1_790_000_000e9 + up, Awake: up, Cont: up}
 }
 
-func (c *testClock) now() metric.Stamp {
-	n := c.ns.Load()
-	return metric.Stamp{Wall: 1_790_000_000_000_000_000 + n, Awake: n, Cont: n}
+// step lets time pass.
+func step(d time.Duration) metric.Stamp {
+	time.Sleep(d)
+	return now()
 }
 
-func (c *testClock) step(d time.Duration) metric.Stamp {
-	c.ns.Add(int64(d))
-	return c.now()
+// settle lets pass what the Writer puts off at most.
+func settle() {
+	time.Sleep(2 * retryMost)
+	synctest.Wait()
 }
 
-func testOptions(dir string, c *testClock) Options {
+func testOptions(dir string) Options {
 	return Options{
 		Dir: dir, Host: metric.Host{ID: "host-1", Name: "mac.example.com", OS: "Darwin"}, BootID: "boot-1", TimeZone: "Europe/Berlin",
 		Recorder: "test", Config: "x = 1\n", Catalogue: testGroup.Metrics,
-		Intervals: map[metric.Class]time.Duration{metric.Fast: time.Second}, Sync: time.Hour, Now: c.now,
+		Intervals: map[metric.Class]time.Duration{metric.Fast: time.Second}, Sync: time.Hour, Now: now,
 	}
 }
 
@@ -116,10 +115,10 @@ func upTo(n int) []int {
 }
 
 // recordTicks appends ticks from..to-1, a second apart.
-func recordTicks(t testing.TB, w *Writer, c *testClock, from, to int) {
+func recordTicks(t testing.TB, w *Writer, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
-		if err := w.Append(testTick(c.step(time.Second), n)); err != nil {
+		if err := w.Append(testTick(step(time.Second), n)); err != nil {
 			t.Fatalf("tick %d: %v", n, err)
 		}
 	}
@@ -149,148 +148,160 @@ func names(t testing.TB, dir string) []string {
 }
 
 func TestWhatIsRecordedIsReadBack(t *testing.T) {
-	dir, c := t.TempDir(), newClock()
-	opt := testOptions(dir, c)
-	opt.Seal = 100 * time.Second
-	w := create(t, opt)
-	recordTicks(t, w, c, 0, 100)
-	// Unsealed: from the journal.
-	if got := numbers(t, dir); !slices.Equal(got, upTo(100)) {
-		t.Fatalf("live, unsealed: %v", got)
-	}
-	recordTicks(t, w, c, 100, 2700)
-	proof.WaitFor(t, func() bool { return w.Status().Commits >= 1 })
-	if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
-		t.Fatalf("live, sealed in part: %d ticks", len(got))
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
-		t.Fatalf("closed: %d ticks", len(got))
-	}
-	if got := names(t, dir); len(got) != 2 || !strings.HasSuffix(got[0], ".live") || got[1] != layout.LockName {
-		t.Fatalf("files: %v", got)
-	}
-	if err := w.Append(testTick(c.now(), 1)); !errors.Is(err, ErrClosed) {
-		t.Fatalf("append after close: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		opt := testOptions(dir)
+		opt.Seal = 100 * time.Second
+		w := create(t, opt)
+		recordTicks(t, w, 0, 100)
+		// Unsealed: from the journal.
+		if got := numbers(t, dir); !slices.Equal(got, upTo(100)) {
+			t.Fatalf("live, unsealed: %v", got)
+		}
+		recordTicks(t, w, 100, 2700)
+		if n := w.Status().Commits; n < 1 {
+			t.Fatalf("%d commits", n)
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
+			t.Fatalf("live, sealed in part: %d ticks", len(got))
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(2700)) {
+			t.Fatalf("closed: %d ticks", len(got))
+		}
+		if got := names(t, dir); len(got) != 2 || !strings.HasSuffix(got[0], ".live") || got[1] != layout.LockName {
+			t.Fatalf("files: %v", got)
+		}
+		if err := w.Append(testTick(now(), 1)); !errors.Is(err, ErrClosed) {
+			t.Fatalf("append after close: %v", err)
+		}
+	})
 }
 
 func TestTheSameBootContinuesItsArchive(t *testing.T) {
-	dir, c := t.TempDir(), newClock()
-	w := create(t, testOptions(dir, c))
-	recordTicks(t, w, c, 0, 400)
-	id := w.Status().ID
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	w = create(t, testOptions(dir, c))
-	recordTicks(t, w, c, 400, 500)
-	if w.Status().ID != id {
-		t.Fatal("another archive")
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(500)) {
-		t.Fatalf("%d ticks", len(got))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		w := create(t, testOptions(dir))
+		recordTicks(t, w, 0, 400)
+		id := w.Status().ID
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w = create(t, testOptions(dir))
+		recordTicks(t, w, 400, 500)
+		if w.Status().ID != id {
+			t.Fatal("another archive")
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(500)) {
+			t.Fatalf("%d ticks", len(got))
+		}
+	})
 }
 
 func TestAnotherBootBeginsAnotherArchive(t *testing.T) {
-	dir, c := t.TempDir(), newClock()
-	w := create(t, testOptions(dir, c))
-	recordTicks(t, w, c, 0, 400)
-	id := w.Status().ID
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	opt := testOptions(dir, c)
-	opt.BootID = "boot-2"
-	w = create(t, opt)
-	recordTicks(t, w, c, 400, 500)
-	if w.Status().ID == id {
-		t.Fatal("the same archive")
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(500)) {
-		t.Fatalf("%d ticks", len(got))
-	}
-	finished := 0
-	for _, name := range names(t, dir) {
-		if _, _, ok := layout.ParseFinishedName(name); ok {
-			finished++
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		w := create(t, testOptions(dir))
+		recordTicks(t, w, 0, 400)
+		id := w.Status().ID
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if finished != 1 {
-		t.Fatalf("%d finished archives: %v", finished, names(t, dir))
-	}
+		opt := testOptions(dir)
+		opt.BootID = "boot-2"
+		w = create(t, opt)
+		recordTicks(t, w, 400, 500)
+		if w.Status().ID == id {
+			t.Fatal("the same archive")
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(500)) {
+			t.Fatalf("%d ticks", len(got))
+		}
+		finished := 0
+		for _, name := range names(t, dir) {
+			if _, _, ok := layout.ParseFinishedName(name); ok {
+				finished++
+			}
+		}
+		if finished != 1 {
+			t.Fatalf("%d finished archives: %v", finished, names(t, dir))
+		}
+	})
 }
 
 func TestRotate(t *testing.T) {
-	dir, c := t.TempDir(), newClock()
-	w := create(t, testOptions(dir, c))
-	recordTicks(t, w, c, 0, 650)
-	path, err := w.Rotate("on command")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recordTicks(t, w, c, 650, 700)
-	if got := numbers(t, path); !slices.Equal(got, upTo(650)) {
-		t.Fatalf("finished: %d ticks", len(got))
-	}
-	if got := numbers(t, dir); !slices.Equal(got, upTo(700)) {
-		t.Fatalf("both: %d ticks", len(got))
-	}
-	from, to, ok := layout.ParseFinishedName(filepath.Base(path))
-	first, last := 1_790_000_000+1001, 1_790_000_000+1650
-	if !ok || from.Unix() != int64(first) || to.Unix() != int64(last) {
-		t.Fatalf("name %s: %v %v", path, from, to)
-	}
-	st, err := os.Stat(path)
-	if err != nil || st.Mode().Perm() != fileMode {
-		t.Fatalf("mode %v, %v", st.Mode(), err)
-	}
-	r, err := store.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	in := r.Archives()[0]
-	if in.Live || in.Host.Name != "mac.example.com" || in.BootID != "boot-1" || in.TimeZone != "Europe/Berlin" || in.Recorder != "test" || in.Config != "x = 1\n" || in.Intervals[metric.Fast] != int64(time.Second) {
-		t.Fatalf("%+v", in)
-	}
-	if d := r.Lookup("mem.a"); d == nil || d.Help != "first" {
-		t.Fatalf("catalogue: %+v", d)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		w := create(t, testOptions(dir))
+		recordTicks(t, w, 0, 650)
+		path, err := w.Rotate("on command")
+		if err != nil {
+			t.Fatal(err)
+		}
+		recordTicks(t, w, 650, 700)
+		if got := numbers(t, path); !slices.Equal(got, upTo(650)) {
+			t.Fatalf("finished: %d ticks", len(got))
+		}
+		if got := numbers(t, dir); !slices.Equal(got, upTo(700)) {
+			t.Fatalf("both: %d ticks", len(got))
+		}
+		from, to, ok := layout.ParseFinishedName(filepath.Base(path))
+		first, last := 1_790_000_001, 1_790_000_650
+		if !ok || from.Unix() != int64(first) || to.Unix() != int64(last) {
+			t.Fatalf("name %s: %v %v", path, from, to)
+		}
+		st, err := os.Stat(path)
+		if err != nil || st.Mode().Perm() != fileMode {
+			t.Fatalf("mode %v, %v", st.Mode(), err)
+		}
+		r, err := store.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		in := r.Archives()[0]
+		if in.Live || in.Host.Name != "mac.example.com" || in.BootID != "boot-1" || in.TimeZone != "Europe/Berlin" || in.Recorder != "test" || in.Config != "x = 1\n" || in.Intervals[metric.Fast] != int64(time.Second) {
+			t.Fatalf("%+v", in)
+		}
+		if d := r.Lookup("mem.a"); d == nil || d.Help != "first" {
+			t.Fatalf("catalogue: %+v", d)
+		}
+	})
 }
 
 // A run that ends before its first tick leaves an archive of events alone,
 // which has its place in the order of time all the same.
 func TestAnArchiveWithoutTicksHasItsPlace(t *testing.T) {
-	dir, c := t.TempDir(), newClock()
-	for i, boot := range []string{"boot-1", "boot-2", "boot-3"} {
-		opt := testOptions(dir, c)
-		opt.BootID = boot
-		w := create(t, opt)
-		if err := w.Event(metric.Event{At: c.step(time.Second), Kind: metric.EventBoot, Text: boot}); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		for i, boot := range []string{"boot-1", "boot-2", "boot-3"} {
+			opt := testOptions(dir)
+			opt.BootID = boot
+			w := create(t, opt)
+			if err := w.Event(metric.Event{At: step(time.Second), Kind: metric.EventBoot, Text: boot}); err != nil {
+				t.Fatal(err)
+			}
+			if i != 1 {
+				recordTicks(t, w, 10*i, 10*i+5)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			step(time.Minute)
+		}
+		r, err := store.Open(dir)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if i != 1 {
-			recordTicks(t, w, c, 10*i, 10*i+5)
+		defer r.Close()
+		var told string
+		for e := range r.Events(0, 0, metric.EventBoot) {
+			told += e.Text + " "
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
+		if want := "boot-1 boot-2 boot-3 "; told != want {
+			t.Errorf("told %q, want %q", told, want)
 		}
-		c.step(time.Minute)
-	}
-	r, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	var told string
-	for e := range r.Events(0, 0, metric.EventBoot) {
-		told += e.Text + " "
-	}
-	if want := "boot-1 boot-2 boot-3 "; told != want {
-		t.Errorf("told %q, want %q", told, want)
-	}
+	})
 }

@@ -37,14 +37,14 @@ func RecordDir(t *testing.T, seed uint64, n int) (string, []proof.Item) {
 	t.Helper()
 	dir := t.TempDir()
 	list := proof.Items(seed, n)
-	clock := list[0].At()
-	w, err := recording.Create(ProofOptions(dir, seed, func() metric.Stamp { return clock }))
+	clock := proof.NewClock(list[0].At())
+	w, err := recording.Create(ProofOptions(dir, seed, clock.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sealed := int64(0)
 	for i, it := range list {
-		clock = it.At()
+		clock.Set(it.At())
 		if err := it.Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}
