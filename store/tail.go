@@ -1,24 +1,23 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
 	"tachograph/store/fault"
+	"tachograph/store/gather"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
@@ -33,27 +32,17 @@ import (
 type tail struct {
 	path  string
 	files []*tailFile
-	known map[string]*metric.Desc
 }
 
 // tailFile is one generation of the journal. Generations stand alone, so they
 // are decoded side by side, and become chunks of their own.
 type tailFile struct {
-	generation uint64
-	file       *os.File
-	reader     *journal.Reader // nil while the file has no header
-	foreign    bool
-	told       bool // that its end is missing
-
-	seq      uint64 // the last record taken in
-	last     int64  // wall clock of the last tick
-	fresh    bool   // records have been taken in since chunks were made
-	builders [metric.NumClasses]*chunk.Builder
-	chunks   []*chunk.Sealed
-	events   []metric.Event
-	conf     *journal.Config
-	insts    map[string]*metric.Instance
-	complete journal.Completer
+	journal.Generation
+	file   disk.File
+	taken  *gather.Intake // nil before it is read
+	fresh  bool           // records have been taken in since chunks were made
+	told   bool           // that it is not whole
+	chunks []*chunk.Sealed
 }
 
 // openTail opens the journal files of a live archive.
@@ -80,7 +69,7 @@ func (t *tail) open() error {
 		if !ok || live != filepath.Base(t.path) || t.has(generation) {
 			continue
 		}
-		f, err := disk.OpenNoFollow(layout.JournalName(t.path, generation), os.O_RDONLY, 0)
+		f, err := disk.OS.OpenFile(layout.JournalName(t.path, generation), os.O_RDONLY, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // sealed and removed meanwhile
 		}
@@ -88,14 +77,14 @@ func (t *tail) open() error {
 			errs = append(errs, fmt.Errorf("journal: %w", err))
 			continue
 		}
-		t.files = append(t.files, &tailFile{generation: generation, file: f, insts: make(map[string]*metric.Instance)})
+		t.files = append(t.files, &tailFile{Generation: journal.Generation{File: f, Number: generation}, file: f})
 	}
-	slices.SortFunc(t.files, func(a, b *tailFile) int { return int(a.generation) - int(b.generation) })
+	slices.SortFunc(t.files, func(a, b *tailFile) int { return cmp.Compare(a.Number, b.Number) })
 	return errors.Join(errs...)
 }
 
 func (t *tail) has(generation uint64) bool {
-	return slices.ContainsFunc(t.files, func(f *tailFile) bool { return f.generation == generation })
+	return slices.ContainsFunc(t.files, func(f *tailFile) bool { return f.Number == generation })
 }
 
 func (a *source) closeTail() {
@@ -118,56 +107,38 @@ func (a *source) readTail() error {
 	if err != nil {
 		return err
 	}
-	var p layout.Progress
 	if b == nil && len(t.files) == 0 {
 		return nil // it never had a journal
-	}
-	if b != nil && json.Unmarshal(b, &p) == nil && !t.has(p.Generation) && p.Generation > 0 {
-		// It may have been begun since the directory was looked at.
-		if err := t.open(); err != nil {
-			a.Hurt(err)
-		}
-		if !t.has(p.Generation) {
-			a.Hurt(p.Missing(t.path, a.Last()))
-		}
 	}
 	if b == nil {
 		return fmt.Errorf("%s does not say how much of its journal it holds; the journal is left out", t.path)
 	}
+	var p layout.Progress
 	if err := json.Unmarshal(b, &p); err != nil {
 		return fmt.Errorf("%s does not say how much of its journal it holds: %w", t.path, err)
 	}
-	first := t.known == nil
-	if first {
-		t.known = make(map[string]*metric.Desc)
-		for _, d := range a.Descs {
-			if d != nil {
-				t.known[d.Name] = d
-			}
-		}
-	} else if err := t.open(); err != nil {
+	// Some may have been begun since the directory was looked at.
+	if err := t.open(); err != nil {
 		a.Hurt(err)
 	}
-	for _, err := range sideBySide(t.files, func(f *tailFile) error { return f.read(a.Info.ID, p.Sealed, t.known) }) {
-		a.Hurt(err)
+	if p.Generation > 0 && !t.has(p.Generation) {
+		a.Hurt(p.Missing(t.path, a.Last()))
 	}
-	fresh := first
-	seq, last := p.Sealed, a.Last()
+	follow := &journal.Follower{Archive: a.Info.ID, Counted: true, Seq: p.Sealed, Last: a.Last(), First: p.Generation, Live: true}
 	for i, f := range t.files {
-		read := func() error { return f.read(a.Info.ID, p.Sealed, t.known) }
-		if err := f.end(i+1 < len(t.files), read); err != nil {
-			a.Hurt(err)
+		f.Old = i+1 < len(t.files)
+		if f.taken == nil {
+			f.taken, f.fresh = gather.NewIntake(a.Descs), true
+			f.Intern = f.taken.Intern
 		}
-		if f.reader != nil {
-			if head := f.reader.Header(); head.Base > seq {
-				a.Hurt(fmt.Errorf("journal %s: %w", f.file.Name(), journal.Hole(head.Base-seq, last, head.At.Wall)))
-			}
-			seq, last = max(seq, f.seq), max(last, f.last)
-		} else if i+1 == len(t.files) && p.Generation > 0 && f.generation >= p.Generation && !f.foreign && !f.told {
-			if st, err := f.file.Stat(); err == nil && st.Size() == 0 {
-				f.told = true
-				a.Hurt(fmt.Errorf("journal %s: %w", f.file.Name(), journal.ErrEmptied))
-			}
+	}
+	for _, err := range sideBySide(t.files, func(f *tailFile) error { return f.read(follow) }) {
+		a.Hurt(err)
+	}
+	fresh := false
+	for _, f := range t.files {
+		if hole := follow.Missing(&f.Generation); hole != nil {
+			a.Hurt(f.wrong(hole))
 		}
 		fresh = fresh || f.fresh
 	}
@@ -210,10 +181,10 @@ func (t *tail) show(a *source) error {
 	var events []metric.Event
 	for _, f := range t.files {
 		chunks = append(chunks, f.chunks...)
-		events = append(events, f.events...)
-		if f.conf != nil {
-			a.Info.Config = f.conf.Text
-			a.Info.Intervals = layout.Nanoseconds(f.conf.Intervals)
+		events = append(events, f.taken.Events...)
+		if conf := f.taken.Conf; conf != nil {
+			a.Info.Config = conf.Text
+			a.Info.Intervals = layout.Nanoseconds(conf.Intervals)
 		}
 	}
 	a.SetTail(cat, chunks, events)
@@ -226,13 +197,13 @@ func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
 		return nil
 	}
 	f.chunks = f.chunks[:0:0] // readers may still look at the old ones
-	for _, b := range f.builders {
+	for _, b := range f.taken.Builders {
 		if b == nil {
 			continue
 		}
 		s, err := b.Seal(number)
 		if err != nil {
-			return fmt.Errorf("journal %s: %w", f.file.Name(), err)
+			return f.wrong(err)
 		}
 		f.chunks = append(f.chunks, s)
 	}
@@ -240,119 +211,22 @@ func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
 	return nil
 }
 
-// open opens the journal in f once it has a beginning.
-func (f *tailFile) open(id string, known map[string]*metric.Desc) error {
-	r, err := journal.NewReader(f.file, f.intern)
-	if errors.Is(err, io.EOF) {
-		return nil // no record of it is there yet
-	}
-	if err == nil && r.Header().Archive != id {
-		err = errors.New("it belongs to another archive")
-	}
-	if err != nil {
-		f.foreign = true
-		return fmt.Errorf("journal %s: %w", f.file.Name(), err)
-	}
-	f.reader = r
-	f.complete.Known = maps.Clone(known)
-	return nil
-}
-
 // read takes in the records of f that are new, and not in the archive.
-func (f *tailFile) read(id string, sealed uint64, known map[string]*metric.Desc) error {
-	if f.foreign {
-		return nil
-	}
-	if f.reader == nil {
-		if err := f.open(id, known); err != nil || f.reader == nil {
-			return err
-		}
-	}
-	for {
-		rec, err := f.reader.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			f.foreign = true
-			return fmt.Errorf("journal %s: %w", f.file.Name(), err)
-		}
-		f.seq = rec.Seq
-		if rec.Seq <= sealed {
-			continue
-		}
+func (f *tailFile) read(follow *journal.Follower) error {
+	var errs []error
+	end := follow.Read(&f.Generation, func(rec *journal.Record) {
 		f.fresh = true
-		if err := f.take(rec); err != nil {
-			return fmt.Errorf("journal %s: record %d: %w", f.file.Name(), rec.Seq, err)
+		if err := f.taken.Take(rec); err != nil {
+			errs = append(errs, f.wrong(err))
 		}
+	})
+	if end.Err != nil && !f.told {
+		f.told = true
+		errs = append(errs, f.wrong(end.Err))
 	}
+	return errors.Join(errs...)
 }
 
-func (f *tailFile) take(rec *journal.Record) error {
-	switch rec.Kind {
-	case journal.KindTick:
-		f.last = rec.Tick.At.Wall
-		f.complete.Tick(rec.Tick)
-		b := f.builders[rec.Tick.Class]
-		if b == nil {
-			b = chunk.NewBuilder(rec.Tick.Class)
-			f.builders[rec.Tick.Class] = b
-		}
-		return b.Append(rec.Tick)
-	case journal.KindEvent:
-		f.events = append(f.events, *rec.Event)
-	case journal.KindDescribe:
-		f.complete.Learn(rec.Descs)
-	case journal.KindConfig:
-		f.conf = rec.Conf
-	}
-	return nil
-}
-
-// offset is up to where f has been read.
-func (f *tailFile) offset() int64 {
-	if f.reader == nil {
-		return 0
-	}
-	return f.reader.Offset()
-}
-
-// end tells what lies behind the last sound record of f. Of the present
-// generation that may be a record that is just being written, which read would
-// take in when it is whole.
-func (f *tailFile) end(old bool, read func() error) error {
-	var rest, size int64
-	for still := 0; still < 3; {
-		if f.foreign || f.told {
-			return nil
-		}
-		st, err := f.file.Stat()
-		if err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
-		size = st.Size()
-		at := f.offset()
-		if rest = size - at; rest <= 0 {
-			return nil
-		}
-		time.Sleep(time.Millisecond)
-		if err := read(); err != nil {
-			return err
-		}
-		if still++; f.offset() != at {
-			still = 0
-		}
-	}
-	f.told = true
-	if f.reader == nil {
-		return fmt.Errorf("journal %s: its beginning is damaged or was never written whole", f.file.Name())
-	}
-	if !old && f.reader.CutShort(size) {
-		return fmt.Errorf("journal %s: its last record is cut short, as by a crash", f.file.Name())
-	}
-	return fmt.Errorf("journal %s: %d bytes from byte %d on are damaged", f.file.Name(), rest, f.reader.Offset())
-}
-
-func (f *tailFile) intern(indom, key string) *metric.Instance {
-	return journal.InternIn(f.insts, indom, key)
+func (f *tailFile) wrong(err error) error {
+	return fmt.Errorf("journal %s: %w", f.file.Name(), err)
 }

@@ -39,13 +39,14 @@ func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance)
 	}
 	r.off = int64(len(magic))
 	r.crc = crc32.Checksum(start, castagnoli)
-	body, err := r.frame()
+	body, size, sum, err := r.frame()
 	if err != nil {
 		return nil, err
 	}
 	if r.head, err = parseHeader(body); err != nil {
 		return nil, err
 	}
+	r.pass(size, sum)
 	r.rec.Seq = r.head.Base
 	return r, nil
 }
@@ -53,7 +54,7 @@ func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance)
 // Header is the file's.
 func (r *Reader) Header() Header { return r.head }
 
-// Offset is where the next record begins.
+// Offset is where the next record begins, or one that cannot be decoded.
 func (r *Reader) Offset() int64 { return r.off }
 
 // Next returns the next record, valid until the call after. It returns io.EOF
@@ -63,7 +64,7 @@ func (r *Reader) Next() (*Record, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	body, err := r.frame()
+	body, size, sum, err := r.frame()
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +72,7 @@ func (r *Reader) Next() (*Record, error) {
 		r.err = fmt.Errorf("record %d at byte %d: %w", r.rec.Seq+1, r.off, err)
 		return nil, r.err
 	}
+	r.pass(size, sum)
 	r.rec.Seq++
 	return &r.rec, nil
 }
@@ -78,29 +80,34 @@ func (r *Reader) Next() (*Record, error) {
 // readAhead is how much is read at a time.
 const readAhead = 1 << 16
 
-// frame returns the body of the frame at r.off and passes it.
-func (r *Reader) frame() ([]byte, error) {
+// frame returns the body of the frame at r.off, its length in the file and its
+// checksum.
+func (r *Reader) frame() (body []byte, size int, sum uint32, err error) {
 	refilled := false
 	for {
 		body, size, sum, err := cutFrame(r.buf[r.from:], r.crc)
 		if err == nil {
-			r.from += size
-			r.off += int64(size)
-			r.crc = sum
-			return body, nil
+			return body, size, sum, nil
 		}
 		// What looked wrong may have been written since it was read.
 		if refilled {
 			if err == errShort && r.more(size) {
 				continue
 			}
-			return nil, io.EOF
+			return nil, 0, 0, io.EOF
 		}
 		if err := r.refill(readAhead); err != nil {
-			return nil, err
+			return nil, 0, 0, err
 		}
 		refilled = true
 	}
+}
+
+// pass goes on behind the frame at r.off.
+func (r *Reader) pass(size int, sum uint32) {
+	r.from += size
+	r.off += int64(size)
+	r.crc = sum
 }
 
 // more reads as much as a frame of size needs, and reports whether the file
@@ -133,20 +140,17 @@ func (r *Reader) refill(n int) error {
 	return nil
 }
 
-// Rest is how many bytes of the file lie behind the last sound record, up to
-// size, the length of the file: a record cut short, or damage.
-func (r *Reader) Rest(size int64) int64 { return max(size-r.off, 0) }
-
-// CutShort reports whether those bytes look like one record of which the end
-// was never written, as a crash leaves it, and not like damage.
-func (r *Reader) CutShort(size int64) bool {
-	rest := make([]byte, min(r.Rest(size), readAhead))
+// cutShort reports whether the size bytes behind the last sound record look like
+// one of which the end was never written, as a crash leaves it, and not like
+// damage.
+func (r *Reader) cutShort(size int64) bool {
+	rest := make([]byte, min(size, readAhead))
 	n, err := r.src.ReadAt(rest, r.off)
 	if n < len(rest) && err != nil && !errors.Is(err, io.EOF) {
 		return false
 	}
 	rest = rest[:n]
-	if _, need, _, err := cutFrame(rest, r.crc); err == errShort && int64(need) > r.Rest(size) {
+	if _, need, _, err := cutFrame(rest, r.crc); err == errShort && int64(need) > size {
 		return true
 	}
 	// A file system may have made room for what was never written.

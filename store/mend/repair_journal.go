@@ -1,78 +1,86 @@
 package mend
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tachograph/sample/metric"
+	"tachograph/store/boltread"
 	"tachograph/store/chunk"
-	"tachograph/store/fault"
+	"tachograph/store/gather"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
 
+// follower reads the journals anew: all of them, since what the archive holds
+// may be damaged there.
+func (r *repair) follower() *journal.Follower {
+	f := &journal.Follower{All: true}
+	if r.header != nil {
+		f.Archive = r.header.ID
+	}
+	if r.sealed != nil {
+		f.Seq, f.Counted, f.First = r.sealed.Sealed, true, r.sealed.Generation
+	}
+	for _, p := range r.pieces {
+		f.Last = max(f.Last, p.sealed.Info.To)
+	}
+	return f
+}
+
+func (r *repair) generation(i int) *journal.Generation {
+	g := &journal.Generation{File: boltread.FileSource(r.journals[i]), Old: i+1 < len(r.journals)}
+	_, g.Number, _ = layout.ParseJournalName(strings.TrimSuffix(filepath.Base(r.journals[i].Name()), layout.DamagedSuffix))
+	return g
+}
+
 // countJournals notes which ticks the journals hold, so that it can be decided
-// what to take from where.
+// what to take from where. How they end is told when they are read.
 func (r *repair) countJournals() {
 	r.journalled = make(map[metric.Class][]int64)
-	for _, f := range r.journals {
-		jr, err := journal.NewReader(f, nil)
-		if err != nil || r.header != nil && r.header.ID != jr.Header().Archive {
-			continue
-		}
-		_ = fault.Contain(func() error { // It is told when the journal is read.
-			for {
-				rec, err := jr.Next()
-				if err != nil {
-					return err
-				}
-				if t := rec.Tick; t != nil {
-					r.journalled[t.Class] = append(r.journalled[t.Class], t.At.Cont)
-				}
+	follow := r.follower()
+	for i := range r.journals {
+		follow.Follow(r.generation(i), func(rec *journal.Record) {
+			if t := rec.Tick; t != nil {
+				r.journalled[t.Class] = append(r.journalled[t.Class], t.At.Cont)
 			}
-		})
+		}, func(*journal.Hole) {})
 	}
 }
 
 // readJournals adds what the journals hold and no whole chunk does.
 func (r *repair) readJournals() {
+	j := &journalReader{repair: r, known: make(map[string]bool), taken: gather.NewIntake(r.cat.Descs), follow: r.follower()}
 	if len(r.journals) == 0 && (r.totals == nil || !r.totals.Finished) {
-		last := int64(0)
-		for _, p := range r.pieces {
-			last = max(last, p.sealed.Info.To)
-		}
 		switch {
 		case r.sealed != nil && r.sealed.Closed:
 			// The recorder was stopped: it holds everything.
 		case r.sealed != nil && r.sealed.Generation > 0:
-			r.lose(last, 0, "what was recorded after that: the journal, from generation %d on, is not beside it", r.sealed.Generation)
+			r.lose(j.follow.Last, 0, "what was recorded after that: the journal, from generation %d on, is not beside it", r.sealed.Generation)
 		default:
-			r.lose(last, 0, "what was recorded last: the archive was not finished and has no journal")
+			r.lose(j.follow.Last, 0, "what was recorded last: the archive was not finished and has no journal")
 		}
 	}
-	known := make(map[string]bool)
 	for i := range r.allEvents {
-		known[eventKey(&r.allEvents[i])] = true
-	}
-	j := &journalReader{repair: r, known: known, builders: make(map[metric.Class]*chunk.Builder)}
-	if r.sealed != nil {
-		j.seq, j.counted = r.sealed.Sealed, true
-	}
-	for _, piece := range r.pieces {
-		j.last = max(j.last, piece.sealed.Info.To)
+		j.known[eventKey(&r.allEvents[i])] = true
 	}
 	for i, f := range r.journals {
-		if err := fault.Contain(func() error { j.file(f, i+1 == len(r.journals)); return nil }); err != nil {
-			j.hurt("%s: %v", f.Name(), err)
-			j.lose(j.last, 0, "what the journal %s held from here on", filepath.Base(f.Name()))
-		}
+		j.file(j.generation(i), f.Name())
 	}
-	for _, b := range j.builders {
+	for _, d := range j.taken.Descs {
+		r.cat.Number(d)
+	}
+	for _, b := range j.taken.Builders {
 		j.flush(b)
+	}
+	r.allEvents = append(r.allEvents, j.taken.Events...)
+	if conf := j.taken.Conf; conf != nil {
+		r.config, r.iv = []byte(conf.Text), make(map[string]int64)
+		for c, d := range conf.Intervals {
+			r.iv[c.String()] = int64(d)
+		}
 	}
 }
 
@@ -82,145 +90,94 @@ func eventKey(e *metric.Event) string {
 
 type journalReader struct {
 	*repair
-	known    map[string]bool
-	builders map[metric.Class]*chunk.Builder
-	// seq is the last record there is, if that is known; last its wall clock.
-	seq     uint64
-	counted bool
-	last    int64
+	known  map[string]bool // events
+	taken  *gather.Intake
+	follow *journal.Follower
 }
 
-// file reads one generation; end says that no other follows.
-func (j *journalReader) file(f *os.File, end bool) {
-	st, err := f.Stat()
-	if err != nil {
-		j.hurt("%v", err)
-		return
-	}
-	jr, err := journal.NewReader(f, nil)
-	if errors.Is(err, io.EOF) && st.Size() == 0 {
-		if j.sealed != nil && j.sealed.Generation > 0 {
-			j.lose(j.last, 0, "what the journal %s held: it is empty", filepath.Base(f.Name()))
-		}
-		return
-	}
-	if err == nil && j.header != nil && j.header.ID != jr.Header().Archive {
-		err = fmt.Errorf("it belongs to another archive, %s", jr.Header().Archive)
-	}
-	if err != nil {
-		j.hurt("%s: its beginning: %v", f.Name(), err)
-		j.lose(j.last, 0, "what the journal %s held", filepath.Base(f.Name()))
-		return
-	}
-	head := jr.Header()
-	if j.header == nil {
+// file reads one generation.
+func (j *journalReader) file(g *journal.Generation, name string) {
+	g.Intern = j.taken.Intern
+	end := j.follow.Follow(g, j.take, func(h *journal.Hole) {
+		j.lose(h.From, h.To.Wall, "%d records of the journal", h.Records)
+		j.gap(h.To, h.From, fmt.Sprintf("%d records of the journal were lost to damage", h.Records))
+	})
+	if head, ok := g.Header(); ok && j.header == nil {
 		j.header = &layout.Header{Format: layout.FormatVersion, ID: head.Archive, Created: head.At.Wall}
 		j.lose(0, 0, "what the archive says about its host, boot and time zone")
 	}
-	if j.counted && head.Base > j.seq {
-		j.lose(j.last, head.At.Wall, "%d records of the journal", head.Base-j.seq)
-		j.gap(head.At, j.last, fmt.Sprintf("%d records of the journal were lost to damage", head.Base-j.seq))
+	if end.Err != nil {
+		j.hurt("%s: %v", name, end.Err)
 	}
-	j.last = max(j.last, head.At.Wall)
-	for {
-		rec, err := jr.Next()
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				j.hurt("%s: %v", f.Name(), err)
-			}
-			break
+	last := j.follow.Last
+	name = filepath.Base(name)
+	switch end.Verdict {
+	case journal.Emptied:
+		j.lose(last, 0, "what the journal %s held: it is empty", name)
+	case journal.Headless, journal.Foreign:
+		j.lose(last, 0, "what the journal %s held", name)
+	case journal.CutShort, journal.Damaged:
+		if !g.Old { // else the next one's beginning tells what is missing
+			j.lose(last, 0, "what the journal held in its last %d bytes", end.Rest)
 		}
-		if rec.Tick != nil {
-			j.last = rec.Tick.At.Wall
-		}
-		j.seq, j.counted = max(j.seq, rec.Seq), true
-		j.take(rec)
-	}
-	rest := jr.Rest(st.Size())
-	if rest == 0 {
-		return
-	}
-	j.hurt("%s: %d bytes from byte %d on hold no sound record", f.Name(), rest, jr.Offset())
-	if end {
-		// Of earlier files, the next one's beginning tells what is missing.
-		j.lose(j.last, 0, "what the journal held in its last %d bytes", rest)
 	}
 }
 
 func (j *journalReader) take(rec *journal.Record) {
-	switch rec.Kind {
-	case journal.KindTick:
-		j.tick(rec.Tick)
-	case journal.KindEvent:
-		if key := eventKey(rec.Event); !j.known[key] {
-			j.known[key] = true
-			j.allEvents = append(j.allEvents, *rec.Event)
+	if rec.Tick != nil && !j.wants(rec.Tick) {
+		return
+	}
+	if rec.Event != nil {
+		key := eventKey(rec.Event)
+		if j.known[key] {
+			return
 		}
-	case journal.KindDescribe:
-		for _, d := range rec.Descs {
-			j.cat.Number(d)
-		}
-	case journal.KindConfig:
-		j.config = []byte(rec.Conf.Text)
-		j.iv = make(map[string]int64)
-		for c, d := range rec.Conf.Intervals {
-			j.iv[c.String()] = int64(d)
-		}
+		j.known[key] = true
+	}
+	if err := j.taken.Take(rec); err != nil {
+		j.hurt("%v", err)
+	} else if rec.Tick != nil {
+		j.report.Journal++
 	}
 }
 
 // maxPiece bounds the chunks that are made of journals.
 const maxPiece = 3600e9
 
-func (j *journalReader) tick(t *metric.Tick) {
+// wants reports whether t is to be taken, and makes a chunk of what was taken
+// before it if both do not go into one.
+func (j *journalReader) wants(t *metric.Tick) bool {
+	b := j.taken.Builders[t.Class]
 	if j.covered(t.Class, t.At.Cont) {
-		return
+		return false
 	}
-	b := j.builders[t.Class]
 	if b == nil {
-		b = chunk.NewBuilder(t.Class)
-		j.builders[t.Class] = b
+		return true
 	}
-	if n := b.Ticks(); n > 0 {
-		last := b.Last().Cont
-		if t.At.Cont <= last {
-			return // two generations may overlap
-		}
-		apart := slices.ContainsFunc(j.byClass[t.Class], func(p *rebuilt) bool {
-			first := p.sealed.Info.First.Cont
-			return last < first && first < t.At.Cont
-		})
-		if apart || t.At.Cont-b.First().Cont > maxPiece || b.Memory() > 16<<20 {
-			j.flush(b)
-		}
+	last := b.Last().Cont
+	if t.At.Cont <= last {
+		return false // two generations may overlap
 	}
-	j.report.Journal++
-	if err := b.Append(t); err != nil {
-		j.report.Journal--
-		j.hurt("a tick of class %s: %v", t.Class, err)
+	apart := slices.ContainsFunc(j.byClass[t.Class], func(p *rebuilt) bool {
+		first := p.sealed.Info.First.Cont
+		return last < first && first < t.At.Cont
+	})
+	if apart || t.At.Cont-b.First().Cont > maxPiece || b.Memory() > 16<<20 {
+		j.flush(b)
 	}
+	return true
 }
 
 // flush makes a chunk of what b holds.
 func (j *journalReader) flush(b *chunk.Builder) {
-	if b.Ticks() == 0 {
+	if b == nil {
 		return
 	}
-	s, err := b.Seal(func(d *metric.Desc) uint32 { return j.cat.Number(j.described(d)) })
+	s, err := b.Seal(j.cat.Number)
 	if err != nil {
 		j.lose(b.First().Wall, b.Last().Wall, "class %s: %v", b.Class(), err)
 	} else {
 		j.pieces = append(j.pieces, &rebuilt{sealed: s, whole: true})
 	}
-	b.Reset()
-}
-
-// described returns the full description of what a journal describes briefly.
-func (r *repair) described(d *metric.Desc) *metric.Desc {
-	for i := len(r.cat.Descs) - 1; i >= 0; i-- {
-		if f := r.cat.Descs[i]; f.Name == d.Name && f.Type == d.Type && f.Sem == d.Sem && f.Units == d.Units && f.Indom == d.Indom && f.Width == d.Width {
-			return f
-		}
-	}
-	return d
+	j.taken.Builders[b.Class()] = nil
 }

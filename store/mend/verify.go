@@ -18,6 +18,7 @@ import (
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
 	"tachograph/store/fault"
+	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
 
@@ -53,7 +54,7 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{progress: progress, sealed: make(map[string]uint64), owner: make(map[string]*owner)}
+	v := &verifier{progress: progress, owner: make(map[string]*owner)}
 	for _, f := range files {
 		if st, err := os.Lstat(f); err == nil {
 			v.total += st.Size()
@@ -94,7 +95,7 @@ func (v *verifier) together(files []string) {
 		}
 		v.path = files[i]
 		at := v.done
-		if err := fault.Contain(func() error { v.file(f); return nil }); err != nil {
+		if err := fault.Contain(func() error { v.file(f, files[i+1:]); return nil }); err != nil {
 			v.add("file", 0, 0, err)
 		}
 		if st, err := f.Stat(); err == nil {
@@ -113,19 +114,15 @@ type verifier struct {
 	progress    func(done, total int64)
 	done, total int64
 	findings    []Finding
-	// sealed is the last record that an archive and those of its journals
-	// which were looked at hold, by the archive's name.
-	sealed map[string]uint64
 	// owner is what live archives say about their journals, by name.
 	owner map[string]*owner
 }
 
 // owner is what an archive says about its journal.
 type owner struct {
-	id       string
+	journal.Follower
 	progress layout.Progress
 	finished bool
-	last     int64 // wall clock of the last tick, or of its making
 }
 
 func (v *verifier) tell() {
@@ -138,9 +135,10 @@ func (v *verifier) add(where string, from, to int64, err error) {
 	v.findings = append(v.findings, Finding{Path: v.path, Where: where, What: err.Error(), From: from, To: to})
 }
 
-func (v *verifier) file(f *os.File) {
+// file checks f; behind are the files that come after it.
+func (v *verifier) file(f *os.File, behind []string) {
 	if layout.IsJournalName(filepath.Base(v.path)) {
-		v.journal(f)
+		v.journal(f, behind)
 		return
 	}
 	// A commit may come while the archive is being read; then what was found
@@ -236,7 +234,7 @@ func (a *contents) meta() {
 			return json.Unmarshal(value, a.totals)
 		case layout.MetaJournal:
 			err := json.Unmarshal(value, &a.own.progress)
-			a.v.sealed[filepath.Base(a.v.path)] = a.own.progress.Sealed
+			a.own.Seq, a.own.First, a.own.Counted = a.own.progress.Sealed, a.own.progress.Generation, true
 			return err
 		case layout.MetaIntervals:
 			return json.Unmarshal(value, &map[string]int64{})
@@ -248,7 +246,7 @@ func (a *contents) meta() {
 	})
 	a.v.owner[filepath.Base(a.v.path)] = &a.own
 	if h != nil {
-		a.own.id, a.own.last = h.ID, h.Created
+		a.own.Archive, a.own.Last = h.ID, h.Created
 	}
 	switch {
 	case h == nil:
@@ -309,7 +307,7 @@ func (a *contents) index() map[string]chunk.Info {
 		}
 		if err == nil {
 			index[string(key)] = in
-			a.own.last = max(a.own.last, in.To)
+			a.own.Last = max(a.own.Last, in.To)
 		}
 		return err
 	})

@@ -1,14 +1,12 @@
 package mend
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
+	"tachograph/store/boltread"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
@@ -30,72 +28,32 @@ func (v *verifier) missingJournal(open []*os.File) {
 	if now, err := layout.ReadProgress(v.path); err != nil || now != own.progress {
 		return // the writer went on meanwhile
 	}
-	v.add("journal", 0, 0, own.progress.Missing(v.path, own.last))
+	v.add("journal", 0, 0, own.progress.Missing(v.path, own.Last))
 }
 
-// journal decodes every record of a journal.
-func (v *verifier) journal(f *os.File) {
-	live, generation, _ := layout.ParseJournalName(filepath.Base(v.path))
+// journal decodes every record of a journal. behind are the files that come
+// after it.
+func (v *verifier) journal(f *os.File, behind []string) {
+	live, number, _ := layout.ParseJournalName(filepath.Base(v.path))
 	own := v.owner[live]
-	r, err := journal.NewReader(f, nil)
-	if err != nil {
-		if st, e := f.Stat(); errors.Is(err, io.EOF) && e == nil && st.Size() == 0 {
-			if own != nil && own.progress.Generation > 0 && generation >= own.progress.Generation {
-				v.add("beginning", own.last, 0, journal.ErrEmptied)
-			}
-			return // an early writer began it, and recorded nothing in it
+	if own == nil {
+		own = &owner{}
+		v.owner[live] = own
+	}
+	own.Live = true
+	g := &journal.Generation{File: boltread.FileSource(f), Number: number}
+	g.Old = slices.ContainsFunc(behind, func(name string) bool {
+		next, _, _ := layout.ParseJournalName(filepath.Base(name))
+		return next == live
+	})
+	end := own.Follow(g, func(*journal.Record) {}, func(h *journal.Hole) {
+		v.add("beginning", h.From, h.To.Wall, h)
+	})
+	if end.Err != nil {
+		where := "file"
+		if end.At > 0 {
+			where = fmt.Sprintf("byte %d", end.At)
 		}
-		v.add("beginning", 0, 0, fmt.Errorf("it is damaged or was never written whole: %w", err))
-		return
-	}
-	if own != nil && own.id != "" && r.Header().Archive != own.id {
-		v.add("beginning", 0, 0, fmt.Errorf("it belongs to another archive, %s", r.Header().Archive))
-		return
-	}
-	seq, known := v.sealed[live]
-	if head := r.Header(); known && head.Base > seq {
-		from := head.At.Wall
-		if own != nil {
-			from = own.last
-		}
-		v.add("beginning", from, head.At.Wall, journal.Hole(head.Base-seq, from, head.At.Wall))
-	}
-	seq = max(seq, r.Header().Base)
-	var last, rest int64
-	// What stands behind the last sound record may be one that is just being
-	// written.
-	for still := 0; still < 3; still++ {
-		for {
-			rec, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				v.add(fmt.Sprintf("byte %d", r.Offset()), last, 0, err)
-				return
-			}
-			if rec.Tick != nil {
-				last = rec.Tick.At.Wall
-			}
-			seq, still = max(seq, rec.Seq), 0
-		}
-		st, err := f.Stat()
-		if err != nil {
-			v.add("file", 0, 0, err)
-			return
-		}
-		if rest = r.Rest(st.Size()); rest == 0 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if known {
-		v.sealed[live] = seq
-	}
-	if own != nil {
-		own.last = max(own.last, last)
-	}
-	if rest > 0 {
-		v.add(fmt.Sprintf("byte %d", r.Offset()), last, 0, fmt.Errorf("%d bytes behind the last sound record: one was cut short, or is damaged", rest))
+		v.add(where, own.Last, 0, end.Err)
 	}
 }

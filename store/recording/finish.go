@@ -64,7 +64,7 @@ func (w *Writer) Cut(why string) (*Cut, error) {
 // catchUp tells a new archive what changed while it was being made.
 func (w *Writer) catchUp(n *live) {
 	conf := w.conf
-	n.rest.descs, n.rest.conf = w.opt.Catalogue, &conf
+	n.rest.Descs, n.rest.Conf = w.opt.Catalogue, &conf
 	_ = w.wrote(n, n.jw.Describe(w.opt.Catalogue))
 	_ = w.wrote(n, n.jw.Config(&conf))
 }

@@ -157,8 +157,8 @@ func (w *Writer) tellGivenUp(l *live, now metric.Stamp, held bool) {
 	end := now
 	if held {
 		for _, q := range w.cur.queue {
-			for _, b := range q.builders {
-				if b.First().Cont < end.Cont {
+			for _, b := range q.Builders {
+				if b != nil && b.First().Cont < end.Cont {
 					end = b.First()
 				}
 			}

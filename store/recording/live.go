@@ -15,6 +15,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
+	"tachograph/store/gather"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
@@ -31,12 +32,12 @@ type live struct {
 	base       uint64       // the last record before the generation
 	age        int          // seals since the generation began
 	old        []generation // before the present one, not removed yet
-	builders   [metric.NumClasses]*chunk.Builder
-	rest       batch // records besides ticks since the last seal
+	rest       gather.Batch // collected since the last batch
 	queue      []*batch
 	begun      int64 // continuous clock at which the builders were begun
 	synced     int64 // and at which the last seal was
 	sealed     uint64
+	needs      uint64 // the first generation it needed when it was opened again
 	kept       uint64 // the last record that would survive a crash of the kernel
 	safe       uint64 // and a power cut
 	first      int64  // wall clocks of the first and last tick
@@ -70,16 +71,9 @@ type generation struct {
 
 // batch is what one seal takes over from the journal.
 type batch struct {
-	seq      uint64
-	builders []*chunk.Builder
-	sealed   []*chunk.Sealed // of builders, once encoded
-	events   []metric.Event
-	descs    []*metric.Desc
-	conf     *journal.Config
-}
-
-func (b *batch) empty() bool {
-	return len(b.builders) == 0 && len(b.events) == 0 && len(b.descs) == 0 && b.conf == nil
+	gather.Batch
+	seq    uint64
+	sealed []*chunk.Sealed // of builders; nil before they are encoded
 }
 
 const (
@@ -264,37 +258,16 @@ func (w *Writer) newGeneration(l *live, base uint64) error {
 	return nil
 }
 
-// builder returns the builder of ticks of class c.
-func (w *Writer) builder(l *live, c metric.Class) *chunk.Builder {
-	b := l.builders[c]
-	if b == nil {
-		if n := len(w.pool[c]); n > 0 {
-			b, w.pool[c] = w.pool[c][n-1], w.pool[c][:n-1]
-		} else {
-			b = chunk.NewBuilder(c)
-		}
-		l.builders[c] = b
-	}
-	return b
-}
-
 // cut takes what has been collected since the last seal and queues it for the
 // archive. The caller holds the Writer's mutex.
 func (w *Writer) cut(l *live, now int64) {
 	l.begun, l.synced = now, now
-	b := l.rest
-	l.rest = batch{}
-	b.seq = l.jw.Seq()
-	for c, builder := range l.builders {
-		if builder != nil && builder.Ticks() > 0 {
-			b.builders = append(b.builders, builder)
-			l.builders[c] = nil
-		}
-	}
-	if b.empty() {
+	b := &batch{Batch: l.rest, seq: l.jw.Seq()}
+	l.rest = gather.Batch{}
+	if b.Empty() {
 		return
 	}
-	l.queue = append(l.queue, &b)
+	l.queue = append(l.queue, b)
 	if !w.closed { // else nothing follows that would need another page
 		w.turnPage(l)
 	}
@@ -314,9 +287,9 @@ func (w *Writer) turnPage(l *live) {
 	// the archive.
 	var descs []*metric.Desc
 	for _, b := range l.queue {
-		descs = append(descs, b.descs...)
+		descs = append(descs, b.Descs...)
 	}
-	if descs = append(descs, l.rest.descs...); len(descs) > 0 {
+	if descs = append(descs, l.rest.Descs...); len(descs) > 0 {
 		_ = w.wrote(l, l.jw.Describe(descs))
 	}
 }

@@ -96,15 +96,22 @@ func (l *live) pagesInUse() (size int64) {
 // encode makes chunks of a batch's builders. What cannot be encoded is given
 // up and said, rather than blocking all that comes after it.
 func (w *Writer) encode(l *live, b *batch) {
-	for _, d := range b.descs {
+	if b.sealed != nil {
+		return
+	}
+	for _, d := range b.Descs {
 		l.cat.Number(d)
 	}
-	for len(b.sealed) < len(b.builders) {
-		builder := b.builders[len(b.sealed)]
+	b.sealed = []*chunk.Sealed{}
+	for _, builder := range b.Builders {
+		if builder == nil {
+			continue
+		}
 		s, err := builder.Seal(l.cat.Number)
 		if err != nil {
 			w.log.Error("a chunk cannot be encoded and is lost", "class", builder.Class(), "ticks", builder.Ticks(), "error", err)
-			b.events = append(b.events, lossEvent(builder, err))
+			b.Events = append(b.Events, lossEvent(builder, err))
+			continue
 		}
 		b.sealed = append(b.sealed, s)
 	}
@@ -119,29 +126,18 @@ func lossEvent(b *chunk.Builder, err error) metric.Event {
 
 func (b *batch) put(to *layout.Builder) {
 	for _, s := range b.sealed {
-		if s != nil {
-			to.ChunkApart(s)
-		}
+		to.ChunkApart(s)
 	}
-	to.Events(b.events)
-	if b.conf != nil {
-		to.Settings(b.conf.Text, layout.Nanoseconds(b.conf.Intervals))
+	to.Events(b.Events)
+	if b.Conf != nil {
+		to.Settings(b.Conf.Text, layout.Nanoseconds(b.Conf.Intervals))
 	}
 }
 
-// release takes the batches that are safe, the first ones, off the queue and
-// keeps their builders for use again.
+// release takes the batches that are safe, the first ones, off the queue.
 func (w *Writer) release(l *live, done []*batch) {
 	l.queue = slices.Clone(l.queue[len(done):])
 	l.sealed = done[len(done)-1].seq
-	for _, b := range done {
-		for _, builder := range b.builders {
-			if c := builder.Class(); len(w.pool[c]) < 1 && builder.Memory() < w.opt.MemoryBound/4 {
-				builder.Reset()
-				w.pool[c] = append(w.pool[c], builder)
-			}
-		}
-	}
 }
 
 // dropGenerations removes the journal files that the archive has taken over

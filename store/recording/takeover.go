@@ -3,7 +3,6 @@ package recording
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +15,7 @@ import (
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
-	"tachograph/store/fault"
+	"tachograph/store/gather"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
@@ -185,7 +184,7 @@ func (l *live) load(tx *bbolt.Tx) error {
 	if err := layout.GetJSON(tx, layout.MetaJournal, &p); err != nil {
 		return err
 	}
-	l.sealed = p.Sealed
+	l.sealed, l.needs = p.Sealed, p.Generation
 	var descs []*metric.Desc
 	err := tx.Bucket([]byte(layout.BucketMetrics)).ForEach(func(k, v []byte) error {
 		v, err := layout.Unwrap(layout.BucketMetrics, k, v)
@@ -222,9 +221,9 @@ const maxRecovered = 20_000
 
 // replay queues what journals hold beyond what l has sealed.
 func (w *Writer) replay(l *live, journals []string) error {
-	r := recovery{w: w, l: l, seq: l.sealed, insts: make(map[string]*metric.Instance)}
-	r.complete.Known = make(map[string]*metric.Desc)
-	r.complete.Learn(l.cat.Descs)
+	r := recovery{w: w, l: l, taken: gather.NewIntake(l.cat.Descs), follow: journal.Follower{
+		Archive: l.head.ID, Seq: l.sealed, Counted: true, Last: max(l.last, l.head.Created), First: l.needs,
+	}}
 	for i, path := range journals {
 		if err := r.file(path, i+1 == len(journals)); err != nil {
 			return err
@@ -236,13 +235,10 @@ func (w *Writer) replay(l *live, journals []string) error {
 
 // A recovery turns journals into batches.
 type recovery struct {
-	w        *Writer
-	l        *live
-	b        batch
-	insts    map[string]*metric.Instance
-	seq      uint64
-	build    [metric.NumClasses]*chunk.Builder
-	complete journal.Completer
+	w      *Writer
+	l      *live
+	taken  *gather.Intake
+	follow journal.Follower
 }
 
 // file takes over one generation; last says that no other follows.
@@ -252,46 +248,24 @@ func (r *recovery) file(path string, last bool) error {
 		return err
 	}
 	defer f.Close()
-	defer func() { r.l.old = append(r.l.old, generation{path: path, seq: r.seq}) }()
-	j, err := journal.NewReader(f, r.intern)
-	if errors.Is(err, io.EOF) {
-		return nil // the end came before its first record
-	}
-	if errors.Is(err, journal.ErrNotJournal) {
-		// Nothing behind a lost beginning can be read, by anybody.
-		size, _ := f.Size()
-		r.lost(r.w.opt.Now(), fmt.Sprintf("a journal of %d bytes has lost its beginning", size))
-		return nil
-	}
-	if err == nil && j.Header().Archive != r.l.head.ID {
-		err = errors.New("it belongs to another archive")
-	}
-	if err != nil {
-		r.w.log.Error("a journal cannot be taken over; it is set aside", "path", path, "as", path+layout.DamagedSuffix, "error", err)
+	g := &journal.Generation{File: f, Old: !last, Intern: r.taken.Intern}
+	_, g.Number, _ = layout.ParseJournalName(filepath.Base(path))
+	end := r.follow.Follow(g, r.record, func(h *journal.Hole) {
+		r.lost(h.To, fmt.Sprintf("%d records of the journal are lost to damage", h.Records))
+	})
+	r.l.old = append(r.l.old, generation{path: path, seq: r.follow.Seq})
+	switch end.Verdict {
+	case journal.Foreign:
+		r.w.log.Error("a journal cannot be taken over; it is set aside", "path", path, "as", path+layout.DamagedSuffix, "error", end.Err)
 		return r.w.dir.fs.Rename(path, path+layout.DamagedSuffix)
-	}
-	if base := j.Header().Base; base > r.seq {
-		r.lost(j.Header().At, fmt.Sprintf("%d records of the journal are lost to damage", base-r.seq))
-		r.seq = base
-	}
-	for {
-		var rec *journal.Record
-		err := fault.Contain(func() (err error) { rec, err = j.Next(); return err })
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				r.w.log.Error("a journal is damaged", "path", path, "error", err)
-			}
-			break
+	case journal.Headless, journal.Emptied:
+		// Nothing behind a lost beginning can be read, by anybody.
+		r.lost(r.w.opt.Now(), fmt.Sprintf("a journal of %d bytes has lost its beginning", end.Rest))
+	case journal.Damaged:
+		r.w.log.Error("a journal is damaged", "path", path, "error", end.Err)
+		if last { // else the next one's beginning tells what is missing
+			r.lost(r.w.opt.Now(), fmt.Sprintf("the last %d bytes of the journal are damaged", end.Rest))
 		}
-		if rec.Seq > r.seq {
-			r.seq = rec.Seq
-			r.record(rec)
-		}
-	}
-	// A last record that was cut short was never accepted. In an earlier file
-	// the next one's beginning tells what is missing.
-	if size, err := f.Size(); last && err == nil && j.Rest(size) > 0 && !j.CutShort(size) {
-		r.lost(r.w.opt.Now(), fmt.Sprintf("the last %d bytes of the journal are damaged", j.Rest(size)))
 	}
 	return nil
 }
@@ -300,53 +274,25 @@ func (r *recovery) file(path string, last bool) error {
 func (r *recovery) lost(at metric.Stamp, text string) {
 	from := max(r.l.last, r.l.head.Created)
 	r.w.log.Error("a part of the journal is lost", "archive", r.l.String(), "after", time.Unix(0, from), "what", text)
-	r.b.events = append(r.b.events, layout.GapEvent(at, from, at.Wall-from, text))
-}
-
-func (r *recovery) intern(indom, key string) *metric.Instance {
-	return journal.InternIn(r.insts, indom, key)
+	r.taken.Events = append(r.taken.Events, layout.GapEvent(at, from, at.Wall-from, text))
 }
 
 func (r *recovery) record(rec *journal.Record) {
-	switch rec.Kind {
-	case journal.KindTick:
-		t := rec.Tick
-		r.complete.Tick(t)
-		b := r.build[t.Class]
-		if b == nil {
-			b = chunk.NewBuilder(t.Class)
-			r.build[t.Class] = b
-		}
-		if err := b.Append(t); err != nil {
-			r.w.log.Error("a tick of the journal cannot be taken over", "error", err)
-			return
-		}
+	if err := r.taken.Take(rec); err != nil {
+		r.w.log.Error("a tick of the journal cannot be taken over", "error", err)
+	} else if t := rec.Tick; t != nil {
 		r.l.span(t.At.Wall, t.At.Wall)
-		if b.Ticks() >= maxRecovered {
+		if r.taken.Builders[t.Class].Ticks() >= maxRecovered {
 			r.flush()
 		}
-	case journal.KindEvent:
-		r.b.events = append(r.b.events, *rec.Event)
-	case journal.KindDescribe:
-		r.b.descs = append(r.b.descs, rec.Descs...)
-		r.complete.Learn(rec.Descs)
-	case journal.KindConfig:
-		r.b.conf = rec.Conf
 	}
 }
 
 func (r *recovery) flush() {
-	b := r.b
-	r.b = batch{}
-	b.seq = r.seq
-	for c, builder := range r.build {
-		if builder != nil {
-			b.builders = append(b.builders, builder)
-			r.build[c] = nil
-		}
-	}
-	if !b.empty() {
-		r.l.queue = append(r.l.queue, &b)
+	b := &batch{Batch: r.taken.Batch, seq: r.follow.Seq}
+	r.taken.Batch = gather.Batch{}
+	if !b.Empty() {
+		r.l.queue = append(r.l.queue, b)
 	}
 }
 
@@ -373,7 +319,7 @@ func (w *Writer) resume(l *live) error {
 	l.ended = false
 	if crashed && lost != 0 {
 		e := layout.GapEvent(now, lost, now.Wall-lost, "the recorder ended without stopping; the last tick is of "+time.Unix(0, lost).UTC().Format(time.RFC3339Nano))
-		l.rest.events = append(l.rest.events, e)
+		l.rest.Events = append(l.rest.Events, e)
 		return w.wrote(l, l.jw.Event(&e))
 	}
 	return nil

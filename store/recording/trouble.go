@@ -116,18 +116,10 @@ func (w *Writer) full() bool {
 func (w *Writer) heldMemory() int64 {
 	l := w.cur
 	_, n := l.jw.Held()
-	for _, b := range l.builders {
-		if b != nil {
-			n += b.Memory()
-		}
-	}
 	for _, q := range l.queue {
-		for _, b := range q.builders {
-			n += b.Memory()
-		}
-		n += int64(len(q.events)) * eventMemory
+		n += q.Memory() + int64(len(q.Events))*eventMemory
 	}
-	return n + int64(len(l.rest.events))*eventMemory
+	return n + l.rest.Memory() + int64(len(l.rest.Events))*eventMemory
 }
 
 // eventMemory is about what an event takes in memory.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
-	"tachograph/store/chunk"
 	"tachograph/store/disk"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
@@ -33,7 +32,6 @@ type Writer struct {
 	cur     *live
 	conf    journal.Config
 	changes int // of the catalogue and the configuration
-	pool    [metric.NumClasses][]*chunk.Builder
 	trouble trouble
 	closed  bool
 	total   totalWritten
@@ -127,15 +125,12 @@ func (w *Writer) Append(t *metric.Tick) error {
 	if w.closed {
 		return ErrClosed
 	}
-	if t.Class >= metric.NumClasses {
-		return fmt.Errorf("tick of unknown class %d", t.Class)
-	}
 	if w.full() {
 		w.trouble.drop(t.At)
 		return ErrDropped
 	}
 	l := w.cur
-	if err := w.builder(l, t.Class).Append(t); err != nil {
+	if err := l.rest.Tick(t); err != nil {
 		return err
 	}
 	err := w.wrote(l, l.jw.Tick(t))
@@ -174,13 +169,7 @@ func (w *Writer) commitDue(l *live, now int64) bool {
 	if w.count.ticks%memoryCheck != 0 {
 		return false
 	}
-	var n int64
-	for _, b := range l.builders {
-		if b != nil {
-			n += b.Memory()
-		}
-	}
-	return n > min(commitMemory, w.opt.MemoryBound/2) || l.jw.Size() > generationSize || l.jw.Encoder().Full()
+	return l.rest.Memory() > min(commitMemory, w.opt.MemoryBound/2) || l.jw.Size() > generationSize || l.jw.Encoder().Full()
 }
 
 // commitMemory is how much may be collected before a commit is due earlier:
@@ -233,7 +222,7 @@ func (w *Writer) note(e *metric.Event) error {
 	}
 	l := w.cur
 	w.count.events++
-	l.rest.events = append(l.rest.events, *e)
+	l.rest.Events = append(l.rest.Events, *e)
 	return w.wrote(l, l.jw.Event(e))
 }
 
@@ -249,7 +238,7 @@ func (w *Writer) Describe(ds []*metric.Desc) error {
 		return nil
 	}
 	l := w.cur
-	l.rest.descs = append(l.rest.descs, ds...)
+	l.rest.Descs = append(l.rest.Descs, ds...)
 	w.remember(ds)
 	return w.wrote(l, l.jw.Describe(ds))
 }
@@ -290,7 +279,7 @@ func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Dura
 	w.conf = journal.Config{Text: config, Intervals: maps.Clone(intervals), Sync: sync, Seal: seal}
 	w.changes++
 	conf := w.conf
-	w.cur.rest.conf = &conf
+	w.cur.rest.Conf = &conf
 	w.work.syncEvery(sync)
 	return w.wrote(w.cur, w.cur.jw.Config(&conf))
 }

@@ -1,0 +1,124 @@
+// Package gather collects what is recorded until it becomes chunks and records
+// of an archive, whether a recorder is given it or a journal holds it.
+package gather
+
+import (
+	"fmt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+	"tachograph/store/journal"
+)
+
+// A Batch is what has been collected: ticks in a builder for each class, events,
+// additions to the catalogue and the latest configuration.
+type Batch struct {
+	Builders [metric.NumClasses]*chunk.Builder // nil where there is no tick
+	Events   []metric.Event
+	Descs    []*metric.Desc
+	Conf     *journal.Config
+}
+
+// Tick adds a tick. One that contradicts itself is refused and changes nothing.
+func (b *Batch) Tick(t *metric.Tick) error {
+	if t.Class >= metric.NumClasses {
+		return fmt.Errorf("tick of unknown class %d", t.Class)
+	}
+	to := b.Builders[t.Class]
+	if to == nil {
+		to = chunk.NewBuilder(t.Class)
+	}
+	err := to.Append(t)
+	if err == nil {
+		b.Builders[t.Class] = to
+	}
+	return err
+}
+
+// Memory is about what the ticks take in memory.
+func (b *Batch) Memory() (n int64) {
+	for _, to := range b.Builders {
+		if to != nil {
+			n += to.Memory()
+		}
+	}
+	return n
+}
+
+// Empty reports whether b holds nothing.
+func (b *Batch) Empty() bool {
+	return b.Builders == [metric.NumClasses]*chunk.Builder{} && len(b.Events) == 0 && len(b.Descs) == 0 && b.Conf == nil
+}
+
+// An Intake collects what a journal holds. Of journals that are read apart,
+// each has its own.
+type Intake struct {
+	Batch
+	known map[string]*metric.Desc // by name, the latest
+	done  map[*metric.Group]bool
+	insts map[[2]string]*metric.Instance
+}
+
+// NewIntake makes an Intake for the journal of an archive with this catalogue,
+// of which members may be lost.
+func NewIntake(catalogue []*metric.Desc) *Intake {
+	in := &Intake{known: make(map[string]*metric.Desc), done: make(map[*metric.Group]bool), insts: make(map[[2]string]*metric.Instance)}
+	in.learn(catalogue)
+	return in
+}
+
+// Intern returns the one instance with that key: the same in all generations.
+func (in *Intake) Intern(indom, key string) *metric.Instance {
+	at := [2]string{indom, key}
+	i := in.insts[at]
+	if i == nil {
+		i = &metric.Instance{ID: uint64(len(in.insts)) + 1, Key: key}
+		in.insts[at] = i
+	}
+	return i
+}
+
+// Take adds a record. A tick that contradicts itself is left out, and said.
+func (in *Intake) Take(rec *journal.Record) error {
+	switch rec.Kind {
+	case journal.KindTick:
+		in.complete(rec.Tick)
+		if err := in.Tick(rec.Tick); err != nil {
+			return fmt.Errorf("record %d: %w", rec.Seq, err)
+		}
+	case journal.KindEvent:
+		in.Events = append(in.Events, *rec.Event)
+	case journal.KindDescribe:
+		in.Descs = append(in.Descs, rec.Descs...)
+		in.learn(rec.Descs)
+	case journal.KindConfig:
+		in.Conf = rec.Conf
+	}
+	return nil
+}
+
+func (in *Intake) learn(ds []*metric.Desc) {
+	for _, d := range ds {
+		if d != nil {
+			in.known[d.Name] = d
+		}
+	}
+}
+
+// complete gives the metrics of a tick the descriptions that the catalogue has
+// for them: a journal leaves out what values do not need.
+func (in *Intake) complete(t *metric.Tick) {
+	for _, b := range t.Blocks {
+		if in.done[b.Group] {
+			continue
+		}
+		in.done[b.Group] = true
+		for i, d := range b.Group.Metrics {
+			k := in.known[d.Name]
+			if k != nil && k.Type == d.Type && k.Sem == d.Sem && k.Units == d.Units && k.Indom == d.Indom &&
+				k.Class == d.Class && k.Width == d.Width && k.Clamped == d.Clamped {
+				b.Group.Metrics[i] = k
+			}
+		}
+	}
+}
