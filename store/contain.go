@@ -1,8 +1,6 @@
 package store
 
 import (
-	"fmt"
-
 	"tachograph/store/fault"
 )
 
@@ -15,8 +13,7 @@ func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 			return
 		}
 		if p := recover(); p != nil {
-			a.Info.Failed = true
-			a.Hurt(fmt.Errorf("%s: %w", a.Info.Path, fault.Failed{Cause: p}))
+			a.lose(fault.Failed{Cause: p})
 			goOn = true
 		}
 	}()

@@ -75,7 +75,7 @@ func (s *eventStream) peek(a *source) *metric.Event {
 			return true
 		})
 		if err != nil {
-			a.Hurt(err)
+			a.lose(err)
 		}
 		s.refs, s.at = s.refs[1:], 0
 	}

@@ -27,7 +27,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq[*Life] {
 				a.contain(&handed, func() bool {
 					c, err := ref.Open()
 					if err != nil {
-						a.Hurt(err)
+						a.lose(err)
 						return true
 					}
 					for i, g := range c.Groups {
@@ -35,7 +35,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq[*Life] {
 							continue
 						}
 						if order, err = r.livesIn(c, i, &sel, byInstance, order, names, n); err != nil {
-							a.Hurt(err)
+							a.lose(err)
 						}
 					}
 					return true

@@ -93,7 +93,7 @@ func (r *Reader) piecesOf(a *source, sel *Selection, ref *archive.Ref, batch *[]
 				col.fill(&(*batch)[len(*batch)-1], a, passing(col.v, known, row), s)
 			})
 			if err != nil {
-				p.a.Hurt(col.v.Ref.Wrong(err))
+				p.a.lose(col.v.Ref.Wrong(err))
 			}
 		}
 		if len(*batch) > 0 && !yield() {
@@ -108,7 +108,7 @@ func (r *Reader) piecesOf(a *source, sel *Selection, ref *archive.Ref, batch *[]
 func (p *plan) wantsOf(ref *archive.Ref) bool {
 	c, err := ref.Open()
 	if err != nil {
-		p.a.Hurt(err)
+		p.a.lose(err)
 		return false
 	}
 	for _, g := range c.Groups {

@@ -103,7 +103,7 @@ func (p *plan) each(ref *archive.Ref, fn func(v *archive.View, col int, d *metri
 	c, err := ref.Open()
 	if err != nil {
 		found = true // for all that is known
-		p.a.Hurt(err)
+		p.a.lose(err)
 		return
 	}
 	for i, g := range c.Groups {
@@ -121,7 +121,7 @@ func (p *plan) each(ref *archive.Ref, fn func(v *archive.View, col int, d *metri
 			}
 			v, err := c.View(i)
 			if err != nil {
-				p.a.Hurt(err)
+				p.a.lose(err)
 				break
 			}
 			fn(v, k, p.a.Effective(n, ref.Info.Class))
@@ -134,7 +134,7 @@ func (p *plan) wantsAny(g *chunk.Group) bool {
 	for i := range g.Columns {
 		n := g.Columns[i].Number
 		if int(n) >= len(p.wanted) {
-			p.a.Hurt(fmt.Errorf("metric %d is not in the catalogue", n))
+			p.a.lose(fmt.Errorf("metric %d is not in the catalogue", n))
 		} else if p.wanted[n] {
 			return true
 		}
@@ -148,7 +148,7 @@ func (p *plan) holdsKey(g *chunk.Group, ref *archive.Ref) bool {
 	for _, key := range p.sel.Keys {
 		i, err := g.Find(key)
 		if err != nil {
-			p.a.Hurt(ref.Wrong(err))
+			p.a.lose(ref.Wrong(err))
 		}
 		if i >= 0 {
 			return true
@@ -228,7 +228,7 @@ func (p *plan) filter(r *Reader, v *archive.View) *filter {
 	if f == nil {
 		var err error
 		if f, err = r.filter(p, v); err != nil {
-			p.a.Hurt(err)
+			p.a.lose(err)
 			f = &filter{rows: make([]bool, v.Size)}
 		}
 		p.filters[v] = f

@@ -24,6 +24,7 @@ type Reader struct {
 	archives  []*source
 	instances map[instanceID]*known
 	nextID    uint64
+	refused   []Loss // files that cannot be opened, until they are told
 }
 
 // instanceID is what makes an instance the same one across archives.
@@ -54,13 +55,14 @@ func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Rea
 // in live ones. Archives that are gone are forgotten.
 func (r *Reader) Refresh() error {
 	var now []*source
+	var refused []Loss
 	var errs []error
 	for try := 1; ; try++ {
 		files, err := r.files()
 		if err != nil {
 			return err
 		}
-		now, errs = r.open(files)
+		now, refused, errs = r.open(files)
 		// A writer may have finished an archive, which renames it, since the
 		// directory was read.
 		again, err := r.files()
@@ -76,13 +78,10 @@ func (r *Reader) Refresh() error {
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}
-		return fmt.Errorf("there is no archive in %s", strings.Join(r.paths, ", "))
+		return &fault.Error{Kind: fault.NotFound, Err: fmt.Errorf("there is no archive in %s", strings.Join(r.paths, ", "))}
 	}
 	// One archive that cannot be read does not hide the others.
-	for _, err := range errs {
-		now[0].Hurt(err)
-		now[0].Info.Failed = now[0].Info.Failed || errors.As(err, new(fault.Failed))
-	}
+	r.refused = refused
 	return nil
 }
 
@@ -103,7 +102,7 @@ func (r *Reader) files() ([]string, error) {
 // open opens the files, or looks for news in those that are open. It begins
 // with the latest: while a writer turns from one archive to the next, the old
 // one is complete when the new one holds anything.
-func (r *Reader) open(files []string) (now []*source, errs []error) {
+func (r *Reader) open(files []string) (now []*source, refused []Loss, errs []error) {
 	for _, f := range slices.Backward(files) {
 		i := slices.IndexFunc(r.archives, func(a *source) bool { return a.Info.Path == f })
 		var a *source
@@ -118,16 +117,18 @@ func (r *Reader) open(files []string) (now []*source, errs []error) {
 			err = fault.Contain(a.refresh)
 		}
 		if errors.As(err, new(fault.Failed)) {
-			err = fmt.Errorf("%s: %w", f, err)
+			err = &fault.Error{Path: f, Err: err}
 		}
 		if a != nil {
 			now = append(now, a)
-		}
-		if err != nil {
-			errs = append(errs, err)
+			if err != nil {
+				a.Hurt(err)
+			}
+		} else {
+			refused, errs = append(refused, refusal(f, err)), append(errs, err)
 		}
 	}
-	return now, errs
+	return now, refused, errs
 }
 
 // replace makes now the open archives and closes the others.

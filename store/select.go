@@ -154,7 +154,7 @@ func (e *emitter) direct(p *plan, cols []column) bool {
 			return false
 		}
 		if err != nil {
-			p.a.Hurt(col.v.Ref.Wrong(err))
+			p.a.lose(col.v.Ref.Wrong(err))
 		}
 	}
 	return true
@@ -177,7 +177,7 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 			return nil
 		})
 		if err != nil {
-			p.a.Hurt(col.v.Ref.Wrong(err))
+			p.a.lose(col.v.Ref.Wrong(err))
 		}
 	}
 	for i := range e.pieces {
@@ -222,7 +222,7 @@ func (e *emitter) names(p *plan, v *archive.View) bool {
 		return true // there are none, or the filter has found them
 	}
 	if _, err := v.Instances(); err != nil {
-		p.a.Hurt(v.Ref.Wrong(err))
+		p.a.lose(v.Ref.Wrong(err))
 		return false
 	}
 	return true
@@ -233,7 +233,7 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	v, run := col.v, &e.run
 	roster, err := v.Roster()
 	if err != nil {
-		p.a.Hurt(v.Ref.Wrong(err))
+		p.a.lose(v.Ref.Wrong(err))
 		return true
 	}
 	run.Archive, run.Metric = &p.a.Info, col.desc
@@ -243,7 +243,7 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	text := col.desc.Type == metric.String
 	if text {
 		if words, err = v.Chunk.Words(); err != nil {
-			p.a.Hurt(v.Ref.Wrong(err))
+			p.a.lose(v.Ref.Wrong(err))
 			return true
 		}
 	}

@@ -9,6 +9,9 @@ import (
 type source struct {
 	*archive.File
 	tail *tail // nil of a finished one
+
+	lost   []Loss // of answers, since they were asked for
+	missed map[string]bool
 }
 
 func openSource(path string) (*source, error) {

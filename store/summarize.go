@@ -61,7 +61,7 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 			continue
 		}
 		if err := p.summarize(col, f, stored, add); err != nil {
-			p.a.Hurt(col.v.Ref.Wrong(err))
+			p.a.lose(col.v.Ref.Wrong(err))
 		}
 	}
 	return order
@@ -80,7 +80,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	var have map[int]chunk.Summary
 	if v.Whole(col.spans) {
 		if have, err = p.storedSummaries(v, stored); err != nil {
-			p.a.Hurt(v.Ref.Wrong(err))
+			p.a.lose(v.Ref.Wrong(err))
 		}
 	}
 	base := col.col * v.Size

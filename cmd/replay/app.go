@@ -23,8 +23,8 @@ type app struct {
 	session
 	page
 	showCommand bool
-	// damageTold are the archives that have been warned of; nil where a command
-	// tells of damage itself.
+	// damageTold are the paths of the archives that have been warned of; nil where
+	// a command tells of damage itself.
 	damageTold map[string]bool
 }
 
@@ -97,23 +97,44 @@ func (a *app) load(args ...string) error {
 	return nil
 }
 
-// tellDamage warns, once for each archive, that some of it could not be read.
-// Damage may come to light only when a question meets it.
+// tellDamage warns, once for each file, that it or some of it could not be
+// read. Damage may come to light only when a question meets it.
 func (a *app) tellDamage() {
-	if a.archive == nil || a.damageTold == nil {
+	if a.archive == nil {
 		return
 	}
+	wrong := make(map[string][]string)
+	var paths []string
+	note := func(path string, what ...string) {
+		if wrong[path] == nil {
+			paths = append(paths, path)
+		}
+		wrong[path] = append(wrong[path], what...)
+	}
 	for _, info := range a.archive.Archives() {
-		if len(info.Damage) == 0 || a.damageTold[info.ID] {
+		if len(info.Damage) > 0 {
+			note(info.Path, info.Damage...)
+		}
+	}
+	losses := a.lost()
+	a.losses = append(a.losses, losses...)
+	for _, l := range losses {
+		if l.Archive == nil {
+			a.stderr.Printf("replay: %s; it is left out\n", l.What)
 			continue
 		}
-		a.damageTold[info.ID] = true
+		note(l.Path, l.What)
+	}
+	for _, path := range paths {
+		if a.damageTold == nil || a.damageTold[path] {
+			continue
+		}
+		a.damageTold[path] = true
 		more := ""
-		if n := len(info.Damage); n > 1 {
+		if n := len(wrong[path]); n > 1 {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
-		a.stderr.Printf("replay: %s is damaged: %s%s; what is shown is what could be read (replay verify tells all)\n",
-			info.Path, info.Damage[0], more)
+		a.stderr.Printf("replay: %s is damaged: %s%s; what is shown is what could be read (replay verify tells all)\n", path, wrong[path][0], more)
 	}
 }
 

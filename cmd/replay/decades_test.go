@@ -16,6 +16,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/chunk"
+	"tachograph/store/fault"
 	"tachograph/store/query"
 	"tachograph/store/query/querytest"
 	"tachograph/store/storetest/mangle"
@@ -180,8 +181,8 @@ func TestFailureStaysWithItsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive.Archives()[0].Failed = true
-	archive.Archives()[0].Damage = []string{"this program failed over what it holds"}
+	info := archive.Archives()[0]
+	archive.(memory).Lost = []store.Loss{{Loss: fault.Loss{What: "this program failed over what it holds"}, Path: info.Path, Archive: info, Kind: fault.Bug}}
 	defer delete(loaded, "testdata/mac.txt")
 	open := func(...string) (reader, error) { return archive, nil }
 	out, errs, status := replay(open, "events", "--utc", "--archive", "testdata/mac.txt")

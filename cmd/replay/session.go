@@ -12,12 +12,14 @@ import (
 	"tachograph/cmd/replay/internal/when"
 	"tachograph/config"
 	"tachograph/store"
+	"tachograph/store/fault"
 	"tachograph/store/query"
 )
 
 // reader is an open archive or timeline of archives.
 type reader interface {
 	query.Archive
+	Losses() []store.Loss
 	Close() error
 }
 
@@ -35,18 +37,20 @@ type session struct {
 	derived  []string
 
 	archive  query.Archive
+	lost     func() []store.Loss
 	close    func() error
 	paths    []string
 	argPaths int               // how many of them are arguments
 	resolved map[string]string // times as they came out, by flag
 	used     query.Window
-	words    []string // of the command line
+	words    []string     // of the command line
+	losses   []store.Loss // of all answers
 }
 
 // failed reports whether an archive was answered for that made this program
 // fail: the answer is of the others.
 func (s *session) failed() bool {
-	return s.archive != nil && slices.ContainsFunc(s.archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Failed })
+	return slices.ContainsFunc(s.losses, func(l store.Loss) bool { return l.Kind == fault.Bug })
 }
 
 // likelyPath is the path on the command line that was meant as an archive, where
@@ -84,13 +88,13 @@ func (s *session) load(args []string) error {
 		}
 	}
 	r, err := s.open(paths...)
-	if errors.Is(err, os.ErrPermission) {
+	if fault.Of(err) == fault.Denied {
 		return noPermission(strings.Join(paths, ", "))
 	}
 	if err != nil {
 		return err
 	}
-	s.archive, s.close, s.paths, s.argPaths = r, r.Close, paths, len(args)
+	s.archive, s.lost, s.close, s.paths, s.argPaths = r, r.Losses, r.Close, paths, len(args)
 	s.recorded = s.recordedZone
 	return nil
 }

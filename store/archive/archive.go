@@ -14,6 +14,7 @@ import (
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
+	"tachograph/store/fault"
 	"tachograph/store/layout"
 )
 
@@ -59,11 +60,11 @@ func Open(path string) (*File, error) {
 func OpenUnread(path string) (*File, error) {
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open archive: %w", err)
+		return nil, &fault.Error{Op: "open archive", Path: path, Err: err}
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
+		err = &fault.Error{Path: path, Kind: fault.NotArchive, Err: errors.New("it is not a regular file")}
 	}
 	if err != nil {
 		f.Close()
@@ -100,7 +101,7 @@ func (a *File) Load() error {
 	var err error
 	a.late = nil
 	if a.Snap, err = boltread.Open(boltread.FileSource(a.file)); err != nil {
-		return fmt.Errorf("%s is not an archive, or too damaged to be read as it is (replay repair may help): %w", a.Info.Path, err)
+		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is not an archive, or too damaged to be read as it is (replay repair may help): %w", err)}
 	}
 	if st, err := a.file.Stat(); err == nil {
 		a.Info.Bytes = st.Size()
@@ -145,14 +146,15 @@ func (a *File) loadMeta() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s is not an archive, or its header is damaged (replay repair may help): %w", a.Info.Path, err)
+		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is not an archive, or its header is damaged (replay repair may help): %w", err)}
 	}
 	var h layout.Header
 	if err := json.Unmarshal(b, &h); err != nil {
-		return fmt.Errorf("%s: header: %w", a.Info.Path, err)
+		return &fault.Error{Path: a.Info.Path, Kind: fault.Damaged, Err: fmt.Errorf("header: %w", err)}
 	}
 	if h.Format > layout.FormatVersion || h.Format < 1 {
-		return fmt.Errorf("%s has format version %d; this program knows versions up to %d: use a newer one", a.Info.Path, h.Format, layout.FormatVersion)
+		return &fault.Error{Path: a.Info.Path, Kind: fault.Newer,
+			Err: fmt.Errorf("it has format version %d; this program knows versions up to %d: use a newer one", h.Format, layout.FormatVersion)}
 	}
 	in := &a.Info
 	in.Format, in.ID, in.Host, in.BootID = h.Format, h.ID, h.Host, h.BootID
@@ -521,6 +523,4 @@ type Info struct {
 	Intervals map[metric.Class]int64
 	// Damage lists what could not be read, a sentence each.
 	Damage []string
-	// Failed says that reading it made this program fail.
-	Failed bool
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/layout"
@@ -107,6 +108,21 @@ func (a *File) latest() *boltread.Snapshot {
 	return a.Snap
 }
 
+// Wrong says that the chunk cannot be read, and when it was recorded.
 func (r *Ref) Wrong(err error) error {
-	return fmt.Errorf("chunk %d of class %v (%s to %s): %w", r.n, r.Info.Class, clock(r.Info.From), clock(r.Info.To), err)
+	return &ChunkError{Class: r.Info.Class, Number: r.n, From: r.Info.From, To: r.Info.To, Err: err}
 }
+
+// A ChunkError is a chunk that cannot be read.
+type ChunkError struct {
+	Class    metric.Class
+	Number   uint32
+	From, To int64 // wall clocks, as the index says
+	Err      error
+}
+
+func (e *ChunkError) Error() string {
+	return fmt.Sprintf("chunk %d of class %v (%s to %s): %v", e.Number, e.Class, clock(e.From), clock(e.To), e.Err)
+}
+
+func (e *ChunkError) Unwrap() error { return e.Err }

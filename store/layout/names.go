@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tachograph/store/fault"
 )
 
 // The files of an archive directory. An archive being written is
@@ -168,7 +170,7 @@ func FilesAt(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no archive: %w", path, fs.ErrNotExist)
+		return nil, &fault.Error{Path: path, Kind: fault.NotFound, Err: fmt.Errorf("it holds no archive: %w", fs.ErrNotExist)}
 	}
 	return files, nil
 }

@@ -38,17 +38,17 @@ type RepairReport struct {
 // journals suffice. src is not changed.
 func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, error) {
 	if _, err := os.Lstat(dst); err == nil {
-		return nil, fmt.Errorf("repair: %s exists: choose another name", dst)
+		return nil, &fault.Error{Op: "repair", Path: dst, Kind: fault.Exists, Err: errors.New("it exists: choose another name")}
 	}
 	r := &repair{salvage: newSalvage(), report: &RepairReport{Source: src, Path: dst}}
 	files, err := layout.FilesAt(src)
 	if errors.Is(err, fs.ErrNotExist) {
 		files, err = layout.JournalsOf(src)
 		if err == nil && len(files) == 0 {
-			err = fmt.Errorf("repair: %s: %w", src, fs.ErrNotExist)
+			err = &fault.Error{Op: "repair", Path: src, Err: fs.ErrNotExist}
 		}
 	} else if err == nil && files[0] != src {
-		err = fmt.Errorf("repair: %s is a directory: name one archive in it", src)
+		err = &fault.Error{Op: "repair", Path: src, Kind: fault.NotArchive, Err: errors.New("it is a directory: name one archive in it")}
 	}
 	if err != nil {
 		return nil, err

@@ -26,9 +26,18 @@ type Archive struct {
 	// RunLength is the largest number of values in one Run or Summary piece,
 	// so that readers meet series in several pieces.
 	RunLength int
-	parts     []*part
-	metrics   []*metric.Desc
-	byName    map[string]*metric.Desc
+	// Lost is what Losses tells, once.
+	Lost    []store.Loss
+	parts   []*part
+	metrics []*metric.Desc
+	byName  map[string]*metric.Desc
+}
+
+// Losses are Lost.
+func (a *Archive) Losses() []store.Loss {
+	lost := a.Lost
+	a.Lost = nil
+	return lost
 }
 
 type part struct {

@@ -133,6 +133,9 @@ func DamageOf(r *store.Reader) []string {
 	for _, a := range r.Archives() {
 		list = append(list, a.Damage...)
 	}
+	for _, l := range r.Losses() {
+		list = append(list, l.What)
+	}
 	return list
 }
 

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"errors"
+
+	"tachograph/store/archive"
+	"tachograph/store/fault"
+)
+
+// A Loss is something that an answer lacks because it could not be read.
+type Loss struct {
+	fault.Loss
+	// Path is the file that it should have come from, Archive what is known of
+	// that: nil where not even its header can be read.
+	Path    string
+	Archive *archive.Info
+	Kind    fault.Kind
+}
+
+// Losses are what could not be read for the answers since the last call, each
+// once: files that could not be opened at all, and stretches of those that
+// could. What was found wrong with an archive when it was opened is in
+// ArchiveInfo.Damage. It belongs to the file of its Path and says nothing of
+// others.
+func (r *Reader) Losses() []Loss {
+	losses := r.refused
+	r.refused = nil
+	for _, s := range r.archives {
+		losses = append(losses, s.lost...)
+		s.lost, s.missed = nil, nil
+	}
+	return losses
+}
+
+// refusal is the loss of a whole file.
+func refusal(path string, err error) Loss {
+	return Loss{Loss: fault.Loss{What: err.Error()}, Path: path, Kind: fault.Of(err)}
+}
+
+// lose notes that a part of s is missing in an answer.
+func (s *source) lose(err error) {
+	if s.missed[err.Error()] {
+		return
+	}
+	if s.missed == nil {
+		s.missed = make(map[string]bool)
+	}
+	s.missed[err.Error()] = true
+	l := Loss{Loss: fault.Loss{What: err.Error()}, Path: s.Info.Path, Archive: &s.Info, Kind: fault.Of(err)}
+	if c := (*archive.ChunkError)(nil); errors.As(err, &c) {
+		l.From, l.To = c.From, c.To
+	}
+	if l.Kind == fault.Other {
+		l.Kind = fault.Damaged
+	}
+	s.lost = append(s.lost, l)
+}
