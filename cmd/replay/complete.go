@@ -117,10 +117,7 @@ func (a *app) instanceWords(_ *cobra.Command, args []string, typed string) ([]co
 			continue
 		}
 		seen[t.Metric.Indom] = true
-		names, err := query.InstanceNames(a.archive, a.used, t.Metric)
-		if err == nil {
-			list = append(list, names...)
-		}
+		list = append(list, query.InstanceNames(a.archive, a.used, t.Metric)...)
 	}
 	return offer(list, typed)
 }
@@ -141,11 +138,8 @@ func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobr
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		names, err := query.InstanceNames(a.archive, w, &metric.Desc{Indom: "process"})
-		if err == nil {
-			for _, n := range names {
-				list = append(list, query.ProcessName(&metric.Instance{Name: n}))
-			}
+		for _, n := range query.InstanceNames(a.archive, w, &metric.Desc{Indom: "process"}) {
+			list = append(list, query.ProcessName(&metric.Instance{Name: n}))
 		}
 		return offer(list, typed)
 	}
@@ -153,10 +147,7 @@ func (a *app) processWords(cmd *cobra.Command, _ []string, typed string) ([]cobr
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, err := query.Processes(a.archive, a.used, at, nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	all := query.Processes(a.archive, a.used, at, nil)
 	for _, p := range all {
 		list = append(list, p.Name)
 		if typed != "" {

@@ -55,10 +55,7 @@ ended again and again, and failed, is one line: a crash loop.
 
 // runs lists how often processes of each name ended.
 func (a *app) runs(w query.Window) error {
-	list, err := query.AllRuns(a.archive, w)
-	if err != nil {
-		return err
-	}
+	list := query.AllRuns(a.archive, w)
 	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
 	rows, err := a.rows(out.Column{Name: "name"}, right("runs"), right("failed"), out.Column{Name: "first"}, out.Column{Name: "last"},
 		right("every"), out.Column{Name: "how"})
@@ -109,9 +106,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 	seen := make(map[string]bool)
 	var loops []*query.Runs
 	if len(patterns) == 0 && a.table() {
-		if loops, err = query.CrashLoops(a.archive, w); err != nil {
-			return err
-		}
+		loops = query.CrashLoops(a.archive, w)
 		slices.SortStableFunc(loops, func(x, y *query.Runs) int { return cmp.Compare(x.First, y.First) })
 	}
 	loopsUntil := func(at int64) error {
@@ -126,10 +121,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 		}
 		return nil
 	}
-	for e, err := range query.SortedEvents(a.archive, w) {
-		if err != nil {
-			return err
-		}
+	for e := range query.SortedEvents(a.archive, w) {
 		if err := loopsUntil(e.At.Wall); err != nil {
 			return err
 		}

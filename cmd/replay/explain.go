@@ -200,11 +200,7 @@ func (a *app) explainBehaviour(d *metric.Desc, w query.Window) error {
 		a.field("archive", "not recorded: "+d.Unsupported)
 		return nil
 	}
-	list, err := query.Behaviours(a.archive, w, d)
-	if err != nil {
-		return err
-	}
-	for _, b := range list {
+	for _, b := range query.Behaviours(a.archive, w, d) {
 		label := "archive"
 		where := a.show(b.Archive.From) + " to " + a.show(b.Archive.To)
 		if a.manyHosts() {
@@ -264,11 +260,7 @@ func (a *app) explainRow(d *metric.Desc, recorded bool, w query.Window) error {
 	var instances, interval int64
 	var present, missing uint64
 	if recorded {
-		list, err := query.Behaviours(a.archive, w, d)
-		if err != nil {
-			return err
-		}
-		for _, b := range list {
+		for _, b := range query.Behaviours(a.archive, w, d) {
 			instances = max(instances, int64(b.Instances))
 			present, missing, interval = present+b.Present, missing+b.Missing, b.Interval/1e6
 		}

@@ -59,9 +59,7 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 			a.stdout.Println()
 		}
 		first = false
-		if err := a.hostOverview(o, a.footerLines(cmd, args)); err != nil {
-			return err
-		}
+		a.hostOverview(o, a.footerLines(cmd, args))
 	}
 	a.finish(cmd, args, true)
 	return nil
@@ -70,11 +68,9 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 // hostOverview is the overview of one host. On a terminal it takes the lines
 // there are but for those of the footer: fewer processes where these are not
 // enough, then only those that used most CPU, then fewer gauges.
-func (a *app) hostOverview(o *query.Overview, footer int) error {
+func (a *app) hostOverview(o *query.Overview, footer int) {
 	a.headline(o)
-	if err := a.breakLines(o); err != nil {
-		return err
-	}
+	a.breakLines(o)
 	a.loopLines(o.Loops)
 	left := a.linesLeft() - footer
 	if a.manyHosts() {
@@ -98,7 +94,6 @@ func (a *app) hostOverview(o *query.Overview, footer int) error {
 		}
 	}
 	a.topLines(o, left)
-	return nil
 }
 
 // bold marks a heading on a terminal.
@@ -147,7 +142,7 @@ func sizeOf(bytes int64) string {
 
 // breakLines says what interrupted the recording, and how close the last
 // sample came to each break.
-func (a *app) breakLines(o *query.Overview) error {
+func (a *app) breakLines(o *query.Overview) {
 	const most = 8
 	for i, b := range o.Breaks {
 		if i == most {
@@ -166,17 +161,12 @@ func (a *app) breakLines(o *query.Overview) error {
 			line += ": " + b.Text
 		}
 		if b.Last == 0 {
-			last, err := query.LastBefore(a.archive, o.Host.ID, b.From)
-			if err != nil {
-				return err
-			}
-			if last != 0 {
+			if last := query.LastBefore(a.archive, o.Host.ID, b.From); last != 0 {
 				line += fmt.Sprintf(" (last sample %s before the break)", human.Duration(time.Duration(b.From-last)))
 			}
 		}
 		a.prose(line)
 	}
-	return nil
 }
 
 // loopLines says what was started again and again, only to fail.

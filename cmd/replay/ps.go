@@ -147,10 +147,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 	if err != nil {
 		return err
 	}
-	all, err := query.Processes(a.archive, w, at, nil)
-	if err != nil {
-		return err
-	}
+	all := query.Processes(a.archive, w, at, nil)
 	if len(all) == 0 {
 		return fmt.Errorf("no processes were recorded at %s", a.show(at))
 	}
@@ -178,9 +175,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 		list = list[:f.n]
 	}
 	if !a.table() {
-		if err := a.attachThreads(w, at, list); err != nil {
-			return err
-		}
+		a.attachThreads(w, at, list)
 	}
 	if a.table() && at-list[0].At > int64(3*metric.Process.Interval()) {
 		a.stderr.Printf("the last reading of processes before that was at %s\n", a.show(list[0].At))
@@ -195,21 +190,16 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 }
 
 // attachThreads hangs the recorded threads on their processes.
-func (s *session) attachThreads(w query.Window, at int64, list []*query.Process) error {
-	threads, err := query.ThreadsAt(s.archive, w, at, nil)
-	if err != nil || len(threads) == 0 {
-		return err
-	}
+func (s *session) attachThreads(w query.Window, at int64, list []*query.Process) {
 	byKey := make(map[string]*query.Process)
 	for _, p := range list {
 		byKey[p.Archive.Host.ID+"/"+p.Instance.Key] = p
 	}
-	for _, t := range threads {
+	for _, t := range query.ThreadsAt(s.archive, w, at, nil) {
 		if p := byKey[t.Archive.Host.ID+"/"+t.Instance.Label("process")]; p != nil {
 			p.Threads = append(p.Threads, t)
 		}
 	}
-	return nil
 }
 
 func (a *app) processRows(list []*query.Process, depth map[*query.Process]string) error {

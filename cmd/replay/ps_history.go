@@ -44,10 +44,7 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 		return err
 	}
 	if len(list) == 0 {
-		names, err := query.InstanceNames(a.archive, w, &metric.Desc{Indom: "process"})
-		if err != nil {
-			return err
-		}
+		names := query.InstanceNames(a.archive, w, &metric.Desc{Indom: "process"})
 		for i, n := range names {
 			names[i] = query.ProcessName(&metric.Instance{Name: n})
 		}

@@ -50,17 +50,11 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 	if err != nil {
 		return err
 	}
-	all, err := query.ThreadsAt(a.archive, w, at, nil)
-	if err != nil {
-		return err
-	}
+	all := query.ThreadsAt(a.archive, w, at, nil)
 	if len(all) == 0 {
 		return fmt.Errorf("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.show(at))
 	}
-	owners, err := query.Processes(a.archive, w, at, nil)
-	if err != nil {
-		return err
-	}
+	owners := query.Processes(a.archive, w, at, nil)
 	owner := make(map[string]string)
 	for _, p := range owners {
 		owner[p.Archive.Host.ID+"/"+p.Instance.Key] = p.Name

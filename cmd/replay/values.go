@@ -264,11 +264,9 @@ func (s *session) nothing(targets []query.Target, f *seriesFlags, r query.Reques
 	if len(f.instances) > 0 {
 		var known []string
 		for _, t := range targets {
-			var list []string
 			if t.Metric != nil {
-				list, _ = query.InstanceNames(s.archive, r.Window, t.Metric)
+				known = append(known, query.InstanceNames(s.archive, r.Window, t.Metric)...)
 			}
-			known = append(known, list...)
 		}
 		return fmt.Errorf("no instance of %s matches %s%s", what, strings.Join(f.instances, " or "), query.Suggest(f.instances[0], known))
 	}

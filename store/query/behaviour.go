@@ -37,7 +37,7 @@ type ReasonCount struct {
 }
 
 // Behaviours tells for each archive of the window how d was recorded.
-func Behaviours(a Archive, w Window, d *metric.Desc) ([]*Behaviour, error) {
+func Behaviours(a Archive, w Window, d *metric.Desc) []*Behaviour {
 	byArchive := make(map[*store.ArchiveInfo]*Behaviour)
 	var out []*Behaviour
 	_, _, list := Covered(a, w)
@@ -56,7 +56,7 @@ func Behaviours(a Archive, w Window, d *metric.Desc) ([]*Behaviour, error) {
 	if d.Type == metric.String || missing || d.Sem == metric.Discrete {
 		details(a, w, d, byArchive)
 	}
-	return out, nil
+	return out
 }
 
 func numbers(a Archive, w Window, d *metric.Desc, byArchive map[*store.ArchiveInfo]*Behaviour) {

@@ -117,12 +117,12 @@ func (t *topper) spans() {
 
 // add sums up the fields of all processes, or of those that are named by keys
 // or that keep accepts.
-func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.Instance) bool) error {
+func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.Instance) bool) {
 	t.fields = fields
 	t.lives = make(map[string]*life)
 	t.groups = make(map[groupKey]*Consumer)
 	if len(fields.names) == 0 {
-		return nil
+		return
 	}
 	sel := t.w.Selection(fields.names...)
 	sel.Keys, sel.Instance = keys, keep
@@ -161,7 +161,6 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 			t.sumUp(c)
 		}
 	}
-	return nil
 }
 
 // life finds or begins the life that a piece belongs to.

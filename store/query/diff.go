@@ -323,10 +323,7 @@ func (d *differ) events() ([]*Change, error) {
 		w.From = d.r.B.From // what lies between the windows is not in question
 	}
 	kinds := []metric.EventKind{metric.EventBoot, metric.EventPanic, metric.EventShutdown, metric.EventWake, metric.EventGap, metric.EventDevice, metric.EventMount}
-	for e, err := range SortedEvents(d.a, w, kinds...) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range SortedEvents(d.a, w, kinds...) {
 		if e.At.Wall < d.r.B.From && e.At.Wall <= d.r.A.To {
 			continue
 		}

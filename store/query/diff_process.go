@@ -39,9 +39,7 @@ func (d *differ) usage(w Window) (*usage, error) {
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	d.every = t.every
 	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To}
-	if err := t.add(fields, nil, nil); err != nil {
-		return nil, err
-	}
+	t.add(fields, nil, nil)
 	for _, c := range t.groups {
 		u.byName[c.Name] = c
 	}

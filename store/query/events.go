@@ -51,8 +51,8 @@ const sortBuffer = 8192
 // told once, although each archive directory, and a recorder that ended before
 // it had recorded anything, may tell it; so is a turn from one archive to the
 // next, which ends one and begins the other.
-func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*store.Event, error] {
-	return func(yield func(*store.Event, error) bool) {
+func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq[*store.Event] {
+	return func(yield func(*store.Event) bool) {
 		var held []*store.Event
 		booted := make(map[[2]string]bool)
 		turned := make(map[string]metric.Stamp) // by host
@@ -81,7 +81,7 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*sto
 			if len(held) >= 2*sortBuffer {
 				sort()
 				for _, h := range held[:sortBuffer] {
-					if !yield(h, nil) {
+					if !yield(h) {
 						return
 					}
 				}
@@ -90,7 +90,7 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq2[*sto
 		}
 		sort()
 		for _, h := range held {
-			if !yield(h, nil) {
+			if !yield(h) {
 				return
 			}
 		}

@@ -206,24 +206,16 @@ func (hs *historian) fill() error {
 	if err := hs.rows(); err != nil {
 		return err
 	}
-	if err := hs.read(); err != nil {
-		return err
-	}
+	hs.read()
 	if err := hs.totals(); err != nil {
 		return err
 	}
-	if err := hs.texts(); err != nil {
-		return err
-	}
+	hs.texts()
 	for _, h := range hs.list {
 		h.At = h.To
-		if err := hs.ending(h); err != nil {
-			return err
-		}
+		hs.ending(h)
 		h.date()
-		if err := hs.ancestors(h); err != nil {
-			return err
-		}
+		hs.ancestors(h)
 	}
 	return nil
 }
@@ -273,7 +265,7 @@ func (hs *historian) rows() error {
 }
 
 // read notes when the processes were last read in each step.
-func (hs *historian) read() error {
+func (hs *historian) read() {
 	fields := mapFields(hs.a, allCounters(), allLevels())
 	sel := hs.w.Selection(fields.names...)
 	sel.Keys = hs.keys
@@ -295,7 +287,6 @@ func (hs *historian) read() error {
 			}
 		}
 	}
-	return nil
 }
 
 // date gives each row the instant that its values are of; nothing is of a time
@@ -329,9 +320,7 @@ func (hs *historian) totals() error {
 		return err
 	}
 	fields := mapFields(hs.a, allCounters(), []ProcessLevel{Footprint, Resident, Highest})
-	if err := t.add(fields, hs.keys, nil); err != nil {
-		return err
-	}
+	t.add(fields, hs.keys, nil)
 	for _, h := range hs.list {
 		if c := t.groups[t.keyOf(h.Archive, h.Instance)]; c != nil {
 			h.Gains, h.Peak = c.Gains, c.Peak
@@ -340,7 +329,7 @@ func (hs *historian) totals() error {
 	return nil
 }
 
-func (hs *historian) texts() error {
+func (hs *historian) texts() {
 	sel := hs.w.Selection(userMetric, ppidMetric, startMetric)
 	sel.Keys = hs.keys
 	for run := range hs.a.Select(sel) {
@@ -360,11 +349,10 @@ func (hs *historian) texts() error {
 			}
 		}
 	}
-	return nil
 }
 
 // ending finds the event of the process's end, and whether it had one.
-func (hs *historian) ending(h *History) error {
+func (hs *historian) ending(h *History) {
 	tick := lastProcessTick(hs.a, Window{Hosts: []string{h.Archive.Host.ID}}, hs.w.To)
 	h.Ended = tick > h.To
 	margin := int64(2 * time.Minute)
@@ -374,12 +362,11 @@ func (hs *historian) ending(h *History) error {
 			h.Exit, h.Ended = &c, true
 		}
 	}
-	return nil
 }
 
 // ancestors follows the parents that were there when the process was first
 // seen.
-func (hs *historian) ancestors(h *History) error {
+func (hs *historian) ancestors(h *History) {
 	byKey := make(map[string]*metric.Instance)
 	byPID := make(map[int]*metric.Instance)
 	every := int64(metric.Process.Interval())
@@ -401,5 +388,4 @@ func (hs *historian) ancestors(h *History) error {
 		h.Ancestors = append(h.Ancestors, fmt.Sprintf("%s (%d)", ProcessName(parent), ProcessID(parent)))
 		parent = byKey[parent.Label("parent")]
 	}
-	return nil
 }

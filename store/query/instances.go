@@ -7,7 +7,7 @@ import (
 )
 
 // InstanceNames lists the names of the instances of d that the window saw.
-func InstanceNames(a Archive, w Window, d *metric.Desc) ([]string, error) {
+func InstanceNames(a Archive, w Window, d *metric.Desc) []string {
 	seen := make(map[string]bool)
 	for l := range a.Lives(d.Indom, w.From, w.To) {
 		if w.Wants(l.Archive.Host.ID) {
@@ -19,5 +19,5 @@ func InstanceNames(a Archive, w Window, d *metric.Desc) ([]string, error) {
 		out = append(out, name)
 	}
 	slices.Sort(out)
-	return out, nil
+	return out
 }

@@ -37,26 +37,19 @@ func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, point
 	if _, _, list := Covered(a, w); len(list) == 0 {
 		return nil, nil
 	}
-	for e, err := range SortedEvents(a, w) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range SortedEvents(a, w) {
 		m.Events = append(m.Events, e)
 	}
-	var err error
-	if m.Last, err = LastBefore(a, host.ID, at); err != nil {
-		return nil, err
-	}
-	if m.Break, err = breakAt(a, host.ID, m.Last, at); err != nil {
-		return nil, err
-	}
+	m.Last = LastBefore(a, host.ID, at)
+	m.Break = breakAt(a, host.ID, m.Last, at)
 	if m.Last >= w.From { // What is held from before that is no sample.
+		var err error
 		if m.Gauges, err = Gauges(a, Window{Hosts: w.Hosts, From: w.From, To: at}, points); err != nil {
 			return nil, err
 		}
 	}
-	m.Processes, err = Processes(a, Window{Hosts: w.Hosts}, at, nil)
-	return m, err
+	m.Processes = Processes(a, Window{Hosts: w.Hosts}, at, nil)
+	return m, nil
 }
 
 // Top are the n processes with most of something; one that had none of it is

@@ -37,22 +37,17 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 	if w.To != 0 {
 		o.To = min(to, w.To)
 	}
-	breaks, err := Breaks(a, w)
-	if err != nil {
-		return nil, err
-	}
-	for _, b := range breaks {
+	for _, b := range Breaks(a, w) {
 		// How it came to be running is not a break of the recording.
 		if b.From >= from && b.Kind != metric.EventStart && b.Kind != metric.EventStop {
 			o.Breaks = append(o.Breaks, b)
 		}
 	}
-	if o.Loops, err = CrashLoops(a, w); err != nil {
-		return nil, err
-	}
+	o.Loops = CrashLoops(a, w)
 	if iv := list[len(list)-1].Intervals[metric.Fast]; iv > 0 {
 		points = int(min(int64(points), (o.To-o.From)/iv)) // There are no more samples.
 	}
+	var err error
 	if o.Gauges, err = Gauges(a, w, max(points, 1)); err != nil {
 		return nil, err
 	}
@@ -79,12 +74,9 @@ func (b Break) Length() time.Duration { return time.Duration(b.To - b.From) }
 
 // Breaks lists what interrupted the recording of a host: sleeps, gaps, boots,
 // panics, and archives with nothing between them.
-func Breaks(a Archive, w Window) ([]Break, error) {
+func Breaks(a Archive, w Window) []Break {
 	var out []Break
-	for e, err := range SortedEvents(a, w, breakKinds...) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range SortedEvents(a, w, breakKinds...) {
 		b := Break{From: e.At.Wall, To: e.At.Wall, Kind: e.Kind, Text: e.Text}
 		if from, err := time.Parse(time.RFC3339Nano, e.Label("from")); err == nil {
 			b.From = from.UnixNano()
@@ -95,7 +87,7 @@ func Breaks(a Archive, w Window) ([]Break, error) {
 	}
 	out = append(out, silences(a, w)...)
 	slices.SortStableFunc(out, func(x, y Break) int { return cmp.Compare(x.From, y.From) })
-	return merge(out), nil
+	return merge(out)
 }
 
 // silences are times between archives that no archive covers.
@@ -164,30 +156,26 @@ func tells(k metric.EventKind) bool {
 
 // breakAt is the break that an instant lies in, from the last sample before it;
 // nil if the recording went on there.
-func breakAt(a Archive, host string, last, at int64) (*Break, error) {
+func breakAt(a Archive, host string, last, at int64) *Break {
 	if last == 0 {
-		return nil, nil
+		return nil
 	}
 	// The event that tells how long a break was comes when it is over.
-	list, err := Breaks(a, Window{Hosts: []string{host}, From: last})
-	if err != nil {
-		return nil, err
-	}
-	for _, b := range list {
+	for _, b := range Breaks(a, Window{Hosts: []string{host}, From: last}) {
 		if b.From > at {
 			break
 		}
 		if b.To > at && b.Length() > time.Second {
 			b.Last = last
-			return &b, nil
+			return &b
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // LastBefore is the last sample of the fastest class before an instant; zero
 // where there is none in the month before.
-func LastBefore(a Archive, host string, at int64) (int64, error) {
+func LastBefore(a Archive, host string, at int64) int64 {
 	name, class := "", metric.NumClasses
 	for _, d := range a.Metrics() {
 		if d.Indom == metric.NoIndom && d.Type != metric.String && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Fast {
@@ -196,7 +184,7 @@ func LastBefore(a Archive, host string, at int64) (int64, error) {
 		}
 	}
 	if class == metric.NumClasses {
-		return 0, nil
+		return 0
 	}
 	var last int64
 	for back := int64(5 * time.Minute); last == 0 && back < int64(30*24*time.Hour); back *= 16 {
@@ -205,5 +193,5 @@ func LastBefore(a Archive, host string, at int64) (int64, error) {
 			last = max(last, run.Wall[len(run.Wall)-1])
 		}
 	}
-	return last, nil
+	return last
 }

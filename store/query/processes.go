@@ -115,12 +115,12 @@ func threadTable(a Archive) *table {
 
 // Processes is the process table at the last reading not after at, on each
 // host of the window. Only those that keep accepts are there; nil keeps all.
-func Processes(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) ([]*Process, error) {
+func Processes(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) []*Process {
 	return processTable(a).at(a, w, at, keep)
 }
 
 // ThreadsAt is the same for threads.
-func ThreadsAt(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) ([]*Process, error) {
+func ThreadsAt(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) []*Process {
 	return threadTable(a).at(a, w, at, keep)
 }
 
@@ -128,7 +128,7 @@ func ThreadsAt(a Archive, w Window, at int64, keep func(string, *metric.Instance
 // itself and the one before it, and some for ticks that came late.
 const intervalsBack = 2.9
 
-func (t *table) at(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) ([]*Process, error) {
+func (t *table) at(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) []*Process {
 	var out []*Process
 	for _, h := range a.Hosts() {
 		if !w.Wants(h.ID) {
@@ -137,7 +137,7 @@ func (t *table) at(a Archive, w Window, at int64, keep func(string, *metric.Inst
 		list := t.onHost(a, h.ID, at, keep)
 		out = append(out, list...)
 	}
-	return out, nil
+	return out
 }
 
 // lastTick is the last reading of the table's class on a host not after at,

@@ -70,15 +70,10 @@ func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 		}
 		for _, names := range batches(a, r) {
 			var list []*tally
-			var err error
 			if d := a.Lookup(names[0]); r.Mode == Shown && d.Sem == metric.Counter {
 				list = tallyValues(a, r, names[0])
 			} else {
-				list, err = tallySummaries(a, r, names)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
+				list = tallySummaries(a, r, names)
 			}
 			for _, t := range list {
 				if !yield(t.finish(), nil) {
@@ -114,7 +109,7 @@ func batches(a Archive, r RangeRequest) [][]string {
 
 // tallySummaries adds up the stored summaries; quantiles of series that moved
 // are decoded afterwards.
-func tallySummaries(a Archive, r RangeRequest, names []string) ([]*tally, error) {
+func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	byID := make(map[seriesID]*tally)
 	var order []*tally
 	sel := r.Window.Selection(names...)
@@ -142,15 +137,16 @@ func tallySummaries(a Archive, r RangeRequest, names []string) ([]*tally, error)
 	slices.SortStableFunc(order, func(x, y *tally) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
 	regain(a, r, order, byID)
 	if !r.Percentiles {
-		return order, nil
+		return order
 	}
-	return order, spreadOut(a, r, order, byID)
+	spreadOut(a, r, order, byID)
+	return order
 }
 
 // spreadOut decodes the values of the series that moved, for their quantiles.
 // Within one archive a series comes in one stretch and its distribution can go
 // when it is through; over several archives metrics are taken one by one.
-func spreadOut(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) error {
+func spreadOut(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) {
 	moving := make(map[string]map[string]bool)
 	var names []string
 	for _, t := range order {
@@ -168,21 +164,19 @@ func spreadOut(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tal
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return
 	}
 	_, _, archives := Covered(a, r.Window)
 	if len(archives) == 1 {
-		return distribute(a, r, names, moving, byID)
+		distribute(a, r, names, moving, byID)
+		return
 	}
 	for i := range names {
-		if err := distribute(a, r, names[i:i+1], moving, byID); err != nil {
-			return err
-		}
+		distribute(a, r, names[i:i+1], moving, byID)
 	}
-	return nil
 }
 
-func distribute(a Archive, r RangeRequest, names []string, moving map[string]map[string]bool, byID map[seriesID]*tally) error {
+func distribute(a Archive, r RangeRequest, names []string, moving map[string]map[string]bool, byID map[seriesID]*tally) {
 	sel := r.selection()
 	sel.Metrics = names
 	if len(names) == 1 && len(moving[names[0]]) > 0 {
@@ -223,7 +217,6 @@ func distribute(a Archive, r RangeRequest, names []string, moving map[string]map
 	for _, t := range open {
 		t.settle()
 	}
-	return nil
 }
 
 // settle takes the quantiles from the distribution and lets it go.

@@ -94,14 +94,11 @@ func roughly(d time.Duration) string {
 }
 
 // AllRuns lists the runs of a window by name, the most frequent first.
-func AllRuns(a Archive, w Window) ([]*Runs, error) {
+func AllRuns(a Archive, w Window) []*Runs {
 	type key struct{ host, name string }
 	all := make(map[key]*Runs)
 	var out []*Runs
-	for e, err := range SortedEvents(a, w, metric.EventProcessExit, metric.EventProcessExits) {
-		if err != nil {
-			return nil, err
-		}
+	for e := range SortedEvents(a, w, metric.EventProcessExit, metric.EventProcessExits) {
 		k := key{e.Archive.Host.ID, e.Label("name")}
 		if k.name == "" {
 			continue
@@ -123,7 +120,7 @@ func AllRuns(a Archive, w Window) ([]*Runs, error) {
 	slices.SortStableFunc(out, func(x, y *Runs) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.First, y.First), cmp.Compare(x.Name, y.Name))
 	})
-	return out, nil
+	return out
 }
 
 func (r *Runs) add(e *store.Event) {
@@ -192,10 +189,7 @@ func (r *Runs) finish() {
 }
 
 // CrashLoops are the runs that look like one, the most frequent first.
-func CrashLoops(a Archive, w Window) ([]*Runs, error) {
-	all, err := AllRuns(a, w)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(r *Runs) bool { return !r.CrashLoop() }), nil
+func CrashLoops(a Archive, w Window) []*Runs {
+	all := AllRuns(a, w)
+	return slices.DeleteFunc(all, func(r *Runs) bool { return !r.CrashLoop() })
 }

@@ -86,11 +86,7 @@ func (d *Digest) fill(a Archive) error {
 	}
 	d.Read, d.Written = gain("disk.all.read_bytes"), gain("disk.all.write_bytes")
 	d.Received, d.Sent = gain("network.all.in.bytes"), gain("network.all.out.bytes")
-	breaks, err := Breaks(a, w)
-	if err != nil {
-		return err
-	}
-	for _, b := range breaks {
+	for _, b := range Breaks(a, w) {
 		if b.From >= d.From && b.From <= d.To && b.Kind != metric.EventStart && b.Kind != metric.EventStop {
 			d.Breaks++
 		}

@@ -156,9 +156,7 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 		if err := t.bounds(one); err != nil {
 			return nil, err
 		}
-		if err := t.add(fields, nil, nil); err != nil {
-			return nil, err
-		}
+		t.add(fields, nil, nil)
 		if group == PerName {
 			t.addCrowds()
 		}
@@ -180,9 +178,7 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 				shown = append(shown, c)
 			}
 		}
-		if err := t.complete(shown, fields); err != nil {
-			return nil, err
-		}
+		t.complete(shown, fields)
 	}
 	return r, nil
 }
@@ -196,9 +192,7 @@ func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 		return nil, err
 	}
 	fields := mapFields(a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident, Highest})
-	if err := t.add(fields, nil, nil); err != nil {
-		return nil, err
-	}
+	t.add(fields, nil, nil)
 	var out []*Ranking
 	for _, by := range bys {
 		r := &Ranking{}
@@ -217,9 +211,9 @@ func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 }
 
 // complete fills in the other fields of the consumers that are shown.
-func (t *topper) complete(list []*Consumer, done *fieldMap) error {
+func (t *topper) complete(list []*Consumer, done *fieldMap) {
 	if len(list) == 0 {
-		return nil
+		return
 	}
 	rest := mapFields(t.a, allCounters(), []ProcessLevel{Footprint, Resident, Virtual, Highest})
 	rest.names = slices.DeleteFunc(rest.names, func(name string) bool {
@@ -245,9 +239,7 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) error {
 			return false
 		}
 	}
-	if err := more.add(rest, keys, keep); err != nil {
-		return err
-	}
+	more.add(rest, keys, keep)
 	for k, m := range more.groups {
 		c := shown[k]
 		if c == nil {
@@ -261,11 +253,11 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) error {
 		c.Mean, c.Peak, c.Resident, c.Virtual = m.Mean, m.Peak, m.Resident, m.Virtual
 		c.From, c.To = min(c.From, m.From), max(c.To, m.To)
 	}
-	return t.identify(list)
+	t.identify(list)
 }
 
 // identify names the users, and the parents that groups are called after.
-func (t *topper) identify(list []*Consumer) error {
+func (t *topper) identify(list []*Consumer) {
 	wanted := make(map[string][]*Consumer)
 	var keys []string
 	for _, c := range list {
@@ -293,12 +285,11 @@ func (t *topper) identify(list []*Consumer) error {
 			}
 		}
 	case PerParent:
-		return t.nameParents(list)
+		t.nameParents(list)
 	}
-	return nil
 }
 
-func (t *topper) nameParents(list []*Consumer) error {
+func (t *topper) nameParents(list []*Consumer) {
 	names := make(map[string]string)
 	for _, c := range list {
 		names[c.Name] = ""
@@ -318,7 +309,6 @@ func (t *topper) nameParents(list []*Consumer) error {
 			c.Name = "(process " + c.Name + ")"
 		}
 	}
-	return nil
 }
 
 // lastProcessTick is the last reading of processes not after at; the window's

@@ -39,10 +39,7 @@ func TestProcessesOfSeveralSweeps(t *testing.T) {
 	}
 	last := start + 8*every
 	part.Events = append(part.Events, metric.Event{At: metric.Stamp{Wall: last - second}, Kind: metric.EventProcessExit, Indom: "process", Key: "3"})
-	list, err := query.Processes(querytest.New(part), query.Window{}, last, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := query.Processes(querytest.New(part), query.Window{}, last, nil)
 	if len(list) != all-1 {
 		t.Fatalf("%d processes, want %d", len(list), all-1)
 	}
