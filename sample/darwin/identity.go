@@ -6,21 +6,14 @@ import "bytes"
 type Identity struct {
 	// HardwareUUID identifies the machine for its lifetime.
 	HardwareUUID string
-	// BootSession is new at every boot, BootTime its wall clock in
-	// nanoseconds.
-	BootSession string
-	BootTime    int64
-	// ShutdownReason is what the kernel says about the end of the boot
-	// before this one, where it does.
-	ShutdownReason string
-	Name           string // of the host
-	OS, Release    string // "Darwin", "24.5.0"
-	Build          string // "24F74"
-	Product        string // "15.5"
-	Arch, Model    string // "arm64", "Mac14,2"
-	Processor      string
-	Cores          int
-	MemoryBytes    uint64
+	Name         string // of the host
+	OS, Release  string // "Darwin", "24.5.0"
+	Build        string // "24F74"
+	Product      string // "15.5"
+	Arch, Model  string // "arm64", "Mac14,2"
+	Processor    string
+	Cores        int
+	MemoryBytes  uint64
 	// Translated says that this program is built for another processor and
 	// runs through Rosetta.
 	Translated bool

@@ -3,6 +3,7 @@ package darwin
 import (
 	"os"
 	"strings"
+	"time"
 
 	"tachograph/sample"
 	"tachograph/sample/catalog"
@@ -18,8 +19,6 @@ func Host() Identity {
 		into *string
 		name string
 	}{
-		{&h.BootSession, "kern.bootsessionuuid"},
-		{&h.ShutdownReason, "kern.shutdownreason"},
 		{&h.Name, "kern.hostname"},
 		{&h.OS, "kern.ostype"},
 		{&h.Release, "kern.osrelease"},
@@ -33,13 +32,6 @@ func Host() Identity {
 			*x.into = v
 		}
 	}
-	if mib, err := sys.Lookup("kern.boottime"); err == nil {
-		var b [16]byte
-		if n, errno := sys.Sysctl(mib, b[:]); errno == 0 {
-			us, _ := decode.Micros(b[:n])
-			h.BootTime = int64(us) * 1000
-		}
-	}
 	if n, err := sys.SysctlUint("hw.ncpu"); err == nil {
 		h.Cores = int(n)
 	}
@@ -48,6 +40,21 @@ func Host() Identity {
 	h.Translated = err == nil && translated == 1
 	h.HardwareUUID = HardwareUUID()
 	return h
+}
+
+// Time reads a sysctl that is a struct timeval; one of zero is none.
+func Time(name string) (time.Time, bool) {
+	mib, err := sys.Lookup(name)
+	if err != nil {
+		return time.Time{}, false
+	}
+	var b [16]byte
+	n, errno := sys.Sysctl(mib, b[:])
+	if errno != 0 {
+		return time.Time{}, false
+	}
+	us, ok := decode.Micros(b[:n])
+	return time.UnixMicro(int64(us)), ok && us != 0
 }
 
 // HardwareUUID identifies the machine for its lifetime; empty if the registry

@@ -21,6 +21,21 @@ const (
 	colSelfPlatform
 )
 
+// Memory is what this program holds of the machine's and what it has reserved,
+// in bytes; 0 if the kernel does not tell.
+func Memory() (resident, virtual int64) {
+	var words [12]uint32
+	var b [4 * len(words)]byte
+	n, err := sys.SelfInfo(machTaskBasicInfo, words[:])
+	if err != nil {
+		return 0, 0
+	}
+	answer := decode.Words(b[:0], words[:n])
+	r, _ := decode.TaskResident.Uint(answer)
+	v, _ := decode.TaskVirtual.Uint(answer)
+	return int64(r), int64(v)
+}
+
 // selfSource is what the recorder costs its own host. The times are those of
 // all its threads, living or not, which getrusage has and task_info has not.
 type selfSource struct {

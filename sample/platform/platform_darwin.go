@@ -1,7 +1,6 @@
 package platform
 
 import (
-	"encoding/binary"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,24 +27,9 @@ func Now() metric.Stamp { return darwin.Now() }
 
 // Slept is when the machine last fell asleep and woke.
 func Slept() (sleep, wake time.Time, ok bool) {
-	sleep, ok1 := timeval("kern.sleeptime")
-	wake, ok2 := timeval("kern.waketime")
+	sleep, ok1 := darwin.Time("kern.sleeptime")
+	wake, ok2 := darwin.Time("kern.waketime")
 	return sleep, wake, ok1 && ok2
-}
-
-// timeval reads a sysctl that is a struct timeval: 8 bytes of seconds, 4 of
-// microseconds, 4 of padding.
-func timeval(name string) (time.Time, bool) {
-	m, err := sys.Lookup(name)
-	if err != nil {
-		return time.Time{}, false
-	}
-	var b [16]byte
-	if n, errno := sys.Sysctl(m, b[:]); errno != 0 || n != len(b) {
-		return time.Time{}, false
-	}
-	sec, usec := int64(binary.LittleEndian.Uint64(b[:])), int32(binary.LittleEndian.Uint32(b[8:]))
-	return time.Unix(sec, int64(usec)*1000), sec != 0
 }
 
 // ThisHost describes the machine.
@@ -86,12 +70,6 @@ func Usage() engine.Usage {
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
 		u.User, u.System = time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())
 	}
-	// MACH_TASK_BASIC_INFO: virtual and resident size, 64 bits each, come first.
-	const machTaskBasicInfo = 20
-	var words [12]uint32
-	if n, err := sys.SelfInfo(machTaskBasicInfo, words[:]); err == nil && n >= 4 {
-		u.Virtual = int64(uint64(words[1])<<32 | uint64(words[0]))
-		u.Resident = int64(uint64(words[3])<<32 | uint64(words[2]))
-	}
+	u.Resident, u.Virtual = darwin.Memory()
 	return u
 }
