@@ -3,6 +3,7 @@ package catalog
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,44 +99,50 @@ var corrected = map[string]string{
 	"vm.pageout_inactive_clean": "unsigned: its neighbour has gone negative",
 }
 
+// agrees reports whether the type, semantics, units and domain of a row are
+// those of the table of facts.
+func agrees(t *testing.T, d *metric.Desc, f map[string]string) bool {
+	indom := f["indom"]
+	switch indom {
+	case "none":
+		indom = metric.NoIndom
+	case "loadavg":
+		indom = "load"
+	}
+	units, err := metric.ParseUnits(f["units"])
+	if err != nil {
+		t.Error(err)
+	}
+	return d.Type.String() == f["type"] && d.Sem.String() == f["semantics"] && d.Units == units && d.Indom == indom
+}
+
 func TestDarwinFacts(t *testing.T) {
-	used := make(map[string]bool)
-	for _, f := range facts(t, "metrics.tsv") {
-		name := f["name"]
-		d := Find(Darwin, name)
-		if d == nil {
-			t.Errorf("%s (%s) is not in the catalogue", name, f["origin"])
-			continue
-		}
-		if id := strings.ReplaceAll(f["pmid"], ":", "."); id != "" && d.PMID.String() != id {
-			t.Errorf("%s: identifier %s, PCP's is %s", name, d.PMID, id)
-		}
-		indom := f["indom"]
-		switch indom {
-		case "none":
-			indom = metric.NoIndom
-		case "loadavg":
-			indom = "load"
-		}
-		units, err := metric.ParseUnits(f["units"])
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		same := d.Type.String() == f["type"] && d.Sem.String() == f["semantics"] && d.Units == units && d.Indom == indom
-		if _, listed := corrected[name]; listed {
-			used[name] = used[name] || !same
-		} else if !same {
-			t.Errorf("%s: %s %s %q %q, the facts say %s %s %q %q", name,
-				d.Type, d.Sem, d.Units, d.Indom, f["type"], f["semantics"], f["units"], f["indom"])
-		}
-		if f["origin"] == "sysctl250" && d.Class.String() != f["class"] {
-			t.Errorf("%s: class %s, the facts say %s", name, d.Class, f["class"])
+	known := facts(t, "metrics.tsv")
+	for name := range corrected {
+		if !slices.ContainsFunc(known, func(f map[string]string) bool { return f["name"] == name }) {
+			t.Errorf("%s is listed as corrected but no fact", name)
 		}
 	}
-	for name := range corrected {
-		if !used[name] {
-			t.Errorf("%s is listed as corrected but agrees with the facts", name)
-		}
+	for _, f := range known {
+		t.Run(f["name"], func(t *testing.T) {
+			d := Find(Darwin, f["name"])
+			if d == nil {
+				t.Fatalf("(%s) is not in the catalogue", f["origin"])
+			}
+			if id := strings.ReplaceAll(f["pmid"], ":", "."); id != "" && d.PMID.String() != id {
+				t.Errorf("identifier %s, PCP's is %s", d.PMID, id)
+			}
+			same := agrees(t, d, f)
+			if _, listed := corrected[d.Name]; listed && same {
+				t.Error("is listed as corrected but agrees with the facts")
+			} else if !listed && !same {
+				t.Errorf("%s %s %q %q, the facts say %s %s %q %q",
+					d.Type, d.Sem, d.Units, d.Indom, f["type"], f["semantics"], f["units"], f["indom"])
+			}
+			if f["origin"] == "sysctl250" && d.Class.String() != f["class"] {
+				t.Errorf("class %s, the facts say %s", d.Class, f["class"])
+			}
+		})
 	}
 }
 
@@ -160,21 +167,22 @@ func TestLinuxFacts(t *testing.T) {
 			names = append(names, f["name"])
 		}
 		for _, name := range names {
-			d := Find(Linux, name)
-			if d == nil {
-				t.Errorf("%s is not in the Linux catalogue", name)
-				continue
-			}
-			if d.Unsupported != "" {
-				t.Errorf("%s: called unsupported (%s), but PCP finds it in %s", name, d.Unsupported, f["source"])
-			}
-			units, err := metric.ParseUnits(f["units"])
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if _, listed := unitsElsewhere[name]; !listed && d.Units != units {
-				t.Errorf("%s: units %q, PCP's on Linux are %q", name, d.Units, units)
-			}
+			t.Run(name, func(t *testing.T) {
+				d := Find(Linux, name)
+				if d == nil {
+					t.Fatal("is not in the Linux catalogue")
+				}
+				if d.Unsupported != "" {
+					t.Errorf("called unsupported (%s), but PCP finds it in %s", d.Unsupported, f["source"])
+				}
+				units, err := metric.ParseUnits(f["units"])
+				if err != nil {
+					t.Error(err)
+				}
+				if _, listed := unitsElsewhere[name]; !listed && d.Units != units {
+					t.Errorf("units %q, PCP's on Linux are %q", d.Units, units)
+				}
+			})
 		}
 	}
 }

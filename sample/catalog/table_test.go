@@ -55,52 +55,53 @@ func TestRows(t *testing.T) {
 	for _, p := range []Platform{Darwin, Linux} {
 		helps := make(map[string]string)
 		for _, d := range For(p) {
-			at := p.String() + " " + d.Name
-			if d.Source == "" {
-				t.Errorf("%s: no source", at)
-			}
-			words := strings.Fields(d.Help)
-			if len(words) < 2 || len(d.Help) > 110 || strings.HasSuffix(d.Help, ".") || strings.Contains(d.Help, "\n") {
-				t.Errorf("%s: help is not one line of some words without full stop: %q", at, d.Help)
-			}
-			if squeeze(d.Help) == squeeze(d.Name) {
-				t.Errorf("%s: help only repeats the name", at)
-			}
-			if other, twice := helps[d.Help]; twice {
-				t.Errorf("%s: has the same help as %s: %q", at, other, d.Help)
-			}
-			helps[d.Help] = d.Name
-			if d.LongHelp != "" && !strings.HasSuffix(d.LongHelp, ".") {
-				t.Errorf("%s: longer help without full stop: %q", at, d.LongHelp)
-			}
-			if w := forbidden.FindString(d.Help + d.LongHelp + d.Source + d.Unsupported); w != "" {
-				t.Errorf("%s: says %q", at, w)
-			}
-			if u, err := metric.ParseUnits(d.Units.String()); err != nil || u != d.Units {
-				t.Errorf("%s: units %q do not survive printing and parsing: %v", at, d.Units, err)
-			}
-			if d.Type == metric.String && (d.Sem == metric.Counter || d.Units != metric.NoUnits) {
-				t.Errorf("%s: a string that counts or has units", at)
-			}
-			if !d.Type.Valid() || d.Class >= metric.NumClasses {
-				t.Errorf("%s: type %s, class %s", at, d.Type, d.Class)
-			}
-			if d.Width != 0 && d.Sem != metric.Counter {
-				t.Errorf("%s: has the width of a counter but is none", at)
-			}
-			if d.Falls != metric.MayRestart && d.Sem != metric.Counter {
-				t.Errorf("%s: says how a counter falls but is none", at)
-			}
-			if d.Clamped && d.Width == 0 {
-				t.Errorf("%s: clamped at no width", at)
-			}
-			if d.Unsupported != "" && d.Formula != "" {
-				t.Errorf("%s: computed and unsupported", at)
-			}
-			perProcess := d.Class == metric.Process || d.Class == metric.Costly
-			if d.Indom == "process" && !perProcess || d.Indom == "thread" && d.Class != metric.Thread {
-				t.Errorf("%s: class %s does not fit the instance domain %s", at, d.Class, d.Indom)
-			}
+			t.Run(p.String()+" "+d.Name, func(t *testing.T) {
+				if d.Source == "" {
+					t.Error("no source")
+				}
+				words := strings.Fields(d.Help)
+				if len(words) < 2 || len(d.Help) > 110 || strings.HasSuffix(d.Help, ".") || strings.Contains(d.Help, "\n") {
+					t.Errorf("help is not one line of some words without full stop: %q", d.Help)
+				}
+				if squeeze(d.Help) == squeeze(d.Name) {
+					t.Error("help only repeats the name")
+				}
+				if other, twice := helps[d.Help]; twice {
+					t.Errorf("has the same help as %s: %q", other, d.Help)
+				}
+				helps[d.Help] = d.Name
+				if d.LongHelp != "" && !strings.HasSuffix(d.LongHelp, ".") {
+					t.Errorf("longer help without full stop: %q", d.LongHelp)
+				}
+				if w := forbidden.FindString(d.Help + d.LongHelp + d.Source + d.Unsupported); w != "" {
+					t.Errorf("says %q", w)
+				}
+				if u, err := metric.ParseUnits(d.Units.String()); err != nil || u != d.Units {
+					t.Errorf("units %q do not survive printing and parsing: %v", d.Units, err)
+				}
+				if d.Type == metric.String && (d.Sem == metric.Counter || d.Units != metric.NoUnits) {
+					t.Error("a string that counts or has units")
+				}
+				if !d.Type.Valid() || d.Class >= metric.NumClasses {
+					t.Errorf("type %s, class %s", d.Type, d.Class)
+				}
+				if d.Width != 0 && d.Sem != metric.Counter {
+					t.Error("has the width of a counter but is none")
+				}
+				if d.Falls != metric.MayRestart && d.Sem != metric.Counter {
+					t.Error("says how a counter falls but is none")
+				}
+				if d.Clamped && d.Width == 0 {
+					t.Error("clamped at no width")
+				}
+				if d.Unsupported != "" && d.Formula != "" {
+					t.Error("computed and unsupported")
+				}
+				perProcess := d.Class == metric.Process || d.Class == metric.Costly
+				if d.Indom == "process" && !perProcess || d.Indom == "thread" && d.Class != metric.Thread {
+					t.Errorf("class %s does not fit the instance domain %s", d.Class, d.Indom)
+				}
+			})
 		}
 	}
 }
@@ -124,23 +125,25 @@ func TestFormulasUseRecordedMetrics(t *testing.T) {
 			if d.Formula == "" {
 				continue
 			}
-			for _, word := range inFormula.FindAllString(d.Formula, -1) {
-				if word == "rate" || word == "delta" {
-					continue
+			t.Run(p.String()+" "+d.Name, func(t *testing.T) {
+				for _, word := range inFormula.FindAllString(d.Formula, -1) {
+					if word == "rate" || word == "delta" {
+						continue
+					}
+					in := Find(p, word)
+					switch {
+					case in == nil:
+						t.Errorf("there is no metric %s", word)
+					case in.Formula != "" || in.Unsupported != "":
+						t.Errorf("%s is never recorded", word)
+					case in.Indom != d.Indom:
+						t.Errorf("%s has another instance domain", word)
+					}
 				}
-				in := Find(p, word)
-				switch {
-				case in == nil:
-					t.Errorf("%s %s: there is no metric %s", p, d.Name, word)
-				case in.Formula != "" || in.Unsupported != "":
-					t.Errorf("%s %s: %s is never recorded", p, d.Name, word)
-				case in.Indom != d.Indom:
-					t.Errorf("%s %s: %s has another instance domain", p, d.Name, word)
+				if d.Class == metric.Static {
+					t.Error("computed, but static")
 				}
-			}
-			if d.Class == metric.Static {
-				t.Errorf("%s %s: computed, but static", p, d.Name)
-			}
+			})
 		}
 	}
 }

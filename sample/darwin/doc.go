@@ -2,8 +2,9 @@
 //
 // What calls the kernel stands in files that only macOS builds; the calls
 // themselves are in package sample/darwin/sys and the meaning of the bytes in
-// package sample/darwin/decode. Tables that say which answer feeds which
-// metric are portable, as are the small computations between the two.
+// package sample/darwin/decode. Which answer feeds which metric is said by the
+// rows of sample/catalog alone, whose texts package sample/darwin/rows makes
+// executable. That is portable, as are the small computations in between.
 //
 // # What the kernel withholds or distorts
 //
@@ -41,7 +42,7 @@
 //
 // # What has been executed
 //
-// All of it, as a darwin/amd64 program on a simulated kernel whose every value
-// is known; see the tests. On a real Mac none of it has run yet. The arm64
-// program is made of the same files; package sys says what differs.
+// All of it, as a program for either processor (arm64 in an emulator) on a
+// simulated kernel whose every value is known, with equal results; see the
+// tests. On a real Mac none of it has run yet.
 package darwin

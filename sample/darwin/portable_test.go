@@ -141,9 +141,11 @@ func TestFreshness(t *testing.T) {
 		{ms(2600), "b", true},
 		{ms(3600), "c", false},
 	} {
-		if got := r.stale([]byte(step.answer), step.at, step.at+ms(10)); got != step.stale {
-			t.Errorf("%q at %d ms: stale %v", step.answer, step.at/int64(time.Millisecond), got)
-		}
+		t.Run(fmt.Sprintf("%q at %d ms", step.answer, step.at/int64(time.Millisecond)), func(t *testing.T) {
+			if got := r.stale([]byte(step.answer), step.at, step.at+ms(10)); got != step.stale {
+				t.Errorf("stale %v", got)
+			}
+		})
 	}
 }
 
@@ -156,9 +158,11 @@ func TestTruePageSize(t *testing.T) {
 		{4096, 0, 16 * gb, 4096},                // not told: believe
 		{4096, 500, 16 * gb, 4096},
 	} {
-		if got := truePageSize(c.told, c.pages, c.memory); got != c.want {
-			t.Errorf("page size %d, %d pages, %d bytes: %d, want %d", c.told, c.pages, c.memory, got, c.want)
-		}
+		t.Run(fmt.Sprintf("told %d, %d pages, %d bytes", c.told, c.pages, c.memory), func(t *testing.T) {
+			if got := truePageSize(c.told, c.pages, c.memory); got != c.want {
+				t.Errorf("%d, want %d", got, c.want)
+			}
+		})
 	}
 }
 
@@ -199,17 +203,19 @@ func TestCoreKinds(t *testing.T) {
 		{"EMMPP", []cluster{{"Super", 2}, {"Performance", 2}, {"Efficiency", 1}}, "Efficiency|cluster M|cluster M|Performance|Performance"},
 		{"EQ", nil, "Efficiency|cluster Q"},
 	} {
-		letters := make(map[int]byte)
-		for i := range c.letters {
-			letters[i] = c.letters[i]
-		}
-		want := strings.Fields(c.want)
-		if strings.Contains(c.want, "|") {
-			want = strings.Split(c.want, "|")
-		}
-		if got := treeKinds(letters, c.levels, len(c.letters)); !slices.Equal(got, want) {
-			t.Errorf("%s with %v: kinds by the device tree %q, want %q", c.letters, c.levels, got, want)
-		}
+		t.Run(fmt.Sprint(c.letters, c.levels), func(t *testing.T) {
+			letters := make(map[int]byte)
+			for i := range c.letters {
+				letters[i] = c.letters[i]
+			}
+			want := strings.Fields(c.want)
+			if strings.Contains(c.want, "|") {
+				want = strings.Split(c.want, "|")
+			}
+			if got := treeKinds(letters, c.levels, len(c.letters)); !slices.Equal(got, want) {
+				t.Errorf("kinds by the device tree %q, want %q", got, want)
+			}
+		})
 	}
 	if treeKinds(map[int]byte{0: 'E'}, nil, 2) != nil || treeKinds(nil, nil, 1) != nil {
 		t.Error("a device tree that leaves out a processor labels nothing")
@@ -272,14 +278,16 @@ func TestRunningTotal(t *testing.T) {
 		{"a reset, not a wrap", &counter32, []uint64{1000, 3}, 1003},
 		{"falls a little at the top of 32 bits", &counter32, []uint64{math.MaxUint32 - 5, math.MaxUint32 - 16}, math.MaxUint32 - 5},
 	} {
-		var total runningTotal
-		var prev uint64
-		for _, now := range c.readings {
-			total.gained(&prev, now, c.counter)
-		}
-		if total.sum != c.want {
-			t.Errorf("%s: total %d, want %d", c.name, total.sum, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			var total runningTotal
+			var prev uint64
+			for _, now := range c.readings {
+				total.gained(&prev, now, c.counter)
+			}
+			if total.sum != c.want {
+				t.Errorf("total %d, want %d", total.sum, c.want)
+			}
+		})
 	}
 }
 
@@ -355,9 +363,11 @@ func TestBatteryCapacity(t *testing.T) {
 
 func TestBattery(t *testing.T) {
 	for raw, want := range map[int64]int64{1210: 1210, -612: -612, 64924: -612, 4294966684: -612, 32767: 32767, 70000: 70000} {
-		if got := widened(raw); got != want {
-			t.Errorf("a current of %d is %d, want %d", raw, got, want)
-		}
+		t.Run(fmt.Sprint("a current of ", raw), func(t *testing.T) {
+			if got := widened(raw); got != want {
+				t.Errorf("is %d, want %d", got, want)
+			}
+		})
 	}
 	for _, c := range []struct {
 		charging, onBattery bool
@@ -372,9 +382,11 @@ func TestBattery(t *testing.T) {
 		{true, false, 65535, 0, 0, timeUnknown},
 		{false, false, 0, 0, 0, timeNone},
 	} {
-		if got, why := remaining(c.charging, c.onBattery, c.toFull, c.toEmpty); got != c.want || why != c.why {
-			t.Errorf("%+v: %d (%s)", c, got, why)
-		}
+		t.Run(fmt.Sprintf("charging %v, on battery %v, %d to full, %d to empty", c.charging, c.onBattery, c.toFull, c.toEmpty), func(t *testing.T) {
+			if got, why := remaining(c.charging, c.onBattery, c.toFull, c.toEmpty); got != c.want || why != c.why {
+				t.Errorf("%d (%s), want %d (%s)", got, why, c.want, c.why)
+			}
+		})
 	}
 	if h, ok := health(4402, 4563); !ok || h != 96 {
 		t.Errorf("health %d, %v", h, ok)
@@ -428,9 +440,11 @@ func TestTCPRefused(t *testing.T) {
 		{zeros, false, false, yes, tcpWithheldByZero},
 		{zeros, false, false, no, ""},
 	} {
-		if got := tcpRefused(c.answer, c.gate, c.root, c.established); got != c.want {
-			t.Errorf("gate %v, root %v: %q, want %q", c.gate, c.root, got, c.want)
-		}
+		t.Run(fmt.Sprintf("zeros %v, gate %v, root %v, established %v", allZero(c.answer), c.gate, c.root, c.established()), func(t *testing.T) {
+			if got := tcpRefused(c.answer, c.gate, c.root, c.established); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
@@ -458,9 +472,11 @@ func TestOmissions(t *testing.T) {
 	for name, want := range map[string]bool{
 		"kern.prng.pool_3.sample_count": true, "kern.prng": false, "kern.procname": true, "kern.procname2": false, "kern.ostype": false,
 	} {
-		if got := omitted(name) != ""; got != want {
-			t.Errorf("%s omitted: %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := omitted(name) != ""; got != want {
+				t.Errorf("omitted: %v", got)
+			}
+		})
 	}
 }
 
@@ -481,9 +497,11 @@ func TestPlistString(t *testing.T) {
 	<key>Odd</key><integer>3</integer>
 	<key>Cut</key><string>never`)
 	for key, want := range map[string]string{"ProductName": "macOS", "ProductVersion": "15.5", "Odd": "", "Cut": "", "Missing": ""} {
-		if got := plistString(plist, key); got != want {
-			t.Errorf("%s is %q, want %q", key, got, want)
-		}
+		t.Run(key, func(t *testing.T) {
+			if got := plistString(plist, key); got != want {
+				t.Errorf("is %q, want %q", got, want)
+			}
+		})
 	}
 }
 

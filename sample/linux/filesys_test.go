@@ -2,6 +2,7 @@ package linux
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"sync/atomic"
@@ -117,9 +118,11 @@ func TestKbytes(t *testing.T) {
 	for _, c := range []struct{ blocks, size, want uint64 }{
 		{10, 4096, 40}, {3, 512, 1}, {1 << 62, 512, 1 << 61}, {5, 1000, 4}, {0, 0, 0},
 	} {
-		if got := kbytes(c.blocks, c.size); got != c.want {
-			t.Errorf("kbytes(%d, %d) = %d, want %d", c.blocks, c.size, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%d blocks of %d", c.blocks, c.size), func(t *testing.T) {
+			if got := kbytes(c.blocks, c.size); got != c.want {
+				t.Errorf("%d, want %d", got, c.want)
+			}
+		})
 	}
 }
 

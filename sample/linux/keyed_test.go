@@ -96,9 +96,11 @@ func TestKeyedFiles(t *testing.T) {
 		"network.sockstat.tcp6.inuse": "this kernel has no /proc/net/sockstat6",
 		"mem.freemem":                 "",
 	} {
-		if unsupported[name] != want {
-			t.Errorf("%s: unsupported %q, want %q", name, unsupported[name], want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if unsupported[name] != want {
+				t.Errorf("unsupported %q, want %q", unsupported[name], want)
+			}
+		})
 	}
 }
 
@@ -122,9 +124,11 @@ func TestKeyedLosesAKey(t *testing.T) {
 
 func TestSplitTerms(t *testing.T) {
 	for in, want := range map[string]int{"MemFree": 1, "MemTotal - MemFree": 3, "A + B - C": 5, "Tcp: InSegs": 1, "a-b": 1} {
-		if got := splitTerms(in); len(got) != want {
-			t.Errorf("splitTerms(%q) = %q", in, got)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := splitTerms(in); len(got) != want {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
 

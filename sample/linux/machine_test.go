@@ -286,9 +286,11 @@ func TestMachineTunables(t *testing.T) {
 		"kernel.limits.maxproc": "/proc/sys/kernel/pid_max", "kernel.limits.maxfilesperproc": "/proc/sys/fs/nr_open",
 		"ipc.somaxconn": "/proc/sys/net/core/somaxconn",
 	} {
-		if want := strings.TrimSpace(text(t, path)); strconv.FormatUint(numberOf(t, got, name, ""), 10) != want {
-			t.Errorf("%s is %v, %s says %s", name, got[cell{name, ""}], path, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if want := strings.TrimSpace(text(t, path)); strconv.FormatUint(numberOf(t, got, name, ""), 10) != want {
+				t.Errorf("is %v, %s says %s", got[cell{name, ""}], path, want)
+			}
+		})
 	}
 }
 

@@ -8,19 +8,25 @@ import (
 
 func TestNumbers(t *testing.T) {
 	for in, want := range map[string]uint64{"0": 0, "18446744073709551615": math.MaxUint64, "007": 7} {
-		if v, ok := unsigned([]byte(in)); !ok || v != want {
-			t.Errorf("unsigned(%q) = %d, %v", in, v, ok)
-		}
+		t.Run("unsigned "+in, func(t *testing.T) {
+			if v, ok := unsigned([]byte(in)); !ok || v != want {
+				t.Errorf("%d, %v", v, ok)
+			}
+		})
 	}
 	for _, in := range []string{"", "-1", "18446744073709551616", "99999999999999999999", "1x", "1 "} {
-		if v, ok := unsigned([]byte(in)); ok {
-			t.Errorf("unsigned(%q) = %d", in, v)
-		}
+		t.Run("not unsigned "+in, func(t *testing.T) {
+			if v, ok := unsigned([]byte(in)); ok {
+				t.Errorf("%d", v)
+			}
+		})
 	}
 	for in, want := range map[string]int64{"-1": -1, "-9223372036854775808": math.MinInt64, "5": 5} {
-		if v, ok := integer([]byte(in)); !ok || v != want {
-			t.Errorf("integer(%q) = %d, %v", in, v, ok)
-		}
+		t.Run("integer "+in, func(t *testing.T) {
+			if v, ok := integer([]byte(in)); !ok || v != want {
+				t.Errorf("%d, %v", v, ok)
+			}
+		})
 	}
 	if v, ok := hex([]byte("fF10")); !ok || v != 0xff10 {
 		t.Errorf("hex = %x, %v", v, ok)

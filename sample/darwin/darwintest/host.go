@@ -111,9 +111,14 @@ func (m Mac) Build(dir, program, pkg string) error {
 }
 
 // Command makes the command that runs a program on the Mac; flags are the
-// host's. An emulated processor lives as much faster than time as it can.
+// host's. An emulated processor lives as much faster than time as it can; on it
+// functions leave garbage wherever the calling convention lets them.
 func (m Mac) Command(flags []string, program string, args ...string) *exec.Cmd {
-	return exec.Command(m.Host, append(append(m.bearable(flags), program), args...)...)
+	flags = m.bearable(flags)
+	if m.Arch == "arm64" {
+		flags = append(flags, "--poison")
+	}
+	return exec.Command(m.Host, append(append(flags, program), args...)...)
 }
 
 // bearable lowers what --speed asks for to what the processor can do.

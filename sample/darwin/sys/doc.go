@@ -27,12 +27,13 @@
 // # What has been executed
 //
 // The same Go files and the same trampolines (a jump to an imported symbol,
-// spelled alike for both processors) are built for amd64 and arm64. The amd64
-// build has been executed, against a simulated kernel, not on a Mac. The arm64
-// build has been compiled, linked and vetted, and its assembly reviewed: each
-// trampoline is one branch that leaves the argument registers R0 to R7 as the
-// runtime set them; the only other routine loads the address of
-// mach_task_self_ the way the Go runtime does. No imported function is
-// variadic, takes floating point or has more than six arguments, so nothing
+// spelled alike for both processors) are built for amd64 and arm64, and the
+// tests have run both against a simulated kernel: the amd64 build on its own
+// processor, the arm64 build on an emulated one, with garbage in the upper half
+// of what functions return in 32 bits and in the registers that they need not
+// keep. Neither has run on a Mac. Each trampoline is one branch that leaves the
+// argument registers as the runtime set them; the only other routine loads the
+// address of mach_task_self_ the way the Go runtime does. No imported function
+// is variadic, takes floating point or has more than six arguments, so nothing
 // travels on the stack, where the two conventions differ.
 package sys
