@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -103,19 +102,12 @@ func (a *source) readTail() error {
 	if t == nil || !a.Info.Live {
 		return nil
 	}
-	b, err := a.Record(layout.BucketMeta, []byte(layout.MetaJournal))
-	if err != nil {
-		return err
-	}
-	if b == nil && len(t.files) == 0 {
+	p := a.Progress
+	if p == nil && len(t.files) == 0 {
 		return nil // it never had a journal
 	}
-	if b == nil {
+	if p == nil {
 		return fmt.Errorf("%s does not say how much of its journal it holds; the journal is left out", t.path)
-	}
-	var p layout.Progress
-	if err := json.Unmarshal(b, &p); err != nil {
-		return fmt.Errorf("%s does not say how much of its journal it holds: %w", t.path, err)
 	}
 	// Some may have been begun since the directory was looked at.
 	if err := t.open(); err != nil {

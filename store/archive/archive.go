@@ -1,10 +1,7 @@
 package archive
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,14 +27,15 @@ type File struct {
 	Complete  func(*Info, *metric.Desc)
 	completed map[*metric.Desc]*metric.Desc
 
-	created int64          // wall clock
-	serial  uint64         // see header
-	Descs   []*metric.Desc // by number; nil where one is lost
-	ByName  map[string][]uint32
-	moved   map[movedMetric]*metric.Desc
-	Chunks  []*Ref // by class, then number
-	Events  []EventBatch
-	damage  map[string]bool
+	head     layout.Header
+	totals   layout.Totals
+	Progress *layout.Progress // nil if it does not say
+	Descs    []*metric.Desc   // by number; nil where one is lost
+	ByName   map[string][]uint32
+	moved    map[movedMetric]*metric.Desc
+	Chunks   []*Ref // by class, then number
+	Events   []EventBatch
+	damage   map[string]bool
 
 	keptEvents int // how many of the file's are in memory
 }
@@ -106,12 +104,10 @@ func (a *File) Load() error {
 	if st, err := a.file.Stat(); err == nil {
 		a.Info.Bytes = st.Size()
 	}
-	if err := a.loadMeta(); err != nil {
+	if err := a.loadHeader(); err != nil {
 		return err
 	}
-	a.loadMetrics()
-	a.loadIndex()
-	a.loadEvents()
+	a.loadRecords()
 	a.span()
 	for _, d := range a.Snap.Damage() {
 		a.Hurt(d)
@@ -119,154 +115,81 @@ func (a *File) Load() error {
 	return nil
 }
 
-func (a *File) Record(bucket string, key []byte) ([]byte, error) {
-	b, err := a.Snap.Bucket(bucket)
-	if err != nil {
-		return nil, err
-	}
-	if b == nil {
-		return nil, fmt.Errorf("bucket %s is missing", bucket)
-	}
-	v, err := b.Get(key)
-	if v == nil || err != nil {
-		return nil, err
-	}
-	return layout.Unwrap(bucket, key, v)
-}
-
-func (a *File) loadMeta() error {
-	b, err := a.Record(layout.BucketMeta, []byte(layout.MetaArchive))
-	if err == nil && b == nil {
-		err = errors.New("the header is missing")
-	}
-	if err != nil {
-		if spare, e := a.Record(layout.BucketSpare, []byte(layout.MetaArchive)); e == nil && spare != nil {
-			a.Hurt(fmt.Errorf("header, of which there is another copy: %w", err))
-			b, err = spare, nil
-		}
-	}
-	if err != nil {
+func (a *File) loadHeader() error {
+	h, err := layout.HeaderOf(a.Snap)
+	if h == nil {
 		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is not an archive, or its header is damaged (replay repair may help): %w", err)}
 	}
-	var h layout.Header
-	if err := json.Unmarshal(b, &h); err != nil {
-		return &fault.Error{Path: a.Info.Path, Kind: fault.Damaged, Err: fmt.Errorf("header: %w", err)}
+	if err != nil {
+		a.Hurt(fmt.Errorf("header, of which there is another copy: %w", err))
 	}
 	if h.Format > layout.FormatVersion || h.Format < 1 {
 		return &fault.Error{Path: a.Info.Path, Kind: fault.Newer,
 			Err: fmt.Errorf("it has format version %d; this program knows versions up to %d: use a newer one", h.Format, layout.FormatVersion)}
 	}
+	a.head = *h
 	in := &a.Info
 	in.Format, in.ID, in.Host, in.BootID = h.Format, h.ID, h.Host, h.BootID
 	in.TimeZone, in.Recorder = h.TimeZone, h.Recorder
-	a.created, a.serial = h.Created, h.Serial
-	a.loadSettings()
 	return nil
 }
 
-func (a *File) loadSettings() {
-	// A record whose key is damaged is missed by those who ask for it.
-	a.each(layout.BucketMeta, func(_, _ []byte) error { return nil })
-	if b, err := a.Record(layout.BucketMeta, []byte(layout.MetaConfig)); err != nil {
-		a.Hurt(err)
-	} else if b != nil {
-		raw, err := chunk.Unpack(b, chunk.MaxConfig)
-		if err != nil {
-			a.Hurt(fmt.Errorf("configuration: %w", err))
-		}
-		a.Info.Config = string(raw)
-	}
-	var intervals map[string]int64
-	a.json(layout.MetaIntervals, &intervals)
-	a.Info.Intervals = make(map[metric.Class]int64)
-	for name, ns := range intervals {
-		if c, err := metric.ParseClass(name); err == nil {
-			a.Info.Intervals[c] = ns
+// loadRecords reads what all buckets but that of the chunks hold. The spare
+// descriptions are read only where others may be lost.
+func (a *File) loadRecords() {
+	known := make(map[string]*Ref)
+	for _, r := range a.Chunks {
+		if r.memory == nil {
+			known[string(r.key())] = r
 		}
 	}
-}
-
-// json reads a fact from the meta bucket; v stays as it is if there is none.
-func (a *File) json(key string, v any) {
-	b, err := a.Record(layout.BucketMeta, []byte(key))
-	if err == nil && b != nil {
-		err = json.Unmarshal(b, v)
-	}
-	if err != nil {
-		a.Hurt(err)
-	}
-}
-
-// each calls fn for every sound record of a bucket.
-func (a *File) each(bucket string, fn func(key, value []byte) error) {
-	b, err := a.Snap.Bucket(bucket)
-	if err != nil {
-		a.Hurt(err)
-		return
-	}
-	if b == nil {
-		a.Hurt(fmt.Errorf("bucket %s is missing", bucket))
-		return
-	}
-	c := b.Cursor()
-	for ok := c.First(); ok; ok = c.Next() {
-		if c.ValueSize() > layout.MaxRecord {
-			a.Hurt(fmt.Errorf("record %x of %s: %d bytes are too many", c.Key(), bucket, c.ValueSize()))
-			continue
-		}
-		if c.IsBucket() {
-			// No record is one: its flags are damaged. The checksum will tell
-			// about the rest.
-			a.Hurt(fmt.Errorf("record %x of %s: its flags are damaged", c.Key(), bucket))
-		}
-		key := bytes.Clone(c.Key())
-		v, err := c.Value()
-		if err == nil {
-			v, err = layout.Unwrap(bucket, key, v)
-		}
-		if err == nil {
-			err = fn(key, v)
-		}
-		if err != nil {
-			a.Hurt(err)
-		}
-	}
-}
-
-func (a *File) loadMetrics() {
-	a.Descs, a.ByName = nil, make(map[string][]uint32)
-	a.completed, a.moved = nil, nil
-	a.each(layout.BucketMetrics, func(key, value []byte) error { return a.addMetrics(key, value) })
-	if len(a.damage) > 0 {
-		a.each(layout.BucketSpare, func(key, value []byte) error {
-			if string(key) == layout.MetaArchive {
-				return nil
+	a.Info.Config, a.Info.Intervals, a.totals, a.Progress = "", make(map[metric.Class]int64), layout.Totals{}, nil
+	a.Descs, a.ByName, a.completed, a.moved = nil, make(map[string][]uint32), nil, nil
+	a.Chunks, a.Events, a.keptEvents = a.Chunks[:0], a.Events[:0], 0
+	v := layout.Visitor{
+		Damaged:    func(e *layout.RecordError) { a.Hurt(e) },
+		Config:     func(text string) { a.Info.Config = text },
+		Intervals:  func(ns map[metric.Class]int64) { a.Info.Intervals = ns },
+		Totals:     func(t layout.Totals) { a.totals = t },
+		Progress:   func(p layout.Progress) { a.Progress = &p },
+		Descs:      a.addDescs,
+		SpareDescs: a.addDescs,
+		Index: func(n uint32, in chunk.Info) {
+			r := known[string(layout.ChunkKey(in.Class, n))]
+			if r == nil || r.Info != in {
+				r = &Ref{A: a, n: n, Info: in}
 			}
-			return a.addMetrics(key, value)
-		})
+			a.Chunks = append(a.Chunks, r)
+		},
+		EventHead: a.addEvents,
+	}
+	v.Visit(a.Snap, layout.BucketMeta, layout.BucketMetrics)
+	if len(a.damage) > 0 {
+		v.Visit(a.Snap, layout.BucketSpare)
+	}
+	v.Visit(a.Snap, layout.BucketIndex)
+	a.Info.Live = !a.totals.Finished
+	a.reserveNumbers(int(a.totals.Metrics))
+	a.countChunks()
+	v.Visit(a.Snap, layout.BucketEvents)
+}
+
+// addDescs adds a batch of descriptions, as far as they are not known.
+func (a *File) addDescs(first uint32, ds []*metric.Desc) {
+	for i, d := range ds {
+		if n := first + uint32(i); int(n) >= len(a.Descs) || a.Descs[n] == nil {
+			a.Descs = layout.Place(a.Descs, n, ds[i:i+1])
+			a.ByName[d.Name] = append(a.ByName[d.Name], n)
+		}
 	}
 }
 
-// addMetrics adds a batch of descriptions, as far as they are not known.
-func (a *File) addMetrics(key, value []byte) error {
-	ds, err := layout.ParseDescs(value)
-	if err != nil || len(key) != 4 {
-		return errors.Join(layout.ErrDescs, err)
+func (a *File) addEvents(n uint32, head chunk.EventHead, batch []byte) {
+	ref := EventBatch{n: n, Head: head, batch: batch, Churn: true}
+	for _, k := range head.Kinds {
+		ref.Churn = ref.Churn && layout.IsChurn(k)
 	}
-	first := int(binary.BigEndian.Uint32(key))
-	if first+len(ds) > layout.MaxMetrics {
-		return layout.ErrDescs
-	}
-	for len(a.Descs) < first+len(ds) {
-		a.Descs = append(a.Descs, nil)
-	}
-	for i, d := range ds {
-		if n := first + i; a.Descs[n] == nil {
-			a.Descs[n] = d
-			a.ByName[d.Name] = append(a.ByName[d.Name], uint32(n))
-		}
-	}
-	return nil
+	a.Events = append(a.Events, ref)
 }
 
 // Desc is the description of metric number n, nil if it is lost.
@@ -317,44 +240,21 @@ type movedMetric struct {
 	class metric.Class
 }
 
-func (a *File) loadIndex() {
-	known := make(map[uint64]*Ref)
-	for _, r := range a.Chunks {
-		if r.memory == nil {
-			known[uint64(r.Info.Class)<<32|uint64(r.n)] = r
-		}
-	}
-	a.Chunks = a.Chunks[:0]
+// countChunks notes how many chunks are lost, after looking for those of which
+// only the index entry is.
+func (a *File) countChunks() {
 	counts := make(map[string]uint32)
-	a.each(layout.BucketIndex, func(key, value []byte) error {
-		class, n, ok := layout.ParseChunkKey(key)
-		if !ok {
-			return fmt.Errorf("index: a key of %d bytes", len(key))
-		}
-		in, err := chunk.ParseInfo(value)
-		if err != nil || in.Class != class {
-			return fmt.Errorf("index entry %d of class %v is damaged: %w", n, class, err)
-		}
-		counts[class.String()]++
-		r := known[uint64(class)<<32|uint64(n)]
-		if r == nil || r.Info != in {
-			r = &Ref{A: a, n: n, Info: in}
-		}
-		a.Chunks = append(a.Chunks, r)
-		return nil
-	})
-	var want layout.Totals
-	a.json(layout.MetaTotals, &want)
-	a.Info.Live = !want.Finished
-	a.reserveNumbers(int(want.Metrics))
+	for _, r := range a.Chunks {
+		counts[r.Info.Class.String()]++
+	}
 	short := len(a.damage) > 0 || len(a.Snap.Damage()) > 0
-	for class, n := range want.Chunks {
+	for class, n := range a.totals.Chunks {
 		short = short || counts[class] < n
 	}
 	if short {
 		a.listUnlisted(counts)
 	}
-	for class, n := range want.Chunks {
+	for class, n := range a.totals.Chunks {
 		if counts[class] < n {
 			a.Hurt(fmt.Errorf("%d of %d chunks of class %s are lost", n-counts[class], n, class))
 		}
@@ -364,51 +264,33 @@ func (a *File) loadIndex() {
 // listUnlisted finds the chunks whose index entries are lost, and makes new
 // entries from what they hold.
 func (a *File) listUnlisted(counts map[string]uint32) {
-	b, err := a.Snap.Bucket(layout.BucketChunks)
-	if b == nil {
-		a.Hurt(errors.Join(errors.New("the bucket of the chunks is missing"), err))
-		return
-	}
 	listed := make(map[string]bool, len(a.Chunks))
 	for _, r := range a.Chunks {
-		listed[string(layout.ChunkKey(r.Info.Class, r.n))] = true
+		listed[string(r.key())] = true
 	}
-	c := b.Cursor()
-	for ok := c.First(); ok; ok = c.Next() {
-		class, n, valid := layout.ParseChunkKey(c.Key())
-		if !valid || listed[string(c.Key())] {
-			continue
-		}
-		in, err := a.inspect(b, c.Key())
-		if err != nil || in.Class != class {
-			continue // it counts as lost
-		}
-		a.Hurt(fmt.Errorf("the index entry of chunk %d of class %s is lost; the chunk is not", n, class))
-		counts[class.String()]++
-		a.Chunks = append(a.Chunks, &Ref{A: a, n: n, Info: in})
+	v := layout.Visitor{
+		Damaged: func(e *layout.RecordError) { a.Hurt(e) },
+		Chunk: func(class metric.Class, n uint32, read func() ([]byte, error)) {
+			if listed[string(layout.ChunkKey(class, n))] {
+				return
+			}
+			data, err := read()
+			if err != nil {
+				return // it counts as lost
+			}
+			in, err := layout.InspectChunk(data, a.Desc)
+			if err != nil || in.Class != class {
+				return
+			}
+			a.Hurt(fmt.Errorf("the index entry of chunk %d of class %s is lost; the chunk is not", n, class))
+			counts[class.String()]++
+			a.Chunks = append(a.Chunks, &Ref{A: a, n: n, Info: in})
+		},
 	}
+	v.Visit(a.Snap, layout.BucketChunks)
 	slices.SortFunc(a.Chunks, func(x, y *Ref) int {
 		return cmp.Or(cmp.Compare(x.Info.Class, y.Info.Class), cmp.Compare(x.n, y.n))
 	})
-}
-
-// inspect decodes a chunk for what its index entry should say.
-func (a *File) inspect(chunks *boltread.Bucket, key []byte) (chunk.Info, error) {
-	home, err := layout.ChunkHome(chunks, key)
-	if err != nil {
-		return chunk.Info{}, err
-	}
-	data, err := home.Get(key)
-	if err != nil {
-		return chunk.Info{}, err
-	}
-	c, err := chunk.Open(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return chunk.Info{}, err
-	}
-	in, err := c.Inspect(a.Desc)
-	in.Size, in.Sum = int64(len(data)), chunk.Checksum(data)
-	return in, err
 }
 
 // reserveNumbers keeps the numbers of metrics whose descriptions are lost from
@@ -423,26 +305,10 @@ func (a *File) reserveNumbers(n int) {
 	}
 }
 
-func (a *File) loadEvents() {
-	a.Events, a.keptEvents = a.Events[:0], 0
-	a.each(layout.BucketEvents, func(key, value []byte) error {
-		head, err := chunk.ParseEventHead(value)
-		if err != nil || len(key) != 4 {
-			return errors.Join(errors.New("a batch of events is damaged"), err)
-		}
-		ref := EventBatch{n: binary.BigEndian.Uint32(key), Head: head, batch: value, Churn: true}
-		for _, k := range head.Kinds {
-			ref.Churn = ref.Churn && layout.IsChurn(k)
-		}
-		a.Events = append(a.Events, ref)
-		return nil
-	})
-}
-
 // span sets the time that the archive covers.
 func (a *File) span() {
 	// One without ticks covers the instant when it was made.
-	a.Info.From, a.Info.To, a.Info.Empty = a.created, a.created, len(a.Chunks) == 0
+	a.Info.From, a.Info.To, a.Info.Empty = a.head.Created, a.head.Created, len(a.Chunks) == 0
 	for i, r := range a.Chunks {
 		if i == 0 {
 			a.Info.From, a.Info.To = r.Info.From, r.Info.To
@@ -485,7 +351,7 @@ func (a *File) Last() int64 {
 		}
 	}
 	if last == 0 {
-		return a.created
+		return a.head.Created
 	}
 	return last
 }

@@ -65,13 +65,15 @@ func (r *Ref) source() (io.ReaderAt, error) {
 	return s, nil
 }
 
+func (r *Ref) key() []byte { return layout.ChunkKey(r.Info.Class, r.n) }
+
 // home is where the chunk stands by the latest snapshot.
 func (r *Ref) home() (*boltread.Bucket, []byte, error) {
 	b, err := r.A.latest().Bucket(layout.BucketChunks)
 	if b == nil {
 		return nil, nil, errors.Join(errors.New("the bucket of the chunks is missing"), err)
 	}
-	key := layout.ChunkKey(r.Info.Class, r.n)
+	key := r.key()
 	b, err = layout.ChunkHome(b, key)
 	return b, key, err
 }
@@ -86,7 +88,7 @@ func (r *Ref) copied() ([]byte, error) {
 			v, err = b.Get(key)
 		}
 		if err == nil && (int64(len(v)) != r.Info.Size || chunk.Checksum(v) != r.Info.Sum) {
-			err = layout.ErrRecord
+			err = layout.ErrChecksum
 		}
 		if err == nil {
 			return v, nil

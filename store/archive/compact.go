@@ -40,8 +40,9 @@ func Compact(dst *bbolt.DB, a *File) error {
 		put = (*layout.Builder).Chunk
 	}
 	err := dst.Update(layout.Build(&t, func(b *layout.Builder) {
-		b.Create(&layout.Header{Format: layout.FormatVersion, ID: a.Info.ID, Host: a.Info.Host, BootID: a.Info.BootID,
-			TimeZone: a.Info.TimeZone, Recorder: a.Info.Recorder, Created: a.created, Serial: a.serial})
+		h := a.head
+		h.Format = layout.FormatVersion
+		b.Create(&h)
 		b.Settings(a.Info.Config, a.Info.Intervals)
 		b.Descs(0, a.Descs)
 		b.Count()

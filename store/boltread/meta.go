@@ -31,7 +31,7 @@ type Meta struct {
 }
 
 // Bytes is the length of the part of the file that m speaks for.
-func (m *Meta) Bytes() int64 { return int64(m.HighWater) * int64(m.PageSize) }
+func (m Meta) Bytes() int64 { return int64(m.HighWater) * int64(m.PageSize) }
 
 // decodeMeta reads the meta page in b, which begins at the page's start.
 func decodeMeta(b []byte, page int) (*Meta, error) {

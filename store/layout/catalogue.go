@@ -129,6 +129,10 @@ func MarshalDescs(ds []*metric.Desc) []byte {
 	return chunk.Pack(raw)
 }
 
+// MaxMetrics bounds the numbers of metrics that are believed.
+const MaxMetrics = 1 << 17
+
+// ErrDescs is in the error of descriptions that cannot be as they were written.
 var ErrDescs = errors.New("a batch of descriptions contradicts itself")
 
 func ParseDescs(b []byte) ([]*metric.Desc, error) {
@@ -222,5 +226,11 @@ func setField(d *metric.Desc, field byte, value []byte) bool {
 	return true
 }
 
-// MaxMetrics bounds the numbers of metrics that are believed.
-const MaxMetrics = 1 << 17
+// Place puts descriptions, the first of which has number first, among all.
+// Those that are missing before them are nil.
+func Place(all []*metric.Desc, first uint32, ds []*metric.Desc) []*metric.Desc {
+	end := int(first) + len(ds)
+	all = append(all, make([]*metric.Desc, max(0, end-len(all)))...)
+	copy(all[first:], ds)
+	return all
+}

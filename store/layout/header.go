@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,34 +9,43 @@ import (
 	"tachograph/store/disk"
 )
 
-// ReadHeader reads what the archive at path says about itself, and no more.
-func ReadHeader(path string) (*Header, error) {
+// HeaderOf is what an archive says about itself. Where that is damaged, which
+// the error says, it is the other copy's word, or nil.
+func HeaderOf(s *boltread.Snapshot) (*Header, error) {
 	var h *Header
-	err := WithSnapshot(path, func(s *boltread.Snapshot) error {
-		for _, bucket := range []string{BucketMeta, BucketSpare} {
-			b, err := s.Bucket(bucket)
-			if b == nil || err != nil {
-				continue
-			}
-			v, err := b.Get([]byte(MetaArchive))
-			if v == nil || err != nil {
-				continue
-			}
-			if v, err = Unwrap(bucket, []byte(MetaArchive), v); err != nil {
-				continue
-			}
-			var got Header
-			if json.Unmarshal(v, &got) == nil && got.Format >= 1 {
-				h = &got
-				return nil
-			}
+	take := func(got Header) { h = &got }
+	v := Visitor{Header: take, SpareHeader: take}
+	err := v.VisitOne(s, BucketMeta, MetaArchive)
+	if h == nil {
+		if err == nil {
+			err = errors.New("the header is missing")
 		}
-		return errors.New("it has no header that can be read")
+		_ = v.VisitOne(s, BucketSpare, MetaArchive)
+	}
+	return h, err
+}
+
+// ReadHeader reads what the archive at path says about itself, and no more.
+func ReadHeader(path string) (h *Header, err error) {
+	err = WithSnapshot(path, func(s *boltread.Snapshot) error {
+		if h, _ = HeaderOf(s); h == nil || h.Format < 1 {
+			return errors.New("it has no header that can be read")
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return h, nil
+}
+
+// ReadProgress reads how far the archive at path has taken over its journal.
+func ReadProgress(path string) (p Progress, err error) {
+	err = WithSnapshot(path, func(s *boltread.Snapshot) error {
+		v := Visitor{Progress: func(got Progress) { p = got }}
+		return v.VisitOne(s, BucketMeta, MetaJournal)
+	})
+	return p, err
 }
 
 // WithSnapshot lets fn read the newest transaction of the file at path.

@@ -2,16 +2,14 @@ package layout
 
 import (
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
-
-	"go.etcd.io/bbolt"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
+	"tachograph/store/fault"
 )
 
 // FormatVersion is the format of the archives this package writes. FORMAT.md
@@ -25,19 +23,21 @@ const (
 	BucketIndex   = "index"   // class, number -> what is in that chunk
 	BucketChunks  = "chunks"  // class, number -> the chunk
 	BucketEvents  = "events"  // number -> events
-	// bucketSpare holds the header and the descriptions once more, without
+	// BucketSpare holds the header and the descriptions once more, without
 	// their prose: all else is worthless without them.
 	BucketSpare = "spare"
 )
 
+// Buckets are all buckets of an archive.
 var Buckets = []string{BucketMeta, BucketMetrics, BucketIndex, BucketChunks, BucketEvents, BucketSpare}
 
-// The keys of bucketMeta.
+// The keys of BucketMeta; the header has the same one in BucketSpare.
 const (
 	MetaArchive   = "archive"   // the header, JSON
 	MetaConfig    = "config"    // effective configuration, TOML
 	MetaIntervals = "intervals" // JSON: class name -> nanoseconds
 	MetaTotals    = "totals"    // JSON: how many chunks, batches and metrics there are
+	MetaJournal   = "journal"   // JSON: how much of its journal the archive holds
 )
 
 // A Header is what an archive says about itself and never changes.
@@ -64,18 +64,47 @@ type Totals struct {
 	Finished bool `json:"finished,omitempty"`
 }
 
+// Progress is how far an archive has taken over its journal: every record up
+// to Sealed is in the archive.
+type Progress struct {
+	Sealed uint64 `json:"sealed"`
+	// Generation is that of the first journal file that holds more: it was in
+	// the directory when this was written. Closed says that there is no more.
+	// Archives of early writers say neither.
+	Generation uint64 `json:"generation,omitempty"`
+	Closed     bool   `json:"closed,omitempty"`
+}
+
+// Missing says what a live archive lacks whose journal is not beside it: what
+// was recorded after last.
+func (p Progress) Missing(path string, last int64) error {
+	return fmt.Errorf("its journal is not beside it: %s and later ones are missing, and with them what was recorded after %s; copy the files of a live archive together",
+		filepath.Base(JournalName(path, p.Generation)), fault.UTC(last))
+}
+
+// ChunkKey is the key of a chunk and of its entry in the index.
 func ChunkKey(class metric.Class, n uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{byte(class)}, n)
 }
 
-func ParseChunkKey(k []byte) (class metric.Class, n uint32, ok bool) {
-	if len(k) != 5 {
-		return 0, 0, false
+// ParseChunkKey takes apart what ChunkKey made.
+func ParseChunkKey(key []byte) (class metric.Class, n uint32, err error) {
+	if len(key) != 5 {
+		return 0, 0, fmt.Errorf("a key of %d bytes", len(key))
 	}
-	return metric.Class(k[0]), binary.BigEndian.Uint32(k[1:]), true
+	return metric.Class(key[0]), binary.BigEndian.Uint32(key[1:]), nil
 }
 
+// NumberKey is the key of the n-th batch of events, and of the descriptions of
+// metrics from the n-th on.
 func NumberKey(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+
+func parseNumber(key []byte) (uint32, error) {
+	if len(key) != 4 {
+		return 0, fmt.Errorf("a key of %d bytes", len(key))
+	}
+	return binary.BigEndian.Uint32(key), nil
+}
 
 // Records are stored with a checksum over bucket, key and value behind them:
 // bbolt has none, and a flipped bit in a key or in a page number must not make
@@ -93,12 +122,10 @@ func wrap(bucket string, key, value []byte) []byte {
 	return binary.LittleEndian.AppendUint32(out, checksum(bucket, key, value))
 }
 
-var ErrRecord = errors.New("the checksum is wrong: it is damaged")
-
-func Unwrap(bucket string, key, stored []byte) ([]byte, error) {
+func unwrap(bucket string, key, stored []byte) ([]byte, error) {
 	n := len(stored) - 4
 	if n < 0 || binary.LittleEndian.Uint32(stored[n:]) != checksum(bucket, key, stored[:n]) {
-		return nil, fmt.Errorf("record %x of %s: %w", key, bucket, ErrRecord)
+		return nil, ErrChecksum
 	}
 	return stored[:n:n], nil
 }
@@ -112,6 +139,8 @@ func ChunkHome(chunks *boltread.Bucket, key []byte) (*boltread.Bucket, error) {
 	return chunks, nil
 }
 
+// IsChurn reports whether events of kind k are the comings and goings of
+// processes.
 func IsChurn(k metric.EventKind) bool {
 	return k == metric.EventProcessStart || k == metric.EventProcessExit || k == metric.EventProcessExec
 }
@@ -119,40 +148,7 @@ func IsChurn(k metric.EventKind) bool {
 // EventBatch is how many events a batch holds at most.
 const EventBatch = 4096
 
-// MaxRecord bounds what is read of a record that is no chunk.
-const MaxRecord = 64 << 20
-
-func GetJSON(tx *bbolt.Tx, key string, v any) error {
-	stored := tx.Bucket([]byte(BucketMeta)).Get([]byte(key))
-	if stored == nil {
-		return fmt.Errorf("%w: it has no %s", ErrForeign, key)
-	}
-	b, err := Unwrap(BucketMeta, []byte(key), stored)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrRecord, key, err)
-	}
-	return nil
-}
-
-// EachInfo calls fn for every entry of the index.
-func EachInfo(tx *bbolt.Tx, fn func(*chunk.Info)) error {
-	return tx.Bucket([]byte(BucketIndex)).ForEach(func(k, v []byte) error {
-		v, err := Unwrap(BucketIndex, k, v)
-		if err != nil {
-			return err
-		}
-		info, err := chunk.ParseInfo(v)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrRecord, err)
-		}
-		fn(&info)
-		return nil
-	})
-}
-
+// Nanoseconds is m in nanoseconds.
 func Nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
 	out := make(map[metric.Class]int64, len(m))
 	for c, d := range m {
@@ -161,9 +157,7 @@ func Nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
 	return out
 }
 
-var ErrForeign = errors.New("not an archive of this program")
-
-// GapEvent tells of a stretch of time without data that ended at at.
+// GapEvent tells of a stretch of time without data that ended at the stamp.
 func GapEvent(at metric.Stamp, from, length int64, text string) metric.Event {
 	return metric.Ended(at, metric.EventGap, time.Unix(0, from), time.Duration(length), text)
 }

@@ -9,7 +9,6 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"tachograph/sample/metric"
 	"tachograph/store/disk"
 	"tachograph/store/layout"
 )
@@ -62,13 +61,7 @@ func (r *repair) writeFacts(b *layout.Builder) {
 	}
 	r.report.ID = h.ID
 	b.Create(h)
-	iv := make(map[metric.Class]int64)
-	for name, ns := range r.iv {
-		if c, err := metric.ParseClass(name); err == nil {
-			iv[c] = ns
-		}
-	}
-	b.Settings(string(r.config), iv)
+	b.Settings(r.config, r.iv)
 	b.Descs(r.cat.Pending())
 }
 

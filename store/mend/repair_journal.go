@@ -77,10 +77,7 @@ func (r *repair) readJournals() {
 	}
 	r.allEvents = append(r.allEvents, j.taken.Events...)
 	if conf := j.taken.Conf; conf != nil {
-		r.config, r.iv = []byte(conf.Text), make(map[string]int64)
-		for c, d := range conf.Intervals {
-			r.iv[c.String()] = int64(d)
-		}
+		r.config, r.iv = conf.Text, layout.Nanoseconds(conf.Intervals)
 	}
 }
 

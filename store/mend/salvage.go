@@ -1,8 +1,6 @@
 package mend
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -18,8 +16,8 @@ import (
 // are right, and chunks that may be whole or not.
 type salvage struct {
 	header  *layout.Header
-	config  []byte
-	iv      map[string]int64
+	config  string
+	iv      map[metric.Class]int64
 	totals  *layout.Totals
 	sealed  *layout.Progress
 	stale   bool           // totals are of an older state of the file
@@ -55,122 +53,56 @@ func (s *salvage) collect(src boltread.Source, progress func(done, total int64))
 // found sorts out one key and value. A record says by its checksum what bucket
 // it belongs to, whatever led to it; a chunk says it by its content.
 func (s *salvage) found(f boltread.Found) {
-	if class, _, ok := layout.ParseChunkKey(f.Key); ok && f.Section.Size() > 4 {
+	if class, _, err := layout.ParseChunkKey(f.Key); err == nil && f.Section.Size() > 4 {
 		if c, err := chunk.Open(f.Section, f.Section.Size()); err == nil && c.Class == class {
 			key := string(f.Key)
 			s.chunks[key] = append(s.chunks[key], f.Section)
 			return
 		}
 	}
-	if f.Section.Size() > layout.MaxRecord {
-		return
-	}
-	stored, err := f.Value()
-	if err != nil {
+	bucket, value, err := layout.Recognize(f.Key, f.Section.Size(), f.Value)
+	switch {
+	case err != nil:
 		s.hurt("page %d: %v", f.Page, err)
+	case bucket != "":
+		s.record(bucket, f, value)
+	case len(f.Bucket) == 1 && !f.Loose && !f.Older && f.Section.Size() <= layout.MaxRecord:
+		s.hurt("page %d: record %q of %s: %v", f.Page, f.Key, f.Bucket[0], layout.ErrChecksum)
+	}
+}
+
+// record takes in a record, if it is the first of its key: that is the best.
+func (s *salvage) record(bucket string, f boltread.Found, value []byte) {
+	name := bucket + "\x00" + string(f.Key)
+	if s.records[name] {
 		return
 	}
-	for _, bucket := range layout.Buckets {
-		value, err := layout.Unwrap(bucket, f.Key, stored)
-		if err != nil {
-			continue
-		}
-		if name := bucket + "\x00" + string(f.Key); !s.records[name] {
-			s.records[name] = true
-			s.record(bucket, f.Key, value)
-			if bucket == layout.BucketMeta && string(f.Key) == layout.MetaTotals {
-				s.stale = f.Older || f.Loose
+	s.records[name] = true
+	v := layout.Visitor{
+		Header:    func(h layout.Header) { s.header = &h },
+		Config:    func(text string) { s.config = text },
+		Intervals: func(ns map[metric.Class]int64) { s.iv = ns },
+		Totals:    func(t layout.Totals) { s.totals, s.stale = &t, f.Older || f.Loose },
+		Progress:  func(p layout.Progress) { s.sealed = &p },
+		Descs:     func(first uint32, ds []*metric.Desc) { s.descs = layout.Place(s.descs, first, ds) },
+		SpareHeader: func(h layout.Header) {
+			if s.header == nil {
+				s.header = &h
 			}
-		}
-		return
+		},
+		SpareDescs: func(first uint32, ds []*metric.Desc) {
+			for i := range ds {
+				if n := first + uint32(i); s.desc(n) == nil {
+					s.descs = layout.Place(s.descs, n, ds[i:i+1])
+				}
+			}
+		},
+		Index:  func(n uint32, in chunk.Info) { s.index[string(layout.ChunkKey(in.Class, n))] = in },
+		Events: func(n uint32, events []metric.Event) { s.events[n] = events },
 	}
-	if len(f.Bucket) == 1 && !f.Loose && !f.Older {
-		s.hurt("page %d: record %q of %s: %v", f.Page, f.Key, f.Bucket[0], layout.ErrRecord)
+	if err := v.Record(bucket, f.Key, value); err != nil {
+		s.hurt("record %q of %s: %v", f.Key, bucket, err)
 	}
-}
-
-func (s *salvage) record(bucket string, key, value []byte) {
-	var err error
-	switch bucket {
-	case layout.BucketMeta:
-		err = s.meta(string(key), value)
-	case layout.BucketMetrics:
-		err = s.metrics(key, value)
-	case layout.BucketSpare:
-		err = s.spare(key, value)
-	case layout.BucketIndex:
-		var in chunk.Info
-		if in, err = chunk.ParseInfo(value); err == nil {
-			s.index[string(key)] = in
-		}
-	case layout.BucketEvents:
-		var es []metric.Event
-		if es, err = chunk.ParseEvents(value); err == nil && len(key) == 4 {
-			s.events[binary.BigEndian.Uint32(key)] = es
-		}
-	}
-	if err != nil {
-		s.hurt("record %q of %s: %v", key, bucket, err)
-	}
-}
-
-func (s *salvage) meta(key string, value []byte) error {
-	switch key {
-	case layout.MetaArchive:
-		s.header = &layout.Header{}
-		return json.Unmarshal(value, s.header)
-	case layout.MetaConfig:
-		raw, err := chunk.Unpack(value, chunk.MaxConfig)
-		s.config = raw
-		return err
-	case layout.MetaIntervals:
-		return json.Unmarshal(value, &s.iv)
-	case layout.MetaJournal:
-		s.sealed = &layout.Progress{}
-		return json.Unmarshal(value, s.sealed)
-	case layout.MetaTotals:
-		s.totals = &layout.Totals{}
-		return json.Unmarshal(value, s.totals)
-	}
-	return nil
-}
-
-func (s *salvage) metrics(key, value []byte) error {
-	first, ds, err := s.batch(key, value)
-	copy(s.descs[first:], ds)
-	return err
-}
-
-// spare takes what is not known better.
-func (s *salvage) spare(key, value []byte) error {
-	if string(key) == layout.MetaArchive {
-		if s.header != nil {
-			return nil
-		}
-		return s.meta(layout.MetaArchive, value)
-	}
-	first, ds, err := s.batch(key, value)
-	for i, d := range ds {
-		if s.descs[first+i] == nil {
-			s.descs[first+i] = d
-		}
-	}
-	return err
-}
-
-// batch parses descriptions and makes room for them.
-func (s *salvage) batch(key, value []byte) (first int, ds []*metric.Desc, err error) {
-	if ds, err = layout.ParseDescs(value); err != nil {
-		return 0, nil, err
-	}
-	if len(key) != 4 || int(binary.BigEndian.Uint32(key))+len(ds) > layout.MaxMetrics {
-		return 0, nil, fmt.Errorf("no number of a metric")
-	}
-	first = int(binary.BigEndian.Uint32(key))
-	for len(s.descs) < first+len(ds) {
-		s.descs = append(s.descs, nil)
-	}
-	return first, ds, nil
 }
 
 func (s *salvage) desc(n uint32) *metric.Desc {
@@ -195,13 +127,10 @@ func (s *salvage) standIns() int {
 					if s.desc(col.Number) != nil || col.Number > layout.MaxMetrics {
 						continue
 					}
-					for len(s.descs) <= int(col.Number) {
-						s.descs = append(s.descs, nil)
-					}
-					s.descs[col.Number] = &metric.Desc{
+					s.descs = layout.Place(s.descs, col.Number, []*metric.Desc{{
 						Name: fmt.Sprintf("lost.%s.metric%d", g.Name, col.Number), Type: col.Type, Sem: metric.Instant,
 						Indom: g.Indom, Class: c.Class, Help: "A metric whose description was lost to damage.",
-					}
+					}})
 					n++
 				}
 			}
@@ -249,8 +178,7 @@ func (s *salvage) best(key string) (*chunk.Sealed, []string) {
 			continue
 		}
 		var got chunk.Info
-		err = fault.Contain(func() error { got, err = c.Inspect(s.desc); return err })
-		got.Size, got.Sum = int64(len(data)), chunk.Checksum(data)
+		err = fault.Contain(func() error { got, err = layout.InspectChunk(data, s.desc); return err })
 		if err == nil && (!listed || got == in) {
 			return &chunk.Sealed{Info: got, Data: data}, nil
 		}

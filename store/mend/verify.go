@@ -1,9 +1,6 @@
 package mend
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -164,222 +161,128 @@ func (v *verifier) archive(s *boltread.Snapshot, f *os.File) {
 	for _, d := range s.Check(nil) {
 		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
 	}
-	a := &contents{s: s, v: v, descs: make(map[uint32]*metric.Desc), chunks: make(map[string]uint32)}
-	a.meta()
-	a.metrics()
-	a.spare()
-	index := a.index()
-	a.eachChunk(index)
-	a.events()
+	a := &contents{v: v, descs: make(map[uint32]*metric.Desc), index: make(map[string]chunk.Info), chunks: make(map[string]uint32)}
+	a.visit(s)
 	a.compareTotals()
 	if a.totals == nil || !a.totals.Finished {
 		return
 	}
 	// A finished archive ends with its last page; one being written grows ahead.
 	a.own.finished = true
-	meta := s.Meta()
-	if st, err := f.Stat(); err == nil && st.Size() > meta.Bytes() {
-		v.add(fmt.Sprintf("byte %d", meta.Bytes()), 0, 0, fmt.Errorf("%d bytes behind the end of the archive do not belong to it", st.Size()-meta.Bytes()))
+	end := s.Meta().Bytes()
+	if st, err := f.Stat(); err == nil && st.Size() > end {
+		v.add(fmt.Sprintf("byte %d", end), 0, 0, fmt.Errorf("%d bytes behind the end of the archive do not belong to it", st.Size()-end))
 	}
 }
 
 // contents is what a verifier knows about an archive.
 type contents struct {
-	s      *boltread.Snapshot
 	v      *verifier
+	header *layout.Header
 	totals *layout.Totals
 	descs  map[uint32]*metric.Desc
+	next   uint32 // number of the next metric
+	spare  int    // metrics that are described twice
+	index  map[string]chunk.Info
 	chunks map[string]uint32 // that are in order, by class
-	nev    uint32
+	nev    uint32            // batches of events
+	batch  uint32            // number of the next
 	own    owner
 }
 
-// each calls fn for the records of a bucket whose checksums are right.
-func (a *contents) each(bucket string, fn func(key, value []byte) error) {
-	b, err := a.s.Bucket(bucket)
-	if b == nil {
-		if err == nil {
-			err = errors.New("it is missing")
-		}
-		a.v.add("bucket "+bucket, 0, 0, err)
-		return
+// visit looks at every record of s.
+func (a *contents) visit(s *boltread.Snapshot) {
+	v := layout.Visitor{
+		Damaged:  a.damaged,
+		Header:   func(h layout.Header) { a.header = &h },
+		Totals:   func(t layout.Totals) { a.totals = &t },
+		Progress: a.progress,
+		Descs:    a.metrics,
+		SpareDescs: func(_ uint32, ds []*metric.Desc) {
+			a.spare += len(ds)
+		},
+		Index: func(n uint32, in chunk.Info) {
+			a.index[string(layout.ChunkKey(in.Class, n))] = in
+			a.own.Last = max(a.own.Last, in.To)
+		},
+		Chunk:  a.chunk,
+		Events: a.events,
 	}
-	c := b.Cursor()
-	for ok := c.First(); ok; ok = c.Next() {
-		// A damaged flag can make a record look like a bucket, of which the
-		// structure's check tells; its value is read all the same.
-		stored, err := c.Value()
-		var value []byte
-		if err == nil {
-			value, err = layout.Unwrap(bucket, c.Key(), stored)
-		}
-		if err == nil {
-			err = fn(c.Key(), value)
-		}
-		if err != nil {
-			a.v.add(fmt.Sprintf("record %q of %s", c.Key(), bucket), 0, 0, err)
-		}
+	v.Visit(s, layout.BucketMeta)
+	a.checkHeader()
+	v.Visit(s, layout.BucketMetrics, layout.BucketSpare)
+	if a.spare != len(a.descs) {
+		a.v.add("bucket "+layout.BucketSpare, 0, 0, fmt.Errorf("%d metrics are described, %d in the catalogue", a.spare, len(a.descs)))
+	}
+	v.Visit(s, layout.BucketIndex, layout.BucketChunks)
+	for _, key := range slices.Sorted(maps.Keys(a.index)) {
+		class, n, _ := layout.ParseChunkKey([]byte(key))
+		in := a.index[key]
+		a.v.add(fmt.Sprintf("chunk %d of class %s", n, class), in.From, in.To, errors.New("it is in the index and nowhere else"))
+	}
+	v.Visit(s, layout.BucketEvents)
+}
+
+func (a *contents) damaged(e *layout.RecordError) {
+	// A damaged flag can make a record look like a bucket, of which the
+	// structure's check tells; its value is read all the same.
+	if !errors.Is(e, layout.ErrFlags) {
+		a.v.add(e.Where(), 0, 0, e.Err)
 	}
 }
 
-func (a *contents) meta() {
-	var h *layout.Header
-	a.each(layout.BucketMeta, func(key, value []byte) error {
-		switch string(key) {
-		case layout.MetaArchive:
-			h = &layout.Header{}
-			return json.Unmarshal(value, h)
-		case layout.MetaTotals:
-			a.totals = &layout.Totals{}
-			return json.Unmarshal(value, a.totals)
-		case layout.MetaJournal:
-			err := json.Unmarshal(value, &a.own.progress)
-			a.own.Seq, a.own.First, a.own.Counted = a.own.progress.Sealed, a.own.progress.Generation, true
-			return err
-		case layout.MetaIntervals:
-			return json.Unmarshal(value, &map[string]int64{})
-		case layout.MetaConfig:
-			_, err := chunk.Unpack(value, chunk.MaxConfig)
-			return err
-		}
-		return nil
-	})
+func (a *contents) progress(p layout.Progress) {
+	a.own.progress = p
+	a.own.Seq, a.own.First, a.own.Counted = p.Sealed, p.Generation, true
+}
+
+func (a *contents) checkHeader() {
 	a.v.owner[filepath.Base(a.v.path)] = &a.own
-	if h != nil {
-		a.own.Archive, a.own.Last = h.ID, h.Created
-	}
-	switch {
-	case h == nil:
+	h := a.header
+	if h == nil {
 		a.v.add("header", 0, 0, errors.New("it is missing"))
-	case h.Format > layout.FormatVersion || h.Format < 1:
+		return
+	}
+	a.own.Archive, a.own.Last = h.ID, h.Created
+	if h.Format > layout.FormatVersion || h.Format < 1 {
 		a.v.add("header", 0, 0, fmt.Errorf("format version %d; this program knows versions up to %d", h.Format, layout.FormatVersion))
 	}
 }
 
-func (a *contents) metrics() {
-	next := uint32(0)
-	a.each(layout.BucketMetrics, func(key, value []byte) error {
-		ds, err := layout.ParseDescs(value)
-		if err != nil {
-			return err
-		}
-		if len(key) != 4 {
-			return fmt.Errorf("a key of %d bytes", len(key))
-		}
-		first := binary.BigEndian.Uint32(key)
-		if first != next {
-			err = fmt.Errorf("metrics %d to %d are not described", next, int64(first)-1)
-		}
-		for i, d := range ds {
-			a.descs[first+uint32(i)] = d
-		}
-		next = first + uint32(len(ds))
-		return err
-	})
+func (a *contents) metrics(first uint32, ds []*metric.Desc) {
+	if first != a.next {
+		a.damaged(&layout.RecordError{Bucket: layout.BucketMetrics, Key: layout.NumberKey(first),
+			Err: fmt.Errorf("metrics %d to %d are not described", a.next, int64(first)-1)})
+	}
+	for i, d := range ds {
+		a.descs[first+uint32(i)] = d
+	}
+	a.next = first + uint32(len(ds))
 }
 
-// spare checks what the archive holds twice.
-func (a *contents) spare() {
-	n := 0
-	a.each(layout.BucketSpare, func(key, value []byte) error {
-		if string(key) == layout.MetaArchive {
-			return json.Unmarshal(value, &layout.Header{})
-		}
-		ds, err := layout.ParseDescs(value)
-		n += len(ds)
-		return err
-	})
-	if n != len(a.descs) {
-		a.v.add("bucket "+layout.BucketSpare, 0, 0, fmt.Errorf("%d metrics are described, %d in the catalogue", n, len(a.descs)))
+// chunk decodes a chunk and compares it with its index entry.
+func (a *contents) chunk(class metric.Class, n uint32, read func() ([]byte, error)) {
+	key := string(layout.ChunkKey(class, n))
+	in, listed := a.index[key]
+	delete(a.index, key)
+	data, err := read()
+	if err == nil {
+		err = a.compare(class, in, listed, data)
 	}
-}
-
-func (a *contents) index() map[string]chunk.Info {
-	index := make(map[string]chunk.Info)
-	a.each(layout.BucketIndex, func(key, value []byte) error {
-		class, _, ok := layout.ParseChunkKey(key)
-		if !ok {
-			return fmt.Errorf("a key of %d bytes", len(key))
-		}
-		in, err := chunk.ParseInfo(value)
-		if err == nil && in.Class != class {
-			err = fmt.Errorf("it is of class %s", in.Class)
-		}
-		if err == nil {
-			index[string(key)] = in
-			a.own.Last = max(a.own.Last, in.To)
-		}
-		return err
-	})
-	return index
-}
-
-// eachChunk decodes every chunk and compares it with its index entry.
-func (a *contents) eachChunk(index map[string]chunk.Info) {
-	b, err := a.s.Bucket(layout.BucketChunks)
-	if b == nil {
-		if err == nil {
-			err = errors.New("it is missing")
-		}
-		a.v.add("bucket "+layout.BucketChunks, 0, 0, err)
-		return
-	}
-	c := b.Cursor()
-	for ok := c.First(); ok; ok = c.Next() {
-		class, n, ok := layout.ParseChunkKey(c.Key())
-		if !ok {
-			a.v.add("bucket "+layout.BucketChunks, 0, 0, fmt.Errorf("a key of %d bytes", len(c.Key())))
-			continue
-		}
-		where := fmt.Sprintf("chunk %d of class %s", n, class)
-		in, listed := index[string(c.Key())]
-		delete(index, string(c.Key()))
-		data, err := chunkAt(c)
-		if err == nil {
-			err = a.chunk(class, in, listed, data)
-		}
-		if err != nil {
-			a.v.add(where, in.From, in.To, err)
-		} else {
-			a.chunks[class.String()]++
-		}
-		a.v.done += int64(len(data))
-		a.v.tell()
-	}
-	for _, key := range slices.Sorted(maps.Keys(index)) {
-		class, n, _ := layout.ParseChunkKey([]byte(key))
-		in := index[key]
-		a.v.add(fmt.Sprintf("chunk %d of class %s", n, class), in.From, in.To, errors.New("it is in the index and nowhere else"))
-	}
-}
-
-// chunkAt is the chunk at c, which may stand in a bucket of its own.
-func chunkAt(c *boltread.Cursor) ([]byte, error) {
-	if !c.IsBucket() {
-		return c.Value()
-	}
-	b, err := c.Bucket()
 	if err != nil {
-		return nil, err
+		a.v.add(fmt.Sprintf("chunk %d of class %s", n, class), in.From, in.To, err)
+	} else {
+		a.chunks[class.String()]++
 	}
-	data, err := b.Get(c.Key())
-	if data == nil && err == nil {
-		err = errors.New("its bucket is empty")
-	}
-	return data, err
+	a.v.done += int64(len(data))
+	a.v.tell()
 }
 
-func (a *contents) chunk(class metric.Class, in chunk.Info, listed bool, data []byte) error {
-	c, err := chunk.Open(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return err
-	}
-	got, err := c.Inspect(func(n uint32) *metric.Desc { return a.descs[n] })
-	if err != nil {
-		return err
-	}
-	got.Size, got.Sum = int64(len(data)), chunk.Checksum(data)
+func (a *contents) compare(class metric.Class, in chunk.Info, listed bool, data []byte) error {
+	got, err := layout.InspectChunk(data, func(n uint32) *metric.Desc { return a.descs[n] })
 	switch {
+	case err != nil:
+		return err
 	case !listed:
 		return errors.New("it is not in the index")
 	case got.Class != class:
@@ -390,24 +293,11 @@ func (a *contents) chunk(class metric.Class, in chunk.Info, listed bool, data []
 	return nil
 }
 
-func (a *contents) events() {
-	next := uint32(0)
-	a.each(layout.BucketEvents, func(key, value []byte) error {
-		if len(key) != 4 {
-			return fmt.Errorf("a key of %d bytes", len(key))
-		}
-		if a.nev++; a.nev == 1 {
-			next = binary.BigEndian.Uint32(key)
-		}
-		_, err := chunk.ParseEvents(value)
-		if n := binary.BigEndian.Uint32(key); n != next && err == nil {
-			err = fmt.Errorf("batch %d was expected", next)
-		} else {
-			next = n
-		}
-		next++
-		return err
-	})
+func (a *contents) events(n uint32, _ []metric.Event) {
+	if a.nev++; a.nev > 1 && n != a.batch {
+		a.damaged(&layout.RecordError{Bucket: layout.BucketEvents, Key: layout.NumberKey(n), Err: fmt.Errorf("batch %d was expected", a.batch)})
+	}
+	a.batch = n + 1
 }
 
 func (a *contents) compareTotals() {

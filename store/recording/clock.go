@@ -96,18 +96,9 @@ func (m moment) to(next moment) (alone, vouched time.Duration) {
 func recordedSpans(path string) []chunk.Info {
 	var spans []chunk.Info
 	_ = layout.WithSnapshot(path, func(s *boltread.Snapshot) error {
-		b, err := s.Bucket(layout.BucketIndex)
-		if b == nil {
-			return err
-		}
-		return b.ForEach(func(k, v []byte) error {
-			if v, err := layout.Unwrap(layout.BucketIndex, k, v); err == nil {
-				if in, err := chunk.ParseInfo(v); err == nil {
-					spans = append(spans, in)
-				}
-			}
-			return nil
-		})
+		v := layout.Visitor{Index: func(_ uint32, in chunk.Info) { spans = append(spans, in) }}
+		v.Visit(s, layout.BucketIndex)
+		return nil
 	})
 	slices.SortFunc(spans, func(a, b chunk.Info) int { return cmp.Compare(a.First.Cont, b.First.Cont) })
 	// Chunks of several classes cover the same time.

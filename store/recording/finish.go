@@ -11,6 +11,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
+	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
 	"tachograph/store/layout"
@@ -161,20 +162,15 @@ const (
 // worthCompacting estimates what compacting l would save: pages that commits
 // left behind, and what chunks repeat that are shorter than they need be.
 func (w *Writer) worthCompacting(l *live) (bool, error) {
+	if err := l.examine(); err != nil {
+		return false, err
+	}
 	var useful, size, chunks int64
 	var first, last, bytes [metric.NumClasses]int64
 	var present [metric.NumClasses]bool
-	err := l.view(func(tx *bbolt.Tx) error {
-		size = tx.Size()
-		for _, name := range []string{layout.BucketMeta, layout.BucketMetrics, layout.BucketEvents, layout.BucketIndex} {
-			if err := tx.Bucket([]byte(name)).ForEach(func(k, v []byte) error {
-				useful += int64(len(k) + len(v))
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		return layout.EachInfo(tx, func(in *chunk.Info) {
+	v := layout.Visitor{
+		Stored: func(n int) { useful += int64(n) },
+		Index: func(_ uint32, in chunk.Info) {
 			useful += in.Size
 			chunks++
 			c := in.Class
@@ -184,7 +180,11 @@ func (w *Writer) worthCompacting(l *live) (bool, error) {
 			}
 			last[c] = max(last[c], in.Last.Cont)
 			present[c] = true
-		})
+		},
+	}
+	err := layout.WithSnapshot(l.path, func(s *boltread.Snapshot) error {
+		size = s.Meta().Bytes()
+		return v.VisitAll(s, layout.BucketMeta, layout.BucketMetrics, layout.BucketEvents, layout.BucketIndex)
 	})
 	if err != nil {
 		return false, err

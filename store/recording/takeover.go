@@ -9,10 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
+	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
 	"tachograph/store/gather"
@@ -31,7 +30,7 @@ func (w *Writer) takeOver() error {
 	defer func() { w.tellSetAside(aside) }()
 	for i, left := range list {
 		l, err := w.reopen(left)
-		if errors.Is(err, disk.ErrDamaged) || errors.Is(err, layout.ErrRecord) || errors.Is(err, layout.ErrForeign) {
+		if errors.Is(err, disk.ErrDamaged) || errors.As(err, new(*layout.RecordError)) {
 			w.setAside(left, err)
 			aside = append(aside, left)
 			continue
@@ -155,7 +154,7 @@ func (w *Writer) reopen(left leftover) (*live, error) {
 	if err := w.openBolt(l, l.path); err != nil {
 		return nil, fmt.Errorf("an earlier archive: %w", err)
 	}
-	err := l.view(l.load)
+	err := layout.WithSnapshot(l.path, l.load)
 	if err == nil {
 		err = w.replay(l, left.journals)
 	}
@@ -166,46 +165,29 @@ func (w *Writer) reopen(left leftover) (*live, error) {
 	return l, nil
 }
 
-// load reads what a Writer must know of an archive that it goes on with.
-func (l *live) load(tx *bbolt.Tx) error {
-	for _, name := range layout.Buckets {
-		if tx.Bucket([]byte(name)) == nil {
-			return fmt.Errorf("%w: it has no bucket %s", layout.ErrForeign, name)
-		}
-	}
-	l.boltSize = tx.Size()
-	if err := layout.GetJSON(tx, layout.MetaArchive, &l.head); err != nil {
-		return err
-	}
-	if err := layout.GetJSON(tx, layout.MetaTotals, &l.tot); err != nil {
-		return err
-	}
-	var p layout.Progress
-	if err := layout.GetJSON(tx, layout.MetaJournal, &p); err != nil {
-		return err
-	}
-	l.sealed, l.needs = p.Sealed, p.Generation
+// load reads what a Writer must know of an archive that it goes on with. One in
+// which anything is damaged is not gone on with.
+func (l *live) load(s *boltread.Snapshot) error {
 	var descs []*metric.Desc
-	err := tx.Bucket([]byte(layout.BucketMetrics)).ForEach(func(k, v []byte) error {
-		v, err := layout.Unwrap(layout.BucketMetrics, k, v)
-		if err != nil {
-			return err
-		}
-		ds, err := layout.ParseDescs(v)
-		if err == nil && len(descs)+len(ds) > layout.MaxMetrics {
-			err = layout.ErrDescs
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %w", layout.ErrRecord, err)
-		}
-		descs = append(descs, ds...)
-		return nil
-	})
-	if err != nil {
+	told := make(map[string]bool)
+	v := layout.Visitor{
+		Header:   func(h layout.Header) { l.head, told[layout.MetaArchive] = h, true },
+		Totals:   func(t layout.Totals) { l.tot, told[layout.MetaTotals] = t, true },
+		Progress: func(p layout.Progress) { l.sealed, l.needs, told[layout.MetaJournal] = p.Sealed, p.Generation, true },
+		Descs:    func(first uint32, ds []*metric.Desc) { descs = layout.Place(descs, first, ds) },
+		Index:    func(_ uint32, in chunk.Info) { l.span(in.First.Wall, in.Last.Wall) },
+	}
+	if err := v.VisitAll(s, layout.Buckets...); err != nil {
 		return err
+	}
+	for _, key := range []string{layout.MetaArchive, layout.MetaTotals, layout.MetaJournal} {
+		if !told[key] {
+			return &layout.RecordError{Bucket: layout.BucketMeta, Key: []byte(key), Err: layout.ErrMissing}
+		}
 	}
 	l.cat = layout.NewCatalog(descs)
-	return layout.EachInfo(tx, func(in *chunk.Info) { l.span(in.First.Wall, in.Last.Wall) })
+	l.boltSize = s.Meta().Bytes()
+	return nil
 }
 
 func (l *live) span(first, last int64) {

@@ -1,0 +1,331 @@
+package layout
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/boltread"
+	"tachograph/store/chunk"
+)
+
+// A Visitor is told what the records of an archive hold: it has a function for
+// each kind of them, which may be nil.
+type Visitor struct {
+	// Records of the bucket meta.
+	Header    func(Header)
+	Config    func(string)
+	Intervals func(map[metric.Class]int64) // nanoseconds
+	Totals    func(Totals)
+	Progress  func(Progress)
+
+	// Descs is told descriptions of metrics and the number of the first.
+	Descs func(first uint32, ds []*metric.Desc)
+
+	// The same of the bucket spare.
+	SpareHeader func(Header)
+	SpareDescs  func(first uint32, ds []*metric.Desc)
+
+	// Index is told what is said about chunk n.
+	Index func(n uint32, in chunk.Info)
+
+	// Chunk is told that there is a chunk, which is read when it asks for it.
+	Chunk func(class metric.Class, n uint32, read func() ([]byte, error))
+
+	// Events is told the events of batch n. If it is nil, EventHead is told what
+	// the batch says before it is unpacked.
+	Events    func(n uint32, events []metric.Event)
+	EventHead func(n uint32, h chunk.EventHead, batch []byte)
+
+	// Stored is told how long a record is, its key included.
+	Stored func(bytes int)
+
+	// Damaged is told of each record or bucket that is not as it was written.
+	Damaged func(*RecordError)
+}
+
+// A RecordError says what is wrong with a record.
+type RecordError struct {
+	Bucket string
+	Key    []byte // nil: with the whole bucket
+	Err    error
+}
+
+// Where names the record for people.
+func (e *RecordError) Where() string {
+	if e.Key == nil {
+		return "bucket " + e.Bucket
+	}
+	return fmt.Sprintf("record %q of %s", e.Key, e.Bucket)
+}
+
+func (e *RecordError) Error() string {
+	switch d := (*boltread.Damage)(nil); {
+	case errors.As(e.Err, &d):
+		return d.Error() // which says the place
+	case e.Key == nil:
+		return "bucket " + e.Bucket + " is missing"
+	}
+	return fmt.Sprintf("record %x of %s: %v", e.Key, e.Bucket, e.Err)
+}
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// What can be wrong with a record or a bucket, among other things.
+var (
+	ErrChecksum = errors.New("the checksum is wrong: it is damaged")
+	ErrMissing  = errors.New("it is missing")
+	ErrFlags    = errors.New("its flags are damaged")
+)
+
+// MaxRecord bounds what is read of a record that is no chunk.
+const MaxRecord = 64 << 20
+
+// Visit tells v of all that buckets hold, one after the other, each in order.
+// What the snapshot could not read it says itself.
+func (v *Visitor) Visit(s *boltread.Snapshot, buckets ...string) {
+	for _, name := range buckets {
+		b, err := s.Bucket(name)
+		if b == nil {
+			if err == nil {
+				err = ErrMissing
+			}
+			v.damaged(name, nil, err)
+			continue
+		}
+		c := b.Cursor()
+		for ok := c.First(); ok; ok = c.Next() {
+			key := bytes.Clone(c.Key())
+			if name == BucketChunks {
+				err = v.chunk(b, key)
+			} else {
+				err = v.record(name, key, c)
+			}
+			v.damaged(name, key, err)
+		}
+	}
+}
+
+// VisitAll is Visit for who can do nothing with a damaged archive: the error is
+// the first thing that is wrong in the buckets.
+func (v *Visitor) VisitAll(s *boltread.Snapshot, buckets ...string) error {
+	var first error
+	strict := *v
+	strict.Damaged = func(e *RecordError) {
+		if first == nil {
+			first = e
+		}
+	}
+	strict.Visit(s, buckets...)
+	if d := s.Damage(); first == nil && len(d) > 0 {
+		first = &RecordError{Err: d[0]}
+	}
+	return first
+}
+
+// VisitOne tells v of one record, if there is such a one.
+func (v *Visitor) VisitOne(s *boltread.Snapshot, bucket, key string) error {
+	b, err := s.Bucket(bucket)
+	if err == nil && b == nil {
+		err = ErrMissing
+	}
+	if err != nil {
+		return &RecordError{bucket, nil, err}
+	}
+	c := b.Cursor()
+	if !c.Seek([]byte(key)) || string(c.Key()) != key {
+		return c.Err()
+	}
+	if err := v.record(bucket, []byte(key), c); err != nil {
+		return &RecordError{bucket, []byte(key), err}
+	}
+	return nil
+}
+
+func (v *Visitor) damaged(bucket string, key []byte, err error) {
+	if err != nil && v.Damaged != nil {
+		v.Damaged(&RecordError{bucket, key, err})
+	}
+}
+
+// record tells v of the record at c.
+func (v *Visitor) record(bucket string, key []byte, c *boltread.Cursor) error {
+	if c.ValueSize() > MaxRecord {
+		return fmt.Errorf("%d bytes are too many", c.ValueSize())
+	}
+	if c.IsBucket() {
+		// No record is one. The checksum will tell about the rest.
+		v.damaged(bucket, key, ErrFlags)
+	}
+	stored, err := c.Value()
+	if err != nil {
+		return err
+	}
+	if v.Stored != nil {
+		v.Stored(len(key) + len(stored))
+	}
+	value, err := unwrap(bucket, key, stored)
+	if err != nil {
+		return err
+	}
+	return v.Record(bucket, key, value)
+}
+
+// Recognize makes out a record that was found outside of its place: it says by
+// its checksum what bucket it belongs to, whatever led to it. The bucket is
+// empty if it is no record.
+func Recognize(key []byte, size int64, read func() ([]byte, error)) (bucket string, value []byte, err error) {
+	if size > MaxRecord {
+		return "", nil, nil
+	}
+	stored, err := read()
+	if err != nil {
+		return "", nil, err
+	}
+	for _, bucket := range Buckets {
+		if value, err := unwrap(bucket, key, stored); err == nil {
+			return bucket, value, nil
+		}
+	}
+	return "", nil, nil
+}
+
+// Record tells v of a record whose checksum is right. All that is ever decoded
+// of an archive, but for the chunks, is decoded here.
+func (v *Visitor) Record(bucket string, key, value []byte) error {
+	switch bucket {
+	case BucketMeta:
+		return v.fact(string(key), value)
+	case BucketMetrics:
+		return descs(key, value, v.Descs)
+	case BucketSpare:
+		if string(key) == MetaArchive {
+			return fromJSON(value, v.SpareHeader)
+		}
+		return descs(key, value, v.SpareDescs)
+	case BucketIndex:
+		return v.index(key, value)
+	case BucketEvents:
+		return v.events(key, value)
+	}
+	return nil
+}
+
+func (v *Visitor) fact(key string, value []byte) error {
+	switch key {
+	case MetaArchive:
+		return fromJSON(value, v.Header)
+	case MetaConfig:
+		raw, err := chunk.Unpack(value, chunk.MaxConfig)
+		if err == nil && v.Config != nil {
+			v.Config(string(raw))
+		}
+		return err
+	case MetaIntervals:
+		return fromJSON(value, func(named map[string]int64) {
+			intervals := make(map[metric.Class]int64)
+			for name, ns := range named {
+				if c, err := metric.ParseClass(name); err == nil {
+					intervals[c] = ns
+				}
+			}
+			if v.Intervals != nil {
+				v.Intervals(intervals)
+			}
+		})
+	case MetaTotals:
+		return fromJSON(value, v.Totals)
+	case MetaJournal:
+		return fromJSON(value, v.Progress)
+	}
+	return nil
+}
+
+func fromJSON[T any](value []byte, tell func(T)) error {
+	var t T
+	err := json.Unmarshal(value, &t)
+	if err == nil && tell != nil {
+		tell(t)
+	}
+	return err
+}
+
+func descs(key, value []byte, tell func(uint32, []*metric.Desc)) error {
+	first, err := parseNumber(key)
+	if err != nil {
+		return err
+	}
+	ds, err := ParseDescs(value)
+	if err == nil && uint64(first)+uint64(len(ds)) > MaxMetrics {
+		err = ErrDescs
+	}
+	if err == nil && tell != nil {
+		tell(first, ds)
+	}
+	return err
+}
+
+func (v *Visitor) index(key, value []byte) error {
+	class, n, err := ParseChunkKey(key)
+	if err != nil {
+		return err
+	}
+	in, err := chunk.ParseInfo(value)
+	if err == nil && in.Class != class {
+		err = fmt.Errorf("it is of class %s", in.Class)
+	}
+	if err == nil && v.Index != nil {
+		v.Index(n, in)
+	}
+	return err
+}
+
+func (v *Visitor) events(key, value []byte) error {
+	n, err := parseNumber(key)
+	if err != nil {
+		return err
+	}
+	if v.Events != nil {
+		events, err := chunk.ParseEvents(value)
+		if err == nil {
+			v.Events(n, events)
+		}
+		return err
+	}
+	head, err := chunk.ParseEventHead(value)
+	if err == nil && v.EventHead != nil {
+		v.EventHead(n, head, value)
+	}
+	return err
+}
+
+func (v *Visitor) chunk(chunks *boltread.Bucket, key []byte) error {
+	class, n, err := ParseChunkKey(key)
+	if err == nil && v.Chunk != nil {
+		v.Chunk(class, n, func() ([]byte, error) {
+			home, err := ChunkHome(chunks, key)
+			if err != nil {
+				return nil, err
+			}
+			data, err := home.Get(key)
+			if data == nil && err == nil {
+				err = ErrMissing
+			}
+			return data, err
+		})
+	}
+	return err
+}
+
+// InspectChunk decodes a chunk for what its index entry should say.
+func InspectChunk(data []byte, desc func(uint32) *metric.Desc) (chunk.Info, error) {
+	c, err := chunk.Open(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return chunk.Info{}, err
+	}
+	in, err := c.Inspect(desc)
+	in.Size, in.Sum = int64(len(data)), chunk.Checksum(data)
+	return in, err
+}
