@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"strings"
 
 	"tachograph/store/archive"
 	"tachograph/store/fault"
@@ -34,7 +35,7 @@ func (r *Reader) Losses() []Loss {
 
 // refusal is the loss of a whole file.
 func refusal(path string, err error) Loss {
-	return Loss{Loss: fault.Loss{What: err.Error()}, Path: path, Kind: fault.Of(err)}
+	return Loss{Loss: fault.Loss{What: oneLine(err)}, Path: path, Kind: fault.Of(err)}
 }
 
 // lose notes that a part of s is missing in an answer.
@@ -46,7 +47,7 @@ func (s *source) lose(err error) {
 		s.missed = make(map[string]bool)
 	}
 	s.missed[err.Error()] = true
-	l := Loss{Loss: fault.Loss{What: err.Error()}, Path: s.Info.Path, Archive: &s.Info, Kind: fault.Of(err)}
+	l := Loss{Loss: fault.Loss{What: oneLine(err)}, Path: s.Info.Path, Archive: &s.Info, Kind: fault.Of(err)}
 	if c := (*archive.ChunkError)(nil); errors.As(err, &c) {
 		l.From, l.To = c.From, c.To
 	}
@@ -55,3 +56,6 @@ func (s *source) lose(err error) {
 	}
 	s.lost = append(s.lost, l)
 }
+
+// oneLine is what err says, in one line.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

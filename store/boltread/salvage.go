@@ -38,7 +38,7 @@ func (f *Found) Value() ([]byte, error) {
 func Salvage(src Source, progress func(done, total int64), fn func(Found) error) ([]*Damage, error) {
 	size, err := src.Size()
 	if err != nil {
-		return nil, fmt.Errorf("boltread: %w", err)
+		return nil, err
 	}
 	metas, errs := ReadMetas(src)
 	best := newest(metas)
@@ -65,7 +65,7 @@ func Salvage(src Source, progress func(done, total int64), fn func(Found) error)
 			}
 		}
 	} else if pageSize = guessPageSize(src, size); pageSize == 0 {
-		return v.found, fmt.Errorf("boltread: not a bbolt file: %w", errs[0])
+		return v.found, fmt.Errorf("not a bbolt file: %w", errs[0])
 	}
 	return v.found, v.loose(pageSize)
 }

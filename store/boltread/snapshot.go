@@ -39,7 +39,7 @@ func Open(src Source) (*Snapshot, error) {
 	metas, errs := ReadMetas(src)
 	m := newest(metas)
 	if m == nil {
-		return nil, fmt.Errorf("boltread: no usable meta page: %w", errors.Join(errs[:]...))
+		return nil, fmt.Errorf("no usable meta page: %w", errors.Join(errs[:]...))
 	}
 	s, err := OpenMeta(src, m)
 	if err != nil {
@@ -58,7 +58,7 @@ func Open(src Source) (*Snapshot, error) {
 func OpenMeta(src Source, m *Meta) (*Snapshot, error) {
 	size, err := src.Size()
 	if err != nil {
-		return nil, fmt.Errorf("boltread: %w", err)
+		return nil, err
 	}
 	s := &Snapshot{src: src, meta: m, size: size, cache: make(map[uint64]*page)}
 	if m.Bytes() > size {
@@ -81,7 +81,7 @@ func (s *Snapshot) Changed() (bool, error) {
 	metas, errs := ReadMetas(s.src)
 	m := newest(metas)
 	if m == nil {
-		return true, fmt.Errorf("boltread: no usable meta page: %w", errors.Join(errs[:]...))
+		return true, fmt.Errorf("no usable meta page: %w", errors.Join(errs[:]...))
 	}
 	return m.TxID != s.meta.TxID || m.sum != s.meta.sum, nil
 }

@@ -84,7 +84,7 @@ func (b *Builder) Memory() int64 {
 // contradicts itself is refused whole, with an error, and changes nothing.
 func (b *Builder) Append(t *metric.Tick) error {
 	if t.Class != b.class {
-		return fmt.Errorf("chunk: a tick of class %v was given to the builder of class %v", t.Class, b.class)
+		return fmt.Errorf("a tick of class %v was given to the builder of class %v", t.Class, b.class)
 	}
 	for _, blk := range t.Blocks {
 		if err := checkBlock(blk); err != nil {
@@ -112,7 +112,7 @@ func (b *Builder) Append(t *metric.Tick) error {
 
 func checkBlock(blk *metric.Block) error {
 	if blk.Group == nil || len(blk.Cols) != len(blk.Group.Metrics) {
-		return fmt.Errorf("chunk: a block has %d columns, its group other", len(blk.Cols))
+		return fmt.Errorf("a block has %d columns, its group other", len(blk.Cols))
 	}
 	n := len(blk.Rows)
 	for c := range blk.Cols {
@@ -123,7 +123,7 @@ func checkBlock(blk *metric.Block) error {
 			have = len(col.Strs)
 		}
 		if have != n || col.Miss != nil && len(col.Miss) != n {
-			return fmt.Errorf("chunk: group %s: metric %s has %d cells and %d reasons for %d rows", blk.Group.Name, d.Name, have, len(col.Miss), n)
+			return fmt.Errorf("group %s: metric %s has %d cells and %d reasons for %d rows", blk.Group.Name, d.Name, have, len(col.Miss), n)
 		}
 	}
 	return nil
@@ -215,7 +215,7 @@ type columnBuilder struct {
 // in before, so the search starts where the previous one was found.
 func (g *groupBuilder) resolve(blk *metric.Block, tick uint32) error {
 	if g.pending == tick+1 {
-		return fmt.Errorf("chunk: group %s occurs twice in a tick", g.group.Name)
+		return fmt.Errorf("group %s occurs twice in a tick", g.group.Name)
 	}
 	g.pending = tick + 1
 	g.next = g.next[:0]
@@ -233,7 +233,7 @@ func (g *groupBuilder) resolve(blk *metric.Block, tick uint32) error {
 			s = g.find(in)
 		}
 		if sl := &g.slots[s]; sl.mark == g.mark {
-			return fmt.Errorf("chunk: group %s: instance %q occurs twice in a block", g.group.Name, sl.key)
+			return fmt.Errorf("group %s: instance %q occurs twice in a block", g.group.Name, sl.key)
 		} else {
 			sl.mark = g.mark
 		}

@@ -30,7 +30,7 @@ const (
 	mostLabels    = 1 << 22
 )
 
-var errEvents = errors.New("chunk: a batch of events contradicts itself")
+var errEvents = errors.New("a batch of events contradicts itself")
 
 // MarshalEvents encodes events. Later versions may append fields to the batch.
 func MarshalEvents(events []metric.Event) []byte {

@@ -42,7 +42,7 @@ func (g *Group) read(p part, what string) ([]byte, error) {
 }
 
 func (g *Group) wrong(what string, err error) error {
-	return fmt.Errorf("chunk: %s of group %s: %w", what, g.Name, err)
+	return fmt.Errorf("%s of group %s: %w", what, g.Name, err)
 }
 
 func (g *Group) blocks() ([]blockAt, error) {

@@ -98,7 +98,7 @@ const farthest = 1 << 62
 func ParseInfo(b []byte) (Info, error) {
 	var in Info
 	if len(b) == 0 {
-		return in, errors.New("chunk: an empty index entry")
+		return in, errors.New("an empty index entry")
 	}
 	r := reader{in: b[1:]}
 	in.Class = metric.Class(b[0])
@@ -114,7 +114,7 @@ func ParseInfo(b []byte) (Info, error) {
 	in.Sum = r.uint32()
 	in.Schema = r.uint32()
 	if r.bad || !sensible(in.From, in.To) || in.Ticks > MaxTicks || in.Size < 0 {
-		return Info{}, fmt.Errorf("chunk: an index entry of %d bytes makes no sense", len(b))
+		return Info{}, fmt.Errorf("an index entry of %d bytes makes no sense", len(b))
 	}
 	return in, nil
 }

@@ -13,22 +13,22 @@ import (
 func (t *table) check() error {
 	switch {
 	case len(t.ticks) == 0:
-		return errors.New("chunk: nothing to seal")
+		return errors.New("nothing to seal")
 	case len(t.ticks) > MaxTicks:
-		return fmt.Errorf("chunk: %d ticks are more than a chunk holds (%d): seal more often", len(t.ticks), MaxTicks)
+		return fmt.Errorf("%d ticks are more than a chunk holds (%d): seal more often", len(t.ticks), MaxTicks)
 	case len(t.groups) > maxGroups:
-		return fmt.Errorf("chunk: %d groups are more than a chunk holds (%d)", len(t.groups), maxGroups)
+		return fmt.Errorf("%d groups are more than a chunk holds (%d)", len(t.groups), maxGroups)
 	}
 	for _, g := range t.groups {
 		if len(g.metrics) > maxColumns || len(g.insts) > maxInstances {
-			return fmt.Errorf("chunk: group %s: %d metrics and %d instances are more than a chunk holds", g.name, len(g.metrics), len(g.insts))
+			return fmt.Errorf("group %s: %d metrics and %d instances are more than a chunk holds", g.name, len(g.metrics), len(g.insts))
 		}
 		total := uint64(0)
 		for i := range g.insts {
 			total += uint64(g.insts[i].lifetime())
 		}
 		if total > maxLifetimes {
-			return fmt.Errorf("chunk: group %s: %d rows are more than a chunk holds (%d): seal more often", g.name, total, maxLifetimes)
+			return fmt.Errorf("group %s: %d rows are more than a chunk holds (%d): seal more often", g.name, total, maxLifetimes)
 		}
 	}
 	return nil
@@ -176,7 +176,7 @@ func (m *groupMerger) table(desc func(number uint32) *metric.Desc) (*groupTable,
 	for c := range t.metrics {
 		col := &t.metrics[c]
 		if col.desc = desc(col.number); col.desc == nil || col.desc.Type != col.typ {
-			return nil, fmt.Errorf("chunk: group %s: the catalogue does not have metric %d of type %v", m.name, col.number, col.typ)
+			return nil, fmt.Errorf("group %s: the catalogue does not have metric %d of type %v", m.name, col.number, col.typ)
 		}
 		ct, err := m.column(c)
 		if err != nil {

@@ -46,28 +46,28 @@ const guess = 4 << 10
 func Open(in io.ReaderAt, size int64) (*Chunk, error) {
 	head := make([]byte, min(size, guess))
 	if _, err := in.ReadAt(head, 0); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("chunk: directory: %w", err)
+		return nil, fmt.Errorf("directory: %w", err)
 	}
 	if len(head) < 2 {
-		return nil, fmt.Errorf("chunk: %d bytes are no chunk", size)
+		return nil, fmt.Errorf("%d bytes are no chunk", size)
 	}
 	if head[0] != Version {
-		return nil, fmt.Errorf("chunk: format version %d, known is %d: a newer program is needed, or it is damaged", head[0], Version)
+		return nil, fmt.Errorf("format version %d, known is %d: a newer program is needed, or it is damaged", head[0], Version)
 	}
 	dirLen, n := binary.Uvarint(head[1:])
 	from := 1 + n
 	if n <= 0 || dirLen > uint64(size) || int64(from)+int64(dirLen)+4 > size {
-		return nil, fmt.Errorf("chunk: a directory of %d bytes does not fit into %d", dirLen, size)
+		return nil, fmt.Errorf("a directory of %d bytes does not fit into %d", dirLen, size)
 	}
 	all := from + int(dirLen) + 4
 	if all > len(head) {
 		head = make([]byte, all)
 		if _, err := in.ReadAt(head, 0); err != nil && err != io.EOF {
-			return nil, fmt.Errorf("chunk: directory: %w", err)
+			return nil, fmt.Errorf("directory: %w", err)
 		}
 	}
 	if crc32.Checksum(head[:all-4], castagnoli) != binary.LittleEndian.Uint32(head[all-4:]) {
-		return nil, fmt.Errorf("chunk: directory: %w", errChecksum)
+		return nil, fmt.Errorf("directory: %w", errChecksum)
 	}
 	c := &Chunk{in: in, size: size}
 	if err := c.parse(head[from:all-4], int64(all)); err != nil {
@@ -106,7 +106,7 @@ func (c *Chunk) parse(dir []byte, at int64) error {
 		c.Groups = append(c.Groups, c.parseGroup(d))
 	}
 	if d.bad || len(d.in) != 0 || d.at > c.size {
-		return fmt.Errorf("chunk: the directory contradicts itself")
+		return fmt.Errorf("the directory contradicts itself")
 	}
 	return nil
 }
@@ -157,16 +157,16 @@ var errChecksum = errors.New("the checksum is wrong: it is damaged")
 func (c *Chunk) read(p part, what string) ([]byte, error) {
 	if p.len == 0 {
 		if p.sum != 0 {
-			return nil, fmt.Errorf("chunk: %s: %w", what, errChecksum)
+			return nil, fmt.Errorf("%s: %w", what, errChecksum)
 		}
 		return nil, nil
 	}
 	b := make([]byte, p.len)
 	if _, err := c.in.ReadAt(b, p.at); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("chunk: %s: %w", what, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if crc32.Checksum(b, castagnoli) != p.sum {
-		return nil, fmt.Errorf("chunk: %s: %w", what, errChecksum)
+		return nil, fmt.Errorf("%s: %w", what, errChecksum)
 	}
 	return b, nil
 }
@@ -180,7 +180,7 @@ func (c *Chunk) Stamps() ([]metric.Stamp, error) {
 		}
 		wall, cont, awake, err := decodeClocks(b, c.ticks, true)
 		if err != nil {
-			return nil, fmt.Errorf("chunk: times: %w", err)
+			return nil, fmt.Errorf("times: %w", err)
 		}
 		c.stamps = make([]metric.Stamp, c.ticks)
 		for i := range c.stamps {
@@ -198,7 +198,7 @@ func (c *Chunk) Words() ([]string, error) {
 			return nil, err
 		}
 		if c.words, err = decodeStrings(b, c.nwords); err != nil {
-			return nil, fmt.Errorf("chunk: strings: %w", err)
+			return nil, fmt.Errorf("strings: %w", err)
 		}
 	}
 	return c.words, nil
@@ -212,7 +212,7 @@ func (c *Chunk) clocks() (wall, cont []int64, err error) {
 			return nil, nil, err
 		}
 		if c.wall, c.cont, _, err = decodeClocks(b, c.ticks, false); err != nil {
-			return nil, nil, fmt.Errorf("chunk: times: %w", err)
+			return nil, nil, fmt.Errorf("times: %w", err)
 		}
 	}
 	return c.wall, c.cont, nil

@@ -43,7 +43,7 @@ func Rescue(c *Chunk, desc func(number uint32) *metric.Desc) (*Sealed, []string,
 		}
 	}
 	if len(t.groups) == 0 && len(c.Groups) > 0 {
-		return nil, lost, fmt.Errorf("chunk: none of its %d groups can be read", len(c.Groups))
+		return nil, lost, fmt.Errorf("none of its %d groups can be read", len(c.Groups))
 	}
 	s, err := t.seal()
 	return s, lost, err
@@ -88,7 +88,7 @@ func (g *Group) rescue(desc func(number uint32) *metric.Desc, words uint64, noWo
 	if why == nil {
 		return t, nil
 	}
-	return t, []string{fmt.Sprintf("%d of %d metrics of group %s (%s): %s", len(lost), len(g.Columns), g.Name, someOf(lost), strings.TrimPrefix(why.Error(), "chunk: "))}
+	return t, []string{fmt.Sprintf("%d of %d metrics of group %s (%s): %s", len(lost), len(g.Columns), g.Name, someOf(lost), strings.TrimPrefix(why.Error(), ""))}
 }
 
 func metricName(d *metric.Desc, number uint32) string {

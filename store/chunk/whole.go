@@ -39,7 +39,7 @@ func (g *Group) table(desc func(number uint32) *metric.Desc) (*groupTable, error
 		col := &g.Columns[c]
 		d := desc(col.Number)
 		if d == nil || d.Type != col.Type {
-			return nil, fmt.Errorf("chunk: group %s: the catalogue does not have metric %d of type %v", g.Name, col.Number, col.Type)
+			return nil, fmt.Errorf("group %s: the catalogue does not have metric %d of type %v", g.Name, col.Number, col.Type)
 		}
 		t.metrics = append(t.metrics, column{col.Number, col.Type, d})
 		ct, err := g.columnTable(c)

@@ -75,7 +75,7 @@ func TestEnds(t *testing.T) {
 		{"a record that means nothing", func(b []byte) File {
 			data, _ := appendFrame(b[:starts[3]], binary.LittleEndian.Uint32(b[starts[3]-crcSize:]), []byte{0xff})
 			return &memFile{data: data}
-		}, 3, Damaged, Damaged, fmt.Sprintf("record %%d at byte %d: journal: record of unknown kind", starts[3]), false},
+		}, 3, Damaged, Damaged, fmt.Sprintf("record %%d at byte %d: record of unknown kind", starts[3]), false},
 		{"another beginning", func(b []byte) File { return flipped(b, 3) }, 0, Headless, Headless, "its beginning is damaged or was never written whole", false},
 		{"a damaged header", func(b []byte) File { return flipped(b, 12) }, 0, Headless, Headless, "its beginning is damaged or was never written whole", false},
 		{"a header cut short", func(b []byte) File { return cut(b, starts[0]-1) }, 0, Headless, Headless, "its beginning is damaged or was never written whole", false},

@@ -60,10 +60,10 @@ func appendFrame(out []byte, crc uint32, body []byte) ([]byte, uint32) {
 }
 
 // errShort says that a frame is not complete in what has been read.
-var errShort = errors.New("journal: frame goes on")
+var errShort = errors.New("frame goes on")
 
 // errBadFrame says that what stands where a frame should be is not one.
-var errBadFrame = errors.New("journal: bytes that are no frame")
+var errBadFrame = errors.New("bytes that are no frame")
 
 // cutFrame finds the frame at the start of in, behind one whose checksum is
 // crc. It returns its body, its length in the file and its checksum.

@@ -84,7 +84,7 @@ func (e *Encoder) Tick(out []byte, t *metric.Tick) ([]byte, error) {
 	s.coder.startEncoding(append(out, byte(KindTick)<<5|byte(t.Class)))
 	if err := s.tick(t.Class, t); err != nil {
 		// The model knows half a tick, so nothing can follow.
-		e.broken = fmt.Errorf("journal: a tick of class %s could not be coded", t.Class)
+		e.broken = fmt.Errorf("a tick of class %s could not be coded", t.Class)
 		return out, e.broken
 	}
 	return s.coder.finishEncoding(), nil
@@ -150,7 +150,7 @@ func (d *Decoder) decode(body []byte, r *Record) error {
 	switch kind {
 	case KindTick:
 		if metric.Class(low) >= metric.NumClasses {
-			return fmt.Errorf("journal: tick of unknown class %d", low)
+			return fmt.Errorf("tick of unknown class %d", low)
 		}
 		d.tick.Blocks = d.tick.Blocks[:0]
 		if err := s.tick(metric.Class(low), &d.tick); err != nil {
@@ -164,7 +164,7 @@ func (d *Decoder) decode(body []byte, r *Record) error {
 	case KindConfig:
 		r.Conf = s.config(nil)
 	default:
-		return fmt.Errorf("journal: record of unknown kind %d", kind)
+		return fmt.Errorf("record of unknown kind %d", kind)
 	}
 	if s.coder.bad() {
 		return errCorrupt

@@ -96,21 +96,21 @@ func (s *state) prepare(t *metric.Tick) error {
 		g := s.byGroup[b.Group]
 		if g == nil {
 			if len(s.groups)+len(t.Blocks) > maxGroups {
-				return fmt.Errorf("journal: more than %d groups", maxGroups)
+				return fmt.Errorf("more than %d groups", maxGroups)
 			}
 			s.came = append(s.came[:0], b.Rows...)
 		} else {
 			if g.serial == s.serial {
-				return fmt.Errorf("journal: group %s twice in one tick", b.Group.Name)
+				return fmt.Errorf("group %s twice in one tick", b.Group.Name)
 			}
 			g.serial = s.serial
 			g.how = s.compareRows(g, b.Rows)
 		}
 		if s.cells+len(s.came)*len(b.Cols) > maxCells {
-			return fmt.Errorf("journal: group %s: more than %d cells", b.Group.Name, maxCells)
+			return fmt.Errorf("group %s: more than %d cells", b.Group.Name, maxCells)
 		}
 		if d := s.indoms[b.Group.Indom]; d != nil && len(d.insts)+len(s.came) > maxInstances {
-			return fmt.Errorf("journal: group %s: more than %d instances", b.Group.Name, maxInstances)
+			return fmt.Errorf("group %s: more than %d instances", b.Group.Name, maxInstances)
 		}
 		clear(s.seen)
 		for _, in := range s.came {
@@ -118,7 +118,7 @@ func (s *state) prepare(t *metric.Tick) error {
 				continue
 			}
 			if _, twice := s.seen[in.ID]; twice {
-				return fmt.Errorf("journal: group %s: instance %s (%d) stands in two rows", b.Group.Name, in.Key, in.ID)
+				return fmt.Errorf("group %s: instance %s (%d) stands in two rows", b.Group.Name, in.Key, in.ID)
 			}
 			s.seen[in.ID] = struct{}{}
 		}

@@ -287,7 +287,7 @@ func (s *state) reset() {
 
 func (s *state) newGroup(g *metric.Group) (*group, error) {
 	if len(s.groups) >= maxGroups || len(g.Metrics) > maxColumns {
-		return nil, fmt.Errorf("journal: too many groups or metrics")
+		return nil, fmt.Errorf("too many groups or metrics")
 	}
 	st := &group{g: g, index: len(s.groups), cols: make([]column, len(g.Metrics)), rowOf: make(map[*instance]*row)}
 	for i := range st.cols {

@@ -7,7 +7,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-var errCorrupt = errors.New("journal: a record with a sound checksum does not decode")
+var errCorrupt = errors.New("a record with a sound checksum does not decode")
 
 // stamp codes an instant after the last one of its series: the continuous
 // clock against the series' nominal step, the other clocks by their distance

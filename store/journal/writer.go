@@ -97,7 +97,7 @@ func (w *Writer) add(body []byte) error {
 	w.body = body
 	if len(body) > maxFrame {
 		// The encoder remembers what it coded: nothing can follow.
-		panic(fmt.Sprintf("journal: a record of %d bytes", len(body)))
+		panic(fmt.Sprintf("a record of %d bytes", len(body)))
 	}
 	w.pending, w.crc = appendFrame(w.pending, w.crc, body)
 	w.seq++

@@ -138,7 +138,7 @@ func (r *repair) assemble() {
 		}
 		r.report.Rescued++
 		for _, m := range missing {
-			r.lose(s.Info.From, s.Info.To, "class %s: %s", s.Info.Class, strings.TrimPrefix(m, "chunk: "))
+			r.lose(s.Info.From, s.Info.To, "class %s: %s", s.Info.Class, m)
 		}
 	}
 	r.gatherEvents()
