@@ -11,6 +11,7 @@ import (
 	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/store/fault"
 	"tachograph/store/query"
 )
 
@@ -118,15 +119,21 @@ func (a *app) tellDamage() {
 	}
 	losses := a.lost()
 	a.losses = append(a.losses, losses...)
+	if a.damageTold == nil {
+		return
+	}
 	for _, l := range losses {
-		if l.Archive == nil {
+		switch {
+		case l.Archive != nil:
+			note(l.Path, l.What)
+		case l.Kind == fault.Denied:
+			a.stderr.Printf("replay: left out: %v\n", noPermission(l.Path))
+		default:
 			a.stderr.Printf("replay: %s; it is left out\n", l.What)
-			continue
 		}
-		note(l.Path, l.What)
 	}
 	for _, path := range paths {
-		if a.damageTold == nil || a.damageTold[path] {
+		if a.damageTold[path] {
 			continue
 		}
 		a.damageTold[path] = true

@@ -89,7 +89,9 @@ func (s *session) load(args []string) error {
 	}
 	r, err := s.open(paths...)
 	if fault.Of(err) == fault.Denied {
-		return noPermission(strings.Join(paths, ", "))
+		denied := &fault.Error{Path: strings.Join(paths, ", ")}
+		errors.As(err, &denied)
+		return noPermission(denied.Path)
 	}
 	if err != nil {
 		return err
