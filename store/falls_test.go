@@ -7,7 +7,6 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/archive"
-	"tachograph/store/layout"
 	"tachograph/store/storetest/proof"
 )
 
@@ -59,16 +58,5 @@ func TestFallsInStoredSummaries(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestDescriptionsSayHowCountersFall(t *testing.T) {
-	d := &metric.Desc{Name: "x", Sem: metric.Counter, Falls: metric.NeverRestarts}
-	got, rest := layout.ParseDesc(layout.AppendDesc(nil, d))
-	if got == nil || len(rest) != 0 || *got != *d {
-		t.Errorf("%+v became %+v", d, got)
-	}
-	if later, _ := layout.ParseDesc([]byte{layout.FieldFalls, 1, 9, layout.FieldEnd}); later == nil || later.Falls != metric.MayRestart {
-		t.Errorf("a way to fall that is not known yet is %+v", later)
 	}
 }

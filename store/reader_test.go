@@ -10,7 +10,6 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/chunk"
-	"tachograph/store/layout"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
 )
@@ -437,16 +436,5 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("%d gaps, want 2", n)
 		}
 		r.Close()
-	}
-}
-
-func TestDescriptionsComeBack(t *testing.T) {
-	d := &metric.Desc{Name: "a.b", PMID: metric.NewPMID(1, 2, 3), Type: metric.F64, Sem: metric.Discrete,
-		Units: metric.Units{Space: -1, Time: 2, Count: 1, SpaceScale: 3, TimeScale: 4, CountScale: -2, Other: "°C"},
-		Indom: "cpu", Class: metric.Costly, Source: "sysctl x", Help: "help", LongHelp: "long\nhelp", Width: 32, Clamped: true,
-		Formula: "a + b", Fastest: 5, Unsupported: "no"}
-	ds, err := layout.ParseDescs(layout.MarshalDescs([]*metric.Desc{d, {}, d}))
-	if err != nil || len(ds) != 3 || *ds[0] != *d || *ds[1] != (metric.Desc{}) || *ds[2] != *d {
-		t.Fatalf("%+v, %v", ds, err)
 	}
 }

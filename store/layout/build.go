@@ -93,8 +93,8 @@ func (b *Builder) Descs(first uint32, ds []*metric.Desc) {
 			n = len(ds)
 		}
 		if n > 0 {
-			b.put(BucketSpare, NumberKey(first), MarshalDescs(bare(ds[:n])))
-			b.put(BucketMetrics, NumberKey(first), MarshalDescs(ds[:n]))
+			b.put(BucketSpare, NumberKey(first), marshalDescs(bare(ds[:n])))
+			b.put(BucketMetrics, NumberKey(first), marshalDescs(ds[:n]))
 		}
 		n = min(n+1, len(ds))
 		first, ds = first+uint32(n), ds[n:]

@@ -24,7 +24,7 @@ func NewCatalog(stored []*metric.Desc) *Catalog {
 		if d == nil {
 			continue // lost; its number stays taken
 		}
-		c.byText[string(AppendDesc(nil, d))] = uint32(i)
+		c.byText[string(appendDesc(nil, d))] = uint32(i)
 		c.byDesc[d] = uint32(i)
 	}
 	c.Descs, c.Stored = stored, len(stored)
@@ -36,7 +36,7 @@ func (c *Catalog) Number(d *metric.Desc) uint32 {
 	if n, ok := c.byDesc[d]; ok {
 		return n
 	}
-	text := string(AppendDesc(nil, d))
+	text := string(appendDesc(nil, d))
 	n, ok := c.byText[text]
 	if !ok {
 		n = uint32(len(c.Descs))
@@ -60,7 +60,7 @@ func (c *Catalog) Commit(n int) { c.Stored = n }
 // its bytes. Empty ones are left out, and readers pass over those they do not
 // know.
 const (
-	FieldEnd = iota
+	fieldEnd = iota
 	fieldName
 	fieldPMID
 	fieldType
@@ -76,7 +76,7 @@ const (
 	fieldFormula
 	fieldFastest
 	fieldUnsupported
-	FieldFalls
+	fieldFalls
 )
 
 func appendField(out []byte, field byte, value []byte) []byte {
@@ -95,7 +95,7 @@ func appendUint(out []byte, field byte, v uint64) []byte {
 	return appendField(out, field, binary.AppendUvarint(nil, v))
 }
 
-func AppendDesc(out []byte, d *metric.Desc) []byte {
+func appendDesc(out []byte, d *metric.Desc) []byte {
 	text := func(field byte, s string) { out = appendField(out, field, []byte(s)) }
 	text(fieldName, d.Name)
 	out = appendUint(out, fieldPMID, uint64(d.PMID))
@@ -117,14 +117,14 @@ func AppendDesc(out []byte, d *metric.Desc) []byte {
 	text(fieldFormula, d.Formula)
 	out = appendUint(out, fieldFastest, uint64(d.Fastest))
 	text(fieldUnsupported, d.Unsupported)
-	out = appendUint(out, FieldFalls, uint64(d.Falls))
-	return append(out, FieldEnd)
+	out = appendUint(out, fieldFalls, uint64(d.Falls))
+	return append(out, fieldEnd)
 }
 
-func MarshalDescs(ds []*metric.Desc) []byte {
+func marshalDescs(ds []*metric.Desc) []byte {
 	raw := binary.AppendUvarint(nil, uint64(len(ds)))
 	for _, d := range ds {
-		raw = AppendDesc(raw, d)
+		raw = appendDesc(raw, d)
 	}
 	return chunk.Pack(raw)
 }
@@ -132,32 +132,32 @@ func MarshalDescs(ds []*metric.Desc) []byte {
 // MaxMetrics bounds the numbers of metrics that are believed.
 const MaxMetrics = 1 << 17
 
-// ErrDescs is in the error of descriptions that cannot be as they were written.
-var ErrDescs = errors.New("a batch of descriptions contradicts itself")
+// errDescs is in the error of descriptions that cannot be as they were written.
+var errDescs = errors.New("a batch of descriptions contradicts itself")
 
-func ParseDescs(b []byte) ([]*metric.Desc, error) {
+func parseDescs(b []byte) ([]*metric.Desc, error) {
 	raw, err := chunk.Unpack(b, chunk.MaxDescs)
 	if err != nil {
-		return nil, ErrDescs
+		return nil, errDescs
 	}
 	n, w := binary.Uvarint(raw)
 	if w <= 0 || n > uint64(len(raw)) || n > MaxMetrics {
-		return nil, ErrDescs
+		return nil, errDescs
 	}
 	raw = raw[w:]
 	ds := make([]*metric.Desc, 0, n)
 	for ; n > 0; n-- {
 		var d *metric.Desc
-		if d, raw = ParseDesc(raw); d == nil {
-			return nil, ErrDescs
+		if d, raw = parseDesc(raw); d == nil {
+			return nil, errDescs
 		}
 		ds = append(ds, d)
 	}
 	return ds, nil
 }
 
-// ParseDesc takes one description off b; nil when b is damaged.
-func ParseDesc(b []byte) (*metric.Desc, []byte) {
+// parseDesc takes one description off b; nil when b is damaged.
+func parseDesc(b []byte) (*metric.Desc, []byte) {
 	d := &metric.Desc{}
 	for {
 		if len(b) == 0 {
@@ -165,7 +165,7 @@ func ParseDesc(b []byte) (*metric.Desc, []byte) {
 		}
 		field := b[0]
 		b = b[1:]
-		if field == FieldEnd {
+		if field == fieldEnd {
 			return d, b
 		}
 		n, w := binary.Uvarint(b)
@@ -218,7 +218,7 @@ func setField(d *metric.Desc, field byte, value []byte) bool {
 		d.Fastest = time.Duration(number)
 	case fieldUnsupported:
 		d.Unsupported = string(value)
-	case FieldFalls:
+	case fieldFalls:
 		if f := metric.Falls(min(number, 255)); f.Valid() {
 			d.Falls = f
 		}

@@ -257,9 +257,9 @@ func descs(key, value []byte, tell func(uint32, []*metric.Desc)) error {
 	if err != nil {
 		return err
 	}
-	ds, err := ParseDescs(value)
+	ds, err := parseDescs(value)
 	if err == nil && uint64(first)+uint64(len(ds)) > MaxMetrics {
-		err = ErrDescs
+		err = errDescs
 	}
 	if err == nil && tell != nil {
 		tell(first, ds)
