@@ -2,7 +2,9 @@ package recorded
 
 import (
 	"log/slog"
+	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/sample/metric"
@@ -35,34 +37,38 @@ func ProofOptions(dir string, seed uint64, now func() metric.Stamp) recording.Op
 // killed recorder leaves it.
 func RecordDir(t *testing.T, seed uint64, n int) (string, []proof.Item) {
 	t.Helper()
-	dir := t.TempDir()
-	list := proof.Items(seed, n)
-	clock := proof.NewClock(list[0].At())
+	dir, list := t.TempDir(), proof.Items(seed, n)
+	synctest.Test(t, func(t *testing.T) {
+		record(t, dir, seed, list)
+	})
+	return dir, list
+}
+
+func record(t *testing.T, left string, seed uint64, list []proof.Item) {
+	dir, clock := t.TempDir(), proof.From(list[0].At())
 	w, err := recording.Create(ProofOptions(dir, seed, clock.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealed := int64(0)
+	defer w.Close()
+	commits := int64(0)
 	for i, it := range list {
-		clock.Set(it.At())
+		clock.Until(it.At())
 		if err := it.Append(w); err != nil {
 			t.Fatalf("item %d: %v", i, err)
 		}
-		if i == n/2 {
+		if i == len(list)/2 {
 			if _, err := w.Rotate("test"); err != nil {
 				t.Fatal(err)
 			}
-			sealed = w.Status().Commits
-		}
-		if i == n*3/4 {
-			// The archive is to have some chunks, not only a journal.
-			proof.WaitFor(t, func() bool { return w.Status().Commits > sealed })
+			commits = w.Status().Commits
 		}
 	}
-	// A copy of what lies there now is what a kill would leave.
-	left := proof.Killed(t, dir)
-	if err := w.Close(); err != nil {
+	if w.Status().Commits == commits {
+		t.Fatal("the archive has no chunks, only a journal")
+	}
+	// What lies there now is what a kill would leave.
+	if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	return left, list
 }
