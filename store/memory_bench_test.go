@@ -91,7 +91,7 @@ func TestMemoryChild(t *testing.T) {
 			}
 			spent += time.Since(began)
 		}
-		if s%60 == 0 { // the sealer has a minute's time in life, not here
+		if s%60 == 0 { // the committer has a minute's time in life, not here
 			proof.WaitFor(t, func() bool { return w.Status().Queued == 0 })
 		}
 	}

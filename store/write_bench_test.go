@@ -75,7 +75,7 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 		}
 		if w.Status().Ticks%16 == 0 {
 			// The dataset runs a thousand times faster than it was recorded;
-			// the sealer must not be outrun as it never is in life.
+			// the committer must not be outrun as it never is in life.
 			proof.WaitFor(b, func() bool { return w.Status().Queued == 0 })
 		}
 	}
@@ -95,9 +95,9 @@ func writeDataset(b *testing.B, path string, every int, seal time.Duration) {
 	b.ReportMetric(float64(stall.Microseconds()), "µs-longest")
 	b.ReportMetric(float64(size)/values, "B/value")
 	b.ReportMetric(float64(s.JournalWritten)/values, "journal-B/value")
-	b.ReportMetric(float64(s.SealWritten)/float64(size), "seal/size")
+	b.ReportMetric(float64(s.CommitWritten)/float64(size), "seal/size")
 	b.ReportMetric(float64(s.JournalWritten)/float64(size), "journal/size")
-	b.ReportMetric(float64(s.JournalWritten+s.SealWritten+s.FinishWritten)/float64(size), "written/size")
+	b.ReportMetric(float64(s.JournalWritten+s.CommitWritten+s.FinishWritten)/float64(size), "written/size")
 	b.ReportMetric(float64(live.Bytes)/float64(size), "live/size")
 	b.ReportMetric(float64(s.Commits)/hours, "commits/h")
 }

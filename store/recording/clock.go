@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/layout"
@@ -128,11 +127,4 @@ func (d *directory) lastSerial() (last uint64) {
 		}
 	}
 	return last
-}
-
-// Prune is Prune for the Writer's own directory and host.
-func (w *Writer) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (Pruned, error) {
-	return Prune(w.dir.path, Retention{
-		KeepFor: keepFor, KeepSize: keepSize, Host: w.opt.Host, BootID: w.opt.BootID, Now: now,
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -17,119 +16,15 @@ import (
 	"tachograph/store/layout"
 )
 
-// A Cut is an archive that the Writer has turned away from and that waits to
-// be finished.
-type Cut struct {
-	w *Writer
-	l *live
-}
-
-// Cut begins a new archive. From its return on everything goes there, so
-// metrics that are read once per archive can be read now; Finish, which may
-// take some time, completes the old one.
-func (w *Writer) Cut(why string) (*Cut, error) {
-	w.cutting.Lock()
-	defer w.cutting.Unlock()
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return nil, ErrClosed
-	}
-	on, changes := w.basis(w.cur.jw.Seq()), w.changes
-	w.mu.Unlock()
-	n, err := w.newLive(on)
-	if err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		n.closeFiles()
-		w.removeLive(n)
-		return nil, ErrClosed
-	}
-	l := w.cur
-	now := w.opt.Now()
-	e := metric.Event{At: now, Kind: metric.EventRotate, Text: why}
-	_ = w.event(&e) // the end of the old one
-	w.cut(l, now.Cont)
-	w.turned = append(w.turned, l)
-	w.turnTo(n)
-	if changes != w.changes {
-		w.catchUp(n)
-	}
-	_ = w.event(&e) // and the beginning of the new one
-	return &Cut{w: w, l: l}, nil
-}
-
-// catchUp tells a new archive what changed while it was being made.
-func (w *Writer) catchUp(n *live) {
-	conf := w.conf
-	n.rest.Descs, n.rest.Conf = w.opt.Catalogue, &conf
-	_ = w.wrote(n, n.jw.Describe(w.opt.Catalogue))
-	_ = w.wrote(n, n.jw.Config(&conf))
-}
-
-// turnTo makes n the archive that is written.
-func (w *Writer) turnTo(n *live) {
-	if w.cur != nil {
-		w.total.journal += w.cur.jw.Written()
-	}
-	w.total.bolt += n.made
-	w.cur = n
-}
-
-// Finish completes the archive that was cut off and returns its path. If it
-// fails, the archive stays readable as it is; the next Finish or Create tries
-// again.
-func (c *Cut) Finish() (string, error) {
-	w := c.w
-	w.mu.Lock()
-	again := w.unfinished
-	w.unfinished = nil
-	w.mu.Unlock()
-	path, err := w.finishTurned(c.l)
-	for _, l := range again {
-		_, _ = w.finishTurned(l)
-	}
-	return path, err
-}
-
-// finishTurned finishes an archive that was turned away from, or notes that it
-// is to be tried again.
-func (w *Writer) finishTurned(l *live) (string, error) {
-	path, err := w.finish(l)
-	if errors.Is(err, disk.ErrDamaged) && w.giveUp(l) {
-		return path, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err != nil {
-		w.unfinished = append(w.unfinished, l)
-		return path, err
-	}
-	w.turned = slices.DeleteFunc(w.turned, func(o *live) bool { return o == l })
-	return path, nil
-}
-
-// Rotate is Cut and Finish in one.
-func (w *Writer) Rotate(why string) (finished string, err error) {
-	c, err := w.Cut(why)
-	if err != nil {
-		return "", err
-	}
-	return c.Finish()
-}
-
-// finish seals what l still has queued and gives the archive its final name,
+// finish commits what l still has queued and gives the archive its final name,
 // compacted where that is worth the writing. The name appears when all of the
 // file is safe; until then the archive can be read as it is.
 func (w *Writer) finish(l *live) (string, error) {
-	if err := w.seal(l); err != nil {
+	if err := w.commit(l); err != nil {
 		return "", err
 	}
-	l.commit.Lock()
-	defer l.commit.Unlock()
+	l.committing.Lock()
+	defer l.committing.Unlock()
 	if l.db == nil && l.broken == nil { // an earlier attempt got as far as closing it
 		if err := w.openBolt(l, l.path); err != nil {
 			return "", err
@@ -212,7 +107,7 @@ func (w *Writer) finishInPlace(l *live) (string, error) {
 		w.mu.Unlock()
 	}
 	size := l.pagesInUse()
-	w.letGo(l)
+	w.closeFiles(l)
 	if err := w.settle(l.path, size); err != nil {
 		return "", err
 	}
@@ -220,13 +115,6 @@ func (w *Writer) finishInPlace(l *live) (string, error) {
 		return "", err
 	}
 	return w.rename(l, l.path)
-}
-
-// letGo closes the files of l.
-func (w *Writer) letGo(l *live) {
-	w.syncing.Lock()
-	defer w.syncing.Unlock()
-	l.closeFiles()
 }
 
 // compactInto writes the finished archive and puts it in place.
@@ -248,7 +136,7 @@ func (w *Writer) compactInto(l *live) (string, error) {
 	w.mu.Unlock()
 	final, err := w.rename(l, tmp)
 	if err == nil {
-		w.letGo(l)
+		w.closeFiles(l)
 		w.removeLive(l)
 	}
 	return final, err
@@ -324,39 +212,4 @@ func (w *Writer) settle(path string, size int64) error {
 		return err
 	}
 	return f.Sync()
-}
-
-// removeLive removes the files that a finished archive came from: the bbolt
-// file last, because its journal means nothing without it.
-func (w *Writer) removeLive(l *live) {
-	err := w.removeJournals(l)
-	if err == nil {
-		err = w.remove(l.path)
-	}
-	if err == nil {
-		err = w.dir.fs.SyncDir(w.dir.path)
-	}
-	if err != nil {
-		// The next start sees that the archive exists in full.
-		w.log.Warn("what a finished archive came from cannot be removed", "archive", l.String(), "error", err)
-	}
-}
-
-func (w *Writer) removeJournals(l *live) error {
-	for _, g := range l.old {
-		if err := w.remove(g.path); err != nil {
-			return err
-		}
-	}
-	if l.generation == 0 {
-		return nil
-	}
-	return w.remove(layout.JournalName(l.path, l.generation))
-}
-
-func (w *Writer) remove(path string) error {
-	if err := w.dir.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -67,7 +67,7 @@ func TestDamagedWhileRecording(t *testing.T) {
 				recordTicks(t, w, 30, 33)
 				old := w.Status().Path
 				w.mu.Lock()
-				first := int(w.cur.sealed) // each record is a tick
+				first := int(w.cur.committed) // each record is a tick
 				w.mu.Unlock()
 				c.spoil(t, old)
 				before, err := os.ReadFile(old)
@@ -120,20 +120,20 @@ func TestDamagedWhileRecording(t *testing.T) {
 	}
 }
 
-// The same for an archive that was turned away from and waits to be finished.
+// The same for an archive that was rotated away and waits to be finished.
 func TestDamagedBeforeItIsFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		w := create(t, testOptions(dir))
 		recordTicks(t, w, 0, 20)
 		old := w.Status().Path
-		cut, err := w.Cut("test")
+		r, err := w.BeginRotation("test")
 		if err != nil {
 			t.Fatal(err)
 		}
 		recordTicks(t, w, 20, 30)
 		damage(t, old, 0, 2*disk.PageSize)
-		if _, err := cut.Finish(); err == nil {
+		if _, err := r.Finish(); err == nil {
 			t.Fatal("a damaged archive was finished")
 		}
 		if n := w.Status().Unfinished; n != 0 {

@@ -17,6 +17,13 @@ import (
 	"tachograph/store/layout"
 )
 
+// Prune is Prune for the Writer's own directory and host.
+func (w *Writer) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (Pruned, error) {
+	return Prune(w.dir.path, Retention{
+		KeepFor: keepFor, KeepSize: keepSize, Host: w.opt.Host, BootID: w.opt.BootID, Now: now,
+	})
+}
+
 // Retention says which finished archives may be removed from a directory.
 type Retention struct {
 	// KeepFor is the age, KeepSize the size of all archives of the host

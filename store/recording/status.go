@@ -35,14 +35,14 @@ type Status struct {
 	Degraded string
 	Held     int64
 	Dropped  uint64
-	// Unfinished counts archives that were cut off and could not be finished.
+	// Unfinished counts archives that were rotated away and could not be finished.
 	Unfinished int
 	// Queued is how many batches wait to be committed.
 	Queued int
 
 	// What was handed to write(2) since the Writer began, by purpose, and how
 	// often the disk was asked to make it safe.
-	JournalWritten, SealWritten, FinishWritten int64
+	JournalWritten, CommitWritten, FinishWritten int64
 	// Barriers and Syncs of the journal, and commits of the archive, which
 	// sync twice each.
 	Barriers, Syncs, Commits int64
@@ -59,8 +59,8 @@ func (w *Writer) Status() Status {
 		Ticks: w.count.ticks, Values: w.count.values, Events: w.count.events,
 		Last:    make(map[metric.Class]metric.Stamp),
 		Dropped: w.trouble.dropped, Unfinished: len(w.unfinished), Queued: len(l.queue),
-		JournalWritten: w.total.journal + l.jw.Written(), SealWritten: w.total.bolt, FinishWritten: w.total.finish,
-		Barriers: w.total.barriers, Syncs: w.total.syncs, Commits: w.total.seals,
+		JournalWritten: w.total.journal + l.jw.Written(), CommitWritten: w.total.bolt, FinishWritten: w.total.finish,
+		Barriers: w.total.barriers, Syncs: w.total.syncs, Commits: w.total.commits,
 	}
 	for c, at := range w.count.last {
 		if at != (metric.Stamp{}) {

@@ -31,7 +31,7 @@ func (w *Writer) takeOver() error {
 	for i, left := range list {
 		l, err := w.reopen(left)
 		if errors.Is(err, disk.ErrDamaged) || errors.As(err, new(*layout.RecordError)) {
-			w.setAside(left, err)
+			w.damaged(left, err)
 			aside = append(aside, left)
 			continue
 		}
@@ -60,7 +60,7 @@ func (w *Writer) takeOver() error {
 		if _, err := w.finish(l); err != nil {
 			l.closeFiles()
 			if errors.Is(err, disk.ErrDamaged) {
-				w.setAside(left, err)
+				w.damaged(left, err)
 				aside = append(aside, left)
 				continue
 			}
@@ -74,7 +74,7 @@ func (w *Writer) takeOver() error {
 	}
 	l, err := w.newLive(w.basis(0))
 	if err == nil {
-		w.turnTo(l)
+		w.recordInto(l)
 	}
 	return err
 }
@@ -132,14 +132,14 @@ func (w *Writer) finishedAlready(l *live) bool {
 	return false
 }
 
-// setAside renames an archive that cannot be read, so that the recorder can go
+// damaged sets an archive aside that cannot be read, so that the recorder can go
 // on and somebody can repair it.
-func (w *Writer) setAside(left leftover, why error) {
+func (w *Writer) damaged(left leftover, why error) {
 	w.log.Error("an earlier archive is damaged; it is set aside for replay repair", "archive", left.path, "as", left.path+layout.DamagedSuffix, "error", why)
-	w.putAside(left)
+	w.setAside(left)
 }
 
-func (w *Writer) putAside(left leftover) {
+func (w *Writer) setAside(left leftover) {
 	for _, name := range append([]string{left.path}, left.journals...) {
 		if err := w.dir.fs.Rename(name, name+layout.DamagedSuffix); err != nil {
 			w.log.Error("a damaged archive cannot be set aside", "path", name, "error", err)
@@ -150,7 +150,7 @@ func (w *Writer) putAside(left leftover) {
 // reopen opens an archive that an earlier run left and reads from its journal
 // what the archive does not hold yet; that becomes its queue.
 func (w *Writer) reopen(left leftover) (*live, error) {
-	l := &live{path: left.path, generation: left.last}
+	l := &live{path: left.path, journals: journals{generation: left.last}}
 	if err := w.openBolt(l, l.path); err != nil {
 		return nil, fmt.Errorf("an earlier archive: %w", err)
 	}
@@ -173,7 +173,7 @@ func (l *live) load(s *boltread.Snapshot) error {
 	v := layout.Visitor{
 		Header:   func(h layout.Header) { l.head, told[layout.MetaArchive] = h, true },
 		Totals:   func(t layout.Totals) { l.tot, told[layout.MetaTotals] = t, true },
-		Progress: func(p layout.Progress) { l.sealed, l.needs, told[layout.MetaJournal] = p.Sealed, p.Generation, true },
+		Progress: func(p layout.Progress) { l.committed, l.needs, told[layout.MetaJournal] = p.Sealed, p.Generation, true },
 		Descs:    func(first uint32, ds []*metric.Desc) { descs = layout.Place(descs, first, ds) },
 		Index:    func(_ uint32, in chunk.Info) { l.span(in.First.Wall, in.Last.Wall) },
 	}
@@ -201,10 +201,10 @@ func (l *live) span(first, last int64) {
 // over.
 const maxRecovered = 20_000
 
-// replay queues what journals hold beyond what l has sealed.
+// replay queues what journals hold beyond what l has committed.
 func (w *Writer) replay(l *live, journals []string) error {
 	r := recovery{w: w, l: l, taken: gather.NewIntake(l.cat.Descs), follow: journal.Follower{
-		Archive: l.head.ID, Seq: l.sealed, Counted: true, Last: max(l.last, l.head.Created), First: l.needs,
+		Archive: l.head.ID, Seq: l.committed, Counted: true, Last: max(l.last, l.head.Created), First: l.needs,
 	}}
 	for i, path := range journals {
 		if err := r.file(path, i+1 == len(journals)); err != nil {
@@ -282,17 +282,17 @@ func (r *recovery) flush() {
 func (w *Writer) resume(l *live) error {
 	lost := l.last
 	crashed := len(l.queue) > 0
-	seq := l.sealed
+	seq := l.committed
 	if n := len(l.queue); n > 0 {
 		seq = l.queue[n-1].seq
 	}
-	if err := w.seal(l); err != nil {
+	if err := w.commit(l); err != nil {
 		return err
 	}
 	now := w.opt.Now()
 	l.begun, l.synced = now.Cont, now.Cont
 	l.kept, l.safe = seq, seq
-	if err := w.newGeneration(l, seq); err != nil {
+	if err := w.turn(l, seq); err != nil {
 		return fmt.Errorf("going on with %s: %w", l, err)
 	}
 	if err := w.beginJournal(l, seq); err != nil {

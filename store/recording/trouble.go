@@ -3,7 +3,6 @@ package recording
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"tachograph/sample/metric"
@@ -14,9 +13,9 @@ import (
 // it ends, not each time it is met.
 type trouble struct {
 	// What last failed, nil when it works.
-	journal, seal, sync error
-	missing             bool // the files are gone from the directory
-	since               metric.Stamp
+	journal, commit, sync error
+	missing               bool // the files are gone from the directory
+	since                 metric.Stamp
 	// What was not kept, since the last gap event.
 	dropped     uint64
 	droppedFrom metric.Stamp
@@ -29,8 +28,8 @@ func (t *trouble) any() error {
 		return errors.New("the archive's files are gone from the directory")
 	case t.journal != nil:
 		return t.journal
-	case t.seal != nil:
-		return t.seal
+	case t.commit != nil:
+		return t.commit
 	}
 	return t.sync
 }
@@ -80,12 +79,12 @@ func (w *Writer) journalFails(l *live, err error) {
 
 func (w *Writer) journalWorks() {
 	w.trouble.journal = nil
-	w.work.wake() // sealing has better chances now, too
+	w.work.wake() // a commit has better chances now, too
 	w.ends()
 }
 
-func (w *Writer) sealEnded(err error) {
-	w.trouble.seal = err
+func (w *Writer) commitEnded(err error) {
+	w.trouble.commit = err
 	w.begins()
 	w.ends()
 }
@@ -124,75 +123,3 @@ func (w *Writer) heldMemory() int64 {
 
 // eventMemory is about what an event takes in memory.
 const eventMemory = 512
-
-// present reports whether l's files still have their names. A generation that
-// is sealed and removed while this looks for it is none of those.
-func (w *Writer) present(l *live) bool {
-	for {
-		w.mu.Lock()
-		generation, current := l.generation, l == w.cur
-		w.mu.Unlock()
-		missing := false
-		for _, name := range []string{l.path, layout.JournalName(l.path, generation)} {
-			_, err := w.dir.fs.Lstat(name)
-			missing = missing || errors.Is(err, fs.ErrNotExist)
-		}
-		if !missing || !current {
-			return true
-		}
-		w.mu.Lock()
-		moved := l.generation != generation || l != w.cur
-		w.mu.Unlock()
-		if !moved {
-			return false
-		}
-	}
-}
-
-// startAfresh begins a new archive after the files of l have been taken away,
-// and hands what l still has in memory on to it.
-func (w *Writer) startAfresh(l *live) {
-	l.commit.Lock()
-	defer l.commit.Unlock()
-	if w.replace(l) {
-		w.letGo(l)
-	}
-}
-
-func (w *Writer) replace(l *live) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if l != w.cur || w.closed {
-		return false
-	}
-	n, err := w.replacement(l)
-	if err != nil {
-		w.log.Debug("no new archive yet", "error", err)
-		return false
-	}
-	w.cut(l, l.begun)
-	n.queue, l.queue = l.queue, nil
-	for _, b := range n.queue {
-		b.sealed = nil // numbered by another catalogue
-	}
-	w.turnTo(n)
-	w.trouble.missing, w.trouble.journal = false, nil
-	w.work.wake()
-	w.ends()
-	return true
-}
-
-// replacement makes an archive that goes on where l stops.
-func (w *Writer) replacement(l *live) (*live, error) {
-	if err := w.dir.ensure(); err != nil {
-		return nil, err
-	}
-	if _, err := w.dir.fs.Lstat(w.dir.file(layout.LockName)); errors.Is(err, fs.ErrNotExist) {
-		old := w.dir.lock
-		if err := w.dir.acquire(); err != nil {
-			return nil, err
-		}
-		_ = old.Unlock()
-	}
-	return w.newLive(w.basis(l.jw.Seq()))
-}

@@ -1,8 +1,6 @@
 package recording
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -10,19 +8,15 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
-	"tachograph/store/disk"
 	"tachograph/store/journal"
-	"tachograph/store/layout"
 )
 
 // A Writer records into the archives of one directory. All methods may be
 // called from several goroutines.
 //
 // What Append and Event have accepted stands in the journal and survives the
-// process. Goroutines of the Writer make it safe from more: the syncer from a
-// crash of the kernel, the sealer, which also takes it over into the archive
-// proper, from a power cut. Neither holds the mutex while it waits for the
-// disk.
+// process; goroutines of the Writer make it safe from more. The states that
+// records and archives pass through are drawn in the package's comment.
 type Writer struct {
 	opt Options
 	log *slog.Logger
@@ -41,20 +35,20 @@ type Writer struct {
 	syncedAt, safeAt time.Duration
 	usual            atomic.Int64  // nanoseconds that a barrier takes, lately
 	serial           atomic.Uint64 // of the last archive made
-	// turned are the archives turned away from that are not finished yet,
+	// rotated are the archives rotated away that are not finished yet,
 	// unfinished those of them whose finish failed.
-	turned, unfinished []*live
+	rotated, unfinished []*live
 
-	cutting sync.Mutex // held while an archive is made beside the present one
-	syncing sync.Mutex // held while a journal file is synced, or closed
-	work    workers
+	rotating sync.Mutex // held while an archive is made beside the present one
+	syncing  sync.Mutex // held while a journal file is synced, or closed
+	work     workers
 }
 
 // totalWritten counts bytes handed to write(2), and calls that made them safe.
 type totalWritten struct {
 	journal, bolt, finish int64
 	barriers, syncs       int64 // of the journal
-	seals                 int64 // commits of the archive
+	commits               int64
 }
 
 // counts is what Status says about the present run.
@@ -78,7 +72,10 @@ func Create(opt Options) (*Writer, error) {
 	w.syncedAt, w.safeAt = w.awake(), w.awake()
 	w.serial.Store(dir.lastSerial())
 	if err := w.takeOver(); err != nil {
-		w.abandon()
+		if w.cur != nil {
+			w.cur.closeFiles()
+		}
+		dir.release()
 		return nil, err
 	}
 	w.startWorkers()
@@ -88,32 +85,6 @@ func Create(opt Options) (*Writer, error) {
 // awake reads the clock that tells how long the disk takes and what is at risk:
 // it stands still with the machine, during which nothing is recorded.
 func (w *Writer) awake() time.Duration { return time.Duration(w.opt.Now().Awake) }
-
-// abandon lets go of everything after a failed Create.
-func (w *Writer) abandon() {
-	if w.cur != nil {
-		w.cur.closeFiles()
-	}
-	w.dir.release()
-}
-
-func (l *live) closeFiles() {
-	for i := range l.old {
-		closeFile(&l.old[i].file)
-	}
-	closeFile(&l.file)
-	if l.db != nil {
-		_ = l.db.Close()
-		l.db = nil
-	}
-}
-
-func closeFile(f *disk.File) {
-	if *f != nil {
-		_ = (*f).Close()
-		*f = nil
-	}
-}
 
 // Append records a tick. When it returns nil, the tick survives the process
 // being killed at any instruction. ErrHeld and ErrDropped say that the disk is
@@ -141,63 +112,8 @@ func (w *Writer) Append(t *metric.Tick) error {
 		l.first = t.At.Wall
 	}
 	l.last = max(l.last, t.At.Wall)
-	w.perhapsSeal(l, t.At.Cont)
+	w.keepSchedule(l, t.At.Cont)
 	return err
-}
-
-// perhapsSeal seals when it is time: by a full sync of the journal, or, each
-// commitSeals times, by queueing what has been collected for the archive.
-func (w *Writer) perhapsSeal(l *live, now int64) {
-	if w.commitDue(l, now) {
-		w.cut(l, now)
-		w.work.wake()
-		return
-	}
-	if now-l.synced >= int64(w.conf.Seal) {
-		l.synced = now
-		if l.age++; l.age >= generationSeals {
-			w.turnPage(l)
-		}
-		w.work.wake()
-	}
-}
-
-func (w *Writer) commitDue(l *live, now int64) bool {
-	if now-l.begun >= CommitSeals*int64(w.conf.Seal) || now < l.begun {
-		return true
-	}
-	if w.count.ticks%memoryCheck != 0 {
-		return false
-	}
-	return l.rest.Memory() > min(commitMemory, w.opt.MemoryBound/2) || l.jw.Size() > generationSize || l.jw.Encoder().Full()
-}
-
-// commitMemory is how much may be collected before a commit is due earlier:
-// encoding it takes a multiple for a moment.
-const commitMemory = 5 << 20
-
-// memoryCheck is after how many ticks the memory of what is collected is
-// looked at.
-const memoryCheck = 64
-
-// wrote notes the outcome of adding to the journal.
-func (w *Writer) wrote(l *live, err error) error {
-	switch {
-	case err == nil:
-		l.dirty = true
-		w.work.dirty()
-		if w.trouble.journal != nil {
-			w.journalWorks()
-		}
-		return nil
-	case journal.Refused(err):
-		// The archive takes it, so it is not lost, but a kill would lose it.
-		w.log.Warn("a record does not fit into the journal", "error", err)
-		return ErrHeld
-	default:
-		w.journalFails(l, err)
-		return ErrHeld
-	}
 }
 
 // Event records an event; errors as for Append.
@@ -284,123 +200,22 @@ func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Dura
 	return w.wrote(w.cur, w.cur.jw.Config(&conf))
 }
 
-// patience is how many times as long as a barrier closing may take: it commits
-// up to an hour and may wait for an archive that is being finished.
-const patience = 500
-
-// Close seals all that has been accepted. The archive is continued by the next
-// Create of the same boot.
-//
-// Close ends whatever a file does, see CloseWithin: a disk that does not answer
-// must not keep the recorder from being stopped. What was accepted then stands
-// in the journal, and the next Create takes it over.
-func (w *Writer) Close() error {
-	within := w.CloseWithin()
-	done := make(chan error, 1)
-	go func() { done <- w.close() }()
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-timer.C:
-		return fmt.Errorf("closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", within)
-	}
-}
-
-// CloseWithin is how long Close may take: Options.CloseWithin or, on a disk that
-// is known to be slow, patience times what it usually needs.
-func (w *Writer) CloseWithin() time.Duration {
-	return max(w.opt.CloseWithin, patience*time.Duration(w.usual.Load()))
-}
-
-func (w *Writer) close() error {
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
+// wrote notes the outcome of adding to the journal.
+func (w *Writer) wrote(l *live, err error) error {
+	switch {
+	case err == nil:
+		l.dirty = true
+		w.work.dirty()
+		if w.trouble.journal != nil {
+			w.journalWorks()
+		}
 		return nil
+	case journal.Refused(err):
+		// The archive takes it, so it is not lost, but a kill would lose it.
+		w.log.Warn("a record does not fit into the journal", "error", err)
+		return ErrHeld
+	default:
+		w.journalFails(l, err)
+		return ErrHeld
 	}
-	w.closed = true
-	l := w.cur
-	w.cut(l, l.begun)
-	turned := w.turned
-	w.mu.Unlock()
-	w.stopWorkers()
-	// A commit that is refused or hangs must find everything safe.
-	err := w.lastSync()
-	e := l.closeSealed(w)
-	if errors.Is(e, disk.ErrDamaged) && w.giveUp(l) {
-		e = w.cur.closeSealed(w)
-	}
-	if e != nil || len(turned) == 0 {
-		err = e
-	}
-	for _, l := range turned {
-		l.commit.Lock() // it may be being finished
-		w.letGo(l)
-		l.commit.Unlock()
-	}
-	w.dir.release()
-	return err
-}
-
-// lastSync makes safe what no schedule will any more.
-func (w *Writer) lastSync() error {
-	w.mu.Lock()
-	if _, held := w.cur.jw.Held(); held > 0 && w.cur.jw.Flush() == nil {
-		w.cur.dirty = true
-	}
-	_, risk := w.atRisk()
-	w.mu.Unlock()
-	if !risk {
-		return nil
-	}
-	return w.fullSync()
-}
-
-// closeSealed seals what is queued and closes l. The journal goes if the
-// archive holds all of it.
-func (l *live) closeSealed(w *Writer) error {
-	err := w.seal(l)
-	if err == nil {
-		err = w.endJournal(l)
-	}
-	w.mu.Lock()
-	held := l.jw.Flush()
-	if all := l.sealed == l.jw.Seq() && err == nil; all {
-		l.old = append(l.old, generation{path: layout.JournalName(l.path, l.generation), file: l.file, seq: l.sealed})
-		l.file = nil
-		held = nil
-	}
-	w.mu.Unlock()
-	w.dropGenerations(l)
-	if err == nil {
-		err = held
-	}
-	w.letGo(l)
-	if e := w.dir.fs.SyncDir(w.dir.path); err == nil && e != nil {
-		err = e
-	}
-	return err
-}
-
-// endJournal notes in the archive that it holds all there is.
-func (w *Writer) endJournal(l *live) error {
-	l.commit.Lock()
-	defer l.commit.Unlock()
-	w.mu.Lock()
-	seq, all := l.jw.Seq(), l.sealed == l.jw.Seq()
-	w.mu.Unlock()
-	if l.ended || !all {
-		return nil
-	}
-	if err := l.examine(); err != nil {
-		return fmt.Errorf("closing %s: %w", l, err)
-	}
-	err := l.update(layout.Build(&l.tot, func(b *layout.Builder) { b.Progress(layout.Progress{Sealed: seq, Closed: true}) }))
-	if err != nil {
-		return fmt.Errorf("closing %s: %w", l, err)
-	}
-	l.ended = true
-	return nil
 }

@@ -50,12 +50,12 @@ func (a *diskArchive) Append(t *metric.Tick) error {
 }
 
 func (a *diskArchive) Rotate(why string) (func() (string, error), error) {
-	cut, err := a.Writer.Cut(why)
+	r, err := a.Writer.BeginRotation(why)
 	if err != nil {
 		return nil, err
 	}
 	return func() (string, error) {
-		path, err := cut.Finish()
+		path, err := r.Finish()
 		return path, err
 	}, nil
 }
@@ -72,13 +72,13 @@ func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now metric.St
 // Written counts the bytes given to the archive's files.
 func (a *diskArchive) Written() uint64 {
 	st := a.Writer.Status()
-	return uint64(st.JournalWritten + st.SealWritten + st.FinishWritten)
+	return uint64(st.JournalWritten + st.CommitWritten + st.FinishWritten)
 }
 
 func (a *diskArchive) Status() ArchiveStatus {
 	st := a.Writer.Status()
 	s := ArchiveStatus{
-		Path: st.Path, Bytes: st.Bytes + st.JournalBytes, Written: uint64(st.JournalWritten + st.SealWritten + st.FinishWritten),
+		Path: st.Path, Bytes: st.Bytes + st.JournalBytes, Written: uint64(st.JournalWritten + st.CommitWritten + st.FinishWritten),
 		AtRiskCrash: Seconds(st.PanicLoss), AtRiskPowerCut: Seconds(st.PowerLoss), Trouble: st.Degraded, Dropped: st.Dropped, Unfinished: st.Unfinished,
 	}
 	if st.Since != 0 {

@@ -26,7 +26,7 @@ func ProofOptions(dir string, seed uint64, now func() metric.Stamp) recording.Op
 		Config:    "# none\n",
 		Catalogue: m.Catalogue(),
 		Intervals: m.Intervals(),
-		Seal:      20 * time.Second / recording.CommitSeals,
+		Seal:      20 * time.Second / recording.CommitEvery,
 		Sync:      time.Second,
 		Now:       now,
 		Log:       slog.New(slog.DiscardHandler),

@@ -4,20 +4,17 @@ import (
 	"fmt"
 	"slices"
 
-	"go.etcd.io/bbolt"
-
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
-	"tachograph/store/disk"
 	"tachograph/store/layout"
 )
 
-// seal writes what is queued in l to its bbolt file, in one commit, and then
+// commit writes what is queued in l to its bbolt file, in one commit, and then
 // lets go of the journal files that it came from. A batch stays queued until
 // it is safe.
-func (w *Writer) seal(l *live) error {
-	l.commit.Lock()
-	defer l.commit.Unlock()
+func (w *Writer) commit(l *live) error {
+	l.committing.Lock()
+	defer l.committing.Unlock()
 	w.mu.Lock()
 	queue := slices.Clone(l.queue)
 	if len(queue) == 0 {
@@ -62,35 +59,16 @@ func (w *Writer) seal(l *live) error {
 	w.mu.Lock()
 	l.boltSize = size
 	w.total.bolt += l.bytesWritten() - before
-	w.total.seals++
+	w.total.commits++
 	w.release(l, queue)
-	l.kept, l.safe = max(l.kept, l.sealed), max(l.safe, l.sealed)
+	l.kept, l.safe = max(l.kept, l.committed), max(l.safe, l.committed)
 	// A commit makes nothing safe that stands in another archive's journal.
-	if l == w.cur && !w.turnedAtRisk() {
+	if l == w.cur && !w.rotatedAtRisk() {
 		w.safeAt = began
 	}
 	w.mu.Unlock()
 	w.dropGenerations(l)
 	return nil
-}
-
-// bytesWritten is what bbolt has handed to write(2) since the file was opened:
-// the pages that its transactions took, and the meta page of each.
-func (l *live) bytesWritten() int64 {
-	if l.db == nil {
-		return 0
-	}
-	s := l.db.Stats().TxStats
-	return s.GetPageAlloc() + l.commits*disk.PageSize
-}
-
-// pagesInUse is the size of the file up to its last page.
-func (l *live) pagesInUse() (size int64) {
-	_ = l.view(func(tx *bbolt.Tx) error {
-		size = tx.Size()
-		return nil
-	})
-	return size
 }
 
 // encode makes chunks of a batch's builders. What cannot be encoded is given
@@ -137,32 +115,5 @@ func (b *batch) put(to *layout.Builder) {
 // release takes the batches that are safe, the first ones, off the queue.
 func (w *Writer) release(l *live, done []*batch) {
 	l.queue = slices.Clone(l.queue[len(done):])
-	l.sealed = done[len(done)-1].seq
-}
-
-// dropGenerations removes the journal files that the archive has taken over
-// whole.
-func (w *Writer) dropGenerations(l *live) {
-	w.mu.Lock()
-	var done []generation
-	l.old = slices.DeleteFunc(l.old, func(g generation) bool {
-		if g.seq <= l.sealed {
-			done = append(done, g)
-		}
-		return g.seq <= l.sealed
-	})
-	l.unnamed = l.unnamed || len(done) > 0
-	w.mu.Unlock()
-	for _, g := range done {
-		if g.file != nil {
-			w.syncing.Lock() // it may be being synced just now
-			_ = g.file.Close()
-			w.syncing.Unlock()
-		}
-		if err := w.dir.fs.Remove(g.path); err != nil {
-			// It says itself that all it holds is sealed; the next start
-			// removes it.
-			w.log.Debug("a sealed journal cannot be removed", "path", g.path, "error", err)
-		}
-	}
+	l.committed = done[len(done)-1].seq
 }

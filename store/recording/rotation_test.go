@@ -22,10 +22,10 @@ type promise struct {
 	ticks int
 }
 
-// Around a turn to a new archive everything accepted is synced on schedule,
+// Around a rotation everything accepted is synced on schedule,
 // wherever it stands. What the status has promised must survive a crash at each
 // operation from then on, also where the old archive is finished late.
-func TestCrashAroundATurn(t *testing.T) {
+func TestCrashAroundARotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		fs := disktest.New(dir)
@@ -57,7 +57,7 @@ func TestCrashAroundATurn(t *testing.T) {
 		record(10)
 		safe()
 		record(3)
-		cut, err := w.Cut("test")
+		r, err := w.BeginRotation("test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,14 +65,14 @@ func TestCrashAroundATurn(t *testing.T) {
 		safe()
 		record(2)
 		safe()
-		if _, err := cut.Finish(); err != nil {
+		if _, err := r.Finish(); err != nil {
 			t.Fatal(err)
 		}
 		record(2)
 		safe()
-		// A turn that is not finished before the recorder ends, and an end at which
+		// A rotation that is not finished before the recorder ends, and an end at which
 		// the archive takes nothing any more.
-		if _, err := w.Cut("test"); err != nil {
+		if _, err := w.BeginRotation("test"); err != nil {
 			t.Fatal(err)
 		}
 		record(3)

@@ -1,0 +1,131 @@
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tachograph/store/disk"
+	"tachograph/store/layout"
+)
+
+// patience is how many times as long as a barrier closing may take: it commits
+// up to an hour and may wait for an archive that is being finished.
+const patience = 500
+
+// Close commits all that has been accepted. The archive is continued by the next
+// Create of the same boot.
+//
+// Close ends whatever a file does, see CloseWithin: a disk that does not answer
+// must not keep the recorder from being stopped. What was accepted then stands
+// in the journal, and the next Create takes it over.
+func (w *Writer) Close() error {
+	within := w.CloseWithin()
+	done := make(chan error, 1)
+	go func() { done <- w.close() }()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("closing the archive took longer than %s and was given up: the disk does not answer; the next start takes over what stands in the journal", within)
+	}
+}
+
+// CloseWithin is how long Close may take: Options.CloseWithin or, on a disk that
+// is known to be slow, patience times what it usually needs.
+func (w *Writer) CloseWithin() time.Duration {
+	return max(w.opt.CloseWithin, patience*time.Duration(w.usual.Load()))
+}
+
+func (w *Writer) close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	l := w.cur
+	w.collect(l, l.begun)
+	rotated := w.rotated
+	w.mu.Unlock()
+	w.stopWorkers()
+	// A commit that is refused or hangs must find everything safe.
+	err := w.lastSync()
+	e := w.end(l)
+	if errors.Is(e, disk.ErrDamaged) && w.giveUp(l) {
+		e = w.end(w.cur)
+	}
+	if e != nil || len(rotated) == 0 {
+		err = e
+	}
+	for _, l := range rotated {
+		l.committing.Lock() // it may be being finished
+		w.closeFiles(l)
+		l.committing.Unlock()
+	}
+	w.dir.release()
+	return err
+}
+
+// lastSync makes safe what no schedule will any more.
+func (w *Writer) lastSync() error {
+	w.mu.Lock()
+	if _, held := w.cur.jw.Held(); held > 0 && w.cur.jw.Flush() == nil {
+		w.cur.dirty = true
+	}
+	_, risk := w.atRisk()
+	w.mu.Unlock()
+	if !risk {
+		return nil
+	}
+	return w.fullSync()
+}
+
+// end commits what is queued in l and closes it. The journal goes if the
+// archive holds all of it.
+func (w *Writer) end(l *live) error {
+	err := w.commit(l)
+	if err == nil {
+		err = w.endJournal(l)
+	}
+	w.mu.Lock()
+	held := l.jw.Flush()
+	if all := l.committed == l.jw.Seq() && err == nil; all {
+		l.old = append(l.old, generation{path: layout.JournalName(l.path, l.generation), file: l.file, seq: l.committed})
+		l.file = nil
+		held = nil
+	}
+	w.mu.Unlock()
+	w.dropGenerations(l)
+	if err == nil {
+		err = held
+	}
+	w.closeFiles(l)
+	if e := w.dir.fs.SyncDir(w.dir.path); err == nil && e != nil {
+		err = e
+	}
+	return err
+}
+
+// endJournal notes in the archive that it holds all there is.
+func (w *Writer) endJournal(l *live) error {
+	l.committing.Lock()
+	defer l.committing.Unlock()
+	w.mu.Lock()
+	seq, all := l.jw.Seq(), l.committed == l.jw.Seq()
+	w.mu.Unlock()
+	if l.ended || !all {
+		return nil
+	}
+	if err := l.examine(); err != nil {
+		return fmt.Errorf("closing %s: %w", l, err)
+	}
+	err := l.update(layout.Build(&l.tot, func(b *layout.Builder) { b.Progress(layout.Progress{Sealed: seq, Closed: true}) }))
+	if err != nil {
+		return fmt.Errorf("closing %s: %w", l, err)
+	}
+	l.ended = true
+	return nil
+}

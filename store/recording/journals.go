@@ -1,0 +1,154 @@
+package recording
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/disk"
+	"tachograph/store/journal"
+	"tachograph/store/layout"
+)
+
+// journals are the journal files of an archive. They belong to whoever holds the
+// Writer's mutex; Writer.syncing is held besides to close one.
+type journals struct {
+	file       disk.File // the present generation
+	jw         *journal.Writer
+	generation uint64
+	base       uint64       // the last record before the generation
+	age        int          // of the generation, in intervals of Seal
+	old        []generation // before the present one, not removed yet
+	needs      uint64       // the first generation that is needed, when the archive was opened again
+
+	// The last records that the bbolt file holds, that would survive a crash of
+	// the kernel, and a power cut.
+	committed, kept, safe uint64
+	dirty                 bool // the journal was written to since the last barrier
+	unnamed               bool // the directory was changed since it was synced
+}
+
+// generation is a journal file that no record is added to any more.
+type generation struct {
+	path string
+	file disk.File // nil if it was left by an earlier run
+	// base is the last record before it, 0 where that is not known; seq its own
+	// last one.
+	base, seq uint64
+	// dirty says that no barrier followed the last write, safe that a full sync
+	// did.
+	dirty, safe bool
+}
+
+// turn begins the next generation of l's journal. The file gets its name when it
+// has its beginning, so that one without has lost it. The caller holds the
+// Writer's mutex, or is alone.
+func (w *Writer) turn(l *live, base uint64) error {
+	path := layout.JournalName(l.path, l.generation+1)
+	tmp := path + layout.TmpSuffix
+	if err := w.remove(tmp); err != nil {
+		return err
+	}
+	f, err := w.dir.fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	head := journal.Header{Archive: l.head.ID, Generation: l.generation + 1, Base: base, At: w.opt.Now()}
+	err = w.dir.own(tmp, fileMode)
+	if err == nil {
+		err = journal.NewWriter(f, head, nil).Flush()
+	}
+	if err == nil {
+		err = w.dir.fs.Rename(tmp, path)
+	}
+	if err != nil {
+		f.Close()
+		_ = w.dir.fs.Remove(tmp)
+		return err
+	}
+	var enc *journal.Encoder
+	if l.jw != nil {
+		enc = l.jw.Encoder()
+		l.old = append(l.old, generation{path: layout.JournalName(l.path, l.generation), file: l.file, base: l.base, seq: l.jw.Seq(), dirty: l.dirty})
+		w.total.journal += l.jw.Written()
+	}
+	l.generation++
+	l.file, l.age, l.base = f, 0, base
+	l.jw = journal.NewWriter(f, head, enc)
+	_ = l.jw.Flush() // the same bytes once more
+	l.dirty, l.unnamed = true, true
+	return nil
+}
+
+// perhapsTurn turns if that can be done now: the present generation serves as
+// well.
+func (w *Writer) perhapsTurn(l *live) {
+	if _, held := l.jw.Held(); held > 0 {
+		return // the old file must first get what belongs to it
+	}
+	if err := w.turn(l, l.jw.Seq()); err != nil {
+		w.log.Debug("no new journal generation", "error", err)
+		return
+	}
+	// A generation stands alone: what describes its metrics must be in it or in
+	// the archive.
+	var descs []*metric.Desc
+	for _, b := range l.queue {
+		descs = append(descs, b.Descs...)
+	}
+	if descs = append(descs, l.rest.Descs...); len(descs) > 0 {
+		_ = w.wrote(l, l.jw.Describe(descs))
+	}
+}
+
+// beginJournal notes in the archive that its journal goes on from record seq,
+// in the present generation. From then on a copy of the archive without its
+// journal says that something is missing, so the journal must have its name.
+func (w *Writer) beginJournal(l *live, seq uint64) error {
+	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+		return err
+	}
+	l.unnamed = false
+	return l.update(layout.Build(&l.tot, func(b *layout.Builder) {
+		b.Progress(layout.Progress{Sealed: seq, Generation: l.generation})
+	}))
+}
+
+// needed is the first generation of the journal that holds more than the first
+// seq records. The caller holds the Writer's mutex.
+func (j *journals) needed(seq uint64) uint64 {
+	for _, g := range j.old {
+		if _, n, ok := layout.ParseJournalName(filepath.Base(g.path)); ok && g.seq > seq {
+			return n
+		}
+	}
+	return j.generation
+}
+
+// dropGenerations removes the journal files that the archive has taken over
+// whole.
+func (w *Writer) dropGenerations(l *live) {
+	w.mu.Lock()
+	var done []generation
+	l.old = slices.DeleteFunc(l.old, func(g generation) bool {
+		if g.seq <= l.committed {
+			done = append(done, g)
+		}
+		return g.seq <= l.committed
+	})
+	l.unnamed = l.unnamed || len(done) > 0
+	w.mu.Unlock()
+	for _, g := range done {
+		if g.file != nil {
+			w.syncing.Lock() // it may be being synced just now
+			_ = g.file.Close()
+			w.syncing.Unlock()
+		}
+		if err := w.dir.fs.Remove(g.path); err != nil {
+			// It says itself that all it holds is committed; the next start
+			// removes it.
+			w.log.Debug("a sealed journal cannot be removed", "path", g.path, "error", err)
+		}
+	}
+}
