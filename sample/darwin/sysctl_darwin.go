@@ -75,6 +75,7 @@ func (s *sysctlSource) add(t *rows.Table, instances []*metric.Instance) {
 		}
 	}
 	for col, d := range t.Group.Metrics {
+		// A number that is scaled down fits, however wide the kernel's is.
 		scaled := strings.Contains(d.Source, " / ")
 		for _, i := range t.LeavesOf(col) {
 			switch n := set.nodes[i]; {

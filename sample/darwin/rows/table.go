@@ -197,8 +197,8 @@ func (t *Table) Fill(f *sample.Frame, row, instance int, a Answers) {
 	}
 }
 
-// number is a whole number in the bits of the numbers that are computed in.
-// Only those that have no sign are larger than fits.
+// number is a whole number in the bits of what is computed in. None that has no
+// sign is too large to be taken for one that has.
 func number(v uint64, float bool) uint64 {
 	if float {
 		return math.Float64bits(float64(int64(v)))
@@ -234,10 +234,12 @@ func (n *node) value(a Answers, float bool) Value {
 		bits, ok = n.call(x.Bits, y.Bits)
 	case float:
 		var v float64
-		v, ok = n.op.float(math.Float64frombits(x.Bits), math.Float64frombits(y.Bits))
+		v, ok = apply(n.op, math.Float64frombits(x.Bits), math.Float64frombits(y.Bits))
 		bits = math.Float64bits(v)
+	case n.op == '-':
+		bits = x.Bits - min(x.Bits, y.Bits)
 	default:
-		bits, ok = n.op.whole(x.Bits, y.Bits)
+		bits, ok = apply(n.op, x.Bits, y.Bits)
 	}
 	if !ok {
 		return Value{Miss: metric.Unsupported}
@@ -245,31 +247,15 @@ func (n *node) value(a Answers, float bool) Value {
 	return Value{Bits: bits}
 }
 
-func (o op) whole(x, y uint64) (uint64, bool) {
-	switch o {
-	case '+':
+func apply[N uint64 | float64](o op, x, y N) (N, bool) {
+	switch {
+	case o == '+':
 		return x + y, true
-	case '-':
-		return x - min(x, y), true
-	case '*':
-		return x * y, true
-	}
-	if y == 0 {
-		return 0, x == 0
-	}
-	return x / y, true
-}
-
-func (o op) float(x, y float64) (float64, bool) {
-	switch o {
-	case '+':
-		return x + y, true
-	case '-':
+	case o == '-':
 		return x - y, true
-	case '*':
+	case o == '*':
 		return x * y, true
-	}
-	if y == 0 {
+	case y == 0:
 		return 0, x == 0
 	}
 	return x / y, true
