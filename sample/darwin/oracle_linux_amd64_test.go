@@ -53,8 +53,11 @@ func simulated(t *testing.T) machine {
 }
 
 func TestMain(m *testing.M) {
-	// The tests wait for simulated seconds to pass, all at the same time.
-	flag.Set("test.parallel", "8")
+	// The tests wait for simulated seconds to pass, all at the same time, unless
+	// an emulated processor has more to do than to wait.
+	if arch := os.Getenv(darwintest.ArchVariable); arch == "" || arch == "amd64" {
+		flag.Set("test.parallel", "8")
+	}
 	code := m.Run()
 	if built.program != "" {
 		os.RemoveAll(filepath.Dir(built.program))
@@ -93,7 +96,11 @@ type runOptions struct {
 // given by their first and last second, it tries again more slowly.
 func (m machine) cover(t *testing.T, scn string, o runOptions, phases ...[2]float64) *recording {
 	t.Helper()
-	for _, speed := range []string{"10", "5", "2", "1"} {
+	speeds := []string{"10", "5", "2", "1"}
+	if m.Emulated() {
+		speeds = []string{"2", "1", "0.5"}
+	}
+	for _, speed := range speeds {
 		slower := o
 		slower.flags = append(slower.flags, "--speed", speed)
 		r := m.run(t, scn, slower)

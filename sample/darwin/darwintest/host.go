@@ -115,17 +115,20 @@ func (m Mac) Build(dir, program, pkg string) error {
 // functions leave garbage wherever the calling convention lets them.
 func (m Mac) Command(flags []string, program string, args ...string) *exec.Cmd {
 	flags = m.bearable(flags)
-	if m.Arch == "arm64" {
+	if m.Emulated() {
 		flags = append(flags, "--poison")
 	}
 	return exec.Command(m.Host, append(append(flags, program), args...)...)
 }
 
+// Emulated reports whether the processor is an emulated one.
+func (m Mac) Emulated() bool { return m.Arch != runtime.GOARCH }
+
 // bearable lowers what --speed asks for to what the processor can do.
 func (m Mac) bearable(flags []string) []string {
 	flags = slices.Clone(flags)
 	for i := 1; i < len(flags); i++ {
-		if x, err := strconv.ParseFloat(flags[i], 64); flags[i-1] == "--speed" && err == nil && m.Arch != runtime.GOARCH {
+		if x, err := strconv.ParseFloat(flags[i], 64); flags[i-1] == "--speed" && err == nil && m.Emulated() {
 			flags[i] = strconv.FormatFloat(min(x, emulatedSpeed), 'g', -1, 64)
 		}
 	}
