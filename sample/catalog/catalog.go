@@ -1,5 +1,8 @@
 // Package catalog holds the tables of all metrics: what each is, and where
-// each platform finds it. Adding a metric is adding a row.
+// each platform finds it. Adding a metric is adding a row: sources read most of
+// them by the words of the row alone, which sample/darwin/rows explains for macOS
+// and sample/linux for Linux. A member of one of Darwin's structs may need a line
+// in sample/darwin/decode besides.
 //
 // A metric that a platform can never supply keeps its row, with the reason;
 // what one machine cannot supply is for its source to find out.
