@@ -72,9 +72,7 @@ func (w *Writer) close() error {
 // lastSync makes safe what no schedule will any more.
 func (w *Writer) lastSync() error {
 	w.mu.Lock()
-	if _, held := w.cur.jw.Held(); held > 0 && w.cur.jw.Flush() == nil {
-		w.cur.dirty = true
-	}
+	_ = w.cur.flush()
 	_, risk := w.atRisk()
 	w.mu.Unlock()
 	if !risk {
@@ -103,7 +101,7 @@ func (w *Writer) end(l *live) error {
 		err = held
 	}
 	w.closeFiles(l)
-	if e := w.dir.fs.SyncDir(w.dir.path); err == nil && e != nil {
+	if e := w.dir.sync(); err == nil && e != nil {
 		err = e
 	}
 	return err

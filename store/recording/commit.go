@@ -33,7 +33,7 @@ func (w *Writer) commit(l *live) error {
 	}
 	if unnamed && p.Generation > 0 {
 		// What the archive says to be there must be there after a power cut.
-		if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+		if err := w.dir.sync(); err != nil {
 			return fmt.Errorf("sealing %s: %w", l, err)
 		}
 	}
@@ -60,8 +60,8 @@ func (w *Writer) commit(l *live) error {
 	l.boltSize = size
 	w.total.bolt += l.bytesWritten() - before
 	w.total.commits++
-	w.release(l, queue)
-	l.kept, l.safe = max(l.kept, l.committed), max(l.safe, l.committed)
+	l.queue, l.committed = slices.Clone(l.queue[len(queue):]), p.Sealed
+	l.kept, l.safe = max(l.kept, p.Sealed), max(l.safe, p.Sealed)
 	// A commit makes nothing safe that stands in another archive's journal.
 	if l == w.cur && !w.rotatedAtRisk() {
 		w.safeAt = began
@@ -110,10 +110,4 @@ func (b *batch) put(to *layout.Builder) {
 	if b.Conf != nil {
 		to.Settings(b.Conf.Text, layout.Nanoseconds(b.Conf.Intervals))
 	}
-}
-
-// release takes the batches that are safe, the first ones, off the queue.
-func (w *Writer) release(l *live, done []*batch) {
-	l.queue = slices.Clone(l.queue[len(done):])
-	l.committed = done[len(done)-1].seq
 }

@@ -115,6 +115,31 @@ func (d *directory) own(path string, mode fs.FileMode) error {
 
 func (d *directory) file(name string) string { return filepath.Join(d.path, name) }
 
+// sync makes the names of files safe.
+func (d *directory) sync() error { return d.fs.SyncDir(d.path) }
+
+// remove removes a file, if it is there.
+func (d *directory) remove(path string) error {
+	if err := d.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// settle cuts off what bbolt allocated beyond the last page, and makes the
+// file safe.
+func (d *directory) settle(path string, size int64) error {
+	f, err := d.fs.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
 // acquire keeps other writers out until release.
 func (d *directory) acquire() error {
 	path := d.file(layout.LockName)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"go.etcd.io/bbolt"
 
@@ -108,7 +107,7 @@ func (w *Writer) finishInPlace(l *live) (string, error) {
 	}
 	size := l.pagesInUse()
 	w.closeFiles(l)
-	if err := w.settle(l.path, size); err != nil {
+	if err := w.dir.settle(l.path, size); err != nil {
 		return "", err
 	}
 	if err := w.removeJournals(l); err != nil {
@@ -120,12 +119,12 @@ func (w *Writer) finishInPlace(l *live) (string, error) {
 // compactInto writes the finished archive and puts it in place.
 func (w *Writer) compactInto(l *live) (string, error) {
 	tmp := l.path + layout.TmpSuffix
-	if err := w.dir.fs.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := w.dir.remove(tmp); err != nil {
 		return "", err
 	}
 	size, err := w.compactTo(tmp, l)
 	if err == nil {
-		err = w.settle(tmp, size)
+		err = w.dir.settle(tmp, size)
 	}
 	if err != nil {
 		_ = w.dir.fs.Remove(tmp)
@@ -160,7 +159,7 @@ func (w *Writer) rename(l *live, from string) (string, error) {
 		if err := w.dir.fs.Rename(from, final); err != nil {
 			return "", err
 		}
-		return final, w.dir.fs.SyncDir(w.dir.path)
+		return final, w.dir.sync()
 	}
 }
 
@@ -198,18 +197,4 @@ func (w *Writer) compactTo(tmp string, l *live) (size int64, err error) {
 		return nil
 	})
 	return size, err
-}
-
-// settle cuts off what bbolt allocated beyond the last page, and makes the
-// file safe.
-func (w *Writer) settle(path string, size int64) error {
-	f, err := w.dir.fs.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := f.Truncate(size); err != nil {
-		return err
-	}
-	return f.Sync()
 }

@@ -127,7 +127,7 @@ func (w *Writer) setAsideOpen(l *live) {
 	}
 	l.closeFiles()
 	w.setAside(left)
-	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+	if err := w.dir.sync(); err != nil {
 		w.log.Debug("the directory cannot be synced", "error", err)
 	}
 }

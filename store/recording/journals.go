@@ -23,7 +23,7 @@ type journals struct {
 	needs      uint64       // the first generation that is needed, when the archive was opened again
 
 	// The last records that the bbolt file holds, that would survive a crash of
-	// the kernel, and a power cut.
+	// the kernel, and a power cut: what is committed is kept and safe.
 	committed, kept, safe uint64
 	dirty                 bool // the journal was written to since the last barrier
 	unnamed               bool // the directory was changed since it was synced
@@ -47,7 +47,7 @@ type generation struct {
 func (w *Writer) turn(l *live, base uint64) error {
 	path := layout.JournalName(l.path, l.generation+1)
 	tmp := path + layout.TmpSuffix
-	if err := w.remove(tmp); err != nil {
+	if err := w.dir.remove(tmp); err != nil {
 		return err
 	}
 	f, err := w.dir.fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
@@ -81,6 +81,14 @@ func (w *Writer) turn(l *live, base uint64) error {
 	return nil
 }
 
+// flush writes what waits in memory for the disk.
+func (j *journals) flush() error {
+	_, held := j.jw.Held()
+	err := j.jw.Flush()
+	j.dirty = j.dirty || held > 0 && err == nil
+	return err
+}
+
 // perhapsTurn turns if that can be done now: the present generation serves as
 // well.
 func (w *Writer) perhapsTurn(l *live) {
@@ -106,7 +114,7 @@ func (w *Writer) perhapsTurn(l *live) {
 // in the present generation. From then on a copy of the archive without its
 // journal says that something is missing, so the journal must have its name.
 func (w *Writer) beginJournal(l *live, seq uint64) error {
-	if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+	if err := w.dir.sync(); err != nil {
 		return err
 	}
 	l.unnamed = false

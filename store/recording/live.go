@@ -84,7 +84,7 @@ func (w *Writer) newLive(on basis) (*live, error) {
 // meets it half made.
 func (w *Writer) createBolt(l *live, on basis) error {
 	tmp := l.path + layout.TmpSuffix
-	if err := w.remove(tmp); err != nil {
+	if err := w.dir.remove(tmp); err != nil {
 		return err
 	}
 	if err := w.openBolt(l, tmp); err != nil {
@@ -147,10 +147,10 @@ func (w *Writer) closeFiles(l *live) {
 func (w *Writer) removeLive(l *live) {
 	err := w.removeJournals(l)
 	if err == nil {
-		err = w.remove(l.path)
+		err = w.dir.remove(l.path)
 	}
 	if err == nil {
-		err = w.dir.fs.SyncDir(w.dir.path)
+		err = w.dir.sync()
 	}
 	if err != nil {
 		// The next start sees that the archive exists in full.
@@ -160,19 +160,12 @@ func (w *Writer) removeLive(l *live) {
 
 func (w *Writer) removeJournals(l *live) error {
 	for _, g := range l.old {
-		if err := w.remove(g.path); err != nil {
+		if err := w.dir.remove(g.path); err != nil {
 			return err
 		}
 	}
 	if l.generation == 0 {
 		return nil
 	}
-	return w.remove(layout.JournalName(l.path, l.generation))
-}
-
-func (w *Writer) remove(path string) error {
-	if err := w.dir.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return w.dir.remove(layout.JournalName(l.path, l.generation))
 }

@@ -38,9 +38,7 @@ func (w *Writer) unsynced(all bool) unsynced {
 	u := unsynced{began: w.awake()}
 	for _, l := range w.rotated {
 		if l.committed < l.jw.Seq() {
-			if _, held := l.jw.Held(); held > 0 && l.jw.Flush() == nil {
-				l.dirty = true
-			}
+			_ = l.flush()
 			u.journals = append(u.journals, l.unsynced(all && l.safe < l.jw.Seq(), all))
 		}
 	}
@@ -87,7 +85,7 @@ func (u *unsynced) failed() {
 func (w *Writer) each(u *unsynced, sync func(disk.File) error) error {
 	for _, j := range u.journals {
 		if j.names && len(j.files) > 0 {
-			if err := w.dir.fs.SyncDir(w.dir.path); err != nil {
+			if err := w.dir.sync(); err != nil {
 				return err
 			}
 			break
@@ -154,8 +152,8 @@ func (w *Writer) fullSync() error {
 // something that was accepted. The caller holds the mutex.
 func (w *Writer) atRisk() (crash, cut bool) {
 	for _, l := range append(w.rotated[:len(w.rotated):len(w.rotated)], w.cur) {
-		crash = crash || l.jw.Seq() > max(l.kept, l.committed)
-		cut = cut || l.jw.Seq() > max(l.safe, l.committed)
+		crash = crash || l.jw.Seq() > l.kept
+		cut = cut || l.jw.Seq() > l.safe
 	}
 	return crash, cut
 }
@@ -163,5 +161,5 @@ func (w *Writer) atRisk() (crash, cut bool) {
 // rotatedAtRisk reports whether a power cut would cost something of an archive
 // that was rotated away. The caller holds the mutex.
 func (w *Writer) rotatedAtRisk() bool {
-	return slices.ContainsFunc(w.rotated, func(l *live) bool { return l.jw.Seq() > max(l.safe, l.committed) })
+	return slices.ContainsFunc(w.rotated, func(l *live) bool { return l.jw.Seq() > l.safe })
 }

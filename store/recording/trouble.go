@@ -103,9 +103,7 @@ func (w *Writer) full() bool {
 	if w.trouble.any() == nil || w.heldMemory() <= w.opt.MemoryBound {
 		return false
 	}
-	l := w.cur
-	if w.trouble.journal != nil && l.jw.Flush() == nil {
-		l.dirty = true
+	if w.trouble.journal != nil && w.cur.flush() == nil {
 		w.journalWorks()
 	}
 	return w.trouble.any() != nil
