@@ -6,12 +6,14 @@ import (
 )
 
 // column is one metric of a process: its name, and how it is got from what
-// has been read. A metric whose value may be missing by itself sets missing.
+// has been read. A metric whose value may be missing by itself sets missing, or
+// says both at once.
 type column[R any] struct {
 	name    string
 	number  func(r *R) uint64
 	text    func(r *R) string
 	missing func(r *R) metric.Reason
+	value   func(r *R) (uint64, metric.Reason)
 }
 
 // part is a set of columns that one call or one file supplies.
@@ -79,9 +81,14 @@ func (c *column[R]) fill(r *R, f *sample.Frame, row, col int) metric.Reason {
 			return why
 		}
 	}
-	if c.text != nil {
+	switch {
+	case c.value != nil:
+		v, why := c.value(r)
+		f.SetUint(row, col, v)
+		return why
+	case c.text != nil:
 		f.SetString(row, col, c.text(r))
-	} else {
+	default:
 		f.SetUint(row, col, c.number(r))
 	}
 	return metric.Present

@@ -170,13 +170,18 @@ func (m *fakeMac) Usage(pid, flavour int32, buf []byte) syscall.Errno {
 	return 0
 }
 
+var (
+	usageDiskRead     = decode.Find("rusage_info_v6", "ri_diskio_bytesread", "amd64")
+	usageInstructions = decode.Find("rusage_info_v6", "ri_instructions", "amd64")
+)
+
 func (m *fakeMac) usage(p *macPerson, buf []byte) {
 	clear(buf)
 	putField(buf, libproc.UStart, p.begin)
 	putField(buf, libproc.UUser, p.user)
-	putField(buf, libproc.UDiskRead, p.diskRead)
-	if len(buf) > libproc.UInstructions.Off {
-		putField(buf, libproc.UInstructions, p.instructions)
+	putField(buf, usageDiskRead, p.diskRead)
+	if len(buf) > usageInstructions.Off {
+		putField(buf, usageInstructions, p.instructions)
 	}
 }
 

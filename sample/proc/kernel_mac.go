@@ -97,8 +97,10 @@ type macKernel struct {
 	// highest is the largest unique number seen: the kernel gives the next
 	// higher to each process that is born.
 	highest, base, debt uint64
-	// What the hardware counts; found out by looking for anything but zero.
-	counters, energy, clusters bool
+	// What the hardware counts, by members of rusage; found out by looking for
+	// anything but zero.
+	counted map[string]*bool
+	usage   *answered
 }
 
 func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Ticks) *macKernel {
@@ -106,14 +108,19 @@ func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Tic
 		census: newCensus[macProcess](opt, "CPU time, memory, I/O, energy and open files"),
 		calls:  calls, watch: watch, ticks: ticks, flavour: libproc.NewestRusage,
 	}
-	m.columns, m.now.m = macParts(), m
+	counters, energy, clusters := new(bool), new(bool), new(bool)
+	m.counted = map[string]*bool{
+		"ri_instructions": counters, "ri_cycles": counters, "ri_energy_nj": energy, "ri_penergy_nj": energy,
+		"ri_user_ptime": clusters, "ri_system_ptime": clusters, "ri_pinstructions": clusters, "ri_pcycles": clusters,
+	}
+	m.columns, m.now.m = m.macParts(), m
 	m.counts.unseenMaxWhy = metric.Unsupported
 	return m
 }
 
 func macSources(m *macKernel) (*processes[macProcess, macReading], *threads[macProcess, macReading, macThreadInfo]) {
 	s := newProcesses(catalog.Darwin, m, m.census)
-	return s, newThreads(catalog.Darwin, s, m, macThreadColumns)
+	return s, newThreads(catalog.Darwin, s, m, m.threadColumns())
 }
 
 func (m *macKernel) parts() []part[macReading] { return m.columns }

@@ -116,13 +116,12 @@ func (m *macKernel) readUsage(pid int32, buf *[]byte) syscall.Errno {
 // lookForCounters notes what this machine counts. The fields stand at zero for
 // every process on a machine that does not, and zero would be a lie.
 func (m *macKernel) lookForCounters(usage []byte) {
-	positive := func(f interface{ Uint([]byte) (uint64, bool) }) bool {
-		v, ok := f.Uint(usage)
-		return ok && v > 0
+	m.usage.Answer = usage
+	for i, counted := range m.usage.counts {
+		if counted != nil && !*counted {
+			*counted = m.usage.Struct.Leaf(i).Bits > 0
+		}
 	}
-	m.counters = m.counters || positive(libproc.UInstructions)
-	m.energy = m.energy || positive(libproc.UEnergy)
-	m.clusters = m.clusters || positive(libproc.UPUser) || positive(libproc.UPSystem) || positive(libproc.UPInstructions)
 }
 
 // state is the letter of a process's state, '?' where only its owner may know.
@@ -232,13 +231,15 @@ func (m *macKernel) fillTotals(p *process[macProcess], row cells) { m.eachTotal(
 // everything in it that counts, and its peaks.
 func (m *macKernel) eachTotal(p *process[macProcess], each func(name string, v uint64)) {
 	r := m.reading(p)
-	for _, cs := range [][]column[macReading]{macFinal, macUsageColumns} {
-		for i := range cs {
-			c := &cs[i]
-			if c.name == "proc.memory.footprint" || c.name == "proc.memory.wired" || c.missing(r) != metric.Present {
-				continue // a zombie has no memory left
-			}
-			each(c.name, c.number(r))
+	for _, c := range macFinal {
+		each(c.name, c.number(r))
+	}
+	for _, c := range m.columns[macUsagePart].columns {
+		if c.name == "proc.memory.footprint" || c.name == "proc.memory.wired" {
+			continue // a zombie has no memory left
+		}
+		if v, why := c.value(r); why == metric.Present {
+			each(c.name, v)
 		}
 	}
 }

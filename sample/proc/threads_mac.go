@@ -1,37 +1,23 @@
 package proc
 
-import (
-	"tachograph/sample/darwin/decode"
-	"tachograph/sample/proc/libproc"
-)
+import "tachograph/sample/proc/libproc"
 
 // macThreadInfo is a struct proc_threadinfo.
 type macThreadInfo [libproc.ThreadSize]byte
 
 type macThread = thread[macProcess, macThreadInfo]
 
-var macThreadColumns = []column[macThread]{
-	{name: "thread.pid", number: func(t *macThread) uint64 { return uint64(t.owner.pid) }},
-	{name: "thread.tid", number: func(t *macThread) uint64 { return t.id }},
-	{name: "thread.name", text: func(t *macThread) string { return t.name }},
-	{name: "thread.sname", text: func(t *macThread) string {
-		state, _ := libproc.ThreadState.Uint(t.platform[:])
-		return stateNames[libproc.ThreadLetter(state)]
-	}},
-	ofThread("thread.utime", libproc.ThreadUser),
-	ofThread("thread.stime", libproc.ThreadSystem),
-	ofThread("thread.priority", libproc.ThreadCurrent),
-	ofThread("thread.base_priority", libproc.ThreadPriority),
-	ofThread("thread.cpu_usage", libproc.ThreadUsage),
-	ofThread("thread.policy", libproc.ThreadPolicy),
-	ofThread("thread.sleep_time", libproc.ThreadSleep),
-}
-
-func ofThread(name string, f *decode.Field) column[macThread] {
-	return column[macThread]{name: name, number: func(t *macThread) uint64 {
-		v, _ := f.Uint(t.platform[:])
-		return v
-	}}
+func (m *macKernel) threadColumns() []column[macThread] {
+	t, info := m.answers("thread", "proc_pidinfo PROC_PIDTHREADID64INFO ")
+	return append([]column[macThread]{
+		{name: "thread.pid", number: func(t *macThread) uint64 { return uint64(t.owner.pid) }},
+		{name: "thread.tid", number: func(t *macThread) uint64 { return t.id }},
+		{name: "thread.name", text: func(t *macThread) string { return t.name }},
+		{name: "thread.sname", text: func(t *macThread) string {
+			state, _ := libproc.ThreadState.Uint(t.platform[:])
+			return stateNames[libproc.ThreadLetter(state)]
+		}},
+	}, columnsOf(t, info, func(t *macThread) []byte { return t.platform[:] })...)
 }
 
 func (m *macKernel) threadIDs(p *process[macProcess], ids []uint64) []uint64 {

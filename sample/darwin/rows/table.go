@@ -21,11 +21,11 @@ type Row struct {
 }
 
 // Select returns the recorded metrics of an instance domain whose text begins
-// with prefix, but for those of processes, by name.
+// with prefix, but for those of all processes together, by name.
 func Select(indom, prefix string) []Row {
 	ds := catalog.Select(catalog.Darwin, func(d *metric.Desc) bool {
 		return strings.HasPrefix(d.Source, prefix) && d.Indom == indom && d.Unsupported == "" && d.Formula == "" &&
-			d.Class != metric.Process && d.Class != metric.Costly
+			(indom != metric.NoIndom || d.Class != metric.Process && d.Class != metric.Costly)
 	})
 	rows := make([]Row, len(ds))
 	for i, d := range ds {

@@ -46,7 +46,7 @@ func RusageSize(flavour int32) int { return rusageSizes[flavour] }
 var fields []*decode.Field
 
 func field(structName, name string, off, size int, signed bool) *decode.Field {
-	f := &decode.Field{Struct: structName, Name: name, Off: off, Size: size, Signed: signed}
+	f := decode.Struct(structName).Field(name, off, size, signed)
 	fields = append(fields, f)
 	return f
 }

@@ -13,7 +13,6 @@ var (
 	KFlag        = kinfo("kp_proc.p_flag", 32, 4, true)
 	KStat        = kinfo("kp_proc.p_stat", 36, 1, true)
 	KPid         = kinfo("kp_proc.p_pid", 40, 4, true)
-	KNice        = kinfo("kp_proc.p_nice", 242, 1, true)
 	KComm        = kinfo("kp_proc.p_comm", 243, 17, false)
 	KExitStatus  = kinfo("kp_proc.p_xstat", 280, 2, false)
 	KRealUID     = kinfo("kp_eproc.e_pcred.p_ruid", 392, 4, false)
@@ -22,11 +21,15 @@ var (
 	KUID         = kinfo("kp_eproc.e_ucred.cr_uid", 420, 4, false)
 	KGroupCount  = kinfo("kp_eproc.e_ucred.cr_ngroups", 424, 2, true)
 	KParent      = kinfo("kp_eproc.e_ppid", 560, 4, true)
-	KGroup       = kinfo("kp_eproc.e_pgid", 564, 4, true)
 	KTTY         = kinfo("kp_eproc.e_tdev", 572, 4, false)
-	KTTYGroup    = kinfo("kp_eproc.e_tpgid", 576, 4, true)
 	kFirstGroup  = &decode.Field{Struct: "kinfo_proc", Name: "kp_eproc.e_ucred.cr_groups", Off: 428, Size: 4}
 	kGroupsCount = 16
+
+	_ = []*decode.Field{
+		kinfo("kp_proc.p_nice", 242, 1, true),
+		kinfo("kp_eproc.e_pgid", 564, 4, true),
+		kinfo("kp_eproc.e_tpgid", 576, 4, true),
+	}
 )
 
 func task(name string, off, size int, signed bool) *decode.Field {
@@ -35,24 +38,27 @@ func task(name string, off, size int, signed bool) *decode.Field {
 
 // From proc_pidinfo(PROC_PIDTASKALLINFO).
 var (
-	TName        = task("pbsd.pbi_name", 64, 32, false)
-	TStartSec    = task("pbsd.pbi_start_tvsec", 120, 8, false)
-	TStartMicro  = task("pbsd.pbi_start_tvusec", 128, 8, false)
-	TVirtual     = task("ptinfo.pti_virtual_size", 136, 8, false)
-	TResident    = task("ptinfo.pti_resident_size", 144, 8, false)
-	TUser        = task("ptinfo.pti_total_user", 152, 8, false)
-	TSystem      = task("ptinfo.pti_total_system", 160, 8, false)
-	TFaults      = task("ptinfo.pti_faults", 188, 4, true)
-	TPageins     = task("ptinfo.pti_pageins", 192, 4, true)
-	TCowFaults   = task("ptinfo.pti_cow_faults", 196, 4, true)
-	TMessagesOut = task("ptinfo.pti_messages_sent", 200, 4, true)
-	TMessagesIn  = task("ptinfo.pti_messages_received", 204, 4, true)
-	TMachCalls   = task("ptinfo.pti_syscalls_mach", 208, 4, true)
-	TUnixCalls   = task("ptinfo.pti_syscalls_unix", 212, 4, true)
-	TSwitches    = task("ptinfo.pti_csw", 216, 4, true)
-	TThreads     = task("ptinfo.pti_threadnum", 220, 4, true)
-	TRunning     = task("ptinfo.pti_numrunning", 224, 4, true)
-	TPriority    = task("ptinfo.pti_priority", 228, 4, true)
+	TStartSec   = task("pbsd.pbi_start_tvsec", 120, 8, false)
+	TStartMicro = task("pbsd.pbi_start_tvusec", 128, 8, false)
+	TUser       = task("ptinfo.pti_total_user", 152, 8, false)
+	TSystem     = task("ptinfo.pti_total_system", 160, 8, false)
+	TThreads    = task("ptinfo.pti_threadnum", 220, 4, true)
+	TRunning    = task("ptinfo.pti_numrunning", 224, 4, true)
+
+	_ = []*decode.Field{
+		task("pbsd.pbi_name", 64, 32, false),
+		task("ptinfo.pti_virtual_size", 136, 8, false),
+		task("ptinfo.pti_resident_size", 144, 8, false),
+		task("ptinfo.pti_faults", 188, 4, true),
+		task("ptinfo.pti_pageins", 192, 4, true),
+		task("ptinfo.pti_cow_faults", 196, 4, true),
+		task("ptinfo.pti_messages_sent", 200, 4, true),
+		task("ptinfo.pti_messages_received", 204, 4, true),
+		task("ptinfo.pti_syscalls_mach", 208, 4, true),
+		task("ptinfo.pti_syscalls_unix", 212, 4, true),
+		task("ptinfo.pti_csw", 216, 4, true),
+		task("ptinfo.pti_priority", 228, 4, true),
+	}
 )
 
 func usage(name string, off int) *decode.Field {
@@ -61,40 +67,43 @@ func usage(name string, off int) *decode.Field {
 
 // From proc_pid_rusage. Times are Mach ticks. Older flavours end earlier.
 var (
-	UUser          = usage("ri_user_time", 16)
-	USystem        = usage("ri_system_time", 24)
-	UIdleWakeups   = usage("ri_pkg_idle_wkups", 32)
-	UIntWakeups    = usage("ri_interrupt_wkups", 40)
-	UPageins       = usage("ri_pageins", 48)
-	UWired         = usage("ri_wired_size", 56)
-	UFootprint     = usage("ri_phys_footprint", 72)
-	UStart         = usage("ri_proc_start_abstime", 80)
-	UChildUser     = usage("ri_child_user_time", 96)
-	UChildSystem   = usage("ri_child_system_time", 104)
-	UDiskRead      = usage("ri_diskio_bytesread", 144)
-	UDiskWritten   = usage("ri_diskio_byteswritten", 152)
-	UQosDefault    = usage("ri_cpu_time_qos_default", 160)
-	UQosMaint      = usage("ri_cpu_time_qos_maintenance", 168)
-	UQosBackground = usage("ri_cpu_time_qos_background", 176)
-	UQosUtility    = usage("ri_cpu_time_qos_utility", 184)
-	UQosLegacy     = usage("ri_cpu_time_qos_legacy", 192)
-	UQosInitiated  = usage("ri_cpu_time_qos_user_initiated", 200)
-	UQosInteract   = usage("ri_cpu_time_qos_user_interactive", 208)
-	UBilledTime    = usage("ri_billed_system_time", 216)
-	UServicedTime  = usage("ri_serviced_system_time", 224)
-	ULogicalWrites = usage("ri_logical_writes", 232)
-	UFootprintMax  = usage("ri_lifetime_max_phys_footprint", 240)
-	UInstructions  = usage("ri_instructions", 248)
-	UCycles        = usage("ri_cycles", 256)
-	UBilledEnergy  = usage("ri_billed_energy", 264)
-	UServicedEn    = usage("ri_serviced_energy", 272)
-	URunnable      = usage("ri_runnable_time", 288)
-	UPUser         = usage("ri_user_ptime", 304)
-	UPSystem       = usage("ri_system_ptime", 312)
-	UPInstructions = usage("ri_pinstructions", 320)
-	UPCycles       = usage("ri_pcycles", 328)
-	UEnergy        = usage("ri_energy_nj", 336)
-	UPEnergy       = usage("ri_penergy_nj", 344)
+	UUser   = usage("ri_user_time", 16)
+	USystem = usage("ri_system_time", 24)
+	UStart  = usage("ri_proc_start_abstime", 80)
+
+	_ = []*decode.Field{
+		usage("ri_pkg_idle_wkups", 32),
+		usage("ri_interrupt_wkups", 40),
+		usage("ri_pageins", 48),
+		usage("ri_wired_size", 56),
+		usage("ri_phys_footprint", 72),
+		usage("ri_child_user_time", 96),
+		usage("ri_child_system_time", 104),
+		usage("ri_diskio_bytesread", 144),
+		usage("ri_diskio_byteswritten", 152),
+		usage("ri_cpu_time_qos_default", 160),
+		usage("ri_cpu_time_qos_maintenance", 168),
+		usage("ri_cpu_time_qos_background", 176),
+		usage("ri_cpu_time_qos_utility", 184),
+		usage("ri_cpu_time_qos_legacy", 192),
+		usage("ri_cpu_time_qos_user_initiated", 200),
+		usage("ri_cpu_time_qos_user_interactive", 208),
+		usage("ri_billed_system_time", 216),
+		usage("ri_serviced_system_time", 224),
+		usage("ri_logical_writes", 232),
+		usage("ri_lifetime_max_phys_footprint", 240),
+		usage("ri_instructions", 248),
+		usage("ri_cycles", 256),
+		usage("ri_billed_energy", 264),
+		usage("ri_serviced_energy", 272),
+		usage("ri_runnable_time", 288),
+		usage("ri_user_ptime", 304),
+		usage("ri_system_ptime", 312),
+		usage("ri_pinstructions", 320),
+		usage("ri_pcycles", 328),
+		usage("ri_energy_nj", 336),
+		usage("ri_penergy_nj", 344),
+	}
 )
 
 // From proc_pidinfo(PROC_PIDUNIQIDENTIFIERINFO).
@@ -105,15 +114,18 @@ var (
 
 // From proc_pidinfo(PROC_PIDTHREADID64INFO). Times are nanoseconds already.
 var (
-	ThreadUser     = field("proc_threadinfo", "pth_user_time", 0, 8, false)
-	ThreadSystem   = field("proc_threadinfo", "pth_system_time", 8, 8, false)
-	ThreadUsage    = field("proc_threadinfo", "pth_cpu_usage", 16, 4, true)
-	ThreadPolicy   = field("proc_threadinfo", "pth_policy", 20, 4, true)
-	ThreadState    = field("proc_threadinfo", "pth_run_state", 24, 4, true)
-	ThreadSleep    = field("proc_threadinfo", "pth_sleep_time", 32, 4, true)
-	ThreadCurrent  = field("proc_threadinfo", "pth_curpri", 36, 4, true)
-	ThreadPriority = field("proc_threadinfo", "pth_priority", 40, 4, true)
-	ThreadName     = field("proc_threadinfo", "pth_name", 48, 64, false)
+	ThreadState = field("proc_threadinfo", "pth_run_state", 24, 4, true)
+	ThreadName  = field("proc_threadinfo", "pth_name", 48, 64, false)
+
+	_ = []*decode.Field{
+		field("proc_threadinfo", "pth_user_time", 0, 8, false),
+		field("proc_threadinfo", "pth_system_time", 8, 8, false),
+		field("proc_threadinfo", "pth_cpu_usage", 16, 4, true),
+		field("proc_threadinfo", "pth_policy", 20, 4, true),
+		field("proc_threadinfo", "pth_sleep_time", 32, 4, true),
+		field("proc_threadinfo", "pth_curpri", 36, 4, true),
+		field("proc_threadinfo", "pth_priority", 40, 4, true),
+	}
 )
 
 var (

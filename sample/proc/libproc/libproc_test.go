@@ -87,8 +87,8 @@ func TestProcess(t *testing.T) {
 		t.Fatalf("%d processes", len(got))
 	}
 	p := got[0]
-	if p.Pid() != 4711 || p.StartMicros() != 1_700_000_000_999_999 || string(p.Comm()) != "sixteen bytes.." || !p.Translated() || p.EffectiveGID() != 20 {
-		t.Errorf("pid %d, start %d, comm %q, translated %v, gid %d", p.Pid(), p.StartMicros(), p.Comm(), p.Translated(), p.EffectiveGID())
+	if p.Pid() != 4711 || p.StartMicros() != 1_700_000_000_999_999 || string(p.Comm()) != "sixteen bytes.." || Translated(get(KFlag, p)) != 1 || p.EffectiveGID() != 20 {
+		t.Errorf("pid %d, start %d, comm %q, translated %v, gid %d", p.Pid(), p.StartMicros(), p.Comm(), Translated(get(KFlag, p)), p.EffectiveGID())
 	}
 	if dev, ok := p.Terminal(); dev != 0x10000002 || !ok {
 		t.Errorf("terminal %x, %v", dev, ok)

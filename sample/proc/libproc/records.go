@@ -43,8 +43,8 @@ func (p Process) Comm() []byte {
 	return b
 }
 
-// Translated reports whether Rosetta runs the process.
-func (p Process) Translated() bool { return get(KFlag, p)&translatedFlag != 0 }
+// Translated is 1 if Rosetta runs a process with these flags, else 0.
+func Translated(flag uint64) uint64 { return flag / translatedFlag & 1 }
 
 // EffectiveGID is the first of the groups of the credentials.
 func (p Process) EffectiveGID() uint32 {
