@@ -76,9 +76,11 @@ func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][
 		r.Events = append(r.Events, dumpedEvent{e, scenarioTime(e.At)})
 	}}
 	for _, s := range sources {
+		before := darwin.Now().Awake
 		if err := s.Read(c, frames[s]); err != nil {
 			t.Error(err)
 		}
+		r.Took += float64(darwin.Now().Awake-before) / 1e9
 		for _, f := range frames[s] {
 			b := f.Block()
 			for row, in := range b.Rows {

@@ -8,6 +8,7 @@ const bootedBefore = 183600
 
 // What one half of the oracle tests tells the other.
 type dumpedRound struct {
+	Took      float64 // scenario seconds that the sources took
 	Done      float64 // scenario time at which it was complete
 	Rows      map[string]map[string]string
 	Instances map[string]*metric.Instance

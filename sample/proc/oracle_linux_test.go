@@ -457,17 +457,41 @@ func (r *run) calls() map[string]int {
 	return m
 }
 
-// TestMacCrowd reads 2,000 processes, and counts the calls that takes.
-func TestMacCrowd(t *testing.T) {
-	t.Parallel()
-	const n = 2000
+// crowdOf is a scenario of n processes.
+func crowdOf(n int) string {
 	var b strings.Builder
 	b.WriteString("clear process\n")
 	for i := range n {
 		fmt.Fprintf(&b, "process %d { name p%d; path \"/bin/p\"; ppid 1; uid 501; user_ns %d }\n", 2000+i, i, i*125)
 	}
-	few := runWith{at: "0 0", classes: "process", override: b.String()}.on(t, "proc-values.scn")
-	many := runWith{at: "0 0 0 0 0 0", classes: "process", override: b.String()}.on(t, "proc-values.scn")
+	return b.String()
+}
+
+// BenchmarkMacCrowd tells what a sweep costs: it grows with the processes, not
+// faster.
+func BenchmarkMacCrowd(b *testing.B) {
+	mac(b)
+	for _, n := range []int{400, 2000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			least := math.Inf(1)
+			for b.Loop() {
+				r := runWith{at: strings.Repeat("0 ", 20), classes: "process", override: crowdOf(n)}.once(b, "proc-values.scn")
+				for _, round := range r.rounds {
+					least = min(least, round.Took)
+				}
+			}
+			b.ReportMetric(least*1e3, "ms/sweep")
+			b.ReportMetric(least*1e6/float64(n), "us/process")
+		})
+	}
+}
+
+// TestMacCrowd reads 2,000 processes, and counts the calls that takes.
+func TestMacCrowd(t *testing.T) {
+	t.Parallel()
+	const n = 2000
+	few := runWith{at: "0 0", classes: "process", override: crowdOf(n)}.on(t, "proc-values.scn")
+	many := runWith{at: "0 0 0 0 0 0", classes: "process", override: crowdOf(n)}.on(t, "proc-values.scn")
 	for i := range n {
 		name := fmt.Sprintf("%06d p%d", 2000+i, i)
 		many.expect(5, many.key(5, name), map[string]string{"proc.psinfo.utime": strconv.Itoa(i * 125)})
