@@ -374,7 +374,7 @@ func TestAnHourLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
 	rounds := 3600
-	if testing.Short() {
+	if testing.Short() || m.Emulated() {
 		rounds = 120
 	}
 	start := time.Now()
