@@ -55,7 +55,7 @@ func unchecked(data []byte) *Chunk {
 		return nil
 	}
 	all := from + int(dirLen) + 4
-	c := &Chunk{in: bytes.NewReader(data), size: int64(len(data))}
+	c := &Chunk{codec: codecs[Version], in: bytes.NewReader(data), size: int64(len(data))}
 	if c.parse(data[from:all-4], int64(all)) != nil {
 		return nil
 	}

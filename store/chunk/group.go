@@ -55,7 +55,7 @@ func (g *Group) blocks() ([]blockAt, error) {
 		if err != nil {
 			return nil, err
 		}
-		if g.at, err = decodeBlocks(b, ticks, g.Blocks); err != nil {
+		if g.at, err = g.chunk.codec.blocks(b, ticks, g.Blocks); err != nil {
 			return nil, g.wrong("times", err)
 		}
 	}
@@ -96,7 +96,7 @@ func (g *Group) Roster() ([]Instance, error) {
 		if err != nil {
 			return nil, err
 		}
-		runs, lives, err := decodeRoster(b, g.Size, g.Blocks, g.limit())
+		runs, lives, err := g.chunk.codec.roster(b, g.Size, g.Blocks, g.limit())
 		if err != nil {
 			return nil, g.wrong("roster", err)
 		}
@@ -140,7 +140,7 @@ func (g *Group) name() (int, error) {
 		if err != nil {
 			return -1, err
 		}
-		if g.names, err = newNameReader(b, g.insts, g.Blocks); err != nil {
+		if g.names, err = g.chunk.codec.names(b, g.insts, g.Blocks); err != nil {
 			return -1, g.wrong("names", err)
 		}
 	}
@@ -159,7 +159,7 @@ func (g *Group) Find(key string) (int, error) {
 		if err != nil {
 			return -1, err
 		}
-		if !mayHold(b, key) {
+		if !g.chunk.codec.mayHold(b, key) {
 			return -1, nil
 		}
 	} else {
@@ -208,7 +208,7 @@ func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, 
 		if err != nil {
 			return err
 		}
-		if g.activity, err = openActivity(b, g.lives); err != nil {
+		if g.activity, err = g.chunk.codec.activity(b, g.lives); err != nil {
 			return g.wrong("activity", err)
 		}
 	}
@@ -218,7 +218,7 @@ func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, 
 		return err
 	}
 	var own error // of fn, to be returned as it is
-	err = decodeColumn(b, g.lives, g.activity, g.chunk.reasons, find, want, func(i int, s *Series) error {
+	err = g.chunk.codec.column(b, g.lives, g.activity, g.chunk.reasons, find, want, func(i int, s *Series) error {
 		own = fn(i, s)
 		return own
 	})
@@ -272,7 +272,7 @@ func (g *Group) Summaries(desc func(col int) *metric.Desc, fn func(col, i int, s
 	if err != nil {
 		return err
 	}
-	if err := decodeSummaries(b, len(g.Columns), g.Size, desc, conts, fn); err != nil {
+	if err := g.chunk.codec.summaries(b, len(g.Columns), g.Size, desc, conts, fn); err != nil {
 		return g.wrong("summaries", err)
 	}
 	return nil

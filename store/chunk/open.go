@@ -17,6 +17,7 @@ type Chunk struct {
 	Class  metric.Class
 	Groups []*Group
 
+	codec   *codec
 	in      io.ReaderAt
 	size    int64
 	ticks   int
@@ -51,8 +52,9 @@ func Open(in io.ReaderAt, size int64) (*Chunk, error) {
 	if len(head) < 2 {
 		return nil, fmt.Errorf("%d bytes are no chunk", size)
 	}
-	if head[0] != Version {
-		return nil, fmt.Errorf("format version %d, known is %d: a newer program is needed, or it is damaged", head[0], Version)
+	codec, err := codecOf(head[0])
+	if err != nil {
+		return nil, err
 	}
 	dirLen, n := binary.Uvarint(head[1:])
 	from := 1 + n
@@ -69,8 +71,8 @@ func Open(in io.ReaderAt, size int64) (*Chunk, error) {
 	if crc32.Checksum(head[:all-4], castagnoli) != binary.LittleEndian.Uint32(head[all-4:]) {
 		return nil, fmt.Errorf("directory: %w", errChecksum)
 	}
-	c := &Chunk{in: in, size: size}
-	if err := c.parse(head[from:all-4], int64(all)); err != nil {
+	c := &Chunk{codec: codec, in: in, size: size}
+	if err := codec.directory(c, head[from:all-4], int64(all)); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -178,7 +180,7 @@ func (c *Chunk) Stamps() ([]metric.Stamp, error) {
 		if err != nil {
 			return nil, err
 		}
-		wall, cont, awake, err := decodeClocks(b, c.ticks, true)
+		wall, cont, awake, err := c.codec.clocks(b, c.ticks, true)
 		if err != nil {
 			return nil, fmt.Errorf("times: %w", err)
 		}
@@ -197,7 +199,7 @@ func (c *Chunk) Words() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.words, err = decodeStrings(b, c.nwords); err != nil {
+		if c.words, err = c.codec.strings(b, c.nwords); err != nil {
 			return nil, fmt.Errorf("strings: %w", err)
 		}
 	}
@@ -211,7 +213,7 @@ func (c *Chunk) clocks() (wall, cont []int64, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.wall, c.cont, _, err = decodeClocks(b, c.ticks, false); err != nil {
+		if c.wall, c.cont, _, err = c.codec.clocks(b, c.ticks, false); err != nil {
 			return nil, nil, fmt.Errorf("times: %w", err)
 		}
 	}

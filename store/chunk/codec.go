@@ -1,0 +1,48 @@
+package chunk
+
+import (
+	"fmt"
+
+	"tachograph/sample/metric"
+)
+
+// A codec decodes the parts of chunks of one format version. Whoever reads a
+// chunk goes through the codec that its first byte names, since compaction takes
+// single chunks over as they are and an archive can hold several versions. A
+// later version takes from an earlier one what it leaves unchanged.
+type codec struct {
+	directory func(c *Chunk, dir []byte, at int64) error
+	clocks    func(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error)
+	strings   func(in []byte, n int) ([]string, error)
+	blocks    func(in []byte, ticks []metric.Stamp, n int) ([]blockAt, error)
+	roster    func(in []byte, n, blocks int, limit uint64) (runs [][]Run, lives []uint32, err error)
+	mayHold   func(filter []byte, key string) bool
+	names     func(in []byte, insts []Instance, blocks int) (*nameReader, error)
+	activity  func(in []byte, lives []uint32) (*activity, error)
+	column    func(in []byte, lives []uint32, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error
+	summaries func(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
+}
+
+// codecs are the versions that can be read.
+var codecs = map[byte]*codec{
+	Version: {
+		directory: (*Chunk).parse,
+		clocks:    decodeClocks,
+		strings:   decodeStrings,
+		blocks:    decodeBlocks,
+		roster:    decodeRoster,
+		mayHold:   mayHold,
+		names:     newNameReader,
+		activity:  openActivity,
+		column:    decodeColumn,
+		summaries: decodeSummaries,
+	},
+}
+
+func codecOf(version byte) (*codec, error) {
+	c := codecs[version]
+	if c == nil {
+		return nil, fmt.Errorf("format version %d, known is %d: a newer program is needed, or it is damaged", version, Version)
+	}
+	return c, nil
+}
