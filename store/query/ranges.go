@@ -54,7 +54,7 @@ type tally struct {
 	weighted float64
 	dist     *distribution
 	settled  bool // quantiles have been taken
-	piece    int  // of the window, that the last summary belonged to
+	span     int  // of the window, that the last summary belonged to
 	same     bool // every value was the same so far
 	min, max float64
 }
@@ -114,8 +114,8 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	var order []*tally
 	sel := r.Window.Selection(names...)
 	sel.Instance = r.Instance
-	for n, piece := range pieces(a, r.Window) {
-		sel.From, sel.To = piece.From, piece.To
+	for n, span := range unbroken(a, r.Window) {
+		sel.From, sel.To = span.From, span.To
 		for s := range a.Summarize(sel) {
 			if s.Count+s.Missing == 0 {
 				continue
@@ -229,10 +229,10 @@ func (t *tally) settle() {
 	t.dist, t.settled = nil, true
 }
 
-// pieces cuts a window at the breaks of its hosts, so that no summary weighs a
-// value with time in which nothing was recorded. Breaks within one second of
-// each other make one cut; windows with very many are not cut.
-func pieces(a Archive, w Window) []Window {
+// unbroken parts a window at the breaks of its hosts, so that no summary weighs
+// a value with time in which nothing was recorded. Breaks within one second of
+// each other count as one; windows with very many are one span.
+func unbroken(a Archive, w Window) []Window {
 	const most = 256
 	var at []int64
 	for e := range a.Events(w.From, w.To, metric.EventSleep, metric.EventWake, metric.EventGap) {
@@ -267,8 +267,8 @@ func newTally(info *store.ArchiveInfo, d *metric.Desc, in *metric.Instance) *tal
 
 func (t *tally) value(bits uint64) metric.Value { return metric.Value{Type: t.Type, Bits: bits} }
 
-// summary adds a stored summary from the n-th piece of the window. What a
-// counter gained between pieces of a boot is its gain; the time between them
+// summary adds a stored summary from the n-th span of the window. What a
+// counter gained between spans of a boot is its gain; the time between them
 // weighs nothing.
 func (t *tally) summary(s *store.Summary, n int) {
 	t.Missing += s.Missing
@@ -288,7 +288,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 				t.Increase += inc
 				t.count(step)
 			}
-			if t.piece == n {
+			if t.span == n {
 				gap := float64(s.First.Cont-t.last.Cont) / 1e9
 				t.weighted += float64(first * gap)
 				t.Seconds += gap
@@ -302,7 +302,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 			t.Max, t.max = t.value(s.Max), hi
 		}
 	}
-	t.piece = n
+	t.span = n
 	t.same = t.same && s.Min == s.Max && first == first && t.First.Bits == s.First.Bits
 	t.weighted += s.Weighted
 	t.Seconds += float64(s.Last.Cont-s.First.Cont) / 1e9
