@@ -13,10 +13,10 @@ import (
 var errStop = errors.New("enough")
 
 // Summarize returns what each numeric series that sel wants comes to, in the
-// order of Select: for each series one or more pieces in the order of time,
-// one for each chunk. Chunks that are wholly in the window are not decoded
-// where they hold summaries. With Prior, the value before the window is a piece
-// of its own.
+// order of Select: for each series one or more summaries in the order of
+// time, one for each chunk. Chunks that are wholly in the window are not decoded
+// where they hold summaries. With Prior, the value before the window is
+// one of its own.
 func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 	return func(yield func(*Summary) bool) {
 		out := false
@@ -27,8 +27,8 @@ func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 				if p.columns[name][0].desc.Type == metric.String {
 					continue
 				}
-				for _, pieces := range r.summaries(p, p.columns[name], stored) {
-					for _, s := range pieces {
+				for _, series := range r.summaries(p, p.columns[name], stored) {
+					for _, s := range series {
 						if !hand(s) {
 							return false
 						}

@@ -25,17 +25,17 @@ type Archive interface {
 	Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*store.Event]
 }
 
-// piecewise is an Archive that sums up chunk by chunk and keeps nothing of the
+// chunkwise is an Archive that sums up chunk by chunk and keeps nothing of the
 // instances that pass: a *store.Reader.
-type piecewise interface {
-	Pieces(store.Selection) iter.Seq[[]store.Summary]
+type chunkwise interface {
+	SummarizeByChunk(store.Selection) iter.Seq[[]store.Summary]
 }
 
-// piecesOf are the summaries of sel in batches, in the order of time; all in
-// one where the archive cannot do better.
-func piecesOf(a Archive, sel store.Selection) iter.Seq[[]store.Summary] {
-	if p, ok := a.(piecewise); ok {
-		return p.Pieces(sel)
+// byChunk are the summaries of sel by chunk, in the order of time; all at once
+// where the archive cannot do better.
+func byChunk(a Archive, sel store.Selection) iter.Seq[[]store.Summary] {
+	if p, ok := a.(chunkwise); ok {
+		return p.SummarizeByChunk(sel)
 	}
 	return func(yield func([]store.Summary) bool) {
 		var all []store.Summary

@@ -47,7 +47,7 @@ type life struct {
 	peaked  bool    // so is what the kernel says was its peak,
 	before  float64 // and what that was when the window began
 	seen    int64
-	touched int // the batch it was last in
+	touched int // the number of the summaries it was last in
 }
 
 func newConsumer(s *store.Summary, name string) Consumer {
@@ -128,13 +128,13 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 	sel.Keys, sel.Instance = keys, keep
 	n := 0
 	settled := int64(0)
-	for batch := range piecesOf(t.a, sel) {
+	for summaries := range byChunk(t.a, sel) {
 		n++
 		begin := int64(0)
 		var l *life
 		var in *metric.Instance
-		for i := range batch {
-			s := &batch[i]
+		for i := range summaries {
+			s := &summaries[i]
 			if s.Instance == nil || s.Count == 0 {
 				continue
 			}
@@ -147,7 +147,7 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 			l.touched = n
 			l.seen = max(l.seen, s.Last.Wall)
 			l.From, l.To = min(l.From, s.First.Wall), max(l.To, s.Last.Wall)
-			t.piece(l, s)
+			t.summary(l, s)
 		}
 		if begin > settled+t.every {
 			t.settle(n, begin) // Another chunk has begun.
@@ -163,7 +163,7 @@ func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.
 	}
 }
 
-// life finds or begins the life that a piece belongs to.
+// life finds or begins the life that a summary belongs to.
 func (t *topper) life(s *store.Summary) *life {
 	key := s.Instance.Key
 	if len(t.begins) > 1 {
@@ -254,7 +254,8 @@ func (t *topper) keyOf(info *store.ArchiveInfo, in *metric.Instance) groupKey {
 	return k
 }
 
-func (t *topper) piece(l *life, s *store.Summary) {
+// summary adds what one metric of a process came to in one chunk.
+func (t *topper) summary(l *life, s *store.Summary) {
 	name := s.Metric.Name
 	if f, ok := t.fields.counter(s.Archive, name); ok {
 		t.counter(l, f, s)
@@ -276,7 +277,7 @@ func (t *topper) piece(l *life, s *store.Summary) {
 	}
 }
 
-// counter adds a counter's gain. Pieces of the same process are joined; a
+// counter adds a counter's gain. Chunks of the same process are joined; a
 // process that was not there at the reading before began in the window, and
 // all that its counters show is its own.
 func (t *topper) counter(l *life, f ProcessCounter, s *store.Summary) {
@@ -368,11 +369,11 @@ func (t *topper) finish(c *Consumer) {
 	c.Peak = max(c.Peak, c.Mean)
 }
 
-// settle lets go of the processes that did not live to see the batch, which
-// began at begin; without one, of all.
-func (t *topper) settle(batch int, begin int64) {
+// settle lets go of the processes that did not live to see the n-th summaries,
+// which began at begin; without that, of all.
+func (t *topper) settle(n int, begin int64) {
 	for key, l := range t.lives {
-		if l.touched == batch || begin != 0 && l.seen >= begin-missedTicks*t.every {
+		if l.touched == n || begin != 0 && l.seen >= begin-missedTicks*t.every {
 			continue
 		}
 		delete(t.lives, key)

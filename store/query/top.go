@@ -327,9 +327,9 @@ func lastProcessTick(a Archive, w Window, at int64) int64 {
 	}
 	var tick int64
 	sel := Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0])
-	for batch := range piecesOf(a, sel) {
-		for i := range batch {
-			tick = max(tick, batch[i].Last.Wall)
+	for summaries := range byChunk(a, sel) {
+		for i := range summaries {
+			tick = max(tick, summaries[i].Last.Wall)
 		}
 	}
 	return tick

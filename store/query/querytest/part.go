@@ -23,8 +23,8 @@ type Part struct {
 
 // Archive is a recording in memory. It has the methods of a store.Reader.
 type Archive struct {
-	// RunLength is the largest number of values in one Run or Summary piece,
-	// so that readers meet series in several pieces.
+	// RunLength is the largest number of values in one Run or Summary, so that
+	// readers meet series in several of them.
 	RunLength int
 	// Lost is what Losses tells, once.
 	Lost    []store.Loss

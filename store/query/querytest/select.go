@@ -190,23 +190,23 @@ func less(t metric.Type, a, b uint64) bool {
 	}
 }
 
-// Pieces sums up part by part; see store.Reader.
-func (a *Archive) Pieces(sel store.Selection) iter.Seq[[]store.Summary] {
+// SummarizeByChunk sums up part by part; see store.Reader.
+func (a *Archive) SummarizeByChunk(sel store.Selection) iter.Seq[[]store.Summary] {
 	return func(yield func([]store.Summary) bool) {
 		var last *store.ArchiveInfo
-		var batch []store.Summary
+		var list []store.Summary
 		for s := range a.Summarize(sel) {
 			if last != nil && s.Archive != last {
-				if !yield(batch) {
+				if !yield(list) {
 					return
 				}
-				batch = batch[:0]
+				list = list[:0]
 			}
 			last = s.Archive
-			batch = append(batch, *s)
+			list = append(list, *s)
 		}
-		if len(batch) > 0 {
-			yield(batch)
+		if len(list) > 0 {
+			yield(list)
 		}
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Pieces returns the pieces of Summarize chunk by chunk: a batch holds what the
-// series of one metric come to in one chunk. Chunks come in the order of time
-// within an archive, their metrics in that of names. Unlike everywhere else an instance is not the
-// Reader's own and goes, like the batch, with the next one: a month of
-// short-lived processes passes through without being kept.
-func (r *Reader) Pieces(sel Selection) iter.Seq[[]Summary] {
+// SummarizeByChunk returns what Summarize does, chunk by chunk: each time what
+// the series of one metric come to in one chunk. Chunks come in the order of
+// time within an archive, their metrics in that of names. Unlike everywhere else
+// an instance is not the Reader's own and goes, like the summaries, with the next
+// ones: a month of short-lived processes passes through without being kept.
+func (r *Reader) SummarizeByChunk(sel Selection) iter.Seq[[]Summary] {
 	return func(yield func([]Summary) bool) {
-		var batch []Summary
+		var list []Summary
 		out := false
 		hand := handing(&out, yield)
 		for _, a := range r.archivesOf(&sel) {
@@ -28,7 +28,7 @@ func (r *Reader) Pieces(sel Selection) iter.Seq[[]Summary] {
 				if ref.Info.From > sel.end() || ref.Info.To < sel.From {
 					continue
 				}
-				goOn := a.contain(&out, func() bool { return r.piecesOf(a, &sel, ref, &batch, func() bool { return hand(batch) }) })
+				goOn := a.contain(&out, func() bool { return r.summarizeChunk(a, &sel, ref, &list, func() bool { return hand(list) }) })
 				if !goOn {
 					return
 				}
@@ -52,9 +52,9 @@ func (a *source) inTime() []*archive.Ref {
 	return refs
 }
 
-// piecesOf fills the batch with the summaries of each metric of one chunk in
+// summarizeChunk fills the list with the summaries of each metric of one chunk in
 // turn, and forgets what was decoded for them if nobody else had opened it.
-func (r *Reader) piecesOf(a *source, sel *Selection, ref *archive.Ref, batch *[]Summary, yield func() bool) bool {
+func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.Ref, list *[]Summary, yield func() bool) bool {
 	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool)}
 	p.wanted = a.wanted(sel)
 	kept := ref.Opened != nil
@@ -76,7 +76,7 @@ func (r *Reader) piecesOf(a *source, sel *Selection, ref *archive.Ref, batch *[]
 	instances := make(map[*archive.View][]*metric.Instance)
 	for _, name := range p.names {
 		cols := p.columns[name]
-		*batch = (*batch)[:0]
+		*list = (*list)[:0]
 		for i := range cols {
 			col := &cols[i]
 			f := p.filter(r, col.v)
@@ -89,14 +89,14 @@ func (r *Reader) piecesOf(a *source, sel *Selection, ref *archive.Ref, batch *[]
 				instances[col.v] = known
 			}
 			err := p.summarize(col, f, stored, func(col *column, row int, s *chunk.Summary) {
-				*batch = append(*batch, Summary{})
-				col.fill(&(*batch)[len(*batch)-1], a, passing(col.v, known, row), s)
+				*list = append(*list, Summary{})
+				col.fill(&(*list)[len(*list)-1], a, passing(col.v, known, row), s)
 			})
 			if err != nil {
 				p.a.lose(col.v.Ref.Wrong(err))
 			}
 		}
-		if len(*batch) > 0 && !yield() {
+		if len(*list) > 0 && !yield() {
 			return false
 		}
 	}
