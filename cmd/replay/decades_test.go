@@ -132,7 +132,7 @@ func TestTimesBesideTheIndex(t *testing.T) {
 	}
 }
 
-// A batch of descriptions, or totals, that claim millions are told of and take
+// Descriptions, or totals, that claim millions are told of and take
 // nothing.
 func TestClaims(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

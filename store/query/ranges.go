@@ -68,7 +68,7 @@ func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 			rangeSteps(a, r, yield)
 			return
 		}
-		for _, names := range batches(a, r) {
+		for _, names := range readTogether(a, r) {
 			var list []*tally
 			if d := a.Lookup(names[0]); r.Mode == Shown && d.Sem == metric.Counter {
 				list = tallyValues(a, r, names[0])
@@ -84,10 +84,10 @@ func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 	}
 }
 
-// batches groups the numeric metrics that are read together: all that have few
-// instances in one pass over the archive, those of processes one by one, and
+// readTogether groups the numeric metrics by what one pass reads: all that have
+// few instances in one pass over the archive, those of processes one by one, and
 // rates one by one.
-func batches(a Archive, r RangeRequest) [][]string {
+func readTogether(a Archive, r RangeRequest) [][]string {
 	var out [][]string
 	open := false
 	for _, name := range r.Metrics {

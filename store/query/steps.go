@@ -130,8 +130,8 @@ func (t *stepper) gained(wall int64, inc, seconds float64, s *Series) {
 	}
 }
 
-// batch is how many finished steps are handed out together.
-const batch = 4096
+// stepsAtOnce is how many finished steps are handed out together.
+const stepsAtOnce = 4096
 
 func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
@@ -156,7 +156,7 @@ func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 				return
 			}
 			sr.take(run)
-			if len(sr.out.Wall) >= batch {
+			if len(sr.out.Wall) >= stepsAtOnce {
 				if !yield(sr.out, nil) {
 					return
 				}
