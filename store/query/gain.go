@@ -41,8 +41,8 @@ type Note struct {
 	Text       string
 }
 
-// reading is the last present value of a counter.
-type reading struct {
+// lastReading is the last present value of a series.
+type lastReading struct {
 	store.Point
 	archive *store.ArchiveInfo
 	// spacing are the last two distances between values: a class whose
@@ -58,20 +58,20 @@ type reading struct {
 type gainer struct {
 	breaks breaks
 	note   func(Note)
-	last   map[seriesID]*reading
+	last   map[seriesID]*lastReading
 
 	// The series in work.
 	archive  *store.ArchiveInfo
 	metric   *metric.Desc
 	instance *metric.Instance
-	cur      *reading
+	cur      *lastReading
 	cuts     []breakpoint // of the whole machine
 	own      []breakpoint // of the instance
 	interval int64
 }
 
 func newGainer(b breaks, note func(Note)) *gainer {
-	return &gainer{breaks: b, note: note, last: make(map[seriesID]*reading)}
+	return &gainer{breaks: b, note: note, last: make(map[seriesID]*lastReading)}
 }
 
 // turn makes r's series the one in work.
@@ -88,7 +88,7 @@ func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Ins
 	id := idOf(archive, d, in)
 	g.cur = g.last[id]
 	if g.cur == nil {
-		g.cur = &reading{}
+		g.cur = &lastReading{}
 		g.last[id] = g.cur
 	}
 }
@@ -151,7 +151,7 @@ func (g *gainer) change(p store.Point) (diff, seconds float64, why metric.Reason
 
 // pass makes p the last reading. It returns the one before and the seconds
 // since, or why nothing may be taken across that time.
-func (g *gainer) pass(p store.Point) (prev reading, seconds float64, why metric.Reason) {
+func (g *gainer) pass(p store.Point) (prev lastReading, seconds float64, why metric.Reason) {
 	c := g.cur
 	prev = *c
 	c.Point, c.archive, c.missing = p, g.archive, false
@@ -190,7 +190,7 @@ func (g *gainer) pass(p store.Point) (prev reading, seconds float64, why metric.
 	return prev, float64(elapsed) / 1e9, metric.Present
 }
 
-func (g *gainer) tell(prev *reading, p store.Point, text string) {
+func (g *gainer) tell(prev *lastReading, p store.Point, text string) {
 	if g.note == nil {
 		return
 	}

@@ -38,28 +38,28 @@ func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally)
 	sel.Instance = func(indom string, in *metric.Instance) bool {
 		return keys[in.Key] && (r.Instance == nil || r.Instance(indom, in))
 	}
-	last := make(map[*tally]*reading)
+	last := make(map[*tally]*lastReading)
 	for run := range a.Select(sel) {
 		t := byID[idOf(run.Archive, run.Metric, run.Instance)]
 		if !swapped[t] {
 			continue
 		}
 		if last[t] == nil {
-			last[t] = &reading{}
+			last[t] = &lastReading{}
 		}
 		t.regain(run, cuts, last[t])
 	}
 }
 
 // regain adds what a run of values gained since the last reading.
-func (t *tally) regain(run *store.Run, cuts breaks, last *reading) {
+func (t *tally) regain(run *store.Run, cuts breaks, last *lastReading) {
 	machine, own := cuts.of(run.Archive), cuts.ofInstance(run.Archive, run.Metric.Indom, run.Instance)
 	for i, wall := range run.Wall {
 		if run.Miss != nil && run.Miss[i] != metric.Present {
 			continue
 		}
 		prev := *last
-		*last = reading{Point: store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]}, archive: run.Archive}
+		*last = lastReading{Point: store.Point{Wall: wall, Cont: run.Cont[i], Bits: run.Bits[i]}, archive: run.Archive}
 		if prev.archive == nil || prev.archive.BootID != run.Archive.BootID {
 			continue
 		}
