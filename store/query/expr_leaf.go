@@ -183,7 +183,7 @@ func (ev *evaluator) read(r Request, d *metric.Desc, m mode) (map[string]*points
 	}
 	sel := r.selection()
 	sel.Prior = true
-	g := newGainer(ev.cuts, nil)
+	g := newGainer(ev.breaks, nil)
 	for run := range ev.a.Select(sel) {
 		g.turn(run.Archive, run.Metric, run.Instance)
 		p := add(run.Archive, run.Instance)

@@ -46,11 +46,11 @@ func evaluateHost(a Archive, e *Expr, r Request, yield func(*Series, error) bool
 	if r.To != 0 {
 		to = min(to, r.To)
 	}
-	cuts := readBreaks(a, r.Window)
+	breaks := readBreaks(a, r.Window)
 	if err := checkSteps(a, r, maxSteps); err != nil {
 		return yield(nil, err)
 	}
-	ev := &evaluator{a: a, e: e, r: r, cuts: cuts, archives: list, wide: 1}
+	ev := &evaluator{a: a, e: e, r: r, breaks: breaks, archives: list, wide: 1}
 	if r.Step > 0 {
 		ev.steps = r.division(from)
 	}
@@ -82,7 +82,7 @@ type evaluator struct {
 	a        Archive
 	e        *Expr
 	r        Request
-	cuts     breaks
+	breaks   breaks
 	archives []*store.ArchiveInfo
 	primary  *metric.Desc // whose ticks are the grid of the slice
 	tick     int64        // distance of the grid's instants, about

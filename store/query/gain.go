@@ -65,7 +65,7 @@ type gainer struct {
 	metric   *metric.Desc
 	instance *metric.Instance
 	cur      *lastReading
-	cuts     []breakpoint // of the whole machine
+	machine  []breakpoint // of the whole machine
 	own      []breakpoint // of the instance
 	interval int64
 }
@@ -80,7 +80,7 @@ func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Ins
 		return
 	}
 	if g.archive != archive || g.metric != d {
-		g.cuts = g.breaks.of(archive)
+		g.machine = g.breaks.of(archive)
 		g.interval = interval(archive, d)
 	}
 	g.archive, g.metric, g.instance = archive, d, in
@@ -169,7 +169,7 @@ func (g *gainer) pass(p store.Point) (prev lastReading, seconds float64, why met
 		return prev, 0, whyClock
 	}
 	c.spacing = [2]int64{elapsed, prev.spacing[0]}
-	if kind, broken := between(g.cuts, prev.Cont, p.Cont); broken {
+	if kind, broken := between(g.machine, prev.Cont, p.Cont); broken {
 		if g.note != nil {
 			g.tell(&prev, p, string(kind)+" in between: no rate")
 		}

@@ -210,8 +210,8 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 			}
 		}
 	}
-	cuts := readBreaks(a, w)
-	c := &collector{a: a, fields: t.fields, gains: newGainer(cuts, nil), byInstance: make(map[*metric.Instance]*Process)}
+	breaks := readBreaks(a, w)
+	c := &collector{a: a, fields: t.fields, gains: newGainer(breaks, nil), byInstance: make(map[*metric.Instance]*Process)}
 	sel := w.Selection(append(append([]string{}, t.fields.names...), t.texts...)...)
 	sel.Instance = keep
 	for run := range a.Select(sel) {

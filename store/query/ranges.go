@@ -378,8 +378,8 @@ func (t *tally) finish() *Range {
 
 // tallyValues adds up decoded values: rates of counters.
 func tallyValues(a Archive, r RangeRequest, name string) []*tally {
-	cuts := readBreaks(a, r.Window)
-	g := newGainer(cuts, r.Note)
+	breaks := readBreaks(a, r.Window)
+	g := newGainer(breaks, r.Note)
 	byID := make(map[seriesID]*tally)
 	var order []*tally
 	sel := r.selection()

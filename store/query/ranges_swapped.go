@@ -16,12 +16,12 @@ func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally)
 	}) {
 		return
 	}
-	cuts := readBreaks(a, r.Window)
+	breaks := readBreaks(a, r.Window)
 	swapped := make(map[*tally]bool)
 	keys := make(map[string]bool)
 	var names []string
 	for _, t := range order {
-		if t.Instance == nil || t.Metric.Sem != metric.Counter || !cuts.anyOf(t.Archive.Host.ID, t.Metric.Indom, t.Instance.Key) {
+		if t.Instance == nil || t.Metric.Sem != metric.Counter || !breaks.anyOf(t.Archive.Host.ID, t.Metric.Indom, t.Instance.Key) {
 			continue
 		}
 		t.Increase, t.Steady, t.Resets, t.Wraps = 0, 0, 0, 0
@@ -47,13 +47,13 @@ func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally)
 		if last[t] == nil {
 			last[t] = &lastReading{}
 		}
-		t.regain(run, cuts, last[t])
+		t.regain(run, breaks, last[t])
 	}
 }
 
 // regain adds what a run of values gained since the last reading.
-func (t *tally) regain(run *store.Run, cuts breaks, last *lastReading) {
-	machine, own := cuts.of(run.Archive), cuts.ofInstance(run.Archive, run.Metric.Indom, run.Instance)
+func (t *tally) regain(run *store.Run, b breaks, last *lastReading) {
+	machine, own := b.of(run.Archive), b.ofInstance(run.Archive, run.Metric.Indom, run.Instance)
 	for i, wall := range run.Wall {
 		if run.Miss != nil && run.Miss[i] != metric.Present {
 			continue

@@ -110,11 +110,10 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
 		sel := r.selection()
 		sel.Prior = r.Mode == Shown
-		var cuts breaks
+		g := newGainer(nil, r.Note)
 		if r.Mode == Shown {
-			cuts = readBreaks(a, r.Window)
+			g.breaks = readBreaks(a, r.Window)
 		}
-		g := newGainer(cuts, r.Note)
 		held := newHolder(a, r.Window)
 		out := &Series{}
 		for run := range a.Select(sel) {

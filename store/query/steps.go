@@ -135,7 +135,7 @@ const stepsAtOnce = 4096
 
 func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
-		cuts := readBreaks(a, r.Window)
+		breaks := readBreaks(a, r.Window)
 		if err := checkSteps(a, r, maxSteps); err != nil {
 			yield(nil, err)
 			return
@@ -144,7 +144,7 @@ func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 		sel.Prior = true
 		sr := &stepReader{
 			covered: covering(a, r.Window),
-			r:       r, gains: newGainer(cuts, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
+			r:       r, gains: newGainer(breaks, r.Note), steps: make(map[seriesID]*stepper), out: &Series{},
 			last: lastArchives(a, r.Window), eve: eveOf(a, r.Window), ends: newEnds(a, r.Window),
 		}
 		for run := range a.Select(sel) {
