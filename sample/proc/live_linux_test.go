@@ -332,10 +332,12 @@ func TestHowTheyEnded(t *testing.T) {
 	waitForZombie(t, killed.cmd.Process.Pid)
 	ev := r.read("proc")
 	for key, how := range map[string]string{exitKey: "exit 7", killKey: "signal 9"} {
-		if e := findEvent(ev, metric.EventProcessExit, key); e == nil || e.Label("how") != how {
-			t.Errorf("%s: %+v, want %s", key, e, how)
-		}
-		r.expect("proc", key, map[string]string{"proc.psinfo.sname": "Z"})
+		t.Run(how, func(t *testing.T) {
+			if e := findEvent(ev, metric.EventProcessExit, key); e == nil || e.Label("how") != how {
+				t.Errorf("%s: %+v, want %s", key, e, how)
+			}
+			r.expect("proc", key, map[string]string{"proc.psinfo.sname": "Z"})
+		})
 	}
 	exits.finish()
 	killed.finish()

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,9 +25,11 @@ func TestUserNames(t *testing.T) {
 	n := idNames{path: file}
 	n.refresh()
 	for id, want := range map[uint32]string{0: "root", 501: "ana", 4294967294: "nobody", 7: "7", 9: "9", 5: "5", 12345: "12345"} {
-		if got := n.name(id); got != want {
-			t.Errorf("%d is %q, want %q", id, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := n.name(id); got != want {
+				t.Errorf("%d is %q, want %q", id, got, want)
+			}
+		})
 	}
 	write("ana:x:502:20:\n", time.Unix(2000, 0))
 	n.refresh()
@@ -59,9 +62,11 @@ func FuzzUserFile(f *testing.F) {
 
 func TestWaitStatus(t *testing.T) {
 	for status, want := range map[int]string{0: "exit 0", 256: "exit 1", 0xff00: "exit 255", 9: "signal 9", 11 | 0x80: "signal 11 core"} {
-		if got := waitText(status); got != want {
-			t.Errorf("%#x means %q, want %q", status, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := waitText(status); got != want {
+				t.Errorf("%#x means %q, want %q", status, got, want)
+			}
+		})
 	}
 }
 
@@ -79,9 +84,11 @@ func TestInstantsOfTheKernel(t *testing.T) {
 		{"by a wall that was set back", wallInstant(1_000_001, now), now},
 		{"by a wall that was set forward", wallInstant(1, now), now},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if c.got != c.want {
+				t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
+			}
+		})
 	}
 }
 
@@ -92,9 +99,11 @@ func TestMatcher(t *testing.T) {
 		name string
 		want bool
 	}{{1, "server", true}, {77, "other", true}, {78, "other", false}, {2, "worker", true}, {3, "wooorker", false}, {4, "77", false}} {
-		if got := m.match(c.pid, c.name); got != c.want {
-			t.Errorf("%d %s: %v", c.pid, c.name, got)
-		}
+		t.Run(fmt.Sprintf("%d %s", c.pid, c.name), func(t *testing.T) {
+			if got := m.match(c.pid, c.name); got != c.want {
+				t.Errorf("%d %s: %v", c.pid, c.name, got)
+			}
+		})
 	}
 	none := newMatcher("")
 	if none.match(1, "") || none.match(0, "x") {
@@ -109,8 +118,10 @@ func TestInstanceNames(t *testing.T) {
 		{instanceName(0, "two\nlines\x1b"), "000000 two lines?"},
 		{threadName(7, 1<<40, "main"), "000007/1099511627776 main"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%q, want %q", c.got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if c.got != c.want {
+				t.Errorf("%q, want %q", c.got, c.want)
+			}
+		})
 	}
 }

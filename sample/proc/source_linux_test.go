@@ -352,9 +352,11 @@ func TestNoThreadsByDefault(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []Options{{ThreadPattern: "a[", Root: t.TempDir()}, {ThreadTopN: -1, Root: t.TempDir()}, {Root: "/no/such/root"}} {
-		if _, err := Sources(o); err == nil {
-			t.Errorf("%+v was accepted", o)
-		}
+		t.Run(fmt.Sprintf("%q %d %q", o.ThreadPattern, o.ThreadTopN, filepath.Base(o.Root)), func(t *testing.T) {
+			if _, err := Sources(o); err == nil {
+				t.Errorf("%+v was accepted", o)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -235,9 +236,11 @@ func TestMacZeroIsAValueWhereOthersCount(t *testing.T) {
 	busy := &macPerson{pid: 7, unique: 5, micros: someMicros, instructions: 1e6}
 	idle := &macPerson{pid: 8, unique: 6, micros: someMicros}
 	for _, people := range [][]*macPerson{{busy, idle}, {idle, busy}} {
-		_, r := newFakeMac(t, people...)
-		r.read()
-		r.expect("6", map[string]string{"proc.cpu.instructions": "0"})
-		r.expect("5", map[string]string{"proc.cpu.instructions": "1000000"})
+		t.Run(fmt.Sprintf("the idle one is number %d", slices.Index(people, idle)), func(t *testing.T) {
+			_, r := newFakeMac(t, people...)
+			r.read()
+			r.expect("6", map[string]string{"proc.cpu.instructions": "0"})
+			r.expect("5", map[string]string{"proc.cpu.instructions": "1000000"})
+		})
 	}
 }

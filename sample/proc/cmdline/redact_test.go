@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -78,10 +79,12 @@ func TestRedact(t *testing.T) {
 		{"app|--x|AKIAABCDEFGHIJKLMNOP", "app|--x|***"},
 		{"app|eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "app|***"},
 	} {
-		in, want := strings.Split(c.in, "|"), strings.Split(c.want, "|")
-		if got := Redact(in); !reflect.DeepEqual(got, want) {
-			t.Errorf("Redact(%q)\n  got  %q\n  want %q", in, got, want)
-		}
+		t.Run(c.in, func(t *testing.T) {
+			in, want := strings.Split(c.in, "|"), strings.Split(c.want, "|")
+			if got := Redact(in); !reflect.DeepEqual(got, want) {
+				t.Errorf("Redact(%q)\n  got  %q\n  want %q", in, got, want)
+			}
+		})
 	}
 }
 
@@ -152,17 +155,21 @@ func TestSplit(t *testing.T) {
 		{"", nil}, {"\x00\x00", nil}, {"a\x00", []string{"a"}}, {"a\x00\x00b\x00", []string{"a", "", "b"}},
 		{"sshd: ana [priv]\x00\x00\x00", []string{"sshd: ana [priv]"}},
 	} {
-		if got := Split([]byte(c.in)); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("Split(%q) = %q, want %q", c.in, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%q", c.in), func(t *testing.T) {
+			if got := Split([]byte(c.in)); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("Split(%q) = %q, want %q", c.in, got, c.want)
+			}
+		})
 	}
 }
 
 func TestParseMode(t *testing.T) {
 	for _, m := range []Mode{Off, Redacted, Full} {
-		if got, err := ParseMode(m.String()); err != nil || got != m {
-			t.Errorf("ParseMode(%q) = %v, %v", m, got, err)
-		}
+		t.Run(m.String(), func(t *testing.T) {
+			if got, err := ParseMode(m.String()); err != nil || got != m {
+				t.Errorf("ParseMode(%q) = %v, %v", m, got, err)
+			}
+		})
 	}
 	if _, err := ParseMode("some"); err == nil || !strings.Contains(err.Error(), "redacted") {
 		t.Errorf("ParseMode(some): %v", err)

@@ -3,6 +3,7 @@ package libproc
 import (
 	"bufio"
 	"encoding/binary"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -99,10 +100,12 @@ func TestProcess(t *testing.T) {
 		t.Error("no terminal is one, or no groups are some")
 	}
 	for stat, want := range map[uint64]byte{1: 'I', 2: 'R', 3: 'R', 4: 'T', 5: 'Z'} {
-		put(b, KStat, stat)
-		if got := Process(b).State(1); got != want {
-			t.Errorf("state %d with a running thread is %c, want %c", stat, got, want)
-		}
+		t.Run(string(want), func(t *testing.T) {
+			put(b, KStat, stat)
+			if got := Process(b).State(1); got != want {
+				t.Errorf("state %d with a running thread is %c, want %c", stat, got, want)
+			}
+		})
 	}
 	put(b, KStat, 2)
 	if got := Process(b).State(0); got != 'S' {
@@ -131,28 +134,33 @@ func TestArguments(t *testing.T) {
 		{"nothing", nil, nil, false},
 		{"three bytes", []byte{1, 2, 3}, nil, false},
 	} {
-		got, ok := Arguments(c.in)
-		if ok != c.ok || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %q, %v; want %q, %v", c.name, got, ok, c.want, c.ok)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			got, ok := Arguments(c.in)
+			if ok != c.ok || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s: %q, %v; want %q, %v", c.name, got, ok, c.want, c.ok)
+			}
+		})
 	}
 }
 
 func TestSocketKind(t *testing.T) {
 	for _, c := range []struct {
+		name                   string
 		family, kind, protocol uint64
 		tcp, udp               bool
 	}{
-		{2, 2, 6, true, false}, {30, 2, 6, true, false}, {2, 1, 17, false, true}, {30, 1, 17, false, true},
-		{2, 1, 1, false, false}, {1, 3, 0, false, false}, {32, 6, 2, false, false},
+		{"TCP", 2, 2, 6, true, false}, {"TCP over IPv6", 30, 2, 6, true, false}, {"UDP", 2, 1, 17, false, true}, {"UDP over IPv6", 30, 1, 17, false, true},
+		{"ICMP", 2, 1, 1, false, false}, {"Unix", 1, 3, 0, false, false}, {"system", 32, 6, 2, false, false},
 	} {
-		b := make([]byte, SocketSize)
-		put(b, socketFamily, c.family)
-		put(b, socketKind, c.kind)
-		put(b, socketProtocol, c.protocol)
-		if tcp, udp := SocketKind(b); tcp != c.tcp || udp != c.udp {
-			t.Errorf("%+v: %v, %v", c, tcp, udp)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			b := make([]byte, SocketSize)
+			put(b, socketFamily, c.family)
+			put(b, socketKind, c.kind)
+			put(b, socketProtocol, c.protocol)
+			if tcp, udp := SocketKind(b); tcp != c.tcp || udp != c.udp {
+				t.Errorf("%+v: %v, %v", c, tcp, udp)
+			}
+		})
 	}
 }
 
@@ -170,14 +178,16 @@ func TestDescriptors(t *testing.T) {
 
 func TestTicks(t *testing.T) {
 	for _, ts := range []Ticks{{125, 3}, {1, 1}, KernelTicks(24_000_000, false, 1, 1), KernelTicks(1_000_000_000, false, 1, 1)} {
-		for _, ticks := range []uint64{0, 1, 2, 3, 1<<32 + 1, 1<<53 + 1, 1 << 58} {
-			want := new(big.Int).Mul(new(big.Int).SetUint64(ticks), new(big.Int).SetUint64(ts.Numer))
-			want.Div(want, new(big.Int).SetUint64(ts.Denom))
-			got := ts.Nanoseconds(ticks)
-			if want.IsUint64() && got != want.Uint64() {
-				t.Errorf("%v: %d ticks are %d ns, want %s", ts, ticks, got, want)
+		t.Run(fmt.Sprintf("%d to %d", ts.Numer, ts.Denom), func(t *testing.T) {
+			for _, ticks := range []uint64{0, 1, 2, 3, 1<<32 + 1, 1<<53 + 1, 1 << 58} {
+				want := new(big.Int).Mul(new(big.Int).SetUint64(ticks), new(big.Int).SetUint64(ts.Numer))
+				want.Div(want, new(big.Int).SetUint64(ts.Denom))
+				got := ts.Nanoseconds(ticks)
+				if want.IsUint64() && got != want.Uint64() {
+					t.Errorf("%v: %d ticks are %d ns, want %s", ts, ticks, got, want)
+				}
 			}
-		}
+		})
 	}
 	if got := (Ticks{125, 3}).Nanoseconds(1<<64 - 1); got != 1<<64-1 {
 		t.Errorf("what does not fit became %d", got)
@@ -200,9 +210,11 @@ func TestKernelTicks(t *testing.T) {
 		{"no frequency", 0, false, 125, 3, 1e9},
 		{"nothing at all", 0, false, 0, 0, 24_000_000},
 	} {
-		if got := KernelTicks(c.hz, c.translated, c.numer, c.denom).Nanoseconds(24_000_000); got != c.second {
-			t.Errorf("%s: 24 million ticks are %d ns, want %d", c.name, got, c.second)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := KernelTicks(c.hz, c.translated, c.numer, c.denom).Nanoseconds(24_000_000); got != c.second {
+				t.Errorf("%s: 24 million ticks are %d ns, want %d", c.name, got, c.second)
+			}
+		})
 	}
 }
 

@@ -18,9 +18,11 @@ func TestExitLayout(t *testing.T) {
 		"Read_syscalls": tsSyscR, "Write_syscalls": tsSyscW, "Read_bytes": tsRead, "Write_bytes": tsWrite,
 		"Cancelled_write_bytes": tsCancel, "Nvcsw": tsNVCSW, "Nivcsw": tsNIVCSW, "Ac_tgid": tsTGID, "Ac_tgetime": tsGETime,
 	} {
-		f, ok := header.FieldByName(name)
-		if !ok || f.Offset != off {
-			t.Errorf("%s lies at %d, not %d", name, f.Offset, off)
-		}
+		t.Run(name, func(t *testing.T) {
+			f, ok := header.FieldByName(name)
+			if !ok || f.Offset != off {
+				t.Errorf("%s lies at %d, not %d", name, f.Offset, off)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"runtime"
@@ -34,10 +35,12 @@ func TestStatRefuses(t *testing.T) {
 		"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 x 21 22 23", "99999999999 (a) S" + statText[16:],
 		"1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 99999999999999999999 21 22 23",
 	} {
-		var s Stat
-		if err := s.Parse([]byte(text)); err == nil {
-			t.Errorf("accepted %q as %+v", text, s)
-		}
+		t.Run(fmt.Sprintf("%.40q", text), func(t *testing.T) {
+			var s Stat
+			if err := s.Parse([]byte(text)); err == nil {
+				t.Errorf("accepted %q as %+v", text, s)
+			}
+		})
 	}
 }
 
@@ -73,15 +76,19 @@ func TestSmallFiles(t *testing.T) {
 		t.Error("garbage passed for forks")
 	}
 	for text, want := range map[string]uint64{"socket:[12]": 12, "net:[4026531840]": 4026531840} {
-		kind, _, _ := strings.Cut(text, ":")
-		if got, ok := LinkInode([]byte(text), kind); !ok || got != want {
-			t.Errorf("%s: %d, %v", text, got, ok)
-		}
+		t.Run(text, func(t *testing.T) {
+			kind, _, _ := strings.Cut(text, ":")
+			if got, ok := LinkInode([]byte(text), kind); !ok || got != want {
+				t.Errorf("%s: %d, %v", text, got, ok)
+			}
+		})
 	}
 	for _, text := range []string{"", "socket", "socket:", "socket:[", "socket:[]", "socket:[x]", "pipe:[1]", "/tmp/socket:[1]"} {
-		if _, ok := LinkInode([]byte(text), "socket"); ok {
-			t.Errorf("%q passed for a socket", text)
-		}
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			if _, ok := LinkInode([]byte(text), "socket"); ok {
+				t.Errorf("%q passed for a socket", text)
+			}
+		})
 	}
 }
 
