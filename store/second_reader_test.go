@@ -86,6 +86,7 @@ func written(t *testing.T) string {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+	proof.Sound(t, path)
 	return path
 }
 

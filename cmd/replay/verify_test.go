@@ -42,6 +42,7 @@ func finishedArchive(t *testing.T) string {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+	proof.Sound(t, path)
 	return path
 }
 

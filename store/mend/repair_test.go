@@ -160,7 +160,7 @@ func repairAndCheck(t *testing.T, rec *sample, whole *proof.Content, what string
 	for _, f := range findings {
 		t.Errorf("%s: repaired, but: %v", what, f)
 	}
-	checkBolt(t, dst)
+	proof.CheckBolt(t, dst)
 	c, damage, err := proof.ReadDir(dir)
 	if err != nil || len(damage) > 0 {
 		t.Fatalf("%s: repaired, but: %v, %v", what, err, damage)
@@ -190,25 +190,6 @@ func repairAndCheck(t *testing.T, rec *sample, whole *proof.Content, what string
 	}
 	r.Values = uint64(kept)
 	return r
-}
-
-// checkBolt runs bbolt's own check of a file.
-func checkBolt(t *testing.T, path string) {
-	t.Helper()
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	err = db.View(func(tx *bbolt.Tx) error {
-		for err := range tx.Check() {
-			t.Errorf("%s: bbolt check: %v", filepath.Base(path), err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 func TestRepair(t *testing.T) {
@@ -285,7 +266,7 @@ func TestRepairOfRecordings(t *testing.T) {
 			continue
 		}
 		rec := &sample{archive: archive, all: 1}
-		checkBolt(t, archive)
+		proof.CheckBolt(t, archive)
 		all := repairAndCheck(t, rec, whole, "undamaged").Values
 		if rec.all = int(all); all < uint64(len(list)) {
 			t.Fatalf("only %d values were repaired", all)

@@ -187,7 +187,7 @@ func TestVerifyTellsAnotherArchivesJournal(t *testing.T) {
 func TestVerifyTellsBytesBehindAnArchive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		w := create(t, testOptions(dir))
+		w := createUnchecked(t, testOptions(dir))
 		recordTicks(t, w, 0, 50)
 		path, err := w.Rotate("test")
 		if err != nil {

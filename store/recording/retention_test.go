@@ -18,6 +18,10 @@ import (
 
 // somedays records five archives of a day each and returns their paths.
 func somedays(t *testing.T) (dir string, archives []string, at metric.Stamp) {
+	return somedaysBy(t, create)
+}
+
+func somedaysBy(t *testing.T, create func(testing.TB, Options) *Writer) (dir string, archives []string, at metric.Stamp) {
 	dir = t.TempDir()
 	w := create(t, testOptions(dir))
 	for day := range 5 {
@@ -324,7 +328,7 @@ func TestPruneLeavesOtherHostsAlone(t *testing.T) {
 
 func TestPruneLeavesForeignFilesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir, archives, at := somedays(t)
+		dir, archives, at := somedaysBy(t, createUnchecked)
 		archive, err := os.ReadFile(archives[0])
 		if err != nil {
 			t.Fatal(err)

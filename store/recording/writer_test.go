@@ -13,7 +13,9 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/chunk"
 	"tachograph/store/layout"
+	"tachograph/store/storetest/proof"
 )
 
 // now reads the clocks. Tests run in bubbles of synctest, where time passes when
@@ -124,7 +126,27 @@ func recordTicks(t testing.TB, w *Writer, from, to int) {
 	}
 }
 
+// TestMain has the compressors made that all archives share: what is made within
+// a test's bubble of time serves nobody outside of it.
+func TestMain(m *testing.M) {
+	if _, err := chunk.Unpack(chunk.Pack(make([]byte, 100)), 100); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// create begins a recording, the finished archives of which must be sound when
+// the test ends.
 func create(t testing.TB, opt Options) *Writer {
+	t.Helper()
+	w := createUnchecked(t, opt)
+	t.Cleanup(func() { w.Close(); proof.Sound(t, opt.Dir) })
+	return w
+}
+
+// createUnchecked is create for tests that damage what was recorded, or put
+// something else beside it.
+func createUnchecked(t testing.TB, opt Options) *Writer {
 	t.Helper()
 	w, err := Create(opt)
 	if err != nil {

@@ -104,15 +104,10 @@ func (b *Builder) Finish(path string) string {
 	if err := archive.Compact(dst, a); err != nil {
 		b.t.Fatal(err)
 	}
-	err = dst.View(func(tx *bbolt.Tx) error {
-		for err := range tx.Check() {
-			b.t.Error(err)
-		}
-		return tx.CopyFile(path, 0o600)
-	})
-	if err != nil {
+	if err := dst.View(func(tx *bbolt.Tx) error { return tx.CopyFile(path, 0o600) }); err != nil {
 		b.t.Fatal(err)
 	}
 	dst.Close()
+	Sound(b.t, path)
 	return path
 }

@@ -71,4 +71,5 @@ func record(t *testing.T, left string, seed uint64, list []proof.Item) {
 	if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
+	proof.Sound(t, left)
 }
