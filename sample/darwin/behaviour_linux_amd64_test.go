@@ -278,7 +278,7 @@ ioreg {
 func TestRepeatedAnswersAreStale(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
-	r := m.run(t, write(t, "host { rate_limit 2 }"), runOptions{rounds: 16, period: "250ms", only: "fast", flags: []string{"--speed", "4"}})
+	r := m.run(t, write(t, "host { rate_limit 2 }"), runOptions{rounds: 16, period: "250ms", only: "fast"})
 	last, stale := "", 0
 	for round := range r.rounds {
 		if round > 0 && r.clocks[2*round].Cont-r.clocks[2*round-2].Cont < int64(sameRound)+int64(10*time.Millisecond) {
@@ -363,7 +363,7 @@ func TestUnknownSysctlsArePromoted(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
 	scn := write(t, "sysctl kern.unheard.moving quad counter 1 1000\nsysctl kern.unheard.still int 7")
-	r := m.run(t, scn, runOptions{rounds: 4, period: "1s", refresh: 3, flags: []string{"--speed", "20"}})
+	r := m.run(t, scn, runOptions{rounds: 4, period: "1s", refresh: 3})
 	if r.classes["kern.unheard.moving"] != "polled" || r.classes["kern.unheard.still"] != "constrained" {
 		t.Errorf("classes: moving %s, still %s", r.classes["kern.unheard.moving"], r.classes["kern.unheard.still"])
 	}
@@ -375,10 +375,10 @@ func TestAnHourLeavesNothingBehind(t *testing.T) {
 	m := simulated(t)
 	rounds := 3600
 	if testing.Short() || m.Emulated() {
-		rounds = 120
+		rounds = 120 // an emulated processor needs half an hour for the hour
 	}
 	start := time.Now()
-	r := m.run(t, write(t, "host { root yes }"), runOptions{rounds: rounds, period: "1s", natural: true, refresh: 900, flags: []string{"--speed", "2000"}})
+	r := m.run(t, write(t, "host { root yes }"), runOptions{rounds: rounds, period: "1s", natural: true, refresh: 900})
 	t.Logf("%d seconds of the machine's in %v", rounds, time.Since(start))
 	if len(r.rounds) != rounds {
 		t.Errorf("%d rounds", len(r.rounds))
@@ -396,7 +396,7 @@ func TestCallsPerRound(t *testing.T) {
 		name  string
 		limit int
 	}{{"fast", 70}, {"polled", 300}, {"constrained", 2000}, {"look", 2500}} {
-		o := runOptions{rounds: 2, period: "200ms", only: class.name, look: class.name == "look", flags: []string{"--speed", "10"}}
+		o := runOptions{rounds: 2, period: "200ms", only: class.name, look: class.name == "look"}
 		few := calls(m.run(t, scn, o).report)
 		o.rounds += extra
 		many := calls(m.run(t, scn, o).report)

@@ -59,6 +59,9 @@ func newMachine(t *testing.T, p plan) *machine {
 	m := &machine{t: t, plan: p, dir: t.TempDir()}
 	mac, err := darwintest.FindMac(moduleIs)
 	darwintest.Need(t, err)
+	if mac.Emulated() {
+		t.Skip("an emulated processor is too slow to live through days")
+	}
 	m.mac = mac
 	m.exe = m.path("recorder")
 	if err := mac.Build(moduleIs, m.exe, "./cmd/recorder"); err != nil {

@@ -20,7 +20,7 @@ func fill(n int) []byte {
 }
 
 func TestFieldOfShortAnswers(t *testing.T) {
-	for _, f := range Described() {
+	for _, f := range fields {
 		whole := fill(f.Off + f.Size)
 		if f.Size <= 8 {
 			want := uint64(0)
@@ -284,7 +284,7 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = Kind(kind).Type(text, len(b))
 		SysctlFormat(b)
 		Micros(b)
-		for _, x := range Described() {
+		for _, x := range fields {
 			x.Uint(b)
 			x.Element(b, int(kind))
 			x.Text(b)

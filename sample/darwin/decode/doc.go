@@ -111,9 +111,6 @@ func Find(structName, name, arch string) *Field {
 	return nil
 }
 
-// Described are the fields of all structs whose layout is known.
-func Described() []*Field { return fields }
-
 // Struct is the name of a kernel struct. Its methods describe its fields.
 type Struct string
 

@@ -41,7 +41,7 @@ func TestFieldsStandWhereTheyWereMeasured(t *testing.T) {
 	for _, arch := range []string{"amd64", "arm64"} {
 		t.Run(arch, func(t *testing.T) {
 			rows := readLayouts(t, arch)
-			for _, f := range Described() {
+			for _, f := range fields {
 				if !unlisted[f.Struct] {
 					t.Run(f.Struct+"."+f.Name, func(t *testing.T) { standsWhereMeasured(t, f, arch, rows) })
 				}
