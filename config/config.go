@@ -14,7 +14,7 @@ type Config struct {
 	Archive Archive
 	// Intervals holds the interval of each class; Off for a class that is not
 	// read.
-	Intervals [metric.NumClasses]time.Duration
+	Intervals metric.Intervals
 	// Rules move metrics between classes; the last one that matches wins.
 	Rules   []Rule
 	Process Process
@@ -104,22 +104,24 @@ func Default() *Config {
 	return c
 }
 
-// Interval is how often class cl is read: Off when it is not.
-func (c *Config) Interval(cl metric.Class) time.Duration {
-	switch {
-	case cl == metric.Disabled:
-		return Off
-	case cl == metric.Thread && len(c.Process.Threads) == 0 && c.Process.ThreadsTop == 0:
-		return Off
+// InForce are the intervals at which classes are read, all things considered.
+func (c *Config) InForce() metric.Intervals {
+	in := c.Intervals
+	in[metric.Disabled] = Off
+	if len(c.Process.Threads) == 0 && c.Process.ThreadsTop == 0 {
+		in[metric.Thread] = Off
 	}
-	return c.Intervals[cl]
+	return in
 }
+
+// Interval is how often class cl is read: Off when it is not.
+func (c *Config) Interval(cl metric.Class) time.Duration { return c.InForce()[cl] }
 
 // Shortest is the interval of the class that is read most often.
 func (c *Config) Shortest() time.Duration {
 	shortest := metric.Once
-	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
-		if d := c.Interval(cl); d != Off {
+	for _, d := range c.InForce() {
+		if d != Off {
 			shortest = min(shortest, d)
 		}
 	}

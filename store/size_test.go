@@ -95,7 +95,7 @@ func benchmarkSize(b *testing.B, every int) {
 		b.Skip(err)
 	}
 	for b.Loop() {
-		interval := map[metric.Class]time.Duration{metric.Fast: time.Second, metric.Process: time.Duration(every) * time.Second}
+		interval := metric.Intervals{metric.Fast: time.Second, metric.Process: time.Duration(every) * time.Second}
 		w, err := recording.Create(recording.Options{Dir: b.TempDir(), Host: metric.Host{ID: "h", Name: "workstation", OS: "Linux"}, BootID: "boot",
 			TimeZone: "Europe/Berlin", Recorder: "benchmark", Intervals: interval})
 		if err != nil {

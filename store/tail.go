@@ -176,7 +176,7 @@ func (t *tail) show(a *source) error {
 		events = append(events, f.taken.Events...)
 		if conf := f.taken.Conf; conf != nil {
 			a.Info.Config = conf.Text
-			a.Info.Intervals = layout.Nanoseconds(conf.Intervals)
+			a.Info.Intervals = conf.Intervals
 		}
 	}
 	a.SetTail(cat, chunks, events)

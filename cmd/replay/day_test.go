@@ -108,7 +108,7 @@ func record(rep *storetest.Repeater, path string, rounds int, fast, process time
 			clock.Set(now.At)
 			if w == nil {
 				w, err = recording.Create(recording.Options{Dir: dir, Host: metric.Host{ID: "workstation-a", Name: "workstation-a", OS: "Linux", Platform: "linux"},
-					BootID: "b", TimeZone: "UTC", Intervals: map[metric.Class]time.Duration{metric.Fast: fast, metric.Process: process},
+					BootID: "b", TimeZone: "UTC", Intervals: metric.Intervals{metric.Fast: fast, metric.Process: process},
 					Now: clock.Now})
 				if err != nil {
 					return err

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -57,13 +56,9 @@ func beginPart(t testing.TB, p *querytest.Part, dir string) *recording.Writer {
 		steps = append(steps, step{at: p.Events[i].At.Cont, event: &p.Events[i]})
 	}
 	slices.SortStableFunc(steps, func(x, y step) int { return cmp.Compare(x.at, y.at) })
-	intervals := make(map[metric.Class]time.Duration)
-	for c, iv := range p.Info.Intervals {
-		intervals[c] = time.Duration(iv)
-	}
 	clock := proof.NewClock(p.Ticks[0].At)
 	w, err := recording.Create(recording.Options{Dir: dir, Host: p.Info.Host, BootID: p.Info.BootID, TimeZone: p.Info.TimeZone,
-		Recorder: p.Info.Recorder, Catalogue: p.Catalogue, Intervals: intervals, Now: clock.Now})
+		Recorder: p.Info.Recorder, Catalogue: p.Catalogue, Intervals: p.Info.Intervals, Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,8 +84,8 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	line("size", "%s", human.Bytes(float64(info.Bytes)))
 	var every []string
 	for c := metric.Class(0); c < metric.NumClasses; c++ {
-		if iv := info.Intervals[c]; iv > 0 && iv < int64(metric.Once) {
-			every = append(every, fmt.Sprintf("%s %s", c, time.Duration(iv)))
+		if iv := info.Intervals[c]; iv > 0 && iv < metric.Once {
+			every = append(every, fmt.Sprintf("%s %s", c, iv))
 		}
 	}
 	line("intervals", "%s", strings.Join(every, ", "))

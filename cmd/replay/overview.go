@@ -112,7 +112,7 @@ func (p *page) headline(o *query.Overview) {
 		bytes += info.Bytes
 	}
 	for _, c := range []metric.Class{metric.Fast, metric.Process, metric.Polled} {
-		if iv := o.Archives[len(o.Archives)-1].Intervals[c]; iv > 0 && iv < int64(metric.Once) {
+		if iv := o.Archives[len(o.Archives)-1].Intervals[c]; iv > 0 && iv < metric.Once {
 			every = append(every, fmt.Sprintf("%s every %s", c, human.Duration(time.Duration(iv))))
 		}
 	}

@@ -32,16 +32,16 @@ func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 		return false
 	}
 	// Where one may not look at the lock, a tick of lately tells.
-	shortest := int64(metric.Once)
+	shortest := metric.Once
 	for _, every := range info.Intervals {
 		if every > 0 {
 			shortest = min(shortest, every)
 		}
 	}
-	recent := int64(time.Minute)
-	if shortest < int64(metric.Once) {
+	recent := time.Minute
+	if shortest < metric.Once {
 		recent = max(recent, 3*shortest)
 	}
-	age := s.now().UnixNano() - info.To
+	age := time.Duration(s.now().UnixNano() - info.To)
 	return age < recent && age > -recent
 }

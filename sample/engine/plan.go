@@ -8,9 +8,9 @@ import (
 
 // Plan says with which class each metric is read, and how often each class is.
 type Plan struct {
-	// Intervals by class; zero: the class is not read. Static is read once
-	// an archive whatever stands here, unless it is zero.
-	Intervals [metric.NumClasses]time.Duration
+	// Intervals by class. Static is read once an archive whatever stands here,
+	// unless it is zero.
+	Intervals metric.Intervals
 	// Class is the class that a metric is read with.
 	Class func(*metric.Desc) metric.Class
 	// MaxCPU, in cores, and MaxMemory, in bytes, bound what the recorder

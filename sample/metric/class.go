@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -38,7 +39,7 @@ var classNames = [NumClasses]string{
 // Once is the interval of a class that is read only at the start of an archive.
 const Once = time.Duration(math.MaxInt64)
 
-var classIntervals = [NumClasses]time.Duration{
+var classIntervals = Intervals{
 	Static:      Once,
 	Constrained: time.Minute,
 	Polled:      10 * time.Second,
@@ -73,4 +74,34 @@ func (c Class) Interval() time.Duration {
 		return classIntervals[c]
 	}
 	return Once
+}
+
+// Intervals says how often each class is read. Zero: it is not.
+type Intervals [NumClasses]time.Duration
+
+// MarshalJSON writes the nanoseconds of those classes that are read, by name.
+func (iv Intervals) MarshalJSON() ([]byte, error) {
+	named := make(map[string]int64)
+	for c, every := range iv {
+		if every != 0 {
+			named[Class(c).String()] = int64(every)
+		}
+	}
+	return json.Marshal(named)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, maybe of a program that knew other
+// classes.
+func (iv *Intervals) UnmarshalJSON(b []byte) error {
+	var named map[string]int64
+	if err := json.Unmarshal(b, &named); err != nil {
+		return err
+	}
+	*iv = Intervals{}
+	for name, every := range named {
+		if c, err := ParseClass(name); err == nil {
+			iv[c] = time.Duration(every)
+		}
+	}
+	return nil
 }

@@ -143,13 +143,13 @@ func (a *File) loadRecords() {
 			known[string(r.key())] = r
 		}
 	}
-	a.Info.Config, a.Info.Intervals, a.totals, a.Progress = "", make(map[metric.Class]int64), layout.Totals{}, nil
+	a.Info.Config, a.Info.Intervals, a.totals, a.Progress = "", metric.Intervals{}, layout.Totals{}, nil
 	a.Descs, a.ByName, a.completed, a.moved = nil, make(map[string][]uint32), nil, nil
 	a.Chunks, a.Events, a.keptEvents = a.Chunks[:0], a.Events[:0], 0
 	v := layout.Visitor{
 		Damaged:    func(e *layout.RecordError) { a.Hurt(e) },
 		Config:     func(text string) { a.Info.Config = text },
-		Intervals:  func(ns map[metric.Class]int64) { a.Info.Intervals = ns },
+		Intervals:  func(iv metric.Intervals) { a.Info.Intervals = iv },
 		Totals:     func(t layout.Totals) { a.totals = t },
 		Progress:   func(p layout.Progress) { a.Progress = &p },
 		Descs:      a.addDescs,
@@ -385,8 +385,8 @@ type Info struct {
 	Live     bool
 	Empty    bool // holds no ticks
 	Bytes    int64
-	// Intervals are the effective intervals of the classes, in nanoseconds.
-	Intervals map[metric.Class]int64
+	// Intervals are the effective intervals of the classes.
+	Intervals metric.Intervals
 	// Damage lists what could not be read, a sentence each.
 	Damage []string
 }

@@ -268,7 +268,7 @@ func TestOtherRecordsComeBack(t *testing.T) {
 	if len(rec.Descs) != 3 || *rec.Descs[0] != *desc || *rec.Descs[1] != (metric.Desc{}) || *rec.Descs[2] != *desc {
 		t.Fatalf("descriptions %+v", rec.Descs)
 	}
-	conf := &Config{Text: "a = 1\n", Intervals: map[metric.Class]time.Duration{metric.Fast: time.Second, metric.Static: metric.Once}, Sync: time.Second, Seal: 5 * time.Minute}
+	conf := &Config{Text: "a = 1\n", Intervals: metric.Intervals{metric.Fast: time.Second, metric.Static: metric.Once}, Sync: time.Second, Seal: 5 * time.Minute}
 	if err := dec.Decode(enc.Config(nil, conf), &rec); err != nil {
 		t.Fatal(err)
 	}

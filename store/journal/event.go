@@ -146,13 +146,9 @@ func (s *state) config(conf *Config) *Config {
 	}
 	out := Config{Text: c.text(&s.texts, m.any, conf.Text)}
 	for cl := range metric.Class(configClasses) {
-		every, ok := conf.Intervals[cl]
-		if c.unsigned(&m.number, uint64(b2i(ok))) != 0 {
-			every = time.Duration(c.signed(&m.number, int64(every)))
-			if out.Intervals == nil {
-				out.Intervals = make(map[metric.Class]time.Duration)
-			}
-			out.Intervals[cl] = every
+		every := conf.Intervals[cl]
+		if c.unsigned(&m.number, uint64(b2i(every != 0))) != 0 {
+			out.Intervals[cl] = time.Duration(c.signed(&m.number, int64(every)))
 		}
 	}
 	out.Sync = time.Duration(c.signed(&m.number, int64(conf.Sync)))

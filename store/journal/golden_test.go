@@ -24,7 +24,7 @@ func story(t *testing.T, w *Writer) (ticks []*metric.Tick, conf *Config) {
 		}
 	}
 	m := newMachine(9)
-	conf = &Config{Text: "[classes]\nfast = \"1s\"\n", Sync: time.Second, Seal: 5 * time.Minute, Intervals: make(map[metric.Class]time.Duration)}
+	conf = &Config{Text: "[classes]\nfast = \"1s\"\n", Sync: time.Second, Seal: 5 * time.Minute}
 	for cl := range metric.Class(configClasses) {
 		conf.Intervals[cl] = time.Duration(cl+1) * time.Second
 	}

@@ -22,7 +22,7 @@ const (
 // Config is a change of the effective configuration.
 type Config struct {
 	Text       string
-	Intervals  map[metric.Class]time.Duration
+	Intervals  metric.Intervals
 	Sync, Seal time.Duration
 }
 

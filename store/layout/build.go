@@ -67,14 +67,10 @@ func (b *Builder) Create(h *Header) {
 }
 
 // Settings puts the configuration, and the intervals of the classes that are in
-// force with it, in nanoseconds.
-func (b *Builder) Settings(config string, intervals map[metric.Class]int64) {
-	named := make(map[string]int64)
-	for c, ns := range intervals {
-		named[c.String()] = ns
-	}
+// force with it.
+func (b *Builder) Settings(config string, intervals metric.Intervals) {
 	b.put(BucketMeta, []byte(MetaConfig), chunk.Pack([]byte(config)))
-	b.putJSON(BucketMeta, MetaIntervals, named)
+	b.putJSON(BucketMeta, MetaIntervals, intervals)
 }
 
 // Progress puts how far the journal has been taken over.

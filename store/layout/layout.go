@@ -148,15 +148,6 @@ func IsChurn(k metric.EventKind) bool {
 // EventBatch is how many events a batch holds at most.
 const EventBatch = 4096
 
-// Nanoseconds is m in nanoseconds.
-func Nanoseconds(m map[metric.Class]time.Duration) map[metric.Class]int64 {
-	out := make(map[metric.Class]int64, len(m))
-	for c, d := range m {
-		out[c] = int64(d)
-	}
-	return out
-}
-
 // GapEvent tells of a stretch of time without data that ended at the stamp.
 func GapEvent(at metric.Stamp, from, length int64, text string) metric.Event {
 	return metric.Ended(at, metric.EventGap, time.Unix(0, from), time.Duration(length), text)

@@ -17,7 +17,7 @@ type Visitor struct {
 	// Records of the bucket meta.
 	Header    func(Header)
 	Config    func(string)
-	Intervals func(map[metric.Class]int64) // nanoseconds
+	Intervals func(metric.Intervals)
 	Totals    func(Totals)
 	Progress  func(Progress)
 
@@ -224,17 +224,7 @@ func (v *Visitor) fact(key string, value []byte) error {
 		}
 		return err
 	case MetaIntervals:
-		return fromJSON(value, func(named map[string]int64) {
-			intervals := make(map[metric.Class]int64)
-			for name, ns := range named {
-				if c, err := metric.ParseClass(name); err == nil {
-					intervals[c] = ns
-				}
-			}
-			if v.Intervals != nil {
-				v.Intervals(intervals)
-			}
-		})
+		return fromJSON(value, v.Intervals)
 	case MetaTotals:
 		return fromJSON(value, v.Totals)
 	case MetaJournal:

@@ -32,7 +32,7 @@ type example struct {
 const exampleConfig = "[sampling]\n"
 
 var (
-	exampleIntervals = map[metric.Class]int64{metric.Fast: 1e9, metric.Static: 1<<63 - 1}
+	exampleIntervals = metric.Intervals{metric.Fast: 1e9, metric.Static: 1<<63 - 1}
 	exampleProgress  = Progress{Sealed: 7, Generation: 3}
 )
 
@@ -102,7 +102,7 @@ func everything(to *told) *Visitor {
 	return &Visitor{
 		Header:      func(h Header) { say("header %+v", h) },
 		Config:      func(s string) { say("config %q", s) },
-		Intervals:   func(m map[metric.Class]int64) { say("intervals %v", m) },
+		Intervals:   func(iv metric.Intervals) { say("intervals %v", iv) },
 		Totals:      func(t Totals) { say("totals %+v", t) },
 		Progress:    func(p Progress) { say("progress %+v", p) },
 		Descs:       func(first uint32, ds []*metric.Desc) { say("descs %d %v", first, values(ds)) },

@@ -61,7 +61,7 @@ func (r *repair) writeFacts(b *layout.Builder) {
 	}
 	r.report.ID = h.ID
 	b.Create(h)
-	b.Settings(r.config, r.iv)
+	b.Settings(r.config, r.intervals)
 	b.Descs(r.cat.Pending())
 }
 

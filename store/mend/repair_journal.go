@@ -77,7 +77,7 @@ func (r *repair) readJournals() {
 	}
 	r.allEvents = append(r.allEvents, j.taken.Events...)
 	if conf := j.taken.Conf; conf != nil {
-		r.config, r.iv = conf.Text, layout.Nanoseconds(conf.Intervals)
+		r.config, r.intervals = conf.Text, conf.Intervals
 	}
 }
 

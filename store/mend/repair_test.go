@@ -57,7 +57,7 @@ func makeArchive(t *testing.T, seed uint64, sealed, seconds int) *sample {
 	}
 	update(func(b *layout.Builder) {
 		b.Create(h)
-		b.Settings("[sampling]\n", nil)
+		b.Settings("[sampling]\n", metric.Intervals{})
 		b.Descs(cat.Pending())
 	})
 	f, err := disk.OS.OpenFile(rec.journal, os.O_RDWR|os.O_CREATE, 0o600)

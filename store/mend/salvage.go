@@ -15,18 +15,18 @@ import (
 // salvage is what was found in a damaged archive file: records whose checksums
 // are right, and chunks that may be whole or not.
 type salvage struct {
-	header  *layout.Header
-	config  string
-	iv      map[metric.Class]int64
-	totals  *layout.Totals
-	sealed  *layout.Progress
-	stale   bool           // totals are of an older state of the file
-	descs   []*metric.Desc // by number; nil where one is lost
-	index   map[string]chunk.Info
-	events  map[uint32][]metric.Event
-	chunks  map[string][]*io.SectionReader // what claims to be that chunk
-	damage  []string
-	records map[string]bool // bucket and key of those already found
+	header    *layout.Header
+	config    string
+	intervals metric.Intervals
+	totals    *layout.Totals
+	sealed    *layout.Progress
+	stale     bool           // totals are of an older state of the file
+	descs     []*metric.Desc // by number; nil where one is lost
+	index     map[string]chunk.Info
+	events    map[uint32][]metric.Event
+	chunks    map[string][]*io.SectionReader // what claims to be that chunk
+	damage    []string
+	records   map[string]bool // bucket and key of those already found
 }
 
 func newSalvage() *salvage {
@@ -81,7 +81,7 @@ func (s *salvage) record(bucket string, f boltread.Found, value []byte) {
 	v := layout.Visitor{
 		Header:    func(h layout.Header) { s.header = &h },
 		Config:    func(text string) { s.config = text },
-		Intervals: func(ns map[metric.Class]int64) { s.iv = ns },
+		Intervals: func(iv metric.Intervals) { s.intervals = iv },
 		Totals:    func(t layout.Totals) { s.totals, s.stale = &t, f.Older || f.Loose },
 		Progress:  func(p layout.Progress) { s.sealed = &p },
 		Descs:     func(first uint32, ds []*metric.Desc) { s.descs = layout.Place(s.descs, first, ds) },

@@ -95,18 +95,18 @@ func Covered(a Archive, w Window) (from, to int64, overlapping []*store.ArchiveI
 	return max(from, -farthest), min(to, farthest), overlapping
 }
 
-// interval is the effective interval of d's class in the archive, in
-// nanoseconds; zero where it has none.
-func interval(info *store.ArchiveInfo, d *metric.Desc) int64 {
-	iv := info.Intervals[d.Class]
-	if iv <= 0 || iv > longestInterval {
+// interval is how often a class was read in the archive, in
+// nanoseconds; zero where it was not read repeatedly.
+func interval(info *store.ArchiveInfo, c metric.Class) int64 {
+	every := info.Intervals[c]
+	if every <= 0 || every > longestInterval {
 		return 0
 	}
-	return iv
+	return int64(every)
 }
 
 // longestInterval is that of a class which is still read repeatedly.
-const longestInterval = int64(366 * 24 * time.Hour)
+const longestInterval = 366 * 24 * time.Hour
 
 // seriesID tells series of a Reader apart and finds the same one again in the
 // next archive.

@@ -42,7 +42,7 @@ func Behaviours(a Archive, w Window, d *metric.Desc) []*Behaviour {
 	var out []*Behaviour
 	_, _, list := Covered(a, w)
 	for _, info := range list {
-		b := &Behaviour{Archive: info, Metric: d, Interval: interval(info, d)}
+		b := &Behaviour{Archive: info, Metric: d, Interval: interval(info, d.Class)}
 		byArchive[info] = b
 		out = append(out, b)
 	}

@@ -81,7 +81,7 @@ func (t *topper) bounds(w Window) error {
 		if at, ok := t.begins[key]; !ok || info.From < at {
 			t.begins[key] = info.From
 		}
-		if iv := info.Intervals[metric.Process]; iv > 0 && iv < longestInterval {
+		if iv := interval(info, metric.Process); iv > 0 {
 			t.every = iv
 		}
 	}

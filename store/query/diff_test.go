@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -81,7 +82,7 @@ func newBusy(seed uint64, inject func(*busy)) *busy {
 		levelDesc("proc.memory.rss", metric.Kbytes, metric.Process, "process"),
 		counterDesc("proc.io.read_bytes", metric.Bytes, metric.Process, "process"), counterDesc("proc.io.write_bytes", metric.Bytes, metric.Process, "process")}}
 	b.part = &querytest.Part{Info: store.ArchiveInfo{ID: "b", Host: metric.Host{ID: "h", Name: "busy"}, BootID: "b",
-		Intervals: map[metric.Class]int64{metric.Fast: busyStep * second, metric.Polled: busyStep * second, metric.Process: busyStep * second, metric.Constrained: 60 * second}}}
+		Intervals: metric.Intervals{metric.Fast: busyStep * time.Second, metric.Polled: busyStep * time.Second, metric.Process: busyStep * time.Second, metric.Constrained: time.Minute}}}
 	for _, g := range []*metric.Group{b.one, b.vol, b.procs, b.consts} {
 		b.part.Catalogue = append(b.part.Catalogue, g.Metrics...)
 	}

@@ -54,7 +54,7 @@ func (e *ends) domain(indom string) *domain {
 			continue
 		}
 		for _, info := range list {
-			if iv := interval(info, m); iv <= longestOften {
+			if iv := interval(info, m.Class); iv <= longestOften {
 				d.often = max(d.often, iv)
 			}
 		}
@@ -75,7 +75,7 @@ func (e *ends) after(info *store.ArchiveInfo, m *metric.Desc, in *metric.Instanc
 	if end == wall {
 		// Nothing but the readings of m knows it; one that is read once tells
 		// nothing of what came later.
-		if due = interval(info, m); due == 0 || due > longestOften {
+		if due = interval(info, m.Class); due == 0 || due > longestOften {
 			return 0, false
 		}
 	}

@@ -94,14 +94,14 @@ type evaluator struct {
 // every is the interval of d in the archive that covers wall, else in the one
 // before it.
 func (ev *evaluator) every(d *metric.Desc, wall int64) int64 {
-	return interval(ev.archives[ev.archiveIndex(wall)], d)
+	return interval(ev.archives[ev.archiveIndex(wall)], d.Class)
 }
 
 // longest is the longest interval of d in the window.
 func (ev *evaluator) longest(d *metric.Desc) int64 {
 	iv := int64(0)
 	for _, info := range ev.archives {
-		iv = max(iv, interval(info, d))
+		iv = max(iv, interval(info, d.Class))
 	}
 	return iv
 }

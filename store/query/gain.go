@@ -81,7 +81,7 @@ func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Ins
 	}
 	if g.archive != archive || g.metric != d {
 		g.machine = g.breaks.of(archive)
-		g.interval = interval(archive, d)
+		g.interval = interval(archive, d.Class)
 	}
 	g.archive, g.metric, g.instance = archive, d, in
 	g.own = g.breaks.ofInstance(archive, d.Indom, in)

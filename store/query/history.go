@@ -370,7 +370,7 @@ func (hs *historian) ancestors(h *History) {
 	byKey := make(map[string]*metric.Instance)
 	byPID := make(map[int]*metric.Instance)
 	every := int64(metric.Process.Interval())
-	if iv := h.Archive.Intervals[metric.Process]; iv > 0 && iv < longestInterval {
+	if iv := interval(h.Archive, metric.Process); iv > 0 {
 		every = iv
 	}
 	for l := range hs.a.Lives("process", h.From-2*every, h.From+every) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -70,7 +71,7 @@ func newWorld(seed uint64) *world {
 	for n := range 1 + rnd.IntN(3) {
 		p := &querytest.Part{Catalogue: descs, Info: store.ArchiveInfo{
 			ID: fmt.Sprint(n), Host: metric.Host{ID: "h", Name: "h"}, BootID: boot,
-			Intervals: map[metric.Class]int64{metric.Fast: every},
+			Intervals: metric.Intervals{metric.Fast: time.Duration(every)},
 		}}
 		w.starts = append(w.starts, at)
 		for range 20 + rnd.IntN(60) {

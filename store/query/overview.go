@@ -44,7 +44,7 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 		}
 	}
 	o.Loops = CrashLoops(a, w)
-	if iv := list[len(list)-1].Intervals[metric.Fast]; iv > 0 {
+	if iv := interval(list[len(list)-1], metric.Fast); iv > 0 {
 		points = int(min(int64(points), (o.To-o.From)/iv)) // There are no more samples.
 	}
 	var err error

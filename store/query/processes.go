@@ -147,11 +147,9 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64) {
 		if info.Host.ID != host || info.From > at {
 			continue
 		}
-		iv := info.Intervals[t.class]
-		if iv <= 0 || iv >= int64(metric.Once) {
-			iv = int64(t.class.Interval())
+		if every = interval(info, t.class); every == 0 {
+			every = int64(t.class.Interval())
 		}
-		every = iv
 	}
 	if every == 0 || len(t.fields.names) == 0 {
 		return 0, 0

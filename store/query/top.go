@@ -321,7 +321,7 @@ func lastProcessTick(a Archive, w Window, at int64) int64 {
 	}
 	every := int64(metric.Process.Interval())
 	for _, info := range a.Archives() {
-		if iv := info.Intervals[metric.Process]; w.Wants(info.Host.ID) && iv > 0 && iv < longestInterval {
+		if iv := interval(info, metric.Process); w.Wants(info.Host.ID) && iv > 0 {
 			every = iv
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -37,7 +38,7 @@ func TestTopAgainstOracle(t *testing.T) {
 		}
 		part := func(n int) *querytest.Part {
 			return &querytest.Part{Catalogue: []*metric.Desc{desc}, Info: store.ArchiveInfo{ID: fmt.Sprint(n), Host: metric.Host{ID: "h"}, BootID: "b",
-				Intervals: map[metric.Class]int64{metric.Process: every}}}
+				Intervals: metric.Intervals{metric.Process: time.Duration(every)}}}
 		}
 		parts := []*querytest.Part{part(0)}
 		start := int64(1_790_000_000) * second

@@ -3,6 +3,7 @@ package query_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -25,7 +26,7 @@ func TestProcessesOfSeveralSweeps(t *testing.T) {
 		people = append(people, &metric.Instance{ID: uint64(i + 1), Key: fmt.Sprint(i), Name: fmt.Sprintf("%06d p", i+1)})
 	}
 	part := &querytest.Part{Catalogue: []*metric.Desc{desc, unread, total}, Info: store.ArchiveInfo{ID: "a", Host: metric.Host{ID: "h"}, BootID: "b",
-		Intervals: map[metric.Class]int64{metric.Process: every}}}
+		Intervals: metric.Intervals{metric.Process: time.Duration(every)}}}
 	for n := range 9 {
 		at := metric.Stamp{Wall: start + int64(n)*every, Cont: int64(n+100) * every}
 		b := &metric.Block{Group: group, At: at, Cols: make([]metric.Column, 1)}

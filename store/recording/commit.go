@@ -108,6 +108,6 @@ func (b *batch) put(to *layout.Builder) {
 	}
 	to.Events(b.Events)
 	if b.Conf != nil {
-		to.Settings(b.Conf.Text, layout.Nanoseconds(b.Conf.Intervals))
+		to.Settings(b.Conf.Text, b.Conf.Intervals)
 	}
 }

@@ -98,7 +98,7 @@ func (w *Writer) createBolt(l *live, on basis) error {
 	if err == nil {
 		err = l.update(layout.Build(&l.tot, func(b *layout.Builder) {
 			b.Create(&l.head)
-			b.Settings(on.conf.Text, layout.Nanoseconds(on.conf.Intervals))
+			b.Settings(on.conf.Text, on.conf.Intervals)
 			b.Progress(layout.Progress{Sealed: l.committed})
 			b.Descs(l.cat.Pending())
 			b.Count()

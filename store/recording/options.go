@@ -3,7 +3,6 @@ package recording
 import (
 	"errors"
 	"log/slog"
-	"maps"
 	"time"
 
 	"tachograph/sample/metric"
@@ -36,7 +35,7 @@ type Options struct {
 	// Catalogue is all metrics there are, also those that are never sampled.
 	Catalogue []*metric.Desc
 	// Intervals are the effective intervals of the classes.
-	Intervals map[metric.Class]time.Duration
+	Intervals metric.Intervals
 
 	// Seal is how often all is made safe from a power cut: by a full sync of
 	// the journal, or by committing what it holds to the archive. Sync is how
@@ -82,7 +81,6 @@ func (o Options) withDefaults() Options {
 			return metric.Stamp{Wall: time.Now().UnixNano(), Awake: up, Cont: up}
 		}
 	}
-	o.Intervals = maps.Clone(o.Intervals)
 	return o
 }
 

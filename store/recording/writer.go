@@ -2,7 +2,6 @@ package recording
 
 import (
 	"log/slog"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -180,7 +179,7 @@ func (w *Writer) remember(ds []*metric.Desc) {
 
 // Reconfigure takes over a changed configuration and records it. What changed
 // is for the caller to tell, with an event.
-func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Duration, sync, seal time.Duration) error {
+func (w *Writer) Reconfigure(config string, intervals metric.Intervals, sync, seal time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -192,7 +191,7 @@ func (w *Writer) Reconfigure(config string, intervals map[metric.Class]time.Dura
 	if seal <= 0 {
 		seal = DefaultSeal
 	}
-	w.conf = journal.Config{Text: config, Intervals: maps.Clone(intervals), Sync: sync, Seal: seal}
+	w.conf = journal.Config{Text: config, Intervals: intervals, Sync: sync, Seal: seal}
 	w.changes++
 	conf := w.conf
 	w.cur.rest.Conf = &conf

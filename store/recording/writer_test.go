@@ -41,7 +41,7 @@ func testOptions(dir string) Options {
 	return Options{
 		Dir: dir, Host: metric.Host{ID: "host-1", Name: "mac.example.com", OS: "Darwin"}, BootID: "boot-1", TimeZone: "Europe/Berlin",
 		Recorder: "test", Config: "x = 1\n", Catalogue: testGroup.Metrics,
-		Intervals: map[metric.Class]time.Duration{metric.Fast: time.Second}, Sync: time.Hour, Now: now,
+		Intervals: metric.Intervals{metric.Fast: time.Second}, Sync: time.Hour, Now: now,
 	}
 }
 
@@ -284,7 +284,7 @@ func TestRotate(t *testing.T) {
 		}
 		defer r.Close()
 		in := r.Archives()[0]
-		if in.Live || in.Host.Name != "mac.example.com" || in.BootID != "boot-1" || in.TimeZone != "Europe/Berlin" || in.Recorder != "test" || in.Config != "x = 1\n" || in.Intervals[metric.Fast] != int64(time.Second) {
+		if in.Live || in.Host.Name != "mac.example.com" || in.BootID != "boot-1" || in.TimeZone != "Europe/Berlin" || in.Recorder != "test" || in.Config != "x = 1\n" || in.Intervals[metric.Fast] != time.Second {
 			t.Fatalf("%+v", in)
 		}
 		if d := r.Lookup("mem.a"); d == nil || d.Help != "first" {

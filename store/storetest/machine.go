@@ -72,8 +72,7 @@ func (m *Machine) Catalogue() []*metric.Desc {
 }
 
 // Intervals are the intervals of the classes.
-func (m *Machine) Intervals() map[metric.Class]time.Duration {
-	iv := make(map[metric.Class]time.Duration)
+func (m *Machine) Intervals() (iv metric.Intervals) {
 	for _, g := range m.groups {
 		iv[g.class] = time.Duration(g.every) * time.Second
 	}

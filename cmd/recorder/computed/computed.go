@@ -96,7 +96,6 @@ type looks struct {
 func newLooks(s *Set, first, second probe.Snapshot) *looks {
 	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
 		ID: "probe", Host: metric.Host{ID: "probe"}, From: firstLook, To: secondLook,
-		Intervals: make(map[metric.Class]int64),
 	}}
 	for c := range metric.NumClasses {
 		a.info.Intervals[c] = secondLook - firstLook

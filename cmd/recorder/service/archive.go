@@ -31,7 +31,7 @@ type Archive interface {
 // Settings are what the archive needs to know of the configuration.
 type Settings struct {
 	Config     string // the effective configuration, as TOML
-	Intervals  map[metric.Class]time.Duration
+	Intervals  metric.Intervals
 	Sync, Seal time.Duration
 	Buffer     int64
 }

@@ -79,27 +79,18 @@ type Service struct {
 	place     *time.Location
 }
 
-// Settings of a configuration for the archive.
+// settings are what a configuration means to the archive.
 func settings(c *config.Config, onBattery bool) Settings {
-	s := Settings{Config: c.TOML(), Intervals: make(map[metric.Class]time.Duration), Sync: c.Archive.Sync, Seal: c.Archive.Seal, Buffer: c.Archive.Buffer}
+	s := Settings{Config: c.TOML(), Intervals: c.InForce(), Sync: c.Archive.Sync, Seal: c.Archive.Seal, Buffer: c.Archive.Buffer}
 	if onBattery {
 		s.Sync = c.Archive.SyncOnBattery
-	}
-	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
-		if d := c.Interval(cl); d != config.Off {
-			s.Intervals[cl] = d
-		}
 	}
 	return s
 }
 
-// Plan is what a configuration means to the engine.
+// plan is what a configuration means to the engine.
 func plan(c *config.Config) engine.Plan {
-	p := engine.Plan{Class: c.Class, MaxCPU: c.Budget.MaxCPU, MaxMemory: c.Budget.MaxMemory}
-	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
-		p.Intervals[cl] = c.Interval(cl)
-	}
-	return p
+	return engine.Plan{Intervals: c.InForce(), Class: c.Class, MaxCPU: c.Budget.MaxCPU, MaxMemory: c.Budget.MaxMemory}
 }
 
 // New checks the configuration against the machine and opens the archive.

@@ -48,7 +48,6 @@ func Load(path string) ([]*Part, error) {
 func Parse(r io.Reader) ([]*Part, error) {
 	p := &parser{
 		host:      metric.Host{ID: "host", Name: "host"},
-		intervals: make(map[metric.Class]int64),
 		metrics:   make(map[string]*metric.Desc),
 		instances: make(map[[2]string]*metric.Instance),
 		state:     make(map[string]float64),
@@ -83,7 +82,7 @@ type parser struct {
 	boot      string
 	bootAt    int64
 	shift     int64
-	intervals map[metric.Class]int64
+	intervals metric.Intervals
 	order     []*metric.Desc
 	metrics   map[string]*metric.Desc
 	instances map[[2]string]*metric.Instance
@@ -150,7 +149,7 @@ func (p *parser) line(line string) error {
 			return err
 		}
 		d, err := time.ParseDuration(args[1])
-		p.intervals[c] = int64(d)
+		p.intervals[c] = d
 		return err
 	case "metric":
 		return p.metric(args)
@@ -226,13 +225,9 @@ func (p *parser) setHost(args []string) {
 
 func (p *parser) beginPart() {
 	p.endPart()
-	iv := make(map[metric.Class]int64)
-	for c, d := range p.intervals {
-		iv[c] = d
-	}
 	p.part = &Part{Info: store.ArchiveInfo{
 		ID: fmt.Sprintf("%04d", len(p.parts)+1), Path: fmt.Sprintf("part%d.tacho", len(p.parts)+1), Format: 1,
-		Host: p.host, BootID: p.boot, TimeZone: p.zone, Recorder: "test", Intervals: iv,
+		Host: p.host, BootID: p.boot, TimeZone: p.zone, Recorder: "test", Intervals: p.intervals,
 	}}
 }
 
@@ -241,9 +236,7 @@ func (p *parser) endPart() {
 		return
 	}
 	p.part.Catalogue = append(p.part.Catalogue, p.order...)
-	for c, d := range p.intervals {
-		p.part.Info.Intervals[c] = d
-	}
+	p.part.Info.Intervals = p.intervals
 	p.parts = append(p.parts, p.part)
 	p.part = nil
 }
