@@ -50,7 +50,7 @@ func (a *app) check(file string) error {
 		return err
 	}
 	defer done()
-	descs := service.Catalogue(a.catalog(), sources)
+	descs := service.Catalog(a.catalog(), sources)
 	dir := cfg.Archive.Dir
 	if dir == "" {
 		dir = config.DefaultArchiveDir()

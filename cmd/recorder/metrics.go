@@ -38,7 +38,7 @@ func (a *app) metricsCommand() *cobra.Command {
 				return err
 			}
 			defer done()
-			all := service.Catalogue(a.catalog(), sources)
+			all := service.Catalog(a.catalog(), sources)
 			descs := slices.DeleteFunc(slices.Clone(all), func(d *metric.Desc) bool { return !want(d) })
 			switch {
 			case len(descs) == 0:

@@ -106,17 +106,6 @@ func New(opt Options) (*Engine, error) {
 	return e, nil
 }
 
-// Catalogue lists the metrics of all sources.
-func (e *Engine) Catalogue() []*metric.Desc {
-	var ds []*metric.Desc
-	for _, s := range e.sources {
-		for _, g := range s.groups {
-			ds = append(ds, g.Metrics...)
-		}
-	}
-	return ds
-}
-
 // Run reads until ctx is done, then sees to it that everything read is in the
 // sink, and returns. It does not close the sink or the sources.
 func (e *Engine) Run(ctx context.Context) error {

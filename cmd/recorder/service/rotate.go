@@ -45,7 +45,7 @@ func newRotator(s *Service) *rotator {
 const glance, maxGlance = 20 * time.Second, time.Minute
 
 func (r *rotator) run(ctx context.Context) {
-	r.plan()
+	r.schedule()
 	r.prune()
 	timer := time.NewTimer(glance)
 	defer timer.Stop()
@@ -54,14 +54,14 @@ func (r *rotator) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.poke:
-			r.plan()
+			r.schedule()
 		case <-timer.C:
 		}
 		timer.Reset(max(glance, min(r.s.config().Shortest(), maxGlance)))
 		r.s.watchBattery()
 		if why := r.due(); why != "" && !r.failedLately() {
 			r.rotate(why)
-			r.plan()
+			r.schedule()
 		} else if r.pruneDue() {
 			r.prune()
 		}
@@ -75,10 +75,10 @@ func (r *rotator) wake() {
 	}
 }
 
-// plan finds the schedule's next instant anew. It counts from the beginning of
+// schedule finds the schedule's next instant anew. It counts from the beginning of
 // the archive, so that one that was missed (the machine slept, the recorder did
 // not run) is made up for.
-func (r *rotator) plan() {
+func (r *rotator) schedule() {
 	st := r.s.archive.Status()
 	r.next, r.of = r.after(st.Since, r.now()), st.Path
 }
@@ -96,7 +96,7 @@ func (r *rotator) due() string {
 	st := r.s.archive.Status()
 	// One that was begun on command makes up for what was missed before.
 	if st.Path != r.of {
-		r.plan()
+		r.schedule()
 	}
 	now := r.now()
 	// After a step back of the clock, or in another time zone, the next

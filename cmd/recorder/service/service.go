@@ -31,7 +31,7 @@ type Options struct {
 	// Reconfigure tells the sources of changed options.
 	Reconfigure func(platform.Options) error
 	// Open opens the archive.
-	Open    func(catalogue []*metric.Desc, s Settings) (Archive, Past, error)
+	Open    func(catalog []*metric.Desc, s Settings) (Archive, Past, error)
 	Machine Machine
 	Log     *slog.Logger
 	Level   *slog.LevelVar
@@ -96,7 +96,7 @@ func plan(c *config.Config) engine.Plan {
 // New checks the configuration against the machine and opens the archive.
 func New(opt Options) (*Service, error) {
 	s := &Service{opt: opt, log: opt.Log, cfg: opt.Config, started: opt.Machine.Now().Time()}
-	s.descs = Catalogue(opt.Rows, opt.Sources)
+	s.descs = Catalog(opt.Rows, opt.Sources)
 	if err := s.cfg.CheckMetrics(s.descs); err != nil {
 		return nil, err
 	}

@@ -185,7 +185,7 @@ func (b *bench) run() (*Service, func()) {
 			return b.cfg, b.loadErr
 		},
 		Sources: []sample.Source{&clockSource{metric.Group{Name: "clock", Metrics: []*metric.Desc{{Name: "clock.one", Type: metric.U64, Class: metric.Fast}}}}},
-		Open: func(catalogue []*metric.Desc, s Settings) (Archive, Past, error) {
+		Open: func(catalog []*metric.Desc, s Settings) (Archive, Past, error) {
 			b.archive.settings = append(b.archive.settings, s)
 			return b.archive, b.past, nil
 		},

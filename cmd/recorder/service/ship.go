@@ -72,7 +72,7 @@ func newShipper(s *Service, dir string) *shipper {
 
 // finished lists the finished archives of the directory.
 func (sh *shipper) finished() map[string]bool {
-	found, _ := filepath.Glob(filepath.Join(globQuote(sh.dir), "*"+layout.FinishedSuffix))
+	found, _ := filepath.Glob(filepath.Join(layout.GlobQuote(sh.dir), "*"+layout.FinishedSuffix))
 	set := make(map[string]bool)
 	for _, path := range found {
 		set[path] = true

@@ -25,12 +25,12 @@ type diskArchive struct {
 
 // OpenStore opens the directory of archives that the configuration names.
 func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log *slog.Logger) func([]*metric.Desc, Settings) (Archive, Past, error) {
-	return func(catalogue []*metric.Desc, set Settings) (Archive, Past, error) {
+	return func(catalog []*metric.Desc, set Settings) (Archive, Past, error) {
 		dir := cfg.Archive.Dir
 		past := lookBack(dir, log)
 		w, err := recording.Create(recording.Options{
 			Dir: dir, Group: cfg.Archive.Group, Host: platform.ThisHost(), BootID: platform.BootID(), TimeZone: platform.Zone(),
-			Recorder: "recorder " + version, Config: set.Config, Catalogue: catalogue, Intervals: set.Intervals,
+			Recorder: "recorder " + version, Config: set.Config, Catalogue: catalog, Intervals: set.Intervals,
 			Seal: set.Seal, Sync: set.Sync, MemoryBound: set.Buffer, Now: now, Log: log,
 		})
 		if err != nil {
@@ -50,23 +50,15 @@ func (a *diskArchive) Append(t *metric.Tick) error {
 }
 
 func (a *diskArchive) Rotate(why string) (func() (string, error), error) {
-	r, err := a.Writer.BeginRotation(why)
+	old, err := a.Writer.BeginRotation(why)
 	if err != nil {
 		return nil, err
 	}
-	return func() (string, error) {
-		path, err := r.Finish()
-		return path, err
-	}, nil
+	return old.Finish, nil
 }
 
 func (a *diskArchive) Reconfigure(s Settings) error {
 	return a.Writer.Reconfigure(s.Config, s.Intervals, s.Sync, s.Seal)
-}
-
-func (a *diskArchive) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (recording.Pruned, error) {
-	done, err := a.Writer.Prune(keepFor, keepSize, now)
-	return done, err
 }
 
 // Written counts the bytes given to the archive's files.
@@ -88,27 +80,24 @@ func (a *diskArchive) Status() ArchiveStatus {
 	return s
 }
 
-// countFinished adds up the finished archives of a directory. Their names tell
-// their span: HOST-FROM--TO.tacho.
+// countFinished adds up the finished archives of a directory, whose names tell
+// their span.
 func (s *ArchiveStatus) countFinished(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".live.damaged") && e.Type().IsRegular() {
+		if strings.HasSuffix(e.Name(), layout.LiveSuffix+layout.DamagedSuffix) && e.Type().IsRegular() {
 			s.SetAside = append(s.SetAside, e.Name())
 		}
-		stem, ok := strings.CutSuffix(e.Name(), layout.FinishedSuffix)
 		info, err := e.Info()
-		if !ok || err != nil || !info.Mode().IsRegular() {
+		if !strings.HasSuffix(e.Name(), layout.FinishedSuffix) || err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		s.Finished++
 		s.FinishedBytes += info.Size()
-		head, _, _ := strings.Cut(stem, "--")
-		from, err := time.Parse("20060102T150405Z", head[strings.LastIndexByte(head, '-')+1:])
-		if err == nil && (s.Oldest.IsZero() || from.Before(s.Oldest)) {
+		if from, _, ok := layout.ParseFinishedName(e.Name()); ok && (s.Oldest.IsZero() || from.Before(s.Oldest)) {
 			s.Oldest = from
 		}
 	}
@@ -149,8 +138,8 @@ func lookBack(dir string, log *slog.Logger) Past {
 // newest is the archive that was written last: the unfinished one if there is
 // one. Names begin with the same host and go on with the time.
 func newest(dir string) string {
-	for _, suffix := range []string{".live", layout.FinishedSuffix} {
-		found, _ := filepath.Glob(filepath.Join(globQuote(dir), "*"+suffix))
+	for _, suffix := range []string{layout.LiveSuffix, layout.FinishedSuffix} {
+		found, _ := filepath.Glob(filepath.Join(layout.GlobQuote(dir), "*"+suffix))
 		for _, path := range slices.Backward(found) {
 			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 				return path
@@ -158,9 +147,4 @@ func newest(dir string) string {
 		}
 	}
 	return ""
-}
-
-// globQuote makes a directory's name stand for itself in a glob.
-func globQuote(dir string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }

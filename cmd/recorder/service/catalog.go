@@ -9,9 +9,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Catalogue is the platform's table with what the sources found out about this
+// Catalog is the platform's table with what the sources found out about this
 // machine in place of the general rows, and the recorder's own metrics.
-func Catalogue(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
+func Catalog(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
 	byName := make(map[string]*metric.Desc)
 	for _, d := range rows {
 		if d.Unsupported == "" && d.Formula == "" {
