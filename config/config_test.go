@@ -132,17 +132,19 @@ func TestMonotonicRule(t *testing.T) {
 			"f:2: classes.constrained reads kern.hostname every 5s, but its source cannot give anything new more often than every 10s"},
 		{"later rules win", "[[rule]]\nmatch=\"hinv\"\nclass=\"fast\"\n[[rule]]\nmatch=\"*\"\nclass=\"disabled\"", ""},
 	} {
-		c, err := Parse("f", tc.text)
-		if err != nil {
-			t.Fatal(tc.name, err)
-		}
-		got := ""
-		if err := c.CheckMetrics(descs); err != nil {
-			got = err.Error()
-		}
-		if got != tc.want {
-			t.Errorf("%s:\ngot  %s\nwant %s", tc.name, got, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := Parse("f", tc.text)
+			if err != nil {
+				t.Fatal(tc.name, err)
+			}
+			got := ""
+			if err := c.CheckMetrics(descs); err != nil {
+				got = err.Error()
+			}
+			if got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
 	}
 	c, _ := Parse("f", "[[rule]]\nmatch=\"nfs\"\nclass=\"fast\"")
 	if idle := c.IdleRules(descs); len(idle) != 1 || idle[0].Error() != "f:1: rule.0 matches no metric of this machine" {
@@ -178,10 +180,12 @@ func TestLoadRefusesUnsafePlaces(t *testing.T) {
 		{"absent", filepath.Join(t.TempDir(), "none"), "no such file"},
 		{"a directory", t.TempDir(), "is not a file"},
 	} {
-		_, err := Load(tc.path)
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Load(tc.path)
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+			}
+		})
 	}
 }
 

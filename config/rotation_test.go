@@ -24,20 +24,22 @@ func TestNextRotation(t *testing.T) {
 		{"clock set back a year", "0 0 * * *", "2026-11-21T00:00:05+01:00", "2025-11-20T23:00:00+01:00", "2025-11-21T00:00:00+01:00"},
 		{"every six hours", "@every 6h", "2026-11-20T13:00:00+01:00", "2026-11-20T14:00:00+01:00", "2026-11-20T19:00:00+01:00"},
 	} {
-		s, err := ParseSchedule(c.expr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := func(text string) time.Time {
-			v, err := time.Parse(time.RFC3339, text)
+		t.Run(c.what, func(t *testing.T) {
+			s, err := ParseSchedule(c.expr)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return v
-		}
-		if got := NextRotation(s, at(c.began), at(c.now), berlin); !got.Equal(at(c.want)) {
-			t.Errorf("%s: %s, want %s", c.what, got, c.want)
-		}
+			at := func(text string) time.Time {
+				v, err := time.Parse(time.RFC3339, text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			if got := NextRotation(s, at(c.began), at(c.now), berlin); !got.Equal(at(c.want)) {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 	if _, err := ParseSchedule("every now and then"); err == nil {
 		t.Error("a bad expression was accepted")

@@ -89,9 +89,11 @@ func TestMatch(t *testing.T) {
 		{"disk.?ev.read", "disk.dev.read", true},
 		{"disk.dev.*", "disk.dev", false},
 	} {
-		if got := Match(c.pattern, c.name); got != c.want {
-			t.Errorf("Match(%q, %q) = %v", c.pattern, c.name, got)
-		}
+		t.Run(c.pattern+" "+c.name, func(t *testing.T) {
+			if got := Match(c.pattern, c.name); got != c.want {
+				t.Errorf("Match(%q, %q) = %v", c.pattern, c.name, got)
+			}
+		})
 	}
 }
 

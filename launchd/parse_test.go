@@ -13,11 +13,13 @@ func TestParsePrint(t *testing.T) {
 		{"states of endpoints are not ours", "system/x = {\n\tstate = not running\n\tendpoints = {\n\t\tstate = running\n\t\tpid = 5\n\t}\n}\n", State{}},
 		{"nothing", "", State{}},
 	} {
-		var got State
-		parsePrint(tc.out, &got)
-		if got != tc.want {
-			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			var got State
+			parsePrint(tc.out, &got)
+			if got != tc.want {
+				t.Errorf("%+v, want %+v", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -123,11 +123,13 @@ func TestPrintedForms(t *testing.T) {
 		{"describe.txt", []string{"metrics", "--describe", "host.switches", "disk.share"}},
 		{"check.txt", []string{"check", "--config", file}},
 	} {
-		out, errs, status := runRecorder(t, tc.args...)
-		if status != exit.Yes || errs != "" {
-			t.Errorf("%v: status %d, %s", tc.args, status, errs)
-		}
-		golden(t, tc.name, strings.ReplaceAll(out, file, "FILE"))
+		t.Run(tc.name, func(t *testing.T) {
+			out, errs, status := runRecorder(t, tc.args...)
+			if status != exit.Yes || errs != "" {
+				t.Errorf("%v: status %d, %s", tc.args, status, errs)
+			}
+			golden(t, tc.name, strings.ReplaceAll(out, file, "FILE"))
+		})
 	}
 }
 
@@ -183,10 +185,12 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 		{[]string{"help", "statsu"}, exit.Failed, "recorder: there is no help about statsu; did you mean status?"},
 		{[]string{"man"}, exit.Failed, "recorder: man takes one argument, the directory to write to"},
 	} {
-		out, errs, status := runRecorder(t, tc.args...)
-		if status != tc.status || errs != tc.want+"\n" || out != "" {
-			t.Errorf("%v: status %d, want %d\nsaid %q\nwant %q\nout %q", tc.args, status, tc.status, errs, tc.want+"\n", out)
-		}
+		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
+			out, errs, status := runRecorder(t, tc.args...)
+			if status != tc.status || errs != tc.want+"\n" || out != "" {
+				t.Errorf("status %d, want %d\nsaid %q\nwant %q\nout %q", status, tc.status, errs, tc.want+"\n", out)
+			}
+		})
 	}
 }
 

@@ -343,10 +343,12 @@ func TestBadPlacesAreOneSentence(t *testing.T) {
 		{open, "everybody may write"},
 		{link, "symbolic link"},
 	} {
-		said, status := try(t, "run", "--archive", tc.dir, "--for", "1s")
-		if status != exit.Failed || !strings.Contains(said, tc.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "recorder: ") {
-			t.Errorf("%s: status %d: %s", tc.dir, status, said)
-		}
+		t.Run(tc.want, func(t *testing.T) {
+			said, status := try(t, "run", "--archive", tc.dir, "--for", "1s")
+			if status != exit.Failed || !strings.Contains(said, tc.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "recorder: ") {
+				t.Errorf("%s: status %d: %s", tc.dir, status, said)
+			}
+		})
 	}
 	if said, status := try(t, "run", "--log-format", "xml"); status != exit.Failed || said != "recorder: --log-format is text or json\n" {
 		t.Errorf("status %d: %s", status, said)

@@ -53,10 +53,12 @@ func TestIncrease(t *testing.T) {
 		{"float falls", f64, math.Float64bits(9), math.Float64bits(4), 1, 4, Restarted},
 		{"float falls a little", f64, math.Float64bits(9), math.Float64bits(8.5), 1, -0.5, Dipped},
 	} {
-		got, step := Increase(c.d, c.prev, c.cur, c.seconds)
-		if got != c.want || step != c.step {
-			t.Errorf("%s: Increase = %v, %v; want %v, %v", c.name, got, step, c.want, c.step)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			got, step := Increase(c.d, c.prev, c.cur, c.seconds)
+			if got != c.want || step != c.step {
+				t.Errorf("%s: Increase = %v, %v; want %v, %v", c.name, got, step, c.want, c.step)
+			}
+		})
 	}
 }
 

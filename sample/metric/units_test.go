@@ -39,12 +39,14 @@ func TestUnitsConvert(t *testing.T) {
 		{"percent", "percent", 1},
 		{"percent / sec", "/ min", 0.6},
 	} {
-		from, _ := ParseUnits(c.from)
-		to, _ := ParseUnits(c.to)
-		got, err := from.Factor(to)
-		if err != nil || got < c.want*(1-1e-12) || got > c.want*(1+1e-12) {
-			t.Errorf("%s to %s = %v, %v; want %v", c.from, c.to, got, err, c.want)
-		}
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			from, _ := ParseUnits(c.from)
+			to, _ := ParseUnits(c.to)
+			got, err := from.Factor(to)
+			if err != nil || got < c.want*(1-1e-12) || got > c.want*(1+1e-12) {
+				t.Errorf("%v, %v; want %v", got, err, c.want)
+			}
+		})
 	}
 	if _, err := Bytes.Factor(Seconds); err == nil {
 		t.Error("bytes converted to seconds")

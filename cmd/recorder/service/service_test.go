@@ -403,27 +403,29 @@ func TestBatterySyncsLess(t *testing.T) {
 }
 
 func TestGapSinceTheLastRun(t *testing.T) {
-	for _, tc := range []struct {
+	for name, tc := range map[string]struct {
 		past Past
 		want string
 	}{
-		{Past{}, ""},
-		{Past{BootID: "this boot", Last: evening.Add(-time.Hour), Clean: true}, "the recorder did not run for 1h0m0s"},
-		{Past{BootID: "this boot", Last: evening.Add(-time.Minute)}, ""},
-		{Past{BootID: "another", Last: evening.Add(-time.Minute)}, "the machine was restarted, and nothing was recorded for 1m0s"},
+		"nothing recorded before": {Past{}, ""},
+		"stopped":                 {Past{BootID: "this boot", Last: evening.Add(-time.Hour), Clean: true}, "the recorder did not run for 1h0m0s"},
+		"killed":                  {Past{BootID: "this boot", Last: evening.Add(-time.Minute)}, ""},
+		"another boot":            {Past{BootID: "another", Last: evening.Add(-time.Minute)}, "the machine was restarted, and nothing was recorded for 1m0s"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t)
-			b.past = tc.past
-			_, stop := b.run()
-			stop()
-			text := ""
-			for _, e := range b.archive.kinds(metric.EventGap) {
-				text += e.Text
-			}
-			if text != tc.want {
-				t.Errorf("gap %q, want %q", text, tc.want)
-			}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				b.past = tc.past
+				_, stop := b.run()
+				stop()
+				text := ""
+				for _, e := range b.archive.kinds(metric.EventGap) {
+					text += e.Text
+				}
+				if text != tc.want {
+					t.Errorf("gap %q, want %q", text, tc.want)
+				}
+			})
 		})
 	}
 }
