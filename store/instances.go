@@ -32,7 +32,7 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 		return nil // whoever asks has looked at it before
 	}
 	in := &insts[i]
-	id := r.instanceID(v.Ref.A, v.Indom, in.Key)
+	id := r.instanceID(v.Ref.Archive, v.Indom, in.Key)
 	k := r.instances[id]
 	if k == nil {
 		r.nextID++

@@ -62,7 +62,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq[*Life] {
 }
 
 // livesIn notes the instances of group i of c.
-func (r *Reader) livesIn(c *archive.Opened, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
+func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
 	v, err := c.View(i)
 	if err != nil {
 		return order, err
@@ -99,7 +99,7 @@ func (r *Reader) livesIn(c *archive.Opened, i int, sel *Selection, byInstance ma
 			byInstance[in] = l
 			order = append(order, l)
 		}
-		l.Archive = &c.Ref.A.Info
+		l.Archive = &c.Ref.Archive.Info
 		l.From, l.To = min(l.From, v.Wall[first]), max(l.To, v.Wall[last])
 		given.note(l, archive, v, insts[row].Names)
 	}

@@ -90,7 +90,7 @@ func (r *Reader) plan(a *source, sel *Selection) *plan {
 }
 
 // each calls fn for the wanted columns of a chunk.
-func (p *plan) each(ref *archive.Ref, fn func(v *archive.View, col int, d *metric.Desc)) {
+func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *metric.Desc)) {
 	if p.without[ref.Info.Schema] {
 		return
 	}
@@ -144,7 +144,7 @@ func (p *plan) wantsAny(g *chunk.Group) bool {
 
 // holdsKey reports whether one of the wanted keys is in a group; that is found
 // out before anything else of the group is read.
-func (p *plan) holdsKey(g *chunk.Group, ref *archive.Ref) bool {
+func (p *plan) holdsKey(g *chunk.Group, ref *archive.ChunkRef) bool {
 	for _, key := range p.sel.Keys {
 		i, err := g.Find(key)
 		if err != nil {
@@ -190,7 +190,7 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 	inClass := make(map[metric.Class]int)
 	// The window begins in the first chunk of a class that reaches into it:
 	// later ones are not before it, even if the clock was set back in them.
-	begin := make(map[metric.Class]*archive.Ref)
+	begin := make(map[metric.Class]*archive.ChunkRef)
 	for _, ref := range a.Chunks {
 		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && begin[ref.Info.Class] == nil {
 			begin[ref.Info.Class] = ref

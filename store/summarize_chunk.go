@@ -38,9 +38,9 @@ func (r *Reader) SummarizeByChunk(sel Selection) iter.Seq[[]Summary] {
 }
 
 // inTime are the chunks of a in the order of the clock that is never set.
-func (a *source) inTime() []*archive.Ref {
+func (a *source) inTime() []*archive.ChunkRef {
 	refs := slices.Clone(a.Chunks)
-	slices.SortStableFunc(refs, func(x, y *archive.Ref) int {
+	slices.SortStableFunc(refs, func(x, y *archive.ChunkRef) int {
 		switch {
 		case x.Info.First.Cont < y.Info.First.Cont:
 			return -1
@@ -54,7 +54,7 @@ func (a *source) inTime() []*archive.Ref {
 
 // summarizeChunk fills the list with the summaries of each metric of one chunk in
 // turn, and forgets what was decoded for them if nobody else had opened it.
-func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.Ref, list *[]Summary, yield func() bool) bool {
+func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef, list *[]Summary, yield func() bool) bool {
 	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool)}
 	p.wanted = a.wanted(sel)
 	kept := ref.Opened != nil
@@ -105,7 +105,7 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.Ref, lis
 
 // wantsOf reports whether a chunk can hold anything that is wanted: chunks hold
 // one class, but a metric may have been moved to another one.
-func (p *plan) wantsOf(ref *archive.Ref) bool {
+func (p *plan) wantsOf(ref *archive.ChunkRef) bool {
 	c, err := ref.Open()
 	if err != nil {
 		p.a.lose(err)

@@ -19,21 +19,22 @@ import (
 type File struct {
 	Info Info
 	file *os.File
-	Snap *boltread.Snapshot
-	late *boltread.Snapshot // a later one, for chunks whose pages have been reused
+	// Snap is the transaction that all but chunks were read from, late a later
+	// one, for chunks whose pages have been reused.
+	Snap, late *boltread.Snapshot
 
-	// complete, if set, adds to descriptions what the archive left out;
+	// Complete, if set, adds to descriptions what the archive left out;
 	// completed are those it was asked about.
 	Complete  func(*Info, *metric.Desc)
 	completed map[*metric.Desc]*metric.Desc
 
 	head     layout.Header
 	totals   layout.Totals
-	Progress *layout.Progress // nil if it does not say
-	Descs    []*metric.Desc   // by number; nil where one is lost
-	ByName   map[string][]uint32
+	Progress *layout.Progress    // nil if it does not say
+	Descs    []*metric.Desc      // by number; nil where one is lost
+	ByName   map[string][]uint32 // numbers of the metrics of a name
 	moved    map[movedMetric]*metric.Desc
-	Chunks   []*Ref // by class, then number
+	Chunks   []*ChunkRef // by class, then number
 	Events   []EventBatch
 	damage   map[string]bool
 
@@ -137,7 +138,7 @@ func (a *File) loadHeader() error {
 // loadRecords reads what all buckets but that of the chunks hold. The spare
 // descriptions are read only where others may be lost.
 func (a *File) loadRecords() {
-	known := make(map[string]*Ref)
+	known := make(map[string]*ChunkRef)
 	for _, r := range a.Chunks {
 		if r.memory == nil {
 			known[string(r.key())] = r
@@ -157,7 +158,7 @@ func (a *File) loadRecords() {
 		Index: func(n uint32, in chunk.Info) {
 			r := known[string(layout.ChunkKey(in.Class, n))]
 			if r == nil || r.Info != in {
-				r = &Ref{A: a, n: n, Info: in}
+				r = &ChunkRef{Archive: a, n: n, Info: in}
 			}
 			a.Chunks = append(a.Chunks, r)
 		},
@@ -284,11 +285,11 @@ func (a *File) listUnlisted(counts map[string]uint32) {
 			}
 			a.Hurt(fmt.Errorf("the index entry of chunk %d of class %s is lost; the chunk is not", n, class))
 			counts[class.String()]++
-			a.Chunks = append(a.Chunks, &Ref{A: a, n: n, Info: in})
+			a.Chunks = append(a.Chunks, &ChunkRef{Archive: a, n: n, Info: in})
 		},
 	}
 	v.Visit(a.Snap, layout.BucketChunks)
-	slices.SortFunc(a.Chunks, func(x, y *Ref) int {
+	slices.SortFunc(a.Chunks, func(x, y *ChunkRef) int {
 		return cmp.Or(cmp.Compare(x.Info.Class, y.Info.Class), cmp.Compare(x.n, y.n))
 	})
 }
@@ -320,12 +321,12 @@ func (a *File) span() {
 // SetTail replaces what the archive has beside the file: the ticks and events
 // that are journalled and not sealed.
 func (a *File) SetTail(cat *layout.Catalog, chunks []*chunk.Sealed, events []metric.Event) {
-	a.Chunks = slices.DeleteFunc(a.Chunks, func(r *Ref) bool { return r.memory != nil })
+	a.Chunks = slices.DeleteFunc(a.Chunks, func(r *ChunkRef) bool { return r.memory != nil })
 	a.Events = slices.DeleteFunc(a.Events, func(e EventBatch) bool { return e.batch == nil })
 	for _, s := range chunks {
-		a.Chunks = append(a.Chunks, &Ref{A: a, n: 1<<32 - 1, Info: s.Info, memory: s.Data})
+		a.Chunks = append(a.Chunks, &ChunkRef{Archive: a, n: 1<<32 - 1, Info: s.Info, memory: s.Data})
 	}
-	slices.SortStableFunc(a.Chunks, func(x, y *Ref) int { return int(x.Info.Class) - int(y.Info.Class) })
+	slices.SortStableFunc(a.Chunks, func(x, y *ChunkRef) int { return int(x.Info.Class) - int(y.Info.Class) })
 	for i := len(a.Descs); i < len(cat.Descs); i++ {
 		a.ByName[cat.Descs[i].Name] = append(a.ByName[cat.Descs[i].Name], uint32(i))
 	}
@@ -356,17 +357,7 @@ func (a *File) Last() int64 {
 	return last
 }
 
-// IDOf is the ID that the archive at path was given when it was made.
-func IDOf(path string) (string, error) {
-	a, err := Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer a.Close()
-	return a.Info.ID, nil
-}
-
-// ArchiveInfo describes one archive, finished or live.
+// Info describes one archive, finished or live.
 type Info struct {
 	Path string
 	// ID is random and made at creation: it ties a printed answer to the

@@ -12,17 +12,17 @@ import (
 	"tachograph/store/layout"
 )
 
-// A Ref is a chunk of an archive, or of what a live one has not sealed.
-type Ref struct {
-	A      *File
-	n      uint32
-	Info   chunk.Info
-	memory []byte // of chunks that are not in the file
-	Opened *Opened
+// A ChunkRef is a chunk of an archive, or of what a live one has not sealed.
+type ChunkRef struct {
+	Archive *File
+	n       uint32
+	Info    chunk.Info
+	memory  []byte     // of chunks that are not in the file
+	Opened  *OpenChunk // nil unless it is open
 }
 
 // Open opens the chunk, or returns the one that is open.
-func (r *Ref) Open() (*Opened, error) {
+func (r *ChunkRef) Open() (*OpenChunk, error) {
 	if r.Opened != nil {
 		return r.Opened, nil
 	}
@@ -37,17 +37,17 @@ func (r *Ref) Open() (*Opened, error) {
 	if c.Class != r.Info.Class {
 		return nil, r.Wrong(errors.New("it is of another class than the index says"))
 	}
-	r.Opened = &Opened{Ref: r, Chunk: c, views: make([]*View, len(c.Groups))}
+	r.Opened = &OpenChunk{Ref: r, Chunk: c, views: make([]*View, len(c.Groups))}
 	return r.Opened, nil
 }
 
 // source is where the chunk's bytes are. Those of a live archive are taken at
 // once and checked, because the writer may reuse their pages later.
-func (r *Ref) source() (io.ReaderAt, error) {
+func (r *ChunkRef) source() (io.ReaderAt, error) {
 	if r.memory != nil {
 		return bytes.NewReader(r.memory), nil
 	}
-	if r.A.Info.Live {
+	if r.Archive.Info.Live {
 		b, err := r.copied()
 		return bytes.NewReader(b), err
 	}
@@ -65,11 +65,11 @@ func (r *Ref) source() (io.ReaderAt, error) {
 	return s, nil
 }
 
-func (r *Ref) key() []byte { return layout.ChunkKey(r.Info.Class, r.n) }
+func (r *ChunkRef) key() []byte { return layout.ChunkKey(r.Info.Class, r.n) }
 
 // home is where the chunk stands by the latest snapshot.
-func (r *Ref) home() (*boltread.Bucket, []byte, error) {
-	b, err := r.A.latest().Bucket(layout.BucketChunks)
+func (r *ChunkRef) home() (*boltread.Bucket, []byte, error) {
+	b, err := r.Archive.latest().Bucket(layout.BucketChunks)
 	if b == nil {
 		return nil, nil, errors.Join(errors.New("the bucket of the chunks is missing"), err)
 	}
@@ -80,7 +80,7 @@ func (r *Ref) home() (*boltread.Bucket, []byte, error) {
 
 // copied takes the chunk out of a live archive. Where that has moved on, the
 // chunk is looked for again: it keeps its key, not its place.
-func (r *Ref) copied() ([]byte, error) {
+func (r *ChunkRef) copied() ([]byte, error) {
 	for try := 1; ; try++ {
 		b, key, err := r.home()
 		var v []byte
@@ -93,11 +93,11 @@ func (r *Ref) copied() ([]byte, error) {
 		if err == nil {
 			return v, nil
 		}
-		if changed, e := r.A.latest().Changed(); e != nil || !changed || try == LoadTries {
+		if changed, e := r.Archive.latest().Changed(); e != nil || !changed || try == LoadTries {
 			return nil, err
 		}
-		if snap, e := boltread.Open(boltread.FileSource(r.A.file)); e == nil {
-			r.A.late = snap
+		if snap, e := boltread.Open(boltread.FileSource(r.Archive.file)); e == nil {
+			r.Archive.late = snap
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (a *File) latest() *boltread.Snapshot {
 }
 
 // Wrong says that the chunk cannot be read, and when it was recorded.
-func (r *Ref) Wrong(err error) error {
+func (r *ChunkRef) Wrong(err error) error {
 	return &ChunkError{Class: r.Info.Class, Number: r.n, From: r.Info.From, To: r.Info.To, Err: err}
 }
 

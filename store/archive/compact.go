@@ -94,7 +94,7 @@ func mergeable(a *File, i int) int {
 
 // mergeChunks makes one chunk of several. A chunk that stays alone is taken
 // over as it is.
-func mergeChunks(a *File, refs []*Ref) (*chunk.Sealed, error) {
+func mergeChunks(a *File, refs []*ChunkRef) (*chunk.Sealed, error) {
 	if len(refs) == 1 {
 		b, err := refs[0].copied()
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"tachograph/store/chunk"
 )
 
+// An EventBatch is a batch of an archive's events, unpacked when it is asked
+// for them.
 type EventBatch struct {
 	n      uint32
 	Head   chunk.EventHead

@@ -11,10 +11,10 @@ import (
 
 func clock(wall int64) string { return time.Unix(0, wall).UTC().Format(time.RFC3339) }
 
-// An Opened is a chunk whose directory has been read.
-type Opened struct {
+// An OpenChunk is a chunk whose directory has been read.
+type OpenChunk struct {
 	*chunk.Chunk
-	Ref   *Ref
+	Ref   *ChunkRef
 	views []*View
 }
 
@@ -22,16 +22,16 @@ type Opened struct {
 // instances for its rows.
 type View struct {
 	*chunk.Group
-	Ref   *Ref
+	Ref   *ChunkRef
 	Chunk *chunk.Chunk
-	Wall  []int64
+	Wall  []int64 // clocks of the blocks
 	Cont  []int64
-	rises bool // wall never falls
-	Known []*metric.Instance
+	rises bool               // Wall never falls
+	Known []*metric.Instance // the reader's, by row; nil before it looked
 }
 
 // View returns group i with its times.
-func (c *Opened) View(i int) (*View, error) {
+func (c *OpenChunk) View(i int) (*View, error) {
 	if c.views[i] == nil {
 		g := c.Groups[i]
 		wall, cont, err := g.Times()

@@ -12,12 +12,14 @@ import (
 // A Catalog numbers the descriptions of an archive's metrics. A description
 // that changes gets a new number; the name stays.
 type Catalog struct {
-	Descs  []*metric.Desc
+	Descs  []*metric.Desc // by number
 	byDesc map[*metric.Desc]uint32
 	byText map[string]uint32 // the encoded description
-	Stored int               // how many of descs are in the archive
+	Stored int               // how many of Descs are in the archive
 }
 
+// NewCatalog goes on from what an archive describes; nil is a description that
+// is lost.
 func NewCatalog(stored []*metric.Desc) *Catalog {
 	c := &Catalog{byDesc: make(map[*metric.Desc]uint32), byText: make(map[string]uint32)}
 	for i, d := range stored {

@@ -93,6 +93,7 @@ func ParseFinishedName(name string) (from, to time.Time, ok bool) {
 	return from, to, err1 == nil && err2 == nil
 }
 
+// CutLast is strings.Cut around the last sep.
 func CutLast(s, sep string) (before, after string, ok bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true
@@ -100,6 +101,7 @@ func CutLast(s, sep string) (before, after string, ok bool) {
 	return s, "", false
 }
 
+// Digits reports whether s is a number in digits.
 func Digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
@@ -110,7 +112,7 @@ func JournalName(path string, generation uint64) string {
 	return fmt.Sprintf("%s.j%06d", path, generation)
 }
 
-// ParseJournalName takes apart what journalName made of a file's name.
+// ParseJournalName takes apart what JournalName made of a file's name.
 func ParseJournalName(name string) (live string, generation uint64, ok bool) {
 	live, n, ok := CutLast(name, ".j")
 	if !ok || !strings.HasSuffix(live, LiveSuffix) || !Digits(n) {
@@ -134,10 +136,12 @@ func JournalsOf(path string) ([]string, error) {
 	return filepath.Glob(pattern)
 }
 
+// IsArchiveName reports whether name is that of an archive, finished or not.
 func IsArchiveName(name string) bool {
 	return strings.HasSuffix(name, FinishedSuffix) || IsLiveName(name)
 }
 
+// IsJournalName reports whether name is that of a generation of a journal.
 func IsJournalName(name string) bool {
 	_, _, ok := ParseJournalName(name)
 	return ok

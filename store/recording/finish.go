@@ -150,7 +150,7 @@ func (w *Writer) rename(l *live, from string) (string, error) {
 	for n := 0; ; n++ {
 		final := w.dir.file(layout.FinishedName(l.head.Host.Name, first, last, n))
 		if _, err := w.dir.fs.Lstat(final); err == nil {
-			if id, err := archive.IDOf(final); err != nil || id != l.head.ID {
+			if h, err := layout.ReadHeader(final); err != nil || h.ID != l.head.ID {
 				continue // another archive has that name
 			}
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
-	"tachograph/store/archive"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/disk"
@@ -124,7 +123,7 @@ func (w *Writer) finishedAlready(l *live) bool {
 	prefix := layout.HostPart(l.head.Host.Name) + "-"
 	for _, e := range entries {
 		if _, _, ok := layout.ParseFinishedName(e.Name()); ok && strings.HasPrefix(e.Name(), prefix) && e.Type().IsRegular() {
-			if id, err := archive.IDOf(w.dir.file(e.Name())); err == nil && id == l.head.ID {
+			if h, err := layout.ReadHeader(w.dir.file(e.Name())); err == nil && h.ID == l.head.ID {
 				return true
 			}
 		}
