@@ -10,6 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"go.etcd.io/bbolt"
+
+	"tachograph/sample/metric"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/storetest/proof"
 )
@@ -92,4 +96,69 @@ func TestWhatLiesAmongTheArchives(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDamagedArchivesAreSetAside spoils what an earlier run left, one record,
+// fact or bucket at a time: it is set aside as it is, and recording goes on in a
+// new archive.
+func TestDamagedArchivesAreSetAside(t *testing.T) {
+	spoils := map[string]func(*bbolt.Tx) error{}
+	for _, name := range layout.Buckets {
+		spoils["no bucket "+name] = func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(name)) }
+		if name != layout.BucketChunks { // which are read when they are asked for
+			spoils["a record of "+name] = func(tx *bbolt.Tx) error {
+				b := tx.Bucket([]byte(name))
+				key, stored := b.Cursor().First()
+				stored = slices.Clone(stored)
+				stored[0] ^= 1
+				return b.Put(key, stored)
+			}
+		}
+	}
+	for _, key := range []string{layout.MetaArchive, layout.MetaTotals, layout.MetaJournal} {
+		spoils["no "+key] = func(tx *bbolt.Tx) error { return tx.Bucket([]byte(layout.BucketMeta)).Delete([]byte(key)) }
+	}
+	for what, spoil := range spoils {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { setAside(t, spoil) })
+		})
+	}
+}
+
+func setAside(t *testing.T, spoil func(*bbolt.Tx) error) {
+	dir := t.TempDir()
+	w := create(t, testOptions(dir))
+	recordTicks(t, w, 0, 10)
+	if err := w.Event(metric.Event{At: now(), Kind: metric.EventGap, Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	live, _ := filepath.Glob(filepath.Join(dir, "*"+layout.LiveSuffix))
+	db, err := disk.OS.OpenBolt(live[0], 0o640, boltOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(spoil); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(live[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = create(t, testOptions(dir))
+	recordTicks(t, w, 10, 20)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(live[0] + layout.DamagedSuffix); err != nil || !slices.Equal(before, after) {
+		t.Errorf("set aside: %v, the same bytes: %v", err, slices.Equal(before, after))
+	}
+	if got := numbers(t, dir); !slices.Equal(got, upTo(20)[10:]) {
+		t.Errorf("ticks %v", got)
+	}
 }
