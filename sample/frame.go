@@ -66,7 +66,7 @@ func (f *Frame) Reset(at metric.Stamp) {
 	f.block.Rows = f.block.Rows[:0]
 	for i := range f.block.Cols {
 		c := &f.block.Cols[i]
-		c.Bits, c.Strs, c.Miss = c.Bits[:0], c.Strs[:0], c.Miss[:0]
+		c.Bits, c.Words, c.Miss = c.Bits[:0], c.Words[:0], c.Miss[:0]
 	}
 }
 
@@ -77,11 +77,7 @@ func (f *Frame) Row(in *metric.Instance) int {
 	f.block.Rows = append(f.block.Rows, in)
 	for i := range f.block.Cols {
 		c := &f.block.Cols[i]
-		if f.block.Group.Metrics[i].Type == metric.String {
-			c.Strs = append(c.Strs, "")
-		} else {
-			c.Bits = append(c.Bits, 0)
-		}
+		c.Bits = append(c.Bits, 0)
 		c.Miss = append(c.Miss, metric.NotRead)
 	}
 	return n
@@ -94,13 +90,7 @@ func (f *Frame) Drop() {
 	f.block.Rows = f.block.Rows[:n]
 	for i := range f.block.Cols {
 		c := &f.block.Cols[i]
-		if c.Strs != nil && len(c.Strs) > n {
-			c.Strs = c.Strs[:n]
-		}
-		if len(c.Bits) > n {
-			c.Bits = c.Bits[:n]
-		}
-		c.Miss = c.Miss[:n]
+		c.Bits, c.Miss = c.Bits[:n], c.Miss[:n]
 	}
 }
 
@@ -153,7 +143,8 @@ func (f *Frame) SetFloat(row, col int, v float64) {
 func (f *Frame) SetString(row, col int, v string) {
 	if s := f.slot[col]; s >= 0 {
 		c := &f.block.Cols[s]
-		c.Strs[row] = v
+		c.Bits[row] = uint64(len(c.Words))
+		c.Words = append(c.Words, v)
 		c.Miss[row] = metric.Present
 	}
 }

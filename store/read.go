@@ -37,16 +37,11 @@ type Run struct {
 	Instance *metric.Instance
 	Wall     []int64
 	Cont     []int64 // nanoseconds since boot, sleep included
-	Bits     []uint64
-	Strs     []string
-	Miss     []metric.Reason // nil when every value is present
+	metric.Column
 }
 
 // At returns the i-th value.
-func (r *Run) At(i int) metric.Value {
-	c := metric.Column{Bits: r.Bits, Strs: r.Strs, Miss: r.Miss}
-	return c.At(r.Metric.Type, i)
-}
+func (r *Run) At(i int) metric.Value { return r.Column.At(r.Metric.Type, i) }
 
 // Point is one value and its instant.
 type Point struct {

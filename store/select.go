@@ -238,11 +238,9 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	}
 	run.Archive, run.Metric = &p.a.Info, col.desc
 	run.Instance = nil
-	run.Wall, run.Cont, run.Bits, run.Strs, run.Miss = run.Wall[:0], run.Cont[:0], run.Bits[:0], run.Strs[:0], nil
-	var words []string
-	text := col.desc.Type == metric.String
-	if text {
-		if words, err = v.Chunk.Words(); err != nil {
+	run.Wall, run.Cont, run.Bits, run.Words, run.Miss = run.Wall[:0], run.Cont[:0], run.Bits[:0], nil, nil
+	if col.desc.Type == metric.String {
+		if run.Words, err = v.Chunk.Words(); err != nil {
 			p.a.lose(v.Ref.Wrong(err))
 			return true
 		}
@@ -259,15 +257,7 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 				}
 			}
 			count := int(end - start)
-			if text {
-				str := ""
-				if why == metric.Present && bits < uint64(len(words)) {
-					str = words[bits]
-				}
-				run.Strs = repeat(run.Strs, str, count)
-			} else {
-				run.Bits = repeat(run.Bits, bits, count)
-			}
+			run.Bits = repeat(run.Bits, bits, count)
 			if run.Miss != nil {
 				run.Miss = repeat(run.Miss, why, count)
 			}

@@ -74,8 +74,8 @@ func hostileParts(t testing.TB) []*querytest.Part {
 					}
 				}
 				for c := range block.Cols {
-					for i := range block.Cols[c].Strs {
-						block.Cols[c].Strs[i] += attack
+					for i := range block.Cols[c].Words {
+						block.Cols[c].Words[i] += attack
 					}
 				}
 			}
@@ -141,7 +141,7 @@ func TestAnyBits(t *testing.T) {
 	for name, change := range map[string]func(col *metric.Column, n, i int){
 		"extremes": func(col *metric.Column, n, i int) { col.Bits[i] = extremes[(n+i)%len(extremes)] },
 		"absent": func(col *metric.Column, n, i int) {
-			for len(col.Miss) < max(len(col.Bits), len(col.Strs)) {
+			for len(col.Miss) < len(col.Bits) {
 				col.Miss = append(col.Miss, metric.Present)
 			}
 			col.Miss[i] = metric.Permission

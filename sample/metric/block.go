@@ -35,13 +35,14 @@ func (g *Group) Same(o *Group) bool {
 
 // Column holds the values of one metric of a block, one per row.
 type Column struct {
-	// Bits holds numbers: integers in two's complement (i32 and u32 widened
-	// to 64 bits), floats as IEEE bits (f32 in the low 32). Nil for strings.
+	// Bits holds integers in two's complement (i32 and u32 widened to 64
+	// bits), floats as IEEE bits (f32 in the low 32), and of strings the
+	// place in Words.
 	Bits []uint64
-	// Strs holds strings; nil for numbers.
-	Strs []string
+	// Words are what the cells of a string metric may hold; nil for numbers.
+	Words []string
 	// Miss is nil when every value is present, else one Reason per row. The
-	// value of an absent cell is zero or "".
+	// bits of an absent cell are zero.
 	Miss []Reason
 }
 
@@ -62,7 +63,7 @@ func (b *Block) Clone() *Block {
 	c := &Block{Group: b.Group, At: b.At, Rows: slices.Clone(b.Rows), Cols: slices.Clone(b.Cols)}
 	for i := range c.Cols {
 		col := &c.Cols[i]
-		col.Bits, col.Strs, col.Miss = slices.Clone(col.Bits), slices.Clone(col.Strs), slices.Clone(col.Miss)
+		col.Bits, col.Words, col.Miss = slices.Clone(col.Bits), slices.Clone(col.Words), slices.Clone(col.Miss)
 	}
 	return c
 }

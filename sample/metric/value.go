@@ -22,11 +22,28 @@ func (c *Column) At(t Type, i int) Value {
 		return v
 	}
 	if t == String {
-		v.Str = c.Strs[i]
+		v.Str = c.Word(i)
 	} else {
 		v.Bits = c.Bits[i]
 	}
 	return v
+}
+
+// Word is the string of row i; "" for a number that has no word.
+func (c *Column) Word(i int) string {
+	if n := c.Bits[i]; n < uint64(len(c.Words)) {
+		return c.Words[n]
+	}
+	return ""
+}
+
+// Push adds a cell; its type must be that of the others.
+func (c *Column) Push(v Value) {
+	if v.Type == String {
+		v.Bits = uint64(len(c.Words))
+		c.Words = append(c.Words, v.Str)
+	}
+	c.Bits, c.Miss = append(c.Bits, v.Bits), append(c.Miss, v.Miss)
 }
 
 // Number is the value as a float; NaN for strings and absent values.

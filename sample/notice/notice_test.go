@@ -23,13 +23,13 @@ func (d *desk) see(m *metric.Desc, in *metric.Instance, cell any) []string {
 	col := metric.Column{}
 	switch x := cell.(type) {
 	case string:
-		col.Strs = []string{x}
+		col.Push(metric.Value{Type: metric.String, Str: x})
 	case int:
 		col.Bits = []uint64{uint64(x)}
 	case float32:
 		col.Bits = []uint64{uint64(math.Float32bits(x))}
 	case metric.Reason:
-		col.Bits, col.Strs, col.Miss = []uint64{0}, []string{""}, []metric.Reason{x}
+		col.Bits, col.Miss = []uint64{0}, []metric.Reason{x}
 	}
 	g := &metric.Group{Name: "g", Metrics: []*metric.Desc{m}}
 	var out []string

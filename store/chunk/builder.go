@@ -20,6 +20,7 @@ type Builder struct {
 	// words numbers the strings that cells have held since the last Reset.
 	words   map[string]uint64
 	wordsAt []string
+	numbers []uint64 // scratch
 }
 
 // NewBuilder returns an empty builder for ticks of a class.
@@ -74,7 +75,7 @@ func (b *Builder) Memory() int64 {
 		n += int64(cap(g.at))*28 + int64(cap(g.slots))*160
 		for c := range g.cols {
 			col := &g.cols[c]
-			n += int64(cap(col.log) + 8*cap(col.last) + 2*cap(col.state) + 16*cap(col.strs))
+			n += int64(cap(col.log) + 8*cap(col.last) + 2*cap(col.state))
 		}
 	}
 	return n
@@ -118,12 +119,8 @@ func checkBlock(blk *metric.Block) error {
 	for c := range blk.Cols {
 		col := &blk.Cols[c]
 		d := blk.Group.Metrics[c]
-		have := len(col.Bits)
-		if d.Type == metric.String {
-			have = len(col.Strs)
-		}
-		if have != n || col.Miss != nil && len(col.Miss) != n {
-			return fmt.Errorf("group %s: metric %s has %d cells and %d reasons for %d rows", blk.Group.Name, d.Name, have, len(col.Miss), n)
+		if len(col.Bits) != n || col.Miss != nil && len(col.Miss) != n {
+			return fmt.Errorf("group %s: metric %s has %d cells and %d reasons for %d rows", blk.Group.Name, d.Name, len(col.Bits), len(col.Miss), n)
 		}
 	}
 	return nil
@@ -206,7 +203,6 @@ type columnBuilder struct {
 	text  bool
 	last  []uint64
 	state []metric.Reason
-	strs  []string
 	log   []byte
 	block uint32
 }
@@ -260,9 +256,6 @@ func (g *groupBuilder) find(in *metric.Instance) int32 {
 		col := &g.cols[c]
 		col.last = append(col.last, 0)
 		col.state = append(col.state, never)
-		if col.text {
-			col.strs = append(col.strs, "")
-		}
 	}
 	return s
 }
@@ -323,11 +316,10 @@ const (
 )
 
 func (col *columnBuilder) add(b *Builder, rows []rowAt, cells *metric.Column, block uint32) {
-	if col.text {
-		col.addText(b, rows, cells, block)
-		return
-	}
 	bits := cells.Bits[:len(rows)]
+	if col.text {
+		bits = b.numbered(col, rows, cells)
+	}
 	if cells.Miss == nil {
 		for i := range rows {
 			s := rows[i].slot
@@ -350,28 +342,26 @@ func (col *columnBuilder) add(b *Builder, rows []rowAt, cells *metric.Column, bl
 	}
 }
 
-func (col *columnBuilder) addText(b *Builder, rows []rowAt, cells *metric.Column, block uint32) {
+// numbered gives the words of cells the numbers that they have in b. Most are
+// what they were.
+func (b *Builder) numbered(col *columnBuilder, rows []rowAt, cells *metric.Column) []uint64 {
+	b.numbers = slices.Grow(b.numbers[:0], len(rows))[:len(rows)]
 	for i := range rows {
-		s := rows[i].slot
 		if cells.Miss != nil && cells.Miss[i] != metric.Present {
-			if why := cells.Miss[i]; col.state[s] != why {
-				col.miss(uint32(s), block, why)
+			continue
+		}
+		str, number := cells.Word(i), col.last[rows[i].slot]
+		if number >= uint64(len(b.wordsAt)) || b.wordsAt[number] != str {
+			var ok bool
+			if number, ok = b.words[str]; !ok {
+				number = uint64(len(b.wordsAt))
+				b.words[str] = number
+				b.wordsAt = append(b.wordsAt, str)
 			}
-			continue
 		}
-		str := cells.Strs[i]
-		if col.state[s] == metric.Present && col.strs[s] == str {
-			continue
-		}
-		word, ok := b.words[str]
-		if !ok {
-			word = uint64(len(b.wordsAt))
-			b.words[str] = word
-			b.wordsAt = append(b.wordsAt, str)
-		}
-		col.strs[s] = str
-		col.value(uint32(s), block, word)
+		b.numbers[i] = number
 	}
+	return b.numbers
 }
 
 func (col *columnBuilder) pass(block uint32) {

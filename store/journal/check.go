@@ -47,8 +47,8 @@ func checkBlock(b *metric.Block) (texts int, err error) {
 		c, d := &b.Cols[j], g.Metrics[j]
 		n := len(c.Bits)
 		if d.Type == metric.String {
-			n = len(c.Strs)
-			for _, s := range c.Strs {
+			for i := range c.Bits {
+				s := c.Word(i)
 				texts += len(s)
 				if len(s) > maxText {
 					return 0, fmt.Errorf("a value of %s has %d bytes, more than %d", d.Name, len(s), maxText)

@@ -135,17 +135,17 @@ func (m *machine) tick(cl metric.Class) *metric.Tick {
 }
 
 func (m *machine) column(c *metric.Column, t metric.Type, rows int) {
-	for len(c.Bits) < rows && t != metric.String {
-		c.Bits = append(c.Bits, m.rnd.Uint64()>>m.rnd.IntN(64))
+	if t == metric.String && c.Words == nil {
+		c.Words = []string{"", "on"}
 	}
-	for len(c.Strs) < rows && t == metric.String {
-		c.Strs = append(c.Strs, "on")
+	for len(c.Bits) < rows {
+		if t == metric.String {
+			c.Bits = append(c.Bits, 1)
+		} else {
+			c.Bits = append(c.Bits, m.rnd.Uint64()>>m.rnd.IntN(64))
+		}
 	}
-	if t == metric.String {
-		c.Strs = c.Strs[:rows]
-	} else {
-		c.Bits = c.Bits[:rows]
-	}
+	c.Bits = c.Bits[:rows]
 	c.Miss = nil
 	if m.rnd.IntN(3) == 0 {
 		c.Miss = make([]metric.Reason, rows)
@@ -156,11 +156,7 @@ func (m *machine) column(c *metric.Column, t metric.Type, rows int) {
 		}
 		if c.Miss != nil && m.rnd.IntN(4) == 0 {
 			c.Miss[i] = []metric.Reason{metric.Permission, metric.Vanished, metric.ReasonFor("odd answer"), metric.ReasonFor("no such device")}[m.rnd.IntN(4)]
-			if t == metric.String {
-				c.Strs[i] = ""
-			} else {
-				c.Bits[i] = 0
-			}
+			c.Bits[i] = 0
 		}
 	}
 }
@@ -168,7 +164,8 @@ func (m *machine) column(c *metric.Column, t metric.Type, rows int) {
 func (m *machine) move(c *metric.Column, t metric.Type, i int) {
 	switch {
 	case t == metric.String:
-		c.Strs[i] = []string{"", "on", "off", "state 17", "state 18", "007", fmt.Sprint("n", m.rnd.IntN(1e6)), "18446744073709551616", "a\x00b"}[m.rnd.IntN(9)]
+		c.Bits[i] = uint64(len(c.Words))
+		c.Words = append(c.Words, []string{"", "on", "off", "state 17", "state 18", "007", fmt.Sprint("n", m.rnd.IntN(1e6)), "18446744073709551616", "a\x00b"}[m.rnd.IntN(9)])
 	case t == metric.F32:
 		c.Bits[i] = uint64(math.Float32bits(float32(m.rnd.IntN(1000)) / 100))
 	case t == metric.F64 && m.rnd.IntN(2) == 0:
@@ -317,11 +314,7 @@ func TestMalformedTicksAreRefusedAndLeaveNoTrace(t *testing.T) {
 			for j, c := range m.groups[1].Cols {
 				_ = c
 				k := &bad["known group"].Blocks[0].Cols[j]
-				if m.groups[1].Group.Metrics[j].Type == metric.String {
-					k.Strs = []string{"", ""}
-				} else {
-					k.Bits = []uint64{1, 2}
-				}
+				k.Bits = []uint64{1, 2}
 			}
 		}
 	}

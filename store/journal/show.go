@@ -12,12 +12,7 @@ func (s *state) startBlock(g *group, b *metric.Block) {
 	}
 	for j := range b.Cols {
 		col := &b.Cols[j]
-		if g.g.Metrics[j].Type == metric.String {
-			col.Strs = resize(col.Strs, n)
-		} else {
-			col.Bits = resize(col.Bits, n)
-		}
-		col.Miss = nil
+		col.Bits, col.Miss = resize(col.Bits, n), nil
 	}
 }
 
@@ -26,6 +21,15 @@ func resize[T any](s []T, n int) []T {
 		return s[:n]
 	}
 	return make([]T, n, n+n/4)
+}
+
+// endBlock lends b the words that its rows may have added to.
+func (s *state) endBlock(g *group, b *metric.Block) {
+	for j := range b.Cols {
+		if g.g.Metrics[j].Type == metric.String {
+			b.Cols[j].Words = s.strs
+		}
+	}
 }
 
 // show writes row r into row i of b.
@@ -38,17 +42,9 @@ func (s *state) show(g *group, r *row, b *metric.Block, i int) {
 				col.Miss = make([]metric.Reason, len(g.rows))
 			}
 			col.Miss[i] = s.reasons[k.miss]
-			if col.Strs != nil {
-				col.Strs[i] = ""
-			} else {
-				col.Bits[i] = 0
-			}
+			col.Bits[i] = 0
 			continue
 		}
-		if col.Strs != nil {
-			col.Strs[i] = s.strs[k.val]
-		} else {
-			col.Bits[i] = k.val
-		}
+		col.Bits[i] = k.val
 	}
 }

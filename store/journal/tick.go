@@ -158,6 +158,9 @@ func (s *state) oneBlock(g *group, tick metric.Stamp, b *metric.Block) error {
 			return errCorrupt
 		}
 	}
+	if c.dec {
+		s.endBlock(g, b)
+	}
 	return nil
 }
 
@@ -198,8 +201,8 @@ func (s *state) cellChanged(k *cell, col *metric.Column, i int) bool {
 	if k.miss != 0 {
 		return true
 	}
-	if col.Strs != nil {
-		return s.strs[k.val] != col.Strs[i]
+	if col.Words != nil {
+		return s.strs[k.val] != col.Word(i)
 	}
 	return k.val != col.Bits[i]
 }
@@ -270,7 +273,7 @@ func (s *state) change(g *group, m *column, k *cell, t metric.Type, col *metric.
 	if t == metric.String {
 		var v string
 		if !c.dec {
-			v = col.Strs[i]
+			v = col.Word(i)
 		}
 		k.val = s.stringOf(v)
 		return

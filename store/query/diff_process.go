@@ -261,8 +261,8 @@ func (d *differ) describe(list []*Change) {
 	sel := w.Selection(userMetric)
 	sel.Instance = func(_ string, in *metric.Instance) bool { return byKey[in.Key] != nil }
 	for run := range d.a.Select(sel) {
-		if c := byKey[run.Instance.Key]; c != nil && len(run.Strs) > 0 {
-			c.Process.User = run.Strs[len(run.Strs)-1]
+		if c := byKey[run.Instance.Key]; c != nil && len(run.Wall) > 0 {
+			c.Process.User = run.Word(len(run.Wall) - 1)
 		}
 	}
 	gone := false

@@ -340,7 +340,7 @@ func (hs *historian) texts() {
 		}
 		switch run.Metric.Name {
 		case userMetric:
-			h.User = run.Strs[i]
+			h.User = run.Word(i)
 		case ppidMetric:
 			h.PPID = int(metric.Number(run.Metric.Type, run.Bits[i]))
 		case startMetric:

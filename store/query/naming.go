@@ -76,7 +76,7 @@ func (n *Names) Split(s *Series, indom string) iter.Seq[*Series] {
 			part := *s
 			part.Instance = nm.as[k]
 			part.Wall = s.Wall[from:to]
-			part.Bits, part.Strs, part.Miss = cut(s.Bits, from, to), cut(s.Strs, from, to), cut(s.Miss, from, to)
+			part.Bits, part.Miss = cut(s.Bits, from, to), cut(s.Miss, from, to)
 			if !yield(&part) {
 				return
 			}

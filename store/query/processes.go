@@ -300,11 +300,11 @@ func (c *collector) take(run *store.Run) {
 	case nameMetric:
 		// The instance is called what it was called last; an exec may lie
 		// between that and this moment.
-		p.Name = run.Strs[last]
+		p.Name = run.Word(last)
 	case userMetric:
-		p.User = run.Strs[last]
+		p.User = run.Word(last)
 	case stateMetric, "thread.sname":
-		p.State = run.Strs[last]
+		p.State = run.Word(last)
 	case ppidMetric:
 		p.PPID = int(metric.Number(d.Type, run.Bits[last]))
 	case startMetric:

@@ -29,17 +29,12 @@ func (s *Series) Value(i int) metric.Value { return s.At(s.Type, i) }
 
 // reset empties s, keeping its room.
 func (s *Series) reset() {
-	s.Wall, s.Bits, s.Strs, s.Miss = s.Wall[:0], s.Bits[:0], s.Strs[:0], s.Miss[:0]
+	s.Wall, s.Bits, s.Words, s.Miss = s.Wall[:0], s.Bits[:0], s.Words[:0:0], s.Miss[:0]
 }
 
 func (s *Series) push(wall int64, v metric.Value) {
 	s.Wall = append(s.Wall, wall)
-	s.Miss = append(s.Miss, v.Miss)
-	if s.Type == metric.String {
-		s.Strs = append(s.Strs, v.Str)
-	} else {
-		s.Bits = append(s.Bits, v.Bits)
-	}
+	s.Push(v)
 }
 
 func (s *Series) pushFloat(wall int64, x float64, why metric.Reason) {
@@ -154,7 +149,7 @@ func (s *Series) raw(run *store.Run, w Window) {
 		// The usual case: no value before the window, nothing to copy.
 		s.Wall = append(s.Wall, run.Wall...)
 		s.Bits = append(s.Bits, run.Bits...)
-		s.Strs = append(s.Strs, run.Strs...)
+		s.Words = run.Words
 		if run.Miss == nil {
 			s.Miss = nil
 		} else {

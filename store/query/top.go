@@ -271,9 +271,9 @@ func (t *topper) identify(list []*Consumer) {
 			if c.Count > 1 && t.group != PerUser {
 				continue // They may be of several users.
 			}
-			i := len(run.Strs) - 1
+			i := len(run.Wall) - 1
 			if c.Archive.BootID == run.Archive.BootID && (run.Miss == nil || run.Miss[i] == metric.Present) {
-				c.User = run.Strs[i]
+				c.User = run.Word(i)
 			}
 		}
 	}

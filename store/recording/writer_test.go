@@ -54,7 +54,7 @@ var testGroup = &metric.Group{Name: "mem", Metrics: []*metric.Desc{
 // testTick is a tick whose values tell its number.
 func testTick(at metric.Stamp, n int) *metric.Tick {
 	b := &metric.Block{Group: testGroup, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{
-		{Bits: []uint64{uint64(n)}}, {Bits: []uint64{uint64(n) << 40}}, {Strs: []string{fmt.Sprintf("s%d", n/10)}},
+		{Bits: []uint64{uint64(n)}}, {Bits: []uint64{uint64(n) << 40}}, {Bits: []uint64{0}, Words: []string{fmt.Sprintf("s%d", n/10)}},
 	}}
 	if n%7 == 0 {
 		b.Cols[1] = metric.Column{Bits: []uint64{0}, Miss: []metric.Reason{metric.Stale}}

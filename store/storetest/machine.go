@@ -119,11 +119,7 @@ func (m *Machine) block(gi, n int) *metric.Block {
 	b := &metric.Block{Group: g.Group, At: at, Rows: m.rows(g, n), Cols: make([]metric.Column, len(g.Metrics))}
 	for c, d := range g.Metrics {
 		col := &b.Cols[c]
-		if d.Type == metric.String {
-			col.Strs = make([]string, len(b.Rows))
-		} else {
-			col.Bits = make([]uint64, len(b.Rows))
-		}
+		col.Bits = make([]uint64, len(b.Rows))
 		for r, in := range b.Rows {
 			series := uint64(gi)<<32 | uint64(c)<<24
 			if in != nil {
@@ -166,7 +162,8 @@ func (m *Machine) cell(col *metric.Column, d *metric.Desc, r int, series uint64,
 	case d.Type == metric.F32:
 		col.Bits[r] = uint64(math.Float32bits(float32(h%1000) / 3))
 	default:
-		col.Strs[r] = []string{"", "running", "sleeping", "стоп", fmt.Sprint("state ", n/20)}[mix(m.Seed, series, uint64(n/5))%5]
+		col.Bits[r] = uint64(len(col.Words))
+		col.Words = append(col.Words, []string{"", "running", "sleeping", "стоп", fmt.Sprint("state ", n/20)}[mix(m.Seed, series, uint64(n/5))%5])
 	}
 	return metric.Present
 }

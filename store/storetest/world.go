@@ -136,12 +136,7 @@ func (w *World) block(wg *worldGroup) *metric.Block {
 			}
 			v := w.value(d, cells[c], fresh)
 			cells[c] = v
-			if d.Type == metric.String {
-				col.Strs = append(col.Strs, v.Str)
-			} else {
-				col.Bits = append(col.Bits, v.Bits)
-			}
-			col.Miss = append(col.Miss, v.Miss)
+			col.Push(v)
 		}
 		present := true
 		for _, m := range col.Miss {

@@ -117,9 +117,7 @@ func newLooks(s *Set, first, second probe.Snapshot) *looks {
 			}
 			run.Wall = append(run.Wall, wall)
 			run.Cont = append(run.Cont, r.At.Cont)
-			run.Bits = append(run.Bits, r.Value.Bits)
-			run.Strs = append(run.Strs, r.Value.Str)
-			run.Miss = append(run.Miss, r.Value.Miss)
+			run.Push(r.Value)
 		}
 	}
 	return a

@@ -230,12 +230,7 @@ func (p *parser) fill(g *group, b *block, at int64) *metric.Block {
 			if c := g.cells[d][in]; c != nil {
 				v = p.next(c, b, at)
 			}
-			col.Miss = append(col.Miss, v.Miss)
-			if d.Type == metric.String {
-				col.Strs = append(col.Strs, v.Str)
-			} else {
-				col.Bits = append(col.Bits, v.Bits)
-			}
+			col.Push(v)
 		}
 	}
 	return out

@@ -131,16 +131,7 @@ func index(p *Part, instances map[[4]string]*metric.Instance) *part {
 func (s *series) add(at metric.Stamp, t metric.Type, c *metric.Column, row int) {
 	s.wall = append(s.wall, at.Wall)
 	s.cont = append(s.cont, at.Cont)
-	why := metric.Present
-	if c.Miss != nil {
-		why = c.Miss[row]
-	}
-	s.col.Miss = append(s.col.Miss, why)
-	if t == metric.String {
-		s.col.Strs = append(s.col.Strs, c.Strs[row])
-	} else {
-		s.col.Bits = append(s.col.Bits, c.Bits[row])
-	}
+	s.col.Push(c.At(t, row))
 }
 
 // Hosts lists the machines of the recording.

@@ -107,12 +107,7 @@ func (a *Archive) Select(sel store.Selection) iter.Seq[*store.Run] {
 
 func (s *series) run(p *part, i, j int) *store.Run {
 	r := &store.Run{Archive: p.info, Metric: s.desc, Instance: s.in,
-		Wall: s.wall[i:j], Cont: s.cont[i:j]}
-	if s.desc.Type == metric.String {
-		r.Strs = s.col.Strs[i:j]
-	} else {
-		r.Bits = s.col.Bits[i:j]
-	}
+		Wall: s.wall[i:j], Cont: s.cont[i:j], Column: metric.Column{Bits: s.col.Bits[i:j], Words: s.col.Words}}
 	if slices.ContainsFunc(s.col.Miss[i:j], func(m metric.Reason) bool { return m != metric.Present }) {
 		r.Miss = s.col.Miss[i:j]
 	}

@@ -139,7 +139,7 @@ func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 func (c *csvWriter) value(b []byte, p *Points, i int) []byte {
 	switch p.Type {
 	case metric.String:
-		return c.text(b, p.Strs[i])
+		return c.text(b, p.Word(i))
 	case metric.I32, metric.I64:
 		return strconv.AppendInt(b, int64(p.Bits[i]), 10)
 	case metric.F32:
