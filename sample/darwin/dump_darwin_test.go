@@ -24,7 +24,7 @@ import (
 // I round indom instance key labels; E round kind text; F round source error;
 // T round wall awake continuous, as it begins and as it ends.
 //
-// No time passes while a round is read: between two, it writes what time it is to
+// Next to no time passes while a round is read: between two, it writes what time it is to
 // the file TACHO_DUMP_CLOCK, by which the simulated clocks go.
 //
 // TACHO_DUMP_ONLY restricts it to some classes, TACHO_DUMP_NATURAL reads each
