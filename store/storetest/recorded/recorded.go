@@ -67,7 +67,8 @@ func record(t *testing.T, left string, seed uint64, list []proof.Item) {
 	if w.Status().Commits == commits {
 		t.Fatal("the archive has no chunks, only a journal")
 	}
-	// What lies there now is what a kill would leave.
+	// What lies there when nothing moves is what a kill would leave.
+	synctest.Wait()
 	if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
