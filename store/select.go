@@ -85,19 +85,19 @@ type emitter struct {
 	r     *Reader
 	yield func(*Run) bool
 	run   Run
-	// For gathering: the series of one metric in all chunks, the pieces, and
-	// by instance number the latest of its pieces.
-	shelf  chunk.Shelf
-	pieces []piece
-	latest []int32
-	order  []int32
+	// For gathering: the series of one metric in all chunks, the shelved ones, and
+	// by instance number the latest of its own.
+	shelf   chunk.Shelf
+	shelved []shelved
+	latest  []int32
+	order   []int32
 }
 
-// A piece is a series of one chunk, waiting for its turn on the shelf.
-type piece struct {
+// A shelved one is a series of one chunk, waiting for its turn on the shelf.
+type shelved struct {
 	col, row int32
 	id       uint32 // of the instance
-	// next is the piece of the same instance in a later chunk, 0 for none.
+	// next is that of the same instance in a later chunk, 0 for none.
 	next int32
 }
 
@@ -164,7 +164,7 @@ func (e *emitter) direct(p *plan, cols []column) bool {
 // the runs of an instance come together. What is kept is only changes.
 func (e *emitter) gathered(p *plan, cols []column) bool {
 	e.shelf.Reset()
-	e.pieces, e.order = e.pieces[:0], e.order[:0]
+	e.shelved, e.order = e.shelved[:0], e.order[:0]
 	for i := range cols {
 		col := &cols[i]
 		f := p.filter(e.r, col.v)
@@ -173,23 +173,23 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 		}
 		err := col.v.Series(col.col, f.has, func(row int, s *chunk.Series) error {
 			e.shelf.Keep(s)
-			e.piece(int32(i), int32(row), e.r.instance(col.v, row))
+			e.note(int32(i), int32(row), e.r.instance(col.v, row))
 			return nil
 		})
 		if err != nil {
 			p.a.lose(col.v.Ref.Wrong(err))
 		}
 	}
-	for i := range e.pieces {
-		e.latest[e.pieces[i].id] = -1
+	for i := range e.shelved {
+		e.latest[e.shelved[i].id] = -1
 	}
 	for _, first := range e.order {
-		for n := first; ; n = e.pieces[n].next {
+		for n := first; ; n = e.shelved[n].next {
 			s := e.shelf.Series(int(n))
-			if !e.series(p, &cols[e.pieces[n].col], int(e.pieces[n].row), &s) {
+			if !e.series(p, &cols[e.shelved[n].col], int(e.shelved[n].row), &s) {
 				return false
 			}
-			if e.pieces[n].next == 0 {
+			if e.shelved[n].next == 0 {
 				break
 			}
 		}
@@ -197,9 +197,9 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 	return true
 }
 
-// piece notes the series that has just been put on the shelf.
-func (e *emitter) piece(col, row int32, in *metric.Instance) {
-	n := int32(len(e.pieces))
+// note notes the series that has just been put on the shelf.
+func (e *emitter) note(col, row int32, in *metric.Instance) {
+	n := int32(len(e.shelved))
 	id := uint32(0)
 	if in != nil {
 		id = uint32(in.ID)
@@ -208,12 +208,12 @@ func (e *emitter) piece(col, row int32, in *metric.Instance) {
 		e.latest = append(e.latest, -1)
 	}
 	if before := e.latest[id]; before >= 0 {
-		e.pieces[before].next = n
+		e.shelved[before].next = n
 	} else {
 		e.order = append(e.order, n)
 	}
 	e.latest[id] = n
-	e.pieces = append(e.pieces, piece{col: col, row: row, id: id})
+	e.shelved = append(e.shelved, shelved{col: col, row: row, id: id})
 }
 
 // names makes sure that the instances of v can be told.

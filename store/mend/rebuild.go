@@ -33,7 +33,7 @@ func (r *repair) write(dst string) (err error) {
 		return err
 	}
 	// One transaction a chunk keeps a large archive out of memory.
-	for _, p := range r.pieces {
+	for _, p := range r.rebuilt {
 		if err := db.Update(layout.Build(&t, func(b *layout.Builder) { b.Chunk(p.sealed) })); err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func (r *repair) writeFacts(b *layout.Builder) {
 	h := r.header
 	if h == nil {
 		h = &layout.Header{Format: layout.FormatVersion, ID: filepath.Base(r.report.Source)}
-		if len(r.pieces) > 0 {
-			h.Created = r.pieces[0].sealed.Info.From
+		if len(r.rebuilt) > 0 {
+			h.Created = r.rebuilt[0].sealed.Info.From
 		}
 		r.lose(0, 0, "what the archive says about itself: its host, boot and time zone")
 	}

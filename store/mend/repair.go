@@ -64,7 +64,7 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 		}
 	}()
 	r.assemble()
-	if len(r.pieces) == 0 && len(r.allEvents) == 0 {
+	if len(r.rebuilt) == 0 && len(r.allEvents) == 0 {
 		why := r.damage
 		for _, l := range r.report.Lost {
 			why = append(why, "lost is "+l.String())
@@ -83,7 +83,7 @@ type repair struct {
 	report   *RepairReport
 	open     []*os.File // what sections read from
 	journals []*os.File
-	pieces   []*rebuilt
+	rebuilt  []*rebuilt
 	byClass  map[metric.Class][]*rebuilt // chunks that are kept
 	// journalled are the continuous clocks of the ticks in the journals.
 	journalled map[metric.Class][]int64
@@ -130,7 +130,7 @@ func (r *repair) assemble() {
 			continue
 		}
 		p := &rebuilt{key: key, sealed: s, whole: len(missing) == 0}
-		r.pieces = append(r.pieces, p)
+		r.rebuilt = append(r.rebuilt, p)
 		if p.whole {
 			r.report.Chunks++
 			r.byClass[s.Info.Class] = append(r.byClass[s.Info.Class], p)
@@ -149,11 +149,11 @@ func (r *repair) assemble() {
 		r.loseChunk(key)
 	}
 	r.loseUnlisted()
-	slices.SortStableFunc(r.pieces, func(a, b *rebuilt) int {
+	slices.SortStableFunc(r.rebuilt, func(a, b *rebuilt) int {
 		return cmp.Or(cmp.Compare(a.sealed.Info.Class, b.sealed.Info.Class),
 			cmp.Compare(a.sealed.Info.First.Cont, b.sealed.Info.First.Cont))
 	})
-	for _, p := range r.pieces {
+	for _, p := range r.rebuilt {
 		r.report.Ticks += p.sealed.Info.Ticks
 		r.report.Values += p.sealed.Info.Values
 	}
@@ -188,7 +188,7 @@ func (r *repair) fromJournals(class metric.Class, from, to int64) uint64 {
 
 // dropRescued leaves out what was rescued of chunks that journals hold whole.
 func (r *repair) dropRescued() {
-	r.pieces = slices.DeleteFunc(r.pieces, func(p *rebuilt) bool {
+	r.rebuilt = slices.DeleteFunc(r.rebuilt, func(p *rebuilt) bool {
 		in := p.sealed.Info
 		if p.whole {
 			return false

@@ -24,7 +24,7 @@ func (r *repair) follower() *journal.Follower {
 	if r.sealed != nil {
 		f.Seq, f.Counted, f.First = r.sealed.Sealed, true, r.sealed.Generation
 	}
-	for _, p := range r.pieces {
+	for _, p := range r.rebuilt {
 		f.Last = max(f.Last, p.sealed.Info.To)
 	}
 	return f
@@ -174,7 +174,7 @@ func (j *journalReader) flush(b *chunk.Builder) {
 	if err != nil {
 		j.lose(b.First().Wall, b.Last().Wall, "class %s: %v", b.Class(), err)
 	} else {
-		j.pieces = append(j.pieces, &rebuilt{sealed: s, whole: true})
+		j.rebuilt = append(j.rebuilt, &rebuilt{sealed: s, whole: true})
 	}
 	j.taken.Builders[b.Class()] = nil
 }
