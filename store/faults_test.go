@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,57 +149,20 @@ func (tr *faulty) count(want error) int {
 
 // TestFaults makes the disk refuse in several ways and then not.
 func TestFaults(t *testing.T) {
-	writes := func(op disktest.Op) bool { return op.Kind == disktest.Write || op.Kind == disktest.BoltCommit }
 	for _, c := range []struct {
 		name  string
 		bound int64
-		fault func(op disktest.Op) error
+		fault string
 		held  bool // Append must say so
 		drops bool
 	}{
-		{"disk full", 0, func(op disktest.Op) error {
-			if writes(op) || op.Kind == disktest.Create {
-				return syscall.ENOSPC
-			}
-			return nil
-		}, true, false},
-		{"disk full in the middle of a record", 0, func(op disktest.Op) error {
-			if writes(op) {
-				return &disktest.Short{N: 3, Err: syscall.ENOSPC}
-			}
-			return nil
-		}, true, false},
-		{"disk full for longer than memory lasts", 1, func(op disktest.Op) error {
-			if writes(op) || op.Kind == disktest.Create {
-				return syscall.ENOSPC
-			}
-			return nil
-		}, true, true},
-		{"read-only file system", 0, func(op disktest.Op) error {
-			switch op.Kind {
-			case disktest.Write, disktest.BoltCommit, disktest.Create, disktest.Truncate, disktest.Rename, disktest.Remove:
-				return syscall.EROFS
-			}
-			return nil
-		}, true, false},
-		{"input/output errors", 0, func(op disktest.Op) error {
-			if writes(op) || op.Kind == disktest.Barrier || op.Kind == disktest.Sync {
-				return syscall.EIO
-			}
-			return nil
-		}, true, false},
-		{"syncs fail", 0, func(op disktest.Op) error {
-			if op.Kind == disktest.Barrier || op.Kind == disktest.Sync {
-				return syscall.EIO
-			}
-			return nil
-		}, false, false},
-		{"commits fail", 0, func(op disktest.Op) error {
-			if op.Kind == disktest.BoltCommit {
-				return syscall.EIO
-			}
-			return nil
-		}, false, false},
+		{"disk full", 0, "write, bolt commit, create: ENOSPC", true, false},
+		{"disk full in the middle of a record", 0, "write, bolt commit: ENOSPC after 3 bytes", true, false},
+		{"disk full for longer than memory lasts", 1, "write, bolt commit, create: ENOSPC", true, true},
+		{"read-only file system", 0, "write, bolt commit, create, truncate, rename, remove: EROFS", true, false},
+		{"input/output errors", 0, "write, bolt commit, barrier, sync: EIO", true, false},
+		{"syncs fail", 0, "barrier, sync: EIO", false, false},
+		{"commits fail", 0, "bolt commit: EIO", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +173,7 @@ func TestFaults(t *testing.T) {
 					o.FS, o.MemoryBound, o.Sync = d, c.bound, time.Second
 				})
 				tr.record(t, 60)
-				d.Fail(c.fault)
+				d.Fail(disktest.Faults(c.fault))
 				tr.record(t, 140)
 				tr.until(t, true)
 				tr.record(t, len(tr.outcomes)+10)

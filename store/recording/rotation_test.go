@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,12 +75,7 @@ func TestCrashAroundARotation(t *testing.T) {
 			t.Fatal(err)
 		}
 		record(3)
-		fs.Fail(func(op disktest.Op) error {
-			if op.Kind == disktest.BoltCommit {
-				return syscall.ENOSPC
-			}
-			return nil
-		})
+		fs.Fail(disktest.Faults("bolt commit: ENOSPC"))
 		if err := w.Close(); err == nil {
 			t.Fatal("it closed without the commit that was to fail")
 		}
