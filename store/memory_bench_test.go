@@ -75,7 +75,7 @@ func TestMemoryChild(t *testing.T) {
 	at, _ := l.Next()
 	clock := proof.NewClock(at)
 	w, err := recording.Create(recording.Options{Dir: os.Getenv(childDir), Host: metric.Host{ID: "h", Name: "host"}, BootID: "b",
-		Catalogue: l.Catalogue(), Now: clock.Now})
+		Catalog: l.Catalog(), Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func written(t *testing.T) string {
 	t.Helper()
 	l := storetest.NewLoad(12, 6, 5, 40)
 	clock := proof.NewClock(metric.Stamp{})
-	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: metric.Host{ID: "id", Name: "second"}, BootID: "boot", Catalogue: l.Catalogue(),
+	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: metric.Host{ID: "id", Name: "second"}, BootID: "boot", Catalog: l.Catalog(),
 		Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func beginPart(t testing.TB, p *querytest.Part, dir string) *recording.Writer {
 	slices.SortStableFunc(steps, func(x, y step) int { return cmp.Compare(x.at, y.at) })
 	clock := proof.NewClock(p.Ticks[0].At)
 	w, err := recording.Create(recording.Options{Dir: dir, Host: p.Info.Host, BootID: p.Info.BootID, TimeZone: p.Info.TimeZone,
-		Recorder: p.Info.Recorder, Catalogue: p.Catalogue, Intervals: p.Info.Intervals, Now: clock.Now})
+		Recorder: p.Info.Recorder, Catalog: p.Catalog, Intervals: p.Info.Intervals, Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func hostileParts(t testing.TB) []*querytest.Part {
 			h.Labels[i].Value += attack
 		}
 		h.Labels = append(h.Labels, metric.Label{Name: attack, Value: attack})
-		for _, d := range p.Catalogue {
+		for _, d := range p.Catalog {
 			d.Help, d.LongHelp, d.Source = d.Help+attack, d.LongHelp+attack, d.Source+attack
 			if d.Unsupported != "" {
 				d.Unsupported += attack

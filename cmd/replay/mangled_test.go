@@ -169,7 +169,7 @@ func mangledSeeds(t *testing.T, base string) {
 }
 
 func mangledOptions(dir string, m *storetest.Machine, now func() metric.Stamp) recording.Options {
-	return recording.Options{Dir: dir, Host: metric.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC", Catalogue: m.Catalogue(),
+	return recording.Options{Dir: dir, Host: metric.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC", Catalog: m.Catalog(),
 		Intervals: m.Intervals(), Now: now, Seal: 20 * time.Second, Log: slog.New(slog.DiscardHandler)}
 }
 

@@ -22,7 +22,7 @@ func finishedArchive(t *testing.T) string {
 	clock := proof.NewClock(m.At(0))
 	w, err := recording.Create(recording.Options{
 		Dir: t.TempDir(), Host: metric.Host{ID: "1", Name: "mac"}, BootID: "b", TimeZone: "UTC",
-		Catalogue: m.Catalogue(), Intervals: m.Intervals(), Now: clock.Now,
+		Catalog: m.Catalog(), Intervals: m.Intervals(), Now: clock.Now,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -61,9 +61,9 @@ type Intake struct {
 
 // NewIntake makes an Intake for the journal of an archive with this catalogue,
 // of which members may be lost.
-func NewIntake(catalogue []*metric.Desc) *Intake {
+func NewIntake(catalog []*metric.Desc) *Intake {
 	in := &Intake{known: make(map[string]*metric.Desc), done: make(map[*metric.Group]bool), insts: make(map[[2]string]*metric.Instance)}
-	in.learn(catalogue)
+	in.learn(catalog)
 	return in
 }
 

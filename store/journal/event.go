@@ -102,7 +102,7 @@ func (s *state) event(ev *metric.Event) *metric.Event {
 const maxDescs = 1 << 16
 
 // catalogue codes full descriptions of metrics.
-func (s *state) catalogue(ds []*metric.Desc) []*metric.Desc {
+func (s *state) catalog(ds []*metric.Desc) []*metric.Desc {
 	c := &s.coder
 	m := &s.events
 	n := c.count(&m.number, len(ds), maxDescs)

@@ -103,7 +103,7 @@ func (e *Encoder) Event(out []byte, ev *metric.Event) ([]byte, error) {
 // Describe appends the body of a record that adds to the catalogue.
 func (e *Encoder) Describe(out []byte, ds []*metric.Desc) []byte {
 	e.s.coder.startEncoding(append(out, byte(KindDescribe)<<5))
-	e.s.catalogue(ds)
+	e.s.catalog(ds)
 	return e.s.coder.finishEncoding()
 }
 
@@ -160,7 +160,7 @@ func (d *Decoder) decode(body []byte, r *Record) error {
 	case KindEvent:
 		r.Event = s.event(nil)
 	case KindDescribe:
-		r.Descs = s.catalogue(nil)
+		r.Descs = s.catalog(nil)
 	case KindConfig:
 		r.Conf = s.config(nil)
 	default:

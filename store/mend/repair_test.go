@@ -45,7 +45,7 @@ func makeArchive(t *testing.T, seed uint64, sealed, seconds int) *sample {
 	m := storetest.NewMachine(seed)
 	h := &layout.Header{Format: layout.FormatVersion, ID: "0123456789abcdef", Host: metric.Host{Name: "host"}, BootID: "boot", TimeZone: "UTC"}
 	cat := layout.NewCatalog(nil)
-	for _, d := range m.Catalogue() {
+	for _, d := range m.Catalog() {
 		cat.Number(d)
 	}
 	var tot layout.Totals

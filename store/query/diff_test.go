@@ -84,7 +84,7 @@ func newBusy(seed uint64, inject func(*busy)) *busy {
 	b.part = &querytest.Part{Info: store.ArchiveInfo{ID: "b", Host: metric.Host{ID: "h", Name: "busy"}, BootID: "b",
 		Intervals: metric.Intervals{metric.Fast: busyStep * time.Second, metric.Polled: busyStep * time.Second, metric.Process: busyStep * time.Second, metric.Constrained: time.Minute}}}
 	for _, g := range []*metric.Group{b.one, b.vol, b.procs, b.consts} {
-		b.part.Catalogue = append(b.part.Catalogue, g.Metrics...)
+		b.part.Catalog = append(b.part.Catalog, g.Metrics...)
 	}
 	for i := range 30 {
 		w := b.start(fmt.Sprintf("daemon%d", i), 1<<62)

@@ -16,7 +16,7 @@ import (
 
 // described is an archive with a catalogue and without values.
 func described(list []*metric.Desc) *querytest.Archive {
-	return querytest.New(&querytest.Part{Catalogue: list, Info: store.ArchiveInfo{ID: "d", Host: metric.Host{ID: "h"}, BootID: "b"}})
+	return querytest.New(&querytest.Part{Catalog: list, Info: store.ArchiveInfo{ID: "d", Host: metric.Host{ID: "h"}, BootID: "b"}})
 }
 
 func unit(s string) metric.Units {

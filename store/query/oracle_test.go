@@ -69,7 +69,7 @@ func newWorld(seed uint64) *world {
 	one := &metric.Group{Name: "one", Metrics: descs[:6]}
 	two := &metric.Group{Name: "disk", Indom: "disk", Metrics: descs[6:]}
 	for n := range 1 + rnd.IntN(3) {
-		p := &querytest.Part{Catalogue: descs, Info: store.ArchiveInfo{
+		p := &querytest.Part{Catalog: descs, Info: store.ArchiveInfo{
 			ID: fmt.Sprint(n), Host: metric.Host{ID: "h", Name: "h"}, BootID: boot,
 			Intervals: metric.Intervals{metric.Fast: time.Duration(every)},
 		}}

@@ -37,7 +37,7 @@ func TestTopAgainstOracle(t *testing.T) {
 			procs = append(procs, p)
 		}
 		part := func(n int) *querytest.Part {
-			return &querytest.Part{Catalogue: []*metric.Desc{desc}, Info: store.ArchiveInfo{ID: fmt.Sprint(n), Host: metric.Host{ID: "h"}, BootID: "b",
+			return &querytest.Part{Catalog: []*metric.Desc{desc}, Info: store.ArchiveInfo{ID: fmt.Sprint(n), Host: metric.Host{ID: "h"}, BootID: "b",
 				Intervals: metric.Intervals{metric.Process: time.Duration(every)}}}
 		}
 		parts := []*querytest.Part{part(0)}

@@ -25,7 +25,7 @@ func TestProcessesOfSeveralSweeps(t *testing.T) {
 	for i := range all {
 		people = append(people, &metric.Instance{ID: uint64(i + 1), Key: fmt.Sprint(i), Name: fmt.Sprintf("%06d p", i+1)})
 	}
-	part := &querytest.Part{Catalogue: []*metric.Desc{desc, unread, total}, Info: store.ArchiveInfo{ID: "a", Host: metric.Host{ID: "h"}, BootID: "b",
+	part := &querytest.Part{Catalog: []*metric.Desc{desc, unread, total}, Info: store.ArchiveInfo{ID: "a", Host: metric.Host{ID: "h"}, BootID: "b",
 		Intervals: metric.Intervals{metric.Process: time.Duration(every)}}}
 	for n := range 9 {
 		at := metric.Stamp{Wall: start + int64(n)*every, Cont: int64(n+100) * every}

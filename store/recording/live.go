@@ -31,14 +31,14 @@ func (l *live) String() string { return filepath.Base(l.path) }
 
 // basis is what a new archive begins with.
 type basis struct {
-	seq       uint64 // its journal begins after this record
-	catalogue []*metric.Desc
-	conf      journal.Config
+	seq     uint64 // its journal begins after this record
+	catalog []*metric.Desc
+	conf    journal.Config
 }
 
 // basis is that of an archive begun now. The caller holds the mutex.
 func (w *Writer) basis(seq uint64) basis {
-	return basis{seq: seq, catalogue: w.opt.Catalogue, conf: w.conf}
+	return basis{seq: seq, catalog: w.opt.Catalog, conf: w.conf}
 }
 
 // newLive makes a new archive.
@@ -91,7 +91,7 @@ func (w *Writer) createBolt(l *live, on basis) error {
 		_ = w.dir.fs.Remove(tmp)
 		return err
 	}
-	for _, d := range on.catalogue {
+	for _, d := range on.catalog {
 		l.cat.Number(d)
 	}
 	err := w.dir.own(tmp, fileMode)

@@ -32,8 +32,8 @@ type Options struct {
 	TimeZone string
 	Recorder string // version of the recorder
 	Config   string // effective configuration, TOML
-	// Catalogue is all metrics there are, also those that are never sampled.
-	Catalogue []*metric.Desc
+	// Catalog is all metrics there are, also those that are never sampled.
+	Catalog []*metric.Desc
 	// Intervals are the effective intervals of the classes.
 	Intervals metric.Intervals
 

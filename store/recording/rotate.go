@@ -56,8 +56,8 @@ func (w *Writer) BeginRotation(why string) (*Rotation, error) {
 // catchUp tells a new archive what changed while it was being made.
 func (w *Writer) catchUp(n *live) {
 	conf := w.conf
-	n.rest.Descs, n.rest.Conf = w.opt.Catalogue, &conf
-	_ = w.wrote(n, n.jw.Describe(w.opt.Catalogue))
+	n.rest.Descs, n.rest.Conf = w.opt.Catalog, &conf
+	_ = w.wrote(n, n.jw.Describe(w.opt.Catalog))
 	_ = w.wrote(n, n.jw.Config(&conf))
 }
 

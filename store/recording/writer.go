@@ -160,8 +160,8 @@ func (w *Writer) Describe(ds []*metric.Desc) error {
 
 // remember keeps the catalogue that the next archive begins with up to date.
 func (w *Writer) remember(ds []*metric.Desc) {
-	at := make(map[string]int, len(w.opt.Catalogue))
-	list := append([]*metric.Desc(nil), w.opt.Catalogue...)
+	at := make(map[string]int, len(w.opt.Catalog))
+	list := append([]*metric.Desc(nil), w.opt.Catalog...)
 	for i, d := range list {
 		at[d.Name] = i
 	}
@@ -173,7 +173,7 @@ func (w *Writer) remember(ds []*metric.Desc) {
 			list = append(list, d)
 		}
 	}
-	w.opt.Catalogue = list
+	w.opt.Catalog = list
 	w.changes++
 }
 

@@ -40,7 +40,7 @@ func settle() {
 func testOptions(dir string) Options {
 	return Options{
 		Dir: dir, Host: metric.Host{ID: "host-1", Name: "mac.example.com", OS: "Darwin"}, BootID: "boot-1", TimeZone: "Europe/Berlin",
-		Recorder: "test", Config: "x = 1\n", Catalogue: testGroup.Metrics,
+		Recorder: "test", Config: "x = 1\n", Catalog: testGroup.Metrics,
 		Intervals: metric.Intervals{metric.Fast: time.Second}, Sync: time.Hour, Now: now,
 	}
 }

@@ -67,7 +67,7 @@ func newBlock(g *metric.Group, rows int) *metric.Block {
 }
 
 // Catalogue describes all metrics.
-func (l *Load) Catalogue() []*metric.Desc { return l.metrics }
+func (l *Load) Catalog() []*metric.Desc { return l.metrics }
 
 func (l *Load) birth(i int) {
 	l.born++

@@ -63,7 +63,7 @@ func NewMachine(seed uint64) *Machine {
 }
 
 // Catalogue describes all metrics.
-func (m *Machine) Catalogue() []*metric.Desc {
+func (m *Machine) Catalog() []*metric.Desc {
 	var ds []*metric.Desc
 	for _, g := range m.groups {
 		ds = append(ds, g.Metrics...)

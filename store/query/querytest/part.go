@@ -15,10 +15,10 @@ import (
 
 // Part is one archive of a recording.
 type Part struct {
-	Info      store.ArchiveInfo
-	Catalogue []*metric.Desc
-	Ticks     []*metric.Tick
-	Events    []metric.Event
+	Info    store.ArchiveInfo
+	Catalog []*metric.Desc
+	Ticks   []*metric.Tick
+	Events  []metric.Event
 }
 
 // Archive is a recording in memory. It has the methods of a store.Reader.
@@ -63,7 +63,7 @@ func New(parts ...*Part) *Archive {
 	instances := make(map[[4]string]*metric.Instance)
 	for _, p := range parts {
 		a.parts = append(a.parts, index(p, instances))
-		for _, d := range p.Catalogue {
+		for _, d := range p.Catalog {
 			a.byName[d.Name] = d
 		}
 	}
@@ -163,8 +163,8 @@ func (a *Archive) Lookup(name string) *metric.Desc { return a.byName[name] }
 // LookupIn finds a metric by its exact name in one part.
 func (a *Archive) LookupIn(info *store.ArchiveInfo, name string) *metric.Desc {
 	for _, p := range a.parts {
-		if i := slices.IndexFunc(p.Catalogue, func(d *metric.Desc) bool { return d.Name == name }); p.info == info && i >= 0 {
-			return p.Catalogue[i]
+		if i := slices.IndexFunc(p.Catalog, func(d *metric.Desc) bool { return d.Name == name }); p.info == info && i >= 0 {
+			return p.Catalog[i]
 		}
 	}
 	return nil

@@ -235,7 +235,7 @@ func (p *parser) endPart() {
 	if p.part == nil {
 		return
 	}
-	p.part.Catalogue = append(p.part.Catalogue, p.order...)
+	p.part.Catalog = append(p.part.Catalog, p.order...)
 	p.part.Info.Intervals = p.intervals
 	p.parts = append(p.parts, p.part)
 	p.part = nil

@@ -24,7 +24,7 @@ func ProofOptions(dir string, seed uint64, now func() metric.Stamp) recording.Op
 		TimeZone:  "UTC",
 		Recorder:  "test",
 		Config:    "# none\n",
-		Catalogue: m.Catalogue(),
+		Catalog:   m.Catalog(),
 		Intervals: m.Intervals(),
 		Seal:      20 * time.Second / recording.CommitEvery,
 		Sync:      time.Second,
