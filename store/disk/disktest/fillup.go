@@ -14,7 +14,7 @@ func fillUp(f *os.File) (restore func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dead, err := os.OpenFile(deadDevice(f), deadFlags, 0)
+	dead, err := os.OpenFile(deadDevice, deadFlags, 0)
 	if err != nil {
 		return nil, err
 	}
