@@ -63,7 +63,7 @@ func (s *Stat) Parse(text []byte) error {
 	}
 	var v [statFields + 1]uint64 // v[i] is field i+2 of proc(5)
 	state, rest := field(text[shut+1:])
-	if len(state) != 1 {
+	if len(state) != 1 || state[0] <= ' ' {
 		return errStat
 	}
 	n := 1
