@@ -33,6 +33,12 @@ type plan struct {
 	without map[uint32]bool    // schemas that have no wanted column
 }
 
+// newPlan is a plan without columns yet.
+func newPlan(a *source, sel *Selection) *plan {
+	return &plan{a: a, sel: sel, wanted: a.wanted(sel), columns: make(map[string][]column),
+		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
+}
+
 func (sel *Selection) end() int64 {
 	if sel.To == 0 {
 		return math.MaxInt64
@@ -71,8 +77,7 @@ func (a *source) wanted(sel *Selection) []bool {
 
 // plan finds the columns of a that hold values in the window of sel.
 func (r *Reader) plan(a *source, sel *Selection) *plan {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
-	p.wanted = a.wanted(sel)
+	p := newPlan(a, sel)
 	if !slices.Contains(p.wanted, true) {
 		return p
 	}
@@ -172,8 +177,7 @@ func (p *plan) finish() {
 // before makes a plan that has, of each metric and class that sel wants, only
 // the last block before the window.
 func (r *Reader) before(a *source, sel *Selection) *plan {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
-	p.wanted = a.wanted(sel)
+	p := newPlan(a, sel)
 	type place struct {
 		class metric.Class
 		name  string

@@ -55,8 +55,7 @@ func (a *source) inTime() []*archive.ChunkRef {
 // summarizeChunk fills the list with the summaries of each metric of one chunk in
 // turn, and forgets what was decoded for them if nobody else had opened it.
 func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef, list *[]Summary, yield func() bool) bool {
-	p := &plan{a: a, sel: sel, columns: make(map[string][]column), filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool)}
-	p.wanted = a.wanted(sel)
+	p := newPlan(a, sel)
 	kept := ref.Opened != nil
 	defer func() {
 		if !kept {
