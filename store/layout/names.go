@@ -157,7 +157,7 @@ func GlobQuote(path string) string {
 func FilesAt(path string) ([]string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, &fault.Error{Path: path, Err: err}
 	}
 	if !st.IsDir() {
 		journals, err := JournalsOf(path)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
@@ -45,7 +46,7 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 	if errors.Is(err, fs.ErrNotExist) {
 		files, err = layout.JournalsOf(src)
 		if err == nil && len(files) == 0 {
-			err = &fault.Error{Op: "repair", Path: src, Err: fs.ErrNotExist}
+			err = &fault.Error{Op: "repair", Path: src, Err: syscall.ENOENT}
 		}
 	} else if err == nil && files[0] != src {
 		err = &fault.Error{Op: "repair", Path: src, Kind: fault.NotArchive, Err: errors.New("it is a directory: name one archive in it")}
