@@ -25,6 +25,18 @@ type codec struct {
 
 // codecs are the versions that can be read.
 var codecs = map[byte]*codec{
+	1: {
+		directory: (*Chunk).parse,
+		clocks:    decodeClocks,
+		strings:   decodeStrings,
+		blocks:    decodeBlocks,
+		roster:    decodeRoster,
+		mayHold:   mayHold,
+		names:     newNameReader,
+		activity:  openActivity,
+		column:    decodeColumn,
+		summaries: decodeSummaries,
+	},
 	Version: {
 		directory: (*Chunk).parse,
 		clocks:    decodeClocks,

@@ -40,7 +40,7 @@ func TestVersionsAreDispatched(t *testing.T) {
 	}{
 		{Version, 0, ""},
 		{Version + 1, 1, ""},
-		{Version + 2, 0, "format version 3, known is 1: a newer program is needed"},
+		{Version + 2, 0, "format version 4, known is 2: a newer program is needed"},
 		{0, 0, "format version 0"},
 	} {
 		decoded = 0

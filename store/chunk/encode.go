@@ -8,7 +8,7 @@ import (
 )
 
 // Version is the format of the chunks this package writes.
-const Version = 1
+const Version = 2
 
 // Limits of a chunk, which a reader enforces so that no damaged directory
 // makes it allocate or compute without end.

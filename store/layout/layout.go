@@ -14,7 +14,7 @@ import (
 
 // FormatVersion is the format of the archives this package writes. FORMAT.md
 // describes it.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // The buckets of an archive.
 const (

@@ -99,15 +99,20 @@ func (b *Builder) Finish(path string) string {
 		b.t.Fatal(err)
 	}
 	defer a.Close()
-	scratch := filepath.Join(b.t.TempDir(), "scratch")
-	dst := openBolt(b.t, scratch)
+	Compact(b.t, a, path)
+	return path
+}
+
+// Compact makes a finished archive of a.
+func Compact(t testing.TB, a *archive.File, path string) {
+	t.Helper()
+	dst := openBolt(t, filepath.Join(t.TempDir(), "scratch"))
+	defer dst.Close()
 	if err := archive.Compact(dst, a); err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
 	if err := dst.View(func(tx *bbolt.Tx) error { return tx.CopyFile(path, 0o600) }); err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
-	dst.Close()
-	Sound(b.t, path)
-	return path
+	Sound(t, path)
 }
