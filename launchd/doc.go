@@ -18,7 +18,6 @@
 //   - SoftResourceLimits raises the 256 files that launchd allows: the recorder
 //     keeps files open that it reads every second.
 //   - Umask is 077; the recorder opens what a group may read itself.
-//   - GOMEMLIMIT makes the collector work harder before memory grows.
 //   - StandardErrorPath is for what a crash says. The recorder writes its log to
 //     the same file by name, so that newsyslog can rotate it; launchd does not.
 //

@@ -71,10 +71,6 @@ func (l Layout) Command() []string {
 	return words
 }
 
-// memoryLimit is for the collector. It lies below the default budget
-// (max_memory), so that collecting comes before stretching.
-const memoryLimit = "75MiB"
-
 const (
 	throttleSeconds = 30
 	exitSeconds     = 60

@@ -19,7 +19,6 @@ func (l Layout) Plist() []byte {
 		{"ProcessType", "Interactive"},
 		{"Umask", 0o077},
 		{"SoftResourceLimits", dict{{"NumberOfFiles", openFiles}}},
-		{"EnvironmentVariables", dict{{"GOMEMLIMIT", memoryLimit}}},
 		{"StandardOutPath", l.Log},
 		{"StandardErrorPath", l.Log},
 	})

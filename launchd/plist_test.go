@@ -42,19 +42,18 @@ func TestServiceFiles(t *testing.T) {
 
 // want is the plist as launchd shall understand it.
 var wantPlist = map[string]any{
-	"Label":                "org.tachograph.recorder",
-	"ProgramArguments":     []any{"/Library/Tachograph/bin/recorder", "run", "--config", "/Library/Application Support/Tachograph/tachograph.toml", "--log-file", "/Library/Logs/Tachograph/recorder.log"},
-	"WorkingDirectory":     "/",
-	"RunAtLoad":            true,
-	"KeepAlive":            map[string]any{"SuccessfulExit": false},
-	"ThrottleInterval":     30.0,
-	"ExitTimeOut":          60.0,
-	"ProcessType":          "Interactive",
-	"Umask":                63.0,
-	"SoftResourceLimits":   map[string]any{"NumberOfFiles": 4096.0},
-	"EnvironmentVariables": map[string]any{"GOMEMLIMIT": "75MiB"},
-	"StandardOutPath":      "/Library/Logs/Tachograph/recorder.log",
-	"StandardErrorPath":    "/Library/Logs/Tachograph/recorder.log",
+	"Label":              "org.tachograph.recorder",
+	"ProgramArguments":   []any{"/Library/Tachograph/bin/recorder", "run", "--config", "/Library/Application Support/Tachograph/tachograph.toml", "--log-file", "/Library/Logs/Tachograph/recorder.log"},
+	"WorkingDirectory":   "/",
+	"RunAtLoad":          true,
+	"KeepAlive":          map[string]any{"SuccessfulExit": false},
+	"ThrottleInterval":   30.0,
+	"ExitTimeOut":        60.0,
+	"ProcessType":        "Interactive",
+	"Umask":              63.0,
+	"SoftResourceLimits": map[string]any{"NumberOfFiles": 4096.0},
+	"StandardOutPath":    "/Library/Logs/Tachograph/recorder.log",
+	"StandardErrorPath":  "/Library/Logs/Tachograph/recorder.log",
 }
 
 // TestPlistReadByXML reads the plist with the XML parser and a few lines that

@@ -42,7 +42,6 @@ ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=%d
 TimeoutStopSec=%d
-Environment=GOMEMLIMIT=%s
 TimerSlackNSec=1ms
 UMask=0077
 LimitNOFILE=%d
@@ -74,7 +73,7 @@ SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target
-`, strings.Join(words, " "), throttleSeconds, exitSeconds, memoryLimit, openFiles, quoteUnit(l.Archives))
+`, strings.Join(words, " "), throttleSeconds, exitSeconds, openFiles, quoteUnit(l.Archives))
 }
 
 // quoteUnit quotes a word for a unit file, where % begins a specifier.

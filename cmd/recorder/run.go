@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -147,6 +148,13 @@ func beFrugal() {
 	// The heap is small and most of it lives long: collecting twice as often
 	// costs next to nothing and keeps the recorder small.
 	debug.SetGCPercent(50)
+	// So half of what lives is allocated between two collections, whatever else
+	// there is. A limit, also one from the environment, would count all that the
+	// runtime maps: stacks, and pages not yet given back. When these come near it
+	// nothing is left for the heap, and the collector runs without end. What
+	// bounds the recorder's memory is the engine (budget.max_memory), which sees
+	// what is resident and reads less.
+	debug.SetMemoryLimit(math.MaxInt64)
 	// Sampling takes one processor, encoding and syncing now and then another.
 	// More would only mean threads that look for work, and collect garbage side
 	// by side.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +27,8 @@ import (
 // exit statuses are real.
 func TestMain(m *testing.M) {
 	if os.Getenv("TACHOGRAPH_TEST_RECORDER") != "" {
+		mb, _ := strconv.Atoi(os.Getenv(mappedEnv))
+		mapStacks(mb)
 		main()
 	}
 	os.Exit(m.Run())

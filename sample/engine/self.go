@@ -26,6 +26,8 @@ func newSelf(e *Engine) *self {
 		{Name: "/memory/classes/heap/objects:bytes"},
 		{Name: "/sched/goroutines:goroutines"},
 		{Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/cpu/classes/gc/total:cpu-seconds"},
+		{Name: "/gc/heap/live:bytes"},
 	}}
 	s.groups = SelfGroups()
 	s.recorder, s.class, s.source, s.window = s.groups[0], s.groups[1], s.groups[2], s.groups[3]
@@ -69,6 +71,8 @@ func (s *self) readRecorder(f *sample.Frame) {
 	f.SetUint(row, selfHeap, s.runtime[0].Value.Uint64()>>10)
 	f.SetUint(row, selfGoroutines, s.runtime[1].Value.Uint64())
 	f.SetUint(row, selfCollections, s.runtime[2].Value.Uint64())
+	f.SetUint(row, selfCollector, uint64(s.runtime[3].Value.Float64()*1e6))
+	f.SetUint(row, selfLive, s.runtime[4].Value.Uint64()>>10)
 	s.e.storing.Lock()
 	values, events := s.e.values, s.e.events
 	s.e.storing.Unlock()

@@ -23,6 +23,8 @@ const (
 	selfBytes
 	selfEvents
 	selfErrors
+	selfCollector
+	selfLive
 )
 
 var recorderRows = []selfRow{
@@ -36,6 +38,8 @@ var recorderRows = []selfRow{
 	{"recorder.bytes", metric.U64, metric.Counter, metric.Bytes, "bytes written to the archive's files"},
 	{"recorder.events", metric.U64, metric.Counter, metric.Counts, "events given to the archive"},
 	{"recorder.errors", metric.U64, metric.Counter, metric.Counts, "errors of sources and of the archive"},
+	{"recorder.cpu.collector", metric.U64, metric.Counter, metric.Microseconds, "processor time that the recorder's garbage collector used, by its own estimate, added when a collection ends"},
+	{"recorder.memory.live", metric.U64, metric.Instant, metric.Kbytes, "memory in the recorder's heap objects that the last garbage collection found to be in use"},
 }
 
 // windowRows are read once an archive.

@@ -49,7 +49,6 @@ func (s *Service) reload() error {
 	onBattery := s.onBattery
 	s.mu.Unlock()
 	s.setLevel(cfg)
-	limitMemory(cfg)
 	if old.Archive.Dir != cfg.Archive.Dir || old.Archive.Group != cfg.Archive.Group || old.Log.Format != cfg.Log.Format {
 		s.log.Warn("archive.dir, archive.group and log.format take effect when the recorder is started again")
 	}

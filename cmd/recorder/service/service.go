@@ -101,7 +101,6 @@ func New(opt Options) (*Service, error) {
 		return nil, err
 	}
 	s.setLevel(s.cfg)
-	limitMemory(s.cfg)
 	s.onBattery = opt.Machine.OnBattery != nil && opt.Machine.OnBattery()
 	s.shipper = newShipper(s, opt.Dir)
 	archive, past, err := opt.Open(s.descs, settings(s.cfg, s.onBattery))

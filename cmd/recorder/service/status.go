@@ -149,7 +149,6 @@ func (s *Service) keepStatus(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		limitMemory(s.config())
 		err := s.writeStatus(false)
 		if err != nil && !failed {
 			s.log.Warn("the status file cannot be written", "error", err)

@@ -110,8 +110,6 @@ func explains(e *metric.Event) bool {
 		return true
 	case metric.EventOverrun:
 		return e.Label("fast") != ""
-	case metric.EventBudget:
-		return e.Label("class") == "fast"
 	case metric.EventErrorBegin, metric.EventErrorEnd:
 		// A source that is given up leaves its values out.
 		return strings.HasPrefix(e.Label("what"), "source ")

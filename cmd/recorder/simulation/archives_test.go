@@ -98,6 +98,41 @@ func checkGrowth(t *testing.T, all string) {
 	}
 }
 
+// collectionsAMinute is how often the collector may run, in the mean over a boot:
+// the recorder allocates little once its buffers have their size.
+const collectionsAMinute = 6
+
+// checkCollections expects the collector to rest.
+func checkCollections(t *testing.T, all string) {
+	r, err := store.Open(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	type reading struct {
+		cont int64
+		n    uint64
+	}
+	byBoot := make(map[string][]reading)
+	for run := range r.Select(store.Selection{Metrics: []string{"recorder.collections"}}) {
+		id := run.Archive.BootID
+		for i, n := range run.Bits {
+			byBoot[id] = append(byBoot[id], reading{run.Cont[i], n})
+		}
+	}
+	if len(byBoot) == 0 {
+		t.Error("no collections were counted")
+	}
+	for id, rs := range byBoot {
+		first, last := rs[0], rs[len(rs)-1]
+		took := time.Duration(last.cont - first.cont)
+		t.Logf("boot %s: %d collections in %v", id, last.n-first.n, took.Round(time.Minute))
+		if float64(last.n-first.n) > collectionsAMinute*took.Minutes() {
+			t.Errorf("boot %s: %d collections in %v, more than %d a minute", id, last.n-first.n, took.Round(time.Minute), collectionsAMinute)
+		}
+	}
+}
+
 func median(v []uint64) uint64 {
 	v = slices.Clone(v)
 	slices.Sort(v)

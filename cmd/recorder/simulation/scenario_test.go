@@ -69,9 +69,6 @@ sync_on_battery = %q
 seal = %q
 on_finish = [%q]
 on_finish_limit = "7d"
-[budget]
-max_cpu = "off"
-max_memory = "off"
 [classes]
 %s`, dir, p.sync, p.sync, p.seal, ship, classes)
 }

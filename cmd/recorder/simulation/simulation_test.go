@@ -91,6 +91,7 @@ func live(t *testing.T, p plan) {
 	l.checkNights(p.night)
 	checkArchives(t, all, filepath.Join(m.path("root"), archives), 20*p.fast+p.night)
 	checkGrowth(t, all)
+	checkCollections(t, all)
 	t.Logf("%s lived through in %v: %d archives of %d boots, %d ticks stored and %d told as missed", l.days(), time.Since(began).Round(time.Second), l.archives, len(l.boots), ticks, missed)
 	for _, kind := range []metric.EventKind{
 		metric.EventBoot, metric.EventStart, metric.EventStop, metric.EventSleep, metric.EventWake, metric.EventClockStep,
@@ -109,6 +110,10 @@ func live(t *testing.T, p plan) {
 		if n := l.count(kind); n < least {
 			t.Errorf("%d events: %s, want at least %d", n, kind, least)
 		}
+	}
+	// The recorder's own work is never a reason to read less often.
+	if n := l.count(metric.EventBudget); n > 0 {
+		t.Errorf("%d changes of an interval because of what the recorder itself uses", n)
 	}
 	t.Logf("values withheld by a failing source: %v", l.withheld)
 	// On a busy machine the source may have been given up as hanging just while

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/store"
+)
+
+// mappedEnv has the recorder that a test starts map so many MB which are not
+// heap, as a long run under load does by itself.
+const mappedEnv = "TACHOGRAPH_TEST_MAPPED"
+
+// mapStacks makes goroutines that stand at the end of a stack of 64 KB each,
+// until they have n MB.
+func mapStacks(n int) {
+	for range n * 16 {
+		made := make(chan bool)
+		go deep(64, made)
+		<-made
+	}
+}
+
+//go:noinline
+func deep(n int, made chan<- bool) byte {
+	var room [512]byte
+	if n == 0 {
+		made <- true
+		select {}
+	}
+	return deep(n-1, made) + room[n]
+}
+
+// TestTheCollectorRests records processes ten times a second, with 32 MB
+// mapped beside the heap. Whatever bounds all that is mapped then leaves the
+// heap no room: it is collected again as soon as a collection has ended.
+func TestTheCollectorRests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs some seconds")
+	}
+	file := filepath.Join(t.TempDir(), "tachograph.toml")
+	text := "[classes]\nfast = \"100ms\"\npolled = \"1s\"\nprocess = \"100ms\"\n[budget]\nmax_cpu = \"off\"\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Setenv(mappedEnv, strconv.Itoa(32))
+	p := start(t, dir, "--config", file)
+	p.await("some seconds", func() bool { return p.valuesOf("recorder.collections") >= 5 })
+	p.end(syscall.SIGTERM)
+	r, err := store.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for run := range r.Select(store.Selection{Metrics: []string{"recorder.collections"}}) {
+		last := len(run.Wall) - 1
+		n, took := run.Bits[last]-run.Bits[0], time.Duration(run.Cont[last]-run.Cont[0])
+		t.Logf("%d collections in %v", n, took.Round(time.Millisecond))
+		if perMinute := float64(n) / took.Minutes(); perMinute > 60 {
+			t.Errorf("%.0f collections a minute", perMinute)
+		}
+	}
+}
