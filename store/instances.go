@@ -27,11 +27,10 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 	if v.Known[i] != nil {
 		return v.Known[i]
 	}
-	insts, err := v.Roster()
+	in, err := v.Instance(i)
 	if err != nil {
 		return nil // whoever asks has looked at it before
 	}
-	in := &insts[i]
 	id := r.instanceID(v.Ref.Archive, v.Indom, in.Key)
 	k := r.instances[id]
 	if k == nil {
@@ -67,8 +66,8 @@ func (r *Reader) filter(p *plan, v *archive.View) (*filter, error) {
 	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
 		return &filter{count: v.Size}, nil
 	}
-	if sel.Keys != nil {
-		return filterKeys(p, v)
+	if k := p.keys(v.Indom); k.few {
+		return filterKeys(p, v, k.list)
 	}
 	insts, err := v.Instances()
 	if err != nil {
@@ -99,18 +98,21 @@ func (p *plan) asks(indom string, in *chunk.Instance) bool {
 
 // filterKeys looks for the keys that are wanted and leaves the other names
 // alone.
-func filterKeys(p *plan, v *archive.View) (*filter, error) {
-	roster, err := v.Roster()
-	if err != nil {
-		return nil, v.Ref.Wrong(err)
-	}
-	f := &filter{rows: make([]bool, len(roster))}
-	for _, key := range p.sel.Keys {
+func filterKeys(p *plan, v *archive.View, keys []string) (*filter, error) {
+	f := &filter{rows: make([]bool, v.Size)}
+	for _, key := range keys {
 		i, err := v.Find(key)
 		if err != nil {
 			return nil, v.Ref.Wrong(err)
 		}
-		if i >= 0 && !f.rows[i] && (p.sel.Instance == nil || p.asks(v.Indom, &roster[i])) {
+		if i < 0 || f.rows[i] {
+			continue
+		}
+		in, err := v.Instance(i)
+		if err != nil {
+			return nil, v.Ref.Wrong(err)
+		}
+		if p.sel.Instance == nil || p.asks(v.Indom, in) {
 			f.rows[i] = true
 			f.count++
 		}

@@ -11,8 +11,9 @@ import (
 )
 
 // Lives returns when each instance of a domain was seen between two wall
-// clocks (to 0: no end), in the order in which they were first seen there.
-func (r *Reader) Lives(indom string, from, to int64) iter.Seq[*Life] {
+// clocks (to 0: no end), in the order in which they were first seen there; of
+// those that have one of the keys, if any are given.
+func (r *Reader) Lives(indom string, from, to int64, keys ...string) iter.Seq[*Life] {
 	sel := Selection{From: from, To: to}
 	return func(yield func(*Life) bool) {
 		byInstance := make(map[*metric.Instance]*Life)
@@ -34,7 +35,7 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq[*Life] {
 						if g.Indom != indom {
 							continue
 						}
-						if order, err = r.livesIn(c, i, &sel, byInstance, order, names, n); err != nil {
+						if order, err = r.livesIn(c, i, &sel, keys, byInstance, order, names, n); err != nil {
 							a.lose(err)
 						}
 					}
@@ -62,7 +63,14 @@ func (r *Reader) Lives(indom string, from, to int64) iter.Seq[*Life] {
 }
 
 // livesIn notes the instances of group i of c.
-func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
+func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []string, byInstance map[*metric.Instance]*Life, order []*Life, given givenNames, archive int) ([]*Life, error) {
+	rows, err := rowsOf(c.Groups[i], keys)
+	if err != nil {
+		return order, c.Ref.Wrong(err)
+	}
+	if len(keys) > 0 && len(rows) == 0 {
+		return order, nil
+	}
 	v, err := c.View(i)
 	if err != nil {
 		return order, err
@@ -71,13 +79,24 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, byInstance
 	if spans == nil {
 		return order, nil
 	}
-	insts, err := v.Instances()
-	if err != nil {
-		return order, c.Ref.Wrong(err)
+	n := len(rows)
+	if len(keys) == 0 {
+		if _, err := v.Instances(); err != nil {
+			return order, c.Ref.Wrong(err)
+		}
+		n = v.Size
 	}
-	for row := range insts {
+	for k := range n {
+		row := k
+		if len(keys) > 0 {
+			row = rows[k]
+		}
+		inst, err := v.Instance(row)
+		if err != nil {
+			return order, c.Ref.Wrong(err)
+		}
 		first, last := -1, -1
-		for _, run := range insts[row].Runs {
+		for _, run := range inst.Runs {
 			for _, sp := range spans {
 				lo, hi := max(run.Start, sp.From), min(run.End, sp.To+1)
 				if lo >= hi {
@@ -101,9 +120,25 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, byInstance
 		}
 		l.Archive = &c.Ref.Archive.Info
 		l.From, l.To = min(l.From, v.Wall[first]), max(l.To, v.Wall[last])
-		given.note(l, archive, v, insts[row].Names)
+		given.note(l, archive, v, inst.Names)
 	}
 	return order, nil
+}
+
+// rowsOf are the rows of a group that have one of the keys, in their order.
+func rowsOf(g *chunk.Group, keys []string) ([]int, error) {
+	var rows []int
+	for _, key := range keys {
+		i, err := g.Find(key)
+		if err != nil {
+			return nil, err
+		}
+		if i >= 0 {
+			rows = append(rows, i)
+		}
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows), nil
 }
 
 // givenNames collects what instances were called. Each of the groups that have

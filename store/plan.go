@@ -30,13 +30,15 @@ type plan struct {
 	columns map[string][]column
 	filters map[*archive.View]*filter
 	asked   map[[2]string]bool // domain, key: what sel.Instance said
+	chosen  map[string]*keys   // by domain
 	without map[uint32]bool    // schemas that have no wanted column
 }
 
 // newPlan is a plan without columns yet.
 func newPlan(a *source, sel *Selection) *plan {
 	return &plan{a: a, sel: sel, wanted: a.wanted(sel), columns: make(map[string][]column),
-		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool), without: make(map[uint32]bool)}
+		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool),
+		chosen: make(map[string]*keys), without: make(map[uint32]bool)}
 }
 
 func (sel *Selection) end() int64 {

@@ -3,6 +3,7 @@ package store
 import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
+	"tachograph/store/chunk"
 )
 
 // Selection says which values to read. The zero value selects everything.
@@ -15,6 +16,9 @@ type Selection struct {
 	// without instance domain are not asked about. The function must not keep
 	// what it is given.
 	Instance func(indom string, in *metric.Instance) bool
+	// Sought, if set, has a trait of every instance that Instance accepts: where it
+	// rules out most, their names are not decoded.
+	Sought *Sought
 	// Keys restricts to instances with these keys; nil means all. It is
 	// quicker than Instance: chunks without them are hardly looked at. Metrics
 	// without instance domain have none and are not concerned.
@@ -26,6 +30,9 @@ type Selection struct {
 	// the window are known.
 	Prior bool
 }
+
+// Sought is what is known of the names that are looked for.
+type Sought = chunk.Sought
 
 // Run is a stretch of one series: the values of one metric and instance at
 // successive ticks of one archive. Its slices are valid until the next Run.

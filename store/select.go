@@ -122,14 +122,14 @@ func (e *emitter) alone(p *plan, cols []column) bool {
 	var key string
 	for i := range cols {
 		v := cols[i].v
-		if v.Size != 1 || !e.names(p, v) {
+		if v.Size != 1 || p.filter(e.r, v).count != 1 || !p.named(v) {
 			return false
 		}
-		roster, err := v.Roster()
-		if err != nil || i > 0 && roster[0].Key != key {
+		in, err := v.Instance(0)
+		if err != nil || i > 0 && in.Key != key {
 			return false
 		}
-		key = roster[0].Key
+		key = in.Key
 	}
 	return true
 }
@@ -141,7 +141,7 @@ func (e *emitter) direct(p *plan, cols []column) bool {
 	for i := range cols {
 		col := &cols[i]
 		f := p.filter(e.r, col.v)
-		if f.count == 0 || !e.names(p, col.v) {
+		if f.count == 0 || !p.named(col.v) {
 			continue
 		}
 		err := col.v.Series(col.col, f.has, func(row int, s *chunk.Series) error {
@@ -168,7 +168,7 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 	for i := range cols {
 		col := &cols[i]
 		f := p.filter(e.r, col.v)
-		if f.count == 0 || !e.names(p, col.v) {
+		if f.count == 0 || !p.named(col.v) {
 			continue
 		}
 		err := col.v.Series(col.col, f.has, func(row int, s *chunk.Series) error {
@@ -216,9 +216,9 @@ func (e *emitter) note(col, row int32, in *metric.Instance) {
 	e.shelved = append(e.shelved, shelved{col: col, row: row, id: id})
 }
 
-// names makes sure that the instances of v can be told.
-func (e *emitter) names(p *plan, v *archive.View) bool {
-	if v.Indom == metric.NoIndom || p.sel.Keys != nil {
+// named makes sure that the instances of v that are wanted can be told.
+func (p *plan) named(v *archive.View) bool {
+	if v.Indom == metric.NoIndom || p.keys(v.Indom).few {
 		return true // there are none, or the filter has found them
 	}
 	if _, err := v.Instances(); err != nil {
@@ -231,7 +231,7 @@ func (e *emitter) names(p *plan, v *archive.View) bool {
 // series emits the values of one series in the spans of its column.
 func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 	v, run := col.v, &e.run
-	roster, err := v.Roster()
+	in, err := v.Instance(row)
 	if err != nil {
 		p.a.lose(v.Ref.Wrong(err))
 		return true
@@ -246,7 +246,7 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 		}
 	}
 	for _, sp := range col.spans {
-		s.Stretches(&roster[row], sp.From, sp.To, func(start, end uint32, bits uint64, why metric.Reason) {
+		s.Stretches(in, sp.From, sp.To, func(start, end uint32, bits uint64, why metric.Reason) {
 			n := len(run.Wall)
 			run.Wall = append(run.Wall, v.Wall[start:end]...)
 			run.Cont = append(run.Cont, v.Cont[start:end]...)

@@ -70,22 +70,19 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 // summarize calls add with the summaries of one column.
 func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *chunk.Summary)) error {
 	v := col.v
-	insts, err := v.Roster()
-	if v.Indom != metric.NoIndom && p.sel.Keys == nil && err == nil {
-		insts, err = v.Instances()
-	}
-	if err != nil {
-		return err
+	if !p.named(v) {
+		return nil
 	}
 	var have map[int]chunk.Summary
 	if v.Whole(col.spans) {
+		var err error
 		if have, err = p.storedSummaries(v, stored); err != nil {
 			p.a.lose(v.Ref.Wrong(err))
 		}
 	}
 	base := col.col * v.Size
 	left := 0
-	for row := range insts {
+	for row := range v.Size {
 		if !f.has(row) {
 			continue
 		}
@@ -103,8 +100,12 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		return !ok && f.has(row)
 	}
 	return v.Series(col.col, want, func(row int, s *chunk.Series) error {
+		in, err := v.Instance(row)
+		if err != nil {
+			return err
+		}
 		for _, sp := range col.spans {
-			if sum, ok := s.Summarize(col.desc, &insts[row], v.Cont, sp.From, sp.To); ok {
+			if sum, ok := s.Summarize(col.desc, in, v.Cont, sp.From, sp.To); ok {
 				add(col, row, &sum)
 			}
 		}

@@ -126,11 +126,11 @@ func passing(v *archive.View, known []*metric.Instance, i int) *metric.Instance 
 		return nil
 	}
 	if known[i] == nil {
-		roster, err := v.Roster()
+		inst, err := v.Instance(i)
 		if err != nil {
 			return nil // Whoever summarizes has looked at it before.
 		}
-		in := describe(&roster[i])
+		in := describe(inst)
 		known[i] = &in
 	}
 	return known[i]

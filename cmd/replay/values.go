@@ -48,7 +48,7 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 	if err != nil {
 		return r, nil, err
 	}
-	if r.Instance, err = query.InstanceFilter(f.instances); err != nil {
+	if r.Instance, r.Sought, err = query.InstanceFilter(f.instances); err != nil {
 		return r, nil, err
 	}
 	if f.step != "" {
@@ -200,7 +200,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	}
 	n := 0
 	cells := make([]out.Cell, 5)
-	names := query.NewNames(a.archive, r.Window)
+	names := query.NewNames(a.archive, r)
 	for _, t := range targets {
 		for s, err := range query.ReadTarget(a.archive, t, r) {
 			if err != nil {

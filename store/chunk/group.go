@@ -22,6 +22,7 @@ type Group struct {
 	insts      []Instance
 	names      *nameReader
 	wrongNames error
+	byKey      map[string]int32 // once all names have been decoded
 	lives      []uint32
 	activity   *activity
 	lastPack   int
@@ -109,6 +110,15 @@ func (g *Group) Roster() ([]Instance, error) {
 	return g.insts, nil
 }
 
+// Instance is one instance; its names are there if they were decoded before.
+func (g *Group) Instance(i int) (*Instance, error) {
+	insts, err := g.Roster()
+	if err != nil {
+		return nil, err
+	}
+	return &insts[i], nil
+}
+
 // limit bounds the lifetimes of a group, so that a few bytes do not keep a
 // reader busy for ever: no chunk that was ever encoded comes near.
 func (g *Group) limit() uint64 {
@@ -162,12 +172,8 @@ func (g *Group) Find(key string) (int, error) {
 		if !g.chunk.codec.mayHold(b, key) {
 			return -1, nil
 		}
-	} else {
-		for _, i := range g.names.order[:g.names.next] {
-			if g.insts[i].Key == key {
-				return int(i), nil
-			}
-		}
+	} else if i := g.named(key); i >= 0 {
+		return i, nil
 	}
 	for {
 		i, err := g.name()
@@ -175,6 +181,30 @@ func (g *Group) Find(key string) (int, error) {
 			return i, err
 		}
 	}
+}
+
+// named is the number of the instance with this key if its names have been
+// decoded, -1 otherwise.
+func (g *Group) named(key string) int {
+	done := g.names.order[:g.names.next]
+	if len(done) < g.Size {
+		for _, i := range done {
+			if g.insts[i].Key == key {
+				return int(i)
+			}
+		}
+		return -1
+	}
+	if g.byKey == nil { // Who asks again asks often.
+		g.byKey = make(map[string]int32, len(done))
+		for _, i := range slices.Backward(done) {
+			g.byKey[g.insts[i].Key] = i
+		}
+	}
+	if i, ok := g.byKey[key]; ok {
+		return int(i)
+	}
+	return -1
 }
 
 // column reads the bytes of a column. The pack that was read last is kept:

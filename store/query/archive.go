@@ -21,7 +21,7 @@ type Archive interface {
 	Lookup(name string) *metric.Desc
 	Select(store.Selection) iter.Seq[*store.Run]
 	Summarize(store.Selection) iter.Seq[*store.Summary]
-	Lives(indom string, from, to int64) iter.Seq[*store.Life]
+	Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life]
 	Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*store.Event]
 }
 

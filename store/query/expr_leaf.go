@@ -26,7 +26,10 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	r := ev.r
 	r.Metrics = []string{n.desc.Name}
 	r.Note = nil
-	r.Instance = ev.instanceFilter(n)
+	r.Instance, r.Sought = ev.instanceFilter(n)
+	if n.desc.Indom != ev.e.Indom() {
+		r.Keys = nil
+	}
 	r.Mode = Shown
 	if m == asValue && n.desc.Sem == metric.Counter {
 		r.Mode = Raw
@@ -126,18 +129,18 @@ func (at readings) interval(k int, d *metric.Desc) int64 {
 	return at.ev.every(d, at.wall[k])
 }
 
-func (ev *evaluator) instanceFilter(n *node) func(string, *metric.Instance) bool {
-	given := ev.r.Instance
+func (ev *evaluator) instanceFilter(n *node) (func(string, *metric.Instance) bool, *store.Sought) {
+	given, sought := ev.r.Instance, ev.r.Sought
 	if n.desc.Indom != ev.e.Indom() {
-		given = nil // The filter is about the result's instances.
+		given, sought = nil, nil // The filter is about the result's instances.
 	}
 	if n.instance == nil {
-		return given
+		return given, sought
 	}
 	return func(indom string, in *metric.Instance) bool {
 		return (n.instance.Match(in.Name) || n.instance.Match(in.Key) || n.instance.Match(ProcessName(in))) &&
 			(given == nil || given(indom, in))
-	}
+	}, soughtBy(n.instance)
 }
 
 // read collects the values of a metric: as they are, per second, or as what

@@ -193,7 +193,7 @@ func (ev *evaluator) slice(lo int64, g grid, yield func(*Series, error) bool) bo
 	}
 	for _, k := range v.keys {
 		r := v.rows[k]
-		if r.in != nil && ev.r.Instance != nil && !ev.r.Instance(ev.e.Indom(), r.in) {
+		if r.in != nil && (ev.r.Instance != nil && !ev.r.Instance(ev.e.Indom(), r.in) || ev.r.Keys != nil && !slices.Contains(ev.r.Keys, r.in.Key)) {
 			continue
 		}
 		s := &Series{Archive: ev.archiveAt(lo), Name: ev.e.Text, Metric: ev.e.Desc, Instance: r.in,
@@ -245,7 +245,7 @@ func (ev *evaluator) grid(lo, hi int64) grid {
 	hold := ev.primary.Sem == metric.Discrete
 	sel.Prior = hold && lo == max(ev.r.From, ev.archives[0].From)
 	if ev.primary.Indom == ev.e.Indom() {
-		sel.Instance = ev.r.Instance
+		sel.Instance, sel.Sought, sel.Keys = ev.r.Instance, ev.r.Sought, ev.r.Keys
 	}
 	last := int64(math.MinInt64)
 	sorted := true

@@ -147,8 +147,7 @@ func Measure(a Archive, c *Condition, r Request, h *Held) error {
 	r.Hosts = []string{h.Archive.Host.ID}
 	r.From, r.To = h.From, h.To
 	if h.Instance != nil {
-		key := h.Instance.Key
-		r.Instance = func(_ string, in *metric.Instance) bool { return in.Key == key }
+		r.Keys = []string{h.Instance.Key}
 	}
 	for s, err := range Evaluate(a, c.value, r) {
 		if err != nil {

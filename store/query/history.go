@@ -144,23 +144,13 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 	if w.To == 0 || w.To > to {
 		w.To = to
 	}
-	var lives []*store.Life
-	for l := range a.Lives("process", w.From, w.To) {
-		if w.Wants(l.Archive.Host.ID) {
-			c := *l
-			lives = append(lives, &c)
-		}
-	}
-	chosen := m.Choose(len(lives), func(i int) (int, []string) {
-		return ProcessID(lives[i].Instance), lifeNames(lives[i])
-	})
+	chosen := m.livesOf(a, w)
 	found = len(chosen)
 	if most > 0 && len(chosen) > most {
 		chosen = chosen[:most]
 	}
 	byInstance := make(map[*metric.Instance]*History)
-	for _, i := range chosen {
-		l := lives[i]
+	for _, l := range chosen {
 		h := &History{From: l.From, To: l.To, Names: lifeNames(l), Gains: noCounters(), Peak: math.NaN()}
 		h.Process = Process{Archive: l.Archive, Instance: l.Instance, PID: ProcessID(l.Instance), Name: ProcessName(l.Instance),
 			Start: started(l.Instance), Rates: noCounters(), Totals: noCounters(), Levels: noLevels()}
@@ -367,25 +357,36 @@ func (hs *historian) ending(h *History) {
 // ancestors follows the parents that were there when the process was first
 // seen.
 func (hs *historian) ancestors(h *History) {
-	byKey := make(map[string]*metric.Instance)
-	byPID := make(map[int]*metric.Instance)
 	every := int64(metric.Process.Interval())
 	if iv := interval(h.Archive, metric.Process); iv > 0 {
 		every = iv
 	}
-	for l := range hs.a.Lives("process", h.From-2*every, h.From+every) {
-		if l.Archive.Host.ID == h.Archive.Host.ID {
-			byKey[l.Instance.Key] = l.Instance
-			byPID[ProcessID(l.Instance)] = l.Instance
+	then := Window{Hosts: []string{h.Archive.Host.ID}, From: h.From - 2*every, To: h.From + every}
+	// there is the last of the processes seen then that is meant.
+	there := func(meant func(*metric.Instance) bool, keys ...string) (in *metric.Instance) {
+		for l := range hs.a.Lives("process", then.From, then.To, keys...) {
+			if then.Wants(l.Archive.Host.ID) && meant(l.Instance) {
+				in = l.Instance
+			}
 		}
+		return in
+	}
+	byKey := func(key string) *metric.Instance {
+		if key == "" {
+			return nil
+		}
+		return there(func(in *metric.Instance) bool { return in.Key == key }, key)
 	}
 	in := h.Instance
-	parent := byKey[in.Label("parent")]
+	parent := byKey(in.Label("parent"))
 	if parent == nil && in.Label("parent") == "" && h.PPID > 0 {
-		parent = byPID[h.PPID]
+		pid := &Matcher{pids: map[int]bool{h.PPID: true}}
+		if keys, few := keysOf(hs.a, "process", then, pid.sought(false)); !few || len(keys) > 0 {
+			parent = there(func(in *metric.Instance) bool { return ProcessID(in) == h.PPID }, keys...)
+		}
 	}
 	for depth := 0; parent != nil && parent != in && depth < 64; depth++ {
 		h.Ancestors = append(h.Ancestors, fmt.Sprintf("%s (%d)", ProcessName(parent), ProcessID(parent)))
-		parent = byKey[parent.Label("parent")]
+		parent = byKey(parent.Label("parent"))
 	}
 }

@@ -12,8 +12,15 @@ import (
 // gives a process another name, and what it did before was not done under it.
 type Names struct {
 	a       Archive
-	w       Window
-	byIndom map[string]map[seriesID]*naming
+	r       Request
+	byIndom map[string]*named
+}
+
+// named are the instances of a domain whose names are known: those that have
+// any, and if keys is set only those.
+type named struct {
+	all  map[seriesID]*naming
+	keys map[string]bool
 }
 
 // naming is what one instance was called, in the order of time.
@@ -22,31 +29,51 @@ type naming struct {
 	as    []*metric.Instance // the instance by each of its names
 }
 
-// NewNames prepares to tell names in a window.
-func NewNames(a Archive, w Window) *Names {
-	return &Names{a: a, w: w, byIndom: make(map[string]map[seriesID]*naming)}
+// NewNames prepares to tell the names of what answers a request.
+func NewNames(a Archive, r Request) *Names {
+	return &Names{a: a, r: r, byIndom: make(map[string]*named)}
 }
 
 func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) *naming {
-	all := n.byIndom[indom]
-	if all == nil {
-		all = make(map[seriesID]*naming)
-		for l := range n.a.Lives(indom, n.w.From, n.w.To) {
-			if len(l.Names) == 0 {
-				continue
-			}
-			id := seriesID{host: l.Archive.Host.ID, boot: l.Archive.BootID, key: l.Instance.Key}
-			nm := &naming{names: append([]store.Naming(nil), l.Names...)}
-			for i := range nm.names {
-				c := *l.Instance
-				c.Name, c.Labels = nm.names[i].Name, nm.names[i].Labels
-				nm.as = append(nm.as, &c)
-			}
-			all[id] = nm
+	known := n.byIndom[indom]
+	if known == nil {
+		known = &named{all: make(map[seriesID]*naming)}
+		n.byIndom[indom] = known
+		keys, few := n.r.Keys, n.r.Keys != nil
+		if !few {
+			keys, few = keysOf(n.a, indom, n.r.Window, n.r.Sought)
 		}
-		n.byIndom[indom] = all
+		if few {
+			known.keys = make(map[string]bool)
+		}
+		if !few || len(keys) > 0 {
+			n.load(known, indom, keys)
+		}
 	}
-	return all[seriesID{host: info.Host.ID, boot: info.BootID, key: in.Key}]
+	if known.keys != nil && !known.keys[in.Key] {
+		n.load(known, indom, []string{in.Key})
+	}
+	return known.all[seriesID{host: info.Host.ID, boot: info.BootID, key: in.Key}]
+}
+
+// load adds the instances with the keys, all if there are none.
+func (n *Names) load(known *named, indom string, keys []string) {
+	for l := range n.a.Lives(indom, n.r.From, n.r.To, keys...) {
+		if len(l.Names) == 0 {
+			continue
+		}
+		id := seriesID{host: l.Archive.Host.ID, boot: l.Archive.BootID, key: l.Instance.Key}
+		nm := &naming{names: append([]store.Naming(nil), l.Names...)}
+		for i := range nm.names {
+			c := *l.Instance
+			c.Name, c.Labels = nm.names[i].Name, nm.names[i].Labels
+			nm.as = append(nm.as, &c)
+		}
+		known.all[id] = nm
+	}
+	for _, key := range keys {
+		known.keys[key] = true
+	}
 }
 
 // Split cuts a series of the domain's where its instance came to be called

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // Pattern matches names: a glob in which * stands for anything and ? for one
@@ -82,16 +83,17 @@ func MatchMetrics(a Archive, pattern string) ([]*metric.Desc, error) {
 }
 
 // InstanceFilter accepts instances whose name, key or a label matches any of
-// the patterns. It is nil when there are none.
-func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) bool, error) {
+// the patterns, and tells what they have in common. It is nil when there are
+// none.
+func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) bool, *store.Sought, error) {
 	if len(patterns) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var ps []*Pattern
 	for _, s := range patterns {
 		p, err := ParsePattern(s)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		ps = append(ps, p)
 	}
@@ -105,7 +107,7 @@ func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) 
 			}
 		}
 		return false
-	}, nil
+	}, soughtBy(ps...), nil
 }
 
 // Nearest lists up to n of the names that are spelled most like s, best

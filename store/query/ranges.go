@@ -113,7 +113,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	byID := make(map[seriesID]*tally)
 	var order []*tally
 	sel := r.Window.Selection(names...)
-	sel.Instance = r.Instance
+	sel.Instance, sel.Sought = r.Instance, r.Sought
 	for n, span := range unbroken(a, r.Window) {
 		sel.From, sel.To = span.From, span.To
 		for s := range a.Summarize(sel) {

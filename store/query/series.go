@@ -62,6 +62,8 @@ type Request struct {
 	Metrics []string
 	// Instance restricts to instances it accepts; nil means all.
 	Instance func(indom string, in *metric.Instance) bool
+	// Sought, if set, is what is known of those that Instance accepts.
+	Sought *store.Sought
 	// Keys restricts to instances with these keys; nil means all.
 	Keys []string
 	Mode Mode
@@ -133,7 +135,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 
 func (r Request) selection() store.Selection {
 	sel := r.Window.Selection(r.Metrics...)
-	sel.Instance, sel.Keys = r.Instance, r.Keys
+	sel.Instance, sel.Sought, sel.Keys = r.Instance, r.Sought, r.Keys
 	return sel
 }
 

@@ -156,7 +156,7 @@ func (a *looks) Summarize(store.Selection) iter.Seq[*store.Summary] {
 	return func(func(*store.Summary) bool) {}
 }
 
-func (a *looks) Lives(string, int64, int64) iter.Seq[*store.Life] {
+func (a *looks) Lives(string, int64, int64, ...string) iter.Seq[*store.Life] {
 	return func(func(*store.Life) bool) {}
 }
 

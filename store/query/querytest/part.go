@@ -170,14 +170,14 @@ func (a *Archive) LookupIn(info *store.ArchiveInfo, name string) *metric.Desc {
 	return nil
 }
 
-// Lives lists when the instances of indom were seen.
-func (a *Archive) Lives(indom string, from, to int64) iter.Seq[*store.Life] {
+// Lives lists when the instances of indom were seen, or those with the keys.
+func (a *Archive) Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life] {
 	return func(yield func(*store.Life) bool) {
 		merged := make(map[*metric.Instance]*store.Life)
 		var order []*store.Life
 		for _, p := range a.parts {
 			for _, l := range p.lives {
-				if l.Indom != indom {
+				if l.Indom != indom || len(keys) > 0 && !slices.Contains(keys, l.Instance.Key) {
 					continue
 				}
 				if m := merged[l.Instance]; m != nil {

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/chunk"
+)
+
+// keys are those of the instances of a domain that are wanted, if they are few.
+type keys struct {
+	few  bool
+	list []string
+}
+
+// mostKeys is how many instances are looked for one by one: to find more, all
+// names are decoded.
+const mostKeys = 4096
+
+// keys are the keys that the plan wants of a domain: those that the selection
+// lists, or those of the instances that it accepts by some name.
+func (p *plan) keys(indom string) *keys {
+	k := p.chosen[indom]
+	if k != nil {
+		return k
+	}
+	k = &keys{}
+	p.chosen[indom] = k
+	switch sel := p.sel; {
+	case sel.Keys != nil:
+		k.few, k.list = true, sel.Keys
+	case sel.Instance != nil && sel.Sought != nil:
+		p.seek(indom, k)
+	}
+	return k
+}
+
+// seek looks in all groups of a domain for what the selection accepts.
+func (p *plan) seek(indom string, k *keys) {
+	c := collector{keys: k, seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
+		probe := describe(in)
+		return p.sel.Instance(indom, &probe)
+	}}
+	asked := make(map[*archive.View]bool)
+	for _, name := range p.names {
+		for i := range p.columns[name] {
+			v := p.columns[name][i].v
+			if v.Indom != indom || asked[v] {
+				continue
+			}
+			asked[v] = true
+			if err := v.Seek(p.sel.Sought, c.add); err != nil {
+				p.a.lose(v.Ref.Wrong(err))
+			}
+		}
+	}
+	c.end()
+}
+
+// A collector collects the keys of what is accepted.
+type collector struct {
+	*keys
+	seen   map[string]bool // what was asked about under a key is not asked again once accepted
+	accept func(in *chunk.Instance) bool
+}
+
+func (c *collector) add(in *chunk.Instance) {
+	if len(c.list) <= mostKeys && !c.seen[in.Key] && c.accept(in) {
+		c.seen[in.Key] = true
+		c.list = append(c.list, in.Key)
+	}
+}
+
+func (c *collector) end() {
+	if c.few = len(c.list) <= mostKeys; !c.few {
+		c.list = nil
+	}
+}
+
+// Keys are the keys of the instances of a domain that may be sought between two
+// wall clocks (to 0: no end), and perhaps of others; ok is false if they are not
+// few.
+func (r *Reader) Keys(indom string, from, to int64, s *Sought) (list []string, ok bool) {
+	sel := Selection{From: from, To: to}
+	c := collector{keys: &keys{}, seen: make(map[string]bool), accept: func(*chunk.Instance) bool { return true }}
+	for _, a := range r.archives {
+		for _, ref := range a.Chunks {
+			if ref.Info.From > sel.end() || ref.Info.To < from || len(c.list) > mostKeys {
+				continue
+			}
+			handed := false // nothing is
+			a.contain(&handed, func() bool {
+				c.within(a, ref, indom, s)
+				return true
+			})
+		}
+		r.release(a)
+	}
+	c.end()
+	slices.Sort(c.list)
+	return c.list, c.few
+}
+
+// within adds what is in one chunk.
+func (c *collector) within(a *source, ref *archive.ChunkRef, indom string, s *Sought) {
+	opened, err := ref.Open()
+	if err != nil {
+		a.lose(err)
+		return
+	}
+	for _, g := range opened.Groups {
+		if g.Indom != indom || g.Indom == metric.NoIndom {
+			continue
+		}
+		if err := g.Seek(s, c.add); err != nil {
+			a.lose(ref.Wrong(err))
+		}
+	}
+}

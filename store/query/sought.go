@@ -1,0 +1,186 @@
+package query
+
+import (
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tachograph/store"
+	"tachograph/store/chunk"
+)
+
+// seeker is an Archive that finds instances by what is known of their names: a
+// *store.Reader.
+type seeker interface {
+	Keys(indom string, from, to int64, s *store.Sought) (keys []string, ok bool)
+}
+
+// keysOf are the keys of the instances that may be sought in a window; ok is
+// false if they are not known, or too many.
+func keysOf(a Archive, indom string, w Window, s *store.Sought) (keys []string, ok bool) {
+	if a, can := a.(seeker); can && s != nil {
+		return a.Keys(indom, w.From, w.To, s)
+	}
+	return nil, false
+}
+
+// soughtBy is what instances have in common whose name, key or name without
+// number matches one of the patterns.
+func soughtBy(patterns ...*Pattern) *store.Sought {
+	s := &store.Sought{}
+	for _, p := range patterns {
+		s.Traits = append(s.Traits, p.trait())
+	}
+	return s
+}
+
+// trait is what texts that p matches have in common.
+func (p *Pattern) trait() chunk.Trait {
+	expr := "^" + regexp.QuoteMeta(p.name) + "$"
+	if p.re != nil {
+		expr = p.re.String()
+	}
+	tree, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return chunk.Trait{}
+	}
+	t := chunk.Trait{Ends: endings(tree)}
+	if re, err := regexp.Compile(relaxed(tree).String()); err == nil {
+		t.Frame = func(frame string) bool {
+			if re.MatchString(frame) {
+				return true
+			}
+			number, name, _ := strings.Cut(frame, " ") // as ProcessName does
+			return strings.Trim(number, "0123456789/\x00") == "" && re.MatchString(name)
+		}
+	}
+	return t
+}
+
+// relaxed is an expression that matches, if re matches a text, also what is left
+// of that when digits in a row become one zero byte: whatever takes a digit may
+// take the zero instead, or, as one of those that follow, nothing.
+func relaxed(re *syntax.Regexp) *syntax.Regexp {
+	switch re.Op {
+	case syntax.OpLiteral:
+		out := &syntax.Regexp{Op: syntax.OpConcat, Flags: re.Flags}
+		for _, r := range re.Rune {
+			if isFigure(r) {
+				out.Sub = append(out.Sub, perhaps(&syntax.Regexp{Op: syntax.OpCharClass, Rune: []rune{0, 0, r, r}}))
+			} else {
+				out.Sub = append(out.Sub, &syntax.Regexp{Op: syntax.OpLiteral, Flags: re.Flags, Rune: []rune{r}})
+			}
+		}
+		return out
+	case syntax.OpCharClass:
+		if !takesDigit(re.Rune) {
+			return re
+		}
+		class := re.Rune
+		if class[0] > 0 {
+			class = append([]rune{0, 0}, class...)
+		}
+		return perhaps(&syntax.Regexp{Op: syntax.OpCharClass, Flags: re.Flags, Rune: class})
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return perhaps(re)
+	case syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return &syntax.Regexp{Op: syntax.OpEmptyMatch}
+	}
+	out := *re
+	out.Sub = make([]*syntax.Regexp, len(re.Sub))
+	for i, sub := range re.Sub {
+		out.Sub[i] = relaxed(sub)
+	}
+	return &out
+}
+
+func perhaps(re *syntax.Regexp) *syntax.Regexp {
+	return &syntax.Regexp{Op: syntax.OpQuest, Sub: []*syntax.Regexp{re}}
+}
+
+func isFigure(r rune) bool { return '0' <= r && r <= '9' }
+
+func takesDigit(class []rune) bool {
+	for i := 0; i < len(class); i += 2 {
+		if class[i] <= '9' && class[i+1] >= '0' {
+			return true
+		}
+	}
+	return false
+}
+
+// endings are what numbers must end in that the expression spells out, to their
+// last digit.
+func endings(re *syntax.Regexp) []chunk.Ending {
+	parts := []*syntax.Regexp{re}
+	if re.Op == syntax.OpConcat {
+		parts = re.Sub
+	}
+	var out []chunk.Ending
+	for i, part := range parts {
+		if part.Op != syntax.OpLiteral {
+			continue
+		}
+		for from := 0; from < len(part.Rune); {
+			to := from
+			for to < len(part.Rune) && isFigure(part.Rune[to]) {
+				to++
+			}
+			closed := to < len(part.Rune) || i+1 < len(parts) && parts[i+1].Op == syntax.OpEndText
+			if v, err := strconv.ParseUint(string(part.Rune[from:to]), 10, 64); err == nil && to-from <= 18 && closed {
+				out = append(out, chunk.Ending{Value: v, Mod: uint64(math.Pow10(to - from))})
+			}
+			from = to + 1
+		}
+	}
+	return out
+}
+
+// sought is what the processes that m accepts have in common; nil if it
+// accepts all.
+func (m *Matcher) sought(loose bool) *store.Sought {
+	if m.All() {
+		return nil
+	}
+	s := soughtBy(m.patterns...)
+	for pid := range m.pids {
+		s.Traits = append(s.Traits, chunk.Trait{Ends: []chunk.Ending{{Value: uint64(pid)}}})
+		s.Labels = []string{"pid"} // See ProcessID.
+	}
+	if loose {
+		for _, word := range m.words {
+			p := &Pattern{re: regexp.MustCompile("(?i)" + regexp.QuoteMeta(word))}
+			s.Traits = append(s.Traits, p.trait())
+		}
+	}
+	return s
+}
+
+// livesOf are the lives in a window of the processes that m chooses, see
+// Choose.
+func (m *Matcher) livesOf(a Archive, w Window) []*store.Life {
+	for _, loose := range []bool{false, true} {
+		var keys []string
+		if s := m.sought(loose); s != nil {
+			var few bool
+			if keys, few = keysOf(a, "process", w, s); few && len(keys) == 0 {
+				continue
+			}
+		}
+		var out []*store.Life
+		for l := range a.Lives("process", w.From, w.To, keys...) {
+			accept := func(name string) bool { return m.Accept(ProcessID(l.Instance), name, loose) }
+			if w.Wants(l.Archive.Host.ID) && slices.ContainsFunc(lifeNames(l), accept) {
+				c := *l
+				out = append(out, &c)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
