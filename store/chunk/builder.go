@@ -10,7 +10,8 @@ import (
 
 // A Builder collects the ticks of one class until they are sealed. What it
 // keeps in memory is what changed: a cell that stands still costs nothing but
-// the comparison.
+// the comparison. Of an instance that is gone nothing else is kept, and what it
+// is called: most processes of a busy machine live for less than a tick.
 type Builder struct {
 	class  metric.Class
 	ticks  []metric.Stamp
@@ -72,7 +73,7 @@ func (b *Builder) Memory() int64 {
 		n += int64(len(w)) + 48
 	}
 	for _, g := range b.groups {
-		n += int64(cap(g.at))*28 + int64(cap(g.slots))*160
+		n += int64(cap(g.at))*32 + int64(len(g.slots))*slotMemory
 		for c := range g.cols {
 			col := &g.cols[c]
 			n += int64(cap(col.log) + 8*cap(col.last) + 2*cap(col.state))
@@ -155,6 +156,10 @@ type groupBuilder struct {
 	slots []slot
 	byKey map[string]int32
 	cols  []columnBuilder
+	// An instance that is present has a seat: its place in what columns know of
+	// the previous block. free are those that nobody has of the first seats.
+	seats int
+	free  []int32
 	// rows is how the rows of the previous block were resolved; next is where
 	// the present block's are.
 	rows, next []rowAt
@@ -170,9 +175,13 @@ type blockAt struct {
 }
 
 type rowAt struct {
-	in   *metric.Instance
-	slot int32
+	in         *metric.Instance
+	slot, seat int32
 }
+
+// slotMemory is about what a slot takes with its key, its name and its place in
+// byKey.
+const slotMemory = 300
 
 // A slot is one instance: what it is called, and the runs of blocks that it
 // was in.
@@ -183,6 +192,7 @@ type slot struct {
 	first, last uint32
 	mark        uint32
 	rev         uint32
+	seat        int32
 	lived       bool
 }
 
@@ -198,11 +208,11 @@ type Naming struct {
 
 // A columnBuilder logs the changes of one metric of a group in the order they
 // came: 0 and the number of blocks passed, or the slot + 1 followed by what
-// happened to it.
+// happened to it. Each run of an instance begins as if nothing were known of it.
 type columnBuilder struct {
 	text  bool
-	last  []uint64
-	state []metric.Reason
+	last  []uint64        // by seat
+	state []metric.Reason // by seat
 	log   []byte
 	block uint32
 }
@@ -233,7 +243,7 @@ func (g *groupBuilder) resolve(blk *metric.Block, tick uint32) error {
 		} else {
 			sl.mark = g.mark
 		}
-		g.next = append(g.next, rowAt{in, s})
+		g.next = append(g.next, rowAt{in: in, slot: s})
 	}
 	return nil
 }
@@ -252,16 +262,48 @@ func (g *groupBuilder) find(in *metric.Instance) int32 {
 	s := int32(len(g.slots))
 	g.byKey[key] = s
 	g.slots = append(g.slots, slot{key: key})
+	return s
+}
+
+// seat gives the instances that have come the seats of those that have left, and
+// more where these do not suffice.
+func (g *groupBuilder) seat() {
+	for _, r := range g.rows {
+		if g.slots[r.slot].mark != g.mark {
+			g.free = append(g.free, r.seat)
+		}
+	}
+	before := uint32(len(g.at)) - 1 // the previous block
+	var came []int32
+	for i := range g.next {
+		r := &g.next[i]
+		s := &g.slots[r.slot]
+		if !s.lived || s.last != before {
+			if n := len(g.free); n > 0 {
+				s.seat, g.free = g.free[n-1], g.free[:n-1]
+			} else {
+				s.seat = int32(g.seats)
+				g.seats++
+			}
+			came = append(came, s.seat)
+		}
+		r.seat = s.seat
+	}
 	for c := range g.cols {
 		col := &g.cols[c]
-		col.last = append(col.last, 0)
-		col.state = append(col.state, never)
+		if n := g.seats - len(col.last); n > 0 {
+			col.last = append(col.last, make([]uint64, n)...)
+			col.state = append(col.state, make([]metric.Reason, n)...)
+		}
+		for _, s := range came {
+			col.last[s], col.state[s] = 0, never
+		}
 	}
-	return s
 }
 
 // add logs what blk, whose rows have been resolved, has that is new.
 func (g *groupBuilder) add(b *Builder, blk *metric.Block, tick uint32) {
+	g.seat()
 	block := uint32(len(g.at))
 	g.at = append(g.at, blockAt{tick, blk.At})
 	for i := range g.next {
@@ -322,22 +364,22 @@ func (col *columnBuilder) add(b *Builder, rows []rowAt, cells *metric.Column, bl
 	}
 	if cells.Miss == nil {
 		for i := range rows {
-			s := rows[i].slot
+			s := rows[i].seat
 			if col.last[s] != bits[i] || col.state[s] != metric.Present {
-				col.value(uint32(s), block, bits[i])
+				col.value(&rows[i], block, bits[i])
 			}
 		}
 		return
 	}
 	miss := cells.Miss[:len(rows)]
 	for i := range rows {
-		s := rows[i].slot
+		s := rows[i].seat
 		if why := miss[i]; why != metric.Present {
 			if col.state[s] != why {
-				col.miss(uint32(s), block, why)
+				col.miss(&rows[i], block, why)
 			}
 		} else if col.last[s] != bits[i] || col.state[s] != metric.Present {
-			col.value(uint32(s), block, bits[i])
+			col.value(&rows[i], block, bits[i])
 		}
 	}
 }
@@ -350,7 +392,7 @@ func (b *Builder) numbered(col *columnBuilder, rows []rowAt, cells *metric.Colum
 		if cells.Miss != nil && cells.Miss[i] != metric.Present {
 			continue
 		}
-		str, number := cells.Word(i), col.last[rows[i].slot]
+		str, number := cells.Word(i), col.last[rows[i].seat]
 		if number >= uint64(len(b.wordsAt)) || b.wordsAt[number] != str {
 			var ok bool
 			if number, ok = b.words[str]; !ok {
@@ -372,18 +414,18 @@ func (col *columnBuilder) pass(block uint32) {
 	}
 }
 
-func (col *columnBuilder) value(s, block uint32, bits uint64) {
+func (col *columnBuilder) value(r *rowAt, block uint32, bits uint64) {
 	col.pass(block)
-	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1+logValue)
-	d := int64(bits - col.last[s])
+	col.log = binary.AppendUvarint(col.log, uint64(r.slot+1)<<1+logValue)
+	d := int64(bits - col.last[r.seat])
 	col.log = binary.AppendUvarint(col.log, uint64(d<<1)^uint64(d>>63))
-	col.last[s] = bits
-	col.state[s] = metric.Present
+	col.last[r.seat] = bits
+	col.state[r.seat] = metric.Present
 }
 
-func (col *columnBuilder) miss(s, block uint32, why metric.Reason) {
+func (col *columnBuilder) miss(r *rowAt, block uint32, why metric.Reason) {
 	col.pass(block)
-	col.log = binary.AppendUvarint(col.log, uint64(s+1)<<1+logMiss)
+	col.log = binary.AppendUvarint(col.log, uint64(r.slot+1)<<1+logMiss)
 	col.log = binary.AppendUvarint(col.log, uint64(why))
-	col.state[s] = why
+	col.state[r.seat] = why
 }

@@ -177,12 +177,18 @@ func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
 	t.bits = make([]uint64, t.off[n])
 	fill := slices.Clone(t.off[:n])
 	last := make([]uint64, n)
+	base := make([]uint64, n) // what the difference is to: last, or 0 since the run began
 	absent := make([]bool, n)
 	col.entries(func(s, block uint32, kind int, v uint64) {
 		i := place[s]
-		at := insts[i].ordinal(block)
+		at, begins := insts[i].ordinal(block)
+		if begins {
+			base[i] = 0
+		}
 		if kind == logMiss {
-			t.miss[i] = append(t.miss[i], missAt{at, metric.Reason(v)})
+			if why := metric.Reason(v); !absent[i] || why != t.miss[i][len(t.miss[i])-1].why {
+				t.miss[i] = append(t.miss[i], missAt{at, why})
+			}
 			absent[i] = true
 			return
 		}
@@ -190,9 +196,10 @@ func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
 			absent[i] = false
 			t.miss[i] = append(t.miss[i], missAt{at, metric.Present})
 		}
-		bits := last[i] + (v>>1 ^ -(v & 1))
+		bits := base[i] + (v>>1 ^ -(v & 1))
+		base[i] = bits
 		if fill[i] > t.off[i] && bits == last[i] {
-			return // the same value as before it was absent
+			return // the same value as before it, or its instance, was absent
 		}
 		t.at[fill[i]], t.bits[fill[i]] = at, bits
 		fill[i]++
@@ -215,14 +222,14 @@ func (t *columnTable) close(fill []uint32) {
 	t.at, t.bits = t.at[:to], t.bits[:to]
 }
 
-// ordinal is the place of a block among those that in was in.
-func (in *Instance) ordinal(block uint32) uint32 {
-	n := uint32(0)
+// ordinal is the place of a block among those that in was in; begins says that a
+// run does there.
+func (in *Instance) ordinal(block uint32) (n uint32, begins bool) {
 	for _, r := range in.Runs {
 		if block < r.End {
-			return n + block - r.Start
+			return n + block - r.Start, block == r.Start
 		}
 		n += r.End - r.Start
 	}
-	return n
+	return n, false
 }

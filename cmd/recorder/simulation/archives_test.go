@@ -100,7 +100,7 @@ func checkGrowth(t *testing.T, all string) {
 
 // collectionsAMinute is how often the collector may run, in the mean over a boot:
 // the recorder allocates little once its buffers have their size.
-const collectionsAMinute = 6
+const collectionsAMinute = 2
 
 // checkCollections expects the collector to rest.
 func checkCollections(t *testing.T, all string) {
