@@ -41,6 +41,7 @@ type tailFile struct {
 	taken  *gather.Intake // nil before it is read
 	fresh  bool           // records have been taken in since chunks were made
 	told   bool           // that it is not whole
+	copied bool           // chunks are of the copy that a later generation holds
 	chunks []*chunk.Sealed
 }
 
@@ -124,6 +125,7 @@ func (a *source) readTail() error {
 			f.Intern = f.taken.Intern
 		}
 	}
+	t.takeCopies(follow)
 	for _, err := range sideBySide(t.files, func(f *tailFile) error { return f.read(follow) }) {
 		a.Hurt(err)
 	}
@@ -188,6 +190,9 @@ func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
 	if !f.fresh {
 		return nil
 	}
+	if f.fresh = false; f.copied {
+		return nil
+	}
 	f.chunks = f.chunks[:0:0] // readers may still look at the old ones
 	for _, b := range f.taken.Builders {
 		if b == nil {
@@ -199,8 +204,31 @@ func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
 		}
 		f.chunks = append(f.chunks, s)
 	}
-	f.fresh = false
 	return nil
+}
+
+// takeCopies takes in the generations of which a later one holds a copy.
+func (t *tail) takeCopies(follow *journal.Follower) {
+	all := make([]*journal.Generation, len(t.files))
+	for i, f := range t.files {
+		all[i] = &f.Generation
+	}
+	for i, c := range follow.Copies(all) {
+		if c == nil {
+			continue
+		}
+		f := t.files[i]
+		chunks, events, err := gather.ParseCopy(c.Data)
+		if err != nil {
+			continue // the generation itself tells
+		}
+		last := int64(0)
+		for _, s := range chunks {
+			last = max(last, s.Info.Last.Wall)
+		}
+		f.chunks, f.taken.Events, f.copied = chunks, events, true
+		f.Skip(c, last)
+	}
 }
 
 // read takes in the records of f that are new, and not in the archive.

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -78,18 +79,56 @@ func compactChunks(b *layout.Builder, a *File, i int, put func(*layout.Builder, 
 
 // mergeable is the end of the chunks from the i-th on that make one.
 func mergeable(a *File, i int) int {
-	first := &a.Chunks[i].Info
+	return i + together(func(n int) *chunk.Info {
+		if i+n == len(a.Chunks) {
+			return nil
+		}
+		return &a.Chunks[i+n].Info
+	})
+}
+
+// together is how many chunks from the first on make one.
+func together(at func(n int) *chunk.Info) int {
+	first := at(0)
 	values, ticks, size := first.Values, first.Ticks, first.Size
-	for i++; i < len(a.Chunks) && a.Chunks[i].Info.Class == first.Class; i++ {
-		in := &a.Chunks[i].Info
+	for n := 1; ; n++ {
+		in := at(n)
+		if in == nil || in.Class != first.Class {
+			return n
+		}
 		values += in.Values
 		ticks += in.Ticks
 		size += in.Size
 		if in.Last.Cont-first.First.Cont > MergeSpan+MergeSpan/8 || values > mergeValues || ticks > chunk.MaxTicks || size > MergeSize {
-			break
+			return n
 		}
 	}
-	return i
+}
+
+// Together is how many of parts, which are in the order of time, make one chunk.
+func Together(parts []*chunk.Sealed) int {
+	return together(func(n int) *chunk.Info {
+		if n == len(parts) {
+			return nil
+		}
+		return &parts[n].Info
+	})
+}
+
+// Merge makes one chunk of parts, of the same class.
+func Merge(parts []*chunk.Sealed, desc func(number uint32) *metric.Desc) (*chunk.Sealed, error) {
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	var cs []*chunk.Chunk
+	for _, s := range parts {
+		c, err := chunk.Open(bytes.NewReader(s.Data), s.Info.Size)
+		if err != nil {
+			return nil, err
+		}
+		cs = append(cs, c)
+	}
+	return chunk.Merge(cs, desc)
 }
 
 // mergeChunks makes one chunk of several. A chunk that stays alone is taken

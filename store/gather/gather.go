@@ -45,6 +45,16 @@ func (b *Batch) Memory() (n int64) {
 	return n
 }
 
+// Values counts the cells of the ticks.
+func (b *Batch) Values() (n int64) {
+	for _, to := range b.Builders {
+		if to != nil {
+			n += to.Values()
+		}
+	}
+	return n
+}
+
 // Empty reports whether b holds nothing.
 func (b *Batch) Empty() bool {
 	return b.Builders == [metric.NumClasses]*chunk.Builder{} && len(b.Events) == 0 && len(b.Descs) == 0 && b.Conf == nil

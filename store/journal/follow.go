@@ -201,19 +201,28 @@ func (f *Follower) read(g *Generation, take func(*Record)) (end End) {
 	return end
 }
 
+// open reads the beginning of a generation.
+func (f *Follower) open(g *Generation) error {
+	r, err := NewReader(g.File, g.Intern)
+	if err != nil {
+		return err
+	}
+	if id := r.Header().Archive; f.Archive != "" && id != f.Archive {
+		return fmt.Errorf("it belongs to another archive, %s", id)
+	}
+	g.reader, g.seq = r, r.Header().Base
+	return nil
+}
+
 func (f *Follower) records(g *Generation, take func(*Record)) error {
 	if g.reader == nil {
-		r, err := NewReader(g.File, g.Intern)
+		err := f.open(g)
 		if errors.Is(err, io.EOF) {
 			return nil // its beginning is not there yet
 		}
 		if err != nil {
 			return err
 		}
-		if id := r.Header().Archive; f.Archive != "" && id != f.Archive {
-			return fmt.Errorf("it belongs to another archive, %s", id)
-		}
-		g.reader, g.seq = r, r.Header().Base
 	}
 	for {
 		rec, err := g.reader.Next()

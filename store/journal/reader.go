@@ -13,7 +13,8 @@ import (
 type Reader struct {
 	src  io.ReaderAt
 	head Header
-	dec  *Decoder
+	dec  *Decoder // nil until there is something to decode
+	make func(indom, key string) *metric.Instance
 	rec  Record
 	buf  []byte
 	from int // the unread part of buf
@@ -26,7 +27,7 @@ type Reader struct {
 // io.EOF, and one that is no journal an error that is ErrNotJournal. Instances
 // are made by intern, see NewDecoder.
 func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance) (*Reader, error) {
-	r := &Reader{src: src, dec: NewDecoder(intern)}
+	r := &Reader{src: src, make: intern}
 	start := make([]byte, len(magic))
 	n, err := src.ReadAt(start, 0)
 	switch {
@@ -67,6 +68,9 @@ func (r *Reader) Next() (*Record, error) {
 	body, size, sum, err := r.frame()
 	if err != nil {
 		return nil, err
+	}
+	if r.dec == nil {
+		r.dec = NewDecoder(r.make)
 	}
 	if err := r.dec.Decode(body, &r.rec); err != nil {
 		r.err = fmt.Errorf("record %d at byte %d: %w", r.rec.Seq+1, r.off, err)

@@ -16,6 +16,7 @@ const (
 	KindEvent
 	KindDescribe
 	KindConfig
+	KindCopy
 	numKinds
 )
 
@@ -35,6 +36,7 @@ type Record struct {
 	Event *metric.Event
 	Descs []*metric.Desc
 	Conf  *Config
+	Copy  *Copy
 }
 
 // An Encoder turns records into the bodies of frames. What it writes depends
@@ -144,9 +146,16 @@ func (d *Decoder) decode(body []byte, r *Record) error {
 		return errCorrupt
 	}
 	s := d.s
-	s.coder.startDecoding(body[1:])
 	kind, low := Kind(body[0]>>5), body[0]&31
 	*r = Record{Seq: r.Seq, Kind: kind}
+	if kind == KindCopy {
+		r.Copy = parseCopy(body[1:])
+		if r.Copy == nil {
+			return errCorrupt
+		}
+		return nil
+	}
+	s.coder.startDecoding(body[1:])
 	switch kind {
 	case KindTick:
 		if metric.Class(low) >= metric.NumClasses {

@@ -49,6 +49,14 @@ func (c *Catalog) Number(d *metric.Desc) uint32 {
 	return n
 }
 
+// Desc is the description that has a number, nil if there is none.
+func (c *Catalog) Desc(number uint32) *metric.Desc {
+	if int64(number) >= int64(len(c.Descs)) {
+		return nil
+	}
+	return c.Descs[number]
+}
+
 // Pending are the descriptions that are not in the archive yet; the number of
 // the first comes with them.
 func (c *Catalog) Pending() (first uint32, ds []*metric.Desc) {

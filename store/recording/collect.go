@@ -1,28 +1,37 @@
 package recording
 
 import (
+	"slices"
+
+	"tachograph/sample/metric"
 	"tachograph/store/chunk"
 	"tachograph/store/gather"
+	"tachograph/store/journal"
+	"tachograph/store/layout"
 )
 
 // collection is what waits for the next commit. It belongs to whoever holds the
-// Writer's mutex; the batches of the queue, once they stand there, to whoever
-// holds committing.
+// Writer's mutex; the batches of parts and of the queue, once they stand there,
+// to whoever holds committing, who holds the mutex as well to change them.
 type collection struct {
 	rest  gather.Batch // since the last batch
-	queue []*batch
-	// On the continuous clock: when rest was begun, and when all was made
+	taken uint64       // the last record before rest
+	parts []*batch     // before rest, copied into the journal meanwhile
+	queue []*batch     // to be committed
+	// On the continuous clock: when parts were begun, and when all was made
 	// power-safe last, or handed on to be.
 	begun, synced int64
+	unsafe        bool  // a full sync is due
 	first, last   int64 // wall clocks of the first and last tick of the archive
 	boltSize      int64 // of the pages in use, when they were committed to last
 }
 
-// batch is what one commit takes over from the journal.
+// batch is what is taken over from the journal together.
 type batch struct {
 	gather.Batch
-	seq    uint64
-	sealed []*chunk.Sealed // of builders; nil before they are encoded
+	base, seq uint64          // the last record before it, and its own last one
+	sealed    []*chunk.Sealed // of builders; nil before they are encoded
+	by        *layout.Catalog // that numbers the metrics of sealed
 }
 
 const (
@@ -30,37 +39,40 @@ const (
 	// end of the others the journal is fully synced, which is as safe. Larger chunks are
 	// smaller per value, and each commit costs some pages besides.
 	CommitEvery = 12
-	// turnEvery is how many of them a generation of the journal covers. A
-	// longer one is smaller per value; but whoever reads the live archive
-	// decodes each from its beginning, all of them at a time.
-	turnEvery = 3
-	// generationSize is at what size of the journal a commit is due earlier.
+	// generationSize is at what size of a generation of the journal a commit is
+	// due earlier.
 	generationSize = 4 << 20
+	// partValues is how many values a part has, which is at most what a reader
+	// of the live archive has to decode one by one.
+	partValues = 1 << 20
 )
 
-// commitMemory is how much may be collected before a commit is due earlier:
-// encoding it takes a multiple for a moment.
-const commitMemory = 5 << 20
+// How much may be collected before a commit is due earlier, for making one chunk of
+// it takes a multiple for a moment: before it is encoded, and as chunks.
+const (
+	commitMemory = 5 << 20
+	commitSize   = 384 << 10
+)
 
-// memoryCheck is after how many ticks the memory of what is collected is
-// looked at.
-const memoryCheck = 64
+// memoryCheck is after how many ticks it is looked at how much has been
+// collected.
+const memoryCheck = 16
 
 // keepSchedule has all made power-safe when it is time: by a full sync of the
 // journal, or, each CommitEvery times, by a commit of what has been collected.
 func (w *Writer) keepSchedule(l *live, now int64) {
-	if w.commitDue(l, now) {
+	switch {
+	case w.commitDue(l, now):
 		w.collect(l, now)
-		w.work.wake()
+	case now-l.synced >= int64(w.conf.Seal):
+		l.synced, l.unsafe = now, true
+		w.part(l, now)
+	case w.count.ticks%memoryCheck == 0 && l.rest.Values() > partValues:
+		w.part(l, now)
+	default:
 		return
 	}
-	if now-l.synced >= int64(w.conf.Seal) {
-		l.synced = now
-		if l.age++; l.age >= turnEvery {
-			w.perhapsTurn(l)
-		}
-		w.work.wake()
-	}
+	w.work.wake()
 }
 
 func (w *Writer) commitDue(l *live, now int64) bool {
@@ -70,20 +82,114 @@ func (w *Writer) commitDue(l *live, now int64) bool {
 	if w.count.ticks%memoryCheck != 0 {
 		return false
 	}
-	return l.rest.Memory() > min(commitMemory, w.opt.MemoryBound/2) || l.jw.Size() > generationSize || l.jw.Encoder().Full()
+	memory, size := l.rest.Memory(), int64(0)
+	for _, b := range l.parts {
+		memory += b.Memory()
+		size += b.size()
+	}
+	return memory > min(commitMemory, w.opt.MemoryBound/2) || size > commitSize || l.jw.Size() > generationSize || l.jw.Encoder().Full()
+}
+
+// begin is when the first tick of b was.
+func (b *batch) begin() (first metric.Stamp, ok bool) {
+	see := func(at metric.Stamp) {
+		if !ok || at.Cont < first.Cont {
+			first, ok = at, true
+		}
+	}
+	for _, to := range b.Builders {
+		if to != nil {
+			see(to.First())
+		}
+	}
+	for _, s := range b.sealed {
+		see(s.Info.First)
+	}
+	return first, ok
+}
+
+// size is that of the chunks of b.
+func (b *batch) size() (n int64) {
+	for _, s := range b.sealed {
+		n += s.Info.Size
+	}
+	return n
+}
+
+// part makes a part of what has been collected, so that readers of the live
+// archive find most of it as chunks. What changes how values are understood is
+// committed at once instead: a copy does not say it. The caller holds the
+// Writer's mutex.
+func (w *Writer) part(l *live, now int64) {
+	if len(l.rest.Descs) > 0 || l.rest.Conf != nil {
+		w.collect(l, now)
+		return
+	}
+	if !l.rest.Empty() {
+		l.parts = append(l.parts, l.take())
+		w.perhapsTurn(l)
+	}
+}
+
+// take makes a batch of what has been collected; nil if the journal holds no
+// more either.
+func (l *live) take() *batch {
+	b := &batch{Batch: l.rest, base: l.taken, seq: l.jw.Seq()}
+	if b.Empty() && b.seq == b.base {
+		return nil
+	}
+	l.rest, l.taken = gather.Batch{}, b.seq
+	return b
 }
 
 // collect queues what has been collected for the next commit. The caller holds
 // the Writer's mutex.
 func (w *Writer) collect(l *live, now int64) {
 	l.begun, l.synced = now, now
-	b := &batch{Batch: l.rest, seq: l.jw.Seq()}
-	l.rest = gather.Batch{}
-	if b.Empty() {
-		return
+	b := l.take()
+	if b != nil {
+		l.parts = append(l.parts, b)
 	}
-	l.queue = append(l.queue, b)
-	if !w.closed { // else nothing follows that would need another generation
+	l.queue, l.parts = append(l.queue, l.parts...), nil
+	if b != nil && !w.closed { // else nothing follows that would need another generation
 		w.perhapsTurn(l)
 	}
+}
+
+// copyParts encodes the parts of l and puts them into its journal as copies of the
+// generations that they came from. What cannot be copied stays where it is.
+func (w *Writer) copyParts(l *live) {
+	l.committing.Lock()
+	defer l.committing.Unlock()
+	w.mu.Lock()
+	parts := slices.Clone(l.parts)
+	w.mu.Unlock()
+	for _, b := range parts {
+		if b.sealed != nil {
+			continue
+		}
+		w.encode(l, b)
+		if _, news := l.cat.Pending(); len(news) > 0 {
+			w.mu.Lock()
+			if !w.closed {
+				w.collect(l, l.begun)
+				w.work.wake()
+			}
+			w.mu.Unlock()
+			return
+		}
+		data := gather.AppendCopy(nil, b.sealed, b.Events)
+		w.mu.Lock()
+		b.Builders = [metric.NumClasses]*chunk.Builder{}
+		if _, held := l.jw.Held(); held == 0 && l == w.cur && !w.closed && l.generationOf(b) {
+			_ = w.wrote(l, l.jw.Copy(&journal.Copy{From: b.base, To: b.seq, Data: data}))
+		}
+		w.mu.Unlock()
+	}
+}
+
+// generationOf reports whether b is what one of the generations before the
+// present one holds.
+func (l *live) generationOf(b *batch) bool {
+	return slices.ContainsFunc(l.old, func(g generation) bool { return g.base == b.base && g.seq == b.seq })
 }

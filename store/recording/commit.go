@@ -1,10 +1,12 @@
 package recording
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/chunk"
 	"tachograph/store/layout"
 )
@@ -40,12 +42,14 @@ func (w *Writer) commit(l *live) error {
 	for _, b := range queue {
 		w.encode(l, b)
 	}
+	chunks := w.merged(l, queue, p.Closed)
 	t := l.tot.Clone()
 	before := l.bytesWritten()
 	err := l.update(layout.Build(&t, func(b *layout.Builder) {
-		for _, q := range queue {
-			q.put(b)
+		for _, s := range chunks {
+			b.ChunkApart(s)
 		}
+		putRest(b, queue)
 		b.Descs(l.cat.Pending())
 		b.Count()
 		b.Progress(p)
@@ -72,42 +76,100 @@ func (w *Writer) commit(l *live) error {
 }
 
 // encode makes chunks of a batch's builders. What cannot be encoded is given
-// up and said, rather than blocking all that comes after it.
+// up and said, rather than blocking all that comes after it. The caller holds
+// committing.
 func (w *Writer) encode(l *live, b *batch) {
-	if b.sealed != nil {
+	if b.sealed != nil && b.by == l.cat {
 		return
 	}
 	for _, d := range b.Descs {
 		l.cat.Number(d)
 	}
-	b.sealed = []*chunk.Sealed{}
+	sealed, events := []*chunk.Sealed{}, b.Events
+	for _, s := range b.sealed {
+		again, err := renumbered(s, b.by, l.cat)
+		if err != nil {
+			w.log.Error("a chunk cannot be taken over and is lost", "class", s.Info.Class, "ticks", s.Info.Ticks, "error", err)
+			events = append(events, lossEvent(&s.Info, err))
+			continue
+		}
+		sealed = append(sealed, again)
+	}
 	for _, builder := range b.Builders {
-		if builder == nil {
+		if builder == nil || b.sealed != nil {
 			continue
 		}
 		s, err := builder.Seal(l.cat.Number)
 		if err != nil {
 			w.log.Error("a chunk cannot be encoded and is lost", "class", builder.Class(), "ticks", builder.Ticks(), "error", err)
-			b.Events = append(b.Events, lossEvent(builder, err))
+			events = append(events, lossEvent(&chunk.Info{Class: builder.Class(), Ticks: uint64(builder.Ticks()), First: builder.First(), Last: builder.Last()}, err))
 			continue
 		}
-		b.sealed = append(b.sealed, s)
+		sealed = append(sealed, s)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.sealed, b.by, b.Events = sealed, l.cat, events
+}
+
+// renumbered is s with the numbers that another catalogue has for its metrics.
+func renumbered(s *chunk.Sealed, from, to *layout.Catalog) (*chunk.Sealed, error) {
+	c, err := chunk.Open(bytes.NewReader(s.Data), s.Info.Size)
+	if err != nil {
+		return nil, err
+	}
+	return chunk.Renumber(c, from.Desc, to.Number)
 }
 
 // lossEvent tells of ticks that could not be encoded.
-func lossEvent(b *chunk.Builder, err error) metric.Event {
-	first, last := b.First(), b.Last()
-	return layout.GapEvent(last, first.Wall, last.Cont-first.Cont,
-		fmt.Sprintf("%d ticks of class %s could not be encoded: %v", b.Ticks(), b.Class(), err))
+func lossEvent(in *chunk.Info, err error) metric.Event {
+	return layout.GapEvent(in.Last, in.First.Wall, in.Last.Cont-in.First.Cont,
+		fmt.Sprintf("%d ticks of class %s could not be encoded: %v", in.Ticks, in.Class, err))
 }
 
-func (b *batch) put(to *layout.Builder) {
-	for _, s := range b.sealed {
-		to.ChunkApart(s)
+// merged are the chunks of a queue, those of a class made one. If there is no time
+// for that they stay apart, which only costs bytes until the archive is finished.
+func (w *Writer) merged(l *live, queue []*batch, hurry bool) (out []*chunk.Sealed) {
+	for class := range metric.NumClasses {
+		var parts []*chunk.Sealed
+		for _, b := range queue {
+			for _, s := range b.sealed {
+				if s.Info.Class == class {
+					parts = append(parts, s)
+				}
+			}
+		}
+		if !hurry {
+			parts = w.merge(l, parts)
+		}
+		out = append(out, parts...)
 	}
-	to.Events(b.Events)
-	if b.Conf != nil {
-		to.Settings(b.Conf.Text, b.Conf.Intervals)
+	return out
+}
+
+func (w *Writer) merge(l *live, parts []*chunk.Sealed) (out []*chunk.Sealed) {
+	for len(parts) > 0 {
+		n := archive.Together(parts)
+		s, err := archive.Merge(parts[:n], l.cat.Desc)
+		if err != nil {
+			w.log.Error("chunks cannot be merged and are left as they are", "class", parts[0].Info.Class, "error", err)
+			out = append(out, parts[:n]...)
+		} else {
+			out = append(out, s)
+		}
+		parts = parts[n:]
 	}
+	return out
+}
+
+// putRest puts what is no chunk.
+func putRest(to *layout.Builder, queue []*batch) {
+	var events []metric.Event
+	for _, b := range queue {
+		events = append(events, b.Events...)
+		if b.Conf != nil {
+			to.Settings(b.Conf.Text, b.Conf.Intervals)
+		}
+	}
+	to.Events(events)
 }

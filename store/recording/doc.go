@@ -8,12 +8,15 @@
 //	      |                 fullSync: it survives a power cut
 //	      v
 //	collection.rest     in memory, ticks in builders of chunks
-//	      |  collect        each CommitEvery intervals of Options.Seal, or when
-//	      |                 there is much; the journal turns: the next record
-//	      v                 begins a new generation
+//	      |  part           each interval of Options.Seal, or when there is much;
+//	      |                 the journal turns: the next record begins a new
+//	      v                 generation
+//	collection.parts    encoded, in memory and for readers in the journal (copyParts)
+//	      |  collect        each CommitEvery intervals, or when there is much
+//	      v
 //	collection.queue
-//	      |  commit         one transaction of the bbolt file, with chunks that
-//	      v                 are encoded now
+//	      |  commit         one transaction of the bbolt file, with the chunks of
+//	      v                 a class merged
 //	container           committed: generations that hold nothing else are dropped
 //
 // While the disk refuses, records are accepted into memory (ErrHeld), up to

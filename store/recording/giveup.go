@@ -77,7 +77,6 @@ func (w *Writer) inherit(n, l *live) {
 		return
 	}
 	for _, b := range l.queue {
-		b.sealed = nil      // numbered by another catalogue
 		b.seq = n.committed // it comes before all that n's journal holds
 	}
 	n.queue = append(l.queue, n.queue...)
@@ -99,10 +98,8 @@ func (w *Writer) tellGivenUp(l *live, now metric.Stamp, held bool) {
 	end := now
 	if held {
 		for _, q := range w.cur.queue {
-			for _, b := range q.Builders {
-				if b != nil && b.First().Cont < end.Cont {
-					end = b.First()
-				}
+			if first, ok := q.begin(); ok && first.Cont < end.Cont {
+				end = first
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/archive"
 	"tachograph/store/disk"
 	"tachograph/store/disk/disktest"
 	"tachograph/store/layout"
@@ -66,9 +67,15 @@ func TestDamagedWhileRecording(t *testing.T) {
 				synctest.Wait()
 				recordTicks(t, w, 30, 33)
 				old := w.Status().Path
-				w.mu.Lock()
-				first := int(w.cur.committed) // each record is a tick
-				w.mu.Unlock()
+				committed, err := archive.Open(old)
+				if err != nil {
+					t.Fatal(err)
+				}
+				first := 0
+				for _, ref := range committed.Chunks {
+					first += int(ref.Info.Ticks)
+				}
+				committed.Close()
 				c.spoil(t, old)
 				before, err := os.ReadFile(old)
 				if err != nil {

@@ -18,7 +18,6 @@ type journals struct {
 	jw         *journal.Writer
 	generation uint64
 	base       uint64       // the last record before the generation
-	age        int          // of the generation, in intervals of Seal
 	old        []generation // before the present one, not removed yet
 	needs      uint64       // the first generation that is needed, when the archive was opened again
 
@@ -74,7 +73,7 @@ func (w *Writer) turn(l *live, base uint64) error {
 		w.total.journal += l.jw.Written()
 	}
 	l.generation++
-	l.file, l.age, l.base = f, 0, base
+	l.file, l.base = f, base
 	l.jw = journal.NewWriter(f, head, enc)
 	_ = l.jw.Flush() // the same bytes once more
 	l.dirty, l.unnamed = true, true
@@ -102,7 +101,7 @@ func (w *Writer) perhapsTurn(l *live) {
 	// A generation stands alone: what describes its metrics must be in it or in
 	// the archive.
 	var descs []*metric.Desc
-	for _, b := range l.queue {
+	for _, b := range append(l.queue[:len(l.queue):len(l.queue)], l.parts...) {
 		descs = append(descs, b.Descs...)
 	}
 	if descs = append(descs, l.rest.Descs...); len(descs) > 0 {

@@ -52,7 +52,7 @@ func (w *Writer) newLive(on basis) (*live, error) {
 			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall, Serial: w.serial.Add(1),
 		},
 		journals:   journals{committed: on.seq, kept: on.seq, safe: on.seq},
-		collection: collection{begun: now.Cont, synced: now.Cont},
+		collection: collection{begun: now.Cont, synced: now.Cont, taken: on.seq},
 		container:  container{cat: layout.NewCatalog(nil)},
 	}
 	for n := 0; ; n++ {

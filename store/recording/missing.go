@@ -54,9 +54,6 @@ func (w *Writer) replace(l *live) bool {
 	}
 	w.collect(l, l.begun)
 	n.queue, l.queue = l.queue, nil
-	for _, b := range n.queue {
-		b.sealed = nil // numbered by another catalogue
-	}
 	w.recordInto(n)
 	w.trouble.missing, w.trouble.journal = false, nil
 	w.work.wake()

@@ -141,7 +141,7 @@ func (w *Writer) fullSync() error {
 		return err
 	}
 	w.total.syncs += u.files()
-	w.syncedAt, w.safeAt = u.began, u.began
+	w.syncedAt, w.safeAt, w.cur.unsafe = u.began, u.began, false
 	for _, j := range u.journals {
 		j.l.kept, j.l.safe = max(j.l.kept, j.seq), max(j.l.safe, j.seq)
 	}

@@ -289,7 +289,7 @@ func (w *Writer) resume(l *live) error {
 		return err
 	}
 	now := w.opt.Now()
-	l.begun, l.synced = now.Cont, now.Cont
+	l.begun, l.synced, l.taken = now.Cont, now.Cont, seq
 	l.kept, l.safe = seq, seq
 	if err := w.turn(l, seq); err != nil {
 		return fmt.Errorf("going on with %s: %w", l, err)

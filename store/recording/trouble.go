@@ -113,8 +113,10 @@ func (w *Writer) full() bool {
 func (w *Writer) heldMemory() int64 {
 	l := w.cur
 	_, n := l.jw.Held()
-	for _, q := range l.queue {
-		n += q.Memory() + int64(len(q.Events))*eventMemory
+	for _, waiting := range [][]*batch{l.parts, l.queue} {
+		for _, b := range waiting {
+			n += b.Memory() + b.size() + int64(len(b.Events))*eventMemory
+		}
 	}
 	return n + l.rest.Memory() + int64(len(l.rest.Events))*eventMemory
 }

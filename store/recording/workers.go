@@ -73,17 +73,19 @@ func (w *Writer) committer() {
 		}
 		w.mu.Lock()
 		l := w.cur
-		queued := len(l.queue) > 0
+		queued, parts := len(l.queue) > 0, len(l.parts) > 0
 		w.mu.Unlock()
 		var err error
 		if queued {
 			err = w.commit(l)
+		} else if parts {
+			w.copyParts(l)
 		}
 		if errors.Is(err, disk.ErrDamaged) && w.giveUp(l) {
 			err = nil
 		}
 		w.mu.Lock()
-		rest := !queued || w.rotatedAtRisk()
+		rest := l.unsafe || !queued && !parts || w.rotatedAtRisk()
 		w.mu.Unlock()
 		if err == nil && rest {
 			err = w.fullSync()

@@ -1,0 +1,99 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+)
+
+// A Copy is what an earlier generation of the same journal holds, in a form that
+// need not be decoded record by record: chunks and batches of events. Whoever
+// finds one may leave that generation undecoded; nothing depends on it.
+type Copy struct {
+	// From is the last record before those of the copy, To the last of them.
+	From, To uint64
+	// Data is for those who put it there to understand.
+	Data []byte
+}
+
+func (c *Copy) append(out []byte) []byte {
+	out = append(out, byte(KindCopy)<<5)
+	out = binary.AppendUvarint(out, c.From)
+	out = binary.AppendUvarint(out, c.To)
+	return append(out, c.Data...)
+}
+
+// parseCopy reads the body of a record behind its first byte, and returns nil
+// for one that makes no sense. Data is part of body.
+func parseCopy(body []byte) *Copy {
+	from, n := binary.Uvarint(body)
+	if n <= 0 {
+		return nil
+	}
+	to, m := binary.Uvarint(body[n:])
+	if m <= 0 || to <= from {
+		return nil
+	}
+	return &Copy{From: from, To: to, Data: body[n+m:]}
+}
+
+// Copy appends a copy of an earlier generation.
+func (w *Writer) Copy(c *Copy) error { return w.add(c.append(w.body[:0])) }
+
+// copies calls fn with the copies that stand behind the beginning of the file,
+// without decoding anything. They are valid during the call. It returns the last
+// record, if all is sound.
+func (r *Reader) copies(fn func(*Copy)) (last uint64, sound bool) {
+	at := Reader{src: r.src, off: r.off, crc: r.crc}
+	for last = r.head.Base; ; last++ {
+		body, size, sum, err := at.frame()
+		if err != nil {
+			n, _ := r.src.ReadAt(make([]byte, 1), at.off)
+			return last, errors.Is(err, io.EOF) && n == 0
+		}
+		if Kind(body[0]>>5) == KindCopy {
+			if c := parseCopy(body[1:]); c != nil {
+				fn(c)
+			}
+		}
+		at.pass(size, sum)
+	}
+}
+
+// Copies finds, for each of all the generations of a journal in order, the copy
+// of its records that a later one holds; nil where there is none. Of those that
+// have been read already, that are not whole, and of what the archive holds, none
+// are looked for.
+func (f *Follower) Copies(all []*Generation) []*Copy {
+	found := make([]*Copy, len(all))
+	ends := make([]uint64, len(all))
+	for _, g := range all {
+		if g.reader == nil && f.open(g) != nil {
+			g.reader = nil
+		}
+	}
+	for k, g := range all {
+		if g.reader == nil || g.over {
+			continue
+		}
+		last, sound := g.reader.copies(func(c *Copy) {
+			i := slices.IndexFunc(all[:k], func(o *Generation) bool {
+				return o.reader != nil && !o.over && o.reader.dec == nil && o.reader.head.Base == c.From
+			})
+			if i >= 0 && ends[i] == c.To && c.From >= f.Seq && !f.All {
+				found[i] = &Copy{From: c.From, To: c.To, Data: slices.Clone(c.Data)}
+			}
+		})
+		if sound {
+			ends[k] = last
+		}
+	}
+	return found
+}
+
+// Skip takes it that g has been read: its records stand in c, and the last tick
+// among them is of the wall clock last.
+func (g *Generation) Skip(c *Copy, last int64) {
+	g.seq, g.last, g.end, g.over = c.To, last, End{}, true
+}
