@@ -1,0 +1,208 @@
+// Command measure makes the tables of docs/MEASUREMENTS.md: what recording
+// costs beside other recorders, what whole commands of replay take over days
+// that were made through the ordinary Writer, and how large archives are; each
+// as it is now, as it was at an earlier commit, and as others are where they
+// are installed.
+//
+//	go run ./testdata/measure -before v0.9 all
+//
+// prints the tables in Markdown; with -write they take their places in the
+// documents. The flags say what may be left out, -short how to try it out in
+// seconds.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// documents have places for tables.
+var documents = []string{"docs/MEASUREMENTS.md", "README.md"}
+
+// measure is one run.
+type measure struct {
+	before  string // commit
+	work    string
+	dataset string
+	runs    int
+	days    int
+	minutes int
+	only    string // question
+	short   bool
+	write   bool
+	peers   bool
+	cold    bool
+
+	builds  []*build // before, if there is one, and now
+	tables  map[string]string
+	scratch []func()
+}
+
+// commands are what can be measured, in the order of all.
+var commands = []struct {
+	name, what string
+	do         func(*measure) error
+}{
+	{"questions", "whole commands over one day, and over one with an hour of journal", (*measure).questions},
+	{"days", "the same questions over 1, 7 and 30 archives", (*measure).manyDays},
+	{"size", "bytes per value", (*measure).size},
+	{"live", "recorders side by side under load; needs root", (*measure).live},
+	{"sleepers", "the same beside 400 and 5,000 sleeping processes; needs root", (*measure).sleepers},
+	{"device", "what a block device sees; needs root", (*measure).device},
+}
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == timedCommand {
+		if err := timed(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	m := &measure{tables: make(map[string]string)}
+	flag.StringVar(&m.before, "before", "", "commit to compare with")
+	flag.StringVar(&m.work, "work", "", "directory that keeps programs and archives for the next run; empty: a temporary one")
+	flag.StringVar(&m.dataset, "dataset", os.Getenv("TACHO_DATASET"), "recording that days are made of; empty: a machine is made up")
+	flag.IntVar(&m.runs, "n", 7, "runs of each command")
+	flag.IntVar(&m.days, "days", 30, "archives of the longest span")
+	flag.IntVar(&m.minutes, "minutes", 10, "minutes of a live run")
+	flag.StringVar(&m.only, "only", "", "only questions that contain this")
+	flag.BoolVar(&m.short, "short", false, "minutes instead of days, seconds instead of minutes: for trying out")
+	flag.BoolVar(&m.write, "write", false, "put the tables into docs/MEASUREMENTS.md and README.md")
+	flag.BoolVar(&m.peers, "peers", true, "ask others, too, where they are installed")
+	flag.BoolVar(&m.cold, "cold", false, "drop the pages of archives before each command")
+	flag.Usage = usage
+	flag.Parse()
+	if err := m.run(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "measure:", err)
+		os.Exit(1)
+	}
+}
+
+func usage() {
+	fmt.Fprintln(os.Stderr, "usage: go run ./testdata/measure [flags] all | COMMAND...")
+	for _, c := range commands {
+		fmt.Fprintf(os.Stderr, "  %-10s %s\n", c.name, c.what)
+	}
+	flag.PrintDefaults()
+}
+
+func (m *measure) run(names []string) error {
+	defer func() {
+		for _, f := range slices.Backward(m.scratch) {
+			f()
+		}
+	}()
+	if len(names) == 0 {
+		usage()
+		return fmt.Errorf("what is to be measured?")
+	}
+	if err := m.prepare(); err != nil {
+		return err
+	}
+	done := 0
+	for _, c := range commands {
+		if !slices.Contains(names, c.name) && names[0] != "all" {
+			continue
+		}
+		done++
+		m.say("== %s", c.what)
+		if err := c.do(m); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	if done == 0 {
+		return fmt.Errorf("%q cannot be measured", names)
+	}
+	return m.finish()
+}
+
+func (m *measure) prepare() (err error) {
+	if m.short {
+		m.runs, m.days, m.minutes = min(m.runs, 2), min(m.days, 3), min(m.minutes, 1)
+	}
+	if m.work == "" {
+		if m.work, err = os.MkdirTemp("", "measure"); err != nil {
+			return err
+		}
+		m.scratch = append(m.scratch, func() { os.RemoveAll(m.work) })
+	} else if m.work, err = filepath.Abs(m.work); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(m.work, 0o755); err != nil {
+		return err
+	}
+	if err := m.buildAll(); err != nil {
+		return err
+	}
+	m.tables["machine"] = aboutMachine(m)
+	return nil
+}
+
+// finish prints the tables, and puts them into the documents.
+func (m *measure) finish() error {
+	for _, name := range sorted(m.tables) {
+		if _, err := fmt.Printf("<!-- table: %s -->\n%s<!-- end -->\n\n", name, m.tables[name]); err != nil {
+			return err
+		}
+	}
+	if !m.write {
+		return nil
+	}
+	for _, path := range documents {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(refresh(string(page), m.tables)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say tells how far the run is.
+func (m *measure) say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
+}
+
+// now is this tree's build.
+func (m *measure) now() *build { return m.builds[len(m.builds)-1] }
+
+// aboutMachine says what the figures were measured on.
+func aboutMachine(m *measure) string {
+	model := field("/proc/cpuinfo", "model name")
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	memory := field("/proc/meminfo", "MemTotal")
+	t := newTable("measured on", "")
+	t.row("processor", fmt.Sprintf("%s, %d of them", model, processors()))
+	t.row("memory", memory)
+	t.row("kernel", "Linux "+strings.TrimSpace(string(release)))
+	t.row("date", time.Now().UTC().Format("2006-01-02 15:04 MST"))
+	t.row("before", orDash(m.before))
+	t.row("days of", orWords(filepath.Base(m.dataset), m.dataset != "", "a machine that is made up"))
+	return t.String()
+}
+
+// field is the first value called name in a file of /proc.
+func field(path, name string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// forget closes what is open at the end.
+func forget(c io.Closer) { _ = c.Close() }

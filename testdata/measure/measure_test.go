@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test be what this program is to itself.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == timedCommand {
+		if err := timed(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestTables tries everything out that needs no root: it builds the programs,
+// makes minutes instead of days and asks about them.
+func TestTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the programs")
+	}
+	t.Chdir("../..")
+	m := &measure{work: t.TempDir(), short: true, runs: 1, days: 3, minutes: 1, tables: make(map[string]string)}
+	if err := m.run([]string{"questions", "days", "size"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"machine", "questions", "journal", "streams", "days", "size"} {
+		if strings.Count(m.tables[name], "\n") < 4 {
+			t.Errorf("table %s: %q", name, m.tables[name])
+		}
+	}
+	for _, path := range documents {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := refresh(string(page), m.tables); after == string(page) {
+			t.Errorf("%s has no place for any table", path)
+		}
+	}
+}
+
+func TestRefresh(t *testing.T) {
+	page := "a\n<!-- table: size -->\nold\n<!-- end -->\nb\n<!-- table: live -->\nstays\n<!-- end -->\n"
+	want := strings.Replace(page, "old", "new", 1)
+	if got := refresh(page, map[string]string{"size": "new\n", "other": "x\n"}); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.0394: "0.0394", 1.234: "1.23", 12.34: "12.3", 999.6: "1,000", 1234567: "1,234,567"} {
+		if got := number(v); got != want {
+			t.Errorf("%v is written %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestPatienceEnds(t *testing.T) {
+	got, err := takeTime([]string{"/bin/sh", "-c", "exec sleep 60"}, 50*time.Millisecond)
+	if err != nil || !got.GaveUp {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = takeTime([]string{"/bin/sh", "-c", "echo a; echo b"}, time.Minute)
+	if err != nil || got.GaveUp || got.Lines != 2 || got.Wall <= 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err = takeTime([]string{"/bin/sh", "-c", "echo why >&2; exit 3"}, time.Minute); err == nil || !strings.Contains(err.Error(), "why") {
+		t.Errorf("a command that fails: %v", err)
+	}
+}

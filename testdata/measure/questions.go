@@ -1,0 +1,265 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// question is something that people ask.
+type question struct {
+	label     string
+	args      string  // of replay; {pid} and the like are filled in
+	must, aim float64 // ms
+	memory    float64 // MB that it must not need more of; 0: 100
+	victoria  func(*victoria, *made) ([]string, error)
+}
+
+// asked are the questions about one day. All of them go without a window of
+// their own, so that they cover the whole day, unless they say otherwise.
+var asked = []question{
+	{"rate of a counter, each minute", "rates kernel.all.cpu.user --from start --step 60s --format csv", 25, 15, 0, (*victoria).rateMinutes},
+	{"rate of a counter, each second", "rates kernel.all.cpu.user --from start --format csv", 30, 25, 0, (*victoria).rateSeconds},
+	{"one process by pid, `rates -i`", "rates proc.psinfo.utime -i {process} --from start --format csv", 30, 15, 0, (*victoria).process},
+	{"one process by name, `rates -i`", "rates proc.psinfo.utime -i *redis-server --from start --format csv", 30, 15, 0, nil},
+	{"one that lived for minutes, `rates -i`", "rates proc.psinfo.utime -i {brief} --from start --format csv", 30, 15, 0, nil},
+	{"`ps PID --from start`", "ps {pid} --from start", 40, 20, 0, nil},
+	{"overview", "", 100, 50, 0, nil},
+	{"`diff` of the two halves", "diff {from}..{middle} {middle}..{to}", 400, 200, 0, nil},
+	{"`diff` of 10 minutes", "diff --before 10m --at {middle}", 100, 50, 0, nil},
+	{"`top` over everything", "top --from start --to end", 150, 80, 0, nil},
+	{"all of the system, with percentiles", "ranges {system} --from start --format csv", 400, 200, 60, (*victoria).percentiles},
+	{"all of the system, `--quick`", "ranges --quick {system} --from start --format csv", 150, 80, 0, nil},
+	{"`at` a moment", "at {middle}", 60, 30, 0, nil},
+}
+
+// askedLive are those about an archive that is being written, with an hour of
+// journal.
+var askedLive = []question{
+	{"rate of a counter, each minute", "rates kernel.all.cpu.user --from start --step 60s --format csv", 60, 30, 0, nil},
+	{"one process by pid, `rates -i`", "rates proc.psinfo.utime -i {process} --from start --format csv", 60, 30, 0, nil},
+	{"`ps`", "ps", 60, 30, 0, nil},
+	{"`at` ten minutes before the end", "at {late}", 60, 30, 0, nil},
+	{"`top` of the last ten minutes", "top --from {late}", 60, 30, 0, nil},
+	{"overview of the last ten minutes", "--from {late}", 60, 30, 0, nil},
+	{"overview", "", 100, 50, 0, nil},
+}
+
+// streams are answers as long as the question lets them be.
+var streams = []struct {
+	label, args string
+	must        float64 // million values a second
+}{
+	{"csv of everything", "values * --from start --to +{share}m --format csv", 10},
+	{"json of everything", "values * --from start --to +{share}m --format json", 5},
+}
+
+var systemMetrics = []string{"kernel.*", "disk.*", "network.*", "mem.*", "filesys.*"}
+
+// words are the arguments of a question about d.
+func (m *measure) words(args string, d *made) []string {
+	length, _ := m.day()
+	at := func(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
+	noon := d.From + int64(length/time.Second)/2
+	r := strings.NewReplacer("{pid}", d.Lasting, "{process}", "*"+d.Lasting+" *", "{brief}", "*"+d.Short+" *",
+		"{from}", at(d.From), "{to}", at(d.To), "{middle}", at((d.From+d.To)/2), "{late}", at(d.To-min(600, (d.To-d.From)/2)),
+		"{noon}", at(noon), "{after}", at(noon+min(600, int64(length/time.Second)/4)), "{share}", strconv.Itoa(max(1, int(length/(24*time.Minute)))))
+	words := []string{"--archive", d.dir}
+	for _, w := range strings.Fields(args) {
+		if w == "{system}" {
+			words = append(words, systemMetrics...)
+		} else {
+			words = append(words, r.Replace(w))
+		}
+	}
+	return words
+}
+
+// typed is a question as one types it, where the archives are found.
+func (m *measure) typed(args string, d *made) string {
+	text := "replay"
+	for _, w := range m.words(args, d)[2:] {
+		if strings.ContainsAny(w, " *") {
+			w = "'" + w + "'"
+		}
+		text += " " + w
+	}
+	return "`" + text + "`"
+}
+
+// ask runs a question against each build's archives in turns.
+func (m *measure) ask(args string, of map[string]*made) (map[string]*cost, error) {
+	costs := make(map[string]*cost)
+	var jobs []*job
+	for _, b := range m.builds {
+		d := of[b.name]
+		j := &job{program: b.replay(), args: m.words(args, d), dir: d.dir}
+		jobs = append(jobs, j)
+		costs[b.name] = &j.cost
+	}
+	return costs, inTurn(jobs, m.runs, m.cold)
+}
+
+func (m *measure) questions() error {
+	days, err := m.makeEach("day")
+	if err != nil {
+		return err
+	}
+	v := m.startVictoria()
+	defer v.stop()
+	if m.tables["questions"], err = m.questionTable(asked, days, v); err != nil {
+		return err
+	}
+	if m.tables["streams"], err = m.streamTable(days); err != nil {
+		return err
+	}
+	lives, err := m.makeEach("live", "-live")
+	if err != nil {
+		return err
+	}
+	m.tables["journal"], err = m.questionTable(askedLive, lives, nil)
+	return err
+}
+
+// makeEach makes archives by each build.
+func (m *measure) makeEach(name string, args ...string) (map[string]*made, error) {
+	_, extra := m.day()
+	of := make(map[string]*made)
+	for _, b := range m.builds {
+		d, err := m.make(b, name, append(extra, args...)...)
+		if err != nil {
+			return nil, err
+		}
+		if len(args) > 0 && args[0] == "-live" {
+			d.dir += "/work"
+		}
+		of[b.name] = d
+	}
+	return of, nil
+}
+
+func (m *measure) questionTable(list []question, of map[string]*made, v *victoria) (string, error) {
+	t := newTable("question, ms", "before", "now", "least", "CPU", "MB", "VictoriaMetrics", "must", "aim", "", "command")
+	worst, before := 0.0, 0.0
+	for _, q := range list {
+		if m.only != "" && !strings.Contains(q.label, m.only) {
+			continue
+		}
+		m.say("%s", q.label)
+		c, err := m.ask(q.args, of)
+		if err != nil {
+			return "", err
+		}
+		theirs, err := v.ask(q, of["now"], m.runs)
+		if err != nil {
+			return "", err
+		}
+		now := c["now"]
+		t.row(q.label, wall(c["before"]), wall(now), number(now.least()), number(now.leastCPU()), number(now.resident),
+			theirs, number(q.must), number(q.aim), verdict(now.median(), q.must, q.aim), m.typed(q.args, of["now"]))
+		worst = max(worst, now.resident)
+		if c["before"] != nil {
+			before = max(before, c["before"].resident)
+		}
+	}
+	t.row("the most memory of any of them, MB", orWords(number(before), before > 0, "-"), number(worst), "", "", "", "", "100", "60", verdict(worst, 100, 60))
+	return t.String(), nil
+}
+
+// wall is the time that a command took.
+func wall(c *cost) string {
+	switch {
+	case c == nil:
+		return "-"
+	case c.gaveUp:
+		return fmt.Sprintf("over %s", number(patience.Seconds()*1e3))
+	}
+	return number(c.median())
+}
+
+func (m *measure) streamTable(of map[string]*made) (string, error) {
+	t := newTable("answer, million values a second", "before", "now", "must", "", "MB", "command")
+	for _, s := range streams {
+		m.say("%s", s.label)
+		c, err := m.ask(s.args, of)
+		if err != nil {
+			return "", err
+		}
+		pace := func(c *cost) string {
+			if c == nil || c.gaveUp {
+				return "-"
+			}
+			return number(c.pace())
+		}
+		t.row(s.label, pace(c["before"]), pace(c["now"]), number(s.must), verdict(-c["now"].pace(), -s.must, -s.must), number(c["now"].resident), m.typed(s.args, of["now"]))
+	}
+	return t.String(), nil
+}
+
+// overDays are the questions about many days.
+var overDays = []question{
+	{"rate of a counter, each minute, 10 minutes", "rates kernel.all.cpu.user --from {noon} --to {after} --step 60s --format csv", 0, 0, 0, nil},
+	{"one process, `rates -i`, 10 minutes", "rates proc.psinfo.utime -i {process} --from {noon} --to {after} --format csv", 0, 0, 0, nil},
+	{"`top`, 10 minutes", "top --from {noon} --to {after}", 0, 0, 0, nil},
+	{"overview, 10 minutes", "--from {noon} --to {after}", 0, 0, 0, nil},
+	{"`at` a moment", "at {noon}", 0, 0, 0, nil},
+	{"rate of a counter, each hour", "rates kernel.all.cpu.user --from start --step 1h --format csv", 0, 0, 0, nil},
+	{"one process, `rates -i`", "rates proc.psinfo.utime -i {process} --from start --step 1h --format csv", 0, 0, 0, nil},
+	{"`ps PID --from start`", "ps {pid} --from start", 0, 0, 0, nil},
+	{"`top`", "top --from start --to end", 0, 0, 0, nil},
+	{"overview", "", 0, 0, 0, nil},
+	{"`diff` of the two halves", "diff {from}..{middle} {middle}..{to}", 0, 0, 0, nil},
+	{"all of the system, `--quick`", "ranges --quick {system} --from start --format csv", 0, 0, 0, nil},
+}
+
+// fixed is how many of overDays ask about the same window however many days
+// there are.
+const fixed = 5
+
+func (m *measure) manyDays() error {
+	numbers := []int{1, min(7, m.days), m.days}
+	of := make(map[int]map[string]*made)
+	for _, b := range m.builds {
+		spans, err := m.spans(b, numbers)
+		if err != nil {
+			return err
+		}
+		for n, d := range spans {
+			if of[n] == nil {
+				of[n] = make(map[string]*made)
+			}
+			of[n][b.name] = d
+		}
+	}
+	columns := []string{"ms"}
+	for _, n := range numbers {
+		columns = append(columns, fmt.Sprintf("%d now", n))
+	}
+	columns = append(columns, "MB", fmt.Sprintf("%d before", numbers[0]), fmt.Sprintf("%d before", numbers[1]), fmt.Sprintf("%d before", numbers[2]))
+	t := newTable(columns...)
+	for i, q := range overDays {
+		if m.only != "" && !strings.Contains(q.label, m.only) {
+			continue
+		}
+		if i == 0 {
+			t.row("**a window of the first day**")
+		} else if i == fixed {
+			t.row("**everything**")
+		}
+		m.say("%s", q.label)
+		var now, before []string
+		resident := 0.0
+		for _, n := range numbers {
+			c, err := m.ask(q.args, of[n])
+			if err != nil {
+				return err
+			}
+			now, before = append(now, wall(c["now"])), append(before, wall(c["before"]))
+			resident = max(resident, c["now"].resident)
+		}
+		t.row(append(append(append([]string{q.label}, now...), number(resident)), before...)...)
+	}
+	m.tables["days"] = t.String()
+	return nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// recordings are what is stored for its size.
+var recordings = []struct {
+	label, args string
+	dataset     bool // which there has to be
+	must, aim   float64
+	plain       bool // others store it, too
+}{
+	{"the dataset, all each second", "-process 1s -once", true, 0.038, 0.034, true},
+	{"the dataset, processes every 10 s", "-process 10s -once", true, 0.105, 0.095, true},
+	{"40 minutes of a machine that is made up, processes every 10 s", "-day 40m -seed 2", false, 0, 0, true},
+	{"24 hours", "", true, 0.105, 0.09, false},
+}
+
+// size records with the ordinary Writer and says what each value takes, of the
+// whole file. Others compress the same values as columns.
+func (m *measure) size() error {
+	t := newTable("bytes per value, whole file", "values", "before", "now", "file, B", "xz -9e", "zpaq -m5", "must", "aim", "")
+	for i, r := range recordings {
+		dataset := m.dataset
+		if m.short || !r.dataset {
+			dataset = ""
+		}
+		if r.dataset && dataset == "" && r.args != "" {
+			continue
+		}
+		args := strings.Fields(r.args)
+		if _, extra := m.day(); len(extra) > 0 || r.args == "" {
+			args = append(args, extra...)
+		}
+		cells := map[string]float64{}
+		var now *made
+		for _, b := range m.builds {
+			d, err := m.makeOf(b, dataset, fmt.Sprintf("size%d", i), args...)
+			if err != nil {
+				return err
+			}
+			now, cells[b.name] = d, float64(d.bytes())/float64(d.values())
+		}
+		xz, zpaq := "-", "-"
+		if r.plain {
+			var err error
+			if xz, zpaq, err = m.compressed(dataset, args, now); err != nil {
+				return err
+			}
+		}
+		before := "-"
+		if len(m.builds) > 1 {
+			before = figure(cells["before"])
+		}
+		must, aim := "-", "-"
+		if r.must > 0 {
+			must, aim = number3(r.must), number3(r.aim)
+		}
+		t.row(r.label, number(float64(now.values())), before, figure(cells["now"]), number(float64(now.bytes())), xz, zpaq, must, aim, verdict(cells["now"], r.must, r.aim))
+	}
+	m.tables["size"] = t.String()
+	return nil
+}
+
+func figure(v float64) string  { return fmt.Sprintf("%.4f", v) }
+func number3(v float64) string { return fmt.Sprintf("%.3f", v) }
+
+// compressed says what the columns of d take as others compress them.
+func (m *measure) compressed(dataset string, args []string, d *made) (xz, zpaq string, err error) {
+	plain := filepath.Join(m.work, "columns")
+	out, err := os.Create(plain)
+	if err != nil {
+		return "", "", err
+	}
+	defer os.Remove(plain)
+	cmd := exec.Command(filepath.Join(m.work, "tools", "plain"), append(args, "-dataset", dataset)...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", "", err
+	}
+	if err := out.Close(); err != nil {
+		return "", "", err
+	}
+	one := func(program string, args ...string) (string, error) {
+		if _, err := exec.LookPath(program); err != nil || !m.peers {
+			return "-", nil
+		}
+		m.say("%s", program)
+		packed := plain + "." + program
+		defer os.Remove(packed)
+		if err := shell(`packed=$1; shift; case $1 in xz) "$@" >"$packed";; *) "$@";; esac`, append([]string{packed, program}, args...)...); err != nil {
+			return "", err
+		}
+		st, err := os.Stat(packed)
+		if err != nil {
+			return "", err
+		}
+		return figure(float64(st.Size()) / float64(d.values())), nil
+	}
+	if xz, err = one("xz", "-9e", "-k", "-c", plain); err != nil {
+		return "", "", err
+	}
+	zpaq, err = one("zpaq", "a", plain+".zpaq", plain, "-m5", "-t1")
+	return xz, zpaq, err
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// table is a table in Markdown.
+type table struct {
+	b       strings.Builder
+	columns int
+}
+
+func newTable(columns ...string) *table {
+	t := &table{columns: len(columns)}
+	t.row(columns...)
+	t.row(slices.Repeat([]string{"---"}, len(columns))...)
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	for len(cells) < t.columns {
+		cells = append(cells, "")
+	}
+	t.b.WriteString("|")
+	for _, c := range cells {
+		if c == "---" {
+			t.b.WriteString("---|")
+			continue
+		}
+		if c == "" {
+			t.b.WriteString(" |")
+			continue
+		}
+		t.b.WriteString(" " + c + " |")
+	}
+	t.b.WriteString("\n")
+}
+
+func (t *table) String() string { return t.b.String() }
+
+// place is where a table stands in a document.
+var place = regexp.MustCompile(`(?s)(<!-- table: ([a-z]+) -->\n).*?(<!-- end -->)`)
+
+// refresh puts tables into their places in a page; those that were not made
+// anew stay.
+func refresh(page string, tables map[string]string) string {
+	return place.ReplaceAllStringFunc(page, func(old string) string {
+		p := place.FindStringSubmatch(old)
+		if now, ok := tables[p[2]]; ok {
+			return p[1] + now + p[3]
+		}
+		return old
+	})
+}
+
+// verdict says whether a figure is as good as it must be.
+func verdict(got, must, aim float64) string {
+	switch {
+	case must == 0:
+		return ""
+	case got <= aim:
+		return "aim"
+	case got <= must:
+		return "must"
+	}
+	return "**missed**"
+}
+
+// number is a figure with as many digits as mean something.
+func number(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 0.1:
+		return fmt.Sprintf("%.4f", v)
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
+	}
+	s := fmt.Sprintf("%.0f", v)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func orDash(s string) string { return orWords(s, s != "", "-") }
+
+func orWords(s string, ok bool, otherwise string) string {
+	if ok {
+		return s
+	}
+	return otherwise
+}
+
+func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+func processors() int { return runtime.NumCPU() }
+
+// median sorts its argument.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	if len(v) == 0 {
+		return 0
+	}
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// root reports whether what needs root can be measured.
+func root() bool { return os.Getuid() == 0 }
