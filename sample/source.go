@@ -57,17 +57,17 @@ type Context struct {
 	// Class is what is being read. A source that goes on where it stopped does
 	// so for each class by itself.
 	Class metric.Class
-	// Until is when, on the awake clock, a source of very many instances
-	// shall stop, keep what it has read, and go on there the next time. Zero
-	// is never.
-	Until int64
+	// Enough reports whether a source of very many instances shall stop, keep
+	// what it has read, and go on there the next time. Nil is never.
+	Enough func() bool
 
 	read, of int
 }
 
-// Late reports whether Until has come. Asking reads the clocks: ask once for
-// some dozens of instances.
-func (c *Context) Late() bool { return c.Until != 0 && c.Now().Awake >= c.Until }
+// Late asks Enough. That reads the clocks: ask once for some dozens of
+// instances. It is also a sign of life: a source is taken to hang when it has
+// not asked for the clocks for long.
+func (c *Context) Late() bool { return c.Enough != nil && c.Enough() }
 
 // Partly says that only some of the instances there are could be read in time.
 func (c *Context) Partly(read, of int) { c.read, c.of = read, of }

@@ -113,7 +113,7 @@ func (a *app) record(f runFlags) error {
 		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,
 		Open: service.OpenStore(cfg, sample.Version(), a.now, log),
 		Machine: service.Machine{
-			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, WakeReason: platform.WakeReason, Usage: platform.Usage, OnBattery: platform.OnBattery,
+			Now: a.now, Zone: platform.Zone, Slept: platform.Slept, WakeReason: platform.WakeReason, Usage: platform.Usage, Worked: platform.Worked, OnBattery: platform.OnBattery,
 			BootID: platform.BootID(), Host: platform.ThisHost(), History: platform.History, TCPGate: platform.TCPGate,
 		},
 	})

@@ -69,12 +69,20 @@ func (c *class) effective() time.Duration {
 
 // reader is one goroutine's turn at a class.
 type reader struct {
-	c     *class
-	turn  uint64
-	ctx   sample.Context
-	stamp metric.Stamp
-	timer *time.Timer
-	slice time.Duration // what a source may take of this tick
+	c      *class
+	turn   uint64
+	ctx    sample.Context
+	stamp  metric.Stamp
+	timer  *time.Timer
+	slice  time.Duration // what a source may work for this tick
+	within time.Duration // and how long it may take for that
+	// The source being read and the events that it has told meanwhile; when it
+	// asked first whether to stop, 0 if it has not, and how much processor time
+	// the recorder had used by then.
+	source *source
+	events []metric.Event
+	asked  int64
+	worked time.Duration
 	// awake is the awake clock after what was done last: what is done next
 	// begins then. Reading the clocks costs as much as reading a small source.
 	awake int64
@@ -86,10 +94,22 @@ const sameInstant = int64(time.Millisecond)
 
 func (c *class) newReader(turn uint64) *reader {
 	r := &reader{c: c, turn: turn, timer: time.NewTimer(time.Hour)}
-	r.ctx.Emit = c.e.event
 	r.ctx.Class = c.id
+	r.ctx.Enough = r.enough
+	// Storing an event waits for whoever stores something: not while a source
+	// is read, whose patience that would cost.
+	r.ctx.Emit = func(ev metric.Event) {
+		if ev.At == (metric.Stamp{}) {
+			ev.At = c.e.clock.now()
+		}
+		r.events = append(r.events, ev)
+	}
 	r.ctx.Now = func() metric.Stamp {
-		if now := c.e.clock.now(); now.Awake-r.stamp.Awake >= sameInstant || now.Awake < r.stamp.Awake {
+		now := c.e.clock.now()
+		if r.source != nil {
+			r.source.alive.Store(now.Awake)
+		}
+		if now.Awake-r.stamp.Awake >= sameInstant || now.Awake < r.stamp.Awake {
 			r.stamp = now
 		}
 		return r.stamp
@@ -201,7 +221,7 @@ func (r *reader) begin() {
 			c.deadline += c.wander.next(int64(c.effective()))
 		}
 	}
-	r.slice = slice(c.effective())
+	r.slice, r.within = slice(c.effective())
 	c.due = false
 	c.reading, c.unstored = true, true
 	c.begun = now
@@ -256,8 +276,9 @@ func (r *reader) readOne(i int, s *source) bool {
 		return true
 	}
 	began := r.awake
-	r.ctx.Until = began + int64(r.slice)
+	r.source, r.asked = s, 0
 	blocks, lapse, err := s.read(&r.ctx, c.id)
+	r.tellEvents()
 	if notice, isNew := s.heed(); isNew {
 		c.e.log.Warn(notice, "source", s.name)
 	}
@@ -280,8 +301,8 @@ func (r *reader) readOne(i int, s *source) bool {
 	}
 	<-s.turn
 	s.came(c.id, took, err != nil || lapse != "", of > 0)
-	if of > 0 {
-		c.tellPart(s.name, read, of, r.slice)
+	if of > 0 && !c.e.stopping() {
+		c.tellPart(s.name, read, of, took.Round(10*time.Millisecond))
 	}
 	if err != nil {
 		lapse = err.Error()
@@ -290,6 +311,37 @@ func (r *reader) readOne(i int, s *source) bool {
 		c.e.faults.report(c.e.clock.now(), c.quiet(), "source "+s.name, lapse)
 	}
 	return true
+}
+
+// enough reports whether the source being read shall stop. Time counts from the
+// first question on, when the source knows how much there is to read: to find
+// that out may take long as well, and shall not be all that a reading does.
+func (r *reader) enough() bool {
+	now := r.ctx.Now().Awake
+	work := r.c.e.opt.Worked
+	if r.asked == 0 {
+		r.asked = now
+		if work != nil {
+			r.worked = work()
+		}
+	}
+	took := time.Duration(now - r.asked)
+	switch {
+	case r.c.e.stopping():
+		return true
+	case took < r.slice:
+		return false
+	}
+	return work == nil || took >= r.within || work()-r.worked >= r.slice
+}
+
+// tellEvents stores what the source has told.
+func (r *reader) tellEvents() {
+	for _, ev := range r.events {
+		r.c.e.event(ev)
+	}
+	clear(r.events)
+	r.events = r.events[:0]
 }
 
 // take waits for the turn of s; false when the wait was given up.
@@ -331,15 +383,19 @@ func (r *reader) await(i int, s *source) bool {
 }
 
 // check is the keeper's look at a class: it ends waits that take too long and
-// leaves behind a goroutine that is stuck in a source.
+// leaves behind a goroutine that is stuck in a source. A source that asks for
+// the clocks is not stuck, whoever reads it.
 func (c *class) check(now metric.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	limit := patience(c.effective())
-	if !c.reading || c.at < 0 || c.at >= len(c.list) || time.Duration(now.Awake-c.since) < limit {
+	if !c.reading || c.at < 0 || c.at >= len(c.list) {
 		return
 	}
 	s := c.list[c.at]
+	if time.Duration(now.Awake-max(c.since, s.alive.Load())) < limit {
+		return
+	}
 	if c.waiting {
 		select {
 		case c.giveUp <- struct{}{}:
@@ -353,7 +409,7 @@ func (c *class) check(now metric.Stamp) {
 	resume := c.at + 1
 	c.at = -1
 	r := c.newReader(c.owner)
-	r.slice = slice(c.effective())
+	r.slice, r.within = slice(c.effective())
 	c.e.running.Add(1)
 	go r.run(resume)
 }

@@ -28,6 +28,9 @@ type Options struct {
 	WakeReason func() string
 	// Usage is what the recorder itself uses.
 	Usage func() Usage
+	// Worked is the processor time that the recorder has used so far. Without
+	// it, time is taken for work.
+	Worked func() time.Duration
 	// Written counts the bytes given to the archive's files.
 	Written func() uint64
 	// Notice, if set, finds events in what was recorded.

@@ -13,7 +13,7 @@ import (
 
 // many is a source of n instances, each of which takes a while to read. It
 // stops when it shall, and goes on where it stopped.
-func many(n int, each time.Duration) *probe {
+func many(n int, each time.Duration, work func()) *probe {
 	p := &probe{name: "many", groups: []*metric.Group{{Name: "many", Indom: "thing", Metrics: []*metric.Desc{
 		{Name: "many.x", Type: metric.U64, Class: metric.Process, Indom: "thing"},
 	}}}}
@@ -30,6 +30,9 @@ func many(n int, each time.Duration) *probe {
 		done := 0
 		for ; done < n && !c.Late(); done++ {
 			time.Sleep(each)
+			if work != nil {
+				work()
+			}
 			for _, f := range frames {
 				f.SetUint(f.Row(&things[next]), 0, 1)
 			}
@@ -46,7 +49,7 @@ func many(n int, each time.Duration) *probe {
 func TestMoreThanCanBeReadIsReadInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		e, stop := w.run(w.options(defaultPlan(), many(20, 150*time.Millisecond)))
+		e, stop := w.run(w.options(defaultPlan(), many(20, 150*time.Millisecond, nil)))
 		time.Sleep(time.Minute)
 		stop()
 		ticks := w.sink.of(metric.Process, "many")
@@ -61,12 +64,77 @@ func TestMoreThanCanBeReadIsReadInParts(t *testing.T) {
 			t.Errorf("the first three ticks hold %s", got)
 		}
 		events := w.sink.kinds(metric.EventOverrun)
-		if len(events) != 1 || events[0].Text != "process: 7 of 20 instances of source many were read in 1s, the others follow at the next ticks" {
+		if len(events) != 1 || events[0].Text != "process: 7 of 20 instances of source many were read in 1.05s, the others follow at the next ticks" {
 			t.Errorf("events: %+v", events)
 		}
 		st := e.Status().Sources[0]
 		if st.Partial != uint64(len(ticks)) || st.Timeouts != 0 {
 			t.Errorf("%d partial readings of %d, %d given up", st.Partial, len(ticks), st.Timeouts)
+		}
+	})
+}
+
+// A sweep that is slow because others have the processors is read to its end,
+// however long its listing takes, and the ticks that could not be kept are
+// told.
+func TestSweepOnABusyMachineIsLateAndWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		const n = 5000
+		src := many(n, 300*time.Microsecond, func() { w.cpu.Add(int64(25 * time.Microsecond)) })
+		read := src.read
+		src.read = func(c *sample.Context, frames []*sample.Frame) error {
+			for range 10 { // a listing of 5 s
+				time.Sleep(500 * time.Millisecond)
+				c.Now()
+			}
+			return read(c, frames)
+		}
+		opt := w.options(defaultPlan(), src)
+		opt.Plan.Intervals[metric.Process] = time.Second
+		opt.Worked = func() time.Duration { return time.Duration(w.cpu.Load()) }
+		e, stop := w.run(opt)
+		time.Sleep(5 * time.Minute)
+		st := e.Status().Sources[0]
+		stop()
+		if st.Timeouts != 0 || st.Partial > 0 {
+			t.Errorf("%d readings, of which %d partial, and %d given up", st.Reads, st.Partial, st.Timeouts)
+		}
+		ticks := w.sink.of(metric.Process, "many")
+		if len(ticks) < 40 {
+			t.Errorf("%d ticks in five minutes", len(ticks))
+		}
+		for _, tick := range ticks[:len(ticks)-1] {
+			if rows := len(tick.blocks["many"].names); rows != n {
+				t.Fatalf("%d of %d rows", rows, n)
+			}
+		}
+		if len(w.sink.kinds(metric.EventOverrun)) == 0 {
+			t.Error("nobody tells what was missed")
+		}
+	})
+}
+
+// What a source tells is stored when it has been read: storing may wait.
+func TestEventsOfASourceWaitForItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		src := counting("teller", nil, metric.Process)
+		var e *Engine
+		read := src.read
+		src.read = func(c *sample.Context, frames []*sample.Frame) error {
+			e.storing.Lock() // somebody commits
+			defer e.storing.Unlock()
+			c.Emit(metric.Event{Kind: metric.EventProcessStart, Text: "somebody began"})
+			return read(c, frames)
+		}
+		opt := w.options(defaultPlan(), src)
+		var stop func() time.Duration
+		e, stop = w.run(opt)
+		time.Sleep(time.Minute)
+		stop()
+		if ticks, told := len(w.sink.of(metric.Process, "teller.process")), len(w.sink.kinds(metric.EventProcessStart)); told != ticks || told < 10 {
+			t.Errorf("%d events in %d ticks", told, ticks)
 		}
 	})
 }

@@ -88,12 +88,14 @@ func patience(interval time.Duration) time.Duration {
 	return min(max(interval/2, 2*time.Second), 5*time.Minute)
 }
 
-// slice is how long one reading of a source may go on before it shall stop and
-// keep what it has: well below patience, so that a machine with more processes
-// than can be read in time still has values, some at each tick.
-func slice(interval time.Duration) time.Duration {
+// slice is for how long one reading of a source may work before it shall stop
+// and keep what it has, so that a machine with more processes than can be read
+// in time still has values, some at each tick; and how long it may take for
+// that where others have the processors: a whole sweep late says more than a
+// piece of one in time.
+func slice(interval time.Duration) (work, wait time.Duration) {
 	if interval == metric.Once {
-		return time.Second
+		return time.Second, time.Second
 	}
-	return min(max(interval/5, 200*time.Millisecond), time.Second)
+	return min(max(interval/5, 200*time.Millisecond), time.Second), min(max(interval, 2*time.Second), 5*time.Second)
 }

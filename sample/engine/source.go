@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ type source struct {
 	turn    chan struct{}
 	members [metric.NumClasses]*member
 	groups  []*metric.Group
+	alive   atomic.Int64 // awake clock: when a reading asked for it last
 
 	mu    sync.Mutex
 	stats sourceStats

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"tachograph/sample"
@@ -47,6 +48,20 @@ func join(opt Options, openSystem func() ([]sample.Source, error)) ([]sample.Sou
 		return nil, err
 	}
 	return append(system, processes...), nil
+}
+
+// Worked is the processor time that this process has used.
+func Worked() time.Duration {
+	user, system := processorTime()
+	return user + system
+}
+
+func processorTime() (user, system time.Duration) {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0, 0
+	}
+	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
 }
 
 // procOptions are the options of the sources of processes.

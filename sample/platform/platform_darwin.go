@@ -3,7 +3,6 @@ package platform
 import (
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"tachograph/sample"
@@ -66,10 +65,7 @@ func OnBattery() bool { return darwin.OnBattery() }
 // Usage is what this process uses.
 func Usage() engine.Usage {
 	u := engine.Usage{}
-	var ru syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
-		u.User, u.System = time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())
-	}
+	u.User, u.System = processorTime()
 	u.Resident, u.Virtual = darwin.Memory()
 	return u
 }

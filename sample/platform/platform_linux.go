@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -128,10 +127,7 @@ func BootID() string { return firstFile("/proc/sys/kernel/random/boot_id") }
 // Usage is what this process uses.
 func Usage() engine.Usage {
 	u := engine.Usage{}
-	var ru syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) == nil {
-		u.User, u.System = time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())
-	}
+	u.User, u.System = processorTime()
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if f := strings.Fields(string(text)); len(f) > 1 {
 			page := int64(os.Getpagesize())

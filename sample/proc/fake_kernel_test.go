@@ -193,7 +193,8 @@ func (r *fakeRun) read(s sample.Source, class metric.Class, looks int64) (told [
 		return now
 	}
 	if looks > 0 {
-		c.Until = now.Awake + 1 + looks
+		until := now.Awake + 2 + looks
+		c.Enough = func() bool { return c.Now().Awake >= until }
 	}
 	r.frames = nil
 	for _, g := range s.Groups() {

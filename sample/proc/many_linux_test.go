@@ -13,7 +13,9 @@ import (
 func (r *reader) partly(looks int) (events []metric.Event, read, of int) {
 	r.t.Helper()
 	now := r.now
-	c := &sample.Context{Emit: func(e metric.Event) { events = append(events, e) }, Class: metric.Process, Until: now.Awake + int64(looks)}
+	c := &sample.Context{Emit: func(e metric.Event) { events = append(events, e) }, Class: metric.Process}
+	until := now.Awake + 1 + int64(looks)
+	c.Enough = func() bool { return c.Now().Awake >= until }
 	c.Now = func() metric.Stamp {
 		s := now
 		now.Awake++
@@ -87,7 +89,9 @@ func TestThreadsThatAreNotDoneGoOnWhereTheyStopped(t *testing.T) {
 	met := make(map[string]int)
 	for range 8 {
 		now := r.now
-		c := &sample.Context{Class: metric.Thread, Until: now.Awake + 2, Emit: func(metric.Event) {}}
+		c := &sample.Context{Class: metric.Thread, Emit: func(metric.Event) {}}
+		until := now.Awake + 2
+		c.Enough = func() bool { return c.Now().Awake >= until }
 		c.Now = func() metric.Stamp {
 			s := now
 			now.Awake++

@@ -17,7 +17,9 @@ func TestMacSweepThatIsNotDoneGoesOnWhereItStopped(t *testing.T) {
 	met := make(map[string]int)
 	for tick := range 4 {
 		now := r.now
-		c := &sample.Context{Class: metric.Process, Until: now.Awake + 2, Emit: func(e metric.Event) { t.Error(e.Text) }}
+		c := &sample.Context{Class: metric.Process, Emit: func(e metric.Event) { t.Error(e.Text) }}
+		until := now.Awake + 3
+		c.Enough = func() bool { return c.Now().Awake >= until }
 		c.Now = func() metric.Stamp {
 			s := now
 			now.Awake++

@@ -102,7 +102,9 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 		return err
 	}
 	t := s.table
+	c.Now() // a sign of life: lists may be long
 	unmet := s.walk(c, now)
+	c.Now()
 	s.k.walked(c, unmet, now)
 	for _, p := range t.byPID {
 		s.k.count(p)

@@ -47,6 +47,7 @@ type Machine struct {
 	// WakeReason is why the machine woke last, in the kernel's words.
 	WakeReason func() string
 	Usage      func() engine.Usage
+	Worked     func() time.Duration
 	OnBattery  func() bool
 	BootID     string
 	Host       metric.Host
@@ -110,7 +111,7 @@ func New(opt Options) (*Service, error) {
 	s.archive = archive
 	s.engine, err = engine.New(engine.Options{
 		Sources: opt.Sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
-		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Log: opt.Log, Before: s.before(past),
+		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
 		Written: archive.Written, Notice: notice.New().Look,
 	})
 	if err != nil {
