@@ -10,8 +10,6 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/store/archive"
-	"tachograph/store/chunk"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 )
@@ -120,7 +118,7 @@ func benchmarkSize(b *testing.B, every int) {
 			b.Fatal(err)
 		}
 		compareAll(b, file, want)
-		logGroups(b, file)
+		logBytes(b, file)
 		b.ReportMetric(float64(st.Size())/float64(want.values), "B/value")
 		b.ReportMetric(float64(want.values), "values")
 		b.ReportMetric(float64(st.Size()), "file-B")
@@ -166,34 +164,5 @@ func compareAll(b *testing.B, path string, want *everySeries) {
 	}
 	if names != len(want.names) {
 		b.Fatalf("%d instances, wrote %d", names, len(want.names))
-	}
-}
-
-// logGroups says where the bytes are.
-func logGroups(b *testing.B, path string) {
-	a, err := archive.Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer a.Close()
-	total := make(map[string]chunk.Parts)
-	var order []string
-	for _, ref := range a.Chunks {
-		c, err := ref.Open()
-		if err != nil {
-			b.Fatal(err)
-		}
-		for name, parts := range c.Parts() {
-			if _, ok := total[name]; !ok {
-				order = append(order, name)
-			}
-			t := total[name]
-			t.Add(parts)
-			total[name] = t
-		}
-	}
-	slices.Sort(order)
-	for _, name := range order {
-		b.Logf("%-12s %v", name, total[name])
 	}
 }

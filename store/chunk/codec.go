@@ -20,34 +20,38 @@ type codec struct {
 	names     func(in []byte, insts []Instance, blocks int) (*nameReader, error)
 	activity  func(in []byte, lives []uint32) (*activity, error)
 	column    func(in []byte, lives []uint32, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error
-	summaries func(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
+	// references is how many series may stand behind one.
+	references int
+	summaries  func(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
 }
 
 // codecs are the versions that can be read.
 var codecs = map[byte]*codec{
 	1: {
-		directory: (*Chunk).parse,
-		clocks:    decodeClocks,
-		strings:   decodeStrings,
-		blocks:    decodeBlocks,
-		roster:    decodeRoster,
-		mayHold:   mayHold,
-		names:     newNameReader,
-		activity:  openActivity,
-		column:    decodeColumn,
-		summaries: decodeSummaries,
+		references: maxReferences1,
+		directory:  (*Chunk).parse,
+		clocks:     decodeClocks,
+		strings:    decodeStrings,
+		blocks:     decodeBlocks,
+		roster:     decodeRoster,
+		mayHold:    mayHold,
+		names:      newNameReader,
+		activity:   openActivity,
+		column:     decodeColumn,
+		summaries:  decodeSummaries,
 	},
 	Version: {
-		directory: (*Chunk).parse,
-		clocks:    decodeClocks,
-		strings:   decodeStrings,
-		blocks:    decodeBlocks,
-		roster:    decodeRoster,
-		mayHold:   mayHold,
-		names:     newNameReader,
-		activity:  openActivity,
-		column:    decodeColumn,
-		summaries: decodeSummaries,
+		references: maxReferences,
+		directory:  (*Chunk).parse,
+		clocks:     decodeClocks,
+		strings:    decodeStrings,
+		blocks:     decodeBlocks,
+		roster:     decodeRoster,
+		mayHold:    mayHold,
+		names:      newNameReader,
+		activity:   openActivity,
+		column:     decodeColumn,
+		summaries:  decodeSummaries,
 	},
 }
 

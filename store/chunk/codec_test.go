@@ -3,7 +3,10 @@ package chunk
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -68,4 +71,57 @@ func withVersion(chunk []byte, version byte) []byte {
 	end := 1 + w + int(n)
 	binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], castagnoli))
 	return b
+}
+
+// A series has no more behind it than its version allows: whoever knows the
+// format could otherwise have them refer to each other without end.
+func TestReferencesEnd(t *testing.T) {
+	b := NewBuilder(metric.Fast)
+	for _, tick := range chained() {
+		if err := b.Append(tick); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var n numbers
+	sealed, err := b.Seal(n.number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := *codecs[Version]
+	codecs[Version+1] = &few
+	defer delete(codecs, Version+1)
+	for few.references = 0; few.references <= maxReferences; few.references++ {
+		c, err := Open(bytes.NewReader(withVersion(sealed.Data, Version+1)), int64(len(sealed.Data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Verify(n.desc)
+		if refused := errors.Is(err, errReference); refused != (few.references < maxReferences) {
+			t.Errorf("with at most %d references: %v", few.references, err)
+		}
+	}
+}
+
+// chained are ticks of counters each of which counts what the next one does,
+// and something more.
+func chained() []*metric.Tick {
+	rnd := rand.New(rand.NewPCG(3, 5))
+	g := &metric.Group{Name: "g"}
+	for i := range maxReferences + 3 {
+		g.Metrics = append(g.Metrics, &metric.Desc{Name: fmt.Sprint("counter", i), Type: metric.U64, Sem: metric.Counter})
+	}
+	values := make([]uint64, len(g.Metrics))
+	var ticks []*metric.Tick
+	for i := range int64(500) {
+		at := metric.Stamp{Wall: 1e18 + i*1e9, Cont: i * 1e9, Awake: i * 1e9}
+		b := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{nil}, Cols: make([]metric.Column, len(g.Metrics))}
+		gain := uint64(0)
+		for c := range values {
+			gain += uint64(rnd.IntN(1 << (20 - 2*c)))
+			values[c] += gain
+			b.Cols[c].Bits = []uint64{values[c]}
+		}
+		ticks = append(ticks, &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}})
+	}
+	return ticks
 }

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -226,7 +227,7 @@ func (g *Group) column(c *Column) ([]byte, error) {
 // Series calls fn for those series of column c that are wanted, in the order
 // of the instances. fn must not keep what it is given.
 func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) error) error {
-	return g.series(c, g.chunk.other, want, fn)
+	return g.series(c, g.chunk.others(0), want, fn)
 }
 
 func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
@@ -258,18 +259,32 @@ func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, 
 	return err
 }
 
-// other decodes the series that a reference means. It may not refer to a third
-// one, and must be there at every tick.
-func (c *Chunk) other(f *reference) (*Series, error) {
-	if s := c.others[f.place]; s != nil {
+// others decodes what a reference means, behind which so many series stand
+// already.
+func (c *Chunk) others(depth int) other {
+	return func(f *reference) (*Series, error) {
+		if depth == c.codec.references {
+			return nil, errReference
+		}
+		return c.other(f, depth)
+	}
+}
+
+// other decodes the series that a reference means. It must be there at every
+// tick and be the first of its segment, so that no others are decoded for it.
+func (c *Chunk) other(f *reference, depth int) (*Series, error) {
+	if s := c.found[f.place]; s != nil {
 		return s, nil
 	}
 	if f.group >= len(c.Groups) || f.col >= len(c.Groups[f.group].Columns) || f.inst >= c.Groups[f.group].Size {
 		return nil, errReference
 	}
 	g := c.Groups[f.group]
+	if begins, err := g.begins(f.col, f.inst); !begins || err != nil {
+		return nil, errors.Join(errReference, err)
+	}
 	var found *Series
-	err := g.series(f.col, noOther, func(i int) bool { return i == f.inst }, func(_ int, s *Series) error {
+	err := g.series(f.col, c.others(depth+1), func(i int) bool { return i == f.inst }, func(_ int, s *Series) error {
 		if s.Life == uint32(c.ticks) && s.miss == nil {
 			found = &Series{Life: s.Life, At: slices.Clone(s.At), Bits: slices.Clone(s.Bits)}
 		}
@@ -281,11 +296,33 @@ func (c *Chunk) other(f *reference) (*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.others == nil || len(c.others) > keepOthers {
-		c.others = make(map[place]*Series)
+	if c.found == nil || len(c.found) > keepOthers {
+		c.found = make(map[place]*Series)
 	}
-	c.others[f.place] = found
+	c.found[f.place] = found
 	return found, nil
+}
+
+// begins reports whether the series of instance inst is the first of a segment
+// of column c.
+func (g *Group) begins(c, inst int) (bool, error) {
+	if inst == 0 {
+		return true, nil
+	}
+	if _, err := g.Roster(); err != nil {
+		return false, err
+	}
+	b, err := g.column(&g.Columns[c])
+	if err != nil {
+		return false, err
+	}
+	segs, _, _, err := columnLayout(b, g.lives, g.chunk.reasons)
+	for _, s := range segs {
+		if inst -= s.series; inst <= 0 {
+			break
+		}
+	}
+	return inst == 0, err
 }
 
 // keepOthers is how many series that others refer to stay decoded.

@@ -27,7 +27,7 @@ type Chunk struct {
 	reasons []metric.Reason
 	words   []string
 	nwords  int
-	others  map[place]*Series
+	found   map[place]*Series // what references meant
 	timesAt part
 	wordsAt part
 }

@@ -10,7 +10,12 @@ import (
 // packets by interface and by protocol, faults and allocations. A series may
 // therefore be predicted from another one of the same chunk: its change is
 // expected to be the other's change at that tick times a factor. The other one
-// must not be predicted from a third.
+// may itself be predicted from a third, and so on, but not without end: whoever
+// asks for one series decodes all of these.
+const (
+	maxReferences  = 3 // so many series in a row behind one
+	maxReferences1 = 1 // in chunks of version 1
+)
 
 // A place says where a series is in a chunk.
 type place struct{ group, col, inst int }
@@ -93,6 +98,7 @@ type candidate struct {
 	cost   int       // in bits, about, when predicted from itself
 	sample []float64 // its change at the sampled ticks
 	square float64
+	depth  int // how many series stand behind it
 }
 
 // references chooses what is predicted from what. The costly series come
@@ -104,22 +110,22 @@ func (t *table) references() *references {
 		c.sampleAt(ticks)
 	}
 	refs := &references{of: make(map[place]*reference), roots: make(map[place]bool)}
-	var roots []*candidate
-	for _, c := range cs {
+	for i, c := range cs {
 		best, most := (*candidate)(nil), 0.0
 		own := c.sampleCost(nil, 0)
-		for _, r := range roots {
-			if r.square == 0 {
+		for _, r := range cs[:i] {
+			if r.square == 0 || r.depth == maxReferences {
 				continue
 			}
 			dot := 0.0
 			for i, v := range c.sample {
 				dot += float64(v * r.sample[i])
 			}
-			if dot*dot < 0.3*c.square*r.square {
+			if dot*dot < 0.1*c.square*r.square {
 				continue
 			}
-			if gain := own - c.sampleCost(r, dot/r.square); gain > most {
+			f := dot / r.square
+			if gain := own - min(c.sampleCost(r, f), c.sampleCost(r, simple(f))); gain > most {
 				best, most = r, gain
 			}
 		}
@@ -127,10 +133,9 @@ func (t *table) references() *references {
 			if ref := c.refer(best, own, most); ref != nil {
 				refs.of[c.place] = ref
 				refs.roots[best.place] = true
-				continue
+				c.depth = best.depth + 1
 			}
 		}
-		roots = append(roots, c)
 	}
 	return refs
 }
@@ -235,7 +240,7 @@ func (c *candidate) refer(r *candidate, own, gain float64) *reference {
 // trialChanges is how many changes a trial encodes.
 const (
 	clearGain    = 3
-	trialChanges = 256
+	trialChanges = 512
 )
 
 // simple is the nearest power of two, or its inverse: units differ by those.
