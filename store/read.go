@@ -29,6 +29,8 @@ type Selection struct {
 	// in the same boot, so that the first rate and the first held value in
 	// the window are known.
 	Prior bool
+	// Spread asks for how the values of each Summary are spread.
+	Spread bool
 }
 
 // Sought is what is known of the names that are looked for.
@@ -75,6 +77,22 @@ type Summary struct {
 	// comes next catches it up.
 	Increase      float64
 	Resets, Wraps uint32
+	// Spread is how the values are spread, if that was asked for.
+	Spread Spread
+}
+
+// A Spread tells how the values of a summary are spread: the values themselves
+// where they have been decoded, a sketch of them, or else where they stand.
+type Spread struct {
+	Values []Repeated
+	Sketch chunk.Sketch
+	Place  Place
+}
+
+// Repeated is a value and how often it was read.
+type Repeated struct {
+	Bits  uint64
+	Times uint64
 }
 
 // Event is an event and the archive that holds it: its host and boot say whose

@@ -44,7 +44,7 @@ func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[int]chunk.Summary) [][]*Summary {
 	var order [][]*Summary
 	place := make(map[*metric.Instance]int)
-	add := func(col *column, row int, s *chunk.Summary) {
+	add := func(col *column, row int, s *chunk.Summary, sp Spread) {
 		in := r.instance(col.v, row)
 		i, ok := place[in]
 		if !ok {
@@ -52,7 +52,9 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 			place[in] = i
 			order = append(order, nil)
 		}
-		order[i] = append(order[i], col.summary(p.a, in, s))
+		out := col.summary(p.a, in, s)
+		out.Spread = sp
+		order[i] = append(order[i], out)
 	}
 	for i := range cols {
 		col := &cols[i]
@@ -68,7 +70,7 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 }
 
 // summarize calls add with the summaries of one column.
-func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *chunk.Summary)) error {
+func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *chunk.Summary, Spread)) error {
 	v := col.v
 	if !p.named(v) {
 		return nil
@@ -87,7 +89,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 			continue
 		}
 		if s, ok := have[base+row]; ok {
-			add(col, row, &s)
+			add(col, row, &s, p.spread(col, row, &s))
 		} else {
 			left++
 		}
@@ -106,7 +108,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		}
 		for _, sp := range col.spans {
 			if sum, ok := s.Summarize(col.desc, in, v.Cont, sp.From, sp.To); ok {
-				add(col, row, &sum)
+				add(col, row, &sum, p.values(s, in, sp))
 			}
 		}
 		return nil

@@ -87,7 +87,7 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef
 				known = make([]*metric.Instance, col.v.Size)
 				instances[col.v] = known
 			}
-			err := p.summarize(col, f, stored, func(col *column, row int, s *chunk.Summary) {
+			err := p.summarize(col, f, stored, func(col *column, row int, s *chunk.Summary, _ Spread) {
 				*list = append(*list, Summary{})
 				col.fill(&(*list)[len(*list)-1], a, passing(col.v, known, row), s)
 			})

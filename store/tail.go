@@ -198,7 +198,7 @@ func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
 		if b == nil {
 			continue
 		}
-		s, err := b.Seal(number)
+		s, err := b.SealBare(number)
 		if err != nil {
 			return f.wrong(err)
 		}

@@ -22,12 +22,13 @@ type OpenChunk struct {
 // instances for its rows.
 type View struct {
 	*chunk.Group
-	Ref   *ChunkRef
-	Chunk *chunk.Chunk
-	Wall  []int64 // clocks of the blocks
-	Cont  []int64
-	rises bool               // Wall never falls
-	Known []*metric.Instance // the reader's, by row; nil before it looked
+	Ref    *ChunkRef
+	Chunk  *chunk.Chunk
+	Number int     // of the group
+	Wall   []int64 // clocks of the blocks
+	Cont   []int64
+	rises  bool               // Wall never falls
+	Known  []*metric.Instance // the reader's, by row; nil before it looked
 }
 
 // View returns group i with its times.
@@ -38,7 +39,7 @@ func (c *OpenChunk) View(i int) (*View, error) {
 		if err != nil {
 			return nil, c.Ref.Wrong(err)
 		}
-		v := &View{Group: g, Ref: c.Ref, Chunk: c.Chunk, Wall: wall, Cont: cont, rises: true}
+		v := &View{Group: g, Ref: c.Ref, Chunk: c.Chunk, Number: i, Wall: wall, Cont: cont, rises: true}
 		for _, at := range wall {
 			// What an archive covers is what its index says, and all that is
 			// asked of it is measured by that.

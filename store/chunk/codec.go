@@ -23,6 +23,7 @@ type codec struct {
 	// references is how many series may stand behind one.
 	references int
 	summaries  func(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
+	sketches   func(in []byte, groups []*Group) (sketches, error) // nil: there are none
 }
 
 // codecs are the versions that can be read.
@@ -52,6 +53,7 @@ var codecs = map[byte]*codec{
 		activity:   openActivity,
 		column:     decodeColumn,
 		summaries:  decodeSummaries,
+		sketches:   decodeSketches,
 	},
 }
 

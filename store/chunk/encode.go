@@ -42,6 +42,13 @@ func (b *Builder) Seal(number func(*metric.Desc) uint32) (*Sealed, error) {
 	return b.table(number).seal()
 }
 
+// SealBare is Seal for what is read at once and not kept: without sketches.
+func (b *Builder) SealBare(number func(*metric.Desc) uint32) (*Sealed, error) {
+	t := b.table(number)
+	t.bare = true
+	return t.seal()
+}
+
 // A writer assembles a chunk: the parts one after another, and what the
 // directory says about them.
 type writer struct {
@@ -86,6 +93,10 @@ func (t *table) seal() (*Sealed, error) {
 	for i, g := range t.groups {
 		g.encode(w, t, codes, i, refs)
 	}
+	if !t.bare {
+		w.parts = t.sketches(w.parts)
+	}
+	w.close()
 	data := []byte{Version}
 	data = binary.AppendUvarint(data, uint64(len(w.dir)))
 	data = append(data, w.dir...)

@@ -59,7 +59,7 @@ func unchecked(data []byte) *Chunk {
 	if c.parse(data[from:all-4], int64(all)) != nil {
 		return nil
 	}
-	parts := []*part{&c.timesAt, &c.wordsAt}
+	parts := []*part{&c.timesAt, &c.wordsAt, &c.sketchesAt}
 	for _, g := range c.Groups {
 		parts = append(parts, &g.blocksAt, &g.rosterAt, &g.filterAt, &g.namesAt, &g.activeAt, &g.sumsAt)
 		for i := range g.packs {
@@ -206,6 +206,44 @@ func FuzzSeries(f *testing.F) {
 					t.Fatalf("change %d is %d at %d, want %d at %d", i, s.Bits[i], s.At[i], vals[i], at[i])
 				}
 			}
+		}
+	})
+}
+
+// FuzzSketches decodes hostile sketches: what comes out of them is in order, and
+// no more than the limits allow.
+func FuzzSketches(f *testing.F) {
+	sealed, _ := seeds(f)
+	for _, s := range sealed {
+		c := unchecked(s.Data)
+		in, err := c.read(c.sketchesAt, "sketches")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(in)
+	}
+	groups := []*Group{{Size: 3, Columns: make([]Column, 5)}, {Size: 1, Columns: make([]Column, 2)}, {Size: 1 << 20, Columns: make([]Column, 1<<16)}}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		all, err := decodeSketches(in, groups)
+		if err != nil {
+			return
+		}
+		total := 0
+		for i, g := range all {
+			for n, s := range g {
+				if n < 0 || n >= groups[i].Size*len(groups[i].Columns) || len(s) == 0 {
+					t.Fatalf("series %d has %v", n, s)
+				}
+				total += len(s)
+				for k, b := range s {
+					if b.Count < 1 || b.Count > MaxTicks || b.Index < -lastBucket || b.Index > lastBucket || k > 0 && b.Index <= s[k-1].Index {
+						t.Fatalf("series %d has %v", n, s)
+					}
+				}
+			}
+		}
+		if total > sketchRoom+len(in)*sketchRoomPerByte {
+			t.Fatalf("%d buckets of %d bytes", total, len(in))
 		}
 	})
 }

@@ -30,6 +30,10 @@ type Chunk struct {
 	found   map[place]*Series // what references meant
 	timesAt part
 	wordsAt part
+
+	sketchesAt    part
+	sketches      sketches
+	wrongSketches error
 }
 
 // part is where a part is and what it must sum to.
@@ -106,6 +110,9 @@ func (c *Chunk) parse(dir []byte, at int64) error {
 	c.wordsAt = d.part()
 	for n := d.count(maxGroups); n > 0 && !d.bad; n-- {
 		c.Groups = append(c.Groups, c.parseGroup(d))
+	}
+	if c.codec.sketches != nil {
+		c.sketchesAt = d.part()
 	}
 	if d.bad || len(d.in) != 0 || d.at > c.size {
 		return fmt.Errorf("the directory contradicts itself")

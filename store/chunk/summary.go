@@ -125,10 +125,7 @@ func encodeSummaries(out []byte, g *groupTable) []byte {
 			if !col.stored(i) {
 				continue
 			}
-			s := Series{Life: g.insts[i].lifetime(), At: col.at[col.off[i]:col.off[i+1]], Bits: col.bits[col.off[i]:col.off[i+1]]}
-			if col.miss != nil {
-				s.miss = col.miss[i]
-			}
+			s := col.series(&g.insts[i], i)
 			sum, _ := s.Summarize(d, &g.insts[i], conts, 0, uint32(len(g.at)-1))
 			n := c*len(g.insts) + i
 			raw = binary.AppendUvarint(raw, uint64(n-prev))

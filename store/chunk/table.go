@@ -15,6 +15,7 @@ type table struct {
 	ticks  []metric.Stamp
 	groups []*groupTable
 	words  []string // what string cells refer to
+	bare   bool     // to be sealed without sketches
 }
 
 // A groupTable holds one group. Its time axis counts blocks.

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"fmt"
+	"slices"
 
 	"tachograph/sample/metric"
 )
@@ -86,7 +87,33 @@ func (c *Chunk) verified(desc func(number uint32) *metric.Desc) (*table, error) 
 			return nil, err
 		}
 	}
-	return t, nil
+	return t, t.verifySketches(c)
+}
+
+// verifySketches compares the sketches of c with its values.
+func (t *table) verifySketches(c *Chunk) error {
+	if c.sketchesAt.len == 0 {
+		return nil
+	}
+	in, err := c.read(c.sketchesAt, "sketches")
+	if err != nil {
+		return err
+	}
+	all, err := c.codec.sketches(in, c.Groups)
+	if err != nil {
+		return fmt.Errorf("sketches: %w", err)
+	}
+	k := newSketcher()
+	for i, g := range t.groups {
+		for n, sketch := range all[i] {
+			col, row := n/len(g.insts), n%len(g.insts)
+			s := g.cols[col].series(&g.insts[row], row)
+			if g.metrics[col].typ == metric.String || !slices.Equal(sketch, k.count(g.metrics[col].typ, &g.insts[row], &s)) {
+				return c.Groups[i].wrong("sketches", fmt.Errorf("that of metric %d does not agree with its values", g.metrics[col].number))
+			}
+		}
+	}
+	return nil
 }
 
 func (t *groupTable) verify(g *Group, words uint64) error {
@@ -107,10 +134,7 @@ func (t *groupTable) verify(g *Group, words uint64) error {
 	}
 	err = g.Summaries(func(c int) *metric.Desc { return t.metrics[c].desc }, func(c, i int, sum *Summary) {
 		col := &t.cols[c]
-		s := Series{Life: t.insts[i].lifetime(), At: col.at[col.off[i]:col.off[i+1]], Bits: col.bits[col.off[i]:col.off[i+1]]}
-		if col.miss != nil {
-			s.miss = col.miss[i]
-		}
+		s := col.series(&t.insts[i], i)
 		have, _ := s.Summarize(t.metrics[c].desc, &t.insts[i], conts, 0, uint32(len(conts)-1))
 		if have.Count != sum.Count || have.First != sum.First || have.Last != sum.Last || have.Min != sum.Min || have.Max != sum.Max {
 			wrong = g.wrong("summaries", fmt.Errorf("that of metric %s does not agree with its values", t.metrics[c].desc.Name))

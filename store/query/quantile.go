@@ -25,14 +25,20 @@ type weighted struct {
 	n uint64
 }
 
-func (d *distribution) add(x float64) {
-	d.n++
+// coarseError is how far off a value is, as a part of it, that stands for those of
+// a bucket.
+const coarseError = 1.0 / (2 * subBuckets)
+
+func (d *distribution) add(x float64) { d.addTimes(x, 1) }
+
+func (d *distribution) addTimes(x float64, n uint64) {
+	d.n += n
 	if d.repeat > 0 && x == d.last {
-		d.repeat++
+		d.repeat += n
 		return
 	}
 	d.settle()
-	d.last, d.repeat = x, 1
+	d.last, d.repeat = x, n
 }
 
 func (d *distribution) settle() {
@@ -125,30 +131,35 @@ func (d *distribution) quantiles(qs ...float64) []float64 {
 		}
 		return out
 	}
-	d.settle()
-	if d.coarse == nil {
-		d.merge()
-	}
-	list := d.sorted
-	if d.coarse != nil {
-		list = nil
-		for b, n := range d.coarse {
-			list = append(list, weighted{float64(b), n})
-		}
-		slices.SortFunc(list, func(a, b weighted) int { return int(a.x - b.x) })
-		for i := range list {
-			list[i].x = middleOf(int64(list[i].x))
-		}
-	}
+	list := d.list()
 	var below uint64
 	i := 0
 	for k, q := range qs {
-		rank := max(uint64(math.Ceil(q*float64(d.n))), 1)
-		for below+list[i].n < rank {
+		for below+list[i].n < rank(q, d.n) {
 			below += list[i].n
 			i++
 		}
 		out[k] = list[i].x
 	}
 	return out
+}
+
+// list is what was counted, in order.
+func (d *distribution) list() []weighted {
+	d.settle()
+	if d.coarse == nil {
+		d.merge()
+	}
+	if d.coarse == nil {
+		return d.sorted
+	}
+	var list []weighted
+	for b, n := range d.coarse {
+		list = append(list, weighted{float64(b), n})
+	}
+	slices.SortFunc(list, func(a, b weighted) int { return int(a.x - b.x) })
+	for i := range list {
+		list[i].x = middleOf(int64(list[i].x))
+	}
+	return list
 }

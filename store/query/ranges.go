@@ -27,10 +27,10 @@ type Range struct {
 	Min, Max    metric.Value
 	// Mean weighs each value with the time since the one before it.
 	Mean float64
-	// P50, P95 and P99 are NaN where they were not asked for. Exact is false
-	// where there were too many different values to keep them all.
+	// P50, P95 and P99 are NaN where they were not asked for. Each is at most
+	// Within, a part of it, from the exact one.
 	P50, P95, P99 float64
-	Exact         bool
+	Within        float64
 	// Increase is what a counter gained; NaN for other metrics.
 	Increase float64
 	// Seconds is the time that the mean is taken over; Steady is what a counter
@@ -44,6 +44,8 @@ type RangeRequest struct {
 	Request
 	// Percentiles asks for quantiles, which need values decoded.
 	Percentiles bool
+	// Exact has them of the values themselves, however long that takes.
+	Exact bool
 }
 
 // tally adds up one series.
@@ -53,6 +55,7 @@ type tally struct {
 	last     store.Point
 	weighted float64
 	dist     *distribution
+	scatter  *scatter
 	settled  bool // quantiles have been taken
 	span     int  // of the window, that the last summary belonged to
 	same     bool // every value was the same so far
@@ -114,6 +117,8 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	var order []*tally
 	sel := r.Window.Selection(names...)
 	sel.Instance, sel.Sought = r.Instance, r.Sought
+	decoder, spreads := a.(spreader)
+	sel.Spread = spreads && r.Percentiles
 	for n, span := range unbroken(a, r.Window) {
 		sel.From, sel.To = span.From, span.To
 		for s := range a.Summarize(sel) {
@@ -128,15 +133,25 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 				order = append(order, t)
 			}
 			t.summary(s, n)
+			if sel.Spread && s.Count > 0 {
+				if t.scatter == nil {
+					t.scatter = &scatter{exactly: r.Exact}
+				}
+				t.scatter.add(s)
+			}
 		}
 	}
-	rank := make(map[string]int, len(names))
+	place := make(map[string]int, len(names))
 	for i, name := range names {
-		rank[name] = i
+		place[name] = i
 	}
-	slices.SortStableFunc(order, func(x, y *tally) int { return cmp.Compare(rank[x.Name], rank[y.Name]) })
+	slices.SortStableFunc(order, func(x, y *tally) int { return cmp.Compare(place[x.Name], place[y.Name]) })
 	regain(a, r, order, byID)
 	if !r.Percentiles {
+		return order
+	}
+	if sel.Spread {
+		tellPercentiles(decoder, slices.DeleteFunc(slices.Clone(order), func(t *tally) bool { return t.scatter == nil }))
 		return order
 	}
 	spreadOut(a, r, order, byID)
@@ -225,7 +240,10 @@ func (t *tally) settle() {
 		return
 	}
 	q := t.dist.quantiles(0.5, 0.95, 0.99)
-	t.P50, t.P95, t.P99, t.Exact = q[0], q[1], q[2], t.dist.exact()
+	t.P50, t.P95, t.P99 = q[0], q[1], q[2]
+	if !t.dist.exact() {
+		t.Within = coarseError
+	}
 	t.dist, t.settled = nil, true
 }
 
@@ -353,7 +371,7 @@ func (t *tally) finish() *Range {
 	t.settle()
 	r.Increase, r.Steady = max(0, r.Increase), max(0, r.Steady) // It may end in a dip.
 	if !t.settled {
-		r.P50, r.P95, r.P99, r.Exact = math.NaN(), math.NaN(), math.NaN(), true
+		r.P50, r.P95, r.P99 = math.NaN(), math.NaN(), math.NaN()
 	}
 	r.Mean = math.NaN()
 	if t.Count == 0 {

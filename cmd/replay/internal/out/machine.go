@@ -30,10 +30,10 @@ func floatBits(c *Cell) int {
 	return 64
 }
 
-func machineColumns(columns []Column) []bool {
+func machineColumns(columns []Column, json bool) []bool {
 	keep := make([]bool, len(columns))
 	for i, c := range columns {
-		keep[i] = c.Only == Everywhere || c.Only == InMachine
+		keep[i] = c.Only == Everywhere || c.Only == InMachine || json && c.Only == InJSON
 	}
 	return keep
 }
@@ -46,7 +46,7 @@ type csvWriter struct {
 }
 
 func newCSV(w io.Writer, columns []Column, opt Options) *csvWriter {
-	c := &csvWriter{stream: newStream(w, opt.Zone), keep: machineColumns(columns), spreadsheet: opt.Spreadsheet}
+	c := &csvWriter{stream: newStream(w, opt.Zone), keep: machineColumns(columns, false), spreadsheet: opt.Spreadsheet}
 	n := 0
 	for i, col := range columns {
 		if !c.keep[i] {
@@ -192,7 +192,7 @@ type jsonWriter struct {
 }
 
 func newJSON(w io.Writer, columns []Column, opt Options) *jsonWriter {
-	return &jsonWriter{stream: newStream(w, opt.Zone), columns: columns, keep: machineColumns(columns)}
+	return &jsonWriter{stream: newStream(w, opt.Zone), columns: columns, keep: machineColumns(columns, true)}
 }
 
 func (j *jsonWriter) Row(cells []Cell) error {

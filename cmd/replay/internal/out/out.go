@@ -38,7 +38,7 @@ type Column struct {
 	Right bool
 	// Flex columns are cut where the table is wider than the terminal.
 	Flex bool
-	// Only restricts the column to tables, or to csv and json.
+	// Only restricts the column to some formats.
 	Only Only
 	// Group puts the field into a json object of that name.
 	Group string
@@ -50,7 +50,8 @@ type Only uint8
 const (
 	Everywhere Only = iota
 	InTables
-	InMachine
+	InMachine // csv and json
+	InJSON    // which may grow a column where csv has promised its header
 	Nowhere
 )
 

@@ -1,0 +1,215 @@
+package query
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/chunk"
+)
+
+// spreader is an Archive that knows how values are spread without decoding all
+// of them: a *store.Reader.
+type spreader interface {
+	Values(places []store.Place, fn func(n int, values []store.Repeated))
+}
+
+// fewSketches is how many chunks of a series are decoded rather than told from
+// their sketches: short windows have exact percentiles.
+const fewSketches = 4
+
+// A scatter is how the values of a series are spread over a window. What has not
+// been decoded stands in parts, or has gone into the sketch.
+type scatter struct {
+	values distribution
+	sketch map[int32]uint64
+	parts  []part
+	// sketched are the parts that have a sketch, as long as they are few.
+	sketched []part
+	exactly  bool
+}
+
+// A part is a chunk's values, all between lo and hi.
+type part struct {
+	lo, hi float64
+	n      uint64
+	place  store.Place
+	sketch chunk.Sketch
+}
+
+// add takes in the values of a summary.
+func (d *scatter) add(s *store.Summary) {
+	typ := s.Metric.Type
+	lo, hi := metric.Number(typ, s.Min), metric.Number(typ, s.Max)
+	known := !math.IsNaN(s.Sum) && !math.IsInf(s.Sum, 0) // that there is nothing but numbers
+	p := part{lo: lo, hi: hi, n: s.Count, place: s.Spread.Place, sketch: s.Spread.Sketch}
+	switch {
+	case s.Spread.Values != nil:
+		d.decoded(typ, s.Spread.Values)
+	case known && lo == hi:
+		d.values.addTimes(lo, s.Count)
+	case !known:
+		p.lo, p.hi = math.Inf(-1), math.Inf(1)
+		d.parts = append(d.parts, p)
+	case p.sketch == nil || d.exactly:
+		d.parts = append(d.parts, p)
+	case d.sketch == nil && len(d.sketched) < fewSketches:
+		d.sketched = append(d.sketched, p)
+	default:
+		d.merge(p.sketch)
+		for _, p := range d.sketched {
+			d.merge(p.sketch)
+		}
+		d.sketched = nil
+	}
+}
+
+func (d *scatter) decoded(typ metric.Type, values []store.Repeated) {
+	for _, v := range values {
+		if x := metric.Number(typ, v.Bits); x == x {
+			d.values.addTimes(x, v.Times)
+		}
+	}
+}
+
+func (d *scatter) merge(s chunk.Sketch) {
+	if d.sketch == nil {
+		d.sketch = make(map[int32]uint64)
+	}
+	for _, b := range s {
+		d.sketch[b.Index] += b.Count
+	}
+}
+
+// A mass is values that lie somewhere between lo and hi: those of a bucket, or of
+// a part.
+type mass struct {
+	lo, hi float64
+	n      uint64
+}
+
+// masses are those of what is known only so far. What lies at one point counts
+// as values.
+func (d *scatter) masses(t *tally) []mass {
+	var out []mass
+	for index, n := range d.sketch {
+		lo, hi := (chunk.Bucket{Index: index}).Bounds()
+		lo, hi = max(lo, t.min), min(hi, t.max)
+		if !t.Type.Float() {
+			lo, hi = math.Ceil(lo), math.Floor(hi)
+		}
+		out = append(out, mass{lo, hi, n})
+	}
+	for _, p := range d.parts {
+		out = append(out, mass{p.lo, p.hi, p.n})
+	}
+	return out
+}
+
+var percentiles = []float64{0.5, 0.95, 0.99}
+
+// rank is the place of a quantile among n values, the smallest being first.
+func rank(q float64, n uint64) uint64 { return max(uint64(math.Ceil(q*float64(n))), 1) }
+
+// ranked are the percentiles of values and masses, each of which lies at the point
+// that at says; none if there are no values at all.
+func ranked(values []weighted, masses []mass, at func(m mass) float64) (out []float64) {
+	slices.SortFunc(masses, func(x, y mass) int { return cmp.Compare(at(x), at(y)) })
+	total := uint64(0)
+	for _, v := range values {
+		total += v.n
+	}
+	for _, m := range masses {
+		total += m.n
+	}
+	if total == 0 {
+		return nil
+	}
+	below, last := uint64(0), 0.0
+	for _, q := range percentiles {
+		for below < rank(q, total) {
+			if len(masses) == 0 || len(values) > 0 && values[0].x <= at(masses[0]) {
+				below, last, values = below+values[0].n, values[0].x, values[1:]
+			} else {
+				below, last, masses = below+masses[0].n, at(masses[0]), masses[1:]
+			}
+		}
+		out = append(out, last)
+	}
+	return out
+}
+
+// bounds are between which values each percentile lies.
+func bounds(values []weighted, masses []mass) (lo, hi []float64) {
+	return ranked(values, masses, func(m mass) float64 { return m.lo }), ranked(values, masses, func(m mass) float64 { return m.hi })
+}
+
+// wanted are the parts that must be decoded because a percentile may be one of
+// their values.
+func (d *scatter) wanted(t *tally) []part {
+	d.parts = append(d.parts, d.sketched...)
+	d.sketched = nil
+	lo, hi := bounds(d.values.list(), d.masses(t))
+	var out []part
+	d.parts = slices.DeleteFunc(d.parts, func(p part) bool {
+		for i := range lo {
+			if p.lo <= hi[i] && p.hi >= lo[i] {
+				out = append(out, p)
+				return true
+			}
+		}
+		return false
+	})
+	return out
+}
+
+// percentiles are those of what has been taken in, and how far off they may be,
+// as a part of them.
+func (d *scatter) percentiles(t *tally) (out []float64, within float64) {
+	values, masses := d.values.list(), d.masses(t)
+	lo, hi := bounds(values, masses)
+	if lo == nil {
+		return []float64{math.NaN(), math.NaN(), math.NaN()}, 0
+	}
+	if !d.values.exact() {
+		within = coarseError
+	}
+	for i := range lo {
+		for _, m := range masses {
+			if m.lo < m.hi && m.lo <= hi[i] && m.hi >= lo[i] {
+				within = chunk.BucketError
+			}
+		}
+	}
+	// All values of a part that was not wanted lie on one side.
+	return ranked(values, masses, func(m mass) float64 { return m.lo/2 + m.hi/2 }), within
+}
+
+// tellPercentiles settles the percentiles of the tallies of one metric after the
+// other, and decodes only what they need.
+func tellPercentiles(a spreader, order []*tally) {
+	for len(order) > 0 {
+		n := 1
+		for n < len(order) && order[n].Name == order[0].Name {
+			n++
+		}
+		var places []store.Place
+		var of []*tally
+		for _, t := range order[:n] {
+			for _, p := range t.scatter.wanted(t) {
+				places, of = append(places, p.place), append(of, t)
+			}
+		}
+		a.Values(places, func(i int, values []store.Repeated) {
+			of[i].scatter.decoded(of[i].Metric.Type, values)
+		})
+		for _, t := range order[:n] {
+			q, within := t.scatter.percentiles(t)
+			t.P50, t.P95, t.P99, t.Within = q[0], q[1], q[2], within
+			t.scatter, t.settled = nil, true
+		}
+		order = order[n:]
+	}
+}
