@@ -30,9 +30,9 @@ func openDiagnoser() diagnoser {
 
 func (d *netlinkDiag) close() error { return unix.Close(d.fd) }
 
-func (d *netlinkDiag) count(family uint8, counts *stateCounts) error {
+func (d *netlinkDiag) count(counts *stateCounts) error {
 	d.seq++
-	d.req = diagQuery(d.req, family, d.seq)
+	d.req = diagQuery(d.req, d.seq)
 	if _, err := unix.Write(d.fd, d.req); err != nil {
 		return fmt.Errorf("netlink socket list: %w", err)
 	}

@@ -23,10 +23,10 @@ type tcpconn struct {
 	buf   []byte
 }
 
-// diagnoser lists the TCP sockets of one address family.
+// diagnoser lists the TCP sockets.
 type diagnoser interface {
-	// count adds the sockets of family to counts.
-	count(family uint8, counts *stateCounts) error
+	// count adds them to counts.
+	count(counts *stateCounts) error
 	close() error
 }
 
@@ -97,11 +97,7 @@ func (t *tcpconn) Read(c *sample.Context, frames []*sample.Frame) error {
 
 func (t *tcpconn) count(counts *stateCounts) error {
 	if t.diag != nil {
-		err := t.diag.count(familyInet, counts)
-		if err == nil {
-			err = t.diag.count(familyInet6, counts)
-		}
-		if err == nil {
+		if t.diag.count(counts) == nil {
 			return nil
 		}
 		// The kernel lacks the module: do not ask it again.
@@ -120,9 +116,6 @@ func (t *tcpconn) count(counts *stateCounts) error {
 	}
 	return nil
 }
-
-// The families of addresses, as Linux numbers them.
-const familyInet, familyInet6 = 2, 10
 
 // countFile streams a table of sockets through one buffer: it can be many
 // megabytes long.
@@ -179,22 +172,23 @@ const (
 	nlHeader     = 16
 	nlError      = 2
 	nlDone       = 3
-	sockDiag     = 20 // SOCK_DIAG_BY_FAMILY
-	diagRequest  = nlHeader + 56
+	diagTCP      = 18 // TCPDIAG_GETSOCK
+	diagRequest  = nlHeader + 60
+	diagStates   = nlHeader + 52
 	diagStateOff = nlHeader + 1 // idiag_state in the answer
 )
 
-// diagQuery writes a request for all TCP sockets of a family.
-func diagQuery(buf []byte, family uint8, seq uint32) []byte {
+// diagQuery writes a request for all TCP sockets, of every family at once: the
+// kernel goes through the whole of its table, which is large even if nearly
+// empty, for each request. Only the oldest kind of request has no family.
+func diagQuery(buf []byte, seq uint32) []byte {
 	buf = append(buf[:0], make([]byte, diagRequest)...)
 	ne := binary.NativeEndian
 	ne.PutUint32(buf[0:], diagRequest)
-	ne.PutUint16(buf[4:], sockDiag)
+	ne.PutUint16(buf[4:], diagTCP)
 	ne.PutUint16(buf[6:], 0x301) // request, dump
 	ne.PutUint32(buf[8:], seq)
-	buf[nlHeader] = family
-	buf[nlHeader+1] = 6                     // TCP
-	ne.PutUint32(buf[nlHeader+4:], 1<<13-1) // every state
+	ne.PutUint32(buf[diagStates:], 1<<13-1) // every state
 	return buf
 }
 
@@ -216,7 +210,7 @@ func diagAnswer(b []byte, seq uint32, counts *stateCounts) (done bool, errno uin
 					return true, uint32(malformed)
 				}
 				return true, -ne.Uint32(b[nlHeader:])
-			case sockDiag:
+			case diagTCP:
 				if n > diagStateOff && int(b[diagStateOff]) < len(counts) {
 					counts[b[diagStateOff]]++
 				}

@@ -65,15 +65,15 @@ func message(kind uint16, seq uint32, body []byte) []byte {
 
 func socket(state byte) []byte {
 	body := make([]byte, 72)
-	body[0], body[1] = familyInet, state
+	body[0], body[1] = 2, state
 	return body
 }
 
 func TestDiagAnswer(t *testing.T) {
 	var counts stateCounts
-	b := append(message(sockDiag, 7, socket(1)), message(sockDiag, 7, socket(10))...)
-	b = append(b, message(sockDiag, 6, socket(10))...) // of an older question
-	b = append(b, message(sockDiag, 7, socket(99))...)
+	b := append(message(diagTCP, 7, socket(1)), message(diagTCP, 7, socket(10))...)
+	b = append(b, message(diagTCP, 6, socket(10))...) // of an older question
+	b = append(b, message(diagTCP, 7, socket(99))...)
 	if done, errno := diagAnswer(b, 7, &counts); done || errno != 0 {
 		t.Errorf("done %v, errno %d before the end", done, errno)
 	}
@@ -93,15 +93,15 @@ func TestDiagAnswer(t *testing.T) {
 }
 
 func TestDiagQuery(t *testing.T) {
-	q := diagQuery(nil, familyInet6, 9)
+	q := diagQuery(nil, 9)
 	ne := binary.NativeEndian
-	if len(q) != 72 || ne.Uint32(q) != 72 || ne.Uint32(q[8:]) != 9 || q[16] != familyInet6 || q[17] != 6 {
+	if len(q) != 76 || ne.Uint32(q) != 76 || ne.Uint16(q[4:]) != 18 || ne.Uint32(q[8:]) != 9 || ne.Uint32(q[68:]) != 0x1fff {
 		t.Errorf("query %x", q)
 	}
 }
 
 func FuzzDiagAnswer(f *testing.F) {
-	f.Add(message(sockDiag, 7, socket(1)))
+	f.Add(message(diagTCP, 7, socket(1)))
 	f.Add(message(nlError, 7, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var counts stateCounts
