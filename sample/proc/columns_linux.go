@@ -14,7 +14,6 @@ type reading struct {
 	schedRead bool
 	schedWhy  metric.Reason
 	smaps     procfs.Smaps
-	fds       uint64
 	tcp, udp  uint64
 	socketWhy metric.Reason
 }
@@ -171,7 +170,7 @@ var smapsColumns = []column[reading]{
 }
 
 var descriptorColumns = []column[reading]{
-	{name: "proc.fd.count", number: func(r *reading) uint64 { return r.fds }},
+	{name: "proc.fd.count", number: func(r *reading) uint64 { return r.p.platform.opened.count }},
 	{name: "proc.net.tcp_count", number: func(r *reading) uint64 { return r.tcp },
 		missing: func(r *reading) metric.Reason { return r.socketWhy }},
 	{name: "proc.net.udp_count", number: func(r *reading) uint64 { return r.udp },

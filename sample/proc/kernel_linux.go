@@ -35,6 +35,7 @@ type linuxProcess struct {
 	// has not changed since.
 	statusAt, ioAt activity
 	rest           [numKinds]uint8
+	opened         descriptors
 	startWall      int64 // nanoseconds since 1970
 	exe            string
 	exeWhy         metric.Reason
@@ -89,7 +90,7 @@ type linuxKernel struct {
 	inheritedWhy metric.Reason
 	// For descriptors and sockets.
 	wantSockets bool
-	inodes      []uint64
+	fds         []int32
 	link        [64]byte
 	networks    map[uint64]map[uint64]socketKind
 }

@@ -155,43 +155,53 @@ func (r *reading) loadCwd() metric.Reason {
 	return metric.Present
 }
 
+// descriptors are the open files of a process.
+type descriptors struct {
+	count   uint64
+	numbers uint64   // a hash of them
+	sockets []uint64 // inodes
+	known   bool     // sockets are those of the numbers
+	at      activity // when they were looked at
+}
+
 // loadDescriptors counts what a process has open. A socket is told from other
 // things by its link, and TCP from UDP by the tables of the process's network.
+// Links are dear, and some processes have thousands: those of one that has not
+// run since they were read, and has the same numbers open, are as they were.
 func (r *reading) loadDescriptors() metric.Reason {
-	r.fds, r.tcp, r.udp = 0, 0, 0
-	pid := strconv.Itoa(int(r.p.pid))
-	fd, err := unix.Openat(r.k.dir.fd, pid+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	r.tcp, r.udp, r.socketWhy = 0, 0, metric.Present
+	k, d := r.k, &r.p.platform.opened
+	now, still := r.activity() // before the numbers: what happens in between shows the next time
+	fd, err := unix.Openat(k.dir.fd, pidPath(r.p.pid, "fd"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return reasonFor(err)
 	}
 	defer unix.Close(fd)
-	r.k.inodes = r.k.inodes[:0]
-	err = r.k.dir.list(fd, func(n int32) {
-		r.fds++
-		if !r.k.wantSockets {
-			return
-		}
-		var name [12]byte
-		size, err := unix.Readlinkat(fd, string(strconv.AppendInt(name[:0], int64(n), 10)), r.k.link[:])
-		if err != nil {
-			return
-		}
-		if inode, ok := procfs.LinkInode(r.k.link[:size], "socket"); ok {
-			r.k.inodes = append(r.k.inodes, inode)
-		}
+	k.fds = k.fds[:0]
+	numbers := uint64(0)
+	err = k.dir.list(fd, func(n int32) {
+		k.fds = append(k.fds, n)
+		numbers = (numbers ^ uint64(n)) * 0x9e3779b97f4a7c15
 	})
 	if err != nil {
 		return reasonFor(err)
 	}
-	r.socketWhy = metric.Present
-	if len(r.k.inodes) == 0 {
+	d.count = uint64(len(k.fds))
+	if !k.wantSockets {
 		return metric.Present
 	}
-	net, why := r.k.network(r.p.pid)
+	if !still || !d.known || now != d.at || numbers != d.numbers {
+		d.look(fd, k.fds, k.link[:])
+	}
+	d.known, d.at, d.numbers = still, now, numbers
+	if len(d.sockets) == 0 {
+		return metric.Present
+	}
+	net, why := k.network(r.p.pid)
 	if r.socketWhy = why; why != metric.Present {
 		return metric.Present
 	}
-	for _, inode := range r.k.inodes {
+	for _, inode := range d.sockets {
 		switch net[inode] {
 		case tcpSocket:
 			r.tcp++
@@ -200,6 +210,21 @@ func (r *reading) loadDescriptors() metric.Reason {
 		}
 	}
 	return metric.Present
+}
+
+// look reads the links of the numbers in a directory.
+func (d *descriptors) look(dir int, numbers []int32, link []byte) {
+	d.sockets = d.sockets[:0]
+	for _, n := range numbers {
+		var name [12]byte
+		size, err := unix.Readlinkat(dir, string(strconv.AppendInt(name[:0], int64(n), 10)), link)
+		if err != nil {
+			continue
+		}
+		if inode, ok := procfs.LinkInode(link[:size], "socket"); ok {
+			d.sockets = append(d.sockets, inode)
+		}
+	}
 }
 
 type socketKind uint8

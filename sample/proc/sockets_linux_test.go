@@ -1,0 +1,80 @@
+package proc
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"tachograph/sample/metric"
+)
+
+// A process that has not run has the files that it had, and its links are not
+// read again; one that has is looked at anew, also where a number was used
+// again for something else.
+func TestLinksOfIdleProcessesAreReadOnce(t *testing.T) {
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("this needs bash")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Skipf("this machine has no loopback: %v", err)
+	}
+	defer l.Close()
+	address, port, _ := net.SplitHostPort(l.Addr().String())
+	connect := fmt.Sprintf("<>/dev/tcp/%s/%s", address, port)
+	cmd := exec.Command(shell, "-c", `while read -r l; do eval "$l"; echo; done`)
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	answers := bufio.NewReader(out)
+	r := openReader(t, Options{}, func(d *metric.Desc) bool {
+		return d.Name == "proc.fd.count" || d.Name == "proc.net.tcp_count" || d.Name == "proc.net.udp_count"
+	})
+	files := 0 // at first
+	for _, step := range []struct {
+		do       string
+		tcp, udp string
+		more     int // files than at first
+	}{
+		{":", "0", "0", 0}, {"exec 5" + connect, "1", "0", 1}, {"exec 6" + connect, "2", "0", 2},
+		{"exec 5>&-; exec 5</dev/null", "1", "0", 2}, {"exec 5<>/dev/udp/127.0.0.1/9", "1", "1", 2}, {"exec 6>&-", "0", "1", 1},
+	} {
+		if _, err := io.WriteString(in, step.do+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := answers.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		var q *linuxProcess
+		for range 100 { // until it waits for its input
+			r.read("proc")
+			if q = &r.kernel().table.lookup(int32(cmd.Process.Pid)).platform; q.opened.known && q.stat.State == 'S' {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(20 * time.Millisecond)
+		r.read("proc")
+		if files == 0 {
+			files = int(q.opened.count)
+		}
+		key := processKey(int32(cmd.Process.Pid), q.stat.StartTime)
+		want := map[string]string{"proc.net.tcp_count": step.tcp, "proc.net.udp_count": step.udp, "proc.fd.count": strconv.Itoa(files + step.more)}
+		r.expect("proc", key, want)
+		r.expect("proc", key, want)
+		q.opened.sockets = nil // links that are not read do not bring them back
+		r.read("proc")
+		r.expect("proc", key, map[string]string{"proc.net.tcp_count": "0", "proc.net.udp_count": "0", "proc.fd.count": want["proc.fd.count"]})
+		q.opened.known = false
+	}
+}
