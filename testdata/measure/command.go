@@ -17,14 +17,23 @@ type cost struct {
 	resident  float64   // MB, the most of all runs
 	lines     int       // of output
 	gaveUp    bool
+	busy      bool // the machine is
 }
 
-func (c *cost) median() float64   { return median(c.wall) }
+// figure is what stands in a table: the median of the time on the clock, or, of
+// a machine that is busy with other things, the least processor time.
+func (c *cost) figure() float64 {
+	if c.busy {
+		return c.leastCPU()
+	}
+	return median(c.wall)
+}
+
 func (c *cost) least() float64    { return slices.Min(c.wall) }
 func (c *cost) leastCPU() float64 { return slices.Min(c.cpu) }
 
 // pace is how many million lines a second it wrote.
-func (c *cost) pace() float64 { return float64(c.lines) / 1e3 / c.median() }
+func (c *cost) pace() float64 { return float64(c.lines) / 1e3 / c.figure() }
 
 // patience is how long a command may take, slow how long those take that are
 // run once only.
@@ -84,7 +93,7 @@ func inTurn(jobs []*job, n int, cold bool) error {
 					return err
 				}
 			}
-			var trial cost
+			trial := cost{busy: j.cost.busy}
 			to := &j.cost
 			if i == 0 && !cold {
 				to = &trial

@@ -26,11 +26,12 @@ max_cpu = "50%"
 type contender struct {
 	label     string
 	build     *build // nil: of others
-	dir       string // of its archives
+	dir       string // it runs in, where that is not this one
+	archive   string // directory
 	commands  []*exec.Cmd
 	began     time.Time
-	minutes   []float64 // processor seconds
-	last      float64
+	minutes   []float64       // processor seconds
+	seen      map[int]float64 // processor time of each of its processes
 	peak      float64
 	exit      time.Duration
 	must, aim float64
@@ -44,10 +45,25 @@ func (c *contender) pids() (pids []int) {
 	return pids
 }
 
+// spent is the processor time since the last call. Processes that have ended in
+// between are not counted.
+func (c *contender) spent(all map[int]process) (seconds float64) {
+	if c.seen == nil {
+		c.seen = make(map[int]float64)
+	}
+	for _, root := range c.pids() {
+		for _, p := range below(all, root) {
+			seconds += p.cpu - c.seen[p.pid]
+			c.seen[p.pid] = p.cpu
+		}
+	}
+	return seconds
+}
+
 // start runs a command of c, in a group of its own.
 func (c *contender) start(env []string, program string, args ...string) error {
 	cmd := exec.Command(program, args...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env, cmd.Dir = append(os.Environ(), env...), c.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.began = time.Now()
 	if err := cmd.Start(); err != nil {
@@ -132,7 +148,7 @@ func (m *measure) watch(s scene) error {
 	m.wait(20 * time.Second)
 	all := listProcesses()
 	for _, c := range list {
-		c.last = cpuOf(all, c.pids()...)
+		c.spent(all)
 	}
 	count, born, began := 0, forks(), time.Now()
 	for range s.minutes {
@@ -143,19 +159,31 @@ func (m *measure) watch(s scene) error {
 		count += len(all)
 		var line strings.Builder
 		for _, c := range list {
-			now := cpuOf(all, c.pids()...)
-			c.minutes, c.last = append(c.minutes, (now-c.last)*60/took), now
+			c.minutes = append(c.minutes, c.spent(all)*60/took)
 			c.peak = peakOf(all, c.pids()...)
 			fmt.Fprintf(&line, " %s %.2f", c.label, c.minutes[len(c.minutes)-1])
 		}
 		m.say("minute%s", line.String())
 	}
 	pace := (forks() - born) / time.Since(began).Seconds()
+	profiles := m.recorderProfiles(list)
 	for _, c := range list {
 		c.stop()
 	}
+	m.tables[s.name+"profile"] = profiles
 	m.tables[s.name], err = m.liveTable(list, fmt.Sprintf("%d processes, %.0f forks a second", count/s.minutes, pace))
 	return err
+}
+
+// recorderProfiles says where the time of this tree's recorders goes.
+func (m *measure) recorderProfiles(list []*contender) string {
+	t := newTable("CPU time of", "where it goes")
+	for _, c := range list {
+		if c.build == m.now() {
+			t.row(c.label, orDash(m.profile(c.pids()[0], "sleep", "20")))
+		}
+	}
+	return t.String()
 }
 
 // wait lets time pass; for trying out, less of it.
@@ -177,7 +205,7 @@ func (m *measure) contenders(s scene, dir string) (list []*contender, err error)
 	}
 	for _, b := range m.builds {
 		archive := filepath.Join(dir, b.name+"-1s")
-		c := &contender{label: b.name + ", all at 1 s", build: b, dir: archive, must: s.must[0], aim: s.aim[0], peakMust: 45}
+		c := &contender{label: b.name + ", all at 1 s", build: b, archive: archive, must: s.must[0], aim: s.aim[0], peakMust: 45}
 		if err := add(c, b.recorder(), "run", "--archive", archive, "--config", config); err != nil {
 			return list, err
 		}
@@ -185,7 +213,7 @@ func (m *measure) contenders(s scene, dir string) (list []*contender, err error)
 			continue
 		}
 		archive = filepath.Join(dir, b.name+"-defaults")
-		c = &contender{label: b.name + ", defaults", build: b, dir: archive, must: s.must[1], aim: s.aim[1], peakMust: 45}
+		c = &contender{label: b.name + ", defaults", build: b, archive: archive, must: s.must[1], aim: s.aim[1], peakMust: 45}
 		if err := add(c, b.recorder(), "run", "--archive", archive); err != nil {
 			return list, err
 		}
@@ -206,16 +234,23 @@ func (m *measure) contenders(s scene, dir string) (list []*contender, err error)
 	return list, nil
 }
 
-// pmlogger starts PCP's collector and its logger, for nearly what recorder
-// records.
+// pcpMetrics are nearly what recorder records.
+const pcpMetrics = `log mandatory on 1 sec {
+	proc.psinfo.utime proc.psinfo.stime proc.psinfo.sname proc.psinfo.minflt proc.psinfo.maj_flt proc.psinfo.threads
+	proc.psinfo.vctxsw proc.psinfo.nvctxsw proc.memory.vmsize proc.memory.rss proc.io.read_bytes proc.io.write_bytes
+	kernel.all kernel.percpu mem.util mem.vmstat disk.dev disk.all network.interface network.tcp network.udp network.ip filesys
+}
+`
+
+// pmlogger starts PCP's collector and its logger. Without an empty
+// file of derived metrics its version 6.0 stops at the second sample.
 func pmlogger(dir string) (*contender, error) {
 	const bin = "/usr/lib/pcp/bin/"
 	if _, err := os.Stat(bin + "pmcd"); err != nil {
 		return nil, nil
 	}
 	config := filepath.Join(dir, "pmlogger.conf")
-	text := "log mandatory on 1 sec { proc.psinfo proc.memory proc.io proc.schedstat proc.fd.count kernel mem disk network filesys swap }\n"
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(config, []byte(pcpMetrics), 0o644); err != nil {
 		return nil, err
 	}
 	const names = "/var/lib/pcp/pmns"
@@ -224,9 +259,9 @@ func pmlogger(dir string) (*contender, error) {
 			return nil, err
 		}
 	}
-	env := []string{"PMCD_PORT=44399"}
+	env := []string{"PMCD_PORT=44399", "PCP_DERIVED_CONFIG="}
 	socket := filepath.Join(dir, "pmcd.socket")
-	c := &contender{label: "pmlogger with pmcd, 1 s"}
+	c := &contender{label: "pmlogger with pmcd, 1 s", dir: dir}
 	if err := c.start(env, bin+"pmcd", "-f", "-A", "-U", "root", "-l", filepath.Join(dir, "pmcd.log"), "-s", socket); err != nil {
 		return nil, err
 	}
@@ -276,7 +311,7 @@ func (m *measure) liveTable(list []*contender, beside string) (string, error) {
 
 // selfFacts are what a recorder's archive says about the recorder.
 func (m *measure) selfFacts(c *contender) ([]string, error) {
-	out, err := exec.Command(m.now().replay(), "info", "--format", "json", "--archive", c.dir).Output()
+	out, err := exec.Command(m.now().replay(), "info", "--format", "json", "--archive", c.archive).Output()
 	if err != nil {
 		return nil, fmt.Errorf("info: %w", err)
 	}
@@ -284,7 +319,7 @@ func (m *measure) selfFacts(c *contender) ([]string, error) {
 	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&info); err != nil {
 		return nil, err
 	}
-	out, err = exec.Command(m.now().replay(), "values", "recorder.collections", "recorder.class.*", "--from", "start", "--format", "csv", "--archive", c.dir).Output()
+	out, err = exec.Command(m.now().replay(), "values", "recorder.collections", "recorder.class.*", "--from", "start", "--format", "csv", "--archive", c.archive).Output()
 	if err != nil {
 		return nil, fmt.Errorf("values: %w", err)
 	}

@@ -38,9 +38,11 @@ type measure struct {
 	write   bool
 	peers   bool
 	cold    bool
+	busy    bool
 
 	builds  []*build // before, if there is one, and now
 	tables  map[string]string
+	missed  []missed
 	scratch []func()
 }
 
@@ -77,6 +79,7 @@ func main() {
 	flag.BoolVar(&m.write, "write", false, "put the tables into docs/MEASUREMENTS.md and README.md")
 	flag.BoolVar(&m.peers, "peers", true, "ask others, too, where they are installed")
 	flag.BoolVar(&m.cold, "cold", false, "drop the pages of archives before each command")
+	flag.BoolVar(&m.busy, "busy", false, "the machine is busy: show the least processor time of each command, not the time on the clock")
 	flag.Usage = usage
 	flag.Parse()
 	if err := m.run(flag.Args()); err != nil {

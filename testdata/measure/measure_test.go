@@ -63,6 +63,13 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+func TestHeaviest(t *testing.T) {
+	report := "\n    40.50%  [.] tachograph/store/chunk.decode\n    20.00%  [k] 0xffffffff8101\n    12.00%  [k] clear_page\n     0.30%  [.] runtime.mallocgc\n"
+	if got, want := heaviest(report, 8), "store/chunk.decode 40 %, the kernel 32 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestPatienceEnds(t *testing.T) {
 	got, err := takeTime([]string{"/bin/sh", "-c", "exec sleep 60"}, 50*time.Millisecond)
 	if err != nil || !got.GaveUp {

@@ -12,8 +12,18 @@ type question struct {
 	label     string
 	args      string  // of replay; {pid} and the like are filled in
 	must, aim float64 // ms
-	memory    float64 // MB that it must not need more of; 0: 100
+	memory    float64 // MB that it must not need more of; 0: mostMemory
 	victoria  func(*victoria, *made) ([]string, error)
+}
+
+// mostMemory is what any question may need, MB.
+const mostMemory = 100
+
+func orMost(mb float64) float64 {
+	if mb == 0 {
+		return mostMemory
+	}
+	return mb
 }
 
 // asked are the questions about one day. All of them go without a window of
@@ -57,6 +67,14 @@ var streams = []struct {
 
 var systemMetrics = []string{"kernel.*", "disk.*", "network.*", "mem.*", "filesys.*"}
 
+// unit is that of a table of questions.
+func (m *measure) unit(what string) string {
+	if m.busy {
+		return strings.TrimPrefix(what+", least CPU ms", ", ")
+	}
+	return strings.TrimPrefix(what+", ms", ", ")
+}
+
 // words are the arguments of a question about d.
 func (m *measure) words(args string, d *made) []string {
 	length, _ := m.day()
@@ -94,7 +112,7 @@ func (m *measure) ask(args string, of map[string]*made) (map[string]*cost, error
 	var jobs []*job
 	for _, b := range m.builds {
 		d := of[b.name]
-		j := &job{program: b.replay(), args: m.words(args, d), dir: d.dir}
+		j := &job{program: b.replay(), args: m.words(args, d), dir: d.dir, cost: cost{busy: m.busy}}
 		jobs = append(jobs, j)
 		costs[b.name] = &j.cost
 	}
@@ -118,8 +136,23 @@ func (m *measure) questions() error {
 	if err != nil {
 		return err
 	}
-	m.tables["journal"], err = m.questionTable(askedLive, lives, nil)
-	return err
+	if m.tables["journal"], err = m.questionTable(askedLive, lives, nil); err != nil {
+		return err
+	}
+	m.tables["missed"] = m.missedTable()
+	return nil
+}
+
+// missed are the questions that took longer than they must.
+func (m *measure) missedTable() string {
+	t := newTable("missed", "least CPU, ms", "where it goes")
+	for _, x := range m.missed {
+		t.row(x.what, number(x.cpu), orDash(m.profile(0, append([]string{m.now().replay()}, x.args...)...)))
+	}
+	if len(m.missed) == 0 {
+		t.row("none")
+	}
+	return t.String()
 }
 
 // makeEach makes archives by each build.
@@ -139,10 +172,18 @@ func (m *measure) makeEach(name string, args ...string) (map[string]*made, error
 	return of, nil
 }
 
+// missed is a question that took longer than it must, or more memory.
+type missed struct {
+	what string
+	cpu  float64
+	args []string
+}
+
 func (m *measure) questionTable(list []question, of map[string]*made, v *victoria) (string, error) {
-	t := newTable("question, ms", "before", "now", "least", "CPU", "MB", "VictoriaMetrics", "must", "aim", "", "command")
+	t := newTable(m.unit("question"), "before", "now", "least", "CPU", "MB", "VictoriaMetrics", "must", "aim", "", "command")
 	worst, before := 0.0, 0.0
-	for _, q := range list {
+	for i := range list {
+		q := &list[i]
 		if m.only != "" && !strings.Contains(q.label, m.only) {
 			continue
 		}
@@ -151,20 +192,31 @@ func (m *measure) questionTable(list []question, of map[string]*made, v *victori
 		if err != nil {
 			return "", err
 		}
-		theirs, err := v.ask(q, of["now"], m.runs)
+		theirs, err := v.ask(*q, of["now"], m.runs)
 		if err != nil {
 			return "", err
 		}
 		now := c["now"]
 		t.row(q.label, wall(c["before"]), wall(now), number(now.least()), number(now.leastCPU()), number(now.resident),
-			theirs, number(q.must), number(q.aim), verdict(now.median(), q.must, q.aim), m.typed(q.args, of["now"]))
+			theirs, number(q.must), number(q.aim), q.verdict(now), m.typed(q.args, of["now"]))
+		if now.figure() > q.must || now.resident > orMost(q.memory) {
+			m.missed = append(m.missed, missed{q.label, now.leastCPU(), m.words(q.args, of["now"])})
+		}
 		worst = max(worst, now.resident)
 		if c["before"] != nil {
 			before = max(before, c["before"].resident)
 		}
 	}
-	t.row("the most memory of any of them, MB", orWords(number(before), before > 0, "-"), number(worst), "", "", "", "", "100", "60", verdict(worst, 100, 60))
+	t.row("the most memory of any of them, MB", orWords(number(before), before > 0, "-"), number(worst), "", "", "", "", number(mostMemory), "60", verdict(worst, mostMemory, 60))
 	return t.String(), nil
+}
+
+// verdict is that of the time, unless it took too much memory.
+func (q *question) verdict(c *cost) string {
+	if c.resident > orMost(q.memory) {
+		return verdict(c.resident, orMost(q.memory), 0)
+	}
+	return verdict(c.figure(), q.must, q.aim)
 }
 
 // wall is the time that a command took.
@@ -175,7 +227,7 @@ func wall(c *cost) string {
 	case c.gaveUp:
 		return fmt.Sprintf("over %s", number(patience.Seconds()*1e3))
 	}
-	return number(c.median())
+	return number(c.figure())
 }
 
 func (m *measure) streamTable(of map[string]*made) (string, error) {
@@ -191,6 +243,9 @@ func (m *measure) streamTable(of map[string]*made) (string, error) {
 				return "-"
 			}
 			return number(c.pace())
+		}
+		if c["now"].pace() < s.must {
+			m.missed = append(m.missed, missed{s.label, c["now"].leastCPU(), m.words(s.args, of["now"])})
 		}
 		t.row(s.label, pace(c["before"]), pace(c["now"]), number(s.must), verdict(-c["now"].pace(), -s.must, -s.must), number(c["now"].resident), m.typed(s.args, of["now"]))
 	}
@@ -232,7 +287,7 @@ func (m *measure) manyDays() error {
 			of[n][b.name] = d
 		}
 	}
-	columns := []string{"ms"}
+	columns := []string{m.unit("")}
 	for _, n := range numbers {
 		columns = append(columns, fmt.Sprintf("%d now", n))
 	}

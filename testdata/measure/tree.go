@@ -55,16 +55,6 @@ func below(all map[int]process, root int) []process {
 	return out
 }
 
-// cpuOf is the processor time of root and of what descends from it.
-func cpuOf(all map[int]process, roots ...int) (seconds float64) {
-	for _, r := range roots {
-		for _, p := range below(all, r) {
-			seconds += p.cpu
-		}
-	}
-	return seconds
-}
-
 // peakOf is the most that they have been resident with, MB.
 func peakOf(all map[int]process, roots ...int) (mb float64) {
 	for _, r := range roots {
