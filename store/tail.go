@@ -43,6 +43,7 @@ type tailFile struct {
 	told   bool           // that it is not whole
 	copied bool           // chunks are of the copy that a later generation holds
 	chunks []*chunk.Sealed
+	events []metric.Event // of the copy
 }
 
 // openTail opens the journal files of a live archive.
@@ -175,7 +176,7 @@ func (t *tail) show(a *source) error {
 	var events []metric.Event
 	for _, f := range t.files {
 		chunks = append(chunks, f.chunks...)
-		events = append(events, f.taken.Events...)
+		events = slices.AppendSeq(append(events, f.events...), f.taken.Events.All())
 		if conf := f.taken.Conf; conf != nil {
 			a.Info.Config = conf.Text
 			a.Info.Intervals = conf.Intervals
@@ -226,7 +227,7 @@ func (t *tail) takeCopies(follow *journal.Follower) {
 		for _, s := range chunks {
 			last = max(last, s.Info.Last.Wall)
 		}
-		f.chunks, f.taken.Events, f.copied = chunks, events, true
+		f.chunks, f.events, f.copied = chunks, events, true
 		f.Skip(c, last)
 	}
 }

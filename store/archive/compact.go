@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -172,10 +173,10 @@ func compactEvents(b *layout.Builder, a *File) {
 				return
 			}
 			if batch = append(batch, events...); len(batch) >= layout.EventBatch {
-				b.Events(batch)
+				b.Events(slices.Values(batch))
 				batch = nil
 			}
 		}
-		b.Events(batch)
+		b.Events(slices.Values(batch))
 	}
 }

@@ -3,7 +3,6 @@ package gather
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
@@ -24,7 +23,7 @@ const (
 
 // AppendCopy appends the copy of what was recorded between two turns of a
 // journal to out.
-func AppendCopy(out []byte, chunks []*chunk.Sealed, events []metric.Event) []byte {
+func AppendCopy(out []byte, chunks []*chunk.Sealed, events *Events) []byte {
 	out = binary.AppendUvarint(out, uint64(len(chunks)))
 	for _, s := range chunks {
 		entry := s.Info.Marshal()
@@ -32,11 +31,21 @@ func AppendCopy(out []byte, chunks []*chunk.Sealed, events []metric.Event) []byt
 		out = append(out, entry...)
 		out = append(out, s.Data...)
 	}
-	for batch := range slices.Chunk(events, eventsTogether) {
-		b := chunk.MarshalEvents(batch)
-		out = binary.AppendUvarint(out, uint64(len(b)))
-		out = append(out, b...)
+	var batch []metric.Event
+	put := func() {
+		if len(batch) > 0 {
+			b := chunk.MarshalEvents(batch)
+			out = binary.AppendUvarint(out, uint64(len(b)))
+			out = append(out, b...)
+		}
+		batch = batch[:0]
 	}
+	for e := range events.All() {
+		if batch = append(batch, e); len(batch) == eventsTogether {
+			put()
+		}
+	}
+	put()
 	return out
 }
 

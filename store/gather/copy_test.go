@@ -28,7 +28,7 @@ func someCopy(t testing.TB) (b []byte, chunks []*chunk.Sealed, events []metric.E
 		events = append(events, metric.Event{At: metric.Stamp{Wall: i}, Kind: metric.EventGap, Text: "a gap"})
 	}
 	chunks = []*chunk.Sealed{s, s}
-	return AppendCopy(nil, chunks, events), chunks, events
+	return AppendCopy(nil, chunks, eventsOf(events)), chunks, events
 }
 
 func TestCopy(t *testing.T) {
@@ -58,12 +58,12 @@ func TestCopy(t *testing.T) {
 }
 
 // endOfChunks is where the batches of events begin.
-func endOfChunks(chunks []*chunk.Sealed) int { return len(AppendCopy(nil, chunks, nil)) }
+func endOfChunks(chunks []*chunk.Sealed) int { return len(AppendCopy(nil, chunks, &Events{})) }
 
 // batchLength is the length of the last of the two batches of events.
 func batchLength(t testing.TB, b []byte) int {
 	_, chunks, events := someCopy(t)
-	return len(b) - len(AppendCopy(nil, chunks, events[:eventsTogether]))
+	return len(b) - len(AppendCopy(nil, chunks, eventsOf(events[:eventsTogether])))
 }
 
 func FuzzParseCopy(f *testing.F) {

@@ -14,7 +14,7 @@ import (
 // additions to the catalogue and the latest configuration.
 type Batch struct {
 	Builders [metric.NumClasses]*chunk.Builder // nil where there is no tick
-	Events   []metric.Event
+	Events   Events
 	Descs    []*metric.Desc
 	Conf     *journal.Config
 }
@@ -35,8 +35,9 @@ func (b *Batch) Tick(t *metric.Tick) error {
 	return err
 }
 
-// Memory is about what the ticks take in memory.
-func (b *Batch) Memory() (n int64) {
+// Memory is about what the ticks and events take in memory.
+func (b *Batch) Memory() int64 {
+	n := b.Events.Memory()
 	for _, to := range b.Builders {
 		if to != nil {
 			n += to.Memory()
@@ -57,7 +58,7 @@ func (b *Batch) Values() (n int64) {
 
 // Empty reports whether b holds nothing.
 func (b *Batch) Empty() bool {
-	return b.Builders == [metric.NumClasses]*chunk.Builder{} && len(b.Events) == 0 && len(b.Descs) == 0 && b.Conf == nil
+	return b.Builders == [metric.NumClasses]*chunk.Builder{} && b.Events.Empty() && len(b.Descs) == 0 && b.Conf == nil
 }
 
 // An Intake collects what a journal holds. Of journals that are read apart,
@@ -97,7 +98,7 @@ func (in *Intake) Take(rec *journal.Record) error {
 			return fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
 	case journal.KindEvent:
-		in.Events = append(in.Events, *rec.Event)
+		in.Events.Add(rec.Event)
 	case journal.KindDescribe:
 		in.Descs = append(in.Descs, rec.Descs...)
 		in.learn(rec.Descs)

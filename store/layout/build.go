@@ -2,6 +2,7 @@ package layout
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 
@@ -145,21 +146,26 @@ func (b *Builder) chunk(s *chunk.Sealed, home func(all *bbolt.Bucket, key []byte
 
 // Events puts events in batches. The comings and goings of processes, which are
 // many, have batches of their own, so that who asks for the few others need not
-// wade through them.
-func (b *Builder) Events(events []metric.Event) {
-	var churn, rest []metric.Event
-	for _, e := range events {
-		if IsChurn(e.Kind) {
-			churn = append(churn, e)
-		} else {
-			rest = append(rest, e)
+// wade through them: it goes through events twice, and holds one batch.
+func (b *Builder) Events(events iter.Seq[metric.Event]) {
+	for _, churn := range []bool{false, true} {
+		var batch []metric.Event
+		put := func() {
+			if len(batch) > 0 {
+				b.put(BucketEvents, NumberKey(b.totals.Events), chunk.MarshalEvents(batch))
+				b.totals.Events++
+			}
+			batch = batch[:0]
 		}
-	}
-	for _, kind := range [][]metric.Event{rest, churn} {
-		for batch := range slices.Chunk(kind, EventBatch) {
-			b.put(BucketEvents, NumberKey(b.totals.Events), chunk.MarshalEvents(batch))
-			b.totals.Events++
+		for e := range events {
+			if IsChurn(e.Kind) != churn {
+				continue
+			}
+			if batch = append(batch, e); len(batch) == EventBatch {
+				put()
+			}
 		}
+		put()
 	}
 }
 

@@ -70,7 +70,7 @@ func newExample(t testing.TB) *example {
 	}))
 	x.update(t, Build(&x.totals, func(b *Builder) {
 		b.ChunkApart(x.chunks[1])
-		b.Events(x.events)
+		b.Events(slices.Values(x.events))
 		b.Finish()
 	}))
 	return x
@@ -377,7 +377,7 @@ func TestBuilderFails(t *testing.T) {
 		b.Fail(why)
 		b.Fail(errors.New("another"))
 		b.Chunk(x.chunks[0])
-		b.Events(x.events)
+		b.Events(slices.Values(x.events))
 		b.Create(&x.header)
 	}))
 	if err != why {

@@ -40,7 +40,7 @@ func (r *repair) write(dst string) (err error) {
 	}
 	err = db.Update(layout.Build(&t, func(b *layout.Builder) {
 		for events := range slices.Chunk(r.allEvents, layout.EventBatch) {
-			b.Events(events)
+			b.Events(slices.Values(events))
 		}
 		b.Finish()
 	}))

@@ -75,7 +75,7 @@ func (r *repair) readJournals() {
 	for _, b := range j.taken.Builders {
 		j.flush(b)
 	}
-	r.allEvents = append(r.allEvents, j.taken.Events...)
+	r.allEvents = slices.AppendSeq(r.allEvents, j.taken.Events.All())
 	if conf := j.taken.Conf; conf != nil {
 		r.config, r.intervals = conf.Text, conf.Intervals
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,7 +121,7 @@ func sealAll(to *layout.Builder, builders map[metric.Class]*chunk.Builder, cat *
 		to.Chunk(s)
 		b.Reset()
 	}
-	to.Events(events)
+	to.Events(slices.Values(events))
 	to.Count()
 }
 

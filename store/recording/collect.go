@@ -178,7 +178,7 @@ func (w *Writer) copyParts(l *live) {
 			w.mu.Unlock()
 			return
 		}
-		data := gather.AppendCopy(nil, b.sealed, b.Events)
+		data := gather.AppendCopy(nil, b.sealed, &b.Events)
 		w.mu.Lock()
 		b.Builders = [metric.NumClasses]*chunk.Builder{}
 		if _, held := l.jw.Held(); held == 0 && l == w.cur && !w.closed && l.generationOf(b) {

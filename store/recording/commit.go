@@ -85,12 +85,14 @@ func (w *Writer) encode(l *live, b *batch) {
 	for _, d := range b.Descs {
 		l.cat.Number(d)
 	}
-	sealed, events := []*chunk.Sealed{}, b.Events
+	sealed := []*chunk.Sealed{}
+	var losses []metric.Event
+	lost := func(in *chunk.Info, err error) { losses = append(losses, lossEvent(in, err)) }
 	for _, s := range b.sealed {
 		again, err := renumbered(s, b.by, l.cat)
 		if err != nil {
 			w.log.Error("a chunk cannot be taken over and is lost", "class", s.Info.Class, "ticks", s.Info.Ticks, "error", err)
-			events = append(events, lossEvent(&s.Info, err))
+			lost(&s.Info, err)
 			continue
 		}
 		sealed = append(sealed, again)
@@ -102,14 +104,17 @@ func (w *Writer) encode(l *live, b *batch) {
 		s, err := builder.Seal(l.cat.Number)
 		if err != nil {
 			w.log.Error("a chunk cannot be encoded and is lost", "class", builder.Class(), "ticks", builder.Ticks(), "error", err)
-			events = append(events, lossEvent(&chunk.Info{Class: builder.Class(), Ticks: uint64(builder.Ticks()), First: builder.First(), Last: builder.Last()}, err))
+			lost(&chunk.Info{Class: builder.Class(), Ticks: uint64(builder.Ticks()), First: builder.First(), Last: builder.Last()}, err)
 			continue
 		}
 		sealed = append(sealed, s)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b.sealed, b.by, b.Events = sealed, l.cat, events
+	b.sealed, b.by = sealed, l.cat
+	for i := range losses {
+		b.Events.Add(&losses[i])
+	}
 }
 
 // renumbered is s with the numbers that another catalogue has for its metrics.
@@ -164,12 +169,18 @@ func (w *Writer) merge(l *live, parts []*chunk.Sealed) (out []*chunk.Sealed) {
 
 // putRest puts what is no chunk.
 func putRest(to *layout.Builder, queue []*batch) {
-	var events []metric.Event
 	for _, b := range queue {
-		events = append(events, b.Events...)
 		if b.Conf != nil {
 			to.Settings(b.Conf.Text, b.Conf.Intervals)
 		}
 	}
-	to.Events(events)
+	to.Events(func(yield func(metric.Event) bool) {
+		for _, b := range queue {
+			for e := range b.Events.All() {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	})
 }

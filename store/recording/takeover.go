@@ -255,7 +255,8 @@ func (r *recovery) file(path string, last bool) error {
 func (r *recovery) lost(at metric.Stamp, text string) {
 	from := max(r.l.last, r.l.head.Created)
 	r.w.log.Error("a part of the journal is lost", "archive", r.l.String(), "after", time.Unix(0, from), "what", text)
-	r.taken.Events = append(r.taken.Events, layout.GapEvent(at, from, at.Wall-from, text))
+	e := layout.GapEvent(at, from, at.Wall-from, text)
+	r.taken.Events.Add(&e)
 }
 
 func (r *recovery) record(rec *journal.Record) {
@@ -300,7 +301,7 @@ func (w *Writer) resume(l *live) error {
 	l.ended = false
 	if crashed && lost != 0 {
 		e := layout.GapEvent(now, lost, now.Wall-lost, "the recorder ended without stopping; the last tick is of "+time.Unix(0, lost).UTC().Format(time.RFC3339Nano))
-		l.rest.Events = append(l.rest.Events, e)
+		l.rest.Events.Add(&e)
 		return w.wrote(l, l.jw.Event(&e))
 	}
 	return nil

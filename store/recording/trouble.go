@@ -115,11 +115,8 @@ func (w *Writer) heldMemory() int64 {
 	_, n := l.jw.Held()
 	for _, waiting := range [][]*batch{l.parts, l.queue} {
 		for _, b := range waiting {
-			n += b.Memory() + b.size() + int64(len(b.Events))*eventMemory
+			n += b.Memory() + b.size()
 		}
 	}
-	return n + l.rest.Memory() + int64(len(l.rest.Events))*eventMemory
+	return n + l.rest.Memory()
 }
-
-// eventMemory is about what an event takes in memory.
-const eventMemory = 512

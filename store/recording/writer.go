@@ -137,7 +137,7 @@ func (w *Writer) note(e *metric.Event) error {
 	}
 	l := w.cur
 	w.count.events++
-	l.rest.Events = append(l.rest.Events, *e)
+	l.rest.Events.Add(e)
 	return w.wrote(l, l.jw.Event(e))
 }
 

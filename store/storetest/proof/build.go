@@ -2,6 +2,7 @@ package proof
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -77,7 +78,7 @@ func (b *Builder) Seal(events []metric.Event) {
 			to.Chunk(s)
 		}
 		to.Descs(b.cat.Pending())
-		to.Events(events)
+		to.Events(slices.Values(events))
 		to.Count()
 	})
 	b.cat.Commit(len(b.cat.Descs))
