@@ -43,7 +43,9 @@
 //	      └────┬───┴─────┘
 //	   layout     gather       every record of an archive, and names;
 //	      │          │         what the records of a journal come to
-//	   journal     chunk       codecs
+//	   journal    digest       codecs
+//	      └────┬─────┤
+//	           │   chunk
 //	      │          │
 //	     disk   boltread       files, and the pages of bbolt's
 //	      └────┬─────┘
@@ -68,6 +70,7 @@
 //     calls the interval at which everything is made safe from a power cut by
 //     the same word.
 //   - chunk: the ticks of a class over a stretch of time, column by column.
+//   - digest: what the instances of some chunks came to that come and go.
 //   - rotate: to begin the next archive; finish: to complete the one before.
 //   - take over: what a start does with what an earlier run left.
 //   - trouble: the disk refuses. Recording goes on in memory, up to a bound.

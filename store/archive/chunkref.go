@@ -9,6 +9,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
+	"tachograph/store/digest"
 	"tachograph/store/layout"
 )
 
@@ -100,6 +101,37 @@ func (r *ChunkRef) copied() ([]byte, error) {
 			r.Archive.late = snap
 		}
 	}
+}
+
+// Digest is that of the chunk and of those after it, which it must have been
+// made of; nil if there is none. It is looked for in the first snapshot only, and
+// where the pages of that have been reused its checksum tells.
+func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
+	if r.memory != nil {
+		return nil
+	}
+	record := layout.Get(r.Archive.Snap, layout.BucketDigests, r.key())
+	if record == nil {
+		return nil
+	}
+	d, err := digest.Parse(record)
+	if err != nil || len(d.Sums) > len(after)+1 || d.Sums[0] != r.Info.Sum {
+		return nil
+	}
+	if d.From.Wall < r.Info.From || d.From.Cont < r.Info.First.Cont {
+		return nil
+	}
+	last := r
+	for i, sum := range d.Sums[1:] {
+		last = after[i]
+		if last.memory != nil || last.Info.Class != r.Info.Class || last.n != r.n+uint32(i)+1 || last.Info.Sum != sum {
+			return nil
+		}
+	}
+	if d.To.Wall > last.Info.To {
+		return nil
+	}
+	return d
 }
 
 // latest is the snapshot in which chunks are looked for.

@@ -50,13 +50,17 @@ func Compact(dst *bbolt.DB, a *File) error {
 		b.Count()
 	}))
 	for next := 0; err == nil && next < len(a.Chunks); {
-		err = dst.Update(layout.Build(&t, func(b *layout.Builder) { next = compactChunks(b, a, next, put) }))
+		err = dst.Update(layout.Build(&t, func(b *layout.Builder) {
+			b.Describe(a.Desc)
+			next = compactChunks(b, a, next, put)
+		}))
 	}
 	if err != nil {
 		return err
 	}
 	return dst.Update(layout.Build(&t, func(b *layout.Builder) {
 		compactEvents(b, a)
+		b.Describe(a.Desc)
 		b.Finish()
 	}))
 }

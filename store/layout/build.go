@@ -10,6 +10,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
+	"tachograph/store/digest"
 )
 
 // A Builder puts records into an archive, in one transaction, and counts what
@@ -17,6 +18,7 @@ import (
 type Builder struct {
 	tx     *bbolt.Tx
 	totals *Totals
+	desc   func(uint32) *metric.Desc
 	err    error
 }
 
@@ -54,7 +56,7 @@ func (b *Builder) putJSON(bucket, key string, v any) {
 
 // Create makes the buckets and puts what never changes.
 func (b *Builder) Create(h *Header) {
-	for _, name := range Buckets {
+	for _, name := range slices.Concat(Buckets, Beside) {
 		bucket, err := b.tx.CreateBucketIfNotExists([]byte(name))
 		if err != nil {
 			b.Fail(err)
@@ -142,6 +144,44 @@ func (b *Builder) chunk(s *chunk.Sealed, home func(all *bbolt.Bucket, key []byte
 		b.totals.Chunks = make(map[string]uint32)
 	}
 	b.totals.Chunks[class]++
+	if n := b.totals.Chunks[class]; n%digest.Span == 0 {
+		b.digest(s.Info.Class, n-digest.Span, n)
+	}
+}
+
+// Describe makes the builder put digests of the chunks, whose metrics desc
+// describes.
+func (b *Builder) Describe(desc func(uint32) *metric.Desc) { b.desc = desc }
+
+// digest puts digests of some chunks of a class, as far as they have any. An
+// archive that lacks one only takes longer to answer.
+func (b *Builder) digest(class metric.Class, from, to uint32) {
+	if b.err != nil || b.desc == nil {
+		return
+	}
+	all := b.tx.Bucket([]byte(BucketChunks))
+	var chunks [][]byte
+	for n := from; n < to; n++ {
+		key := ChunkKey(class, n)
+		home := all
+		if own := all.Bucket(key); own != nil {
+			home = own
+		}
+		chunks = append(chunks, home.Get(key))
+	}
+	records, err := digest.Make(chunks, b.desc)
+	if err != nil || len(records) == 0 {
+		return
+	}
+	bucket, err := b.tx.CreateBucketIfNotExists([]byte(BucketDigests)) // an earlier writer's archive has none
+	if err != nil {
+		b.Fail(err)
+		return
+	}
+	bucket.FillPercent = 1
+	for _, r := range records {
+		b.put(BucketDigests, ChunkKey(class, from+uint32(r.First)), r.Data)
+	}
 }
 
 // Events puts events in batches. The comings and goings of processes, which are
@@ -174,6 +214,11 @@ func (b *Builder) Count() { b.putJSON(BucketMeta, MetaTotals, b.totals) }
 
 // Finish puts the totals and says that the archive is complete.
 func (b *Builder) Finish() {
+	for class := range metric.NumClasses {
+		if n := b.totals.Chunks[class.String()]; n%digest.Span >= digest.Least {
+			b.digest(class, n-n%digest.Span, n)
+		}
+	}
 	b.totals.Finished = true
 	b.Count()
 }

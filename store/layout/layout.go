@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
@@ -23,13 +24,21 @@ const (
 	BucketIndex   = "index"   // class, number -> what is in that chunk
 	BucketChunks  = "chunks"  // class, number -> the chunk
 	BucketEvents  = "events"  // number -> events
+	// BucketDigests holds class, number of the first -> what instances that come
+	// and go came to over some chunks.
+	BucketDigests = "digests"
 	// BucketSpare holds the header and the descriptions once more, without
 	// their prose: all else is worthless without them.
 	BucketSpare = "spare"
 )
 
-// Buckets are all buckets of an archive.
+// Buckets are the buckets that no archive lacks.
 var Buckets = []string{BucketMeta, BucketMetrics, BucketIndex, BucketChunks, BucketEvents, BucketSpare}
+
+// Beside are the buckets of what was made of the chunks and answers questions
+// without them. Archives of early writers have none, a chunk may have no record
+// there, and where one is missing or damaged the chunk tells the same.
+var Beside = []string{BucketDigests}
 
 // The keys of BucketMeta; the header has the same one in BucketSpare.
 const (
@@ -128,6 +137,27 @@ func unwrap(bucket string, key, stored []byte) ([]byte, error) {
 		return nil, ErrChecksum
 	}
 	return stored[:n:n], nil
+}
+
+// Get is a record as it was put; nil if it is missing or damaged.
+func Get(s *boltread.Snapshot, bucket string, key []byte) []byte {
+	b, err := s.Bucket(bucket)
+	if b == nil || err != nil {
+		return nil
+	}
+	c := b.Cursor()
+	if !c.Seek(key) || !bytes.Equal(c.Key(), key) || c.ValueSize() > MaxRecord {
+		return nil
+	}
+	stored, err := c.Value()
+	if err != nil {
+		return nil
+	}
+	value, err := unwrap(bucket, key, stored)
+	if err != nil {
+		return nil
+	}
+	return value
 }
 
 // ChunkHome is the bucket in which the chunk of that key stands, given the

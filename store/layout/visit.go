@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
@@ -30,6 +31,9 @@ type Visitor struct {
 
 	// Index is told what is said about chunk n.
 	Index func(n uint32, in chunk.Info)
+
+	// Digest is told a digest of chunks of a class, the first of which is chunk n.
+	Digest func(class metric.Class, n uint32, value []byte)
 
 	// Chunk is told that there is a chunk, which is read when it asks for it.
 	Chunk func(class metric.Class, n uint32, read func() ([]byte, error))
@@ -89,7 +93,7 @@ func (v *Visitor) Visit(s *boltread.Snapshot, buckets ...string) {
 	for _, name := range buckets {
 		b, err := s.Bucket(name)
 		if b == nil {
-			if err == nil {
+			if err == nil && !slices.Contains(Beside, name) {
 				err = ErrMissing
 			}
 			v.damaged(name, nil, err)
@@ -184,7 +188,7 @@ func Recognize(key []byte, size int64, read func() ([]byte, error)) (bucket stri
 	if err != nil {
 		return "", nil, err
 	}
-	for _, bucket := range Buckets {
+	for _, bucket := range slices.Concat(Buckets, Beside) {
 		if value, err := unwrap(bucket, key, stored); err == nil {
 			return bucket, value, nil
 		}
@@ -209,6 +213,12 @@ func (v *Visitor) Record(bucket string, key, value []byte) error {
 		return v.index(key, value)
 	case BucketEvents:
 		return v.events(key, value)
+	case BucketDigests:
+		class, n, err := ParseChunkKey(key)
+		if err == nil && v.Digest != nil {
+			v.Digest(class, n, value)
+		}
+		return err
 	}
 	return nil
 }

@@ -34,7 +34,10 @@ func (r *repair) write(dst string) (err error) {
 	}
 	// One transaction a chunk keeps a large archive out of memory.
 	for _, p := range r.rebuilt {
-		if err := db.Update(layout.Build(&t, func(b *layout.Builder) { b.Chunk(p.sealed) })); err != nil {
+		if err := db.Update(layout.Build(&t, func(b *layout.Builder) {
+			b.Describe(r.cat.Desc)
+			b.Chunk(p.sealed)
+		})); err != nil {
 			return err
 		}
 	}
@@ -42,6 +45,7 @@ func (r *repair) write(dst string) (err error) {
 		for events := range slices.Chunk(r.allEvents, layout.EventBatch) {
 			b.Events(slices.Values(events))
 		}
+		b.Describe(r.cat.Desc)
 		b.Finish()
 	}))
 	if err != nil {

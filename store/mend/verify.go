@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
+	"tachograph/store/digest"
 	"tachograph/store/disk"
 	"tachograph/store/fault"
 	"tachograph/store/journal"
@@ -161,7 +163,7 @@ func (v *verifier) archive(s *boltread.Snapshot, f *os.File) {
 	for _, d := range s.Check(nil) {
 		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
 	}
-	a := &contents{v: v, descs: make(map[uint32]*metric.Desc), index: make(map[string]chunk.Info), chunks: make(map[string]uint32)}
+	a := &contents{v: v, descs: make(map[uint32]*metric.Desc), index: make(map[string]chunk.Info), digests: make(map[string][]byte), chunks: make(map[string]uint32)}
 	a.visit(s)
 	a.compareTotals()
 	if a.totals == nil || !a.totals.Finished {
@@ -185,9 +187,49 @@ type contents struct {
 	spare  int    // metrics that are described twice
 	index  map[string]chunk.Info
 	chunks map[string]uint32 // that are in order, by class
-	nev    uint32            // batches of events
-	batch  uint32            // number of the next
-	own    owner
+	// digests are those whose chunks have not been seen, open is the one whose are
+	// being seen.
+	digests map[string][]byte
+	open    *digested
+	nev     uint32 // batches of events
+	batch   uint32 // number of the next
+	own     owner
+}
+
+// digested is a digest whose chunks are being looked at.
+type digested struct {
+	where  string
+	record []byte
+	left   int
+	chunks [][]byte
+}
+
+// digest compares a digest with its chunks, of which data is the next.
+func (a *contents) digest(key string, data []byte) {
+	if record := a.digests[key]; record != nil {
+		delete(a.digests, key)
+		class, n, _ := layout.ParseChunkKey([]byte(key))
+		a.open = &digested{where: fmt.Sprintf("digest of chunk %d of class %s", n, class), record: record}
+		d, err := digest.Parse(record)
+		if err != nil {
+			a.v.add(a.open.where, 0, 0, err)
+			a.open = nil
+			return
+		}
+		a.open.left = len(d.Sums)
+	}
+	if a.open == nil {
+		return
+	}
+	a.open.chunks = append(a.open.chunks, data)
+	if a.open.left--; a.open.left > 0 {
+		return
+	}
+	err := digest.Check(a.open.record, a.open.chunks, func(n uint32) *metric.Desc { return a.descs[n] })
+	if err != nil {
+		a.v.add(a.open.where, 0, 0, err)
+	}
+	a.open = nil
 }
 
 // visit looks at every record of s.
@@ -205,6 +247,9 @@ func (a *contents) visit(s *boltread.Snapshot) {
 			a.index[string(layout.ChunkKey(in.Class, n))] = in
 			a.own.Last = max(a.own.Last, in.To)
 		},
+		Digest: func(class metric.Class, n uint32, value []byte) {
+			a.digests[string(layout.ChunkKey(class, n))] = bytes.Clone(value)
+		},
 		Chunk:  a.chunk,
 		Events: a.events,
 	}
@@ -214,7 +259,14 @@ func (a *contents) visit(s *boltread.Snapshot) {
 	if a.spare != len(a.descs) {
 		a.v.add("bucket "+layout.BucketSpare, 0, 0, fmt.Errorf("%d metrics are described, %d in the catalogue", a.spare, len(a.descs)))
 	}
-	v.Visit(s, layout.BucketIndex, layout.BucketChunks)
+	v.Visit(s, layout.BucketIndex, layout.BucketDigests, layout.BucketChunks)
+	for _, key := range slices.Sorted(maps.Keys(a.digests)) {
+		class, n, _ := layout.ParseChunkKey([]byte(key))
+		a.v.add(fmt.Sprintf("digest of chunk %d of class %s", n, class), 0, 0, errors.New("there is no such chunk"))
+	}
+	if a.open != nil {
+		a.v.add(a.open.where, 0, 0, errors.New("it is of chunks that are not there"))
+	}
 	for _, key := range slices.Sorted(maps.Keys(a.index)) {
 		class, n, _ := layout.ParseChunkKey([]byte(key))
 		in := a.index[key]
@@ -274,6 +326,7 @@ func (a *contents) chunk(class metric.Class, n uint32, read func() ([]byte, erro
 	} else {
 		a.chunks[class.String()]++
 	}
+	a.digest(key, data)
 	a.v.done += int64(len(data))
 	a.v.tell()
 }

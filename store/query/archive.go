@@ -31,6 +31,27 @@ type chunkwise interface {
 	SummarizeByChunk(store.Selection) iter.Seq[[]store.Summary]
 }
 
+// totalling is an Archive that has totals of processes that came and went: a
+// *store.Reader.
+type totalling interface {
+	Total(store.Selection, func(*store.Totals) bool) iter.Seq[store.Part]
+}
+
+// totals are the summaries of sel by chunk, and totals where there are some and
+// decode does not say otherwise.
+func totals(a Archive, sel store.Selection, decode func(*store.Totals) bool) iter.Seq[store.Part] {
+	if t, ok := a.(totalling); ok && decode != nil {
+		return t.Total(sel, decode)
+	}
+	return func(yield func(store.Part) bool) {
+		for list := range byChunk(a, sel) {
+			if !yield(store.Part{Summaries: list}) {
+				return
+			}
+		}
+	}
+}
+
 // byChunk are the summaries of sel by chunk, in the order of time; all at once
 // where the archive cannot do better.
 func byChunk(a Archive, sel store.Selection) iter.Seq[[]store.Summary] {

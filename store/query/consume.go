@@ -30,6 +30,10 @@ type topper struct {
 	count  int
 	total  float64
 	fields *fieldMap
+
+	digested bool           // totals serve
+	exact    map[place]bool // except these,
+	bounded  []bounded      // and those that were used, if processes are ranked
 }
 
 // groupKey tells groups of a host apart; those of single processes and of
@@ -115,20 +119,31 @@ func (t *topper) spans() {
 	}
 }
 
-// add sums up the fields of all processes, or of those that are named by keys
-// or that keep accepts.
-func (t *topper) add(fields *fieldMap, keys []string, keep func(string, *metric.Instance) bool) {
+// add sums up the fields of all processes, or of those that are named by keys.
+func (t *topper) add(fields *fieldMap, keys []string) {
 	t.fields = fields
 	t.lives = make(map[string]*life)
 	t.groups = make(map[groupKey]*Consumer)
+	t.ended, t.bounded, t.count, t.total, t.least = nil, nil, 0, 0, 0
 	if len(fields.names) == 0 {
 		return
 	}
 	sel := t.w.Selection(fields.names...)
-	sel.Keys, sel.Instance = keys, keep
+	sel.Keys = keys
 	n := 0
 	settled := int64(0)
-	for summaries := range byChunk(t.a, sel) {
+	var decode func(*store.Totals) bool
+	if t.digested {
+		decode = t.decodes
+	}
+	for part := range totals(t.a, sel, decode) {
+		summaries := part.Summaries
+		if part.Totals != nil {
+			if keys == nil {
+				t.crowds(part.Totals)
+			}
+			continue
+		}
 		n++
 		begin := int64(0)
 		var l *life
@@ -196,12 +211,18 @@ func (t *topper) life(s *store.Summary) *life {
 	if t.born(s) {
 		l.Runs++
 	}
-	if l.Instance == nil {
-		l.Instance = s.Instance
-		l.Start = started(s.Instance)
-	}
+	l.stand(s.Instance, s.First.Wall)
 	t.lives[key] = l
 	return l
+}
+
+// stand makes an instance that was first seen at wall the one that c shows, if no
+// other was seen before.
+func (c *Consumer) stand(in *metric.Instance, wall int64) {
+	if c.Instance != nil && (wall > c.since || wall == c.since && in.Key >= c.Instance.Key) {
+		return
+	}
+	c.Instance, c.Start, c.since = in, in.Began(), wall
 }
 
 // addCrowds counts the processes that were too many for a row each.
@@ -295,7 +316,7 @@ func (t *topper) counter(l *life, f ProcessCounter, s *store.Summary) {
 // born reports whether the process began after the window did: the recording
 // of its boot had begun before it was first seen, and it was not there then.
 func (t *topper) born(s *store.Summary) bool {
-	if at := started(s.Instance); at != 0 {
+	if at := s.Instance.Began(); at != 0 {
 		return at >= t.w.From
 	}
 	begin := max(t.begins[[2]string{s.Archive.Host.ID, s.Archive.BootID}], t.w.From)
@@ -346,7 +367,7 @@ func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
 	switch {
 	case t.group == PerProcess:
 		*to = x
-	case s.Last.Wall >= t.w.To-t.every-t.every/2:
+	case t.held(s.Last.Wall):
 		*to = sum(*to, x)
 	}
 }

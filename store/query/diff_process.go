@@ -32,14 +32,14 @@ type usage struct {
 }
 
 func (d *differ) usage(w Window) (*usage, error) {
-	t := &topper{a: d.a, group: PerName}
+	t := &topper{a: d.a, group: PerName, digested: true}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	d.every = t.every
 	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To}
-	t.add(fields, nil, nil)
+	t.add(fields, nil)
 	for _, c := range t.groups {
 		u.byName[c.Name] = c
 	}

@@ -153,7 +153,7 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 	for _, l := range chosen {
 		h := &History{From: l.From, To: l.To, Names: lifeNames(l), Gains: noCounters(), Peak: math.NaN()}
 		h.Process = Process{Archive: l.Archive, Instance: l.Instance, PID: ProcessID(l.Instance), Name: ProcessName(l.Instance),
-			Start: started(l.Instance), Rates: noCounters(), Totals: noCounters(), Levels: noLevels()}
+			Start: l.Instance.Began(), Rates: noCounters(), Totals: noCounters(), Levels: noLevels()}
 		list = append(list, h)
 		byInstance[l.Instance] = h
 	}
@@ -310,7 +310,7 @@ func (hs *historian) totals() error {
 		return err
 	}
 	fields := mapFields(hs.a, allCounters(), []ProcessLevel{Footprint, Resident, Highest})
-	t.add(fields, hs.keys, nil)
+	t.add(fields, hs.keys)
 	for _, h := range hs.list {
 		if c := t.groups[t.keyOf(h.Archive, h.Instance)]; c != nil {
 			h.Gains, h.Peak = c.Gains, c.Peak

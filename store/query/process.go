@@ -8,12 +8,7 @@ import (
 )
 
 // ProcessName is the name of a process or thread instance without its number.
-func ProcessName(in *metric.Instance) string {
-	if number, name, ok := strings.Cut(in.Name, " "); ok && number != "" && strings.Trim(number, "0123456789/") == "" {
-		return name
-	}
-	return in.Name
-}
+func ProcessName(in *metric.Instance) string { return in.Title() }
 
 // ProcessID is the pid that an instance's label or name tells; zero if none.
 func ProcessID(in *metric.Instance) int {

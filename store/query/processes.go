@@ -61,19 +61,6 @@ func (p *Process) Uptime() float64 {
 // Parent is the key of the parent's instance, as far as it was recorded.
 func (p *Process) Parent() string { return p.Instance.Label("parent") }
 
-// started reads when an instance began from its labels.
-func started(in *metric.Instance) int64 {
-	text := in.Label("start")
-	if text == "" {
-		return 0
-	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return 0
-	}
-	return t.UnixNano()
-}
-
 // table is how the processes, or threads, of one moment are put together.
 type table struct {
 	indom  string
@@ -256,7 +243,7 @@ func (c *collector) process(run *store.Run) *Process {
 	p := c.byInstance[run.Instance]
 	if p == nil {
 		in := run.Instance
-		p = &Process{Archive: run.Archive, Instance: in, PID: ProcessID(in), Name: ProcessName(in), Start: started(in),
+		p = &Process{Archive: run.Archive, Instance: in, PID: ProcessID(in), Name: ProcessName(in), Start: in.Began(),
 			Rates: noCounters(), Totals: noCounters(), Levels: noLevels(), Window: math.NaN()}
 		p.PPID, _ = strconv.Atoi(in.Label("ppid"))
 		c.byInstance[in] = p

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -70,6 +71,8 @@ type Consumer struct {
 	// process that had ended, what it held last.
 	Resident, Virtual float64
 	weight, seconds   float64 // bytes times seconds, and seconds
+	peaks             float64 // the sum of the peaks of crowds
+	since             int64   // when Instance was first seen
 }
 
 // CPUTime is the seconds computed.
@@ -152,11 +155,16 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 		if _, _, list := Covered(a, one); !w.Wants(h.ID) || len(list) == 0 {
 			continue
 		}
-		t := &topper{a: a, group: group, by: by, most: n}
+		t := &topper{a: a, group: group, by: by, most: n, exact: make(map[place]bool)}
 		if err := t.bounds(one); err != nil {
 			return nil, err
 		}
-		t.add(fields, nil, nil)
+		single := group == PerProcess
+		t.digested = group != PerParent && !(single && (n == 0 || by == ByRuns))
+		for more := true; more; {
+			t.add(fields, nil)
+			more = single && t.digested && !t.enough()
+		}
 		if group == PerName {
 			t.addCrowds()
 		}
@@ -187,12 +195,12 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 // the archive for a page that shows more than one ranking. The consumers have
 // CPU, memory and disk traffic only.
 func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
-	t := &topper{a: a, group: PerName}
+	t := &topper{a: a, group: PerName, digested: true}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
 	fields := mapFields(a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident, Highest})
-	t.add(fields, nil, nil)
+	t.add(fields, nil)
 	var out []*Ranking
 	for _, by := range bys {
 		r := &Ranking{}
@@ -215,31 +223,22 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) {
 	if len(list) == 0 {
 		return
 	}
-	rest := mapFields(t.a, allCounters(), []ProcessLevel{Footprint, Resident, Virtual, Highest})
+	rest := mapFields(t.a, allCounters(), []ProcessLevel{Footprint, Resident, Highest})
 	rest.names = slices.DeleteFunc(rest.names, func(name string) bool {
 		_, counted := done.counts(name)
 		return counted
 	})
-	more := &topper{a: t.a, group: t.group, w: t.w, own: t.own, begins: t.begins, every: t.every}
+	more := &topper{a: t.a, group: t.group, w: t.w, own: t.own, begins: t.begins, every: t.every, digested: t.digested, exact: t.exact}
 	shown := make(map[groupKey]*Consumer)
 	var keys []string
 	for _, c := range list {
 		shown[t.keyOf(c.Archive, c.Instance)] = c
 		keys = append(keys, c.Instance.Key)
 	}
-	var keep func(string, *metric.Instance) bool
 	if t.group != PerProcess {
-		keys = nil
-		keep = func(_ string, in *metric.Instance) bool {
-			for k := range shown {
-				if t.of(in) == k.name {
-					return true
-				}
-			}
-			return false
-		}
+		keys = nil // Whose processes they are is told by what they were called first.
 	}
-	more.add(rest, keys, keep)
+	more.add(rest, keys)
 	for k, m := range more.groups {
 		c := shown[k]
 		if c == nil {
@@ -250,23 +249,84 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) {
 				c.Gains[f] = gain
 			}
 		}
-		c.Mean, c.Peak, c.Resident, c.Virtual = m.Mean, m.Peak, m.Resident, m.Virtual
+		c.Mean, c.Peak, c.Resident = m.Mean, m.Peak, m.Resident
 		c.From, c.To = min(c.From, m.From), max(c.To, m.To)
 	}
+	t.virtual(list)
 	t.identify(list)
+}
+
+// lately is how many intervals before the last reading of a process hold all that
+// is known of its end.
+const lately = 5
+
+// atEnd are the last values of metrics: of processes as of when each was seen
+// last, of groups of them as of the end of the window.
+func (t *topper) atEnd(list []*Consumer, names []string, take func(*store.Run)) {
+	if len(names) == 0 {
+		return
+	}
+	sel := t.w.Selection(names...)
+	if t.group != PerProcess {
+		sel.From = t.w.To - t.every - t.every/2
+		for run := range t.a.Select(sel) {
+			take(run)
+		}
+		return
+	}
+	list = slices.SortedFunc(slices.Values(list), func(x, y *Consumer) int { return cmp.Compare(y.To, x.To) })
+	for len(list) > 0 {
+		// What ended about the same time is in the same chunks.
+		n := 1
+		for n < len(list) && list[0].To-list[n].To < int64(time.Hour) {
+			n++
+		}
+		sel.From, sel.To, sel.Keys = list[n-1].To-lately*t.every, list[0].To, nil
+		for _, c := range list[:n] {
+			sel.Keys = append(sel.Keys, c.Instance.Key)
+		}
+		for run := range t.a.Select(sel) {
+			take(run)
+		}
+		list = list[n:]
+	}
+}
+
+// virtual fills in the size of what is mapped.
+func (t *topper) virtual(list []*Consumer) {
+	fields := mapFields(t.a, nil, []ProcessLevel{Virtual})
+	shown := make(map[groupKey]*Consumer)
+	for _, c := range list {
+		shown[t.keyOf(c.Archive, c.Instance)] = c
+	}
+	t.atEnd(list, fields.names, func(run *store.Run) {
+		c := shown[t.keyOf(run.Archive, run.Instance)]
+		if _, ok := fields.level(run.Archive, run.Metric.Name); !ok || c == nil {
+			return
+		}
+		i := len(run.Wall) - 1
+		for i >= 0 && run.Miss != nil && run.Miss[i] != metric.Present {
+			i--
+		}
+		if i < 0 {
+			return
+		}
+		x := metric.Number(run.Metric.Type, run.Bits[i]) * base(run.Metric.Units)
+		if t.group == PerProcess {
+			c.Virtual = x
+		} else if t.held(run.Wall[i]) {
+			c.Virtual = sum(c.Virtual, x)
+		}
+	})
 }
 
 // identify names the users, and the parents that groups are called after.
 func (t *topper) identify(list []*Consumer) {
 	wanted := make(map[string][]*Consumer)
-	var keys []string
 	for _, c := range list {
 		wanted[c.Instance.Key] = append(wanted[c.Instance.Key], c)
-		keys = append(keys, c.Instance.Key)
 	}
-	sel := t.w.Selection(userMetric)
-	sel.Keys = keys
-	for run := range t.a.Select(sel) {
+	take := func(run *store.Run) {
 		for _, c := range wanted[run.Instance.Key] {
 			if c.Count > 1 && t.group != PerUser {
 				continue // They may be of several users.
@@ -275,6 +335,20 @@ func (t *topper) identify(list []*Consumer) {
 			if c.Archive.BootID == run.Archive.BootID && (run.Miss == nil || run.Miss[i] == metric.Present) {
 				c.User = run.Word(i)
 			}
+		}
+	}
+	if t.group == PerProcess {
+		t.atEnd(list, []string{userMetric}, take)
+	}
+	sel := t.w.Selection(userMetric)
+	for _, c := range list {
+		if c.User == "" {
+			sel.Keys = append(sel.Keys, c.Instance.Key)
+		}
+	}
+	if sel.Keys != nil {
+		for run := range t.a.Select(sel) {
+			take(run)
 		}
 	}
 	switch t.group {
@@ -342,7 +416,7 @@ func byAmount(by By) func(x, y *Consumer) int {
 		if xa != xa || ya != ya {
 			return boolOrder(xa != xa, ya != ya)
 		}
-		return cmp.Or(cmp.Compare(ya, xa), cmp.Compare(x.From, y.From), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(ya, xa), cmp.Compare(x.From, y.From), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Instance.Key, y.Instance.Key))
 	}
 }
 

@@ -46,6 +46,7 @@ func (w *Writer) commit(l *live) error {
 	t := l.tot.Clone()
 	before := l.bytesWritten()
 	err := l.update(layout.Build(&t, func(b *layout.Builder) {
+		b.Describe(l.cat.Desc)
 		for _, s := range chunks {
 			b.ChunkApart(s)
 		}

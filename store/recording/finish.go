@@ -97,7 +97,11 @@ func (w *Writer) finishInPlace(l *live) (string, error) {
 	if !l.tot.Finished {
 		t := l.tot.Clone()
 		before := l.bytesWritten()
-		if err := l.update(layout.Build(&t, (*layout.Builder).Finish)); err != nil {
+		err := l.update(layout.Build(&t, func(b *layout.Builder) {
+			b.Describe(l.cat.Desc)
+			b.Finish()
+		}))
+		if err != nil {
 			return "", err
 		}
 		l.tot = t

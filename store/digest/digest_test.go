@@ -1,0 +1,153 @@
+package digest
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+// population makes chunks of processes that come and go.
+func population(t testing.TB, chunks int) ([][]byte, func(uint32) *metric.Desc) {
+	t.Helper()
+	g := &metric.Group{Name: "process", Indom: "process"}
+	for _, name := range []string{"proc.psinfo.utime", "proc.memory.rss", "proc.memory.vmhwm", "proc.psinfo.threads"} {
+		d := &metric.Desc{Name: name, Type: metric.U64, Sem: metric.Instant, Indom: "process", Class: metric.Process}
+		if name == "proc.psinfo.utime" {
+			d.Sem = metric.Counter
+		}
+		g.Metrics = append(g.Metrics, d)
+	}
+	var out [][]byte
+	var rows []*metric.Instance
+	at := metric.Stamp{Wall: 1e18, Cont: 1e12}
+	born := 0
+	for range chunks {
+		b := chunk.NewBuilder(metric.Process)
+		for tick := range 20 {
+			at.Wall, at.Cont = at.Wall+1e10, at.Cont+1e10
+			if len(rows) > 6 {
+				rows = append(rows[:2:2], rows[5:]...)
+			}
+			for range 2 + tick%2 {
+				born++
+				rows = append(rows, &metric.Instance{ID: uint64(born), Key: fmt.Sprint(born), Name: fmt.Sprintf("%06d p%d", born, born%3)})
+			}
+			blk := &metric.Block{Group: g, At: at, Rows: rows, Cols: make([]metric.Column, len(g.Metrics))}
+			for k := range blk.Cols {
+				for i, in := range rows {
+					blk.Cols[k].Bits = append(blk.Cols[k].Bits, in.ID*uint64(k+1)+uint64(at.Cont/1e10)*uint64(i%3))
+				}
+			}
+			if err := b.Append(&metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{blk}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := b.Seal(func(d *metric.Desc) uint32 {
+			for n := range g.Metrics {
+				if g.Metrics[n] == d {
+					return uint32(n)
+				}
+			}
+			panic("unknown metric")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s.Data)
+	}
+	return out, func(n uint32) *metric.Desc {
+		if int(n) >= len(g.Metrics) {
+			return nil
+		}
+		return g.Metrics[n]
+	}
+}
+
+func TestADigestComesBack(t *testing.T) {
+	chunks, desc := population(t, Span)
+	m := newMaker(desc)
+	for _, b := range chunks {
+		records, err := Make(chunks[:1], desc)
+		if err != nil || len(records) != 0 {
+			t.Fatalf("one chunk has %d digests: %v", len(records), err)
+		}
+		c, err := open(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took, err := m.add(c, chunk.Checksum(b)); !took || err != nil {
+			t.Fatal(took, err)
+		}
+	}
+	want := m.digest()
+	if len(want.Crowds) != 3 || len(want.Members) == 0 {
+		t.Fatalf("%d crowds, %d members", len(want.Crowds), len(want.Members))
+	}
+	b, err := want.marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Members {
+		// What is not told of each kind.
+		for k := range want.Members[i].Cells {
+			c := &want.Members[i].Cells[k]
+			c.First.Awake, c.Last.Awake = 0, 0
+			switch want.Columns[k].Tally {
+			case metric.TallyGain:
+				c.Max, c.Weighted = 0, 0
+			case metric.TallyPeak:
+				c.LastBits, c.Weighted = 0, 0
+			}
+		}
+	}
+	want.From.Awake, want.To.Awake = 0, 0
+	for i := range want.Members {
+		if !reflect.DeepEqual(got.Members[i].Cells, want.Members[i].Cells) || got.Members[i].Key != want.Members[i].Key {
+			t.Errorf("member %+v came back as %+v", want.Members[i], got.Members[i])
+		}
+	}
+	if !reflect.DeepEqual(got.Crowds, want.Crowds) || !reflect.DeepEqual(got.Columns, want.Columns) {
+		t.Errorf("%+v came back as %+v", want.Crowds, got.Crowds)
+	}
+	if err := Check(b, chunks, desc); err != nil {
+		t.Error(err)
+	}
+	if Check(b, chunks[:3], desc) == nil {
+		t.Error("it is taken for that of other chunks")
+	}
+}
+
+// FuzzParse decodes hostile digests.
+func FuzzParse(f *testing.F) {
+	chunks, desc := population(f, Span)
+	records, err := Make(chunks, desc)
+	if err != nil || len(records) != 1 {
+		f.Fatal(len(records), err)
+	}
+	f.Add(records[0].Data)
+	f.Fuzz(func(t *testing.T, in []byte) {
+		d, err := Parse(in)
+		if err != nil {
+			return
+		}
+		for i := range d.Members {
+			for k := range d.Members[i].Cells {
+				if c := &d.Members[i].Cells[k]; c.Present && (c.First.Wall < d.From.Wall || c.Last.Wall > d.To.Wall) {
+					t.Fatalf("%+v is not within %+v to %+v", c, d.From, d.To)
+				}
+			}
+		}
+		for i := range d.Crowds {
+			if c := &d.Crowds[i]; c.From < d.From.Wall || c.To > d.To.Wall || c.Levels > c.Count {
+				t.Fatalf("%+v is not within %+v to %+v", c, d.From, d.To)
+			}
+		}
+	})
+}

@@ -1,0 +1,496 @@
+package digest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"hash/fnv"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+)
+
+const (
+	// heaviest is how many of those that used most of something are members,
+	// though they began and ended within the digest.
+	heaviest = 4
+	// edge is how many blocks at the end of a chunk make an instance one that
+	// may go on.
+	edge = 2
+)
+
+// Span is how many chunks a digest is of: of more it is hardly larger, and who
+// asks for a window that begins or ends within them has more to decode. Fewer
+// than Least are not worth one.
+const (
+	Span  = 4
+	Least = 3
+)
+
+// A Record is an encoded digest and the place of the first of its chunks.
+type Record struct {
+	First int
+	Data  []byte
+}
+
+// Make makes digests of chunks of an archive, given in the order of time, whose
+// metrics desc describes: one, or more where the chunks do not belong together.
+func Make(chunks [][]byte, desc func(uint32) *metric.Desc) ([]Record, error) {
+	var out []Record
+	for i := 0; i < len(chunks); {
+		m := newMaker(desc)
+		from := i
+		for ; i < len(chunks); i++ {
+			c, err := open(chunks[i])
+			if err != nil {
+				return nil, err
+			}
+			if took, err := m.add(c, chunk.Checksum(chunks[i])); err != nil {
+				return nil, err
+			} else if !took {
+				break
+			}
+		}
+		if i-from >= Least {
+			data, err := m.digest().marshal()
+			switch {
+			case errors.Is(err, errMany):
+			case err != nil:
+				return nil, err
+			default:
+				out = append(out, Record{from, data})
+			}
+		}
+		i = max(i, from+1)
+	}
+	return out, nil
+}
+
+func open(b []byte) (*chunk.Chunk, error) { return chunk.Open(bytes.NewReader(b), int64(len(b))) }
+
+// Check reports what is wrong with a record that should be that of chunks.
+func Check(record []byte, chunks [][]byte, desc func(uint32) *metric.Desc) error {
+	have, err := Parse(record)
+	if err != nil {
+		return err
+	}
+	made, err := Make(chunks, desc)
+	if err != nil {
+		return err
+	}
+	if len(made) == 1 && made[0].First == 0 {
+		want, err := Parse(made[0].Data)
+		if err == nil && reflect.DeepEqual(have, want) {
+			return nil
+		}
+	}
+	return errors.New("it is not the digest of its chunks")
+}
+
+// A maker makes the digest of chunks that are given in the order of time.
+type maker struct {
+	desc    func(uint32) *metric.Desc
+	d       *Digest
+	descs   []*metric.Desc
+	carried map[string]*life
+	gone    map[uint64]bool // hashes of the keys of those that ended
+	members []*life
+	heavy   [][]*life // by column, the heaviest first
+	crowds  map[crowdKey]*gathering
+	cells   []Cell
+	level   []int // columns of levels, those that are preferred first
+}
+
+type crowdKey struct {
+	title, owner string
+	level        int
+}
+
+// A gathering is a crowd of which more may come.
+type gathering struct {
+	Crowd
+	only *life // while it is of one
+}
+
+// A life is an instance of which more may come.
+type life struct {
+	Member
+	began   int64
+	inside  bool // it began within the digest
+	listed  int  // in so many of the heavy lists
+	touched int  // the last chunk that it was in
+}
+
+func newMaker(desc func(uint32) *metric.Desc) *maker {
+	return &maker{desc: desc, carried: make(map[string]*life), gone: make(map[uint64]bool), crowds: make(map[crowdKey]*gathering)}
+}
+
+// add takes one more chunk. It returns false if that cannot be part of the
+// digest; a chunk that is refused as the first has no digest.
+func (m *maker) add(c *chunk.Chunk, sum uint32) (bool, error) {
+	g, cols, columns := find(c, m.desc)
+	if g == nil || g.Blocks == 0 {
+		return false, nil
+	}
+	stamps, err := g.Stamps()
+	if err != nil {
+		return false, err
+	}
+	if m.d != nil && !m.continues(g, columns, stamps) {
+		return false, nil
+	}
+	insts, err := g.Instances()
+	if err != nil {
+		return false, err
+	}
+	if m.d == nil {
+		if !m.begin(g, columns, stamps) {
+			return false, nil
+		}
+	} else {
+		for i := range insts {
+			if insts[i].Runs[0].Start == 0 && m.carried[insts[i].Key] != nil {
+				continue
+			}
+			if m.carried[insts[i].Key] == nil && m.gone[hash(insts[i].Key)] {
+				return false, nil // It was away, and is back.
+			}
+		}
+	}
+	if err := m.read(g, cols, insts, stamps); err != nil {
+		return false, err
+	}
+	m.d.Sums = append(m.d.Sums, sum)
+	m.d.To = stamps[len(stamps)-1]
+	m.fold(insts, stamps)
+	return true, nil
+}
+
+func hash(key string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	return h.Sum64()
+}
+
+// continues reports whether a group goes on where the chunk before ended.
+func (m *maker) continues(g *chunk.Group, columns []Column, stamps []metric.Stamp) bool {
+	d := m.d
+	if g.Indom != d.Indom || !slices.EqualFunc(columns, d.Columns, func(a, b Column) bool { return a.Number == b.Number }) {
+		return false
+	}
+	pauses := make([]int64, len(stamps)-1)
+	for k := range pauses {
+		pauses[k] = stamps[k+1].Cont - stamps[k].Cont
+	}
+	slices.Sort(pauses)
+	pause := max(stamps[0].Cont-d.To.Cont, stamps[0].Wall-d.To.Wall)
+	return len(pauses) > 0 && stamps[0].Wall > d.To.Wall && pause/2 <= pauses[len(pauses)/2]
+}
+
+func (m *maker) begin(g *chunk.Group, columns []Column, stamps []metric.Stamp) bool {
+	m.d = &Digest{From: stamps[0], Indom: g.Indom, Columns: columns, Gap: math.MaxInt64}
+	m.heavy = make([][]*life, len(columns))
+	for i := range columns {
+		m.descs = append(m.descs, m.desc(columns[i].Number))
+		if columns[i].Tally == metric.TallyLevel {
+			m.level = append(m.level, i)
+		}
+	}
+	slices.SortFunc(m.level, func(a, b int) int { return cmp.Compare(m.descs[a].Name, m.descs[b].Name) })
+	for i := range columns {
+		peaky := columns[i].Tally == metric.TallyPeak || columns[i].Tally == metric.TallyLevel
+		if peaky && len(m.level) > 0 && m.descs[i].Units != m.descs[m.level[0]].Units {
+			return false
+		}
+	}
+	return true
+}
+
+// read sums up the columns of a chunk into m.cells.
+func (m *maker) read(g *chunk.Group, cols []int, insts []chunk.Instance, stamps []metric.Stamp) error {
+	conts := make([]int64, len(stamps))
+	for i := range stamps {
+		conts[i] = stamps[i].Cont
+	}
+	n := len(m.d.Columns)
+	m.cells = slices.Grow(m.cells[:0], n*len(insts))[:n*len(insts)]
+	clear(m.cells)
+	for k, col := range cols {
+		err := g.Series(col, func(int) bool { return true }, func(i int, s *chunk.Series) error {
+			sum, _ := s.Summarize(m.descs[k], &insts[i], conts, 0, uint32(len(conts)-1))
+			if sum.Count > 0 {
+				m.cells[i*n+k] = Cell{Present: true, First: stamps[sum.FirstBlock], Last: stamps[sum.LastBlock],
+					FirstBits: sum.First, LastBits: sum.Last, Max: sum.Max, Increase: sum.Increase, Weighted: sum.Weighted}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fold adds what was read to the lives.
+func (m *maker) fold(insts []chunk.Instance, stamps []metric.Stamp) {
+	// Where one sweep does not read all instances, one that is there is seen
+	// again after some blocks.
+	away := uint32(0)
+	for i := range insts {
+		runs := insts[i].Runs
+		for k := 1; k < len(runs); k++ {
+			away = max(away, runs[k].Start-runs[k-1].End)
+		}
+	}
+	n := len(m.d.Columns)
+	number := len(m.d.Sums)
+	for i := range insts {
+		in := &insts[i]
+		cells := m.cells[i*n : (i+1)*n]
+		l := m.carried[in.Key]
+		if l == nil {
+			l = m.newLife(in, stamps, away)
+			l.Cells = cells
+		} else {
+			for k := range cells {
+				l.Cells[k].join(m.descs[k], &cells[k])
+			}
+		}
+		l.touched = number
+		if last := in.Runs[len(in.Runs)-1].End; last+max(edge, away+1) > uint32(len(stamps)) {
+			if m.carried[in.Key] == nil {
+				l.Cells = slices.Clone(cells)
+				m.carried[in.Key] = l
+			}
+			continue
+		}
+		m.end(l)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.carried)) {
+		if l := m.carried[key]; l.touched != number {
+			m.end(l)
+		}
+	}
+}
+
+// newLife begins the life of an instance that was not in the chunk before.
+func (m *maker) newLife(in *chunk.Instance, stamps []metric.Stamp, away uint32) *life {
+	l := &life{}
+	l.Key = in.Key
+	if k := len(in.Names); k > 0 {
+		l.Name, l.Labels = in.Names[k-1].Name, in.Names[k-1].Labels
+	}
+	first := in.Runs[0].Start
+	if l.began = l.Began(); l.began != 0 {
+		l.inside = l.began >= m.d.From.Wall
+	} else {
+		l.inside = len(m.d.Sums) > 1 || first > away
+	}
+	if at := stamps[first].Wall; at <= m.d.From.Wall {
+		l.inside = false
+	}
+	return l
+}
+
+// join adds what a metric came to in the next chunk.
+func (c *Cell) join(d *metric.Desc, next *Cell) {
+	switch {
+	case !next.Present:
+		return
+	case !c.Present:
+		*c = *next
+		return
+	}
+	seconds := float64(next.First.Cont-c.Last.Cont) / 1e9
+	if d.Sem == metric.Counter {
+		gain, _ := metric.Increase(d, c.LastBits, next.FirstBits, seconds)
+		c.Increase += gain + next.Increase
+	}
+	c.Weighted += float64(metric.Number(d.Type, next.FirstBits)*seconds) + next.Weighted
+	c.Last, c.LastBits = next.Last, next.LastBits
+	if chunk.Less(d.Type, c.Max, next.Max) {
+		c.Max = next.Max
+	}
+}
+
+// end lets go of a life that ended.
+func (m *maker) end(l *life) {
+	delete(m.carried, l.Key)
+	m.gone[hash(l.Key)] = true
+	if !l.inside || !m.ordinary(l) {
+		m.member(l)
+		return
+	}
+	kept := false
+	for k := range m.heavy {
+		x := m.amount(l, k)
+		list := m.heavy[k]
+		if x == 0 || len(list) == heaviest && x <= m.amount(list[heaviest-1], k) {
+			continue
+		}
+		if !kept {
+			l.Cells = slices.Clone(l.Cells)
+			kept = true
+		}
+		at, _ := slices.BinarySearchFunc(list, x, func(o *life, x uint64) int {
+			if m.amount(o, k) >= x {
+				return -1
+			}
+			return 1
+		})
+		l.listed++
+		list = slices.Insert(list, at, l)
+		if len(list) > heaviest {
+			out := list[heaviest]
+			list = list[:heaviest]
+			if out.listed--; out.listed == 0 {
+				m.crowd(out)
+			}
+		}
+		m.heavy[k] = list
+	}
+	if !kept {
+		m.crowd(l)
+	}
+}
+
+// member keeps a life by itself.
+func (m *maker) member(l *life) {
+	l.Cells = slices.Clone(l.Cells)
+	m.members = append(m.members, l)
+}
+
+// mostAmount bounds what is added up.
+const mostAmount = 1 << 48
+
+// ordinary reports whether what a life came to can be added to others'.
+func (m *maker) ordinary(l *life) bool {
+	any := false
+	for k := range l.Cells {
+		c := &l.Cells[k]
+		any = any || c.Present
+		if c.Present && (c.FirstBits > mostAmount || c.LastBits > mostAmount || c.Max > mostAmount || c.Increase > mostAmount || c.Increase != math.Trunc(c.Increase) || float64(c.FirstBits)+c.Increase < 0) {
+			return false
+		}
+	}
+	return any
+}
+
+// amount is what a life that began within the digest gained, or had.
+func (m *maker) amount(l *life, k int) uint64 {
+	c := &l.Cells[k]
+	switch m.d.Columns[k].Tally {
+	case metric.TallyGain:
+		if c.Present {
+			return uint64(int64(c.FirstBits) + int64(c.Increase))
+		}
+	case metric.TallyLevel, metric.TallyPeak:
+		return c.Max
+	}
+	return 0
+}
+
+// crowd adds a life to its crowd.
+func (m *maker) crowd(l *life) {
+	key := crowdKey{l.Title(), l.Owner(), -1}
+	for _, k := range m.level {
+		if l.Cells[k].Present {
+			key.level = k
+			break
+		}
+	}
+	g := m.crowds[key]
+	if g == nil {
+		c := *l
+		c.Cells = slices.Clone(l.Cells)
+		g = &gathering{only: &c}
+		g.Columns = make([]CrowdColumn, len(m.d.Columns))
+		g.Instance, g.From, g.Level = c.Instance, math.MaxInt64, key.level
+		m.crowds[key] = g
+	} else {
+		g.only = nil
+	}
+	g.add(m, l)
+}
+
+func (g *gathering) add(m *maker, l *life) {
+	from := int64(math.MaxInt64)
+	g.Count++
+	for k := range l.Cells {
+		c := &l.Cells[k]
+		if !c.Present {
+			continue
+		}
+		from = min(from, c.First.Wall)
+		m.d.Columns[k].Bound = max(m.d.Columns[k].Bound, m.amount(l, k))
+		g.To = max(g.To, c.Last.Wall)
+		if m.d.Columns[k].Tally == metric.TallyGain {
+			g.Columns[k].Count++
+			g.Columns[k].Gain += m.amount(l, k)
+		}
+	}
+	if from < g.From || from == g.From && l.Key < g.Key {
+		g.Instance = l.Instance
+	}
+	g.From = min(g.From, from)
+	if l.began == 0 {
+		m.d.Gap = min(m.d.Gap, from-m.d.From.Wall)
+	}
+	if g.Level < 0 {
+		return
+	}
+	c := &l.Cells[g.Level]
+	g.Levels++
+	g.First += c.FirstBits
+	g.Weighted += c.Weighted
+	g.Max = max(g.Max, c.Max)
+	peak := c.Max
+	for k := range l.Cells {
+		if m.d.Columns[k].Tally == metric.TallyPeak && l.Cells[k].Present {
+			peak = max(peak, l.Cells[k].Max)
+		}
+	}
+	g.Peak = max(g.Peak, peak)
+	g.PeakSum += peak
+}
+
+// digest is what has been made, nil if no chunk was taken.
+func (m *maker) digest() *Digest {
+	d := m.d
+	if d == nil {
+		return nil
+	}
+	for _, l := range m.carried {
+		m.member(l)
+	}
+	for _, list := range m.heavy {
+		for _, l := range list {
+			if l.listed > 0 {
+				l.listed = 0
+				m.member(l)
+			}
+		}
+	}
+	for _, g := range m.crowds {
+		if g.only != nil {
+			m.members = append(m.members, g.only)
+			continue
+		}
+		d.Crowds = append(d.Crowds, g.Crowd)
+	}
+	slices.SortFunc(m.members, func(a, b *life) int {
+		return cmp.Or(cmp.Compare(a.Title(), b.Title()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
+	})
+	for _, l := range m.members {
+		d.Members = append(d.Members, l.Member)
+	}
+	slices.SortFunc(d.Crowds, func(a, b Crowd) int {
+		return cmp.Or(cmp.Compare(a.Title(), b.Title()), cmp.Compare(a.Owner(), b.Owner()), cmp.Compare(a.Level, b.Level))
+	})
+	m.d = nil
+	return d
+}
