@@ -203,8 +203,6 @@ func mangledChild(t *testing.T, part string) {
 	base := os.Getenv("TACHO_MANGLED_BASE")
 	end, _ := time.Parse(time.RFC3339Nano, os.Getenv("TACHO_MANGLED_END"))
 	long := os.Getenv("TACHO_LONG") != ""
-	debug.SetMemoryLimit(memoryLimit)
-	debug.SetGCPercent(lazy)
 	os.Setenv("TACHO_PANIC", "1")
 	watch := newWatch()
 	for n := first; n < upTo && (!long || time.Now().Before(end)); n++ {

@@ -99,3 +99,16 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// Each byte is looked at, wherever it stands.
+func TestShown(t *testing.T) {
+	for c := range 256 {
+		for at := range 19 {
+			b := []byte("letters and\nletters")
+			b[at] = byte(c)
+			if want := c >= ' ' && c < 0x7f || c == '\n'; shown(b) != want {
+				t.Errorf("byte %#x at %d: %v", c, at, !want)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package visible
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
@@ -140,8 +141,19 @@ func cutLetter(b []byte) int {
 	return len(b)
 }
 
-// shown reports whether b is nothing but letters of ASCII, which most is.
+// shown reports whether b is nothing but letters of ASCII and ends of lines, which
+// most is: eight bytes at a time.
 func shown(b []byte) bool {
+	const ones = 0x0101010101010101
+	for ; len(b) >= 8; b = b[8:] {
+		x := binary.LittleEndian.Uint64(b)
+		beyond := (x | (x + ones)) & (0x80 * ones)          // 0x7f and above
+		letters := (x>>5 | x>>6) & ones                     // a space and above
+		others := ((x ^ '\n'*ones) + 0x7f*ones) >> 7 & ones // no end of a line
+		if beyond != 0 || others&^letters != 0 {
+			return false
+		}
+	}
 	for _, c := range b {
 		if (c < ' ' && c != '\n') || c >= 0x7f {
 			return false

@@ -117,23 +117,15 @@ func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 		}
 	}
 	after = append(after, ',')
-	for i, wall := range p.Wall {
-		b := append(c.line[:0], before...)
-		b = c.stamp.append(b, wall, c.zone)
+	return c.series(&c.line, len(p.Wall), func(b []byte, i int) []byte {
+		b = append(b, before...)
+		b = c.stamp.append(b, p.Wall[i], c.zone)
 		b = append(b, after...)
 		if p.Miss == nil || p.Miss[i] == metric.Present {
 			b = c.value(b, p, i)
 		}
-		b = append(b, '\n')
-		c.line = b
-		if _, err := c.Write(b); err != nil {
-			return err
-		}
-		if err := c.wrote(); err != nil {
-			return err
-		}
-	}
-	return nil
+		return append(b, '\n')
+	})
 }
 
 func (c *csvWriter) value(b []byte, p *Points, i int) []byte {
@@ -245,6 +237,54 @@ func (j *jsonWriter) Row(cells []Cell) error {
 		return err
 	}
 	return j.wrote()
+}
+
+// Series writes rows whose other fields are written once.
+func (j *jsonWriter) Series(head, tail []Cell, p *Points) error {
+	field := func(b []byte, i int) []byte {
+		b = append(b, '"')
+		b = append(b, j.columns[i].Name...)
+		return append(b, '"', ':')
+	}
+	before, after := []byte{'{'}, []byte{'"'}
+	for i := range head {
+		if j.keep[i] {
+			before = append(j.value(field(before, i), &head[i]), ',')
+		}
+	}
+	before = append(field(before, len(head)), '"')
+	for i := range tail {
+		if j.keep[len(head)+1+i] {
+			after = j.value(field(append(after, ','), len(head)+1+i), &tail[i])
+		}
+	}
+	after = field(append(after, ','), len(head)+1+len(tail))
+	return j.series(&j.line, len(p.Wall), func(b []byte, i int) []byte {
+		b = append(b, before...)
+		b = j.stamp.append(b, p.Wall[i], j.zone)
+		b = append(b, after...)
+		if p.Miss == nil || p.Miss[i] == metric.Present {
+			b = j.point(b, p, i)
+		} else {
+			b = append(b, `null,"reason":`...)
+			b = AppendQuoted(b, p.Miss[i].String())
+		}
+		return append(b, '}', '\n')
+	})
+}
+
+func (j *jsonWriter) point(b []byte, p *Points, i int) []byte {
+	switch p.Type {
+	case metric.String:
+		return AppendQuoted(b, p.Word(i))
+	case metric.I32, metric.I64:
+		return strconv.AppendInt(b, int64(p.Bits[i]), 10)
+	case metric.F32:
+		return j.value(b, &Cell{Kind: Float, F: metric.Number(p.Type, p.Bits[i]), U: 32})
+	case metric.F64:
+		return j.value(b, &Cell{Kind: Float, F: metric.Number(p.Type, p.Bits[i])})
+	}
+	return strconv.AppendUint(b, p.Bits[i], 10)
 }
 
 func (j *jsonWriter) value(b []byte, v *Cell) []byte {

@@ -192,6 +192,32 @@ func (s *stream) wrote() error {
 	if s.rows != 1 && s.rows%checkRows != 0 {
 		return nil
 	}
+	return s.show()
+}
+
+// series writes so many rows, which row appends one by one, in few pieces.
+func (s *stream) series(line *[]byte, n int, row func(b []byte, i int) []byte) error {
+	b := (*line)[:0]
+	for i := range n {
+		b = row(b, i)
+		if s.rows++; s.rows != 1 && s.rows%checkRows != 0 && i < n-1 {
+			continue
+		}
+		_, err := s.Write(b)
+		if err == nil && (s.rows == 1 || s.rows%checkRows == 0) {
+			err = s.show()
+		}
+		if err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	*line = b
+	return nil
+}
+
+// show flushes what has waited for long.
+func (s *stream) show() error {
 	if now := time.Now(); s.rows == 1 || now.Sub(s.shown) >= flushEvery {
 		s.shown = now
 		return s.Flush()
@@ -207,6 +233,14 @@ type stampCache struct {
 	suffix []byte // the zone
 	valid  bool
 }
+
+// pairs are the numbers from 00 to 99.
+var pairs = func() (p [200]byte) {
+	for i := range 100 {
+		p[2*i], p[2*i+1] = byte('0'+i/10), byte('0'+i%10)
+	}
+	return p
+}()
 
 func (c *stampCache) append(b []byte, wall int64, zone *time.Location) []byte {
 	sec := wall / 1e9
@@ -229,11 +263,10 @@ func (c *stampCache) append(b []byte, wall int64, zone *time.Location) []byte {
 	}
 	b = append(b, c.prefix...)
 	b = append(b, byte('0'+within/10), byte('0'+within%10), '.')
-	var digits [9]byte
-	for i := 8; i >= 0; i-- {
-		digits[i] = byte('0' + ns%10)
-		ns /= 10
+	n := uint32(ns)
+	b = append(b, byte('0'+n/1e8))
+	for _, two := range [4]uint32{n / 1e6 % 100, n / 1e4 % 100, n / 100 % 100, n % 100} {
+		b = append(b, pairs[2*two], pairs[2*two+1])
 	}
-	b = append(b, digits[:]...)
 	return append(b, c.suffix...)
 }

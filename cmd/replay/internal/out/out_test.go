@@ -99,29 +99,47 @@ func TestSpreadsheet(t *testing.T) {
 
 // Series must write what Row does.
 func TestSeriesWritesTheSame(t *testing.T) {
-	cols := []Column{{Name: "host"}, {Name: "time"}, {Name: "metric"}, {Name: "instance"}, {Name: "value"}}
-	points := Points{Wall: []int64{1, 59_999_999_999, 60_000_000_000, 1_700_000_000_000_000_001}, Type: metric.F64}
-	for _, x := range []float64{0, 0.1, 1e300, math.Copysign(0, -1)} {
-		points.Bits = append(points.Bits, math.Float64bits(x))
+	numbers := []float64{0, 0.1, 1e300, math.Copysign(0, -1), math.NaN(), math.Inf(-1)}
+	floats := Points{Type: metric.F64, Column: metric.Column{Miss: []metric.Reason{0, metric.TimedOut, 0, 0, 0, 0}}}
+	short := Points{Type: metric.F32}
+	for _, x := range numbers {
+		floats.Bits = append(floats.Bits, math.Float64bits(x))
+		short.Bits = append(short.Bits, uint64(math.Float32bits(float32(x))))
 	}
-	points.Miss = []metric.Reason{0, metric.TimedOut, 0, 0}
-	opt := Options{Format: CSV, Zone: time.FixedZone("", -3*3600-1800)}
+	whole := []uint64{0, 7, 7, math.MaxUint64, 1 << 63, 10}
+	words := metric.Column{Bits: []uint64{0, 1, 1, 0, 2, 1}, Words: []string{"a", "b,\"\x1b", ""}}
+	for _, p := range []*Points{&floats, &short, {Type: metric.U64, Column: metric.Column{Bits: whole}}, {Type: metric.I64, Column: metric.Column{Bits: whole}},
+		{Type: metric.String, Column: words}} {
+		p.Wall = []int64{1, 59_999_999_999, 60_000_000_000, 1_700_000_000_000_000_001, -1, 1_700_000_000_123_456_789}
+		for _, format := range []Format{CSV, JSON} {
+			for _, only := range []Only{Everywhere, Nowhere} {
+				testSeries(t, p, []Column{{Name: "host", Only: only}, {Name: "time"}, {Name: "metric"}, {Name: "instance"}, {Name: "value"}}, format)
+			}
+		}
+	}
+}
+
+func testSeries(t *testing.T, points *Points, cols []Column, format Format) {
+	t.Helper()
+	opt := Options{Format: format, Zone: time.FixedZone("", -3*3600-1800)}
 	var one, all strings.Builder
 	byRow, bulk := New(&one, cols, opt), New(&all, cols, opt)
 	head, tail := []Cell{Str("h,1")}, []Cell{Str("m"), Str("i j")}
-	for i, wall := range points.Wall {
-		v := Value(points.At(points.Type, i), nil, false)
-		if err := byRow.Row([]Cell{head[0], At(wall), tail[0], tail[1], v}); err != nil {
+	for range 100 { // beyond what is written together
+		for i, wall := range points.Wall {
+			v := Value(points.At(points.Type, i), nil, false)
+			if err := byRow.Row([]Cell{head[0], At(wall), tail[0], tail[1], v}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := bulk.(SeriesWriter).Series(head, tail, points); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := bulk.(SeriesWriter).Series(head, tail, &points); err != nil {
-		t.Fatal(err)
 	}
 	byRow.Close()
 	bulk.Close()
 	if one.String() != all.String() {
-		t.Errorf("rows\n%s\nseries\n%s", one.String(), all.String())
+		t.Errorf("%s, %v: rows\n%.600s\nseries\n%.600s", format, points.Type, one.String(), all.String())
 	}
 }
 
