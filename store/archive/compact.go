@@ -153,13 +153,11 @@ func mergeChunks(a *File, refs []*ChunkRef) (*chunk.Sealed, error) {
 			return nil, err
 		}
 		cs = append(cs, c.Chunk)
+		ref.Opened = nil
 	}
 	s, err := chunk.Merge(cs, a.Desc)
 	if err != nil {
 		return nil, fmt.Errorf("chunks %d to %d of class %v: %w", refs[0].n, refs[len(refs)-1].n, refs[0].Info.Class, err)
-	}
-	for _, ref := range refs {
-		ref.Opened = nil
 	}
 	return s, nil
 }

@@ -1,6 +1,87 @@
 package chunk
 
-import "tachograph/sample/metric"
+import (
+	"slices"
+
+	"tachograph/sample/metric"
+)
+
+// absences list the changes between absent and present of the series of a
+// column: those of series i are numbers from[i] to from[i+1]. A series begins
+// present. There are none of either when no cell of the column is absent. (Of
+// thousands of processes that lived for a tick most columns are absent: a slice
+// for each series takes more than all values do.)
+type absences struct {
+	from []uint32
+	miss []missAt
+}
+
+type missAt struct {
+	at  uint32
+	why metric.Reason
+}
+
+// missOf is what series i has; nil where it is always present.
+func (a *absences) missOf(i int) []missAt {
+	if a.from == nil || a.from[i] == a.from[i+1] {
+		return nil
+	}
+	return a.miss[a.from[i]:a.from[i+1]:a.from[i+1]]
+}
+
+// missing collects the absences of a column as they come.
+type missing struct {
+	why  []metric.Reason // in force, by series
+	list []missAt
+	of   []int32 // the series of each in list
+}
+
+func newMissing(series int) (m missing) {
+	m.reset(series)
+	return m
+}
+
+// add notes what holds from x on, if that is news.
+func (m *missing) add(series int32, x missAt) {
+	if m.why[series] != x.why {
+		m.why[series] = x.why
+		m.list, m.of = append(m.list, x), append(m.of, series)
+	}
+}
+
+// distribute calls put with the place of each of what belongs to of, in order, when
+// what belongs to i has those from from[i] to from[i+1].
+func distribute(from []uint32, of []int32, put func(k int, at uint32)) {
+	for k, i := range of {
+		put(k, from[i])
+		from[i]++
+	}
+	copy(from[1:], from) // each has moved on to where the next one begins
+	from[0] = 0
+}
+
+// reset empties m, for a column of so many series.
+func (m *missing) reset(series int) {
+	m.why = slices.Grow(m.why[:0], series)[:series]
+	clear(m.why)
+	m.list, m.of = m.list[:0], m.of[:0]
+}
+
+// bySeries sorts what was collected.
+func (m *missing) bySeries() (a absences) {
+	if len(m.list) == 0 {
+		return a
+	}
+	a = absences{from: make([]uint32, len(m.why)+1), miss: make([]missAt, len(m.list))}
+	for _, i := range m.of {
+		a.from[i+1]++
+	}
+	for i := range m.why {
+		a.from[i+1] += a.from[i]
+	}
+	distribute(a.from, m.of, func(k int, at uint32) { a.miss[at] = m.list[k] })
+	return a
+}
 
 // A sieve maps the ordinals of an instance to those at which one of its
 // series is present: absent cells have no place in the coded series.
@@ -13,8 +94,9 @@ type sieve struct {
 
 type hole struct{ start, end, before uint32 }
 
-func newSieve(ms []missAt, life uint32) sieve {
-	var s sieve
+// set makes s the sieve of a series of life cells.
+func (s *sieve) set(ms []missAt, life uint32) {
+	s.holes = s.holes[:0]
 	gone := uint32(0)
 	for i := 0; i < len(ms); {
 		if ms[i].why == metric.Present {
@@ -32,7 +114,6 @@ func newSieve(ms []missAt, life uint32) sieve {
 		gone += end - start
 	}
 	s.count = life - gone
-	return s
 }
 
 // squeeze maps present ordinals to their places among the present ones. Those

@@ -29,13 +29,14 @@ func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes ma
 	var streams []byte
 	var e encoder
 	var m seriesModel
+	var sv sieve
 	n := len(lives)
 	for i := 0; i < n; {
 		m.init()
 		from := i
 		e.begin(streams)
 		for i < n {
-			t.encodeSeries(&e, &m, i, lives[i], act, guides(i))
+			t.encodeSeries(&e, &m, &sv, i, lives[i], act, guides(i))
 			i++
 			have := len(e.out) - e.start
 			if have >= segmentBytes || i < n && (roots(i) || have >= hotRoom && t.off[i+1]-t.off[i] >= hotChanges) {
@@ -64,11 +65,11 @@ func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes ma
 	return append(out, streams...)
 }
 
-func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, i int, life uint32, act *activity, g *guide) {
+func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, sv *sieve, i int, life uint32, act *activity, g *guide) {
 	at, vals := t.at[t.off[i]:t.off[i+1]], t.bits[t.off[i]:t.off[i+1]]
 	active := act.of(i)
-	if t.miss != nil && len(t.miss[i]) > 0 {
-		sv := newSieve(t.miss[i], life)
+	if miss := t.missOf(i); miss != nil {
+		sv.set(miss, life)
 		life = sv.count
 		at = sv.squeeze(at, false)
 		if active != nil {
@@ -110,7 +111,7 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 				if err != nil {
 					return err
 				}
-				if err := s.decode(&d, &m, lives[i], misses[i], active, find); err != nil {
+				if err := s.decode(&d, &m, lives[i], misses.missOf(i), active, find); err != nil {
 					return err
 				}
 				if d.short() {
@@ -131,12 +132,12 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 
 var errColumn = errors.New("a column's layout contradicts its length")
 
-func columnLayout(in []byte, lives []uint32, reasons []metric.Reason) (segs []segment, misses map[int][]missAt, streams []byte, err error) {
+func columnLayout(in []byte, lives []uint32, reasons []metric.Reason) (segs []segment, misses absences, streams []byte, err error) {
 	r := reader{in: in}
 	head := r.uvarint()
 	n := int(head >> 1)
 	if r.bad || n > len(lives) || n > len(in) || n == 0 && len(lives) > 0 {
-		return nil, nil, nil, errColumn
+		return nil, absences{}, nil, errColumn
 	}
 	segs = make([]segment, n)
 	left := len(lives)
@@ -149,11 +150,11 @@ func columnLayout(in []byte, lives []uint32, reasons []metric.Reason) (segs []se
 	if head&1 != 0 {
 		misses, err = decodeMisses(r.bytes(r.count(len(in))), lives, reasons)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, absences{}, nil, err
 		}
 	}
 	if r.bad || bytes > len(r.in) {
-		return nil, nil, nil, errColumn
+		return nil, absences{}, nil, errColumn
 	}
 	if n > 0 {
 		segs[n-1] = segment{left, len(r.in) - bytes}
@@ -166,8 +167,9 @@ func columnLayout(in []byte, lives []uint32, reasons []metric.Reason) (segs []se
 func (t *columnTable) encodeMisses(codes map[metric.Reason]uint64) []byte {
 	var out []byte
 	prev := 0
-	for i, ms := range t.miss {
-		if len(ms) == 0 {
+	for i := range len(t.off) - 1 {
+		ms := t.missOf(i)
+		if ms == nil {
 			continue
 		}
 		out = binary.AppendUvarint(out, uint64(i-prev))
@@ -186,35 +188,43 @@ func (t *columnTable) encodeMisses(codes map[metric.Reason]uint64) []byte {
 	return Pack(out)
 }
 
-func decodeMisses(in []byte, lives []uint32, reasons []metric.Reason) (map[int][]missAt, error) {
+func decodeMisses(in []byte, lives []uint32, reasons []metric.Reason) (a absences, err error) {
 	raw, err := Unpack(in, maxAbsences)
 	if err != nil {
-		return nil, err
+		return absences{}, err
 	}
 	r := reader{in: raw}
-	misses := make(map[int][]missAt)
-	i := 0
+	a.from = make([]uint32, 1, len(lives)+1)
 	for len(r.in) > 0 && !r.bad {
-		i += r.count(len(lives))
-		n := r.count(len(r.in) / 2)
-		if r.bad || i >= len(lives) || n == 0 {
-			return nil, errColumn
+		skip := r.count(len(lives))
+		if len(a.from) > 1 {
+			skip-- // from the series before
 		}
-		ms := make([]missAt, 0, min(n, int(lives[i])))
+		n := r.count(len(r.in) / 2)
+		i := len(a.from) - 1 + skip
+		if r.bad || skip < 0 || i >= len(lives) || n == 0 {
+			return absences{}, errColumn
+		}
+		for len(a.from) <= i {
+			a.from = append(a.from, uint32(len(a.miss)))
+		}
 		at := uint64(0)
-		for ; n > 0; n-- {
+		for k := range n {
 			d := r.uvarint()
 			why := r.uvarint()
 			at += d
-			if r.bad || at >= uint64(lives[i]) || d == 0 && len(ms) > 0 || why >= uint64(len(reasons)) {
-				return nil, errColumn
+			if r.bad || at >= uint64(lives[i]) || d == 0 && k > 0 || why >= uint64(len(reasons)) {
+				return absences{}, errColumn
 			}
-			ms = append(ms, missAt{uint32(at), reasons[why]})
+			a.miss = append(a.miss, missAt{uint32(at), reasons[why]})
 		}
-		misses[i] = ms
+		a.from = append(a.from, uint32(len(a.miss)))
 	}
 	if r.bad {
-		return nil, errColumn
+		return absences{}, errColumn
 	}
-	return misses, nil
+	for len(a.from) <= len(lives) {
+		a.from = append(a.from, uint32(len(a.miss)))
+	}
+	return a, nil
 }

@@ -43,13 +43,15 @@ func Merge(cs []*Chunk, desc func(number uint32) *metric.Desc) (*Sealed, error) 
 			return nil, err
 		}
 	}
+	var j joiner
 	for _, g := range m.groups {
-		t, err := g.table(desc)
+		t, err := g.table(desc, &j)
 		if err != nil {
 			return nil, err
 		}
 		m.out.groups = append(m.out.groups, t)
 	}
+	m.groups, j = nil, joiner{} // what was decoded is not needed to encode
 	return m.out.seal()
 }
 
@@ -170,21 +172,21 @@ func (in *Instance) extend(next *Instance, block uint32) {
 	}
 }
 
-func (m *groupMerger) table(desc func(number uint32) *metric.Desc) (*groupTable, error) {
+func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner) (*groupTable, error) {
 	m.sort()
-	t := &m.groupTable
+	t := m.groupTable
 	for c := range t.metrics {
 		col := &t.metrics[c]
 		if col.desc = desc(col.number); col.desc == nil || col.desc.Type != col.typ {
 			return nil, fmt.Errorf("group %s: the catalogue does not have metric %d of type %v", m.name, col.number, col.typ)
 		}
-		ct, err := m.column(c)
+		ct, err := m.column(c, j)
 		if err != nil {
 			return nil, err
 		}
 		t.cols = append(t.cols, ct)
 	}
-	return t, nil
+	return &t, nil
 }
 
 // sort puts instances that resemble each other together, as a builder does.
@@ -220,9 +222,8 @@ func (m *groupMerger) sort() {
 }
 
 // column joins column c of all parts.
-func (m *groupMerger) column(c int) (columnTable, error) {
-	n := len(m.insts)
-	j := joiner{insts: make([]lastCell, n)}
+func (m *groupMerger) column(c int, j *joiner) (columnTable, error) {
+	j.reset(len(m.insts))
 	text := m.metrics[c].typ == metric.String
 	for _, p := range m.parts {
 		words := p.words
@@ -245,13 +246,20 @@ type joiner struct {
 	of    []int32 // the instance of each change
 	at    []uint32
 	bits  []uint64
-	miss  [][]missAt
+	miss  missing
 }
 
 type lastCell struct {
 	count uint32
 	bits  uint64
-	why   metric.Reason
+}
+
+// reset empties j, for a column of n series.
+func (j *joiner) reset(n int) {
+	j.insts = slices.Grow(j.insts[:0], n)[:n]
+	clear(j.insts)
+	j.of, j.at, j.bits = j.of[:0], j.at[:0], j.bits[:0]
+	j.miss.reset(n)
 }
 
 var errWords = errors.New("a string has no text")
@@ -276,36 +284,20 @@ func (j *joiner) add(n int32, base uint32, s *Series, words []uint64) error {
 		j.bits = append(j.bits, bits)
 	}
 	if len(s.miss) == 0 || s.miss[0].at != 0 {
-		j.absent(n, missAt{base, metric.Present})
+		j.miss.add(n, missAt{base, metric.Present})
 	}
 	for _, x := range s.miss {
-		j.absent(n, missAt{x.at + base, x.why})
+		j.miss.add(n, missAt{x.at + base, x.why})
 	}
 	return nil
 }
 
-func (j *joiner) absent(n int32, x missAt) {
-	last := &j.insts[n]
-	if last.why == x.why {
-		return
-	}
-	last.why = x.why
-	if j.miss == nil {
-		j.miss = make([][]missAt, len(j.insts))
-	}
-	j.miss[n] = append(j.miss[n], x)
-}
-
 // table sorts the changes by instance.
 func (j *joiner) table() columnTable {
-	t := columnTable{off: make([]uint32, len(j.insts)+1), at: make([]uint32, len(j.at)), bits: make([]uint64, len(j.at)), miss: j.miss}
+	t := columnTable{off: make([]uint32, len(j.insts)+1), at: make([]uint32, len(j.at)), bits: make([]uint64, len(j.at)), absences: j.miss.bySeries()}
 	for i := range j.insts {
 		t.off[i+1] = t.off[i] + j.insts[i].count
 	}
-	next := slices.Clone(t.off)
-	for k, n := range j.of {
-		t.at[next[n]], t.bits[next[n]] = j.at[k], j.bits[k]
-		next[n]++
-	}
+	distribute(t.off, j.of, func(k int, at uint32) { t.at[at], t.bits[at] = j.at[k], j.bits[k] })
 	return t
 }

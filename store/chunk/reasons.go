@@ -16,12 +16,10 @@ func (t *table) encodeReasons(w *writer) map[metric.Reason]uint64 {
 	var texts []string
 	for _, g := range t.groups {
 		for c := range g.cols {
-			for _, ms := range g.cols[c].miss {
-				for _, m := range ms {
-					if _, ok := codes[m.why]; !ok {
-						codes[m.why] = ownReasons + uint64(len(texts))
-						texts = append(texts, m.why.String())
-					}
+			for _, m := range g.cols[c].miss {
+				if _, ok := codes[m.why]; !ok {
+					codes[m.why] = ownReasons + uint64(len(texts))
+					texts = append(texts, m.why.String())
 				}
 			}
 		}

@@ -154,7 +154,7 @@ func (t *table) candidates() []*candidate {
 			}
 			for ci := range g.cols {
 				col := &g.cols[ci]
-				if g.metrics[ci].typ.Float() || col.off[i+1]-col.off[i] < guidedChanges || col.miss != nil && len(col.miss[i]) > 0 {
+				if g.metrics[ci].typ.Float() || col.off[i+1]-col.off[i] < guidedChanges || col.missOf(i) != nil {
 					continue
 				}
 				c := &candidate{place: place{gi, ci, i}, at: col.at[col.off[i]:col.off[i+1]], vals: col.bits[col.off[i]:col.off[i+1]]}

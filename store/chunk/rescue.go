@@ -109,9 +109,9 @@ func someOf(names []string) string {
 
 // absentColumn is a column of n series without any value.
 func absentColumn(n int) columnTable {
-	ct := columnTable{off: make([]uint32, n+1), miss: make([][]missAt, n)}
-	for i := range ct.miss {
-		ct.miss[i] = []missAt{{0, Damaged}}
+	missing := newMissing(n)
+	for i := range n {
+		missing.add(int32(i), missAt{0, Damaged})
 	}
-	return ct
+	return columnTable{off: make([]uint32, n+1), absences: missing.bySeries()}
 }

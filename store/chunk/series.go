@@ -183,7 +183,8 @@ type Series struct {
 	At   []uint32
 	Bits []uint64
 	// miss lists the changes between absent and present.
-	miss []missAt
+	miss  []missAt
+	sieve sieve // scratch
 }
 
 // spareSeries are series to decode into, whose room is used again.
@@ -201,7 +202,8 @@ func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, 
 	if miss == nil {
 		return d.series(m, s, life, active, find)
 	}
-	sv := newSieve(miss, life)
+	sv := &s.sieve
+	sv.set(miss, life)
 	if sv.count == 0 {
 		return nil
 	}

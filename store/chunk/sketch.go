@@ -100,11 +100,7 @@ func (k *sketcher) count(typ metric.Type, in *Instance, s *Series) Sketch {
 
 // series is series i of a column.
 func (t *columnTable) series(in *Instance, i int) Series {
-	s := Series{Life: in.lifetime(), At: t.at[t.off[i]:t.off[i+1]], Bits: t.bits[t.off[i]:t.off[i+1]]}
-	if t.miss != nil {
-		s.miss = t.miss[i]
-	}
-	return s
+	return Series{Life: in.lifetime(), At: t.at[t.off[i]:t.off[i+1]], Bits: t.bits[t.off[i]:t.off[i+1]], miss: t.missOf(i)}
 }
 
 // A sketchModel codes sketches. Metrics often say the same in other units,

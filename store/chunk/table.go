@@ -58,14 +58,7 @@ type columnTable struct {
 	off  []uint32
 	at   []uint32 // ordinals
 	bits []uint64
-	// miss lists changes between absent and present, by series; nil when no
-	// cell of the column is absent. A series begins present.
-	miss [][]missAt
-}
-
-type missAt struct {
-	at  uint32
-	why metric.Reason
+	absences
 }
 
 // table turns what was collected into columns by series.
@@ -160,26 +153,20 @@ func (col *columnBuilder) entries(fn func(slot, block uint32, kind int, v uint64
 func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
 	n := len(insts)
 	t := columnTable{off: make([]uint32, n+1)}
-	misses := false
 	col.entries(func(s, _ uint32, kind int, _ uint64) {
 		if kind == logValue {
 			t.off[place[s]+1]++
-		} else {
-			misses = true
 		}
 	})
 	for i := range n {
 		t.off[i+1] += t.off[i]
-	}
-	if misses {
-		t.miss = make([][]missAt, n)
 	}
 	t.at = make([]uint32, t.off[n])
 	t.bits = make([]uint64, t.off[n])
 	fill := slices.Clone(t.off[:n])
 	last := make([]uint64, n)
 	base := make([]uint64, n) // what the difference is to: last, or 0 since the run began
-	absent := make([]bool, n)
+	missing := newMissing(n)
 	col.entries(func(s, block uint32, kind int, v uint64) {
 		i := place[s]
 		at, begins := insts[i].ordinal(block)
@@ -187,16 +174,10 @@ func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
 			base[i] = 0
 		}
 		if kind == logMiss {
-			if why := metric.Reason(v); !absent[i] || why != t.miss[i][len(t.miss[i])-1].why {
-				t.miss[i] = append(t.miss[i], missAt{at, why})
-			}
-			absent[i] = true
+			missing.add(i, missAt{at, metric.Reason(v)})
 			return
 		}
-		if absent[i] {
-			absent[i] = false
-			t.miss[i] = append(t.miss[i], missAt{at, metric.Present})
-		}
+		missing.add(i, missAt{at, metric.Present})
 		bits := base[i] + (v>>1 ^ -(v & 1))
 		base[i] = bits
 		if fill[i] > t.off[i] && bits == last[i] {
@@ -207,6 +188,7 @@ func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
 		last[i] = bits
 	})
 	t.close(fill)
+	t.absences = missing.bySeries()
 	return t
 }
 

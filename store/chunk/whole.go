@@ -55,18 +55,17 @@ func (g *Group) table(desc func(number uint32) *metric.Desc) (*groupTable, error
 // columnTable decodes column c.
 func (g *Group) columnTable(c int) (columnTable, error) {
 	ct := columnTable{off: make([]uint32, 1, g.Size+1)}
+	missing := newMissing(g.Size)
 	err := g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
 		ct.at = append(ct.at, s.At...)
 		ct.bits = append(ct.bits, s.Bits...)
 		ct.off = append(ct.off, uint32(len(ct.at)))
-		if s.miss != nil {
-			if ct.miss == nil {
-				ct.miss = make([][]missAt, g.Size)
-			}
-			ct.miss[i] = s.miss
+		for _, x := range s.miss {
+			missing.add(int32(i), x)
 		}
 		return nil
 	})
+	ct.absences = missing.bySeries()
 	return ct, err
 }
 
