@@ -13,6 +13,7 @@ type Frame struct {
 	block metric.Block
 	full  *metric.Group
 	slot  []int16 // column of the full group -> column of the block, or -1
+	types []metric.Type
 	rows  rowCopies
 }
 
@@ -20,10 +21,10 @@ type Frame struct {
 // returns nil when there are none. Unsupported and computed metrics are never
 // wanted.
 func NewFrame(full *metric.Group, want func(*metric.Desc) bool) *Frame {
-	f := &Frame{full: full, slot: make([]int16, len(full.Metrics))}
+	f := &Frame{full: full, slot: make([]int16, len(full.Metrics)), types: make([]metric.Type, len(full.Metrics))}
 	g := &metric.Group{Name: full.Name, Indom: full.Indom}
 	for i, d := range full.Metrics {
-		f.slot[i] = -1
+		f.slot[i], f.types[i] = -1, d.Type
 		if d.Unsupported == "" && d.Formula == "" && want(d) {
 			f.slot[i] = int16(len(g.Metrics))
 			g.Metrics = append(g.Metrics, d)
@@ -116,7 +117,7 @@ func (f *Frame) SetUint(row, col int, v uint64) { f.SetInt(row, col, int64(v)) }
 // its bits.
 func (f *Frame) SetInt(row, col int, v int64) {
 	fits := true
-	switch f.full.Metrics[col].Type {
+	switch f.types[col] {
 	case metric.I32:
 		fits = v == int64(int32(v))
 	case metric.U32:
@@ -131,7 +132,7 @@ func (f *Frame) SetInt(row, col int, v int64) {
 
 // SetFloat sets a floating point cell of either width.
 func (f *Frame) SetFloat(row, col int, v float64) {
-	if f.full.Metrics[col].Type == metric.F32 {
+	if f.types[col] == metric.F32 {
 		f.SetBits(row, col, uint64(math.Float32bits(float32(v))))
 		return
 	}

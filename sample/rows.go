@@ -7,29 +7,43 @@ import "tachograph/sample/metric"
 // while this class's values are still on their way to the archive.
 type rowCopies struct {
 	byOrig map[*metric.Instance]*metric.Instance
-	// last holds the copies of the latest reading.
-	last []*metric.Instance
+	// last holds the copies of the latest reading, and orig what they are
+	// copies of: most rows stay where they are.
+	last, orig []*metric.Instance
 }
 
 // freeze replaces the instances of rows by copies: the same copy as last time
 // for an instance that did not change.
 func (r *rowCopies) freeze(rows []*metric.Instance) {
+	before := r.last
 	r.last = r.last[:0]
 	if len(rows) > 0 && rows[0] == nil {
 		return
 	}
 	if len(r.byOrig) > 2*len(rows)+64 || r.byOrig == nil {
-		// Most of what the map holds is gone. Beginning anew costs one copy
-		// of what is left.
+		// Most of what the map holds is gone.
 		r.byOrig = make(map[*metric.Instance]*metric.Instance, len(rows))
+		for i, c := range before {
+			r.byOrig[r.orig[i]] = c
+		}
 	}
 	for i, in := range rows {
-		c := r.byOrig[in]
+		var c *metric.Instance
+		if i < len(r.orig) && i < len(before) && r.orig[i] == in {
+			c = before[i]
+		} else {
+			c = r.byOrig[in]
+		}
 		if c == nil || !same(c, in) {
 			c = &metric.Instance{ID: in.ID, Key: in.Key, Name: in.Name, Rev: in.Rev, Labels: append([]metric.Label(nil), in.Labels...)}
 			r.byOrig[in] = c
 		}
 		r.last = append(r.last, c)
+		if i < len(r.orig) {
+			r.orig[i] = in
+		} else {
+			r.orig = append(r.orig, in)
+		}
 		rows[i] = c
 	}
 }

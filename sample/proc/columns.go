@@ -26,6 +26,7 @@ type part[R any] struct {
 	lasting func(r *R, d *metric.Desc) bool
 	first   int // number of its first column in the group
 	wanted  bool
+	chosen  [][]int // by frame: the columns that it wants
 }
 
 // number lays the parts' columns end to end and returns their names in order.
@@ -48,10 +49,17 @@ func columnNames[R any](columns []column[R]) (names []string) {
 // want finds out whether any of frames wants something of the part.
 func (pt *part[R]) want(frames []*sample.Frame) {
 	pt.wanted = false
-	for _, f := range frames {
+	for len(pt.chosen) < len(frames) {
+		pt.chosen = append(pt.chosen, nil)
+	}
+	for n, f := range frames {
+		pt.chosen[n] = pt.chosen[n][:0]
 		for i := range pt.columns {
-			pt.wanted = pt.wanted || f.Wants(pt.first+i)
+			if f.Wants(pt.first + i) {
+				pt.chosen[n] = append(pt.chosen[n], i)
+			}
 		}
+		pt.wanted = pt.wanted || len(pt.chosen[n]) > 0
 	}
 }
 
@@ -59,12 +67,9 @@ func (pt *part[R]) want(frames []*sample.Frame) {
 // each frame.
 func (pt *part[R]) fill(r *R, frames []*sample.Frame) {
 	why := pt.load(r)
-	for _, f := range frames {
+	for n, f := range frames {
 		row := len(f.Block().Rows) - 1
-		for i := range pt.columns {
-			if !f.Wants(pt.first + i) {
-				continue
-			}
+		for _, i := range pt.chosen[n] {
 			if why != metric.Present {
 				f.SetMissing(row, pt.first+i, why)
 			} else if miss := pt.columns[i].fill(r, f, row, pt.first+i); miss != metric.Present {

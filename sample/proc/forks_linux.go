@@ -12,8 +12,15 @@ type forkCount struct {
 	begun     bool
 	start     uint64 // forks before the first sweep
 	now       uint64
+	listed    uint64 // before the last listing
 	accounted uint64 // processes and threads that sweeps have seen to begin
 }
+
+// nobodySince reports whether nobody can have been born since the last listing.
+// The kernel counts a birth before it lets go of the lock under which it made
+// the process appear. A count that has never moved is not taken for one: there
+// are stand-ins for Linux that always say zero.
+func (f *forkCount) nobodySince() bool { return f.now == f.listed && f.now != f.start }
 
 // readForks is called before the listing, so that what it has not counted yet
 // cannot be missing from the listing.

@@ -61,6 +61,7 @@ func Sources(opt Options) ([]sample.Source, error) {
 		return nil, err
 	}
 	k.refused.privileged = os.Geteuid() == 0
+	k.sees = k.dir.genuine && k.refused.privileged
 	s := newProcesses(catalog.Linux, k, k.census)
 	return []sample.Source{s, newThreads(catalog.Linux, s, k, threadColumns)}, nil
 }
@@ -78,11 +79,14 @@ type linuxKernel struct {
 	groups  idNames
 	watch   *watcher
 	forks   forkCount
-	began   metric.Stamp           // the first sweep
-	left    int                    // how many of those gone in this sweep have left what they leave
-	dying   map[uint32]*exitTotals // by pid: threads that have ended
-	limbo   map[int32]limbo
-	unseen  unseen
+	began   metric.Stamp // the first sweep
+	// complete says that everybody in the listing is there and has been met,
+	// and sees, that nobody can come into sight except by being born.
+	complete, sees bool
+	left           int                    // how many of those gone in this sweep have left what they leave
+	dying          map[uint32]*exitTotals // by pid: threads that have ended
+	limbo          map[int32]limbo
+	unseen         unseen
 	// legacies is what children have left to pids that are not in the table,
 	// and inheritedWhy why what was left is not known.
 	legacies     map[int32]legacy
@@ -154,16 +158,22 @@ func (k *linuxKernel) prepare(f purpose) {
 	k.wantSockets = f.sockets
 }
 
-// list reads the names in /proc, which is quick however many there are.
+// list reads the names in /proc, unless they must be those of the listing
+// before.
 func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
 	k.readForks()
-	k.listing = k.listing[:0]
-	if err := k.dir.pids(func(pid int32) { k.listing = append(k.listing, pid) }); err != nil {
-		return err // half a listing says nothing about who has ended
+	if !k.complete || k.counts.unseenMaxWhy != metric.Present || !k.forks.nobodySince() {
+		k.listing = k.listing[:0]
+		if err := k.dir.pids(func(pid int32) { k.listing = append(k.listing, pid) }); err != nil {
+			k.complete = false
+			return err // half a listing says nothing about who has ended
+		}
+		if !slices.IsSorted(k.listing) {
+			slices.Sort(k.listing) // as the kernel itself lists them
+		}
+		k.forks.listed = k.forks.now
 	}
-	if !slices.IsSorted(k.listing) {
-		slices.Sort(k.listing) // as the kernel itself lists them
-	}
+	k.complete = k.sees // until the walk finds otherwise
 	t := k.table
 	t.begin()
 	if t.first() {
@@ -182,6 +192,7 @@ func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
 }
 
 func (k *linuxKernel) walked(c *sample.Context, unmet int, now metric.Stamp) {
+	k.complete = k.complete && k.next[c.Class] == 0
 	k.leaveLimbo(c, now)
 	k.leave()
 	k.forgetLegacies(unmet == 0)
@@ -214,6 +225,9 @@ func (k *linuxKernel) release(p *process[linuxProcess]) {
 // meet reads who has a pid, and introduces who has never been met.
 func (k *linuxKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *process[linuxProcess] {
 	p := k.visit(pid)
+	if p == nil {
+		k.complete = false
+	}
 	if p != nil && p.instance.Labels == nil {
 		k.welcome(c, p, now)
 	}

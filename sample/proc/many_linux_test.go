@@ -113,3 +113,41 @@ func TestThreadsThatAreNotDoneGoOnWhereTheyStopped(t *testing.T) {
 		t.Errorf("%d threads were read, there are %d", len(met), 2*each)
 	}
 }
+
+// While nobody is born the listing stands, and who ends is missed all the same.
+func TestListingStandsWhileNobodyIsBorn(t *testing.T) {
+	f := newFakeTree(t)
+	for pid := 1000; pid < 1005; pid++ {
+		f.put(fakeProcess{pid: pid, ppid: 1, comm: "p", start: uint64(pid)})
+	}
+	r := openReader(t, Options{Root: f.root}, everything)
+	k := r.kernel()
+	k.sees = true
+	forks := 1000
+	for i, step := range []struct {
+		do         func()
+		births     int // that the kernel counts
+		rows, told int
+	}{
+		{func() {}, 0, 5, 0},
+		// A count that has not moved yet counts for nothing.
+		{func() { f.put(fakeProcess{pid: 1005, ppid: 1, comm: "p", start: 9000}) }, 0, 6, 1},
+		{func() { f.put(fakeProcess{pid: 1006, ppid: 1, comm: "p", start: 9001}) }, 1, 7, 1},
+		{func() { f.put(fakeProcess{pid: 1007, ppid: 1, comm: "p", start: 9002}) }, 0, 7, 0}, // it is not looked for
+		{func() { f.remove(1001) }, 0, 6, 1},
+		{func() {}, 0, 7, 1}, // somebody is gone: listed anew
+		{func() {}, 0, 7, 0},
+		{func() { f.put(fakeProcess{pid: 1008, ppid: 1, comm: "p", start: 9003}) }, 1, 8, 1},
+		// A listing that was not walked to its end does not stand.
+		{func() { k.complete = false; f.put(fakeProcess{pid: 1009, ppid: 1, comm: "p", start: 9004}) }, 0, 9, 1},
+	} {
+		forks += step.births
+		f.forks(forks)
+		step.do()
+		told := r.read("proc")
+		if rows := r.rows("proc"); len(rows) != step.rows || len(told) != step.told {
+			t.Errorf("step %d: %d rows, %d events; want %d, %d: %q", i, len(rows), len(told), step.rows, step.told, rows)
+		}
+		r.pass(5)
+	}
+}

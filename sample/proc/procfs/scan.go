@@ -40,13 +40,39 @@ func uint(b []byte) (v uint64, ok bool) {
 	return v, true
 }
 
-// integer reads a decimal number that may be negative, as two's complement.
-// The kernel prints the same field signed in one release and unsigned in the
-// next (rsslim is the best known), so the whole of both ranges is accepted.
-func integer(b []byte) (v uint64, ok bool) {
-	if len(b) > 0 && b[0] == '-' {
-		v, ok = uint(b[1:])
-		return -v, ok && v <= 1<<63
+// nextInteger reads the decimal number that is the next word of b, which may be
+// negative, as two's complement; after is nil where there is no word. The
+// kernel prints the same field signed in one release and unsigned in the next
+// (rsslim is the best known), so the whole of both ranges is accepted.
+func nextInteger(b []byte) (v uint64, after []byte, ok bool) {
+	i := 0
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
 	}
-	return uint(b)
+	if i == len(b) || b[i] == '\n' {
+		return 0, nil, true
+	}
+	negative := b[i] == '-'
+	if negative {
+		i++
+	}
+	first := i
+	for i < len(b) {
+		d := uint64(b[i] - '0')
+		if d > 9 {
+			break
+		}
+		if v >= math.MaxUint64/10 && (v > math.MaxUint64/10 || d > math.MaxUint64%10) {
+			return 0, nil, false
+		}
+		v = v*10 + d
+		i++
+	}
+	if i == first || i < len(b) && b[i] != ' ' && b[i] != '\t' && b[i] != '\n' {
+		return 0, nil, false
+	}
+	if negative {
+		return -v, b[i:], v <= 1<<63
+	}
+	return v, b[i:], true
 }

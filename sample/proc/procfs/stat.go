@@ -68,14 +68,15 @@ func (s *Stat) Parse(text []byte) error {
 	}
 	n := 1
 	for n < statFields {
-		word, rest = field(rest)
-		if len(word) == 0 {
+		value, after, ok := nextInteger(rest)
+		if !ok {
+			return errStat
+		}
+		if after == nil {
 			break
 		}
 		n++
-		if v[n], ok = integer(word); !ok {
-			return errStat
-		}
+		v[n], rest = value, after
 	}
 	if n < 22 { // up to rss: every kernel since 2.6 has more
 		return errStat
