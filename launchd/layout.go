@@ -75,4 +75,6 @@ const (
 	throttleSeconds = 30
 	exitSeconds     = 60
 	openFiles       = 4096
+	// On Linux the recorder keeps files of every process open.
+	openFilesLinux = 40960
 )

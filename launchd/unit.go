@@ -73,7 +73,7 @@ SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target
-`, strings.Join(words, " "), throttleSeconds, exitSeconds, openFiles, quoteUnit(l.Archives))
+`, strings.Join(words, " "), throttleSeconds, exitSeconds, openFilesLinux, quoteUnit(l.Archives))
 }
 
 // quoteUnit quotes a word for a unit file, where % begins a specifier.

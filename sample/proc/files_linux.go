@@ -59,11 +59,21 @@ func openProcDir(path string) (*procDir, error) {
 	if unix.Fstatfs(fd, &fs) == nil {
 		d.genuine = fs.Type == unix.PROC_SUPER_MAGIC
 	}
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
-		d.most = int(min(limit.Cur/2, mostKept))
-	}
+	d.most = descriptorsToKeep()
 	return d, nil
+}
+
+// descriptorsToKeep is half of what the process may open, once it may open as
+// many as the kernel lets it.
+func descriptorsToKeep() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	if more := (unix.Rlimit{Cur: 2 * mostKept, Max: max(limit.Max, 2*mostKept)}); limit.Cur < more.Cur && unix.Setrlimit(unix.RLIMIT_NOFILE, &more) == nil {
+		limit = more
+	}
+	return int(min(limit.Cur/2, mostKept))
 }
 
 func (d *procDir) close() error { return unix.Close(d.fd) }
