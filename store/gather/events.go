@@ -16,6 +16,7 @@ type Events struct {
 	packed [][]byte
 	block  []byte       // what came after them
 	prev   metric.Stamp // of the last event in block
+	count  int
 }
 
 // eventBlock is at what size a block is packed, eventBlockMost what it may
@@ -27,6 +28,9 @@ const (
 
 // Empty reports whether there are no events.
 func (e *Events) Empty() bool { return len(e.packed) == 0 && len(e.block) == 0 }
+
+// Len is the number of events.
+func (e *Events) Len() int { return e.count }
 
 // Memory is about what the events take in memory.
 func (e *Events) Memory() int64 {
@@ -41,6 +45,7 @@ func (e *Events) Memory() int64 {
 func (e *Events) Add(ev *metric.Event) {
 	wall, cont, awake := ev.At.Wall-e.prev.Wall, ev.At.Cont-e.prev.Cont, ev.At.Awake-e.prev.Awake
 	e.prev = ev.At
+	e.count++
 	b := binary.AppendVarint(e.block, wall)
 	b = binary.AppendVarint(b, cont-wall)
 	b = binary.AppendVarint(b, awake-cont)

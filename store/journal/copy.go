@@ -45,12 +45,11 @@ func (w *Writer) Copy(c *Copy) error { return w.add(c.append(w.body[:0])) }
 // without decoding anything. They are valid during the call. It returns the last
 // record, if all is sound.
 func (r *Reader) copies(fn func(*Copy)) (last uint64, sound bool) {
-	at := Reader{src: r.src, off: r.off, crc: r.crc}
+	at := Reader{src: r.src, off: r.off, crc: r.crc, mark: r.mark}
 	for last = r.head.Base; ; last++ {
 		body, size, sum, err := at.frame()
 		if err != nil {
-			n, _ := r.src.ReadAt(make([]byte, 1), at.off)
-			return last, errors.Is(err, io.EOF) && n == 0
+			return last, errors.Is(err, io.EOF) && at.ended()
 		}
 		if Kind(body[0]>>5) == KindCopy {
 			if c := parseCopy(body[1:]); c != nil {
@@ -69,7 +68,7 @@ func (f *Follower) Copies(all []*Generation) []*Copy {
 	found := make([]*Copy, len(all))
 	ends := make([]uint64, len(all))
 	for _, g := range all {
-		if g.reader == nil && f.open(g) != nil {
+		if g.reader == nil && !g.over && f.open(g) != nil {
 			g.reader = nil
 		}
 	}

@@ -58,7 +58,8 @@ func TestCopyStandsForItsGeneration(t *testing.T) {
 		{"of more records", 4, func(*memory) {}, false},
 		{"cut short", 3, func(m *memory) { m.b = m.b[:len(m.b)-1] }, false},
 		{"damaged", 3, func(m *memory) { m.b[len(m.b)-1] ^= 1 }, false},
-		{"with something behind", 3, func(m *memory) { m.b = append(m.b, 1) }, false},
+		{"with the past behind its mark", 3, func(m *memory) { m.b = append(m.b, m.b...) }, true},
+		{"without a mark, and with something behind", 3, func(m *memory) { m.b = append(m.b[:len(m.b)-MarkSize], 1) }, false},
 		{"without a beginning", 3, func(m *memory) { m.b[1] ^= 1 }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -172,17 +172,21 @@ func (f *Follower) Read(g *Generation, take func(*Record)) End {
 }
 
 func (f *Follower) read(g *Generation, take func(*Record)) (end End) {
+	if g.Number > 0 && g.Number < f.First && !f.All {
+		g.over = true // the archive holds all of it, and its file may be used again
+		return End{}
+	}
 	err := fault.Contain(func() error { return f.records(g, take) })
 	size, e := g.File.Size()
 	if err == nil {
 		err = e
 	}
 	g.over = err != nil
-	if g.reader != nil {
-		end.At = g.reader.Offset()
-	}
-	end.Rest = max(size-end.At, 0)
 	begun := g.reader != nil
+	if end.Rest = size; begun {
+		end.At = g.reader.Offset()
+		end.Verdict, end.Rest = g.reader.behind(size)
+	}
 	switch {
 	case !begun && (errors.Is(err, ErrNotJournal) || err == nil && end.Rest > 0):
 		end.Verdict, end.Err = Headless, errors.New("its beginning is damaged or was never written whole")
@@ -193,8 +197,8 @@ func (f *Follower) read(g *Generation, take func(*Record)) (end End) {
 	case !begun && f.First > 0 && g.Number >= f.First:
 		end.Verdict, end.Err = Emptied, errors.New("it is empty: its beginning is written when it is made, so that what it held is lost")
 	case end.Rest == 0:
-	case !g.Old && g.reader.cutShort(end.Rest):
-		end.Verdict, end.Err = CutShort, errors.New("its last record is cut short, as by a crash")
+	case !g.Old && end.Verdict == CutShort:
+		end.Err = errors.New("its last record is cut short, as by a crash")
 	default:
 		end.Verdict, end.Err = Damaged, fmt.Errorf("%d bytes from byte %d on are damaged", end.Rest, end.At)
 	}
@@ -209,6 +213,9 @@ func (f *Follower) open(g *Generation) error {
 	}
 	if id := r.Header().Archive; f.Archive != "" && id != f.Archive {
 		return fmt.Errorf("it belongs to another archive, %s", id)
+	}
+	if n := r.Header().Generation; g.Number > 0 && n != g.Number {
+		return fmt.Errorf("%w of generation %d: that of generation %d stands in its place", ErrNotJournal, g.Number, n)
 	}
 	g.reader, g.seq = r, r.Header().Base
 	return nil

@@ -70,8 +70,11 @@ func TestEnds(t *testing.T) {
 		{"a record cut short", func(b []byte) File { return cut(b, starts[5]-3) }, 4, Damaged, CutShort, "", false},
 		{"room that was never written", func(b []byte) File { return &memFile{data: append(b[:starts[3]], make([]byte, 4096)...)} }, 3, Damaged, CutShort, "", false},
 		{"between two records", func(b []byte) File { return cut(b, starts[4]) }, 4, Whole, Whole, "", false},
-		{"a flipped bit", func(b []byte) File { return flipped(b, starts[2]+3) }, 2, Damaged, Damaged, fmt.Sprintf("%d bytes from byte %d on are damaged", starts[5]-starts[2], starts[2]), false},
-		{"bytes behind", func(b []byte) File { return &memFile{data: append(b, "\x01mores"...)} }, 5, Damaged, Damaged, "6 bytes from byte", false},
+		{"a flipped bit", func(b []byte) File { return flipped(b, starts[2]+3) }, 2, Damaged, Damaged, fmt.Sprintf("%d bytes from byte %d on are damaged", starts[5]+MarkSize-starts[2], starts[2]), false},
+		{"bytes behind", func(b []byte) File { return &memFile{data: append(b[:starts[5]], "\x01mores"...)} }, 5, Damaged, Damaged, "6 bytes from byte", false},
+		{name: "the past behind its mark", file: func(b []byte) File { return &memFile{data: append(b, files[2][starts[0]:]...)} }, kept: 5},
+		{"a mark that is another's", func(b []byte) File { return flipped(b, starts[5]+2) }, 5, Damaged, Damaged, "5 bytes from byte", false},
+		{"a length that became zero", func(b []byte) File { b[starts[2]] = 0; return &memFile{data: b} }, 2, Damaged, Damaged, "are damaged", false},
 		{"a record that means nothing", func(b []byte) File {
 			data, _ := appendFrame(b[:starts[3]], binary.LittleEndian.Uint32(b[starts[3]-crcSize:]), []byte{0xff})
 			return &memFile{data: data}
@@ -89,7 +92,7 @@ func TestEnds(t *testing.T) {
 		{"of a later format", func(b []byte) File {
 			data, _ := appendFrame([]byte(magic), crc32.Checksum([]byte(magic), castagnoli), []byte{headerVersion + 1})
 			return &memFile{data: data}
-		}, 0, Foreign, Foreign, "journal format 2", false},
+		}, 0, Foreign, Foreign, "journal format 3", false},
 		{"a disk that gives nothing", func(b []byte) File { return &unreadable{memFile{data: b}} }, 0, Foreign, Foreign, errDisk.Error(), false},
 	} {
 		for at := range files {

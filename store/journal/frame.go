@@ -33,7 +33,17 @@ type Header struct {
 	At   metric.Stamp
 }
 
-const headerVersion = 1
+// headerVersion is 2 since a mark ends a journal, whatever stands behind it.
+const headerVersion = 2
+
+// appendMark appends what stands behind the last frame, whose checksum is crc: a
+// zero byte, where the length of another one would be, and that checksum.
+func appendMark(out []byte, crc uint32) []byte {
+	return binary.LittleEndian.AppendUint32(append(out, 0), crc)
+}
+
+// MarkSize is the length of a mark.
+const MarkSize = 1 + crcSize
 
 // ErrNotJournal says that a file does not begin as a journal does.
 var ErrNotJournal = errors.New("not a journal")
@@ -83,7 +93,7 @@ func cutFrame(in []byte, crc uint32) (body []byte, size int, sum uint32, err err
 	return body, k + int(n) + crcSize, sum, nil
 }
 
-func parseHeader(body []byte) (Header, error) {
+func parseHeader(body []byte) (h Header, version uint64, err error) {
 	bad := false
 	u := func() uint64 {
 		v, n := binary.Uvarint(body)
@@ -103,15 +113,16 @@ func parseHeader(body []byte) (Header, error) {
 		body = body[n:]
 		return v
 	}
-	if v := u(); v != headerVersion {
-		return Header{}, fmt.Errorf("journal format %d, this program reads %d", v, headerVersion)
+	version = u()
+	if version < 1 || version > headerVersion {
+		return Header{}, 0, fmt.Errorf("journal format %d, this program reads %d", version, headerVersion)
 	}
-	h := Header{Generation: u(), Base: u()}
+	h = Header{Generation: u(), Base: u()}
 	h.At = metric.Stamp{Wall: i(), Awake: i(), Cont: i()}
 	n := u()
 	if bad || n > uint64(len(body)) {
-		return Header{}, ErrNotJournal
+		return Header{}, 0, ErrNotJournal
 	}
 	h.Archive = string(body[:n])
-	return h, nil
+	return h, version, nil
 }

@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"tachograph/sample/metric"
 )
@@ -13,6 +15,7 @@ import (
 type Reader struct {
 	src  io.ReaderAt
 	head Header
+	mark bool     // it ends with a mark, behind which anything may stand
 	dec  *Decoder // nil until there is something to decode
 	make func(indom, key string) *metric.Instance
 	rec  Record
@@ -44,9 +47,11 @@ func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance)
 	if err != nil {
 		return nil, err
 	}
-	if r.head, err = parseHeader(body); err != nil {
+	var version uint64
+	if r.head, version, err = parseHeader(body); err != nil {
 		return nil, err
 	}
+	r.mark = version > 1
 	r.pass(size, sum)
 	r.rec.Seq = r.head.Base
 	return r, nil
@@ -144,24 +149,54 @@ func (r *Reader) refill(n int) error {
 	return nil
 }
 
-// cutShort reports whether the size bytes behind the last sound record look like
-// one of which the end was never written, as a crash leaves it, and not like
-// damage.
-func (r *Reader) cutShort(size int64) bool {
-	rest := make([]byte, min(size, readAhead))
-	n, err := r.src.ReadAt(rest, r.off)
-	if n < len(rest) && err != nil && !errors.Is(err, io.EOF) {
-		return false
+// sector is what a drive writes whole or not at all.
+const sector = 512
+
+// ended reports whether the file goes no further than its last sound record, or
+// says so.
+func (r *Reader) ended() bool {
+	var b [MarkSize]byte
+	n, err := r.src.ReadAt(b[:], r.off)
+	return n == 0 && errors.Is(err, io.EOF) || r.mark && n == MarkSize && string(b[:]) == string(appendMark(nil, r.crc))
+}
+
+// behind says how a file of that size ends, behind the last sound record, and how
+// many bytes of it are to blame.
+func (r *Reader) behind(size int64) (v Verdict, rest int64) {
+	if rest = size - r.off; rest <= 0 || r.ended() {
+		return Whole, 0
 	}
-	rest = rest[:n]
-	if _, need, _, err := cutFrame(rest, r.crc); err == errShort && int64(need) > size {
-		return true
+	b := make([]byte, min(rest, readAhead))
+	n, err := r.src.ReadAt(b, r.off)
+	if n < len(b) && err != nil && !errors.Is(err, io.EOF) {
+		return Damaged, rest
+	}
+	b = b[:n]
+	length, k := binary.Uvarint(b)
+	need := int64(MarkSize)
+	if k > 0 && length > 0 && length <= maxFrame {
+		need = int64(k) + int64(length) + crcSize
 	}
 	// A file system may have made room for what was never written.
-	for _, b := range rest {
-		if b != 0 {
+	empty := !slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
+	if need > rest || empty || r.mark && r.torn(need) {
+		return CutShort, rest
+	}
+	return Damaged, rest
+}
+
+// torn reports whether the need bytes behind the last sound record, where no other
+// one and no mark stands, may be what a crash left of one, beside what the file held
+// earlier. Then nothing goes on from it. And since each record is written together
+// with the mark behind it, either its beginning shares no sector with the record
+// before it, or its end stands in another sector than its beginning.
+func (r *Reader) torn(need int64) bool {
+	sum := make([]byte, crcSize)
+	if _, err := r.src.ReadAt(sum, r.off+need-crcSize); err == nil {
+		next := Reader{src: r.src, off: r.off + need, crc: binary.LittleEndian.Uint32(sum), mark: true}
+		if _, _, _, err := next.frame(); err == nil {
 			return false
 		}
 	}
-	return true
+	return r.off%sector == 0 || r.off/sector != (r.off+max(need, MarkSize)-1)/sector
 }

@@ -24,8 +24,9 @@ type Writer struct {
 	written int64
 }
 
-// NewWriter begins a journal in f, which must be empty. Nothing is written
-// until Start or the first record. enc may be one of an earlier generation, to
+// NewWriter begins a journal in f, which may be longer than what is written: what
+// it holds, and what is put behind Size, means nothing. Nothing is written until
+// Flush or the first record. enc may be one of an earlier generation, to
 // use its memory again, or nil.
 func NewWriter(f io.WriterAt, h Header, enc *Encoder) *Writer {
 	if enc == nil {
@@ -45,7 +46,7 @@ func (w *Writer) Seq() uint64 { return w.seq }
 // file could not be written.
 func (w *Writer) Held() (records uint64, size int64) { return w.waiting, int64(len(w.pending)) }
 
-// Size is the length of the file.
+// Size is the length of what has been written, which a mark follows.
 func (w *Writer) Size() int64 { return w.off }
 
 // Written is how many bytes have been handed to the file, failed attempts
@@ -110,16 +111,19 @@ func (w *Writer) Flush() error {
 	if len(w.pending) == 0 {
 		return nil
 	}
-	w.written += int64(len(w.pending))
-	n, err := w.f.WriteAt(w.pending, w.off)
-	if err == nil && n < len(w.pending) {
+	// What the file may have held before must not be taken for more.
+	ended := appendMark(w.pending, w.crc)
+	w.pending = ended[:len(ended)-MarkSize]
+	w.written += int64(len(ended))
+	n, err := w.f.WriteAt(ended, w.off)
+	if err == nil && n < len(ended) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
 		// What got through is overwritten by the next attempt.
 		return err
 	}
-	w.off += int64(n)
+	w.off += int64(len(w.pending))
 	w.waiting = 0
 	if cap(w.pending) > maxIdleBuffer {
 		w.pending = nil

@@ -25,6 +25,7 @@ const (
 	TmpSuffix      = ".tmp"
 	DamagedSuffix  = ".damaged"
 	LockName       = "recorder.lock"
+	sparePrefix    = "recorder.spare"
 	nameTime       = "20060102T150405Z"
 )
 
@@ -146,6 +147,13 @@ func IsJournalName(name string) bool {
 	_, _, ok := ParseJournalName(name)
 	return ok
 }
+
+// SpareName is the name of a file that the writer will use again for a journal; it
+// was that of generation n.
+func SpareName(n uint64) string { return fmt.Sprintf("%s%06d", sparePrefix, n) }
+
+// IsSpareName reports whether name is one of these.
+func IsSpareName(name string) bool { return strings.HasPrefix(name, sparePrefix) }
 
 // GlobQuote takes the meaning out of a pattern's characters.
 func GlobQuote(path string) string {

@@ -51,6 +51,9 @@ func (w *Writer) close() error {
 	rotated := w.rotated
 	w.mu.Unlock()
 	w.stopWorkers()
+	w.mu.Lock()
+	w.dropSpares(w.cur)
+	w.mu.Unlock()
 	// A commit that is refused or hangs must find everything safe.
 	err := w.lastSync()
 	e := w.end(l)

@@ -21,6 +21,7 @@ type collection struct {
 	// On the continuous clock: when parts were begun, and when all was made
 	// power-safe last, or handed on to be.
 	begun, synced int64
+	age           int   // of rest, in intervals of Seal
 	unsafe        bool  // a full sync is due
 	first, last   int64 // wall clocks of the first and last tick of the archive
 	boltSize      int64 // of the pages in use, when they were committed to last
@@ -42,9 +43,14 @@ const (
 	// generationSize is at what size of a generation of the journal a commit is
 	// due earlier.
 	generationSize = 4 << 20
-	// partValues is how many values a part has, which is at most what a reader
-	// of the live archive has to decode one by one.
-	partValues = 1 << 20
+	// partEvery is how many of them a part covers, and so a generation of the
+	// journal. A longer one is smaller per value.
+	partEvery = 3
+	// partValues is how many values a part has, if it comes to so many before, and
+	// so what a reader of the live archive has to decode one by one at most. An
+	// event counts as eventValues.
+	partValues  = 1 << 20
+	eventValues = 64
 )
 
 // How much may be collected before a commit is due earlier, for making one chunk of
@@ -66,8 +72,10 @@ func (w *Writer) keepSchedule(l *live, now int64) {
 		w.collect(l, now)
 	case now-l.synced >= int64(w.conf.Seal):
 		l.synced, l.unsafe = now, true
-		w.part(l, now)
-	case w.count.ticks%memoryCheck == 0 && l.rest.Values() > partValues:
+		if l.age++; l.age >= partEvery {
+			w.part(l, now)
+		}
+	case w.count.ticks%memoryCheck == 0 && l.rest.Values()+int64(l.rest.Events.Len())*eventValues > partValues:
 		w.part(l, now)
 	default:
 		return
@@ -138,7 +146,7 @@ func (l *live) take() *batch {
 	if b.Empty() && b.seq == b.base {
 		return nil
 	}
-	l.rest, l.taken = gather.Batch{}, b.seq
+	l.rest, l.taken, l.age = gather.Batch{}, b.seq, 0
 	return b
 }
 

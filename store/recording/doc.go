@@ -8,7 +8,7 @@
 //	      |                 fullSync: it survives a power cut
 //	      v
 //	collection.rest     in memory, ticks in builders of chunks
-//	      |  part           each interval of Options.Seal, or when there is much;
+//	      |  part           each partEvery intervals of Options.Seal, or when there is much;
 //	      |                 the journal turns: the next record begins a new
 //	      v                 generation
 //	collection.parts    encoded, in memory and for readers in the journal (copyParts)

@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -18,7 +17,9 @@ type journals struct {
 	jw         *journal.Writer
 	generation uint64
 	base       uint64       // the last record before the generation
+	room       int64        // of the file, which is longer than what is written
 	old        []generation // before the present one, not removed yet
+	spares     []string     // files that were before those
 	needs      uint64       // the first generation that is needed, when the archive was opened again
 
 	// The last records that the bbolt file holds, that would survive a crash of
@@ -46,18 +47,12 @@ type generation struct {
 func (w *Writer) turn(l *live, base uint64) error {
 	path := layout.JournalName(l.path, l.generation+1)
 	tmp := path + layout.TmpSuffix
-	if err := w.dir.remove(tmp); err != nil {
-		return err
-	}
-	f, err := w.dir.fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	f, room, err := w.emptyJournal(l, tmp)
 	if err != nil {
 		return err
 	}
 	head := journal.Header{Archive: l.head.ID, Generation: l.generation + 1, Base: base, At: w.opt.Now()}
-	err = w.dir.own(tmp, fileMode)
-	if err == nil {
-		err = journal.NewWriter(f, head, nil).Flush()
-	}
+	err = journal.NewWriter(f, head, nil).Flush()
 	if err == nil {
 		err = w.dir.fs.Rename(tmp, path)
 	}
@@ -73,7 +68,7 @@ func (w *Writer) turn(l *live, base uint64) error {
 		w.total.journal += l.jw.Written()
 	}
 	l.generation++
-	l.file, l.base = f, base
+	l.file, l.base, l.room = f, base, room
 	l.jw = journal.NewWriter(f, head, enc)
 	_ = l.jw.Flush() // the same bytes once more
 	l.dirty, l.unnamed = true, true
@@ -151,6 +146,9 @@ func (w *Writer) dropGenerations(l *live) {
 			w.syncing.Lock() // it may be being synced just now
 			_ = g.file.Close()
 			w.syncing.Unlock()
+		}
+		if w.keepSpare(l, g) {
+			continue
 		}
 		if err := w.dir.fs.Remove(g.path); err != nil {
 			// It says itself that all it holds is committed; the next start

@@ -65,6 +65,7 @@ func (w *Writer) catchUp(n *live) {
 func (w *Writer) recordInto(n *live) {
 	if w.cur != nil {
 		w.total.journal += w.cur.jw.Written()
+		w.dropSpares(w.cur)
 	}
 	w.total.bolt += n.made
 	w.cur = n

@@ -48,6 +48,7 @@ func (w *Writer) begins() {
 		return
 	}
 	w.trouble.told = true
+	w.dropSpares(w.cur) // the disk may be full
 	w.trouble.since = w.opt.Now()
 	w.log.Error("the archive cannot be written; recording goes on in memory", "dir", w.dir.path, "bound", w.opt.MemoryBound, "error", err)
 }

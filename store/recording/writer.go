@@ -204,6 +204,9 @@ func (w *Writer) wrote(l *live, err error) error {
 	switch {
 	case err == nil:
 		l.dirty = true
+		if w.trouble.any() == nil {
+			l.makeRoom()
+		}
 		w.work.dirty()
 		if w.trouble.journal != nil {
 			w.journalWorks()
