@@ -112,6 +112,19 @@ func (b *Builder) Append(t *metric.Tick) error {
 	return nil
 }
 
+// Still tells, of the block of g that was appended last, which rows hold what they
+// held in the block before, and when that was. It appends to rows.
+func (b *Builder) Still(g *metric.Group, rows []bool) (since metric.Stamp, still []bool) {
+	gb := b.group(g)
+	if n := len(gb.at); n > 1 {
+		since = gb.at[n-2].at
+	}
+	for i := range gb.rows {
+		rows = append(rows, !gb.rows[i].moved)
+	}
+	return since, rows
+}
+
 func checkBlock(blk *metric.Block) error {
 	if blk.Group == nil || len(blk.Cols) != len(blk.Group.Metrics) {
 		return fmt.Errorf("a block has %d columns, its group other", len(blk.Cols))
@@ -177,6 +190,7 @@ type blockAt struct {
 type rowAt struct {
 	in         *metric.Instance
 	slot, seat int32
+	moved      bool // a cell of it is not what it was
 }
 
 // slotMemory is about what a slot takes with its key, its name and its place in
@@ -415,6 +429,7 @@ func (col *columnBuilder) pass(block uint32) {
 }
 
 func (col *columnBuilder) value(r *rowAt, block uint32, bits uint64) {
+	r.moved = true
 	col.pass(block)
 	col.log = binary.AppendUvarint(col.log, uint64(r.slot+1)<<1+logValue)
 	d := int64(bits - col.last[r.seat])
@@ -424,6 +439,7 @@ func (col *columnBuilder) value(r *rowAt, block uint32, bits uint64) {
 }
 
 func (col *columnBuilder) miss(r *rowAt, block uint32, why metric.Reason) {
+	r.moved = true
 	col.pass(block)
 	col.log = binary.AppendUvarint(col.log, uint64(r.slot+1)<<1+logMiss)
 	col.log = binary.AppendUvarint(col.log, uint64(why))

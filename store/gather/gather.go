@@ -35,6 +35,21 @@ func (b *Batch) Tick(t *metric.Tick) error {
 	return err
 }
 
+// Still tells what stands still in t, the tick that was added last. What is told is
+// valid until the next call with the same room.
+func (b *Batch) Still(t *metric.Tick, room *journal.Still) *journal.Still {
+	room.Since = room.Since[:0]
+	for i, blk := range t.Blocks {
+		if i == len(room.Rows) {
+			room.Rows = append(room.Rows, nil)
+		}
+		var since metric.Stamp
+		since, room.Rows[i] = b.Builders[t.Class].Still(blk.Group, room.Rows[i][:0])
+		room.Since = append(room.Since, since)
+	}
+	return room
+}
+
 // Memory is about what the ticks and events take in memory.
 func (b *Batch) Memory() int64 {
 	n := b.Events.Memory()

@@ -98,6 +98,14 @@ func (c *coder) code1(p uint32, y int) int {
 	} else {
 		c.lo = mid + 1
 	}
+	if (c.lo^c.hi)&0xff000000 == 0 {
+		c.shift()
+	}
+	return y
+}
+
+// shift passes the bytes that are settled.
+func (c *coder) shift() {
 	for (c.lo^c.hi)&0xff000000 == 0 {
 		if c.dec {
 			c.code = c.code<<8 | c.next()
@@ -107,7 +115,6 @@ func (c *coder) code1(p uint32, y int) int {
 		c.lo <<= 8
 		c.hi = c.hi<<8 | 255
 	}
-	return y
 }
 
 // raw codes the low n bits of v without a model.
@@ -129,11 +136,11 @@ const (
 	probLimit = 127
 )
 
-var learn [probLimit + 1]uint32
+var learn [probLimit + 1]int64
 
 func init() {
 	for i := range learn {
-		learn[i] = uint32(65536 * 2 / (2*i + 3))
+		learn[i] = int64(65536 * 2 / (2*i + 3))
 	}
 }
 
@@ -143,20 +150,17 @@ func freshProbs(ps []prob) {
 	}
 }
 
-func (p *prob) update(y int) {
-	v := uint32(*p)
-	n := v & 1023
-	pr := int64(v >> 10)
-	target := int64(0)
-	if y != 0 {
-		target = 1<<22 - 1
-	}
-	pr += (target - pr) * int64(learn[n]) >> 16
+// after is what p becomes when y has been coded.
+func (p prob) after(y int) prob {
+	n, v := uint32(p)&1023, int64(p>>10)
+	v += (int64(-y)&(1<<22-1) - v) * learn[n%(probLimit+1)] >> 16
 	if n < probLimit {
 		n++
 	}
-	*p = prob(uint32(pr)<<10 | n)
+	return prob(uint32(v)<<10 | n)
 }
+
+func (p *prob) update(y int) { *p = p.after(y) }
 
 // p16 is p in 16 bits, never 0 and never 65536.
 func (p prob) p16() uint32 {
@@ -227,20 +231,17 @@ func freshMixers(ms []mixer) {
 
 // bit3 codes y under three models mixed by m, and teaches all four.
 func (c *coder) bit3(m *mixer, p0, p1, p2 *prob, y int) int {
-	s0 := int32(stretched[*p0>>20])
-	s1 := int32(stretched[*p1>>20])
-	s2 := int32(stretched[*p2>>20])
+	v0, v1, v2 := *p0, *p1, *p2
+	s0, s1, s2 := int32(stretched[v0>>20]), int32(stretched[v1>>20]), int32(stretched[v2>>20])
 	dot := (int64(m[0])*int64(s0) + int64(m[1])*int64(s1) + int64(m[2])*int64(s2)) >> 16
 	dot = min(max(dot, -2047), 2047)
-	p := max(uint32(squashed[dot+2048]), 24)
+	p := max(uint32(squashed[(dot+2048)&4095]), 24)
 	y = c.code1(p, y)
-	err := (int32(y)<<16 - int32(p)) >> 4
-	m[0] += (s0*err*mixRate + 1<<15) >> 16
-	m[1] += (s1*err*mixRate + 1<<15) >> 16
-	m[2] += (s2*err*mixRate + 1<<15) >> 16
-	p0.update(y)
-	p1.update(y)
-	p2.update(y)
+	err := (int32(y)<<16 - int32(p)) >> 4 * mixRate
+	m[0] += (s0*err + 1<<15) >> 16
+	m[1] += (s1*err + 1<<15) >> 16
+	m[2] += (s2*err + 1<<15) >> 16
+	*p0, *p1, *p2 = v0.after(y), v1.after(y), v2.after(y)
 	return y
 }
 

@@ -127,10 +127,13 @@ type group struct {
 	sameAt  prob
 	newRows []*row // scratch
 
-	// Encoding only: what prepare found.
+	// Encoding only: what prepare found, and when and in which class its block
+	// before was.
 	serial uint64
 	how    int
 	fresh  bool
+	before metric.Stamp
+	class  metric.Class
 
 	// Decoding only: what the tick shows.
 	block metric.Block
@@ -226,6 +229,8 @@ type state struct {
 
 	events eventModels
 	// Encoding only.
+	still  *Still // of the tick that is coded
+	same   []bool // the rows of the block that is coded, where that is known
 	serial uint64
 	came   []*metric.Instance
 	seen   map[uint64]struct{}

@@ -53,6 +53,8 @@ func (s *state) tick(cl metric.Class, t *metric.Tick) error {
 		b := &g.block
 		if !c.dec {
 			b = t.Blocks[i]
+			s.same = s.still.rows(i, g, cl)
+			g.before, g.class = b.At, cl
 		} else {
 			t.Blocks = append(t.Blocks, b)
 		}
@@ -170,7 +172,7 @@ func (s *state) oneRow(g *group, r *row, b *metric.Block, i, before int) int {
 	changed := 1
 	if r.age > 0 {
 		if !c.dec {
-			changed = b2i(s.rowChanged(r, b, i))
+			changed = b2i((s.same == nil || !s.same[i]) && s.rowChanged(r, b, i))
 		}
 		changed = c.bit3(&g.rowMix[min(bits.OnesCount8(r.hist), 7)],
 			&r.own, &g.rowHist[r.hist], &g.rowPair[before][bits.Len32(r.age)&15], changed)

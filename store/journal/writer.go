@@ -58,8 +58,13 @@ func (w *Writer) Encoder() *Encoder { return w.enc }
 
 // Tick appends t. An ErrRefused means that t cannot be recorded at all; any
 // other error that it waits in memory.
-func (w *Writer) Tick(t *metric.Tick) error {
+func (w *Writer) Tick(t *metric.Tick) error { return w.TickStill(t, nil) }
+
+// TickStill is Tick for who knows what stands still in t.
+func (w *Writer) TickStill(t *metric.Tick, still *Still) error {
+	w.enc.s.still = still
 	body, err := w.enc.Tick(w.body[:0], t)
+	w.enc.s.still = nil
 	if err != nil {
 		return refused{err}
 	}

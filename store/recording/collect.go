@@ -49,7 +49,7 @@ const (
 	// partValues is how many values a part has, if it comes to so many before, and
 	// so what a reader of the live archive has to decode one by one at most. An
 	// event counts as eventValues.
-	partValues  = 1 << 20
+	partValues  = 3 << 18
 	eventValues = 64
 )
 

@@ -29,6 +29,7 @@ type Writer struct {
 	closed  bool
 	total   totalWritten
 	count   counts
+	still   journal.Still // room
 	// syncedAt and safeAt are when all that had been accepted before last was
 	// made safe by a barrier and by a full sync, on the clock of awake.
 	syncedAt, safeAt time.Duration
@@ -103,7 +104,7 @@ func (w *Writer) Append(t *metric.Tick) error {
 	if err := l.rest.Tick(t); err != nil {
 		return err
 	}
-	err := w.wrote(l, l.jw.Tick(t))
+	err := w.wrote(l, l.jw.TickStill(t, l.rest.Still(t, &w.still)))
 	w.count.ticks++
 	w.count.values += uint64(t.Values())
 	w.count.last[t.Class] = t.At
