@@ -176,11 +176,12 @@ func parseMade(text []byte, dir string, args []string) (*made, error) {
 	return d, json.Unmarshal(text, d)
 }
 
-// spans makes the longest span in as many parts as there are processors, and a
-// directory of links for each of the given numbers of days.
+// spans makes days in as many parts as there are processors, and a directory of
+// links for each of the given numbers of days, the last of which is all.
 func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
 	length, extra := m.day()
-	parts := min(processors(), m.days)
+	days := numbers[len(numbers)-1]
+	parts := min(processors(), days)
 	type result struct {
 		d   *made
 		err error
@@ -188,7 +189,7 @@ func (m *measure) spans(b *build, numbers []int) (map[int]*made, error) {
 	results := make([]chan result, parts)
 	for p := range parts {
 		results[p] = make(chan result, 1)
-		from, to := p*m.days/parts, (p+1)*m.days/parts
+		from, to := p*days/parts, (p+1)*days/parts
 		args := append([]string{"-first", strconv.Itoa(from), "-days", strconv.Itoa(to - from)}, extra...)
 		go func() {
 			d, err := m.make(b, fmt.Sprintf("days%d", p), args...)

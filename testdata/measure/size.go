@@ -59,7 +59,7 @@ func (m *measure) size() error {
 		}
 		must, aim := "-", "-"
 		if r.must > 0 {
-			must, aim = number3(r.must), number3(r.aim)
+			must, aim = number(r.must), number(r.aim)
 		}
 		t.row(r.label, number(float64(now.values())), before, figure(cells["now"]), number(float64(now.bytes())), xz, zpaq, must, aim, verdict(cells["now"], r.must, r.aim))
 	}
@@ -67,8 +67,7 @@ func (m *measure) size() error {
 	return nil
 }
 
-func figure(v float64) string  { return fmt.Sprintf("%.4f", v) }
-func number3(v float64) string { return fmt.Sprintf("%.3f", v) }
+func figure(v float64) string { return fmt.Sprintf("%.4f", v) }
 
 // compressed says what the columns of d take as others compress them.
 func (m *measure) compressed(dataset string, args []string, d *made) (xz, zpaq string, err error) {

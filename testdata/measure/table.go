@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -74,15 +76,8 @@ func verdict(got, must, aim float64) string {
 
 // number is a figure with as many digits as mean something.
 func number(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case v < 0.1:
-		return fmt.Sprintf("%.4f", v)
-	case v < 10:
-		return fmt.Sprintf("%.2f", v)
-	case v < 100:
-		return fmt.Sprintf("%.1f", v)
+	if math.Abs(v) < 999.5 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	s := fmt.Sprintf("%.0f", v)
 	for i := len(s) - 3; i > 0; i -= 3 {
