@@ -176,7 +176,7 @@ func (w *Writer) copyParts(l *live) {
 		if b.sealed != nil {
 			continue
 		}
-		w.encode(l, b)
+		w.encode(l, b, (*chunk.Builder).SealBare) // what it lacks comes with the merge
 		if _, news := l.cat.Pending(); len(news) > 0 {
 			w.mu.Lock()
 			if !w.closed {

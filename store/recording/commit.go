@@ -40,7 +40,7 @@ func (w *Writer) commit(l *live) error {
 		}
 	}
 	for _, b := range queue {
-		w.encode(l, b)
+		w.encode(l, b, (*chunk.Builder).Seal)
 	}
 	chunks := w.merged(l, queue, p.Closed)
 	t := l.tot.Clone()
@@ -79,7 +79,7 @@ func (w *Writer) commit(l *live) error {
 // encode makes chunks of a batch's builders. What cannot be encoded is given
 // up and said, rather than blocking all that comes after it. The caller holds
 // committing.
-func (w *Writer) encode(l *live, b *batch) {
+func (w *Writer) encode(l *live, b *batch, seal func(*chunk.Builder, func(*metric.Desc) uint32) (*chunk.Sealed, error)) {
 	if b.sealed != nil && b.by == l.cat {
 		return
 	}
@@ -102,7 +102,7 @@ func (w *Writer) encode(l *live, b *batch) {
 		if builder == nil || b.sealed != nil {
 			continue
 		}
-		s, err := builder.Seal(l.cat.Number)
+		s, err := seal(builder, l.cat.Number)
 		if err != nil {
 			w.log.Error("a chunk cannot be encoded and is lost", "class", builder.Class(), "ticks", builder.Ticks(), "error", err)
 			lost(&chunk.Info{Class: builder.Class(), Ticks: uint64(builder.Ticks()), First: builder.First(), Last: builder.Last()}, err)
