@@ -104,8 +104,9 @@ func (g *groupBuilder) table(number func(*metric.Desc) uint32) *groupTable {
 		runs := append(slices.Clone(sl.runs), Run{sl.first, sl.last + 1})
 		t.insts[i] = Instance{Key: sl.key, Names: sl.names, Runs: runs}
 	}
+	var room tableRoom
 	for c := range g.cols {
-		t.cols = append(t.cols, g.cols[c].table(t.insts, place))
+		t.cols = append(t.cols, g.cols[c].table(t.insts, place, &room))
 	}
 	return t
 }
@@ -150,7 +151,27 @@ func (col *columnBuilder) entries(fn func(slot, block uint32, kind int, v uint64
 	}
 }
 
-func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
+// A tableRoom is what a column needs while its table is made, of which there are
+// many: by series, where its next change goes, its last value, what the next
+// difference is to, which is the last value or 0 since the run began, and its
+// absences.
+type tableRoom struct {
+	fill       []uint32
+	last, base []uint64
+	missing    missing
+}
+
+func (r *tableRoom) reset(off []uint32) {
+	n := len(off) - 1
+	r.fill = append(r.fill[:0], off[:n]...)
+	r.last = slices.Grow(r.last[:0], n)[:n]
+	r.base = slices.Grow(r.base[:0], n)[:n]
+	clear(r.last)
+	clear(r.base)
+	r.missing.reset(n)
+}
+
+func (col *columnBuilder) table(insts []Instance, place []int32, room *tableRoom) columnTable {
 	n := len(insts)
 	t := columnTable{off: make([]uint32, n+1)}
 	col.entries(func(s, _ uint32, kind int, _ uint64) {
@@ -163,10 +184,8 @@ func (col *columnBuilder) table(insts []Instance, place []int32) columnTable {
 	}
 	t.at = make([]uint32, t.off[n])
 	t.bits = make([]uint64, t.off[n])
-	fill := slices.Clone(t.off[:n])
-	last := make([]uint64, n)
-	base := make([]uint64, n) // what the difference is to: last, or 0 since the run began
-	missing := newMissing(n)
+	room.reset(t.off)
+	fill, last, base, missing := room.fill, room.last, room.base, &room.missing
 	col.entries(func(s, block uint32, kind int, v uint64) {
 		i := place[s]
 		at, begins := insts[i].ordinal(block)
