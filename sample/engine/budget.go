@@ -16,6 +16,9 @@ const (
 	settling = time.Minute
 	// patienceOver is for how many looks in a row the budget must be exceeded.
 	patienceOver = 3
+	// patienceUpkeep is for how many looks in a row an archive may be put in order
+	// without being judged: five minutes. To read less often would not hasten it.
+	patienceUpkeep = 30
 	// patienceUnder is for how many looks in a row there must be room before a
 	// class is read as often as before; it doubles each time that fails.
 	patienceUnder    = 30
@@ -49,6 +52,7 @@ type budget struct {
 	usual     float64
 	usualCost [metric.NumClasses]float64
 	over      int
+	excused   int // looks in a row that were not judged
 	under     int
 	patience  int
 	returned  int64 // awake clock of the last return
@@ -84,6 +88,13 @@ func (b *budget) police(now metric.Stamp) {
 	if !tooMuchCPU && (!tooMuchMemory || b.futile) {
 		b.over = 0
 		b.tryReturn(now)
+		return
+	}
+	if b.e.opt.Upkeep == nil || !b.e.opt.Upkeep() {
+		b.excused = 0
+	} else if b.excused < patienceUpkeep {
+		b.excused++
+		b.over = 0
 		return
 	}
 	if b.over++; b.over < patienceOver {

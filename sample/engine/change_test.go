@@ -269,6 +269,42 @@ func TestBudgetReturnsBesideARareCost(t *testing.T) {
 	})
 }
 
+// An archive that is being finished takes more than the budget for a while,
+// which is no reason to read less; but it must not hide for ever what classes cost.
+func TestBudgetWaitsWhileAnArchiveIsFinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var finishing atomic.Bool
+		dear := counting("dear", func() error {
+			if finishing.Load() {
+				time.Sleep(100 * time.Millisecond)
+				w.cpu.Add(int64(time.Second))
+			}
+			return nil
+		}, metric.Process)
+		plan := defaultPlan()
+		plan.MaxCPU = 0.01
+		opt := w.options(plan, dear)
+		opt.Upkeep = finishing.Load
+		e, stop := w.run(opt)
+		interval := func() time.Duration { return e.Status().Classes[4].Interval }
+		time.Sleep(2 * time.Minute)
+		finishing.Store(true)
+		time.Sleep(4 * time.Minute)
+		finishing.Store(false)
+		time.Sleep(2 * time.Minute)
+		if got := interval(); got != 5*time.Second || len(w.sink.kinds(metric.EventBudget)) > 0 {
+			t.Errorf("it was stretched: every %v", got)
+		}
+		finishing.Store(true)
+		time.Sleep(10 * time.Minute)
+		if got := interval(); got <= 5*time.Second {
+			t.Errorf("it was not stretched: every %v", got)
+		}
+		stop()
+	})
+}
+
 func TestBudgetOfMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -31,6 +31,9 @@ type Options struct {
 	// Worked is the processor time that the recorder has used so far. Without
 	// it, time is taken for work.
 	Worked func() time.Duration
+	// Upkeep, if set, reports whether an archive is being put in order, which takes
+	// what it takes however often anything is read, and passes.
+	Upkeep func() bool
 	// Written counts the bytes given to the archive's files.
 	Written func() uint64
 	// Notice, if set, finds events in what was recorded.

@@ -203,5 +203,7 @@ func (s *Service) rotate(why string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
+	s.finishing.Add(1)
+	defer s.finishing.Add(-1)
 	return finish()
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tachograph/config"
@@ -70,6 +71,8 @@ type Service struct {
 	descs   []*metric.Desc
 	started time.Time
 	writing sync.Mutex // held while the status file is written
+	// finishing counts the archives that are being finished.
+	finishing atomic.Int32
 
 	mu        sync.Mutex
 	cfg       *config.Config
@@ -112,7 +115,7 @@ func New(opt Options) (*Service, error) {
 	s.engine, err = engine.New(engine.Options{
 		Sources: opt.Sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
-		Written: archive.Written, Notice: notice.New().Look,
+		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: notice.New().Look,
 	})
 	if err != nil {
 		archive.Close()
