@@ -45,7 +45,7 @@ func BenchmarkMemory(b *testing.B) {
 		b.Run(load.name, func(b *testing.B) {
 			for b.Loop() {
 				cmd := exec.Command(os.Args[0], "-test.run=^TestMemoryChild$", "-test.v")
-				cmd.Env = append(os.Environ(), childLoad+"="+strconv.Itoa(i), childHours+"="+hours, childDir+"="+b.TempDir(), "GOGC=50")
+				cmd.Env = append(os.Environ(), childLoad+"="+strconv.Itoa(i), childHours+"="+hours, childDir+"="+b.TempDir(), "GOGC=30")
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					b.Fatalf("%v: %s", err, out)
