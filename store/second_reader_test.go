@@ -47,10 +47,12 @@ func TestSecondReader(t *testing.T) {
 	if more := os.Getenv(archivesVariable); more != "" {
 		paths = append(paths, filepath.SplitList(more)...)
 	}
-	for _, p := range append(paths, written(t)) {
+	for _, p := range append(paths, written(t), digested(t)) {
 		t.Run(filepath.Base(p), func(t *testing.T) {
 			if out, err := exec.Command("python3", "testdata/tacho_reader.py", "check", p).CombinedOutput(); err != nil {
 				t.Fatalf("check: %v\n%s", err, out)
+			} else if strings.Contains(p, "digested") && !bytes.Contains(out, []byte(`"crowds"`)) {
+				t.Fatalf("there is no digest: %s", out)
 			}
 			s := &second{t: t, path: p, metrics: make(map[int]string), floats: make(map[int]bool)}
 			s.compare("metrics", s.theirMetrics(), s.ourMetrics())
@@ -77,6 +79,34 @@ func written(t *testing.T) string {
 			if err := w.Append(tick); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+	path, err := w.Rotate("a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	proof.Sound(t, path)
+	return path
+}
+
+// digested is a finished archive of processes that come and go.
+func digested(t *testing.T) string {
+	t.Helper()
+	c := storetest.NewCrowd(3, true, false)
+	clock := proof.NewClock(c.At)
+	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: metric.Host{ID: "id", Name: "digested"}, BootID: "boot",
+		Catalog: c.Group.Metrics, Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 450 {
+		tick := c.Tick()
+		clock.Set(tick.At)
+		if err := w.Append(tick); err != nil {
+			t.Fatal(err)
 		}
 	}
 	path, err := w.Rotate("a test")

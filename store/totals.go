@@ -172,3 +172,27 @@ func (t *Totals) summarize(sel *Selection, list *[]Summary, yield func() bool) b
 	}
 	return true
 }
+
+// LastRead is when what sel wants was read last, whatever there was to read; 0 if
+// it was not.
+func (r *Reader) LastRead(sel Selection) int64 {
+	last := int64(0)
+	for _, a := range r.archivesOf(&sel) {
+		if a.Info.From > sel.end() || a.Info.To < sel.From {
+			continue
+		}
+		out := false
+		a.contain(&out, func() bool {
+			for _, cols := range r.plan(a, &sel).columns {
+				for _, col := range cols {
+					for _, sp := range col.spans {
+						last = max(last, col.v.Wall[sp.To])
+					}
+				}
+			}
+			return true
+		})
+		r.release(a)
+	}
+	return last
+}

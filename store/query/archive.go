@@ -35,6 +35,7 @@ type chunkwise interface {
 // *store.Reader.
 type totalling interface {
 	Total(store.Selection, func(*store.Totals) bool) iter.Seq[store.Part]
+	LastRead(store.Selection) int64
 }
 
 // totals are the summaries of sel by chunk, and totals where there are some and

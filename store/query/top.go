@@ -401,6 +401,9 @@ func lastProcessTick(a Archive, w Window, at int64) int64 {
 	}
 	var tick int64
 	sel := Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0])
+	if t, ok := a.(totalling); ok {
+		return t.LastRead(sel)
+	}
 	for summaries := range byChunk(a, sel) {
 		for i := range summaries {
 			tick = max(tick, summaries[i].Last.Wall)
