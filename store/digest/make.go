@@ -27,7 +27,7 @@ const (
 // asks for a window that begins or ends within them has more to decode. Fewer
 // than Least are not worth one.
 const (
-	Span  = 4
+	Span  = 6
 	Least = 3
 )
 
