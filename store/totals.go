@@ -37,21 +37,25 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 			if a.Info.From > sel.end() || a.Info.To < sel.From {
 				continue
 			}
-			var totals map[*archive.ChunkRef]*Totals
-			var digested map[*archive.ChunkRef]bool
-			a.contain(&out, func() bool {
-				totals, digested = a.totals(&sel, decode)
-				return true
-			})
+			place := make(map[*archive.ChunkRef]int)
+			for i, ref := range a.Chunks {
+				place[ref] = i
+			}
+			digested := make(map[*archive.ChunkRef]bool)
 			for _, ref := range a.inTime() {
-				if ref.Info.From > sel.end() || ref.Info.To < sel.From {
+				if ref.Info.From > sel.end() || ref.Info.To < sel.From || digested[ref] {
 					continue
 				}
 				goOn := a.contain(&out, func() bool {
-					if t := totals[ref]; t != nil {
-						return t.summarize(&sel, &list, summaries) && hand(Part{Totals: t})
+					// One at a time: a stranger's may be large.
+					t, refs := a.totals(&sel, a.Chunks[place[ref]:])
+					if t == nil || decode(t) {
+						return r.summarizeChunk(a, &sel, ref, &list, summaries)
 					}
-					return digested[ref] || r.summarizeChunk(a, &sel, ref, &list, summaries)
+					for _, of := range refs {
+						digested[of] = true
+					}
+					return t.summarize(&sel, &list, summaries) && hand(Part{Totals: t})
 				})
 				if !goOn {
 					return
@@ -61,33 +65,22 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 	}
 }
 
-// totals are those of an archive that serve a selection, by their first chunks,
-// and the other chunks that they are of.
-func (a *source) totals(sel *Selection, decode func(*Totals) bool) (map[*archive.ChunkRef]*Totals, map[*archive.ChunkRef]bool) {
-	all, digested := make(map[*archive.ChunkRef]*Totals), make(map[*archive.ChunkRef]bool)
-	wanted := a.wanted(sel)
-	for i := 0; i < len(a.Chunks); i++ {
-		first := a.Chunks[i]
-		if first.Info.From < sel.From || first.Info.To > sel.end() {
-			continue
-		}
-		d := first.Digest(a.Chunks[i+1:])
-		if d == nil {
-			continue
-		}
-		refs := a.Chunks[i : i+len(d.Sums)]
-		inside := !slices.ContainsFunc(refs, func(r *archive.ChunkRef) bool { return r.Info.From < sel.From || r.Info.To > sel.end() })
-		t := a.digestTotals(d, first, wanted)
-		if !inside || t == nil || decode(t) {
-			continue
-		}
-		all[first] = t
-		for _, r := range refs[1:] {
-			digested[r] = true
-		}
-		i += len(refs) - 1
+// totals are those that begin with the first of some chunks, and the chunks that
+// they are of; nil if there are none, or none that serve a selection.
+func (a *source) totals(sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
+	outside := func(r *archive.ChunkRef) bool { return r.Info.From < sel.From || r.Info.To > sel.end() }
+	if outside(chunks[0]) {
+		return nil, nil
 	}
-	return all, digested
+	d := chunks[0].Digest(chunks[1:])
+	if d == nil {
+		return nil, nil
+	}
+	chunks = chunks[:len(d.Sums)]
+	if slices.ContainsFunc(chunks, outside) {
+		return nil, nil
+	}
+	return a.digestTotals(d, chunks[0], a.wanted(sel)), chunks
 }
 
 // digestTotals are the totals of a digest, nil if that lacks what is wanted.
