@@ -37,10 +37,14 @@ func (m *measure) size() error {
 		if _, extra := m.day(); len(extra) > 0 || r.args == "" {
 			args = append(args, extra...)
 		}
+		name := fmt.Sprintf("size%d", i)
+		if r.args == "" {
+			name = "day" // of which questions are asked, too
+		}
 		cells := map[string]float64{}
 		var now *made
 		for _, b := range m.builds {
-			d, err := m.makeOf(b, dataset, fmt.Sprintf("size%d", i), args...)
+			d, err := m.makeOf(b, dataset, name, args...)
 			if err != nil {
 				return err
 			}
