@@ -48,7 +48,12 @@ func (m *measure) buildBefore() (*build, error) {
 		return nil, fmt.Errorf("no commit %q: %w", m.before, err)
 	}
 	m.before = string(bytes.TrimSpace(out))
-	b := &build{"before", filepath.Join(m.work, "before-"+m.before)}
+	makers, err := exec.Command("/bin/sh", "-c", "cat testdata/measure/machine/*.go testdata/measure/makedays/*.go").Output()
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256(makers)
+	b := &build{"before", filepath.Join(m.work, fmt.Sprintf("before-%s-%x", m.before, key[:4]))}
 	if _, err := os.Stat(b.replay()); err == nil {
 		return b, nil
 	}
