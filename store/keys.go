@@ -78,12 +78,20 @@ func (c *collector) end() {
 	}
 }
 
-// Keys are the keys of the instances of a domain that may be sought between two
-// wall clocks (to 0: no end), and perhaps of others; ok is false if they are not
-// few.
-func (r *Reader) Keys(indom string, from, to int64, s *Sought) (list []string, ok bool) {
+// Keys are the keys of the instances of a domain that accept takes by any of
+// their names, all of which have traits of s, in the chunks between two wall
+// clocks (to 0: no end); ok is false if they are not few. accept must not keep
+// what it is given.
+func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *metric.Instance) bool) (list []string, ok bool) {
 	sel := Selection{From: from, To: to}
-	c := collector{keys: &keys{}, seen: make(map[string]bool), accept: func(*chunk.Instance) bool { return true }}
+	c := collector{keys: &keys{}, seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
+		if len(in.Names) == 0 {
+			return accept(&metric.Instance{Key: in.Key})
+		}
+		return slices.ContainsFunc(in.Names, func(n chunk.Naming) bool {
+			return accept(&metric.Instance{Key: in.Key, Name: n.Name, Labels: n.Labels})
+		})
+	}}
 	for _, a := range r.archives {
 		for _, ref := range a.Chunks {
 			if ref.Info.From > sel.end() || ref.Info.To < from || len(c.list) > mostKeys {

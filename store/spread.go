@@ -106,12 +106,11 @@ func (p *Place) column(number func(row int) int, fn func(n int, in *chunk.Instan
 		return err
 	}
 	g := c.Groups[p.group]
-	insts, err := g.Roster()
-	if err != nil {
-		return err
-	}
 	return g.Series(p.col, func(row int) bool { return number(row) >= 0 }, func(row int, s *chunk.Series) error {
-		fn(number(row), &insts[row], s)
-		return nil
+		in, err := g.Instance(row)
+		if err == nil {
+			fn(number(row), in, s)
+		}
+		return err
 	})
 }

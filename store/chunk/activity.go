@@ -20,7 +20,7 @@ type activity struct {
 type activeSegment struct {
 	first, end int // instances
 	in         []byte
-	lives      []uint32
+	lives      *lifetimes
 	off        []uint32 // nil before it is decoded
 	at         []uint32
 }
@@ -84,7 +84,7 @@ func (a *activity) of(i int) []uint32 {
 	return a.lists[i]
 }
 
-func (a *activity) encode(out []byte, lives []uint32) []byte {
+func (a *activity) encode(out []byte, lives []uint32, early int) []byte {
 	if a.all {
 		return out
 	}
@@ -96,7 +96,7 @@ func (a *activity) encode(out []byte, lives []uint32) []byte {
 		m.init()
 		from := i
 		e.begin(streams)
-		for i < len(lives) && len(e.out)-e.start < segmentBytes {
+		for i < len(lives) && len(e.out)-e.start < segmentBytes && (i != early || i == from) {
 			e.active(&m, a.lists[i], lives[i])
 			i++
 		}
@@ -156,7 +156,7 @@ func (d *decoder) active(m *activeModel, list []uint32, life uint32) []uint32 {
 var errActivity = errors.New("the activity part contradicts its length")
 
 // openActivity reads the layout only; lists are decoded when asked for.
-func openActivity(in []byte, lives []uint32) (*activity, error) {
+func openActivity(in []byte, lives *lifetimes) (*activity, error) {
 	if len(in) == 0 {
 		return &activity{all: true}, nil
 	}
@@ -166,15 +166,15 @@ func openActivity(in []byte, lives []uint32) (*activity, error) {
 	first := 0
 	sizes := make([]int, n)
 	for i := range a.segs {
-		end := first + r.count(len(lives)-first)
-		a.segs[i] = activeSegment{first: first, end: end, lives: lives[first:end]}
+		end := first + r.count(len(lives.list)-first)
+		a.segs[i] = activeSegment{first: first, end: end, lives: lives}
 		sizes[i] = r.count(len(in))
 		first = end
 	}
 	for i := range a.segs {
 		a.segs[i].in = r.bytes(sizes[i])
 	}
-	if r.bad || first != len(lives) || len(r.in) != 0 {
+	if r.bad || first != len(lives.list) || len(r.in) != 0 {
 		return nil, errActivity
 	}
 	return a, nil
@@ -203,13 +203,17 @@ func (a *activity) get(i int) ([]uint32, error) {
 }
 
 func (s *activeSegment) decode() error {
+	lives, err := s.lives.of(s.first, s.end)
+	if err != nil {
+		return err
+	}
 	var d decoder
 	d.begin(s.in)
 	var m activeModel
 	m.init()
 	off := make([]uint32, 1, s.end-s.first+1)
 	at := []uint32{}
-	for _, life := range s.lives {
+	for _, life := range lives {
 		at = d.active(&m, at, life)
 		off = append(off, uint32(len(at)))
 		if d.short() {

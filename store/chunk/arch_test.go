@@ -84,7 +84,7 @@ func TestSameBytesEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		insts, err := g.Roster()
+		insts, err := g.Instances()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,11 +15,9 @@ type codec struct {
 	clocks    func(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error)
 	strings   func(in []byte, n int) ([]string, error)
 	blocks    func(in []byte, ticks []metric.Stamp, n int) ([]blockAt, error)
-	roster    func(in []byte, n, blocks int, limit uint64) (runs [][]Run, lives []uint32, err error)
-	mayHold   func(filter []byte, key string) bool
-	names     func(in []byte, insts []Instance, blocks int) (*nameReader, error)
-	activity  func(in []byte, lives []uint32) (*activity, error)
-	column    func(in []byte, lives []uint32, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error
+	instances func(g *Group) (holder, error)
+	activity  func(in []byte, lives *lifetimes) (*activity, error)
+	column    func(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error
 	// references is how many series may stand behind one.
 	references int
 	summaries  func(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
@@ -34,9 +32,7 @@ var codecs = map[byte]*codec{
 		clocks:     decodeClocks,
 		strings:    decodeStrings,
 		blocks:     decodeBlocks,
-		roster:     decodeRoster,
-		mayHold:    mayHold,
-		names:      newNameReader,
+		instances:  (*Group).instances1,
 		activity:   openActivity,
 		column:     decodeColumn,
 		summaries:  decodeSummaries,
@@ -47,9 +43,7 @@ var codecs = map[byte]*codec{
 		clocks:     decodeClocks,
 		strings:    decodeStrings,
 		blocks:     decodeBlocks,
-		roster:     decodeRoster,
-		mayHold:    mayHold,
-		names:      newNameReader,
+		instances:  (*Group).instances,
 		activity:   openActivity,
 		column:     decodeColumn,
 		summaries:  decodeSummaries,

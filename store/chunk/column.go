@@ -84,7 +84,7 @@ func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, sv *sieve, i int,
 
 // decodeColumn reads those series of a column that are wanted and calls fn for
 // each; fn must not keep the series.
-func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
+func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
 	segs, misses, streams, err := columnLayout(in, lives, reasons)
 	if err != nil {
 		return err
@@ -103,6 +103,10 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 			}
 		}
 		if last >= 0 {
+			lives, err := lives.of(first, last+1)
+			if err != nil {
+				return err
+			}
 			var d decoder
 			d.begin(streams[:seg.bytes])
 			m.init()
@@ -111,7 +115,7 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 				if err != nil {
 					return err
 				}
-				if err := s.decode(&d, &m, lives[i], misses.missOf(i), active, find); err != nil {
+				if err := s.decode(&d, &m, lives[i-first], misses.missOf(i), active, find); err != nil {
 					return err
 				}
 				if d.short() {
@@ -132,15 +136,15 @@ func decodeColumn(in []byte, lives []uint32, act *activity, reasons []metric.Rea
 
 var errColumn = errors.New("a column's layout contradicts its length")
 
-func columnLayout(in []byte, lives []uint32, reasons []metric.Reason) (segs []segment, misses absences, streams []byte, err error) {
+func columnLayout(in []byte, lives *lifetimes, reasons []metric.Reason) (segs []segment, misses absences, streams []byte, err error) {
 	r := reader{in: in}
 	head := r.uvarint()
 	n := int(head >> 1)
-	if r.bad || n > len(lives) || n > len(in) || n == 0 && len(lives) > 0 {
+	if r.bad || n > len(lives.list) || n > len(in) || n == 0 && len(lives.list) > 0 {
 		return nil, absences{}, nil, errColumn
 	}
 	segs = make([]segment, n)
-	left := len(lives)
+	left := len(lives.list)
 	bytes := 0
 	for i := 0; i < n-1; i++ {
 		segs[i] = segment{r.count(left), r.count(len(in))}
@@ -188,32 +192,36 @@ func (t *columnTable) encodeMisses(codes map[metric.Reason]uint64) []byte {
 	return Pack(out)
 }
 
-func decodeMisses(in []byte, lives []uint32, reasons []metric.Reason) (a absences, err error) {
+func decodeMisses(in []byte, lives *lifetimes, reasons []metric.Reason) (a absences, err error) {
 	raw, err := Unpack(in, maxAbsences)
 	if err != nil {
 		return absences{}, err
 	}
 	r := reader{in: raw}
-	a.from = make([]uint32, 1, len(lives)+1)
+	a.from = make([]uint32, 1, len(lives.list)+1)
 	for len(r.in) > 0 && !r.bad {
-		skip := r.count(len(lives))
+		skip := r.count(len(lives.list))
 		if len(a.from) > 1 {
 			skip-- // from the series before
 		}
 		n := r.count(len(r.in) / 2)
 		i := len(a.from) - 1 + skip
-		if r.bad || skip < 0 || i >= len(lives) || n == 0 {
+		if r.bad || skip < 0 || i >= len(lives.list) || n == 0 {
 			return absences{}, errColumn
 		}
 		for len(a.from) <= i {
 			a.from = append(a.from, uint32(len(a.miss)))
+		}
+		life, err := lives.of(i, i+1)
+		if err != nil {
+			return absences{}, err
 		}
 		at := uint64(0)
 		for k := range n {
 			d := r.uvarint()
 			why := r.uvarint()
 			at += d
-			if r.bad || at >= uint64(lives[i]) || d == 0 && k > 0 || why >= uint64(len(reasons)) {
+			if r.bad || at >= uint64(life[0]) || d == 0 && k > 0 || why >= uint64(len(reasons)) {
 				return absences{}, errColumn
 			}
 			a.miss = append(a.miss, missAt{uint32(at), reasons[why]})
@@ -223,7 +231,7 @@ func decodeMisses(in []byte, lives []uint32, reasons []metric.Reason) (a absence
 	if r.bad {
 		return absences{}, errColumn
 	}
-	for len(a.from) <= len(lives) {
+	for len(a.from) <= len(lives.list) {
 		a.from = append(a.from, uint32(len(a.miss)))
 	}
 	return a, nil

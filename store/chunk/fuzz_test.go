@@ -61,7 +61,7 @@ func unchecked(data []byte) *Chunk {
 	}
 	parts := []*part{&c.timesAt, &c.wordsAt, &c.sketchesAt}
 	for _, g := range c.Groups {
-		parts = append(parts, &g.blocksAt, &g.rosterAt, &g.filterAt, &g.namesAt, &g.activeAt, &g.sumsAt)
+		parts = append(parts, &g.blocksAt, &g.livesAt, &g.indexAt, &g.namesAt, &g.activeAt, &g.sumsAt)
 		for i := range g.packs {
 			parts = append(parts, &g.packs[i])
 		}
@@ -106,30 +106,6 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		_ = c.Verify(n.desc)
-	})
-}
-
-// FuzzNames decodes hostile names of instances that appeared one by one.
-func FuzzNames(f *testing.F) {
-	insts := []Instance{{Key: "1/20", Names: []Naming{{Name: "000001 sh", Labels: []metric.Label{{Name: "uid", Value: "0"}}}}},
-		{Key: "2/25", Names: []Naming{{Name: "000002 sh"}, {Block: 3, Name: "000002 ls"}}}, {Key: "x"}}
-	for i := range insts {
-		insts[i].Runs = []Run{{uint32(i), 4}}
-	}
-	f.Add(encodeNames(nil, insts, 4), encodeFilter(nil, insts))
-	f.Fuzz(func(t *testing.T, in, filter []byte) {
-		bare := make([]Instance, 50)
-		for i := range bare {
-			bare[i].Runs = []Run{{uint32(i % 7), 8}}
-		}
-		r, err := newNameReader(in, bare, 8)
-		for err == nil {
-			var i int
-			if i, err = r.step(); i < 0 {
-				break
-			}
-		}
-		mayHold(filter, "1/20")
 	})
 }
 

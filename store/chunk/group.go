@@ -15,19 +15,15 @@ type Group struct {
 	// Blocks is the number of readings, Size that of instances.
 	Blocks, Size int
 
-	chunk                                                   *Chunk
-	blocksAt, rosterAt, filterAt, namesAt, activeAt, sumsAt part
-	packs                                                   []part
+	chunk                                                 *Chunk
+	blocksAt, livesAt, indexAt, namesAt, activeAt, sumsAt part
+	packs                                                 []part
 
-	at         []blockAt
-	insts      []Instance
-	names      *nameReader
-	wrongNames error
-	byKey      map[string]int32 // once all names have been decoded
-	lives      []uint32
-	activity   *activity
-	lastPack   int
-	packed     []byte
+	at       []blockAt
+	holder   holder
+	activity *activity
+	lastPack int
+	packed   []byte
 }
 
 // A Column is one metric of a group.
@@ -90,122 +86,11 @@ func (g *Group) Times() (wall, cont []int64, err error) {
 	return wall, cont, nil
 }
 
-// Roster is the instances with the runs of blocks they were in; their names
-// may not have been read yet.
-func (g *Group) Roster() ([]Instance, error) {
-	if g.insts == nil {
-		b, err := g.read(g.rosterAt, "roster")
-		if err != nil {
-			return nil, err
-		}
-		runs, lives, err := g.chunk.codec.roster(b, g.Size, g.Blocks, g.limit())
-		if err != nil {
-			return nil, g.wrong("roster", err)
-		}
-		g.lives = lives
-		g.insts = make([]Instance, g.Size)
-		for i := range runs {
-			g.insts[i].Runs = runs[i]
-		}
-	}
-	return g.insts, nil
-}
-
-// Instance is one instance; its names are there if they were decoded before.
-func (g *Group) Instance(i int) (*Instance, error) {
-	insts, err := g.Roster()
-	if err != nil {
-		return nil, err
-	}
-	return &insts[i], nil
-}
-
 // limit bounds the lifetimes of a group, so that a few bytes do not keep a
 // reader busy for ever: no chunk that was ever encoded comes near.
 func (g *Group) limit() uint64 {
 	cells := uint64(1<<24) + uint64(g.chunk.size)<<13
 	return min(maxLifetimes, cells/uint64(max(len(g.Columns), 1)))
-}
-
-// Instances is Roster with names.
-func (g *Group) Instances() ([]Instance, error) {
-	for {
-		i, err := g.name()
-		if err != nil || i < 0 {
-			return g.insts, err
-		}
-	}
-}
-
-// name decodes the names of one more instance and returns its number, -1 at
-// the end.
-func (g *Group) name() (int, error) {
-	if g.wrongNames != nil {
-		return -1, g.wrongNames
-	}
-	if g.names == nil {
-		if _, err := g.Roster(); err != nil {
-			return -1, err
-		}
-		b, err := g.read(g.namesAt, "names")
-		if err != nil {
-			return -1, err
-		}
-		if g.names, err = g.chunk.codec.names(b, g.insts, g.Blocks); err != nil {
-			return -1, g.wrong("names", err)
-		}
-	}
-	i, err := g.names.step()
-	if err != nil {
-		g.wrongNames = g.wrong("names", err)
-	}
-	return i, g.wrongNames
-}
-
-// Find returns the number of the instance with this key, -1 if it is not
-// there. It decodes no more names than it must.
-func (g *Group) Find(key string) (int, error) {
-	if g.names == nil {
-		b, err := g.read(g.filterAt, "filter")
-		if err != nil {
-			return -1, err
-		}
-		if !g.chunk.codec.mayHold(b, key) {
-			return -1, nil
-		}
-	} else if i := g.named(key); i >= 0 {
-		return i, nil
-	}
-	for {
-		i, err := g.name()
-		if err != nil || i < 0 || g.insts[i].Key == key {
-			return i, err
-		}
-	}
-}
-
-// named is the number of the instance with this key if its names have been
-// decoded, -1 otherwise.
-func (g *Group) named(key string) int {
-	done := g.names.order[:g.names.next]
-	if len(done) < g.Size {
-		for _, i := range done {
-			if g.insts[i].Key == key {
-				return int(i)
-			}
-		}
-		return -1
-	}
-	if g.byKey == nil { // Who asks again asks often.
-		g.byKey = make(map[string]int32, len(done))
-		for _, i := range slices.Backward(done) {
-			g.byKey[g.insts[i].Key] = i
-		}
-	}
-	if i, ok := g.byKey[key]; ok {
-		return int(i)
-	}
-	return -1
 }
 
 // column reads the bytes of a column. The pack that was read last is kept:
@@ -231,7 +116,8 @@ func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) e
 }
 
 func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
-	if _, err := g.Roster(); err != nil {
+	lives, err := g.lives()
+	if err != nil {
 		return err
 	}
 	if g.activity == nil {
@@ -239,7 +125,7 @@ func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, 
 		if err != nil {
 			return err
 		}
-		if g.activity, err = g.chunk.codec.activity(b, g.lives); err != nil {
+		if g.activity, err = g.chunk.codec.activity(b, lives); err != nil {
 			return g.wrong("activity", err)
 		}
 	}
@@ -249,7 +135,7 @@ func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, 
 		return err
 	}
 	var own error // of fn, to be returned as it is
-	err = g.chunk.codec.column(b, g.lives, g.activity, g.chunk.reasons, find, want, func(i int, s *Series) error {
+	err = g.chunk.codec.column(b, lives, g.activity, g.chunk.reasons, find, want, func(i int, s *Series) error {
 		own = fn(i, s)
 		return own
 	})
@@ -309,14 +195,15 @@ func (g *Group) begins(c, inst int) (bool, error) {
 	if inst == 0 {
 		return true, nil
 	}
-	if _, err := g.Roster(); err != nil {
+	lives, err := g.lives()
+	if err != nil {
 		return false, err
 	}
 	b, err := g.column(&g.Columns[c])
 	if err != nil {
 		return false, err
 	}
-	segs, _, _, err := columnLayout(b, g.lives, g.chunk.reasons)
+	segs, _, _, err := columnLayout(b, lives, g.chunk.reasons)
 	for _, s := range segs {
 		if inst -= s.series; inst <= 0 {
 			break

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -189,24 +188,9 @@ func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner) (*
 	return &t, nil
 }
 
-// sort puts instances that resemble each other together, as a builder does.
+// sort brings the instances into the order of rows, as a builder does.
 func (m *groupMerger) sort() {
-	families := make([]string, len(m.insts))
-	order := make([]int32, len(m.insts))
-	for i := range order {
-		order[i] = int32(i)
-		in := &m.insts[i]
-		families[i] = family(in.Key)
-		if n := len(in.Names); n > 0 {
-			families[i] = family(in.Names[n-1].Name)
-		}
-	}
-	slices.SortStableFunc(order, func(x, y int32) int {
-		if c := strings.Compare(families[x], families[y]); c != 0 {
-			return c
-		}
-		return int(m.insts[x].Runs[0].Start) - int(m.insts[y].Runs[0].Start)
-	})
+	order := arrangement(m.insts)
 	insts := make([]Instance, len(order))
 	place := make([]int32, len(order))
 	for i, n := range order {

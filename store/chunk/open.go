@@ -140,7 +140,7 @@ func (c *Chunk) parseGroup(d *directory) *Group {
 	if g.Blocks == 0 || g.Size == 0 {
 		d.bad = d.bad || g.Size != 0
 	}
-	g.blocksAt, g.rosterAt, g.filterAt = d.part(), d.part(), d.part()
+	g.blocksAt, g.livesAt, g.indexAt = d.part(), d.part(), d.part()
 	g.namesAt, g.activeAt, g.sumsAt = d.part(), d.part(), d.part()
 	bytes := 0
 	for i := range g.Columns {

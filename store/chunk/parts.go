@@ -37,13 +37,14 @@ func (c *Chunk) Parts() map[string]Parts {
 	frame := Parts{Times: int64(c.timesAt.len), Names: int64(c.wordsAt.len), Roster: c.timesAt.at}
 	out := map[string]Parts{"": frame}
 	for _, g := range c.Groups {
-		p := Parts{Times: int64(g.blocksAt.len), Roster: int64(g.rosterAt.len), Names: int64(g.namesAt.len + g.filterAt.len),
+		p := Parts{Times: int64(g.blocksAt.len), Roster: int64(g.livesAt.len), Names: int64(g.namesAt.len + g.indexAt.len),
 			Activity: int64(g.activeAt.len), Sums: int64(g.sumsAt.len)}
 		for _, k := range g.packs {
 			p.Columns += int64(k.len)
 		}
-		if _, err := g.Roster(); err == nil {
-			for _, n := range g.lives {
+		if lives, err := g.lives(); err == nil {
+			list, _ := lives.of(0, g.Size)
+			for _, n := range list {
 				p.Cells += uint64(n) * uint64(len(g.Columns))
 			}
 		}

@@ -12,23 +12,13 @@ type nameReader struct {
 	insts []Instance
 	order []int32
 	next  int
-	texts int // how many more there may be
 	fr    frames
 	refs  [][]textRef
 	d     decoder
 	m     nameModel
 	text  []byte
-	room  int // how many bytes of them more
+	limits
 }
-
-// textsPerByte bounds what a few bytes of names may unfold into, mostTexts what
-// many may, and textPerByte is how long they may be in all.
-const (
-	textsPerByte = 1024
-	mostTexts    = 1 << 21
-	textPerByte  = 1024
-	mostText     = 64 << 20
-)
 
 func newNameReader(in []byte, insts []Instance, blocks int) (*nameReader, error) {
 	n := &nameReader{insts: insts}
@@ -44,8 +34,7 @@ func newNameReader(in []byte, insts []Instance, blocks int) (*nameReader, error)
 	}
 	n.order = appearance(insts, blocks)
 	n.refs = make([][]textRef, len(insts))
-	n.texts = min((len(in)+16)*textsPerByte, mostTexts)
-	n.room = min((len(in)+16)*textPerByte, mostText)
+	n.limits = limitsFor(in)
 	n.m.init()
 	n.d.begin(r.in)
 	return n, nil

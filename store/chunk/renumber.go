@@ -13,6 +13,7 @@ func Renumber(c *Chunk, desc func(number uint32) *metric.Desc, number func(*metr
 		for i := range g.metrics {
 			g.metrics[i].number = number(g.metrics[i].desc)
 		}
+		g.arrange()
 	}
 	return t.seal()
 }

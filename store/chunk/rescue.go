@@ -39,6 +39,7 @@ func Rescue(c *Chunk, desc func(number uint32) *metric.Desc) (*Sealed, []string,
 		gt, gone := g.rescue(desc, uint64(len(t.words)), noWords != nil)
 		lost = append(lost, gone...)
 		if gt != nil {
+			gt.arrange()
 			t.groups = append(t.groups, gt)
 		}
 	}

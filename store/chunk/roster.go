@@ -2,7 +2,7 @@ package chunk
 
 import "errors"
 
-// The roster says in which blocks each instance was: the runs of blocks, in
+// In chunks of version 1, the roster says in which blocks each instance was: the runs of blocks, in
 // the order of the instances.
 
 var errRoster = errors.New("the roster contradicts itself")
@@ -23,38 +23,6 @@ func (m *rosterModel) init() {
 	m.more = probInit
 	fill(m.toEnd[:])
 	m.ended = 1
-}
-
-func encodeRoster(out []byte, insts []Instance, blocks int) []byte {
-	var e encoder
-	e.begin(out)
-	var m rosterModel
-	m.init()
-	prev := uint32(0)
-	for i := range insts {
-		runs := insts[i].Runs
-		start := runs[0].Start
-		e.number(&m.begin, int64(start)-int64(prev))
-		prev = start
-		for k, r := range runs {
-			if k > 0 {
-				e.bit(&m.more, fastLimit, 1)
-				e.number(&m.gap, int64(r.Start-runs[k-1].End-1))
-			}
-			if r.End == uint32(blocks) {
-				e.bit(&m.toEnd[m.ended], fastLimit, 1)
-				m.ended = 1
-				break
-			}
-			e.bit(&m.toEnd[m.ended], fastLimit, 0)
-			m.ended = 0
-			e.number(&m.size, int64(r.End-r.Start-1))
-			if k == len(runs)-1 {
-				e.bit(&m.more, fastLimit, 0)
-			}
-		}
-	}
-	return e.end()
 }
 
 // decodeRoster returns the runs of n instances and their lifetimes, which may

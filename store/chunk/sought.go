@@ -1,5 +1,10 @@
 package chunk
 
+import (
+	"slices"
+	"strings"
+)
+
 // A Sought tells from parts of keys and names which instances a question may
 // mean, so that the others need not be decoded. An instance may be meant if its
 // key or one of its names has any of the traits.
@@ -20,17 +25,148 @@ type Trait struct {
 }
 
 // An Ending is of figures that leave Value when divided by Mod, or, if that is
-// 0, of those that are Value.
-type Ending struct{ Value, Mod uint64 }
+// 0, of those that are Value; only of the first in a text or of those that
+// something follows, if it says so.
+type Ending struct {
+	Value, Mod uint64
+	First      bool
+	Before     string // what follows the figure, as far as is known
+}
 
-// Seek calls fn for the instances that may be sought, and perhaps for others.
-func (g *Group) Seek(s *Sought, fn func(in *Instance)) error {
-	insts, err := g.Instances()
-	if err != nil {
-		return err
+// A tester holds a Sought against the index of a chunk.
+type tester struct {
+	r     *register
+	s     *Sought
+	all   bool     // nothing can be ruled out
+	frame [][]int8 // by trait: of each frame whether it may be meant; 0 is not known yet
+}
+
+func (r *register) tester(s *Sought) *tester {
+	t := &tester{r: r, s: s, frame: make([][]int8, len(s.Traits))}
+	for i := range t.frame {
+		t.frame[i] = make([]int8, len(r.fr.list))
 	}
-	for i := range insts {
-		fn(&insts[i])
+	for _, name := range s.Labels {
+		if slices.Contains(r.fr.list, name) && !slices.Contains(r.echoes, name) {
+			t.all = true
+		}
 	}
-	return nil
+	return t
+}
+
+// segment reports whether any instance of a segment may be sought.
+func (t *tester) segment(s *segmentIndex) bool {
+	if t.all || s.frame < 0 {
+		return true
+	}
+	named := s.spans[:0]
+	if s.copied && len(s.spans) > 0 {
+		named = s.spans[:1]
+	}
+	for i := range t.s.Traits {
+		if t.text(i, s.frame, s.spans) {
+			return true
+		}
+		for _, k := range s.kinds {
+			if t.text(i, int(k.kind), named) {
+				return true
+			}
+		}
+		for _, f := range s.others {
+			if t.text(i, int(f), named) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// instance reports whether an instance of a segment may be sought, whose head
+// is all that is known.
+func (t *tester) instance(s *segmentIndex, seg *segmentReader, k int) bool {
+	if t.all {
+		return true
+	}
+	var own [maxFigures]span
+	n := 0
+	for _, f := range seg.figures[seg.from[k]:seg.from[k+1]] {
+		own[n] = span{f.value, f.value}
+		n++
+	}
+	named := own[:0]
+	if s.copied {
+		named = own[:min(n, 1)]
+	}
+	for i := range t.s.Traits {
+		if t.text(i, int(seg.frames[k]), own[:n]) || t.text(i, int(seg.kinds[k]), named) {
+			return true
+		}
+		if seg.names[k] >= 0 {
+			continue
+		}
+		for _, f := range s.others {
+			if t.text(i, int(f), named) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// text reports whether a text of a frame may have a trait whose first figures
+// lie in the spans.
+func (t *tester) text(trait, frame int, spans []span) bool {
+	yes := &t.frame[trait][frame]
+	tr := &t.s.Traits[trait]
+	list := t.r.fr.list[frame]
+	if *yes == 0 {
+		*yes = 1
+		if tr.Frame != nil && !tr.Frame(strings.TrimPrefix(list, plainMark)) {
+			*yes = -1
+		}
+	}
+	if *yes < 0 {
+		return false
+	}
+	// Where digits follow on each other beyond what is one number, what the
+	// number ends in does not say what they do.
+	if strings.HasPrefix(list, plainMark) || strings.Contains(list, numberMark+numberMark) || strings.ContainsAny(list, "0123456789") {
+		return true
+	}
+	for _, e := range tr.Ends {
+		if !e.within(list, spans) {
+			return false
+		}
+	}
+	return true
+}
+
+// within reports whether a figure of a frame may end so: the first ones lie in
+// the spans, of others nothing is known.
+func (e *Ending) within(frame string, spans []span) bool {
+	for i := 0; ; i++ {
+		_, rest, ok := strings.Cut(frame, numberMark)
+		if !ok || e.First && i > 0 {
+			return false
+		}
+		if strings.HasPrefix(rest, e.Before) && (i >= len(spans) || e.in(spans[i])) {
+			return true
+		}
+		frame = rest
+	}
+}
+
+// in reports whether a number in the span ends so.
+func (e *Ending) in(s span) bool {
+	if e.Mod == 0 {
+		return s.lo <= e.Value && e.Value <= s.hi
+	}
+	if s.hi-s.lo >= e.Mod {
+		return true
+	}
+	lo, hi := s.lo%e.Mod, s.hi%e.Mod
+	if lo <= hi {
+		return lo <= e.Value && e.Value <= hi
+	}
+	return e.Value >= lo || e.Value <= hi
 }

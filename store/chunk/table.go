@@ -3,7 +3,6 @@ package chunk
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -75,65 +74,28 @@ func (g *groupBuilder) table(number func(*metric.Desc) uint32) *groupTable {
 	for _, d := range g.group.Metrics {
 		t.metrics = append(t.metrics, column{number(d), d.Type, d})
 	}
-	// Instances are ordered so that those which resemble each other stand
-	// together; place says where a slot has gone.
-	order := make([]int32, 0, len(g.slots))
-	for s := range g.slots {
-		if g.slots[s].lived {
-			order = append(order, int32(s))
+	var lived []int32
+	var insts []Instance
+	for n := range g.slots {
+		if sl := &g.slots[n]; sl.lived {
+			lived = append(lived, int32(n))
+			insts = append(insts, Instance{Key: sl.key, Names: sl.names, Runs: append(slices.Clone(sl.runs), Run{sl.first, sl.last + 1})})
 		}
 	}
-	families := make([]string, len(g.slots))
-	for _, s := range order {
-		families[s] = family(g.slots[s].latestName())
-	}
-	slices.SortStableFunc(order, func(x, y int32) int {
-		if c := strings.Compare(families[x], families[y]); c != 0 {
-			return c
-		}
-		return int(g.slots[x].begin()) - int(g.slots[y].begin())
-	})
-	place := make([]int32, len(g.slots))
+	place := make([]int32, len(g.slots)) // where a slot has gone
 	for i := range place {
 		place[i] = -1
 	}
-	t.insts = make([]Instance, len(order))
-	for i, s := range order {
-		place[s] = int32(i)
-		sl := &g.slots[s]
-		runs := append(slices.Clone(sl.runs), Run{sl.first, sl.last + 1})
-		t.insts[i] = Instance{Key: sl.key, Names: sl.names, Runs: runs}
+	t.insts = make([]Instance, len(insts))
+	for i, n := range arrangement(insts) {
+		t.insts[i] = insts[n]
+		place[lived[n]] = int32(i)
 	}
 	var room tableRoom
 	for c := range g.cols {
 		t.cols = append(t.cols, g.cols[c].table(t.insts, place, &room))
 	}
 	return t
-}
-
-func (s *slot) begin() uint32 {
-	if len(s.runs) > 0 {
-		return s.runs[0].Start
-	}
-	return s.first
-}
-
-func (s *slot) latestName() string {
-	if len(s.names) == 0 {
-		return s.key
-	}
-	return s.names[len(s.names)-1].Name
-}
-
-// family is what instances of a kind have in common: their name without
-// digits.
-func family(name string) string {
-	return strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return -1
-		}
-		return r
-	}, name)
 }
 
 // entries walks a column's log.

@@ -111,6 +111,9 @@ func (f *frames) number(s string) int {
 	return n
 }
 
+// plain is frame i as it is where it has no figures.
+func (f *frames) plain(i int) string { return strings.TrimPrefix(f.list[i], plainMark) }
+
 func (f *frames) marshal() []byte {
 	raw := binary.AppendUvarint(nil, uint64(len(f.list)))
 	for _, s := range f.list {

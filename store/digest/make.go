@@ -482,15 +482,21 @@ func (m *maker) digest() *Digest {
 		}
 		d.Crowds = append(d.Crowds, g.Crowd)
 	}
-	slices.SortFunc(m.members, func(a, b *life) int {
-		return cmp.Or(cmp.Compare(a.Title(), b.Title()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
-	})
+	slices.SortFunc(m.members, func(a, b *life) int { return a.Member.compare(&b.Member) })
 	for _, l := range m.members {
 		d.Members = append(d.Members, l.Member)
 	}
-	slices.SortFunc(d.Crowds, func(a, b Crowd) int {
-		return cmp.Or(cmp.Compare(a.Title(), b.Title()), cmp.Compare(a.Owner(), b.Owner()), cmp.Compare(a.Level, b.Level))
-	})
+	slices.SortFunc(d.Crowds, Crowd.compare)
 	m.d = nil
 	return d
+}
+
+// compare is the order of members, by which their cells are told apart: a chunk
+// has its own.
+func (m *Member) compare(n *Member) int {
+	return cmp.Or(cmp.Compare(m.Title(), n.Title()), cmp.Compare(m.Name, n.Name), cmp.Compare(m.Key, n.Key))
+}
+
+func (c Crowd) compare(d Crowd) int {
+	return cmp.Or(cmp.Compare(c.Title(), d.Title()), cmp.Compare(c.Owner(), d.Owner()), cmp.Compare(c.Level, d.Level))
 }

@@ -2,6 +2,7 @@ package digest
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,6 +104,7 @@ func (d *Digest) groups(c *chunk.Chunk) error {
 		named(&m.Instance, &members.insts[i])
 		d.parseMember(m, members.row(i))
 	}
+	slices.SortFunc(d.Members, func(a, b Member) int { return a.compare(&b) })
 	if err := d.irregular(c); err != nil {
 		return err
 	}
@@ -231,6 +233,7 @@ func (d *Digest) crowds(c *chunk.Chunk) error {
 			c.Columns[k] = CrowdColumn{Count: c.Count - without, Gain: r.value()}
 		}
 	}
+	slices.SortFunc(d.Crowds, Crowd.compare)
 	return nil
 }
 

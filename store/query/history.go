@@ -381,8 +381,9 @@ func (hs *historian) ancestors(h *History) {
 	parent := byKey(in.Label("parent"))
 	if parent == nil && in.Label("parent") == "" && h.PPID > 0 {
 		pid := &Matcher{pids: map[int]bool{h.PPID: true}}
-		if keys, few := keysOf(hs.a, "process", then, pid.sought(false)); !few || len(keys) > 0 {
-			parent = there(func(in *metric.Instance) bool { return ProcessID(in) == h.PPID }, keys...)
+		is := func(in *metric.Instance) bool { return ProcessID(in) == h.PPID }
+		if keys, few := keysOf(hs.a, "process", then, pid.sought(false), is); !few || len(keys) > 0 {
+			parent = there(is, keys...)
 		}
 	}
 	for depth := 0; parent != nil && parent != in && depth < 64; depth++ {

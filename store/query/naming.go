@@ -34,24 +34,33 @@ func NewNames(a Archive, r Request) *Names {
 	return &Names{a: a, r: r, byIndom: make(map[string]*named)}
 }
 
+// fewNames is how many instances have their names looked up one by one, before
+// those of all that the request may mean are.
+const fewNames = 4
+
 func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) *naming {
 	known := n.byIndom[indom]
 	if known == nil {
 		known = &named{all: make(map[seriesID]*naming)}
-		n.byIndom[indom] = known
-		keys, few := n.r.Keys, n.r.Keys != nil
-		if !few {
-			keys, few = keysOf(n.a, indom, n.r.Window, n.r.Sought)
-		}
-		if few {
+		if n.r.Keys != nil || n.r.Instance != nil && n.r.Sought != nil {
 			known.keys = make(map[string]bool)
+		} else {
+			n.load(known, indom, nil)
 		}
-		if !few || len(keys) > 0 {
-			n.load(known, indom, keys)
-		}
+		n.byIndom[indom] = known
 	}
 	if known.keys != nil && !known.keys[in.Key] {
-		n.load(known, indom, []string{in.Key})
+		keys := []string{in.Key}
+		if len(known.keys) == fewNames {
+			more, few := n.r.Keys, true
+			if more == nil {
+				more, few = keysOf(n.a, indom, n.r.Window, n.r.Sought, func(in *metric.Instance) bool { return n.r.Instance(indom, in) })
+			}
+			if keys = append(keys, more...); !few {
+				keys, known.keys = nil, nil
+			}
+		}
+		n.load(known, indom, keys)
 	}
 	return known.all[seriesID{host: info.Host.ID, boot: info.BootID, key: in.Key}]
 }

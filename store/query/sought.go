@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/chunk"
 )
@@ -15,14 +16,14 @@ import (
 // seeker is an Archive that finds instances by what is known of their names: a
 // *store.Reader.
 type seeker interface {
-	Keys(indom string, from, to int64, s *store.Sought) (keys []string, ok bool)
+	Keys(indom string, from, to int64, s *store.Sought, accept func(in *metric.Instance) bool) (keys []string, ok bool)
 }
 
-// keysOf are the keys of the instances that may be sought in a window; ok is
-// false if they are not known, or too many.
-func keysOf(a Archive, indom string, w Window, s *store.Sought) (keys []string, ok bool) {
+// keysOf are the keys of the instances that accept takes by any of their names,
+// in and about a window; ok is false if they are not known, or too many.
+func keysOf(a Archive, indom string, w Window, s *store.Sought, accept func(in *metric.Instance) bool) (keys []string, ok bool) {
 	if a, can := a.(seeker); can && s != nil {
-		return a.Keys(indom, w.From, w.To, s)
+		return a.Keys(indom, w.From, w.To, s, accept)
 	}
 	return nil, false
 }
@@ -131,7 +132,11 @@ func endings(re *syntax.Regexp) []chunk.Ending {
 			}
 			closed := to < len(part.Rune) || i+1 < len(parts) && parts[i+1].Op == syntax.OpEndText
 			if v, err := strconv.ParseUint(string(part.Rune[from:to]), 10, 64); err == nil && to-from <= 18 && closed {
-				out = append(out, chunk.Ending{Value: v, Mod: uint64(math.Pow10(to - from))})
+				e := chunk.Ending{Value: v, Mod: uint64(math.Pow10(to - from))}
+				if to < len(part.Rune) && part.Flags&syntax.FoldCase == 0 {
+					e.Before = string(part.Rune[to])
+				}
+				out = append(out, e)
 			}
 			from = to + 1
 		}
@@ -147,7 +152,7 @@ func (m *Matcher) sought(loose bool) *store.Sought {
 	}
 	s := soughtBy(m.patterns...)
 	for pid := range m.pids {
-		s.Traits = append(s.Traits, chunk.Trait{Ends: []chunk.Ending{{Value: uint64(pid)}}})
+		s.Traits = append(s.Traits, chunk.Trait{Ends: []chunk.Ending{{Value: uint64(pid), First: true}}})
 		s.Labels = []string{"pid"} // See ProcessID.
 	}
 	if loose {
@@ -166,7 +171,10 @@ func (m *Matcher) livesOf(a Archive, w Window) []*store.Life {
 		var keys []string
 		if s := m.sought(loose); s != nil {
 			var few bool
-			if keys, few = keysOf(a, "process", w, s); few && len(keys) == 0 {
+			keys, few = keysOf(a, "process", w, s, func(in *metric.Instance) bool {
+				return m.Accept(ProcessID(in), ProcessName(in), loose)
+			})
+			if few && len(keys) == 0 {
 				continue
 			}
 		}

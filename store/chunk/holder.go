@@ -1,0 +1,79 @@
+package chunk
+
+// A holder has the instances of a group as a chunk of its version codes them.
+type holder interface {
+	// all are the instances with their names, by row.
+	all() ([]Instance, error)
+	// one is a single instance; its names are there at least if it was found or
+	// sought before.
+	one(row int) (*Instance, error)
+	// find is the row of the instance with this key, -1 if there is none.
+	find(key string) (int, error)
+	seek(s *Sought, fn func(in *Instance)) error
+	lives() (*lifetimes, error)
+}
+
+// instances are those of version 2.
+func (g *Group) instances() (holder, error) { return g.openRegister() }
+
+// instances1 are those of version 1.
+func (g *Group) instances1() (holder, error) { return &names1{g: g}, nil }
+
+// held are the instances of g.
+func (g *Group) held() (holder, error) {
+	if g.holder == nil {
+		h, err := g.chunk.codec.instances(g)
+		if err != nil {
+			return nil, err
+		}
+		g.holder = h
+	}
+	return g.holder, nil
+}
+
+// Instances are all instances with their names, in the order of the rows.
+func (g *Group) Instances() ([]Instance, error) {
+	h, err := g.held()
+	if err != nil {
+		return nil, err
+	}
+	return h.all()
+}
+
+// Instance is one instance. Its names are there if it was found or sought, or if
+// all were asked for.
+func (g *Group) Instance(row int) (*Instance, error) {
+	h, err := g.held()
+	if err != nil {
+		return nil, err
+	}
+	return h.one(row)
+}
+
+// Find returns the row of the instance with this key, -1 if it is not there. It
+// decodes no more than it must.
+func (g *Group) Find(key string) (int, error) {
+	h, err := g.held()
+	if err != nil {
+		return -1, err
+	}
+	return h.find(key)
+}
+
+// Seek calls fn for the instances that may be sought, and perhaps for others.
+func (g *Group) Seek(s *Sought, fn func(in *Instance)) error {
+	h, err := g.held()
+	if err != nil {
+		return err
+	}
+	return h.seek(s, fn)
+}
+
+// lives are how long the instances were there.
+func (g *Group) lives() (*lifetimes, error) {
+	h, err := g.held()
+	if err != nil {
+		return nil, err
+	}
+	return h.lives()
+}

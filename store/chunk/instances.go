@@ -1,0 +1,304 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// The instances of a group - their keys, what they were called from which block
+// on, and when they came - are coded as they appeared, since their numbers grow
+// with time, in segments that are decoded alone. Those that were there from the
+// first block on, few and asked for most, have segments of their own. An index
+// says of each segment where the numbers of its keys lie and how many instances
+// of each kind it has, which rules it out for most questions; the same counts
+// tell the rows, which go by kind and within it by appearance.
+
+// segmentInstances is how many instances have a segment.
+const segmentInstances = 256
+
+// The texts of an instance are coded by slot: the key, the name, and then the
+// names and values of the labels in turn.
+const (
+	slotKey = iota
+	slotName
+	slotLabels
+	maxSlots = 34
+)
+
+// A slotModel codes the texts of one slot.
+type slotModel struct {
+	same  [2]prob // the whole text is that of the instance it is likened to
+	frame [2]prob // its frame is
+	which *number // otherwise: the number of the frame
+	copy  [maxFigures]prob
+	width [maxFigures]prob
+	delta [maxFigures]*number
+	wide  *number
+	last  [maxFigures]figure // of the instance coded before
+	was   uint32
+	used  int32 // the frame coded last by its number
+}
+
+// A headModel codes when an instance came, its kind and its key.
+type headModel struct {
+	again  [2]prob // it came at the same block as the one before
+	begin  number
+	was    uint32
+	follow [4]prob // its kind is the one that followed the kind before the last time
+	plain  [2]prob // it has one name throughout
+	counts number  // otherwise: how many names
+	key    *slotModel
+}
+
+// A bodyModel codes what an instance was called.
+type bodyModel struct {
+	blocks number
+	labels number
+	slots  [maxSlots]*slotModel
+	keyed  []figure // the numbers of the present instance's key
+}
+
+func (m *headModel) init() {
+	fill(m.again[:])
+	m.begin.init()
+	fill(m.follow[:])
+	fill(m.plain[:])
+	m.counts.init()
+	m.key = newSlotModel()
+}
+
+func (m *bodyModel) init() {
+	m.blocks.init()
+	m.labels.init()
+}
+
+func newSlotModel() *slotModel {
+	s := &slotModel{}
+	fill(s.same[:])
+	fill(s.frame[:])
+	fill(s.copy[:])
+	fill(s.width[:])
+	return s
+}
+
+func (m *bodyModel) slot(i int) *slotModel {
+	i = min(i, maxSlots-1)
+	if m.slots[i] == nil {
+		m.slots[i] = newSlotModel()
+	}
+	return m.slots[i]
+}
+
+// made makes the model of numbers at p when it is first needed.
+func made(p **number) *number {
+	if *p == nil {
+		*p = new(number)
+		(*p).init()
+	}
+	return *p
+}
+
+// clone is what has been learned, to be learned on.
+func (s *slotModel) clone() *slotModel {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	again := func(p **number) {
+		if *p != nil {
+			n := **p
+			*p = &n
+		}
+	}
+	again(&c.which)
+	again(&c.wide)
+	for i := range c.delta {
+		again(&c.delta[i])
+	}
+	return &c
+}
+
+func (m *headModel) clone() *headModel {
+	c := *m
+	c.key = m.key.clone()
+	return &c
+}
+
+func (m *bodyModel) clone() *bodyModel {
+	c := *m
+	for i, s := range m.slots {
+		c.slots[i] = s.clone()
+	}
+	c.keyed = nil
+	return &c
+}
+
+// usual is the number of digits that v should have: as many as it needs, or,
+// if the number before had zeros in front, no less than that.
+func (s *slotModel) usual(i int, v uint64) uint32 {
+	n := digits(v)
+	if l := s.last[i]; l.width > digits(l.value) {
+		n = max(n, l.width)
+	}
+	return n
+}
+
+// A textRef is a text and its frame; those of an instance are kept for others to
+// be likened to.
+type textRef struct {
+	text  string
+	frame int32
+}
+
+// kindRun is how many instances of a kind a segment has; their rows begin at row.
+type kindRun struct {
+	kind, count int32
+	segment     int32
+	row         int32
+}
+
+// span is where the numbers of the keys of a segment lie.
+type span struct{ lo, hi uint64 }
+
+// A segmentIndex is what is said of a segment.
+type segmentIndex struct {
+	first, end int // in the order of appearance
+	bytes      int
+	base       uint32 // where the first instance came, at the earliest
+	kinds      []kindRun
+	frame      int // of all keys; -1 if they differ
+	spans      []span
+	// copied says that the first figures of all names are those of the keys.
+	copied bool
+	others []int32 // frames of names that are not the latest of their instances
+}
+
+// indexModel codes the index.
+type indexModel struct {
+	bytes, base, kinds, gap, count, frame, lo, width, others number
+}
+
+func (m *indexModel) init() {
+	for _, n := range []*number{&m.bytes, &m.base, &m.kinds, &m.gap, &m.count, &m.frame, &m.lo, &m.width, &m.others} {
+		n.init()
+	}
+}
+
+// index codes what is said of segments, given the one before.
+func (e *encoder) index(m *indexModel, s, before *segmentIndex) {
+	e.number(&m.bytes, int64(s.bytes-before.bytes))
+	e.number(&m.base, int64(s.base)-int64(before.base))
+	e.number(&m.kinds, int64(len(s.kinds)-len(before.kinds)))
+	next := int32(0)
+	for _, k := range s.kinds {
+		e.number(&m.gap, int64(k.kind-next))
+		e.number(&m.count, int64(k.count-1))
+		next = k.kind + 1
+	}
+	e.number(&m.frame, int64(s.frame-before.frame))
+	for i, sp := range s.spans {
+		lo := uint64(0)
+		if i < len(before.spans) {
+			lo = before.spans[i].hi
+		}
+		e.number(&m.lo, int64(sp.lo-lo))
+		e.number(&m.width, int64(sp.hi-sp.lo))
+	}
+	copied := int64(0)
+	if s.copied {
+		copied = 1
+	}
+	e.number(&m.others, int64(len(s.others))<<1|copied)
+	for _, f := range s.others {
+		e.number(&m.others, int64(f))
+	}
+}
+
+// An instanceEncoder encodes the instances of a group.
+type instanceEncoder struct {
+	insts   []Instance
+	origins []origin
+	fr      frames
+	kinds   int
+	order   []int32 // of appearance
+	e       encoder
+}
+
+// encodeInstances appends the index and the segments of instances, which stand
+// in the order of their rows; early is how many were there from the first block.
+func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early int) {
+	if len(insts) == 0 || len(insts) == 1 && insts[0].Key == "" && len(insts[0].Names) == 0 && insts[0].Runs[0].Start == 0 {
+		return index, names, len(insts)
+	}
+	x := &instanceEncoder{insts: insts, origins: make([]origin, len(insts)), order: make([]int32, len(insts))}
+	for i := range insts {
+		x.origins[i] = originOf(&insts[i])
+		x.order[i] = int32(i)
+		if x.origins[i].begin == 0 {
+			early++
+		}
+	}
+	x.number()
+	slices.SortStableFunc(x.order, func(p, q int32) int { return x.origins[p].byAppearance(&x.origins[q]) })
+	var segs []*segmentIndex
+	var head *headModel
+	var body *bodyModel
+	for first := 0; first < len(insts); {
+		end := min(first+segmentInstances, len(insts))
+		if first < early {
+			end = min(end, early)
+		}
+		var h *headModel
+		var b *bodyModel
+		if first == 0 || first == early {
+			h, b = new(headModel), new(bodyModel)
+			h.init()
+			b.init()
+			head, body = h, b
+		} else {
+			h, b = head.clone(), body.clone()
+		}
+		s := x.describe(first, end)
+		from := len(names)
+		names = x.segment(names, s, h, b)
+		s.bytes = len(names) - from
+		segs = append(segs, s)
+		first = end
+	}
+	index = binary.AppendUvarint(index, uint64(early))
+	index = binary.AppendUvarint(index, uint64(x.kinds))
+	packed := x.fr.marshal()
+	index = binary.AppendUvarint(index, uint64(len(packed)))
+	index = append(index, packed...)
+	echoes := x.echoes()
+	index = binary.AppendUvarint(index, uint64(len(echoes)))
+	for _, f := range echoes {
+		index = binary.AppendUvarint(index, uint64(f))
+	}
+	var m indexModel
+	m.init()
+	x.e.begin(index)
+	before := &segmentIndex{}
+	for _, s := range segs {
+		x.e.index(&m, s, before)
+		before = s
+	}
+	return x.e.end(), names, early
+}
+
+// number gives the kinds the first numbers of the frames, in their order.
+func (x *instanceEncoder) number() {
+	kinds := make([]*origin, 0, 64)
+	seen := make(map[string]bool)
+	for i := range x.origins {
+		if o := &x.origins[i]; !seen[o.kind] {
+			seen[o.kind] = true
+			kinds = append(kinds, o)
+		}
+	}
+	slices.SortFunc(kinds, (*origin).byKind)
+	for _, o := range kinds {
+		x.fr.number(o.kind)
+	}
+	x.kinds = len(kinds)
+}

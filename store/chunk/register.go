@@ -1,0 +1,336 @@
+package chunk
+
+import (
+	"errors"
+	"slices"
+	"sort"
+)
+
+var errIndex = errors.New("the index of the instances contradicts itself")
+
+// A register reads the instances of a group of a chunk: at first its index, and
+// then those segments that a question needs.
+type register struct {
+	g      *Group
+	fr     frames
+	kinds  int
+	early  int
+	echoes []string
+	segs   []segmentIndex
+	runs   []kindRun // by row
+	read   []segmentReader
+	names  []byte
+	life   *lifetimes
+	insts  []Instance // by row, once all were asked for
+	limits
+}
+
+// limits bound what the names of a group may unfold into.
+type limits struct {
+	texts int // how many more there may be
+	room  int // how many bytes of them more
+}
+
+// textsPerByte bounds what a few bytes of names may unfold into, mostTexts what
+// many may, and textPerByte is how long they may be in all.
+const (
+	textsPerByte = 1024
+	mostTexts    = 1 << 21
+	textPerByte  = 1024
+	mostText     = 64 << 20
+)
+
+func limitsFor(in []byte) limits {
+	return limits{texts: min((len(in)+16)*textsPerByte, mostTexts), room: min((len(in)+16)*textPerByte, mostText)}
+}
+
+// openRegister reads the index of g.
+func (g *Group) openRegister() (*register, error) {
+	b, err := g.read(g.indexAt, "index")
+	if err != nil {
+		return nil, err
+	}
+	r := &register{g: g}
+	if err := r.parse(b); err != nil {
+		return nil, g.wrong("index", err)
+	}
+	if b, err = g.read(g.livesAt, "lifetimes"); err != nil {
+		return nil, err
+	}
+	if r.life, err = openLives(b, g.Size, r.early, g.Blocks, g.limit()); err != nil {
+		return nil, g.wrong("lifetimes", err)
+	}
+	return r, nil
+}
+
+func (r *register) parse(in []byte) error {
+	n := r.g.Size
+	if len(in) == 0 {
+		// One instance, or none, without key and name.
+		if r.early = n; n > 1 {
+			return errIndex
+		}
+		r.read = make([]segmentReader, n)
+		r.segs = make([]segmentIndex, n)
+		return nil
+	}
+	b := reader{in: in}
+	r.early = b.count(n)
+	r.kinds = b.count(maxTexts)
+	if !r.fr.parse(b.bytes(b.count(len(in)))) || r.kinds > len(r.fr.list) {
+		return errIndex
+	}
+	for k := b.count(len(in)); k > 0 && !b.bad; k-- {
+		if f := b.count(len(r.fr.list) - 1); !b.bad {
+			r.echoes = append(r.echoes, r.fr.plain(f))
+		}
+	}
+	if b.bad || n == 0 {
+		return errIndex
+	}
+	var d decoder
+	d.begin(b.in)
+	var m indexModel
+	m.init()
+	before := &segmentIndex{}
+	at := 0
+	for first := 0; first < n; {
+		end := min(first+segmentInstances, n)
+		if first < r.early {
+			end = min(end, r.early)
+		}
+		r.segs = append(r.segs, segmentIndex{first: first, end: end})
+		s := &r.segs[len(r.segs)-1]
+		if !r.index(&d, &m, s, before) {
+			return errIndex
+		}
+		before = s
+		if s.bytes < 0 || s.bytes > r.g.namesAt.len-at {
+			return errIndex
+		}
+		at += s.bytes
+		first = end
+	}
+	if at != r.g.namesAt.len {
+		return errIndex
+	}
+	r.read = make([]segmentReader, len(r.segs))
+	r.place()
+	return nil
+}
+
+// index decodes what is said of a segment.
+func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) bool {
+	n := int64(s.end - s.first)
+	s.bytes = int(int64(before.bytes) + d.number(&m.bytes))
+	base := int64(before.base) + d.number(&m.base)
+	if base < 0 || base >= int64(r.g.Blocks) {
+		return false
+	}
+	s.base = uint32(base)
+	kinds := int64(len(before.kinds)) + d.number(&m.kinds)
+	if kinds < 1 || kinds > n {
+		return false
+	}
+	s.kinds = make([]kindRun, kinds)
+	next, left := int64(0), n
+	for i := range s.kinds {
+		kind := next + d.number(&m.gap)
+		count := 1 + d.number(&m.count)
+		if left -= count; kind < next || kind >= int64(r.kinds) || count < 1 || left < 0 {
+			return false
+		}
+		s.kinds[i] = kindRun{kind: int32(kind), count: int32(count), segment: int32(len(r.segs) - 1)}
+		next = kind + 1
+	}
+	frame := int64(before.frame) + d.number(&m.frame)
+	if left != 0 || frame < -1 || frame >= int64(len(r.fr.list)) {
+		return false
+	}
+	if s.frame = int(frame); frame >= 0 {
+		s.spans = make([]span, r.fr.marks[frame])
+	}
+	for i := range s.spans {
+		lo := uint64(0)
+		if i < len(before.spans) {
+			lo = before.spans[i].hi
+		}
+		lo += uint64(d.number(&m.lo))
+		s.spans[i] = span{lo, lo + uint64(d.number(&m.width))}
+		if s.spans[i].hi < lo {
+			return false
+		}
+	}
+	others := d.number(&m.others)
+	s.copied = others&1 != 0
+	if others >>= 1; others < 0 || others > int64(len(r.fr.list)) {
+		return false
+	}
+	for ; others > 0 && !d.short(); others-- {
+		f := d.number(&m.others)
+		if f < 0 || f >= int64(len(r.fr.list)) {
+			return false
+		}
+		s.others = append(s.others, int32(f))
+	}
+	return !d.short()
+}
+
+// place finds the rows of the kinds of each segment.
+func (r *register) place() {
+	for i := range r.segs {
+		for k := range r.segs[i].kinds {
+			r.runs = append(r.runs, r.segs[i].kinds[k])
+		}
+	}
+	early := func(run *kindRun) bool { return r.segs[run.segment].first < r.early }
+	slices.SortStableFunc(r.runs, func(a, b kindRun) int {
+		switch {
+		case early(&a) != early(&b):
+			if early(&a) {
+				return -1
+			}
+			return 1
+		case a.kind != b.kind:
+			return int(a.kind) - int(b.kind)
+		}
+		return int(a.segment) - int(b.segment)
+	})
+	row := int32(0)
+	for i := range r.runs {
+		r.runs[i].row = row
+		s := &r.segs[r.runs[i].segment]
+		k, _ := slices.BinarySearchFunc(s.kinds, r.runs[i].kind, func(a kindRun, kind int32) int { return int(a.kind) - int(kind) })
+		s.kinds[k].row = row
+		row += r.runs[i].count
+	}
+}
+
+// where is the segment of a row, and its place there.
+func (r *register) where(row int) (segment int, at int, err error) {
+	i := sort.Search(len(r.runs), func(i int) bool { return int(r.runs[i].row) > row }) - 1
+	if i < 0 {
+		return 0, 0, nil // the only one, which has no index
+	}
+	segment = int(r.runs[i].segment)
+	s, err := r.heads(segment)
+	if err != nil {
+		return 0, 0, err
+	}
+	return segment, int(s.place[row]), nil
+}
+
+func (r *register) lives() (*lifetimes, error) { return r.life, nil }
+
+func (r *register) one(row int) (*Instance, error) {
+	if r.insts != nil {
+		return &r.insts[row], nil
+	}
+	segment, at, err := r.where(row)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.bodies(segment)
+	if err != nil {
+		return nil, err
+	}
+	in := &s.insts[at]
+	if in.Runs == nil {
+		if in.Runs, err = r.life.runsOf(row, s.begins[at]); err != nil {
+			return nil, r.g.wrong("lifetimes", err)
+		}
+	}
+	return in, nil
+}
+
+func (r *register) all() ([]Instance, error) {
+	if r.insts != nil {
+		return r.insts, nil
+	}
+	insts := make([]Instance, r.g.Size)
+	for i := range insts {
+		in, err := r.one(i)
+		if err != nil {
+			return nil, err
+		}
+		insts[i] = *in
+	}
+	r.insts = insts
+	return insts, nil
+}
+
+func (r *register) find(key string) (int, error) {
+	frame, figures := split(key, nil)
+	f := -1
+	if i := slices.Index(r.fr.list, frame); i >= 0 {
+		f = i
+	} else if len(r.fr.list) > 0 {
+		return -1, nil
+	}
+	for i := range r.segs {
+		if !r.segs[i].mayHold(f, figures) {
+			continue
+		}
+		s, err := r.heads(i)
+		if err != nil {
+			return -1, err
+		}
+		if row := s.find(f, figures); row >= 0 {
+			_, err := r.bodies(i)
+			return row, err
+		}
+	}
+	return -1, nil
+}
+
+// mayHold reports whether a segment may hold a key.
+func (s *segmentIndex) mayHold(frame int, figures []figure) bool {
+	if s.frame < 0 {
+		return true
+	}
+	if s.frame != frame {
+		return false
+	}
+	for i, f := range figures {
+		if f.value < s.spans[i].lo || f.value > s.spans[i].hi {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *register) seek(s *Sought, fn func(in *Instance)) error {
+	if len(r.runs) == 0 { // There is one at most, and no index.
+		all, err := r.all()
+		for i := range all {
+			fn(&all[i])
+		}
+		return err
+	}
+	t := r.tester(s)
+	for i := range r.segs {
+		if !t.segment(&r.segs[i]) {
+			continue
+		}
+		seg, err := r.heads(i)
+		if err != nil {
+			return err
+		}
+		var some []int
+		for k := range seg.rows {
+			if t.instance(&r.segs[i], seg, k) {
+				some = append(some, k)
+			}
+		}
+		if len(some) == 0 {
+			continue
+		}
+		if seg, err = r.bodies(i); err != nil {
+			return err
+		}
+		for _, k := range some {
+			fn(&seg.insts[k])
+		}
+	}
+	return nil
+}
