@@ -41,6 +41,7 @@ func (v *verifier) journal(f *os.File, behind []string) {
 		v.owner[live] = own
 	}
 	own.Live = true
+	own.goOn(filepath.Join(filepath.Dir(v.path), live))
 	g := &journal.Generation{File: boltread.FileSource(f), Number: number}
 	g.Old = slices.ContainsFunc(behind, func(name string) bool {
 		next, _, _ := layout.ParseJournalName(filepath.Base(name))
@@ -49,11 +50,31 @@ func (v *verifier) journal(f *os.File, behind []string) {
 	end := own.Follow(g, func(*journal.Record) {}, func(h *journal.Hole) {
 		v.add("beginning", h.From, h.To.Wall, h)
 	})
-	if end.Err != nil {
+	if end.Err != nil && v.inPlace(f) {
 		where := "file"
 		if end.At > 0 {
 			where = fmt.Sprintf("byte %d", end.At)
 		}
 		v.add(where, own.Last, 0, end.Err)
 	}
+}
+
+// goOn takes note of what the archive at path holds by now. A journal that it
+// came to hold after it was looked at may have been written over since.
+func (o *owner) goOn(path string) {
+	if now, err := layout.ReadProgress(path); err == nil {
+		o.Seq = max(o.Seq, now.Sealed)
+	}
+}
+
+// inPlace reports whether f is still the file that its name means. A recorder
+// takes a journal away, and writes another one over it, once the archive holds
+// what it does.
+func (v *verifier) inPlace(f *os.File) bool {
+	was, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	is, err := os.Lstat(f.Name())
+	return err == nil && os.SameFile(was, is)
 }
