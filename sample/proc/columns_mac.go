@@ -73,12 +73,16 @@ func columnsOf[R any](t *rows.Table, a *answered, bytes func(r *R) []byte) []col
 		if formula == word {
 			f = func(v, _ uint64) (uint64, bool) { return v, true }
 		}
-		if f != nil && a.counts[leaf] == nil {
+		if counted := a.counts[leaf]; f != nil {
 			c.value = func(r *R) (uint64, metric.Reason) {
 				v, ok := member.Uint(bytes(r))
-				if v, _ = f(v, 0); !ok {
+				if !ok {
 					return 0, a.Short
 				}
+				if counted != nil && !*counted {
+					return 0, noCounter
+				}
+				v, _ = f(v, 0)
 				return v, metric.Present
 			}
 		}
