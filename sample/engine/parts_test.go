@@ -120,17 +120,14 @@ func TestEventsOfASourceWaitForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		src := counting("teller", nil, metric.Process)
-		var e *Engine
 		read := src.read
 		src.read = func(c *sample.Context, frames []*sample.Frame) error {
-			e.storing.Lock() // somebody commits
-			defer e.storing.Unlock()
+			w.sink.mu.Lock() // somebody commits
+			defer w.sink.mu.Unlock()
 			c.Emit(metric.Event{Kind: metric.EventProcessStart, Text: "somebody began"})
 			return read(c, frames)
 		}
-		opt := w.options(defaultPlan(), src)
-		var stop func() time.Duration
-		e, stop = w.run(opt)
+		_, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(time.Minute)
 		stop()
 		if ticks, told := len(w.sink.of(metric.Process, "teller.process")), len(w.sink.kinds(metric.EventProcessStart)); told != ticks || told < 10 {
