@@ -45,6 +45,12 @@ func Compact(dst *bbolt.DB, a *File) error {
 		h := a.head
 		h.Format = layout.FormatVersion
 		b.Create(&h)
+	}))
+	if err != nil {
+		return err
+	}
+	// Apart, because what comes now can use the pages that this left behind.
+	err = dst.Update(layout.Build(&t, func(b *layout.Builder) {
 		b.Settings(a.Info.Config, a.Info.Intervals)
 		b.Descs(0, a.Descs)
 		b.Count()

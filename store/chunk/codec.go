@@ -18,9 +18,11 @@ type codec struct {
 	instances func(g *Group) (holder, error)
 	activity  func(in []byte, lives *lifetimes) (*activity, error)
 	column    func(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error
+	// units says that columns may have units.
+	units bool
 	// references is how many series may stand behind one.
 	references int
-	summaries  func(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
+	summaries  func(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
 	sketches   func(in []byte, groups []*Group) (sketches, error) // nil: there are none
 }
 
@@ -34,10 +36,11 @@ var codecs = map[byte]*codec{
 		blocks:     decodeBlocks,
 		instances:  (*Group).instances1,
 		activity:   openActivity,
-		column:     decodeColumn,
-		summaries:  decodeSummaries,
+		column:     decodeColumn1,
+		summaries:  decodeSummaries1,
 	},
 	Version: {
+		units:      true,
 		references: maxReferences,
 		directory:  (*Chunk).parse,
 		clocks:     decodeClocks,

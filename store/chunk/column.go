@@ -18,6 +18,12 @@ const (
 	// decoded without any that refer to it.
 )
 
+// What a column's layout has besides segments.
+const (
+	withMisses = 1 << iota
+	withUnit   // not in version 1
+)
+
 type segment struct {
 	series int // how many
 	bytes  int
@@ -32,7 +38,7 @@ func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes ma
 	var sv sieve
 	n := len(lives)
 	for i := 0; i < n; {
-		m.init()
+		m.init(true)
 		from := i
 		e.begin(streams)
 		for i < n {
@@ -47,11 +53,17 @@ func (t *columnTable) encode(out []byte, lives []uint32, act *activity, codes ma
 		segs = append(segs, segment{i - from, len(streams) - e.start})
 	}
 	misses := t.encodeMisses(codes)
-	flag := uint64(0)
+	flags := uint64(0)
 	if misses != nil {
-		flag = 1
+		flags |= withMisses
 	}
-	out = binary.AppendUvarint(out, uint64(len(segs))<<1|flag)
+	if t.unit > 1 {
+		flags |= withUnit
+	}
+	out = binary.AppendUvarint(out, uint64(len(segs))<<2|flags)
+	if t.unit > 1 {
+		out = binary.AppendUvarint(out, t.unit)
+	}
 	for i, s := range segs {
 		if i < len(segs)-1 { // the last one has what is left
 			out = binary.AppendUvarint(out, uint64(s.series))
@@ -85,15 +97,25 @@ func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, sv *sieve, i int,
 // decodeColumn reads those series of a column that are wanted and calls fn for
 // each; fn must not keep the series.
 func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
-	segs, misses, streams, err := columnLayout(in, lives, reasons)
+	return decodeSeries(in, lives, act, reasons, find, want, fn, true)
+}
+
+// decodeColumn1 is decodeColumn for chunks of version 1.
+func decodeColumn1(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
+	return decodeSeries(in, lives, act, reasons, find, want, fn, false)
+}
+
+func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error, mixed bool) error {
+	l, err := columnLayout(in, lives, reasons, mixed)
 	if err != nil {
 		return err
 	}
+	streams := l.streams
 	var m seriesModel
 	s := borrowSeries()
 	defer returnSeries(s)
 	first := 0
-	for _, seg := range segs {
+	for _, seg := range l.segs {
 		end := first + seg.series
 		last := -1
 		for i := end - 1; i >= first; i-- {
@@ -109,19 +131,20 @@ func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 			}
 			var d decoder
 			d.begin(streams[:seg.bytes])
-			m.init()
+			m.init(mixed)
 			for i := first; i <= last; i++ {
 				active, err := act.get(i)
 				if err != nil {
 					return err
 				}
-				if err := s.decode(&d, &m, lives[i-first], misses.missOf(i), active, find); err != nil {
+				if err := s.decode(&d, &m, lives[i-first], l.misses.missOf(i), active, find); err != nil {
 					return err
 				}
 				if d.short() {
 					return errShort
 				}
 				if want(i) {
+					s.unit = l.unit
 					if err := fn(i, s); err != nil {
 						return err
 					}
@@ -136,34 +159,54 @@ func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 
 var errColumn = errors.New("a column's layout contradicts its length")
 
-func columnLayout(in []byte, lives *lifetimes, reasons []metric.Reason) (segs []segment, misses absences, streams []byte, err error) {
+// layout is what a column's streams are.
+type layout struct {
+	segs    []segment
+	misses  absences
+	unit    uint64
+	streams []byte
+}
+
+// columnLayout reads the layout of a column, which has a unit if units says so.
+func columnLayout(in []byte, lives *lifetimes, reasons []metric.Reason, units bool) (l layout, err error) {
 	r := reader{in: in}
 	head := r.uvarint()
-	n := int(head >> 1)
-	if r.bad || n > len(lives.list) || n > len(in) || n == 0 && len(lives.list) > 0 {
-		return nil, absences{}, nil, errColumn
+	flags := head & 1
+	if head >>= 1; units {
+		flags |= head & 1 << 1
+		head >>= 1
 	}
-	segs = make([]segment, n)
+	n := int(head)
+	if r.bad || n > len(lives.list) || n > len(in) || n == 0 && len(lives.list) > 0 {
+		return l, errColumn
+	}
+	if flags&withUnit != 0 {
+		if l.unit = r.uvarint(); l.unit < 2 {
+			return l, errColumn
+		}
+	}
+	l.segs = make([]segment, n)
 	left := len(lives.list)
 	bytes := 0
 	for i := 0; i < n-1; i++ {
-		segs[i] = segment{r.count(left), r.count(len(in))}
-		left -= segs[i].series
-		bytes += segs[i].bytes
+		l.segs[i] = segment{r.count(left), r.count(len(in))}
+		left -= l.segs[i].series
+		bytes += l.segs[i].bytes
 	}
-	if head&1 != 0 {
-		misses, err = decodeMisses(r.bytes(r.count(len(in))), lives, reasons)
+	if flags&withMisses != 0 {
+		l.misses, err = decodeMisses(r.bytes(r.count(len(in))), lives, reasons)
 		if err != nil {
-			return nil, absences{}, nil, err
+			return l, err
 		}
 	}
 	if r.bad || bytes > len(r.in) {
-		return nil, absences{}, nil, errColumn
+		return l, errColumn
 	}
 	if n > 0 {
-		segs[n-1] = segment{left, len(r.in) - bytes}
+		l.segs[n-1] = segment{left, len(r.in) - bytes}
 	}
-	return segs, misses, r.in, nil
+	l.streams = r.in
+	return l, nil
 }
 
 // encodeMisses lists the absences of the column's series, nil when there are

@@ -89,10 +89,16 @@ func (t *table) seal() (*Sealed, error) {
 	w.parts = encodeStrings(w.parts, t.words)
 	w.close()
 	w.uvarint(uint64(len(t.groups)))
+	sums := make([][]byte, len(t.groups))
+	for i, g := range t.groups {
+		sums[i] = encodeSummaries(nil, g)
+	}
+	t.measure()
 	refs := t.references()
 	for i, g := range t.groups {
-		g.encode(w, t, codes, i, refs)
+		g.encode(w, t, codes, i, refs, sums[i])
 	}
+	t.restore()
 	if !t.bare {
 		w.parts = t.sketches(w.parts)
 	}
@@ -109,7 +115,7 @@ func (t *table) seal() (*Sealed, error) {
 }
 
 // encode writes one group.
-func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64, number int, refs *references) {
+func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64, number int, refs *references, sums []byte) {
 	w.string(g.name)
 	w.string(g.indom)
 	w.uvarint(uint64(len(g.metrics)))
@@ -136,7 +142,7 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 	act := g.activity(lives)
 	w.parts = act.encode(w.parts, lives, early)
 	w.close()
-	w.parts = encodeSummaries(w.parts, g)
+	w.parts = append(w.parts, sums...)
 	w.close()
 	pack := 0
 	for c := range g.cols {

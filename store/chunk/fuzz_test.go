@@ -141,6 +141,7 @@ func FuzzInfo(f *testing.F) {
 // FuzzSeries codes the given changes and compares.
 func FuzzSeries(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 5, 0, 0, 255}, uint8(3))
+	f.Add([]byte{1, 2, 3, 200, 5, 0, 0, 255}, uint8(131))
 	f.Fuzz(func(t *testing.T, in []byte, shift uint8) {
 		if len(in) == 0 || len(in) > 4096 {
 			return
@@ -158,14 +159,15 @@ func FuzzSeries(f *testing.F) {
 			}
 		}
 		n := uint32(len(in))
-		m := freshSeries
+		var m seriesModel
+		m.init(shift >= 128)
 		var e encoder
 		e.begin(nil)
 		e.series(&m, at, vals, n, nil, nil)
 		ref := &reference{factor: int64(v) >> 20}
 		e.series(&m, at, vals, n, nil, &guide{reference: *ref, at: at, bits: vals})
 		out := e.end()
-		m = freshSeries
+		m.init(shift >= 128)
 		var d decoder
 		d.begin(out)
 		for range 2 {

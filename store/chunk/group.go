@@ -16,6 +16,7 @@ type Group struct {
 	Blocks, Size int
 
 	chunk                                                 *Chunk
+	number                                                int
 	blocksAt, livesAt, indexAt, namesAt, activeAt, sumsAt part
 	packs                                                 []part
 
@@ -112,7 +113,20 @@ func (g *Group) column(c *Column) ([]byte, error) {
 // Series calls fn for those series of column c that are wanted, in the order
 // of the instances. fn must not keep what it is given.
 func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) error) error {
-	return g.series(c, g.chunk.others(0), want, fn)
+	if s := g.chunk.found[place{g.number, c, 0}]; s != nil && g.Size == 1 {
+		if !want(0) {
+			return nil
+		}
+		out := borrowSeries()
+		defer returnSeries(out)
+		out.Life, out.miss = s.Life, nil
+		out.At, out.Bits = append(out.At[:0], s.At...), inUnits(append(out.Bits[:0], s.Bits...), s.unit)
+		return fn(0, out)
+	}
+	return g.series(c, g.chunk.others(0), want, func(i int, s *Series) error {
+		s.Bits = inUnits(s.Bits, s.unit)
+		return fn(i, s)
+	})
 }
 
 func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
@@ -172,7 +186,7 @@ func (c *Chunk) other(f *reference, depth int) (*Series, error) {
 	var found *Series
 	err := g.series(f.col, c.others(depth+1), func(i int) bool { return i == f.inst }, func(_ int, s *Series) error {
 		if s.Life == uint32(c.ticks) && s.miss == nil {
-			found = &Series{Life: s.Life, At: slices.Clone(s.At), Bits: slices.Clone(s.Bits)}
+			found = &Series{Life: s.Life, At: slices.Clone(s.At), Bits: slices.Clone(s.Bits), unit: s.unit}
 		}
 		return nil
 	})
@@ -203,8 +217,8 @@ func (g *Group) begins(c, inst int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	segs, _, _, err := columnLayout(b, lives, g.chunk.reasons)
-	for _, s := range segs {
+	l, err := columnLayout(b, lives, g.chunk.reasons, g.chunk.codec.units)
+	for _, s := range l.segs {
 		if inst -= s.series; inst <= 0 {
 			break
 		}
@@ -213,7 +227,7 @@ func (g *Group) begins(c, inst int) (bool, error) {
 }
 
 // keepOthers is how many series that others refer to stay decoded.
-const keepOthers = 64
+const keepOthers = 128
 
 // Summaries calls fn for each series of the columns that desc knows whose
 // summary over the whole chunk is stored.
@@ -226,7 +240,7 @@ func (g *Group) Summaries(desc func(col int) *metric.Desc, fn func(col, i int, s
 	if err != nil {
 		return err
 	}
-	if err := g.chunk.codec.summaries(b, len(g.Columns), g.Size, desc, conts, fn); err != nil {
+	if err := g.chunk.codec.summaries(b, len(g.Columns), g.Size, g.Instance, desc, conts, fn); err != nil {
 		return g.wrong("summaries", err)
 	}
 	return nil

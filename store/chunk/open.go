@@ -121,7 +121,7 @@ func (c *Chunk) parse(dir []byte, at int64) error {
 }
 
 func (c *Chunk) parseGroup(d *directory) *Group {
-	g := &Group{chunk: c, Name: d.string(), Indom: d.string()}
+	g := &Group{chunk: c, number: len(c.Groups), Name: d.string(), Indom: d.string()}
 	ncols := d.count(min(maxColumns, len(d.in)))
 	g.Columns = make([]Column, 0, ncols)
 	prev := int64(0)

@@ -34,8 +34,8 @@ const (
 	fastLimit = 60
 )
 
-// step[n] is 2^16/(n+1.5): how far one bit moves a probability learned from n.
-var step = func() (s [slowLimit + 1]uint32) {
+// steps[n] is 2^16/(n+1.5): how far one bit moves a probability learned from n.
+var steps = func() (s [slowLimit + 1]uint32) {
 	for n := range s {
 		s[n] = uint32(1 << 17 / (2*n + 3))
 	}
@@ -56,7 +56,7 @@ func (p prob) zero() uint64 { return uint64(p >> 16) }
 func (p prob) saw(bit uint32, limit prob) prob {
 	n := p & countMask
 	v := int64(p >> countBits)
-	v += (surely0 - int64(bit)*(surely0-surely1) - v) * int64(step[uint8(n)]) >> 16
+	v += (surely0 - int64(bit)*(surely0-surely1) - v) * int64(steps[uint8(n)]) >> 16
 	if n < limit {
 		n++
 	}
@@ -92,7 +92,13 @@ func (e *encoder) shift() {
 }
 
 func (e *encoder) bit(p *prob, limit prob, bit uint32) {
-	bound := e.width >> 16 * p.zero()
+	e.split(p.zero(), bit)
+	*p = p.saw(bit, limit)
+}
+
+// split codes a bit that is 0 with the probability zero.
+func (e *encoder) split(zero uint64, bit uint32) {
+	bound := e.width >> 16 * zero
 	if bit == 0 {
 		e.width = bound
 	} else {
@@ -103,7 +109,6 @@ func (e *encoder) bit(p *prob, limit prob, bit uint32) {
 		e.low = low
 		e.width -= bound
 	}
-	*p = p.saw(bit, limit)
 	if e.width>>32 == 0 {
 		e.shift()
 	}

@@ -81,6 +81,17 @@ func (g *guide) change(t uint32) int64 {
 	return 0
 }
 
+// expected is the change that the other's change at ordinal t lets expect, and
+// its size in bits plus 1, or 0 where the other does not change.
+func (g *guide) expected(t uint32) (change int64, size uint32) {
+	c := g.change(t)
+	if c == 0 {
+		return 0, 0
+	}
+	change = g.expect(c)
+	return change, uint32(bits.Len64(magnitudeOf(change))) + 1
+}
+
 // Only series with many changes take part, and not more of them than can be
 // compared pairwise.
 const (
@@ -259,7 +270,8 @@ func simple(f float64) float64 {
 func (c *candidate) size(ref *reference, r *candidate) int {
 	var e encoder
 	e.begin(nil)
-	m := freshSeries
+	var m seriesModel
+	m.init(true)
 	k := min(len(c.at), trialChanges)
 	e.series(&m, c.at[:k], c.vals[:k], c.at[k-1]+1, nil, c.guide(ref, r))
 	return len(e.end())

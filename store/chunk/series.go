@@ -12,15 +12,15 @@ import (
 // is predicted and what happens at each of its active ordinals: whether the
 // value changes there and by how much.
 type seriesModel struct {
-	first   number
-	varies  [3]prob
-	method  [8]prob
-	changed [1 << historyBits]prob
-	// guided says whether the value changes, by whether the other one does.
-	guided [2][1 << historyBits]prob
-	delta  number
+	first  number
+	varies [3]prob
+	method [8]prob
+	moves  moves
+	delta  step
 	prev   uint64 // context: the first value of the series before
 	varied uint32
+	mixed  bool // or the first model alone says: in times, and in version 1
+	ready  bool // whether moves and delta are: many streams need neither
 }
 
 const historyBits = 6
@@ -35,18 +35,22 @@ const (
 	byOther          // the value before plus what the change of another series says
 )
 
-// freshSeries is a model that has learned nothing.
-var freshSeries = func() (m seriesModel) {
-	m.first, m.delta = freshNumber, freshNumber
+func (m *seriesModel) init(mixed bool) {
+	m.first = freshNumber
 	fill(m.varies[:])
 	fill(m.method[:])
-	fill(m.changed[:])
-	fill(m.guided[0][:])
-	fill(m.guided[1][:])
-	return m
-}()
+	m.prev, m.varied = 0, 0
+	m.mixed, m.ready = mixed, false
+}
 
-func (m *seriesModel) init() { *m = freshSeries }
+// begin prepares for the changes of a series.
+func (m *seriesModel) begin() {
+	if !m.ready {
+		m.moves, m.delta, m.ready = freshMoves, freshStep, true
+	}
+	m.delta.begin()
+	m.moves.begin()
+}
 
 // series codes the series with the given changes, whose first is at ordinal
 // 0. It has n values; active lists the ordinals above 0 at which a change is
@@ -78,8 +82,7 @@ func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, a
 	if g != nil {
 		e.reference(&g.reference)
 	}
-	m.delta.prev, m.delta.neg = 0, 0
-	history := uint32(0)
+	m.begin()
 	k := 1
 	base, trend := vals[0], uint64(0)
 	if method == byNothing {
@@ -90,22 +93,26 @@ func (e *encoder) series(m *seriesModel, at []uint32, vals []uint64, n uint32, a
 		if active != nil {
 			t = active[i]
 		}
-		changed := &m.changed[history]
+		guided := uint32(0)
+		p, q, w := m.moves.unguided(t, m.delta.prev)
 		if g != nil {
-			d := g.change(t)
-			trend = uint64(g.expect(d))
-			changed = &m.guided[nonzero(d)][history]
+			var expected int64
+			expected, guided = g.expected(t)
+			trend = uint64(expected)
+			p, q, w = m.moves.withGuide(guided)
 		}
-		if k == len(at) || at[k] != t {
-			e.bit(changed, slowLimit, 0)
-			history = history << 1 & (1<<historyBits - 1)
+		moves := uint32(0)
+		if k < len(at) && at[k] == t {
+			moves = 1
+		}
+		e.either(p, q, w, m.mixed, moves)
+		m.moves.saw(t, moves)
+		if moves == 0 {
 			continue
 		}
-		e.bit(changed, slowLimit, 1)
-		history = history<<1&(1<<historyBits-1) | 1
 		v := vals[k]
 		k++
-		e.number(&m.delta, int64(v-base-trend))
+		e.step(&m.delta, int64(v-base-trend), guided, m.mixed)
 		switch method {
 		case byLast, byOther:
 			base = v
@@ -135,13 +142,6 @@ func chooseMethod(vals []uint64) (method uint32, bits int) {
 		}
 	}
 	return uint32(best), cost[best]
-}
-
-func nonzero(v int64) int {
-	if v != 0 {
-		return 1
-	}
-	return 0
 }
 
 // A reference is four numbers as they are.
@@ -185,6 +185,8 @@ type Series struct {
 	// miss lists the changes between absent and present.
 	miss  []missAt
 	sieve sieve // scratch
+	// unit is what Bits count, before they are what they mean.
+	unit uint64
 }
 
 // spareSeries are series to decode into, whose room is used again.
@@ -242,23 +244,23 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, f
 	if method == byOther {
 		return d.guided(m, s, room, active, find)
 	}
-	m.delta.prev, m.delta.neg = 0, 0
-	history := uint32(0)
+	m.begin()
 	base, trend := m.prev, uint64(0)
 	if method == byNothing {
 		base = 0
 	}
 	for i := uint32(0); i < room; i++ {
-		if d.bit(&m.changed[history], slowLimit) == 0 {
-			history = history << 1 & (1<<historyBits - 1)
-			continue
-		}
-		history = history<<1&(1<<historyBits-1) | 1
 		t := i + 1
 		if active != nil {
 			t = active[i]
 		}
-		v := base + trend + uint64(d.number(&m.delta))
+		p, q, w := m.moves.unguided(t, m.delta.prev)
+		moves := d.either(p, q, w, m.mixed)
+		m.moves.saw(t, moves)
+		if moves == 0 {
+			continue
+		}
+		v := base + trend + uint64(d.step(&m.delta, 0, m.mixed))
 		switch method {
 		case byLast, byOther:
 			base = v
@@ -280,21 +282,21 @@ func (d *decoder) guided(m *seriesModel, s *Series, room uint32, active []uint32
 		return err
 	}
 	g.at, g.bits = o.At, o.Bits
-	m.delta.prev, m.delta.neg = 0, 0
-	history := uint32(0)
+	m.begin()
 	v := m.prev
 	for i := uint32(0); i < room; i++ {
 		t := i + 1
 		if active != nil {
 			t = active[i]
 		}
-		change := g.change(t)
-		if d.bit(&m.guided[nonzero(change)][history], slowLimit) == 0 {
-			history = history << 1 & (1<<historyBits - 1)
+		expected, guided := g.expected(t)
+		p, q, w := m.moves.withGuide(guided)
+		moves := d.either(p, q, w, m.mixed)
+		m.moves.saw(t, moves)
+		if moves == 0 {
 			continue
 		}
-		history = history<<1&(1<<historyBits-1) | 1
-		v += uint64(g.expect(change)) + uint64(d.number(&m.delta))
+		v += uint64(expected) + uint64(d.step(&m.delta, guided, m.mixed))
 		s.At = append(s.At, t)
 		s.Bits = append(s.Bits, v)
 	}

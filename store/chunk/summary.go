@@ -130,7 +130,7 @@ func encodeSummaries(out []byte, g *groupTable) []byte {
 			n := c*len(g.insts) + i
 			raw = binary.AppendUvarint(raw, uint64(n-prev))
 			prev = n
-			raw = sum.encode(raw, d, conts, &s)
+			raw = sum.encode(raw, d, conts, &s, &g.insts[i])
 		}
 	}
 	if raw == nil {
@@ -142,9 +142,11 @@ func encodeSummaries(out []byte, g *groupTable) []byte {
 const (
 	plainSum      = 1 // the sum is a float as it stands
 	plainIncrease = 2 // so is the increase; resets and wraps follow
+	partly        = 4 // there is not a value wherever the instance is
+	rising        = 8 // the smallest value is the first, the largest the last
 )
 
-func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series) []byte {
+func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series, in *Instance) []byte {
 	flags := uint64(0)
 	excess, exact := sum.excess(d, s)
 	if !exact {
@@ -154,14 +156,24 @@ func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series)
 	if d.Sem == metric.Counter && (sum.Resets+sum.Wraps > 0 || sum.Increase != straight || how == metric.Dipped) {
 		flags |= plainIncrease
 	}
+	if whole := (Summary{}); !whole.span(in) || !sum.spans(&whole) {
+		flags |= partly
+	}
+	if sum.Min == sum.First && sum.Max == sum.Last {
+		flags |= rising
+	}
 	out = binary.AppendUvarint(out, flags)
-	out = binary.AppendUvarint(out, sum.Count)
-	out = binary.AppendUvarint(out, sum.Missing)
-	out = binary.AppendUvarint(out, uint64(sum.FirstBlock))
-	out = binary.AppendUvarint(out, uint64(len(conts)-1)-uint64(sum.LastBlock))
+	if flags&partly != 0 {
+		out = binary.AppendUvarint(out, sum.Count)
+		out = binary.AppendUvarint(out, sum.Missing)
+		out = binary.AppendUvarint(out, uint64(sum.FirstBlock))
+		out = binary.AppendUvarint(out, uint64(len(conts)-1)-uint64(sum.LastBlock))
+	}
 	out = binary.AppendUvarint(out, sum.First)
-	for _, v := range []uint64{sum.Last, sum.Min, sum.Max} {
-		out = binary.AppendUvarint(out, zigzag(int64(v-sum.First)))
+	out = binary.AppendUvarint(out, zigzag(int64(sum.Last-sum.First)))
+	if flags&rising == 0 {
+		out = binary.AppendUvarint(out, zigzag(int64(sum.Min-sum.First)))
+		out = binary.AppendUvarint(out, zigzag(int64(sum.Max-sum.First)))
 	}
 	if exact {
 		out = binary.AppendUvarint(out, zigzag(excess))
@@ -177,6 +189,21 @@ func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series)
 		out = binary.AppendUvarint(out, uint64(sum.Wraps))
 	}
 	return out
+}
+
+// span sets where sum counts values of a series that has one wherever in is.
+func (sum *Summary) span(in *Instance) bool {
+	n := len(in.Runs)
+	if n == 0 {
+		return false
+	}
+	sum.Count, sum.Missing = uint64(in.lifetime()), 0
+	sum.FirstBlock, sum.LastBlock = in.Runs[0].Start, in.Runs[n-1].End-1
+	return true
+}
+
+func (sum *Summary) spans(o *Summary) bool {
+	return sum.Count == o.Count && sum.Missing == o.Missing && sum.FirstBlock == o.FirstBlock && sum.LastBlock == o.LastBlock
 }
 
 // even is what Weighted would be if the mean had held throughout.
@@ -209,8 +236,17 @@ func (sum *Summary) excess(d *metric.Desc, s *Series) (int64, bool) {
 }
 
 // decodeSummaries calls fn for each stored summary of a group of so many
-// columns and instances.
-func decodeSummaries(in []byte, cols, n int, descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
+// columns.
+func decodeSummaries(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
+	return eachSummary(in, cols, n, inst, descs, conts, fn, false)
+}
+
+// decodeSummaries1 is decodeSummaries for chunks of version 1.
+func decodeSummaries1(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
+	return eachSummary(in, cols, n, inst, descs, conts, fn, true)
+}
+
+func eachSummary(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary), all bool) error {
 	if len(in) == 0 {
 		return nil
 	}
@@ -222,30 +258,41 @@ func decodeSummaries(in []byte, cols, n int, descs func(col int) *metric.Desc, c
 	at := uint64(0)
 	for n > 0 && cols > 0 && len(r.in) > 0 {
 		at += r.uvarint()
-		if r.bad || n == 0 || at/uint64(n) >= uint64(cols) {
+		if r.bad || at/uint64(n) >= uint64(cols) {
 			return errSummaries
 		}
-		col := int(at / uint64(n))
+		col, i := int(at/uint64(n)), int(at%uint64(n))
 		d := descs(col)
 		var sum Summary
-		if !sum.decode(&r, d, conts) {
+		if !sum.decode(&r, d, conts, func() (*Instance, error) { return inst(i) }, all) {
 			return errSummaries
 		}
 		if d != nil {
-			fn(col, int(at%uint64(n)), &sum)
+			fn(col, i, &sum)
 		}
 	}
 	return nil
 }
 
-func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64) bool {
+// decode reads a summary; all says that it leaves nothing out, as in version 1.
+func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func() (*Instance, error), all bool) bool {
 	flags := r.uvarint()
-	sum.Count, sum.Missing = r.uvarint(), r.uvarint()
-	sum.FirstBlock = uint32(r.count(len(conts) - 1))
-	sum.LastBlock = uint32(len(conts) - 1 - r.count(len(conts)-1))
+	if all {
+		flags = flags&^rising | partly
+	}
+	if flags&partly != 0 {
+		sum.Count, sum.Missing = r.uvarint(), r.uvarint()
+		sum.FirstBlock = uint32(r.count(len(conts) - 1))
+		sum.LastBlock = uint32(len(conts) - 1 - r.count(len(conts)-1))
+	} else if in, err := inst(); err != nil || !sum.span(in) {
+		return false
+	}
 	sum.First = r.uvarint()
-	for _, v := range []*uint64{&sum.Last, &sum.Min, &sum.Max} {
-		*v = sum.First + uint64(r.varint())
+	sum.Last = sum.First + uint64(r.varint())
+	sum.Min, sum.Max = sum.First, sum.Last
+	if flags&rising == 0 {
+		sum.Min = sum.First + uint64(r.varint())
+		sum.Max = sum.First + uint64(r.varint())
 	}
 	var excess int64
 	if flags&plainSum != 0 {

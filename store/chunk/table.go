@@ -57,6 +57,8 @@ type columnTable struct {
 	off  []uint32
 	at   []uint32 // ordinals
 	bits []uint64
+	// unit is what all values are multiples of, while they are counted in it.
+	unit uint64
 	absences
 }
 

@@ -23,7 +23,7 @@ func (e *encoder) plainSeries(m *seriesModel, n int, value func(i int) int64) {
 		}
 	}
 	if n > 0 {
-		m.init()
+		m.init(false)
 		e.series(m, at, vals, uint32(n), nil, nil)
 	}
 }
@@ -31,7 +31,7 @@ func (e *encoder) plainSeries(m *seriesModel, n int, value func(i int) int64) {
 func noOther(*reference) (*Series, error) { return nil, errReference }
 
 func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int, v int64)) error {
-	m.init()
+	m.init(false)
 	if err := s.decode(d, m, uint32(n), nil, nil, noOther); err != nil {
 		return err
 	}

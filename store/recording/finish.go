@@ -47,10 +47,12 @@ func (w *Writer) finish(l *live) (string, error) {
 
 // What compacting must save to be worth writing the whole archive once more: a
 // sixth of the file, some of which is the slack of pages that a compacted one
-// has as well, or half of its chunks.
+// has as well, or half of its chunks. A small archive is not worth thinking
+// about.
 const (
-	savedPart   = 6
-	savedChunks = 2
+	savedPart    = 6
+	savedChunks  = 2
+	smallArchive = 1 << 20
 )
 
 // worthCompacting estimates what compacting l would save: pages that commits
@@ -89,7 +91,7 @@ func (w *Writer) worthCompacting(l *live) (bool, error) {
 			needed += 1 + max((last[c]-first[c])/archive.MergeSpan, bytes[c]/archive.MergeSize)
 		}
 	}
-	return size-useful > size/savedPart || chunks >= needed*savedChunks, nil
+	return size <= smallArchive || size-useful > size/savedPart || chunks >= needed*savedChunks, nil
 }
 
 // finishInPlace makes the file of l itself the finished archive.

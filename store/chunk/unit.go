@@ -1,0 +1,76 @@
+package chunk
+
+import (
+	"math/bits"
+
+	"tachograph/sample/metric"
+)
+
+// Memory comes in pages, reading and writing in sectors, and time in the ticks
+// of a kernel, whatever unit it is told in. A column whose values are all
+// multiples of one number is therefore stored in units of it: what is the same
+// in all of them would be paid for in each.
+
+// measure counts the values of t in their unit, and restore as before.
+func (t *table) measure() {
+	for _, g := range t.groups {
+		for c := range g.cols {
+			if g.metrics[c].typ == metric.String {
+				continue
+			}
+			col := &g.cols[c]
+			if col.unit = commonUnit(col.bits); col.unit > 1 {
+				for i, v := range col.bits {
+					col.bits[i] = uint64(int64(v) / int64(col.unit))
+				}
+			}
+		}
+	}
+}
+
+func (t *table) restore() {
+	for _, g := range t.groups {
+		for c := range g.cols {
+			g.cols[c].bits = inUnits(g.cols[c].bits, g.cols[c].unit)
+			g.cols[c].unit = 0
+		}
+	}
+}
+
+// commonUnit is the largest number that all values, taken as signed ones, are
+// multiples of, 0 if that is not worth a word.
+func commonUnit(vals []uint64) uint64 {
+	unit := uint64(0)
+	for _, v := range vals {
+		m := magnitudeOf(int64(v))
+		if unit > 1 && m%unit == 0 {
+			continue
+		}
+		for m != 0 {
+			unit, m = m, unit%m
+		}
+		if unit == 1 {
+			break
+		}
+	}
+	if unit < 2 || unit > maxUnit || len(vals)*bits.Len64(unit) < worthUnit {
+		return 0
+	}
+	return unit
+}
+
+// worthUnit is how many bits a unit must save at least.
+const (
+	worthUnit = 256
+	maxUnit   = 1<<63 - 1
+)
+
+// inUnits turns vals, which count units, into what they are.
+func inUnits(vals []uint64, unit uint64) []uint64 {
+	if unit > 1 {
+		for i := range vals {
+			vals[i] *= unit
+		}
+	}
+	return vals
+}
