@@ -17,6 +17,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/archive"
 	"tachograph/store/layout"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
@@ -47,7 +48,7 @@ func TestSecondReader(t *testing.T) {
 	if more := os.Getenv(archivesVariable); more != "" {
 		paths = append(paths, filepath.SplitList(more)...)
 	}
-	for _, p := range append(paths, written(t), digested(t)) {
+	for _, p := range append(paths, written(t), digested(t), compacted(t)) {
 		t.Run(filepath.Base(p), func(t *testing.T) {
 			if out, err := exec.Command("python3", "testdata/tacho_reader.py", "check", p).CombinedOutput(); err != nil {
 				t.Fatalf("check: %v\n%s", err, out)
@@ -60,6 +61,20 @@ func TestSecondReader(t *testing.T) {
 			s.compare("events", s.theirEvents(), s.ourEvents())
 		})
 	}
+}
+
+// compacted is an archive of the present format with the values of a real
+// machine: its columns have units, and series that refer to others in a row.
+func compacted(t *testing.T) string {
+	t.Helper()
+	a, err := archive.Open("testdata/v1.machine" + layout.FinishedSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	path := filepath.Join(t.TempDir(), "compacted"+layout.FinishedSuffix)
+	proof.Compact(t, a, path)
+	return path
 }
 
 // written is a finished archive that the Writer made.

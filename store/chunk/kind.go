@@ -25,13 +25,13 @@ func newKindCoder(kinds []kindRun) *kindCoder {
 }
 
 // expected is the kind that should come: the one that did after the one before,
-// or the next that is left.
+// or the next that is left, round about up to that one itself.
 func (c *kindCoder) expected() int32 {
 	if f := c.follow[c.before]; f >= 0 && c.left[f] > 0 {
 		return f
 	}
 	n := int32(len(c.kinds))
-	for k := range n {
+	for k := range n + 1 {
 		if at := (c.before + 1 + k) % (n + 1); at < n && c.left[at] > 0 {
 			return at
 		}
