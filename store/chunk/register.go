@@ -179,9 +179,7 @@ func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) boo
 // place finds the rows of the kinds of each segment.
 func (r *register) place() {
 	for i := range r.segs {
-		for k := range r.segs[i].kinds {
-			r.runs = append(r.runs, r.segs[i].kinds[k])
-		}
+		r.runs = append(r.runs, r.segs[i].kinds...)
 	}
 	early := func(run *kindRun) bool { return r.segs[run.segment].first < r.early }
 	slices.SortStableFunc(r.runs, func(a, b kindRun) int {
