@@ -67,7 +67,7 @@ func (t *topper) crowds(d *store.Totals) {
 		if desc == nil {
 			continue
 		}
-		amount := float64(d.Columns[k].Bound) * base(desc.Units)
+		amount := float64(float64(d.Columns[k].Bound) * base(desc.Units))
 		if _, ok := t.fields.counter(d.Archive, desc.Name); ok {
 			most += amount
 		} else {
@@ -129,8 +129,8 @@ func (t *topper) crowd(to *Consumer, d *store.Totals, c *store.Crowd) {
 	}
 	unit := base(d.Descs[c.Level].Units)
 	every := float64(t.every) / 1e9
-	to.weight += (c.Weighted + float64(float64(c.First)*every)) * unit
-	to.seconds += float64(c.Levels) * every
+	to.weight += float64((c.Weighted + float64(float64(c.First)*every)) * unit)
+	to.seconds += float64(float64(c.Levels) * every)
 	peak := float64(c.Max) * unit
 	if highest {
 		peak = float64(c.Peak) * unit
@@ -138,7 +138,7 @@ func (t *topper) crowd(to *Consumer, d *store.Totals, c *store.Crowd) {
 	if !(peak <= to.Peak) {
 		to.Peak = peak
 	}
-	to.peaks += float64(c.PeakSum) * unit
+	to.peaks += float64(float64(c.PeakSum) * unit)
 }
 
 // enough reports whether the ranking is complete: a process that is one of a crowd might

@@ -184,7 +184,7 @@ func (d *scatter) percentiles(t *tally) (out []float64, within float64) {
 		}
 	}
 	// All values of a part that was not wanted lie on one side.
-	return ranked(values, masses, func(m mass) float64 { return m.lo/2 + m.hi/2 }), within
+	return ranked(values, masses, func(m mass) float64 { return float64(m.lo/2) + float64(m.hi/2) }), within
 }
 
 // tellPercentiles settles the percentiles of the tallies of one metric after the
