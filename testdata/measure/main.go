@@ -46,11 +46,14 @@ type measure struct {
 	scratch []func()
 }
 
-// commands are what can be measured, in the order of all.
-var commands = []struct {
+// A command measures one thing.
+type command struct {
 	name, what string
 	do         func(*measure) error
-}{
+}
+
+// commands are what can be measured, in the order of all.
+var commands = []command{
 	{"questions", "whole commands over one day, and over one with an hour of journal", (*measure).questions},
 	{"days", "the same questions over 1, 7 and 30 archives", (*measure).manyDays},
 	{"size", "bytes per value", (*measure).size},
@@ -106,22 +109,22 @@ func (m *measure) run(names []string) error {
 		usage()
 		return fmt.Errorf("what is to be measured?")
 	}
+	for _, name := range names {
+		if name != "all" && !slices.ContainsFunc(commands, func(c command) bool { return c.name == name }) {
+			return fmt.Errorf("%q is nothing that can be measured: go run ./testdata/measure lists what is", name)
+		}
+	}
 	if err := m.prepare(); err != nil {
 		return err
 	}
-	done := 0
 	for _, c := range commands {
-		if !slices.Contains(names, c.name) && names[0] != "all" {
+		if !slices.Contains(names, c.name) && !slices.Contains(names, "all") {
 			continue
 		}
-		done++
 		m.say("== %s", c.what)
 		if err := c.do(m); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-	}
-	if done == 0 {
-		return fmt.Errorf("%q cannot be measured", names)
 	}
 	return m.finish()
 }
