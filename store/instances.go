@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
@@ -21,11 +23,9 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 	if v.Indom == metric.NoIndom {
 		return nil
 	}
-	if v.Known == nil {
-		v.Known = make([]*metric.Instance, v.Size)
-	}
-	if v.Known[i] != nil {
-		return v.Known[i]
+	mine := v.Known(i)
+	if *mine != nil {
+		return *mine
 	}
 	in, err := v.Instance(i)
 	if err != nil {
@@ -47,17 +47,18 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 			k.Name, k.Labels = last.Name, last.Labels
 		}
 	}
-	v.Known[i] = &k.Instance
-	return v.Known[i]
+	*mine = &k.Instance
+	return *mine
 }
 
 // A filter says which rows of a view are wanted.
 type filter struct {
-	rows  []bool // nil for all
+	rows  []int // in their order; nil for all
 	count int
 }
 
-func (f *filter) has(i int) bool { return f.rows == nil || f.rows[i] }
+// some is a filter of these rows.
+func some(rows []int) *filter { return &filter{rows: rows, count: len(rows)} }
 
 // filter asks a selection about the rows of v, about each instance once in an
 // archive. Instances that it turns down are not kept.
@@ -73,15 +74,13 @@ func (r *Reader) filter(p *plan, v *archive.View) (*filter, error) {
 	if err != nil {
 		return nil, v.Ref.Wrong(err)
 	}
-	f := &filter{rows: make([]bool, len(insts))}
+	rows := []int{}
 	for i := range insts {
-		in := &insts[i]
-		if p.asks(v.Indom, in) {
-			f.rows[i] = true
-			f.count++
+		if p.asks(v.Indom, &insts[i]) {
+			rows = append(rows, i)
 		}
 	}
-	return f, nil
+	return some(rows), nil
 }
 
 // asks asks the selection about an instance, once.
@@ -99,13 +98,13 @@ func (p *plan) asks(indom string, in *chunk.Instance) bool {
 // filterKeys looks for the keys that are wanted and leaves the other names
 // alone.
 func filterKeys(p *plan, v *archive.View, keys []string) (*filter, error) {
-	f := &filter{rows: make([]bool, v.Size)}
+	rows := []int{}
 	for _, key := range keys {
 		i, err := v.Find(key)
 		if err != nil {
 			return nil, v.Ref.Wrong(err)
 		}
-		if i < 0 || f.rows[i] {
+		if i < 0 {
 			continue
 		}
 		in, err := v.Instance(i)
@@ -113,11 +112,11 @@ func filterKeys(p *plan, v *archive.View, keys []string) (*filter, error) {
 			return nil, v.Ref.Wrong(err)
 		}
 		if p.sel.Instance == nil || p.asks(v.Indom, in) {
-			f.rows[i] = true
-			f.count++
+			rows = append(rows, i)
 		}
 	}
-	return f, nil
+	slices.Sort(rows)
+	return some(slices.Compact(rows)), nil
 }
 
 func contains(keys []string, key string) bool {

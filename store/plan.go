@@ -235,7 +235,7 @@ func (p *plan) filter(r *Reader, v *archive.View) *filter {
 		var err error
 		if f, err = r.filter(p, v); err != nil {
 			p.a.lose(err)
-			f = &filter{rows: make([]bool, v.Size)}
+			f = some([]int{})
 		}
 		p.filters[v] = f
 	}

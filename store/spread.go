@@ -72,16 +72,15 @@ func (r *Reader) Values(places []Place, fn func(n int, values []Repeated)) {
 		order = order[n:]
 		out := false
 		first.a.contain(&out, func() bool {
-			err := first.column(func(row int) int {
-				k, found := slices.BinarySearchFunc(column, row, func(i, row int) int { return places[i].row - row })
-				if !found {
-					return -1
-				}
-				return column[k]
-			}, func(i int, in *chunk.Instance, s *chunk.Series) {
+			rows := make([]int, 0, n)
+			for _, i := range column {
+				rows = append(rows, places[i].row)
+			}
+			err := first.column(slices.Compact(rows), func(row int, in *chunk.Instance, s *chunk.Series) {
+				k, _ := slices.BinarySearchFunc(column, row, func(i, row int) int { return places[i].row - row })
 				list = repeated(list[:0], s, in, 0, 1<<32-1)
 				out = true
-				fn(i, list)
+				fn(column[k], list)
 				out = false
 			})
 			if err != nil {
@@ -99,17 +98,17 @@ func (p *Place) sameColumn(q *Place) bool {
 	return p.ref == q.ref && p.group == q.group && p.col == q.col
 }
 
-// column decodes those series of a place's column that number has a number for.
-func (p *Place) column(number func(row int) int, fn func(n int, in *chunk.Instance, s *chunk.Series)) error {
+// column decodes those series of a place's column that have the rows.
+func (p *Place) column(rows []int, fn func(row int, in *chunk.Instance, s *chunk.Series)) error {
 	c, err := p.ref.Open()
 	if err != nil {
 		return err
 	}
 	g := c.Groups[p.group]
-	return g.Series(p.col, func(row int) bool { return number(row) >= 0 }, func(row int, s *chunk.Series) error {
+	return g.Series(p.col, rows, func(row int, s *chunk.Series) error {
 		in, err := g.Instance(row)
 		if err == nil {
-			fn(number(row), in, s)
+			fn(row, in, s)
 		}
 		return err
 	})

@@ -83,25 +83,22 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		}
 	}
 	base := col.col * v.Size
-	left := 0
-	for row := range v.Size {
-		if !f.has(row) {
-			continue
+	left := f.rows
+	if len(have) > 0 {
+		left = make([]int, 0, f.count)
+		for n := range f.count {
+			row := n
+			if f.rows != nil {
+				row = f.rows[n]
+			}
+			if s, ok := have[base+row]; ok {
+				add(col, row, &s, p.spread(col, row, &s))
+			} else {
+				left = append(left, row)
+			}
 		}
-		if s, ok := have[base+row]; ok {
-			add(col, row, &s, p.spread(col, row, &s))
-		} else {
-			left++
-		}
 	}
-	if left == 0 {
-		return nil
-	}
-	want := func(row int) bool {
-		_, ok := have[base+row]
-		return !ok && f.has(row)
-	}
-	return v.Series(col.col, want, func(row int, s *chunk.Series) error {
+	return v.Series(col.col, left, func(row int, s *chunk.Series) error {
 		in, err := v.Instance(row)
 		if err != nil {
 			return err

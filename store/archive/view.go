@@ -27,8 +27,8 @@ type View struct {
 	Number int     // of the group
 	Wall   []int64 // clocks of the blocks
 	Cont   []int64
-	rises  bool               // Wall never falls
-	Known  []*metric.Instance // the reader's, by row; nil before it looked
+	rises  bool // Wall never falls
+	known  [][]*metric.Instance
 }
 
 // View returns group i with its times.
@@ -53,6 +53,20 @@ func (c *OpenChunk) View(i int) (*View, error) {
 		c.views[i] = v
 	}
 	return c.views[i], nil
+}
+
+// Known is where the reader's instance for a row stands, nil before it looked.
+// There are rows by the thousand, and most questions ask for a few.
+func (v *View) Known(row int) **metric.Instance {
+	const page = 64
+	if v.known == nil {
+		v.known = make([][]*metric.Instance, v.Size/page+1)
+	}
+	p := &v.known[row/page]
+	if *p == nil {
+		*p = make([]*metric.Instance, page)
+	}
+	return &(*p)[row%page]
 }
 
 // A Span is a stretch of blocks, both ends inclusive.

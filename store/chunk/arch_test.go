@@ -90,7 +90,7 @@ func TestSameBytesEverywhere(t *testing.T) {
 		}
 		for ci, col := range g.Columns {
 			d := n.desc(col.Number)
-			err := g.Series(ci, func(int) bool { return true }, func(i int, s *Series) error {
+			err := g.Series(ci, nil, func(i int, s *Series) error {
 				sum, _ := s.Summarize(d, &insts[i], conts, uint32(seed), uint32(g.Blocks-1-ci))
 				fmt.Fprintf(&out, "%d %s: sum %x, weighted %x, increase %x\n", seed, d.Name,
 					math.Float64bits(sum.Sum), math.Float64bits(sum.Weighted), math.Float64bits(sum.Increase))

@@ -149,7 +149,7 @@ func BenchmarkDecode(b *testing.B) {
 					b.Fatal(err)
 				}
 				for col := range g.Columns {
-					if err := g.Series(col, func(int) bool { return true }, func(int, *Series) error { return nil }); err != nil {
+					if err := g.Series(col, nil, func(int, *Series) error { return nil }); err != nil {
 						b.Fatal(err)
 					}
 				}

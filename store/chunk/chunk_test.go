@@ -53,7 +53,7 @@ func readAll(t *testing.T, l storetest.Ledger, c *Chunk, n *numbers) {
 		}
 		for ci, col := range g.Columns {
 			d := n.desc(col.Number)
-			err := g.Series(ci, func(int) bool { return true }, func(i int, s *Series) error {
+			err := g.Series(ci, nil, func(i int, s *Series) error {
 				var in *metric.Instance
 				if g.Indom != "" {
 					in = &metric.Instance{Key: insts[i].Key}

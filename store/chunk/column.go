@@ -3,6 +3,7 @@ package chunk
 import (
 	"encoding/binary"
 	"errors"
+	"sort"
 
 	"tachograph/sample/metric"
 )
@@ -94,18 +95,18 @@ func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, sv *sieve, i int,
 	e.series(m, at, vals, life, active, g)
 }
 
-// decodeColumn reads those series of a column that are wanted and calls fn for
-// each; fn must not keep the series.
-func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
-	return decodeSeries(in, lives, act, reasons, find, want, fn, true)
+// decodeColumn reads the series of a column that have the rows, which rise, nil
+// for all, and calls fn for each; fn must not keep the series.
+func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, fn func(i int, s *Series) error) error {
+	return decodeSeries(in, lives, act, reasons, find, rows, fn, true)
 }
 
 // decodeColumn1 is decodeColumn for chunks of version 1.
-func decodeColumn1(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
-	return decodeSeries(in, lives, act, reasons, find, want, fn, false)
+func decodeColumn1(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, fn func(i int, s *Series) error) error {
+	return decodeSeries(in, lives, act, reasons, find, rows, fn, false)
 }
 
-func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, want func(i int) bool, fn func(i int, s *Series) error, mixed bool) error {
+func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, fn func(i int, s *Series) error, mixed bool) error {
 	l, err := columnLayout(in, lives, reasons, mixed)
 	if err != nil {
 		return err
@@ -117,14 +118,17 @@ func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 	first := 0
 	for _, seg := range l.segs {
 		end := first + seg.series
-		last := -1
-		for i := end - 1; i >= first; i-- {
-			if want(i) {
-				last = i
-				break
+		last := end - 1
+		if rows != nil {
+			if len(rows) == 0 {
+				return nil
+			}
+			last = -1
+			if n := sort.SearchInts(rows, end); n > 0 {
+				last = rows[n-1]
 			}
 		}
-		if last >= 0 {
+		if last >= first {
 			lives, err := lives.of(first, last+1)
 			if err != nil {
 				return err
@@ -143,11 +147,15 @@ func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 				if d.short() {
 					return errShort
 				}
-				if want(i) {
-					s.unit = l.unit
-					if err := fn(i, s); err != nil {
-						return err
+				if rows != nil {
+					if rows[0] != i {
+						continue
 					}
+					rows = rows[1:]
+				}
+				s.unit = l.unit
+				if err := fn(i, s); err != nil {
+					return err
 				}
 			}
 		}

@@ -39,8 +39,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	all := func(int) bool { return true }
-	err = g.Series(0, all, func(i int, s *chunk.Series) error {
+	err = g.Series(0, nil, func(i int, s *chunk.Series) error {
 		fmt.Printf("%s: %d values, changes at %v: %v\n", insts[i].Names[0].Name, s.Life, s.At, s.Bits)
 		return nil
 	})

@@ -97,7 +97,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			for i := range g.Columns {
 				d := n.desc(g.Columns[i].Number)
-				_ = g.Series(i, func(int) bool { return true }, func(k int, s *Series) error {
+				_ = g.Series(i, nil, func(k int, s *Series) error {
 					if d != nil && g.Blocks > 0 {
 						s.Summarize(d, &insts[k], conts, 0, uint32(g.Blocks-1))
 					}

@@ -110,11 +110,11 @@ func (g *Group) column(c *Column) ([]byte, error) {
 	return g.packed[c.from:c.to], nil
 }
 
-// Series calls fn for those series of column c that are wanted, in the order
-// of the instances. fn must not keep what it is given.
-func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) error) error {
+// Series calls fn for those series of column c that have the rows, which rise; nil
+// asks for all. fn must not keep what it is given.
+func (g *Group) Series(c int, rows []int, fn func(i int, s *Series) error) error {
 	if s := g.chunk.found[place{g.number, c, 0}]; s != nil && g.Size == 1 {
-		if !want(0) {
+		if rows != nil && len(rows) == 0 {
 			return nil
 		}
 		out := borrowSeries()
@@ -123,13 +123,13 @@ func (g *Group) Series(c int, want func(i int) bool, fn func(i int, s *Series) e
 		out.At, out.Bits = append(out.At[:0], s.At...), inUnits(append(out.Bits[:0], s.Bits...), s.unit)
 		return fn(0, out)
 	}
-	return g.series(c, g.chunk.others(0), want, func(i int, s *Series) error {
+	return g.series(c, g.chunk.others(0), rows, func(i int, s *Series) error {
 		s.Bits = inUnits(s.Bits, s.unit)
 		return fn(i, s)
 	})
 }
 
-func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, s *Series) error) error {
+func (g *Group) series(c int, find other, rows []int, fn func(i int, s *Series) error) error {
 	lives, err := g.lives()
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (g *Group) series(c int, find other, want func(i int) bool, fn func(i int, 
 		return err
 	}
 	var own error // of fn, to be returned as it is
-	err = g.chunk.codec.column(b, lives, g.activity, g.chunk.reasons, find, want, func(i int, s *Series) error {
+	err = g.chunk.codec.column(b, lives, g.activity, g.chunk.reasons, find, rows, func(i int, s *Series) error {
 		own = fn(i, s)
 		return own
 	})
@@ -184,7 +184,7 @@ func (c *Chunk) other(f *reference, depth int) (*Series, error) {
 		return nil, errors.Join(errReference, err)
 	}
 	var found *Series
-	err := g.series(f.col, c.others(depth+1), func(i int) bool { return i == f.inst }, func(_ int, s *Series) error {
+	err := g.series(f.col, c.others(depth+1), []int{f.inst}, func(_ int, s *Series) error {
 		if s.Life == uint32(c.ticks) && s.miss == nil {
 			found = &Series{Life: s.Life, At: slices.Clone(s.At), Bits: slices.Clone(s.Bits), unit: s.unit}
 		}

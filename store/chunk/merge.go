@@ -214,7 +214,7 @@ func (m *groupMerger) column(c int, j *joiner) (columnTable, error) {
 		if !text {
 			words = nil
 		}
-		err := p.g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
+		err := p.g.Series(c, nil, func(i int, s *Series) error {
 			return j.add(p.place[i], p.base[i], s, words)
 		})
 		if err != nil {

@@ -158,7 +158,7 @@ func sketchesOf(t *testing.T, c *Chunk, n *numbers) map[string]Sketch {
 		out[d.Name] = s
 		have := make(map[int32]uint64)
 		roster, _ := g.Instances()
-		err = g.Series(col, func(int) bool { return true }, func(_ int, series *Series) error {
+		err = g.Series(col, nil, func(_ int, series *Series) error {
 			series.Stretches(&roster[0], 0, math.MaxUint32, func(start, end uint32, bits uint64, _ metric.Reason) {
 				have[BucketOf(metric.Number(d.Type, bits))] += uint64(end - start)
 			})

@@ -56,7 +56,7 @@ func (g *Group) table(desc func(number uint32) *metric.Desc) (*groupTable, error
 func (g *Group) columnTable(c int) (columnTable, error) {
 	ct := columnTable{off: make([]uint32, 1, g.Size+1)}
 	missing := newMissing(g.Size)
-	err := g.Series(c, func(int) bool { return true }, func(i int, s *Series) error {
+	err := g.Series(c, nil, func(i int, s *Series) error {
 		ct.at = append(ct.at, s.At...)
 		ct.bits = append(ct.bits, s.Bits...)
 		ct.off = append(ct.off, uint32(len(ct.at)))

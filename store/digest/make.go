@@ -220,7 +220,7 @@ func (m *maker) read(g *chunk.Group, cols []int, insts []chunk.Instance, stamps 
 	m.cells = slices.Grow(m.cells[:0], n*len(insts))[:n*len(insts)]
 	clear(m.cells)
 	for k, col := range cols {
-		err := g.Series(col, func(int) bool { return true }, func(i int, s *chunk.Series) error {
+		err := g.Series(col, nil, func(i int, s *chunk.Series) error {
 			sum, _ := s.Summarize(m.descs[k], &insts[i], conts, 0, uint32(len(conts)-1))
 			if sum.Count > 0 {
 				m.cells[i*n+k] = Cell{Present: true, First: stamps[sum.FirstBlock], Last: stamps[sum.LastBlock],

@@ -36,7 +36,7 @@ func read(c *chunk.Chunk, name string, width int) (*rows, error) {
 			if g.Columns[k].Type != metric.U64 {
 				return nil, errDigest
 			}
-			err := g.Series(k, func(int) bool { return true }, func(i int, s *chunk.Series) error {
+			err := g.Series(k, nil, func(i int, s *chunk.Series) error {
 				if len(s.Bits) > 0 {
 					t.bits[i*width+k] = s.Bits[0]
 				} else {
