@@ -21,8 +21,10 @@ type activeSegment struct {
 	first, end int // instances
 	in         []byte
 	lives      *lifetimes
-	off        []uint32 // nil before it is decoded
+	off        []uint32 // of the instances so far; nil before any is decoded
 	at         []uint32
+	d          decoder
+	m          *activeModel // until all are decoded
 }
 
 // activeShare is the share of active ordinals, in sixteenths, above which the
@@ -194,32 +196,41 @@ func (a *activity) get(i int) ([]uint32, error) {
 		}
 	}
 	s := &a.segs[lo]
-	if s.off == nil {
-		if err := s.decode(); err != nil {
-			return nil, err
-		}
+	if err := s.decode(i - s.first); err != nil {
+		return nil, err
 	}
 	return s.at[s.off[i-s.first]:s.off[i-s.first+1]:s.off[i-s.first+1]], nil
 }
 
-func (s *activeSegment) decode() error {
-	lives, err := s.lives.of(s.first, s.end)
+// decode decodes up to the k-th instance: to find one, those behind it need not
+// be looked at.
+func (s *activeSegment) decode(k int) error {
+	if k < len(s.off)-1 {
+		return nil
+	}
+	if s.off == nil {
+		s.off, s.at, s.m = []uint32{0}, []uint32{}, new(activeModel)
+		s.d.begin(s.in)
+		s.m.init()
+	}
+	from := s.first + len(s.off) - 1
+	lives, err := s.lives.of(from, s.first+k+1)
 	if err != nil {
 		return err
 	}
-	var d decoder
-	d.begin(s.in)
-	var m activeModel
-	m.init()
-	off := make([]uint32, 1, s.end-s.first+1)
-	at := []uint32{}
 	for _, life := range lives {
-		at = d.active(&m, at, life)
-		off = append(off, uint32(len(at)))
-		if d.short() {
+		if s.d.short() {
 			return errShort
 		}
+		s.at = s.d.active(s.m, s.at, life)
+		s.off = append(s.off, uint32(len(s.at)))
 	}
-	s.off, s.at = off, at
+	if s.d.short() {
+		s.off = s.off[:from-s.first+1]
+		return errShort
+	}
+	if from+len(lives) == s.end {
+		s.m, s.in, s.d = nil, nil, decoder{}
+	}
 	return nil
 }

@@ -31,8 +31,13 @@ func (c *kindCoder) expected() int32 {
 		return f
 	}
 	n := int32(len(c.kinds))
-	for k := range n + 1 {
-		if at := (c.before + 1 + k) % (n + 1); at < n && c.left[at] > 0 {
+	for at := c.before + 1; at < n; at++ {
+		if c.left[at] > 0 {
+			return at
+		}
+	}
+	for at := range min(c.before+1, n) {
+		if c.left[at] > 0 {
 			return at
 		}
 	}

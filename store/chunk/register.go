@@ -215,7 +215,7 @@ func (r *register) where(row int) (segment int, at int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return segment, int(s.place[row]), nil
+	return segment, slices.Index(s.rows, int32(row)), nil
 }
 
 func (r *register) lives() (*lifetimes, error) { return r.life, nil }
@@ -228,7 +228,7 @@ func (r *register) one(row int) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.bodies(segment)
+	s, err := r.bodies(segment, at)
 	if err != nil {
 		return nil, err
 	}
@@ -273,9 +273,9 @@ func (r *register) find(key string) (int, error) {
 		if err != nil {
 			return -1, err
 		}
-		if row := s.find(f, figures); row >= 0 {
-			_, err := r.bodies(i)
-			return row, err
+		if k := s.find(f, figures); k >= 0 {
+			_, err := r.bodies(i, k)
+			return int(s.rows[k]), err
 		}
 	}
 	return -1, nil
@@ -323,7 +323,7 @@ func (r *register) seek(s *Sought, fn func(in *Instance)) error {
 		if len(some) == 0 {
 			continue
 		}
-		if seg, err = r.bodies(i); err != nil {
+		if seg, err = r.bodies(i, some[len(some)-1]); err != nil {
 			return err
 		}
 		for _, k := range some {

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -12,7 +13,6 @@ import (
 type segmentReader struct {
 	begins  []uint32
 	rows    []int32
-	place   map[int]int32 // by row
 	kinds   []int32
 	names   []int32 // how many
 	frames  []int32 // of the keys
@@ -20,9 +20,11 @@ type segmentReader struct {
 	from    []int32 // where the figures of a key begin
 	insts   []Instance
 
-	d    decoder // where the heads end
-	head *headModel
-	body *bodyModel
+	d      decoder // where the heads end
+	head   *headModel
+	body   *bodyModel
+	bodies *bodyReader // until all are decoded
+	bodied int         // how many are
 }
 
 // heads decodes the heads of a segment, once.
@@ -73,7 +75,6 @@ func (s *segmentReader) decodeHeads(r *register, index *segmentIndex) bool {
 	n := index.end - index.first
 	s.begins, s.rows, s.kinds, s.names = make([]uint32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	s.frames, s.from = make([]int32, n), make([]int32, n+1)
-	s.place = make(map[int]int32, n)
 	s.figures = make([]figure, 0, n*len(index.spans))
 	d, m := &s.d, s.head
 	for i, sp := range index.spans {
@@ -95,7 +96,6 @@ func (s *segmentReader) decodeHeads(r *register, index *segmentIndex) bool {
 		run := &index.kinds[kind]
 		s.kinds[k] = run.kind
 		s.rows[k] = run.row + run.count - c.left[kind] - 1
-		s.place[int(s.rows[k])] = int32(k)
 		names := int64(1)
 		if d.bit(&m.plain[0], fastLimit) == 0 {
 			// One name is told from none, or from one that came later, in the body.
@@ -163,44 +163,51 @@ func (d *decoder) digits(s *slotModel, i int, f *figure) bool {
 	return true
 }
 
-// find is the row of a key, -1 if it is not there.
+// find is the place of a key, -1 if it is not there.
 func (s *segmentReader) find(frame int, figures []figure) int {
 	for k, f := range s.frames {
 		if int(f) == frame && slices.Equal(s.figures[s.from[k]:s.from[k+1]], figures) {
-			return int(s.rows[k])
+			return k
 		}
 	}
 	return -1
 }
 
-// bodies decodes all of a segment, once.
-func (r *register) bodies(i int) (*segmentReader, error) {
+// bodies decodes a segment up to the instance at a place, once.
+func (r *register) bodies(i, place int) (*segmentReader, error) {
 	s, err := r.heads(i)
-	if err != nil || s.insts != nil {
+	if err != nil || place < s.bodied {
 		return s, err
 	}
 	if len(r.runs) == 0 {
-		s.insts, s.begins = make([]Instance, 1), make([]uint32, 1)
+		s.insts, s.begins, s.bodied = make([]Instance, 1), make([]uint32, 1), 1
 		return s, nil
 	}
-	if index := &r.segs[i]; index.first == 0 || index.first == r.early {
-		s.body = new(bodyModel)
-		s.body.init()
-	} else {
-		t, err := r.bodies(r.teacher(i))
-		if err != nil {
-			return nil, err
+	if s.bodies == nil {
+		if index := &r.segs[i]; index.first == 0 || index.first == r.early {
+			s.body = new(bodyModel)
+			s.body.init()
+		} else {
+			t := r.teacher(i)
+			learned, err := r.bodies(t, len(r.read[t].rows)-1)
+			if err != nil {
+				return nil, err
+			}
+			s.body = learned.body.clone()
 		}
-		s.body = t.body.clone()
+		s.bodies = &bodyReader{r: r, s: s, d: s.d, m: s.body, alike: newLikeness()}
+		s.insts = make([]Instance, len(s.rows))
 	}
-	b := bodyReader{r: r, s: s, d: s.d, m: s.body, alike: newLikeness()}
-	insts := make([]Instance, len(s.rows))
-	for k := range insts {
-		if !b.instance(&insts[k], k) || b.d.short() {
+	for ; s.bodied <= place; s.bodied++ {
+		b := s.bodies
+		if b.d.short() || !b.instance(&s.insts[s.bodied], s.bodied) || b.d.short() {
+			b.d.at = math.MaxInt32 // what is wrong once stays so
 			return nil, r.g.wrong("names", errNames)
 		}
 	}
-	s.insts = insts
+	if s.bodied == len(s.insts) {
+		s.bodies = nil
+	}
 	return s, nil
 }
 

@@ -50,16 +50,32 @@ func (p *Pattern) trait() chunk.Trait {
 	}
 	t := chunk.Trait{Ends: endings(tree)}
 	if re, err := regexp.Compile(relaxed(tree).String()); err == nil {
-		t.Frame = func(frame string) bool {
+		match := func(frame string) bool {
 			if re.MatchString(frame) {
 				return true
 			}
 			number, name, _ := strings.Cut(frame, " ") // as ProcessName does
 			return strings.Trim(number, "0123456789/\x00") == "" && re.MatchString(name)
 		}
+		// The same frames stand in most chunks.
+		known := make(map[string]bool)
+		t.Frame = func(frame string) bool {
+			yes, ok := known[frame]
+			if !ok {
+				if len(known) >= mostFrames {
+					clear(known)
+				}
+				yes = match(frame)
+				known[strings.Clone(frame)] = yes
+			}
+			return yes
+		}
 	}
 	return t
 }
+
+// mostFrames bounds how many are remembered.
+const mostFrames = 1 << 14
 
 // relaxed is an expression that matches, if re matches a text, also what is left
 // of that when digits in a row become one zero byte: whatever takes a digit may
