@@ -3,6 +3,7 @@ package chunk
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 )
 
 // The instances of a group - their keys, what they were called from which block
@@ -42,34 +43,27 @@ type slotModel struct {
 // A headModel codes when an instance came, its kind and its key.
 type headModel struct {
 	again  [2]prob // it came at the same block as the one before
-	begin  number
+	begin  *number
 	was    uint32
 	follow [4]prob // its kind is the one that followed the kind before the last time
 	plain  [2]prob // it has one name throughout
-	counts number  // otherwise: how many names
+	counts *number // otherwise: how many names
 	key    *slotModel
 }
 
 // A bodyModel codes what an instance was called.
 type bodyModel struct {
-	blocks number
-	labels number
+	blocks *number
+	labels *number
 	slots  [maxSlots]*slotModel
 	keyed  []figure // the numbers of the present instance's key
 }
 
 func (m *headModel) init() {
 	fill(m.again[:])
-	m.begin.init()
 	fill(m.follow[:])
 	fill(m.plain[:])
-	m.counts.init()
 	m.key = newSlotModel()
-}
-
-func (m *bodyModel) init() {
-	m.blocks.init()
-	m.labels.init()
 }
 
 func newSlotModel() *slotModel {
@@ -89,13 +83,33 @@ func (m *bodyModel) slot(i int) *slotModel {
 	return m.slots[i]
 }
 
+// spareNumbers are models of numbers to use again: they take ten kilobytes each.
+var spareNumbers = sync.Pool{New: func() any { return new(number) }}
+
 // made makes the model of numbers at p when it is first needed.
 func made(p **number) *number {
 	if *p == nil {
-		*p = new(number)
+		*p = spareNumbers.Get().(*number)
 		(*p).init()
 	}
 	return *p
+}
+
+// again makes the model at p one of its own, to be learned on.
+func again(p **number) {
+	if *p != nil {
+		n := spareNumbers.Get().(*number)
+		*n = **p
+		*p = n
+	}
+}
+
+// spare gives the model at p to others.
+func spare(p **number) {
+	if *p != nil {
+		spareNumbers.Put(*p)
+		*p = nil
+	}
 }
 
 // clone is what has been learned, to be learned on.
@@ -104,28 +118,49 @@ func (s *slotModel) clone() *slotModel {
 		return nil
 	}
 	c := *s
-	again := func(p **number) {
-		if *p != nil {
-			n := **p
-			*p = &n
-		}
-	}
-	again(&c.which)
-	again(&c.wide)
-	for i := range c.delta {
-		again(&c.delta[i])
-	}
+	c.numbers(again)
 	return &c
+}
+
+// numbers calls fn with each place of a model of numbers.
+func (s *slotModel) numbers(fn func(p **number)) {
+	fn(&s.which)
+	fn(&s.wide)
+	for i := range s.delta {
+		fn(&s.delta[i])
+	}
 }
 
 func (m *headModel) clone() *headModel {
 	c := *m
+	again(&c.begin)
+	again(&c.counts)
 	c.key = m.key.clone()
 	return &c
 }
 
+// spare gives up what m has learned.
+func (m *headModel) spare() {
+	spare(&m.begin)
+	spare(&m.counts)
+	m.key.numbers(spare)
+}
+
+// spare gives up what m has learned.
+func (m *bodyModel) spare() {
+	spare(&m.blocks)
+	spare(&m.labels)
+	for _, s := range m.slots {
+		if s != nil {
+			s.numbers(spare)
+		}
+	}
+}
+
 func (m *bodyModel) clone() *bodyModel {
 	c := *m
+	again(&c.blocks)
+	again(&c.labels)
 	for i, s := range m.slots {
 		c.slots[i] = s.clone()
 	}
@@ -175,42 +210,43 @@ type segmentIndex struct {
 
 // indexModel codes the index.
 type indexModel struct {
-	bytes, base, kinds, gap, count, frame, lo, width, others number
+	bytes, base, kinds, gap, count, frame, lo, width, others *number
 }
 
-func (m *indexModel) init() {
-	for _, n := range []*number{&m.bytes, &m.base, &m.kinds, &m.gap, &m.count, &m.frame, &m.lo, &m.width, &m.others} {
-		n.init()
+// spare gives up what m has learned.
+func (m *indexModel) spare() {
+	for _, n := range []**number{&m.bytes, &m.base, &m.kinds, &m.gap, &m.count, &m.frame, &m.lo, &m.width, &m.others} {
+		spare(n)
 	}
 }
 
 // index codes what is said of segments, given the one before.
 func (e *encoder) index(m *indexModel, s, before *segmentIndex) {
-	e.number(&m.bytes, int64(s.bytes-before.bytes))
-	e.number(&m.base, int64(s.base)-int64(before.base))
-	e.number(&m.kinds, int64(len(s.kinds)-len(before.kinds)))
+	e.number(made(&m.bytes), int64(s.bytes-before.bytes))
+	e.number(made(&m.base), int64(s.base)-int64(before.base))
+	e.number(made(&m.kinds), int64(len(s.kinds)-len(before.kinds)))
 	next := int32(0)
 	for _, k := range s.kinds {
-		e.number(&m.gap, int64(k.kind-next))
-		e.number(&m.count, int64(k.count-1))
+		e.number(made(&m.gap), int64(k.kind-next))
+		e.number(made(&m.count), int64(k.count-1))
 		next = k.kind + 1
 	}
-	e.number(&m.frame, int64(s.frame-before.frame))
+	e.number(made(&m.frame), int64(s.frame-before.frame))
 	for i, sp := range s.spans {
 		lo := uint64(0)
 		if i < len(before.spans) {
 			lo = before.spans[i].hi
 		}
-		e.number(&m.lo, int64(sp.lo-lo))
-		e.number(&m.width, int64(sp.hi-sp.lo))
+		e.number(made(&m.lo), int64(sp.lo-lo))
+		e.number(made(&m.width), int64(sp.hi-sp.lo))
 	}
 	copied := int64(0)
 	if s.copied {
 		copied = 1
 	}
-	e.number(&m.others, int64(len(s.others))<<1|copied)
+	e.number(made(&m.others), int64(len(s.others))<<1|copied)
 	for _, f := range s.others {
-		e.number(&m.others, int64(f))
+		e.number(made(&m.others), int64(f))
 	}
 }
 
@@ -251,9 +287,12 @@ func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early 
 		var h *headModel
 		var b *bodyModel
 		if first == 0 || first == early {
+			if head != nil {
+				head.spare()
+				body.spare()
+			}
 			h, b = new(headModel), new(bodyModel)
 			h.init()
-			b.init()
 			head, body = h, b
 		} else {
 			h, b = head.clone(), body.clone()
@@ -263,8 +302,14 @@ func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early 
 		names = x.segment(names, s, h, b)
 		s.bytes = len(names) - from
 		segs = append(segs, s)
+		if h != head {
+			h.spare()
+			b.spare()
+		}
 		first = end
 	}
+	head.spare()
+	body.spare()
 	index = binary.AppendUvarint(index, uint64(early))
 	index = binary.AppendUvarint(index, uint64(x.kinds))
 	packed := x.fr.marshal()
@@ -276,7 +321,7 @@ func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early 
 		index = binary.AppendUvarint(index, uint64(f))
 	}
 	var m indexModel
-	m.init()
+	defer m.spare()
 	x.e.begin(index)
 	before := &segmentIndex{}
 	for _, s := range segs {

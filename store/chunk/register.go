@@ -91,7 +91,7 @@ func (r *register) parse(in []byte) error {
 	var d decoder
 	d.begin(b.in)
 	var m indexModel
-	m.init()
+	defer m.spare()
 	before := &segmentIndex{}
 	at := 0
 	for first := 0; first < n; {
@@ -122,28 +122,28 @@ func (r *register) parse(in []byte) error {
 // index decodes what is said of a segment.
 func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) bool {
 	n := int64(s.end - s.first)
-	s.bytes = int(int64(before.bytes) + d.number(&m.bytes))
-	base := int64(before.base) + d.number(&m.base)
+	s.bytes = int(int64(before.bytes) + d.number(made(&m.bytes)))
+	base := int64(before.base) + d.number(made(&m.base))
 	if base < 0 || base >= int64(r.g.Blocks) {
 		return false
 	}
 	s.base = uint32(base)
-	kinds := int64(len(before.kinds)) + d.number(&m.kinds)
+	kinds := int64(len(before.kinds)) + d.number(made(&m.kinds))
 	if kinds < 1 || kinds > n {
 		return false
 	}
 	s.kinds = make([]kindRun, kinds)
 	next, left := int64(0), n
 	for i := range s.kinds {
-		kind := next + d.number(&m.gap)
-		count := 1 + d.number(&m.count)
+		kind := next + d.number(made(&m.gap))
+		count := 1 + d.number(made(&m.count))
 		if left -= count; kind < next || kind >= int64(r.kinds) || count < 1 || left < 0 {
 			return false
 		}
 		s.kinds[i] = kindRun{kind: int32(kind), count: int32(count), segment: int32(len(r.segs) - 1)}
 		next = kind + 1
 	}
-	frame := int64(before.frame) + d.number(&m.frame)
+	frame := int64(before.frame) + d.number(made(&m.frame))
 	if left != 0 || frame < -1 || frame >= int64(len(r.fr.list)) {
 		return false
 	}
@@ -155,19 +155,19 @@ func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) boo
 		if i < len(before.spans) {
 			lo = before.spans[i].hi
 		}
-		lo += uint64(d.number(&m.lo))
-		s.spans[i] = span{lo, lo + uint64(d.number(&m.width))}
+		lo += uint64(d.number(made(&m.lo)))
+		s.spans[i] = span{lo, lo + uint64(d.number(made(&m.width)))}
 		if s.spans[i].hi < lo {
 			return false
 		}
 	}
-	others := d.number(&m.others)
+	others := d.number(made(&m.others))
 	s.copied = others&1 != 0
 	if others >>= 1; others < 0 || others > int64(len(r.fr.list)) {
 		return false
 	}
 	for ; others > 0 && !d.short(); others-- {
-		f := d.number(&m.others)
+		f := d.number(made(&m.others))
 		if f < 0 || f >= int64(len(r.fr.list)) {
 			return false
 		}

@@ -89,7 +89,7 @@ func (x *instanceEncoder) segment(out []byte, s *segmentIndex, head *headModel, 
 		}
 		e.bit(&head.again[head.was], fastLimit, again)
 		if head.was = again; again == 0 {
-			e.number(&head.begin, int64(o.begin)-int64(begin)-1)
+			e.number(made(&head.begin), int64(o.begin)-int64(begin)-1)
 			begin = o.begin
 		}
 		e.kind(head, c, int32(x.fr.number(o.kind)))
@@ -100,7 +100,7 @@ func (x *instanceEncoder) segment(out []byte, s *segmentIndex, head *headModel, 
 		}
 		e.bit(&head.plain[0], fastLimit, plain)
 		if plain == 0 {
-			e.number(&head.counts, int64(len(names)))
+			e.number(made(&head.counts), int64(len(names)))
 		}
 		if len(names) > 0 && s.frame < 0 {
 			e.frame(head.key, int32(x.fr.number(o.frame)))
@@ -193,7 +193,7 @@ func (x *instanceEncoder) body(m *bodyModel, i int32, alike *likeness) {
 	for k, n := range in.Names {
 		last := k == len(in.Names)-1
 		if !x.plain(i) {
-			e.number(&m.blocks, int64(n.Block)-int64(o.begin))
+			e.number(made(&m.blocks), int64(n.Block)-int64(o.begin))
 		}
 		frame, figures := split(n.Name, nil)
 		if s := m.slot(slotName); last {
@@ -202,7 +202,7 @@ func (x *instanceEncoder) body(m *bodyModel, i int32, alike *likeness) {
 			e.frame(s, int32(x.fr.number(frame)))
 			e.figures(m, s, figures)
 		}
-		e.number(&m.labels, int64(len(n.Labels))-int64(max(len(before)-slotLabels, 0)/2))
+		e.number(made(&m.labels), int64(len(n.Labels))-int64(max(len(before)-slotLabels, 0)/2))
 		for l, label := range n.Labels {
 			text(slotLabels+2*l, label.Name)
 			text(slotLabels+2*l+1, label.Value)

@@ -41,7 +41,7 @@ func (r *register) heads(i int) (*segmentReader, error) {
 		r.names, r.limits = b, limitsFor(b)
 	}
 	index := &r.segs[i]
-	if index.first == 0 || index.first == r.early {
+	if r.teaches(i) {
 		s.head = new(headModel)
 		s.head.init()
 	} else {
@@ -56,11 +56,21 @@ func (r *register) heads(i int) (*segmentReader, error) {
 		at += r.segs[k].bytes
 	}
 	s.d.begin(r.names[at : at+index.bytes])
-	if !s.decodeHeads(r, index) {
+	ok := s.decodeHeads(r, index)
+	if !r.teaches(i) {
+		s.head.spare()
+		s.head = nil
+	}
+	if !ok {
 		s.begins = nil
 		return nil, r.g.wrong("names", errNames)
 	}
 	return s, nil
+}
+
+// teaches reports whether others have learned from segment i.
+func (r *register) teaches(i int) bool {
+	return r.segs[i].first == 0 || r.segs[i].first == r.early
 }
 
 // teacher is the segment from which segment i has learned.
@@ -84,7 +94,7 @@ func (s *segmentReader) decodeHeads(r *register, index *segmentIndex) bool {
 	begin := int64(index.base)
 	for k := range n {
 		if m.was = d.bit(&m.again[m.was], fastLimit); m.was == 0 {
-			if begin += 1 + d.number(&m.begin); begin < 0 || begin >= int64(r.g.Blocks) {
+			if begin += 1 + d.number(made(&m.begin)); begin < 0 || begin >= int64(r.g.Blocks) {
 				return false
 			}
 		}
@@ -99,7 +109,7 @@ func (s *segmentReader) decodeHeads(r *register, index *segmentIndex) bool {
 		names := int64(1)
 		if d.bit(&m.plain[0], fastLimit) == 0 {
 			// One name is told from none, or from one that came later, in the body.
-			if names = d.number(&m.counts); names < 0 || names >= int64(r.g.Blocks)+2 {
+			if names = d.number(made(&m.counts)); names < 0 || names >= int64(r.g.Blocks)+2 {
 				return false
 			}
 			names = ^names
@@ -184,9 +194,8 @@ func (r *register) bodies(i, place int) (*segmentReader, error) {
 		return s, nil
 	}
 	if s.bodies == nil {
-		if index := &r.segs[i]; index.first == 0 || index.first == r.early {
+		if r.teaches(i) {
 			s.body = new(bodyModel)
-			s.body.init()
 		} else {
 			t := r.teacher(i)
 			learned, err := r.bodies(t, len(r.read[t].rows)-1)
@@ -207,6 +216,10 @@ func (r *register) bodies(i, place int) (*segmentReader, error) {
 	}
 	if s.bodied == len(s.insts) {
 		s.bodies = nil
+		if !r.teaches(i) {
+			s.body.spare()
+			s.body = nil
+		}
 	}
 	return s, nil
 }
@@ -244,7 +257,7 @@ func (b *bodyReader) instance(in *Instance, k int) bool {
 	for left := n; left > 0 && !b.d.short(); left-- {
 		nm := Naming{Block: s.begins[k]}
 		if !plain {
-			at := int64(nm.Block) + b.d.number(&m.blocks)
+			at := int64(nm.Block) + b.d.number(made(&m.blocks))
 			if at < 0 || at >= int64(b.r.g.Blocks) {
 				return false
 			}
@@ -261,7 +274,7 @@ func (b *bodyReader) instance(in *Instance, k int) bool {
 		if nm.Name, ok = b.build(int32(frame), b.figures[:fr.marks[frame]]); !ok {
 			return false
 		}
-		labels := b.d.number(&m.labels) + int64(max(len(before)-slotLabels, 0)/2)
+		labels := b.d.number(made(&m.labels)) + int64(max(len(before)-slotLabels, 0)/2)
 		for l := 0; int64(l) < labels; l++ {
 			name, ok1 := b.label(slotLabels+2*l, before, &refs)
 			value, ok2 := b.label(slotLabels+2*l+1, before, &refs)
