@@ -87,13 +87,37 @@ func (r *Reader) plan(a *source, sel *Selection) *plan {
 		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From {
 			p.each(ref, func(v *archive.View, col int, d *metric.Desc) {
 				if spans := v.Spans(sel.From, sel.end()); spans != nil {
-					p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: spans})
+					p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: v.Cut(spans, sel.Cuts)})
 				}
 			})
 		}
 	}
 	p.finish()
 	return p
+}
+
+// Seams are the wall clocks at which the chunks of the class that was read most
+// often end, between from and to: summaries of what lies between two of them need
+// no decoding.
+func (r *Reader) Seams(hosts []string, from, to int64) []int64 {
+	var seams []int64
+	for _, a := range r.archivesOf(&Selection{Hosts: hosts}) {
+		var busiest metric.Class
+		ticks := make(map[metric.Class]uint64)
+		for _, ref := range a.Chunks {
+			ticks[ref.Info.Class] += ref.Info.Ticks
+			if ticks[ref.Info.Class] > ticks[busiest] {
+				busiest = ref.Info.Class
+			}
+		}
+		for _, ref := range a.Chunks {
+			if ref.Info.Class == busiest && ref.Info.To > from && ref.Info.To < to {
+				seams = append(seams, ref.Info.To)
+			}
+		}
+	}
+	slices.Sort(seams)
+	return slices.Compact(seams)
 }
 
 // each calls fn for the wanted columns of a chunk.

@@ -29,6 +29,9 @@ type Selection struct {
 	// in the same boot, so that the first rate and the first held value in
 	// the window are known.
 	Prior bool
+	// Cuts are wall clocks, in order, across which no Summary reaches: what was
+	// read at one belongs to what came before.
+	Cuts []int64
 	// Spread asks for how the values of each Summary are spread.
 	Spread bool
 }

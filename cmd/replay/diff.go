@@ -39,7 +39,9 @@ func diffCommand(a *app) *cobra.Command {
 processes used, which are new and which are gone, and settings that were
 changed. A difference counts if it is large beside the variation that the
 series shows by itself, in both windows and in the rest of the recording; the
-larger its part of the machine, the higher it stands.
+larger its part of the machine, the higher it stands. What is shown of a metric is
+its mean over the whole window; how much it varies is told from ten parts of it,
+which in long windows end where the archive's chunks do.
 
 What says one thing is one line: metrics that move together, a process and
 what it did to the machine, events of a kind. --all shows each.

@@ -101,6 +101,33 @@ func (v *View) Spans(from, to int64) []Span {
 	return out
 }
 
+// Cut divides spans so that none has blocks on both sides of one of the cuts,
+// which are wall clocks in order; a block at a cut is before it.
+func (v *View) Cut(spans []Span, cuts []int64) []Span {
+	if len(cuts) == 0 {
+		return spans
+	}
+	side := func(b uint32) int {
+		return sort.Search(len(cuts), func(i int) bool { return cuts[i] >= v.Wall[b] })
+	}
+	var out []Span
+	for _, sp := range spans {
+		for sp.From <= sp.To {
+			first, n := side(sp.From), uint32(1)
+			if v.rises {
+				n = uint32(sort.Search(int(sp.To-sp.From)+1, func(i int) bool { return side(sp.From+uint32(i)) != first }))
+			} else {
+				for sp.From+n <= sp.To && side(sp.From+n) == first {
+					n++
+				}
+			}
+			out = append(out, Span{sp.From, sp.From + n - 1})
+			sp.From += n
+		}
+	}
+	return out
+}
+
 // Whole reports whether spans are all blocks of v.
 func (v *View) Whole(spans []Span) bool {
 	return len(spans) == 1 && spans[0].From == 0 && int(spans[0].To) == len(v.Wall)-1

@@ -247,10 +247,10 @@ func separation(a, b sample) float64 {
 	return math.Abs(float64(n)) / float64(len(a)*len(b))
 }
 
-// effect is how far b is from a in terms of the variation of a: what b varies
-// by may be the change itself. Not less than floor counts as variation.
-func effect(a, b sample, floor float64) float64 {
-	ma, mb := a.mean(), b.mean()
+// effect is how far the mean mb is from that of a, ma, in terms of the variation of
+// a: what b varies by may be the change itself. Not less than floor counts as
+// variation.
+func effect(a sample, ma, mb, floor float64) float64 {
 	if ma == mb {
 		return 0
 	}

@@ -78,36 +78,34 @@ type systemSeries struct {
 	name  string // of the instance
 	units metric.Units
 	rate  bool
-	a, b  sample
+	a, b  course
 	peak  float64
 }
 
 func (d *differ) system() ([]*Change, error) {
 	names := d.measured()
 	all := make(map[seriesKey]*systemSeries)
-	for i, w := range []Window{d.r.A, d.r.B} {
-		err := d.slots(w, names, nil, func(s *Series, values sample) {
-			k := d.key(s.Metric, s.Instance)
-			e := all[k]
-			if e == nil {
-				e = &systemSeries{desc: s.Metric, units: s.Units, rate: s.Rate}
-				if s.Instance != nil {
-					e.name = s.Instance.Name
-				}
-				all[k] = e
+	err := d.courses([]Window{d.r.A, d.r.B}, names, func(n int, s *Series, c course) {
+		k := d.key(s.Metric, s.Instance)
+		e := all[k]
+		if e == nil {
+			e = &systemSeries{desc: s.Metric, units: s.Units, rate: s.Rate}
+			if s.Instance != nil {
+				e.name = s.Instance.Name
 			}
-			if i == 0 {
-				e.a = append(e.a, values...)
-			} else {
-				e.b = append(e.b, values...)
-			}
-			for _, x := range values {
-				e.peak = max(e.peak, math.Abs(x))
-			}
-		})
-		if err != nil {
-			return nil, err
+			all[k] = e
 		}
+		if n == 0 {
+			e.a.add(c)
+		} else {
+			e.b.add(c)
+		}
+		for _, x := range c.slots {
+			e.peak = max(e.peak, math.Abs(x))
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	candidates := make(map[seriesKey]*Change)
 	for k, s := range all {
@@ -145,25 +143,24 @@ func (d *differ) key(m *metric.Desc, in *metric.Instance) seriesKey {
 	return k
 }
 
-// slots reads metrics in the slots of a window.
-func (d *differ) slots(w Window, names []string, keep func(string, *metric.Instance) bool, take func(*Series, sample)) error {
+// slots reads the values of metrics in the slots of a window.
+func (d *differ) slots(w Window, names []string, take func(*Series, course)) error {
 	if len(names) == 0 {
 		return nil
 	}
-	r := Request{Window: w, Metrics: names, Instance: keep, Mode: Shown, Step: max((w.To-w.From)/slots, 1), Origin: w.From}
-	var values sample
+	r := Request{Window: w, Metrics: names, Mode: Shown, Step: max((w.To-w.From)/slots, 1), Origin: w.From}
 	for s, err := range Read(d.a, r) {
 		if err != nil {
 			return err
 		}
-		values = values[:0]
+		var c course
 		for i := range s.Wall {
 			if x := s.Value(i).Number(); x == x && !math.IsInf(x, 0) {
-				values = append(values, x)
+				c.add(course{sample{x}, x, 1})
 			}
 		}
-		if len(values) > 0 {
-			take(s, values)
+		if c.weight > 0 {
+			take(s, c)
 		}
 	}
 	return nil
@@ -171,17 +168,17 @@ func (d *differ) slots(w Window, names []string, keep func(string, *metric.Insta
 
 // screen keeps a series whose windows are far apart by its own variation.
 func (d *differ) screen(s *systemSeries) *Change {
-	if len(s.a) < 2 || len(s.b) < 2 {
+	if len(s.a.slots) < 2 || len(s.b.slots) < 2 {
 		return nil
 	}
 	ma, mb := s.a.mean(), s.b.mean()
 	c := &Change{Kind: SystemChange, Subject: s.desc.Name, Instance: s.name, Metric: s.desc, Before: ma, After: mb, Units: s.units, Rate: s.rate}
-	if last, moving := s.b.trend(); moving && !s.rate {
+	if last, moving := s.b.slots.trend(); moving && !s.rate {
 		c.After, c.Trend = last, true
 	}
-	c.Effect = effect(s.a, s.b, d.floor(s, ma, mb))
+	c.Effect = effect(s.a.slots, ma, mb, d.floor(s, ma, mb))
 	c.Impact = d.impact(s, ma, c.After)
-	if c.Effect < leastEffect || separation(s.a, s.b) < leastOverlap {
+	if c.Effect < leastEffect || separation(s.a.slots, s.b.slots) < leastOverlap {
 		return nil
 	}
 	if relative(ma, c.After) < leastRelative && c.Impact < 0.03 {
@@ -267,9 +264,9 @@ func (d *differ) compareUsual(candidates map[seriesKey]*Change, all map[seriesKe
 	slices.Sort(names)
 	others := make(map[seriesKey][]float64)
 	for _, w := range d.usual {
-		err := d.slots(w, names, nil, func(s *Series, values sample) {
+		err := d.courses([]Window{w}, names, func(_ int, s *Series, c course) {
 			k := d.key(s.Metric, s.Instance)
-			others[k] = append(others[k], values.mean())
+			others[k] = append(others[k], c.mean())
 		})
 		if err != nil {
 			return err

@@ -121,11 +121,32 @@ func (a *Archive) Summarize(sel store.Selection) iter.Seq[*store.Summary] {
 			if r.Metric.Type == metric.String {
 				continue
 			}
-			if !yield(summarize(r)) {
-				return
+			for _, part := range cut(r, sel.Cuts) {
+				if !yield(summarize(part)) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// cut divides a run at wall clocks; what was read at one is before it.
+func cut(r *store.Run, cuts []int64) []*store.Run {
+	var out []*store.Run
+	side := func(i int) int { n, _ := slices.BinarySearch(cuts, r.Wall[i]); return n }
+	for from := 0; from < len(r.Wall); {
+		to := from + 1
+		for to < len(r.Wall) && side(to) == side(from) {
+			to++
+		}
+		part := *r
+		part.Wall, part.Cont, part.Bits = r.Wall[from:to], r.Cont[from:to], r.Bits[from:to]
+		if r.Miss != nil {
+			part.Miss = r.Miss[from:to]
+		}
+		out, from = append(out, &part), to
+	}
+	return out
 }
 
 func summarize(r *store.Run) *store.Summary {
