@@ -31,6 +31,9 @@ type linuxProcess struct {
 	sched  procfs.SchedStat
 	// Of io, what children have left, and what the process did itself.
 	inherited, ownIO procfs.IO
+	// The processor time when stat was read, 0 if unknown, and when that was.
+	ran, readAt int64
+	schedAt     int64 // and when sched was
 	// The activity when status and io were read, and for how many sweeps it
 	// has not changed since.
 	statusAt, ioAt activity
@@ -72,14 +75,15 @@ func startCont(ticks uint64) int64 { return int64(ticks) * (1e9 / ticksPerSecond
 // linuxKernel reads /proc and hears of exits.
 type linuxKernel struct {
 	*census[linuxProcess]
-	columns []part[reading]
-	now     reading
-	dir     *procDir
-	users   idNames
-	groups  idNames
-	watch   *watcher
-	forks   forkCount
-	began   metric.Stamp // the first sweep
+	columns   []part[reading]
+	now       reading
+	dir       *procDir
+	stillness stillness
+	users     idNames
+	groups    idNames
+	watch     *watcher
+	forks     forkCount
+	began     metric.Stamp // the first sweep
 	// complete says that everybody in the listing is there and has been met,
 	// and sees, that nobody can come into sight except by being born.
 	complete, sees bool
@@ -120,6 +124,7 @@ func openKernel(opt Options) (*linuxKernel, error) {
 		networks: make(map[uint64]map[uint64]socketKind),
 	}
 	k.columns, k.now.k = k.allParts(), k
+	k.stillness.clocks = clocksOf(dir)
 	k.users.refresh()
 	k.groups.refresh()
 	if dir.genuine {
@@ -162,6 +167,7 @@ func (k *linuxKernel) prepare(f purpose) {
 // before.
 func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
 	k.readForks()
+	k.stillness.begin(k.dir, now)
 	if !k.complete || k.counts.unseenMaxWhy != metric.Present || !k.forks.nobodySince() {
 		k.listing = k.listing[:0]
 		if err := k.dir.pids(func(pid int32) { k.listing = append(k.listing, pid) }); err != nil {
@@ -254,6 +260,10 @@ func (k *linuxKernel) welcome(c *sample.Context, p *process[linuxProcess], now m
 func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	p := k.table.lookup(pid)
 	if p != nil {
+		if k.still(p) {
+			k.table.meet(p)
+			return p
+		}
 		text, err := k.dir.read(&p.platform.files, pid, statFile)
 		var st procfs.Stat
 		if err == nil && st.Parse(text) == nil && st.StartTime == p.start {
@@ -263,12 +273,16 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 		}
 		if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENOENT) {
 			// Unreadable for now, but not gone.
+			p.platform.ran = 0
 			k.table.meet(p)
 			return p
 		}
 		k.table.bury(p) // it was listed, and is gone
 	}
-	fresh := noFiles()
+	fresh, ran := noFiles(), int64(0)
+	if k.stillness.clocks {
+		ran = ranFor(pid)
+	}
 	text, err := k.dir.read(&fresh, pid, statFile)
 	if err != nil {
 		return nil
@@ -279,7 +293,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 		return nil
 	}
 	p = k.table.add(pid, st.StartTime, processKey(pid, st.StartTime))
-	p.platform.files = fresh
+	p.platform.files, p.platform.ran, p.platform.readAt = fresh, ran, k.stillness.now
 	p.name = steadyName(&st)
 	k.keep(p, &st)
 	return p

@@ -17,11 +17,12 @@ func (r *reading) text(f kind) ([]byte, metric.Reason) {
 	return b, metric.Present
 }
 
-// activity changes whenever a process of one thread has run: a process that has
-// not run cannot have changed what status and io say of it. Memory is in here
-// because others may take that away.
+// activity changes whenever a process has run: one that has not cannot have
+// changed what status and io say of it. Memory is in here because others may
+// take that away.
 type activity struct {
-	sched               procfs.SchedStat
+	ran                 int64            // of all threads, or else
+	sched               procfs.SchedStat // of the only one
 	minflt, majflt      uint64
 	utime, stime, vsize uint64
 	rss                 int64
@@ -30,11 +31,15 @@ type activity struct {
 
 // activity of the process, or false if it cannot tell.
 func (r *reading) activity() (activity, bool) {
-	st := r.stat()
-	if st.Threads != 1 || st.State == 'R' || r.loadSched() != metric.Present || r.p.platform.sched.Turns == 0 {
-		return activity{}, false
+	st, q := r.stat(), &r.p.platform
+	a := activity{q.ran, procfs.SchedStat{}, st.MinFlt, st.MajFlt, st.UTime, st.STime, st.VSize, st.RSS, st.State}
+	if q.ran == 0 {
+		if st.Threads != 1 || st.State == 'R' || r.loadSched() != metric.Present || q.sched.Turns == 0 {
+			return activity{}, false
+		}
+		a.sched = q.sched
 	}
-	return activity{r.p.platform.sched, st.MinFlt, st.MajFlt, st.UTime, st.STime, st.VSize, st.RSS, st.State}, true
+	return a, true
 }
 
 // restful is after how many sweeps without activity the descriptors of the
@@ -95,15 +100,25 @@ func (r *reading) loadIO() metric.Reason {
 	return metric.Present
 }
 
-// loadSched reads the file once per sweep, whoever asks.
+// loadSched reads the file once per sweep, whoever asks, and not while the
+// process does not run.
 func (r *reading) loadSched() metric.Reason {
+	q := &r.p.platform
 	if r.schedRead {
 		return r.schedWhy
 	}
 	r.schedRead = true
+	if q.ran != 0 && q.ran == q.schedAt {
+		r.schedWhy = metric.Present
+		return r.schedWhy
+	}
 	b, why := r.text(schedstatFile)
-	if why == metric.Present && !r.p.platform.sched.Parse(b) {
+	if why == metric.Present && !q.sched.Parse(b) {
 		why = metric.Unsupported
+	}
+	q.schedAt = 0
+	if why == metric.Present {
+		q.schedAt = q.ran
 	}
 	r.schedWhy = why
 	return why

@@ -1,5 +1,7 @@
 package procfs
 
+import "bytes"
+
 // IO is /proc/PID/io, in bytes and calls.
 type IO struct {
 	RChar, WChar, SyscR, SyscW            uint64
@@ -139,6 +141,22 @@ func Forks(text []byte) (forks, bootSecond uint64, ok bool) {
 		}
 	}
 	return forks, bootSecond, f && b
+}
+
+// Reclaimed adds up, from /proc/vmstat, what moves whenever the kernel takes
+// memory from processes that need not do anything for that.
+func Reclaimed(text []byte) (pages uint64) {
+	for len(text) > 0 {
+		var l []byte
+		l, text = line(text)
+		key, rest := field(l)
+		if bytes.HasPrefix(key, []byte("pgsteal")) || string(key) == "pswpout" || string(key) == "thp_collapse_alloc" {
+			w, _ := field(rest)
+			n, _ := uint(w)
+			pages += n
+		}
+	}
+	return pages
 }
 
 // Sockets calls add with the inode of each socket in a table such as

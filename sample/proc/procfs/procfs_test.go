@@ -72,6 +72,9 @@ func TestSmallFiles(t *testing.T) {
 	if forks != 42 || boot != 1700000000 || !ok {
 		t.Errorf("forks %d, boot %d, %v", forks, boot, ok)
 	}
+	if got := Reclaimed([]byte("pgfault 9\npgsteal_kswapd 1\npgsteal_direct 20\npswpin 7\npswpout 300\nthp_collapse_alloc 4000\nthp_collapse_alloc_failed 5\npgsteal_x")); got != 4321 {
+		t.Errorf("%d pages reclaimed", got)
+	}
 	if _, _, ok := Forks([]byte("processes x\n")); ok {
 		t.Error("garbage passed for forks")
 	}
@@ -143,6 +146,7 @@ func FuzzText(f *testing.F) {
 		new(SchedStat).Parse(b)
 		new(Smaps).Parse(b)
 		Forks(b)
+		Reclaimed(b)
 		Sockets(b, func(uint64) {})
 		LinkInode(b, "socket")
 	})

@@ -1,0 +1,182 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func kernelOf(r *reader) *linuxKernel {
+	return r.sources[0].(*processes[linuxProcess, reading]).k.(*linuxKernel)
+}
+
+// openStill reads by a clock of the test's own, and skips where the kernel does
+// not let it tell who is still.
+func openStill(t *testing.T) *reader {
+	r := openReader(t, Options{}, byDefault)
+	if !kernelOf(r).stillness.clocks {
+		t.Skip("the clocks of processes cannot be used here")
+	}
+	r.now = r.clock()
+	return r
+}
+
+// awaitSleep returns when a process sleeps and has stopped using its processor.
+func awaitSleep(t *testing.T, pid int) {
+	t.Helper()
+	for before, same := int64(0), 0; same < 20; time.Sleep(5 * time.Millisecond) {
+		if now := ranFor(int32(pid)); now == before {
+			same++
+		} else {
+			before, same = now, 0
+		}
+	}
+}
+
+// TestStillAsReadAnew compares the rows of sleeping processes, whose files are
+// not read again, with those of a reader that has just read everything.
+func TestStillAsReadAnew(t *testing.T) {
+	r := openStill(t)
+	var pids []int
+	for _, role := range []string{"wait", "burn", "threads", "allocate", "write " + t.TempDir() + "/f"} {
+		a := start(t, role, nil)
+		a.await("done")
+		t.Cleanup(a.finish)
+		pids = append(pids, a.cmd.Process.Pid)
+	}
+	for _, pid := range pids {
+		awaitSleep(t, pid)
+	}
+	r.read("proc")
+	r.read("proc")
+	fresh := openReader(t, Options{}, byDefault)
+	fresh.read("proc")
+	compared := 0
+	for _, pid := range pids {
+		key := keyOf(t, pid)
+		if p := kernelOf(r).table.lookup(int32(pid)); p.platform.readAt == 0 || ranFor(int32(pid)) != p.platform.ran {
+			continue // its runtime has woken it up
+		}
+		for _, d := range r.frames["proc"].Block().Group.Metrics {
+			switch d.Name {
+			case "proc.psinfo.start_wall", "proc.io.inherited_read_bytes", "proc.io.inherited_write_bytes":
+				continue // of the clock of the test; of the time since a reader began
+			}
+			if got, want := r.value("proc", key, d.Name), fresh.value("proc", key, d.Name); got.String() != want.String() || got.Miss != want.Miss {
+				t.Errorf("%d: %s = %s, read anew %s", pid, d.Name, got, want)
+			}
+			compared++
+		}
+	}
+	if compared == 0 {
+		t.Error("nobody slept")
+	}
+}
+
+// TestStillUntilItRuns has a process do things to itself.
+func TestStillUntilItRuns(t *testing.T) {
+	r := openStill(t)
+	sh := exec.Command("/bin/sh")
+	in, err := sh.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := sh.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sh.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); sh.Wait() })
+	do := func(what string) {
+		t.Helper()
+		if _, err := in.Write([]byte(what + "; echo\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 16)); err != nil {
+			t.Fatal(err)
+		}
+		awaitSleep(t, sh.Process.Pid)
+	}
+	do(":")
+	r.read("proc")
+	key := keyOf(t, sh.Process.Pid)
+	calls, cpu := number64(t, r, key, "proc.io.syscr"), number64(t, r, key, "proc.schedstat.cpu_time")
+	do("read x </proc/uptime; umask 022")
+	r.read("proc")
+	if number64(t, r, key, "proc.io.syscr") <= calls || number64(t, r, key, "proc.schedstat.cpu_time") <= cpu {
+		t.Error("what it has read does not show")
+	}
+}
+
+// TestStillButChanged has others do things to a process that sleeps.
+func TestStillButChanged(t *testing.T) {
+	r := openStill(t)
+	parent := start(t, "wait", nil)
+	parent.await("done")
+	// A child of somebody who ends before it.
+	sh := exec.Command("/bin/sh", "-c", "sleep 1000 >/dev/null & echo $!; read x")
+	in, _ := sh.StdinPipe()
+	out, _ := sh.StdoutPipe()
+	if err := sh.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 16)
+	n, err := out.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan, err := strconv.Atoi(string(text[:n-1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(orphan, syscall.SIGKILL) })
+	pid := parent.cmd.Process.Pid
+	awaitSleep(t, pid)
+	awaitSleep(t, orphan)
+	r.read("proc")
+	key, orphanKey := keyOf(t, pid), keyOf(t, orphan)
+	if got := number64(t, r, orphanKey, "proc.psinfo.ppid"); got != uint64(sh.Process.Pid) {
+		t.Fatalf("the parent is %d", got)
+	}
+	in.Close()
+	sh.Wait()
+	r.read("proc")
+	if got := number64(t, r, orphanKey, "proc.psinfo.ppid"); got == uint64(sh.Process.Pid) {
+		t.Error("the parent that has ended is still said to be its parent")
+	}
+	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 7); err != nil {
+		t.Fatal(err)
+	}
+	r.now.Cont += int64(longestStill)
+	r.read("proc")
+	if got := number64(t, r, key, "proc.psinfo.nice"); got != 7 {
+		t.Errorf("nice %d after %s", got, longestStill)
+	}
+	// Memory that is taken away while pages are reclaimed.
+	kernelOf(r).table.lookup(int32(pid)).platform.stat.RSS = 1
+	kernelOf(r).stillness.reclaimed--
+	r.read("proc")
+	if got := number64(t, r, key, "proc.memory.rss"); got <= pageKiB {
+		t.Errorf("rss %d KiB is not what the kernel says", got)
+	}
+	parent.finish()
+}
+
+// TestForeignNumbers is of a directory that speaks of other processes.
+func TestForeignNumbers(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: os.Getpid(), comm: "p", start: 1})
+	if kernelOf(openReader(t, Options{Root: f.root}, everything)).stillness.clocks {
+		t.Error("our clocks are used for others' processes")
+	}
+	if ranFor(int32(os.Getpid())) == 0 || ranFor(1<<22+1) != 0 {
+		t.Error("a process that is has no clock, or one that is not has one")
+	}
+}
