@@ -39,11 +39,13 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 		r.instances[id] = k
 	}
 	if n := len(in.Names); n > 0 {
+		// Rev is 1 of those that no second name was come across of, be it an earlier one.
+		k.Rev += uint32(n - 1)
+		if k.Name != in.Names[0].Name || !slices.Equal(k.Labels, in.Names[0].Labels) {
+			k.Rev++
+		}
 		if last := &in.Names[n-1]; int(last.Block) < len(v.Wall) && v.Wall[last.Block] >= k.named {
 			k.named = v.Wall[last.Block]
-			if k.Name != last.Name || len(k.Labels) != len(last.Labels) {
-				k.Rev++
-			}
 			k.Name, k.Labels = last.Name, last.Labels
 		}
 	}
@@ -64,6 +66,9 @@ func some(rows []int) *filter { return &filter{rows: rows, count: len(rows)} }
 // archive. Instances that it turns down are not kept.
 func (r *Reader) filter(p *plan, v *archive.View) (*filter, error) {
 	sel := p.sel
+	if sel.Cohort != nil && metric.PerBoot(v.Indom) {
+		return sel.Cohort.filter(v), nil
+	}
 	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
 		return &filter{count: v.Size}, nil
 	}

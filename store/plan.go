@@ -84,7 +84,7 @@ func (r *Reader) plan(a *source, sel *Selection) *plan {
 		return p
 	}
 	for _, ref := range a.Chunks {
-		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From {
+		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
 			p.each(ref, func(v *archive.View, col int, d *metric.Desc) {
 				if spans := v.Spans(sel.From, sel.end()); spans != nil {
 					p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: v.Cut(spans, sel.Cuts)})

@@ -23,6 +23,8 @@ type Selection struct {
 	// quicker than Instance: chunks without them are hardly looked at. Metrics
 	// without instance domain have none and are not concerned.
 	Keys []string
+	// Cohort, if set, restricts the instances of processes and threads to it.
+	Cohort *Cohort
 	// From and To bound the wall clock, both inclusive; zero To means the end.
 	From, To int64
 	// Prior asks for one more value of each series: the last one before From
@@ -45,7 +47,8 @@ type Run struct {
 	Archive *archive.Info
 	Metric  *metric.Desc // as recorded in that archive
 	// Instance is nil where the metric has no instance domain. The same
-	// instance of one boot is the same pointer throughout a Reader.
+	// instance of one boot is the same pointer throughout a Reader, until its cohort
+	// was asked for.
 	Instance *metric.Instance
 	Wall     []int64
 	Cont     []int64 // nanoseconds since boot, sleep included

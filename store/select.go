@@ -221,11 +221,16 @@ func (p *plan) named(v *archive.View) bool {
 	if v.Indom == metric.NoIndom || p.keys(v.Indom).few {
 		return true // there are none, or the filter has found them
 	}
-	if _, err := v.Instances(); err != nil {
-		p.a.lose(v.Ref.Wrong(err))
-		return false
+	var err error
+	if p.sel.Cohort != nil {
+		err = v.Named(p.filters[v].rows)
+	} else {
+		_, err = v.Instances()
 	}
-	return true
+	if err != nil {
+		p.a.lose(v.Ref.Wrong(err))
+	}
+	return err == nil
 }
 
 // series emits the values of one series in the spans of its column.

@@ -39,32 +39,65 @@ var questions = []struct {
 	{"events", "events", 0},
 }
 
+// buildReplay is replay as users run it.
+func buildReplay(tb testing.TB) string {
+	bin := filepath.Join(tb.TempDir(), "replay")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		tb.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// askBuilt asks a question of a day and returns the processor time that took, and
+// the most memory that was resident, in bytes.
+func askBuilt(tb testing.TB, bin, args, day string) (cpu time.Duration, peak int64) {
+	cmd := exec.Command(bin, append(words(args), "--archive", day)...)
+	cmd.Stdout = io.Discard
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.No {
+		tb.Fatalf("%v: %s", err, errs.String())
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+}
+
+// mostResident is what any question may need of memory, over a day on which
+// processes come and go by the ten thousand.
+const mostResident = 100 << 20
+
+func TestMemoryOfQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a day")
+	}
+	day, bin := needDay(t, aDay), buildReplay(t)
+	for _, args := range []string{
+		"values proc.psinfo.utime --format csv", "values proc.memory.rss --format json", "rates proc.psinfo.utime --format csv",
+		"rates proc.psinfo.utime --step 1m --format csv", "ranges proc.psinfo.utime --format csv", "ranges proc.memory.rss --quick --format csv",
+		"ranges proc.psinfo.utime --rates --format csv", "ranges kernel mem disk network filesys --format csv",
+		"ranges kernel mem disk network filesys --rates --format csv",
+	} {
+		if _, peak := askBuilt(t, bin, args, day); peak > mostResident {
+			t.Errorf("%s: %d MiB resident", args, peak>>20)
+		}
+	}
+}
+
 // BenchmarkQuestions runs each question as a program of its own: its start is
 // part of the time. It reports the largest resident size as well.
 func BenchmarkQuestions(b *testing.B) {
 	day := needDay(b, aDay)
-	bin := filepath.Join(b.TempDir(), "replay")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	bin := buildReplay(b)
 	for _, q := range questions {
 		b.Run(q.name, func(b *testing.B) {
 			var peak int64
 			var cpu time.Duration
 			for b.Loop() {
-				cmd := exec.Command(bin, append(words(q.args), "--archive", day)...)
-				cmd.Stdout = io.Discard
-				var errs strings.Builder
-				cmd.Stderr = &errs
-				if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.No {
-					b.Fatalf("%v: %s", err, errs.String())
-				}
-				cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-				peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+				c, p := askBuilt(b, bin, q.args, day)
+				cpu, peak = cpu+c, max(peak, p)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms")
 			b.ReportMetric(float64(cpu.Microseconds())/1000/float64(b.N), "cpu-ms")
-			b.ReportMetric(float64(peak)/1024, "MiB")
+			b.ReportMetric(float64(peak)/(1<<20), "MiB")
 			if q.limit > 0 {
 				b.ReportMetric(float64(q.limit.Milliseconds()), "ms-limit")
 			}

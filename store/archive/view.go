@@ -69,6 +69,15 @@ func (v *View) Known(row int) **metric.Instance {
 	return &(*p)[row%page]
 }
 
+// Forget forgets which instances the reader has for the rows.
+func (c *OpenChunk) Forget() {
+	for _, v := range c.views {
+		if v != nil {
+			v.known = nil
+		}
+	}
+}
+
 // A Span is a stretch of blocks, both ends inclusive.
 type Span struct{ From, To uint32 }
 

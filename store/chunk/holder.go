@@ -9,6 +9,10 @@ type holder interface {
 	one(row int) (*Instance, error)
 	// find is the row of the instance with this key, -1 if there is none.
 	find(key string) (int, error)
+	// keys calls fn with the key of each row, in any order; fn must not keep it.
+	keys(fn func(row int, key []byte)) error
+	// named makes sure that the names of these rows can be told.
+	named(rows []int) error
 	seek(s *Sought, fn func(in *Instance)) error
 	lives() (*lifetimes, error)
 }
@@ -48,6 +52,25 @@ func (g *Group) Instance(row int) (*Instance, error) {
 		return nil, err
 	}
 	return h.one(row)
+}
+
+// Keys calls fn with the key of each row, in any order and without more of the
+// names than that takes; fn must not keep it.
+func (g *Group) Keys(fn func(row int, key []byte)) error {
+	h, err := g.held()
+	if err != nil {
+		return err
+	}
+	return h.keys(fn)
+}
+
+// Named makes sure that the names of these rows can be told.
+func (g *Group) Named(rows []int) error {
+	h, err := g.held()
+	if err != nil {
+		return err
+	}
+	return h.named(rows)
 }
 
 // Find returns the row of the instance with this key, -1 if it is not there. It

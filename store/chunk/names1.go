@@ -49,6 +49,22 @@ func (n *names1) all() ([]Instance, error) {
 	}
 }
 
+func (n *names1) keys(fn func(row int, key []byte)) error {
+	insts, err := n.all()
+	if err != nil {
+		return err
+	}
+	for i := range insts {
+		fn(i, []byte(insts[i].Key))
+	}
+	return nil
+}
+
+func (n *names1) named([]int) error {
+	_, err := n.all()
+	return err
+}
+
 func (n *names1) one(row int) (*Instance, error) {
 	insts, err := n.roster()
 	if err != nil {
@@ -104,7 +120,7 @@ func (n *names1) find(key string) (int, error) {
 		if !mayHold(b, key) {
 			return -1, nil
 		}
-	} else if i := n.named(key); i >= 0 {
+	} else if i := n.decoded(key); i >= 0 {
 		return i, nil
 	}
 	for {
@@ -115,9 +131,9 @@ func (n *names1) find(key string) (int, error) {
 	}
 }
 
-// named is the number of the instance with this key if its names have been
+// decoded is the number of the instance with this key if its names have been
 // decoded, -1 otherwise.
-func (n *names1) named(key string) int {
+func (n *names1) decoded(key string) int {
 	done := n.names.order[:n.names.next]
 	if len(done) < n.g.Size {
 		for _, i := range done {

@@ -257,6 +257,37 @@ func (r *register) all() ([]Instance, error) {
 	return insts, nil
 }
 
+func (r *register) keys(fn func(row int, key []byte)) error {
+	if len(r.runs) == 0 {
+		all, err := r.all()
+		for i := range all {
+			fn(i, []byte(all[i].Key))
+		}
+		return err
+	}
+	var key []byte
+	for i := range r.segs {
+		s, err := r.heads(i)
+		if err != nil {
+			return err
+		}
+		for k, row := range s.rows {
+			key = appendText(key[:0], r.fr.list[s.frames[k]], s.figures[s.from[k]:s.from[k+1]])
+			fn(int(row), key)
+		}
+	}
+	return nil
+}
+
+func (r *register) named(rows []int) error {
+	for _, row := range rows {
+		if _, err := r.one(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (r *register) find(key string) (int, error) {
 	frame, figures := split(key, nil)
 	f := -1

@@ -53,6 +53,39 @@ func totals(a Archive, sel store.Selection, decode func(*store.Totals) bool) ite
 	}
 }
 
+// parting is an Archive that parts very many instances into cohorts: a
+// *store.Reader.
+type parting interface {
+	Cohorts(sel store.Selection, size int) iter.Seq[store.Selection]
+}
+
+// cohortSize is about how many instances are answered for at once.
+var cohortSize = 4 << 10
+
+// cohorts are the parts of r, which asks for one metric of processes or threads,
+// so that nothing need be kept from one to the next.
+func cohorts(a Archive, r Request) iter.Seq[Request] {
+	return func(yield func(Request) bool) {
+		p, ok := a.(parting)
+		if !ok || len(r.Metrics) != 1 || r.Cohort != nil {
+			yield(r)
+			return
+		}
+		if d := a.Lookup(r.Metrics[0]); d == nil || !metric.PerBoot(d.Indom) {
+			yield(r)
+			return
+		}
+		sel := r.selection()
+		sel.Prior = true
+		for part := range p.Cohorts(sel, cohortSize) {
+			r.Cohort = part.Cohort
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 // byChunk are the summaries of sel by chunk, in the order of time; all at once
 // where the archive cannot do better.
 func byChunk(a Archive, sel store.Selection) iter.Seq[[]store.Summary] {

@@ -39,6 +39,9 @@ func NewNames(a Archive, r Request) *Names {
 const fewNames = 4
 
 func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) *naming {
+	if in.Rev == 1 {
+		return nil // it has had no other name
+	}
 	known := n.byIndom[indom]
 	if known == nil {
 		known = &named{all: make(map[seriesID]*naming)}

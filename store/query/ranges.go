@@ -72,15 +72,20 @@ func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 			return
 		}
 		for _, names := range readTogether(a, r) {
-			var list []*tally
-			if d := a.Lookup(names[0]); r.Mode == Shown && d.Sem == metric.Counter {
-				list = tallyValues(a, r, names[0])
-			} else {
-				list = tallySummaries(a, r, names)
-			}
-			for _, t := range list {
-				if !yield(t.finish(), nil) {
-					return
+			part := r
+			part.Metrics = names
+			for part.Request = range cohorts(a, part.Request) {
+				var list []*tally
+				if d := a.Lookup(names[0]); r.Mode == Shown && d.Sem == metric.Counter {
+					list = tallyValues(a, part, names[0])
+				} else {
+					list = tallySummaries(a, part, names)
+				}
+				for i, t := range list {
+					if !yield(t.finish(), nil) {
+						return
+					}
+					list[i] = nil
 				}
 			}
 		}
@@ -116,7 +121,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	byID := make(map[seriesID]*tally)
 	var order []*tally
 	sel := r.Window.Selection(names...)
-	sel.Instance, sel.Sought = r.Instance, r.Sought
+	sel.Instance, sel.Sought, sel.Cohort = r.Instance, r.Sought, r.Cohort
 	decoder, spreads := a.(spreader)
 	sel.Spread = spreads && r.Percentiles
 	for n, span := range unbroken(a, r.Window) {

@@ -66,7 +66,10 @@ type Request struct {
 	Sought *store.Sought
 	// Keys restricts to instances with these keys; nil means all.
 	Keys []string
-	Mode Mode
+	// Cohort restricts to one; Read and Ranges part what they are asked by
+	// themselves.
+	Cohort *store.Cohort
+	Mode   Mode
 	// Step, if not zero, asks for one value for each step of so many
 	// nanoseconds, counted from Origin.
 	Step, Origin int64
@@ -99,11 +102,28 @@ func RateUnits(u metric.Units) (metric.Units, float64) {
 }
 
 // Read answers r, series by series, in time order within an archive, archives
-// in time order.
+// in time order; where processes are very many, cohort by cohort.
 func Read(a Archive, r Request) iter.Seq2[*Series, error] {
-	if r.Step > 0 {
-		return readSteps(a, r)
+	return func(yield func(*Series, error) bool) {
+		goOn := true
+		for part := range cohorts(a, r) {
+			read := readValues
+			if r.Step > 0 {
+				read = readSteps
+			}
+			read(a, part)(func(s *Series, err error) bool {
+				goOn = yield(s, err)
+				return goOn
+			})
+			if !goOn {
+				return
+			}
+		}
 	}
+}
+
+// readValues answers without steps.
+func readValues(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
 		sel := r.selection()
 		sel.Prior = r.Mode == Shown
@@ -135,7 +155,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 
 func (r Request) selection() store.Selection {
 	sel := r.Window.Selection(r.Metrics...)
-	sel.Instance, sel.Sought, sel.Keys = r.Instance, r.Sought, r.Keys
+	sel.Instance, sel.Sought, sel.Keys, sel.Cohort = r.Instance, r.Sought, r.Keys, r.Cohort
 	return sel
 }
 

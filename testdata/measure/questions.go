@@ -42,6 +42,8 @@ var asked = []question{
 	{"all of the system, with percentiles", "ranges {system} --from start --format csv", 400, 200, 60, (*victoria).percentiles},
 	{"all of the system, `--quick`", "ranges --quick {system} --from start --format csv", 150, 80, 0, nil},
 	{"`at` a moment", "at {middle}", 60, 30, 0, nil},
+	{"a counter of all processes, csv", "values proc.psinfo.utime --from start --format csv", 1500, 750, 0, nil},
+	{"`ranges` of a level of all processes", "ranges proc.memory.rss --from start --format csv", 1500, 750, 0, nil},
 }
 
 // askedLive are those about an archive that is being written, with an hour of

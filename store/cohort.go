@@ -1,0 +1,184 @@
+package store
+
+import (
+	"hash/maphash"
+	"iter"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/fault"
+)
+
+// A Cohort is those instances of a selection that were first read in the same
+// chunks. A question about all processes of days is answered cohort by cohort:
+// what is known of one, names above all, is let go before the next one comes.
+type Cohort struct {
+	census   *census
+	from, to uint32
+}
+
+// A census numbers the instances that a selection is about, in the order in which
+// they are first read.
+type census struct {
+	numbers map[spot][]uint32 // by row
+	latest  map[*archive.ChunkRef]uint32
+	ends    []uint32 // of the cohorts
+}
+
+// A spot is a group of a chunk.
+type spot struct {
+	ref   *archive.ChunkRef
+	group int
+}
+
+// Cohorts parts a selection of one metric of processes or threads into its cohorts,
+// in the order in which Select has their instances. A cohort ends with the chunk that
+// brings it to size instances; the selection is one if there are less than twice as
+// many, or others are wanted than all. Each is to be asked for before the next one is.
+func (r *Reader) Cohorts(sel Selection, size int) iter.Seq[Selection] {
+	return func(yield func(Selection) bool) {
+		var c *census
+		if sel.Instance == nil && sel.Keys == nil && sel.Sought == nil {
+			c = r.census(&sel, size)
+		}
+		if c == nil {
+			yield(sel)
+			return
+		}
+		from := uint32(0)
+		for _, to := range c.ends {
+			sel.Cohort = &Cohort{c, from, to}
+			if !yield(sel) {
+				return
+			}
+			r.forget(c, to)
+			from = to
+		}
+	}
+}
+
+// census makes that of a selection, nil if it is about few instances.
+func (r *Reader) census(sel *Selection, size int) *census {
+	type place struct {
+		spot
+		a *source
+	}
+	var places []place
+	c := &census{numbers: make(map[spot][]uint32), latest: make(map[*archive.ChunkRef]uint32)}
+	total, handed := 0, false
+	r.walk(sel, &handed, func(p *plan) bool {
+		for _, name := range p.names {
+			for _, col := range p.columns[name] {
+				at := spot{col.v.Ref, col.v.Number}
+				if _, seen := c.numbers[at]; !seen && metric.PerBoot(col.v.Indom) {
+					c.numbers[at] = nil
+					places = append(places, place{at, p.a})
+					total += col.v.Size
+				}
+			}
+		}
+		return true
+	})
+	if total < 2*size {
+		return nil
+	}
+	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	boots := make(map[[2]string]map[[2]uint64]uint32)
+	n, last := uint32(0), uint32(0)
+	for _, at := range places {
+		boot := [2]string{at.a.Info.Host.ID, at.a.Info.BootID}
+		known := boots[boot]
+		if known == nil {
+			known = make(map[[2]uint64]uint32)
+			boots[boot] = known
+		}
+		err := fault.Contain(func() error {
+			opened, err := at.ref.Open()
+			if err != nil {
+				return err
+			}
+			g := opened.Groups[at.group]
+			numbers := make([]uint32, g.Size)
+			if err := g.Keys(func(row int, key []byte) {
+				id := [2]uint64{maphash.Bytes(seeds[0], key), maphash.Bytes(seeds[1], key)}
+				number, met := known[id]
+				if !met {
+					number = n
+					known[id] = n
+					n++
+				}
+				numbers[row] = number
+				c.latest[at.ref] = max(c.latest[at.ref], number)
+			}); err != nil {
+				return at.ref.Wrong(err)
+			}
+			c.numbers[at.spot] = numbers
+			return nil
+		})
+		if err != nil {
+			at.a.lose(err)
+		}
+		at.ref.Opened = nil // What is left of it would be the keys.
+		if int(n-last) >= size {
+			c.ends = append(c.ends, n)
+			last = n
+		}
+	}
+	if n > last {
+		c.ends = append(c.ends, n)
+	}
+	return c
+}
+
+// forget lets go of the instances of processes and threads, and of the chunks
+// that hold none beyond number to.
+func (r *Reader) forget(c *census, to uint32) {
+	for id := range r.instances {
+		if metric.PerBoot(id.indom) {
+			delete(r.instances, id)
+		}
+	}
+	for ref, latest := range c.latest {
+		if latest < to {
+			ref.Opened = nil
+		}
+	}
+	for _, a := range r.archives {
+		for _, ref := range a.Chunks {
+			if ref.Opened != nil {
+				ref.Opened.Forget()
+			}
+		}
+	}
+}
+
+func (c *Cohort) has(number uint32) bool { return c == nil || c.from <= number && number < c.to }
+
+// misses reports whether a chunk has none of the cohort.
+func (c *Cohort) misses(ref *archive.ChunkRef) bool {
+	if c == nil {
+		return false
+	}
+	for at, numbers := range c.census.numbers {
+		if at.ref != ref {
+			continue
+		}
+		for _, n := range numbers {
+			if c.has(n) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// filter wants the rows of the cohort.
+func (c *Cohort) filter(v *archive.View) *filter {
+	rows := []int{}
+	for row, n := range c.census.numbers[spot{v.Ref, v.Number}] {
+		if c.has(n) {
+			rows = append(rows, row)
+		}
+	}
+	return some(rows)
+}
