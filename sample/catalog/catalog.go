@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"tachograph/sample/metric"
 )
@@ -35,25 +36,37 @@ func (p Platform) String() string {
 	return fmt.Sprintf("platform(%d)", uint8(p))
 }
 
+// An index finds the rows of a platform, which are described when they are asked
+// for: replay asks for few, and making all takes it longer than some answers.
 type index struct {
 	names []string
-	rows  map[string]*metric.Desc
+	rows  map[string]bound
 }
 
-var indexes = func() (ix [numPlatforms]index) {
+// bound is a row as one platform has it.
+type bound struct {
+	row *row
+	on  *binding
+}
+
+func (b bound) describe() metric.Desc { return b.row.describe(*b.on) }
+
+var indexes = sync.OnceValue(func() *[numPlatforms]index {
+	ix := new([numPlatforms]index)
 	for p := range ix {
-		ix[p].rows = make(map[string]*metric.Desc)
+		ix[p].rows = make(map[string]bound, 2048)
 	}
 	for _, table := range tables {
 		for i := range table {
-			for _, b := range table[i].on {
-				x := &ix[b.platform]
-				d := table[i].describe(b)
-				if _, twice := x.rows[d.Name]; twice {
-					panic(fmt.Sprintf("catalog: %s stands twice in the %s tables", d.Name, b.platform))
+			row := &table[i]
+			for k := range row.on {
+				b := bound{row, &row.on[k]}
+				x := &ix[b.on.platform]
+				if _, twice := x.rows[row.name]; twice {
+					panic(fmt.Sprintf("catalog: %s stands twice in the %s tables", row.name, b.on.platform))
 				}
-				x.rows[d.Name] = &d
-				x.names = append(x.names, d.Name)
+				x.rows[row.name] = b
+				x.names = append(x.names, row.name)
 			}
 		}
 	}
@@ -61,7 +74,7 @@ var indexes = func() (ix [numPlatforms]index) {
 		slices.Sort(ix[p].names)
 	}
 	return ix
-}()
+})
 
 // For returns all metrics of p, sorted by name. The rows are copies.
 func For(p Platform) []*metric.Desc { return Prefix(p, "") }
@@ -75,11 +88,10 @@ func Prefix(p Platform, prefix string) []*metric.Desc {
 // Select returns the metrics of p that want, which must not change them,
 // accepts, sorted by name. The rows are copies.
 func Select(p Platform, want func(*metric.Desc) bool) []*metric.Desc {
-	x := &indexes[p]
+	x := &indexes()[p]
 	var ds []*metric.Desc
 	for _, name := range x.names {
-		if row := x.rows[name]; want(row) {
-			d := *row
+		if d := x.rows[name].describe(); want(&d) {
 			ds = append(ds, &d)
 		}
 	}
@@ -88,11 +100,11 @@ func Select(p Platform, want func(*metric.Desc) bool) []*metric.Desc {
 
 // Find returns a copy of the row of one metric, or nil.
 func Find(p Platform, name string) *metric.Desc {
-	row := indexes[p].rows[name]
-	if row == nil {
+	b, ok := indexes()[p].rows[name]
+	if !ok {
 		return nil
 	}
-	d := *row
+	d := b.describe()
 	return &d
 }
 

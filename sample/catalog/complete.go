@@ -6,8 +6,8 @@ import "tachograph/sample/metric"
 // out and its name tells: how the counter falls, and that a value is in
 // percent.
 func Complete(p Platform, d *metric.Desc) {
-	now, ok := indexes[p].rows[d.Name]
-	if !ok || now.Type != d.Type || now.Sem != d.Sem || now.Indom != d.Indom {
+	now := Find(p, d.Name)
+	if now == nil || now.Type != d.Type || now.Sem != d.Sem || now.Indom != d.Indom {
 		return
 	}
 	d.Falls = max(d.Falls, now.Falls)

@@ -97,7 +97,9 @@ func (c *checker) name(n *node) error {
 	}
 	text, ok := c.defs.lookup(c.archive, n.text)
 	if !ok {
-		return c.fail(n.col, "no metric %s in the archive%s", n.text, Suggest(n.text, names(c.archive, c.defs)))
+		// Gauges are tried one after another: most of this is never read.
+		suggest := func() string { return Suggest(n.text, names(c.archive, c.defs)) }
+		return &ExprError{Text: c.text, Column: n.col, Msg: fmt.Sprintf("no metric %s in the archive", n.text), more: suggest}
 	}
 	if slices.Contains(c.stack, n.text) {
 		return c.fail(n.col, "%s is defined by itself", n.text)
