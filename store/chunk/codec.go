@@ -31,7 +31,7 @@ var codecs = map[byte]*codec{
 	1: {
 		references: maxReferences1,
 		directory:  (*Chunk).parse,
-		clocks:     decodeClocks,
+		clocks:     decodeClocks1,
 		strings:    decodeStrings,
 		blocks:     decodeBlocks,
 		instances:  (*Group).instances1,

@@ -102,22 +102,23 @@ func TestReferencesEnd(t *testing.T) {
 	}
 }
 
-// chained are ticks of counters each of which counts what the next one does,
-// and something more.
+// chained are ticks of counters each of which counts what the one before does
+// twice, and something more, the later ones more of it.
 func chained() []*metric.Tick {
 	rnd := rand.New(rand.NewPCG(3, 5))
-	g := &metric.Group{Name: "g"}
+	g := &metric.Group{Name: "g", Indom: "disk"} // those without instances hardly refer to each other
+	disk := &metric.Instance{ID: 1, Key: "sda"}
 	for i := range maxReferences + 3 {
-		g.Metrics = append(g.Metrics, &metric.Desc{Name: fmt.Sprint("counter", i), Type: metric.U64, Sem: metric.Counter})
+		g.Metrics = append(g.Metrics, &metric.Desc{Name: fmt.Sprint("counter", i), Type: metric.U64, Sem: metric.Counter, Indom: "disk"})
 	}
 	values := make([]uint64, len(g.Metrics))
 	var ticks []*metric.Tick
 	for i := range int64(500) {
 		at := metric.Stamp{Wall: 1e18 + i*1e9, Cont: i * 1e9, Awake: i * 1e9}
-		b := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{nil}, Cols: make([]metric.Column, len(g.Metrics))}
-		gain := uint64(0)
+		b := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{disk}, Cols: make([]metric.Column, len(g.Metrics))}
+		gain := uint64(rnd.IntN(1 << 20))
 		for c := range values {
-			gain += uint64(rnd.IntN(1 << (20 - 2*c)))
+			gain = 2*gain + uint64(rnd.IntN(1<<(3*c)))
 			values[c] += gain
 			b.Cols[c].Bits = []uint64{values[c]}
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"tachograph/sample/metric"
 )
 
 // Much that a kernel counts, it counts twice: free memory in kB and in pages,
@@ -106,14 +108,20 @@ type candidate struct {
 	place
 	at     []uint32
 	vals   []uint64
-	cost   int       // in bits, about, when predicted from itself
+	cost   int       // in bits, about, when predicted from itself; what comes first has more
 	sample []float64 // its change at the sampled ticks
 	square float64
-	depth  int // how many series stand behind it
+	depth  int  // how many series stand behind it
+	alone  bool // it is the only one of its group
 }
 
 // references chooses what is predicted from what. The costly series come
-// first: they are what others refer to.
+// first: they are what others refer to. Those that have no instances come before:
+// they are what is asked for most, and what a sum is made of follows from the
+// sum as well as the other way round. Few of these refer to others, as to read
+// one of them would take the time of two. (In a day of a workstation that takes
+// 1 % more than the order of cost alone, and what is decoded for the rate of
+// kernel.all.cpu.user is 2.6 times less.)
 func (t *table) references() *references {
 	cs := t.candidates()
 	ticks := pick(len(t.ticks))
@@ -136,7 +144,8 @@ func (t *table) references() *references {
 				continue
 			}
 			f := dot / r.square
-			if gain := own - min(c.sampleCost(r, f), c.sampleCost(r, simple(f))); gain > most {
+			gain := own - min(c.sampleCost(r, f), c.sampleCost(r, simple(f))) - float64(own*deeper*float64(r.depth))
+			if gain > most && (!c.alone || gain > aloneBits*float64(len(ticks))) {
 				best, most = r, gain
 			}
 		}
@@ -150,6 +159,16 @@ func (t *table) references() *references {
 	}
 	return refs
 }
+
+const (
+	// aloneFirst is how many times its cost a series without instances counts,
+	// aloneBits how much it must save at each tick to refer to another.
+	aloneFirst = 4
+	aloneBits  = 1
+	// deeper is the part of its bits that each further series behind a series must
+	// save.
+	deeper = 0.04
+)
 
 // candidates are the lively series that exist in every tick, the costliest
 // first.
@@ -170,6 +189,9 @@ func (t *table) candidates() []*candidate {
 				}
 				c := &candidate{place: place{gi, ci, i}, at: col.at[col.off[i]:col.off[i+1]], vals: col.bits[col.off[i]:col.off[i+1]]}
 				_, c.cost = chooseMethod(c.vals)
+				if c.alone = g.indom == metric.NoIndom; c.alone {
+					c.cost *= aloneFirst
+				}
 				cs = append(cs, c)
 			}
 		}

@@ -6,9 +6,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Times are three series over ticks: the wall clock, the continuous clock
-// minus the wall clock, the awake clock minus the continuous one. The blocks
-// of a group have the same three as differences to those of their ticks.
+// Times are three clocks over ticks: the wall clock, the continuous clock
+// minus the wall clock, the awake clock minus the continuous one; in version 1
+// these are series. The blocks of a group have the same three, as series of
+// differences to those of their ticks.
 
 var errTimes = errors.New("a part with times contradicts itself")
 
@@ -45,19 +46,8 @@ func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int
 	return nil
 }
 
-func encodeTicks(out []byte, ticks []metric.Stamp) []byte {
-	var e encoder
-	e.begin(out)
-	var m seriesModel
-	e.plainSeries(&m, len(ticks), func(i int) int64 { return ticks[i].Wall })
-	e.plainSeries(&m, len(ticks), func(i int) int64 { return ticks[i].Cont - ticks[i].Wall })
-	e.plainSeries(&m, len(ticks), func(i int) int64 { return ticks[i].Awake - ticks[i].Cont })
-	return e.end()
-}
-
-// decodeClocks decodes the wall and the continuous clock of n ticks, and the
-// awake one if it is asked for.
-func decodeClocks(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error) {
+// decodeClocks1 is decodeClocks for chunks of version 1.
+func decodeClocks1(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error) {
 	all := make([]int64, 2*n)
 	wall, cont = all[:n:n], all[n:]
 	var d decoder

@@ -1,0 +1,219 @@
+package chunk
+
+import (
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+)
+
+// A clock's readings come in nearly equal steps, and what they miss these by is
+// noise: how late the recorder was woken. Whoever asks for one rate decodes as
+// many readings as values, so that of the noise only the upper bits are modelled,
+// by how often they came, and the others stored as they are.
+
+// beat expects the next reading of a clock.
+type beat struct {
+	period, next int64
+}
+
+// saw notes a reading that was so far off from what was expected. A clock that
+// runs fast or slow is followed, and one that was set, or ticks that are missing,
+// at once.
+func (b *beat) saw(off int64) {
+	b.next += b.period
+	if off > b.period>>1 || -off > b.period>>1 {
+		b.next += off
+	} else {
+		b.next += off >> beatRate
+	}
+}
+
+const (
+	beatRate   = 4
+	beatLevels = 6
+	beatEscape = 0 // a reading that is too far off for the others
+	beatZero   = 1 << (beatLevels - 1)
+	maxNoise   = 32 // bits as they are
+)
+
+// beatModel codes the readings of a clock.
+type beatModel struct {
+	steps [1 << beatLevels]prob
+	far   number
+}
+
+func (m *beatModel) init() {
+	fill(m.steps[:])
+	m.far.init()
+}
+
+// usual reports the symbol of a distance of which the lower noise bits are not
+// modelled, or the escape.
+func usual(off int64, noise uint) uint32 {
+	if at := off>>noise + beatZero; at > beatEscape && at < 1<<beatLevels {
+		return uint32(at)
+	}
+	return beatEscape
+}
+
+// clock codes n readings: the first, whether all are the same, the period, how
+// many bits are noise, and how far each is off.
+func (e *encoder) clock(n int, at func(i int) int64) {
+	var m beatModel
+	m.init()
+	e.number(&m.far, at(0))
+	same := true
+	steps := make([]int64, 0, n)
+	for i := 1; i < n; i++ {
+		steps = append(steps, at(i)-at(i-1))
+		same = same && steps[i-1] == 0
+	}
+	if same {
+		e.plain(0, 1)
+		return
+	}
+	e.plain(1, 1)
+	b := beat{period: periodOf(steps)}
+	e.number(&m.far, b.period)
+	offs := steps
+	b.next = at(0) + b.period
+	for i := range offs {
+		offs[i] = at(i+1) - b.next
+		b.saw(offs[i])
+	}
+	noise := noiseOf(offs)
+	e.plain(uint64(noise), 6)
+	for _, off := range offs {
+		s := usual(off, noise)
+		e.path(m.steps[:], beatLevels, slowLimit, s)
+		if s == beatEscape {
+			e.number(&m.far, off)
+			continue
+		}
+		for left := noise; left > 0; {
+			k := min(left, 16)
+			left -= k
+			e.plain(uint64(off)>>left&(1<<k-1), k)
+		}
+	}
+}
+
+// clock decodes n > 0 readings into out.
+func (d *decoder) clock(m *beatModel, out []int64) error {
+	m.init()
+	out[0] = d.number(&m.far)
+	if d.plain(1) == 0 {
+		for i := range out {
+			out[i] = out[0]
+		}
+		return nil
+	}
+	b := beat{period: d.number(&m.far)}
+	noise := uint(d.plain(6))
+	if noise > maxNoise {
+		return errTimes
+	}
+	b.next = out[0] + b.period
+	for i := 1; i < len(out); i++ {
+		var off int64
+		if s := d.path(m.steps[:], beatLevels, slowLimit) & (1<<beatLevels - 1); s == beatEscape {
+			off = d.number(&m.far)
+		} else {
+			off = int64(s) - beatZero
+			for left := noise; left > 0; {
+				k := min(left, 16)
+				left -= k
+				off = off<<k | int64(d.plain(k))
+			}
+		}
+		out[i] = b.next + off
+		b.saw(off)
+	}
+	return nil
+}
+
+// periodOf is the step that is in the middle of all, about.
+func periodOf(steps []int64) int64 {
+	var some [63]int64
+	n := min(len(steps), len(some))
+	for i := range n {
+		some[i] = steps[i*len(steps)/n]
+	}
+	slices.Sort(some[:n])
+	return some[n/2]
+}
+
+// noiseOf is how many bits of the distances are best not modelled.
+func noiseOf(offs []int64) uint {
+	best, least := uint(0), math.MaxFloat64
+	for noise := uint(0); noise <= maxNoise; noise++ {
+		var often [1 << beatLevels]int
+		for _, off := range offs {
+			often[usual(off, noise)]++
+		}
+		cost := 0.0
+		for s, n := range often {
+			if n == 0 {
+				continue
+			}
+			each := math.Log2(float64(len(offs))/float64(n)) + float64(noise)
+			if s == beatEscape {
+				each += escapeCost
+			}
+			cost += float64(n) * each
+		}
+		if cost < least {
+			best, least = noise, cost
+		}
+	}
+	return best
+}
+
+// escapeCost is what a distance takes that is far off, in bits, about.
+const escapeCost = 30
+
+// encodeTicks codes three clocks: wall, cont - wall, awake - cont.
+func encodeTicks(out []byte, ticks []metric.Stamp) []byte {
+	var e encoder
+	e.begin(out)
+	e.clock(len(ticks), func(i int) int64 { return ticks[i].Wall })
+	e.clock(len(ticks), func(i int) int64 { return ticks[i].Cont - ticks[i].Wall })
+	e.clock(len(ticks), func(i int) int64 { return ticks[i].Awake - ticks[i].Cont })
+	return e.end()
+}
+
+// decodeClocks decodes the wall and the continuous clock of n ticks, and the
+// awake one if it is asked for.
+func decodeClocks(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error) {
+	all := make([]int64, 2*n)
+	wall, cont = all[:n:n], all[n:]
+	if withAwake {
+		awake = make([]int64, n)
+	}
+	if n == 0 {
+		return wall, cont, awake, nil
+	}
+	var d decoder
+	d.begin(in)
+	m := new(beatModel)
+	if err = d.clock(m, wall); err != nil {
+		return nil, nil, nil, err
+	}
+	if err = d.clock(m, cont); err != nil {
+		return nil, nil, nil, err
+	}
+	for i := range cont {
+		cont[i] += wall[i]
+	}
+	if withAwake {
+		err = d.clock(m, awake)
+		for i := range awake {
+			awake[i] += cont[i]
+		}
+	}
+	if d.short() {
+		err = errShort
+	}
+	return wall, cont, awake, err
+}
