@@ -22,7 +22,8 @@ import (
 type watcher struct {
 	fd     int
 	family uint16
-	quit   [2]int // a pipe: closing it ends the goroutine
+	quit   [2]int        // a pipe: closing it ends the goroutine
+	ending chan struct{} // closed before it
 	done   chan struct{}
 
 	sync.Mutex
@@ -72,7 +73,7 @@ func listenForExits() (w *watcher, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &watcher{fd: fd, done: make(chan struct{}), buf: make([]byte, 64<<10)}
+	w = &watcher{fd: fd, ending: make(chan struct{}), done: make(chan struct{}), buf: make([]byte, 64<<10)}
 	defer func() {
 		if err != nil {
 			unix.Close(fd)
@@ -220,8 +221,12 @@ func (w *watcher) register() error {
 	return err
 }
 
+// run waits for messages in the socket, and between two fetches by a timer: a
+// goroutine that waits in a system call keeps the runtime's watchdog busy.
 func (w *watcher) run() {
 	defer close(w.done)
+	between := time.NewTimer(pause)
+	defer between.Stop()
 	for {
 		fds := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}, {Fd: int32(w.quit[0]), Events: unix.POLLIN}}
 		if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
@@ -237,7 +242,10 @@ func (w *watcher) run() {
 		}
 		w.fetch(mostAtOnce)
 		w.Unlock()
-		if stop, _ := unix.Poll(fds[1:], int(wait/time.Millisecond)); stop > 0 {
+		between.Reset(wait)
+		select {
+		case <-between.C:
+		case <-w.ending:
 			return
 		}
 	}
@@ -295,6 +303,7 @@ func (w *watcher) stop() {
 	if w == nil {
 		return
 	}
+	close(w.ending)
 	unix.Close(w.quit[1])
 	<-w.done
 	unix.Close(w.quit[0])
