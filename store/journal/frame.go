@@ -33,7 +33,8 @@ type Header struct {
 	At   metric.Stamp
 }
 
-// headerVersion is 2 since a mark ends a journal, whatever stands behind it.
+// headerVersion is 2 since a mark ends a journal, whatever stands behind it, and
+// words are told by their place among the last ones.
 const headerVersion = 2
 
 // appendMark appends what stands behind the last frame, whose checksum is crc: a

@@ -76,6 +76,7 @@ func (r *Reader) Next() (*Record, error) {
 	}
 	if r.dec == nil {
 		r.dec = NewDecoder(r.make)
+		r.dec.s.texts.spelt = !r.mark
 	}
 	if err := r.dec.Decode(body, &r.rec); err != nil {
 		r.err = fmt.Errorf("record %d at byte %d: %w", r.rec.Seq+1, r.off, err)

@@ -1,11 +1,14 @@
 package journal
 
+import "slices"
+
 // Text in a journal is names: of processes, devices, metrics, groups, errors.
 // A text is coded against the previous text of the same field: token by token,
 // where a token is a run of digits or a run of anything else. Numbers are
 // coded as differences ("1234" after "1230"), or as copies of a number of the
 // instance's key ("001234 sh" with key "1234 88231"); other tokens as copies
-// of the reference's token, or spelled under a model of the last three bytes.
+// of the reference's token, as words that the field has had lately, or spelled
+// under a model of the last three bytes.
 
 const (
 	spellBits = 14
@@ -117,6 +120,37 @@ type field struct {
 	delta  [4]number
 	prefix number
 	length number
+	recent words
+}
+
+// words are the last words of a field: on most machines the same few programs
+// come and go, and a byte that is spelled costs eight bits' work.
+type words struct {
+	list  [1 << wordBits]string
+	count int // ever
+	known prob
+	which [1 << wordBits]prob
+}
+
+const (
+	wordBits = 4
+	maxWord  = 64 // bytes, of those that are remembered
+)
+
+func (w *words) reset() {
+	w.list, w.count = [1 << wordBits]string{}, 0
+	w.known = freshProb
+	freshProbs(w.which[:])
+}
+
+// find is the place of a word, or -1.
+func (w *words) find(text string) int { return slices.Index(w.list[:min(w.count, len(w.list))], text) }
+
+func (w *words) add(text string) {
+	if len(text) <= maxWord {
+		w.list[w.count%len(w.list)] = text
+		w.count++
+	}
 }
 
 func newField(seed byte) *field {
@@ -138,6 +172,7 @@ func (f *field) reset() {
 	f.width.reset()
 	f.prefix.reset()
 	f.length.reset()
+	f.recent.reset()
 }
 
 // texts holds what coding texts needs besides the models.
@@ -148,6 +183,8 @@ type texts struct {
 	built int // bytes of texts, labels and their models that were made
 	// key holds the numbers of the key of the instance being coded.
 	key []int64
+	// spelt says that all words are spelled, as in version 1.
+	spelt bool
 }
 
 // text codes s in field f. Numbers in texts.key may be copied.
@@ -274,9 +311,24 @@ func (c *coder) tokens(t *texts, f *field, s string) string {
 	return ""
 }
 
-// word codes a run of other bytes: how much of the reference's it begins with,
-// and the rest byte by byte.
+// word codes a run of other bytes: the place of the same run among the last ones,
+// or how much of the reference's it begins with, and the rest byte by byte.
 func (c *coder) word(t *texts, f *field, text, ref string) {
+	if w := &f.recent; w.count > 0 && !t.spelt {
+		at := -1
+		if !c.dec {
+			at = w.find(text)
+		}
+		if c.bit(&w.known, b2i(at >= 0)) != 0 {
+			at = int(c.tree(w.which[:], wordBits, uint64(at)))
+			if at >= w.count {
+				c.fail()
+			} else if c.dec {
+				t.out = append(t.out, w.list[at]...)
+			}
+			return
+		}
+	}
 	n := 0
 	for n < len(text) && n < len(ref) && text[n] == ref[n] {
 		n++
@@ -290,11 +342,15 @@ func (c *coder) word(t *texts, f *field, text, ref string) {
 	}
 	at := len(t.out)
 	t.out = append(t.out, ref[:n]...)
+	rest := text
 	if !c.dec {
-		text = text[n:]
+		rest = text[n:]
 	}
-	t.out = c.spellRun(&t.spell, last, text, t.out)
-	if !c.dec {
+	t.out = c.spellRun(&t.spell, last, rest, t.out)
+	if c.dec {
+		f.recent.add(string(t.out[at:]))
+	} else {
+		f.recent.add(text)
 		t.out = t.out[:at]
 	}
 }

@@ -73,11 +73,21 @@ func (w *Writer) TickStill(t *metric.Tick, still *Still) error {
 
 // Event appends e; errors as for Tick.
 func (w *Writer) Event(e *metric.Event) error {
+	if err := w.HoldEvent(e); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// HoldEvent is Event that leaves the writing to the next Flush, for who has
+// several: its only error is ErrRefused.
+func (w *Writer) HoldEvent(e *metric.Event) error {
 	body, err := w.enc.Event(w.body[:0], e)
 	if err != nil {
 		return refused{err}
 	}
-	return w.add(body)
+	w.hold(body)
+	return nil
 }
 
 // Describe appends additions to the catalogue.
@@ -100,6 +110,11 @@ func Refused(err error) bool {
 }
 
 func (w *Writer) add(body []byte) error {
+	w.hold(body)
+	return w.Flush()
+}
+
+func (w *Writer) hold(body []byte) {
 	w.body = body
 	if len(body) > maxFrame {
 		// The encoder remembers what it coded: nothing can follow.
@@ -108,7 +123,6 @@ func (w *Writer) add(body []byte) error {
 	w.pending, w.crc = appendFrame(w.pending, w.crc, body)
 	w.seq++
 	w.waiting++
-	return w.Flush()
 }
 
 // Flush writes what waits in memory.
