@@ -337,9 +337,7 @@ func (r *reader) enough() bool {
 
 // tellEvents stores what the source has told.
 func (r *reader) tellEvents() {
-	for _, ev := range r.events {
-		r.c.e.event(ev)
-	}
+	r.c.e.event(r.events...)
 	clear(r.events)
 	r.events = r.events[:0]
 }

@@ -92,7 +92,7 @@ func New(opt Options) (*Engine, error) {
 	e.clock.raw = opt.Now
 	e.started = e.clock.now()
 	e.watch.slept, e.watch.reason = opt.Slept, opt.WakeReason
-	e.faults = faults{event: e.event, log: opt.Log, open: make(map[string]*fault)}
+	e.faults = faults{event: e.Event, log: opt.Log, open: make(map[string]*fault)}
 	e.budget = newBudget(e)
 	for _, id := range read {
 		e.classes[id] = newClass(e, id)
@@ -186,20 +186,22 @@ func (e *Engine) adopt(again bool) {
 	}
 }
 
-// event stores ev.
-func (e *Engine) event(ev metric.Event) {
-	if ev.At == (metric.Stamp{}) {
-		ev.At = e.clock.now()
+// event stores events.
+func (e *Engine) event(list ...metric.Event) {
+	for i := range list {
+		if list[i].At == (metric.Stamp{}) {
+			list[i].At = e.clock.now()
+		}
 	}
 	e.storing.Lock()
 	defer e.storing.Unlock()
-	if e.closed {
+	if e.closed || len(list) == 0 {
 		return
 	}
-	e.events++
-	if err := e.opt.Sink.Event(ev); err != nil {
+	e.events += uint64(len(list))
+	if err := e.opt.Sink.Event(list...); err != nil {
 		// Reporting it as a fault would make another event.
-		e.log.Debug("an event could not be stored", "event", ev.Text, "error", err)
+		e.log.Debug("events could not be stored", "events", len(list), "first", list[0].Text, "error", err)
 	}
 }
 

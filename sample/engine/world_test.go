@@ -139,10 +139,10 @@ func (m *memorySink) Append(t *metric.Tick) error {
 	return nil
 }
 
-func (m *memorySink) Event(e metric.Event) error {
+func (m *memorySink) Event(es ...metric.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.events = append(m.events, e)
+	m.events = append(m.events, es...)
 	return nil
 }
 

@@ -63,7 +63,7 @@ func (s *Sink) Append(t *metric.Tick) error {
 }
 
 // Event takes no notice: what happened is not how things are.
-func (s *Sink) Event(metric.Event) error { return nil }
+func (s *Sink) Event(...metric.Event) error { return nil }
 
 // Describe takes no notice: blocks say what their columns are. A metric that
 // this machine does not have any more is forgotten.

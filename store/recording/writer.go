@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -116,11 +117,32 @@ func (w *Writer) Append(t *metric.Tick) error {
 	return err
 }
 
-// Event records an event; errors as for Append.
-func (w *Writer) Event(e metric.Event) error {
+// Event records events, several of them with one write; errors as for Append.
+func (w *Writer) Event(es ...metric.Event) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.event(&e)
+	if w.closed {
+		return ErrClosed
+	}
+	l, accepted := w.cur, false
+	for i := range es {
+		e := &es[i]
+		if w.full() {
+			w.trouble.drop(e.At)
+			err = ErrDropped
+			continue
+		}
+		accepted = true
+		w.count.events++
+		l.rest.Events.Add(e)
+		if refused := l.jw.HoldEvent(e); refused != nil {
+			err = w.wrote(l, refused)
+		}
+	}
+	if accepted {
+		err = cmp.Or(err, w.wrote(l, l.jw.Flush()))
+	}
+	return err
 }
 
 func (w *Writer) event(e *metric.Event) error {

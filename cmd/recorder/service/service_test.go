@@ -51,10 +51,10 @@ func (a *shelf) Append(t *metric.Tick) error {
 	return nil
 }
 
-func (a *shelf) Event(e metric.Event) error {
+func (a *shelf) Event(es ...metric.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.events = append(a.events, e)
+	a.events = append(a.events, es...)
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (it Item) At() metric.Stamp {
 // recorder is what items are given to.
 type recorder interface {
 	Append(*metric.Tick) error
-	Event(metric.Event) error
+	Event(...metric.Event) error
 }
 
 // Append gives the item to a writer.
