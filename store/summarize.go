@@ -78,7 +78,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	var have map[int]chunk.Summary
 	if v.Whole(col.spans) {
 		var err error
-		if have, err = p.storedSummaries(v, stored); err != nil {
+		if have, err = p.storedSummaries(v, f.rows, stored); err != nil {
 			p.a.lose(v.Ref.Wrong(err))
 		}
 	}
@@ -112,10 +112,10 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	})
 }
 
-// storedSummaries are those of v by series, decoded once for all metrics of
+// storedSummaries are those of the rows of v by series, decoded once for all metrics of
 // the plan. Those of counters that fell are passed over: what a fall means is
 // judged by the values, as it is for all other questions.
-func (p *plan) storedSummaries(v *archive.View, stored map[*archive.View]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
+func (p *plan) storedSummaries(v *archive.View, rows []int, stored map[*archive.View]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
 	if m, ok := stored[v]; ok {
 		return m, nil
 	}
@@ -128,7 +128,7 @@ func (p *plan) storedSummaries(v *archive.View, stored map[*archive.View]map[int
 		}
 		return nil
 	}
-	err := v.Summaries(desc, func(col, row int, s *chunk.Summary) {
+	err := v.Summaries(desc, rows, func(col, row int, s *chunk.Summary) {
 		if s.Resets+s.Wraps == 0 {
 			m[col*v.Size+row] = *s
 		}

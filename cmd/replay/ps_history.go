@@ -39,7 +39,7 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 	if most == 0 {
 		most = historyMost
 	}
-	list, found, err := query.Histories(a.archive, w, m, step, a.zone(), most)
+	list, found, err := query.Histories(a.archive, w, m, step, a.zone(), most, !a.table())
 	if err != nil {
 		return err
 	}

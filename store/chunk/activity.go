@@ -33,6 +33,10 @@ const activeShare = 11
 
 const activeHistory = 8
 
+// activeBytes is where a segment ends: to find an instance, those before it in
+// its segment are decoded.
+const activeBytes = 160
+
 // activeModel codes whether an instance is active at all and then whether it
 // is at each ordinal.
 type activeModel struct {
@@ -98,7 +102,7 @@ func (a *activity) encode(out []byte, lives []uint32, early int) []byte {
 		m.init()
 		from := i
 		e.begin(streams)
-		for i < len(lives) && len(e.out)-e.start < segmentBytes && (i != early || i == from) {
+		for i < len(lives) && len(e.out)-e.start < activeBytes && (i != early || i == from) {
 			e.active(&m, a.lists[i], lives[i])
 			i++
 		}

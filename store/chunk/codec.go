@@ -22,7 +22,7 @@ type codec struct {
 	units bool
 	// references is how many series may stand behind one.
 	references int
-	summaries  func(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
+	summaries  func(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
 	sketches   func(in []byte, groups []*Group) (sketches, error) // nil: there are none
 }
 

@@ -13,7 +13,7 @@ import (
 // other segments.
 const (
 	segmentBytes = 768 // a segment ends after the series that brings it here
-	hotChanges   = 256 // a series with so many changes begins its own
+	hotChanges   = 96  // a series with so many changes begins its own
 	hotRoom      = 256 // unless the segment is still this small
 	// A series that others refer to always begins its own, so that it can be
 	// decoded without any that refer to it.

@@ -230,8 +230,9 @@ func (g *Group) begins(c, inst int) (bool, error) {
 const keepOthers = 128
 
 // Summaries calls fn for each series of the columns that desc knows whose
-// summary over the whole chunk is stored.
-func (g *Group) Summaries(desc func(col int) *metric.Desc, fn func(col, i int, sum *Summary)) error {
+// summary over the whole chunk is stored, of the rows, which rise; nil asks for
+// all.
+func (g *Group) Summaries(desc func(col int) *metric.Desc, rows []int, fn func(col, i int, sum *Summary)) error {
 	_, conts, err := g.Times()
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func (g *Group) Summaries(desc func(col int) *metric.Desc, fn func(col, i int, s
 	if err != nil {
 		return err
 	}
-	if err := g.chunk.codec.summaries(b, len(g.Columns), g.Size, g.Instance, desc, conts, fn); err != nil {
+	if err := g.chunk.codec.summaries(b, len(g.Columns), g.Size, rows, g.Instance, desc, conts, fn); err != nil {
 		return g.wrong("summaries", err)
 	}
 	return nil

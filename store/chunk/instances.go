@@ -14,8 +14,21 @@ import (
 // of each kind it has, which rules it out for most questions; the same counts
 // tell the rows, which go by kind and within it by appearance.
 
-// segmentInstances is how many instances have a segment.
-const segmentInstances = 256
+// segmentInstances is how many instances have a segment, and earlySegment how
+// many that were there from the first block on: they are asked for most.
+const (
+	segmentInstances = 256
+	earlySegment     = 64
+)
+
+// segmentEnd is where the segment that begins with an instance ends, of n
+// instances.
+func segmentEnd(first, early, n int) int {
+	if first < early {
+		return min(first+earlySegment, early)
+	}
+	return min(first+segmentInstances, n)
+}
 
 // The texts of an instance are coded by slot: the key, the name, and then the
 // names and values of the labels in turn.
@@ -280,10 +293,7 @@ func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early 
 	var head *headModel
 	var body *bodyModel
 	for first := 0; first < len(insts); {
-		end := min(first+segmentInstances, len(insts))
-		if first < early {
-			end = min(end, early)
-		}
+		end := segmentEnd(first, early, len(insts))
 		var h *headModel
 		var b *bodyModel
 		if first == 0 || first == early {

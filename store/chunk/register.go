@@ -95,10 +95,7 @@ func (r *register) parse(in []byte) error {
 	before := &segmentIndex{}
 	at := 0
 	for first := 0; first < n; {
-		end := min(first+segmentInstances, n)
-		if first < r.early {
-			end = min(end, r.early)
-		}
+		end := segmentEnd(first, r.early, n)
 		r.segs = append(r.segs, segmentIndex{first: first, end: end})
 		s := &r.segs[len(r.segs)-1]
 		if !r.index(&d, &m, s, before) {
@@ -178,29 +175,39 @@ func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) boo
 
 // place finds the rows of the kinds of each segment.
 func (r *register) place() {
-	for i := range r.segs {
-		r.runs = append(r.runs, r.segs[i].kinds...)
-	}
-	early := func(run *kindRun) bool { return r.segs[run.segment].first < r.early }
-	slices.SortStableFunc(r.runs, func(a, b kindRun) int {
-		switch {
-		case early(&a) != early(&b):
-			if early(&a) {
-				return -1
-			}
-			return 1
-		case a.kind != b.kind:
-			return int(a.kind) - int(b.kind)
+	// at is where the next run of a kind stands, early and others.
+	at := make([]int32, 2*r.kinds+1)
+	offset := func(s *segmentIndex) int {
+		if s.first < r.early {
+			return 0
 		}
-		return int(a.segment) - int(b.segment)
-	})
+		return r.kinds
+	}
+	n := 0
+	for i := range r.segs {
+		for _, k := range r.segs[i].kinds {
+			at[offset(&r.segs[i])+int(k.kind)+1]++
+			n++
+		}
+	}
+	for k := range at[1:] {
+		at[k+1] += at[k]
+	}
+	order := make([]*kindRun, n)
+	for i := range r.segs {
+		kinds := r.segs[i].kinds
+		for k := range kinds {
+			next := &at[offset(&r.segs[i])+int(kinds[k].kind)]
+			order[*next] = &kinds[k]
+			*next++
+		}
+	}
+	r.runs = make([]kindRun, n)
 	row := int32(0)
-	for i := range r.runs {
-		r.runs[i].row = row
-		s := &r.segs[r.runs[i].segment]
-		k, _ := slices.BinarySearchFunc(s.kinds, r.runs[i].kind, func(a kindRun, kind int32) int { return int(a.kind) - int(kind) })
-		s.kinds[k].row = row
-		row += r.runs[i].count
+	for i, k := range order {
+		k.row = row
+		r.runs[i] = *k
+		row += k.count
 	}
 }
 

@@ -141,7 +141,7 @@ func sketchesOf(t *testing.T, c *Chunk, n *numbers) map[string]Sketch {
 	out := make(map[string]Sketch)
 	g := c.Groups[0]
 	sums := make(map[int]Summary)
-	err := g.Summaries(func(col int) *metric.Desc { return n.desc(g.Columns[col].Number) }, func(col, _ int, s *Summary) { sums[col] = *s })
+	err := g.Summaries(func(col int) *metric.Desc { return n.desc(g.Columns[col].Number) }, nil, func(col, _ int, s *Summary) { sums[col] = *s })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"tachograph/sample/metric"
 )
@@ -237,16 +238,16 @@ func (sum *Summary) excess(d *metric.Desc, s *Series) (int64, bool) {
 
 // decodeSummaries calls fn for each stored summary of a group of so many
 // columns.
-func decodeSummaries(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
-	return eachSummary(in, cols, n, inst, descs, conts, fn, false)
+func decodeSummaries(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
+	return eachSummary(in, cols, n, rows, inst, descs, conts, fn, false)
 }
 
 // decodeSummaries1 is decodeSummaries for chunks of version 1.
-func decodeSummaries1(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
-	return eachSummary(in, cols, n, inst, descs, conts, fn, true)
+func decodeSummaries1(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
+	return eachSummary(in, cols, n, rows, inst, descs, conts, fn, true)
 }
 
-func eachSummary(in []byte, cols, n int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary), all bool) error {
+func eachSummary(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary), all bool) error {
 	if len(in) == 0 {
 		return nil
 	}
@@ -263,6 +264,11 @@ func eachSummary(in []byte, cols, n int, inst func(row int) (*Instance, error), 
 		}
 		col, i := int(at/uint64(n)), int(at%uint64(n))
 		d := descs(col)
+		if rows != nil && d != nil {
+			if _, wanted := slices.BinarySearch(rows, i); !wanted {
+				d = nil
+			}
+		}
 		var sum Summary
 		if !sum.decode(&r, d, conts, func() (*Instance, error) { return inst(i) }, all) {
 			return errSummaries
@@ -284,6 +290,8 @@ func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func()
 		sum.Count, sum.Missing = r.uvarint(), r.uvarint()
 		sum.FirstBlock = uint32(r.count(len(conts) - 1))
 		sum.LastBlock = uint32(len(conts) - 1 - r.count(len(conts)-1))
+	} else if d == nil {
+		sum.Count = 1 // wherever the instance is
 	} else if in, err := inst(); err != nil || !sum.span(in) {
 		return false
 	}

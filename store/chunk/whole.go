@@ -131,7 +131,7 @@ func (t *groupTable) verify(g *Group, words uint64) error {
 	if err != nil {
 		return err
 	}
-	err = g.Summaries(func(c int) *metric.Desc { return t.metrics[c].desc }, func(c, i int, sum *Summary) {
+	err = g.Summaries(func(c int) *metric.Desc { return t.metrics[c].desc }, nil, func(c, i int, sum *Summary) {
 		col := &t.cols[c]
 		s := col.series(&t.insts[i], i)
 		have, _ := s.Summarize(t.metrics[c].desc, &t.insts[i], conts, 0, uint32(len(conts)-1))

@@ -38,6 +38,26 @@ type totalling interface {
 	LastRead(store.Selection) int64
 }
 
+// timekeeper is an Archive that tells when instances were read without what was
+// read: a *store.Reader.
+type timekeeper interface {
+	Readings(store.Selection) iter.Seq2[*metric.Instance, []int64]
+}
+
+// readTimes are when the instances that sel wants were read.
+func readTimes(a Archive, sel store.Selection) iter.Seq2[*metric.Instance, []int64] {
+	if t, ok := a.(timekeeper); ok {
+		return t.Readings(sel)
+	}
+	return func(yield func(*metric.Instance, []int64) bool) {
+		for run := range a.Select(sel) {
+			if run.Instance != nil && !yield(run.Instance, run.Wall) {
+				return
+			}
+		}
+	}
+}
+
 // totals are the summaries of sel by chunk, and totals where there are some and
 // decode does not say otherwise.
 func totals(a Archive, sel store.Selection, decode func(*store.Totals) bool) iter.Seq[store.Part] {

@@ -134,8 +134,15 @@ func (m *Matcher) Choose(n int, get func(int) (pid int, names []string)) []int {
 	return nil
 }
 
-// Histories tells the lives of the processes that match, in steps.
-func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location, most int) (list []*History, found int, err error) {
+// pageCounters and pageLevels are what a page shows of each step of a process.
+var (
+	pageCounters = []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes, Energy}
+	pageLevels   = []ProcessLevel{Resident, Footprint, Threads}
+)
+
+// Histories tells the lives of the processes that match, in steps: all fields of
+// each step, or those of a page.
+func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location, most int, all bool) (list []*History, found int, err error) {
 	from, to, archives := Covered(a, w)
 	if len(archives) == 0 {
 		return nil, 0, nil
@@ -161,6 +168,9 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 		return nil, 0, nil
 	}
 	hs := &historian{a: a, w: w, step: step, zone: zone, byInstance: byInstance, list: list}
+	if hs.fields = mapFields(a, pageCounters, pageLevels); all {
+		hs.fields = mapFields(a, allCounters(), allLevels())
+	}
 	for in := range byInstance {
 		hs.keys = append(hs.keys, in.Key)
 	}
@@ -190,6 +200,7 @@ type historian struct {
 	byInstance map[*metric.Instance]*History
 	keys       []string
 	list       []*History
+	fields     *fieldMap // of the steps
 }
 
 func (hs *historian) fill() error {
@@ -200,8 +211,8 @@ func (hs *historian) fill() error {
 	if err := hs.totals(); err != nil {
 		return err
 	}
-	hs.texts()
 	for _, h := range hs.list {
+		hs.texts(h)
 		h.At = h.To
 		hs.ending(h)
 		h.date()
@@ -211,7 +222,7 @@ func (hs *historian) fill() error {
 }
 
 func (hs *historian) rows() error {
-	fields := mapFields(hs.a, allCounters(), allLevels())
+	fields := hs.fields
 	if len(fields.names) == 0 {
 		return fmt.Errorf("the archive holds nothing about processes")
 	}
@@ -256,16 +267,15 @@ func (hs *historian) rows() error {
 
 // read notes when the processes were last read in each step.
 func (hs *historian) read() {
-	fields := mapFields(hs.a, allCounters(), allLevels())
-	sel := hs.w.Selection(fields.names...)
+	sel := hs.w.Selection(hs.fields.names...)
 	sel.Keys = hs.keys
-	for run := range hs.a.Select(sel) {
-		h := hs.byInstance[run.Instance]
+	for in, walls := range readTimes(hs.a, sel) {
+		h := hs.byInstance[in]
 		if h == nil {
 			continue
 		}
 		k := 0
-		for _, wall := range run.Wall {
+		for _, wall := range walls {
 			for k > 0 && h.Rows[k-1].step >= wall {
 				k-- // The wall clock was set back.
 			}
@@ -319,24 +329,31 @@ func (hs *historian) totals() error {
 	return nil
 }
 
-func (hs *historian) texts() {
-	sel := hs.w.Selection(userMetric, ppidMetric, startMetric)
-	sel.Keys = hs.keys
-	for run := range hs.a.Select(sel) {
-		h := hs.byInstance[run.Instance]
-		i := len(run.Wall) - 1
-		if h == nil || run.Miss != nil && run.Miss[i] != metric.Present {
-			continue
-		}
-		switch run.Metric.Name {
-		case userMetric:
-			h.User = run.Word(i)
-		case ppidMetric:
-			h.PPID = int(metric.Number(run.Metric.Type, run.Bits[i]))
-		case startMetric:
-			if h.Start == 0 {
-				h.Start = int64(metric.Number(run.Metric.Type, run.Bits[i]) * base(run.Metric.Units) * 1e9)
+// texts fills in what was read of h last, which hardly ever changes: the end of its
+// life mostly tells.
+func (hs *historian) texts(h *History) {
+	metrics := []string{userMetric, ppidMetric, startMetric}
+	for _, from := range []int64{max(hs.w.From, h.To-int64(10*time.Minute)), hs.w.From} {
+		sel := store.Selection{Hosts: []string{h.Archive.Host.ID}, Metrics: metrics, From: from, To: h.To, Keys: []string{h.Instance.Key}}
+		for run := range hs.a.Select(sel) {
+			i := len(run.Wall) - 1
+			if run.Instance != h.Instance || run.Miss != nil && run.Miss[i] != metric.Present {
+				continue
 			}
+			metrics = slices.DeleteFunc(slices.Clone(metrics), func(name string) bool { return name == run.Metric.Name })
+			switch run.Metric.Name {
+			case userMetric:
+				h.User = run.Word(i)
+			case ppidMetric:
+				h.PPID = int(metric.Number(run.Metric.Type, run.Bits[i]))
+			case startMetric:
+				if h.Start == 0 {
+					h.Start = int64(metric.Number(run.Metric.Type, run.Bits[i]) * base(run.Metric.Units) * 1e9)
+				}
+			}
+		}
+		if len(metrics) == 0 {
+			break
 		}
 	}
 }

@@ -51,7 +51,7 @@ every 5s 65s 2m process
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, _, err := query.Histories(a, query.Window{From: begin - second}, m, 7*second, time.UTC, 0)
+			list, _, err := query.Histories(a, query.Window{From: begin - second}, m, 7*second, time.UTC, 0, true)
 			if err != nil || len(list) != 1 {
 				t.Fatal(list, err)
 			}
@@ -88,7 +88,7 @@ every 5400ms 0s 2m process
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := query.Histories(querytest.New(parts...), query.Window{}, m, 5*second, time.UTC, 0)
+	list, _, err := query.Histories(querytest.New(parts...), query.Window{}, m, 5*second, time.UTC, 0, true)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}

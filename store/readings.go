@@ -1,0 +1,63 @@
+package store
+
+import (
+	"iter"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+)
+
+// Readings returns when the instances that sel wants were read, whatever was
+// found: the wall clocks of Select's runs, those of metrics that are read together
+// once, without any value decoded for them. The list goes with the next one.
+func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
+	return func(yield func(*metric.Instance, []int64) bool) {
+		out := false
+		hand := handing(&out, func(x readings) bool { return yield(x.in, x.wall) })
+		r.walk(&sel, &out, func(p *plan) bool {
+			done := make(map[*archive.View]bool)
+			var list []int64
+			for _, name := range p.names {
+				for i := range p.columns[name] {
+					col := &p.columns[name][i]
+					if done[col.v] || col.v.Indom == metric.NoIndom {
+						continue
+					}
+					done[col.v] = true
+					if !p.named(col.v) {
+						continue
+					}
+					f := p.filter(r, col.v)
+					for n := range f.count {
+						row := n
+						if f.rows != nil {
+							row = f.rows[n]
+						}
+						inst, err := col.v.Instance(row)
+						if err != nil {
+							p.a.lose(col.v.Ref.Wrong(err))
+							break
+						}
+						list = list[:0]
+						for _, run := range inst.Runs {
+							for _, sp := range col.spans {
+								if lo, hi := max(run.Start, sp.From), min(run.End, sp.To+1); lo < hi {
+									list = append(list, col.v.Wall[lo:hi]...)
+								}
+							}
+						}
+						if len(list) > 0 && !hand(readings{r.instance(col.v, row), list}) {
+							return false
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+type readings struct {
+	in   *metric.Instance
+	wall []int64
+}
