@@ -142,15 +142,14 @@ func cutLetter(b []byte) int {
 }
 
 // shown reports whether b is nothing but letters of ASCII and ends of lines, which
-// most is: eight bytes at a time.
+// most is: eight bytes at a time, and looked at after each 64.
 func shown(b []byte) bool {
-	const ones = 0x0101010101010101
-	for ; len(b) >= 8; b = b[8:] {
-		x := binary.LittleEndian.Uint64(b)
-		beyond := (x | (x + ones)) & (0x80 * ones)          // 0x7f and above
-		letters := (x>>5 | x>>6) & ones                     // a space and above
-		others := ((x ^ '\n'*ones) + 0x7f*ones) >> 7 & ones // no end of a line
-		if beyond != 0 || others&^letters != 0 {
+	for ; len(b) >= 64; b = b[64:] {
+		bad := uint64(0)
+		for i := 0; i < 64; i += 8 {
+			bad |= acting(binary.LittleEndian.Uint64(b[i:]))
+		}
+		if bad != 0 {
 			return false
 		}
 	}
@@ -160,6 +159,15 @@ func shown(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// acting is not zero if any of eight bytes is no letter of ASCII and no end of a line.
+func acting(x uint64) uint64 {
+	const ones = 0x0101010101010101
+	beyond := (x | (x + ones)) & (0x80 * ones)          // 0x7f and above
+	letters := (x>>5 | x>>6) & ones                     // a space and above
+	others := ((x ^ '\n'*ones) + 0x7f*ones) >> 7 & ones // no end of a line
+	return beyond | others&^letters
 }
 
 func (w *Writer) filter(p []byte) []byte {

@@ -117,10 +117,8 @@ func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 		}
 	}
 	after = append(after, ',')
-	return c.series(&c.line, len(p.Wall), func(b []byte, i int) []byte {
-		b = append(b, before...)
+	return c.series(&c.line, len(p.Wall), before, after, func(b []byte, i int) []byte {
 		b = c.stamp.append(b, p.Wall[i], c.zone)
-		b = append(b, after...)
 		if p.Miss == nil || p.Miss[i] == metric.Present {
 			b = c.value(b, p, i)
 		}
@@ -259,10 +257,8 @@ func (j *jsonWriter) Series(head, tail []Cell, p *Points) error {
 		}
 	}
 	after = field(append(after, ','), len(head)+1+len(tail))
-	return j.series(&j.line, len(p.Wall), func(b []byte, i int) []byte {
-		b = append(b, before...)
+	return j.series(&j.line, len(p.Wall), before, after, func(b []byte, i int) []byte {
 		b = j.stamp.append(b, p.Wall[i], j.zone)
-		b = append(b, after...)
 		if p.Miss == nil || p.Miss[i] == metric.Present {
 			b = j.point(b, p, i)
 		} else {

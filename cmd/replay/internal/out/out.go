@@ -174,17 +174,19 @@ type stream struct {
 	*bufio.Writer
 	zone  *time.Location
 	rows  int
+	told  int // rows when it was last looked how long they had waited
 	shown time.Time
 	stamp stampCache
 }
 
 func newStream(w io.Writer, zone *time.Location) stream {
-	return stream{Writer: bufio.NewWriterSize(w, 64<<10), zone: zone}
+	return stream{Writer: bufio.NewWriterSize(w, pieceBytes), zone: zone}
 }
 
 const (
 	flushEvery = 100 * time.Millisecond
 	checkRows  = 256
+	pieceBytes = 64 << 10
 )
 
 func (s *stream) wrote() error {
@@ -195,16 +197,22 @@ func (s *stream) wrote() error {
 	return s.show()
 }
 
-// series writes so many rows, which row appends one by one, in few pieces.
-func (s *stream) series(line *[]byte, n int, row func(b []byte, i int) []byte) error {
+// series writes so many rows, which row appends one by one, in large pieces. In each
+// of them before stands ahead of the time, and after behind it.
+func (s *stream) series(line *[]byte, n int, before, after []byte, row func(b []byte, i int) []byte) error {
+	s.stamp.surround(before, after)
+	defer s.stamp.surround(nil, nil)
 	b := (*line)[:0]
 	for i := range n {
 		b = row(b, i)
-		if s.rows++; s.rows != 1 && s.rows%checkRows != 0 && i < n-1 {
+		s.rows++
+		if s.rows != 1 && i < n-1 && len(b) < pieceBytes {
 			continue
 		}
+		checked := s.rows/checkRows != s.told/checkRows
 		_, err := s.Write(b)
-		if err == nil && (s.rows == 1 || s.rows%checkRows == 0) {
+		if err == nil && (s.rows == 1 || checked) {
+			s.told = s.rows
 			err = s.show()
 		}
 		if err != nil {
@@ -226,12 +234,48 @@ func (s *stream) show() error {
 }
 
 // stampCache writes RFC 3339 times with nanoseconds; successive times share
-// their second, or the minute, more often than not.
+// their hour more often than not.
 type stampCache struct {
-	minute int64
-	prefix []byte // up to and with the minute's colon
-	suffix []byte // the zone
-	valid  bool
+	from, to int64  // seconds since 1970 that share an hour and a zone
+	hour     int64  // when that hour begins
+	stamp    []byte // in which minutes and what is below them are to be filled in
+	minutes  int    // where these are in stamp
+
+	before, after []byte // what is written around each time
+	text          []byte // all together
+}
+
+// surround sets what is written around each time.
+func (c *stampCache) surround(before, after []byte) {
+	c.before, c.after = before, after
+	c.compose()
+}
+
+func (c *stampCache) compose() {
+	c.text = append(append(append(c.text[:0], c.before...), c.stamp...), c.after...)
+}
+
+// turn makes the hour of sec the one that times are told in, if it can be.
+func (c *stampCache) turn(sec int64, zone *time.Location) bool {
+	t := time.Unix(sec, 0).In(zone)
+	_, offset := t.Zone()
+	if offset%60 != 0 || t.Year() < 0 || t.Year() > 9999 {
+		return false
+	}
+	c.hour = sec - int64(t.Minute()*60+t.Second())
+	c.from, c.to = c.hour, c.hour+3600
+	start, end := t.ZoneBounds()
+	if !start.IsZero() {
+		c.from = max(c.from, start.Unix())
+	}
+	if !end.IsZero() {
+		c.to = min(c.to, end.Unix())
+	}
+	c.stamp = t.AppendFormat(c.stamp[:0], "2006-01-02T15:")
+	c.minutes = len(c.stamp)
+	c.stamp = t.AppendFormat(append(c.stamp, "00:00.000000000"...), "Z07:00")
+	c.compose()
+	return true
 }
 
 // pairs are the numbers from 00 to 99.
@@ -248,25 +292,20 @@ func (c *stampCache) append(b []byte, wall int64, zone *time.Location) []byte {
 	if ns < 0 {
 		sec, ns = sec-1, ns+1e9
 	}
-	minute, within := sec/60, sec%60
-	if within < 0 {
-		minute, within = minute-1, within+60
+	if (sec < c.from || sec >= c.to) && !c.turn(sec, zone) {
+		b = time.Unix(0, wall).In(zone).AppendFormat(append(b, c.before...), "2006-01-02T15:04:05.000000000Z07:00")
+		return append(b, c.after...)
 	}
-	if !c.valid || minute != c.minute {
-		t := time.Unix(minute*60, 0).In(zone)
-		if _, offset := t.Zone(); offset%60 != 0 || t.Year() < 0 || t.Year() > 9999 {
-			return time.Unix(0, wall).In(zone).AppendFormat(b, "2006-01-02T15:04:05.000000000Z07:00")
-		}
-		c.prefix = t.AppendFormat(c.prefix[:0], "2006-01-02T15:04:")
-		c.suffix = t.AppendFormat(c.suffix[:0], "Z07:00")
-		c.minute, c.valid = minute, true
+	from := len(b) + len(c.before) + c.minutes
+	b = append(b, c.text...)
+	d := b[from : from+15]
+	within, n := uint32(sec-c.hour), uint32(ns)
+	minute, second := within/60, within%60
+	d[0], d[1] = pairs[2*minute], pairs[2*minute+1]
+	d[3], d[4] = pairs[2*second], pairs[2*second+1]
+	d[6] = byte('0' + n/1e8)
+	for i, two := range [4]uint32{n / 1e6 % 100, n / 1e4 % 100, n / 100 % 100, n % 100} {
+		d[7+2*i], d[8+2*i] = pairs[2*two], pairs[2*two+1]
 	}
-	b = append(b, c.prefix...)
-	b = append(b, byte('0'+within/10), byte('0'+within%10), '.')
-	n := uint32(ns)
-	b = append(b, byte('0'+n/1e8))
-	for _, two := range [4]uint32{n / 1e6 % 100, n / 1e4 % 100, n / 100 % 100, n % 100} {
-		b = append(b, pairs[2*two], pairs[2*two+1])
-	}
-	return append(b, c.suffix...)
+	return b
 }

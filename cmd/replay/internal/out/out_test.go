@@ -156,6 +156,23 @@ func TestTimesAreRFC3339(t *testing.T) {
 	}
 }
 
+// Clocks change at a full hour of their own, by half an hour on Lord Howe.
+func TestTimesAcrossChangesOfClocks(t *testing.T) {
+	for _, name := range []string{"Europe/Berlin", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Monrovia"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Skip(err)
+		}
+		var c stampCache
+		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for at := from; at.Before(from.AddDate(1, 0, 0)); at = at.Add(7*time.Minute + 11*time.Second + 1) {
+			if got, want := string(c.append(nil, at.UnixNano(), zone)), at.In(zone).Format("2006-01-02T15:04:05.000000000Z07:00"); got != want {
+				t.Fatalf("%s: %s, want %s", name, got, want)
+			}
+		}
+	}
+}
+
 // Whatever a name holds, machines read it back.
 func FuzzMachineFormats(f *testing.F) {
 	f.Add("plain", 1.5)
