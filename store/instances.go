@@ -73,7 +73,7 @@ func (r *Reader) filter(p *plan, v *archive.View) (*filter, error) {
 		return &filter{count: v.Size}, nil
 	}
 	if k := p.keys(v.Indom); k.few {
-		return filterKeys(p, v, k.list)
+		return filterKeys(p, v, k)
 	}
 	insts, err := v.Instances()
 	if err != nil {
@@ -102,16 +102,27 @@ func (p *plan) asks(indom string, in *chunk.Instance) bool {
 
 // filterKeys looks for the keys that are wanted and leaves the other names
 // alone.
-func filterKeys(p *plan, v *archive.View, keys []string) (*filter, error) {
+func filterKeys(p *plan, v *archive.View, k *keys) (*filter, error) {
+	var found []int
+	if sought(len(k.list), v.Size) {
+		for _, key := range k.list {
+			i, err := v.Find(key)
+			if err != nil {
+				return nil, v.Ref.Wrong(err)
+			}
+			if i >= 0 {
+				found = append(found, i)
+			}
+		}
+	} else if err := v.Keys(func(row int, key []byte) {
+		if k.set()[string(key)] {
+			found = append(found, row)
+		}
+	}); err != nil {
+		return nil, v.Ref.Wrong(err)
+	}
 	rows := []int{}
-	for _, key := range keys {
-		i, err := v.Find(key)
-		if err != nil {
-			return nil, v.Ref.Wrong(err)
-		}
-		if i < 0 {
-			continue
-		}
+	for _, i := range found {
 		in, err := v.Instance(i)
 		if err != nil {
 			return nil, v.Ref.Wrong(err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"sync"
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
@@ -12,7 +13,26 @@ import (
 type keys struct {
 	few  bool
 	list []string
+	set  func() map[string]bool // of the list
 }
+
+// setOf makes a set of a list once it is asked for.
+func setOf(list []string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := make(map[string]bool, len(list))
+		for _, key := range list {
+			set[key] = true
+		}
+		return set
+	})
+}
+
+// sought reports whether so many keys are looked for one by one among so many
+// instances; otherwise it is cheaper to look at the keys of all of these.
+func sought(keys, instances int) bool { return keys*keyCost < instances }
+
+// keyCost is how many keys can be told in the time that looking for one takes.
+const keyCost = 8
 
 // mostKeys is how many instances are looked for one by one: to find more, all
 // names are decoded.
@@ -29,7 +49,10 @@ func (p *plan) keys(indom string) *keys {
 	p.chosen[indom] = k
 	switch sel := p.sel; {
 	case sel.Keys != nil:
-		k.few, k.list = true, sel.Keys
+		if sel.keySet == nil {
+			sel.keySet = setOf(sel.Keys)
+		}
+		k.few, k.list, k.set = true, sel.Keys, sel.keySet
 	case sel.Instance != nil && sel.Sought != nil:
 		p.seek(indom, k)
 	}
@@ -56,6 +79,7 @@ func (p *plan) seek(indom string, k *keys) {
 		}
 	}
 	c.end()
+	k.set = setOf(k.list)
 }
 
 // A collector collects the keys of what is accepted.

@@ -142,7 +142,7 @@ func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *
 			continue
 		}
 		found = true
-		if p.sel.Keys != nil && g.Indom != metric.NoIndom && !p.holdsKey(g, ref) {
+		if p.sel.Keys != nil && g.Indom != metric.NoIndom && sought(len(p.sel.Keys), g.Size) && !p.holdsKey(g, ref) {
 			continue
 		}
 		for k := range g.Columns {

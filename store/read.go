@@ -22,7 +22,8 @@ type Selection struct {
 	// Keys restricts to instances with these keys; nil means all. It is
 	// quicker than Instance: chunks without them are hardly looked at. Metrics
 	// without instance domain have none and are not concerned.
-	Keys []string
+	Keys   []string
+	keySet func() map[string]bool // of Keys
 	// Cohort, if set, restricts the instances of processes and threads to it.
 	Cohort *Cohort
 	// From and To bound the wall clock, both inclusive; zero To means the end.
