@@ -84,6 +84,9 @@ type Summary struct {
 	// comes next catches it up.
 	Increase      float64
 	Resets, Wraps uint32
+	// Steepest is what a counter gained in a second from one value to the next, at
+	// most; infinite where that is not known.
+	Steepest float64
 	// Spread is how the values are spread, if that was asked for.
 	Spread Spread
 }

@@ -151,5 +151,5 @@ func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *chunk.Sum
 	out.First = Point{c.v.Wall[s.FirstBlock], c.v.Cont[s.FirstBlock], s.First}
 	out.Last = Point{c.v.Wall[s.LastBlock], c.v.Cont[s.LastBlock], s.Last}
 	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
-	out.Increase, out.Resets, out.Wraps = s.Increase, s.Resets, s.Wraps
+	out.Increase, out.Resets, out.Wraps, out.Steepest = s.Increase, s.Resets, s.Wraps, s.Steepest
 }

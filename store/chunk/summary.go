@@ -24,6 +24,10 @@ type Summary struct {
 	Sum, Weighted         float64
 	Increase              float64 // dips taken off
 	Resets, Wraps         uint32
+	// Steepest is what a counter gained in a second from one value to the next, at
+	// most: rounded up to 8 binary digits. It is infinite where that is not told: in
+	// version 1, and of processes and threads.
+	Steepest float64
 }
 
 // storedChanges is the number of changes above which a series' summary is
@@ -43,8 +47,29 @@ func (s *Series) Summarize(d *metric.Desc, in *Instance, conts []int64, from, to
 		}
 		w.add(start, end, bits)
 	})
+	if steep(d) {
+		w.Steepest = metric.Number(metric.F32, uint64(digits8(w.Steepest))<<16)
+	} else if d.Sem == metric.Counter {
+		w.Steepest = math.Inf(1)
+	}
 	return w.Summary, w.Count+w.Missing > 0
 }
+
+// steep reports whether summaries tell how steeply a metric rose.
+func steep(d *metric.Desc) bool { return d.Sem == metric.Counter && !metric.PerBoot(d.Indom) }
+
+// digits8 are the upper 16 bits of x as an f32, rounded up. No x below zero is given.
+func digits8(x float64) uint16 {
+	f := float32(x)
+	bits := math.Float32bits(f)
+	top := bits >> 16
+	if bits&0xffff != 0 || float64(f) < x {
+		top++
+	}
+	return uint16(min(top, infinite))
+}
+
+const infinite = 0x7f80 // the upper bits of an infinite f32
 
 // A summer adds up stretches of equal values.
 type summer struct {
@@ -66,8 +91,12 @@ func (w *summer) add(start, end uint32, bits uint64) {
 	} else {
 		w.Weighted += float64(v * seconds(w.conts[end-1]-w.conts[w.LastBlock]))
 		if w.desc.Sem == metric.Counter {
-			gain, how := metric.Increase(w.desc, w.Last, bits, seconds(w.conts[start]-w.conts[w.LastBlock]))
+			took := seconds(w.conts[start] - w.conts[w.LastBlock])
+			gain, how := metric.Increase(w.desc, w.Last, bits, took)
 			w.Increase += gain
+			if took > 0 && gain > 0 {
+				w.Steepest = max(w.Steepest, gain/took)
+			}
 			switch how {
 			case metric.Wrapped:
 				w.Wraps++
@@ -145,6 +174,7 @@ const (
 	plainIncrease = 2 // so is the increase; resets and wraps follow
 	partly        = 4 // there is not a value wherever the instance is
 	rising        = 8 // the smallest value is the first, the largest the last
+	steepness     = 16
 )
 
 func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series, in *Instance) []byte {
@@ -162,6 +192,9 @@ func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series,
 	}
 	if sum.Min == sum.First && sum.Max == sum.Last {
 		flags |= rising
+	}
+	if steep(d) {
+		flags |= steepness
 	}
 	out = binary.AppendUvarint(out, flags)
 	if flags&partly != 0 {
@@ -188,6 +221,9 @@ func (sum *Summary) encode(out []byte, d *metric.Desc, conts []int64, s *Series,
 		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(sum.Increase))
 		out = binary.AppendUvarint(out, uint64(sum.Resets))
 		out = binary.AppendUvarint(out, uint64(sum.Wraps))
+	}
+	if flags&steepness != 0 {
+		out = binary.BigEndian.AppendUint16(out, digits8(sum.Steepest))
 	}
 	return out
 }
@@ -284,7 +320,7 @@ func eachSummary(in []byte, cols, n int, rows []int, inst func(row int) (*Instan
 func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func() (*Instance, error), all bool) bool {
 	flags := r.uvarint()
 	if all {
-		flags = flags&^rising | partly
+		flags = flags&^(rising|steepness) | partly
 	}
 	if flags&partly != 0 {
 		sum.Count, sum.Missing = r.uvarint(), r.uvarint()
@@ -313,7 +349,15 @@ func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func()
 		sum.Increase = r.float(8)
 		sum.Resets, sum.Wraps = uint32(r.uvarint()), uint32(r.uvarint())
 	}
-	if r.bad || sum.Count == 0 {
+	sum.Steepest = math.Inf(1)
+	if flags&steepness != 0 {
+		b := r.bytes(2)
+		if len(b) < 2 || b[0]&0x80 != 0 {
+			return false
+		}
+		sum.Steepest = metric.Number(metric.F32, uint64(binary.BigEndian.Uint16(b))<<16)
+	}
+	if r.bad || sum.Count == 0 || math.IsNaN(sum.Steepest) {
 		return false
 	}
 	if d == nil {
@@ -324,6 +368,9 @@ func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func()
 	}
 	if flags&plainIncrease == 0 && d.Sem == metric.Counter {
 		sum.Increase, _ = metric.Increase(d, sum.First, sum.Last, 0)
+	}
+	if d.Sem != metric.Counter {
+		sum.Steepest = 0
 	}
 	sum.Weighted = sum.even(conts) + deviation
 	return true

@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tachograph/sample/metric"
@@ -135,7 +136,7 @@ func (t *groupTable) verify(g *Group, words uint64) error {
 		col := &t.cols[c]
 		s := col.series(&t.insts[i], i)
 		have, _ := s.Summarize(t.metrics[c].desc, &t.insts[i], conts, 0, uint32(len(conts)-1))
-		if have.Count != sum.Count || have.First != sum.First || have.Last != sum.Last || have.Min != sum.Min || have.Max != sum.Max {
+		if have.Count != sum.Count || have.First != sum.First || have.Last != sum.Last || have.Min != sum.Min || have.Max != sum.Max || have.Steepest > sum.Steepest && !math.IsInf(have.Steepest, 1) {
 			wrong = g.wrong("summaries", fmt.Errorf("that of metric %s does not agree with its values", t.metrics[c].desc.Name))
 		}
 	})

@@ -52,10 +52,17 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	}
 	hold := n.desc.Sem == metric.Discrete && m == asValue
 	indom := n.desc.Indom != metric.NoIndom
-	at := ev.readings(list)
+	var at readings
 	v := newVector()
 	for key, p := range list {
 		row := v.row(key, p.in, len(g))
+		if k, ok := slices.BinarySearch(p.wall, g[0]); ok && len(p.wall)-k >= len(g) && slices.Equal(p.wall[k:k+len(g)], g) {
+			copy(row.vals, p.vals[k:]) // The usual case: it was read at these instants.
+			continue
+		}
+		if at.ev == nil {
+			at = ev.readings(list)
+		}
 		for i, wall := range g {
 			k := lastNotAfter(p.wall, wall)
 			if k < 0 {
@@ -138,9 +145,13 @@ func (ev *evaluator) instanceFilter(n *node) (func(string, *metric.Instance) boo
 		return given, sought
 	}
 	return func(indom string, in *metric.Instance) bool {
-		return (n.instance.Match(in.Name) || n.instance.Match(in.Key) || n.instance.Match(ProcessName(in))) &&
-			(given == nil || given(indom, in))
+		return n.picks(in) && (given == nil || given(indom, in))
 	}, soughtBy(n.instance)
+}
+
+// picks reports whether n is restricted to instances such as in.
+func (n *node) picks(in *metric.Instance) bool {
+	return n.instance.Match(in.Name) || n.instance.Match(in.Key) || n.instance.Match(ProcessName(in))
 }
 
 // read collects the values of a metric: as they are, per second, or as what

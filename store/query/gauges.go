@@ -70,6 +70,9 @@ type Gauge struct {
 	// Points are means over equal parts of the window; NaN where there is
 	// nothing.
 	Points []float64
+
+	total, seconds, plain float64   // values times seconds, seconds, values
+	counts                []float64 // of values, by point
 }
 
 // Rate reports whether values read as a rate or share.
@@ -86,8 +89,30 @@ func Gauges(a Archive, w Window, points int) ([]*Gauge, error) {
 	if w.To != 0 {
 		to = min(to, w.To)
 	}
+	w = Window{Hosts: w.Hosts, From: from, To: to}
+	cores := Cores(a, w)
+	first := make([]*Expr, len(gauges)) // that can be computed
+	var known []*Expr
 	for i := range gauges {
-		g, err := measure(a, &gauges[i], Window{Hosts: w.Hosts, From: from, To: to}, points)
+		if first[i] = compileGauge(a, withCores(gauges[i].exprs, cores)); first[i] != nil {
+			known = append(known, first[i])
+		}
+	}
+	r := newGaugeReader(a, w, points, known)
+	courses := make([]*gaugeCourse, len(gauges))
+	for i, e := range first {
+		if e != nil {
+			courses[i] = r.course(&gauges[i], e)
+		}
+	}
+	if err := r.run(); err != nil {
+		return nil, err
+	}
+	for i := range gauges {
+		g, err := courses[i].finish(a)
+		if g == nil && err == nil && (courses[i] == nil || courses[i].Count == 0 && !courses[i].silent) {
+			g, err = measure(a, &gauges[i], w, cores, points)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -101,23 +126,27 @@ func Gauges(a Archive, w Window, points int) ([]*Gauge, error) {
 // compileGauge finds the first of g's expressions that can be computed.
 func compileGauge(a Archive, exprs []string) *Expr {
 	for _, text := range exprs {
-		e, err := Compile(a, nil, text)
-		if err != nil {
-			continue
-		}
-		known := true
-		for _, name := range e.Metrics() {
-			known = known && a.Lookup(name).Unsupported == ""
-		}
+		root, err := parse(text)
+		known := err == nil
 		if known {
+			root.leaves(func(n *node) {
+				d := a.Lookup(n.text)
+				known = known && d != nil && d.Unsupported == ""
+			})
+		}
+		if !known {
+			continue // Most archives lack some; nobody is to be told what they are like.
+		}
+		if e, err := Compile(a, nil, text); err == nil {
 			return e
 		}
 	}
 	return nil
 }
 
-func measure(a Archive, def *gauge, w Window, points int) (*Gauge, error) {
-	for _, text := range withCores(def.exprs, Cores(a, w)) {
+// measure evaluates a gauge value by value.
+func measure(a Archive, def *gauge, w Window, cores float64, points int) (*Gauge, error) {
+	for _, text := range withCores(def.exprs, cores) {
 		if e := compileGauge(a, []string{text}); e != nil {
 			if g, err := measureExpr(a, def, e, w, points); g != nil || err != nil {
 				return g, err
@@ -160,16 +189,22 @@ func Cores(a Archive, w Window) float64 {
 	return cores
 }
 
-func measureExpr(a Archive, def *gauge, e *Expr, w Window, points int) (*Gauge, error) {
-	g := &Gauge{Name: def.name, Title: def.title, Expr: e.Text, Units: e.Units(), Share: def.share,
-		Of: math.NaN(), Max: math.Inf(-1), Points: make([]float64, points)}
-	whole := 1.0
+// newGauge is a gauge without values, which are given as parts of a whole.
+func newGauge(def *gauge, e *Expr, points int) (g *Gauge, whole float64) {
+	g = &Gauge{Name: def.name, Title: def.title, Expr: e.Text, Units: e.Units(), Share: def.share,
+		Of: math.NaN(), Max: math.Inf(-1), Points: make([]float64, points), counts: make([]float64, points)}
+	whole = 1
 	if def.share {
 		g.Units = metric.NoUnits
 		if u := e.Units(); u == metric.Percent || u == metric.NoUnits && !e.root.t.share {
 			whole = 100 // Archives of the past do not say that they are in percent.
 		}
 	}
+	return g, whole
+}
+
+func measureExpr(a Archive, def *gauge, e *Expr, w Window, points int) (*Gauge, error) {
+	g, whole := newGauge(def, e, points)
 	r := Request{Window: w, Mode: Shown}
 	if def.fullest {
 		keep, err := fullestVolume(a, e, w)
@@ -178,22 +213,35 @@ func measureExpr(a Archive, def *gauge, e *Expr, w Window, points int) (*Gauge, 
 		}
 		r.Instance = keep
 	}
-	if err := g.fill(readExpr(a, e, r), w, whole); err != nil {
+	if err := g.fill(readExpr(a, e, r), spacing{}, w, whole); err != nil {
 		return nil, err
 	}
+	return g.finish(a, def, w)
+}
+
+// finish is what g has come to; nil where there is nothing to show.
+func (g *Gauge) finish(a Archive, def *gauge, w Window) (*Gauge, error) {
 	if g.Count == 0 || def.quiet && g.Max == 0 {
 		return nil, nil
+	}
+	if g.Mean = g.total / g.seconds; g.seconds == 0 {
+		g.Mean = g.plain / float64(g.Count)
+	}
+	for k := range g.Points {
+		g.Points[k] /= g.counts[k]
 	}
 	return g, g.whole(a, def, w)
 }
 
-// fill sums up the values of a window, as parts of the whole.
-func (g *Gauge) fill(series func(func(*Series, error) bool), w Window, whole float64) error {
-	points := len(g.Points)
-	counts := make([]float64, points)
-	width := max((w.To-w.From)/int64(max(points, 1))+1, 1)
-	total, seconds, plain := 0.0, 0.0, 0.0
-	var before spacing
+// width is how long a part of the window is that has one point.
+func (g *Gauge) width(w Window) int64 {
+	return max((w.To-w.From)/int64(max(len(g.Points), 1))+1, 1)
+}
+
+// fill sums up values of a window, as parts of the whole; before is what was read
+// before them.
+func (g *Gauge) fill(series func(func(*Series, error) bool), before spacing, w Window, whole float64) error {
+	width := g.width(w)
 	for s, err := range series {
 		if err != nil {
 			return err
@@ -210,34 +258,31 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), w Window, whole flo
 			if s.Type != metric.F64 {
 				x = metric.Number(s.Type, s.Bits[i])
 			}
-			if x != x {
-				continue
-			}
-			x /= whole
-			g.Count++
-			total += float64(x * weight)
-			seconds += weight
-			plain += x
-			if x > g.Max {
-				g.Max, g.MaxAt = x, wall
-			}
-			g.Last, g.LastAt = x, wall
-			if k := int((wall - w.From) / width); k >= 0 && k < points {
-				g.Points[k] += x
-				counts[k]++
-			}
+			g.value(wall, x/whole, weight, w, width)
 		}
 	}
-	if g.Count == 0 {
-		return nil
-	}
-	if g.Mean = total / seconds; seconds == 0 {
-		g.Mean = plain / float64(g.Count)
-	}
-	for k := range g.Points {
-		g.Points[k] /= counts[k]
-	}
 	return nil
+}
+
+// value adds one value, which stands for so many seconds.
+func (g *Gauge) value(wall int64, x, weight float64, w Window, width int64) {
+	if x != x {
+		return
+	}
+	g.Count++
+	g.total += float64(x * weight)
+	g.seconds += weight
+	g.plain += x
+	if x > g.Max || x == g.Max && wall < g.MaxAt {
+		g.Max, g.MaxAt = x, wall
+	}
+	if wall >= g.LastAt {
+		g.Last, g.LastAt = x, wall
+	}
+	if k := int((wall - w.From) / width); k >= 0 && k < len(g.Points) {
+		g.Points[k] += x
+		g.counts[k]++
+	}
 }
 
 // spacing tells how long the values of a series stand for: the time since the
@@ -285,13 +330,18 @@ func (g *Gauge) whole(a Archive, def *gauge, w Window) error {
 // readExpr evaluates e; where it is nothing but a metric or its rate, without
 // the detour.
 func readExpr(a Archive, e *Expr, r Request) func(func(*Series, error) bool) {
-	n := e.root
-	if n.kind == callNode && n.text == "rate" && n.args[0].kind == metricNode && n.args[0].t.sem == metric.Counter {
-		n = n.args[0]
-	}
-	if n.kind == metricNode && n.instance == nil && n.desc.Indom == metric.NoIndom && (n != e.root || n.t.sem != metric.Counter) {
+	if n, ok := bare(e); ok {
 		r.Metrics = []string{n.desc.Name}
 		return Read(a, r)
 	}
 	return Evaluate(a, e, r)
+}
+
+// bare is the metric that e is, or is the rate of, and nothing else.
+func bare(e *Expr) (*node, bool) {
+	n := e.root
+	if n.kind == callNode && n.text == "rate" && n.args[0].kind == metricNode && n.args[0].t.sem == metric.Counter {
+		n = n.args[0]
+	}
+	return n, n.kind == metricNode && n.instance == nil && n.desc.Indom == metric.NoIndom && (n != e.root || n.t.sem != metric.Counter)
 }

@@ -150,7 +150,7 @@ func cut(r *store.Run, cuts []int64) []*store.Run {
 }
 
 func summarize(r *store.Run) *store.Summary {
-	s := &store.Summary{Archive: r.Archive, Metric: r.Metric, Instance: r.Instance}
+	s := &store.Summary{Archive: r.Archive, Metric: r.Metric, Instance: r.Instance, Steepest: math.Inf(1)}
 	d := r.Metric
 	ordered := false
 	for i := range r.Wall {
