@@ -13,7 +13,7 @@ type weights [2]int32
 const (
 	weightBits          = 16
 	weightRate          = 13 // how slowly weights are learned
-	weightInit          = 2 << weightBits / 5
+	weightInit          = 1 << weightBits / 2
 	maxWeight           = 1 << 20
 	logisticBits        = 8                   // of the fraction
 	maxLogistic         = 8<<logisticBits - 1 // e^8 to 1
@@ -113,7 +113,7 @@ const (
 
 // freshStep is a step that has learned nothing.
 var freshStep = func() (m step) {
-	m.number = freshNumber
+	m.number = priorNumber
 	for i := range m.near {
 		fill(m.near[i][:])
 	}

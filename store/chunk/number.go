@@ -127,6 +127,43 @@ var freshNumber = func() (m number) {
 	return m
 }()
 
+// priorNumber is a number of a series that has learned nothing: its length is
+// expected to be about that of the one before, and what is below the leading one
+// to be nearly anything. Most series of a chunk have few changes, and what they
+// would have to learn first takes 2 % of an archive.
+var priorNumber = func() number {
+	m := freshNumber
+	for was := range m.len {
+		m.len[was].expect(func(n int) uint32 {
+			return 1 + priorWeight>>(magnitudeOf(int64(n-was))>>1)
+		})
+	}
+	for i := range m.mag.low {
+		m.mag.low[i] = probInit | priorBits
+	}
+	for i := range m.mag.high {
+		m.mag.high[i] = probInit | priorBits
+	}
+	return m
+}()
+
+const (
+	priorWeight = 64 // of the most likely length, that of the least likely one being 1
+	priorBits   = 6  // that all bits below the leading one have learned from
+)
+
+// expect has t as if it had learned from one symbol, by the weights of all.
+func (t *tree) expect(weight func(sym int) uint32) {
+	var sums [2 * len(t)]uint32
+	for sym := range t {
+		sums[len(t)+sym] = weight(sym)
+	}
+	for node := len(t) - 1; node > 0; node-- {
+		sums[node] = sums[2*node] + sums[2*node+1]
+		t[node] = prob(sums[2*node]<<(32-countBits)/sums[node])<<countBits | 1
+	}
+}
+
 func (m *number) init() { *m = freshNumber }
 
 func (e *encoder) number(m *number, v int64) {

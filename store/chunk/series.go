@@ -37,6 +37,9 @@ const (
 
 func (m *seriesModel) init(mixed bool) {
 	m.first = freshNumber
+	if mixed {
+		m.first = priorNumber
+	}
 	fill(m.varies[:])
 	fill(m.method[:])
 	m.prev, m.varied = 0, 0
@@ -46,7 +49,12 @@ func (m *seriesModel) init(mixed bool) {
 // begin prepares for the changes of a series.
 func (m *seriesModel) begin() {
 	if !m.ready {
-		m.moves, m.delta, m.ready = freshMoves, freshStep, true
+		m.moves, m.ready = freshMoves, true
+		if m.mixed {
+			m.delta = freshStep
+		} else {
+			m.delta.number = freshNumber
+		}
 	}
 	m.delta.begin()
 	m.moves.begin()
