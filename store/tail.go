@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"tachograph/sample/metric"
-	"tachograph/store/chunk"
+	"tachograph/store/archive"
 	"tachograph/store/disk"
 	"tachograph/store/fault"
 	"tachograph/store/gather"
@@ -42,7 +42,7 @@ type tailFile struct {
 	fresh  bool           // records have been taken in since chunks were made
 	told   bool           // that it is not whole
 	copied bool           // chunks are of the copy that a later generation holds
-	chunks []*chunk.Sealed
+	chunks []*archive.Beside
 	events []metric.Event // of the copy
 }
 
@@ -169,10 +169,10 @@ func (t *tail) show(a *source) error {
 		defer mu.Unlock()
 		return cat.Number(d)
 	}
-	if errs := sideBySide(t.files, func(f *tailFile) error { return f.seal(number) }); len(errs) > 0 {
+	if errs := sideBySide(t.files, func(f *tailFile) error { return f.present(number) }); len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	var chunks []*chunk.Sealed
+	var chunks []*archive.Beside
 	var events []metric.Event
 	for _, f := range t.files {
 		chunks = append(chunks, f.chunks...)
@@ -186,8 +186,8 @@ func (t *tail) show(a *source) error {
 	return nil
 }
 
-// seal makes chunks of what f holds.
-func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
+// present makes chunks of what f holds.
+func (f *tailFile) present(number func(*metric.Desc) uint32) error {
 	if !f.fresh {
 		return nil
 	}
@@ -199,11 +199,11 @@ func (f *tailFile) seal(number func(*metric.Desc) uint32) error {
 		if b == nil {
 			continue
 		}
-		s, err := b.SealBare(number)
+		c, info, err := b.Present(number)
 		if err != nil {
 			return f.wrong(err)
 		}
-		f.chunks = append(f.chunks, s)
+		f.chunks = append(f.chunks, &archive.Beside{Info: info, Present: c})
 	}
 	return nil
 }
@@ -224,10 +224,12 @@ func (t *tail) takeCopies(follow *journal.Follower) {
 			continue // the generation itself tells
 		}
 		last := int64(0)
+		f.chunks = f.chunks[:0:0]
 		for _, s := range chunks {
 			last = max(last, s.Info.Last.Wall)
+			f.chunks = append(f.chunks, &archive.Beside{Info: s.Info, Data: s.Data})
 		}
-		f.chunks, f.events, f.copied = chunks, events, true
+		f.events, f.copied = events, true
 		f.Skip(c, last)
 	}
 }

@@ -140,7 +140,7 @@ func (a *File) loadHeader() error {
 func (a *File) loadRecords() {
 	known := make(map[string]*ChunkRef)
 	for _, r := range a.Chunks {
-		if r.memory == nil {
+		if r.beside == nil {
 			known[string(r.key())] = r
 		}
 	}
@@ -320,11 +320,11 @@ func (a *File) span() {
 
 // SetTail replaces what the archive has beside the file: the ticks and events
 // that are journalled and not sealed.
-func (a *File) SetTail(cat *layout.Catalog, chunks []*chunk.Sealed, events []metric.Event) {
-	a.Chunks = slices.DeleteFunc(a.Chunks, func(r *ChunkRef) bool { return r.memory != nil })
+func (a *File) SetTail(cat *layout.Catalog, chunks []*Beside, events []metric.Event) {
+	a.Chunks = slices.DeleteFunc(a.Chunks, func(r *ChunkRef) bool { return r.beside != nil })
 	a.Events = slices.DeleteFunc(a.Events, func(e EventBatch) bool { return e.batch == nil })
 	for _, s := range chunks {
-		a.Chunks = append(a.Chunks, &ChunkRef{Archive: a, n: 1<<32 - 1, Info: s.Info, memory: s.Data})
+		a.Chunks = append(a.Chunks, &ChunkRef{Archive: a, n: 1<<32 - 1, Info: s.Info, beside: s})
 	}
 	slices.SortStableFunc(a.Chunks, func(x, y *ChunkRef) int { return int(x.Info.Class) - int(y.Info.Class) })
 	for i := len(a.Descs); i < len(cat.Descs); i++ {
@@ -347,7 +347,7 @@ func (a *File) SetTail(cat *layout.Catalog, chunks []*chunk.Sealed, events []met
 func (a *File) Last() int64 {
 	last := int64(0)
 	for _, r := range a.Chunks {
-		if r.memory == nil {
+		if r.beside == nil {
 			last = max(last, r.Info.To)
 		}
 	}

@@ -18,13 +18,25 @@ type ChunkRef struct {
 	Archive *File
 	n       uint32
 	Info    chunk.Info
-	memory  []byte     // of chunks that are not in the file
+	beside  *Beside    // of chunks that are not in the file
 	Opened  *OpenChunk // nil unless it is open
+}
+
+// Beside is a chunk that stands beside the file: its bytes, or one that has none.
+type Beside struct {
+	Info    chunk.Info
+	Data    []byte
+	Present *chunk.Chunk
 }
 
 // Open opens the chunk, or returns the one that is open.
 func (r *ChunkRef) Open() (*OpenChunk, error) {
 	if r.Opened != nil {
+		return r.Opened, nil
+	}
+	if r.beside != nil && r.beside.Present != nil {
+		c := r.beside.Present
+		r.Opened = &OpenChunk{Ref: r, Chunk: c, views: make([]*View, len(c.Groups))}
 		return r.Opened, nil
 	}
 	src, err := r.source()
@@ -45,8 +57,8 @@ func (r *ChunkRef) Open() (*OpenChunk, error) {
 // source is where the chunk's bytes are. Those of a live archive are taken at
 // once and checked, because the writer may reuse their pages later.
 func (r *ChunkRef) source() (io.ReaderAt, error) {
-	if r.memory != nil {
-		return bytes.NewReader(r.memory), nil
+	if r.beside != nil {
+		return bytes.NewReader(r.beside.Data), nil
 	}
 	if r.Archive.Info.Live {
 		b, err := r.copied()
@@ -107,7 +119,7 @@ func (r *ChunkRef) copied() ([]byte, error) {
 // made of; nil if there is none. It is looked for in the first snapshot only, and
 // where the pages of that have been reused its checksum tells.
 func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
-	if r.memory != nil {
+	if r.beside != nil {
 		return nil
 	}
 	record := layout.Get(r.Archive.Snap, layout.BucketDigests, r.key())
@@ -124,7 +136,7 @@ func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
 	last := r
 	for i, sum := range d.Sums[1:] {
 		last = after[i]
-		if last.memory != nil || last.Info.Class != r.Info.Class || last.n != r.n+uint32(i)+1 || last.Info.Sum != sum {
+		if last.beside != nil || last.Info.Class != r.Info.Class || last.n != r.n+uint32(i)+1 || last.Info.Sum != sum {
 			return nil
 		}
 	}

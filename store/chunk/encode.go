@@ -42,7 +42,7 @@ func (b *Builder) Seal(number func(*metric.Desc) uint32) (*Sealed, error) {
 	return b.table(number).seal()
 }
 
-// SealBare is Seal for what is read at once and not kept: without sketches.
+// SealBare is Seal for what is merged later: without sketches.
 func (b *Builder) SealBare(number func(*metric.Desc) uint32) (*Sealed, error) {
 	t := b.table(number)
 	t.bare = true

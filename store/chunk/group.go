@@ -21,6 +21,7 @@ type Group struct {
 	packs                                                 []part
 
 	at       []blockAt
+	present  *groupTable // of one that has not been encoded
 	holder   holder
 	activity *activity
 	lastPack int
@@ -73,7 +74,7 @@ func (g *Group) Stamps() ([]metric.Stamp, error) {
 
 // Times are the wall and the continuous clock of the blocks.
 func (g *Group) Times() (wall, cont []int64, err error) {
-	if g.blocksAt.len == 0 && g.Blocks == g.chunk.ticks {
+	if g.present == nil && g.blocksAt.len == 0 && g.Blocks == g.chunk.ticks {
 		return g.chunk.clocks()
 	}
 	at, err := g.blocks()
@@ -113,6 +114,9 @@ func (g *Group) column(c *Column) ([]byte, error) {
 // Series calls fn for those series of column c that have the rows, which rise; nil
 // asks for all. fn must not keep what it is given.
 func (g *Group) Series(c int, rows []int, fn func(i int, s *Series) error) error {
+	if g.present != nil {
+		return g.present.each(c, rows, fn)
+	}
 	if s := g.chunk.found[place{g.number, c, 0}]; s != nil && g.Size == 1 {
 		if rows != nil && len(rows) == 0 {
 			return nil

@@ -1,0 +1,88 @@
+package chunk
+
+import "tachograph/sample/metric"
+
+// Present is a chunk of what b holds that is read where it stands: who looks at
+// what is being recorded need not have it encoded only to decode it again. It goes
+// on to show the same when b goes on; Info says nothing of bytes.
+func (b *Builder) Present(number func(*metric.Desc) uint32) (*Chunk, Info, error) {
+	t := b.table(number)
+	if err := t.check(); err != nil {
+		return nil, Info{}, err
+	}
+	c := &Chunk{Class: t.class, codec: codecs[Version], ticks: len(t.ticks), stamps: t.ticks, words: t.words, nwords: len(t.words)}
+	for i, gt := range t.groups {
+		g := &Group{Name: gt.name, Indom: gt.indom, Blocks: len(gt.at), Size: len(gt.insts), chunk: c, number: i, at: gt.at, present: gt}
+		for _, m := range gt.metrics {
+			g.Columns = append(g.Columns, Column{Number: m.number, Type: m.typ})
+		}
+		g.holder = &presentInstances{insts: gt.insts}
+		c.Groups = append(c.Groups, g)
+	}
+	return c, t.info(), nil
+}
+
+// each calls fn for the series of column c that have the rows; nil asks for all.
+func (t *groupTable) each(c int, rows []int, fn func(i int, s *Series) error) error {
+	n := len(t.insts)
+	if rows != nil {
+		n = len(rows)
+	}
+	for k := range n {
+		row := k
+		if rows != nil {
+			row = rows[k]
+		}
+		s := t.cols[c].series(&t.insts[row], row)
+		if err := fn(row, &s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// presentInstances are those of a group that has not been encoded.
+type presentInstances struct {
+	insts []Instance
+	rows  map[string]int // by key, once one was asked for
+}
+
+func (p *presentInstances) all() ([]Instance, error)       { return p.insts, nil }
+func (p *presentInstances) one(row int) (*Instance, error) { return &p.insts[row], nil }
+
+func (p *presentInstances) find(key string) (int, error) {
+	if p.rows == nil {
+		p.rows = make(map[string]int, len(p.insts))
+		for i := range p.insts {
+			p.rows[p.insts[i].Key] = i
+		}
+	}
+	if row, ok := p.rows[key]; ok {
+		return row, nil
+	}
+	return -1, nil
+}
+
+func (p *presentInstances) keys(fn func(row int, key []byte)) error {
+	for i := range p.insts {
+		fn(i, []byte(p.insts[i].Key))
+	}
+	return nil
+}
+
+func (p *presentInstances) named([]int) error { return nil }
+
+func (p *presentInstances) seek(_ *Sought, fn func(in *Instance)) error {
+	for i := range p.insts {
+		fn(&p.insts[i])
+	}
+	return nil
+}
+
+func (p *presentInstances) lives() (*lifetimes, error) {
+	l := &lifetimes{list: make([]uint32, len(p.insts))}
+	for i := range p.insts {
+		l.list[i] = p.insts[i].lifetime()
+	}
+	return l, nil
+}
