@@ -34,6 +34,9 @@ type linuxProcess struct {
 	// The processor time when stat was read, 0 if unknown, and when that was.
 	ran, readAt int64
 	schedAt     int64 // and when sched was
+	// What the clock said while the listing was made, and in which sweep.
+	clock   int64
+	clockIn uint64
 	// The activity when status and io were read, and for how many sweeps it
 	// has not changed since.
 	statusAt, ioAt activity
@@ -168,7 +171,9 @@ func (k *linuxKernel) prepare(f purpose) {
 func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
 	k.readForks()
 	k.stillness.begin(k.dir, now)
-	if !k.complete || k.counts.unseenMaxWhy != metric.Present || !k.forks.nobodySince() {
+	known := k.complete && k.counts.unseenMaxWhy == metric.Present
+	if followed := k.follow(); !known || !followed && !k.forks.nobodySince() {
+		k.stillness.listed = now.Cont
 		k.listing = k.listing[:0]
 		if err := k.dir.pids(func(pid int32) { k.listing = append(k.listing, pid) }); err != nil {
 			k.complete = false
@@ -177,8 +182,8 @@ func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
 		if !slices.IsSorted(k.listing) {
 			slices.Sort(k.listing) // as the kernel itself lists them
 		}
-		k.forks.listed = k.forks.now
 	}
+	k.forks.listed = k.forks.now
 	k.complete = k.sees // until the walk finds otherwise
 	t := k.table
 	t.begin()
@@ -281,7 +286,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	}
 	fresh, ran := noFiles(), int64(0)
 	if k.stillness.clocks {
-		ran = ranFor(pid)
+		ran, _ = ranFor(pid)
 	}
 	text, err := k.dir.read(&fresh, pid, statFile)
 	if err != nil {

@@ -1,7 +1,9 @@
 package proc
 
 import (
+	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 	"unsafe"
@@ -31,9 +33,14 @@ const longestStill = 30 * time.Second
 type stillness struct {
 	// clocks says that our numbers of processes are those of the directory.
 	clocks    bool
+	sweep     uint64
 	now       int64  // continuous clock
 	reclaimed uint64 // pages ever
 	taken     bool   // pages were reclaimed since the sweep before
+	// The last number that the kernel had given away before each of the last two
+	// listings, 0 if unknown, and when all of the directory was listed.
+	given  [2]int32
+	listed int64
 }
 
 // clocksOf reports whether processes have the same numbers below d and in calls
@@ -45,19 +52,18 @@ func clocksOf(d *procDir) bool {
 	if !d.genuine || err != nil || string(self) != strconv.Itoa(int(own)) {
 		return false
 	}
-	ran := ranFor(own)
-	return ran != 0 && ranFor(own) > ran
+	ran, ok := ranFor(own)
+	again, _ := ranFor(own)
+	return ok && again > ran
 }
 
 // ranFor is the processor time that all threads of a process have used, in
-// nanoseconds; 0 where the kernel does not tell.
-func ranFor(pid int32) int64 {
+// nanoseconds; not ok where there is no such process.
+func ranFor(pid int32) (ran int64, ok bool) {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
-	if _, _, e := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(^pid<<3|scheduled), uintptr(unsafe.Pointer(&t)), 0); e != 0 {
-		return 0
-	}
-	return t.Nano()
+	_, _, e := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(^pid<<3|scheduled), uintptr(unsafe.Pointer(&t)), 0)
+	return t.Nano(), e == 0
 }
 
 // begin is called before each sweep.
@@ -65,6 +71,7 @@ func (s *stillness) begin(d *procDir, now metric.Stamp) {
 	if !s.clocks {
 		return
 	}
+	s.sweep++
 	s.now, s.taken = now.Cont, true
 	if text, err := d.readAt("vmstat"); err == nil {
 		pages := procfs.Reclaimed(text)
@@ -80,7 +87,10 @@ func (k *linuxKernel) still(p *process[linuxProcess]) bool {
 		return false
 	}
 	q := &p.platform
-	ran := ranFor(p.pid)
+	ran := q.clock
+	if q.clockIn != k.stillness.sweep {
+		ran, _ = ranFor(p.pid)
+	}
 	if ran != 0 && ran == q.ran && !k.stillness.taken && k.stillness.now-q.readAt < int64(longestStill) && !k.orphaned(p) {
 		return true
 	}
@@ -91,4 +101,62 @@ func (k *linuxKernel) still(p *process[linuxProcess]) bool {
 // orphaned reports whether the parent that p had is there no more.
 func (k *linuxKernel) orphaned(p *process[linuxProcess]) bool {
 	return p.platform.stat.PPID > 0 && k.parentOf(p) == nil
+}
+
+// relistAfter is how long the listing may be followed without reading the
+// directory: whoever chose a number for a process (restoring it from a
+// checkpoint) is found then.
+const relistAfter = 10 * time.Second
+
+// follow brings the listing up to date without reading the directory, if it can:
+// the clocks tell who has ended, and who was born has one of the numbers that the
+// kernel has given away since. It counts up, and begins anew at its last one.
+func (k *linuxKernel) follow() bool {
+	s := &k.stillness
+	if !s.clocks {
+		return false
+	}
+	// A process appears a moment after it got its number: those of the listing
+	// before are tried again.
+	from, to := s.given[0], k.lastGiven()
+	s.given = [2]int32{s.given[1], to}
+	if from == 0 || to < from || int(to-from) > len(k.listing) || s.now-s.listed >= int64(relistAfter) {
+		return false
+	}
+	living := k.listing[:0]
+	for _, pid := range k.listing {
+		ran, ok := ranFor(pid)
+		if !ok {
+			continue
+		}
+		living = append(living, pid)
+		if p := k.table.lookup(pid); p != nil {
+			p.platform.clock, p.platform.clockIn = ran, s.sweep
+		}
+	}
+	for pid := from + 1; pid <= to; pid++ {
+		if k.table.lookup(pid) == nil {
+			if _, ok := ranFor(pid); ok {
+				living = append(living, pid)
+			}
+		}
+	}
+	slices.Sort(living)
+	k.listing = slices.Compact(living)
+	return true
+}
+
+// lastGiven is the number of the last process or thread that was made; 0 if
+// unknown.
+func (k *linuxKernel) lastGiven() int32 {
+	text, err := k.dir.readAt("loadavg")
+	if err != nil {
+		return 0
+	}
+	text = bytes.TrimSpace(text)
+	n, err := strconv.ParseInt(string(text[bytes.LastIndexByte(text, ' ')+1:]), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(n)
 }

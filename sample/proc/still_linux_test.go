@@ -3,16 +3,24 @@ package proc
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tachograph/sample/metric"
 )
 
 func kernelOf(r *reader) *linuxKernel {
 	return r.sources[0].(*processes[linuxProcess, reading]).k.(*linuxKernel)
+}
+
+func clockOf(pid int) int64 {
+	ran, _ := ranFor(int32(pid))
+	return ran
 }
 
 // openStill reads by a clock of the test's own, and skips where the kernel does
@@ -30,7 +38,7 @@ func openStill(t *testing.T) *reader {
 func awaitSleep(t *testing.T, pid int) {
 	t.Helper()
 	for before, same := int64(0), 0; same < 20; time.Sleep(5 * time.Millisecond) {
-		if now := ranFor(int32(pid)); now == before {
+		if now, _ := ranFor(int32(pid)); now == before {
 			same++
 		} else {
 			before, same = now, 0
@@ -59,7 +67,7 @@ func TestStillAsReadAnew(t *testing.T) {
 	compared := 0
 	for _, pid := range pids {
 		key := keyOf(t, pid)
-		if p := kernelOf(r).table.lookup(int32(pid)); p.platform.readAt == 0 || ranFor(int32(pid)) != p.platform.ran {
+		if p := kernelOf(r).table.lookup(int32(pid)); p.platform.readAt == 0 || clockOf(pid) != p.platform.ran {
 			continue // its runtime has woken it up
 		}
 		for _, d := range r.frames["proc"].Block().Group.Metrics {
@@ -176,7 +184,60 @@ func TestForeignNumbers(t *testing.T) {
 	if kernelOf(openReader(t, Options{Root: f.root}, everything)).stillness.clocks {
 		t.Error("our clocks are used for others' processes")
 	}
-	if ranFor(int32(os.Getpid())) == 0 || ranFor(1<<22+1) != 0 {
+	_, own := ranFor(int32(os.Getpid()))
+	_, nobody := ranFor(1<<22 + 1)
+	if !own || nobody {
 		t.Error("a process that is has no clock, or one that is not has one")
+	}
+}
+
+// TestListingIsFollowed has processes begin and end while the directory is not
+// listed again.
+func TestListingIsFollowed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root sees everybody")
+	}
+	r := openStill(t)
+	k := kernelOf(r)
+	old := start(t, "wait", nil)
+	old.await("done")
+	for range 3 {
+		r.read("proc")
+	}
+	var young []*actor
+	for range 5 {
+		a := start(t, "wait", nil)
+		a.await("done")
+		young = append(young, a)
+	}
+	oldKey := old.key()
+	old.finish()
+	was := k.stillness.listed
+	k.complete = true // others come and go beside this test
+	ev := r.read("proc")
+	if k.stillness.listed != was {
+		t.Fatal("the directory was listed")
+	}
+	for _, a := range young {
+		if e := findEvent(ev, metric.EventProcessStart, a.key()); e == nil || !slices.Contains(r.rows("proc"), a.key()) {
+			t.Errorf("%s was not found", a.key())
+		}
+		a.finish()
+	}
+	if findEvent(ev, metric.EventProcessExit, oldKey) == nil {
+		t.Errorf("that %s has ended was not told", oldKey)
+	}
+	k.complete = true
+	ev = r.read("proc")
+	if k.stillness.listed != was || len(ev) < len(young) {
+		t.Errorf("%d events, listed at %d and %d", len(ev), was, k.stillness.listed)
+	}
+	r.now.Cont += int64(relistAfter)
+	if err := exec.Command("true").Run(); err != nil {
+		t.Fatal(err)
+	}
+	r.read("proc")
+	if k.stillness.listed == was || !slices.IsSorted(k.listing) {
+		t.Error("the directory was not listed")
 	}
 }
