@@ -23,6 +23,10 @@ type register struct {
 	life   *lifetimes
 	insts  []Instance // by row, once all were asked for
 	limits
+
+	// Room for what the segments have, made for many at a time.
+	kindRoom []kindRun
+	spanRoom []span
 }
 
 // limits bound what the names of a group may unfold into.
@@ -116,6 +120,16 @@ func (r *register) parse(in []byte) error {
 	return nil
 }
 
+// room cuts n from the room at p, and makes more when that is not enough.
+func room[T any](p *[]T, n int) []T {
+	if n > len(*p) {
+		*p = make([]T, max(n, 256))
+	}
+	cut := (*p)[:n:n]
+	*p = (*p)[n:]
+	return cut
+}
+
 // index decodes what is said of a segment.
 func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) bool {
 	n := int64(s.end - s.first)
@@ -129,7 +143,7 @@ func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) boo
 	if kinds < 1 || kinds > n {
 		return false
 	}
-	s.kinds = make([]kindRun, kinds)
+	s.kinds = room(&r.kindRoom, int(kinds))
 	next, left := int64(0), n
 	for i := range s.kinds {
 		kind := next + d.number(made(&m.gap))
@@ -145,7 +159,7 @@ func (r *register) index(d *decoder, m *indexModel, s, before *segmentIndex) boo
 		return false
 	}
 	if s.frame = int(frame); frame >= 0 {
-		s.spans = make([]span, r.fr.marks[frame])
+		s.spans = room(&r.spanRoom, int(r.fr.marks[frame]))
 	}
 	for i := range s.spans {
 		lo := uint64(0)

@@ -83,8 +83,9 @@ func (r *register) teacher(i int) int {
 
 func (s *segmentReader) decodeHeads(r *register, index *segmentIndex) bool {
 	n := index.end - index.first
-	s.begins, s.rows, s.kinds, s.names = make([]uint32, n), make([]int32, n), make([]int32, n), make([]int32, n)
-	s.frames, s.from = make([]int32, n), make([]int32, n+1)
+	all := make([]int32, 5*n+1)
+	s.begins, s.rows, s.kinds, s.names = make([]uint32, n), room(&all, n), room(&all, n), room(&all, n)
+	s.frames, s.from = room(&all, n), room(&all, n+1)
 	s.figures = make([]figure, 0, n*len(index.spans))
 	d, m := &s.d, s.head
 	for i, sp := range index.spans {
