@@ -16,6 +16,7 @@ type topper struct {
 	a      Archive
 	w      Window
 	group  Grouping
+	names  map[string]bool // of the processes in question; nil for all
 	by     By
 	most   int // how many single processes are wanted; 0 for all
 	every  int64
@@ -130,6 +131,9 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 	}
 	sel := t.w.Selection(fields.names...)
 	sel.Keys = keys
+	if t.names != nil {
+		sel.Instance = func(_ string, in *metric.Instance) bool { return t.names[ProcessName(in)] }
+	}
 	n := 0
 	settled := int64(0)
 	var decode func(*store.Totals) bool

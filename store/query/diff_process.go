@@ -31,8 +31,9 @@ type usage struct {
 	to      int64
 }
 
-func (d *differ) usage(w Window) (*usage, error) {
-	t := &topper{a: d.a, group: PerName, digested: true}
+// usage is that of all processes, or of those called by the names.
+func (d *differ) usage(w Window, names map[string]bool) (*usage, error) {
+	t := &topper{a: d.a, group: PerName, digested: true, names: names}
 	if err := t.bounds(w); err != nil {
 		return nil, err
 	}
@@ -74,28 +75,48 @@ func (d *differ) processImpact(aspect string, diff float64) float64 {
 }
 
 func (d *differ) processes() ([]*Change, error) {
-	a, err := d.usage(d.r.A)
+	a, err := d.usage(d.r.A, nil)
 	if err != nil {
 		return nil, err
 	}
-	b, err := d.usage(d.r.B)
+	b, err := d.usage(d.r.B, nil)
 	if err != nil {
 		return nil, err
 	}
-	var usual []*usage
+	// What is usual only takes away from what changed: it is asked for the rest.
+	names := make(map[string]bool)
+	for _, c := range d.compareUsage(a, b, nil, func(*Change) bool { return true }) {
+		names[c.Subject] = true
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	usual := []*usage{} // unlike nil: it is known
 	for _, w := range d.usual {
-		u, err := d.usage(w)
+		u, err := d.usage(w, names)
 		if err != nil {
 			return nil, err
 		}
 		usual = append(usual, u)
 	}
+	out := d.compareUsage(a, b, usual, d.steady)
+	d.describe(out)
+	return out, nil
+}
+
+// compareUsage lists what changed from a to b and is not usual, if keep says so of
+// what went on before and after.
+func (d *differ) compareUsage(a, b *usage, usual []*usage, keep func(*Change) bool) []*Change {
 	var out []*Change
 	for name, c := range b.byName {
-		if _, before := a.byName[name]; before || slices.ContainsFunc(usual, func(u *usage) bool { return u.byName[name] != nil }) {
-			if change := d.processChange(name, a, b, usual); change != nil {
+		_, before := a.byName[name]
+		known := slices.ContainsFunc(usual, func(u *usage) bool { return u.byName[name] != nil })
+		if before || known || usual == nil {
+			if change := d.processChange(name, a, b, usual, keep); change != nil {
 				out = append(out, change)
 			}
+		}
+		if before || known {
 			continue
 		}
 		if change := d.processNew(c, b); change != nil {
@@ -109,13 +130,12 @@ func (d *differ) processes() ([]*Change, error) {
 			}
 		}
 	}
-	d.describe(out)
-	return out, nil
+	return out
 }
 
 // processChange compares what processes of one name used; the aspect that
 // changed most leads, the others are told with it.
-func (d *differ) processChange(name string, a, b *usage, usual []*usage) *Change {
+func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep func(*Change) bool) *Change {
 	var found []*Change
 	for _, as := range aspects {
 		before, after := a.amount(name, as.of), b.amount(name, as.of)
@@ -142,7 +162,7 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage) *Change
 			continue
 		}
 		c.Score = score(c)
-		if d.steady(c) {
+		if keep(c) {
 			found = append(found, c)
 		}
 	}
