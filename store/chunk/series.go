@@ -3,6 +3,7 @@ package chunk
 import (
 	"errors"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"tachograph/sample/metric"
@@ -325,7 +326,10 @@ func (s *Series) Stretches(in *Instance, from, to uint32, fn func(start, end uin
 		if r.End > from {
 			at := ordinal
 			if from > r.Start {
+				// There may be as many questions as changes, where the clock was set back.
 				at += from - r.Start
+				k, _ = slices.BinarySearch(s.At, at+1)
+				k--
 			}
 			last := next
 			if to < r.End-1 {

@@ -88,6 +88,7 @@ type evaluator struct {
 	tick     int64        // distance of the grid's instants, about
 	steps    division     // that were asked for
 	wide     int64        // how many slices are taken as one
+	misfits  int          // how many slices had too few ticks, or too many
 	err      error
 }
 

@@ -89,12 +89,23 @@ func (ev *evaluator) fit(g grid, hi int64) (grid, int64) {
 	switch ticks := ev.sliceTicks(); {
 	case len(g) > 4*ticks:
 		ev.wide = 1
-		return g[:ticks], g[ticks] - 1
+		g, hi = g[:ticks], g[ticks]-1
 	case len(g) < ticks/8 && ev.wide < widest:
 		ev.wide *= 4
+	default:
+		return g, hi
+	}
+	if ev.misfits++; ev.misfits == manyMisfits {
+		margin := ev.tick
+		ev.e.root.leaves(func(n *node) { margin = max(margin, 3*ev.longest(n.desc)+ev.tick) })
+		ev.a = newMemo(ev.a, hi-margin)
 	}
 	return g, hi
 }
+
+// manyMisfits is how many slices may have too few ticks or too many before values
+// are remembered from one to the next.
+const manyMisfits = 3
 
 // widest times a slice is still a length of time.
 const widest = 1 << 40
