@@ -251,10 +251,19 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 		}
 	}
 	for _, sp := range col.spans {
+		// Mostly the instance was there all the time, and its times are taken as
+		// they stand.
+		there := len(in.Runs) == 1 && in.Runs[0].Start <= sp.From && in.Runs[0].End > sp.To
+		if there {
+			run.Wall = append(run.Wall, v.Wall[sp.From:sp.To+1]...)
+			run.Cont = append(run.Cont, v.Cont[sp.From:sp.To+1]...)
+		}
 		s.Stretches(in, sp.From, sp.To, func(start, end uint32, bits uint64, why metric.Reason) {
-			n := len(run.Wall)
-			run.Wall = append(run.Wall, v.Wall[start:end]...)
-			run.Cont = append(run.Cont, v.Cont[start:end]...)
+			n := len(run.Bits)
+			if !there {
+				run.Wall = append(run.Wall, v.Wall[start:end]...)
+				run.Cont = append(run.Cont, v.Cont[start:end]...)
+			}
 			if why != metric.Present {
 				bits = 0
 				if run.Miss == nil {

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 // A clock's readings come in nearly equal steps, and what they miss these by is
 // noise: how late the recorder was woken. Whoever asks for one rate decodes as
 // many readings as values, so that of the noise only the upper bits are modelled,
-// by how often they came, and the others stored as they are.
+// by how often they came, and the others stored as they are, behind the stream.
 
 // beat expects the next reading of a clock.
 type beat struct {
@@ -57,9 +58,43 @@ func usual(off int64, noise uint) uint32 {
 	return beatEscape
 }
 
+// rawBits are numbers of given widths, end to end, most significant bits first.
+type rawBits struct {
+	in []byte
+	at int // in bits
+}
+
+func (r *rawBits) append(v uint64, n uint) {
+	for ; n > 0; n-- {
+		if r.at&7 == 0 {
+			r.in = append(r.in, 0)
+		}
+		r.in[r.at>>3] |= byte(v>>(n-1)&1) << (7 - r.at&7)
+		r.at++
+	}
+}
+
+// next takes n bits, at most maxNoise; past the end come zeros.
+func (r *rawBits) next(n uint) uint64 {
+	from := r.at >> 3
+	var word uint64
+	if from+8 <= len(r.in) {
+		word = binary.BigEndian.Uint64(r.in[from:])
+	} else {
+		var b [8]byte
+		if from < len(r.in) {
+			copy(b[:], r.in[from:])
+		}
+		word = binary.BigEndian.Uint64(b[:])
+	}
+	word = word << (r.at & 7) >> (64 - n)
+	r.at += int(n)
+	return word
+}
+
 // clock codes n readings: the first, whether all are the same, the period, how
 // many bits are noise, and how far each is off.
-func (e *encoder) clock(n int, at func(i int) int64) {
+func (e *encoder) clock(raw *rawBits, n int, at func(i int) int64) {
 	var m beatModel
 	m.init()
 	e.number(&m.far, at(0))
@@ -91,16 +126,12 @@ func (e *encoder) clock(n int, at func(i int) int64) {
 			e.number(&m.far, off)
 			continue
 		}
-		for left := noise; left > 0; {
-			k := min(left, 16)
-			left -= k
-			e.plain(uint64(off)>>left&(1<<k-1), k)
-		}
+		raw.append(uint64(off), noise)
 	}
 }
 
 // clock decodes n > 0 readings into out.
-func (d *decoder) clock(m *beatModel, out []int64) error {
+func (d *decoder) clock(m *beatModel, raw *rawBits, out []int64) error {
 	m.init()
 	out[0] = d.number(&m.far)
 	if d.plain(1) == 0 {
@@ -120,12 +151,7 @@ func (d *decoder) clock(m *beatModel, out []int64) error {
 		if s := d.path(m.steps[:], beatLevels, slowLimit) & (1<<beatLevels - 1); s == beatEscape {
 			off = d.number(&m.far)
 		} else {
-			off = int64(s) - beatZero
-			for left := noise; left > 0; {
-				k := min(left, 16)
-				left -= k
-				off = off<<k | int64(d.plain(k))
-			}
+			off = (int64(s)-beatZero)<<noise | int64(raw.next(noise))
 		}
 		out[i] = b.next + off
 		b.saw(off)
@@ -176,11 +202,14 @@ const escapeCost = 30
 // encodeTicks codes three clocks: wall, cont - wall, awake - cont.
 func encodeTicks(out []byte, ticks []metric.Stamp) []byte {
 	var e encoder
-	e.begin(out)
-	e.clock(len(ticks), func(i int) int64 { return ticks[i].Wall })
-	e.clock(len(ticks), func(i int) int64 { return ticks[i].Cont - ticks[i].Wall })
-	e.clock(len(ticks), func(i int) int64 { return ticks[i].Awake - ticks[i].Cont })
-	return e.end()
+	var raw rawBits
+	e.begin(nil)
+	e.clock(&raw, len(ticks), func(i int) int64 { return ticks[i].Wall })
+	e.clock(&raw, len(ticks), func(i int) int64 { return ticks[i].Cont - ticks[i].Wall })
+	e.clock(&raw, len(ticks), func(i int) int64 { return ticks[i].Awake - ticks[i].Cont })
+	stream := e.end()
+	out = binary.AppendUvarint(out, uint64(len(stream)))
+	return append(append(out, stream...), raw.in...)
 }
 
 // decodeClocks decodes the wall and the continuous clock of n ticks, and the
@@ -194,25 +223,31 @@ func decodeClocks(in []byte, n int, withAwake bool) (wall, cont, awake []int64, 
 	if n == 0 {
 		return wall, cont, awake, nil
 	}
+	r := reader{in: in}
+	stream := r.bytes(r.count(len(in)))
+	if r.bad {
+		return nil, nil, nil, errTimes
+	}
+	raw := &rawBits{in: r.in}
 	var d decoder
-	d.begin(in)
+	d.begin(stream)
 	m := new(beatModel)
-	if err = d.clock(m, wall); err != nil {
+	if err = d.clock(m, raw, wall); err != nil {
 		return nil, nil, nil, err
 	}
-	if err = d.clock(m, cont); err != nil {
+	if err = d.clock(m, raw, cont); err != nil {
 		return nil, nil, nil, err
 	}
 	for i := range cont {
 		cont[i] += wall[i]
 	}
 	if withAwake {
-		err = d.clock(m, awake)
+		err = d.clock(m, raw, awake)
 		for i := range awake {
 			awake[i] += cont[i]
 		}
 	}
-	if d.short() {
+	if d.short() || raw.at > 8*len(raw.in) {
 		err = errShort
 	}
 	return wall, cont, awake, err

@@ -201,9 +201,26 @@ func (d *decoder) step(m *step, guided uint32, mixed bool) int64 {
 // mixedLength decodes the symbol of a length. As in path there is no branch on
 // its bits, which are hard to foretell.
 func (d *decoder) mixedLength(a, b *tree, ws *[mixedLevels]weights) uint32 {
-	node := 2 | d.bit(&a[1], fastLimit)
-	node = node<<1 | d.bit(&a[node], fastLimit)
 	code, width := d.code, d.width
+	node := uint32(1)
+	for node < 1<<(lengthLevels-mixedLevels) { // as bit does
+		p := a[node]
+		bound := width >> 16 * p.zero()
+		var bit uint32
+		if code < bound {
+			width = bound
+		} else {
+			code -= bound
+			width -= bound
+			bit = 1
+		}
+		a[node] = p.saw(bit, fastLimit)
+		if width>>32 == 0 {
+			code = code<<32 | uint64(d.next())
+			width <<= 32
+		}
+		node = node<<1 | bit
+	}
 	for i := mixedLevels - 1; i >= 0; i-- {
 		p, q, w := a[node&63], b[node&63], &ws[i]
 		o := w.weigh(p, q)

@@ -164,7 +164,7 @@ const (
 	// aloneFirst is how many times its cost a series without instances counts,
 	// aloneBits how much it must save at each tick to refer to another.
 	aloneFirst = 4
-	aloneBits  = 1
+	aloneBits  = 0.8
 	// deeper is the part of its bits that each further series behind a series must
 	// save.
 	deeper = 0.04

@@ -57,7 +57,7 @@ const (
 // it takes a multiple for a moment: before it is encoded, and as chunks.
 const (
 	commitMemory = 5 << 20
-	commitSize   = 384 << 10
+	commitSize   = 448 << 10
 )
 
 // memoryCheck is after how many ticks it is looked at how much has been
