@@ -116,14 +116,15 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 			return accept(&metric.Instance{Key: in.Key, Name: n.Name, Labels: n.Labels})
 		})
 	}}
+	without := make(map[uint32]bool) // schemas that do not have the domain
 	for _, a := range r.archives {
 		for _, ref := range a.Chunks {
-			if ref.Info.From > sel.end() || ref.Info.To < from || len(c.list) > mostKeys {
+			if ref.Info.From > sel.end() || ref.Info.To < from || len(c.list) > mostKeys || without[ref.Info.Schema] {
 				continue
 			}
 			handed := false // nothing is
 			a.contain(&handed, func() bool {
-				c.within(a, ref, indom, s)
+				without[ref.Info.Schema] = !c.within(a, ref, indom, s)
 				return true
 			})
 		}
@@ -134,19 +135,22 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 	return c.list, c.few
 }
 
-// within adds what is in one chunk.
-func (c *collector) within(a *source, ref *archive.ChunkRef, indom string, s *Sought) {
+// within adds what is in one chunk, and reports whether that may have the domain.
+func (c *collector) within(a *source, ref *archive.ChunkRef, indom string, s *Sought) bool {
 	opened, err := ref.Open()
 	if err != nil {
 		a.lose(err)
-		return
+		return true
 	}
+	found := false
 	for _, g := range opened.Groups {
 		if g.Indom != indom || g.Indom == metric.NoIndom {
 			continue
 		}
+		found = true
 		if err := g.Seek(s, c.add); err != nil {
 			a.lose(ref.Wrong(err))
 		}
 	}
+	return found
 }

@@ -19,9 +19,10 @@ func (r *Reader) Lives(indom string, from, to int64, keys ...string) iter.Seq[*L
 		byInstance := make(map[*metric.Instance]*Life)
 		var order []*Life
 		names := make(givenNames)
+		without := make(map[uint32]bool) // schemas that do not have the domain
 		for n, a := range r.archives {
 			for _, ref := range a.Chunks {
-				if ref.Info.From > sel.end() || ref.Info.To < from {
+				if ref.Info.From > sel.end() || ref.Info.To < from || without[ref.Info.Schema] {
 					continue
 				}
 				handed := false // nothing is, before all have been read
@@ -31,10 +32,12 @@ func (r *Reader) Lives(indom string, from, to int64, keys ...string) iter.Seq[*L
 						a.lose(err)
 						return true
 					}
+					without[ref.Info.Schema] = true
 					for i, g := range c.Groups {
 						if g.Indom != indom {
 							continue
 						}
+						without[ref.Info.Schema] = false
 						if order, err = r.livesIn(c, i, &sel, keys, byInstance, order, names, n); err != nil {
 							a.lose(err)
 						}

@@ -272,7 +272,8 @@ func (r *Reader) LookupIn(info *archive.Info, name string) *metric.Desc {
 	return nil
 }
 
-// keepOpen is how many chunks stay open after a query.
+// keepOpen is how many chunks of which something was decoded stay open after a
+// query.
 const keepOpen = 64
 
 // release forgets what was decoded of a, if that and what is open of others
@@ -281,7 +282,7 @@ func (r *Reader) release(a *source) {
 	n := 0
 	for _, other := range r.archives {
 		for _, ref := range other.Chunks {
-			if ref.Opened != nil {
+			if ref.Opened != nil && ref.Opened.Holds() {
 				n++
 			}
 		}

@@ -1,5 +1,7 @@
 package chunk
 
+import "slices"
+
 // A holder has the instances of a group as a chunk of its version codes them.
 type holder interface {
 	// all are the instances with their names, by row.
@@ -22,6 +24,11 @@ func (g *Group) instances() (holder, error) { return g.openRegister() }
 
 // instances1 are those of version 1.
 func (g *Group) instances1() (holder, error) { return &names1{g: g}, nil }
+
+// Holds reports whether more than its directory has been read of c.
+func (c *Chunk) Holds() bool {
+	return slices.ContainsFunc(c.Groups, func(g *Group) bool { return g.holder != nil })
+}
 
 // held are the instances of g.
 func (g *Group) held() (holder, error) {
