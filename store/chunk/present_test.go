@@ -151,7 +151,7 @@ func someRows(t *testing.T, rnd *rand.Rand, g *Group, fresh func() *Group, n *nu
 			read := func(g *Group, rows []int) map[int]points {
 				list := make(map[int]points)
 				err := g.Series(col, rows, func(i int, s *Series) error {
-					list[i] = points{slices.Clone(s.At), slices.Clone(s.Bits), slices.Clone(s.miss)}
+					list[i] = points{append([]uint32{}, s.At...), append([]uint64{}, s.Bits...), append([]missAt{}, s.miss...)}
 					return nil
 				})
 				if err != nil {
