@@ -7,12 +7,17 @@ import (
 
 // exactValues is how many distinct values a distribution keeps exactly; beyond
 // it values are counted in buckets narrower than a thousandth of their size,
-// so that memory stays bounded however long the archive.
-const exactValues = 1 << 16
+// so that memory stays bounded however long the archive. Of rates, which are hardly
+// ever the same, that many are kept only if it is asked for.
+const (
+	exactValues = 1 << 16
+	exactRates  = 1 << 11
+)
 
 // distribution counts values, for quantiles by nearest rank.
 type distribution struct {
 	n      uint64
+	most   int // of distinct values; 0 for exactValues
 	last   float64
 	repeat uint64 // of last, not yet in fresh
 	fresh  []weighted
@@ -49,11 +54,18 @@ func (d *distribution) settle() {
 		d.coarse[bucket(d.last)] += d.repeat
 	} else {
 		d.fresh = append(d.fresh, weighted{d.last, d.repeat})
-		if len(d.fresh) >= max(4096, len(d.sorted)) {
+		if len(d.fresh) >= max(min(4096, d.limit()), len(d.sorted)) {
 			d.merge()
 		}
 	}
 	d.repeat = 0
+}
+
+func (d *distribution) limit() int {
+	if d.most > 0 {
+		return d.most
+	}
+	return exactValues
 }
 
 // merge brings the fresh values into the sorted ones.
@@ -78,7 +90,7 @@ func (d *distribution) merge() {
 		}
 	}
 	d.sorted = out
-	if len(out) <= exactValues {
+	if len(out) <= d.limit() {
 		return
 	}
 	d.coarse = make(map[int64]uint64)
@@ -88,16 +100,19 @@ func (d *distribution) merge() {
 	d.sorted, d.fresh = nil, nil
 }
 
-// subBuckets divide each power of two.
-const subBuckets = 1024
+// subBuckets divide each power of two: a bucket is what floats have in common above
+// the bits that are left out.
+const (
+	subBuckets = 1024
+	leftOut    = 52 - 10
+)
 
 // bucket numbers grow with x.
 func bucket(x float64) int64 {
 	if x == 0 {
 		return 0
 	}
-	f, e := math.Frexp(math.Abs(x))
-	b := int64(e+1100)*subBuckets + int64((f-0.5)*2*subBuckets) + 1
+	b := int64(math.Float64bits(math.Abs(x))>>leftOut) + 1
 	if x < 0 {
 		return -b
 	}
@@ -113,9 +128,11 @@ func middleOf(b int64) float64 {
 	if b < 0 {
 		sign, b = -1, -b
 	}
-	b--
-	f := 0.5 + float64((float64(b%subBuckets)+0.5)/(2*subBuckets))
-	return sign * math.Ldexp(f, int(b/subBuckets)-1100)
+	lo := math.Float64frombits(uint64(b-1) << leftOut)
+	if math.IsInf(lo, 0) {
+		return sign * lo
+	}
+	return sign * math.Float64frombits(uint64(b-1)<<leftOut|1<<(leftOut-1))
 }
 
 // exact reports whether quantiles are values that occurred.

@@ -416,7 +416,10 @@ func tallyValues(a Archive, r RangeRequest, name string) []*tally {
 				t.Units, _ = RateUnits(run.Metric.Units)
 				t.Type, t.Rate = metric.F64, true
 				if r.Percentiles {
-					t.dist = &distribution{}
+					t.dist = &distribution{most: exactRates}
+					if r.Exact {
+						t.dist.most = exactValues
+					}
 				}
 				byID[id] = t
 				order = append(order, t)
