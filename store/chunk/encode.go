@@ -149,7 +149,7 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 		n := len(w.parts)
 		w.parts = g.cols[c].encode(w.parts, lives, act, codes,
 			func(i int) *guide { return refs.guide(t, place{number, c, i}) },
-			func(i int) bool { return refs.roots[place{number, c, i}] })
+			func(i int) bool { return refs.roots[place{number, c, i}] || g.calmsDown(c, i) })
 		w.uvarint(uint64(len(w.parts) - n))
 		if pack += len(w.parts) - n; pack >= packSize {
 			w.checksum()

@@ -134,6 +134,13 @@ func Less(t metric.Type, a, b uint64) bool {
 }
 
 // stored says whether the summary of series i of a column is in the chunk.
+// calmsDown reports whether series i of a column has no summary and the one before it
+// has: what must be decoded shall not stand behind what need not. Processes come and
+// go in another order each time.
+func (g *groupTable) calmsDown(c, i int) bool {
+	return i > 0 && !metric.PerBoot(g.indom) && g.cols[c].stored(i-1) && !g.cols[c].stored(i)
+}
+
 func (t *columnTable) stored(i int) bool { return t.off[i+1]-t.off[i] > storedChanges }
 
 // encodeSummaries writes the summaries of a group's lively series: for each
