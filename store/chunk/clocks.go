@@ -3,6 +3,7 @@ package chunk
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 
 	"tachograph/sample/metric"
@@ -170,30 +171,37 @@ func periodOf(steps []int64) int64 {
 	return some[n/2]
 }
 
-// noiseOf is how many bits of the distances are best not modelled.
+// noiseOf is how many bits of the distances are best not modelled. It is reckoned
+// in whole numbers, so that it is the same on every processor.
 func noiseOf(offs []int64) uint {
-	best, least := uint(0), math.MaxFloat64
+	best, least := uint(0), uint64(math.MaxUint64)
 	for noise := uint(0); noise <= maxNoise; noise++ {
-		var often [1 << beatLevels]int
+		var often [1 << beatLevels]uint64
 		for _, off := range offs {
 			often[usual(off, noise)]++
 		}
-		cost := 0.0
+		cost := uint64(0)
 		for s, n := range often {
 			if n == 0 {
 				continue
 			}
-			each := math.Log2(float64(len(offs))/float64(n)) + float64(noise)
+			each := log16(uint64(len(offs))<<16/n) - 16*16 + 16*uint64(noise)
 			if s == beatEscape {
-				each += escapeCost
+				each += 16 * escapeCost
 			}
-			cost += float64(n) * each
+			cost += n * each
 		}
 		if cost < least {
 			best, least = noise, cost
 		}
 	}
 	return best
+}
+
+// log16 is about 16 times the logarithm of x to base 2.
+func log16(x uint64) uint64 {
+	whole := uint64(bits.Len64(x)) - 1
+	return 16*whole + x<<4>>whole - 16
 }
 
 // escapeCost is what a distance takes that is far off, in bits, about.
