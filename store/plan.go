@@ -20,6 +20,15 @@ type column struct {
 	spans []archive.Span
 }
 
+// until is the last of the blocks in the window.
+func (c *column) until() uint32 {
+	last := uint32(0)
+	for _, s := range c.spans {
+		last = max(last, s.To)
+	}
+	return last
+}
+
 // A plan is what a selection comes to in one archive: for each metric its
 // columns in the order of time.
 type plan struct {

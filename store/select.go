@@ -144,7 +144,7 @@ func (e *emitter) direct(p *plan, cols []column) bool {
 		if f.count == 0 || !p.named(col.v) {
 			continue
 		}
-		err := col.v.Series(col.col, f.rows, func(row int, s *chunk.Series) error {
+		err := col.v.SeriesUntil(col.col, f.rows, col.until(), func(row int, s *chunk.Series) error {
 			if goOn = e.series(p, col, row, s); !goOn {
 				return errStop
 			}
@@ -171,7 +171,7 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 		if f.count == 0 || !p.named(col.v) {
 			continue
 		}
-		err := col.v.Series(col.col, f.rows, func(row int, s *chunk.Series) error {
+		err := col.v.SeriesUntil(col.col, f.rows, col.until(), func(row int, s *chunk.Series) error {
 			e.shelf.Keep(s)
 			e.note(int32(i), int32(row), e.r.instance(col.v, row))
 			return nil

@@ -98,7 +98,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 			}
 		}
 	}
-	return v.Series(col.col, left, func(row int, s *chunk.Series) error {
+	return v.SeriesUntil(col.col, left, col.until(), func(row int, s *chunk.Series) error {
 		in, err := v.Instance(row)
 		if err != nil {
 			return err

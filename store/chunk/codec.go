@@ -17,7 +17,7 @@ type codec struct {
 	blocks    func(in []byte, ticks []metric.Stamp, n int) ([]blockAt, error)
 	instances func(g *Group) (holder, error)
 	activity  func(in []byte, lives *lifetimes) (*activity, error)
-	column    func(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, fn func(i int, s *Series) error) error
+	column    func(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error
 	// units says that columns may have units.
 	units bool
 	// references is how many series may stand behind one.

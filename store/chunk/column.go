@@ -96,17 +96,18 @@ func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, sv *sieve, i int,
 }
 
 // decodeColumn reads the series of a column that have the rows, which rise, nil
-// for all, and calls fn for each; fn must not keep the series.
-func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, fn func(i int, s *Series) error) error {
-	return decodeSeries(in, lives, act, reasons, find, rows, fn, true)
+// for all, and calls fn for each; fn must not keep the series. Changes beyond the
+// ordinal until may be missing.
+func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error {
+	return decodeSeries(in, lives, act, reasons, find, rows, until, fn, true)
 }
 
 // decodeColumn1 is decodeColumn for chunks of version 1.
-func decodeColumn1(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, fn func(i int, s *Series) error) error {
-	return decodeSeries(in, lives, act, reasons, find, rows, fn, false)
+func decodeColumn1(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error {
+	return decodeSeries(in, lives, act, reasons, find, rows, until, fn, false)
 }
 
-func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, fn func(i int, s *Series) error, mixed bool) error {
+func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error, mixed bool) error {
 	l, err := columnLayout(in, lives, reasons, mixed)
 	if err != nil {
 		return err
@@ -141,7 +142,11 @@ func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 				if err != nil {
 					return err
 				}
-				if err := s.decode(&d, &m, lives[i-first], l.misses.missOf(i), active, find); err != nil {
+				far := uint32(wholeSeries)
+				if i == last {
+					far = until // nothing follows that is read
+				}
+				if err := s.decode(&d, &m, lives[i-first], l.misses.missOf(i), active, find, far); err != nil {
 					return err
 				}
 				if d.short() {

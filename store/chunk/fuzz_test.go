@@ -172,7 +172,7 @@ func FuzzSeries(f *testing.F) {
 		d.begin(out)
 		for range 2 {
 			var s Series
-			err := s.decode(&d, &m, n, nil, nil, func(*reference) (*Series, error) { return &Series{At: at, Bits: vals, Life: n}, nil })
+			err := s.decode(&d, &m, n, nil, nil, func(*reference, uint32) (*Series, error) { return &Series{At: at, Bits: vals, Life: n}, nil }, wholeSeries)
 			if err != nil || d.short() {
 				t.Fatal(err, d.short())
 			}

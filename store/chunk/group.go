@@ -114,10 +114,17 @@ func (g *Group) column(c *Column) ([]byte, error) {
 // Series calls fn for those series of column c that have the rows, which rise; nil
 // asks for all. fn must not keep what it is given.
 func (g *Group) Series(c int, rows []int, fn func(i int, s *Series) error) error {
+	return g.SeriesUntil(c, rows, wholeSeries, fn)
+}
+
+// SeriesUntil is Series for who asks nothing of blocks behind the block until:
+// the changes there are not decoded where that spares anything. (An ordinal of an
+// instance is never behind its block.)
+func (g *Group) SeriesUntil(c int, rows []int, until uint32, fn func(i int, s *Series) error) error {
 	if g.present != nil {
 		return g.present.each(c, rows, fn)
 	}
-	if s := g.chunk.found[place{g.number, c, 0}]; s != nil && g.Size == 1 {
+	if s := g.chunk.found[place{g.number, c, 0}]; s != nil && g.Size == 1 && s.until >= until {
 		if rows != nil && len(rows) == 0 {
 			return nil
 		}
@@ -127,13 +134,13 @@ func (g *Group) Series(c int, rows []int, fn func(i int, s *Series) error) error
 		out.At, out.Bits = append(out.At[:0], s.At...), inUnits(append(out.Bits[:0], s.Bits...), s.unit)
 		return fn(0, out)
 	}
-	return g.series(c, g.chunk.others(0), rows, func(i int, s *Series) error {
+	return g.series(c, g.chunk.others(0), rows, until, func(i int, s *Series) error {
 		s.Bits = inUnits(s.Bits, s.unit)
 		return fn(i, s)
 	})
 }
 
-func (g *Group) series(c int, find other, rows []int, fn func(i int, s *Series) error) error {
+func (g *Group) series(c int, find other, rows []int, until uint32, fn func(i int, s *Series) error) error {
 	lives, err := g.lives()
 	if err != nil {
 		return err
@@ -153,7 +160,7 @@ func (g *Group) series(c int, find other, rows []int, fn func(i int, s *Series) 
 		return err
 	}
 	var own error // of fn, to be returned as it is
-	err = g.chunk.codec.column(b, lives, g.activity, g.chunk.reasons, find, rows, func(i int, s *Series) error {
+	err = g.chunk.codec.column(b, lives, g.activity, g.chunk.reasons, find, rows, until, func(i int, s *Series) error {
 		own = fn(i, s)
 		return own
 	})
@@ -166,19 +173,19 @@ func (g *Group) series(c int, find other, rows []int, fn func(i int, s *Series) 
 // others decodes what a reference means, behind which so many series stand
 // already.
 func (c *Chunk) others(depth int) other {
-	return func(f *reference) (*Series, error) {
+	return func(f *reference, until uint32) (*Series, error) {
 		if depth == c.codec.references {
 			return nil, errReference
 		}
-		return c.other(f, depth)
+		return c.other(f, depth, until)
 	}
 }
 
 // other decodes the series that a reference means. It must be there at every
 // tick and be the first of its segment, so that no others are decoded for it.
-func (c *Chunk) other(f *reference, depth int) (*Series, error) {
-	if s := c.found[f.place]; s != nil {
-		return s, nil
+func (c *Chunk) other(f *reference, depth int, until uint32) (*Series, error) {
+	if s := c.found[f.place]; s != nil && s.until >= until {
+		return &s.Series, nil
 	}
 	if f.group >= len(c.Groups) || f.col >= len(c.Groups[f.group].Columns) || f.inst >= c.Groups[f.group].Size {
 		return nil, errReference
@@ -187,10 +194,10 @@ func (c *Chunk) other(f *reference, depth int) (*Series, error) {
 	if begins, err := g.begins(f.col, f.inst); !begins || err != nil {
 		return nil, errors.Join(errReference, err)
 	}
-	var found *Series
-	err := g.series(f.col, c.others(depth+1), []int{f.inst}, func(_ int, s *Series) error {
+	var found *foundSeries
+	err := g.series(f.col, c.others(depth+1), []int{f.inst}, until, func(_ int, s *Series) error {
 		if s.Life == uint32(c.ticks) && s.miss == nil {
-			found = &Series{Life: s.Life, At: slices.Clone(s.At), Bits: slices.Clone(s.Bits), unit: s.unit}
+			found = &foundSeries{Series{Life: s.Life, At: slices.Clone(s.At), Bits: slices.Clone(s.Bits), unit: s.unit}, until}
 		}
 		return nil
 	})
@@ -201,10 +208,16 @@ func (c *Chunk) other(f *reference, depth int) (*Series, error) {
 		return nil, err
 	}
 	if c.found == nil || len(c.found) > keepOthers {
-		c.found = make(map[place]*Series)
+		c.found = make(map[place]*foundSeries)
 	}
 	c.found[f.place] = found
-	return found, nil
+	return &found.Series, nil
+}
+
+// A foundSeries is one that others refer to, decoded up to an ordinal.
+type foundSeries struct {
+	Series
+	until uint32
 }
 
 // begins reports whether the series of instance inst is the first of a segment

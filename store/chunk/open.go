@@ -27,7 +27,7 @@ type Chunk struct {
 	reasons []metric.Reason
 	words   []string
 	nwords  int
-	found   map[place]*Series // what references meant
+	found   map[place]*foundSeries // what references meant
 	timesAt part
 	wordsAt part
 

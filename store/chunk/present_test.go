@@ -113,6 +113,25 @@ func TestSomeRows(t *testing.T) {
 	}
 }
 
+// stretches are those of some rows of a column up to the block to, of series that
+// were decoded up to the block until.
+func stretches(t *testing.T, g *Group, col int, rows []int, until, to uint32) (list [][5]uint64) {
+	t.Helper()
+	err := g.SeriesUntil(col, rows, until, func(i int, s *Series) error {
+		in, err := g.Instance(i)
+		if err == nil {
+			s.Stretches(in, 0, to, func(start, end uint32, bits uint64, why metric.Reason) {
+				list = append(list, [5]uint64{uint64(i), uint64(start), uint64(end), bits, uint64(why)})
+			})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 func someRows(t *testing.T, rnd *rand.Rand, g *Group, fresh func() *Group, n *numbers) {
 	t.Helper()
 	insts, err := g.Instances()
@@ -167,6 +186,11 @@ func someRows(t *testing.T, rnd *rand.Rand, g *Group, fresh func() *Group, n *nu
 				if !reflect.DeepEqual(s, all[row]) {
 					t.Fatalf("series %d of column %d is %v alone, %v among all", row, col, s, all[row])
 				}
+			}
+			until := uint32(rnd.IntN(g.Blocks + 1))
+			begun, whole := stretches(t, some, col, rows, until, until), stretches(t, g, col, rows, wholeSeries, until)
+			if !reflect.DeepEqual(begun, whole) {
+				t.Fatalf("rows %v of column %d up to block %d are %v, decoded to the end %v", rows, col, until, begun, whole)
 			}
 		}
 		got := 0

@@ -204,14 +204,21 @@ var spareSeries = sync.Pool{New: func() any { return new(Series) }}
 func borrowSeries() *Series  { return spareSeries.Get().(*Series) }
 func returnSeries(s *Series) { spareSeries.Put(s) }
 
-// An other finds the series that a reference means.
-type other func(f *reference) (*Series, error)
+// An other finds the series that a reference means, with its changes up to an
+// ordinal.
+type other func(f *reference, until uint32) (*Series, error)
 
-func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, active []uint32, find other) error {
+// wholeSeries is an ordinal beyond all others.
+const wholeSeries = 1<<32 - 1
+
+// decode reads a series with its changes up to the ordinal until. Ordinals
+// among those at which it was present come before it, if any were absent, so that
+// it may be some more.
+func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, active []uint32, find other, until uint32) error {
 	s.Life, s.miss = life, miss
 	s.At, s.Bits = s.At[:0], s.Bits[:0]
 	if miss == nil {
-		return d.series(m, s, life, active, find)
+		return d.series(m, s, life, active, find, until)
 	}
 	sv := &s.sieve
 	sv.set(miss, life)
@@ -221,7 +228,7 @@ func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, 
 	if active != nil {
 		active = sv.squeeze(active, true)
 	}
-	if err := d.series(m, s, sv.count, active, find); err != nil {
+	if err := d.series(m, s, sv.count, active, find, until); err != nil {
 		return err
 	}
 	sv.spread(s.At)
@@ -230,8 +237,8 @@ func (s *Series) decode(d *decoder, m *seriesModel, life uint32, miss []missAt, 
 
 var errReference = errors.New("a series refers to one that is not fit for it")
 
-// series decodes a series of n values.
-func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, find other) error {
+// series decodes a series of n values, up to the ordinal until.
+func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, find other, until uint32) error {
 	if n == 0 {
 		return nil
 	}
@@ -251,7 +258,7 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, f
 	}
 	method := d.path(m.method[:], 3, fastLimit) & 7
 	if method == byOther {
-		return d.guided(m, s, room, active, find)
+		return d.guided(m, s, room, active, find, until)
 	}
 	m.begin()
 	base, trend := m.prev, uint64(0)
@@ -262,6 +269,9 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, f
 		t := i + 1
 		if active != nil {
 			t = active[i]
+		}
+		if t > until {
+			break
 		}
 		p, q, w := m.moves.unguided(t, m.delta.prev)
 		moves := d.either(p, q, w, m.mixed)
@@ -284,9 +294,9 @@ func (d *decoder) series(m *seriesModel, s *Series, n uint32, active []uint32, f
 }
 
 // guided decodes the changes of a series that is predicted from another.
-func (d *decoder) guided(m *seriesModel, s *Series, room uint32, active []uint32, find other) error {
+func (d *decoder) guided(m *seriesModel, s *Series, room uint32, active []uint32, find other, until uint32) error {
 	g := guide{reference: d.reference()}
-	o, err := find(&g.reference)
+	o, err := find(&g.reference, until)
 	if err != nil {
 		return err
 	}
@@ -297,6 +307,9 @@ func (d *decoder) guided(m *seriesModel, s *Series, room uint32, active []uint32
 		t := i + 1
 		if active != nil {
 			t = active[i]
+		}
+		if t > until {
+			break
 		}
 		expected, guided := g.expected(t)
 		p, q, w := m.moves.withGuide(guided)

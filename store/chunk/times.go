@@ -29,11 +29,11 @@ func (e *encoder) plainSeries(m *seriesModel, n int, value func(i int) int64) {
 	}
 }
 
-func noOther(*reference) (*Series, error) { return nil, errReference }
+func noOther(*reference, uint32) (*Series, error) { return nil, errReference }
 
 func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int, v int64)) error {
 	m.init(false)
-	if err := s.decode(d, m, uint32(n), nil, nil, noOther); err != nil {
+	if err := s.decode(d, m, uint32(n), nil, nil, noOther, wholeSeries); err != nil {
 		return err
 	}
 	k := 0
