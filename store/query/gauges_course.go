@@ -317,7 +317,7 @@ func (c *gaugeCourse) take(p *gaugePart) {
 	for k := range c.Points {
 		lo, hi := c.w.From+int64(k)*width, c.w.From+int64(k+1)*width
 		if both := min(hi, p.to) - max(lo, p.before.Wall); both > 0 {
-			share := float64(both) / span * n
+			share := float64(float64(both) / span * n)
 			c.Points[k] += float64(p.plain * share)
 			c.counts[k] += share
 		}
