@@ -1,8 +1,11 @@
 package digest
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"tachograph/sample/metric"
@@ -150,4 +153,97 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzComesBack encodes whatever cells and crowds there could be, and decodes them.
+func FuzzComesBack(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz"))
+	f.Add(bytes.Repeat([]byte{0xff, 0, 0x80, 7}, 100))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		want := anyDigest(in)
+		b, err := want.marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse(b)
+		if err != nil {
+			t.Fatalf("%+v: %v", want, err)
+		}
+		for i := range got.Members {
+			for k := range got.Members[i].Cells {
+				// What is added and taken off again may be rounded.
+				g, w := &got.Members[i].Cells[k].Weighted, want.Members[i].Cells[k].Weighted
+				if math.Abs(*g-w) <= 1e-9*math.Abs(w)+1 {
+					*g = w
+				}
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v came back as %+v", want, got)
+		}
+	})
+}
+
+// anyDigest makes a digest that may be out of bytes.
+func anyDigest(in []byte) *Digest {
+	next := func() uint64 {
+		n := min(len(in), 1)
+		if n == 0 {
+			return 0
+		}
+		n = min(int(in[0]%9), len(in)-1)
+		v := uint64(0)
+		for _, b := range in[1 : 1+n] {
+			v = v<<8 | uint64(b)
+		}
+		in = in[1+n:]
+		return v
+	}
+	const span = 1 << 40
+	d := &Digest{Sums: []uint32{uint32(next())}, Gap: int64(next() >> 1), Indom: "process"}
+	d.From = metric.Stamp{Wall: 1e18, Cont: 1e12}
+	d.To = metric.Stamp{Wall: d.From.Wall + span, Cont: d.From.Cont + span}
+	for k, tally := range []metric.Tally{metric.TallyGain, metric.TallyLevel, metric.TallyPeak} {
+		d.Columns = append(d.Columns, Column{Number: uint32(k), Tally: tally, Bound: next()})
+	}
+	members, crowds := next()%4, next()%3
+	d.Members, d.Crowds = make([]Member, members), make([]Crowd, crowds)
+	for i := range d.Members {
+		m := &d.Members[i]
+		m.Key, m.Name = fmt.Sprint(i), fmt.Sprint("process ", i)
+		m.Cells = make([]Cell, len(d.Columns))
+		for k := range m.Cells {
+			if next()%4 == 0 {
+				continue
+			}
+			from, to := int64(next()%span), int64(next()%span)
+			from, to = min(from, to), max(from, to)
+			c := Cell{Present: true, FirstBits: next()}
+			c.First = metric.Stamp{Wall: d.From.Wall + from, Cont: d.From.Cont + from}
+			c.Last = metric.Stamp{Wall: d.From.Wall + to, Cont: d.From.Cont + to}
+			switch d.Columns[k].Tally {
+			case metric.TallyGain:
+				c.LastBits, c.Increase = next(), float64(next()>>12)
+			case metric.TallyLevel:
+				c.LastBits, c.Max, c.Weighted = next(), next(), c.even()+float64(next()>>12)
+			default:
+				c.Max = next()
+			}
+			m.Cells[k] = c
+		}
+	}
+	for i := range d.Crowds {
+		c := &d.Crowds[i]
+		c.Key, c.Name = fmt.Sprint("c", i), fmt.Sprint("crowd ", i)
+		from, to := int64(next()%span), int64(next()%span)
+		c.Count, c.From, c.To = next()%mostCrowd, d.From.Wall+min(from, to), d.From.Wall+max(from, to)
+		c.Level = int(next()%2)*2 - 1 // none, or the second column
+		c.Levels, c.First, c.Weighted = min(next(), c.Count), next(), float64(next())
+		c.Max, c.Peak, c.PeakSum = next(), next(), next()
+		c.Columns = make([]CrowdColumn, len(d.Columns))
+		c.Columns[0] = CrowdColumn{Count: min(next(), c.Count), Gain: next()}
+	}
+	slices.SortFunc(d.Crowds, Crowd.compare)
+	return d
 }
