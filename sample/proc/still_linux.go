@@ -1,8 +1,8 @@
 package proc
 
 import (
-	"bytes"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -23,8 +23,14 @@ import (
 //   - that its parent has ended, at once;
 //   - that memory was taken from it, at once: the kernel counts what it reclaims,
 //     and whenever it has, everybody's memory is read again;
+//   - that it was woken up and waits for a processor, at once where so many do that
+//     this can last (crowdedAt);
 //   - a new priority, process group or owner of the terminal, and memory that goes
 //     by rarer ways (a file cut short, pages merged), within longestStill.
+
+// crowdedAt is how many threads that run or want to, for each processor, make
+// everybody be read: who waits has not run, but is no longer asleep.
+const crowdedAt = 4
 
 // longestStill is how long nothing is read of a process that does nothing.
 const longestStill = 30 * time.Second
@@ -36,7 +42,7 @@ type stillness struct {
 	sweep     uint64
 	now       int64  // continuous clock
 	reclaimed uint64 // pages ever
-	taken     bool   // pages were reclaimed since the sweep before
+	taken     bool   // everybody is to be read: pages were reclaimed, or too many want to run
 	// The last number that the kernel had given away before each of the last two
 	// listings, 0 if unknown, and when all of the directory was listed.
 	given  [2]int32
@@ -153,10 +159,12 @@ func (k *linuxKernel) lastGiven() int32 {
 	if err != nil {
 		return 0
 	}
-	text = bytes.TrimSpace(text)
-	n, err := strconv.ParseInt(string(text[bytes.LastIndexByte(text, ' ')+1:]), 10, 32)
-	if err != nil {
+	running, last, ok := procfs.Running(text)
+	if !ok {
 		return 0
 	}
-	return int32(n)
+	if running > crowdedAt*runtime.NumCPU() {
+		k.stillness.taken = true
+	}
+	return last
 }

@@ -1,6 +1,9 @@
 package procfs
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // IO is /proc/PID/io, in bytes and calls.
 type IO struct {
@@ -184,4 +187,17 @@ func LinkInode(link []byte, kind string) (uint64, bool) {
 		return 0, false
 	}
 	return uint(link[n+2 : len(link)-1])
+}
+
+// Running are the numbers of threads that run or want to, and of the last process
+// or thread that was made, of /proc/loadavg.
+func Running(text []byte) (running int, last int32, ok bool) {
+	f := bytes.Fields(text)
+	if len(f) < 5 {
+		return 0, 0, false
+	}
+	part, _, _ := bytes.Cut(f[3], []byte("/"))
+	n, err1 := strconv.ParseInt(string(part), 10, 32)
+	l, err2 := strconv.ParseInt(string(f[4]), 10, 32)
+	return int(n), int32(l), err1 == nil && err2 == nil && n >= 0 && l > 0
 }

@@ -72,6 +72,12 @@ func TestSmallFiles(t *testing.T) {
 	if forks != 42 || boot != 1700000000 || !ok {
 		t.Errorf("forks %d, boot %d, %v", forks, boot, ok)
 	}
+	if running, last, ok := Running([]byte("0.52 1.20 2.15 3/401 123456\n")); running != 3 || last != 123456 || !ok {
+		t.Errorf("%d run, %d was made last, %v", running, last, ok)
+	}
+	if _, _, ok := Running([]byte("0.52 1.20 2.15 3/401")); ok {
+		t.Error("a line without its end is taken")
+	}
 	if got := Reclaimed([]byte("pgfault 9\npgsteal_kswapd 1\npgsteal_direct 20\npswpin 7\npswpout 300\nthp_collapse_alloc 4000\nthp_collapse_alloc_failed 5\npgsteal_x")); got != 4321 {
 		t.Errorf("%d pages reclaimed", got)
 	}
@@ -147,6 +153,7 @@ func FuzzText(f *testing.F) {
 		new(Smaps).Parse(b)
 		Forks(b)
 		Reclaimed(b)
+		Running(b)
 		Sockets(b, func(uint64) {})
 		LinkInode(b, "socket")
 	})
