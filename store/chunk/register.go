@@ -266,6 +266,15 @@ func (r *register) all() ([]Instance, error) {
 	if r.insts != nil {
 		return r.insts, nil
 	}
+	// The rows go to and fro between the segments, and one that has not been decoded
+	// to its end keeps its models: so one segment after the other.
+	if len(r.runs) > 0 {
+		for i := range r.segs {
+			if _, err := r.bodies(i, r.segs[i].end-r.segs[i].first-1); err != nil {
+				return nil, err
+			}
+		}
+	}
 	insts := make([]Instance, r.g.Size)
 	for i := range insts {
 		in, err := r.one(i)
