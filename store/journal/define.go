@@ -97,6 +97,9 @@ func (s *state) defineInstance(d *indom, in *metric.Instance) (*instance, error)
 		}
 	}
 	inst := d.add(in)
+	if c.dec {
+		inst.in = in
+	}
 	if c.bad() {
 		return nil, errCorrupt
 	}

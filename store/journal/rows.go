@@ -42,18 +42,24 @@ func (s *state) rowList(g *group, b *metric.Block) error {
 
 // is reports whether r holds in.
 func (r *row) is(in *metric.Instance) bool {
-	if in == nil || r.inst.in == nil {
-		return in == nil && r.inst.in == nil
+	if in == nil || r.inst.none {
+		return in == nil && r.inst.none
 	}
 	return r.inst.id == in.ID && r.inst.key == in.Key
 }
 
+// movedShare is the share of rows, as its inverse, that may move before all are
+// listed.
+const movedShare = 16
+
 // compareRows finds out how the rows of a block relate to g's, marks the rows
-// that left and lists in s.came the instances that are new among them.
+// that left and lists in s.came the instances that are new among them. A few rows
+// that stand elsewhere than before, as the last ones of processes that have ended
+// do, leave and come again: that costs less than to list all.
 func (s *state) compareRows(g *group, now []*metric.Instance) (how int) {
 	how = rowsSame
 	s.came = s.came[:0]
-	i := 0
+	i, moved := 0, 0
 	for _, in := range now {
 		if i < len(g.rows) && g.rows[i].is(in) {
 			g.rows[i].gone = false
@@ -72,8 +78,12 @@ func (s *state) compareRows(g *group, now []*metric.Instance) (how int) {
 			continue
 		}
 		if int(r.pos) < i {
-			s.came = append(s.came[:0], now...)
-			return rowsListed
+			if moved++; !r.gone || moved > len(g.rows)/movedShare {
+				s.came = append(s.came[:0], now...)
+				return rowsListed
+			}
+			s.came = append(s.came, in)
+			continue
 		}
 		for ; i < int(r.pos); i++ {
 			g.rows[i].gone = true

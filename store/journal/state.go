@@ -141,7 +141,8 @@ type group struct {
 
 // instance is a member of an indom as this generation numbers them.
 type instance struct {
-	in    *metric.Instance
+	in    *metric.Instance // decoding only: what is coded may end long before the generation
+	none  bool             // it stands for there being none
 	id    uint64
 	key   string
 	rev   uint32
@@ -326,7 +327,7 @@ func (s *state) indomOf(name string) *indom {
 		}
 		d.labels.reset()
 		if name == metric.NoIndom {
-			d.insts = []*instance{{}} // the one that has no name
+			d.insts = []*instance{{none: true}}
 		}
 		s.indoms[name] = d
 	}
@@ -334,7 +335,7 @@ func (s *state) indomOf(name string) *indom {
 }
 
 func (d *indom) add(in *metric.Instance) *instance {
-	i := &instance{in: in, id: in.ID, key: in.Key, rev: in.Rev, index: len(d.insts)}
+	i := &instance{id: in.ID, key: in.Key, rev: in.Rev, index: len(d.insts)}
 	d.insts = append(d.insts, i)
 	d.byID[in.ID] = i
 	return i
