@@ -40,13 +40,6 @@ func refusal(path string, err error) Loss {
 
 // lose notes that a part of s is missing in an answer.
 func (s *source) lose(err error) {
-	if s.missed[err.Error()] {
-		return
-	}
-	if s.missed == nil {
-		s.missed = make(map[string]bool)
-	}
-	s.missed[err.Error()] = true
 	l := Loss{Loss: fault.Loss{What: oneLine(err)}, Path: s.Info.Path, Archive: &s.Info, Kind: fault.Of(err)}
 	if c := (*archive.ChunkError)(nil); errors.As(err, &c) {
 		l.From, l.To = c.From, c.To
@@ -54,6 +47,18 @@ func (s *source) lose(err error) {
 	if l.Kind == fault.Other {
 		l.Kind = fault.Damaged
 	}
+	s.note(l)
+}
+
+// note notes a loss, each once.
+func (s *source) note(l Loss) {
+	if s.missed[l.What] {
+		return
+	}
+	if s.missed == nil {
+		s.missed = make(map[string]bool)
+	}
+	s.missed[l.What] = true
 	s.lost = append(s.lost, l)
 }
 

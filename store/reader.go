@@ -17,7 +17,7 @@ import (
 
 // A Reader reads one or many archives as one timeline. What it returns is
 // consistent: it sees what was there when it was opened or last refreshed. A
-// Reader is used by one goroutine at a time.
+// Reader is used by one goroutine at a time, and its Twin by another.
 type Reader struct {
 	paths     []string
 	complete  func(*archive.Info, *metric.Desc)

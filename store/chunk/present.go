@@ -11,15 +11,29 @@ func (b *Builder) Present(number func(*metric.Desc) uint32) (*Chunk, Info, error
 		return nil, Info{}, err
 	}
 	c := &Chunk{Class: t.class, codec: codecs[Version], ticks: len(t.ticks), stamps: t.ticks, words: t.words, nwords: len(t.words)}
-	for i, gt := range t.groups {
-		g := &Group{Name: gt.name, Indom: gt.indom, Blocks: len(gt.at), Size: len(gt.insts), chunk: c, number: i, at: gt.at, present: gt}
-		for _, m := range gt.metrics {
-			g.Columns = append(g.Columns, Column{Number: m.number, Type: m.typ})
-		}
-		g.holder = &presentInstances{insts: gt.insts}
-		c.Groups = append(c.Groups, g)
+	for _, gt := range t.groups {
+		c.present(gt)
 	}
 	return c, t.info(), nil
+}
+
+// present adds a group that is read where it stands.
+func (c *Chunk) present(t *groupTable) {
+	g := &Group{Name: t.name, Indom: t.indom, Blocks: len(t.at), Size: len(t.insts), chunk: c, number: len(c.Groups), at: t.at, present: t}
+	for _, m := range t.metrics {
+		g.Columns = append(g.Columns, Column{Number: m.number, Type: m.typ})
+	}
+	g.holder = &presentInstances{insts: t.insts}
+	c.Groups = append(c.Groups, g)
+}
+
+// Twin shows the same as c, which Present made, and may be read while that is.
+func (c *Chunk) Twin() *Chunk {
+	t := &Chunk{Class: c.Class, codec: c.codec, ticks: c.ticks, stamps: c.stamps, words: c.words, nwords: c.nwords}
+	for _, g := range c.Groups {
+		t.present(g.present)
+	}
+	return t
 }
 
 // each calls fn for the series of column c that have the rows; nil asks for all.

@@ -98,14 +98,24 @@ func Diff(a Archive, r DiffRequest) ([]*Change, error) {
 	d.r.A.Hosts, d.r.B.Hosts = []string{cmp.Or(r.Against, r.Host)}, []string{r.Host}
 	d.chooseBaselines()
 	d.machine()
-	var out []*Change
-	for _, part := range []func() ([]*Change, error){d.tunables, d.system, d.processes, d.events} {
-		list, err := part()
-		if err != nil {
-			return nil, err
+	var tunables, system, processes, events []*Change
+	err := beside(a, func(a Archive) (err error) {
+		if tunables, err = d.tunables(); err == nil {
+			system, err = d.system()
 		}
-		out = append(out, list...)
+		return err
+	}, func(a Archive) (err error) {
+		other := *d
+		other.a = a
+		if processes, err = other.processes(); err == nil {
+			events, err = other.events()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	out := slices.Concat(tunables, system, processes, events)
 	sortChanges(out)
 	if !r.All {
 		out = merged(d, out)

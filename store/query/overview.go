@@ -47,15 +47,19 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 	if iv := interval(list[len(list)-1], metric.Fast); iv > 0 {
 		points = int(min(int64(points), (o.To-o.From)/iv)) // There are no more samples.
 	}
-	var err error
-	if o.Gauges, err = Gauges(a, w, max(points, 1)); err != nil {
-		return nil, err
-	}
-	top, err := TopNames(a, w, names, ByCPU, ByMemory)
+	err := beside(a, func(a Archive) (err error) {
+		o.Gauges, err = Gauges(a, w, max(points, 1))
+		return err
+	}, func(a Archive) error {
+		top, err := TopNames(a, w, names, ByCPU, ByMemory)
+		if err == nil {
+			o.CPU, o.Memory = top[0], top[1]
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	o.CPU, o.Memory = top[0], top[1]
 	return o, nil
 }
 
