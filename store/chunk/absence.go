@@ -69,10 +69,18 @@ func (m *missing) reset(series int) {
 
 // bySeries sorts what was collected.
 func (m *missing) bySeries() (a absences) {
+	m.sort(&a)
+	return a
+}
+
+// sort is bySeries in the room that a has.
+func (m *missing) sort(a *absences) {
 	if len(m.list) == 0 {
-		return a
+		*a = absences{}
+		return
 	}
-	a = absences{from: make([]uint32, len(m.why)+1), miss: make([]missAt, len(m.list))}
+	a.from, a.miss = sized(a.from, len(m.why)+1), sized(a.miss, len(m.list))
+	clear(a.from)
 	for _, i := range m.of {
 		a.from[i+1]++
 	}
@@ -80,7 +88,6 @@ func (m *missing) bySeries() (a absences) {
 		a.from[i+1] += a.from[i]
 	}
 	distribute(a.from, m.of, func(k int, at uint32) { a.miss[at] = m.list[k] })
-	return a
 }
 
 // A sieve maps the ordinals of an instance to those at which one of its

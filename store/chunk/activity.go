@@ -3,6 +3,7 @@ package chunk
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 )
 
 // An activity says, for each instance of a group, at which ordinals any of its
@@ -51,31 +52,50 @@ func (m *activeModel) init() {
 	m.context = 0
 }
 
-func (g *groupTable) activity(lives []uint32) *activity {
-	n := len(g.insts)
-	a := &activity{lists: make([][]uint32, n)}
-	var mark []bool
+// changeMarks have a bit for each ordinal of each instance: those at which any column
+// changes. Those of instance i are words from[i] to from[i+1].
+type changeMarks struct {
+	from  []uint64
+	words []uint64
+}
+
+func newMarks(lives []uint32) *changeMarks {
+	m := &changeMarks{from: make([]uint64, len(lives)+1)}
+	for i, n := range lives {
+		m.from[i+1] = m.from[i] + (uint64(n)+63)/64
+	}
+	m.words = make([]uint64, m.from[len(lives)])
+	return m
+}
+
+// see marks where a column changes.
+func (m *changeMarks) see(col *columnTable) {
+	for i := range len(m.from) - 1 {
+		words := m.words[m.from[i]:m.from[i+1]]
+		for k := col.off[i] + 1; k < col.off[i+1]; k++ {
+			words[col.at[k]>>6] |= 1 << (col.at[k] & 63)
+		}
+	}
+}
+
+// activity lists what is marked.
+func (m *changeMarks) activity(lives []uint32) *activity {
+	a := &activity{lists: make([][]uint32, len(lives))}
 	total, active := 0, 0
-	for i := range n {
-		mark = append(mark[:0], make([]bool, lives[i])...)
+	for i := range lives {
+		words := m.words[m.from[i]:m.from[i+1]]
 		count := 0
-		for c := range g.cols {
-			col := &g.cols[c]
-			for k := col.off[i] + 1; k < col.off[i+1]; k++ {
-				if !mark[col.at[k]] {
-					mark[col.at[k]] = true
-					count++
-				}
-			}
+		for _, w := range words {
+			count += bits.OnesCount64(w)
 		}
 		list := make([]uint32, 0, count)
-		for at, hit := range mark {
-			if hit {
-				list = append(list, uint32(at))
+		for k, w := range words {
+			for ; w != 0; w &= w - 1 {
+				list = append(list, uint32(k<<6+bits.TrailingZeros64(w)))
 			}
 		}
 		a.lists[i] = list
-		total += len(mark)
+		total += int(lives[i])
 		active += count
 	}
 	a.all = active*16 > total*activeShare

@@ -39,12 +39,12 @@ type Sealed struct {
 // Seal encodes what b holds. It leaves b as it is: call Reset once the chunk
 // is safe. number gives the catalogue's number of a metric.
 func (b *Builder) Seal(number func(*metric.Desc) uint32) (*Sealed, error) {
-	return b.table(number).seal()
+	return b.table(number, false).seal()
 }
 
 // SealBare is Seal for what is merged later: without sketches.
 func (b *Builder) SealBare(number func(*metric.Desc) uint32) (*Sealed, error) {
-	t := b.table(number)
+	t := b.table(number, false)
 	t.bare = true
 	return t.seal()
 }
@@ -84,19 +84,20 @@ func (t *table) seal() (*Sealed, error) {
 	w.uvarint(uint64(len(t.ticks)))
 	w.parts = encodeTicks(w.parts, t.ticks)
 	w.close()
-	codes := t.encodeReasons(w)
+	codes := newReasonCodes()
+	seen := make([]survey, len(t.groups))
+	for i, g := range t.groups {
+		seen[i] = g.survey(codes)
+	}
+	codes.encode(w)
 	w.uvarint(uint64(len(t.words)))
 	w.parts = encodeStrings(w.parts, t.words)
 	w.close()
 	w.uvarint(uint64(len(t.groups)))
-	sums := make([][]byte, len(t.groups))
-	for i, g := range t.groups {
-		sums[i] = encodeSummaries(nil, g)
-	}
 	t.measure()
 	refs := t.references()
 	for i, g := range t.groups {
-		g.encode(w, t, codes, i, refs, sums[i])
+		g.encode(w, t, codes.of, i, refs, &seen[i])
 	}
 	t.restore()
 	if !t.bare {
@@ -114,8 +115,32 @@ func (t *table) seal() (*Sealed, error) {
 	return s, nil
 }
 
+// A survey is what must be known of all columns of a group before any is encoded.
+type survey struct {
+	lives []uint32
+	marks *changeMarks
+	sums  []byte
+}
+
+func (g *groupTable) survey(codes *reasonCodes) survey {
+	lives := make([]uint32, len(g.insts))
+	for i := range lives {
+		lives[i] = g.insts[i].lifetime()
+	}
+	s := survey{lives: lives, marks: newMarks(lives)}
+	var sums summaries
+	for c := range g.metrics {
+		col := g.column(c)
+		codes.see(col)
+		s.marks.see(col)
+		sums.add(g, c, col)
+	}
+	s.sums = sums.packed()
+	return s
+}
+
 // encode writes one group.
-func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64, number int, refs *references, sums []byte) {
+func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64, number int, refs *references, seen *survey) {
 	w.string(g.name)
 	w.string(g.indom)
 	w.uvarint(uint64(len(g.metrics)))
@@ -135,21 +160,22 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 	w.close()
 	w.parts = append(w.parts, names...)
 	w.close()
-	lives := make([]uint32, len(g.insts))
-	for i := range lives {
-		lives[i] = g.insts[i].lifetime()
-	}
-	act := g.activity(lives)
+	lives := seen.lives
+	act := seen.marks.activity(lives)
 	w.parts = act.encode(w.parts, lives, early)
 	w.close()
-	w.parts = append(w.parts, sums...)
+	w.parts = append(w.parts, seen.sums...)
 	w.close()
 	pack := 0
-	for c := range g.cols {
+	for c, m := range g.metrics {
+		col := g.column(c)
+		if g.later != nil && m.typ != metric.String {
+			col.measure()
+		}
 		n := len(w.parts)
-		w.parts = g.cols[c].encode(w.parts, lives, act, codes,
+		w.parts = col.encode(w.parts, lives, act, codes,
 			func(i int) *guide { return refs.guide(t, place{number, c, i}) },
-			func(i int) bool { return refs.roots[place{number, c, i}] || g.calmsDown(c, i) })
+			func(i int) bool { return refs.roots[place{number, c, i}] || g.calmsDown(col, i) })
 		w.uvarint(uint64(len(w.parts) - n))
 		if pack += len(w.parts) - n; pack >= packSize {
 			w.checksum()

@@ -6,7 +6,7 @@ import "tachograph/sample/metric"
 // what is being recorded need not have it encoded only to decode it again. It goes
 // on to show the same when b goes on; Info says nothing of bytes.
 func (b *Builder) Present(number func(*metric.Desc) uint32) (*Chunk, Info, error) {
-	t := b.table(number)
+	t := b.table(number, true)
 	if err := t.check(); err != nil {
 		return nil, Info{}, err
 	}

@@ -6,29 +6,35 @@ import "tachograph/sample/metric"
 // archive; those above have a text.
 const ownReasons = 64
 
-// encodeReasons writes the texts of the reasons that the table's absences
-// give, and returns the number of each in this chunk.
-func (t *table) encodeReasons(w *writer) map[metric.Reason]uint64 {
-	codes := make(map[metric.Reason]uint64)
+// reasonCodes are the numbers of reasons in a chunk, and the texts of those above.
+type reasonCodes struct {
+	of    map[metric.Reason]uint64
+	texts []string
+}
+
+func newReasonCodes() *reasonCodes {
+	codes := &reasonCodes{of: make(map[metric.Reason]uint64)}
 	for r := range metric.Reason(ownReasons) {
-		codes[r] = uint64(r)
-	}
-	var texts []string
-	for _, g := range t.groups {
-		for c := range g.cols {
-			for _, m := range g.cols[c].miss {
-				if _, ok := codes[m.why]; !ok {
-					codes[m.why] = ownReasons + uint64(len(texts))
-					texts = append(texts, m.why.String())
-				}
-			}
-		}
-	}
-	w.uvarint(uint64(len(texts)))
-	for _, s := range texts {
-		w.string(s)
+		codes.of[r] = uint64(r)
 	}
 	return codes
+}
+
+// see numbers the reasons that the absences of a column give.
+func (codes *reasonCodes) see(col *columnTable) {
+	for _, m := range col.miss {
+		if _, ok := codes.of[m.why]; !ok {
+			codes.of[m.why] = ownReasons + uint64(len(codes.texts))
+			codes.texts = append(codes.texts, m.why.String())
+		}
+	}
+}
+
+func (codes *reasonCodes) encode(w *writer) {
+	w.uvarint(uint64(len(codes.texts)))
+	for _, s := range codes.texts {
+		w.string(s)
+	}
 }
 
 // parseReasons is the inverse: it returns the reasons by number.

@@ -170,12 +170,17 @@ const (
 	deeper = 0.04
 )
 
+// guides reports whether series of g may take part, in a chunk of so many ticks.
+func (g *groupTable) guides(ticks int) bool {
+	return len(g.insts) <= guidedGroup && len(g.at) == ticks
+}
+
 // candidates are the lively series that exist in every tick, the costliest
 // first.
 func (t *table) candidates() []*candidate {
 	var cs []*candidate
 	for gi, g := range t.groups {
-		if len(g.insts) > guidedGroup || len(g.at) != len(t.ticks) {
+		if !g.guides(len(t.ticks)) {
 			continue
 		}
 		for i := range g.insts {

@@ -137,43 +137,49 @@ func Less(t metric.Type, a, b uint64) bool {
 // calmsDown reports whether series i of a column has no summary and the one before it
 // has: what must be decoded shall not stand behind what need not. Processes come and
 // go in another order each time.
-func (g *groupTable) calmsDown(c, i int) bool {
-	return i > 0 && !metric.PerBoot(g.indom) && g.cols[c].stored(i-1) && !g.cols[c].stored(i)
+func (g *groupTable) calmsDown(col *columnTable, i int) bool {
+	return i > 0 && !metric.PerBoot(g.indom) && col.stored(i-1) && !col.stored(i)
 }
 
 func (t *columnTable) stored(i int) bool { return t.off[i+1]-t.off[i] > storedChanges }
 
-// encodeSummaries writes the summaries of a group's lively series: for each
+// summaries are those of a group's lively series, as they are stored: for each
 // its number (column times instances plus instance) and what it comes to.
-func encodeSummaries(out []byte, g *groupTable) []byte {
-	var raw []byte
-	conts := make([]int64, len(g.at))
-	for i := range conts {
-		conts[i] = g.at[i].at.Cont
+type summaries struct {
+	raw   []byte
+	conts []int64
+	prev  int
+}
+
+// add appends those of column c.
+func (w *summaries) add(g *groupTable, c int, col *columnTable) {
+	d := g.metrics[c].desc
+	if d == nil || d.Type == metric.String {
+		return // Without a description it cannot be summed up.
 	}
-	prev := 0
-	for c := range g.cols {
-		d := g.metrics[c].desc
-		if d == nil || d.Type == metric.String {
-			continue // Without a description it cannot be summed up.
-		}
-		col := &g.cols[c]
-		for i := range g.insts {
-			if !col.stored(i) {
-				continue
-			}
-			s := col.series(&g.insts[i], i)
-			sum, _ := s.Summarize(d, &g.insts[i], conts, 0, uint32(len(g.at)-1))
-			n := c*len(g.insts) + i
-			raw = binary.AppendUvarint(raw, uint64(n-prev))
-			prev = n
-			raw = sum.encode(raw, d, conts, &s, &g.insts[i])
+	if w.conts == nil {
+		for _, b := range g.at {
+			w.conts = append(w.conts, b.at.Cont)
 		}
 	}
-	if raw == nil {
-		return out
+	for i := range g.insts {
+		if !col.stored(i) {
+			continue
+		}
+		s := col.series(&g.insts[i], i)
+		sum, _ := s.Summarize(d, &g.insts[i], w.conts, 0, uint32(len(g.at)-1))
+		n := c*len(g.insts) + i
+		w.raw = binary.AppendUvarint(w.raw, uint64(n-w.prev))
+		w.prev = n
+		w.raw = sum.encode(w.raw, d, w.conts, &s, &g.insts[i])
 	}
-	return append(out, Pack(raw)...)
+}
+
+func (w *summaries) packed() []byte {
+	if w.raw == nil {
+		return nil
+	}
+	return Pack(w.raw)
 }
 
 const (

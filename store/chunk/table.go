@@ -24,6 +24,17 @@ type groupTable struct {
 	at          []blockAt
 	insts       []Instance
 	cols        []columnTable // parallel to metrics
+	// later makes column c each time that it is wanted, valid until the next, where
+	// there are no cols. All columns of thousands of processes take megabytes.
+	later func(c int) *columnTable
+}
+
+// column is column c; see later.
+func (g *groupTable) column(c int) *columnTable {
+	if g.later != nil {
+		return g.later(c)
+	}
+	return &g.cols[c]
 }
 
 // column is a metric as a chunk knows it.
@@ -62,16 +73,17 @@ type columnTable struct {
 	absences
 }
 
-// table turns what was collected into columns by series.
-func (b *Builder) table(number func(*metric.Desc) uint32) *table {
+// table turns what was collected into columns by series: with whole, all of them,
+// and else, what will be sealed soon, without those that can be made one by one.
+func (b *Builder) table(number func(*metric.Desc) uint32, whole bool) *table {
 	t := &table{class: b.class, ticks: b.ticks, words: b.wordsAt}
 	for _, g := range b.groups {
-		t.groups = append(t.groups, g.table(number))
+		t.groups = append(t.groups, g.table(number, len(b.ticks), whole))
 	}
 	return t
 }
 
-func (g *groupBuilder) table(number func(*metric.Desc) uint32) *groupTable {
+func (g *groupBuilder) table(number func(*metric.Desc) uint32, ticks int, whole bool) *groupTable {
 	t := &groupTable{name: g.group.Name, indom: g.group.Indom, at: g.at}
 	for _, d := range g.group.Metrics {
 		t.metrics = append(t.metrics, column{number(d), d.Type, d})
@@ -94,8 +106,17 @@ func (g *groupBuilder) table(number func(*metric.Desc) uint32) *groupTable {
 		place[lived[n]] = int32(i)
 	}
 	var room tableRoom
+	if !whole && metric.PerBoot(t.indom) && !t.guides(ticks) {
+		var col columnTable
+		t.later = func(c int) *columnTable {
+			g.cols[c].table(&col, t.insts, place, &room)
+			return &col
+		}
+		return t
+	}
+	t.cols = make([]columnTable, len(g.cols))
 	for c := range g.cols {
-		t.cols = append(t.cols, g.cols[c].table(t.insts, place, &room))
+		g.cols[c].table(&t.cols[c], t.insts, place, &room)
 	}
 	return t
 }
@@ -135,9 +156,12 @@ func (r *tableRoom) reset(off []uint32) {
 	r.missing.reset(n)
 }
 
-func (col *columnBuilder) table(insts []Instance, place []int32, room *tableRoom) columnTable {
+// table makes t of what was logged, in the room that it has.
+func (col *columnBuilder) table(t *columnTable, insts []Instance, place []int32, room *tableRoom) {
 	n := len(insts)
-	t := columnTable{off: make([]uint32, n+1)}
+	t.unit = 0
+	t.off = sized(t.off, n+1)
+	clear(t.off)
 	col.entries(func(s, _ uint32, kind int, _ uint64) {
 		if kind == logValue {
 			t.off[place[s]+1]++
@@ -146,8 +170,8 @@ func (col *columnBuilder) table(insts []Instance, place []int32, room *tableRoom
 	for i := range n {
 		t.off[i+1] += t.off[i]
 	}
-	t.at = make([]uint32, t.off[n])
-	t.bits = make([]uint64, t.off[n])
+	t.at = sized(t.at, int(t.off[n]))
+	t.bits = sized(t.bits, int(t.off[n]))
 	room.reset(t.off)
 	fill, last, base, missing := room.fill, room.last, room.base, &room.missing
 	col.entries(func(s, block uint32, kind int, v uint64) {
@@ -171,8 +195,15 @@ func (col *columnBuilder) table(insts []Instance, place []int32, room *tableRoom
 		last[i] = bits
 	})
 	t.close(fill)
-	t.absences = missing.bySeries()
-	return t
+	missing.sort(&t.absences)
+}
+
+// sized is s with n members, whatever they are.
+func sized[T any](s []T, n int) []T {
+	if n > cap(s) {
+		return make([]T, n)
+	}
+	return s[:n]
 }
 
 // close removes the room that series did not need.

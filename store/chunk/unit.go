@@ -11,19 +11,23 @@ import (
 // multiples of one number is therefore stored in units of it: what is the same
 // in all of them would be paid for in each.
 
-// measure counts the values of t in their unit, and restore as before.
+// measure counts the values of t in their unit, and restore as before. Columns that
+// are made later are measured then.
 func (t *table) measure() {
 	for _, g := range t.groups {
 		for c := range g.cols {
 			if g.metrics[c].typ == metric.String {
 				continue
 			}
-			col := &g.cols[c]
-			if col.unit = commonUnit(col.bits); col.unit > 1 {
-				for i, v := range col.bits {
-					col.bits[i] = uint64(int64(v) / int64(col.unit))
-				}
-			}
+			g.cols[c].measure()
+		}
+	}
+}
+
+func (t *columnTable) measure() {
+	if t.unit = commonUnit(t.bits); t.unit > 1 {
+		for i, v := range t.bits {
+			t.bits[i] = uint64(int64(v) / int64(t.unit))
 		}
 	}
 }
