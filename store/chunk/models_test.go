@@ -7,22 +7,32 @@ import (
 )
 
 // To decode all instances takes the models of a few segments at a time, not those
-// of all: a recorder that merges what it wrote would hold megabytes of them.
+// of all, and none are kept: a recorder that merges what it wrote would hold
+// megabytes of them.
 func TestAllInstancesTakeFewModels(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // so that the pool keeps what it has, but for the race detector
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // nothing in the pool is dropped
 	before := spareNumbers.New
 	defer func() { spareNumbers.New = before }()
 	models := 0
 	spareNumbers.New = func() any { models++; return new(number) }
-	g := groupOf(someInstances(rand.New(rand.NewPCG(1, 1)), 4000, 60), 60)
+	for range 64 {
+		n := new(number)
+		if spareNumbers.Put(n); spareNumbers.Get() != any(n) {
+			t.Skip("the race detector has pools forget")
+		}
+	}
+	insts := someInstances(rand.New(rand.NewPCG(1, 1)), 4000, 60)
+	parts := []*Group{groupOf(insts, 60), groupOf(insts, 60), groupOf(insts, 60)}
 	for models == 0 { // what other tests have given back
 		spareNumbers.Get()
 	}
 	models = 0
-	if _, err := g.Instances(); err != nil {
-		t.Fatal(err)
+	for _, g := range parts {
+		if _, err := g.Instances(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if models > 300 {
+	if models > 120 {
 		t.Errorf("%d models", models)
 	}
 }

@@ -284,6 +284,9 @@ func (r *register) all() ([]Instance, error) {
 		insts[i] = *in
 	}
 	r.insts = insts
+	for i := range r.segs {
+		r.read[i].unlearn()
+	}
 	return insts, nil
 }
 

@@ -68,6 +68,17 @@ func (r *register) heads(i int) (*segmentReader, error) {
 	return s, nil
 }
 
+// unlearn gives up the models of a segment when nobody will learn from it any more.
+func (s *segmentReader) unlearn() {
+	if s.head != nil {
+		s.head.spare()
+	}
+	if s.body != nil {
+		s.body.spare()
+	}
+	s.head, s.body = nil, nil
+}
+
 // teaches reports whether others have learned from segment i.
 func (r *register) teaches(i int) bool {
 	return r.segs[i].first == 0 || r.segs[i].first == r.early
