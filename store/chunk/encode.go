@@ -87,7 +87,10 @@ func (t *table) seal() (*Sealed, error) {
 	codes := newReasonCodes()
 	seen := make([]survey, len(t.groups))
 	for i, g := range t.groups {
-		seen[i] = g.survey(codes)
+		var err error
+		if seen[i], err = g.survey(codes); err != nil {
+			return nil, err
+		}
 	}
 	codes.encode(w)
 	w.uvarint(uint64(len(t.words)))
@@ -97,7 +100,9 @@ func (t *table) seal() (*Sealed, error) {
 	t.measure()
 	refs := t.references()
 	for i, g := range t.groups {
-		g.encode(w, t, codes.of, i, refs, &seen[i])
+		if err := g.encode(w, t, codes.of, i, refs, &seen[i]); err != nil {
+			return nil, err
+		}
 	}
 	t.restore()
 	if !t.bare {
@@ -122,7 +127,7 @@ type survey struct {
 	sums  []byte
 }
 
-func (g *groupTable) survey(codes *reasonCodes) survey {
+func (g *groupTable) survey(codes *reasonCodes) (survey, error) {
 	lives := make([]uint32, len(g.insts))
 	for i := range lives {
 		lives[i] = g.insts[i].lifetime()
@@ -130,17 +135,20 @@ func (g *groupTable) survey(codes *reasonCodes) survey {
 	s := survey{lives: lives, marks: newMarks(lives)}
 	var sums summaries
 	for c := range g.metrics {
-		col := g.column(c)
+		col, err := g.column(c)
+		if err != nil {
+			return s, err
+		}
 		codes.see(col)
 		s.marks.see(col)
 		sums.add(g, c, col)
 	}
 	s.sums = sums.packed()
-	return s
+	return s, nil
 }
 
 // encode writes one group.
-func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64, number int, refs *references, seen *survey) {
+func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64, number int, refs *references, seen *survey) error {
 	w.string(g.name)
 	w.string(g.indom)
 	w.uvarint(uint64(len(g.metrics)))
@@ -168,7 +176,10 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 	w.close()
 	pack := 0
 	for c, m := range g.metrics {
-		col := g.column(c)
+		col, err := g.column(c)
+		if err != nil {
+			return err
+		}
 		if g.later != nil && m.typ != metric.String {
 			col.measure()
 		}
@@ -185,6 +196,7 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 	if pack > 0 {
 		w.checksum()
 	}
+	return nil
 }
 
 // packSize is the size at which a pack of columns, which have one checksum

@@ -44,13 +44,13 @@ func Merge(cs []*Chunk, desc func(number uint32) *metric.Desc) (*Sealed, error) 
 	}
 	var j joiner
 	for _, g := range m.groups {
-		t, err := g.table(desc, &j)
+		t, err := g.table(desc, &j, len(m.out.ticks))
 		if err != nil {
 			return nil, err
 		}
 		m.out.groups = append(m.out.groups, t)
 	}
-	m.groups, j = nil, joiner{} // what was decoded is not needed to encode
+	m.groups = nil // what was decoded is mostly not needed to encode
 	return m.out.seal()
 }
 
@@ -171,7 +171,7 @@ func (in *Instance) extend(next *Instance, block uint32) {
 	}
 }
 
-func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner) (*groupTable, error) {
+func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner, ticks int) (*groupTable, error) {
 	m.sort()
 	t := m.groupTable
 	for c := range t.metrics {
@@ -179,11 +179,17 @@ func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner) (*
 		if col.desc = desc(col.number); col.desc == nil || col.desc.Type != col.typ {
 			return nil, fmt.Errorf("group %s: the catalogue does not have metric %d of type %v", m.name, col.number, col.typ)
 		}
-		ct, err := m.column(c, j)
-		if err != nil {
+	}
+	if t.singly(ticks) {
+		var col columnTable
+		t.later = func(c int) (*columnTable, error) { return &col, m.column(&col, c, j) }
+		return &t, nil
+	}
+	t.cols = make([]columnTable, len(t.metrics))
+	for c := range t.cols {
+		if err := m.column(&t.cols[c], c, j); err != nil {
 			return nil, err
 		}
-		t.cols = append(t.cols, ct)
 	}
 	return &t, nil
 }
@@ -205,8 +211,8 @@ func (m *groupMerger) sort() {
 	}
 }
 
-// column joins column c of all parts.
-func (m *groupMerger) column(c int, j *joiner) (columnTable, error) {
+// column joins column c of all parts in the room that t has.
+func (m *groupMerger) column(t *columnTable, c int, j *joiner) error {
 	j.reset(len(m.insts))
 	text := m.metrics[c].typ == metric.String
 	for _, p := range m.parts {
@@ -218,10 +224,11 @@ func (m *groupMerger) column(c int, j *joiner) (columnTable, error) {
 			return j.add(p.place[i], p.base[i], s, words)
 		})
 		if err != nil {
-			return columnTable{}, err
+			return err
 		}
 	}
-	return j.table(), nil
+	j.table(t)
+	return nil
 }
 
 // A joiner collects the changes of a column in the order of its parts.
@@ -277,11 +284,13 @@ func (j *joiner) add(n int32, base uint32, s *Series, words []uint64) error {
 }
 
 // table sorts the changes by instance.
-func (j *joiner) table() columnTable {
-	t := columnTable{off: make([]uint32, len(j.insts)+1), at: make([]uint32, len(j.at)), bits: make([]uint64, len(j.at)), absences: j.miss.bySeries()}
+func (j *joiner) table(t *columnTable) {
+	t.unit = 0
+	t.off, t.at, t.bits = sized(t.off, len(j.insts)+1), sized(t.at, len(j.at)), sized(t.bits, len(j.at))
+	clear(t.off)
+	j.miss.sort(&t.absences)
 	for i := range j.insts {
 		t.off[i+1] = t.off[i] + j.insts[i].count
 	}
 	distribute(t.off, j.of, func(k int, at uint32) { t.at[at], t.bits[at] = j.at[k], j.bits[k] })
-	return t
 }

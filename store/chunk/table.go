@@ -26,16 +26,20 @@ type groupTable struct {
 	cols        []columnTable // parallel to metrics
 	// later makes column c each time that it is wanted, valid until the next, where
 	// there are no cols. All columns of thousands of processes take megabytes.
-	later func(c int) *columnTable
+	later func(c int) (*columnTable, error)
 }
 
 // column is column c; see later.
-func (g *groupTable) column(c int) *columnTable {
+func (g *groupTable) column(c int) (*columnTable, error) {
 	if g.later != nil {
 		return g.later(c)
 	}
-	return &g.cols[c]
+	return &g.cols[c], nil
 }
+
+// singly reports whether the columns of g can be made one by one, in a chunk of so
+// many ticks: nothing but their own encoding asks for them.
+func (g *groupTable) singly(ticks int) bool { return metric.PerBoot(g.indom) && !g.guides(ticks) }
 
 // column is a metric as a chunk knows it.
 type column struct {
@@ -106,11 +110,11 @@ func (g *groupBuilder) table(number func(*metric.Desc) uint32, ticks int, whole 
 		place[lived[n]] = int32(i)
 	}
 	var room tableRoom
-	if !whole && metric.PerBoot(t.indom) && !t.guides(ticks) {
+	if !whole && t.singly(ticks) {
 		var col columnTable
-		t.later = func(c int) *columnTable {
+		t.later = func(c int) (*columnTable, error) {
 			g.cols[c].table(&col, t.insts, place, &room)
-			return &col
+			return &col, nil
 		}
 		return t
 	}
