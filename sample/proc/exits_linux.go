@@ -190,7 +190,7 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 	q.startWall = now.Wall - now.Cont + began
 	p.rename(p.name)
 	p.describe(facts{start: q.startWall, parent: k.parentKey(p), uid: strconv.FormatUint(q.status.UID, 10)})
-	emit(c, exitEvent(&p.instance, p.name, k.last, k.ending(p, now)))
+	emit(c, exitEvent(p.instance, p.name, k.last, k.ending(p, now)))
 	p.final = true
 	k.finals = append(k.finals, p)
 }
@@ -256,7 +256,7 @@ func (k *linuxKernel) ending(p *process[linuxProcess], now metric.Stamp) ending 
 		e.at, e.exact = sinceBoot(q.last.at, now), true
 		e.known, e.status = true, int(q.last.status)
 		if q.ghost {
-			e.more = unseenLabels(&p.instance)
+			e.more = unseenLabels(p.instance)
 		} else {
 			e.more = q.last.labels()
 		}

@@ -70,7 +70,7 @@ func (k *fakeKernel) visit(c *sample.Context, who *person, now metric.Stamp) *pr
 		p.rename(fmt.Sprintf("p%d", who.pid))
 		p.describe(facts{})
 		if !k.table.first() && (k.opened || k.fromList) {
-			emit(c, startEvent(&p.instance, p.name, now))
+			emit(c, startEvent(p.instance, p.name, now))
 		}
 	}
 	k.table.meet(p)

@@ -257,7 +257,7 @@ func (k *linuxKernel) welcome(c *sample.Context, p *process[linuxProcess], now m
 	}
 	k.counts.seen++
 	k.forks.accounted += uint64(max(1, p.threads))
-	emit(c, startEvent(&p.instance, p.name, sinceBoot(startCont(p.start), now)))
+	emit(c, startEvent(p.instance, p.name, sinceBoot(startCont(p.start), now)))
 }
 
 // visit reads the stat file of a pid and finds out whose it is; nil if it went

@@ -291,7 +291,7 @@ func (m *macKernel) introduceAll(c *sample.Context, now metric.Stamp) {
 		p.rename(m.fullName(p))
 		p.describe(facts{start: q.micros * 1000, parent: parent, uid: strconv.FormatUint(uid, 10), exe: q.exe})
 		if !m.table.first() {
-			emit(c, startEvent(&p.instance, p.name, wallInstant(q.micros*1000, now)))
+			emit(c, startEvent(p.instance, p.name, wallInstant(q.micros*1000, now)))
 		}
 	}
 }

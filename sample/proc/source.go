@@ -141,7 +141,7 @@ func (s *processes[P, R]) fill(p *process[P]) {
 	s.filled = append(s.filled, p)
 	r := s.k.reading(p)
 	for _, f := range s.perProcess {
-		f.Row(&p.instance)
+		f.Row(p.instance)
 	}
 	for i := range s.parts {
 		if s.parts[i].wanted {
@@ -166,7 +166,7 @@ func (s *processes[P, R]) fillFinals() {
 			}
 		}
 		for _, p := range s.finals {
-			row := f.Row(&p.instance)
+			row := f.Row(p.instance)
 			r := s.k.reading(p)
 			for i := range s.parts {
 				s.parts[i].fillLasting(r, f, row)

@@ -113,7 +113,7 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	s.counts.unknown += unmet
 	for _, p := range t.alive {
 		if p.executed {
-			emit(c, execEvent(&p.instance, p.was, p.name, cmp.Or(p.execAt, now)))
+			emit(c, execEvent(p.instance, p.was, p.name, cmp.Or(p.execAt, now)))
 			p.executed, p.execAt = false, metric.Stamp{}
 		}
 		if s.k.zombie(p) {
@@ -169,6 +169,6 @@ func (s *processes[P, R]) walk(c *sample.Context, now metric.Stamp) (unmet int) 
 func (s *processes[P, R]) farewell(c *sample.Context, p *process[P], now metric.Stamp) {
 	if !p.told {
 		p.told = true
-		emit(c, exitEvent(&p.instance, p.name, s.last, s.k.ending(p, now)))
+		emit(c, exitEvent(p.instance, p.name, s.last, s.k.ending(p, now)))
 	}
 }

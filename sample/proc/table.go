@@ -14,8 +14,10 @@ type process[P any] struct {
 	pid int32
 	// start tells the process from others that had or will have its pid: ticks
 	// since boot on Linux, the kernel's unique number on macOS.
-	start    uint64
-	instance metric.Instance
+	start uint64
+	// Who was shown it keeps it when the process, of which there is ten times more
+	// to know, has ended.
+	instance *metric.Instance
 	name     string
 	seen     uint64 // the last sweep whose listing had it
 	met      uint64 // the last sweep that met it
@@ -85,8 +87,7 @@ func (t *table[P]) add(pid int32, start uint64, key string) *process[P] {
 		t.bury(old)
 	}
 	t.lastID++
-	p := &process[P]{pid: pid, start: start, born: t.sweeps}
-	p.instance.ID, p.instance.Key = t.lastID, key
+	p := &process[P]{pid: pid, start: start, born: t.sweeps, instance: &metric.Instance{ID: t.lastID, Key: key}}
 	t.byPID[pid] = p
 	t.births++
 	t.meet(p)
@@ -97,9 +98,7 @@ func (t *table[P]) add(pid int32, start uint64, key string) *process[P] {
 // sweep.
 func (t *table[P]) passed(pid int32, start uint64) *process[P] {
 	t.lastID++
-	p := &process[P]{pid: pid, start: start, born: t.sweeps}
-	p.instance.ID = t.lastID
-	return p
+	return &process[P]{pid: pid, start: start, born: t.sweeps, instance: &metric.Instance{ID: t.lastID}}
 }
 
 // bury notes that p has ended.
@@ -127,14 +126,14 @@ func (t *table[P]) end() {
 // rename gives p a new name; people see "001234 Safari".
 func (p *process[P]) rename(name string) {
 	p.name = name
-	in := &p.instance
+	in := p.instance
 	in.Name = instanceName(p.pid, name)
 	in.Rev++
 }
 
 // describe sets the labels that go with the instance wherever it is kept.
 func (p *process[P]) describe(f facts) {
-	in := &p.instance
+	in := p.instance
 	labels := make([]metric.Label, 0, 5)
 	add := func(name, value string) {
 		if value != "" {
@@ -154,7 +153,7 @@ func (p *process[P]) describe(f facts) {
 
 // relabel changes one label. Keepers may hold on to the old ones.
 func (p *process[P]) relabel(name, value string) {
-	in := &p.instance
+	in := p.instance
 	labels := make([]metric.Label, 0, len(in.Labels)+1)
 	for _, l := range in.Labels {
 		if l.Name != name {
