@@ -66,14 +66,15 @@ func some(rows []int) *filter { return &filter{rows: rows, count: len(rows)} }
 // archive. Instances that it turns down are not kept.
 func (r *Reader) filter(p *plan, v *archive.View) (*filter, error) {
 	sel := p.sel
-	if sel.Cohort != nil && metric.PerBoot(v.Indom) {
+	if p.ofCohort(v) {
 		return sel.Cohort.filter(v), nil
 	}
 	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
 		return &filter{count: v.Size}, nil
 	}
 	if k := p.keys(v.Indom); k.few {
-		return filterKeys(p, v, k)
+		found, err := k.find(v)
+		return p.those(v, found, err)
 	}
 	insts, err := v.Instances()
 	if err != nil {
@@ -100,10 +101,11 @@ func (p *plan) asks(indom string, in *chunk.Instance) bool {
 	return yes
 }
 
-// filterKeys looks for the keys that are wanted and leaves the other names
-// alone.
-func filterKeys(p *plan, v *archive.View, k *keys) (*filter, error) {
-	var found []int
+// ofCohort reports whether the rows of v are parted into cohorts.
+func (p *plan) ofCohort(v *archive.View) bool { return p.sel.Cohort != nil && metric.PerBoot(v.Indom) }
+
+// find looks for the keys in v and leaves the other names alone.
+func (k *keys) find(v *archive.View) (found []int, err error) {
 	if sought(len(k.list), v.Size) {
 		for _, key := range k.list {
 			i, err := v.Find(key)
@@ -120,6 +122,15 @@ func filterKeys(p *plan, v *archive.View, k *keys) (*filter, error) {
 		}
 	}); err != nil {
 		return nil, v.Ref.Wrong(err)
+	}
+	return found, nil
+}
+
+// those is a filter of the rows that were found, unless the selection turns them
+// down.
+func (p *plan) those(v *archive.View, found []int, err error) (*filter, error) {
+	if err != nil {
+		return nil, err
 	}
 	rows := []int{}
 	for _, i := range found {

@@ -66,6 +66,8 @@ func (p *plan) seek(indom string, k *keys) {
 		return p.sel.Instance(indom, &probe)
 	}}
 	asked := make(map[*archive.View]bool)
+	views := make(map[*archive.ChunkRef][]*archive.View)
+	var refs []*archive.ChunkRef
 	for _, name := range p.names {
 		for i := range p.columns[name] {
 			v := p.columns[name][i].v
@@ -73,14 +75,33 @@ func (p *plan) seek(indom string, k *keys) {
 				continue
 			}
 			asked[v] = true
+			if views[v.Ref] == nil {
+				refs = append(refs, v.Ref)
+			}
+			views[v.Ref] = append(views[v.Ref], v)
+		}
+	}
+	p.r.ahead(len(refs), func(i int) {
+		for _, v := range views[refs[i]] {
+			_ = v.Seek(p.sel.Sought, ignore) // What is wrong is said below.
+		}
+	}, func(i int, done func()) bool {
+		if done != nil {
+			done()
+		}
+		for _, v := range views[refs[i]] {
 			if err := v.Seek(p.sel.Sought, c.add); err != nil {
 				p.a.lose(v.Ref.Wrong(err))
 			}
 		}
-	}
+		return true
+	})
 	c.end()
 	k.set = setOf(k.list)
 }
+
+// ignore is for who wants instances decoded, to be told of them later.
+func ignore(*chunk.Instance) {}
 
 // A collector collects the keys of what is accepted.
 type collector struct {
@@ -116,18 +137,38 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 			return accept(&metric.Instance{Key: in.Key, Name: n.Name, Labels: n.Labels})
 		})
 	}}
-	without := make(map[uint32]bool) // schemas that do not have the domain
+	r.alone()
+	var without schemas // that do not have the domain
 	for _, a := range r.archives {
+		var refs []*archive.ChunkRef
 		for _, ref := range a.Chunks {
-			if ref.Info.From > sel.end() || ref.Info.To < from || len(c.list) > mostKeys || without[ref.Info.Schema] {
-				continue
+			if ref.Info.From <= sel.end() && ref.Info.To >= from {
+				refs = append(refs, ref)
 			}
+		}
+		r.ahead(len(refs), func(i int) {
+			if !without.has(refs[i].Info.Schema) {
+				_, _ = seekIn(refs[i], indom, s, ignore, func(error) {})
+			}
+		}, func(i int, done func()) bool {
 			handed := false // nothing is
+			ref := refs[i]
 			a.contain(&handed, func() bool {
-				without[ref.Info.Schema] = !c.within(a, ref, indom, s)
+				if done != nil {
+					done()
+				}
+				if without.has(ref.Info.Schema) {
+					return true
+				}
+				if found, err := seekIn(ref, indom, s, c.add, func(err error) { a.lose(ref.Wrong(err)) }); err != nil {
+					a.lose(err)
+				} else if !found {
+					without.add(ref.Info.Schema)
+				}
 				return true
 			})
-		}
+			return len(c.list) <= mostKeys
+		})
 		r.release(a)
 	}
 	c.end()
@@ -135,22 +176,21 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 	return c.list, c.few
 }
 
-// within adds what is in one chunk, and reports whether that may have the domain.
-func (c *collector) within(a *source, ref *archive.ChunkRef, indom string, s *Sought) bool {
+// seekIn calls fn with what may be sought in one chunk, and reports whether that
+// has the domain at all.
+func seekIn(ref *archive.ChunkRef, indom string, s *Sought, fn func(*chunk.Instance), lose func(error)) (found bool, err error) {
 	opened, err := ref.Open()
 	if err != nil {
-		a.lose(err)
-		return true
+		return false, err
 	}
-	found := false
 	for _, g := range opened.Groups {
 		if g.Indom != indom || g.Indom == metric.NoIndom {
 			continue
 		}
 		found = true
-		if err := g.Seek(s, c.add); err != nil {
-			a.lose(ref.Wrong(err))
+		if err := g.Seek(s, fn); err != nil {
+			lose(err)
 		}
 	}
-	return found
+	return found, nil
 }

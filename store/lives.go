@@ -16,6 +16,7 @@ import (
 func (r *Reader) Lives(indom string, from, to int64, keys ...string) iter.Seq[*Life] {
 	sel := Selection{From: from, To: to}
 	return func(yield func(*Life) bool) {
+		r.alone()
 		byInstance := make(map[*metric.Instance]*Life)
 		var order []*Life
 		names := make(givenNames)

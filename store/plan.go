@@ -32,6 +32,7 @@ func (c *column) until() uint32 {
 // A plan is what a selection comes to in one archive: for each metric its
 // columns in the order of time.
 type plan struct {
+	r       *Reader
 	a       *source
 	sel     *Selection
 	wanted  []bool // by metric number
@@ -40,14 +41,14 @@ type plan struct {
 	filters map[*archive.View]*filter
 	asked   map[[2]string]bool // domain, key: what sel.Instance said
 	chosen  map[string]*keys   // by domain
-	without map[uint32]bool    // schemas that have no wanted column
+	without schemas            // that have no wanted column
 }
 
 // newPlan is a plan without columns yet.
-func newPlan(a *source, sel *Selection) *plan {
-	return &plan{a: a, sel: sel, wanted: a.wanted(sel), columns: make(map[string][]column),
+func (r *Reader) newPlan(a *source, sel *Selection) *plan {
+	return &plan{r: r, a: a, sel: sel, wanted: a.wanted(sel), columns: make(map[string][]column),
 		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool),
-		chosen: make(map[string]*keys), without: make(map[uint32]bool)}
+		chosen: make(map[string]*keys)}
 }
 
 func (sel *Selection) end() int64 {
@@ -88,19 +89,27 @@ func (a *source) wanted(sel *Selection) []bool {
 
 // plan finds the columns of a that hold values in the window of sel.
 func (r *Reader) plan(a *source, sel *Selection) *plan {
-	p := newPlan(a, sel)
+	p := r.newPlan(a, sel)
 	if !slices.Contains(p.wanted, true) {
 		return p
 	}
+	var refs []*archive.ChunkRef
 	for _, ref := range a.Chunks {
 		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
-			p.each(ref, func(v *archive.View, col int, d *metric.Desc) {
-				if spans := v.Spans(sel.From, sel.end()); spans != nil {
-					p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: v.Cut(spans, sel.Cuts)})
-				}
-			})
+			refs = append(refs, ref)
 		}
 	}
+	r.ahead(len(refs), func(i int) { p.warm(refs[i]) }, func(i int, done func()) bool {
+		if done != nil {
+			done()
+		}
+		p.each(refs[i], func(v *archive.View, col int, d *metric.Desc) {
+			if spans := v.Spans(sel.From, sel.end()); spans != nil {
+				p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: v.Cut(spans, sel.Cuts)})
+			}
+		})
+		return true
+	})
 	p.finish()
 	return p
 }
@@ -131,13 +140,13 @@ func (r *Reader) Seams(hosts []string, from, to int64) []int64 {
 
 // each calls fn for the wanted columns of a chunk.
 func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *metric.Desc)) {
-	if p.without[ref.Info.Schema] {
+	if p.without.has(ref.Info.Schema) {
 		return
 	}
 	found := false
 	defer func() {
 		if !found {
-			p.without[ref.Info.Schema] = true
+			p.without.add(ref.Info.Schema)
 		}
 	}()
 	c, err := ref.Open()
@@ -151,7 +160,7 @@ func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *
 			continue
 		}
 		found = true
-		if p.sel.Keys != nil && g.Indom != metric.NoIndom && sought(len(p.sel.Keys), g.Size) && !p.holdsKey(g, ref) {
+		if p.passes(g, func(err error) { p.a.lose(ref.Wrong(err)) }) {
 			continue
 		}
 		for k := range g.Columns {
@@ -182,19 +191,22 @@ func (p *plan) wantsAny(g *chunk.Group) bool {
 	return false
 }
 
-// holdsKey reports whether one of the wanted keys is in a group; that is found
-// out before anything else of the group is read.
-func (p *plan) holdsKey(g *chunk.Group, ref *archive.ChunkRef) bool {
+// passes reports whether none of the wanted keys, if these are few, is in a group;
+// that is found out before anything else of the group is read.
+func (p *plan) passes(g *chunk.Group, lose func(error)) bool {
+	if p.sel.Keys == nil || g.Indom == metric.NoIndom || !sought(len(p.sel.Keys), g.Size) {
+		return false
+	}
 	for _, key := range p.sel.Keys {
 		i, err := g.Find(key)
 		if err != nil {
-			p.a.lose(ref.Wrong(err))
+			lose(err)
 		}
 		if i >= 0 {
-			return true
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // finish brings the columns of each metric into the order of time, which is
@@ -212,7 +224,7 @@ func (p *plan) finish() {
 // before makes a plan that has, of each metric and class that sel wants, only
 // the last block before the window.
 func (r *Reader) before(a *source, sel *Selection) *plan {
-	p := newPlan(a, sel)
+	p := r.newPlan(a, sel)
 	type place struct {
 		class metric.Class
 		name  string
@@ -265,12 +277,17 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 func (p *plan) filter(r *Reader, v *archive.View) *filter {
 	f := p.filters[v]
 	if f == nil {
-		var err error
-		if f, err = r.filter(p, v); err != nil {
-			p.a.lose(err)
-			f = some([]int{})
-		}
+		f = p.sound(r.filter(p, v))
 		p.filters[v] = f
+	}
+	return f
+}
+
+// sound is f, or where that could not be made one of no rows.
+func (p *plan) sound(f *filter, err error) *filter {
+	if err != nil {
+		p.a.lose(err)
+		return some([]int{})
 	}
 	return f
 }

@@ -25,6 +25,7 @@ type Reader struct {
 	instances map[instanceID]*known
 	nextID    uint64
 	refused   []Loss // files that cannot be opened, until they are told
+	crew      *crew  // nil unless it runs ahead
 }
 
 // instanceID is what makes an instance the same one across archives.
@@ -54,6 +55,7 @@ func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Rea
 // Refresh looks for what has been recorded since: new archives, and new ticks
 // in live ones. Archives that are gone are forgotten.
 func (r *Reader) Refresh() error {
+	r.alone()
 	var now []*source
 	var refused []Loss
 	var errs []error
@@ -200,6 +202,7 @@ func expand(path string) ([]string, error) {
 
 // Close releases the files.
 func (r *Reader) Close() error {
+	r.alone()
 	var errs []error
 	for _, a := range r.archives {
 		errs = append(errs, a.close())

@@ -25,6 +25,7 @@ func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 // first with the values before the window, if they are asked for. *out is true
 // while fn hands something out.
 func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
+	r.alone()
 	prior := make(map[instanceID]*source) // the last archive of each boot so far
 	began := make(map[instanceID]bool)    // whether the window has begun in it
 	for _, a := range r.archivesOf(sel) {
@@ -85,9 +86,9 @@ type emitter struct {
 	r     *Reader
 	yield func(*Run) bool
 	run   Run
-	// For gathering: the series of one metric in all chunks, the shelved ones, and
+	// For gathering: the series of one metric by chunk, the shelved ones, and
 	// by instance number the latest of its own.
-	shelf   chunk.Shelf
+	shelves []shelf
 	shelved []shelved
 	latest  []int32
 	order   []int32
@@ -95,8 +96,8 @@ type emitter struct {
 
 // A shelved one is a series of one chunk, waiting for its turn on the shelf.
 type shelved struct {
-	col, row int32
-	id       uint32 // of the instance
+	col, place int32  // the column, and the place on its shelf
+	id         uint32 // of the instance
 	// next is that of the same instance in a later chunk, 0 for none.
 	next int32
 }
@@ -104,6 +105,7 @@ type shelved struct {
 func (e *emitter) emit(p *plan) bool {
 	for _, name := range p.names {
 		cols := p.columns[name]
+		p.sift(cols)
 		var ok bool
 		if cols[0].desc.Indom == metric.NoIndom || len(cols) == 1 || e.alone(p, cols) {
 			ok = e.direct(p, cols)
@@ -134,59 +136,107 @@ func (e *emitter) alone(p *plan, cols []column) bool {
 	return true
 }
 
-// direct emits series as they are decoded: possible where a metric's columns
-// cannot hold the same instance twice out of turn.
-func (e *emitter) direct(p *plan, cols []column) bool {
-	goOn := true
+// A wantedColumn is a column with the rows that are wanted of it, nil for all.
+type wantedColumn struct {
+	*column
+	rows []int
+}
+
+// wantedOf are the columns that have any rows that are wanted.
+func (e *emitter) wantedOf(p *plan, cols []column) []wantedColumn {
+	out := make([]wantedColumn, 0, len(cols))
 	for i := range cols {
-		col := &cols[i]
-		f := p.filter(e.r, col.v)
-		if f.count == 0 || !p.named(col.v) {
-			continue
-		}
-		err := col.v.SeriesUntil(col.col, f.rows, col.until(), func(row int, s *chunk.Series) error {
-			if goOn = e.series(p, col, row, s); !goOn {
-				return errStop
-			}
-			return nil
-		})
-		if !goOn {
-			return false
-		}
-		if err != nil {
-			p.a.lose(col.v.Ref.Wrong(err))
+		if f := p.filter(e.r, cols[i].v); f.count > 0 && p.named(cols[i].v) {
+			out = append(out, wantedColumn{&cols[i], f.rows})
 		}
 	}
-	return true
+	return out
+}
+
+// decode has each column decoded, ahead where that can be, and calls use for it.
+func (e *emitter) decode(cols []wantedColumn, work func(i int), use func(i int, done func()) bool) {
+	if apart(cols) {
+		e.r.ahead(len(cols), work, use)
+		return
+	}
+	for i := range cols {
+		if !use(i, nil) {
+			return
+		}
+	}
+}
+
+// direct emits series as they are decoded: possible where a metric's columns
+// cannot hold the same instance twice out of turn.
+func (e *emitter) direct(p *plan, all []column) bool {
+	goOn := true
+	cols := e.wantedOf(p, all)
+	e.room(min(len(cols), window))
+	e.decode(cols, func(i int) { e.shelves[i%window].fill(&cols[i]) }, func(i int, done func()) bool {
+		col := &cols[i]
+		var err error
+		if done == nil {
+			err = col.v.SeriesUntil(col.col, col.rows, col.until(), func(row int, s *chunk.Series) error {
+				if goOn = e.series(p, col.column, row, s); !goOn {
+					return errStop
+				}
+				return nil
+			})
+		} else {
+			done()
+			h := &e.shelves[i%window]
+			for n := 0; n < len(h.rows) && goOn; n++ {
+				s := h.Series(n)
+				goOn = e.series(p, col.column, int(h.rows[n]), &s)
+			}
+			err = h.err
+		}
+		if goOn && err != nil {
+			p.a.lose(col.v.Ref.Wrong(err))
+		}
+		return goOn
+	})
+	return goOn
+}
+
+// room makes sure that there are n shelves.
+func (e *emitter) room(n int) {
+	for len(e.shelves) < n {
+		e.shelves = append(e.shelves, shelf{})
+	}
 }
 
 // gathered decodes a metric's columns in all chunks before it emits, so that
 // the runs of an instance come together. What is kept is only changes.
-func (e *emitter) gathered(p *plan, cols []column) bool {
-	e.shelf.Reset()
+func (e *emitter) gathered(p *plan, all []column) bool {
 	e.shelved, e.order = e.shelved[:0], e.order[:0]
-	for i := range cols {
-		col := &cols[i]
-		f := p.filter(e.r, col.v)
-		if f.count == 0 || !p.named(col.v) {
-			continue
+	cols := e.wantedOf(p, all)
+	e.room(len(cols))
+	fill := func(i int) { e.shelves[i].fill(&cols[i]) }
+	e.decode(cols, fill, func(i int, done func()) bool {
+		if done == nil {
+			fill(i)
+		} else {
+			done()
 		}
-		err := col.v.SeriesUntil(col.col, f.rows, col.until(), func(row int, s *chunk.Series) error {
-			e.shelf.Keep(s)
-			e.note(int32(i), int32(row), e.r.instance(col.v, row))
-			return nil
-		})
-		if err != nil {
-			p.a.lose(col.v.Ref.Wrong(err))
+		h := &e.shelves[i]
+		for n, row := range h.rows {
+			e.note(int32(i), int32(n), e.r.instance(cols[i].v, int(row)))
 		}
-	}
+		if h.err != nil {
+			p.a.lose(cols[i].v.Ref.Wrong(h.err))
+		}
+		return true
+	})
 	for i := range e.shelved {
 		e.latest[e.shelved[i].id] = -1
 	}
 	for _, first := range e.order {
 		for n := first; ; n = e.shelved[n].next {
-			s := e.shelf.Series(int(n))
-			if !e.series(p, &cols[e.shelved[n].col], int(e.shelved[n].row), &s) {
+			at := &e.shelved[n]
+			h := &e.shelves[at.col]
+			s := h.Series(int(at.place))
+			if !e.series(p, cols[at.col].column, int(h.rows[at.place]), &s) {
 				return false
 			}
 			if e.shelved[n].next == 0 {
@@ -198,7 +248,7 @@ func (e *emitter) gathered(p *plan, cols []column) bool {
 }
 
 // note notes the series that has just been put on the shelf.
-func (e *emitter) note(col, row int32, in *metric.Instance) {
+func (e *emitter) note(col, place int32, in *metric.Instance) {
 	n := int32(len(e.shelved))
 	id := uint32(0)
 	if in != nil {
@@ -213,7 +263,7 @@ func (e *emitter) note(col, row int32, in *metric.Instance) {
 		e.order = append(e.order, n)
 	}
 	e.latest[id] = n
-	e.shelved = append(e.shelved, shelved{col: col, row: row, id: id})
+	e.shelved = append(e.shelved, shelved{col: col, place: place, id: id})
 }
 
 // named makes sure that the instances of v that are wanted can be told.

@@ -52,6 +52,7 @@ func repeated(list []Repeated, s *chunk.Series, in *chunk.Instance, from, to uin
 // number of the place and its values, which go with the next ones. What is
 // damaged is left out and noted.
 func (r *Reader) Values(places []Place, fn func(n int, values []Repeated)) {
+	r.alone()
 	order := make([]int, len(places))
 	for i := range order {
 		order[i] = i

@@ -17,6 +17,7 @@ import (
 // ones: a month of short-lived processes passes through without being kept.
 func (r *Reader) SummarizeByChunk(sel Selection) iter.Seq[[]Summary] {
 	return func(yield func([]Summary) bool) {
+		r.alone()
 		var list []Summary
 		out := false
 		hand := handing(&out, yield)
@@ -55,7 +56,7 @@ func (a *source) inTime() []*archive.ChunkRef {
 // summarizeChunk fills the list with the summaries of each metric of one chunk in
 // turn, and forgets what was decoded for them if nobody else had opened it.
 func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef, list *[]Summary, yield func() bool) bool {
-	p := newPlan(a, sel)
+	p := r.newPlan(a, sel)
 	kept := ref.Opened != nil
 	defer func() {
 		if !kept {

@@ -29,6 +29,7 @@ type Totals struct {
 // says so the chunks are decoded all the same.
 func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
+		r.alone()
 		var list []Summary
 		out := false
 		hand := handing(&out, yield)
@@ -169,6 +170,7 @@ func (t *Totals) summarize(sel *Selection, list *[]Summary, yield func() bool) b
 // LastRead is when what sel wants was read last, whatever there was to read; 0 if
 // it was not.
 func (r *Reader) LastRead(sel Selection) int64 {
+	r.alone()
 	last := int64(0)
 	for _, a := range r.archivesOf(&sel) {
 		if a.Info.From > sel.end() || a.Info.To < sel.From {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
@@ -110,7 +111,9 @@ func (r *ChunkRef) copied() ([]byte, error) {
 			return nil, err
 		}
 		if snap, e := boltread.Open(boltread.FileSource(r.Archive.file)); e == nil {
+			lateness.Lock()
 			r.Archive.late = snap
+			lateness.Unlock()
 		}
 	}
 }
@@ -146,8 +149,14 @@ func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
 	return d
 }
 
+// lateness is held for the late snapshots of all archives, of which several chunks
+// may be opened at a time.
+var lateness sync.Mutex
+
 // latest is the snapshot in which chunks are looked for.
 func (a *File) latest() *boltread.Snapshot {
+	lateness.Lock()
+	defer lateness.Unlock()
 	if a.late != nil {
 		return a.late
 	}

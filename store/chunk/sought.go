@@ -18,7 +18,7 @@ type Sought struct {
 // A Trait is what is known of a text that is looked for.
 type Trait struct {
 	// Frame reports whether a text may be meant that is like this one but has
-	// digits in place of each zero byte; nil if any may.
+	// digits in place of each zero byte; nil if any may. Chunks may ask it at a time.
 	Frame func(frame string) bool
 	// Ends are what its figures end in, each at least one of them.
 	Ends []Ending

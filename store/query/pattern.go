@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -16,6 +17,7 @@ import (
 type Pattern struct {
 	re   *regexp.Regexp
 	name string // set when the pattern can only be this name
+	part string // what every match of a glob has in it
 }
 
 // ParsePattern reads a pattern.
@@ -32,6 +34,11 @@ func ParsePattern(s string) (*Pattern, error) {
 	if !strings.ContainsAny(s, "*?") {
 		p.name = s
 		return p, nil
+	}
+	for _, part := range strings.FieldsFunc(s, wild) {
+		if len(part) > len(p.part) {
+			p.part = part
+		}
 	}
 	var b strings.Builder
 	b.WriteString("^")
@@ -59,8 +66,12 @@ func (p *Pattern) Match(s string) bool {
 	if p.re == nil {
 		return s == p.name
 	}
-	return p.re.MatchString(s)
+	return strings.Contains(s, p.part) && p.re.MatchString(s)
 }
+
+// wild reports whether a glob matches other characters by this one: also those that
+// are no text, which are all alike to an expression.
+func wild(r rune) bool { return r == '*' || r == '?' || r == utf8.RuneError }
 
 // MatchMetrics finds the recorded metrics that a pattern names: itself, those
 // below it ("kernel.all" names kernel.all.load), or those that a glob matches.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -59,7 +60,10 @@ func (p *Pattern) trait() chunk.Trait {
 		}
 		// The same frames stand in most chunks.
 		known := make(map[string]bool)
+		var mu sync.Mutex
 		t.Frame = func(frame string) bool {
+			mu.Lock()
+			defer mu.Unlock()
 			yes, ok := known[frame]
 			if !ok {
 				if len(known) >= mostFrames {
