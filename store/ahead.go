@@ -29,6 +29,9 @@ const (
 // done is left to use.
 func (r *Reader) ahead(n int, work func(i int), use func(i int, done func()) bool) {
 	helpers := min(runtime.GOMAXPROCS(0)-1, mostHelpers)
+	if r.twinned {
+		helpers-- // the twin has that processor
+	}
 	if helpers < 1 || n < leastAhead {
 		for i := range n {
 			if !use(i, nil) {

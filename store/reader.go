@@ -26,6 +26,7 @@ type Reader struct {
 	nextID    uint64
 	refused   []Loss // files that cannot be opened, until they are told
 	crew      *crew  // nil unless it runs ahead
+	twinned   bool   // it has a twin, or is one
 }
 
 // instanceID is what makes an instance the same one across archives.
