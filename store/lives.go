@@ -14,7 +14,15 @@ import (
 // clocks (to 0: no end), in the order in which they were first seen there; of
 // those that have one of the keys, if any are given.
 func (r *Reader) Lives(indom string, from, to int64, keys ...string) iter.Seq[*Life] {
-	sel := Selection{From: from, To: to}
+	return r.lives(Selection{From: from, To: to}, indom, keys)
+}
+
+// CohortLives are the Lives of a cohort, while it is the one that is asked for.
+func (r *Reader) CohortLives(c *Cohort, indom string, from, to int64) iter.Seq[*Life] {
+	return r.lives(Selection{From: from, To: to, Cohort: c}, indom, nil)
+}
+
+func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Life] {
 	return func(yield func(*Life) bool) {
 		r.alone()
 		byInstance := make(map[*metric.Instance]*Life)
@@ -23,7 +31,7 @@ func (r *Reader) Lives(indom string, from, to int64, keys ...string) iter.Seq[*L
 		without := make(map[uint32]bool) // schemas that do not have the domain
 		for n, a := range r.archives {
 			for _, ref := range a.Chunks {
-				if ref.Info.From > sel.end() || ref.Info.To < from || without[ref.Info.Schema] {
+				if ref.Info.From > sel.end() || ref.Info.To < sel.From || without[ref.Info.Schema] || sel.Cohort.misses(ref) {
 					continue
 				}
 				handed := false // nothing is, before all have been read
@@ -83,18 +91,22 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 	if spans == nil {
 		return order, nil
 	}
-	n := len(rows)
-	if len(keys) == 0 {
+	switch {
+	case sel.Cohort != nil:
+		rows = sel.Cohort.filter(v).rows
+		if err := v.Named(rows); err != nil {
+			return order, c.Ref.Wrong(err)
+		}
+	case len(keys) == 0:
 		if _, err := v.Instances(); err != nil {
 			return order, c.Ref.Wrong(err)
 		}
-		n = v.Size
-	}
-	for k := range n {
-		row := k
-		if len(keys) > 0 {
-			row = rows[k]
+		rows = make([]int, v.Size)
+		for row := range rows {
+			rows[row] = row
 		}
+	}
+	for _, row := range rows {
 		inst, err := v.Instance(row)
 		if err != nil {
 			return order, c.Ref.Wrong(err)

@@ -16,8 +16,10 @@ import (
 
 const (
 	// heaviest is how many of those that used most of something are members,
-	// though they began and ended within the digest.
-	heaviest = 4
+	// though they began and ended within the digest: as many as a ranking shows, for
+	// otherwise what comes back every hour, such as a build, has all chunks decoded
+	// to see whether one more of its kind belongs there.
+	heaviest = 20
 	// edge is how many blocks at the end of a chunk make an instance one that
 	// may go on.
 	edge = 2

@@ -77,6 +77,7 @@ func totals(a Archive, sel store.Selection, decode func(*store.Totals) bool) ite
 // *store.Reader.
 type parting interface {
 	Cohorts(sel store.Selection, size int) iter.Seq[store.Selection]
+	CohortLives(c *store.Cohort, indom string, from, to int64) iter.Seq[*store.Life]
 }
 
 // cohortSize is about how many instances are answered for at once.

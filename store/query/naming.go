@@ -14,6 +14,7 @@ type Names struct {
 	a       Archive
 	r       Request
 	byIndom map[string]*named
+	cohort  *store.Cohort // that byIndom is of
 }
 
 // named are the instances of a domain whose names are known: those that have
@@ -38,9 +39,14 @@ func NewNames(a Archive, r Request) *Names {
 // those of all that the request may mean are.
 const fewNames = 4
 
-func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) *naming {
+func (n *Names) of(s *Series, indom string) *naming {
+	info, in := s.Archive, s.Instance
 	if in.Rev == 1 {
 		return nil // it has had no other name
+	}
+	if s.cohort != n.cohort {
+		n.cohort = s.cohort
+		clear(n.byIndom)
 	}
 	known := n.byIndom[indom]
 	if known == nil {
@@ -70,7 +76,11 @@ func (n *Names) of(info *store.ArchiveInfo, indom string, in *metric.Instance) *
 
 // load adds the instances with the keys, all if there are none.
 func (n *Names) load(known *named, indom string, keys []string) {
-	for l := range n.a.Lives(indom, n.r.From, n.r.To, keys...) {
+	lives := n.a.Lives(indom, n.r.From, n.r.To, keys...)
+	if n.cohort != nil {
+		lives = n.a.(parting).CohortLives(n.cohort, indom, n.r.From, n.r.To)
+	}
+	for l := range lives {
 		if len(l.Names) == 0 {
 			continue
 		}
@@ -96,7 +106,7 @@ func (n *Names) Split(s *Series, indom string) iter.Seq[*Series] {
 			yield(s)
 			return
 		}
-		nm := n.of(s.Archive, indom, s.Instance)
+		nm := n.of(s, indom)
 		if nm == nil {
 			yield(s)
 			return

@@ -19,8 +19,9 @@ type Series struct {
 	Units    metric.Units
 	Type     metric.Type
 	// Rate says that values are rates of a counter.
-	Rate bool
-	Wall []int64
+	Rate   bool
+	Wall   []int64
+	cohort *store.Cohort // that it was asked for with
 	metric.Column
 }
 
@@ -112,6 +113,9 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 				read = readSteps
 			}
 			read(a, part)(func(s *Series, err error) bool {
+				if s != nil {
+					s.cohort = part.Cohort
+				}
 				goOn = yield(s, err)
 				return goOn
 			})
