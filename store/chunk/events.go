@@ -152,6 +152,9 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		cont := r.varint() + wall
 		awake := r.varint() + cont
 		e.At = metric.Stamp{Wall: prev.Wall + wall, Cont: prev.Cont + cont, Awake: prev.Awake + awake}
+		if e.At.Wall < h.From || e.At.Wall > h.To {
+			return nil, errEvents // the head's clocks are those that were judged
+		}
 		prev = e.At
 		e.Kind = metric.EventKind(str())
 		e.Text, e.Indom, e.Key = str(), str(), str()

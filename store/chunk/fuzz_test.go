@@ -112,6 +112,8 @@ func FuzzDecode(f *testing.F) {
 // FuzzEvents decodes hostile batches of events.
 func FuzzEvents(f *testing.F) {
 	f.Add(MarshalEvents([]metric.Event{{Kind: metric.EventGap, Text: "t", At: metric.Stamp{Wall: 5, Cont: -1}, Labels: []metric.Label{{Name: "a", Value: "b"}}}, {}}))
+	// An event at another time than the head says.
+	f.Add([]byte("\x00\x00\x01\x02\x03g\x00\x00\x00\x00\x05\r\xc0\x1e\x97\u2439Q\x03gap!t\x00\x01a\x01b\n\v\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xcf\xc6\xf3\xce\xce\xce\x01\xce\xce\xce\xce\f\x00\x00\x01\x03\x04\x00\xffPE"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		events, err := ParseEvents(in)
 		if err != nil {
