@@ -30,18 +30,22 @@ const Off = time.Duration(0)
 // Archive says where archives are kept, when the next begins and how long they
 // stay.
 type Archive struct {
-	Dir           string // empty: the platform's default
-	Group         string
-	Rotate        Schedule
-	MaxSize       int64
-	KeepFor       time.Duration
-	KeepSize      int64
-	Sync          time.Duration
-	SyncOnBattery time.Duration
-	Seal          time.Duration
-	Buffer        int64
-	OnFinish      []string
-	OnFinishLimit time.Duration
+	Dir      string // empty: the platform's default
+	Group    string
+	Rotate   Schedule
+	MaxSize  int64
+	KeepFor  time.Duration
+	KeepSize int64
+	// Archives are reduced to steps of ReduceTo before they are removed, and what is made
+	// of them stays for KeepReducedFor; Off: they are not.
+	KeepReducedFor time.Duration
+	ReduceTo       time.Duration
+	Sync           time.Duration
+	SyncOnBattery  time.Duration
+	Seal           time.Duration
+	Buffer         int64
+	OnFinish       []string
+	OnFinishLimit  time.Duration
 }
 
 // Rule moves the metrics that match to a class.
@@ -87,6 +91,7 @@ func Default() *Config {
 			MaxSize:       1 << 30,
 			KeepFor:       30 * day,
 			KeepSize:      10 << 30,
+			ReduceTo:      time.Minute,
 			Sync:          time.Second,
 			SyncOnBattery: 5 * time.Second,
 			Seal:          5 * time.Minute,

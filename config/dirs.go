@@ -25,6 +25,24 @@ func ReadArchiveDir() string {
 	return systemArchiveDir
 }
 
+// PushDir is where replay push of this user keeps how far it has come when nothing
+// else is said.
+func PushDir() string {
+	if os.Geteuid() == 0 {
+		return systemPushDir
+	}
+	return userPushDir()
+}
+
+// PushDirs are the directories in which replay push keeps how far it has come: that of
+// the machine's, and that of this user's.
+func PushDirs() []string {
+	if dir := PushDir(); dir != systemPushDir {
+		return []string{systemPushDir, dir}
+	}
+	return []string{systemPushDir}
+}
+
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

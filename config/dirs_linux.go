@@ -8,7 +8,10 @@ import (
 const (
 	systemArchiveDir = "/var/lib/tachograph"
 	systemFile       = "/etc/tachograph/tachograph.toml"
+	systemPushDir    = "/var/lib/tachograph-push"
 )
+
+func userPushDir() string { return userArchiveDir() + "-push" }
 
 func userArchiveDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {

@@ -27,6 +27,8 @@ var keys = append([]key{
 	sizeKey("archive.max_size", 1<<20, func(c *Config) *int64 { return &c.Archive.MaxSize }),
 	durationKey("archive.keep_for", time.Hour, true, func(c *Config) *time.Duration { return &c.Archive.KeepFor }),
 	sizeKey("archive.keep_size", 1<<20, func(c *Config) *int64 { return &c.Archive.KeepSize }),
+	durationKey("archive.keep_reduced_for", time.Hour, true, func(c *Config) *time.Duration { return &c.Archive.KeepReducedFor }),
+	stepKey("archive.reduce_to", func(c *Config) *time.Duration { return &c.Archive.ReduceTo }),
 	durationKey("archive.sync", 10*time.Millisecond, false, func(c *Config) *time.Duration { return &c.Archive.Sync }),
 	durationKey("archive.sync_on_battery", 10*time.Millisecond, false, func(c *Config) *time.Duration { return &c.Archive.SyncOnBattery }),
 	durationKey("archive.seal", 10*time.Second, false, func(c *Config) *time.Duration { return &c.Archive.Seal }),
@@ -118,6 +120,24 @@ func oneOf(at *string, s string, choices ...string) error {
 		}
 	}
 	return fmt.Errorf("is none of %s", strings.Join(choices, ", "))
+}
+
+// stepKey is a length of time that divides a day.
+func stepKey(path string, at func(*Config) *time.Duration) key {
+	k := durationKey(path, time.Second, false, at)
+	set := k.set
+	k.set = func(c *Config, v any) error {
+		was := *at(c)
+		if err := set(c, v); err != nil {
+			return err
+		}
+		if d := *at(c); d%time.Second != 0 || day%d != 0 {
+			*at(c) = was
+			return errors.New("does not divide a day: 10s, 1m, 5m, 15m and 1h do")
+		}
+		return nil
+	}
+	return k
 }
 
 func durationKey(path string, least time.Duration, mayBeOff bool, at func(*Config) *time.Duration) key {

@@ -4,7 +4,14 @@
 // (sample/engine). It does not know how values are kept.
 package sample
 
-import "tachograph/sample/metric"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"tachograph/sample/metric"
+)
 
 // A Source reads a set of metrics in one go: one system call or one file feeds
 // many of them.
@@ -60,6 +67,9 @@ type Context struct {
 	// Enough reports whether a source of very many instances shall stop, keep
 	// what it has read, and go on there the next time. Nil is never.
 	Enough func() bool
+	// Living says that only what there is now is wanted: the last totals of what has
+	// ended are nobody's business.
+	Living bool
 
 	read, of int
 }
@@ -77,4 +87,30 @@ func (c *Context) Part() (read, of int) {
 	read, of = c.read, c.of
 	c.read, c.of = 0, 0
 	return read, of
+}
+
+// Read has s fill frames. A panic becomes an error: a mistake in one source must
+// not end the reading of all others.
+func Read(s Source, c *Context, frames []*Frame) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("mistake in the program: %v", p)
+		}
+	}()
+	return s.Read(c, frames)
+}
+
+// ReasonOf is why there are no values where a source returned err.
+func ReasonOf(err error) metric.Reason {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return metric.Permission
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.ENOTSUP):
+		return metric.Unsupported
+	}
+	text := err.Error()
+	if len(text) > 120 {
+		text = text[:120]
+	}
+	return metric.ReasonFor(text)
 }

@@ -8,70 +8,17 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
+	"tachograph/sample/seek"
 )
 
-const (
-	// firstSeek is how long after the start, after a change and after a wake
-	// sources look again for the first time: drivers match one after another.
-	// Each further look is twice as far away, up to mostSeek.
-	firstSeek = 5 * time.Second
-	mostSeek  = time.Minute
-	// seekShare bounds what looking costs in the long run: a source that takes
-	// five milliseconds to look does so every hundred seconds at most. What one
-	// look took tells little on a machine that is busy starting, so that the
-	// quickest counts, and rarestSeek is the least that is done.
-	seekShare  = 20_000
-	rarestSeek = 10 * time.Minute
-	// seekPatience is how long a look may take before it is told.
-	seekPatience = 10 * time.Second
-)
+// seekPatience is how long a look may take before it is told.
+const seekPatience = 10 * time.Second
 
 // quest is the search of one source for what it did not find yet.
 type quest struct {
+	seek.Quest
 	source *source
 	look   func() bool
-	every  time.Duration
-	most   time.Duration
-	cost   time.Duration // of the quickest look
-	at     int64         // awake clock of the next look
-	change int64         // awake clock of the last change; 0: none
-}
-
-// begin begins anew with frequent looks.
-func (q *quest) begin(now int64) {
-	q.every, q.most = firstSeek, mostSeek
-	q.next(now)
-}
-
-// changed plans the next look after a change. Another may follow at once; but
-// what comes and goes again and again is looked at ever more rarely.
-func (q *quest) changed(now int64) {
-	often := q.change != 0 && time.Duration(now-q.change) < time.Hour
-	q.change = now
-	if !often {
-		q.begin(now)
-		return
-	}
-	q.most = min(2*q.most, time.Hour)
-	q.every = q.most
-	q.next(now)
-}
-
-// took notes what a look cost.
-func (q *quest) took(d time.Duration) {
-	if q.cost == 0 || d < q.cost {
-		q.cost = d
-	}
-}
-
-// next plans the next look: soon at first, then as rarely as a look costs.
-func (q *quest) next(now int64) {
-	wait := q.every
-	if q.every >= mostSeek {
-		wait = max(wait, min(q.cost*seekShare, rarestSeek))
-	}
-	q.at = now + int64(wait)
-	q.every = min(2*q.every, q.most)
 }
 
 // seek lets sources look again for what was not there, until the engine stops:
@@ -84,14 +31,14 @@ func (e *Engine) seek() {
 	for _, s := range e.sources {
 		if l, ok := s.Source.(sample.Looker); ok {
 			q := &quest{source: s, look: l.Look}
-			q.begin(now)
+			q.Begin(now)
 			quests = append(quests, q)
 		}
 	}
 	if len(quests) == 0 {
 		return
 	}
-	timer := time.NewTimer(firstSeek)
+	timer := time.NewTimer(seek.First)
 	defer timer.Stop()
 	for {
 		select {
@@ -100,15 +47,15 @@ func (e *Engine) seek() {
 		case <-e.woke:
 			now = e.clock.now().Awake
 			for _, q := range quests {
-				q.begin(now)
+				q.Begin(now)
 			}
 		case <-timer.C:
 			e.lookAgain(quests)
 		}
 		now = e.clock.now().Awake
-		next := now + int64(mostSeek)
+		next := now + int64(seek.Most)
 		for _, q := range quests {
-			next = min(next, q.at)
+			next = min(next, q.At)
 		}
 		timer.Reset(max(time.Duration(next-now), time.Second))
 	}
@@ -119,7 +66,7 @@ func (e *Engine) seek() {
 func (e *Engine) lookAgain(quests []*quest) {
 	var saw []*quest
 	for _, q := range quests {
-		if q.at > e.clock.now().Awake || e.stopping() {
+		if q.At > e.clock.now().Awake || e.stopping() {
 			continue
 		}
 		seen := false
@@ -130,9 +77,9 @@ func (e *Engine) lookAgain(quests []*quest) {
 			defer slow.Stop()
 			began := e.clock.now().Awake
 			seen = q.look()
-			q.took(time.Duration(e.clock.now().Awake - began))
+			q.Took(time.Duration(e.clock.now().Awake - began))
 		})
-		q.next(e.clock.now().Awake)
+		q.Next(e.clock.now().Awake)
 		if seen {
 			saw = append(saw, q)
 		}
@@ -146,7 +93,7 @@ func (e *Engine) lookAgain(quests []*quest) {
 	for _, q := range saw {
 		// Whoever saw what is no change looks again like everybody else.
 		if others := e.refresh([]*source{q.source}); len(others) > 0 {
-			q.changed(e.clock.now().Awake)
+			q.Changed(e.clock.now().Awake)
 			changed = append(changed, others...)
 		}
 	}

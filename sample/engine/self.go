@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"runtime/metrics"
 	"time"
 
 	"tachograph/sample"
@@ -14,7 +13,7 @@ type self struct {
 	groups   []*metric.Group
 	classes  []*metric.Instance // parallel to read
 	sources  []*metric.Instance // parallel to e.sources
-	runtime  []metrics.Sample
+	runtime  *Runtime
 	recorder *metric.Group
 	class    *metric.Group
 	source   *metric.Group
@@ -22,13 +21,7 @@ type self struct {
 }
 
 func newSelf(e *Engine) *self {
-	s := &self{e: e, runtime: []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/sched/goroutines:goroutines"},
-		{Name: "/gc/cycles/total:gc-cycles"},
-		{Name: "/cpu/classes/gc/total:cpu-seconds"},
-		{Name: "/gc/heap/live:bytes"},
-	}}
+	s := &self{e: e, runtime: NewRuntime()}
 	s.groups = SelfGroups()
 	s.recorder, s.class, s.source, s.window = s.groups[0], s.groups[1], s.groups[2], s.groups[3]
 	for i, id := range read {
@@ -61,24 +54,13 @@ func (s *self) Read(ctx *sample.Context, frames []*sample.Frame) error {
 
 func (s *self) readRecorder(f *sample.Frame) {
 	row := f.Row(nil)
-	if s.e.opt.Usage != nil {
-		u := s.e.opt.Usage()
-		f.SetUint(row, selfUser, uint64(u.User.Microseconds()))
-		f.SetUint(row, selfSystem, uint64(u.System.Microseconds()))
-		f.SetUint(row, selfResident, uint64(u.Resident>>10))
-	}
-	metrics.Read(s.runtime)
-	f.SetUint(row, selfHeap, s.runtime[0].Value.Uint64()>>10)
-	f.SetUint(row, selfGoroutines, s.runtime[1].Value.Uint64())
-	f.SetUint(row, selfCollections, s.runtime[2].Value.Uint64())
-	f.SetUint(row, selfCollector, uint64(s.runtime[3].Value.Float64()*1e6))
-	f.SetUint(row, selfLive, s.runtime[4].Value.Uint64()>>10)
+	s.runtime.Fill(f, row, s.e.opt.Usage)
 	s.e.storing.Lock()
 	values, events := s.e.values, s.e.events
 	s.e.storing.Unlock()
 	f.SetUint(row, selfValues, values)
 	f.SetUint(row, selfEvents, events)
-	f.SetUint(row, selfErrors, s.e.faults.count())
+	FillErrors(f, row, s.e.faults.count())
 	if s.e.opt.Written != nil {
 		f.SetUint(row, selfBytes, s.e.opt.Written())
 	}
@@ -129,11 +111,8 @@ func (s *self) readSources(f *sample.Frame) {
 		src.mu.Lock()
 		st := src.stats
 		src.mu.Unlock()
-		row := f.Row(s.sources[i])
-		f.SetUint(row, sourceReads, st.Reads)
-		f.SetUint(row, sourceErrors, st.Errors)
-		f.SetUint(row, sourceTimeouts, st.Timeouts)
-		f.SetUint(row, sourceDuration, uint64(st.Total))
-		f.SetUint(row, sourcePartial, st.Partial)
+		FillSource(f, f.Row(s.sources[i]), &SourceStatus{
+			Reads: st.Reads, Errors: st.Errors, Timeouts: st.Timeouts, Total: st.Total, Partial: st.Partial,
+		})
 	}
 }

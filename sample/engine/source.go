@@ -1,13 +1,9 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"tachograph/sample"
@@ -103,14 +99,14 @@ func (s *source) read(ctx *sample.Context, c metric.Class) (blocks []*metric.Blo
 	for _, f := range m.frames {
 		f.Reset(metric.Stamp{})
 	}
-	if err = s.guardedRead(ctx, m.frames); err == nil {
+	if err = sample.Read(s.Source, ctx, m.frames); err == nil {
 		lapse = m.lapse()
 	}
 	m.blocks = m.blocks[:0]
-	for i, f := range m.frames {
+	for _, f := range m.frames {
 		b := f.Block()
 		if err != nil {
-			m.markMissing(i, ctx.Now(), reasonFor(err))
+			f.Miss(ctx.Now(), sample.ReasonOf(err))
 		} else {
 			f.Freeze()
 		}
@@ -120,45 +116,6 @@ func (s *source) read(ctx *sample.Context, c metric.Class) (blocks []*metric.Blo
 		}
 	}
 	return m.blocks, lapse, err
-}
-
-// guardedRead turns a panic into an error: a mistake in one source must not
-// end the recording of all others.
-func (s *source) guardedRead(ctx *sample.Context, frames []*sample.Frame) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("mistake in the program: %v", p)
-		}
-	}()
-	return s.Read(ctx, frames)
-}
-
-// markMissing makes frame i say that the instances known from the last reading
-// have no values, and why.
-func (m *member) markMissing(i int, at metric.Stamp, why metric.Reason) {
-	f := m.frames[i]
-	f.Reset(at)
-	if f.Full().Indom == metric.NoIndom {
-		f.MissRow(f.Row(nil), why)
-		return
-	}
-	for _, in := range f.Known() {
-		f.MissRow(f.Row(in), why)
-	}
-}
-
-func reasonFor(err error) metric.Reason {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return metric.Permission
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.ENOTSUP):
-		return metric.Unsupported
-	}
-	text := err.Error()
-	if len(text) > 120 {
-		text = text[:120]
-	}
-	return metric.ReasonFor(text)
 }
 
 // noticer is a source that knows something which the user should know, and can

@@ -1,11 +1,11 @@
-// Package latest is a sink that holds the present value of everything: of each
+// Package latest holds the present value of everything that it is given: of each
 // metric what was read last, for those who want to know how the machine is and
 // not how it was.
 //
 // It keeps blocks whole, as they came: an instance that ended is not in the next
 // block and so leaves by itself, and a block that is kept is never changed. So
 // reading asks for the lock only to learn which blocks there are, and never
-// keeps the engine waiting.
+// keeps who reads the machine waiting.
 package latest
 
 import (
@@ -58,22 +58,6 @@ func (s *Sink) Append(t *metric.Tick) error {
 			s.columns[d.Name] = column{b, n}
 		}
 		s.mu.Unlock()
-	}
-	return nil
-}
-
-// Event takes no notice: what happened is not how things are.
-func (s *Sink) Event(...metric.Event) error { return nil }
-
-// Describe takes no notice: blocks say what their columns are. A metric that
-// this machine does not have any more is forgotten.
-func (s *Sink) Describe(ds []*metric.Desc) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range ds {
-		if d.Unsupported != "" {
-			delete(s.columns, d.Name)
-		}
 	}
 	return nil
 }

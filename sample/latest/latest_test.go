@@ -10,8 +10,6 @@ import (
 	"tachograph/sample/metric"
 )
 
-var _ sample.Sink = (*Sink)(nil)
-
 var disks = &metric.Group{Name: "disk", Indom: "disk", Metrics: []*metric.Desc{
 	{Name: "disk.read", Type: metric.U64, Indom: "disk"}, {Name: "disk.model", Type: metric.String, Indom: "disk"},
 }}
@@ -74,11 +72,6 @@ func TestLatest(t *testing.T) {
 	t.Run("all instances end", func(t *testing.T) {
 		s.Append(read(4))
 		check(t, s)
-	})
-	t.Run("a metric that the machine has no longer is forgotten", func(t *testing.T) {
-		s.Append(read(5, "sda"))
-		s.Describe([]*metric.Desc{{Name: "disk.model", Unsupported: "no longer"}, {Name: "disk.read"}})
-		check(t, s, "disk.read sda 50 @5")
 	})
 }
 

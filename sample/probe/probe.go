@@ -3,24 +3,20 @@
 package probe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"tachograph/sample"
+	"tachograph/sample/demand"
 	"tachograph/sample/latest"
 	"tachograph/sample/metric"
 )
 
 // Cost is what reading one source took.
-type Cost struct {
-	Source  string
-	Metrics int
-	Values  int
-	Took    time.Duration
-	Err     error
-}
+type Cost = demand.Cost
 
 // Snapshot is one reading of all sources.
 type Snapshot struct {
@@ -46,83 +42,52 @@ const patience = 5 * time.Second
 // Prober reads sources again and again. A source that did not come back is not
 // read again.
 type Prober struct {
-	now     func() metric.Stamp
-	members []*member
+	reader  *demand.Reader
+	members []member
 }
 
+// member is a source with what is wanted of it.
 type member struct {
-	source sample.Source
-	frames []*sample.Frame
-	hung   bool
+	name string
+	want []*metric.Desc
 }
 
 // New prepares to read those metrics of sources that want accepts.
 func New(sources []sample.Source, now func() metric.Stamp, want func(*metric.Desc) bool) *Prober {
-	p := &Prober{now: now}
+	p := &Prober{reader: demand.New(sources, demand.Options{Now: now, Within: patience, Anew: true})}
 	for _, s := range sources {
-		m := &member{source: s}
+		m := member{name: s.Name()}
 		for _, g := range s.Groups() {
-			if f := sample.NewFrame(g, want); f != nil {
-				m.frames = append(m.frames, f)
+			for _, d := range g.Metrics {
+				if d.Unsupported == "" && d.Formula == "" && want(d) {
+					m.want = append(m.want, d)
+				}
 			}
 		}
-		if len(m.frames) > 0 {
+		if len(m.want) > 0 {
 			p.members = append(p.members, m)
 		}
 	}
 	return p
 }
 
-// Take reads everything once.
+// Take reads everything once, source after source.
 func (p *Prober) Take() Snapshot {
 	var snap Snapshot
 	values := latest.New()
 	for _, m := range p.members {
-		snap.Costs = append(snap.Costs, m.take(p.now, values))
+		r := p.reader.Read(context.Background(), m.want)
+		cost := Cost{Source: m.name, Metrics: len(m.want), Took: r.Took, Err: errHung}
+		if len(r.Costs) > 0 {
+			cost = r.Costs[0]
+		}
+		snap.Costs = append(snap.Costs, cost)
+		if cost.Err == nil {
+			_ = values.Append(&metric.Tick{At: r.At, Blocks: r.Blocks})
+		}
 	}
 	snap.Readings = slices.Collect(values.All())
 	return snap
-}
-
-func (m *member) take(now func() metric.Stamp, to sample.Sink) Cost {
-	c := Cost{Source: m.source.Name()}
-	for _, f := range m.frames {
-		c.Metrics += len(f.Block().Group.Metrics)
-	}
-	if m.hung {
-		c.Err = errHung
-		return c
-	}
-	ctx := &sample.Context{Now: now, Emit: func(e metric.Event) { _ = to.Event(e) }}
-	for _, f := range m.frames {
-		f.Reset(metric.Stamp{})
-	}
-	began := time.Now()
-	done := make(chan error, 1)
-	go func() { done <- m.source.Read(ctx, m.frames) }()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case c.Err = <-done:
-	case <-timer.C:
-		m.hung = true
-		c.Err, c.Took = errHung, time.Since(began)
-		return c
-	}
-	c.Took = time.Since(began)
-	if c.Err != nil {
-		return c
-	}
-	var tick metric.Tick
-	for _, f := range m.frames {
-		if b := f.Block(); b.At != (metric.Stamp{}) {
-			f.Freeze()
-			tick.At, tick.Blocks = b.At, append(tick.Blocks, b)
-		}
-	}
-	c.Values = tick.Values()
-	c.Err = to.Append(&tick)
-	return c
 }
 
 var errHung = fmt.Errorf("it did not answer within %s", patience)

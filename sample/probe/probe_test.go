@@ -50,9 +50,11 @@ func TestPair(t *testing.T) {
 		}
 		return nil
 	}
-	at := int64(0)
-	p := New([]sample.Source{src}, func() metric.Stamp { at += 2e9; return metric.Stamp{Cont: at} }, all)
-	lines := Pair(p.Take(), p.Take())
+	at := int64(2e9)
+	p := New([]sample.Source{src}, func() metric.Stamp { return metric.Stamp{Cont: at} }, all)
+	first := p.Take()
+	at += 2e9
+	lines := Pair(first, p.Take())
 	var got []string
 	for _, l := range lines {
 		text := l.Metric + " " + l.Instance + " " + l.Value.String()
@@ -79,10 +81,12 @@ func TestPair(t *testing.T) {
 func TestHangingAndFailingSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		groups := []*metric.Group{{Name: "g", Metrics: []*metric.Desc{{Name: "m"}}}}
-		hangs := &script{groups: groups, read: func(int, *sample.Context, []*sample.Frame) error { <-release; return nil }}
-		fails := &script{groups: groups, read: func(int, *sample.Context, []*sample.Frame) error { return errors.New("no") }}
-		p := New([]sample.Source{hangs, fails}, func() metric.Stamp { return metric.Stamp{Cont: 1} }, all)
+		groups := func() []*metric.Group {
+			return []*metric.Group{{Name: "g", Metrics: []*metric.Desc{{Name: "m"}}}}
+		}
+		hangs := &script{groups: groups(), read: func(int, *sample.Context, []*sample.Frame) error { <-release; return nil }}
+		fails := &script{groups: groups(), read: func(int, *sample.Context, []*sample.Frame) error { return errors.New("no") }}
+		p := New([]sample.Source{hangs, fails}, func() metric.Stamp { return metric.Stamp{Awake: time.Now().UnixNano(), Cont: 1} }, all)
 		began := time.Now()
 		p.Take()
 		snap := p.Take()

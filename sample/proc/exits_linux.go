@@ -172,6 +172,9 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 	if k.opened || began > k.began.Cont {
 		k.counts.unseen++
 	}
+	if c.Living {
+		return
+	}
 	if !k.unseen.allow(now) {
 		k.counts.unrecorded++
 		k.unseen.beyond(e.Name(), t.status != 0, now)

@@ -108,3 +108,26 @@ func TestLostNoticesAreNotHidden(t *testing.T) {
 	r.read("proc")
 	r.expect("procs", "", map[string]string{"proc.unseen": "0"})
 }
+
+// Who asks how things are is not told of those who have ended, and nothing is kept of
+// them for him.
+func TestOnlyTheLiving(t *testing.T) {
+	f := newFakeTree(t)
+	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, exe: "/bin/job"})
+	f.put(fakeProcess{pid: 60, comm: "stays", start: 9000, utime: 1, exe: "/bin/stays"})
+	r, w := hearing(t, f)
+	r.living = true
+	r.read("proc")
+	f.remove(50)
+	w.tell(103e9,
+		procfs.Exit{PID: 50, TGID: 50, Run: 100e6, UTime: 100e6, LastOfGroup: true, Lived: 13e9},
+		procfs.Exit{PID: 55, TGID: 55, Run: 100e6, UTime: 100e6, LastOfGroup: true, Lived: 1e9})
+	r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+5e9, 105e9, 105e9
+	r.read("proc")
+	if rows := r.rows("proc"); !slices.Equal(rows, []string{"60/9000"}) {
+		t.Errorf("rows: %q", rows)
+	}
+	if n := len(r.kernel().finals); n != 0 {
+		t.Errorf("%d of those who have ended are kept", n)
+	}
+}

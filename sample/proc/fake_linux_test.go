@@ -110,6 +110,7 @@ func (f *fakeTree) put(p fakeProcess) {
 
 // reader drives sources as the engine does.
 type reader struct {
+	living  bool // of Context
 	t       testing.TB
 	sources []sample.Source
 	frames  map[string]*sample.Frame // by group
@@ -161,7 +162,7 @@ func (r *reader) clock() metric.Stamp {
 func (r *reader) read(source string) []metric.Event {
 	r.t.Helper()
 	r.events = r.events[:0]
-	c := &sample.Context{Now: r.clock, Emit: func(e metric.Event) { r.events = append(r.events, e) }}
+	c := &sample.Context{Now: r.clock, Emit: func(e metric.Event) { r.events = append(r.events, e) }, Living: r.living}
 	for _, s := range r.sources {
 		if s.Name() != source {
 			continue

@@ -171,6 +171,33 @@ func (d *procDir) readAt(path string) ([]byte, error) {
 	return d.buf[:n], err
 }
 
+// readStart is readAt for the first bytes of a file that may be very long.
+func (d *procDir) readStart(path string, most int) ([]byte, error) {
+	fd, err := d.openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	if len(d.buf) < most {
+		d.buf = make([]byte, most)
+	}
+	total := 0
+	for total < most {
+		n, err := unix.Pread(fd, d.buf[total:most], int64(total))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		total += n
+	}
+	return d.buf[:total], nil
+}
+
 func (d *procDir) openFile(path string) (int, error) {
 	for {
 		fd, err := unix.Openat(d.fd, path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -182,6 +209,17 @@ func (d *procDir) openFile(path string) (int, error) {
 			d.most = d.open / 2
 		}
 		return fd, err
+	}
+}
+
+// mostBuffered is how large a buffer is kept for the next sweep: one command line of
+// megabytes must not cost as much for ever.
+const mostBuffered = 128 << 10
+
+// trim gives back what was needed for once.
+func (d *procDir) trim() {
+	if len(d.buf) > mostBuffered {
+		d.buf = make([]byte, mostBuffered)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -169,6 +170,7 @@ func (k *linuxKernel) prepare(f purpose) {
 // list reads the names in /proc, unless they must be those of the listing
 // before.
 func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
+	k.dir.trim()
 	k.readForks()
 	k.stillness.begin(k.dir, now)
 	known := k.complete && k.counts.unseenMaxWhy == metric.Present
@@ -443,13 +445,24 @@ func (k *linuxKernel) readArgs(p *process[linuxProcess]) {
 		q.argsWhy = argsOff
 		return
 	}
-	text, err := k.dir.readAt(pidPath(p.pid, "cmdline"))
+	text, err := k.dir.readStart(pidPath(p.pid, "cmdline"), mostArgs)
 	if err != nil {
 		q.argsWhy = reasonFor(err)
 		return
 	}
+	cut := len(text) >= mostArgs
+	if last := bytes.LastIndexByte(text, 0); cut && last >= mostArgs/2 {
+		text = text[:last] // half an argument may hide what tells a secret
+	}
 	q.args = cmdline.Render(k.opt.Args, cmdline.Split(text))
+	if cut && !strings.HasSuffix(q.args, "…") {
+		q.args += "…"
+	}
 }
+
+// mostArgs is how much of a command line is read. Compilers are started with
+// megabytes of it, of which some thousand letters are kept.
+const mostArgs = 32 << 10
 
 func (k *linuxKernel) tty(p *process[linuxProcess]) string {
 	q := &p.platform

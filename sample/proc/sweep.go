@@ -123,7 +123,7 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	for _, p := range t.gone {
 		s.k.release(p)
 		s.farewell(c, p, now)
-		if p.final && !p.finalTold {
+		if p.final && !p.finalTold && !c.Living {
 			s.finals = append(s.finals, p)
 		}
 	}

@@ -1,0 +1,366 @@
+package demand
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/metric"
+)
+
+const (
+	// handOver is how long a reading may take before others are begun beside it.
+	// Reading one after the other is cheaper, and makes fewer threads.
+	handOver = 50 * time.Millisecond
+)
+
+// Options are what a Reader works with. Now is required.
+type Options struct {
+	// Now reads the three clocks.
+	Now func() metric.Stamp
+	// Worked is the processor time that this program has used so far. Without it,
+	// time is taken for work.
+	Worked func() time.Duration
+	// Within is how long a Read takes at most; two seconds if it is zero.
+	Within time.Duration
+	// HandOver, if set, is how long a source is waited for before others are read
+	// beside it.
+	HandOver time.Duration
+	// MaxCPU, in cores, bounds what reading may cost over time. Zero means no bound.
+	MaxCPU float64
+	// Anew has everything read each time it is asked for, and of each source all
+	// instances, however many.
+	Anew bool
+	// Changed is told, when the Reader was started, that a source has other groups.
+	Changed func()
+	Log     *slog.Logger
+}
+
+// Reader reads sources for those who ask. It may be used by many at once.
+type Reader struct {
+	opt     Options
+	sources []*source
+	places  atomic.Pointer[map[*metric.Desc]place]
+	budget  budget
+	placing sync.Mutex
+	stop    chan struct{}
+	closing sync.Once
+}
+
+// place is where a metric is read.
+type place struct {
+	source     *source
+	full       *metric.Group
+	group, col int
+}
+
+// New makes a Reader of sources, which are its own from now on.
+func New(sources []sample.Source, opt Options) *Reader {
+	if opt.Within == 0 {
+		opt.Within = 2 * time.Second
+	}
+	if opt.HandOver == 0 {
+		opt.HandOver = handOver
+	}
+	if opt.Worked == nil {
+		opt.Worked = func() time.Duration { return time.Duration(opt.Now().Awake) }
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	r := &Reader{opt: opt, stop: make(chan struct{})}
+	r.budget.begin(opt.MaxCPU, opt.Now().Awake)
+	for i, s := range sources {
+		r.sources = append(r.sources, newSource(i, s))
+	}
+	r.place()
+	return r
+}
+
+// place finds out where each metric is.
+func (r *Reader) place() {
+	r.placing.Lock()
+	defer r.placing.Unlock()
+	places := make(map[*metric.Desc]place)
+	for _, s := range r.sources {
+		for g, group := range s.known() {
+			for col, d := range group.Metrics {
+				places[d] = place{s, group, g, col}
+			}
+		}
+	}
+	r.places.Store(&places)
+}
+
+// Groups are those of all sources.
+func (r *Reader) Groups() []*metric.Group {
+	var all []*metric.Group
+	for _, s := range r.sources {
+		all = append(all, s.known()...)
+	}
+	return all
+}
+
+// Status is what became of reading each source.
+func (r *Reader) Status() []Status {
+	var all []Status
+	for _, s := range r.sources {
+		s.mu.Lock()
+		st := s.status
+		s.mu.Unlock()
+		st.Source = s.name
+		all = append(all, st)
+	}
+	return all
+}
+
+// Reading is what was asked for.
+type Reading struct {
+	At metric.Stamp
+	// Blocks hold each metric that was asked for and has been read, once. They do not
+	// change any more.
+	Blocks []*metric.Block
+	// Missing are the others, with the reason.
+	Missing map[*metric.Desc]metric.Reason
+	// Costs are what was read for it, in the order of the sources, and Took is how long
+	// that took together.
+	Costs []Cost
+	Took  time.Duration
+}
+
+// Cost is what reading one source took.
+type Cost struct {
+	Source  string
+	Metrics int
+	Values  int
+	Took    time.Duration
+	Err     error
+	// Part and Of are set where only some of the instances could be read in time.
+	Part, Of int
+}
+
+// Read brings what is wanted up to date. Of what has not come when ctx ends, or when
+// the time of a Read is over, the reason is TimedOut; it goes on being read.
+func (r *Reader) Read(ctx context.Context, want []*metric.Desc) *Reading {
+	began := r.opt.Now()
+	out := &Reading{At: began, Missing: make(map[*metric.Desc]metric.Reason)}
+	asked := r.ask(want, began.Awake, out.Missing)
+	var todo []*request
+	for _, q := range asked {
+		switch {
+		case q.stale() == nil:
+			q.served.Store(true)
+		case q.source.answers(began.Awake):
+			todo = append(todo, q)
+		}
+	}
+	if len(todo) > 0 {
+		r.read(ctx, todo)
+	}
+	for _, q := range asked {
+		q.collect(out)
+	}
+	out.Took = time.Duration(r.opt.Now().Awake - began.Awake)
+	return out
+}
+
+// ask sorts what is wanted by its source. What cannot be read is missing.
+func (r *Reader) ask(want []*metric.Desc, now int64, missing map[*metric.Desc]metric.Reason) []*request {
+	broke, news := r.budget.broke(now)
+	if news && broke {
+		r.opt.Log.Warn("reading costs more than the budget: what is expensive to read is shared for longer", "max_cpu", r.opt.MaxCPU)
+	} else if news {
+		r.opt.Log.Info("the budget has room again: values are as new as their metrics allow")
+	}
+	places := *r.places.Load()
+	bySource := make([]*request, len(r.sources))
+	for _, d := range want {
+		p, ok := places[d]
+		switch {
+		case d.Unsupported != "" || d.Formula != "":
+			missing[d] = metric.Unsupported
+			continue
+		case !ok:
+			missing[d] = metric.NotRead // its source has other groups by now
+			continue
+		}
+		q := bySource[p.source.place]
+		if q == nil {
+			q = &request{source: p.source, began: now, broke: broke}
+			if r.opt.Anew {
+				q.after = p.source.reads()
+			}
+			bySource[p.source.place] = q
+		}
+		q.add(p, d)
+	}
+	return slices.DeleteFunc(bySource, func(q *request) bool { return q == nil })
+}
+
+// job is the reading of some sources, by one goroutine after the other: each takes
+// over when the one before has been with a source for long.
+type job struct {
+	r     *Reader
+	ctx   context.Context
+	todo  []*request
+	next  atomic.Int32
+	ended atomic.Int32
+	done  chan struct{}
+}
+
+func (r *Reader) read(ctx context.Context, todo []*request) {
+	inner, cancel := context.WithTimeout(ctx, r.opt.Within)
+	defer cancel()
+	j := &job{r: r, ctx: inner, todo: todo, done: make(chan struct{})}
+	go j.work()
+	ticker := time.NewTicker(r.opt.HandOver)
+	defer ticker.Stop()
+	for last := int32(0); ; {
+		select {
+		case <-j.done:
+			// When time is over those who still wait for a turn end as well.
+			if inner.Err() != nil {
+				r.timeOver(ctx, todo)
+			}
+			return
+		case <-inner.Done():
+			r.timeOver(ctx, todo)
+			return
+		case <-ticker.C:
+			ended := j.ended.Load()
+			if ended == last && int(j.next.Load()) < len(todo) {
+				go j.work()
+			}
+			last = ended
+		}
+	}
+}
+
+// work reads one source after the other, until somebody else has begun the last.
+func (j *job) work() {
+	for j.ctx.Err() == nil {
+		i := int(j.next.Add(1)) - 1
+		if i >= len(j.todo) {
+			return
+		}
+		j.r.serve(j.ctx, j.todo[i])
+		if int(j.ended.Add(1)) == len(j.todo) {
+			close(j.done)
+		}
+	}
+}
+
+// timeOver leaves behind the sources that have been busy for most of the time that there
+// was. Who asked may have gone: that says nothing of a source.
+func (r *Reader) timeOver(ctx context.Context, todo []*request) {
+	if ctx.Err() != nil && context.Cause(ctx) != context.DeadlineExceeded {
+		return
+	}
+	now := r.opt.Now().Awake
+	for _, q := range todo {
+		if q.source.leave(now, r.opt.Within/2) {
+			r.opt.Log.Warn("it does not answer and is left alone until it does; the others go on", "source", q.source.name)
+		}
+	}
+}
+
+// serve reads a source for q, unless somebody else has meanwhile.
+func (r *Reader) serve(ctx context.Context, q *request) {
+	s := q.source
+	if !s.take(ctx.Done()) {
+		return
+	}
+	defer func() { <-s.turn }()
+	now := r.opt.Now().Awake
+	if !s.answers(now) {
+		return
+	}
+	if cols := q.stale(); cols != nil {
+		s.begins(now)
+		worked := r.opt.Worked()
+		cost := s.read(r, q, cols)
+		repay := r.budget.spend(r.opt.Worked() - worked)
+		if s.count(&cost, s.free(r.opt.Now().Awake), repay) {
+			r.opt.Log.Warn("only some of its instances can be read in time, the others follow the next times", "source", s.name, "read", cost.Part, "of", cost.Of)
+		}
+		q.cost.Store(&cost)
+		q.stale() // finds what was read
+	}
+	q.served.Store(true)
+}
+
+// Instances are those that an instance domain has now, in no order.
+func (r *Reader) Instances(ctx context.Context, indom string) ([]*metric.Instance, error) {
+	var want []*metric.Desc
+	for _, g := range r.Groups() {
+		if g.Indom != indom {
+			continue
+		}
+		if d := cheapest(g); d != nil {
+			want = append(want, d)
+		}
+	}
+	if len(want) == 0 {
+		return nil, nil
+	}
+	reading := r.Read(ctx, want)
+	byKey := make(map[string]*metric.Instance)
+	for _, b := range reading.Blocks {
+		for _, in := range b.Rows {
+			if in != nil {
+				byKey[in.Key] = in
+			}
+		}
+	}
+	if len(reading.Blocks) == 0 && len(reading.Missing) > 0 {
+		return nil, fmt.Errorf("%s: its instances have not been read in time: %w", indom, context.DeadlineExceeded)
+	}
+	return slices.Collect(maps.Values(byKey)), nil
+}
+
+// Forget has what was read of d's group read again when it is wanted the next time.
+func (r *Reader) Forget(d *metric.Desc) {
+	p, ok := (*r.places.Load())[d]
+	if !ok {
+		return
+	}
+	p.source.mu.Lock()
+	defer p.source.mu.Unlock()
+	if p.group < len(p.source.recent) {
+		p.source.recent[p.group] = nil
+	}
+}
+
+// cheapest is a metric of g that is likely to be read with the least effort.
+func cheapest(g *metric.Group) *metric.Desc {
+	var best *metric.Desc
+	for _, d := range g.Metrics {
+		if d.Unsupported == "" && d.Formula == "" && (best == nil || best.Class == metric.Costly && d.Class != metric.Costly) {
+			best = d
+		}
+	}
+	return best
+}
+
+// Close ends the looking for changes, and the use of all sources that answer.
+func (r *Reader) Close() error {
+	var first error
+	r.closing.Do(func() {
+		close(r.stop)
+		for _, s := range r.sources {
+			// The turn is kept: nothing is read any more.
+			if s.takeWithin(time.Second) {
+				if err := s.Source.Close(); err != nil && first == nil {
+					first = err
+				}
+			}
+		}
+	})
+	return first
+}

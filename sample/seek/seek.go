@@ -1,0 +1,67 @@
+// Package seek says when to look again for what a machine did not have, or may not
+// have any more: a recorder that is started with the machine is there before many
+// drivers, and devices come and go while it runs.
+package seek
+
+import "time"
+
+const (
+	// First is how long after the start, after a change and after a wake there is the
+	// first look: drivers match one after another. Each further look is twice as far
+	// away, up to Most.
+	First = 5 * time.Second
+	Most  = time.Minute
+	// Share bounds what looking costs in the long run: a source that takes five
+	// milliseconds to look does so every hundred seconds at most. What one look took
+	// tells little on a machine that is busy starting, so that the quickest counts,
+	// and rarest is the least that is done.
+	Share  = 20_000
+	rarest = 10 * time.Minute
+)
+
+// Quest is the search of one source. Its times are of the awake clock.
+type Quest struct {
+	At int64 // of the next look
+
+	every  time.Duration
+	most   time.Duration
+	cost   time.Duration // of the quickest look
+	change int64         // the last one; 0: none
+}
+
+// Begin begins anew with frequent looks.
+func (q *Quest) Begin(now int64) {
+	q.every, q.most = First, Most
+	q.Next(now)
+}
+
+// Changed plans the next look after a change. Another may follow at once; but what
+// comes and goes again and again is looked at ever more rarely.
+func (q *Quest) Changed(now int64) {
+	often := q.change != 0 && time.Duration(now-q.change) < time.Hour
+	q.change = now
+	if !often {
+		q.Begin(now)
+		return
+	}
+	q.most = min(2*q.most, time.Hour)
+	q.every = q.most
+	q.Next(now)
+}
+
+// Took notes what a look cost.
+func (q *Quest) Took(d time.Duration) {
+	if q.cost == 0 || d < q.cost {
+		q.cost = d
+	}
+}
+
+// Next plans the next look: soon at first, then as rarely as a look costs.
+func (q *Quest) Next(now int64) {
+	wait := q.every
+	if q.every >= Most {
+		wait = max(wait, min(q.cost*Share, rarest))
+	}
+	q.At = now + int64(wait)
+	q.every = min(2*q.every, q.most)
+}
