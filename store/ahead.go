@@ -244,7 +244,7 @@ func (p *plan) sift(cols []column) {
 		if k := p.chosen[v.Indom]; k.few && !p.ofCohort(v) {
 			p.filters[v] = p.sound(p.those(v, found[i], errs[i]))
 		}
-		return true
+		return !p.r.over()
 	})
 }
 

@@ -86,6 +86,9 @@ func (r *Reader) census(sel *Selection, size int) *census {
 	boots := make(map[[2]string]map[[2]uint64]uint32)
 	n, last := uint32(0), uint32(0)
 	for _, at := range places {
+		if r.over() {
+			break
+		}
 		boot := [2]string{at.a.Info.Host.ID, at.a.Info.BootID}
 		known := boots[boot]
 		if known == nil {

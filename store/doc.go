@@ -34,10 +34,15 @@
 //
 // # Who knows whom
 //
-//	query                      questions; knows the Reader
-//	  │
+//	query     recent           questions; knows the Reader. What was read last,
+//	  │          │             as the Reader would show it
+//	  │   reduce               archives of steps, made of others
+//	  │      │
+//	  │   rewrite              archives made of others, or of ticks
+//	  │      │   │
 //	store   recording   mend   reading; writing; verifying, repairing
-//	  │       │    │     │     (they do not know each other)
+//	  │       │    │     │     (they do not know each other, nor
+//	  │       │    │     │     follow, which stands beside them)
 //	  └───┬───┘    │     │
 //	   archive     │     │     one file being read, and compacted
 //	      └────┬───┴─────┘

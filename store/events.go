@@ -18,6 +18,7 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*Eve
 	}
 	return func(yield func(*Event) bool) {
 		for _, a := range r.archives {
+			from := max(from, a.Covered)
 			// The two kinds of batches overlap in time; each is in order.
 			var many, few eventStream
 			for i := range a.Events {
@@ -44,7 +45,7 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*Eve
 				if m == nil {
 					break
 				}
-				if m.At.Wall < from || m.At.Wall > to || len(kinds) > 0 && !slices.Contains(kinds, m.Kind) {
+				if m.At.Wall < from || m.At.Wall > to || a.Hides(m.At.Wall) || len(kinds) > 0 && !slices.Contains(kinds, m.Kind) {
 					continue
 				}
 				if !yield(&Event{Event: *m, Archive: &a.Info}) {

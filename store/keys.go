@@ -94,7 +94,7 @@ func (p *plan) seek(indom string, k *keys) {
 				p.a.lose(v.Ref.Wrong(err))
 			}
 		}
-		return true
+		return !p.r.over()
 	})
 	c.end()
 	k.set = setOf(k.list)
@@ -167,7 +167,7 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 				}
 				return true
 			})
-			return len(c.list) <= mostKeys
+			return len(c.list) <= mostKeys && !r.over()
 		})
 		r.release(a)
 	}

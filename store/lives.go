@@ -30,9 +30,13 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 		names := make(givenNames)
 		without := make(map[uint32]bool) // schemas that do not have the domain
 		for n, a := range r.archives {
+			sel := sel.in(a)
 			for _, ref := range a.Chunks {
 				if ref.Info.From > sel.end() || ref.Info.To < sel.From || without[ref.Info.Schema] || sel.Cohort.misses(ref) {
 					continue
+				}
+				if r.over() {
+					return
 				}
 				handed := false // nothing is, before all have been read
 				a.contain(&handed, func() bool {
@@ -47,7 +51,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 							continue
 						}
 						without[ref.Info.Schema] = false
-						if order, err = r.livesIn(c, i, &sel, keys, byInstance, order, names, n); err != nil {
+						if order, err = r.livesIn(c, i, sel, keys, byInstance, order, names, n); err != nil {
 							a.lose(err)
 						}
 					}

@@ -108,7 +108,7 @@ func (r *Reader) plan(a *source, sel *Selection) *plan {
 				p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: v.Cut(spans, sel.Cuts)})
 			}
 		})
-		return true
+		return !r.over()
 	})
 	p.finish()
 	return p
@@ -247,7 +247,7 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 			begin[ref.Info.Class] = ref
 		}
 	}
-	for i := len(a.Chunks) - 1; i >= 0; i-- {
+	for i := len(a.Chunks) - 1; i >= 0 && !r.over(); i-- {
 		ref := a.Chunks[i]
 		class := ref.Info.Class
 		if begin[class] == ref {

@@ -79,6 +79,9 @@ type Summary struct {
 	// the seconds since the previous one: divided by the seconds from First
 	// to Last it is the time-weighted mean.
 	Weighted float64
+	// Lead is how long the first value was held before First, where a reduced archive
+	// tells; 0 elsewhere.
+	Lead int64
 	// Increase is what a counter gained from First to Last, resets and wraps
 	// accounted. Where Last is a dip that lies below First it is negative: what
 	// comes next catches it up.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,7 +28,15 @@ type Reader struct {
 	refused   []Loss // files that cannot be opened, until they are told
 	crew      *crew  // nil unless it runs ahead
 	twinned   bool   // it has a twin, or is one
+	until     context.Context
 }
+
+// Until has all questions come to their end soon after ctx does, wherever they are:
+// what they have answered by then is to be thrown away. A Twin's, too.
+func (r *Reader) Until(ctx context.Context) { r.until = ctx }
+
+// over reports whether the answer is not wanted any more.
+func (r *Reader) over() bool { return r.until != nil && r.until.Err() != nil }
 
 // instanceID is what makes an instance the same one across archives.
 type instanceID struct{ host, boot, indom, key string }
@@ -75,7 +84,7 @@ func (r *Reader) Refresh() error {
 		r.replace(now)
 	}
 	r.replace(now)
-	r.archives = withoutPast(now)
+	r.archives = withoutCoarse(withoutPast(now))
 	r.sort()
 	if len(now) == 0 {
 		if err := errors.Join(errs...); err != nil {
@@ -173,20 +182,40 @@ func (r *Reader) sort() {
 		}
 		return 0
 	})
+	// Of the parts of a boot each begins with how things stood, which the one before tells.
+	began := make(map[[2]string]bool)
+	for _, a := range r.archives {
+		boot := [2]string{a.Info.Host.ID, a.Info.BootID}
+		a.Covered = 0
+		if began[boot] {
+			a.Covered = a.Info.Since
+		}
+		began[boot] = true
+	}
+}
+
+// in is sel for what is asked of a: nothing that an earlier archive tells.
+func (sel *Selection) in(a *source) *Selection {
+	if a.Covered <= sel.From {
+		return sel
+	}
+	part := *sel
+	part.From = a.Covered
+	return &part
 }
 
 // begin is where a stands in the order of time. One without ticks holds events
 // of the time when it was made.
-func (a *source) begin() int64 { return a.Info.From }
+func (a *source) begin() int64 { return a.Info.Begin() }
 
 // expand lists the archive files that path stands for.
 func expand(path string) ([]string, error) {
-	st, err := os.Lstat(path)
+	st, err := layout.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !st.IsDir() {
-		return []string{path}, nil
+		return unbundled(path), nil
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -195,10 +224,20 @@ func expand(path string) ([]string, error) {
 	var files []string
 	for _, e := range entries {
 		if e.Type()&fs.ModeType == 0 && (strings.HasSuffix(e.Name(), layout.FinishedSuffix) || strings.HasSuffix(e.Name(), layout.LiveSuffix)) {
-			files = append(files, filepath.Join(path, e.Name()))
+			files = append(files, unbundled(filepath.Join(path, e.Name()))...)
 		}
 	}
 	return files, nil
+}
+
+// unbundled is the file at path, or if that is a bundle the archives in it; with it, if it is
+// damaged, which is told by opening it.
+func unbundled(path string) []string {
+	members, isBundle, err := layout.BundleAt(path)
+	if !isBundle || err != nil {
+		members = append(members, path)
+	}
+	return members
 }
 
 // Close releases the files.
@@ -233,6 +272,17 @@ func (r *Reader) Archives() []*archive.Info {
 		infos = append(infos, &a.Info)
 	}
 	return infos
+}
+
+// Files are the archives in the order of time, for who takes out of them whatever they
+// hold and asks nothing else meanwhile.
+func (r *Reader) Files() []*archive.File {
+	r.alone()
+	files := make([]*archive.File, len(r.archives))
+	for i, s := range r.archives {
+		files[i] = s.File
+	}
+	return files
 }
 
 // Metrics are the metrics of all archives by name; of several descriptions the

@@ -20,6 +20,9 @@ func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 			for _, name := range p.names {
 				for i := range p.columns[name] {
 					col := &p.columns[name][i]
+					if r.over() {
+						return false
+					}
 					if done[col.v] || col.v.Indom == metric.NoIndom {
 						continue
 					}

@@ -11,8 +11,10 @@ import (
 // floors are the packages of the store as the picture in doc.go has them, the
 // upper ones first. A package imports what stands on floors below its own.
 var floors = [][]string{
-	{"query"},
-	{".", "recording", "mend"},
+	{"query", "recent"},
+	{"reduce"},
+	{"rewrite"},
+	{".", "recording", "mend", "follow"},
 	{"archive"},
 	{"layout", "gather"},
 	{"digest", "journal"},

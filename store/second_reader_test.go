@@ -14,12 +14,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/archive"
 	"tachograph/store/layout"
 	"tachograph/store/recording"
+	"tachograph/store/reduce"
+	"tachograph/store/rewrite"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
 )
@@ -33,6 +36,9 @@ const archivesVariable = "TACHO_CHECK_ARCHIVES"
 // that this package reads. Where they differ FORMAT.md is wrong, or the code.
 func TestSecondReader(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is another program that works here, for a minute or more")
+	}
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("needs python3")
 	}
@@ -48,7 +54,9 @@ func TestSecondReader(t *testing.T) {
 	if more := os.Getenv(archivesVariable); more != "" {
 		paths = append(paths, filepath.SplitList(more)...)
 	}
-	for _, p := range append(paths, written(t), digested(t), compacted(t)) {
+	whole := written(t)
+	parts := []string{cut(t, whole), cut(t, writtenIn(t, "another boot"))}
+	for _, p := range append(paths, whole, digested(t), compacted(t), bundled(t, parts), parts[0], reduced(t, whole)) {
 		t.Run(filepath.Base(p), func(t *testing.T) {
 			if out, err := exec.Command("python3", "testdata/tacho_reader.py", "check", p).CombinedOutput(); err != nil {
 				t.Fatalf("check: %v\n%s", err, out)
@@ -77,12 +85,59 @@ func compacted(t *testing.T) string {
 	return path
 }
 
+// bundled is a bundle of archives.
+func bundled(t *testing.T, paths []string) string {
+	t.Helper()
+	bundle := filepath.Join(t.TempDir(), "bundled"+layout.FinishedSuffix)
+	if report, err := rewrite.Copy(bundle, rewrite.CopyOptions{}, paths...); err != nil || len(report.Archives) != len(paths) {
+		t.Fatal(report, err)
+	}
+	return bundle
+}
+
+// cut is a part of an archive.
+func cut(t *testing.T, path string) string {
+	t.Helper()
+	a, err := archive.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	part := filepath.Join(t.TempDir(), "cut"+layout.FinishedSuffix)
+	third := (a.Info.To - a.Info.From) / 3
+	opt := rewrite.CopyOptions{ReadOptions: rewrite.ReadOptions{From: a.Info.From + third, To: a.Info.To - third}}
+	if _, err := rewrite.Copy(part, opt, path); err != nil {
+		t.Fatal(err)
+	}
+	return part
+}
+
+// reduced is an archive of steps.
+func reduced(t *testing.T, path string) string {
+	t.Helper()
+	a, err := archive.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	steps := filepath.Join(t.TempDir(), "reduced"+layout.FinishedSuffix)
+	if err := reduce.Archive(t.Context(), steps, []*archive.File{a}, reduce.Options{Step: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
+
 // written is a finished archive that the Writer made.
 func written(t *testing.T) string {
 	t.Helper()
+	return writtenIn(t, "boot")
+}
+
+func writtenIn(t *testing.T, boot string) string {
+	t.Helper()
 	l := storetest.NewLoad(12, 6, 5, 40)
 	clock := proof.NewClock(metric.Stamp{})
-	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: metric.Host{ID: "id", Name: "second"}, BootID: "boot", Catalog: l.Catalog(),
+	w, err := recording.Create(recording.Options{Dir: t.TempDir(), Host: metric.Host{ID: "id", Name: "second"}, BootID: boot, Catalog: l.Catalog(),
 		Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)

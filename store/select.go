@@ -26,35 +26,43 @@ func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 // while fn hands something out.
 func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	r.alone()
-	prior := make(map[instanceID]*source) // the last archive of each boot so far
-	began := make(map[instanceID]bool)    // whether the window has begun in it
-	for _, a := range r.archivesOf(sel) {
-		boot := instanceID{host: a.Info.Host.ID, boot: a.Info.BootID}
+	boot := func(a *source) instanceID { return instanceID{host: a.Info.Host.ID, boot: a.Info.BootID} }
+	prior := make(map[instanceID]*source) // the last archive of each boot before the window
+	reach := make(map[instanceID]bool)    // the boots that reach into it,
+	began := make(map[instanceID]bool)    // and those of them in which it has begun
+	list := r.archivesOf(sel)
+	for _, a := range list {
+		if a.Info.To < sel.From {
+			prior[boot(a)] = a
+		} else if a.Info.From <= sel.end() {
+			reach[boot(a)] = true
+		}
+	}
+	for _, a := range list {
+		b := boot(a)
 		if a.Info.From > sel.end() {
 			break
 		}
 		if a.Info.To < sel.From {
-			prior[boot] = a
-			continue
-		}
-		if sel.Prior && !began[boot] {
-			began[boot] = true
-			if !a.contain(out, func() bool { return r.priors(sel, prior[boot], a, fn) }) {
+			// What a boot has left comes in its turn, before all that is later.
+			if sel.Prior && !reach[b] && prior[b] == a && !a.contain(out, func() bool { return r.priors(sel, nil, a, fn) }) {
 				return
 			}
-			delete(prior, boot)
+			continue
 		}
-		if !a.contain(out, func() bool { return fn(r.plan(a, sel)) }) {
+		if sel.Prior && !began[b] {
+			began[b] = true
+			if !a.contain(out, func() bool { return r.priors(sel, prior[b], a, fn) }) {
+				return
+			}
+		}
+		if !a.contain(out, func() bool {
+			p := r.plan(a, sel.in(a))
+			return !r.over() && fn(p)
+		}) {
 			return
 		}
 		r.release(a)
-	}
-	if sel.Prior {
-		for _, a := range r.archives {
-			if prior[instanceID{host: a.Info.Host.ID, boot: a.Info.BootID}] == a && !a.contain(out, func() bool { return r.priors(sel, nil, a, fn) }) {
-				return
-			}
-		}
 	}
 }
 
@@ -104,6 +112,9 @@ type shelved struct {
 
 func (e *emitter) emit(p *plan) bool {
 	for _, name := range p.names {
+		if e.r.over() {
+			return false
+		}
 		cols := p.columns[name]
 		p.sift(cols)
 		var ok bool
@@ -146,6 +157,9 @@ type wantedColumn struct {
 func (e *emitter) wantedOf(p *plan, cols []column) []wantedColumn {
 	out := make([]wantedColumn, 0, len(cols))
 	for i := range cols {
+		if e.r.over() {
+			break
+		}
 		if f := p.filter(e.r, cols[i].v); f.count > 0 && p.named(cols[i].v) {
 			out = append(out, wantedColumn{&cols[i], f.rows})
 		}
@@ -194,6 +208,7 @@ func (e *emitter) direct(p *plan, all []column) bool {
 		if goOn && err != nil {
 			p.a.lose(col.v.Ref.Wrong(err))
 		}
+		goOn = goOn && !e.r.over()
 		return goOn
 	})
 	return goOn
@@ -226,8 +241,11 @@ func (e *emitter) gathered(p *plan, all []column) bool {
 		if h.err != nil {
 			p.a.lose(cols[i].v.Ref.Wrong(h.err))
 		}
-		return true
+		return !e.r.over()
 	})
+	if e.r.over() {
+		return false
+	}
 	for i := range e.shelved {
 		e.latest[e.shelved[i].id] = -1
 	}

@@ -9,6 +9,8 @@ import (
 type source struct {
 	*archive.File
 	tail *tail // nil of a finished one
+	// shared says that it is a part of another one's file, and closed with that.
+	shared bool
 
 	lost   []Loss // of answers, since they were asked for
 	missed map[string]bool
@@ -28,6 +30,9 @@ func openSource(path string) (*source, error) {
 }
 
 func (s *source) close() error {
+	if s.shared {
+		return nil
+	}
 	s.closeTail()
 	return s.File.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
+	"tachograph/store/layout"
 )
 
 // errStop ends a decoding whose consumer wants no more.
@@ -44,7 +45,7 @@ func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[int]chunk.Summary) [][]*Summary {
 	var order [][]*Summary
 	place := make(map[*metric.Instance]int)
-	add := func(col *column, row int, s *chunk.Summary, sp Spread) {
+	add := func(col *column, row int, s *summed, sp Spread) {
 		in := r.instance(col.v, row)
 		i, ok := place[in]
 		if !ok {
@@ -57,6 +58,9 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 		order[i] = append(order[i], out)
 	}
 	for i := range cols {
+		if r.over() {
+			return nil
+		}
 		col := &cols[i]
 		f := p.filter(r, col.v)
 		if f.count == 0 {
@@ -70,10 +74,18 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 }
 
 // summarize calls add with the summaries of one column.
-func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *chunk.Summary, Spread)) error {
+func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[int]chunk.Summary, add func(*column, int, *summed, Spread)) error {
 	v := col.v
 	if !p.named(v) {
 		return nil
+	}
+	if p.a.Info.Step != 0 && !layout.IsReduced(col.desc.Name) {
+		if steps, err := p.companions(col); steps != nil || err != nil {
+			if err != nil {
+				return err
+			}
+			return p.summarizeSteps(steps, f.rows, add)
+		}
 	}
 	var have map[int]chunk.Summary
 	if v.Whole(col.spans) {
@@ -92,7 +104,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 				row = f.rows[n]
 			}
 			if s, ok := have[base+row]; ok {
-				add(col, row, &s, p.spread(col, row, &s))
+				add(col, row, &summed{Summary: s}, p.spread(col, row, &s))
 			} else {
 				left = append(left, row)
 			}
@@ -105,7 +117,7 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		}
 		for _, sp := range col.spans {
 			if sum, ok := s.Summarize(col.desc, in, v.Cont, sp.From, sp.To); ok {
-				add(col, row, &sum, p.values(s, in, sp))
+				add(col, row, &summed{Summary: sum}, p.values(s, in, sp))
 			}
 		}
 		return nil
@@ -137,18 +149,18 @@ func (p *plan) storedSummaries(v *archive.View, rows []int, stored map[*archive.
 }
 
 // summary is a chunk's summary in terms of the archive.
-func (c *column) summary(a *source, in *metric.Instance, s *chunk.Summary) *Summary {
+func (c *column) summary(a *source, in *metric.Instance, s *summed) *Summary {
 	out := new(Summary)
 	c.fill(out, a, in, s)
 	return out
 }
 
-func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *chunk.Summary) {
+func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *summed) {
 	*out = Summary{Archive: &a.Info, Metric: c.desc, Instance: in, Count: s.Count, Missing: s.Missing}
 	if s.Count == 0 {
 		return
 	}
-	out.First = Point{c.v.Wall[s.FirstBlock], c.v.Cont[s.FirstBlock], s.First}
+	out.First, out.Lead = Point{c.v.Wall[s.FirstBlock] - s.began, c.v.Cont[s.FirstBlock] - s.began, s.First}, s.lead
 	out.Last = Point{c.v.Wall[s.LastBlock], c.v.Cont[s.LastBlock], s.Last}
 	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
 	out.Increase, out.Resets, out.Wraps, out.Steepest = s.Increase, s.Resets, s.Wraps, s.Steepest

@@ -25,11 +25,12 @@ func (r *Reader) SummarizeByChunk(sel Selection) iter.Seq[[]Summary] {
 			if a.Info.From > sel.end() || a.Info.To < sel.From {
 				continue
 			}
+			sel := sel.in(a)
 			for _, ref := range a.inTime() {
 				if ref.Info.From > sel.end() || ref.Info.To < sel.From {
 					continue
 				}
-				goOn := a.contain(&out, func() bool { return r.summarizeChunk(a, &sel, ref, &list, func() bool { return hand(list) }) })
+				goOn := a.contain(&out, func() bool { return r.summarizeChunk(a, sel, ref, &list, func() bool { return hand(list) }) })
 				if !goOn {
 					return
 				}
@@ -88,7 +89,7 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef
 				known = make([]*metric.Instance, col.v.Size)
 				instances[col.v] = known
 			}
-			err := p.summarize(col, f, stored, func(col *column, row int, s *chunk.Summary, _ Spread) {
+			err := p.summarize(col, f, stored, func(col *column, row int, s *summed, _ Spread) {
 				*list = append(*list, Summary{})
 				col.fill(&(*list)[len(*list)-1], a, passing(col.v, known, row), s)
 			})

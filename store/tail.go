@@ -38,7 +38,7 @@ type tail struct {
 type tailFile struct {
 	journal.Generation
 	file   disk.File
-	taken  *gather.Intake // nil before it is read
+	taken  *gather.Intake // nil before it is read, and if it need not be
 	fresh  bool           // records have been taken in since chunks were made
 	told   bool           // that it is not whole
 	copied bool           // chunks are of the copy that a later generation holds
@@ -116,17 +116,19 @@ func (a *source) readTail() error {
 		a.Hurt(err)
 	}
 	if p.Generation > 0 && !t.has(p.Generation) {
-		a.Hurt(p.Missing(t.path, a.Last()))
+		a.Hurt(p.Missing(t.path, a.Last(), len(t.files) > 0))
 	}
 	follow := &journal.Follower{Archive: a.Info.ID, Counted: true, Seq: p.Sealed, Last: a.Last(), First: p.Generation, Live: true}
 	for i, f := range t.files {
 		f.Old = i+1 < len(t.files)
-		if f.taken == nil {
-			f.taken, f.fresh = gather.NewIntake(a.Descs), true
-			f.Intern = f.taken.Intern
-		}
+		f.Intern = f.intern
 	}
 	t.takeCopies(follow)
+	for _, f := range t.files {
+		if f.taken == nil && !f.copied {
+			f.taken, f.fresh = gather.NewIntake(a.Descs), true
+		}
+	}
 	for _, err := range sideBySide(t.files, func(f *tailFile) error { return f.read(follow) }) {
 		a.Hurt(err)
 	}
@@ -176,7 +178,11 @@ func (t *tail) show(a *source) error {
 	var events []metric.Event
 	for _, f := range t.files {
 		chunks = append(chunks, f.chunks...)
-		events = slices.AppendSeq(append(events, f.events...), f.taken.Events.All())
+		events = append(events, f.events...)
+		if f.taken == nil {
+			continue
+		}
+		events = slices.AppendSeq(events, f.taken.Events.All())
 		if conf := f.taken.Conf; conf != nil {
 			a.Info.Config = conf.Text
 			a.Info.Intervals = conf.Intervals
@@ -229,10 +235,13 @@ func (t *tail) takeCopies(follow *journal.Follower) {
 			last = max(last, s.Info.Last.Wall)
 			f.chunks = append(f.chunks, &archive.Beside{Info: s.Info, Data: s.Data})
 		}
-		f.events, f.copied = events, true
+		f.events, f.copied, f.fresh = events, true, true
 		f.Skip(c, last)
 	}
 }
+
+// intern is what f's records make instances by.
+func (f *tailFile) intern(indom, key string) *metric.Instance { return f.taken.Intern(indom, key) }
 
 // read takes in the records of f that are new, and not in the archive.
 func (f *tailFile) read(follow *journal.Follower) error {

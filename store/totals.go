@@ -38,6 +38,7 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 			if a.Info.From > sel.end() || a.Info.To < sel.From {
 				continue
 			}
+			sel := sel.in(a)
 			place := make(map[*archive.ChunkRef]int)
 			for i, ref := range a.Chunks {
 				place[ref] = i
@@ -49,14 +50,14 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 				}
 				goOn := a.contain(&out, func() bool {
 					// One at a time: a stranger's may be large.
-					t, refs := a.totals(&sel, a.Chunks[place[ref]:])
+					t, refs := a.totals(sel, a.Chunks[place[ref]:])
 					if t == nil || decode(t) {
-						return r.summarizeChunk(a, &sel, ref, &list, summaries)
+						return r.summarizeChunk(a, sel, ref, &list, summaries)
 					}
 					for _, of := range refs {
 						digested[of] = true
 					}
-					return t.summarize(&sel, &list, summaries) && hand(Part{Totals: t})
+					return t.summarize(sel, &list, summaries) && hand(Part{Totals: t})
 				})
 				if !goOn {
 					return
@@ -178,7 +179,7 @@ func (r *Reader) LastRead(sel Selection) int64 {
 		}
 		out := false
 		a.contain(&out, func() bool {
-			for _, cols := range r.plan(a, &sel).columns {
+			for _, cols := range r.plan(a, sel.in(a)).columns {
 				for _, col := range cols {
 					for _, sp := range col.spans {
 						last = max(last, col.v.Wall[sp.To])

@@ -5,7 +5,7 @@ package store
 // decodes is its own, and so are the descriptions of archives and the instances
 // that it hands out. It is not refreshed or closed, and ends with Join.
 func (r *Reader) Twin() *Reader {
-	t := &Reader{paths: r.paths, complete: r.complete, instances: make(map[instanceID]*known), twinned: true}
+	t := &Reader{paths: r.paths, complete: r.complete, instances: make(map[instanceID]*known), twinned: true, until: r.until}
 	r.twinned = true
 	for _, a := range r.archives {
 		t.archives = append(t.archives, &source{File: a.File.Twin()})

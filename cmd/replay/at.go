@@ -111,11 +111,11 @@ func (p *page) atPage(m *query.Moment) {
 	if b := m.Break; b != nil {
 		p.prose(fmt.Sprintf("%s from %s to %s (%s)", duringBreak(b), p.show(b.From), p.show(b.To), human.Duration(b.Length())))
 	}
-	switch gap := time.Duration(m.At - m.Last); {
-	case m.Last == 0:
+	switch gap := time.Duration(m.At - m.Before); {
+	case m.Before == 0:
 		p.stdout.Println("no sample before that")
 	case gap > 30*time.Second:
-		p.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", p.show(m.Last), human.Duration(gap)))
+		p.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", p.show(m.Before), human.Duration(gap)))
 	}
 	if len(m.Gauges) > 0 {
 		p.stdout.Println()

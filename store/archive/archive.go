@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"tachograph/sample/metric"
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
-	"tachograph/store/disk"
 	"tachograph/store/fault"
 	"tachograph/store/layout"
 )
@@ -18,7 +16,7 @@ import (
 // A File is one archive being read.
 type File struct {
 	Info Info
-	file *os.File
+	file *layout.File
 	// Snap is the transaction that all but chunks were read from, late a later
 	// one, for chunks whose pages have been reused.
 	Snap, late *boltread.Snapshot
@@ -39,6 +37,45 @@ type File struct {
 	damage   map[string]bool
 
 	keptEvents int // how many of the file's are in memory
+
+	// Hidden are stretches of the wall clock, apart and in order, of which somebody else
+	// tells more: readings in them are not shown.
+	Hidden []Stretch
+
+	// Covered is the wall clock before which an earlier archive of the same boot tells what
+	// was recorded. What this one holds from before is how things stood, and is told
+	// by that one already. 0 where none does.
+	Covered int64
+}
+
+// A Stretch is one of the wall clock, both ends inclusive.
+type Stretch struct{ From, To int64 }
+
+// Hides reports whether what was at an instant is not shown.
+func (a *File) Hides(wall int64) bool {
+	for _, h := range a.Hidden {
+		if h.From <= wall && wall <= h.To {
+			return true
+		}
+	}
+	return false
+}
+
+// Hide hides stretches, and has what the archive covers begin and end with what is left.
+func (a *File) Hide(list []Stretch) {
+	a.Hidden = list
+	a.span()
+	in := &a.Info
+	for _, h := range list {
+		if h.From <= in.From && h.To >= in.From {
+			in.From = h.To + 1
+		}
+	}
+	for _, h := range slices.Backward(list) {
+		if h.To >= in.To && h.From <= in.To {
+			in.To = h.From - 1
+		}
+	}
 }
 
 // Open opens the file at path and reads its index. Damage is noted in
@@ -57,17 +94,9 @@ func Open(path string) (*File, error) {
 
 // OpenUnread is Open before the index is read.
 func OpenUnread(path string) (*File, error) {
-	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	f, err := layout.Open(path)
 	if err != nil {
 		return nil, &fault.Error{Op: "open archive", Path: path, Err: err}
-	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = &fault.Error{Path: path, Kind: fault.NotArchive, Err: errors.New("it is not a regular file")}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
 	}
 	a := &File{file: f}
 	a.Info.Path = path
@@ -99,11 +128,14 @@ const LoadTries = 5
 func (a *File) Load() error {
 	var err error
 	a.late = nil
-	if a.Snap, err = boltread.Open(boltread.FileSource(a.file)); err != nil {
+	if !a.file.InBundle() && layout.IsBundle(a.file) {
+		return a.bundled()
+	}
+	if a.Snap, err = boltread.Open(a.file); err != nil {
 		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is not an archive, or too damaged to be read as it is (replay repair may help): %w", err)}
 	}
-	if st, err := a.file.Stat(); err == nil {
-		a.Info.Bytes = st.Size()
+	if size, err := a.file.Size(); err == nil {
+		a.Info.Bytes = size
 	}
 	if err := a.loadHeader(); err != nil {
 		return err
@@ -114,6 +146,15 @@ func (a *File) Load() error {
 		a.Hurt(d)
 	}
 	return nil
+}
+
+// bundled says why a bundle is not read as an archive.
+func (a *File) bundled() error {
+	_, _, err := layout.BundleAt(a.Info.Path)
+	if err == nil {
+		err = &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: errors.New("it is a bundle of archives, and not one: name one in it, as PATH/NAME")}
+	}
+	return err
 }
 
 func (a *File) loadHeader() error {
@@ -131,7 +172,10 @@ func (a *File) loadHeader() error {
 	a.head = *h
 	in := &a.Info
 	in.Format, in.ID, in.Host, in.BootID = h.Format, h.ID, h.Host, h.BootID
-	in.TimeZone, in.Recorder = h.TimeZone, h.Recorder
+	in.TimeZone, in.Recorder, in.Since = h.TimeZone, h.Recorder, h.Since
+	if h.Reduced != nil && h.Reduced.Step > 0 {
+		in.Step, in.Of = h.Reduced.Step, h.Reduced.Of
+	}
 	return nil
 }
 
@@ -316,7 +360,14 @@ func (a *File) span() {
 		}
 		a.Info.From, a.Info.To = min(a.Info.From, r.Info.From), max(a.Info.To, r.Info.To)
 	}
+	if !a.Info.Empty {
+		a.Info.To = max(a.Info.To, a.head.Until)
+	}
 }
+
+// Begin is the wall clock from which on the archive tells what was recorded. Of a part of
+// other archives what stands before is how things stood then.
+func (in *Info) Begin() int64 { return max(in.From, min(in.Since, in.To)) }
 
 // SetTail replaces what the archive has beside the file: the ticks and events
 // that are journalled and not sealed.
@@ -373,11 +424,18 @@ type Info struct {
 	// From and To are the wall clocks of the first and the last tick; of when it
 	// was made, if it is Empty.
 	From, To int64
-	Live     bool
-	Empty    bool // holds no ticks
-	Bytes    int64
+	// Since is where a part of other archives begins, which ends at To; 0 if it is none. See
+	// Begin.
+	Since int64
+	Live  bool
+	Empty bool // holds no ticks
+	Bytes int64
 	// Intervals are the effective intervals of the classes.
 	Intervals metric.Intervals
+	// Step is how long the steps are that a reduced archive has readings of, in
+	// nanoseconds; 0 for all others. Of are the archives that it was made of.
+	Step int64
+	Of   []string
 	// Damage lists what could not be read, a sentence each.
 	Damage []string
 }

@@ -110,12 +110,27 @@ func (r *ChunkRef) copied() ([]byte, error) {
 		if changed, e := r.Archive.latest().Changed(); e != nil || !changed || try == LoadTries {
 			return nil, err
 		}
-		if snap, e := boltread.Open(boltread.FileSource(r.Archive.file)); e == nil {
+		if snap, e := boltread.Open(r.Archive.file); e == nil {
 			lateness.Lock()
 			r.Archive.late = snap
 			lateness.Unlock()
 		}
 	}
+}
+
+// Sealed is the chunk as it is encoded; nil of one that has no bytes.
+func (r *ChunkRef) Sealed() (*chunk.Sealed, error) {
+	if r.beside != nil {
+		if r.beside.Data == nil {
+			return nil, nil
+		}
+		return &chunk.Sealed{Info: r.Info, Data: r.beside.Data}, nil
+	}
+	b, err := r.copied()
+	if err != nil {
+		return nil, r.Wrong(err)
+	}
+	return &chunk.Sealed{Info: r.Info, Data: b}, nil
 }
 
 // Digest is that of the chunk and of those after it, which it must have been

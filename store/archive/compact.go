@@ -19,7 +19,7 @@ import (
 // short window, and making one takes a multiple of its size in memory.
 const (
 	MergeSpan   = int64(time.Hour)
-	mergeValues = 32 << 20
+	MergeValues = 32 << 20
 	MergeSize   = 512 << 10
 )
 
@@ -110,7 +110,7 @@ func together(at func(n int) *chunk.Info) int {
 		values += in.Values
 		ticks += in.Ticks
 		size += in.Size
-		if in.Last.Cont-first.First.Cont > MergeSpan+MergeSpan/8 || values > mergeValues || ticks > chunk.MaxTicks || size > MergeSize {
+		if in.Last.Cont-first.First.Cont > MergeSpan+MergeSpan/8 || values > MergeValues || ticks > chunk.MaxTicks || size > MergeSize {
 			return n
 		}
 	}

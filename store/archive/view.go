@@ -84,6 +84,27 @@ type Span struct{ From, To uint32 }
 // Spans are the blocks whose wall clock is between from and to. There is more
 // than one span only where the clock was set back.
 func (v *View) Spans(from, to int64) []Span {
+	spans := v.spans(from, to)
+	if len(v.Ref.Archive.Hidden) == 0 {
+		return spans
+	}
+	var out []Span
+	for _, sp := range spans {
+		for b := sp.From; b <= sp.To; b++ {
+			if v.Ref.Archive.Hides(v.Wall[b]) {
+				continue
+			}
+			if k := len(out); k > 0 && out[k-1].To+1 == b {
+				out[k-1].To = b
+			} else {
+				out = append(out, Span{b, b})
+			}
+		}
+	}
+	return out
+}
+
+func (v *View) spans(from, to int64) []Span {
 	n := len(v.Wall)
 	if n == 0 {
 		return nil
@@ -149,7 +170,7 @@ func (v *View) LastBefore(from, to int64) int {
 	if spans := v.Spans(from, to); spans != nil {
 		b = int(spans[0].From) - 1
 	}
-	for b >= 0 && v.Wall[b] >= from {
+	for b >= 0 && (v.Wall[b] >= from || v.Ref.Archive.Hides(v.Wall[b])) {
 		b--
 	}
 	return b

@@ -220,14 +220,17 @@ type Naming struct {
 	Labels []metric.Label
 }
 
-// A columnBuilder logs the changes of one metric of a group in the order they
-// came: 0 and the number of blocks passed, or the slot + 1 followed by what
-// happened to it. Each run of an instance begins as if nothing were known of it.
+// A columnLog has the changes of one metric of a group in the order they came: 0
+// and the number of blocks passed, or the slot + 1 followed by what happened to it.
+// Each run of an instance begins as if nothing were known of it.
+type columnLog []byte
+
+// A columnBuilder logs the changes of a metric.
 type columnBuilder struct {
 	text  bool
 	last  []uint64        // by seat
 	state []metric.Reason // by seat
-	log   []byte
+	log   columnLog
 	block uint32
 }
 

@@ -72,6 +72,16 @@ func (g *Group) Stamps() ([]metric.Stamp, error) {
 	return stamps, err
 }
 
+// Places are the numbers of the ticks that the blocks are of.
+func (g *Group) Places() ([]uint32, error) {
+	at, err := g.blocks()
+	places := make([]uint32, len(at))
+	for i := range at {
+		places[i] = at[i].tick
+	}
+	return places, err
+}
+
 // Times are the wall and the continuous clock of the blocks.
 func (g *Group) Times() (wall, cont []int64, err error) {
 	if g.present == nil && g.blocksAt.len == 0 && g.Blocks == g.chunk.ticks {

@@ -38,16 +38,21 @@ func (c *Chunk) Twin() *Chunk {
 
 // each calls fn for the series of column c that have the rows; nil asks for all.
 func (t *groupTable) each(c int, rows []int, fn func(i int, s *Series) error) error {
+	col, err := t.column(c)
+	if err != nil {
+		return err
+	}
 	n := len(t.insts)
 	if rows != nil {
 		n = len(rows)
 	}
+	var s Series
 	for k := range n {
 		row := k
 		if rows != nil {
 			row = rows[k]
 		}
-		s := t.cols[c].series(&t.insts[row], row)
+		s = col.series(&t.insts[row], row)
 		if err := fn(row, &s); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 
 	"tachograph/sample/metric"
@@ -49,6 +50,11 @@ func TestPresent(t *testing.T) {
 				for i, g := range present.Groups {
 					sameGroup(t, g, sealed.Groups[i])
 				}
+				again, _, err := b.Present(n.number)
+				if err != nil {
+					t.Fatal(err)
+				}
+				readBeside(t, again, want, &n)
 				if before != nil {
 					again := make(storetest.Ledger)
 					readAll(t, again, before, &n)
@@ -207,6 +213,23 @@ func someRows(t *testing.T, rnd *rand.Rand, g *Group, fresh func() *Group, n *nu
 		}
 		if err != nil || got != want {
 			t.Errorf("%d summaries instead of %d, %v", got, want, err)
+		}
+	}
+}
+
+// readBeside reads c and its twin at the same time, as two who ask at once do.
+func readBeside(t *testing.T, c *Chunk, want storetest.Ledger, n *numbers) {
+	t.Helper()
+	var group sync.WaitGroup
+	var got [2]storetest.Ledger
+	for i, c := range []*Chunk{c, c.Twin()} {
+		got[i] = make(storetest.Ledger)
+		group.Go(func() { readAll(t, got[i], c, n) })
+	}
+	group.Wait()
+	for i := range got {
+		if !reflect.DeepEqual(want, got[i]) {
+			t.Fatal("the values differ for one of two who read at once")
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (t *table) references() *references {
 	refs := &references{of: make(map[place]*reference), roots: make(map[place]bool)}
 	for i, c := range cs {
 		best, most := (*candidate)(nil), 0.0
-		own := c.sampleCost(nil, 0)
+		own := c.sampleCost(nil, 0, math.Inf(1))
 		for _, r := range cs[:i] {
 			if r.square == 0 || r.depth == maxReferences {
 				continue
@@ -144,7 +144,12 @@ func (t *table) references() *references {
 				continue
 			}
 			f := dot / r.square
-			gain := own - min(c.sampleCost(r, f), c.sampleCost(r, simple(f))) - float64(own*deeper*float64(r.depth))
+			deeper := float64(own * deeper * float64(r.depth))
+			// What costs more, even by what rounding may do, would gain too little.
+			enough := own - deeper - most + 1
+			cost := c.sampleCost(r, f, enough)
+			cost = min(cost, c.sampleCost(r, simple(f), min(cost, enough)))
+			gain := own - cost - deeper
 			if gain > most && (!c.alone || gain > aloneBits*float64(len(ticks))) {
 				best, most = r, gain
 			}
@@ -226,14 +231,16 @@ func (c *candidate) sampleAt(ticks []uint32) {
 }
 
 // sampleCost is about the number of bits that c's sampled changes take beside
-// r's times a factor.
-func (c *candidate) sampleCost(r *candidate, factor float64) float64 {
+// r's times a factor. Of what is above enough it tells no more than that.
+func (c *candidate) sampleCost(r *candidate, factor, enough float64) float64 {
 	sum := 0.0
 	for i, v := range c.sample {
 		if r != nil {
 			v -= math.Round(factor * r.sample[i])
 		}
-		sum += sizeOf(v)
+		if sum += sizeOf(v); sum > enough {
+			break
+		}
 	}
 	return sum
 }
@@ -260,7 +267,7 @@ func (c *candidate) refer(r *candidate, own, gain float64) *reference {
 		return nil
 	}
 	f := dot / square
-	if s := simple(f); c.sampleCost(r, s) <= c.sampleCost(r, f) {
+	if s := simple(f); c.sampleCost(r, s, math.Inf(1)) <= c.sampleCost(r, f, math.Inf(1)) {
 		f = s
 	}
 	f = math.Round(f * (1 << factorBits))

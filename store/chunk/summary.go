@@ -47,9 +47,35 @@ func (s *Series) Summarize(d *metric.Desc, in *Instance, conts []int64, from, to
 		}
 		w.add(start, end, bits)
 	})
-	if steep(d) {
+	return w.summary()
+}
+
+// SummarizeValues is the same for values that are in no chunk, read at conts; miss
+// is nil where all are present.
+func SummarizeValues(d *metric.Desc, conts []int64, bits []uint64, miss []metric.Reason) (sum Summary, ok bool) {
+	w := summer{desc: d, conts: conts}
+	absent := func(i int) bool { return miss != nil && miss[i] != metric.Present }
+	for start := 0; start < len(bits); {
+		if absent(start) {
+			w.Missing++
+			start++
+			continue
+		}
+		end := start + 1
+		for end < len(bits) && !absent(end) && bits[end] == bits[start] {
+			end++
+		}
+		w.add(uint32(start), uint32(end), bits[start])
+		start = end
+	}
+	return w.summary()
+}
+
+// summary is what the stretches came to.
+func (w *summer) summary() (sum Summary, ok bool) {
+	if steep(w.desc) {
 		w.Steepest = metric.Number(metric.F32, uint64(digits8(w.Steepest))<<16)
-	} else if d.Sem == metric.Counter {
+	} else if w.desc.Sem == metric.Counter {
 		w.Steepest = math.Inf(1)
 	}
 	return w.Summary, w.Count+w.Missing > 0

@@ -3,6 +3,7 @@ package chunk
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 
 	"tachograph/sample/metric"
 )
@@ -24,8 +25,9 @@ type groupTable struct {
 	at          []blockAt
 	insts       []Instance
 	cols        []columnTable // parallel to metrics
-	// later makes column c each time that it is wanted, valid until the next, where
-	// there are no cols. All columns of thousands of processes take megabytes.
+	// later makes column c when it is wanted, where there are no cols. Where it will
+	// be sealed it does so each time, and what it made is valid until the next: all
+	// columns of thousands of processes take megabytes.
 	later func(c int) (*columnTable, error)
 }
 
@@ -77,17 +79,18 @@ type columnTable struct {
 	absences
 }
 
-// table turns what was collected into columns by series: with whole, all of them,
-// and else, what will be sealed soon, without those that can be made one by one.
-func (b *Builder) table(number func(*metric.Desc) uint32, whole bool) *table {
+// table turns what was collected into columns by series. Those of what is read
+// present are made when somebody asks for them, which few questions do of many;
+// else, of what will be sealed soon, all are but those that can be made one by one.
+func (b *Builder) table(number func(*metric.Desc) uint32, present bool) *table {
 	t := &table{class: b.class, ticks: b.ticks, words: b.wordsAt}
 	for _, g := range b.groups {
-		t.groups = append(t.groups, g.table(number, len(b.ticks), whole))
+		t.groups = append(t.groups, g.table(number, len(b.ticks), present))
 	}
 	return t
 }
 
-func (g *groupBuilder) table(number func(*metric.Desc) uint32, ticks int, whole bool) *groupTable {
+func (g *groupBuilder) table(number func(*metric.Desc) uint32, ticks int, present bool) *groupTable {
 	t := &groupTable{name: g.group.Name, indom: g.group.Indom, at: g.at}
 	for _, d := range g.group.Metrics {
 		t.metrics = append(t.metrics, column{number(d), d.Type, d})
@@ -109,26 +112,50 @@ func (g *groupBuilder) table(number func(*metric.Desc) uint32, ticks int, whole 
 		t.insts[i] = insts[n]
 		place[lived[n]] = int32(i)
 	}
+	if present {
+		t.later = g.remembered(t.insts, place)
+		return t
+	}
 	var room tableRoom
-	if !whole && t.singly(ticks) {
+	if t.singly(ticks) {
 		var col columnTable
 		t.later = func(c int) (*columnTable, error) {
-			g.cols[c].table(&col, t.insts, place, &room)
+			g.cols[c].log.table(&col, t.insts, place, &room)
 			return &col, nil
 		}
 		return t
 	}
 	t.cols = make([]columnTable, len(g.cols))
 	for c := range g.cols {
-		g.cols[c].table(&t.cols[c], t.insts, place, &room)
+		g.cols[c].log.table(&t.cols[c], t.insts, place, &room)
 	}
 	return t
 }
 
+// remembered makes each column of what g holds now once, for as many as ask at once.
+func (g *groupBuilder) remembered(insts []Instance, place []int32) func(c int) (*columnTable, error) {
+	logs := make([]columnLog, len(g.cols))
+	for c := range logs {
+		logs[c] = g.cols[c].log
+	}
+	made := make([]*columnTable, len(logs))
+	var room tableRoom
+	var mu sync.Mutex
+	return func(c int) (*columnTable, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if made[c] == nil {
+			made[c] = new(columnTable)
+			logs[c].table(made[c], insts, place, &room)
+		}
+		return made[c], nil
+	}
+}
+
 // entries walks a column's log.
-func (col *columnBuilder) entries(fn func(slot, block uint32, kind int, v uint64)) {
+func (log columnLog) entries(fn func(slot, block uint32, kind int, v uint64)) {
 	block := uint32(0)
-	for log := col.log; len(log) > 0; {
+	for len(log) > 0 {
 		head, n := binary.Uvarint(log)
 		v, m := binary.Uvarint(log[n:])
 		log = log[n+m:]
@@ -161,12 +188,12 @@ func (r *tableRoom) reset(off []uint32) {
 }
 
 // table makes t of what was logged, in the room that it has.
-func (col *columnBuilder) table(t *columnTable, insts []Instance, place []int32, room *tableRoom) {
+func (log columnLog) table(t *columnTable, insts []Instance, place []int32, room *tableRoom) {
 	n := len(insts)
 	t.unit = 0
 	t.off = sized(t.off, n+1)
 	clear(t.off)
-	col.entries(func(s, _ uint32, kind int, _ uint64) {
+	log.entries(func(s, _ uint32, kind int, _ uint64) {
 		if kind == logValue {
 			t.off[place[s]+1]++
 		}
@@ -178,7 +205,7 @@ func (col *columnBuilder) table(t *columnTable, insts []Instance, place []int32,
 	t.bits = sized(t.bits, int(t.off[n]))
 	room.reset(t.off)
 	fill, last, base, missing := room.fill, room.last, room.base, &room.missing
-	col.entries(func(s, block uint32, kind int, v uint64) {
+	log.entries(func(s, block uint32, kind int, v uint64) {
 		i := place[s]
 		at, begins := insts[i].ordinal(block)
 		if begins {

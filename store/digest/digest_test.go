@@ -127,6 +127,76 @@ func TestADigestComesBack(t *testing.T) {
 	}
 }
 
+// TestAnotherChoiceOfMembers has a digest checked whose members another version chose, and
+// then such as say what is not so.
+func TestAnotherChoiceOfMembers(t *testing.T) {
+	chunks, desc := population(t, Span)
+	made := func(told func(n int) bool) *Digest {
+		m := newMaker(desc)
+		m.told = make(map[string]bool)
+		for n := range 1000 {
+			m.told[fmt.Sprint(n)] = told(n)
+		}
+		for _, b := range chunks {
+			c, err := open(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took, err := m.add(c, chunk.Checksum(b)); !took || err != nil {
+				t.Fatal(took, err)
+			}
+		}
+		return m.digest()
+	}
+	third := func(n int) bool { return n%3 == 0 }
+	check := func(d *Digest) error {
+		b, err := d.marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Check(b, chunks, desc)
+	}
+	for name, told := range map[string]func(int) bool{
+		"all":             func(int) bool { return true },
+		"none that may":   func(int) bool { return false },
+		"every third":     third,
+		"one of a crowd":  func(n int) bool { return n == 100 },
+		"all of a crowd":  func(n int) bool { return n%3 == 1 },
+		"all but a crowd": func(n int) bool { return n%3 != 1 },
+	} {
+		if err := check(made(told)); err != nil {
+			t.Errorf("%s are told by themselves: %v", name, err)
+		}
+	}
+	wider := made(third)
+	wider.Columns[0].Bound++
+	wider.Gap--
+	wider.Crowds[0].Weighted *= 1 + 1e-12
+	if err := check(wider); err != nil {
+		t.Errorf("bounds that are wider than need be: %v", err)
+	}
+	for name, lie := range map[string]func(*Digest){
+		"a member's value":         func(d *Digest) { d.Members[0].Cells[0].LastBits++ },
+		"a member's name":          func(d *Digest) { d.Members[0].Name += "x" },
+		"a member that was not":    func(d *Digest) { d.Members[0].Key += "x" },
+		"a member left out":        func(d *Digest) { d.Members = d.Members[1:] },
+		"a crowd's size":           func(d *Digest) { d.Crowds[0].Count++ },
+		"a crowd's gain":           func(d *Digest) { d.Crowds[0].Columns[0].Gain++ },
+		"a crowd's weighted sum":   func(d *Digest) { d.Crowds[0].Weighted *= 1 + 1e-6 },
+		"a crowd's peaks":          func(d *Digest) { d.Crowds[0].PeakSum++ },
+		"a crowd left out":         func(d *Digest) { d.Crowds = d.Crowds[1:] },
+		"a bound that is exceeded": func(d *Digest) { d.Columns[0].Bound-- },
+		"a gap that is none":       func(d *Digest) { d.Gap++ },
+		"an end that is another's": func(d *Digest) { d.To.Cont++ },
+	} {
+		d := made(third)
+		lie(d)
+		if check(d) == nil {
+			t.Errorf("%s is not noticed", name)
+		}
+	}
+}
+
 // FuzzParse decodes hostile digests.
 func FuzzParse(f *testing.F) {
 	chunks, desc := population(f, Span)

@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 
 	"tachograph/sample/metric"
@@ -74,25 +73,6 @@ func Make(chunks [][]byte, desc func(uint32) *metric.Desc) ([]Record, error) {
 
 func open(b []byte) (*chunk.Chunk, error) { return chunk.Open(bytes.NewReader(b), int64(len(b))) }
 
-// Check reports what is wrong with a record that should be that of chunks.
-func Check(record []byte, chunks [][]byte, desc func(uint32) *metric.Desc) error {
-	have, err := Parse(record)
-	if err != nil {
-		return err
-	}
-	made, err := Make(chunks, desc)
-	if err != nil {
-		return err
-	}
-	if len(made) == 1 && made[0].First == 0 {
-		want, err := Parse(made[0].Data)
-		if err == nil && reflect.DeepEqual(have, want) {
-			return nil
-		}
-	}
-	return errors.New("it is not the digest of its chunks")
-}
-
 // A maker makes the digest of chunks that are given in the order of time.
 type maker struct {
 	desc    func(uint32) *metric.Desc
@@ -105,6 +85,9 @@ type maker struct {
 	crowds  map[crowdKey]*gathering
 	cells   []Cell
 	level   []int // columns of levels, those that are preferred first
+	// told, if set, are the keys of those that are members: nobody else is, but those that
+	// cannot be of a crowd.
+	told map[string]bool
 }
 
 type crowdKey struct {
@@ -323,8 +306,12 @@ func (c *Cell) join(d *metric.Desc, next *Cell) {
 func (m *maker) end(l *life) {
 	delete(m.carried, l.Key)
 	m.gone[hash(l.Key)] = true
-	if !l.inside || !m.ordinary(l) {
+	if m.told[l.Key] || !l.inside || !m.ordinary(l) {
 		m.member(l)
+		return
+	}
+	if m.told != nil {
+		m.crowd(l)
 		return
 	}
 	kept := false
@@ -478,7 +465,7 @@ func (m *maker) digest() *Digest {
 		}
 	}
 	for _, g := range m.crowds {
-		if g.only != nil {
+		if g.only != nil && m.told == nil {
 			m.members = append(m.members, g.only)
 			continue
 		}

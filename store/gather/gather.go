@@ -76,11 +76,34 @@ func (b *Batch) Empty() bool {
 	return b.Builders == [metric.NumClasses]*chunk.Builder{} && b.Events.Empty() && len(b.Descs) == 0 && b.Conf == nil
 }
 
+// Known are the descriptions of a catalogue by name, of each the latest. A journal
+// leaves out of them what values do not need.
+type Known map[string]*metric.Desc
+
+// Learn adds descriptions to k; nil is one that is lost.
+func (k Known) Learn(ds []*metric.Desc) {
+	for _, d := range ds {
+		if d != nil {
+			k[d.Name] = d
+		}
+	}
+}
+
+// Complete is the description that k has for d, or d.
+func (k Known) Complete(d *metric.Desc) *metric.Desc {
+	full := k[d.Name]
+	if full != nil && full.Type == d.Type && full.Sem == d.Sem && full.Units == d.Units && full.Indom == d.Indom &&
+		full.Class == d.Class && full.Width == d.Width && full.Clamped == d.Clamped {
+		return full
+	}
+	return d
+}
+
 // An Intake collects what a journal holds. Of journals that are read apart,
 // each has its own.
 type Intake struct {
 	Batch
-	known map[string]*metric.Desc // by name, the latest
+	known Known
 	done  map[*metric.Group]bool
 	insts map[[2]string]*metric.Instance
 }
@@ -88,8 +111,8 @@ type Intake struct {
 // NewIntake makes an Intake for the journal of an archive with this catalogue,
 // of which members may be lost.
 func NewIntake(catalog []*metric.Desc) *Intake {
-	in := &Intake{known: make(map[string]*metric.Desc), done: make(map[*metric.Group]bool), insts: make(map[[2]string]*metric.Instance)}
-	in.learn(catalog)
+	in := &Intake{known: make(Known), done: make(map[*metric.Group]bool), insts: make(map[[2]string]*metric.Instance)}
+	in.known.Learn(catalog)
 	return in
 }
 
@@ -116,23 +139,15 @@ func (in *Intake) Take(rec *journal.Record) error {
 		in.Events.Add(rec.Event)
 	case journal.KindDescribe:
 		in.Descs = append(in.Descs, rec.Descs...)
-		in.learn(rec.Descs)
+		in.known.Learn(rec.Descs)
 	case journal.KindConfig:
 		in.Conf = rec.Conf
 	}
 	return nil
 }
 
-func (in *Intake) learn(ds []*metric.Desc) {
-	for _, d := range ds {
-		if d != nil {
-			in.known[d.Name] = d
-		}
-	}
-}
-
 // complete gives the metrics of a tick the descriptions that the catalogue has
-// for them: a journal leaves out what values do not need.
+// for them.
 func (in *Intake) complete(t *metric.Tick) {
 	for _, b := range t.Blocks {
 		if in.done[b.Group] {
@@ -140,11 +155,7 @@ func (in *Intake) complete(t *metric.Tick) {
 		}
 		in.done[b.Group] = true
 		for i, d := range b.Group.Metrics {
-			k := in.known[d.Name]
-			if k != nil && k.Type == d.Type && k.Sem == d.Sem && k.Units == d.Units && k.Indom == d.Indom &&
-				k.Class == d.Class && k.Width == d.Width && k.Clamped == d.Clamped {
-				b.Group.Metrics[i] = k
-			}
+			b.Group.Metrics[i] = in.known.Complete(d)
 		}
 	}
 }

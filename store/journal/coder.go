@@ -87,24 +87,46 @@ func (c *coder) fail() { c.overrun = maxOverrun + 1 }
 // code1 codes bit y, whose probability to be 1 is p/65536, 0 < p < 65536.
 func (c *coder) code1(p uint32, y int) int {
 	mid := c.lo + uint32(uint64(c.hi-c.lo)*uint64(p)>>16)
-	if c.dec {
-		y = 0
-		if c.code <= mid {
-			y = 1
-		}
+	if c.at(y) <= mid {
+		c.below(mid)
+		return 1
 	}
-	if y != 0 {
-		c.hi = mid
-	} else {
-		c.lo = mid + 1
-	}
-	if (c.lo^c.hi)&0xff000000 == 0 {
-		c.shift()
-	}
-	return y
+	c.above(mid)
+	return 0
 }
 
-// shift passes the bytes that are settled.
+// at is where the code stands in the interval: below its middle for a 1. When
+// encoding it is wherever y wants it, so that both directions take the same two
+// ways. Those are apart, with a branch before them, because the processor then
+// foretells the bit and goes on with the next one; a bit that is computed would
+// have to be waited for.
+func (c *coder) at(y int) uint32 {
+	if c.dec {
+		return c.code
+	}
+	if y != 0 {
+		return c.lo
+	}
+	return c.hi
+}
+
+// below takes the lower part of the interval, which is a 1, above the upper one.
+func (c *coder) below(mid uint32) {
+	if c.hi = mid; (c.lo^mid)&0xff000000 == 0 {
+		c.shift()
+	}
+}
+
+func (c *coder) above(mid uint32) {
+	if c.lo = mid + 1; (c.lo^c.hi)&0xff000000 == 0 {
+		c.shift()
+	}
+}
+
+// shift passes the bytes that are settled. It is called for one bit in many, and
+// would keep what calls it from being inlined.
+//
+//go:noinline
 func (c *coder) shift() {
 	for (c.lo^c.hi)&0xff000000 == 0 {
 		if c.dec {
@@ -150,17 +172,16 @@ func freshProbs(ps []prob) {
 	}
 }
 
-// after is what p becomes when y has been coded.
-func (p prob) after(y int) prob {
-	n, v := uint32(p)&1023, int64(p>>10)
-	v += (int64(-y)&(1<<22-1) - v) * learn[n%(probLimit+1)] >> 16
-	if n < probLimit {
-		n++
-	}
-	return prob(uint32(v)<<10 | n)
+// one is what p becomes when a 1 has been coded, zero when a 0.
+func (p prob) one() prob {
+	n, v := uint32(p)&probLimit, int64(p>>10)
+	return prob(uint32(v+(1<<22-1-v)*learn[n]>>16)<<10 | min(n+1, probLimit))
 }
 
-func (p *prob) update(y int) { *p = p.after(y) }
+func (p prob) zero() prob {
+	n, v := uint32(p)&probLimit, int64(p>>10)
+	return prob(uint32(v+-v*learn[n]>>16)<<10 | min(n+1, probLimit))
+}
 
 // p16 is p in 16 bits, never 0 and never 65536.
 func (p prob) p16() uint32 {
@@ -176,9 +197,16 @@ func (p prob) p16() uint32 {
 
 // bit codes y under the model p and teaches p.
 func (c *coder) bit(p *prob, y int) int {
-	y = c.code1(p.p16(), y)
-	p.update(y)
-	return y
+	v := *p
+	mid := c.lo + uint32(uint64(c.hi-c.lo)*uint64(v.p16())>>16)
+	if c.at(y) <= mid {
+		*p = v.one()
+		c.below(mid)
+		return 1
+	}
+	*p = v.zero()
+	c.above(mid)
+	return 0
 }
 
 // tree codes the low n bits of v, high bit first, under a tree of models that
@@ -236,13 +264,24 @@ func (c *coder) bit3(m *mixer, p0, p1, p2 *prob, y int) int {
 	dot := (int64(m[0])*int64(s0) + int64(m[1])*int64(s1) + int64(m[2])*int64(s2)) >> 16
 	dot = min(max(dot, -2047), 2047)
 	p := max(uint32(squashed[(dot+2048)&4095]), 24)
-	y = c.code1(p, y)
-	err := (int32(y)<<16 - int32(p)) >> 4 * mixRate
+	mid := c.lo + uint32(uint64(c.hi-c.lo)*uint64(p)>>16)
+	if c.at(y) <= mid {
+		*p0, *p1, *p2 = v0.one(), v1.one(), v2.one()
+		m.learn(s0, s1, s2, int32(65536-p)>>4*mixRate)
+		c.below(mid)
+		return 1
+	}
+	*p0, *p1, *p2 = v0.zero(), v1.zero(), v2.zero()
+	m.learn(s0, s1, s2, -int32(p)>>4*mixRate)
+	c.above(mid)
+	return 0
+}
+
+// learn moves the weights by how far what was said was from the truth.
+func (m *mixer) learn(s0, s1, s2, err int32) {
 	m[0] += (s0*err + 1<<15) >> 16
 	m[1] += (s1*err + 1<<15) >> 16
 	m[2] += (s2*err + 1<<15) >> 16
-	*p0, *p1, *p2 = v0.after(y), v1.after(y), v2.after(y)
-	return y
 }
 
 const mixRate = 10

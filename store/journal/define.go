@@ -1,6 +1,10 @@
 package journal
 
-import "tachograph/sample/metric"
+import (
+	"slices"
+
+	"tachograph/sample/metric"
+)
 
 // define codes a group that appears for the first time in this generation.
 // What is kept of its metrics is what values need to be understood; help and
@@ -152,8 +156,11 @@ func (s *state) describe(d *indom, inst *instance, in *metric.Instance) error {
 	}
 	inst.rev = in.Rev
 	if c.dec {
-		in.Name, in.Labels = name, labels
-		in.Rev++
+		// One that an earlier generation named is mostly called as it was.
+		if in.Rev == 0 || in.Name != name || !slices.Equal(in.Labels, labels) {
+			in.Name, in.Labels = name, labels
+			in.Rev++
+		}
 		inst.rev = in.Rev
 	}
 	return nil

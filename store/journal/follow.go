@@ -176,7 +176,12 @@ func (f *Follower) read(g *Generation, take func(*Record)) (end End) {
 		g.over = true // the archive holds all of it, and its file may be used again
 		return End{}
 	}
-	err := fault.Contain(func() error { return f.records(g, take) })
+	return f.judge(g, fault.Contain(func() error { return f.records(g, take) }))
+}
+
+// judge says what stands behind the records of g that have been read, of which err,
+// if it is not nil, stopped the reading.
+func (f *Follower) judge(g *Generation, err error) (end End) {
 	size, e := g.File.Size()
 	if err == nil {
 		err = e
@@ -221,30 +226,59 @@ func (f *Follower) open(g *Generation) error {
 	return nil
 }
 
-func (f *Follower) records(g *Generation, take func(*Record)) error {
-	if g.reader == nil {
-		err := f.open(g)
-		if errors.Is(err, io.EOF) {
-			return nil // its beginning is not there yet
-		}
-		if err != nil {
-			return err
+// Next returns the next record of g that the archive does not hold, valid until the
+// next call, and io.EOF where there is none yet. It does not ask what stands there:
+// that costs more than reading does, and Read says it. After another error nothing
+// more can be read of g.
+func (f *Follower) Next(g *Generation) (rec *Record, err error) {
+	if g.over {
+		return nil, io.EOF
+	}
+	err = fault.Contain(func() (err error) {
+		rec, err = f.next(g)
+		return err
+	})
+	if err != nil && !errors.Is(err, io.EOF) {
+		g.end = f.judge(g, err)
+		if g.over = true; g.end.Err != nil {
+			err = g.end.Err
 		}
 	}
+	return rec, err
+}
+
+func (f *Follower) records(g *Generation, take func(*Record)) error {
 	for {
-		rec, err := g.reader.Next()
+		rec, err := f.next(g)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
+		take(rec)
+	}
+}
+
+// next returns the next record that is wanted, and io.EOF where there is none, or
+// where the beginning of g is not there yet.
+func (f *Follower) next(g *Generation) (*Record, error) {
+	if g.reader == nil {
+		if err := f.open(g); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		rec, err := g.reader.Next()
+		if err != nil {
+			return nil, err
+		}
 		g.seq = rec.Seq
 		if rec.Tick != nil {
 			g.last = rec.Tick.At.Wall
 		}
 		if f.All || rec.Seq > f.Seq {
-			take(rec)
+			return rec, nil
 		}
 	}
 }

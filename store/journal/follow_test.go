@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/fault"
+	"tachograph/store/storetest"
 )
 
 func (f *memFile) Size() (int64, error) { return int64(len(f.data)), nil }
@@ -294,5 +296,46 @@ func TestARecordThatIsBeingWritten(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// countedFile counts the reads of a file.
+type countedFile struct {
+	*memFile
+	reads int
+}
+
+func (f *countedFile) ReadAt(p []byte, off int64) (int, error) {
+	f.reads++
+	return f.memFile.ReadAt(p, off)
+}
+
+// TestNewsCostOneRead adds ticks to a generation that is followed: each costs one read,
+// which also tells that it is the last.
+func TestNewsCostOneRead(t *testing.T) {
+	f := &countedFile{memFile: &memFile{}}
+	w := NewWriter(f, head, nil)
+	follow := &Follower{Live: true}
+	g := &Generation{File: f}
+	m := storetest.NewMachine(2)
+	for s := range 40 {
+		ticks := m.Ticks(s)
+		for _, tick := range ticks {
+			if err := w.Tick(tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.reads = 0
+		for range ticks {
+			if _, err := follow.Next(g); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := follow.Next(g); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		if s > 0 && f.reads != 1 {
+			t.Fatalf("second %d: %d ticks cost %d reads", s, len(ticks), f.reads)
+		}
 	}
 }

@@ -21,9 +21,11 @@ type Reader struct {
 	rec  Record
 	buf  []byte
 	from int // the unread part of buf
-	off  int64
-	crc  uint32
-	err  error
+	// stale says that the end was told: more may have been written since buf was read.
+	stale bool
+	off   int64
+	crc   uint32
+	err   error
 }
 
 // NewReader opens a journal. A file that holds no complete header yet gives
@@ -99,18 +101,26 @@ func (r *Reader) frame() (body []byte, size int, sum uint32, err error) {
 		if err == nil {
 			return body, size, sum, nil
 		}
-		// What looked wrong may have been written since it was read.
-		if refilled {
+		// What looked wrong may have been written since it was read. A mark that
+		// was read behind the last frame is the end, once.
+		if refilled || !r.stale && r.marked(r.buf[r.from:]) {
 			if err == errShort && r.more(size) {
 				continue
 			}
+			r.stale = true
 			return nil, 0, 0, io.EOF
 		}
 		if err := r.refill(readAhead); err != nil {
 			return nil, 0, 0, err
 		}
-		refilled = true
+		refilled, r.stale = true, false
 	}
+}
+
+// marked reports whether in begins with the mark behind the last frame.
+func (r *Reader) marked(in []byte) bool {
+	var room [MarkSize]byte
+	return r.mark && len(in) >= MarkSize && string(in[:MarkSize]) == string(appendMark(room[:0], r.crc))
 }
 
 // pass goes on behind the frame at r.off.
@@ -158,7 +168,7 @@ const sector = 512
 func (r *Reader) ended() bool {
 	var b [MarkSize]byte
 	n, err := r.src.ReadAt(b[:], r.off)
-	return n == 0 && errors.Is(err, io.EOF) || r.mark && n == MarkSize && string(b[:]) == string(appendMark(nil, r.crc))
+	return n == 0 && errors.Is(err, io.EOF) || r.marked(b[:n])
 }
 
 // behind says how a file of that size ends, behind the last sound record, and how

@@ -3,10 +3,8 @@ package layout
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"tachograph/store/boltread"
-	"tachograph/store/disk"
 )
 
 // HeaderOf is what an archive says about itself. Where that is damaged, which
@@ -50,12 +48,12 @@ func ReadProgress(path string) (p Progress, err error) {
 
 // WithSnapshot lets fn read the newest transaction of the file at path.
 func WithSnapshot(path string, fn func(*boltread.Snapshot) error) error {
-	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	f, err := Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	s, err := boltread.Open(boltread.FileSource(f))
+	s, err := boltread.Open(f)
 	if err != nil {
 		return err
 	}

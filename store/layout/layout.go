@@ -61,6 +61,15 @@ type Header struct {
 	// Serial counts the archives of a directory in the order in which they were
 	// begun, whatever the clock said; 0 in archives made before it was counted.
 	Serial uint64 `json:"serial,omitempty"`
+	// Reduced is set where others hold more of the same time.
+	Reduced *Reduction `json:"reduced,omitempty"`
+	// Since and Until are the wall clocks between which the archive holds what was recorded,
+	// where it is a part of others; 0 in one that is no part, or where only the other end
+	// is cut. What stands before Since is how things stood then: the last of everything that
+	// was read before, for who wants to know what a counter gained since, and what has not
+	// changed since.
+	Since int64 `json:"since,omitempty"`
+	Until int64 `json:"until,omitempty"`
 }
 
 // Totals is what an archive holds, so that a reader notices when something is
@@ -84,11 +93,15 @@ type Progress struct {
 	Closed     bool   `json:"closed,omitempty"`
 }
 
-// Missing says what a live archive lacks whose journal is not beside it: what
-// was recorded after last.
-func (p Progress) Missing(path string, last int64) error {
+// Missing says what a live archive lacks whose journal is not beside it: what was recorded
+// after last, or where later generations are there, until they begin.
+func (p Progress) Missing(path string, last int64, later bool) error {
+	name := filepath.Base(JournalName(path, p.Generation))
+	if later {
+		return fmt.Errorf("its journal is not whole: %s is not beside it, and with that a part of what was recorded is missing; copy the files of a live archive together", name)
+	}
 	return fmt.Errorf("its journal is not beside it: %s and later ones are missing, and with them what was recorded after %s; copy the files of a live archive together",
-		filepath.Base(JournalName(path, p.Generation)), fault.UTC(last))
+		name, fault.UTC(last))
 }
 
 // ChunkKey is the key of a chunk and of its entry in the index.

@@ -1,12 +1,14 @@
 package layout
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tachograph/store/fault"
@@ -160,12 +162,27 @@ func GlobQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// FilesAt lists the archives and journals at path: all those in a
-// directory, or one archive with its journals.
-func FilesAt(path string) ([]string, error) {
+// statAt is os.Stat of the file at path, or of the bundle that it is a member of.
+func statAt(path string) (fs.FileInfo, error) {
 	st, err := os.Stat(path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return Stat(path)
+	}
+	return st, err
+}
+
+// FilesAt lists the archives and journals at path: all those in a
+// directory, or one archive with its journals, or those of a bundle.
+func FilesAt(path string) ([]string, error) {
+	st, err := statAt(path)
 	if err != nil {
 		return nil, &fault.Error{Path: path, Err: err}
+	}
+	if members, isBundle, err := BundleAt(path); isBundle && !st.IsDir() {
+		if err != nil {
+			members = append(members, path) // who opens it says what is wrong with it
+		}
+		return members, nil
 	}
 	if !st.IsDir() {
 		journals, err := JournalsOf(path)
@@ -178,7 +195,12 @@ func FilesAt(path string) ([]string, error) {
 	var files []string
 	for _, e := range entries {
 		if e.Type().IsRegular() && (IsArchiveName(e.Name()) || IsJournalName(e.Name())) {
-			files = append(files, filepath.Join(path, e.Name()))
+			file := filepath.Join(path, e.Name())
+			members, isBundle, err := BundleAt(file)
+			files = append(files, members...)
+			if !isBundle || err != nil {
+				files = append(files, file)
+			}
 		}
 	}
 	if len(files) == 0 {

@@ -12,9 +12,7 @@ import (
 	"syscall"
 
 	"tachograph/sample/metric"
-	"tachograph/store/boltread"
 	"tachograph/store/chunk"
-	"tachograph/store/disk"
 	"tachograph/store/fault"
 	"tachograph/store/layout"
 )
@@ -48,6 +46,9 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 		if err == nil && len(files) == 0 {
 			err = &fault.Error{Op: "repair", Path: src, Err: syscall.ENOENT}
 		}
+	} else if _, isBundle, _ := layout.BundleAt(src); isBundle {
+		err = &fault.Error{Op: "repair", Path: src, Kind: fault.NotArchive,
+			Err: fmt.Errorf("it is a bundle of archives: repair those that are damaged one by one, such as %s", files[0])}
 	} else if err == nil && files[0] != src {
 		err = &fault.Error{Op: "repair", Path: src, Kind: fault.NotArchive, Err: errors.New("it is a directory: name one archive in it")}
 	}
@@ -82,8 +83,8 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 type repair struct {
 	*salvage
 	report   *RepairReport
-	open     []*os.File // what sections read from
-	journals []*os.File
+	open     []*layout.File // what sections read from
+	journals []*layout.File
 	rebuilt  []*rebuilt
 	byClass  map[metric.Class][]*rebuilt // chunks that are kept
 	// journalled are the continuous clocks of the ticks in the journals.
@@ -100,7 +101,7 @@ type rebuilt struct {
 }
 
 func (r *repair) read(path string, progress func(done, total int64)) error {
-	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	f, err := layout.Open(path)
 	if err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
@@ -109,7 +110,7 @@ func (r *repair) read(path string, progress func(done, total int64)) error {
 		r.journals = append(r.journals, f)
 		return nil
 	}
-	if err := fault.Contain(func() error { return r.collect(boltread.FileSource(f), progress) }); err != nil {
+	if err := fault.Contain(func() error { return r.collect(f, progress) }); err != nil {
 		r.hurt("%s: %v", path, err)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"tachograph/sample/metric"
-	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/gather"
 	"tachograph/store/journal"
@@ -31,7 +30,7 @@ func (r *repair) follower() *journal.Follower {
 }
 
 func (r *repair) generation(i int) *journal.Generation {
-	g := &journal.Generation{File: boltread.FileSource(r.journals[i]), Old: i+1 < len(r.journals)}
+	g := &journal.Generation{File: r.journals[i], Old: i+1 < len(r.journals)}
 	_, g.Number, _ = layout.ParseJournalName(strings.TrimSuffix(filepath.Base(r.journals[i].Name()), layout.DamagedSuffix))
 	return g
 }

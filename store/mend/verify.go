@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/digest"
-	"tachograph/store/disk"
 	"tachograph/store/fault"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
@@ -47,7 +45,8 @@ func (f Finding) String() string {
 // many bytes of how many are done. An error means that path could not be read
 // at all.
 //
-// A live archive may be verified while it is being written.
+// A live archive may be verified while it is being written. Of a bundle, all archives are
+// checked.
 func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	files, err := layout.FilesAt(path)
 	if err != nil {
@@ -55,9 +54,7 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	}
 	v := &verifier{progress: progress, owner: make(map[string]*owner)}
 	for _, f := range files {
-		if st, err := os.Lstat(f); err == nil {
-			v.total += st.Size()
-		}
+		v.total += sizeOf(f)
 	}
 	for len(files) > 0 {
 		n := 1
@@ -70,13 +67,24 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	return v.findings, nil
 }
 
+// sizeOf is the length of a file, 0 if it cannot be told.
+func sizeOf(path string) int64 {
+	f, err := layout.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	size, _ := f.Size()
+	return size
+}
+
 // together checks an archive and the journals behind it. Journals are opened
 // before the archive is looked at: a recorder removes one once the archive
 // holds what it does.
 func (v *verifier) together(files []string) {
-	open := make([]*os.File, len(files))
+	open := make([]*layout.File, len(files))
 	for i, name := range slices.Backward(files) {
-		f, err := disk.OpenNoFollow(name, os.O_RDONLY, 0)
+		f, err := layout.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a recorder took it away meanwhile
 		}
@@ -97,8 +105,8 @@ func (v *verifier) together(files []string) {
 		if err := fault.Contain(func() error { v.file(f, files[i+1:]); return nil }); err != nil {
 			v.add("file", 0, 0, err)
 		}
-		if st, err := f.Stat(); err == nil {
-			v.done = at + st.Size()
+		if size, err := f.Size(); err == nil {
+			v.done = at + size
 		}
 		v.tell()
 	}
@@ -135,7 +143,13 @@ func (v *verifier) add(where string, from, to int64, err error) {
 }
 
 // file checks f; behind are the files that come after it.
-func (v *verifier) file(f *os.File, behind []string) {
+func (v *verifier) file(f *layout.File, behind []string) {
+	if !f.InBundle() && layout.IsBundle(f) {
+		if _, _, err := layout.BundleAt(v.path); err != nil {
+			v.add("bundle", 0, 0, err)
+		}
+		return
+	}
 	if layout.IsJournalName(filepath.Base(v.path)) {
 		v.journal(f, behind)
 		return
@@ -146,7 +160,7 @@ func (v *verifier) file(f *os.File, behind []string) {
 	before, done := len(v.findings), v.done
 	for range attempts {
 		v.findings, v.done = v.findings[:before], done
-		s, err := boltread.Open(boltread.FileSource(f))
+		s, err := boltread.Open(f)
 		if err != nil {
 			v.add("database", 0, 0, err)
 			continue
@@ -159,7 +173,7 @@ func (v *verifier) file(f *os.File, behind []string) {
 }
 
 // archive checks everything in s.
-func (v *verifier) archive(s *boltread.Snapshot, f *os.File) {
+func (v *verifier) archive(s *boltread.Snapshot, f *layout.File) {
 	for _, d := range s.Check(nil) {
 		v.add(fmt.Sprintf("page %d at byte %d", d.Page, d.Offset), 0, 0, errors.New(d.What))
 	}
@@ -172,8 +186,8 @@ func (v *verifier) archive(s *boltread.Snapshot, f *os.File) {
 	// A finished archive ends with its last page; one being written grows ahead.
 	a.own.finished = true
 	end := s.Meta().Bytes()
-	if st, err := f.Stat(); err == nil && st.Size() > end {
-		v.add(fmt.Sprintf("byte %d", end), 0, 0, fmt.Errorf("%d bytes behind the end of the archive do not belong to it", st.Size()-end))
+	if size, err := f.Size(); err == nil && size > end {
+		v.add(fmt.Sprintf("byte %d", end), 0, 0, fmt.Errorf("%d bytes behind the end of the archive do not belong to it", size-end))
 	}
 }
 

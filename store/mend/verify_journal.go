@@ -6,20 +6,19 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tachograph/store/boltread"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
 
 // missingJournal tells that the archive at v.path lacks the journal that it says
 // it has. open are the files that were looked at.
-func (v *verifier) missingJournal(open []*os.File) {
+func (v *verifier) missingJournal(open []*layout.File) {
 	own := v.owner[filepath.Base(v.path)]
 	if own == nil || own.finished || own.progress.Generation == 0 {
 		return
 	}
 	want := layout.JournalName(v.path, own.progress.Generation)
-	if slices.ContainsFunc(open, func(f *os.File) bool { return f != nil && f.Name() == want }) {
+	if slices.ContainsFunc(open, func(f *layout.File) bool { return f != nil && f.Name() == want }) {
 		return
 	}
 	if _, err := os.Lstat(want); err == nil {
@@ -28,12 +27,12 @@ func (v *verifier) missingJournal(open []*os.File) {
 	if now, err := layout.ReadProgress(v.path); err != nil || now != own.progress {
 		return // the writer went on meanwhile
 	}
-	v.add("journal", 0, 0, own.progress.Missing(v.path, own.Last))
+	v.add("journal", 0, 0, own.progress.Missing(v.path, own.Last, slices.ContainsFunc(open[min(1, len(open)):], func(f *layout.File) bool { return f != nil })))
 }
 
 // journal decodes every record of a journal. behind are the files that come
 // after it.
-func (v *verifier) journal(f *os.File, behind []string) {
+func (v *verifier) journal(f *layout.File, behind []string) {
 	live, number, _ := layout.ParseJournalName(filepath.Base(v.path))
 	own := v.owner[live]
 	if own == nil {
@@ -42,7 +41,7 @@ func (v *verifier) journal(f *os.File, behind []string) {
 	}
 	own.Live = true
 	own.goOn(filepath.Join(filepath.Dir(v.path), live))
-	g := &journal.Generation{File: boltread.FileSource(f), Number: number}
+	g := &journal.Generation{File: f, Number: number}
 	g.Old = slices.ContainsFunc(behind, func(name string) bool {
 		next, _, _ := layout.ParseJournalName(filepath.Base(name))
 		return next == live
@@ -70,7 +69,7 @@ func (o *owner) goOn(path string) {
 // inPlace reports whether f is still the file that its name means. A recorder
 // takes a journal away, and writes another one over it, once the archive holds
 // what it does.
-func (v *verifier) inPlace(f *os.File) bool {
+func (v *verifier) inPlace(f *layout.File) bool {
 	was, err := f.Stat()
 	if err != nil {
 		return true

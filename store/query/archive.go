@@ -35,6 +35,11 @@ type chunkwise interface {
 // *store.Reader.
 type totalling interface {
 	Total(store.Selection, func(*store.Totals) bool) iter.Seq[store.Part]
+}
+
+// reading is an Archive that tells when something was read last, whatever there was
+// to read: a *store.Reader.
+type reading interface {
 	LastRead(store.Selection) int64
 }
 
@@ -160,11 +165,11 @@ func Covered(a Archive, w Window) (from, to int64, overlapping []*store.ArchiveI
 		if !w.Wants(info.Host.ID) {
 			continue
 		}
-		if from == 0 || info.From < from {
-			from = info.From
+		if from == 0 || info.Begin() < from {
+			from = info.Begin()
 		}
 		to = max(to, info.To)
-		if info.To >= w.From && (w.To == 0 || info.From <= w.To) {
+		if info.To >= w.From && (w.To == 0 || info.Begin() <= w.To) {
 			overlapping = append(overlapping, info)
 		}
 	}

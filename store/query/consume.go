@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -21,13 +22,14 @@ type topper struct {
 	most   int // how many single processes are wanted; 0 for all
 	every  int64
 	own    map[string]float64  // of each host: the seconds that were recorded
-	begins map[[2]string]int64 // of each boot: the first instant that was recorded
+	begins map[[2]string]int64 // of each boot: when processes were first read
 
 	lives  map[string]*life
 	free   []*life
 	least  float64 // what a single process must exceed to be among the biggest
 	groups map[groupKey]*Consumer
 	ended  []*Consumer
+	each   func(*Consumer) // if set is given single processes that ended, which then are not kept
 	count  int
 	total  float64
 	fields *fieldMap
@@ -73,7 +75,7 @@ func (t *topper) bounds(w Window) error {
 	if w.To != 0 {
 		t.w.To = min(to, w.To)
 	}
-	if w.From > from {
+	if slices.ContainsFunc(t.a.Archives(), func(in *store.ArchiveInfo) bool { return w.Wants(in.Host.ID) && in.From < w.From }) {
 		tick := lastProcessTick(t.a, w, w.From)
 		if tick != 0 {
 			t.w.From = tick
@@ -81,10 +83,11 @@ func (t *topper) bounds(w Window) error {
 	}
 	t.spans()
 	t.begins = make(map[[2]string]int64)
+	earliest := make(map[[2]string]*store.ArchiveInfo)
 	for _, info := range t.a.Archives() {
 		key := [2]string{info.Host.ID, info.BootID}
-		if at, ok := t.begins[key]; !ok || info.From < at {
-			t.begins[key] = info.From
+		if first := earliest[key]; first == nil || info.From < first.From {
+			earliest[key] = info
 		}
 		if iv := interval(info, metric.Process); iv > 0 {
 			t.every = iv
@@ -92,6 +95,12 @@ func (t *topper) bounds(w Window) error {
 	}
 	if t.every == 0 {
 		t.every = int64(metric.Process.Interval())
+	}
+	for key, info := range earliest {
+		t.begins[key] = info.From
+		if w.Wants(info.Host.ID) && info.From >= t.w.From && info.From <= t.w.To {
+			t.begins[key] = firstProcessTick(t.a, info, t.every)
+		}
 	}
 	return nil
 }
@@ -324,7 +333,11 @@ func (t *topper) born(s *store.Summary) bool {
 		return at >= t.w.From
 	}
 	begin := max(t.begins[[2]string{s.Archive.Host.ID, s.Archive.BootID}], t.w.From)
-	return s.First.Wall > begin+t.every/2
+	late := t.every / 2
+	if s.Archive.Step != 0 {
+		late = min(late, int64(time.Second)/2) // The first reading is there by itself.
+	}
+	return s.First.Wall > begin+late
 }
 
 func (t *topper) level(l *life, s *store.Summary) {
@@ -336,6 +349,9 @@ func (t *topper) level(l *life, s *store.Summary) {
 	before := t.every
 	if l.level.Wall != 0 {
 		before = s.First.Cont - l.level.Cont
+	}
+	if s.Lead != 0 {
+		before = min(before, s.Lead)
 	}
 	l.weight += float64((s.Weighted + metric.Number(s.Metric.Type, s.First.Bits)*float64(before)/1e9) * unit)
 	l.seconds += float64(s.Last.Cont-s.First.Cont+before) / 1e9
@@ -408,6 +424,9 @@ func (t *topper) settle(n int, begin int64) {
 		t.finish(l.Consumer)
 		t.sumUp(l.Consumer)
 		switch {
+		case t.each != nil:
+			c := l.own
+			t.each(&c)
 		case t.by == "":
 			c := l.own
 			t.groups[t.keyOf(l.Archive, l.Instance)] = &c

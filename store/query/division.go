@@ -75,3 +75,11 @@ func (d division) edge(n int64) int64 {
 	}
 	return t.UnixNano()
 }
+
+// StepAt is the step that an instant belongs to, the one at which it ends included.
+// Steps are counted from r's Origin, else from its From, else from 1970.
+func (r Request) StepAt(wall int64) (begin, end int64) {
+	d := r.division(wall)
+	n := d.number(wall)
+	return d.edge(n - 1), d.edge(n)
+}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -25,7 +26,7 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	}
 	r := ev.r
 	r.Metrics = []string{n.desc.Name}
-	r.Note = nil
+	r.Note, r.Past = nil, nil
 	r.Instance, r.Sought = ev.instanceFilter(n)
 	if n.desc.Indom != ev.e.Indom() {
 		r.Keys = nil
@@ -54,7 +55,9 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	indom := n.desc.Indom != metric.NoIndom
 	var at readings
 	v := newVector()
-	for key, p := range list {
+	// In one order always: sums of floats depend on it.
+	for _, key := range slices.Sorted(maps.Keys(list)) {
+		p := list[key]
 		row := v.row(key, p.in, len(g))
 		if k, ok := slices.BinarySearch(p.wall, g[0]); ok && len(p.wall)-k >= len(g) && slices.Equal(p.wall[k:k+len(g)], g) {
 			copy(row.vals, p.vals[k:]) // The usual case: it was read at these instants.

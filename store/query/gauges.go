@@ -2,6 +2,7 @@ package query
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,9 +79,14 @@ type Gauge struct {
 // Rate reports whether values read as a rate or share.
 func (g *Gauge) Rate() bool { return g.Share }
 
-// Gauges computes the gauges of one host over a window, with so many points.
-func Gauges(a Archive, w Window, points int) ([]*Gauge, error) {
+// Gauges computes the gauges of one host over a window, with so many points; those
+// that are named, if any are.
+func Gauges(a Archive, w Window, points int, names ...string) ([]*Gauge, error) {
 	var out []*Gauge
+	gauges := gauges
+	if len(names) > 0 {
+		gauges = slices.DeleteFunc(slices.Clone(gauges), func(g gauge) bool { return !slices.Contains(names, g.name) })
+	}
 	from, to, list := Covered(a, w)
 	if len(list) == 0 {
 		return nil, nil

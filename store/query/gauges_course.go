@@ -332,8 +332,15 @@ type glimpse struct {
 	read     map[string]bool
 }
 
-// evaluate adds a part value by value, with the arithmetic of readExpr.
+// evaluate adds a part value by value.
 func (v *glimpse) evaluate(c *gaugeCourse, p *gaugePart) {
+	before := spacing{wall: p.before.Wall, gaps: [2]int64{p.every, p.every}}
+	width := c.width(c.w)
+	v.each(c, p, func(wall int64, x float64) { c.value(wall, x, before.next(wall), c.w, width) })
+}
+
+// each yields the values of a part, with the arithmetic of readExpr.
+func (v *glimpse) each(c *gaugeCourse, p *gaugePart, yield func(wall int64, x float64)) {
 	var names []string
 	for _, r := range p.rows {
 		if name := r.n.desc.Name; !v.read[name] {
@@ -383,11 +390,9 @@ func (v *glimpse) evaluate(c *gaugeCourse, p *gaugePart) {
 	} else {
 		list = c.e.root.eval(walls, asValue, leaf)
 	}
-	before := spacing{wall: p.before.Wall, gaps: [2]int64{p.every, p.every}}
-	width := c.width(c.w)
 	for _, key := range list.keys {
 		for i, x := range list.rows[key].vals {
-			c.value(walls[i], x/c.whole, before.next(walls[i]), c.w, width)
+			yield(walls[i], x/c.whole)
 		}
 	}
 }

@@ -156,6 +156,15 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 	if most > 0 && len(chosen) > most {
 		chosen = chosen[:most]
 	}
+	if found == 0 {
+		return nil, 0, nil
+	}
+	list, err = historiesOf(a, w, chosen, step, zone, all)
+	return list, found, err
+}
+
+// historiesOf tells some lives within a window that the archives cover.
+func historiesOf(a Archive, w Window, chosen []*store.Life, step int64, zone *time.Location, all bool) (list []*History, err error) {
 	byInstance := make(map[*metric.Instance]*History)
 	for _, l := range chosen {
 		h := &History{From: l.From, To: l.To, Names: lifeNames(l), Gains: noCounters(), Peak: math.NaN()}
@@ -165,7 +174,7 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 		byInstance[l.Instance] = h
 	}
 	if len(list) == 0 {
-		return nil, 0, nil
+		return nil, nil
 	}
 	hs := &historian{a: a, w: w, step: step, zone: zone, byInstance: byInstance, list: list}
 	if hs.fields = mapFields(a, pageCounters, pageLevels); all {
@@ -175,9 +184,9 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 		hs.keys = append(hs.keys, in.Key)
 	}
 	if err := hs.fill(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return list, found, nil
+	return list, nil
 }
 
 func lifeNames(l *store.Life) []string {
@@ -358,12 +367,14 @@ func (hs *historian) texts(h *History) {
 	}
 }
 
+// exitMargin is how far from when a process was last seen its end may have been noticed.
+const exitMargin = int64(2 * time.Minute)
+
 // ending finds the event of the process's end, and whether it had one.
 func (hs *historian) ending(h *History) {
 	tick := lastProcessTick(hs.a, Window{Hosts: []string{h.Archive.Host.ID}}, hs.w.To)
 	h.Ended = tick > h.To
-	margin := int64(2 * time.Minute)
-	for e := range hs.a.Events(h.To-margin, h.To+margin, metric.EventProcessExit) {
+	for e := range hs.a.Events(h.To-exitMargin, h.To+exitMargin, metric.EventProcessExit) {
 		if e.Key == h.Instance.Key && e.Archive.Host.ID == h.Archive.Host.ID && e.Archive.BootID == h.Archive.BootID {
 			c := *e
 			h.Exit, h.Ended = &c, true
@@ -407,4 +418,14 @@ func (hs *historian) ancestors(h *History) {
 		h.Ancestors = append(h.Ancestors, fmt.Sprintf("%s (%d)", ProcessName(parent), ProcessID(parent)))
 		parent = byKey(parent.Label("parent"))
 	}
+}
+
+// HistoryOf tells the life of one process within a window, in steps, with all
+// its fields.
+func HistoryOf(a Archive, w Window, l *store.Life, step int64) (*History, error) {
+	list, err := historiesOf(a, w, []*store.Life{l}, step, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
 }

@@ -14,41 +14,53 @@ import (
 // that a page, a screen or a browser shows of it.
 type Moment struct {
 	Host metric.Host
-	At   int64
 	// Around is the time before and after that Events are of.
 	Around time.Duration
-	// Last is the last sample not after the instant; zero if there is none.
-	Last int64
-	// Break is what the instant lies in if nothing was recorded then.
-	Break *Break
-	// Gauges are over the time before the instant, their Last is what it showed.
-	// There are none where nothing was sampled in that time.
+	// Stance is where the instant stands in the recording: in a break, or between
+	// which samples.
+	Stance
+	// Gauges are over the time before the instant, their Last is what it showed;
+	// where nothing was recorded then, before the last sample. There are none where
+	// nothing was sampled in that time.
 	Gauges []*Gauge
 	Events []*store.Event // in the order they happened
 	// Processes are those of the last reading not after the instant.
 	Processes []*Process
 }
 
-// MomentAt composes a moment of one host, its gauges with so many points; nil
-// where nothing was recorded around it.
+// MomentAt composes a moment of one host, its gauges with so many points. Outside
+// of the host's recording it is a stance alone; it is nil where nothing was recorded
+// of the host at all.
 func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, points int) (*Moment, error) {
-	m := &Moment{Host: host, At: at, Around: around}
-	w := Window{Hosts: []string{host.ID}, From: at - int64(around), To: at + int64(around)}
-	if _, _, list := Covered(a, w); len(list) == 0 {
-		return nil, nil
+	m := &Moment{Host: host, Stance: StanceAt(a, host.ID, at), Around: around}
+	shown := at // What is shown is of then: of a break, what was last.
+	switch {
+	case m.State == Unbegun || m.State == Over && at-m.Before > int64(around):
+		_, _, list := Covered(a, Window{Hosts: []string{host.ID}})
+		if len(list) == 0 {
+			return nil, nil
+		}
+		return m, nil
+	case m.State != Running:
+		shown = m.Before
 	}
+	w := Window{Hosts: []string{host.ID}, From: at - int64(around), To: at + int64(around)}
 	for e := range SortedEvents(a, w) {
 		m.Events = append(m.Events, e)
 	}
-	m.Last = LastBefore(a, host.ID, at)
-	m.Break = breakAt(a, host.ID, m.Last, at)
-	if m.Last >= w.From { // What is held from before that is no sample.
-		var err error
-		if m.Gauges, err = Gauges(a, Window{Hosts: w.Hosts, From: w.From, To: at}, points); err != nil {
-			return nil, err
+	gauges := func(a Archive) (err error) {
+		if m.Before >= shown-int64(around) { // What is held from before that is no sample.
+			m.Gauges, err = Gauges(a, Window{Hosts: w.Hosts, From: shown - int64(around), To: shown}, points)
 		}
+		return err
 	}
-	m.Processes = Processes(a, Window{Hosts: w.Hosts}, at, nil)
+	processes := func(a Archive) error {
+		m.Processes = Processes(a, Window{Hosts: w.Hosts}, shown, nil)
+		return nil
+	}
+	if err := beside(a, gauges, processes); err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/sample/metric"
 	"tachograph/store/query"
 	"tachograph/store/query/querytest"
 )
@@ -67,7 +68,7 @@ func TestMoment(t *testing.T) {
 		{"while all is read", 10 * time.Minute, 10 * time.Minute, false, "load 1.6, memory 600 of 1000", "start", 2, "7 1", "1 7"},
 		{"between two samples", 12*time.Minute + 5*time.Second, 12 * time.Minute, false, "load 1.72, memory 600 of 1000", "start, sleep", 2, "7 1", "1 7"},
 		{"asleep for a little", 25 * time.Minute, 20 * time.Minute, true, "load 2.2, memory 600 of 1000", "start, sleep", 2, "7 1", "1 7"},
-		{"asleep for long", 35 * time.Minute, 20 * time.Minute, true, "", "wake", 2, "7 1", "1 7"},
+		{"asleep for long", 35 * time.Minute, 20 * time.Minute, true, "load 2.2, memory 600 of 1000", "wake", 2, "7 1", "1 7"},
 		{"before all", -5 * time.Minute, -1, false, "", "", 0, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,8 +81,8 @@ func TestMoment(t *testing.T) {
 			if c.last < 0 {
 				last = 0
 			}
-			if m.Host.Name != "h" || m.At != at || m.Last != last {
-				t.Errorf("%s at %d, last sample %d, want %d at %d", m.Host.Name, m.At, m.Last, last, at)
+			if m.Host.Name != "h" || m.At != at || m.Before != last {
+				t.Errorf("%s at %d, last sample %d, want %d at %d", m.Host.Name, m.At, m.Before, last, at)
 			}
 			if (m.Break != nil) != c.asleep {
 				t.Errorf("it lies in %v", m.Break)
@@ -120,10 +121,13 @@ func TestMoment(t *testing.T) {
 			}
 		})
 	}
-	for _, minutes := range []int64{-11, 71} {
-		if m, err := query.MomentAt(a, a.Hosts()[0], begin+minutes*60*second, 10*time.Minute, 8); m != nil || err != nil {
-			t.Errorf("at minute %d nothing is recorded around, but %v %v", minutes, m, err)
-		}
+	m, err := query.MomentAt(a, a.Hosts()[0], begin+71*60*second, 10*time.Minute, 8)
+	if err != nil || m.State != query.Over || len(m.Gauges)+len(m.Processes)+len(m.Events) > 0 {
+		t.Errorf("eleven minutes after the end there is %v, %v", m, err)
+	}
+	other := metric.Host{ID: "other"}
+	if m, err := query.MomentAt(a, other, begin, 10*time.Minute, 8); m != nil || err != nil {
+		t.Errorf("of another host there is %v, %v", m, err)
 	}
 }
 

@@ -104,12 +104,12 @@ func silences(a Archive, w Window) []Break {
 		}
 		if prev != nil && prev.Host.ID == info.Host.ID {
 			limit := int64(30 * time.Second)
-			if gap := info.From - prev.To; gap > limit && w.Holds(info.From) && w.Holds(prev.To) {
+			if gap := info.Begin() - prev.To; gap > limit && w.Holds(info.Begin()) && w.Holds(prev.To) {
 				text := "nothing was recorded"
 				if prev.BootID != info.BootID {
 					text = "the machine was off or rebooting"
 				}
-				out = append(out, Break{From: prev.To, To: info.From, Kind: metric.EventGap, Text: text, Last: prev.To})
+				out = append(out, Break{From: prev.To, To: info.Begin(), Kind: metric.EventGap, Text: text, Last: prev.To})
 			}
 		}
 		if prev == nil || info.To > prev.To || prev.Host.ID != info.Host.ID {
@@ -156,46 +156,4 @@ func merge(list []Break) []Break {
 // tells reports whether a break of this kind says why nothing was recorded.
 func tells(k metric.EventKind) bool {
 	return k == metric.EventBoot || k == metric.EventPanic || k == metric.EventShutdown
-}
-
-// breakAt is the break that an instant lies in, from the last sample before it;
-// nil if the recording went on there.
-func breakAt(a Archive, host string, last, at int64) *Break {
-	if last == 0 {
-		return nil
-	}
-	// The event that tells how long a break was comes when it is over.
-	for _, b := range Breaks(a, Window{Hosts: []string{host}, From: last}) {
-		if b.From > at {
-			break
-		}
-		if b.To > at && b.Length() > time.Second {
-			b.Last = last
-			return &b
-		}
-	}
-	return nil
-}
-
-// LastBefore is the last sample of the fastest class before an instant; zero
-// where there is none in the month before.
-func LastBefore(a Archive, host string, at int64) int64 {
-	name, class := "", metric.NumClasses
-	for _, d := range a.Metrics() {
-		if d.Indom == metric.NoIndom && d.Type != metric.String && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Fast {
-			name, class = d.Name, d.Class
-			break
-		}
-	}
-	if class == metric.NumClasses {
-		return 0
-	}
-	var last int64
-	for back := int64(5 * time.Minute); last == 0 && back < int64(30*24*time.Hour); back *= 16 {
-		sel := Window{Hosts: []string{host}, From: at - back, To: at}.Selection(name)
-		for run := range a.Select(sel) {
-			last = max(last, run.Wall[len(run.Wall)-1])
-		}
-	}
-	return last
 }

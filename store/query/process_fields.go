@@ -230,3 +230,16 @@ func sum(xs ...float64) float64 {
 	}
 	return total
 }
+
+// ProcessMetrics are the metrics that processes, their tables and rankings, are made
+// of.
+func ProcessMetrics() []string {
+	names := []string{nameMetric, userMetric, stateMetric, ppidMetric, startMetric, "proc.nprocs", "proc.unread"}
+	for _, list := range counterMetrics {
+		names = append(names, list...)
+	}
+	for _, list := range levelMetrics {
+		names = append(names, list...)
+	}
+	return names
+}

@@ -208,6 +208,9 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 		if p.vanished || ended[p.Instance.Key] || p.seen < tick-round+every/2 {
 			continue
 		}
+		if p.Archive.Step != 0 && sweeps == 1 && p.seen < tick {
+			continue // A step may be cut short, and has all that were there at its end.
+		}
 		p.At = tick
 		if !(p.Window > 0) {
 			p.young(tick, every)

@@ -27,7 +27,8 @@ type Range struct {
 	Min, Max    metric.Value
 	// Mean weighs each value with the time since the one before it.
 	Mean float64
-	// P50, P95 and P99 are NaN where they were not asked for. Each is at most
+	// P50, P95 and P99 are NaN where they were not asked for, and where only steps of a
+	// reduced archive are known. Each is at most
 	// Within, a part of it, from the exact one.
 	P50, P95, P99 float64
 	Within        float64
@@ -59,6 +60,7 @@ type tally struct {
 	settled  bool // quantiles have been taken
 	span     int  // of the window, that the last summary belonged to
 	same     bool // every value was the same so far
+	stepped  bool // some values are of steps, whose spread is not known
 	min, max float64
 }
 
@@ -298,6 +300,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 	if s.Count == 0 {
 		return
 	}
+	t.stepped = t.stepped || s.Archive.Step != 0
 	lo, hi := metric.Number(t.Type, s.Min), metric.Number(t.Type, s.Max)
 	first := metric.Number(t.Type, s.First.Bits)
 	if t.Count == 0 {
@@ -375,7 +378,8 @@ func (t *tally) finish() *Range {
 	r := &t.Range
 	t.settle()
 	r.Increase, r.Steady = max(0, r.Increase), max(0, r.Steady) // It may end in a dip.
-	if !t.settled {
+	if !t.settled || t.stepped {
+		t.settled, r.Within = false, 0
 		r.P50, r.P95, r.P99 = math.NaN(), math.NaN(), math.NaN()
 	}
 	r.Mean = math.NaN()
@@ -433,6 +437,7 @@ func tallyValues(a Archive, r RangeRequest, name string) []*tally {
 
 func (t *tally) gains(run *store.Run, g *gainer, from int64) {
 	_, factor := RateUnits(run.Metric.Units)
+	t.stepped = t.stepped || run.Archive.Step != 0
 	for i, wall := range run.Wall {
 		if run.Miss != nil && run.Miss[i] != metric.Present {
 			g.absent()

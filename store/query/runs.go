@@ -49,11 +49,17 @@ const (
 	// A rhythm has at least so long from one end to the next: what comes more
 	// quickly are commands in a script.
 	leastRhythm = 50 * time.Millisecond
+	// Many commands say no by ending with 1: grep, test, diff. Of trouble that tells
+	// only when it goes on.
+	leastOfNo = 30 * time.Second
 )
 
 // CrashLoop reports whether something seems to start the program again and
 // again, only for it to fail: the runs fail, with a rhythm.
 func (r *Runs) CrashLoop() bool {
+	if len(r.Hows) > 0 && r.Hows[0].Text == "exit 1" && r.Last-r.First < int64(leastOfNo) {
+		return false
+	}
 	return r.Failed >= leastCrashes && 5*r.Failed >= 4*r.Count && r.Every > 0
 }
 
@@ -94,14 +100,20 @@ func roughly(d time.Duration) string {
 }
 
 // AllRuns lists the runs of a window by name, the most frequent first.
-func AllRuns(a Archive, w Window) []*Runs {
-	type key struct{ host, name string }
+func AllRuns(a Archive, w Window) []*Runs { return runsOf(a, w, false) }
+
+// runsOf lists the runs of a window by name, or by name and who started them.
+func runsOf(a Archive, w Window, byParent bool) []*Runs {
+	type key struct{ host, name, parent string }
 	all := make(map[key]*Runs)
 	var out []*Runs
 	for e := range SortedEvents(a, w, metric.EventProcessExit, metric.EventProcessExits) {
-		k := key{e.Archive.Host.ID, e.Label("name")}
+		k := key{host: e.Archive.Host.ID, name: e.Label("name")}
 		if k.name == "" {
 			continue
+		}
+		if byParent {
+			k.parent = e.Label("parent")
 		}
 		r := all[k]
 		if r == nil {
@@ -143,18 +155,9 @@ func (r *Runs) add(e *store.Event) {
 	if _, known := r.hows[how]; known || len(r.hows) < mostHows {
 		r.hows[how]++
 	}
-	if failed(how) {
+	if Failed(how) {
 		r.Failed++
 	}
-}
-
-// failed reports whether a process that ended so did not end well.
-func failed(how string) bool {
-	switch how {
-	case "exit 0", "signal 1", "signal 2", "signal 13", "signal 15":
-		return false
-	}
-	return true
 }
 
 // countOf reads a count of a label; what is none counts as nothing.
@@ -166,7 +169,7 @@ func countOf(text string) int {
 	return n
 }
 
-// finish finds the rhythm: three of four gaps are near the one in the middle.
+// finish counts how they ended, and finds the rhythm.
 func (r *Runs) finish() {
 	for how, n := range r.hows {
 		r.Hows = append(r.Hows, How{how, n})
@@ -175,21 +178,20 @@ func (r *Runs) finish() {
 	if len(r.gaps) < leastCrashes-1 {
 		return
 	}
-	slices.Sort(r.gaps)
-	middle := r.gaps[len(r.gaps)/2]
-	near := 0
-	for _, g := range r.gaps {
-		if g >= middle/2 && g <= 2*middle {
-			near++
-		}
-	}
-	if 4*near >= 3*len(r.gaps) && middle >= int64(leastRhythm) {
-		r.Every = time.Duration(middle)
-	}
+	r.Every = Rhythm(r.gaps)
 }
 
-// CrashLoops are the runs that look like one, the most frequent first.
+// CrashLoops are the runs that look like one, the most frequent first. Programs of
+// one name are told apart by who started them: a service that fails is no less in
+// trouble because scripts call another program of its name. Of each name it is one.
 func CrashLoops(a Archive, w Window) []*Runs {
-	all := AllRuns(a, w)
-	return slices.DeleteFunc(all, func(r *Runs) bool { return !r.CrashLoop() })
+	told := make(map[[2]string]bool)
+	return slices.DeleteFunc(runsOf(a, w, true), func(r *Runs) bool {
+		name := [2]string{r.Archive.Host.ID, r.Name}
+		if told[name] || !r.CrashLoop() {
+			return true
+		}
+		told[name] = true
+		return false
+	})
 }

@@ -1,7 +1,10 @@
 package query_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,5 +56,35 @@ func TestRuns(t *testing.T) {
 	}
 	if all[0].Name != "test" {
 		t.Errorf("the most frequent is %s", all[0].Name)
+	}
+}
+
+// A service that fails again and again is found although others share its name, and
+// commands that say no to a script for a moment are no loop.
+func TestCrashLoopsByParent(t *testing.T) {
+	const start = int64(1_790_000_000) * second
+	var events []metric.Event
+	exit := func(at int64, name, parent, how string) {
+		events = append(events, metric.Event{At: metric.Stamp{Wall: start + at, Cont: at}, Kind: metric.EventProcessExit,
+			Labels: []metric.Label{{Name: "name", Value: name}, {Name: "parent", Value: parent}, {Name: "how", Value: how}}})
+	}
+	for i := range int64(40) {
+		exit(i*4*second, "python3", "init", "exit 3")
+		exit(i*4*second+second, "python3", "shell", "exit 0")
+		exit(i*4*second+2*second, "python3", "shell", "exit 0")
+		if i < 9 {
+			exit(i*second, "grep", "script", "exit 1")
+			exit(i*4*second, "python3", "init2", "exit 3")
+		}
+	}
+	slices.SortStableFunc(events, func(x, y metric.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
+	a := querytest.New(&querytest.Part{Info: store.ArchiveInfo{ID: "a", Host: metric.Host{ID: "h"}, BootID: "b"}, Events: events})
+	loops := query.CrashLoops(a, query.Window{From: start - second, To: start + 10000*second})
+	var got []string
+	for _, r := range loops {
+		got = append(got, r.Name+" "+r.String())
+	}
+	if s := strings.Join(got, "; "); s != "python3 ended 40 times, every 4s: exit 3" {
+		t.Errorf("%q", s)
 	}
 }

@@ -71,6 +71,9 @@ type Request struct {
 	// themselves.
 	Cohort *store.Cohort
 	Mode   Mode
+	// Before asks, of values as they were recorded, also for the last of each series before
+	// the window.
+	Before bool
 	// Step, if not zero, asks for one value for each step of so many
 	// nanoseconds, counted from Origin.
 	Step, Origin int64
@@ -78,6 +81,8 @@ type Request struct {
 	Zone *time.Location
 	// Note, if set, is told what was bridged or dropped.
 	Note func(Note)
+	// Past, if set, is where Read goes on without steps, and what it leaves behind.
+	Past *Past
 }
 
 // RateUnits are the units of the rate of a counter in u, and what increase per
@@ -123,6 +128,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 				return
 			}
 		}
+		r.Past.went()
 	}
 }
 
@@ -130,18 +136,27 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 func readValues(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
 		sel := r.selection()
-		sel.Prior = r.Mode == Shown
-		g := newGainer(nil, r.Note)
+		sel.Prior = r.Mode == Shown && !r.Past.known() || r.Mode == Raw && r.Before
+		g, held := newGainer(nil, r.Note), newHolder(a, r.Window)
+		handed := r.Window
+		if r.Mode == Raw && r.Before {
+			handed.From = math.MinInt64
+		}
+		if r.Past != nil {
+			g, held.held = r.Past.goOn(g), r.Past.held
+		}
 		if r.Mode == Shown {
 			g.breaks = readBreaks(a, r.Window)
+			if r.Past != nil {
+				g.breaks = r.Past.breaks(g.breaks)
+			}
 		}
-		held := newHolder(a, r.Window)
 		out := &Series{}
 		for run := range a.Select(sel) {
 			out.describe(run)
 			switch {
 			case r.Mode == Raw || run.Metric.Sem == metric.Instant:
-				out.raw(run, r.Window)
+				out.raw(run, handed)
 			case run.Metric.Sem == metric.Discrete:
 				held.hold(out, run)
 			case run.Metric.Type == metric.String:
@@ -206,19 +221,25 @@ func eveOf(a Archive, w Window) map[string]bool {
 	return out
 }
 
+// heldValue is a present value and when it was read last.
+type heldValue struct {
+	metric.Value
+	wall int64
+}
+
 // holder repeats the last present values of discrete metrics where one is
 // absent, and at the beginning of a window what was read before it.
 type holder struct {
 	w     Window
 	eve   map[string]bool
 	ends  *ends
-	held  map[seriesID]metric.Value
+	held  map[seriesID]heldValue
 	carry map[seriesID]*Series // held when the window begins, not yet told
 	order []seriesID
 }
 
 func newHolder(a Archive, w Window) *holder {
-	return &holder{w: w, eve: eveOf(a, w), ends: newEnds(a, w), held: make(map[seriesID]metric.Value), carry: make(map[seriesID]*Series)}
+	return &holder{w: w, eve: eveOf(a, w), ends: newEnds(a, w), held: make(map[seriesID]heldValue), carry: make(map[seriesID]*Series)}
 }
 
 func (h *holder) hold(s *Series, run *store.Run) {
@@ -230,7 +251,8 @@ func (h *holder) hold(s *Series, run *store.Run) {
 	if n > 0 {
 		h.before(id, run, n-1)
 	}
-	last, known := h.held[id]
+	held, known := h.held[id]
+	last := held.Value
 	for i := n; i < len(run.Wall); i++ {
 		v := run.At(i)
 		if c := h.carry[id]; c != nil {
@@ -247,7 +269,7 @@ func (h *holder) hold(s *Series, run *store.Run) {
 		s.push(run.Wall[i], v)
 	}
 	if known {
-		h.held[id] = last
+		h.held[id] = heldValue{last, run.Wall[len(run.Wall)-1]}
 	}
 }
 
@@ -257,7 +279,7 @@ func (h *holder) before(id seriesID, run *store.Run, i int) {
 	if v.Miss != metric.Present {
 		return
 	}
-	h.held[id] = v
+	h.held[id] = heldValue{v, run.Wall[i]}
 	if !h.eve[run.Archive.ID] || metric.PerBoot(run.Metric.Indom) {
 		return
 	}

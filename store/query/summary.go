@@ -32,7 +32,7 @@ var digestMetrics = []string{
 func Digests(a Archive, w Window, yield func(*Digest) error) error {
 	_, _, list := Covered(a, w)
 	for _, info := range list {
-		d := &Digest{Archive: info, From: max(info.From, w.From), To: info.To}
+		d := &Digest{Archive: info, From: max(info.Begin(), w.From), To: info.To}
 		if w.To != 0 {
 			d.To = min(d.To, w.To)
 		}

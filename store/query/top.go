@@ -399,17 +399,53 @@ func lastProcessTick(a Archive, w Window, at int64) int64 {
 			every = iv
 		}
 	}
-	var tick int64
-	sel := Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0])
-	if t, ok := a.(totalling); ok {
+	return lastRead(a, Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0]))
+}
+
+// lastRead is when what sel wants was read last; 0 if it was not.
+func lastRead(a Archive, sel store.Selection) int64 {
+	if t, ok := a.(reading); ok {
 		return t.LastRead(sel)
 	}
+	var tick int64
 	for summaries := range byChunk(a, sel) {
 		for i := range summaries {
 			tick = max(tick, summaries[i].Last.Wall)
 		}
 	}
 	return tick
+}
+
+// firstProcessTick is when processes were first read in an archive, which may be
+// long after the rest in what was not made by a recorder of ours; its beginning if
+// they never were, or at once.
+func firstProcessTick(a Archive, info *store.ArchiveInfo, every int64) int64 {
+	names := mapFields(a, allCounters(), nil).names
+	if len(names) == 0 {
+		return info.From
+	}
+	until := func(to int64) int64 {
+		return lastRead(a, Window{Hosts: []string{info.Host.ID}, From: info.From, To: to}.Selection(names[0]))
+	}
+	if info.To-info.From <= every/2 || until(info.From+every/2) != 0 {
+		return info.From
+	}
+	for on := every; ; on *= 2 {
+		to := info.To
+		if on < farLook && info.To-info.From > on {
+			to = info.From + on
+		}
+		first := until(to)
+		for at := first; at != 0; at = until(at - 1) {
+			first = at
+		}
+		switch {
+		case first != 0:
+			return first
+		case to == info.To:
+			return info.From
+		}
+	}
 }
 
 // byAmount puts the biggest first.

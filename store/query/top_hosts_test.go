@@ -166,3 +166,36 @@ every 5s 0s 200s process
 		})
 	}
 }
+
+// Where processes are first read long after the rest, as in what other recorders
+// made, those that are there at the first reading did not all begin in between.
+func TestTopWhereProcessesAreReadLate(t *testing.T) {
+	a := parse(t, "start 2026-11-20T03:00:00Z\n"+linuxBox+`metric kernel.all.load f32 instant - fast
+interval fast 1s
+instance process 1 000001 old
+instance process 2 000002 young
+boot b1 -1h
+every 1s 0s 60s fast
+  kernel.all.load 1
+tick process 20s
+  proc.psinfo.utime[1] 3600000
+tick process 25s
+  proc.psinfo.utime[1] 3600100
+tick process 30s
+  proc.psinfo.utime[1] 3600300
+  proc.psinfo.utime[2] 70
+`)
+	r, err := query.Top(a, query.Window{}, query.ByCPU, query.PerProcess, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"old": 0.3, "young": 0.07}
+	if len(r.Consumers) != len(want) {
+		t.Errorf("%d processes, want %d", len(r.Consumers), len(want))
+	}
+	for _, c := range r.Consumers {
+		if got := c.CPUTime(); math.Abs(got-want[c.Name]) > 1e-9 {
+			t.Errorf("%s used %v s, want %v", c.Name, got, want[c.Name])
+		}
+	}
+}

@@ -31,6 +31,8 @@ func (u undigested) LookupIn(info *store.ArchiveInfo, name string) *metric.Desc 
 	return u.reader.LookupIn(info, name)
 }
 
+func (u undigested) LastRead(sel store.Selection) int64 { return u.reader.LastRead(sel) }
+
 // recordCrowd records so many ticks, in an archive and what is live after it.
 func recordCrowd(t *testing.T, dir, host, boot string, c *storetest.Crowd, ticks int, finish bool) {
 	t.Helper()

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"slices"
+	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
@@ -46,11 +47,16 @@ const (
 	// partEvery is how many of them a part covers, and so a generation of the
 	// journal. A longer one is smaller per value.
 	partEvery = 3
-	// partValues is how many values a part has, if it comes to so many before, and
-	// so what a reader of the live archive has to decode one by one at most. An
+	// partValues is how many values a part has, if it comes to so many before. An
 	// event counts as eventValues.
 	partValues  = 3 << 18
 	eventValues = 64
+	// partBytes is to how many bytes of records a part comes, if it does before:
+	// they are what a reader of the live archive decodes one by one, 0.3 ms for each
+	// KB. A third of them tell once more what everything is called, so that a machine
+	// on which much begins and ends gets no part of less than partLeast for them.
+	partBytes = 40 << 10
+	partLeast = int64(time.Minute)
 )
 
 // How much may be collected before a commit is due earlier, for making one chunk of
@@ -75,7 +81,7 @@ func (w *Writer) keepSchedule(l *live, now int64) {
 		if l.age++; l.age >= partEvery {
 			w.part(l, now)
 		}
-	case w.count.ticks%memoryCheck == 0 && l.rest.Values()+int64(l.rest.Events.Len())*eventValues > partValues:
+	case w.partDue(l, now):
 		w.part(l, now)
 	default:
 		return
@@ -96,6 +102,15 @@ func (w *Writer) commitDue(l *live, now int64) bool {
 		size += b.size()
 	}
 	return memory > min(commitMemory, w.opt.MemoryBound/2) || size > commitSize || l.jw.Size() > generationSize || l.jw.Encoder().Full()
+}
+
+// partDue reports whether a part is large enough. The caller holds the Writer's
+// mutex.
+func (w *Writer) partDue(l *live, now int64) bool {
+	if l.jw.Size()-l.copied > partBytes && now-l.turned >= partLeast {
+		return true
+	}
+	return w.count.ticks%memoryCheck == 0 && l.rest.Values()+int64(l.rest.Events.Len())*eventValues > partValues
 }
 
 // begin is when the first tick of b was.
@@ -190,7 +205,9 @@ func (w *Writer) copyParts(l *live) {
 		w.mu.Lock()
 		b.Builders = [metric.NumClasses]*chunk.Builder{}
 		if _, held := l.jw.Held(); held == 0 && l == w.cur && !w.closed && l.generationOf(b) {
+			before := l.jw.Size()
 			_ = w.wrote(l, l.jw.Copy(&journal.Copy{From: b.base, To: b.seq, Data: data}))
+			l.copied += l.jw.Size() - before
 		}
 		w.mu.Unlock()
 	}

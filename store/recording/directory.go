@@ -207,7 +207,7 @@ func (d *directory) leftovers() ([]leftover, error) {
 			l := &leftover{path: d.file(name)}
 			byName[name] = l
 			list = append(list, l)
-		case layout.IsSpareName(name), strings.HasSuffix(name, layout.LiveSuffix+layout.TmpSuffix), layout.IsJournalName(strings.TrimSuffix(name, layout.TmpSuffix)) && strings.HasSuffix(name, layout.TmpSuffix):
+		case layout.IsSpareName(name), strings.Contains(name, layout.FinishedSuffix+layout.TmpSuffix), strings.HasSuffix(name, layout.LiveSuffix+layout.TmpSuffix), layout.IsJournalName(strings.TrimSuffix(name, layout.TmpSuffix)) && strings.HasSuffix(name, layout.TmpSuffix):
 			if err := d.fs.Remove(d.file(name)); err != nil {
 				return nil, fmt.Errorf("a half finished archive: %w", err)
 			}

@@ -17,6 +17,8 @@ type journals struct {
 	jw         *journal.Writer
 	generation uint64
 	base       uint64       // the last record before the generation
+	turned     int64        // on the continuous clock: when it was begun
+	copied     int64        // bytes of it that are copies of earlier ones
 	room       int64        // of the file, which is longer than what is written
 	old        []generation // before the present one, not removed yet
 	spares     []string     // files that were before those
@@ -68,7 +70,7 @@ func (w *Writer) turn(l *live, base uint64) error {
 		w.total.journal += l.jw.Written()
 	}
 	l.generation++
-	l.file, l.base, l.room = f, base, room
+	l.file, l.base, l.room, l.turned, l.copied = f, base, room, head.At.Cont, 0
 	l.jw = journal.NewWriter(f, head, enc)
 	_ = l.jw.Flush() // the same bytes once more
 	l.dirty, l.unnamed = true, true

@@ -18,18 +18,32 @@ import (
 )
 
 // Prune is Prune for the Writer's own directory and host.
-func (w *Writer) Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (Pruned, error) {
-	return Prune(w.dir.path, Retention{
-		KeepFor: keepFor, KeepSize: keepSize, Host: w.opt.Host, BootID: w.opt.BootID, Now: now,
-	})
+func (w *Writer) Prune(limits Limits, now metric.Stamp) (Pruned, error) {
+	return Prune(w.dir.path, Retention{Limits: limits, Host: w.opt.Host, BootID: w.opt.BootID, Now: now})
 }
 
-// Retention says which finished archives may be removed from a directory.
-type Retention struct {
+// Own has a file of the Writer's directory belong to whom archives belong to.
+func (w *Writer) Own(path string) error { return w.dir.own(path, fileMode) }
+
+// Limits are how long archives are kept.
+type Limits struct {
 	// KeepFor is the age, KeepSize the size of all archives of the host
 	// together, beyond which the oldest are removed; zero: no limit.
 	KeepFor  time.Duration
 	KeepSize int64
+	// Reduce says that an archive is to be reduced before it is removed; what was made
+	// of it is kept for KeepReducedFor, and longer by nothing but a limit of zero.
+	Reduce         bool
+	KeepReducedFor time.Duration
+	// Irreducible are archives of which nothing can be made, and why: they are removed as
+	// they are. Of those that Crowded names there was no room to make anything: they are
+	// only if their size demands it.
+	Irreducible, Crowded map[string]string
+}
+
+// Retention says which finished archives may be removed from a directory.
+type Retention struct {
+	Limits
 	// Host is the host whose archives these limits are for. Those of others
 	// are neither counted nor removed.
 	Host metric.Host
@@ -44,11 +58,16 @@ type Removal struct {
 	From, To time.Time
 	Bytes    int64
 	Why      string
+	// Reduced is the archive that was made of it and stays; empty if there is none.
+	Reduced string
 }
 
 // Pruned is what Prune did.
 type Pruned struct {
 	Removed []Removal
+	// Due are the archives that would have been removed, were there an archive that was
+	// made of them.
+	Due []string
 	// Kept says why archives whose time is over were kept all the same; empty
 	// when there are none.
 	Kept string
@@ -75,17 +94,19 @@ func Prune(dir string, rule Retention) (Pruned, error) {
 	if err != nil {
 		return Pruned{}, err
 	}
-	list = recordedBy(list, rule)
-	p := pruning{rule: rule, list: list, most: max(1, len(list)/passPart)}
+	list, steps := apart(list)
+	list, steps = recordedBy(list, rule), recordedBy(steps, rule)
+	p := pruning{rule: rule, list: list, steps: steps, most: max(1, len(list)/passPart)}
 	for _, l := range live {
 		if l.hostPart() == layout.HostPart(rule.Host.Name) {
 			p.total += l.size
 		}
 	}
-	for _, a := range list {
+	for _, a := range slices.Concat(list, steps) {
 		p.total += a.size
 	}
 	p.byAge(live)
+	p.stepsByAge()
 	p.bySize()
 	return p.done, errors.Join(p.errs...)
 }
@@ -94,6 +115,7 @@ func Prune(dir string, rule Retention) (Pruned, error) {
 type pruning struct {
 	rule  Retention
 	list  []*storedArchive // in the order in which they were recorded
+	steps []*storedArchive // those that were made of others
 	total int64            // bytes, live archives included
 	most  int
 	done  Pruned
@@ -126,7 +148,7 @@ func (p *pruning) byAge(live []*storedArchive) {
 	}
 	for _, a := range due {
 		age := p.rule.Now.Time().Sub(a.ended)
-		if !p.remove(a, fmt.Sprintf("it ended %s ago, and keep_for is %s", fault.Roughly(age), fault.Roughly(p.rule.KeepFor))) {
+		if !p.replace(a, fmt.Sprintf("it ended %s ago, and keep_for is %s", fault.Roughly(age), fault.Roughly(p.rule.KeepFor)), false) {
 			return
 		}
 	}
@@ -141,7 +163,17 @@ func (p *pruning) bySize() {
 		if p.total <= p.rule.KeepSize {
 			return
 		}
-		if !a.gone && !p.remove(a, fmt.Sprintf("all archives together have %d bytes, and keep_size is %d", p.total, p.rule.KeepSize)) {
+		if !a.gone && !p.replace(a, p.tooLarge(), true) {
+			return
+		}
+	}
+	// What is due makes room when it has been reduced. Only then is it the turn of what is
+	// small already.
+	for _, a := range p.steps {
+		if p.total <= p.rule.KeepSize || len(p.done.Due) > 0 {
+			return
+		}
+		if !a.gone && !p.remove(a, p.tooLarge(), "") {
 			return
 		}
 	}
@@ -150,8 +182,70 @@ func (p *pruning) bySize() {
 	}
 }
 
+func (p *pruning) tooLarge() string {
+	return fmt.Sprintf("all archives together have %d bytes, and keep_size is %d", p.total, p.rule.KeepSize)
+}
+
+// stepsByAge removes reduced archives that ended more than KeepReducedFor ago. Where the
+// clock is in doubt, nothing was removed for its age, and this is not either.
+func (p *pruning) stepsByAge() {
+	if p.rule.KeepReducedFor <= 0 || p.done.Kept != "" {
+		return
+	}
+	for _, a := range p.steps {
+		age := p.rule.Now.Time().Sub(a.ended)
+		if a.ended.IsZero() || age <= p.rule.KeepReducedFor {
+			continue
+		}
+		if !p.remove(a, fmt.Sprintf("it ended %s ago, and keep_reduced_for is %s", fault.Roughly(age), fault.Roughly(p.rule.KeepReducedFor)), "") {
+			return
+		}
+	}
+}
+
+// replace removes a if there is an archive that was made of it, or need not be one. It
+// reports whether to go on.
+func (p *pruning) replace(a *storedArchive, why string, crowded bool) bool {
+	if !p.rule.Reduce {
+		return p.remove(a, why, "")
+	}
+	for _, s := range p.steps {
+		if a.head != nil && !s.gone && slices.Contains(s.head.Reduced.Of, a.head.ID) {
+			return p.remove(a, why, s.path)
+		}
+	}
+	if not := p.rule.Irreducible[a.path]; not != "" {
+		return p.remove(a, why+"; it cannot be reduced: "+not, "")
+	}
+	if a.head == nil {
+		return p.remove(a, why+"; it is too damaged to be reduced", "")
+	}
+	if not := p.rule.Crowded[a.path]; not != "" && crowded {
+		return p.remove(a, why+"; there is no room to reduce it: "+not, "")
+	}
+	if len(p.done.Removed)+len(p.done.Due) < p.most && !slices.Contains(p.done.Due, a.path) {
+		p.done.Due = append(p.done.Due, a.path)
+	}
+	if crowded {
+		p.total -= a.size // It will be gone soon.
+	}
+	return true
+}
+
+// apart tells archives from those that were made of them.
+func apart(list []*storedArchive) (whole, steps []*storedArchive) {
+	for _, a := range list {
+		if h, err := layout.ReadHeader(a.path); err == nil && h.Reduced != nil {
+			steps = append(steps, a)
+		} else {
+			whole = append(whole, a)
+		}
+	}
+	return whole, steps
+}
+
 // remove removes a and reports whether more may be removed in this pass.
-func (p *pruning) remove(a *storedArchive, why string) bool {
+func (p *pruning) remove(a *storedArchive, why, reduced string) bool {
 	if len(p.done.Removed) >= p.most {
 		p.done.Kept = "more archives are due than the quarter that is removed at a time; the next look goes on"
 		return false
@@ -162,7 +256,7 @@ func (p *pruning) remove(a *storedArchive, why string) bool {
 	}
 	a.gone = true
 	p.total -= a.size
-	p.done.Removed = append(p.done.Removed, Removal{Path: a.path, From: a.from, To: a.to, Bytes: a.size, Why: why})
+	p.done.Removed = append(p.done.Removed, Removal{Path: a.path, From: a.from, To: a.to, Bytes: a.size, Why: why, Reduced: reduced})
 	return true
 }
 

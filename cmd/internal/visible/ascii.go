@@ -1,12 +1,31 @@
 package visible
 
-import "unicode"
+import (
+	"runtime"
+	"strings"
+	"unicode"
+)
 
 // drawn are the letters that the programs use themselves.
 var drawn = map[rune]byte{
-	'▁': '_', '▂': '.', '▃': ':', '▄': '-', '▅': '=', '▆': '+', '▇': '*', '█': '#',
-	'┤': '|', '│': '|', '├': '|', '└': '`', '─': '-', '…': '~', '←': '<', '°': ' ', 'µ': 'u', '−': '-', '·': '.', '×': 'x',
+	'▁': '_', '▂': '.', '▃': ':', '▄': '-', '▅': '=', '▆': '+', '▇': '*', '█': '#', '░': ':',
+	'┤': '|', '┌': '+', '┐': '+', '└': '`', '┘': '+', '│': '|', '├': '|', '─': '-', '┬': '+', '┴': '+', '┼': '+', '…': '~', '←': '<', '°': ' ', 'µ': 'u', '−': '-', '·': '.', '×': 'x',
 }
+
+// UTF8 reports whether the locale's letters are those of UTF-8. Without a locale a
+// Mac's are.
+func UTF8(env func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(env(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return runtime.GOOS == "darwin"
+}
+
+// ASCII is s in letters of ASCII, in as many columns: what the programs draw becomes
+// the nearest there is, and what strangers wrote a question mark.
+func ASCII(s string) string { return string(appendASCII(nil, s)) }
 
 // appendASCII writes s in letters of ASCII, in as many columns.
 func appendASCII(b []byte, s string) []byte {

@@ -3,6 +3,7 @@ package visible
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -110,5 +111,22 @@ func TestShown(t *testing.T) {
 				t.Errorf("byte %#x at %d: %v", c, at, !want)
 			}
 		}
+	}
+}
+
+func TestLocale(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{"LANG": "C"}, false}, {map[string]string{"LANG": "de_DE.UTF-8"}, true}, {map[string]string{"LANG": "C.utf8"}, true},
+		{map[string]string{"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, false}, {map[string]string{"LANG": "C", "LC_CTYPE": "en_US.UTF-8"}, true},
+		{map[string]string{"LANG": "de_DE.ISO-8859-1"}, false},
+	} {
+		t.Run(fmt.Sprint(c.env), func(t *testing.T) {
+			if got := UTF8(func(name string) string { return c.env[name] }); got != c.want {
+				t.Errorf("%v: %v", c.env, got)
+			}
+		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 const (
 	bold  = "\x1b[1m"
 	faint = "\x1b[2m"
+	alarm = "\x1b[1;31m" // bold as well: red is dark on some grounds, and no colour to some eyes
 	reset = "\x1b[0m"
 	// EraseLine goes to the beginning of the line and empties it.
 	EraseLine = "\r\x1b[K"
@@ -28,6 +29,10 @@ func Bold(s string) Styled { return Styled(bold + Text(s) + reset) }
 
 // Faint is s for what is not there, on a terminal.
 func Faint(s string) Styled { return Styled(faint + Text(s) + reset) }
+
+// Alarm is s for what is out of the ordinary, on a terminal. The text must say so by
+// itself, too.
+func Alarm(s string) Styled { return Styled(alarm + Text(s) + reset) }
 
 // Writer is where the programs print. Printf and Println write what they are
 // given in one line each; Write, for all others, keeps ends of lines and tabs.
@@ -47,6 +52,9 @@ func NewWriter(w io.Writer, terminal bool) *Writer { return &Writer{w: w, termin
 // draw becomes the nearest there is, as wide as before, and what strangers wrote
 // a question mark.
 func (w *Writer) ASCII() { w.ascii = true }
+
+// Styles says whether w lets through what is ours: as for a terminal.
+func (w *Writer) Styles(on bool) { w.terminal = on }
 
 // Lines is how many ends of lines w has written.
 func (w *Writer) Lines() int {
@@ -193,7 +201,7 @@ func (w *Writer) filter(p []byte) []byte {
 // own is how long the sequence is that s begins with, if it is one of ours.
 func (w *Writer) own(s string) int {
 	if w.terminal {
-		for _, seq := range []string{bold, faint, reset, EraseLine} {
+		for _, seq := range []string{bold, faint, alarm, reset, EraseLine} {
 			if strings.HasPrefix(s, seq) {
 				return len(seq)
 			}

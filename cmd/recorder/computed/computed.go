@@ -6,7 +6,9 @@ package computed
 
 import (
 	"iter"
+	"strings"
 
+	"tachograph/sample/latest"
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 	"tachograph/store"
@@ -15,9 +17,20 @@ import (
 
 // Set are the computed metrics that are wanted.
 type Set struct {
-	catalog map[string]*metric.Desc
-	wanted  []*metric.Desc
-	inputs  map[string]bool
+	catalog  map[string]*metric.Desc
+	formulas []Formula
+	inputs   map[string]bool
+}
+
+// Formula is one of them.
+type Formula struct {
+	Desc *metric.Desc
+	// Inputs are what it is computed from.
+	Inputs []*metric.Desc
+	// Twice says that it takes two readings.
+	Twice bool
+	set   *Set
+	expr  *query.Expr
 }
 
 // New takes the computed metrics of catalog that want accepts. A formula that
@@ -35,42 +48,62 @@ func New(catalog []*metric.Desc, want func(*metric.Desc) bool) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.wanted = append(s.wanted, d)
+		f := Formula{Desc: d, set: s, expr: e, Twice: e.IsRate() || strings.Contains(d.Formula, "delta(") || strings.Contains(d.Formula, "rate(")}
 		for _, name := range e.Metrics() {
 			s.inputs[name] = true
+			f.Inputs = append(f.Inputs, s.catalog[name])
 		}
+		s.formulas = append(s.formulas, f)
 	}
 	return s, nil
 }
+
+// Formulas are those of the set.
+func (s *Set) Formulas() []Formula { return s.formulas }
 
 // Needs reports whether d is an input of one of the set's formulas.
 func (s *Set) Needs(d *metric.Desc) bool { return s.inputs[d.Name] }
 
 // Lines are the values of the set at the second reading.
 func (s *Set) Lines(first, second probe.Snapshot) ([]probe.Line, error) {
-	a := newLooks(s, first, second)
+	a := newLooks(s, first.Readings, second.Readings)
 	var lines []probe.Line
-	for _, d := range s.wanted {
-		e, err := query.Compile(a, nil, d.Name)
-		if err != nil {
-			return nil, err
-		}
-		for series, err := range query.Evaluate(a, e, query.Request{Mode: query.Shown}) {
+	for _, f := range s.formulas {
+		for v, err := range f.values(a) {
 			if err != nil {
 				return nil, err
 			}
-			last := len(series.Wall) - 1
-			if last < 0 || series.Wall[last] != secondLook {
-				continue
-			}
-			l := probe.Line{Metric: d.Name, Units: d.Units.String(), Semantics: d.Sem, Value: whole(d, series.Value(last))}
-			if series.Instance != nil {
-				l.Instance = series.Instance.Name
+			l := probe.Line{Metric: f.Desc.Name, Units: f.Desc.Units.String(), Semantics: f.Desc.Sem, Value: v.Value}
+			if v.Instance != nil {
+				l.Instance = v.Instance.Name
 			}
 			lines = append(lines, l)
 		}
 	}
 	return lines, nil
+}
+
+// Values are those of f at the second reading of its inputs.
+func (f *Formula) Values(first, second []latest.Value) iter.Seq2[latest.Value, error] {
+	return f.values(newLooks(f.set, first, second))
+}
+
+func (f *Formula) values(a *looks) iter.Seq2[latest.Value, error] {
+	return func(yield func(latest.Value, error) bool) {
+		for series, err := range query.Evaluate(a, f.expr, query.Request{Mode: query.Shown}) {
+			if err != nil {
+				yield(latest.Value{}, err)
+				return
+			}
+			last := len(series.Wall) - 1
+			if last < 0 || series.Wall[last] != secondLook {
+				continue
+			}
+			if !yield(latest.Value{Desc: f.Desc, Instance: series.Instance, Value: whole(f.Desc, series.Value(last))}, nil) {
+				return
+			}
+		}
+	}
 }
 
 // whole cuts the fraction off a value whose metric has none.
@@ -93,7 +126,7 @@ type looks struct {
 	runs map[string][]*store.Run // by metric
 }
 
-func newLooks(s *Set, first, second probe.Snapshot) *looks {
+func newLooks(s *Set, first, second []latest.Value) *looks {
 	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
 		ID: "probe", Host: metric.Host{ID: "probe"}, From: firstLook, To: secondLook,
 	}}
@@ -102,9 +135,9 @@ func newLooks(s *Set, first, second probe.Snapshot) *looks {
 	}
 	type series struct{ metric, key string }
 	runs := make(map[series]*store.Run)
-	for i, snap := range []probe.Snapshot{first, second} {
+	for i, values := range [][]latest.Value{first, second} {
 		wall := []int64{firstLook, secondLook}[i]
-		for _, r := range snap.Readings {
+		for _, r := range values {
 			if !s.inputs[r.Desc.Name] {
 				continue
 			}

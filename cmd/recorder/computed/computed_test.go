@@ -85,8 +85,8 @@ func TestFormulasCompile(t *testing.T) {
 			t.Errorf("%s: %v", p, err)
 			continue
 		}
-		if len(s.wanted) < 9 {
-			t.Errorf("%s: only %d computed metrics", p, len(s.wanted))
+		if len(s.formulas) < 9 {
+			t.Errorf("%s: only %d computed metrics", p, len(s.formulas))
 		}
 	}
 }

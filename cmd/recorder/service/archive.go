@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"time"
 
 	"tachograph/sample"
@@ -22,7 +23,10 @@ type Archive interface {
 	// Written counts the bytes given to files since the recorder started.
 	Written() uint64
 	// Prune removes finished archives that are too old or too much.
-	Prune(keepFor time.Duration, keepSize int64, now metric.Stamp) (recording.Pruned, error)
+	Prune(limits recording.Limits, now metric.Stamp) (recording.Pruned, error)
+	// Reduce makes of a finished archive one of steps, beside it, and returns its path.
+	// It calls pace between pieces of work.
+	Reduce(ctx context.Context, path string, step time.Duration, pace func()) (string, error)
 	Close() error
 	// CloseWithin is how long Close may take at most.
 	CloseWithin() time.Duration

@@ -12,6 +12,15 @@ import (
 // Catalog is the platform's table with what the sources found out about this
 // machine in place of the general rows, and the recorder's own metrics.
 func Catalog(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
+	var groups []*metric.Group
+	for _, s := range sources {
+		groups = append(groups, s.Groups()...)
+	}
+	return CatalogOf(rows, groups)
+}
+
+// CatalogOf is Catalog for the groups of the sources.
+func CatalogOf(rows []*metric.Desc, groups []*metric.Group) []*metric.Desc {
 	byName := make(map[string]*metric.Desc)
 	for _, d := range rows {
 		if d.Unsupported == "" && d.Formula == "" {
@@ -19,11 +28,7 @@ func Catalog(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
 		}
 		byName[d.Name] = d
 	}
-	groups := engine.SelfGroups()
-	for _, s := range sources {
-		groups = append(groups, s.Groups()...)
-	}
-	for _, g := range groups {
+	for _, g := range append(engine.SelfGroups(), groups...) {
 		for _, d := range g.Metrics {
 			byName[d.Name] = d
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
 )
@@ -14,32 +13,15 @@ import (
 // still gets the status that says so.
 func TestStatusOnAFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	done, skip := make(chan struct{}), ""
-	go func() {
-		defer close(done)
-		// The thread ends with the goroutine, and with it the disk that only it
-		// sees.
-		runtime.LockOSThread()
-		if err := syscall.Unshare(syscall.CLONE_NEWNS | syscall.CLONE_FS); errors.Is(err, syscall.EPERM) {
-			skip = "only root can mount"
-			return
-		} else if err != nil {
-			t.Error(err)
-			return
-		}
-		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-			skip = "cannot mount: " + err.Error()
-			return
-		}
+	withOwnMounts(t, func() string {
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
-			skip = "cannot mount: " + err.Error()
-			return
+			return "cannot mount: " + err.Error()
 		}
 		path := filepath.Join(dir, StatusName)
 		old := bytes.Repeat([]byte("o"), 5000)
 		if err := replaceStatus(path, old); err != nil {
 			t.Error(err)
-			return
+			return ""
 		}
 		if err := os.WriteFile(filepath.Join(dir, "all"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 			t.Error("the disk is not full: ", err)
@@ -53,9 +35,6 @@ func TestStatusOnAFullDisk(t *testing.T) {
 				t.Errorf("%d bytes: %d are there, %v", n, len(got), err)
 			}
 		}
-	}()
-	<-done
-	if skip != "" {
-		t.Skip(skip)
-	}
+		return ""
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"tachograph/cmd/internal/pushstate"
 	"tachograph/config"
 	"tachograph/store/disk"
 )
@@ -24,6 +25,10 @@ type Report struct {
 	BytesPerDay     int64     `json:"bytes_per_day"`
 	DaysKept        float64   `json:"days_kept"`
 	DaysFit         float64   `json:"days_fit"`
+	// Server is how the second service does; empty: there is none.
+	Server string `json:"server,omitempty"`
+	// Pushes are how far what is recorded was brought to servers.
+	Pushes []pushstate.Report `json:"pushes,omitempty"`
 
 	Status Status `json:"status"`
 }

@@ -159,19 +159,24 @@ func (r *rotator) prune() {
 	a := r.s.config().Archive
 	now := r.s.opt.Machine.Now()
 	r.pruned = now.Cont
-	done, err := r.s.archive.Prune(a.KeepFor, a.KeepSize, now)
+	done, err := r.s.archive.Prune(r.s.reducer.limits(&a), now)
 	for _, gone := range done.Removed {
-		r.s.log.Info("archive removed", "path", gone.Path, "from", gone.From, "to", gone.To, "bytes", gone.Bytes, "why", gone.Why)
+		stays, more := "", []metric.Label(nil)
+		if gone.Reduced != "" {
+			stays, more = "; steps of it stay in "+gone.Reduced, []metric.Label{{Name: "reduced", Value: gone.Reduced}}
+		}
+		r.s.log.Info("archive removed", "path", gone.Path, "from", gone.From, "to", gone.To, "bytes", gone.Bytes, "why", gone.Why, "reduced", gone.Reduced)
 		r.s.engine.Event(metric.Event{
-			Kind: metric.EventRemoved, Text: "archive removed: " + gone.Path + ": " + gone.Why,
-			Labels: []metric.Label{
+			Kind: metric.EventRemoved, Text: "archive removed: " + gone.Path + ": " + gone.Why + stays,
+			Labels: append([]metric.Label{
 				{Name: "path", Value: gone.Path},
 				{Name: "from", Value: gone.From.UTC().Format(time.RFC3339)},
 				{Name: "to", Value: gone.To.UTC().Format(time.RFC3339)},
 				{Name: "bytes", Value: strconv.FormatInt(gone.Bytes, 10)},
-			},
+			}, more...),
 		})
 	}
+	r.s.reducer.give(done.Due)
 	if done.Kept != "" && done.Kept != r.kept {
 		r.s.log.Warn("archives whose time is over are kept", "why", done.Kept)
 	}

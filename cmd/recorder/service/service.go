@@ -68,6 +68,7 @@ type Service struct {
 	archive Archive
 	rotator *rotator
 	shipper *shipper
+	reducer *reducer
 	descs   []*metric.Desc
 	started time.Time
 	writing sync.Mutex // held while the status file is written
@@ -107,6 +108,7 @@ func New(opt Options) (*Service, error) {
 	s.setLevel(s.cfg)
 	s.onBattery = opt.Machine.OnBattery != nil && opt.Machine.OnBattery()
 	s.shipper = newShipper(s, opt.Dir)
+	s.reducer = newReducer(s)
 	archive, past, err := opt.Open(s.descs, settings(s.cfg, s.onBattery))
 	if err != nil {
 		return nil, err
@@ -155,6 +157,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	helpers.Go(func() { s.rotator.run(inner) })
 	helpers.Go(func() { s.shipper.run(inner) })
+	helpers.Go(func() { s.reducer.run(inner) })
 	helpers.Go(func() { s.keepStatus(inner) })
 	err := s.engine.Run(ctx)
 	cancel()

@@ -23,15 +23,19 @@ import (
 
 // shelf is an archive in memory.
 type shelf struct {
-	mu        sync.Mutex
-	ticks     int
-	events    []metric.Event
-	rotated   []time.Time
-	since     time.Time
-	settings  []Settings
-	bytes     int64
-	pruned    int
-	prunes    recording.Pruned
+	mu       sync.Mutex
+	ticks    int
+	events   []metric.Event
+	rotated  []time.Time
+	since    time.Time
+	settings []Settings
+	bytes    int64
+	pruned   int
+	prunes   recording.Pruned
+	// What retention was asked to do, and what reducing an archive comes to.
+	limits    []recording.Limits
+	reduced   []string
+	reducing  func(ctx context.Context, path string, pace func()) (string, error)
 	rotateErr error
 	// finishing is what finishing an archive waits for.
 	finishing chan struct{}
@@ -94,10 +98,18 @@ func (a *shelf) Written() uint64 { return 0 }
 
 func (a *shelf) CloseWithin() time.Duration { return 25 * time.Second }
 
-func (a *shelf) Prune(time.Duration, int64, metric.Stamp) (recording.Pruned, error) {
+func (a *shelf) Reduce(ctx context.Context, path string, _ time.Duration, pace func()) (string, error) {
+	a.mu.Lock()
+	a.reduced = append(a.reduced, path)
+	a.mu.Unlock()
+	return a.reducing(ctx, path, pace)
+}
+
+func (a *shelf) Prune(limits recording.Limits, _ metric.Stamp) (recording.Pruned, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pruned++
+	a.limits = append(a.limits, limits)
 	done := a.prunes
 	a.prunes.Removed = nil
 	return done, nil

@@ -89,7 +89,7 @@ func (sh *shipper) look() {
 	sh.mu.Lock()
 	fresh := len(sh.waiting)
 	for _, path := range slices.Sorted(maps.Keys(now)) {
-		if !sh.known[path] && wanted {
+		if !sh.known[path] && wanted && !isReduced(path) {
 			sh.waiting = append(sh.waiting, path)
 		}
 	}
@@ -102,6 +102,12 @@ func (sh *shipper) look() {
 	case sh.poke <- struct{}{}:
 	default:
 	}
+}
+
+// isReduced reports whether an archive was made of another one, which has been shipped.
+func isReduced(path string) bool {
+	h, err := layout.ReadHeader(path)
+	return err == nil && h.Reduced != nil
 }
 
 // save writes the list; the caller holds mu.

@@ -50,6 +50,8 @@ type Status struct {
 	Archive        ArchiveStatus  `json:"archive"`
 	KeepFor        Seconds        `json:"keep_for_seconds"`
 	KeepSize       int64          `json:"keep_size_bytes"`
+	KeepReducedFor Seconds        `json:"keep_reduced_for_seconds,omitempty"`
+	Reduction      *Reduction     `json:"reduction,omitempty"`
 	OnBattery      bool           `json:"on_battery"`
 	TCPGate        string         `json:"tcp_gate,omitempty"`
 	Notices        []string       `json:"notices,omitempty"`
@@ -94,6 +96,7 @@ func (s *Service) Status() Status {
 		Config: cfg.File, Dir: s.opt.Dir, CPUSeconds: e.CPU.Seconds(), CPUPercent: e.CPUShare * 100, ResidentBytes: e.Resident,
 		Values: e.Values, Events: e.Events, Errors: e.Errors, ErrorsLastHour: e.ErrorsLastHour, Faults: e.Faults,
 		Archive: s.archive.Status(), KeepFor: Seconds(cfg.Archive.KeepFor), KeepSize: cfg.Archive.KeepSize, OnBattery: onBattery,
+		KeepReducedFor: Seconds(cfg.Archive.KeepReducedFor), Reduction: s.reducer.status(),
 	}
 	for _, c := range e.Classes {
 		if c.Sources > 0 && c.Interval != 0 {

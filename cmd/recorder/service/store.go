@@ -21,6 +21,7 @@ import (
 type diskArchive struct {
 	*recording.Writer
 	dir string
+	log *slog.Logger
 }
 
 // OpenStore opens the directory of archives that the configuration names.
@@ -36,7 +37,7 @@ func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log 
 		if err != nil {
 			return nil, past, err
 		}
-		return &diskArchive{w, dir}, past, nil
+		return &diskArchive{w, dir, log}, past, nil
 	}
 }
 

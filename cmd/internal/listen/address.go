@@ -1,0 +1,61 @@
+// Package listen opens where a program listens: at a unix socket, whose file has its mode and
+// its group before anybody can connect, and takes the place of one that was left behind but
+// never of one that is used; or at an address of TCP.
+package listen
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// An Address is where to listen.
+type Address struct {
+	Unix bool
+	Path string // of the socket
+	Host string // of TCP: a name or an IP address, as it was written
+	Port string
+}
+
+// longestPath is what fits into the address of a unix socket.
+func longestPath() int {
+	if runtime.GOOS == "darwin" {
+		return 103
+	}
+	return 107
+}
+
+// Parse reads unix:PATH and tcp:HOST:PORT, as option has it.
+func Parse(option, s string) (Address, error) {
+	kind, rest, _ := strings.Cut(s, ":")
+	switch {
+	case kind == "unix" && rest != "":
+		path, err := filepath.Abs(strings.TrimPrefix(rest, "//"))
+		if err != nil {
+			return Address{}, err
+		}
+		if n := len(path); n > longestPath() {
+			return Address{}, fmt.Errorf("the path of the socket, %s, has %d bytes, and the system takes %d: choose a shorter one with %s unix:PATH", path, n, longestPath(), option)
+		}
+		return Address{Unix: true, Path: path}, nil
+	case kind == "tcp":
+		host, port, err := net.SplitHostPort(rest)
+		if err != nil || port == "" {
+			break
+		}
+		return Address{Host: host, Port: port}, nil
+	}
+	return Address{}, fmt.Errorf("cannot listen at %q: write unix:PATH or tcp:HOST:PORT, as in tcp:127.0.0.1:9847", s)
+}
+
+// Loopback reports whether only this machine can connect to an address of TCP.
+func (a Address) Loopback() bool {
+	if strings.EqualFold(a.Host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(a.Host)
+	return err == nil && ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,166 @@
+package listen
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// A Lasting socket looks whether its file is still there each seldom, and for awhile
+// after Look each often.
+const (
+	seldom = 2 * time.Second
+	often  = 10 * time.Millisecond
+	awhile = 3 * time.Second
+)
+
+// Lasting is a unix socket that others may take the file of: some remove it when they
+// have lost who listened there, though that is back already. It makes it anew then.
+type Lasting struct {
+	open   func() (*Socket, error)
+	log    *slog.Logger
+	ctx    context.Context
+	cancel context.CancelFunc
+	conns  chan net.Conn
+	looks  chan struct{}
+	tasks  sync.WaitGroup
+
+	mu  sync.Mutex
+	now *Socket
+}
+
+// Last is Unix for as long as the listener is not closed, whatever becomes of the file.
+func Last(option, path string, mode os.FileMode, group string, log *slog.Logger) (*Lasting, error) {
+	l := &Lasting{open: func() (*Socket, error) { return Unix(option, path, mode, group) }, log: log, conns: make(chan net.Conn), looks: make(chan struct{}, 1)}
+	s, err := l.open()
+	if err != nil {
+		return nil, err
+	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.begin(s)
+	l.tasks.Go(l.watch)
+	return l, nil
+}
+
+// begin has those who connect to s accepted, until it is closed.
+func (l *Lasting) begin(s *Socket) {
+	l.mu.Lock()
+	l.now = s
+	l.mu.Unlock()
+	l.tasks.Go(func() {
+		for {
+			c, err := s.Accept()
+			if err != nil {
+				if l.current() != s || l.ctx.Err() != nil {
+					return
+				}
+				// No descriptor is free, or who connected is gone again.
+				l.log.Warn("somebody cannot be let in", "why", err.Error())
+				if _, ok := l.pause(seldom); !ok {
+					return
+				}
+				continue
+			}
+			select {
+			case l.conns <- c:
+			case <-l.ctx.Done():
+				c.Close()
+				return
+			}
+		}
+	})
+}
+
+func (l *Lasting) current() *Socket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
+// Look has it looked at once, and again soon, whether the file is still there: who has
+// connected is gone, and may take it along.
+func (l *Lasting) Look() {
+	select {
+	case l.looks <- struct{}{}:
+	default: // as is wanted already
+	}
+}
+
+// pause waits a little, or until somebody calls Look; ok is false when all is over.
+func (l *Lasting) pause(d time.Duration) (asked, ok bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return false, true
+	case <-l.looks:
+		return true, true
+	case <-l.ctx.Done():
+		return false, false
+	}
+}
+
+// watch makes the socket anew where its file is another's or gone.
+func (l *Lasting) watch() {
+	told := ""
+	var until time.Time
+	for {
+		next := seldom
+		if time.Now().Before(until) {
+			next = often
+		}
+		asked, ok := l.pause(next)
+		if !ok {
+			return
+		}
+		if asked {
+			until = time.Now().Add(awhile)
+		}
+		s := l.current()
+		if s.Mine() {
+			continue
+		}
+		anew, err := l.open()
+		if err != nil {
+			if told != err.Error() {
+				told = err.Error()
+				l.log.Warn("the socket was taken away and cannot be made anew yet", "why", told)
+			}
+			continue
+		}
+		told = ""
+		l.log.Info("the file of the socket was taken away; it is there again", "path", anew.path)
+		l.begin(anew)
+		s.Close()
+	}
+}
+
+// Accept waits for who connects.
+func (l *Lasting) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Addr is where it listens.
+func (l *Lasting) Addr() net.Addr { return l.current().Addr() }
+
+// Close ends it, and removes the file if it is its own.
+func (l *Lasting) Close() error {
+	l.cancel()
+	s := l.current()
+	err := s.Close()
+	l.tasks.Wait()
+	if now := l.current(); now != s {
+		now.Close() // made while this was closed
+		s = now
+	}
+	s.Remove()
+	return err
+}

@@ -1,0 +1,32 @@
+// Package mistake words what was written wrong on a command line for those who wrote
+// it: what a flag takes, not which function of a library refused it.
+package mistake
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+// takes is what flags of a type take.
+var takes = map[string]string{
+	"bool":     "true or false",
+	"int":      "a whole number",
+	"uint":     "a whole number",
+	"float64":  "a number",
+	"duration": "a duration, such as 30s, 10m or 2h",
+}
+
+// OfFlag words an error about flags. Those that it cannot word better stay as they are.
+func OfFlag(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	what, known := takes[invalid.GetFlag().Value.Type()]
+	if !known {
+		return err
+	}
+	return fmt.Errorf("--%s %s: write %s", invalid.GetFlag().Name, invalid.GetValue(), what)
+}

@@ -1,0 +1,96 @@
+package pushstate
+
+import (
+	"fmt"
+	"time"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/config"
+)
+
+// Report is how far what is recorded was brought to a server, as people are told.
+type Report struct {
+	Target  string `json:"target"`
+	Path    string `json:"path"`
+	Running bool   `json:"running"`
+	// Until is when the latest of what was acknowledged was recorded, and LagSeconds
+	// how far that is behind what is recorded; LagValues is about how many values that
+	// are.
+	Until      time.Time `json:"acknowledged_until,omitzero"`
+	LagSeconds float64   `json:"lag_seconds"`
+	LagValues  uint64    `json:"lag_values"`
+	Values     uint64    `json:"values"`
+	Retries    uint64    `json:"retries"`
+	Refused    uint64    `json:"refused_values"`
+	Lost       uint64    `json:"lost"`
+	LostText   string    `json:"lost_text,omitempty"`
+	LastError  string    `json:"last_error,omitempty"`
+	LastAt     time.Time `json:"last_error_at,omitzero"`
+	Trouble    string    `json:"trouble,omitempty"`
+}
+
+// Reports are of what pushes have left in directories, which others may write to.
+// newest is when something was recorded last.
+func Reports(dirs []string, newest, now time.Time) (list []Report) {
+	for _, dir := range dirs {
+		states, errs := In(dir)
+		for _, s := range states {
+			list = append(list, s.Report(newest, now))
+		}
+		for _, err := range errs {
+			list = append(list, Report{Target: dir, Trouble: err.Error()})
+		}
+	}
+	return list
+}
+
+// Report says how far a push is; newest, where it is known, is when something was
+// recorded last.
+func (s Told) Report(newest, now time.Time) Report {
+	last := int64(0)
+	if !newest.IsZero() {
+		last = newest.UnixNano()
+	}
+	lag := s.Lag(last)
+	p := Report{Target: s.Target, Path: s.Path, Running: !s.Ended && now.Sub(s.At) <= 2*Beat, LagSeconds: lag.Seconds(),
+		LagValues: s.Waiting, Values: s.Values, Retries: s.Retries, Refused: s.RefusedValues, Lost: s.Lost, LostText: s.LostText,
+		LastError: s.LastError, LastAt: s.LastErrorAt, Trouble: s.Trouble(now)}
+	if s.AckedWall != 0 {
+		p.Until = time.Unix(0, s.AckedWall)
+	}
+	// What was not read yet is as much as it was before, in its time.
+	if s.Rate > 0 {
+		p.LagValues = max(p.LagValues, uint64(lag.Seconds()*s.Rate))
+	}
+	return p
+}
+
+// Words is that in a line.
+func (p *Report) Words() string {
+	text := p.Target
+	if p.Path == "" {
+		return text
+	}
+	switch {
+	case p.Until.IsZero():
+		text += ": nothing acknowledged yet"
+	case p.LagSeconds < 1:
+		text += ": up to date"
+	default:
+		text += fmt.Sprintf(": %s behind, about %s", config.FormatDuration(time.Duration(p.LagSeconds*1e9).Truncate(time.Second)), plural.Of(p.LagValues, "value"))
+	}
+	text += fmt.Sprintf(", %s acknowledged", plural.Of(p.Values, "value"))
+	if p.Retries > 0 {
+		text += fmt.Sprintf(", %s", plural.Of(p.Retries, "retry"))
+	}
+	if p.Refused > 0 {
+		text += fmt.Sprintf(", %d REFUSED", p.Refused)
+	}
+	if p.Lost > 0 {
+		text += fmt.Sprintf(", LOST: %s", p.LostText)
+	}
+	if !p.Running {
+		text += ", not running"
+	}
+	return text
+}

@@ -1,0 +1,455 @@
+package chunk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+
+	"tachograph/sample/metric"
+)
+
+// Ticks makes the ticks of a chunk again, one after the other, as a Builder was
+// given them but for the order of the rows. It decodes the columns for some blocks
+// at a time, as many as leave its memory bounded, and nothing of what stands behind
+// them.
+type Ticks struct {
+	c      *Chunk
+	made   Makings
+	stamps []metric.Stamp
+	groups []*groupTicks
+	next   int
+	end    int // no tick from that number on is wanted
+	tick   metric.Tick
+}
+
+// Makings are what ticks are made of. What is nil is made anew.
+type Makings struct {
+	// Desc is the description that has a number; metrics for which it is nil are
+	// left out.
+	Desc func(number uint32) *metric.Desc
+	// Group is the group with these metrics.
+	Group func(name, indom string, metrics []*metric.Desc) *metric.Group
+	// Intern is the instance with that key.
+	Intern func(indom, key string) *metric.Instance
+	// Want says which groups are wanted; nil: all.
+	Want func(name, indom string) bool
+}
+
+// What Ticks holds at a time, of all groups together: cells of instances that are
+// there, and changes of cells. Each change takes 24 bytes.
+const (
+	ticksCells   = 1 << 19
+	ticksChanges = 1 << 20
+	ticksLeast   = 1 << 10 // of each group
+	logDoubles   = 1 << 17 // changes, up to which room is made for as many again
+)
+
+// What a chunk may hold whose ticks are made: many times what a recorder puts into
+// one. A tick cannot be larger than one in a journal, and what is decoded anew for
+// each stretch of blocks must come to an end.
+const (
+	ticksValues  = 1 << 28
+	tickCells    = 1 << 22
+	ticksWindows = 512
+)
+
+var errTicks = errors.New("it holds more than its ticks could")
+
+// Ticks are the ticks of c from number first on.
+func (c *Chunk) Ticks(first int, made Makings) (*Ticks, error) {
+	stamps, err := c.Stamps()
+	if err != nil {
+		return nil, err
+	}
+	t := &Ticks{c: c, made: made, stamps: stamps, next: max(0, first), end: len(stamps)}
+	t.tick.Class = c.Class
+	total, values := 0, uint64(0)
+	for _, g := range c.Groups {
+		if made.Want != nil && !made.Want(g.Name, g.Indom) {
+			continue
+		}
+		gt, err := t.group(g)
+		if err != nil {
+			return nil, err
+		}
+		if gt == nil {
+			continue
+		}
+		for i := range gt.insts {
+			values += uint64(gt.insts[i].lifetime()) * uint64(len(gt.cols))
+		}
+		if values > ticksValues {
+			return nil, errTicks
+		}
+		t.groups = append(t.groups, gt)
+		total += g.Size * len(gt.cols)
+	}
+	for _, gt := range t.groups {
+		share := float64(gt.g.Size*len(gt.cols)) / float64(max(total, 1))
+		gt.cells, gt.changes = ticksLeast+int(share*ticksCells), ticksLeast+int(share*ticksChanges)
+	}
+	return t, nil
+}
+
+// group prepares for the blocks of g; it is nil if g has none that can be told.
+func (t *Ticks) group(g *Group) (*groupTicks, error) {
+	at, err := g.blocks()
+	if err != nil {
+		return nil, err
+	}
+	gt := &groupTicks{t: t, g: g, at: at}
+	var metrics []*metric.Desc
+	for c := range g.Columns {
+		if d := t.made.Desc(g.Columns[c].Number); d != nil && d.Type == g.Columns[c].Type {
+			gt.cols = append(gt.cols, c)
+			metrics = append(metrics, d)
+		}
+		if g.Columns[c].Type == metric.String {
+			if gt.words, err = t.c.Words(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(metrics) == 0 && len(g.Columns) > 0 {
+		return nil, nil
+	}
+	if gt.insts, err = g.Instances(); err != nil {
+		return nil, err
+	}
+	gt.block.Group = t.groupOf(g, metrics)
+	gt.block.Cols = make([]metric.Column, len(metrics))
+	gt.mine = make([]*metric.Instance, len(gt.insts))
+	gt.named = make([]int32, len(gt.insts))
+	return gt, nil
+}
+
+func (t *Ticks) groupOf(g *Group, metrics []*metric.Desc) *metric.Group {
+	if t.made.Group != nil {
+		return t.made.Group(g.Name, g.Indom, metrics)
+	}
+	return &metric.Group{Name: g.Name, Indom: g.Indom, Metrics: metrics}
+}
+
+// Until says that no tick from number end on is wanted: what changes behind it is not
+// decoded.
+func (t *Ticks) Until(end int) { t.end = max(0, min(end, len(t.stamps))) }
+
+// At is when the next tick was read, if there is one.
+func (t *Ticks) At() (at metric.Stamp, ok bool) {
+	if t.next >= t.end {
+		return at, false
+	}
+	return t.stamps[t.next], true
+}
+
+// Then is when the tick behind the next was read, if there is one.
+func (t *Ticks) Then() (at metric.Stamp, ok bool) {
+	if t.next+1 >= t.end {
+		return at, false
+	}
+	return t.stamps[t.next+1], true
+}
+
+// Skip leaves the next tick out.
+func (t *Ticks) Skip() error {
+	if t.next >= t.end {
+		return io.EOF
+	}
+	t.next++
+	return nil
+}
+
+// Next is the next tick, valid until the next call; io.EOF says that there is none.
+// An instance that is called otherwise from this tick on is renamed, and its Rev
+// grows.
+func (t *Ticks) Next() (*metric.Tick, error) {
+	if t.next >= t.end {
+		return nil, io.EOF
+	}
+	n := uint32(t.next)
+	t.tick.At, t.tick.Blocks = t.stamps[n], t.tick.Blocks[:0]
+	for _, g := range t.groups {
+		for g.next < len(g.at) && g.at[g.next].tick < n {
+			g.next++
+		}
+		if g.next == len(g.at) || g.at[g.next].tick != n {
+			continue
+		}
+		if err := g.show(g.blocksUntil(t.end)); err != nil {
+			t.next = t.end
+			return nil, err
+		}
+		t.tick.Blocks = append(t.tick.Blocks, &g.block)
+		g.next++
+	}
+	t.next++
+	return &t.tick, nil
+}
+
+// Last is how things stood at the tick before the next: that tick, and with it the
+// last block before it of each group that it has none of. Nothing can be read after
+// it. It is nil if there is no tick before.
+func (t *Ticks) Last() (*metric.Tick, error) {
+	tick, err := t.standing(func(_ *groupTicks, b int) int { return b + 1 })
+	t.next = t.end
+	return tick, err
+}
+
+// Standing is Last for who goes on: the next tick remains the next.
+func (t *Ticks) Standing() (*metric.Tick, error) {
+	return t.standing(func(g *groupTicks, b int) int { return max(b+1, g.blocksUntil(t.end)) })
+}
+
+// standing shows the last block before the next tick of each group, of which none from
+// end on are wanted.
+func (t *Ticks) standing(end func(g *groupTicks, b int) int) (*metric.Tick, error) {
+	if t.next == 0 || len(t.stamps) == 0 {
+		return nil, nil
+	}
+	n := min(t.next, len(t.stamps)) - 1
+	t.tick.At, t.tick.Blocks = t.stamps[n], t.tick.Blocks[:0]
+	for _, g := range t.groups {
+		b := g.blocksUntil(n+1) - 1
+		if b < 0 {
+			continue
+		}
+		g.next = b
+		if err := g.show(end(g, b)); err != nil {
+			t.next = t.end
+			return nil, err
+		}
+		g.next++
+		t.tick.Blocks = append(t.tick.Blocks, &g.block)
+	}
+	return &t.tick, nil
+}
+
+// A groupTicks makes the blocks of a group. The window is the blocks whose changes
+// are decoded; a seat is the place of an instance that is there in the window.
+type groupTicks struct {
+	t     *Ticks
+	g     *Group
+	cols  []int // of g.Columns
+	at    []blockAt
+	insts []Instance
+	words []string
+	next  int // the block to come
+	block metric.Block
+	mine  []*metric.Instance // by row
+	named []int32            // by row: how many of its names have been told
+
+	cells, changes int // how many may be held
+	windows        int
+	from, until    int // of the window
+	seats          []seat
+	heads          []int32 // by block of the window: the first of its changes, 0 if there is none
+	log            []cellChange
+	bits           [][]uint64 // by column and seat
+	miss           [][]metric.Reason
+}
+
+// A seat is the row of an instance, and the run that it is in, or the one it will be in.
+type seat struct{ row, run int32 }
+
+// A cellChange is what a cell becomes in a block.
+type cellChange struct {
+	bits uint64
+	seat int32
+	next int32 // the next change of the block, one more than its place
+	col  uint16
+	why  metric.Reason
+}
+
+// blocksUntil counts the blocks of the ticks before number end.
+func (g *groupTicks) blocksUntil(end int) int {
+	return sort.Search(len(g.at), func(i int) bool { return int(g.at[i].tick) >= end })
+}
+
+// show makes block g.next the present one. None from end on are wanted.
+func (g *groupTicks) show(end int) error {
+	if g.next < g.from || g.next >= g.until {
+		if err := g.open(end); err != nil {
+			return err
+		}
+	}
+	for k := g.heads[g.next-g.from]; k > 0; {
+		x := &g.log[k-1]
+		g.bits[x.col][x.seat], g.miss[x.col][x.seat] = x.bits, x.why
+		k = x.next
+	}
+	b := &g.block
+	b.At, b.Rows = g.at[g.next].at, b.Rows[:0]
+	there := make([]int32, 0, len(g.seats))
+	for i := range g.seats {
+		s := &g.seats[i]
+		runs := g.insts[s.row].Runs
+		for int(s.run) < len(runs) && int(runs[s.run].End) <= g.next {
+			s.run++
+		}
+		if int(s.run) == len(runs) || int(runs[s.run].Start) > g.next {
+			continue
+		}
+		there = append(there, int32(i))
+		b.Rows = append(b.Rows, g.instance(int(s.row)))
+	}
+	for c := range b.Cols {
+		g.column(&b.Cols[c], c, there)
+	}
+	return nil
+}
+
+// column fills a column of the present block.
+func (g *groupTicks) column(col *metric.Column, c int, there []int32) {
+	if cap(col.Bits) < len(there) {
+		col.Bits = make([]uint64, 0, len(there)+len(there)/4)
+	}
+	bits, miss := g.bits[c], g.miss[c]
+	col.Bits, col.Miss, col.Words = col.Bits[:len(there)], nil, nil
+	if g.g.Columns[g.cols[c]].Type == metric.String {
+		col.Words = g.words
+	}
+	for k, s := range there {
+		col.Bits[k] = bits[s]
+		if miss[s] == metric.Present {
+			continue
+		}
+		if col.Miss == nil {
+			col.Miss = make([]metric.Reason, len(there))
+		}
+		col.Miss[k] = miss[s]
+	}
+}
+
+// instance is that of a row, called as it is in the present block.
+func (g *groupTicks) instance(row int) *metric.Instance {
+	if g.g.Indom == metric.NoIndom {
+		return nil
+	}
+	from := &g.insts[row]
+	in := g.mine[row]
+	if in == nil {
+		if g.t.made.Intern != nil {
+			in = g.t.made.Intern(g.g.Indom, from.Key)
+		}
+		if in == nil {
+			in = &metric.Instance{ID: uint64(row) + 1, Key: from.Key}
+		}
+		g.mine[row] = in
+	}
+	n := g.named[row]
+	for int(n) < len(from.Names) && (n == 0 || int(from.Names[n].Block) <= g.next) {
+		n++
+	}
+	if n > g.named[row] {
+		g.named[row] = n
+		if name := &from.Names[n-1]; in.Name != name.Name || !slices.Equal(in.Labels, name.Labels) {
+			in.Name, in.Labels = name.Name, name.Labels
+			in.Rev++
+		}
+	}
+	return in
+}
+
+// open decodes the changes of as many blocks from g.next on as may be held.
+func (g *groupTicks) open(end int) error {
+	n := end - g.next
+	if g.windows > 0 {
+		n = min(n, 2*(g.until-g.from)) // the last window was as long as it could be
+	}
+	for ; ; n = max(1, n/2) {
+		if g.windows++; g.windows > ticksWindows {
+			return g.g.wrong("blocks", errTicks)
+		}
+		g.from, g.until = g.next, g.next+n
+		g.take()
+		if cells := len(g.seats) * len(g.cols); cells > g.cells && n > 1 {
+			continue
+		} else if cells > tickCells {
+			return g.g.wrong("blocks", errTicks)
+		}
+		ok, err := g.decode()
+		if ok || err != nil {
+			return err
+		}
+	}
+}
+
+// take gives seats to the instances that are there in the window.
+func (g *groupTicks) take() {
+	g.seats = g.seats[:0]
+	for i := range g.insts {
+		for r, run := range g.insts[i].Runs {
+			if int(run.Start) >= g.until {
+				break
+			}
+			if int(run.End) > g.from {
+				g.seats = append(g.seats, seat{int32(i), int32(r)})
+				break
+			}
+		}
+	}
+}
+
+var errMany = errors.New("more changes than may be held")
+
+// decode notes what changes in the window, and reports whether it may be so much.
+func (g *groupTicks) decode() (ok bool, err error) {
+	most := g.changes
+	if g.until-g.from == 1 {
+		most = tickCells
+	}
+	g.heads = slices.Grow(g.heads[:0], g.until-g.from)[:g.until-g.from]
+	clear(g.heads)
+	g.log = g.log[:0]
+	var rows []int
+	if len(g.seats) < len(g.insts) {
+		rows = make([]int, len(g.seats))
+		for i, s := range g.seats {
+			rows[i] = int(s.row)
+		}
+	}
+	if g.bits == nil {
+		g.bits, g.miss = make([][]uint64, len(g.cols)), make([][]metric.Reason, len(g.cols))
+	}
+	last := uint32(g.until - 1)
+	for c, col := range g.cols {
+		g.bits[c] = slices.Grow(g.bits[c][:0], len(g.seats))[:len(g.seats)]
+		g.miss[c] = slices.Grow(g.miss[c][:0], len(g.seats))[:len(g.seats)]
+		at := 0
+		text := g.g.Columns[col].Type == metric.String
+		err := g.g.SeriesUntil(col, rows, last, func(row int, s *Series) error {
+			for at < len(g.seats) && int(g.seats[at].row) < row {
+				at++
+			}
+			if at == len(g.seats) || int(g.seats[at].row) != row {
+				return nil
+			}
+			wrong := false
+			s.Stretches(&g.insts[row], uint32(g.from), last, func(start, _ uint32, bits uint64, why metric.Reason) {
+				wrong = wrong || text && why == metric.Present && bits >= uint64(len(g.words))
+				head := &g.heads[int(start)-g.from]
+				if n := len(g.log); n == cap(g.log) && n < logDoubles {
+					g.log = slices.Grow(g.log, n+ticksLeast)
+				}
+				g.log = append(g.log, cellChange{bits: bits, seat: int32(at), next: *head, col: uint16(c), why: why})
+				*head = int32(len(g.log))
+			})
+			if wrong {
+				return fmt.Errorf("group %s: a number of a string that is not there", g.g.Name)
+			}
+			if len(g.log) > most {
+				return errMany
+			}
+			return nil
+		})
+		if errors.Is(err, errMany) && most != tickCells {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

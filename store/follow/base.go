@@ -1,0 +1,163 @@
+package follow
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/fault"
+	"tachograph/store/journal"
+)
+
+// toEnd moves the position behind all there is, and notes in base how things stand
+// there as far as the journal says it.
+func (v *volume) toEnd(base *standing) {
+	for range archive.LoadTries {
+		*base = standing{}
+		for c := range v.f.want {
+			v.f.pos.Ticks[c] = v.last(metric.Class(c))
+		}
+		v.f.pos.Churn, v.f.pos.Events = v.churn, v.events
+		v.drain = nil
+		for rec := v.record(); rec != nil; rec = v.record() {
+			if rec.Tick != nil && v.f.opt.Base && v.f.want[rec.Tick.Class] {
+				base.add(v.show(rec.Tick, v.gens[0].groups))
+			}
+			v.take(rec)
+		}
+		v.f.queue = nil // what cannot be read of the past
+		if v.drain == nil {
+			return
+		}
+	}
+}
+
+// standAt notes in base how things stood at a position, as far as the journal says it.
+// That is read for it apart.
+func (v *volume) standAt(pos Position, base *standing) {
+	beyond := false
+	for c := range v.f.want {
+		beyond = beyond || v.f.want[c] && pos.Ticks[c] > v.last(metric.Class(c))
+	}
+	if !beyond {
+		return
+	}
+	follow := v.journal
+	for _, g := range v.gens {
+		apart := &journal.Generation{File: g.file, Number: g.Number, Old: g.Old}
+		groups := make(map[*metric.Group]*metric.Group)
+		for {
+			rec, err := follow.Next(apart)
+			if err != nil {
+				break // who reads on will tell
+			}
+			t := rec.Tick
+			if t == nil {
+				if rec.Kind == journal.KindDescribe {
+					v.known.Learn(rec.Descs)
+				}
+				continue
+			}
+			if v.f.want[t.Class] && t.At.Cont <= pos.Ticks[t.Class] && pos.Ticks[t.Class] != 0 {
+				base.add(v.show(t, groups))
+			}
+		}
+		follow.Missing(apart)
+		base.intern(&v.f.same)
+	}
+}
+
+// intern puts the instances in place that the follower hands out.
+func (s *standing) intern(same *archive.Sameness) {
+	for c := range s.class {
+		for _, b := range s.class[c].list {
+			for i, in := range b.Rows {
+				if in == nil {
+					continue
+				}
+				mine := same.Intern(b.Group.Indom, in.Key)
+				if mine != in && (mine.Rev == 0 || mine.Name != in.Name || !slices.Equal(mine.Labels, in.Labels)) {
+					mine.Name, mine.Labels = in.Name, in.Labels
+					mine.Rev++
+				}
+				b.Rows[i] = mine
+			}
+		}
+	}
+}
+
+// base are the items of how things stood at the position: what the journal said, and
+// of the groups of which it did not, what chunks say.
+func (v *volume) base(base *standing) (items []Item) {
+	for c := range v.f.want {
+		if limit := v.f.pos.Ticks[c]; v.f.want[c] && limit != 0 {
+			v.standing(metric.Class(c), limit, base)
+		}
+	}
+	for _, t := range base.ticks() {
+		items = append(items, Item{Archive: v.info, Tick: t, Past: true})
+	}
+	return items
+}
+
+// lacks reports whether a class that is wanted and recorded was not read yet in an
+// archive.
+func (s *standing) lacks(want *[metric.NumClasses]bool, info *archive.Info) bool {
+	for c, wanted := range want {
+		if wanted && info.Intervals[c] != 0 && !s.class[c].any {
+			return true
+		}
+	}
+	return false
+}
+
+// earlier are the items of how things stood at the end of the archive prev, of the
+// classes that base lacks: a boot goes on from one archive to the next, and what is read each
+// minute stands as it stood until it is read again.
+func (f *Follower) earlier(prev *book, base *standing) ([]Item, error) {
+	v, err := f.open(prev)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err // it has another name now, or was removed
+	}
+	if err != nil {
+		return nil, nil // what cannot be read does not stand
+	}
+	defer v.close()
+	pos, queue := f.pos, f.queue
+	defer func() { f.pos, f.queue = pos, queue }()
+	f.pos = Position{Archive: prev.head.ID}
+	var all standing
+	v.toEnd(&all)
+	return slices.DeleteFunc(v.base(&all), func(it Item) bool { return base.class[it.Tick.Class].any }), nil
+}
+
+// standing adds to base how things stood of a class at a continuous clock, by the last
+// chunk that says it.
+func (v *volume) standing(class metric.Class, limit int64, base *standing) {
+	for _, ref := range slices.Backward(v.file.Chunks) {
+		if ref.Info.Class != class || ref.Info.First.Cont > limit {
+			continue
+		}
+		err := fault.Contain(func() error {
+			ticks, err := v.draining().Ticks(ref, limit, func(name, indom string) bool { return !base.class[class].has(name, indom) })
+			if err != nil {
+				return err
+			}
+			t, err := ticks.Last()
+			if err == nil && t != nil && (len(t.Blocks) > 0 || !base.class[class].any) {
+				base.under(t)
+			}
+			return err
+		})
+		ref.Opened = nil
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, io.EOF) {
+			v.wrong(ref.Wrong(err))
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/fault"
+)
+
+// Options say what to follow, and from where.
+type Options struct {
+	// Host is the ID of the host whose recording is followed. It may be empty where
+	// all archives are of one; of several it is then the one recorded last.
+	Host string
+	// From is the position to go on from; the zero Position is the present end.
+	From Position
+	// Base says to begin with how things stood at From: of each class the last tick
+	// at or before it, and of groups that it has none of their last block.
+	Base bool
+	// Classes are those whose ticks are wanted; nil: all.
+	Classes []metric.Class
+	// Complete, if set, is given a copy of each description that is used, and may
+	// add to it what the archive left out.
+	Complete func(*archive.Info, *metric.Desc)
+	// Wait says that it is no error if there is no archive yet. What is recorded
+	// from then on is delivered from its beginning.
+	Wait bool
+}
+
+// ErrGone says that the archive of a position is not there any more.
+var ErrGone = errors.New("the archive of this position is not there any more: it was removed, or stands in another place; begin at the present end")
+
+// ErrClosed is the error of a Follower that has been closed.
+var ErrClosed = errors.New("the follower is closed")
+
+// A Follower delivers what is recorded. It is used by one goroutine at a time;
+// several in one process know nothing of each other.
+type Follower struct {
+	opt   Options
+	want  [metric.NumClasses]bool
+	shelf shelf
+	wake  *waker
+	same  archive.Sameness
+	vol   *volume // what is being read; nil while there is nothing
+	pos   Position
+	queue []Item // to be delivered before anything else
+	here  bool   // Present has been told, and nothing else since
+	more  bool   // the last look found something, behind which there may be more
+	away  bool   // what is being read has gone from its place
+	due   time.Time
+	busy  sync.Mutex // held by who reads: Close may be called beside Next
+}
+
+// Open begins to follow what is recorded in paths: archives or directories, as
+// store.Open takes them.
+func Open(opt Options, paths ...string) (*Follower, error) {
+	f := &Follower{opt: opt, shelf: newShelf(paths)}
+	for c := range f.want {
+		f.want[c] = opt.Classes == nil
+	}
+	for _, c := range opt.Classes {
+		if c < metric.NumClasses {
+			f.want[c] = true
+		}
+	}
+	f.same.Complete = opt.Complete
+	f.wake = newWaker()
+	f.wake.moved.Store(true) // there may be more behind what is begun with
+	for try := 1; ; try++ {
+		err := f.begin()
+		if err == nil {
+			return f, nil
+		}
+		// An archive that is finished meanwhile has another name then, and who lists a
+		// directory while a file is renamed may see neither.
+		if try == archive.LoadTries || !errors.Is(err, ErrGone) && !errors.Is(err, fs.ErrNotExist) {
+			_ = f.Close()
+			return nil, err
+		}
+	}
+}
+
+// begin finds where to begin.
+func (f *Follower) begin() error {
+	f.queue = nil
+	f.wake.watchDirs(f.shelf.dirs()) // before they are looked at
+	if err := f.shelf.scan(); err != nil && !f.opt.Wait {
+		return err
+	}
+	if f.opt.From.Archive != "" {
+		b := f.shelf.find(f.opt.From.Archive)
+		if b == nil {
+			return &fault.Error{Op: "follow", Path: strings.Join(f.shelf.paths, ", "), Kind: fault.NotFound, Err: ErrGone}
+		}
+		if f.opt.Host != "" && b.head.Host.ID != f.opt.Host {
+			return fmt.Errorf("the position is in a recording of host %q (%s), not of the one that is to be followed (%s): begin at the present end",
+				b.head.Host.Name, b.head.Host.ID, f.opt.Host)
+		}
+		f.opt.Host = b.head.Host.ID
+		return f.start(b, f.opt.From, false)
+	}
+	b := f.shelf.latest(f.opt.Host)
+	if b == nil {
+		if f.opt.Wait {
+			return nil
+		}
+		if f.opt.Host != "" && f.shelf.latest("") != nil {
+			return &fault.Error{Kind: fault.NotFound, Err: fmt.Errorf("there is no archive of host %s in %s", f.opt.Host, strings.Join(f.shelf.paths, ", "))}
+		}
+		return &fault.Error{Kind: fault.NotFound, Err: fmt.Errorf("there is no archive in %s", strings.Join(f.shelf.paths, ", "))}
+	}
+	f.opt.Host = b.head.Host.ID
+	return f.start(b, Position{Archive: b.head.ID}, true)
+}
+
+// start reads the archive b from a position on, or from its end.
+func (f *Follower) start(b *book, from Position, end bool) error {
+	v, err := f.open(b)
+	if err != nil {
+		return err
+	}
+	f.vol, f.pos = v, from
+	var base standing
+	if end {
+		v.toEnd(&base)
+	} else if f.opt.Base {
+		v.standAt(from, &base)
+	}
+	if f.opt.Base {
+		f.queue = append(f.queue, v.base(&base)...)
+		if prev := f.shelf.prior(b); prev != nil && base.lacks(&f.want, v.info) {
+			v.close()
+			f.vol = nil
+			items, err := f.earlier(prev, &base)
+			if err != nil {
+				return err
+			}
+			f.queue = append(items, f.queue...)
+			if v, err = f.open(b); err != nil {
+				return err
+			}
+			f.vol = v
+		}
+	}
+	v.begin()
+	return nil
+}
+
+// Position is behind the last Item; while the base is delivered, that from which
+// the Follower goes on.
+func (f *Follower) Position() Position { return f.pos }
+
+// Close ends the Follower, also one whose Next waits in another goroutine.
+func (f *Follower) Close() error {
+	f.wake.close()
+	f.busy.Lock()
+	defer f.busy.Unlock()
+	if f.vol != nil {
+		f.vol.close()
+		f.vol = nil
+	}
+	return nil
+}
+
+// Next returns the next Item. It waits until there is one, and ends with the error
+// of ctx.
+func (f *Follower) Next(ctx context.Context) (Item, error) {
+	for {
+		if it, ok, err := f.now(ctx); ok || err != nil {
+			return it, err
+		}
+		if err := f.wake.wait(ctx, f.due); err != nil {
+			return Item{}, err
+		}
+	}
+}
+
+// now is the next Item, if there is one by now.
+func (f *Follower) now(ctx context.Context) (it Item, ok bool, err error) {
+	f.busy.Lock()
+	defer f.busy.Unlock()
+	for {
+		if err := ctx.Err(); err != nil {
+			return Item{}, false, err
+		}
+		if f.wake.isClosed() {
+			return Item{}, false, ErrClosed
+		}
+		if len(f.queue) > 0 {
+			it := f.queue[0]
+			f.queue[0] = Item{}
+			f.queue = f.queue[1:]
+			return it, true, nil
+		}
+		if it, ok := f.step(); ok {
+			f.here = false
+			return it, true, nil
+		}
+		if len(f.queue) > 0 {
+			continue
+		}
+		if !f.here {
+			f.here = true
+			it := Item{Present: true}
+			if f.vol != nil {
+				it.Archive = f.vol.info
+			}
+			return it, true, nil
+		}
+		return Item{}, false, nil
+	}
+}
+
+// mostLooks is how often it is looked what follows before Next says that there is
+// nothing, although each look found something.
+const mostLooks = 64
+
+// step finds the next item, if there is one.
+func (f *Follower) step() (Item, bool) {
+	for looks := 0; len(f.queue) == 0; looks++ {
+		if f.vol != nil {
+			if it, ok := f.vol.next(); ok {
+				return it, true
+			}
+			if len(f.queue) > 0 {
+				break
+			}
+		}
+		moved := f.wake.dirty()
+		if moved {
+			f.wake.watchDirs(f.shelf.dirs())
+		}
+		again := f.away || !f.due.IsZero() && !time.Now().Before(f.due)
+		if !moved && !again && !f.more && !f.idle() {
+			break
+		}
+		if looks == mostLooks { // somebody plays with the files
+			f.due, f.more = time.Now().Add(tryAgain), false
+			break
+		}
+		if f.more = f.look(); !f.more {
+			break
+		}
+	}
+	return Item{}, false
+}
+
+// idle reports whether what is being read has nothing that could be added to.
+func (f *Follower) idle() bool {
+	return f.vol != nil && len(f.vol.gens) == 0 && f.vol.file.Info.Live && f.wake.wrote()
+}
+
+// lose queues that something cannot be read.
+func (f *Follower) lose(err error) {
+	it := Item{Lost: err}
+	if f.vol != nil {
+		it.Archive = f.vol.info
+	}
+	f.queue = append(f.queue, it)
+	f.here = false
+}

@@ -1,0 +1,136 @@
+package follow
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"tachograph/sample/metric"
+)
+
+// A Position is a place in a recording, between what has been delivered and
+// what has not. The zero Position is nowhere.
+type Position struct {
+	// Archive is the ID of the archive.
+	Archive string
+	// Ticks are, for each class, the continuous clock of its last tick; zero if
+	// there was none.
+	Ticks [metric.NumClasses]int64
+	// Events are how many events there were: of the comings and goings of
+	// processes, which archives keep apart, and of others.
+	Churn, Events uint64
+}
+
+// version is the first letter of a token.
+const version = "1"
+
+// String is a token that people can pass on and programs can put into a URL:
+// letters, digits, - and _. It is empty for the zero Position.
+func (p Position) String() string {
+	if p.Archive == "" {
+		return ""
+	}
+	var b []byte
+	if id, err := hex.DecodeString(p.Archive); err == nil && hex.EncodeToString(id) == p.Archive {
+		b = append(binary.AppendUvarint(b, uint64(len(id))<<1), id...)
+	} else {
+		b = append(binary.AppendUvarint(b, uint64(len(p.Archive))<<1|1), p.Archive...)
+	}
+	b = binary.AppendUvarint(binary.AppendUvarint(b, p.Churn), p.Events)
+	var some byte
+	for c, at := range p.Ticks {
+		if at != 0 {
+			some |= 1 << c
+		}
+	}
+	b = append(b, some)
+	before := int64(0) // classes are read at about the same time, mostly
+	for _, at := range p.Ticks {
+		if at != 0 {
+			b = binary.AppendVarint(b, at-before)
+			before = at
+		}
+	}
+	return version + base64.RawURLEncoding.EncodeToString(b)
+}
+
+// ParsePosition is the inverse of String.
+func ParsePosition(token string) (Position, error) {
+	var p Position
+	if token == "" {
+		return p, nil
+	}
+	wrong := fmt.Errorf("%q is not a position in a recording: use one as it was given", shortened(token))
+	rest, ok := strings.CutPrefix(token, version)
+	b, err := base64.RawURLEncoding.Strict().DecodeString(rest)
+	if !ok || err != nil || len(token) > longestToken {
+		return p, wrong
+	}
+	r := tokenReader{b: b}
+	n := r.uvarint()
+	id := r.take(n >> 1)
+	if p.Archive = string(id); n&1 == 0 {
+		p.Archive = hex.EncodeToString(id)
+	}
+	p.Churn, p.Events = r.uvarint(), r.uvarint()
+	some := r.take(1)
+	before := int64(0)
+	for c := range p.Ticks {
+		if len(some) == 1 && some[0]&(1<<c) != 0 {
+			before += r.varint()
+			p.Ticks[c] = before
+		}
+	}
+	if r.bad || len(r.b) > 0 || p.Archive == "" || p.String() != token {
+		return Position{}, wrong
+	}
+	return p, nil
+}
+
+// longestToken is far more than any token has.
+const longestToken = 512
+
+func shortened(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+// A tokenReader reads what stands in a token.
+type tokenReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *tokenReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *tokenReader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *tokenReader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}

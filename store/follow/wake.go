@@ -1,0 +1,183 @@
+package follow
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tachograph/store/disk"
+)
+
+// A waker lets a Follower sleep until something is written. The kernel tells of the
+// directories, in which files come and go, and of the one file that is being added to;
+// nothing else wakes it. Where the kernel cannot tell, because there is no directory
+// yet, or the file system is another machine's, it looks each second.
+type waker struct {
+	news    chan struct{} // there is some
+	over    chan struct{} // it is closed
+	once    sync.Once
+	moved   atomic.Bool // a directory changed since dirty was asked
+	written atomic.Bool // the file was written to since wrote was asked
+	broken  atomic.Bool // a directory is not where it was
+
+	src  notifier // nil before it is needed, or where there is none
+	none bool     // there is none
+	dirs []watchedDir
+	file disk.File
+	deaf bool // of the file the kernel does not tell
+}
+
+// A notifier has the kernel tell a waker of changes, from a goroutine of its own.
+type notifier interface {
+	// addDir watches a directory, until it is removed or renamed.
+	addDir(path string) error
+	// setFile watches the writes to f, which may be nil, and to no other file.
+	setFile(f disk.File) error
+	close()
+}
+
+// A watchedDir is a directory, and what it was when it was watched or looked at last.
+type watchedDir struct {
+	path string
+	told bool // the kernel tells of all its changes
+	seen fs.FileInfo
+}
+
+const (
+	// pollEvery is how often it is looked where the kernel does not tell.
+	pollEvery = time.Second
+	// netEvery is how long nothing may be told before it is looked all the same.
+	netEvery = 30 * time.Second
+)
+
+func newWaker() *waker {
+	return &waker{news: make(chan struct{}, 1), over: make(chan struct{})}
+}
+
+// tell is called by a notifier: a directory changed, or the file was written to.
+func (w *waker) tell(dir bool) {
+	if dir {
+		w.moved.Store(true)
+	} else {
+		w.written.Store(true)
+	}
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}
+
+func (w *waker) close() {
+	w.once.Do(func() {
+		close(w.over)
+		if w.src != nil {
+			w.src.close()
+		}
+	})
+}
+
+func (w *waker) isClosed() bool {
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// wrote reports whether the file may have been written to since it was asked last.
+func (w *waker) wrote() bool { return w.written.Swap(false) }
+
+// dirty reports whether a directory may have changed since it was asked last.
+func (w *waker) dirty() bool { return w.moved.Swap(false) }
+
+// watchDirs watches these directories, those anew that are not what they were.
+func (w *waker) watchDirs(paths []string) {
+	if w.src == nil && !w.none && !w.isClosed() {
+		src, err := newNotifier(w)
+		if w.src = src; err != nil {
+			w.src, w.none = nil, true
+		}
+	}
+	again := w.broken.Swap(false)
+	before := w.dirs
+	w.dirs = make([]watchedDir, 0, len(paths))
+	for _, p := range paths {
+		d := watchedDir{path: p}
+		d.seen, _ = os.Stat(p)
+		i := slices.IndexFunc(before, func(o watchedDir) bool {
+			return o.path == p && o.seen != nil && d.seen != nil && os.SameFile(o.seen, d.seen)
+		})
+		switch {
+		case i >= 0 && !again && before[i].told:
+			d.told = true
+		case d.seen != nil && w.src != nil:
+			d.told = w.src.addDir(p) == nil && local(p)
+		}
+		w.dirs = append(w.dirs, d)
+	}
+}
+
+// watchFile watches the file that is being added to.
+func (w *waker) watchFile(f disk.File) {
+	if w.file == f {
+		return
+	}
+	w.file, w.deaf = f, false
+	if w.src != nil && !w.isClosed() {
+		w.deaf = w.src.setFile(f) != nil
+	}
+	if f != nil {
+		w.tell(false) // what was written before it was watched
+	}
+}
+
+// wait waits until something has been written, or may have been; at the latest until
+// due, unless that is zero.
+func (w *waker) wait(ctx context.Context, due time.Time) error {
+	every := netEvery
+	if w.deaf || slices.ContainsFunc(w.dirs, func(d watchedDir) bool { return !d.told }) || len(w.dirs) == 0 {
+		every = pollEvery
+	}
+	if !due.IsZero() {
+		every = min(every, max(0, time.Until(due)))
+	}
+	t := time.NewTimer(every)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.over:
+		return ErrClosed
+	case <-w.news:
+	case <-t.C:
+		w.written.Store(true)
+		w.poll()
+	}
+	return nil
+}
+
+// poll looks whether a directory is another one than it was, or has changed.
+func (w *waker) poll() {
+	for i := range w.dirs {
+		d := &w.dirs[i]
+		now, err := os.Stat(d.path)
+		switch {
+		case err != nil:
+			if d.seen != nil {
+				d.seen, d.told = nil, false
+				w.moved.Store(true)
+			}
+		case d.seen == nil || !os.SameFile(now, d.seen) || !now.ModTime().Equal(d.seen.ModTime()):
+			if d.seen == nil || !os.SameFile(now, d.seen) {
+				d.told = false
+			}
+			w.moved.Store(true)
+			d.seen = now
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tachograph/store/disk"
+)
+
+// asleep reports whether w waits for so long without anything being told.
+func asleep(t *testing.T, w *waker, long time.Duration) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	return errors.Is(w.wait(ctx, time.Time{}), context.DeadlineExceeded)
+}
+
+// woken demands that w is told at once, and reports whether of the directory.
+func woken(t *testing.T, what string, w *waker) (dir bool) {
+	t.Helper()
+	began := time.Now()
+	if err := w.wait(t.Context(), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > pollEvery/2 {
+		t.Errorf("%s was told after %v", what, took)
+	}
+	return w.dirty()
+}
+
+// TestWaker wakes by what is written to the one file, and by files that come and go,
+// and by nothing else.
+func TestWaker(t *testing.T) {
+	dir := t.TempDir()
+	if !local(dir) {
+		t.Fatalf("%s is on a file system whose changes are not told: set TMPDIR", dir)
+	}
+	make := func(name string) disk.File {
+		t.Helper()
+		f, err := disk.OS.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	write := func(f disk.File) {
+		t.Helper()
+		if _, err := f.WriteAt([]byte("x"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, other := make("a.live.j000001"), make("a.live")
+	w := newWaker()
+	defer w.close()
+	w.watchDirs([]string{dir})
+	w.watchFile(one)
+	woken(t, "a new file", w)
+	w.dirty()
+	if !asleep(t, w, pollEvery*3/2) {
+		t.Fatal("it wakes although nothing was written")
+	}
+	write(one)
+	if woken(t, "a write", w) {
+		t.Error("a write is taken for a change of the directory")
+	}
+	write(other)
+	if !asleep(t, w, 200*time.Millisecond) {
+		t.Error("it wakes by what is written to other files")
+	}
+	two := make("a.live.j000002")
+	if !woken(t, "a file that comes", w) {
+		t.Error("a file that comes is no change of the directory")
+	}
+	w.watchFile(two)
+	woken(t, "another file", w)
+	write(one)
+	if !asleep(t, w, 200*time.Millisecond) {
+		t.Error("it wakes by the file before")
+	}
+	write(two)
+	woken(t, "a write", w)
+	aside := dir + " aside"
+	if err := os.Rename(dir, aside); err != nil {
+		t.Fatal(err)
+	}
+	if !woken(t, "a directory that goes", w) {
+		t.Error("a directory that goes is no change")
+	}
+	w.watchDirs([]string{dir})
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for !w.dirty() {
+		if err := w.wait(t.Context(), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took > 3*pollEvery {
+		t.Errorf("a directory that comes was found after %v", took)
+	}
+}

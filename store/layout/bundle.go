@@ -1,0 +1,231 @@
+package layout
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"tachograph/store/disk"
+	"tachograph/store/fault"
+)
+
+// A bundle is several finished archives in one file: an uncompressed tar, whose members are
+// read where they stand, as if it were a directory: the archive NAME in the bundle at PATH is
+// at PATH/NAME. Bundles hold what no archive does, several boots or hosts.
+
+// MaxMembers bounds the archives of a bundle that are believed. maxEntries bounds what is
+// looked at to find them, of which anything may stand between them.
+const (
+	MaxMembers = 1 << 12
+	maxEntries = 1 << 14
+)
+
+// A Member is an archive in a bundle: its bytes stand from Offset on.
+type Member struct {
+	Name         string
+	Offset, Size int64
+}
+
+// tarMagic stands at tarMagicAt in the header of each member of a tar.
+const (
+	tarMagic   = "ustar"
+	tarMagicAt = 257
+)
+
+// IsBundle reports whether src begins as a bundle does.
+func IsBundle(src io.ReaderAt) bool {
+	var b [len(tarMagic)]byte
+	_, err := src.ReadAt(b[:], tarMagicAt)
+	return err == nil && string(b[:]) == tarMagic
+}
+
+// Members are the archives in the bundle of size bytes in src. Where that is damaged or cut
+// short, they are those before that, and the error says so.
+func Members(src io.ReaderAt, size int64) (members []Member, err error) {
+	in := io.NewSectionReader(src, 0, size)
+	t := tar.NewReader(in)
+	for n := 0; ; n++ {
+		h, err := t.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			if len(members) == 0 {
+				return nil, errors.New("it is a tar file without archives")
+			}
+			return members, nil
+		case err != nil:
+			return members, fmt.Errorf("the bundle is damaged or cut short behind the first %d of its archives: %w", len(members), err)
+		case n == maxEntries, len(members) == MaxMembers:
+			return members, fmt.Errorf("it holds more than %d archives, or much else: unpack it with tar", MaxMembers)
+		}
+		name := path.Base(h.Name)
+		if h.Typeflag != tar.TypeReg || !strings.HasSuffix(name, FinishedSuffix) {
+			continue
+		}
+		at, err := in.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return members, err
+		}
+		switch {
+		case h.Size < 0 || at > size-h.Size:
+			return members, fmt.Errorf("the bundle is cut short: %q, number %d in it, is not whole", name, len(members)+1)
+		case slices.ContainsFunc(members, func(m Member) bool { return m.Name == name }):
+			return members, fmt.Errorf("two archives in the bundle are called %q: unpack it with tar", name)
+		case sparse(h):
+			return members, fmt.Errorf("%q does not stand in the bundle as it is (sparse): unpack it with tar", name)
+		}
+		members = append(members, Member{Name: name, Offset: at, Size: h.Size})
+	}
+}
+
+// sparse reports whether the bytes of a member are not those of the file.
+func sparse(h *tar.Header) bool {
+	for k := range h.PAXRecords {
+		if strings.HasPrefix(k, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+// BundleAt lists the archives of the bundle at path; isBundle says whether it is one. Where
+// the error is about the bundle, the archives before it are there all the same.
+func BundleAt(path string) (paths []string, isBundle bool, err error) {
+	if !strings.HasSuffix(path, FinishedSuffix) {
+		return nil, false, nil
+	}
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, false, nil // who opens it says why
+	}
+	defer f.Close()
+	if !IsBundle(f) {
+		return nil, false, nil
+	}
+	members, err := membersOf(f)
+	for _, m := range members {
+		paths = append(paths, filepath.Join(path, m.Name))
+	}
+	return paths, true, err
+}
+
+func membersOf(f *os.File) ([]Member, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	members, err := Members(f, st.Size())
+	if err != nil {
+		err = &fault.Error{Path: f.Name(), Kind: fault.Damaged, Err: err}
+	}
+	return members, err
+}
+
+// A File is an archive's file, or a member of a bundle, open for reading.
+type File struct {
+	path   string
+	file   *os.File
+	member *io.SectionReader // nil of a file
+}
+
+// Open opens the archive or journal at path, which may be a member of a bundle.
+func Open(path string) (*File, error) {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err == nil {
+		return &File{path: path, file: f}, nil
+	}
+	if !errors.Is(err, syscall.ENOTDIR) {
+		return nil, err
+	}
+	bundle, err := disk.OpenNoFollow(filepath.Dir(path), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	members, err := membersOf(bundle)
+	i := slices.IndexFunc(members, func(m Member) bool { return m.Name == filepath.Base(path) })
+	if i < 0 {
+		bundle.Close()
+		if err == nil {
+			err = &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		}
+		return nil, err
+	}
+	return &File{path: path, file: bundle, member: io.NewSectionReader(bundle, members[i].Offset, members[i].Size)}, nil
+}
+
+// Name is its path.
+func (f *File) Name() string { return f.path }
+
+// InBundle reports whether f is a member of a bundle.
+func (f *File) InBundle() bool { return f.member != nil }
+
+// ReadAt reads as io.ReaderAt says.
+func (f *File) ReadAt(p []byte, off int64) (int, error) {
+	if f.member != nil {
+		return f.member.ReadAt(p, off)
+	}
+	return f.file.ReadAt(p, off)
+}
+
+// Size is the length in bytes.
+func (f *File) Size() (int64, error) {
+	if f.member != nil {
+		return f.member.Size(), nil
+	}
+	st, err := f.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+// Stat is that of the file, or of the bundle that it is a member of.
+func (f *File) Stat() (fs.FileInfo, error) { return f.file.Stat() }
+
+// Close closes it.
+func (f *File) Close() error { return f.file.Close() }
+
+// Stat is os.Lstat of the file at path, or of the bundle that it is a member of.
+func Stat(path string) (fs.FileInfo, error) {
+	st, err := os.Lstat(path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return os.Lstat(filepath.Dir(path))
+	}
+	return st, err
+}
+
+// WriteBundle writes a bundle of archives to out: those at paths, under the names that go with
+// them, in their order.
+func WriteBundle(out io.Writer, paths, names []string) error {
+	t := tar.NewWriter(out)
+	for i, p := range paths {
+		if err := addMember(t, p, names[i]); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
+func addMember(t *tar.Writer, path, name string) error {
+	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o640, Size: st.Size(), ModTime: st.ModTime(), Format: tar.FormatUSTAR}); err != nil {
+		return fmt.Errorf("%s does not fit into a bundle: %w", name, err)
+	}
+	_, err = io.Copy(t, f)
+	return err
+}

@@ -1,0 +1,24 @@
+package query
+
+import (
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// argsMetric holds command lines, where the configuration allowed them.
+const argsMetric = "proc.psinfo.psargs"
+
+// Commands hands over the command lines that were recorded of the processes of a host
+// at a reading, and the reading before where that one was not complete.
+func Commands(a Archive, host string, tick, every int64, found func(info *store.ArchiveInfo, in *metric.Instance, line string)) {
+	if d := a.Lookup(argsMetric); d == nil || d.Unsupported != "" {
+		return
+	}
+	for run := range a.Select(Window{Hosts: []string{host}, From: tick - 3*every/2, To: tick}.Selection(argsMetric)) {
+		last := len(run.Wall) - 1
+		if run.Instance == nil || run.Miss != nil && run.Miss[last] != metric.Present {
+			continue
+		}
+		found(run.Archive, run.Instance, run.Word(last))
+	}
+}

@@ -1,0 +1,93 @@
+package query
+
+import (
+	"math"
+
+	"tachograph/sample/metric"
+)
+
+// A Line is one number of a machine that can be drawn over time: the first of
+// several expressions that its archives can compute.
+type Line struct {
+	Expr  string
+	Units metric.Units
+	// Share says that values are parts of one.
+	Share bool
+
+	e     *Expr
+	whole float64
+	of    *Expr
+}
+
+// LineOf finds the expression for a line; of, if not empty, is what its values
+// are a part of. It is nil where the archive has nothing to compute it from.
+func LineOf(a Archive, w Window, share bool, exprs []string, of ...string) *Line {
+	e := compileGauge(a, withCores(exprs, Cores(a, w)))
+	if e == nil {
+		return nil
+	}
+	g, whole := newGauge(&gauge{share: share}, e, 0)
+	return &Line{Expr: e.Text, Units: g.Units, Share: share, e: e, whole: whole, of: compileGauge(a, of)}
+}
+
+// GaugeLine is the line of a gauge.
+func GaugeLine(a Archive, w Window, name string) *Line {
+	for i := range gauges {
+		if gauges[i].name == name {
+			return LineOf(a, w, gauges[i].share, gauges[i].exprs, gauges[i].of...)
+		}
+	}
+	return nil
+}
+
+// Metrics are the names of the recorded metrics that l reads.
+func (l *Line) Metrics() []string { return l.e.Metrics() }
+
+// Values calls yield with each value of a window of one host in the order of
+// time, as gauges have them.
+func (l *Line) Values(a Archive, w Window, yield func(wall int64, x float64)) error {
+	for s, err := range readExpr(a, l.e, Request{Window: w, Mode: Shown}) {
+		if err != nil {
+			return err
+		}
+		for i, wall := range s.Wall {
+			if s.Miss != nil && s.Miss[i] != metric.Present {
+				continue
+			}
+			x := math.Float64frombits(s.Bits[i])
+			if s.Type != metric.F64 {
+				x = metric.Number(s.Type, s.Bits[i])
+			}
+			if x == x {
+				yield(wall, x/l.whole)
+			}
+		}
+	}
+	return nil
+}
+
+// Of is what l's values are a part of at the end of a window; NaN if nothing is
+// known.
+func (l *Line) Of(a Archive, w Window) (float64, error) {
+	g := &Gauge{Of: math.NaN(), Units: l.Units}
+	if l.of == nil {
+		return g.Of, nil
+	}
+	err := g.whole(a, &gauge{of: []string{l.of.Text}}, w)
+	return g.Of, err
+}
+
+// Tick is the last reading of processes on a host not after an instant, and how
+// far apart readings of them are there; zero if there is none.
+func Tick(a Archive, host string, at int64) (tick, every int64) {
+	return processTable(a).lastTick(a, host, at)
+}
+
+// BreakAt is the break that an instant of a host's recording lies in; nil if the
+// recording went on there.
+func BreakAt(a Archive, host string, at int64) *Break {
+	if s := StanceAt(a, host, at); s.State != Over {
+		return s.Break
+	}
+	return nil
+}

@@ -1,0 +1,509 @@
+package recent
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/follow"
+	"tachograph/store/layout"
+)
+
+// Keep says what is kept.
+type Keep struct {
+	// Ticks is how many ticks of each class there are at least; 2 if it is less.
+	Ticks int
+	// For is for how long ticks are kept, if there are more.
+	For time.Duration
+	// Metric says which metrics are kept; nil: all. It is asked once about each
+	// description.
+	Metric func(*metric.Desc) bool
+	// NoEvents leaves out all events but those that no rate may be taken across.
+	NoEvents bool
+}
+
+// An Archive is what was recorded last. It is used by one goroutine at a time,
+// and so is what it hands out; instances alone are never changed again.
+type Archive struct {
+	keep      Keep
+	parts     []*part
+	ticks     [metric.NumClasses][]*tick // the oldest first
+	spare     [metric.NumClasses]*tick   // to be filled again
+	rows      rows
+	tables    []*table                 // in the order in which they were first seen
+	tableOf   map[groupOf]*table       // as whoever delivers them has them
+	tablesOf  map[string][]*table      // of each metric
+	described map[string]*metric.Desc  // by Describe
+	last      [metric.NumClasses]*tick // the newest
+	known     int                      // metrics that were come across
+}
+
+// A part is what there is of one archive.
+type part struct {
+	archive.Info
+	given       *archive.Info // that it was made of
+	churn, rest []metric.Event
+	tables      map[*table]bool // that were ever seen in it
+	kept        int             // ticks
+}
+
+// A tick is one that is kept.
+type tick struct {
+	metric.Stamp
+	part     *part
+	from, to int64 // wall clocks of its blocks
+	blocks   []block
+}
+
+// A block is what is kept of a reading of a group.
+type block struct {
+	*table
+	at   metric.Stamp
+	rows []*row
+	cols []metric.Column // parallel to the table's
+}
+
+// A table is what is kept of a group, in a class.
+type table struct {
+	class   metric.Class
+	group   *metric.Group
+	columns []column
+	blocks  int // that are kept
+}
+
+// A column is one metric of a table.
+type column struct {
+	desc      *metric.Desc // as it was given
+	effective *metric.Desc // in the class of the table
+	at        int          // among the metrics of the group
+}
+
+type groupOf struct {
+	class metric.Class
+	group *metric.Group
+}
+
+// mostTables is how many tables there may be before those that nothing is kept
+// of are forgotten.
+const mostTables = 1024
+
+// New returns an archive that holds nothing yet.
+func New(keep Keep) *Archive {
+	keep.Ticks = max(keep.Ticks, 2)
+	return &Archive{keep: keep, rows: newRows(), tableOf: make(map[groupOf]*table), tablesOf: make(map[string][]*table),
+		described: make(map[string]*metric.Desc)}
+}
+
+// Describe adds metrics that are known although there may be no value of them:
+// computed ones, and those that this machine lacks.
+func (a *Archive) Describe(list ...*metric.Desc) {
+	for _, d := range list {
+		a.described[d.Name] = d
+	}
+}
+
+// Add adds what a follower delivers.
+func (a *Archive) Add(it *follow.Item) {
+	switch {
+	case it.Tick != nil:
+		a.Tick(it.Archive, it.Tick)
+	case it.Event != nil:
+		a.Event(it.Archive, it.Event)
+	}
+}
+
+// Tick adds a tick of the archive that info describes. Nothing of it is kept but
+// strings and descriptions.
+func (a *Archive) Tick(info *archive.Info, t *metric.Tick) {
+	if t.Class >= metric.NumClasses {
+		return
+	}
+	p := a.part(info)
+	k := a.spare[t.Class]
+	if a.spare[t.Class] = nil; k == nil {
+		k = new(tick)
+	}
+	k.Stamp, k.part, k.from, k.to = t.At, p, t.At.Wall, t.At.Wall
+	n := 0
+	for _, b := range t.Blocks {
+		tab := a.table(t.Class, b.Group)
+		if len(tab.columns) == 0 {
+			continue
+		}
+		if n == len(k.blocks) {
+			k.blocks = append(k.blocks, block{})
+		}
+		if n == 0 {
+			k.from, k.to = b.At.Wall, b.At.Wall
+		}
+		k.from, k.to = min(k.from, b.At.Wall), max(k.to, b.At.Wall)
+		a.fill(&k.blocks[n], tab, p, b)
+		n++
+	}
+	clear(k.blocks[n:])
+	k.blocks = k.blocks[:n]
+	p.kept++
+	a.ticks[t.Class], a.last[t.Class] = append(a.ticks[t.Class], k), k
+	a.forget(t.Class)
+}
+
+// fill copies what is kept of b.
+func (a *Archive) fill(k *block, tab *table, p *part, b *metric.Block) {
+	p.tables[tab] = true
+	tab.blocks++
+	k.table, k.at = tab, b.At
+	k.rows = slices.Grow(k.rows[:0], len(b.Rows))[:len(b.Rows)]
+	for i, in := range b.Rows {
+		k.rows[i] = nil
+		if in != nil {
+			k.rows[i] = a.rows.of(p, b.Group.Indom, in, b.At)
+		}
+	}
+	if len(k.cols) != len(tab.columns) {
+		k.cols = make([]metric.Column, len(tab.columns))
+	}
+	for i := range tab.columns {
+		from, to := &b.Cols[tab.columns[i].at], &k.cols[i]
+		to.Bits = append(to.Bits[:0], from.Bits...)
+		to.Words = append(to.Words[:0], from.Words...)
+		if from.Miss == nil {
+			to.Miss = nil
+		} else {
+			to.Miss = append(to.Miss[:0], from.Miss...)
+		}
+	}
+}
+
+// Event adds an event of the archive that info describes.
+func (a *Archive) Event(info *archive.Info, e *metric.Event) {
+	// A device that comes and goes parts what is read before from what is read after.
+	if a.keep.NoEvents && !e.Breaks() && e.Kind != metric.EventDevice {
+		return
+	}
+	p := a.part(info)
+	if layout.IsChurn(e.Kind) {
+		p.churn = append(p.churn, *e)
+	} else {
+		p.rest = append(p.rest, *e)
+	}
+	p.bound()
+	if p.kept == 0 {
+		a.span()
+	}
+}
+
+// mostEvents is how many events of either kind a part keeps.
+const mostEvents = 1 << 14
+
+// bound forgets the older half of what are too many events.
+func (p *part) bound() {
+	for _, list := range []*[]metric.Event{&p.churn, &p.rest} {
+		if len(*list) > mostEvents {
+			*list = append([]metric.Event(nil), (*list)[mostEvents/2:]...)
+		}
+	}
+}
+
+// part finds or begins the part of an archive.
+func (a *Archive) part(info *archive.Info) *part {
+	i := len(a.parts) - 1
+	for i >= 0 && a.parts[i].given != info && (a.parts[i].ID != info.ID || a.parts[i].Host.ID != info.Host.ID) {
+		i--
+	}
+	if i >= 0 {
+		p := a.parts[i]
+		p.given, p.Intervals, p.Path, p.Live = info, info.Intervals, info.Path, info.Live
+		return p
+	}
+	p := &part{Info: *info, given: info, tables: make(map[*table]bool)}
+	p.Empty = true
+	a.parts = append(a.parts, p)
+	return p
+}
+
+// table is what is kept of a group.
+func (a *Archive) table(class metric.Class, g *metric.Group) *table {
+	tab := a.tableOf[groupOf{class, g}]
+	if tab != nil {
+		return tab
+	}
+	if len(a.tableOf) >= mostTables {
+		a.forgetTables()
+	}
+	// The same group comes back as another with each file that it is read from.
+	for _, have := range a.tables {
+		if have.class == class && have.group.Same(g) {
+			tab = have
+		}
+	}
+	if tab == nil {
+		tab = &table{class: class, group: g}
+		for i, d := range g.Metrics {
+			if a.keep.Metric != nil && !a.keep.Metric(d) {
+				continue
+			}
+			c := column{desc: d, effective: d, at: i}
+			if d.Class != class {
+				moved := *d
+				moved.Class = class
+				c.effective = &moved
+			}
+			if a.tablesOf[d.Name] == nil {
+				a.known++
+			}
+			tab.columns = append(tab.columns, c)
+			a.tablesOf[d.Name] = append(a.tablesOf[d.Name], tab)
+		}
+		a.tables = append(a.tables, tab)
+	}
+	a.tableOf[groupOf{class, g}] = tab
+	return tab
+}
+
+// forgetTables forgets the tables that nothing is kept of.
+func (a *Archive) forgetTables() {
+	past := func(tab *table) bool { return tab.blocks == 0 }
+	clear(a.tableOf)
+	a.tables = slices.DeleteFunc(a.tables, past)
+	for name, list := range a.tablesOf {
+		if a.tablesOf[name] = slices.DeleteFunc(list, past); len(a.tablesOf[name]) == 0 {
+			delete(a.tablesOf, name)
+		}
+	}
+	for _, p := range a.parts {
+		for tab := range p.tables {
+			if past(tab) {
+				delete(p.tables, tab)
+			}
+		}
+	}
+}
+
+// forget lets go of the ticks of a class that are not kept any longer.
+func (a *Archive) forget(class metric.Class) {
+	list := a.ticks[class]
+	newest := list[len(list)-1]
+	n := 0
+	for ; len(list)-n > a.keep.Ticks; n++ {
+		old := list[n]
+		age := newest.Cont - old.Cont
+		if old.part.BootID != newest.part.BootID || old.part.Host.ID != newest.part.Host.ID {
+			age = newest.Wall - old.Wall
+		}
+		if age >= 0 && age <= int64(a.keep.For) && a.keep.For > 0 {
+			break
+		}
+		old.part.kept--
+		for i := range old.blocks {
+			b := &old.blocks[i]
+			b.table.blocks--
+			a.rows.release(b.rows)
+		}
+		a.spare[class] = old
+	}
+	a.ticks[class] = append(list[:0], list[n:]...)
+	clear(list[len(list)-n:])
+	a.span()
+	if n > 0 {
+		a.forgetEvents()
+	}
+}
+
+// forgetEvents forgets what happened before all that is read repeatedly, and
+// parts of which nothing is left.
+func (a *Archive) forgetEvents() {
+	first := make(map[*part]int64) // the continuous clock of its first tick
+	var oldest *part
+	for class, list := range a.ticks {
+		for _, t := range list {
+			if every := t.part.Intervals[class]; every <= 0 || every > longestInterval {
+				continue
+			}
+			if at, ok := first[t.part]; !ok || t.Cont < at {
+				first[t.part] = t.Cont
+			}
+		}
+	}
+	for _, p := range a.parts {
+		if _, ok := first[p]; ok {
+			oldest = p
+			break
+		}
+	}
+	if oldest == nil {
+		return
+	}
+	for _, p := range a.parts {
+		for _, list := range []*[]metric.Event{&p.churn, &p.rest} {
+			n := 0
+			switch at, ok := first[p]; {
+			case p == oldest:
+				for n < len(*list) && (*list)[n].At.Cont < at {
+					n++
+				}
+			case !ok && p.From < oldest.From:
+				n = len(*list)
+			}
+			*list = slices.Delete(*list, 0, n)
+		}
+	}
+	n := len(a.parts)
+	newest := a.parts[n-1]
+	a.parts = slices.DeleteFunc(a.parts, func(p *part) bool {
+		return p.kept == 0 && len(p.churn)+len(p.rest) == 0 && p != newest
+	})
+}
+
+// longestInterval is that of what is still read repeatedly.
+const longestInterval = 366 * 24 * time.Hour
+
+// span works out which time the parts cover, and brings them into its order.
+func (a *Archive) span() {
+	for _, p := range a.parts {
+		p.Empty = true
+	}
+	for _, list := range a.ticks {
+		for _, t := range list {
+			p := t.part
+			if p.Empty {
+				p.From, p.To, p.Empty = t.from, t.to, false
+			}
+			p.From, p.To = min(p.From, t.from), max(p.To, t.to)
+		}
+	}
+	for _, p := range a.parts {
+		if !p.Empty {
+			continue
+		}
+		if list := append(slices.Clip(p.rest), p.churn...); len(list) > 0 {
+			p.From, p.To = list[0].At.Wall, list[0].At.Wall
+		}
+	}
+	slices.SortStableFunc(a.parts, func(x, y *part) int { return cmp.Compare(x.From, y.From) })
+}
+
+// Last is the newest tick of a class: its clocks, and the wall clocks of the
+// first and the last reading in it. ok is false if there is none.
+func (a *Archive) Last(class metric.Class) (at metric.Stamp, from, to int64, ok bool) {
+	t := a.last[class]
+	if t == nil {
+		return metric.Stamp{}, 0, 0, false
+	}
+	return t.Stamp, t.from, t.to, true
+}
+
+// Newest is what was recorded as it would be if of all ticks there were only the
+// newest of a class: it shows what that brought, whatever the clocks say. It is
+// good until the next tick is added.
+func (a *Archive) Newest(class metric.Class) *Archive {
+	one := *a
+	one.ticks = [metric.NumClasses][]*tick{}
+	if t := a.last[class]; t != nil {
+		one.ticks[class] = []*tick{t}
+	}
+	return &one
+}
+
+// Known is a number that grows with each metric that is come across.
+func (a *Archive) Known() int { return a.known }
+
+// Holds reports whether the newest tick of a class has any of the metrics.
+func (a *Archive) Holds(class metric.Class, names map[string]bool) bool {
+	t := a.last[class]
+	return t != nil && slices.ContainsFunc(t.blocks, func(b block) bool {
+		return slices.ContainsFunc(b.columns, func(c column) bool { return names[c.desc.Name] })
+	})
+}
+
+// Classes are those that any of the metrics is kept in.
+func (a *Archive) Classes(names map[string]bool) (list []metric.Class) {
+	for class := range metric.NumClasses {
+		if slices.ContainsFunc(a.tables, func(t *table) bool {
+			return t.class == class && t.blocks > 0 && slices.ContainsFunc(t.columns, func(c column) bool { return names[c.desc.Name] })
+		}) {
+			list = append(list, class)
+		}
+	}
+	return list
+}
+
+// Since is the wall clock of the oldest reading of a class that is kept; 0 if
+// there is none.
+func (a *Archive) Since(class metric.Class) int64 {
+	if list := a.ticks[class]; len(list) > 0 {
+		return list[0].from
+	}
+	return 0
+}
+
+// Hosts are the hosts that were recorded, each as its latest archive says.
+func (a *Archive) Hosts() []metric.Host {
+	var hosts []metric.Host
+	for _, p := range a.parts {
+		i := slices.IndexFunc(hosts, func(h metric.Host) bool { return h.ID == p.Host.ID })
+		if i < 0 {
+			hosts = append(hosts, p.Host)
+		} else {
+			hosts[i] = p.Host
+		}
+	}
+	return hosts
+}
+
+// Archives are the archives that something is kept of, in the order of time.
+// They begin where what is kept of them does.
+func (a *Archive) Archives() []*archive.Info {
+	infos := make([]*archive.Info, len(a.parts))
+	for i, p := range a.parts {
+		infos[i] = &p.Info
+	}
+	return infos
+}
+
+// Metrics are the metrics by name; of several descriptions the newest.
+func (a *Archive) Metrics() []*metric.Desc {
+	var list []*metric.Desc
+	for name := range a.tablesOf {
+		list = append(list, a.Lookup(name))
+	}
+	for name, d := range a.described {
+		if a.tablesOf[name] == nil {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(list, func(x, y *metric.Desc) int { return strings.Compare(x.Name, y.Name) })
+	return list
+}
+
+// Lookup is the newest description of the metric called name, or nil.
+func (a *Archive) Lookup(name string) *metric.Desc {
+	if list := a.tablesOf[name]; len(list) > 0 {
+		return list[len(list)-1].find(name).desc
+	}
+	return a.described[name]
+}
+
+// LookupIn is the newest description of the metric called name in one of the
+// archives, or nil.
+func (a *Archive) LookupIn(info *archive.Info, name string) *metric.Desc {
+	i := slices.IndexFunc(a.parts, func(p *part) bool { return &p.Info == info })
+	if i < 0 {
+		return nil
+	}
+	for _, tab := range slices.Backward(a.tablesOf[name]) {
+		if a.parts[i].tables[tab] {
+			return tab.find(name).desc
+		}
+	}
+	return a.described[name]
+}
+
+// find is the column of a metric that the table has.
+func (t *table) find(name string) *column { return &t.columns[t.place(name)] }
+
+func (t *table) place(name string) int {
+	return slices.IndexFunc(t.columns, func(c column) bool { return c.desc.Name == name })
+}

@@ -1,0 +1,397 @@
+package reduce
+
+import (
+	"fmt"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/chunk"
+	"tachograph/store/fault"
+	"tachograph/store/layout"
+)
+
+// A folding is one group of one chunk on its way into blocks, one for each span.
+type folding struct {
+	*group
+	c        *archive.OpenChunk
+	g        *chunk.Group
+	ticks    []metric.Stamp
+	segs     []int  // of ticks
+	brokenAt []bool // ticks that come after a break
+	places   []uint32
+	stamps   []metric.Stamp
+	insts    []chunk.Instance
+	words    []string
+	lead     []int64 // continuous clock of the reading before each block, its own after a break
+	began    []int64 // how long before each block the first reading was that it stands for
+	readings []uint64
+	cuts     []bool // blocks that begin a span
+	spans    []span
+	in       []*metric.Instance // by row
+	// What the rows have of the spans, row by row, and where that of each begins.
+	visits    []visit
+	visitsOff []int32
+}
+
+// A span is some blocks that become one.
+type span struct {
+	from, end uint32
+	carried   bool // it goes on with the open one
+	open      bool // and it may go on in the next chunk
+	block     *metric.Block
+	w         *writer
+	whole     float64
+}
+
+// A stretch is blocks throughout which a series has one value, or none for one reason.
+type stretch struct {
+	start, end uint32
+	bits       uint64
+	why        metric.Reason
+}
+
+func (f *folding) run() (err error) {
+	if f.places, err = f.g.Places(); err != nil {
+		return err
+	}
+	if f.stamps, err = f.g.Stamps(); err != nil {
+		return err
+	}
+	if f.insts, err = f.g.Instances(); err != nil {
+		return err
+	}
+	f.describe()
+	if err := f.steps(); err != nil {
+		return err
+	}
+	columns := &decoding{f, make([]decoded, len(f.g.Columns))}
+	if err := f.cutAll(columns); err != nil {
+		return err
+	}
+	if err := f.bound(); err != nil {
+		return err
+	}
+	f.part()
+	f.tellInstances()
+	if err := f.put(columns); err != nil {
+		return err
+	}
+	f.emitAll()
+	return nil
+}
+
+// describe finds what the columns are.
+func (f *folding) describe() {
+	input := make([]*metric.Desc, len(f.g.Columns))
+	for k := range f.g.Columns {
+		n := f.g.Columns[k].Number
+		d := f.f.file.Desc(n)
+		if d == nil || d.Type != f.g.Columns[k].Type {
+			continue
+		}
+		input[k] = f.f.r.desc(*f.f.file.Effective(n, f.f.class))
+	}
+	f.prepare(input)
+}
+
+// steps finds out what each block stands for: one reading, or what a reduced archive
+// tells of its steps.
+func (f *folding) steps() error {
+	n := len(f.stamps)
+	f.began, f.readings = make([]int64, n), make([]uint64, n)
+	for i := range f.readings {
+		f.readings[i] = 1
+	}
+	f.lead = make([]int64, n)
+	for i := range f.lead {
+		switch {
+		case f.brokenAt[f.places[i]] || i == 0 && !f.open:
+			f.lead[i] = f.stamps[i].Cont
+		case i == 0:
+			f.lead[i] = f.at.Cont
+		default:
+			f.lead[i] = f.stamps[i-1].Cont
+		}
+	}
+	if f.f.file.Info.Step == 0 {
+		return nil
+	}
+	for _, g := range f.c.Groups {
+		if g.Name != layout.StepGroup {
+			continue
+		}
+		row, err := g.Find(layout.StepKey(f.f.class, f.name))
+		if row < 0 || err != nil {
+			return err
+		}
+		for k := range g.Columns {
+			d := f.f.file.Desc(g.Columns[k].Number)
+			if d == nil {
+				continue
+			}
+			values, err := dense(g, k, row, n)
+			if err != nil {
+				return err
+			}
+			switch d.Name {
+			case layout.BeganMetric:
+				for i := range values {
+					f.began[i] = max(0, int64(values[i]))
+				}
+			case layout.ReadingsMetric:
+				for i := range values {
+					f.readings[i] = max(1, values[i])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// dense are the first n values of a series, in their order.
+func dense(g *chunk.Group, col, row, n int) ([]uint64, error) {
+	out := make([]uint64, 0, n)
+	err := g.Series(col, []int{row}, func(_ int, s *chunk.Series) error {
+		in, err := g.Instance(row)
+		if err != nil {
+			return err
+		}
+		s.Stretches(in, 0, 1<<32-1, func(start, end uint32, bits uint64, _ metric.Reason) {
+			for ; start < end && len(out) < n; start++ {
+				out = append(out, bits)
+			}
+		})
+		return nil
+	})
+	for len(out) < n {
+		out = append(out, 0)
+	}
+	return out, err
+}
+
+// A decoded column has the stretches of its rows end to end.
+type decoded struct {
+	list []stretch
+	off  []int32 // by row, and one more
+}
+
+func (d *decoded) of(row int) []stretch { return d.list[d.off[row]:d.off[row+1]] }
+
+// decoding decodes columns when they are asked for. Those of processes, of which there may
+// be by the ten thousand, are let go one by one.
+type decoding struct {
+	*folding
+	columns []decoded
+}
+
+// column is a column, decoded.
+func (d *decoding) column(c int) (*decoded, error) {
+	if d.columns[c].off != nil {
+		return &d.columns[c], nil
+	}
+	f := d.folding
+	if f.g.Columns[c].Type == metric.String && f.words == nil {
+		var err error
+		if f.words, err = f.c.Words(); err != nil {
+			return nil, err
+		}
+	}
+	out := decoded{off: make([]int32, len(f.insts)+1)}
+	next := 0
+	err := f.g.Series(c, nil, func(row int, s *chunk.Series) error {
+		for ; next <= row; next++ {
+			out.off[next] = int32(len(out.list))
+		}
+		s.Stretches(&f.insts[row], 0, 1<<32-1, func(start, end uint32, bits uint64, why metric.Reason) {
+			if f.g.Columns[c].Type == metric.String && why == metric.Present && bits >= uint64(len(f.words)) {
+				why = metric.Other
+			}
+			out.list = append(out.list, stretch{start, end, bits, why})
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for ; next <= len(f.insts); next++ {
+		out.off[next] = int32(len(out.list))
+	}
+	d.columns[c] = out
+	return &d.columns[c], f.f.r.pace()
+}
+
+// done lets a column go.
+func (d *decoding) done(c int) { d.columns[c] = decoded{} }
+
+// cutAll finds the blocks at which a span begins.
+func (f *folding) cutAll(columns *decoding) error {
+	n := len(f.stamps)
+	f.cuts = make([]bool, n+1)
+	for b := 1; b < n; b++ {
+		f.cuts[b] = f.segs[f.places[b]] != f.segs[f.places[b-1]]
+	}
+	if perRun := metric.PerBoot(f.indom); perRun && f.entered != f.f.file {
+		// The first reading stands by itself: there begins what totals are counted from.
+		f.cuts[1] = true
+	}
+	f.entered = f.f.file
+	f.cuts[0] = f.open && (f.cutNext || f.segs[f.places[0]] != f.seg)
+	perRun := metric.PerBoot(f.indom)
+	if !perRun {
+		f.cutAtRows()
+	}
+	for c := range f.cols {
+		col := &f.cols[c]
+		if col.base < 0 || perRun && !col.counter {
+			continue
+		}
+		d, err := columns.column(c)
+		if err != nil {
+			return err
+		}
+		for row := range f.insts {
+			var before *stretch
+			if f.open && !perRun {
+				before = f.carriedStretch(c, row)
+			}
+			list := d.of(row)
+			for k := range list {
+				s := &list[k]
+				if before != nil && f.cutsAt(col, before, s) {
+					f.cuts[s.start] = true
+					if col.counter {
+						f.cuts[s.start+1] = true
+					}
+				}
+				before = s
+			}
+		}
+		if perRun {
+			columns.done(c)
+		}
+	}
+	if f.open && f.cuts[0] {
+		f.close()
+	}
+	f.cutNext = f.cuts[n]
+	return nil
+}
+
+// mostColumns is how many columns the blocks may have together that a group of a chunk
+// becomes: they wait in memory for those of other groups.
+var mostColumns = 1 << 21
+
+// bound keeps to that: where a group is cut in very many places, steps alone are told of it.
+func (f *folding) bound() error {
+	columns := func() int {
+		n := len(f.out.Metrics)
+		for _, cut := range f.cuts[:len(f.stamps)] {
+			if cut {
+				n += len(f.out.Metrics)
+			}
+		}
+		return n
+	}
+	if columns() <= mostColumns {
+		return nil
+	}
+	for b := 1; b < len(f.stamps); b++ {
+		f.cuts[b] = f.segs[f.places[b]] != f.segs[f.places[b-1]]
+	}
+	f.cutNext = false
+	if columns() > mostColumns {
+		return fmt.Errorf("group %s has more readings and metrics than can be reduced", f.name)
+	}
+	err := fmt.Errorf("group %s changes too often from %s on: of its texts, settings and resets only what was at the end of each step is told", f.name, fault.UTC(f.stamps[0].Wall))
+	if f.f.r.opt.Note == nil {
+		return err
+	}
+	f.f.r.opt.Note(err)
+	return nil
+}
+
+// cutsAt reports whether a span must not hold both of two stretches that follow each
+// other: what a counter gains over a reset is told by the readings around it, a text or a
+// setting has one value in a span, and a series of the system is there or is not.
+func (f *folding) cutsAt(c *column, a, b *stretch) bool {
+	if a.why != metric.Present || b.why != metric.Present {
+		return !c.perRun && a.why != b.why
+	}
+	if c.whole {
+		return a.bits != b.bits
+	}
+	if !c.counter || !fell(c.desc, a.bits, b.bits) {
+		return false
+	}
+	if !c.perRun {
+		return c.desc.Falls != metric.NeverRestarts || c.desc.Bits() < 64
+	}
+	_, how := metric.Increase(c.desc, a.bits, b.bits, float64(f.stamps[b.start].Cont-f.lead[b.start])/1e9)
+	return how == metric.Restarted || how == metric.Wrapped
+}
+
+// fell reports whether a counter shows less than before; one whose bits are not ordered
+// as its values are counts as falling.
+func fell(d *metric.Desc, a, b uint64) bool {
+	if chunk.Less(d.Type, b, a) {
+		return true
+	}
+	return d.Type.Signed() && (int64(a) < 0 || int64(b) < 0) && a != b
+}
+
+// carriedStretch is what the open span ends with in a series.
+func (f *folding) carriedStretch(c, row int) *stretch {
+	x := f.byKey[f.insts[row].Key]
+	if x == nil || len(f.insts[row].Runs) == 0 || f.insts[row].Runs[0].Start != 0 {
+		return nil
+	}
+	cell := &x.cells[c]
+	s := &stretch{bits: cell.last, why: cell.why}
+	if cell.textual {
+		at := slices.Index(f.words, cell.text)
+		s.bits = uint64(at) // -1 is no word's
+	}
+	return s
+}
+
+// cutAtRows cuts where instances come and go.
+func (f *folding) cutAtRows() {
+	there := 0
+	for row := range f.insts {
+		for _, r := range f.insts[row].Runs {
+			if r.Start > 0 {
+				f.cuts[r.Start] = true
+			} else {
+				there++
+				if f.open && f.byKey[f.insts[row].Key] == nil {
+					f.cuts[0] = true
+				}
+			}
+			if int(r.End) < len(f.stamps) {
+				f.cuts[r.End] = true
+			}
+		}
+	}
+	if f.open && there != len(f.rows) {
+		f.cuts[0] = true
+	}
+}
+
+// part makes the spans.
+func (f *folding) part() {
+	n := uint32(len(f.stamps))
+	for b := uint32(0); b < n; {
+		s := span{from: b, carried: b == 0 && f.open}
+		for b++; b < n && !f.cuts[b]; b++ {
+		}
+		s.end = b
+		s.open = b == n
+		began := f.stamps[s.from].Cont - f.began[s.from]
+		if s.carried {
+			began = f.group.began
+		}
+		s.whole = float64(f.stamps[b-1].Cont-began) / 1e9
+		f.spans = append(f.spans, s)
+	}
+}

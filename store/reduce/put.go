@@ -1,0 +1,385 @@
+package reduce
+
+import (
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/chunk"
+	"tachograph/store/layout"
+)
+
+// A visit is what a row has of a span: some of its blocks.
+type visit struct {
+	span        int32
+	alive, told bool // it was in the last block; it has a row there
+}
+
+// tellInstances makes the instances of the rows, and finds out which are in which span.
+// Of what is rarely there nothing else is kept than where it is.
+func (f *folding) tellInstances() {
+	f.in = make([]*metric.Instance, len(f.insts))
+	f.visitsOff = make([]int32, len(f.insts)+1)
+	for row := range f.insts {
+		at, first := 0, len(f.visits)
+		for _, r := range f.insts[row].Runs {
+			for f.spans[at].end <= r.Start {
+				at = f.spanOf(at, r.Start)
+			}
+			for k := at; k < len(f.spans) && f.spans[k].from < r.End; k++ {
+				if n := len(f.visits); n == first || f.visits[n-1].span != int32(k) {
+					f.visits = append(f.visits, visit{span: int32(k)})
+				}
+				f.visits[len(f.visits)-1].alive = r.End >= f.spans[k].end
+			}
+		}
+		f.visitsOff[row+1] = int32(len(f.visits))
+	}
+	if f.indom == metric.NoIndom {
+		return
+	}
+	for row := range f.insts {
+		f.in[row] = f.instances[f.insts[row].Key]
+	}
+	clear(f.instances)
+}
+
+// spanOf is the span that a block is in, from one on.
+func (f *folding) spanOf(from int, block uint32) int {
+	n, _ := slices.BinarySearchFunc(f.spans[from:], block, func(s span, block uint32) int {
+		if s.end <= block {
+			return -1
+		}
+		return 1
+	})
+	return from + n
+}
+
+// visitsOf are those of a row, in the order of the spans.
+func (f *folding) visitsOf(row int) []visit { return f.visits[f.visitsOff[row]:f.visitsOff[row+1]] }
+
+// called is the instance of a row as it was called in a block.
+func (f *folding) called(row int, block uint32) *metric.Instance {
+	if f.indom == metric.NoIndom {
+		return nil
+	}
+	from := &f.insts[row]
+	in := f.in[row]
+	n := 0
+	for n+1 < len(from.Names) && from.Names[n+1].Block <= block {
+		n++
+	}
+	if n >= len(from.Names) {
+		if in == nil {
+			in = &metric.Instance{Key: from.Key}
+		}
+	} else if name := &from.Names[n]; in == nil || in.Name != name.Name || !slices.Equal(in.Labels, name.Labels) {
+		rev := uint32(0)
+		if in != nil {
+			rev = in.Rev + 1
+		}
+		in = &metric.Instance{Key: from.Key, Name: name.Name, Labels: name.Labels, Rev: rev}
+	}
+	f.in[row] = in
+	return in
+}
+
+// put folds the columns into the blocks of the spans, and into the open one.
+func (f *folding) put(columns *decoding) error {
+	last := len(f.spans) - 1
+	old, oldKeys := f.group.rows, f.byKey
+	if !f.spans[0].carried {
+		old, oldKeys = nil, nil
+	}
+	for i := range f.spans[:last] {
+		s := &f.spans[i]
+		s.block = f.block(f.stamps[s.end-1])
+		s.w = f.writer(s.block, f.words)
+	}
+	f.group.rows, f.byKey = nil, make(map[string]*carried)
+	open := make([]*carried, len(f.insts))
+	goesOn := make(map[string]bool) // those of the span that was open before
+	for row := range f.insts {
+		key := f.insts[row].Key
+		visits := f.visitsOf(row)
+		for i := range visits {
+			v := &visits[i]
+			s := &f.spans[v.span]
+			in := f.called(row, s.end-1)
+			goesOn[key] = goesOn[key] || v.span == 0 && oldKeys[key] != nil
+			if !s.open {
+				v.told = s.w.row(in)
+				continue
+			}
+			open[row] = &carried{in: in, alive: v.alive, cells: make([]cell, len(f.cols))}
+			f.carry(key, open[row])
+		}
+	}
+	for c := range f.cols {
+		if f.cols[c].base >= 0 {
+			if err := f.column(c, columns, oldKeys, open); err != nil {
+				return err
+			}
+		}
+	}
+	for _, x := range old {
+		key := ""
+		if x.in != nil {
+			key = x.in.Key
+		}
+		if goesOn[key] {
+			continue
+		}
+		// It has gone, in a step that goes on or has come to its end.
+		x.alive = false
+		if last == 0 {
+			f.carry(key, x)
+			continue
+		}
+		f.spans[0].w.whole(x.in, x.cells, false, f.spans[0].whole)
+	}
+	return nil
+}
+
+// carry has an instance be one of the open span.
+func (f *folding) carry(key string, x *carried) {
+	f.group.rows, f.byKey[key] = append(f.group.rows, x), x
+	if x.in != nil {
+		f.instances[key] = x.in
+	}
+}
+
+// emitAll lets the finished spans go, and opens the last.
+func (f *folding) emitAll() {
+	for i := range f.spans {
+		s := &f.spans[i]
+		began := f.stamps[s.from].Cont - f.began[s.from]
+		readings := uint64(0)
+		for b := s.from; b < s.end; b++ {
+			readings += f.readings[b]
+		}
+		if s.carried {
+			began = f.group.began
+			readings += f.group.readings
+		}
+		seg := f.segs[f.places[s.end-1]]
+		tick := f.ticks[f.places[s.end-1]]
+		// What ends with its segment is told with the segment's last tick, as all
+		// groups are; what was cut before, at once.
+		if end, ok := f.f.segEnds[seg]; ok && (s.open || f.segs[f.places[s.end]] != seg) {
+			tick = end
+		}
+		if s.open {
+			f.group.open, f.seg, f.at, f.tick = true, seg, f.stamps[s.end-1], tick
+			f.group.began, f.group.readings = began, readings
+			continue
+		}
+		f.emit(s.block, s.w, tick, began, readings)
+	}
+}
+
+// column folds one column.
+func (f *folding) column(c int, columns *decoding, old map[string]*carried, open []*carried) error {
+	col := &f.cols[c]
+	d, err := columns.column(c)
+	if err != nil {
+		return err
+	}
+	defer columns.done(c)
+	comp := f.companions(c)
+	if comp != nil {
+		for _, k := range comp.cols {
+			if _, err := columns.column(k); err != nil {
+				return err
+			}
+			defer columns.done(k)
+		}
+	}
+	for row := range f.insts {
+		list := d.of(row)
+		if comp != nil {
+			comp.row(columns, row, len(f.stamps))
+		}
+		at := 0
+		for _, v := range f.visitsOf(row) {
+			s := &f.spans[v.span]
+			var x cell
+			if s.carried {
+				if before := old[f.insts[row].Key]; before != nil {
+					x = before.cells[c]
+				}
+			}
+			for at < len(list) && list[at].end <= s.from {
+				at++
+			}
+			for ; at < len(list) && list[at].start < s.end; at++ {
+				f.add(&x, col, comp, &list[at], max(list[at].start, s.from), min(list[at].end, s.end))
+				if list[at].end > s.end {
+					break
+				}
+			}
+			switch {
+			case s.open:
+				if !col.numeric && x.n > 0 && !x.textual {
+					x.text, x.textual = f.words[x.last], true
+				}
+				open[row].cells[c] = x
+			case v.told:
+				s.w.cell(col, &x, v.alive, s.whole)
+			default:
+				s.w.count(c, f.in[row], &x, v.alive, s.whole)
+			}
+		}
+	}
+	return nil
+}
+
+// add adds blocks with one value to a cell.
+func (f *folding) add(x *cell, col *column, comp *companions, s *stretch, from, end uint32) {
+	x.why, x.seen = s.why, true
+	if s.why != metric.Present && !(comp != nil && col.perRun) {
+		return
+	}
+	if comp != nil {
+		for b := from; b < end; b++ {
+			f.addStep(x, col, comp, s, b)
+		}
+		return
+	}
+	v := s.bits
+	typ := col.desc.Type
+	if x.n == 0 {
+		x.first, x.min, x.max = v, v, v
+	} else if col.numeric {
+		if chunk.Less(typ, v, x.min) {
+			x.min = v
+		}
+		if chunk.Less(typ, x.max, v) {
+			x.max = v
+		}
+		if col.counter && !col.perRun {
+			took := float64(f.stamps[from].Cont-f.lead[from]) / 1e9
+			if gain, _ := metric.Increase(col.desc, x.last, v, took); took > 0 && gain > 0 {
+				x.steepest = max(x.steepest, gain/took)
+			}
+		}
+	}
+	if col.mean >= 0 {
+		since := f.lead[from]
+		if x.n == 0 && !col.perRun {
+			since = f.stamps[from].Cont
+		}
+		took := float64(f.stamps[end-1].Cont-since) / 1e9
+		x.weighted += float64(metric.Number(typ, v) * took)
+		x.seconds += took
+	}
+	x.n += end - from
+	x.last, x.textual = v, false
+}
+
+// addStep adds what a reduced archive tells of a step.
+func (f *folding) addStep(x *cell, col *column, comp *companions, s *stretch, b uint32) {
+	typ := col.desc.Type
+	value := func(list []uint64, otherwise uint64) uint64 {
+		if list == nil {
+			return otherwise
+		}
+		return list[b]
+	}
+	first := value(comp.first, s.bits)
+	low, high := value(comp.min, min(first, s.bits)), value(comp.max, s.bits)
+	took := float64(f.began[b]) / 1e9
+	if x.n == 0 {
+		x.first, x.min, x.max = first, low, high
+	} else {
+		if chunk.Less(typ, low, x.min) {
+			x.min = low
+		}
+		if chunk.Less(typ, x.max, high) {
+			x.max = high
+		}
+	}
+	lead := float64(f.stamps[b].Cont-f.began[b]-f.lead[b]) / 1e9
+	switch {
+	case col.counter:
+		if gain, _ := metric.Increase(col.desc, x.last, first, lead); x.n > 0 && lead > 0 && gain > 0 {
+			x.steepest = max(x.steepest, gain/lead)
+		}
+		if comp.steepest != nil {
+			x.steepest = max(x.steepest, metric.Number(metric.F32, comp.steepest[b]))
+		}
+	case col.mean >= 0:
+		mean := metric.Number(typ, s.bits)
+		if low == high {
+			mean = metric.Number(typ, low)
+		} else if comp.mean != nil {
+			mean = metric.Number(metric.F32, comp.mean[b])
+		}
+		if col.perRun {
+			took += max(lead, 0)
+			if comp.lived != nil {
+				if lived := metric.Number(metric.F32, comp.lived[b]); lived > 0 {
+					took = lived
+				}
+			}
+		} else if x.n > 0 && lead > 0 {
+			x.weighted += float64(metric.Number(typ, first) * lead)
+		}
+		x.weighted += float64(mean * took)
+		x.seconds += took
+	}
+	x.n++
+	if s.why == metric.Present {
+		x.last = s.bits
+	}
+}
+
+// companions are what a reduced archive tells of the steps of one column: by block, of
+// the present row.
+type companions struct {
+	cols                                   map[string]int
+	first, min, max, mean, steepest, lived []uint64
+}
+
+// companions finds those of a column; nil where the archive has none.
+func (f *folding) companions(c int) *companions {
+	if f.f.file.Info.Step == 0 {
+		return nil
+	}
+	out := &companions{cols: make(map[string]int)}
+	for _, what := range []string{layout.First, layout.Min, layout.Max, layout.Mean, layout.Steepest, layout.Lived} {
+		name := layout.Companion(what, f.cols[c].desc.Name)
+		for k, d := range f.input {
+			if d != nil && d.Name == name {
+				out.cols[what] = k
+			}
+		}
+	}
+	if len(out.cols) == 0 {
+		return nil
+	}
+	return out
+}
+
+// row takes those of a row.
+func (c *companions) row(columns *decoding, row, blocks int) {
+	take := func(what string, into *[]uint64) {
+		k, ok := c.cols[what]
+		if !ok {
+			return
+		}
+		if len(*into) < blocks {
+			*into = make([]uint64, blocks) // What another row left is written over or not asked for.
+		}
+		for _, s := range columns.columns[k].of(row) {
+			for b := s.start; b < s.end && int(b) < blocks; b++ {
+				(*into)[b] = s.bits
+			}
+		}
+	}
+	take(layout.First, &c.first)
+	take(layout.Min, &c.min)
+	take(layout.Max, &c.max)
+	take(layout.Mean, &c.mean)
+	take(layout.Steepest, &c.steepest)
+	take(layout.Lived, &c.lived)
+}

@@ -1,0 +1,351 @@
+package rewrite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/fault"
+	"tachograph/store/layout"
+)
+
+// CopyOptions say what is copied, and how. Of ReadOptions, Complete is not used: an
+// archive says what its sources say.
+type CopyOptions struct {
+	ReadOptions
+	// Boots are IDs; nil: all.
+	Boots []string
+	// Mapping changes what is copied; nil: nothing changes.
+	Mapping Mapping
+	// Progress, if set, is told how many bytes of how many are done.
+	Progress func(done, total int64)
+	// Context, if set, ends the copy when it ends: nothing is left of it then.
+	Context context.Context
+}
+
+// ended is why the copy is to end, if it is.
+func (opt *CopyOptions) ended() error {
+	if opt.Context == nil {
+		return nil
+	}
+	return opt.Context.Err()
+}
+
+// whole reports whether everything that a window holds is copied as it is.
+func (opt *CopyOptions) whole() bool {
+	return opt.Mapping == nil && opt.Metrics == nil && opt.Instance == nil
+}
+
+// A Report is what has been copied.
+type Report struct {
+	Path     string
+	Archives []Written // one, or the members of a bundle, in the order of time
+	Bytes    int64     // of the file
+	// Twice are the ticks and events that stood in more than one source and have been
+	// counted once; Conflicts say what two sources tell differently, of which the first
+	// was believed.
+	Twice     uint64
+	Conflicts []string
+	// Lost is what could not be read.
+	Lost []store.Loss
+}
+
+// Written is an archive that has been made.
+type Written struct {
+	Name          string // of a member of a bundle
+	ID            string
+	Host          metric.Host
+	Boot          string
+	From, To      int64
+	Ticks, Values uint64
+	Events        uint64
+	Copied        int // chunks that were taken over as they are
+}
+
+// Copy makes at dst, which must not exist, one file of what archives hold: an archive where
+// all is of one boot, and else a bundle.
+//
+// Of a window it holds what was read within it, from each block of values to each, and the
+// events in it. So that all of it can be read like the sources, it has besides the
+// last block of everything from before the window, of the same boot: a rate at the first
+// sample needs the one before, and what is read each minute or once stands as it stood. And
+// it has the events of the hour before that part rates. Neither is shown where a window is
+// asked for, nor counted where the part before stands beside it.
+func Copy(dst string, opt CopyOptions, paths ...string) (*Report, error) {
+	r, err := store.Open(paths...)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return CopyFrom(dst, opt, r)
+}
+
+// CopyFrom is Copy of what a Reader has open. Nothing else is asked of it meanwhile.
+func CopyFrom(dst string, opt CopyOptions, r *store.Reader) (*Report, error) {
+	report := &Report{Path: dst}
+	opt.Note = report.noting(opt.Note)
+	for _, l := range r.Losses() {
+		opt.note(l)
+	}
+	boots := opt.boots(r.Files(), report)
+	p := &progress{tell: opt.Progress}
+	for _, b := range boots {
+		p.total += b.bytes()
+	}
+	switch len(boots) {
+	case 0:
+		return nil, opt.nothing()
+	case 1:
+		written, err := boots[0].write(dst, &opt, report, p)
+		if err != nil {
+			return nil, err
+		}
+		if written == nil {
+			return nil, opt.nothing()
+		}
+		report.Archives = []Written{*written}
+	default:
+		if err := writeBundle(dst, boots, &opt, report, p); err != nil {
+			return nil, err
+		}
+	}
+	if st, err := os.Stat(dst); err == nil {
+		report.Bytes = st.Size()
+	}
+	return report, nil
+}
+
+// nothing is the error of a copy that would hold nothing.
+func (opt *CopyOptions) nothing() error {
+	what := "nothing of what is wanted was recorded"
+	if opt.From != 0 || opt.To != 0 {
+		what = fmt.Sprintf("nothing of what is wanted was recorded in the window (%s)", fault.Span(opt.From, opt.To))
+	}
+	return &fault.Error{Kind: fault.NotFound, Err: errors.New(what)}
+}
+
+// A bootFiles are the archives of a boot.
+type bootFiles struct {
+	files []*archive.File // in the order of time
+}
+
+// boots are what is copied, by boots in the order of time. Of an archive that is given
+// twice, only one is among them.
+func (opt *CopyOptions) boots(files []*archive.File, report *Report) []*bootFiles {
+	var out []*bootFiles
+	of := make(map[[3]string]*bootFiles)
+	seen := make(map[string]bool)
+	for _, f := range files {
+		in := &f.Info
+		if !opt.wants(in) || opt.Boots != nil && !slices.Contains(opt.Boots, in.BootID) || in.From > opt.to() {
+			continue
+		}
+		// A live archive and the finished one it became have one ID; so have copies.
+		if same := in.ID + "\x00" + in.Host.ID; !in.Live && in.ID != "" && in.Step == 0 {
+			if seen[same] {
+				for _, ref := range f.Chunks {
+					report.Twice += ref.Info.Ticks
+				}
+				continue
+			}
+			seen[same] = true
+		}
+		key := [3]string{in.Host.ID, in.BootID, fmt.Sprint(in.Step)} // what is reduced stands apart
+		b := of[key]
+		if b == nil {
+			b = &bootFiles{}
+			of[key] = b
+			out = append(out, b)
+		}
+		b.files = append(b.files, f)
+	}
+	return slices.DeleteFunc(out, func(b *bootFiles) bool {
+		return !slices.ContainsFunc(b.files, func(f *archive.File) bool { return f.Info.To >= opt.from() })
+	})
+}
+
+func (b *bootFiles) bytes() (n int64) {
+	for _, f := range b.files {
+		for _, ref := range f.Chunks {
+			n += ref.Info.Size
+		}
+	}
+	return n
+}
+
+// about is what the copy says of itself: what the sources said last.
+func (b *bootFiles) about(opt *CopyOptions) About {
+	last := b.files[len(b.files)-1]
+	in := &last.Info
+	a := About{Host: in.Host, Boot: in.BootID, TimeZone: in.TimeZone, Recorder: in.Recorder, Config: in.Config, Intervals: in.Intervals}
+	if in.Step > 0 {
+		a.Reduced = &layout.Reduction{Step: in.Step, Of: in.Of}
+	}
+	for _, f := range b.files {
+		if f.Info.To < opt.from() {
+			continue // what stands of it brings its descriptions
+		}
+		for _, d := range f.Descs {
+			if d != nil && (opt.Metrics == nil || opt.Metrics(d)) {
+				a.Catalog = append(a.Catalog, d)
+			}
+		}
+	}
+	if m := opt.Mapping; m != nil {
+		a.Host, a.Boot, a.TimeZone, a.Config = m.Host(a.Host), m.Boot(a.Boot), m.Zone(a.TimeZone), m.Config(a.Config)
+		for i, d := range a.Catalog {
+			a.Catalog[i] = m.Desc(d)
+		}
+	}
+	return a
+}
+
+// since is from which wall clock on the copy holds what was recorded, 0 if it is not the
+// window that says it.
+func (b *bootFiles) since(opt *CopyOptions) int64 {
+	first := b.files[0]
+	if opt.From > first.Info.From {
+		return max(first.Info.Since, opt.From)
+	}
+	return first.Info.Since
+}
+
+// until is up to which wall clock the copy holds what was recorded, 0 if it is not the window
+// that says it.
+func (b *bootFiles) until(opt *CopyOptions) (until int64) {
+	for _, f := range b.files {
+		until = max(until, f.Info.To)
+	}
+	if opt.To == 0 || opt.To >= until {
+		return 0
+	}
+	return opt.To
+}
+
+// write makes an archive of b; nil if that would hold nothing.
+func (b *bootFiles) write(path string, opt *CopyOptions, report *Report, p *progress) (*Written, error) {
+	about := b.about(opt)
+	w, err := Create(path, about)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Abort()
+	c := &copier{bootFiles: b, opt: opt, w: w, report: report, progress: p, from: opt.from(), to: opt.to()}
+	w.since, w.until = b.since(opt), b.until(opt)
+	if err := c.ticks(); err != nil {
+		return nil, err
+	}
+	if err := c.events(); err != nil {
+		return nil, err
+	}
+	if !c.any {
+		return nil, nil
+	}
+	written := &c.written
+	written.ID, written.Host, written.Boot = w.about.ID, w.about.Host, w.about.Boot
+	if err := w.Finish(); err != nil {
+		return nil, err
+	}
+	written.Ticks, written.Values, written.Events = w.ticks, w.values, w.counted
+	written.From, written.To = cmp.Or(w.since, c.first), cmp.Or(w.until, c.last)
+	return written, nil
+}
+
+// A copier makes one archive of what some hold of one boot.
+type copier struct {
+	*bootFiles
+	opt      *CopyOptions
+	w        *Writer
+	from, to int64
+	progress *progress
+
+	mu      sync.Mutex // held for what follows: classes are copied side by side
+	report  *Report
+	written Written
+	any     bool
+	first   int64 // wall clocks
+	last    int64
+	// kept are the keys of the instances that have been copied, by domain, where not
+	// all are.
+	kept map[[2]string]bool
+}
+
+// saw notes that something of the window is copied.
+func (c *copier) saw(from, to int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.any {
+		c.any, c.first, c.last = true, from, to
+	}
+	c.first, c.last = min(c.first, from), max(c.last, to)
+}
+
+func (c *copier) lost(f *archive.File, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opt.note(Lost(&f.Info, err))
+}
+
+// ticks copies all classes, side by side: chunks share nothing.
+func (c *copier) ticks() error {
+	for _, f := range c.files {
+		for _, text := range f.Info.Damage {
+			c.opt.note(damage(&f.Info, text))
+		}
+	}
+	errs := make([]error, metric.NumClasses)
+	var group sync.WaitGroup
+	for class := range metric.NumClasses {
+		if c.opt.Classes != nil && !slices.Contains(c.opt.Classes, class) {
+			continue
+		}
+		j := c.job(class)
+		if len(j.parts) == 0 {
+			continue
+		}
+		group.Go(func() { errs[class] = j.run() })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// A progress adds up what several do.
+type progress struct {
+	mu          sync.Mutex
+	done, total int64
+	tell        func(done, total int64)
+	told        time.Time
+}
+
+func (p *progress) add(n int64) {
+	if p.tell == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += n
+	if now := time.Now(); now.Sub(p.told) > 50*time.Millisecond {
+		p.told = now
+		p.tell(p.done, p.total)
+	}
+}
+
+// minWall and maxWall are the ends of all time.
+const (
+	minWall = math.MinInt64
+	maxWall = math.MaxInt64
+)
+
+// byTime compares parts by the clock that is never set.
+func byTime(a, b part) int {
+	return cmp.Or(cmp.Compare(a.ref.Info.First.Cont, b.ref.Info.First.Cont), cmp.Compare(a.file, b.file))
+}

@@ -1,0 +1,273 @@
+package rewrite
+
+import (
+	"errors"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/chunk"
+	"tachograph/store/fault"
+)
+
+// ReadOptions say what is read; the zero ReadOptions are for everything.
+type ReadOptions struct {
+	// Hosts are IDs or names; nil: all.
+	Hosts []string
+	// From and To are wall clocks, both inclusive; 0 is without end.
+	From, To int64
+	// Metrics and Instance say what is wanted; nil: all. A group of which no metric is
+	// wanted is left out, and so is a tick of which no group is.
+	Metrics  func(*metric.Desc) bool
+	Instance func(indom string, in *metric.Instance) bool
+	// Classes are those whose ticks are wanted; nil: all.
+	Classes []metric.Class
+	// Standing, if set, says of which classes of an archive it is also wanted how things
+	// stood where the window begins: what was read last before, in that boot.
+	Standing func(*archive.Info, metric.Class) bool
+	// NoEvents leaves events out.
+	NoEvents bool
+	// Complete, if set, is given a copy of each description that is used, and may add to
+	// it what archives of the past left out.
+	Complete func(*archive.Info, *metric.Desc)
+	// Note is told what cannot be read, each once; nil: nobody is.
+	Note func(store.Loss)
+}
+
+// An Item is a tick or an event, and the archive that it is of. It is valid until the next
+// one. A group, a description and an instance are the same pointer as long as they say the
+// same; an instance's Rev grows when it is called otherwise.
+type Item struct {
+	Archive *archive.Info
+	Tick    *metric.Tick
+	Event   *metric.Event
+	// Standing says that Tick is how things stood where the window begins, which is the
+	// time that it has. Its blocks have that of when they were read.
+	Standing bool
+}
+
+// Read reads archives, finished or being written, their journals included: files,
+// directories, or bundles. Items come in the order of time within an archive, and archives
+// in theirs. The error, which is the last thing it tells, says that nothing of paths can be
+// read; what is lost otherwise is told to Note.
+func Read(opt ReadOptions, paths ...string) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		r, err := store.Open(paths...)
+		if err != nil {
+			yield(Item{}, err)
+			return
+		}
+		defer r.Close()
+		for it := range ReadFrom(opt, r) {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ReadFrom is Read of what a Reader has open. Nothing else is asked of it meanwhile.
+func ReadFrom(opt ReadOptions, r *store.Reader) iter.Seq[Item] {
+	return func(yield func(Item) bool) { opt.readAll(r, yield) }
+}
+
+func (opt *ReadOptions) readAll(r *store.Reader, yield func(Item) bool) {
+	for _, l := range r.Losses() {
+		opt.note(l)
+	}
+	same := archive.Sameness{Complete: opt.Complete}
+	before := make(map[string][]*archive.File) // those of a boot
+	for _, a := range r.Files() {
+		if !opt.wants(&a.Info) {
+			continue
+		}
+		info := a.Info
+		info.Damage = nil
+		boot := info.Host.ID + "\x00" + info.BootID
+		same.Enter(boot)
+		if opt.Standing != nil {
+			before[boot] = append(before[boot], a)
+			if !opt.stand(before[boot], &info, &same, yield) {
+				return
+			}
+		}
+		if !opt.read(a, &info, &same, yield) {
+			return
+		}
+	}
+}
+
+func (opt *ReadOptions) note(l store.Loss) {
+	if opt.Note != nil {
+		opt.Note(l)
+	}
+}
+
+// wants reports whether anything of an archive can be wanted.
+func (opt *ReadOptions) wants(in *archive.Info) bool {
+	return opt.Hosts == nil || slices.ContainsFunc(opt.Hosts, func(h string) bool { return h == in.Host.ID || h == in.Host.Name })
+}
+
+func (opt *ReadOptions) from() int64 {
+	if opt.From == 0 {
+		return math.MinInt64
+	}
+	return opt.From
+}
+
+func (opt *ReadOptions) to() int64 {
+	if opt.To == 0 {
+		return math.MaxInt64
+	}
+	return opt.To
+}
+
+// read hands out what is wanted of one archive.
+func (opt *ReadOptions) read(a *archive.File, info *archive.Info, same *archive.Sameness, yield func(Item) bool) bool {
+	for _, text := range a.Info.Damage {
+		opt.note(damage(&a.Info, text))
+	}
+	from, to := max(opt.from(), a.Covered), opt.to()
+	var churn, events uint64
+	d := archive.NewDrain(&archive.Draining{
+		File: a, Info: info, Same: same,
+		After: func(metric.Class) int64 { return 0 },
+		Chunk: func(in *chunk.Info) bool {
+			return in.To >= from && in.From <= to && (opt.Classes == nil || slices.Contains(opt.Classes, in.Class))
+		},
+		Pass: func(_ metric.Class, at metric.Stamp, then *metric.Stamp) bool {
+			return at.Wall <= to && (at.Wall >= from || then == nil || then.Wall >= from) && !a.Hides(at.Wall)
+		},
+		Metric: opt.Metrics,
+		Batch:  func(h *chunk.EventHead) bool { return !opt.NoEvents && h.To >= from && h.From <= to },
+		Churn:  &churn, Events: &events,
+	})
+	var c clipper
+	var f rowFilter
+	for {
+		next, ok := d.Next()
+		switch {
+		case !ok:
+			return true
+		case next.Lost != nil:
+			opt.note(Lost(&a.Info, next.Lost))
+		case next.Event != nil:
+			if w := next.Event.At.Wall; w >= from && w <= to && !a.Hides(w) && !yield(Item{Archive: info, Event: next.Event}) {
+				return false
+			}
+		default:
+			t := c.clip(next.Tick, from, to)
+			if t == nil {
+				continue
+			}
+			if opt.Instance != nil {
+				t = f.filter(t, opt.Instance)
+			}
+			if (len(t.Blocks) > 0 || opt.Metrics == nil && opt.Instance == nil) && !yield(Item{Archive: info, Tick: t}) {
+				return false
+			}
+		}
+	}
+}
+
+// A clipper leaves out of ticks the blocks that are not of a window: those of a tick are
+// read one after the other, and a window may begin or end between them.
+type clipper struct{ tick metric.Tick }
+
+// clip is what of t was read between from and to, nil if that is nothing.
+func (c *clipper) clip(t *metric.Tick, from, to int64) *metric.Tick {
+	inside := func(at metric.Stamp) bool { return at.Wall >= from && at.Wall <= to }
+	n := 0
+	for _, b := range t.Blocks {
+		if inside(b.At) {
+			n++
+		}
+	}
+	switch {
+	case n == len(t.Blocks) && (n > 0 || inside(t.At)):
+		return t
+	case n == 0:
+		return nil
+	}
+	c.tick = metric.Tick{Class: t.Class, At: t.At, Blocks: c.tick.Blocks[:0]}
+	for _, b := range t.Blocks {
+		if inside(b.At) {
+			c.tick.Blocks = append(c.tick.Blocks, b)
+		}
+	}
+	return &c.tick
+}
+
+// damage is the loss that a sentence about an archive tells.
+func damage(in *archive.Info, text string) store.Loss {
+	return store.Loss{Loss: fault.Loss{What: text}, Path: in.Path, Archive: in, Kind: fault.Damaged}
+}
+
+// Lost is the loss of a part of an archive.
+func Lost(in *archive.Info, err error) store.Loss {
+	l := damage(in, strings.ReplaceAll(err.Error(), "\n", "; "))
+	if c := (*archive.ChunkError)(nil); errors.As(err, &c) {
+		l.From, l.To = c.From, c.To
+	}
+	if k := fault.Of(err); k != fault.Other {
+		l.Kind = k
+	}
+	return l
+}
+
+// A rowFilter makes ticks of some rows of others.
+type rowFilter struct {
+	tick   metric.Tick
+	blocks []metric.Block
+	keep   []int
+}
+
+func (f *rowFilter) filter(t *metric.Tick, want func(string, *metric.Instance) bool) *metric.Tick {
+	f.tick = metric.Tick{Class: t.Class, At: t.At, Blocks: f.tick.Blocks[:0]}
+	f.blocks = slices.Grow(f.blocks[:0], len(t.Blocks))[:len(t.Blocks)]
+	for i, b := range t.Blocks {
+		f.keep = f.keep[:0]
+		for k, in := range b.Rows {
+			if in == nil || want(b.Group.Indom, in) {
+				f.keep = append(f.keep, k)
+			}
+		}
+		switch {
+		case len(f.keep) == 0 && len(b.Rows) > 0:
+			continue
+		case len(f.keep) < len(b.Rows):
+			f.cut(&f.blocks[i], b)
+			b = &f.blocks[i]
+		}
+		f.tick.Blocks = append(f.tick.Blocks, b)
+	}
+	return &f.tick
+}
+
+// cut makes to the rows of b that are kept.
+func (f *rowFilter) cut(to *metric.Block, b *metric.Block) {
+	to.Group, to.At, to.Rows = b.Group, b.At, to.Rows[:0]
+	for _, k := range f.keep {
+		to.Rows = append(to.Rows, b.Rows[k])
+	}
+	to.Cols = slices.Grow(to.Cols[:0], len(b.Cols))[:len(b.Cols)]
+	for c := range b.Cols {
+		from, col := &b.Cols[c], &to.Cols[c]
+		col.Words, col.Bits = from.Words, col.Bits[:0]
+		for _, k := range f.keep {
+			col.Bits = append(col.Bits, from.Bits[k])
+		}
+		if from.Miss == nil {
+			col.Miss = nil
+			continue
+		}
+		col.Miss = col.Miss[:0]
+		for _, k := range f.keep {
+			col.Miss = append(col.Miss, from.Miss[k])
+		}
+	}
+}

@@ -1,0 +1,370 @@
+package store
+
+import (
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/chunk"
+	"tachograph/store/layout"
+)
+
+// A summed series is what it came to, and of a reduced archive, whose blocks stand for
+// many readings, how long before its block the first of them was made, and how long a
+// first value that is a mean was held.
+type summed struct {
+	chunk.Summary
+	began, lead int64
+}
+
+// A stepped column is a column of a reduced archive with what that keeps of each step.
+type stepped struct {
+	col                                    *column
+	first, min, max, mean, steepest, lived int // columns of the group; -1 where there is none
+	began                                  []int64
+	readings                               []uint64
+}
+
+// companions finds what a reduced archive keeps beside a column; nil where it is nothing.
+func (p *plan) companions(col *column) (*stepped, error) {
+	v := col.v
+	s := &stepped{col: col}
+	any := false
+	find := func(what string) int {
+		for _, n := range p.a.ByName[layout.Companion(what, col.desc.Name)] {
+			for k := range v.Columns {
+				if v.Columns[k].Number == n && p.a.Descs[n] != nil && p.a.Descs[n].Type == v.Columns[k].Type {
+					any = true
+					return k
+				}
+			}
+		}
+		return -1
+	}
+	s.first, s.min, s.max = find(layout.First), find(layout.Min), find(layout.Max)
+	s.mean, s.steepest, s.lived = find(layout.Mean), find(layout.Steepest), find(layout.Lived)
+	typed := func(k *int, t metric.Type) {
+		if *k >= 0 && v.Columns[*k].Type != t {
+			*k = -1
+		}
+	}
+	for _, k := range []*int{&s.first, &s.min, &s.max} {
+		typed(k, col.desc.Type)
+	}
+	for _, k := range []*int{&s.mean, &s.steepest, &s.lived} {
+		typed(k, metric.F32)
+	}
+	if !any && metric.PerBoot(v.Indom) {
+		return nil, nil
+	}
+	return s, s.tell(p.a)
+}
+
+// tell reads what each block stands for.
+func (s *stepped) tell(a *source) error {
+	v := s.col.v
+	n := len(v.Wall)
+	s.began, s.readings = make([]int64, n), make([]uint64, n)
+	for i := range s.readings {
+		s.readings[i] = 1
+	}
+	for _, g := range v.Chunk.Groups {
+		if g.Name != layout.StepGroup {
+			continue
+		}
+		row, err := g.Find(layout.StepKey(v.Ref.Info.Class, v.Name))
+		if row < 0 || err != nil {
+			return err
+		}
+		for k := range g.Columns {
+			number := g.Columns[k].Number
+			if int64(number) >= int64(len(a.Descs)) || a.Descs[number] == nil || a.Descs[number].Type != metric.U64 || g.Columns[k].Type != metric.U64 {
+				continue
+			}
+			var put func(i int, x uint64)
+			switch a.Descs[number].Name {
+			case layout.BeganMetric:
+				put = func(i int, x uint64) { s.began[i] = int64(min(x, 1<<55)) }
+			case layout.ReadingsMetric:
+				put = func(i int, x uint64) { s.readings[i] = max(1, min(x, 1<<40)) }
+			default:
+				continue
+			}
+			err := g.Series(k, []int{row}, func(_ int, series *chunk.Series) error {
+				in, err := g.Instance(row)
+				if err != nil {
+					return err
+				}
+				i := 0
+				series.Stretches(in, 0, 1<<32-1, func(start, end uint32, bits uint64, _ metric.Reason) {
+					for ; start < end && i < n; start++ {
+						put(i, bits)
+						i++
+					}
+				})
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A step is what a series came to in one of a reduced archive: in a block.
+type step struct {
+	block                          uint32
+	why                            metric.Reason
+	last, first, min, max          uint64
+	mean, steepest, lived          float64
+	hasMean, hasSteepest, hasLived bool
+}
+
+// summarizeSteps calls add with the summaries of a column of a reduced archive.
+func (p *plan) summarizeSteps(s *stepped, rows []int, add func(*column, int, *summed, Spread)) error {
+	v := s.col.v
+	if rows == nil {
+		rows = make([]int, v.Size)
+		for i := range rows {
+			rows[i] = i
+		}
+	}
+	// Some rows at a time: there may be processes by the ten thousand.
+	const most = 1 << 18
+	for len(rows) > 0 && !p.r.over() {
+		n, steps := 0, 0
+		for n < len(rows) && steps < most {
+			in, err := v.Instance(rows[n])
+			if err != nil {
+				return err
+			}
+			for _, r := range in.Runs {
+				steps += int(r.End - r.Start)
+			}
+			n++
+		}
+		some := rows[:n]
+		rows = rows[n:]
+		decoded, err := s.decode(some)
+		if err != nil {
+			return err
+		}
+		for i, row := range some {
+			for _, sp := range s.col.spans {
+				if sum, ok := s.sum(decoded[i], sp); ok {
+					add(s.col, row, &sum, Spread{Values: []Repeated{}})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// decode decodes the steps of some rows, which rise.
+func (s *stepped) decode(rows []int) ([][]step, error) {
+	v := s.col.v
+	out := make([][]step, len(rows))
+	take := func(k int, put func(x *step, bits uint64, why metric.Reason)) error {
+		if k < 0 {
+			return nil
+		}
+		at := 0
+		return v.SeriesUntil(k, rows, s.col.until(), func(row int, series *chunk.Series) error {
+			in, err := v.Instance(row)
+			if err != nil {
+				return err
+			}
+			for at < len(rows) && rows[at] < row {
+				at++
+			}
+			if at == len(rows) || rows[at] != row {
+				return nil
+			}
+			n := 0
+			series.Stretches(in, 0, s.col.until(), func(start, end uint32, bits uint64, why metric.Reason) {
+				for ; start < end; start++ {
+					if k == s.col.col {
+						out[at] = append(out[at], step{block: start})
+					}
+					if n < len(out[at]) {
+						put(&out[at][n], bits, why)
+					}
+					n++
+				}
+			})
+			return nil
+		})
+	}
+	number := func(into func(*step) (*float64, *bool)) func(*step, uint64, metric.Reason) {
+		return func(x *step, bits uint64, why metric.Reason) {
+			value, has := into(x)
+			if f := metric.Number(metric.F32, bits); why == metric.Present && f-f == 0 {
+				*value, *has = f, true
+			}
+		}
+	}
+	base := func(x *step, bits uint64, why metric.Reason) {
+		x.why, x.last, x.first, x.min, x.max = why, bits, bits, bits, bits
+	}
+	err := take(s.col.col, base)
+	for _, c := range []struct {
+		k   int
+		put func(*step, uint64, metric.Reason)
+	}{
+		{s.first, func(x *step, bits uint64, why metric.Reason) {
+			if why == metric.Present {
+				x.first = bits
+			}
+		}},
+		{s.min, func(x *step, bits uint64, why metric.Reason) {
+			if why == metric.Present {
+				x.min = bits
+			}
+		}},
+		{s.max, func(x *step, bits uint64, why metric.Reason) {
+			if why == metric.Present {
+				x.max = bits
+			}
+		}},
+		{s.mean, number(func(x *step) (*float64, *bool) { return &x.mean, &x.hasMean })},
+		{s.steepest, number(func(x *step) (*float64, *bool) { return &x.steepest, &x.hasSteepest })},
+		{s.lived, number(func(x *step) (*float64, *bool) { return &x.lived, &x.hasLived })},
+	} {
+		if err == nil {
+			err = take(c.k, c.put)
+		}
+	}
+	return out, err
+}
+
+// sum puts the steps of a span together. What readings there were in a step, how long it
+// was between the first and the last of them and what it had been before are known, so
+// what comes out is what all readings would have come to, but for the mean, which is kept
+// with 24 binary digits.
+func (s *stepped) sum(steps []step, sp archive.Span) (out summed, ok bool) {
+	d, v := s.col.desc, s.col.v
+	typ := d.Type
+	number := func(bits uint64) float64 { return metric.Number(typ, bits) }
+	if steepless(d) {
+		out.Steepest = math.Inf(1)
+	}
+	first, _ := slices.BinarySearchFunc(steps, sp.From, func(x step, block uint32) int { return int(x.block) - int(block) })
+	for i := first; i < len(steps) && steps[i].block <= sp.To; i++ {
+		x := &steps[i]
+		b := x.block
+		n := s.readings[b]
+		held := s.lived >= 0 // by processes, of which a step has a mean even where they have gone
+		if x.why != metric.Present && !(held && x.hasMean) {
+			out.Missing += n
+			continue
+		}
+		if x.why != metric.Present {
+			// It has gone, and what it held last is not told: its mean is.
+			x.last = bitsOf(typ, x.mean)
+		}
+		began := s.began[b]
+		if held {
+			began, n = 0, 1
+		}
+		at := v.Cont[b] - began
+		inside := float64(began) / 1e9
+		mean := x.mean
+		if chunkSame(typ, x.min, x.max) {
+			mean = number(x.min)
+		} else if !x.hasMean {
+			mean = (number(x.first) + number(x.last)) / 2
+		}
+		if held {
+			x.first = x.last
+			if x.hasMean {
+				x.first = bitsOf(typ, mean)
+			}
+			x.min = lower(typ, x.first, x.last)
+		} else if d.Sem == metric.Counter {
+			x.min, x.max = x.first, x.last
+			if chunk.Less(typ, x.last, x.first) {
+				x.min, x.max = x.last, x.first
+			}
+		}
+		if out.Count == 0 {
+			out.FirstBlock, out.First, out.Min, out.Max = b, x.first, x.min, x.max
+			out.began = began
+			if held && x.hasLived && x.lived > 0 {
+				out.lead = int64(x.lived * 1e9)
+			}
+		} else {
+			gap := float64(at-v.Cont[out.LastBlock]) / 1e9
+			before := number(x.first)
+			if held && x.hasLived && x.lived > 0 {
+				gap = min(gap, x.lived)
+			}
+			out.Weighted += float64(before * gap)
+			s.gain(&out, x.first, gap)
+			if chunk.Less(typ, x.min, out.Min) {
+				out.Min = x.min
+			}
+			if chunk.Less(typ, out.Max, x.max) {
+				out.Max = x.max
+			}
+		}
+		out.Weighted += float64(mean * inside)
+		out.Sum += float64(mean * float64(n))
+		if d.Sem == metric.Counter {
+			out.Last = x.first
+			steepest := out.Steepest
+			s.gain(&out, x.last, 0)
+			out.Steepest = steepest
+			if x.hasSteepest {
+				out.Steepest = max(out.Steepest, x.steepest)
+			}
+		}
+		out.Count += n
+		out.LastBlock, out.Last = b, x.last
+	}
+	return out, out.Count+out.Missing > 0
+}
+
+// gain adds what a counter gained since the last value.
+func (s *stepped) gain(out *summed, to uint64, seconds float64) {
+	if s.col.desc.Sem != metric.Counter {
+		return
+	}
+	gain, how := metric.Increase(s.col.desc, out.Last, to, seconds)
+	out.Increase += gain
+	if seconds > 0 && gain > 0 {
+		out.Steepest = max(out.Steepest, gain/seconds)
+	}
+	switch how {
+	case metric.Wrapped:
+		out.Wraps++
+	case metric.Restarted:
+		out.Resets++
+	}
+}
+
+// steepless reports whether nothing tells how steeply a metric rose.
+func steepless(d *metric.Desc) bool { return d.Sem == metric.Counter && metric.PerBoot(d.Indom) }
+
+func chunkSame(t metric.Type, a, b uint64) bool { return !chunk.Less(t, a, b) && !chunk.Less(t, b, a) }
+
+func lower(t metric.Type, a, b uint64) uint64 {
+	if chunk.Less(t, b, a) {
+		return b
+	}
+	return a
+}
+
+// bitsOf is the value of a type that is nearest to x.
+func bitsOf(t metric.Type, x float64) uint64 {
+	switch {
+	case t == metric.F64:
+		return math.Float64bits(x)
+	case t == metric.F32:
+		return uint64(math.Float32bits(float32(x)))
+	case t.Signed():
+		return uint64(int64(math.Round(max(-1<<62, min(x, 1<<62)))))
+	}
+	return uint64(math.Round(max(0, min(x, 1<<63))))
+}
