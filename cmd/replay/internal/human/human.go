@@ -129,6 +129,14 @@ func two(a int64, an string, b int64, bn string) string {
 	return s
 }
 
+// Watts writes a power.
+func Watts(x float64) string {
+	if x < 0.9995 {
+		return Figures(math.Round(x*1000)) + " mW"
+	}
+	return Figures(x) + " W"
+}
+
 var others = map[string]struct {
 	factor float64
 	name   string
@@ -207,18 +215,56 @@ func plain(x float64) string {
 var sparks = []rune("▁▂▃▄▅▆▇█")
 
 // Spark draws values as a line of blocks between zero and top; NaN is a blank.
-func Spark(values []float64, top float64) string {
-	var b strings.Builder
-	for _, v := range values {
-		if math.IsNaN(v) {
-			b.WriteByte(' ')
-			continue
+func Spark(values []float64, top float64) string { return Sparks(values, top, 1)[0] }
+
+// Sparks is a small chart of several lines, the uppermost first.
+func Sparks(values []float64, top float64, height int) []string {
+	lines := make([]string, height)
+	for row := range lines {
+		var b strings.Builder
+		for _, v := range values {
+			full := 1
+			if share := v / top; top > 0 && share > 0 {
+				full += int(math.Min(share, 1) * float64(height*len(sparks)))
+			}
+			full = min(full, height*len(sparks)) - (height-1-row)*len(sparks)
+			if math.IsNaN(v) || full < 1 {
+				b.WriteByte(' ')
+				continue
+			}
+			b.WriteRune(sparks[min(full, len(sparks))-1])
 		}
-		i := 0
-		if share := v / top; top > 0 && share > 0 {
-			i = int(math.Min(share, 1) * float64(len(sparks)))
-		}
-		b.WriteRune(sparks[min(i, len(sparks)-1)])
+		lines[row] = b.String()
 	}
-	return b.String()
+	return lines
+}
+
+// Kind is what numbers of a unit are counted in.
+type Kind int
+
+const (
+	Tens  Kind = iota // 1, 10, 100
+	Sizes             // bytes: 1024 make the next larger
+	Times             // seconds: 60 make the next larger
+)
+
+// Scale is how Value counts: values times Factor are bytes or seconds, or numbers in
+// tens.
+type Scale struct {
+	Kind   Kind
+	Factor float64
+}
+
+// ScaleOf is how Value counts what is in u.
+func ScaleOf(u metric.Units, rate bool) Scale {
+	switch {
+	case u.Other != "" || u == metric.NoUnits:
+	case u.Space == 1 && u.Time == 0 && (u.Count == 0 || u.Count == -1):
+		return Scale{Sizes, math.Pow(1024, float64(u.SpaceScale))}
+	case u.Space == 1 && u.Time == -1 && u.Count == 0:
+		return Scale{Sizes, math.Pow(1024, float64(u.SpaceScale)) * scale(u.TimeScale)}
+	case u.Time == 1 && u.Space == 0 && (u.Count == 0 || u.Count == -1):
+		return Scale{Times, 1 / scale(u.TimeScale)}
+	}
+	return Scale{Tens, 1}
 }

@@ -2,6 +2,7 @@ package human
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,5 +73,15 @@ func TestSpark(t *testing.T) {
 	}
 	if got := Spark([]float64{0, 0}, 0); got != "▁▁" {
 		t.Errorf("Spark of zeros = %q", got)
+	}
+}
+
+func TestSparks(t *testing.T) {
+	values := []float64{0, 1, 4, 5, 8, math.NaN(), 100}
+	if got := strings.Join(Sparks(values, 8, 2), "|"); got != "  ▁▃█ █|▁▃███ █" {
+		t.Errorf("%q", got)
+	}
+	if got := Spark(values, 8); got != "▁▂▅▆█ █" {
+		t.Errorf("%q", got)
 	}
 }

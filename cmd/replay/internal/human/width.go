@@ -19,26 +19,63 @@ func Width(s string) int {
 
 // Cut is s in at most width columns, with a sign where it was cut. No letter
 // is cut in two.
-func Cut(s string, width int) string {
+func Cut(s string, width int) string { return CutAt(s, width, AtEnd) }
+
+// Place is where a text is cut: where what matters least of it stands.
+type Place uint8
+
+const (
+	AtEnd    Place = iota // of sentences, and of command lines
+	AtStart               // of paths, and of names that become more special to the right
+	InMiddle              // of what begins with a number and ends with a name
+)
+
+// CutAt is s in at most width columns, with a sign where it was cut.
+func CutAt(s string, width int, place Place) string {
 	if Width(s) <= width {
 		return s
 	}
 	if width < 1 {
 		return ""
 	}
-	var b strings.Builder
-	have, state := 0, -1
-	for len(s) > 0 {
-		var letter string
-		var w int
-		letter, s, w, state = uniseg.FirstGraphemeClusterInString(s, state)
-		if have+w > width-1 {
+	const sign = "…"
+	switch place {
+	case AtStart:
+		return sign + tail(s, width-1)
+	case InMiddle:
+		// A number that was cut would be another one.
+		number := len(s) - len(strings.TrimLeft(s, "0123456789"))
+		if number > width-1 {
+			return sign + tail(s, width-1)
+		}
+		begin := max((width-1)/2, number)
+		return head(s, begin) + sign + tail(s, width-1-begin)
+	}
+	return head(s, width-1) + sign
+}
+
+// head is the beginning of s in at most width columns.
+func head(s string, width int) string {
+	have, state, rest := 0, -1, s
+	for len(rest) > 0 {
+		_, next, w, then := uniseg.FirstGraphemeClusterInString(rest, state)
+		if have+w > width {
 			break
 		}
-		have += w
-		b.WriteString(letter)
+		have, rest, state = have+w, next, then
 	}
-	return b.String() + "…"
+	return s[:len(s)-len(rest)]
+}
+
+// tail is the end of s in at most width columns.
+func tail(s string, width int) string {
+	over, state, rest := Width(s)-width, -1, s
+	for over > 0 && len(rest) > 0 {
+		var w int
+		_, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		over -= w
+	}
+	return rest
 }
 
 // Pad fills s with blanks up to width: behind it, or before it.
@@ -50,8 +87,9 @@ func Pad(s string, width int, before bool) string {
 	return s + blanks
 }
 
-// Wrap breaks a text between words.
+// Wrap breaks a text between words, and in words that are longer than a line.
 func Wrap(text string, width int) []string {
+	width = max(width, 1)
 	var lines []string
 	line := ""
 	for _, w := range strings.Fields(text) {
@@ -61,6 +99,14 @@ func Wrap(text string, width int) []string {
 		}
 		if line != "" {
 			line += " "
+		}
+		for line == "" && Width(w) > width {
+			part := head(w, width)
+			if part == "" {
+				break // A letter of two columns in one.
+			}
+			lines = append(lines, part)
+			w = w[len(part):]
 		}
 		line += w
 	}

@@ -121,6 +121,11 @@ func (c *csvWriter) Series(head, tail []Cell, p *Points) error {
 		b = c.stamp.append(b, p.Wall[i], c.zone)
 		if p.Miss == nil || p.Miss[i] == metric.Present {
 			b = c.value(b, p, i)
+			if p.Why {
+				b = append(b, ',')
+			}
+		} else if p.Why {
+			b = c.text(append(b, ','), p.Miss[i].String())
 		}
 		return append(b, '\n')
 	})

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
 )
 
@@ -36,8 +37,16 @@ type Column struct {
 	// Title is the table's heading; Name in capitals if empty.
 	Title string
 	Right bool
-	// Flex columns are cut where the table is wider than the terminal.
+	// Width is how wide a live table makes the column at least.
+	Width int
+	// Flex columns are cut where the table is wider than the terminal; Cut is where
+	// their texts are.
 	Flex bool
+	Cut  human.Place
+	// Keep is how much the column matters. Where the terminal is too narrow those with
+	// the least go first, of equal ones the rightmost. The first and the last stay, and
+	// so does one of 100 or more, and a flexible one of which nothing is said.
+	Keep int
 	// Only restricts the column to some formats.
 	Only Only
 	// Group puts the field into a json object of that name.
@@ -78,6 +87,7 @@ type Cell struct {
 	F      float64
 	Units  *metric.Units
 	Rate   bool
+	Alarm  bool // out of the ordinary, which a table shows where it may
 	Reason metric.Reason
 	Human  string
 	Raw    []byte
@@ -91,6 +101,9 @@ func Whole(n int64) Cell        { return Cell{Kind: Int, I: n} }
 func Natural(n uint64) Cell     { return Cell{Kind: Uint, U: n} }
 func None(why string) Cell      { return Cell{Human: why} }
 func (c Cell) As(h string) Cell { c.Human = h; return c }
+
+// If marks the cell as out of the ordinary, if it is.
+func (c Cell) If(alarm bool) Cell { c.Alarm = alarm; return c }
 
 // At is a cell for a time; one that is not known is zero.
 func At(wall int64) Cell {
@@ -123,6 +136,20 @@ func Value(v metric.Value, u *metric.Units, rate bool) Cell {
 	return c
 }
 
+// Labels is a cell with an object of labels: as they are in json, as its text in csv.
+func Labels(labels []metric.Label) Cell {
+	b := []byte{'{'}
+	for i, l := range labels {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendQuoted(b, l.Name)
+		b = append(b, ':')
+		b = AppendQuoted(b, l.Value)
+	}
+	return Cell{Kind: Detail, Raw: append(b, '}')}
+}
+
 // Options say where and for whom rows are written.
 type Options struct {
 	Format Format
@@ -130,6 +157,10 @@ type Options struct {
 	// Width is the terminal's; 0 when the output is no terminal.
 	Width int
 	Color bool
+	// Live rows come one by one: a table does not wait for others to see how wide its
+	// columns are, and repeats its heading on each screen of Height lines.
+	Live   bool
+	Height int
 	// Spreadsheet keeps cells of csv from being taken for formulas.
 	Spreadsheet bool
 }
@@ -142,11 +173,19 @@ type Writer interface {
 	Close() error
 }
 
+// Flusher is a Writer that can be told to hand on what it has been given.
+type Flusher interface {
+	Flush() error
+}
+
 // Points are successive values of one series.
 type Points struct {
 	Wall []int64
 	metric.Column
 	Type metric.Type
+	// Why says that csv has another column behind the value, for why one is absent, as
+	// json has it in any case.
+	Why bool
 }
 
 // SeriesWriter writes many rows that differ in their time and value only. The
@@ -164,6 +203,9 @@ func New(w io.Writer, columns []Column, opt Options) Writer {
 	case JSON:
 		return newJSON(w, columns, opt)
 	default:
+		if opt.Live {
+			return newLive(w, columns, opt)
+		}
 		return newTable(w, columns, opt)
 	}
 }

@@ -2,6 +2,8 @@ package out
 
 import (
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +21,11 @@ type tableWriter struct {
 	columns []Column
 	keep    []int
 	widths  []int
+	times   []bool // columns that hold times
+	brief   bool   // times are written without their year
 	hidden  []bool // columns without a value, or without a place
 	held    [][]string
+	alarms  []uint64 // of the rows that are held, a bit for each column
 	settled bool
 	began   time.Time
 	opt     Options
@@ -33,6 +38,7 @@ func newTable(w io.Writer, columns []Column, opt Options) *tableWriter {
 			t.keep = append(t.keep, i)
 		}
 	}
+	t.times = make([]bool, len(t.keep))
 	return t
 }
 
@@ -40,19 +46,29 @@ func (t *tableWriter) Row(cells []Cell) error {
 	if t.began.IsZero() {
 		t.began = time.Now()
 	}
-	row := make([]string, len(t.keep))
-	for k, i := range t.keep {
-		row[k] = t.show(&cells[i])
-	}
+	row, alarms := t.row(cells)
 	if t.settled {
-		t.write(row, false)
+		t.write(row, alarms, false)
 		return t.wrote()
 	}
-	t.held = append(t.held, row)
+	t.held, t.alarms = append(t.held, row), append(t.alarms, alarms)
 	if len(t.held) >= sampleRows || time.Since(t.began) > flushEvery {
 		return t.settle(false)
 	}
 	return nil
+}
+
+// row is what is shown of a row, and which columns of it are out of the ordinary.
+func (t *tableWriter) row(cells []Cell) (row []string, alarms uint64) {
+	row = make([]string, len(t.keep))
+	for k, i := range t.keep {
+		row[k] = t.show(&cells[i])
+		t.times[k] = t.times[k] || cells[i].Kind == Time
+		if cells[i].Alarm && k < 64 {
+			alarms |= 1 << k
+		}
+	}
+	return row, alarms
 }
 
 func (t *tableWriter) Close() error {
@@ -108,15 +124,7 @@ func (t *tableWriter) settle(whole bool) error {
 	if len(t.held) == 0 {
 		return nil
 	}
-	t.widths = make([]int, len(t.keep))
-	head := make([]string, len(t.keep))
-	for k, i := range t.keep {
-		head[k] = t.columns[i].Title
-		if head[k] == "" {
-			head[k] = strings.ToUpper(t.columns[i].Name)
-		}
-		t.widths[k] = human.Width(head[k])
-	}
+	head := t.heading()
 	for _, row := range t.held {
 		for k, s := range row {
 			t.widths[k] = max(t.widths[k], human.Width(s))
@@ -126,19 +134,36 @@ func (t *tableWriter) settle(whole bool) error {
 		t.hideEmpty()
 	}
 	t.fit()
-	t.write(head, true)
-	for _, row := range t.held {
-		t.write(row, false)
+	t.write(head, 0, true)
+	for i, row := range t.held {
+		t.write(row, t.alarms[i], false)
 	}
-	t.held = nil
+	t.held, t.alarms = nil, nil
 	t.rows, t.shown = 1, time.Now()
 	return t.Flush()
 }
 
+// heading is the first line, by which it begins to settle the widths.
+func (t *tableWriter) heading() []string {
+	t.widths = make([]int, len(t.keep))
+	head := make([]string, len(t.keep))
+	for k, i := range t.keep {
+		head[k] = t.columns[i].Title
+		if head[k] == "" {
+			head[k] = strings.ToUpper(t.columns[i].Name)
+		}
+		t.widths[k] = human.Width(head[k])
+	}
+	return head
+}
+
 // hideEmpty leaves out the columns that have no value in any row; not the
-// last, which the table is about.
+// last, which the table is about, unless it is said to matter little.
 func (t *tableWriter) hideEmpty() {
-	for k := range len(t.keep) - 1 {
+	for k := range t.keep {
+		if k == len(t.keep)-1 && t.columns[t.keep[k]].Keep >= 0 {
+			break
+		}
 		t.hidden[k] = true
 		for _, row := range t.held {
 			if row[k] != "-" {
@@ -149,48 +174,129 @@ func (t *tableWriter) hideEmpty() {
 	}
 }
 
-// fit takes from the flexible columns what the terminal does not have. Where
-// that is not enough other columns go, from the right; the first and the last
-// stay.
+// What flexible columns are cut to: before other columns go, before times are
+// written briefly, and where nothing else helps.
+var flexible = []int{16, 8, 3}
+
+// always is how much columns matter that never go.
+const always = 100
+
+// yearWidth is what times without their year save.
+const yearWidth = len("2026-")
+
+// fit makes the table as wide as the terminal: flexible columns are cut, those go
+// that matter least, and where that is not enough times lose their year.
 func (t *tableWriter) fit() {
+	t.brief = false
 	if t.opt.Width <= 0 {
 		return
 	}
-	const least = 8
-	total := -2
-	for k, w := range t.widths {
-		if !t.hidden[k] {
-			total += w + 2
+	for t.least(flexible[0]) > t.opt.Width {
+		k := t.leastWanted()
+		if k < 0 {
+			break
+		}
+		t.hidden[k] = true
+	}
+	if t.least(flexible[1]) > t.opt.Width {
+		t.brief = true
+		for k, w := range t.widths {
+			if t.times[k] && w > yearWidth {
+				t.widths[k] -= yearWidth
+			}
 		}
 	}
-	spare := 0
-	for k, w := range t.widths {
-		if t.columns[t.keep[k]].Flex && !t.hidden[k] {
-			spare += max(w-least, 0)
-		}
-	}
-	for k := len(t.widths) - 2; k > 0 && total-spare > t.opt.Width; k-- {
-		if !t.columns[t.keep[k]].Flex && !t.hidden[k] {
-			t.hidden[k] = true
-			total -= t.widths[k] + 2
-		}
-	}
-	for k := len(t.widths) - 1; k >= 0 && total > t.opt.Width; k-- {
-		if !t.columns[t.keep[k]].Flex || t.hidden[k] {
-			continue
-		}
-		cut := min(total-t.opt.Width, t.widths[k]-least)
-		if cut > 0 {
-			t.widths[k] -= cut
-			total -= cut
-		}
+	for _, least := range flexible {
+		t.cut(least)
 	}
 }
 
-func (t *tableWriter) write(row []string, head bool) {
+// least is how wide the table is at least with so much of its flexible columns.
+func (t *tableWriter) least(flexible int) int {
+	total := -2
+	for k, w := range t.widths {
+		switch {
+		case t.hidden[k]:
+		case t.columns[t.keep[k]].Flex:
+			total += min(w, flexible) + 2
+		default:
+			total += w + 2
+		}
+	}
+	return total
+}
+
+// leastWanted is the column that goes first; -1 where none may.
+func (t *tableWriter) leastWanted() int {
+	found := -1
+	for k := 1; k < len(t.keep)-1; k++ {
+		c := &t.columns[t.keep[k]]
+		if t.hidden[k] || c.Flex && c.Keep == 0 || c.Keep >= always {
+			continue
+		}
+		if found < 0 || c.Keep <= t.columns[t.keep[found]].Keep {
+			found = k
+		}
+	}
+	return found
+}
+
+// cut takes what is too much from the widest of the flexible columns, until each has
+// so little.
+func (t *tableWriter) cut(least int) {
+	for over := t.least(math.MaxInt32) - t.opt.Width; over > 0; over-- {
+		widest := -1
+		for k, w := range t.widths {
+			if t.columns[t.keep[k]].Flex && !t.hidden[k] && w > least && (widest < 0 || w >= t.widths[widest]) {
+				widest = k
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		t.widths[widest]--
+	}
+}
+
+// room is how wide the columns are for one row: where what cannot be cut is wider
+// than was expected, what can be cut gives way.
+func (t *tableWriter) room(row []string) []int {
+	over := 0
+	for k, s := range row {
+		if !t.hidden[k] && !t.columns[t.keep[k]].Flex {
+			over += max(human.Width(s)-t.widths[k], 0)
+		}
+	}
+	if over == 0 || t.opt.Width <= 0 {
+		return t.widths
+	}
+	widths := slices.Clone(t.widths)
+	for k := range widths {
+		if t.columns[t.keep[k]].Flex && !t.hidden[k] {
+			take := min(over, max(widths[k]-flexible[2], 0))
+			widths[k], over = widths[k]-take, over-take
+		}
+	}
+	return widths
+}
+
+// write writes a row, in as many lines as it returns.
+func (t *tableWriter) write(row []string, alarms uint64, head bool) int {
 	var b strings.Builder
 	var below []string
 	first, indent, at := true, 0, 0
+	if t.brief && !head {
+		row = slices.Clone(row)
+		for k, s := range row {
+			if t.times[k] && len(s) > yearWidth && s[yearWidth-1] == '-' {
+				row[k] = s[yearWidth:]
+			}
+		}
+	}
+	widths := t.widths
+	if !head {
+		widths = t.room(row)
+	}
 	for k, s := range row {
 		if t.hidden[k] {
 			continue
@@ -199,10 +305,10 @@ func (t *tableWriter) write(row []string, head bool) {
 		if k == len(row)-1 && !head {
 			s, below, indent = t.wrap(col, s, at)
 		}
-		w := t.widths[k]
+		w := widths[k]
 		n := human.Width(s)
 		if n > w && t.opt.Width > 0 && col.Flex {
-			s = human.Cut(s, w)
+			s = human.CutAt(s, w, col.Cut)
 			n = human.Width(s)
 		}
 		if !first {
@@ -214,8 +320,12 @@ func (t *tableWriter) write(row []string, head bool) {
 		if col.Right {
 			b.WriteString(pad)
 		}
-		if t.opt.Color && !head && s == "-" {
+		switch {
+		case !t.opt.Color || head:
+		case s == "-":
 			s = string(visible.Faint(s))
+		case k < 64 && alarms&(1<<k) != 0:
+			s = string(visible.Alarm(s))
 		}
 		b.WriteString(s)
 		if !col.Right && k < len(row)-1 {
@@ -233,22 +343,32 @@ func (t *tableWriter) write(row []string, head bool) {
 		t.WriteString(s)
 		t.WriteByte('\n')
 	}
+	return 1 + len(below)
 }
 
 // wrap breaks the text of a last column, which begins behind start columns, into
 // what fits there and what stands below: where the terminal leaves little room,
-// all of it.
+// and where that keeps a word whole, all of it.
 func (t *tableWriter) wrap(col *Column, s string, start int) (text string, below []string, indent int) {
 	const little = 24
 	room := t.opt.Width - start
 	switch {
 	case t.opt.Width <= 0 || col.Flex || col.Right || human.Width(s) <= room:
 		return s, nil, 0
-	case room >= little:
+	case room >= little && (longest(s) <= room || longest(s) > t.opt.Width-2):
 		lines := human.Wrap(s, room)
 		return lines[0], lines[1:], start
 	default:
 		const indent = 2
 		return "", human.Wrap(s, max(t.opt.Width-indent, 12)), indent
 	}
+}
+
+// longest is how wide the widest word of a text is.
+func longest(text string) int {
+	wide := 0
+	for _, w := range strings.Fields(text) {
+		wide = max(wide, human.Width(w))
+	}
+	return wide
 }

@@ -1,0 +1,27 @@
+package when
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Beside reads an instant that is typed while another one is looked at: -5m and +1h
+// are counted from that, and a time of day is of its day. All else is as Parse reads
+// it.
+func (r Reference) Beside(s string, at time.Time) (time.Time, error) {
+	text := strings.TrimSpace(s)
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		d, err := Offset(text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("time %q: %w", s, err)
+		}
+		return at.Add(d), nil
+	}
+	if clock, ok := timeOfDay(strings.ToLower(strings.Join(strings.Fields(text), ""))); ok {
+		at = at.In(r.Zone)
+		day := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+		return r.local(day.Add(sinceMidnight(clock)))
+	}
+	return r.Parse(s)
+}

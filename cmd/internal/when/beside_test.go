@@ -1,0 +1,35 @@
+package when
+
+import (
+	"testing"
+	"time"
+)
+
+func TestBeside(t *testing.T) {
+	ref := Reference{
+		Now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Zone: time.UTC,
+		Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC),
+	}
+	at := time.Date(2026, 11, 10, 14, 30, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"03:12": "2026-11-10T03:12:00Z", "3:12 pm": "2026-11-10T15:12:00Z", "noon": "2026-11-10T12:00:00Z", "23:59:59": "2026-11-10T23:59:59Z",
+		"-5m": "2026-11-10T14:25:00Z", "+1d": "2026-11-11T14:30:00Z", "end-5m": "2026-11-21T05:55:00Z", "start": "2026-11-01T00:00:00Z",
+		"2026-11-12 03:12": "2026-11-12T03:12:00Z", "yesterday 03:12": "2026-11-21T03:12:00Z", "@1793000000": "2026-10-26T07:33:20Z",
+	} {
+		got, err := ref.Beside(text, at)
+		if err != nil || got.UTC().Format(time.RFC3339) != want {
+			t.Errorf("%q is %s (%v), want %s", text, got.UTC().Format(time.RFC3339), err, want)
+		}
+	}
+	for _, text := range []string{"", "+", "-x", "25:00", "elevenses"} {
+		if got, err := ref.Beside(text, at); err == nil {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+	// In a zone, the day is that of its clock.
+	zone := time.FixedZone("", 3600*5)
+	ref.Zone = zone
+	if got, err := ref.Beside("01:00", time.Date(2026, 11, 10, 22, 0, 0, 0, time.UTC)); err != nil || got.UTC().Format(time.RFC3339) != "2026-11-10T20:00:00Z" {
+		t.Errorf("01:00 in another zone is %s (%v)", got.UTC(), err)
+	}
+}

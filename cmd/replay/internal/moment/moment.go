@@ -1,0 +1,139 @@
+// Package moment is the engine under full-screen browsing and under the tables
+// of the report: how one host stood at an instant, its recording in columns,
+// and where to go from there. It keeps what it has computed, prints nothing,
+// and takes every number from package query.
+package moment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// A Recording is what was recorded of one host. It is used by one goroutine at
+// a time.
+type Recording struct {
+	a        query.Archive
+	host     metric.Host
+	defs     *query.Definitions
+	hosts    []string
+	from, to int64
+
+	clock string // the metric whose readings are the samples
+	ticks ticks
+	lanes []*lane
+	// archives are the host's, as far as they were looked at.
+	archives []*surveyed
+	course   *query.Course // that was read last
+	cells    int           // that they keep
+	cell     int64         // what one of them sums up
+	marks    []Mark
+	crashes  crashes
+	sweep    sweeps
+	lives    map[string]*lifeInWork
+	asked    int64 // counts what was asked for
+	looks    int   // counts how often it was looked what there is
+	progress progress
+	ctx      context.Context
+	search   *search // that was given up last
+}
+
+// Open prepares to look at one host of what is open; an empty name means the
+// only one. defs may be nil.
+func Open(a query.Archive, host string, defs *query.Definitions) (*Recording, error) {
+	r := &Recording{a: a, defs: defs}
+	for _, h := range a.Hosts() {
+		if h.ID == host || h.Name == host || host == "" && len(a.Hosts()) == 1 {
+			r.host = h
+		}
+	}
+	if r.host.ID == "" {
+		if host == "" {
+			return nil, fmt.Errorf("there are %d hosts in these archives; choose one with --host", len(a.Hosts()))
+		}
+		return nil, fmt.Errorf("there is no host %s in these archives", host)
+	}
+	r.hosts = []string{r.host.ID}
+	r.look()
+	if r.to == 0 {
+		return nil, fmt.Errorf("nothing was recorded of host %s", r.host.Name)
+	}
+	return r, nil
+}
+
+// looksPerSearch is how often it is looked for growth until lanes are looked for
+// again.
+const looksPerSearch = 60
+
+// look finds out what there is, anew after the archives have grown: what was found
+// before of what has not changed since is kept.
+func (r *Recording) look() {
+	before := r.to
+	r.from, r.to, _ = query.Covered(r.a, query.Window{Hosts: r.hosts})
+	if before == 0 {
+		r.ticks = newTicks()
+		r.lives = make(map[string]*lifeInWork)
+		r.cell = longCell
+		if r.to-r.from <= someHours {
+			r.cell = shortCell
+		}
+	}
+	// What came late may be of shortly before the end.
+	since := before - 2*block
+	r.ticks.grown(since)
+	maps.DeleteFunc(r.lives, func(_ string, l *lifeInWork) bool { return l.life.To >= since })
+	r.sweep.list = slices.DeleteFunc(r.sweep.list, func(s *sweep) bool { return s.tick >= before-s.every })
+	if r.clock == "" {
+		r.clock = clockOf(r.a)
+	}
+	// What there is to see hardly ever changes; looking for it takes longer than all else.
+	if r.looks++; r.looks%looksPerSearch != 1 && len(r.a.Archives()) == len(r.archives) {
+		r.inherit(r.archives)
+	} else if found := r.findLanes(); !slices.EqualFunc(found, r.lanes, func(x, y *lane) bool { return x.Lane == y.Lane && x.line.Expr == y.line.Expr }) {
+		r.lanes = found
+		r.inherit(nil)
+	} else {
+		r.inherit(r.archives)
+	}
+	r.marks = r.findMarks()
+	r.crashes.grown(r.from, r.to, since)
+	for _, m := range r.crashes.list {
+		r.mark(m)
+	}
+}
+
+// Refresh sees what has been recorded since: the archives show it already.
+func (r *Recording) Refresh() error {
+	r.look()
+	return nil
+}
+
+// clockOf is a metric of the class that is read most often.
+func clockOf(a query.Archive) string {
+	name, class := "", metric.NumClasses
+	rank := []metric.Class{metric.Fast, metric.Polled, metric.Process}
+	for _, d := range a.Metrics() {
+		if d.Indom != metric.NoIndom || d.Unsupported != "" || d.Formula != "" {
+			continue
+		}
+		at := slices.Index(rank, d.Class)
+		if at >= 0 && (class == metric.NumClasses || at < slices.Index(rank, class)) {
+			name, class = d.Name, d.Class
+		}
+	}
+	return name
+}
+
+// Host is the host, as its last archive tells.
+func (r *Recording) Host() metric.Host { return r.host }
+
+// Span is what its archives cover.
+func (r *Recording) Span() (from, to int64) { return r.from, r.to }
+
+func (r *Recording) window(from, to int64) query.Window {
+	return query.Window{Hosts: r.hosts, From: from, To: to}
+}
