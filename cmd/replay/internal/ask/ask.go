@@ -1,0 +1,173 @@
+// Package ask serves QueryService: questions of programs become command lines of
+// replay, and the rows of its answers messages. What runs a command line is given
+// to it, so that programs and people are answered by the same code.
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"tachograph/cmd/internal/visible"
+	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
+	"tachograph/cmd/replay/internal/out"
+)
+
+// Command is a command line whose answer is wanted as rows.
+type Command struct {
+	// Args are the command and its arguments, as they come from Arguments.
+	Args []string
+	// Begin begins the rows.
+	Begin func(columns []out.Column) (out.Writer, error)
+}
+
+// Aside is what is said of an answer besides its rows.
+type Aside struct {
+	Lost  []string // what it lacks, because it cannot be read
+	Notes []string
+}
+
+// Run answers a command until the context ends. Its errors are of type *Error
+// where they say what sort they are of.
+type Run func(ctx context.Context, c Command) (Aside, error)
+
+// Limits keep questions from taking the machine.
+type Limits struct {
+	// AtOnce is how many questions are answered at a time: each may take up to
+	// about 75 MB.
+	AtOnce int
+	// Waiting is how many may wait for their turn.
+	Waiting int
+	// Longest is how long an answer may take.
+	Longest time.Duration
+}
+
+// DefaultLimits are those of a server of which nothing else is said.
+var DefaultLimits = Limits{AtOnce: 2, Waiting: 32, Longest: time.Minute}
+
+// Server is QueryService.
+type Server struct {
+	run     Run
+	limits  Limits
+	turns   chan struct{}
+	waiting atomic.Int64
+}
+
+// New is a server whose answers come from run.
+func New(run Run, limits Limits) *Server {
+	return &Server{run: run, limits: limits, turns: make(chan struct{}, limits.AtOnce)}
+}
+
+// Handler is the service as a handler, with the path that it is for.
+func (s *Server) Handler(options ...connect.HandlerOption) (path string, handler http.Handler) {
+	path, h := tachographv1connect.NewQueryServiceHandler(s, options...)
+	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A client that does not read its answer must not keep its turn.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.limits.Longest + time.Second))
+		h.ServeHTTP(w, r)
+	})
+}
+
+// Query answers one question.
+func (s *Server) Query(ctx context.Context, r *connect.Request[tachographv1.QueryRequest], stream *connect.ServerStream[tachographv1.QueryResponse]) error {
+	return s.answer(ctx, r.Msg, func(ctx context.Context, args []string) error {
+		sink := newSink(ctx, stream.Send)
+		aside, err := s.run(ctx, Command{Args: args, Begin: sink.begin})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = sink.end(aside)
+		}
+		return err
+	})
+}
+
+// answer has a question answered when it is its turn, as long as answers may take.
+func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest, with func(ctx context.Context, args []string) error) error {
+	args, err := Arguments(question)
+	if err != nil {
+		return connect.NewError(connect.CodeInvalidArgument, err)
+	}
+	ctx, stop := context.WithTimeout(ctx, s.limits.Longest)
+	defer stop()
+	if err := s.turn(ctx); err != nil {
+		return status(ctx, err)
+	}
+	defer func() { <-s.turns }()
+	return status(ctx, with(ctx, args))
+}
+
+// turn waits for the caller's.
+func (s *Server) turn(ctx context.Context) error {
+	select {
+	case s.turns <- struct{}{}:
+		return nil
+	default:
+	}
+	if s.waiting.Add(1) > int64(s.limits.Waiting) {
+		s.waiting.Add(-1)
+		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d questions are being answered and %d wait already; ask again later", s.limits.AtOnce, s.limits.Waiting))
+	}
+	defer s.waiting.Add(-1)
+	select {
+	case s.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Kind is what sort of failure an Error is.
+type Kind uint8
+
+const (
+	Mistake    Kind = iota // of who asked
+	Outside                // nothing was recorded in the window
+	Nothing                // nothing of what is asked for was
+	Unreadable             // the archives cannot be read, now
+	Broken                 // a mistake of the program
+)
+
+// Error is a failure to answer.
+type Error struct {
+	Kind Kind
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+var codes = map[Kind]connect.Code{
+	Mistake: connect.CodeInvalidArgument, Outside: connect.CodeOutOfRange, Nothing: connect.CodeNotFound,
+	Unreadable: connect.CodeUnavailable, Broken: connect.CodeInternal,
+}
+
+// shown is what an error says, as clients can show it.
+func shown(err error) error { return errors.New(visible.Lines(err.Error())) }
+
+// status is an error as the protocol tells it. Where the time is up that is the
+// reason, whatever else went wrong for it.
+func status(ctx context.Context, err error) error {
+	var told *connect.Error
+	failed := &Error{}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the answer took too long: ask about a shorter window or fewer metrics"))
+	case ctx.Err() != nil:
+		return connect.NewError(connect.CodeCanceled, errors.New("the question was withdrawn"))
+	case errors.As(err, &told):
+		return told
+	case errors.As(err, &failed):
+		return connect.NewError(codes[failed.Kind], shown(err))
+	}
+	return connect.NewError(connect.CodeInvalidArgument, shown(err))
+}

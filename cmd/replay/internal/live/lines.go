@@ -1,0 +1,180 @@
+package live
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"tachograph/cmd/replay/api/client"
+	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	"tachograph/cmd/replay/internal/status"
+)
+
+// A line is what ServeHTTP writes: one value that is new, an instance that is
+// gone, something that happened, what cannot be told, or the position.
+type line struct {
+	Time     string            `json:"time,omitempty"`
+	Metric   string            `json:"metric,omitempty"`
+	Instance string            `json:"instance,omitempty"`
+	Key      string            `json:"key,omitempty"`
+	Value    any               `json:"value,omitempty"`
+	Absent   string            `json:"absent,omitempty"`
+	Gone     bool              `json:"gone,omitempty"`
+	Event    string            `json:"event,omitempty"`
+	Text     string            `json:"text,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Lost     string            `json:"lost,omitempty"`
+	Merged   uint32            `json:"merged,omitempty"`
+	Position string            `json:"position,omitempty"`
+	Error    string            `json:"error,omitempty"`
+	Code     string            `json:"code,omitempty"`
+}
+
+// ServeHTTP answers what Subscribe answers, as lines of JSON for who has no more
+// than curl: /v1/subscribe?metrics=disk.dev&instances=sda&interval=10s. Each frame
+// ends with its position.
+func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, "ask for this with GET", http.StatusMethodNotAllowed)
+		return
+	}
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	req, err := readQuery(r.URL.Query())
+	begun := false
+	if err == nil {
+		var dec client.Decoder
+		err = p.Stream(r.Context(), req, func(m *tachographv1.SubscribeResponse) error {
+			if !begun {
+				begun = true
+				w.Header().Set("Content-Type", "application/x-ndjson")
+				w.Header().Set("X-Content-Type-Options", "nosniff")
+			}
+			f, err := dec.Add(m)
+			if err != nil || f == nil {
+				return err
+			}
+			for _, l := range lines(f) {
+				if err := out.Encode(&l); err != nil {
+					return err
+				}
+			}
+			return http.NewResponseController(w).Flush()
+		})
+	}
+	if r.Context().Err() != nil {
+		return
+	}
+	l := line{Error: err.Error(), Code: connect.CodeOf(err).String()}
+	var told *connect.Error
+	if errors.As(err, &told) {
+		l.Error = told.Message()
+	}
+	if !begun {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.WriteHeader(status.HTTP(connect.CodeOf(err)))
+	}
+	_ = out.Encode(&l)
+}
+
+// readQuery reads what is asked for.
+func readQuery(q url.Values) (*tachographv1.SubscribeRequest, error) {
+	req := &tachographv1.SubscribeRequest{Selection: new(tachographv1.Selection)}
+	for name, list := range q {
+		last := list[len(list)-1]
+		var err error
+		switch name {
+		case "metrics":
+			req.Selection.Metrics = list
+		case "categories":
+			req.Selection.Categories = list
+		case "instances":
+			req.Selection.Instances = list
+		case "position":
+			req.Position = last
+		case "interval":
+			var d time.Duration
+			if d, err = time.ParseDuration(last); err == nil {
+				req.Interval = durationpb.New(d)
+			}
+		case "events":
+			req.Events = last != "0"
+		case "process_events":
+			req.ProcessEvents = last != "0"
+		default:
+			err = errors.New("there are metrics, categories, instances (each as often as need be), interval, position, events and process_events")
+		}
+		if err != nil {
+			return nil, connect.NewError(connect.CodeInvalidArgument, fmt.Errorf("%.60q: %w", name, err))
+		}
+	}
+	return req, nil
+}
+
+// lines are a frame as lines.
+func lines(f *client.Frame) []line {
+	var out []line
+	at := f.Time.UTC().Format(time.RFC3339Nano)
+	for _, e := range f.Errors {
+		out = append(out, line{Metric: e.Item, Error: e.Message, Code: connect.Code(e.Code).String()})
+	}
+	for _, l := range f.Lost {
+		out = append(out, line{Lost: l})
+	}
+	for _, e := range f.Events {
+		l := line{Time: e.Time.AsTime().Format(time.RFC3339Nano), Event: e.Kind, Text: e.Text, Key: e.InstanceKey, Labels: make(map[string]string)}
+		for _, label := range e.Labels {
+			l.Labels[label.Name] = label.Value
+		}
+		out = append(out, l)
+	}
+	for _, t := range f.Tables {
+		for i := range t.Metrics {
+			if t.Absent != "" {
+				out = append(out, line{Metric: t.Metrics[i].Name, Absent: t.Absent})
+			}
+		}
+	}
+	value := func(r *client.Row, i int, gone bool) {
+		m, v := &r.Table.Metrics[i], r.Values[i]
+		l := line{Time: at, Metric: m.Name, Instance: r.Instance.GetName(), Key: r.Instance.GetKey(), Absent: v.Absent, Gone: gone}
+		if v.Absent == "" && !gone {
+			l.Value = shownValue(m, v)
+		}
+		out = append(out, l)
+	}
+	for _, r := range f.Gone {
+		for i := range r.Values {
+			value(r, i, true)
+		}
+	}
+	appeared := make(map[*client.Row]bool)
+	for _, r := range f.Appeared {
+		appeared[r] = true
+		for i := range r.Values {
+			value(r, i, false) // what is 0 has not changed
+		}
+	}
+	for _, c := range f.Changes {
+		if !appeared[c.Row] {
+			value(c.Row, c.Metric, false)
+		}
+	}
+	return append(out, line{Position: f.Position, Merged: f.Merged})
+}
+
+// shownValue is a value as JSON has it: what is no number there is text.
+func shownValue(m *client.Metric, v client.Value) any {
+	if x := m.Number(v); m.Type == tachographv1.Type_TYPE_STRING || math.IsNaN(x) || math.IsInf(x, 0) {
+		return m.Format(v)
+	}
+	return json.Number(m.Format(v))
+}

@@ -1,0 +1,178 @@
+package live
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/follow"
+)
+
+// A State is how things stood at some instant. It never changes, and may be
+// read by any number of goroutines and kept for as long as one likes.
+type State struct {
+	// Archive is what is being recorded.
+	Archive *archive.Info
+	// Position is behind all that the state has in it.
+	Position follow.Position
+	// At is when the latest tick was read; zero if there was none.
+	At metric.Stamp
+	// Ticks and Churn, Events count what has been delivered: ticks by class, the
+	// comings and goings of processes, and other events; Breaks of those the ones
+	// that everybody is told of.
+	Ticks                 [metric.NumClasses]uint64
+	Churn, Events, Breaks uint64
+	// Recent are the last events but comings and goings of processes, the latest
+	// last.
+	Recent []metric.Event
+
+	plan   *plan
+	blocks []*metric.Block // by place; nil where nothing was read since the boot
+}
+
+// A plan says which metrics there are and where their values stand. It is
+// replaced when a recorder begins to read others.
+type plan struct {
+	groups  []placed
+	metrics map[string]where
+	names   []string // of metrics, in order
+}
+
+// placed is a group with its class. A group that nothing is recorded of any more
+// leaves its place empty.
+type placed struct {
+	class  metric.Class
+	group  *metric.Group // nil: nothing
+	serial uint64        // grows: of two groups with the same metric the later one has it
+}
+
+// where is the place of a metric's group, and its column.
+type where struct{ place, column int }
+
+// A Reading is the last reading of a metric.
+type Reading struct {
+	Metric *metric.Desc
+	Class  metric.Class // that it was read with
+	Block  *metric.Block
+	Column *metric.Column
+}
+
+// Age is how long ago the metric was read, by the wall clock now.
+func (r *Reading) Age(now time.Time) time.Duration { return now.Sub(r.Block.At.Time()) }
+
+// Values are the instances of the reading with their values; one nil instance of
+// a metric without a domain.
+func (r *Reading) Values() iter.Seq2[*metric.Instance, metric.Value] {
+	return func(yield func(*metric.Instance, metric.Value) bool) {
+		for i, in := range r.Block.Rows {
+			if !yield(in, r.Column.At(r.Metric.Type, i)) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup is the last reading of the metric called name.
+func (s *State) Lookup(name string) (Reading, bool) {
+	w, ok := s.plan.metrics[name]
+	if !ok || s.blocks[w.place] == nil {
+		return Reading{}, false
+	}
+	return s.reading(w), true
+}
+
+func (s *State) reading(w where) Reading {
+	g, b := s.plan.groups[w.place], s.blocks[w.place]
+	return Reading{Metric: g.group.Metrics[w.column], Class: g.class, Block: b, Column: &b.Cols[w.column]}
+}
+
+// Readings are the last readings of all metrics, by name.
+func (s *State) Readings() iter.Seq[Reading] {
+	return func(yield func(Reading) bool) {
+		for _, name := range s.plan.names {
+			if w := s.plan.metrics[name]; s.blocks[w.place] != nil && !yield(s.reading(w)) {
+				return
+			}
+		}
+	}
+}
+
+// Seldom is what is read so seldom that its age says nothing of how things stand.
+const Seldom = 5 * time.Minute
+
+// Old reports whether a reading says no more how things stand: what is read every so
+// often has missed some readings, and what is read once or seldom belongs to a recording
+// that has ended. Nothing is old that is younger than atLeast.
+func (s *State) Old(r *Reading, every, atLeast time.Duration, now time.Time) bool {
+	at := r.Block.At
+	if every <= 0 || every > Seldom {
+		at, every = s.At, Seldom
+	}
+	return now.Sub(at.Time()) > max(3*every, atLeast)
+}
+
+// Why says why there is no reading of d: a description of the catalogue of the
+// host's platform, or one that was recorded.
+func (s *State) Why(d *metric.Desc) string {
+	switch {
+	case d.Unsupported != "":
+		return d.Unsupported
+	case d.Formula != "":
+		return "what it is computed from is not recorded"
+	case d.Class == metric.Disabled:
+		return "it is described and not read"
+	case s.Archive == nil:
+		return "nothing has been recorded"
+	case d.Class < metric.NumClasses && s.Archive.Intervals[d.Class] == 0:
+		return "metrics of class " + d.Class.String() + " are not recorded as the recorder is configured"
+	}
+	return "it has not been recorded since the boot"
+}
+
+// Instances are the members of a domain as they were read last, in the order in
+// which they were recorded: those of its class that is read most often.
+func (s *State) Instances(indom string) []*metric.Instance {
+	var rows []*metric.Instance
+	best := metric.Once
+	for i, g := range s.plan.groups {
+		if s.blocks[i] == nil || g.group.Indom != indom {
+			continue
+		}
+		if every := s.Archive.Intervals[g.class]; rows == nil || every < best {
+			rows, best = s.blocks[i].Rows, every
+		}
+	}
+	return rows
+}
+
+// Domains are the instance domains of which something was read, by name.
+func (s *State) Domains() []string {
+	all := make(map[string]bool)
+	for i, g := range s.plan.groups {
+		if s.blocks[i] != nil && g.group.Indom != metric.NoIndom {
+			all[g.group.Indom] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// planOf makes the plan of groups.
+func planOf(groups []placed) *plan {
+	p := &plan{groups: groups, metrics: make(map[string]where)}
+	for i, g := range groups {
+		if g.group == nil {
+			continue
+		}
+		for c, d := range g.group.Metrics {
+			if w, ok := p.metrics[d.Name]; !ok || groups[w.place].serial <= g.serial {
+				p.metrics[d.Name] = where{i, c}
+			}
+		}
+	}
+	p.names = slices.SortedFunc(maps.Keys(p.metrics), strings.Compare)
+	return p
+}

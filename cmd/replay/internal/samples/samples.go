@@ -1,0 +1,509 @@
+// Package samples makes samples of series, as Prometheus and OpenTelemetry know them,
+// out of ticks as they are recorded: under the names of /metrics, in base units, with
+// a mark where a series ends, and what is read seldom told again each minute, as
+// those who ask take what is older than five minutes for gone.
+//
+// What comes out depends on the ticks alone and on how things stood before the first
+// of them, so that the same part of a recording makes the same samples again.
+package samples
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"tachograph/cmd/replay/internal/live"
+	"tachograph/cmd/replay/internal/naming"
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+)
+
+// Stale is the value that says that a series has ended for now.
+var Stale = math.Float64frombits(0x7ff0000000000002)
+
+// A Series is what samples belong to.
+type Series struct {
+	Family *naming.Family
+	// Labels are sorted by name; none is empty.
+	Labels []naming.Label
+	// Head and Body are for who takes the samples.
+	Head, Body []byte
+
+	alive bool
+	at    int64   // of the last sample, in milliseconds
+	value float64 // of it
+	held  bool
+	key   string
+}
+
+// A Taker takes samples; at is in milliseconds since 1970.
+type Taker interface {
+	Sample(s *Series, at int64, value float64)
+}
+
+// Scheme says what series are called.
+type Scheme struct {
+	// Named are the families of a platform beside those that are named after their
+	// metric; nil: none.
+	Named func(platform string) []naming.Family
+	// Own is the family of a metric's own name; ok is false where it has none.
+	Own func(d *metric.Desc) (f naming.Family, ok bool)
+	// Labels are those of an instance; nil: as /metrics has them.
+	Labels func(src *naming.Source, d *metric.Desc, in *metric.Instance) ([]naming.Label, bool)
+	// Processes is how many names of processes have totals of their own; 0: there are
+	// no totals.
+	Processes int
+	// Computed says to tell also what is computed of what was recorded.
+	Computed bool
+	// About says to tell of the machine and its recording: tachograph_host_info.
+	About bool
+}
+
+// A Maker makes samples of the ticks of one host.
+type Maker struct {
+	scheme Scheme
+	boot   string
+	places map[placeID]*place
+	series map[string]*Series
+	groups map[*metric.Group][]out
+	named  map[string][]named // families of the platform, by metric
+	// numbers and texts are the last values of metrics that others need.
+	numbers map[string]float64
+	texts   map[string]string
+	minute  int64 // in which the last tick was
+	to      Taker // nil while it is told how things stood
+	procs   totals
+	key     []byte
+	info    *archive.Info
+	// computer is nil where nothing is to be computed.
+	computer *live.Computer
+	host     *Series // of the machine, as told says
+	told     *archive.Info
+}
+
+// placeID is what makes groups of two ticks the same.
+type placeID struct {
+	class       metric.Class
+	name, indom string
+}
+
+// place is what was read last of a group.
+type place struct {
+	group *metric.Group
+	rows  []*metric.Instance
+	outs  []out
+	// series are those of numbers, by out and row; nil where there is none. Those of
+	// texts change with the text.
+	series []*Series
+	// words are the labels with texts that series stand for, by cell.
+	words map[int][]naming.Label
+	// alike are the rows that are called as one before them.
+	alike []bool
+	// ending are series that end with the present tick, unless they stand in another
+	// place now.
+	ending []*Series
+}
+
+// out is a family that a column of a group has series in.
+type out struct {
+	column int
+	family *naming.Family
+	source *naming.Source
+	scale  naming.Scale
+	text   bool
+	held   bool
+}
+
+type named struct {
+	family *naming.Family
+	source *naming.Source
+}
+
+// New makes a Maker.
+func New(scheme Scheme) *Maker {
+	m := &Maker{scheme: scheme}
+	if scheme.Computed {
+		m.computer = &live.Computer{}
+	}
+	m.forget()
+	return m
+}
+
+// mostPlaces is far more than any recorder needs; a stranger's archive may have a new
+// group at each tick, or new instances without end.
+const (
+	mostPlaces = 2000
+	mostSeries = 500_000
+)
+
+func (m *Maker) forget() {
+	m.places, m.series, m.groups = make(map[placeID]*place), make(map[string]*Series), make(map[*metric.Group][]out)
+	m.numbers, m.texts = make(map[string]float64), make(map[string]string)
+	m.procs, m.host = totals{}, nil
+}
+
+// begin takes note of the archive that ticks are of.
+func (m *Maker) begin(info *archive.Info) {
+	if info == m.info {
+		return
+	}
+	if m.info == nil || m.info.Host.ID != info.Host.ID || m.boot != info.BootID {
+		m.forget()
+		m.minute = 0
+		m.boot = info.BootID
+		m.named = make(map[string][]named)
+		for _, f := range m.families(info.Host.Platform) {
+			for i := range f.Sources {
+				src := &f.Sources[i]
+				m.named[src.Metric] = append(m.named[src.Metric], named{&f, src})
+				if src.Times != "" {
+					m.numbers[src.Times] = math.NaN()
+				}
+				for _, t := range src.Texts {
+					m.texts[t.Value] = ""
+				}
+			}
+		}
+	}
+	m.info = info
+	clear(m.groups) // intervals may be others
+}
+
+func (m *Maker) families(platform string) []naming.Family {
+	if m.scheme.Named == nil {
+		return nil
+	}
+	return m.scheme.Named(platform)
+}
+
+// Base tells how things stood before the first tick.
+func (m *Maker) Base(info *archive.Info, t *metric.Tick) { m.take(info, t, nil) }
+
+// Tick makes samples of a tick. Its rows and groups are the same pointers as long as
+// they say the same.
+func (m *Maker) Tick(info *archive.Info, t *metric.Tick, to Taker) { m.take(info, t, to) }
+
+func (m *Maker) take(info *archive.Info, t *metric.Tick, to Taker) {
+	m.begin(info)
+	m.to = to
+	if len(m.places) > mostPlaces || len(m.series) > mostSeries {
+		m.forget()
+	}
+	m.repeat(t.At.Wall)
+	m.about(info, t.At.Wall/1e6)
+	for _, b := range t.Blocks {
+		m.needed(b)
+	}
+	for _, b := range t.Blocks {
+		if naming.PerProcess(b.Group.Indom) {
+			if m.scheme.Processes > 0 && b.Group.Indom == "process" && t.Class == metric.Process {
+				m.processes(b)
+			}
+			continue
+		}
+		m.block(t.Class, b)
+	}
+	if m.computer == nil {
+		return
+	}
+	for _, b := range m.computer.Tick(info, t) {
+		if !naming.PerProcess(b.Group.Indom) {
+			m.block(t.Class, b)
+		}
+	}
+}
+
+// Event takes in an event. No rate is computed across some of them.
+func (m *Maker) Event(info *archive.Info, e *metric.Event) {
+	if m.computer != nil {
+		m.computer.Event(info, e)
+	}
+}
+
+var hostInfo = naming.Family{Name: naming.Prefix + "host_info", Type: naming.Info, Help: "The machine and its recording."}
+
+// about tells of the machine; the labels that every series has say who it is.
+func (m *Maker) about(info *archive.Info, at int64) {
+	if !m.scheme.About || m.host != nil && m.host.alive && m.told == info {
+		return
+	}
+	h := &info.Host
+	s := m.find(&out{family: &hostInfo, held: true}, []naming.Label{{Name: "arch", Value: h.Arch}, {Name: "boot", Value: info.BootID}, {Name: "model", Value: h.Model},
+		{Name: "os", Value: h.OS}, {Name: "recorder", Value: info.Recorder}, {Name: "release", Value: h.Release}})
+	if m.host != nil && m.host != s {
+		m.end(m.host, at)
+		delete(m.series, m.host.key)
+	}
+	if m.host = s; !s.alive {
+		m.put(s, at, 1)
+	}
+	m.told = info
+}
+
+// seldom is an interval that who asks would take for an absence.
+const (
+	seldom = int64(2 * 60 * 1e9)
+	minute = int64(60 * 1e9)
+)
+
+// repeat tells once a minute what is read seldom.
+func (m *Maker) repeat(wall int64) {
+	now := wall / minute
+	if m.minute == 0 || now <= m.minute {
+		if m.minute == 0 {
+			m.minute = now
+		}
+		return
+	}
+	m.minute = now
+	if m.to == nil {
+		return
+	}
+	at := now * minute / 1e6
+	var due []*Series
+	for _, s := range m.series {
+		if s.held && s.alive && s.at < at {
+			due = append(due, s)
+		}
+	}
+	slices.SortFunc(due, func(x, y *Series) int { return cmp.Compare(x.key, y.key) })
+	for _, s := range due {
+		m.put(s, at, s.value)
+	}
+}
+
+// needed notes the values that series of other metrics need.
+func (m *Maker) needed(b *metric.Block) {
+	if b.Group.Indom != metric.NoIndom || len(b.Rows) != 1 || len(m.numbers)+len(m.texts) == 0 {
+		return
+	}
+	for c, d := range b.Group.Metrics {
+		if d.Type == metric.String {
+			if _, ok := m.texts[d.Name]; ok {
+				m.texts[d.Name] = b.Cols[c].At(d.Type, 0).Str
+			}
+		} else if _, ok := m.numbers[d.Name]; ok {
+			m.numbers[d.Name] = b.Cols[c].At(d.Type, 0).Number()
+		}
+	}
+}
+
+// outs are the families that a group has series in.
+func (m *Maker) outs(class metric.Class, g *metric.Group) []out {
+	if list, ok := m.groups[g]; ok {
+		return list
+	}
+	every := int64(m.info.Intervals[class])
+	held := every <= 0 || every > seldom
+	list := []out{}
+	for c, d := range g.Metrics {
+		if d.Unsupported != "" {
+			continue
+		}
+		if f, ok := m.scheme.Own(d); ok {
+			src := &f.Sources[0]
+			list = append(list, out{c, &f, src, src.Scale(d), d.Type == metric.String, held})
+		}
+		for _, n := range m.named[d.Name] {
+			list = append(list, out{c, n.family, n.source, n.source.Scale(d), d.Type == metric.String && len(n.source.Texts) == 0, held})
+		}
+	}
+	if len(m.groups) > mostPlaces {
+		clear(m.groups)
+	}
+	m.groups[g] = list
+	return list
+}
+
+// block makes the samples of a block.
+func (m *Maker) block(class metric.Class, b *metric.Block) {
+	id := placeID{class, b.Group.Name, b.Group.Indom}
+	p := m.places[id]
+	if p == nil {
+		p = &place{}
+		m.places[id] = p
+	}
+	at := b.At.Wall / 1e6
+	if p.group != b.Group || !slices.Equal(p.rows, b.Rows) {
+		m.arrange(p, class, b)
+	}
+	n := len(b.Rows)
+	for i := range p.outs {
+		o := &p.outs[i]
+		col := &b.Cols[o.column]
+		d := b.Group.Metrics[o.column]
+		series := p.series[i*n : (i+1)*n]
+		switch {
+		case o.text:
+			m.text(p, o, i, b, at)
+		case d.Type == metric.String || o.source.Kind != naming.Value:
+			m.fact(p, o, i, b, at)
+		default:
+			m.numbersOf(o, d, col, series, at)
+		}
+	}
+	for _, s := range p.ending {
+		if !s.alive || s.at != at {
+			m.end(s, at)
+			delete(m.series, s.key)
+		}
+	}
+	p.ending = nil
+}
+
+// numbersOf makes the samples of a column of numbers.
+func (m *Maker) numbersOf(o *out, d *metric.Desc, col *metric.Column, series []*Series, at int64) {
+	factor := 1.0
+	if o.source.Times != "" {
+		factor = m.numbers[o.source.Times]
+	}
+	// A scale of one and a number that is as it is are what most are.
+	plain := o.scale == naming.Scale{Mul: 1, Div: 1} && factor == 1
+	for row, s := range series {
+		if s == nil {
+			continue
+		}
+		if col.Miss != nil && col.Miss[row] != metric.Present || factor != factor {
+			m.end(s, at)
+			continue
+		}
+		var x float64
+		if d.Type == metric.F32 {
+			x = naming.Number(metric.Value{Type: d.Type, Bits: col.Bits[row]})
+		} else {
+			x = metric.Number(d.Type, col.Bits[row])
+		}
+		if !plain {
+			x = o.scale.Of(x * factor)
+		}
+		m.put(s, at, x)
+	}
+}
+
+// fact makes the samples of what is no number: that something was read, or when, or
+// that there are texts of other metrics.
+func (m *Maker) fact(p *place, o *out, i int, b *metric.Block, at int64) {
+	n := len(b.Rows)
+	for row := range n {
+		v := b.Cols[o.column].At(b.Group.Metrics[o.column].Type, row)
+		x := 1.0
+		switch {
+		case o.source.Kind == naming.Failing && v.Miss == metric.Present:
+			x = 0
+		case o.source.Kind == naming.Failing:
+			v.Miss = metric.Present
+		case o.source.Kind == naming.Clock:
+			x = float64(b.At.Wall) / 1e9
+		}
+		if len(o.source.Texts) > 0 {
+			var labels []naming.Label
+			for _, t := range o.source.Texts {
+				labels = append(labels, naming.Label{Name: t.Name, Value: m.texts[t.Value]})
+			}
+			m.worded(p, o, i*n+row, b.Rows[row], b.Group.Metrics[o.column], labels, v.Miss == metric.Present, at)
+			continue
+		}
+		if s := p.series[i*n+row]; s != nil && v.Miss == metric.Present {
+			m.put(s, at, x)
+		} else if s != nil {
+			m.end(s, at)
+		}
+	}
+}
+
+// text makes the samples of a column of texts.
+func (m *Maker) text(p *place, o *out, i int, b *metric.Block, at int64) {
+	n := len(b.Rows)
+	for row := range n {
+		v := b.Cols[o.column].At(metric.String, row)
+		m.worded(p, o, i*n+row, b.Rows[row], b.Group.Metrics[o.column], []naming.Label{{Name: "value", Value: v.Str}}, v.Miss == metric.Present, at)
+	}
+}
+
+// worded tells that a series with certain words stands, and that the one with those
+// before does not any more.
+func (m *Maker) worded(p *place, o *out, cell int, in *metric.Instance, d *metric.Desc, words []naming.Label, present bool, at int64) {
+	old := p.series[cell]
+	if old != nil && (!present || !slices.Equal(p.words[cell], words)) {
+		m.end(old, at)
+		delete(m.series, old.key)
+		p.series[cell] = nil
+		old = nil
+	}
+	if !present {
+		return
+	}
+	if old == nil {
+		labels, ok := m.apart(p, o, d, in, cell%len(p.rows))
+		if !ok {
+			return
+		}
+		old = m.find(o, append(labels, words...))
+		p.series[cell] = old
+		if p.words == nil {
+			p.words = make(map[int][]naming.Label)
+		}
+		p.words[cell] = words
+	}
+	m.put(old, at, 1)
+}
+
+func (m *Maker) labels(o *out, d *metric.Desc, in *metric.Instance) ([]naming.Label, bool) {
+	if m.scheme.Labels != nil {
+		return m.scheme.Labels(o.source, d, in)
+	}
+	return o.source.Series(d, in)
+}
+
+// find is the series with these labels.
+func (m *Maker) find(o *out, labels []naming.Label) *Series {
+	labels = slices.DeleteFunc(slices.Clone(labels), func(l naming.Label) bool { return l.Value == "" })
+	for i := range labels {
+		labels[i].Value = strings.ToValidUTF8(labels[i].Value, "\uFFFD")
+	}
+	slices.SortFunc(labels, func(x, y naming.Label) int { return cmp.Compare(x.Name, y.Name) })
+	key := append(m.key[:0], o.family.Name...)
+	for _, l := range labels {
+		key = append(append(append(append(key, 0), l.Name...), 0), l.Value...)
+	}
+	m.key = key
+	s := m.series[string(key)]
+	if s == nil {
+		s = &Series{Family: o.family, Labels: labels, held: o.held, key: string(key)}
+		m.series[s.key] = s
+	}
+	return s
+}
+
+// put tells a sample. Of two in the same millisecond the first stays.
+func (m *Maker) put(s *Series, at int64, x float64) {
+	if s.alive && s.at == at {
+		return
+	}
+	s.alive, s.at, s.value = true, at, x
+	if m.to != nil {
+		m.to.Sample(s, at, x)
+	}
+}
+
+// end tells that a series has ended, if it was one.
+func (m *Maker) end(s *Series, at int64) {
+	if !s.alive {
+		return
+	}
+	s.alive = false
+	if s.at == at {
+		return
+	}
+	s.at = at
+	if m.to != nil {
+		m.to.Sample(s, at, Stale)
+	}
+}
+
+// OwnNames calls every metric by its own name.
+func OwnNames(d *metric.Desc) (naming.Family, bool) { return naming.Own(d), true }
+
+// NoNames leaves that out.
+func NoNames(*metric.Desc) (naming.Family, bool) { return naming.Family{}, false }

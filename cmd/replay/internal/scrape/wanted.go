@@ -1,0 +1,100 @@
+package scrape
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"tachograph/cmd/replay/internal/naming"
+)
+
+// wanted says which families are asked for.
+type wanted struct {
+	names      []string // globs
+	collectors []string
+	timestamps bool
+}
+
+// What a query may hold.
+const (
+	mostQuery = 16 << 10
+	mostNames = 500
+)
+
+// parseWanted reads name[], collect[] and timestamps.
+func parseWanted(query string) (*wanted, error) {
+	if len(query) > mostQuery {
+		return nil, fmt.Errorf("a query of %d bytes is too long", len(query))
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errors.New("the query cannot be read")
+	}
+	w := &wanted{}
+	for key, list := range values {
+		switch key {
+		case "name[]", "name":
+			w.names = append(w.names, list...)
+		case "collect[]", "collect":
+			w.collectors = append(w.collectors, list...)
+		case "timestamps":
+			switch list[0] {
+			case "true", "1":
+				w.timestamps = true
+			case "false", "0":
+			default:
+				return nil, fmt.Errorf("timestamps=%s: write true or false", list[0])
+			}
+		default:
+			return nil, fmt.Errorf("there is no parameter %s: use name[], collect[] or timestamps", key)
+		}
+	}
+	if len(w.names)+len(w.collectors) > mostNames {
+		return nil, fmt.Errorf("more than %d names", mostNames)
+	}
+	for _, glob := range w.names {
+		if len(glob) > 256 {
+			return nil, tooLong(glob)
+		}
+		if _, err := path.Match(glob, ""); err != nil {
+			return nil, fmt.Errorf("name[]=%s is not a name or a glob", glob)
+		}
+	}
+	for _, name := range w.collectors {
+		if len(name) > 256 {
+			return nil, tooLong(name)
+		}
+	}
+	return w, nil
+}
+
+// wants reports whether a family is asked for; own says that it is one of ours,
+// each that it has a series for each process. Those are told only if their
+// collector or their name is given.
+func (w *wanted) wants(f *naming.Family, own, each bool) bool {
+	if len(w.names) == 0 && len(w.collectors) == 0 {
+		return !each
+	}
+	kind := "node"
+	switch {
+	case each:
+		kind = "process"
+	case own:
+		kind = "tachograph"
+	}
+	if slices.Contains(w.collectors, kind) || !each && slices.Contains(w.collectors, f.Collector) {
+		return true
+	}
+	for _, glob := range w.names {
+		if glob == f.Name {
+			return true
+		}
+		if ok, _ := path.Match(glob, f.Name); ok && (!each || strings.HasPrefix(glob, naming.Prefix+"proc")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,266 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/budget"
+	"tachograph/cmd/replay/internal/status"
+)
+
+// handler is everything that is served behind everything that guards it.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	if s.home != nil {
+		mux.Handle("GET /{$}", s.front())
+	} else {
+		mux.HandleFunc("GET /{$}", s.about)
+	}
+	for _, p := range s.parts {
+		mux.Handle(p.Path, s.bounded(p))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall}
+		// What is left of a request that nobody wanted to hear is not waited for.
+		defer func() { paced.control.SetReadDeadline(time.Now().Add(time.Second)) }()
+		defer s.contain(paced, r)
+		if err := s.refusal(r); err != nil {
+			s.opt.Log.Debug("refused", "path", visible.Text(r.URL.Path), "from", r.RemoteAddr, "why", err.Message())
+			fail(paced, r, err)
+			return
+		}
+		mux.ServeHTTP(paced, r)
+	})
+}
+
+// contain keeps a panic in the request that it came from.
+func (s *Server) contain(w *pacedWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	s.panics.Add(1)
+	s.opt.Log.Error("this program failed in a request, which is a mistake of the program; please report it",
+		"path", visible.Text(r.URL.Path), "cause", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if w.began {
+		panic(http.ErrAbortHandler) // what has been sent must not look complete
+	}
+	fail(w, r, connect.NewError(connect.CodeInternal, errors.New("the server failed in this request; its log says where")))
+}
+
+// refusal says why a request is not answered, whatever it asks; nil if it is.
+func (s *Server) refusal(r *http.Request) *connect.Error {
+	if s.listen.Unix {
+		switch who := r.Context().Value(peerKey{}).(type) {
+		case *Peer:
+			return nil
+		case error:
+			return status.Errorf(connect.CodePermissionDenied, "PEER_REFUSED", "%v", who)
+		}
+		return status.Errorf(connect.CodePermissionDenied, "PEER_UNKNOWN", "the kernel does not say who asks")
+	}
+	if !s.isOurName(r.Host) {
+		return status.Errorf(connect.CodePermissionDenied, "HOST_REFUSED", "this server is not called %q: ask for localhost, or let it be started with --name", shortened(r.Host))
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && !s.isOurOrigin(origin, r.Host) {
+		return status.Errorf(connect.CodePermissionDenied, "ORIGIN_REFUSED", "requests from pages of %q are not answered", shortened(origin))
+	}
+	// The page asks for the token itself, and holds nothing of what was recorded.
+	if s.tokens.wanted() && !(s.home != nil && r.URL.Path == "/" && wantsPage(r)) {
+		return s.tokens.check(r.Header.Get("Authorization"))
+	}
+	return nil
+}
+
+// front is "/": the page for browsers, and for all others the text.
+func (s *Server) front() http.Handler {
+	page := s.bounded(Part{Path: "/", Handler: s.home, Timeout: s.opt.Limits.Header})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Accept")
+		if wantsPage(r) {
+			page.ServeHTTP(w, r)
+			return
+		}
+		s.about(w, r)
+	})
+}
+
+// wantsPage reports whether a browser asks, which is to say who takes HTML.
+func wantsPage(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	for _, accept := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(accept, ",") {
+			kind, parameters, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(kind), "text/html") && strings.TrimSpace(parameters) != "q=0" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOurName reports whether a Host header names this server: a page of a
+// stranger, whose own name was made to mean this machine, sends that name.
+func (s *Server) isOurName(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	for _, own := range append([]string{"localhost", s.listen.Host}, s.opt.Names...) {
+		if own != "" && strings.EqualFold(name, own) {
+			return true
+		}
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && (ip.IsLoopback() || s.isEverywhere())
+}
+
+// isEverywhere reports whether the server was told to listen at all addresses: one of
+// them, written as a number, is no name that somebody else can give a meaning.
+func (s *Server) isEverywhere() bool {
+	ip := net.ParseIP(s.listen.Host)
+	return s.listen.Host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// isOurOrigin reports whether a page that asks is the server's own.
+func (s *Server) isOurOrigin(origin, host string) bool {
+	scheme := "http://"
+	if s.tls != nil {
+		scheme = "https://"
+	}
+	return strings.EqualFold(origin, scheme+host)
+}
+
+// bounded bounds what the requests of a part take together and each.
+func (s *Server) bounded(p Part) http.Handler {
+	atOnce := p.AtOnce
+	if atOnce == 0 {
+		atOnce = s.opt.Limits.Requests
+	}
+	slots := make(chan struct{}, atOnce)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		default:
+			fail(w, r, status.TooMany(time.Second, "%d requests of %s are being answered, which is the most at a time: try again in a second", atOnce, p.Path))
+			return
+		}
+		ctx, account := s.budget.Open(r.Context())
+		defer account.Close()
+		if p.Timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, p.Timeout)
+			defer cancel()
+		}
+		r = r.WithContext(ctx)
+		body := &pacedBody{r.Body, http.NewResponseController(w), time.Now().Add(s.opt.Limits.Body), account}
+		r.Body = http.MaxBytesReader(w, body, int64(s.opt.Limits.Request)+64)
+		p.Handler.ServeHTTP(w, r)
+	})
+}
+
+// fail answers with an error as the client's protocol has it.
+func fail(w http.ResponseWriter, r *http.Request, err *connect.Error) {
+	if writer := connect.NewErrorWriter(); writer.IsSupported(r) {
+		writer.Write(w, r, err)
+		return
+	}
+	code := map[connect.Code]int{
+		connect.CodePermissionDenied:  http.StatusForbidden,
+		connect.CodeUnauthenticated:   http.StatusUnauthorized,
+		connect.CodeResourceExhausted: http.StatusTooManyRequests,
+	}[err.Code()]
+	switch code {
+	case 0:
+		code = http.StatusInternalServerError
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="replay serve"`)
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	http.Error(w, err.Message(), code)
+}
+
+// shortened is what a sentence repeats of what a client sent.
+func shortened(s string) string {
+	if len(s) > 100 {
+		s = s[:100] + "…"
+	}
+	return s
+}
+
+// A pacedBody ends a request whose client takes its time to say what it asks. The
+// deadline holds while the body is read and not while the answer is made.
+type pacedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	by      time.Time
+	account *budget.Account
+}
+
+// decoded is how many bytes of memory a byte of a request comes to at most.
+const decoded = 8
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	b.control.SetReadDeadline(b.by)
+	n, err := b.ReadCloser.Read(p)
+	b.control.SetReadDeadline(time.Time{})
+	if short := b.account.Take(int64(n) * decoded); short != nil {
+		return 0, short
+	}
+	return n, err
+}
+
+// A pacedWriter ends a connection whose client does not take what is written to
+// it for a while, however long a response as a whole may take.
+type pacedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	stall   time.Duration
+	began   bool
+}
+
+func (w *pacedWriter) WriteHeader(code int) {
+	w.began = true
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *pacedWriter) Write(b []byte) (int, error) {
+	w.began = true
+	w.control.SetWriteDeadline(time.Now().Add(w.stall))
+	n, err := w.ResponseWriter.Write(b)
+	w.control.SetWriteDeadline(time.Time{})
+	return n, err
+}
+
+// FlushError is Flush for http.ResponseController.
+func (w *pacedWriter) FlushError() error {
+	w.control.SetWriteDeadline(time.Now().Add(w.stall))
+	err := w.control.Flush()
+	w.control.SetWriteDeadline(time.Time{})
+	return err
+}
+
+// Flush is for those who know no http.ResponseController.
+func (w *pacedWriter) Flush() { w.FlushError() }
+
+// Unwrap is for http.ResponseController.
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,200 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A part that is busy says so, and when to come again.
+func TestAtOnce(t *testing.T) {
+	s := start(t, Options{})
+	res, err := s.client.Get("http://localhost/wait")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, text := s.get(t, "/wait"); code != 429 || !strings.Contains(text, "try again") {
+		t.Errorf("%d %s", code, text)
+	}
+	res.Body.Close()
+	until(t, "there is room again", func() bool {
+		res, err := s.client.Get("http://localhost/wait")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode == 200
+	})
+}
+
+func TestConnections(t *testing.T) {
+	s := start(t, Options{Limits: Limits{Connections: 3}})
+	var open []net.Conn
+	for range 3 {
+		c, err := net.Dial("unix", s.listen.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	c, err := net.Dial("unix", s.listen.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if n, err := c.Read(make([]byte, 1)); err == nil {
+		t.Errorf("a fourth one reads %d bytes", n)
+	}
+	open[0].Close()
+	until(t, "there is room again", func() bool {
+		res, err := s.client.Get("http://localhost/")
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		return true
+	})
+	for _, c := range open[1:] {
+		c.Close()
+	}
+}
+
+func TestRequestsAreBounded(t *testing.T) {
+	s := start(t, Options{Limits: Limits{Request: 1000, Body: 50 * time.Millisecond, Header: 50 * time.Millisecond}})
+	res, err := s.client.Post("http://localhost/echo", "text/plain", bytes.NewReader(make([]byte, 1000)))
+	if err != nil || res.StatusCode != 200 {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(res.Body); len(b) != 1000 {
+		t.Errorf("%d bytes of 1000, %v", len(b), err)
+	}
+	res, err = s.client.Post("http://localhost/echo", "text/plain", bytes.NewReader(make([]byte, 1<<20)))
+	if err == nil {
+		if b, _ := io.ReadAll(res.Body); len(b) > 1064 {
+			t.Errorf("%d bytes are taken", len(b))
+		}
+	}
+	// Who does not say what he asks is not waited for.
+	for _, text := range []string{"", "POST /echo HTTP/1.1\r\nHos", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc"} {
+		c, err := net.Dial("unix", s.listen.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, text)
+		c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if _, err := io.ReadAll(c); err != nil && err.(net.Error).Timeout() {
+			t.Errorf("%q: the server waits", text)
+		}
+		c.Close()
+	}
+}
+
+// Clients that never read what they ask for hold a bounded amount of memory, and
+// are let go of.
+func TestClientsThatNeverRead(t *testing.T) {
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
+		t.Run(protocol, func(t *testing.T) {
+			var bodies []io.Closer
+			// A server that is patient has no room for more; one that is not makes some.
+			fill := func(stall time.Duration) *running {
+				s := start(t, Options{Limits: Limits{Stall: stall}})
+				client := s.client
+				if protocol == "HTTP/2" {
+					client = h2cOf(s.Server)
+				}
+				for range 8 {
+					res, err := client.Get("http://localhost/large")
+					if err != nil {
+						t.Fatal(err)
+					}
+					bodies = append(bodies, res.Body)
+				}
+				return s
+			}
+			if code, _ := fill(time.Hour).get(t, "/large"); code != 429 {
+				t.Errorf("one more: %d", code)
+			}
+			s := fill(200 * time.Millisecond)
+			until(t, "they are let go of", func() bool {
+				res, err := s.client.Get("http://localhost/large")
+				if err != nil {
+					return false
+				}
+				defer res.Body.Close()
+				n, _ := io.Copy(io.Discard, res.Body)
+				return res.StatusCode == 200 && n == 4<<20
+			})
+			for _, b := range bodies {
+				b.Close()
+			}
+		})
+	}
+}
+
+// A flood of requests, many of them on connections that are never read from,
+// leaves the memory of the server where the limits have it.
+func TestFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a flood takes a while")
+	}
+	const bound = 128 << 20
+	s := start(t, Options{Limits: Limits{Stall: 2 * time.Second}})
+	var most uint64
+	stop := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse+m.StackInuse)
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
+	var flood sync.WaitGroup
+	body := strings.Repeat("x", 200<<10)
+	var requests [][]byte
+	for _, path := range []string{"/large", "/echo", "/wait", "/grpc.health.v1.Health/Watch"} {
+		requests = append(requests, fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body))
+	}
+	for i := range 400 {
+		flood.Go(func() {
+			c, err := net.Dial("unix", s.listen.Path)
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(5 * time.Second))
+			for range 50 {
+				if _, err := c.Write(requests[i%len(requests)]); err != nil {
+					return
+				}
+			}
+		})
+	}
+	flood.Wait()
+	close(stop)
+	watch.Wait()
+	t.Logf("at most %d MB, the clients of this test included", most>>20)
+	if most > bound {
+		t.Errorf("%d MB", most>>20)
+	}
+	until(t, "all is given back", func() bool { return s.budget.Free() == int64(s.opt.Limits.Memory) })
+	if code, _ := s.get(t, "/"); code != http.StatusOK {
+		t.Errorf("afterwards: %d", code)
+	}
+}

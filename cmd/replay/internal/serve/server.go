@@ -1,0 +1,252 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"tachograph/cmd/internal/listen"
+	"tachograph/cmd/replay/internal/budget"
+)
+
+// Options say how to serve.
+type Options struct {
+	// Listen is "unix:PATH", "tcp:HOST:PORT" or, for a socket that it opened,
+	// "systemd" or "launchd".
+	Listen string
+	// Mode and Group are those of the unix socket; a Mode of 0 lets everybody
+	// connect, and be refused by what they are.
+	Mode  os.FileMode
+	Group string
+	// Access says who may ask by the socket.
+	Access Access
+	// TLSCert and TLSKey are files; TokenFile has the token that clients show.
+	TLSCert, TLSKey, TokenFile string
+	// Token is one that is made for this run, in the place of a file.
+	Token string
+	// Names are those that a request by TCP may call the server by, besides
+	// localhost.
+	Names []string
+	// Version is the program's.
+	Version string
+	Limits  Limits
+	Log     *slog.Logger
+	// Ready is told where the server listens; nil does not matter.
+	Ready func(address string)
+}
+
+// A Part is something that is served.
+type Part struct {
+	// Path is where: a pattern of http.ServeMux.
+	Path    string
+	Handler http.Handler
+	// Service is the full name of a gRPC service, of which health and reflection
+	// tell.
+	Service string
+	// About is a line for people who ask for "/".
+	About string
+	// Timeout bounds a request; 0 is for streams without an end.
+	Timeout time.Duration
+	// AtOnce is how many requests are answered at a time; 0: Limits.Requests.
+	AtOnce int
+}
+
+// A Server serves.
+type Server struct {
+	opt    Options
+	parts  []Part
+	home   http.Handler // the page of "/"; nil for none
+	health *health
+	access *gatekeeper
+	budget *budget.Budget
+
+	listener net.Listener
+	listen   listen.Address
+	tls      *tls.Config
+	// stopping ends when the server is to end: streams with it.
+	stopping context.Context
+	stop     context.CancelCauseFunc
+	tokens   tokenFile
+	panics   atomic.Int64
+}
+
+// New opens the listener: from its return on clients may connect, and wait to be
+// served.
+func New(opt Options) (*Server, error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	opt.Limits = opt.Limits.orDefaults()
+	s := &Server{opt: opt, health: newHealth(), budget: budget.New(int64(opt.Limits.Memory))}
+	s.stopping, s.stop = context.WithCancelCause(context.Background())
+	var err error
+	if hand := handedBy[opt.Listen]; hand != nil {
+		if s.listener, err = hand(); err != nil {
+			return nil, err
+		}
+		s.listen, err = addressOf(s.listener)
+	} else {
+		s.listen, err = listen.Parse("--listen", opt.Listen)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.secure(); err != nil {
+		return nil, err
+	}
+	if s.access, err = newGatekeeper(opt.Access); err != nil {
+		return nil, err
+	}
+	if s.listener == nil {
+		if s.listener, err = s.open(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Add adds a part, before Run.
+func (s *Server) Add(p Part) { s.parts = append(s.parts, p) }
+
+// Home adds the page that browsers get at "/", before Run: to whoever asks, so it must
+// not hold what was recorded. Others get a text.
+func (s *Server) Home(page http.Handler) { s.home = page }
+
+// Stopping is done when the server is to end: streams end with it, with the
+// cause as their error.
+func (s *Server) Stopping() context.Context { return s.stopping }
+
+// RPC are the options of every handler of connect.
+func (s *Server) RPC() []connect.HandlerOption {
+	options := []connect.HandlerOption{
+		connect.WithReadMaxBytes(s.opt.Limits.Request),
+		connect.WithSendMaxBytes(s.opt.Limits.Response),
+	}
+	if s.listen.Unix {
+		options = append(options, connect.WithCompression("gzip", nil, nil))
+	} else {
+		options = append(options, connect.WithCompressMinBytes(1<<10))
+	}
+	return options
+}
+
+// errStopping is what streams end with when the server does.
+var errStopping = connect.NewError(connect.CodeUnavailable, errors.New("the server is being stopped: try again"))
+
+// Run serves until ctx is done, and then ends gracefully: nobody is let in any
+// more, streams end, and other requests have Limits.Grace to finish.
+func (s *Server) Run(ctx context.Context) error {
+	s.addOwn()
+	limited := &limitListener{Listener: s.listener, free: make(chan struct{}, s.opt.Limits.Connections), log: s.opt.Log}
+	srv := &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: s.opt.Limits.Header,
+		ReadTimeout:       0, // of streams; each request's is set when it is known which
+		IdleTimeout:       s.opt.Limits.Idle,
+		MaxHeaderBytes:    16 << 10,
+		ConnContext:       s.connContext,
+		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
+		Protocols:         new(http.Protocols),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          s.opt.Limits.Streams,
+			MaxReceiveBufferPerConnection: 1 << 17,
+			MaxReceiveBufferPerStream:     1 << 16,
+			SendPingTimeout:               s.opt.Limits.Idle,
+			PingTimeout:                   s.opt.Limits.Stall,
+			WriteByteTimeout:              s.opt.Limits.Stall,
+		},
+	}
+	srv.Protocols.SetHTTP1(true)
+	srv.Protocols.SetHTTP2(s.tls != nil)
+	srv.Protocols.SetUnencryptedHTTP2(s.tls == nil)
+	var l net.Listener = limited
+	if s.tls != nil {
+		// Credentials and limits are those of the connection below.
+		srv.TLSConfig = s.tls
+	}
+	served := make(chan error, 1)
+	go func() {
+		if s.tls != nil {
+			served <- srv.ServeTLS(l, "", "")
+		} else {
+			served <- srv.Serve(l)
+		}
+	}()
+	if s.opt.Ready != nil {
+		s.opt.Ready(s.Address())
+	}
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+	}
+	s.health.stop()
+	s.stop(errStopping)
+	grace, cancel := context.WithTimeout(context.Background(), s.opt.Limits.Grace)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		srv.Close()
+	}
+	s.close()
+	if n := s.panics.Load(); n > 0 && err == nil {
+		err = fmt.Errorf("this program failed in %d requests, which is a mistake of the program; please report it (the log says where)", n)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// Close lets go of the listener of a server that is not run.
+func (s *Server) Close() {
+	s.stop(errStopping)
+	s.close()
+}
+
+func (s *Server) close() {
+	s.listener.Close()
+	s.removeSocket()
+}
+
+// Address is where the server listens, as clients write it.
+func (s *Server) Address() string {
+	if s.listen.Unix {
+		return "unix:" + s.listen.Path
+	}
+	scheme := "http://"
+	if s.tls != nil {
+		scheme = "https://"
+	}
+	return scheme + s.listener.Addr().String()
+}
+
+// about is the page of "/".
+func (s *Server) about(w http.ResponseWriter, r *http.Request) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "replay serve, Tachograph %s\n\n", s.opt.Version)
+	width := 0
+	for _, p := range s.parts {
+		width = max(width, len(p.Path))
+	}
+	parts := slices.Clone(s.parts)
+	slices.SortFunc(parts, func(a, b Part) int { return strings.Compare(a.Path, b.Path) })
+	for _, p := range parts {
+		if p.About != "" {
+			fmt.Fprintf(&b, "%-*s  %s\n", width, p.Path, p.About)
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Write([]byte(b.String()))
+}

@@ -1,0 +1,59 @@
+// Package status makes the errors of the services: each has a code, a sentence
+// for people, and details that a program can act on, as google.rpc defines them.
+// Whatever a client sent comes back in a sentence as something that a terminal
+// shows and does not obey.
+package status
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"tachograph/cmd/internal/visible"
+)
+
+// domain says whose reasons these are.
+const domain = "tachograph"
+
+// Errorf is an error with a code and, for programs, a reason in capital letters.
+func Errorf(code connect.Code, reason, format string, args ...any) *connect.Error {
+	return withDetail(code, fmt.Sprintf(format, args...), &errdetails.ErrorInfo{Reason: reason, Domain: domain})
+}
+
+// Invalid refuses a request for what stands in one of its fields, which is
+// named as the .proto has it: "selection.metrics[3]".
+func Invalid(field, format string, args ...any) *connect.Error {
+	text := sentence(fmt.Sprintf(format, args...))
+	return withDetail(connect.CodeInvalidArgument, field+": "+text, &errdetails.BadRequest{
+		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: text}},
+	})
+}
+
+// TooMany refuses a request that may be repeated after a while.
+func TooMany(after time.Duration, format string, args ...any) *connect.Error {
+	return withDetail(connect.CodeResourceExhausted, fmt.Sprintf(format, args...), &errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
+}
+
+func withDetail(code connect.Code, text string, detail proto.Message) *connect.Error {
+	err := connect.NewError(code, errors.New(sentence(text)))
+	if d, problem := connect.NewErrorDetail(detail); problem == nil {
+		err.AddDetail(d)
+	}
+	return err
+}
+
+// longest is how long a sentence may be: gRPC sends it in a header.
+const longest = 1000
+
+func sentence(s string) string {
+	if s = visible.Text(s); len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "…"
+	}
+	return s
+}
