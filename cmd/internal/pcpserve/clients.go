@@ -1,0 +1,186 @@
+package pcpserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"tachograph/sample/pcp"
+	"tachograph/sample/pcp/pdu"
+)
+
+const (
+	// greetWait is how long a client may take to answer the greeting.
+	greetWait = 10 * time.Second
+	// partWait is how long a message may take from its first byte to its last, and an
+	// answer until it is taken.
+	partWait = 10 * time.Second
+)
+
+// features are what is offered to clients.
+const features = pdu.FeatureLabels | pdu.FeatureHighres | pdu.FeatureDescs
+
+// Clients answers PCP's tools that connect, as pmcd would, until ctx ends, which is no
+// error, or nobody can connect any more. It closes l, and returns when all are gone.
+func (s *Server) Clients(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	places := make(chan struct{}, s.opt.MaxClients)
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if passing(err) {
+				s.strangers.Warn("a client cannot connect", "why", err.Error())
+				select {
+				case <-ctx.Done():
+				case <-time.After(100 * time.Millisecond):
+				}
+				continue
+			}
+			return fmt.Errorf("clients cannot connect to %v: %w", l.Addr(), err)
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			s.strangers.Warn("a client too many", "allowed", s.opt.MaxClients)
+			conn.SetWriteDeadline(time.Now().Add(time.Second))
+			conn.Write(pdu.Append(nil, 0, &pdu.Greeting{Code: pcp.ErrConnLimit, Version: pdu.Version}))
+			conn.Close()
+			continue
+		}
+		all.Go(func() {
+			defer func() { <-places }()
+			defer conn.Close()
+			stop := context.AfterFunc(ctx, func() { conn.Close() })
+			defer stop()
+			if err := s.serve(ctx, conn); err != nil && ctx.Err() == nil {
+				s.strangers.Info("a client was left", "why", err.Error())
+			}
+		})
+	}
+}
+
+// passing reports whether the next one may connect where this one could not.
+func passing(err error) bool {
+	var n net.Error
+	return !errors.Is(err, net.ErrClosed) && errors.As(err, &n)
+}
+
+// A patient reader waits for ever for a message to begin, and not for it to go on.
+type patient struct {
+	net.Conn
+	begun bool
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	n, err := p.Conn.Read(b)
+	if !p.begun && n > 0 {
+		p.begun = true
+		p.Conn.SetReadDeadline(time.Now().Add(partWait))
+	}
+	return n, err
+}
+
+// next is the next message.
+func (p *patient) next(r *pdu.Reader) (from int32, m pdu.Message, err error) {
+	p.begun = false
+	p.Conn.SetReadDeadline(time.Time{})
+	return r.Next()
+}
+
+// serve answers a client until that closes the connection, or says what is no request.
+func (s *Server) serve(ctx context.Context, conn net.Conn) error {
+	c := s.session(0)
+	if s.opt.Who != nil {
+		c.client.uid, c.client.known = s.opt.Who(conn)
+	}
+	out := &outlet{session: c, conn: conn}
+	if err := out.send(&pdu.Greeting{Version: pdu.Version, Features: features}, 0); err != nil {
+		return err
+	}
+	p := &patient{Conn: conn, begun: true}
+	r := pdu.NewReader(p, pdu.MaxRequest)
+	conn.SetReadDeadline(time.Now().Add(greetWait))
+	_, m, err := r.Next()
+	if err != nil {
+		return gone(err)
+	}
+	if _, ok := m.(*pdu.Creds); !ok {
+		return fmt.Errorf("it answered the greeting with %v", m.Kind())
+	}
+	owed := int32(0)
+	for {
+		from, m, err := p.next(r)
+		if err != nil {
+			if errors.As(err, new(*pdu.Malformed)) || errors.Is(err, pdu.ErrLength) {
+				out.send(failed(pcp.ErrIPC), 0)
+			}
+			return gone(err)
+		}
+		owed |= c.news()
+		if _, fetch := m.(*pdu.Fetch); fetch && owed != 0 {
+			// A client looks for what has changed before values, and nowhere else.
+			if err := out.send(failed(owed), 0); err != nil {
+				return err
+			}
+			owed = 0
+		}
+		answer := c.answer(ctx, from, m)
+		if answer == nil {
+			continue
+		}
+		if err := out.send(answer, c.size(answer)); err != nil {
+			return err
+		}
+	}
+}
+
+// gone is nil where the other side has closed the connection.
+func gone(err error) error {
+	// PCP's tools end without reading what they were sent.
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return nil
+	}
+	return err
+}
+
+// An outlet sends to a client. Long answers of all clients together have a limit.
+type outlet struct {
+	*session
+	conn net.Conn
+}
+
+// buffers are what answers are written to before they are sent: as many as are being sent,
+// and none for a client who has nothing to ask.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// send sends a message of about that size, if that is known.
+func (o *outlet) send(m pdu.Message, size int) error {
+	if size > longOne {
+		defer o.s.flight.Add(-int64(size))
+		if o.s.flight.Add(int64(size)) > maxFlight {
+			m = failed(pcp.ErrAgain)
+		}
+	}
+	buf := buffers.Get().(*[]byte)
+	*buf = pdu.Append((*buf)[:0], 0, m)
+	o.fetch.trim(keptOfClient) // for it may be long until that is taken
+	o.conn.SetWriteDeadline(time.Now().Add(partWait))
+	_, err := o.conn.Write(*buf)
+	if cap(*buf) <= 4*longOne {
+		buffers.Put(buf)
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package pcpserve
+
+import (
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"tachograph/cmd/internal/visible"
+	"tachograph/sample/metric"
+	"tachograph/sample/pcp"
+)
+
+// A roster knows the instances of one domain: their numbers, and what PCP calls them.
+// PCP takes what has the same number for the same thing as long as it lives itself.
+type roster struct {
+	mu      sync.Mutex
+	perBoot bool
+	indom   string
+	numbers *pcp.Numbers
+	members map[string]*member // by key
+	words   map[string]string  // first words of names, with the key of who has it
+	seated  map[*metric.Group]*seating
+	sweep   uint64
+	most    int // members that were there at once, and some
+	pids    reuse
+}
+
+type member struct {
+	id   uint32
+	name string // as PCP has it
+	own  string // what that was made of
+	met  uint64 // the last sweep that met it
+}
+
+// A seating is the instances of a block.
+type seating struct {
+	block *metric.Block
+	rows  []*metric.Instance
+	revs  []uint32
+	ids   []uint32
+}
+
+// same reports whether a block has the same instances, which are called the same.
+func (s *seating) same(rows []*metric.Instance) bool {
+	if !slices.Equal(s.rows, rows) {
+		return false
+	}
+	for i, in := range rows {
+		if in.Rev != s.revs[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func newRoster(indom string) *roster {
+	return &roster{
+		perBoot: metric.PerBoot(indom), indom: indom, numbers: pcp.NewNumbers(indom), members: make(map[string]*member),
+		words: make(map[string]string), seated: make(map[*metric.Group]*seating), most: fewMembers,
+	}
+}
+
+const (
+	fewMembers = 1 << 12
+	maxGroups  = 1 << 8
+	maxMembers = 1 << 16 // of those that come back
+)
+
+// seat gives the numbers of a block's instances, which nobody may change.
+func (r *roster) seat(b *metric.Block) []uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.seated[b.Group]
+	switch {
+	case s == nil:
+		if len(r.seated) >= maxGroups {
+			clear(r.seated)
+		}
+		s = &seating{}
+		r.seated[b.Group] = s
+	case s.block == b:
+		return s.ids
+	case s.same(b.Rows):
+		s.block = b
+		return s.ids
+	}
+	s.block, s.rows, s.revs, s.ids = b, b.Rows, make([]uint32, len(b.Rows)), make([]uint32, len(b.Rows))
+	r.sweep++
+	for i, in := range b.Rows {
+		s.ids[i], s.revs[i] = r.meet(in).id, in.Rev
+	}
+	r.prune()
+	return s.ids
+}
+
+// meet is what is known of an instance, which is there now.
+func (r *roster) meet(in *metric.Instance) *member {
+	m := r.members[in.Key]
+	if m == nil {
+		m = &member{id: r.number(in)}
+		r.members[in.Key] = m
+		r.name(m, in)
+	} else if m.own != in.Name {
+		r.name(m, in)
+	}
+	m.met = r.sweep
+	return m
+}
+
+func (r *roster) number(in *metric.Instance) uint32 {
+	if r.perBoot {
+		if id, ok := pcp.NaturalNumber(r.indom, in); ok {
+			return id
+		}
+	}
+	return r.numbers.Of(in.Key, in)
+}
+
+// name gives a member the name that PCP has for it: its first word tells it from all
+// others, for PCP's tools look no further than to the first blank.
+func (r *roster) name(m *member, in *metric.Instance) {
+	m.own = in.Name
+	name := visible.Text(in.Name)
+	if name == "" {
+		name = "?"
+	}
+	if r.perBoot {
+		if nth := r.pids.nth(m.id, in); nth > 0 {
+			name += " #" + strconv.Itoa(int(nth)+1)
+		}
+		m.name = name
+		return
+	}
+	if m.name != "" {
+		delete(r.words, firstWord(m.name))
+	}
+	name = pcp.InstanceName(name)
+	if key, taken := r.words[firstWord(name)]; taken && key != in.Key {
+		name = pcp.Distinct(name, m.id)
+	}
+	r.words[firstWord(name)] = in.Key
+	m.name = name
+}
+
+func firstWord(name string) string {
+	word, _, _ := strings.Cut(name, " ")
+	return word
+}
+
+// prune forgets who has ended. Who comes back has the same number again.
+func (r *roster) prune() {
+	limit := r.most
+	if !r.perBoot {
+		limit = maxMembers
+	}
+	if len(r.members) <= limit {
+		return
+	}
+	present := make(map[string]bool)
+	for _, s := range r.seated {
+		for _, in := range s.rows {
+			present[in.Key] = true
+		}
+	}
+	for key, m := range r.members {
+		if m.met == r.sweep || present[key] {
+			continue
+		}
+		delete(r.members, key)
+		r.numbers.Forget(key)
+		if word := firstWord(m.name); r.words[word] == key {
+			delete(r.words, word)
+		}
+	}
+	r.most = max(fewMembers, 2*len(r.members))
+}
+
+// list is the instances of a list as PCP has them.
+func (r *roster) list(dst []listed, ins []*metric.Instance) []listed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep++
+	for _, in := range ins {
+		m := r.meet(in)
+		dst = append(dst, listed{m.id, m.name, in})
+	}
+	r.prune()
+	return dst
+}
+
+type listed struct {
+	id       uint32
+	name     string
+	instance *metric.Instance
+}
+
+// reuse knows which process has had a pid last, and what it was called: PCP tells those
+// that come after it with the same name by a number. It forgets after some ten thousands.
+type reuse struct {
+	now, before map[uint32]use
+}
+
+type use struct {
+	key, name uint64
+	nth       uint32
+}
+
+var seed = maphash.MakeSeed()
+
+const usesKept = 1 << 15
+
+// nth is how many have had the number and the name of an instance right before it.
+func (r *reuse) nth(id uint32, in *metric.Instance) uint32 {
+	is := use{key: maphash.String(seed, in.Key), name: maphash.String(seed, in.Name)}
+	was, known := r.now[id]
+	if !known {
+		was, known = r.before[id]
+	}
+	switch {
+	case !known:
+	case was.key == is.key:
+		is.nth = was.nth // it has another name now, or is back from where it was forgotten
+	case was.name == is.name:
+		is.nth = was.nth + 1
+	}
+	if r.now == nil || len(r.now) >= usesKept {
+		r.before, r.now = r.now, make(map[uint32]use)
+	}
+	r.now[id] = is
+	return is.nth
+}

@@ -1,0 +1,66 @@
+package pcpserve
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// mostLines is how many lines a minute strangers can have logged.
+const mostLines = 60
+
+// Sparing is a log for what strangers can cause as often as they like, by connecting: when
+// they have caused much in a minute, what else they do in it is only counted.
+func Sparing(log *slog.Logger) *slog.Logger { return slog.New(&sparing{log.Handler(), new(spared)}) }
+
+type sparing struct {
+	slog.Handler
+	*spared
+}
+
+// spared is what was said in a minute, and what was not.
+type spared struct {
+	mu         sync.Mutex
+	since      time.Time
+	said, kept int
+}
+
+// may reports whether something may be said now, and how much before it was not.
+func (s *spared) may() (ok bool, kept int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); now.Sub(s.since) >= time.Minute {
+		kept = s.kept
+		s.since, s.said, s.kept = now, 0, 0
+	}
+	if s.said == mostLines {
+		s.kept++
+		return false, 0
+	}
+	s.said++
+	return true, kept
+}
+
+func (h *sparing) Handle(ctx context.Context, r slog.Record) error {
+	ok, kept := h.may()
+	if !ok {
+		return nil
+	}
+	if kept > 0 {
+		more := slog.NewRecord(r.Time, slog.LevelWarn, "there was too much of this to tell it all", 0)
+		more.Add("lines", kept)
+		if err := h.Handler.Handle(ctx, more); err != nil {
+			return err
+		}
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h *sparing) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &sparing{h.Handler.WithAttrs(attrs), h.spared}
+}
+
+func (h *sparing) WithGroup(name string) slog.Handler {
+	return &sparing{h.Handler.WithGroup(name), h.spared}
+}
