@@ -1,0 +1,132 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range list {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
+}
+
+func says(s string) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
+}
+
+var errTest = errors.New("the disk is full")
+
+func TestStream(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, "out.csv")
+	ctx := context.Background()
+	if n, err := (Target{Path: at}).Stream(ctx, says("first")); n != 5 || err != nil {
+		t.Fatal(n, err)
+	}
+	if _, err := (Target{Path: at}).Stream(ctx, says("second")); err == nil || !strings.Contains(err.Error(), "exists: --force") {
+		t.Errorf("a file is overwritten: %v", err)
+	}
+	fails := func(w io.Writer) error {
+		io.WriteString(w, strings.Repeat("half of it", pieceBytes))
+		if got := names(t, dir); !strings.Contains(got, "out.csv") || len(strings.Fields(got)) != 2 {
+			t.Errorf("while it is written there are %s", got)
+		}
+		return errTest
+	}
+	if _, err := (Target{Path: at, Force: true}).Stream(ctx, fails); !errors.Is(err, errTest) {
+		t.Error(err)
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := (Target{Path: at, Force: true}).Stream(ended, says("ended")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if got, _ := os.ReadFile(at); string(got) != "first" || names(t, dir) != "out.csv" {
+		t.Errorf("what failed has left %s with %q", names(t, dir), got)
+	}
+	if _, err := (Target{Path: at, Force: true}).Stream(ctx, says("second")); err != nil {
+		t.Error(err)
+	}
+	if got, _ := os.ReadFile(at); string(got) != "second" {
+		t.Errorf("--force leaves %q", got)
+	}
+	var out bytes.Buffer
+	if n, err := (Target{Path: "-", Stdout: &out}).Stream(ctx, says("out")); n != 3 || err != nil || out.String() != "out" {
+		t.Error(n, err, out.String())
+	}
+	if _, err := (Target{Path: dir}).Stream(ctx, says("x")); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Error(err)
+	}
+	if _, err := (Target{Path: filepath.Join(dir, "no", "file")}).Stream(ctx, says("x")); err == nil ||
+		err.Error() != "cannot write "+filepath.Join(dir, "no", "file")+": no such file or directory" {
+		t.Error(err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	base := Target{Path: filepath.Join(dir, "base")}
+	suffixes := []string{".0", ".index"}
+	write := func(files []*os.File) error {
+		for i, f := range files {
+			f.WriteString(suffixes[i])
+		}
+		return nil
+	}
+	if err := base.Files(context.Background(), suffixes, write); err != nil || names(t, dir) != "base.0 base.index" {
+		t.Fatal(err, names(t, dir))
+	}
+	os.Remove(base.Path + ".0")
+	if err := base.Files(context.Background(), suffixes, write); err == nil || names(t, dir) != "base.index" {
+		t.Errorf("where one of several files exists: %v, %s", err, names(t, dir))
+	}
+	base.Force = true
+	if err := base.Files(context.Background(), suffixes, func([]*os.File) error { return errTest }); !errors.Is(err, errTest) || names(t, dir) != "base.index" {
+		t.Errorf("what failed has left %v %s", err, names(t, dir))
+	}
+}
+
+func TestDir(t *testing.T) {
+	dir := t.TempDir()
+	to := Target{Path: filepath.Join(dir, "day")}
+	ctx := context.Background()
+	write := func(text string) func(string) error {
+		return func(at string) error {
+			return errors.Join(os.WriteFile(filepath.Join(at, text), nil, 0o666), os.WriteFile(filepath.Join(at, Made), nil, 0o666))
+		}
+	}
+	if err := to.Dir(ctx, write("one")); err != nil || names(t, to.Path) != Made+" one" {
+		t.Fatal(err)
+	}
+	if err := to.Dir(ctx, write("two")); err == nil || !strings.Contains(err.Error(), "--force") {
+		t.Error(err)
+	}
+	to.Force = true
+	ended, end := context.WithCancel(ctx)
+	end()
+	if err := to.Dir(ended, write("two")); !errors.Is(err, context.Canceled) || names(t, to.Path) != Made+" one" || names(t, dir) != "day" {
+		t.Errorf("what was ended has left %v: %s", err, names(t, dir))
+	}
+	if err := to.Dir(ctx, write("two")); err != nil || names(t, to.Path) != Made+" two" || names(t, dir) != "day" {
+		t.Errorf("--force leaves %v: %s", err, names(t, to.Path))
+	}
+	// What no export has made is nobody's to replace.
+	os.Remove(filepath.Join(to.Path, Made))
+	if err := to.Dir(ctx, write("three")); err == nil || names(t, to.Path) != "two" {
+		t.Errorf("a directory of somebody else is replaced: %v", err)
+	}
+}

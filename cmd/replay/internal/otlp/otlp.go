@@ -1,0 +1,349 @@
+// Package otlp pushes what is recorded by OTLP over HTTP, as collectors of
+// OpenTelemetry take it: protobuf, compressed with gzip.
+//
+// Metrics have the names of the semantic conventions for systems, where what is
+// recorded is what these mean, and all have their own, with tachograph. before it.
+// Values are in base units. A counter is a monotonic cumulative sum since the machine
+// was started; all else is a gauge, and a text a gauge of 1 with the text as the
+// attribute value. Where a series ends there is a point without a value.
+//
+// The protocol knows no duplicates: what was sent and not acknowledged is sent again,
+// with the same times.
+package otlp
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/naming"
+	"tachograph/cmd/replay/internal/push"
+	"tachograph/cmd/replay/internal/samples"
+	"tachograph/sample"
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/follow"
+)
+
+// Options say what is pushed.
+type Options struct {
+	// Processes is how many names of processes have totals; 0: there are none.
+	Processes int
+	// Computed says to push also what is computed of what was recorded.
+	Computed bool
+}
+
+// Service is the attribute service.name.
+const Service = "tachograph"
+
+// A Sink pushes to an endpoint.
+type Sink struct {
+	to       *push.Endpoint
+	opt      Options
+	maker    *samples.Maker
+	info     *archive.Info
+	boot     string
+	start    uint64 // of counters, in nanoseconds since 1970
+	resource []byte
+}
+
+// New makes a sink.
+func New(to *push.Endpoint, opt Options) *Sink {
+	return &Sink{to: to, opt: opt, maker: newMaker(opt)}
+}
+
+func newMaker(opt Options) *samples.Maker {
+	return samples.New(samples.Scheme{Own: own, Named: named, Labels: labels, Processes: opt.Processes, Computed: opt.Computed})
+}
+
+var header = http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"gzip"}}
+
+// Prepare looks whether there is somebody who takes a request, with an empty one.
+func (s *Sink) Prepare(ctx context.Context) error {
+	a, err := s.to.Post(ctx, nil, header, packed(nil))
+	if err != nil {
+		return err
+	}
+	var refused *push.Refused
+	if err := a.Err(); err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	return nil // what it says to an empty request does not matter
+}
+
+// Base takes in how things stood.
+func (s *Sink) Base(it *follow.Item) error {
+	if it.Tick != nil {
+		s.begin(it.Archive, it.Tick.At)
+		s.maker.Base(it.Archive, it.Tick)
+	}
+	return nil
+}
+
+// begin notes whose metrics come.
+func (s *Sink) begin(info *archive.Info, at metric.Stamp) {
+	if info == s.info {
+		return
+	}
+	if s.info == nil || s.info.Host.ID != info.Host.ID {
+		s.maker = newMaker(s.opt)
+	}
+	s.info = info
+	if s.boot != info.BootID {
+		// To the second, as clocks are corrected a little all the time.
+		s.boot, s.start = info.BootID, uint64(max((at.Wall-at.Cont+5e8)/1e9*1e9, 0))
+	}
+	var b []byte
+	h := &info.Host
+	for _, l := range []naming.Label{
+		{Name: "service.name", Value: Service}, {Name: "service.version", Value: info.Recorder},
+		{Name: "host.name", Value: h.Name}, {Name: "host.id", Value: h.ID}, {Name: "host.arch", Value: h.Arch}, {Name: "host.type", Value: h.Model},
+		{Name: "os.type", Value: strings.ToLower(h.OS)}, {Name: "os.name", Value: h.Platform}, {Name: "os.version", Value: h.Release},
+	} {
+		if l.Value != "" {
+			b = appendMessage(b, 1, attribute(nil, l))
+		}
+	}
+	s.resource = appendMessage(nil, 1, b)
+}
+
+// attribute appends a KeyValue.
+func attribute(b []byte, l naming.Label) []byte {
+	b = protowire.AppendTag(b, 1, protowire.BytesType)
+	b = protowire.AppendString(b, l.Name)
+	value := protowire.AppendTag(nil, 1, protowire.BytesType)
+	value = protowire.AppendString(value, strings.ToValidUTF8(l.Value, "\uFFFD"))
+	return appendMessage(b, 2, value)
+}
+
+func appendMessage(b []byte, field protowire.Number, m []byte) []byte {
+	b = protowire.AppendTag(b, field, protowire.BytesType)
+	return protowire.AppendBytes(b, m)
+}
+
+// NewBatch begins a request.
+func (s *Sink) NewBatch(push.BatchID) push.Batch { return &batch{sink: s} }
+
+// batch is a request that is being made, and then sent.
+type batch struct {
+	sink   *Sink
+	series []*samples.Series
+	values int
+	start  uint64
+	// head is what stands ahead of the metrics: the resource.
+	head    []byte
+	metrics [][]byte
+	packed  []byte
+}
+
+// Add makes points of a tick.
+func (b *batch) Add(it *follow.Item) error {
+	if it.Tick != nil {
+		b.sink.begin(it.Archive, it.Tick.At)
+		b.head, b.start = b.sink.resource, b.sink.start
+		b.sink.maker.Tick(it.Archive, it.Tick, b)
+	} else if it.Event != nil {
+		b.sink.maker.Event(it.Archive, it.Event)
+	}
+	return nil
+}
+
+// noValue is the flag of a point that says that there is no value any more.
+const noValue = 1
+
+// Sample adds a point to a metric.
+func (b *batch) Sample(s *samples.Series, at int64, value float64) {
+	if len(s.Body) == 0 {
+		if s.Head == nil {
+			s.Head = []byte{}
+			for _, l := range s.Labels {
+				s.Head = appendMessage(s.Head, 7, attribute(nil, l))
+			}
+		}
+		b.series = append(b.series, s)
+	}
+	b.values++
+	var room [64]byte
+	point := room[:0]
+	if s.Family.Type == naming.Counter {
+		point = append(point, 2<<3|byte(protowire.Fixed64Type))
+		point = binary.LittleEndian.AppendUint64(point, b.start)
+	}
+	point = append(point, 3<<3|byte(protowire.Fixed64Type))
+	point = binary.LittleEndian.AppendUint64(point, uint64(at)*1e6)
+	if math.Float64bits(value) == math.Float64bits(samples.Stale) {
+		point = append(point, 8<<3|byte(protowire.VarintType), noValue)
+	} else {
+		point = append(point, 4<<3|byte(protowire.Fixed64Type))
+		point = binary.LittleEndian.AppendUint64(point, math.Float64bits(value))
+	}
+	s.Body = append(s.Body, 1<<3|byte(protowire.BytesType))
+	s.Body = binary.AppendUvarint(s.Body, uint64(len(point)+len(s.Head)))
+	s.Body = append(append(s.Body, point...), s.Head...)
+}
+
+// Size puts the request together.
+func (b *batch) Size() (values, size int) {
+	if len(b.series) > 0 {
+		b.finish()
+	}
+	return b.values, len(b.packed)
+}
+
+// finish makes a metric of each family.
+func (b *batch) finish() {
+	slices.SortStableFunc(b.series, func(x, y *samples.Series) int { return cmp.Compare(x.Family.Name, y.Family.Name) })
+	for len(b.series) > 0 {
+		n, size := 0, 0
+		first := b.series[0].Family
+		for n < len(b.series) && b.series[n].Family.Name == first.Name {
+			size += len(b.series[n].Body)
+			n++
+		}
+		points := make([]byte, 0, size+8)
+		for _, s := range b.series[:n] {
+			points = append(points, s.Body...)
+			s.Body = s.Body[:0]
+		}
+		b.metrics = append(b.metrics, metricOf(first, points))
+		b.series = b.series[n:]
+	}
+	b.packed = packed(b.request(0, len(b.metrics)))
+}
+
+// metricOf is a Metric with these points.
+func metricOf(f *naming.Family, points []byte) []byte {
+	var m []byte
+	m = protowire.AppendString(protowire.AppendTag(m, 1, protowire.BytesType), f.Name)
+	m = protowire.AppendString(protowire.AppendTag(m, 2, protowire.BytesType), f.Help)
+	m = protowire.AppendString(protowire.AppendTag(m, 3, protowire.BytesType), ucum(f.Unit))
+	if f.Type != naming.Counter {
+		return appendMessage(m, 5, points)
+	}
+	const cumulative = 2
+	points = protowire.AppendVarint(protowire.AppendTag(points, 2, protowire.VarintType), cumulative)
+	points = protowire.AppendVarint(protowire.AppendTag(points, 3, protowire.VarintType), 1)
+	return appendMessage(m, 7, points)
+}
+
+// request is an ExportMetricsServiceRequest with some of the metrics.
+func (b *batch) request(from, to int) []byte {
+	scope := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "tachograph")
+	scope = protowire.AppendString(protowire.AppendTag(scope, 2, protowire.BytesType), sample.Version())
+	of := appendMessage(nil, 1, scope)
+	for _, m := range b.metrics[from:to] {
+		of = appendMessage(of, 2, m)
+	}
+	return appendMessage(nil, 1, appendMessage(slices.Clone(b.head), 2, of))
+}
+
+func packed(b []byte) []byte {
+	var out bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// Send sends the request, in parts where it is too large.
+func (b *batch) Send(ctx context.Context) error {
+	rejected, err := b.send(ctx, 0, len(b.metrics), b.packed)
+	if err != nil {
+		return err
+	}
+	if rejected.n > 0 {
+		return &push.Partial{Values: min(rejected.n, b.values), Err: rejected.err}
+	}
+	return nil
+}
+
+// rejection is what was not taken, and why.
+type rejection struct {
+	n   int
+	err error
+}
+
+func (b *batch) send(ctx context.Context, from, to int, body []byte) (rejection, error) {
+	answer, err := b.sink.to.Post(ctx, nil, header, body)
+	if err != nil {
+		return rejection{}, err
+	}
+	if answer.Status == http.StatusRequestEntityTooLarge && to-from > 1 {
+		middle := (from + to) / 2
+		left, err := b.send(ctx, from, middle, packed(b.request(from, middle)))
+		if err != nil {
+			return left, err
+		}
+		right, err := b.send(ctx, middle, to, packed(b.request(middle, to)))
+		right.n += left.n
+		if left.err != nil {
+			right.err = left.err
+		}
+		return right, err
+	}
+	if err := answer.Err(); err != nil {
+		return rejection{}, err
+	}
+	return partial(answer.Body), nil
+}
+
+// partial is what an ExportMetricsServiceResponse says of points that were not taken.
+func partial(body []byte) rejection {
+	success, ok := field(body, 1)
+	if !ok {
+		return rejection{}
+	}
+	inner, text := success, "it gives no reason"
+	if message, ok := field(success, 2); ok && len(message) > 0 {
+		text = visible.Text(strings.ToValidUTF8(string(message[:min(len(message), 300)]), "?"))
+	}
+	for len(inner) > 0 {
+		number, kind, n := protowire.ConsumeTag(inner)
+		if n < 0 {
+			return rejection{}
+		}
+		if number == 1 && kind == protowire.VarintType {
+			v, m := protowire.ConsumeVarint(inner[n:])
+			if m > 0 && int64(v) > 0 {
+				return rejection{int(min(v, math.MaxInt32)), fmt.Errorf("points were rejected: %s", text)}
+			}
+		}
+		m := protowire.ConsumeFieldValue(number, kind, inner[n:])
+		if m < 0 {
+			return rejection{}
+		}
+		inner = inner[n+m:]
+	}
+	return rejection{}
+}
+
+// field is the content of the first field with a number that has bytes.
+func field(b []byte, want protowire.Number) ([]byte, bool) {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return nil, false
+		}
+		if number == want && kind == protowire.BytesType {
+			v, m := protowire.ConsumeBytes(b[n:])
+			return v, m >= 0
+		}
+		m := protowire.ConsumeFieldValue(number, kind, b[n:])
+		if m < 0 {
+			return nil, false
+		}
+		b = b[n+m:]
+	}
+	return nil, false
+}

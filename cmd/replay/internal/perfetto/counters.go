@@ -1,0 +1,216 @@
+package perfetto
+
+import (
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// line is a counter's track while it is being written.
+type line struct {
+	id    uint64
+	last  value
+	until int64 // what was written last holds until then; 0 is before the first
+	every int64
+}
+
+// counters writes the counters of one metric or expression, a track for each
+// instance. label is what the tracks of processes are called.
+func (t *trace) counters(h metric.Host, w query.Window, of query.Target, label string) error {
+	w.From, w.To = t.r.Window.From, t.r.Window.To // steps are counted from where they are elsewhere
+	r := query.Request{Window: w, Instance: t.r.Instance, Sought: t.r.Sought, Mode: query.Shown, Step: int64(t.step)}
+	if of.Indom() == "process" {
+		// Those without a track have no counters either.
+		r.Instance = func(indom string, in *metric.Instance) bool {
+			return t.keys[in.Key] && (t.r.Instance == nil || t.r.Instance(indom, in))
+		}
+	}
+	if of.Metric != nil {
+		r.Metrics = []string{of.Metric.Name}
+	}
+	lines := make(map[string]*line)
+	for s, err := range query.ReadTarget(t.r.Archive, of, r) {
+		if err == nil {
+			err = t.ctx.Err()
+		}
+		if err == nil {
+			err = t.err
+		}
+		if err != nil {
+			return err
+		}
+		key := ""
+		if s.Instance != nil {
+			key = s.Instance.Key
+			if metric.PerBoot(of.Indom()) {
+				key = s.Archive.BootID + "\x00" + key
+			}
+		}
+		if of.Indom() == "process" && !t.drawn[t.processID(h, s.Archive.BootID, s.Instance.Key)] {
+			continue
+		}
+		l := lines[key]
+		if l == nil {
+			l = &line{id: t.counter(h, s, of, label)}
+			lines[key] = l
+			t.report.Series++
+		}
+		t.stretch(h, r, s, l)
+	}
+	for _, l := range lines {
+		t.stop(l)
+	}
+	return t.err
+}
+
+// counter describes the track of a series.
+func (t *trace) counter(h metric.Host, s *query.Series, of query.Target, label string) uint64 {
+	c := track{counter: true, name: label}
+	c.unit, c.unitName = unitOf(s.Units)
+	switch indom := of.Indom(); {
+	case s.Instance == nil:
+		family, last, _ := cutLast(label)
+		if family == "" {
+			family = label
+		}
+		c.parent, c.name = t.group(h, family), last
+		c.id = t.id(h.ID, "counter", label)
+	case indom == "process":
+		c.parent = t.processID(h, s.Archive.BootID, s.Instance.Key)
+		c.id = t.id(h.ID, "counter", s.Archive.BootID, s.Instance.Key, label)
+	default:
+		c.parent, c.name = t.group(h, label), s.Instance.Name
+		c.id = t.id(h.ID, "counter", s.Archive.BootID, s.Instance.Key, label)
+		if !metric.PerBoot(indom) {
+			c.id = t.id(h.ID, "counter", "", s.Instance.Key, label)
+		}
+	}
+	t.describe(c)
+	return c.id
+}
+
+// unitOf is a unit as the format has it, or its name. Values are never converted.
+func unitOf(u metric.Units) (uint64, string) {
+	switch u {
+	case metric.Bytes:
+		return unitBytes, ""
+	case metric.Nanoseconds:
+		return unitTimeNs, ""
+	case metric.Counts:
+		return unitCount, ""
+	}
+	return 0, u.String()
+}
+
+// stretch writes what a series holds. A rate is that of the time before the instant
+// it is given for, and a level stands after it.
+func (t *trace) stretch(h metric.Host, r query.Request, s *query.Series, l *line) {
+	l.every = t.interval(r, s)
+	for i, wall := range s.Wall {
+		v := s.Value(i)
+		if v.Miss != metric.Present {
+			continue
+		}
+		from, to := wall, wall+l.every
+		switch {
+		case r.Step > 0:
+			from, to = r.StepAt(wall)
+		case s.Rate || s.Metric == nil:
+			from, to = wall, wall
+			if i > 0 {
+				from = s.Wall[i-1]
+			}
+		case i+1 < len(s.Wall):
+			to = s.Wall[i+1]
+		}
+		from, to = t.awake(h, from, to, s.Rate || s.Metric == nil)
+		t.put(l, max(from, t.from), min(to, t.to), packed(v))
+	}
+}
+
+// interval is how long a value stands that none follows.
+func (t *trace) interval(r query.Request, s *query.Series) int64 {
+	if r.Step > 0 {
+		return r.Step
+	}
+	if n := min(len(s.Wall), 9); n > 2 {
+		gaps := make([]int64, 0, n-1)
+		for i := 1; i < n; i++ {
+			gaps = append(gaps, s.Wall[i]-s.Wall[i-1])
+		}
+		slices.Sort(gaps)
+		return gaps[len(gaps)/2]
+	}
+	if s.Metric != nil {
+		if s.Metric.Class == metric.Static {
+			return t.to - t.from // It is read once, and stands.
+		}
+		if every := s.Archive.Intervals[s.Metric.Class]; every > 0 {
+			return min(int64(every), t.to-t.from)
+		}
+	}
+	return 0
+}
+
+// awake takes out of an interval the time in which nothing was recorded: what is
+// after it for a level, what is before it for a rate.
+func (t *trace) awake(h metric.Host, from, to int64, rate bool) (int64, int64) {
+	breaks := t.breaks[h.ID]
+	i, _ := slices.BinarySearchFunc(breaks, from, func(b query.Break, at int64) int {
+		if b.To <= at {
+			return -1
+		}
+		return 1
+	})
+	for ; i < len(breaks) && breaks[i].From < to; i++ {
+		b := breaks[i]
+		if b.To <= b.From {
+			continue
+		}
+		if rate && b.To <= to {
+			from = max(from, b.To)
+		} else if !rate {
+			return from, max(from, b.From)
+		}
+	}
+	return from, to
+}
+
+// put notes what a counter is from one instant to another. What it is already is
+// not said again.
+func (t *trace) put(l *line, from, to int64, v value) {
+	if from > t.to || to < t.from {
+		return
+	}
+	if l.until != 0 && from-l.until > l.every {
+		t.stop(l)
+	}
+	if l.until == 0 || v != l.last {
+		t.value(l.id, from, v)
+		t.report.Values++
+	}
+	l.last, l.until = v, max(to, from+1)
+}
+
+// stop ends a counter where what is known of it ends.
+func (t *trace) stop(l *line) {
+	if l.until != 0 {
+		t.value(l.id, l.until, none)
+		l.until = 0
+	}
+}
+
+// packed is a number as a packet holds it.
+func packed(v metric.Value) value {
+	switch v.Type {
+	case metric.I32, metric.I64:
+		return value{bits: v.Bits, whole: true}
+	case metric.U32, metric.U64:
+		if v.Bits <= math.MaxInt64 {
+			return value{bits: v.Bits, whole: true}
+		}
+	}
+	return value{bits: math.Float64bits(v.Number())}
+}

@@ -1,0 +1,71 @@
+package push
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/fault"
+	"tachograph/store/follow"
+)
+
+// Archives are the Open and Oldest of what is recorded in paths. host is the ID of the
+// host that is meant; where it is empty, there is only one.
+func Archives(opt follow.Options, paths ...string) (open func(follow.Position, bool) (Follower, error), oldest func(int64) (follow.Position, int64, bool, error)) {
+	open = func(from follow.Position, base bool) (Follower, error) {
+		o := opt
+		o.From, o.Base = from, base
+		return follow.Open(o, paths...)
+	}
+	oldest = func(after int64) (at follow.Position, from int64, ok bool, err error) {
+		r, err := store.Open(paths...)
+		if opt.Wait && (errors.Is(err, fs.ErrNotExist) || fault.Of(err) == fault.NotFound) {
+			return at, 0, false, nil
+		}
+		if err != nil {
+			return at, 0, false, err
+		}
+		defer r.Close()
+		var names, hosts []string
+		for _, a := range r.Files() {
+			host := &a.Info.Host
+			if opt.Host != "" && host.ID != opt.Host {
+				continue
+			}
+			if !slices.Contains(hosts, host.ID) {
+				names, hosts = append(names, host.Name), append(hosts, host.ID)
+			}
+			if !ok && (a.Info.To > after || after == 0) {
+				at, from, ok = before(after, a), a.Info.From, true
+			}
+		}
+		if len(hosts) > 1 {
+			return at, 0, false, fmt.Errorf("the archives are of several hosts (%s): choose one with --host", strings.Join(names, ", "))
+		}
+		return at, from, ok, nil
+	}
+	return open, oldest
+}
+
+// before is a position of an archive before all that was recorded at an instant or
+// later: of each class behind the chunks that are older, which so need not be read.
+func before(instant int64, a *archive.File) follow.Position {
+	at := follow.Position{Archive: a.Info.ID}
+	chunks := slices.SortedFunc(slices.Values(a.Chunks), func(x, y *archive.ChunkRef) int {
+		return cmp.Compare(x.Info.First.Cont, y.Info.First.Cont)
+	})
+	var come [metric.NumClasses]bool
+	for _, c := range chunks {
+		in := &c.Info
+		if come[in.Class] = come[in.Class] || in.To >= instant; !come[in.Class] {
+			at.Ticks[in.Class] = in.Last.Cont
+		}
+	}
+	return at
+}

@@ -1,0 +1,318 @@
+// Package remotewrite pushes what is recorded by Prometheus' remote write, version 1.0,
+// which Prometheus itself, VictoriaMetrics, Mimir and Thanos take.
+//
+// Names and labels are those of /metrics, with the labels host, host_id, instance and
+// job that every series has. Version 2.0 of the protocol is not spoken: of a receiver that knows
+// only 1.0 it cannot be told before something was lost on it, as older ones take a
+// request of 2.0 for an empty one of 1.0 and acknowledge it.
+package remotewrite
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/s2"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"tachograph/cmd/replay/internal/naming"
+	"tachograph/cmd/replay/internal/push"
+	"tachograph/cmd/replay/internal/samples"
+	"tachograph/store/archive"
+	"tachograph/store/follow"
+)
+
+// Options say what is pushed, and under which names.
+type Options struct {
+	// Processes is how many names of processes have totals; 0: there are none.
+	Processes int
+	// Own and Node say which names metrics have: their own, and those of node_exporter.
+	Own, Node bool
+	// Computed says to push also what is computed of what was recorded.
+	Computed bool
+	// Labels are put to every series.
+	Labels []naming.Label
+}
+
+// Job is the label job of every series.
+const Job = "tachograph"
+
+// A Sink pushes to an endpoint.
+type Sink struct {
+	to    *push.Endpoint
+	opt   Options
+	maker *samples.Maker
+	info  *archive.Info
+	// fixed are the labels that all series of the host have, sorted.
+	fixed []naming.Label
+}
+
+// New makes a sink.
+func New(to *push.Endpoint, opt Options) *Sink {
+	return &Sink{to: to, opt: opt, maker: samples.New(scheme(opt))}
+}
+
+func scheme(opt Options) samples.Scheme {
+	s := samples.Scheme{Processes: opt.Processes, Computed: opt.Computed && opt.Own, About: opt.Own}
+	if opt.Own {
+		s.Own = samples.OwnNames
+	} else {
+		s.Own = samples.NoNames
+	}
+	if opt.Node {
+		s.Named = naming.Node
+	}
+	return s
+}
+
+// Prepare looks whether there is somebody who takes a request, with an empty one.
+func (s *Sink) Prepare(ctx context.Context) error {
+	a, err := s.to.Post(ctx, nil, header, s2.EncodeSnappy(nil, nil))
+	if err != nil {
+		return err
+	}
+	var refused *push.Refused
+	if err := a.Err(); err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	return nil // what it says to an empty request does not matter
+}
+
+// Base takes in how things stood.
+func (s *Sink) Base(it *follow.Item) error {
+	if it.Tick != nil {
+		s.begin(it.Archive)
+		s.maker.Base(it.Archive, it.Tick)
+	}
+	return nil
+}
+
+// begin notes whose series come.
+func (s *Sink) begin(info *archive.Info) {
+	if info == s.info {
+		return
+	}
+	if s.info == nil || s.info.Host.ID != info.Host.ID {
+		s.maker = samples.New(scheme(s.opt))
+	}
+	s.info = info
+	s.fixed = slices.Clone(s.opt.Labels)
+	for _, l := range []naming.Label{{Name: "host", Value: info.Host.Name}, {Name: "host_id", Value: info.Host.ID}, {Name: "instance", Value: info.Host.Name}, {Name: "job", Value: Job}} {
+		if !slices.ContainsFunc(s.fixed, func(have naming.Label) bool { return have.Name == l.Name }) {
+			s.fixed = append(s.fixed, l)
+		}
+	}
+}
+
+// NewBatch begins a request.
+func (s *Sink) NewBatch(id push.BatchID) push.Batch {
+	return &batch{sink: s, again: id.Again}
+}
+
+// batch is a request that is being made, and then sent.
+type batch struct {
+	sink   *Sink
+	again  bool // the receiver may have it
+	series []*samples.Series
+	values int
+	raw    []byte
+	packed []byte
+	starts []int // of the series in raw
+}
+
+// Add makes samples of a tick.
+func (b *batch) Add(it *follow.Item) error {
+	if it.Tick != nil {
+		b.sink.begin(it.Archive)
+		b.sink.maker.Tick(it.Archive, it.Tick, b)
+	} else if it.Event != nil {
+		b.sink.begin(it.Archive)
+		b.sink.maker.Event(it.Archive, it.Event)
+	}
+	return nil
+}
+
+// Sample adds a sample to a series.
+func (b *batch) Sample(s *samples.Series, at int64, value float64) {
+	if len(s.Body) == 0 {
+		if s.Head == nil {
+			s.Head = b.sink.head(s)
+		}
+		b.series = append(b.series, s)
+	}
+	b.values++
+	// What stands in a sample is short: its length is one byte, and so are the tags.
+	body := s.Body
+	n := len(body)
+	body = append(body, 2<<3|byte(protowire.BytesType), 0, 1<<3|byte(protowire.Fixed64Type))
+	body = binary.LittleEndian.AppendUint64(body, math.Float64bits(value))
+	body = append(body, 2<<3|byte(protowire.VarintType))
+	body = binary.AppendUvarint(body, uint64(at))
+	body[n+1] = byte(len(body) - n - 2)
+	s.Body = body
+}
+
+// head are the labels of a series, as they stand in a request.
+func (s *Sink) head(one *samples.Series) []byte {
+	labels := make([]naming.Label, 0, len(one.Labels)+len(s.fixed)+1)
+	for _, l := range one.Labels {
+		if slices.ContainsFunc(s.fixed, func(f naming.Label) bool { return f.Name == l.Name }) {
+			l.Name = "exported_" + l.Name // as Prometheus does it
+		}
+		labels = append(labels, l)
+	}
+	labels = append(append(labels, s.fixed...), naming.Label{Name: "__name__", Value: one.Family.Name})
+	labels = slices.DeleteFunc(labels, func(l naming.Label) bool { return l.Value == "" })
+	slices.SortFunc(labels, func(x, y naming.Label) int { return cmp.Compare(x.Name, y.Name) })
+	var b []byte
+	for _, l := range labels {
+		b = protowire.AppendTag(b, 1, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(protowire.SizeTag(1)+protowire.SizeBytes(len(l.Name))+protowire.SizeTag(2)+protowire.SizeBytes(len(l.Value))))
+		b = protowire.AppendTag(b, 1, protowire.BytesType)
+		b = protowire.AppendString(b, l.Name)
+		b = protowire.AppendTag(b, 2, protowire.BytesType)
+		b = protowire.AppendString(b, l.Value)
+	}
+	return b
+}
+
+// Size puts the request together.
+func (b *batch) Size() (values, size int) {
+	if len(b.series) > 0 {
+		b.finish()
+	}
+	return b.values, len(b.packed)
+}
+
+func (b *batch) finish() {
+	size := 0
+	for _, s := range b.series {
+		size += len(s.Head) + len(s.Body) + 8
+	}
+	b.raw = make([]byte, 0, size)
+	b.starts = make([]int, 0, len(b.series)+1)
+	for _, s := range b.series {
+		b.starts = append(b.starts, len(b.raw))
+		b.raw = protowire.AppendTag(b.raw, 1, protowire.BytesType)
+		b.raw = protowire.AppendVarint(b.raw, uint64(len(s.Head)+len(s.Body)))
+		b.raw = append(append(b.raw, s.Head...), s.Body...)
+		s.Body = s.Body[:0]
+	}
+	b.starts = append(b.starts, len(b.raw))
+	b.series = nil
+	b.packed = s2.EncodeSnappy(nil, b.raw)
+}
+
+// Send sends the request. Of one that is refused as a whole for some of its samples
+// the others are saved.
+func (b *batch) Send(ctx context.Context) error {
+	first := len(b.starts) - 1
+	refused, err := b.send(ctx, 0, first, 0)
+	if err != nil {
+		return err
+	}
+	if refused.values == 0 {
+		return nil
+	}
+	if refused.values >= b.values {
+		return &push.Refused{Err: refused.err}
+	}
+	return &push.Partial{Values: refused.values, Err: refused.err}
+}
+
+// refusal is what was refused, and why.
+type refusal struct {
+	values int
+	err    error
+}
+
+// deepest is how often a request is halved for what is wrong in it.
+const deepest = 8
+
+// send sends the series from to to, in halves where all together are refused.
+func (b *batch) send(ctx context.Context, from, to, depth int) (refusal, error) {
+	answer, err := b.post(ctx, from, to)
+	if err != nil {
+		b.again = true // it may have arrived
+		return refusal{}, err
+	}
+	err = answer.Err()
+	var refused *push.Refused
+	if err == nil || !errors.As(err, &refused) {
+		if err != nil && answer.Status >= 500 {
+			b.again = true
+		}
+		return refusal{}, err
+	}
+	text := strings.ToLower(string(answer.Body))
+	switch {
+	case b.again && taken(text) && (to-from == 1 || depth == deepest):
+		// It was acknowledged, and nobody heard of it. In halves it is sent as before
+		// until then, as some of these may have been refused alone.
+		return refusal{}, nil
+	case to-from > 1 && depth < deepest && (answer.Status == http.StatusRequestEntityTooLarge || answer.Status == http.StatusBadRequest || b.again && taken(text)):
+		middle := (from + to) / 2
+		left, err := b.send(ctx, from, middle, depth+1)
+		if err != nil {
+			return left, err
+		}
+		right, err := b.send(ctx, middle, to, depth+1)
+		right.values += left.values
+		if left.err != nil {
+			right.err = left.err
+		}
+		return right, err
+	}
+	return refusal{b.count(from, to), explained(text, refused.Err)}, nil
+}
+
+// taken reports whether a receiver says that it has these samples already.
+func taken(text string) bool {
+	return strings.Contains(text, "duplicate") || strings.Contains(text, "out of order") || strings.Contains(text, "out-of-order")
+}
+
+// explained adds the remedy to what receivers say of old samples.
+func explained(text string, err error) error {
+	if taken(text) || strings.Contains(text, "out of bounds") || strings.Contains(text, "too old") || strings.Contains(text, "too far in the past") {
+		return fmt.Errorf("%w (it takes nothing this old: set storage.tsdb.out_of_order_time_window in its configuration, or bring it the past by `replay export --format openmetrics` and promtool tsdb create-blocks-from openmetrics)", err)
+	}
+	return err
+}
+
+func (b *batch) post(ctx context.Context, from, to int) (*push.Answer, error) {
+	packed := b.packed
+	if from != 0 || to != len(b.starts)-1 {
+		packed = s2.EncodeSnappy(nil, b.raw[b.starts[from]:b.starts[to]])
+	}
+	return b.sink.to.Post(ctx, nil, header, packed)
+}
+
+var header = http.Header{
+	"Content-Type":                      {"application/x-protobuf"},
+	"Content-Encoding":                  {"snappy"},
+	"X-Prometheus-Remote-Write-Version": {"0.1.0"},
+}
+
+// count counts the samples of some series.
+func (b *batch) count(from, to int) (n int) {
+	raw := b.raw[b.starts[from]:b.starts[to]]
+	for len(raw) > 0 {
+		_, _, skip := protowire.ConsumeTag(raw)
+		series, size := protowire.ConsumeBytes(raw[skip:])
+		raw = raw[skip+size:]
+		for len(series) > 0 {
+			field, kind, skip := protowire.ConsumeTag(series)
+			if field == 2 {
+				n++
+			}
+			series = series[skip+protowire.ConsumeFieldValue(field, kind, series[skip:]):]
+		}
+	}
+	return n
+}
