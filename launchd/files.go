@@ -19,6 +19,7 @@ type File struct {
 	Path    string
 	Mode    fs.FileMode
 	Content []byte
+	Group   string // empty: root's
 	// Keep leaves alone a file that exists.
 	Keep bool
 }
@@ -135,7 +136,7 @@ func (p place) write(f File) (changed bool, err error) {
 		return false, err
 	}
 	if info != nil && info.Mode().Perm() == f.Mode && sameContent(path, f.Content) {
-		return false, p.give(path, "")
+		return false, p.give(path, f.Group)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, fmt.Errorf("%s cannot be made: %w", filepath.Dir(path), cause(err))
@@ -148,7 +149,7 @@ func (p place) write(f File) (changed bool, err error) {
 	_, err = io.Copy(tmp, bytes.NewReader(f.Content))
 	err = errors.Join(err, tmp.Chmod(f.Mode), tmp.Sync(), tmp.Close())
 	if err == nil {
-		err = p.give(tmp.Name(), "")
+		err = p.give(tmp.Name(), f.Group)
 	}
 	if err == nil {
 		err = os.Rename(tmp.Name(), path)

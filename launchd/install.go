@@ -1,6 +1,7 @@
 package launchd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,6 +29,13 @@ type Installer struct {
 	Manuals map[string]string
 	// Group may read the archives.
 	Group string
+	// Serve installs the server as well; nil leaves it as it is, and Unserve takes
+	// it away.
+	Serve   *Serve
+	Unserve bool
+	// Push installs the push as well; nil leaves it as it is, and Unpush takes it away.
+	Push   *Push
+	Unpush bool
 	// EUID is whom the installer runs as, and Asker, if not 0, the user who
 	// became root for it.
 	EUID, Asker int
@@ -58,7 +66,7 @@ func (in *Installer) dirs() []Dir {
 			dirs = append(dirs, Dir{Path: path, Shared: true})
 		}
 	}
-	return dirs
+	return append(dirs, in.pushDirs()...)
 }
 
 // files are the files of an installation besides the programs. The job comes
@@ -74,6 +82,14 @@ func (in *Installer) files() []File {
 		files = append(files, File{Path: l.Log, Mode: 0o640, Content: []byte{}, Keep: true})
 	}
 	return append(files, in.Manager.Files(l)...)
+}
+
+// serveFiles are those of the server.
+func (in *Installer) serveFiles() ([]File, error) {
+	if in.Serve == nil {
+		return nil, nil
+	}
+	return in.Manager.Server().Files(in.Layout, *in.Serve)
 }
 
 // manuals are the paths of the manual pages: man1/recorder.1.
@@ -97,12 +113,22 @@ func (in *Installer) Install() error {
 	if err != nil {
 		return err
 	}
+	if in.Serve != nil && len(programs) < 2 {
+		return fmt.Errorf("there is no replay in %s, which is what serves: put it beside the recorder", in.From)
+	}
+	if in.Push != nil && len(programs) < 2 {
+		return fmt.Errorf("there is no replay in %s, which is what pushes: put it beside the recorder", in.From)
+	}
+	serve, err := in.serveFiles()
+	if err != nil {
+		return err
+	}
 	for _, d := range in.dirs() {
 		if err := p.mkdir(d); err != nil {
 			return err
 		}
 	}
-	for _, f := range append(programs, in.files()...) {
+	for _, f := range slices.Concat(programs, in.files(), serve, in.pushFiles()) {
 		changed, err := p.write(f)
 		if err != nil {
 			return err
@@ -124,8 +150,37 @@ func (in *Installer) Install() error {
 			return err
 		}
 	}
+	if err := in.server(p); err != nil {
+		return err
+	}
+	if err := in.push(p); err != nil {
+		return err
+	}
+	// The agent for PCP, where it is a service, goes on with the program that is there now.
+	if fileExists(p.at(in.Layout.PMDAJob)) {
+		if err := in.Manager.Agent().Load(in.Layout); err != nil {
+			return err
+		}
+	}
 	in.summary()
 	return nil
+}
+
+// server makes the machine's manager know the server, or forget it. One that was
+// installed before goes on with the program that is there now.
+func (in *Installer) server(p place) error {
+	l, server := in.Layout, in.Manager.Server()
+	if in.Unserve {
+		if err := server.Unload(l); err != nil {
+			return err
+		}
+		errs := in.remove(p, server.Paths(l)...)
+		return errors.Join(append(errs, in.Manager.Forget())...)
+	}
+	if !fileExists(p.at(l.ServeJob)) {
+		return nil
+	}
+	return server.Load(l)
 }
 
 func (in *Installer) tell(p place, f File, changed bool) {
@@ -181,12 +236,22 @@ func (in *Installer) summary() {
 	}
 	in.Say("  programs        %s", l.Binaries)
 	in.Say("  service         %s", l.Job)
+	if in.Serve != nil {
+		in.Say("  server          %s, for root and the group %s", l.ServeSocket, in.Serve.SocketGroup)
+	}
+	if in.Push != nil {
+		in.Say("  push            %s", in.Push.URL)
+	}
 	in.Say("See how it is doing: %s status", l.Recorder())
 }
 
 // Print shows what Install would do.
-func (in *Installer) Print() string {
+func (in *Installer) Print() (string, error) {
 	var b strings.Builder
+	serve, err := in.serveFiles()
+	if err != nil {
+		return "", err
+	}
 	p := in.place()
 	for _, d := range in.dirs() {
 		if !d.Shared {
@@ -201,19 +266,29 @@ func (in *Installer) Print() string {
 	if fileExists(filepath.Join(in.From, "replay")) {
 		programs = append(programs, File{Path: in.Layout.Replay(), Mode: 0o755})
 	}
-	for _, f := range append(programs, in.files()...) {
-		fmt.Fprintf(&b, "# file %s (root:%s %04o)\n", p.at(f.Path), in.rootGroup(), f.Mode)
+	serve = append(serve, in.pushFiles()...)
+	for _, f := range slices.Concat(programs, in.files(), serve) {
+		fmt.Fprintf(&b, "# file %s (root:%s %04o)\n", p.at(f.Path), cmp.Or(f.Group, in.rootGroup()), f.Mode)
 	}
-	for _, f := range in.Manager.Files(in.Layout) {
-		fmt.Fprintf(&b, "\n# %s\n%s", p.at(f.Path), f.Content)
+	for _, f := range append(in.Manager.Files(in.Layout), serve...) {
+		if len(f.Content) > 0 {
+			fmt.Fprintf(&b, "\n# %s\n%s", p.at(f.Path), f.Content)
+		}
 	}
 	if !in.Stage {
 		b.WriteString("\n# commands\n")
-		for _, c := range in.Manager.Commands(in.Layout) {
+		commands := in.Manager.Commands(in.Layout)
+		if in.Serve != nil {
+			commands = append(commands, in.Manager.Server().Commands(in.Layout)...)
+		}
+		if in.Push != nil {
+			commands = append(commands, in.Manager.Pusher().Commands(in.Layout)...)
+		}
+		for _, c := range commands {
 			b.WriteString(c + "\n")
 		}
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 func (in *Installer) rootGroup() string {
@@ -229,27 +304,20 @@ func (in *Installer) Uninstall(purge bool) error {
 	if !in.Stage && in.EUID != 0 {
 		return fmt.Errorf("a service can be removed only by root: run `sudo recorder uninstall`")
 	}
+	l, server := in.Layout, in.Manager.Server()
 	if !in.Stage {
-		if err := in.Manager.Unload(in.Layout); err != nil {
+		if err := errors.Join(server.Unload(l), in.Manager.Pusher().Unload(l)); err != nil {
+			return err
+		}
+		if err := in.Manager.Unload(l); err != nil {
 			return err
 		}
 	}
 	p := in.place()
-	l := in.Layout
 	var errs []error
-	remove := func(path string) {
-		if err := p.safe(filepath.Dir(path)); err != nil {
-			errs = append(errs, fmt.Errorf("%s is not removed: %w", p.at(path), err))
-			return
-		}
-		gone, err := removeIfPresent(p.at(path))
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s cannot be removed: %w", p.at(path), cause(err)))
-		}
-		if gone {
-			in.Say("removed %s", p.at(path))
-		}
-	}
+	remove := func(paths ...string) { errs = append(errs, in.remove(p, paths...)...) }
+	remove(server.Paths(l)...)
+	remove(in.Manager.Pusher().Paths(l)...)
 	for _, f := range in.Manager.Files(l) {
 		remove(f.Path)
 	}
@@ -274,9 +342,9 @@ func (in *Installer) Uninstall(purge bool) error {
 		remove(l.Config)
 	}
 	if purge {
-		errs = append(errs, in.purgeArchives(p))
+		errs = append(errs, in.purgeArchives(p), in.purgePush(p))
 	}
-	in.removeEmpty(p, l.Manuals, filepath.Dir(l.Manuals), l.Archives, l.Binaries, filepath.Dir(l.Binaries), filepath.Dir(l.Config))
+	in.removeEmpty(p, l.Manuals, filepath.Dir(l.Manuals), l.Archives, l.PushState, l.Binaries, filepath.Dir(l.Binaries), filepath.Dir(l.Config))
 	for _, path := range []string{l.Config, l.Archives} {
 		if fileExists(p.at(path)) {
 			in.Say("kept %s", p.at(path))
@@ -286,6 +354,24 @@ func (in *Installer) Uninstall(purge bool) error {
 		errs = append(errs, in.Manager.Forget())
 	}
 	return errors.Join(errs...)
+}
+
+// remove removes files, and says so of those that were there.
+func (in *Installer) remove(p place, paths ...string) (errs []error) {
+	for _, path := range paths {
+		if err := p.safe(filepath.Dir(path)); err != nil {
+			errs = append(errs, fmt.Errorf("%s is not removed: %w", p.at(path), err))
+			continue
+		}
+		gone, err := removeIfPresent(p.at(path))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s cannot be removed: %w", p.at(path), cause(err)))
+		}
+		if gone {
+			in.Say("removed %s", p.at(path))
+		}
+	}
+	return errs
 }
 
 // purgeArchives removes the archives and their directory, and nothing that a

@@ -427,7 +427,10 @@ func TestStartStopRestart(t *testing.T) {
 
 func TestPrintAndStageTouchNothing(t *testing.T) {
 	m := newMac(t)
-	text := m.in.Print()
+	text, err := m.in.Print()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{
 		"# directory " + m.path("/Library/Tachograph/bin") + " (root:wheel 0755)", "<key>KeepAlive</key>",
 		"/bin/launchctl bootstrap system /Library/LaunchDaemons/org.tachograph.recorder.plist",

@@ -26,9 +26,19 @@ type Launchd struct {
 	Runner Runner
 	// Pause waits between two looks at a state that is to change.
 	Pause func(time.Duration)
+
+	label string // empty: the recorder's
 }
 
-const service = "system/" + Label
+// name is the job's label, service its name in the domain of the machine.
+func (m *Launchd) name() string {
+	if m.label == "" {
+		return Label
+	}
+	return m.label
+}
+
+func (m *Launchd) service() string { return "system/" + m.name() }
 
 // Name is what people call it.
 func (m *Launchd) Name() string { return "launchd" }
@@ -45,10 +55,10 @@ func (m *Launchd) Files(l Layout) []File {
 // Commands lists what Load runs.
 func (m *Launchd) Commands(l Layout) []string {
 	return []string{
-		launchctl + " bootout " + service + "   (where it is loaded)",
-		launchctl + " enable " + service,
+		launchctl + " bootout " + m.service() + "   (where it is loaded)",
+		launchctl + " enable " + m.service(),
 		launchctl + " bootstrap system " + quoteShell(l.Job),
-		launchctl + " kickstart " + service,
+		launchctl + " kickstart " + m.service(),
 	}
 }
 
@@ -63,7 +73,7 @@ func (m *Launchd) run(args ...string) (Result, error) { return m.Runner.Run(laun
 
 // State asks launchd.
 func (m *Launchd) State() (State, error) {
-	r, err := m.run("print", service)
+	r, err := m.run("print", m.service())
 	if err != nil {
 		return State{}, err
 	}
@@ -73,7 +83,7 @@ func (m *Launchd) State() (State, error) {
 	}
 	r, err = m.run("print-disabled", "system")
 	if err == nil && r.Code == 0 {
-		st.Disabled = isDisabled(r.Out)
+		st.Disabled = isDisabled(r.Out, m.name())
 	}
 	return st, nil
 }
@@ -107,10 +117,10 @@ func parsePrint(out string, st *State) {
 
 // isDisabled reads launchctl print-disabled: a list of "label" => disabled,
 // or => true in older releases.
-func isDisabled(out string) bool {
+func isDisabled(out, label string) bool {
 	for line := range strings.Lines(out) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), " => ")
-		if ok && name == `"`+Label+`"` {
+		if ok && name == `"`+label+`"` {
 			return value == "disabled" || value == "true"
 		}
 	}
@@ -127,42 +137,48 @@ func (m *Launchd) Load(l Layout) error {
 
 // Start enables, bootstraps and kickstarts the job, whatever of it is missing.
 func (m *Launchd) Start(l Layout) error {
-	last, err := m.run("enable", service)
+	before, err := m.State()
 	if err != nil {
 		return err
 	}
-	st, err := m.State()
+	last, st, err := m.bootstrap(l.Job)
 	if err != nil {
 		return err
-	}
-	before := st
-	if !st.Loaded {
-		if last, err = m.run("bootstrap", "system", l.Job); err != nil {
-			return err
-		}
-		// A teardown that is still going on is over soon.
-		for try := 0; try < 10 && (last.Code == codeTearingDown || last.Code == codeInProgress); try++ {
-			m.Pause(time.Second)
-			if st, err = m.State(); err != nil || st.Loaded {
-				break
-			}
-			if last, err = m.run("bootstrap", "system", l.Job); err != nil {
-				return err
-			}
-		}
-		if st, err = m.State(); err != nil {
-			return err
-		}
-		if !st.Loaded {
-			return m.explain("bootstrap", last, st)
-		}
 	}
 	if !st.Running {
-		if last, err = m.run("kickstart", service); err != nil {
+		if last, err = m.run("kickstart", m.service()); err != nil {
 			return err
 		}
 	}
 	return m.awaitRunning(last, before.Runs, func(st State) bool { return st.Running })
+}
+
+// bootstrap enables the job and makes launchd know it, if it does not. It returns
+// the last command's result and the job's state after it.
+func (m *Launchd) bootstrap(job string) (last Result, st State, err error) {
+	if last, err = m.run("enable", m.service()); err != nil {
+		return last, st, err
+	}
+	if st, err = m.State(); err != nil || st.Loaded {
+		return last, st, err
+	}
+	if last, err = m.run("bootstrap", "system", job); err != nil {
+		return last, st, err
+	}
+	// A teardown that is still going on is over soon.
+	for try := 0; try < 10 && (last.Code == codeTearingDown || last.Code == codeInProgress); try++ {
+		m.Pause(time.Second)
+		if st, err = m.State(); err != nil || st.Loaded {
+			break
+		}
+		if last, err = m.run("bootstrap", "system", job); err != nil {
+			return last, st, err
+		}
+	}
+	if st, err = m.State(); err == nil && !st.Loaded {
+		err = m.explain("bootstrap", last, st)
+	}
+	return last, st, err
 }
 
 // Stop ends the process; its clean exit keeps it down.
@@ -171,7 +187,7 @@ func (m *Launchd) Stop() error {
 	if err != nil || !st.Running {
 		return err
 	}
-	last, err := m.run("kill", "SIGTERM", service)
+	last, err := m.run("kill", "SIGTERM", m.service())
 	if err != nil {
 		return err
 	}
@@ -187,7 +203,7 @@ func (m *Launchd) Restart(l Layout) error {
 	if !st.Loaded || !st.Running {
 		return m.Start(l)
 	}
-	last, err := m.run("kickstart", "-k", service)
+	last, err := m.run("kickstart", "-k", m.service())
 	if err != nil {
 		return err
 	}
@@ -200,7 +216,7 @@ func (m *Launchd) Unload(l Layout) error {
 	if err != nil || !st.Loaded {
 		return err
 	}
-	last, err := m.run("bootout", service)
+	last, err := m.run("bootout", m.service())
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,14 @@ type Layout struct {
 	SearchPath string
 	// Manuals is a directory that man looks into, for one directory a section.
 	Manuals string
+	// Of the server: its plist or unit, its socket, and its log; empty: the journal.
+	ServeJob, ServeSocket, ServeLog string
+	// Of the push: its plist or unit, the directory of its state, and its log; empty:
+	// the journal.
+	PushJob, PushState, PushLog string
+	// Of the agent for Performance Co-Pilot: its plist or unit, its sockets, with * for
+	// the domain, and its log; empty: the journal.
+	PMDAJob, PMDASockets, PMDALog string
 	// Links is a directory that gets links to the binaries; empty: none.
 	Links string
 }
@@ -39,6 +47,16 @@ func MacLayout() Layout {
 		Job:        "/Library/LaunchDaemons/" + Label + ".plist",
 		Rotation:   "/etc/newsyslog.d/" + Label + ".conf",
 		SearchPath: "/etc/paths.d/tachograph",
+		ServeJob:   "/Library/LaunchDaemons/" + ServeLabel + ".plist",
+		// /var/run is emptied when the machine starts, and launchd makes no directories.
+		ServeSocket: "/var/run/" + ServeLabel + ".sock",
+		ServeLog:    "/Library/Logs/Tachograph/serve.log",
+		PushJob:     "/Library/LaunchDaemons/" + PushLabel + ".plist",
+		PushState:   "/Library/Application Support/Tachograph/Push",
+		PushLog:     "/Library/Logs/Tachograph/push.log",
+		PMDAJob:     "/Library/LaunchDaemons/" + PMDALabel + ".plist",
+		PMDASockets: "/var/run/" + PMDALabel + ".*.sock",
+		PMDALog:     "/Library/Logs/Tachograph/pmda.log",
 		// Man looks beside the directories that SearchPath names.
 		Manuals: "/Library/Tachograph/share/man",
 	}
@@ -47,12 +65,18 @@ func MacLayout() Layout {
 // LinuxLayout is the layout on Linux.
 func LinuxLayout() Layout {
 	return Layout{
-		Binaries: "/usr/local/lib/tachograph",
-		Config:   "/etc/tachograph/tachograph.toml",
-		Archives: "/var/lib/tachograph",
-		Job:      "/etc/systemd/system/" + Unit,
-		Links:    "/usr/local/bin",
-		Manuals:  "/usr/local/share/man",
+		Binaries:    "/usr/local/lib/tachograph",
+		Config:      "/etc/tachograph/tachograph.toml",
+		Archives:    "/var/lib/tachograph",
+		Job:         "/etc/systemd/system/" + Unit,
+		ServeJob:    "/etc/systemd/system/" + ServeUnit,
+		ServeSocket: "/run/tachograph/serve.sock",
+		PushJob:     "/etc/systemd/system/" + PushUnit,
+		PushState:   "/var/lib/tachograph-push",
+		PMDAJob:     "/etc/systemd/system/" + PMDAUnit,
+		PMDASockets: "/run/tachograph-pmda/*.sock",
+		Links:       "/usr/local/bin",
+		Manuals:     "/usr/local/share/man",
 	}
 }
 

@@ -36,4 +36,10 @@ type Manager interface {
 	Journal(since time.Time) string
 	// Commands lists what Load runs, for people.
 	Commands(l Layout) []string
+	// Server drives the second service.
+	Server() Server
+	// Pusher drives the third.
+	Pusher() Pusher
+	// Agent drives the fourth.
+	Agent() Agenter
 }

@@ -31,7 +31,7 @@ func TestIsDisabled(t *testing.T) {
 		"disabled services = {\n\t\"org.tachograph.recorder2\" => true\n}":    false,
 		"": false,
 	} {
-		if got := isDisabled(out); got != want {
+		if got := isDisabled(out, Label); got != want {
 			t.Errorf("%q: %v", out, got)
 		}
 	}
@@ -42,6 +42,6 @@ func FuzzParsePrint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, out string) {
 		var st State
 		parsePrint(out, &st)
-		isDisabled(out)
+		isDisabled(out, Label)
 	})
 }

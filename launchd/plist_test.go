@@ -38,6 +38,31 @@ func TestServiceFiles(t *testing.T) {
 	golden(t, "recorder.plist", MacLayout().Plist())
 	golden(t, "newsyslog.conf", MacLayout().NewsyslogRule())
 	golden(t, "tachograph.service", LinuxLayout().SystemdUnit())
+	serve := Serve{Archives: LinuxLayout().Archives, Group: "daemon", SocketGroup: "operator", Mode: 0o660}
+	golden(t, "tachograph-serve.service", LinuxLayout().ServeSystemdUnit(serve))
+	golden(t, "tachograph-serve.socket", LinuxLayout().ServeSystemdSocket(serve))
+	// The number of this group is the same on all systems.
+	serve.Archives, serve.SocketGroup = MacLayout().Archives, "daemon"
+	job, err := MacLayout().ServePlist(serve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "serve.plist", job)
+	push := Push{URL: "https://metrics.example/api/v1/write", Archives: LinuxLayout().Archives, Group: "daemon", State: "metrics.example-1.push",
+		TokenFile: "/etc/tachograph/push token", Options: []string{"--processes", "10"}}
+	golden(t, "tachograph-push.service", LinuxLayout().PushSystemdUnit(push))
+	push.Archives = MacLayout().Archives
+	golden(t, "push.plist", MacLayout().PushPlist(push))
+	agent := PMDA{Program: LinuxLayout().Recorder(), Domains: []uint32{500}, Group: "pcp", Options: []string{"--beside"}}
+	golden(t, "tachograph-pmda.service", LinuxLayout().PMDASystemdUnit(agent))
+	agent = PMDA{Program: MacLayout().Recorder(), Domains: []uint32{500, 3, 78}, Group: "pcp", Options: []string{"--native"}}
+	golden(t, "pmda.plist", MacLayout().PMDAPlist(agent))
+	// What goes with each insert stands behind ?, and the password comes from a file.
+	push = Push{URL: "clickhouse+https://shard-1:8443/tachograph?async_insert=1&wait_for_async_insert=1", Archives: LinuxLayout().Archives, Group: "daemon",
+		State: "shard-1-8443-1.push", User: "push", PasswordFile: "/etc/tachograph/password", Options: []string{"--cluster=fleet", "--every=10m"}}
+	golden(t, "tachograph-push-clickhouse.service", LinuxLayout().PushSystemdUnit(push))
+	push.Archives = MacLayout().Archives
+	golden(t, "push-clickhouse.plist", MacLayout().PushPlist(push))
 }
 
 // want is the plist as launchd shall understand it.

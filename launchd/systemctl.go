@@ -47,18 +47,37 @@ func (m *Systemd) do(args ...string) error {
 	case r.Code == 0:
 		return nil
 	case r.Code == 5:
-		return fmt.Errorf("systemd does not know %s: run `sudo recorder install`", Unit)
+		return fmt.Errorf("systemd does not know %s: run `sudo recorder install`", args[len(args)-1])
 	case strings.Contains(r.Errors, "not been booted with systemd"):
 		return fmt.Errorf("this machine does not run systemd: start %q by its own means", "recorder run")
 	case r.Code == 4 || strings.Contains(strings.ToLower(r.Errors), "access denied"), strings.Contains(r.Errors, "authentication"):
 		return fmt.Errorf("systemd obeys only root here: run it with sudo")
 	}
-	return fmt.Errorf("systemctl %s failed with error %d: %s (journalctl -u %s tells more)", args[0], r.Code, strings.Split(r.Errors, "\n")[0], Unit)
+	return fmt.Errorf("systemctl %s failed with error %d: %s (journalctl -u %s tells more)", args[0], r.Code, strings.Split(r.Errors, "\n")[0], args[len(args)-1])
 }
 
 // Load makes systemd read the unit and starts it anew.
 func (m *Systemd) Load(l Layout) error {
-	for _, args := range [][]string{{"daemon-reload"}, {"enable", Unit}, {"restart", Unit}} {
+	return m.doAll(startAnew(Unit))
+}
+
+// startAnew makes systemd read a unit, and run it as it is now and from each boot on.
+func startAnew(unit string) [][]string {
+	return [][]string{{"daemon-reload"}, {"enable", unit}, {"restart", unit}}
+}
+
+// disable ends a unit, if there is one, for good.
+func (m *Systemd) disable(unit string) error {
+	st, err := m.state(unit)
+	if err != nil || !st.Loaded {
+		return err
+	}
+	return m.do("disable", "--now", unit)
+}
+
+// doAll does one after the other, until one fails.
+func (m *Systemd) doAll(commands [][]string) error {
+	for _, args := range commands {
 		if err := m.do(args...); err != nil {
 			return err
 		}
@@ -66,14 +85,16 @@ func (m *Systemd) Load(l Layout) error {
 	return nil
 }
 
-// Unload stops and disables the unit.
-func (m *Systemd) Unload(l Layout) error {
-	st, err := m.State()
-	if err != nil || !st.Loaded {
-		return err
+// spelled are commands of systemctl as people type them.
+func spelled(commands [][]string) (lines []string) {
+	for _, args := range commands {
+		lines = append(lines, systemctl+" "+strings.Join(args, " "))
 	}
-	return m.do("disable", "--now", Unit)
+	return lines
 }
+
+// Unload stops and disables the unit.
+func (m *Systemd) Unload(l Layout) error { return m.disable(Unit) }
 
 // Forget makes systemd notice that the unit is gone.
 func (m *Systemd) Forget() error { return m.do("daemon-reload") }
@@ -102,8 +123,10 @@ func (m *Systemd) Journal(since time.Time) string {
 }
 
 // State asks systemd.
-func (m *Systemd) State() (State, error) {
-	r, err := m.Runner.Run(systemctl, "show", "--property=LoadState,ActiveState,MainPID,UnitFileState,Result", Unit)
+func (m *Systemd) State() (State, error) { return m.state(Unit) }
+
+func (m *Systemd) state(unit string) (State, error) {
+	r, err := m.Runner.Run(systemctl, "show", "--property=LoadState,ActiveState,MainPID,UnitFileState,Result", unit)
 	if err != nil {
 		return State{}, err
 	}

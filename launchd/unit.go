@@ -47,11 +47,18 @@ UMask=0077
 LimitNOFILE=%d
 StateDirectory=tachograph
 StateDirectoryMode=0750
-CapabilityBoundingSet=CAP_CHOWN CAP_DAC_READ_SEARCH CAP_NET_ADMIN CAP_SYS_PTRACE
+%sReadWritePaths=%s
+
+[Install]
+WantedBy=multi-user.target
+`, strings.Join(words, " "), throttleSeconds, exitSeconds, openFilesLinux, readsAll, quoteUnit(l.Archives))
+}
+
+// readsAll is what is left to those who read everything there is and change nothing.
+const readsAll = `CapabilityBoundingSet=CAP_CHOWN CAP_DAC_READ_SEARCH CAP_NET_ADMIN CAP_SYS_PTRACE
 NoNewPrivileges=yes
 ProtectSystem=strict
 ProtectHome=read-only
-ReadWritePaths=%s
 PrivateTmp=yes
 PrivateDevices=yes
 PrivateMounts=yes
@@ -70,11 +77,7 @@ MemoryDenyWriteExecute=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
-
-[Install]
-WantedBy=multi-user.target
-`, strings.Join(words, " "), throttleSeconds, exitSeconds, openFilesLinux, quoteUnit(l.Archives))
-}
+`
 
 // quoteUnit quotes a word for a unit file, where % begins a specifier.
 func quoteUnit(w string) string {

@@ -12,6 +12,7 @@ import (
 	"tachograph/cmd/internal/completion"
 	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/manual"
+	"tachograph/cmd/internal/mistake"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
@@ -36,10 +37,14 @@ type app struct {
 	catalog  func() []*metric.Desc
 	now      func() metric.Stamp
 	host     func() (host, error)
+	width    int  // of the terminal that out is; 0 if it is none
+	ascii    bool // the locale has no other letters
 }
 
 func newApp(out, err io.Writer) *app {
-	return &app{out: toPeople(out), err: toPeople(err), sources: platform.Sources, catalog: platformCatalog, now: platform.Now, host: thisHost}
+	a := &app{out: toPeople(out), err: toPeople(err), sources: platform.Sources, catalog: platformCatalog, now: platform.Now, host: thisHost}
+	a.onTerminal(out, os.Getenv)
+	return a
 }
 
 // toPeople writes what the machine told as text only.
@@ -87,11 +92,11 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w (see %s --help)", err, c.CommandPath())
+		return fmt.Errorf("%w (see %s --help)", mistake.OfFlag(err), c.CommandPath())
 	})
 	root.AddCommand(
 		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(), a.reloadCommand(),
-		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.versionCommand(), a.manCommand(),
+		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.pmdaCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(completion.Command(), exit.Topic())

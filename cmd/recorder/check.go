@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
 	"tachograph/sample"
@@ -65,9 +66,15 @@ func (a *app) check(file string) error {
 	if from == "" {
 		from = "the defaults (there is no " + config.DefaultFile() + ")"
 	}
-	fmt.Fprintf(a.out, "configuration  %s\narchives        %s\n", from, dir)
-	fmt.Fprintf(a.out, "rotation       %s\n", rotationText(cfg))
-	fmt.Fprintf(a.out, "retention      %s, %s in all\n\n", durationText(cfg.Archive.KeepFor), sizeText(cfg.Archive.KeepSize))
+	a.toRead()
+	var b strings.Builder
+	writeFacts(&b, [][2]string{
+		{"configuration  ", visible.Text(from)}, {"archives", visible.Text(dir)}, {"rotation", rotationText(cfg)},
+		{"retention", fmt.Sprintf("%s, %s in all%s", durationText(cfg.Archive.KeepFor), sizeText(cfg.Archive.KeepSize), reducedText(cfg))},
+	}, "", a.width)
+	if _, err := fmt.Fprintln(a.out, b.String()); err != nil {
+		return err
+	}
 	return a.printPlan(cfg, sources)
 }
 
@@ -78,6 +85,14 @@ func refused(err error) error {
 		return noError{err}
 	}
 	return err
+}
+
+// reducedText says what stays of archives that are removed.
+func reducedText(cfg *config.Config) string {
+	if cfg.Archive.KeepReducedFor <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; steps of %s for %s", config.FormatDuration(cfg.Archive.ReduceTo), durationText(cfg.Archive.KeepReducedFor))
 }
 
 func rotationText(cfg *config.Config) string {
@@ -142,8 +157,7 @@ func (a *app) printPlan(cfg *config.Config, sources []sample.Source) error {
 	for _, r := range snap.Readings {
 		add(r.Desc, 1)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "class\tevery\tmetrics\tvalues\tvalues a day\t")
+	t := table{head: []string{"class", "every", "metrics", "values", "values a day"}, right: true, drop: []int{2, 3}, cut: []int{0}}
 	var metrics, values int
 	var perDay float64
 	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
@@ -156,18 +170,22 @@ func (a *app) printPlan(cfg *config.Config, sources []sample.Source) error {
 		case interval != config.Off:
 			every, day = config.FormatDuration(interval), float64(p.values)*float64(24*time.Hour)/float64(interval)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t\n", cl, every, len(p.metrics), p.values, thousands(day))
+		t.rows = append(t.rows, []string{cl.String(), every, strconv.Itoa(len(p.metrics)), strconv.Itoa(p.values), thousands(day)})
 		metrics += len(p.metrics)
 		values += p.values
 		perDay += day
 	}
-	fmt.Fprintf(w, "all\t\t%d\t%d\t%s\t\n", metrics, values, thousands(perDay))
-	if err := w.Flush(); err != nil {
+	t.rows = append(t.rows, []string{"all", "", strconv.Itoa(metrics), strconv.Itoa(values), thousands(perDay)})
+	if err := t.write(a.out, a.width); err != nil {
 		return err
 	}
 	for _, c := range snap.Costs {
 		if c.Err != nil {
-			fmt.Fprintf(a.out, "source %s cannot be read: %s\n", c.Source, c.Err)
+			text := visible.Text(fmt.Sprintf("source %s cannot be read: %s", c.Source, c.Err))
+			if a.width > 0 {
+				text = indented(text, "", a.width)
+			}
+			fmt.Fprintln(a.out, text)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func TestNamesDoNothing(t *testing.T) {
 	for name, print := range map[string]func(a *app){
 		"probe": func(a *app) {
 			lines := []probe.Line{{Metric: "filesys.full", Instance: attack, Value: metric.Value{Type: metric.String, Str: attack}}}
-			if err := printLines(a.out, lines); err != nil {
+			if err := printLines(a.out, lines, 0); err != nil {
 				t.Fatal(err)
 			}
 		},

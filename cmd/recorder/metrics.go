@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -46,9 +45,11 @@ func (a *app) metricsCommand() *cobra.Command {
 			case asJSON:
 				return printMetricsJSON(a.out, descs, cfg)
 			case describe:
-				return describeMetrics(a.out, descs, cfg)
+				a.toRead()
+				return describeMetrics(a.out, descs, cfg, a.width)
 			}
-			return printMetrics(a.out, descs, cfg)
+			a.toRead()
+			return printMetrics(a.out, descs, cfg, a.width)
 		},
 	}
 	c.Flags().BoolVar(&describe, "describe", false, "print everything that is known about each metric")
@@ -76,80 +77,73 @@ func here(d *metric.Desc) string {
 	return "yes"
 }
 
-func printMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "METRIC\tTYPE\tSEMANTICS\tUNITS\tPER\tCLASS\tHERE")
+func printMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config, width int) error {
+	t := table{head: []string{"METRIC", "TYPE", "SEMANTICS", "UNITS", "PER", "CLASS", "HERE"}, drop: []int{1, 2, 5, 4}, cut: []int{6, 0}}
 	for _, d := range descs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.Name, d.Type, d.Sem, dash(d.Units.String()), dash(d.Indom), cfg.Class(d), here(d))
+		t.rows = append(t.rows, []string{d.Name, d.Type.String(), d.Sem.String(), dash(d.Units.String()), dash(d.Indom), cfg.Class(d).String(), here(d)})
 	}
-	return w.Flush()
+	return t.write(out, width)
 }
 
-func describeMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config) error {
+// paragraph is how wide explanations are at most: longer lines are hard to read.
+const paragraph = 76
+
+func describeMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config, width int) error {
 	for i, d := range descs {
+		var b strings.Builder
 		if i > 0 {
-			fmt.Fprintln(out)
+			b.WriteByte('\n')
 		}
-		fmt.Fprintf(out, "%s\n", d.Name)
-		w := tabwriter.NewWriter(out, 0, 8, 1, ' ', 0)
-		row := func(name, value string) {
-			if value != "" {
-				fmt.Fprintf(w, "    %s:\t%s\n", name, value)
-			}
+		if width > 0 {
+			b.WriteString(indented(d.Name, "", width) + "\n")
+		} else {
+			b.WriteString(d.Name + "\n")
 		}
-		pmid := ""
-		if d.PMID != 0 {
-			pmid = d.PMID.String()
-		}
-		row("help", d.Help)
-		row("type", d.Type.String()+", "+d.Sem.String())
-		row("units", d.Units.String())
-		row("one value per", d.Indom)
-		row("class", cfg.Class(d).String())
-		row("pmid", pmid)
-		row("source", d.Source)
-		row("formula", d.Formula)
-		if d.Width != 0 {
-			text := fmt.Sprintf("%d bits in the kernel", d.Width)
-			if d.Clamped {
-				text += ", where it stops at its greatest value"
-			}
-			row("width", text)
-		}
-		if d.Falls == metric.NeverRestarts {
-			row("when it falls", "it is the kernel's jitter: it never restarts")
-		}
-		row("supported here", here(d))
-		if err := w.Flush(); err != nil {
-			return err
-		}
+		writeFacts(&b, factsOf(d, cfg), "    ", width)
 		if d.LongHelp != "" {
-			fmt.Fprintf(out, "\n%s\n", wrap(d.LongHelp, "    ", 76))
+			wide := paragraph
+			if width > 0 {
+				wide = min(width, paragraph)
+			}
+			b.WriteString("\n" + indented(d.LongHelp, "    ", wide) + "\n")
+		}
+		if _, err := io.WriteString(out, b.String()); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// wrap breaks text into lines.
-func wrap(text, indent string, width int) string {
-	var b strings.Builder
-	column := 0
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0 || column+1+len(word) > width:
-			if i > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(indent)
-			column = len(indent)
-		default:
-			b.WriteByte(' ')
-			column++
+// factsOf is what is known of a metric.
+func factsOf(d *metric.Desc, cfg *config.Config) [][2]string {
+	var facts [][2]string
+	row := func(name, value string) {
+		if value != "" {
+			facts = append(facts, [2]string{name + ": ", value})
 		}
-		b.WriteString(word)
-		column += len(word)
 	}
-	return b.String()
+	row("help", d.Help)
+	row("type", d.Type.String()+", "+d.Sem.String())
+	row("units", d.Units.String())
+	row("one value per", d.Indom)
+	row("class", cfg.Class(d).String())
+	if d.PMID != 0 {
+		row("pmid", d.PMID.String())
+	}
+	row("source", d.Source)
+	row("formula", d.Formula)
+	if d.Width != 0 {
+		text := fmt.Sprintf("%d bits in the kernel", d.Width)
+		if d.Clamped {
+			text += ", where it stops at its greatest value"
+		}
+		row("width", text)
+	}
+	if d.Falls == metric.NeverRestarts {
+		row("when it falls", "it is the kernel's jitter: it never restarts")
+	}
+	row("supported here", here(d))
+	return facts
 }
 
 type jsonMetric struct {

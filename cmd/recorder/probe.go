@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,13 +60,15 @@ func (a *app) probeCommand() *cobra.Command {
 			lines := probe.Sort(append(probe.Pair(first.Only(want), second.Only(want)), extra...))
 			switch {
 			case cost:
-				return printCosts(a.out, first.Costs, second.Costs)
+				a.toRead()
+				return printCosts(a.out, first.Costs, second.Costs, a.width)
 			case len(lines) == 0 && len(args) > 0:
 				return a.nothingMatches(args)
 			case asJSON:
 				return printLinesJSON(a.out, lines)
 			}
-			return printLines(a.out, lines)
+			a.toRead()
+			return printLines(a.out, lines, a.width)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
@@ -114,9 +115,8 @@ func (a *app) nothingMatches(args []string) error {
 	return noMetric(args[0], a.catalog())
 }
 
-func printLines(out io.Writer, lines []probe.Line) error {
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "METRIC\tINSTANCE\tVALUE\tUNITS\tPER SECOND")
+func printLines(out io.Writer, lines []probe.Line, width int) error {
+	t := table{head: []string{"METRIC", "INSTANCE", "VALUE", "UNITS", "PER SECOND"}, drop: []int{3, 4}, cut: []int{2, 1, 0}}
 	for _, l := range lines {
 		value, rate := l.Value.String(), ""
 		if l.Value.Miss != metric.Present {
@@ -127,9 +127,9 @@ func printLines(out io.Writer, lines []probe.Line) error {
 		if l.HasRate {
 			rate = rateText(l)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Metric, dash(visible.Text(l.Instance)), visible.Text(value), dash(l.Units), rate)
+		t.rows = append(t.rows, []string{l.Metric, dash(visible.Text(l.Instance)), visible.Text(value), dash(l.Units), rate})
 	}
-	return w.Flush()
+	return t.write(out, width)
 }
 
 func dash(s string) string {
@@ -196,29 +196,30 @@ func jsonValue(v metric.Value) any {
 	return json.Number(v.String())
 }
 
-func printCosts(out io.Writer, first, second []probe.Cost) error {
+func printCosts(out io.Writer, first, second []probe.Cost, width int) error {
 	type row struct{ first, second probe.Cost }
 	var rows []row
 	for i := range second {
 		rows = append(rows, row{first[i], second[i]})
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return int(b.second.Took - a.second.Took) })
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "SOURCE\tMETRICS\tVALUES\tFIRST\tAGAIN\t")
+	t := table{head: []string{"SOURCE", "METRICS", "VALUES", "FIRST", "AGAIN"}, right: true, drop: []int{1, 2, 3}, cut: []int{0}, notes: make(map[int]string)}
+	add := func(source string, r row) {
+		t.rows = append(t.rows, []string{source, fmt.Sprint(r.second.Metrics), fmt.Sprint(r.second.Values), micros(r.first.Took), micros(r.second.Took)})
+	}
 	var sum row
-	for _, r := range rows {
-		note := ""
+	for i, r := range rows {
 		if r.second.Err != nil {
-			note = " " + r.second.Err.Error()
+			t.notes[i] = visible.Text(r.second.Err.Error())
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", r.second.Source, r.second.Metrics, r.second.Values, micros(r.first.Took), micros(r.second.Took), note)
+		add(r.second.Source, r)
 		sum.first.Took += r.first.Took
 		sum.second.Took += r.second.Took
 		sum.second.Metrics += r.second.Metrics
 		sum.second.Values += r.second.Values
 	}
-	fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t\n", "all", sum.second.Metrics, sum.second.Values, micros(sum.first.Took), micros(sum.second.Took))
-	return w.Flush()
+	add("all", sum)
+	return t.write(out, width)
 }
 
 func micros(d time.Duration) string {

@@ -85,8 +85,8 @@ func (s *screen) show(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text = visible.Text(text)
-	if width := columns(s.terminal); width > 1 && len(text) >= width {
-		text = text[:width-1]
+	if width := columns(s.terminal); width > 1 {
+		text = head(text, width-1)
 	}
 	s.shown = text
 	io.WriteString(s.w, visible.EraseLine+text)

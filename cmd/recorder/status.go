@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/pushstate"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
@@ -47,10 +48,15 @@ func (a *app) status(dir string, asJSON bool) error {
 	}
 	r := service.Judge(dir, st, time.Now())
 	a.askManager(dir, &r)
+	if h, ok := a.serviceOf(dir); ok {
+		r.Server = h.serverState()
+	}
+	r.Pushes = pushstate.Reports(config.PushDirs(), newestTick(r.Status.Classes), time.Now())
 	if asJSON {
 		err = json.NewEncoder(a.out).Encode(r)
 	} else {
-		_, err = fmt.Fprint(a.out, printable(statusText(&r, a.width())))
+		a.toRead()
+		_, err = fmt.Fprint(a.out, printable(statusText(&r, a.width)))
 	}
 	if err != nil {
 		return err
@@ -100,7 +106,7 @@ func statusText(r *service.Report, width int) string {
 	var b strings.Builder
 	var facts [][2]string
 	row := func(name, format string, args ...any) {
-		facts = append(facts, [2]string{name, visible.Text(fmt.Sprintf(format, args...))})
+		facts = append(facts, [2]string{name + "  ", visible.Text(fmt.Sprintf(format, args...))})
 	}
 	st := &r.Status
 	now := r.Now
@@ -125,6 +131,11 @@ func statusText(r *service.Report, width int) string {
 		row("growth", "%s a day", service.Size(r.BytesPerDay))
 	}
 	row("history", "%.1f days kept in %s", r.DaysKept, service.Size(st.Archive.FinishedBytes+st.Archive.Bytes))
+	if red := st.Reduction; red != nil && red.Path != "" {
+		row("reducing", "%s, since %s, before it is removed", red.Path, clock(red.Since))
+	} else if red != nil {
+		row("reducing", "failed: %s", red.Error)
+	}
 	if r.DaysFit > 0 {
 		row("room", "for %.0f days", r.DaysFit)
 	}
@@ -134,6 +145,16 @@ func statusText(r *service.Report, width int) string {
 	}
 	for _, n := range st.Notices {
 		row("note", "%s", n)
+	}
+	if r.Server != "" {
+		row("server", "%s", r.Server)
+	}
+	for i := range r.Pushes {
+		p := &r.Pushes[i]
+		row("push", "%s", p.Words())
+		if p.Trouble != "" {
+			row("", "%s", p.Trouble)
+		}
 	}
 	row("errors", "%d in the last hour, %d since the start", st.ErrorsLastHour, st.Errors)
 	if rot := st.LastRotation; rot != nil {
@@ -150,7 +171,7 @@ func statusText(r *service.Report, width int) string {
 			row("shipped", "%s %s, %d waiting%s", clock(ship.At), ship.Path, ship.Waiting, failure(ship.Error))
 		}
 	}
-	writeFacts(&b, facts, width)
+	writeFacts(&b, facts, "", width)
 	b.WriteByte('\n')
 	rows := [][]string{{"class", "every", "last tick", "ticks", "overruns", "took", "latest"}}
 	for _, c := range st.Classes {

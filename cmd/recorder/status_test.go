@@ -30,6 +30,7 @@ func TestStatusText(t *testing.T) {
 				Path: "/a/mac.live", Bytes: 10 << 20, Since: now.Add(-12 * time.Hour), Finished: 3, FinishedBytes: 60 << 20,
 				AtRiskCrash: service.Seconds(800 * time.Millisecond), AtRiskPowerCut: service.Seconds(190 * time.Second),
 			},
+			Reduction:    &service.Reduction{Path: "/a/mac-20261020T000000Z--20261021T000000Z.tacho", Since: now.Add(-time.Minute)},
 			LastRotation: &service.Rotation{At: now.Add(-12 * time.Hour), Why: "schedule 0 0 * * *", Path: "/a/x.tacho"},
 			LastReload:   &service.Reload{At: now.Add(-time.Hour), Error: "the old configuration stays in force: f:3: archive.place is not a key of the configuration"},
 			LastShipping: &service.Shipping{At: now.Add(-11 * time.Hour), Path: "/a/x.tacho", Error: "no route", Waiting: 1},

@@ -14,8 +14,8 @@ import (
 	"tachograph/launchd"
 )
 
-// Launchctl stands in for launchctl and the launchd behind it. It serves one
-// job at a time.
+// Launchctl stands in for launchctl and the launchd behind it. It knows the jobs of
+// the recorder and of the server.
 type Launchctl struct {
 	// Root is where the paths of the system are found.
 	Root string
@@ -37,8 +37,15 @@ type Launchctl struct {
 	// Crashing jobs end as soon as they are started.
 	Crashing bool
 
-	mu       sync.Mutex
-	Calls    []string
+	mu    sync.Mutex
+	Calls []string
+	jobs  map[string]*job
+}
+
+// job is one of launchd's.
+type job struct {
+	*Launchctl
+	label    string
 	loaded   bool
 	disabled bool
 	pid      int
@@ -48,17 +55,39 @@ type Launchctl struct {
 	exit     string
 }
 
-// Service is the only job it knows.
+// Service is the recorder's.
 const Service = "system/" + launchd.Label
 
-// Preload puts the job in a state, as an earlier installation left it.
+const domain = "system/"
+
+func (l *Launchctl) job(label string) *job {
+	if l.jobs == nil {
+		l.jobs = make(map[string]*job)
+	}
+	if l.jobs[label] == nil {
+		l.jobs[label] = &job{Launchctl: l, label: label}
+	}
+	return l.jobs[label]
+}
+
+// Preload puts the recorder's job in a state, as an earlier installation left it.
 func (l *Launchctl) Preload(loaded, running, disabled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.loaded, l.disabled = loaded, disabled
+	j := l.job(launchd.Label)
+	j.loaded, j.disabled = loaded, disabled
 	if running {
-		l.next++
-		l.pid = l.next
+		j.next++
+		j.pid = j.next
+	}
+}
+
+// Connect does what launchd does when somebody connects to a job's socket.
+func (l *Launchctl) Connect(label string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if j := l.job(label); j.loaded && j.pid == 0 {
+		j.begin()
 	}
 }
 
@@ -80,32 +109,47 @@ func (l *Launchctl) Run(name string, args ...string) (launchd.Result, error) {
 			return code(1, "Not privileged to %s service.", args[0]), nil
 		}
 	}
-	switch {
-	case call == "print "+Service:
-		return l.print(), nil
-	case call == "print-disabled system":
-		return launchd.Result{Out: fmt.Sprintf("\n\tdisabled services = {\n\t\t\"com.example.other\" => enabled\n\t\t%q => %s\n\t}\n",
-			launchd.Label, map[bool]string{true: "disabled", false: "enabled"}[l.disabled])}, nil
-	case call == "enable "+Service:
-		l.disabled = l.disabled && l.Refused
+	if call == "print-disabled system" {
+		return launchd.Result{Out: l.printDisabled()}, nil
+	}
+	if len(args) == 3 && args[0] == "bootstrap" && args[1] == "system" {
+		return l.job(strings.TrimSuffix(filepath.Base(args[2]), ".plist")).bootstrap(args[2]), nil
+	}
+	label, ok := strings.CutPrefix(args[len(args)-1], domain)
+	if !ok {
+		return code(64, "Unrecognized subcommand: %s", call), nil
+	}
+	j := l.job(label)
+	switch strings.Join(args[:len(args)-1], " ") {
+	case "print":
+		return j.print(), nil
+	case "enable":
+		j.disabled = j.disabled && l.Refused
 		return launchd.Result{}, nil
-	case len(args) == 3 && args[0] == "bootstrap" && args[1] == "system":
-		return l.bootstrap(args[2]), nil
-	case call == "bootout "+Service:
-		return l.bootout(), nil
-	case call == "kickstart "+Service, call == "kickstart -k "+Service:
-		return l.kickstart(args[1] == "-k"), nil
-	case call == "kill SIGTERM "+Service:
-		if !l.loaded {
-			return code(113, "Could not find service %q in domain for system", launchd.Label), nil
+	case "bootout":
+		return j.bootout(), nil
+	case "kickstart", "kickstart -k":
+		return j.kickstart(args[1] == "-k"), nil
+	case "kill SIGTERM":
+		if !j.loaded {
+			return code(113, "Could not find service %q in domain for system", label), nil
 		}
-		l.end("0")
+		j.end("0")
 		return launchd.Result{}, nil
 	}
 	return code(64, "Unrecognized subcommand: %s", call), nil
 }
 
-func (l *Launchctl) print() launchd.Result {
+func (l *Launchctl) printDisabled() string {
+	var b strings.Builder
+	b.WriteString("\n\tdisabled services = {\n\t\t\"com.example.other\" => enabled\n")
+	for _, label := range []string{launchd.Label, launchd.ServeLabel, launchd.PushLabel, launchd.PMDALabel} {
+		fmt.Fprintf(&b, "\t\t%q => %s\n", label, map[bool]string{true: "disabled", false: "enabled"}[l.job(label).disabled])
+	}
+	return b.String() + "\t}\n"
+}
+
+func (l *job) print() launchd.Result {
 	if l.leaving > 0 {
 		if l.leaving--; l.leaving == 0 {
 			l.loaded = false
@@ -115,10 +159,10 @@ func (l *Launchctl) print() launchd.Result {
 		l.end("2")
 	}
 	if !l.loaded {
-		return code(113, "Bad request.\nCould not find service %q in domain for system", launchd.Label)
+		return code(113, "Bad request.\nCould not find service %q in domain for system", l.label)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s = {\n\tactive count = 1\n\tpath = /Library/LaunchDaemons/%s.plist\n\ttype = LaunchDaemon\n", Service, launchd.Label)
+	fmt.Fprintf(&b, "%s%s = {\n\tactive count = 1\n\tpath = /Library/LaunchDaemons/%s.plist\n\ttype = LaunchDaemon\n", domain, l.label, l.label)
 	if l.pid != 0 {
 		fmt.Fprintf(&b, "\tstate = running\n\n\tprogram = %s\n\n\tendpoints = {\n\t\t\"x\" = {\n\t\t\tstate = active\n\t\t}\n\t}\n\n\truns = %d\n\tpid = %d\n", strings.Join(l.words, " "), l.next, l.pid)
 	} else {
@@ -132,7 +176,7 @@ func (l *Launchctl) print() launchd.Result {
 	return launchd.Result{Out: b.String()}
 }
 
-func (l *Launchctl) bootstrap(path string) launchd.Result {
+func (l *job) bootstrap(path string) launchd.Result {
 	switch {
 	case l.disabled:
 		return code(119, "Bootstrap failed: 119: Service is disabled")
@@ -153,18 +197,21 @@ func (l *Launchctl) bootstrap(path string) launchd.Result {
 		return code(122, "Path had bad ownership/permissions\nBootstrap failed: 122: Path had bad ownership/permissions")
 	}
 	text, err := os.ReadFile(full)
+	atLoad := false
 	if err == nil {
-		l.words, err = programArguments(text)
+		l.words, atLoad, err = programArguments(text)
 	}
 	if err != nil {
 		return code(5, "Bootstrap failed: 5: Input/output error")
 	}
 	l.loaded = true
-	// RunAtLoad.
+	if !atLoad {
+		return launchd.Result{}
+	}
 	return l.begin()
 }
 
-func (l *Launchctl) begin() launchd.Result {
+func (l *job) begin() launchd.Result {
 	l.next++
 	l.pid = l.next
 	if l.Start != nil {
@@ -180,14 +227,14 @@ func (l *Launchctl) begin() launchd.Result {
 	return launchd.Result{}
 }
 
-func (l *Launchctl) end(exit string) {
+func (l *job) end(exit string) {
 	if l.pid != 0 && l.Stop != nil {
 		l.Stop(l.pid)
 	}
 	l.pid, l.exit = 0, exit
 }
 
-func (l *Launchctl) bootout() launchd.Result {
+func (l *job) bootout() launchd.Result {
 	if !l.loaded {
 		return code(3, "Boot-out failed: 3: No such process")
 	}
@@ -200,9 +247,9 @@ func (l *Launchctl) bootout() launchd.Result {
 	return launchd.Result{}
 }
 
-func (l *Launchctl) kickstart(kill bool) launchd.Result {
+func (l *job) kickstart(kill bool) launchd.Result {
 	if !l.loaded {
-		return code(113, "Could not find service %q in domain for system", launchd.Label)
+		return code(113, "Could not find service %q in domain for system", l.label)
 	}
 	if l.pid != 0 && !kill {
 		return code(37, "service already running")
@@ -211,9 +258,9 @@ func (l *Launchctl) kickstart(kill bool) launchd.Result {
 	return l.begin()
 }
 
-// programArguments reads the words of a job's command, as XML and not as this
-// program wrote it.
-func programArguments(text []byte) ([]string, error) {
+// programArguments reads the words of a job's command, and whether it begins when
+// it is loaded, as XML and not as this program wrote it.
+func programArguments(text []byte) (words []string, atLoad bool, err error) {
 	var p struct {
 		Dict struct {
 			Items []struct {
@@ -224,12 +271,21 @@ func programArguments(text []byte) ([]string, error) {
 		} `xml:"dict"`
 	}
 	if err := xml.Unmarshal(text, &p); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for i, it := range p.Dict.Items {
-		if it.XMLName.Local == "key" && it.Text == "ProgramArguments" && i+1 < len(p.Dict.Items) {
-			return p.Dict.Items[i+1].Strings, nil
+		if it.XMLName.Local != "key" || i+1 == len(p.Dict.Items) {
+			continue
+		}
+		switch value := p.Dict.Items[i+1]; it.Text {
+		case "ProgramArguments":
+			words = value.Strings
+		case "RunAtLoad":
+			atLoad = value.XMLName.Local == "true"
 		}
 	}
-	return nil, fmt.Errorf("no ProgramArguments")
+	if words == nil {
+		err = fmt.Errorf("no ProgramArguments")
+	}
+	return words, atLoad, err
 }

@@ -258,10 +258,14 @@ func TestSleepAndWake(t *testing.T) {
 	}
 	for _, metric := range []string{"mem.pages.faults", "kernel.all.cpu.idle"} {
 		want := map[string]float64{"mem.pages.faults": 11800, "kernel.all.cpu.idle": (4*84 + 83 + 90 + 95 + 96) / 100.0}[metric]
-		first := true
+		// A busy machine may stop the recorder between the clock and the kernel: what one
+		// second then has too much, the next has too little.
+		first, over := true, 0.0
 		for _, r := range s.rates(metric, "") {
-			if r.absent == "" && math.Abs(r.value-want) > 0.1*want {
-				t.Errorf("%s gained %.2f a second at %.1f s, want %v", metric, r.value, r.at, want)
+			if r.absent != "" {
+				over = 0
+			} else if over += r.value - want; math.Abs(over) > 0.3*want {
+				t.Errorf("%s gained %.2f a second at %.1f s, want %v, and %.2f more or less by then", metric, r.value, r.at, want, over)
 			}
 			if r.at > to && first {
 				if first = false; r.absent == "" {

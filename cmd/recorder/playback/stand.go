@@ -1,0 +1,199 @@
+package playback
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tachograph/cmd/internal/pcpserve"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+	"tachograph/store/recent"
+)
+
+// A stand is how things stand: of each group what was read last.
+type stand struct {
+	places map[placeID]*place
+	named  map[string]cell // where the values of a metric are
+	recent *recent.Archive // what metrics are computed from
+	exprs  map[*metric.Desc]*query.Expr
+
+	info *store.ArchiveInfo
+	due  time.Duration // the position of the last tick
+	away bool          // the machine sleeps, is off, or was not recorded
+	last [metric.NumClasses]struct {
+		seen       bool
+		due, every time.Duration // its position, and how long that was after the one before
+	}
+}
+
+// placeID is what makes groups of two ticks the same.
+type placeID struct {
+	class       metric.Class
+	name, indom string
+}
+
+// A place is where the blocks of a group are put.
+type place struct {
+	class  metric.Class
+	source *metric.Group // as it was read
+	block  *metric.Block // of the catalogue's metrics, for keeps
+	due    time.Duration
+	own    map[*metric.Instance]*metric.Instance // copies of those that were read
+}
+
+// A cell is a column of a place.
+type cell struct {
+	*place
+	column int
+}
+
+// mostPlaces is far more than any recorder needs; a stranger's archive may have a new group
+// at each tick.
+const mostPlaces = 2000
+
+// forget begins anew: of another boot nothing holds any more.
+func (p *Player) forget() {
+	s := &p.stand
+	s.places, s.named, s.exprs = make(map[placeID]*place), make(map[string]cell), make(map[*metric.Desc]*query.Expr)
+	clear(s.last[:])
+	operands := p.operands()
+	s.recent = recent.New(recent.Keep{Ticks: 3, NoEvents: true, Metric: func(d *metric.Desc) bool { return operands[d.Name] }})
+	for _, d := range p.Catalog().Descs {
+		if d.Formula != "" {
+			s.recent.Describe(d)
+		}
+	}
+}
+
+// operands are the metrics that others are computed from, directly or not.
+func (p *Player) operands() map[string]bool {
+	formulas := make(map[string]string)
+	for _, platform := range platforms {
+		for _, d := range catalog.Select(platform, func(d *metric.Desc) bool { return d.Formula != "" }) {
+			formulas[d.Name] += " " + d.Formula
+		}
+	}
+	operands := make(map[string]bool)
+	var need func(formula string)
+	need = func(formula string) {
+		for _, name := range strings.FieldsFunc(formula, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.'
+		}) {
+			if !operands[name] {
+				operands[name] = true
+				need(formulas[name])
+			}
+		}
+	}
+	for _, d := range p.Catalog().Descs {
+		need(d.Formula)
+	}
+	return operands
+}
+
+// turn notes of which archive what comes is.
+func (p *Player) turn(info *store.ArchiveInfo) {
+	if p.info != nil && p.info.BootID != info.BootID {
+		p.forget()
+	}
+	p.info = info
+}
+
+// tick takes in what was read at a position.
+func (p *Player) tick(t *metric.Tick, due time.Duration) {
+	if len(p.places) > mostPlaces {
+		p.forget()
+	}
+	l := &p.last[t.Class]
+	if l.every = 0; l.seen && !p.away {
+		l.every = due - l.due
+	}
+	l.due, l.seen = due, true
+	p.due, p.away = due, false
+	p.recent.Tick(p.info, t)
+	for _, b := range t.Blocks {
+		p.put(t.Class, b, due)
+	}
+}
+
+// stood takes in how things stood before the first tick; the wall clock is that of
+// position zero.
+func (p *Player) stood(t *metric.Tick, zero int64) {
+	p.recent.Tick(p.info, t)
+	for _, b := range t.Blocks {
+		p.put(t.Class, b, time.Duration(b.At.Wall-zero))
+	}
+}
+
+// put keeps a copy of a block.
+func (p *Player) put(class metric.Class, b *metric.Block, due time.Duration) {
+	id := placeID{class, b.Group.Name, b.Group.Indom}
+	pl := p.places[id]
+	if pl == nil {
+		pl = &place{class: class}
+		p.places[id] = pl
+	}
+	if pl.source != b.Group {
+		pl.source = b.Group
+		// What is not read with it any more has no value here.
+		maps.DeleteFunc(p.named, func(_ string, c cell) bool { return c.place == pl })
+		pl.block = &metric.Block{Group: pcpserve.Described(b.Group, p.byName)}
+		for i, d := range pl.block.Group.Metrics {
+			if d.Name != "" {
+				p.named[d.Name] = cell{pl, i}
+			}
+		}
+	}
+	c := b.Clone()
+	c.Group = pl.block.Group
+	own := make(map[*metric.Instance]*metric.Instance, len(b.Rows))
+	for i, in := range c.Rows {
+		if in == nil {
+			continue
+		}
+		mine := pl.own[in]
+		if mine == nil || mine.Rev != in.Rev {
+			copied := *in
+			copied.Labels = slices.Clone(in.Labels)
+			mine = &copied
+		}
+		own[in], c.Rows[i] = mine, mine
+	}
+	pl.block, pl.own, pl.due = c, own, due
+}
+
+// fewest and longest are how many intervals without a reading a value is held for, and
+// what that comes to at least.
+const (
+	fewest  = 3
+	longest = 10 * time.Second
+)
+
+// holds reports whether what a class read at a position still holds at another one.
+func (s *stand) holds(class metric.Class, due, now time.Duration) bool {
+	every := s.info.Intervals[class]
+	if every == 0 || every == metric.Once {
+		return true
+	}
+	// What was read more seldom than was meant to, to save work, is not gone for that.
+	every = max(every, time.Duration(s.info.Step), s.last[class].every)
+	return now-due <= max(longest, fewest*min(every, metric.Once/8))
+}
+
+// there reports whether anybody would answer at a position.
+func (s *stand) there(now time.Duration) bool {
+	if s.info == nil || s.away {
+		return false
+	}
+	fastest := metric.Once
+	for c, every := range s.info.Intervals {
+		if every > 0 && every < fastest {
+			fastest = max(every, time.Duration(s.info.Step), s.last[c].every)
+		}
+	}
+	return now-s.due <= max(longest, fewest*min(fastest, metric.Once/8))
+}

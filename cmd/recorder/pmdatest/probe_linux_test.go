@@ -1,0 +1,192 @@
+package pmdatest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tachograph/cmd/internal/pmcdtest"
+	"tachograph/sample/metric"
+	"tachograph/sample/pcp"
+)
+
+// reading is a value that `recorder probe` prints.
+type reading struct {
+	Metric, Instance, Semantics, Reason string
+	Value                               any
+}
+
+// series is whose value one is.
+type series struct{ metric, instance string }
+
+// probed is what recorder probe reads of this machine.
+func probed(t testing.TB, args ...string) []reading {
+	t.Helper()
+	return asked[reading](t, exec.Command(recorder(t), append([]string{"probe", "--json", "--wait", "100ms"}, args...)...))
+}
+
+// present are those of them that are there.
+func present(list []reading) map[series]reading {
+	all := make(map[series]reading)
+	for _, r := range list {
+		if r.Reason == "" {
+			all[series{r.Metric, r.Instance}] = r
+		}
+	}
+	return all
+}
+
+// overTheInterval are the metrics that are computed of what was gained since they were
+// read before, which differs for each who reads.
+func overTheInterval(rows []row) map[string]bool {
+	list := make(map[string]bool)
+	for _, r := range rows {
+		if strings.Contains(r.Formula, "delta(") || strings.Contains(r.Formula, "rate(") {
+			list[r.Metric] = true
+		}
+	}
+	return list
+}
+
+// A judge holds what PCP is told against two readings of `recorder probe` around it.
+type judge struct {
+	moving        map[string]bool // computed over an interval
+	own           []string        // processes of the test itself, as their names begin
+	before, after map[series]reading
+	told          map[series]string
+}
+
+// outside reports what cannot be judged: what is about the reader, or depends on when it
+// began to look.
+func (j *judge) outside(id series) bool {
+	for _, p := range j.own {
+		if strings.HasPrefix(id.instance, p) {
+			return true
+		}
+	}
+	if strings.HasPrefix(id.metric, "proc.io.") {
+		// What is inherited of children is known since the recorder began, and taken off.
+		for _, m := range []string{"proc.io.inherited_read_bytes", "proc.io.inherited_write_bytes"} {
+			inherited := series{m, id.instance}
+			if fmt.Sprint(j.before[inherited].Value) != j.told[inherited] {
+				return true
+			}
+		}
+	}
+	return j.moving[id.metric] || sinceItBegan[id.metric] || aboutTheReader(id)
+}
+
+// sinceItBegan are counted by the recorder itself, since it runs.
+var sinceItBegan = map[string]bool{"proc.exited": true, "proc.forked": true, "proc.unseen": true, "proc.unseen_max": true, "proc.started": true}
+
+// aboutTheReader reports whether a value is that of a recorder.
+func aboutTheReader(id series) bool {
+	return strings.HasPrefix(id.metric, "process.") || strings.HasPrefix(id.metric, "recorder.") || strings.HasSuffix(id.instance, " recorder")
+}
+
+// found is what is wrong with the value of a series, if anything. What is no counter may
+// be a little less or more than before and after: who looks has files open.
+func (j *judge) found(id series, b, a reading) string {
+	text, ok := j.told[id]
+	slack := 1e-6
+	if b.Semantics != metric.Counter.String() {
+		slack = 0.2
+	}
+	switch {
+	case !ok:
+		return fmt.Sprintf("is missing; it is %v", b.Value)
+	case !between(text, b.Value, a.Value, slack):
+		return fmt.Sprintf("is %s, between %v and %v", text, b.Value, a.Value)
+	}
+	return ""
+}
+
+// TestValuesAreWhatProbeReads has the agent read between two readings of `recorder probe`:
+// what it says lies between them. What moves to and fro may not at once, but does in the
+// end; what has come or gone meanwhile does not count.
+func TestValuesAreWhatProbeReads(t *testing.T) {
+	t.Parallel()
+	d := answering(t, dynamic)
+	rows := asked[row](t, exec.Command(recorder(t), "metrics", "--json"))
+	j := &judge{moving: overTheInterval(rows)}
+	for _, pid := range []int{os.Getpid(), d.PID(), d.AgentPID("tachograph")} {
+		j.own = append(j.own, fmt.Sprintf("%06d ", pid))
+	}
+	plain := make(map[string]string) // by PCP's name
+	for name, m := range listed(t, rows, pcp.Beside(domain)) {
+		plain[name] = m.Desc.Name
+	}
+	failing, proved := map[series]string{}, make(map[series]bool)
+	for round := 1; round <= 8; round++ {
+		j.before = present(probed(t))
+		j.told = told(d.Info(t, "tachograph"), plain)
+		j.after = present(probed(t))
+		clear(failing)
+		for id, b := range j.before {
+			a, still := j.after[id]
+			if !still || proved[id] || j.outside(id) {
+				continue
+			}
+			if wrong := j.found(id, b, a); wrong != "" {
+				failing[id] = wrong
+			} else {
+				proved[id] = true
+			}
+		}
+		for id := range j.told {
+			_, then := j.before[id]
+			_, now := j.after[id]
+			if !then && !now && round == 1 && id.metric != "" && !j.outside(id) && !strings.HasPrefix(id.metric, "proc.") {
+				t.Errorf("%s %s is told, and nothing that can be probed", id.metric, id.instance)
+			}
+		}
+		if len(failing) == 0 {
+			break
+		}
+	}
+	t.Logf("%d values are proved", len(proved))
+	for id, wrong := range failing {
+		t.Errorf("%s %s %s", id.metric, id.instance, wrong)
+	}
+}
+
+// told are the values that pminfo tells, by the names of recorder's metrics.
+func told(list []*pmcdtest.Told, plain map[string]string) map[series]string {
+	values := make(map[series]string)
+	for _, m := range list {
+		for _, v := range m.Values {
+			values[series{plain[m.Name], v.Instance}] = v.Text
+		}
+	}
+	return values
+}
+
+// between reports whether what pminfo prints, with fewer digits for fractions, is within
+// two values.
+func between(text string, a, b any, slack float64) bool {
+	x, fails := strconv.ParseFloat(text, 64)
+	low, aIs := a.(json.Number)
+	high, bIs := b.(json.Number)
+	if !aIs || !bIs {
+		return text == fmt.Sprint(a) || text == fmt.Sprint(b)
+	}
+	if fails != nil {
+		return false
+	}
+	if text == low.String() || text == high.String() {
+		return true
+	}
+	l, err1 := low.Float64()
+	h, err2 := high.Float64()
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	l, h = min(l, h), max(l, h)
+	slack *= max(math.Abs(l), math.Abs(h))
+	return x >= l-slack && x <= h+slack
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"tachograph/cmd/internal/visible"
+)
+
+// table is rows in columns that fit a terminal.
+type table struct {
+	head []string
+	rows [][]string
+	// right says that all columns stand to the right.
+	right bool
+	// drop are the columns that go where the terminal is too narrow, the first first.
+	drop []int
+	// cut are the columns of names and sentences, which are then cut at their end;
+	// metrics, which stand in the first column, at their beginning. The number that
+	// one begins with is never cut.
+	cut []int
+	// notes are sentences behind rows, or below them where there is no room.
+	notes map[int]string
+}
+
+// leastNames are how much of a name is left: before columns go, and where that does
+// not help. More is left of metrics before columns go: rows are told apart by them.
+var leastNames = []int{12, 6}
+
+const leastMetric = 24
+
+// write writes the table for a terminal of so many columns, 0 for none.
+func (t *table) write(out io.Writer, width int) error {
+	widths, least := t.measure(width)
+	var b strings.Builder
+	for n, r := range append([][]string{t.head}, t.rows...) {
+		line := ""
+		for i, s := range r {
+			if widths[i] == 0 {
+				continue
+			}
+			if width > 0 && least[i] >= 0 {
+				s = shortened(s, widths[i], i == 0 && !t.right)
+			}
+			blanks := strings.Repeat(" ", max(widths[i]-wide(s), 0))
+			switch {
+			case t.right && width > 0 && line == "":
+				line = blanks + s
+			case t.right:
+				line += "  " + blanks + s
+			case i < len(r)-1:
+				line += s + blanks + "  "
+			default:
+				line += s
+			}
+		}
+		if width > 0 {
+			line = strings.TrimRight(line, " ")
+		}
+		note := t.notes[n-1]
+		switch {
+		case n == 0 || note == "":
+		case width == 0 || wide(line)+2+wide(note) <= width:
+			line += "  " + note
+		default:
+			line += "\n" + indented(note, "    ", width)
+		}
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// measure is how wide the columns are, none for those that go, and what is left at
+// least of those that can be cut, -1 of others.
+func (t *table) measure(width int) (widths, least []int) {
+	widths, numbers := make([]int, len(t.head)), make([]int, len(t.head))
+	least = make([]int, len(t.head))
+	for i := range least {
+		least[i] = -1
+	}
+	for _, r := range append([][]string{t.head}, t.rows...) {
+		for i, s := range r {
+			widths[i] = max(widths[i], wide(s))
+			if n := leading(s); n > 0 {
+				numbers[i] = max(numbers[i], min(n+1, len(s)))
+			}
+		}
+	}
+	if width == 0 {
+		return widths, least
+	}
+	over := func() int {
+		total := -2
+		for i, w := range widths {
+			if w == 0 {
+				continue
+			}
+			if total += w + 2; least[i] >= 0 {
+				total -= max(w-least[i], 0)
+			}
+		}
+		return total - width
+	}
+	for pass, name := range leastNames {
+		for _, i := range t.cut {
+			least[i] = max(name, numbers[i])
+			if i == 0 && pass == 0 && !t.right {
+				least[i] = leastMetric
+			}
+		}
+		for _, i := range t.drop {
+			if pass == 0 && over() > 0 {
+				widths[i] = 0
+			}
+		}
+		for _, i := range t.cut {
+			widths[i] = max(widths[i]-max(t.total(widths)-width, 0), min(widths[i], least[i]))
+		}
+	}
+	return widths, least
+}
+
+// total is how wide the table is.
+func (t *table) total(widths []int) int {
+	total := -2
+	for _, w := range widths {
+		if w > 0 {
+			total += w + 2
+		}
+	}
+	return total
+}
+
+// leading is how many letters the number takes that a text begins with.
+func leading(s string) int {
+	return len(s) - len(strings.TrimLeft(s, "-0123456789."))
+}
+
+// shortened is s in so many columns: its beginning, or its end.
+func shortened(s string, width int, end bool) string {
+	switch {
+	case wide(s) <= width || leading(s) == len(s):
+		return s
+	case end:
+		return "…" + tail(s, width-1)
+	}
+	return head(s, max(width-1, leading(s))) + "…"
+}
+
+// wide is how many columns of a terminal s takes.
+func wide(s string) int { return len(visible.ASCII(s)) }
+
+// head is the beginning of s in at most width columns.
+func head(s string, width int) string {
+	for i, r := range s {
+		if width -= wide(string(r)); width < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// tail is the end of s in at most width columns.
+func tail(s string, width int) string {
+	over := wide(s) - width
+	for i, r := range s {
+		if over <= 0 {
+			return s[i:]
+		}
+		over -= wide(string(r))
+	}
+	return ""
+}

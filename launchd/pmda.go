@@ -1,0 +1,138 @@
+package launchd
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// The names of the agent for Performance Co-Pilot: recorder pmda as a service, beside
+// the recorder's.
+const (
+	PMDALabel = "org.tachograph.pmda"
+	PMDAUnit  = "tachograph-pmda.service"
+)
+
+// PMDA says how that agent is installed where pmcd does not start it.
+type PMDA struct {
+	// Program is the recorder that it is.
+	Program string
+	// Domains are those of PCP that it answers for, each at a socket of its own.
+	Domains []uint32
+	// Group may connect to these: the one of pmcd.
+	Group string
+	// Options are further words of the command.
+	Options []string
+}
+
+// PMDASocket is where the agent waits for the pmcd that asks it for a domain.
+func (l Layout) PMDASocket(domain uint32) string {
+	return strings.ReplaceAll(l.PMDASockets, "*", strconv.FormatUint(uint64(domain), 10))
+}
+
+func (p PMDA) command(l Layout) []string {
+	words := append([]string{p.Program, "pmda"}, p.Options...)
+	for _, d := range p.Domains {
+		words = append(words, "--socket", fmt.Sprintf("%d=unix:%s", d, l.PMDASocket(d)))
+	}
+	words = append(words, "--socket-group", p.Group)
+	if l.PMDALog != "" {
+		words = append(words, "--log-file", l.PMDALog)
+	}
+	return words
+}
+
+// Agenter drives that service.
+type Agenter interface {
+	// Files are the files that describe it.
+	Files(l Layout, p PMDA) []File
+	// Load makes the manager take the files up and start it. It replaces one that is
+	// loaded.
+	Load(l Layout) error
+	// Unload stops it and makes the manager forget it.
+	Unload(l Layout) error
+	State() (State, error)
+}
+
+type launchdAgent struct{ *Launchd }
+
+// Agent is a job of its own.
+func (m *Launchd) Agent() Agenter {
+	return launchdAgent{&Launchd{Runner: m.Runner, Pause: m.Pause, label: PMDALabel}}
+}
+
+func (m launchdAgent) Files(l Layout, p PMDA) []File {
+	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDAPlist(p)}}
+}
+
+func (m launchdAgent) Load(l Layout) error {
+	if err := m.Unload(l); err != nil {
+		return err
+	}
+	_, _, err := m.bootstrap(l.PMDAJob)
+	return err
+}
+
+// PMDAPlist is the description of the agent for launchd. It runs as root, as the
+// recorder does, for what it reads is the same.
+func (l Layout) PMDAPlist(p PMDA) []byte {
+	return plist(dict{
+		{"Label", PMDALabel},
+		{"ProgramArguments", p.command(l)},
+		{"WorkingDirectory", "/"},
+		{"RunAtLoad", true},
+		{"KeepAlive", dict{{"SuccessfulExit", false}}},
+		{"ThrottleInterval", throttleSeconds},
+		{"ExitTimeOut", serveExit},
+		{"ProcessType", "Background"},
+		{"Umask", 0o077},
+		{"SoftResourceLimits", dict{{"NumberOfFiles", openFiles}}},
+		{"StandardOutPath", l.PMDALog},
+		{"StandardErrorPath", l.PMDALog},
+	})
+}
+
+type systemdAgent struct{ *Systemd }
+
+// Agent is a unit of its own.
+func (m *Systemd) Agent() Agenter { return systemdAgent{m} }
+
+func (m systemdAgent) Files(l Layout, p PMDA) []File {
+	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDASystemdUnit(p)}}
+}
+
+func (m systemdAgent) Load(Layout) error { return m.doAll(startAnew(PMDAUnit)) }
+
+func (m systemdAgent) Unload(Layout) error { return m.disable(PMDAUnit) }
+
+func (m systemdAgent) State() (State, error) { return m.state(PMDAUnit) }
+
+// PMDASystemdUnit is the description of the agent for systemd. It keeps of root's rights
+// what the recorder keeps, for it reads the same; it writes nothing, and hears nobody but
+// who connects to its sockets.
+func (l Layout) PMDASystemdUnit(p PMDA) []byte {
+	words := p.command(l)
+	for i, w := range words {
+		words[i] = quoteUnit(w)
+	}
+	return fmt.Appendf(nil, `[Unit]
+Description=Tachograph agent for Performance Co-Pilot
+After=local-fs.target
+Before=pmcd.service
+
+[Service]
+ExecStart=%s
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=on-failure
+RestartSec=%d
+TimeoutStopSec=%d
+UMask=0077
+LimitNOFILE=%d
+RuntimeDirectory=%s
+RuntimeDirectoryMode=0755
+%s
+[Install]
+WantedBy=multi-user.target
+`, strings.Join(words, " "), throttleSeconds, serveExit, openFilesLinux, filepath.Base(filepath.Dir(l.PMDASockets)), readsAll)
+}

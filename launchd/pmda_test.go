@@ -1,0 +1,60 @@
+package launchd_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tachograph/launchd"
+)
+
+// TestTheAgentForPCPComesAndGoes: it runs when its file is there and was loaded, once,
+// and is forgotten alone.
+func TestTheAgentForPCPComesAndGoes(t *testing.T) {
+	for _, manager := range []string{"launchd", "systemd"} {
+		t.Run(manager, func(t *testing.T) {
+			m := newMachine(t, manager)
+			agent := m.in.Manager.Agent()
+			running := func(want bool) {
+				t.Helper()
+				if st, err := agent.State(); err != nil || st.Running != want {
+					t.Errorf("state %+v, %v", st, err)
+				}
+			}
+			running(false)
+			if err := agent.Unload(m.in.Layout); err != nil {
+				t.Errorf("it is not there: %v", err)
+			}
+			for _, f := range agent.Files(m.in.Layout, launchd.PMDA{Program: m.in.Layout.Recorder(), Domains: []uint32{500}, Group: "pcp"}) {
+				path := filepath.Join(m.in.Root, f.Path)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, f.Content, f.Mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if err := agent.Load(m.in.Layout); err != nil {
+					t.Fatal(err)
+				}
+				running(true)
+			}
+			// An upgrade of all has it run the new program.
+			before := len(m.calls())
+			m.install(t)
+			if calls := strings.Join(m.calls()[before:], "|"); !strings.Contains(calls, "pmda") {
+				t.Errorf("an upgrade: %s", calls)
+			}
+			running(true)
+			if err := agent.Unload(m.in.Layout); err != nil {
+				t.Fatal(err)
+			}
+			running(false)
+			if calls := strings.Join(m.calls(), "|"); !strings.Contains(calls, "pmda") {
+				t.Error(calls)
+			}
+		})
+	}
+}

@@ -1,0 +1,283 @@
+package launchd
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The names of the push: replay push --follow as a service, beside the recorder's.
+const (
+	PushLabel = "org.tachograph.push"
+	PushUnit  = "tachograph-push.service"
+)
+
+// Push says how the push is installed. It has no rights but to read archives, to
+// connect to others, and to keep how far it has come.
+type Push struct {
+	URL      string
+	Archives string // directory
+	// Group may read the archives: the push is in it, and in no other.
+	Group string
+	// State is the name of the file in Layout.PushState.
+	State string
+	// TokenFile and PasswordFile hold secrets that only root can read; empty: there are
+	// none. User is whose password it is.
+	TokenFile, PasswordFile, User string
+	// Options are further words of the command.
+	Options []string
+}
+
+// Pusher drives the service.
+type Pusher interface {
+	// Files are the files that describe it.
+	Files(l Layout, p Push) []File
+	// Paths are theirs, with what it may have written.
+	Paths(l Layout) []string
+	// Load makes the manager take the files up and start it. It replaces one that is
+	// loaded.
+	Load(l Layout) error
+	// Unload stops it and makes the manager forget it.
+	Unload(l Layout) error
+	State() (State, error)
+	Commands(l Layout) []string
+}
+
+// command is what the service runs; secrets is where it finds the files with them.
+func (p Push) command(l Layout, secret func(name, path string) string) []string {
+	words := []string{l.Replay(), "push", "--follow", "--to", p.URL, "--archive", p.Archives, "--state", filepath.Join(l.PushState, p.State)}
+	if p.TokenFile != "" {
+		words = append(words, "--token-file", secret("token", p.TokenFile))
+	}
+	if p.PasswordFile != "" {
+		words = append(words, "--user", p.User, "--password-file", secret("password", p.PasswordFile))
+	}
+	return append(words, p.Options...)
+}
+
+// launchdPush is the push under launchd.
+type launchdPush struct{ *Launchd }
+
+// Pusher is a job of its own.
+func (m *Launchd) Pusher() Pusher {
+	return launchdPush{&Launchd{Runner: m.Runner, Pause: m.Pause, label: PushLabel}}
+}
+
+func (m launchdPush) Files(l Layout, p Push) []File {
+	return []File{
+		{Path: l.PushLog, Mode: 0o640, Content: []byte{}, Keep: true},
+		{Path: l.PushJob, Mode: 0o644, Content: l.PushPlist(p)},
+	}
+}
+
+func (m launchdPush) Paths(l Layout) []string { return []string{l.PushJob, l.PushLog} }
+
+func (m launchdPush) Commands(l Layout) []string {
+	return []string{
+		launchctl + " bootout " + m.service() + "   (where it is loaded)",
+		launchctl + " enable " + m.service(),
+		launchctl + " bootstrap system " + quoteShell(l.PushJob),
+	}
+}
+
+func (m launchdPush) Load(l Layout) error {
+	if err := m.Unload(l); err != nil {
+		return err
+	}
+	_, _, err := m.bootstrap(l.PushJob)
+	return err
+}
+
+// PushPlist is the description of the push for launchd, which has no way to hand a
+// secret to who may not read its file: root starts it, and it becomes nobody, in the
+// group of the archives, when it has read what it needs.
+func (l Layout) PushPlist(p Push) []byte {
+	words := p.command(l, func(_, path string) string { return path })
+	return plist(dict{
+		{"Label", PushLabel},
+		{"ProgramArguments", append(words, "--run-as", serveUser)},
+		{"WorkingDirectory", "/"},
+		{"RunAtLoad", true},
+		{"KeepAlive", dict{{"SuccessfulExit", false}}},
+		{"ThrottleInterval", throttleSeconds},
+		{"ExitTimeOut", serveExit},
+		{"ProcessType", "Background"},
+		{"LowPriorityIO", true},
+		{"Umask", 0o077},
+		{"SoftResourceLimits", dict{{"NumberOfFiles", serveFiles}}},
+		{"StandardOutPath", l.PushLog},
+		{"StandardErrorPath", l.PushLog},
+	})
+}
+
+// systemdPush is the push under systemd.
+type systemdPush struct{ *Systemd }
+
+// Pusher is a unit of its own.
+func (m *Systemd) Pusher() Pusher { return systemdPush{m} }
+
+func (m systemdPush) Files(l Layout, p Push) []File {
+	return []File{{Path: l.PushJob, Mode: 0o644, Content: l.PushSystemdUnit(p)}}
+}
+
+func (m systemdPush) Paths(l Layout) []string { return []string{l.PushJob} }
+
+func (m systemdPush) Commands(Layout) []string { return spelled(startAnew(PushUnit)) }
+
+func (m systemdPush) Load(Layout) error { return m.doAll(startAnew(PushUnit)) }
+
+func (m systemdPush) Unload(Layout) error { return m.disable(PushUnit) }
+
+func (m systemdPush) State() (State, error) { return m.state(PushUnit) }
+
+// PushSystemdUnit is the description of the push for systemd: a user that exists only
+// while it runs, in the group that may read the archives, held as tightly as the
+// server but for the network. Secrets are handed to it by systemd, which reads their
+// files as root.
+func (l Layout) PushSystemdUnit(p Push) []byte {
+	const directory = "$CREDENTIALS_DIRECTORY/"
+	words := p.command(l, func(name, _ string) string { return directory + name })
+	for i, w := range words {
+		if name, ok := strings.CutPrefix(w, directory); ok {
+			words[i] = "${CREDENTIALS_DIRECTORY}/" + name
+		} else {
+			words[i] = quoteUnit(w)
+		}
+	}
+	secrets := ""
+	for _, s := range [][2]string{{"token", p.TokenFile}, {"password", p.PasswordFile}} {
+		if s[1] != "" {
+			secrets += "LoadCredential=" + s[0] + ":" + strings.ReplaceAll(s[1], "%", "%%") + "\n"
+		}
+	}
+	return fmt.Appendf(nil, `[Unit]
+Description=Tachograph push
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=%s
+%sRestart=on-failure
+RestartSec=%d
+TimeoutStopSec=%d
+DynamicUser=yes
+SupplementaryGroups=%s
+StateDirectory=%s
+StateDirectoryMode=0700
+UMask=0077
+Nice=5
+IOSchedulingClass=idle
+LimitNOFILE=%d
+MemoryMax=%s
+TasksMax=64
+CapabilityBoundingSet=
+AmbientCapabilities=
+NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome=tmpfs
+BindReadOnlyPaths=%s
+PrivateTmp=yes
+PrivateDevices=yes
+PrivateMounts=yes
+PrivateIPC=yes
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+ProtectProc=invisible
+ProcSubset=pid
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RemoveIPC=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+`, strings.Join(words, " "), secrets, throttleSeconds, serveExit, quoteUnit(p.Group), filepath.Base(l.PushState), serveFiles, serveMemory, quoteUnit(p.Archives))
+}
+
+// pushDirs are the directories that an installation makes for it; systemd makes its
+// own.
+func (in *Installer) pushDirs() []Dir {
+	if in.Push == nil || in.Layout.PushLog == "" {
+		return nil
+	}
+	return []Dir{{Path: in.Layout.PushState, Mode: 0o770, Group: in.Push.Group}}
+}
+
+// pushFiles are those of the push.
+func (in *Installer) pushFiles() []File {
+	if in.Push == nil {
+		return nil
+	}
+	return in.Manager.Pusher().Files(in.Layout, *in.Push)
+}
+
+// push makes the machine's manager know the push, or forget it. One that was installed
+// before goes on with the program that is there now.
+func (in *Installer) push(p place) error {
+	pusher := in.Manager.Pusher()
+	if in.Unpush {
+		return in.unpush(p)
+	}
+	if !fileExists(p.at(in.Layout.PushJob)) {
+		return nil
+	}
+	return pusher.Load(in.Layout)
+}
+
+// unpush takes it away. How far it had come stays, so that it goes on there when it is
+// installed again.
+func (in *Installer) unpush(p place) error {
+	pusher := in.Manager.Pusher()
+	if err := pusher.Unload(in.Layout); err != nil {
+		return err
+	}
+	for _, err := range slices.Concat(in.remove(p, pusher.Paths(in.Layout)...), []error{in.Manager.Forget()}) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgePush removes how far it had come, and nothing that a link leads to but where
+// systemd keeps what belongs to users who exist only for a while.
+func (in *Installer) purgePush(p place) error {
+	dirs := []string{in.Layout.PushState, filepath.Join(filepath.Dir(in.Layout.PushState), "private", filepath.Base(in.Layout.PushState))}
+	if in.Layout.PushLog != "" {
+		dirs = dirs[:1]
+	}
+	for _, dir := range dirs {
+		if err := p.safe(filepath.Dir(dir)); err != nil {
+			continue // it is not there, or nothing that root should follow
+		}
+		path := p.at(dir)
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			err = os.Remove(path)
+		} else {
+			err = os.RemoveAll(path)
+		}
+		if err != nil {
+			return fmt.Errorf("%s is not removed: %w", path, cause(err))
+		}
+		in.Say("removed %s", path)
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package launchd
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+// The names of the server: replay serve as a second service, beside the recorder's.
+const (
+	ServeLabel  = "org.tachograph.serve"
+	ServeUnit   = "tachograph-serve.service"
+	ServeSocket = "tachograph-serve.socket"
+)
+
+// Serve says how the server is installed. The manager of services owns its socket
+// and starts it when somebody connects; it has no rights but to read archives.
+type Serve struct {
+	Archives string // directory
+	// Group may read the archives: the server is in it, and in no other.
+	Group string
+	// SocketGroup may connect, with those whom Mode allows.
+	SocketGroup string
+	Mode        fs.FileMode
+}
+
+const (
+	// serveMemory is what the server may take: several times what it states.
+	serveMemory = "512M"
+	serveFiles  = 4096 // connections, archives and their journals
+	serveExit   = 20   // seconds to finish what was asked
+	// serveUser is who the server is on a Mac. A user of its own would have to be
+	// made in the directory of users, and go again; what belongs to this one the
+	// server can read anyway, and it has nothing that others of that name could
+	// take.
+	serveUser = "nobody"
+)
+
+// Server drives the second service.
+type Server interface {
+	// Files are the files that describe it.
+	Files(l Layout, s Serve) ([]File, error)
+	// Paths are theirs, with what it may have written.
+	Paths(l Layout) []string
+	// Load makes the manager take the files up and listen. It replaces one that
+	// is loaded.
+	Load(l Layout) error
+	// Unload stops it and makes the manager forget it.
+	Unload(l Layout) error
+	State() (State, error)
+	Commands(l Layout) []string
+}
+
+// command is what the service runs. socket is what --listen calls the manager that
+// hands it over.
+func (s Serve) command(l Layout, socket string) []string {
+	words := []string{l.Replay(), "serve", "--listen", socket, "--archive", s.Archives}
+	if s.SocketGroup != s.Group {
+		words = append(words, "--allow-group", s.SocketGroup)
+	}
+	return words
+}
+
+// launchdServer is the server under launchd.
+type launchdServer struct{ *Launchd }
+
+// Server is a job of its own.
+func (m *Launchd) Server() Server {
+	return launchdServer{&Launchd{Runner: m.Runner, Pause: m.Pause, label: ServeLabel}}
+}
+
+func (m launchdServer) Files(l Layout, s Serve) ([]File, error) {
+	text, err := l.ServePlist(s)
+	return []File{
+		{Path: l.ServeLog, Mode: 0o660, Group: s.Group, Content: []byte{}, Keep: true},
+		{Path: l.ServeJob, Mode: 0o644, Content: text},
+	}, err
+}
+
+func (m launchdServer) Paths(l Layout) []string { return []string{l.ServeJob, l.ServeLog} }
+
+func (m launchdServer) Commands(l Layout) []string {
+	return []string{
+		launchctl + " bootout " + m.service() + "   (where it is loaded)",
+		launchctl + " enable " + m.service(),
+		launchctl + " bootstrap system " + quoteShell(l.ServeJob),
+	}
+}
+
+func (m launchdServer) Load(l Layout) error {
+	if err := m.Unload(l); err != nil {
+		return err
+	}
+	_, _, err := m.bootstrap(l.ServeJob)
+	return err
+}
+
+// ServePlist is the server's description for launchd, which makes its socket. There
+// is nothing to keep alive: the next to connect starts it again.
+func (l Layout) ServePlist(s Serve) ([]byte, error) {
+	gid, err := groupID(s.SocketGroup)
+	if err != nil {
+		return nil, err
+	}
+	return plist(dict{
+		{"Label", ServeLabel},
+		{"ProgramArguments", s.command(l, "launchd")},
+		{"WorkingDirectory", "/"},
+		{"UserName", serveUser},
+		{"GroupName", s.Group},
+		{"InitGroups", false},
+		{"Sockets", dict{{"serve", dict{
+			{"SockType", "stream"},
+			{"SockFamily", "Unix"},
+			{"SockPathName", l.ServeSocket},
+			{"SockPathOwner", 0},
+			{"SockPathGroup", gid},
+			{"SockPathMode", int(s.Mode)},
+		}}}},
+		{"ThrottleInterval", throttleSeconds},
+		{"ExitTimeOut", serveExit},
+		{"ProcessType", "Standard"},
+		{"Umask", 0o077},
+		{"SoftResourceLimits", dict{{"NumberOfFiles", serveFiles}}},
+		{"StandardOutPath", l.ServeLog},
+		{"StandardErrorPath", l.ServeLog},
+	}), nil
+}
+
+// systemdServer is the server under systemd.
+type systemdServer struct{ *Systemd }
+
+// Server is a socket, and the service that it starts.
+func (m *Systemd) Server() Server { return systemdServer{m} }
+
+func (m systemdServer) Files(l Layout, s Serve) ([]File, error) {
+	return []File{
+		{Path: l.ServeJob, Mode: 0o644, Content: l.ServeSystemdUnit(s)},
+		{Path: serveSocketUnit(l), Mode: 0o644, Content: l.ServeSystemdSocket(s)},
+	}, nil
+}
+
+func serveSocketUnit(l Layout) string { return filepath.Join(filepath.Dir(l.ServeJob), ServeSocket) }
+
+func (m systemdServer) Paths(l Layout) []string { return []string{l.ServeJob, serveSocketUnit(l)} }
+
+// serveCommands are what Load runs. A socket whose service runs cannot be started
+// anew.
+func serveCommands() [][]string {
+	return [][]string{{"daemon-reload"}, {"stop", ServeUnit}, {"enable", ServeSocket}, {"restart", ServeSocket}}
+}
+
+func (m systemdServer) Commands(Layout) []string { return spelled(serveCommands()) }
+
+func (m systemdServer) Load(Layout) error { return m.doAll(serveCommands()) }
+
+func (m systemdServer) Unload(Layout) error {
+	st, err := m.state(ServeSocket)
+	if err != nil || !st.Loaded {
+		return err
+	}
+	if err := m.do("disable", "--now", ServeSocket); err != nil {
+		return err
+	}
+	return m.do("stop", ServeUnit)
+}
+
+// State is that of the service, which is loaded where its socket is.
+func (m systemdServer) State() (State, error) {
+	socket, err := m.state(ServeSocket)
+	if err != nil {
+		return State{}, err
+	}
+	st, err := m.state(ServeUnit)
+	st.Loaded, st.Disabled = socket.Loaded && socket.Running, socket.Disabled
+	return st, err
+}
+
+// ServeSystemdSocket is the server's socket for systemd.
+func (l Layout) ServeSystemdSocket(s Serve) []byte {
+	return fmt.Appendf(nil, `[Unit]
+Description=Socket of the Tachograph server
+
+[Socket]
+ListenStream=%s
+SocketGroup=%s
+SocketMode=%04o
+DirectoryMode=0755
+RemoveOnStop=yes
+
+[Install]
+WantedBy=sockets.target
+`, quoteUnit(l.ServeSocket), quoteUnit(s.SocketGroup), s.Mode)
+}
+
+// ServeSystemdUnit is the server's description for systemd: a user that exists only
+// while it runs, in the group that may read the archives, with no rights, no
+// network, no devices and no processes but its own to see. The socket it is handed
+// works all the same.
+//
+// Users are those of the machine (no PrivateUsers): it asks the kernel who connects,
+// and everybody would be nobody. Files are read where they are, also where home
+// directories or /tmp would hide them, and nowhere written.
+func (l Layout) ServeSystemdUnit(s Serve) []byte {
+	words := s.command(l, "systemd")
+	for i, w := range words {
+		words[i] = quoteUnit(w)
+	}
+	return fmt.Appendf(nil, `[Unit]
+Description=Tachograph server
+Requires=%s
+After=%s
+
+[Service]
+ExecStart=%s
+Restart=on-failure
+RestartSec=%d
+TimeoutStopSec=%d
+DynamicUser=yes
+SupplementaryGroups=%s
+UMask=0077
+LimitNOFILE=%d
+MemoryMax=%s
+TasksMax=256
+CapabilityBoundingSet=
+AmbientCapabilities=
+NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome=tmpfs
+BindReadOnlyPaths=%s
+PrivateTmp=yes
+PrivateDevices=yes
+PrivateMounts=yes
+PrivateNetwork=yes
+PrivateIPC=yes
+IPAddressDeny=any
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+ProtectProc=invisible
+ProcSubset=pid
+RestrictAddressFamilies=AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RemoveIPC=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+`, ServeSocket, ServeSocket, strings.Join(words, " "), throttleSeconds, serveExit, quoteUnit(s.Group), serveFiles, serveMemory, quoteUnit(s.Archives))
+}
