@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/fault"
 	"tachograph/store/query"
@@ -27,13 +30,19 @@ type app struct {
 	// damageTold are the paths of the archives that have been warned of; nil where
 	// a command tells of damage itself.
 	damageTold map[string]bool
+	// ctx ends what goes on by itself. signal is what ended it; nil if nothing did.
+	ctx    context.Context
+	signal syscall.Signal
+	// damage is what was warned of where the answer goes to a program.
+	damage []string
 }
 
 func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 	c := &clock{}
 	return &app{
 		clock:      c,
-		session:    session{clock: c, now: now, open: openStore, resolved: make(map[string]string)},
+		ctx:        context.Background(),
+		session:    session{clock: c, now: now, open: openStore, follows: followArchives, ownDefinitions: ownDefinitions, resolved: make(map[string]string)},
 		page:       page{clock: c, stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false)},
 		damageTold: make(map[string]bool),
 	}
@@ -42,15 +51,7 @@ func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
 	a.words = args
-	root := a.command()
-	root.SetArgs(withNegatives(root, args))
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	err := contain(root.Execute)
-	a.tellDamage()
-	if a.close != nil {
-		a.close()
-	}
+	err := a.execute(args)
 	defer a.stderr.Flush()
 	a.stdout.Flush()
 	switch {
@@ -60,23 +61,42 @@ func (a *app) run(args []string) int {
 		return exit.Yes
 	case errors.Is(err, errNo):
 		return exit.No
+	case errors.Is(err, context.Canceled):
+		return exit.Failed // Whoever ended it knows; see die.
 	}
 	text := "replay: " + err.Error()
 	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {
 		text = strings.ReplaceAll(text, "\n", "; ")
 	}
 	for line := range strings.Lines(text) {
-		a.stderr.Println(strings.TrimSuffix(line, "\n"))
+		a.complain(strings.TrimSuffix(line, "\n"))
 	}
 	return exit.Failed
 }
+
+// execute runs one command line.
+func (a *app) execute(args []string) error {
+	root := a.command()
+	root.SetArgs(withNegatives(root, args))
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := contain(root.Execute)
+	a.tellDamage()
+	if a.close != nil {
+		a.close()
+	}
+	return err
+}
+
+// errFailed is a panic of this program.
+var errFailed = errors.New("this program failed, which is a mistake of the program; please report it")
 
 // contain runs fn and makes an error of a panic: what a stranger's archive
 // holds must not look as if the terminal were broken.
 func contain(fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("this program failed, which is a mistake of the program; please report it: %v (TACHO_PANIC=1 shows where)", p)
+			err = fmt.Errorf("%w: %v (TACHO_PANIC=1 shows where)", errFailed, p)
 			if os.Getenv("TACHO_PANIC") != "" {
 				panic(p)
 			}
@@ -93,8 +113,9 @@ func (a *app) load(args ...string) error {
 	}
 	a.tellDamage()
 	if len(a.archive.Archives()) == 0 {
-		return fmt.Errorf("no archive in %s", strings.Join(a.paths, ", "))
+		return &ask.Error{Kind: ask.Unreadable, Err: fmt.Errorf("no archive in %s", strings.Join(a.paths, ", "))}
 	}
+	a.tellSteps()
 	return nil
 }
 
@@ -117,6 +138,12 @@ func (a *app) tellDamage() {
 			note(info.Path, info.Damage...)
 		}
 	}
+	for _, info := range a.archive.Archives() {
+		if a.damageTold != nil && !a.damageTold[info.Path] && len(info.Damage) == 0 && isCopy(info.Path) {
+			a.damageTold[info.Path] = true
+			a.warn(copyText(info.Path) + "; the last that is here is of " + a.show(info.To))
+		}
+	}
 	losses := a.lost()
 	a.losses = append(a.losses, losses...)
 	if a.damageTold == nil {
@@ -127,9 +154,9 @@ func (a *app) tellDamage() {
 		case l.Archive != nil:
 			note(l.Path, l.What)
 		case l.Kind == fault.Denied:
-			a.stderr.Printf("replay: left out: %v\n", noPermission(l.Path))
+			a.warn(fmt.Sprintf("left out: %v", noPermission(l.Path)))
 		default:
-			a.stderr.Printf("replay: %s; it is left out\n", l.What)
+			a.warn(l.What + "; it is left out")
 		}
 	}
 	for _, path := range paths {
@@ -141,14 +168,26 @@ func (a *app) tellDamage() {
 		if n := len(wrong[path]); n > 1 {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
-		a.stderr.Printf("replay: %s is damaged: %s%s; what is shown is what could be read (replay verify tells all)\n", path, wrong[path][0], more)
+		a.warn(fmt.Sprintf("%s is damaged: %s%s; what is shown is what could be read (replay verify tells all)", path, wrong[path][0], more))
 	}
+}
+
+// tell says something that is no part of the answer.
+func (a *app) tell(text string) { a.complain("replay: " + text) }
+
+// warn says what the answer lacks.
+func (a *app) warn(text string) {
+	if a.sink != nil {
+		a.damage = append(a.damage, text)
+		return
+	}
+	a.complain("replay: " + text)
 }
 
 // rows begins the output. With several hosts a leading column tells them
 // apart; rows then begin with hostCell.
 func (a *app) rows(columns ...out.Column) (out.Writer, error) {
-	host := out.Column{Name: "host", Only: out.Nowhere}
+	host := out.Column{Name: "host", Only: out.Nowhere, Flex: true}
 	if a.manyHosts() {
 		host.Only = out.Everywhere
 	}

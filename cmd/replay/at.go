@@ -9,8 +9,8 @@ import (
 
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/instant"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
 
@@ -69,7 +69,7 @@ var amounts = []struct {
 }
 
 func (a *app) at(w query.Window, at int64) error {
-	points := sparkPoints
+	points := a.sparkMost()
 	var rows out.Writer
 	if !a.table() {
 		var err error
@@ -107,40 +107,28 @@ func (a *app) at(w query.Window, at int64) error {
 }
 
 func (p *page) atPage(m *query.Moment) {
-	p.stdout.Printf("%s  at %s\n", p.bold(m.Host.Name), p.show(m.At))
-	if b := m.Break; b != nil {
-		p.prose(fmt.Sprintf("%s from %s to %s (%s)", duringBreak(b), p.show(b.From), p.show(b.To), human.Duration(b.Length())))
-	}
-	switch gap := time.Duration(m.At - m.Before); {
-	case m.Before == 0:
-		p.stdout.Println("no sample before that")
-	case gap > 30*time.Second:
-		p.prose(fmt.Sprintf("the last sample before that is of %s, %s earlier", p.show(m.Before), human.Duration(gap)))
+	p.headed(m.Host.Name, "at "+p.show(m.At), 0)
+	if stance := instant.Sentence(&m.Stance, p.zone()); stance != "" {
+		p.prose(stance)
 	}
 	if len(m.Gauges) > 0 {
 		p.stdout.Println()
-		p.momentTable(m.Gauges)
+		p.momentTable(m)
 	}
 	p.atEvents(m)
 	p.atProcesses(m)
 }
 
-// duringBreak says in words what a moment in a break was like.
-func duringBreak(b *query.Break) string {
-	switch b.Kind {
-	case metric.EventSleep, metric.EventWake:
-		return "the machine was asleep"
-	case metric.EventBoot, metric.EventShutdown, metric.EventPanic:
-		return "the machine was down or starting, and nothing was recorded,"
-	}
-	return "nothing was recorded"
-}
-
 // momentTable prints gauges with their value at the moment first.
-func (p *page) momentTable(list []*query.Gauge) {
+func (p *page) momentTable(m *query.Moment) {
 	rows := [][]string{{"", "THEN", "MEAN", "MAX", "THE 10 MINUTES BEFORE"}}
+	if m.State != query.Running {
+		rows[0][1], rows[0][4] = "LAST", "THE LAST 10 MINUTES"
+	}
 	var charts []chartOf
-	for _, g := range list {
+	alarms := make(map[[2]int]bool)
+	for i, g := range m.Gauges {
+		alarms[[2]int{i + 1, 1}], alarms[[2]int{i + 1, 3}] = alarming(g, g.Last), alarming(g, g.Max)
 		top := g.Max
 		if g.Share {
 			top = 1
@@ -155,7 +143,7 @@ func (p *page) momentTable(list []*query.Gauge) {
 		charts = append(charts, chartOf{g.Points, top})
 	}
 	p.course(rows, charts)
-	p.align(rows, "lrrrl", 4, 2)
+	p.alignMarked(rows, alarms, "lrrrl", 4, 2)
 }
 
 func (p *page) atEvents(m *query.Moment) {

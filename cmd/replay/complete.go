@@ -11,8 +11,9 @@ import (
 
 	"tachograph/cmd/internal/completion"
 	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/flat"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/cmd/replay/internal/when"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -25,8 +26,8 @@ func (a *app) completions(root *cobra.Command) {
 	arguments := map[string]completion.Func{
 		"at": a.instants, "ps": a.processWords, "threads": a.processWords,
 		"rates": a.metricWords, "values": a.metricWords, "ranges": a.metricWords, "plot": a.metricWords,
-		"find": a.metricWords, "explain": a.metricWords, "metrics": a.metricWords,
-		"diff": completion.Nothing, "top": completion.Nothing,
+		"find": a.metricWords, "explain": a.metricWords, "metrics": a.metricWords, "export": a.metricWords,
+		"import": completion.Files, "diff": completion.Nothing, "top": completion.Nothing,
 	}
 	for _, c := range root.Commands() {
 		if words := arguments[c.Name()]; words != nil {
@@ -42,14 +43,40 @@ func (a *app) completions(root *cobra.Command) {
 	lengths := completion.Fixed("10s", "30s", "1m", "5m", "10m", "1h", "6h", "1d")
 	completion.Register(root, map[string]completion.Func{
 		"archive": completion.Files, "derived": completion.Files, "output": completion.Files,
-		"format": completion.Fixed(string(out.Table), string(out.CSV), string(out.JSON)),
-		"from":   a.instants, "to": a.instants, "at": a.instants,
-		"before": lengths, "after": lengths, "for": lengths, "step": lengths,
+		"format": formatWords, "table": tableWords,
+		"from": a.instants, "to": a.instants, "at": a.instants,
+		"before": lengths, "after": lengths, "for": lengths, "step": lengths, "interval": lengths,
 		"tz": a.zoneWords, "host": a.hostWords, "kind": a.kindWords, "instance": a.instanceWords,
 		"units": completion.Fixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
-		"by":    completion.Fixed(asStrings(query.Bys)...), "group": completion.Fixed(asStrings(query.Groupings)...),
-		"sort": sortWords,
+		"by":    completion.Fixed(asStrings(query.Bys)...), "group": groupWords,
+		"sort":   sortWords,
+		"listen": completion.Fixed("unix:", "tcp:127.0.0.1:", "systemd"), "mode": completion.Fixed("0600", "0660", "0666"),
+		"token-file": completion.Files, "tls-cert": completion.Files, "tls-key": completion.Files,
 	})
+}
+
+// formatWords are the formats of answers; export and import have others.
+func formatWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if cmd.Name() == "export" {
+		return completion.Fixed(formatNames()...)(cmd, args, typed)
+	}
+	if cmd.Name() == "import" {
+		return completion.Fixed(importFormats...)(cmd, args, typed)
+	}
+	return completion.Fixed(string(out.Table), string(out.CSV), string(out.JSON))(cmd, args, typed)
+}
+
+// tableWords are the tables that an export can have.
+func tableWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return completion.Fixed(flat.CSV.Tables...)(cmd, args, typed)
+}
+
+// groupWords are what top adds up; serve's groups are the system's.
+func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if cmd.Name() == "serve" {
+		return completion.Nothing(cmd, args, typed)
+	}
+	return completion.Fixed(asStrings(query.Groupings)...)(cmd, args, typed)
 }
 
 func asStrings[T ~string](list []T) []string {

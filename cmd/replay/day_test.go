@@ -79,6 +79,13 @@ func TestMain(m *testing.M) {
 		a.open = openText
 		os.Exit(a.run(os.Args[1:]))
 	}
+	if os.Getenv(asMeter) != "" {
+		if err := meter(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if spec := os.Getenv(makeEnv); spec != "" {
 		if err := makeRecording(spec); err != nil {
 			fmt.Fprintln(os.Stderr, err)

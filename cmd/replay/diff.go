@@ -152,7 +152,7 @@ func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, 
 		p.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(c.a), clock(c.b)), 0)
 	}
 	if len(changes) == 0 {
-		p.stdout.Println("nothing changed that is out of the ordinary")
+		p.prose("nothing changed that is out of the ordinary")
 		return
 	}
 	width := p.textWidth(100)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/replay/internal/when"
+	"tachograph/cmd/internal/when"
 	"tachograph/store/query"
 )
 

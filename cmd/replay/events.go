@@ -19,6 +19,7 @@ import (
 func eventsCommand(a *app) *cobra.Command {
 	var kinds []string
 	var group bool
+	var on followFlags
 	cmd := &cobra.Command{
 		Use:   "events [ARCHIVE...]",
 		Short: "What happened: boots, sleeps, gaps, processes, changes, errors",
@@ -27,8 +28,17 @@ that match ("sleep", "process*"). Without it, starts and exits of processes are
 left out of the table: there are too many; --kind 'process*' shows them. What
 ended again and again, and failed, is one line: a crash loop.
 
---group adds up the exits of each name: how often, since when, how.`,
+--group adds up the exits of each name: how often, since when, how.
+
+--follow goes on with what happens, as it is recorded; what was found out late
+comes late. Crash loops are not looked for then.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := on.check(); err != nil {
+				return err
+			}
+			if on.on {
+				return a.followEvents(cmd, args, kinds, &on)
+			}
 			if err := a.load(args...); err != nil {
 				return err
 			}
@@ -49,7 +59,9 @@ ended again and again, and failed, is one line: a crash loop.
 	}
 	cmd.Flags().StringArrayVar(&kinds, "kind", nil, "only events of this kind: a name or a glob (repeatable)")
 	cmd.Flags().BoolVar(&group, "group", false, "add up the exits of processes of each name")
+	on.register(cmd)
 	cmd.MarkFlagsMutuallyExclusive("group", "kind")
+	cmd.MarkFlagsMutuallyExclusive("group", "follow")
 	return cmd
 }
 
@@ -57,8 +69,8 @@ ended again and again, and failed, is one line: a crash loop.
 func (a *app) runs(w query.Window) error {
 	list := query.AllRuns(a.archive, w)
 	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
-	rows, err := a.rows(out.Column{Name: "name"}, right("runs"), right("failed"), out.Column{Name: "first"}, out.Column{Name: "last"},
-		right("every"), out.Column{Name: "how"})
+	rows, err := a.rows(mattering("runs", out.Column{Name: "name"}, right("runs"), right("failed"), out.Column{Name: "first"}, out.Column{Name: "last"},
+		right("every"), out.Column{Name: "how"})...)
 	if err != nil {
 		return err
 	}
@@ -84,7 +96,7 @@ func (a *app) runs(w query.Window) error {
 		return err
 	}
 	if len(list) == 0 {
-		a.stderr.Println("no process ended in this window")
+		a.complain("no process ended in this window")
 	}
 	return nil
 }
@@ -94,11 +106,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.rows(
-		out.Column{Name: "time"}, out.Column{Name: "kind"}, out.Column{Name: "text"},
-		out.Column{Name: "indom", Only: out.InMachine}, out.Column{Name: "key", Only: out.InMachine},
-		out.Column{Name: "labels", Only: out.InMachine},
-	)
+	rows, err := a.rows(eventColumns()...)
 	if err != nil {
 		return err
 	}
@@ -142,7 +150,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 		return err
 	}
 	if left > 0 {
-		a.stderr.Printf("not shown: %s of processes that started or ended (--kind 'process*')\n", plural.Of(left, "event"))
+		a.complain(fmt.Sprintf("not shown: %s of processes that started or ended (--kind 'process*')", plural.Of(left, "event")))
 	}
 	if n == 0 && left == 0 {
 		if len(patterns) > 0 && len(seen) > 0 {
@@ -151,30 +159,23 @@ func (a *app) events(w query.Window, patterns []string) error {
 				names = append(names, k)
 			}
 			slices.Sort(names)
-			return fmt.Errorf("no event of kind %s in this window; there are %s", strings.Join(patterns, ", "), strings.Join(names, ", "))
+			return nothing("no event of kind %s in this window; there are %s", strings.Join(patterns, ", "), strings.Join(names, ", "))
 		}
-		a.stderr.Println("no events in this window")
+		a.complain("no events in this window")
 	}
 	return nil
 }
 
-func eventCells(e *store.Event) []out.Cell {
-	return []out.Cell{
-		hostCell(&e.Archive.Host), out.At(e.At.Wall), out.Str(string(e.Kind)), out.Str(e.Text),
-		out.Str(e.Indom), out.Str(e.Key), labelsCell(e.Labels),
-	}
+func eventColumns() []out.Column {
+	return mattering("events", []out.Column{
+		{Name: "time", Width: timeWidth}, {Name: "kind", Width: len(metric.EventProcessStart)}, {Name: "text"},
+		{Name: "indom", Only: out.InMachine}, {Name: "key", Only: out.InMachine}, {Name: "labels", Only: out.InMachine},
+	}...)
 }
 
-// labelsCell is an object in json and name=value in csv.
-func labelsCell(labels []metric.Label) out.Cell {
-	b := []byte{'{'}
-	for i, l := range labels {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = out.AppendQuoted(b, l.Name)
-		b = append(b, ':')
-		b = out.AppendQuoted(b, l.Value)
+func eventCells(e *store.Event) []out.Cell {
+	return []out.Cell{
+		hostCell(&e.Archive.Host), out.At(e.At.Wall), out.Str(string(e.Kind)).If(alarmingEvent(e)), out.Str(e.Text),
+		out.Str(e.Indom), out.Str(e.Key), out.Labels(e.Labels),
 	}
-	return out.Cell{Kind: out.Detail, Raw: append(b, '}')}
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/cmd/replay/internal/when"
 	"tachograph/store/query"
 )
 
@@ -69,9 +69,9 @@ func (a *app) find(f *seriesFlags, least, text string) (bool, error) {
 		return false, err
 	}
 	units, rate := c.PeakUnits()
-	rows, err := a.rows(out.Column{Name: "from"}, out.Column{Name: "to"},
+	rows, err := a.rows(mattering("find", out.Column{Name: "from"}, out.Column{Name: "to"},
 		out.Column{Name: "seconds", Right: true}, out.Column{Name: "instance", Flex: true}, out.Column{Name: "samples", Right: true},
-		out.Column{Name: "extreme", Right: true}, out.Column{Name: "open", Only: out.InMachine})
+		out.Column{Name: "extreme", Right: true}, out.Column{Name: "open", Only: out.InMachine})...)
 	if err != nil {
 		return false, err
 	}

@@ -42,6 +42,8 @@ func openText(paths ...string) (reader, error) {
 // testNow is when the tests take place.
 var testNow = time.Date(2026, 11, 20, 3, 30, 0, 0, time.UTC)
 
+func testClock() time.Time { return testNow }
+
 // replay runs one command line on descriptions in testdata.
 func replay(open func(...string) (reader, error), args ...string) (stdout, stderr string, status int) {
 	return replayWith(open, testNow, args...)
@@ -53,16 +55,22 @@ func replayAt(now time.Time, args ...string) (stdout, stderr string, status int)
 }
 
 func replayWith(open func(...string) (reader, error), now time.Time, args ...string) (stdout, stderr string, status int) {
+	return replayOn(0, open, now, args...)
+}
+
+// replayOn does so on a terminal of so many columns; of none, without one.
+func replayOn(width int, open func(...string) (reader, error), now time.Time, args ...string) (stdout, stderr string, status int) {
 	var o, e bytes.Buffer
 	a := newApp(&o, &e, func() time.Time { return now })
-	a.open = open
+	a.open, a.width = open, width
 	status = a.run(args)
 	return o.String(), e.String(), status
 }
 
 // TestGolden runs the commands in testdata/*.golden and compares what they
 // print. A golden file is a transcript: lines that begin with "$ replay" are
-// commands, in a shell's quotes, what follows is their output.
+// commands, in a shell's quotes, what follows is their output: without a terminal, or
+// with COLUMNS=N before it on one that wide.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	if err != nil || len(files) == 0 {
@@ -96,11 +104,14 @@ func transcript(text string) string {
 			b.WriteString(line)
 			continue
 		}
-		if !strings.HasPrefix(line, "$ replay") {
+		columns, command, ok := strings.Cut(line, "replay")
+		if !ok || !strings.HasPrefix(line, "$ replay") && !strings.HasPrefix(line, "$ COLUMNS=") {
 			continue
 		}
+		width := 0
+		fmt.Sscanf(columns, "$ COLUMNS=%d", &width)
 		fmt.Fprintf(&b, "%s", line)
-		out, errs, status := replay(openText, append(words(strings.TrimPrefix(line, "$ replay")), "--utc")...)
+		out, errs, status := replayOn(width, openText, testNow, append(words(command), "--utc")...)
 		cwd, _ := os.Getwd()
 		b.WriteString(strings.ReplaceAll(out, cwd, "DIR"))
 		for _, l := range strings.SplitAfter(errs, "\n") {

@@ -20,12 +20,13 @@ const attack = "=x\x1b]52;c;ZXZpbA==\x07\x1b]0;title\x07\n\r\x1b[2J\u009b31m\u20
 func everyQuestion(path string) [][]string {
 	var list [][]string
 	for _, q := range []string{
-		"", "info", "summary", "events", "events --kind *", "metrics --all", "metrics proc", "at end", "at start+5m",
+		"", "info", "summary", "events", "events --kind *", "metrics --all", "metrics proc", "at end", "at start+5m", "why", "why --at start+12m", "why --from start --to start+8m",
 		"diff --before 5m", "diff start..start+8m end-8m..end --all -n 0", "ps", "ps --tree --sort name", "ps --from start", "ps *x* --from start -n 0",
 		"ps *x* --from start --step 1s -n 3", "threads --from start", "top", "top --by memory --group parent", "top --group name --by write -n 0", "top --group user",
 		"values proc.psinfo.sname", "values kernel.all.load --from end-2m", "values mem --step 1m", "values filesys.full --step 1s", "values proc.psinfo.utime --step 10s",
 		"rates kernel.all.cpu --step 1m", "rates proc.io.write_bytes --explain", "rates mem.util.used/mem.physmem --step 10s",
 		"ranges kernel proc.memory.rss filesys", "ranges kernel.all.load --step 1m", "ranges mem.util.used/mem.physmem --step 1m", "plot kernel.all.load filesys.full", "plot proc.memory.rss",
+		"export kernel filesys --format csv -o -", "export proc.psinfo --format jsonl -o -", "export --format csv --table processes -o -", "export --format csv --table metrics -o -",
 		"find kernel.all.load>0", "find proc.memory.rss>1MB --for 1s", "explain kernel.all.load filesys.full thermal.fan.speed", "verify",
 		"ps nosuch --from start", "values nosuch", "values filesys.full -i nosuch", "at 03:10 --host nosuch", "top --from start --by nosuch", "values kernel.all.load --units byte",
 	} {
@@ -41,7 +42,10 @@ func everyQuestion(path string) [][]string {
 
 // hostileParts is the recording in testdata/mac.txt with an attack in every
 // text that there is.
-func hostileParts(t testing.TB) []*querytest.Part {
+func hostileParts(t testing.TB) []*querytest.Part { return hostileWith(t, attack) }
+
+// hostileWith is the same with another one.
+func hostileWith(t testing.TB, attack string) []*querytest.Part {
 	t.Helper()
 	parts, err := querytest.Load("testdata/mac.txt")
 	if err != nil {

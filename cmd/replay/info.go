@@ -64,6 +64,8 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	switch {
 	case a.beingWritten(info):
 		state = "  (being written)"
+	case isCopy(info.Path):
+		state = "  (a copy of one that was being written: what was recorded later is not in it)"
 	case info.Live:
 		state = "  (not finished; no recorder writes to it)"
 	}
@@ -78,20 +80,21 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	if info.Empty {
 		line("span", "nothing was recorded in it yet; it was made at %s", a.show(info.From))
 	} else {
-		line("span", "%s to %s (%s)", a.show(info.From), a.show(info.To), human.Duration(time.Duration(info.To-info.From)))
+		line("span", "%s to %s (%s)", a.show(info.Begin()), a.show(info.To), human.Duration(time.Duration(info.To-info.Begin())))
 	}
 	line("time zone", "%s", info.TimeZone)
 	line("size", "%s", human.Bytes(float64(info.Bytes)))
 	var every []string
 	for c := metric.Class(0); c < metric.NumClasses; c++ {
-		if iv := info.Intervals[c]; iv > 0 && iv < metric.Once {
-			every = append(every, fmt.Sprintf("%s %s", c, iv))
+		if iv := info.Intervals[c]; iv > 0 && iv < metric.Once && c != metric.Static {
+			every = append(every, fmt.Sprintf("%s %s", c, human.Duration(iv)))
 		}
 	}
 	line("intervals", "%s", strings.Join(every, ", "))
+	line("reduced", "%s", stepText(info))
 	line("recorder", "%s", info.Recorder)
 	for _, d := range info.Damage {
-		line("damage", "%s", d)
+		a.labelledAs(fmt.Sprintf("%-11s", "damage"), d, true)
 	}
 }
 
@@ -131,7 +134,7 @@ func (a *app) infoRows() error {
 		err := w.Row([]out.Cell{
 			hostCell(&i.Host), out.Str(i.Path), out.Str(i.ID), out.Whole(int64(i.Format)), out.Str(h.Name), out.Str(h.ID), out.Str(h.Platform),
 			out.Str(h.OS), out.Str(h.Release), out.Str(h.Arch), out.Str(h.Model), out.Str(i.BootID), out.Str(i.TimeZone),
-			out.Str(i.Recorder), out.At(i.From), out.At(i.To), boolean(i.Live), out.Whole(i.Bytes), out.Str(strings.Join(i.Damage, "; ")),
+			out.Str(i.Recorder), out.At(i.Begin()), out.At(i.To), boolean(i.Live), out.Whole(i.Bytes), out.Str(strings.Join(i.Damage, "; ")),
 		})
 		if err != nil {
 			return err

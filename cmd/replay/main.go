@@ -10,5 +10,9 @@ import (
 func main() {
 	a := newApp(os.Stdout, os.Stderr, time.Now)
 	a.terminal(os.Stdout, os.Stderr)
-	os.Exit(a.run(os.Args[1:]))
+	status := a.run(os.Args[1:])
+	if a.signal != 0 {
+		die(a.signal)
+	}
+	os.Exit(status)
 }

@@ -235,6 +235,7 @@ func mangledInput(t *testing.T, watch *watch, base string, n int) {
 		q = append(q, "--utc", "--format", format)
 		watch.question("replay "+strings.Join(q, " "), func() { mangledReplay(t, q, format) })
 	}
+	watch.question("browsing "+dir, func() { mangledMoments(dir) })
 	archives, _ := filepath.Glob(filepath.Join(dir, "*"))
 	for _, a := range archives {
 		if strings.HasSuffix(a, ".live") || strings.HasSuffix(a, ".tacho") {

@@ -9,6 +9,7 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
+	"tachograph/store/layout"
 	"tachograph/store/query"
 )
 
@@ -19,7 +20,7 @@ func metricsCommand(a *app) *cobra.Command {
 		Short: "The catalogue of the archive: what it can hold, in which units",
 		Long: `metrics lists the metrics that the archive describes. A PATTERN is a name, the
 beginning of names, or a glob. Metrics that the machine could not supply are
-listed with --all, with the reason.`,
+listed with --all, with the reason, and so is what reduced archives hold of steps.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(); err != nil {
 				return err
@@ -41,30 +42,26 @@ listed with --all, with the reason.`,
 func (a *app) metrics(patterns []string, all bool) error {
 	list := a.archive.Metrics()
 	if len(patterns) > 0 {
-		var chosen []*metric.Desc
-		for _, p := range patterns {
-			found, err := query.MatchMetrics(a.archive, p)
-			if err != nil {
-				return err
-			}
-			if len(found) == 0 {
-				return fmt.Errorf("no metric in the archive matches %s%s", p, query.Suggest(strings.Trim(p, "*?."), metricNames(a.archive)))
-			}
-			chosen = append(chosen, found...)
+		var err error
+		if list, err = a.named(patterns); err != nil {
+			return err
 		}
-		list = chosen
 	}
-	w, err := a.rows(
+	w, err := a.rows(mattering("metrics",
 		out.Column{Name: "metric"}, out.Column{Name: "type"}, out.Column{Name: "semantics"}, out.Column{Name: "units"},
 		out.Column{Name: "indom", Title: "INSTANCES"}, out.Column{Name: "class"}, out.Column{Name: "pmid", Only: out.InMachine},
 		out.Column{Name: "unsupported", Only: out.InMachine}, out.Column{Name: "source", Only: out.InMachine},
 		out.Column{Name: "help", Flex: true},
-	)
+	)...)
 	if err != nil {
 		return err
 	}
-	left := 0
+	left, companions := 0, 0
 	for _, d := range list {
+		if layout.IsReduced(d.Name) && !all && len(patterns) == 0 {
+			companions++
+			continue
+		}
 		if d.Unsupported != "" && !all && len(patterns) == 0 {
 			left++
 			continue
@@ -86,9 +83,28 @@ func (a *app) metrics(patterns []string, all bool) error {
 		return err
 	}
 	if left > 0 && a.table() {
-		a.stderr.Printf("not shown: %s that this machine could not supply (--all)\n", plural.Of(left, "metric"))
+		a.complain(fmt.Sprintf("not shown: %s that this machine could not supply (--all)", plural.Of(left, "metric")))
+	}
+	if companions > 0 && a.table() {
+		a.complain(fmt.Sprintf("not shown: %s of what steps came to, such as reduced.max.NAME (replay metrics reduced)", plural.Of(companions, "metric")))
 	}
 	return nil
+}
+
+// named are the metrics that patterns name.
+func (s *session) named(patterns []string) ([]*metric.Desc, error) {
+	var chosen []*metric.Desc
+	for _, p := range patterns {
+		found, err := query.MatchMetrics(s.archive, p)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("no metric in the archive matches %s%s", p, query.Suggest(strings.Trim(p, "*?."), metricNames(s.archive)))
+		}
+		chosen = append(chosen, found...)
+	}
+	return chosen, nil
 }
 
 func metricNames(ar query.Archive) []string {

@@ -21,8 +21,16 @@ import (
 // directory with a month of archives it shows the last day.
 const longOverview = 24 * time.Hour
 
-// sparkPoints is how wide the small charts are.
+// sparkPoints is how wide the small charts are, where the terminal does not reach
+// farther.
 const sparkPoints = 40
+
+// sparkMost is how many points small charts are asked for: as many as the terminal
+// may have room for beside what else is in their rows.
+func (p *page) sparkMost() int {
+	const beside = 60
+	return max(sparkPoints, min(p.width, 1000)-beside)
+}
 
 // overview is what replay shows when it is asked nothing in particular.
 func (a *app) overview(cmd *cobra.Command, args []string) error {
@@ -48,7 +56,7 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 		if !w.Wants(h.ID) {
 			continue
 		}
-		o, err := query.OverviewOf(a.archive, h.ID, w, sparkPoints, topByCPU)
+		o, err := query.OverviewOf(a.archive, h.ID, w, a.sparkMost(), topByCPU)
 		if err != nil {
 			return err
 		}
@@ -102,6 +110,14 @@ func (p *page) bold(s string) visible.Styled {
 		return visible.Styled(visible.Text(s))
 	}
 	return visible.Bold(s)
+}
+
+// alarm marks what is out of the ordinary on a terminal, if it is.
+func (p *page) alarm(s string, is bool) visible.Styled {
+	if !p.color || !is {
+		return visible.Styled(visible.Text(s))
+	}
+	return visible.Alarm(s)
 }
 
 func (p *page) headline(o *query.Overview) {
@@ -185,7 +201,8 @@ func (p *page) loopLines(loops []*query.Runs) {
 func (p *page) gaugeTable(list []*query.Gauge) {
 	rows := [][]string{{"", "MEAN", "MAX", "AT", "LAST", ""}}
 	var charts []chartOf
-	for _, g := range list {
+	alarms := make(map[[2]int]bool)
+	for i, g := range list {
 		top := g.Max
 		if g.Share {
 			top = 1
@@ -201,10 +218,11 @@ func (p *page) gaugeTable(list []*query.Gauge) {
 		}
 		rows = append(rows, []string{title, value(g.Mean), value(g.Max),
 			p.in(g.MaxAt).Format("15:04:05"), last, ""})
+		alarms[[2]int{i + 1, 2}], alarms[[2]int{i + 1, 4}] = alarming(g, g.Max), alarming(g, g.Last)
 		charts = append(charts, chartOf{g.Points, top})
 	}
 	p.course(rows, charts)
-	p.align(rows, "lrrlrl", 5, 3, 1)
+	p.alignMarked(rows, alarms, "lrrlrl", 5, 3, 1)
 }
 
 // gaugeTitle is a gauge's title, with what it is of.

@@ -17,11 +17,17 @@ type page struct {
 	width, height  int  // of the terminal; 0 when stdout is none
 	ascii          bool // the locale has no other letters
 	color          bool // stdout is a terminal that may be coloured
+	terminalOut    bool // stdout is a terminal
 	progress       bool // stderr is a terminal
+	colorFlag      string
 
 	// Flags.
 	format      string
 	spreadsheet bool
+
+	// sink begins rows for a program instead of writing them; nil: they are
+	// written.
+	sink func([]out.Column) (out.Writer, error)
 }
 
 // rowsOf begins output that is not about hosts; rows still begin with a cell
@@ -31,11 +37,26 @@ func (p *page) rowsOf(columns ...out.Column) (out.Writer, error) {
 }
 
 func (p *page) begin(columns []out.Column) (out.Writer, error) {
+	if p.sink != nil {
+		return p.sink(columns)
+	}
 	f, err := out.ParseFormat(p.format)
 	if err != nil {
 		return nil, err
 	}
 	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Color: p.color, Spreadsheet: p.spreadsheet}), nil
+}
+
+// liveRows begins rows that are shown as they come; they still begin with a cell for
+// a host, of which there is one.
+func (p *page) liveRows(columns ...out.Column) (out.Writer, error) {
+	f, err := out.ParseFormat(p.format)
+	if err != nil {
+		return nil, err
+	}
+	columns = append([]out.Column{{Name: "host", Only: out.Nowhere}}, columns...)
+	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Height: p.height, Color: p.color,
+		Spreadsheet: p.spreadsheet, Live: true}), nil
 }
 
 func hostCell(h *metric.Host) out.Cell { return out.Str(h.Name) }
@@ -47,6 +68,12 @@ func (p *page) table() bool { return p.format == string(out.Table) }
 // left out, and where the terminal is too narrow those in drop, in that order;
 // what is then still too long is cut.
 func (p *page) align(rows [][]string, how string, drop ...int) {
+	p.alignMarked(rows, nil, how, drop...)
+}
+
+// alignMarked does so, with the cells that alarms says, by row and column, marked as out
+// of the ordinary.
+func (p *page) alignMarked(rows [][]string, alarms map[[2]int]bool, how string, drop ...int) {
 	widths := make([]int, len(how))
 	shown := make([]bool, len(how))
 	for n, r := range rows {
@@ -77,24 +104,35 @@ func (p *page) align(rows [][]string, how string, drop ...int) {
 	}
 	for n, r := range rows {
 		var b strings.Builder
+		have := 0
 		for i, s := range r {
 			if !shown[i] {
 				continue
 			}
 			if i > 0 {
 				b.WriteString("  ")
+				have += 2
 			}
-			b.WriteString(human.Pad(human.Cut(s, widths[i]), widths[i], how[i] == 'r'))
+			cell := human.Cut(s, widths[i])
+			if p.width > 0 {
+				cell = human.Cut(cell, max(p.width-have, 0))
+			}
+			blanks := strings.Repeat(" ", widths[i]-min(human.Width(cell), widths[i]))
+			have += human.Width(cell) + len(blanks)
+			text := string(p.alarm(cell, n > 0 && alarms[[2]int{n, i}]))
+			if how[i] == 'r' {
+				text = blanks + text
+			} else {
+				text += blanks
+			}
+			b.WriteString(text)
 		}
 		line := strings.TrimRight(b.String(), " ")
-		if p.width > 0 {
-			line = human.Cut(line, p.width)
-		}
 		if n == 0 {
 			p.stdout.Println(p.bold(line))
 			continue
 		}
-		p.stdout.Println(line)
+		p.stdout.Println(visible.Styled(line))
 	}
 }
 
@@ -142,6 +180,12 @@ func (p *page) headed(head, text string, indent int) {
 	if head != "" {
 		start += 2
 	}
+	first, _, _ := strings.Cut(visible.Text(text), " ")
+	if head != "" && start+human.Width(first) > p.textWidth(0)-indent {
+		p.stdout.Println(p.bold(human.Cut(visible.Text(head), p.width)))
+		p.headed("", text, indent)
+		return
+	}
 	// The first line has less room: what stands for the heading is one word.
 	for i, line := range human.Wrap(strings.Repeat("x", start)+visible.Text(text), p.textWidth(0)-indent) {
 		switch {
@@ -157,34 +201,76 @@ func (p *page) headed(head, text string, indent int) {
 
 // labelled prints a text behind a label; its further lines stand below it. Where
 // a word is longer than there is room, all of the text stands below the label.
-func (p *page) labelled(label, text string) {
+func (p *page) labelled(label, text string) { p.labelledAs(label, text, false) }
+
+// labelledAs does so, with the text marked if it is out of the ordinary.
+func (p *page) labelledAs(label, text string, alarm bool) {
 	indent := human.Width(label)
 	lines := []string{text}
 	if p.width > 0 {
-		lines = human.Wrap(visible.Text(text), max(p.width-indent, 12))
-	}
-	for _, line := range lines {
-		if blank := strings.TrimRight(label, " "); p.width > 0 && indent > 2 && indent+human.Width(line) > p.width {
-			if blank != "" {
-				p.stdout.Println(blank)
+		room := p.width - indent
+		if longest(text) > room && indent > 2 {
+			if blank := strings.TrimRight(label, " "); blank != "" {
+				p.stdout.Println(human.Cut(visible.Text(blank), p.width))
 			}
-			p.labelled("  ", text)
+			p.labelledAs("  ", text, alarm)
 			return
 		}
+		lines = human.Wrap(visible.Text(text), max(room, 12))
 	}
 	for i, line := range lines {
 		if i > 0 {
 			label = strings.Repeat(" ", indent)
 		}
-		p.stdout.Println(label + line)
+		p.stdout.Printf("%s%s\n", label, p.alarm(line, alarm))
 	}
 }
+
+// alarming prints a sentence that tells of something out of the ordinary, in as many
+// lines as it takes.
+func (p *page) alarming(text string) {
+	const indent = 2
+	lines := []string{text}
+	if p.width > 0 {
+		lines = human.Wrap(visible.Text(text), p.textWidth(0)-indent)
+	}
+	for i, line := range lines {
+		if i > 0 {
+			line = strings.Repeat(" ", indent) + line
+		}
+		p.stdout.Println(p.alarm(line, true))
+	}
+}
+
+// complain prints what is no part of the answer; on a terminal lines are broken
+// between words.
+func (p *page) complain(text string) {
+	if !p.progress || p.width <= 0 || strings.HasPrefix(text, " ") {
+		p.stderr.Println(text)
+		return
+	}
+	for _, line := range human.Wrap(visible.Text(text), p.textWidth(0)) {
+		p.stderr.Println(line)
+	}
+}
+
+// longest is how wide the widest word of a text is.
+func longest(text string) int {
+	wide := 0
+	for _, w := range strings.Fields(visible.Text(text)) {
+		wide = max(wide, human.Width(w))
+	}
+	return wide
+}
+
+// tenMinutes is what headings come down to that are too long.
+const tenMinutes = "10 MINUTES"
 
 // course puts the small charts of gauges into the last column: as wide as the
 // terminal leaves room for, where that says anything.
 func (p *page) course(rows [][]string, charts []chartOf) {
 	last := len(rows[0]) - 1
-	room := sparkPoints
+	room := p.sparkMost()
 	if p.width > 0 {
 		taken := 0
 		for i := range last {
@@ -202,8 +288,14 @@ func (p *page) course(rows [][]string, charts []chartOf) {
 			rows[i+1][last] = human.Spark(shrink(c.points, room), c.top)
 		}
 	}
-	if room < least {
+	switch head := rows[0][last]; {
+	case room < least:
 		rows[0][last] = ""
+	case human.Width(head) > room: // The chart matters, not what is written above it.
+		rows[0][last] = ""
+		if strings.Contains(head, tenMinutes) && room >= len(tenMinutes) {
+			rows[0][last] = tenMinutes
+		}
 	}
 }
 

@@ -3,12 +3,11 @@ package main
 import (
 	"fmt"
 	"math"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/chart"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
@@ -23,13 +22,21 @@ const (
 func plotCommand(a *app) *cobra.Command {
 	f := &seriesFlags{}
 	height := 8
+	var file pictureFlags
 	cmd := &cobra.Command{
 		Use:   "plot METRIC...",
-		Short: "Series as charts in the terminal",
+		Short: "Series as charts in the terminal, or as a picture",
 		Long: `plot draws a chart for each series over the window: counters as rates, each dot
-the mean of its part of the window. For other formats use rates with --step.`,
+the mean of its part of the window. For numbers use rates with --step.
+
+With --output it writes one picture instead, SVG or PNG by its ending: a panel for
+each metric, its instances as lines; times at which nothing was recorded are shaded,
+and what happened is marked. "-o -" writes SVG to the standard output, which with
+--png is PNG.`,
 		Example: `  replay plot kernel.all.cpu.user disk.all.total_bytes --from -1h
-  replay plot network.interface.in.bytes -i en0 --height 16`,
+  replay plot network.interface.in.bytes -i en0 --height 16
+  replay plot kernel.all.load mem.util.used --from 03:00 --to 04:00 -o night.svg
+  replay plot mem.util.used -o memory.png --size 1600x900 --dark`,
 		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !a.table() {
@@ -37,6 +44,12 @@ the mean of its part of the window. For other formats use rates with --step.`,
 			}
 			if height < 1 || height > 200 {
 				return fmt.Errorf("--height %d: use 1 to 200 lines", height)
+			}
+			if err := file.check(cmd); err != nil {
+				return err
+			}
+			if file.path != "" {
+				return a.plotPicture(cmd, f, args, &file)
 			}
 			if err := a.plot(f, args, height); err != nil {
 				return err
@@ -47,96 +60,116 @@ the mean of its part of the window. For other formats use rates with --step.`,
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches (repeatable)")
-	fl.IntVar(&height, "height", height, "lines of each chart")
+	fl.IntVar(&height, "height", height, "lines of each chart in the terminal")
+	file.register(cmd)
 	return cmd
 }
 
 // drawn is a series to be drawn.
 type drawn struct {
-	title  string
-	units  metric.Units
-	rate   bool
-	values []float64
+	host, name, instance string
+	units                metric.Units
+	rate                 bool
+	values               []float64
+}
+
+// title is what the series is called, with its host where there are several.
+func (d *drawn) title(host bool) string {
+	title := d.name
+	if d.instance != "" {
+		title += "[" + d.instance + "]"
+	}
+	if host {
+		title = d.host + "  " + title
+	}
+	return title
 }
 
 func (a *app) plot(f *seriesFlags, args []string, height int) error {
-	r, targets, err := a.request(f, args, query.Shown)
+	width := a.textWidth(plotWidth + 14)
+	list, from, to, err := a.gather(f, args, chart.Points(max(width-8, 10)))
 	if err != nil {
 		return err
 	}
-	width := max(a.textWidth(plotWidth+14)-14, 10)
-	from, to, _ := query.Covered(a.archive, r.Window)
+	shown := list[:min(len(list), plotMost)]
+	charts := make([]chart.Chart, len(shown))
+	margin := 0 // One for all, so that times stand below each other.
+	for i, d := range shown {
+		low, high := chart.Scale(d.values)
+		charts[i] = chart.Chart{Values: d.values, Height: height, From: from, To: to, Axis: chart.Values(low, high, d.units, d.rate, chart.Spaces(height))}
+		margin = max(margin, charts[i].Axis.Margin())
+	}
+	for i, c := range charts {
+		if i > 0 {
+			a.stdout.Println()
+		}
+		c.Margin, c.Width = margin, max(width-margin, 10)
+		c.Times = chart.Times(from, to, a.zone(), max(c.Width/timeRoom, 1))
+		a.stdout.Println(a.bold(human.Cut(visible.Text(shown[i].title(a.manyHosts())), width)))
+		for _, l := range c.Lines() {
+			a.stdout.Println(l)
+		}
+	}
+	if len(list) > plotMost {
+		a.complain(fmt.Sprintf("not drawn: %s (choose with --instance)", plural.Of(len(list)-plotMost, "more series")))
+	}
+	return nil
+}
+
+// gather computes the series that arguments name, each at so many points over the
+// window that archives cover.
+func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, from, to int64, err error) {
+	r, targets, err := a.request(f, args, query.Shown)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	from, to, _ = query.Covered(a.archive, r.Window)
 	from = max(from, r.From)
 	if r.To != 0 {
 		to = min(to, r.To)
 	}
-	points := chart.Points(width)
 	r.From, r.To, r.Origin = from, to, from
 	r.Step = max((to-from)/int64(points)+1, 1)
-	var list []*drawn
 	byKey := make(map[string]*drawn)
 	for _, t := range targets {
 		for s, err := range query.ReadTarget(a.archive, t, r) {
 			if err != nil {
-				return err
+				return nil, 0, 0, err
 			}
 			if s.Type == metric.String {
 				continue
 			}
-			title := s.Name
+			d := drawn{host: s.Archive.Host.Name, name: s.Name, units: s.Units, rate: s.Rate}
 			if s.Instance != nil {
-				title += "[" + s.Instance.Name + "]"
+				d.instance = s.Instance.Name
 			}
-			if a.manyHosts() {
-				title = s.Archive.Host.Name + "  " + title
-			}
-			d := byKey[title]
-			if d == nil {
-				d = &drawn{title: title, units: s.Units, rate: s.Rate, values: make([]float64, points)}
+			key := d.title(true)
+			if byKey[key] == nil {
+				d.values = make([]float64, points)
 				for i := range d.values {
 					d.values[i] = math.NaN()
 				}
-				byKey[title] = d
-				list = append(list, d)
+				byKey[key] = &d
+				list = append(list, &d)
 			}
 			for i, wall := range s.Wall {
 				if k := (wall - from - 1) / r.Step; k >= 0 && k < int64(points) {
-					d.values[k] = s.Value(i).Number()
+					byKey[key].values[k] = s.Value(i).Number()
 				}
 			}
 		}
 	}
 	if len(list) == 0 {
-		return a.nothing(targets, f, r)
+		return nil, 0, 0, a.nothing(targets, f, r)
 	}
-	for i, d := range list[:min(len(list), plotMost)] {
-		if i > 0 {
-			a.stdout.Println()
-		}
-		a.draw(d, width, height, from, to)
+	for _, d := range list {
+		d.join()
 	}
-	if len(list) > plotMost {
-		a.stderr.Printf("not drawn: %s (choose with --instance)\n", plural.Of(len(list)-plotMost, "more series"))
-	}
-	return nil
+	return list, from, to, nil
 }
 
-func (p *page) draw(d *drawn, width, height int, from, to int64) {
-	d.join()
-	c := chart.Chart{Values: d.values, Width: width, Height: height, Label: func(x float64) string { return human.Value(x, d.units, d.rate) }}
-	c.Low, c.High = chart.Scale(d.values)
-	p.stdout.Println(p.bold(d.title))
-	lines := c.Lines()
-	for _, l := range lines {
-		p.stdout.Println(l)
-	}
-	layout := "15:04:05"
-	if to-from > int64(24*time.Hour) {
-		layout = "2006-01-02 15:04"
-	}
-	first, last := p.in(from).Format(layout), p.in(to).Format(layout)
-	p.stdout.Printf("%s%s%s%s\n", strings.Repeat(" ", chart.Margin(lines)), first, strings.Repeat(" ", max(width-len(first)-len(last), 1)), last)
-}
+// timeRoom is how many letters there are for each time on the axis.
+const timeRoom = 10
 
 // join fills the dots between samples that are farther apart than dots, so
 // that a slow series is a line; a gap stays a gap.

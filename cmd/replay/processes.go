@@ -160,13 +160,10 @@ func perSecond(x float64) string {
 }
 
 func watts(x float64) string {
-	switch {
-	case math.IsNaN(x):
+	if math.IsNaN(x) {
 		return "-"
-	case x < 0.9995:
-		return human.Figures(math.Round(x*1000)) + " mW"
 	}
-	return human.Figures(x) + " W"
+	return human.Watts(x)
 }
 
 func plain(x float64) string {

@@ -12,9 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/instant"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -38,7 +41,8 @@ for each step, what it used in all, when it began, how it ended, and its
 parents.
 
 The memory of a process is its footprint where the kernel tells it, else what
-is resident.`,
+is resident. A terminal of 110 columns or more shows its command line, too, where
+the recorder kept it, else its program.`,
 		Example: `  replay ps --at 03:12 --sort memory -n 10
   replay ps Safari --from 03:00 --to 04:00
   replay ps 612 --at -5m --format json`,
@@ -134,12 +138,43 @@ func (s *session) moment(text string, w query.Window) (int64, error) {
 		return 0, err
 	}
 	if at < from {
-		return 0, fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", s.show(at), s.show(from), s.show(to))
+		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded until %s: the archive covers %s to %s", s.show(at), s.show(from), s.show(to))}
 	}
 	if every := int64(time.Minute); at > to+every {
-		return 0, fmt.Errorf("nothing was recorded at %s: the archive covers %s to %s", s.show(at), s.show(from), s.show(to))
+		text := fmt.Sprintf("the archive covers %s to %s", s.show(from), s.show(to))
+		if hosts := s.hostsOf(w); len(hosts) == 1 {
+			if stance := query.StanceAt(s.archive, hosts[0].ID, at); stance.Before != 0 {
+				text = instant.Sentence(&stance, s.zone()) + " (" + text + ")"
+			}
+		}
+		return 0, &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded at %s: %s", s.show(at), text)}
 	}
 	return at, nil
+}
+
+// hostsOf are the hosts of a window.
+func (s *session) hostsOf(w query.Window) []metric.Host {
+	return slices.DeleteFunc(slices.Clone(s.archive.Hosts()), func(h metric.Host) bool { return !w.Wants(h.ID) })
+}
+
+// stances says of each host that was not recorded at an instant how it was, before
+// an answer shows what was last. It reports whether there was any.
+func (a *app) stances(w query.Window, at int64) bool {
+	said := false
+	for _, h := range a.hostsOf(w) {
+		stance := query.StanceAt(a.archive, h.ID, at)
+		text := instant.Sentence(&stance, a.zone())
+		if text == "" {
+			continue
+		}
+		if said = true; a.manyHosts() {
+			text = h.Name + ": " + text
+		}
+		if a.sink == nil {
+			a.complain(text)
+		}
+	}
+	return said
 }
 
 func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []string) error {
@@ -149,7 +184,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 	}
 	all := query.Processes(a.archive, w, at, nil)
 	if len(all) == 0 {
-		return fmt.Errorf("no processes were recorded at %s", a.show(at))
+		return nothing("no processes were recorded at %s", a.show(at))
 	}
 	var list []*query.Process
 	for _, i := range m.Choose(len(all), func(i int) (int, []string) { return all[i].PID, []string{all[i].Name} }) {
@@ -160,7 +195,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 		for _, p := range all {
 			names = append(names, p.Name)
 		}
-		return fmt.Errorf("no process %s at %s%s (with --from and --to, replay ps looks at a span of time)",
+		return nothing("no process %s at %s%s (with --from and --to, replay ps looks at a span of time)",
 			strings.Join(args, ", "), a.show(all[0].At), query.Suggest(args[0], names))
 	}
 	if err := sortProcesses(list, f.sort); err != nil {
@@ -177,14 +212,14 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 	if !a.table() {
 		a.attachThreads(w, at, list)
 	}
-	if a.table() && at-list[0].At > int64(3*metric.Process.Interval()) {
-		a.stderr.Printf("the last reading of processes before that was at %s\n", a.show(list[0].At))
+	if !a.stances(w, at) && a.table() && at-list[0].At > int64(3*metric.Process.Interval()) {
+		a.complain(fmt.Sprintf("the last reading of processes before that was at %s", a.show(list[0].At)))
 	}
 	if err := a.processRows(list, depth); err != nil {
 		return err
 	}
 	if a.table() && total > len(list) {
-		a.stderr.Printf("%d of %s\n", len(list), plural.Of(total, "process"))
+		a.complain(fmt.Sprintf("%d of %s", len(list), plural.Of(total, "process")))
 	}
 	return nil
 }
@@ -220,7 +255,12 @@ func (a *app) processRows(list []*query.Process, depth map[*query.Process]string
 	for _, s := range fields {
 		columns = append(columns, s.column)
 	}
-	w, err := a.rows(append(columns, out.Column{Name: "name", Flex: true})...)
+	columns = append(columns, out.Column{Name: "name", Flex: true})
+	commands := a.commandsOf(list)
+	if len(commands) > 0 {
+		columns = append(columns, out.Column{Name: "command", Flex: true})
+	}
+	w, err := a.rows(mattering("ps", columns...)...)
 	if err != nil {
 		return err
 	}
@@ -231,13 +271,48 @@ func (a *app) processRows(list []*query.Process, depth map[*query.Process]string
 			if text == "" {
 				text = "-"
 			}
-			cells = append(cells, out.None(text))
+			cells = append(cells, out.None(text).If(s.column.Name == "state" && alarmingState(p.State)))
 		}
-		if err := w.Row(append(cells, out.Str(depth[p]+p.Name))); err != nil {
+		cells = append(cells, out.Str(depth[p]+p.Name))
+		if len(commands) > 0 {
+			cells = append(cells, text(commands[p]))
+		}
+		if err := w.Row(cells); err != nil {
 			return err
 		}
 	}
 	return w.Close()
+}
+
+// commandWidth is how wide a terminal is at least that has room for command lines.
+const commandWidth = 110
+
+// commandsOf are the command lines of processes at one moment, or their programs where
+// no arguments were recorded, if the terminal has room for them.
+func (a *app) commandsOf(list []*query.Process) map[*query.Process]string {
+	if a.width < commandWidth {
+		return nil
+	}
+	commands := make(map[*query.Process]string)
+	type identity struct{ host, boot, key string }
+	byKey, last := make(map[identity]*query.Process), make(map[string]int64)
+	for _, p := range list {
+		h := &p.Archive.Host
+		byKey[identity{h.ID, p.Archive.BootID, p.Instance.Key}] = p
+		last[h.ID] = max(last[h.ID], p.At)
+		if exe := p.Instance.Label("exe"); exe != "" {
+			commands[p] = exe
+		}
+	}
+	for host, at := range last {
+		tick, every := query.Tick(a.archive, host, at)
+		query.Commands(a.archive, host, tick, every, func(info *store.ArchiveInfo, in *metric.Instance, line string) {
+			if p := byKey[identity{host, info.BootID, in.Key}]; p != nil {
+				commands[p] = line
+			}
+		})
+	}
+	return commands
 }
 
 // usedFields are the columns that hold anything on this machine.

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/human"
-	"tachograph/cmd/replay/internal/when"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
@@ -15,6 +17,9 @@ import (
 const (
 	historyRows = 30 // rows of a table by default
 	historyMost = 20 // processes, unless -n says otherwise
+
+	coursePoints = 200 // what a course is drawn of at most, whatever the steps of the table are
+	courseHeight = 3   // lines of a course, where the terminal has room for them and all else
 )
 
 // history prints the lives of the processes that match.
@@ -48,16 +53,22 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 		for i, n := range names {
 			names[i] = query.ProcessName(&metric.Instance{Name: n})
 		}
-		return fmt.Errorf("no process %s between %s and %s%s", strings.Join(args, ", "), a.show(from), a.show(to), query.Suggest(args[0], names))
+		return nothing("no process %s between %s and %s%s", strings.Join(args, ", "), a.show(from), a.show(to), query.Suggest(args[0], names))
 	}
 	if !a.table() {
 		return a.historyRows(list, step)
+	}
+	fine := list
+	if least := max(niceStep(to-from, coursePoints), int64(metric.Process.Interval())); least < step {
+		if fine, _, err = query.Histories(a.archive, w, m, least, a.zone(), most, false); err != nil {
+			return err
+		}
 	}
 	for i, h := range list {
 		if i > 0 {
 			a.stdout.Println()
 		}
-		a.historyText(h)
+		a.historyText(h, fine[i].Rows, len(list) == 1)
 	}
 	if found > len(list) {
 		a.stderr.Printf("%d of %s (-n shows more)\n", len(list), plural.Of(found, "process"))
@@ -83,12 +94,12 @@ func (a *app) historyRows(list []*query.History, step int64) error {
 	return w.Close()
 }
 
-func (p *page) historyText(h *query.History) {
-	title := fmt.Sprintf("%s  pid %d", h.Name, h.PID)
+func (p *page) historyText(h *query.History, fine []query.HistoryRow, alone bool) {
+	who := fmt.Sprintf("  pid %d", h.PID)
 	if h.User != "" {
-		title += ", " + h.User
+		who += ", " + h.User
 	}
-	p.stdout.Println(p.bold(title))
+	p.stdout.Println(p.bold(human.Cut(visible.Text(h.Name), max(p.textWidth(math.MaxInt32)-human.Width(who), 8)) + who))
 	if len(h.Names) > 1 {
 		p.labelled("called   ", strings.Join(h.Names[1:], ", "))
 	}
@@ -100,34 +111,77 @@ func (p *page) historyText(h *query.History) {
 	} else {
 		p.labelled("seen     ", "from "+p.show(h.From))
 	}
-	p.labelled("ended    ", p.endOf(h))
+	p.labelledAs("ended    ", p.endOf(h), h.Exit != nil && bySignal(h.Exit.Label("how")))
 	if len(h.Ancestors) > 0 {
 		p.labelled("parents  ", strings.Join(h.Ancestors, " ← "))
 	}
-	var cpu, mem []float64
 	rows := [][]string{{"TIME", "CPU", "MEMORY", "READ", "WRITE", "POWER", "THREADS"}}
 	for i := range h.Rows {
 		r := &h.Rows[i]
-		cpu, mem = append(cpu, r.CPU()), append(mem, r.Memory())
-		rows = append(rows, []string{p.in(r.At).Format("2006-01-02 15:04:05"), percent(r.CPU()), bytesOf(r.Memory()),
+		at := p.in(r.At).Format("2006-01-02 15:04:05")
+		if i > 0 && i < len(h.Rows)-1 && noValues(&h.Rows[i-1]) && noValues(r) && noValues(&h.Rows[i+1]) {
+			continue // What begins and what ends such a time is enough of it.
+		}
+		if i > 0 && noValues(r) && noValues(&h.Rows[i-1]) {
+			at = fmt.Sprintf("%19s", "until "+at[len("2006-01-02 "):])
+		}
+		rows = append(rows, []string{at, percent(r.CPU()), bytesOf(r.Memory()),
 			perSecond(r.Rates[query.ReadBytes]), perSecond(r.Rates[query.WrittenBytes]), watts(r.Rates[query.Energy]), plain(r.Levels[query.Threads])})
 	}
-	p.courseLine("cpu      ", cpu, percent(highest(cpu)))
-	p.courseLine("memory   ", mem, bytesOf(h.Peak))
+	height := 1
+	// Below the charts there are the totals and the prompt.
+	if alone && p.height > 0 && p.linesLeft() > len(rows)+2*courseHeight+2 {
+		height = courseHeight
+	}
+	var cpu, mem []float64
+	for i := range fine {
+		cpu, mem = append(cpu, fine[i].CPU()), append(mem, fine[i].Memory())
+	}
+	mostCPU, mostMemory := "  up to "+percent(highest(cpu)), "  up to "+bytesOf(h.Peak)
+	room := historyRows
+	if p.width > 0 {
+		room = max(p.width-9-max(human.Width(mostCPU), human.Width(mostMemory)), 1)
+	}
+	p.courseLines("cpu      ", cpu, room, mostCPU, height)
+	p.courseLines("memory   ", mem, room, mostMemory, height)
 	p.labelled("in all   ", strings.Join(gainsOf(h.Gains), ", "))
 	if len(h.Rows) > 0 {
 		p.align(rows, "lrrrrrr", 6, 5, 4, 3)
 	}
 }
 
-// courseLine draws what a process used, as far as the terminal reaches.
-func (p *page) courseLine(label string, values []float64, most string) {
-	text := label + human.Spark(values, highest(values)) + "  up to " + most
-	if p.width > 0 {
-		room := p.width - human.Width(text) + len(values)
-		text = label + human.Cut(human.Spark(values, highest(values)), max(room, 1)) + "  up to " + most
+// noValues reports whether nothing is known of a process in a step.
+func noValues(r *query.HistoryRow) bool {
+	known := func(x float64) bool { return x == x }
+	return !slices.ContainsFunc(r.Rates[:], known) && !slices.ContainsFunc(r.Levels[:], known)
+}
+
+// courseLines draw what a process used, in so many columns, between a label and what
+// stands behind.
+func (p *page) courseLines(label string, values []float64, room int, behind string, height int) {
+	for i, line := range human.Sparks(spread(values, room), highest(values), height) {
+		if i > 0 {
+			label, behind = strings.Repeat(" ", human.Width(label)), ""
+		}
+		p.stdout.Println(strings.TrimRight(label+line+behind, " "))
 	}
-	p.stdout.Println(text)
+}
+
+// spread is so many points in at most so many columns: the highest of those that share
+// one, or each in several, as long as one still sees which belong together.
+func spread(values []float64, room int) []float64 {
+	const widest = 4
+	n := len(values)
+	if n == 0 {
+		return nil
+	}
+	columns := min(n*max(min(room/n, widest), 1), room)
+	out := make([]float64, columns)
+	for i := range out {
+		from := i * n / columns
+		out[i] = highest(values[from:max((i+1)*n/columns, from+1)])
+	}
+	return out
 }
 
 // endOf says when and how a process ended.
@@ -159,8 +213,8 @@ func gainsOf(g [query.NumProcessCounters]float64) []string {
 	add(g[query.WrittenBytes], human.Bytes(g[query.WrittenBytes])+" written")
 	add(g[query.Energy], human.Figures(g[query.Energy])+" J")
 	wake := g[query.InterruptWakeups]
-	add(wake, human.Count(wake)+" wakeups")
-	add(g[query.MajorFaults], human.Count(g[query.MajorFaults])+" faults from disk")
+	add(wake, human.Count(wake)+" "+plural.Word(int64(wake), "wakeup"))
+	add(g[query.MajorFaults], human.Count(g[query.MajorFaults])+" "+plural.Word(int64(g[query.MajorFaults]), "fault")+" from disk")
 	if len(out) == 0 {
 		out = append(out, "nothing")
 	}

@@ -28,7 +28,7 @@ archive, without reading every value: they are then a little off, by 1.6 % of
 what they are at most, which is said below the answer and in json ("within").
 --exact reads every value. Counters, small whole numbers and short windows have
 exact ones always. Those of rates are at most 0.05 % off without --exact, where
-rates are very many.
+rates are very many. Archives of steps (replay reduce) have none.
 
 Values are as recorded; with --rates those of counters are their rates. --quick
 leaves the percentiles out: then long windows are answered from summaries.`,
@@ -71,7 +71,7 @@ func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, ask quer
 		// For the whole window a table need not repeat it in every row.
 		columns[2].Only, columns[3].Only = out.InMachine, out.InMachine
 	}
-	w, err := a.rows(columns...)
+	w, err := a.rows(mattering("ranges", columns...)...)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, ask quer
 		return err
 	}
 	if near > 0 && a.format != string(out.JSON) {
-		a.stderr.Printf("replay: percentiles of %d series are at most %.2g %% off; --exact reads every value\n", near, 100*within)
+		a.complain(fmt.Sprintf("replay: percentiles of %d series are at most %.2g %% off; --exact reads every value", near, 100*within))
 	}
 	if n == 0 {
 		for _, t := range targets {

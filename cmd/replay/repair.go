@@ -41,7 +41,7 @@ func (a *app) repair(src, dst string) error {
 		return err
 	}
 	for _, d := range r.Damage {
-		a.stderr.Printf("damage: %s\n", d)
+		a.complain("damage: " + d)
 	}
 	a.stdout.Printf("%s: %s in %s and %s saved (%s whole, %d in part, %s from journals)\n",
 		dst, plural.Of(r.Values, "value"), plural.Of(r.Ticks, "tick"), plural.Of(r.Events, "event"), plural.Of(r.Chunks, "chunk"), r.Rescued, plural.Of(r.Journal, "tick"))

@@ -91,7 +91,8 @@ func (s *session) reproduce(cmd *cobra.Command, args []string) []string {
 			line = append(line, "--"+f.name+"="+quote(f.value))
 		}
 	}
-	if s.resolved["at"] == "" && s.resolved["to"] == "" && !endless[cmd.Name()] {
+	follow := cmd.Flags().Lookup("follow")
+	if s.resolved["at"] == "" && s.resolved["to"] == "" && !endless[cmd.Name()] && (follow == nil || !follow.Changed) {
 		s.pinEnd()
 	}
 	for _, name := range []string{"at", "against", "from", "to"} {

@@ -37,6 +37,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 		{"at", "03:12", "--archive", mac, "--format", "csv"},
 		{"at", "end-2m", "--archive", mac, "--tz", "+02:00"},
 		{"at", "today 03:12", "--archive", mac, "--utc"},
+		{"why", "--from", "03:01", "--to", "+9m", "--archive", mac, "--format", "json"},
 		{"diff", "03:00..03:10", "03:10..03:20", "--archive", mac},
 		{"diff", "-30m..-20m", "-20m..-10m", "--archive", mac, "-n", "3"},
 		{"diff", "--at", "03:10", "--before", "10m", "--archive", mac},

@@ -10,18 +10,21 @@ import (
 	"tachograph/cmd/internal/completion"
 	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/internal/manual"
+	"tachograph/cmd/internal/mistake"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample"
 	"tachograph/store/query"
 )
 
 // commands are the subcommands, in the order of the help text.
-var commands = []func(*app) *cobra.Command{
-	atCommand, diffCommand, psCommand, topCommand, threadsCommand,
-	ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
-	explainCommand, summaryCommand, infoCommand, metricsCommand,
-	verifyCommand, repairCommand,
-	versionCommand, manCommand, expressionsTopic,
+func commands() []func(*app) *cobra.Command {
+	return []func(*app) *cobra.Command{
+		browseCommand, atCommand, whyCommand, diffCommand, psCommand, topCommand, threadsCommand,
+		ratesCommand, valuesCommand, rangesCommand, plotCommand, findCommand, eventsCommand,
+		explainCommand, reportCommand, snapshotCommand, exportCommand, importCommand, summaryCommand, infoCommand, metricsCommand,
+		verifyCommand, repairCommand, mergeCommand, splitCommand, reduceCommand, serveCommand, pushCommand,
+		versionCommand, manCommand, expressionsTopic,
+	}
 }
 
 // command builds the command tree.
@@ -62,12 +65,20 @@ zone of the machine that was recorded; --tz names another.`,
 	f.BoolVar(&a.spreadsheet, "spreadsheet", false, "with --format csv: an apostrophe before text that a spreadsheet would compute")
 	f.BoolVar(&a.utc, "utc", false, "show and read times in UTC, as --tz UTC")
 	f.StringVar(&a.tz, "tz", "", "zone to show and read times in: a name such as Europe/Berlin, local or +02:00 (default: the archive's)")
+	f.StringVar(&a.colorFlag, "color", colorAuto, "mark what is out of the ordinary in colour: auto (on a terminal), always or never")
 	f.BoolVar(&a.showCommand, "show-command", false, "print the command line that gives this answer again")
 	f.StringArrayVar(&a.derived, "derived", nil, "file of derived metrics, NAME = EXPRESSION a line (repeatable)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, err := out.ParseFormat(a.format); err != nil {
 			return err
 		}
+		if err := a.checkColor(); err != nil {
+			return err
+		}
+		if a.table() && !a.color {
+			a.color = wantsColor(a.colorFlag, a.terminalOut, os.Getenv)
+		}
+		a.stdout.Styles(a.color)
 		if a.ascii && a.table() {
 			a.stdout.ASCII()
 			a.stderr.ASCII()
@@ -78,9 +89,9 @@ zone of the machine that was recorded; --tz names another.`,
 		return a.checkZone()
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
+		return fmt.Errorf("%w (%s --help lists the flags)", mistake.OfFlag(err), cmd.CommandPath())
 	})
-	for _, c := range commands {
+	for _, c := range commands() {
 		root.AddCommand(c(a))
 	}
 	root.AddCommand(completion.Command(), exit.Topic())

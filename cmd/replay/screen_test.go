@@ -68,18 +68,23 @@ func TestOverviewFitsTheHeight(t *testing.T) {
 	}
 }
 
-func TestLocale(t *testing.T) {
+// A terminal is as wide as somebody says, else as it is, else as most are.
+func TestSizeOfScreen(t *testing.T) {
 	for _, c := range []struct {
-		env  map[string]string
-		want bool
+		columns, lines int
+		env            map[string]string
+		width, height  int
 	}{
-		{map[string]string{"LANG": "C"}, false}, {map[string]string{"LANG": "de_DE.UTF-8"}, true}, {map[string]string{"LANG": "C.utf8"}, true},
-		{map[string]string{"LANG": "de_DE.UTF-8", "LC_ALL": "C"}, false}, {map[string]string{"LANG": "C", "LC_CTYPE": "en_US.UTF-8"}, true},
-		{map[string]string{"LANG": "de_DE.ISO-8859-1"}, false},
+		{132, 50, nil, 132, 50},
+		{0, 0, nil, 80, 24},
+		{132, 50, map[string]string{"COLUMNS": "100"}, 100, 50},
+		{132, 50, map[string]string{"COLUMNS": "100", "LINES": "30"}, 100, 30},
+		{132, 50, map[string]string{"COLUMNS": "wide", "LINES": "-1"}, 132, 50},
+		{132, 50, map[string]string{"COLUMNS": "0", "LINES": "99999999999999999999"}, 132, 50},
 	} {
-		t.Run(fmt.Sprint(c.env), func(t *testing.T) {
-			if got := utf8Locale(func(name string) string { return c.env[name] }); got != c.want {
-				t.Errorf("%v: %v", c.env, got)
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			if w, h := sizeOfScreen(c.columns, c.lines, func(name string) string { return c.env[name] }); w != c.width || h != c.height {
+				t.Errorf("%d by %d", w, h)
 			}
 		})
 	}

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/replay/internal/when"
+	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/ask"
 	"tachograph/config"
 	"tachograph/store"
 	"tachograph/store/fault"
+	"tachograph/store/follow"
+	"tachograph/store/layout"
 	"tachograph/store/query"
 )
 
@@ -29,6 +32,10 @@ type session struct {
 	*clock
 	now  func() time.Time
 	open func(paths ...string) (reader, error)
+	// follows goes on with what is being recorded.
+	follows func(opt follow.Options, paths ...string) (follower, error)
+	// ownDefinitions is the user's file of derived metrics, "" for none.
+	ownDefinitions func() string
 
 	// Flags.
 	archives []string
@@ -72,33 +79,43 @@ func (s *session) likelyPath() string {
 // load opens the archives: those of --archive, those given as plain arguments,
 // or the recorder's own.
 func (s *session) load(args []string) error {
-	paths := append(append([]string{}, s.archives...), args...)
-	if len(paths) == 0 {
-		dir := config.ReadArchiveDir()
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("there is no archive at %s, where recorder keeps them by default; name one with --archive %s", dir, s.likelyPath())
-		}
-		paths = []string{dir}
-	}
-	for _, p := range paths {
-		if _, err := os.Lstat(p); errors.Is(err, os.ErrPermission) {
-			return noPermission(p)
-		} else if err != nil {
-			return fmt.Errorf("cannot read %s: %w", p, errors.Unwrap(err))
-		}
+	paths, err := s.archivePaths(args)
+	if err != nil {
+		return err
 	}
 	r, err := s.open(paths...)
 	if fault.Of(err) == fault.Denied {
 		denied := &fault.Error{Path: strings.Join(paths, ", ")}
 		errors.As(err, &denied)
-		return noPermission(denied.Path)
+		return &ask.Error{Kind: ask.Unreadable, Err: noPermission(denied.Path)}
 	}
 	if err != nil {
-		return err
+		return &ask.Error{Kind: ask.Unreadable, Err: err}
 	}
 	s.archive, s.lost, s.close, s.paths, s.argPaths = r, r.Losses, r.Close, paths, len(args)
 	s.recorded = s.recordedZone
 	return nil
+}
+
+// archivePaths are the paths that are meant: those of --archive and those given as
+// plain arguments or, without any, the recorder's own. They are there.
+func (s *session) archivePaths(args []string) ([]string, error) {
+	paths := append(append([]string{}, s.archives...), args...)
+	if len(paths) == 0 {
+		dir := config.ReadArchiveDir()
+		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("there is no archive at %s, where recorder keeps them by default; name one with --archive %s", dir, s.likelyPath())
+		}
+		paths = []string{dir}
+	}
+	for _, p := range paths {
+		if _, err := layout.Stat(p); errors.Is(err, os.ErrPermission) {
+			return nil, &ask.Error{Kind: ask.Unreadable, Err: noPermission(p)}
+		} else if err != nil {
+			return nil, &ask.Error{Kind: ask.Unreadable, Err: fmt.Errorf("cannot read %s: %w", p, errors.Unwrap(err))}
+		}
+	}
+	return paths, nil
 }
 
 // noPermission is the refusal to look at archives, and what to do about it.
@@ -151,10 +168,15 @@ func (s *session) window() (query.Window, error) {
 	if w.To != 0 && w.To < w.From {
 		return w, fmt.Errorf("--from %s is after --to %s", s.show(w.From), s.show(w.To))
 	}
-	s.used = w
-	if _, _, list := query.Covered(s.archive, w); len(list) == 0 {
+	from, _, list := query.Covered(s.archive, w)
+	if len(list) == 0 {
+		s.used = w
 		return w, s.emptyWindow(w)
 	}
+	if w.From == 0 && slices.ContainsFunc(list, func(in *store.ArchiveInfo) bool { return in.From < from }) {
+		w.From = from // what a part of other archives holds from before is not of its window
+	}
+	s.used = w
 	return w, nil
 }
 
@@ -162,7 +184,7 @@ func (s *session) window() (query.Window, error) {
 func (s *session) emptyWindow(w query.Window) error {
 	from, to, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
 	if to == 0 {
-		return fmt.Errorf("the archive holds nothing yet")
+		return &ask.Error{Kind: ask.Unreadable, Err: fmt.Errorf("the archive holds nothing yet")}
 	}
 	asked := "after " + s.show(w.From)
 	switch {
@@ -171,7 +193,7 @@ func (s *session) emptyWindow(w query.Window) error {
 	case w.To != 0:
 		asked = "from " + s.show(w.From) + " to " + s.show(w.To)
 	}
-	return fmt.Errorf("nothing was recorded %s: the archive covers %s to %s", asked, s.show(from), s.show(to))
+	return &ask.Error{Kind: ask.Outside, Err: fmt.Errorf("nothing was recorded %s: the archive covers %s to %s", asked, s.show(from), s.show(to))}
 }
 
 // hostIDs resolves --host patterns to the IDs of hosts.

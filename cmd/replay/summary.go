@@ -40,9 +40,9 @@ only, so a directory of many hosts and days takes little time.`,
 
 func (a *app) summary(w query.Window) error {
 	right := func(name string) out.Column { return out.Column{Name: name, Right: true} }
-	rows, err := a.rows(out.Column{Name: "archive_host", Title: "HOST", Only: a.onlyOneHost()}, out.Column{Name: "from"}, out.Column{Name: "to"},
+	rows, err := a.rows(mattering("summary", out.Column{Name: "archive_host", Title: "HOST", Only: a.onlyOneHost()}, out.Column{Name: "from"}, out.Column{Name: "to"},
 		right("length"), right("bytes"), right("cpu"), right("memory_max"), right("memory"), right("read"), right("written"), right("received"), right("sent"),
-		right("breaks"), right("damage"), out.Column{Name: "id", Only: out.InMachine}, out.Column{Name: "path", Only: out.InMachine})
+		right("breaks"), right("damage"), out.Column{Name: "id", Only: out.InMachine}, out.Column{Name: "path", Only: out.InMachine})...)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *app) summary(w query.Window) error {
 		return rows.Row([]out.Cell{hostCell(&i.Host), out.Str(i.Host.Name), out.At(d.From), out.At(d.To),
 			out.Number(seconds).As(durationText(d.To - d.From)), out.Whole(i.Bytes).As(human.Bytes(float64(i.Bytes))), share,
 			size(d.Memory), size(d.OfMemory), size(d.Read), size(d.Written), size(d.Received), size(d.Sent),
-			out.Whole(int64(d.Breaks)), out.Whole(int64(len(i.Damage))), out.Str(i.ID), out.Str(i.Path)})
+			out.Whole(int64(d.Breaks)), out.Whole(int64(len(i.Damage))).If(len(i.Damage) > 0), out.Str(i.ID), out.Str(i.Path)})
 	})
 	if err != nil {
 		return err

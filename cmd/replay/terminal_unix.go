@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"os"
-	"runtime"
-	"strings"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -12,23 +12,51 @@ import (
 
 // terminal finds out what the outputs are, and what they may be sent.
 func (p *page) terminal(stdout, stderr *os.File) {
-	if size, err := unix.IoctlGetWinsize(int(stdout.Fd()), unix.TIOCGWINSZ); err == nil {
-		p.width, p.height = int(size.Col), int(size.Row)
-		p.color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if width, height, ok := terminalSize(stdout, os.Getenv); ok {
+		p.width, p.height = width, height
+		p.terminalOut = true
 	}
 	_, err := unix.IoctlGetWinsize(int(stderr.Fd()), unix.TIOCGWINSZ)
 	p.progress = err == nil
-	p.ascii = !utf8Locale(os.Getenv)
-	p.stdout, p.stderr = visible.NewWriter(stdout, p.color), visible.NewWriter(stderr, p.progress)
+	p.ascii = !visible.UTF8(os.Getenv)
+	p.stdout, p.stderr = visible.NewWriter(stdout, false), visible.NewWriter(stderr, p.progress)
 }
 
-// utf8Locale reports whether the locale's letters are those of UTF-8. Without a
-// locale a Mac's are.
-func utf8Locale(env func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := strings.ToLower(env(name)); v != "" {
-			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
-		}
+// wantsColor decides whether tables are coloured. What is said on the command line
+// counts most, then what the environment forbids, what it forces, and what the output is.
+func wantsColor(flag string, terminal bool, env func(string) string) bool {
+	force := env("CLICOLOR_FORCE")
+	switch {
+	case flag != colorAuto:
+		return flag == colorAlways
+	case env("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
 	}
-	return runtime.GOOS == "darwin"
+	return terminal && env("TERM") != "dumb" && env("CLICOLOR") != "0"
+}
+
+// terminalSize is the size of a terminal: what COLUMNS and LINES say, else what the
+// terminal does, and where that does not know, the usual. ok is false where f is no
+// terminal.
+func terminalSize(f *os.File, env func(string) string) (width, height int, ok bool) {
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0, 0, false
+	}
+	width, height = sizeOfScreen(int(size.Col), int(size.Row), env)
+	return width, height, true
+}
+
+// sizeOfScreen is the size of a terminal that says its own, zero where it does not
+// know.
+func sizeOfScreen(columns, lines int, env func(string) string) (width, height int) {
+	asked := func(name string, own, usual int) int {
+		if n, err := strconv.Atoi(env(name)); err == nil && n > 0 && n <= 1<<15 {
+			return n
+		}
+		return cmp.Or(own, usual)
+	}
+	return asked("COLUMNS", columns, 80), asked("LINES", lines, 24)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +51,7 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 	}
 	all := query.ThreadsAt(a.archive, w, at, nil)
 	if len(all) == 0 {
-		return fmt.Errorf("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.show(at))
+		return nothing("no threads were recorded at %s: the class thread is off unless the configuration turns it on", a.show(at))
 	}
 	owners := query.Processes(a.archive, w, at, nil)
 	owner := make(map[string]string)
@@ -65,7 +64,7 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 		list = append(list, all[i])
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("no threads of %s were recorded at %s", strings.Join(args, ", "), a.show(at))
+		return nothing("no threads of %s were recorded at %s", strings.Join(args, ", "), a.show(at))
 	}
 	if err := sortProcesses(list, sortBy); err != nil {
 		return err
@@ -73,6 +72,7 @@ func (a *app) threads(w query.Window, when, sortBy string, n int, args []string)
 	if n > 0 && len(list) > n {
 		list = list[:n]
 	}
+	a.stances(w, at)
 	return a.threadRows(list, of)
 }
 
@@ -86,7 +86,7 @@ func (a *app) threadRows(list []*query.Process, of func(*query.Process) string) 
 		out.Column{Name: "tid", Right: true, Only: out.InTables}, out.Column{Name: "state", Only: out.InTables},
 		out.Column{Name: "cpu", Right: true, Only: out.InTables}, out.Column{Name: "cpu time", Right: true, Only: out.InTables},
 		out.Column{Name: "thread", Only: out.InTables, Flex: true})
-	w, err := a.rows(columns...)
+	w, err := a.rows(mattering("threads", columns...)...)
 	if err != nil {
 		return err
 	}

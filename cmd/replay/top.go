@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -14,8 +15,9 @@ import (
 )
 
 func topCommand(a *app) *cobra.Command {
-	var by, group string
+	var by, group, interval string
 	var n int
+	var on followFlags
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Who used most over a window, by exact totals",
@@ -31,21 +33,38 @@ of it.
 
 --group adds up the processes of the same name, user or parent. --by runs, for
 which --group name is meant, ranks by how many processes began: what keeps
-being started.`,
+being started.
+
+--follow ranks anew with each reading of the processes, or every --interval, by
+what was used since the one before, on the whole screen of a terminal (q ends it)
+or as one table after the other. It begins with the last reading there is.`,
 		Example: `  replay top --from 03:00 --to 03:10
   replay top --from -24h --by write --group name -n 10
-  replay top --group name --by runs`,
+  replay top --group name --by runs
+  replay top --follow --by write --interval 10s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if query.By(by) == query.ByRuns && !cmd.Flags().Changed("group") {
+				group = string(query.PerName)
+			}
+			if err := on.check(); err != nil {
+				return err
+			}
+			if interval != "" && !on.on {
+				return errors.New("--interval says how often to rank anew with --follow")
+			}
+			if on.on {
+				if a.from != "" {
+					return errors.New("top --follow shows what is used now: leave --from out")
+				}
+				return a.followTop(cmd, &on, interval, query.By(by), query.Grouping(group), n)
+			}
 			if err := a.load(); err != nil {
 				return err
 			}
 			w, err := a.window()
 			if err != nil {
 				return err
-			}
-			if query.By(by) == query.ByRuns && !cmd.Flags().Changed("group") {
-				group = string(query.PerName)
 			}
 			if err := a.top(w, query.By(by), query.Grouping(group), n); err != nil {
 				return err
@@ -58,6 +77,8 @@ being started.`,
 	fl.StringVar(&by, "by", "cpu", "cpu, memory, read, write, energy, wakeups, faults or runs")
 	fl.StringVar(&group, "group", "process", "process, name, user or parent")
 	fl.IntVarP(&n, "number", "n", 20, "how many; 0 for all")
+	on.register(cmd)
+	fl.StringVar(&interval, "interval", "", "with --follow: how often, if not with each reading of the processes (10s, 1m)")
 	return cmd
 }
 
@@ -73,26 +94,48 @@ func choice[T ~string](flag string, given T, all []T) error {
 	return fmt.Errorf("--%s %s: use %s%s", flag, given, strings.Join(names, ", "), query.Suggest(string(given), names))
 }
 
-func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) error {
+// checkTop refuses what nothing can be ranked by.
+func checkTop(by query.By, group query.Grouping) error {
 	if err := choice("by", by, query.Bys); err != nil {
 		return err
 	}
-	if err := choice("group", group, query.Groupings); err != nil {
+	return choice("group", group, query.Groupings)
+}
+
+func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) error {
+	if err := checkTop(by, group); err != nil {
 		return err
 	}
 	r, err := query.Top(a.archive, w, by, group, n)
 	if err != nil {
 		return err
 	}
-	if !a.table() {
-		return a.topRows(r)
+	if a.table() {
+		return a.topTable(r, by, group)
 	}
+	rows, err := a.topRows(false)
+	if err != nil {
+		return err
+	}
+	if err := a.consumers(rows, r); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// topTable is a ranking with what it is over.
+func (a *app) topTable(r *query.Ranking, by query.By, group query.Grouping) error {
 	if len(r.Consumers) == 0 {
-		a.stderr.Printf("no process used any %s between %s and %s\n", by, a.show(r.From), a.show(r.To))
+		a.complain(fmt.Sprintf("no process used any %s between %s and %s", by, a.show(r.From), a.show(r.To)))
 		return nil
 	}
 	a.prose(fmt.Sprintf("%s to %s (%s), %s", a.show(r.From), a.show(r.To), durationText(r.To-r.From), plural.Of(r.N, "process")))
 	a.stdout.Println()
+	return a.topOf(r, by, group)
+}
+
+// topOf is a ranking as a table.
+func (a *app) topOf(r *query.Ranking, by query.By, group query.Grouping) error {
 	first := out.Column{Name: "pid", Right: true}
 	if group != query.PerProcess {
 		first = out.Column{Name: "processes", Right: true}
@@ -104,6 +147,12 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 	}
 	columns = append(columns, out.Column{Name: "user", Flex: true}, right("cpu"), right("cpu time"), right("memory"), right("read"),
 		right("written"), right("energy"), right("wakeups"), right("faults"), right("share"), out.Column{Name: "name", Flex: true})
+	mattering("top", columns...)
+	for i := range columns {
+		if columns[i].Name == ranked[by] {
+			columns[i].Keep = always
+		}
+	}
 	rows, err := a.rows(columns...)
 	if err != nil {
 		return err
@@ -126,6 +175,12 @@ func (a *app) top(w query.Window, by query.By, group query.Grouping, n int) erro
 		}
 	}
 	return rows.Close()
+}
+
+// ranked are the columns that rankings are by.
+var ranked = map[query.By]string{
+	query.ByCPU: "cpu", query.ByMemory: "memory", query.ByRead: "read", query.ByWrite: "written", query.ByEnergy: "energy",
+	query.ByWakeups: "wakeups", query.ByFaults: "faults", query.ByRuns: "runs",
 }
 
 func dash(s string) string {
@@ -194,15 +249,21 @@ var topFields = []struct {
 	{"to", func(c *query.Consumer, _ *query.Ranking) out.Cell { return out.At(c.To) }},
 }
 
-func (a *app) topRows(r *query.Ranking) error {
+// topRows begins rows of consumers for programs.
+func (a *app) topRows(live bool) (out.Writer, error) {
 	columns := []out.Column{{Name: "time"}, {Name: "sample_window_ms"}}
 	for _, f := range topFields {
 		columns = append(columns, out.Column{Name: f.name, Group: "process"})
 	}
-	rows, err := a.rows(append(columns, out.Column{Name: "threads"}, out.Column{Name: "platform"})...)
-	if err != nil {
-		return err
+	columns = append(columns, out.Column{Name: "threads"}, out.Column{Name: "platform"})
+	if live {
+		return a.liveRows(columns...)
 	}
+	return a.rows(columns...)
+}
+
+// consumers writes the rows of a ranking.
+func (a *app) consumers(rows out.Writer, r *query.Ranking) error {
 	for _, c := range r.Consumers {
 		cells := []out.Cell{hostCell(&c.Archive.Host), out.At(r.To), whole(r.SecondsOf(c) * 1000)}
 		for _, f := range topFields {
@@ -212,5 +273,5 @@ func (a *app) topRows(r *query.Ranking) error {
 			return err
 		}
 	}
-	return rows.Close()
+	return nil
 }

@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/out"
-	"tachograph/cmd/replay/internal/when"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
@@ -21,6 +22,7 @@ type seriesFlags struct {
 	units     string
 	raw       bool
 	explain   bool
+	follow    followFlags
 }
 
 func (f *seriesFlags) register(cmd *cobra.Command) {
@@ -48,16 +50,21 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 	if err != nil {
 		return r, nil, err
 	}
+	return r, targets, a.shape(&r, f, mode)
+}
+
+// shape says of a request how its answer is to be.
+func (a *app) shape(r *query.Request, f *seriesFlags, mode query.Mode) (err error) {
 	if r.Instance, r.Sought, err = query.InstanceFilter(f.instances); err != nil {
-		return r, nil, err
+		return err
 	}
 	if f.step != "" {
 		d, err := when.Duration(f.step)
 		if err != nil {
-			return r, nil, fmt.Errorf("--step: %w", err)
+			return fmt.Errorf("--step: %w", err)
 		}
 		if d <= 0 {
-			return r, nil, fmt.Errorf("--step must be longer than nothing")
+			return fmt.Errorf("--step must be longer than nothing")
 		}
 		r.Step, r.Zone = int64(d), a.zone()
 	}
@@ -68,7 +75,7 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 	if f.explain {
 		r.Note = a.note
 	}
-	return r, targets, nil
+	return nil
 }
 
 // definitions reads the files of derived metrics: those that were named, or
@@ -76,7 +83,7 @@ func (a *app) request(f *seriesFlags, args []string, mode query.Mode) (query.Req
 func (s *session) definitions() (*query.Definitions, error) {
 	files := s.derived
 	if len(files) == 0 {
-		if own := ownDefinitions(); own != "" {
+		if own := s.ownDefinitions(); own != "" {
 			files = []string{own}
 		}
 	}
@@ -152,6 +159,7 @@ func (c *converter) apply(cell *out.Cell, factor float64) {
 	}
 	cell.Kind, cell.U = out.Float, 0
 	cell.F *= factor
+	cell.Units, cell.Rate = &c.units, false
 	cell.Human = strings.TrimSpace(figures(cell.F) + " " + c.text)
 }
 
@@ -167,8 +175,12 @@ A METRIC is a name, the beginning of names (kernel.all), a pattern (disk.dev.*),
 a derived metric or an expression ('mem.util.used / mem.physmem').
 
 With --step there is one row for each step, at its end: the mean of instant
-values, the last reading of counters and of discrete values.`,
+values, the last reading of counters and of discrete values.
+
+` + followHelp + `
+With --step a step is printed when it is over.`,
 		Example: `  replay values mem.util.free --from -10m
+  replay values kernel.all.load --follow
   replay values 'filesys.*' --instance /home --step 1h --format csv`,
 		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -176,11 +188,18 @@ values, the last reading of counters and of discrete values.`,
 		},
 	}
 	f.register(cmd)
+	f.follow.register(cmd)
 	return cmd
 }
 
 // series prints one row for each value.
 func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
+	if err := f.follow.check(); err != nil {
+		return err
+	}
+	if f.follow.on {
+		return a.followSeries(cmd, f, args, column, mode)
+	}
 	r, targets, err := a.request(f, args, mode)
 	if err != nil {
 		return err
@@ -189,12 +208,12 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	if err != nil {
 		return err
 	}
-	w, err := a.rows(
+	w, err := a.rows(mattering("series",
 		out.Column{Name: "time"},
-		out.Column{Name: "metric", Flex: true},
-		out.Column{Name: "instance", Flex: true},
+		out.Column{Name: "metric"},
+		out.Column{Name: "instance"},
 		out.Column{Name: column, Right: true},
-	)
+	)...)
 	if err != nil {
 		return err
 	}
@@ -268,14 +287,37 @@ func (s *session) nothing(targets []query.Target, f *seriesFlags, r query.Reques
 				known = append(known, query.InstanceNames(s.archive, r.Window, t.Metric)...)
 			}
 		}
-		return fmt.Errorf("no instance of %s matches %s%s", what, strings.Join(f.instances, " or "), query.Suggest(f.instances[0], known))
+		return nothing("no instance of %s matches %s%s", what, strings.Join(f.instances, " or "), query.Suggest(f.instances[0], known))
 	}
 	for _, t := range targets {
 		if t.Metric != nil && t.Metric.Unsupported != "" {
-			return fmt.Errorf("%s was not recorded: %s", t.Metric.Name, t.Metric.Unsupported)
+			return nothing("%s was not recorded: %s", t.Metric.Name, t.Metric.Unsupported)
 		}
 	}
 	from, to, _ := query.Covered(s.archive, query.Window{Hosts: r.Hosts})
-	return fmt.Errorf("no value of %s in this window (the archive covers %s to %s; replay explain %s tells more)",
-		what, s.show(from), s.show(to), names[0])
+	before := ""
+	if len(targets) == 1 && targets[0].Metric != nil {
+		before = s.lastBefore(r, targets[0].Metric)
+	}
+	return nothing("no value of %s in this window%s (the archive covers %s to %s; replay explain %s tells more)",
+		what, before, s.show(from), s.show(to), names[0])
+}
+
+// lastBefore says how a metric stood when a window began in which it was not read; nothing
+// where that is not one value.
+func (s *session) lastBefore(r query.Request, d *metric.Desc) string {
+	from, _, _ := query.Covered(s.archive, query.Window{Hosts: r.Hosts})
+	q := query.Request{Window: r.Window, Metrics: []string{d.Name}, Instance: r.Instance, Sought: r.Sought, Mode: query.Raw, Before: true}
+	q.From = max(q.From, from)
+	said := ""
+	for one, err := range query.Read(s.archive, q) {
+		if err != nil || said != "" {
+			return ""
+		}
+		i := len(one.Wall) - 1
+		if v := one.Value(i); one.Wall[i] < q.From && v.Miss == metric.Present {
+			said = fmt.Sprintf(": it was last read before, at %s, and was %s", s.show(one.Wall[i]), visible.Text(strings.TrimSpace(v.String()+" "+one.Units.String())))
+		}
+	}
+	return said
 }

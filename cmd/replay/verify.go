@@ -10,6 +10,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/config"
+	"tachograph/store/layout"
 	"tachograph/store/mend"
 )
 
@@ -61,7 +62,7 @@ func (a *app) verify(args []string) error {
 	}
 	if f == out.Table {
 		for _, one := range found {
-			a.stdout.Println(one)
+			a.alarming(one.String())
 		}
 	} else if err := a.findings(f, found); err != nil {
 		return err
@@ -71,6 +72,14 @@ func (a *app) verify(args []string) error {
 	}
 	if f == out.Table {
 		a.stdout.Println("everything is as it was written")
+	}
+	for _, p := range paths {
+		files, _ := layout.FilesAt(p)
+		for _, file := range files {
+			if isCopy(file) {
+				a.warn(copyText(file))
+			}
+		}
 	}
 	return nil
 }

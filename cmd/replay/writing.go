@@ -45,3 +45,25 @@ func (s *session) beingWritten(info *store.ArchiveInfo) bool {
 	age := time.Duration(s.now().UnixNano() - info.To)
 	return age < recent && age > -recent
 }
+
+// isCopy reports whether the archive at path is a copy of one that a recorder was writing: in
+// the directory of a recorder is its lock, also when it was killed.
+func isCopy(path string) bool {
+	if !layout.IsLiveName(path) {
+		return false
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(filepath.Dir(path), layout.LockName))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// copyText says what a copy of an archive that was being written lacks.
+func copyText(path string) string {
+	text := path + " is a copy of an archive that was being written, and not complete: what was recorded later is not in it"
+	if journals, err := layout.JournalsOf(path); err == nil && len(journals) > 0 {
+		text += ", nor what later files of its journal held than " + filepath.Base(journals[len(journals)-1])
+	}
+	return text
+}

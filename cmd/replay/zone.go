@@ -6,7 +6,7 @@ import (
 	"time"
 	_ "time/tzdata" // archives come from zones that the machine reading them may not know
 
-	"tachograph/cmd/replay/internal/when"
+	"tachograph/cmd/internal/when"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
 )

@@ -1,4 +1,5 @@
-// Package chart draws series in a terminal, with the dots of braille letters.
+// Package chart draws series in a terminal, with the dots of braille letters, and knows
+// which ticks scales of values and times have.
 package chart
 
 import (
@@ -10,14 +11,18 @@ import (
 
 // Chart is one picture of a series.
 type Chart struct {
-	// Values are at equal distances; NaN where there is none.
+	// Values are at equal distances, from one end of the picture to the other; NaN
+	// where there is none.
 	Values []float64
 	// Width and Height are in letters, without the scale.
 	Width, Height int
-	// Low and High are the ends of the scale.
-	Low, High float64
-	// Label writes a value of the scale.
-	Label func(float64) string
+	// Axis is the scale of the values; Margin, how many letters stand before the
+	// picture, at least as many as Axis needs.
+	Axis   Axis
+	Margin int
+	// Times are the ticks of the time from From to To, which the values are of.
+	From, To int64
+	Times    []TimeTick
 }
 
 // Points is how many values fit the width.
@@ -49,7 +54,7 @@ func Scale(values []float64) (low, high float64) {
 	return low, high
 }
 
-// Lines draws the chart.
+// Lines draws the chart, and below it the time.
 func (c *Chart) Lines() []string {
 	grid := make([][]rune, c.Height)
 	for i := range grid {
@@ -57,10 +62,8 @@ func (c *Chart) Lines() []string {
 	}
 	rows := 4 * c.Height
 	last := -1
-	for x, v := range c.Values {
-		if x >= Points(c.Width) {
-			break
-		}
+	for x := range Points(c.Width) {
+		v := c.at(x)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			last = -1
 			continue
@@ -83,33 +86,36 @@ func (c *Chart) Lines() []string {
 	return c.scaled(grid)
 }
 
-// row is how far up v stands. Halves, because the ends may be as far apart as
-// numbers go.
-func (c *Chart) row(v float64, rows int) int {
-	low := float64(c.Low / 2)
-	share := (float64(v/2) - low) / (float64(c.High/2) - low)
-	if !(share > 0) {
-		return 0
+// at is the value in a column of dots: as many values as there are fill the width.
+func (c *Chart) at(x int) float64 {
+	if len(c.Values) == 0 {
+		return math.NaN()
 	}
-	return int(math.Round(math.Min(share, 1) * float64(rows-1)))
+	return c.Values[x*len(c.Values)/Points(c.Width)]
 }
 
-// scaled puts the scale in front of the rows.
+// row is how far up v stands.
+func (c *Chart) row(v float64, rows int) int {
+	return int(math.Round(c.Axis.Share(v) * float64(rows-1)))
+}
+
+// Spaces is how many spaces between ticks a chart of so many lines has room for.
+func Spaces(height int) int {
+	return max(1, 2*height/5)
+}
+
+// scaled puts the scale in front of the rows, and the time below them.
 func (c *Chart) scaled(grid [][]rune) []string {
 	labels := make([]string, c.Height)
-	wide := 0
-	for i := range labels {
-		if i == 0 || i == c.Height-1 || i == c.Height/2 && c.Height > 4 {
-			part := 1 - float64(i)/float64(max(c.Height-1, 1))
-			labels[i] = c.Label(float64(c.Low*(1-part)) + float64(c.High*part))
-		}
-		wide = max(wide, human.Width(labels[i]))
+	margin := max(c.Margin, c.Axis.Margin())
+	for _, t := range c.Axis.Ticks {
+		i := c.Height - 1 - c.row(t.Value, 4*c.Height)/4
+		labels[i] = t.Label // In one line the top is what tells most.
 	}
-	out := make([]string, c.Height)
+	out := make([]string, c.Height, c.Height+3)
 	for i, row := range grid {
 		var b strings.Builder
-		b.WriteString(strings.Repeat(" ", wide-human.Width(labels[i])))
-		b.WriteString(labels[i])
+		b.WriteString(human.Pad(labels[i], margin-2, true))
 		if labels[i] != "" {
 			b.WriteString(" ┤")
 		} else {
@@ -124,15 +130,64 @@ func (c *Chart) scaled(grid [][]rune) []string {
 		}
 		out[i] = strings.TrimRight(b.String(), " ")
 	}
+	return append(out, c.below(margin-1)...)
+}
+
+// below are the lines of the time: the scale, what its ticks say, and days.
+func (c *Chart) below(margin int) []string {
+	if len(c.Times) == 0 || c.Width < 1 {
+		return nil
+	}
+	scale := []rune(strings.Repeat("─", c.Width))
+	labels, days := newLine(c.Width+margin+1), newLine(c.Width+margin+1)
+	for _, t := range c.Times {
+		share := (float64(t.At) - float64(c.From)) / (float64(c.To) - float64(c.From))
+		x := 0
+		if share > 0 {
+			x = min(int(share*float64(c.Width)), c.Width-1)
+		}
+		scale[x] = '┬'
+		if labels.centre(t.Label, margin+1+x) && t.Below != "" {
+			days.centre(t.Below, margin+1+x)
+		}
+	}
+	out := []string{strings.Repeat(" ", margin) + "└" + string(scale), labels.String()}
+	if text := days.String(); text != "" {
+		out = append(out, text)
+	}
 	return out
 }
 
-// Margin is how many letters stand before the picture.
-func Margin(lines []string) int {
-	for _, l := range lines {
-		if i := strings.IndexAny(l, "┤│"); i >= 0 {
-			return human.Width(l[:i]) + 1
-		}
+// line is one in which texts stand at their places.
+type line struct {
+	letters []rune
+	end     int // of what stands farthest to the right
+}
+
+func newLine(width int) *line {
+	return &line{letters: []rune(strings.Repeat(" ", width))}
+}
+
+// centre puts a text, of letters of one column each, around a place, as far as the
+// ends of the line allow; it does not where another one stands.
+func (l *line) centre(text string, at int) bool {
+	letters := []rune(text)
+	begin := max(min(at-len(letters)/2, len(l.letters)-len(letters)), 0)
+	if l.end > 0 && begin < l.end+1 || begin+len(letters) > len(l.letters) {
+		return false
 	}
-	return 0
+	copy(l.letters[begin:], letters)
+	l.end = begin + len(letters)
+	return true
+}
+
+func (l *line) String() string { return strings.TrimRight(string(l.letters), " ") }
+
+// Margin is how many letters an axis needs beside the picture.
+func (a *Axis) Margin() int {
+	wide := 0
+	for _, t := range a.Ticks {
+		wide = max(wide, human.Width(t.Label))
+	}
+	return wide + 2
 }

@@ -1,11 +1,13 @@
 package chart
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"tachograph/sample/metric"
 )
 
 // A chart of any numbers fits its frame.
@@ -17,17 +19,19 @@ func FuzzChart(f *testing.F) {
 	f.Fuzz(func(t *testing.T, x, y, z float64, width, height int) {
 		width, height = width&63+1, height&31+1
 		values := []float64{x, y, z, z, math.NaN(), y, x}
-		c := Chart{Values: values, Width: width, Height: height, Label: func(float64) string { return "label" }}
-		c.Low, c.High = Scale(values)
-		if math.IsNaN(c.Low) || math.IsInf(c.Low, 0) || math.IsInf(c.High, 0) || c.Low > c.High {
-			t.Fatalf("the scale of %v is %v to %v", values, c.Low, c.High)
+		c := Chart{Values: values, Width: width, Height: height, To: int64(width)}
+		low, high := Scale(values)
+		if math.IsNaN(low) || math.IsInf(low, 0) || math.IsInf(high, 0) || low > high {
+			t.Fatalf("the scale of %v is %v to %v", values, low, high)
 		}
+		c.Axis = Values(low, high, metric.Bytes, false, Spaces(height))
+		c.Times = Times(c.From, c.To, time.UTC, 5)
 		lines := c.Lines()
-		if len(lines) != height {
+		if len(lines) != height+3 && len(lines) != height+2 {
 			t.Fatalf("%d lines, want %d", len(lines), height)
 		}
 		for _, l := range lines {
-			if n := utf8.RuneCountInString(l); n > width+len("label ┤") || strings.ContainsAny(l, "\n\x00") {
+			if n := utf8.RuneCountInString(l); n > width+c.Axis.Margin() || strings.ContainsAny(l, "\n\x00") {
 				t.Errorf("%d letters in %q", n, l)
 			}
 		}
@@ -41,7 +45,7 @@ func picture(lines []string, width int) string {
 		rows[y] = []byte(strings.Repeat(".", 2*width))
 	}
 	for i, l := range lines {
-		letters := []rune(l)[Margin(lines):]
+		letters := []rune(l)[len([]rune("x ┤")):]
 		for x, r := range letters {
 			if r == ' ' {
 				continue
@@ -110,16 +114,16 @@ func TestDots(t *testing.T) {
 .#
 .#
 #.`},
-		{"fewer values than dots", []float64{3}, 2, 1, 0, 3, `
-#...
-....
-....
-....`},
-		{"more values than dots", []float64{0, 0, 3, 3}, 1, 1, 0, 3, `
-..
-..
-..
-##`},
+		{"fewer values than dots are stretched", []float64{3, 0}, 2, 1, 0, 3, `
+##..
+..#.
+..#.
+..##`},
+		{"of more values than dots some are shown", []float64{0, 0, 3, 3}, 1, 1, 0, 3, `
+.#
+.#
+.#
+#.`},
 		{"no value", nil, 1, 1, 0, 1, `
 ..
 ..
@@ -137,7 +141,7 @@ func TestDots(t *testing.T) {
 #.`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			chart := Chart{Values: c.values, Width: c.width, Height: c.height, Low: c.low, High: c.high, Label: func(float64) string { return "x" }}
+			chart := Chart{Values: c.values, Width: c.width, Height: c.height, Axis: Axis{Low: c.low, High: c.high, Ticks: []Tick{{c.high, "x"}}}}
 			if got := picture(chart.Lines(), c.width); got != c.want[1:] {
 				t.Errorf("drawn\n%s\nwant%s", got, c.want)
 			}
@@ -169,28 +173,48 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// The labels are those of the first, the middle and the last line, and stand in
-// front of all.
-func TestLabels(t *testing.T) {
+// What ticks say stands in the line in which a value of theirs is drawn, and times
+// below the letters of theirs.
+func TestAxes(t *testing.T) {
+	at := func(minute int) int64 {
+		return time.Date(2026, 11, 20, 23, minute, 0, 0, time.UTC).UnixNano()
+	}
 	for _, c := range []struct {
-		height int
-		want   string
-		margin int
+		name          string
+		width, height int
+		from, to      int64
+		want          string
 	}{
-		{1, "80 ┤", 4},
-		{2, "80 ┤|-4 ┤", 4},
-		{4, "80 ┤|   │|   │|-4 ┤", 4},
-		{5, "80 ┤|   │|38 ┤|   │|-4 ┤", 4},
+		{"one line", 20, 1, at(0), at(30), `
+100 % ┤
+      └┬─────────┬────────┬
+     23:00     23:15  23:30
+  2026-11-20`},
+		{"three lines", 24, 3, at(30), at(90), `
+100 % ┤
+      │
+  0 % ┤
+      └┬───────────┬──────────┬
+     23:30       00:00    00:30
+  2026-11-20  2026-11-21`},
+		{"seven lines", 12, 7, at(0), at(9), `
+100 % ┤
+      │
+      │
+ 50 % ┤
+      │
+      │
+  0 % ┤
+      └┬─────┬─────
+     23:00 23:05
+  2026-11-20`},
 	} {
-		t.Run(fmt.Sprint(c.height), func(t *testing.T) {
-			chart := Chart{Width: 3, Height: c.height, Low: -4, High: 80, Label: func(x float64) string { return fmt.Sprint(x) }}
-			lines := chart.Lines()
-			if got := strings.Join(lines, "|"); got != c.want || Margin(lines) != c.margin {
-				t.Errorf("%q, margin %d", got, Margin(lines))
+		t.Run(c.name, func(t *testing.T) {
+			chart := Chart{Width: c.width, Height: c.height, From: c.from, To: c.to, Axis: Values(0, 0.7, metric.NoUnits, true, Spaces(c.height)),
+				Times: Times(c.from, c.to, time.UTC, 3)}
+			if got := "\n" + strings.Join(chart.Lines(), "\n"); got != c.want {
+				t.Errorf("%s\nwant%s", got, c.want)
 			}
 		})
-	}
-	if n := Margin([]string{"no chart"}); n != 0 {
-		t.Errorf("the margin of what is no chart is %d", n)
 	}
 }

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/browse"
+	"tachograph/cmd/replay/internal/moment"
+	"tachograph/store/query"
+)
+
+func browseCommand(a *app) *cobra.Command {
+	at, follow := "", false
+	cmd := &cobra.Command{
+		Use:   "browse [ARCHIVE...]",
+		Short: "Travel through time on the whole screen",
+		Long: `browse shows a recording on the whole screen: a timeline above, with what is worth
+a mark, and below it the moment under the cursor: the machine, its processes, disks,
+network, sensors and events.
+
+Arrows move by samples, comma and full stop by minutes, < and > by hours; b takes a
+time, e goes to the next event, x to the peak of the chosen lane, / filters processes,
+Enter shows the life of one, m marks two moments to see what differs, ? shows all keys.
+The mouse works: click or drag on the timeline, click the head of a column or a row.
+
+It begins at the end of the recording, or at --at, with all of it on the timeline or,
+with --from and --to, a part. With --follow it goes on with what
+is being recorded, also where nothing has been so far: at the end it moves with it,
+elsewhere it stays and says how far behind it is. When it ends it prints the command
+that shows the last moment again.`,
+		Example: `  replay browse
+  replay browse HOST-20261120T000000Z.tacho --at 03:12
+  replay browse --at 'last boot'
+  replay browse --follow`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notArchives(args); err != nil {
+				return err
+			}
+			if err := a.canBrowse(); err != nil {
+				return err
+			}
+			return a.browse(cmd, at, follow, args)
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "the moment to begin with (default: the end of the recording)")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is being recorded: at the end, F returns there")
+	return cmd
+}
+
+// notArchives refuses arguments that are no files, with what was probably meant.
+func notArchives(args []string) error {
+	for _, s := range args {
+		if _, err := os.Lstat(s); err != nil && !strings.ContainsAny(s, "/.") {
+			return fmt.Errorf("there is no archive %q; a moment is given with --at", s)
+		}
+	}
+	return nil
+}
+
+// canBrowse says why the whole screen cannot be drawn on.
+func (a *app) canBrowse() error {
+	const instead = "replay at TIME prints a moment"
+	switch term := os.Getenv("TERM"); {
+	case !a.table():
+		return fmt.Errorf("browse draws on the whole screen; %s as %s", instead, a.format)
+	case a.width == 0:
+		return fmt.Errorf("browse draws on a terminal, and its output is none; %s", instead)
+	case term == "" || term == "dumb":
+		return fmt.Errorf("browse needs a terminal that can be drawn on, and TERM is %q; %s", term, instead)
+	}
+	return nil
+}
+
+// browse shows one host: what was recorded of it or, with --follow, is being.
+func (a *app) browse(cmd *cobra.Command, at string, follow bool, args []string) error {
+	opt := browse.Options{
+		ASCII: a.ascii, Color: a.color, Now: a.now, Parse: a.browsedTime,
+		Sentence: func(c *query.Change) string {
+			return sentence(c, sides{clock: func(wall int64) string { return a.in(wall).Format("15:04:05") }})
+		},
+		Command: func(args ...string) string { return strings.Join(a.commandLine(cmd, args), " ") },
+	}
+	ctx, stop := a.untilEnded()
+	defer stop()
+	if follow {
+		if err := a.browseOn(ctx, &opt, at, args); err != nil {
+			return err
+		}
+		return a.showBrowser(ctx, opt)
+	}
+	if err := a.load(args...); err != nil {
+		return err
+	}
+	open, err := a.browsed(at)
+	if err != nil {
+		return err
+	}
+	opt.Open = func(context.Context) (browse.Opened, error) { return open() }
+	return a.showBrowser(ctx, opt)
+}
+
+// browsed is how the host in question is opened.
+func (a *app) browsed(at string) (open func() (browse.Opened, error), err error) {
+	w, err := a.window()
+	if err != nil {
+		return nil, err
+	}
+	host, note, err := a.oneHost(w)
+	if err != nil {
+		return nil, err
+	}
+	a.used.Hosts, a.location = []string{host}, nil
+	defs, err := a.definitions()
+	if err != nil {
+		return nil, err
+	}
+	o := browse.Opened{Zone: a.zone(), From: w.From, To: w.To, Note: note}
+	if at != "" {
+		if o.At, err = a.instant("at", at); err != nil {
+			return nil, err
+		}
+	}
+	return func() (browse.Opened, error) {
+		r, err := moment.Open(a.archive, host, defs)
+		if err == nil {
+			o.Engine = r
+		}
+		return o, err
+	}, nil
+}
+
+// browsedTime reads a time that is typed while a moment is looked at.
+func (a *app) browsedTime(text string, at int64) (int64, error) {
+	t, err := a.reference().Beside(text, time.Unix(0, at))
+	return t.UnixNano(), err
+}
+
+// showBrowser runs the program and, after it, says how to come back.
+func (a *app) showBrowser(ctx context.Context, opt browse.Options) error {
+	answer, err := browse.Run(ctx, opt)
+	if answer.Busy {
+		a.close = nil // What is still being read goes away with the program.
+	}
+	if err == nil && answer.At != 0 {
+		a.stdout.Println("# " + opt.Command("browse", "--at", a.in(answer.At).Format(time.RFC3339Nano)))
+	}
+	return err
+}
+
+// oneHost is the host that is looked at: the one that is asked for or, of several,
+// the one recorded last.
+func (a *app) oneHost(w query.Window) (host, note string, err error) {
+	last := int64(0)
+	names := make(map[string]string)
+	for _, info := range a.archive.Archives() {
+		if !w.Wants(info.Host.ID) {
+			continue
+		}
+		names[info.Host.ID] = info.Host.Name
+		if info.To >= last || host == "" {
+			host, last = info.Host.ID, info.To
+		}
+	}
+	if host == "" {
+		return "", "", errors.New("nothing was recorded of this host")
+	}
+	if n := len(names) - 1; n > 0 {
+		note = fmt.Sprintf("this is %s, recorded last; --host shows one of the other %d", names[host], n)
+	}
+	return host, note, nil
+}
+
+// commandLine is a command on what is open, as words for a shell.
+func (s *session) commandLine(cmd *cobra.Command, args []string) []string {
+	line := []string{cmd.Root().Name()}
+	for _, word := range args {
+		line = append(line, quote(word))
+	}
+	for _, p := range s.paths {
+		line = append(line, "--archive", quote(absolute(p)))
+	}
+	for _, h := range s.hosts {
+		line = append(line, "--host="+quote(h))
+	}
+	for _, p := range s.derived {
+		line = append(line, "--derived", quote(absolute(p)))
+	}
+	if s.utc {
+		line = append(line, "--utc")
+	}
+	if s.tz != "" {
+		line = append(line, "--tz="+quote(s.tz))
+	}
+	return line
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"tachograph/cmd/replay/internal/ask"
+	"tachograph/cmd/replay/internal/browse"
+	"tachograph/cmd/replay/internal/moment"
+	"tachograph/sample/metric"
+	"tachograph/store/fault"
+	"tachograph/store/follow"
+	"tachograph/store/query"
+)
+
+// browseOn is browsing what is being recorded. It waits for an archive, and for
+// something in it, where there is none yet.
+func (a *app) browseOn(ctx context.Context, opt *browse.Options, at string, args []string) error {
+	paths, err := a.archivePaths(args)
+	if err != nil {
+		return err
+	}
+	err = a.load(args...)
+	switch missing := fault.Of(err) == fault.NotFound; {
+	case missing && !isDirectory(paths):
+		return fmt.Errorf("there is no archive in %s", strings.Join(paths, ", "))
+	case err != nil && !missing:
+		return err
+	case err == nil && finished(a):
+		return (&following{a: a}).errFinished()
+	}
+	opt.Waiting = "waiting for the first sample in " + strings.Join(paths, ", ") + " (q quits)"
+	changed := make(chan struct{}, 1)
+	opt.Changed = changed
+	src, err := a.follows(follow.Options{Complete: complete, Wait: true, Classes: []metric.Class{metric.Fast, metric.Process}}, paths...)
+	if err != nil {
+		return err
+	}
+	more := make(chan struct{}, 1)
+	go tellChanges(ctx, src, changed, more)
+	var recording *moment.Recording
+	opt.Open = func(ctx context.Context) (browse.Opened, error) {
+		for {
+			o, err := a.openGrowing(at, args)
+			if err == nil {
+				recording, _ = o.Engine.(*moment.Recording)
+				return o, nil
+			}
+			if !nothingYet(err) {
+				return o, err
+			}
+			select {
+			case <-more:
+			case <-ctx.Done():
+				return o, ctx.Err()
+			}
+		}
+	}
+	opt.Refresh = func() error {
+		if err := a.refresh(); err != nil {
+			return err
+		}
+		return recording.Refresh()
+	}
+	return nil
+}
+
+// isDirectory reports whether archives may come to be in any of some paths.
+func isDirectory(paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		st, err := os.Stat(p)
+		return err == nil && st.IsDir()
+	})
+}
+
+// openGrowing opens what is being recorded, as far as there is anything.
+func (a *app) openGrowing(at string, args []string) (browse.Opened, error) {
+	if a.archive == nil {
+		if err := a.session.load(args); err != nil {
+			return browse.Opened{}, err
+		}
+	} else if err := a.refresh(); err != nil {
+		return browse.Opened{}, err
+	}
+	if _, to, _ := query.Covered(a.archive, query.Window{}); to == 0 {
+		return browse.Opened{}, &ask.Error{Kind: ask.Outside, Err: errors.New("nothing was recorded so far")}
+	}
+	open, err := a.browsed(at)
+	if err != nil {
+		return browse.Opened{}, err
+	}
+	return open()
+}
+
+// refresh makes what is open show what has been recorded since.
+func (s *session) refresh() error {
+	if r, ok := s.archive.(interface{ Refresh() error }); ok {
+		return r.Refresh()
+	}
+	return nil
+}
+
+// nothingYet reports whether there is no archive, or nothing in it.
+func nothingYet(err error) bool {
+	empty := (*ask.Error)(nil)
+	return fault.Of(err) == fault.NotFound || errors.As(err, &empty) && empty.Kind == ask.Outside
+}
+
+// tellChanges tells whenever something has been recorded, until ctx ends; whoever is
+// still busy with what was before is told once.
+func tellChanges(ctx context.Context, src follower, told ...chan struct{}) {
+	defer src.Close()
+	for {
+		it, err := src.Next(ctx)
+		if err != nil {
+			return
+		}
+		if !it.Present {
+			continue
+		}
+		for _, c := range told {
+			select {
+			case c <- struct{}{}:
+			default:
+			}
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/export"
+	"tachograph/cmd/replay/internal/flat"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/openmetrics"
+	"tachograph/cmd/replay/internal/parquet"
+	"tachograph/cmd/replay/internal/pcpexport"
+	"tachograph/cmd/replay/internal/perfetto"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// exportFormats are the formats that recordings leave in, in the order of the help text.
+var exportFormats = []export.Format{
+	flat.CSV, flat.JSONL, openmetrics.Format, parquet.Format, pcpexport.Format, perfetto.Format,
+}
+
+type exportFlags struct {
+	format, dst string
+	instances   []string
+	tables      []string
+	force       bool
+	step        string
+}
+
+func exportCommand(a *app) *cobra.Command {
+	f := &exportFlags{}
+	cmd := &cobra.Command{
+		Use:   "export [METRIC...] --format FORMAT -o OUT",
+		Short: "Write what was recorded for other tools",
+		Long: `export writes what was recorded in a format that other tools read:
+
+` + formatLines() + `
+A METRIC is a name, the beginning of names (kernel.all) or a pattern (disk.dev.*);
+without one all are written. What is computed (expressions, derived metrics, rates)
+other commands write as csv and json.
+
+Values are exact, as they were recorded: counters as they stood. Times are UTC
+unless --tz names a zone. What was absent is said to be so where the format has
+means for it, and left out where it has none.
+
+What is read once per archive or more rarely than the window is long (hinv.ncpu,
+limits that are set) is part of every window: csv, jsonl and parquet have the last
+value before it with the time at which that was read, pcp and perfetto where the
+window begins, and openmetrics there and every four minutes, as Prometheus takes a
+series for gone after five.
+
+However long the window is, memory stays the same. A file appears under its name
+when it is whole; where there is one it is overwritten only with --force. What of
+the archives could not be read is said, and then the exit status is 1.`,
+		Example: `  replay export --format csv -o day.csv --from -1d
+  replay export 'kernel.*' 'mem.*' --format jsonl -o system.jsonl
+  replay export --format perfetto -o incident.pftrace --from 03:00 --to 03:30
+  replay export 'proc.*' -i '*Safari' --format csv -o - --from 03:00 --to 04:00`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.export(cmd, f, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.format, "format", "", strings.Join(formatNames(), ", "))
+	fl.StringVarP(&f.dst, "output", "o", "", "file or directory to write; - is standard output")
+	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
+	fl.StringArrayVar(&f.tables, "table", nil, "what to write, of a format that has tables: "+strings.Join(flat.CSV.Tables, ", ")+" (repeatable for formats of many files)")
+	fl.StringVar(&f.step, "step", "", "perfetto: a value for each step of this length; 0 for every reading (default: so that a counter has 2,000 at most)")
+	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
+	return cmd
+}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range exportFormats {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// formatLines is the table of formats for the help text.
+func formatLines() string {
+	var b strings.Builder
+	for _, f := range exportFormats {
+		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Summary)
+	}
+	return b.String()
+}
+
+// format is the format that is asked for.
+func (f *exportFlags) chosen() (*export.Format, error) {
+	names := formatNames()
+	if f.format == "" {
+		return nil, fmt.Errorf("export needs a format: --format %s", strings.Join(names, ", "))
+	}
+	i := slices.Index(names, f.format)
+	if i < 0 {
+		return nil, fmt.Errorf("export has no format %q: it has %s%s", f.format, strings.Join(names, ", "), query.Suggest(f.format, names))
+	}
+	format := &exportFormats[i]
+	for _, t := range f.tables {
+		if !slices.Contains(format.Tables, t) {
+			if format.Tables == nil {
+				return nil, fmt.Errorf("%s has no tables to choose from: leave --table out", format.Name)
+			}
+			return nil, fmt.Errorf("%s has no table %q: it has %s%s", format.Name, t, strings.Join(format.Tables, ", "), query.Suggest(t, format.Tables))
+		}
+	}
+	if len(f.tables) > 1 && !format.Many {
+		return nil, fmt.Errorf("%s holds one table: write %s into files of their own", format.Name, strings.Join(f.tables, " and "))
+	}
+	return format, nil
+}
+
+// steps is how long steps are; nil is for the format to choose.
+func (f *exportFlags) steps(format *export.Format) (*time.Duration, error) {
+	if f.step == "" {
+		return nil, nil
+	}
+	if !format.Steps {
+		return nil, fmt.Errorf("%s has every value as it was recorded: leave --step out", format.Name)
+	}
+	d, err := time.Duration(0), error(nil)
+	if f.step != "0" {
+		d, err = when.Duration(f.step)
+	}
+	if err != nil || d < 0 {
+		return nil, fmt.Errorf("--step %s: write a length of time such as 10s or 1m, or 0 for every reading", f.step)
+	}
+	return &d, nil
+}
+
+// target is where to write to.
+func (a *app) exportTarget(f *exportFlags, format *export.Format) (export.Target, error) {
+	t := export.Target{Path: f.dst, Stdout: a.stdout.Unwrap(), Force: f.force}
+	switch {
+	case f.dst == "" && format.Many:
+		return t, fmt.Errorf("%s is several files: say with -o where they go", format.Name)
+	case f.dst == "-" && format.Many:
+		return t, fmt.Errorf("%s is several files, which do not go to standard output: name them with -o", format.Name)
+	case f.dst == "":
+		return t, errors.New("export needs a file to write: -o FILE, or -o - for standard output")
+	case f.dst == "-" && a.width > 0:
+		return t, errors.New("-o - writes to standard output, which is a terminal here: send it into a file or a pipe")
+	}
+	return t, nil
+}
+
+func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
+	format, err := f.chosen()
+	if err != nil {
+		return err
+	}
+	t, err := a.exportTarget(f, format)
+	if err != nil {
+		return err
+	}
+	r, err := a.exported(f, format, args)
+	if err != nil {
+		return err
+	}
+	if r.Step, err = f.steps(format); err != nil {
+		return err
+	}
+	ctx, stop := a.untilEnded()
+	defer stop()
+	if s, ok := a.archive.(*store.Reader); ok {
+		s.Until(ctx)
+		collectFollowing() // It may take an hour, and needs no more memory for that.
+	}
+	bar, start := a.newBar("writing "+t.Path), time.Now()
+	r.Progress = func(done, total int64) {
+		if time.Since(start) > time.Second {
+			bar.show(done, total)
+		}
+	}
+	report, err := format.Write(ctx, r, t)
+	bar.clear()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return a.told(cmd, args, t, report)
+}
+
+// exported is what is to be written.
+func (a *app) exported(f *exportFlags, format *export.Format, args []string) (*export.Request, error) {
+	if err := a.load(); err != nil {
+		return nil, err
+	}
+	w, err := a.window()
+	if err != nil {
+		return nil, err
+	}
+	r := &export.Request{Archive: a.archive, Paths: a.paths, Window: w, Zone: time.UTC, Tables: f.tables, Spreadsheet: a.spreadsheet}
+	if a.tz != "" {
+		r.Zone = a.zone()
+	}
+	if len(f.tables) == 0 && format.AllTables {
+		r.Tables = format.Tables
+	} else if len(f.tables) == 0 && len(format.Tables) > 0 {
+		r.Tables = format.Tables[:1]
+	}
+	if len(args) > 0 {
+		if r.Metrics, err = a.named(args); err != nil {
+			return nil, err
+		}
+	}
+	r.Instance, r.Sought, err = query.InstanceFilter(f.instances)
+	return r, err
+}
+
+// told says what was written. What could not be read makes it less than what was asked for.
+func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export.Report) error {
+	a.losses = append(a.losses, r.Losses...)
+	for _, l := range r.Losses {
+		a.warn(l.What + "; it is left out")
+	}
+	a.tellDamage()
+	var parts []string
+	if r.Values+r.Series > 0 || r.Rows == 0 {
+		parts = append(parts, plural.Of(r.Values, "value"))
+	}
+	if r.Series > 0 {
+		parts[0] += " of " + plural.Of(r.Series, "series")
+	}
+	if r.Absent > 0 {
+		parts = append(parts, fmt.Sprintf("%d of them absent", r.Absent))
+	}
+	if r.Rows > 0 {
+		parts = append(parts, plural.Of(r.Rows, "row"))
+	}
+	if r.Bytes > 0 {
+		parts = append(parts, human.Bytes(float64(r.Bytes)))
+	}
+	if t.Path != "-" {
+		a.stdout.Printf("%s: %s\n", t.Path, strings.Join(parts, ", "))
+		a.finish(cmd, args, false)
+	} else if a.showCommand {
+		for _, line := range a.footer(cmd, args) {
+			a.stderr.Println(line)
+		}
+	}
+	for _, note := range r.Notes {
+		a.complain("replay: " + note)
+	}
+	if r.Values+r.Rows == 0 {
+		return nothing("nothing of what is asked for was recorded in this window")
+	}
+	_, _, list := query.Covered(a.archive, a.used)
+	if len(a.losses) > 0 || slices.ContainsFunc(list, func(info *store.ArchiveInfo) bool { return len(info.Damage) > 0 }) {
+		return errNo
+	}
+	return nil
+}

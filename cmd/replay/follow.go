@@ -1,0 +1,463 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/ask"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/fault"
+	"tachograph/store/follow"
+	"tachograph/store/query"
+	"tachograph/store/recent"
+)
+
+// follower delivers what is recorded: a follow.Follower.
+type follower interface {
+	Next(context.Context) (follow.Item, error)
+	Position() follow.Position
+	Close() error
+}
+
+// followArchives follows archives on disk.
+func followArchives(opt follow.Options, paths ...string) (follower, error) {
+	return follow.Open(opt, paths...)
+}
+
+// followFlags are those of commands that can go on with what is being recorded.
+type followFlags struct {
+	on  bool
+	len string
+}
+
+func (f *followFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.on, "follow", "f", false, "go on with what is being recorded, until Ctrl-C, --to or the end of --for")
+	fl.StringVar(&f.len, "for", "", "with --follow: for how long (30s, 10m, 1h)")
+}
+
+// check refuses what makes sense only with --follow.
+func (f *followFlags) check() error {
+	if f.len != "" && !f.on {
+		return errors.New("--for says how long to --follow")
+	}
+	return nil
+}
+
+// followHelp is what the help of these commands has in common.
+const followHelp = `--follow goes on with what is being recorded, value by value as it comes, through
+rotations, restarts and reboots, after what the window holds if --from is given,
+else from now on. It waits where there is no archive yet, says when nothing comes
+any more, and ends at --to, after --for, with Ctrl-C (as tail -f does: for a
+shell the status is 130), or when nobody reads what it prints.`
+
+// following is a command that goes on with what is being recorded.
+type following struct {
+	a      *app
+	src    follower
+	begin  follow.Position // behind which everything is delivered
+	read   clocks          // when of each class something was read last, up to there
+	first  *follow.Item    // that has been delivered already
+	recent *recent.Archive
+	host   string // that is followed
+	over   bool   // nothing can be added any more
+	until  int64  // wall clock after which nothing is wanted; 0 for no end
+
+	items chan follow.Item
+	taken chan struct{}
+	fail  error // why there are no more items
+	calls chan func() error
+
+	pace pace
+}
+
+// errEnough ends a command that has followed for as long as it was told to.
+var errEnough = errors.New("enough")
+
+// shows is a command that shows what is delivered.
+type shows interface {
+	// tick is called when a tick has been added to what is kept, before there is
+	// another one.
+	tick(class metric.Class) error
+	event(info *store.ArchiveInfo, e *metric.Event) error
+	// end is called when enough has been shown.
+	end() error
+	// present is called when all there was has been shown.
+	present() error
+}
+
+// follow begins to follow what the command line names. It waits for an archive where
+// there is none yet.
+func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*following, error) {
+	if a.to != "" && flags.len != "" {
+		return nil, fmt.Errorf("--to and --for both say when to end: give one of them")
+	}
+	f := &following{a: a, items: make(chan follow.Item), taken: make(chan struct{}), calls: make(chan func() error)}
+	err := a.load(args...)
+	if fault.Of(err) == fault.NotFound {
+		err = f.await(ctx, args)
+	} else if err == nil {
+		if f.over = finished(a); !f.over {
+			collectFollowing()
+			err = f.open()
+		} else if a.from == "" {
+			err = f.errFinished()
+		}
+	}
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// open follows the host that is asked about, or of several the one recorded last.
+func (f *following) open() error {
+	a := f.a
+	hosts, err := a.hostIDs()
+	if err != nil {
+		return err
+	}
+	if len(hosts) > 1 {
+		return fmt.Errorf("--host %s: %d hosts match; follow one of them", strings.Join(a.hosts, ", "), len(hosts))
+	}
+	opt := follow.Options{Base: true, Complete: complete}
+	if len(hosts) == 1 {
+		opt.Host = hosts[0]
+	}
+	if f.src, err = a.follows(opt, a.paths...); err != nil {
+		return err
+	}
+	f.begin = f.src.Position()
+	for _, info := range a.archive.Archives() {
+		if info.ID == f.begin.Archive {
+			f.host = info.Host.ID
+		}
+	}
+	return nil
+}
+
+// await waits for the first archive in directories that hold none yet.
+func (f *following) await(ctx context.Context, args []string) error {
+	a := f.a
+	paths, err := a.archivePaths(args)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		if st, err := os.Stat(p); err != nil || !st.IsDir() {
+			return fmt.Errorf("there is no archive in %s", strings.Join(paths, ", "))
+		}
+	}
+	a.complain(fmt.Sprintf("replay: there is no archive in %s yet: waiting for one", strings.Join(paths, ", ")))
+	if f.src, err = a.follows(follow.Options{Base: true, Complete: complete, Wait: true}, paths...); err != nil {
+		return err
+	}
+	for f.first == nil {
+		it, err := f.src.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if it.Archive != nil && !it.Present {
+			f.first, f.host = &it, it.Archive.Host.ID
+			f.begin = follow.Position{Archive: it.Archive.ID} // behind which is everything
+		}
+	}
+	return a.load(args...)
+}
+
+// window is the window that is shown before what is new, as far as there is one: that
+// it is empty so far does not matter.
+func (f *following) window(flags *followFlags) (query.Window, error) {
+	a := f.a
+	w, err := a.window()
+	if empty := (*ask.Error)(nil); errors.As(err, &empty) && (empty.Kind == ask.Outside || empty.Kind == ask.Unreadable) {
+		a.used, err = w, nil
+	}
+	f.until = w.To
+	if err == nil && flags.len != "" {
+		var d time.Duration
+		if d, err = when.Duration(flags.len); err == nil && d <= 0 {
+			err = fmt.Errorf("it must be longer than nothing")
+		}
+		if err != nil {
+			return w, fmt.Errorf("--for: %w", err)
+		}
+		f.until = a.now().Add(d).UnixNano()
+	}
+	if f.host != "" {
+		w.Hosts = []string{f.host}
+	}
+	return w, err
+}
+
+// finished reports whether nothing can be added to what is named: all are files of
+// archives that are finished.
+func finished(a *app) bool {
+	for _, p := range a.paths {
+		if st, err := os.Stat(p); err != nil || !st.Mode().IsRegular() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(a.archive.Archives(), func(info *store.ArchiveInfo) bool { return info.Live })
+}
+
+// errFinished says that there is nothing to wait for.
+func (f *following) errFinished() error {
+	what := "the archive is"
+	if len(f.a.paths) > 1 {
+		what = "the archives are"
+	}
+	return fmt.Errorf("%s finished: nothing will be added to %s; leave --follow out, or name the directory that is recorded into", what, strings.Join(f.a.paths, ", "))
+}
+
+// keep begins to keep what is delivered, with how things stood at the beginning.
+func (f *following) keep(ctx context.Context, keep recent.Keep) error {
+	f.recent = recent.New(keep)
+	for _, d := range f.a.archive.Metrics() {
+		if d.Formula != "" || keep.Metric(d) {
+			f.recent.Describe(d)
+		}
+	}
+	for _, info := range f.a.archive.Archives() {
+		if info.Host.ID == f.host {
+			f.pace.of(info)
+		}
+	}
+	for f.first == nil && !f.over {
+		it, err := f.src.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if !it.Past {
+			f.first = &it
+			break
+		}
+		f.recent.Add(&it)
+		if it.Tick != nil {
+			f.pace.past(it.Tick)
+			for _, b := range it.Tick.Blocks {
+				f.read[it.Tick.Class] = max(f.read[it.Tick.Class], b.At.Cont)
+			}
+		}
+	}
+	return nil
+}
+
+// goOn ends a command whose archives are finished, and else shows what is delivered.
+func (f *following) goOn(ctx context.Context, s shows) error {
+	if f.over {
+		f.a.tell(f.errFinished().Error())
+		return nil
+	}
+	return f.run(ctx, s)
+}
+
+// fitted is a writer of rows that fits them to a terminal.
+type fitted interface{ Resize(width, height int) }
+
+// fit fits rows to the terminal whenever its size changes.
+func (f *following) fit(rows out.Writer) (stop func()) {
+	table, ok := rows.(fitted)
+	file, is := f.a.stdout.Unwrap().(*os.File)
+	if !ok || !is || f.a.width == 0 {
+		return func() {}
+	}
+	sizes := make(chan os.Signal, 1)
+	done := make(chan struct{})
+	signal.Notify(sizes, syscall.SIGWINCH)
+	resize := func() error {
+		if width, height, ok := terminalSize(file, os.Getenv); ok {
+			table.Resize(width, height)
+		}
+		return nil
+	}
+	go func() {
+		for {
+			select {
+			case <-sizes:
+				select {
+				case f.calls <- resize:
+				case <-done:
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(sizes); close(done) }
+}
+
+// settle is how long what is delivered is waited for that belongs to a tick: what is
+// found in its values is recorded right behind it.
+const settle = 5 * time.Millisecond
+
+// run shows what is delivered until ctx ends, enough has been shown, or nothing more
+// can come.
+func (f *following) run(ctx context.Context, s shows) error {
+	f.pace.start(f)
+	defer f.pace.stop()
+	ctx, cancel := context.WithCancel(ctx)
+	go f.deliver(ctx)
+	defer func() {
+		cancel()
+		for range f.items { // A follower is closed when nobody asks it any more.
+		}
+	}()
+	pending := metric.NumClasses // the class of a tick that is not shown yet
+	show := func() error {
+		class := pending
+		if pending = metric.NumClasses; class == metric.NumClasses {
+			return nil
+		}
+		return s.tick(class)
+	}
+	rest := time.NewTimer(time.Hour)
+	defer rest.Stop()
+	for {
+		var err error
+		select {
+		case it, ok := <-f.items:
+			if !ok {
+				err = errors.Join(show(), s.present())
+				if err == nil {
+					err = f.fail
+				}
+				return err
+			}
+			if it.Present {
+				rest.Reset(settle)
+			} else {
+				rest.Reset(settle)
+				if it.Tick != nil {
+					err = show()
+				}
+				if err == nil {
+					err = f.take(&it, s, &pending)
+				}
+			}
+			select {
+			case f.taken <- struct{}{}:
+			case <-ctx.Done(): // Nobody waits for it any more.
+			}
+		case <-rest.C:
+			if err = show(); err == nil {
+				err = s.present()
+			}
+		case call := <-f.calls:
+			err = call()
+		case <-f.pace.timer.C:
+			f.pace.silent()
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		switch {
+		case err == errEnough:
+			return errors.Join(s.end(), s.present())
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// take takes in one item.
+func (f *following) take(it *follow.Item, s shows, pending *metric.Class) error {
+	switch {
+	case it.Lost != nil:
+		f.a.complain(fmt.Sprintf("replay: something was recorded and cannot be read: %v", it.Lost))
+	case it.Tick != nil:
+		f.recent.Add(it)
+		if it.Past {
+			return nil
+		}
+		if f.until != 0 && it.Tick.At.Wall > f.until {
+			return errEnough
+		}
+		f.pace.tick(it.Tick)
+		*pending = it.Tick.Class
+	case it.Event != nil && !it.Past:
+		f.recent.Add(it)
+		if f.until != 0 && it.Event.At.Wall > f.until {
+			return nil
+		}
+		f.pace.event(it.Event)
+		return s.event(it.Archive, it.Event)
+	}
+	return nil
+}
+
+// deliver hands on what is delivered, one after the other.
+func (f *following) deliver(ctx context.Context) {
+	defer close(f.items)
+	hand := func(it follow.Item) bool {
+		select {
+		case f.items <- it:
+		case <-ctx.Done():
+			return false
+		}
+		select {
+		case <-f.taken:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	if f.first != nil && !hand(*f.first) {
+		return
+	}
+	for {
+		it, err := f.src.Next(ctx)
+		if err != nil {
+			f.fail = err
+			return
+		}
+		if !hand(it) {
+			f.fail = ctx.Err()
+			return
+		}
+	}
+}
+
+func (f *following) close() {
+	if f.src != nil {
+		_ = f.src.Close()
+	}
+}
+
+// release closes the archives: what is recorded from here on is delivered.
+func (f *following) release() {
+	a := f.a
+	a.zone()
+	a.tellDamage()
+	if a.close != nil {
+		_ = a.close()
+		a.close = nil
+	}
+	a.archive, a.lost = f.recent, noLosses
+	collectFollowing()
+}
+
+// announce prints, where it is asked for, the command line, before there is no end.
+func (a *app) announce(cmd *cobra.Command, args []string) {
+	if a.showCommand {
+		for _, line := range a.footer(cmd, args) {
+			a.stderr.Println(line)
+		}
+	}
+}
+
+// noLosses is for what is not an archive on disk.
+func noLosses() []store.Loss { return nil }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+	"tachograph/store/recent"
+)
+
+// liveEvents shows events as they are recorded. Those that are recorded together are
+// put in order.
+type liveEvents struct {
+	*following
+	wants  func(metric.EventKind) bool
+	all    bool // of the kinds that were asked for, none is left out
+	rows   out.Writer
+	held   []*store.Event
+	booted map[string]bool
+	turned metric.Stamp
+}
+
+// followEvents shows the window's events, if there is one, and goes on with what
+// happens.
+func (a *app) followEvents(cmd *cobra.Command, args []string, kinds []string, flags *followFlags) error {
+	ctx, stop := a.untilEnded()
+	defer stop()
+	on, err := a.follow(ctx, flags, args...)
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	l := &liveEvents{following: on, all: len(kinds) > 0 || !a.table(), booted: make(map[string]bool)}
+	if l.wants, err = query.EventFilter(kinds); err != nil {
+		return err
+	}
+	w, err := on.window(flags)
+	if err != nil {
+		return err
+	}
+	if l.rows, err = a.liveRows(eventColumns()...); err != nil {
+		return err
+	}
+	defer l.rows.Close()
+	a.announce(cmd, args)
+	if err := on.keep(ctx, recent.Keep{Metric: func(*metric.Desc) bool { return false }, NoEvents: true}); err != nil {
+		return err
+	}
+	for e := range query.SortedEvents(eventsUpTo{on.upTo(a.archive)}, query.Window{Hosts: w.Hosts}, metric.EventBoot) {
+		l.booted[e.Archive.BootID] = true // It has been told of.
+	}
+	if a.from != "" {
+		clear(l.booted)
+		for e := range query.SortedEvents(eventsUpTo{on.upTo(a.archive)}, w) {
+			if err := l.show(e); err != nil {
+				return err
+			}
+		}
+	}
+	if err := l.present(); err != nil {
+		return err
+	}
+	on.release()
+	defer on.fit(l.rows)()
+	return on.goOn(ctx, l)
+}
+
+// show prints an event, if it is wanted and has not been told of.
+func (l *liveEvents) show(e *store.Event) error {
+	switch e.Kind {
+	case metric.EventBoot:
+		if l.booted[e.Archive.BootID] {
+			return nil
+		}
+		l.booted[e.Archive.BootID] = true
+	case metric.EventRotate:
+		if l.turned == e.At {
+			return nil // Both archives tell of it.
+		}
+		l.turned = e.At
+	}
+	if !l.wants(e.Kind) || !l.all && query.Everyday(e.Kind) {
+		return nil
+	}
+	return l.rows.Row(eventCells(e))
+}
+
+func (l *liveEvents) tick(metric.Class) error { return nil }
+
+func (l *liveEvents) event(info *store.ArchiveInfo, e *metric.Event) error {
+	l.held = append(l.held, &store.Event{Event: *e, Archive: info})
+	return nil
+}
+
+func (l *liveEvents) end() error { return nil }
+
+// present shows what was recorded together.
+func (l *liveEvents) present() error {
+	slices.SortStableFunc(l.held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
+	for _, e := range l.held {
+		if err := l.show(e); err != nil {
+			return err
+		}
+	}
+	clear(l.held)
+	l.held = l.held[:0]
+	return l.rows.(out.Flusher).Flush()
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+	"tachograph/store/recent"
+)
+
+// liveSeries shows values as they are recorded.
+type liveSeries struct {
+	*following
+	defs    *query.Definitions
+	args    []string
+	request query.Request
+	conv    *converter
+	rows    out.Writer
+	cells   []out.Cell
+	column  string
+
+	metrics int // that were known when the targets were found
+	targets []*liveTarget
+	steps   *liveSteps // nil without --step
+}
+
+// liveTarget is a metric or an expression, and how far it has been shown.
+type liveTarget struct {
+	query.Target
+	past  query.Past // of a metric
+	next  int64      // where the step in work ends
+	shown int64      // wall clock of the last value of an expression
+	names map[string]bool
+}
+
+// timeWidth is how wide times are in tables.
+const timeWidth = len("2006-01-02 15:04:05.000")
+
+// keptTicks is how many ticks of each class are kept: expressions look back three
+// intervals of what is read most rarely.
+const keptTicks = 5
+
+// followSeries shows the window's values, if there is one, and goes on with what is
+// recorded.
+func (a *app) followSeries(cmd *cobra.Command, f *seriesFlags, args []string, column string, mode query.Mode) error {
+	ctx, stop := a.untilEnded()
+	defer stop()
+	on, err := a.follow(ctx, &f.follow)
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	l := &liveSeries{following: on, args: args, column: column, cells: make([]out.Cell, 5)}
+	if err := l.prepare(f, mode); err != nil {
+		return err
+	}
+	if err := on.keep(ctx, recent.Keep{Ticks: keptTicks, For: l.keepFor(), NoEvents: true, Metric: l.wants}); err != nil {
+		return err
+	}
+	a.announce(cmd, args)
+	if err := l.start(); err != nil {
+		return err
+	}
+	defer l.rows.Close()
+	if err := l.before(); err != nil {
+		return err
+	}
+	if l.steps == nil {
+		l.release()
+	}
+	defer on.fit(l.rows)()
+	return on.goOn(ctx, l)
+}
+
+// prepare reads what was asked for.
+func (l *liveSeries) prepare(f *seriesFlags, mode query.Mode) error {
+	a := l.a
+	var err error
+	if l.defs, err = a.definitions(); err != nil {
+		return err
+	}
+	if l.request.Window, err = l.window(&f.follow); err != nil {
+		return err
+	}
+	if err = a.shape(&l.request, f, mode); err != nil {
+		return err
+	}
+	if l.conv, err = newConverter(f.units); err != nil {
+		return err
+	}
+	return l.find(a.archive)
+}
+
+// find finds what the arguments name now.
+func (l *liveSeries) find(archive query.Archive) error {
+	found, err := query.Targets(archive, l.defs, l.args)
+	if err != nil {
+		return err
+	}
+	for _, t := range found {
+		if slices.ContainsFunc(l.targets, func(have *liveTarget) bool { return have.Name() == t.Name() }) {
+			continue
+		}
+		one := &liveTarget{Target: t, names: make(map[string]bool)}
+		if t.Metric != nil {
+			one.names[t.Metric.Name] = true
+		} else {
+			if t.Expr.Counter() && l.request.Mode == query.Shown {
+				one.Expr = t.Expr.Rate()
+			}
+			for _, name := range t.Expr.Metrics() {
+				one.names[name] = true
+			}
+		}
+		l.targets = append(l.targets, one)
+	}
+	return nil
+}
+
+// wants reports whether a metric is needed: for a target, or as one that a pattern
+// may mean.
+func (l *liveSeries) wants(d *metric.Desc) bool {
+	for _, t := range l.targets {
+		if t.names[d.Name] {
+			return true
+		}
+	}
+	for _, arg := range l.args {
+		if p, err := query.ParsePattern(arg); err == nil && (p.Match(d.Name) || strings.HasPrefix(d.Name, arg+".")) {
+			return true
+		}
+	}
+	return false
+}
+
+// start begins the rows, with columns as wide as what is known by now.
+func (l *liveSeries) start() error {
+	name, instance := 0, 0
+	domain := false
+	for _, t := range l.targets {
+		name = max(name, human.Width(t.Name()))
+		domain = domain || t.Indom() != metric.NoIndom
+		for life := range l.recent.Lives(t.Indom(), 0, 0) {
+			if l.request.Instance == nil || l.request.Instance(t.Indom(), life.Instance) {
+				instance = max(instance, human.Width(life.Instance.Name))
+			}
+		}
+	}
+	only := out.Everywhere
+	if !domain {
+		only = out.InMachine
+	}
+	const widest = 40
+	var err error
+	l.rows, err = l.a.liveRows(mattering("series",
+		out.Column{Name: "time", Width: timeWidth},
+		out.Column{Name: "metric", Flex: true, Width: min(name, widest)},
+		out.Column{Name: "instance", Flex: true, Width: min(instance, widest), Only: only},
+		out.Column{Name: l.column, Right: true, Width: 10},
+	)...)
+	if err == nil && l.request.Step > 0 {
+		l.steps, err = newLiveSteps(l)
+	}
+	if err != nil {
+		return err
+	}
+	return l.present()
+}
+
+// before shows what the window says that is over, and takes in where values go on
+// from.
+func (l *liveSeries) before() error {
+	a := l.a
+	if l.steps != nil {
+		return l.steps.before()
+	}
+	if a.from == "" {
+		for _, t := range l.targets {
+			l.shownUntil(t)
+			if t.Metric == nil {
+				continue
+			}
+			r := l.request
+			r.Window, r.Metrics, r.Past = query.Window{}, []string{t.Metric.Name}, &t.past
+			for _, err := range query.Read(l.recent, r) {
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	archive := l.upTo(a.archive).whole()
+	names := query.NewNames(a.archive, l.request)
+	for _, t := range l.targets {
+		r := l.request
+		r.Past = &t.past
+		if err := l.show(t, query.ReadTarget(archive, t.Target, r), names); err != nil {
+			return err
+		}
+		l.shownUntil(t)
+	}
+	return l.present()
+}
+
+// shownUntil notes that all that is kept has been shown of an expression.
+func (l *liveSeries) shownUntil(t *liveTarget) {
+	for class := range metric.NumClasses {
+		if _, _, to, ok := l.recent.Last(class); ok {
+			t.shown = max(t.shown, to)
+		}
+	}
+}
+
+// show prints series.
+func (l *liveSeries) show(t *liveTarget, all func(func(*query.Series, error) bool), names *query.Names) error {
+	for s, err := range all {
+		if err != nil {
+			return err
+		}
+		factor := 0.0
+		if l.conv != nil && s.Type != metric.String {
+			if factor, err = l.conv.factor(s.Name, s.Units, s.Metric != nil && !s.Rate); err != nil {
+				return err
+			}
+		}
+		l.cells[0], l.cells[2] = hostCell(&s.Archive.Host), out.Str(s.Name)
+		if names == nil {
+			if err := l.conv.rows(l.rows, l.cells, s, factor); err != nil {
+				return err
+			}
+			continue
+		}
+		for part := range names.Split(s, t.Indom()) {
+			if err := l.conv.rows(l.rows, l.cells, part, factor); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tick shows what a tick brought.
+func (l *liveSeries) tick(class metric.Class) error {
+	if n := l.recent.Known(); n != l.metrics {
+		l.metrics = n
+		if err := l.find(l.recent); err != nil {
+			return err
+		}
+	}
+	if l.steps != nil {
+		return l.steps.tick()
+	}
+	newest := l.recent.Newest(class)
+	for _, t := range l.targets {
+		var err error
+		if t.Metric != nil {
+			r := l.request
+			r.Window, r.Metrics, r.Past = query.Window{}, []string{t.Metric.Name}, &t.past
+			err = l.show(t, query.Read(newest, r), nil)
+		} else {
+			err = l.expression(t, class)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expression shows the values that an expression has by a tick.
+func (l *liveSeries) expression(t *liveTarget, class metric.Class) error {
+	if !l.recent.Holds(class, t.names) {
+		return nil
+	}
+	_, from, to, _ := l.recent.Last(class)
+	if to < t.shown {
+		t.shown = from - 1 // The clock was set back.
+	}
+	r := l.request
+	r.From, r.To = t.shown+1, to
+	last := t.shown
+	err := l.show(t, func(yield func(*query.Series, error) bool) {
+		for s, err := range query.Evaluate(l.recent, t.Expr, r) {
+			if s != nil && len(s.Wall) > 0 {
+				last = max(last, s.Wall[len(s.Wall)-1])
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}, nil)
+	t.shown = last
+	return err
+}
+
+// end shows what is told only when nothing more comes.
+func (l *liveSeries) end() error {
+	if l.steps != nil {
+		return l.steps.end()
+	}
+	return nil
+}
+
+// event is for those that show events.
+func (l *liveSeries) event(*store.ArchiveInfo, *metric.Event) error { return nil }
+
+// present hands on what has been printed.
+func (l *liveSeries) present() error {
+	return l.rows.(out.Flusher).Flush()
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/pcpimport"
+	"tachograph/sample"
+	"tachograph/store/layout"
+	"tachograph/store/rewrite"
+)
+
+// importFormats are the formats that recordings come in from other tools.
+var importFormats = []string{"pcp"}
+
+func importCommand(a *app) *cobra.Command {
+	var format, dst string
+	cmd := &cobra.Command{
+		Use:   "import --format pcp BASE... -o NEW",
+		Short: "Make an archive of what other tools recorded",
+		Long: `import reads archives of Performance Co-Pilot, as pmlogger writes them on Linux and
+on macOS and as replay export --format pcp does, and makes an archive that replay
+answers from: versions 2 and 3, of several volumes, compressed (gz, xz, lzma, bz2,
+zst), without an index, up to where a part was cut off. A BASE is what the files
+begin with, or one of them; archives of one host become one timeline.
+
+Values are taken over exactly, in PCP's types and units. A metric that replay knows by
+its name answers what replay asks of it (ps, top, rates); all others keep their
+names, units and help. What is neither a number nor a string is left out, and listed.
+
+An archive of replay is of one boot. Which boot PCP's values are of kernel.all.uptime or
+kernel.all.boottime tells; where neither was recorded, what lies between two marks
+counts as one; with several boots NEW is a bundle. What PCP does not say stays
+unknown: a mark becomes a gap, and whether the machine slept is not told.`,
+		Example: `  replay import --format pcp 20261121 20261122 -o two-days.tacho
+  replay import --format pcp /var/log/pcp/pmlogger/web1/20261122.0.xz -o web1.tacho`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format == "" {
+				return fmt.Errorf("import needs a format: --format %s", strings.Join(importFormats, ", "))
+			}
+			if format != "pcp" {
+				return fmt.Errorf("import has no format %q: it has %s", format, strings.Join(importFormats, ", "))
+			}
+			if len(args) == 0 {
+				return errors.New("import needs an archive of PCP: what its files begin with before .meta")
+			}
+			if dst == "" {
+				return errors.New("import needs a name for the new archive: -o NEW.tacho")
+			}
+			return a.importPCP(args, dst)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "what made the archives: pcp")
+	cmd.Flags().StringVarP(&dst, "output", "o", "", "the new archive; must not exist")
+	return cmd
+}
+
+func (a *app) importPCP(bases []string, dst string) error {
+	ctx, stop := a.untilEnded()
+	defer stop()
+	bar, start := a.newBar("reading "+filepath.Base(bases[0])), time.Now()
+	made, err := newArchives(dst)
+	if err != nil {
+		return err
+	}
+	defer made.clear()
+	r, err := pcpimport.Import(ctx, pcpimport.Options{
+		Recorder: "pmlogger, imported by replay " + sample.Version(),
+		Create:   made.create,
+		Progress: func(done, total int64) {
+			if time.Since(start) > time.Second {
+				bar.show(done, total)
+			}
+		},
+	}, bases...)
+	bar.clear()
+	if err == nil {
+		err = made.finish(ctx)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	for _, n := range r.Notes {
+		a.complain("damage: " + n)
+	}
+	for _, n := range r.Left {
+		a.complain("replay: " + n)
+	}
+	a.stdout.Printf("%s: %s in %s, %s, of %s (%d of them known here), host %s\n", dst,
+		plural.Of(r.Values, "value"), plural.Of(r.Ticks, "tick"), plural.Of(r.Events, "event"), plural.Of(r.Metrics, "metric"), r.Known, r.Host.Name)
+	if len(r.Notes) > 0 {
+		return errNo
+	}
+	return nil
+}
+
+// archives are those that an import makes, one for each boot. They are one file in the end:
+// an archive, or a bundle of several.
+type archives struct {
+	dst   string
+	dir   string // where they are made
+	paths []string
+}
+
+// newArchives prepares for a file called dst, which must not exist.
+func newArchives(dst string) (*archives, error) {
+	if _, err := os.Lstat(dst); err == nil {
+		return nil, fmt.Errorf("%s exists, and nothing is written over: name another with -o", dst)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", dst, err)
+	}
+	return &archives{dst: dst, dir: dir}, nil
+}
+
+func (m *archives) create(about rewrite.About) (pcpimport.Writer, error) {
+	path := filepath.Join(m.dir, strconv.Itoa(len(m.paths)+1)+layout.FinishedSuffix)
+	m.paths = append(m.paths, path)
+	return rewrite.Create(path, about)
+}
+
+// finish makes the file of the archives.
+func (m *archives) finish(ctx context.Context) error {
+	if len(m.paths) == 1 {
+		if err := os.Link(m.paths[0], m.dst); err == nil {
+			return nil
+		}
+		// Where a file cannot have two names it is copied.
+	}
+	_, err := rewrite.Copy(m.dst, rewrite.CopyOptions{Context: ctx}, m.paths...)
+	return err
+}
+
+// clear leaves nothing of what is not finished.
+func (m *archives) clear() { _ = os.RemoveAll(m.dir) }

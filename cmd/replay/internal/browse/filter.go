@@ -1,0 +1,270 @@
+package browse
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/moment"
+	"tachograph/store/query"
+)
+
+// filterForms says in a few words what a filter is.
+const filterForms = "a name, a glob, /regexp/, user=root, cpu>50%, memory>1GB, age<1m; !word for what is not so; all must hold"
+
+// A filter chooses processes.
+type filter struct {
+	text  string
+	tests []func(*moment.Process) bool
+}
+
+// accepts reports whether p is chosen. No filter chooses all.
+func (f *filter) accepts(p *moment.Process) bool {
+	if f == nil {
+		return true
+	}
+	for _, test := range f.tests {
+		if !test(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// parseFilter reads a filter; nil for an empty one.
+func parseFilter(text string) (*filter, error) {
+	words, err := filterWords(text)
+	if err != nil || len(words) == 0 {
+		return nil, err
+	}
+	f := &filter{text: strings.TrimSpace(text)}
+	for _, w := range words {
+		bare, not := strings.CutPrefix(w, "!")
+		test, err := parseTest(bare)
+		if err != nil {
+			return nil, err
+		}
+		if not {
+			f.tests = append(f.tests, func(p *moment.Process) bool { return !test(p) })
+		} else {
+			f.tests = append(f.tests, test)
+		}
+	}
+	return f, nil
+}
+
+// patterns are what replay ps takes to choose the same processes by their names, none
+// for no filter. All is false where it can choose by no more than a part of a filter:
+// by what a process is called or its pid, and by one of these.
+func (f *filter) patterns() (list []string, all bool) {
+	if f == nil {
+		return nil, true
+	}
+	words, _ := filterWords(f.text)
+	all = true
+	for _, w := range words {
+		field, op, value := splitComparison(w)
+		field = strings.ToLower(field)
+		equal := op == "=" || op == "==" || op == ":"
+		var one []string
+		switch _, err := strconv.Atoi(value); {
+		case strings.HasPrefix(w, "!"):
+		case op != "" && equal && (field == "name" || field == "pid" && err == nil):
+			one = []string{value}
+		case op != "":
+		case w[0] == '/' || strings.ContainsAny(w, "*?"):
+			one = []string{w}
+		default:
+			if one = []string{"*" + w + "*"}; strings.Trim(w, "0123456789") == "" {
+				one = append(one, w)
+			}
+		}
+		if one == nil || list != nil || strings.HasPrefix(one[0], "-") {
+			all = false
+			continue
+		}
+		list = one
+	}
+	return list, all
+}
+
+// comparisons, the longer ones first.
+var comparisons = []string{">=", "<=", "!=", "==", "=", ":", ">", "<"}
+
+// filterWords splits a filter at blanks that are neither in a regular expression nor
+// around a comparison.
+func filterWords(text string) ([]string, error) {
+	var words []string
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		lead := ""
+		if text[0] == '!' && !strings.HasPrefix(text, "!=") {
+			lead, text = "!", strings.TrimSpace(text[1:])
+		}
+		end := strings.IndexAny(text, " \t")
+		if strings.HasPrefix(text, "/") {
+			if end = strings.Index(text[1:], "/"); end < 0 {
+				return nil, fmt.Errorf("%q: a regular expression ends with a slash", text)
+			}
+			end += 2
+		}
+		if end < 0 {
+			end = len(text)
+		}
+		word, rest := text[:end], strings.TrimSpace(text[end:])
+		// "cpu > 50" is one.
+		if isComparison(word) && len(words) > 0 && lead == "" || len(words) > 0 && lead == "" && endsOpen(words[len(words)-1]) {
+			words[len(words)-1] += word
+		} else if op := leading(word); op != "" && len(words) > 0 && lead == "" {
+			words[len(words)-1] += word
+		} else if word != "" || lead != "" {
+			words = append(words, lead+word)
+		}
+		text = rest
+	}
+	return words, nil
+}
+
+func isComparison(s string) bool { return slices.Contains(comparisons, s) }
+
+// leading is the comparison that s begins with.
+func leading(s string) string {
+	for _, op := range comparisons {
+		if strings.HasPrefix(s, op) {
+			return op
+		}
+	}
+	return ""
+}
+
+// endsOpen reports whether a word ends with a comparison that lacks its other side.
+func endsOpen(s string) bool {
+	return slices.ContainsFunc(comparisons, func(op string) bool { return strings.HasSuffix(s, op) })
+}
+
+func parseTest(word string) (func(*moment.Process) bool, error) {
+	if word == "" {
+		return nil, fmt.Errorf("! stands before a word")
+	}
+	if field, op, value := splitComparison(word); op != "" {
+		return comparison(strings.ToLower(field), op, value)
+	}
+	if strings.HasPrefix(word, "/") || strings.ContainsAny(word, "*?") {
+		pattern, err := query.ParsePattern(word)
+		if err != nil {
+			return nil, err
+		}
+		return func(p *moment.Process) bool {
+			return pattern.Match(p.Name) || p.Command != "" && pattern.Match(p.Command)
+		}, nil
+	}
+	lower := strings.ToLower(word)
+	pid, err := strconv.Atoi(word)
+	return func(p *moment.Process) bool {
+		return err == nil && p.PID == pid || strings.Contains(strings.ToLower(p.Name), lower) || strings.Contains(strings.ToLower(p.Command), lower)
+	}, nil
+}
+
+// comparison reads FIELD OP VALUE.
+func comparison(field, op, value string) (func(*moment.Process) bool, error) {
+	if value == "" || field == "" {
+		return nil, fmt.Errorf("%s%s%s: a comparison is written as in cpu>50%%", field, op, value)
+	}
+	equal := op == "=" || op == "==" || op == ":"
+	if text, ok := textFields[field]; ok {
+		if !equal && op != "!=" {
+			return nil, fmt.Errorf("%s%s%s: %s is compared with = and !=", field, op, value, field)
+		}
+		pattern, err := query.ParsePattern(value)
+		if err != nil {
+			return nil, err
+		}
+		return func(p *moment.Process) bool { return pattern.Match(text(p)) == equal }, nil
+	}
+	c := columnOf(field)
+	if c == nil || c.key == nil {
+		return nil, fmt.Errorf("%s is no field of a process%s", field, query.Suggest(field, fieldNames()))
+	}
+	x, err := parseAmount(c, value)
+	if err != nil {
+		return nil, err
+	}
+	return func(p *moment.Process) bool {
+		v := c.key(p)
+		switch {
+		case math.IsNaN(v):
+			return false // What is not known is neither.
+		case equal:
+			return v == x
+		}
+		switch op {
+		case "!=":
+			return v != x
+		case ">":
+			return v > x
+		case ">=":
+			return v >= x
+		case "<":
+			return v < x
+		}
+		return v <= x
+	}, nil
+}
+
+// textFields are the fields that are no numbers.
+var textFields = map[string]func(*moment.Process) string{
+	"name":    func(p *moment.Process) string { return p.Name },
+	"user":    func(p *moment.Process) string { return p.User },
+	"state":   func(p *moment.Process) string { return p.State },
+	"command": func(p *moment.Process) string { return p.Command },
+}
+
+// fieldNames are all that can be compared.
+func fieldNames() []string {
+	var names []string
+	for _, c := range processColumns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// amounts are what may stand behind a number.
+var amounts = map[string]float64{
+	"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30, "t": 1 << 40, "tb": 1 << 40,
+}
+
+// parseAmount reads a value to compare a column with, in the units it is shown in.
+func parseAmount(c *column, s string) (float64, error) {
+	s = strings.TrimSuffix(strings.TrimSuffix(s, "/s"), "/S")
+	bad := fmt.Errorf("%s: %q is not a value of it (write %s)", c.name, s, c.example)
+	if c.name == "age" {
+		d, err := when.Duration(s)
+		if err != nil {
+			return 0, bad
+		}
+		return float64(d) / float64(time.Second), nil
+	}
+	end := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != '-' && r != '+' })
+	if end < 0 {
+		end = len(s)
+	}
+	x, err := strconv.ParseFloat(s[:end], 64)
+	if err != nil {
+		return 0, bad
+	}
+	unit := strings.ToLower(strings.TrimSpace(s[end:]))
+	if c.name == "cpu" {
+		if unit != "%" && unit != "" {
+			return 0, bad
+		}
+		return x / 100, nil
+	}
+	factor, ok := amounts[unit]
+	if !ok || factor != 1 && !c.bytes {
+		return 0, bad
+	}
+	return float64(x * factor), nil
+}

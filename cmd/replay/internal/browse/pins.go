@@ -1,0 +1,91 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"tachograph/cmd/replay/internal/moment"
+)
+
+// mostPinned is how many processes can be pinned.
+const mostPinned = 6
+
+// pin pins the chosen process, or lets go of it.
+func (a *app) pin() {
+	key := a.lists[pageProcesses].chosen
+	if w, ok := a.overlayLife(); ok {
+		key = w.process
+	}
+	i := slices.Index(a.pins, key)
+	switch {
+	case key == "":
+		a.tell("choose a process first", false)
+	case i >= 0:
+		a.pins = slices.Delete(slices.Clone(a.pins), i, i+1)
+	case len(a.pins) == mostPinned:
+		a.tell(fmt.Sprintf("%d processes are pinned: let go of one first", mostPinned), false)
+	default:
+		a.pins = append(slices.Clone(a.pins), key)
+	}
+}
+
+// wantPins asks for the courses of what is pinned, a day of one at a time, so that
+// nothing else waits long.
+func (a *app) wantPins(want timelineWanted) {
+	a.askedPins = want
+	if len(a.pins) == 0 {
+		a.pinned = nil
+		return
+	}
+	tracks := make(map[string]moment.Track)
+	each := max(int(float64(want.columns)*float64(day)/float64(max(want.to-want.from, 1))), 1)
+	a.piece(want, tracks, slices.Clone(a.pins), 0, min(each, want.columns))
+}
+
+// piece asks for so many columns of the first of some processes, from one on.
+func (a *app) piece(want timelineWanted, tracks map[string]moment.Track, pins []string, first, each int) {
+	e, key := a.engine, pins[0]
+	edge := func(column int) int64 {
+		return want.from + int64(float64(want.to-want.from)*float64(column)/float64(want.columns))
+	}
+	last := min(first+each, want.columns)
+	a.w.ask(askPins, "", func(context.Context) func() {
+		part, err := e.Course(key, edge(first), edge(last), last-first)
+		return func() {
+			if want != a.askedPins {
+				return
+			}
+			if err != nil {
+				a.tell(err.Error(), true)
+				return
+			}
+			t, begun := tracks[key]
+			if !begun {
+				t = moment.Track{Lane: part.Lane, Mean: blank(want.columns), High: blank(want.columns), Scale: 1}
+			}
+			copy(t.Mean[first:last], part.Mean)
+			copy(t.High[first:last], part.High)
+			t.Scale = max(t.Scale, part.Scale)
+			if tracks[key] = t; last < want.columns {
+				a.piece(want, tracks, pins, last, each)
+				return
+			}
+			join(&t)
+			if pins = pins[1:]; len(pins) > 0 {
+				a.piece(want, tracks, pins, 0, each)
+				return
+			}
+			a.pinned = tracks
+		}
+	})
+}
+
+func blank(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.NaN()
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package browse
+
+import (
+	"slices"
+
+	"tachograph/cmd/replay/internal/moment"
+)
+
+// A row is a process of the table.
+type row struct {
+	p      *moment.Process
+	lead   string // of a tree
+	ended  bool
+	pinned bool
+}
+
+// arrangement is how the process table is arranged.
+type arrangement struct {
+	sort    string
+	reverse bool
+	tree    bool
+	filter  *filter
+	pins    []string
+}
+
+// arrange makes rows of the processes of a moment: pinned ones first, whatever the
+// filter says, then the others in order, then those that have ended.
+func (g arrangement) arrange(m *moment.Moment) []row {
+	if m == nil {
+		return nil
+	}
+	var list []row
+	there := make(map[string]bool)
+	for _, p := range m.Processes {
+		there[p.Key] = true
+		list = append(list, row{p: p, ended: p.Exit != nil})
+	}
+	for _, p := range m.Ended {
+		if !there[p.Key] {
+			list = append(list, row{p: p, ended: true})
+		}
+	}
+	by := columnOf(g.sort)
+	slices.SortStableFunc(list, func(x, y row) int { return by.compare(x.p, y.p, g.reverse) })
+	all := slices.Clone(list)
+	if g.tree {
+		list = g.branches(list)
+	} else {
+		list = slices.DeleteFunc(list, func(r row) bool { return !g.filter.accepts(r.p) })
+	}
+	var pinned []row
+	for _, key := range g.pins {
+		for _, r := range all {
+			if r.p.Key == key {
+				pinned = append(pinned, row{p: r.p, pinned: true, ended: r.ended})
+			}
+		}
+	}
+	list = slices.DeleteFunc(list, func(r row) bool { return slices.Contains(g.pins, r.p.Key) })
+	return append(pinned, list...)
+}
+
+// arranged is a table as it was arranged last: some machines have very many processes,
+// and the screen is drawn at each key.
+type arranged struct {
+	m      *moment.Moment
+	as     arrangement
+	rows   []row
+	filled []*column
+}
+
+// rows are the rows of the process table.
+func (a *app) rows() []row {
+	c, as := &a.table, a.arrangement
+	if c.m != a.shownMoment || c.as.sort != as.sort || c.as.reverse != as.reverse || c.as.tree != as.tree || c.as.filter != as.filter || !slices.Equal(c.as.pins, as.pins) {
+		*c = arranged{m: a.shownMoment, as: as, rows: as.arrange(a.shownMoment)}
+		c.filled = filled(c.rows)
+	}
+	return c.rows
+}
+
+// columns are those of the table on so many columns of the terminal.
+func (a *app) columns(width int) []*column {
+	a.rows()
+	return fitting(a.table.filled, width, a.sort)
+}
+
+// deepest is how many letters the lines of a tree take at most: no machine nests so,
+// a stranger's archive may.
+const deepest = 64
+
+// branches puts children below their parents. With a filter there are those that it
+// accepts and what leads to them.
+func (g arrangement) branches(list []row) []row {
+	byKey, byPID := make(map[string]int), make(map[int]int)
+	for i, r := range list {
+		byKey[r.p.Key] = i
+		if !r.ended {
+			byPID[r.p.PID] = i
+		}
+	}
+	children := make(map[int][]int)
+	var roots []int
+	for i, r := range list {
+		parent, ok := byKey[r.p.ParentKey]
+		if r.p.ParentKey == "" {
+			parent, ok = byPID[r.p.PPID]
+			ok = ok && r.p.PPID > 0
+		}
+		if !ok || parent == i {
+			roots = append(roots, i)
+		} else {
+			children[parent] = append(children[parent], i)
+		}
+	}
+	state := make([]int8, len(list)) // 0 unknown, 1 looked at, 2 to be shown
+	var wanted func(i int) bool
+	wanted = func(i int) bool {
+		if state[i] != 0 {
+			return state[i] == 2
+		}
+		state[i] = 1
+		show := g.filter.accepts(list[i].p)
+		for _, k := range children[i] {
+			show = wanted(k) || show
+		}
+		if show {
+			state[i] = 2
+		}
+		return show
+	}
+	for i := range list {
+		wanted(i)
+	}
+	var out []row
+	done := make([]bool, len(list))
+	var walk func(i int, lead, branch string)
+	walk = func(i int, lead, branch string) {
+		if done[i] || state[i] != 2 {
+			return
+		}
+		done[i] = true
+		r := list[i]
+		r.lead = branch
+		out = append(out, r)
+		kids := slices.DeleteFunc(slices.Clone(children[i]), func(k int) bool { return state[k] != 2 || done[k] })
+		under, beside := lead+"  ", lead+"│ "
+		if len(lead) >= deepest {
+			under, beside = lead, lead
+		}
+		for n, k := range kids {
+			if n == len(kids)-1 {
+				walk(k, under, lead+"└ ")
+			} else {
+				walk(k, beside, lead+"├ ")
+			}
+		}
+	}
+	for _, i := range roots {
+		walk(i, "", "")
+	}
+	for i := range list {
+		walk(i, "", "") // A circle, if labels lie.
+	}
+	return out
+}

@@ -1,0 +1,394 @@
+package browse
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/moment"
+)
+
+const titleWidth = 13 // of what stands before the lanes
+
+// valueWidth is how wide that is which stands behind lanes of so many lines.
+func valueWidth(each int) int {
+	if each > 1 {
+		return len("of 1023 MB/s")
+	}
+	return len("1023 MB/s") + 1
+}
+
+// laneRanks say which lanes stay where there is no room for all: the first.
+var laneRanks = []string{"cpu", "memory", "disk", "network", "pressure", "temperature", "power", "gpu", "swap", "compressor", "busy"}
+
+// laneValue writes a value of a lane.
+func laneValue(l moment.Lane, x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return human.Value(x, l.Units, l.Share)
+}
+
+// tracks are the lanes that are shown in so many lines: of what is pinned, and of
+// the machine.
+func (a *app) tracks(room int) []moment.Track {
+	if a.shownTimeline == nil {
+		return nil
+	}
+	var pinned []moment.Track
+	for _, key := range a.pins {
+		if t, ok := a.pinned[key]; ok {
+			pinned = append(pinned, t)
+		}
+	}
+	list := slices.Clone(a.shownTimeline.Lanes)
+	chosen := a.laneName()
+	for len(list) > 1 && len(list)+len(pinned) > room {
+		worst := 0
+		for i, t := range list {
+			if laneRank(t.Name, chosen) >= laneRank(list[worst].Name, chosen) {
+				worst = i
+			}
+		}
+		list = slices.Delete(list, worst, worst+1)
+	}
+	return append(list, pinned[:min(len(pinned), max(room-len(list), 0))]...)
+}
+
+func laneRank(name, chosen string) int {
+	if name == chosen {
+		return -1
+	}
+	if i := slices.Index(laneRanks, name); i >= 0 {
+		return i
+	}
+	return len(laneRanks)
+}
+
+// laneName is the chosen lane.
+func (a *app) laneName() string {
+	if len(a.lanes) == 0 {
+		return ""
+	}
+	return a.lanes[a.lane%len(a.lanes)].Name
+}
+
+// timelineHeight is how many lines the timeline takes, and each lane of it.
+func (a *app) timelineHeight(height int) (lines, each int) {
+	room := min(max(height*2/5-3, 3), 22)
+	want := len(a.lanes) + len(a.pins)
+	if want == 0 {
+		want = 6
+	}
+	n := min(want, room)
+	each = min(max(room/max(n, 1), 1), 3)
+	return n*each + 2, each
+}
+
+// columnOf is the column of the timeline that an instant falls into, -1 if none does.
+func (a *app) columnAt(at int64) int {
+	w := a.timelineRect.w
+	if w <= 0 || at < a.from || at > a.to || a.to <= a.from {
+		return -1
+	}
+	return min(int(float64(at-a.from)/float64(a.to-a.from)*float64(w)), w-1)
+}
+
+// instantAt is the middle of a column of the timeline; of the last one its end.
+func (a *app) instantAt(column int) int64 {
+	w := a.timelineRect.w
+	if w <= 0 {
+		return a.at
+	}
+	column = min(max(column, 0), w-1)
+	if column == w-1 {
+		return a.to
+	}
+	if column == 0 {
+		return a.from
+	}
+	return a.from + int64(float64(a.to-a.from)*(float64(column)+0.5)/float64(w))
+}
+
+// drawTimeline draws lanes, marks and axis.
+func (a *app) drawTimeline(r rect, each int) {
+	c := a.c
+	behind := valueWidth(each)
+	inner := rect{r.x + titleWidth + 1, r.y, max(r.w-titleWidth-1-behind, 4), r.h}
+	a.timelineRect = inner
+	a.hit(inner, a.clickTimeline)
+	lanes := inner.h - 2
+	cursor := a.columnAt(a.at)
+	tracks := a.tracks(lanes / each)
+	for i, t := range tracks {
+		y := r.y + i*each
+		st := c.theme.plain
+		if t.Name == a.laneName() {
+			st = c.theme.head
+		}
+		c.text(r.x, y, titleWidth, t.Title, st)
+		name := t.Name
+		a.hit(rect{r.x, y, titleWidth, each}, func(int, int, bool) { a.chooseLane(name) })
+		a.drawTrack(rect{inner.x, y, inner.w, each}, &t)
+		if cursor >= 0 && a.fresh() && cursor < len(t.Mean) {
+			c.padded(inner.x+inner.w, y, behind, laneValue(t.Lane, t.Mean[cursor]), true, a.levelStyle(&t, t.Mean[cursor]))
+		}
+		if each > 1 {
+			c.padded(inner.x+inner.w, y+1, behind, "of "+laneValue(t.Lane, t.Scale), true, c.theme.faint)
+		}
+	}
+	y := r.y + lanes
+	a.drawMarks(rect{inner.x, y, inner.w, 1})
+	a.drawAxis(r, y+1)
+	if cursor >= 0 {
+		c.restyle(rect{inner.x + cursor, r.y, 1, lanes + 1}, func(st tcell.Style) tcell.Style { return st.Reverse(true) })
+	}
+	if d := a.drag; d != nil && d.to != d.from {
+		from, to := min(d.from, d.to), max(d.from, d.to)
+		c.restyle(rect{inner.x + from, r.y, to - from + 1, lanes + 1}, func(st tcell.Style) tcell.Style { return st.Reverse(true) })
+	}
+}
+
+// fresh reports whether the timeline that is known is the one that is shown.
+func (a *app) fresh() bool {
+	t := a.shownTimeline
+	return t != nil && t.From == a.from && t.To == a.to && t.Columns == a.timelineRect.w
+}
+
+// levelStyle is how a value of a lane looks: what is nearly all there is stands out.
+func (a *app) levelStyle(t *moment.Track, x float64) tcell.Style {
+	if t.Share && x >= 0.9 {
+		return a.c.theme.alarm
+	}
+	return a.c.theme.plain
+}
+
+var levels = []rune("▁▂▃▄▅▆▇█")
+
+// drawTrack draws the course of a lane: the mean of each column and, where there is
+// more than one line for it, above that faintly the highest.
+func (a *app) drawTrack(r rect, t *moment.Track) {
+	old := a.shownTimeline
+	scale := scaleOf(t, r.h)
+	for x := range r.w {
+		// While another timeline is being made the one before is shown in its place.
+		k := x
+		if !a.fresh() {
+			span := float64(old.To - old.From)
+			at := float64(a.from) + float64(a.to-a.from)*(float64(x)+0.5)/float64(r.w)
+			k = int(math.Floor((at - float64(old.From)) / span * float64(old.Columns)))
+		}
+		if k < 0 || k >= len(t.Mean) {
+			continue
+		}
+		mean, high := t.Mean[k], t.High[k]
+		if math.IsNaN(mean) {
+			if !a.c.ascii { // There it would look like a low bar.
+				a.c.text(r.x+x, r.y+r.h-1, 1, "·", a.c.theme.faint)
+			}
+			continue
+		}
+		st := a.levelStyle(t, mean)
+		m, h := level(mean, scale, r.h), level(high, scale, r.h)
+		for line := range r.h {
+			y, base := r.y+r.h-1-line, line*len(levels)
+			switch {
+			case m > base || line == 0:
+				a.c.text(r.x+x, y, 1, string(levels[min(max(m-base-1, 0), len(levels)-1)]), st)
+			case h > base:
+				a.c.text(r.x+x, y, 1, "░", a.c.theme.faint)
+			}
+		}
+	}
+}
+
+// join fills the columns between samples that are farther apart than columns, each
+// with the sample that it belongs to. What is longer is a gap, and stays one.
+func join(t *moment.Track) {
+	distance, last := 0, -1
+	for k, v := range t.Mean {
+		if math.IsNaN(v) {
+			continue
+		}
+		if last >= 0 && (distance == 0 || k-last < distance) {
+			distance = k - last
+		}
+		last = k
+	}
+	last = -1
+	for k, v := range t.Mean {
+		if math.IsNaN(v) {
+			continue
+		}
+		if last >= 0 && k-last <= 2*distance {
+			for hole := last + 1; hole < k; hole++ {
+				t.Mean[hole], t.High[hole] = v, t.High[k]
+			}
+		}
+		last = k
+	}
+}
+
+// scaleOf is what a full bar is. Where that is only the highest there was, and there
+// is no room to show the highest, it is the highest mean: one that is high for an
+// instant would leave nothing of all others to be seen.
+func scaleOf(t *moment.Track, lines int) float64 {
+	mean, high := 0.0, 0.0
+	for k := range t.Mean {
+		if t.Mean[k] > mean {
+			mean = t.Mean[k]
+		}
+		if t.High[k] > high {
+			high = t.High[k]
+		}
+	}
+	if lines == 1 && !t.Share && t.Scale <= high && mean > 0 {
+		return mean
+	}
+	return t.Scale
+}
+
+// level is how many eighths of so many lines a value fills.
+func level(x, scale float64, lines int) int {
+	if math.IsNaN(x) || x <= 0 || scale <= 0 {
+		return 0
+	}
+	top := len(levels) * lines
+	return min(int(math.Ceil(min(x/scale, 1)*float64(top))), top)
+}
+
+// signs are how marks are drawn, the gravest first.
+var signs = []struct {
+	kind moment.MarkKind
+	sign string
+	word string
+}{
+	{moment.MarkPanic, "P", "panic"}, {moment.MarkCrash, "!", "crash of a process"}, {moment.MarkOff, "_", "off"},
+	{moment.MarkBoot, "^", "boot"}, {moment.MarkShutdown, "v", "shutdown"}, {moment.MarkSleep, "z", "asleep"},
+	{moment.MarkGap, "-", "gap: nothing recorded"}, {moment.MarkLost, "?", "a reading was lost"}, {moment.MarkEvent, "*", "another event"},
+}
+
+func signOf(k moment.MarkKind) (rank int, sign string) {
+	for i, s := range signs {
+		if s.kind == k {
+			return i, s.sign
+		}
+	}
+	return len(signs), "*"
+}
+
+// markStyle is how a mark looks.
+func (a *app) markStyle(k moment.MarkKind) tcell.Style {
+	switch k {
+	case moment.MarkPanic, moment.MarkCrash:
+		return a.c.theme.alarm
+	case moment.MarkLost, moment.MarkGap:
+		return a.c.theme.warn
+	}
+	return a.c.theme.mark
+}
+
+// drawMarks draws what happened, of several in a column the gravest; a break that
+// there is room for with its word.
+func (a *app) drawMarks(r rect) {
+	t := a.shownTimeline
+	if t == nil {
+		return
+	}
+	best := make([]int, r.w)
+	for i := range best {
+		best[i] = len(signs) + 1
+	}
+	for _, m := range t.Marks {
+		from, to := a.columnAt(max(m.From, a.from)), a.columnAt(min(m.To, a.to))
+		if m.From > a.to || m.To < a.from || from < 0 || to < 0 {
+			continue
+		}
+		rank, sign := signOf(m.Kind)
+		for x := from; x <= to; x++ {
+			if rank < best[x] {
+				best[x] = rank
+				a.c.text(r.x+x, r.y, 1, sign, a.markStyle(m.Kind))
+			}
+		}
+		word := " " + breakWord(m.Kind) + " " + human.Duration(time.Duration(m.To-m.From)) + " "
+		if n := to - from + 1; m.Break() && n >= human.Width(word)+2 && !slices.ContainsFunc(best[from:to+1], func(x int) bool { return x != rank }) {
+			a.c.text(r.x+from+(n-human.Width(word))/2, r.y, human.Width(word), word, a.markStyle(m.Kind))
+		}
+	}
+}
+
+// breakWord names a break in a word.
+func breakWord(k moment.MarkKind) string {
+	switch k {
+	case moment.MarkSleep:
+		return "asleep"
+	case moment.MarkOff:
+		return "off"
+	}
+	return "gap"
+}
+
+// drawAxis draws round times, the ends, and the two marks of the user.
+func (a *app) drawAxis(r rect, y int) {
+	c, inner := a.c, a.timelineRect
+	layout := "Jan 2 15:04"
+	if a.to-a.from < int64(10*time.Minute) {
+		layout = "15:04:05"
+	}
+	begin, end := a.in(a.from).Format(layout), a.in(a.to).Format(layout)
+	c.text(r.x, y, titleWidth, begin, c.theme.faint)
+	free := make([]bool, inner.w+1)
+	for i := range free {
+		free[i] = true
+	}
+	endAt := r.x + r.w - human.Width(end)
+	for i := range free {
+		free[i] = inner.x+i < endAt-1
+	}
+	c.text(endAt, y, human.Width(end), end, c.theme.faint)
+	for i, at := range a.marks {
+		if k := a.columnAt(at); k >= 0 {
+			c.text(inner.x+k, y, 1, string(rune('A'+i)), c.theme.head)
+			free[k] = false
+		}
+	}
+	for _, t := range ticks(a.from, a.to, inner.w, a.Zone) {
+		k := a.columnAt(t.at)
+		text := "│" + t.label
+		n := human.Width(text)
+		if k < 0 || k+n > inner.w || slices.Contains(free[k:k+n], false) {
+			continue
+		}
+		c.text(inner.x+k, y, n, text, c.theme.faint)
+	}
+}
+
+// chooseLane makes a lane the one that keys are about.
+func (a *app) chooseLane(name string) {
+	for i, l := range a.lanes {
+		if l.Name == name {
+			a.lane = i
+			a.tell("chosen: "+l.Title+" (x goes to its peak)", false)
+		}
+	}
+}
+
+// nextLane chooses the next lane.
+func (a *app) nextLane() {
+	if len(a.lanes) > 0 {
+		a.chooseLane(a.lanes[(a.lane+1)%len(a.lanes)].Name)
+	}
+}
+
+// markText is a mark in a line.
+func (a *app) markText(m *moment.Mark) string {
+	if !m.Break() {
+		return m.Text
+	}
+	return strings.TrimSpace(breakWord(m.Kind) + " " + a.spanText(m.From, m.To))
+}

@@ -1,0 +1,239 @@
+// Package browsertest is for tests. It drives a headless Chromium by the DevTools
+// protocol over two pipes, so that no port is opened and no library is needed:
+// messages of JSON, each ended by a NUL, to file 3 and from file 4 of the browser.
+//
+// Whatever a page complains of is collected: what it writes to the console,
+// exceptions, violations of its content security policy, requests that fail. The
+// browser resolves no names, so that a page which wants something of the network
+// fails to get it, and it is seen in Requests.
+package browsertest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// chromiumEnv names the browser where it is not called as usual.
+const chromiumEnv = "TACHO_CHROMIUM"
+
+// patience is how long an answer of the browser is waited for: a browser that
+// needs longer hangs, however busy the machine is.
+const patience = 2 * time.Minute
+
+// A Browser is a running Chromium with a profile of its own.
+type Browser struct {
+	t         testing.TB
+	to        io.Writer
+	downloads string
+
+	mu       sync.Mutex
+	last     int
+	waiting  map[int]chan answer
+	sessions map[string]*Page
+	ended    error
+	saved    chan download
+	names    map[string]string // of downloads that have begun
+}
+
+type answer struct {
+	result json.RawMessage
+	err    error
+}
+
+type download struct{ name, path string }
+
+// message is what goes either way.
+type message struct {
+	ID      int             `json:"id,omitempty"`
+	Session string          `json:"sessionId,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *struct {
+		Message string `json:"message"`
+		Data    string `json:"data"`
+	} `json:"error,omitempty"`
+}
+
+// Find says where Chromium is, "" if nowhere.
+func Find() string {
+	if name := os.Getenv(chromiumEnv); name != "" {
+		return name
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Start starts a browser, which ends with the test, and skips the test where there
+// is none.
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	path := Find()
+	if path == "" {
+		t.Skipf("there is no Chromium here: install Debian's package chromium, or name one in %s", chromiumEnv)
+	}
+	args := []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(),
+		"--no-first-run", "--no-default-browser-check", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
+		"--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync",
+		"--disable-lcd-text", "--force-color-profile=srgb", "--lang=en-GB", "--enable-precise-memory-info",
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1", "about:blank"}
+	if os.Getuid() == 0 {
+		args = append([]string{"--no-sandbox"}, args...)
+	}
+	theirIn, ourOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ourIn, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	theirIn.Close()
+	theirOut.Close()
+	b := &Browser{t: t, to: ourOut, downloads: t.TempDir(), waiting: make(map[int]chan answer), sessions: make(map[string]*Page),
+		saved: make(chan download, 16), names: make(map[string]string)}
+	read := make(chan struct{})
+	go func() { defer close(read); b.read(ourIn) }()
+	t.Cleanup(func() {
+		// Without the pipe there is nothing for it to do, and it ends; what of it
+		// has not by then holds files of its profile.
+		ourOut.Close()
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+		<-read
+		ourIn.Close()
+	})
+	b.call("", "Browser.setDownloadBehavior", map[string]any{"behavior": "allowAndName", "downloadPath": b.downloads, "eventsEnabled": true}, nil)
+	return b
+}
+
+// read takes what the browser says until it ends.
+func (b *Browser) read(from io.Reader) {
+	r := bufio.NewReaderSize(from, 1<<16)
+	for {
+		line, err := r.ReadBytes(0)
+		if err != nil {
+			b.mu.Lock()
+			b.ended = fmt.Errorf("the browser has ended: %w", err)
+			for id, c := range b.waiting {
+				delete(b.waiting, id)
+				c <- answer{err: b.ended}
+			}
+			b.mu.Unlock()
+			return
+		}
+		var m message
+		if json.Unmarshal(line[:len(line)-1], &m) != nil {
+			continue
+		}
+		b.mu.Lock()
+		b.take(&m)
+		b.mu.Unlock()
+	}
+}
+
+// take hands on one message; b.mu is held.
+func (b *Browser) take(m *message) {
+	if c := b.waiting[m.ID]; m.ID != 0 && c != nil {
+		delete(b.waiting, m.ID)
+		a := answer{result: m.Result}
+		if m.Error != nil {
+			a.err = errors.New(strings.TrimSpace(m.Error.Message + " " + m.Error.Data))
+		}
+		c <- a
+		return
+	}
+	switch m.Method {
+	case "Browser.downloadWillBegin":
+		var p struct{ Guid, SuggestedFilename string }
+		json.Unmarshal(m.Params, &p)
+		b.names[p.Guid] = p.SuggestedFilename
+	case "Browser.downloadProgress":
+		var p struct{ Guid, State string }
+		json.Unmarshal(m.Params, &p)
+		if p.State == "completed" {
+			b.saved <- download{b.names[p.Guid], b.downloads + "/" + p.Guid}
+		}
+	default:
+		if p := b.sessions[m.Session]; p != nil {
+			p.take(m)
+		}
+	}
+}
+
+// call asks the browser, or one of its pages, and fails the test if it refuses.
+func (b *Browser) call(session, method string, params, result any) {
+	b.t.Helper()
+	if err := b.try(session, method, params, result); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (b *Browser) try(session, method string, params, result any) error {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	c := make(chan answer, 1)
+	b.mu.Lock()
+	if b.ended != nil {
+		b.mu.Unlock()
+		return b.ended
+	}
+	b.last++
+	id := b.last
+	b.waiting[id] = c
+	line, err := json.Marshal(message{ID: id, Session: session, Method: method, Params: raw})
+	if err == nil {
+		_, err = b.to.Write(append(line, 0))
+	}
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	select {
+	case a := <-c:
+		if a.err != nil || result == nil {
+			return a.err
+		}
+		return json.Unmarshal(a.result, result)
+	case <-time.After(patience):
+		return fmt.Errorf("no answer of the browser within %v", patience)
+	}
+}
+
+// Download waits for a file that a page lets one save: its name and its content.
+func (b *Browser) Download() (name, content string) {
+	b.t.Helper()
+	select {
+	case d := <-b.saved:
+		text, err := os.ReadFile(d.path)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return d.name, string(text)
+	case <-time.After(patience):
+		b.t.Fatalf("no file was saved within %v", patience)
+	}
+	return "", ""
+}

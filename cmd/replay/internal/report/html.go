@@ -1,0 +1,72 @@
+package report
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// scripts are the parts of the page's program, in order. All but the first, which is
+// others' work, are one program.
+var scripts = []string{"human.js", "time.js", "load.js", "plot.js", "figure.js", "processes.js", "parts.js", "page.js"}
+
+func asset(name string) string {
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // It is part of the program.
+	}
+	return string(text)
+}
+
+var page = template.Must(template.New("page").Parse(asset("page.html")))
+
+// script is the page's program of these parts, which begins with a function of them.
+func script(parts []string, begin string) string {
+	var b strings.Builder
+	b.WriteString("/*\n" + asset("uplot.LICENSE") + "*/\n" + asset("uplot.js") + "\n(function () {\n'use strict';\n")
+	b.WriteString("var licence = " + strconv.Quote(asset("uplot.LICENSE")) + ";\n")
+	for _, name := range parts {
+		b.WriteString(asset(name))
+	}
+	b.WriteString(begin + "();\n})();\n")
+	return b.String()
+}
+
+// hash is how a content security policy knows a script or a style.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// policyOf lets a page run its own program and use its own style, and nothing else.
+func policyOf(program, style string) string {
+	return "default-src 'none'; script-src " + hash(program) + "; style-src " + hash(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
+}
+
+// Title says what the page is of.
+func (p *Page) Title() string { return p.doc.Title }
+
+// WriteHTML writes the page as one file.
+func (p *Page) WriteHTML(w io.Writer) error {
+	program, style := script(scripts, "main"), asset("uplot.css")+"\n"+asset("page.css")
+	about := map[string]any{
+		"Document": &p.doc,
+		// Both are the program's own, not the archive's.
+		"Script": template.JS(program), "Style": template.CSS(style),
+		"Policy": policyOf(program, style),
+	}
+	if err := page.ExecuteTemplate(w, "head", about); err != nil {
+		return err
+	}
+	if err := p.writeEncoded(w); err != nil {
+		return err
+	}
+	return page.ExecuteTemplate(w, "tail", about)
+}

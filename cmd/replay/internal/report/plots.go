@@ -1,0 +1,154 @@
+package report
+
+import (
+	"tachograph/sample/metric"
+)
+
+// A wish is a plot that the page has where the archive can tell it.
+type wish struct {
+	id, group, title string
+	// about says in a sentence what is drawn.
+	about string
+	of    *measure
+	// parts are its series, from the bottom up where they are stacked.
+	parts   []part
+	stacked bool
+	// cores says that what is read is the time of all processors together, and
+	// shown as the share of them.
+	cores bool
+	// full is what a full plot is: one for shares, what an expression gives, or
+	// zero, where the values tell.
+	full     float64
+	fullExpr string
+	// heat draws an instance a row, in shades.
+	heat bool
+	// wanted says that its absence is worth a word.
+	wanted string
+	quiet  bool // left out where all of it is zero
+	whole  bool // left out where the archive lacks any of its parts
+	lead   bool // left out where it lacks the first
+}
+
+// part is a series of a plot, or one for each instance of its metric.
+type part struct {
+	name string
+	// exprs are ways to compute it; the first that the archive has is taken.
+	exprs []string
+	// each says that there is one for each instance, the largest of them.
+	each bool
+	// quiet leaves it out where it is zero throughout.
+	quiet bool
+}
+
+func one(name string, exprs ...string) part   { return part{name: name, exprs: exprs} }
+func rare(name string, exprs ...string) part  { return part{name: name, exprs: exprs, quiet: true} }
+func every(name string, exprs ...string) part { return part{name: name, exprs: exprs, each: true} }
+func everyRare(name string, exprs ...string) part {
+	return part{name: name, exprs: exprs, each: true, quiet: true}
+}
+
+// coreBusy is the busy time of each processor.
+const coreBusy = "rate(kernel.percpu.cpu.user) + rate(kernel.percpu.cpu.sys)"
+
+// wishes are the plots, in the order of the page.
+var wishes = []wish{
+	{id: "cpu", group: "Processor", title: "CPU by mode", of: shares, stacked: true, cores: true, full: 1,
+		about: "What the processors did, as a share of all of them.", wanted: "cpu time",
+		parts: []part{
+			one("user", "kernel.all.cpu.user"), rare("nice", "kernel.all.cpu.nice"), one("system", "kernel.all.cpu.sys"),
+			rare("interrupts", "rate(kernel.all.cpu.irq.hard) + rate(kernel.all.cpu.irq.soft)"),
+			rare("stolen", "kernel.all.cpu.steal"), rare("waiting for disk", "kernel.all.cpu.wait.total"),
+		}},
+	{id: "cores", group: "Processor", title: "CPU by core", of: shares, full: 1, heat: true,
+		about: "How busy each processor was; the darker the busier.",
+		parts: []part{every("", coreBusy+" + rate(kernel.percpu.cpu.nice)", coreBusy)}},
+	{id: "load", group: "Processor", title: "Load", of: plain,
+		about: "Processes that ran or wanted to, on average of a minute.",
+		parts: []part{one("load", "max(kernel.all.load[/^1( minute)?$/])")}},
+	{id: "memory", group: "Memory", title: "Memory by kind", of: sizes, stacked: true, fullExpr: "mem.physmem", lead: true,
+		about: "What the memory held.",
+		parts: []part{
+			one("processes", "mem.util.anonpages", "mem.util.AnonPages"),
+			rare("shared", "mem.util.shmem", "mem.util.Shmem"),
+			rare("compressed swap", "mem.util.zswap", "mem.util.Zswap"),
+			rare("kernel", "mem.util.slabUnreclaimable + mem.util.kernelStack + mem.util.pageTables", "mem.util.SUnreclaim + mem.util.KernelStack + mem.util.PageTables"),
+			rare("reclaimable kernel", "mem.util.slabReclaimable", "mem.util.SReclaimable"),
+			one("cached files", "mem.util.cached - mem.util.shmem", "mem.util.Cached - mem.util.Shmem"),
+			rare("buffers", "mem.util.bufmem", "mem.util.Buffers"),
+			one("free", "mem.util.free"),
+		}},
+	{id: "memory-all", group: "Memory", title: "Memory by kind", of: sizes, stacked: true, fullExpr: "mem.physmem",
+		about: "What the memory held.", wanted: "memory",
+		parts: []part{
+			one("wired", "mem.util.wired"), one("active", "mem.util.active", "mem.util.used - mem.util.compressed"),
+			one("inactive", "mem.util.inactive"), one("compressed", "mem.util.compressed"), one("free", "mem.util.free"),
+		}},
+	{id: "pressure", group: "Memory", title: "Pressure", of: shares, quiet: true,
+		about: "Share of the time in which some process was stalled for want of something.",
+		parts: []part{
+			one("memory", "kernel.all.pressure.memory.some.total"), one("disk", "kernel.all.pressure.io.some.total"),
+			one("cpu", "kernel.all.pressure.cpu.some.total"),
+		}},
+	{id: "memory-level", group: "Memory", title: "Memory pressure level", of: plain,
+		about: "As the kernel judges it: 1 normal, 2 warning, 4 critical.",
+		parts: []part{one("level", "kern.memorystatus_vm_pressure_level")}},
+	{id: "swap", group: "Memory", title: "Swap used", of: sizes, fullExpr: "swap.length", quiet: true,
+		about: "What was moved out of memory.",
+		parts: []part{one("used", "swap.used", "mem.util.swapTotal - mem.util.swapFree", "mem.util.SwapTotal - mem.util.SwapFree")}},
+	{id: "swapping", group: "Memory", title: "Swapping", of: aSecond, quiet: true,
+		about: "Pages moved between memory and swap.",
+		parts: []part{one("in", "swap.pagesin", "mem.vmstat.pswpin"), one("out", "swap.pagesout", "mem.vmstat.pswpout")}},
+	{id: "disk", group: "Disks and volumes", title: "Disk traffic", of: sizesASecond, whole: true,
+		about: "Read and written by each disk.", wanted: "disk traffic",
+		parts: []part{every("read", "disk.dev.read_bytes"), every("written", "disk.dev.write_bytes")}},
+	{id: "disk-all", group: "Disks and volumes", title: "Disk traffic", of: sizesASecond,
+		about: "Read and written by all disks.",
+		parts: []part{one("read", "disk.all.read_bytes"), one("written", "disk.all.write_bytes")}},
+	{id: "disk-busy", group: "Disks and volumes", title: "Busy disks", of: shares, full: 1,
+		about: "Share of the time in which a disk was at work.",
+		parts: []part{everyRare("", "disk.dev.avactive")}},
+	{id: "volumes", group: "Disks and volumes", title: "Volumes", of: shares, full: 1,
+		about: "How full each volume was.", wanted: "volumes",
+		parts: []part{every("", "filesys.full", "filesys.used / filesys.capacity")}},
+	{id: "network", group: "Network", title: "Network traffic", of: sizesASecond, whole: true,
+		about: "Received and sent by each interface.", wanted: "network traffic",
+		parts: []part{everyRare("in", "network.interface.in.bytes"), everyRare("out", "network.interface.out.bytes")}},
+	{id: "network-all", group: "Network", title: "Network traffic", of: sizesASecond,
+		about: "Received and sent by all interfaces.",
+		parts: []part{one("in", "network.all.in.bytes"), one("out", "network.all.out.bytes")}},
+	{id: "network-errors", group: "Network", title: "Network errors", of: aSecond, quiet: true,
+		about: "Packets that were dropped or damaged.",
+		parts: []part{
+			rare("errors in", "network.all.in.errors"), rare("errors out", "network.all.out.errors"),
+			rare("drops in", "network.all.in.drops"), rare("drops out", "network.all.out.drops"),
+		}},
+	{id: "gpu", group: "Graphics, temperature and power", title: "GPU", of: shares, full: 1,
+		about: "How busy each graphics processor was.", wanted: "gpu",
+		parts: []part{every("", "gpu.util")}},
+	{id: "temperature", group: "Graphics, temperature and power", title: "Temperature", of: celsius,
+		about: "Of the processor and what is near it.", wanted: "temperature",
+		parts: []part{
+			one("cpu", "thermal.cpu.die", "thermal.package"), one("gpu", "thermal.gpu.die"), one("ambient", "thermal.ambient"),
+		}},
+	{id: "thermal-pressure", group: "Graphics, temperature and power", title: "Thermal pressure", of: plain, quiet: true,
+		about: "How far the machine was slowed down for heat; 0 is not at all.",
+		parts: []part{one("level", "thermal.pressure.level")}},
+	{id: "fans", group: "Graphics, temperature and power", title: "Fans", of: rpm, quiet: true,
+		about: "How fast each fan turned.", wanted: "fans",
+		parts: []part{every("", "thermal.fan.speed")}},
+	{id: "power", group: "Graphics, temperature and power", title: "Battery", of: shares, full: 1,
+		about: "Charge of the battery.", wanted: "battery",
+		parts: []part{one("charge", "power.battery.charge")}},
+}
+
+// wantedMetric is the metric whose absence a plot's absence is explained by.
+func (p *wish) wantedMetric(lookup func(string) *metric.Desc) *metric.Desc {
+	for _, part := range p.parts {
+		for _, text := range part.exprs {
+			if d := lookup(text); d != nil {
+				return d
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,487 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+const (
+	// mostNames is how many names of processes a stack shows; the rest are one.
+	mostNames = 9
+	// allNames are as good as all: a page that goes on with its own names adds up the
+	// others itself.
+	allNames = 250
+	// mostSweeps is how many process tables a page has, mostOfSweep how many
+	// processes each of them shows.
+	mostSweeps, mostOfSweep = 1500, 60
+	// mostProcesses bounds how many different ones all tables show.
+	mostProcesses = 200_000
+)
+
+// A stack adds up what the processes of some names used, column by column.
+type stack struct {
+	names []string
+	place map[string]int
+	sums  [][]float64 // of each name; the last are all others
+}
+
+func newStack(names []string, n int) *stack {
+	s := &stack{names: append(names, "others"), place: make(map[string]int)}
+	for i := range s.names {
+		s.sums = append(s.sums, make([]float64, n))
+		s.place[s.names[i]] = i
+	}
+	return s
+}
+
+func (s *stack) of(name string) []float64 {
+	if i, ok := s.place[name]; ok && i < len(s.sums)-1 {
+		return s.sums[i]
+	}
+	return s.sums[len(s.sums)-1]
+}
+
+// spread divides an amount that came about between two instants among columns.
+func (g grid) spread(from, to int64, x float64, out []float64) {
+	k := g.column(to)
+	first := k
+	if to-from > g.step {
+		first = max(g.column(from)+1, 0)
+	}
+	if k < 0 || first > k {
+		return
+	}
+	x /= float64(k - first + 1)
+	for i := first; i <= min(k, g.n-1); i++ {
+		out[i] += x
+	}
+}
+
+// sweeper goes through what was read of the processes, once, for the stacks and for
+// the tables.
+type sweeper struct {
+	c                *collector
+	cpu, memory, io  *stack
+	footprints       bool
+	used, held       map[int64]int64 // readings of counters and of levels, and the time that each tells of
+	cells            grid
+	entries          map[*metric.Instance]*life
+	sweeps           map[int]*sweep
+	ids              map[lifeID]int
+	table            *Processes
+	nameIDs, userIDs map[string]int
+	shown            []owned // the processes in tables
+}
+
+type lifeID struct{ boot, key string }
+
+// owned is a process and the number of its user.
+type owned struct {
+	lifeID
+	owner string
+}
+
+// life is what is known of a process, reading by reading, within a stretch of time.
+type life struct {
+	boot string
+	rows []entry
+}
+
+// entry is a process at one reading.
+type entry struct {
+	cell                               int
+	wall                               int64
+	cpu, memory, read, written, thread float64
+}
+
+// sweep is one process table.
+type sweep struct {
+	wall  int64
+	total int
+	rows  []row
+}
+
+type row struct {
+	entry
+	process int
+}
+
+// processes reads the stacks of processes and the tables.
+func (c *collector) processes() error {
+	most := mostNames
+	if c.r.Brief {
+		most = allNames
+	}
+	top, err := query.TopNames(c.a, c.w, 4*most, query.ByCPU, query.ByMemory, query.ByRead, query.ByWrite)
+	if err != nil {
+		return err
+	}
+	c.rankings = top
+	if len(top[0].Consumers)+len(top[1].Consumers) == 0 {
+		return nil
+	}
+	s := &sweeper{c: c, used: make(map[int64]int64), held: make(map[int64]int64), entries: make(map[*metric.Instance]*life),
+		sweeps: make(map[int]*sweep), ids: make(map[lifeID]int), table: &Processes{}, nameIDs: make(map[string]int), userIDs: make(map[string]int)}
+	n := c.grid.n
+	s.cpu, s.memory, s.io = newStack(namesOf(top[0].Consumers, most), n), newStack(namesOf(top[1].Consumers, most), n), newStack(namesOf(byTraffic(top[2], top[3]), most), n)
+	s.cells = newGrid(c.w.From, c.w.To, max(stepOf(c.w.To-c.w.From, mostSweeps), c.sweepInterval()), mostSweeps)
+	counters := []query.ProcessCounter{query.UserTime, query.SystemTime, query.ReadBytes, query.WrittenBytes}
+	levels := []query.ProcessLevel{query.Footprint, query.Resident, query.Threads}
+	err = query.ProcessRuns(c.a, c.w, counters, levels, s.take, func(end int64) error {
+		s.settle()
+		if c.r.Progress != nil {
+			c.r.Progress(plotsShare + (1-plotsShare)*float64(end-c.w.From)/float64(c.w.To-c.w.From+1))
+		}
+		return c.ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core."+lastName, s.cpu, s.used, shares)
+	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+lastName, s.memory, s.held, sizes)
+	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+lastName, s.io, s.used, sizesASecond)
+	s.users()
+	s.finish()
+	return nil
+}
+
+// users finds whose the processes of the tables are: as the archive names them, else
+// by number.
+func (s *sweeper) users() {
+	keys := make([]string, 0, len(s.ids))
+	for id := range s.ids {
+		keys = append(keys, id.key)
+	}
+	slices.Sort(keys)
+	users := make(map[lifeID]string)
+	if s.c.a.Lookup("proc.id.uid_nm") != nil && len(keys) > 0 {
+		sel := s.c.w.Selection("proc.id.uid_nm")
+		sel.Keys, sel.Prior = slices.Compact(keys), true
+		for run := range s.c.a.Select(sel) {
+			last := len(run.Wall) - 1
+			if run.Instance != nil && run.Metric.Type == metric.String && (run.Miss == nil || run.Miss[last] == metric.Present) {
+				users[lifeID{run.Archive.BootID, run.Instance.Key}] = run.Word(last)
+			}
+		}
+	}
+	for id, of := range s.shown {
+		name, ok := users[of.lifeID]
+		if !ok {
+			name = of.owner
+		}
+		s.table.User[id] = number(s.userIDs, &s.table.Users, cut(name))
+	}
+}
+
+// lastName says whose the past of a process is that another program was started in.
+const lastName = " After an exec all of a process counts under its new name."
+
+// sweepInterval is how often processes were read.
+func (c *collector) sweepInterval() int64 {
+	if every := c.archives[len(c.archives)-1].Intervals[metric.Process]; every > 0 && every < metric.Once {
+		return int64(every)
+	}
+	return 0
+}
+
+// namesOf are the names that a stack shows.
+func namesOf(list []*query.Consumer, most int) []string {
+	var out []string
+	for _, c := range list[:min(len(list), most)] {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// byTraffic ranks by what was read and written together.
+func byTraffic(read, written *query.Ranking) []*query.Consumer {
+	byName := make(map[string]*query.Consumer)
+	for _, r := range []*query.Ranking{read, written} {
+		for _, c := range r.Consumers {
+			byName[c.Name] = c
+		}
+	}
+	list := slices.Collect(maps.Values(byName))
+	slices.SortFunc(list, func(x, y *query.Consumer) int {
+		return cmp.Or(cmp.Compare(traffic(y), traffic(x)), cmp.Compare(x.Name, y.Name))
+	})
+	return list
+}
+
+func traffic(c *query.Consumer) float64 {
+	return known(c.Gains[query.ReadBytes]) + known(c.Gains[query.WrittenBytes])
+}
+
+func known(x float64) float64 {
+	if x != x {
+		return 0
+	}
+	return x
+}
+
+// take adds one field of one process.
+func (s *sweeper) take(r *query.ProcessRun) {
+	name := query.ProcessName(r.Instance)
+	var to []float64
+	memory := false
+	switch {
+	case r.Counter == query.UserTime || r.Counter == query.SystemTime:
+		to = s.cpu.of(name)
+	case r.Counter == query.ReadBytes || r.Counter == query.WrittenBytes:
+		to = s.io.of(name)
+	case r.Level == query.Footprint:
+		to, memory, s.footprints = s.memory.of(name), true, true
+	case r.Level == query.Resident && !s.footprints:
+		to, memory = s.memory.of(name), true
+	}
+	l := s.entries[r.Instance]
+	if l == nil {
+		l = &life{boot: r.Archive.BootID}
+		s.entries[r.Instance] = l
+	}
+	g := s.c.grid
+	next := 0
+	for i, wall := range r.Wall {
+		x, length := r.Values[i], int64(r.Seconds[i]*1e9)
+		if x == x && length > 0 {
+			switch {
+			case to == nil:
+			case memory:
+				s.held[wall] = max(s.held[wall], length)
+				g.spread(wall-length, wall, float64(x*r.Seconds[i]), to)
+			default:
+				s.used[wall] = max(s.used[wall], length)
+				g.spread(wall-length, wall, x, to)
+			}
+		}
+		cell := s.cells.column(wall)
+		if i+1 < len(r.Wall) && s.cells.column(r.Wall[i+1]) == cell {
+			continue // Only the last reading of each cell is shown.
+		}
+		next = l.place(next, cell)
+		l.rows[next].set(r, i, wall)
+	}
+}
+
+// place finds the row of a cell, looking from one on, or makes it.
+func (l *life) place(from, cell int) int {
+	for from < len(l.rows) && l.rows[from].cell < cell {
+		from++
+	}
+	if from == len(l.rows) || l.rows[from].cell != cell {
+		unknown := math.NaN()
+		l.rows = slices.Insert(l.rows, from, entry{cell: cell, cpu: unknown, memory: unknown, read: unknown, written: unknown, thread: unknown})
+	}
+	return from
+}
+
+// set puts one value into a row; what was read earlier in the same cell goes.
+func (e *entry) set(r *query.ProcessRun, i int, wall int64) {
+	if wall < e.wall {
+		return
+	}
+	if wall > e.wall {
+		unknown := math.NaN()
+		*e = entry{cell: e.cell, wall: wall, cpu: unknown, memory: unknown, read: unknown, written: unknown, thread: unknown}
+	}
+	x := r.Values[i]
+	rate := x / r.Seconds[i]
+	switch {
+	case r.Counter == query.UserTime || r.Counter == query.SystemTime:
+		switch {
+		case rate != rate:
+		case e.cpu == e.cpu:
+			e.cpu += rate
+		default:
+			e.cpu = rate
+		}
+	case r.Counter == query.ReadBytes:
+		e.read = rate
+	case r.Counter == query.WrittenBytes:
+		e.written = rate
+	case r.Level == query.Footprint:
+		e.memory = x
+	case r.Level == query.Resident && e.memory != e.memory:
+		e.memory = x
+	case r.Level == query.Threads:
+		e.thread = x
+	}
+}
+
+// settle makes tables of what a stretch of time has shown.
+func (s *sweeper) settle() {
+	last := make(map[int]int64)
+	for _, l := range s.entries {
+		for i := range l.rows {
+			last[l.rows[i].cell] = max(last[l.rows[i].cell], l.rows[i].wall)
+		}
+	}
+	byCell := make(map[int][]shown)
+	for in, l := range s.entries {
+		for i := range l.rows {
+			if e := &l.rows[i]; e.wall == last[e.cell] && e.cell >= 0 {
+				byCell[e.cell] = append(byCell[e.cell], shown{in, l.boot, e})
+			}
+		}
+	}
+	clear(s.entries)
+	for _, cell := range slices.Sorted(maps.Keys(byCell)) {
+		if last[cell] <= s.c.r.Since {
+			continue
+		}
+		list := byCell[cell]
+		sw := &sweep{wall: last[cell], total: len(list)}
+		for _, one := range foremost(list) {
+			if id, ok := s.process(one); ok {
+				sw.rows = append(sw.rows, row{*one.entry, id})
+			}
+		}
+		s.sweeps[cell] = sw
+	}
+}
+
+// shown is a process in a table.
+type shown struct {
+	in   *metric.Instance
+	boot string
+	*entry
+}
+
+// foremost are those of a table that used most of anything.
+func foremost(list []shown) []shown {
+	slices.SortFunc(list, func(x, y shown) int { return cmp.Compare(x.in.Key, y.in.Key) })
+	if len(list) <= mostOfSweep {
+		return list
+	}
+	chosen := make(map[*entry]bool)
+	for _, by := range []func(*entry) float64{
+		func(e *entry) float64 { return known(e.cpu) },
+		func(e *entry) float64 { return known(e.memory) },
+		func(e *entry) float64 { return known(e.read) + known(e.written) },
+	} {
+		ranked := slices.Clone(list)
+		slices.SortStableFunc(ranked, func(x, y shown) int { return cmp.Compare(by(y.entry), by(x.entry)) })
+		for i, one := range ranked[:mostOfSweep/3] {
+			if i > 0 && by(one.entry) == 0 {
+				break
+			}
+			chosen[one.entry] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(one shown) bool { return !chosen[one.entry] })
+}
+
+// process is the number of a process among those that tables show.
+func (s *sweeper) process(one shown) (int, bool) {
+	key := lifeID{one.boot, one.in.Key}
+	id, ok := s.ids[key]
+	if ok {
+		return id, true
+	}
+	if id = len(s.ids); id == mostProcesses {
+		return 0, false
+	}
+	s.ids[key] = id
+	t := s.table
+	t.PIDs = append(t.PIDs, query.ProcessID(one.in))
+	t.Name = append(t.Name, number(s.nameIDs, &t.Names, cut(query.ProcessName(one.in))))
+	t.User, s.shown = append(t.User, 0), append(s.shown, owned{key, one.in.Owner()})
+	t.Began = append(t.Began, math.Round(float64(one.in.Began())/1e9))
+	return id, true
+}
+
+// number is the place of a text in a list of different ones.
+func number(ids map[string]int, list *[]string, text string) int {
+	id, ok := ids[text]
+	if !ok {
+		id = len(*list)
+		ids[text] = id
+		*list = append(*list, text)
+	}
+	return id
+}
+
+// finish packs the tables: rows by process and time, so that neighbours are alike.
+func (s *sweeper) finish() {
+	type at struct {
+		sweep int
+		*row
+	}
+	var rows []at
+	for _, cell := range slices.Sorted(maps.Keys(s.sweeps)) {
+		sw := s.sweeps[cell]
+		for i := range sw.rows {
+			rows = append(rows, at{len(s.table.At), &sw.rows[i]})
+		}
+		s.table.At = append(s.table.At, milli(sw.wall))
+		s.table.Totals = append(s.table.Totals, sw.total)
+	}
+	if len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(x, y at) int { return cmp.Compare(x.process, y.process) })
+	b := &s.c.page.blocks
+	whole := func(of func(at) int) int {
+		list := make([]uint32, len(rows))
+		for i, r := range rows {
+			list[i] = uint32(of(r))
+		}
+		return b.bits(list)
+	}
+	values := func(of func(at) float64) int {
+		list := make([]float64, len(rows))
+		for i, r := range rows {
+			list[i] = of(r)
+		}
+		return b.floats(list)
+	}
+	t := s.table
+	t.Step = milli(s.cells.step)
+	t.Process, t.Sweep = whole(func(r at) int { return r.process }), whole(func(r at) int { return r.sweep })
+	t.CPU, t.Memory = values(func(r at) float64 { return r.cpu }), values(func(r at) float64 { return r.memory })
+	t.Read, t.Written = values(func(r at) float64 { return r.read }), values(func(r at) float64 { return r.written })
+	t.Threads = values(func(r at) float64 { return r.thread })
+	s.c.page.doc.Processes = t
+}
+
+// stackPlot adds the plot of a stack: what was used is divided by the time in which
+// processes were read.
+func (c *collector) stackPlot(id, title, about string, s *stack, readings map[int64]int64, of *measure) {
+	covered := make([]float64, c.grid.n)
+	seconds, before := 0.0, int64(0)
+	for _, wall := range slices.Sorted(maps.Keys(readings)) {
+		length := readings[wall]
+		if wall-before < length*3/2 {
+			length = wall - before // The clock was set a little, or a process was away for one reading.
+		}
+		before = wall
+		c.grid.spread(wall-length, wall, float64(length)/1e9, covered)
+		seconds += float64(length) / 1e9
+	}
+	p := &Plot{ID: id, Group: "Processes", Title: title, About: about, Form: of.form, Stacked: true}
+	for i, sum := range s.sums {
+		total, most := 0.0, 0.0
+		for k := range sum {
+			total += sum[k]
+			if covered[k] == 0 {
+				sum[k] = math.NaN()
+				continue
+			}
+			sum[k] /= covered[k]
+			most = max(most, sum[k])
+		}
+		if total == 0 {
+			continue
+		}
+		p.Series = append(p.Series, &Line{Name: cut(s.names[i]), Rest: i == len(s.sums)-1, Average: of.write(total / seconds), Most: of.write(most), Mean: c.page.blocks.floats(sum)})
+	}
+	if len(p.Series) > 0 {
+		c.describe(p)
+		c.page.doc.Plots = append(c.page.doc.Plots, p)
+	}
+}

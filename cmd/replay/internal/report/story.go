@@ -1,0 +1,210 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/moment"
+	"tachograph/cmd/replay/internal/why"
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// longestName is how much of a name the page shows: more is nobody's name.
+const longestName = 200
+
+// cut shortens a name that a stranger gave and makes what acts in it visible.
+func cut(s string) string {
+	if len(s) > 4*longestName {
+		s = s[:4*longestName]
+	}
+	return human.Cut(visible.Text(s), longestName)
+}
+
+// facts are the few things that tell machines apart.
+func facts(h *metric.Host) [][2]string {
+	var out [][2]string
+	add := func(what, text string) {
+		if text != "" {
+			out = append(out, [2]string{what, cut(text)})
+		}
+	}
+	add("Model", h.Model)
+	add("Product", h.Label("product"))
+	add("System", strings.TrimSpace(h.OS+" "+h.Release))
+	add("Architecture", h.Arch)
+	add("Processors", h.Label("cpus"))
+	if bytes, err := strconv.ParseFloat(h.Label("memory"), 64); err == nil {
+		add("Memory", human.Bytes(bytes))
+	}
+	return out
+}
+
+// story is what the page says in words and tables.
+func (c *collector) story() error {
+	gauges, err := query.Gauges(c.a, c.w, 1)
+	if err != nil {
+		return err
+	}
+	c.gauges(gauges)
+	c.tops()
+	if err := c.marks(); err != nil {
+		return err
+	}
+	c.absences()
+	return c.summary()
+}
+
+// gauges is the table of vital numbers, as replay prints it.
+func (c *collector) gauges(list []*query.Gauge) {
+	short := c.short()
+	for _, g := range list {
+		value := func(x float64) string { return human.Value(x, g.Units, g.Rate()) }
+		last := value(g.Last)
+		if g.Of == g.Of {
+			last += " of " + value(g.Of)
+		}
+		title := strings.TrimSpace(g.Title + " " + cut(g.Instance))
+		if strings.HasPrefix(g.Title, " ") {
+			title = "\u2003" + title
+		}
+		c.page.doc.Gauges = append(c.page.doc.Gauges, []string{title, value(g.Mean), value(g.Max), short(g.MaxAt), last})
+	}
+}
+
+// tops are the rankings of names.
+func (c *collector) tops() {
+	const most = 8
+	titles := []string{"CPU", "memory", "read", "written"}
+	size := func(x float64) string {
+		if x != x {
+			return "-"
+		}
+		return human.Bytes(x)
+	}
+	for i, r := range c.rankings {
+		if len(r.Consumers) == 0 {
+			continue
+		}
+		t := Top{Title: "Most " + titles[i], Heads: []string{"Name", "CPU", "CPU time", "Memory", "Read", "Written", "Processes"}}
+		for _, one := range r.Consumers[:min(most, len(r.Consumers))] {
+			cpu, time := "-", "-"
+			if x := r.CPU(one); x == x {
+				cpu, time = human.Percent(x), human.Seconds(one.CPUTime())
+			}
+			t.Rows = append(t.Rows, []string{cut(one.Name), cpu, time, size(one.Peak), size(one.Gains[query.ReadBytes]), size(one.Gains[query.WrittenBytes]), strconv.Itoa(one.Count)})
+		}
+		c.page.doc.Tops = append(c.page.doc.Tops, t)
+	}
+}
+
+// mostEvents is how many events the page lists.
+const mostEvents = 1000
+
+// marks are breaks and events: what replay browse marks, and the other events that
+// do not happen all the time.
+func (c *collector) marks() error {
+	d := &c.page.doc
+	rec, err := moment.Open(c.a, c.host.ID, c.r.Defs)
+	if err != nil {
+		return err
+	}
+	marked := make(map[string]bool)
+	for _, m := range rec.Marks(c.w.From, c.w.To) {
+		if m.Break() {
+			d.Breaks = append(d.Breaks, Mark{From: milli(m.From), To: milli(m.To), Kind: string(m.Kind), Text: cutLong(m.Text), Drawn: true})
+		} else if m.Event != nil {
+			marked[fmt.Sprint(m.From, m.Event.Kind)] = true
+		}
+	}
+	for e := range query.SortedEvents(c.a, c.w) {
+		if query.Everyday(e.Kind) && !marked[fmt.Sprint(e.At.Wall, e.Kind)] {
+			d.Everyday++
+			continue
+		}
+		if len(d.Events) == mostEvents {
+			d.MoreEvents++
+			continue
+		}
+		d.Events = append(d.Events, Mark{From: milli(e.At.Wall), To: milli(e.At.Wall), Kind: visible.Text(string(e.Kind)), Text: cutLong(e.Text),
+			Drawn: marked[fmt.Sprint(e.At.Wall, e.Kind)], Grave: slices.Contains(grave, e.Kind)})
+	}
+	return nil
+}
+
+// grave are the events that one looks for first.
+var grave = []metric.EventKind{metric.EventPanic, metric.EventMemory, metric.EventThrottle, metric.EventErrorBegin, metric.EventProcessExit}
+
+// cutLong is a sentence, which may be longer than a name.
+func cutLong(s string) string {
+	const most = 500
+	if len(s) > 4*most {
+		s = s[:4*most]
+	}
+	return human.Cut(visible.Text(s), most)
+}
+
+// absences say why what one would look for is not there.
+func (c *collector) absences() {
+	for i := range wishes {
+		wish := &wishes[i]
+		if base, _ := strings.CutSuffix(wish.id, "-all"); wish.wanted == "" || c.drawn(base, base+"-all") {
+			continue
+		}
+		why := "not recorded"
+		if d := wish.wantedMetric(c.a.Lookup); d != nil {
+			if why = "recorded, but no value in this time"; d.Unsupported != "" {
+				why = cutLong(d.Unsupported)
+			}
+		}
+		c.page.doc.Absent = append(c.page.doc.Absent, Absent{What: wish.title, Why: why})
+	}
+	if !c.drawn("processes-cpu", "processes-memory") {
+		why := "not recorded"
+		if slices.ContainsFunc(c.a.Metrics(), func(d *metric.Desc) bool { return d.Class == metric.Process && d.Unsupported == "" }) {
+			why = "recorded, but of this time nothing can be told of what they used"
+		}
+		c.page.doc.Absent = append(c.page.doc.Absent, Absent{What: "Processes", Why: why})
+	}
+}
+
+// summary says in sentences what was out of the ordinary, the cause first: what
+// replay why answers for the instant or the window.
+func (c *collector) summary() error {
+	d := &c.page.doc
+	answer, err := why.Ask(c.ctx, c.a, why.Request{Host: c.host.ID, At: c.r.Cursor, Window: c.w, Defs: c.r.Defs, Format: c.short(), Zone: c.r.Zone})
+	if err != nil {
+		return err
+	}
+	for _, l := range answer.Lines {
+		s := Sentence{Text: cutLong(l.Text), Kind: l.Kind, Since: milli(l.Since), Until: milli(l.Until)}
+		if c.r.Shell != nil && len(l.More) > 0 {
+			s.Command = visible.Text(c.r.Shell(l.More))
+		}
+		d.Summary = append(d.Summary, s)
+	}
+	d.Ordinary = !answer.Found
+	if answer.Calm.To != 0 {
+		d.Against = c.show(answer.Calm.From) + " to " + c.show(answer.Calm.To)
+	}
+	if w := answer.Window; w.From != c.w.From || w.To != c.w.To {
+		d.Looked = c.show(w.From) + " to " + c.show(w.To)
+	}
+	return nil
+}
+
+// short writes instants without what goes without saying: the day of a window that
+// lies in one.
+func (c *collector) short() func(int64) string {
+	in := func(wall int64) time.Time { return time.Unix(0, wall).In(c.r.Zone) }
+	layout := "15:04:05"
+	if c.w.To-c.w.From > int64(24*time.Hour) || in(c.w.From).YearDay() != in(c.w.To).YearDay() {
+		layout = "2006-01-02 15:04:05"
+	}
+	return func(wall int64) string { return in(wall).Format(layout) }
+}

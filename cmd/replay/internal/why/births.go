@@ -1,0 +1,101 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+const (
+	birthsLeast, birthsSevere = 8, 300 // a second
+	// mostExits bounds how many ends are looked at to tell whose births they were.
+	mostExits = 50_000
+)
+
+// births finds processes that are started faster than anybody needs them: those
+// that no sweep met are counted, too.
+func (q *question) births() ([]*finding, error) {
+	var out []*finding
+	for _, c := range q.field.of["births"] {
+		bad := func(x float64) float64 { return min(max((x-birthsLeast)/(birthsSevere-birthsLeast), 0), 1) }
+		e := q.find(c, birthsLeast, bad)
+		if e == nil {
+			continue
+		}
+		since, until := q.field.times(e)
+		f := &finding{kind: "births", who: "births", topic: "births", cause: true, since: since, until: until,
+			weight: q.field.worth(e, 0.75, bad(e.level)), explains: []string{"cpu", "load", "processes", "zombies", "memory"},
+			more: append([]string{"top", "--group", "name", "--by", "runs"}, span(q.w.From, q.w.To)...)}
+		f.text = fmt.Sprintf("%s processes began each second%s%s", human.Figures(roundTo(e.level)), q.when(since, until), q.against(human.Figures(roundTo(orZero(e.calm)))))
+		f.text += q.whoseBirths(since, until)
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func roundTo(x float64) float64 {
+	if x >= 10 {
+		return math.Round(x)
+	}
+	return math.Round(x*10) / 10
+}
+
+// whoseBirths says what the processes were called that came and went, and who
+// started most of them.
+func (q *question) whoseBirths(since, until int64) string {
+	byName, byParent := make(map[string]int), make(map[string]int)
+	looked, ended, told := 0, 0, 0
+	for e := range q.a.Events(since, until+q.field.width, metric.EventProcessExit, metric.EventProcessExits) {
+		if e.Archive.Host.ID != q.r.Host {
+			continue
+		}
+		if looked++; looked > mostExits {
+			break
+		}
+		n := 1
+		if e.Kind == metric.EventProcessExits {
+			n, _ = strconv.Atoi(e.Label("count"))
+		} else if p := e.Label("parent"); p != "" {
+			byParent[p]++
+			told++
+		}
+		if n > 0 && n < 1<<30 {
+			byName[e.Label("name")] += n
+			ended += n
+		}
+	}
+	if ended == 0 {
+		return ""
+	}
+	order := slices.SortedFunc(maps.Keys(byName), func(x, y string) int { return cmp.Or(cmp.Compare(byName[y], byName[x]), cmp.Compare(x, y)) })
+	text := ""
+	if n := byName[order[0]]; 2*n >= ended {
+		text = fmt.Sprintf(", %s of them %s", human.Percent(float64(n)/float64(ended)), order[0])
+	} else {
+		text = ", most often " + names(order[:min(len(order), 2)])
+	}
+	parents := slices.SortedFunc(maps.Keys(byParent), func(x, y string) int { return cmp.Or(cmp.Compare(byParent[y], byParent[x]), cmp.Compare(x, y)) })
+	if len(parents) > 0 && 2*byParent[parents[0]] >= told {
+		if who := q.processOf(parents[0]); who != "" {
+			text += ", started by " + who
+		}
+	}
+	return text
+}
+
+// processOf names the process with a key.
+func (q *question) processOf(key string) string {
+	for l := range q.a.Lives("process", q.w.From-besides, q.w.To, key) {
+		if l.Archive.Host.ID == q.r.Host {
+			return fmt.Sprintf("%s (pid %d)", query.ProcessName(l.Instance), query.ProcessID(l.Instance))
+		}
+	}
+	return ""
+}

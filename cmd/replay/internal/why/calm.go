@@ -1,0 +1,124 @@
+package why
+
+import (
+	"math"
+
+	"tachograph/store/query"
+)
+
+// findCalm finds the stretch that the window is compared with: one near it in
+// which the signals were ordinary, of the same boot and without a break. What
+// came before is preferred: afterwards much is what the trouble led to. Where
+// there is nothing besides the window it is the calmest part of it, if that was
+// calm.
+func (q *question) findCalm() {
+	f := q.field
+	lo, hi := f.slots(q.w)
+	long := hi - lo
+	for int64(long)*f.width > int64(2*besides) {
+		long /= 2
+	}
+	long = max(long, int(least/f.width))
+	bad := f.badness(false)
+	score := func(k, long int) float64 {
+		if k < 0 || k+long > f.n || !q.steady(f.begin(k), f.begin(k+long)) {
+			return math.NaN()
+		}
+		return mean(bad[k : k+long])
+	}
+	best, chosen, length := math.Inf(1), -1, long
+	try := func(k, long int, x float64) {
+		if x < best {
+			best, chosen, length = x, k, long
+		}
+	}
+	for _, n := range []int{long, max(long/3, int(least/f.width)), max(int(least/f.width), 1)} {
+		step := max(n/4, 1)
+		shorter := float64(0.03 * (1 - float64(n)/float64(long)))
+		for k := lo - n; k >= 0; k -= step {
+			try(k, n, score(k, n)+shorter+float64(0.01*float64(lo-k-n))/float64(n))
+		}
+		for k := hi; k+n <= f.n; k += step {
+			try(k, n, score(k, n)+shorter+float64(0.05*float64(k-hi+n))/float64(n))
+		}
+	}
+	if chosen < 0 && hi > lo {
+		n := max((hi-lo)/6, int(least/f.width)/2, 1)
+		for k := lo; k+n <= hi; k += max(n/4, 1) {
+			if q.r.At == 0 || f.begin(k) > q.r.At || f.begin(k+n) < q.r.At {
+				try(k, n, score(k, n))
+			}
+		}
+		if best > 0.5*mean(bad[lo:hi]) && best > 0.1 {
+			return
+		}
+	}
+	if chosen >= 0 {
+		q.calm = query.Window{Hosts: q.w.Hosts, From: f.begin(chosen), To: f.begin(chosen + length)}
+	}
+}
+
+// steady reports whether the recording went on from one instant to another.
+func (q *question) steady(from, to int64) bool {
+	for _, b := range q.silences {
+		if b.To > from && b.From < to {
+			return false
+		}
+	}
+	return true
+}
+
+// badness is how bad each slot was: zero where all signals were ordinary, NaN
+// where nothing was recorded. What is usual for a signal throughout the field is
+// not bad, if that is asked for.
+func (f *field) badness(usual bool) []float64 {
+	bad := make([]float64, f.n)
+	read := make([]bool, f.n)
+	for _, list := range f.of {
+		for _, c := range list {
+			of, calm := max(c.signal.weight, c.signal.harm), 0.0
+			if usual {
+				calm = c.signal.share(quantile(c.x, 0.75))
+			}
+			for k, x := range c.x {
+				if x == x {
+					read[k] = true
+					bad[k] += float64(of * max(c.signal.share(x)-calm, 0))
+				}
+			}
+		}
+	}
+	f.stir(bad, usual)
+	for k := range bad {
+		if !read[k] {
+			bad[k] = math.NaN()
+		}
+	}
+	return bad
+}
+
+// stir adds a little for the processors that were used, far below what counts: of
+// stretches in which nothing was bad the busiest is the worst, and the idlest the
+// calm. One core of many in a loop is no trouble of the machine.
+func (f *field) stir(bad []float64, usual bool) {
+	const little = 0.05
+	for _, c := range f.of["cpu"] {
+		base := 0.0
+		if usual {
+			base = orZero(quantile(c.x, 0.5))
+		}
+		for k, x := range c.x {
+			if x == x {
+				bad[k] += float64(little * max(x-base, 0))
+			}
+		}
+	}
+}
+
+// share is how bad a value is: 0 what is not worth a word, 1 what cannot be worse.
+func (s *signal) share(x float64) float64 {
+	if s.severe <= s.least {
+		return 0
+	}
+	return min(max((x-s.least)/(s.severe-s.least), 0), 1)
+}

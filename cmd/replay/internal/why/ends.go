@@ -1,0 +1,188 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// ends finds programs that something starts again and again, only for them to
+// fail, and processes that were killed or crashed.
+func (q *question) ends() ([]*finding, error) {
+	w := query.Window{Hosts: q.w.Hosts, From: q.field.from, To: q.field.begin(q.field.n)}
+	told := make(map[string]bool)
+	var out []*finding
+	for _, l := range q.loopsOf() {
+		if told[l.name] {
+			continue
+		}
+		told[l.name] = true
+		// How often it fails elsewhere in so long a time.
+		usual := 0.0
+		if rest := float64(w.To-w.From) - float64(q.w.To-q.w.From); rest > 0 {
+			usual = float64(l.elsewhere) * float64(q.w.To-q.w.From) / rest
+		}
+		if l.first-q.w.From < 3*int64(l.every) && q.w.To-l.last < 3*int64(l.every) && 2*(q.w.To-q.w.From) > w.To-w.From {
+			usual = float64(l.failed) / 2 // It did all the time: who knows what is usual?
+		}
+		f := &finding{kind: "crash loop", who: l.name, topic: "loop", cause: true, since: l.first, until: l.last,
+			weight: grade(0.62, 0.3*min(float64(l.failed)/40, 1)) * novel(usual, float64(l.failed)), explains: []string{"births", "processes", "death"},
+			more: append([]string{"events", "--group"}, span(q.w.From, q.w.To)...)}
+		f.text = fmt.Sprintf("%s failed and was started again, over and over, from %s to %s: %s, every %s, %s", l.name, q.show(l.first), q.show(l.last),
+			plural.Of(l.failed, "time"), human.Duration(l.every), l.how())
+		if who := q.processOf(l.parent); who != "" {
+			f.text += ", by " + who
+		}
+		out = append(out, f)
+	}
+	return append(out, q.deaths()...), nil
+}
+
+const (
+	// mostLoops bounds the programs that are told apart, whatever an archive holds.
+	mostLoops = 10_000
+	// A crash loop fails at least so often, most of the time.
+	leastFailures = 5
+	// Many commands say no by ending with 1: grep, test, diff. Of a service's trouble
+	// that tells only when it goes on.
+	leastOfNo = 30 * time.Second
+)
+
+// loop is what one parent started under one name.
+type loop struct {
+	name, parent  string
+	count, failed int
+	first, last   int64
+	gaps          []int64
+	hows          map[string]int
+	every         time.Duration
+	// elsewhere is how often it failed in the field, outside the window.
+	elsewhere int
+}
+
+// loopsOf are the crash loops of a window. Programs of one name are told apart by
+// who started them: what a shell's scripts fail at is no service's trouble.
+func (q *question) loopsOf() []*loop {
+	all := make(map[[2]string]*loop)
+	var order []*loop
+	looked := 0
+	outside := make(map[[2]string]int)
+	w := query.Window{Hosts: q.w.Hosts, From: q.field.from, To: q.field.begin(q.field.n)}
+	for e := range query.SortedEvents(q.a, w, metric.EventProcessExit) {
+		if looked++; looked > 4*mostExits {
+			break
+		}
+		how := e.Label("how")
+		key := [2]string{e.Label("name"), e.Label("parent")}
+		if !q.w.Holds(e.At.Wall) {
+			if query.Failed(how) && len(outside) < mostLoops {
+				outside[key]++
+			}
+			continue
+		}
+		l := all[key]
+		if l == nil {
+			if how == "" || len(all) >= mostLoops {
+				continue
+			}
+			l = &loop{name: key[0], parent: key[1], hows: make(map[string]int)}
+			all[key] = l
+			order = append(order, l)
+		}
+		if l.count++; !query.Failed(how) {
+			continue
+		}
+		if l.failed++; l.failed == 1 {
+			l.first = e.At.Wall
+		} else {
+			l.gaps = append(l.gaps, e.At.Wall-l.last)
+		}
+		l.last = e.At.Wall
+		l.hows[how]++
+	}
+	for key, n := range outside {
+		if l := all[key]; l != nil {
+			l.elsewhere = n
+		}
+	}
+	list := slices.DeleteFunc(order, func(l *loop) bool { return !l.crashes() })
+	slices.SortStableFunc(list, func(x, y *loop) int { return cmp.Compare(y.failed, x.failed) })
+	return list
+}
+
+// crashes reports whether the loop is one, and finds its rhythm.
+func (l *loop) crashes() bool {
+	if l.failed < leastFailures || 5*l.failed < 4*l.count {
+		return false
+	}
+	if l.how() == "exit 1" && l.last-l.first < int64(leastOfNo) {
+		return false
+	}
+	every := query.Rhythm(l.gaps)
+	l.every = every.Round(100 * time.Millisecond)
+	return every > 0
+}
+
+// how is the way in which most ended.
+func (l *loop) how() string {
+	return slices.MinFunc(slices.Collect(maps.Keys(l.hows)), func(x, y string) int {
+		return cmp.Or(cmp.Compare(l.hows[y], l.hows[x]), cmp.Compare(x, y))
+	})
+}
+
+// deaths finds processes that were killed or crashed.
+func (q *question) deaths() []*finding {
+	type death struct {
+		name, how string
+		count     int
+		first     *finding
+		at        int64
+	}
+	by := make(map[string]*death)
+	var order []*death
+	looked := 0
+	for e := range query.SortedEvents(q.a, q.w, metric.EventProcessExit) {
+		if looked++; looked > mostExits {
+			break
+		}
+		how, cause := e.Label("how"), e.Label("cause")
+		if !query.Crashed(how) && cause == "" {
+			continue
+		}
+		if cause != "" {
+			how = "ended by the kernel: " + cause
+		}
+		key := e.Label("name") + "\x00" + how
+		d := by[key]
+		if d == nil {
+			d = &death{name: e.Label("name"), how: how, at: e.At.Wall}
+			pid, _ := strconv.Atoi(e.Label("pid"))
+			d.first = &finding{kind: "death", who: d.name, topic: "death", since: e.At.Wall, until: e.At.Wall, weight: 0.3,
+				text: fmt.Sprintf("%s (pid %d) ended at %s: %s", d.name, pid, q.show(e.At.Wall), how),
+				more: append([]string{"events", "--kind", "process exit"}, span(e.At.Wall-int64(10e9), e.At.Wall+int64(10e9))...)}
+			if cause != "" {
+				d.first.weight, d.first.topic = 0.8, "memory"
+			}
+			by[key] = d
+			order = append(order, d)
+		}
+		d.count++
+	}
+	var out []*finding
+	for _, d := range order {
+		if d.count > 1 {
+			d.first.text += fmt.Sprintf(" (%s in all)", plural.Of(d.count, "such end"))
+		}
+		d.first.weight = grade(d.first.weight, 0.1*min(float64(d.count-1)/5, 1))
+		out = append(out, d.first)
+	}
+	return out
+}

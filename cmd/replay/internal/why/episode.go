@@ -1,0 +1,143 @@
+package why
+
+import (
+	"math"
+	"slices"
+)
+
+// episode is a stretch in which a course was out of the ordinary.
+type episode struct {
+	from, to    int     // slots, to is behind the last
+	level, peak float64 // what it mostly was at least, and the most
+	calm        float64 // the mean of the calm stretch; NaN where that is not known
+	// rare is how unusual the level is in the rest of the field: 1 where it was
+	// never reached, 0 where it often is.
+	rare float64
+}
+
+const (
+	// bridged is how many slots in which all was well do not end an episode.
+	bridged = 2
+	// distance is how many spreads of the calm stretch the ordinary ends.
+	distance = 4
+	// lasting is the time that an episode takes to weigh half of what it would if
+	// it lasted for ever.
+	lasting = 6e9
+)
+
+// find finds the worst episode of a course in the window: where it is over what
+// counts, and far over what it was in the calm stretch. Nil: there is none.
+func (q *question) find(c *course, least float64, bad func(x float64) float64) *episode {
+	f := q.field
+	lo, hi := f.slots(q.w)
+	cl, ch := f.slots(q.calm)
+	calm := c.x[cl:ch]
+	if q.calm.To == 0 {
+		// Without another measure the calmest part of the window is one.
+		part := quantile(c.x[lo:hi], 0.3)
+		calm = slices.DeleteFunc(slices.Clone(c.x[lo:hi]), func(x float64) bool { return !(x <= part) })
+	}
+	limit := least
+	if len(known(calm)) > 0 {
+		base := mean(calm)
+		limit = max(limit, grade(base, distance*(quantile(calm, 0.95)-quantile(calm, 0.5))), 1.4*base)
+	}
+	var best *episode
+	worst := 0.0
+	for k := lo; k < hi; k++ {
+		if !(c.x[k] >= limit) {
+			continue
+		}
+		e, sum := stretchFrom(c, k, hi, limit, bad)
+		k = e.to
+		if best == nil || sum > worst {
+			best, worst = e, sum
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	best.calm = mean(c.x[cl:ch])
+	if best.from == lo { // It may have begun before the window.
+		for k := lo - 1; k >= 0 && k >= lo-(hi-lo) && !(c.x[k] < limit); k-- {
+			if c.x[k] >= limit {
+				best.from = k
+			}
+		}
+	}
+	stretch := c.x[best.from:best.to]
+	best.level, best.peak = quantile(stretch, 0.5), quantile(stretch, 1)
+	best.rare = q.rarity(c, best)
+	return best
+}
+
+// stretchFrom is the stretch that begins at slot k, where c is over the limit, and
+// how bad it was.
+func stretchFrom(c *course, k, hi int, limit float64, bad func(float64) float64) (*episode, float64) {
+	e := &episode{from: k, to: k + 1}
+	sum, quiet := bad(c.x[k]), 0
+	for j := k + 1; j < hi && quiet <= bridged && j-e.to < (bridged+1)*c.gap; j++ {
+		switch x := c.x[j]; {
+		case x != x: // Not read then: that is neither.
+		case x >= limit:
+			sum += bad(x)
+			e.to, quiet = j+1, 0
+		default:
+			quiet++
+		}
+	}
+	return e, sum
+}
+
+// rarity is how unusual an episode's level is outside the window.
+func (q *question) rarity(c *course, e *episode) float64 {
+	lo, hi := q.field.slots(q.w)
+	over, n := 0.0, 0.0
+	for k, x := range c.x {
+		if k >= lo && k < hi || k >= e.from && k < e.to || x != x {
+			continue
+		}
+		if n++; x >= 0.85*e.level {
+			over++
+		}
+	}
+	if n == 0 {
+		return 1
+	}
+	return max(1-4*over/n, 0)
+}
+
+// times are the episode's first and last instant.
+func (f *field) times(e *episode) (since, until int64) {
+	return f.begin(e.from), f.begin(e.to)
+}
+
+// grade is what a weight comes to of its least and what is added to it: rounded
+// after each step, so that it is the same on every processor.
+func grade(least float64, more ...float64) float64 {
+	for _, x := range more {
+		least += float64(x)
+	}
+	return least
+}
+
+// lasted is how much an episode's length counts.
+func lasted(ns int64) float64 {
+	return float64(ns) / (float64(ns) + lasting)
+}
+
+// worth is the weight of an episode of something that is badly so bad.
+func (f *field) worth(e *episode, weight, badly float64) float64 {
+	since, until := f.times(e)
+	return weight * grade(0.4, 0.6*badly) * lasted(until-since) * grade(0.15, 0.85*e.rare)
+}
+
+// duration is the length of an episode.
+func (f *field) duration(e *episode) int64 { return int64(e.to-e.from) * f.width }
+
+func orZero(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
+}

@@ -1,0 +1,106 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// telling are the kinds of events that are worth a line, and how much.
+var telling = []struct {
+	kind     metric.EventKind
+	topic    string
+	weight   float64
+	cause    bool
+	explains []string
+}{
+	{kind: metric.EventMemory, topic: "memory", weight: 0.6},
+	{kind: metric.EventThrottle, topic: "thermal", weight: 0.8},
+	{kind: metric.EventClockStep, topic: "clock", weight: 0.5, cause: true},
+	{kind: metric.EventDevice, topic: "device", weight: 0.4, cause: true, explains: []string{"network", "disk"}},
+	{kind: metric.EventTunableChange, topic: "tunable", weight: 0.28, cause: true},
+	{kind: metric.EventPower, topic: "power", weight: 0.35, cause: true},
+	{kind: metric.EventUpdate, topic: "update", weight: 0.5, cause: true},
+	{kind: metric.EventMount, topic: "mount", weight: 0.22, cause: true},
+	{kind: metric.EventTimeZone, topic: "clock", weight: 0.22, cause: true},
+	{kind: metric.EventErrorBegin, topic: "recorder", weight: 0.25},
+	{kind: metric.EventBudget, topic: "recorder", weight: 0.25},
+}
+
+// happenings finds events that do not happen all the time.
+func (q *question) happenings() ([]*finding, error) {
+	var out []*finding
+	for _, t := range telling {
+		var first *store.Event
+		count, others := 0, 0.0
+		w := query.Window{Hosts: q.w.Hosts, From: q.field.from, To: q.field.begin(q.field.n)}
+		for e := range query.SortedEvents(q.a, w, t.kind) {
+			switch {
+			case over(e), strings.HasPrefix(e.Text, "hinv."): // A count of devices, which tell of themselves.
+			case !q.w.Holds(e.At.Wall):
+				others++
+			default:
+				if count++; first == nil || killed(e) && !killed(first) {
+					first = e
+				}
+			}
+		}
+		if first == nil {
+			continue
+		}
+		// How often it happens in a time as long as the window, elsewhere.
+		if rest := float64(w.To-w.From) - float64(q.w.To-q.w.From); rest > 0 {
+			others *= float64(q.w.To-q.w.From) / rest
+		}
+		at := first.At.Wall
+		f := &finding{kind: string(t.kind), who: string(t.kind), topic: t.topic, cause: t.cause, explains: t.explains, since: at, until: at,
+			weight: t.weight * grade(0.3, 0.7*novel(others, float64(count))), more: append([]string{"events", "--kind", string(t.kind)}, span(q.w.From, q.w.To)...)}
+		if killed(first) {
+			f.weight = 0.88
+		}
+		f.text = fmt.Sprintf("%s at %s: %s", t.kind, q.show(at), first.Text)
+		f.brief = fmt.Sprintf("%s at %s", first.Text, q.show(at))
+		if killed(first) {
+			victims := q.victims(at)
+			f.text, f.brief = f.text+victims, f.brief+victims
+		}
+		if count > 1 {
+			f.text += fmt.Sprintf(" (%s of that kind)", plural.Of(count, "event"))
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// over reports whether an event says that something has come to its end.
+func over(e *store.Event) bool {
+	return (e.Kind == metric.EventMemory || e.Kind == metric.EventThrottle) && e.Label("seconds") != ""
+}
+
+// killed reports whether an event says that the kernel killed somebody for lack of
+// memory.
+func killed(e *store.Event) bool {
+	return e.Kind == metric.EventMemory && strings.HasPrefix(e.Text, "the kernel killed")
+}
+
+// victims are those who were killed about an instant.
+func (q *question) victims(at int64) string {
+	var list []string
+	looked := 0
+	for e := range q.a.Events(at-int64(10e9), at+int64(5e9), metric.EventProcessExit) {
+		if looked++; looked > mostExits {
+			break
+		}
+		if e.Archive.Host.ID == q.r.Host && e.Label("how") == "signal 9" {
+			list = append(list, fmt.Sprintf("%s (pid %s)", e.Label("name"), e.Label("pid")))
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ", " + names(list)
+}

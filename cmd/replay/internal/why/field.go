@@ -1,0 +1,152 @@
+package why
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// field is what the signals did in and around the window, in equal slots: by the
+// same slots the window is judged and what is usual is told.
+type field struct {
+	from, width int64
+	n           int
+	of          map[string][]*course // by the signal's name
+}
+
+// course is one signal, of one instance where there are several.
+type course struct {
+	signal *signal
+	name   string    // of the instance; "" where there is none
+	key    string    // its key
+	x      []float64 // mean of each slot; NaN where nothing was read
+	gap    int       // slots from one reading to the next, at least 1
+}
+
+const (
+	// mostSlots bounds how finely a field is cut.
+	mostSlots = 1600
+	// aside is how far before and after the window is looked for what is usual, at
+	// least and at most; else it is as often the window's length.
+	asideLeast, asideMost, asideTimes = int64(time.Hour), int64(12 * time.Hour), 4
+)
+
+// around reads the field of the window.
+func (q *question) around() error {
+	aside := min(max(asideTimes*(q.w.To-q.w.From), asideLeast), asideMost)
+	f, err := q.read(max(q.w.From-aside, q.from), min(q.w.To+aside, q.to))
+	if err != nil {
+		return err
+	}
+	q.field = f
+	q.findCalm()
+	return nil
+}
+
+// read reads all signals from one instant to another.
+func (q *question) read(from, to int64) (*field, error) {
+	f := &field{from: from, width: int64(time.Second), of: make(map[string][]*course)}
+	if to <= from {
+		return f, nil
+	}
+	for (to-from)/f.width > mostSlots {
+		f.width += int64(time.Second)
+	}
+	f.n = int((to-from)/f.width) + 1
+	for i := range signals {
+		if err := q.ctx.Err(); err != nil {
+			return nil, err
+		}
+		f.of[signals[i].name] = q.courses(&signals[i], f, to)
+	}
+	return f, nil
+}
+
+// courses reads one signal; none where the archive does not have it.
+func (q *question) courses(s *signal, f *field, to int64) []*course {
+	var list []*course
+	for _, text := range s.exprs {
+		targets, err := query.Targets(q.a, q.r.Defs, []string{text})
+		if err != nil || len(targets) != 1 {
+			continue // Most archives lack some.
+		}
+		by := make(map[string]*course)
+		r := query.Request{Window: query.Window{Hosts: []string{q.r.Host}, From: f.from, To: to}, Mode: query.Shown, Step: f.width, Origin: f.from}
+		for one, err := range query.ReadTarget(q.a, targets[0], r) {
+			if err != nil {
+				break
+			}
+			key, name := "", ""
+			if one.Instance != nil {
+				key, name = one.Instance.Key, one.Instance.Name
+			}
+			c := by[key]
+			if c == nil {
+				c = &course{signal: s, name: name, key: key, x: slices.Repeat([]float64{math.NaN()}, f.n)}
+				by[key] = c
+				list = append(list, c)
+			}
+			scale := s.scale(one.Units)
+			if s.name == "volume" && targets[0].Metric != nil && one.Units == metric.NoUnits {
+				scale = 0.01 // Archives of the past do not say that it is in percent.
+			}
+			for i, wall := range one.Wall {
+				if v := one.Value(i); v.Miss == metric.Present {
+					if k := f.slot(wall); k >= 0 && k < f.n {
+						c.x[k] = v.Number() * scale
+					}
+				}
+			}
+		}
+		if len(list) > 0 {
+			break
+		}
+	}
+	for _, c := range list {
+		read := len(known(c.x))
+		c.gap = max((f.n+read/2)/max(read, 1), 1)
+	}
+	return list
+}
+
+// slot is the slot that ends at an instant or holds it.
+func (f *field) slot(wall int64) int { return int((wall - f.from - 1) / f.width) }
+
+// begin is where a slot begins.
+func (f *field) begin(k int) int64 { return f.from + int64(k)*f.width }
+
+// slots are the first slot of a stretch and the one behind its last.
+func (f *field) slots(w query.Window) (int, int) {
+	lo := int((w.From - f.from) / f.width)
+	hi := int((w.To-f.from+f.width-1)/f.width) + 0
+	return max(min(lo, f.n), 0), max(min(hi, f.n), 0)
+}
+
+// known are the values of a course that are.
+func known(x []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(x), math.IsNaN)
+}
+
+// mean is NaN of nothing.
+func mean(x []float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, v := range x {
+		if v == v {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n
+}
+
+// quantile is the value below which that part of the values lies; NaN of nothing.
+func quantile(x []float64, part float64) float64 {
+	list := known(x)
+	if len(list) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(list)
+	return list[min(int(part*float64(len(list))), len(list)-1)]
+}

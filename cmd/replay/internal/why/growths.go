@@ -1,0 +1,100 @@
+package why
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"time"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// hoards are what processes can run out of, or make others run out of: from how
+// many on it is worth a word, and what is very many.
+var hoards = []struct {
+	metric, what  string
+	least, severe float64
+	explains      []string
+}{
+	{"proc.fd.count", "open files", 400, 60000, []string{"files", "tcp"}},
+	{"proc.psinfo.threads", "threads", 150, 10000, []string{"processes", "cpu", "load"}},
+	{"proc.net.tcp_count", "TCP sockets", 400, 20000, []string{"tcp", "network"}},
+}
+
+// longest is the length of windows that are looked at as a whole for what grows.
+const longest = int64(time.Hour)
+
+// summaries are those of a metric in some windows.
+func (q *question) summaries(name string, parts []query.Window) iter.Seq[*store.Summary] {
+	return func(yield func(*store.Summary) bool) {
+		for _, w := range parts {
+			for s := range q.a.Summarize(w.Selection(name)) {
+				if s.Instance != nil && s.Count > 0 && !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// growths finds processes that came to hold far more of something than before.
+func (q *question) growths() ([]*finding, error) {
+	var out []*finding
+	for _, h := range hoards {
+		if q.a.Lookup(h.metric) == nil {
+			continue
+		}
+		type course struct {
+			in          *metric.Instance
+			first, most float64
+			firstAt     int64
+			mostAt      int64
+		}
+		all := make(map[string]*course)
+		w := query.Window{Hosts: q.w.Hosts, From: q.w.From - besides/2, To: q.w.To}
+		parts := []query.Window{w}
+		if w.To-w.From > longest {
+			// Of hours only how they begin and end: what grows is more in the end.
+			parts = []query.Window{{Hosts: w.Hosts, From: w.From, To: w.From + besides}, {Hosts: w.Hosts, From: w.To - besides, To: w.To}}
+		}
+		for s := range q.summaries(h.metric, parts) {
+			c := all[s.Instance.Key]
+			if c == nil {
+				c = &course{in: s.Instance, first: metric.Number(s.Metric.Type, s.First.Bits), firstAt: s.First.Wall}
+				if began := s.Instance.Began(); began > w.From {
+					c.first, c.firstAt = 0, began
+				}
+				all[s.Instance.Key] = c
+			}
+			if x := metric.Number(s.Metric.Type, s.Max); x > c.most {
+				c.most, c.mostAt = x, s.Last.Wall
+			} else if x > 0.9*c.most {
+				c.mostAt = s.Last.Wall
+			}
+		}
+		if err := q.ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, c := range all {
+			grown := c.most - c.first
+			if grown < h.least || c.most < 2*c.first || c.mostAt < q.w.From {
+				continue
+			}
+			pid := query.ProcessID(c.in)
+			f := &finding{kind: "growth", who: query.ProcessName(c.in), topic: "growth", cause: true, since: c.firstAt, until: c.mostAt, explains: h.explains,
+				weight: grade(0.12, 0.58*min(math.Log(grown/h.least)/math.Log(h.severe/h.least), 1)),
+				more:   append([]string{"rates", h.metric, "-i", c.in.Name}, span(q.w.From, q.w.To)...)}
+			if c.first == 0 {
+				f.weight *= 0.75 // What has just begun takes what it needs.
+			}
+			f.title = fmt.Sprintf("%s (pid %s)", f.who, strconv.Itoa(pid))
+			f.text = fmt.Sprintf("%s came to hold %s %s, %s at %s", f.title, human.Count(c.most), h.what, human.Count(c.first), q.show(c.firstAt))
+			out = append(out, f)
+		}
+	}
+	return alike(out), nil
+}

@@ -1,0 +1,130 @@
+package why
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// flows are what interfaces are judged by: from where on it is worth a word, and
+// what is much.
+var flows = []struct {
+	signal        string
+	least, severe float64
+	weight        float64
+	says          string
+}{
+	{"net.in", 2500, 150000, 0.62, "%s packets a second came in"},
+	{"net.out", 2500, 150000, 0.62, "%s packets a second went out"},
+	{"net.in.bytes", 6 << 20, 500 << 20, 0.5, "%s came in"},
+	{"net.out.bytes", 6 << 20, 500 << 20, 0.5, "%s went out"},
+	{"net.drops", 5, 2000, 0.65, "%s a second were dropped"},
+	{"net.errors", 1, 500, 0.65, "%s a second were faulty"},
+}
+
+// networks finds interfaces over which far more went than in the calm stretch, or
+// that lost packets.
+func (q *question) networks() ([]*finding, error) {
+	by := make(map[string]*finding)
+	var list []*finding
+	f := q.field
+	for _, flow := range flows {
+		for _, c := range f.of[flow.signal] {
+			// Ten times as much is as much worse wherever one begins.
+			bad := func(x float64) float64 {
+				// Processors differ in the last digits of a logarithm.
+				return min(max(math.Round(1e6*math.Log(x/flow.least)/math.Log(flow.severe/flow.least))/1e6, 0), 1)
+			}
+			e := q.find(c, flow.least, bad)
+			if e == nil || e.calm > e.level/3 {
+				continue
+			}
+			since, until := f.times(e)
+			weight := f.worth(e, flow.weight, bad(e.level))
+			clause := fmt.Sprintf(flow.says, c.signal.write(e.level)) + q.against(c.signal.write(orZero(e.calm)))
+			g := by[c.key]
+			if g == nil {
+				g = &finding{kind: "network", who: c.name, topic: "network", cause: true, since: since, until: until, explains: []string{"network", "tcp", "udp"},
+					more: append([]string{"rates", "network.interface.in", "network.interface.out", "-i", c.name}, span(q.w.From, q.w.To)...)}
+				by[c.key] = g
+				list = append(list, g)
+			}
+			g.since, g.until = min(g.since, since), max(g.until, until)
+			if len(g.also) < 3 {
+				g.also = append(g.also, clause)
+			}
+			g.weight = max(g.weight, weight)
+		}
+	}
+	for _, g := range list {
+		g.text = "network " + g.who + q.when(g.since, g.until) + ": " + strings.Join(g.also, ", ")
+		g.also = nil
+	}
+	return mirrored(append(list, q.links()...)), nil
+}
+
+// links finds interfaces that lost their link, or got it.
+func (q *question) links() []*finding {
+	var out []*finding
+	f := q.field
+	lo, hi := f.slots(q.w)
+	for _, c := range f.of["net.link"] {
+		changes, first, latest := 0, 0, 0
+		last := -1.0
+		for k := max(lo-2*c.gap, 0); k < hi; k++ {
+			x := c.x[k]
+			if x != x {
+				continue
+			}
+			if last >= 0 && x != last {
+				if changes++; changes == 1 {
+					first = k
+				}
+				latest = k
+			}
+			last = x
+		}
+		if changes == 0 {
+			continue
+		}
+		word := "got its link"
+		if last < 0.5 {
+			word, latest = "lost its link", hi
+		}
+		text := fmt.Sprintf("network %s %s at %s", c.name, word, q.show(f.begin(first)))
+		if changes > 1 {
+			text = fmt.Sprintf("network %s lost or got its link %d times from %s on", c.name, changes, q.show(f.begin(first)))
+		}
+		out = append(out, &finding{kind: "link", who: c.name + " link", topic: "link", cause: true, since: f.begin(first), until: f.begin(latest + 1), weight: grade(0.5, 0.2*min(float64(changes)/6, 1)),
+			explains: []string{"network", "tcp", "udp"}, text: text,
+			more: append(slices.Clone([]string{"values", "network.interface.running", "-i", c.name}), span(q.w.From, q.w.To)...)})
+	}
+	return out
+}
+
+// driven names, for what began on the network, the process that began to work
+// hard at the same time: most likely it was that. Both become one finding.
+func driven(all []*finding, slack int64) []*finding {
+	gone := make(map[*finding]bool)
+	for _, n := range all {
+		if n.kind != "network" {
+			continue
+		}
+		var best *finding
+		for _, p := range all {
+			together := min(n.until, p.until) - max(n.since, p.since)
+			if p.kind == "runaway" && !gone[p] && p.since >= n.since-slack && p.since <= n.since+slack && 2*together > max(n.until-n.since, p.until-p.since) &&
+				(best == nil || p.weight > best.weight) {
+				best = p
+			}
+		}
+		if best != nil {
+			n.text += "; most likely " + best.title + ", which" + strings.TrimPrefix(best.text, best.title)
+			n.weight = min(max(n.weight, best.weight)+0.02, 1)
+			n.explains = append(n.explains, best.explains...)
+			gone[best] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(f *finding) bool { return gone[f] })
+}

@@ -1,0 +1,412 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/store/query"
+)
+
+// suspect is a process that is among those that used most of something.
+type suspect struct {
+	*query.Consumer
+	pid  int
+	rows []query.HistoryRow
+	// known are all its names and how it ended.
+	ended int64
+	how   string
+}
+
+const (
+	// suspects is how many processes are looked at for each thing they use.
+	suspects = 6
+	// leastStep is how finely the lives of processes are looked at.
+	leastStep = int64(5e9)
+	// littleMemory is the share of all memory that ordinary work may take for a while.
+	littleMemory = 0.1
+)
+
+// aspect is something that processes use: how a suspect's use of it is judged,
+// nil if there is nothing to say.
+type aspect struct {
+	by    query.By
+	judge func(q *question, s *suspect, usual use) *deed
+}
+
+// deed is what a suspect's use of one thing comes to.
+type deed struct {
+	kind         string
+	weight       float64
+	clause       string
+	explains     []string
+	since, until int64
+	topic        string
+}
+
+var aspects = []aspect{
+	{query.ByCPU, (*question).judgeCPU},
+	{query.ByMemory, (*question).judgeMemory},
+	{query.ByWrite, (*question).judgeWrites},
+	{query.ByRead, (*question).judgeReads},
+}
+
+// processes finds those that used far more than is usual for them. The crowds come
+// first: all processes at once take most memory, which is the less the less has been
+// read already.
+func (q *question) processes() ([]*finding, error) {
+	usual, err := q.usually()
+	if err != nil {
+		return nil, err
+	}
+	crowds, err := q.crowds(usual)
+	if err != nil {
+		return nil, err
+	}
+	list, err := q.suspects()
+	if err != nil {
+		return nil, err
+	}
+	var out []*finding
+	for _, s := range list {
+		if f := q.accuse(s, usual[s.Name]); f != nil {
+			out = append(out, f)
+		}
+	}
+	return beside(alike(out), crowds), nil
+}
+
+// suspects are the processes that used most of each thing in the window, with
+// their lives in it.
+func (q *question) suspects() ([]*suspect, error) {
+	byKey := make(map[string]*suspect)
+	var list []*suspect
+	var pids []string
+	most := suspects
+	if q.w.To-q.w.From > longest {
+		most = suspects / 2 // Lives of hours are long to read.
+	}
+	for _, as := range aspects {
+		top, err := query.Top(q.a, q.w, as.by, query.PerProcess, most)
+		if err != nil {
+			continue // That is not recorded.
+		}
+		for _, c := range top.Consumers {
+			if byKey[c.Instance.Key] == nil && c.Amount(as.by) > 0 {
+				s := &suspect{Consumer: c, pid: query.ProcessID(c.Instance)}
+				byKey[c.Instance.Key] = s
+				list = append(list, s)
+				pids = append(pids, strconv.Itoa(s.pid))
+			}
+		}
+		if err := q.ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	m, err := query.NewMatcher(pids)
+	if err != nil {
+		return nil, err
+	}
+	lives, _, err := query.Histories(q.a, q.w, m, max(q.field.width, leastStep), nil, 0, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range lives {
+		if s := byKey[h.Instance.Key]; s != nil {
+			s.rows = h.Rows
+			if h.Exit != nil {
+				s.ended, s.how = h.Exit.At.Wall, h.Exit.Label("how")
+			}
+		}
+	}
+	return list, nil
+}
+
+// accuse makes a finding of what a suspect used; nil if that was nothing much.
+func (q *question) accuse(s *suspect, usual use) *finding {
+	var uses []*deed
+	for _, as := range aspects {
+		if u := as.judge(q, s, usual); u != nil && u.weight >= leastWeight/2 {
+			uses = append(uses, u)
+		}
+	}
+	if len(uses) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(uses, func(x, y *deed) int { return cmp.Compare(y.weight, x.weight) })
+	first := uses[0]
+	f := &finding{kind: first.kind, who: s.Name, title: s.title(), topic: first.topic, cause: true, since: first.since, until: first.until, weight: first.weight,
+		more: append([]string{"ps", strconv.Itoa(s.pid)}, span(q.w.From, q.w.To)...)}
+	f.text = f.title + " " + first.clause
+	for _, u := range uses {
+		f.explains = append(f.explains, u.explains...)
+		f.since = min(f.since, u.since)
+		if u != first && 2*u.weight >= first.weight {
+			f.text += ", " + u.clause
+		}
+	}
+	if s.how != "" && s.how != "exit 0" {
+		f.text += fmt.Sprintf("; it ended at %s: %s", q.show(s.ended), s.how)
+	}
+	return f
+}
+
+// title names a process.
+func (s *suspect) title() string {
+	if s.User == "" {
+		return fmt.Sprintf("%s (pid %d)", s.Name, s.pid)
+	}
+	user := s.User
+	if _, err := strconv.Atoi(user); err == nil {
+		user = "uid " + user // It has no name there.
+	}
+	return fmt.Sprintf("%s (pid %d, %s)", s.Name, s.pid, user)
+}
+
+// novel is how new a use is where so much is usual.
+func novel(usual, now float64) float64 {
+	if !(now > 0) {
+		return 0
+	}
+	return 1 - float64(0.9*min(orZero(usual)/now, 1))
+}
+
+func (q *question) judgeCPU(s *suspect, usual use) *deed {
+	var shares []float64
+	for i := range s.rows {
+		shares = append(shares, s.rows[i].CPU())
+	}
+	// Where others want the processors as well nobody gets a whole core.
+	lo, hi := hot(shares, max(0.08, quantile(shares, 0.9)/4))
+	if hi == lo {
+		return nil
+	}
+	since, until := q.rowTimes(s, lo, hi)
+	long := float64(until-since) / 1e9
+	share := mean(shares[lo:hi])
+	crowded := max(0.7*q.level("load", since, until), 1)
+	if !(share >= 0.1) || share*crowded < 0.25 || long < 4 {
+		return nil
+	}
+	before := max(usual.cpu, q.calmShare(s))
+	u := &deed{kind: "runaway", topic: "cpu", since: since, until: until, explains: []string{"cpu", "thermal", "load", "gpu"}}
+	// Half a core is work, a whole one may be a loop. Of so many that want a
+	// processor each gets its part of it.
+	alone := min(share*crowded, 1)
+	u.weight = grade(0.05, 0.27*alone*math.Sqrt(alone), 0.35*min(share/q.cores, 1)) * long / (long + 20) * novel(before, share)
+	if q.calm.To == 0 && 10*(until-since) > 9*(q.w.To-q.w.From) {
+		u.weight *= 0.4 // It did so all the time: who knows what is usual?
+	}
+	u.clause = fmt.Sprintf("used %s of a core for %s%s", human.Percent(share), human.Seconds(long), q.when(since, until)) + q.against(human.Percent(before))
+	return u
+}
+
+// level is the mean of a signal from one instant to another.
+func (q *question) level(name string, since, until int64) float64 {
+	for _, c := range q.field.of[name] {
+		lo, hi := q.field.slots(query.Window{From: since, To: until})
+		return orZero(mean(c.x[lo:max(hi, lo)]))
+	}
+	return 0
+}
+
+// hot is the longest stretch of values over a limit; two that are not do not end
+// it.
+func hot(x []float64, limit float64) (lo, hi int) {
+	for i := 0; i < len(x); i++ {
+		if !(x[i] >= limit) {
+			continue
+		}
+		end := i + 1
+		for j := i + 1; j < len(x) && j-end < 3; j++ {
+			if x[j] >= limit {
+				end = j + 1
+			}
+		}
+		if end-i > hi-lo {
+			lo, hi = i, end
+		}
+		i = end
+	}
+	return lo, hi
+}
+
+// rowTimes is from when to when some rows of a life tell.
+func (q *question) rowTimes(s *suspect, lo, hi int) (since, until int64) {
+	since = max(s.From, s.Start, q.w.From-leastStep)
+	if s.Start == 0 {
+		since = s.From
+	}
+	if lo > 0 {
+		since = s.rows[lo-1].At
+	} else if s.Start == 0 || s.Start < q.w.From {
+		since = max(s.rows[0].At-max(q.field.width, leastStep), s.From)
+	}
+	return since, s.rows[hi-1].At
+}
+
+// calmShare is what a process used of a core in the calm stretch.
+func (q *question) calmShare(s *suspect) float64 {
+	if q.calm.To == 0 {
+		return 0
+	}
+	if q.calmCPU == nil {
+		q.calmCPU = make(map[string]float64)
+		if top, err := query.Top(q.a, q.calm, query.ByCPU, query.PerProcess, 40); err == nil {
+			for _, c := range top.Consumers {
+				q.calmCPU[c.Instance.Key] = top.CPU(c)
+			}
+		}
+	}
+	return q.calmCPU[s.Instance.Key]
+}
+
+func (q *question) judgeMemory(s *suspect, usual use) *deed {
+	lowest, grown, lo, hi := math.Inf(1), 0.0, 0, 0
+	low := 0
+	for i := range s.rows {
+		m := s.rows[i].Memory()
+		if m != m {
+			continue
+		}
+		if m < lowest {
+			lowest, low = m, i
+		}
+		if m-lowest > grown {
+			grown, lo, hi = m-lowest, low, i
+		}
+	}
+	first := lowest
+	born := s.Start > q.w.From || s.Start == 0 && s.From > q.w.From+leastStep
+	if born && s.Peak > grown {
+		grown, first, lo = s.Peak, 0, 0
+		for hi = range s.rows {
+			if s.rows[hi].Memory() >= 0.95*s.Peak {
+				break
+			}
+		}
+	}
+	for k := lo; k < hi; k++ { // It begins where it last held hardly more than at first.
+		if s.rows[k].Memory() <= first+grown/20 {
+			lo = k
+		}
+	}
+	share := grown / max(q.memory, 1)
+	if q.memory == 0 {
+		share = grown / 16e9
+	}
+	if len(s.rows) == 0 || grown < 64<<20 || share < 0.02 {
+		return nil
+	}
+	peak := max(s.Peak, first+grown)
+	u := &deed{kind: "memory", topic: "memory", since: s.rows[lo].At, until: s.rows[hi].At, explains: []string{"memory", "swap", "disk", "load"}}
+	if first == 0 && s.Start != 0 {
+		u.since = s.Start
+	}
+	u.weight = grade(0.22, 0.75*min(1.4*share, 1)) * novel(usual.peak, peak)
+	if born && s.ended != 0 && share < littleMemory && s.how != "signal 9" {
+		u.weight *= 0.6 // It took what its work needs, and has given it back.
+	}
+	from := "grew from " + human.Bytes(first)
+	if first == 0 {
+		from = "grew"
+	}
+	u.clause = fmt.Sprintf("%s to %s in %s from %s", from, human.Bytes(peak), human.Seconds(math.Max(float64(u.until-u.since)/1e9, 1)), q.show(u.since))
+	if q.memory > 0 {
+		u.clause += fmt.Sprintf(", %s of all memory", human.Percent(peak/q.memory))
+	}
+	return u
+}
+
+func (q *question) judgeWrites(s *suspect, usual use) *deed {
+	return q.judgeIO(s, query.WrittenBytes, "writer", "wrote", usual.write)
+}
+
+func (q *question) judgeReads(s *suspect, usual use) *deed {
+	return q.judgeIO(s, query.ReadBytes, "reader", "read", usual.read)
+}
+
+func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb string, usual float64) *deed {
+	total := s.Gains[counter]
+	var rates []float64
+	for i := range s.rows {
+		rates = append(rates, s.rows[i].Rates[counter])
+	}
+	lo, hi := hot(rates, max(1<<20, quantile(rates, 0.9)/3))
+	if hi == lo || !(total >= 32<<20) {
+		return nil
+	}
+	since, until := q.rowTimes(s, lo, hi)
+	rate := mean(rates[lo:hi])
+	if !(rate >= 2<<20) {
+		return nil
+	}
+	long := float64(until-since) / 1e9
+	u := &deed{kind: kind, topic: "disk", since: since, until: until, explains: []string{"disk", "load"}}
+	u.weight = grade(0.2, 0.3*min(rate/(150<<20), 1)) * long / (long + 10) * novel(usual, rate)
+	u.clause = fmt.Sprintf("%s %s, %s/s%s", verb, human.Bytes(total), human.Bytes(rate), q.when(since, until))
+	return u
+}
+
+// alike makes one finding of those of several processes of one program.
+func alike(list []*finding) []*finding {
+	slices.SortStableFunc(list, func(x, y *finding) int { return cmp.Compare(y.weight, x.weight) })
+	first := make(map[string]*finding)
+	more := make(map[*finding]int)
+	var out []*finding
+	for _, f := range list {
+		if g := first[f.who]; g != nil {
+			more[g]++
+			g.since = min(g.since, f.since)
+			for _, topic := range f.explains {
+				if !slices.Contains(g.explains, topic) {
+					g.explains = append(g.explains, topic)
+				}
+			}
+			continue
+		}
+		first[f.who] = f
+		out = append(out, f)
+	}
+	for _, f := range out {
+		if n := more[f]; n > 0 {
+			f.text += fmt.Sprintf("; %s of that name did likewise", plural.Of(n, "other process"))
+		}
+	}
+	return out
+}
+
+// beside puts crowds among findings of single processes: of what both tell the
+// weightier stays.
+func beside(singles, crowds []*finding) []*finding {
+	for _, c := range crowds {
+		i := slices.IndexFunc(singles, func(f *finding) bool { return f.who == c.who })
+		switch {
+		case i < 0:
+			singles = append(singles, c)
+		case singles[i].weight < c.weight:
+			c.explains = append(c.explains, singles[i].explains...)
+			singles[i] = c
+		}
+	}
+	return singles
+}
+
+// names lists a few names.
+func names(list []string) string {
+	if len(list) > 3 {
+		list = append(slices.Clone(list[:3]), "others")
+	}
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}

@@ -1,0 +1,178 @@
+package why
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// question is one Request in work.
+type question struct {
+	ctx  context.Context
+	a    query.Archive
+	r    Request
+	host metric.Host
+	how  string
+
+	from, to int64        // of the recording
+	asked    query.Window // what was asked about
+	w, calm  query.Window // what is looked at, and compared with
+	silences []silence
+	field    *field
+	cores    float64
+	memory   float64 // installed, in bytes; 0 where that is not known
+	// calmCPU is what processes used of a core in the calm stretch, by key; nil
+	// until it is wanted.
+	calmCPU map[string]float64
+}
+
+func newQuestion(ctx context.Context, a query.Archive, r Request) (*question, error) {
+	q := &question{ctx: ctx, a: a, r: r}
+	var list []*store.ArchiveInfo
+	q.from, q.to, list = query.Covered(a, query.Window{Hosts: []string{r.Host}})
+	if len(list) == 0 {
+		return nil, fmt.Errorf("nothing was recorded of host %s", r.Host)
+	}
+	q.host = list[len(list)-1].Host
+	q.silences = silences(query.Breaks(a, query.Window{Hosts: []string{r.Host}}), q.from)
+	return q, nil
+}
+
+const (
+	// besides is how far before and after an instant is looked for what was out
+	// of the ordinary then.
+	besides = int64(5 * time.Minute)
+	// least is how long a window is at least.
+	least = int64(time.Minute)
+)
+
+// choose settles the window, the field around it and the calm stretch. outside
+// says that nothing can be told: the recording had not begun or was over.
+func (q *question) choose() (outside bool, err error) {
+	switch {
+	case q.r.At != 0:
+		q.asked = query.Window{From: q.r.At, To: q.r.At}
+		q.w = query.Window{From: max(q.r.At-besides, q.from), To: min(q.r.At+besides, q.to)}
+	case q.r.Window.From != 0 || q.r.Window.To != 0:
+		q.w = q.r.Window
+		if q.w.From == 0 {
+			q.w.From = q.from
+		}
+		if q.w.To == 0 {
+			q.w.To = q.to
+		}
+		q.asked = q.w
+		q.w.From, q.w.To = max(q.w.From, q.from), min(q.w.To, q.to)
+	default:
+		if err := q.worst(); err != nil {
+			return false, err
+		}
+		q.asked = q.w
+	}
+	if q.asked.From > q.to || q.asked.To < q.from {
+		q.w = q.asked
+		return true, nil
+	}
+	if s := q.during(q.asked.From, q.asked.To); s != nil {
+		// What led to it is what can be told besides.
+		q.w = query.Window{From: max(s.From-2*besides, q.from), To: s.From}
+		q.how = "what led to it"
+	}
+	if q.w.To-q.w.From < least {
+		q.w.From, q.w.To = max(q.w.From-least/2, q.from), min(q.w.To+least/2, q.to)
+	}
+	q.w.Hosts, q.asked.Hosts = []string{q.r.Host}, []string{q.r.Host}
+	q.sizes()
+	return false, q.around()
+}
+
+// sizes learns how large the machine is.
+func (q *question) sizes() {
+	q.cores = max(query.Cores(q.a, q.w), 1)
+	for s := range q.a.Summarize(query.Window{Hosts: q.w.Hosts, To: q.w.To}.Selection("mem.physmem")) {
+		if f, err := s.Metric.Units.Factor(metric.Bytes); err == nil && s.Count > 0 {
+			q.memory = metric.Number(s.Metric.Type, s.Last.Bits) * f
+		}
+	}
+}
+
+// detectors look for one kind of trouble each.
+var detectors = []struct {
+	name string
+	find func(*question) ([]*finding, error)
+}{
+	{"breaks", (*question).interruptions},
+	{"events", (*question).happenings},
+	{"signals", (*question).symptoms},
+	{"processes", (*question).processes},
+	{"births", (*question).births},
+	{"ends", (*question).ends},
+	{"growths", (*question).growths},
+	{"volumes", (*question).volumes},
+	{"disks", (*question).disks},
+	{"networks", (*question).networks},
+	{"held", (*question).held},
+	{"supply", (*question).supply},
+}
+
+// findings asks all detectors.
+func (q *question) findings() ([]*finding, error) {
+	var all []*finding
+	for _, d := range detectors {
+		if s := q.during(q.asked.From, q.asked.To); s != nil && s.state == "asleep" && d.name != "breaks" {
+			continue // Nothing leads to sleep.
+		}
+		if err := q.ctx.Err(); err != nil {
+			return nil, err
+		}
+		some, err := d.find(q)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.name, err)
+		}
+		all = append(all, some...)
+	}
+	all = cooled(driven(all, q.slack()), q.slack())
+	q.then(all)
+	return all, nil
+}
+
+// then has what went on at the instant in question weigh more than what began
+// later or was over.
+func (q *question) then(all []*finding) {
+	if q.r.At == 0 {
+		return
+	}
+	for _, f := range all {
+		if f.topic == "break" {
+			continue
+		}
+		away := max(f.since-q.r.At, q.r.At-f.until, 0)
+		f.weight *= 1 / (1 + float64(max(away-q.slack(), 0))/60e9)
+	}
+}
+
+// slack is how much later than what it caused something may have been noticed:
+// processes are read more seldom than the machine.
+func (q *question) slack() int64 { return 2*q.field.width + 2*leastStep }
+
+// nothing is the line of a window in which all was as usual.
+func (q *question) nothing() Line {
+	text := "nothing out of the ordinary from " + q.show(q.w.From) + " to " + q.show(q.w.To)
+	if q.calm.To != 0 {
+		text += q.largest()
+	}
+	return Line{Text: text, Kind: "nothing", More: append([]string{"top"}, span(q.w.From, q.w.To)...)}
+}
+
+// outside is the line of a window of which nothing was recorded.
+func (q *question) outside() Line {
+	word := "ended at " + q.show(q.to)
+	if q.asked.To < q.from {
+		word = "begins at " + q.show(q.from)
+	}
+	return Line{Text: "not recorded: the recording " + word, Kind: "outside", Weight: 1, More: []string{"info"}}
+}

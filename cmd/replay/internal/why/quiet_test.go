@@ -1,0 +1,50 @@
+package why
+
+import (
+	"testing"
+
+	"tachograph/store/query"
+)
+
+// A sleep is the answer for who asks about a time that was slept through, and
+// aside for who asks about a recording in which there was one.
+func TestSlept(t *testing.T) {
+	s := silence{query.Break{From: 100e9, To: 200e9}, "asleep"}
+	for _, c := range []struct {
+		name     string
+		from, to int64 // asked; 0 and 0: nothing was
+		want     float64
+	}{
+		{"all of it", 100e9, 200e9, 1},
+		{"half of it", 0, 200e9, 1},
+		{"a quarter of it", 0, 400e9, 0.65},
+		{"no window", 0, 0, 0.3},
+	} {
+		asked := query.Window{From: c.from, To: c.to}
+		q := &question{r: Request{Window: asked}, asked: asked}
+		if got := q.slept(s); got < c.want-1e-9 || got > c.want+1e-9 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Of stretches in which nothing was bad the idlest is the calm: a core of many
+// that somebody used all the time is not what is usual for him.
+func TestCalmIsTheIdlest(t *testing.T) {
+	const n = 300
+	f := &field{width: 1e9, n: n}
+	one := &course{signal: &signal{least: 0.6, severe: 1, weight: 0.4}, gap: 1}
+	for k := range n {
+		x := 0.12
+		if k < 100 {
+			x = 0.24 // One of eight more than usual.
+		}
+		one.x = append(one.x, x)
+	}
+	f.of = map[string][]*course{"cpu": {one}}
+	q := &question{field: f, to: n * 1e9, w: query.Window{To: n * 1e9}}
+	q.findCalm()
+	if q.calm.To == 0 || q.calm.From < 100e9 {
+		t.Errorf("the calm is from %d s to %d s", q.calm.From/1e9, q.calm.To/1e9)
+	}
+}

@@ -1,0 +1,111 @@
+// Package why tells what was out of the ordinary on a machine at an instant or in
+// a window, the cause first: that it was asleep or off, that a process ran away,
+// that a volume was full. It compares the window with a calm stretch of the same
+// recording, which it finds by itself, and says which it took.
+//
+// Detectors, one a file, each look for one kind of trouble and give findings:
+// who, since when, how much against the calm stretch. rank puts what explains the
+// rest first and folds what follows from it into its line. Nothing depends on
+// what programs are called.
+package why
+
+import (
+	"context"
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// Request asks about one host.
+type Request struct {
+	Host string // its ID
+	// At is the instant in question. Without it Window is; without that, the
+	// worst of the whole recording.
+	At     int64
+	Window query.Window
+	Defs   *query.Definitions
+	// Format writes an instant; nil: the time of day in UTC.
+	Format func(wall int64) string
+	// Zone is the one in whose time breaks are told, as instant.Sentence tells them;
+	// nil: UTC.
+	Zone *time.Location
+}
+
+// Answer is what was found, most telling first.
+type Answer struct {
+	Host metric.Host
+	// Window is what was looked at, Calm what it was compared with: zero where
+	// nothing was recorded that could be.
+	Window, Calm query.Window
+	// How says how the window was chosen, where it was not given.
+	How string
+	// Found says that something was out of the ordinary. Without it Lines has one
+	// line that says so.
+	Found bool
+	Lines []Line
+}
+
+// Line is one finding: a sentence of one line that may hold a stranger's names.
+type Line struct {
+	Text string
+	// Kind is the detector's name for it: "sleep", "runaway", "volume" ...
+	Kind string
+	// Weight is how much it hurt and how certain that is, 0 to 1.
+	Weight float64
+	// Since is when it began, Until when it was over; zero where that says nothing.
+	Since, Until int64
+	// More are the arguments of the replay command that shows more.
+	More []string
+}
+
+// mostLines is how many lines an answer has at most.
+const mostLines = 10
+
+// Ask answers why.
+func Ask(ctx context.Context, a query.Archive, r Request) (*Answer, error) {
+	q, err := newQuestion(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	outside, err := q.choose()
+	if err != nil {
+		return nil, err
+	}
+	if outside {
+		return &Answer{Host: q.host, Window: q.w, Lines: []Line{q.outside()}}, nil
+	}
+	found, err := q.findings()
+	if err != nil {
+		return nil, err
+	}
+	if s := q.during(q.asked.From, q.asked.To); s != nil && s.state == "asleep" {
+		q.w, q.calm, q.how = q.asked, query.Window{}, ""
+	}
+	answer := &Answer{Host: q.host, Window: q.w, Calm: q.calm, How: q.how, Lines: lines(rank(found, q.slack()))}
+	if answer.Found = len(answer.Lines) > 0; !answer.Found {
+		answer.Lines = []Line{q.nothing()}
+	}
+	return answer, nil
+}
+
+// show writes an instant.
+func (q *question) show(wall int64) string {
+	if q.r.Format != nil {
+		return q.r.Format(wall)
+	}
+	return time.Unix(0, wall).UTC().Format(time.TimeOnly)
+}
+
+// stamp writes an instant for a command line.
+func stamp(wall int64) string {
+	return time.Unix(0, wall).UTC().Truncate(time.Second).Format(time.RFC3339)
+}
+
+// span are the flags for a stretch of time.
+func span(from, to int64) []string {
+	if to%int64(time.Second) != 0 {
+		to += int64(time.Second)
+	}
+	return []string{"--from", stamp(from), "--to", stamp(to)}
+}

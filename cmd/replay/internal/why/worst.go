@@ -1,0 +1,87 @@
+package why
+
+import (
+	"time"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// worst chooses the window where none was given: the minutes before the last end
+// that was no clean one, else the worst of the recording.
+func (q *question) worst() error {
+	for i := len(q.silences) - 1; i >= 0; i-- {
+		if s := q.silences[i]; q.unclean(s) {
+			q.w = query.Window{From: max(s.From-2*besides, q.from), To: min(s.To+int64(time.Minute), q.to)}
+			q.how = "the last unclean end"
+			return nil
+		}
+	}
+	f, err := q.read(q.from, q.to)
+	if err != nil {
+		return err
+	}
+	if q.to-q.from <= 4*besides {
+		q.w = query.Window{From: q.from, To: q.to}
+		return nil
+	}
+	bad := f.badness(true)
+	q.eventful(f, bad)
+	long := max(int(2*besides/f.width), 1)
+	best, chosen := -1.0, 0
+	for k := 0; k < max(f.n-long, 1); k++ {
+		if m := mean(bad[k:min(k+long, f.n)]); m > best {
+			best, chosen = m, k
+		}
+	}
+	q.w = query.Window{From: f.begin(chosen), To: min(f.begin(chosen+long), q.to)}
+	q.how = "the worst of the recording"
+	return nil
+}
+
+// eventful adds what events tell to how bad the slots of a recording were: that
+// the kernel killed somebody, or throttled, and what failed.
+func (q *question) eventful(f *field, bad []float64) {
+	looked := 0
+	for e := range q.a.Events(q.from, q.to, metric.EventMemory, metric.EventThrottle, metric.EventProcessExit) {
+		if looked++; looked > 10*mostExits {
+			return
+		}
+		k := f.slot(e.At.Wall)
+		if e.Archive.Host.ID != q.r.Host || k < 0 || k >= f.n || over(e) {
+			continue
+		}
+		harm := 0.5
+		switch {
+		case killed(e):
+			harm = 2
+		case e.Kind != metric.EventProcessExit:
+		case query.Crashed(e.Label("how")):
+			harm = 0.2
+		case query.Failed(e.Label("how")):
+			harm = 0.02
+		default:
+			continue
+		}
+		// A slot stands for some time: more of them make an event no worse.
+		bad[k] = orZero(bad[k]) + harm*60e9/float64(max(f.width, int64(time.Second)))/20
+	}
+}
+
+// unclean reports whether a machine went down without being told to.
+func (q *question) unclean(s silence) bool {
+	switch s.Kind {
+	case metric.EventPanic:
+		return true
+	case metric.EventBoot, metric.EventShutdown:
+	default:
+		return false
+	}
+	// A recorder that was told to end has said so.
+	for e := range q.a.Events(s.From-int64(2*time.Minute), s.To, metric.EventStop) {
+		if e.Archive.Host.ID == q.r.Host {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"slices"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+)
+
+// always is how much a column matters without which a row says nothing.
+const always = 100
+
+// matters are the tables, and how much their columns matter: where a terminal is too
+// narrow for all, those with the smallest numbers go first. The first column and the
+// last one always stay.
+var matters = map[string]map[string]int{
+	"ps":      {"cpu": 9, "memory": 8, "state": 7, "user": 6, "write": 5, "read": 4, "age": 3, "power": 2, "threads": 1},
+	"threads": {"process": always, "tid": 6, "state": 7, "cpu": 9, "cpu time": 8},
+	"top": {"runs": 10, "cpu": 9, "memory": 8, "cpu time": 7, "written": 6, "read": 5, "user": 4, "share": 3, "energy": 2, "wakeups": 1,
+		"faults": 0},
+	"series": {"metric": always, "instance": always},
+	"ranges": {"metric": always, "instance": always, "from": 11, "to": 0, "mean": 10, "max": 9, "min": 8, "p95": 7, "last": 6, "p50": 5, "p99": 4,
+		"increase": 3, "first": 2, "count": 1, "rate": -1},
+	"find":    {"seconds": always, "instance": always, "to": 2, "samples": 1},
+	"summary": {"from": 12, "length": 11, "breaks": 10, "cpu": 9, "memory_max": 8, "bytes": 7, "received": 6, "sent": 5, "written": 4, "read": 3, "memory": 2, "to": 1},
+	"runs":    {"runs": 9, "failed": 8, "last": 7, "every": 6, "first": 5},
+	"events":  {"kind": always},
+	"metrics": {"units": 4, "semantics": 3, "indom": 2, "class": 1, "type": 0},
+}
+
+// cuts are the columns of names, which are cut where there is no room for them, and
+// where: what tells a metric from others stands at its end.
+var cuts = map[string]human.Place{
+	"metric": human.AtStart, "instance": human.InMiddle, "archive_host": human.AtEnd, "process": human.AtEnd, "user": human.AtEnd, "name": human.AtEnd,
+}
+
+// flexible are the columns of names of a table.
+var flexible = map[string][]string{
+	"ps": {"user"}, "threads": {"process"}, "top": {"user"}, "series": {"metric", "instance"}, "ranges": {"metric", "instance"}, "find": {"instance"},
+	"summary": {"archive_host"}, "runs": {"name"}, "metrics": {"metric"},
+}
+
+// mattering says of the columns of a table what matters about them.
+func mattering(table string, columns ...out.Column) []out.Column {
+	for i := range columns {
+		c := &columns[i]
+		c.Keep = matters[table][c.Name]
+		c.Flex = c.Flex || slices.Contains(flexible[table], c.Name)
+		c.Cut = cuts[c.Name]
+	}
+	return columns
+}

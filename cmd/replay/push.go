@@ -1,0 +1,391 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/pushstate"
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/internal/when"
+	"tachograph/cmd/replay/internal/clickhouse"
+	"tachograph/cmd/replay/internal/naming"
+	"tachograph/cmd/replay/internal/otlp"
+	"tachograph/cmd/replay/internal/push"
+	"tachograph/cmd/replay/internal/remotewrite"
+	"tachograph/cmd/replay/internal/serve"
+	"tachograph/config"
+	"tachograph/sample/metric"
+	"tachograph/store/fault"
+	"tachograph/store/follow"
+	"tachograph/store/query"
+)
+
+// pushFlags say what is pushed where.
+type pushFlags struct {
+	to, protocol, state  string
+	follow, stop, create bool
+	again, status        bool
+	createOnly           bool
+	processes            int
+	computed             bool
+	names                string
+	labels               []string
+	database, cluster    string
+	keep                 string
+	values               int
+	age, giveUp, timeout string
+	runAs                string
+	access               push.Access
+}
+
+// A protocol is a language that receivers speak.
+type protocol struct {
+	name string
+	// fits reports whether an address looks like one of its receivers.
+	fits func(u *url.URL) bool
+	make func(f *pushFlags, to *push.Endpoint) (push.Sink, error)
+	// whole says that it takes what is recorded of every process and thread.
+	whole bool
+}
+
+// protocols are all there are.
+func protocols() []protocol {
+	return []protocol{
+		{name: "remote-write", make: newRemoteWrite, fits: func(u *url.URL) bool {
+			return strings.HasSuffix(u.Path, "/write") || strings.HasSuffix(u.Path, "/push") || strings.HasSuffix(u.Path, "/receive")
+		}},
+		{name: "otlp", make: newOTLP, fits: func(u *url.URL) bool { return strings.HasSuffix(u.Path, "/v1/metrics") }},
+		{name: "clickhouse", make: newClickHouse, whole: true, fits: func(u *url.URL) bool {
+			return (u.Port() == "8123" || u.Port() == "8443") && strings.Trim(u.Path, "/") == ""
+		}},
+	}
+}
+
+func protocolNames() (names []string) {
+	for _, p := range protocols() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func newRemoteWrite(f *pushFlags, to *push.Endpoint) (push.Sink, error) {
+	opt := remotewrite.Options{Processes: f.processes, Computed: f.computed}
+	for name := range strings.SplitSeq(f.names, ",") {
+		switch strings.TrimSpace(name) {
+		case "own":
+			opt.Own = true
+		case "node":
+			opt.Node = true
+		default:
+			return nil, fmt.Errorf("--names %s: write own, node, or both as own,node", f.names)
+		}
+	}
+	for _, text := range f.labels {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || !naming.ValidLabel(name) {
+			return nil, fmt.Errorf("--label %s: write NAME=VALUE, the name of letters, digits and _", text)
+		}
+		opt.Labels = append(opt.Labels, naming.Label{Name: name, Value: value})
+	}
+	return remotewrite.New(to, opt), nil
+}
+
+func newOTLP(f *pushFlags, to *push.Endpoint) (push.Sink, error) {
+	return otlp.New(to, otlp.Options{Processes: f.processes, Computed: f.computed}), nil
+}
+
+func newClickHouse(f *pushFlags, to *push.Endpoint) (push.Sink, error) {
+	to.Within(f.database)
+	layout := clickhouse.Layout{Database: f.database, Cluster: f.cluster}
+	if f.keep != "" {
+		var err error
+		if layout.Keep, err = when.Duration(f.keep); err != nil || layout.Keep <= 0 {
+			return nil, fmt.Errorf("--keep %s is no length of time: write 30d", f.keep)
+		}
+	}
+	return clickhouse.New(clickhouse.Options{Endpoint: to, Create: f.create || f.createOnly, Layout: layout}), nil
+}
+
+func pushCommand(a *app) *cobra.Command {
+	f := &pushFlags{}
+	cmd := &cobra.Command{
+		Use:   "push [ARCHIVE...] --to URL",
+		Short: "Bring what is recorded to a server: Prometheus, ClickHouse, OpenTelemetry",
+		Long: `push brings what is recorded to a server, each value once: what archives hold, and
+with --follow what is being recorded, until Ctrl-C. Servers speak one of
+
+  remote-write  Prometheus, VictoriaMetrics, Mimir, Thanos: system metrics under the
+                names of /metrics (replay serve), and with --processes totals of processes
+  otlp          collectors of OpenTelemetry, by HTTP: the same, as they call it
+  clickhouse    ClickHouse, by HTTP: everything, every process with it
+
+which --protocol says where the address does not.
+
+What the server has acknowledged is kept in a small file (--state; root's are in
+/var/lib/tachograph-push, or /Library/Application Support/Tachograph/Push on a Mac,
+others' in ~/.local/state/tachograph-push or below their ~/Library), and the next push
+to this server goes on there. Without one it begins with the oldest archive, or at
+--from, which may be now. What a server does not take now is tried again, ever less
+often; what it refuses for good is told and set aside, and stays in the archive. The
+archive is the buffer: while a server is away nothing piles up. recorder status says
+how far each push is behind; --status says it, too, where there is no recorder, and
+what is set aside, and why. Once the server would take that (its configuration was
+mended, its time window is wider), --again pushes it once more, and nothing else.
+
+Secrets are read from files, never from the command line. Started by root, --run-as
+has it become another user once these are read.
+
+--processes N tells, of the N names of processes with the most processor time and
+the N with the most memory at each reading, what all processes of a name take, and
+of all others together.`,
+		Example: `  replay push --to http://127.0.0.1:9090/api/v1/write
+  replay push --to https://metrics.example/api/v1/write --token-file ~/.push-token --follow --processes 10
+  replay push --status
+  replay push --to http://127.0.0.1:9090/api/v1/write --again
+  replay push demo.d --to http://127.0.0.1:8428/api/v1/write --from -2h
+  replay push --to clickhouse://127.0.0.1:8123/tachograph --create --follow
+  replay push --to https://collector.example/v1/metrics --header-file ~/.push-headers --follow`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"format", "spreadsheet", "show-command", "derived"} {
+				if cmd.Flags().Changed(name) {
+					return fmt.Errorf("push has no use for --%s: it sends what was recorded, as it was recorded", name)
+				}
+			}
+			if f.status {
+				return a.pushStatus(f, args)
+			}
+			return a.push(f, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.to, "to", "", "address of the server: http://HOST:PORT/PATH, https://... or clickhouse://HOST:PORT/DATABASE")
+	fl.StringVar(&f.protocol, "protocol", "", strings.Join(protocolNames(), ", ")+" (default: as the address looks)")
+	fl.BoolVarP(&f.follow, "follow", "f", false, "go on with what is being recorded, until Ctrl-C")
+	fl.StringVar(&f.state, "state", "", "file that says how far the server has acknowledged (default: one for each server, see above)")
+	fl.IntVar(&f.processes, "processes", 0, "totals of so many names of processes (remote-write, otlp)")
+	fl.BoolVar(&f.computed, "computed", true, "metrics that are computed of those that were recorded, too (remote-write, otlp)")
+	fl.StringVar(&f.names, "names", "own,node", "names of metrics: own, node (those of node_exporter) or both (remote-write)")
+	fl.StringArrayVar(&f.labels, "label", nil, "NAME=VALUE put to every series (repeatable; remote-write)")
+	fl.BoolVar(&f.create, "create", false, "make the tables (clickhouse)")
+	fl.BoolVar(&f.createOnly, "create-only", false, "make the tables and end: once on each server of a cluster (clickhouse)")
+	fl.StringVar(&f.database, "database", "tachograph", "database with the tables (clickhouse)")
+	fl.StringVar(&f.cluster, "cluster", "", "cluster whose shards have the tables, by the servers' configuration (clickhouse)")
+	fl.StringVar(&f.keep, "keep", "", "how long the tables that --create makes keep rows, in days: 30d (clickhouse 19.14 and later)")
+	fl.StringVar(&f.access.TokenFile, "token-file", "", "file with the token that the server wants")
+	fl.StringVar(&f.access.User, "user", "", "who we are for the server; needs --password-file")
+	fl.StringVar(&f.access.PasswordFile, "password-file", "", "file with the password of --user")
+	fl.StringVar(&f.access.HeaderFile, "header-file", "", "file with headers to send, NAME: VALUE a line")
+	fl.StringVar(&f.access.CAFile, "tls-ca", "", "file with the certificate of who signed the server's")
+	fl.StringVar(&f.access.CertFile, "tls-cert", "", "file with our certificate")
+	fl.StringVar(&f.access.KeyFile, "tls-key", "", "file with its key")
+	fl.BoolVar(&f.access.Insecure, "insecure", false, "send secrets by http:// to other machines, too")
+	fl.IntVar(&f.values, "batch", 0, fmt.Sprintf("values of a batch at most (default %d; clickhouse %d)", push.Default.MaxValues, clickhouse.Batch.Values))
+	fl.StringVar(&f.age, "every", "", fmt.Sprintf("a batch is sent at the latest when it is so old (default %s; clickhouse %s)", push.Default.MaxAge, clickhouse.Batch.Age))
+	fl.BoolVar(&f.again, "again", false, "push what the server refused and what is set aside once more, and forget what it takes")
+	fl.BoolVar(&f.status, "status", false, "say how far pushes are and what is set aside: all of this user's and root's, or that of --to or --state")
+	fl.BoolVar(&f.stop, "stop-refused", false, "end where the server refuses something, instead of setting it aside")
+	fl.StringVar(&f.giveUp, "give-up", "", "end when nothing was acknowledged for so long (default 5m; with --follow never)")
+	fl.StringVar(&f.timeout, "timeout", "", fmt.Sprintf("how long the server may take for an answer (default %s)", push.DefaultTimeout))
+	fl.StringVar(&f.runAs, "run-as", "", "whom to become when started by root; nobody also gets the group of the archives")
+	return cmd
+}
+
+// push checks what is asked for, and does it.
+func (a *app) push(f *pushFlags, args []string) error {
+	sink, to, whole, err := f.sink()
+	if err != nil {
+		return err
+	}
+	if f.createOnly {
+		if !whole {
+			return fmt.Errorf("%s has no tables to make: --create-only is for clickhouse", to)
+		}
+		ctx, stop := a.untilEnded()
+		defer stop()
+		if err := sink.Prepare(ctx); err != nil {
+			return fmt.Errorf("%s: %w", to, err)
+		}
+		a.stdout.Printf("%s has its tables\n", to)
+		return nil
+	}
+	if f.again && (f.follow || a.from != "") {
+		return errors.New("--again pushes what is set aside and nothing else: leave --follow and --from out")
+	}
+	opt := push.Options{Target: to.String(), Sink: sink, Forever: f.follow, Again: f.again, StopRefused: f.stop, MaxValues: f.values, Note: func(text string) {
+		a.tell(visible.Text(text))
+		a.stderr.Flush()
+	}}
+	if !f.follow {
+		opt.GiveUp = 5 * time.Minute
+	}
+	if whole { // few large inserts, or ClickHouse has more parts to merge than it can
+		opt.MaxAge = clickhouse.Batch.Age
+		if opt.MaxValues == 0 {
+			opt.MaxValues = clickhouse.Batch.Values
+		}
+	}
+	for _, d := range []struct {
+		name, text string
+		to         *time.Duration
+	}{{"every", f.age, &opt.MaxAge}, {"give-up", f.giveUp, &opt.GiveUp}} {
+		if d.text == "" {
+			continue
+		}
+		length, err := when.Duration(d.text)
+		if err != nil || length <= 0 {
+			return fmt.Errorf("--%s %s is no length of time: write 10s, 5m or 1h", d.name, d.text)
+		}
+		*d.to = length
+	}
+	if f.values < 0 || f.processes < 0 || f.processes > mostProcesses {
+		return fmt.Errorf("--batch is 1 or more, --processes 0 to %d", mostProcesses)
+	}
+	paths, err := a.archivePaths(args)
+	if err != nil {
+		return err
+	}
+	host, err := a.pushed(f, args, &opt)
+	if err != nil {
+		return err
+	}
+	follows := follow.Options{Host: host, Complete: complete, Wait: f.follow}
+	if !whole {
+		follows.Classes = []metric.Class{metric.Static, metric.Constrained, metric.Polled, metric.Fast}
+		if f.processes > 0 {
+			follows.Classes = append(follows.Classes, metric.Process)
+		}
+	}
+	opt.Open, opt.Oldest = push.Archives(follows, paths...)
+	if f.runAs != "" {
+		name := f.runAs
+		if name == "nobody" {
+			name = ""
+		}
+		if err := to.Keep(); err != nil {
+			return err
+		}
+		if err := serve.Become(name, paths); err != nil {
+			return err
+		}
+	}
+	if opt.State = f.state; f.state == "" {
+		dir := config.PushDir()
+		if err := push.EnsureDir(dir); err != nil {
+			return err
+		}
+		opt.State = filepath.Join(dir, pushstate.Name(to.String(), host))
+	}
+	collectLater()
+	ctx, stop := a.untilEnded()
+	defer stop()
+	if f.again {
+		return a.pushAgain(ctx, opt)
+	}
+	engine := push.New(opt)
+	err = engine.Run(ctx)
+	s := engine.State()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if s.Batches == 0 && err != nil {
+		return err
+	}
+	a.stdout.Printf("%s has %s of %s%s\n", opt.Target, plural.Of(s.Values, "value"), visible.Text(s.Name), a.upToWords(&s))
+	if err == nil && s.Refused+s.RefusedValues > 0 {
+		a.tell("refused until now: " + plural.Of(s.RefusedValues, "value") + " (--status says why, --again pushes once more what is set aside)")
+		return errNo
+	}
+	return err
+}
+
+// mostProcesses bounds how many names of processes have series.
+const mostProcesses = 1000
+
+func (a *app) upToWords(s *pushstate.State) string {
+	if s.AckedWall == 0 {
+		return ""
+	}
+	return ", up to " + a.show(s.AckedWall)
+}
+
+// pushed resolves --host and --from with the archives that there are.
+func (a *app) pushed(f *pushFlags, args []string, opt *push.Options) (host string, err error) {
+	err = a.load(args...)
+	if a.close != nil {
+		defer func() {
+			a.zone() // which is that of the archives
+			_ = a.close()
+			a.close, a.archive = nil, nil
+		}()
+	}
+	if err != nil && f.follow && len(a.hosts) == 0 && (a.from == "" || a.from == "now") && (fault.Of(err) == fault.NotFound || a.archive != nil) {
+		return "", nil // there will be one
+	}
+	if err != nil {
+		return "", err
+	}
+	ids, err := a.hostIDs()
+	if err != nil {
+		return "", err
+	}
+	if len(ids) > 1 {
+		return "", errors.New("a push is of one host: choose it with --host")
+	}
+	if a.from != "" {
+		if opt.Since, err = a.instant("from", a.from); err != nil {
+			return "", err
+		}
+	}
+	if len(ids) == 1 {
+		return ids[0], nil
+	}
+	return "", nil
+}
+
+// sink is what the address stands for.
+func (f *pushFlags) sink() (push.Sink, *push.Endpoint, bool, error) {
+	if f.to == "" {
+		return nil, nil, false, errors.New("push needs an address: --to http://HOST:PORT/PATH")
+	}
+	address, spoken := f.to, f.protocol
+	if strings.HasPrefix(address, "clickhouse") && (spoken == "" || spoken == "clickhouse") {
+		var err error
+		if address, f.database, err = clickhouse.Target(f.to); err != nil {
+			return nil, nil, false, err
+		}
+		spoken = "clickhouse"
+	}
+	if f.timeout != "" {
+		var err error
+		if f.access.Timeout, err = when.Duration(f.timeout); err != nil || f.access.Timeout <= 0 {
+			return nil, nil, false, fmt.Errorf("--timeout %s is no length of time: write 30s or 2m", f.timeout)
+		}
+	}
+	to, err := push.NewEndpoint(address, f.access)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	all := protocols()
+	i := slices.IndexFunc(all, func(p protocol) bool { return p.name == spoken })
+	if spoken == "" {
+		u, _ := url.Parse(address)
+		i = slices.IndexFunc(all, func(p protocol) bool { return p.fits(u) })
+	}
+	switch {
+	case i < 0 && spoken != "":
+		return nil, nil, false, fmt.Errorf("there is no protocol %q: there are %s%s", spoken, strings.Join(protocolNames(), ", "), query.Suggest(spoken, protocolNames()))
+	case i < 0:
+		return nil, nil, false, fmt.Errorf("what is spoken at %s cannot be told from the address (Prometheus takes remote write at /api/v1/write): say --protocol %s", to, strings.Join(protocolNames(), "|"))
+	}
+	sink, err := all[i].make(f, to)
+	return sink, to, all[i].whole, err
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/pushstate"
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/push"
+	"tachograph/config"
+)
+
+// pushAgain pushes what is set aside.
+func (a *app) pushAgain(ctx context.Context, opt push.Options) error {
+	before, err := pushstate.Read(opt.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("nothing was pushed to %s yet by what is told in %s: say --state if that of an earlier push is elsewhere", opt.Target, opt.State)
+	}
+	if err != nil {
+		return err
+	}
+	engine := push.New(opt)
+	err = engine.Run(ctx)
+	s := engine.State()
+	if err != nil && s.Batches == before.Batches {
+		return err
+	}
+	switch {
+	case len(before.Set) == 0:
+		a.stdout.Printf("nothing of a push to %s is set aside\n", opt.Target)
+	default:
+		a.stdout.Printf("%s has taken %s more of what was set aside\n", opt.Target, plural.Of(s.Values-before.Values, "value"))
+	}
+	if err == nil && len(s.Set) > 0 {
+		a.tell("still set aside: " + plural.Of(len(s.Set), "batch") + " (--status says why)")
+		return errNo
+	}
+	return err
+}
+
+// pushStatus says how far pushes are, and what is set aside.
+func (a *app) pushStatus(f *pushFlags, args []string) error {
+	if len(args) > 0 || f.follow || f.again {
+		return errors.New("--status says what is kept of pushes: it goes with --to or --state, and nothing else")
+	}
+	var list []pushstate.Told
+	switch {
+	case f.state != "":
+		s, err := pushstate.Read(f.state)
+		if err != nil {
+			return err
+		}
+		list = append(list, pushstate.Told{Path: f.state, State: s})
+	default:
+		for _, dir := range config.PushDirs() {
+			states, errs := pushstate.In(dir)
+			list = append(list, states...)
+			for _, err := range errs {
+				a.tell(visible.Text(err.Error()))
+			}
+		}
+	}
+	if f.to != "" {
+		_, to, _, err := f.sink()
+		if err != nil {
+			return err
+		}
+		kept := list[:0]
+		for _, s := range list {
+			if s.Target == to.String() {
+				kept = append(kept, s)
+			}
+		}
+		list = kept
+	}
+	if len(list) == 0 {
+		return errors.New("no push has left anything here: say --state where its file is elsewhere")
+	}
+	for _, s := range list {
+		a.tellPush(s)
+	}
+	return nil
+}
+
+// tellPush prints what is kept of a push, which others may have written.
+func (a *app) tellPush(s pushstate.Told) {
+	line := func(format string, args ...any) { a.stdout.Println(visible.Text(fmt.Sprintf(format, args...))) }
+	r := s.Report(time.Time{}, time.Now())
+	line("%s", r.Words())
+	line("  %s%s", s.Path, a.upToWords(s.State))
+	if s.LastError != "" {
+		line("  last error, at %s: %s", a.show(s.LastErrorAt.UnixNano()), s.LastError)
+	}
+	if n := s.Refused - min(s.Refused, uint64(len(s.Set))); n > 0 {
+		line("  set aside before those below, and only counted: %s", plural.Of(n, "batch"))
+	}
+	for i := range s.Set {
+		set := &s.Set[i]
+		line("  set aside at %s: %s from %s to %s: %s", a.show(set.At.UnixNano()), plural.Of(set.Values, "value"), a.show(set.Since), a.show(set.Until), set.Why)
+	}
+}

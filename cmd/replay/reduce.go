@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/layout"
+	"tachograph/store/reduce"
+	"tachograph/store/rewrite"
+)
+
+type reduceFlags struct {
+	keep      time.Duration
+	dst       string
+	processes string
+}
+
+func reduceCommand(a *app) *cobra.Command {
+	f := &reduceFlags{}
+	cmd := &cobra.Command{
+		Use:   "reduce [ARCHIVE...] --keep STEP -o NEW",
+		Short: "Make a small archive of minima, means, maxima and totals, for years",
+		Long: `reduce makes an archive that holds one reading for each step of time, with what
+the step's readings came to: of what goes up and down its smallest, largest and
+mean value, its first and its last; of counters how they stood, so that rates and
+totals of whole steps stay exact over resets, and how steeply they rose. Texts and
+settings have a reading of their own wherever they changed, breaks stay breaks, and
+events are all there.
+
+What is made is asked like any other archive, and says that it is of steps. Over
+whole steps, ranges answers what it would have answered before, but for
+percentiles, which steps do not have; what a step's smallest, largest and mean
+value were has names of its own, such as reduced.max.mem.util.free, for plots and
+expressions: what find looks for within steps is there and not in their last values.
+
+Every process that was seen stays told of, with what it used in all and the most
+memory that it held. --processes top=100 leaves only those that were among the
+first hundred in something, none leaves none; what the others used stays counted
+in one that is called (others).
+
+Archives of several boots become a bundle, which is one file and read as one. Steps are
+whole seconds that divide a day. What was reduced already can be reduced to longer steps.`,
+		Example: `  replay reduce --keep 1m -o 2026-11.tacho /var/lib/tachograph
+  replay reduce --keep 5m --processes top=50 -o year.tacho *.tacho`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.reduce(f, args) },
+	}
+	fl := cmd.Flags()
+	fl.DurationVar(&f.keep, "keep", 0, "length of a step: 10s, 1m, 5m, 1h, ...")
+	fl.StringVarP(&f.dst, "output", "o", "", "the new archive; must not exist")
+	fl.StringVar(&f.processes, "processes", "all", "processes that stay told of: all, top=N or none")
+	return cmd
+}
+
+// top is how many processes stay told of; -1 for all.
+func (f *reduceFlags) top() (int, error) {
+	switch f.processes {
+	case "all":
+		return -1, nil
+	case "none":
+		return 0, nil
+	}
+	if text, ok := strings.CutPrefix(f.processes, "top="); ok {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("--processes is all, none or top=N with a number above 0, not %q", f.processes)
+}
+
+func (a *app) reduce(f *reduceFlags, args []string) error {
+	switch {
+	case f.keep == 0:
+		return errors.New("reduce needs the length of a step: --keep 1m")
+	case f.dst == "":
+		return errors.New("reduce needs a name for the new archive: -o NEW.tacho")
+	}
+	if err := reduce.Check(f.keep, nil); err != nil {
+		return err
+	}
+	if _, err := f.top(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(f.dst); err == nil {
+		return fmt.Errorf("%s exists already, and nothing is written over; name another or remove it", f.dst)
+	}
+	paths, err := a.archivePaths(args)
+	if err != nil {
+		return err
+	}
+	r, err := store.Open(paths...)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for _, l := range r.Losses() {
+		a.losses = append(a.losses, l)
+		a.warn(l.What + "; it is left out")
+	}
+	files := slices.DeleteFunc(r.Files(), func(f *archive.File) bool { return f.Info.Empty })
+	if len(files) == 0 {
+		return nothing("nothing was recorded in %s", strings.Join(paths, ", "))
+	}
+	var infos []*archive.Info
+	for _, file := range files {
+		infos = append(infos, &file.Info)
+		if len(file.Hidden) > 0 {
+			return fmt.Errorf("of some of what %s covers there are other archives that tell more: reduce either it or them", file.Info.Path)
+		}
+	}
+	if err := reduce.Check(f.keep, infos); err != nil {
+		return err
+	}
+	// What is held grows with the busiest hour, and half as much garbage as usual.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	ctx, stop := a.untilEnded()
+	defer stop()
+	boots := reduce.Boots(files)
+	made, err := a.reduceBoots(ctx, f, boots)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	var before, after int64
+	for _, info := range infos {
+		before += info.Bytes
+	}
+	for _, path := range made {
+		if st, err := os.Stat(path); err == nil {
+			after += st.Size()
+		}
+	}
+	a.stdout.Printf("%s: %s of %s in steps of %s, %s of what had %s\n", f.dst, plural.Of(len(boots), "archive"),
+		human.Duration(time.Duration(infos[len(infos)-1].To-infos[0].From)), human.Duration(f.keep), human.Bytes(float64(after)), human.Bytes(float64(before)))
+	if len(a.losses) > 0 {
+		return errNo
+	}
+	return nil
+}
+
+// reduceBoots reduces the archives of each boot: into one file, which is a bundle where
+// there are several.
+func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archive.File) (made []string, err error) {
+	if len(boots) == 1 {
+		return []string{f.dst}, a.reduceBoot(ctx, f, f.dst, boots[0])
+	}
+	scratch := f.dst + ".parts" + layout.TmpSuffix
+	if err := os.Mkdir(scratch, 0o750); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("%s is in the way, perhaps of a reduce that was killed: remove it", scratch)
+		}
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	for _, files := range boots {
+		first, last := &files[0].Info, &files[len(files)-1].Info
+		name := ""
+		for n := 0; ; n++ {
+			name = layout.FinishedName(last.Host.Name, first.From, last.To, n)
+			if !slices.Contains(made, filepath.Join(scratch, name)) {
+				break
+			}
+		}
+		if err := a.reduceBoot(ctx, f, filepath.Join(scratch, name), files); err != nil {
+			return nil, err
+		}
+		made = append(made, filepath.Join(scratch, name))
+	}
+	_, err = rewrite.Copy(f.dst, rewrite.CopyOptions{Context: ctx}, made...)
+	return []string{f.dst}, err
+}
+
+func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files []*archive.File) error {
+	bar := a.newBar("reducing " + files[0].Info.Path)
+	defer bar.clear()
+	opt := reduce.Options{Step: f.keep, Progress: bar.show, Note: func(err error) {
+		bar.clear()
+		a.losses = append(a.losses, rewrite.Lost(&files[0].Info, err))
+		a.warn(err.Error() + "; it is left out")
+	}}
+	n, err := f.top()
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		opt.Process = func(string) bool { return false }
+	case n > 0:
+		some, err := reduce.Biggest(ctx, files, n)
+		if err != nil {
+			return err
+		}
+		opt.Process = func(key string) bool { return some[key] }
+	}
+	return reduce.Archive(ctx, path, files, opt)
+}
+
+// tellSteps says that some of what is asked is known by steps only.
+func (a *app) tellSteps() {
+	var steps []string
+	to := int64(0)
+	detailed := false
+	for _, info := range a.archive.Archives() {
+		if info.Step == 0 {
+			detailed = true
+			continue
+		}
+		if text := human.Duration(time.Duration(info.Step)); !slices.Contains(steps, text) {
+			steps = append(steps, text)
+		}
+		to = max(to, info.To)
+	}
+	if len(steps) == 0 || a.sink != nil {
+		return
+	}
+	until := ""
+	if detailed {
+		until = " up to " + a.show(to)
+	}
+	a.tell("values" + until + " are of steps of " + strings.Join(steps, " and ") + ": what was recorded was reduced")
+}
+
+// stepText is how long the steps of a reduced archive are, and of how many others it was
+// made.
+func stepText(info *store.ArchiveInfo) string {
+	if info.Step == 0 {
+		return ""
+	}
+	return fmt.Sprintf("to steps of %s, of %s", human.Duration(time.Duration(info.Step)), plural.Of(len(info.Of), "archive"))
+}

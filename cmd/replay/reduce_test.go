@@ -1,0 +1,122 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tachograph/cmd/internal/exit"
+	"tachograph/sample/metric"
+	"tachograph/store/rewrite"
+)
+
+// loads makes archives of one metric, ten minutes of each boot.
+func loads(t *testing.T, boots ...string) []string {
+	t.Helper()
+	d := &metric.Desc{Name: "kernel.all.runnable", Type: metric.U64, Sem: metric.Instant, Class: metric.Fast}
+	g := &metric.Group{Name: "load", Metrics: []*metric.Desc{d}}
+	dir := t.TempDir()
+	var paths []string
+	for n, boot := range boots {
+		path := filepath.Join(dir, boot+".tacho")
+		iv := metric.Intervals{}
+		iv[metric.Fast] = 1e9
+		w, err := rewrite.Create(path, rewrite.About{Host: metric.Host{ID: "m", Name: "m", Platform: "linux"}, Boot: boot, TimeZone: "UTC", Intervals: iv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(600) {
+			at := metric.Stamp{Wall: 1795168800e9 + int64(n)*3600e9 + i*1e9, Cont: i*1e9 + 1, Awake: i*1e9 + 1}
+			b := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{uint64(i * 7 % 60)}}}}
+			if err := w.Append(&metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func TestReduceAndAsk(t *testing.T) {
+	paths := loads(t, "one", "two")
+	dst := filepath.Join(t.TempDir(), "steps.tacho")
+	status, out, errs := runReplay("reduce", "--keep", "1m", "-o", dst, paths[0])
+	if status != exit.Yes || errs != "" || !strings.Contains(out, "1 archive") || !strings.Contains(out, "in steps of 1m") {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	for _, q := range [][]string{
+		{"values", "kernel.all.runnable"}, {"values", "reduced.max.kernel.all.runnable"}, {"rates", "kernel.all.runnable", "--step", "5m"},
+		{"ranges", "kernel.all.runnable"}, {"plot", "kernel.all.runnable"}, {"find", "kernel.all.runnable > 3"}, {"events"}, {"at", "end"},
+	} {
+		status, out, errs := runReplay(append(q, "--archive", dst)...)
+		if status == exit.Failed || !strings.Contains(errs, "steps of 1m") {
+			t.Errorf("%v: status %d\n%s%s", q, status, out, errs)
+		}
+	}
+	_, want, _ := runReplay("ranges", "kernel.all.runnable", "--archive", paths[0], "--format", "csv")
+	_, got, _ := runReplay("ranges", "kernel.all.runnable", "--archive", dst, "--format", "csv")
+	fields := func(s string) []string {
+		rows := strings.Split(strings.TrimSpace(s), "\n")
+		return strings.Split(rows[len(rows)-1], ",")
+	}
+	x, y := fields(want), fields(got)
+	for i := range 8 {
+		if x[i] != y[i] {
+			t.Errorf("ranges answers %q of steps and %q of what they were made of", y[i], x[i])
+		}
+	}
+	if status, out, _ := runReplay("info", dst); status != exit.Yes || !strings.Contains(out, "steps of 1m, of 1 archive") {
+		t.Errorf("status %d\n%s", status, out)
+	}
+	if status, out, errs := runReplay("verify", dst); status != exit.Yes {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	both := filepath.Join(t.TempDir(), "both.tacho")
+	status, out, errs = runReplay(append([]string{"reduce", "--keep", "1m", "-o", both}, paths...)...)
+	if st, err := os.Stat(both); status != exit.Yes || err != nil || !st.Mode().IsRegular() || !strings.Contains(out, "2 archives") {
+		t.Errorf("status %d, %v\n%s%s", status, err, out, errs)
+	}
+	if status, out, errs := runReplay("verify", both); status != exit.Yes {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	if status, out, _ := runReplay("info", both); status != exit.Yes || strings.Count(out, "steps of 1m, of 1 archive") != 2 {
+		t.Errorf("status %d\n%s", status, out)
+	}
+	if list, _ := os.ReadDir(filepath.Dir(both)); len(list) != 1 {
+		t.Errorf("there is %v", list)
+	}
+}
+
+func TestReduceRefuses(t *testing.T) {
+	paths := loads(t, "one")
+	dir := t.TempDir()
+	dst := filepath.Join(dir, "steps.tacho")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-o", dst}, "--keep 1m"},
+		{[]string{"--keep", "1m"}, "-o NEW"},
+		{[]string{"--keep", "7s", "-o", dst}, "does not divide a day"},
+		{[]string{"--keep", "1m", "-o", dst, "--processes", "few"}, "top=N"},
+		{[]string{"--keep", "1m", "-o", paths[0]}, "exists already"},
+	} {
+		status, _, errs := runReplay(append(append([]string{"reduce"}, c.args...), paths[0])...)
+		if status != exit.Failed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: status %d, %s", c.args, status, errs)
+		}
+	}
+	if status, _, errs := runReplay("reduce", "--keep", "1m", "-o", dst, paths[0]); status != exit.Yes {
+		t.Fatal(errs)
+	}
+	if status, _, errs := runReplay("reduce", "--keep", "90s", "-o", dst+"2", dst); status != exit.Failed || !strings.Contains(errs, "multiple") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 1 {
+		t.Errorf("there is %v", list)
+	}
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/report"
+	"tachograph/sample"
+	"tachograph/store/query"
+)
+
+// What a report shows around an instant, and before a crash: what led there matters
+// more than what came of it.
+const (
+	reportBefore = 45 * time.Minute
+	reportAfter  = 15 * time.Minute
+	reportCrash  = time.Hour
+)
+
+type reportFlags struct {
+	dst, at string
+	crash   bool
+	force   bool
+}
+
+func reportCommand(a *app) *cobra.Command {
+	f := &reportFlags{}
+	cmd := &cobra.Command{
+		Use:   "report [ARCHIVE...]",
+		Short: "A page with plots in one file, to attach to a ticket",
+		Long: `report writes a page of a window of one host: what was out of the ordinary, the
+cause first (see replay why), plots of everything that one zooms and walks through
+together, the processes at the cursor, events, and who used most.
+
+The page is one HTML file. It needs no network and no other file, opens from a
+mail in any browser of 2023 or later, light or dark, and can be printed. Names in it
+are shown as text and can do nothing. It holds names of processes, users, volumes
+and interfaces: look through it before you give it to others.
+
+The window is --from to --to, else all that the archives cover. --at shows 45
+minutes before an instant and 15 after it, with the cursor there; with --from or
+--to it only sets the cursor. --last-crash shows the hour before the machine last
+panicked or ended without a shutdown; where it never did, the hour before the
+recorder last ended uncleanly by itself. The page says which it was.
+
+Without -o the file is called after the host and the begin of the window, in the
+directory one is in. A file that exists is overwritten only with --force. A file
+is written under another name first: there is a whole one or none.`,
+		Example: `  replay report --from 03:00 --to 04:00 -o incident.html
+  replay report --at 03:12
+  replay report --last-crash -o crash.html
+  replay report laptop.tacho -o laptop.html`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !a.table() {
+				return fmt.Errorf("report writes a page; other commands answer as %s", a.format)
+			}
+			if f.crash && (f.at != "" || a.from != "" || a.to != "") {
+				return errors.New("--last-crash finds the window by itself: give it without --at, --from and --to")
+			}
+			if err := a.load(args...); err != nil {
+				return err
+			}
+			return a.report(cmd, args, f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.dst, "output", "o", "", "file to write; - is standard output")
+	fl.StringVar(&f.at, "at", "", "the instant in question: the cursor stands there")
+	fl.BoolVar(&f.crash, "last-crash", false, "the hour before the last panic or unclean end")
+	fl.BoolVar(&f.force, "force", false, "overwrite a file that exists")
+	return cmd
+}
+
+func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
+	w, err := a.window()
+	if err != nil {
+		return err
+	}
+	host, err := a.reportedHost(w)
+	if err != nil {
+		return err
+	}
+	r := report.Request{Host: host, From: w.From, To: w.To, Zone: a.zone(), Version: sample.Version(), Made: a.now()}
+	r.Shell = func(args []string) string { return a.moreCommand(host, args, false) }
+	if r.Defs, err = a.definitions(); err != nil {
+		return err
+	}
+	if err := a.reportedWindow(&r, f); err != nil {
+		return err
+	}
+	if f.dst == "" {
+		f.dst = a.reportName(r)
+	}
+	if f.dst != "-" {
+		if err := mayWrite(f.dst, f.force); err != nil {
+			return err
+		}
+	} else if a.width > 0 {
+		return errors.New("-o - writes the page to standard output, which is a terminal here: send it into a file or a pipe")
+	}
+	r.Command = strings.Join(a.reproduce(cmd, args), " ")
+	bar, start := a.newBar("making the page"), time.Now()
+	r.Progress = func(share float64) {
+		if time.Since(start) > time.Second {
+			bar.show(int64(share*1000), 1000)
+		}
+	}
+	ctx, stop := a.untilEnded()
+	defer stop()
+	p, err := report.Collect(ctx, a.archive, r)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if f.dst == "-" {
+		return p.WriteHTML(a.stdout.Unwrap())
+	}
+	n, err := writeWhole(f.dst, func(w io.Writer) error { return errors.Join(p.WriteHTML(w), ctx.Err()) })
+	if err != nil {
+		return err
+	}
+	asked := ""
+	if f.crash {
+		asked = "; " + r.Asked
+	}
+	a.stdout.Printf("%s: %s, %s%s\n", f.dst, p.Title(), human.Bytes(float64(n)), asked)
+	return nil
+}
+
+// reportedHost is the host that a report is of.
+func (a *app) reportedHost(w query.Window) (string, error) {
+	var ids, names []string
+	for _, h := range a.archive.Hosts() {
+		if _, _, list := query.Covered(a.archive, query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}); w.Wants(h.ID) && len(list) > 0 {
+			ids, names = append(ids, h.ID), append(names, h.Name)
+		}
+	}
+	if len(ids) != 1 {
+		return "", fmt.Errorf("a report is of one host, and the archives are of %s: choose one with --host", strings.Join(names, ", "))
+	}
+	return ids[0], nil
+}
+
+// reportedWindow is what --at and --last-crash make of the window.
+func (a *app) reportedWindow(r *report.Request, f *reportFlags) error {
+	switch {
+	case f.crash:
+		c, ok := report.LastCrash(a.archive, r.Host)
+		if !ok {
+			return errors.New("no panic and no unclean end was recorded: replay events shows what was")
+		}
+		r.From, r.To, r.Cursor = c.Last-int64(reportCrash), c.Up+int64(time.Minute), c.Last
+		r.Asked = c.Text
+	case f.at != "":
+		at, err := a.instant("at", f.at)
+		if err != nil {
+			return err
+		}
+		r.Cursor = at
+		r.Asked = "around " + a.show(at)
+		if a.from == "" {
+			r.From = at - int64(reportBefore)
+		}
+		if a.to == "" {
+			r.To = at + int64(reportAfter)
+		}
+		from, to, list := query.Covered(a.archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To})
+		if len(list) == 0 {
+			return a.emptyWindow(query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To})
+		}
+		if at < max(from, r.From) || at > min(to, r.To) {
+			return fmt.Errorf("--at %s is not between %s and %s, which the page would show", a.show(at), a.show(max(from, r.From)), a.show(min(to, r.To)))
+		}
+	}
+	return nil
+}
+
+// reportName is what a page is called that was given no name.
+func (a *app) reportName(r report.Request) string {
+	from := r.From
+	if begin, _, _ := query.Covered(a.archive, query.Window{Hosts: []string{r.Host}, From: r.From, To: r.To}); from < begin {
+		from = begin
+	}
+	name := "host"
+	for _, h := range a.archive.Hosts() {
+		if h.ID == r.Host {
+			name = h.Name
+		}
+	}
+	// A stranger's name is not to lead anywhere.
+	name = strings.Trim(strings.Map(func(r rune) rune {
+		if r < 128 && (r == '-' || r == '_' || r == '.' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z') {
+			return r
+		}
+		return '_'
+	}, name[:min(len(name), 60)]), ".-")
+	return name + "-" + a.in(from).Format("20060102T150405") + ".html"
+}
+
+// mayWrite refuses to overwrite.
+func mayWrite(dst string, force bool) error {
+	info, err := os.Stat(dst)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a directory: name a file in it with -o %s", dst, filepath.Join(dst, "report.html"))
+	case err == nil && info.Mode().IsRegular() && !force:
+		return fmt.Errorf("%s exists: --force overwrites it, -o names another", dst)
+	}
+	return nil
+}

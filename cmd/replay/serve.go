@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
+	"tachograph/cmd/replay/internal/catalogue"
+	"tachograph/cmd/replay/internal/live"
+	"tachograph/cmd/replay/internal/serve"
+	"tachograph/sample"
+	"tachograph/sample/metric"
+	"tachograph/store/follow"
+)
+
+func serveCommand(a *app) *cobra.Command {
+	opt := serve.Options{Version: sample.Version()}
+	var pcp pcpOptions
+	mode, user, open := "", "", false
+	cmd := &cobra.Command{
+		Use:   "serve [ARCHIVE...]",
+		Short: "Answer programs: present values, what changes, and what was recorded",
+		Long: `serve answers programs, by gRPC and by JSON over HTTP, out of archives that are
+finished or being written. It only reads files, and the recorder does not notice
+it.
+
+It listens at a unix socket: root's at /var/run/tachograph/serve.sock, others' at
+$XDG_RUNTIME_DIR/tachograph/serve.sock or, without that, in their directory of
+caches. The kernel says who asks. Root, whoever runs the server, the owner of the
+archives and members of their group may; --allow-user and --allow-group name
+others. With --listen tcp:127.0.0.1:PORT every user of this machine may ask, or,
+with --token-file, who knows the token; to listen to other machines takes
+--tls-cert, --tls-key and --token-file.
+
+Started as root it becomes another user once the socket is open: --user, or
+nobody with the group of the archives. It then cannot remove the socket when it
+ends, which the next server does.
+
+--open is for looking: it serves at a loopback address, to who has the token that
+it makes, prints the address of the page that shows what is recorded, live and
+past, and opens it where there is a browser. Browsers get that page at / of every
+server that listens on TCP.
+
+--pcp answers the tools of Performance Co-Pilot as its pmcd does, without one and
+without an agent: pminfo, pmval, pmrep, pmlogger, pmie, pmproxy. Without --listen it
+is all that is served; with it both are. By a unix socket the same users may ask. By
+TCP every user of this machine may, as that protocol has neither tokens nor
+encryption; what would tell whose programs were started with which arguments is
+then left out, unless --pcp-all-access says otherwise. To let other machines ask
+takes --pcp-remote.`,
+		Example: `  replay serve --open
+  replay serve demo.d --open
+  replay serve demo.d --listen unix:/tmp/tacho.sock
+  replay serve --listen tcp:127.0.0.1:9847 --token-file ~/.tacho-token
+  replay serve --pcp tcp:127.0.0.1:44321`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"from", "to", "host", "format", "spreadsheet", "utc", "tz", "show-command"} {
+				if cmd.Flags().Changed(name) {
+					return fmt.Errorf("serve has no use for --%s: whoever asks says what of the archives is meant", name)
+				}
+			}
+			if err := pcp.check(); err != nil {
+				return err
+			}
+			if mode != "" {
+				m, err := strconv.ParseUint(mode, 8, 32)
+				if err != nil || m == 0 || m > 0o777 {
+					return fmt.Errorf("--mode %s is no mode of a file: write it as chmod does, 0660", mode)
+				}
+				opt.Mode = os.FileMode(m)
+			}
+			var show *showing
+			if open {
+				show = new(showing)
+				if err := show.atLoopback(&opt); err != nil {
+					return err
+				}
+			}
+			return a.serve(cmd.Context(), args, opt, pcp, user, show)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opt.Listen, "listen", "", "where: unix:PATH, tcp:HOST:PORT, or systemd, or launchd, for a socket of its (default: a unix socket, see above)")
+	f.StringVar(&mode, "mode", "", "mode of the unix socket (default 0666: who may ask is decided by who they are)")
+	f.StringVar(&opt.Group, "group", "", "group of the unix socket, whose members may ask")
+	f.StringArrayVar(&opt.Access.Users, "allow-user", nil, "user who may ask by the unix socket (repeatable)")
+	f.StringArrayVar(&opt.Access.Groups, "allow-group", nil, "group whose members may ask by the unix socket (repeatable)")
+	f.StringVar(&opt.TokenFile, "token-file", "", "file with the token that clients by TCP must send")
+	f.StringVar(&opt.TLSCert, "tls-cert", "", "file with the certificate for TCP")
+	f.StringVar(&opt.TLSKey, "tls-key", "", "file with its key")
+	f.StringArrayVar(&opt.Names, "name", nil, "host name that clients by TCP may use besides localhost (repeatable)")
+	f.BoolVar(&open, "open", false, "serve at a loopback address and open the page that shows what is recorded")
+	f.StringVar(&pcp.listen, "pcp", "", "answer the tools of Performance Co-Pilot: unix:PATH or tcp:HOST:PORT")
+	f.BoolVar(&pcp.remote, "pcp-remote", false, "let --pcp listen to other machines: who reaches it may read everything, unencrypted")
+	f.BoolVar(&pcp.allAccess, "pcp-all-access", false, "tell clients of --pcp by TCP the arguments of programs, too")
+	f.StringVar(&user, "user", "", "whom to become when started as root (default: nobody, with the group of the archives)")
+	return cmd
+}
+
+// serving is a running server, for what it consists of.
+type serving struct {
+	*app
+	server *serve.Server // nil: there is none but PCP's
+	hub    *live.Hub
+	keeper *catalogue.Keeper
+	pcp    *pcpServer // nil: PCP's tools are not answered
+	served []string   // the paths of the archives
+	log    *slog.Logger
+}
+
+// softLimit is the memory below which a server stays as long as it can: it is built to
+// stay below 256 MB.
+const softLimit = 200 << 20
+
+// services are what is served; each adds its parts.
+func services() []func(*serving) {
+	return []func(*serving){(*serving).serveCatalogue, (*serving).serveLive, (*serving).serveQuestions, (*serving).serveMetrics, (*serving).serveHistory, (*serving).servePage}
+}
+
+func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp pcpOptions, user string, show *showing) error {
+	paths, err := a.archivePaths(args)
+	if err != nil {
+		return err
+	}
+	for _, p := range paths {
+		// A directory may have no archive yet; a file is one.
+		if st, err := os.Stat(p); err != nil || st.IsDir() {
+			continue
+		}
+		r, err := a.open(p)
+		if err != nil {
+			return err
+		}
+		_ = r.Close()
+	}
+	opt.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
+	opt.Access.Paths = paths
+	s := &serving{app: a, served: paths, log: opt.Log}
+	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
+		return follow.Open(follow.Options{From: from, Base: true, Complete: complete, Wait: true}, paths...)
+	}})
+	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.now)
+	clean := func() {}
+	defer func() { clean() }()
+	opt.Ready = func(address string) {
+		a.stdout.Printf("serving %s at %s\n", strings.Join(paths, ", "), address)
+		a.stdout.Flush()
+		if show != nil {
+			clean = a.look(show, address)
+		}
+	}
+	if err := s.listen(opt, pcp); err != nil {
+		return err
+	}
+	if err := serve.Become(user, paths); err != nil {
+		s.close()
+		return err
+	}
+	// What is let go of is collected in time, whatever is asked.
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softLimit)
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	return s.run(ctx)
+}
+
+// listen opens what was asked for: from then on clients may connect, and wait.
+func (s *serving) listen(opt serve.Options, pcp pcpOptions) (err error) {
+	alone := pcp.listen != "" && opt.Listen == ""
+	if opt.Listen == "" {
+		opt.Listen = serve.DefaultAddress()
+	}
+	if pcp.listen != "" {
+		door := opt
+		pcp.share(&opt, &door, alone)
+		if err := s.openPCP(door, pcp); err != nil {
+			return err
+		}
+	}
+	if !alone {
+		if s.server, err = serve.New(opt); err != nil {
+			s.close()
+		}
+	}
+	return err
+}
+
+// close lets go of what was opened and is not run.
+func (s *serving) close() {
+	if s.server != nil {
+		s.server.Close()
+	}
+	if s.pcp != nil {
+		s.pcp.door.Close()
+	}
+}
+
+// run serves until ctx is done.
+func (s *serving) run(ctx context.Context) error {
+	if s.pcp != nil {
+		s.tellPCP()
+	}
+	if s.server == nil {
+		go s.hub.Run(ctx)
+		return s.runPCP(ctx)
+	}
+	for _, add := range services() {
+		add(s)
+	}
+	stopping := s.server.Stopping()
+	go s.hub.Run(stopping)
+	if s.pcp == nil {
+		return s.server.Run(ctx)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.runPCP(stopping) }()
+	err := s.server.Run(ctx)
+	return errors.Join(err, <-ended)
+}
+
+// look tells where the page is, and opens it.
+func (a *app) look(show *showing, server string) (clean func()) {
+	address := show.address(server)
+	a.stdout.Printf("look at %s\n", address)
+	a.stdout.Flush()
+	clean, err := show.open(address)
+	if err != nil {
+		a.tell("the page is not opened by itself: " + err.Error())
+		a.stderr.Flush()
+	}
+	return clean
+}
+
+// How long a question about the present may take.
+const presentTimeout = 10 * time.Second
+
+func (s *serving) serveCatalogue() {
+	path, handler := tachographv1connect.NewCatalogServiceHandler(s.present(), s.server.RPC()...)
+	s.server.Add(serve.Part{Path: path, Handler: handler, Service: tachographv1connect.CatalogServiceName,
+		About: "what there is to ask for: metrics, categories, instances, archives", Timeout: presentTimeout})
+}
+
+// present answers what there is, and how it stands.
+func (s *serving) present() *catalogue.Service { return catalogue.NewService(s.keeper, s.hub) }
+
+// liveService is LiveService, of those who answer its methods.
+type liveService struct {
+	*catalogue.Service
+	*live.Publisher
+}
+
+// GetValues returns present values.
+func (l liveService) GetValues(ctx context.Context, r *connect.Request[tachographv1.GetValuesRequest]) (*connect.Response[tachographv1.GetValuesResponse], error) {
+	ctx, cancel := context.WithTimeout(ctx, presentTimeout)
+	defer cancel()
+	return l.Service.GetValues(ctx, r)
+}
+
+func (s *serving) serveLive() {
+	publisher := &live.Publisher{
+		Hub:       s.hub,
+		Catalogue: s.keeper.Catalogue,
+		Follow: func(from follow.Position, classes []metric.Class) (live.Follower, error) {
+			return follow.Open(follow.Options{From: from, Base: true, Classes: classes, Complete: complete}, s.served...)
+		},
+		Oldest: func() (follow.Position, error) { return live.OldestPosition(s.served...) },
+		Log:    s.log,
+	}
+	path, handler := tachographv1connect.NewLiveServiceHandler(liveService{s.present(), publisher}, s.server.RPC()...)
+	s.server.Add(serve.Part{Path: path, Handler: handler, Service: tachographv1connect.LiveServiceName,
+		About: "present values, and what changes", AtOnce: mostStreams})
+	s.server.Add(serve.Part{Path: "/v1/subscribe", Handler: publisher, AtOnce: mostStreams,
+		About: "what changes, as lines of JSON: /v1/subscribe?metrics=disk.dev&interval=10s"})
+}
+
+// mostStreams is how many requests of LiveService are answered at a time, streams
+// among them.
+const mostStreams = 512

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"tachograph/cmd/replay/internal/ask"
+	"tachograph/cmd/replay/internal/live"
+	"tachograph/cmd/replay/internal/livepage"
+	"tachograph/cmd/replay/internal/report"
+	"tachograph/cmd/replay/internal/serve"
+	"tachograph/sample"
+	"tachograph/store/follow"
+	"tachograph/store/query"
+)
+
+// liveColumns is how many columns a window that moves has at most: 24 hours are then
+// read in steps of two minutes, an hour in steps of five seconds.
+const liveColumns = 730
+
+// servePage shows browsers the page of a report, of what is recorded now or was.
+func (s *serving) servePage() {
+	shell, policy := report.Shell()
+	limits := livepage.DefaultLimits
+	pages := livepage.New(livepage.Options{
+		Shell: shell, Policy: policy, Stopping: s.server.Stopping(), Limits: limits,
+		Window: s.pageWindow, More: s.pageMore,
+		Follow: func() (live.Follower, error) {
+			return follow.Open(follow.Options{Base: true, Complete: complete, Wait: true}, s.served...)
+		},
+	})
+	s.server.Home(pages.Shell())
+	s.server.Add(serve.Part{Path: "/v1/page", Handler: pages, Timeout: limits.Longest + 5*time.Second, AtOnce: mostStreams,
+		About: "what the page shows that browsers get at /: /v1/page?from=03:00&to=03:30"})
+}
+
+// pageApp is a question of a page, as a command would put it.
+func (s *serving) pageApp(ctx context.Context) *app {
+	a := newApp(io.Discard, io.Discard, s.now)
+	a.ctx, a.derived, a.damageTold = ctx, s.derived, nil
+	a.ownDefinitions = func() string { return "" }
+	a.open = func(paths ...string) (reader, error) {
+		r, err := openArchives(paths...)
+		if err != nil {
+			return nil, err
+		}
+		return ask.Until(ctx, r), nil
+	}
+	return a
+}
+
+// pageWindow is the data of a window.
+func (s *serving) pageWindow(ctx context.Context, w livepage.Window) ([]byte, error) {
+	a := s.pageApp(ctx)
+	if err := a.load(s.served...); err != nil {
+		return nil, err
+	}
+	defer a.close()
+	r := report.Request{Hosts: a.archive.Hosts(), Version: sample.Version(), Made: s.now()}
+	var err error
+	if r.Host, err = a.pageHost(w.Host); err != nil {
+		return nil, err
+	}
+	a.hosts, a.from, a.to = []string{r.Host}, w.From, w.To
+	switch {
+	case w.At != "":
+		if w.From != "" || w.To != "" {
+			return nil, errors.New("at means a window around an instant: from and to say another one")
+		}
+		t, err := a.reference().Parse(w.At)
+		if err != nil {
+			return nil, fmt.Errorf("at: %w", err)
+		}
+		r.Cursor = t.UnixNano()
+		a.from, a.to = fmt.Sprintf("@%d", t.Add(-30*time.Minute).Unix()), fmt.Sprintf("@%d", t.Add(30*time.Minute).Unix())
+	case w.Last > 0:
+		r.Columns = liveColumns
+	}
+	win, err := a.window()
+	if err != nil {
+		return nil, err
+	}
+	if w.Last > 0 {
+		_, to, _ := query.Covered(a.archive, win)
+		win.From, win.To = to-int64(w.Last), to
+	}
+	r.From, r.To, r.Zone = win.From, win.To, a.zone()
+	return pageData(ctx, a.archive, r)
+}
+
+// pageHost is the host that is meant: the one that was recorded last, if none is named.
+func (a *app) pageHost(name string) (string, error) {
+	found, last := "", int64(0)
+	for _, info := range a.archive.Archives() {
+		if (name == "" || info.Host.ID == name || info.Host.Name == name) && info.To >= last {
+			found, last = info.Host.ID, info.To
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("no host %q in the archives", name)
+	}
+	return found, nil
+}
+
+// pageMore is what has been recorded since.
+func (s *serving) pageMore(ctx context.Context, recent query.Archive, m livepage.More) ([]byte, error) {
+	r := report.Request{Host: m.Host, From: m.From, To: m.To, Step: m.Step, Brief: true, Since: m.Since}
+	if recent != nil {
+		return pageData(ctx, recent, r)
+	}
+	a := s.pageApp(ctx)
+	if err := a.load(s.served...); err != nil {
+		return nil, err
+	}
+	defer a.close()
+	_, end, _ := query.Covered(a.archive, query.Window{Hosts: []string{m.Host}})
+	if nothing, err := m.Check(end); nothing || err != nil {
+		return nil, err
+	}
+	return pageData(ctx, a.archive, r)
+}
+
+func pageData(ctx context.Context, a query.Archive, r report.Request) ([]byte, error) {
+	p, err := report.Collect(ctx, a, r)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := p.WriteData(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/replay/internal/live"
+	"tachograph/cmd/replay/internal/pcplive"
+	"tachograph/cmd/replay/internal/serve"
+	"tachograph/sample"
+	"tachograph/sample/pcp"
+	"tachograph/sample/pcp/pdu"
+)
+
+// pcpOptions say how PCP's tools are answered.
+type pcpOptions struct {
+	listen            string // where; "": they are not
+	remote, allAccess bool
+}
+
+// check refuses what is said of PCP's tools where they are not answered.
+func (o *pcpOptions) check() error {
+	switch {
+	case o.listen != "":
+	case o.remote:
+		return errors.New("--pcp-remote is about PCP's tools: say where they are answered, as in --pcp tcp:0.0.0.0:44321")
+	case o.allAccess:
+		return errors.New("--pcp-all-access is about PCP's tools: say where they are answered, as in --pcp tcp:127.0.0.1:44321")
+	}
+	return nil
+}
+
+// share gives what is said of unix sockets to those that are: with one of the two at TCP
+// it is meant for the other.
+func (o *pcpOptions) share(server, door *serve.Options, alone bool) {
+	switch tcp := strings.HasPrefix(server.Listen, "tcp:"); {
+	case alone:
+	case strings.HasPrefix(o.listen, "tcp:"):
+		withoutSocket(door)
+	case tcp:
+		withoutSocket(server)
+	}
+}
+
+func withoutSocket(opt *serve.Options) {
+	opt.Mode, opt.Group, opt.Access.Users, opt.Access.Groups = 0, "", nil, nil
+}
+
+// A pcpServer answers PCP's tools.
+type pcpServer struct {
+	door   *serve.Door
+	server *pcpserve.Server
+}
+
+func (s *serving) openPCP(opt serve.Options, how pcpOptions) error {
+	// Who may not ask and who is one too many hear it in the place of the greeting.
+	word := func(code int32) []byte { return pdu.Append(nil, 0, &pdu.Greeting{Code: code, Version: pdu.Version}) }
+	door, err := serve.OpenDoor(serve.DoorOptions{
+		Option: "--pcp", Listen: how.listen, Mode: opt.Mode, Group: opt.Group, Access: opt.Access,
+		Beyond: how.remote, BeyondOption: "--pcp-remote",
+		Refused: word(pcp.ErrPermission), Full: word(pcp.ErrConnLimit), Use: s.hub.Use, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	machine := pcplive.New(pcplive.Options{Hub: s.hub, Known: s.keeper.Known, Clock: s.now, Version: sample.Version()})
+	// Who is let in by a unix socket may read the archives themselves.
+	s.pcp = &pcpServer{door, pcpserve.NewServer(machine, pcpserve.Options{AllAccess: door.Unix() || how.allAccess, Log: s.log})}
+	return nil
+}
+
+// runPCP answers PCP's tools until ctx is done.
+func (s *serving) runPCP(ctx context.Context) error {
+	defer s.pcp.door.Close()
+	err := s.pcp.server.Clients(ctx, s.pcp.door)
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// tellPCP tells where PCP's tools are answered.
+func (s *serving) tellPCP() {
+	host := s.pcp.door.Addr().String()
+	if s.pcp.door.Unix() {
+		host = "local:" + s.pcp.door.Path()
+	}
+	s.stdout.Printf("serving %s to PCP's tools: pminfo -h %s\n", strings.Join(s.served, ", "), host)
+	s.stdout.Flush()
+	known, err := s.keeper.Known()
+	if err != nil || known.Info == nil {
+		return // whoever asks is told
+	}
+	if at := time.Unix(0, known.Info.To); s.now().Sub(at) > 3*live.Seldom {
+		s.log.Warn("PCP's tools get no values until a recorder writes here; recorder pmda --archive plays back what was recorded", "ended", at.UTC().Format(time.RFC3339))
+	}
+}

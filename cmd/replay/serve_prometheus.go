@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
+	"tachograph/cmd/replay/internal/ask"
+	"tachograph/cmd/replay/internal/remote"
+	"tachograph/cmd/replay/internal/scrape"
+	"tachograph/cmd/replay/internal/serve"
+)
+
+// serveQuestions answers what replay does.
+func (s *serving) serveQuestions() {
+	limits := ask.DefaultLimits
+	questions := ask.New(answers(s.served, s.derived, s.now), limits)
+	path, handler := questions.Handler(s.server.RPC()...)
+	s.server.Add(serve.Part{Path: path, Handler: handler, Service: tachographv1connect.QueryServiceName,
+		About: "what replay answers, over what has been recorded", Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting})
+	s.server.Add(serve.Part{Path: "/v1/query", Handler: questions, Timeout: limits.Longest + time.Second, AtOnce: limits.AtOnce + limits.Waiting,
+		About: "the same as lines of JSON: POST a QueryRequest, such as {\"top\": {\"by\": \"memory\"}}"})
+}
+
+// serveMetrics tells Prometheus how things stand.
+func (s *serving) serveMetrics() {
+	s.server.Add(serve.Part{Path: "/metrics", Handler: scrape.Handler(scrape.Options{Present: s.hub.Now, Now: s.now}),
+		About: "present values for Prometheus, as OpenMetrics; name[]=GLOB and collect[]=GROUP select", Timeout: presentTimeout})
+}
+
+// serveHistory lets Prometheus read archives as if it had scraped them.
+func (s *serving) serveHistory() {
+	open := func(ctx context.Context) (remote.Archive, error) {
+		r, err := openArchives(s.served...)
+		if err != nil {
+			return nil, err
+		}
+		return ask.Until(ctx, r), nil
+	}
+	s.server.Add(serve.Part{Path: "/api/v1/read", Handler: remote.Handler(remote.Options{Open: open}),
+		About: "remote read for Prometheus: its archives hold what these hold", Timeout: time.Minute + time.Second, AtOnce: 16})
+}

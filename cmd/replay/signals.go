@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// untilEnded is a context that ends with a signal that ends programs, or when nobody
+// is left to read what is printed.
+func (a *app) untilEnded() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		// What whoever started this program has it ignore (nohup, a shell in the background)
+		// would not end it either.
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		select {
+		case s := <-signals:
+			a.signal, _ = s.(syscall.Signal)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if f, ok := a.stdout.Unwrap().(*os.File); ok {
+		go func() {
+			if unread(f) {
+				a.signal = syscall.SIGPIPE
+				cancel()
+			}
+		}()
+	}
+	return ctx, func() { signal.Stop(signals); cancel() }
+}
+
+// unread waits until nobody is left who reads from a pipe. It returns false at once
+// where f is none.
+func unread(f *os.File) bool {
+	st, err := f.Stat()
+	if err != nil || st.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
+	for {
+		n, err := unix.Poll(fds, -1)
+		switch {
+		case err == unix.EINTR:
+		case err != nil || n == 0:
+			return false
+		default:
+			return fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+		}
+	}
+}
+
+// die ends this program as the signal would have ended it.
+func die(s syscall.Signal) {
+	signal.Reset(s)
+	_ = syscall.Kill(os.Getpid(), s)
+	select {} // until it comes
+}

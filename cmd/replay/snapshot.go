@@ -1,0 +1,283 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/redact"
+	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/layout"
+	"tachograph/store/query"
+	"tachograph/store/rewrite"
+)
+
+type snapshotFlags struct {
+	dst                  string
+	instances, processes []string
+	redact, keyFile      string
+}
+
+func snapshotCommand(a *app) *cobra.Command {
+	f := &snapshotFlags{}
+	cmd := &cobra.Command{
+		Use:   "snapshot [METRIC...] [--from TIME] [--to TIME] [-o FILE]",
+		Short: "Cut a window out, as an archive of its own",
+		Long: `snapshot writes an archive of what was recorded from --from to --to, also of what
+is being recorded at this moment: small enough to mail, and answering every question
+about the window as the archives do that it was cut out of.
+
+Besides what was read in the window it holds what is needed to understand that: what
+metrics and machine they are, the configuration, and how things stood when the window
+began, so that the first rate is known and what is read seldom has its value. What
+could not be read of the sources is said, and then the exit status is 1.
+
+With METRICs, names, beginnings of names or patterns, it holds only these; with
+--instance only instances whose names match, of whatever kind; with --process all but
+the other processes.
+
+A window of several boots, or of several hosts, becomes a bundle: a tar file of
+archives, which replay reads like an archive and tar unpacks.
+
+Without -o the file is called after the host and the window, in the directory one is
+in. Nothing is written over. Names of processes, users, volumes and hosts are in it
+as they were recorded, unless --redact makes pseudonyms of them: host-4f2a, user-9c01.
+A name has the same one throughout, and with --key-file wherever that file is used;
+without it nobody can tell which name a pseudonym was. Command lines are left out. Names
+that identify nobody, such as those of the system's own programs, stay, so that it
+can still be told what happened; --redact=all maps these, too. Afterwards it
+is said what is left that could tell whose machine it was.`,
+		Example: `  replay snapshot --from 03:00 --to 03:10 -o incident.tacho
+  replay snapshot --from -10m
+  replay snapshot 'kernel.*' 'mem.*' --from yesterday -o system.tacho
+  replay snapshot --redact --from 03:00 --to 03:10 -o incident.tacho
+  replay snapshot --redact --key-file fleet.key --from -10m
+  replay snapshot --process Safari --from 03:00 --to +1h -o safari.tacho`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.snapshot(cmd, f, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.dst, "output", "o", "", "file to write, which must not exist; - is standard output")
+	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
+	fl.StringArrayVar(&f.processes, "process", nil, "of processes only those whose name matches (repeatable)")
+	fl.StringVar(&f.redact, "redact", "", "pseudonyms for names that could identify; =all for well-known ones as well")
+	fl.Lookup("redact").NoOptDefVal = redactNames
+	fl.StringVar(&f.keyFile, "key-file", "", "with --redact: a secret, which gives a name the same pseudonym wherever it is used")
+	return cmd
+}
+
+func (a *app) snapshot(cmd *cobra.Command, f *snapshotFlags, args []string) error {
+	if !a.table() {
+		return fmt.Errorf("snapshot writes an archive; other commands answer as %s", a.format)
+	}
+	if f.dst == "-" && a.width > 0 {
+		return errors.New("-o - writes the archive to standard output, which is a terminal here: send it into a file or a pipe")
+	}
+	if err := a.load(); err != nil {
+		return err
+	}
+	w, err := a.window()
+	if err != nil {
+		return err
+	}
+	opt := rewrite.CopyOptions{ReadOptions: rewrite.ReadOptions{Hosts: w.Hosts, From: w.From, To: w.To}}
+	if opt.Metrics, err = a.chosenMetrics(args); err != nil {
+		return err
+	}
+	if opt.Instance, err = f.instance(); err != nil {
+		return err
+	}
+	mapping, err := f.mapping()
+	if err != nil {
+		return err
+	}
+	if mapping != nil {
+		opt.Mapping = mapping
+	}
+	dst := f.dst
+	switch dst {
+	case "":
+		dst = a.snapshotName(w, mapping)
+	case "-":
+		dir, err := os.MkdirTemp("", "replay-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		dst = filepath.Join(dir, "snapshot.tacho")
+	}
+	report, err := a.copy(dst, opt)
+	if err != nil {
+		return err
+	}
+	if f.dst == "-" {
+		if err := send(a.stdout.Unwrap(), dst); err != nil {
+			return err
+		}
+		return a.missing(report)
+	}
+	a.stdout.Println(dst + ": " + a.copied(report))
+	a.left(mapping)
+	a.finish(cmd, args, false)
+	return a.missing(report)
+}
+
+// copy writes a file of what is open, with a bar where that takes long.
+func (a *app) copy(dst string, opt rewrite.CopyOptions) (*rewrite.Report, error) {
+	r, ok := a.archive.(*store.Reader)
+	if !ok {
+		return nil, errors.New("only archives can be copied")
+	}
+	ctx, stop := a.untilEnded()
+	defer stop()
+	bar, start := a.newBar("writing "+dst), time.Now()
+	opt.Progress = func(done, total int64) {
+		if time.Since(start) > time.Second {
+			bar.show(done, total)
+		}
+	}
+	opt.Context = ctx
+	report, err := rewrite.CopyFrom(dst, opt, r)
+	bar.clear()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return report, err
+}
+
+// copied is what a file holds that was made of archives.
+func (a *app) copied(r *rewrite.Report) string {
+	var values, events uint64
+	hosts := make(map[string]bool)
+	var names []string
+	for _, w := range r.Archives {
+		values, events = values+w.Values, events+w.Events
+		if !hosts[w.Host.ID] {
+			hosts[w.Host.ID] = true
+			names = append(names, w.Host.Name)
+		}
+	}
+	from, to := r.Archives[0].From, r.Archives[0].To
+	for _, w := range r.Archives {
+		from, to = min(from, w.From), max(to, w.To)
+	}
+	text := fmt.Sprintf("%s, %s to %s, %s, %s, %s", strings.Join(names, ", "), a.show(from), a.show(to),
+		plural.Of(values, "value"), plural.Of(events, "event"), human.Bytes(float64(r.Bytes)))
+	if n := len(r.Archives); n > 1 {
+		text += fmt.Sprintf(", a bundle of %d archives", n)
+	}
+	return text
+}
+
+// missing says what a copy lacks.
+func (a *app) missing(r *rewrite.Report) error {
+	told := make(map[string]bool)
+	for _, in := range a.archive.Archives() {
+		for _, text := range in.Damage {
+			told[text] = true // when it was opened
+		}
+	}
+	lost := false
+	for _, l := range r.Lost {
+		lost = true
+		if !told[l.What] {
+			told[l.What] = true
+			a.warn(l.Path + ": " + l.What + "; it is not in the copy")
+		}
+	}
+	for _, text := range r.Conflicts {
+		a.warn("two archives disagree, and the first is believed: " + text)
+	}
+	if lost || len(r.Conflicts) > 0 {
+		return errNo
+	}
+	return nil
+}
+
+// chosenMetrics are the metrics that are named, with those that they are computed from;
+// nil: all.
+func (a *app) chosenMetrics(args []string) (func(*metric.Desc) bool, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	chosen := make(map[string]bool)
+	list, err := a.named(args)
+	if err != nil {
+		return nil, err
+	}
+	var add func(name, formula string)
+	add = func(name, formula string) {
+		if chosen[name] {
+			return
+		}
+		chosen[name] = true
+		for _, operand := range metricName.FindAllString(formula, -1) {
+			if d := a.archive.Lookup(operand); d != nil {
+				add(d.Name, d.Formula)
+			}
+		}
+	}
+	for _, d := range list {
+		add(d.Name, d.Formula)
+	}
+	return func(d *metric.Desc) bool { return chosen[d.Name] }, nil
+}
+
+var metricName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.]*`)
+
+// instance says which instances are wanted; nil: all.
+func (f *snapshotFlags) instance() (func(string, *metric.Instance) bool, error) {
+	all, _, err := query.InstanceFilter(f.instances)
+	if err != nil {
+		return nil, err
+	}
+	process, _, err := query.InstanceFilter(f.processes)
+	if err != nil {
+		return nil, err
+	}
+	if process == nil {
+		return all, nil
+	}
+	return func(indom string, in *metric.Instance) bool {
+		return (all == nil || all(indom, in)) && (!metric.PerBoot(indom) || process(indom, in))
+	}, nil
+}
+
+// snapshotName is what a snapshot is called that was given no name.
+func (a *app) snapshotName(w query.Window, mapping *redact.Mapping) string {
+	from, to, list := query.Covered(a.archive, w)
+	if w.From != 0 {
+		from = max(from, w.From)
+	}
+	if w.To != 0 {
+		to = min(to, w.To)
+	}
+	host := "hosts"
+	if len(list) > 0 && !a.manyHosts() {
+		host = list[0].Host.Name
+		if mapping != nil {
+			host = mapping.Name(list[0].Host)
+		}
+	}
+	return layout.FinishedName(host, from, to, 0)
+}
+
+// send copies a file to where the answer goes.
+func send(to io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(to, f)
+	return err
+}

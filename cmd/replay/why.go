@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/ask"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/why"
+	"tachograph/store/query"
+)
+
+func whyCommand(a *app) *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use:   "why [--at TIME | --from TIME --to TIME] [ARCHIVE...]",
+		Short: "What was out of the ordinary then, the cause first",
+		Long: `why says in at most ten lines what was out of the ordinary at a time: that the
+machine was asleep, off or not recorded, if it was; else what differs from a calm
+stretch near it, which it finds by itself and names. What explains the rest stands
+first. Below each line is the command that shows more.
+
+Without --at and --from it looks at the minutes before the last end that was not
+a clean one, else at the worst of the recording, and says which.
+
+The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
+2 if that cannot be told.`,
+		Example: `  replay why
+  replay why --at 03:12
+  replay why --from 03:00 --to 03:30 laptop.tacho`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if at != "" && (a.from != "" || a.to != "") {
+				return fmt.Errorf("--at names an instant, --from and --to a window: give one of them")
+			}
+			if err := notArchives(args); err != nil {
+				return err
+			}
+			if err := a.load(args...); err != nil {
+				return err
+			}
+			w, err := a.window()
+			if err != nil && !a.betweenArchives(w, err) {
+				return err
+			}
+			var instant int64
+			if at != "" {
+				if instant, err = a.moment(at, w); err != nil {
+					return err
+				}
+			}
+			found, err := a.why(w, instant)
+			if err != nil {
+				return err
+			}
+			a.finish(cmd, args, a.table())
+			if !found {
+				return errNo
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "the instant in question")
+	return cmd
+}
+
+// betweenArchives reports whether a window was refused because no archive overlaps
+// it, although there are some before and after: then it can be told what the
+// machine did.
+func (a *app) betweenArchives(w query.Window, err error) bool {
+	var outside *ask.Error
+	if !errors.As(err, &outside) || outside.Kind != ask.Outside || w.To == 0 {
+		return false
+	}
+	from, to, _ := query.Covered(a.archive, query.Window{Hosts: w.Hosts})
+	return w.From > from && w.To < to
+}
+
+// why answers for each host; found says that something was out of the ordinary.
+func (a *app) why(w query.Window, at int64) (found bool, err error) {
+	defs, err := a.definitions()
+	if err != nil {
+		return false, err
+	}
+	var rows out.Writer
+	if !a.table() {
+		if rows, err = a.rows(out.Column{Name: "kind"}, out.Column{Name: "weight"}, out.Column{Name: "since"}, out.Column{Name: "until"},
+			out.Column{Name: "text"}, out.Column{Name: "command"}); err != nil {
+			return false, err
+		}
+	}
+	shown := 0
+	for _, h := range a.archive.Hosts() {
+		one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
+		if _, _, list := query.Covered(a.archive, query.Window{Hosts: one.Hosts}); !w.Wants(h.ID) || len(list) == 0 {
+			continue
+		}
+		answer, err := why.Ask(a.ctx, a.archive, why.Request{Host: h.ID, At: at, Window: one, Defs: defs, Format: a.timeOfDay, Zone: a.zone()})
+		if err != nil {
+			return false, err
+		}
+		found = found || answer.Found
+		if rows == nil {
+			if shown++; shown > 1 {
+				a.stdout.Println()
+			}
+			a.whyPage(answer)
+			continue
+		}
+		for _, l := range answer.Lines {
+			if err := rows.Row([]out.Cell{hostCell(&h), out.Str(l.Kind), out.Number(l.Weight), instantCell(l.Since), instantCell(l.Until),
+				out.Str(l.Text), out.Str(a.moreCommand(h.Name, l.More, false))}); err != nil {
+				return false, err
+			}
+		}
+	}
+	if rows != nil {
+		return found, rows.Close()
+	}
+	return found, nil
+}
+
+// instantCell is an instant that may not be known.
+func instantCell(wall int64) out.Cell {
+	if wall == 0 {
+		return out.Cell{}
+	}
+	return out.At(wall)
+}
+
+func (a *app) whyPage(w *why.Answer) {
+	head := a.show(w.Window.From)
+	if to := a.in(w.Window.To); to.Format(time.DateOnly) != a.in(w.Window.From).Format(time.DateOnly) {
+		head += " to " + to.Format(time.DateTime)
+	} else if w.Window.To > w.Window.From {
+		head += " to " + to.Format(time.TimeOnly)
+	}
+	if w.How != "" {
+		head += ", " + w.How
+	}
+	if w.Calm.To != 0 {
+		head += fmt.Sprintf("; calm: %s to %s", a.timeOfDay(w.Calm.From), a.timeOfDay(w.Calm.To))
+	}
+	a.headed(w.Host.Name, head, 0)
+	for i, l := range w.Lines {
+		for k, line := range human.Wrap(visible.Text(l.Text), a.textWidth(80)-4) {
+			if k == 0 && w.Found {
+				a.stdout.Printf("%2d. %s\n", i+1, line)
+			} else {
+				a.stdout.Printf("    %s\n", line)
+			}
+		}
+		a.stdout.Println("    " + a.moreCommand(w.Host.Name, l.More, true))
+	}
+}
+
+// moreCommand is a command as words for a shell, of the same archives. Where
+// people read it times and paths are as short as they are understood here and now.
+func (a *app) moreCommand(host string, args []string, short bool) string {
+	words := []string{"replay"}
+	for _, word := range args {
+		if short {
+			word = a.shortTime(word)
+		}
+		words = append(words, quote(word))
+	}
+	if len(a.archive.Hosts()) > 1 {
+		words = append(words, "--host", quote(host))
+	}
+	named := a.paths
+	if len(a.archives) == 0 && a.argPaths == 0 {
+		named = nil // The recorder's own need not be named.
+	}
+	for _, path := range named {
+		if !short {
+			path = absolute(path)
+		}
+		words = append(words, "--archive", quote(path))
+	}
+	switch {
+	case a.utc:
+		words = append(words, "--utc")
+	case a.tz != "":
+		words = append(words, "--tz", quote(a.tz))
+	}
+	return strings.Join(words, " ")
+}
+
+// shortTime writes an absolute time as the time of day, where that is understood
+// to be the same.
+func (a *app) shortTime(word string) string {
+	at, err := time.Parse(time.RFC3339, word)
+	if err != nil {
+		return word
+	}
+	text := at.In(a.zone()).Format(time.TimeOnly)
+	if t, err := a.reference().Parse(text); err != nil || !t.Equal(at) {
+		return at.In(a.zone()).Format("2006-01-02T15:04:05")
+	}
+	return text
+}
