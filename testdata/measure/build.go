@@ -101,6 +101,10 @@ type made struct {
 	From, To                                     int64
 	Lasting, Short                               string
 	JournalWritten, CommitWritten, FinishWritten int64
+	Moments                                      []struct {
+		Dir string
+		At  int64
+	}
 
 	dir  string
 	args []string

@@ -57,6 +57,7 @@ var commands = []command{
 	{"questions", "whole commands over one day, and over one with an hour of journal", (*measure).questions},
 	{"days", "the same questions over 1, 7 and 30 archives", (*measure).manyDays},
 	{"size", "bytes per value", (*measure).size},
+	{"moments", "questions about an archive that is being written, at many moments of an hour", (*measure).atMoments},
 	{"live", "recorders side by side under load; needs root", (*measure).live},
 	{"sleepers", "the same beside 400 and 5,000 sleeping processes; needs root", (*measure).sleepers},
 	{"device", "what a block device sees; needs root", (*measure).device},

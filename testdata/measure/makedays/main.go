@@ -22,6 +22,7 @@ type options struct {
 	out, dataset     string
 	first, days      int
 	day, every       time.Duration
+	moments          time.Duration
 	live, once       bool
 	processes, round int
 	seed             uint64
@@ -39,6 +40,7 @@ type Made struct {
 	Lasting, Short string
 	// Written are the bytes handed to write(2).
 	JournalWritten, CommitWritten, FinishWritten int64
+	Moments                                      []Moment
 }
 
 // Day is one archive.
@@ -56,6 +58,7 @@ func main() {
 	flag.DurationVar(&o.day, "day", 24*time.Hour, "how long a day is")
 	flag.DurationVar(&o.every, "process", 10*time.Second, "interval of the processes' metrics")
 	flag.BoolVar(&o.live, "live", false, "leave the last archive as a recorder leaves it that is killed a minute before the day ends")
+	flag.DurationVar(&o.moments, "moments", 0, "with -live: copy the directory of the archive so often in the last hour")
 	flag.BoolVar(&o.once, "once", false, "play the dataset once, under its own names")
 	flag.IntVar(&o.processes, "processes", 361, "of a machine that is made up: processes at a time")
 	flag.IntVar(&o.round, "round", 2400, "of a machine that is made up: seconds after which it begins again")
@@ -114,6 +117,8 @@ type maker struct {
 	finished chan error // of the day before
 	values   int64
 	lives    lives
+	// nextMoment is when the next moment is to be taken, on the continuous clock.
+	nextMoment int64
 }
 
 func (k *maker) days() error {
@@ -168,6 +173,11 @@ func (k *maker) record(n int, last bool) error {
 			}
 		}
 		k.made.To = system.At.Wall/1e9 + 1
+		if last && k.live {
+			if err := k.moment(system.At, until); err != nil {
+				return err
+			}
+		}
 	}
 }
 
@@ -245,6 +255,7 @@ func (k *maker) complete(r *recording.Rotation, values int64) error {
 
 // leave ends as by a kill: what the journal holds is not committed.
 func (k *maker) leave() error {
+	k.waitQuiet()
 	s := k.w.Status()
 	k.made.Days = append(k.made.Days, Day{s.Path, s.Bytes + s.JournalBytes, k.values})
 	k.made.Lasting, k.made.Short = k.lives.lasting, k.lives.short

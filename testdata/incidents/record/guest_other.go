@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+// guest reports whether this program is one inside the emulator, where it is
+// always Linux.
+func guest() bool { return false }

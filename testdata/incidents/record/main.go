@@ -1,0 +1,129 @@
+// Command record makes the prepared incidents again, from nothing.
+//
+//	go run ./testdata/incidents/record            # which there are
+//	go run ./testdata/incidents/record NAME DIR   # record one into DIR/NAME
+//
+// Some happen on the simulated Mac (testdata/darwinhost), the others on a Linux
+// of their own in an emulator (qemu-system-x86_64), so that neither can harm the
+// machine that records them nor have its processes and names in the archive.
+// Whatever swaps, fills up, hangs or crashes is gone with the emulator, also when
+// this program is interrupted.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+// begin is the wall clock at which every recording begins.
+var begin = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+func main() {
+	if guest() {
+		return
+	}
+	kernel := flag.String("kernel", "", "for those on Linux: the `DIR` that a Debian package linux-image-*-cloud-amd64 was unpacked into")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: record [--kernel DIR] NAME DIR\n\nIncidents:")
+		w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
+		for _, r := range recipes {
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", r.Name, r.where(), r.Title)
+		}
+		w.Flush()
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 2 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := record(ctx, flag.Arg(0), flag.Arg(1), *kernel); err != nil {
+		fmt.Fprintln(os.Stderr, "record:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// record makes one incident in dir/name.
+func record(ctx context.Context, name, dir, kernel string) error {
+	r := find(name)
+	if r == nil {
+		return fmt.Errorf("there is no incident %q; without arguments it is said which there are", name)
+	}
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("finding the module (run this inside it): %w", err)
+	}
+	root := strings.TrimSpace(string(out))
+	scratch, err := os.MkdirTemp("", "incident-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	var archives []string
+	var onset time.Time
+	if r.mac != nil {
+		onset = begin.Add(seconds(r.mac.onset))
+		archives, err = r.mac.record(ctx, root, scratch)
+	} else {
+		archives, onset, err = r.linux.record(ctx, r.Name, root, kernel, scratch)
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted; nothing was kept")
+	}
+	return r.keep(filepath.Join(dir, name), archives, onset)
+}
+
+// keep puts archives and what is known of them into dir.
+func (r *recipe) keep(dir string, archives []string, onset time.Time) error {
+	if len(archives) == 0 {
+		return errors.New("the recorder left no finished archive")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	old, _ := filepath.Glob(filepath.Join(dir, "*.tacho"))
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	for _, path := range archives {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), data, 0o644); err != nil {
+			return err
+		}
+		fmt.Printf("%s: %d KB\n", filepath.Base(path), len(data)>>10)
+	}
+	known := r.known
+	known.Name, known.Title = r.Name, r.Title
+	known.Onset = onset
+	known.At = onset.Add(seconds(r.asked))
+	known.From, known.To = onset.Add(-seconds(r.around)), onset.Add(seconds(r.length))
+	text, err := json.MarshalIndent(known, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "incident.json"), append(text, '\n'), 0o644)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,57 @@
+package main
+
+import "time"
+
+// A recipe says how an incident is made and what is true of it.
+type recipe struct {
+	Name  string
+	Title string
+	// Seconds after onset: the moment that is asked about, how long the
+	// incident lasts. The window that is asked about begins around seconds
+	// before onset.
+	asked, length, around float64
+
+	known known
+	mac   *mac   // either this
+	linux *linux // or that
+}
+
+// known is what stands beside an archive: the truth, and what whoever asks for
+// the cause must be told.
+type known struct {
+	Name  string    `json:"name"`
+	Title string    `json:"title"`
+	Host  string    `json:"host"`
+	Onset time.Time `json:"onset"`
+	// At is a moment that a person would ask about, From and To a window.
+	At   time.Time `json:"at"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Cause is the true cause in a few words, Culprit the name of the process,
+	// device, volume or interface.
+	Cause   string `json:"cause"`
+	Culprit string `json:"culprit,omitempty"`
+	Pid     int    `json:"pid,omitempty"`
+	// Want are regular expressions, each of which must match in the first three
+	// lines of the answer, letters' case aside.
+	Want []string `json:"want"`
+}
+
+func (r *recipe) where() string {
+	if r.mac != nil {
+		return "Mac"
+	}
+	return "Linux"
+}
+
+// recipes are all incidents.
+var recipes = append(onMac, onLinux...)
+
+func find(name string) *recipe {
+	for i := range recipes {
+		if recipes[i].Name == name {
+			return &recipes[i]
+		}
+	}
+	return nil
+}
