@@ -1,0 +1,43 @@
+-- Which program regressed since the update?
+--
+-- The processor time of each program in the seven days before and after its machine was
+-- updated: where the same machine recorded under another release or version of its
+-- system than before. Cores are those that one process of it kept busy; only programs seen
+-- on at least three updated machines, before and after.
+SELECT
+    name AS program,
+    uniqExact(host) AS machines,
+    round(sumIf(gained, after = 0) / sumIf(seconds, after = 0), 4) AS cores_before,
+    round(sumIf(gained, after = 1) / sumIf(seconds, after = 1), 4) AS cores_after,
+    round(cores_after / cores_before, 2) AS times
+FROM
+(
+    SELECT
+        host, name, boot, instance, time >= updated AS after,
+        (max(cpu) - min(cpu)) / 1e9 AS gained,
+        (max(cont) - min(cont)) / 1e9 AS seconds
+    FROM
+    (
+        SELECT host, name, boot, instance, time, cont, proc_psinfo_utime + proc_psinfo_stime AS cpu
+        FROM processes
+        WHERE time >= toDateTime(today() - 14) AND class = 'process'
+    ) AS readings
+    GLOBAL ANY INNER JOIN
+    (
+        SELECT host, max(first) AS updated, count() AS systems
+        FROM
+        (
+            SELECT host, min(began) AS first
+            FROM archives
+            GROUP BY host, release, label_values[indexOf(label_names, 'product')] AS version
+        ) AS versions
+        GROUP BY host
+        HAVING systems > 1 AND updated >= toDateTime(today() - 7)
+    ) AS updates USING (host)
+    GROUP BY host, name, boot, instance, after
+    HAVING seconds > 0
+) AS lives
+GROUP BY name
+HAVING machines >= 3 AND cores_before > 0 AND cores_after > 0.01
+ORDER BY times DESC, program
+LIMIT 20
