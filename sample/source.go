@@ -70,6 +70,10 @@ type Context struct {
 	// Living says that only what there is now is wanted: the last totals of what has
 	// ended are nobody's business.
 	Living bool
+	// Repeated says that an answer which the kernel repeats, as it does for who asks too
+	// often, is wanted as well, with the time at which it was new. In a recording it would
+	// look like a machine that stood still.
+	Repeated bool
 
 	read, of int
 }

@@ -30,6 +30,7 @@ type memorySource struct {
 	first  []byte
 	pages  pages
 	last   reading
+	newAt  metric.Stamp  // when what is in pages was new
 	reason metric.Reason // why there is nothing
 	fresh  freshness
 }
@@ -63,10 +64,14 @@ func (s *memorySource) Read(c *sample.Context, frames []*sample.Frame) error {
 		s.ask(now)
 	}
 	for _, f := range frames {
-		f.Reset(s.last.at)
+		at, reason := s.last.at, s.reason
+		if reason == metric.Stale && c.Repeated && at.Cont-s.newAt.Cont < int64(repeatWindow) {
+			at, reason = s.newAt, metric.Present
+		}
+		f.Reset(at)
 		row := f.Row(nil)
-		if s.reason != metric.Present {
-			f.MissRow(row, s.reason)
+		if reason != metric.Present {
+			f.MissRow(row, reason)
 			continue
 		}
 		s.rows.Fill(f, row, 0, &s.pages)
@@ -75,7 +80,7 @@ func (s *memorySource) Read(c *sample.Context, frames []*sample.Frame) error {
 }
 
 func (s *memorySource) ask(now metric.Stamp) {
-	s.reason, s.pages.Short = metric.Present, metric.Unsupported
+	s.reason = metric.Present
 	n, err := s.host.Statistics64(hostVMInfo64, s.words[:vmFirstWords])
 	if err != nil {
 		s.reason = reasonFor(err)
@@ -86,13 +91,14 @@ func (s *memorySource) ask(now metric.Stamp) {
 		s.reason = metric.Stale
 		return
 	}
+	s.pages.Short = metric.Unsupported
 	n, err = s.host.Statistics64(hostVMInfo64, s.words[:])
 	if err != nil {
 		s.reason = reasonFor(err)
 		return
 	}
 	p := &s.pages
-	p.Answer = decode.Words(p.Answer, s.words[:n])
+	p.Answer, s.newAt = decode.Words(p.Answer, s.words[:n]), now
 	if olderThan(p.Answer, s.first) {
 		p.Answer, p.Short = append(p.Answer[:0], s.first...), metric.Stale
 	}

@@ -293,7 +293,7 @@ func (s *source) read(r *Reader, q *request, cols []set) Cost {
 	if len(frames) == 0 {
 		return cost
 	}
-	ctx := &sample.Context{Now: r.opt.Now, Emit: func(metric.Event) {}, Class: metric.Process, Living: true}
+	ctx := &sample.Context{Now: r.opt.Now, Emit: func(metric.Event) {}, Class: metric.Process, Living: true, Repeated: !r.opt.Anew}
 	if !r.opt.Anew {
 		ctx.Enough = enough(r.opt.Now)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"tachograph/cmd/internal/pcpclient"
 	"tachograph/cmd/internal/pmcdtest"
@@ -160,6 +161,26 @@ func TestAMacAnswers(t *testing.T) {
 	}
 	if seen < 2000 {
 		t.Errorf("only %d values were compared", seen)
+	}
+}
+
+// Who asks again within the second for which the kernel repeats its answer about memory is
+// told what it was, and not that there is nothing: pmcd asks for its clients in turn.
+func TestAMacRepeatsItsAnswer(t *testing.T) {
+	t.Parallel()
+	c, err := pcpclient.Command(frozen(t, "pmda", "--domain", "78"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mem.physmem", "mem.util.free", "swap.pagesin", "mem.util.wired"} {
+		readings, err := c.Read(name)
+		if err != nil || len(readings[0].Values) != 1 {
+			t.Errorf("%s: %+v, %v", name, readings, err)
+		}
+		time.Sleep(120 * time.Millisecond) // longer than a value of the class is shared
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
