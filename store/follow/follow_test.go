@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/fault"
@@ -144,7 +143,7 @@ func open(t *testing.T, opt follow.Options, paths ...string) *follow.Follower {
 // present reads what there is by now.
 func present(t *testing.T, f *follow.Follower, got streams) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 	defer cancel()
 	for {
 		it, err := f.Next(ctx)
@@ -164,7 +163,7 @@ func present(t *testing.T, f *follow.Follower, got streams) {
 // until reads until as many ticks and events of the machine were delivered as want has.
 func until(t *testing.T, f *follow.Follower, got, want streams) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
 	defer cancel()
 	missing := func() bool {
 		for name := range want {

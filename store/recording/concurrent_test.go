@@ -22,13 +22,16 @@ func TestEverythingAtOnce(t *testing.T) {
 	w := create(t, opt)
 	const ticks, rotations = 1500, 6
 	var group sync.WaitGroup
-	done := make(chan struct{})
+	done, turned := make(chan struct{}), make(chan struct{})
 	group.Go(func() {
 		defer close(done)
 		at := clock.Now()
 		for n := range ticks {
 			at.Wall, at.Awake, at.Cont = at.Wall+1e9, at.Awake+1e9, at.Cont+1e9
 			clock.Set(at)
+			if n == ticks-1 {
+				<-turned // however fast the others were
+			}
 			if err := w.Append(testTick(at, n)); err != nil {
 				t.Errorf("tick %d: %v", n, err)
 				return
@@ -62,6 +65,9 @@ func TestEverythingAtOnce(t *testing.T) {
 			return nil
 		}
 		_, err := w.Rotate("test")
+		if rotated == 1 {
+			close(turned)
+		}
 		return err
 	})
 	r, err := store.Open(dir)

@@ -246,7 +246,7 @@ func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
 		}()
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(proof.Patience):
 			t.Fatalf("%s never ends", what)
 		}
 	}
