@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
-	"time"
 
 	"tachograph/sample/metric"
 )
@@ -55,16 +54,12 @@ func TestLinksOfIdleProcessesAreReadOnce(t *testing.T) {
 		if _, err := answers.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
-		var q *linuxProcess
-		for range 100 { // until it waits for its input
-			r.read("proc")
-			if q = &r.kernel().table.lookup(int32(cmd.Process.Pid)).platform; q.opened.known && q.stat.State == 'S' {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		time.Sleep(20 * time.Millisecond)
+		awaitSleep(t, cmd.Process.Pid) // it waits for its input
 		r.read("proc")
+		q := &r.kernel().table.lookup(int32(cmd.Process.Pid)).platform
+		if !q.opened.known || q.stat.State != 'S' {
+			t.Fatalf("after %q its links are known: %v, its state is %c", step.do, q.opened.known, q.stat.State)
+		}
 		if files == 0 {
 			files = int(q.opened.count)
 		}
