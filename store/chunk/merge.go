@@ -42,15 +42,9 @@ func Merge(cs []*Chunk, desc func(number uint32) *metric.Desc) (*Sealed, error) 
 			return nil, err
 		}
 	}
-	var j joiner
-	for _, g := range m.groups {
-		t, err := g.table(desc, &j, len(m.out.ticks))
-		if err != nil {
-			return nil, err
-		}
-		m.out.groups = append(m.out.groups, t)
+	if err := m.tables(desc); err != nil {
+		return nil, err
 	}
-	m.groups = nil // what was decoded is mostly not needed to encode
 	return m.out.seal()
 }
 
@@ -58,6 +52,32 @@ type merger struct {
 	out    table
 	groups []*groupMerger
 	words  map[string]uint64
+	atOnce uint64 // up to how many cells of a group all columns of it are made at once
+}
+
+// tables joins what was added.
+func (m *merger) tables(desc func(number uint32) *metric.Desc) error {
+	var j joiner
+	for _, g := range m.groups {
+		t, err := g.table(desc, &j, len(m.out.ticks), m.atOnce)
+		if err != nil {
+			return err
+		}
+		m.out.groups = append(m.out.groups, t)
+	}
+	m.groups = nil // what was decoded is mostly not needed to encode
+	return nil
+}
+
+// word is the number of a string.
+func (m *merger) word(text string) uint64 {
+	n, ok := m.words[text]
+	if !ok {
+		n = uint64(len(m.out.words))
+		m.words[text] = n
+		m.out.words = append(m.out.words, text)
+	}
+	return n
 }
 
 // A groupMerger collects the parts of a group. Columns are decoded one by one
@@ -75,6 +95,10 @@ type mergePart struct {
 	words []uint64 // what its strings are called in the merged chunk
 	place []int32  // which instance each of its instances is
 	base  []uint32 // the ordinal at which that begins again
+	// Of one that is cut, place and base are of the rows that are wanted, and strings have
+	// no number before they are met.
+	cut   *cutting
+	texts *cutWords
 }
 
 func (m *merger) add(c *Chunk) error {
@@ -91,13 +115,7 @@ func (m *merger) add(c *Chunk) error {
 	m.out.ticks = append(m.out.ticks, ticks...)
 	numbers := make([]uint64, len(words))
 	for i, w := range words {
-		n, ok := m.words[w]
-		if !ok {
-			n = uint64(len(m.out.words))
-			m.words[w] = n
-			m.out.words = append(m.out.words, w)
-		}
-		numbers[i] = n
+		numbers[i] = m.word(w)
 	}
 	for _, g := range c.Groups {
 		if err := m.group(g).add(g, base, numbers); err != nil {
@@ -138,19 +156,25 @@ func (m *groupMerger) add(g *Group, tick uint32, words []uint64) error {
 	}
 	part := mergePart{g: g, words: words, place: make([]int32, len(insts)), base: make([]uint32, len(insts))}
 	for i := range insts {
-		n, ok := m.byKey[insts[i].Key]
-		if !ok {
-			n = int32(len(m.insts))
-			m.byKey[insts[i].Key] = n
-			m.insts = append(m.insts, Instance{Key: insts[i].Key})
-			m.lives = append(m.lives, 0)
-		}
+		n := m.instance(insts[i].Key)
 		part.place[i], part.base[i] = n, m.lives[n]
 		m.lives[n] += insts[i].lifetime()
 		m.insts[n].extend(&insts[i], block)
 	}
 	m.parts = append(m.parts, part)
 	return nil
+}
+
+// instance is the number of the instance with a key.
+func (m *groupMerger) instance(key string) int32 {
+	n, ok := m.byKey[key]
+	if !ok {
+		n = int32(len(m.insts))
+		m.byKey[key] = n
+		m.insts = append(m.insts, Instance{Key: key})
+		m.lives = append(m.lives, 0)
+	}
+	return n
 }
 
 // extend appends what next was after in.
@@ -171,7 +195,11 @@ func (in *Instance) extend(next *Instance, block uint32) {
 	}
 }
 
-func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner, ticks int) (*groupTable, error) {
+func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner, ticks int, atOnce uint64) (*groupTable, error) {
+	cells := uint64(0)
+	for _, n := range m.lives {
+		cells += uint64(n) * uint64(len(m.metrics))
+	}
 	m.sort()
 	t := m.groupTable
 	for c := range t.metrics {
@@ -180,7 +208,7 @@ func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner, ti
 			return nil, fmt.Errorf("group %s: the catalogue does not have metric %d of type %v", m.name, col.number, col.typ)
 		}
 	}
-	if t.singly(ticks) {
+	if t.singly(ticks) && cells > atOnce {
 		var col columnTable
 		t.later = func(c int) (*columnTable, error) { return &col, m.column(&col, c, j) }
 		return &t, nil
@@ -215,7 +243,14 @@ func (m *groupMerger) sort() {
 func (m *groupMerger) column(t *columnTable, c int, j *joiner) error {
 	j.reset(len(m.insts))
 	text := m.metrics[c].typ == metric.String
-	for _, p := range m.parts {
+	for i := range m.parts {
+		p := &m.parts[i]
+		if p.cut != nil {
+			if err := p.column(c, text, j); err != nil {
+				return err
+			}
+			continue
+		}
 		words := p.words
 		if !text {
 			words = nil

@@ -90,9 +90,9 @@ func (j *job) run() error {
 			end := j.cluster(i)
 			var err error
 			switch {
-			case j.parts[i].ref == done:
+			case slices.Contains(done, j.parts[i].ref):
 			case end == i+1:
-				err = j.one(j.parts[i])
+				err = j.one(i)
 			default:
 				err = j.join(j.parts[i:end])
 			}
@@ -149,7 +149,8 @@ func (j *job) reaches(in *chunk.Info) bool {
 }
 
 // one copies what a chunk holds of the window: all of it as it is, or what is wanted of it.
-func (j *job) one(p part) error {
+func (j *job) one(i int) error {
+	p := j.parts[i]
 	in := &p.ref.Info
 	if !j.reaches(in) {
 		return nil
@@ -159,6 +160,9 @@ func (j *job) one(p part) error {
 		if done || err != nil {
 			return err
 		}
+	}
+	if done, err := j.cutOne(i); done || err != nil {
+		return err
 	}
 	ticks, err := j.open(p)
 	if err == nil {

@@ -86,8 +86,9 @@ func (j *job) back(b beginning) beginning {
 
 // standing appends how things stood a tick before the window begins: of every metric the last
 // block. From there on every tick is copied whole until the window begins. What the same part
-// holds behind that is appended, too, since it has been decoded; done says so.
-func (j *job) standing() (done *archive.ChunkRef, err error) {
+// holds behind that is copied, too, since it has been decoded; done are the parts of which that
+// is so.
+func (j *job) standing() (done []*archive.ChunkRef, err error) {
 	window, ok := j.begin()
 	if !ok {
 		return nil, nil
@@ -96,12 +97,8 @@ func (j *job) standing() (done *archive.ChunkRef, err error) {
 	j.opens = window.opens
 	p := j.parts[b.part]
 	found := make(map[string]bool) // metrics
-	var ticks *chunk.Ticks
 	if b.first > 0 {
-		err := fault.Contain(func() (err error) {
-			ticks, err = j.since(p, b.first, found)
-			return err
-		})
+		err := fault.Contain(func() error { return j.before(p, b.first, found) })
 		if err != nil {
 			return nil, j.unless(p, ofSource(err))
 		}
@@ -118,12 +115,18 @@ func (j *job) standing() (done *archive.ChunkRef, err error) {
 			return nil, err
 		}
 	}
-	if ticks == nil {
+	if done, err = j.cutBeginning(b, window); len(done) > 0 || err != nil {
+		return done, err
+	}
+	if b.first == 0 {
 		return nil, nil // the window begins with the first tick that there is
 	}
+	var ticks *chunk.Ticks
 	var t *metric.Tick
 	err = fault.Contain(func() (err error) {
-		t, err = ticks.Standing()
+		if ticks, err = j.since(p, b.first); err == nil {
+			t, err = ticks.Standing()
+		}
 		return err
 	})
 	if err == nil && t != nil {
@@ -133,7 +136,7 @@ func (j *job) standing() (done *archive.ChunkRef, err error) {
 		j.lead = t.At.Cont
 	}
 	if err == nil && j.alone(b.part) {
-		done, err = p.ref, j.each(ticks, j.files[p.file].Hides, j.append)
+		done, err = []*archive.ChunkRef{p.ref}, j.each(ticks, j.files[p.file].Hides, j.append)
 	}
 	p.ref.Opened = nil
 	return done, j.unless(p, ofSource(err))
@@ -152,9 +155,26 @@ func onceEach(t *metric.Tick) *metric.Tick {
 	return t
 }
 
-// since are the ticks of a part from number first on, and notes the metrics that have a
-// block before.
-func (j *job) since(p part, first int, found map[string]bool) (*chunk.Ticks, error) {
+// before notes the metrics that have a block before tick number first of a part.
+func (j *job) before(p part, first int, found map[string]bool) error {
+	stamps, err := j.stamps(p)
+	if err != nil {
+		return err
+	}
+	for _, g := range p.ref.Opened.Groups {
+		_, cont, err := g.Times()
+		if err != nil {
+			return err
+		}
+		if len(cont) > 0 && (first == len(stamps) || cont[0] < stamps[first].Cont) {
+			j.note(p.file, g, found)
+		}
+	}
+	return nil
+}
+
+// since are the ticks of a part from number first on.
+func (j *job) since(p part, first int) (*chunk.Ticks, error) {
 	d := j.draining(p.file)
 	stamps, err := j.stamps(p)
 	if err != nil {
@@ -169,15 +189,6 @@ func (j *job) since(p part, first int, found map[string]bool) (*chunk.Ticks, err
 		end--
 	}
 	ticks.Until(end)
-	for _, g := range p.ref.Opened.Groups {
-		_, cont, err := g.Times()
-		if err != nil {
-			return nil, err
-		}
-		if len(cont) > 0 && (first == len(stamps) || cont[0] < stamps[first].Cont) {
-			j.note(p.file, g, found)
-		}
-	}
 	return ticks, nil
 }
 
