@@ -227,12 +227,16 @@ func TestNews(t *testing.T) {
 		since := func() string {
 			return fmt.Sprintf("/v1/page?host=h&step=5000000000&since=%d", time.Now().Add(-12*time.Second).UnixNano())
 		}
-		time.Sleep(10 * time.Second)
+		pass := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait() // what is recorded at that very instant has come
+		}
+		pass(10 * time.Second)
 		if _, body := r.get(since()); body != "of the archives" {
 			t.Errorf("too early: %q", body)
 		}
 		for range 10 {
-			time.Sleep(10 * time.Second)
+			pass(10 * time.Second)
 			for range 50 {
 				r.get(since())
 			}
@@ -250,8 +254,7 @@ func TestNews(t *testing.T) {
 		if r.opened.Load() != 1 || r.closed.Load() != 0 {
 			t.Errorf("followed %d times, left %d times", r.opened.Load(), r.closed.Load())
 		}
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		pass(2 * time.Minute)
 		if r.closed.Load() != 1 || r.feed.archive != nil {
 			t.Error("it is followed though nobody looks")
 		}
