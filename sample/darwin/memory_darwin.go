@@ -30,7 +30,7 @@ type memorySource struct {
 	first  []byte
 	pages  pages
 	last   reading
-	newAt  metric.Stamp  // when what is in pages was new
+	newAt  metric.Stamp  // when what is in pages was new; none if the kernel repeats something else
 	reason metric.Reason // why there is nothing
 	fresh  freshness
 }
@@ -55,7 +55,7 @@ func (s *memorySource) Refresh() error {
 	pages, _ := sys.SysctlUint("vm.pages")
 	memory, _ := sys.SysctlUint("hw.memsize")
 	s.pages.size = truePageSize(told, pages, memory)
-	s.last = reading{}
+	s.last, s.newAt = reading{}, metric.Stamp{}
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (s *memorySource) Read(c *sample.Context, frames []*sample.Frame) error {
 	}
 	for _, f := range frames {
 		at, reason := s.last.at, s.reason
-		if reason == metric.Stale && c.Repeated && at.Cont-s.newAt.Cont < int64(repeatWindow) {
+		if reason == metric.Stale && c.Repeated && s.newAt != (metric.Stamp{}) {
 			at, reason = s.newAt, metric.Present
 		}
 		f.Reset(at)
@@ -91,7 +91,7 @@ func (s *memorySource) ask(now metric.Stamp) {
 		s.reason = metric.Stale
 		return
 	}
-	s.pages.Short = metric.Unsupported
+	s.pages.Short, s.newAt = metric.Unsupported, metric.Stamp{}
 	n, err = s.host.Statistics64(hostVMInfo64, s.words[:])
 	if err != nil {
 		s.reason = reasonFor(err)
