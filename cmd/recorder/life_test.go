@@ -103,7 +103,7 @@ func (k *keeper) stop(pid int) {
 	syscall.Kill(pid, syscall.SIGTERM)
 	select {
 	case <-done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		syscall.Kill(pid, syscall.SIGKILL)
 		<-done
 		k.t.Errorf("process %d did not obey SIGTERM", pid)
@@ -276,7 +276,7 @@ func live(t *testing.T, h host) {
 
 func wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)

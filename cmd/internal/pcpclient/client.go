@@ -18,8 +18,9 @@ import (
 	"tachograph/sample/pcp/pdu"
 )
 
-// Timeout is how long an answer may take: as long as pmcd waits for one.
-const Timeout = 5 * time.Second
+// Timeout is how long an answer may take: longer than pmcd waits for one, for a machine
+// that runs tests may be busy.
+const Timeout = 30 * time.Second
 
 // maxAnswer is how long an answer may be.
 const maxAnswer = 64 << 20

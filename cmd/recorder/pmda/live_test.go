@@ -46,13 +46,13 @@ func TestFetchOfEverything(t *testing.T) {
 	descs := m.Catalog().Descs
 	ctx := context.Background()
 	for range 2 {
-		began := time.Now()
+		began := platform.Worked() // not the time, of which a busy machine gives others most
 		v, err := m.Fetch(ctx, descs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("a fetch took %s", took)
+		if took := platform.Worked() - began; took > 3*time.Second {
+			t.Errorf("a fetch took %s of a processor", took)
 		}
 		seen := make(map[*metric.Desc]int)
 		for _, b := range v.Blocks {
@@ -174,6 +174,7 @@ func TestComputed(t *testing.T) {
 		}
 		return got, v.Missing
 	}
+	since := platform.Now().Awake
 	got, missing := has()
 	for name, level := range map[string]bool{"computed.memory_utilization_pct": true, "process.cpu_percent": false} {
 		v, ok := got[name]
@@ -186,8 +187,8 @@ func TestComputed(t *testing.T) {
 			t.Errorf("%s is absent: %s", d.Name, why)
 		}
 	}
-	until := platform.Now().Awake + int64(200*time.Millisecond)
-	for platform.Now().Awake < until {
+	began := platform.Worked()
+	for platform.Worked()-began < 200*time.Millisecond {
 		runtime.Gosched()
 	}
 	for d, f := range m.catalog.Load().formulas {
@@ -198,8 +199,10 @@ func TestComputed(t *testing.T) {
 		}
 	}
 	got, _ = has()
-	if v, ok := got["process.cpu_percent"]; !ok || v.Miss != metric.Present || v.Number() < 10 || v.Number() > 400 {
-		t.Errorf("the second time, after 200 ms of work: process.cpu_percent = %v, %v (%s)", v, ok, v.Miss)
+	// A busy machine may have taken long over it; the kernel counts in hundredths of a second.
+	least := 100 * float64(200*time.Millisecond) / float64(platform.Now().Awake-since) / 2
+	if v, ok := got["process.cpu_percent"]; !ok || v.Miss != metric.Present || v.Number() < least || v.Number() > 400 {
+		t.Errorf("the second time, after 200 ms of work: process.cpu_percent = %v, %v (%s), want at least %v", v, ok, v.Miss, least)
 	}
 }
 

@@ -118,9 +118,9 @@ pmcd.pmlogger { host 2:3:3 port 2:3:0 archive 2:3:2 }
 
 // row is what `recorder metrics` lists of a metric.
 type row struct {
-	Metric, PMID, Type, Semantics, Units, Indom, Class, Source, Formula, Help, Reason string
-	LongHelp                                                                          string `json:"long_help"`
-	Supported                                                                         bool
+	Metric, PMID, Type, Semantics, Units, Indom, Class, Formula, Help, Reason string
+	LongHelp                                                                  string `json:"long_help"`
+	Supported                                                                 bool
 }
 
 // asked are the lines of JSON that a command of the recorder's prints.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,29 +78,6 @@ func onMac(t testing.TB, root string, flags []string, args ...string) *exec.Cmd 
 
 const noLeaks = "leaks: mach: 0 vm regions, 0 port references, 0 suspended threads\nleaks: cf: 0 references, io: 0 references, notify: 0 tokens"
 
-// repeated are the metrics of what the kernel may repeat if it is asked again within a
-// second, and those that are computed of them. On a Mac where nothing moves whatever is
-// read again within one looks so, and has no value until it is over.
-func repeated(rows []row) map[string]bool {
-	list := make(map[string]bool)
-	for _, r := range rows {
-		if strings.HasPrefix(r.Source, "host_statistics64 HOST_VM_INFO64") {
-			list[r.Metric] = true
-		}
-	}
-	for n := 0; n < len(list); { // what is computed may be computed of what is
-		n = len(list)
-		for _, r := range rows {
-			if slices.ContainsFunc(metricName.FindAllString(r.Formula, -1), func(name string) bool { return list[name] }) {
-				list[r.Metric] = true
-			}
-		}
-	}
-	return list
-}
-
-var metricName = regexp.MustCompile(`[a-z]\w*(\.\w+)+`)
-
 // clocks go on where all else stands still.
 var clocks = map[string]bool{"kernel.all.uptime": true, "computed.uptime_seconds": true}
 
@@ -125,7 +101,7 @@ func TestAMacAnswers(t *testing.T) {
 	for _, r := range rows {
 		supported[r.Metric] = r.Supported
 	}
-	moving, repeats := overTheInterval(rows), repeated(rows)
+	moving := overTheInterval(rows)
 	seen := 0
 	for _, of := range layout.Domains() {
 		var here []*pcp.Metric
@@ -161,13 +137,6 @@ func TestAMacAnswers(t *testing.T) {
 				t.Fatalf("domain %d: %v\n%s", of, err, said)
 			}
 			for i, r := range readings {
-				for end := time.Now().Add(pmcdtest.Patience); len(r.Values) == 0 && repeats[chunk[i].Desc.Name] && time.Now().Before(end); {
-					again, err := c.Read(names[i])
-					if err != nil {
-						t.Fatalf("domain %d: %v\n%s", of, err, said)
-					}
-					r = again[0]
-				}
 				for _, v := range r.Values {
 					told[series{chunk[i].Desc.Name, v.Instance}] = v.Value
 				}
@@ -246,24 +215,13 @@ func TestAMacsAgentUnderPmcd(t *testing.T) {
 		agents = append(agents, pmcdtest.Agent{Name: fmt.Sprint("mac", d), Domain: int(d), How: "pipe binary " + strings.Join(cmd.Args, " ")})
 	}
 	d := pmcdtest.Start(t, pmcdtest.Config{Agents: agents, Names: []string{names}, For: []string{"kernel.all.load", "proc.psinfo.pid", "tachograph.platform"}})
-	list, roots := listed(t, rows, layout), make(map[string]bool)
-	for name, m := range list {
+	roots := make(map[string]bool)
+	for name, m := range listed(t, rows, layout) {
 		if root, _, _ := strings.Cut(name, "."); can[m.Desc.Name] {
 			roots[root] = true
 		}
 	}
-	told, repeats, moving := d.Info(t, slices.Sorted(maps.Keys(roots))...), repeated(rows), overTheInterval(rows)
-	for i, m := range told {
-		w := list[m.Name]
-		if w == nil || !repeats[w.Desc.Name] || !can[w.Desc.Name] || moving[w.Desc.Name] || len(m.Values) > 0 {
-			continue
-		}
-		d.Until(t, m.Name+" has a value once more", func() bool {
-			told[i] = d.Info(t, m.Name)[0]
-			return len(told[i].Values) > 0
-		})
-	}
-	judgeTold(t, told, rows, layout)
+	judgeTold(t, d.Info(t, slices.Sorted(maps.Keys(roots))...), rows, layout)
 }
 
 // judgeAnswers asks what a metric is called and what it is.
