@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,9 +56,9 @@ func TestDecades(t *testing.T) {
 	})
 	for _, q := range everyQuestion(dir) {
 		t.Run(strings.ReplaceAll(strings.Join(q, " "), dir, "DIR"), func(t *testing.T) {
-			began := time.Now()
+			began := worked()
 			replay(openStore, append(q, "--utc")...)
-			if took := time.Since(began); took > 10*time.Second {
+			if took := worked() - began; took > 10*time.Second {
 				t.Errorf("replay %s takes %v", strings.Join(q, " "), took)
 			}
 		})
@@ -104,9 +105,9 @@ func TestCenturies(t *testing.T) {
 		format := []string{"table", "json"}[i%2]
 		q = append(q, "--utc", "--format", format)
 		t.Run(strings.ReplaceAll(strings.Join(q, " "), dir, "DIR"), func(t *testing.T) {
-			began := time.Now()
+			began := worked()
 			_, errs, _ := replay(openStore, q...)
-			if took := time.Since(began); took > 10*time.Second || strings.Contains(errs, "this program failed") {
+			if took := worked() - began; took > 10*time.Second || strings.Contains(errs, "this program failed") {
 				t.Errorf("it takes %v: %s", took, errs)
 			}
 		})
@@ -156,13 +157,13 @@ func TestClaims(t *testing.T) {
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			began := time.Now()
+			began := worked()
 			for _, q := range everyQuestion(dir) {
 				replay(openStore, append(q, "--utc")...)
 			}
 			paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
 			replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho"))
-			if took := time.Since(began); took > 20*time.Second {
+			if took := worked() - began; took > 20*time.Second {
 				t.Errorf("it takes %v", took)
 			}
 			if status, out, _ := runReplay("verify", dir); status != exit.No {
@@ -241,4 +242,14 @@ func TestOtherTypes(t *testing.T) {
 	if status == exit.Yes || strings.Contains(out+errs, "this program failed") || strings.Contains(out, " 0 in part") {
 		t.Errorf("repair: status %d, %s%s", status, out, errs)
 	}
+}
+
+// worked is the processor time that this process has used. On a busy machine it says how
+// much there is to do, where the time of day says how busy that is.
+func worked() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

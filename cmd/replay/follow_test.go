@@ -209,7 +209,7 @@ func agree(t *testing.T, l *listener, want, since, until string) {
 	t.Helper()
 	wanted := linesOf(want, since, until)
 	var got []string
-	for end := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
 		if got = linesOf(l.out.String(), since, until); slices.Equal(got, wanted) {
 			return
 		}

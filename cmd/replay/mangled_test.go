@@ -29,10 +29,11 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// What no file, however it was made, may do: make a question fail, take longer
-// than this, or more memory.
+// What no file, however it was made, may do: make a question fail, take more of
+// a processor than this, or more memory, or wait for what never comes.
 const (
 	mangledTime   = 10 * time.Second
+	mangledWait   = 2 * time.Minute
 	mangledMemory = 300 << 20
 )
 
@@ -301,7 +302,13 @@ func mangledTakeOver(t *testing.T, dir string) {
 type watch struct {
 	mu    sync.Mutex
 	what  string
-	began atomic.Int64 // 0 while there is no question
+	began atomic.Pointer[asking] // nil while there is no question
+}
+
+// asking is when a question was asked, and what the process had worked by then.
+type asking struct {
+	at     time.Time
+	worked time.Duration
 }
 
 func newWatch() *watch {
@@ -310,11 +317,14 @@ func newWatch() *watch {
 		for {
 			time.Sleep(5 * time.Millisecond)
 			began := w.began.Load()
-			if began == 0 {
+			if began == nil {
 				continue
 			}
-			if took := time.Since(time.Unix(0, began)); took > mangledTime {
-				w.end(fmt.Sprintf("took more than %v", mangledTime))
+			if worked()-began.worked > mangledTime {
+				w.end(fmt.Sprintf("took more than %v of a processor", mangledTime))
+			}
+			if time.Since(began.at) > mangledWait {
+				w.end(fmt.Sprintf("took more than %v", mangledWait))
 			}
 			if used := resident(); used > mangledMemory {
 				w.end(fmt.Sprintf("took %d MB", used>>20))
@@ -337,9 +347,9 @@ func (w *watch) question(what string, fn func()) {
 	w.mu.Lock()
 	w.what = what
 	w.mu.Unlock()
-	began := time.Now()
-	w.began.Store(began.UnixNano())
-	defer w.began.Store(0)
+	began := asking{time.Now(), worked()}
+	w.began.Store(&began)
+	defer w.began.Store(nil)
 	defer func() {
 		if p := recover(); p != nil {
 			fmt.Printf("mangled: %s: %v\n", what, p)
@@ -347,8 +357,8 @@ func (w *watch) question(what string, fn func()) {
 		}
 	}()
 	fn()
-	if os.Getenv("TACHO_MANGLED_TIMES") != "" && time.Since(began) > time.Second {
-		fmt.Printf("mangled: %v, %d MB: %s\n", time.Since(began).Round(time.Millisecond), resident()>>20, what)
+	if os.Getenv("TACHO_MANGLED_TIMES") != "" && time.Since(began.at) > time.Second {
+		fmt.Printf("mangled: %v, %d MB: %s\n", time.Since(began.at).Round(time.Millisecond), resident()>>20, what)
 	}
 }
 

@@ -85,7 +85,7 @@ func (s *terminal) send(text string) {
 // await reads until the shell has shown text, and takes away what it showed.
 func (s *terminal) await(text string) string {
 	s.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		if i := bytes.Index(s.seen, []byte(text)); i >= 0 {
 			out := string(s.seen[:i+len(text)])

@@ -218,7 +218,7 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := soakSizeOf(server.Process.Pid)
-	for deadline := time.Now().Add(10 * time.Second); last.files > soakIdle && time.Now().Before(deadline); last = soakSizeOf(server.Process.Pid) {
+	for deadline := time.Now().Add(time.Minute); last.files > soakIdle && time.Now().Before(deadline); last = soakSizeOf(server.Process.Pid) {
 		runtime.Gosched()
 	}
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {

@@ -319,7 +319,7 @@ func (r *rig) subscribe(req *tachographv1.SubscribeRequest, done func(*client.Fr
 // settled waits until the goroutines of package live and of follow are gone.
 func settled(t testing.TB) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		buf := make([]byte, 1<<20)
 		all := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
 		left := slices.DeleteFunc(all, func(s string) bool {

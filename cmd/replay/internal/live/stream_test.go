@@ -68,7 +68,7 @@ func (tl *tail) end(t testing.TB) *log {
 	tl.mu.Unlock()
 	select {
 	case <-tl.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no frame to end with")
 	}
 	if tl.err != nil {

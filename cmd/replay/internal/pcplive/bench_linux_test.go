@@ -12,7 +12,7 @@ import (
 // BenchmarkFetch is what a client waits for, over a unix socket, while everything that
 // Linux has is read four times a second.
 func BenchmarkFetch(b *testing.B) {
-	door, _ := served(b, "unix:"+filepath.Join(short(b), "s"), catalog.Linux, "linux", "boot-1")
+	door, _, _ := served(b, "unix:"+filepath.Join(short(b), "s"), catalog.Linux, "linux", "boot-1")
 	c, err := pcpclient.Dial(b.Context(), "unix", door.Path())
 	if err != nil {
 		b.Fatal(err)

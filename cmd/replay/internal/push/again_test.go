@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/store/follow"
@@ -18,8 +17,7 @@ import (
 // What was refused is pushed again as it was made then, wherever that is killed, until
 // the receiver has all there is; and where the other pushes go on stays.
 func TestAgain(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	dir, items := recorded.RecordDir(t, 7, 120)
 	state := filepath.Join(t.TempDir(), "x.push")

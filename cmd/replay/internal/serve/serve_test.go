@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,15 +37,23 @@ type running struct {
 	stop   func() error
 }
 
+// purposes counts how often a part of a server for tests was about to fail on purpose.
+var purposes atomic.Int64
+
+func failOnPurpose() {
+	purposes.Add(1)
+	panic("on purpose")
+}
+
 // parts of a server for tests.
 func testParts(s *Server) []Part {
 	return []Part{
 		{Path: "/echo", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }), About: "says what it is told", Timeout: time.Minute},
-		{Path: "/panic", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("on purpose") })},
+		{Path: "/panic", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { failOnPurpose() })},
 		{Path: "/late", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte("begun"))
 			http.NewResponseController(w).Flush()
-			panic("on purpose")
+			failOnPurpose()
 		})},
 		{Path: "/wait", AtOnce: 1, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
@@ -98,7 +107,7 @@ func start(t testing.TB, opt Options, home ...http.Handler) *running {
 			cancel()
 			select {
 			case last = <-ended:
-			case <-time.After(30 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the server does not end")
 			}
 		}
@@ -112,7 +121,7 @@ func start(t testing.TB, opt Options, home ...http.Handler) *running {
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for begun := time.Now(); !is(); runtime.Gosched() {
-		if time.Since(begun) > 20*time.Second {
+		if time.Since(begun) > time.Minute {
 			t.Fatalf("waited for long enough until %s", what)
 		}
 	}
