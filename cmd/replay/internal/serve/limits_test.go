@@ -71,7 +71,7 @@ func TestConnections(t *testing.T) {
 }
 
 func TestRequestsAreBounded(t *testing.T) {
-	s := start(t, Options{Limits: Limits{Request: 1000, Body: 50 * time.Millisecond, Header: 50 * time.Millisecond}})
+	s := start(t, Options{Limits: Limits{Request: 1000}})
 	res, err := s.client.Post("http://localhost/echo", "text/plain", bytes.NewReader(make([]byte, 1000)))
 	if err != nil || res.StatusCode != 200 {
 		t.Fatal(err)
@@ -85,7 +85,9 @@ func TestRequestsAreBounded(t *testing.T) {
 			t.Errorf("%d bytes are taken", len(b))
 		}
 	}
-	// Who does not say what he asks is not waited for.
+	// Who does not say what he asks is not waited for: by another server, for on a busy
+	// machine these moments pass for who does as well.
+	s = start(t, Options{Limits: Limits{Body: 50 * time.Millisecond, Header: 50 * time.Millisecond}})
 	for _, text := range []string{"", "POST /echo HTTP/1.1\r\nHos", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc"} {
 		c, err := net.Dial("unix", s.listen.Path)
 		if err != nil {
@@ -106,7 +108,8 @@ func TestClientsThatNeverRead(t *testing.T) {
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
 		t.Run(protocol, func(t *testing.T) {
 			var bodies []io.Closer
-			// A server that is patient has no room for more; one that is not makes some.
+			// A server that is patient has no room for more; one that is not makes some, on a
+			// busy machine even before all of them are there.
 			fill := func(stall time.Duration) *running {
 				s := start(t, Options{Limits: Limits{Stall: stall}})
 				client := s.client
@@ -115,17 +118,18 @@ func TestClientsThatNeverRead(t *testing.T) {
 				}
 				for range 8 {
 					res, err := client.Get("http://localhost/large")
-					if err != nil {
+					if err == nil {
+						bodies = append(bodies, res.Body)
+					} else if stall == time.Hour {
 						t.Fatal(err)
 					}
-					bodies = append(bodies, res.Body)
 				}
 				return s
 			}
 			if code, _ := fill(time.Hour).get(t, "/large"); code != 429 {
 				t.Errorf("one more: %d", code)
 			}
-			s := fill(200 * time.Millisecond)
+			s := fill(time.Second)
 			until(t, "they are let go of", func() bool {
 				res, err := s.client.Get("http://localhost/large")
 				if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,21 +99,17 @@ func start(t testing.TB, opt Options, home ...http.Handler) *running {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
 	<-ready
-	var last error
-	done := false
 	r := &running{Server: s, client: clientOf(s)}
-	r.stop = func() error {
-		if !done {
-			done = true
-			cancel()
-			select {
-			case last = <-ended:
-			case <-time.After(time.Minute):
-				t.Error("the server does not end")
-			}
+	r.stop = sync.OnceValue(func() error { // whoever else stops it waits for the first
+		cancel()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(time.Minute):
+			t.Error("the server does not end")
+			return nil
 		}
-		return last
-	}
+	})
 	t.Cleanup(func() { r.stop() })
 	return r
 }
