@@ -213,6 +213,7 @@ func (s *schemas) add(n uint32) {
 // sift finds out ahead which rows of the columns are wanted.
 func (p *plan) sift(cols []column) {
 	var views []*archive.View
+	var firsts []*column
 	seen := make(map[*archive.ChunkRef]bool)
 	for i := range cols {
 		if v := cols[i].v; v.Indom != metric.NoIndom && p.filters[v] == nil {
@@ -220,7 +221,7 @@ func (p *plan) sift(cols []column) {
 				return
 			}
 			seen[v.Ref] = true
-			views = append(views, v)
+			views, firsts = append(views, v), append(firsts, &cols[i])
 			p.keys(v.Indom)
 		}
 	}
@@ -232,7 +233,7 @@ func (p *plan) sift(cols []column) {
 			_ = v.Named(p.sel.Cohort.filter(v).rows)
 		} else if k.few {
 			found[i], errs[i] = k.find(v)
-		} else {
+		} else if _, ok, _ := firsts[i].there(); !ok {
 			_, _ = v.Instances()
 		}
 	}, func(i int, done func()) bool {

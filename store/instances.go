@@ -57,36 +57,66 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 type filter struct {
 	rows  []int // in their order; nil for all
 	count int
+	named bool // what they are called can be told
 }
 
 // some is a filter of these rows.
 func some(rows []int) *filter { return &filter{rows: rows, count: len(rows)} }
 
-// filter asks a selection about the rows of v, about each instance once in an
-// archive. Instances that it turns down are not kept.
-func (r *Reader) filter(p *plan, v *archive.View) (*filter, error) {
-	sel := p.sel
+// filter asks a selection about the rows of a column, about each instance once in an
+// archive. Instances that it turns down are not kept, and those that were not there in
+// the window are not looked at where that spares anything.
+func (r *Reader) filter(p *plan, col *column) (*filter, error) {
+	sel, v := p.sel, col.v
 	if p.ofCohort(v) {
 		return sel.Cohort.filter(v), nil
 	}
-	if sel.Instance == nil && sel.Keys == nil || v.Indom == metric.NoIndom {
-		return &filter{count: v.Size}, nil
+	all := sel.Instance == nil && sel.Keys == nil
+	if v.Indom != metric.NoIndom && !all {
+		if k := p.keys(v.Indom); k.few {
+			found, err := k.find(v)
+			return p.those(v, found, err)
+		}
 	}
-	if k := p.keys(v.Indom); k.few {
-		found, err := k.find(v)
-		return p.those(v, found, err)
+	rows, ok, err := col.there()
+	if err != nil {
+		return nil, v.Ref.Wrong(err)
+	}
+	if ok {
+		if !all {
+			rows, err = p.accepted(v, rows)
+		}
+		return &filter{rows: rows, count: len(rows), named: true}, err
+	}
+	if all || v.Indom == metric.NoIndom {
+		return &filter{count: v.Size}, nil
 	}
 	insts, err := v.Instances()
 	if err != nil {
 		return nil, v.Ref.Wrong(err)
 	}
-	rows := []int{}
+	rows = []int{}
 	for i := range insts {
 		if p.asks(v.Indom, &insts[i]) {
 			rows = append(rows, i)
 		}
 	}
 	return some(rows), nil
+}
+
+// accepted are those of some rows that the selection accepts.
+func (p *plan) accepted(v *archive.View, rows []int) ([]int, error) {
+	kept := rows[:0]
+	for _, row := range rows {
+		in, err := v.Instance(row)
+		if err != nil {
+			return nil, v.Ref.Wrong(err)
+		}
+		if p.asks(v.Indom, in) {
+			kept = append(kept, row)
+		}
+	}
+	return kept, nil
 }
 
 // asks asks the selection about an instance, once.

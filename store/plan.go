@@ -29,6 +29,26 @@ func (c *column) until() uint32 {
 	return last
 }
 
+// there are the rows of a column whose instances were there in its spans, and whose
+// names can be told, where it is worth telling them from the others: of processes and
+// threads, of which most come and go. ok is false where it is not.
+func (c *column) there() (rows []int, ok bool, err error) {
+	const fewRows = 256
+	v := c.v
+	if len(c.spans) == 0 || v.Size < fewRows || !metric.PerBoot(v.Indom) {
+		return nil, false, nil
+	}
+	first, last := c.spans[0].From, c.spans[0].To
+	for _, s := range c.spans {
+		first, last = min(first, s.From), max(last, s.To)
+	}
+	if first == 0 && int(last) == v.Blocks-1 {
+		return nil, false, nil
+	}
+	rows, err = v.During(first, last)
+	return rows, true, err
+}
+
 // A plan is what a selection comes to in one archive: for each metric its
 // columns in the order of time.
 type plan struct {
@@ -273,12 +293,13 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 	return p
 }
 
-// filter is what sel wants of the rows of v.
-func (p *plan) filter(r *Reader, v *archive.View) *filter {
-	f := p.filters[v]
+// filter is what sel wants of the rows of a column, which is that of all columns of its
+// view: they have the same spans.
+func (p *plan) filter(r *Reader, col *column) *filter {
+	f := p.filters[col.v]
 	if f == nil {
-		f = p.sound(r.filter(p, v))
-		p.filters[v] = f
+		f = p.sound(r.filter(p, col))
+		p.filters[col.v] = f
 	}
 	return f
 }

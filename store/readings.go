@@ -27,10 +27,10 @@ func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 						continue
 					}
 					done[col.v] = true
+					f := p.filter(r, col)
 					if !p.named(col.v) {
 						continue
 					}
-					f := p.filter(r, col.v)
 					for n := range f.count {
 						row := n
 						if f.rows != nil {

@@ -135,7 +135,7 @@ func (e *emitter) alone(p *plan, cols []column) bool {
 	var key string
 	for i := range cols {
 		v := cols[i].v
-		if v.Size != 1 || p.filter(e.r, v).count != 1 || !p.named(v) {
+		if v.Size != 1 || p.filter(e.r, &cols[i]).count != 1 || !p.named(v) {
 			return false
 		}
 		in, err := v.Instance(0)
@@ -160,7 +160,7 @@ func (e *emitter) wantedOf(p *plan, cols []column) []wantedColumn {
 		if e.r.over() {
 			break
 		}
-		if f := p.filter(e.r, cols[i].v); f.count > 0 && p.named(cols[i].v) {
+		if f := p.filter(e.r, &cols[i]); f.count > 0 && p.named(cols[i].v) {
 			out = append(out, wantedColumn{&cols[i], f.rows})
 		}
 	}
@@ -286,7 +286,7 @@ func (e *emitter) note(col, place int32, in *metric.Instance) {
 
 // named makes sure that the instances of v that are wanted can be told.
 func (p *plan) named(v *archive.View) bool {
-	if v.Indom == metric.NoIndom || p.keys(v.Indom).few {
+	if f := p.filters[v]; f != nil && f.named || v.Indom == metric.NoIndom || p.keys(v.Indom).few {
 		return true // there are none, or the filter has found them
 	}
 	var err error

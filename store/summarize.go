@@ -62,7 +62,7 @@ func (r *Reader) summaries(p *plan, cols []column, stored map[*archive.View]map[
 			return nil
 		}
 		col := &cols[i]
-		f := p.filter(r, col.v)
+		f := p.filter(r, col)
 		if f.count == 0 {
 			continue
 		}

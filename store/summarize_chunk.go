@@ -80,7 +80,7 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef
 		*list = (*list)[:0]
 		for i := range cols {
 			col := &cols[i]
-			f := p.filter(r, col.v)
+			f := p.filter(r, col)
 			if f.count == 0 {
 				continue
 			}

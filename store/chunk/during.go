@@ -1,0 +1,83 @@
+package chunk
+
+import "slices"
+
+// During are the rows of the instances that were there in any of the blocks from first
+// to last, in their order; their names can be told. Of thousands that come and go in an
+// hour few are there in some minutes of it, and the others are left alone.
+func (g *Group) During(first, last uint32) ([]int, error) {
+	h, err := g.held()
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := h.(*register); ok && r.insts == nil && len(r.runs) > 0 {
+		return r.during(first, last)
+	}
+	insts, err := h.all()
+	if err != nil {
+		return nil, err
+	}
+	rows := []int{}
+	for i := range insts {
+		if there(insts[i].Runs, first, last) {
+			rows = append(rows, i)
+		}
+	}
+	return rows, nil
+}
+
+// there reports whether any run has one of the blocks from first to last.
+func there(runs []Run, first, last uint32) bool {
+	return slices.ContainsFunc(runs, func(r Run) bool { return r.Start <= last && r.End > first })
+}
+
+func (r *register) during(first, last uint32) ([]int, error) {
+	rows := []int{}
+	for i := range r.segs {
+		if r.segs[i].base > last {
+			continue // It begins with the first that came.
+		}
+		s, err := r.heads(i)
+		if err != nil {
+			return nil, err
+		}
+		n := len(rows)
+		for k, row := range s.rows {
+			yes, err := r.there(int(row), s.begins[k], first, last)
+			if err != nil {
+				return nil, err
+			}
+			if yes {
+				rows = append(rows, int(row))
+			}
+		}
+		if len(rows) > n {
+			// To its end: what is decoded in part keeps what it has learned.
+			if _, err := r.bodies(i, len(s.rows)-1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(rows)
+	return rows, nil
+}
+
+// there reports whether the instance of a row, which came at a block, was there in any
+// of those from first to last.
+func (r *register) there(row int, begin, first, last uint32) (bool, error) {
+	if begin > last {
+		return false, nil
+	}
+	life, err := r.life.of(row, row+1)
+	if err != nil {
+		return false, r.g.wrong("lifetimes", err)
+	}
+	if r.life.absent[row] == nil {
+		return uint64(begin)+uint64(life[0]) > uint64(first), nil
+	}
+	runs, err := r.life.runsOf(row, begin)
+	if err != nil {
+		return false, r.g.wrong("lifetimes", err)
+	}
+	return there(runs, first, last), nil
+}
