@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"runtime"
+	"sync/atomic"
 
 	"tachograph/store"
 )
@@ -12,6 +13,26 @@ import (
 type twinned interface {
 	Twin() *store.Reader
 	Join(*store.Reader)
+}
+
+// shared answers some questions, each whenever one of two is free for it. The error is
+// that of the first of those that fail.
+func shared(a Archive, questions ...func(Archive) error) error {
+	var next atomic.Int32
+	errs := make([]error, len(questions))
+	work := func(a Archive) error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(questions) {
+				return nil
+			}
+			errs[i] = questions[i](a)
+		}
+	}
+	if err := beside(a, work, work); err != nil {
+		return err
+	}
+	return cmp.Or(errs...)
 }
 
 // beside answers two questions at once where there are cores for that, else one

@@ -98,24 +98,34 @@ func Diff(a Archive, r DiffRequest) ([]*Change, error) {
 	d.r.A.Hosts, d.r.B.Hosts = []string{cmp.Or(r.Against, r.Host)}, []string{r.Host}
 	d.chooseBaselines()
 	d.machine()
-	var tunables, system, processes, events []*Change
-	err := beside(a, func(a Archive) (err error) {
-		if tunables, err = d.tunables(); err == nil {
-			system, err = d.system()
-		}
-		return err
-	}, func(a Archive) (err error) {
-		other := *d
-		other.a = a
-		if processes, err = other.processes(); err == nil {
-			events, err = other.events()
-		}
-		return err
-	})
-	if err != nil {
+	var tunables, events []*Change
+	p := new(processPair)
+	s := d.systemPair()
+	questions := append(s.questions(),
+		func(a Archive) (err error) { tunables, err = d.asking(a).tunables(); return err },
+		func(a Archive) (err error) { p.a, err = d.asking(a).usage(d.r.A, nil); return err },
+		func(a Archive) (err error) { p.b, err = d.asking(a).usage(d.r.B, nil); return err },
+		func(a Archive) (err error) { events, err = d.asking(a).events(); return err })
+	if err := shared(a, questions...); err != nil {
 		return nil, err
 	}
-	out := slices.Concat(tunables, system, processes, events)
+	d.every = p.b.every
+	// What is usual only takes away from what changed: it is asked for the rest.
+	candidates := s.candidates()
+	names := d.changedNames(p)
+	questions = nil
+	for n := range d.usual {
+		if len(candidates) > 0 {
+			questions = append(questions, s.usually(n, candidates))
+		}
+		if len(names) > 0 {
+			questions = append(questions, p.usually(d, n, names))
+		}
+	}
+	if err := shared(a, questions...); err != nil {
+		return nil, err
+	}
+	out := slices.Concat(tunables, s.changes(candidates), d.processes(p, names), events)
 	sortChanges(out)
 	if !r.All {
 		out = merged(d, out)
@@ -134,6 +144,13 @@ func sortChanges(list []*Change) {
 
 // elsewhere reports whether the windows are of two hosts.
 func (d *differ) elsewhere() bool { return d.r.Against != "" && d.r.Against != d.r.Host }
+
+// asking is d that asks an archive, or its twin.
+func (d *differ) asking(a Archive) *differ {
+	other := *d
+	other.a = a
+	return &other
+}
 
 // differ compares two windows of one host.
 type differ struct {

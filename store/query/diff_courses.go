@@ -61,19 +61,16 @@ func (c *course) add(o course) {
 	c.weight += o.weight
 }
 
+// apart reports whether two windows are read each by itself: what lies between them
+// would take longer than reading twice.
+func apart(w []Window) bool {
+	return !slices.Equal(w[0].Hosts, w[1].Hosts) || w[1].From < w[0].To || w[1].From-w[0].To > w[0].To-w[0].From
+}
+
 // courses tells of metrics what each series did in windows, from summaries. Where
 // these do not tell, because something fell or broke off, values do. take is told
-// the number of the window.
+// the number of the window. Windows that lie apart are asked for one by one.
 func (d *differ) courses(windows []Window, names []string, take func(n int, s *Series, c course)) error {
-	if len(windows) == 2 && (!slices.Equal(windows[0].Hosts, windows[1].Hosts) || windows[1].From < windows[0].To || windows[1].From-windows[0].To > windows[0].To-windows[0].From) {
-		// What lies between them would take longer than reading twice.
-		for i, w := range windows {
-			if err := d.courses([]Window{w}, names, func(_ int, s *Series, c course) { take(i, s, c) }); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	all := Window{Hosts: windows[0].Hosts, From: windows[0].From, To: windows[len(windows)-1].To}
 	l := &leveller{windows: windows, breaks: readBreaks(d.a, all), of: make(map[seriesID]*levelled)}
 	var cuts []int64

@@ -29,6 +29,7 @@ type usage struct {
 	seconds float64
 	from    int64
 	to      int64
+	every   int64 // interval of the process class
 }
 
 // usage is that of all processes, or of those called by the names.
@@ -38,8 +39,7 @@ func (d *differ) usage(w Window, names map[string]bool) (*usage, error) {
 		return nil, err
 	}
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
-	d.every = t.every
-	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To}
+	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To, every: t.every}
 	t.add(fields, nil)
 	for _, c := range t.groups {
 		u.byName[c.Name] = c
@@ -74,34 +74,39 @@ func (d *differ) processImpact(aspect string, diff float64) float64 {
 	return math.Min(decades(1+diff/1e5)/3, 1) * 0.8
 }
 
-func (d *differ) processes() ([]*Change, error) {
-	a, err := d.usage(d.r.A, nil)
-	if err != nil {
-		return nil, err
-	}
-	b, err := d.usage(d.r.B, nil)
-	if err != nil {
-		return nil, err
-	}
-	// What is usual only takes away from what changed: it is asked for the rest.
+// A processPair is what processes used in both windows, and in the usual ones those
+// that are in question.
+type processPair struct {
+	a, b  *usage
+	usual []*usage
+}
+
+// changedNames are those of processes that changed, be it usual or not.
+func (d *differ) changedNames(p *processPair) map[string]bool {
 	names := make(map[string]bool)
-	for _, c := range d.compareUsage(a, b, nil, func(*Change) bool { return true }) {
+	for _, c := range d.compareUsage(p.a, p.b, nil, func(*Change) bool { return true }) {
 		names[c.Subject] = true
 	}
+	p.usual = make([]*usage, len(d.usual)) // unlike nil: it is known
+	return names
+}
+
+// usually is the question what processes of the names use in a usual window.
+func (p *processPair) usually(d *differ, n int, names map[string]bool) func(Archive) error {
+	return func(a Archive) (err error) {
+		p.usual[n], err = d.asking(a).usage(d.usual[n], names)
+		return err
+	}
+}
+
+// processes are the changes of those of the names.
+func (d *differ) processes(p *processPair, names map[string]bool) []*Change {
 	if len(names) == 0 {
-		return nil, nil
+		return nil
 	}
-	usual := []*usage{} // unlike nil: it is known
-	for _, w := range d.usual {
-		u, err := d.usage(w, names)
-		if err != nil {
-			return nil, err
-		}
-		usual = append(usual, u)
-	}
-	out := d.compareUsage(a, b, usual, d.steady)
+	out := d.compareUsage(p.a, p.b, p.usual, d.steady)
 	d.describe(out)
-	return out, nil
+	return out
 }
 
 // compareUsage lists what changed from a to b and is not usual, if keep says so of

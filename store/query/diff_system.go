@@ -79,43 +79,80 @@ type systemSeries struct {
 	units metric.Units
 	rate  bool
 	a, b  course
-	peak  float64
 }
 
-func (d *differ) system() ([]*Change, error) {
-	names := d.measured()
-	all := make(map[seriesKey]*systemSeries)
-	err := d.courses([]Window{d.r.A, d.r.B}, names, func(n int, s *Series, c course) {
-		k := d.key(s.Metric, s.Instance)
-		e := all[k]
-		if e == nil {
-			e = &systemSeries{desc: s.Metric, units: s.Units, rate: s.Rate}
-			if s.Instance != nil {
-				e.name = s.Instance.Name
+// A systemPair is what the machine's series did in both windows, and in the usual
+// ones those that are in question.
+type systemPair struct {
+	d     *differ
+	names []string
+	all   map[seriesKey]*systemSeries
+	late  map[seriesKey]*systemSeries // of the second window, where that is read by itself
+	usual [][]usualMean               // by window
+}
+
+// usualMean is the mean of a series in a usual window.
+type usualMean struct {
+	seriesKey
+	mean float64
+}
+
+func (d *differ) systemPair() *systemPair {
+	return &systemPair{d: d, names: d.measured(), all: make(map[seriesKey]*systemSeries), late: make(map[seriesKey]*systemSeries), usual: make([][]usualMean, len(d.usual))}
+}
+
+// questions are those after both windows: one, if they are read together.
+func (p *systemPair) questions() []func(Archive) error {
+	take := func(all map[seriesKey]*systemSeries, second int) func(n int, s *Series, c course) {
+		return func(n int, s *Series, c course) {
+			k := p.d.key(s.Metric, s.Instance)
+			e := all[k]
+			if e == nil {
+				e = &systemSeries{desc: s.Metric, units: s.Units, rate: s.Rate}
+				if s.Instance != nil {
+					e.name = s.Instance.Name
+				}
+				all[k] = e
 			}
-			all[k] = e
+			if n == second {
+				e.b.add(c)
+			} else {
+				e.a.add(c)
+			}
 		}
-		if n == 0 {
-			e.a.add(c)
+	}
+	both := []Window{p.d.r.A, p.d.r.B}
+	if !apart(both) {
+		return []func(Archive) error{func(a Archive) error { return p.d.asking(a).courses(both, p.names, take(p.all, 1)) }}
+	}
+	return []func(Archive) error{
+		func(a Archive) error { return p.d.asking(a).courses(both[:1], p.names, take(p.all, 1)) },
+		func(a Archive) error { return p.d.asking(a).courses(both[1:], p.names, take(p.late, 0)) },
+	}
+}
+
+// candidates are the changes of series whose windows are far apart.
+func (p *systemPair) candidates() map[seriesKey]*Change {
+	for k, s := range p.late {
+		if e := p.all[k]; e != nil {
+			e.b = s.b
 		} else {
-			e.b.add(c)
+			p.all[k] = s
 		}
-		for _, x := range c.slots {
-			e.peak = max(e.peak, math.Abs(x))
-		}
-	})
-	if err != nil {
-		return nil, err
 	}
 	candidates := make(map[seriesKey]*Change)
-	for k, s := range all {
-		if c := d.screen(s); c != nil {
+	for k, s := range p.all {
+		if c := p.d.screen(s); c != nil {
 			candidates[k] = c
 		}
 	}
-	if err := d.compareUsual(candidates, all); err != nil {
-		return nil, err
-	}
+	return candidates
+}
+
+// changes are the candidates that are not usual, the most surprising first.
+func (p *systemPair) changes(candidates map[seriesKey]*Change) []*Change {
+	d := p.d
+	p.compareUsual(candidates)
 	var out []*Change
 	for _, c := range candidates {
 		out = append(out, c)
@@ -124,9 +161,9 @@ func (d *differ) system() ([]*Change, error) {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Subject, y.Subject), cmp.Compare(x.Instance, y.Instance))
 	})
 	if d.r.All {
-		return out, nil
+		return out
 	}
-	return leaders(out), nil
+	return leaders(out)
 }
 
 // key tells series apart. A key of one host means nothing to another; names
@@ -247,12 +284,8 @@ func (d *differ) impact(s *systemSeries, ma, mb float64) float64 {
 	return 0.05 * relative(ma, mb)
 }
 
-// compareUsual drops the candidates that other windows of the recording show
-// to be ordinary.
-func (d *differ) compareUsual(candidates map[seriesKey]*Change, all map[seriesKey]*systemSeries) error {
-	if len(candidates) == 0 || len(d.usual) == 0 {
-		return nil
-	}
+// usually is the question what the metrics of candidates do in a usual window.
+func (p *systemPair) usually(n int, candidates map[seriesKey]*Change) func(Archive) error {
 	seen := make(map[string]bool)
 	var names []string
 	for k := range candidates {
@@ -262,18 +295,27 @@ func (d *differ) compareUsual(candidates map[seriesKey]*Change, all map[seriesKe
 		}
 	}
 	slices.Sort(names)
-	others := make(map[seriesKey][]float64)
-	for _, w := range d.usual {
-		err := d.courses([]Window{w}, names, func(_ int, s *Series, c course) {
-			k := d.key(s.Metric, s.Instance)
-			others[k] = append(others[k], c.mean())
+	return func(a Archive) error {
+		return p.d.asking(a).courses([]Window{p.d.usual[n]}, names, func(_ int, s *Series, c course) {
+			p.usual[n] = append(p.usual[n], usualMean{p.d.key(s.Metric, s.Instance), c.mean()})
 		})
-		if err != nil {
-			return err
+	}
+}
+
+// compareUsual drops the candidates that other windows of the recording show
+// to be ordinary.
+func (p *systemPair) compareUsual(candidates map[seriesKey]*Change) {
+	if len(p.usual) == 0 {
+		return
+	}
+	others := make(map[seriesKey][]float64)
+	for _, list := range p.usual {
+		for _, u := range list {
+			others[u.seriesKey] = append(others[u.seriesKey], u.mean)
 		}
 	}
 	for k, c := range candidates {
-		mean := all[k].b.mean()
+		mean := p.all[k].b.mean()
 		if !unusual(c.Before, mean, others[k]) {
 			delete(candidates, k)
 			continue
@@ -287,7 +329,6 @@ func (d *differ) compareUsual(candidates map[seriesKey]*Change, all map[seriesKe
 			}
 		}
 	}
-	return nil
 }
 
 // leaders keeps of each family the change that tells it best; the others are
