@@ -29,23 +29,45 @@ func shared(a Archive, questions ...func(Archive) error) error {
 			errs[i] = questions[i](a)
 		}
 	}
-	if err := beside(a, work, work); err != nil {
+	if err := Beside(a, work, work); err != nil {
 		return err
 	}
 	return cmp.Or(errs...)
 }
 
-// beside answers two questions at once where there are cores for that, else one
+// narrowed is an Archive that shows a part of another one, and has a twin where that
+// has one: end is to be called when no more is asked of it.
+type narrowed interface {
+	Narrowed() (twin Archive, end func())
+}
+
+// twinOf is an archive that may be asked while a is, until end is called; nil if there
+// is none.
+func twinOf(a Archive) (twin Archive, end func()) {
+	switch a := a.(type) {
+	case twinned:
+		t := a.Twin()
+		return t, func() { a.Join(t) }
+	case narrowed:
+		return a.Narrowed()
+	}
+	return nil, nil
+}
+
+// Beside answers two questions at once where there are cores for that, else one
 // after the other. A panic of the second is one of the caller's.
-func beside(a Archive, first, second func(Archive) error) error {
-	t, ok := a.(twinned)
-	if !ok || runtime.GOMAXPROCS(0) == 1 {
+func Beside(a Archive, first, second func(Archive) error) error {
+	var twin Archive
+	var end func()
+	if runtime.GOMAXPROCS(0) > 1 {
+		twin, end = twinOf(a)
+	}
+	if twin == nil {
 		if err := first(a); err != nil {
 			return err
 		}
 		return second(a)
 	}
-	twin := t.Twin()
 	done := make(chan struct{})
 	var err error
 	var fell any
@@ -56,7 +78,7 @@ func beside(a Archive, first, second func(Archive) error) error {
 	}()
 	wait := func() {
 		<-done
-		t.Join(twin)
+		end()
 	}
 	before := func() error {
 		defer wait() // also where the first panics

@@ -7,6 +7,3 @@ func PartAt(size int) (restore func()) {
 	cohortSize = size
 	return func() { cohortSize = was }
 }
-
-// Beside is beside.
-var Beside = beside

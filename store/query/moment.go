@@ -58,7 +58,7 @@ func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, point
 		m.Processes = Processes(a, Window{Hosts: w.Hosts}, shown, nil)
 		return nil
 	}
-	if err := beside(a, gauges, processes); err != nil {
+	if err := Beside(a, gauges, processes); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -47,7 +47,7 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 	if iv := interval(list[len(list)-1], metric.Fast); iv > 0 {
 		points = int(min(int64(points), (o.To-o.From)/iv)) // There are no more samples.
 	}
-	err := beside(a, func(a Archive) (err error) {
+	err := Beside(a, func(a Archive) (err error) {
 		o.Gauges, err = Gauges(a, w, max(points, 1))
 		return err
 	}, func(a Archive) error {

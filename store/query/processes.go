@@ -144,8 +144,12 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64) {
 	// Look back a little, then farther: a gap may lie before at.
 	for back := 3 * every; ; back *= 16 {
 		sel := Window{Hosts: []string{host}, From: at - back, To: at}.Selection(t.fields.names[0])
-		for run := range a.Select(sel) {
-			tick = max(tick, run.Wall[len(run.Wall)-1])
+		if r, ok := a.(reading); ok {
+			tick = r.LastRead(sel)
+		} else {
+			for run := range a.Select(sel) {
+				tick = max(tick, run.Wall[len(run.Wall)-1])
+			}
 		}
 		if tick != 0 || back > at || back > int64(30*24*time.Hour) {
 			return tick, every

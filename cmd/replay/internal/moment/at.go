@@ -96,7 +96,14 @@ func (r *Recording) At(at int64) (*Moment, error) {
 		kind, _ := breakKind(b)
 		m.Mark = &Mark{From: b.From, To: b.To, Kind: kind, Text: breakText(b)}
 	}
-	v, err := r.read(m.At)
+	var v *values
+	err := query.Beside(r.near(m.At), func(query.Archive) error {
+		r.processes(m)
+		return nil
+	}, func(a query.Archive) (err error) {
+		v, err = r.read(a, m.At)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +111,6 @@ func (r *Recording) At(at int64) (*Moment, error) {
 	m.Cores = v.cores()
 	m.Disks, m.Volumes, m.Interfaces = v.table(disks), v.table(volumes), v.table(interfaces)
 	m.Sensors = v.sensors()
-	r.processes(m)
 	since := max(m.Before, m.At-int64(24*block))
 	for e := range query.SortedEvents(r.a, r.window(since+1, at)) {
 		if len(m.Events) < mostEvents {

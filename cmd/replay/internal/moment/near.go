@@ -2,6 +2,7 @@ package moment
 
 import (
 	"iter"
+	"slices"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -94,6 +95,37 @@ func (n *near) Select(sel store.Selection) iter.Seq[*store.Run] {
 			}
 		}
 	}
+}
+
+// LastRead is when something was read last.
+func (n *near) LastRead(sel store.Selection) int64 {
+	if l, ok := n.Archive.(interface {
+		LastRead(store.Selection) int64
+	}); ok {
+		return l.LastRead(sel)
+	}
+	last := int64(0)
+	for run := range n.Archive.Select(sel) {
+		last = max(last, run.Wall[len(run.Wall)-1])
+	}
+	return last
+}
+
+// Narrowed is the same part of the archive's twin, if it has one.
+func (n *near) Narrowed() (twin query.Archive, end func()) {
+	t, ok := n.Archive.(twinned)
+	if !ok {
+		return nil, nil
+	}
+	other := t.Twin()
+	of := &near{Archive: other}
+	infos := other.Archives()
+	for i, info := range n.Archive.Archives() {
+		if slices.Contains(n.list, info) {
+			of.list = append(of.list, infos[i])
+		}
+	}
+	return of, func() { t.Join(other) }
 }
 
 // Readings are when instances were read.

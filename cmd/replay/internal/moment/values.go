@@ -37,9 +37,9 @@ type values struct {
 }
 
 // read reads the values of a moment: of each metric what was read last, as it is
-// shown elsewhere.
-func (r *Recording) read(at int64) (*values, error) {
-	a := r.near(at)
+// shown elsewhere. It is asked of what is near, or a twin of that, and changes nothing
+// of the recording.
+func (r *Recording) read(a query.Archive, at int64) (*values, error) {
 	v := &values{r: r, at: at, of: make(map[string]map[string]value)}
 	byClass := make(map[metric.Class][]string)
 	for _, name := range wanted() {
