@@ -28,35 +28,53 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 		byInstance := make(map[*metric.Instance]*Life)
 		var order []*Life
 		names := make(givenNames)
-		without := make(map[uint32]bool) // schemas that do not have the domain
+		var without schemas // that do not have the domain
 		for n, a := range r.archives {
 			sel := sel.in(a)
+			var refs []*archive.ChunkRef
 			for _, ref := range a.Chunks {
-				if ref.Info.From > sel.end() || ref.Info.To < sel.From || without[ref.Info.Schema] || sel.Cohort.misses(ref) {
-					continue
+				if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && !sel.Cohort.misses(ref) {
+					refs = append(refs, ref)
 				}
-				if r.over() {
-					return
+			}
+			r.ahead(len(refs), func(i int) {
+				if !without.has(refs[i].Info.Schema) {
+					warmLives(refs[i], sel, indom, keys)
 				}
+			}, func(i int, done func()) bool {
 				handed := false // nothing is, before all have been read
+				ref := refs[i]
 				a.contain(&handed, func() bool {
+					if done != nil {
+						done()
+					}
+					if without.has(ref.Info.Schema) {
+						return true
+					}
 					c, err := ref.Open()
 					if err != nil {
 						a.lose(err)
 						return true
 					}
-					without[ref.Info.Schema] = true
+					found := false
 					for i, g := range c.Groups {
 						if g.Indom != indom {
 							continue
 						}
-						without[ref.Info.Schema] = false
+						found = true
 						if order, err = r.livesIn(c, i, sel, keys, byInstance, order, names, n); err != nil {
 							a.lose(err)
 						}
 					}
+					if !found {
+						without.add(ref.Info.Schema)
+					}
 					return true
 				})
+				return !r.over()
+			})
+			if r.over() {
+				return
 			}
 			r.release(a)
 		}
@@ -74,6 +92,25 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 			if !yield(l) {
 				return
 			}
+		}
+	}
+}
+
+// warmLives opens a chunk and decodes what livesIn looks at; what is wrong is said by that.
+func warmLives(ref *archive.ChunkRef, sel *Selection, indom string, keys []string) {
+	c, err := ref.Open()
+	if err != nil {
+		return
+	}
+	for i, g := range c.Groups {
+		if g.Indom != indom {
+			continue
+		}
+		if rows, err := rowsOf(g, keys); err != nil || len(keys) > 0 && len(rows) == 0 {
+			continue
+		}
+		if v, err := c.View(i); err == nil && len(keys) == 0 && sel.Cohort == nil && v.Spans(sel.From, sel.end()) != nil {
+			_, _ = v.Instances()
 		}
 	}
 }
