@@ -23,9 +23,10 @@ func (t *trace) counters(h metric.Host, w query.Window, of query.Target, label s
 	r := query.Request{Window: w, Instance: t.r.Instance, Sought: t.r.Sought, Mode: query.Shown, Step: int64(t.step)}
 	if of.Indom() == "process" {
 		// Those without a track have no counters either.
-		r.Instance = func(indom string, in *metric.Instance) bool {
-			return t.keys[in.Key] && (t.r.Instance == nil || t.r.Instance(indom, in))
+		if len(t.keys) == 0 {
+			return t.err
 		}
+		r.Instance, r.Sought, r.Keys = nil, nil, t.keys
 	}
 	if of.Metric != nil {
 		r.Metrics = []string{of.Metric.Name}

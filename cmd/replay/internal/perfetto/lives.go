@@ -1,7 +1,12 @@
 package perfetto
 
 import (
+	"hash/maphash"
+	"iter"
+	"strings"
+
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -21,25 +26,65 @@ type exit struct {
 	how string
 }
 
+// exits are those of a window's processes, which may be very many: of each no more is kept than
+// must be.
+type exits struct {
+	seeds [2]maphash.Seed
+	known map[[2]uint64]exit
+	hows  map[string]string // each once
+}
+
+func newExits() *exits {
+	return &exits{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, known: make(map[[2]uint64]exit), hows: make(map[string]string)}
+}
+
+// of is what a process is known by: its key, which begins anew with each boot.
+func (x *exits) of(boot, key string) [2]uint64 {
+	text := boot + "\x00" + key
+	return [2]uint64{maphash.String(x.seeds[0], text), maphash.String(x.seeds[1], text)}
+}
+
+func (x *exits) note(boot, key string, e exit) {
+	how, ok := x.hows[e.how]
+	if !ok {
+		how = strings.Clone(e.how)
+		x.hows[how] = how
+	}
+	e.how = how
+	x.known[x.of(boot, key)] = e
+}
+
 // lives writes processes: a track for each, with a slice from its start to its end,
 // and its counters. Where a pid comes again with another track, the viewer knows it
 // for another process; its processes are of no host, so that where there are several
 // the name says which. One that lived less than a step is an instant among others.
+// Processes that came at the same time are written with all they have before those
+// that came later are looked at.
 func (t *trace) lives(h metric.Host, w query.Window) error {
 	if t.r.Archive.Lookup("proc.memory.rss") == nil && t.r.Archive.Lookup("proc.psinfo.utime") == nil {
 		return nil
 	}
-	// Known by their keys, which begin anew with each boot.
-	exits := make(map[[2]string]exit)
+	ended := newExits()
 	for e := range t.r.Archive.Events(w.From, w.To, metric.EventProcessExit) {
 		if e.Archive.Host.ID == h.ID && e.Key != "" {
-			exits[[2]string{e.Archive.BootID, e.Key}] = exit{e.At.Wall, e.Label("how")}
+			ended.note(e.Archive.BootID, e.Key, exit{e.At.Wall, e.Label("how")})
 		}
 	}
+	for cohort := range t.r.Cohorts(w, "process") {
+		if err := t.cohort(h, w, cohort, ended); err != nil {
+			return err
+		}
+	}
+	return t.err
+}
+
+// cohort writes some processes.
+func (t *trace) cohort(h metric.Host, w query.Window, cohort iter.Seq[*store.Life], ended *exits) error {
 	above := t.id(h.ID, "processes")
 	short := t.id(h.ID, "short")
-	described, brief := false, false
-	for l := range t.r.Archive.Lives("process", w.From, w.To) {
+	clear(t.drawn)
+	t.keys = t.keys[:0]
+	for l := range cohort {
 		if err := t.ctx.Err(); err != nil {
 			return err
 		}
@@ -53,7 +98,7 @@ func (t *trace) lives(h metric.Host, w query.Window) error {
 			from = l.From
 		}
 		name := query.ProcessName(l.Instance)
-		if x, ok := exits[[2]string{l.Archive.BootID, l.Instance.Key}]; ok {
+		if x, ok := ended.known[ended.of(l.Archive.BootID, l.Instance.Key)]; ok {
 			to = x.at
 			if x.how != "" && x.how != "exit 0" {
 				name += " (" + x.how + ")"
@@ -62,10 +107,7 @@ func (t *trace) lives(h metric.Host, w query.Window) error {
 		to = min(max(to, from), t.to)
 		t.report.Rows++
 		if to-from < int64(t.step) {
-			if !brief {
-				brief = true
-				t.describe(track{id: short, parent: t.id(h.ID), name: "short-lived processes", rank: 4})
-			}
+			t.once(track{id: short, parent: t.id(h.ID), name: "short-lived processes", rank: 4})
 			t.event(typeInstant, short, from, name)
 			continue
 		}
@@ -75,19 +117,17 @@ func (t *trace) lives(h metric.Host, w query.Window) error {
 		}
 		if c.pid = query.ProcessID(l.Instance); c.pid <= 0 {
 			// The kernel's own, which the viewer takes for idleness.
-			if !described {
-				described = true
-				t.describe(track{id: above, parent: t.id(h.ID), name: "processes", rank: 3})
-			}
+			t.once(track{id: above, parent: t.id(h.ID), name: "processes", rank: 3})
 			c.pid, c.parent = 0, above
 		}
 		t.describe(c)
 		t.event(typeBegin, c.id, from, name)
 		t.event(typeEnd, c.id, to, "")
-		t.drawn[c.id], t.keys[l.Instance.Key] = true, true
+		t.drawn[c.id] = true
+		t.keys = append(t.keys, l.Instance.Key)
 	}
 	if t.r.Metrics != nil {
-		return t.err // it is said which
+		return t.processMetrics(h, w)
 	}
 	for _, c := range processCounters {
 		targets, err := query.Targets(t.r.Archive, nil, []string{c.expr})
@@ -101,4 +141,24 @@ func (t *trace) lives(h metric.Host, w query.Window) error {
 		}
 	}
 	return t.err
+}
+
+// processMetrics writes the metrics of processes that are asked for.
+func (t *trace) processMetrics(h metric.Host, w query.Window) error {
+	for _, d := range t.r.Wanted() {
+		if d.Indom == "process" && d.Type != metric.String {
+			if err := t.counters(h, w, query.Target{Metric: d}, d.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return t.err
+}
+
+// once describes a track that has not been.
+func (t *trace) once(c track) {
+	if !t.groups[c.id] {
+		t.groups[c.id] = true
+		t.describe(c)
+	}
 }

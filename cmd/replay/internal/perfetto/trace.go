@@ -57,8 +57,8 @@ type trace struct {
 
 	groups map[uint64]bool
 	breaks map[string][]query.Break // by host
-	drawn  map[uint64]bool          // processes that have tracks
-	keys   map[string]bool          // those of their instances
+	drawn  map[uint64]bool          // processes that have tracks, of those that are being written
+	keys   []string                 // those of their instances
 	many   bool                     // hosts
 }
 
@@ -66,7 +66,7 @@ func write(ctx context.Context, r *export.Request, w io.Writer, report *export.R
 	from, to, _ := query.Covered(r.Archive, r.Window)
 	from, to = max(from, r.Window.From), min(to, end(r.Window))
 	t := &trace{packets: packets{w: w, base: from}, ctx: ctx, r: r, report: report, from: from, to: to, step: stepFor(from, to),
-		groups: make(map[uint64]bool), breaks: make(map[string][]query.Break), drawn: make(map[uint64]bool), keys: make(map[string]bool)}
+		groups: make(map[uint64]bool), breaks: make(map[string][]query.Break), drawn: make(map[uint64]bool)}
 	if r.Step != nil {
 		t.step = *r.Step
 	}
@@ -113,8 +113,8 @@ func (t *trace) host(h metric.Host) error {
 			texts++
 			continue
 		}
-		if t.r.Metrics == nil && (d.Indom == "process" || d.Indom == "thread") {
-			continue // cpu and memory stand for them
+		if d.Indom == "process" || t.r.Metrics == nil && d.Indom == "thread" {
+			continue // they are written with their processes; cpu and memory stand for them
 		}
 		if err := t.counters(h, w, query.Target{Metric: d}, d.Name); err != nil {
 			return err
