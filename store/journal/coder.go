@@ -158,11 +158,19 @@ const (
 	probLimit = 127
 )
 
-var learn [probLimit + 1]int64
+// learn says, by how often a prob has been used, how fast it learns and what it
+// counts on by.
+var learn [probLimit + 1]struct {
+	rate int64
+	used prob
+}
 
 func init() {
 	for i := range learn {
-		learn[i] = int64(65536 * 2 / (2*i + 3))
+		learn[i].rate = int64(65536 * 2 / (2*i + 3))
+		if i < probLimit {
+			learn[i].used = 1
+		}
 	}
 }
 
@@ -173,14 +181,12 @@ func freshProbs(ps []prob) {
 }
 
 // one is what p becomes when a 1 has been coded, zero when a 0.
-func (p prob) one() prob {
-	n, v := uint32(p)&probLimit, int64(p>>10)
-	return prob(uint32(v+(1<<22-1-v)*learn[n]>>16)<<10 | min(n+1, probLimit))
-}
+func (p prob) one() prob  { return p.toward(1<<22 - 1) }
+func (p prob) zero() prob { return p.toward(0) }
 
-func (p prob) zero() prob {
-	n, v := uint32(p)&probLimit, int64(p>>10)
-	return prob(uint32(v+-v*learn[n]>>16)<<10 | min(n+1, probLimit))
+func (p prob) toward(end int64) prob {
+	l := &learn[p&probLimit]
+	return p + prob((end-int64(p>>10))*l.rate>>16)<<10 + l.used
 }
 
 // p16 is p in 16 bits, never 0 and never 65536.
@@ -207,6 +213,35 @@ func (c *coder) bit(p *prob, y int) int {
 	*p = v.zero()
 	c.above(mid)
 	return 0
+}
+
+// bits codes the low n bits of v, high bit first, each under the model of its place.
+// They are mostly noise, of which the processor foretells every other bit wrongly
+// and goes back; so when decoding they are computed.
+func (c *coder) bits(ps *[64]prob, n int, v uint64) (out uint64) {
+	if !c.dec {
+		for i := n - 1; i >= 0; i-- {
+			out = out<<1 | uint64(c.bit(&ps[i], int(v>>i&1)))
+		}
+		return out
+	}
+	lo, hi, code := c.lo, c.hi, c.code
+	for i := n - 1; i >= 0; i-- {
+		p := ps[i&63]
+		mid := lo + uint32(uint64(hi-lo)*uint64(p.p16())>>16)
+		zero := uint32((int64(mid) - int64(code)) >> 63) // all bits of it, or none
+		ps[i&63] = p.toward(int64((1<<22 - 1) &^ zero))
+		hi = hi&zero | mid&^zero
+		lo = lo&^zero | (mid+1)&zero
+		out = out<<1 | uint64(1+zero)
+		if (lo^hi)&0xff000000 == 0 {
+			c.lo, c.hi = lo, hi
+			c.shift()
+			lo, hi, code = c.lo, c.hi, c.code
+		}
+	}
+	c.lo, c.hi = lo, hi
+	return out
 }
 
 // tree codes the low n bits of v, high bit first, under a tree of models that

@@ -36,8 +36,8 @@ func fromThousandths(t metric.Type, k int64) uint64 {
 }
 
 // float codes the new value v of a cell of floats.
-func (s *state) float(m *column, k *cell, t metric.Type, v uint64, beside uint8) uint64 {
-	c := &s.coder
+func (s *state) float(m *column, k *cell, v uint64, beside uint8) uint64 {
+	c, t := &s.coder, m.typ
 	var d int64
 	was, _ := thousandths(t, k.val)
 	ok := false

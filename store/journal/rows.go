@@ -25,7 +25,9 @@ func (s *state) rowList(g *group, b *metric.Block) error {
 		}
 	}
 	var err error
-	switch how = int(c.tree(g.sameRows[:], 2, uint64(how))); how {
+	how = int(c.tree(g.sameRows[:], 2, uint64(how)))
+	g.anew = how != rowsSame
+	switch how {
 	case rowsSame:
 	case rowsEdited:
 		err = s.editRows(g, b.Rows)

@@ -2,9 +2,14 @@ package journal
 
 import "tachograph/sample/metric"
 
-// startBlock prepares b for the rows of g, which have just been decoded.
+// startBlock prepares b for the rows of g, which have just been decoded. Where they
+// are those of the block before, that still stands in b, and only what changes is
+// shown.
 func (s *state) startBlock(g *group, b *metric.Block) {
 	b.Group = g.g
+	if g.anew = g.anew || len(b.Cols) != len(g.cols); !g.anew {
+		return
+	}
 	n := len(g.rows)
 	b.Rows = b.Rows[:0]
 	if len(b.Cols) != len(g.cols) {
@@ -13,6 +18,7 @@ func (s *state) startBlock(g *group, b *metric.Block) {
 	for j := range b.Cols {
 		col := &b.Cols[j]
 		col.Bits, col.Miss = resize(col.Bits, n), nil
+		g.cols[j].missing = 0
 	}
 }
 
@@ -25,8 +31,11 @@ func resize[T any](s []T, n int) []T {
 
 // endBlock lends b the words that its rows may have added to.
 func (s *state) endBlock(g *group, b *metric.Block) {
+	if !g.words {
+		return
+	}
 	for j := range b.Cols {
-		if g.g.Metrics[j].Type == metric.String {
+		if g.cols[j].typ == metric.String {
 			b.Cols[j].Words = s.strs
 		}
 	}
@@ -36,15 +45,28 @@ func (s *state) endBlock(g *group, b *metric.Block) {
 func (s *state) show(g *group, r *row, b *metric.Block, i int) {
 	b.Rows = append(b.Rows, r.inst.in)
 	for j := range r.cells {
-		k, col := &r.cells[j], &b.Cols[j]
-		if k.miss != 0 {
-			if col.Miss == nil {
-				col.Miss = make([]metric.Reason, len(g.rows))
-			}
-			col.Miss[i] = s.reasons[k.miss]
-			col.Bits[i] = 0
-			continue
-		}
-		col.Bits[i] = k.val
+		s.showCell(g, &r.cells[j], b, i, j)
 	}
+}
+
+// showCell writes k into row i of column j of b.
+func (s *state) showCell(g *group, k *cell, b *metric.Block, i, j int) {
+	col, m := &b.Cols[j], &g.cols[j]
+	if k.miss != 0 {
+		if col.Miss == nil {
+			col.Miss = make([]metric.Reason, len(g.rows))
+		}
+		if col.Miss[i] == metric.Present {
+			m.missing++
+		}
+		col.Miss[i], col.Bits[i] = s.reasons[k.miss], 0
+		return
+	}
+	if col.Miss != nil && col.Miss[i] != metric.Present {
+		col.Miss[i] = metric.Present
+		if m.missing--; m.missing == 0 {
+			col.Miss = nil
+		}
+	}
+	col.Bits[i] = k.val
 }

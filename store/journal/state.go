@@ -66,25 +66,39 @@ type row struct {
 }
 
 // column is what is known of the changes of one metric of a group, over all
-// its instances.
+// its instances. What a change needs stands together in lines of the processor's
+// cache, of 64 bytes: a tick comes after a second in which others used that.
 type column struct {
 	changed [2][16]prob // by the previous column and the cell's history
-	fresh   [2]prob     // in a new row: differs from the last new row's
+
 	miss    prob
 	back    prob
 	again   prob
 	decimal prob
 	like    prob
 	sign    [3]prob
-	class   [64]prob
-	follow  [8][6]prob // upper bits, beside those of the last change
-	low     [64]prob
-	lastLen uint8
+	fresh   [2]prob // in a new row: differs from the last new row's
 	birth   uint64
+	typ     metric.Type
+	lastLen uint8
+	missing int32 // decoding only: how many rows of the block have no value
+	_       [10]byte
+
+	class  [64]prob
+	follow [8][6]prob // upper bits, beside those of the last change
+	low    [64]prob
 }
 
-func (m *column) reset() {
-	*m = column{}
+// touch reads something of each line of m that a small change needs, so that the
+// memory brings them at once, while the cell before is coded, and not one after the
+// other as they are come to. What it returns must be kept, or nothing is read.
+func (m *column) touch() prob {
+	return m.changed[0][0] + m.changed[1][0] + m.miss + m.class[0] + m.class[16] + m.class[32] +
+		m.follow[0][0] + m.follow[3][0] + m.follow[6][0] + m.low[0]
+}
+
+func (m *column) reset(typ metric.Type) {
+	*m = column{typ: typ}
 	freshProbs(m.changed[0][:])
 	freshProbs(m.changed[1][:])
 	freshProbs(m.fresh[:])
@@ -135,8 +149,11 @@ type group struct {
 	before metric.Stamp
 	class  metric.Class
 
-	// Decoding only: what the tick shows.
+	// Decoding only: what the tick shows, whether all of it is to be shown anew, and
+	// whether any metric is a string.
 	block metric.Block
+	anew  bool
+	words bool
 }
 
 // instance is a member of an indom as this generation numbers them.
@@ -199,6 +216,7 @@ type state struct {
 	strs    []string
 	str     map[string]uint64
 	cells   int
+	touched prob // of columns
 	// metricsSeen, instances and work count, over the whole generation, the
 	// metrics of groups, the instances of domains, and the rows and cells that
 	// were gone through.
@@ -297,7 +315,8 @@ func (s *state) newGroup(g *metric.Group) (*group, error) {
 	}
 	st := &group{g: g, index: len(s.groups), cols: make([]column, len(g.Metrics)), rowOf: make(map[*instance]*row)}
 	for i := range st.cols {
-		st.cols[i].reset()
+		st.cols[i].reset(g.Metrics[i].Type)
+		st.words = st.words || g.Metrics[i].Type == metric.String
 	}
 	freshProbs(st.sameRows[:])
 	freshProbs(st.gone[:])

@@ -153,7 +153,7 @@ func (s *state) oneBlock(g *group, tick metric.Stamp, b *metric.Block) error {
 		} else {
 			before = s.oneRow(g, r, b, i, before)
 		}
-		if c.dec {
+		if c.dec && g.anew {
 			s.show(g, r, b, i)
 		}
 		if c.bad() {
@@ -221,6 +221,9 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 	}
 	for j := range r.cells {
 		k, m := &r.cells[j], &g.cols[j]
+		if j+1 < len(g.cols) {
+			s.touched += g.cols[j+1].touch()
+		}
 		var col *metric.Column
 		changed := 0
 		if fresh {
@@ -239,11 +242,14 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 		}
 		before = changed
 		if changed != 0 {
-			s.change(g, m, k, g.g.Metrics[j].Type, col, i, beside)
+			s.change(m, k, col, i, beside)
 			beside = k.class
 			if fresh {
 				m.birth = k.val
 				k.delta, k.class = 0, 0
+			}
+			if c.dec && !g.anew {
+				s.showCell(g, k, b, i, j)
 			}
 		}
 		if c.bad() {
@@ -253,7 +259,7 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 }
 
 // change codes what a cell that changed became.
-func (s *state) change(g *group, m *column, k *cell, t metric.Type, col *metric.Column, i int, beside uint8) {
+func (s *state) change(m *column, k *cell, col *metric.Column, i int, beside uint8) {
 	c := &s.coder
 	why := metric.Present
 	if !c.dec && len(col.Miss) != 0 {
@@ -272,7 +278,7 @@ func (s *state) change(g *group, m *column, k *cell, t metric.Type, col *metric.
 			return
 		}
 	}
-	if t == metric.String {
+	if m.typ == metric.String {
 		var v string
 		if !c.dec {
 			v = col.Word(i)
@@ -284,8 +290,8 @@ func (s *state) change(g *group, m *column, k *cell, t metric.Type, col *metric.
 	if !c.dec {
 		v = col.Bits[i]
 	}
-	if t.Float() {
-		k.val = s.float(m, k, t, v, beside)
+	if m.typ.Float() {
+		k.val = s.float(m, k, v, beside)
 	} else {
 		k.val += uint64(s.delta(m, k, int64(v-k.val), beside))
 	}
@@ -358,24 +364,21 @@ func (s *state) magnitude(m *column, k *cell, u uint64, beside uint8) uint64 {
 	m.lastLen = k.class
 	out := uint64(1)
 	topNode := 1
-	for i := int(n) - 1; i >= 0; i-- {
+	rest := max(int(n)-8, 0)
+	for i := int(n) - 1; i >= rest; i-- {
 		y := int(u >> i & 1)
 		depth := int(n) - 1 - i
-		if depth < 8 {
-			was := int(last >> i & 1)
-			y = c.bit3(&s.topMix[depth], &m.follow[depth][matched*2+was], &m.low[i], &s.top[n+1][topNode&7], y)
-			if matched == 0 && y != was {
-				matched = 1
-			}
-			if depth < 2 {
-				topNode = topNode<<1 | y
-			}
-		} else {
-			y = c.bit(&m.low[i], y)
+		was := int(last >> i & 1)
+		y = c.bit3(&s.topMix[depth], &m.follow[depth][matched*2+was], &m.low[i], &s.top[n+1][topNode&7], y)
+		if matched == 0 && y != was {
+			matched = 1
+		}
+		if depth < 2 {
+			topNode = topNode<<1 | y
 		}
 		out = out<<1 | uint64(y)
 	}
-	return out
+	return out<<rest | c.bits(&m.low, rest, u)
 }
 
 // reasonOf codes a reason: those seen before by number, a new one by text.
