@@ -513,9 +513,13 @@ func FuzzPlistString(f *testing.F) {
 // Answers of any length must be taken by every column.
 func FuzzColumns(f *testing.F) {
 	f.Add(make([]byte, 200), uint64(16384))
+	all, members := tables(), make(map[string][]rows.Member)
+	for name, table := range all {
+		members[name] = table.Members("arm64", append(wordsWithoutQuestion(table), "pagesize", uptimeWord)...)
+	}
 	f.Fuzz(func(t *testing.T, answer []byte, pageSize uint64) {
-		for _, table := range tables() {
-			a := pages{rows.Struct{Members: table.Members("arm64", append(wordsWithoutQuestion(table), "pagesize", uptimeWord)...), Answer: answer}, pageSize}
+		for name, table := range all {
+			a := pages{rows.Struct{Members: members[name], Answer: answer}, pageSize}
 			for col, d := range table.Group.Metrics {
 				if d.Type != metric.String {
 					table.Value(col, 0, &a)
