@@ -118,6 +118,9 @@ const stoodStill = -2
 // standstill is for how long nothing may be written before it counts as that.
 const standstill = 20 * time.Second
 
+// recording is what the program logs once it listens.
+const recording = "msg=recording"
+
 // boot lives until the machine goes down.
 func (m *machine) boot(n int) int {
 	report := m.path(fmt.Sprintf("leaks.%d", n))
@@ -125,6 +128,7 @@ func (m *machine) boot(n int) int {
 		"--resume", m.path("state"), "--leaks", "--report", report}, m.exe, "run", "--config", m.path("config.toml"))
 	cmd.Env = append(os.Environ(), "TZ=Europe/Berlin")
 	cmd.Stderr = &m.logs
+	boots := strings.Count(m.logs.String(), recording)
 	if err := cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
@@ -136,7 +140,7 @@ func (m *machine) boot(n int) int {
 	status := filepath.Join(m.path("root"), archives, "recorder.status")
 	var written time.Time
 	moved := time.Now()
-	for i := 1; ; i++ {
+	for listened := 0; ; {
 		select {
 		case <-done:
 			return cmd.ProcessState.ExitCode()
@@ -154,9 +158,12 @@ func (m *machine) boot(n int) int {
 			<-done
 			return stoodStill
 		}
-		// Two reloads, once the program listens.
-		if (i == 20 || i == 60) && strings.Count(m.logs.String(), "msg=recording") > n {
-			m.configure(i == 20)
+		// Two reloads, once the program listens, however long that took.
+		if listened > 0 || strings.Count(m.logs.String(), recording) > boots {
+			listened++
+		}
+		if listened == 20 || listened == 60 {
+			m.configure(listened == 20)
 			cmd.Process.Signal(syscall.SIGHUP)
 		}
 	}
