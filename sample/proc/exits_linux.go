@@ -60,15 +60,24 @@ func (t *exitTotals) settle() {
 // the living process: threads that ended before the watcher listened are only
 // in there.
 func (t *exitTotals) endOf(p *process[linuxProcess]) {
-	const tick = uint64(time.Second / ticksPerSecond)
 	q := &p.platform
 	q.last, p.final = t, !t.bare
 	st := &q.stat
 	t.io.AtLeast(&q.ownIO)
-	t.utime = max(t.utime, st.UTime*tick)
-	t.stime = max(t.stime, st.STime*tick)
+	t.notBefore(st)
 	t.minflt = max(t.minflt, st.MinFlt)
 	t.majflt = max(t.majflt, st.MajFlt)
+}
+
+// notBefore lets neither time fall below what was read before. How the kernel
+// splits the sum may shift until the end: what one time gains by this the
+// other loses, so that the sum stays what was measured.
+func (t *exitTotals) notBefore(st *procfs.Stat) {
+	const tick = uint64(time.Second / ticksPerSecond)
+	utime, stime := st.UTime*tick, st.STime*tick
+	sum := max(t.utime+t.stime, utime+stime)
+	t.stime = min(max(t.stime, stime), sum-utime)
+	t.utime = sum - t.stime
 }
 
 // values calls each with the metrics that t knows, in their units.

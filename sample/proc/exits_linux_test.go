@@ -27,6 +27,30 @@ func (w *watcher) tell(at int64, exits ...procfs.Exit) {
 	}
 }
 
+// The kernel splits CPU time by ticks it happened to see, so that the split of
+// the end may differ from that of the last look; the sum must not grow by it.
+func TestTheSplitMayShift(t *testing.T) {
+	const ms = 1_000_000
+	for _, c := range []struct {
+		name              string
+		utime, stime      uint64 // at the end, in ms
+		lastU, lastS      uint64 // at the last look, in ticks of 10 ms
+		wantUser, wantSys uint64
+	}{
+		{"nothing was read before", 200, 100, 0, 0, 200, 100},
+		{"both grew", 200, 100, 10, 10, 200, 100},
+		{"user time fell", 260, 40, 30, 0, 300, 0},
+		{"system time fell", 300, 4, 25, 3, 274, 30},
+		{"threads ended unheard", 50, 10, 30, 5, 300, 50},
+	} {
+		totals := exitTotals{utime: c.utime * ms, stime: c.stime * ms}
+		totals.notBefore(&procfs.Stat{UTime: c.lastU, STime: c.lastS})
+		if totals.utime != c.wantUser*ms || totals.stime != c.wantSys*ms {
+			t.Errorf("%s: %d and %d ms, want %d and %d", c.name, totals.utime/ms, totals.stime/ms, c.wantUser, c.wantSys)
+		}
+	}
+}
+
 func TestFinalTotalsOfAllThreads(t *testing.T) {
 	f := newFakeTree(t)
 	f.put(fakeProcess{pid: 50, comm: "job", start: 9000, utime: 1, threads: 2, exe: "/bin/job"})
