@@ -1,0 +1,19 @@
+// Package stack is what a sampled stack is: frames in images, of a thread, at
+// an instant; and how stacks become rows of metrics.
+//
+// A sampler (sample/stack/mach, sample/stack/perf) gives Samples. A Book turns
+// those of about a second into a Tick of three groups, which the archive keeps
+// like any other, so that journal, chunks, snapshots and repairs know nothing
+// of stacks:
+//
+//	stack images  an instance for each file that code came from: its path, its
+//	              UUID or build ID, where it was loaded
+//	stack frames  an instance for each place in the tree of calls: the caller's
+//	              instance, the image, the offset in it, the function's name
+//	stacks        an instance for each thread and innermost frame, with how often
+//	              the thread was seen there
+//
+// A frame's caller is another frame, so that stacks share what they have in
+// common. Every tick has all rows that it needs, so that a window that is cut out
+// of an archive is complete in itself.
+package stack
