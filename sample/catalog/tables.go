@@ -19,6 +19,7 @@ var tables = [][]row{
 	procRows,
 	procOwnRows,
 	recorderRows,
+	stackRows,
 	sysctlHwRows,
 	sysctlKernRows,
 	sysctlOtherRows,

@@ -14,6 +14,7 @@
 //	              the thread was seen there
 //
 // A frame's caller is another frame, so that stacks share what they have in
-// common. Every tick has all rows that it needs, so that a window that is cut out
+// common. Keys begin with the wall clock of their Book, so that they are the same
+// nowhere else, not in another boot either. Every tick has all rows that it needs, so that a window that is cut out
 // of an archive is complete in itself.
 package stack

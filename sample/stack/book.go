@@ -1,0 +1,211 @@
+package stack
+
+import (
+	"fmt"
+	"strconv"
+
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+)
+
+// A Book makes ticks of samples. It numbers images, frames and stacks in the
+// order in which they are met, and keeps them: the same frame is the same
+// instance as long as the Book lives, whatever archive it is written to.
+type Book struct {
+	// run is what tells keys of this Book from those of all others, also of
+	// other boots.
+	run     string
+	number  uint64 // of the last instance
+	samples uint64 // added so far
+	images  map[Image]*entry
+	frames  map[place]*entry
+	stacks  map[path]*entry
+	rows    [numGroups][]*entry // of the tick that is being made
+	ticks   uint64
+	blocks  [numGroups]metric.Block
+	tick    metric.Tick
+}
+
+// entry is an instance and what the tick that is being made has of it.
+type entry struct {
+	metric.Instance
+	tick    uint64 // the last one that it is in
+	sample  uint64 // the last one that was counted for it
+	image   *entry // of a frame
+	count   uint64
+	running uint64
+}
+
+// place is a frame in the tree of calls.
+type place struct {
+	caller, image *entry
+	offset        uint64
+	name          string
+	kernel        bool
+}
+
+// path is a thread with its innermost frame.
+type path struct {
+	thread Thread
+	wait   string
+	end    End
+	frame  *entry
+}
+
+// maxEntries bounds what a Book remembers. One that is full begins anew after a
+// tick: what was met before is met again, under other keys.
+const maxEntries = 1 << 16
+
+// NewBook makes a Book of what is sampled on p from at on.
+func NewBook(p catalog.Platform, at metric.Stamp) *Book {
+	b := &Book{run: strconv.FormatInt(at.Wall/1e6, 10), ticks: 1}
+	b.begin()
+	b.tick.Class = metric.Thread
+	for g, group := range Groups(p) {
+		b.blocks[g] = metric.Block{Group: group, Cols: make([]metric.Column, len(group.Metrics))}
+		b.tick.Blocks = append(b.tick.Blocks, &b.blocks[g])
+	}
+	return b
+}
+
+func (b *Book) begin() {
+	b.images, b.frames, b.stacks = make(map[Image]*entry), make(map[place]*entry), make(map[path]*entry)
+}
+
+// Add counts s for the tick that is being made.
+func (b *Book) Add(s *Sample) {
+	if len(s.Frames) == 0 || s.Count == 0 {
+		return
+	}
+	b.samples++
+	count := uint64(s.Count)
+	frames := s.Frames[:min(len(s.Frames), MaxDepth)]
+	var inner *entry
+	for i := len(frames) - 1; i >= 0; i-- {
+		inner = b.frame(&frames[i], inner)
+		b.count(frameGroup, inner, count)
+		b.count(imageGroup, inner.image, count)
+	}
+	e := b.stack(s, inner)
+	b.count(stackGroup, e, count)
+	if s.State == Running {
+		e.running += count
+	}
+}
+
+// count counts a sample for e, once, however often e is in it.
+func (b *Book) count(group int, e *entry, count uint64) {
+	if e == nil || e.sample == b.samples {
+		return
+	}
+	if e.sample = b.samples; e.tick != b.ticks {
+		e.tick, e.count, e.running = b.ticks, 0, 0
+		b.rows[group] = append(b.rows[group], e)
+	}
+	e.count += count
+}
+
+func (b *Book) frame(f *Frame, caller *entry) *entry {
+	at := place{caller: caller, image: b.image(f.Image), offset: f.Offset(), name: f.Name, kernel: f.Kernel}
+	e := b.frames[at]
+	if e != nil {
+		return e
+	}
+	e = b.enter(f.Name)
+	e.image = at.image
+	if caller != nil {
+		e.label(LabelCaller, caller.Key)
+	}
+	if at.image != nil {
+		e.label(LabelImage, at.image.Key)
+	}
+	e.label(LabelOffset, strconv.FormatUint(at.offset, 10))
+	e.label(LabelFile, f.File)
+	if f.Line > 0 {
+		e.label(LabelLine, strconv.Itoa(f.Line))
+	}
+	if f.Kernel {
+		e.label(LabelKernel, yes)
+	}
+	b.frames[at] = e
+	return e
+}
+
+func (b *Book) image(m *Image) *entry {
+	if m == nil {
+		return nil
+	}
+	e := b.images[*m]
+	if e != nil {
+		return e
+	}
+	e = b.enter(m.Path)
+	e.label(LabelID, m.ID)
+	e.label(LabelBase, strconv.FormatUint(m.Base, 10))
+	if m.Cache {
+		e.label(LabelCache, yes)
+	}
+	b.images[*m] = e
+	return e
+}
+
+func (b *Book) stack(s *Sample, inner *entry) *entry {
+	at := path{thread: s.Thread, wait: s.Wait, end: s.End, frame: inner}
+	e := b.stacks[at]
+	if e != nil {
+		return e
+	}
+	t := &s.Thread
+	e = b.enter(fmt.Sprintf("%06d %s", t.PID, t.Command))
+	e.label(LabelProcess, t.Process)
+	e.label(LabelPID, strconv.Itoa(int(t.PID)))
+	e.label(LabelTID, strconv.FormatUint(t.TID, 10))
+	e.label(LabelThread, t.Name)
+	e.label(LabelQueue, t.Queue)
+	e.label(LabelFrame, inner.Key)
+	e.label(LabelWait, s.Wait)
+	e.label(LabelEnd, s.End.String())
+	b.stacks[at] = e
+	return e
+}
+
+func (b *Book) enter(name string) *entry {
+	b.number++
+	return &entry{Instance: metric.Instance{ID: b.number, Key: b.run + "." + strconv.FormatUint(b.number, 10), Name: name}}
+}
+
+// label says nothing where there is nothing to say.
+func (e *entry) label(name, value string) {
+	if value != "" {
+		e.Labels = append(e.Labels, metric.Label{Name: name, Value: value})
+	}
+}
+
+// Tick is what has been added since the last one, read up to at; nil if
+// nothing has. It is valid until the next call.
+func (b *Book) Tick(at metric.Stamp) *metric.Tick {
+	if len(b.rows[stackGroup]) == 0 {
+		return nil
+	}
+	b.tick.At = at
+	for g := range b.blocks {
+		block := &b.blocks[g]
+		block.At, block.Rows = at, block.Rows[:0]
+		for c := range block.Cols {
+			block.Cols[c].Bits = block.Cols[c].Bits[:0]
+		}
+		for _, e := range b.rows[g] {
+			block.Rows = append(block.Rows, &e.Instance)
+			block.Cols[0].Bits = append(block.Cols[0].Bits, min(e.count, 1<<32-1))
+			if g == stackGroup {
+				block.Cols[1].Bits = append(block.Cols[1].Bits, min(e.running, 1<<32-1))
+			}
+		}
+		b.rows[g] = b.rows[g][:0]
+	}
+	b.ticks++
+	if len(b.images)+len(b.frames)+len(b.stacks) > maxEntries {
+		b.begin()
+	}
+	return &b.tick
+}
