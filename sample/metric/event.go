@@ -40,6 +40,7 @@ const (
 	EventUpdate        EventKind = "system update"
 	EventMount         EventKind = "mount"
 	EventDevice        EventKind = "device"
+	EventStacks        EventKind = "stacks" // were sampled
 )
 
 // Event is something that happened at an instant. Where it ended a period

@@ -14,7 +14,7 @@ var (
 	libc = &Image{Path: "/lib/libc.so.6", ID: "BB", Base: 0x7000, Cache: true}
 )
 
-func sample(tid uint64, state State, count uint32, frames ...Frame) *Sample {
+func seenBy(tid uint64, state State, count uint32, frames ...Frame) *Sample {
 	return &Sample{Thread: Thread{PID: 7, Process: "7/100", Command: "app", TID: tid}, State: state, Frames: frames, Count: count}
 }
 
@@ -52,14 +52,14 @@ func TestBook(t *testing.T) {
 	if got := show(b.Tick(metric.Stamp{})); got != "nothing" {
 		t.Errorf("of nothing: %s", got)
 	}
-	b.Add(sample(7, Running, 3, inner, main))
-	b.Add(sample(7, Running, 1, inner, main))
-	waits := sample(8, Waiting, 2, entry, read, main)
+	b.Add(seenBy(7, Running, 3, inner, main))
+	b.Add(seenBy(7, Running, 1, inner, main))
+	waits := seenBy(8, Waiting, 2, entry, read, main)
 	waits.Wait, waits.Thread.Name, waits.End = "pipe_read", "io", Broken
 	b.Add(waits)
-	b.Add(sample(7, Running, 1, inner, inner, main)) // calls itself
-	b.Add(sample(9, Running, 0, inner))
-	b.Add(sample(9, Running, 1))
+	b.Add(seenBy(7, Running, 1, inner, inner, main)) // calls itself
+	b.Add(seenBy(9, Running, 0, inner))
+	b.Add(seenBy(9, Running, 1))
 	at := metric.Stamp{Wall: 6e9, Awake: 1, Cont: 1}
 	got := show(b.Tick(at))
 	const want = `stack image 1 "/opt/app" id=AA base=4096 7
@@ -78,7 +78,7 @@ stack 10 "000007 app" process=7/100 pid=7 tid=7 frame=9 1 1
 	}
 
 	// The next second has the rows that it needs, under the same keys.
-	b.Add(sample(7, Waiting, 2, inner, main))
+	b.Add(seenBy(7, Waiting, 2, inner, main))
 	const second = `stack image 1 "/opt/app" id=AA base=4096 2
 stack frame 2 "main" image=1 offset=16 file=main.c line=3 2
 stack frame 3 "work" caller=2 image=1 offset=32 2
@@ -94,7 +94,7 @@ func TestBookForgets(t *testing.T) {
 	b := NewBook(catalog.Darwin, metric.Stamp{})
 	keys := make(map[string]bool)
 	for i := range 3 * maxEntries {
-		b.Add(sample(1, Running, 1, Frame{Image: app, Address: uint64(i)}))
+		b.Add(seenBy(1, Running, 1, Frame{Image: app, Address: uint64(i)}))
 		if i%1000 == 999 {
 			tick := b.Tick(metric.Stamp{})
 			for _, in := range tick.Blocks[frameGroup].Rows {
