@@ -1,0 +1,138 @@
+package symbol
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// lines is the table by which Go's runtime knows its functions, files and lines:
+// "pclntab", as Go 1.18 and later have it. debug/gosym reads it, too, but makes a
+// struct of each function at once, of as many as a stranger's file claims; here
+// nothing is made, and what is looked up is found in the bytes.
+type lines struct {
+	data  []byte
+	order binary.ByteOrder
+	// text is where the first function of Go's lies; told is what the table says of
+	// that, which is 0 in programs that can be put anywhere and since Go 1.26.
+	text, told uint64
+	quantum    uint32
+	functions  int
+	// Parts of data.
+	names, units, files, values, table []byte
+}
+
+const (
+	magicGo118 = 0xfffffff0
+	magicGo120 = 0xfffffff1
+	// maxSteps bounds the walk along a function's lines. The longest functions of
+	// real programs, tables that were generated, have some ten thousands.
+	maxSteps = 1 << 17
+)
+
+// readLines knows such a table by its beginning; nil if it is none.
+func readLines(data []byte) *lines {
+	if len(data) < 8 {
+		return nil
+	}
+	l := &lines{data: data, quantum: uint32(data[6])}
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		if m := order.Uint32(data); m == magicGo118 || m == magicGo120 {
+			l.order = order
+		}
+	}
+	size := int(data[7])
+	if l.order == nil || size != 4 && size != 8 || len(data) < 8+8*size {
+		return nil
+	}
+	word := func(i int) uint64 {
+		if size == 4 {
+			return uint64(l.order.Uint32(data[8+4*i:]))
+		}
+		return l.order.Uint64(data[8+8*i:])
+	}
+	part := func(i int) []byte { return data[min(word(i), uint64(len(data))):] }
+	l.told = word(2)
+	l.names, l.units, l.files, l.values, l.table = part(3), part(4), part(5), part(6), part(7)
+	// The table has two words for each function, and where the last one ends.
+	n := word(0)
+	if n == 0 || n > maxFunctions || uint64(len(l.table)) < 8*n+4 {
+		return nil
+	}
+	l.functions = int(n)
+	return l
+}
+
+// entry is where function i begins, from the beginning of the code.
+func (l *lines) entry(i int) uint64 { return uint64(l.order.Uint32(l.table[8*i:])) }
+
+// u32 is a number in b; false beyond its end.
+func (l *lines) u32(b []byte, at uint64) (uint32, bool) {
+	if at > uint64(len(b)) || uint64(len(b))-at < 4 {
+		return 0, false
+	}
+	return l.order.Uint32(b[at:]), true
+}
+
+func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
+	at := address - l.text
+	if address < l.text || at < l.entry(0) || at >= l.entry(l.functions) {
+		return "", "", 0, false
+	}
+	i := sort.Search(l.functions, func(i int) bool { return l.entry(i) > at }) - 1
+	if i < 0 {
+		return "", "", 0, false // a table that is not sorted
+	}
+	// The record of a function: where it begins, its name, arguments, the deferred
+	// return, then tables of the stack's depth, files and lines, their number and the
+	// unit that it was compiled in.
+	const nameField, fileField, lineField, unitField = 4, 20, 24, 32
+	record := uint64(l.order.Uint32(l.table[8*i+4:]))
+	field := func(n uint64) uint32 {
+		v, _ := l.u32(l.table, record+n)
+		return v
+	}
+	if name = text(l.names, uint64(field(nameField))); name == "" {
+		return "", "", 0, false
+	}
+	into := at - l.entry(i)
+	if n, ok := l.value(field(fileField), into); ok {
+		if off, ok := l.u32(l.units, 4*(uint64(field(unitField))+uint64(n))); ok && off != 1<<32-1 {
+			file = text(l.files, uint64(off))
+		}
+	}
+	if n, ok := l.value(field(lineField), into); ok && file != "" {
+		line = int(n)
+	}
+	return name, file, line, true
+}
+
+// value is what the table at off says of the place into bytes behind the beginning
+// of a function: pairs of a difference of values and a number of bytes.
+func (l *lines) value(off uint32, into uint64) (uint32, bool) {
+	if off == 0 || uint64(off) >= uint64(len(l.values)) {
+		return 0, false
+	}
+	b := l.values[off:]
+	v, pc := int32(-1), uint64(0)
+	for step := range maxSteps {
+		d, n := binary.Uvarint(b)
+		if n <= 0 || d == 0 && step > 0 {
+			return 0, false
+		}
+		b = b[n:]
+		p, n := binary.Uvarint(b)
+		if n <= 0 {
+			return 0, false
+		}
+		b = b[n:]
+		change := int32(uint32(d) >> 1)
+		if d&1 != 0 {
+			change = ^change
+		}
+		v += change
+		if pc += uint64(uint32(p) * l.quantum); into < pc {
+			return uint32(v), v >= 0
+		}
+	}
+	return 0, false
+}

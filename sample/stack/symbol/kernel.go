@@ -1,0 +1,93 @@
+package symbol
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// Kernel are the names of the running kernel's functions, as Linux tells them in
+// /proc/kallsyms.
+type Kernel struct{ table *Table }
+
+// ErrHidden is that the kernel tells names but not where they are.
+var ErrHidden = errors.New("the kernel hides its addresses (kernel.kptr_restrict)")
+
+// ReadKernel reads the text of /proc/kallsyms. Modules' functions are among them.
+func ReadKernel(r io.Reader) (*Kernel, error) {
+	var b builder
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 4096), 64<<10)
+	for lines.Scan() {
+		address, kind, name := kernelSymbol(lines.Bytes())
+		if address == 0 || kind != 't' && kind != 'T' && kind != 'w' && kind != 'W' || len(name) == 0 {
+			continue
+		}
+		// The last function of a piece of the kernel has no end that is told.
+		const longest = 1 << 20
+		if err := b.add(address, 0, address+longest, string(name)); err != nil {
+			return nil, err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(b.functions) == 0 {
+		return nil, ErrHidden
+	}
+	return &Kernel{b.table("")}, nil
+}
+
+// kernelSymbol takes a line apart: "ffffffff81000000 T _text", with the module
+// behind it where there is one.
+func kernelSymbol(line []byte) (address uint64, kind byte, name []byte) {
+	const digits = 16
+	i := 0
+	for ; i < len(line) && i < digits && line[i] != ' '; i++ {
+		c := line[i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return 0, 0, nil
+		}
+		address = address<<4 | uint64(c)
+	}
+	if len(line) < i+4 || line[i] != ' ' || line[i+2] != ' ' {
+		return 0, 0, nil
+	}
+	kind, name = line[i+1], line[i+3:]
+	for j, c := range name {
+		if c == '\t' || c == ' ' {
+			name = name[:j]
+			break
+		}
+	}
+	return address, kind, name[:min(len(name), maxName)]
+}
+
+// Find tells the function at an address.
+func (k *Kernel) Find(address uint64) (string, bool) {
+	name, _, _, ok := k.table.Find(address)
+	return name, ok
+}
+
+// Address tells where the function name is that is size bytes long: names of
+// functions in files of their own may be there several times. It is 0 if there is
+// none, or more than one.
+func (k *Kernel) Address(name string, size uint64) uint64 {
+	var found uint64
+	for i := range k.table.functions {
+		f := &k.table.functions[i]
+		if uint64(f.size) != size || k.table.name(f.name) != name {
+			continue
+		}
+		if found != 0 {
+			return 0
+		}
+		found = f.start
+	}
+	return found
+}

@@ -1,0 +1,158 @@
+package symbol
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"tachograph/sample/stack"
+)
+
+// Opener opens the file of an image. What it opens is closed if it is an
+// io.Closer.
+type Opener func(*stack.Image) (r io.ReaderAt, size int64, err error)
+
+// OpenPath opens an image where it says that it lies.
+func OpenPath(m *stack.Image) (io.ReaderAt, int64, error) {
+	f, size, err := regular(m.Path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, size, nil
+}
+
+// Budget is what naming may take in one session of sampling.
+type Budget struct {
+	// Time is for opening files: a stranger's may lie on a disk that does not answer.
+	Time time.Duration
+	// Bytes is for the tables that are held at once.
+	Bytes int
+}
+
+// Recording is the Budget of a recorder. What stays without a name is named when it
+// is read, from a Directory.
+var Recording = Budget{Time: 3 * time.Second, Bytes: 96 << 20}
+
+// A Namer names the functions in samples, while they are recorded. It is for one
+// session, and for one goroutine.
+type Namer struct {
+	open   Opener
+	left   time.Duration
+	bytes  int // that may still be held
+	tables map[file]*Table
+	places map[place]named
+	// Unnamed are frames of images whose names were not read, Why is the last reason.
+	Unnamed int
+	Why     string
+}
+
+type file struct{ path, id string }
+
+type place struct {
+	image  *stack.Image
+	offset uint64
+}
+
+type named struct {
+	name, file string
+	line       int
+}
+
+// Limits of what a Namer remembers.
+const (
+	maxTables = 4096
+	maxPlaces = 1 << 16
+)
+
+// NewNamer makes a Namer. open is nil for OpenPath.
+func NewNamer(open Opener, b Budget) *Namer {
+	if open == nil {
+		open = OpenPath
+	}
+	return &Namer{open: open, left: b.Time, bytes: b.Bytes, tables: make(map[file]*Table), places: make(map[place]named)}
+}
+
+// Name fills in what the frames of s do not say yet.
+func (n *Namer) Name(s *stack.Sample) {
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		if f.Name != "" || f.Image == nil || f.Image.Path == "" || f.Kernel {
+			continue
+		}
+		at := place{f.Image, f.Offset()}
+		// Where a call returns to may be the next function already. Those that a signal
+		// interrupted are told by their end instead, which names them as well.
+		if i > 0 && at.offset > 0 && !s.Frames[i-1].Kernel {
+			at.offset--
+		}
+		v, known := n.places[at]
+		if !known {
+			if t := n.table(f.Image); t != nil {
+				v.name, v.file, v.line, _ = t.Find(at.offset)
+			} else {
+				n.Unnamed++
+			}
+			if len(n.places) == maxPlaces {
+				clear(n.places)
+			}
+			n.places[at] = v
+		}
+		f.Name, f.File, f.Line = v.name, v.file, v.line
+	}
+}
+
+// table is that of an image; nil if there is none, or no budget for it.
+func (n *Namer) table(m *stack.Image) *Table {
+	key := file{m.Path, m.ID}
+	t, known := n.tables[key]
+	if known {
+		return t
+	}
+	if len(n.tables) >= maxTables || n.left <= 0 || n.bytes <= 0 {
+		n.Why = "the budget for names is used up"
+		return nil
+	}
+	type result struct {
+		table *Table
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		t, err := n.read(m)
+		done <- result{t, err}
+	}()
+	began := time.Now()
+	late := time.NewTimer(n.left)
+	defer late.Stop()
+	select {
+	case r := <-done:
+		t = r.table
+		if r.err != nil {
+			n.Why = fmt.Sprintf("%s: %v", m.Path, r.err)
+		}
+	case <-late.C:
+		n.Why = fmt.Sprintf("%s: it could not be read in time", m.Path)
+	}
+	n.left -= time.Since(began)
+	if t != nil {
+		if n.bytes -= t.Bytes(); n.bytes < 0 {
+			n.Why = fmt.Sprintf("%s: its symbols take %d MB, more than the budget has", m.Path, t.Bytes()>>20)
+			n.bytes += t.Bytes()
+			t = nil
+		}
+	}
+	n.tables[key] = t
+	return t
+}
+
+// read is called in a goroutine of its own: it may never return.
+func (n *Namer) read(m *stack.Image) (*Table, error) {
+	r, size, err := n.open(m)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := r.(io.Closer); ok {
+		defer c.Close()
+	}
+	return Read(r, size, m.ID)
+}

@@ -1,0 +1,272 @@
+package symbol
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sort"
+	"syscall"
+)
+
+// Limits of what is read of a file. Real ones stay below them: the biggest of
+// browsers' libraries have about half a million functions, the biggest programs in
+// Go tables of 60 MB.
+const (
+	maxHeaders   = 4 << 20   // section headers, load commands
+	maxSymbols   = 4 << 20   // entries of a symbol table
+	maxFunctions = 1 << 20   // functions among them
+	maxNames     = 128 << 20 // bytes of their names
+	maxLines     = 128 << 20 // bytes of Go's table
+	maxName      = 4 << 10   // bytes of one name; longer ones are cut
+)
+
+// Table tells which function an offset in an image is in. It never changes and
+// may be used by many.
+type Table struct {
+	id        string
+	functions []function // by start
+	names     []byte     // of the functions, each ended by a zero; the one at 0 is empty
+	lines     *lines     // of programs in Go
+}
+
+// function is where one begins, and how long it is. Those without a name end
+// another.
+type function struct {
+	start      uint64
+	size, name uint32
+}
+
+// ID is the image's UUID (upper case, with dashes) or build ID (lower-case
+// hexadecimal; Go's own, as it is, where a program has no other). "" if it has none.
+func (t *Table) ID() string { return t.id }
+
+// Bytes is about how much memory the table takes.
+func (t *Table) Bytes() int {
+	n := len(t.names) + 16*len(t.functions)
+	if t.lines != nil {
+		n += len(t.lines.data)
+	}
+	return n
+}
+
+// Find tells the function at offset: an address in an ELF image's own terms, one
+// from the beginning of __TEXT in a Mach-O image, as stack.Frame's Offset has it.
+// A return address belongs to the call before it: ask for one less. File and line
+// are known for programs in Go; they are the line's own, also where the compiler
+// put another function's code in, while the name is of the function around it.
+func (t *Table) Find(offset uint64) (name, file string, line int, ok bool) {
+	if t.lines != nil {
+		if name, file, line, ok = t.lines.find(offset); ok {
+			return name, file, line, true
+		}
+	}
+	// A function may begin within another (an alias, a label): the innermost one that
+	// holds the offset is it.
+	const around = 8
+	i := sort.Search(len(t.functions), func(i int) bool { return t.functions[i].start > offset })
+	for j := i - 1; j >= 0 && j >= i-around; j-- {
+		f := &t.functions[j]
+		if offset-f.start < uint64(f.size) {
+			name := t.name(f.name)
+			return name, "", 0, name != ""
+		}
+	}
+	return "", "", 0, false
+}
+
+func (t *Table) name(at uint32) string { return text(t.names, uint64(at)) }
+
+// text is the string that begins at at and ends with a zero.
+func text(b []byte, at uint64) string {
+	if at >= uint64(len(b)) {
+		return ""
+	}
+	b = b[at:min(uint64(len(b)), at+maxName)]
+	if n := bytes.IndexByte(b, 0); n >= 0 {
+		b = b[:n]
+	}
+	return string(b)
+}
+
+// builder collects functions. Names are kept of functions only, not those of
+// variables, which are most of a symbol table's text.
+type builder struct {
+	functions []collected
+	names     []byte
+}
+
+// collected is a function; guessed is one whose size nobody told.
+type collected struct {
+	function
+	guessed bool
+}
+
+var errMany = fmt.Errorf("it has more than %d functions", maxFunctions)
+
+// add takes a function in. One that has no size (0) ends where the next one begins,
+// or at end.
+func (b *builder) add(start, size, end uint64, name string) error {
+	c := collected{function{start: start}, size == 0}
+	if c.guessed && end > start {
+		size = end - start
+	}
+	if c.size = uint32(min(size, 1<<32-1)); name != "" {
+		if len(b.names) == 0 {
+			b.names = append(b.names, 0)
+		}
+		c.name = uint32(len(b.names))
+		b.names = append(append(b.names, name...), 0)
+	}
+	if len(b.functions) == maxFunctions || len(b.names) > maxNames {
+		return errMany
+	}
+	b.functions = append(b.functions, c)
+	return nil
+}
+
+// table sorts what was added. Of several at one place the first is kept that has a
+// name and, if there is one, a size that was told.
+func (b *builder) table(id string) *Table {
+	all := b.functions
+	slices.SortStableFunc(all, func(x, y collected) int {
+		return cmp.Or(cmp.Compare(x.start, y.start), rank(x)-rank(y))
+	})
+	all = slices.CompactFunc(all, func(x, y collected) bool { return x.start == y.start })
+	t := &Table{id: id, functions: make([]function, len(all)), names: bytes.Clone(b.names)}
+	for i, c := range all {
+		if c.guessed && i+1 < len(all) {
+			c.size = uint32(min(uint64(c.size), all[i+1].start-c.start))
+		}
+		t.functions[i] = c.function
+	}
+	return t
+}
+
+func rank(c collected) int {
+	switch {
+	case c.name == 0:
+		return 2
+	case c.guessed:
+		return 1
+	}
+	return 0
+}
+
+// Open reads the names of a file's functions. Of a file for several processors
+// it takes the part for this one, or else the first.
+func Open(path string) (*Table, error) { return OpenImage(path, "") }
+
+// OpenImage is Open of the part of a file that has the UUID or build ID id: an
+// error if there is none. With "" it is Open.
+func OpenImage(path, id string) (*Table, error) {
+	f, size, err := regular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := Read(f, size, id)
+	if err != nil {
+		return nil, &os.PathError{Op: "read symbols of", Path: path, Err: err}
+	}
+	return t, nil
+}
+
+// regular opens a file if it is an ordinary one: what lies at a stranger's path
+// may be a pipe, which would be waited for.
+func regular(path string) (*os.File, int64, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &os.PathError{Op: "read symbols of", Path: path, Err: errors.New("it is not an ordinary file")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+var (
+	errFormat = errors.New("it is neither ELF nor Mach-O")
+	errOther  = errors.New("it is not the file that the code was from: its ID is another one")
+)
+
+// Read is OpenImage of what r holds.
+func Read(r io.ReaderAt, size int64, id string) (*Table, error) {
+	parts, err := parts(r, size)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if id == "" && len(parts) > 1 && p.processor != runtime.GOARCH {
+			continue
+		}
+		if id == "" || p.ID == id {
+			return p.table()
+		}
+	}
+	if id == "" {
+		return parts[0].table()
+	}
+	return nil, errOther
+}
+
+// Identify tells the IDs of what r holds, one for each processor that it is for.
+func Identify(r io.ReaderAt, size int64) ([]string, error) {
+	parts, err := parts(r, size)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(parts))
+	for _, p := range parts {
+		ids = append(ids, p.ID)
+	}
+	return ids, nil
+}
+
+// part is an image in a file.
+type part struct {
+	processor string // as Go calls it
+	ID        string
+	table     func() (*Table, error)
+}
+
+func parts(r io.ReaderAt, size int64) ([]part, error) {
+	var magic [4]byte
+	if _, err := r.ReadAt(magic[:], 0); err != nil {
+		return nil, errFormat
+	}
+	switch {
+	case string(magic[:]) == "\x7fELF":
+		f, err := ReadELF(r, size)
+		if err != nil {
+			return nil, err
+		}
+		return []part{{ID: f.ID, table: f.table}}, nil
+	default:
+		return machParts(r, size)
+	}
+}
+
+// region reads n bytes at off of what is size bytes long, at most limit.
+func region(r io.ReaderAt, size int64, off, n, limit uint64) ([]byte, error) {
+	switch {
+	case n > limit:
+		return nil, fmt.Errorf("it has a table of %d bytes: at most %d are read", n, limit)
+	case off > uint64(size) || n > uint64(size)-off:
+		return nil, errors.New("it is shorter than its own tables say")
+	}
+	b := make([]byte, n)
+	if _, err := r.ReadAt(b, int64(off)); err != nil && !(err == io.EOF && n == 0) {
+		return nil, err
+	}
+	return b, nil
+}
