@@ -14,6 +14,7 @@ import (
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/flat"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -24,7 +25,7 @@ import (
 // processes and kinds of the archive that the command line names.
 func (a *app) completions(root *cobra.Command) {
 	arguments := map[string]completion.Func{
-		"at": a.instants, "ps": a.processWords, "threads": a.processWords,
+		"at": a.instants, "ps": a.processWords, "threads": a.processWords, "stacks": a.processWords,
 		"rates": a.metricWords, "values": a.metricWords, "ranges": a.metricWords, "plot": a.metricWords,
 		"find": a.metricWords, "explain": a.metricWords, "metrics": a.metricWords, "export": a.metricWords,
 		"import": completion.Files, "diff": completion.Nothing, "top": completion.Nothing,
@@ -48,7 +49,7 @@ func (a *app) completions(root *cobra.Command) {
 		"before": lengths, "after": lengths, "for": lengths, "step": lengths, "interval": lengths,
 		"tz": a.zoneWords, "host": a.hostWords, "kind": a.kindWords, "instance": a.instanceWords,
 		"units": completion.Fixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
-		"by":    completion.Fixed(asStrings(query.Bys)...), "group": groupWords,
+		"by":    byWords, "group": groupWords,
 		"sort":   sortWords,
 		"listen": completion.Fixed("unix:", "tcp:127.0.0.1:", "systemd"), "mode": completion.Fixed("0600", "0660", "0666"),
 		"token-file": completion.Files, "tls-cert": completion.Files, "tls-key": completion.Files,
@@ -60,10 +61,21 @@ func formatWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Compl
 	if cmd.Name() == "export" {
 		return completion.Fixed(formatNames()...)(cmd, args, typed)
 	}
+	if cmd.Name() == "stacks" {
+		return completion.Fixed(stackFormats...)(cmd, args, typed)
+	}
 	if cmd.Name() == "import" {
 		return completion.Fixed(importFormats...)(cmd, args, typed)
 	}
 	return completion.Fixed(string(out.Table), string(out.CSV), string(out.JSON))(cmd, args, typed)
+}
+
+// byWords are what top ranks by, and the first branches of stacks.
+func byWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if cmd.Name() == "stacks" {
+		return completion.Fixed(asStrings(stacks.Bys)...)(cmd, args, typed)
+	}
+	return completion.Fixed(asStrings(query.Bys)...)(cmd, args, typed)
 }
 
 // tableWords are the tables that an export can have.

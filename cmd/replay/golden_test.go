@@ -97,7 +97,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func transcript(text string) string {
+func transcript(text string) string { return transcriptOf(openText, text) }
+
+func transcriptOf(open func(...string) (reader, error), text string) string {
 	var b strings.Builder
 	for _, line := range strings.SplitAfter(text, "\n") {
 		if strings.HasPrefix(line, "# ") && !strings.Contains(b.String(), "$ ") {
@@ -111,7 +113,7 @@ func transcript(text string) string {
 		width := 0
 		fmt.Sscanf(columns, "$ COLUMNS=%d", &width)
 		fmt.Fprintf(&b, "%s", line)
-		out, errs, status := replayOn(width, openText, testNow, append(words(command), "--utc")...)
+		out, errs, status := replayOn(width, open, testNow, append(words(command), "--utc")...)
 		cwd, _ := os.Getwd()
 		b.WriteString(strings.ReplaceAll(out, cwd, "DIR"))
 		for _, l := range strings.SplitAfter(errs, "\n") {

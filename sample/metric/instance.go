@@ -35,6 +35,12 @@ func labelled(labels []Label, name string) string {
 }
 
 // PerBoot reports whether the instances of a domain end with their boot, and
-// are the same only within it: keys of processes and threads begin anew with
-// each. All others come back after it.
-func PerBoot(indom string) bool { return indom == "process" || indom == "thread" }
+// are the same only within it: keys of processes, threads and what stacks are made
+// of begin anew with each. All others come back after it.
+func PerBoot(indom string) bool {
+	switch indom {
+	case "process", "thread", "stack", "stack frame", "stack image":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,166 @@
+package stacks
+
+import (
+	"fmt"
+	"strconv"
+
+	"tachograph/sample/stack"
+	"tachograph/store/query"
+)
+
+// framed is a frame as it stands in an archive.
+type framed struct {
+	caller id // no key: it is the outermost
+	image  int32
+	offset uint64
+	name   string
+	file   string
+	line   int32
+	kernel bool
+	called bool  // it has called another
+	used   bool  // by a stack
+	above  int32 // the caller's number, -1 for none
+	broken bool
+	depth  int32 // how many frames there are from here to the outermost, 0: not known yet
+}
+
+// readFrames reads the tree of calls, as far as stacks stand in it.
+func (b *builder) readFrames(a query.Archive) {
+	var all []framed
+	for l := range a.Lives(stack.DomainFrame, b.r.From, b.r.To) {
+		if !b.r.Wants(l.Archive.Host.ID) {
+			continue
+		}
+		if len(all) == maxPlaces {
+			break
+		}
+		boot, in := l.Archive.BootID, l.Instance
+		f := framed{image: -1, above: -1, name: in.Name, file: in.Label(stack.LabelFile), kernel: in.Label(stack.LabelKernel) != ""}
+		if key := in.Label(stack.LabelCaller); key != "" {
+			f.caller = id{boot, key}
+		}
+		if n, known := b.images[id{boot, in.Label(stack.LabelImage)}]; known {
+			f.image = n
+		}
+		f.offset, _ = strconv.ParseUint(in.Label(stack.LabelOffset), 10, 64)
+		line, _ := strconv.ParseInt(in.Label(stack.LabelLine), 10, 32)
+		f.line = int32(max(line, 0))
+		b.places[id{boot, in.Key}] = int32(len(all))
+		all = append(all, f)
+	}
+	for i := range all {
+		f := &all[i]
+		if f.caller.key == "" {
+			continue
+		}
+		if n, known := b.places[f.caller]; known {
+			f.above, all[n].called = n, true
+		} else {
+			f.broken = true
+		}
+	}
+	untangle(all)
+	b.place(all)
+}
+
+// untangle cuts chains of callers that go round in a circle, and those that are longer
+// than stacks are.
+func untangle(all []framed) {
+	const under = -1 // its chain is being followed
+	var chain []int32
+	for i := range all {
+		chain = chain[:0]
+		at := int32(i)
+		for at >= 0 && all[at].depth == 0 {
+			all[at].depth = under
+			chain = append(chain, at)
+			at = all[at].above
+		}
+		depth := int32(0)
+		cut := at >= 0 && all[at].depth == under
+		if at >= 0 && !cut {
+			depth = all[at].depth
+		}
+		for k := len(chain) - 1; k >= 0; k-- {
+			f := &all[chain[k]]
+			if cut || depth >= stack.MaxDepth {
+				f.above, f.broken, cut, depth = -1, true, false, 0
+			}
+			depth++
+			f.depth = depth
+		}
+	}
+}
+
+// place puts the frames that stacks stand in into the profile.
+func (b *builder) place(all []framed) {
+	numbers := make([]int32, len(all))
+	var chain []int32
+	missing := int32(-1)
+	for i, in := range b.inner {
+		at, known := b.places[in]
+		if !known {
+			if missing < 0 {
+				missing = int32(len(b.p.Places))
+				b.p.Places = append(b.p.Places, Place{Caller: -1, Broken: true, Function: b.function(function{name: "(frames were not recorded)", image: -1}, "", "")})
+			}
+			b.p.Stacks[i].Place = missing
+			continue
+		}
+		chain = chain[:0]
+		for n := at; n >= 0 && !all[n].used; n = all[n].above {
+			all[n].used = true
+			chain = append(chain, n)
+		}
+		for k := len(chain) - 1; k >= 0; k-- {
+			f := &all[chain[k]]
+			numbers[chain[k]] = int32(len(b.p.Places))
+			b.p.Places = append(b.p.Places, b.placed(f, numbers))
+		}
+		b.p.Stacks[i].Place = numbers[at]
+	}
+}
+
+func (b *builder) placed(f *framed, numbers []int32) Place {
+	p := Place{Caller: -1, Offset: f.offset, Line: f.line, Broken: f.broken}
+	if f.above >= 0 {
+		p.Caller = numbers[f.above]
+	}
+	symbol, file := f.name, f.file
+	if symbol == "" && f.image >= 0 && b.r.Symbols != nil {
+		at := f.offset
+		if f.called && at > 0 {
+			at-- // It is where the call returns to, which may be the next function's.
+		}
+		if name, where, line, ok := b.r.Symbols(b.p.Images[f.image].ID, at); ok {
+			symbol, file, p.Line = name, where, int32(line)
+		}
+	}
+	of := function{name: name(Demangled(symbol)), image: f.image, kernel: f.kernel}
+	if symbol == "" {
+		of.name, of.offset = b.nowhere(f), f.offset
+	}
+	p.Function = b.function(of, name(symbol), name(file))
+	return p
+}
+
+// nowhere is what a frame is called that has no name.
+func (b *builder) nowhere(f *framed) string {
+	if f.image < 0 || b.p.Images[f.image].Path == "" {
+		return fmt.Sprintf("%#x", f.offset)
+	}
+	return name(fmt.Sprintf("%s+%#x", b.p.Images[f.image].Name(), f.offset))
+}
+
+func (b *builder) function(of function, symbol, file string) int32 {
+	n, known := b.functions[of]
+	if !known {
+		n = int32(len(b.p.Functions))
+		b.functions[of] = n
+		b.p.Functions = append(b.p.Functions, Function{Name: of.name, Symbol: symbol, Image: of.image, File: file, Kernel: of.kernel})
+		if symbol == "" {
+			b.p.Unnamed++
+		}
+	}
+	return n
+}

@@ -1,0 +1,171 @@
+package stacks
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/stack"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// told is an archive that says what it likes.
+type told struct {
+	query.Archive
+	images, frames, stacks []*metric.Instance
+	counts                 []uint64
+}
+
+var toldInfo = &store.ArchiveInfo{Host: metric.Host{ID: "h", Name: "h"}, BootID: "b"}
+
+func (a *told) Lookup(name string) *metric.Desc { return &metric.Desc{Name: name, Type: metric.U64} }
+
+func (a *told) Select(sel store.Selection) iter.Seq[*store.Run] {
+	return func(yield func(*store.Run) bool) {
+		for i, in := range a.stacks {
+			run := &store.Run{Archive: toldInfo, Metric: a.Lookup(sel.Metrics[0]), Instance: in, Wall: []int64{1}, Cont: []int64{1}, Column: metric.Column{Bits: []uint64{a.counts[i]}}}
+			if !yield(run) {
+				return
+			}
+		}
+	}
+}
+
+func (a *told) Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life] {
+	return func(yield func(*store.Life) bool) {
+		list := a.images
+		if indom == stack.DomainFrame {
+			list = a.frames
+		}
+		for _, in := range list {
+			if !yield(&store.Life{Archive: toldInfo, Instance: in}) {
+				return
+			}
+		}
+	}
+}
+
+func instance(key, name string, labels ...string) *metric.Instance {
+	in := &metric.Instance{Key: key, Name: name}
+	for i := 0; i+1 < len(labels); i += 2 {
+		in.Labels = append(in.Labels, metric.Label{Name: labels[i], Value: labels[i+1]})
+	}
+	return in
+}
+
+// everything writes a profile in all ways.
+func everything(t testing.TB, p *Profile) string {
+	t.Helper()
+	var all strings.Builder
+	for _, by := range Bys {
+		for _, state := range []State{Any, Running, Waiting} {
+			var b bytes.Buffer
+			if err := p.WriteFolded(&all, by, state); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.WriteSpeedscope(&b, "t", "e", by, state); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.WritePprof(&b, "t", state); err != nil {
+				t.Fatal(err)
+			}
+			p.Hottest(state)
+		}
+	}
+	return all.String()
+}
+
+func TestHostile(t *testing.T) {
+	const huge = 1<<64 - 1
+	deep := []*metric.Instance{instance("0", "f")}
+	for i := 1; i < 5000; i++ {
+		deep = append(deep, instance(fmt.Sprint(i), "f", "caller", fmt.Sprint(i-1)))
+	}
+	for name, c := range map[string]struct {
+		a    told
+		want string // the first line of all together
+	}{
+		"a circle": {told{
+			frames: []*metric.Instance{instance("1", "a", "caller", "3"), instance("2", "b", "caller", "1"), instance("3", "c", "caller", "2")},
+			stacks: []*metric.Instance{instance("9", "1 x", "frame", "3"), instance("8", "1 x", "frame", "1")}, counts: []uint64{2, 1},
+		}, "b;c 2"},
+		"its own caller":     {told{frames: []*metric.Instance{instance("1", "a", "caller", "1")}, stacks: []*metric.Instance{instance("9", "1 x", "frame", "1")}, counts: []uint64{2}}, "a 2"},
+		"no frame":           {told{stacks: []*metric.Instance{instance("9", "1 x", "frame", "1")}, counts: []uint64{2}}, "(frames were not recorded) 2"},
+		"no caller":          {told{frames: []*metric.Instance{instance("1", "a", "caller", "7", "image", "5")}, stacks: []*metric.Instance{instance("9", "", "frame", "1")}, counts: []uint64{2}}, "a 2"},
+		"no place":           {told{frames: []*metric.Instance{instance("1", "", "offset", "-3")}, stacks: []*metric.Instance{instance("9", "", "frame", "1")}, counts: []uint64{2}}, "0x0 2"},
+		"counts beyond all":  {told{frames: []*metric.Instance{instance("1", "a")}, stacks: []*metric.Instance{instance("9", "", "frame", "1"), instance("8", "", "frame", "1")}, counts: []uint64{huge, huge}}, "a 9007199254740991"},
+		"what terminals do":  {told{frames: []*metric.Instance{instance("1", "a\x1b]0;x\a\nb;c\u202e")}, stacks: []*metric.Instance{instance("9", "", "frame", "1")}, counts: []uint64{1}}, `a\x1b]0:x\x07\nb:c\u202e 1`},
+		"deeper than stacks": {told{frames: deep, stacks: []*metric.Instance{instance("x", "", "frame", "4999")}, counts: []uint64{1}}, strings.Repeat("f;", 4999%stack.MaxDepth) + "f 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Read(&c.a, Request{Window: query.Window{Hosts: []string{"h"}}})
+			var b strings.Builder
+			if err := p.WriteFolded(&b, ByNothing, Any); err != nil {
+				t.Fatal(err)
+			}
+			if got, _, _ := strings.Cut(b.String(), "\n"); got != c.want {
+				t.Errorf("it comes to %.200q, want %.200q", got, c.want)
+			}
+			if all := everything(t, p); strings.ContainsAny(all, "\x1b\a\u202e") {
+				t.Error("a terminal would obey")
+			}
+		})
+	}
+}
+
+// Very many stacks are not all kept, and none is left out without being counted.
+func TestBounds(t *testing.T) {
+	a := &told{frames: []*metric.Instance{instance("1", "a")}}
+	for i := range maxStacks + 10 {
+		a.stacks = append(a.stacks, instance(fmt.Sprint(i), "", "frame", "1"))
+		a.counts = append(a.counts, 3)
+	}
+	p := Read(a, Request{})
+	if len(p.Stacks) != maxStacks || p.Lost != 30 || p.Sum(Any) != 3*maxStacks {
+		t.Errorf("%d stacks with %d samples, %d lost", len(p.Stacks), p.Sum(Any), p.Lost)
+	}
+}
+
+// Whatever instances say of one another, there is a profile, no sample is lost, and all
+// ways of writing it agree.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte{3, 0, 1, 2, 3, 4, 9, 9, 1, 2, 200})
+	f.Add([]byte{0})
+	f.Add(bytes.Repeat([]byte{5, 1, 7}, 40))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<12 {
+			return
+		}
+		a := &told{}
+		sum := uint64(0)
+		for i := 0; i+3 < len(data); i += 4 {
+			x, y, z := fmt.Sprint(data[i+1]%32), fmt.Sprint(data[i+2]%32), string(data[i+2:i+4])
+			switch data[i] % 4 {
+			case 0:
+				a.images = append(a.images, instance(x, z, "id", z, "base", y))
+			case 1, 2:
+				a.frames = append(a.frames, instance(x, strings.Trim(z, "\x00"), "caller", y, "image", x, "offset", y, "line", y))
+			default:
+				a.stacks = append(a.stacks, instance(fmt.Sprint(i), z, "frame", x, "pid", y, "tid", y, "wait", z))
+				a.counts = append(a.counts, uint64(data[i+3]))
+				sum += uint64(data[i+3])
+			}
+		}
+		p := Read(a, Request{Symbols: func(id string, at uint64) (string, string, int, bool) { return id, id, int(at), at%2 == 0 }})
+		if p.Sum(Any) != sum || p.Tree(ByProcess, Any).Count != sum || p.Sum(Running)+p.Sum(Waiting) != sum {
+			t.Errorf("of %d samples there are %d, in the tree %d", sum, p.Sum(Any), p.Tree(ByProcess, Any).Count)
+		}
+		self := uint64(0)
+		for _, h := range p.Hottest(Any) {
+			self += h.Self
+		}
+		if self != sum {
+			t.Errorf("of %d samples functions have %d", sum, self)
+		}
+		everything(t, p)
+	})
+}

@@ -1,0 +1,51 @@
+package stacks
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Hot is a function with how often samples were in it.
+type Hot struct {
+	Function int32
+	// Self are the samples that were in the function itself, Total those that were in it or
+	// in what it called, Running those of Self in which the thread had a processor or wanted
+	// one.
+	Self, Total, Running uint64
+}
+
+// Hottest are the functions that samples of a state were in, those in which most were
+// themselves first.
+func (p *Profile) Hottest(state State) []Hot {
+	all := make([]Hot, len(p.Functions))
+	last := make([]int, len(p.Functions)) // the stack, from 1, that was counted last
+	for i := range p.Stacks {
+		k := &p.Stacks[i]
+		n := state.Of(k)
+		if n == 0 {
+			continue
+		}
+		for at := k.Place; at >= 0; at = p.Places[at].Caller {
+			f := p.Places[at].Function
+			h := &all[f]
+			h.Function = f
+			if at == k.Place {
+				h.Self = plus(h.Self, n)
+				if state != Waiting {
+					h.Running = plus(h.Running, k.Running)
+				}
+			}
+			if last[f] != i+1 { // It may have called itself.
+				last[f] = i + 1
+				h.Total = plus(h.Total, n)
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(h Hot) bool { return h.Total == 0 })
+	slices.SortFunc(all, func(x, y Hot) int {
+		return cmp.Or(cmp.Compare(y.Self, x.Self), cmp.Compare(y.Total, x.Total),
+			strings.Compare(p.Functions[x.Function].Name, p.Functions[y.Function].Name), cmp.Compare(x.Function, y.Function))
+	})
+	return all
+}

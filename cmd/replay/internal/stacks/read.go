@@ -1,0 +1,161 @@
+package stacks
+
+import (
+	"strconv"
+	"strings"
+
+	"tachograph/cmd/internal/visible"
+	"tachograph/sample/metric"
+	"tachograph/sample/stack"
+	"tachograph/store/query"
+)
+
+// Bounds of a profile, whatever an archive holds.
+const (
+	maxStacks = 1 << 18
+	maxPlaces = 1 << 20
+	maxImages = 1 << 16
+	maxName   = 512 // bytes of a name
+)
+
+// Symbols finds the function that is at an offset of the image with an ID.
+type Symbols func(id string, offset uint64) (name, file string, line int, ok bool)
+
+// Request says which stacks are asked for.
+type Request struct {
+	// Window is of one host.
+	query.Window
+	// Of says of which threads; nil: of all.
+	Of func(t *Thread) bool
+	// Symbols names what has no name in the archive; nil: nothing does.
+	Symbols Symbols
+}
+
+// Read reads the stacks that r asks for. The profile has none where there are none.
+func Read(a query.Archive, r Request) *Profile {
+	b := builder{
+		p: &Profile{}, r: &r, threads: make(map[Thread]int32), stacks: make(map[id]int32),
+		places: make(map[id]int32), images: make(map[id]int32), functions: make(map[function]int32),
+	}
+	if a.Lookup(stack.Samples) == nil {
+		return b.p
+	}
+	b.readStacks(a)
+	if len(b.p.Stacks) > 0 {
+		b.readImages(a)
+		b.readFrames(a)
+	}
+	return b.p
+}
+
+// id is an instance: keys are of their boot.
+type id struct{ boot, key string }
+
+type function struct {
+	name   string
+	image  int32
+	offset uint64
+	kernel bool
+}
+
+type builder struct {
+	p         *Profile
+	r         *Request
+	threads   map[Thread]int32
+	stacks    map[id]int32
+	inner     []id // of each stack, its innermost frame
+	places    map[id]int32
+	images    map[id]int32
+	functions map[function]int32
+}
+
+// name is a stranger's name as it may be shown.
+func name(s string) string {
+	if len(s) > maxName {
+		s = strings.ToValidUTF8(s[:maxName], "") + "…"
+	}
+	return visible.Text(s)
+}
+
+func (b *builder) readStacks(a query.Archive) {
+	for run := range a.Select(b.r.Selection(stack.Samples)) {
+		if run.Instance == nil || !counts(run.Metric) {
+			continue
+		}
+		of := id{run.Archive.BootID, run.Instance.Key}
+		n, known := b.stacks[of]
+		if !known {
+			t := threadOf(run.Instance)
+			if b.r.Of != nil && !b.r.Of(&t) {
+				continue
+			}
+			b.p.Host = run.Archive.Host
+			if len(b.p.Stacks) == maxStacks {
+				b.p.Lost = plus(b.p.Lost, sum(&run.Column))
+				continue
+			}
+			n = int32(len(b.p.Stacks))
+			b.stacks[of] = n
+			in := run.Instance
+			b.p.Stacks = append(b.p.Stacks, Stack{Thread: b.thread(t), Wait: name(in.Label(stack.LabelWait)), End: name(in.Label(stack.LabelEnd))})
+			b.inner = append(b.inner, id{of.boot, in.Label(stack.LabelFrame)})
+		}
+		b.p.Stacks[n].Samples = plus(b.p.Stacks[n].Samples, sum(&run.Column))
+		if first, last := run.Wall[0], run.Wall[len(run.Wall)-1]; b.p.From == 0 {
+			b.p.From, b.p.To = first, last
+		} else {
+			b.p.From, b.p.To = min(b.p.From, first), max(b.p.To, last)
+		}
+	}
+	for run := range a.Select(b.r.Selection(stack.RunningNow)) {
+		if run.Instance == nil || !counts(run.Metric) {
+			continue
+		}
+		if n, known := b.stacks[id{run.Archive.BootID, run.Instance.Key}]; known {
+			k := &b.p.Stacks[n]
+			k.Running = min(plus(k.Running, sum(&run.Column)), k.Samples)
+		}
+	}
+}
+
+// counts reports whether the metric counts, as those of stacks do.
+func counts(d *metric.Desc) bool { return d.Type == metric.U32 || d.Type == metric.U64 }
+
+// sum adds up the values of a run that are there; absent ones are zero.
+func sum(c *metric.Column) (n uint64) {
+	for _, bits := range c.Bits {
+		n = plus(n, min(bits, most))
+	}
+	return n
+}
+
+// threadOf is the thread that an instance tells of.
+func threadOf(in *metric.Instance) Thread {
+	t := Thread{Process: name(in.Label(stack.LabelProcess)), TID: name(in.Label(stack.LabelTID)), Name: name(in.Label(stack.LabelThread)),
+		Queue: name(in.Label(stack.LabelQueue)), Command: name(query.ProcessName(in))}
+	t.PID, _ = strconv.Atoi(in.Label(stack.LabelPID))
+	return t
+}
+
+func (b *builder) thread(t Thread) int32 {
+	n, known := b.threads[t]
+	if !known {
+		n = int32(len(b.p.Threads))
+		b.threads[t] = n
+		b.p.Threads = append(b.p.Threads, t)
+	}
+	return n
+}
+
+func (b *builder) readImages(a query.Archive) {
+	for l := range a.Lives(stack.DomainImage, b.r.From, b.r.To) {
+		if !b.r.Wants(l.Archive.Host.ID) || len(b.p.Images) == maxImages {
+			continue
+		}
+		in := l.Instance
+		m := Image{Path: name(in.Name), ID: in.Label(stack.LabelID)}
+		m.Base, _ = strconv.ParseUint(in.Label(stack.LabelBase), 10, 64)
+		b.images[id{l.Archive.BootID, in.Key}] = int32(len(b.p.Images))
+		b.p.Images = append(b.p.Images, m)
+	}
+}

@@ -1,0 +1,92 @@
+package stacks
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+)
+
+// The file format of speedscope: github.com/jlfwong/speedscope, src/lib/file-format-spec.ts.
+type (
+	speedscopeFile struct {
+		Schema   string              `json:"$schema"`
+		Exporter string              `json:"exporter"`
+		Name     string              `json:"name"`
+		Active   int                 `json:"activeProfileIndex"`
+		Shared   speedscopeShared    `json:"shared"`
+		Profiles []speedscopeProfile `json:"profiles"`
+	}
+	speedscopeShared struct {
+		Frames []speedscopeFrame `json:"frames"`
+	}
+	speedscopeFrame struct {
+		Name string `json:"name"`
+		File string `json:"file,omitempty"`
+	}
+	speedscopeProfile struct {
+		Type    string    `json:"type"`
+		Name    string    `json:"name"`
+		Unit    string    `json:"unit"`
+		Start   uint64    `json:"startValue"`
+		End     uint64    `json:"endValue"`
+		Samples [][]int32 `json:"samples"`
+		Weights []uint64  `json:"weights"`
+	}
+)
+
+const speedscopeSchema = "https://www.speedscope.app/file-format-schema.json"
+
+// WriteSpeedscope writes what speedscope opens: a profile for each process, thread, or for
+// all together.
+func (p *Profile) WriteSpeedscope(w io.Writer, title, exporter string, by By, state State) error {
+	file := speedscopeFile{Schema: speedscopeSchema, Exporter: exporter, Name: title, Shared: speedscopeShared{Frames: []speedscopeFrame{}}}
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		where := f.File
+		if where == "" {
+			where = p.Library(int32(i))
+		}
+		file.Shared.Frames = append(file.Shared.Frames, speedscopeFrame{f.Name, where})
+	}
+	root := p.Tree(by, state)
+	switch by {
+	case ByNothing:
+		file.Profiles = append(file.Profiles, speedscopeOf(title, root))
+	case ByThread:
+		for _, process := range root.Children {
+			for _, t := range process.Children {
+				file.Profiles = append(file.Profiles, speedscopeOf(process.Title+", "+t.Title, t))
+			}
+		}
+	default:
+		for _, process := range root.Children {
+			file.Profiles = append(file.Profiles, speedscopeOf(process.Title, process))
+		}
+	}
+	b := bufio.NewWriter(w)
+	if err := json.NewEncoder(b).Encode(&file); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+func speedscopeOf(title string, root *Node) speedscopeProfile {
+	one := speedscopeProfile{Type: "sampled", Name: title, Unit: "none", End: root.Count}
+	var path []int32
+	var add func(n *Node)
+	add = func(n *Node) {
+		if n.Function >= 0 {
+			path = append(path, n.Function)
+			defer func() { path = path[:len(path)-1] }()
+		}
+		if n.Self > 0 {
+			one.Samples = append(one.Samples, append([]int32{}, path...))
+			one.Weights = append(one.Weights, n.Self)
+		}
+		for _, c := range n.Children {
+			add(c)
+		}
+	}
+	add(root)
+	return one
+}

@@ -1,0 +1,249 @@
+package stacks_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tachograph/cmd/replay/internal/stacks"
+	"tachograph/cmd/replay/internal/stacks/stackstest"
+	"tachograph/sample/stack"
+	"tachograph/store"
+	"tachograph/store/query"
+)
+
+// read is the profile of an archive's stacks.
+func read(t *testing.T, r stacks.Request, seconds ...[]stack.Sample) *stacks.Profile {
+	t.Helper()
+	return readFile(t, stackstest.Write(t, seconds...), r)
+}
+
+func readFile(t *testing.T, path string, r stacks.Request) *stacks.Profile {
+	t.Helper()
+	a, err := store.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return stacks.Read(a, r)
+}
+
+func folded(t *testing.T, p *stacks.Profile, by stacks.By, state stacks.State) string {
+	t.Helper()
+	var b strings.Builder
+	if err := p.WriteFolded(&b, by, state); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+const incident = `indexer (612);__libc_start_main;main;flush 2
+indexer (612);__libc_start_main;main;flush;write;ksys_write;io_schedule 196
+indexer (612);__libc_start_main;main;indexer::parse;engine::Scanner::scan 140
+indexer (612);__libc_start_main;main;indexer::parse;engine::Scanner::scan;libengine.so+0x900 20
+indexer (612);__libc_start_main;main;indexer::parse;malloc 38
+bash (90);wait4;do_wait 198
+`
+
+func TestRead(t *testing.T) {
+	path := stackstest.Write(t, stackstest.Incident()...)
+	all := readFile(t, path, stacks.Request{})
+	if got := folded(t, all, stacks.ByProcess, stacks.Any); got != incident {
+		t.Errorf("the stacks are\n%swant\n%s", got, incident)
+	}
+	if all.Host.Name != "vm" || all.Unnamed != 1 || all.Lost != 0 {
+		t.Errorf("host %s, %d without a name, %d lost", all.Host.Name, all.Unnamed, all.Lost)
+	}
+	const running = `main (612);__libc_start_main;main;indexer::parse;engine::Scanner::scan 75
+main (612);__libc_start_main;main;indexer::parse;engine::Scanner::scan;libengine.so+0x900 10
+main (612);__libc_start_main;main;indexer::parse;malloc 14
+`
+	second := readFile(t, path, stacks.Request{
+		Window: query.Window{From: stackstest.At(2e9).Wall},
+		Of:     func(t *stacks.Thread) bool { return t.TID == "612" },
+	})
+	if got := strings.ReplaceAll(folded(t, second, stacks.ByProcess, stacks.Running), "indexer (612)", "main (612)"); got != running {
+		t.Errorf("in the second second the thread runs\n%swant\n%s", got, running)
+	}
+	if got := folded(t, all, stacks.ByThread, stacks.Waiting); !strings.HasPrefix(got, "bash (90);thread (90);wait4;do_wait 198\nindexer (612);writer (613);__libc_start_main;") {
+		t.Errorf("by thread they wait\n%s", got)
+	}
+}
+
+// What has no name in the archive is looked up by the identity of its file: of a frame that
+// called another, the instruction before the one that it returns to.
+func TestSymbols(t *testing.T) {
+	app := stackstest.App
+	deep := []stack.Sample{{Thread: stack.Thread{PID: 1, Command: "a"}, Count: 1,
+		Frames: stackstest.Frames(stackstest.In(app, 0x200, ""), stackstest.In(app, 0x300, ""), stackstest.In(stackstest.Libc, 0x300, ""))}}
+	p := read(t, stacks.Request{Symbols: func(id string, at uint64) (name, file string, line int, ok bool) {
+		return fmt.Sprintf("_ZN1f4g%03xEi", at), "f.cc", int(at), id == app.ID
+	}}, deep)
+	if got, want := folded(t, p, stacks.ByNothing, stacks.Any), "f::g1ff;f::g2ff;libc.so.6+0x300 1\n"; got != want {
+		t.Errorf("with symbols %q, want %q", got, want)
+	}
+}
+
+func TestDemangled(t *testing.T) {
+	for s, want := range map[string]string{
+		"":                                       "",
+		"main":                                   "main",
+		"_main":                                  "_main",
+		"runtime.goexit":                         "runtime.goexit",
+		"_ZN3foo3barEiPKc":                       "foo::bar",
+		"__ZN3foo3barEiPKc":                      "foo::bar",
+		"_ZNSt6vectorIiE4pushEi":                 "std::vector<int>::push",
+		"_RNvCs1234_7mycrate3foo":                "mycrate::foo",
+		"_ZN4core3fmt5write17h0123456789abcdefE": "core::fmt::write",
+		"$s4main3fooyyF":                         "$s4main3fooyyF",
+		"_Zbroken":                               "_Zbroken",
+		"_Z" + strings.Repeat("N", 5000):         "_Z" + strings.Repeat("N", 5000),
+	} {
+		if got := stacks.Demangled(s); got != want {
+			t.Errorf("%.40q is %.40q, want %.40q", s, got, want)
+		}
+	}
+}
+
+// A function that calls itself counts once for each sample.
+func TestHottest(t *testing.T) {
+	f, g := stackstest.In(stackstest.App, 1, "f"), stackstest.In(stackstest.App, 2, "g")
+	th := stack.Thread{PID: 1, Command: "a"}
+	p := read(t, stacks.Request{}, []stack.Sample{
+		{Thread: th, Count: 3, Frames: stackstest.Frames(f, g, f, g)},
+		{Thread: th, Count: 2, Frames: stackstest.Frames(f), State: stack.Waiting},
+	})
+	var got []string
+	for _, h := range p.Hottest(stacks.Any) {
+		got = append(got, fmt.Sprintf("%s %d %d %d", p.Functions[h.Function].Name, h.Self, h.Total, h.Running))
+	}
+	if s := strings.Join(got, ", "); s != "g 3 3 3, f 2 5 0" {
+		t.Errorf("hottest are %s", s)
+	}
+	if hot := p.Hottest(stacks.Waiting); len(hot) != 1 || hot[0].Self != 2 {
+		t.Errorf("of those that wait: %v", hot)
+	}
+}
+
+func TestNear(t *testing.T) {
+	some := stackstest.Incident()[0]
+	a, err := store.Open(stackstest.Write(t, some, some, nil, nil, nil, nil, nil, nil, nil, nil, some, some, some))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, c := range []struct{ at, from, to int64 }{
+		{1, 1, 2}, {-500, 1, 2}, {6, 1, 2}, {7, 11, 13}, {12, 11, 13}, {600, 11, 13}, {-600, 0, 0}, {614, 0, 0},
+	} {
+		w, ok := stacks.Near(a, "host-1", stackstest.At(0).Wall+c.at*1e9, 600e9)
+		if from, to := (w.From-stackstest.At(0).Wall)/1e9, (w.To-stackstest.At(0).Wall)/1e9; ok != (c.to != 0) || ok && (from != c.from || to != c.to) {
+			t.Errorf("near %d s: %d to %d, %v; want %d to %d", c.at, from, to, ok, c.from, c.to)
+		}
+	}
+	if _, ok := stacks.Near(a, "another", stackstest.At(0).Wall, 600e9); ok {
+		t.Error("another host has stacks")
+	}
+}
+
+// Go's own tool for profiles reads them, with the same numbers.
+func TestPprof(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("there is no go here")
+	}
+	p := read(t, stacks.Request{}, stackstest.Incident()...)
+	path := filepath.Join(t.TempDir(), "profile.pb.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.WritePprof(f, "vm", stacks.Any); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	pprof := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command(tool, append(append([]string{"tool", "pprof", "-symbolize=none"}, args...), path)...)
+		cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	got := pprof("-top")
+	for _, line := range []string{"Type: samples", "Showing nodes accounting for 594, 100% of 594 total",
+		"140 23.57% 89.90%        160 26.94%  engine::Scanner::scan", "20  3.37% 99.66%         20  3.37%  libengine.so+0x900", "2  0.34%   100%        198 33.33%  flush"} {
+		if !strings.Contains(got, line) {
+			t.Errorf("go tool pprof -top does not say %q:\n%s", line, got)
+		}
+	}
+	if got := pprof("-top", "-sample_index=waiting", "-tagfocus=thread=writer"); !strings.Contains(got, "Showing nodes accounting for 196, ") {
+		t.Errorf("of the writer's waiting:\n%s", got)
+	}
+	if got := pprof("-raw"); !strings.Contains(got, "/opt/indexer/lib/libengine.so e0e1e2 [FN]") || !strings.Contains(got, "_ZN6engine7Scanner4scanERKSs") {
+		t.Errorf("raw:\n%s", got)
+	}
+}
+
+// What is written is what speedscope's schema asks for, and the weights are the samples.
+func TestSpeedscope(t *testing.T) {
+	p := read(t, stacks.Request{}, stackstest.Incident()...)
+	for by, profiles := range map[stacks.By]int{stacks.ByNothing: 1, stacks.ByProcess: 2, stacks.ByThread: 3} {
+		var b bytes.Buffer
+		if err := p.WriteSpeedscope(&b, "vm", "test", by, stacks.Any); err != nil {
+			t.Fatal(err)
+		}
+		// The schema's properties of what is required, and no others.
+		var file struct {
+			Schema, Exporter, Name string
+			ActiveProfileIndex     int
+			Shared                 struct {
+				Frames []struct {
+					Name, File string
+					Line, Col  int
+				}
+			}
+			Profiles []struct {
+				Type, Name, Unit     string
+				StartValue, EndValue float64
+				Samples              [][]int
+				Weights              []float64
+			}
+		}
+		strict := json.NewDecoder(strings.NewReader(strings.Replace(b.String(), "$schema", "schema", 1)))
+		strict.DisallowUnknownFields()
+		if err := strict.Decode(&file); err != nil {
+			t.Fatal(err)
+		}
+		if file.Schema != "https://www.speedscope.app/file-format-schema.json" || len(file.Profiles) != profiles {
+			t.Errorf("schema %s, %d profiles", file.Schema, len(file.Profiles))
+		}
+		sum := 0.0
+		for _, one := range file.Profiles {
+			if one.Type != "sampled" || one.Unit != "none" || one.StartValue != 0 || len(one.Samples) != len(one.Weights) {
+				t.Errorf("a profile is %+v", one)
+			}
+			before := sum
+			for i, s := range one.Samples {
+				sum += one.Weights[i]
+				for _, n := range s {
+					if n < 0 || n >= len(file.Shared.Frames) {
+						t.Fatalf("frame %d of %d", n, len(file.Shared.Frames))
+					}
+				}
+			}
+			if sum-before != one.EndValue {
+				t.Errorf("%s ends at %g, its weights at %g", one.Name, one.EndValue, sum-before)
+			}
+		}
+		if sum != 594 {
+			t.Errorf("by %s there are %g samples", by, sum)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// Package stackstest makes recordings of stacks, for the tests of those who read them.
+package stackstest
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/sample/stack"
+	"tachograph/store/rewrite"
+)
+
+// Start is when sampling begins in recordings: 03:12:00 on the day of the other tests.
+var Start = time.Date(2026, 11, 20, 3, 12, 0, 0, time.UTC)
+
+// At is a time after Start on all clocks.
+func At(after time.Duration) metric.Stamp {
+	const boot = int64(time.Hour)
+	return metric.Stamp{Wall: Start.Add(after).UnixNano(), Awake: boot + int64(after), Cont: boot + int64(after)}
+}
+
+// Write makes an archive of samples, a second of them after the other.
+func Write(t testing.TB, seconds ...[]stack.Sample) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "stacks.tacho")
+	w, err := rewrite.Create(path, rewrite.About{
+		Host: metric.Host{ID: "host-1", Name: "vm", OS: "Linux", Platform: "linux", Arch: "amd64"}, Boot: "boot-1", TimeZone: "UTC", ID: "5ac5",
+		Created: Start.UnixNano(), Recorder: "test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := stack.NewBook(catalog.Linux, At(0))
+	for i, samples := range seconds {
+		for k := range samples {
+			book.Add(&samples[k])
+		}
+		if tick := book.Tick(At(time.Duration(i+1) * time.Second)); tick != nil {
+			if err := w.Append(tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Images of the incident.
+var (
+	App    = &stack.Image{Path: "/opt/indexer/bin/indexer", ID: "5c2f0a9bd1", Base: 0x55d000000000}
+	Libc   = &stack.Image{Path: "/usr/lib/libc.so.6", ID: "0f4e1a", Base: 0x7f0000000000}
+	Engine = &stack.Image{Path: "/opt/indexer/lib/libengine.so", ID: "e0e1e2", Base: 0x7f1000000000}
+)
+
+// Frames are a stack, written as it is read: the outermost first.
+func Frames(outermost ...stack.Frame) []stack.Frame {
+	inner := make([]stack.Frame, 0, len(outermost))
+	for i := len(outermost) - 1; i >= 0; i-- {
+		inner = append(inner, outermost[i])
+	}
+	return inner
+}
+
+// In is a frame.
+func In(m *stack.Image, offset uint64, name string) stack.Frame {
+	f := stack.Frame{Image: m, Address: offset, Name: name}
+	if m != nil {
+		f.Address += m.Base
+	}
+	return f
+}
+
+// Kernel is a frame of the kernel's.
+func Kernel(name string) stack.Frame {
+	return stack.Frame{Address: 0xffffffff81000000 + uint64(len(name)), Name: name, Kernel: true}
+}
+
+// Incident are two seconds of an indexer, three quarters of which scan in a library of C++,
+// and a writer that waits for the disk; beside it a shell waits.
+func Incident() [][]stack.Sample {
+	indexer := stack.Thread{PID: 612, Process: "612/100", Command: "indexer", TID: 612}
+	writer := stack.Thread{PID: 612, Process: "612/100", Command: "indexer", TID: 613, Name: "writer"}
+	shell := stack.Thread{PID: 90, Process: "90/20", Command: "bash", TID: 90}
+	main := []stack.Frame{In(Libc, 0x2100, "__libc_start_main"), In(App, 0x1000, "main")}
+	with := func(f ...stack.Frame) []stack.Frame { return Frames(append(main[:2:2], f...)...) }
+	parse := In(App, 0x1200, "_RNvCs1234_7indexer5parse")
+	scan := In(Engine, 0x500, "_ZN6engine7Scanner4scanERKSs")
+	second := func(scans, allocs, writes uint32) []stack.Sample {
+		return []stack.Sample{
+			{Thread: indexer, State: stack.Running, Frames: with(parse, scan), Count: scans},
+			{Thread: indexer, State: stack.Running, Frames: with(parse, scan, In(Engine, 0x900, "")), Count: 10},
+			{Thread: indexer, State: stack.Running, Frames: with(parse, In(Libc, 0x9a00, "malloc")), Count: allocs},
+			{Thread: writer, State: stack.Waiting, Wait: "io_schedule", Count: writes,
+				Frames: with(In(App, 0x1800, "flush"), In(Libc, 0x8800, "write"), Kernel("ksys_write"), Kernel("io_schedule"))},
+			{Thread: writer, State: stack.Running, Frames: with(In(App, 0x1800, "flush")), Count: 1},
+			{Thread: shell, State: stack.Waiting, Wait: "do_wait", Count: 99, End: stack.Broken, Frames: Frames(In(Libc, 0x7700, "wait4"), Kernel("do_wait"))},
+		}
+	}
+	return [][]stack.Sample{second(65, 24, 98), second(75, 14, 98)}
+}

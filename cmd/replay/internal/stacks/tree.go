@@ -1,0 +1,118 @@
+package stacks
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// By is what the first branches of a tree are.
+type By string
+
+const (
+	ByProcess By = "process"
+	ByThread  By = "thread"
+	ByNothing By = "none"
+)
+
+// Bys are all of them.
+var Bys = []By{ByProcess, ByThread, ByNothing}
+
+// maxNodes bounds a tree. Where it is full, what is called further in counts for the
+// functions that called it.
+const maxNodes = 1 << 20
+
+// Node is a function as it was called from the one above it, or a process or thread.
+type Node struct {
+	// Function is its number; -1 for a process, a thread and the root, which Title is of.
+	Function int32
+	Title    string
+	// Count are the samples in it and in what it called, Self those in it alone, Running
+	// those of Count in which the thread had a processor or wanted one.
+	Count, Self, Running uint64
+	Children             []*Node
+}
+
+// Tree is the tree of calls of the samples of a state.
+func (p *Profile) Tree(by By, state State) *Node {
+	root := &Node{Function: -1}
+	type edge struct {
+		from     *Node
+		function int32
+		title    string
+	}
+	nodes := make(map[edge]*Node)
+	count := func(n *Node, k *Stack) {
+		n.Count = plus(n.Count, state.Of(k))
+		if state != Waiting {
+			n.Running = plus(n.Running, k.Running)
+		}
+	}
+	step := func(from *Node, function int32, title string, k *Stack) *Node {
+		e := edge{from, function, title}
+		n := nodes[e]
+		if n == nil {
+			if len(nodes) == maxNodes {
+				return from
+			}
+			n = &Node{Function: function, Title: title}
+			nodes[e] = n
+			from.Children = append(from.Children, n)
+		}
+		count(n, k)
+		return n
+	}
+	var chain []int32
+	for i := range p.Stacks {
+		k := &p.Stacks[i]
+		if state.Of(k) == 0 {
+			continue
+		}
+		count(root, k)
+		at, t := root, &p.Threads[k.Thread]
+		if by != ByNothing {
+			at = step(at, -1, t.Title(), k)
+		}
+		if by == ByThread {
+			at = step(at, -1, t.Label(), k)
+		}
+		chain = p.Chain(chain[:0], k)
+		for _, place := range chain {
+			at = step(at, p.Places[place].Function, "", k)
+		}
+		at.Self = plus(at.Self, state.Of(k))
+	}
+	p.sort(root)
+	return root
+}
+
+// sort puts the largest first.
+func (p *Profile) sort(n *Node) {
+	slices.SortFunc(n.Children, func(x, y *Node) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(p.Name(x), p.Name(y)), cmp.Compare(x.Function, y.Function))
+	})
+	for _, c := range n.Children {
+		p.sort(c)
+	}
+}
+
+// Name is what a node is called.
+func (p *Profile) Name(n *Node) string {
+	if n.Function < 0 {
+		return n.Title
+	}
+	return p.Functions[n.Function].Name
+}
+
+// Library is the image that a function is from, without its directories; "" where it is not
+// known.
+func (p *Profile) Library(function int32) string {
+	f := &p.Functions[function]
+	switch {
+	case f.Image >= 0 && p.Images[f.Image].Path != "":
+		return p.Images[f.Image].Name()
+	case f.Kernel:
+		return "kernel"
+	}
+	return ""
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/stacks"
+	"tachograph/store/query"
+)
+
+// The formats of stacks besides those of all answers.
+const (
+	foldedFormat     = "folded"
+	pprofFormat      = "pprof"
+	speedscopeFormat = "speedscope"
+)
+
+var stackFormats = []string{string(out.Table), string(out.CSV), string(out.JSON), foldedFormat, pprofFormat, speedscopeFormat}
+
+// nearby is how far from an instant stacks are looked for.
+const nearby = 10 * time.Minute
+
+type stackFlags struct {
+	at, by, min, format, dst string
+	running, waiting         bool
+	top, force               bool
+	n                        int
+	share                    float64
+}
+
+func stacksCommand(a *app) *cobra.Command {
+	f := &stackFlags{}
+	cmd := &cobra.Command{
+		Use:   "stacks [PATTERN|PID...]",
+		Short: "What threads were doing: sampled stacks, as a tree of calls",
+		Long: `stacks prints the stacks that recorder has sampled, of the processes that match,
+as a tree: how many samples were in a function and in what it called, which share
+that is, how many were in the function itself, and in how many the thread was
+running, that is, had a processor or wanted one. The others waited. A PATTERN is a
+name, a glob or /regexp/, or the key of a process (PID/START); a name that no
+process has means those that contain it.
+
+The window is --from to --to, else all that the archives cover; --at shows the
+sampling that took place at an instant, or the nearest within ten minutes.
+
+Names of C++ and Rust are demangled; Swift's stay as they are, as no library in Go
+knows them. What has no name is the file with the offset in it.
+
+--top lists functions instead, those in which most samples were themselves first.
+--format folded is for flamegraph.pl and inferno, pprof for go tool pprof,
+speedscope for www.speedscope.app; csv and json have a row for each thread and
+stack, outermost function first.`,
+		Example: `  replay stacks Safari --at 03:12
+  replay stacks --from 03:00 --to 03:10 --top -n 10
+  replay stacks 612 --running --format pprof -o cpu.pb.gz`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(a); err != nil {
+				return err
+			}
+			if err := a.load(); err != nil {
+				return err
+			}
+			w, err := a.window()
+			if err != nil {
+				return err
+			}
+			list, err := a.profiles(w, f.at, args)
+			if err != nil {
+				return err
+			}
+			return a.stacks(cmd, args, f, list)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.at, "at", "", "the sampling at an instant, or the nearest to it")
+	fl.StringVar(&f.by, "by", string(stacks.ByProcess), "first branches of the tree: process, thread or none")
+	fl.StringVar(&f.min, "min", "1%", "leave out of the tree what has a smaller share")
+	fl.BoolVar(&f.running, "running", false, "only samples of threads that had a processor or wanted one")
+	fl.BoolVar(&f.waiting, "waiting", false, "only samples of threads that waited")
+	fl.BoolVar(&f.top, "top", false, "functions instead of a tree")
+	fl.IntVarP(&f.n, "number", "n", 20, "with --top: how many; 0 for all")
+	fl.StringVar(&f.format, "format", string(out.Table), strings.Join(stackFormats, ", "))
+	fl.StringVarP(&f.dst, "output", "o", "", "file to write, of folded, pprof and speedscope; - is standard output")
+	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
+	return cmd
+}
+
+// check refuses what is no question before anything is read.
+func (f *stackFlags) check(a *app) error {
+	if err := choice("by", stacks.By(f.by), stacks.Bys); err != nil {
+		return err
+	}
+	if !slices.Contains(stackFormats, f.format) {
+		return fmt.Errorf("stacks has no format %q: it has %s%s", f.format, strings.Join(stackFormats, ", "), query.Suggest(f.format, stackFormats))
+	}
+	if f.running && f.waiting {
+		return errors.New("--running and --waiting together are all samples: leave both out")
+	}
+	if f.at != "" && (a.from != "" || a.to != "") {
+		return errors.New("--at names an instant, --from and --to a window: give one of them")
+	}
+	var rest string
+	if n, _ := fmt.Sscanf(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(f.min), "%"))+" ", "%g%s", &f.share, &rest); n != 1 || !(f.share >= 0 && f.share <= 100) {
+		return fmt.Errorf("--min %s: write a share such as 1%% or 0.1%%", f.min)
+	}
+	f.share /= 100
+	switch file := f.file(); {
+	case !file && f.dst != "":
+		return fmt.Errorf("--output is a file of the formats folded, pprof and speedscope: send %s on with a pipe or >", f.format)
+	case !file && f.force:
+		return errors.New("--force overwrites the file of --output")
+	case file && f.top:
+		return fmt.Errorf("--top is a table, csv or json: leave it out for %s, which says more", f.format)
+	case f.format == pprofFormat && (f.dst == "" || f.dst == "-") && a.width > 0:
+		return errors.New("a terminal shows no profile: name a file with --output, or lead the output elsewhere")
+	case !file:
+		a.format = f.format
+	}
+	return nil
+}
+
+// file reports whether the format is a profiler's.
+func (f *stackFlags) file() bool {
+	return f.format == foldedFormat || f.format == pprofFormat || f.format == speedscopeFormat
+}
+
+func (f *stackFlags) state() stacks.State {
+	switch {
+	case f.running:
+		return stacks.Running
+	case f.waiting:
+		return stacks.Waiting
+	}
+	return stacks.Any
+}
+
+// profiles are the stacks of each host in the window, or about an instant.
+func (a *app) profiles(w query.Window, at string, args []string) ([]*stacks.Profile, error) {
+	instant := int64(0)
+	if at != "" {
+		var err error
+		if instant, err = a.moment(at, w); err != nil {
+			return nil, err
+		}
+	}
+	m, err := query.NewMatcher(args)
+	if err != nil {
+		return nil, err
+	}
+	var list []*stacks.Profile
+	found := false
+	// A name that no process has means those that contain it.
+	for _, loose := range []bool{false, true} {
+		for _, h := range a.hostsOf(w) {
+			one := query.Window{Hosts: []string{h.ID}, From: w.From, To: w.To}
+			if instant != 0 {
+				var ok bool
+				if one, ok = stacks.Near(a.archive, h.ID, instant, nearby); !ok {
+					continue
+				}
+			}
+			p := stacks.Read(a.archive, stacks.Request{Window: one, Of: func(t *stacks.Thread) bool {
+				found = true
+				return m.Accept(t.PID, t.Command, loose) || slices.Contains(args, t.Process)
+			}})
+			if len(p.Stacks) > 0 {
+				list = append(list, p)
+			}
+		}
+		if len(list) > 0 || !found {
+			break
+		}
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	when := a.between(w)
+	if instant != 0 {
+		when = "within ten minutes of " + a.show(instant)
+	}
+	if found {
+		return nil, nothing("no stacks of %s were sampled %s, but of other processes: replay stacks lists them", strings.Join(args, ", "), when)
+	}
+	return nil, nothing("no stacks were sampled %s: recorder sample PID samples those of a process, and triggers in the recorder's configuration do", when)
+}
+
+// between is a window in words.
+func (a *app) between(w query.Window) string {
+	from, to, _ := query.Covered(a.archive, w)
+	if w.From != 0 {
+		from = w.From
+	}
+	if w.To != 0 {
+		to = w.To
+	}
+	return fmt.Sprintf("between %s and %s", a.show(from), a.show(to))
+}
+
+func (a *app) stacks(cmd *cobra.Command, args []string, f *stackFlags, list []*stacks.Profile) error {
+	state := f.state()
+	if !slices.ContainsFunc(list, func(p *stacks.Profile) bool { return p.Sum(state) > 0 }) {
+		return nothing("none of the samples is of a thread that was %s", state)
+	}
+	for _, p := range list {
+		if p.Lost > 0 {
+			a.warn(fmt.Sprintf("%d samples are left out: there are more different stacks than this shows; ask for a shorter window or one process", p.Lost))
+		}
+	}
+	var err error
+	switch {
+	case f.file():
+		return a.stackFile(cmd, args, f, list)
+	case f.top:
+		err = a.hottest(f, list)
+	case a.table():
+		err = a.stackTrees(f, list)
+	default:
+		err = a.stackRows(f, list)
+	}
+	if err == nil {
+		a.finish(cmd, args, false)
+	}
+	return err
+}
+
+// frameText is a function with the file that it is from.
+func frameText(p *stacks.Profile, function int32) string {
+	f := &p.Functions[function]
+	if library := p.Library(function); library != "" && f.Symbol != "" {
+		return f.Name + " [" + library + "]"
+	}
+	return f.Name
+}

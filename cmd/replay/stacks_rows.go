@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/stacks"
+	"tachograph/sample"
+)
+
+// hottest prints functions, those in which most samples were themselves first.
+func (a *app) hottest(f *stackFlags, list []*stacks.Profile) error {
+	machine := func(name string) out.Column { return out.Column{Name: name, Only: out.InMachine} }
+	table := func(name string) out.Column { return out.Column{Name: name, Only: out.InTables, Right: true} }
+	rows, err := a.rows(mattering("functions", machine("from"), machine("to"), out.Column{Name: "self", Right: true}, table("self %"),
+		out.Column{Name: "total", Right: true}, table("total %"), out.Column{Name: "running", Right: true}, machine("function"), machine("symbol"),
+		machine("image"), machine("image_id"), machine("file"), machine("kernel"), out.Column{Name: "calls", Title: "FUNCTION", Only: out.InTables, Flex: true})...)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		all := p.Sum(f.state())
+		share := func(n uint64) out.Cell { return out.None(human.Percent(float64(n) / float64(max(all, 1)))) }
+		hot := p.Hottest(f.state())
+		if f.n > 0 && len(hot) > f.n {
+			hot = hot[:f.n]
+		}
+		for _, h := range hot {
+			fn := &p.Functions[h.Function]
+			var image stacks.Image
+			if fn.Image >= 0 {
+				image = p.Images[fn.Image]
+			}
+			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Natural(h.Self), share(h.Self), out.Natural(h.Total), share(h.Total),
+				out.Natural(h.Running), out.Str(fn.Name), text(fn.Symbol), text(image.Path), text(image.ID), text(fn.File), out.Whole(bit(fn.Kernel)),
+				out.None(frameText(p, h.Function))}); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Close()
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// stackRows writes a row for each thread and stack.
+func (a *app) stackRows(f *stackFlags, list []*stacks.Profile) error {
+	var columns []out.Column
+	for _, name := range []string{"from", "to", "pid", "key", "name", "tid", "thread", "queue", "wait", "end", "samples", "running", "stack"} {
+		columns = append(columns, out.Column{Name: name})
+	}
+	rows, err := a.rows(append(columns, out.Column{Name: "frames", Only: out.InJSON})...)
+	if err != nil {
+		return err
+	}
+	var chain []int32
+	for _, p := range list {
+		for i := range p.Stacks {
+			k := &p.Stacks[i]
+			if f.state().Of(k) == 0 {
+				continue
+			}
+			t := &p.Threads[k.Thread]
+			chain = p.Chain(chain[:0], k)
+			samples, running := k.Samples, k.Running
+			switch f.state() {
+			case stacks.Running:
+				samples = running
+			case stacks.Waiting:
+				samples, running = samples-running, 0
+			}
+			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Whole(int64(t.PID)), text(t.Process), text(t.Command), text(t.TID),
+				text(t.Name), text(t.Queue), text(k.Wait), text(k.End), out.Natural(samples), out.Natural(running), out.Str(p.Folded(chain)), framesCell(p, chain)}); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Close()
+}
+
+// framesCell is a chain of places as json.
+func framesCell(p *stacks.Profile, chain []int32) out.Cell {
+	b := []byte{'['}
+	for i, n := range chain {
+		at := &p.Places[n]
+		fn := &p.Functions[at.Function]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"function":`...)
+		b = out.AppendQuoted(b, fn.Name)
+		add := func(name, value string) {
+			if value != "" {
+				b = append(append(append(b, `,"`...), name...), `":`...)
+				b = out.AppendQuoted(b, value)
+			}
+		}
+		if fn.Symbol != fn.Name {
+			add("symbol", fn.Symbol)
+		}
+		if fn.Image >= 0 {
+			add("image", p.Images[fn.Image].Path)
+			add("image_id", p.Images[fn.Image].ID)
+		}
+		// A text, as json's numbers are not all exact in all programs.
+		add("offset", "0x"+strconv.FormatUint(at.Offset, 16))
+		add("file", fn.File)
+		if at.Line > 0 {
+			b = strconv.AppendInt(append(b, `,"line":`...), int64(at.Line), 10)
+		}
+		if fn.Kernel {
+			b = append(b, `,"kernel":true`...)
+		}
+		if at.Broken {
+			b = append(b, `,"caller_unknown":true`...)
+		}
+		b = append(b, '}')
+	}
+	return out.Cell{Kind: out.Detail, Raw: append(b, ']')}
+}
+
+// stackFile writes stacks for profilers.
+func (a *app) stackFile(cmd *cobra.Command, args []string, f *stackFlags, list []*stacks.Profile) error {
+	if len(list) > 1 {
+		var names []string
+		for _, p := range list {
+			names = append(names, p.Host.Name)
+		}
+		return fmt.Errorf("a profile is of one host, and stacks were sampled on %s: choose with --host", strings.Join(names, ", "))
+	}
+	p, by := list[0], stacks.By(f.by)
+	title := p.Host.Name + " " + a.show(p.From)
+	write := func(w io.Writer) error {
+		switch f.format {
+		case foldedFormat:
+			return p.WriteFolded(w, by, f.state())
+		case speedscopeFormat:
+			return p.WriteSpeedscope(w, title, "tachograph "+sample.Version(), by, f.state())
+		}
+		return p.WritePprof(w, title, f.state())
+	}
+	if f.dst == "" || f.dst == "-" {
+		a.stdout.Flush()
+		return write(a.stdout.Unwrap())
+	}
+	if _, err := os.Lstat(f.dst); err == nil && !f.force {
+		return fmt.Errorf("%s exists: --force overwrites it", f.dst)
+	}
+	n, err := writeWhole(f.dst, write)
+	if err != nil {
+		return err
+	}
+	a.tell(fmt.Sprintf("%s: %s, %s", f.dst, plural.Of(int(p.Sum(f.state())), "sample"), human.Bytes(float64(n))))
+	a.finish(cmd, args, false)
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"tachograph/cmd/replay/internal/human"
+	"tachograph/cmd/replay/internal/stacks/stackstest"
+)
+
+// TestStacks compares what questions about sampled stacks answer with the transcript of
+// them, as TestGolden does for other questions. ARCHIVE stands for the recording.
+func TestStacks(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	archive := stackstest.Write(t, stackstest.Incident()...)
+	const golden = "testdata/stacks/incident.txt"
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := strings.ReplaceAll(string(want), "ARCHIVE", archive)
+	got := strings.ReplaceAll(transcriptOf(openStore, asked), archive, "ARCHIVE")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update writes it anew):\n%s", golden, firstDifference(string(want), got))
+	}
+}
+
+// However narrow a terminal is, no line is longer, and the numbers of samples are there.
+func TestStacksFit(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	archive := stackstest.Write(t, stackstest.Incident()...)
+	for _, question := range []string{"stacks", "stacks --by thread", "stacks --top"} {
+		for _, width := range []int{40, 50, 60, 80, 100, 160} {
+			out, _, status := replayOn(width, openStore, testNow, append(words(question), "--archive", archive, "--utc")...)
+			if status != 0 || !strings.Contains(out, "196") {
+				t.Errorf("%s in %d columns: %d\n%s", question, width, status, out)
+			}
+			for line := range strings.Lines(out) {
+				if w := human.Width(strings.TrimSuffix(line, "\n")); w > width {
+					t.Errorf("%s in %d columns %d: %s", question, width, w, line)
+				}
+			}
+		}
+	}
+}
+
+// A profile is written whole, and over nothing.
+func TestStacksIntoAFile(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	archive := stackstest.Write(t, stackstest.Incident()...)
+	dst := t.TempDir() + "/profile.pb.gz"
+	args := []string{"stacks", "--archive", archive, "--utc", "--format", "pprof", "-o", dst}
+	if out, errs, status := replayWith(openStore, testNow, args...); status != 0 || out != "" || !strings.Contains(errs, dst+": 594 samples, ") {
+		t.Fatalf("%d %s%s", status, out, errs)
+	}
+	first, err := os.ReadFile(dst)
+	if err != nil || len(first) < 2 || first[0] != 0x1f || first[1] != 0x8b {
+		t.Fatalf("%d bytes, %v", len(first), err)
+	}
+	if _, errs, status := replayWith(openStore, testNow, args...); status == 0 || !strings.Contains(errs, "exists: --force overwrites it") {
+		t.Errorf("a second time: %d %s", status, errs)
+	}
+	if _, errs, status := replayWith(openStore, testNow, append(args, "--force")...); status != 0 {
+		t.Errorf("with --force: %d %s", status, errs)
+	}
+	if out, errs, status := replayOn(80, openStore, testNow, "stacks", "--archive", archive, "--format", "pprof"); status == 0 || out != "" {
+		t.Errorf("to a terminal: %d %q %s", status, out, errs)
+	}
+}
