@@ -21,6 +21,7 @@ type Kern int32
 
 // The codes that callers tell apart.
 const (
+	KernInvalidAddress  Kern = 1
 	KernInvalidArgument Kern = 4
 	KernNoAccess        Kern = 8
 	ioNotPrivileged     Kern = -536870207 // 0xe00002c1
@@ -32,7 +33,7 @@ var kernNames = map[Kern]string{
 	4: "KERN_INVALID_ARGUMENT", 5: "KERN_FAILURE", 6: "KERN_RESOURCE_SHORTAGE",
 	8: "KERN_NO_ACCESS", 15: "KERN_INVALID_NAME", 16: "KERN_INVALID_TASK",
 	17: "KERN_INVALID_RIGHT", 18: "KERN_INVALID_VALUE", 20: "KERN_INVALID_CAPABILITY",
-	22: "KERN_INVALID_HOST", 46: "KERN_NOT_SUPPORTED", 53: "KERN_DENIED",
+	22: "KERN_INVALID_HOST", 37: "KERN_TERMINATED", 46: "KERN_NOT_SUPPORTED", 53: "KERN_DENIED",
 }
 
 func (k Kern) Error() string {
