@@ -212,7 +212,7 @@ func (m *macKernel) visit(r libproc.Process) {
 		if !ok {
 			return // it went before it could be told from others
 		}
-		p = m.table.add(pid, unique, strconv.FormatUint(unique, 10))
+		p = m.table.add(pid, unique, libproc.Key(unique))
 		p.platform.micros, p.platform.parent = start, parent
 		p.platform.taskWhy, p.platform.usageWhy = metric.NotRead, metric.NotRead
 		p.name = string(r.Comm())
@@ -285,7 +285,7 @@ func (m *macKernel) introduceAll(c *sample.Context, now metric.Stamp) {
 		m.readArgs(p)
 		parent := ""
 		if q.parent != 0 {
-			parent = strconv.FormatUint(q.parent, 10)
+			parent = libproc.Key(q.parent)
 		}
 		uid, _ := libproc.KRealUID.Uint(q.record)
 		p.rename(m.fullName(p))
@@ -306,25 +306,9 @@ func wallInstant(wall int64, now metric.Stamp) metric.Stamp {
 	return metric.Stamp{Wall: wall, Awake: max(0, now.Awake-ago), Cont: now.Cont - ago}
 }
 
-// fullName is the short name, or the name of the program's file where the
-// kernel has cut that to make the short one.
+// fullName is the name of the program, of which the kernel may have cut the end.
 func (m *macKernel) fullName(p *process[macProcess]) string {
-	const cut = 16
-	comm := p.platform.record.Comm()
-	if len(comm) < cut {
-		return string(comm)
-	}
-	base := p.platform.exe
-	for i := len(base) - 1; i >= 0; i-- {
-		if base[i] == '/' {
-			base = base[i+1:]
-			break
-		}
-	}
-	if len(base) > len(comm) && base[:len(comm)] == string(comm) {
-		return base
-	}
-	return string(comm)
+	return libproc.FullName(p.platform.record.Comm(), p.platform.exe)
 }
 
 // sameComm reports whether the kernel's short name still is that of name.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"strconv"
+	"strings"
 )
 
 // States of a process, as p_stat has them.
@@ -41,6 +43,23 @@ func (p Process) Zombie() bool { return get(KStat, p) == stateZombie }
 func (p Process) Comm() []byte {
 	b, _ := KComm.Text(p)
 	return b
+}
+
+// Key names a process among all others of this boot, by its unique number.
+func Key(unique uint64) string { return strconv.FormatUint(unique, 10) }
+
+// FullName is the short name, or the name of the program's file where the kernel
+// has cut that to make the short one.
+func FullName(comm []byte, exe string) string {
+	const cut = 16
+	if len(comm) < cut {
+		return string(comm)
+	}
+	base := exe[strings.LastIndexByte(exe, '/')+1:]
+	if len(base) > len(comm) && base[:len(comm)] == string(comm) {
+		return base
+	}
+	return string(comm)
 }
 
 // Translated is 1 if Rosetta runs a process with these flags, else 0.
