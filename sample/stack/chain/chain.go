@@ -1,0 +1,126 @@
+// Package chain walks along the frame pointers of a stack: each frame begins with
+// where the frame of its caller is and where the call returns to. The memory is a
+// stranger's. What is there may be anything, and may be changing.
+package chain
+
+import (
+	"encoding/binary"
+
+	"tachograph/sample/stack"
+)
+
+// Memory is what can be read of a process.
+type Memory interface {
+	// Read fills b from an address, or says that it cannot and leaves b in any
+	// state.
+	Read(addr uint64, b []byte) bool
+}
+
+// Registers are those of a thread that its stack is found by.
+type Registers struct {
+	PC, FP, SP uint64
+	// LR is where the innermost function returns to, on processors that have a
+	// register for it; only a function without a frame still has it there.
+	LR uint64
+}
+
+// Plain is the part of an address that is one: processors that sign pointers
+// keep the signature in the bits above.
+const Plain = 1<<47 - 1
+
+const (
+	block = 16 << 10 // what is read at once, and the largest pages
+	page  = 4 << 10  // the smallest pages
+	// reads is how many a stack may take: with deep stacks of large frames a
+	// thread would be kept from running for long.
+	reads = 64
+)
+
+// Walker walks along stacks, and allocates nothing for it.
+type Walker struct {
+	at   uint64 // where what is in buf was
+	n    int
+	left int
+	buf  [block + 16]byte
+}
+
+// Walk appends the addresses of a stack to frames, the innermost first, up to its
+// capacity. Addresses are without their signatures.
+func (w *Walker) Walk(mem Memory, r *Registers, frames []uint64) ([]uint64, stack.End) {
+	w.n, w.left = 0, reads
+	if cap(frames) == len(frames) {
+		return frames, stack.Truncated
+	}
+	frames = append(frames, r.PC&Plain)
+	fp := r.FP
+	if fp != 0 && fp < r.SP {
+		return frames, stack.Broken
+	}
+	// The first read begins at the stack pointer, and finds most of the frames.
+	if fp != 0 && r.SP != 0 && fp-r.SP < block-16 && r.SP&7 == 0 {
+		w.fill(mem, r.SP, fp)
+	}
+	for fp != 0 {
+		if fp&7 != 0 {
+			return frames, stack.Broken
+		}
+		record, ok := w.record(mem, fp)
+		if !ok {
+			if w.left == 0 {
+				return frames, stack.Truncated
+			}
+			return frames, stack.Broken
+		}
+		caller, ret := binary.LittleEndian.Uint64(record), binary.LittleEndian.Uint64(record[8:])&Plain
+		switch {
+		case ret == 0 && caller == 0:
+			return frames, stack.Whole // the empty record below the first function
+		case ret == 0:
+			return frames, stack.Broken
+		case len(frames) == cap(frames):
+			return frames, stack.Truncated
+		}
+		frames = append(frames, ret)
+		if caller != 0 && caller <= fp {
+			return frames, stack.Broken // stacks grow downwards
+		}
+		fp = caller
+	}
+	return frames, stack.Whole
+}
+
+// record is the two words at fp.
+func (w *Walker) record(mem Memory, fp uint64) ([]byte, bool) {
+	if fp-w.at >= uint64(w.n) || uint64(w.n)-(fp-w.at) < 16 {
+		if !w.fill(mem, fp, fp) {
+			return nil, false
+		}
+	}
+	return w.buf[fp-w.at:][:16], true
+}
+
+// fill reads from an address on, at least what is needed of the record at fp,
+// else to the end of the largest page, or of the smallest: a read that touches
+// what is not there gives nothing.
+func (w *Walker) fill(mem Memory, from, fp uint64) bool {
+	need := fp + 16
+	if need < fp {
+		return false
+	}
+	w.at, w.n = from, 0
+	for _, size := range [...]uint64{block, page, 1} {
+		to := (need + size - 1) &^ (size - 1)
+		if to < need || to-from > uint64(len(w.buf)) {
+			continue
+		}
+		if w.left == 0 {
+			return false
+		}
+		w.left--
+		if mem.Read(from, w.buf[:to-from]) {
+			w.n = int(to - from)
+			return true
+		}
+	}
+	return false
+}
