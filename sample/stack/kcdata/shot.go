@@ -1,0 +1,256 @@
+package kcdata
+
+import "errors"
+
+// What can be wrong with a stackshot as a whole.
+var (
+	errNotAShot = errors.New("this is no stackshot")
+	errDelta    = errors.New("the stackshot has only what changed")
+	errPacked   = errors.New("the stackshot is compressed")
+	errCut      = errors.New("the stackshot is cut short")
+)
+
+// Load is where an image was loaded.
+type Load struct {
+	Address uint64
+	UUID    [16]byte
+}
+
+// Cache is a shared cache of system libraries. ID tells several apart.
+type Cache struct {
+	ID     uint32
+	UUID   [16]byte
+	Slide  uint64
+	Layout []Load // its images, where they are; empty where that was not asked for
+}
+
+// Shot is what a stackshot says besides its tasks.
+type Shot struct {
+	// Nanoseconds is for how long the processors stood still; 0 is not known.
+	Nanoseconds uint64
+	// Caches are in the order of their IDs; the first is the system's own.
+	Caches []Cache
+	Tasks  int
+}
+
+// Task is a process.
+type Task struct {
+	PID     int32
+	Unique  uint64
+	Command string // up to 32 bytes of it
+	Images  []Load // outside the shared cache
+	// Cache is the ID of its shared cache, 0 for the system's.
+	Cache     uint32
+	Suspended bool
+	Threads   []Thread
+}
+
+// Flags and states of threads.
+const (
+	FlagTruncated = 0x80 | 0x8000
+	FlagOnCore    = 0x800
+	StateRunning  = 0x4
+)
+
+// Thread is one of a process. Addresses are without the signatures of pointer
+// authentication, the innermost first.
+type Thread struct {
+	ID          uint64
+	Flags       uint64
+	State       uint32
+	Name, Queue string
+	User        []uint64
+	Kernel      []uint64
+	Wait        Wait
+}
+
+// Wait is what a thread waits for.
+type Wait struct {
+	Kind           uint8 // 0 is nothing that is known
+	Owner, Context uint64
+}
+
+// reader goes through the items.
+type reader struct {
+	shot         Shot
+	numer, denom uint64
+	inside       [maxDepth]uint32
+	depth        int
+	cache        *Cache // the one whose items come
+	task         Task
+	hasTask      bool
+	addresses    []uint64 // of all stacks of the task
+	each         func(*Task, []Cache)
+}
+
+// Read calls each with the processes of a stackshot, one after the other, and with
+// the shared caches, and returns what else it says. The Task and all that it refers to are overwritten by
+// the next one. What came before damage has been given.
+func Read(b []byte, each func(*Task, []Cache)) (Shot, error) {
+	r := reader{numer: 1, denom: 1, each: each}
+	it, rest, ok := next(b)
+	switch {
+	case !ok:
+		return r.shot, errNotAShot
+	case it.kind == beginDelta:
+		return r.shot, errDelta
+	case it.kind == beginCompressed:
+		return r.shot, errPacked
+	case it.kind != beginShot:
+		return r.shot, errNotAShot
+	}
+	for {
+		it, rest, ok = next(rest)
+		if !ok {
+			return r.shot, errCut
+		}
+		switch it.kind {
+		case end:
+			r.shot.Nanoseconds = r.shot.Nanoseconds / r.denom * r.numer
+			return r.shot, nil
+		case containerBegin:
+			if r.depth == maxDepth || len(it.data) < 4 {
+				return r.shot, errCut
+			}
+			r.begin(le.Uint32(it.data))
+		case containerEnd:
+			if r.depth == 0 {
+				return r.shot, errCut
+			}
+			r.finish()
+		default:
+			r.take(&it)
+		}
+	}
+}
+
+func (r *reader) begin(kind uint32) {
+	r.inside[r.depth] = kind
+	r.depth++
+	switch {
+	case kind == inTask && r.depth == 1:
+		r.task = Task{Images: r.task.Images[:0], Threads: r.task.Threads[:0]}
+		r.hasTask, r.addresses = false, r.addresses[:0]
+	case kind == inThread && r.where() == inThread:
+		r.task.Threads = append(r.task.Threads, Thread{})
+	case kind == inCache && r.depth == 1:
+		r.shot.Caches = append(r.shot.Caches, Cache{})
+		r.cache = &r.shot.Caches[len(r.shot.Caches)-1]
+	}
+}
+
+func (r *reader) finish() {
+	if r.where() == inTask && r.hasTask {
+		r.shot.Tasks++
+		r.each(&r.task, r.shot.Caches)
+	}
+	r.depth--
+	if r.depth == 0 {
+		r.cache = nil
+	}
+}
+
+// where is the container whose items come, as far as it is one that matters.
+func (r *reader) where() uint32 {
+	switch {
+	case r.depth == 1:
+		return r.inside[0]
+	case r.depth == 2 && r.inside[0] == inTask:
+		return r.inside[1]
+	}
+	return 0
+}
+
+func (r *reader) take(it *item) {
+	switch where := r.where(); {
+	case r.depth == 0 || where == inCache:
+		r.general(it)
+	case where == inTask:
+		r.ofTask(it)
+	case where == inThread:
+		r.ofThread(it, &r.task.Threads[len(r.task.Threads)-1])
+	}
+}
+
+func (r *reader) general(it *item) {
+	switch {
+	case it.kind == timebase && len(it.data) >= 8:
+		if n, d := le.Uint32(it.data), le.Uint32(it.data[4:]); n > 0 && d > 0 {
+			r.numer, r.denom = uint64(n), uint64(d)
+		}
+	case it.kind == duration && len(it.data) >= 8:
+		r.shot.Nanoseconds = le.Uint64(it.data)
+	case it.kind == cacheInfoNew && len(it.data) >= 44 && r.cache != nil:
+		r.cache.ID = le.Uint32(it.data[40:])
+		r.cache.Slide, r.cache.UUID = le.Uint64(it.data), [16]byte(it.data[8:24])
+	case it.kind == cacheInfo && len(it.data) >= cacheInfoSize && r.depth == 0 && len(r.shot.Caches) == 0:
+		// Releases before there could be several say it like this, and later ones
+		// say it again.
+		r.shot.Caches = append(r.shot.Caches, Cache{Slide: le.Uint64(it.data), UUID: [16]byte(it.data[8:24])})
+	case it.kind == cacheLayout && it.each > 0:
+		c := r.cache
+		if c == nil && len(r.shot.Caches) > 0 {
+			c = &r.shot.Caches[0]
+		}
+		if c != nil && len(c.Layout) == 0 {
+			c.Layout = it.loads(nil)
+		}
+	}
+}
+
+func (r *reader) ofTask(it *item) {
+	t := &r.task
+	switch {
+	case it.kind == taskSnapshot && len(it.data) > 88:
+		t.Unique, t.PID = le.Uint64(it.data), int32(le.Uint32(it.data[84:]))
+		t.Suspended = le.Uint32(it.data[56:]) > 0
+		name := *it
+		name.data = it.data[88:min(len(it.data), 88+32)]
+		t.Command, r.hasTask = name.text(), true
+	case it.kind == loadInfo && it.each > 0:
+		t.Images = it.loads(t.Images)
+	case it.kind == kernelLoad && len(it.data) >= loadInfoSize:
+		t.Images = append(t.Images, Load{le.Uint64(it.data), [16]byte(it.data[8:24])})
+	case it.kind == taskCache && len(it.data) >= 4:
+		t.Cache = le.Uint32(it.data)
+	case it.kind == waitInfo && it.each >= waitInfoSize:
+		at := 0
+		for b := it.data; len(b) >= it.each; b = b[it.each:] {
+			at = t.waits(at, le.Uint64(b[8:]), Wait{Kind: b[24], Owner: le.Uint64(b), Context: le.Uint64(b[16:])})
+		}
+	}
+}
+
+// waits says what a thread waits for, and returns where to begin to look for the
+// next one: the kernel tells of them in the order of the threads.
+func (t *Task) waits(from int, id uint64, w Wait) (next int) {
+	for i := from; i < len(t.Threads); i++ {
+		if t.Threads[i].ID == id {
+			t.Threads[i].Wait = w
+			return i + 1
+		}
+	}
+	return from
+}
+
+func (r *reader) ofThread(it *item, t *Thread) {
+	switch {
+	case it.kind == thread && it.each == 0 && len(it.data) >= 92:
+		t.ID, t.Flags, t.State = le.Uint64(it.data), le.Uint64(it.data[64:]), le.Uint32(it.data[88:])
+	case it.kind == threadName && it.each == 0:
+		t.Name = it.text()
+	case it.kind == queueLabel && it.each == 0:
+		t.Queue = it.text()
+	case it.kind == userStack && it.each > 0:
+		t.User = r.keep(it)
+	case it.kind == kernelStack && it.each > 0:
+		t.Kernel = r.keep(it)
+	}
+}
+
+// keep puts the addresses of a stack with those of the others.
+func (r *reader) keep(it *item) []uint64 {
+	from := len(r.addresses)
+	r.addresses = it.words(r.addresses)
+	return r.addresses[from:len(r.addresses):len(r.addresses)]
+}
