@@ -1,0 +1,249 @@
+package mach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/chain"
+)
+
+// TestDump does what TACHO_STACKS says and prints what comes of it: it is the
+// program that the other tests run on the simulated Mac. The variable has
+// commands, separated by semicolons: a word, a process, for how long, how often a
+// second.
+func TestDump(t *testing.T) {
+	do := os.Getenv("TACHO_STACKS")
+	if do == "" {
+		t.Skip("this is the program of the other tests")
+	}
+	s := newSampler(newDarwinKernel)
+	for _, command := range strings.Split(do, ";") {
+		words := strings.Fields(command)
+		if len(words) < 4 {
+			t.Fatalf("what is %q?", command)
+		}
+		pid, err1 := strconv.Atoi(words[1])
+		length, err2 := time.ParseDuration(words[2])
+		rate, err3 := strconv.Atoi(words[3])
+		if err := errors.Join(err1, err2, err3); err != nil {
+			t.Fatal(err)
+		}
+		if pid < 0 {
+			pid = os.Getpid()
+		}
+		wish := stack.Wish{PID: int32(pid), Rate: rate, For: length}
+		switch words[0] {
+		case "sample":
+			fmt.Println("do", command)
+			d := dump{}
+			st, err := s.Sample(context.Background(), wish, d.give)
+			d.print(st, err)
+		case "fail":
+			failEach(wish)
+		case "kill":
+			n, err := strconv.Atoi(words[4])
+			if err != nil {
+				t.Fatal(err)
+			}
+			t := &trap{at: n, act: func(call string) (code, bool) {
+				fmt.Println("killed at", call)
+				syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+				select {}
+			}}
+			newSampler(t.open).Sample(context.Background(), wish, func(*stack.Sample) {})
+			fmt.Println("alive after", t.calls, "calls")
+		}
+	}
+}
+
+type dump map[string]int
+
+func (d dump) give(s *stack.Sample) {
+	h := s.Thread
+	d[fmt.Sprintf("%d/%s/%s/%x|%s|%s|%d|%s|%d|%s", h.PID, h.Process, h.Command, h.TID, h.Name, h.Queue, s.State, s.Wait, s.End, frames(s))]++
+}
+
+// frames are the frames as text, the innermost first.
+func frames(s *stack.Sample) string {
+	var out []string
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		text := fmt.Sprintf("%x", f.Offset())
+		if f.Image != nil {
+			name := filepath.Base(f.Image.Path)
+			if f.Image.Path == "" {
+				name = f.Image.ID
+			}
+			text = name + "+" + text
+			if f.Image.Cache {
+				text = "cache:" + text
+			}
+		}
+		if f.Name != "" {
+			text = f.Name + "@" + text
+		}
+		if f.Kernel {
+			text = "K:" + text
+		}
+		if n := len(out); n > 3 && text == out[n-1] {
+			continue // what is deep
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
+func (d dump) print(st stack.Statistics, err error) {
+	var lines []string
+	for text, n := range d {
+		lines = append(lines, fmt.Sprintf("%s = %d", text, n))
+	}
+	sort.Strings(lines)
+	for _, l := range lines {
+		fmt.Println("got", l)
+	}
+	fmt.Printf("statistics rounds %d missed %d samples %d gone %d failed %d suspensions %d tasks %d longest %d how %s why %s\n",
+		st.Rounds, st.Missed, st.Samples, st.Gone, st.Failed, st.Suspensions, st.Tasks, st.Longest, st.How, st.Why)
+	if err != nil {
+		fmt.Println("error", err)
+	}
+}
+
+// trap is a kernel of which one call comes to something else.
+type trap struct {
+	kernel
+	at, calls int
+	act       func(call string) (c code, fails bool)
+	last      string
+}
+
+func (t *trap) open() kernel {
+	t.kernel = newDarwinKernel()
+	return t
+}
+
+// hit counts a call, and says what becomes of it.
+func (t *trap) hit(call string) (code, bool) {
+	t.calls++
+	if t.calls != t.at {
+		return 0, false
+	}
+	t.last = call
+	return t.act(call)
+}
+
+func (t *trap) Open(pid int32) (port, int, error) {
+	if _, fails := t.hit("Open"); fails {
+		return 0, 1, errRefused
+	}
+	return t.kernel.Open(pid)
+}
+
+func (t *trap) Process(pid int32) (process, bool) {
+	if _, fails := t.hit("Process"); fails {
+		return process{}, false
+	}
+	return t.kernel.Process(pid)
+}
+
+func (t *trap) Threads(task port, to []port) ([]port, code) {
+	if c, fails := t.hit("Threads"); fails {
+		return to, c
+	}
+	return t.kernel.Threads(task, to)
+}
+
+func (t *trap) Identify(thread port, id *identity) code {
+	if c, fails := t.hit("Identify"); fails {
+		return c
+	}
+	return t.kernel.Identify(thread, id)
+}
+
+func (t *trap) Describe(thread port, d *description) code {
+	if c, fails := t.hit("Describe"); fails {
+		return c
+	}
+	return t.kernel.Describe(thread, d)
+}
+
+func (t *trap) Registers(thread port, translated bool, r *chain.Registers) code {
+	if c, fails := t.hit("Registers"); fails {
+		return c
+	}
+	return t.kernel.Registers(thread, translated, r)
+}
+
+func (t *trap) Read(task port, addr uint64, b []byte) bool {
+	if _, fails := t.hit("Read"); fails {
+		return false
+	}
+	return t.kernel.Read(task, addr, b)
+}
+
+func (t *trap) Suspend(task port) (port, code) {
+	if c, fails := t.hit("Suspend"); fails {
+		return 0, c
+	}
+	return t.kernel.Suspend(task)
+}
+
+func (t *trap) Resume(token port) code {
+	if c, fails := t.hit("Resume"); fails {
+		return c
+	}
+	return t.kernel.Resume(token)
+}
+
+func (t *trap) Close(p port) {
+	t.hit("Close") // cannot fail, but be the last
+	t.kernel.Close(p)
+}
+
+func (t *trap) Dyld(task port) (at, size uint64) {
+	if _, fails := t.hit("Dyld"); fails {
+		return 0, 0
+	}
+	return t.kernel.Dyld(task)
+}
+
+func (t *trap) Shot(pid int32, flags uint64, read func([]byte)) error {
+	if c, fails := t.hit("Shot"); fails {
+		return syscall.Errno(c)
+	}
+	return t.kernel.Shot(pid, flags, read)
+}
+
+// failEach lets each call of a session fail in its turn, once as if what it is
+// about were gone and once for no reason.
+func failEach(wish stack.Wish) {
+	for _, c := range []code{kernTerminated, 5} {
+		failed := map[string]int{}
+		for n := 1; ; n++ {
+			t := &trap{at: n, act: func(string) (code, bool) { return c, true }}
+			samples := 0
+			st, err := newSampler(t.open).Sample(context.Background(), wish, func(*stack.Sample) { samples++ })
+			if t.last == "" {
+				break
+			}
+			failed[t.last]++
+			if st.Samples != samples {
+				fmt.Printf("bad: %d samples given, %d counted, when call %d, %s, gave %d\n", samples, st.Samples, n, t.last, c)
+			}
+			if samples == 0 && err == nil {
+				fmt.Printf("bad: nothing seen and no error when call %d, %s, gave %d\n", n, t.last, c)
+			}
+		}
+		fmt.Println("failed", c, failed)
+	}
+}

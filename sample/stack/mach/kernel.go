@@ -1,0 +1,111 @@
+package mach
+
+import (
+	"errors"
+
+	"tachograph/sample/stack/chain"
+)
+
+// port is a right in the kernel's space of names, code what a call of Mach's
+// returned.
+type (
+	port uint32
+	code int32
+)
+
+// Codes that say that what a right was for is gone: its thread or task has ended,
+// maybe since the right was got.
+const (
+	kernInvalidArgument code = 4
+	kernTerminated      code = 37
+	sendInvalidDest     code = 0x10000003
+	serverDied          code = -308
+)
+
+func (c code) gone() bool {
+	return c == kernInvalidArgument || c == kernTerminated || c == sendInvalidDest || c == serverDied
+}
+
+// errRefused is that the kernel does not let us look into a process, errGone that
+// there is none.
+var (
+	errRefused = errors.New("the kernel refuses it")
+	errGone    = errors.New("there is no such process")
+)
+
+// kernel is what is asked of Darwin's kernel. All of a session's calls come from
+// one thread, one after the other.
+type kernel interface {
+	// Open asks for the right to look into a process, and says how often it asked.
+	Open(pid int32) (task port, asked int, err error)
+	// Close gives a right back.
+	Close(p port)
+	// Self is this process's own task, which is not to be closed.
+	Self() port
+	// Process is who has a number now.
+	Process(pid int32) (process, bool)
+	// Threads appends a right to each thread of a task.
+	Threads(task port, to []port) ([]port, code)
+	// Identify and Describe say what stays and what changes of a thread.
+	Identify(thread port, id *identity) code
+	Describe(thread port, d *description) code
+	Registers(thread port, translated bool, r *chain.Registers) code
+	Read(task port, addr uint64, b []byte) bool
+	// Suspend stops a task until Resume, or Close of the token.
+	Suspend(task port) (token port, c code)
+	Resume(token port) code
+	// Dyld is where a task's dyld keeps its list of images.
+	Dyld(task port) (at, size uint64)
+	// Cache is where this process has the shared cache; 0 is nowhere.
+	Cache() uint64
+	// Now is a clock, in nanoseconds.
+	Now() uint64
+	// Shot takes a stackshot of a process, or of all for -1.
+	Shot(pid int32, flags uint64, read func(shot []byte)) error
+	// Message is what a code says.
+	Message(c code) string
+}
+
+// process is who a process is.
+type process struct {
+	pid        int32
+	key        string // its instance among the metrics of processes
+	command    string
+	path       string
+	translated bool // its code is for the other processor
+}
+
+type identity struct {
+	id    uint64
+	queue uint64 // where a pointer to its dispatch queue is
+}
+
+type description struct {
+	state        int32
+	user, system uint64 // nanoseconds of processor time, in microseconds
+	name         [64]byte
+}
+
+const stateRunning = 1
+
+// Registers as words of 32 bits, as the kernel gives them.
+const (
+	armWords   = 68
+	intelWords = 42
+)
+
+func pair(words []uint32, i int) uint64 { return uint64(words[i]) | uint64(words[i+1])<<32 }
+
+// armRegisters reads an ARM_THREAD_STATE64. A translated program has the stack and
+// frame pointers of its own processor elsewhere, where the translator keeps them.
+func armRegisters(words []uint32, translated bool, r *chain.Registers) {
+	*r = chain.Registers{FP: pair(words, 58), LR: pair(words, 60), SP: pair(words, 62), PC: pair(words, 64)}
+	if translated {
+		r.SP, r.FP, r.LR = pair(words, 8), pair(words, 10), 0
+	}
+}
+
+// intelRegisters reads an x86_THREAD_STATE64.
+func intelRegisters(words []uint32, r *chain.Registers) {
+	*r = chain.Registers{FP: pair(words, 12), SP: pair(words, 14), PC: pair(words, 32)}
+}

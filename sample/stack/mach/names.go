@@ -1,0 +1,61 @@
+package mach
+
+import (
+	"time"
+
+	"tachograph/sample/stack/macho"
+)
+
+// What a session may spend on names of functions. A symbol takes 8 bytes.
+const (
+	maxSymbols  = 1 << 20
+	maxNames    = 1 << 16
+	symbolsTime = 250 * time.Millisecond
+)
+
+// names finds the names of functions, within a budget for a session.
+type names struct {
+	budget macho.Budget
+	left   time.Duration
+	known  map[place]string
+}
+
+type place struct {
+	at    *image
+	start uint64
+}
+
+func newNames() *names {
+	return &names{budget: macho.Budget{Symbols: maxSymbols}, left: symbolsTime, known: make(map[place]string)}
+}
+
+// symbols are those of an image, read once; nil if there are none, or no more may
+// be read.
+func (n *names) symbols(at *image) *macho.Symbols {
+	if !at.sought {
+		at.sought = true
+		if n.left > 0 && at.mem != nil {
+			begin := time.Now()
+			if h, ok := macho.ReadHeader(at.mem, at.Base); ok {
+				at.symbols = h.ReadSymbols(at.mem, &n.budget)
+			}
+			n.left -= time.Since(begin)
+		}
+	}
+	return at.symbols
+}
+
+// of is the name of the function that an address in an image is in.
+func (n *names) of(at *image, addr uint64) string {
+	symbols := n.symbols(at)
+	start, ok := symbols.Function(addr - at.Base)
+	if !ok {
+		return ""
+	}
+	name, ok := n.known[place{at, start}]
+	if !ok && len(n.known) < maxNames {
+		name = printable(symbols.Name(at.mem, addr-at.Base))
+		n.known[place{at, start}] = name
+	}
+	return name
+}

@@ -1,0 +1,153 @@
+package mach
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What is sampled is what the scenario says, with what is known of each frame.
+func TestStacks(t *testing.T) {
+	t.Parallel()
+	const app, small, translated = "sample 700 200ms 300", "sample 702 20ms 100", "sample 701 50ms 100"
+	const protected, again, all, self, nobody = "sample 1 400ms 100", "sample 1 300ms 1", "sample 0 600ms 100", "sample -1 100ms 1", "sample 31337 1s 1"
+	o := simulated(t).tidy(t, frozen, strings.Join([]string{app, small, translated, protected, again, all, self, nobody}, ";"))
+
+	p := o.part(t, app)
+	const broken = "||1||2|"
+	for thread, want := range map[string]string{
+		"711": "main|com.apple.main-thread|0||0|_compute@App+4010 _loop@App+4188 _main@App+3f24 1804c0000",
+		"712": "leaf||1||0|_mach_msg2_trap@cache:libsystem_kernel.dylib+ce8 _pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008",
+		"713": "||1||1|_main@App+3f04 _main@App+3f04 _main@App+3f04 _main@App+3f04",
+		"716": "||1||0|___psynch_cvwait@cache:libsystem_kernel.dylib+45d8 _pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008",
+		"717": "||1||0|secret@App+5004 plugin.dylib+910 secret@App+10000",
+		"721": broken + "1 2 3", "722": broken + "1 2", "723": broken + "1 2 3", "724": broken + "1 2 3", "725": broken + "1 2 3",
+		"726": broken + "1 2 3", "727": broken + "1 2", "728": "||1||0|1 2 414141414141 4", "729": broken + "1 2 3", "72a": "||1||0|5",
+		"72b": "||1||0|_mach_msg2_trap@cache:libsystem_kernel.dylib+ce8 thread_start@cache:libsystem_pthread.dylib+2008",
+	} {
+		p.always(t, "700/7000/app/"+thread, want)
+	}
+	looked := p.statistic(t, "rounds") - p.statistic(t, "missed")
+	shares(t, p.stacks["700/7000/app/714"], looked, map[string]float64{
+		"||0||0|_compute@App+4010 _main@App+3f24": 0.7, "||0||0|_loop@App+4188 _main@App+3f24": 0.3})
+	shares(t, p.stacks["700/7000/app/715"], looked, map[string]float64{
+		"||0||0|_compute@App+4004 _loop@App+4184 _main@App+3f04": 0.5, "||0||0|_util@Util+1004 _main@App+3f04": 0.5})
+	if n := p.statistic(t, "suspensions"); n != 3*looked || looked == 0 || p.statistic(t, "tasks") != 1 {
+		t.Errorf("%d suspensions in %d rounds, %d tasks", n, looked, p.statistic(t, "tasks"))
+	}
+	if p.statistic(t, "failed")+p.statistic(t, "gone") > 0 || p.statistic(t, "samples") != 18*looked {
+		t.Errorf("of %d rounds:\n%s", looked, p.text)
+	}
+
+	p = o.part(t, small)
+	p.always(t, "702/7020/small/741", "|work|0||0|_work@small+1104 _main@small+1004")
+	p.always(t, "702/7020/small/742", "||1||0|_main@small+1008")
+	p = o.part(t, translated)
+	p.always(t, "701/7010/intelapp/731", "||1||0|_usleep@cache:libsystem_c.dylib+1004 _main@intelapp+1004 200000000")
+
+	// Who refuses is asked once, and seen in stackshots.
+	const launchd = "||1||0|K:kernel+a00200 K:kernel+a00300 100001000 100000f00"
+	for i, command := range []string{protected, again} {
+		p = o.part(t, command)
+		p.always(t, "1/1/launchd/66", launchd)
+		if n := p.statistic(t, "tasks"); n != 1-i {
+			t.Errorf("%s: %d tasks asked for", command, n)
+		}
+	}
+	if !strings.Contains(o.report, "refused: task of pid 1, 1 times\n") {
+		t.Errorf("asked again after a refusal:\n%s", o.report)
+	}
+
+	p = o.part(t, all)
+	p.always(t, "1/1/launchd/66", launchd)
+	p.always(t, "0/0/kernel_task/64", "||0||0|K:kernel+a00100")
+	own := ""
+	if simulated(t).Arch == "arm64" {
+		own = "libsystem" // a program of the other kind has another cache, and knows no names in this one
+	}
+	for thread, texts := range p.stacks {
+		for text := range texts {
+			if thread == "700/7000/app/712" && (!strings.HasPrefix(text, "leaf||1|mach port receive 0x1203|0|K:kernel+b00000 K:kernel+b00100 ") || !strings.Contains(text, "cache:") || !strings.Contains(text, own)) {
+				t.Errorf("%s: %s", thread, text)
+			}
+			if thread == "700/7000/app/711" && !strings.HasPrefix(text, "main|com.apple.main-thread|0||0|AABBCCDD-0011-2233-4455-66778899AABB+4010 ") {
+				t.Errorf("%s: %s", thread, text)
+			}
+		}
+	}
+	if p.statistic(t, "rounds") != 2 || !strings.Contains(p.text, "how stackshot (at most 2 a second: each stops all processors, for 3ms)") || p.statistic(t, "longest") != 3e6 {
+		t.Errorf("stackshots:\n%s", p.text)
+	}
+	if p = o.part(t, self); p.statistic(t, "tasks") != 0 || !strings.Contains(p.text, "how stackshot") {
+		t.Errorf("a process that looks at itself:\n%s", p.text)
+	}
+	if p = o.part(t, nobody); !strings.Contains(p.text, "error process 31337: there is no such process") {
+		t.Errorf("a process that is not there:\n%s", p.text)
+	}
+}
+
+// shares checks how often stacks of a thread were seen. A cycle goes on with each
+// suspension of its task, so that of three threads each sees every third of its own.
+func shares(t *testing.T, got map[string]int, all int, want map[string]float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%v, want %v of %d", got, want, all)
+	}
+	for text, share := range want {
+		if d := float64(got[text]) - share*float64(all); d < -3 || d > 3 {
+			t.Errorf("%q: %d of %d, want %.0f %%", text, got[text], all, share*100)
+		}
+	}
+}
+
+func TestStacksOnIntel(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	if m.Emulated() {
+		t.Skip("there are no programs for Apple silicon on Intel")
+	}
+	const app = "sample 800 100ms 300"
+	o := m.tidy(t, intel, app)
+	p := o.part(t, app)
+	p.always(t, "800/8000/app/811", "||0||0|_work@app+1105 _main@app+1009 7ff812345678")
+	p.always(t, "800/8000/app/813", "||1||0|_main@app+1001")
+}
+
+// Each call fails in its turn: nothing is left suspended, and no right is lost.
+func TestEachCallFails(t *testing.T) {
+	t.Parallel()
+	o := simulated(t).tidy(t, frozen, "fail 702 4ms 500;fail 1 1ms 1")
+	if strings.Contains(o.out, "bad:") {
+		t.Errorf("%s", o.out)
+	}
+	for _, call := range strings.Fields("Open Process Threads Identify Describe Registers Read Suspend Resume Close Dyld Shot") {
+		if strings.Count(o.out, call+":") < 2 {
+			t.Errorf("%s did not fail:\n%s", call, o.out)
+		}
+	}
+}
+
+// Killed at any call: nothing stays suspended.
+func TestKilledAtEachCall(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	inside, calls := 0, 0
+	for n := 1; ; n++ {
+		o := m.run(t, frozen, fmt.Sprintf("kill 702 1ms 1 %d", n))
+		if o.err == nil {
+			break
+		}
+		calls++
+		_, call, _ := strings.Cut(strings.TrimSpace(o.out), "killed at ")
+		if o.killed == "" {
+			continue // nothing has been suspended yet
+		}
+		inside++
+		if strings.Join(strings.Fields(o.killed), " ") != "leaks: killed with 0 suspended threads, 0 suspended tasks" {
+			t.Errorf("killed at %s, call %d: %s", call, n, o.killed)
+		}
+	}
+	if inside < 4 || calls < 20 {
+		t.Errorf("killed at %d calls, %d of them after the first suspension", calls, inside)
+	}
+}

@@ -1,0 +1,177 @@
+package mach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/kcdata"
+)
+
+// everybody is the process that all are.
+const everybody = -1
+
+// maxShots is how many stackshots are taken a second: while one is taken, nothing
+// else runs on the whole machine.
+const maxShots = 2
+
+// What a stackshot is asked for, as <kern/debug.h> numbers it.
+const (
+	shotQueues     = 0x1
+	shotLoads      = 0x2
+	shotKernel     = 0x100
+	shotFormat     = 0x10000
+	shotFaultStack = 0x20000
+	shotLayout     = 0x80000
+	shotFaultUUID  = 0x200000
+	shotNoIO       = 0x800000
+	shotWaits      = 0x1000000
+	shotUsual      = shotFormat | shotQueues | shotLoads | shotFaultStack | shotFaultUUID | shotNoIO | shotWaits
+)
+
+func shotPace(rate int, length time.Duration) *pace {
+	return newPace(time.Second/time.Duration(min(rate, maxShots)), length, time.Now())
+}
+
+// shots is a session of stackshots.
+type shots struct {
+	k        kernel
+	pid      int32
+	where    *whereabouts
+	lengths  durations
+	statuses stack.Statistics
+	sample   stack.Sample
+	give     func(*stack.Sample)
+}
+
+func newShots(k kernel, pid int32, give func(*stack.Sample)) *shots {
+	return &shots{k: k, pid: pid, where: newWhereabouts(k), give: give, sample: stack.Sample{Count: 1}}
+}
+
+// run takes stackshots as often as they are due. One that the kernel could not
+// take now is left out; the next time is time enough.
+func (s *shots) run(ctx context.Context, p *pace) (stack.Statistics, error) {
+	var last error
+	s.kernelImage()
+	for p.due(ctx) {
+		begin := time.Now()
+		switch err := s.take(); {
+		case err == nil:
+		case errors.Is(err, syscall.ENOENT) || errors.Is(err, errGone):
+			s.statuses.Gone++
+			last = errGone
+			p.until = p.next
+		case errors.Is(err, syscall.EBUSY), errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, syscall.EINTR),
+			errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.ENOMEM):
+			s.statuses.Failed++
+			last = err
+		default:
+			if errors.Is(err, syscall.EPERM) {
+				err = fmt.Errorf("only root may see the stacks of all processes: %w", err)
+			}
+			return s.result(p, err), err
+		}
+		p.done(begin, time.Now())
+	}
+	if s.statuses.Samples > 0 || ctx.Err() != nil {
+		return s.result(p, last), nil
+	}
+	return s.result(p, last), last
+}
+
+func (s *shots) result(p *pace, last error) stack.Statistics {
+	st := &s.statuses
+	st.Rounds, st.Missed = p.rounds, p.missed
+	if last != nil {
+		st.Why = last.Error()
+	}
+	st.Suspensions, st.Median, st.Longest = s.lengths.n, s.lengths.median(), s.lengths.longest
+	st.How = "stackshot"
+	if st.Suspensions > 0 {
+		st.How = fmt.Sprintf("stackshot (at most %d a second: each stops all processors, for %v)", maxShots, time.Duration(st.Median))
+	}
+	return *st
+}
+
+// kernelImage asks for where the kernel is.
+func (s *shots) kernelImage() {
+	s.shot(0, shotFormat|shotLoads|shotKernel|shotNoIO, func(t *kcdata.Task) {
+		if t.PID == 0 && len(t.Images) > 0 {
+			s.where.kernelAt(t.Images[0])
+		}
+	})
+}
+
+// take takes one and tells what is in it.
+func (s *shots) take() error {
+	flags := uint64(shotUsual)
+	if !s.where.laidOut {
+		flags |= shotLayout
+	}
+	seen := 0
+	err := s.shot(s.pid, flags, func(t *kcdata.Task) {
+		seen++
+		s.task(t)
+	})
+	s.where.laidOut = s.where.laidOut || err == nil
+	if err == nil && seen == 0 {
+		return errGone
+	}
+	return err
+}
+
+func (s *shots) shot(pid int32, flags uint64, each func(*kcdata.Task)) error {
+	var damage error
+	err := s.k.Shot(pid, flags, func(b []byte) {
+		// What the caches are comes before the processes, how long it took at the
+		// end.
+		all, err := kcdata.Read(b, func(t *kcdata.Task, caches []kcdata.Cache) {
+			s.where.layOut(caches)
+			each(t)
+		})
+		damage = err
+		if all.Nanoseconds > 0 {
+			s.lengths.add(int64(all.Nanoseconds))
+		}
+	})
+	if err == nil && damage != nil {
+		return fmt.Errorf("%w: %w", syscall.EBUSY, damage)
+	}
+	return err
+}
+
+// task tells of the threads of a process.
+func (s *shots) task(t *kcdata.Task) {
+	who := s.where.enter(t)
+	for i := range t.Threads {
+		h := &t.Threads[i]
+		s.sample.Thread = stack.Thread{
+			PID: t.PID, Process: who.key, Command: who.command, TID: h.ID, Name: printable(h.Name), Queue: printable(h.Queue),
+		}
+		s.sample.State, s.sample.Wait = stack.Waiting, h.Wait.String()
+		if h.State&kcdata.StateRunning != 0 {
+			s.sample.State, s.sample.Wait = stack.Running, ""
+		}
+		s.sample.End = stack.Whole
+		if h.Flags&kcdata.FlagTruncated != 0 {
+			s.sample.End = stack.Broken
+		}
+		f := s.sample.Frames[:0]
+		for _, addr := range h.Kernel {
+			f = append(f, s.where.inKernel(addr))
+		}
+		for i, addr := range h.User {
+			f = append(f, s.where.frame(addr, i > 0))
+		}
+		if len(f) > stack.MaxDepth {
+			f, s.sample.End = f[:stack.MaxDepth], stack.Truncated
+		}
+		if s.sample.Frames = f; len(f) > 0 {
+			s.statuses.Samples++
+			s.give(&s.sample)
+		}
+	}
+}

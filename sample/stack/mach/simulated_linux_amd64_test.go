@@ -1,0 +1,164 @@
+package mach
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"tachograph/sample/darwin/darwintest"
+)
+
+// machine is the simulated Mac and this package's test program for it.
+type machine struct {
+	darwintest.Mac
+	program string
+}
+
+var built struct {
+	sync.Once
+	machine
+	err error
+}
+
+func simulated(t *testing.T) machine {
+	t.Helper()
+	built.Do(func() {
+		if built.Mac, built.err = darwintest.FindMac("../../.."); built.err != nil {
+			return
+		}
+		dir, err := os.MkdirTemp("", "mach")
+		if err != nil {
+			built.err = err
+			return
+		}
+		built.program = filepath.Join(dir, "mach.test")
+		built.err = built.Build(".", built.program, ".")
+	})
+	darwintest.Need(t, built.err)
+	return built.machine
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.program != "" {
+		os.RemoveAll(filepath.Dir(built.program))
+	}
+	os.Exit(code)
+}
+
+// outcome is what the program printed, and what the host reported of it.
+type outcome struct {
+	out, report string
+	killed      string // the note that a killed program leaves behind
+	err         error
+}
+
+const nothingLeft = "leaks: mach: 0 vm regions, 0 port references, 0 suspended threads"
+
+// run runs commands on a Mac that is as the scenario says.
+func (m machine) run(t *testing.T, scenario, do string) outcome {
+	t.Helper()
+	dir := t.TempDir()
+	scn, report := filepath.Join(dir, "test.scn"), filepath.Join(dir, "report")
+	if err := os.WriteFile(scn, []byte(scenario), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := m.Command([]string{"--scenario", scn, "--leaks", "--stats", "--report", report}, m.program, "-test.run", "^TestDump$")
+	cmd.Env = append(os.Environ(), "TACHO_STACKS="+do)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	o := outcome{out: string(out), err: err}
+	if b, err := os.ReadFile(report); err == nil {
+		o.report = string(b)
+	}
+	if b, err := os.ReadFile(report + ".killed"); err == nil {
+		o.killed = string(b)
+	}
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == -1) {
+		t.Fatalf("%v\n%s\n%s", err, out, errs.Bytes())
+	}
+	return o
+}
+
+// tidy runs commands of which nothing may be left.
+func (m machine) tidy(t *testing.T, scenario, do string) outcome {
+	t.Helper()
+	o := m.run(t, scenario, do)
+	if !strings.Contains(o.report, nothingLeft) || strings.Contains(o.report, "misuse") || o.killed != "" {
+		t.Errorf("something is left, or was read while it moved:\n%s%s", o.report, o.killed)
+	}
+	return o
+}
+
+// part is what one command printed.
+func (o *outcome) part(t *testing.T, command string) part {
+	t.Helper()
+	_, text, ok := strings.Cut(o.out, "do "+command+"\n")
+	if !ok {
+		t.Fatalf("%q was not done:\n%s", command, o.out)
+	}
+	text, _, _ = strings.Cut(text, "\ndo ")
+	p := part{text: text, stacks: make(map[string]map[string]int)}
+	for _, line := range strings.Split(text, "\n") {
+		line, ok := strings.CutPrefix(line, "got ")
+		thread, rest, _ := strings.Cut(line, "|")
+		i := strings.LastIndex(rest, " = ")
+		if !ok || i < 0 {
+			continue
+		}
+		if p.stacks[thread] == nil {
+			p.stacks[thread] = make(map[string]int)
+		}
+		p.stacks[thread][rest[:i]], _ = strconv.Atoi(rest[i+3:])
+	}
+	return p
+}
+
+type part struct {
+	text string
+	// stacks are, by thread, what was seen and how often.
+	stacks map[string]map[string]int
+}
+
+var numbers = regexp.MustCompile(`(rounds|missed|samples|gone|failed|suspensions|tasks|longest) (\d+)`)
+
+func (p *part) statistic(t *testing.T, name string) int {
+	t.Helper()
+	_, line, _ := strings.Cut(p.text, "\nstatistics ")
+	if strings.HasPrefix(p.text, "statistics ") {
+		line = p.text
+	}
+	for _, m := range numbers.FindAllStringSubmatch(line, -1) {
+		if m[1] == name {
+			n, _ := strconv.Atoi(m[2])
+			return n
+		}
+	}
+	t.Fatalf("no %s in\n%s", name, p.text)
+	return 0
+}
+
+// always checks that a thread was always seen with one stack, or not at all if
+// that is "".
+func (p *part) always(t *testing.T, thread, want string) {
+	t.Helper()
+	got := p.stacks[thread]
+	if len(got) != 1 && want != "" || len(got) != 0 && want == "" {
+		t.Errorf("%s: %v, want always %q", thread, got, want)
+		return
+	}
+	for text := range got {
+		if text != want {
+			t.Errorf("%s:\n%q, want\n%q", thread, text, want)
+		}
+	}
+}

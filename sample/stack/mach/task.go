@@ -1,0 +1,210 @@
+package mach
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/chain"
+	"tachograph/sample/stack/macho"
+)
+
+// reopened is how often a process may become another program while it is
+// sampled.
+const reopened = 4
+
+// task is a session with one process that may be opened.
+type task struct {
+	k        kernel
+	process  process
+	right    port
+	threads  *threads
+	moving   []*thread
+	eye      *eye
+	mem      memory
+	images   images
+	queues   map[uint64]string // labels of dispatch queues, of this round
+	statuses stack.Statistics
+	sample   stack.Sample
+	give     func(*stack.Sample)
+}
+
+func newTask(k kernel, p process, right port, asked int, give func(*stack.Sample)) *task {
+	t := &task{k: k, process: p, threads: newThreads(k), eye: newEye(k), queues: make(map[uint64]string), give: give}
+	t.statuses = stack.Statistics{How: "mach", Tasks: asked}
+	t.images.names = newNames()
+	t.enter(right)
+	t.sample.Thread = stack.Thread{PID: p.pid, Process: p.key, Command: printable(p.command)}
+	t.sample.Count = 1
+	return t
+}
+
+// enter begins with a task, which is another one after an exec.
+func (t *task) enter(right port) {
+	t.right = right
+	t.eye.task, t.eye.translated = right, t.process.translated
+	t.mem = memory{k: t.k, task: right}
+	t.images = images{mem: &t.mem, names: t.images.names}
+}
+
+func (t *task) leave() {
+	t.threads.close()
+	if t.right != 0 {
+		t.k.Close(t.right)
+		t.right = 0
+	}
+}
+
+// run looks at the process as often as it is due.
+func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
+	again := 0
+	for p.due(ctx) {
+		begin := time.Now()
+		if !t.round() {
+			t.leave()
+			if again++; again > reopened || !t.open() {
+				t.statuses.Gone++
+				break
+			}
+		}
+		p.done(begin, time.Now())
+	}
+	t.leave()
+	s := &t.statuses
+	s.Rounds, s.Missed = p.rounds, p.missed
+	s.Suspensions, s.Median, s.Longest = t.eye.lengths.n, t.eye.lengths.median(), t.eye.lengths.longest
+	return *s
+}
+
+// open opens the process once more, if it is still there: a process that calls exec
+// gets another task.
+func (t *task) open() bool {
+	now, ok := t.k.Process(t.process.pid)
+	if !ok || now.key != t.process.key {
+		return false
+	}
+	right, asked, err := t.k.Open(now.pid)
+	t.statuses.Tasks += asked
+	if err != nil {
+		t.statuses.Why = err.Error()
+		return false
+	}
+	t.process = now
+	t.sample.Thread.Command = printable(now.command)
+	t.enter(right)
+	return true
+}
+
+// round looks at each thread once; false is that the task is no more.
+func (t *task) round() bool {
+	gone, beyond, c := t.threads.update(t.right)
+	switch {
+	case c.gone():
+		return false
+	case c != 0:
+		t.failed("task_threads", c)
+		return true
+	case beyond > 0:
+		t.statuses.Failed += beyond
+		t.statuses.Why = fmt.Sprintf("only %d threads of a process are looked at", maxThreads)
+	}
+	t.statuses.Gone += gone
+	t.images.update(t.k.Dyld(t.right))
+	clear(t.queues)
+	t.moving = t.moving[:0]
+	for _, h := range t.threads.order {
+		if !t.look(h, false) {
+			t.moving = append(t.moving, h)
+		}
+	}
+	// By now everything that a look takes has been used, and is at hand.
+	for _, h := range t.moving {
+		t.look(h, true)
+	}
+	return true
+}
+
+// look looks at a thread and tells what it saw; false is that it has to be
+// suspended for that.
+func (t *task) look(h *thread, suspend bool) bool {
+	ok, c := t.eye.look(h, suspend)
+	switch {
+	case c.gone():
+		t.statuses.Gone++
+	case c != 0:
+		t.failed("reading a thread", c)
+	case ok:
+		t.statuses.Samples++
+		t.tell(h)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *task) failed(what string, c code) {
+	t.statuses.Failed++
+	t.statuses.Why = what + ": " + t.k.Message(c)
+}
+
+// tell makes a sample of what was seen of a thread.
+func (t *task) tell(h *thread) {
+	s, seen := &t.sample, &t.eye.seen
+	s.Thread.TID, s.Thread.Name, s.Thread.Queue = h.who.id, h.name(), t.queue(seen.queue)
+	s.State, s.End = stack.Waiting, seen.end
+	if h.running {
+		s.State = stack.Running
+	}
+	s.Frames = s.Frames[:0]
+	for i, addr := range seen.frames {
+		s.Frames = append(s.Frames, t.images.frame(addr, i > 0))
+		if i == 0 && len(seen.frames) < stack.MaxDepth {
+			if caller := t.leaf(&seen.registers, seen.frames); caller != 0 {
+				s.Frames = append(s.Frames, t.images.frame(caller, true))
+			}
+		}
+	}
+	t.give(s)
+}
+
+// leaf is the caller of an innermost function that has no frame, or has none yet:
+// it is in the link register then. Once a function has called another, the register
+// leads back into itself.
+func (t *task) leaf(r *chain.Registers, frames []uint64) uint64 {
+	caller := r.LR & chain.Plain
+	if caller == 0 || len(frames) > 1 && frames[1] == caller {
+		return 0
+	}
+	inner, ok := t.images.function(frames[0])
+	outer, there := t.images.function(caller - 1)
+	if !ok || !there || inner == outer {
+		return 0
+	}
+	return caller
+}
+
+// A dispatch queue has its label here.
+const (
+	queueLabel = 72
+	maxLabel   = 128
+)
+
+// queue is the label of the dispatch queue at an address.
+func (t *task) queue(at uint64) string {
+	if at == 0 {
+		return ""
+	}
+	label, ok := t.queues[at]
+	if ok {
+		return label
+	}
+	var b [8]byte
+	if t.mem.Read(at+queueLabel, b[:]) {
+		text, _ := macho.Text(&t.mem, binary.LittleEndian.Uint64(b[:]), maxLabel)
+		label = printable(text)
+	}
+	t.queues[at] = label
+	return label
+}

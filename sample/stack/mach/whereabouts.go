@@ -1,0 +1,132 @@
+package mach
+
+import (
+	"slices"
+
+	"tachograph/sample/proc/libproc"
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/kcdata"
+	"tachograph/sample/stack/macho"
+)
+
+// whereabouts makes names of the addresses in stackshots. These have images as
+// addresses and UUIDs; what else is to be known of those in the shared cache is
+// found in this process's own memory, which has the same cache at the same place.
+type whereabouts struct {
+	k       kernel
+	self    memory
+	names   *names
+	kernel  *stack.Image
+	laidOut bool // the caches are known
+	ownUUID string
+	cached  []macho.Cached // the images of our own cache
+	caches  map[uint32]*images
+	people  map[uint64]*person // by unique number
+	all     map[kcdata.Load]*image
+	task    images  // the images of the process at hand, outside of its cache
+	cache   *images // and in it
+}
+
+// person is a process as a stackshot has it.
+type person struct {
+	key, command, path string
+	uuids              []string // of its program's file
+	sought             bool
+}
+
+// maxPeople bounds what is remembered of processes, and of images.
+const maxPeople = 1 << 16
+
+func newWhereabouts(k kernel) *whereabouts {
+	w := &whereabouts{k: k, names: newNames(), kernel: &stack.Image{Path: "kernel"},
+		caches: make(map[uint32]*images), people: make(map[uint64]*person), all: make(map[kcdata.Load]*image)}
+	w.self = memory{k: k, task: k.Self()}
+	w.ownUUID, w.cached, _ = macho.ReadCache(&w.self, k.Cache())
+	return w
+}
+
+func (w *whereabouts) kernelAt(at kcdata.Load) {
+	w.kernel = &stack.Image{Path: "kernel", ID: macho.UUID(at.UUID), Base: at.Address}
+}
+
+func (w *whereabouts) inKernel(addr uint64) stack.Frame {
+	return stack.Frame{Address: addr, Image: w.kernel, Kernel: true}
+}
+
+// layOut takes in where the images of the shared caches are.
+func (w *whereabouts) layOut(caches []kcdata.Cache) {
+	for i := range caches {
+		c := &caches[i]
+		if w.caches[c.ID] != nil {
+			continue
+		}
+		m := &images{names: w.names}
+		if macho.UUID(c.UUID) == w.ownUUID && w.ownUUID != "" {
+			for _, in := range w.cached {
+				m.add(in.Load, in.Size, &image{mem: &w.self, Image: stack.Image{Path: in.Path, ID: in.UUID, Base: in.Load, Cache: true}})
+			}
+		} else {
+			for _, in := range c.Layout {
+				m.add(in.Address, unknownSize, &image{Image: stack.Image{ID: macho.UUID(in.UUID), Base: in.Address, Cache: true}})
+			}
+		}
+		if len(m.list) == 0 {
+			continue
+		}
+		m.sort()
+		w.caches[c.ID] = m
+		if i == 0 {
+			w.caches[0] = m // what tasks say that have the system's
+		}
+	}
+}
+
+// enter says whose addresses come.
+func (w *whereabouts) enter(t *kcdata.Task) *person {
+	p := w.people[t.Unique]
+	if p == nil {
+		if len(w.people) >= maxPeople {
+			clear(w.people)
+		}
+		p = &person{key: libproc.Key(t.Unique), command: printable(t.Command)}
+		if now, ok := w.k.Process(t.PID); ok && now.key == p.key {
+			p.path = now.path
+			p.command = printable(libproc.FullName([]byte(t.Command), now.path))
+		}
+		w.people[t.Unique] = p
+	}
+	w.cache = w.caches[t.Cache]
+	w.task = images{names: w.names, list: w.task.list[:0]}
+	for _, in := range t.Images {
+		w.task.add(in.Address, unknownSize, w.outside(in, p))
+	}
+	w.task.sort()
+	return p
+}
+
+// outside is an image outside of the cache.
+func (w *whereabouts) outside(in kcdata.Load, p *person) *image {
+	at := w.all[in]
+	if at == nil {
+		if len(w.all) >= maxPeople {
+			clear(w.all)
+		}
+		at = &image{Image: stack.Image{ID: macho.UUID(in.UUID), Base: in.Address}}
+		if !p.sought {
+			p.sought, p.uuids = true, macho.FileUUIDs(p.path)
+		}
+		if at.ID != "" && slices.Contains(p.uuids, at.ID) {
+			at.Path = printable(p.path)
+		}
+		w.all[in] = at
+	}
+	return at
+}
+
+func (w *whereabouts) frame(addr uint64, caller bool) stack.Frame {
+	f := w.task.frame(addr, caller)
+	if f.Image == nil && w.cache != nil {
+		f = w.cache.frame(addr, caller)
+	}
+	return f
+}
