@@ -190,7 +190,7 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 		return
 	}
 	p := k.table.passed(int32(e.TGID), uint64(max(0, began))/(1e9/ticksPerSecond))
-	p.instance.Key = processKey(p.pid, p.start)
+	p.instance.Key = procfs.Key(p.pid, p.start)
 	if p.name = string(e.Name()); p.name == "" {
 		p.name = "(unnamed)"
 	}

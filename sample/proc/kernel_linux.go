@@ -299,16 +299,11 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 		k.dir.releaseAll(&fresh)
 		return nil
 	}
-	p = k.table.add(pid, st.StartTime, processKey(pid, st.StartTime))
+	p = k.table.add(pid, st.StartTime, procfs.Key(pid, st.StartTime))
 	p.platform.files, p.platform.ran, p.platform.readAt = fresh, ran, k.stillness.now
 	p.name = steadyName(&st)
 	k.keep(p, &st)
 	return p
-}
-
-// processKey is what tells a process from all others of this boot.
-func processKey(pid int32, start uint64) string {
-	return strconv.Itoa(int(pid)) + "/" + strconv.FormatUint(start, 10)
 }
 
 // keep stores st without the name, which points into a buffer.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/sample/proc/procfs"
 )
 
 // A process that has not run has the files that it had, and its links are not
@@ -63,7 +64,7 @@ func TestLinksOfIdleProcessesAreReadOnce(t *testing.T) {
 		if files == 0 {
 			files = int(q.opened.count)
 		}
-		key := processKey(int32(cmd.Process.Pid), q.stat.StartTime)
+		key := procfs.Key(int32(cmd.Process.Pid), q.stat.StartTime)
 		want := map[string]string{"proc.net.tcp_count": step.tcp, "proc.net.udp_count": step.udp, "proc.fd.count": strconv.Itoa(files + step.more)}
 		r.expect("proc", key, want)
 		r.expect("proc", key, want)

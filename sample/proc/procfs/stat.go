@@ -3,6 +3,7 @@ package procfs
 import (
 	"bytes"
 	"errors"
+	"strconv"
 )
 
 // Stat is /proc/PID/stat. The fields are numbered in proc(5); the names are
@@ -41,6 +42,12 @@ type Stat struct {
 	// ExitCode is a wait status. It is zero until the process is a zombie, and
 	// for readers who may not trace the process.
 	ExitCode uint64
+}
+
+// Key is what tells a process from all others of this boot: its number, and when
+// it was made as Stat has it.
+func Key(pid int32, start uint64) string {
+	return strconv.Itoa(int(pid)) + "/" + strconv.FormatUint(start, 10)
 }
 
 var errStat = errors.New("not the text of a stat file")

@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -349,4 +350,11 @@ func (f *ELF) moduleText(names []byte, table uint64, l *lines) uint64 {
 		return 0
 	}
 	return word(start)
+}
+
+// BuildID finds a build ID in notes, as /sys/kernel/notes has the kernel's.
+func BuildID(notes []byte) string {
+	f := &ELF{r: bytes.NewReader(notes), size: int64(len(notes)), order: binary.NativeEndian}
+	f.note(0, uint64(len(notes)))
+	return f.ID
 }

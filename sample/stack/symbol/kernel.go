@@ -91,3 +91,6 @@ func (k *Kernel) Address(name string, size uint64) uint64 {
 	}
 	return found
 }
+
+// Start is where the kernel's code begins.
+func (k *Kernel) Start() uint64 { return k.table.functions[0].start }

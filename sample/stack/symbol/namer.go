@@ -1,6 +1,7 @@
 package symbol
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -112,28 +113,10 @@ func (n *Namer) table(m *stack.Image) *Table {
 		n.Why = "the budget for names is used up"
 		return nil
 	}
-	type result struct {
-		table *Table
-		err   error
+	t, err := Within(&n.left, func() (*Table, error) { return n.read(m) })
+	if err != nil {
+		n.Why = fmt.Sprintf("%s: %v", m.Path, err)
 	}
-	done := make(chan result, 1)
-	go func() {
-		t, err := n.read(m)
-		done <- result{t, err}
-	}()
-	began := time.Now()
-	late := time.NewTimer(n.left)
-	defer late.Stop()
-	select {
-	case r := <-done:
-		t = r.table
-		if r.err != nil {
-			n.Why = fmt.Sprintf("%s: %v", m.Path, r.err)
-		}
-	case <-late.C:
-		n.Why = fmt.Sprintf("%s: it could not be read in time", m.Path)
-	}
-	n.left -= time.Since(began)
 	if t != nil {
 		if n.bytes -= t.Bytes(); n.bytes < 0 {
 			n.Why = fmt.Sprintf("%s: its symbols take %d MB, more than the budget has", m.Path, t.Bytes()>>20)
@@ -145,7 +128,6 @@ func (n *Namer) table(m *stack.Image) *Table {
 	return t
 }
 
-// read is called in a goroutine of its own: it may never return.
 func (n *Namer) read(m *stack.Image) (*Table, error) {
 	r, size, err := n.open(m)
 	if err != nil {
@@ -155,4 +137,36 @@ func (n *Namer) read(m *stack.Image) (*Table, error) {
 		defer c.Close()
 	}
 	return Read(r, size, m.ID)
+}
+
+// ErrSlow is that a file took longer than it may.
+var ErrSlow = errors.New("it could not be read in time")
+
+// Within does what may never return, as reading a file on a server that does not
+// answer, and takes the time from left. When that is used up it is left behind: it
+// must not change what others use.
+func Within[T any](left *time.Duration, do func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var r result
+	if *left <= 0 {
+		return r.value, ErrSlow
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := do()
+		done <- result{v, err}
+	}()
+	began := time.Now()
+	late := time.NewTimer(*left)
+	defer late.Stop()
+	select {
+	case r = <-done:
+		*left -= time.Since(began)
+	case <-late.C:
+		*left, r.err = 0, ErrSlow
+	}
+	return r.value, r.err
 }

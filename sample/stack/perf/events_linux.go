@@ -1,0 +1,245 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/stack"
+)
+
+// events are the kernel's samplers of a session, with a ring for each processor.
+type events struct {
+	rings  []ring
+	fds    []int // of events that write into the rings of others
+	depth  int   // most frames of a stack
+	rate   int
+	kernel bool // the kernel's frames are told
+}
+
+// ring is memory into which the kernel writes, and out of which this reads.
+type ring struct {
+	fd   int
+	cpu  int
+	page *unix.PerfEventMmapPage
+	all  []byte // the page and the data
+	data []byte
+}
+
+const (
+	// ringPages is a ring's size where nothing speaks against it. With the page before
+	// it, it is what kernels allow users without rights (perf_event_mlock_kb, 516).
+	ringPages, leastPages = 128, 8
+	// allPages bounds all rings of a machine with very many processors: 64 MB.
+	allPages = 16 << 10
+	// mostEvents bounds the events for threads of one process: each needs one on each
+	// processor. Beyond it the process is picked out of all.
+	mostEvents = 1024
+)
+
+// errRefused is that the kernel allows no perf events, or has none.
+var errRefused = errors.New("the kernel allows no perf events")
+
+func refused(err error) bool {
+	return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) ||
+		errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EINVAL)
+}
+
+// listen starts sampling. threads are those of one process, or nil for all there
+// are.
+func listen(rate int, cpus []int, threads []int32) (*events, error) {
+	var err error
+	e := &events{rate: min(rate, limit("perf_event_max_sample_rate", stack.MaxRate)), depth: min(stack.MaxDepth, limit("perf_event_max_stack", 127))}
+	for _, kernel := range []bool{true, false} {
+		e.kernel = kernel
+		if err = e.open(cpus, threads); err == nil {
+			return e, nil
+		}
+		e.close()
+		if !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) {
+			break
+		}
+	}
+	if refused(err) {
+		return nil, fmt.Errorf("%w (%w)", errRefused, err)
+	}
+	return nil, fmt.Errorf("perf events: %w", err)
+}
+
+// limit is a limit of the kernel's, or fallback where it does not tell.
+func limit(name string, fallback int) int {
+	text, err := os.ReadFile("/proc/sys/kernel/" + name)
+	if err != nil {
+		return fallback
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && n > 0 {
+		return n
+	}
+	return fallback
+}
+
+// processors are the numbers of those that are switched on.
+func processors() ([]int, error) {
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		// Without /sys: as many as this program may use, from the first on.
+		var all []int
+		for i := range runtime.NumCPU() {
+			all = append(all, i)
+		}
+		return all, nil
+	}
+	return ranges(strings.TrimSpace(string(text)))
+}
+
+// ranges reads "0-3,8".
+func ranges(text string) ([]int, error) {
+	const most = 8192 // CONFIG_NR_CPUS has no more
+	var all []int
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, ok := strings.Cut(part, "-")
+		if !ok {
+			to = from
+		}
+		a, err := strconv.Atoi(from)
+		b, err2 := strconv.Atoi(to)
+		if err != nil || err2 != nil || a < 0 || b < a || b >= most {
+			return nil, fmt.Errorf("the kernel's list of processors is %q", text)
+		}
+		for ; a <= b; a++ {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+func (e *events) attributes(inherit bool) *unix.PerfEventAttr {
+	a := &unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
+		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Sample:      uint64(e.rate),
+		Sample_type: unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN,
+		Bits: unix.PerfBitFreq | unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask |
+			unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitExcludeIdle | unix.PerfBitExcludeHv,
+		Clockid:          unix.CLOCK_MONOTONIC,
+		Sample_max_stack: uint16(e.depth),
+	}
+	if inherit {
+		a.Bits |= unix.PerfBitInherit
+	}
+	if !e.kernel {
+		a.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
+	}
+	return a
+}
+
+// open makes a ring for each processor, and has the threads write into them.
+func (e *events) open(cpus []int, threads []int32) error {
+	pages := ringPages
+	for pages > leastPages && pages*len(cpus) > allPages {
+		pages /= 2
+	}
+	if threads == nil {
+		threads = []int32{-1}
+	}
+	opened := 0
+	for _, tid := range threads {
+		err := e.follow(cpus, tid, pages)
+		if errors.Is(err, unix.ESRCH) {
+			continue // it has ended meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		opened++
+	}
+	if opened == 0 {
+		return unix.ESRCH
+	}
+	return nil
+}
+
+// follow has a thread, and all that it starts, write into the rings. A processor's
+// ring is that of the first event there.
+func (e *events) follow(cpus []int, tid int32, pages int) error {
+	for _, cpu := range cpus {
+		fd, err := unix.PerfEventOpen(e.attributes(tid > 0), int(tid), cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if errors.Is(err, unix.ENODEV) {
+			continue // switched off meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		r := e.ring(cpu)
+		if r == nil {
+			if err := e.makeRing(fd, cpu, pages); err != nil {
+				unix.Close(fd)
+				return err
+			}
+			continue
+		}
+		e.fds = append(e.fds, fd)
+		if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.fd); err != nil {
+			return err
+		}
+	}
+	if len(e.rings) == 0 {
+		return unix.ENODEV
+	}
+	return nil
+}
+
+func (e *events) ring(cpu int) *ring {
+	for i := range e.rings {
+		if e.rings[i].cpu == cpu {
+			return &e.rings[i]
+		}
+	}
+	return nil
+}
+
+func (e *events) makeRing(fd, cpu, pages int) error {
+	size := os.Getpagesize()
+	for {
+		all, err := unix.Mmap(fd, 0, (1+pages)*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err == nil {
+			e.rings = append(e.rings, ring{fd: fd, cpu: cpu, all: all, data: all[size:], page: (*unix.PerfEventMmapPage)(unsafe.Pointer(&all[0]))})
+			return nil
+		}
+		// Others of this user's may have taken what he may lock.
+		if pages /= 2; pages < leastPages || !errors.Is(err, unix.EPERM) {
+			return err
+		}
+	}
+}
+
+func (e *events) close() {
+	for _, fd := range e.fds {
+		unix.Close(fd)
+	}
+	for _, r := range e.rings {
+		unix.Munmap(r.all)
+		unix.Close(r.fd)
+	}
+	e.fds, e.rings = nil, nil
+}
+
+// drain appends what is in the ring to b, and gives the room back to the kernel.
+func (r *ring) drain(b []byte) []byte {
+	head, tail := atomic.LoadUint64(&r.page.Data_head), r.page.Data_tail
+	size := uint64(len(r.data))
+	if n := head - tail; n > 0 && n <= size {
+		from := tail % size
+		first := min(n, size-from)
+		b = append(append(b, r.data[from:from+first]...), r.data[:n-first]...)
+	}
+	atomic.StoreUint64(&r.page.Data_tail, head)
+	return b
+}

@@ -1,0 +1,216 @@
+package perf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/proc/procfs"
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/symbol"
+)
+
+// images are the files that code was mapped from.
+type images struct {
+	mu      sync.Mutex // Open is called from elsewhere
+	known   map[stack.Image]*stack.Image
+	origins map[*stack.Image]origin
+	files   map[fileID]*symbol.ELF // nil: it could not be read, or is none
+	left    time.Duration          // for reading headers
+}
+
+// fileID is a file as the kernel tells it of a mapping.
+type fileID struct {
+	path         string
+	major, minor uint32
+	inode        uint64
+}
+
+// region is a part of a process's memory that holds code.
+type region struct {
+	start, end, offset uint64
+	file               fileID
+	deleted            bool
+	image              *stack.Image
+	looked             bool // image is found, or there is none
+}
+
+// origin is where an image was mapped, so that its file can be opened there.
+type origin struct {
+	pid        int32
+	start, end uint64
+	file       fileID
+	deleted    bool
+}
+
+const (
+	// maxImages bounds what is remembered of files; beyond it everything is forgotten
+	// and met again.
+	maxImages = 1 << 14
+	// headersTime is what reading the headers of files may take in a session.
+	headersTime = 2 * time.Second
+)
+
+func newImages() *images {
+	m := &images{left: headersTime}
+	m.forget()
+	return m
+}
+
+func (m *images) forget() {
+	m.known, m.origins, m.files = make(map[stack.Image]*stack.Image), make(map[*stack.Image]origin), make(map[fileID]*symbol.ELF)
+}
+
+// of is the image that r of process pid is of; nil if its code is from no file.
+func (m *images) of(pid int32, r *region) *stack.Image {
+	if r.looked {
+		return r.image
+	}
+	r.looked = true
+	image := stack.Image{Path: r.file.path, Base: r.start - r.offset}
+	switch {
+	case r.file.path == "[vdso]" || r.file.path == "[vsyscall]":
+		image.Base = r.start
+	case !strings.HasPrefix(r.file.path, "/"), strings.HasPrefix(r.file.path, "//"), // no file
+		strings.HasPrefix(r.file.path, "/memfd:"), strings.HasPrefix(r.file.path, "/dev/"), strings.HasPrefix(r.file.path, "/SYSV"):
+		return nil // code that was made at run time
+	default:
+		from := origin{pid, r.start, r.end, r.file, r.deleted}
+		if f := m.headers(from); f != nil {
+			image.ID = f.ID
+			if bias, ok := f.Bias(r.start, r.offset); ok {
+				image.Base = bias
+			}
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.image = m.known[image]; r.image == nil {
+		if len(m.known) >= maxImages {
+			m.forget()
+		}
+		r.image = &image
+		m.known[image] = r.image
+	}
+	m.origins[r.image] = origin{pid, r.start, r.end, r.file, r.deleted}
+	return r.image
+}
+
+// headers are those of a file, read once.
+func (m *images) headers(from origin) *symbol.ELF {
+	if f, known := m.files[from.file]; known {
+		return f
+	}
+	if len(m.files) >= maxImages {
+		clear(m.files)
+	}
+	f, _ := symbol.Within(&m.left, func() (*symbol.ELF, error) {
+		file, size, err := from.open()
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return symbol.ReadELF(file, size)
+	})
+	m.files[from.file] = f
+	return f
+}
+
+// Open opens the file of an image that this Sampler gave, for a symbol.Namer: in
+// the process's own root, and also when it was removed.
+func (s *Sampler) Open(m *stack.Image) (io.ReaderAt, int64, error) {
+	if s.images == nil {
+		return nil, 0, errNever
+	}
+	s.images.mu.Lock()
+	from, known := s.images.origins[m]
+	s.images.mu.Unlock()
+	if !known {
+		return nil, 0, errNever
+	}
+	if m.Path == "[vdso]" {
+		return vdso(from)
+	}
+	return from.open()
+}
+
+var (
+	errNever = errors.New("no sample had that image")
+	errGone  = errors.New("the file that was mapped is not there any more")
+)
+
+// open opens the file that is mapped there: by the mapping itself, which is right
+// for containers and for files that were removed; or, for who may not or when the
+// process has ended, by its name, if the file of that name is the same one.
+func (o origin) open() (*os.File, int64, error) {
+	names := []string{fmt.Sprintf("/proc/%d/map_files/%x-%x", o.pid, o.start, o.end)}
+	if o.deleted {
+		names = append(names, fmt.Sprintf("/proc/%d/exe", o.pid))
+	} else {
+		names = append(names, fmt.Sprintf("/proc/%d/root%s", o.pid, o.file.path), o.file.path)
+	}
+	for i, name := range names {
+		// Not to wait for a pipe that lies where the file was.
+		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Fstat(int(f.Fd()), &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && (i == 0 || o.file.inode == 0 || st.Ino == o.file.inode) {
+			return f, st.Size, nil
+		}
+		f.Close()
+	}
+	return nil, 0, errGone
+}
+
+// vdso reads the code that the kernel maps into every process. It is the same in
+// this one, if that is of as many bits.
+func vdso(o origin) (io.ReaderAt, int64, error) {
+	const most = 1 << 20
+	text, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil, 0, err
+	}
+	var start, size uint64
+	procfs.Maps(text, func(m *procfs.Mapping) {
+		if string(m.Path) == "[vdso]" {
+			start, size = m.Start, m.End-m.Start
+		}
+	})
+	if size == 0 || size > most || size != o.end-o.start {
+		return nil, 0, errGone
+	}
+	memory, err := os.Open("/proc/self/mem")
+	if err != nil {
+		return nil, 0, err
+	}
+	defer memory.Close()
+	b := make([]byte, size)
+	if _, err := memory.ReadAt(b, int64(start)); err != nil {
+		return nil, 0, err
+	}
+	return bytes.NewReader(b), int64(size), nil
+}
+
+// kernelImage is the kernel: its build ID, and how far it was moved when it was
+// started, where the place that it is linked for is known.
+func kernelImage(names *symbol.Kernel) *stack.Image {
+	m := &stack.Image{Path: "kernel"}
+	if notes, err := os.ReadFile("/sys/kernel/notes"); err == nil {
+		m.ID = symbol.BuildID(notes)
+	}
+	const linked = 0xffffffff81000000 // of x86-64, whatever the version
+	if runtime.GOARCH == "amd64" && names != nil {
+		m.Base = names.Start() - linked
+	}
+	return m
+}

@@ -1,0 +1,406 @@
+package perf
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tachograph/sample/proc/procfs"
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/symbol"
+)
+
+var burn struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+// compiled is testdata/burn.c as a program.
+func compiled(t testing.TB) string {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler here (cc), which makes the program that is sampled")
+	}
+	burn.once.Do(func() {
+		dir, err := os.MkdirTemp("", "burn")
+		if err != nil {
+			burn.err = err
+			return
+		}
+		burn.path = filepath.Join(dir, "burn")
+		out, err := exec.Command(cc, "-O0", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread",
+			"-o", burn.path, "testdata/burn.c").CombinedOutput()
+		if err != nil {
+			t.Logf("%s", out)
+		}
+		burn.err = err
+	})
+	if burn.err != nil {
+		t.Fatal(burn.err)
+	}
+	return burn.path
+}
+
+// started is a program that has said "ready"; it ends with its input.
+func started(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	go io.Copy(io.Discard, out)
+	return cmd
+}
+
+// seen are samples as text: "outer;...;inner", with how often.
+type seen struct {
+	running, waiting map[string]int
+	all              []stack.Sample
+}
+
+func (s *seen) share(in map[string]int, part string) float64 {
+	n, of := 0, 0
+	for text, count := range in {
+		of += count
+		if strings.Contains(text+";", part) {
+			n += count
+		}
+	}
+	return float64(n) / float64(max(of, 1))
+}
+
+// sampled samples until enough samples of running threads have come.
+func sampled(t testing.TB, s *Sampler, wish stack.Wish, enough func(*seen) bool) (*seen, stack.Statistics) {
+	t.Helper()
+	got := &seen{running: map[string]int{}, waiting: map[string]int{}}
+	namer := symbol.NewNamer(s.Open, symbol.Recording)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	wish.For = time.Minute
+	statistics, err := s.Sample(ctx, wish, func(x *stack.Sample) {
+		namer.Name(x)
+		var names []string
+		for i := len(x.Frames) - 1; i >= 0; i-- {
+			name := x.Frames[i].Name
+			if x.Frames[i].Kernel {
+				name += "[k]"
+			}
+			names = append(names, name)
+		}
+		in := got.running
+		if x.State == stack.Waiting {
+			in = got.waiting
+		}
+		in[strings.Join(names, ";")] += int(x.Count)
+		kept := *x
+		kept.Frames = append([]stack.Frame(nil), x.Frames...)
+		got.all = append(got.all, kept)
+		if enough(got) {
+			cancel()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, statistics
+}
+
+func count(in map[string]int) (n int) {
+	for _, c := range in {
+		n += c
+	}
+	return n
+}
+
+func TestProportionsOfC(t *testing.T) {
+	cmd := started(t, compiled(t))
+	pid := int32(cmd.Process.Pid)
+	got, statistics := sampled(t, New(), stack.Wish{PID: pid, Rate: 997}, func(g *seen) bool { return count(g.running) >= 500 })
+	if statistics.How != "perf" {
+		t.Skipf("the kernel allows no perf events here: %s", statistics.Why)
+	}
+	heavy, light := got.share(got.running, "main;outer;heavy;"), got.share(got.running, "main;outer;light;")
+	if whole := heavy + light; whole < 0.95 || heavy/whole < 0.75-0.09 || heavy/whole > 0.75+0.09 {
+		t.Errorf("heavy has %.3f, light %.3f: want 3 to 1 and hardly anything else\n%v", heavy, light, got.running)
+	}
+	// Half a thousand samples of one busy thread are half a second of its time.
+	if used := cpuTime(t, pid); used < 450*time.Millisecond {
+		t.Errorf("%d samples at 997 a second of a program that used %v", count(got.running), used)
+	}
+	key := keyOf(t, pid)
+	for _, x := range got.all {
+		if x.Thread.PID != pid || x.Thread.Process != key || x.Thread.Command != "burn" || x.Count == 0 || len(x.Frames) == 0 {
+			t.Fatalf("%+v", x)
+		}
+	}
+	// What a thread waits for is seen as well, and weighs as much as its time.
+	waits := got.share(got.waiting, "pipe_read[k];")
+	if waits < 0.9 {
+		t.Errorf("%.2f wait for pipes:\n%v", waits, got.waiting)
+	}
+	named := 0
+	for _, x := range got.all {
+		if x.Thread.Name == "waiter" {
+			named++
+			if x.State != stack.Waiting || !strings.Contains(x.Wait, "pipe_read") || x.Frames[len(x.Frames)-1].Name != "read" {
+				t.Errorf("the waiting thread: %+v", x)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("the waiting thread was not seen")
+	}
+	if statistics.Samples != count(got.running)+count(got.waiting) || statistics.Rounds == 0 {
+		t.Errorf("%+v", statistics)
+	}
+}
+
+// Code of Go is seen with its files and lines, by whatever thread it runs.
+func TestProportionsOfGo(t *testing.T) {
+	cmd := started(t, "/proc/self/exe", "burn in Go")
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool { return count(g.running) >= 500 })
+	const here = "tachograph/sample/stack/perf."
+	heavy, light := got.share(got.running, here+"goOuter;"+here+"goHeavy;"), got.share(got.running, here+"goOuter;"+here+"goLight;")
+	if whole := heavy + light; whole < 0.8 || heavy/whole < 0.75-0.09 || heavy/whole > 0.75+0.09 {
+		t.Errorf("heavy has %.3f, light %.3f: want 3 to 1\n%v", heavy, light, got.running)
+	}
+	for _, x := range got.all {
+		for _, f := range x.Frames {
+			if f.Name == here+"goHeavy" && (filepath.Base(f.File) != "roles_linux_test.go" || f.Line == 0) {
+				t.Fatalf("%+v", f)
+			}
+		}
+	}
+}
+
+// Threads that are started while others are sampled are sampled, too.
+func TestNewThreads(t *testing.T) {
+	cmd := started(t, compiled(t), "threads")
+	threads := make(map[uint64]bool)
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen) bool {
+		for _, x := range g.all {
+			for _, f := range x.Frames {
+				if f.Name == "short_lived" {
+					threads[x.Thread.TID] = true
+				}
+			}
+		}
+		return len(threads) >= 5
+	})
+	if len(threads) < 5 {
+		t.Errorf("%d threads:\n%v", len(threads), got.running)
+	}
+}
+
+// A process that ends ends the sampling of it.
+func TestProcessEnds(t *testing.T) {
+	cmd := started(t, compiled(t))
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 199}, func(g *seen) bool {
+		if len(g.all) == 20 {
+			cmd.Process.Kill()
+		}
+		return false
+	})
+	if len(got.all) < 20 {
+		t.Errorf("%d samples", len(got.all))
+	}
+	if t.Context().Err() != nil {
+		t.Error("it went on")
+	}
+}
+
+// Of all processes, those are known that began and ended meanwhile, with their
+// files: nothing could be read of them any more.
+func TestAllProcesses(t *testing.T) {
+	path := compiled(t)
+	busy := started(t, path)
+	key := keyOf(t, int32(busy.Process.Pid))
+	short := make(chan int32, 1)
+	var pid int32
+	got, statistics := sampled(t, New(), stack.Wish{Rate: 499}, func(g *seen) bool {
+		if len(g.all) == 1 {
+			go func() {
+				cmd := exec.Command(path, "work", "a little")
+				cmd.Run()
+				short <- int32(cmd.Process.Pid)
+			}()
+		}
+		if pid == 0 {
+			select {
+			case pid = <-short:
+			default:
+				return false
+			}
+		}
+		old, young := 0, 0
+		for _, x := range g.all {
+			for _, f := range x.Frames {
+				switch {
+				case f.Name != "outer":
+				case x.Thread.Process == key:
+					old++
+				case x.Thread.PID == pid && x.Thread.Command == "burn":
+					young++
+				}
+			}
+		}
+		return old > 20 && young > 20
+	})
+	if statistics.How != "perf" || len(got.all) == 0 {
+		t.Errorf("%+v", statistics)
+	}
+}
+
+// Names come from the file that is mapped, also when it has no name any more.
+func TestDeletedProgram(t *testing.T) {
+	text, err := os.ReadFile(compiled(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "burn")
+	if err := os.WriteFile(path, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := started(t, path)
+	if err := os.WriteFile(path+".new", []byte("another file"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen) bool { return count(g.running) >= 50 })
+	if share := got.share(got.running, "main;outer;"); share < 0.9 {
+		t.Errorf("%.2f have names:\n%v", share, got.running)
+	}
+	for _, x := range got.all {
+		for _, f := range x.Frames {
+			if f.Name == "outer" && (f.Image.Path != path || f.Image.ID == "") {
+				t.Fatalf("%+v", f.Image)
+			}
+		}
+	}
+}
+
+// Where the kernel allows no perf events, threads that wait are seen all the same.
+func TestWithoutPerf(t *testing.T) {
+	cmd := started(t, compiled(t))
+	got, statistics := sampled(t, &Sampler{refuse: errRefused}, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen) bool { return count(g.waiting) >= 20 })
+	if statistics.How != "proc" || len(got.running) > 0 || got.share(got.waiting, "pipe_read[k];") < 0.9 {
+		t.Errorf("%+v\n%v", statistics, got.waiting)
+	}
+}
+
+func TestWishesThatCannotBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		wish stack.Wish
+		want string
+	}{
+		"no rate":    {stack.Wish{}, "1 to 1000"},
+		"every one":  {stack.Wish{Rate: 1001}, "1 to 1000"},
+		"no process": {stack.Wish{PID: 1<<31 - 1, Rate: 10}, "there is no process 2147483647"},
+		"negative":   {stack.Wish{PID: -1, Rate: 10}, "there is no process -1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New().Sample(t.Context(), c.wish, func(*stack.Sample) { t.Error("a sample") })
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// An ordinary user may sample his own processes, and is told in a sentence that he
+// may not sample others.
+func TestOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root becomes somebody else")
+	}
+	dir, err := os.MkdirTemp("", "nobody") // t.TempDir is its owner's alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "sampler")
+	if err := os.WriteFile(path, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	as := func(args ...string) string {
+		cmd := exec.Command(path, args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	for _, whom := range []string{"0", strconv.Itoa(os.Getpid())} {
+		t.Run(whom, func(t *testing.T) {
+			out := as("sample", whom)
+			if !strings.HasPrefix(out, "stacks of ") || !strings.Contains(out, "cannot be sampled by this user") || !strings.Contains(out, "as root") || strings.Count(out, "\n") != 1 {
+				t.Errorf("%q", out)
+			}
+		})
+	}
+	t.Run("its own", func(t *testing.T) {
+		if limit("perf_event_paranoid", 0) > 2 {
+			t.Skip("the kernel allows no perf events to users without rights")
+		}
+		if out := as("sample", "own"); !strings.Contains(out, "perf: goOuter was seen") {
+			t.Errorf("%q", out)
+		}
+	})
+}
+
+func keyOf(t *testing.T, pid int32) string {
+	t.Helper()
+	st, err := readStat(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return procfs.Key(pid, st.StartTime)
+}
+
+func cpuTime(t testing.TB, pid int32) time.Duration {
+	t.Helper()
+	st, err := readStat(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(st.UTime+st.STime) * 10 * time.Millisecond
+}

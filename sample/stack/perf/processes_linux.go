@@ -1,0 +1,212 @@
+package perf
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"tachograph/sample/proc/procfs"
+)
+
+// processes are what is known of those that were seen.
+type processes struct {
+	all     map[int32]*process
+	threads int // that have names, of all processes
+	gone    int
+}
+
+type process struct {
+	pid     int32
+	key     string
+	command string
+	names   map[int32]string // of threads
+	regions []*region        // by start
+	// told says that all regions are known: the kernel said so when it mapped them,
+	// or /proc was read.
+	told    bool
+	asked   bool      // key and command were looked for
+	lastAsk time.Time // for regions
+}
+
+// Limits of what is remembered, and of what is read of one process.
+const (
+	maxProcesses = 1 << 14
+	maxThreads   = 1 << 16
+	maxRegions   = 1 << 14
+	maxMaps      = 8 << 20
+)
+
+func newProcesses() *processes { return &processes{all: make(map[int32]*process)} }
+
+func (p *processes) get(pid int32) *process {
+	q := p.all[pid]
+	if q == nil {
+		if len(p.all) >= maxProcesses {
+			clear(p.all)
+			p.threads = 0
+		}
+		q = &process{pid: pid, names: make(map[int32]string)}
+		p.all[pid] = q
+	}
+	return q
+}
+
+// look finds out who a process is, when it is first needed.
+func (p *processes) look(q *process) {
+	if q.asked {
+		return
+	}
+	q.asked = true
+	st, err := readStat(fmt.Sprintf("/proc/%d/stat", q.pid))
+	if err != nil {
+		p.gone++
+		return
+	}
+	q.key, q.command = procfs.Key(q.pid, st.StartTime), string(st.Comm)
+}
+
+func readStat(path string) (procfs.Stat, error) {
+	var st procfs.Stat
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = st.Parse(text)
+	}
+	return st, err
+}
+
+// thread is what a thread of q is called.
+func (p *processes) thread(q *process, tid int32) string {
+	name, known := q.names[tid]
+	if !known {
+		if tid == q.pid {
+			name = q.command
+		} else if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", q.pid, tid)); err == nil {
+			name = strings.TrimSuffix(string(text), "\n")
+		}
+		p.called(q, tid, name)
+	}
+	return name
+}
+
+func (p *processes) called(q *process, tid int32, name string) {
+	if _, known := q.names[tid]; !known {
+		if p.threads >= maxThreads {
+			for _, other := range p.all {
+				clear(other.names)
+			}
+			p.threads = 0
+		}
+		p.threads++
+	}
+	q.names[tid] = name
+}
+
+// hear takes in what the kernel tells of processes, in the order of time.
+func (p *processes) hear(r *record) {
+	switch r.kind {
+	case kindCommand:
+		name := string(r.name)
+		if r.misc&commandExec != 0 {
+			// Another program: what is mapped from here on is told.
+			q := p.get(r.pid)
+			p.threads -= len(q.names)
+			clear(q.names)
+			q.command, q.regions, q.told = name, nil, true
+		} else if q := p.all[r.pid]; q != nil {
+			if r.tid == r.pid {
+				q.command = name
+			}
+			p.called(q, r.tid, name)
+		}
+	case kindFork:
+		if parent := p.all[r.parent]; r.pid == r.parent {
+			if parent != nil {
+				if name, known := parent.names[r.parentTID]; known {
+					p.called(parent, r.tid, name)
+				}
+			}
+		} else if delete(p.all, r.pid); parent != nil && parent.told {
+			q := p.get(r.pid)
+			q.command, q.regions, q.told = parent.command, slices.Clone(parent.regions), true
+		}
+	case kindExit:
+		if q := p.all[r.pid]; q != nil {
+			if _, known := q.names[r.tid]; known {
+				delete(q.names, r.tid)
+				p.threads--
+			}
+		}
+	case kindMapping:
+		if q := p.all[r.pid]; q != nil && q.told {
+			q.add(&region{start: r.start, end: r.start + r.size, offset: r.offset,
+				file: fileID{string(r.name), r.major, r.minor, r.inode}})
+		}
+	}
+}
+
+// add puts a region in; what lay there is not there any more.
+func (q *process) add(r *region) {
+	i := sort.Search(len(q.regions), func(i int) bool { return q.regions[i].end > r.start })
+	j := i
+	for j < len(q.regions) && q.regions[j].start < r.end {
+		j++
+	}
+	if len(q.regions)-(j-i) < maxRegions {
+		q.regions = slices.Replace(q.regions, i, j, r)
+	}
+}
+
+// find is the region that address is in.
+func (q *process) find(address uint64) *region {
+	i := sort.Search(len(q.regions), func(i int) bool { return q.regions[i].end > address })
+	if i < len(q.regions) && address >= q.regions[i].start {
+		return q.regions[i]
+	}
+	return nil
+}
+
+// region is find, which reads what the process has mapped if that is not known, and
+// again, but seldom, if there is nothing at address.
+func (q *process) region(address uint64) *region {
+	const seldom = time.Second
+	r := q.find(address)
+	if r != nil && q.told || time.Since(q.lastAsk) < seldom {
+		return r
+	}
+	q.lastAsk = time.Now()
+	if q.readMaps() {
+		r = q.find(address)
+	}
+	return r
+}
+
+// readMaps reads /proc/PID/maps; false if that is not possible (any more).
+func (q *process) readMaps() bool {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", q.pid))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxMaps))
+	if err != nil || len(text) == 0 {
+		return false
+	}
+	var regions []*region
+	procfs.Maps(text, func(m *procfs.Mapping) {
+		if !m.Executable || len(regions) >= maxRegions {
+			return
+		}
+		r := &region{start: m.Start, end: m.End, offset: m.Offset, deleted: m.Deleted,
+			file: fileID{string(m.Path), m.Major, m.Minor, m.Inode}}
+		if old := q.find(m.Start); old != nil && old.start == r.start && old.end == r.end && old.file == r.file {
+			r = old // its image is known
+		}
+		regions = append(regions, r)
+	})
+	q.regions, q.told = regions, true
+	return true
+}

@@ -1,0 +1,101 @@
+package perf
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/symbol"
+)
+
+// The test in other roles: a program in Go whose stacks are known, and a sampler that
+// runs as another user.
+func TestMain(m *testing.M) {
+	switch arg := strings.Join(os.Args[1:], " "); {
+	case arg == "burn in Go":
+		go burnInGo()
+		fmt.Println("ready")
+		io.Copy(io.Discard, os.Stdin)
+		return
+	case strings.HasPrefix(arg, "sample "):
+		sampleAs(strings.TrimPrefix(arg, "sample "))
+		return
+	}
+	code := m.Run()
+	if burn.path != "" {
+		os.RemoveAll(filepath.Dir(burn.path))
+	}
+	os.Exit(code)
+}
+
+var goSink atomic.Uint64
+
+// goSpin has variables on the stack, and so a frame: of functions without one, the
+// caller is not seen.
+//
+//go:noinline
+func goSpin(n int) {
+	var x [32]uint64
+	for i := range n {
+		x[i%len(x)] += uint64(i)
+	}
+	goSink.Store(x[n%len(x)])
+}
+
+//go:noinline
+func goHeavy(n int) { goSpin(3 * n); goSink.Add(1) }
+
+//go:noinline
+func goLight(n int) { goSpin(n); goSink.Add(1) }
+
+//go:noinline
+func goOuter(n int) {
+	goHeavy(n)
+	goLight(n)
+	goSink.Add(1)
+}
+
+func burnInGo() {
+	for {
+		goOuter(100_000)
+	}
+}
+
+// sampleAs samples and says how that went. "own" is this process itself.
+func sampleAs(whom string) {
+	pid, _ := strconv.ParseInt(whom, 10, 32)
+	if whom == "own" {
+		pid = int64(os.Getpid())
+		go burnInGo()
+	}
+	s := New()
+	namer := symbol.NewNamer(s.Open, symbol.Recording)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	seen := false
+	statistics, err := s.Sample(ctx, stack.Wish{PID: int32(pid), Rate: 99, For: time.Minute}, func(x *stack.Sample) {
+		namer.Name(x)
+		for _, f := range x.Frames {
+			if strings.HasSuffix(f.Name, "goOuter") {
+				seen = true
+				cancel()
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		fmt.Println(err)
+	case seen:
+		fmt.Printf("%s: goOuter was seen\n", statistics.How)
+	default:
+		fmt.Printf("%+v\n", statistics)
+	}
+}

@@ -1,0 +1,352 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sort"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/stack"
+)
+
+// Sampler is a stack.Sampler. It holds nothing between sessions but where the
+// images of the last one are.
+type Sampler struct {
+	images *images
+	// refuse is for tests: what it is like where the kernel allows no perf events.
+	refuse error
+}
+
+// New makes a Sampler.
+func New() *Sampler { return &Sampler{} }
+
+// session is one call of Sample.
+type session struct {
+	wish       stack.Wish
+	give       func(*stack.Sample)
+	statistics stack.Statistics
+	events     *events // nil where the kernel allows none
+	processes  *processes
+	images     *images
+	theKernel  *kernel
+
+	frames []stack.Frame
+	sample stack.Sample
+	// Records that were taken out of the rings, and where each begins.
+	taken, kept []byte
+	order       []place
+}
+
+type place struct {
+	time     uint64
+	from, to int
+}
+
+// pause is how long records stay in the rings: some dozens of samples a processor
+// at the highest rate, of which the rings hold hundreds.
+const pause = 40 * time.Millisecond
+
+// Sample is stack.Sampler's.
+func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
+	if wish.Rate < 1 || wish.Rate > stack.MaxRate {
+		return stack.Statistics{}, fmt.Errorf("a rate of %d a second cannot be sampled: 1 to %d can", wish.Rate, stack.MaxRate)
+	}
+	s.images = newImages()
+	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images}
+	x.statistics.How = "perf"
+	threads, err := threadsOf(wish.PID)
+	if err != nil {
+		return x.statistics, err
+	}
+	reason := s.refuse
+	if reason == nil {
+		reason = x.listen(threads)
+	}
+	switch {
+	case reason == nil:
+		defer x.events.close()
+	case !errors.Is(reason, errRefused):
+		return x.statistics, reason
+	case wish.PID == 0 && os.Geteuid() != 0:
+		return x.statistics, remedy(0, reason)
+	default:
+		x.statistics.How = "proc"
+	}
+	err = x.run(ctx, reason)
+	x.statistics.Gone += x.processes.gone
+	return x.statistics, err
+}
+
+// remedy says what to do where sampling is refused.
+func remedy(pid int32, reason error) error {
+	whom := "all processes"
+	if pid != 0 {
+		whom = fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Errorf("stacks of %s cannot be sampled by this user: %w; run the recorder as root or with CAP_PERFMON and CAP_SYS_PTRACE", whom, reason)
+}
+
+// threadsOf are those of a process; nil of all.
+func threadsOf(pid int32) ([]int32, error) {
+	if pid == 0 {
+		return nil, nil
+	}
+	names, err := readNames(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil || len(names) == 0 || pid < 0 {
+		return nil, fmt.Errorf("there is no process %d", pid)
+	}
+	threads := make([]int32, 0, len(names))
+	for _, name := range names {
+		if tid, err := strconv.ParseInt(name, 10, 32); err == nil {
+			threads = append(threads, int32(tid))
+		}
+	}
+	return threads, nil
+}
+
+// listen has the kernel sample: the threads of a process, or everything.
+func (x *session) listen(threads []int32) (err error) {
+	cpus, err := processors()
+	if err != nil {
+		return err
+	}
+	if len(threads)*len(cpus) > mostEvents {
+		// Others' samples come, too, and are passed over.
+		if x.events, err = listen(x.wish.Rate, cpus, nil); err == nil || !errors.Is(err, errRefused) {
+			return err
+		}
+	}
+	if x.events, err = listen(x.wish.Rate, cpus, threads); err != nil {
+		return err
+	}
+	return x.catchUp(cpus, threads)
+}
+
+// catchUp follows the threads that were made while the others were being followed,
+// by one whose turn had not come: those that are there and that the kernel did not
+// tell of.
+func (x *session) catchUp(cpus []int, threads []int32) error {
+	const rounds = 4 // each finds fewer
+	known := make(map[int32]bool, len(threads))
+	for _, tid := range threads {
+		known[tid] = true
+	}
+	for range rounds {
+		now, err := threadsOf(x.wish.PID)
+		if err != nil || x.wish.PID == 0 {
+			return nil // it has ended, which is found out soon enough
+		}
+		from := len(x.kept)
+		for i := range x.events.rings {
+			x.kept = x.events.rings[i].drain(x.kept)
+		}
+		var r record
+		for rec, rest := next(x.kept[from:]); rec != nil; rec, rest = next(rest) {
+			if r.parse(rec) && r.kind == kindFork {
+				known[r.tid] = true
+			}
+		}
+		missed := 0
+		for _, tid := range now {
+			if known[tid] {
+				continue
+			}
+			known[tid] = true
+			missed++
+			if err := x.events.follow(cpus, tid, leastPages); err != nil && !errors.Is(err, unix.ESRCH) {
+				x.events.close()
+				return fmt.Errorf("perf events: %w", err)
+			}
+		}
+		if missed == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// run looks until the time is over.
+func (x *session) run(ctx context.Context, reason error) error {
+	rate := x.wish.Rate
+	looks := looksOne
+	if x.wish.PID == 0 {
+		looks = looksAll
+	}
+	// A look stands for a whole number of the clock's samples.
+	each := max(1, (rate+looks-1)/looks)
+	w := &waiting{s: x, pid: x.wish.PID, count: uint32(each)}
+	between := time.Second * time.Duration(each) / time.Duration(rate)
+	began := time.Now()
+	end := began.Add(x.wish.For)
+	ticks := time.NewTicker(min(pause, between))
+	defer ticks.Stop()
+	alive, looked := true, 0
+	for next := began; alive; {
+		now := time.Now()
+		if !now.Before(next) {
+			if late := int(now.Sub(next) / between); late > 0 {
+				x.statistics.Missed += late * each
+				next = next.Add(time.Duration(late) * between)
+			}
+			next = next.Add(between)
+			alive = w.look()
+			if looked++; looked == 1 && reason != nil && w.denied && !w.could {
+				return remedy(x.wish.PID, reason)
+			}
+		}
+		x.drain(false)
+		if !now.Before(end) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			alive = false
+		case <-ticks.C:
+		}
+	}
+	x.drain(true)
+	x.statistics.Rounds = int(min(time.Since(began), x.wish.For+pause).Seconds() * float64(rate))
+	return nil
+}
+
+// drain takes in what the kernel has told. Each processor tells in order, but one
+// may be read before another: what is younger than the beginning of the reading
+// waits for the next time, so that a mapping is known before the samples in it.
+func (x *session) drain(last bool) {
+	if x.events == nil {
+		return
+	}
+	now := monotonic()
+	if last {
+		now = 1<<64 - 1
+	}
+	x.taken = append(x.taken[:0], x.kept...)
+	x.kept, x.order = x.kept[:0], x.order[:0]
+	x.sort(0)
+	for i := range x.events.rings {
+		from := len(x.taken)
+		x.taken = x.events.rings[i].drain(x.taken)
+		x.sort(from)
+	}
+	sort.SliceStable(x.order, func(i, j int) bool { return x.order[i].time < x.order[j].time })
+	var r record
+	for _, p := range x.order {
+		switch b := x.taken[p.from:p.to]; {
+		case p.time >= now:
+			x.kept = append(x.kept, b...)
+		case r.parse(b):
+			x.hear(&r)
+		}
+	}
+}
+
+// sort finds the records in what was taken from a ring.
+func (x *session) sort(from int) {
+	var r record
+	for b := x.taken[from:]; ; {
+		rec, rest := next(b)
+		if rec == nil {
+			return
+		}
+		if r.parse(rec) {
+			x.order = append(x.order, place{r.time, from, from + len(rec)})
+		}
+		from += len(rec)
+		b = rest
+	}
+}
+
+func monotonic() uint64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
+		return 1<<64 - 1
+	}
+	return uint64(t.Nano())
+}
+
+func (x *session) hear(r *record) {
+	switch r.kind {
+	case kindLost, kindLostSamples:
+		x.statistics.Missed += int(min(r.lost, 1<<31))
+	case kindSample:
+		if x.wish.PID != 0 && r.pid != x.wish.PID {
+			return
+		}
+		if r.pid <= 0 { // it has ended, or is of another world
+			x.statistics.Gone++
+			return
+		}
+		x.running(r)
+	default:
+		x.processes.hear(r)
+	}
+}
+
+// running gives a sample of a thread that runs.
+func (x *session) running(r *record) {
+	q := x.processes.get(r.pid)
+	frames, end := x.frames[:0], stack.Whole
+	user := 0
+	r.frames(func(address uint64, kernel bool) {
+		switch {
+		case len(frames) >= stack.MaxDepth || end == stack.Broken:
+		case kernel:
+			frames = append(frames, x.kernel().frame(address, len(frames) > 0))
+		default:
+			// What a chain leads to that is no code was no frame: the register had something
+			// else in it.
+			if user > 0 && q.region(address) == nil && q.told {
+				end = stack.Broken
+				return
+			}
+			user++
+			frames = append(frames, x.user(q, address))
+		}
+	})
+	if len(frames) >= x.events.depth {
+		end = stack.Truncated
+	}
+	if x.frames = frames; len(frames) == 0 {
+		x.statistics.Failed++
+		x.statistics.Why = "the kernel found no stack"
+		return
+	}
+	x.send(q, r.tid, stack.Sample{State: stack.Running, End: end, Frames: frames, Count: 1})
+}
+
+// user is the frame of a program's own code at address.
+func (x *session) user(q *process, address uint64) stack.Frame {
+	f := stack.Frame{Address: address}
+	if r := q.region(address); r != nil {
+		f.Image = x.images.of(q.pid, r)
+	}
+	return f
+}
+
+func (x *session) kernel() *kernel {
+	if x.theKernel == nil {
+		x.theKernel = readKernel()
+	}
+	return x.theKernel
+}
+
+func (x *session) send(q *process, tid int32, s stack.Sample) {
+	x.processes.look(q)
+	x.sample = s
+	x.sample.Thread = stack.Thread{PID: q.pid, Process: q.key, Command: q.command, TID: uint64(tid)}
+	if name := x.processes.thread(q, tid); name != q.command {
+		x.sample.Thread.Name = name
+	}
+	x.statistics.Samples += int(s.Count)
+	x.give(&x.sample)
+}
+
+func (x *session) failed(err error) {
+	x.statistics.Failed++
+	x.statistics.Why = err.Error()
+}

@@ -1,0 +1,190 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tachograph/sample/proc/procfs"
+	"tachograph/sample/stack"
+)
+
+// Looks at threads that wait. A thread takes some 15 microseconds, those that are
+// passed over 5.
+const (
+	looksOne  = 10 // a second, of one process
+	looksAll  = 1
+	maxAsked  = 256  // threads of one process in a look; of more, some in turn
+	maxTasks  = 8192 // threads in a look at all
+	maxThread = 4 << 10
+)
+
+// waiting finds threads that wait.
+type waiting struct {
+	s     *session
+	pid   int32  // 0 is all
+	count uint32 // of the clock's samples that one of these stands for
+	turn  int
+	// could is that something could be read of a thread, denied that nothing could for
+	// want of rights.
+	could, denied bool
+	buf           []byte
+}
+
+// look gives samples of the threads that wait now; false if the process is gone.
+func (w *waiting) look() bool {
+	if w.pid != 0 {
+		return w.process(w.pid, false)
+	}
+	names, err := readNames("/proc")
+	if err != nil {
+		w.s.failed(err)
+		return true
+	}
+	left := maxTasks
+	for i := range names {
+		// In turn, so that with more than can be looked at none is left out for ever.
+		pid, err := strconv.ParseInt(names[(i+w.turn)%len(names)], 10, 32)
+		if err != nil {
+			continue
+		}
+		tasks, err := readNames(fmt.Sprintf("/proc/%d/task", pid))
+		if err != nil {
+			continue
+		}
+		if left -= len(tasks); left < 0 {
+			w.turn += i
+			w.s.statistics.Missed++
+			break
+		}
+		for _, name := range tasks {
+			if tid, err := strconv.ParseInt(name, 10, 32); err == nil {
+				w.thread(int32(pid), int32(tid), w.count, true)
+			}
+		}
+	}
+	return true
+}
+
+// process looks at the threads of one process.
+func (w *waiting) process(pid int32, stuck bool) bool {
+	tasks, err := readNames(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil || len(tasks) == 0 {
+		return false
+	}
+	slices.Sort(tasks)
+	// Of very many threads each n-th one is asked and stands for n.
+	n := (len(tasks) + maxAsked - 1) / maxAsked
+	w.turn++
+	alive := false
+	for i, name := range tasks {
+		tid, err := strconv.ParseInt(name, 10, 32)
+		if err != nil || i%n != w.turn%n {
+			alive = alive || err == nil
+			continue
+		}
+		if w.thread(pid, int32(tid), w.count*uint32(n), stuck) {
+			alive = true
+		}
+	}
+	return alive
+}
+
+// thread gives a sample of a thread if it waits; stuck wants only those that
+// nothing can wake. It returns false if the thread is gone.
+func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
+	dir := fmt.Sprintf("/proc/%d/task/%d/", pid, tid)
+	st, err := readStat(dir + "stat")
+	if err != nil {
+		return false
+	}
+	switch st.State {
+	case 'D':
+	case 'S', 'T', 't', 'I':
+		if stuck {
+			return true
+		}
+	case 'Z', 'X':
+		return false
+	default:
+		w.could = true
+		return true
+	}
+	s := w.s
+	frames := s.frames[:0]
+	stackText, stackErr := w.read(dir + "stack")
+	procfs.KernelStack(stackText, func(name []byte, offset, size uint64) {
+		if len(frames) < stack.MaxDepth {
+			frames = append(frames, s.kernel().named(string(name), offset, size))
+		}
+	})
+	channel, err := w.read(dir + "wchan")
+	wait := strings.TrimSpace(string(channel))
+	if wait == "0" {
+		wait = ""
+	}
+	if len(frames) == 0 && wait != "" {
+		frames = append(frames, stack.Frame{Name: wait, Kernel: true})
+	}
+	if wait == "" && len(frames) > 0 {
+		wait = frames[0].Name
+	}
+	called, callErr := w.read(dir + "syscall")
+	q := s.processes.get(pid)
+	if pc, _, ok := procfs.Called(called); ok && pc != 0 {
+		frames = append(frames, s.user(q, pc))
+	}
+	if s.frames = frames; len(frames) == 0 {
+		switch denied := firstDenied(stackErr, err, callErr); {
+		case denied != nil:
+			w.denied = true
+			s.failed(denied)
+		default:
+			s.statistics.Gone++ // it runs again
+		}
+		return true
+	}
+	w.could = true
+	s.send(q, tid, stack.Sample{State: stack.Waiting, Wait: wait, Frames: frames, Count: count})
+	return true
+}
+
+func firstDenied(errs ...error) error {
+	for _, err := range errs {
+		if errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads one of the small files of a thread. What it returns is valid until the
+// next call.
+func (w *waiting) read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if w.buf == nil {
+		w.buf = make([]byte, 4*maxThread)
+	}
+	n, err := f.Read(w.buf)
+	if n > 0 {
+		err = nil
+	}
+	return w.buf[:n], err
+}
+
+func readNames(dir string) ([]string, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Readdirnames(-1)
+}
