@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"tachograph/sample/metric"
+	"tachograph/sample/stack"
 )
 
 // domainMap maps an instance of a domain; its ID and revision are its own.
@@ -18,6 +19,10 @@ var domains = map[string]domainMap{
 	"thread":  (*Mapping).threadInstance,
 	"filesys": (*Mapping).filesysInstance,
 	"disk":    (*Mapping).diskInstance,
+
+	stack.DomainStack: (*Mapping).stackInstance,
+	stack.DomainFrame: (*Mapping).frameInstance,
+	stack.DomainImage: (*Mapping).imageInstance,
 
 	// Named by the kernel, in a shape of its own.
 	"interface":      instancesLike(interfaceNames, anIface, labelsOfDevices),

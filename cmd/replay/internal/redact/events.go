@@ -84,8 +84,12 @@ var sentencesOf = map[metric.EventKind][]said{
 		}),
 	},
 	metric.EventTimeZone: {says(`the time zone changed from (\S+) to (\S+)`, zone, zone)},
-	metric.EventPanic:    {says(`the kernel left a panic report: (.*)`, (*Mapping).file)},
-	metric.EventShip:     {says(`archive shipped: (.*)`, (*Mapping).file)},
+	metric.EventStacks: {
+		says(`stacks of (.*) were sampled for \d+\.\d s, \d+ times`, sampled),
+		says(`stacks of (.*) were sampled for \d+\.\d s, \d+ times: (.*)`, sampled, (*Mapping).sentence),
+	},
+	metric.EventPanic: {says(`the kernel left a panic report: (.*)`, (*Mapping).file)},
+	metric.EventShip:  {says(`archive shipped: (.*)`, (*Mapping).file)},
 }
 
 // eventText maps the sentence of an event: where it is one that the recorder
@@ -181,7 +185,9 @@ var eventLabelMaps = map[string]labelMap{
 	"pid": digits, "start": times, "from": times, "last_seen": times, "written": times,
 	"seconds": numeric, "count": numeric, "failed": numeric, "status": numeric, "unseen": numeric, "step": numeric,
 	"came": numeric, "went": numeric,
-	"how":    like(pattern(`exit -?\d+|signal \d+( core)?`)),
+	"rate": numeric, "samples": numeric, "missed": numeric, "gone": numeric, "suspensions": numeric,
+	"suspended_median_ns": numeric, "suspended_longest_ns": numeric, "task_ports": numeric, "why_failed": sentenceLabel,
+	"how":    like(pattern(`exit -?\d+|signal \d+( core)?|mach|stackshot|perf|proc`)),
 	"cause":  sentenceLabel,
 	"uid":    ids,
 	"parent": numberKeys,
@@ -307,7 +313,7 @@ var kinds = []metric.EventKind{
 	metric.EventProcessStart, metric.EventProcessExit, metric.EventProcessExec, metric.EventProcessExits,
 	metric.EventErrorBegin, metric.EventErrorEnd, metric.EventOverrun, metric.EventBudget, metric.EventRotate,
 	metric.EventShip, metric.EventRemoved, metric.EventTCPGate, metric.EventTunableChange, metric.EventPower,
-	metric.EventThrottle, metric.EventMemory, metric.EventUpdate, metric.EventMount, metric.EventDevice,
+	metric.EventThrottle, metric.EventMemory, metric.EventUpdate, metric.EventMount, metric.EventDevice, metric.EventStacks,
 }
 
 func knownKind(k metric.EventKind) bool { return slices.Contains(kinds, k) }

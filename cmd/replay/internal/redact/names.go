@@ -23,6 +23,7 @@ const (
 	aGroup     kind = "group"
 	aProcess   kind = "process"
 	aThread    kind = "thread"
+	aFunction  kind = "function"
 	aVolume    kind = "volume"
 	aDirectory kind = "dir"
 	aFile      kind = "file"

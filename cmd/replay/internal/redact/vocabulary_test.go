@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write vocabulary.txt anew")
 
 // writers are the packages whose sentences are recorded.
-var writers = []string{"sample/engine", "sample/notice", "sample/platform", "sample/proc", "sample/linux", "sample/darwin", "sample",
+var writers = []string{"sample/engine", "sample/notice", "sample/platform", "sample/proc", "sample/stack", "sample/linux", "sample/darwin", "sample",
 	"store/recording", "store/layout", "store/journal", "store/mend", "store/disk", "store/fault", "cmd/recorder/service", "config"}
 
 var wordShape = regexp.MustCompile(`^[A-Za-z][A-Za-z'-]*$`)

@@ -1,0 +1,63 @@
+package redact
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/stack"
+)
+
+// Stacks of a stranger's program say how it behaved and not whose it was; what all systems
+// have stays, as do the ties between instances.
+func TestStacks(t *testing.T) {
+	m := New(Options{})
+	show := func(indom string, in metric.Instance) string {
+		out := m.Instance(indom, &in)
+		var labels []string
+		for _, l := range out.Labels {
+			labels = append(labels, l.Name+"="+l.Value)
+		}
+		return fmt.Sprintf("%s %q %s", out.Key, out.Name, strings.Join(labels, " "))
+	}
+	labels := func(pairs ...string) (out []metric.Label) {
+		for i := 0; i < len(pairs); i += 2 {
+			out = append(out, metric.Label{Name: pairs[i], Value: pairs[i+1]})
+		}
+		return out
+	}
+	id := labels("id", "0f31c2a5", "base", "4096", "cache", "yes")
+	for _, path := range []string{"kernel", "/usr/lib/system/libsystem_kernel.dylib", "/System/Library/Frameworks/Metal.framework/Versions/A/Metal", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+		"/lib64/ld-linux-x86-64.so.2", "/usr/lib/libstdc++.so.6.0.30", "/usr/lib/libc-2.31.so", "[vdso]"} {
+		if got, want := show(stack.DomainImage, metric.Instance{Key: "7.1", Name: path, Labels: id}), fmt.Sprintf("7.1 %q id=0f31c2a5 base=4096 cache=yes", path); got != want {
+			t.Errorf("%s became %s", path, got)
+		}
+	}
+	for _, path := range []string{"/opt/zaphod/bin/zaphodd", "/usr/lib/libzaphod.so", "/usr/local/lib/libc.so.6.zaphod", "/Library/Zaphod.framework/Zaphod", "/usr/lib/x86_64-linux-gnu/zaphod/libc.so.6"} {
+		if got := show(stack.DomainImage, metric.Instance{Key: "7.1", Name: path, Labels: id}); strings.Contains(strings.ToLower(got), "zaphod") || strings.Contains(got, "0f31c2a5") || !strings.HasSuffix(got, " base=4096 cache=yes") {
+			t.Errorf("%s became %s", path, got)
+		}
+	}
+	for _, name := range []string{"", "main", "runtime.goexit", "net/http.(*conn).serve", "_pthread_start", "mach_msg2_trap", "__libc_start_call_main", "malloc"} {
+		if got, want := show(stack.DomainFrame, metric.Instance{Key: "7.2", Name: name, Labels: labels("caller", "7.1", "image", "7.0", "offset", "16", "line", "3")}), fmt.Sprintf("7.2 %q caller=7.1 image=7.0 offset=16 line=3", name); got != want {
+			t.Errorf("%s became %s", name, got)
+		}
+	}
+	if got := show(stack.DomainFrame, metric.Instance{Key: "7.2", Name: "do_futex", Labels: labels("kernel", "yes")}); got != `7.2 "do_futex" kernel=yes` {
+		t.Errorf("a function of the kernel became %s", got)
+	}
+	own := show(stack.DomainFrame, metric.Instance{Key: "7.3", Name: "_ZN6zaphod4bookEv", Labels: labels("file", "/src/zaphod/book.cc")})
+	if strings.Contains(own, "zaphod") || !strings.Contains(own, "function-") || own != show(stack.DomainFrame, metric.Instance{Key: "7.3", Name: "_ZN6zaphod4bookEv", Labels: labels("file", "/src/zaphod/book.cc")}) {
+		t.Errorf("a function became %s", own)
+	}
+	process := m.process("zaphodd")
+	got := show(stack.DomainStack, metric.Instance{Key: "7.4", Name: "000612 zaphodd", Labels: labels("process", "612/100", "pid", "612", "tid", "613", "thread", "zaphod", "queue", "com.zaphod.q", "frame", "7.3", "wait", "futex_wait_queue", "end", "broken")})
+	if !strings.HasPrefix(got, fmt.Sprintf("7.4 %q process=612/100 pid=612 tid=613 thread=thread-", "000612 "+process)) || !strings.HasSuffix(got, " frame=7.3 wait=futex_wait_queue end=broken") || strings.Contains(strings.ReplaceAll(got, process, ""), "zaphod") {
+		t.Errorf("a stack became %s", got)
+	}
+	e, _ := m.Event(metric.Event{Kind: metric.EventStacks, Text: "stacks of zaphodd (pid 612) were sampled for 5.0 s, 495 times: memory pressure", Labels: labels("pid", "612", "rate", "99", "how", "perf")})
+	if want := "stacks of " + process + " (pid 612) were sampled for 5.0 s, 495 times: memory pressure"; e.Text != want || e.Kind != metric.EventStacks || len(e.Labels) != 3 {
+		t.Errorf("the event became %+v, not %s", e, want)
+	}
+}
