@@ -38,9 +38,11 @@ func labelled(labels []Label, name string) string {
 // are the same only within it: keys of processes, threads and what stacks are made
 // of begin anew with each. All others come back after it.
 func PerBoot(indom string) bool {
-	switch indom {
-	case "process", "thread", "stack", "stack frame", "stack image":
-		return true
-	}
-	return false
+	return indom == "process" || indom == "thread" || OfStacks(indom)
+}
+
+// OfStacks reports whether the instances of a domain are what sampled stacks are made
+// of. They mean something together only: package sample/stack says how.
+func OfStacks(indom string) bool {
+	return indom == "stack" || indom == "stack frame" || indom == "stack image"
 }

@@ -13,7 +13,7 @@ const (
 	numGroups
 )
 
-// Domains of their instances.
+// Domains of their instances; metric.OfStacks knows them, too.
 const (
 	DomainImage = "stack image"
 	DomainFrame = "stack frame"
@@ -72,10 +72,4 @@ func Groups(p catalog.Platform) [numGroups]*metric.Group {
 		frameGroup: catalog.Group(p, "stack frames", FrameSamples),
 		stackGroup: catalog.Group(p, "stacks", Samples, RunningNow),
 	}
-}
-
-// IsDomain reports whether indom is one of those that stacks are kept in, which
-// mean nothing each by itself.
-func IsDomain(indom string) bool {
-	return indom == DomainImage || indom == DomainFrame || indom == DomainStack
 }

@@ -67,6 +67,9 @@ func targets(a Archive, defs *Definitions, arg string) ([]Target, error) {
 	}
 	var out []Target
 	for _, d := range found {
+		if metric.OfStacks(d.Indom) && strings.ContainsAny(arg, "*?/") && !strings.HasPrefix(arg, "stack") {
+			continue // Who asks for everything does not mean each call of each stack.
+		}
 		if d.Formula == "" {
 			out = append(out, Target{Metric: d})
 			continue

@@ -113,8 +113,8 @@ func (f *folder) chunk(ref *archive.ChunkRef) error {
 		segs[i], f.segEnds[f.seg] = f.seg, t
 	}
 	for _, g := range c.Groups {
-		if g.Name == layout.StepGroup {
-			continue
+		if g.Name == layout.StepGroup || metric.OfStacks(g.Indom) {
+			continue // Stacks are of seconds: there are none of steps.
 		}
 		if err := f.group(c, g, segs, brokenAt, ticks); err != nil {
 			return err

@@ -77,13 +77,12 @@ type Report struct {
 }
 
 // Wanted are the metrics that are to be written, by name: without those that no
-// archive can hold values of.
+// archive can hold values of, and where nothing is named without what stacks are made of.
 func (r *Request) Wanted() []*metric.Desc {
-	list := r.Metrics
-	if list == nil {
-		list = r.Archive.Metrics()
+	list := slices.Clone(r.Metrics)
+	if r.Metrics == nil {
+		list = slices.DeleteFunc(slices.Clone(r.Archive.Metrics()), func(d *metric.Desc) bool { return metric.OfStacks(d.Indom) })
 	}
-	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *metric.Desc) int { return strings.Compare(a.Name, b.Name) })
 	list = slices.CompactFunc(list, func(a, b *metric.Desc) bool { return a.Name == b.Name })
 	return slices.DeleteFunc(list, func(d *metric.Desc) bool { return d.Unsupported != "" || d.Formula != "" })

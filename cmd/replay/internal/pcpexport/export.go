@@ -48,7 +48,9 @@ func write(ctx context.Context, r *export.Request, t export.Target) (*export.Rep
 	if len(hosts) == 1 {
 		opt.Hosts = []string{hosts[0].ID}
 	}
-	if r.Metrics != nil {
+	if r.Metrics == nil {
+		opt.Metrics = func(d *metric.Desc) bool { return !metric.OfStacks(d.Indom) }
+	} else {
 		wanted := make(map[string]bool)
 		for _, d := range r.Metrics {
 			wanted[d.Name] = true
