@@ -43,7 +43,7 @@ func (a *app) completions(root *cobra.Command) {
 	}
 	lengths := completion.Fixed("10s", "30s", "1m", "5m", "10m", "1h", "6h", "1d")
 	completion.Register(root, map[string]completion.Func{
-		"archive": completion.Files, "derived": completion.Files, "output": completion.Files,
+		"archive": completion.Files, "derived": completion.Files, "symbols": completion.Files, "output": completion.Files,
 		"format": formatWords, "table": tableWords,
 		"from": a.instants, "to": a.instants, "at": a.instants,
 		"before": lengths, "after": lengths, "for": lengths, "step": lengths, "interval": lengths,

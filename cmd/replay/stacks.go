@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/cause"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
+	"tachograph/sample/stack/symbol"
 	"tachograph/store/query"
 )
 
@@ -28,6 +30,7 @@ const nearby = 10 * time.Minute
 
 type stackFlags struct {
 	at, by, min, format, dst string
+	symbols                  string
 	running, waiting         bool
 	top, force               bool
 	n                        int
@@ -50,7 +53,8 @@ The window is --from to --to, else all that the archives cover; --at shows the
 sampling that took place at an instant, or the nearest within ten minutes.
 
 Names of C++ and Rust are demangled; Swift's stay as they are, as no library in Go
-knows them. What has no name is the file with the offset in it.
+knows them. What has no name is the file with the offset in it; --symbols names it
+by files of the same UUID or build ID, wherever the archive is read.
 
 --top lists functions instead, those in which most samples were themselves first.
 --format folded is for flamegraph.pl and inferno, pprof for go tool pprof,
@@ -70,7 +74,11 @@ stack, outermost function first.`,
 			if err != nil {
 				return err
 			}
-			list, err := a.profiles(w, f.at, args)
+			symbols, err := symbolsIn(f.symbols)
+			if err != nil {
+				return err
+			}
+			list, err := a.profiles(w, f.at, symbols, args)
 			if err != nil {
 				return err
 			}
@@ -87,6 +95,7 @@ stack, outermost function first.`,
 	fl.IntVarP(&f.n, "number", "n", 20, "with --top: how many; 0 for all")
 	fl.StringVar(&f.format, "format", string(out.Table), strings.Join(stackFormats, ", "))
 	fl.StringVarP(&f.dst, "output", "o", "", "file to write, of folded, pprof and speedscope; - is standard output")
+	fl.StringVar(&f.symbols, "symbols", "", "directory of programs, libraries, dSYMs or debug files to name functions by, where their UUIDs or build IDs fit")
 	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
 	return cmd
 }
@@ -140,8 +149,26 @@ func (f *stackFlags) state() stacks.State {
 	return stacks.Any
 }
 
+// symbolsIn names functions by the files below a directory; by none, if it is none.
+func symbolsIn(dir string) (stacks.Symbols, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	d, err := symbol.OpenDirectory(dir)
+	if err != nil {
+		return nil, fmt.Errorf("--symbols %s: %w", dir, cause.Of(err))
+	}
+	return func(id string, offset uint64) (name, file string, line int, ok bool) {
+		t := d.Find(id)
+		if t == nil {
+			return "", "", 0, false
+		}
+		return t.Find(offset)
+	}, nil
+}
+
 // profiles are the stacks of each host in the window, or about an instant.
-func (a *app) profiles(w query.Window, at string, args []string) ([]*stacks.Profile, error) {
+func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args []string) ([]*stacks.Profile, error) {
 	instant := int64(0)
 	if at != "" {
 		var err error
@@ -165,7 +192,7 @@ func (a *app) profiles(w query.Window, at string, args []string) ([]*stacks.Prof
 					continue
 				}
 			}
-			p := stacks.Read(a.archive, stacks.Request{Window: one, Of: func(t *stacks.Thread) bool {
+			p := stacks.Read(a.archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
 				found = true
 				return m.Accept(t.PID, t.Command, loose) || slices.Contains(args, t.Process)
 			}})
