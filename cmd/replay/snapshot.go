@@ -16,6 +16,7 @@ import (
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/redact"
 	"tachograph/sample/metric"
+	"tachograph/sample/stack"
 	"tachograph/store"
 	"tachograph/store/layout"
 	"tachograph/store/query"
@@ -248,7 +249,9 @@ func (f *snapshotFlags) instance() (func(string, *metric.Instance) bool, error) 
 		return all, nil
 	}
 	return func(indom string, in *metric.Instance) bool {
-		return (all == nil || all(indom, in)) && (!metric.PerBoot(indom) || process(indom, in))
+		// Calls are shared by the stacks of all processes, which name theirs.
+		shared := metric.OfStacks(indom) && indom != stack.DomainStack
+		return (all == nil || all(indom, in)) && (!metric.PerBoot(indom) || shared || process(indom, in))
 	}, nil
 }
 

@@ -113,7 +113,7 @@ func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) 
 			if p.Match(in.Name) || p.Match(in.Key) {
 				return true
 			}
-			if indom == "process" && p.Match(ProcessName(in)) {
+			if (indom == "process" || indom == "stack") && p.Match(ProcessName(in)) {
 				return true
 			}
 		}
