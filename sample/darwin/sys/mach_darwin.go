@@ -4,7 +4,7 @@ import "unsafe"
 
 // AbsoluteTime is the time since boot in Mach ticks, not counting sleep.
 func AbsoluteTime() uint64 {
-	r, _, _ := call6X(addr_mach_absolute_time, 0, 0, 0, 0, 0, 0)
+	r, _, _ := rawCall6(addr_mach_absolute_time, 0, 0, 0, 0, 0, 0)
 	return uint64(r)
 }
 

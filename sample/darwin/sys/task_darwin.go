@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// rawCall6 is call6 without a word to Go's scheduler: the processor that Go code
-// runs on is kept, so that nobody can take it while a suspended task waits for
-// the next call. For calls that return at once, then.
+// rawCall6 is call6 without a word to Go's scheduler, which cannot give what Go code
+// runs on to somebody else then. It is for calls that return at once and never
+// wait for anything: while one does, the collector of garbage waits, too.
 //
 //go:linkname rawCall6 syscall.rawSyscall6
 func rawCall6(fn, a1, a2, a3, a4, a5, a6 uintptr) (r1, r2 uintptr, err syscall.Errno)
@@ -70,7 +70,7 @@ func (t Task) Read(addr uint64, b []byte) Kern {
 		return 0
 	}
 	var n uint64
-	r, _, _ := rawCall6(addr_mach_vm_read_overwrite, uintptr(t), uintptr(addr), uintptr(len(b)),
+	r, _, _ := call6X(addr_mach_vm_read_overwrite, uintptr(t), uintptr(addr), uintptr(len(b)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(unsafe.Pointer(&n)), 0)
 	if k := Kern(int32(r)); k != 0 || n == uint64(len(b)) {
 		return k
@@ -82,7 +82,7 @@ func (t Task) Read(addr uint64, b []byte) Kern {
 // or ClosePort, or ends with this process.
 func (t Task) Suspend() (Token, Kern) {
 	var token Token
-	r, _, _ := rawCall6(addr_task_suspend2, uintptr(t), uintptr(unsafe.Pointer(&token)), 0, 0, 0, 0)
+	r, _, _ := call6X(addr_task_suspend2, uintptr(t), uintptr(unsafe.Pointer(&token)), 0, 0, 0, 0)
 	return token, Kern(int32(r))
 }
 
@@ -106,7 +106,7 @@ func (t Thread) Info(flavor int32, words []uint32) Kern {
 // State fills words with the thread's registers.
 func (t Thread) State(flavor int32, words []uint32) Kern {
 	count := uint32(len(words))
-	r, _, _ := rawCall6(addr_thread_get_state, uintptr(t), uintptr(flavor),
+	r, _, _ := call6X(addr_thread_get_state, uintptr(t), uintptr(flavor),
 		uintptr(unsafe.Pointer(unsafe.SliceData(words))), uintptr(unsafe.Pointer(&count)), 0, 0)
 	if k := Kern(int32(r)); k != 0 || int(count) >= len(words) {
 		return k

@@ -14,9 +14,9 @@
 // keeps a count in the thread and nobody's name to it. task_suspend2 gives a
 // right (a token) instead, and whatever becomes of the right, be it used by
 // task_resume2, given back, or lost with the process that held it, the kernel
-// resumes the task. Between the two calls nothing is allocated, and the Go
-// scheduler does not hear of the calls, so that it has no occasion to give the
-// processor to somebody else.
+// resumes the task. Between the two calls nothing is allocated. Should the sampler
+// not come to the second, because what it reads is on a disk that does not answer,
+// a guard makes it after 20 ms.
 //
 // # All processes, and those that refuse
 //

@@ -20,6 +20,7 @@ const (
 	kernTerminated      code = 37
 	sendInvalidDest     code = 0x10000003
 	serverDied          code = -308
+	timedOut            code = 49
 )
 
 func (c code) gone() bool {
@@ -34,7 +35,8 @@ var (
 )
 
 // kernel is what is asked of Darwin's kernel. All of a session's calls come from
-// one thread, one after the other.
+// one thread, one after the other; but for Resume and Close, which
+// may come from anywhere.
 type kernel interface {
 	// Open asks for the right to look into a process, and says how often it asked.
 	Open(pid int32) (task port, asked int, err error)

@@ -9,7 +9,11 @@ import (
 // What is sampled is what the scenario says, with what is known of each frame.
 func TestStacks(t *testing.T) {
 	t.Parallel()
-	const app, small, translated = "sample 700 200ms 300", "sample 702 20ms 100", "sample 701 50ms 100"
+	app := "sample 700 200ms 300"
+	if simulated(t).Emulated() {
+		app = "sample 700 3s 300"
+	}
+	const small, translated = "sample 702 20ms 100", "sample 701 50ms 100"
 	const protected, again, all, self, nobody = "sample 1 400ms 100", "sample 1 300ms 1", "sample 0 600ms 100", "sample -1 100ms 1", "sample 31337 1s 1"
 	o := simulated(t).tidy(t, frozen, strings.Join([]string{app, small, translated, protected, again, all, self, nobody}, ";"))
 
@@ -28,9 +32,9 @@ func TestStacks(t *testing.T) {
 		p.always(t, "700/7000/app/"+thread, want)
 	}
 	looked := p.statistic(t, "rounds") - p.statistic(t, "missed")
-	shares(t, p.stacks["700/7000/app/714"], looked, map[string]float64{
+	shares(t, p.stacks["700/7000/app/714"], map[string]float64{
 		"||0||0|_compute@App+4010 _main@App+3f24": 0.7, "||0||0|_loop@App+4188 _main@App+3f24": 0.3})
-	shares(t, p.stacks["700/7000/app/715"], looked, map[string]float64{
+	shares(t, p.stacks["700/7000/app/715"], map[string]float64{
 		"||0||0|_compute@App+4004 _loop@App+4184 _main@App+3f04": 0.5, "||0||0|_util@Util+1004 _main@App+3f04": 0.5})
 	if n := p.statistic(t, "suspensions"); n != 3*looked || looked == 0 || p.statistic(t, "tasks") != 1 {
 		t.Errorf("%d suspensions in %d rounds, %d tasks", n, looked, p.statistic(t, "tasks"))
@@ -88,9 +92,13 @@ func TestStacks(t *testing.T) {
 
 // shares checks how often stacks of a thread were seen. A cycle goes on with each
 // suspension of its task, so that of three threads each sees every third of its own.
-func shares(t *testing.T, got map[string]int, all int, want map[string]float64) {
+func shares(t *testing.T, got map[string]int, want map[string]float64) {
 	t.Helper()
-	if len(got) != len(want) {
+	all := 0
+	for _, n := range got {
+		all += n
+	}
+	if len(got) != len(want) || all < 10 {
 		t.Errorf("%v, want %v of %d", got, want, all)
 	}
 	for text, share := range want {
@@ -149,5 +157,97 @@ func TestKilledAtEachCall(t *testing.T) {
 	}
 	if inside < 4 || calls < 20 {
 		t.Errorf("killed at %d calls, %d of them after the first suspension", calls, inside)
+	}
+}
+
+// What ends while it is sampled ends the session or is no longer seen, and is no
+// error; a program that becomes another one goes on being sampled; images that
+// come are known when they are there.
+func TestWhatEnds(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	unit := 0.1 // seconds; an emulated program takes that long to begin
+	if m.Emulated() {
+		unit = 0.8
+	}
+	at := func(n float64) string { return fmt.Sprintf("%.1f", n*unit) }
+	o := m.tidy(t, world+`
+host { dead_ports yes }
+process 710 { name short; uniqueid 7100; exit `+at(6)+`
+  image "/bin/short" uuid 0e0e0e0e-0000-0000-0000-000000000001 load 0x104000000 size 0x4000 { symbol _main 0x1000 }
+  image "/opt/late.dylib" uuid 0e0e0e0e-0000-0000-0000-000000000002 load 0x105000000 size 0x4000 at `+at(4)+` updating `+at(0.5)+` { symbol _late 0x100 }
+  thread 0x751 { state 1; stack main+4; at `+at(4)+` stack late+4 main+8 }
+  thread 0x752 { state 1; stack main+12; exit `+at(4)+` } }
+process 711 { name before; uniqueid 7110; exec at `+at(8)+` { name after }
+  thread 0x761 { stack 0x10 } }
+fail task_threads 0x10000003 pid 711 from `+at(8)+` count 1
+`, "sample 710 "+at(30)+"s 200;sample 711 "+at(4)+"s 100")
+	p := o.part(t, "sample 710 "+at(30)+"s 200")
+	rounds := p.statistic(t, "rounds")
+	if strings.Contains(p.text, "error") || p.statistic(t, "gone") == 0 || p.statistic(t, "failed") > 0 || float64(rounds) > 8*unit*200 {
+		t.Errorf("a process that ends:\n%s", p.text)
+	}
+	one, other := p.stacks["710/7100/short/751"], p.stacks["710/7100/short/752"]
+	if one["||0||0|_main@short+1004"] == 0 || one["||0||0|_late@late.dylib+104 _main@short+1008"] == 0 || other["||0||0|_main@short+100c"] == 0 {
+		t.Errorf("%v\n%v", one, other)
+	}
+	// The task of a program before its exec is not that after it.
+	p = o.part(t, "sample 711 "+at(4)+"s 100")
+	if len(p.stacks["711/7110/after/761"]) != 1 || p.statistic(t, "tasks") != 2 || p.statistic(t, "gone") > 0 {
+		t.Errorf("a process that becomes another program:\n%s", p.text)
+	}
+}
+
+// The calls themselves fail, each once or twice in the course of a session.
+func TestCallsFail(t *testing.T) {
+	t.Parallel()
+	scenario := frozen + "fail task_read_for_pid EINVAL count 1\n"
+	for i, call := range strings.Fields("task_threads task_info thread_info thread_get_state mach_vm_read_overwrite task_suspend2 task_resume2") {
+		scenario += fmt.Sprintf("fail %s 5 pid 700 skip %d count 2\n", call, 30+7*i)
+	}
+	scenario += "fail stack_snapshot_with_config EBUSY skip 1 count 1\nfail stack_snapshot_with_config ETIMEDOUT count 1\n"
+	const app, protected = "sample 700 200ms 300", "sample 1 2s 2"
+	o := simulated(t).tidy(t, scenario, app+";"+protected)
+	p := o.part(t, app)
+	if f := p.statistic(t, "failed"); f < 4 || f > 8 || !strings.Contains(p.text, "KERN_FAILURE") || p.statistic(t, "tasks") != 2 {
+		t.Errorf("%d failed:\n%s", f, p.text)
+	}
+	p.always(t, "700/7000/app/716", "||1||0|___psynch_cvwait@cache:libsystem_kernel.dylib+45d8 _pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008")
+	// A stackshot that could not be taken is left out, and the next one taken.
+	p = o.part(t, protected)
+	if p.statistic(t, "failed") != 1 || p.statistic(t, "samples") != 3 || !strings.Contains(p.text, "why stack_snapshot_with_config: resource busy") {
+		t.Errorf("stackshots that fail:\n%s", p.text)
+	}
+}
+
+// A read that hangs keeps the process from running no longer than the guard has
+// patience.
+func TestSuspensionsEnd(t *testing.T) {
+	t.Parallel()
+	o := simulated(t).tidy(t, frozen+`
+process 703 { name alone; thread 0x771 { state 1; stack 0x10 0x20 } }
+delay mach_vm_read_overwrite 400000 pid 703
+`, "sample 703 100ms 1")
+	if !strings.Contains(o.out, "failed 1") || !strings.Contains(o.out, "KERN_OPERATION_TIMED_OUT") {
+		t.Errorf("a sample of a thread that ran:\n%s", o.out)
+	}
+	_, longest, _ := strings.Cut(o.report, "the longest ")
+	var us int
+	if fmt.Sscanf(longest, "%d us", &us); us == 0 || us > 350_000 {
+		t.Errorf("suspended for %d us:\n%s", us, o.report)
+	}
+}
+
+// Who may not is told so.
+func TestWithoutRights(t *testing.T) {
+	t.Parallel()
+	o := simulated(t).tidy(t, frozen+"host { root no }\nself { as_uid 501 }\n", "sample 700 100ms 10;sample 0 100ms 10")
+	for command, want := range map[string]string{
+		"sample 700 100ms 10": "error process 700: its task is not to be had: the kernel refuses it (task_read_for_pid: operation not permitted); and without it: only root may see the stacks of all processes: stack_snapshot_with_config: operation not permitted",
+		"sample 0 100ms 10":   "error only root may see the stacks of all processes: stack_snapshot_with_config: operation not permitted",
+	} {
+		if p := o.part(t, command); !strings.Contains(p.text+"\n", want+"\n") {
+			t.Errorf("%s:\n%s, want\n%s", command, p.text, want)
+		}
 	}
 }

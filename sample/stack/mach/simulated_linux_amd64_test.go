@@ -118,6 +118,9 @@ func (o *outcome) part(t *testing.T, command string) part {
 		if p.stacks[thread] == nil {
 			p.stacks[thread] = make(map[string]int)
 		}
+		if strings.Contains(rest, "|0||1|") {
+			continue // a slow machine has no time for the whole of a stack
+		}
 		p.stacks[thread][rest[:i]], _ = strconv.Atoi(rest[i+3:])
 	}
 	return p

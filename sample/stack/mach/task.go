@@ -59,6 +59,12 @@ func (t *task) leave() {
 
 // run looks at the process as often as it is due.
 func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
+	t.eye.guard.watch(func(token port) {
+		if t.k.Resume(token) != 0 {
+			t.k.Close(token)
+		}
+	})
+	defer t.eye.guard.dismiss()
 	again := 0
 	for p.due(ctx) {
 		begin := time.Now()

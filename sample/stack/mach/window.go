@@ -21,19 +21,21 @@ type glance struct {
 	queue     uint64 // the address of its dispatch queue, 0 for none
 }
 
-// memory is what can be read of a task, until a time has come.
+// memory is what can be read of a task, once and then until a time has come.
 type memory struct {
 	k     kernel
 	task  port
 	until uint64 // 0 is without end
+	again bool
 	late  bool
 }
 
 func (m *memory) Read(addr uint64, b []byte) bool {
-	if m.late || m.until != 0 && m.k.Now() > m.until {
+	if m.late || m.until != 0 && m.again && m.k.Now() > m.until {
 		m.late = true
 		return false
 	}
+	m.again = true
 	return m.k.Read(m.task, addr, b)
 }
 
@@ -47,6 +49,7 @@ type eye struct {
 	word       [8]byte
 	seen       glance // with room for the deepest stack
 	lengths    durations
+	guard      guard
 }
 
 func newEye(k kernel) *eye {
@@ -64,11 +67,15 @@ func (e *eye) read(t *thread, until uint64) code {
 	if e.mem.late {
 		s.end = stack.Truncated
 	}
-	s.queue = 0
-	if t.who.queue != 0 && e.mem.Read(t.who.queue, e.word[:]) {
-		s.queue = binary.LittleEndian.Uint64(e.word[:])
-	}
+	e.readQueue(t)
 	return 0
+}
+
+func (e *eye) readQueue(t *thread) {
+	e.seen.queue = 0
+	if t.who.queue != 0 && e.mem.Read(t.who.queue, e.word[:]) {
+		e.seen.queue = binary.LittleEndian.Uint64(e.word[:])
+	}
 }
 
 // look reads a thread and leaves in seen what it saw. One that runs is read inside
@@ -122,18 +129,25 @@ func (e *eye) waiting(t *thread, now *description) (ok bool, c code) {
 }
 
 // window suspends the task for as long as it takes to read one thread.
-func (e *eye) window(t *thread) code {
+func (e *eye) window(t *thread) (c code) {
 	begin := e.k.Now()
 	token, c := e.k.Suspend(e.task)
 	if c != 0 {
 		return c
 	}
+	held := e.guard.hold(token)
 	// Whatever happens, it goes on.
 	defer func() {
-		if e.k.Resume(token) != 0 {
+		if !e.guard.release(held) {
+			c = timedOut
+		} else if e.k.Resume(token) != 0 {
 			e.k.Close(token)
 		}
 		e.lengths.add(int64(e.k.Now() - begin))
+		if c == 0 && e.mem.late {
+			e.mem = memory{k: e.k, task: e.task}
+			e.readQueue(t) // there was no time for it
+		}
 	}()
 	return e.read(t, begin+maxWindow)
 }

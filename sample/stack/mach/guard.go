@@ -1,0 +1,54 @@
+package mach
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// patience is the longest that a suspension may last whose end the sampler does not
+// come to, for example because the memory that it reads is on a disk that does
+// not answer.
+const patience = 20 * time.Millisecond
+
+// guard ends suspensions in the sampler's place. Who takes a token from it, ends
+// that suspension.
+type guard struct {
+	held  atomic.Uint64 // a number, and the token in the lower half; 0 is none
+	count uint64
+	stop  chan struct{}
+}
+
+// hold puts a token in.
+func (g *guard) hold(token port) (held uint64) {
+	g.count++
+	held = g.count<<32 | uint64(token)
+	g.held.Store(held)
+	return held
+}
+
+// release takes it back; false is that the suspension has been ended.
+func (g *guard) release(held uint64) bool { return g.held.CompareAndSwap(held, 0) }
+
+// watch looks twice in the time of patience, until the guard is dismissed.
+func (g *guard) watch(resume func(token port)) {
+	g.stop = make(chan struct{})
+	go func() {
+		ticker := time.NewTicker(patience / 2)
+		defer ticker.Stop()
+		var before uint64
+		for {
+			select {
+			case <-g.stop:
+				return
+			case <-ticker.C:
+			}
+			now := g.held.Load()
+			if now != 0 && now == before && g.held.CompareAndSwap(now, 0) {
+				resume(port(uint32(now)))
+			}
+			before = now
+		}
+	}()
+}
+
+func (g *guard) dismiss() { close(g.stop) }
