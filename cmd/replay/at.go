@@ -99,6 +99,11 @@ func (a *app) at(w query.Window, at int64) error {
 			}
 			a.atPage(m)
 		}
+		if m != nil {
+			if err := a.atStack(rows, &h, at); err != nil {
+				return err
+			}
+		}
 	}
 	if rows != nil {
 		return rows.Close()

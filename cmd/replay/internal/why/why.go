@@ -86,6 +86,7 @@ func Ask(ctx context.Context, a query.Archive, r Request) (*Answer, error) {
 	if answer.Found = len(answer.Lines) > 0; !answer.Found {
 		answer.Lines = []Line{q.nothing()}
 	}
+	q.stacks(answer)
 	return answer, nil
 }
 

@@ -1,0 +1,96 @@
+package stacks
+
+import (
+	"fmt"
+	"strings"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/human"
+)
+
+// Heaviest is the stack that a process was seen with most.
+type Heaviest struct {
+	Thread  *Thread // one that was seen with it
+	State   State
+	Samples uint64
+	Of      uint64 // all samples of that state
+	// Chain are its functions, the outermost first.
+	Chain []int32
+	p     *Profile
+}
+
+// Heaviest is the stack that most samples had of threads that ran; where none did, of
+// those that waited. ok says that there is one.
+func (p *Profile) Heaviest() (h Heaviest, ok bool) {
+	state := Running
+	if p.Sum(Running) == 0 {
+		state = Waiting
+	}
+	root := p.Tree(ByProcess, state)
+	h = Heaviest{State: state, Of: root.Count, p: p}
+	title := ""
+	var path []int32
+	var walk func(n *Node, process string)
+	walk = func(n *Node, process string) {
+		if n.Function >= 0 {
+			path = append(path, n.Function)
+			defer func() { path = path[:len(path)-1] }()
+		} else {
+			process = n.Title
+		}
+		if n.Self > h.Samples {
+			h.Samples, h.Chain, title = n.Self, append(h.Chain[:0], path...), process
+		}
+		for _, c := range n.Children {
+			walk(c, process)
+		}
+	}
+	walk(root, "")
+	for i := range p.Threads {
+		if p.Threads[i].Title() == title {
+			h.Thread = &p.Threads[i]
+			break
+		}
+	}
+	return h, h.Thread != nil
+}
+
+// Share is the part of all samples of its state that had the stack.
+func (h *Heaviest) Share() float64 { return float64(h.Samples) / float64(max(h.Of, 1)) }
+
+// Name is what an argument of replay stacks calls its process.
+func (h *Heaviest) Name() string {
+	if h.Thread.Process != "" {
+		return h.Thread.Process
+	}
+	return fmt.Sprint(h.Thread.PID)
+}
+
+// Folded is the stack as a line of folded stacks has it.
+func (h *Heaviest) Folded() string {
+	var names []string
+	for _, n := range h.Chain {
+		names = append(names, unfolding.Replace(h.p.Functions[n].Name))
+	}
+	return strings.Join(names, ";")
+}
+
+// Sentence names the innermost functions.
+func (h *Heaviest) Sentence() string {
+	const callers, long = 3, 60
+	verb := "ran"
+	if h.State == Waiting {
+		verb = "waited"
+	}
+	called := func(i int) string { return human.CutAt(h.p.Functions[h.Chain[i]].Name, long, human.InMiddle) }
+	s := fmt.Sprintf("%s %s in %s", h.Thread.Title(), verb, called(len(h.Chain)-1))
+	for i := len(h.Chain) - 2; i >= max(len(h.Chain)-1-callers, 0); i-- {
+		if i == len(h.Chain)-2 {
+			s += ", called by "
+		} else {
+			s += " < "
+		}
+		s += called(i)
+	}
+	return s + fmt.Sprintf(": %s of %s of threads that %s", human.Percent(h.Share()), plural.Of(int(h.Of), "sample"), verb)
+}
