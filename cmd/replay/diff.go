@@ -37,7 +37,8 @@ func diffCommand(a *app) *cobra.Command {
 		Short: "What changed between two windows, most surprising first",
 		Long: `diff compares two windows of one host: the metrics of the machine, what the
 processes used, which are new and which are gone, and settings that were
-changed. A difference counts if it is large beside the variation that the
+changed; and where stacks were sampled in both, the functions in which threads spent
+more or less of their time. A difference counts if it is large beside the variation that the
 series shows by itself, in both windows and in the rest of the recording; the
 larger its part of the machine, the higher it stands. What is shown of a metric is
 its mean over the whole window; how much it varies is told from ten parts of it,
@@ -122,6 +123,7 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 		}
 		if rows == nil {
 			a.diffText(&h, c, changes, total)
+			a.diffStacks(&h, c)
 			continue
 		}
 		for _, change := range changes {
@@ -130,6 +132,9 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 					return err
 				}
 			}
+		}
+		if err := a.diffStackRows(rows, &h, c); err != nil {
+			return err
 		}
 	}
 	if rows != nil {

@@ -10,17 +10,18 @@ import (
 )
 
 // TestStacks compares what questions about sampled stacks answer with the transcript of
-// them, as TestGolden does for other questions. ARCHIVE stands for the recording.
+// them, as TestGolden does for other questions. ARCHIVE and LATER stand for the recordings.
 func TestStacks(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	archive := stackstest.Write(t, stackstest.Incident()...)
+	later := stackstest.Write(t, stackstest.Later()...)
 	const golden = "testdata/stacks/incident.txt"
 	want, err := os.ReadFile(golden)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := strings.ReplaceAll(string(want), "ARCHIVE", archive)
-	got := strings.ReplaceAll(transcriptOf(openStore, asked), archive, "ARCHIVE")
+	asked := strings.NewReplacer("ARCHIVE", archive, "LATER", later).Replace(string(want))
+	got := strings.NewReplacer(archive, "ARCHIVE", later, "LATER").Replace(transcriptOf(openStore, asked))
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

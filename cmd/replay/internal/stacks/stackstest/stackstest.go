@@ -102,3 +102,12 @@ func Incident() [][]stack.Sample {
 	}
 	return [][]stack.Sample{second(65, 24, 98), second(75, 14, 98)}
 }
+
+// Later is the Incident, and two seconds later in which memory is what takes the time.
+func Later() [][]stack.Sample {
+	all := append(Incident(), Incident()...)
+	for _, second := range all[2:] {
+		second[0].Count, second[2].Count = second[2].Count, second[0].Count
+	}
+	return all
+}
