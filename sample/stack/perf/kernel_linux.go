@@ -7,13 +7,15 @@ import (
 	"tachograph/sample/stack/symbol"
 )
 
-// kernel names the kernel's functions. Its list is read when the first frame of it
-// is met, and held for a session.
+// kernel names the kernel's functions. To write its list of them takes the kernel a
+// tenth of a second and this program 5 MB to hold: it is read when the first frame
+// is met, and kept for the next sessions while the same modules are loaded.
 type kernel struct {
-	image  *stack.Image
-	names  *symbol.Kernel // nil: hidden, or not there
-	places map[uint64]string
-	found  map[function]uint64
+	modules string
+	image   *stack.Image
+	names   *symbol.Kernel // nil: hidden, or not there
+	places  map[uint64]string
+	found   map[function]uint64
 }
 
 // function is one as the kernel names it in texts.
@@ -24,8 +26,13 @@ type function struct {
 
 const maxKernelPlaces = 1 << 16
 
-func readKernel() *kernel {
-	k := &kernel{places: make(map[uint64]string), found: make(map[function]uint64)}
+// kernelOf is old if that is still right, or else read anew.
+func kernelOf(old *kernel) *kernel {
+	modules, err := os.ReadFile("/proc/modules")
+	if err == nil && old != nil && old.modules == string(modules) {
+		return old
+	}
+	k := &kernel{modules: string(modules), places: make(map[uint64]string), found: make(map[function]uint64)}
 	if f, err := os.Open("/proc/kallsyms"); err == nil {
 		defer f.Close()
 		k.names, _ = symbol.ReadKernel(f)

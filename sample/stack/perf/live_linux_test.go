@@ -2,9 +2,11 @@ package perf
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -218,6 +220,100 @@ func TestNewThreads(t *testing.T) {
 	})
 	if len(threads) < 5 {
 		t.Errorf("%d threads:\n%v", len(threads), got.running)
+	}
+}
+
+// A stack that is deeper than the sampler goes is said to be.
+func TestDeepStacks(t *testing.T) {
+	cmd := started(t, compiled(t), "deep")
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool { return count(g.running) >= 20 })
+	cut := 0
+	for _, x := range got.all {
+		if x.State != stack.Running {
+			continue
+		}
+		whole := false
+		for _, f := range x.Frames {
+			whole = whole || f.Name == "main"
+		}
+		if whole == (x.End == stack.Truncated) {
+			t.Errorf("%d frames, with main %v, %v", len(x.Frames), whole, x.End)
+		}
+		if x.End == stack.Truncated && len(x.Frames) <= stack.MaxDepth {
+			cut++
+		}
+	}
+	if cut < 10 {
+		t.Errorf("%d of %d are cut", cut, len(got.all))
+	}
+}
+
+// Of a process with very many threads those that run are all seen, and those that
+// wait in turn, as so many.
+func TestManyThreads(t *testing.T) {
+	cmd := started(t, compiled(t), "many")
+	asked := make(map[uint64]bool)
+	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool {
+		if x := g.all[len(g.all)-1]; x.State == stack.Waiting {
+			asked[x.Thread.TID] = true
+		}
+		return len(asked) > 500 && count(g.running) > 50
+	})
+	if len(asked) <= 500 || got.share(got.running, "main;outer;") < 0.9 {
+		t.Errorf("%d threads wait, %v run", len(asked), got.running)
+	}
+	// Each look of so many stands for all: 602 threads that wait, for as long as it was.
+	looks := float64(count(got.waiting)) / 602
+	if rounds := float64(statistics.Rounds - statistics.Missed); looks < rounds*0.5-100 || looks > rounds*1.5+200 {
+		t.Errorf("threads that wait were counted %.0f times each in %.0f rounds", looks, rounds)
+	}
+}
+
+// The samples are those that Linux's own tool takes of the same program at the same
+// time.
+func TestAsPerfSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds of processor time")
+	}
+	tool, err := exec.LookPath("perf")
+	if err != nil {
+		t.Skip("perf is not installed")
+	}
+	cmd := started(t, compiled(t))
+	pid := strconv.Itoa(cmd.Process.Pid)
+	data := filepath.Join(t.TempDir(), "data")
+	perf := exec.Command(tool, "record", "-q", "-e", "cpu-clock", "-F", "997", "-g", "-p", pid, "-o", data)
+	var said bytes.Buffer
+	perf.Stderr = &said
+	if err := perf.Start(); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool { return count(g.running) >= 1000 })
+	perf.Process.Signal(os.Interrupt)
+	perf.Wait() // it tells of the signal
+	out, err := exec.Command(tool, "report", "-i", data, "--stdio", "--children", "-g", "none", "--sort", "sym", "--percent-limit", "2").Output()
+	if err != nil {
+		t.Skipf("perf has no data here: %v, %s", err, said.String())
+	}
+	compared := 0
+	for line := range strings.Lines(string(out)) {
+		// 99.50% 0.40% [.] outer
+		f := strings.Fields(line)
+		if len(f) < 4 || f[len(f)-2] != "[.]" || !strings.HasSuffix(f[0], "%") {
+			continue
+		}
+		theirs, err := strconv.ParseFloat(strings.TrimSuffix(f[0], "%"), 64)
+		name := f[len(f)-1]
+		if err != nil || strings.HasPrefix(name, "_") { // code of the library, which keeps some of its symbols elsewhere
+			continue
+		}
+		compared++
+		if ours := 100 * got.share(got.running, ";"+name+";"); math.Abs(ours-theirs) > 8 {
+			t.Errorf("%s has %.1f %%, perf says %.1f %%", name, ours, theirs)
+		}
+	}
+	if compared < 4 { // main, outer, heavy, light, spin
+		t.Errorf("%d functions compared:\n%s", compared, out)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -64,8 +65,9 @@ func goOuter(n int) {
 }
 
 func burnInGo() {
-	for {
-		goOuter(100_000)
+	// Even pieces of work would beat with the clock that samples.
+	for r := rand.New(rand.NewPCG(1, 2)); ; {
+		goOuter(10_000 + r.IntN(90_000))
 	}
 }
 

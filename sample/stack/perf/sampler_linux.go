@@ -14,10 +14,12 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Sampler is a stack.Sampler. It holds nothing between sessions but where the
-// images of the last one are.
+// Sampler is a stack.Sampler. Between sessions it holds the names of the kernel's
+// functions, and where the images of the last one are. One session at a time may
+// use it.
 type Sampler struct {
 	images *images
+	kernel *kernel
 	// refuse is for tests: what it is like where the kernel allows no perf events.
 	refuse error
 }
@@ -33,7 +35,8 @@ type session struct {
 	events     *events // nil where the kernel allows none
 	processes  *processes
 	images     *images
-	theKernel  *kernel
+	theKernel  *kernel // from the first frame on
+	lastKernel *kernel
 
 	frames []stack.Frame
 	sample stack.Sample
@@ -57,7 +60,12 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		return stack.Statistics{}, fmt.Errorf("a rate of %d a second cannot be sampled: 1 to %d can", wish.Rate, stack.MaxRate)
 	}
 	s.images = newImages()
-	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images}
+	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images, lastKernel: s.kernel}
+	defer func() {
+		if x.theKernel != nil {
+			s.kernel = x.theKernel
+		}
+	}()
 	x.statistics.How = "perf"
 	threads, err := threadsOf(wish.PID)
 	if err != nil {
@@ -75,7 +83,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 	case wish.PID == 0 && os.Geteuid() != 0:
 		return x.statistics, remedy(0, reason)
 	default:
-		x.statistics.How = "proc"
+		x.statistics.How, x.statistics.Why = "proc", reason.Error()
 	}
 	err = x.run(ctx, reason)
 	x.statistics.Gone += x.processes.gone
@@ -185,7 +193,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 	end := began.Add(x.wish.For)
 	ticks := time.NewTicker(min(pause, between))
 	defer ticks.Stop()
-	alive, looked := true, 0
+	alive := true
 	for next := began; alive; {
 		now := time.Now()
 		if !now.Before(next) {
@@ -195,7 +203,7 @@ func (x *session) run(ctx context.Context, reason error) error {
 			}
 			next = next.Add(between)
 			alive = w.look()
-			if looked++; looked == 1 && reason != nil && w.denied && !w.could {
+			if reason != nil && w.denied && !w.could {
 				return remedy(x.wish.PID, reason)
 			}
 		}
@@ -330,7 +338,7 @@ func (x *session) user(q *process, address uint64) stack.Frame {
 
 func (x *session) kernel() *kernel {
 	if x.theKernel == nil {
-		x.theKernel = readKernel()
+		x.theKernel = kernelOf(x.lastKernel)
 	}
 	return x.theKernel
 }

@@ -111,7 +111,6 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 	case 'Z', 'X':
 		return false
 	default:
-		w.could = true
 		return true
 	}
 	s := w.s

@@ -1,6 +1,8 @@
 /* A program whose stacks are known. Until its input ends, outer spends three times
    as much on heavy as on light; a thread waits in wait_here. With "threads" threads
-   are started and end all the time, each burning in short_lived. */
+   are started and end all the time, each burning in short_lived; with "deep" light
+   is called at the end of a thousand calls of deeper; with "many" six hundred
+   threads more wait. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,6 +29,24 @@ static APART void outer(unsigned long n)
 {
 	heavy(n);
 	light(n);
+	sink++;
+}
+
+/* Pieces of work are of uneven length: even ones would beat with the clock that
+   samples, and shares would be those of the beat. */
+static unsigned long uneven(void)
+{
+	static unsigned long x = 1;
+	x = x * 6364136223846793005UL + 1442695040888963407UL;
+	return 10000 + (x >> 33) % 90000;
+}
+
+static APART void deeper(int n)
+{
+	if (n > 0)
+		deeper(n - 1);
+	else
+		light(100000);
 	sink++;
 }
 
@@ -77,6 +97,13 @@ int main(int argc, char **argv)
 		printf("%ld\n", c.tv_sec * 1000000000L + c.tv_nsec);
 		return 0;
 	}
+	if (argc > 1 && !strcmp(argv[1], "many")) {
+		pthread_attr_t small;
+		pthread_attr_init(&small);
+		pthread_attr_setstacksize(&small, 65536);
+		for (int i = 0; i < 600; i++)
+			pthread_create(&t, &small, waiter, &ends[0]);
+	}
 	puts("ready");
 	fflush(stdout);
 	while (!over) {
@@ -84,8 +111,10 @@ int main(int argc, char **argv)
 			pthread_t s;
 			pthread_create(&s, 0, short_lived, 0);
 			pthread_join(s, 0);
-		} else
-			outer(100000);
+		} else if (argc > 1 && !strcmp(argv[1], "deep"))
+			deeper(1000);
+		else
+			outer(uneven());
 	}
 	return 0;
 }

@@ -1,0 +1,108 @@
+package perf
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tachograph/sample/stack"
+	"tachograph/sample/stack/symbol"
+)
+
+// What sampling costs whom: the one who samples, in processor time for each
+// sample, and the program that is sampled, in how much longer its work takes.
+
+func ownTime(t testing.TB) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// work is what a fixed piece of work takes, by the program's own clock, while it is
+// sampled at rate; 0 is not at all.
+func work(t testing.TB, rate int, give func(*stack.Sample)) time.Duration {
+	cmd := exec.Command(compiled(t), "work", "measured")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		if rate > 0 {
+			_, err := New().Sample(ctx, stack.Wish{PID: int32(cmd.Process.Pid), Rate: rate, For: time.Minute}, give)
+			done <- err
+			return
+		}
+		done <- nil
+	}()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	ns, err := strconv.ParseInt(string(bytes.TrimSpace(out.Bytes())), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(ns)
+}
+
+// BenchmarkSlowdown is the program's: the least of some runs each, in turn, since
+// others use the machine as well.
+func BenchmarkSlowdown(b *testing.B) {
+	for _, rate := range []int{99, 999} {
+		b.Run(strconv.Itoa(rate), func(b *testing.B) {
+			const forever = time.Duration(1<<63 - 1)
+			without, with := forever, forever
+			for b.Loop() {
+				without = min(without, work(b, 0, nil))
+				with = min(with, work(b, rate, func(*stack.Sample) {}))
+			}
+			b.ReportMetric(100*(float64(with)/float64(without)-1), "%slower")
+			b.ReportMetric(without.Seconds()*1e3, "ms-alone")
+		})
+	}
+}
+
+// BenchmarkSampling is the recorder's: a session of five seconds, names included.
+func BenchmarkSampling(b *testing.B) {
+	cmd := started(b, compiled(b))
+	for _, c := range []struct {
+		name string
+		wish stack.Wish
+	}{
+		{"one at 99", stack.Wish{PID: int32(cmd.Process.Pid), Rate: 99}},
+		{"one at 999", stack.Wish{PID: int32(cmd.Process.Pid), Rate: 999}},
+		{"all at 99", stack.Wish{Rate: 99}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			samples, used, sessions := 0, time.Duration(0), 0
+			for b.Loop() {
+				s := New()
+				namer := symbol.NewNamer(s.Open, symbol.Recording)
+				c.wish.For = 5 * time.Second
+				before := ownTime(b)
+				if _, err := s.Sample(b.Context(), c.wish, func(x *stack.Sample) { namer.Name(x); samples++ }); err != nil {
+					b.Fatal(err)
+				}
+				used += ownTime(b) - before
+				sessions++
+			}
+			b.ReportMetric(float64(used.Microseconds())/float64(samples), "cpu-us/sample")
+			b.ReportMetric(float64(used.Milliseconds())/float64(sessions), "cpu-ms/session")
+			b.ReportMetric(float64(samples)/float64(sessions), "samples/session")
+		})
+	}
+}
