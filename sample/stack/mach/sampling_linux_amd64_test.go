@@ -20,22 +20,22 @@ func TestStacks(t *testing.T) {
 	p := o.part(t, app)
 	const broken = "||1||2|"
 	for thread, want := range map[string]string{
-		"711": "main|com.apple.main-thread|0||0|_compute@App+4010 _loop@App+4188 _main@App+3f24 1804c0000",
-		"712": "leaf||1||0|_mach_msg2_trap@cache:libsystem_kernel.dylib+ce8 _pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008",
-		"713": "||1||1|_main@App+3f04 _main@App+3f04 _main@App+3f04 _main@App+3f04",
-		"716": "||1||0|___psynch_cvwait@cache:libsystem_kernel.dylib+45d8 _pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008",
+		"711": "main|com.apple.main-thread|0||0|compute@App+4010 loop@App+4188 main@App+3f24 1804c0000",
+		"712": "leaf||1||0|mach_msg2_trap@cache:libsystem_kernel.dylib+ce8 pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008",
+		"713": "||1||1|main@App+3f04 main@App+3f04 main@App+3f04 main@App+3f04",
+		"716": "||1||0|__psynch_cvwait@cache:libsystem_kernel.dylib+45d8 pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008",
 		"717": "||1||0|secret@App+5004 plugin.dylib+910 secret@App+10000",
 		"721": broken + "1 2 3", "722": broken + "1 2", "723": broken + "1 2 3", "724": broken + "1 2 3", "725": broken + "1 2 3",
 		"726": broken + "1 2 3", "727": broken + "1 2", "728": "||1||0|1 2 414141414141 4", "729": broken + "1 2 3", "72a": "||1||0|5",
-		"72b": "||1||0|_mach_msg2_trap@cache:libsystem_kernel.dylib+ce8 thread_start@cache:libsystem_pthread.dylib+2008",
+		"72b": "||1||0|mach_msg2_trap@cache:libsystem_kernel.dylib+ce8 thread_start@cache:libsystem_pthread.dylib+2008",
 	} {
 		p.always(t, "700/7000/app/"+thread, want)
 	}
 	looked := p.statistic(t, "rounds") - p.statistic(t, "missed")
 	shares(t, p.stacks["700/7000/app/714"], map[string]float64{
-		"||0||0|_compute@App+4010 _main@App+3f24": 0.7, "||0||0|_loop@App+4188 _main@App+3f24": 0.3})
+		"||0||0|compute@App+4010 main@App+3f24": 0.7, "||0||0|loop@App+4188 main@App+3f24": 0.3})
 	shares(t, p.stacks["700/7000/app/715"], map[string]float64{
-		"||0||0|_compute@App+4004 _loop@App+4184 _main@App+3f04": 0.5, "||0||0|_util@Util+1004 _main@App+3f04": 0.5})
+		"||0||0|compute@App+4004 loop@App+4184 main@App+3f04": 0.5, "||0||0|util@Util+1004 main@App+3f04": 0.5})
 	if n := p.statistic(t, "suspensions"); n != 3*looked || looked == 0 || p.statistic(t, "tasks") != 1 {
 		t.Errorf("%d suspensions in %d rounds, %d tasks", n, looked, p.statistic(t, "tasks"))
 	}
@@ -44,10 +44,10 @@ func TestStacks(t *testing.T) {
 	}
 
 	p = o.part(t, small)
-	p.always(t, "702/7020/small/741", "|work|0||0|_work@small+1104 _main@small+1004")
-	p.always(t, "702/7020/small/742", "||1||0|_main@small+1008")
+	p.always(t, "702/7020/small/741", "|work|0||0|work@small+1104 main@small+1004")
+	p.always(t, "702/7020/small/742", "||1||0|main@small+1008")
 	p = o.part(t, translated)
-	p.always(t, "701/7010/intelapp/731", "||1||0|_usleep@cache:libsystem_c.dylib+1004 _main@intelapp+1004 200000000")
+	p.always(t, "701/7010/intelapp/731", "||1||0|usleep@cache:libsystem_c.dylib+1004 main@intelapp+1004 200000000")
 
 	// Who refuses is asked once, and seen in stackshots.
 	const launchd = "||1||0|K:kernel+a00200 K:kernel+a00300 100001000 100000f00"
@@ -117,8 +117,8 @@ func TestStacksOnIntel(t *testing.T) {
 	const app = "sample 800 100ms 300"
 	o := m.tidy(t, intel, app)
 	p := o.part(t, app)
-	p.always(t, "800/8000/app/811", "||0||0|_work@app+1105 _main@app+1009 7ff812345678")
-	p.always(t, "800/8000/app/813", "||1||0|_main@app+1001")
+	p.always(t, "800/8000/app/811", "||0||0|work@app+1105 main@app+1009 7ff812345678")
+	p.always(t, "800/8000/app/813", "||1||0|main@app+1001")
 }
 
 // Each call fails in its turn: nothing is left suspended, and no right is lost.
@@ -188,7 +188,7 @@ fail task_threads 0x10000003 pid 711 from `+at(8)+` count 1
 		t.Errorf("a process that ends:\n%s", p.text)
 	}
 	one, other := p.stacks["710/7100/short/751"], p.stacks["710/7100/short/752"]
-	if one["||0||0|_main@short+1004"] == 0 || one["||0||0|_late@late.dylib+104 _main@short+1008"] == 0 || other["||0||0|_main@short+100c"] == 0 {
+	if one["||0||0|main@short+1004"] == 0 || one["||0||0|late@late.dylib+104 main@short+1008"] == 0 || other["||0||0|main@short+100c"] == 0 {
 		t.Errorf("%v\n%v", one, other)
 	}
 	// The task of a program before its exec is not that after it.
@@ -212,7 +212,7 @@ func TestCallsFail(t *testing.T) {
 	if f := p.statistic(t, "failed"); f < 4 || f > 8 || !strings.Contains(p.text, "KERN_FAILURE") || p.statistic(t, "tasks") != 2 {
 		t.Errorf("%d failed:\n%s", f, p.text)
 	}
-	p.always(t, "700/7000/app/716", "||1||0|___psynch_cvwait@cache:libsystem_kernel.dylib+45d8 _pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008")
+	p.always(t, "700/7000/app/716", "||1||0|__psynch_cvwait@cache:libsystem_kernel.dylib+45d8 pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008")
 	// A stackshot that could not be taken is left out, and the next one taken.
 	p = o.part(t, protected)
 	if p.statistic(t, "failed") != 1 || p.statistic(t, "samples") != 3 || !strings.Contains(p.text, "why stack_snapshot_with_config: resource busy") {

@@ -109,8 +109,8 @@ func TestSymbols(t *testing.T) {
 		starts []uint32
 		want   string // of the offsets below
 	}{
-		{"as far as the next name", nil, "- _main _main _work _work _last"},
-		{"a function without a name is between", []uint32{0x1000, 0x1080, 0x1100, 0x2000, 0x3000}, "- _main - _work - _last"},
+		{"as far as the next name", nil, "- main main work work last"},
+		{"a function without a name is between", []uint32{0x1000, 0x1080, 0x1100, 0x2000, 0x3000}, "- main - work - last"},
 	} {
 		mem := space{load: program(0x100000000, load, functions, c.starts...)}
 		h, _ := ReadHeader(mem, load)

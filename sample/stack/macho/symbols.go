@@ -3,6 +3,7 @@ package macho
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"tachograph/sample/stack/chain"
 )
@@ -129,7 +130,7 @@ func (s *Symbols) Name(mem chain.Memory, offset uint64) string {
 	if !ok {
 		return ""
 	}
-	return text
+	return strings.TrimPrefix(text, "_") // which all names of C have here, and Go's have not
 }
 
 // before is the index of the last of list that is not above an offset, or -1.
