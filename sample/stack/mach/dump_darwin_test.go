@@ -50,6 +50,16 @@ func TestDump(t *testing.T) {
 			d.print(st, err)
 		case "fail":
 			failEach(wish)
+		case "measure":
+			fmt.Println("do", command)
+			frames := 0
+			before := processorTime()
+			st, err := s.Sample(context.Background(), wish, func(s *stack.Sample) { frames += len(s.Frames) })
+			fmt.Printf("measured %d samples %d frames %d suspensions %d ns each %d median %d longest %d missed\n", st.Samples,
+				frames, st.Suspensions, (processorTime()-before)/int64(max(st.Samples, 1)), st.Median, st.Longest, st.Missed)
+			if err != nil {
+				t.Fatal(err)
+			}
 		case "kill":
 			n, err := strconv.Atoi(words[4])
 			if err != nil {
@@ -64,6 +74,13 @@ func TestDump(t *testing.T) {
 			fmt.Println("alive after", t.calls, "calls")
 		}
 	}
+}
+
+// processorTime is what this program has used, in nanoseconds.
+func processorTime() int64 {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return u.Utime.Nano() + u.Stime.Nano()
 }
 
 type dump map[string]int

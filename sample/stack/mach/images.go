@@ -38,6 +38,7 @@ type images struct {
 	list    []mapped
 	entries []macho.Entry
 	names   *names
+	frames  map[site]stack.Frame
 }
 
 // update reads dyld's list if that has changed. While dyld is changing it, the
@@ -65,6 +66,7 @@ func (m *images) update(at, size uint64) (changed bool) {
 		}
 	}
 	m.read, m.changed = true, infos.Changed
+	clear(m.frames)
 	return true
 }
 
@@ -121,9 +123,34 @@ func (m *images) function(addr uint64) (start uint64, ok bool) {
 	return 0, false
 }
 
+// site is an address that code is called from, or at.
+type site struct {
+	addr   uint64
+	caller bool
+}
+
+// maxSites bounds what is remembered of addresses.
+const maxSites = 1 << 15
+
 // frame is what is known about an address; caller says that it is where a call
-// returns to, which may lie behind the end of the function that called.
+// returns to, which may lie behind the end of the function that called. The same
+// few are met over and over.
 func (m *images) frame(addr uint64, caller bool) stack.Frame {
+	f, ok := m.frames[site{addr, caller}]
+	if !ok {
+		f = m.newFrame(addr, caller)
+		if len(m.frames) >= maxSites {
+			clear(m.frames)
+		}
+		if m.frames == nil {
+			m.frames = make(map[site]stack.Frame)
+		}
+		m.frames[site{addr, caller}] = f
+	}
+	return f
+}
+
+func (m *images) newFrame(addr uint64, caller bool) stack.Frame {
 	in := addr
 	if caller {
 		in--

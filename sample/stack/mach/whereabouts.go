@@ -124,7 +124,7 @@ func (w *whereabouts) outside(in kcdata.Load, p *person) *image {
 }
 
 func (w *whereabouts) frame(addr uint64, caller bool) stack.Frame {
-	f := w.task.frame(addr, caller)
+	f := w.task.newFrame(addr, caller)
 	if f.Image == nil && w.cache != nil {
 		f = w.cache.frame(addr, caller)
 	}
