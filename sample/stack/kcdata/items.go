@@ -66,7 +66,9 @@ func next(b []byte) (it item, rest []byte, ok bool) {
 	case it.kind&^15 == array:
 		pad = int(it.kind & 15)
 		it.kind = array
-	case it.kind != oldArray && it.flags&isStruct != 0:
+	case it.kind == containerBegin || it.kind == containerEnd || it.kind == oldArray:
+		// Their flags are a number of some kind.
+	case it.flags&isStruct != 0:
 		pad = int(it.flags & 15)
 	}
 	if pad > len(it.data) {

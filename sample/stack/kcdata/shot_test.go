@@ -82,8 +82,8 @@ func example() shot {
 		s.array(kernelStack, 1, words(0xfffffe0007b00000))
 		s.array(0x933, 3, []byte{1, 2, 3})
 	})
-	s.thread(0x712, FlagTruncated, 1, func() { s.array(userStack, 2, words(4, 5)) })
-	s.array(waitInfo, 1, s.wait(0x711, 0x712, 0x1203, 11))
+	s.thread(0x78f, FlagTruncated, 1, func() { s.array(userStack, 2, words(4, 5)) })
+	s.array(waitInfo, 1, s.wait(0x711, 0x78f, 0x1203, 11))
 	s.end(77)
 	s.begin(inTask, 78)
 	s.task(78, 701, "a command of the greatest length", 0)
@@ -113,7 +113,7 @@ func told(b []byte) (string, error) {
 func TestRead(t *testing.T) {
 	const want = `700 app unique 77 cache 0 suspended true images [{104a30000 bbaa000000000000ddcc000000000000}]
   711 800 4 "main" "com.apple.main-thread" user [1 2 3] kernel [fffffe0007b00000] wait ""
-  712 8080 1 "" "" user [4 5] kernel [] wait "pthread mutex held by thread 1809"
+  78f 8080 1 "" "" user [4 5] kernel [] wait "pthread mutex held by thread 1809"
 701 a command of the greatest length unique 78 cache 2 suspended false images []
   731 0 2 "" "" user [] kernel [] wait ""
 cache 1 4c4000 2
