@@ -20,6 +20,7 @@ import (
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/platform"
+	"tachograph/sample/stack"
 )
 
 // noError is the answer no, and why.
@@ -37,12 +38,13 @@ type app struct {
 	catalog  func() []*metric.Desc
 	now      func() metric.Stamp
 	host     func() (host, error)
+	stacks   func() (stack.Sampler, error)
 	width    int  // of the terminal that out is; 0 if it is none
 	ascii    bool // the locale has no other letters
 }
 
 func newApp(out, err io.Writer) *app {
-	a := &app{out: toPeople(out), err: toPeople(err), sources: platform.Sources, catalog: platformCatalog, now: platform.Now, host: thisHost}
+	a := &app{out: toPeople(out), err: toPeople(err), sources: platform.Sources, catalog: platformCatalog, now: platform.Now, host: thisHost, stacks: platform.Stacks}
 	a.onTerminal(out, os.Getenv)
 	return a
 }
@@ -95,7 +97,7 @@ func (a *app) root() *cobra.Command {
 		return fmt.Errorf("%w (see %s --help)", mistake.OfFlag(err), c.CommandPath())
 	})
 	root.AddCommand(
-		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.rotateCommand(), a.reloadCommand(),
+		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.sampleCommand(), a.rotateCommand(), a.reloadCommand(),
 		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.pmdaCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)

@@ -23,6 +23,8 @@ func (a *app) completions(root *cobra.Command) {
 		"archive": completion.Files, "config": completion.Files, "log-file": completion.Files, "root": completion.Files, "recorder": completion.Files,
 		"log-format": completion.Fixed("text", "json"),
 		"for":        completion.Fixed("10s", "1m", "10m", "1h"),
+		"output":     completion.Files,
+		"rate":       completion.Fixed("10", "49", "99", "499"),
 		"wait":       completion.Fixed("1s", "5s"),
 		"speed":      completion.Fixed("0", "1", "10", "60"),
 		"socket":     completion.Fixed("unix:", "tcp:127.0.0.1:"), "listen": completion.Fixed("unix:", "tcp:127.0.0.1:44321"),

@@ -82,7 +82,7 @@ func (a *app) record(f runFlags) error {
 	// From the first moment on: a signal that comes while everything is being
 	// opened waits for its turn.
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, statusSignal)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGCONT, statusSignal)
 	defer signal.Stop(signals)
 	cfg, err := f.load()
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) record(f runFlags) error {
 	}
 	beFrugal()
 	s, err := service.New(service.Options{
-		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: sample.Version(), Sources: sources, Rows: a.catalog(),
+		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: sample.Version(), Sources: sources, Rows: a.catalog(), Stacks: a.stacks,
 		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,
 		Open: service.OpenStore(cfg, sample.Version(), a.now, log),
 		Machine: service.Machine{
@@ -219,7 +219,7 @@ func obey(ctx context.Context, stop func(), s *service.Service, signals <-chan o
 			case <-ctx.Done():
 				return
 			case sig := <-orders:
-				carryOut(sig, s, screen, log)
+				carryOut(ctx, sig, s, screen, log)
 			}
 		}
 	}()
@@ -241,7 +241,7 @@ func obey(ctx context.Context, stop func(), s *service.Service, signals <-chan o
 	}
 }
 
-func carryOut(sig os.Signal, s *service.Service, screen *screen, log *slog.Logger) {
+func carryOut(ctx context.Context, sig os.Signal, s *service.Service, screen *screen, log *slog.Logger) {
 	switch sig {
 	case syscall.SIGHUP:
 		if err := s.Reload(); err != nil {
@@ -253,6 +253,8 @@ func carryOut(sig os.Signal, s *service.Service, screen *screen, log *slog.Logge
 		// The new archive begins at once, finishing the old one takes its
 		// time; the next signal must not wait for it.
 		go s.Rotate("command")
+	case syscall.SIGCONT:
+		go s.SampleAsked(ctx)
 	case statusSignal:
 		st := s.Status()
 		screen.line(st.Line())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
@@ -170,6 +171,9 @@ func statusText(r *service.Report, width int) string {
 		default:
 			row("shipped", "%s %s, %d waiting%s", clock(ship.At), ship.Path, ship.Waiting, failure(ship.Error))
 		}
+	}
+	if did := st.LastSampling; did != nil {
+		row("stacks", "%s, %s, %s%s", clock(did.At), did.About, plural.Of(did.Samples, "sample"), failure(did.Error))
 	}
 	writeFacts(&b, facts, "", width)
 	b.WriteByte('\n')

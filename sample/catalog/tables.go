@@ -19,7 +19,6 @@ var tables = [][]row{
 	procRows,
 	procOwnRows,
 	recorderRows,
-	stackRows,
 	sysctlHwRows,
 	sysctlKernRows,
 	sysctlOtherRows,

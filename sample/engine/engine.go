@@ -208,6 +208,23 @@ func (e *Engine) event(list ...metric.Event) {
 // Event stores an event that the engine does not know of.
 func (e *Engine) Event(ev metric.Event) { e.event(ev) }
 
+// Append stores a tick that was not read by the engine.
+func (e *Engine) Append(t *metric.Tick) error {
+	e.storing.Lock()
+	defer e.storing.Unlock()
+	if e.closed {
+		return errStopped
+	}
+	err := e.opt.Sink.Append(t)
+	if err == nil {
+		e.values += uint64(t.Values())
+	}
+	return err
+}
+
+// errStopped is why nothing more is stored.
+var errStopped = errors.New("the recorder has stopped")
+
 // append stores a tick and returns how many values it had.
 func (e *Engine) append(t *metric.Tick) uint64 {
 	if len(t.Blocks) == 0 {

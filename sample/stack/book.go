@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 )
 
@@ -56,12 +55,12 @@ type path struct {
 // tick: what was met before is met again, under other keys.
 const maxEntries = 1 << 16
 
-// NewBook makes a Book of what is sampled on p from at on.
-func NewBook(p catalog.Platform, at metric.Stamp) *Book {
+// NewBook makes a Book of what is sampled from at on.
+func NewBook(at metric.Stamp) *Book {
 	b := &Book{run: strconv.FormatInt(at.Wall/1e6, 10), ticks: 1}
 	b.begin()
 	b.tick.Class = metric.Thread
-	for g, group := range Groups(p) {
+	for g, group := range Groups() {
 		b.blocks[g] = metric.Block{Group: group, Cols: make([]metric.Column, len(group.Metrics))}
 		b.tick.Blocks = append(b.tick.Blocks, &b.blocks[g])
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 )
 
@@ -48,7 +47,7 @@ func TestBook(t *testing.T) {
 	read := Frame{Image: libc, Address: 0x7004, Name: "read"}
 	entry := Frame{Address: 0xffff0001, Name: "sys_read", Kernel: true}
 
-	b := NewBook(catalog.Linux, metric.Stamp{Wall: 5e9})
+	b := NewBook(metric.Stamp{Wall: 5e9})
 	if got := show(b.Tick(metric.Stamp{})); got != "nothing" {
 		t.Errorf("of nothing: %s", got)
 	}
@@ -91,9 +90,9 @@ stack 4 "000007 app" process=7/100 pid=7 tid=7 frame=3 2 0
 
 // A Book of whatever is sampled for days stays small.
 func TestBookForgets(t *testing.T) {
-	b := NewBook(catalog.Darwin, metric.Stamp{})
+	b := NewBook(metric.Stamp{})
 	keys := make(map[string]bool)
-	for i := range 3 * maxEntries {
+	for i := range maxEntries + maxEntries/4 {
 		b.Add(seenBy(1, Running, 1, Frame{Image: app, Address: uint64(i)}))
 		if i%1000 == 999 {
 			tick := b.Tick(metric.Stamp{})

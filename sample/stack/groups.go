@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 )
 
@@ -65,11 +64,26 @@ func (e End) String() string {
 	return ""
 }
 
-// Groups are what ticks of stacks are made of on p.
-func Groups(p catalog.Platform) [numGroups]*metric.Group {
+// Groups are what ticks of stacks are made of. No source reads them: they are
+// sampled when there is a reason.
+func Groups() [numGroups]*metric.Group {
+	group := func(name, indom string, rows ...metric.Desc) *metric.Group {
+		g := &metric.Group{Name: name, Indom: indom}
+		for _, d := range rows {
+			d.PMID = metric.NewPMID(metric.OwnDomain, 15, uint32(d.PMID))
+			d.Type, d.Sem, d.Units, d.Indom, d.Class = metric.U32, metric.Instant, metric.Counts, indom, metric.Thread
+			d.Source = "stacks of threads, while they are sampled"
+			g.Metrics = append(g.Metrics, &d)
+		}
+		return g
+	}
 	return [numGroups]*metric.Group{
-		imageGroup: catalog.Group(p, "stack images", ImageSamples),
-		frameGroup: catalog.Group(p, "stack frames", FrameSamples),
-		stackGroup: catalog.Group(p, "stacks", Samples, RunningNow),
+		imageGroup: group("stack images", DomainImage,
+			metric.Desc{Name: ImageSamples, PMID: 4, Help: "How often threads were seen with code of this file in their stacks in the last second"}),
+		frameGroup: group("stack frames", DomainFrame,
+			metric.Desc{Name: FrameSamples, PMID: 3, Help: "How often threads were seen in this call, or in what it called, in the last second"}),
+		stackGroup: group("stacks", DomainStack,
+			metric.Desc{Name: Samples, PMID: 1, Help: "How often a thread was seen with this stack in the last second"},
+			metric.Desc{Name: RunningNow, PMID: 2, Help: "How often a thread that had or wanted a processor was seen with this stack in the last second"}),
 	}
 }

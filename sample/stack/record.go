@@ -6,57 +6,102 @@ import (
 	"strconv"
 	"time"
 
-	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 )
 
 // Recording is what stacks are sampled into.
 type Recording struct {
-	Platform catalog.Platform
-	Now      func() metric.Stamp
-	Append   func(*metric.Tick) error
+	Now    func() metric.Stamp
+	Append func(*metric.Tick) error
 }
+
+// A Namer names the functions of samples that it is shown. A Sampler may be one:
+// its samples are shown to it some time after they were given.
+type Namer interface{ Name(*Sample) }
+
+// batch are the samples of about a second, with all their frames.
+type batch struct {
+	samples []Sample
+	frames  []Frame
+	until   metric.Stamp
+}
+
+// add keeps a copy of s, whose frames are the sampler's.
+func (b *batch) add(s *Sample) {
+	from := len(b.frames)
+	b.frames = append(b.frames, s.Frames...)
+	b.samples = append(b.samples, *s)
+	b.samples[len(b.samples)-1].Frames = b.frames[from:len(b.frames):len(b.frames)]
+}
+
+// maxFrames bounds a batch, whatever happens in a second.
+const maxFrames = 1 << 17
 
 // Run has s look as it is wished, with a tick for each second of it. The
 // statistics are good also where an error ended it.
+//
+// The sampler has no time to lose: who names functions may open files, and who
+// takes ticks may wait for a disk, so that both are done beside it.
 func (r Recording) Run(ctx context.Context, s Sampler, wish Wish) (Statistics, error) {
-	if err := wish.check(); err != nil {
+	if err := wish.Check(); err != nil {
 		return Statistics{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	now := r.Now()
-	book := NewBook(r.Platform, now)
-	var failed error
-	write := func() {
-		tick := book.Tick(now)
-		if tick == nil || failed != nil {
-			return
-		}
-		if failed = r.Append(tick); failed != nil {
+	batches, ended := make(chan batch, 4), make(chan error, 1)
+	begin := r.Now()
+	go func() {
+		err := r.write(NewBook(begin), s, batches)
+		if err != nil {
 			cancel()
 		}
-	}
-	due := now.Cont + int64(time.Second)
-	stats, err := s.Sample(ctx, wish, func(sample *Sample) {
-		if now = r.Now(); now.Cont >= due {
-			write()
-			due = now.Cont + int64(time.Second)
+		for range batches { // Nobody waits for who has failed.
 		}
-		book.Add(sample)
+		ended <- err
+	}()
+	now := batch{until: begin}
+	due := begin.Cont + int64(time.Second)
+	stats, err := s.Sample(ctx, wish, func(sample *Sample) {
+		at := r.Now()
+		if at.Cont >= due || len(now.frames) > maxFrames {
+			batches <- now
+			now, due = batch{}, at.Cont+int64(time.Second)
+		}
+		now.add(sample)
+		now.until = at
 	})
-	now = r.Now()
-	write()
-	if failed != nil {
+	batches <- now
+	close(batches)
+	if failed := <-ended; failed != nil {
 		err = failed
 	}
 	return stats, err
 }
 
+// write makes ticks of batches.
+func (r Recording) write(book *Book, s Sampler, batches <-chan batch) error {
+	namer, _ := s.(Namer)
+	for b := range batches {
+		for i := range b.samples {
+			if namer != nil {
+				namer.Name(&b.samples[i])
+			}
+			book.Add(&b.samples[i])
+		}
+		if tick := book.Tick(b.until); tick != nil {
+			if err := r.Append(tick); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Longest is how long stacks can be sampled in one go.
 const Longest = 10 * time.Minute
 
-func (w Wish) check() error {
+// Check reports what cannot be wished.
+func (w Wish) Check() error {
 	switch {
 	case w.PID < 0:
 		return fmt.Errorf("stacks of process %d: there is no such number", w.PID)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 )
 
@@ -58,7 +57,7 @@ func TestRecording(t *testing.T) {
 			clock = 0
 			var got []uint64
 			ticks := 0
-			r := Recording{Platform: catalog.Linux, Now: func() metric.Stamp { return metric.Stamp{Wall: clock, Cont: clock} }, Append: func(tick *metric.Tick) error {
+			r := Recording{Now: func() metric.Stamp { return metric.Stamp{Wall: clock, Cont: clock} }, Append: func(tick *metric.Tick) error {
 				if ticks++; ticks == c.fails {
 					return full
 				}

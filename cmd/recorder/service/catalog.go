@@ -7,10 +7,12 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/sample/stack"
 )
 
 // Catalog is the platform's table with what the sources found out about this
-// machine in place of the general rows, and the recorder's own metrics.
+// machine in place of the general rows, and the recorder's own metrics. Stacks
+// are of no source: they are sampled when there is a reason.
 func Catalog(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
 	var groups []*metric.Group
 	for _, s := range sources {
@@ -28,7 +30,8 @@ func CatalogOf(rows []*metric.Desc, groups []*metric.Group) []*metric.Desc {
 		}
 		byName[d.Name] = d
 	}
-	for _, g := range append(engine.SelfGroups(), groups...) {
+	stacks := stack.Groups()
+	for _, g := range slices.Concat(engine.SelfGroups(), stacks[:], groups) {
 		for _, d := range g.Metrics {
 			byName[d.Name] = d
 		}

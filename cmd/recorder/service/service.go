@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/notice"
 	"tachograph/sample/platform"
+	"tachograph/sample/stack"
 )
 
 // Options are the parts of a service. Open, Sources, Rows and the clock come
@@ -34,8 +36,10 @@ type Options struct {
 	// Open opens the archive.
 	Open    func(catalog []*metric.Desc, s Settings) (Archive, Past, error)
 	Machine Machine
-	Log     *slog.Logger
-	Level   *slog.LevelVar
+	// Stacks makes what samples stacks; nil where nothing can.
+	Stacks func() (stack.Sampler, error)
+	Log    *slog.Logger
+	Level  *slog.LevelVar
 	// StatusEvery is how often the status file is written; zero: as usual.
 	StatusEvery time.Duration
 }
@@ -62,16 +66,17 @@ type Machine struct {
 
 // Service is a running recorder.
 type Service struct {
-	opt     Options
-	log     *slog.Logger
-	engine  *engine.Engine
-	archive Archive
-	rotator *rotator
-	shipper *shipper
-	reducer *reducer
-	descs   []*metric.Desc
-	started time.Time
-	writing sync.Mutex // held while the status file is written
+	opt      Options
+	log      *slog.Logger
+	engine   *engine.Engine
+	archive  Archive
+	rotator  *rotator
+	shipper  *shipper
+	reducer  *reducer
+	sampling *sampling
+	descs    []*metric.Desc
+	started  time.Time
+	writing  sync.Mutex // held while the status file is written
 	// finishing counts the archives that are being finished.
 	finishing atomic.Int32
 
@@ -101,7 +106,9 @@ func plan(c *config.Config) engine.Plan {
 // New checks the configuration against the machine and opens the archive.
 func New(opt Options) (*Service, error) {
 	s := &Service{opt: opt, log: opt.Log, cfg: opt.Config, started: opt.Machine.Now().Time()}
-	s.descs = Catalog(opt.Rows, opt.Sources)
+	s.sampling = &sampling{s: s, counts: stack.NewCounts()}
+	sources := append(slices.Clone(opt.Sources), s.sampling.counts)
+	s.descs = Catalog(opt.Rows, sources)
 	if err := s.cfg.CheckMetrics(s.descs); err != nil {
 		return nil, err
 	}
@@ -115,7 +122,7 @@ func New(opt Options) (*Service, error) {
 	}
 	s.archive = archive
 	s.engine, err = engine.New(engine.Options{
-		Sources: opt.Sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
+		Sources: sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
 		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: notice.New().Look,
 	})

@@ -18,6 +18,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/sample/stack"
 	"tachograph/store/recording"
 )
 
@@ -162,6 +163,7 @@ type bench struct {
 	loadErr error
 	past    Past
 	log     io.Writer
+	stacks  func() (stack.Sampler, error)
 }
 
 func newBench(t *testing.T) *bench {
@@ -210,7 +212,7 @@ func (b *bench) run() (*Service, func()) {
 				return b.battery
 			},
 		},
-		Log: slog.New(slog.NewTextHandler(b.log, nil)),
+		Stacks: b.stacks, Log: slog.New(slog.NewTextHandler(b.log, nil)),
 	})
 	if err != nil {
 		b.t.Fatal(err)

@@ -58,6 +58,7 @@ type Status struct {
 	LastRotation   *Rotation      `json:"last_rotation,omitempty"`
 	LastShipping   *Shipping      `json:"last_shipping,omitempty"`
 	LastReload     *Reload        `json:"last_reload,omitempty"`
+	LastSampling   *Sampling      `json:"last_sampling,omitempty"`
 }
 
 // ClassStatus is one class's part of a status.
@@ -119,6 +120,7 @@ func (s *Service) Status() Status {
 	if !reloaded.At.IsZero() {
 		st.LastReload = &reloaded
 	}
+	st.LastSampling = s.sampling.status()
 	if ship := s.shipper.status(); !ship.At.IsZero() || ship.Waiting > 0 {
 		st.LastShipping = &ship
 	}

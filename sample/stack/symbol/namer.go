@@ -32,7 +32,7 @@ type Budget struct {
 
 // Recording is the Budget of a recorder. What stays without a name is named when it
 // is read, from a Directory.
-var Recording = Budget{Time: 3 * time.Second, Bytes: 96 << 20}
+var Recording = Budget{Time: 3 * time.Second, Bytes: 24 << 20}
 
 // A Namer names the functions in samples, while they are recorded. It is for one
 // session, and for one goroutine.

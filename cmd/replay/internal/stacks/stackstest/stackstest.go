@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
 	"tachograph/store/rewrite"
@@ -32,7 +31,7 @@ func Write(t testing.TB, seconds ...[]stack.Sample) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book := stack.NewBook(catalog.Linux, At(0))
+	book := stack.NewBook(At(0))
 	for i, samples := range seconds {
 		for k := range samples {
 			book.Add(&samples[k])

@@ -1,0 +1,165 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"tachograph/config/trust"
+	"tachograph/sample/stack"
+)
+
+// WishName is the file in the archive directory by which a running recorder is
+// asked to sample stacks. Only who may write there can ask.
+const WishName = "recorder.sample"
+
+// StackWish is what that file holds.
+type StackWish struct {
+	PID     int32   `json:"pid,omitempty"` // 0: all processes
+	Rate    int     `json:"rate"`
+	Seconds float64 `json:"seconds"`
+	About   string  `json:"about"`
+	Reason  string  `json:"reason"`
+}
+
+func (w StackWish) wish() stack.Wish {
+	return stack.Wish{PID: w.PID, Rate: w.Rate, For: time.Duration(w.Seconds * float64(time.Second))}
+}
+
+// Sampling is what the last sampling of stacks came to.
+type Sampling struct {
+	At      time.Time `json:"at"` // of its end
+	About   string    `json:"about"`
+	Reason  string    `json:"reason,omitempty"`
+	Samples int       `json:"samples"`
+	Missed  int       `json:"missed,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	Error   string    `json:"error,omitempty"`
+}
+
+// sampling samples stacks, one session at a time.
+type sampling struct {
+	s      *Service
+	counts *stack.Counts
+	turn   sync.Mutex // held while stacks are sampled
+
+	mu   sync.Mutex
+	last Sampling
+}
+
+var errSampling = errors.New("stacks are being sampled already; ask again when that is over")
+
+// SampleAsked does what the file WishName asks for, which is gone after that.
+func (s *Service) SampleAsked(ctx context.Context) {
+	path := filepath.Join(s.opt.Dir, WishName)
+	w, err := readWish(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // The signal means nothing by itself.
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		s.sampling.done(Sampling{About: w.About, Reason: w.Reason, Error: err.Error()})
+		return
+	}
+	s.sampling.run(ctx, w)
+}
+
+// maxWish bounds what is read of a file WishName.
+const maxWish = 4 << 10
+
+func readWish(path string) (StackWish, error) {
+	var w StackWish
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return w, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return w, err
+	}
+	if !info.Mode().IsRegular() {
+		return w, fmt.Errorf("%s is no regular file", path)
+	}
+	if err := trust.Running(os.Geteuid()).Check(path, info); err != nil {
+		return w, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxWish))
+	if err != nil {
+		return w, err
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return w, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}
+
+// run samples as w says and tells what came of it.
+func (p *sampling) run(ctx context.Context, w StackWish) {
+	done := Sampling{About: w.About, Reason: w.Reason}
+	stats, text, err := p.record(ctx, w)
+	done.Samples, done.Missed, done.Text = stats.Samples, stats.Missed, text
+	if err != nil {
+		done.Error = err.Error()
+	}
+	p.done(done)
+}
+
+func (p *sampling) record(ctx context.Context, w StackWish) (stack.Statistics, string, error) {
+	s := p.s
+	if s.opt.Stacks == nil {
+		return stack.Statistics{}, "", errors.New("stacks cannot be sampled here")
+	}
+	if !p.turn.TryLock() {
+		return stack.Statistics{}, "", errSampling
+	}
+	defer p.turn.Unlock()
+	sampler, err := s.opt.Stacks()
+	if err != nil {
+		return stack.Statistics{}, "", err
+	}
+	from := s.opt.Machine.Now()
+	r := stack.Recording{Now: s.opt.Machine.Now, Append: s.engine.Append}
+	stats, err := r.Run(ctx, sampler, w.wish())
+	if err != nil && stats.Samples == 0 {
+		return stats, "", err
+	}
+	p.counts.Add(&stats)
+	e := stats.Event(from, s.opt.Machine.Now(), w.wish(), w.About, w.Reason)
+	s.engine.Event(e)
+	return stats, e.Text, err
+}
+
+// done keeps d for the status, which is written at once: somebody waits for it.
+func (p *sampling) done(d Sampling) {
+	d.At = p.s.opt.Machine.Now().Time()
+	p.mu.Lock()
+	p.last = d
+	p.mu.Unlock()
+	if d.Error != "" {
+		p.s.log.Warn("stacks were not sampled", "of", d.About, "error", d.Error)
+	}
+	if err := p.s.writeStatus(false); err != nil {
+		p.s.log.Debug("the status file cannot be written", "error", err)
+	}
+}
+
+func (p *sampling) status() *Sampling {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last.At.IsZero() {
+		return nil
+	}
+	last := p.last
+	return &last
+}
