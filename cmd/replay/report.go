@@ -38,7 +38,8 @@ func reportCommand(a *app) *cobra.Command {
 		Short: "A page with plots in one file, to attach to a ticket",
 		Long: `report writes a page of a window of one host: what was out of the ordinary, the
 cause first (see replay why), plots of everything that one zooms and walks through
-together, the processes at the cursor, events, and who used most.
+together, stacks as a flame graph where any were sampled, the processes at the
+cursor, events, and who used most.
 
 The page is one HTML file. It needs no network and no other file, opens from a
 mail in any browser of 2023 or later, light or dark, and can be printed. Names in it

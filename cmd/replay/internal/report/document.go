@@ -43,6 +43,7 @@ type document struct {
 	Tops       []Top      `json:"tops,omitempty"`
 	Breaks     []Mark     `json:"breaks,omitempty"`
 	Events     []Mark     `json:"events,omitempty"`
+	Flame      *Flame     `json:"flame,omitempty"`
 	Everyday   int        `json:"everyday,omitempty"`
 	MoreEvents int        `json:"moreEvents,omitempty"`
 	Absent     []Absent   `json:"absent,omitempty"`

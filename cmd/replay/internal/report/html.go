@@ -15,7 +15,7 @@ var assets embed.FS
 
 // scripts are the parts of the page's program, in order. All but the first, which is
 // others' work, are one program.
-var scripts = []string{"human.js", "time.js", "load.js", "plot.js", "figure.js", "processes.js", "parts.js", "page.js"}
+var scripts = []string{"human.js", "time.js", "load.js", "plot.js", "figure.js", "processes.js", "flame.js", "parts.js", "page.js"}
 
 func asset(name string) string {
 	text, err := assets.ReadFile("assets/" + name)

@@ -66,7 +66,7 @@ func Collect(ctx context.Context, a query.Archive, r Request) (*Page, error) {
 	}
 	c := &collector{ctx: ctx, a: a, w: w, r: r, grid: newGrid(w.From, w.To, r.Step, r.Columns), host: list[len(list)-1].Host, archives: list, page: &Page{}}
 	c.cores = query.Cores(a, w)
-	parts := []func() error{c.head, c.plots, c.processes, c.story}
+	parts := []func() error{c.head, c.plots, c.processes, c.flames, c.story}
 	if r.Brief {
 		parts = []func() error{c.head, c.plots, c.processes, c.marks}
 	}
