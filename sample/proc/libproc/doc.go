@@ -10,6 +10,7 @@ import "tachograph/sample/darwin/decode"
 const (
 	PIDListFDs        = 1
 	PIDTaskAllInfo    = 2
+	PIDRegionPathInfo = 8
 	PIDVnodePathInfo  = 9
 	PIDThreadID64Info = 15
 	PIDUniqueID       = 17
@@ -28,6 +29,7 @@ const (
 	UniqueSize        = 56
 	VnodePathSize     = 2352
 	ThreadSize        = 112
+	RegionPathSize    = 1272
 	SocketSize        = 792
 	fdSize            = 8
 	PathSize          = 4096

@@ -128,6 +128,14 @@ var (
 	}
 )
 
+// From proc_pidinfo(PROC_PIDREGIONPATHINFO): the region that an address is in, or
+// else the next one.
+var (
+	RegionAddress = field("proc_regionwithpathinfo", "prp_prinfo.pri_address", 80, 8, false)
+	RegionSize    = field("proc_regionwithpathinfo", "prp_prinfo.pri_size", 88, 8, false)
+	RegionPath    = field("proc_regionwithpathinfo", "prp_vip.vip_path", 248, 1024, false)
+)
+
 var (
 	cwdPath        = field("proc_vnodepathinfo", "pvi_cdir.vip_path", 152, 1024, false)
 	fdType         = field("proc_fdinfo", "proc_fdtype", 4, 4, false)

@@ -52,6 +52,7 @@ func TestFieldsStandWhereTheyWereMeasured(t *testing.T) {
 			sizes := map[string]int{
 				"kinfo_proc": KinfoSize, "proc_taskallinfo": TaskAllSize, "proc_uniqidentifierinfo": UniqueSize,
 				"proc_vnodepathinfo": VnodePathSize, "proc_threadinfo": ThreadSize, "socket_fdinfo": SocketSize, "proc_fdinfo": fdSize,
+				"proc_regionwithpathinfo": RegionPathSize,
 			}
 			for v := range rusageSizes {
 				sizes["rusage_info_v"+strconv.Itoa(v)] = RusageSize(int32(v))

@@ -46,6 +46,9 @@ type kernel interface {
 	Self() port
 	// Process is who has a number now.
 	Process(pid int32) (process, bool)
+	// Mapped is the file that a process has mapped at an address; "" if that is not
+	// known.
+	Mapped(pid int32, addr uint64) string
 	// Threads appends a right to each thread of a task.
 	Threads(task port, to []port) ([]port, code)
 	// Identify and Describe say what stays and what changes of a thread.

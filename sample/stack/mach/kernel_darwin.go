@@ -86,6 +86,20 @@ func (k *darwinKernel) Process(pid int32) (p process, ok bool) {
 	return p, true
 }
 
+func (k *darwinKernel) Mapped(pid int32, addr uint64) string {
+	b := k.buf[:libproc.RegionPathSize]
+	if n, errno := sys.PidInfo(pid, libproc.PIDRegionPathInfo, addr, b); errno != 0 || n < len(b) {
+		return ""
+	}
+	at, _ := libproc.RegionAddress.Uint(b)
+	size, _ := libproc.RegionSize.Uint(b)
+	if addr < at || addr-at >= size {
+		return ""
+	}
+	path, _ := libproc.RegionPath.Text(b)
+	return string(path)
+}
+
 func (k *darwinKernel) Threads(task port, to []port) ([]port, code) {
 	list, c := sys.Task(task).Threads(k.threads[:0])
 	k.threads = list

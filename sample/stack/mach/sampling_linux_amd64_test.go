@@ -51,7 +51,7 @@ func TestStacks(t *testing.T) {
 	p.always(t, "701/7010/intelapp/731", "||1||0|usleep@cache:libsystem_c.dylib+1004 main@intelapp+1004 200000000")
 
 	// Who refuses is asked once, and seen in stackshots.
-	const launchd = "||1||0|K:kernel+a00200 K:kernel+a00300 100001000 100000f00"
+	const launchd = "||1||0|K:kernel+a00200 K:kernel+a00300 launchd+1000 dyld+f04"
 	for i, command := range []string{protected, again} {
 		p = o.part(t, command)
 		p.always(t, "1/1/launchd/66", launchd)
@@ -75,7 +75,7 @@ func TestStacks(t *testing.T) {
 			if thread == "700/7000/app/712" && (!strings.HasPrefix(text, "leaf||1|mach port receive 0x1203|0|K:kernel+b00000 K:kernel+b00100 ") || !strings.Contains(text, "cache:") || !strings.Contains(text, own)) {
 				t.Errorf("%s: %s", thread, text)
 			}
-			if thread == "700/7000/app/711" && !strings.HasPrefix(text, "main|com.apple.main-thread|0||0|AABBCCDD-0011-2233-4455-66778899AABB+4010 ") {
+			if thread == "700/7000/app/711" && !strings.HasPrefix(text, "main|com.apple.main-thread|0||0|App+4010 App+4188 ") {
 				t.Errorf("%s: %s", thread, text)
 			}
 		}

@@ -30,7 +30,9 @@ process 0 { name kernel_task; ppid 0
   image "/System/Library/Kernels/kernel" uuid cccccccc-0000-0000-0000-00000000000c load 0xfffffe0007000000 size 0x2000000
   thread 0x64 { kstack 0xfffffe0007a00100; state 1 } }
 process 1 { name launchd; ppid 0; uid 0; protected yes
-  thread 0x66 { stack 0x100001000 0x100000f00; kstack 0xfffffe0007a00200 0xfffffe0007a00300 } }
+  image "/sbin/launchd" uuid 0f0f0f0f-0000-0000-0000-000000000001 load 0x100000000 size 0x8000 { symbol _main 0x1000 }
+  image "/usr/lib/dyld" uuid 0f0f0f0f-0000-0000-0000-000000000002 load 0x1d0000000 size 0x4000 type dylinker { symbol _start 0xf00 }
+  thread 0x66 { stack 0x100001000 0x1d0000f04; kstack 0xfffffe0007a00200 0xfffffe0007a00300 } }
 process 700 {
   name app; uniqueid 7000; path "/Applications/App.app/Contents/MacOS/App"; uid 501; arch arm64e
   image "/Applications/App.app/Contents/MacOS/App" uuid aabbccdd-0011-2233-4455-66778899aabb load 0x104a30000 size 0x20000 {

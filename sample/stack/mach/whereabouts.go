@@ -1,8 +1,6 @@
 package mach
 
 import (
-	"slices"
-
 	"tachograph/sample/proc/libproc"
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/kcdata"
@@ -29,9 +27,8 @@ type whereabouts struct {
 
 // person is a process as a stackshot has it.
 type person struct {
-	key, command, path string
-	uuids              []string // of its program's file
-	sought             bool
+	key, command string
+	short        string // the name in the stackshot, which an exec changes
 }
 
 // maxPeople bounds what is remembered of processes, and of images.
@@ -84,13 +81,12 @@ func (w *whereabouts) layOut(caches []kcdata.Cache) {
 // enter says whose addresses come.
 func (w *whereabouts) enter(t *kcdata.Task) *person {
 	p := w.people[t.Unique]
-	if p == nil {
+	if p == nil || p.short != t.Command {
 		if len(w.people) >= maxPeople {
 			clear(w.people)
 		}
-		p = &person{key: libproc.Key(t.Unique), command: printable(t.Command)}
-		if now, ok := w.k.Process(t.PID); ok && now.key == p.key {
-			p.path = now.path
+		p = &person{key: libproc.Key(t.Unique), command: printable(t.Command), short: t.Command}
+		if now, ok := w.same(t.PID, p); ok {
 			p.command = printable(libproc.FullName([]byte(t.Command), now.path))
 		}
 		w.people[t.Unique] = p
@@ -98,28 +94,33 @@ func (w *whereabouts) enter(t *kcdata.Task) *person {
 	w.cache = w.caches[t.Cache]
 	w.task = images{names: w.names, list: w.task.list[:0]}
 	for _, in := range t.Images {
-		w.task.add(in.Address, unknownSize, w.outside(in, p))
+		w.task.add(in.Address, unknownSize, w.outside(in, t.PID, p))
 	}
 	w.task.sort()
 	return p
 }
 
-// outside is an image outside of the cache.
-func (w *whereabouts) outside(in kcdata.Load, p *person) *image {
+// same asks who has a number now, in case that it is still the same process.
+func (w *whereabouts) same(pid int32, p *person) (process, bool) {
+	now, ok := w.k.Process(pid)
+	return now, ok && now.key == p.key
+}
+
+// outside is an image outside of the cache: stackshots have no paths of these.
+func (w *whereabouts) outside(in kcdata.Load, pid int32, p *person) *image {
 	at := w.all[in]
-	if at == nil {
-		if len(w.all) >= maxPeople {
-			clear(w.all)
-		}
-		at = &image{Image: stack.Image{ID: macho.UUID(in.UUID), Base: in.Address}}
-		if !p.sought {
-			p.sought, p.uuids = true, macho.FileUUIDs(p.path)
-		}
-		if at.ID != "" && slices.Contains(p.uuids, at.ID) {
-			at.Path = printable(p.path)
-		}
-		w.all[in] = at
+	if at != nil {
+		return at
 	}
+	if len(w.all) >= maxPeople {
+		clear(w.all)
+	}
+	at = &image{Image: stack.Image{ID: macho.UUID(in.UUID), Base: in.Address}}
+	path := w.k.Mapped(pid, in.Address)
+	if _, ok := w.same(pid, p); ok {
+		at.Path = printable(path)
+	}
+	w.all[in] = at
 	return at
 }
 

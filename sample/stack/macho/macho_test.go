@@ -3,8 +3,6 @@ package macho
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -243,37 +241,4 @@ func FuzzImage(f *testing.F) {
 			t.Errorf("%d images in the cache", len(images))
 		}
 	})
-}
-
-// The UUIDs of files for one processor and for several.
-func TestFileUUIDs(t *testing.T) {
-	thin := program(0x100000000, load, nil)
-	fat := make([]byte, 0x8000)
-	binary.BigEndian.PutUint32(fat, magicFat)
-	binary.BigEndian.PutUint32(fat[4:], 2)
-	binary.BigEndian.PutUint32(fat[8+8:], 0x8000)
-	binary.BigEndian.PutUint32(fat[8+fatEntry+8:], 0x10000)
-	fat = append(append(fat, thin...), thin...)
-	fat[0x10000+headerSize+2*segmentSize+8] = 0x99 // the second one's UUID
-	for _, c := range []struct {
-		name string
-		b    []byte
-		want string
-	}{
-		{"thin", thin, "[AABBCCDD-0011-2233-4455-66778899AABB]"},
-		{"fat", fat, "[AABBCCDD-0011-2233-4455-66778899AABB 99BBCCDD-0011-2233-4455-66778899AABB]"},
-		{"a script", []byte("#!/bin/sh\n"), "[]"},
-		{"endless", []byte("\xca\xfe\xba\xbe\xff\xff\xff\xff"), "[]"},
-	} {
-		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, c.b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(FileUUIDs(path)); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-	if got := FileUUIDs(t.TempDir()); got != nil {
-		t.Errorf("a folder: %v", got)
-	}
 }
