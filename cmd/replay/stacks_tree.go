@@ -109,7 +109,7 @@ func (t *treePage) below(n *stacks.Node, before string) error {
 		switch {
 		case n.Function < 0 && n.Title == "":
 			return "", "" // The root is not shown.
-		case n.Function < 0:
+		case lines < 2 && n.Function < 0:
 			return before + "  ", before + "  "
 		case lines < 2:
 			return before, before

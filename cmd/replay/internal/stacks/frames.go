@@ -97,14 +97,21 @@ func (b *builder) place(all []framed) {
 	numbers := make([]int32, len(all))
 	var chain []int32
 	missing := int32(-1)
+	calls, kept := 0, b.p.Stacks[:0]
 	for i, in := range b.inner {
+		k := b.p.Stacks[i]
 		at, known := b.places[in]
 		if !known {
 			if missing < 0 {
 				missing = int32(len(b.p.Places))
 				b.p.Places = append(b.p.Places, Place{Caller: -1, Broken: true, Function: b.function(function{name: "(frames were not recorded)", image: -1}, "", "")})
 			}
-			b.p.Stacks[i].Place = missing
+			k.Place = missing
+			kept = append(kept, k)
+			continue
+		}
+		if calls += int(all[at].depth); calls > maxCalls {
+			b.p.Lost = plus(b.p.Lost, k.Samples)
 			continue
 		}
 		chain = chain[:0]
@@ -117,8 +124,10 @@ func (b *builder) place(all []framed) {
 			numbers[chain[k]] = int32(len(b.p.Places))
 			b.p.Places = append(b.p.Places, b.placed(f, numbers))
 		}
-		b.p.Stacks[i].Place = numbers[at]
+		k.Place = numbers[at]
+		kept = append(kept, k)
 	}
+	b.p.Stacks = kept
 }
 
 func (b *builder) placed(f *framed, numbers []int32) Place {

@@ -119,14 +119,28 @@ func TestHostile(t *testing.T) {
 
 // Very many stacks are not all kept, and none is left out without being counted.
 func TestBounds(t *testing.T) {
-	a := &told{frames: []*metric.Instance{instance("1", "a")}}
+	if testing.Short() {
+		t.Skip("makes a quarter of a million stacks")
+	}
+	const deep = 400
+	a := &told{frames: []*metric.Instance{instance("0", "a")}}
+	for i := 1; i < deep; i++ {
+		a.frames = append(a.frames, instance(fmt.Sprint(i), "a", "caller", fmt.Sprint(i-1)))
+	}
 	for i := range maxStacks + 10 {
-		a.stacks = append(a.stacks, instance(fmt.Sprint(i), "", "frame", "1"))
+		a.stacks = append(a.stacks, instance(fmt.Sprint(i), "", "frame", "0"))
 		a.counts = append(a.counts, 3)
 	}
 	p := Read(a, Request{})
 	if len(p.Stacks) != maxStacks || p.Lost != 30 || p.Sum(Any) != 3*maxStacks {
 		t.Errorf("%d stacks with %d samples, %d lost", len(p.Stacks), p.Sum(Any), p.Lost)
+	}
+	for _, in := range a.stacks {
+		in.Labels[0].Value = fmt.Sprint(deep - 1)
+	}
+	p = Read(a, Request{})
+	if want := maxCalls / deep; len(p.Stacks) != want || p.Sum(Any)+p.Lost != 3*(maxStacks+10) {
+		t.Errorf("of deep ones %d stacks, not %d, with %d samples, %d lost", len(p.Stacks), want, p.Sum(Any), p.Lost)
 	}
 }
 

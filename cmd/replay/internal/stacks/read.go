@@ -15,7 +15,8 @@ const (
 	maxStacks = 1 << 18
 	maxPlaces = 1 << 20
 	maxImages = 1 << 16
-	maxName   = 512 // bytes of a name
+	maxCalls  = 1 << 23 // in all stacks, one by one: a stack of each thread may be deep
+	maxName   = 512     // bytes of a name
 )
 
 // Symbols finds the function that is at an offset of the image with an ID.
