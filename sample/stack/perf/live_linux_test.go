@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,10 +102,11 @@ func (s *seen) share(in map[string]int, part string) float64 {
 }
 
 // sampled samples until enough samples of running threads have come.
-func sampled(t testing.TB, s *Sampler, wish stack.Wish, enough func(*seen) bool) (*seen, stack.Statistics) {
+func sampled(t testing.TB, s *Sampler, wish stack.Wish, enough func(*seen, *stack.Sample) bool) (*seen, stack.Statistics) {
 	t.Helper()
 	got := &seen{running: map[string]int{}, waiting: map[string]int{}}
-	namer := symbol.NewNamer(s.Open, symbol.Recording)
+	// Others may have the processors: no name is lost for that here.
+	namer := symbol.NewNamer(s.Open, symbol.Budget{Time: time.Minute, Bytes: 1 << 30})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	wish.For = time.Minute
@@ -126,7 +128,7 @@ func sampled(t testing.TB, s *Sampler, wish stack.Wish, enough func(*seen) bool)
 		kept := *x
 		kept.Frames = append([]stack.Frame(nil), x.Frames...)
 		got.all = append(got.all, kept)
-		if enough(got) {
+		if enough(got, x) {
 			cancel()
 		}
 	})
@@ -134,6 +136,10 @@ func sampled(t testing.TB, s *Sampler, wish stack.Wish, enough func(*seen) bool)
 		t.Fatal(err)
 	}
 	return got, statistics
+}
+
+func has(x *stack.Sample, name string) bool {
+	return slices.ContainsFunc(x.Frames, func(f stack.Frame) bool { return f.Name == name })
 }
 
 func count(in map[string]int) (n int) {
@@ -146,7 +152,7 @@ func count(in map[string]int) (n int) {
 func TestProportionsOfC(t *testing.T) {
 	cmd := started(t, compiled(t))
 	pid := int32(cmd.Process.Pid)
-	got, statistics := sampled(t, New(), stack.Wish{PID: pid, Rate: 997}, func(g *seen) bool { return count(g.running) >= 500 })
+	got, statistics := sampled(t, New(), stack.Wish{PID: pid, Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 500 })
 	if statistics.How != "perf" {
 		t.Skipf("the kernel allows no perf events here: %s", statistics.Why)
 	}
@@ -189,7 +195,7 @@ func TestProportionsOfC(t *testing.T) {
 // Code of Go is seen with its files and lines, by whatever thread it runs.
 func TestProportionsOfGo(t *testing.T) {
 	cmd := started(t, "/proc/self/exe", "burn in Go")
-	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool { return count(g.running) >= 500 })
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 500 })
 	const here = "tachograph/sample/stack/perf."
 	heavy, light := got.share(got.running, here+"goOuter;"+here+"goHeavy;"), got.share(got.running, here+"goOuter;"+here+"goLight;")
 	if whole := heavy + light; whole < 0.8 || heavy/whole < 0.75-0.09 || heavy/whole > 0.75+0.09 {
@@ -208,13 +214,9 @@ func TestProportionsOfGo(t *testing.T) {
 func TestNewThreads(t *testing.T) {
 	cmd := started(t, compiled(t), "threads")
 	threads := make(map[uint64]bool)
-	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen) bool {
-		for _, x := range g.all {
-			for _, f := range x.Frames {
-				if f.Name == "short_lived" {
-					threads[x.Thread.TID] = true
-				}
-			}
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen, x *stack.Sample) bool {
+		if has(x, "short_lived") {
+			threads[x.Thread.TID] = true
 		}
 		return len(threads) >= 5
 	})
@@ -226,7 +228,7 @@ func TestNewThreads(t *testing.T) {
 // A stack that is deeper than the sampler goes is said to be.
 func TestDeepStacks(t *testing.T) {
 	cmd := started(t, compiled(t), "deep")
-	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool { return count(g.running) >= 20 })
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 20 })
 	cut := 0
 	for _, x := range got.all {
 		if x.State != stack.Running {
@@ -253,8 +255,8 @@ func TestDeepStacks(t *testing.T) {
 func TestManyThreads(t *testing.T) {
 	cmd := started(t, compiled(t), "many")
 	asked := make(map[uint64]bool)
-	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool {
-		if x := g.all[len(g.all)-1]; x.State == stack.Waiting {
+	got, statistics := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool {
+		if x.State == stack.Waiting {
 			asked[x.Thread.TID] = true
 		}
 		return len(asked) > 500 && count(g.running) > 50
@@ -288,7 +290,7 @@ func TestAsPerfSays(t *testing.T) {
 	if err := perf.Start(); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen) bool { return count(g.running) >= 1000 })
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 1000 })
 	perf.Process.Signal(os.Interrupt)
 	perf.Wait() // it tells of the signal
 	out, err := exec.Command(tool, "report", "-i", data, "--stdio", "--children", "-g", "none", "--sort", "sym", "--percent-limit", "2").Output()
@@ -320,7 +322,7 @@ func TestAsPerfSays(t *testing.T) {
 // A process that ends ends the sampling of it.
 func TestProcessEnds(t *testing.T) {
 	cmd := started(t, compiled(t))
-	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 199}, func(g *seen) bool {
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 199}, func(g *seen, x *stack.Sample) bool {
 		if len(g.all) == 20 {
 			cmd.Process.Kill()
 		}
@@ -334,43 +336,36 @@ func TestProcessEnds(t *testing.T) {
 	}
 }
 
-// Of all processes, those are known that began and ended meanwhile, with their
-// files: nothing could be read of them any more.
+// Of all processes, those are known that begin meanwhile, with their files.
 func TestAllProcesses(t *testing.T) {
 	path := compiled(t)
 	busy := started(t, path)
 	key := keyOf(t, int32(busy.Process.Pid))
-	short := make(chan int32, 1)
-	var pid int32
-	got, statistics := sampled(t, New(), stack.Wish{Rate: 499}, func(g *seen) bool {
-		if len(g.all) == 1 {
-			go func() {
-				cmd := exec.Command(path, "work", "a little")
-				cmd.Run()
-				short <- int32(cmd.Process.Pid)
-			}()
-		}
-		if pid == 0 {
-			select {
-			case pid = <-short:
-			default:
-				return false
+	var short *exec.Cmd
+	old, young := 0, 0
+	got, statistics := sampled(t, New(), stack.Wish{Rate: 499}, func(g *seen, x *stack.Sample) bool {
+		if short == nil {
+			short = exec.Command(path, "work", "a little")
+			if err := short.Start(); err != nil {
+				t.Fatal(err)
 			}
 		}
-		old, young := 0, 0
-		for _, x := range g.all {
-			for _, f := range x.Frames {
-				switch {
-				case f.Name != "outer":
-				case x.Thread.Process == key:
-					old++
-				case x.Thread.PID == pid && x.Thread.Command == "burn":
-					young++
-				}
-			}
+		switch {
+		case !has(x, "outer"):
+		case x.Thread.Process == key:
+			old++
+		case int(x.Thread.PID) == short.Process.Pid && x.Thread.Command == "burn":
+			young++
 		}
 		return old > 20 && young > 20
 	})
+	if short != nil {
+		short.Process.Kill()
+		short.Wait()
+	}
+	if old <= 20 || young <= 20 {
+		t.Errorf("the one that was there was seen %d times, the new one %d times", old, young)
+	}
 	if statistics.How != "perf" || len(got.all) == 0 {
 		t.Errorf("%+v", statistics)
 	}
@@ -393,7 +388,7 @@ func TestDeletedProgram(t *testing.T) {
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen) bool { return count(g.running) >= 50 })
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 499}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 50 })
 	if share := got.share(got.running, "main;outer;"); share < 0.9 {
 		t.Errorf("%.2f have names:\n%v", share, got.running)
 	}
@@ -409,7 +404,7 @@ func TestDeletedProgram(t *testing.T) {
 // Where the kernel allows no perf events, threads that wait are seen all the same.
 func TestWithoutPerf(t *testing.T) {
 	cmd := started(t, compiled(t))
-	got, statistics := sampled(t, &Sampler{refuse: errRefused}, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen) bool { return count(g.waiting) >= 20 })
+	got, statistics := sampled(t, &Sampler{refuse: errRefused}, stack.Wish{PID: int32(cmd.Process.Pid), Rate: 50}, func(g *seen, x *stack.Sample) bool { return count(g.waiting) >= 20 })
 	if statistics.How != "proc" || len(got.running) > 0 || got.share(got.waiting, "pipe_read[k];") < 0.9 {
 		t.Errorf("%+v\n%v", statistics, got.waiting)
 	}
