@@ -55,7 +55,7 @@ func (d *Definitions) Names() []string {
 
 // lookup finds the expression behind a name: a definition, or a formula of the
 // catalogue.
-func (d *Definitions) lookup(a Archive, name string) (string, bool) {
+func (d *Definitions) lookup(a Vocabulary, name string) (string, bool) {
 	if d != nil {
 		if text, ok := d.text[name]; ok {
 			return text, true
@@ -68,7 +68,7 @@ func (d *Definitions) lookup(a Archive, name string) (string, bool) {
 }
 
 // names are all that an expression may refer to.
-func names(a Archive, d *Definitions) []string {
+func names(a Vocabulary, d *Definitions) []string {
 	out := append([]string{}, d.Names()...)
 	for _, m := range a.Metrics() {
 		out = append(out, m.Name)

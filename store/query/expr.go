@@ -15,8 +15,14 @@ type Expr struct {
 	root *node
 }
 
+// Vocabulary are the metrics that an expression may be about: an Archive has some.
+type Vocabulary interface {
+	Metrics() []*metric.Desc
+	Lookup(name string) *metric.Desc
+}
+
 // Compile parses and checks an expression. Errors point at the column.
-func Compile(a Archive, defs *Definitions, text string) (*Expr, error) {
+func Compile(a Vocabulary, defs *Definitions, text string) (*Expr, error) {
 	root, err := parse(text)
 	if err != nil {
 		return nil, err

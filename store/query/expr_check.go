@@ -25,7 +25,7 @@ type exprType struct {
 // checker resolves names and checks types and units.
 type checker struct {
 	text    string
-	archive Archive
+	archive Vocabulary
 	defs    *Definitions
 	stack   []string // definitions being expanded
 	// lifetime allows products and quotients of counters as they stand: the

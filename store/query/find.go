@@ -34,7 +34,7 @@ type Condition struct {
 }
 
 // CompileCondition checks that text is a condition.
-func CompileCondition(a Archive, defs *Definitions, text string) (*Condition, error) {
+func CompileCondition(a Vocabulary, defs *Definitions, text string) (*Condition, error) {
 	e, err := Compile(a, defs, text)
 	if err != nil {
 		return nil, err
