@@ -27,6 +27,9 @@ func Changes(old, now *Config) []Change {
 	if !slices.EqualFunc(old.Rules, now.Rules, func(a, b Rule) bool { return a.Class == b.Class && slices.Equal(a.Match, b.Match) }) {
 		out = append(out, Change{"rule", ruleWords(old), ruleWords(now)})
 	}
+	if was, is := triggerChange(old, now); was != is {
+		out = append(out, Change{"trigger", was, is})
+	}
 	return out
 }
 

@@ -16,7 +16,11 @@ type Config struct {
 	// read.
 	Intervals metric.Intervals
 	// Rules move metrics between classes; the last one that matches wins.
-	Rules   []Rule
+	Rules []Rule
+	// Triggers are the defaults, each unless the file has another of its name,
+	// and those of the file.
+	Triggers []Trigger
+
 	Process Process
 	Budget  Budget
 	Log     Log
@@ -101,6 +105,8 @@ func Default() *Config {
 		Process: Process{Args: ArgsOff},
 		Budget:  Budget{MaxCPU: 0.01, MaxMemory: 100 << 20},
 		Log:     Log{Format: "text", Level: "info"},
+
+		Triggers: DefaultTriggers(),
 	}
 	c.Archive.Rotate, _ = ParseSchedule("0 0 * * *")
 	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,6 +49,19 @@ class = "fast"
 [[rule]]
 match = ["a.*", "b"]
 class = "disabled"
+[[trigger]]
+name = "runaway process"
+when = "off"
+[[trigger]]
+name = "mine"
+when = """kernel.all.load[1*]
+   > 2 * hinv.ncpu"""
+for = "1m30s"
+stacks = { for = "5s", rate = 99, of = "all" }
+cool_down = "1d"
+[trigger.burst]
+classes = ["fast", "process", "fast"]
+for = "10s"
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +72,13 @@ class = "disabled"
 	}
 	if again.TOML() != c.TOML() {
 		t.Errorf("read back as\n%s\nwant\n%s", again.TOML(), c.TOML())
+	}
+	want := append(DefaultTriggers(), Trigger{Name: "mine", When: "kernel.all.load[1*] > 2 * hinv.ncpu", For: 90 * time.Second,
+		Stacks: StacksWish{For: 5 * time.Second, Rate: 99, Of: "all"}, CoolDown: day, PerDay: 10,
+		Burst: BurstWish{Classes: []metric.Class{metric.Fast, metric.Process}, Every: 100 * time.Millisecond, For: 10 * time.Second}})
+	want[0] = Trigger{Name: "runaway process", When: "off", CoolDown: 10 * time.Minute, PerDay: 10}
+	if !slices.EqualFunc(again.Triggers, want, func(a, b Trigger) bool { return a.Same(&b) }) {
+		t.Errorf("triggers %+v\nwant %+v", again.Triggers, want)
 	}
 	if c.Archive.KeepFor != 14*day || c.Archive.MaxSize != 1500<<20 || c.Budget.MaxCPU != 0.015 || c.Budget.MaxMemory != 0 {
 		t.Errorf("read %+v %+v", c.Archive, c.Budget)
@@ -86,6 +107,20 @@ func TestMistakesNameFileLineAndKey(t *testing.T) {
 		{"rule key", "[[rule]]\nclass = \"fast\"\nmatch = \"a\"\n[[rule]]\nmatches=\"b\"\nclass=\"fast\"\nmatch=\"b\"", "f.toml:5: rule.1.matches is not a key of the configuration"},
 		{"rule pattern", "[[rule]]\nclass = \"fast\"\nmatch = \"a[\"", "f.toml:3: rule.0.match is not a pattern of metric names (write \"disk.dev.*\")"},
 		{"a value after a string of many lines", "[process]\nthreads = [\"\"\"\nfast = \"x\"\n\"\"\"]\nargs = 1", "f.toml:5: process.args is not a string: put its value in quotes"},
+		{"trigger without a name", "\n[[trigger]]\nwhen = \"off\"", "f.toml:2: trigger.0 has no name"},
+		{"trigger twice", trigger("") + trigger(""), "f.toml:4: trigger.1 has the name of another trigger"},
+		{"trigger key", trigger("before = \"5s\""), "f.toml:4: trigger.0.before is no key of a trigger (name, when, for, stacks, burst, run, cool_down, per_day)"},
+		{"trigger cool_down", trigger("cool_down = \"1s\""), "f.toml:4: trigger.0.cool_down is too short: 10s at least"},
+		{"trigger for", trigger("for = \"2d\""), "f.toml:4: trigger.0.for is too long: 1d at most"},
+		{"trigger per_day", trigger("per_day = 0"), "f.toml:4: trigger.0.per_day is not a number from 1 to 1000"},
+		{"trigger run", trigger("run = [\"logger\"]"), "f.toml:4: trigger.0.run does not begin with an absolute path"},
+		{"trigger stacks", trigger("stacks = true"), "f.toml:4: trigger.0.stacks is not a table (write { for = \"5s\" })"},
+		{"trigger stacks for", trigger("stacks = { rate = 5 }"), "f.toml:4: trigger.0.stacks has no for"},
+		{"trigger stacks rate", trigger("stacks = { for = \"5s\", rate = 5000 }"), "f.toml:4: trigger.0.stacks has a mistake: rate is not a number from 1 to 1000"},
+		{"trigger burst in a table", trigger("[trigger.burst]\nfor = \"10s\""), "f.toml:1: trigger.0.burst has no classes"},
+		{"trigger burst key", trigger("burst = { for = \"10s\", secret = 1 }"), "f.toml:4: trigger.0.burst has a key that is none of classes, every, for"},
+		{"trigger burst class", trigger("burst = { for = \"10s\", classes = [\"static\"] }"), "f.toml:4: trigger.0.burst has a mistake: classes has a word that is no class which is read again and again (fast, process, thread, polled, costly, constrained)"},
+		{"trigger burst too often", trigger("burst = { for = \"10s\", classes = [\"polled\"] }"), "f.toml:4: trigger.0.burst reads the class polled every 100ms, but its sources give nothing new more often than every 1s"},
 		{"not TOML", "[archive]\nroot:$6$secret:19000:0:99999:7:::", "f.toml:2: this line is not valid TOML"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -102,6 +137,9 @@ func TestMistakesNameFileLineAndKey(t *testing.T) {
 		})
 	}
 }
+
+// trigger is one with another line.
+func trigger(line string) string { return "[[trigger]]\nname = \"x\"\nwhen = \"off\"\n" + line }
 
 func TestAllMistakesAtOnceInOrder(t *testing.T) {
 	_, err := Parse("f", "[log]\nlevel = 1\nformat = 2\n[process]\nargs = 3\n")
@@ -176,6 +214,7 @@ func TestLoadRefusesUnsafePlaces(t *testing.T) {
 		{"world-writable", write(t.TempDir(), 0o646, ""), "everybody may write"},
 		{"world-writable directory", write(open, 0o644, ""), "everybody may write"},
 		{"group-writable with a command", write(t.TempDir(), 0o664, command), group},
+		{"group-writable with a trigger's command", write(t.TempDir(), 0o664, trigger("run = [\"/bin/true\"]")), group},
 		{"group-writable without", write(t.TempDir(), 0o664, ""), alone},
 		{"absent", filepath.Join(t.TempDir(), "none"), "no such file"},
 		{"a directory", t.TempDir(), "is not a file"},
@@ -227,6 +266,10 @@ func TestRootObeysOnlyRoot(t *testing.T) {
 		{name: "everybody may add far above", spoil: func(p place) { os.Chmod(p.above, 0o777|os.ModeSticky) }},
 		{name: "a stranger's program", spoil: func(p place) { os.Chown(p.program, stranger, 0) }, file: "archive.on_finish names a command that root must not run"},
 		{name: "everybody's program", spoil: func(p place) { os.Chmod(p.program, 0o777) }, file: "archive.on_finish names a command that root must not run"},
+		{name: "a stranger's program for a trigger", spoil: func(p place) {
+			os.WriteFile(p.file, []byte(trigger("run = [\""+p.program+"\"]")), 0o644)
+			os.Chown(p.program, stranger, 0)
+		}, file: "t.toml:1: trigger.0 names a command that root must not run"},
 		{name: "a program to come", spoil: func(p place) { os.Remove(p.program) }},
 		{name: "a stranger's link", spoil: func(p place) {
 			os.Rename(p.file, p.file+".real")

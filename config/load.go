@@ -41,10 +41,11 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPlace(path, info, len(c.Archive.OnFinish) > 0, c.lines["archive.on_finish"]); err != nil {
+	commands := c.commands()
+	if err := checkPlace(path, info, commands); err != nil {
 		return nil, err
 	}
-	if err := c.checkCommand(); err != nil {
+	if err := checkCommands(commands); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -68,7 +69,9 @@ func Parse(file, text string) (*Config, error) {
 	c.lines = locate(text)
 	var errs list
 	rules, hasRules := tree["rule"]
+	triggers, hasTriggers := tree["trigger"]
 	delete(tree, "rule")
+	delete(tree, "trigger")
 	flat := make(map[string]any)
 	flatten("", tree, flat)
 	for path, v := range flat {
@@ -84,6 +87,9 @@ func Parse(file, text string) (*Config, error) {
 	}
 	if hasRules {
 		c.parseRules(rules, &errs)
+	}
+	if hasTriggers {
+		c.parseTriggers(triggers, &errs)
 	}
 	slices.SortFunc(errs, func(a, b error) int { return a.(*Error).Line - b.(*Error).Line })
 	if err := errs.err(); err != nil {

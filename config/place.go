@@ -14,23 +14,24 @@ import (
 // checkPlace refuses a configuration that somebody else could have written:
 // world-writable ones always, ones that belong to another user when they name
 // a command to run. What root reads has been opened by a stricter rule.
-func checkPlace(path string, info fs.FileInfo, command bool, line int) error {
+func checkPlace(path string, info fs.FileInfo, commands []command) error {
 	if info.Mode().Perm()&0o002 != 0 {
 		return &Error{File: path, Msg: "everybody may write this file: chmod o-w it"}
 	}
 	if err := checkParent(path); err != nil {
 		return &Error{File: path, Msg: err.Error()}
 	}
-	if !command {
+	if len(commands) == 0 {
 		return nil
 	}
+	mistake := *commands[0].mistake
 	if uid := owner(info); uid != 0 && uid != os.Geteuid() {
-		return &Error{File: path, Line: line, Key: "archive.on_finish",
-			Msg: fmt.Sprintf("names a command, but the file belongs to user %d: it must belong to root or to the user who runs the recorder", uid)}
+		mistake.Msg = fmt.Sprintf("names a command, but the file belongs to user %d: it must belong to root or to the user who runs the recorder", uid)
+		return &mistake
 	}
 	if info.Mode().Perm()&0o020 != 0 {
-		return &Error{File: path, Line: line, Key: "archive.on_finish",
-			Msg: "names a command, but a group may write the file: chmod g-w it"}
+		mistake.Msg = "names a command, but a group may write the file: chmod g-w it"
+		return &mistake
 	}
 	return nil
 }
@@ -56,14 +57,34 @@ func owner(info fs.FileInfo) int {
 	return -1
 }
 
-// checkCommand refuses a command of root's that somebody else could exchange.
-// One that is not there yet fails when it is run, and is looked at again then.
-func (c *Config) checkCommand() error {
-	if len(c.Archive.OnFinish) == 0 {
-		return nil
+// command is one that a configuration names, and where.
+type command struct {
+	program string
+	mistake *Error
+}
+
+// commands are those that c names.
+func (c *Config) commands() (all []command) {
+	if len(c.Archive.OnFinish) > 0 {
+		all = append(all, command{c.Archive.OnFinish[0], c.mistake("archive.on_finish", "")})
 	}
-	if _, err := trust.Running(os.Geteuid()).Resolve(c.Archive.OnFinish[0]); err != nil {
-		return c.mistake("archive.on_finish", "names a command that root must not run: "+err.Error())
+	for i := range c.Triggers {
+		if t := &c.Triggers[i]; len(t.Run) > 0 {
+			all = append(all, command{t.Run[0], c.TriggerMistake(t, "")})
+		}
+	}
+	return all
+}
+
+// checkCommands refuses a command of root's that somebody else could exchange.
+// One that is not there yet fails when it is run, and is looked at again then.
+func checkCommands(all []command) error {
+	for _, c := range all {
+		if _, err := trust.Running(os.Geteuid()).Resolve(c.program); err != nil {
+			mistake := *c.mistake
+			mistake.Msg = "names a command that root must not run: " + err.Error()
+			return &mistake
+		}
 	}
 	return nil
 }

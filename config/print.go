@@ -12,9 +12,9 @@ import (
 //go:embed default.toml
 var DefaultText string
 
-// TOML writes the effective configuration, for the archive. The command that
-// runs on finished archives is left out: archives travel, commands may hold
-// secrets.
+// TOML writes the effective configuration, for the archive. The commands that
+// run on finished archives and for triggers are left out: archives travel,
+// commands may hold secrets.
 func (c *Config) TOML() string {
 	var b strings.Builder
 	section := ""
@@ -35,6 +35,9 @@ func (c *Config) TOML() string {
 	}
 	for _, r := range c.Rules {
 		fmt.Fprintf(&b, "[[rule]]\nmatch = %s\nclass = %s\n", quoteList(r.Match), strconv.Quote(r.Class.String()))
+	}
+	for i := range c.Triggers {
+		c.Triggers[i].toml(&b)
 	}
 	return b.String()
 }

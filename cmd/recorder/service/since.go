@@ -23,8 +23,9 @@ func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 	if past.Config == "" || err != nil {
 		return events // of a version that knew other keys
 	}
-	// The archive does not hold the command, so that it cannot be compared.
+	// The archive does not hold the commands, so that they cannot be compared.
 	old.Archive.OnFinish = cfg.Archive.OnFinish
+	old.SameCommands(cfg)
 	if e, ok := configChanged(config.Changes(old, cfg)); ok {
 		events = append(events, e)
 	}

@@ -20,7 +20,7 @@ func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
 		return metric.Host{ID: "a", OS: "Darwin", Release: release, Platform: "macos",
 			Labels: []metric.Label{{Name: "product", Value: product}, {Name: "build", Value: build}, {Name: "cpus", Value: "8"}}}
 	}
-	shipping := parse("archive.on_finish = [\"/usr/local/bin/ship\"]")
+	shipping := parse("archive.on_finish = [\"/usr/local/bin/ship\"]\n[[trigger]]\nname = \"x\"\nwhen = \"off\"\nrun = [\"/usr/local/bin/page\"]")
 	for _, tc := range []struct {
 		name string
 		past Past
@@ -35,6 +35,8 @@ func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
 			[]string{"system update: Darwin 25.1.0 macOS 26.1 25B78 became Darwin 25.2.0 macOS 26.2 25C56"}},
 		{"other settings", Past{Host: mac("25.1.0", "", ""), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[classes]\nfast = \"5s\""),
 			[]string{`configuration: the configuration was changed: classes.fast from "1s" to "5s"`}},
+		{"other triggers", Past{Host: mac("25.1.0", "", ""), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[[trigger]]\nname = \"hang\"\nwhen = \"off\""),
+			[]string{`configuration: the configuration was changed: trigger from "hang" to "hang"`}},
 		{"settings that nobody knows any more", Past{Host: mac("25.1.0", "", ""), Config: "[archive]\nlevitate = true"}, mac("25.1.0", "", ""), parse(""), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
