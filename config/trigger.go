@@ -331,21 +331,28 @@ func (c *Config) SameCommands(now *Config) {
 	}
 }
 
-// triggerChange says which triggers are others now: their names, because a
-// configuration's whole text is in the archive.
+// triggerChange says which triggers are others now, by name: the whole text of
+// both configurations is in the archive.
 func triggerChange(old, now *Config) (was, is string) {
-	differs := func(a, b *Config) string {
-		var names []string
-		for i := range a.Triggers {
-			t := &a.Triggers[i]
-			if !slices.ContainsFunc(b.Triggers, func(o Trigger) bool { return t.Same(&o) }) {
-				names = append(names, strconv.Quote(t.Name))
-			}
+	return differing(old, now, ""), differing(now, old, " (changed)")
+}
+
+// differing are the triggers of c that o does not have, or has otherwise.
+func differing(c, o *Config, changed string) string {
+	var names []string
+	for i := range c.Triggers {
+		t := &c.Triggers[i]
+		if slices.ContainsFunc(o.Triggers, func(x Trigger) bool { return t.Same(&x) }) {
+			continue
 		}
-		if names == nil {
-			return "none"
+		name := strconv.Quote(t.Name)
+		if slices.ContainsFunc(o.Triggers, func(x Trigger) bool { return t.Name == x.Name }) {
+			name += changed
 		}
-		return strings.Join(names, ", ")
+		names = append(names, name)
 	}
-	return differs(old, now), differs(now, old)
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }

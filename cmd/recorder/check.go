@@ -11,6 +11,7 @@ import (
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
+	"tachograph/cmd/recorder/trigger"
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/engine"
@@ -25,8 +26,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Check a configuration and print what it comes to",
 		Long: "check reads a configuration, says what is wrong with it, and prints what it comes\n" +
-			"to on this machine: how often each class is read, how many metrics it has, and\n" +
-			"how many values a day gives. Values are counted by reading everything once.",
+			"to on this machine: what its triggers watch, how often each class is read, how\n" +
+			"many metrics it has, and how many values a day gives. Values are counted by reading everything once.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if printDefault {
@@ -56,7 +57,8 @@ func (a *app) check(file string) error {
 	if dir == "" {
 		dir = config.DefaultArchiveDir()
 	}
-	if err := errors.Join(cfg.CheckMetrics(descs), cfg.CheckDir(dir)); err != nil {
+	triggers, err := trigger.Compile(cfg, descs)
+	if err := errors.Join(cfg.CheckMetrics(descs), err, cfg.CheckDir(dir)); err != nil {
 		return refused(err)
 	}
 	for _, idle := range cfg.IdleRules(descs) {
@@ -68,10 +70,18 @@ func (a *app) check(file string) error {
 	}
 	a.toRead()
 	var b strings.Builder
-	writeFacts(&b, [][2]string{
+	facts := [][2]string{
 		{"configuration  ", visible.Text(from)}, {"archives", visible.Text(dir)}, {"rotation", rotationText(cfg)},
 		{"retention", fmt.Sprintf("%s, %s in all%s", durationText(cfg.Archive.KeepFor), sizeText(cfg.Archive.KeepSize), reducedText(cfg))},
-	}, "", a.width)
+	}
+	for i, line := range triggers.Lines() {
+		name := ""
+		if i == 0 {
+			name = "triggers"
+		}
+		facts = append(facts, [2]string{name, visible.Text(line[0] + ": " + line[1])})
+	}
+	writeFacts(&b, facts, "", a.width)
 	if _, err := fmt.Fprintln(a.out, b.String()); err != nil {
 		return err
 	}

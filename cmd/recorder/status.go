@@ -157,6 +157,11 @@ func statusText(r *service.Report, width int) string {
 			row("", "%s", p.Trouble)
 		}
 	}
+	name := "triggers"
+	for _, text := range triggerRows(st.Triggers, now) {
+		row(name, "%s", text)
+		name = ""
+	}
 	row("errors", "%d in the last hour, %d since the start", st.ErrorsLastHour, st.Errors)
 	if rot := st.LastRotation; rot != nil {
 		row("rotated", "%s, %s%s", clock(rot.At), rot.Why, failure(rot.Error))
@@ -185,6 +190,9 @@ func statusText(r *service.Report, width int) string {
 		}
 		if c.Stretched {
 			every += " (stretched)"
+		}
+		if c.Burst {
+			every += " (burst)"
 		}
 		last := "-"
 		if !c.LastTick.IsZero() {

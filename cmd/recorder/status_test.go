@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tachograph/cmd/recorder/service"
+	"tachograph/cmd/recorder/trigger"
 )
 
 func TestStatusText(t *testing.T) {
@@ -29,6 +30,12 @@ func TestStatusText(t *testing.T) {
 			Archive: service.ArchiveStatus{
 				Path: "/a/mac.live", Bytes: 10 << 20, Since: now.Add(-12 * time.Hour), Finished: 3, FinishedBytes: 60 << 20,
 				AtRiskCrash: service.Seconds(800 * time.Millisecond), AtRiskPowerCut: service.Seconds(190 * time.Second),
+			},
+			Triggers: []trigger.Status{
+				{Name: "runaway process", Holds: 1, Fired: []time.Time{now.Add(-5 * time.Hour), now.Add(-20 * time.Minute)}, PerDay: 6, All: 7, Refused: 3,
+					Last: "runaway process: 002210 burn: rate(proc.psinfo.utime) > 90% for 5m, last 99.6 %", Wait: "it cools down, for another 40m"},
+				{Name: "memory pressure", Idle: "this system has no such thing", PerDay: 6},
+				{Name: "hang", PerDay: 6},
 			},
 			Reduction:    &service.Reduction{Path: "/a/mac-20261020T000000Z--20261021T000000Z.tacho", Since: now.Add(-time.Minute)},
 			LastRotation: &service.Rotation{At: now.Add(-12 * time.Hour), Why: "schedule 0 0 * * *", Path: "/a/x.tacho"},

@@ -56,6 +56,8 @@ type budget struct {
 	under     int
 	patience  int
 	returned  int64 // awake clock of the last return
+	// saved is the processor time that the budget allowed and nobody used, see Spare.
+	saved time.Duration
 	// heavy is the memory in use when an interval was stretched because of it;
 	// futile, that the stretching has been seen to free none.
 	heavy  int64
@@ -63,7 +65,8 @@ type budget struct {
 }
 
 func newBudget(e *Engine) budget {
-	return budget{e: e, maxCPU: e.plan.MaxCPU, maxMemory: e.plan.MaxMemory, patience: patienceUnder}
+	return budget{e: e, maxCPU: e.plan.MaxCPU, maxMemory: e.plan.MaxMemory, patience: patienceUnder,
+		saved: time.Duration(e.plan.MaxCPU * float64(thrifty))}
 }
 
 // limit changes the bounds.
@@ -78,6 +81,11 @@ func (b *budget) police(now metric.Stamp) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.e.opt.Usage == nil || !b.measure(now) || time.Duration(now.Awake-b.e.started.Awake) < settling {
+		return
+	}
+	if b.e.bursting(now) {
+		// Bounded by what there is to spare; it passes.
+		b.over = 0
 		return
 	}
 	tooMuchCPU := b.maxCPU > 0 && b.share > b.maxCPU
@@ -137,6 +145,7 @@ func (b *budget) measure(now metric.Stamp) bool {
 	first := b.at == 0 || elapsed <= 0
 	if !first {
 		b.share = float64(cpu-b.cpu) / elapsed
+		b.save(int64(elapsed), cpu-b.cpu)
 	}
 	for _, id := range read {
 		c := b.e.classes[id]

@@ -25,13 +25,19 @@ type class struct {
 	stretch  int           // the budget's factor, a power of two
 	deadline int64         // awake clock
 	wander   wander        // how far the deadline is off a fixed grid
-	last     int64         // deadline of the last tick
-	due      bool          // a static class that shall be read
-	unstored bool          // a tick has begun and is not stored
-	sources  []*source
-	stats    classStats
-	missed   missedTicks
-	parts    partTold
+	behind   int64         // how late the first deadline was that could not be kept since the last tick
+	// The interval of the burst that goes on, 0 if none does, until when it does, and
+	// what the deadline would be without it.
+	burst      time.Duration
+	burstUntil int64 // awake clock
+	grid       int64
+	last       int64 // deadline of the last tick
+	due        bool  // a static class that shall be read
+	unstored   bool  // a tick has begun and is not stored
+	sources    []*source
+	stats      classStats
+	missed     missedTicks
+	parts      partTold
 
 	// The tick under way. owner changes when a goroutine is left behind in a
 	// source that hangs; only the owner may touch tick and list.
@@ -44,6 +50,7 @@ type class struct {
 	tick    metric.Tick   //
 	begun   metric.Stamp  //
 	spent   time.Duration // in sources, by this tick
+	stall   time.Duration // how late it came, what was missed before it included
 }
 
 // classStats is guarded by class.mu.
@@ -59,8 +66,18 @@ func newClass(e *Engine, id metric.Class) *class {
 	return &class{e: e, id: id, stretch: 1, poke: make(chan struct{}, 1), giveUp: make(chan struct{}, 1), stored: make(chan struct{}, 1)}
 }
 
-// effective is the interval after stretching; the caller holds mu.
+// effective is the interval after stretching, or that of a burst; the caller
+// holds mu.
 func (c *class) effective() time.Duration {
+	every := c.usual()
+	if c.burst != 0 && every != 0 {
+		return min(every, c.burst)
+	}
+	return every
+}
+
+// usual is effective without bursts.
+func (c *class) usual() time.Duration {
 	if c.interval == metric.Once {
 		return c.interval
 	}
@@ -166,6 +183,9 @@ const forever = 24 * time.Hour
 func (c *class) left(now metric.Stamp) (left time.Duration, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.burst != 0 && now.Awake >= c.burstUntil {
+		c.calm(now)
+	}
 	switch interval := c.effective(); {
 	case interval == 0 || len(c.sources) == 0:
 		return forever, false
@@ -208,16 +228,20 @@ func (r *reader) begin() {
 	now := c.e.clock.now()
 	r.stamp, r.awake = now, now.Awake
 	c.e.look(now)
+	if c.hurried() {
+		c.e.afford(now)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.interval != metric.Once {
 		late := time.Duration(now.Awake - c.deadline)
+		c.stall, c.behind = max(late, time.Duration(c.behind)), 0
 		c.stats.Late = late
 		c.stats.TotalLate += late
 		c.stats.MaxLate = max(c.stats.MaxLate, late)
 		c.last = c.deadline
 		c.deadline += int64(c.effective())
-		if wanders(c.id) {
+		if wanders(c.id) && c.burst == 0 {
 			c.deadline += c.wander.next(int64(c.effective()))
 		}
 	}
@@ -252,7 +276,7 @@ func (r *reader) finish(i int) bool {
 	}
 	c.reading = false
 	c.mu.Unlock()
-	values := c.e.append(&c.tick)
+	values := c.e.append(&c.tick, c.stall)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unstored = false
@@ -442,6 +466,13 @@ func (c *class) replan(now metric.Stamp) {
 	default:
 		c.deadline = max(c.last+int64(interval), now.Awake)
 	}
+}
+
+// hurried reports whether a burst goes on in c.
+func (c *class) hurried() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.burst != 0
 }
 
 func (c *class) wake() {

@@ -36,8 +36,9 @@ type Options struct {
 	Upkeep func() bool
 	// Written counts the bytes given to the archive's files.
 	Written func() uint64
-	// Notice, if set, finds events in what was recorded.
-	Notice func(*metric.Tick) []metric.Event
+	// Notice, if set, finds events in what was recorded. Stall is how long after a
+	// tick was due the first one came that could be kept. It may begin a Burst.
+	Notice func(t *metric.Tick, stall time.Duration) []metric.Event
 	// Before are events that happened before the engine starts: a boot, a
 	// panic, the gap since the last run.
 	Before []metric.Event
@@ -59,6 +60,7 @@ type Engine struct {
 	classes [metric.NumClasses]*class // nil for Disabled
 	faults  faults
 	budget  budget
+	bursts  bursts
 	started metric.Stamp
 
 	missedTold int64 // awake clock; of the keeper
@@ -225,8 +227,8 @@ func (e *Engine) Append(t *metric.Tick) error {
 // errStopped is why nothing more is stored.
 var errStopped = errors.New("the recorder has stopped")
 
-// append stores a tick and returns how many values it had.
-func (e *Engine) append(t *metric.Tick) uint64 {
+// append stores a tick that came so late and returns how many values it had.
+func (e *Engine) append(t *metric.Tick, stall time.Duration) uint64 {
 	if len(t.Blocks) == 0 {
 		return 0
 	}
@@ -246,7 +248,7 @@ func (e *Engine) append(t *metric.Tick) uint64 {
 		return 0
 	}
 	if e.opt.Notice != nil {
-		e.tell(e.opt.Notice(t))
+		e.tell(e.opt.Notice(t, stall))
 	}
 	return n
 }

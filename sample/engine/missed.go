@@ -37,7 +37,15 @@ func (c *class) skip(now metric.Stamp) (n uint64, late int64) {
 		return 0, 0
 	}
 	n = uint64((late + interval/2) / interval)
-	c.deadline += int64(n) * interval
+	if n > 0 {
+		c.deadline += int64(n) * interval
+		c.behind = max(c.behind, late)
+	}
+	if c.burst != 0 {
+		// A burst is as fast as the machine can; only what would have been missed without
+		// it was.
+		n = uint64(late / int64(c.usual()))
+	}
 	c.stats.Overruns += n
 	return n, late
 }

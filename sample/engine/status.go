@@ -26,6 +26,7 @@ type ClassStatus struct {
 	Class           string
 	Interval        time.Duration // in force
 	Planned         time.Duration // before stretching
+	Burst           bool
 	Sources         int
 	Ticks, Overruns uint64
 	Values          uint64
@@ -81,7 +82,7 @@ func (c *class) status() ClassStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return ClassStatus{
-		Class: c.id.String(), Interval: c.effective(), Planned: c.interval, Sources: len(c.sources),
+		Class: c.id.String(), Interval: c.effective(), Planned: c.interval, Burst: c.burst != 0, Sources: len(c.sources),
 		Ticks: c.stats.Ticks, Overruns: c.stats.Overruns, Values: c.stats.Values, Last: c.stats.Last,
 		Duration: c.stats.Duration, Total: c.stats.TotalDuration, Late: c.stats.Late, MaxLate: c.stats.MaxLate,
 	}

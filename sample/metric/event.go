@@ -41,6 +41,7 @@ const (
 	EventMount         EventKind = "mount"
 	EventDevice        EventKind = "device"
 	EventStacks        EventKind = "stacks" // were sampled
+	EventTrigger       EventKind = "trigger"
 )
 
 // Event is something that happened at an instant. Where it ended a period

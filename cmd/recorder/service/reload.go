@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"tachograph/cmd/recorder/trigger"
 	"tachograph/config"
 )
 
@@ -37,8 +38,9 @@ func (s *Service) Reload() error {
 
 func (s *Service) reload() error {
 	cfg, err := s.opt.Load()
+	var set *trigger.Set
 	if err == nil {
-		err = cfg.CheckMetrics(s.descs)
+		set, err = s.check(cfg)
 	}
 	if err != nil {
 		return fmt.Errorf("the old configuration stays in force: %w", err)
@@ -67,6 +69,7 @@ func (s *Service) reload() error {
 	if err := s.engine.Apply(plan(cfg)); err != nil {
 		return err
 	}
+	s.watcher.Apply(set)
 	s.rotator.wake()
 	s.log.Info("the configuration was read again", "file", why)
 	if e, ok := configChanged(config.Changes(old, cfg)); ok {

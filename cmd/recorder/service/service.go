@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tachograph/cmd/recorder/trigger"
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/engine"
@@ -76,7 +77,11 @@ type Service struct {
 	sampling *sampling
 	descs    []*metric.Desc
 	started  time.Time
-	writing  sync.Mutex // held while the status file is written
+	notices  *notice.Watcher
+	watcher  *trigger.Watcher
+	actions  *actions
+	fired    chan struct{} // a trigger did: the status shall say so soon
+	writing  sync.Mutex    // held while the status file is written
 	// finishing counts the archives that are being finished.
 	finishing atomic.Int32
 
@@ -105,11 +110,12 @@ func plan(c *config.Config) engine.Plan {
 
 // New checks the configuration against the machine and opens the archive.
 func New(opt Options) (*Service, error) {
-	s := &Service{opt: opt, log: opt.Log, cfg: opt.Config, started: opt.Machine.Now().Time()}
+	s := &Service{opt: opt, log: opt.Log, cfg: opt.Config, started: opt.Machine.Now().Time(), notices: notice.New(), fired: make(chan struct{}, 1)}
 	s.sampling = &sampling{s: s, counts: stack.NewCounts()}
 	sources := append(slices.Clone(opt.Sources), s.sampling.counts)
 	s.descs = Catalog(opt.Rows, sources)
-	if err := s.cfg.CheckMetrics(s.descs); err != nil {
+	set, err := s.check(s.cfg)
+	if err != nil {
 		return nil, err
 	}
 	s.setLevel(s.cfg)
@@ -124,15 +130,22 @@ func New(opt Options) (*Service, error) {
 	s.engine, err = engine.New(engine.Options{
 		Sources: sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
-		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: notice.New().Look,
+		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: s.look,
 	})
 	if err != nil {
 		archive.Close()
 		return nil, err
 	}
+	s.watchTriggers(set)
 	s.rotator = newRotator(s)
 	s.shipper.look()
 	return s, nil
+}
+
+// check is what a configuration can be refused for on this machine.
+func (s *Service) check(cfg *config.Config) (*trigger.Set, error) {
+	set, err := trigger.Compile(cfg, s.descs)
+	return set, errors.Join(cfg.CheckMetrics(s.descs), err)
 }
 
 // before are the events that tell what lies between the last run and this one.
@@ -161,6 +174,7 @@ func (s *Service) before(past Past) []metric.Event {
 func (s *Service) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.actions.ctx = inner
 	var helpers sync.WaitGroup
 	helpers.Go(func() { s.rotator.run(inner) })
 	helpers.Go(func() { s.shipper.run(inner) })
@@ -168,6 +182,7 @@ func (s *Service) Run(ctx context.Context) error {
 	helpers.Go(func() { s.keepStatus(inner) })
 	err := s.engine.Run(ctx)
 	cancel()
+	helpers.Go(s.actions.group.Wait)
 	// An archive may be being finished, which a disk can make long; it is done
 	// again at the next start.
 	waitAtMost(&helpers, s.helpersWithin())

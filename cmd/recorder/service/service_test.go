@@ -164,6 +164,7 @@ type bench struct {
 	past    Past
 	log     io.Writer
 	stacks  func() (stack.Sampler, error)
+	used    func() time.Duration // processor time
 }
 
 func newBench(t *testing.T) *bench {
@@ -198,14 +199,19 @@ func (b *bench) run() (*Service, func()) {
 			defer b.mu.Unlock()
 			return b.cfg, b.loadErr
 		},
-		Sources: []sample.Source{&clockSource{metric.Group{Name: "clock", Metrics: []*metric.Desc{{Name: "clock.one", Type: metric.U64, Class: metric.Fast}}}}},
+		Sources: []sample.Source{&clockSource{metric.Group{Name: "clock", Metrics: []*metric.Desc{{Name: "clock.one", Type: metric.U64, Sem: metric.Instant, Class: metric.Fast}}}}},
 		Open: func(catalog []*metric.Desc, s Settings) (Archive, Past, error) {
 			b.archive.settings = append(b.archive.settings, s)
 			return b.archive, b.past, nil
 		},
 		Machine: Machine{
 			Now: b.now, Zone: func() string { return "Europe/Berlin" }, BootID: "this boot",
-			Usage: func() engine.Usage { return engine.Usage{} },
+			Usage: func() engine.Usage {
+				if b.used != nil {
+					return engine.Usage{User: b.used()}
+				}
+				return engine.Usage{}
+			},
 			OnBattery: func() bool {
 				b.mu.Lock()
 				defer b.mu.Unlock()

@@ -7,18 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"tachograph/config"
-	"tachograph/config/trust"
 	"tachograph/sample/metric"
 	"tachograph/store/layout"
 )
@@ -181,48 +175,7 @@ func (sh *shipper) first() (path string, command []string) {
 
 // ship runs the command for one archive, within its time.
 func (sh *shipper) ship(ctx context.Context, command []string, path string) error {
-	program, err := trust.Running(os.Geteuid()).Resolve(command[0])
-	if err != nil {
-		return fmt.Errorf("%s is not run: %w", command[0], err)
-	}
-	limit := sh.s.config().Archive.OnFinishLimit
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append(command[1:len(command):len(command)], path)...)
-	cmd.Args[0] = command[0]
-	cmd.Dir = "/"
-	cmd.Env = commandEnv(sh.dir, path)
-	// A group of its own, so that what the command starts ends with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	var tail tailBuffer
-	cmd.Stdout, cmd.Stderr = &tail, &tail
-	err = cmd.Run()
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%s did not end within %s", command[0], config.FormatDuration(limit))
-	}
-	if said := tail.line(); said != "" {
-		return fmt.Errorf("%s: %w: %s", command[0], err, said)
-	}
-	return fmt.Errorf("%s: %w", command[0], err)
-}
-
-// commandEnv is all that the command finds in its environment, whatever was in
-// that of whoever started the recorder.
-func commandEnv(dir, path string) []string {
-	env := []string{
-		"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C", "SHELL=/bin/sh",
-		"TACHOGRAPH_ARCHIVE=" + path, "TACHOGRAPH_DIR=" + dir,
-	}
-	// Many programs look for their own configuration at home.
-	if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil {
-		env = append(env, "HOME="+u.HomeDir, "USER="+u.Username, "LOGNAME="+u.Username)
-	}
-	return env
+	return execute(ctx, command, []string{path}, commandEnv(sh.dir, "TACHOGRAPH_ARCHIVE="+path), sh.s.config().Archive.OnFinishLimit)
 }
 
 // note takes a shipped archive off the list, or tells of the failure.

@@ -36,7 +36,7 @@ func TestWhatIsNotAsTheLastRunLeftIt(t *testing.T) {
 		{"other settings", Past{Host: mac("25.1.0", "", ""), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[classes]\nfast = \"5s\""),
 			[]string{`configuration: the configuration was changed: classes.fast from "1s" to "5s"`}},
 		{"other triggers", Past{Host: mac("25.1.0", "", ""), Config: parse("").TOML()}, mac("25.1.0", "", ""), parse("[[trigger]]\nname = \"hang\"\nwhen = \"off\""),
-			[]string{`configuration: the configuration was changed: trigger from "hang" to "hang"`}},
+			[]string{`configuration: the configuration was changed: trigger from "hang" to "hang" (changed)`}},
 		{"settings that nobody knows any more", Past{Host: mac("25.1.0", "", ""), Config: "[archive]\nlevitate = true"}, mac("25.1.0", "", ""), parse(""), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -116,14 +116,19 @@ func (p *sampling) run(ctx context.Context, w StackWish) {
 }
 
 func (p *sampling) record(ctx context.Context, w StackWish) (stack.Statistics, string, error) {
-	s := p.s
-	if s.opt.Stacks == nil {
+	if p.s.opt.Stacks == nil {
 		return stack.Statistics{}, "", errors.New("stacks cannot be sampled here")
 	}
 	if !p.turn.TryLock() {
 		return stack.Statistics{}, "", errSampling
 	}
 	defer p.turn.Unlock()
+	return p.sample(ctx, w)
+}
+
+// sample does it, for who holds turn.
+func (p *sampling) sample(ctx context.Context, w StackWish) (stack.Statistics, string, error) {
+	s := p.s
 	sampler, err := s.opt.Stacks()
 	if err != nil {
 		return stack.Statistics{}, "", err

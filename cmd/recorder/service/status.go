@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/recorder/trigger"
 	"tachograph/sample/engine"
 	"tachograph/store/disk"
 )
@@ -59,6 +60,8 @@ type Status struct {
 	LastShipping   *Shipping      `json:"last_shipping,omitempty"`
 	LastReload     *Reload        `json:"last_reload,omitempty"`
 	LastSampling   *Sampling      `json:"last_sampling,omitempty"`
+
+	Triggers []trigger.Status `json:"triggers,omitempty"`
 }
 
 // ClassStatus is one class's part of a status.
@@ -66,6 +69,7 @@ type ClassStatus struct {
 	Class           string    `json:"class"`
 	IntervalSeconds float64   `json:"interval_seconds"` // in force; 0 for a class that is read once an archive
 	Stretched       bool      `json:"stretched,omitempty"`
+	Burst           bool      `json:"burst,omitempty"`
 	LastTick        time.Time `json:"last_tick"`
 	Ticks           uint64    `json:"ticks"`
 	Overruns        uint64    `json:"overruns"`
@@ -111,6 +115,7 @@ func (s *Service) Status() Status {
 		})
 	}
 	st.Notices = e.Notices
+	st.Triggers = s.watcher.Status(e.Now)
 	if s.opt.Machine.TCPGate != nil {
 		st.TCPGate = s.opt.Machine.TCPGate()
 	}
@@ -129,7 +134,7 @@ func (s *Service) Status() Status {
 
 func classStatus(c engine.ClassStatus) ClassStatus {
 	cs := ClassStatus{
-		Class: c.Class, Stretched: c.Interval != c.Planned, Ticks: c.Ticks, Overruns: c.Overruns, Values: c.Values,
+		Class: c.Class, Stretched: c.Interval != c.Planned && !c.Burst, Burst: c.Burst, Ticks: c.Ticks, Overruns: c.Overruns, Values: c.Values,
 		TookSeconds: c.Duration.Seconds(), MaxLateSeconds: c.MaxLate.Seconds(),
 	}
 	if c.Ticks > 0 {
@@ -153,6 +158,7 @@ func (s *Service) keepStatus(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+		case <-s.fired:
 		}
 		err := s.writeStatus(false)
 		if err != nil && !failed {

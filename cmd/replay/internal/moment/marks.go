@@ -50,7 +50,7 @@ var markedKinds = map[metric.EventKind]MarkKind{
 	metric.EventErrorBegin: MarkLost, metric.EventOverrun: MarkLost, metric.EventBudget: MarkLost,
 	metric.EventClockStep: MarkEvent, metric.EventTimeZone: MarkEvent, metric.EventTunableChange: MarkEvent,
 	metric.EventPower: MarkEvent, metric.EventThrottle: MarkEvent, metric.EventMemory: MarkEvent,
-	metric.EventUpdate: MarkEvent, metric.EventMount: MarkEvent, metric.EventDevice: MarkEvent,
+	metric.EventUpdate: MarkEvent, metric.EventMount: MarkEvent, metric.EventDevice: MarkEvent, metric.EventTrigger: MarkEvent,
 }
 
 // findMarks lists what is marked, in the order of time, but for crashes: these are

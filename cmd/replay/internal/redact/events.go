@@ -314,6 +314,7 @@ var kinds = []metric.EventKind{
 	metric.EventErrorBegin, metric.EventErrorEnd, metric.EventOverrun, metric.EventBudget, metric.EventRotate,
 	metric.EventShip, metric.EventRemoved, metric.EventTCPGate, metric.EventTunableChange, metric.EventPower,
 	metric.EventThrottle, metric.EventMemory, metric.EventUpdate, metric.EventMount, metric.EventDevice, metric.EventStacks,
+	metric.EventTrigger,
 }
 
 func knownKind(k metric.EventKind) bool { return slices.Contains(kinds, k) }

@@ -1,0 +1,61 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+	"time"
+
+	"tachograph/config"
+	"tachograph/config/trust"
+)
+
+// execute runs a command of the configuration with more arguments, within its
+// time.
+func execute(ctx context.Context, command []string, more, env []string, limit time.Duration) error {
+	program, err := trust.Running(os.Geteuid()).Resolve(command[0])
+	if err != nil {
+		return fmt.Errorf("%s is not run: %w", command[0], err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append(command[1:len(command):len(command)], more...)...)
+	cmd.Args[0] = command[0]
+	cmd.Dir = "/"
+	cmd.Env = env
+	// A group of its own, so that what the command starts ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var tail tailBuffer
+	cmd.Stdout, cmd.Stderr = &tail, &tail
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%s did not end within %s", command[0], config.FormatDuration(limit))
+	}
+	if said := tail.line(); said != "" {
+		return fmt.Errorf("%s: %w: %s", command[0], err, said)
+	}
+	return fmt.Errorf("%s: %w", command[0], err)
+}
+
+// commandEnv is all that a command finds in its environment, whatever was in
+// that of whoever started the recorder, beside what is given.
+func commandEnv(dir string, more ...string) []string {
+	env := append([]string{
+		"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C", "SHELL=/bin/sh", "TACHOGRAPH_DIR=" + dir,
+	}, more...)
+	// Many programs look for their own configuration at home.
+	if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil {
+		env = append(env, "HOME="+u.HomeDir, "USER="+u.Username, "LOGNAME="+u.Username)
+	}
+	return env
+}

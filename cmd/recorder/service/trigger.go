@@ -1,0 +1,156 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tachograph/cmd/recorder/trigger"
+	"tachograph/config"
+	"tachograph/sample/metric"
+)
+
+// actions do what triggers ask for: one thing of a kind at a time.
+type actions struct {
+	s       *Service
+	ctx     context.Context // set before anything is read
+	group   sync.WaitGroup
+	running atomic.Bool
+}
+
+// commandLimit is the time that a trigger's command may take.
+const commandLimit = time.Minute
+
+var (
+	errNoSpare   = errors.New("the recorder's budget has nothing to spare")
+	errBusy      = errors.New("stacks are being sampled already")
+	errRunning   = errors.New("the command of a trigger is still running")
+	errNoProcess = errors.New("nobody knows the process's number")
+)
+
+// watchTriggers makes the watcher of the service's triggers, which remembers what
+// they did before the recorder was started again.
+func (s *Service) watchTriggers(set *trigger.Set) {
+	s.actions = &actions{s: s}
+	act := trigger.Actions{Run: s.actions.run, Burst: s.engine.Burst}
+	if s.opt.Stacks != nil {
+		act.Stacks = s.actions.stacks
+	}
+	s.watcher = trigger.New(set, act)
+	if before, err := ReadStatus(s.opt.Dir); err == nil {
+		s.watcher.Restore(before.Triggers, s.opt.Machine.Now())
+	}
+}
+
+// look has the watcher look at a tick; a firing shall be known also to who starts
+// the recorder after a kill.
+func (s *Service) look(t *metric.Tick, stall time.Duration) []metric.Event {
+	events := s.watcher.Look(t, stall)
+	if len(events) > 0 {
+		select {
+		case s.fired <- struct{}{}:
+		default:
+		}
+	}
+	return append(s.notices.Look(t), events...)
+}
+
+// stacks begins a session of sampling.
+func (a *actions) stacks(f trigger.Firing, w config.StacksWish) error {
+	if w.Of == "process" && f.PID == 0 {
+		return errNoProcess
+	}
+	if a.broke() {
+		return errNoSpare
+	}
+	if !a.s.sampling.turn.TryLock() {
+		return errBusy
+	}
+	a.group.Go(func() {
+		defer a.s.sampling.turn.Unlock()
+		ctx, cancel := context.WithTimeout(a.ctx, w.For+stacksGrace)
+		defer cancel()
+		done := make(chan struct{})
+		a.group.Go(func() { a.afford(ctx, cancel, done) })
+		wish := StackWish{PID: f.PID, Rate: w.Rate, Seconds: w.For.Seconds(), About: about(f), Reason: f.Reason}
+		_, _, err := a.s.sampling.sample(ctx, wish)
+		close(done)
+		a.failed("stacks", f, err)
+	})
+	return nil
+}
+
+// about is whose stacks a firing has sampled.
+func about(f trigger.Firing) string {
+	if f.PID == 0 {
+		return "all processes"
+	}
+	name := strings.TrimLeft(f.Instance.Name, "0123456789")
+	return strings.TrimSpace(fmt.Sprintf("%s (pid %d)", strings.TrimSpace(name), f.PID))
+}
+
+// stacksGrace is for how long after its time a session may put in order what it
+// has seen.
+const stacksGrace = 10 * time.Second
+
+// broke reports whether the budget has nothing left for what triggers ask for.
+func (a *actions) broke() bool {
+	spare, bounded := a.s.engine.Spare()
+	return bounded && spare <= 0
+}
+
+// afford ends what goes on when the budget has nothing left for it.
+func (a *actions) afford(ctx context.Context, end func(), done <-chan struct{}) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if a.broke() {
+			end()
+			a.s.engine.Event(metric.Event{Kind: metric.EventBudget, Text: "stacks were sampled for less long than was asked for: what the recorder's budget had to spare is used up"})
+			return
+		}
+	}
+}
+
+// run starts a trigger's command. What it says is dropped unless it fails.
+func (a *actions) run(f trigger.Firing, command []string) error {
+	if !a.running.CompareAndSwap(false, true) {
+		return errRunning
+	}
+	a.group.Go(func() {
+		defer a.running.Store(false)
+		env := commandEnv(a.s.opt.Dir, "TACHOGRAPH_TRIGGER="+f.Name, "TACHOGRAPH_REASON="+f.Reason, "TACHOGRAPH_VALUE="+f.Value)
+		if f.Instance != nil {
+			env = append(env, "TACHOGRAPH_INSTANCE="+f.Instance.Name)
+		}
+		if f.PID != 0 {
+			env = append(env, "TACHOGRAPH_PID="+strconv.Itoa(int(f.PID)))
+		}
+		a.failed("command", f, execute(a.ctx, command, nil, env, commandLimit))
+	})
+	return nil
+}
+
+// failed tells of what was begun and did not succeed.
+func (a *actions) failed(what string, f trigger.Firing, err error) {
+	if err == nil || a.ctx.Err() != nil {
+		return
+	}
+	text := f.Name + ": the " + what + " failed: " + err.Error()
+	a.s.log.Warn(text)
+	a.s.engine.Event(metric.Event{Kind: metric.EventTrigger, Text: text, Labels: []metric.Label{
+		{Name: "trigger", Value: f.Name}, {Name: "failed", Value: what}, {Name: "error", Value: err.Error()},
+	}})
+}
