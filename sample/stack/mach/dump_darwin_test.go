@@ -26,7 +26,7 @@ func TestDump(t *testing.T) {
 	if do == "" {
 		t.Skip("this is the program of the other tests")
 	}
-	s := newSampler(newDarwinKernel)
+	s := &Sampler{newDarwinKernel, &refusals{}}
 	for _, command := range strings.Split(do, ";") {
 		words := strings.Fields(command)
 		if len(words) < 4 {
@@ -70,7 +70,7 @@ func TestDump(t *testing.T) {
 				syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 				select {}
 			}}
-			newSampler(t.open).Sample(context.Background(), wish, func(*stack.Sample) {})
+			(&Sampler{t.open, &refusals{}}).Sample(context.Background(), wish, func(*stack.Sample) {})
 			fmt.Println("alive after", t.calls, "calls")
 		}
 	}
@@ -249,7 +249,7 @@ func failEach(wish stack.Wish) {
 		for n := 1; ; n++ {
 			t := &trap{at: n, act: func(string) (code, bool) { return c, true }}
 			samples := 0
-			st, err := newSampler(t.open).Sample(context.Background(), wish, func(*stack.Sample) { samples++ })
+			st, err := (&Sampler{t.open, &refusals{}}).Sample(context.Background(), wish, func(*stack.Sample) { samples++ })
 			if t.last == "" {
 				break
 			}

@@ -20,6 +20,7 @@ const (
 	kernTerminated      code = 37
 	sendInvalidDest     code = 0x10000003
 	serverDied          code = -308
+	notSupported        code = 46
 	timedOut            code = 49
 )
 

@@ -7,12 +7,14 @@ import (
 
 	"tachograph/sample/darwin/sys"
 	"tachograph/sample/proc/libproc"
-	"tachograph/sample/stack"
 	"tachograph/sample/stack/chain"
 )
 
-// New returns the sampler of this machine.
-func New() stack.Sampler { return newSampler(newDarwinKernel) }
+// refused is of all samplers of this program: the kernel logs every attempt.
+var refused refusals
+
+// New makes a sampler of this machine.
+func New() *Sampler { return &Sampler{newDarwinKernel, &refused} }
 
 // Flavors of task_info, thread_info and thread_get_state, and the words of each.
 const (

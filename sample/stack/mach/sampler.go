@@ -12,24 +12,40 @@ import (
 	"tachograph/sample/stack"
 )
 
-// sampler looks at one process by its task, and at all, or at those whose tasks it
+// Sampler is a stack.Sampler. It looks at one process by its task, and at all, or at those whose tasks it
 // does not get, by stackshots.
-type sampler struct {
+type Sampler struct {
 	open    func() kernel
-	mu      sync.Mutex
-	refused map[string]bool // keys of processes that are not to be asked for again
+	refused *refusals
+}
+
+// refusals are the keys of processes that are not to be asked for again.
+type refusals struct {
+	mu   sync.Mutex
+	keys map[string]bool
 }
 
 // maxRefused bounds what is remembered of those who refuse; they are asked anew
 // when it is full.
 const maxRefused = 4096
 
-func newSampler(open func() kernel) *sampler {
-	return &sampler{open: open, refused: make(map[string]bool)}
+func (r *refusals) has(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.keys[key]
+}
+
+func (r *refusals) add(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.keys) >= maxRefused || r.keys == nil {
+		r.keys = make(map[string]bool)
+	}
+	r.keys[key] = true
 }
 
 // Sample looks as it is wished.
-func (s *sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
+func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	// What errors are about, and rights to threads, stay with one thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -72,24 +88,16 @@ var (
 )
 
 // task asks for the task of a process, unless it is known to be refused.
-func (s *sampler) task(k kernel, p process) (right port, asked int, err error) {
+func (s *Sampler) task(k kernel, p process) (right port, asked int, err error) {
 	if p.pid == int32(os.Getpid()) {
 		return 0, 0, errOurselves
 	}
-	s.mu.Lock()
-	before := s.refused[p.key]
-	s.mu.Unlock()
-	if before {
+	if s.refused.has(p.key) {
 		return 0, 0, errAskedOnce
 	}
 	right, asked, err = k.Open(p.pid)
 	if errors.Is(err, errRefused) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(s.refused) >= maxRefused {
-			clear(s.refused)
-		}
-		s.refused[p.key] = true
+		s.refused.add(p.key)
 	}
 	return right, asked, err
 }

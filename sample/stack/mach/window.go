@@ -132,7 +132,10 @@ func (e *eye) waiting(t *thread, now *description) (ok bool, c code) {
 func (e *eye) window(t *thread) (c code) {
 	begin := e.k.Now()
 	token, c := e.k.Suspend(e.task)
-	if c != 0 {
+	switch {
+	case c == kernInvalidArgument:
+		return notSupported // a system in which this takes more than the right to read
+	case c != 0:
 		return c
 	}
 	held := e.guard.hold(token)
