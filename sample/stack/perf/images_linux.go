@@ -55,8 +55,10 @@ const (
 	// maxImages bounds what is remembered of files; beyond it everything is forgotten
 	// and met again.
 	maxImages = 1 << 14
-	// headersTime is what reading the headers of files may take in a session.
+	// headersTime is what reading the headers of files may take in a session, oneFile
+	// what those of one may.
 	headersTime = 2 * time.Second
+	oneFile     = 500 * time.Millisecond
 )
 
 func newImages() *images {
@@ -112,7 +114,7 @@ func (m *images) headers(from origin) *symbol.ELF {
 	if len(m.files) >= maxImages {
 		clear(m.files)
 	}
-	f, _ := symbol.Within(&m.left, func() (*symbol.ELF, error) {
+	f, _ := symbol.Within(&m.left, oneFile, func() (*symbol.ELF, error) {
 		file, size, err := from.open()
 		if err != nil {
 			return nil, err
@@ -158,16 +160,22 @@ func (o origin) open() (*os.File, int64, error) {
 		names = append(names, fmt.Sprintf("/proc/%d/root%s", o.pid, o.file.path), o.file.path)
 	}
 	for i, name := range names {
-		// Not to wait for a pipe that lies where the file was.
-		f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		// What lies there may be a pipe or a device, which would be waited for, or would do
+		// something: it is looked at before it is opened.
+		fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
 			continue
 		}
 		var st unix.Stat_t
-		if unix.Fstat(int(f.Fd()), &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && (i == 0 || o.file.inode == 0 || st.Ino == o.file.inode) {
+		right := unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && (i == 0 || o.file.inode == 0 || st.Ino == o.file.inode)
+		var f *os.File
+		if right {
+			f, err = os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
+		}
+		unix.Close(fd)
+		if right && err == nil {
 			return f, st.Size, nil
 		}
-		f.Close()
 	}
 	return nil, 0, errGone
 }

@@ -8,14 +8,13 @@ import (
 )
 
 // kernel names the kernel's functions. To write its list of them takes the kernel a
-// tenth of a second and this program 5 MB to hold: it is read when the first frame
-// is met, and kept for the next sessions while the same modules are loaded.
+// tenth of a second, and to hold it this program 5 MB: it is read when the first
+// frame is met, and held for a session.
 type kernel struct {
-	modules string
-	image   *stack.Image
-	names   *symbol.Kernel // nil: hidden, or not there
-	places  map[uint64]string
-	found   map[function]uint64
+	image  *stack.Image
+	names  *symbol.Kernel // nil: hidden, or not there
+	places map[uint64]string
+	found  map[function]uint64
 }
 
 // function is one as the kernel names it in texts.
@@ -26,13 +25,8 @@ type function struct {
 
 const maxKernelPlaces = 1 << 16
 
-// kernelOf is old if that is still right, or else read anew.
-func kernelOf(old *kernel) *kernel {
-	modules, err := os.ReadFile("/proc/modules")
-	if err == nil && old != nil && old.modules == string(modules) {
-		return old
-	}
-	k := &kernel{modules: string(modules), places: make(map[uint64]string), found: make(map[function]uint64)}
+func readKernel() *kernel {
+	k := &kernel{places: make(map[uint64]string), found: make(map[function]uint64)}
 	if f, err := os.Open("/proc/kallsyms"); err == nil {
 		defer f.Close()
 		k.names, _ = symbol.ReadKernel(f)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tachograph/sample/proc/procfs"
+	"tachograph/sample/stack/symbol"
 )
 
 // processes are what is known of those that were seen.
@@ -17,6 +18,7 @@ type processes struct {
 	all     map[int32]*process
 	threads int // that have names, of all processes
 	gone    int
+	left    time.Duration // for reading what processes have mapped
 }
 
 type process struct {
@@ -38,9 +40,13 @@ const (
 	maxThreads   = 1 << 16
 	maxRegions   = 1 << 14
 	maxMaps      = 8 << 20
+	// mapsTime is what reading maps may take in a session, oneMaps what those of one
+	// process may: of one that hangs, the kernel may hold back the answer.
+	mapsTime = 3 * time.Second
+	oneMaps  = 300 * time.Millisecond
 )
 
-func newProcesses() *processes { return &processes{all: make(map[int32]*process)} }
+func newProcesses() *processes { return &processes{all: make(map[int32]*process), left: mapsTime} }
 
 func (p *processes) get(pid int32) *process {
 	q := p.all[pid]
@@ -171,27 +177,30 @@ func (q *process) find(address uint64) *region {
 
 // region is find, which reads what the process has mapped if that is not known, and
 // again, but seldom, if there is nothing at address.
-func (q *process) region(address uint64) *region {
+func (p *processes) region(q *process, address uint64) *region {
 	const seldom = time.Second
 	r := q.find(address)
 	if r != nil && q.told || time.Since(q.lastAsk) < seldom {
 		return r
 	}
 	q.lastAsk = time.Now()
-	if q.readMaps() {
+	if p.readMaps(q) {
 		r = q.find(address)
 	}
 	return r
 }
 
 // readMaps reads /proc/PID/maps; false if that is not possible (any more).
-func (q *process) readMaps() bool {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", q.pid))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxMaps))
+func (p *processes) readMaps(q *process) bool {
+	path := fmt.Sprintf("/proc/%d/maps", q.pid)
+	text, err := symbol.Within(&p.left, oneMaps, func() ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return io.ReadAll(io.LimitReader(f, maxMaps))
+	})
 	if err != nil || len(text) == 0 {
 		return false
 	}

@@ -180,7 +180,7 @@ func TestProcessorLists(t *testing.T) {
 // This program's own memory is read as the kernel shows it.
 func TestOwnMaps(t *testing.T) {
 	q := &process{pid: int32(os.Getpid())}
-	if !q.readMaps() || len(q.regions) < 2 || !slices.IsSortedFunc(q.regions, func(a, b *region) int { return cmp.Compare(a.start, b.start) }) {
+	if !newProcesses().readMaps(q) || len(q.regions) < 2 || !slices.IsSortedFunc(q.regions, func(a, b *region) int { return cmp.Compare(a.start, b.start) }) {
 		t.Fatalf("%d regions", len(q.regions))
 	}
 	m := newImages()

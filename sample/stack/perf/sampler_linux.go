@@ -14,12 +14,10 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Sampler is a stack.Sampler. Between sessions it holds the names of the kernel's
-// functions, and where the images of the last one are. One session at a time may
-// use it.
+// Sampler is a stack.Sampler. Between sessions it holds where the images of the last
+// one are. One session at a time may use it.
 type Sampler struct {
 	images *images
-	kernel *kernel
 	// refuse is for tests: what it is like where the kernel allows no perf events.
 	refuse error
 }
@@ -36,7 +34,6 @@ type session struct {
 	processes  *processes
 	images     *images
 	theKernel  *kernel // from the first frame on
-	lastKernel *kernel
 
 	frames []stack.Frame
 	sample stack.Sample
@@ -60,12 +57,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		return stack.Statistics{}, fmt.Errorf("a rate of %d a second cannot be sampled: 1 to %d can", wish.Rate, stack.MaxRate)
 	}
 	s.images = newImages()
-	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images, lastKernel: s.kernel}
-	defer func() {
-		if x.theKernel != nil {
-			s.kernel = x.theKernel
-		}
-	}()
+	x := &session{wish: wish, give: give, processes: newProcesses(), images: s.images}
 	x.statistics.How = "perf"
 	threads, err := threadsOf(wish.PID)
 	if err != nil {
@@ -308,7 +300,7 @@ func (x *session) running(r *record) {
 		default:
 			// What a chain leads to that is no code was no frame: the register had something
 			// else in it.
-			if user > 0 && q.region(address) == nil && q.told {
+			if user > 0 && x.processes.region(q, address) == nil && q.told {
 				end = stack.Broken
 				return
 			}
@@ -330,7 +322,7 @@ func (x *session) running(r *record) {
 // user is the frame of a program's own code at address.
 func (x *session) user(q *process, address uint64) stack.Frame {
 	f := stack.Frame{Address: address}
-	if r := q.region(address); r != nil {
+	if r := x.processes.region(q, address); r != nil {
 		f.Image = x.images.of(q.pid, r)
 	}
 	return f
@@ -338,7 +330,7 @@ func (x *session) user(q *process, address uint64) stack.Frame {
 
 func (x *session) kernel() *kernel {
 	if x.theKernel == nil {
-		x.theKernel = kernelOf(x.lastKernel)
+		x.theKernel = readKernel()
 	}
 	return x.theKernel
 }

@@ -59,6 +59,9 @@ type named struct {
 	line       int
 }
 
+// oneFile is the most that opening one file may take: whoever samples waits for it.
+const oneFile = time.Second
+
 // Limits of what a Namer remembers.
 const (
 	maxTables = 4096
@@ -113,7 +116,7 @@ func (n *Namer) table(m *stack.Image) *Table {
 		n.Why = "the budget for names is used up"
 		return nil
 	}
-	t, err := Within(&n.left, func() (*Table, error) { return n.read(m) })
+	t, err := Within(&n.left, oneFile, func() (*Table, error) { return n.read(m) })
 	if err != nil {
 		n.Why = fmt.Sprintf("%s: %v", m.Path, err)
 	}
@@ -143,15 +146,15 @@ func (n *Namer) read(m *stack.Image) (*Table, error) {
 var ErrSlow = errors.New("it could not be read in time")
 
 // Within does what may never return, as reading a file on a server that does not
-// answer, and takes the time from left. When that is used up it is left behind: it
-// must not change what others use.
-func Within[T any](left *time.Duration, do func() (T, error)) (T, error) {
+// answer. It takes the time from left, and at most most of it. What takes longer is
+// left behind, so that it must not change what others use.
+func Within[T any](left *time.Duration, most time.Duration, do func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	var r result
-	if *left <= 0 {
+	if most = min(most, *left); most <= 0 {
 		return r.value, ErrSlow
 	}
 	done := make(chan result, 1)
@@ -160,13 +163,14 @@ func Within[T any](left *time.Duration, do func() (T, error)) (T, error) {
 		done <- result{v, err}
 	}()
 	began := time.Now()
-	late := time.NewTimer(*left)
+	late := time.NewTimer(most)
 	defer late.Stop()
 	select {
 	case r = <-done:
 		*left -= time.Since(began)
 	case <-late.C:
-		*left, r.err = 0, ErrSlow
+		*left -= most
+		r.err = ErrSlow
 	}
 	return r.value, r.err
 }

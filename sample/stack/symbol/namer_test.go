@@ -158,6 +158,16 @@ func TestNamerKeepsToItsBudget(t *testing.T) {
 			t.Errorf("%d opened, %d unnamed, %s", opened, n.Unnamed, n.Why)
 		}
 	})
+	t.Run("time of each", func(t *testing.T) {
+		left, never := time.Minute, make(chan struct{})
+		t.Cleanup(func() { close(never) })
+		if _, err := Within(&left, time.Millisecond, func() (int, error) { <-never; return 1, nil }); !errors.Is(err, ErrSlow) || left != time.Minute-time.Millisecond {
+			t.Errorf("%v, %v left", err, left)
+		}
+		if v, err := Within(&left, time.Minute, func() (int, error) { return 1, nil }); v != 1 || err != nil || left <= 0 {
+			t.Errorf("%d, %v, %v left", v, err, left)
+		}
+	})
 	t.Run("time", func(t *testing.T) {
 		n := NewNamer(open, Budget{Time: 20 * time.Millisecond, Bytes: 1 << 20})
 		n.Name(sampleOf(&stack.Image{Path: "hangs"}, 0x401000))

@@ -179,16 +179,16 @@ func OpenImage(path, id string) (*Table, error) {
 // regular opens a file if it is an ordinary one: what lies at a stranger's path
 // may be a pipe, which would be waited for.
 func regular(path string) (*os.File, int64, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	// Opening some devices does things: they are not even opened.
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "read symbols of", Path: path, Err: errors.New("it is not an ordinary file")}
+	if !info.Mode().IsRegular() {
+		return nil, 0, &os.PathError{Op: "read symbols of", Path: path, Err: errors.New("it is not an ordinary file")}
 	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		f.Close()
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
