@@ -38,6 +38,9 @@ const (
 
 // Walker walks along stacks, and allocates nothing for it.
 type Walker struct {
+	// Top are the two words at the stack pointer, as far as they were read: before a
+	// function has made its frame they have what will be in it.
+	Top  [2]uint64
 	at   uint64 // where what is in buf was
 	n    int
 	left int
@@ -47,7 +50,7 @@ type Walker struct {
 // Walk appends the addresses of a stack to frames, the innermost first, up to its
 // capacity. Addresses are without their signatures.
 func (w *Walker) Walk(mem Memory, r *Registers, frames []uint64) ([]uint64, stack.End) {
-	w.n, w.left = 0, reads
+	w.n, w.left, w.Top = 0, reads, [2]uint64{}
 	if cap(frames) == len(frames) {
 		return frames, stack.Truncated
 	}
@@ -58,7 +61,9 @@ func (w *Walker) Walk(mem Memory, r *Registers, frames []uint64) ([]uint64, stac
 	}
 	// The first read begins at the stack pointer, and finds most of the frames.
 	if fp != 0 && r.SP != 0 && fp-r.SP < block-16 && r.SP&7 == 0 {
-		w.fill(mem, r.SP, fp)
+		if w.fill(mem, r.SP, fp) {
+			w.Top = [2]uint64{binary.LittleEndian.Uint64(w.buf[:]), binary.LittleEndian.Uint64(w.buf[8:])}
+		}
 	}
 	for fp != 0 {
 		if fp&7 != 0 {

@@ -90,10 +90,14 @@ func TestWalkReadsLittle(t *testing.T) {
 		m.put(fp, fp+0x80, uint64(i+2))
 		fp += 0x80
 	}
+	m.put(low+0x8000, 0x1111, 0x2222)
 	var w Walker
 	frames := make([]uint64, 0, 512)
 	if got, _ := w.Walk(m, r, frames); len(got) != 31 || m.reads != 1 {
 		t.Errorf("%d frames with %d reads", len(got), m.reads)
+	}
+	if w.Top != [2]uint64{0x1111, 0x2222} {
+		t.Errorf("at the top of the stack %#x", w.Top)
 	}
 	if n := testing.AllocsPerRun(10, func() { w.Walk(m, r, frames) }); n > 0 {
 		t.Errorf("a walk allocates %.0f times", n)

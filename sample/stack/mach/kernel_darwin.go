@@ -54,7 +54,7 @@ func (k *darwinKernel) Open(pid int32) (port, int, error) {
 		return port(task), 1, nil
 	case syscall.ESRCH:
 		return 0, 1, errGone
-	case syscall.EPERM, syscall.EACCES:
+	case syscall.EPERM, syscall.EACCES, syscall.EIO: // the last is Mach's number for any failure
 		return 0, 1, fmt.Errorf("%w (task_read_for_pid: %w)", errRefused, errno)
 	}
 	// Older systems want the whole right for what is done here.

@@ -120,6 +120,7 @@ func TestStacksOnIntel(t *testing.T) {
 	p := o.part(t, app)
 	p.always(t, "800/8000/app/811", "||0||0|work@app+1105 main@app+1009 7ff812345678")
 	p.always(t, "800/8000/app/813", "||1||0|main@app+1001")
+	p.always(t, "800/8000/app/814", "||1||0|work@app+1100 main@app+1009 7ff812345678")
 }
 
 // Each call fails in its turn: nothing is left suspended, and no right is lost.

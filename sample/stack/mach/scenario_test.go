@@ -90,5 +90,6 @@ process 800 { name app; uniqueid 8000; uid 501
   thread 0x811 { state 1; stack work+5 main+9 0x7ff812345678 }
   thread 0x812 { cycle { stack work+1 main+9 weight 7; stack work+2 main+9 weight 3 }; state 1 }
   thread 0x813 { stack main+1 }
+  thread 0x814 { stack work main+9 0x7ff812345678 leaf }
 }
 `

@@ -167,7 +167,7 @@ func (t *task) tell(h *thread) {
 	for i, addr := range seen.frames {
 		s.Frames = append(s.Frames, t.images.frame(addr, i > 0))
 		if i == 0 && len(seen.frames) < stack.MaxDepth {
-			if caller := t.leaf(&seen.registers, seen.frames); caller != 0 {
+			if caller := t.leaf(seen); caller != 0 {
 				s.Frames = append(s.Frames, t.images.frame(caller, true))
 			}
 		}
@@ -175,17 +175,32 @@ func (t *task) tell(h *thread) {
 	t.give(s)
 }
 
-// leaf is the caller of an innermost function that has no frame, or has none yet:
-// it is in the link register then. Once a function has called another, the register
-// leads back into itself.
-func (t *task) leaf(r *chain.Registers, frames []uint64) uint64 {
-	caller := r.LR & chain.Plain
+// leaf is the caller of an innermost function that has no frame, or has none yet;
+// 0 if it has one, as far as that can be told.
+func (t *task) leaf(seen *glance) uint64 {
+	r, frames := &seen.registers, seen.frames
+	inner, ok := t.images.function(frames[0])
+	if !ok {
+		return 0
+	}
+	caller := r.LR
+	if caller == 0 {
+		// Intel's processors push it. A function then pushes the frame pointer, which
+		// is still its caller's, and makes that point there.
+		switch {
+		case frames[0] == inner:
+			caller = seen.top[0]
+		case seen.top[0] == r.FP:
+			caller = seen.top[1]
+		}
+	}
+	// Others have it in a register. Once a function has called another, that leads
+	// back into itself.
+	caller &= chain.Plain
 	if caller == 0 || len(frames) > 1 && frames[1] == caller {
 		return 0
 	}
-	inner, ok := t.images.function(frames[0])
-	outer, there := t.images.function(caller - 1)
-	if !ok || !there || inner == outer {
+	if outer, ok := t.images.function(caller - 1); !ok || inner == outer {
 		return 0
 	}
 	return caller

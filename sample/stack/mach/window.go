@@ -16,6 +16,7 @@ const maxWindow = 500_000 // nanoseconds
 // nothing to be looked up while the thread stands still.
 type glance struct {
 	registers chain.Registers
+	top       [2]uint64 // of the stack
 	frames    []uint64
 	end       stack.End
 	queue     uint64 // the address of its dispatch queue, 0 for none
@@ -64,6 +65,7 @@ func (e *eye) read(t *thread, until uint64) code {
 	}
 	e.mem = memory{k: e.k, task: e.task, until: until}
 	s.frames, s.end = e.walker.Walk(&e.mem, &s.registers, s.frames[:0])
+	s.top = e.walker.Top
 	if e.mem.late {
 		s.end = stack.Truncated
 	}
@@ -106,7 +108,7 @@ func (e *eye) waiting(t *thread, now *description) (ok bool, c code) {
 		}
 		if e.seen.registers == t.last.registers {
 			e.seen.frames = append(e.seen.frames[:0], t.last.frames...)
-			e.seen.end, e.seen.queue = t.last.end, t.last.queue
+			e.seen.end, e.seen.queue, e.seen.top = t.last.end, t.last.queue, t.last.top
 			return true, 0
 		}
 	}
