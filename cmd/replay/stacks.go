@@ -255,12 +255,3 @@ func (a *app) stacks(cmd *cobra.Command, args []string, f *stackFlags, list []*s
 	}
 	return err
 }
-
-// frameText is a function with the file that it is from.
-func frameText(p *stacks.Profile, function int32) string {
-	f := &p.Functions[function]
-	if library := p.Library(function); library != "" && f.Symbol != "" {
-		return f.Name + " [" + library + "]"
-	}
-	return f.Name
-}

@@ -41,7 +41,7 @@ func (a *app) hottest(f *stackFlags, list []*stacks.Profile) error {
 			}
 			if err := rows.Row([]out.Cell{hostCell(&p.Host), out.At(p.From), out.At(p.To), out.Natural(h.Self), share(h.Self), out.Natural(h.Total), share(h.Total),
 				out.Natural(h.Running), out.Str(fn.Name), text(fn.Symbol), text(image.Path), text(image.ID), text(fn.File), out.Whole(bit(fn.Kernel)),
-				out.None(frameText(p, h.Function))}); err != nil {
+				out.None(p.FunctionText(h.Function))}); err != nil {
 				return err
 			}
 		}

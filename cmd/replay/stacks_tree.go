@@ -24,12 +24,10 @@ func (a *app) stackTrees(f *stackFlags, list []*stacks.Profile) error {
 			return err
 		}
 		root := p.Tree(stacks.By(f.by), f.state())
-		t := treePage{p: p, rows: rows, all: root.Count, least: f.share, state: f.state()}
-		if a.width > 0 {
-			t.indent = a.width / 3
-		}
-		if err := t.below(root, ""); err != nil {
-			return err
+		for _, l := range root.Outline(f.share) {
+			if err := a.treeLine(rows, p, &l, root.Count, f); err != nil {
+				return err
+			}
 		}
 		if err := rows.Close(); err != nil {
 			return err
@@ -77,85 +75,23 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 	}
 }
 
-// treePage prints a tree.
-type treePage struct {
-	p      *stacks.Profile
-	rows   out.Writer
-	all    uint64
-	least  float64
-	state  stacks.State
-	indent int // columns that lines may take; 0 for any number
-}
-
-// below prints what a node calls. Only where it branches lines show that; what is called
-// by one function alone stands straight below it.
-func (t *treePage) below(n *stacks.Node, before string) error {
-	var shown []*stacks.Node
-	rest, others := uint64(0), 0
-	for _, c := range n.Children {
-		if t.share(c.Count) >= t.least {
-			shown = append(shown, c)
-			continue
-		}
-		rest += c.Count
-		others++
-	}
-	told := others > 0 && t.share(rest) >= t.least
-	lines := len(shown)
-	if told {
-		lines++
-	}
-	lead := func(i int) (here, further string) {
-		switch {
-		case n.Function < 0 && n.Title == "":
-			return "", "" // The root is not shown.
-		case lines < 2 && n.Function < 0:
-			return before + "  ", before + "  "
-		case lines < 2:
-			return before, before
-		case i == lines-1:
-			return before + "└ ", before + "  "
-		}
-		return before + "├ ", before + "│ "
-	}
-	for i, c := range shown {
-		here, further := lead(i)
-		running := "-"
-		if t.state == stacks.Any {
-			running = human.Percent(float64(c.Running) / float64(max(c.Count, 1)))
-		}
-		text := c.Title
-		if c.Function >= 0 {
-			text = frameText(t.p, c.Function)
-		}
-		if err := t.row(c.Count, t.of(c.Self), running, here, text); err != nil {
-			return err
-		}
-		if err := t.below(c, further); err != nil {
-			return err
-		}
-	}
-	if told {
-		here, _ := lead(lines - 1)
-		return t.row(rest, "-", "-", here, fmt.Sprintf("… %d more below %s each", others, human.Percent(t.least)))
-	}
-	return nil
-}
-
-func (t *treePage) share(n uint64) float64 { return float64(n) / float64(max(t.all, 1)) }
-
-// of is a share in words; nothing where there is none.
-func (t *treePage) of(n uint64) string {
+// shareOf is a part of a whole in words; nothing where it is none.
+func shareOf(n, all uint64) string {
 	if n == 0 {
 		return "-"
 	}
-	return human.Percent(t.share(n))
+	return human.Percent(float64(n) / float64(max(all, 1)))
 }
 
-func (t *treePage) row(n uint64, self, running, lead, text string) error {
-	if wide := human.Width(lead); t.indent > 0 && wide > t.indent {
-		// The end of the lines tells a function from its neighbours.
-		lead = "…" + string([]rune(lead)[wide-t.indent+1:])
+// treeLine prints a line of a tree.
+func (a *app) treeLine(rows out.Writer, p *stacks.Profile, l *stacks.Line, all uint64, f *stackFlags) error {
+	self, running, text := "-", "-", fmt.Sprintf("… %d more below %s each", l.Others, human.Percent(f.share))
+	if l.Others == 0 {
+		self, text = shareOf(l.Self, all), p.Text(l.Node)
+		if f.state() == stacks.Any {
+			running = human.Percent(float64(l.Running) / float64(max(l.Count, 1)))
+		}
 	}
-	return t.rows.Row([]out.Cell{{}, out.None(fmt.Sprint(n)), out.None(human.Percent(t.share(n))), out.None(self), out.None(running), out.None(lead + text)})
+	return rows.Row([]out.Cell{{}, out.None(fmt.Sprint(l.Count)), out.None(shareOf(l.Count, all)), out.None(self), out.None(running),
+		out.None(l.CutLead(a.width/3) + text)})
 }

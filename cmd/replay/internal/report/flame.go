@@ -51,13 +51,7 @@ func (c *collector) flames() error {
 	}
 	numbers := make(map[string]int)
 	name := func(n *stacks.Node) int {
-		text := p.Name(n)
-		if n.Function >= 0 && p.Functions[n.Function].Symbol != "" {
-			if library := p.Library(n.Function); library != "" {
-				text += " [" + library + "]"
-			}
-		}
-		text = cut(text)
+		text := cut(p.Text(n))
 		k, known := numbers[text]
 		if !known {
 			k = len(f.Names)
