@@ -26,7 +26,8 @@ network, sensors and events.
 
 Arrows move by samples, comma and full stop by minutes, < and > by hours; b takes a
 time, e goes to the next event, x to the peak of the chosen lane, / filters processes,
-Enter shows the life of one, m marks two moments to see what differs, ? shows all keys.
+Enter shows the life of one, K the stacks that were sampled then, m marks two moments to
+see what differs, ? shows all keys.
 The mouse works: click or drag on the timeline, click the head of a column or a row.
 
 It begins at the end of the recording, or at --at, with all of it on the timeline or,

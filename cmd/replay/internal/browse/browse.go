@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/moment"
+	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
@@ -29,6 +30,7 @@ type Engine interface {
 	Life(key string) (*moment.Life, error)
 	Course(key string, from, to int64, columns int) (*moment.Track, error)
 	Diff(a, b int64) ([]*query.Change, error)
+	Stacks(at int64) (*stacks.Profile, error)
 	// Until has what is asked end soon after a context does, with its error. It can be
 	// asked again, and then is what it would have been.
 	Until(context.Context)

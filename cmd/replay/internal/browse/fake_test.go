@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/moment"
+	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
 )
@@ -27,6 +28,7 @@ type fake struct {
 	until    context.Context
 	waits    bool    // Diff waits until it is given up
 	seen     float64 // what Progress tells
+	stacks   *stacks.Profile
 }
 
 func newFake(length time.Duration) *fake { return &fake{from: at(0), to: at(length)} }
@@ -93,6 +95,8 @@ func (f *fake) Step(at int64, n int) int64 {
 	at = (at-from)/int64(time.Second)*int64(time.Second) + from
 	return min(max(at+int64(n)*int64(time.Second), from), to)
 }
+
+func (f *fake) Stacks(int64) (*stacks.Profile, error) { return f.stacks, f.call("Stacks") }
 
 func (f *fake) Next(int64, bool) (moment.Mark, bool) { return moment.Mark{}, false }
 

@@ -168,6 +168,9 @@ func (a *app) commands() [][2]string {
 	from, to := stamp(a.from, a.Zone), stamp(a.to, a.Zone)
 	list = append(list, [2]string{"what happened on this timeline", a.Command("events", "--from", from, "--to", to)})
 	list = append(list, [2]string{"an overview of it", a.Command("--from", from, "--to", to)})
+	if t, ok := a.overlay().(*text); ok && t.command != nil {
+		list = append(list, [2]string{"this window", a.Command(t.command...)})
+	}
 	if w, ok := a.overlayLife(); ok {
 		list = append(list, [2]string{"this life", a.Command("ps", human.Figures(float64(w.life.PID)), "--from", stamp(w.life.From, a.Zone), "--to", stamp(w.life.To, a.Zone))})
 	}

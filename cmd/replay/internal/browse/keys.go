@@ -67,6 +67,7 @@ func init() {
 			{[]string{"g", "Home"}, "first line", func(a *app) { a.scroll(-1 << 20) }},
 			{[]string{"G", "End"}, "last line", func(a *app) { a.scroll(1 << 20) }},
 			{[]string{"Enter"}, "life of the process; moment of the event", (*app).enter},
+			{[]string{"K"}, "stacks: what threads were doing then", (*app).showStacks},
 		}},
 		{"processes", []binding{
 			{[]string{"/"}, "filter: name, user=, cpu>50%", func(a *app) { a.ask(promptFilter) }},

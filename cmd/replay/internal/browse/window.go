@@ -91,6 +91,8 @@ type text struct {
 	whole  bool // it takes the whole screen
 	shown  int
 	all    []line
+	// command are the arguments of the replay command that prints it.
+	command []string
 }
 
 func (t *text) draw(a *app, r rect) {

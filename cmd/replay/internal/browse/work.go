@@ -18,6 +18,7 @@ const (
 	askTimeline
 	askLife
 	askDiff
+	askStacks
 	askPins
 	askSeek
 	askBetter  // the timeline that is shown, of which not all has been read
@@ -28,7 +29,7 @@ const (
 
 // long reports whether a question may take longer than one may wait for another one:
 // it is set aside for that, and begun again. The engine keeps what it has found.
-func (k kind) long() bool { return k == askLife || k == askDiff || k == askSeek }
+func (k kind) long() bool { return k == askLife || k == askDiff || k == askStacks || k == askSeek }
 
 // mostAside is how often a question is set aside that may have to begin at its
 // beginning. A search goes on where it was.
@@ -115,7 +116,7 @@ func (w *worker) busy() (what string, is bool) {
 
 // askingLong reports whether a question is to be answered that can be given up.
 func (w *worker) askingLong() bool {
-	return w.asking(askLife) || w.asking(askDiff) || w.asking(askSeek)
+	return w.asking(askLife) || w.asking(askDiff) || w.asking(askStacks) || w.asking(askSeek)
 }
 
 // asking reports whether a question of this kind waits or is being answered.
