@@ -43,13 +43,13 @@ type images struct {
 
 // update reads dyld's list if that has changed. While dyld is changing it, the
 // list before that stands.
-func (m *images) update(at, size uint64) (changed bool) {
+func (m *images) update(at, size uint64) {
 	infos, ok := macho.ReadInfos(m.mem, at, size)
 	if !ok || m.read && infos.Changed == m.changed {
-		return false
+		return
 	}
 	if m.entries, ok = infos.List(m.mem, m.entries[:0]); !ok {
-		return false
+		return
 	}
 	before := m.list
 	m.list = make([]mapped, 0, len(m.entries))
@@ -67,7 +67,6 @@ func (m *images) update(at, size uint64) (changed bool) {
 	}
 	m.read, m.changed = true, infos.Changed
 	clear(m.frames)
-	return true
 }
 
 // add puts an image where it is said to be; sort follows.

@@ -17,6 +17,7 @@ type (
 // maybe since the right was got.
 const (
 	kernInvalidArgument code = 4
+	resourceShortage    code = 6
 	kernTerminated      code = 37
 	sendInvalidDest     code = 0x10000003
 	serverDied          code = -308

@@ -36,7 +36,11 @@ func (n *names) symbols(at *image) *macho.Symbols {
 		at.sought = true
 		if n.left > 0 && at.mem != nil {
 			begin := time.Now()
-			if h, ok := macho.ReadHeader(at.mem, at.Base); ok {
+			h, ok := at.header, at.header.Size > 0
+			if !ok {
+				h, ok = macho.ReadHeader(at.mem, at.Base)
+			}
+			if ok {
 				at.symbols = h.ReadSymbols(at.mem, &n.budget)
 			}
 			n.left -= time.Since(begin)

@@ -105,18 +105,13 @@ func (t *task) open() bool {
 
 // round looks at each thread once; false is that the task is no more.
 func (t *task) round() bool {
-	gone, beyond, c := t.threads.update(t.right)
-	switch {
+	switch c := t.threads.update(t.right, t.without); {
 	case c.gone():
 		return false
 	case c != 0:
 		t.failed("task_threads", c)
 		return true
-	case beyond > 0:
-		t.statuses.Failed += beyond
-		t.statuses.Why = fmt.Sprintf("only %d threads of a process are looked at", maxThreads)
 	}
-	t.statuses.Gone += gone
 	t.images.update(t.k.Dyld(t.right))
 	clear(t.queues)
 	t.moving = t.moving[:0]
@@ -137,10 +132,8 @@ func (t *task) round() bool {
 func (t *task) look(h *thread, suspend bool) bool {
 	ok, c := t.eye.look(h, suspend)
 	switch {
-	case c.gone():
-		t.statuses.Gone++
 	case c != 0:
-		t.failed("reading a thread", c)
+		t.without(c)
 	case ok:
 		t.statuses.Samples++
 		t.tell(h)
@@ -148,6 +141,19 @@ func (t *task) look(h *thread, suspend bool) bool {
 		return false
 	}
 	return true
+}
+
+// without counts a thread that cannot be looked at.
+func (t *task) without(c code) {
+	switch {
+	case c.gone():
+		t.statuses.Gone++
+	case c == resourceShortage && len(t.threads.order) >= maxThreads:
+		t.statuses.Failed++
+		t.statuses.Why = fmt.Sprintf("only %d threads of a process are looked at", maxThreads)
+	default:
+		t.failed("reading a thread", c)
+	}
 }
 
 func (t *task) failed(what string, c code) {

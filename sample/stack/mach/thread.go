@@ -46,12 +46,11 @@ func newThreads(k kernel) *threads { return &threads{k: k, all: make(map[port]*t
 
 // update asks which threads there are. Of each one right is kept, by which it is
 // known the next time: a name of a right stays that of the same thread as long.
-// gone is how many ended before they could be told apart, beyond how many are more
-// than are looked at.
-func (h *threads) update(task port) (gone, beyond int, c code) {
+// without is told of each that cannot be looked at, and why.
+func (h *threads) update(task port, without func(code)) (c code) {
 	h.list, c = h.k.Threads(task, h.list[:0])
 	if c != 0 {
-		return 0, 0, c
+		return c
 	}
 	h.round++
 	h.order = h.order[:0]
@@ -62,17 +61,13 @@ func (h *threads) update(task port) (gone, beyond int, c code) {
 			h.k.Close(p) // the one that is kept already is enough
 		case len(h.order) >= maxThreads:
 			h.k.Close(p)
-			beyond++
+			without(resourceShortage)
 			continue
 		default:
 			t = &thread{port: p}
 			if c := h.k.Identify(p, &t.who); c != 0 {
 				h.k.Close(p)
-				if c.gone() {
-					gone++
-				} else {
-					beyond++
-				}
+				without(c)
 				continue
 			}
 			h.all[p] = t
@@ -86,7 +81,7 @@ func (h *threads) update(task port) (gone, beyond int, c code) {
 			delete(h.all, p)
 		}
 	}
-	return gone, beyond, 0
+	return 0
 }
 
 // close gives all rights back.
