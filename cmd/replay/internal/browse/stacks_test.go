@@ -19,7 +19,7 @@ func TestStacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	rec, err := moment.Open(s, "host-1", nil)
+	rec, err := moment.Open(s, "host-vm", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

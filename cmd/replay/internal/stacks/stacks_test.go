@@ -140,7 +140,7 @@ func TestNear(t *testing.T) {
 	for _, c := range []struct{ at, from, to int64 }{
 		{1, 1, 2}, {-500, 1, 2}, {6, 1, 2}, {7, 11, 13}, {12, 11, 13}, {600, 11, 13}, {-600, 0, 0}, {614, 0, 0},
 	} {
-		w, ok := stacks.Near(a, "host-1", stackstest.At(0).Wall+c.at*1e9, 600e9)
+		w, ok := stacks.Near(a, "host-vm", stackstest.At(0).Wall+c.at*1e9, 600e9)
 		if from, to := (w.From-stackstest.At(0).Wall)/1e9, (w.To-stackstest.At(0).Wall)/1e9; ok != (c.to != 0) || ok && (from != c.from || to != c.to) {
 			t.Errorf("near %d s: %d to %d, %v; want %d to %d", c.at, from, to, ok, c.from, c.to)
 		}

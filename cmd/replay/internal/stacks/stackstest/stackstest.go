@@ -23,9 +23,15 @@ func At(after time.Duration) metric.Stamp {
 // Write makes an archive of samples, a second of them after the other.
 func Write(t testing.TB, seconds ...[]stack.Sample) string {
 	t.Helper()
+	return WriteOf(t, "vm", seconds...)
+}
+
+// WriteOf makes one of a host that is called so.
+func WriteOf(t testing.TB, host string, seconds ...[]stack.Sample) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "stacks.tacho")
 	w, err := rewrite.Create(path, rewrite.About{
-		Host: metric.Host{ID: "host-1", Name: "vm", OS: "Linux", Platform: "linux", Arch: "amd64"}, Boot: "boot-1", TimeZone: "UTC", ID: "5ac5",
+		Host: metric.Host{ID: "host-" + host, Name: host, OS: "Linux", Platform: "linux", Arch: "amd64"}, Boot: "boot-1", TimeZone: "UTC", ID: "5ac5",
 		Created: Start.UnixNano(), Recorder: "test",
 	})
 	if err != nil {
