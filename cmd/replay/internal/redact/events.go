@@ -86,7 +86,7 @@ var sentencesOf = map[metric.EventKind][]said{
 	metric.EventTimeZone: {says(`the time zone changed from (\S+) to (\S+)`, zone, zone)},
 	metric.EventStacks: {
 		says(`stacks of (.*) were sampled for \d+\.\d s, \d+ times`, sampled),
-		says(`stacks of (.*) were sampled for \d+\.\d s, \d+ times: (.*)`, sampled, (*Mapping).sentence),
+		says(`stacks of (.*) were sampled for \d+\.\d s, \d+ times: (.*)`, sampled, (*Mapping).reason),
 	},
 	metric.EventPanic: {says(`the kernel left a panic report: (.*)`, (*Mapping).file)},
 	metric.EventShip:  {says(`archive shipped: (.*)`, (*Mapping).file)},
@@ -106,6 +106,8 @@ func (m *Mapping) eventText(e *metric.Event, labels []metric.Label) string {
 		return "the configuration was changed: " + strings.Join(words, "; ")
 	case metric.EventUpdate:
 		return m.known(m.updateText(e))
+	case metric.EventTrigger:
+		return m.triggerText(e)
 	}
 	for _, s := range sentencesOf[e.Kind] {
 		at := s.sentence().FindStringSubmatchIndex(e.Text)

@@ -9,6 +9,13 @@ import (
 	"tachograph/sample/stack"
 )
 
+func labels(pairs ...string) (out []metric.Label) {
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, metric.Label{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return out
+}
+
 // Stacks of a stranger's program say how it behaved and not whose it was; what all systems
 // have stays, as do the ties between instances.
 func TestStacks(t *testing.T) {
@@ -20,12 +27,6 @@ func TestStacks(t *testing.T) {
 			labels = append(labels, l.Name+"="+l.Value)
 		}
 		return fmt.Sprintf("%s %q %s", out.Key, out.Name, strings.Join(labels, " "))
-	}
-	labels := func(pairs ...string) (out []metric.Label) {
-		for i := 0; i < len(pairs); i += 2 {
-			out = append(out, metric.Label{Name: pairs[i], Value: pairs[i+1]})
-		}
-		return out
 	}
 	id := labels("id", "0f31c2a5", "base", "4096", "cache", "yes")
 	for _, path := range []string{"kernel", "/usr/lib/system/libsystem_kernel.dylib", "/System/Library/Frameworks/Metal.framework/Versions/A/Metal", "/usr/lib/x86_64-linux-gnu/libc.so.6",
@@ -59,5 +60,28 @@ func TestStacks(t *testing.T) {
 	e, _ := m.Event(metric.Event{Kind: metric.EventStacks, Text: "stacks of zaphodd (pid 612) were sampled for 5.0 s, 495 times: memory pressure", Labels: labels("pid", "612", "rate", "99", "how", "perf")})
 	if want := "stacks of " + process + " (pid 612) were sampled for 5.0 s, 495 times: memory pressure"; e.Text != want || e.Kind != metric.EventStacks || len(e.Labels) != 3 {
 		t.Errorf("the event became %+v, not %s", e, want)
+	}
+}
+
+// A process may be called by words that the recorder uses as well.
+func TestTriggersNameNobody(t *testing.T) {
+	m := New(Options{})
+	process := m.process("memory server")
+	const when = "rate(proc.psinfo.utime) + rate(proc.psinfo.stime) > 90%"
+	const fired = "runaway process: 000612 memory server: " + when + " for 5m, last 99.6 %"
+	e, _ := m.Event(metric.Event{Kind: metric.EventTrigger, Indom: "process", Key: "612/100", Text: fired + "; stacks are sampled for 5s",
+		Labels: labels("trigger", "runaway process", "when", when, "value", "99.6")})
+	want := "runaway process: 000612 " + process + ": " + when + " for 5m, last 99.6 %; stacks are sampled for 5s"
+	if e.Text != want || e.Kind != metric.EventTrigger {
+		t.Errorf("the event became %+v, not\n%s", e, want)
+	}
+	e, _ = m.Event(metric.Event{Kind: metric.EventTrigger, Text: "zaphods: kernel.all.load[/zaphod/] > 5, last 7; no stacks: zaphod",
+		Labels: labels("trigger", "zaphods", "when", "kernel.all.load[/zaphod/] > 5")})
+	if strings.Contains(e.Text, "zaphod") || !strings.HasSuffix(strings.SplitAfter(e.Text, "> 5, last 7; no stacks: ")[0], "> 5, last 7; no stacks: ") {
+		t.Errorf("somebody's words became %s", e.Text)
+	}
+	e, _ = m.Event(metric.Event{Kind: metric.EventStacks, Text: "stacks of memory server (pid 612) were sampled for 5.0 s, 495 times: " + fired})
+	if want := "stacks of " + process + " (pid 612) were sampled for 5.0 s, 495 times: runaway process: 000612 " + process; !strings.HasPrefix(e.Text, want) {
+		t.Errorf("the event became %s, not %s", e.Text, want)
 	}
 }

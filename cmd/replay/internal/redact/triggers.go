@@ -1,0 +1,38 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"tachograph/sample/metric"
+)
+
+// triggerText is the sentence of a trigger: its name, to which instance it
+// happened, the condition and what came of it. The names in it are of anybody's
+// making, and a process may be called by words that the recorder uses as well.
+func (m *Mapping) triggerText(e *metric.Event) string {
+	name, when := e.Label("trigger"), e.Label("when")
+	head, rest, ok := strings.Cut(e.Text, when)
+	head, named := strings.CutPrefix(head, name+": ")
+	if !ok || !named || when == "" {
+		return m.sentence(e.Text)
+	}
+	text := m.sentence(name) + ": "
+	if instance := strings.TrimSuffix(head, ": "); instance != "" {
+		text += m.domain(e.Indom)(m, &metric.Instance{Key: e.Key, Name: instance}).Name + ": "
+	}
+	return text + m.sentence(when) + m.sentence(rest)
+}
+
+// numberedIn finds a process as the recorder names it within a sentence, up to
+// the colon after it.
+var numberedIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*?: )(\d{6,} .*?)(: .*)$`) })
+
+// reason is why stacks were sampled: the sentence of a trigger, or anybody's words.
+func (m *Mapping) reason(s string) string {
+	if p := numberedIn().FindStringSubmatch(s); p != nil {
+		return m.sentence(p[1]) + m.processName(p[2]) + m.sentence(p[3])
+	}
+	return m.sentence(s)
+}
