@@ -71,11 +71,11 @@ func DefaultTriggers() []Trigger {
 		{Name: "runaway process", When: "rate(proc.psinfo.utime) + rate(proc.psinfo.stime) > 90%", For: 5 * time.Minute,
 			Stacks: StacksWish{For: 5 * time.Second, Rate: 50, Of: "process"}, CoolDown: time.Hour, PerDay: 6},
 		{Name: "memory pressure", When: "kernel.all.pressure.memory.full.avg[10 second] > 10%", For: 10 * time.Second,
-			Stacks: StacksWish{For: 2 * time.Second, Rate: 20, Of: "all"}, CoolDown: time.Hour, PerDay: 6},
+			Stacks: StacksWish{For: 2 * time.Second, Rate: 5, Of: "all"}, CoolDown: time.Hour, PerDay: 6},
 		{Name: "memory pressure of macOS", When: "kern.memorystatus_vm_pressure_level >= 2", For: 10 * time.Second,
-			Stacks: StacksWish{For: 2 * time.Second, Rate: 20, Of: "all"}, CoolDown: time.Hour, PerDay: 6},
+			Stacks: StacksWish{For: 2 * time.Second, Rate: 5, Of: "all"}, CoolDown: time.Hour, PerDay: 6},
 		{Name: "hang", When: "recorder.stall > 5s",
-			Stacks: StacksWish{For: 2 * time.Second, Rate: 20, Of: "all"}, CoolDown: time.Hour, PerDay: 6},
+			Stacks: StacksWish{For: 2 * time.Second, Rate: 5, Of: "all"}, CoolDown: time.Hour, PerDay: 6},
 	}
 }
 

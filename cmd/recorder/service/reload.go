@@ -51,6 +51,7 @@ func (s *Service) reload() error {
 	onBattery := s.onBattery
 	s.mu.Unlock()
 	s.setLevel(cfg)
+	s.watcher.Apply(set)
 	if old.Archive.Dir != cfg.Archive.Dir || old.Archive.Group != cfg.Archive.Group || old.Log.Format != cfg.Log.Format {
 		s.log.Warn("archive.dir, archive.group and log.format take effect when the recorder is started again")
 	}
@@ -69,7 +70,6 @@ func (s *Service) reload() error {
 	if err := s.engine.Apply(plan(cfg)); err != nil {
 		return err
 	}
-	s.watcher.Apply(set)
 	s.rotator.wake()
 	s.log.Info("the configuration was read again", "file", why)
 	if e, ok := configChanged(config.Changes(old, cfg)); ok {

@@ -19,7 +19,8 @@ type trigger struct {
 	cases []held // by slot of live
 	visit func(query.Case)
 	now   metric.Stamp
-	best  due // of the look under way
+	best  due   // of the look under way
+	due   []int // the slots of all that are due
 
 	limits
 }
@@ -48,7 +49,6 @@ type held struct {
 type due struct {
 	query.Case
 	is   bool
-	many int // how many there are
 	held int64
 }
 
@@ -85,7 +85,7 @@ func (t *trigger) look(c query.Case) {
 		if h.obeyed || now-h.since < hold {
 			return
 		}
-		t.best.many++
+		t.due = append(t.due, c.Slot)
 		if !t.best.is || c.Value > t.best.Value {
 			t.best.Case, t.best.is, t.best.held = c, true, now-h.since
 		}
@@ -114,7 +114,7 @@ func (t *trigger) see(tick *metric.Tick, stall *metric.Block) bool {
 	if !seen {
 		return false
 	}
-	t.now, t.best = tick.At, due{}
+	t.now, t.best, t.due = tick.At, due{}, t.due[:0]
 	t.live.Each(tick.At, t.visit)
 	return t.best.is
 }
@@ -128,17 +128,21 @@ func (t *trigger) may() bool {
 	if n < t.cfg.PerDay && (n == 0 || now-t.fired[n-1] >= int64(t.cfg.CoolDown)) {
 		return true
 	}
-	if h := &t.cases[t.best.Slot]; !h.refused {
-		h.refused = true
-		t.refused++
-		t.untold++
+	for _, slot := range t.due {
+		if h := &t.cases[slot]; !h.refused {
+			h.refused = true
+			t.refused++
+			t.untold++
+		}
 	}
 	return false
 }
 
-// obey notes that t fires.
+// obey notes that t fires, for all that are due together.
 func (t *trigger) obey() {
-	t.cases[t.best.Slot].obeyed = true
+	for _, slot := range t.due {
+		t.cases[slot].obeyed = true
+	}
 	t.fired = append(t.fired, t.now.Cont)
 	t.all++
 	t.untold = 0

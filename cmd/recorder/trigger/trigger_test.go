@@ -95,6 +95,19 @@ func TestCoolDownAndDailyLimit(t *testing.T) {
 	w.told(1)
 }
 
+// What happens to many together is one event, and no more of them follow.
+func TestTogether(t *testing.T) {
+	w := newWorld(t, busyText)
+	all := make(shares)
+	for i := range 5 {
+		all[w.start(10+i)] = 1 - float64(i)/100
+	}
+	w.run(3*time.Hour, all)
+	if ev := w.told(1)[0]; !strings.Contains(ev.Text, "busy: 000010 p: ") || !strings.Contains(ev.Text, ", last 100 %, and 4 more; ") {
+		t.Errorf("told: %s", ev.Text)
+	}
+}
+
 func TestAbsentValuesNeitherHoldNorCease(t *testing.T) {
 	w := newWorld(t, busyText)
 	a := w.start(10)

@@ -178,7 +178,7 @@ func (t *trigger) firing() Firing {
 		f.Value = strconv.FormatFloat(v, 'g', -1, 64)
 		f.Reason += ", last " + quantity(v, units)
 	}
-	if n := t.best.many - 1; n > 0 {
+	if n := len(t.due) - 1; n > 0 {
 		f.Reason += fmt.Sprintf(", and %d more", n)
 	}
 	return f
