@@ -25,7 +25,7 @@ func TestStacksBySymbols(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	table, err := symbol.Open(self)
+	table, err := symbol.OpenImage(self, "")
 	if err != nil {
 		t.Fatal(err)
 	}

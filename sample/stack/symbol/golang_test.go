@@ -21,7 +21,7 @@ func TestAsTheRuntimeSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := Open(path)
+	table, err := OpenImage(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestStrippedGo(t *testing.T) {
 				if text, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, text)
 				}
-				table, err := Open(out)
+				table, err := OpenImage(out, "")
 				if err != nil {
 					t.Fatal(err)
 				}

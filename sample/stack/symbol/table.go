@@ -157,12 +157,9 @@ func rank(c collected) int {
 	return 0
 }
 
-// Open reads the names of a file's functions. Of a file for several processors
-// it takes the part for this one, or else the first.
-func Open(path string) (*Table, error) { return OpenImage(path, "") }
-
-// OpenImage is Open of the part of a file that has the UUID or build ID id: an
-// error if there is none. With "" it is Open.
+// OpenImage reads the names of the functions in the part of a file that has the
+// UUID or build ID id: an error if there is none. With "" it is, of a file for
+// several processors, the part for this one, or else the first.
 func OpenImage(path, id string) (*Table, error) {
 	f, size, err := regular(path)
 	if err != nil {

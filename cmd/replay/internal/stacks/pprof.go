@@ -41,7 +41,6 @@ const (
 type proto struct {
 	w       io.Writer
 	message []byte // being put together
-	inner   []byte
 	strings map[string]uint64
 	list    []string
 	err     error
