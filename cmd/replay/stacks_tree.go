@@ -73,6 +73,7 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 	if len(lacks) > 0 {
 		a.prose(strings.Join(lacks, "; "))
 	}
+	a.tellSamplings(p)
 }
 
 // shareOf is a part of a whole in words; nothing where it is none.

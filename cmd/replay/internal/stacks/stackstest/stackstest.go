@@ -48,6 +48,17 @@ func WriteOf(t testing.TB, host string, seconds ...[]stack.Sample) string {
 			}
 		}
 	}
+	stats := stack.Statistics{How: "perf", Missed: 2}
+	for _, samples := range seconds {
+		for _, s := range samples {
+			stats.Samples += int(s.Count)
+		}
+	}
+	end := time.Duration(len(seconds)) * time.Second
+	e := stats.Event(At(0), At(end), stack.Wish{Rate: 99, For: end}, "all processes", "indexer uses much CPU")
+	if err := w.Event(&e); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/replay/internal/stacks"
+	"tachograph/sample/metric"
+	"tachograph/sample/stack"
+	"tachograph/store"
+)
+
+// samplings are the events of the samplings that a profile is of.
+func (a *app) samplings(p *stacks.Profile) []*store.Event {
+	const second = 1e9
+	var list []*store.Event
+	// A session is told of when it is over, which takes as long as one may be.
+	for e := range a.archive.Events(p.From-second, p.To+int64(stack.Longest)+second, metric.EventStacks) {
+		length, err := strconv.ParseFloat(e.Label("seconds"), 64)
+		if err != nil || e.Archive.Host.ID != p.Host.ID || e.At.Wall-int64(length*second) > p.To {
+			continue
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// tellSamplings says when, how and why stacks were sampled, and what was missed.
+func (a *app) tellSamplings(p *stacks.Profile) {
+	const most = 3
+	list := a.samplings(p)
+	for _, e := range list[:min(len(list), most)] {
+		length, _ := strconv.ParseFloat(e.Label("seconds"), 64)
+		text := fmt.Sprintf("sampled until %s for %.1f s", a.timeOfDay(e.At.Wall), length)
+		if rate := e.Label("rate"); rate != "" {
+			text += ", " + rate + " times a second"
+		}
+		if how := e.Label("how"); how != "" {
+			text += ", by " + how
+		}
+		if why := e.Label("reason"); why != "" {
+			text += ": " + why
+		}
+		if n, err := strconv.Atoi(e.Label("missed")); err == nil && n > 0 {
+			text += "; " + plural.Of(n, "look") + " came too late and were left out"
+		}
+		if n, err := strconv.Atoi(e.Label("failed")); err == nil && n > 0 {
+			text += fmt.Sprintf("; %s could not be read", plural.Of(n, "thread"))
+			if why := e.Label("why_failed"); why != "" {
+				text += ": " + why
+			}
+		}
+		a.prose(text)
+	}
+	if more := len(list) - most; more > 0 {
+		a.prose(fmt.Sprintf("and %s (replay events --kind stacks)", plural.Of(more, "sampling")))
+	}
+}
