@@ -49,7 +49,8 @@ var errRefused = errors.New("the kernel allows no perf events")
 
 func refused(err error) bool {
 	return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) ||
-		errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EINVAL)
+		errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EINVAL) ||
+		errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
 }
 
 // listen starts sampling. threads are those of one process, or nil for all there

@@ -429,6 +429,29 @@ func TestDeletedProgram(t *testing.T) {
 	}
 }
 
+// The file of a program in a container is found there: outside, nothing lies at its
+// path, or another file.
+func TestContainer(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root makes containers")
+	}
+	tool, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("unshare is not installed")
+	}
+	needsPerf(t, false)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "burn")
+	if err := os.WriteFile(path, []byte("another file"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := started(t, tool, "--mount", "sh", "-c", `mount -t tmpfs none "$1" && cp "$2" "$1" && exec "$1/burn"`, "sh", dir, compiled(t))
+	got, _ := sampled(t, New(), stack.Wish{PID: int32(cmd.Process.Pid), Rate: 997}, func(g *seen, x *stack.Sample) bool { return count(g.running) >= 50 })
+	if share := got.share(got.running, "main;outer;"); share < 0.9 {
+		t.Errorf("%.2f have names:\n%v", share, got.running)
+	}
+}
+
 // Where the kernel allows no perf events, threads that wait are seen all the same.
 func TestWithoutPerf(t *testing.T) {
 	cmd := started(t, compiled(t))
