@@ -83,7 +83,7 @@ func (b *budget) police(now metric.Stamp) {
 	if b.e.opt.Usage == nil || !b.measure(now) || time.Duration(now.Awake-b.e.started.Awake) < settling {
 		return
 	}
-	if b.e.bursting(now) {
+	if b.e.bursting(now) || b.e.opt.Spending != nil && b.e.opt.Spending() {
 		// Bounded by what there is to spare; it passes.
 		b.over = 0
 		return

@@ -34,6 +34,8 @@ type Options struct {
 	// Upkeep, if set, reports whether an archive is being put in order, which takes
 	// what it takes however often anything is read, and passes.
 	Upkeep func() bool
+	// Spending, if set, reports whether something goes on that is bounded by Spare.
+	Spending func() bool
 	// Written counts the bytes given to the archive's files.
 	Written func() uint64
 	// Notice, if set, finds events in what was recorded. Stall is how long after a

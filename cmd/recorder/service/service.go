@@ -131,6 +131,7 @@ func New(opt Options) (*Service, error) {
 		Sources: sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
 		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: s.look,
+		Spending: func() bool { return s.actions.sampling.Load() },
 	})
 	if err != nil {
 		archive.Close()

@@ -21,6 +21,8 @@ type actions struct {
 	ctx     context.Context // set before anything is read
 	group   sync.WaitGroup
 	running atomic.Bool
+	// sampling says that stacks are sampled for a trigger.
+	sampling atomic.Bool
 }
 
 // commandLimit is the time that a trigger's command may take.
@@ -73,6 +75,8 @@ func (a *actions) stacks(f trigger.Firing, w config.StacksWish) error {
 	}
 	a.group.Go(func() {
 		defer a.s.sampling.turn.Unlock()
+		a.sampling.Store(true)
+		defer a.sampling.Store(false)
 		ctx, cancel := context.WithTimeout(a.ctx, w.For+stacksGrace)
 		defer cancel()
 		done := make(chan struct{})

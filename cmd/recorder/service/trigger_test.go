@@ -107,16 +107,7 @@ func TestStacksStayInTheBudget(t *testing.T) {
 			}), nil
 		}
 		// While stacks are sampled half a core is used.
-		b.used = func() (used time.Duration) {
-			b.set(func() {
-				if !began.IsZero() && ended.IsZero() {
-					used = time.Since(began) / 2
-				} else if !began.IsZero() {
-					used = ended.Sub(began) / 2
-				}
-			})
-			return used
-		}
+		b.used = halfACore(b, &began, &ended)
 		_, stop := b.run()
 		time.Sleep(5 * time.Minute)
 		stop()
@@ -132,6 +123,50 @@ func TestStacksStayInTheBudget(t *testing.T) {
 			t.Errorf("told:\n%s", got)
 		}
 	})
+}
+
+// What a session takes out of what was saved is not the recorder's own hunger:
+// nothing is read less often for it.
+func TestStacksAreNotTakenForHunger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.cfg = triggers(t, "[budget]\nmax_cpu = \"10%\"\n[[trigger]]\nname = \"x\"\nwhen = \"clock.one > 0\"\nfor = \"90s\"\nstacks = { for = \"1m\" }\n")
+		var began, ended time.Time
+		b.stacks = func() (stack.Sampler, error) {
+			return samplerFunc(func(ctx context.Context) {
+				b.set(func() { began = time.Now() })
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Minute):
+				}
+				b.set(func() { ended = time.Now() })
+			}), nil
+		}
+		b.used = halfACore(b, &began, &ended)
+		_, stop := b.run()
+		time.Sleep(10 * time.Minute)
+		stop()
+		if took := ended.Sub(began); took != time.Minute {
+			t.Errorf("a session of a minute took %v", took)
+		}
+		for _, e := range b.archive.kinds(metric.EventBudget) {
+			t.Errorf("told: %s", e.Text)
+		}
+	})
+}
+
+// halfACore is used between the two instants.
+func halfACore(b *bench, began, ended *time.Time) func() time.Duration {
+	return func() (used time.Duration) {
+		b.set(func() {
+			if !began.IsZero() && ended.IsZero() {
+				used = time.Since(*began) / 2
+			} else if !began.IsZero() {
+				used = ended.Sub(*began) / 2
+			}
+		})
+		return used
+	}
 }
 
 // samplerFunc sees nothing for as long as it takes.
