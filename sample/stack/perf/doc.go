@@ -14,6 +14,9 @@
 // Of one process all threads are asked; of all only those that nothing can wake
 // (state D), which are the ones that matter and few.
 //
+// A thread that wants a processor and does not get one is seen by neither: on a
+// machine with too much to do, the samples of a thread are the time that it got.
+//
 // Where the kernel allows no perf events, /proc is all there is: then threads are
 // seen while they wait, and not while they run.
 //

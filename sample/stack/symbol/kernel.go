@@ -15,7 +15,8 @@ var ErrHidden = errors.New("the kernel hides its addresses (kernel.kptr_restrict
 
 // ReadKernel reads the text of /proc/kallsyms. Modules' functions are among them.
 func ReadKernel(r io.Reader) (*Kernel, error) {
-	var b builder
+	// Room for a kernel as distributions build it, which is not moved about then.
+	b := builder{functions: make([]collected, 0, 1<<17), names: make([]byte, 0, 4<<20)}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), 64<<10)
 	for lines.Scan() {

@@ -133,9 +133,10 @@ func (b *builder) add(start, size, end uint64, name string) error {
 // name and, if there is one, a size that was told.
 func (b *builder) table(id string) *Table {
 	all := b.functions
-	slices.SortStableFunc(all, func(x, y collected) int {
-		return cmp.Or(cmp.Compare(x.start, y.start), rank(x)-rank(y))
-	})
+	order := func(x, y collected) int { return cmp.Or(cmp.Compare(x.start, y.start), rank(x)-rank(y)) }
+	if !slices.IsSortedFunc(all, order) {
+		slices.SortStableFunc(all, order)
+	}
 	all = slices.CompactFunc(all, func(x, y collected) bool { return x.start == y.start })
 	t := &Table{id: id, functions: make([]function, len(all)), names: bytes.Clone(b.names)}
 	for i, c := range all {
