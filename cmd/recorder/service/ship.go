@@ -178,26 +178,27 @@ func (sh *shipper) ship(ctx context.Context, command []string, path string) erro
 	return execute(ctx, command, []string{path}, commandEnv(sh.dir, "TACHOGRAPH_ARCHIVE="+path), sh.s.config().Archive.OnFinishLimit)
 }
 
-// note takes a shipped archive off the list, or tells of the failure.
+// note takes a shipped archive off the list, or tells of the failure. Who sees it
+// in the status finds the event in the archive.
 func (sh *shipper) note(path string, err error) {
-	sh.mu.Lock()
-	sh.last = Shipping{At: sh.s.opt.Machine.Now().Time(), Path: path}
+	last := Shipping{At: sh.s.opt.Machine.Now().Time(), Path: path}
 	ev := metric.Event{Kind: metric.EventShip, Text: "archive shipped: " + path, Labels: []metric.Label{{Name: "path", Value: path}}}
 	if err != nil {
-		sh.last.Error = err.Error()
+		last.Error = err.Error()
 		ev.Text = fmt.Sprintf("archive not shipped: %s: %s", path, err)
 		ev.Labels = append(ev.Labels, metric.Label{Name: "error", Value: err.Error()})
-	} else if len(sh.waiting) > 0 && sh.waiting[0] == path {
-		sh.waiting = sh.waiting[1:]
-		sh.save()
-	}
-	sh.mu.Unlock()
-	if err != nil {
 		sh.s.log.Warn(ev.Text)
 	} else {
 		sh.s.log.Info(ev.Text)
 	}
 	sh.s.engine.Event(ev)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.last = last
+	if err == nil && len(sh.waiting) > 0 && sh.waiting[0] == path {
+		sh.waiting = sh.waiting[1:]
+		sh.save()
+	}
 }
 
 func (sh *shipper) status() Shipping {
