@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
+	"tachograph/cmd/recorder/trigger"
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 )
@@ -27,6 +29,7 @@ func TestNamesDoNothing(t *testing.T) {
 			r.Status.Archive.Path, r.Status.Notices = attack, []string{attack}
 			r.Status.Sources = []service.SourceStatus{{Source: attack}}
 			r.Status.Classes = []service.ClassStatus{{Class: attack}}
+			r.Status.Triggers = []trigger.Status{{Name: attack, Last: attack, Wait: attack, Fired: make([]time.Time, 1)}}
 			a.out.Write([]byte(statusText(&r, 0)))
 		},
 		"text log": func(a *app) { newLog(a.err, "text", slog.LevelInfo).Info("found "+attack, "path", attack, attack, 1) },

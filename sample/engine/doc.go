@@ -8,6 +8,9 @@
 // goes on with the class, and the source is tried again, less and less often,
 // once it has answered.
 //
+// A burst reads some classes more often for a while, within what the budget left
+// over before; then they go back to the deadlines that they had.
+//
 // A single keeper goroutine looks once a second for what nobody else can see:
 // sources that hang, sleep, steps of the clock, a changed time zone, and a
 // recorder that uses more than it may.
