@@ -81,6 +81,7 @@ func TestSeldomTrouble(t *testing.T) {
 		{"the kernel cools", map[string]string{"thermal.pressure.level": "3", "kernel.all.cpu.sys": "rate=1600", "proc.psinfo.utime[99]": "rate=1000000", "proc.psinfo.stime[99]": "rate=1500000000",
 			"proc.memory.rss[99]": "level=4000"}, []string{kernelTask}, "thermal", []string{"throttled itself against heat", "kernel_task (pid 0", "so that they cool"}},
 		{"recorder saves", nil, []string{"event 690s budget | process: read every 10s instead of 5s: the recorder used 3.1 % of a core"}, "budget", []string{"read every 10s instead of 5s"}},
+		{"a trigger", nil, []string{"event 690s trigger | hang: recorder.stall > 5s, last 7 s; stacks are sampled for 2s | trigger=hang"}, "trigger", []string{"hang: recorder.stall > 5s, last 7 s; stacks are sampled"}},
 		{"interface went away", nil, []string{"event 690s device | network interface eth0 went away"}, "device", []string{"network interface eth0 went away"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

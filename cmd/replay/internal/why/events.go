@@ -27,6 +27,7 @@ var telling = []struct {
 	{kind: metric.EventUpdate, topic: "update", weight: 0.5, cause: true},
 	{kind: metric.EventMount, topic: "mount", weight: 0.22, cause: true},
 	{kind: metric.EventTimeZone, topic: "clock", weight: 0.22, cause: true},
+	{kind: metric.EventTrigger, topic: "trigger", weight: 0.5},
 	{kind: metric.EventErrorBegin, topic: "recorder", weight: 0.25},
 	{kind: metric.EventBudget, topic: "recorder", weight: 0.25},
 }
