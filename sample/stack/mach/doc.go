@@ -8,15 +8,17 @@
 // suspension: registers, one read of the stack (more for deep ones), and on it
 // goes; images and names are looked up afterwards.
 //
-// What is suspended is the task, with task_suspend2, for one thread at a time and
-// not longer than maxWindow. thread_suspend would stop nobody else, but what it
-// stops stays so when the recorder is killed before thread_resume: the kernel
-// keeps a count in the thread and nobody's name to it. task_suspend2 gives a
-// right (a token) instead, and whatever becomes of the right, be it used by
-// task_resume2, given back, or lost with the process that held it, the kernel
-// resumes the task. Between the two calls nothing is allocated. Should the sampler
-// not come to the second, because what it reads is on a disk that does not answer,
-// a guard makes it after 20 ms.
+// What is suspended is the task, with task_suspend2: for one thread, or some more
+// where that takes less than shortWindow, and not longer than maxWindow.
+// thread_suspend would stop nobody else, but what it stops stays so when the
+// recorder is killed before thread_resume: the kernel keeps a count in the thread
+// and nobody's name to it. task_suspend2 gives a right (a token) instead, and
+// whatever becomes of the right, be it used by task_resume2, given back, or lost
+// with the process that held it, the kernel resumes the task. Between the two calls
+// nothing is allocated. Should the sampler not come to the second, because what it
+// reads is on a disk that does not answer, a guard makes it after 20 ms. A process
+// is kept from running for a twentieth of the time at most: where its threads are
+// many, it is looked at less often.
 //
 // # All processes, and those that refuse
 //

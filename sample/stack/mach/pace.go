@@ -37,10 +37,14 @@ func (p *pace) due(ctx context.Context) bool {
 	return true
 }
 
-// done says that a look took from a time to another. It is followed by as long a
-// rest, so that sampling never takes more than half a processor.
-func (p *pace) done(from, to time.Time) {
-	rested := to.Add(to.Sub(from))
+// share is the part of the time in which others may be kept from running.
+const share = 20
+
+// done says that a look took from a time to another, for how much of which others
+// were stopped. It is followed by as long a rest, so that sampling never takes more
+// than half a processor, nor stops anybody for more than a twentieth of the time.
+func (p *pace) done(from, to time.Time, stopped time.Duration) {
+	rested := to.Add(max(to.Sub(from), (share-1)*stopped))
 	for p.next.Before(rested) && p.next.Before(p.until) {
 		p.next = p.next.Add(p.interval)
 		p.rounds++

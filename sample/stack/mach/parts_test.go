@@ -8,24 +8,25 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// Looks that take long are followed by as long a rest, and what passes meanwhile is
-// missed.
+// Looks that take long are followed by as long a rest, those that stop others by a
+// longer one, and what passes meanwhile is missed.
 func TestPace(t *testing.T) {
 	start := time.Now()
 	p := newPace(10*time.Millisecond, time.Second, start)
 	ms := func(n int) time.Time { return start.Add(time.Duration(n) * time.Millisecond) }
-	for _, c := range []struct{ from, to, next int }{
-		{0, 1, 10},
-		{10, 14, 20},
-		{20, 27, 40},   // 7 ms, and 7 ms of rest
-		{40, 100, 160}, // 60 ms, and as many
+	for _, c := range []struct{ from, to, stopped, next int }{
+		{0, 1, 0, 10},
+		{10, 14, 0, 20},
+		{20, 27, 0, 40},    // 7 ms, and 7 ms of rest
+		{40, 100, 0, 160},  // 60 ms, and as many
+		{160, 165, 3, 230}, // stopped for 3 ms of 62
 	} {
 		p.next = ms(c.from)
 		p.rounds, p.missed = 0, 0
 		if !p.due(context.Background()) {
 			t.Fatal("not due")
 		}
-		p.done(ms(c.from), ms(c.to))
+		p.done(ms(c.from), ms(c.to), time.Duration(c.stopped)*time.Millisecond)
 		if !p.next.Equal(ms(c.next)) || p.missed != (c.next-c.from)/10-1 || p.rounds != p.missed+1 {
 			t.Errorf("after a look from %d to %d ms: next at %v, %d of %d missed", c.from, c.to, p.next.Sub(start), p.missed, p.rounds)
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What is sampled is what the scenario says, with what is known of each frame.
@@ -33,14 +34,17 @@ func TestStacks(t *testing.T) {
 		p.always(t, "700/7000/app/"+thread, want)
 	}
 	looked := p.statistic(t, "rounds") - p.statistic(t, "missed")
-	shares(t, p.stacks["700/7000/app/714"], map[string]float64{
+	others := p.statistic(t, "suspensions") - looked
+	shares(t, p.stacks["700/7000/app/714"], others, map[string]float64{
 		"||0||0|compute@App+4010 main@App+3f24": 0.7, "||0||0|loop@App+4188 main@App+3f24": 0.3})
-	shares(t, p.stacks["700/7000/app/715"], map[string]float64{
+	shares(t, p.stacks["700/7000/app/715"], others, map[string]float64{
 		"||0||0|compute@App+4004 loop@App+4184 main@App+3f04": 0.5, "||0||0|util@Util+1004 main@App+3f04": 0.5})
-	if n := p.statistic(t, "suspensions"); n != 3*looked || looked == 0 || p.statistic(t, "tasks") != 1 {
+	// One suspension is long enough for three threads, unless the machine is slow.
+	if n := p.statistic(t, "suspensions"); n < looked || n > 3*looked || n == 3*looked && !simulated(t).Emulated() || looked == 0 || p.statistic(t, "tasks") != 1 {
 		t.Errorf("%d suspensions in %d rounds, %d tasks", n, looked, p.statistic(t, "tasks"))
 	}
-	if p.statistic(t, "failed")+p.statistic(t, "gone") > 0 || p.statistic(t, "samples") != 18*looked {
+	if p.statistic(t, "gone") > 0 || p.statistic(t, "failed") > 0 && o.longest() < patience/2 ||
+		p.statistic(t, "samples")+p.statistic(t, "failed") != 18*looked {
 		t.Errorf("of %d rounds:\n%s", looked, p.text)
 	}
 
@@ -92,18 +96,19 @@ func TestStacks(t *testing.T) {
 }
 
 // shares checks how often stacks of a thread were seen. A cycle goes on with each
-// suspension of its task, so that of three threads each sees every third of its own.
-func shares(t *testing.T, got map[string]int, want map[string]float64) {
+// suspension of its task, also where that is for others.
+func shares(t *testing.T, got map[string]int, others int, want map[string]float64) {
 	t.Helper()
 	all := 0
 	for _, n := range got {
 		all += n
 	}
+	off := float64(3 + others)
 	if len(got) != len(want) || all < 10 {
 		t.Errorf("%v, want %v of %d", got, want, all)
 	}
 	for text, share := range want {
-		if d := float64(got[text]) - share*float64(all); d < -3 || d > 3 {
+		if d := float64(got[text]) - share*float64(all); d < -off || d > off {
 			t.Errorf("%q: %d of %d, want %.0f %%", text, got[text], all, share*100)
 		}
 	}
@@ -168,7 +173,7 @@ func TestKilledAtEachCall(t *testing.T) {
 func TestWhatEnds(t *testing.T) {
 	t.Parallel()
 	m := simulated(t)
-	unit := 0.1 // seconds; an emulated program takes that long to begin
+	unit := 0.25 // seconds; a program takes less to begin, unless it is emulated
 	if m.Emulated() {
 		unit = 0.8
 	}
@@ -208,10 +213,14 @@ func TestCallsFail(t *testing.T) {
 		scenario += fmt.Sprintf("fail %s 5 pid 700 skip %d count 2\n", call, 30+7*i)
 	}
 	scenario += "fail stack_snapshot_with_config EBUSY skip 1 count 1\nfail stack_snapshot_with_config ETIMEDOUT count 1\n"
-	const app, protected = "sample 700 200ms 300", "sample 1 2s 2"
+	app := "sample 700 200ms 300"
+	if simulated(t).Emulated() {
+		app = "sample 700 3s 300"
+	}
+	const protected = "sample 1 2s 2"
 	o := simulated(t).tidy(t, scenario, app+";"+protected)
 	p := o.part(t, app)
-	if f := p.statistic(t, "failed"); f < 4 || f > 8 || !strings.Contains(p.text, "KERN_FAILURE") || p.statistic(t, "tasks") != 2 {
+	if f := p.statistic(t, "failed"); f < 4 || f > 8 && o.longest() < patience/2 || !strings.Contains(p.text, "KERN_") || p.statistic(t, "tasks") != 2 {
 		t.Errorf("%d failed:\n%s", f, p.text)
 	}
 	p.always(t, "700/7000/app/716", "||1||0|__psynch_cvwait@cache:libsystem_kernel.dylib+45d8 pthread_start@cache:libsystem_pthread.dylib+7010 thread_start@cache:libsystem_pthread.dylib+2008")
@@ -233,10 +242,8 @@ delay mach_vm_read_overwrite 400000 pid 703
 	if !strings.Contains(o.out, "failed 1") || !strings.Contains(o.out, "KERN_OPERATION_TIMED_OUT") {
 		t.Errorf("a sample of a thread that ran:\n%s", o.out)
 	}
-	_, longest, _ := strings.Cut(o.report, "the longest ")
-	var us int
-	if fmt.Sscanf(longest, "%d us", &us); us == 0 || us > 350_000 {
-		t.Errorf("suspended for %d us:\n%s", us, o.report)
+	if d := o.longest(); d == 0 || d > 350*time.Millisecond {
+		t.Errorf("suspended for %v:\n%s", d, o.report)
 	}
 }
 

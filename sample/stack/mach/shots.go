@@ -42,6 +42,7 @@ type shots struct {
 	pid      int32
 	where    *whereabouts
 	lengths  durations
+	stopped  time.Duration // in all
 	statuses stack.Statistics
 	sample   stack.Sample
 	give     func(*stack.Sample)
@@ -57,7 +58,7 @@ func (s *shots) run(ctx context.Context, p *pace) (stack.Statistics, error) {
 	var last error
 	s.kernelImage()
 	for p.due(ctx) {
-		begin := time.Now()
+		begin, before := time.Now(), s.stopped
 		switch err := s.take(); {
 		case err == nil:
 		case errors.Is(err, syscall.ENOENT) || errors.Is(err, errGone):
@@ -74,7 +75,7 @@ func (s *shots) run(ctx context.Context, p *pace) (stack.Statistics, error) {
 			}
 			return s.result(p, err), err
 		}
-		p.done(begin, time.Now())
+		p.done(begin, time.Now(), s.stopped-before)
 	}
 	if s.statuses.Samples > 0 || ctx.Err() != nil {
 		return s.result(p, last), nil
@@ -135,6 +136,7 @@ func (s *shots) shot(pid int32, flags uint64, each func(*kcdata.Task)) error {
 		damage = err
 		if all.Nanoseconds > 0 {
 			s.lengths.add(int64(all.Nanoseconds))
+			s.stopped += time.Duration(all.Nanoseconds)
 		}
 	})
 	if err == nil && damage != nil {

@@ -67,7 +67,7 @@ func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
 	defer t.eye.guard.dismiss()
 	again := 0
 	for p.due(ctx) {
-		begin := time.Now()
+		begin, before := time.Now(), t.eye.suspended
 		if !t.round() {
 			t.leave()
 			if again++; again > reopened || !t.open() {
@@ -75,7 +75,7 @@ func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
 				break
 			}
 		}
-		p.done(begin, time.Now())
+		p.done(begin, time.Now(), time.Duration(t.eye.suspended-before))
 	}
 	t.leave()
 	s := &t.statuses
@@ -116,29 +116,32 @@ func (t *task) round() bool {
 	clear(t.queues)
 	t.moving = t.moving[:0]
 	for _, h := range t.threads.order {
-		if !t.look(h, false) {
+		switch ok, c := t.eye.look(h); {
+		case c != 0:
+			t.without(c)
+		case ok:
+			t.tell(h, &t.eye.seen[0])
+		default:
 			t.moving = append(t.moving, h)
 		}
 	}
 	// By now everything that a look takes has been used, and is at hand.
-	for _, h := range t.moving {
-		t.look(h, true)
-	}
-	return true
-}
-
-// look looks at a thread and tells what it saw; false is that it has to be
-// suspended for that.
-func (t *task) look(h *thread, suspend bool) bool {
-	ok, c := t.eye.look(h, suspend)
-	switch {
-	case c != 0:
-		t.without(c)
-	case ok:
-		t.statuses.Samples++
-		t.tell(h)
-	default:
-		return false
+	for rest := t.moving; len(rest) > 0; {
+		n, c := t.eye.window(rest)
+		if c != 0 {
+			for range rest {
+				t.without(c)
+			}
+			break
+		}
+		for i, h := range rest[:n] {
+			if s := &t.eye.seen[i]; s.failed != 0 {
+				t.without(s.failed)
+			} else {
+				t.tell(h, s)
+			}
+		}
+		rest = rest[n:]
 	}
 	return true
 }
@@ -162,8 +165,9 @@ func (t *task) failed(what string, c code) {
 }
 
 // tell makes a sample of what was seen of a thread.
-func (t *task) tell(h *thread) {
-	s, seen := &t.sample, &t.eye.seen
+func (t *task) tell(h *thread, seen *glance) {
+	t.statuses.Samples++
+	s := &t.sample
 	s.Thread.TID, s.Thread.Name, s.Thread.Queue = h.who.id, h.name(), t.queue(seen.queue)
 	s.State, s.End = stack.Waiting, seen.end
 	if h.running {

@@ -13,9 +13,9 @@ type thread struct {
 	last      glance
 }
 
-func (t *thread) remember(d *description, g *glance) {
+func (t *thread) remember(g *glance) {
 	frames := append(t.last.frames[:0], g.frames...)
-	t.known, t.described, t.last = true, *d, *g
+	t.known, t.last = true, *g
 	t.last.frames = frames
 }
 

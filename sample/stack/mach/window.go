@@ -7,10 +7,17 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// maxWindow is when a look at a suspended thread ends, whatever is still to be
-// read of its stack. The goal is never to keep a process from running for a
-// millisecond; one more call may be under way at that moment.
-const maxWindow = 500_000 // nanoseconds
+// While a task is suspended all of its threads are, so that as many of those that
+// run are read as there is time for, and one at least.
+const (
+	// maxWindow is when a look at suspended threads ends, whatever is still to be
+	// read of their stacks. The goal is never to keep a process from running for a
+	// millisecond; one more call may be under way at that moment.
+	maxWindow = 500_000 // nanoseconds
+	// shortWindow is until when another thread is begun with.
+	shortWindow = 50_000
+	maxBatch    = 16
+)
 
 // glance is what is read of a thread: nothing in it needs to be allocated, and
 // nothing to be looked up while the thread stands still.
@@ -19,7 +26,9 @@ type glance struct {
 	top       [2]uint64 // of the stack
 	frames    []uint64
 	end       stack.End
+	late      bool   // there was no time for all of it
 	queue     uint64 // the address of its dispatch queue, 0 for none
+	failed    code   // why there is nothing
 }
 
 // memory is what can be read of a task, once and then until a time has come.
@@ -48,74 +57,70 @@ type eye struct {
 	mem        memory
 	walker     chain.Walker
 	word       [8]byte
-	seen       glance // with room for the deepest stack
+	seen       [maxBatch]glance // with room for the deepest stacks
 	lengths    durations
+	suspended  int64 // nanoseconds in all
 	guard      guard
 }
 
 func newEye(k kernel) *eye {
-	return &eye{k: k, seen: glance{frames: make([]uint64, 0, stack.MaxDepth)}}
+	e := &eye{k: k}
+	for i := range e.seen {
+		e.seen[i].frames = make([]uint64, 0, stack.MaxDepth)
+	}
+	return e
 }
 
 // read reads a thread that does not move now, or so we think.
-func (e *eye) read(t *thread, until uint64) code {
-	s := &e.seen
-	if c := e.k.Registers(t.port, e.translated, &s.registers); c != 0 {
-		return c
+func (e *eye) read(t *thread, s *glance, until uint64) code {
+	if s.failed = e.k.Registers(t.port, e.translated, &s.registers); s.failed != 0 {
+		return s.failed
 	}
 	e.mem = memory{k: e.k, task: e.task, until: until}
 	s.frames, s.end = e.walker.Walk(&e.mem, &s.registers, s.frames[:0])
 	s.top = e.walker.Top
-	if e.mem.late {
+	e.readQueue(t, s)
+	if s.late = e.mem.late; s.late {
 		s.end = stack.Truncated
 	}
-	e.readQueue(t)
 	return 0
 }
 
-func (e *eye) readQueue(t *thread) {
-	e.seen.queue = 0
+func (e *eye) readQueue(t *thread, s *glance) {
+	s.queue = 0
 	if t.who.queue != 0 && e.mem.Read(t.who.queue, e.word[:]) {
-		e.seen.queue = binary.LittleEndian.Uint64(e.word[:])
+		s.queue = binary.LittleEndian.Uint64(e.word[:])
 	}
 }
 
-// look reads a thread and leaves in seen what it saw. One that runs is read inside
-// a suspension, and only if that may be now; ok is false if it may not.
-func (e *eye) look(t *thread, suspend bool) (ok bool, c code) {
-	var now description
+// look reads a thread if it waits, and leaves in the first glance what it saw; ok
+// is false if it runs, or has moved meanwhile.
+func (e *eye) look(t *thread) (ok bool, c code) {
+	var now, after description
 	if c := e.k.Describe(t.port, &now); c != 0 {
 		return false, c
 	}
-	if t.running = now.state == stateRunning; !t.running {
-		if ok, c := e.waiting(t, &now); ok || c != 0 {
-			return ok, c
-		}
-	}
+	known := t.known && now == t.described
 	t.known, t.described = false, now
-	if !suspend {
+	if t.running = now.state == stateRunning; t.running {
 		return false, 0
 	}
-	return true, e.window(t)
-}
-
-// waiting reads a thread that waits; ok is false if it has moved meanwhile.
-func (e *eye) waiting(t *thread, now *description) (ok bool, c code) {
-	if t.known && *now == t.described {
+	s := &e.seen[0]
+	if known {
 		// It has not used any time since it was seen last: it is where it was.
-		if c := e.k.Registers(t.port, e.translated, &e.seen.registers); c != 0 {
+		if c := e.k.Registers(t.port, e.translated, &s.registers); c != 0 {
 			return false, c
 		}
-		if e.seen.registers == t.last.registers {
-			e.seen.frames = append(e.seen.frames[:0], t.last.frames...)
-			e.seen.end, e.seen.queue, e.seen.top = t.last.end, t.last.queue, t.last.top
+		if s.registers == t.last.registers {
+			frames := append(s.frames[:0], t.last.frames...)
+			*s, t.known = t.last, true
+			s.frames = frames
 			return true, 0
 		}
 	}
-	if c := e.read(t, 0); c != 0 {
+	if c := e.read(t, s, 0); c != 0 {
 		return false, c
 	}
-	var after description
 	if c := e.k.Describe(t.port, &after); c != 0 {
 		return false, c
 	}
@@ -123,36 +128,47 @@ func (e *eye) waiting(t *thread, now *description) (ok bool, c code) {
 	if c := e.k.Registers(t.port, e.translated, &again); c != 0 {
 		return false, c
 	}
-	if after != *now || again != e.seen.registers {
+	if after != now || again != s.registers {
 		return false, 0
 	}
-	t.remember(now, &e.seen)
+	t.remember(s)
 	return true, 0
 }
 
-// window suspends the task for as long as it takes to read one thread.
-func (e *eye) window(t *thread) (c code) {
+// window suspends the task for as long as it takes to read some of its threads:
+// n of them, each with a glance of its own.
+func (e *eye) window(list []*thread) (n int, c code) {
 	begin := e.k.Now()
 	token, c := e.k.Suspend(e.task)
 	switch {
 	case c == kernInvalidArgument:
-		return notSupported // a system in which this takes more than the right to read
+		return 0, notSupported // a system in which this takes more than the right to read
 	case c != 0:
-		return c
+		return 0, c
 	}
 	held := e.guard.hold(token)
 	// Whatever happens, it goes on.
 	defer func() {
-		if !e.guard.release(held) {
-			c = timedOut
-		} else if e.k.Resume(token) != 0 {
+		ended := !e.guard.release(held)
+		if !ended && e.k.Resume(token) != 0 {
 			e.k.Close(token)
 		}
-		e.lengths.add(int64(e.k.Now() - begin))
-		if c == 0 && e.mem.late {
-			e.mem = memory{k: e.k, task: e.task}
-			e.readQueue(t) // there was no time for it
+		length := int64(e.k.Now() - begin)
+		e.lengths.add(length)
+		e.suspended += length
+		for i := range n {
+			switch s := &e.seen[i]; {
+			case ended:
+				s.failed = timedOut
+			case s.failed == 0 && s.late:
+				e.mem = memory{k: e.k, task: e.task}
+				e.readQueue(list[i], s) // there was no time for it
+			}
 		}
 	}()
-	return e.read(t, begin+maxWindow)
+	for n < min(len(list), maxBatch) && (n == 0 || e.k.Now() < begin+shortWindow) {
+		e.read(list[n], &e.seen[n], begin+maxWindow)
+		n++
+	}
+	return n, 0
 }
