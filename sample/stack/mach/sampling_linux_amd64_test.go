@@ -15,9 +15,9 @@ func TestStacks(t *testing.T) {
 	if simulated(t).Emulated() {
 		app = "sample 700 3s 300"
 	}
-	const small, translated = "sample 702 20ms 100", "sample 701 50ms 100"
+	const small, translated, restless = "sample 702 20ms 100", "sample 701 50ms 100", "sample 704 20ms 100"
 	const protected, again, all, self, nobody = "sample 1 400ms 100", "sample 1 300ms 1", "sample 0 600ms 100", "sample -1 100ms 1", "sample 31337 1s 1"
-	o := simulated(t).tidy(t, frozen, strings.Join([]string{app, small, translated, protected, again, all, self, nobody}, ";"))
+	o := simulated(t).tidy(t, frozen, strings.Join([]string{app, small, translated, restless, protected, again, all, self, nobody}, ";"))
 
 	p := o.part(t, app)
 	const broken = "||1||2|"
@@ -53,6 +53,12 @@ func TestStacks(t *testing.T) {
 	p.always(t, "702/7020/small/742", "||1||0|main@small+1008")
 	p = o.part(t, translated)
 	p.always(t, "701/7010/intelapp/731", "||1||0|usleep@cache:libsystem_c.dylib+1004 main@intelapp+1004 200000000")
+
+	// One that waits, but not where it did when it was looked at, is suspended, too.
+	p = o.part(t, restless)
+	if n := p.statistic(t, "rounds") - p.statistic(t, "missed"); p.statistic(t, "suspensions") != n || len(p.stacks["704/7040/restless/781"]) == 0 {
+		t.Errorf("a thread that moves between two calls:\n%s", p.text)
+	}
 
 	// Who refuses is asked once, and seen in stackshots.
 	const launchd = "||1||0|K:kernel+a00200 K:kernel+a00300 launchd+1000 dyld+f04"

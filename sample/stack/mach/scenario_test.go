@@ -73,6 +73,8 @@ process 702 { name small; uniqueid 7020; uid 501
   image "/usr/local/bin/small" uuid 0d0d0d0d-0000-0000-0000-000000000001 load 0x104000000 size 0x4000 { symbol _main 0x1000; symbol _work 0x1100 }
   thread 0x741 { state 1; queue "work"; stack work+4 main+4 }
   thread 0x742 { stack main+8 } }
+process 704 { name restless; uniqueid 7040; uid 501
+  thread 0x781 { cycle { stack 0x10 0x30; stack 0x20 0x30 } } }
 `
 
 // frozen is the world at an instant: nothing begins or ends in it.
