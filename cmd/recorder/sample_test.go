@@ -38,7 +38,7 @@ func TestSample(t *testing.T) {
 	p := start(t, dir)
 	pid := strconv.Itoa(p.cmd.Process.Pid)
 	out, err := command("sample", pid, "--archive", dir, "--for", "1s").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "(pid "+pid+") were sampled for 1.") {
+	if err != nil || !strings.Contains(string(out), "(pid "+pid+") were sampled for ") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if samples, events := sampled(t, dir); samples == 0 || events != 1 {
