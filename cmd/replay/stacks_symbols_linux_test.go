@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/cmd/replay/internal/stacks/stackstest"
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/symbol"
@@ -34,6 +35,7 @@ func TestStacksBySymbols(t *testing.T) {
 	if !ok || want == "" || table.ID() == "" {
 		t.Fatalf("of this program %q is called %q", table.ID(), want)
 	}
+	want = stacks.Demangled(want) // with the race detector it may be one of C++
 	own := &stack.Image{Path: "/opt/own", ID: table.ID(), Base: 0x10000}
 	other := &stack.Image{Path: "/opt/other", ID: "00ff", Base: 0x10000}
 	// What it called returned to the instruction behind the call.

@@ -27,7 +27,7 @@ type framed struct {
 // readFrames reads the tree of calls, as far as stacks stand in it.
 func (b *builder) readFrames(a query.Archive) {
 	var all []framed
-	for l := range a.Lives(stack.DomainFrame, b.r.From, b.r.To) {
+	for l := range lives(a, b.r.Window, stack.DomainFrame, stack.FrameSamples) {
 		if !b.r.Wants(l.Archive.Host.ID) {
 			continue
 		}

@@ -149,7 +149,7 @@ func (b *builder) thread(t Thread) int32 {
 }
 
 func (b *builder) readImages(a query.Archive) {
-	for l := range a.Lives(stack.DomainImage, b.r.From, b.r.To) {
+	for l := range lives(a, b.r.Window, stack.DomainImage, stack.ImageSamples) {
 		if !b.r.Wants(l.Archive.Host.ID) || len(b.p.Images) == maxImages {
 			continue
 		}
