@@ -44,6 +44,12 @@ func (f *Follower) look() bool {
 			}
 			return !f.away
 		}
+		if len(v.gens) > 0 {
+			// The file holds all of a journal that was removed when it was open already:
+			// the file tells when a journal is begun again.
+			v.closeJournal()
+			v.watch()
+		}
 	}
 	if here == nil && v.vanished() && v.changed() {
 		v.reload()
@@ -94,6 +100,9 @@ func (b *book) begun() bool {
 // enter goes on to the archive b.
 func (f *Follower) enter(b *book) bool {
 	v, err := f.open(b)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true // It was finished, or removed, since the directory was looked at.
+	}
 	if err != nil {
 		if !b.told {
 			b.told = true
