@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"sort"
@@ -20,7 +21,8 @@ import (
 // TestDump does what TACHO_STACKS says and prints what comes of it: it is the
 // program that the other tests run on the simulated Mac. The variable has
 // commands, separated by semicolons: a word, a process, for how long, how often a
-// second.
+// second, and perhaps a number: how many samples are enough, so that a session ends,
+// or of "kill" at which call.
 func TestDump(t *testing.T) {
 	do := os.Getenv("TACHO_STACKS")
 	if do == "" {
@@ -35,7 +37,11 @@ func TestDump(t *testing.T) {
 		pid, err1 := strconv.Atoi(words[1])
 		length, err2 := time.ParseDuration(words[2])
 		rate, err3 := strconv.Atoi(words[3])
-		if err := errors.Join(err1, err2, err3); err != nil {
+		n, err4 := math.MaxInt, error(nil)
+		if len(words) > 4 {
+			n, err4 = strconv.Atoi(words[4])
+		}
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
 			t.Fatal(err)
 		}
 		if pid < 0 {
@@ -46,10 +52,10 @@ func TestDump(t *testing.T) {
 		case "sample":
 			fmt.Println("do", command)
 			d := dump{}
-			st, err := s.Sample(context.Background(), wish, d.give)
+			st, err := until(n, s, wish, d.give)
 			d.print(st, err)
 		case "fail":
-			failEach(wish)
+			failEach(wish, n)
 		case "measure":
 			fmt.Println("do", command)
 			frames := 0
@@ -61,10 +67,6 @@ func TestDump(t *testing.T) {
 				t.Fatal(err)
 			}
 		case "kill":
-			n, err := strconv.Atoi(words[4])
-			if err != nil {
-				t.Fatal(err)
-			}
 			t := &trap{at: n, act: func(call string) (code, bool) {
 				fmt.Println("killed at", call)
 				syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
@@ -74,6 +76,19 @@ func TestDump(t *testing.T) {
 			fmt.Println("alive after", t.calls, "calls")
 		}
 	}
+}
+
+// until samples until it has given enough.
+func until(enough int, s *Sampler, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n := 0
+	return s.Sample(ctx, wish, func(s *stack.Sample) {
+		give(s)
+		if n++; n == enough {
+			cancel()
+		}
+	})
 }
 
 // processorTime is what this program has used, in nanoseconds.
@@ -243,13 +258,13 @@ func (t *trap) Shot(pid int32, flags uint64, read func([]byte)) error {
 
 // failEach lets each call of a session fail in its turn, once as if what it is
 // about were gone and once for no reason.
-func failEach(wish stack.Wish) {
+func failEach(wish stack.Wish, enough int) {
 	for _, c := range []code{kernTerminated, 5} {
 		failed := map[string]int{}
 		for n := 1; ; n++ {
 			t := &trap{at: n, act: func(string) (code, bool) { return c, true }}
 			samples := 0
-			st, err := (&Sampler{t.open, &refusals{}}).Sample(context.Background(), wish, func(*stack.Sample) { samples++ })
+			st, err := until(enough, &Sampler{t.open, &refusals{}}, wish, func(*stack.Sample) { samples++ })
 			if t.last == "" {
 				break
 			}

@@ -29,13 +29,15 @@ func (g *guard) hold(token port) (held uint64) {
 // release takes it back; false is that the suspension has been ended.
 func (g *guard) release(held uint64) bool { return g.held.CompareAndSwap(held, 0) }
 
-// watch looks twice in the time of patience, until the guard is dismissed.
+// watch looks twice in the time of patience, until the guard is dismissed. Looks that
+// come late, and then follow close upon each other, count as one.
 func (g *guard) watch(resume func(token port)) {
 	g.stop = make(chan struct{})
 	go func() {
 		ticker := time.NewTicker(patience / 2)
 		defer ticker.Stop()
 		var before uint64
+		var seen time.Time // when it was seen first
 		for {
 			select {
 			case <-g.stop:
@@ -43,10 +45,12 @@ func (g *guard) watch(resume func(token port)) {
 			case <-ticker.C:
 			}
 			now := g.held.Load()
-			if now != 0 && now == before && g.held.CompareAndSwap(now, 0) {
+			switch {
+			case now != before:
+				before, seen = now, time.Now()
+			case now != 0 && time.Since(seen) > patience/4 && g.held.CompareAndSwap(now, 0):
 				resume(port(uint32(now)))
 			}
-			before = now
 		}
 	}()
 }

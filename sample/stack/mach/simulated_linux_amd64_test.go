@@ -96,7 +96,7 @@ func (m machine) tidy(t *testing.T, scenario, do string) outcome {
 	t.Helper()
 	o := m.run(t, scenario, do)
 	// A machine so slow that the guard ends a suspension reads what moves, and drops it.
-	misuse := strings.Contains(o.report, "misuse") && o.longest() < patience/2
+	misuse := strings.Contains(o.report, "misuse") && o.longest() < patience/4
 	if !strings.Contains(o.report, nothingLeft) || misuse || o.killed != "" {
 		t.Errorf("something is left, or was read while it moved:\n%s%s", o.report, o.killed)
 	}
