@@ -166,6 +166,9 @@ func (a *app) sampleInto(file string, wish stack.Wish, w service.StackWish) (err
 	if err != nil {
 		return err
 	}
+	// Before there is a file, so that none is left behind.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
 	out, err := rewrite.Create(file, rewrite.About{
 		Host: platform.ThisHost(), Boot: platform.BootID(), TimeZone: platform.Zone(), Recorder: "recorder " + sample.Version(),
 		Intervals: metric.Intervals{metric.Thread: time.Second}, Created: a.now().Wall,
@@ -173,8 +176,6 @@ func (a *app) sampleInto(file string, wish stack.Wish, w service.StackWish) (err
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
 	from := a.now()
 	r := stack.Recording{Now: a.now, Append: out.Append}
 	stats, err := r.Run(ctx, sampler, wish)

@@ -99,7 +99,7 @@ func (c *checker) name(n *node) error {
 	if !ok {
 		// Gauges are tried one after another: most of this is never read.
 		suggest := func() string { return Suggest(n.text, names(c.archive, c.defs)) }
-		return &ExprError{Text: c.text, Column: n.col, Msg: fmt.Sprintf("no metric %s in the archive", n.text), more: suggest}
+		return &ExprError{Text: c.text, Column: n.col, Msg: fmt.Sprintf("there is no metric %s", n.text), more: suggest}
 	}
 	if slices.Contains(c.stack, n.text) {
 		return c.fail(n.col, "%s is defined by itself", n.text)

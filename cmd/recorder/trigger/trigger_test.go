@@ -323,7 +323,7 @@ func TestDefaultsMeanSomethingEverywhere(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for _, tc := range []struct{ when, more, want string }{
 		{"proc.psinfo.utime >", "", "f.toml:1: trigger.0 when is no condition: column 20: the expression ends where a metric or a number should stand"},
-		{"rate(proc.psinfo.utim) > 5%", "", "f.toml:1: trigger.0 when is no condition: column 6: no metric proc.psinfo.utim in the archive; did you mean proc.psinfo.utime"},
+		{"rate(proc.psinfo.utim) > 5%", "", "f.toml:1: trigger.0 when is no condition: column 6: there is no metric proc.psinfo.utim; did you mean proc.psinfo.utime"},
 		{"kernel.all.runnable", "", "f.toml:1: trigger.0 when is no condition: column 20: a condition compares with a value"},
 		{"kernel.all.runnable > 5", `stacks = { for = "5s", of = "process" }`, `f.toml:1: trigger.0 wants the stacks of a process, but its condition is about none: write of = "all"`},
 		{"disk.dev.total > 5", `stacks = { for = "5s", of = "process" }`, `f.toml:1: trigger.0 wants the stacks of a process`},
