@@ -46,8 +46,9 @@ func (f *Frame) Offset() uint64 {
 // Thread is whose stack it is.
 type Thread struct {
 	PID int32
-	// Process is the key of the process's instance in the domain "process":
-	// "PID/START" as sample/proc makes it. "" where it is not known.
+	// Process is the key of the process's instance in the domain "process",
+	// as sample/proc makes it: "PID/START" on Linux, a number of its own on macOS. ""
+	// where it is not known.
 	Process string
 	// Command is the process's name.
 	Command string

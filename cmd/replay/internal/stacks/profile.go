@@ -3,6 +3,7 @@ package stacks
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -68,6 +69,15 @@ type Thread struct {
 
 // Title is what the thread's process is called.
 func (t *Thread) Title() string { return fmt.Sprintf("%s (%d)", t.Command, t.PID) }
+
+// Key is what an argument may call the thread's process, and means no other. On macOS
+// there is none: keys of processes there are numbers, which are others' pids.
+func (t *Thread) Key() string {
+	if strings.Contains(t.Process, "/") {
+		return t.Process
+	}
+	return ""
+}
 
 // Label is what the thread is called within its process.
 func (t *Thread) Label() string {
