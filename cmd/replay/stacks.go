@@ -235,8 +235,8 @@ func (a *app) stacks(cmd *cobra.Command, args []string, f *stackFlags, list []*s
 		return nothing("none of the samples is of a thread that was %s", state)
 	}
 	for _, p := range list {
-		if p.Lost > 0 {
-			a.warn(fmt.Sprintf("%d samples are left out: there are more different stacks than this shows; ask for a shorter window or one process", p.Lost))
+		if text := p.LostText(); text != "" {
+			a.warn(text)
 		}
 	}
 	var err error

@@ -92,5 +92,9 @@ func (h *Heaviest) Sentence() string {
 		}
 		s += called(i)
 	}
-	return s + fmt.Sprintf(": %s of %s of threads that %s", human.Percent(h.Share()), plural.Of(int(h.Of), "sample"), verb)
+	s += fmt.Sprintf(": %s of %s of threads that %s", human.Percent(h.Share()), plural.Of(int(h.Of), "sample"), verb)
+	if lost := h.p.LostText(); lost != "" {
+		s += "; " + lost
+	}
+	return s
 }

@@ -21,7 +21,7 @@ type Profile struct {
 	Threads   []Thread
 	Stacks    []Stack
 	// Lost counts samples that are not among Stacks: there were too many different
-	// ones.
+	// ones, or too much text in them. LostText tells of them.
 	Lost uint64
 	// Unnamed is how many functions have no name.
 	Unnamed int
@@ -140,6 +140,14 @@ func (p *Profile) Sum(s State) (n uint64) {
 		n = plus(n, s.Of(&p.Stacks[i]))
 	}
 	return n
+}
+
+// LostText says what is left out; "" where nothing is.
+func (p *Profile) LostText() string {
+	if p.Lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d samples are left out: there are more different stacks, or more functions in them, than are kept in memory; ask for a shorter window", p.Lost)
 }
 
 // Chain appends to buf the places of a stack, the outermost first.
