@@ -15,6 +15,11 @@ type Image struct {
 	Base uint64
 	// Cache says that it is a part of the system's shared cache.
 	Cache bool
+	// CacheID is the UUID of that cache, and CacheSlide by how much higher it is than
+	// where it was made for: with both, what is in the cache's own files is found.
+	// "" where neither is known.
+	CacheID    string
+	CacheSlide uint64
 }
 
 // Frame is one place in a stack.
