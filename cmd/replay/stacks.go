@@ -45,7 +45,8 @@ func stacksCommand(a *app) *cobra.Command {
 		Long: `stacks prints the stacks that recorder has sampled, of the processes that match,
 as a tree: how many samples were in a function and in what it called, which share
 that is, how many were in the function itself, and in how many the thread was
-running, that is, had a processor or wanted one. The others waited. A PATTERN is a
+running, that is, had a processor or wanted one. The others waited; for what stands
+below the function, where the kernel tells more than that. A PATTERN is a
 name, a glob or /regexp/, or the key of a process on Linux (PID/START); a name that
 no process has means those that contain it.
 

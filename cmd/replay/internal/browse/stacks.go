@@ -102,7 +102,10 @@ func (a *app) stackLines(p *stacks.Profile, root *stacks.Node, state stacks.Stat
 				running = part(l.Running, l.Count)
 			}
 			name, st = p.Text(l.Node), th.plain
-			if l.Function < 0 {
+			switch {
+			case l.Function == stacks.OfWait:
+				st = th.faint
+			case l.Function < 0:
 				st = th.bold
 			}
 		}
