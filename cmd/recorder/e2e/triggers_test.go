@@ -15,10 +15,10 @@ import (
 // incidents are a process that computes all the time and another that begins to a
 // little later, memory that runs short, and a load that comes and goes.
 const incidents = beginning + sampledApp + `
-host { root yes; rate_limit no; loadavg step 1.5 21 9.5 30 1.5  saw 1.4 1.5 300  1.75 }
-sysctl kern.memorystatus_vm_pressure_level step 1 8 2 26 1
+host { root yes; rate_limit no; loadavg step 1.5 27 9.5 36 1.5  saw 1.4 1.5 300  1.75 }
+sysctl kern.memorystatus_vm_pressure_level step 1 14 2 32 1
 process 700 { user_ns counter 5000000000 950000000 }
-process 720 { name later; uid 501; start 12; user_ns counter -11400000000 950000000 }
+process 720 { name later; uid 501; start 18; user_ns counter -17100000000 950000000 }
 `
 
 // watching are triggers about them, with the default one for memory beside. What
@@ -51,7 +51,7 @@ func TestTriggersFire(t *testing.T) {
 	t.Parallel()
 	s := laptop(t, incidents)
 	s.config = watching
-	s.recordFrom(4, "40s", 4)
+	s.recordFrom(4, "42s", 9)
 
 	fired := make(map[string][]row)
 	for _, e := range s.events("trigger") {
@@ -62,9 +62,9 @@ func TestTriggersFire(t *testing.T) {
 		from, to float64
 		text     []string
 	}{
-		"busy":                     {4, 11, []string{"busy: 000700 worker: rate(proc.psinfo.utime) > 80% for ", ", last 9", "; stacks are sampled for 3s"}},
-		"memory pressure of macOS": {18, 21, []string{"kern.memorystatus_vm_pressure_level >= 2 for 1", ", last 2; stacks are sampled for 2s"}},
-		"loaded":                   {21, 24, []string{"loaded: 1 minute: kernel.all.load[1 minute] > 8, last 9.5; fast every 100ms for 3s"}},
+		"busy":                     {4, 17, []string{"busy: 000700 worker: rate(proc.psinfo.utime) > 80% for ", ", last 9", "; stacks are sampled for 3s"}},
+		"memory pressure of macOS": {24, 27, []string{"kern.memorystatus_vm_pressure_level >= 2 for 1", ", last 2; stacks are sampled for 2s"}},
+		"loaded":                   {27, 30, []string{"loaded: 1 minute: kernel.all.load[1 minute] > 8, last 9.5; fast every 100ms for 3s"}},
 	} {
 		if len(fired[name]) != 1 {
 			t.Errorf("%s fired %d times: %v", name, len(fired[name]), fired[name])
@@ -85,7 +85,7 @@ func TestTriggersFire(t *testing.T) {
 		t.Errorf("others fired: %v", fired)
 	}
 	s.judgeTriggeredStacks()
-	s.judgeBurst(21, 3)
+	s.judgeBurst(27, 3)
 }
 
 // Where nothing happens nothing fires, and nothing is sampled or read more often.
@@ -121,7 +121,7 @@ func (s *session) judgeTriggeredStacks() {
 	if len(sessions) != 2 || !strings.Contains(sessions[0].text("text"), "worker (pid 700)") || !strings.Contains(sessions[1].text("text"), "all processes") {
 		t.Fatalf("sessions of sampling: %v", sessions)
 	}
-	first := []string{"--from", moment(0), "--to", moment(17)}
+	first := []string{"--from", moment(0), "--to", moment(23)}
 	folded := s.replay([]string{s.dir()}, append([]string{"stacks", "--format", "folded"}, first...)...)
 	computes, collects, all := share(folded, "main;compute"), share(folded, "main;collect"), share(folded, "")
 	if busy := computes + collects; busy < 20 || computes < busy*55/100 || computes > busy*85/100 {
@@ -130,7 +130,7 @@ func (s *session) judgeTriggeredStacks() {
 	if of := share(folded, "worker"); of != all {
 		t.Errorf("%d of %d samples are of others than the process:\n%s", all-of, all, folded)
 	}
-	folded = s.replay([]string{s.dir()}, "stacks", "--format", "folded", "--from", moment(17))
+	folded = s.replay([]string{s.dir()}, "stacks", "--format", "folded", "--from", moment(23))
 	for _, name := range []string{"worker", "guarded"} {
 		if share(folded, name) < 2 {
 			t.Errorf("of all processes there is no %s:\n%s", name, folded)
