@@ -45,9 +45,10 @@ func stacksCommand(a *app) *cobra.Command {
 		Long: `stacks prints the stacks that recorder has sampled, of the processes that match,
 as a tree: how many samples were in a function and in what it called, which share
 that is, how many were in the function itself, and in how many the thread was
-running, that is, had a processor or wanted one. The others waited. A PATTERN is a
-name, a glob or /regexp/, or the key of a process (PID/START); a name that no
-process has means those that contain it.
+running, that is, had a processor or wanted one. The others waited; for what stands
+below the function, where the kernel tells more than that. A PATTERN is a
+name, a glob or /regexp/, or the key of a process on Linux (PID/START); a name that
+no process has means those that contain it.
 
 The window is --from to --to, else all that the archives cover; --at shows the
 sampling that took place at an instant, or the nearest within ten minutes.
@@ -194,7 +195,7 @@ func (a *app) profiles(w query.Window, at string, symbols stacks.Symbols, args [
 			}
 			p := stacks.Read(a.archive, stacks.Request{Window: one, Symbols: symbols, Of: func(t *stacks.Thread) bool {
 				found = true
-				return m.Accept(t.PID, t.Command, loose) || slices.Contains(args, t.Process)
+				return m.Accept(t.PID, t.Command, loose) || t.Key() != "" && slices.Contains(args, t.Key())
 			}})
 			if len(p.Stacks) > 0 {
 				list = append(list, p)
@@ -235,8 +236,8 @@ func (a *app) stacks(cmd *cobra.Command, args []string, f *stackFlags, list []*s
 		return nothing("none of the samples is of a thread that was %s", state)
 	}
 	for _, p := range list {
-		if p.Lost > 0 {
-			a.warn(fmt.Sprintf("%d samples are left out: there are more different stacks than this shows; ask for a shorter window or one process", p.Lost))
+		if text := p.LostText(); text != "" {
+			a.warn(text)
 		}
 	}
 	var err error

@@ -46,6 +46,11 @@ func (a *app) diffStacks(h *metric.Host, c *comparison) {
 		}
 		return
 	}
+	for _, p := range []*stacks.Profile{before, after} {
+		if lost := p.LostText(); lost != "" {
+			a.warn("stacks: " + lost)
+		}
+	}
 	state, list := stacks.Shifts(before, after)
 	of := "of samples"
 	if state == stacks.Running {

@@ -7,6 +7,7 @@ import (
 
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/stacks/stackstest"
+	"tachograph/sample/stack"
 )
 
 // TestStacks compares what questions about sampled stacks answer with the transcript of
@@ -73,5 +74,25 @@ func TestStacksIntoAFile(t *testing.T) {
 	}
 	if out, errs, status := replayOn(80, openStore, testNow, "stacks", "--archive", archive, "--format", "pprof"); status == 0 || out != "" {
 		t.Errorf("to a terminal: %d %q %s", status, out, errs)
+	}
+}
+
+// On macOS the key of a process is a number, which is somebody else's pid: an argument that
+// is a number means a pid only, and no answer proposes a key to ask by.
+func TestStacksOfAMac(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	stackOf := func(pid int32, key, command string, count uint32) stack.Sample {
+		return stack.Sample{Thread: stack.Thread{PID: pid, Process: key, Command: command, TID: uint64(pid)}, Frames: stackstest.Frames(stackstest.In(stackstest.App, 0x1000, command+"_main")), Count: count}
+	}
+	archive := stackstest.Write(t, []stack.Sample{stackOf(455, "9", "Finder", 5), stackOf(9, "455", "logd", 3)})
+	for question, want := range map[string]string{"stacks 455": "Finder (455);Finder_main 5\n", "stacks 9": "logd (9);logd_main 3\n"} {
+		out, errs, status := replayWith(openStore, testNow, append(words(question), "--archive", archive, "--format", "folded")...)
+		if status != 0 || out != want {
+			t.Errorf("%s: %d %q %s", question, status, out, errs)
+		}
+	}
+	out, errs, status := replayWith(openStore, testNow, "at", "2026-11-20 03:12:01", "--archive", archive, "--utc")
+	if status != 0 || !strings.Contains(out, "replay stacks 455 ") {
+		t.Errorf("%d %s%s", status, out, errs)
 	}
 }

@@ -144,6 +144,10 @@ func (b *Book) image(m *Image) *entry {
 	if m.Cache {
 		e.label(LabelCache, yes)
 	}
+	if m.CacheID != "" {
+		e.label(LabelCacheID, m.CacheID)
+		e.label(LabelCacheSlide, strconv.FormatUint(m.CacheSlide, 10))
+	}
 	b.images[*m] = e
 	return e
 }

@@ -10,7 +10,7 @@ import (
 
 var (
 	app  = &Image{Path: "/opt/app", ID: "AA", Base: 0x1000}
-	libc = &Image{Path: "/lib/libc.so.6", ID: "BB", Base: 0x7000, Cache: true}
+	libc = &Image{Path: "/lib/libc.so.6", ID: "BB", Base: 0x7000, Cache: true, CacheID: "CC", CacheSlide: 0x4000}
 )
 
 func seenBy(tid uint64, state State, count uint32, frames ...Frame) *Sample {
@@ -62,7 +62,7 @@ func TestBook(t *testing.T) {
 	at := metric.Stamp{Wall: 6e9, Awake: 1, Cont: 1}
 	got := show(b.Tick(at))
 	const want = `stack image 1 "/opt/app" id=AA base=4096 7
-stack image 5 "/lib/libc.so.6" id=BB base=28672 cache=yes 2
+stack image 5 "/lib/libc.so.6" id=BB base=28672 cache=yes cache_id=CC cache_slide=16384 2
 stack frame 2 "main" image=1 offset=16 file=main.c line=3 7
 stack frame 3 "work" caller=2 image=1 offset=32 5
 stack frame 6 "read" caller=2 image=5 offset=4 2

@@ -30,9 +30,11 @@ const (
 // Labels of instances. A label without a value is left out.
 const (
 	// Of images.
-	LabelID    = "id"
-	LabelBase  = "base"
-	LabelCache = "cache"
+	LabelID         = "id"
+	LabelBase       = "base"
+	LabelCache      = "cache"
+	LabelCacheID    = "cache_id"
+	LabelCacheSlide = "cache_slide"
 	// Of frames.
 	LabelCaller = "caller"
 	LabelImage  = "image"

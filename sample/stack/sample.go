@@ -15,6 +15,11 @@ type Image struct {
 	Base uint64
 	// Cache says that it is a part of the system's shared cache.
 	Cache bool
+	// CacheID is the UUID of that cache, and CacheSlide by how much higher it is than
+	// where it was made for: with both, what is in the cache's own files is found.
+	// "" where neither is known.
+	CacheID    string
+	CacheSlide uint64
 }
 
 // Frame is one place in a stack.
@@ -46,8 +51,9 @@ func (f *Frame) Offset() uint64 {
 // Thread is whose stack it is.
 type Thread struct {
 	PID int32
-	// Process is the key of the process's instance in the domain "process":
-	// "PID/START" as sample/proc makes it. "" where it is not known.
+	// Process is the key of the process's instance in the domain "process",
+	// as sample/proc makes it: "PID/START" on Linux, a number of its own on macOS. ""
+	// where it is not known.
 	Process string
 	// Command is the process's name.
 	Command string

@@ -13,6 +13,7 @@ import (
 	"tachograph/config"
 	"tachograph/sample/engine"
 	"tachograph/sample/metric"
+	"tachograph/store/query"
 )
 
 // Firing is a trigger whose condition has held long enough.
@@ -165,7 +166,7 @@ func (t *trigger) firing() Firing {
 	if in := f.Instance; in != nil {
 		f.Reason += in.Name + ": "
 		if metric.PerBoot(t.indom) {
-			f.PID = pid(in.Key)
+			f.PID = pid(in)
 		}
 	}
 	f.Reason += t.cfg.When
@@ -184,12 +185,11 @@ func (t *trigger) firing() Firing {
 	return f
 }
 
-// pid is that of the process that an instance of processes or of threads is of,
-// whose key begins with it; 0 where it does not.
-func pid(key string) int32 {
-	number, _, _ := strings.Cut(key, "/")
-	n, err := strconv.ParseInt(number, 10, 32)
-	if err != nil || n <= 0 {
+// pid is that of the process that an instance of processes or of threads is of;
+// 0 where nothing tells it. Its key does not: on macOS that is another number.
+func pid(in *metric.Instance) int32 {
+	n := query.ProcessID(in)
+	if n <= 0 || n > math.MaxInt32 {
 		return 0
 	}
 	return int32(n)

@@ -22,6 +22,7 @@ type world struct {
 	asleep time.Duration
 	used   map[string]uint64 // milliseconds, by key
 	procs  []*metric.Instance
+	births int
 	load   float64 // below 0: cannot be read
 	events []metric.Event
 	begun  []string
@@ -72,7 +73,9 @@ func (w *world) set(text string) *Set {
 }
 
 func (w *world) start(pid int) *metric.Instance {
-	in := &metric.Instance{ID: uint64(pid), Key: fmt.Sprintf("%d/%d", pid, w.at), Name: fmt.Sprintf("%06d p", pid)}
+	// As on macOS, where keys are numbers of their own.
+	w.births++
+	in := &metric.Instance{ID: uint64(pid), Key: fmt.Sprint(w.births), Name: fmt.Sprintf("%06d p", pid), Labels: []metric.Label{{Name: "pid", Value: fmt.Sprint(pid)}}}
 	w.procs = append(w.procs, in)
 	return in
 }

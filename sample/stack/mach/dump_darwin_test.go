@@ -105,6 +105,9 @@ func (d dump) give(s *stack.Sample) {
 	d[fmt.Sprintf("%d/%s/%s/%x|%s|%s|%d|%s|%d|%s", h.PID, h.Process, h.Command, h.TID, h.Name, h.Queue, s.State, s.Wait, s.End, frames(s))]++
 }
 
+// knownCaches are those of the scenario, by how much higher they are.
+var knownCaches = map[string]uint64{"11111111-2222-3333-4444-555555555555": 0x4c4000, "99999999-2222-3333-4444-555555555555": 0x2000}
+
 // frames are the frames as text, the innermost first.
 func frames(s *stack.Sample) string {
 	var out []string
@@ -119,6 +122,9 @@ func frames(s *stack.Sample) string {
 			text = name + "+" + text
 			if f.Image.Cache {
 				text = "cache:" + text
+			}
+			if known := knownCaches[f.Image.CacheID]; known != f.Image.CacheSlide || f.Image.Cache != (known != 0) {
+				text = fmt.Sprintf("in cache %q at %x:%s", f.Image.CacheID, f.Image.CacheSlide, text)
 			}
 		}
 		if f.Name != "" {

@@ -18,6 +18,13 @@ type image struct {
 	sought  bool // the symbols
 }
 
+// inCache says that it is in a shared cache; id is "" where that is not known.
+func (m *image) inCache(id string, slide uint64) {
+	if m.Cache = true; id != "" {
+		m.CacheID, m.CacheSlide = id, slide
+	}
+}
+
 // mapped is a place where an image was loaded.
 type mapped struct {
 	load, path uint64
@@ -39,6 +46,9 @@ type images struct {
 	entries []macho.Entry
 	names   *names
 	frames  map[site]stack.Frame
+	// the shared cache's, as stack.Image has them
+	cacheID    string
+	cacheSlide uint64
 }
 
 // update reads dyld's list if that has changed. While dyld is changing it, the
@@ -51,6 +61,7 @@ func (m *images) update(at, size uint64) {
 	if m.entries, ok = infos.List(m.mem, m.entries[:0]); !ok {
 		return
 	}
+	m.cacheID, m.cacheSlide = infos.CacheUUID, infos.CacheSlide
 	before := m.list
 	m.list = make([]mapped, 0, len(m.entries))
 	for _, e := range m.entries {
@@ -104,7 +115,10 @@ func (m *images) find(addr uint64) *image {
 		if h, ok := macho.ReadHeader(m.mem, e.load); ok {
 			e.size = h.Size
 			path, _ := macho.Text(m.mem, e.path, maxPath)
-			e.image = &image{header: h, mem: m.mem, Image: stack.Image{Path: printable(path), ID: h.UUID, Base: e.load, Cache: h.Cache}}
+			e.image = &image{header: h, mem: m.mem, Image: stack.Image{Path: printable(path), ID: h.UUID, Base: e.load}}
+			if h.Cache {
+				e.image.inCache(m.cacheID, m.cacheSlide)
+			}
 		}
 	}
 	if e.image == nil || addr-e.load >= e.size {

@@ -58,14 +58,18 @@ func (w *whereabouts) layOut(caches []kcdata.Cache) {
 			continue
 		}
 		m := &images{names: w.names}
-		if macho.UUID(c.UUID) == w.ownUUID && w.ownUUID != "" {
+		id := macho.UUID(c.UUID)
+		if id == w.ownUUID && id != "" {
 			for _, in := range w.cached {
-				m.add(in.Load, in.Size, &image{mem: &w.self, Image: stack.Image{Path: in.Path, ID: in.UUID, Base: in.Load, Cache: true}})
+				m.add(in.Load, in.Size, &image{mem: &w.self, Image: stack.Image{Path: in.Path, ID: in.UUID, Base: in.Load}})
 			}
 		} else {
 			for _, in := range c.Layout {
-				m.add(in.Address, unknownSize, &image{Image: stack.Image{ID: macho.UUID(in.UUID), Base: in.Address, Cache: true}})
+				m.add(in.Address, unknownSize, &image{Image: stack.Image{ID: macho.UUID(in.UUID), Base: in.Address}})
 			}
+		}
+		for _, in := range m.list {
+			in.image.inCache(id, c.Slide)
 		}
 		if len(m.list) == 0 {
 			continue

@@ -15,6 +15,10 @@ type Infos struct {
 	Path uint64
 	// Changed is when the list was changed last, in Mach ticks.
 	Changed uint64
+	// CacheUUID is the shared cache's, "" if the process has none, and CacheSlide by
+	// how much higher it is than where it was made for.
+	CacheUUID  string
+	CacheSlide uint64
 }
 
 // infosSize is up to dyldPath, which macOS has had since 10.12.
@@ -33,7 +37,7 @@ func ReadInfos(mem chain.Memory, at, size uint64) (in Infos, ok bool) {
 	le := binary.LittleEndian
 	return Infos{
 		Count: le.Uint32(b[4:]), Array: le.Uint64(b[8:]), Dyld: le.Uint64(b[32:]),
-		Changed: le.Uint64(b[184:]), Path: le.Uint64(b[192:]),
+		Changed: le.Uint64(b[184:]), Path: le.Uint64(b[192:]), CacheSlide: le.Uint64(b[152:]), CacheUUID: UUID([16]byte(b[160:176])),
 	}, true
 }
 

@@ -149,6 +149,8 @@ func TestList(t *testing.T) {
 	le.PutUint32(infos[4:], 2)
 	le.PutUint64(infos[8:], 0x3000)
 	le.PutUint64(infos[32:], 0x1e0000000)
+	le.PutUint64(infos[152:], 0x4c4000)
+	le.PutUint64(infos[160:], 0xaa)
 	le.PutUint64(infos[184:], 77)
 	le.PutUint64(infos[192:], 0x4100)
 	array := make([]byte, 48)
@@ -160,7 +162,7 @@ func TestList(t *testing.T) {
 	copy(names[0x100:], "/usr/lib/dyld")
 	mem := space{0x2000: infos, 0x3000: array, 0x4000: names}
 	in, ok := ReadInfos(mem, 0x2000, uint64(len(infos)))
-	if !ok || in.Changed != 77 {
+	if !ok || in.Changed != 77 || in.CacheUUID != "AA000000-0000-0000-0000-000000000000" || in.CacheSlide != 0x4c4000 {
 		t.Fatalf("%v, %+v", ok, in)
 	}
 	list, ok := in.List(mem, nil)

@@ -78,6 +78,11 @@ func (a *app) stackLines(p *stacks.Profile, root *stacks.Node, state stacks.Stat
 		words += ", those that were " + state.String() + " only"
 	}
 	out := []line{said(words, th.faint)}
+	if lost := p.LostText(); lost != "" {
+		for _, text := range human.Wrap(lost, max(width, 1)) {
+			out = append(out, said(text, th.faint))
+		}
+	}
 	if root.Count == 0 {
 		return out
 	}
@@ -97,7 +102,10 @@ func (a *app) stackLines(p *stacks.Profile, root *stacks.Node, state stacks.Stat
 				running = part(l.Running, l.Count)
 			}
 			name, st = p.Text(l.Node), th.plain
-			if l.Function < 0 {
+			switch {
+			case l.Function == stacks.OfWait:
+				st = th.faint
+			case l.Function < 0:
 				st = th.bold
 			}
 		}

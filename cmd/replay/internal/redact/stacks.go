@@ -72,6 +72,7 @@ var (
 	}
 	labelsOfImages = map[string]labelMap{
 		stack.LabelID: like(pattern(`[0-9A-Fa-f-]{1,64}`)), stack.LabelBase: digits, stack.LabelCache: like(pattern(`yes`)),
+		stack.LabelCacheID: like(pattern(`[0-9A-F-]{1,64}`)), stack.LabelCacheSlide: digits,
 	}
 	labelsOfOwnImages = map[string]labelMap{stack.LabelBase: digits, stack.LabelCache: like(pattern(`yes`))}
 	labelsOfFrames    = map[string]labelMap{

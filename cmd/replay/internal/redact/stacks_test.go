@@ -28,10 +28,10 @@ func TestStacks(t *testing.T) {
 		}
 		return fmt.Sprintf("%s %q %s", out.Key, out.Name, strings.Join(labels, " "))
 	}
-	id := labels("id", "0f31c2a5", "base", "4096", "cache", "yes")
+	id := labels("id", "0f31c2a5", "base", "4096", "cache", "yes", "cache_id", "1F-2A", "cache_slide", "16384")
 	for _, path := range []string{"kernel", "/usr/lib/system/libsystem_kernel.dylib", "/System/Library/Frameworks/Metal.framework/Versions/A/Metal", "/usr/lib/x86_64-linux-gnu/libc.so.6",
 		"/lib64/ld-linux-x86-64.so.2", "/usr/lib/libstdc++.so.6.0.30", "/usr/lib/libc-2.31.so", "[vdso]"} {
-		if got, want := show(stack.DomainImage, metric.Instance{Key: "7.1", Name: path, Labels: id}), fmt.Sprintf("7.1 %q id=0f31c2a5 base=4096 cache=yes", path); got != want {
+		if got, want := show(stack.DomainImage, metric.Instance{Key: "7.1", Name: path, Labels: id}), fmt.Sprintf("7.1 %q id=0f31c2a5 base=4096 cache=yes cache_id=1F-2A cache_slide=16384", path); got != want {
 			t.Errorf("%s became %s", path, got)
 		}
 	}

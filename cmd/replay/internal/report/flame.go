@@ -45,6 +45,9 @@ func (c *collector) flames() error {
 	short := c.short()
 	f := &Flame{About: fmt.Sprintf("%s of %s, of %s to %s; %s of them of threads that had a processor or wanted one.",
 		plural.Of(int(root.Count), "sample"), plural.Of(len(root.Children), "process"), short(p.From), short(p.To), human.Percent(float64(root.Running)/float64(max(root.Count, 1))))}
+	if lost := p.LostText(); lost != "" {
+		f.About += " " + lost + "."
+	}
 	if c.r.Shell != nil {
 		at := func(wall int64) string { return time.Unix(0, wall).UTC().Format(time.RFC3339Nano) }
 		f.Command = cutLong(c.r.Shell([]string{"stacks", "--from", at(p.From), "--to", at(p.To)}))

@@ -31,21 +31,25 @@ func (b *builder) readFrames(a query.Archive) {
 		if !b.r.Wants(l.Archive.Host.ID) {
 			continue
 		}
-		if len(all) == maxPlaces {
+		in := l.Instance
+		of := id{l.Archive.BootID, in.Key}
+		f := framed{image: -1, above: -1, name: in.Name, file: name(in.Label(stack.LabelFile)), kernel: in.Label(stack.LabelKernel) != ""}
+		if len(f.name) > maxSymbol {
+			f.name = name(f.name)
+		}
+		f.caller = id{of.boot, in.Label(stack.LabelCaller)}
+		if len(all) == maxPlaces || !b.texts.keep(&of.boot, &of.key, &f.caller.key, &f.name, &f.file) {
+			b.full = true
 			break
 		}
-		boot, in := l.Archive.BootID, l.Instance
-		f := framed{image: -1, above: -1, name: in.Name, file: in.Label(stack.LabelFile), kernel: in.Label(stack.LabelKernel) != ""}
-		if key := in.Label(stack.LabelCaller); key != "" {
-			f.caller = id{boot, key}
-		}
-		if n, known := b.images[id{boot, in.Label(stack.LabelImage)}]; known {
+		f.caller.boot = of.boot
+		if n, known := b.images[id{of.boot, in.Label(stack.LabelImage)}]; known {
 			f.image = n
 		}
 		f.offset, _ = strconv.ParseUint(in.Label(stack.LabelOffset), 10, 64)
 		line, _ := strconv.ParseInt(in.Label(stack.LabelLine), 10, 32)
 		f.line = int32(max(line, 0))
-		b.places[id{boot, in.Key}] = int32(len(all))
+		b.places[of] = int32(len(all))
 		all = append(all, f)
 	}
 	for i := range all {
@@ -101,6 +105,10 @@ func (b *builder) place(all []framed) {
 	for i, in := range b.inner {
 		k := b.p.Stacks[i]
 		at, known := b.places[in]
+		if !known && b.full {
+			b.p.Lost = plus(b.p.Lost, k.Samples)
+			continue
+		}
 		if !known {
 			if missing < 0 {
 				missing = int32(len(b.p.Places))
@@ -163,6 +171,10 @@ func (b *builder) nowhere(f *framed) string {
 
 func (b *builder) function(of function, symbol, file string) int32 {
 	n, known := b.functions[of]
+	if !known && !b.texts.keep(&of.name, &symbol, &file) {
+		of, symbol, file = function{name: "(more functions than can be told apart)", image: -1}, "", ""
+		n, known = b.functions[of]
+	}
 	if !known {
 		n = int32(len(b.p.Functions))
 		b.functions[of] = n

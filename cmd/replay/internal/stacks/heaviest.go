@@ -60,8 +60,8 @@ func (h *Heaviest) Share() float64 { return float64(h.Samples) / float64(max(h.O
 
 // Name is what an argument of replay stacks calls its process.
 func (h *Heaviest) Name() string {
-	if h.Thread.Process != "" {
-		return h.Thread.Process
+	if key := h.Thread.Key(); key != "" {
+		return key
 	}
 	return fmt.Sprint(h.Thread.PID)
 }
@@ -92,5 +92,9 @@ func (h *Heaviest) Sentence() string {
 		}
 		s += called(i)
 	}
-	return s + fmt.Sprintf(": %s of %s of threads that %s", human.Percent(h.Share()), plural.Of(int(h.Of), "sample"), verb)
+	s += fmt.Sprintf(": %s of %s of threads that %s", human.Percent(h.Share()), plural.Of(int(h.Of), "sample"), verb)
+	if lost := h.p.LostText(); lost != "" {
+		s += "; " + lost
+	}
+	return s
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
@@ -141,6 +142,49 @@ func TestBounds(t *testing.T) {
 	p = Read(a, Request{})
 	if want := maxCalls / deep; len(p.Stacks) != want || p.Sum(Any)+p.Lost != 3*(maxStacks+10) {
 		t.Errorf("of deep ones %d stacks, not %d, with %d samples, %d lost", len(p.Stacks), want, p.Sum(Any), p.Lost)
+	}
+}
+
+// However much text there is, not more is kept than there is room for, and no sample is
+// lost without being counted.
+func TestTextIsBounded(t *testing.T) {
+	const chains, deep, long = 100, 400, 4000
+	a := &told{}
+	for i := range chains * deep {
+		caller := ""
+		if i%deep > 0 {
+			caller = fmt.Sprint(i - 1)
+		}
+		a.frames = append(a.frames, instance(fmt.Sprint(i), fmt.Sprint(i, strings.Repeat("x", long-10)), "caller", caller))
+	}
+	for i := range chains {
+		a.stacks = append(a.stacks, instance(fmt.Sprint(i), "1 x", "frame", fmt.Sprint(i*deep+deep-1)))
+		a.counts = append(a.counts, 3)
+	}
+	p := Read(a, Request{})
+	want := uint64(maxText / (long + perText) / deep)
+	if n := p.Sum(Any) / 3; n < want-1 || n > want || p.Sum(Any)+p.Lost != 3*chains {
+		t.Errorf("%d samples, %d lost; of %d stacks there was room for about %d", p.Sum(Any), p.Lost, chains, want)
+	}
+	if text := p.LostText(); !strings.Contains(text, "ask for a shorter window") {
+		t.Errorf("it is told so: %q", text)
+	}
+	if hot, ok := p.Heaviest(); !ok || !strings.HasSuffix(hot.Sentence(), p.LostText()) {
+		t.Errorf("the heaviest: %v %s", ok, hot.Sentence())
+	}
+}
+
+// What is kept does not hold on to what it was cut from.
+func TestTextsAreCopies(t *testing.T) {
+	k := texts{make(map[string]string), 3 * perText}
+	large := strings.Repeat("abcdefgh", 1<<10)
+	one, again := large[8:16], large[:8]
+	if !k.keep(&one) || !k.keep(&again) || one != "abcdefgh" || unsafe.StringData(one) != unsafe.StringData(again) || unsafe.StringData(one) == unsafe.StringData(large[8:]) {
+		t.Errorf("%q and %q are kept", one, again)
+	}
+	more, most := "x", "y"
+	if !k.keep(&more) || k.keep(&most) || k.room < 0 {
+		t.Errorf("room for %q and for %q; %d are left", more, most, k.room)
 	}
 }
 

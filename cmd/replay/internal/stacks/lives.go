@@ -16,6 +16,25 @@ type parting interface {
 // cohortSize is about how many instances are known at once.
 const cohortSize = 1 << 16
 
+// runs are those of a metric in a window. Where there are very many instances not all of
+// them are known at once.
+func runs(a query.Archive, w query.Window, metric string) iter.Seq[*store.Run] {
+	sel := w.Selection(metric)
+	p, ok := a.(parting)
+	if !ok {
+		return a.Select(sel)
+	}
+	return func(yield func(*store.Run) bool) {
+		for part := range p.Cohorts(sel, cohortSize) {
+			for run := range a.Select(part) {
+				if !yield(run) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // lives are the instances of a domain in a window, of which metric tells. Where there are
 // very many not all of them are known at once.
 func lives(a query.Archive, w query.Window, indom, metric string) iter.Seq[*store.Life] {

@@ -25,7 +25,7 @@ func Near(a query.Archive, host string, at int64, reach time.Duration) (w query.
 		return w, false
 	}
 	seen := make(map[int64]bool)
-	for run := range a.Select(w.Selection(stack.Samples)) {
+	for run := range runs(a, w, stack.Samples) {
 		for _, wall := range run.Wall {
 			if len(seen) < maxTicks {
 				seen[wall] = true

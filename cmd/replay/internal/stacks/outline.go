@@ -1,5 +1,7 @@
 package stacks
 
+import "slices"
+
 // Line is a line of an outline: a node, or several that are too small for one each.
 type Line struct {
 	*Node
@@ -18,6 +20,18 @@ func (n *Node) Outline(least float64) []Line {
 	return o.lines
 }
 
+// leaves are the children of a node, and what was waited for in it as if that were called.
+func (n *Node) leaves() []*Node {
+	if len(n.Waits) == 0 {
+		return n.Children
+	}
+	all := slices.Clone(n.Children)
+	for _, w := range n.Waits {
+		all = append(all, &Node{Function: OfWait, Title: "waits: " + w.For, Count: w.Count, Self: w.Count})
+	}
+	return all
+}
+
 type outline struct {
 	all, least float64
 	lines      []Line
@@ -26,7 +40,7 @@ type outline struct {
 func (o *outline) below(n *Node, before string) {
 	var shown []*Node
 	rest, others := uint64(0), 0
-	for _, c := range n.Children {
+	for _, c := range n.leaves() {
 		if float64(c.Count)/o.all >= o.least {
 			shown = append(shown, c)
 			continue

@@ -3,6 +3,7 @@ package stacks
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -20,7 +21,7 @@ type Profile struct {
 	Threads   []Thread
 	Stacks    []Stack
 	// Lost counts samples that are not among Stacks: there were too many different
-	// ones.
+	// ones, or too much text in them. LostText tells of them.
 	Lost uint64
 	// Unnamed is how many functions have no name.
 	Unnamed int
@@ -68,6 +69,15 @@ type Thread struct {
 
 // Title is what the thread's process is called.
 func (t *Thread) Title() string { return fmt.Sprintf("%s (%d)", t.Command, t.PID) }
+
+// Key is what an argument may call the thread's process, and means no other. On macOS
+// there is none: keys of processes there are numbers, which are others' pids.
+func (t *Thread) Key() string {
+	if strings.Contains(t.Process, "/") {
+		return t.Process
+	}
+	return ""
+}
 
 // Label is what the thread is called within its process.
 func (t *Thread) Label() string {
@@ -130,6 +140,14 @@ func (p *Profile) Sum(s State) (n uint64) {
 		n = plus(n, s.Of(&p.Stacks[i]))
 	}
 	return n
+}
+
+// LostText says what is left out; "" where nothing is.
+func (p *Profile) LostText() string {
+	if p.Lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d samples are left out: there are more different stacks, or more functions in them, than are kept in memory; ask for a shorter window", p.Lost)
 }
 
 // Chain appends to buf the places of a stack, the outermost first.

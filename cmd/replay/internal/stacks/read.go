@@ -13,8 +13,9 @@ import (
 // Bounds of a profile, whatever an archive holds.
 const (
 	maxStacks = 1 << 18
-	maxPlaces = 1 << 20
+	maxPlaces = 1 << 19
 	maxImages = 1 << 16
+	maxText   = 1 << 26 // bytes of names, keys and all else that is text
 	maxCalls  = 1 << 23 // in all stacks, one by one: a stack of each thread may be deep
 	maxName   = 512     // bytes of a name
 )
@@ -37,6 +38,7 @@ func Read(a query.Archive, r Request) *Profile {
 	b := builder{
 		p: &Profile{}, r: &r, threads: make(map[Thread]int32), stacks: make(map[id]int32),
 		places: make(map[id]int32), images: make(map[id]int32), functions: make(map[function]int32),
+		texts: texts{make(map[string]string), maxText},
 	}
 	if a.Lookup(stack.Samples) == nil {
 		return b.p
@@ -68,6 +70,8 @@ type builder struct {
 	places    map[id]int32
 	images    map[id]int32
 	functions map[function]int32
+	texts     texts
+	full      bool // not all frames were read
 }
 
 // name is a stranger's name as it may be shown.
@@ -79,7 +83,7 @@ func name(s string) string {
 }
 
 func (b *builder) readStacks(a query.Archive) {
-	for run := range a.Select(b.r.Selection(stack.Samples)) {
+	for run := range runs(a, b.r.Window, stack.Samples) {
 		if run.Instance == nil || !counts(run.Metric) {
 			continue
 		}
@@ -91,15 +95,18 @@ func (b *builder) readStacks(a query.Archive) {
 				continue
 			}
 			b.p.Host = run.Archive.Host
-			if len(b.p.Stacks) == maxStacks {
+			in := run.Instance
+			k := Stack{Wait: name(in.Label(stack.LabelWait)), End: name(in.Label(stack.LabelEnd))}
+			inner := id{of.boot, in.Label(stack.LabelFrame)}
+			if len(b.p.Stacks) == maxStacks || !b.texts.keep(&of.boot, &of.key, &inner.key, &k.Wait, &k.End, &t.Process, &t.TID, &t.Name, &t.Queue, &t.Command) {
 				b.p.Lost = plus(b.p.Lost, sum(&run.Column))
 				continue
 			}
+			inner.boot, k.Thread = of.boot, b.thread(t)
 			n = int32(len(b.p.Stacks))
 			b.stacks[of] = n
-			in := run.Instance
-			b.p.Stacks = append(b.p.Stacks, Stack{Thread: b.thread(t), Wait: name(in.Label(stack.LabelWait)), End: name(in.Label(stack.LabelEnd))})
-			b.inner = append(b.inner, id{of.boot, in.Label(stack.LabelFrame)})
+			b.p.Stacks = append(b.p.Stacks, k)
+			b.inner = append(b.inner, inner)
 		}
 		b.p.Stacks[n].Samples = plus(b.p.Stacks[n].Samples, sum(&run.Column))
 		if first, last := run.Wall[0], run.Wall[len(run.Wall)-1]; b.p.From == 0 {
@@ -108,7 +115,7 @@ func (b *builder) readStacks(a query.Archive) {
 			b.p.From, b.p.To = min(b.p.From, first), max(b.p.To, last)
 		}
 	}
-	for run := range a.Select(b.r.Selection(stack.RunningNow)) {
+	for run := range runs(a, b.r.Window, stack.RunningNow) {
 		if run.Instance == nil || !counts(run.Metric) {
 			continue
 		}
@@ -154,9 +161,13 @@ func (b *builder) readImages(a query.Archive) {
 			continue
 		}
 		in := l.Instance
-		m := Image{Path: name(in.Name), ID: in.Label(stack.LabelID)}
+		m := Image{Path: name(in.Name), ID: name(in.Label(stack.LabelID))}
+		of := id{l.Archive.BootID, in.Key}
+		if !b.texts.keep(&of.boot, &of.key, &m.Path, &m.ID) {
+			break
+		}
 		m.Base, _ = strconv.ParseUint(in.Label(stack.LabelBase), 10, 64)
-		b.images[id{l.Archive.BootID, in.Key}] = int32(len(b.p.Images))
+		b.images[of] = int32(len(b.p.Images))
 		b.p.Images = append(b.p.Images, m)
 	}
 }

@@ -247,3 +247,35 @@ func TestSpeedscope(t *testing.T) {
 		}
 	}
 }
+
+// What threads waited for stands below the function that they waited in, unless that is
+// called so.
+func TestWaits(t *testing.T) {
+	waiting := func(tid uint64, wait string, count uint32, inner string) stack.Sample {
+		return stack.Sample{Thread: stack.Thread{PID: 7, Process: "7", Command: "app", TID: tid}, State: stack.Waiting, Wait: wait, Count: count,
+			Frames: stackstest.Frames(stackstest.In(stackstest.App, 0x1000, "main"), stackstest.In(stackstest.App, 0x2000, inner))}
+	}
+	running := waiting(1, "", 2, "trap")
+	running.State = stack.Running
+	p := read(t, stacks.Request{}, []stack.Sample{
+		waiting(1, "mach port receive 0x1203", 3, "trap"), waiting(2, "mach port receive 0x1203", 4, "trap"), waiting(3, "user lock held by thread 2", 5, "trap"),
+		running, waiting(4, "futex", 6, "futex"), waiting(5, "", 1, "trap"),
+	})
+	for state, want := range map[stacks.State]string{
+		stacks.Any:     "21 app (7); 21   main; 15   ├ trap; 7   │ ├ waits: mach port receive 0x1203; 5   │ └ waits: user lock held by thread 2; 6   └ futex",
+		stacks.Waiting: "19 app (7); 19   main; 13   ├ trap; 7   │ ├ waits: mach port receive 0x1203; 5   │ └ waits: user lock held by thread 2; 6   └ futex",
+		stacks.Running: "2 app (7); 2   main; 2   trap",
+	} {
+		var got []string
+		for _, l := range p.Tree(stacks.ByProcess, state).Outline(0) {
+			name := "others"
+			if l.Others == 0 {
+				name = p.Name(l.Node)
+			}
+			got = append(got, fmt.Sprintf("%d %s%s", l.Count, l.Lead, name))
+		}
+		if got := strings.Join(got, "; "); got != want {
+			t.Errorf("%s:\n%s, want\n%s", state, got, want)
+		}
+	}
+}

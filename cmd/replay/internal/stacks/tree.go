@@ -24,13 +24,26 @@ const maxNodes = 1 << 20
 
 // Node is a function as it was called from the one above it, or a process or thread.
 type Node struct {
-	// Function is its number; -1 for a process, a thread and the root, which Title is of.
+	// Function is its number; -1 for a process, a thread and the root, which Title is of,
+	// OfWait for what was waited for.
 	Function int32
 	Title    string
 	// Count are the samples in it and in what it called, Self those in it alone, Running
 	// those of Count in which the thread had a processor or wanted one.
 	Count, Self, Running uint64
 	Children             []*Node
+	// Waits are what the samples of Self waited for that ended in a function whose name
+	// does not say it.
+	Waits []Wait
+}
+
+// OfWait stands where a function's number does, in outlines only.
+const OfWait = -2
+
+// Wait is what samples waited for, in the kernel's words.
+type Wait struct {
+	For   string
+	Count uint64
 }
 
 // Tree is the tree of calls of the samples of a state.
@@ -41,7 +54,11 @@ func (p *Profile) Tree(by By, state State) *Node {
 		function int32
 		title    string
 	}
-	nodes := make(map[edge]*Node)
+	type waited struct {
+		at *Node
+		on string
+	}
+	nodes, waits := make(map[edge]*Node), make(map[waited]int)
 	count := func(n *Node, k *Stack) {
 		n.Count = plus(n.Count, state.Of(k))
 		if state != Waiting {
@@ -81,15 +98,34 @@ func (p *Profile) Tree(by By, state State) *Node {
 			at = step(at, p.Places[place].Function, "", k)
 		}
 		at.Self = plus(at.Self, state.Of(k))
+		if n := k.Samples - k.Running; n > 0 && state != Running && k.Wait != "" && !p.says(k.Place, k.Wait) {
+			i, known := waits[waited{at, k.Wait}]
+			if !known {
+				i = len(at.Waits)
+				waits[waited{at, k.Wait}] = i
+				at.Waits = append(at.Waits, Wait{For: k.Wait})
+			}
+			at.Waits[i].Count = plus(at.Waits[i].Count, n)
+		}
 	}
 	p.sort(root)
 	return root
+}
+
+// says reports whether the name of the function at a place is what a thread waits for,
+// as on Linux, where that is told by it.
+func (p *Profile) says(place int32, wait string) bool {
+	f := &p.Functions[p.Places[place].Function]
+	return f.Name == wait || f.Symbol == wait
 }
 
 // sort puts the largest first.
 func (p *Profile) sort(n *Node) {
 	slices.SortFunc(n.Children, func(x, y *Node) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(p.Name(x), p.Name(y)), cmp.Compare(x.Function, y.Function))
+	})
+	slices.SortFunc(n.Waits, func(x, y Wait) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(x.For, y.For))
 	})
 	for _, c := range n.Children {
 		p.sort(c)
