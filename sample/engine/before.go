@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,9 +170,6 @@ func (e *Engine) recall(c *class, since int64) {
 	}
 }
 
-// Why classes are not read into memory any more.
-var errSpent = errors.New("what the recorder's budget had to spare is used up")
-
 // rings has classes read into memory or not, as the budget has processor time to
 // spare; large says that the recorder is too large. It reports whether any is read.
 func (e *Engine) rings(now metric.Stamp, saved time.Duration, large bool) (any bool) {
@@ -194,7 +190,7 @@ func (e *Engine) rings(now metric.Stamp, saved time.Duration, large bool) (any b
 		c.mu.Unlock()
 	}
 	if len(ended) > 0 {
-		why := errSpent.Error()
+		why := "what the recorder's budget had to spare is used up"
 		if large {
 			why = "the recorder used more memory than its budget"
 		}
