@@ -62,6 +62,7 @@ cool_down = "1d"
 [trigger.burst]
 classes = ["fast", "process", "fast"]
 for = "10s"
+before = "20s"
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ for = "10s"
 	}
 	want := append(DefaultTriggers(), Trigger{Name: "mine", When: "kernel.all.load[1*] > 2 * hinv.ncpu", For: 90 * time.Second,
 		Stacks: StacksWish{For: 5 * time.Second, Rate: 99, Of: "all"}, CoolDown: day, PerDay: 10,
-		Burst: BurstWish{Classes: []metric.Class{metric.Fast, metric.Process}, Every: 100 * time.Millisecond, For: 10 * time.Second}})
+		Burst: BurstWish{Classes: []metric.Class{metric.Fast, metric.Process}, Every: 100 * time.Millisecond, For: 10 * time.Second, Before: 20 * time.Second}})
 	want[0] = Trigger{Name: "runaway process", When: "off", CoolDown: 10 * time.Minute, PerDay: 10}
 	if !slices.EqualFunc(again.Triggers, want, func(a, b Trigger) bool { return a.Same(&b) }) {
 		t.Errorf("triggers %+v\nwant %+v", again.Triggers, want)
@@ -118,7 +119,8 @@ func TestMistakesNameFileLineAndKey(t *testing.T) {
 		{"trigger stacks for", trigger("stacks = { rate = 5 }"), "f.toml:4: trigger.0.stacks has no for"},
 		{"trigger stacks rate", trigger("stacks = { for = \"5s\", rate = 5000 }"), "f.toml:4: trigger.0.stacks has a mistake: rate is not a number from 1 to 1000"},
 		{"trigger burst in a table", trigger("[trigger.burst]\nfor = \"10s\""), "f.toml:1: trigger.0.burst has no classes"},
-		{"trigger burst key", trigger("burst = { for = \"10s\", secret = 1 }"), "f.toml:4: trigger.0.burst has a key that is none of classes, every, for"},
+		{"trigger burst key", trigger("burst = { for = \"10s\", secret = 1 }"), "f.toml:4: trigger.0.burst has a key that is none of before, classes, every, for"},
+		{"trigger burst before", trigger("burst = { for = \"10s\", before = \"2m\", classes = [\"fast\"] }"), "f.toml:4: trigger.0.burst has a mistake: before is too long: 1m at most"},
 		{"trigger burst class", trigger("burst = { for = \"10s\", classes = [\"static\"] }"), "f.toml:4: trigger.0.burst has a mistake: classes has a word that is no class which is read again and again (fast, process, thread, polled, costly, constrained)"},
 		{"trigger burst too often", trigger("burst = { for = \"10s\", classes = [\"polled\"] }"), "f.toml:4: trigger.0.burst reads the class polled every 100ms, but its sources give nothing new more often than every 1s"},
 		{"not TOML", "[archive]\nroot:$6$secret:19000:0:99999:7:::", "f.toml:2: this line is not valid TOML"},

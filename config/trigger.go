@@ -50,6 +50,9 @@ type BurstWish struct {
 	Classes []metric.Class
 	Every   time.Duration
 	For     time.Duration
+	// Before is of how long before it the same is wanted: the classes are read every
+	// Every all the time, into memory.
+	Before time.Duration
 }
 
 // Limits of triggers.
@@ -63,6 +66,7 @@ const (
 	maxRate       = 1000
 	maxBurst      = 5 * time.Minute
 	leastEvery    = 100 * time.Millisecond
+	maxBefore     = time.Minute
 )
 
 // DefaultTriggers are there unless the file has one of the same name.
@@ -180,6 +184,7 @@ var triggerKeys = map[string]func(*Trigger, any) error{
 		err := setTable(v, "for", map[string]func(any) error{
 			"for":     func(v any) error { return setSpan(&w.For, v, time.Second, maxBurst) },
 			"every":   func(v any) error { return setSpan(&w.Every, v, leastEvery, time.Minute) },
+			"before":  func(v any) error { return setSpan(&w.Before, v, time.Second, maxBefore) },
 			"classes": func(v any) error { return setClasses(&w.Classes, v) },
 		})
 		if err == nil && len(w.Classes) == 0 {
@@ -300,13 +305,17 @@ func (w BurstWish) toml() string {
 	for _, cl := range w.Classes {
 		names = append(names, cl.String())
 	}
-	return fmt.Sprintf("{ classes = %s, every = %s, for = %s }", quoteList(names), strconv.Quote(FormatDuration(w.Every)), strconv.Quote(FormatDuration(w.For)))
+	before := ""
+	if w.Before > 0 {
+		before = ", before = " + strconv.Quote(FormatDuration(w.Before))
+	}
+	return fmt.Sprintf("{ classes = %s, every = %s, for = %s%s }", quoteList(names), strconv.Quote(FormatDuration(w.Every)), strconv.Quote(FormatDuration(w.For)), before)
 }
 
 // Same reports whether t and o mean the same.
 func (t *Trigger) Same(o *Trigger) bool {
 	return t.Name == o.Name && t.When == o.When && t.For == o.For && t.Stacks == o.Stacks && slices.Equal(t.Run, o.Run) &&
-		t.Burst.Every == o.Burst.Every && t.Burst.For == o.Burst.For && slices.Equal(t.Burst.Classes, o.Burst.Classes) &&
+		t.Burst.Every == o.Burst.Every && t.Burst.For == o.Burst.For && t.Burst.Before == o.Burst.Before && slices.Equal(t.Burst.Classes, o.Burst.Classes) &&
 		t.CoolDown == o.CoolDown && t.PerDay == o.PerDay
 }
 

@@ -201,6 +201,9 @@ func (f *tailFile) present(number func(*metric.Desc) uint32) error {
 		return nil
 	}
 	f.chunks = f.chunks[:0:0] // readers may still look at the old ones
+	if err := f.taken.Settle(); err != nil {
+		return f.wrong(err)
+	}
 	for _, b := range f.taken.Builders {
 		if b == nil {
 			continue

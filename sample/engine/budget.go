@@ -88,8 +88,10 @@ func (b *budget) police(now metric.Stamp) {
 		b.over = 0
 		return
 	}
-	tooMuchCPU := b.maxCPU > 0 && b.share > b.maxCPU
 	tooMuchMemory := b.maxMemory > 0 && b.resident > b.maxMemory
+	// What reading ahead of triggers takes is bounded by what there is to spare.
+	ahead := b.e.rings(now, b.saved, tooMuchMemory)
+	tooMuchCPU := b.maxCPU > 0 && b.share > b.maxCPU && !ahead
 	if !tooMuchMemory {
 		b.heavy, b.futile = 0, false
 	}

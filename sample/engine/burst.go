@@ -15,6 +15,8 @@ type Burst struct {
 	Classes []metric.Class
 	Every   time.Duration
 	For     time.Duration
+	// Before is of how long before it what is in memory is recorded, see Plan.Before.
+	Before time.Duration
 }
 
 // bursts is the one that goes on.
@@ -48,6 +50,11 @@ func (e *Engine) Burst(b Burst) error {
 		return errors.New("none of its classes is read less often than that")
 	}
 	e.bursts.until = until
+	if b.Before > 0 && e.opt.Late != nil {
+		for _, c := range e.bursts.classes {
+			e.recall(c, now.Awake-int64(b.Before))
+		}
+	}
 	return nil
 }
 
@@ -92,9 +99,11 @@ func (c *class) hurry(every time.Duration, until int64, now metric.Stamp) bool {
 	if c.interval == 0 || c.interval == metric.Once || len(c.sources) == 0 || c.effective() <= every {
 		return false
 	}
-	c.grid = c.deadline
 	c.burst, c.burstUntil = every, until
-	c.replan(now)
+	if c.ahead == 0 {
+		c.grid = c.deadline
+		c.replan(now)
+	} // else it is read soon, and not twice at the same instant
 	c.wake()
 	return true
 }
@@ -111,6 +120,9 @@ func (c *class) calm(now metric.Stamp) {
 			c.grid += (behind + interval - 1) / interval * interval
 		}
 		c.deadline = c.grid
+		if c.ahead != 0 {
+			c.deadline = min(c.grid, now.Awake+int64(c.ahead))
+		}
 	}
 }
 

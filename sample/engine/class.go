@@ -31,13 +31,18 @@ type class struct {
 	burst      time.Duration
 	burstUntil int64 // awake clock
 	grid       int64
-	last       int64 // deadline of the last tick
-	due        bool  // a static class that shall be read
-	unstored   bool  // a tick has begun and is not stored
-	sources    []*source
-	stats      classStats
-	missed     missedTicks
-	parts      partTold
+	// What of c is to be kept in memory, and how often it is read for that now, 0 if it
+	// is not; grid is then the deadline of the next tick that is recorded.
+	before   Before
+	ahead    time.Duration
+	ring     ring
+	last     int64 // deadline of the last tick
+	due      bool  // a static class that shall be read
+	unstored bool  // a tick has begun and is not stored
+	sources  []*source
+	stats    classStats
+	missed   missedTicks
+	parts    partTold
 
 	// The tick under way. owner changes when a goroutine is left behind in a
 	// source that hangs; only the owner may touch tick and list.
@@ -51,6 +56,7 @@ type class struct {
 	begun   metric.Stamp  //
 	spent   time.Duration // in sources, by this tick
 	stall   time.Duration // how late it came, what was missed before it included
+	glanced bool          // it is only for the ring
 }
 
 // classStats is guarded by class.mu.
@@ -100,6 +106,7 @@ type reader struct {
 	events []metric.Event
 	asked  int64
 	worked time.Duration
+	told   bool // the tick under way has told an event
 	// awake is the awake clock after what was done last: what is done next
 	// begins then. Reading the clocks costs as much as reading a small source.
 	awake int64
@@ -120,6 +127,7 @@ func (c *class) newReader(turn uint64) *reader {
 			ev.At = c.e.clock.now()
 		}
 		r.events = append(r.events, ev)
+		r.told = true
 	}
 	r.ctx.Now = func() metric.Stamp {
 		now := c.e.clock.now()
@@ -233,13 +241,22 @@ func (r *reader) begin() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.interval != metric.Once {
+	r.told, c.glanced = false, c.ahead != 0 && c.burst == 0 && c.deadline < c.grid
+	switch {
+	case c.glanced:
+		c.stall = 0
+		c.glance()
+	case c.interval != metric.Once:
 		late := time.Duration(now.Awake - c.deadline)
 		c.stall, c.behind = max(late, time.Duration(c.behind)), 0
 		c.stats.Late = late
 		c.stats.TotalLate += late
 		c.stats.MaxLate = max(c.stats.MaxLate, late)
 		c.last = c.deadline
+		if c.ahead != 0 && c.burst == 0 {
+			c.glance()
+			break
+		}
 		c.deadline += int64(c.effective())
 		if wanders(c.id) && c.burst == 0 {
 			c.deadline += c.wander.next(int64(c.effective()))
@@ -275,7 +292,18 @@ func (r *reader) finish(i int) bool {
 		return false
 	}
 	c.reading = false
+	long := c.before.For
 	c.mu.Unlock()
+	// What happened is told with what was read then: the last values of a process stand
+	// in no other tick.
+	if c.glanced && !r.told {
+		c.ring.keep(&c.tick, long)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.unstored = false
+		c.stats.TotalDuration += time.Duration(c.e.clock.now().Awake - c.begun.Awake)
+		return true
+	}
 	values := c.e.append(&c.tick, c.stall)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -465,6 +493,10 @@ func (c *class) replan(now metric.Stamp) {
 		c.deadline = now.Awake + int64(phase(c.id))
 	default:
 		c.deadline = max(c.last+int64(interval), now.Awake)
+	}
+	if c.ahead != 0 && c.burst == 0 {
+		c.grid = c.deadline
+		c.deadline = min(c.grid, now.Awake+int64(c.ahead))
 	}
 }
 

@@ -41,6 +41,9 @@ type Options struct {
 	// Notice, if set, finds events in what was recorded. Stall is how long after a
 	// tick was due the first one came that could be kept. It may begin a Burst.
 	Notice func(t *metric.Tick, stall time.Duration) []metric.Event
+	// Late stores a tick that is older than others of its class; without it nothing is
+	// kept in memory of the time before a Burst.
+	Late func(t *metric.Tick) error
 	// Before are events that happened before the engine starts: a boot, a
 	// panic, the gap since the last run.
 	Before []metric.Event
@@ -186,7 +189,11 @@ func (e *Engine) adopt(again bool) {
 		if id == metric.Static && interval != 0 {
 			interval = metric.Once
 		}
-		e.classes[id].adopt(interval, members, now, again)
+		c := e.classes[id]
+		c.adopt(interval, members, now, again)
+		c.mu.Lock()
+		c.foresee(e.plan.Before[id], now)
+		c.mu.Unlock()
 	}
 }
 

@@ -28,6 +28,9 @@ func (m *missedTicks) add(n uint64, now metric.Stamp, late int64) {
 // skip goes over the deadlines that went by unkept and returns how many they
 // were and how long ago the first was due; the caller holds mu.
 func (c *class) skip(now metric.Stamp) (n uint64, late int64) {
+	if c.ahead != 0 && c.burst == 0 {
+		return c.skipGlances(now)
+	}
 	interval := int64(c.effective())
 	if interval == 0 || interval == int64(metric.Once) || len(c.sources) == 0 {
 		return 0, 0
@@ -47,6 +50,24 @@ func (c *class) skip(now metric.Stamp) (n uint64, late int64) {
 		n = uint64(late / int64(c.usual()))
 	}
 	c.stats.Overruns += n
+	return n, late
+}
+
+// skipGlances is skip for a class that is read into memory as well: only what would
+// have been recorded was missed.
+func (c *class) skipGlances(now metric.Stamp) (n uint64, late int64) {
+	interval, ahead := int64(c.effective()), int64(c.ahead)
+	if late = now.Awake - c.grid; late > 0 {
+		n = uint64((late + interval/2) / interval)
+	}
+	if n > 0 {
+		c.grid += int64(n) * interval
+		c.behind = max(c.behind, late)
+		c.stats.Overruns += n
+	}
+	if behind := now.Awake - c.deadline; behind >= ahead {
+		c.deadline = min(c.deadline+behind/ahead*ahead, c.grid)
+	}
 	return n, late
 }
 

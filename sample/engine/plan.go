@@ -17,6 +17,8 @@ type Plan struct {
 	// itself may use. Zero means no bound.
 	MaxCPU    float64
 	MaxMemory int64
+	// Before is, by class, what is kept in memory of the time before a burst.
+	Before [metric.NumClasses]Before
 }
 
 // read are the classes that have a goroutine.

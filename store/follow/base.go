@@ -23,7 +23,7 @@ func (v *volume) toEnd(base *standing) {
 		v.f.pos.Churn, v.f.pos.Events = v.churn, v.events
 		v.drain = nil
 		for rec := v.record(); rec != nil; rec = v.record() {
-			if rec.Tick != nil && v.f.opt.Base && v.f.want[rec.Tick.Class] {
+			if rec.Kind == journal.KindTick && v.f.opt.Base && v.f.want[rec.Tick.Class] {
 				base.add(v.show(rec.Tick, v.gens[0].groups))
 			}
 			v.take(rec)
@@ -55,7 +55,7 @@ func (v *volume) standAt(pos Position, base *standing) {
 				break // who reads on will tell
 			}
 			t := rec.Tick
-			if t == nil {
+			if rec.Kind != journal.KindTick {
 				if rec.Kind == journal.KindDescribe {
 					v.known.Learn(rec.Descs)
 				}

@@ -8,6 +8,11 @@
 // recorded. What is, comes out of chunks, where classes stand apart: the ticks
 // of a class come in their order, those of several by the clock.
 //
+// A tick that is recorded late, older than one of its class that has been delivered,
+// is passed over: each class is told in its order, and a position could not say that
+// one before it is missing. Who begins at an earlier position gets it once it stands
+// in a chunk.
+//
 // A Follower that is at the present end reads the journal's last file when the
 // kernel tells that it was written to (inotify, kqueue), and nothing else; when files
 // come or go it looks what that means. On file systems of other machines, of whose

@@ -17,6 +17,11 @@ type Batch struct {
 	Events   Events
 	Descs    []*metric.Desc
 	Conf     *journal.Config
+
+	// late are ticks that came late, until they are put among the others; since are
+	// the continuous clocks up to which they come too late.
+	late  [metric.NumClasses]*chunk.Builder
+	since [metric.NumClasses]int64
 }
 
 // Tick adds a tick. One that contradicts itself is refused and changes nothing.
@@ -53,9 +58,11 @@ func (b *Batch) Still(t *metric.Tick, room *journal.Still) *journal.Still {
 // Memory is about what the ticks and events take in memory.
 func (b *Batch) Memory() int64 {
 	n := b.Events.Memory()
-	for _, to := range b.Builders {
-		if to != nil {
-			n += to.Memory()
+	for c, to := range b.Builders {
+		for _, to := range [...]*chunk.Builder{to, b.late[c]} {
+			if to != nil {
+				n += to.Memory()
+			}
 		}
 	}
 	return n
@@ -63,17 +70,32 @@ func (b *Batch) Memory() int64 {
 
 // Values counts the cells of the ticks.
 func (b *Batch) Values() (n int64) {
-	for _, to := range b.Builders {
-		if to != nil {
-			n += to.Values()
+	for c, to := range b.Builders {
+		for _, to := range [...]*chunk.Builder{to, b.late[c]} {
+			if to != nil {
+				n += to.Values()
+			}
 		}
 	}
 	return n
 }
 
+// First is when the first tick was, if there is one.
+func (b *Batch) First() (first metric.Stamp, ok bool) {
+	for c, to := range b.Builders {
+		for _, to := range [...]*chunk.Builder{to, b.late[c]} {
+			if to != nil && (!ok || to.First().Cont < first.Cont) {
+				first, ok = to.First(), true
+			}
+		}
+	}
+	return first, ok
+}
+
 // Empty reports whether b holds nothing.
 func (b *Batch) Empty() bool {
-	return b.Builders == [metric.NumClasses]*chunk.Builder{} && b.Events.Empty() && len(b.Descs) == 0 && b.Conf == nil
+	none := [metric.NumClasses]*chunk.Builder{}
+	return b.Builders == none && b.late == none && b.Events.Empty() && len(b.Descs) == 0 && b.Conf == nil
 }
 
 // Known are the descriptions of a catalogue by name, of each the latest. A journal
@@ -133,6 +155,11 @@ func (in *Intake) Take(rec *journal.Record) error {
 	case journal.KindTick:
 		in.complete(rec.Tick)
 		if err := in.Tick(rec.Tick); err != nil {
+			return fmt.Errorf("record %d: %w", rec.Seq, err)
+		}
+	case journal.KindLate:
+		in.complete(rec.Tick)
+		if err := in.Late(rec.Tick); err != nil {
 			return fmt.Errorf("record %d: %w", rec.Seq, err)
 		}
 	case journal.KindEvent:

@@ -335,6 +335,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(all)
 	ev, _ := enc.Event(nil, &metric.Event{Kind: "k", Text: "t"})
 	f.Add(append([]byte{byte(len(ev)), 0}, ev...))
+	late, _ := enc.Late(nil, m.tick(metric.Fast))
+	f.Add(append([]byte{byte(len(late)), byte(len(late) >> 8)}, late...))
 	f.Add([]byte{1, 0, byte(KindConfig) << 5, 2, 0, byte(KindDescribe) << 5, 9})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		dec := NewDecoder(nil)

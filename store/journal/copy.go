@@ -52,7 +52,7 @@ func (r *Reader) copies(fn func(*Copy)) (last uint64, sound bool) {
 		if err != nil {
 			return last, errors.Is(err, io.EOF) && at.ended()
 		}
-		if Kind(body[0]>>5) == KindCopy {
+		if Kind(body[0]>>5) == KindCopy && !isLate(body) {
 			if c := parseCopy(body[1:]); c != nil {
 				fn(c)
 			}

@@ -274,7 +274,7 @@ func (f *Follower) next(g *Generation) (*Record, error) {
 			return nil, err
 		}
 		g.seq = rec.Seq
-		if rec.Tick != nil {
+		if rec.Kind == KindTick {
 			g.last = rec.Tick.At.Wall
 		}
 		if f.All || rec.Seq > f.Seq {

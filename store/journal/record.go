@@ -17,6 +17,9 @@ const (
 	KindDescribe
 	KindConfig
 	KindCopy
+	// KindLate is a tick that came late. It stands in journals as a copy does, see
+	// Encoder.Late.
+	KindLate
 	numKinds
 )
 
@@ -44,6 +47,9 @@ type Record struct {
 type Encoder struct {
 	s      *state
 	broken error
+	// Of late ticks; late is nil until there is one.
+	late       *state
+	brokenLate error
 }
 
 // NewEncoder makes an encoder at the beginning of a generation.
@@ -53,13 +59,18 @@ func NewEncoder() *Encoder { return &Encoder{s: newState()} }
 func (e *Encoder) Reset() {
 	e.s.reset()
 	e.broken = nil
+	e.late, e.brokenLate = nil, nil
 }
 
 // Full reports that the generation holds so much that a new one had better
 // begin: long before a limit is reached, or because nothing can be added.
 func (e *Encoder) Full() bool {
-	s := e.s
-	if e.broken != nil || s.work > workFree/2 || s.texts.built > builtFree/2 || s.metricsSeen > maxMetrics/2 || len(s.groups) > maxGroups/2 || len(s.strs) > maxStrings/2 {
+	return e.broken != nil || e.brokenLate != nil || e.s.full() || e.late != nil && e.late.full()
+}
+
+// full is Full of one model.
+func (s *state) full() bool {
+	if s.work > workFree/2 || s.texts.built > builtFree/2 || s.metricsSeen > maxMetrics/2 || len(s.groups) > maxGroups/2 || len(s.strs) > maxStrings/2 {
 		return true
 	}
 	for _, d := range s.indoms {
@@ -121,6 +132,9 @@ type Decoder struct {
 	s    *state
 	tick metric.Tick
 	err  error
+	// Of late ticks; late is nil until there is one.
+	late     *state
+	lateTick metric.Tick
 }
 
 // NewDecoder makes a decoder at the beginning of a generation. Instances are
@@ -148,6 +162,9 @@ func (d *Decoder) decode(body []byte, r *Record) error {
 	s := d.s
 	kind, low := Kind(body[0]>>5), body[0]&31
 	*r = Record{Seq: r.Seq, Kind: kind}
+	if isLate(body) {
+		return d.decodeLate(body, r)
+	}
 	if kind == KindCopy {
 		r.Copy = parseCopy(body[1:])
 		if r.Copy == nil {

@@ -71,6 +71,7 @@ func (r *repair) readJournals() {
 	for _, d := range j.taken.Descs {
 		r.cat.Number(d)
 	}
+	j.settle()
 	for _, b := range j.taken.Builders {
 		j.flush(b)
 	}
@@ -89,6 +90,8 @@ type journalReader struct {
 	known  map[string]bool // events
 	taken  *gather.Intake
 	follow *journal.Follower
+	// flushed are the continuous clocks of the last ticks that are in chunks by now.
+	flushed [metric.NumClasses]int64
 }
 
 // file reads one generation.
@@ -120,7 +123,8 @@ func (j *journalReader) file(g *journal.Generation, name string) {
 }
 
 func (j *journalReader) take(rec *journal.Record) {
-	if rec.Tick != nil && !j.wants(rec.Tick) {
+	switch {
+	case rec.Kind == journal.KindLate && !j.wantsLate(rec.Tick), rec.Kind == journal.KindTick && !j.wants(rec.Tick):
 		return
 	}
 	if rec.Event != nil {
@@ -159,9 +163,30 @@ func (j *journalReader) wants(t *metric.Tick) bool {
 		return last < first && first < t.At.Cont
 	})
 	if apart || t.At.Cont-b.First().Cont > maxPiece || b.Memory() > 16<<20 {
-		j.flush(b)
+		j.settle()
+		j.flush(j.taken.Builders[t.Class])
 	}
 	return true
+}
+
+// wantsLate is wants for a tick that comes late. It goes among those that are taken, if
+// no chunk stands between.
+func (j *journalReader) wantsLate(t *metric.Tick) bool {
+	b := j.taken.Builders[t.Class]
+	if b == nil || j.covered(t.Class, t.At.Cont) {
+		return false
+	}
+	return !slices.ContainsFunc(j.byClass[t.Class], func(p *rebuilt) bool {
+		first := p.sealed.Info.First.Cont
+		return t.At.Cont < first && first < b.First().Cont
+	}) && t.At.Cont > j.flushed[t.Class]
+}
+
+// settle puts ticks that came late among the others.
+func (j *journalReader) settle() {
+	if err := j.taken.Settle(); err != nil {
+		j.hurt("%v", err)
+	}
 }
 
 // flush makes a chunk of what b holds.
@@ -175,5 +200,6 @@ func (j *journalReader) flush(b *chunk.Builder) {
 	} else {
 		j.rebuilt = append(j.rebuilt, &rebuilt{sealed: s, whole: true})
 	}
+	j.flushed[b.Class()] = b.Last().Cont
 	j.taken.Builders[b.Class()] = nil
 }

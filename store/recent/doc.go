@@ -6,5 +6,6 @@
 // It is for what follows a recording: rates, computed metrics and rankings of
 // the present moment are asked of it with the same code that asks archives, at a
 // cost that does not depend on how much has been recorded. What was not asked to
-// be kept is not copied.
+// be kept is not copied. A follower passes over what is recorded late, and so it is not
+// here.
 package recent

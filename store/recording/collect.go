@@ -115,18 +115,11 @@ func (w *Writer) partDue(l *live, now int64) bool {
 
 // begin is when the first tick of b was.
 func (b *batch) begin() (first metric.Stamp, ok bool) {
-	see := func(at metric.Stamp) {
-		if !ok || at.Cont < first.Cont {
+	first, ok = b.First()
+	for _, s := range b.sealed {
+		if at := s.Info.First; !ok || at.Cont < first.Cont {
 			first, ok = at, true
 		}
-	}
-	for _, to := range b.Builders {
-		if to != nil {
-			see(to.First())
-		}
-	}
-	for _, s := range b.sealed {
-		see(s.Info.First)
 	}
 	return first, ok
 }
@@ -161,7 +154,7 @@ func (l *live) take() *batch {
 	if b.Empty() && b.seq == b.base {
 		return nil
 	}
-	l.rest, l.taken, l.age = gather.Batch{}, b.seq, 0
+	l.rest, l.taken, l.age = b.Next(), b.seq, 0
 	return b
 }
 

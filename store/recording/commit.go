@@ -98,6 +98,9 @@ func (w *Writer) encode(l *live, b *batch, seal func(*chunk.Builder, func(*metri
 		}
 		sealed = append(sealed, again)
 	}
+	if err := w.settle(b); err != nil {
+		w.log.Error("ticks that came late cannot be put among the others and are lost", "error", err)
+	}
 	for _, builder := range b.Builders {
 		if builder == nil || b.sealed != nil {
 			continue
@@ -116,6 +119,19 @@ func (w *Writer) encode(l *live, b *batch, seal func(*chunk.Builder, func(*metri
 	for i := range losses {
 		b.Events.Add(&losses[i])
 	}
+}
+
+// settle puts the late ticks of b among the others. Nobody else changes a batch that
+// is encoded, but who adds up what waits looks at it.
+func (w *Writer) settle(b *batch) error {
+	if b.sealed != nil {
+		return nil
+	}
+	builders, err := b.Settled()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.Put(builders)
+	return err
 }
 
 // renumbered is s with the numbers that another catalogue has for its metrics.

@@ -55,6 +55,7 @@ func (w *Writer) newLive(on basis) (*live, error) {
 		collection: collection{begun: now.Cont, synced: now.Cont, taken: on.seq},
 		container:  container{cat: layout.NewCatalog(nil)},
 	}
+	l.rest.Since(now.Cont) // what is older belongs to the archive before
 	for n := 0; ; n++ {
 		l.path = w.dir.file(layout.LiveName(w.opt.Host.Name, now.Wall, n))
 		if _, err := w.dir.fs.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {

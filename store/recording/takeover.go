@@ -260,11 +260,13 @@ func (r *recovery) lost(at metric.Stamp, text string) {
 }
 
 func (r *recovery) record(rec *journal.Record) {
-	if err := r.taken.Take(rec); err != nil {
+	if err := r.taken.Take(rec); errors.Is(err, gather.ErrTooLate) {
+		return // its place is in a batch that is full
+	} else if err != nil {
 		r.w.log.Error("a tick of the journal cannot be taken over", "error", err)
 	} else if t := rec.Tick; t != nil {
 		r.l.span(t.At.Wall, t.At.Wall)
-		if r.taken.Builders[t.Class].Ticks() >= maxRecovered {
+		if to := r.taken.Builders[t.Class]; to != nil && to.Ticks() >= maxRecovered {
 			r.flush()
 		}
 	}
@@ -272,7 +274,7 @@ func (r *recovery) record(rec *journal.Record) {
 
 func (r *recovery) flush() {
 	b := &batch{Batch: r.taken.Batch, seq: r.follow.Seq}
-	r.taken.Batch = gather.Batch{}
+	r.taken.Batch = b.Next()
 	if !b.Empty() {
 		r.l.queue = append(r.l.queue, b)
 	}
@@ -291,6 +293,7 @@ func (w *Writer) resume(l *live) error {
 	}
 	now := w.opt.Now()
 	l.begun, l.synced, l.taken = now.Cont, now.Cont, seq
+	l.rest.Since(now.Cont)
 	l.kept, l.safe = seq, seq
 	if err := w.turn(l, seq); err != nil {
 		return fmt.Errorf("going on with %s: %w", l, err)

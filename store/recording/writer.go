@@ -2,12 +2,14 @@ package recording
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store/gather"
 	"tachograph/store/journal"
 )
 
@@ -94,13 +96,55 @@ func (w *Writer) awake() time.Duration { return time.Duration(w.opt.Now().Awake)
 func (w *Writer) Append(t *metric.Tick) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed {
-		return ErrClosed
+	if err := w.accepts(t); err != nil {
+		return err
 	}
-	if w.full() {
+	return w.append(t)
+}
+
+// Late records a tick that may be older than others of its class, as those of the
+// seconds before something happened are: it is found where its clock says. Late ticks
+// of a class must come in their order. One that is older than the archive, or than
+// what is encoded already, as happens within seconds of when that is done, is refused
+// as gather.ErrTooLate; other errors as for Append.
+func (w *Writer) Late(t *metric.Tick) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.accepts(t); err != nil {
+		return err
+	}
+	l := w.cur
+	if l.rest.TooLate(t) {
+		return gather.ErrTooLate
+	}
+	if t.At.Cont > w.count.last[t.Class].Cont {
+		return w.append(t) // no later than any
+	}
+	if err := l.rest.Late(t); err != nil {
+		return err
+	}
+	w.count.ticks++
+	w.count.values += uint64(t.Values())
+	l.span(t.At.Wall, t.At.Wall)
+	return w.wrote(l, l.jw.Late(t))
+}
+
+// accepts says why t is not recorded at all, if it is not.
+func (w *Writer) accepts(t *metric.Tick) error {
+	switch {
+	case w.closed:
+		return ErrClosed
+	case w.full():
 		w.trouble.drop(t.At)
 		return ErrDropped
+	case t.Class >= metric.NumClasses:
+		return fmt.Errorf("tick of unknown class %d", t.Class)
 	}
+	return nil
+}
+
+// append is Append for who holds the mutex.
+func (w *Writer) append(t *metric.Tick) error {
 	l := w.cur
 	if err := l.rest.Tick(t); err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 // Archive is where values go: the store's writer, or a test's stand-in.
 type Archive interface {
 	sample.Sink
+	// Late stores a tick that is older than others of its class.
+	Late(t *metric.Tick) error
 	// Rotate begins a new archive; it may be called while a tick is being
 	// appended. What remains to be done with the old one is done by finish,
 	// which may take its time and returns the finished archive's path.

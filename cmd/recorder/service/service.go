@@ -105,7 +105,26 @@ func settings(c *config.Config, onBattery bool) Settings {
 
 // plan is what a configuration means to the engine.
 func plan(c *config.Config) engine.Plan {
-	return engine.Plan{Intervals: c.InForce(), Class: c.Class, MaxCPU: c.Budget.MaxCPU, MaxMemory: c.Budget.MaxMemory}
+	return engine.Plan{Intervals: c.InForce(), Class: c.Class, MaxCPU: c.Budget.MaxCPU, MaxMemory: c.Budget.MaxMemory, Before: ahead(c)}
+}
+
+// ahead is what triggers want of the time before they fire: of each class the most
+// that any of them does.
+func ahead(c *config.Config) (all [metric.NumClasses]engine.Before) {
+	for i := range c.Triggers {
+		t := &c.Triggers[i]
+		if t.Off() || t.Burst.Before == 0 {
+			continue
+		}
+		for _, cl := range t.Burst.Classes {
+			b := &all[cl]
+			if b.For == 0 || t.Burst.Every < b.Every {
+				b.Every = t.Burst.Every
+			}
+			b.For = max(b.For, t.Burst.Before)
+		}
+	}
+	return all
 }
 
 // New checks the configuration against the machine and opens the archive.
@@ -130,7 +149,7 @@ func New(opt Options) (*Service, error) {
 	s.engine, err = engine.New(engine.Options{
 		Sources: sources, Plan: plan(s.cfg), Sink: archive, Now: opt.Machine.Now, Zone: opt.Machine.Zone,
 		Slept: opt.Machine.Slept, WakeReason: opt.Machine.WakeReason, Usage: opt.Machine.Usage, Worked: opt.Machine.Worked, Log: opt.Log, Before: s.before(past),
-		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: s.look,
+		Upkeep: func() bool { return s.finishing.Load() > 0 }, Written: archive.Written, Notice: s.look, Late: archive.Late,
 		Spending: func() bool { return s.actions.sampling.Load() },
 	})
 	if err != nil {

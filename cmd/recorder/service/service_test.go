@@ -25,6 +25,7 @@ import (
 // shelf is an archive in memory.
 type shelf struct {
 	mu       sync.Mutex
+	late     []metric.Stamp
 	ticks    int
 	events   []metric.Event
 	rotated  []time.Time
@@ -53,6 +54,13 @@ func (a *shelf) Append(t *metric.Tick) error {
 		a.since = t.At.Time()
 	}
 	a.bytes += 100
+	return nil
+}
+
+func (a *shelf) Late(t *metric.Tick) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.late = append(a.late, t.At)
 	return nil
 }
 

@@ -50,6 +50,14 @@ func (a *diskArchive) Append(t *metric.Tick) error {
 	return nil
 }
 
+// Late is Append for a tick of the time before a burst.
+func (a *diskArchive) Late(t *metric.Tick) error {
+	if err := a.Writer.Late(t); err != nil && !errors.Is(err, recording.ErrHeld) {
+		return err
+	}
+	return nil
+}
+
 func (a *diskArchive) Rotate(why string) (func() (string, error), error) {
 	old, err := a.Writer.BeginRotation(why)
 	if err != nil {

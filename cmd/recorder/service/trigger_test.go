@@ -92,6 +92,45 @@ third: the stacks failed: there are none`; got != want {
 	})
 }
 
+// A trigger that wants the seconds before it gets them, once, and they are told of; one
+// that is switched off has nothing read for it.
+func TestTheSecondsBeforeATrigger(t *testing.T) {
+	const text = `[[trigger]]
+name = "first"
+when = "clock.one > 0"
+for = "30s"
+burst = { classes = ["fast"], every = "200ms", for = "10s", before = "5s" }
+cool_down = "1d"
+`
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{{"on", text, 20}, {"without before", strings.Replace(text, `, before = "5s"`, "", 1), 0}, {"off", strings.Replace(text, "clock.one > 0", "off", 1), 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			b.cfg = triggers(t, c.text)
+			_, stop := b.run()
+			time.Sleep(5 * time.Minute)
+			stop()
+			fired := b.archive.kinds(metric.EventTrigger)
+			if len(b.archive.late) < c.want || len(b.archive.late) > c.want+1 {
+				t.Errorf("%s: %d ticks came late, want %d", c.name, len(b.archive.late), c.want)
+			}
+			if c.want == 0 {
+				return
+			}
+			if len(fired) != 1 || !strings.HasSuffix(fired[0].Text, "fast every 200ms for 10s and the 5s before") {
+				t.Fatalf("%s: told %+v", c.name, fired)
+			}
+			for _, at := range b.archive.late {
+				if d := fired[0].At.Awake - at.Awake; d < 0 || d > int64(5*time.Second) {
+					t.Errorf("%s: a tick of %v before", c.name, time.Duration(d))
+				}
+			}
+		})
+	}
+}
+
 // A session ends when the budget has nothing left for it, and the next one does
 // not begin.
 func TestStacksStayInTheBudget(t *testing.T) {

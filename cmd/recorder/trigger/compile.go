@@ -162,7 +162,11 @@ func burstWords(w config.BurstWish) string {
 	for _, cl := range w.Classes {
 		names = append(names, cl.String())
 	}
-	return fmt.Sprintf("%s every %s for %s", strings.Join(names, ", "), config.FormatDuration(w.Every), config.FormatDuration(w.For))
+	text := fmt.Sprintf("%s every %s for %s", strings.Join(names, ", "), config.FormatDuration(w.Every), config.FormatDuration(w.For))
+	if w.Before > 0 {
+		text += " and the " + config.FormatDuration(w.Before) + " before"
+	}
+	return text
 }
 
 // aDay is the time over which per_day counts.

@@ -150,7 +150,7 @@ func (w *Watcher) burst(b config.BurstWish) error {
 	if w.act.Burst == nil {
 		return errNotHere
 	}
-	return w.act.Burst(engine.Burst{Classes: b.Classes, Every: b.Every, For: b.For})
+	return w.act.Burst(engine.Burst{Classes: b.Classes, Every: b.Every, For: b.For, Before: b.Before})
 }
 
 func (w *Watcher) run(f Firing, command []string) error {
