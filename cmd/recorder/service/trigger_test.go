@@ -223,7 +223,7 @@ func TestReloadOfTriggers(t *testing.T) {
 		s, stop := b.run()
 		time.Sleep(time.Minute)
 		b.set(func() { b.cfg = triggers(t, alwaysTrue+"[[trigger]]\nname = \"bad\"\nwhen = \"clock.two > 0\"\n") })
-		if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "f.toml:17: trigger.3 when is no condition: column 1: no metric clock.two") {
+		if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "f.toml:17: trigger.3 when is no condition: column 1: there is no metric clock.two") {
 			t.Errorf("a condition on what does not exist: %v", err)
 		}
 		b.set(func() { b.cfg = triggers(t, strings.ReplaceAll(alwaysTrue, `"clock.one > 0"`, `"off"`)) })
