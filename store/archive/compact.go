@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -77,6 +78,10 @@ func compactChunks(b *layout.Builder, a *File, i int, put func(*layout.Builder, 
 	for size := int64(0); i < len(a.Chunks) && size < compactBatch; {
 		end := mergeable(a, i)
 		s, err := mergeChunks(a, a.Chunks[i:end])
+		for errors.Is(err, chunk.ErrMuchText) && end-i > 1 {
+			end = i + (end-i)/2
+			s, err = mergeChunks(a, a.Chunks[i:end])
+		}
 		if err != nil {
 			b.Fail(err)
 			break

@@ -3,6 +3,7 @@ package chunk
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -62,7 +63,7 @@ const (
 	MaxDescs     = 16 << 20 // descriptions of metrics
 	MaxConfig    = 1 << 20  // a configuration
 	maxEvents    = 32 << 20 // a batch of events
-	maxText      = 16 << 20 // the strings or the frames of a chunk
+	maxText      = 64 << 20 // the strings or the frames of a chunk: twice what a tick may bring
 	maxAbsences  = 16 << 20 // of a column
 	maxSummaries = 32 << 20 // of a group
 
@@ -108,6 +109,9 @@ func Pack(raw []byte) []byte {
 	return out
 }
 
+// ErrMuchText says that a chunk would have more text than its readers take.
+var ErrMuchText = fmt.Errorf("its text is more than the %d MB that a chunk holds", maxText>>20)
+
 var errPacked = errors.New("a packed part is not what it says")
 
 // Unpack is the inverse of Pack, for what may be at most limit bytes.
@@ -135,16 +139,19 @@ func Unpack(in []byte, limit int) ([]byte, error) {
 	return nil, errPacked
 }
 
-func encodeStrings(out []byte, ss []string) []byte {
+func encodeStrings(out []byte, ss []string) ([]byte, error) {
 	if len(ss) == 0 {
-		return out
+		return out, nil
 	}
 	var raw []byte
 	for _, s := range ss {
 		raw = binary.AppendUvarint(raw, uint64(len(s)))
 		raw = append(raw, s...)
 	}
-	return append(out, Pack(raw)...)
+	if len(raw) > maxText {
+		return nil, ErrMuchText
+	}
+	return append(out, Pack(raw)...), nil
 }
 
 func decodeStrings(in []byte, n int) ([]string, error) {

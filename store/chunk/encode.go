@@ -2,6 +2,7 @@ package chunk
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 
 	"tachograph/sample/metric"
@@ -94,7 +95,10 @@ func (t *table) seal() (*Sealed, error) {
 	}
 	codes.encode(w)
 	w.uvarint(uint64(len(t.words)))
-	w.parts = encodeStrings(w.parts, t.words)
+	var err error
+	if w.parts, err = encodeStrings(w.parts, t.words); err != nil {
+		return nil, err
+	}
 	w.close()
 	w.uvarint(uint64(len(t.groups)))
 	t.measure()
@@ -161,7 +165,10 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 	w.uvarint(uint64(len(g.insts)))
 	w.parts = encodeBlocks(w.parts, t.ticks, g.at)
 	w.close()
-	index, names, early := encodeInstances(nil, nil, g.insts)
+	index, names, early, err := encodeInstances(nil, nil, g.insts)
+	if err != nil {
+		return fmt.Errorf("group %s: %w", g.name, err)
+	}
 	w.parts = encodeLives(w.parts, g.insts, early, len(g.at))
 	w.close()
 	w.parts = append(w.parts, index...)

@@ -275,9 +275,9 @@ type instanceEncoder struct {
 
 // encodeInstances appends the index and the segments of instances, which stand
 // in the order of their rows; early is how many were there from the first block.
-func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early int) {
+func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early int, err error) {
 	if len(insts) == 0 || len(insts) == 1 && insts[0].Key == "" && len(insts[0].Names) == 0 && insts[0].Runs[0].Start == 0 {
-		return index, names, len(insts)
+		return index, names, len(insts), nil
 	}
 	x := &instanceEncoder{insts: insts, origins: make([]origin, len(insts)), order: make([]int32, len(insts))}
 	for i := range insts {
@@ -322,7 +322,10 @@ func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early 
 	body.spare()
 	index = binary.AppendUvarint(index, uint64(early))
 	index = binary.AppendUvarint(index, uint64(x.kinds))
-	packed := x.fr.marshal()
+	packed, err := x.fr.marshal()
+	if err != nil {
+		return nil, nil, 0, err
+	}
 	index = binary.AppendUvarint(index, uint64(len(packed)))
 	index = append(index, packed...)
 	echoes := x.echoes()
@@ -338,7 +341,7 @@ func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early 
 		x.e.index(&m, s, before)
 		before = s
 	}
-	return x.e.end(), names, early
+	return x.e.end(), names, early, nil
 }
 
 // number gives the kinds the first numbers of the frames, in their order.

@@ -72,7 +72,10 @@ func groupOf(insts []Instance, blocks int) *Group {
 	for i, n := range arrangement(insts) {
 		arranged[i] = insts[n]
 	}
-	index, names, early := encodeInstances(nil, nil, arranged)
+	index, names, early, err := encodeInstances(nil, nil, arranged)
+	if err != nil {
+		panic(err)
+	}
 	lives := encodeLives(nil, arranged, early, blocks)
 	return openedGroup(index, names, lives, len(insts), blocks)
 }
@@ -175,7 +178,10 @@ func FuzzInstances(f *testing.F) {
 	for i, n := range arrangement(insts) {
 		arranged[i] = insts[n]
 	}
-	index, names, early := encodeInstances(nil, nil, arranged)
+	index, names, early, err := encodeInstances(nil, nil, arranged)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(index, names, encodeLives(nil, arranged, early, 20), uint16(len(insts)))
 	f.Fuzz(func(t *testing.T, index, names, lives []byte, n uint16) {
 		g := openedGroup(index, names, lives, int(n), 20)

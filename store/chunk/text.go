@@ -114,7 +114,7 @@ func (f *frames) number(s string) int {
 // plain is frame i as it is where it has no figures.
 func (f *frames) plain(i int) string { return strings.TrimPrefix(f.list[i], plainMark) }
 
-func (f *frames) marshal() []byte {
+func (f *frames) marshal() ([]byte, error) {
 	raw := binary.AppendUvarint(nil, uint64(len(f.list)))
 	for _, s := range f.list {
 		raw = binary.AppendUvarint(raw, uint64(len(s)))
@@ -122,7 +122,10 @@ func (f *frames) marshal() []byte {
 	for _, s := range f.list {
 		raw = append(raw, s...)
 	}
-	return Pack(raw)
+	if len(raw) > maxText {
+		return nil, ErrMuchText
+	}
+	return Pack(raw), nil
 }
 
 func (f *frames) parse(in []byte) bool {

@@ -66,9 +66,14 @@ const (
 	commitSize   = 448 << 10
 )
 
-// memoryCheck is after how many ticks it is looked at how much has been
-// collected.
-const memoryCheck = 16
+// memoryCheck and valuesCheck are after how many ticks, or values, it is looked at how
+// much has been collected. One tick can bring as many megabytes of text as there are
+// processes that are started with much of it, and a chunk must not have more than its
+// readers take.
+const (
+	memoryCheck = 16
+	valuesCheck = 4096
+)
 
 // keepSchedule has all made power-safe when it is time: by a full sync of the
 // journal, or, each CommitEvery times, by a commit of what has been collected.
@@ -93,9 +98,10 @@ func (w *Writer) commitDue(l *live, now int64) bool {
 	if now-l.begun >= CommitEvery*int64(w.conf.Seal) || now < l.begun {
 		return true
 	}
-	if w.count.ticks%memoryCheck != 0 {
+	if w.count.ticks%memoryCheck != 0 && w.count.values-w.looked < valuesCheck {
 		return false
 	}
+	w.looked = w.count.values
 	memory, size := l.rest.Memory(), int64(0)
 	for _, b := range l.parts {
 		memory += b.Memory()

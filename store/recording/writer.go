@@ -32,6 +32,7 @@ type Writer struct {
 	closed  bool
 	total   totalWritten
 	count   counts
+	looked  uint64        // how many values there were when it was looked at how much they take
 	still   journal.Still // room
 	// syncedAt and safeAt are when all that had been accepted before last was
 	// made safe by a barrier and by a full sync, on the clock of awake.
