@@ -141,6 +141,8 @@ func h2cOf(s *Server) *http.Client {
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetUnencryptedHTTP2(true)
 	t.DisableKeepAlives = false
+	// As it is set by default, 4 MB are taken of an answer that nobody reads.
+	t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
 	return c
 }
 
