@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"tachograph/store/archive"
 	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/recording"
@@ -188,5 +189,53 @@ func TestRenamedWhenEntered(t *testing.T) {
 	f.wake.moved.Store(true)
 	if n := all(t, f); n < 120 {
 		t.Errorf("%d of 120 were delivered", n)
+	}
+}
+
+// TestJournalBegunWhileOpening opens an archive whose first journal gets its name after
+// the directory was looked at and before the archive says which one it needs.
+func TestJournalBegunWhileOpening(t *testing.T) {
+	h := &hooked{}
+	w := newHookedWriter(t, h, 60)
+	w.record(30)
+	f := w.told()
+	all(t, f)
+	var v *volume
+	h.before = func(op, name string) {
+		live, _, ok := layout.ParseJournalName(filepath.Base(name))
+		if op != "rename" || !ok || v != nil {
+			return
+		}
+		path := filepath.Join(filepath.Dir(name), live)
+		head, err := layout.ReadHeader(path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		v = &volume{f: f, path: path, head: *head, told: make(map[string]bool)}
+		if v.file, err = archive.OpenUnread(path); err != nil {
+			t.Error(err)
+		}
+		if err := v.openJournal(); err != nil || len(v.gens) > 0 {
+			t.Errorf("%d generations before the first one is there, %v", len(v.gens), err)
+		}
+	}
+	if _, err := w.Rotate("test"); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if v == nil {
+		t.Fatal("no journal was begun")
+	}
+	defer v.close()
+	if err := v.file.Load(); err != nil {
+		t.Fatal(err)
+	}
+	v.joinJournal()
+	if len(f.queue) > 0 {
+		t.Error("lost:", f.queue[0].Lost)
+	}
+	if len(v.gens) != 1 {
+		t.Errorf("it reads %d generations", len(v.gens))
 	}
 }

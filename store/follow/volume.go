@@ -158,9 +158,11 @@ func (v *volume) openJournal() error {
 			}
 		}
 	}
-	slices.SortFunc(v.gens, func(a, b *generation) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(v.gens, byNumber)
 	return nil
 }
+
+func byNumber(a, b *generation) int { return cmp.Compare(a.Number, b.Number) }
 
 func (v *volume) openGeneration(n uint64) error {
 	path := layout.JournalName(v.path, n)
@@ -197,7 +199,11 @@ func (v *volume) joinJournal() {
 		return false
 	})
 	if p.Generation > 0 && (len(v.gens) == 0 || v.gens[0].Number != p.Generation) {
-		v.wrong(p.Missing(v.path, v.file.Last(), len(v.gens) > 0))
+		// It may have been begun since the directory was looked at.
+		if v.openGeneration(p.Generation) != nil {
+			v.wrong(p.Missing(v.path, v.file.Last(), len(v.gens) > 0))
+		}
+		slices.SortFunc(v.gens, byNumber)
 	}
 	v.journal = journal.Follower{Archive: v.head.ID, Counted: true, Seq: p.Sealed, Last: v.file.Last(), First: p.Generation, Live: true}
 	all := make([]*journal.Generation, len(v.gens))
