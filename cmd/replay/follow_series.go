@@ -33,9 +33,10 @@ type liveSeries struct {
 // liveTarget is a metric or an expression, and how far it has been shown.
 type liveTarget struct {
 	query.Target
-	past  query.Past // of a metric
-	next  int64      // where the step in work ends
-	shown int64      // wall clock of the last value of an expression
+	past  query.Past    // of a metric
+	next  int64         // where the step in work ends
+	shown int64         // wall clock of the last value of an expression,
+	read  recent.Moment // and when the newest of what that was computed with was read
 	names map[string]bool
 }
 
@@ -212,8 +213,8 @@ func (l *liveSeries) before() error {
 // shownUntil notes that all that is kept has been shown of an expression.
 func (l *liveSeries) shownUntil(t *liveTarget) {
 	for class := range metric.NumClasses {
-		if _, _, to, ok := l.recent.Last(class); ok {
-			t.shown = max(t.shown, to)
+		if _, _, to, ok := l.recent.Last(class); ok && to > t.shown {
+			t.shown, t.read = to, l.recent.LastRead(class)
 		}
 	}
 }
@@ -280,8 +281,16 @@ func (l *liveSeries) expression(t *liveTarget, class metric.Class) error {
 		return nil
 	}
 	_, from, to, _ := l.recent.Last(class)
-	if to < t.shown {
+	read := l.recent.LastRead(class)
+	late := read.Before(t.read)
+	switch {
+	case to < t.shown && late:
+		return nil // It was read before what is shown, and recorded behind it.
+	case to < t.shown:
 		t.shown = from - 1 // The clock was set back.
+	}
+	if !late {
+		t.read = read
 	}
 	r := l.request
 	r.From, r.To = t.shown+1, to

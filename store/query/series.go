@@ -205,18 +205,21 @@ func (s *Series) raw(run *store.Run, w Window) {
 	}
 }
 
-// eveOf tells the archives, one for each host, in which a window begins or that
-// came last before it: what was read there holds when the window begins.
+// eveOf tells the archives, of each host, of the boot in which a window begins or that
+// came last before it, as far as they began before: what was read there holds when the
+// window begins.
 func eveOf(a Archive, w Window) map[string]bool {
 	last := make(map[string]string)
 	for _, info := range a.Archives() {
 		if info.From < w.From {
-			last[info.Host.ID] = info.ID
+			last[info.Host.ID] = info.BootID
 		}
 	}
 	out := make(map[string]bool)
-	for _, id := range last {
-		out[id] = true
+	for _, info := range a.Archives() {
+		if boot, ok := last[info.Host.ID]; ok && info.From < w.From && info.BootID == boot {
+			out[info.ID] = true
+		}
 	}
 	return out
 }

@@ -395,6 +395,29 @@ func (a *Archive) Last(class metric.Class) (at metric.Stamp, from, to int64, ok 
 	return t.Stamp, t.from, t.to, true
 }
 
+// A Moment is an instant of a boot, which no setting of the clock moves.
+type Moment struct {
+	Boot string
+	Cont int64
+}
+
+// Before reports whether m was before n in the same boot.
+func (m Moment) Before(n Moment) bool { return m.Boot == n.Boot && m.Cont < n.Cont }
+
+// LastRead is when the last reading in the newest tick of a class was; the zero Moment
+// if there is none.
+func (a *Archive) LastRead(class metric.Class) (m Moment) {
+	t := a.last[class]
+	if t == nil {
+		return m
+	}
+	m = Moment{t.part.BootID, t.Cont}
+	for i := range t.blocks {
+		m.Cont = max(m.Cont, t.blocks[i].at.Cont)
+	}
+	return m
+}
+
 // Newest is what was recorded as it would be if of all ticks there were only the
 // newest of a class: it shows what that brought, whatever the clocks say. It is
 // good until the next tick is added.

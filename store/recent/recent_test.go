@@ -19,6 +19,7 @@ import (
 func TestAnswersAreTheArchives(t *testing.T) {
 	for seed := range uint64(proof.Pick(t, 12, 200)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			a := recent.New(recent.Keep{Ticks: 25})
 			l := newLife(t, seed, a)
 			// A Reader adds up by the names that it has come across so far.
