@@ -21,6 +21,8 @@ type actions struct {
 	ctx     context.Context // set before anything is read
 	group   sync.WaitGroup
 	running atomic.Bool
+	looking sync.Mutex
+	begun   []func() // under looking: actions, started once the firing is recorded
 	// sampling says that stacks are sampled for a trigger.
 	sampling atomic.Bool
 }
@@ -52,17 +54,29 @@ func (s *Service) watchTriggers(set *trigger.Set) {
 // look has the watcher look at a tick; a firing shall be known also to who starts
 // the recorder after a kill.
 func (s *Service) look(t *metric.Tick, stall time.Duration) []metric.Event {
+	s.actions.looking.Lock()
+	defer s.actions.looking.Unlock()
 	events := s.watcher.Look(t, stall)
-	if len(events) > 0 {
-		select {
-		case s.fired <- struct{}{}:
-		default:
-		}
+	if len(events) == 0 {
+		return s.notices.Look(t)
 	}
-	return append(s.notices.Look(t), events...)
+	// An action may fail at once. The firing is recorded first, then the failure.
+	for _, e := range append(s.notices.Look(t), events...) {
+		s.log.Info(e.Text, "event", string(e.Kind))
+		s.engine.Event(e)
+	}
+	for _, goOn := range s.actions.begun {
+		s.actions.group.Go(goOn)
+	}
+	s.actions.begun = nil
+	select {
+	case s.fired <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
-// stacks begins a session of sampling.
+// stacks begins a session of sampling, for look.
 func (a *actions) stacks(f trigger.Firing, w config.StacksWish) error {
 	if w.Of == "process" && f.PID == 0 {
 		return errNoProcess
@@ -73,7 +87,7 @@ func (a *actions) stacks(f trigger.Firing, w config.StacksWish) error {
 	if !a.s.sampling.turn.TryLock() {
 		return errBusy
 	}
-	a.group.Go(func() {
+	a.begun = append(a.begun, func() {
 		defer a.s.sampling.turn.Unlock()
 		a.sampling.Store(true)
 		defer a.sampling.Store(false)
@@ -128,12 +142,12 @@ func (a *actions) afford(ctx context.Context, end func(), done <-chan struct{}) 
 	}
 }
 
-// run starts a trigger's command. What it says is dropped unless it fails.
+// run starts a trigger's command, for look. What it says is dropped unless it fails.
 func (a *actions) run(f trigger.Firing, command []string) error {
 	if !a.running.CompareAndSwap(false, true) {
 		return errRunning
 	}
-	a.group.Go(func() {
+	a.begun = append(a.begun, func() {
 		defer a.running.Store(false)
 		env := commandEnv(a.s.opt.Dir, "TACHOGRAPH_TRIGGER="+f.Name, "TACHOGRAPH_REASON="+f.Reason, "TACHOGRAPH_VALUE="+f.Value)
 		if f.Instance != nil {

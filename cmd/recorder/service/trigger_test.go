@@ -258,7 +258,7 @@ func TestTheCommandOfATrigger(t *testing.T) {
 		}
 		return nil
 	}
-	wait(t, "the command", func() bool { return failed() != nil })
+	wait(t, "the command has failed", func() bool { return failed() != nil })
 	stop()
 	text, err := os.ReadFile(said)
 	if err != nil {
