@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// A Lasting socket looks whether its file is still there each seldom, and for awhile
-// after Look each often.
-const (
-	seldom = 2 * time.Second
-	often  = 10 * time.Millisecond
-	awhile = 3 * time.Second
-)
+// A pace is how often a Lasting socket looks whether its file is still there: each
+// seldom, and for awhile after Look each often.
+type pace struct{ seldom, often, awhile time.Duration }
+
+var usualPace = pace{seldom: 2 * time.Second, often: 10 * time.Millisecond, awhile: 3 * time.Second}
 
 // Lasting is a unix socket that others may take the file of: some remove it when they
 // have lost who listened there, though that is back already. It makes it anew then.
 type Lasting struct {
 	open   func() (*Socket, error)
+	pace   pace
 	log    *slog.Logger
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -34,7 +33,11 @@ type Lasting struct {
 
 // Last is Unix for as long as the listener is not closed, whatever becomes of the file.
 func Last(option, path string, mode os.FileMode, group string, log *slog.Logger) (*Lasting, error) {
-	l := &Lasting{open: func() (*Socket, error) { return Unix(option, path, mode, group) }, log: log, conns: make(chan net.Conn), looks: make(chan struct{}, 1)}
+	return last(usualPace, func() (*Socket, error) { return Unix(option, path, mode, group) }, log)
+}
+
+func last(p pace, open func() (*Socket, error), log *slog.Logger) (*Lasting, error) {
+	l := &Lasting{open: open, pace: p, log: log, conns: make(chan net.Conn), looks: make(chan struct{}, 1)}
 	s, err := l.open()
 	if err != nil {
 		return nil, err
@@ -59,7 +62,7 @@ func (l *Lasting) begin(s *Socket) {
 				}
 				// No descriptor is free, or who connected is gone again.
 				l.log.Warn("somebody cannot be let in", "why", err.Error())
-				if _, ok := l.pause(seldom); !ok {
+				if _, ok := l.pause(l.pace.seldom); !ok {
 					return
 				}
 				continue
@@ -108,16 +111,16 @@ func (l *Lasting) watch() {
 	told := ""
 	var until time.Time
 	for {
-		next := seldom
+		next := l.pace.seldom
 		if time.Now().Before(until) {
-			next = often
+			next = l.pace.often
 		}
 		asked, ok := l.pause(next)
 		if !ok {
 			return
 		}
 		if asked {
-			until = time.Now().Add(awhile)
+			until = time.Now().Add(l.pace.awhile)
 		}
 		s := l.current()
 		if s.Mine() {
