@@ -16,6 +16,7 @@ import (
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
+	"tachograph/testdata/seed"
 )
 
 // The environment of a test binary that is to be the writer.
@@ -68,11 +69,7 @@ func TestKilledWriter(t *testing.T) {
 // compares what is found with what the process had been promised to be safe.
 func TestKill(t *testing.T) {
 	kills, perDir := proof.Pick(t, 24, 1000), 12
-	first := int64(1)
-	if proof.Long() { // other recordings each time
-		first = time.Now().UnixNano()
-	}
-	rnd := rand.New(rand.NewSource(first))
+	rnd := rand.New(rand.NewSource(int64(seed.Of(t, 1))))
 	for done := 0; done < kills; {
 		dir := t.TempDir()
 		seed := rnd.Uint64()
@@ -133,10 +130,7 @@ func runAndKill(t *testing.T, dir string, seed uint64, from, n int, rnd *rand.Ra
 		acknowledged = int(binary.LittleEndian.Uint32(ack[:]))
 		if after >= 0 && acknowledged > after {
 			after = n + 1
-			go func(wait time.Duration) {
-				time.Sleep(wait) // not for luck: the moment is to be random
-				cmd.Process.Kill()
-			}(time.Duration(rnd.Intn(3000)) * time.Microsecond)
+			time.AfterFunc(time.Duration(rnd.Intn(3000))*time.Microsecond, func() { cmd.Process.Kill() })
 		}
 		if acknowledged == n {
 			cmd.Process.Kill()

@@ -12,6 +12,7 @@ import (
 	"tachograph/sample/darwin/darwintest"
 	"tachograph/store/mend"
 	"tachograph/store/storetest/proof"
+	"tachograph/testdata/built"
 )
 
 // TestSimulatedMac records with the real Mac executable of this package on the
@@ -27,8 +28,8 @@ func TestSimulatedMac(t *testing.T) {
 	mac, err := darwintest.FindMac("..")
 	darwintest.Need(t, err)
 	dir := t.TempDir()
-	exe := filepath.Join(dir, "store.test")
-	if err := mac.Build(".", exe, "."); err != nil {
+	exe, err := built.Package(built.Target{OS: "darwin", Arch: mac.Arch}, "tachograph/store.test")
+	if err != nil {
 		t.Fatal(err)
 	}
 	var crashes strings.Builder

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -35,6 +32,9 @@ func deep(n int, made chan<- bool) byte {
 	return deep(n-1, made) + room[n]
 }
 
+// busy has processes read ten times a second.
+const busy = "[classes]\nfast = \"100ms\"\npolled = \"1s\"\nprocess = \"100ms\"\n[budget]\nmax_cpu = \"off\"\n"
+
 // TestTheCollectorRests records processes ten times a second, with 32 MB
 // mapped beside the heap. Whatever bounds all that is mapped then leaves the
 // heap no room: it is collected again as soon as a collection has ended.
@@ -42,15 +42,10 @@ func TestTheCollectorRests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs some seconds")
 	}
-	file := filepath.Join(t.TempDir(), "tachograph.toml")
-	text := "[classes]\nfast = \"100ms\"\npolled = \"1s\"\nprocess = \"100ms\"\n[budget]\nmax_cpu = \"off\"\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
 	dir := t.TempDir()
-	t.Setenv(mappedEnv, strconv.Itoa(32))
-	p := start(t, dir, "--config", file)
-	p.await("some seconds", func() bool { return p.valuesOf("recorder.collections") >= 5 })
+	p := start(t, dir, configFile(t, busy), mappedEnv+"=32")
+	p.await("some seconds are over", func() bool { return p.valuesOf("recorder.collections") >= 5 })
 	p.end(syscall.SIGTERM)
 	r, err := store.Open(dir)
 	if err != nil {

@@ -33,19 +33,22 @@ func (h *host) bringUp(since time.Time, do func() error) error {
 	return words.explain(err)
 }
 
-const (
+// waits are how long is waited for a service that is started.
+type waits struct {
 	// firstTick is how long a recorder may take from its start to its first
 	// tick.
-	firstTick = 30 * time.Second
+	firstTick time.Duration
 	// downFor is how long the manager may say that the service does not run
 	// before that is believed: it may be between two processes.
-	downFor = 2 * time.Second
-)
+	downFor time.Duration
+}
+
+var usualWaits = waits{firstTick: 30 * time.Second, downFor: 2 * time.Second}
 
 // awaitRecording waits until a recorder started after since has recorded.
 func (h *host) awaitRecording(since time.Time) error {
 	dir := h.archives()
-	deadline := time.Now().Add(firstTick)
+	deadline := time.Now().Add(h.waits.firstTick)
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	var down time.Time // since when it does not run; zero: it does
@@ -62,7 +65,7 @@ func (h *host) awaitRecording(since time.Time) error {
 			down = time.Time{}
 		case down.IsZero():
 			down = now
-		case now.Sub(down) >= downFor:
+		case now.Sub(down) >= h.waits.downFor:
 			how := ""
 			if state.LastExit != "" {
 				how = " (" + state.LastExit + ")"
@@ -73,5 +76,5 @@ func (h *host) awaitRecording(since time.Time) error {
 			break
 		}
 	}
-	return fmt.Errorf("the service was started, but has recorded nothing within %s: see %s", firstTick, h.logPlace())
+	return fmt.Errorf("the service was started, but has recorded nothing within %s: see %s", h.waits.firstTick, h.logPlace())
 }

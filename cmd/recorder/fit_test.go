@@ -43,13 +43,13 @@ func (m wideMachine) Read(c *sample.Context, frames []*sample.Frame) error {
 
 // screens are what recorder prints for people on a terminal of so many columns; 0
 // for none.
-func screens(t *testing.T, width int, ascii bool) map[string]string {
+func screens(t *testing.T, dir string, width int, ascii bool) map[string]string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "a-directory-with-a-name-that-is-longer-than-most", "tachograph.toml")
+	file := filepath.Join(dir, "a-directory-with-a-name-that-is-longer-than-most", "tachograph.toml")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte("[archive]\ndir = \"/\"\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("[archive]\ndir = \""+dir+"\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	shown := make(map[string]string)
@@ -130,10 +130,11 @@ var tookTimes = regexp.MustCompile(`\d+ [µu]s`)
 // TestEveryScreenFits: on a terminal no line is longer than it is wide, no number is
 // cut, and where the locale has no other letters there are none.
 func TestEveryScreenFits(t *testing.T) {
-	all := screens(t, 0, false)
+	dir := t.TempDir()
+	all := screens(t, dir, 0, false)
 	for _, width := range []int{40, 45, 50, 55, 60, 66, 72, 79, 80, 81, 90, 100, 110, 120, 132, 160, 200, 250} {
 		for _, ascii := range []bool{false, true} {
-			for name, out := range screens(t, width, ascii) {
+			for name, out := range screens(t, dir, width, ascii) {
 				for line := range strings.Lines(out) {
 					if n := wide(strings.TrimSuffix(line, "\n")); n > width {
 						t.Errorf("%s in %d columns: %d: %s", name, width, n, line)
@@ -145,7 +146,8 @@ func TestEveryScreenFits(t *testing.T) {
 				}
 				whole := numbersOf(all[name])
 				for _, n := range numbersOf(tookTimes.ReplaceAllString(out, "")) {
-					if !slices.Contains(whole, n) {
+					// A line may end inside the path.
+					if !slices.Contains(whole, n) && !strings.Contains(dir, n) {
 						t.Errorf("%s in %d columns: there is %s, which is no number of the answer", name, width, n)
 						break
 					}
@@ -154,7 +156,7 @@ func TestEveryScreenFits(t *testing.T) {
 		}
 	}
 	// Where there is room all of it is used.
-	if out := screens(t, 250, false)["metrics"]; !strings.Contains(out, "of/another/place") {
+	if out := screens(t, dir, 250, false)["metrics"]; !strings.Contains(out, "of/another/place") {
 		t.Error(out)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,9 +11,12 @@ import (
 	"tachograph/cmd/internal/exit"
 )
 
-// small mounts a file system of so many bytes; only root can.
+// small mounts a file system of so many bytes.
 func small(t *testing.T, size string) string {
 	dir := t.TempDir()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size+",mode=0700"); err != nil {
 		t.Skipf("no file system can be mounted here: %v", err)
 	}
@@ -23,6 +25,7 @@ func small(t *testing.T, size string) string {
 }
 
 func TestFullDiskAtTheStart(t *testing.T) {
+	t.Parallel()
 	said, status := try(t, "run", "--archive", small(t, "16k"), "--for", "3s")
 	if status != exit.Failed || strings.Count(said, "\n") != 1 || !strings.Contains(said, "no space left on device") {
 		t.Errorf("status %d: %s", status, said)
@@ -33,14 +36,11 @@ func TestFullDiskAtTheStart(t *testing.T) {
 // the recorder says so once, lives on, and stores what it kept when there is
 // room again.
 func TestDiskThatFillsUp(t *testing.T) {
+	t.Parallel()
 	dir := small(t, "2m")
 	// The journal is written over room that it has already, 64 KB of it: processes
 	// that come and go at ten sweeps a second use that up soon.
-	file := filepath.Join(t.TempDir(), "fast.toml")
-	if err := os.WriteFile(file, []byte("[classes]\nfast = \"100ms\"\npolled = \"1s\"\nprocess = \"100ms\"\n[budget]\nmax_cpu = \"off\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := start(t, dir, "--config", file)
+	p := start(t, dir, configFile(t, busy))
 	ballast := dir + "/ballast"
 	f, err := os.Create(ballast)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestDiskThatFillsUp(t *testing.T) {
 	f.Close()
 	n := p.valuesOf("kernel.all.cpu.user")
 	var brief sync.WaitGroup
-	p.await("the complaint", func() bool {
+	p.await("it complains", func() bool {
 		for range 5 {
 			brief.Go(func() { _ = exec.Command("sleep", "0.3").Run() })
 		}
@@ -62,7 +62,7 @@ func TestDiskThatFillsUp(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	p.await("more values", func() bool { return p.valuesOf("kernel.all.cpu.user") > n+3 })
+	p.await("there are more values", func() bool { return p.valuesOf("kernel.all.cpu.user") > n+3 })
 	if got := strings.Count(p.said(), "no space left on device"); got > 3 {
 		t.Errorf("it complained %d times: %s", got, p.said())
 	}

@@ -24,10 +24,11 @@ type host struct {
 	euid    int
 	asker   int    // who became root for it; 0: nobody else
 	from    string // directory of the binaries to install
+	waits   waits
 }
 
 func thisHost() (host, error) {
-	h := host{euid: os.Geteuid(), asker: asker()}
+	h := host{euid: os.Geteuid(), asker: asker(), waits: usualWaits}
 	switch runtime.GOOS {
 	case "darwin":
 		h.layout = launchd.MacLayout()

@@ -17,6 +17,7 @@ import (
 	"tachograph/launchd"
 	"tachograph/launchd/launchdtest"
 	"tachograph/sample/metric"
+	"tachograph/testdata/patience"
 )
 
 // keeper starts and stops the programs of a manager of services whose system
@@ -42,7 +43,7 @@ var managers = map[string]func(*keeper) host{
 		layout := launchd.MacLayout()
 		k.log = filepath.Join(k.root, layout.Log)
 		ctl := &launchdtest.Launchctl{Root: k.root, Start: k.start, Stop: k.stop, Alive: k.alive}
-		return host{layout: layout, manager: &launchd.Launchd{Runner: ctl, Pause: time.Sleep}, root: k.root}
+		return host{layout: layout, manager: &launchd.Launchd{Runner: ctl, Pause: time.Sleep}, root: k.root, waits: k.waits()}
 	},
 	"systemd": func(k *keeper) host {
 		journal := func() string {
@@ -50,8 +51,13 @@ var managers = map[string]func(*keeper) host{
 			return string(text)
 		}
 		ctl := &launchdtest.Systemctl{Root: k.root, Start: k.start, Stop: k.stop, Alive: k.alive, Journal: journal}
-		return host{layout: launchd.LinuxLayout(), manager: &launchd.Systemd{Runner: ctl}, root: k.root}
+		return host{layout: launchd.LinuxLayout(), manager: &launchd.Systemd{Runner: ctl}, root: k.root, waits: k.waits()}
 	},
+}
+
+// waits are the usual ones, for a busy machine.
+func (k *keeper) waits() waits {
+	return waits{firstTick: patience.Stretch(usualWaits.firstTick), downFor: usualWaits.downFor}
 }
 
 func (k *keeper) start(words []string) (int, error) {
@@ -63,7 +69,7 @@ func (k *keeper) start(words []string) (int, error) {
 		args = append(args, w)
 	}
 	cmd := exec.Command(filepath.Join(k.root, words[0]), args...)
-	cmd.Env = append(os.Environ(), "TACHOGRAPH_TEST_RECORDER=1")
+	cmd.Env = recorderEnv()
 	log, err := os.OpenFile(k.log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o640)
 	if err != nil {
 		return 0, err
@@ -103,7 +109,7 @@ func (k *keeper) stop(pid int) {
 	syscall.Kill(pid, syscall.SIGTERM)
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
+	case <-time.After(patience.Stretch(time.Minute)):
 		syscall.Kill(pid, syscall.SIGKILL)
 		<-done
 		k.t.Errorf("process %d did not obey SIGTERM", pid)
@@ -115,13 +121,15 @@ func (k *keeper) stop(pid int) {
 // through everything that is done to a service.
 func TestLifeOfAService(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can install")
+		t.Skip("needs root") // who can install
 	}
 	if testing.Short() {
 		t.Skip("starts a dozen recorders")
 	}
+	t.Parallel()
 	for name, newHost := range managers {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHost(newKeeper(t))
 			h.from = t.TempDir()
 			t.Cleanup(func() { h.manager.Unload(h.layout) })
@@ -134,11 +142,14 @@ func TestLifeOfAService(t *testing.T) {
 // not take: whatever is done to it says so, with what it complained of.
 func TestServiceThatDoesNotComeUp(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can install")
+		t.Skip("needs root") // who can install
 	}
+	t.Parallel()
 	for name, newHost := range managers {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHost(newKeeper(t))
+			h.waits.downFor = 300 * time.Millisecond // nobody starts it again
 			h.from = t.TempDir()
 			t.Cleanup(func() { h.manager.Unload(h.layout) })
 			program, err := os.ReadFile(os.Args[0])
@@ -232,7 +243,7 @@ func live(t *testing.T, h host) {
 	if err := syscall.Kill(second, syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the new configuration", func() bool { return len(events(archives, metric.EventConfig)) == 1 })
+	patience.Until(t, "it has the new configuration", func() bool { return len(events(archives, metric.EventConfig)) == 1 })
 	if said := run("reload", "--archive", archives); said != "the configuration was read again: "+config+"\n" {
 		t.Errorf("reload said %s", said)
 	}
@@ -271,16 +282,5 @@ func live(t *testing.T, h host) {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s is still there", path)
 		}
-	}
-}
-
-func wait(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -58,7 +58,7 @@ func TestLogGoesOnlyWhereItWasMeantTo(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.root && os.Geteuid() != 0 {
-				t.Skip("only root is refused")
+				t.Skip("needs root") // who is refused
 			}
 			path := filepath.Join(t.TempDir(), "recorder.log")
 			if err := tc.put(path); err != nil {

@@ -333,12 +333,12 @@ func ofGroup(gid string) bool {
 	return false
 }
 
-// patience is how long pmcd is not greeted for what is still being opened: it waits for a
+// greetWithin is how long pmcd is not greeted for what is still being opened: it waits for a
 // greeting for 3 s, and who is told that an agent is not ready has no value that time.
-const patience = 1500 * time.Millisecond
+const greetWithin = 1500 * time.Millisecond
 
 func settle(ctx context.Context, ready <-chan struct{}) {
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(greetWithin)
 	defer timer.Stop()
 	select {
 	case <-ready:

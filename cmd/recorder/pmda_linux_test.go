@@ -10,24 +10,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"tachograph/cmd/internal/pcpclient"
 	"tachograph/cmd/internal/pmcdtest"
+	"tachograph/testdata/patience"
 )
 
 // agent starts recorder pmda, which answers when it says one of the words in its log.
 func agent(t *testing.T, word string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, done: make(chan struct{})}
-	p.cmd = command(append([]string{"pmda"}, args...)...)
-	p.cmd.Stderr = p
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { p.cmd.Wait(); close(p.done) }()
-	t.Cleanup(func() { p.cmd.Process.Kill(); <-p.done })
-	p.await(word, func() bool { return strings.Contains(p.said(), word) })
+	p := launch(t, command(append([]string{"pmda"}, args...)...))
+	p.await("it says "+word, func() bool { return strings.Contains(p.said(), word) })
 	return p
 }
 
@@ -58,6 +51,7 @@ const dynamicNames = "root { tachograph 500:*:* }\n"
 // The file of its socket is pmcd's to remove when it has lost the agent, and it does so
 // when the next one is there already.
 func TestPmdaSocket(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	path := filepath.Join(dir, "s")
 	p := agent(t, "waiting for pmcd", "--socket", "unix:"+path, "--socket-mode", "0600")
@@ -99,6 +93,7 @@ func TestPmdaSocket(t *testing.T) {
 
 // A Mac's three domains are three sockets of one process.
 func TestPmdaDomains(t *testing.T) {
+	t.Parallel()
 	dir := shortDir(t)
 	var args []string
 	for _, domain := range []string{"500", "78", "3"} {
@@ -107,15 +102,11 @@ func TestPmdaDomains(t *testing.T) {
 	agent(t, "domain=3", append(args, "--native")...)
 	for domain, name := range map[string]string{"500": "tachograph.disk.dev.flush", "78": "hinv.ncpu", "3": "proc.nprocs"} {
 		var conn net.Conn
-		var err error
-		for end := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
-			if conn, err = net.Dial("unix", filepath.Join(dir, domain)); err == nil || time.Now().After(end) {
-				break
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		patience.Until(t, "domain "+domain+" answers", func() (ok bool) {
+			var err error
+			conn, err = net.Dial("unix", filepath.Join(dir, domain))
+			return err == nil
+		})
 		c, err := pcpclient.Pmcd(conn)
 		if err != nil {
 			t.Fatal(err)
@@ -137,6 +128,7 @@ func TestPmdaDomains(t *testing.T) {
 
 // Who connects and says nothing is let go, and so is who comes after too many others.
 func TestPmdaIdlers(t *testing.T) {
+	t.Parallel()
 	p := agent(t, "waiting for pmcd", "--socket", "tcp:127.0.0.1:0")
 	var idle []net.Conn
 	for range mostPmcds + 1 {
@@ -147,11 +139,11 @@ func TestPmdaIdlers(t *testing.T) {
 		defer c.Close()
 		idle = append(idle, c)
 	}
-	p.await("one too many", func() bool { return strings.Contains(p.said(), "too many connections at once") })
+	p.await("there is one too many", func() bool { return strings.Contains(p.said(), "too many connections at once") })
 	for _, c := range idle {
 		c.Close()
 	}
-	p.await("room for pmcd", func() bool {
+	p.await("there is room for pmcd", func() bool {
 		conn, err := net.Dial("tcp", addressIn(t, p))
 		if err != nil {
 			return false
@@ -168,6 +160,7 @@ func TestPmdaIdlers(t *testing.T) {
 
 // Every kind of question that PCP's debugger of agents can ask.
 func TestPmdaByDbpmda(t *testing.T) {
+	t.Parallel()
 	pmcdtest.Need(t, "dbpmda")
 	dir := t.TempDir()
 	names := filepath.Join(dir, "pmns")
@@ -232,9 +225,10 @@ store tachograph.proc.control.all.threads "0"
 
 // An archive is read by PCP's tools as if its machine were there, and by pmcd.
 func TestPmdaPlaysBack(t *testing.T) {
+	t.Parallel()
 	pmcdtest.Need(t, "pminfo", "pmval")
 	archive := t.TempDir()
-	rec := start(t, archive)
+	rec := start(t, archive, configFile(t, often))
 	dir := shortDir(t)
 	path := filepath.Join(dir, "s")
 	// What is being recorded is played as well, and on as it comes.
@@ -249,7 +243,7 @@ func TestPmdaPlaysBack(t *testing.T) {
 		return string(out)
 	}
 	seen := make(map[string]bool)
-	live.await("three readings as they come", func() bool {
+	live.await("three readings have come", func() bool {
 		if out := ask(addressIn(t, live), "-f", "kernel.all.cpu.user"); strings.Contains(out, "value ") {
 			seen[out] = true
 		}
@@ -257,15 +251,20 @@ func TestPmdaPlaysBack(t *testing.T) {
 	})
 	rec.cmd.Process.Signal(syscall.SIGTERM)
 	<-rec.done
-	again := agent(t, "PCP's tools may connect", "--archive", archive, "--loop", "--speed", "5", "--listen", "unix:"+path)
-	all := ask("local:"+path, "-fdmtT")
-	for _, want := range []string{"\nkernel.all.load PMID: ", "inst [1 or \"1 minute\"] value ", "\nhinv.ncpu PMID: ", "\npmcd.hostname PMID: 2.0.21 "} {
+	again := agent(t, "PCP's tools may connect", "--archive", archive, "--loop", "--listen", "unix:"+path)
+	// Between two rounds there is nothing.
+	all := ""
+	again.await("the load has values", func() bool {
+		all = ask("local:"+path, "-fdmtT")
+		return strings.Contains(all, "inst [1 or \"1 minute\"] value ")
+	})
+	for _, want := range []string{"\nkernel.all.load PMID: ", "\nhinv.ncpu PMID: ", "\npmcd.hostname PMID: 2.0.21 "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in what pminfo says:\n%s", want, all[:min(500, len(all))])
 		}
 	}
-	again.await("the second round", func() bool { return strings.Contains(again.said(), "the recording is over") })
-	again.await("values in it", func() bool { return strings.Contains(ask("local:"+path, "-f", "hinv.ncpu"), "value ") })
+	again.await("it is in its second round", func() bool { return strings.Contains(again.said(), "the recording is over") })
+	again.await("there are values in it", func() bool { return strings.Contains(ask("local:"+path, "-f", "hinv.ncpu"), "value ") })
 	d := pmcdtest.Start(t, pmcdtest.Config{
 		Agents: []pmcdtest.Agent{pmcdtest.PMCD, {Name: "past", Domain: 501, How: "pipe binary " + os.Args[0] + " pmda -d 501 --archive " + archive + " --prefix past --speed 0"}},
 		Names:  []string{"root { past 501:*:* }\n"}, For: []string{"past.hinv.ncpu"}, Env: []string{"TACHOGRAPH_TEST_RECORDER=1"},

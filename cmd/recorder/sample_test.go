@@ -34,8 +34,9 @@ func sampled(t *testing.T, path string) (samples, events int) {
 }
 
 func TestSample(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, dir)
+	p := start(t, dir, configFile(t, often))
 	pid := strconv.Itoa(p.cmd.Process.Pid)
 	out, err := command("sample", pid, "--archive", dir, "--for", "1s").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "(pid "+pid+") were sampled for ") {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestStatusText(t *testing.T) {
+	defer func(zone *time.Location) { time.Local = zone }(time.Local)
 	time.Local = time.UTC
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	r := service.Report{

@@ -7,6 +7,7 @@ import (
 )
 
 func TestWantsColor(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		flag     string
 		terminal bool
@@ -44,7 +45,7 @@ func TestWantsColor(t *testing.T) {
 // Colour marks what is out of the ordinary and nothing else; without it the same
 // letters stand there.
 func TestAlarms(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, c := range []struct {
 		question string
 		want     []string
@@ -82,7 +83,7 @@ func TestAlarms(t *testing.T) {
 // In a locale without other letters there is nothing but ASCII, on both outputs and in
 // every help.
 func TestASCII(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	ascii := func(question, text string) {
 		for _, r := range text {
 			if r >= 0x80 {

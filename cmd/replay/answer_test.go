@@ -132,7 +132,7 @@ func recordedMac(t testing.TB, live bool) string {
 
 // What a program gets is what --format json prints, row by row.
 func TestAnswersAreThoseOfTheCommands(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, live := range []bool{false, true} {
 		dir := recordedMac(t, live)
 		client := serveQuestions(t, answers([]string{dir}, nil, func() time.Time { return testNow }), ask.DefaultLimits)
@@ -346,6 +346,7 @@ func TestRefusalsOfPrograms(t *testing.T) {
 
 // What is damaged is said, beside what is not.
 func TestDamageIsToldToPrograms(t *testing.T) {
+	t.Parallel()
 	dir := recordedMac(t, false)
 	files, err := filepath.Glob(filepath.Join(dir, "*.tacho"))
 	if err != nil || len(files) != 1 {

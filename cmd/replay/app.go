@@ -26,6 +26,8 @@ type app struct {
 	*clock
 	session
 	page
+	// collector is that of the process; nil where the process is not the command's.
+	collector   *collector
 	showCommand bool
 	// damageTold are the paths of the archives that have been warned of; nil where
 	// a command tells of damage itself.
@@ -108,6 +110,7 @@ func contain(fn func() error) (err error) {
 // load opens the archives: those of --archive, those given as plain arguments,
 // or the recorder's own.
 func (a *app) load(args ...string) error {
+	a.collector.later()
 	if err := a.session.load(args); err != nil {
 		return err
 	}

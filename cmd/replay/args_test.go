@@ -8,6 +8,7 @@ import (
 
 // What begins with a minus and a digit is an argument, wherever it stands.
 func TestNegativeArguments(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ line, want string }{
 		{"at -5m", "at -- -5m"},
 		{"at -5m --host web-1", "at --host web-1 -- -5m"},

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/exit"
+	"tachograph/store/storetest/proof"
+	"tachograph/testdata/built"
 )
 
 // questions are what the benchmarks ask of a day, and how long the answer may
@@ -40,15 +41,6 @@ var questions = []struct {
 	{"summary", "summary", 0},
 	{"explain", "explain kernel.all.cpu.user", 0},
 	{"events", "events", 0},
-}
-
-// buildReplay is replay as users run it.
-func buildReplay(tb testing.TB) string {
-	bin := filepath.Join(tb.TempDir(), "replay")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		tb.Fatalf("%v\n%s", err, out)
-	}
-	return bin
 }
 
 // askBuilt asks a question of a day and returns the processor time that took, and
@@ -84,14 +76,19 @@ func meter(args []string) error {
 }
 
 // mostResident is what any question may need of memory, over a day on which
-// processes come and go by the ten thousand.
-const mostResident = 100 << 20
+// processes come and go by the ten thousand; mostOfTwoHours over two hours of it.
+const (
+	mostResident   = 100 << 20
+	mostOfTwoHours = 80 << 20
+)
 
 func TestMemoryOfQuestions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a day")
+	t.Parallel()
+	recording, most, bin := twoHours, int64(mostOfTwoHours), built.Program(t, "replay")
+	if proof.Long() {
+		recording, most = aDay, mostResident
 	}
-	day, bin := needDay(t, aDay), buildReplay(t)
+	path := needDay(t, recording)
 	// What the test itself has in memory is not the answer's.
 	ballast := bytes.Repeat([]byte{1}, 2*mostResident)
 	defer runtime.KeepAlive(ballast)
@@ -101,7 +98,7 @@ func TestMemoryOfQuestions(t *testing.T) {
 		"ranges proc.psinfo.utime --rates --format csv", "ranges kernel mem disk network filesys --format csv",
 		"ranges kernel mem disk network filesys --rates --format csv",
 	} {
-		if _, peak := askBuilt(t, bin, args, day); peak > mostResident {
+		if _, peak := askBuilt(t, bin, args, path); peak > most {
 			t.Errorf("%s: %d MiB resident", args, peak>>20)
 		}
 	}
@@ -111,7 +108,7 @@ func TestMemoryOfQuestions(t *testing.T) {
 // part of the time. It reports the largest resident size as well.
 func BenchmarkQuestions(b *testing.B) {
 	day := needDay(b, aDay)
-	bin := buildReplay(b)
+	bin := built.Program(b, "replay")
 	for _, q := range questions {
 		b.Run(q.name, func(b *testing.B) {
 			var peak int64

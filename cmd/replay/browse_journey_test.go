@@ -22,6 +22,8 @@ var shownTime = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? 
 // it, steps, jumps, filters, sorts, looks at a life and at what differs, resizes and
 // quits. It tells how long the terminal takes to show each.
 func TestBrowseJourney(t *testing.T) {
+	t.Parallel()
+	peer(t, "tmux")
 	recorder, replay := recorderAndReplay(t)
 	command, process := replay+" browse "+os.Getenv(journeyEnv), "python3"
 	if os.Getenv(journeyEnv) == "" {
@@ -38,7 +40,7 @@ func TestBrowseJourney(t *testing.T) {
 	if os.Getenv(journeyEnv) == "" {
 		first := j.now()
 		j.until("follow", func(string) bool { return j.now() != first })
-		until(t, "there are some samples, and processes twice", func() bool {
+		m.until("there are some samples, and processes twice", func() bool {
 			return strings.Contains(m.screen(), "; since ")
 		})
 	}
@@ -76,7 +78,7 @@ func TestBrowseJourney(t *testing.T) {
 		fits(t, m.screen(), size[0])
 	}
 	j.press("quit", []string{"q"}, "before", "# replay browse --at", "ready>")
-	until(t, "the shell reads again", func() bool { return m.do("display-message", "-p", "#{pane_current_command}") == "sh\n" })
+	m.until("the shell reads again", func() bool { return m.do("display-message", "-p", "#{pane_current_command}") == "sh\n" })
 	m.keys("clear; echo status $?; stty -a | grep -o '.echo\\b'; stty -a | grep -o '.icanon'", "Enter")
 	m.waitFor("status 0", " echo", " icanon")
 	if state := m.do("display-message", "-p", "#{cursor_flag} #{alternate_on} #{wrap_flag} #{mouse_any_flag}"); state != "1 0 1 0\n" {
@@ -96,7 +98,7 @@ func (j *journey) press(what string, keys []string, texts ...string) {
 	j.t.Helper()
 	began := time.Now()
 	j.keys(keys...)
-	j.await(fmt.Sprintf("%s: %q is shown", what, texts), func() bool {
+	j.tmux.until(fmt.Sprintf("%s: %q is shown", what, texts), func() bool {
 		screen := j.screen()
 		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(screen, text) })
 	})
@@ -110,7 +112,7 @@ func (j *journey) moves(what, key string) {
 	was := j.now()
 	began := time.Now()
 	j.keys(key)
-	j.await(what+": another moment is shown", func() bool {
+	j.tmux.until(what+": another moment is shown", func() bool {
 		if now := j.now(); now != "" && now != was {
 			return true
 		}
@@ -128,25 +130,15 @@ func (j *journey) gone(what, key, text string) {
 	j.t.Helper()
 	began := time.Now()
 	j.keys(key)
-	j.await(what+": "+text+" is gone", func() bool { return !strings.Contains(j.screen(), text) })
+	j.tmux.until(what+": "+text+" is gone", func() bool { return !strings.Contains(j.screen(), text) })
 	j.tell(what, time.Since(began))
 }
 
 func (j *journey) until(what string, shown func(screen string) bool) {
 	j.t.Helper()
 	began := time.Now()
-	j.await(what, func() bool { return shown(j.screen()) })
+	j.tmux.until(what, func() bool { return shown(j.screen()) })
 	j.tell(what, time.Since(began))
-}
-
-// await waits, more closely than until does, as time is taken.
-func (j *journey) await(what string, ok func() bool) {
-	j.t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); <-time.After(time.Millisecond) {
-		if time.Now().After(end) {
-			j.t.Fatalf("waited in vain until %s:\n%s", what, j.screen())
-		}
-	}
 }
 
 // now is the moment that is shown.

@@ -35,6 +35,7 @@ func browsing(t *testing.T, at string, paths ...string) (*app, browse.Opened) {
 
 // Of several hosts the one recorded last is shown, which is said.
 func TestBrowseChoosesAHost(t *testing.T) {
+	t.Parallel()
 	a, o := browsing(t, "", "testdata/fleet.txt")
 	name := o.Engine.Host().Name
 	_, to, _ := query.Covered(a.archive, query.Window{Hosts: []string{o.Engine.Host().ID}})
@@ -51,6 +52,7 @@ func TestBrowseChoosesAHost(t *testing.T) {
 
 // Times are read relative to the moment looked at.
 func TestBrowseReadsTimes(t *testing.T) {
+	t.Parallel()
 	a, o := browsing(t, "", "testdata/mac.txt")
 	from, _ := o.Engine.Span()
 	for text, want := range map[string]string{"+90s": "03:01:30", "03:12": "03:12:00", "end-1m": "03:19:00", "start": "03:00:00"} {
@@ -65,6 +67,7 @@ func TestBrowseReadsTimes(t *testing.T) {
 }
 
 func TestBrowseRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args []string
 		want string
@@ -99,6 +102,7 @@ func (s *steps) Close() error              { s.ended = true; return nil }
 
 // Whoever has not looked yet is told once, however much has been recorded.
 func TestTellChanges(t *testing.T) {
+	t.Parallel()
 	src := &steps{items: []follow.Item{{}, {Present: true}, {}, {Present: true}, {Present: true}}}
 	one, other := make(chan struct{}, 1), make(chan struct{}, 1)
 	tellChanges(context.Background(), src, one, other)

@@ -14,7 +14,7 @@ import (
 // TestDamageIsMarked: what verify finds and what info says of damage fits the terminal
 // and is marked where there is colour; without it the same letters stand there.
 func TestDamageIsMarked(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	path := finishedArchive(t)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestDamageIsMarked(t *testing.T) {
 // TestComplaintsFit: what is no part of the answer is broken between words on a
 // terminal, too, and the place an error points at stays where it is.
 func TestComplaintsFit(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, question := range []string{
 		"values kernel.all.load --from 2026-11-21 --archive testdata/mac.txt", "ps nosuch --archive testdata/mac.txt", "values nosuch --archive testdata/mac.txt",
 		"events testdata/mac.txt", "find kernel.all.load --archive testdata/mac.txt", "threads --archive testdata/long.txt", "rates --nosuch",

@@ -22,8 +22,11 @@ const dayEnv = "TACHO_REPLAY_DAY"
 
 // aDay is the archive of 24 hours of a machine with 360 processes, processes
 // every ten seconds and the rest every second: a dataset played again and
-// again under the names that replay knows.
-var aDay = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "day", 36, 1, 10) })
+// again under the names that replay knows. twoHours are the first of it.
+var (
+	aDay     = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "day", 36, 1, 10) })
+	twoHours = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "two-hours", 3, 1, 10) })
+)
 
 func dayOf(keep, name string, rounds, systemEvery, procEvery int) (string, error) {
 	dir := keep
@@ -69,36 +72,6 @@ func makeRecording(spec string) error {
 }
 
 var scratchDirs []string
-
-// asProgram makes the test's binary replay itself, on descriptions.
-const asProgram = "REPLAY_TEST_AS_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		a := newApp(os.Stdout, os.Stderr, func() time.Time { return testNow })
-		a.open = openText
-		os.Exit(a.run(os.Args[1:]))
-	}
-	if os.Getenv(asMeter) != "" {
-		if err := meter(os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if spec := os.Getenv(makeEnv); spec != "" {
-		if err := makeRecording(spec); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	code := m.Run()
-	for _, d := range scratchDirs {
-		os.RemoveAll(d)
-	}
-	os.Exit(code)
-}
 
 func record(rep *storetest.Repeater, path string, rounds int, fast, process time.Duration) error {
 	dir, err := os.MkdirTemp(filepath.Dir(path), "work")
@@ -285,7 +258,7 @@ func (p *player) static(at metric.Stamp) *metric.Tick {
 func needDay(tb testing.TB, make func() (string, error)) string {
 	tb.Helper()
 	if _, err := storetest.Find(); err != nil {
-		tb.Skip("no dataset: ", err)
+		tb.Skip("there is no dataset (TACHO_DATASET names one)")
 	}
 	path, err := make()
 	if err != nil {

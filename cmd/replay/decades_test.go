@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"tachograph/store/query"
 	"tachograph/store/query/querytest"
 	"tachograph/store/storetest/mangle"
+	"tachograph/testdata/patience"
 )
 
 // stranger is a sound archive with a bucket's records changed.
@@ -41,9 +41,24 @@ func stranger(t *testing.T, bucket string, fn func(key, value []byte) []byte) st
 	return dir
 }
 
+// comesToAnEnd fails the test where fn goes on for longer than somebody waits.
+func comesToAnEnd(t *testing.T, fn func()) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		fn()
+	}()
+	select {
+	case <-ended:
+	case <-patience.Context(t, time.Minute).Done():
+		t.Fatal("it does not come to an end")
+	}
+}
+
 // An index that says decades makes no question run without end.
 func TestDecades(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	const year = int64(365 * 24 * time.Hour)
 	dir := stranger(t, "index", func(_, value []byte) []byte {
 		in, err := chunk.ParseInfo(value)
@@ -56,11 +71,7 @@ func TestDecades(t *testing.T) {
 	})
 	for _, q := range everyQuestion(dir) {
 		t.Run(strings.ReplaceAll(strings.Join(q, " "), dir, "DIR"), func(t *testing.T) {
-			began := worked()
-			replay(openStore, append(q, "--utc")...)
-			if took := worked() - began; took > 10*time.Second {
-				t.Errorf("replay %s takes %v", strings.Join(q, " "), took)
-			}
+			comesToAnEnd(t, func() { replay(openStore, append(q, "--utc")...) })
 		})
 	}
 	for _, q := range []string{"values kernel.all.load --step 1s", "rates mem.util.used/mem.physmem --step 1s", "ranges kernel.all.load --step 1s", "find kernel.all.load>0 --step 1s"} {
@@ -81,7 +92,7 @@ func TestDecades(t *testing.T) {
 // Nor do instants from 1682 to 2260, the distance of which no count of
 // nanoseconds holds: those of processes are all over these years.
 func TestCenturies(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	parts, err := querytest.Load("testdata/mac.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -105,11 +116,11 @@ func TestCenturies(t *testing.T) {
 		format := []string{"table", "json"}[i%2]
 		q = append(q, "--utc", "--format", format)
 		t.Run(strings.ReplaceAll(strings.Join(q, " "), dir, "DIR"), func(t *testing.T) {
-			began := worked()
-			_, errs, _ := replay(openStore, q...)
-			if took := worked() - began; took > 10*time.Second || strings.Contains(errs, "this program failed") {
-				t.Errorf("it takes %v: %s", took, errs)
-			}
+			comesToAnEnd(t, func() {
+				if _, errs, _ := replay(openStore, q...); strings.Contains(errs, "this program failed") {
+					t.Error(errs)
+				}
+			})
 		})
 	}
 }
@@ -117,7 +128,7 @@ func TestCenturies(t *testing.T) {
 // Times in a chunk that its index does not know of are damage, however far away
 // they are.
 func TestTimesBesideTheIndex(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	dir := stranger(t, "index", func(_, value []byte) []byte {
 		in, err := chunk.ParseInfo(value)
 		if err != nil {
@@ -136,7 +147,7 @@ func TestTimesBesideTheIndex(t *testing.T) {
 // Descriptions, or totals, that claim millions are told of and take
 // nothing.
 func TestClaims(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for name, dir := range map[string]string{
 		"descriptions": stranger(t, "metrics", func(_, _ []byte) []byte {
 			return chunk.Pack(append(binary.AppendUvarint(nil, 60<<20), make([]byte, 60<<20)...))
@@ -157,15 +168,11 @@ func TestClaims(t *testing.T) {
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			began := worked()
 			for _, q := range everyQuestion(dir) {
-				replay(openStore, append(q, "--utc")...)
+				comesToAnEnd(t, func() { replay(openStore, append(q, "--utc")...) })
 			}
 			paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
-			replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho"))
-			if took := worked() - began; took > 20*time.Second {
-				t.Errorf("it takes %v", took)
-			}
+			comesToAnEnd(t, func() { replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho")) })
 			if status, out, _ := runReplay("verify", dir); status != exit.No {
 				t.Errorf("verify: status %d, %s", status, out)
 			}
@@ -178,13 +185,13 @@ func TestClaims(t *testing.T) {
 
 // What makes this program fail stays with its file, is told, and is no success.
 func TestFailureStaysWithItsFile(t *testing.T) {
+	t.Parallel()
 	archive, err := openText("testdata/mac.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	info := archive.Archives()[0]
 	archive.(memory).Lost = []store.Loss{{Loss: fault.Loss{What: "this program failed over what it holds"}, Path: info.Path, Archive: info, Kind: fault.Bug}}
-	defer delete(loaded, "testdata/mac.txt")
 	open := func(...string) (reader, error) { return archive, nil }
 	out, errs, status := replay(open, "events", "--utc", "--archive", "testdata/mac.txt")
 	if status != exit.Failed || out == "" || !strings.Contains(errs, "failed over what it holds") {
@@ -194,6 +201,7 @@ func TestFailureStaysWithItsFile(t *testing.T) {
 
 // A tree as deep as a stranger likes stays a table.
 func TestDeepTree(t *testing.T) {
+	t.Parallel()
 	const n = 20_000
 	list := make([]*query.Process, n)
 	for i := range list {
@@ -213,7 +221,7 @@ func TestDeepTree(t *testing.T) {
 // Descriptions that give columns another type than they have are told of, by
 // every question and by repair.
 func TestOtherTypes(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	const fieldType = 3
 	dir := stranger(t, "metrics", func(_, value []byte) []byte {
 		raw, err := chunk.Unpack(value, chunk.MaxDescs)
@@ -242,14 +250,4 @@ func TestOtherTypes(t *testing.T) {
 	if status == exit.Yes || strings.Contains(out+errs, "this program failed") || strings.Contains(out, " 0 in part") {
 		t.Errorf("repair: status %d, %s%s", status, out, errs)
 	}
-}
-
-// worked is the processor time that this process has used. On a busy machine it says how
-// much there is to do, where the time of day says how busy that is.
-func worked() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -103,7 +103,7 @@ func sameButIdentity(s string, several bool) string {
 // TestOnDisk puts the questions of the golden files to real archives made from
 // the same descriptions: the answers must be the same.
 func TestOnDisk(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	dirs := make(map[string][]string)
 	open := func(paths ...string) (reader, error) {
 		var all []string

@@ -172,7 +172,7 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 	defer stop()
 	if s, ok := a.archive.(*store.Reader); ok {
 		s.Until(ctx)
-		collectFollowing() // It may take an hour, and needs no more memory for that.
+		a.collector.following() // It may take an hour, and needs no more memory for that.
 	}
 	bar, start := a.newBar("writing "+t.Path), time.Now()
 	r.Progress = func(done, total int64) {

@@ -37,8 +37,7 @@ var everyScreen = []string{
 // On a terminal no line is longer than it is wide, whatever that is, and no number is
 // cut: those that stand there stand in the answer that has all room, too.
 func TestEveryScreenFits(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	t.Setenv("TZ", "UTC")
+	t.Parallel()
 	widths := []int{40, 45, 50, 55, 60, 66, 72, 79, 80, 81, 90, 100, 110, 120, 132, 160, 200, 250}
 	if testing.Short() {
 		widths = []int{40, 60, 80, 160}
@@ -100,7 +99,7 @@ func screenOf(width, height int, line string) string {
 // TestCommandLinesWhereThereIsRoom: ps shows them on wide terminals, cut at their end,
 // and what strangers wrote into them does nothing.
 func TestCommandLinesWhereThereIsRoom(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, c := range []struct {
 		width int
 		want  []string

@@ -110,7 +110,7 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 		err = f.await(ctx, args)
 	} else if err == nil {
 		if f.over = finished(a); !f.over {
-			collectFollowing()
+			a.collector.following()
 			err = f.open()
 		} else if a.from == "" {
 			err = f.errFinished()
@@ -447,7 +447,7 @@ func (f *following) release() {
 		a.close = nil
 	}
 	a.archive, a.lost = f.recent, noLosses
-	collectFollowing()
+	a.collector.following()
 }
 
 // announce prints, where it is asked for, the command line, before there is no end.

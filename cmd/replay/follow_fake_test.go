@@ -43,9 +43,11 @@ var (
 	toldLoad  = &metric.Desc{Name: "k.load", Type: metric.U64, Sem: metric.Instant, Class: metric.Fast}
 	toldBytes = &metric.Desc{Name: "n.bytes", Type: metric.U64, Sem: metric.Counter, Units: metric.Bytes, Indom: "net", Class: metric.Fast}
 	toldNew   = &metric.Desc{Name: "n.new", Type: metric.U64, Sem: metric.Instant, Indom: "net", Class: metric.Fast}
+	toldCores = &metric.Desc{Name: "h.cores", Type: metric.U64, Sem: metric.Discrete, Class: metric.Static}
 	kernelOf  = &metric.Group{Name: "k", Metrics: []*metric.Desc{toldLoad}}
 	netOf     = &metric.Group{Name: "n", Indom: "net", Metrics: []*metric.Desc{toldBytes}}
 	newOf     = &metric.Group{Name: "new", Indom: "net", Metrics: []*metric.Desc{toldNew}}
+	coresOf   = &metric.Group{Name: "h", Metrics: []*metric.Desc{toldCores}}
 )
 
 // toldTick is the tick of a second, with so much in each of the groups.
@@ -90,14 +92,13 @@ func follows(t *testing.T, line string, items ...follow.Item) (stdout, stderr st
 // followsOn does so on a terminal of so many columns; of none, without one.
 func followsOn(t *testing.T, width int, line string, items ...follow.Item) (stdout, stderr string, status int) {
 	t.Helper()
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
 		var o, e bytes.Buffer
 		began := time.Now()
 		f := &told{items: make(chan follow.Item)}
 		a := newApp(&o, &e, func() time.Time { return testNow.Add(time.Since(began)) })
 		a.open = func(...string) (reader, error) {
-			part := &querytest.Part{Info: *toldInfo, Catalog: []*metric.Desc{toldLoad, toldBytes}}
+			part := &querytest.Part{Info: *toldInfo, Catalog: []*metric.Desc{toldLoad, toldBytes, toldCores}}
 			part.Ticks = []*metric.Tick{toldTick(-1, toldBlock(kernelOf, 4), toldBlock(netOf, 100, "en0")).Tick}
 			return memory{querytest.New(part)}, nil
 		}
@@ -134,7 +135,39 @@ func toldEvent(second int64, kind metric.EventKind, text string) follow.Item {
 // load is a second's tick with a load only.
 func load(second int64) follow.Item { return toldTick(second, toldBlock(kernelOf, uint64(second))) }
 
+// cores is what is read once when a recorder starts, in a second.
+func cores(second int64, n uint64) follow.Item {
+	it := toldTick(second, toldBlock(coresOf, n))
+	it.Tick.Class = metric.Static
+	return it
+}
+
+// booted is it after the machine has booted: its continuous clock stands at the second.
+func booted(it follow.Item, second int64) follow.Item {
+	info := *toldInfo
+	info.ID, info.BootID = "2", "b2"
+	it.Archive, it.Tick.At.Awake, it.Tick.At.Cont = &info, second*1e9, second*1e9
+	return stamped(it, it.Tick.At)
+}
+
+// setBack is it where the clock was set back by some seconds before.
+func setBack(it follow.Item, seconds int64) follow.Item {
+	at := it.Tick.At
+	at.Wall -= seconds * 1e9
+	return stamped(it, at)
+}
+
+// stamped is it, read at another time.
+func stamped(it follow.Item, at metric.Stamp) follow.Item {
+	it.Tick.At = at
+	for _, b := range it.Tick.Blocks {
+		b.At = at
+	}
+	return it
+}
+
 func TestFollowPrints(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, line  string
 		items       []follow.Item
@@ -182,6 +215,22 @@ replay: recording goes on
 2026-11-20T03:30:02.000000000Z,k.load,,2
 2026-11-20T03:30:03.000000000Z,k.load,,3
 `, "", exit.Failed},
+		{"what was read before what is shown is recorded behind it", "values k.load/h.cores -f --format csv", []follow.Item{cores(1, 2), load(2), load(4), cores(3, 4), load(5), cores(5, 5), load(6)}, `time,metric,instance,value
+2026-11-20T03:30:02.000000000Z,k.load/h.cores,,1
+2026-11-20T03:30:04.000000000Z,k.load/h.cores,,2
+2026-11-20T03:30:05.000000000Z,k.load/h.cores,,1.25
+2026-11-20T03:30:06.000000000Z,k.load/h.cores,,1.2
+`, "", exit.Failed},
+		{"the clock is set back below an expression", "values k.load/h.cores -f --format csv", []follow.Item{cores(1, 2), load(12), setBack(load(14), 10), setBack(cores(13, 7), 10), setBack(load(16), 10)}, `time,metric,instance,value
+2026-11-20T03:30:12.000000000Z,k.load/h.cores,,6
+2026-11-20T03:30:04.000000000Z,k.load/h.cores,,7
+2026-11-20T03:30:06.000000000Z,k.load/h.cores,,2.2857142857142856
+`, "", exit.Failed},
+		{"the machine boots and its clock is behind", "values k.load/h.cores -f --format csv", []follow.Item{cores(1, 2), load(12), booted(cores(2, 4), 1), booted(load(4), 3), booted(cores(3, 8), 2), booted(load(6), 5)}, `time,metric,instance,value
+2026-11-20T03:30:12.000000000Z,k.load/h.cores,,6
+2026-11-20T03:30:04.000000000Z,k.load/h.cores,,1
+2026-11-20T03:30:06.000000000Z,k.load/h.cores,,0.75
+`, "", exit.Failed},
 		{"events", "events -f", []follow.Item{toldEvent(1, metric.EventProcessStart, "x began"), toldEvent(1, metric.EventBoot, "the machine was started"), toldEvent(2, metric.EventBoot, "the machine was started"), toldEvent(3, metric.EventMount, "a volume \x1b[2J")}, `TIME                     KIND           TEXT
 2026-11-20 03:30:01      boot           the machine was started
 2026-11-20 03:30:03      mount          a volume \x1b[2J
@@ -198,7 +247,7 @@ replay: recording goes on
 }
 
 func TestFollowRefuses(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for line, want := range map[string]string{
 		"values kernel.all.load -f --archive testdata/mac.txt":     "finished: nothing will be added to testdata/mac.txt",
 		"events -f testdata/mac.txt":                               "finished: nothing will be added to testdata/mac.txt",

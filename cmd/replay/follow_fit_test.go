@@ -13,6 +13,7 @@ import (
 // TestFollowFits: what comes in while somebody looks fits the terminal as well, from
 // the first row to one with longer names than were expected; numbers stay whole.
 func TestFollowFits(t *testing.T) {
+	t.Parallel()
 	const large, long = 12345678, "an interface with a name that is longer than there is room for in a narrow terminal"
 	series := []follow.Item{
 		toldTick(0, toldBlock(netOf, 300, "en0")), toldTick(1, toldBlock(netOf, 400, "en0", long)),

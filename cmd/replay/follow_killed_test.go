@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,25 +10,30 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"tachograph/testdata/built"
+	"tachograph/testdata/patience"
 )
 
 // recorderAndReplay are recorder and replay, as users run them.
 func recorderAndReplay(t *testing.T) (recorder, replay string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds and runs whole programs")
-	}
 	if runtime.GOOS != "linux" {
 		t.Skip("records the machine that it runs on, which the simulated Mac is not")
 	}
-	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir+"/", "../recorder", ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	return built.Programs(t)
+}
+
+// records starts a recorder of this machine that reads it, its processes too, once in
+// so much time.
+func records(t *testing.T, recorder, dir, interval string) *exec.Cmd {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "recorder.toml")
+	text := fmt.Sprintf("[classes]\nfast = %q\npolled = \"1s\"\nprocess = %[1]q\n[budget]\nmax_cpu = \"off\"\n", interval)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(dir, "recorder"), filepath.Join(dir, "replay")
+	return startProgram(t, nil, recorder, "run", "--archive", dir, "--config", file)
 }
 
 // startProgram starts a program that writes to out.
@@ -47,23 +53,19 @@ func startProgram(t *testing.T, out *listener, name string, args ...string) *exe
 // until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
+	patience.Until(t, what, ok)
 }
 
 // TestFollowingARecorderThatIsKilled records this machine, kills the recorder, ends it
 // and starts it again, while commands follow. What they have printed is what they
 // print afterwards.
 func TestFollowingARecorderThatIsKilled(t *testing.T) {
+	t.Parallel()
 	recorder, replay := recorderAndReplay(t)
 	dir := filepath.Join(t.TempDir(), "archives")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	lines := [][]string{
 		{"rates", "kernel.all.cpu", "kernel.all.load", "disk.all.write_bytes", "proc.psinfo.utime", "rate(kernel.all.cpu.user)/hinv.ncpu"},
 		{"events"},
@@ -80,8 +82,8 @@ func TestFollowingARecorderThatIsKilled(t *testing.T) {
 	loads := func() int { return strings.Count(heard[0].out.String(), `"kernel.all.load","instance":"1 minute"`) }
 	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL} {
 		before := loads()
-		run := startProgram(t, nil, recorder, "run", "--archive", dir)
-		until(t, "some seconds have been recorded", func() bool { return loads() >= before+6 })
+		run := records(t, recorder, dir, "100ms")
+		until(t, "some readings have been recorded", func() bool { return loads() >= before+6 })
 		_ = run.Process.Signal(end)
 		_, _ = run.Process.Wait()
 	}

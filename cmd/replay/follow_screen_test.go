@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tachograph/cmd/replay/internal/human"
 )
@@ -19,12 +20,15 @@ type tmux struct {
 
 func newTmux(t *testing.T, width, height int) *tmux {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
-	}
 	m := &tmux{t: t, socket: filepath.Join(t.TempDir(), "tmux")}
 	m.do("-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "env PS1='ready> ' LANG=C.UTF-8 sh")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", m.socket, "kill-server").Run() })
+	t.Cleanup(func() {
+		if t.Failed() {
+			shown, _ := exec.Command("tmux", "-S", m.socket, "capture-pane", "-p").Output()
+			t.Logf("the terminal shows\n%s", shown)
+		}
+	})
 	m.waitFor("ready>")
 	return m
 }
@@ -43,11 +47,23 @@ func (m *tmux) screen() string { return m.do("capture-pane", "-p") }
 
 func (m *tmux) keys(keys ...string) { m.do(append([]string{"send-keys"}, keys...)...) }
 
+// until waits for a condition. To look at the terminal takes a process each time.
+func (m *tmux) until(what string, ok func() bool) {
+	m.t.Helper()
+	until(m.t, what, func() bool {
+		if ok() {
+			return true
+		}
+		<-time.After(20 * time.Millisecond)
+		return false
+	})
+}
+
 // waitFor waits until the terminal shows all of the texts.
 func (m *tmux) waitFor(texts ...string) string {
 	m.t.Helper()
 	var shown string
-	until(m.t, fmt.Sprintf("%q is shown", texts), func() bool {
+	m.until(fmt.Sprintf("%q is shown", texts), func() bool {
 		shown = m.screen()
 		for _, text := range texts {
 			if !strings.Contains(shown, text) {
@@ -62,9 +78,11 @@ func (m *tmux) waitFor(texts ...string) string {
 // TestTopOnATerminal looks at top --follow: it fits, it is drawn anew for another
 // size, and whatever ends it leaves the terminal as it was.
 func TestTopOnATerminal(t *testing.T) {
+	t.Parallel()
+	peer(t, "tmux")
 	recorder, replay := recorderAndReplay(t)
 	dir := filepath.Join(t.TempDir(), "d")
-	startProgram(t, nil, recorder, "run", "--archive", dir)
+	records(t, recorder, dir, "500ms")
 	until(t, "there is an archive", func() bool {
 		found, _ := filepath.Glob(filepath.Join(dir, "*.live"))
 		return len(found) > 0
@@ -75,14 +93,14 @@ func TestTopOnATerminal(t *testing.T) {
 			m.keys("echo before; "+replay+" top -f --archive "+dir, "Enter")
 			fits(t, m.waitFor("MEMORY"), size[0]) // which has room everywhere
 			m.do("resize-window", "-x", "60", "-y", "20")
-			until(t, "the page is as wide as the terminal", func() bool {
+			m.until("the page is as wide as the terminal", func() bool {
 				s := m.screen()
 				return strings.Contains(s, "SHARE") || strings.Contains(s, "MEMORY")
 			})
 			fits(t, m.screen(), 60)
 			m.keys(end)
 			m.waitFor("before", "ready>")
-			until(t, "the shell reads again", func() bool { return m.do("display-message", "-p", "#{pane_current_command}") == "sh\n" })
+			m.until("the shell reads again", func() bool { return m.do("display-message", "-p", "#{pane_current_command}") == "sh\n" })
 			m.keys("clear; echo status $?; stty -a | grep -o '.echo\\b'; stty -a | grep -o '.icanon'", "Enter")
 			m.waitFor(" echo", " icanon")
 			m.do("resize-window", "-x", fmt.Sprint(size[0]), "-y", fmt.Sprint(size[1]))
@@ -106,14 +124,16 @@ func fits(t *testing.T, screen string, width int) {
 
 // TestValuesOnATerminal repeats the heading on each screen.
 func TestValuesOnATerminal(t *testing.T) {
+	t.Parallel()
+	peer(t, "tmux")
 	recorder, replay := recorderAndReplay(t)
 	dir := filepath.Join(t.TempDir(), "d")
 	m := newTmux(t, 70, 12)
 	m.keys("mkdir "+dir+"; "+replay+" values kernel.all.load --follow --archive "+dir, "Enter")
 	m.waitFor("waiting for one")
-	startProgram(t, nil, recorder, "run", "--archive", dir)
+	records(t, recorder, dir, "100ms")
 	m.waitFor("TIME ", "1 minute")
-	until(t, "it has gone on for a screen", func() bool {
+	m.until("it has gone on for a screen", func() bool {
 		return strings.Count(m.do("capture-pane", "-p", "-S", "-100"), "TIME  ") >= 2
 	})
 	m.keys("C-c")

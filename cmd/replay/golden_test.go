@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,23 +21,40 @@ type memory struct{ *querytest.Archive }
 
 func (memory) Close() error { return nil }
 
-// loaded are the descriptions that have been read.
-var loaded = make(map[string][]*querytest.Part)
+// loaded are the recordings that have been read, by the paths of their descriptions.
+// Whoever opens them shares what was recorded, and only reads it.
+var (
+	loadedMu sync.Mutex
+	loaded   = make(map[string]*querytest.Archive)
+)
 
 // openText reads descriptions instead of archives.
 func openText(paths ...string) (reader, error) {
+	loadedMu.Lock()
+	defer loadedMu.Unlock()
+	key := strings.Join(paths, "\x00")
+	if loaded[key] == nil {
+		a, err := readText(paths...)
+		if err != nil {
+			return nil, err
+		}
+		loaded[key] = a
+	}
+	own := *loaded[key]
+	return memory{&own}, nil
+}
+
+// readText reads descriptions that nobody else has: they may be changed.
+func readText(paths ...string) (*querytest.Archive, error) {
 	var parts []*querytest.Part
 	for _, p := range paths {
-		if loaded[p] == nil {
-			more, err := querytest.Load(p)
-			if err != nil {
-				return nil, err
-			}
-			loaded[p] = more
+		more, err := querytest.Load(p)
+		if err != nil {
+			return nil, err
 		}
-		parts = append(parts, loaded[p]...)
+		parts = append(parts, more...)
 	}
-	return memory{querytest.New(parts...)}, nil
+	return querytest.New(parts...), nil
 }
 
 // testNow is when the tests take place.
@@ -72,13 +90,13 @@ func replayOn(width int, open func(...string) (reader, error), now time.Time, ar
 // commands, in a shell's quotes, what follows is their output: without a terminal, or
 // with COLUMNS=N before it on one that wide.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.golden")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".golden"), func(t *testing.T) {
-			t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 			want, err := os.ReadFile(f)
 			if err != nil {
 				t.Fatal(err)

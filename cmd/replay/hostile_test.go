@@ -96,7 +96,7 @@ func hostileWith(t testing.TB, attack string) []*querytest.Part {
 // Nothing that an archive holds, nor its own name, reaches a terminal as more
 // than letters, whatever is asked.
 func TestNothingActs(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.ToValidUTF8(strings.ReplaceAll(attack, "/", ""), ""))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,10 @@ var extremes = []uint64{0, 1, 1<<63 - 1, 1 << 63, math.MaxUint64, math.Float64bi
 
 // Every question takes every value, and processes of which nothing could be read.
 func TestAnyBits(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("asks every question of every change")
+	}
 	for name, change := range map[string]func(col *metric.Column, n, i int){
 		"extremes": func(col *metric.Column, n, i int) { col.Bits[i] = extremes[(n+i)%len(extremes)] },
 		"absent": func(col *metric.Column, n, i int) {

@@ -14,6 +14,7 @@ import (
 
 // What was exported for PCP and imported again answers as the recording does.
 func TestImportAnswers(t *testing.T) {
+	t.Parallel()
 	for _, incident := range []string{"sleep", "crash-loop", "fork-storm"} {
 		if testing.Short() && incident != "sleep" {
 			continue
@@ -51,6 +52,7 @@ func TestImportAnswers(t *testing.T) {
 // An archive of PCP of two boots becomes one file, and what cannot be imported is said in
 // a sentence.
 func TestImportBundles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	base, dst := filepath.Join(dir, "pcp"), filepath.Join(dir, "two.tacho")
 	const start = int64(1795300000e9)

@@ -23,25 +23,35 @@ type preparedIncident struct {
 // firstLines is how many lines of an answer must hold the cause.
 const firstLines = 3
 
-// TestPreparedIncidents asks why about recordings of trouble whose cause is
-// known: by an instant, by a window and without either. The cause must stand in
-// the first three lines.
-func TestPreparedIncidents(t *testing.T) {
+// preparedIncidents reads what is known of the recordings, by their directories.
+func preparedIncidents(t *testing.T) map[string]*preparedIncident {
+	t.Helper()
 	described, err := filepath.Glob("../../testdata/incidents/*/incident.json")
 	if err != nil || len(described) == 0 {
 		t.Fatalf("no incidents: %v", err)
 	}
+	all := make(map[string]*preparedIncident)
 	for _, path := range described {
-		dir := filepath.Dir(path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := new(preparedIncident)
+		if err := json.Unmarshal(text, known); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all[filepath.Dir(path)] = known
+	}
+	return all
+}
+
+// TestPreparedIncidents asks why about recordings of trouble whose cause is
+// known: by an instant, by a window and without either. The cause must stand in
+// the first three lines.
+func TestPreparedIncidents(t *testing.T) {
+	t.Parallel()
+	for dir, known := range preparedIncidents(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var known preparedIncident
-			if err := json.Unmarshal(text, &known); err != nil {
-				t.Fatal(err)
-			}
 			for name, ask := range map[string][]string{
 				"at":     {"--at", known.At.Format(time.RFC3339)},
 				"window": {"--from", known.From.Format(time.RFC3339), "--to", known.To.Format(time.RFC3339)},

@@ -9,6 +9,7 @@ import (
 
 func main() {
 	a := newApp(os.Stdout, os.Stderr, time.Now)
+	a.collector = &collector{}
 	a.terminal(os.Stdout, os.Stderr)
 	status := a.run(os.Args[1:])
 	if a.signal != 0 {

@@ -13,6 +13,7 @@ import (
 
 // recorder install brings replay's page along: it stands beside recorder.
 func TestManualPageIsCurrent(t *testing.T) {
+	t.Parallel()
 	const path = "../recorder/pages/replay.1"
 	got := manualPage(newApp(nil, nil, nil).command()).Text
 	if *update {
@@ -27,6 +28,7 @@ func TestManualPageIsCurrent(t *testing.T) {
 }
 
 func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
+	t.Parallel()
 	text, errs, status := replayAt(testNow, "help", "expressions")
 	if status != exit.Yes {
 		t.Fatal(errs)
@@ -43,6 +45,7 @@ func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
 
 // Every command and flag is on the page, and man reads it without a complaint.
 func TestManualPageIsWhole(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, errs, status := replayAt(testNow, "man", dir); status != exit.Yes {
 		t.Fatal(errs)

@@ -9,7 +9,6 @@ import (
 // openStore opens archives on disk. What archives of the past left out of
 // their descriptions the catalogue tells.
 func openStore(paths ...string) (reader, error) {
-	collectLater()
 	return openArchives(paths...)
 }
 

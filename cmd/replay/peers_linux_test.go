@@ -17,6 +17,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tachograph/testdata/built"
+	"tachograph/testdata/patience"
 )
 
 // peers are the programs of others that these tests are about, and whoever has none
@@ -30,15 +33,6 @@ func needPeers(t *testing.T, names ...string) {
 			t.Skipf("%s is not installed", name)
 		}
 	}
-}
-
-// built are the programs as users run them.
-func builtPrograms(t *testing.T) (replay, recorder string) {
-	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), ".", "../recorder").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, "replay"), filepath.Join(dir, "recorder")
 }
 
 // begin runs a program until the test ends, and tells what it writes if that fails.
@@ -68,19 +62,10 @@ func begin(t *testing.T, name string, args ...string) (stdout io.Reader) {
 	return out
 }
 
-// eventually waits for a condition.
+// eventually waits for what other programs take long for.
 func eventually(t *testing.T, what string, fn func() bool) {
 	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(90 * time.Second)
-	for !fn() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("still not: %s", what)
-		}
-	}
+	patience.UntilFor(t, 90*time.Second, what, fn)
 }
 
 // freePort is a port that nobody listened at a moment ago.
@@ -210,8 +195,9 @@ func point(t *testing.T, p [2]any) (int64, float64) {
 
 // PromQL's answers over an archive are replay's.
 func TestPrometheusReadsArchives(t *testing.T) {
+	t.Parallel()
 	needPeers(t, "prometheus")
-	replay, _ := builtPrograms(t)
+	replay := built.Program(t, "replay")
 	for _, live := range []bool{false, true} {
 		dir := recordedMac(t, live)
 		address := served(t, replay, dir)
@@ -324,8 +310,9 @@ func documented(t *testing.T, begins, address string) string {
 // Prometheus and VictoriaMetrics scrape what is recorded now, and what node_exporter
 // has is as node_exporter says.
 func TestOthersScrape(t *testing.T) {
+	t.Parallel()
 	needPeers(t, "prometheus", "victoria-metrics", "prometheus-node-exporter")
-	replay, recorder := builtPrograms(t)
+	recorder, replay := built.Programs(t)
 	dir := t.TempDir()
 	begin(t, recorder, "run", "--archive", dir)
 	eventually(t, "it records", func() bool { list, _ := filepath.Glob(filepath.Join(dir, "*.live")); return len(list) > 0 })
@@ -354,17 +341,18 @@ func TestOthersScrape(t *testing.T) {
 	t.Run("node_exporter", func(t *testing.T) { compareNodeExporter(t, address) })
 }
 
-// scrapedAll checks that the last scrape was whole.
+// scrapedAll checks that a scrape was whole: what scrapes may show a part of it first.
 func scrapedAll(t *testing.T, prom string) {
 	t.Helper()
 	for expression, least := range map[string]float64{"up": 1, `count({__name__=~"tachograph_.*"})`: 500, `count({__name__=~"node_.*"})`: 150} {
-		list := promQuery(t, prom, expression, time.Time{})
-		if len(list) != 1 {
-			t.Fatalf("%s: %v", expression, list)
-		}
-		if _, x := point(t, list[0].Value); x < least {
-			t.Errorf("%s is %v", expression, x)
-		}
+		eventually(t, fmt.Sprintf("%s is %v at least", expression, least), func() bool {
+			list := promQuery(t, prom, expression, time.Time{})
+			if len(list) != 1 {
+				return false
+			}
+			_, x := point(t, list[0].Value)
+			return x >= least
+		})
 	}
 }
 

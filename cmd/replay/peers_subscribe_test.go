@@ -12,17 +12,19 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/testdata/patience"
 )
 
 // A client in another language, written from the comments of live.proto, which
 // comes and goes while a machine is recorded: what it is told is what was recorded,
 // value by value.
 func TestPythonSubscriber(t *testing.T) {
+	t.Parallel()
 	stubs := pythonStubs(t)
 	r := newTestRecorder(t)
 	r.tick(t)
 	socket, end := startServer(t, r.dir)
-	cmd := exec.Command(python, "testdata/peers/subscribe.py", socket, "9")
+	cmd := exec.CommandContext(patience.Context(t, time.Minute), python, "testdata/peers/subscribe.py", socket, "9")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+stubs)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -33,8 +35,6 @@ func TestPythonSubscriber(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-	defer kill.Stop()
 	told := make(map[string]string)
 	lines := bufio.NewScanner(out)
 	for begun := false; lines.Scan(); {

@@ -17,6 +17,8 @@ import (
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
+	"tachograph/testdata/built"
+	"tachograph/testdata/patience"
 )
 
 // A recorder of tests, at whose ticks it is said when.
@@ -66,11 +68,7 @@ func (r *testRecorder) tick(t *testing.T) (count uint64) {
 // standard error.
 func startServer(t *testing.T, args ...string) (socket string, end func() string) {
 	t.Helper()
-	dir := t.TempDir()
-	program := filepath.Join(dir, "replay")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := built.Program(t, "replay")
 	short, err := os.MkdirTemp("", "s")
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +134,7 @@ func ran(t *testing.T, name string, args ...string) string {
 
 // curl speaks JSON over HTTP at the socket.
 func TestCurl(t *testing.T) {
+	t.Parallel()
 	peer(t, "curl")
 	r := newTestRecorder(t)
 	want := r.tick(t)
@@ -176,6 +175,7 @@ func TestCurl(t *testing.T) {
 
 // buf finds the services by reflection and speaks gRPC and Connect.
 func TestBufCurl(t *testing.T) {
+	t.Parallel()
 	peer(t, "buf")
 	r := newTestRecorder(t)
 	want := r.tick(t)
@@ -206,8 +206,8 @@ const python = "/usr/bin/python3"
 func pythonStubs(t *testing.T) (dir string) {
 	t.Helper()
 	peer(t, "protoc", "grpc_python_plugin", python)
-	if out, err := exec.Command(python, "-c", "import grpc").CombinedOutput(); err != nil {
-		t.Skipf("python3-grpcio is not installed: %s", out)
+	if err := exec.Command(python, "-c", "import grpc").Run(); err != nil {
+		t.Skip("python3-grpcio is not installed")
 	}
 	stubs := t.TempDir()
 	plugin, err := exec.LookPath("grpc_python_plugin")
@@ -225,11 +225,12 @@ func pythonStubs(t *testing.T) (dir string) {
 // A client in another language: stubs of the .proto files, and the gRPC library
 // that others wrote.
 func TestPythonClient(t *testing.T) {
+	t.Parallel()
 	stubs := pythonStubs(t)
 	r := newTestRecorder(t)
 	first := r.tick(t)
 	socket, end := startServer(t, r.dir)
-	cmd := exec.Command(python, "testdata/peers/client.py", socket)
+	cmd := exec.CommandContext(patience.Context(t, time.Minute), python, "testdata/peers/client.py", socket)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+stubs)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -240,8 +241,6 @@ func TestPythonClient(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-	defer kill.Stop()
 	lines := bufio.NewScanner(out)
 	said := make(map[string]string)
 	next := func() string {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestRefusalSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	var out, errs bytes.Buffer
 	a := newApp(&out, &errs, time.Now)
 	a.open = func(paths ...string) (reader, error) {
@@ -30,7 +31,7 @@ func TestRefusalSaysWhatToDo(t *testing.T) {
 // What an answer lacks is told by what it is, once, and not while words are
 // completed.
 func TestLossesAreToldByKind(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	info := func(r reader) *store.ArchiveInfo { return r.Archives()[0] }
 	for _, c := range []struct {
 		name   string
@@ -66,6 +67,7 @@ func TestLossesAreToldByKind(t *testing.T) {
 }
 
 func TestRefusalNamesTheFile(t *testing.T) {
+	t.Parallel()
 	denied := &fault.Error{Op: "open archive", Path: "b.tacho", Err: fs.ErrPermission}
 	open := func(...string) (reader, error) { return nil, errors.Join(denied) }
 	_, errs, status := replay(open, "info", "testdata", "testdata/mac.txt")

@@ -16,7 +16,7 @@ import (
 
 // Pictures of descriptions are the same bytes every time.
 func TestPlotPicture(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, c := range []struct{ golden, question string }{
 		{"plot-fleet.svg", "plot mem.util.used disk.dev.read --host laptop --archive testdata/fleet.txt"},
 		{"plot-mac.svg", "plot kernel.all.cpu.user filesys.full --dark --size 900x420 --archive testdata/mac.txt"},
@@ -71,7 +71,7 @@ func wellFormed(t *testing.T, text string) {
 }
 
 func TestPlotPNG(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	question := words("plot mem.util.used disk.dev.read --archive testdata/fleet.txt --utc --size 640x480 --png -o -")
 	got, errs, status := replay(openText, question...)
 	if status != exit.Yes {
@@ -91,7 +91,7 @@ func TestPlotPNG(t *testing.T) {
 }
 
 func TestPlotPictureRefuses(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	dir := t.TempDir()
 	for _, c := range []struct{ flags, want string }{
 		{"-o x.jpg", "a picture ends in .svg or .png"},

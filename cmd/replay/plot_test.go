@@ -8,6 +8,7 @@ import (
 
 // Dots between samples are filled, a gap is not.
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	for _, c := range []struct {
 		name         string

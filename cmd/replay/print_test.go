@@ -11,6 +11,7 @@ import (
 // Printf and Println of the outputs make one line of each argument; fmt's do
 // not.
 func TestPrintingGoesThroughTheWriters(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)

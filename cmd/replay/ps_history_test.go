@@ -12,6 +12,7 @@ import (
 )
 
 func TestSpread(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	for _, c := range []struct {
 		values []float64
@@ -37,7 +38,7 @@ func TestSpread(t *testing.T) {
 // TestCoursesUseTheTerminal: the charts of a life are as wide as the terminal, and of
 // several lines where these are there.
 func TestCoursesUseTheTerminal(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, c := range []struct{ width, height, lines, least int }{{40, 24, 1, 16}, {80, 24, 1, 30}, {80, 60, 3, 30}, {160, 60, 3, 60}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			out := screenOf(c.width, c.height, "ps burner --from 03:10 --archive testdata/mac.txt")
@@ -60,6 +61,7 @@ func TestCoursesUseTheTerminal(t *testing.T) {
 }
 
 func TestGainsAreCounted(t *testing.T) {
+	t.Parallel()
 	var g [query.NumProcessCounters]float64
 	for i := range g {
 		g[i] = math.NaN()

@@ -284,7 +284,7 @@ func (a *app) push(f *pushFlags, args []string) error {
 		}
 		opt.State = filepath.Join(dir, pushstate.Name(to.String(), host))
 	}
-	collectLater()
+	a.collector.later()
 	ctx, stop := a.untilEnded()
 	defer stop()
 	if f.again {

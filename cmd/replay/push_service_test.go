@@ -16,6 +16,7 @@ import (
 // TestServicesAreUnderstood takes the commands of the services that recorder install
 // makes, and has push understand them.
 func TestServicesAreUnderstood(t *testing.T) {
+	t.Parallel()
 	units, err := filepath.Glob("../../launchd/testdata/tachograph-push*.service")
 	if err != nil || len(units) < 2 {
 		t.Fatalf("%d units: %v", len(units), err)
@@ -62,6 +63,7 @@ func flagsOf(cmd *cobra.Command) *pushFlags {
 // TestDatabasesAreTargets: how far a push to one database is says nothing of another on
 // the same server.
 func TestDatabasesAreTargets(t *testing.T) {
+	t.Parallel()
 	seen := make(map[string]string)
 	for _, f := range []pushFlags{
 		{to: "clickhouse://ch:8123/a"},

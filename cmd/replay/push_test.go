@@ -16,6 +16,7 @@ import (
 // What a server refused is told with when and why, and is pushed again when that is
 // asked for, alone.
 func TestPushAgain(t *testing.T) {
+	t.Parallel()
 	path := finishedArchive(t)
 	var full atomic.Bool
 	full.Store(true)

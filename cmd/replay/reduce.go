@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,8 +124,7 @@ func (a *app) reduce(f *reduceFlags, args []string) error {
 	if err := reduce.Check(f.keep, infos); err != nil {
 		return err
 	}
-	// What is held grows with the busiest hour, and half as much garbage as usual.
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	defer a.collector.reducing()()
 	ctx, stop := a.untilEnded()
 	defer stop()
 	boots := reduce.Boots(files)

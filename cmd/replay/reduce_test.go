@@ -42,6 +42,7 @@ func loads(t *testing.T, boots ...string) []string {
 }
 
 func TestReduceAndAsk(t *testing.T) {
+	t.Parallel()
 	paths := loads(t, "one", "two")
 	dst := filepath.Join(t.TempDir(), "steps.tacho")
 	status, out, errs := runReplay("reduce", "--keep", "1m", "-o", dst, paths[0])
@@ -92,6 +93,7 @@ func TestReduceAndAsk(t *testing.T) {
 }
 
 func TestReduceRefuses(t *testing.T) {
+	t.Parallel()
 	paths := loads(t, "one")
 	dir := t.TempDir()
 	dst := filepath.Join(dir, "steps.tacho")

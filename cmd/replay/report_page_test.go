@@ -19,7 +19,6 @@ import (
 // reportFile makes a report, and returns where it is.
 func reportFile(t *testing.T, open func(...string) (reader, error), args ...string) string {
 	t.Helper()
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	file := filepath.Join(t.TempDir(), "report.html")
 	_, errs, status := replay(open, append([]string{"report", "-o", file, "--utc"}, args...)...)
 	if status != 0 {
@@ -136,6 +135,7 @@ var shownSeries = []struct {
 // What stands beside a plot while the mouse is over it is what replay says of that
 // instant, to the digit.
 func TestPageHover(t *testing.T) {
+	t.Parallel()
 	_, p := openReport(t, openText, "testdata/mac.txt")
 	for _, s := range shownSeries {
 		want := series(t, s.args...)
@@ -175,6 +175,7 @@ func span(t *testing.T, p *browsertest.Page, id string) (from, to time.Time) {
 // Dragging over one plot zooms all of them; a double click shows everything again, and
 // Escape what was shown before.
 func TestPageZoom(t *testing.T) {
+	t.Parallel()
 	_, p := openReport(t, openText, "testdata/mac.txt")
 	from, to := span(t, p, "cpu")
 	whole := to.Sub(from)
@@ -211,6 +212,7 @@ func TestPageZoom(t *testing.T) {
 
 // A plot's data is saved as CSV, with the values that replay tells of these instants.
 func TestPageCSV(t *testing.T) {
+	t.Parallel()
 	b, p := openReport(t, openText, "testdata/mac.txt")
 	files := make(map[string]map[string]map[string]float64)
 	for _, s := range shownSeries {
@@ -266,6 +268,7 @@ func TestPageCSV(t *testing.T) {
 // Whatever can be done with the mouse can be done with the keyboard: Tab goes through
 // every control, and one sees where it is.
 func TestPageKeyboard(t *testing.T) {
+	t.Parallel()
 	_, p := openReport(t, openText, "testdata/mac.txt")
 	p.Eval(`document.activeElement.blur(); scrollTo(0, 0)`, nil)
 	var controls int
@@ -323,6 +326,7 @@ func TestPageKeyboard(t *testing.T) {
 // A screen reader is told what there is: headings in order, a name for every control
 // and plot, heads for every column.
 func TestPageAccessible(t *testing.T) {
+	t.Parallel()
 	_, p := openReport(t, openText, "testdata/mac.txt")
 	nodes := p.Accessible()
 	level, headings := 0, 0
@@ -370,6 +374,7 @@ const markup = `</div></script><script>document.title="attacked"</script><img sr
 // Whatever an archive calls things, the page shows it as text: nothing of it is markup,
 // runs, or asks for anything.
 func TestPageHostile(t *testing.T) {
+	t.Parallel()
 	for name, attack := range map[string]string{"for terminals": attack, "for pages": markup} {
 		t.Run(name, func(t *testing.T) {
 			parts := hostileWith(t, attack)

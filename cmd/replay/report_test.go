@@ -9,6 +9,7 @@ import (
 
 // TestReport writes pages and refuses to.
 func TestReport(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	page := filepath.Join(dir, "r.html")
 	mac := "testdata/mac.txt"

@@ -13,10 +13,10 @@ import (
 // A page shows every time in the zone that was asked for, wherever the browser is; what
 // programs read has the offset of the zone.
 func TestPageZone(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("drives a browser")
 	}
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	const zone = "America/St_Johns"
 	there, err := time.LoadLocation(zone)
 	if err != nil {
@@ -61,6 +61,7 @@ func TestPageZone(t *testing.T) {
 
 // A value without neighbours is a dot where a line cannot be drawn.
 func TestPageOneSample(t *testing.T) {
+	t.Parallel()
 	_, p := openReport(t, openText, "testdata/mac.txt", "--from", "2026-11-20 03:10", "--to", "2026-11-20 03:10")
 	for _, id := range []string{"cpu", "load"} {
 		var colours int

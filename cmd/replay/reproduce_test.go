@@ -23,6 +23,7 @@ func shellWords(t *testing.T, line string) []string {
 // Every command that is printed for repetition gives the same answer, read by a
 // shell as it stands, later and from another directory.
 func TestPrintedCommandsWork(t *testing.T) {
+	t.Parallel()
 	const mac, fleet, odd = "testdata/mac.txt", "testdata/fleet.txt", "testdata/semantics.txt"
 	derived := t.TempDir() + "/some derived"
 	if err := os.WriteFile(derived, []byte("twice = kernel.all.load * 2\n"), 0o644); err != nil {
@@ -63,7 +64,6 @@ func TestPrintedCommandsWork(t *testing.T) {
 		{"metrics", "mem", "--all", "--archive", mac},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 			want, errs, _ := replayAt(testNow, append(args, "--show-command")...)
 			text := want
 			if !strings.Contains(want, "\n# replay ") {
@@ -84,6 +84,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 
 // The examples of the help are command lines that are understood.
 func TestExamplesAreUnderstood(t *testing.T) {
+	t.Parallel()
 	root := newApp(nil, nil, nil).command()
 	n := 0
 	for _, c := range root.Commands() {
@@ -112,6 +113,7 @@ func TestExamplesAreUnderstood(t *testing.T) {
 }
 
 func TestVersionBothWays(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		t.Run(args[0], func(t *testing.T) {
 			if out, errs, status := replayAt(testNow, args...); status != exit.Yes || !strings.HasPrefix(out, "replay ") {

@@ -13,7 +13,7 @@ import (
 // What is shown on a terminal fits it, and has no letters that its locale does
 // not.
 func TestScreensFit(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, line := range []string{
 		"testdata/mac.txt", "at 03:12 --archive testdata/mac.txt", "diff 03:00..03:10 03:10..03:20 --archive testdata/mac.txt",
 		"ps --at 03:12 --archive testdata/mac.txt", "ps burner --from 03:10 --archive testdata/mac.txt", "top --archive testdata/mac.txt",
@@ -51,6 +51,7 @@ func onScreen(width, height int, line string) string {
 }
 
 func TestOverviewFitsTheHeight(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {80, 34}, {200, 24}, {200, 60}, {40, 40}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			out, n := onScreen(size[0], size[1], "testdata/mac.txt"), 0
@@ -70,6 +71,7 @@ func TestOverviewFitsTheHeight(t *testing.T) {
 
 // A terminal is as wide as somebody says, else as it is, else as most are.
 func TestSizeOfScreen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		columns, lines int
 		env            map[string]string
@@ -93,7 +95,7 @@ func TestSizeOfScreen(t *testing.T) {
 // An archive that stands where the command takes something else is what the
 // error names.
 func TestErrorNamesTheArchiveThatWasMeant(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	var o, e strings.Builder
 	a := newApp(&o, &e, func() time.Time { return testNow })
 	if status := a.run([]string{"diff", "gone/mac.tacho", "--before", "10m"}); status != exit.Failed || !strings.Contains(e.String(), "--archive gone/mac.tacho") {
@@ -102,7 +104,7 @@ func TestErrorNamesTheArchiveThatWasMeant(t *testing.T) {
 }
 
 func TestDefinitionsThatAreMissingAreAnError(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, line := range []string{"testdata/mac.txt --derived gone", "events testdata/mac.txt --derived gone"} {
 		t.Run(line, func(t *testing.T) {
 			var o, e strings.Builder

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -140,6 +139,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 		if st, err := os.Stat(p); err != nil || st.IsDir() {
 			continue
 		}
+		a.collector.later()
 		r, err := a.open(p)
 		if err != nil {
 			return err
@@ -169,10 +169,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 		s.close()
 		return err
 	}
-	// What is let go of is collected in time, whatever is asked.
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(softLimit)
-	}
+	a.collector.serving()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	return s.run(ctx)

@@ -19,6 +19,7 @@ import (
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
+	"tachograph/testdata/patience"
 )
 
 // activated is a server that somebody else starts, with a socket of theirs.
@@ -83,7 +84,7 @@ func (a *activated) start(t *testing.T, cmd *exec.Cmd) {
 // ask asks something that the server can answer.
 func (a *activated) ask(t *testing.T) {
 	t.Helper()
-	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+	client := http.Client{Timeout: patience.Stretch(30 * time.Second), Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", a.socket)
 		}}}

@@ -13,6 +13,7 @@ import (
 const handOver = "DARWINHOST_LAUNCHD"
 
 func TestServerIsStartedByLaunchd(t *testing.T) {
+	t.Parallel()
 	a := newActivated(t)
 	server := func(hand string) *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "serve", "--listen", "launchd", "--archive", a.archives)

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tachograph/cmd/replay/internal/serve"
 )
@@ -35,11 +34,7 @@ func TestOpenTellsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	var args []byte
-	for begun := time.Now(); len(args) == 0; args, _ = os.ReadFile(said) {
-		if time.Since(begun) > time.Minute {
-			t.Fatal("the browser was not started")
-		}
-	}
+	until(t, "the browser is started", func() bool { args, _ = os.ReadFile(said); return len(args) > 0 })
 	file := strings.TrimSpace(string(args))
 	if strings.Contains(file, opt.Token) {
 		t.Errorf("the browser was started with %s", file)
@@ -60,6 +55,7 @@ func TestOpenTellsNobody(t *testing.T) {
 }
 
 func TestOpenWhere(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		opt   serve.Options
 		want  string

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/browsertest"
+	"tachograph/testdata/built"
 )
 
 // ready is what a page says when it shows everything.
@@ -35,11 +36,8 @@ const pageToken = "0123456789abcdef0123456789abcdef"
 
 func newPageServer(t *testing.T) *pageServer {
 	t.Helper()
-	bin := t.TempDir()
-	s := &pageServer{t: t, dir: t.TempDir(), program: filepath.Join(bin, "replay"), recorder: filepath.Join(bin, "recorder"), token: filepath.Join(bin, "token")}
-	if out, err := exec.Command("go", "build", "-o", bin, ".", "../recorder").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	s := &pageServer{t: t, dir: t.TempDir(), token: filepath.Join(t.TempDir(), "token")}
+	s.recorder, s.program = built.Programs(t)
 	if err := os.WriteFile(s.token, []byte(pageToken), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -62,16 +60,10 @@ func (s *pageServer) record() {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { stop(); cmd.Wait() })
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
-	for begun := time.Now(); ; <-look.C {
-		if _, _, status := replayWith(openStore, time.Now(), "rates", "kernel.all.cpu.user", "--archive", s.dir); status == 0 {
-			return
-		}
-		if time.Since(begun) > time.Minute {
-			s.t.Fatal("nothing is recorded")
-		}
-	}
+	until(s.t, "something is recorded", func() bool {
+		_, _, status := replayWith(openStore, time.Now(), "rates", "kernel.all.cpu.user", "--archive", s.dir)
+		return status == 0
+	})
 }
 
 func (s *pageServer) start() {
@@ -125,6 +117,7 @@ const watching = `(() => {
 // is recorded, shows what replay says, stops while nobody looks, goes on when the server
 // has come back, and shows the past.
 func TestLivePage(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("records this machine for half a minute")
 	}

@@ -16,6 +16,7 @@ import (
 
 // What is said of unix sockets is meant for the one of the two that is one.
 func TestWhoseSocket(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		listen, pcp  string
 		alone        bool
@@ -43,6 +44,7 @@ func TestWhoseSocket(t *testing.T) {
 
 // What is said of PCP's tools is refused where they are not answered, and not ignored.
 func TestPCPOptions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		opt  pcpOptions
 		flag string // that is refused
@@ -61,6 +63,7 @@ func TestPCPOptions(t *testing.T) {
 // The command answers PCP's tools alone or beside the rest, says so, tells of a recording
 // that has ended, and leaves nothing behind.
 func TestServePCP(t *testing.T) {
+	t.Parallel()
 	dir, err := os.MkdirTemp("", "r") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)

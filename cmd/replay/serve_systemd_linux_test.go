@@ -12,9 +12,10 @@ import (
 // TestServerIsStartedBySystemd has systemd's own program open the socket, and start
 // the server when somebody asks.
 func TestServerIsStartedBySystemd(t *testing.T) {
+	t.Parallel()
 	activate, err := exec.LookPath("systemd-socket-activate")
 	if err != nil {
-		t.Skip("no systemd-socket-activate here")
+		t.Skip("systemd-socket-activate is not installed")
 	}
 	a := newActivated(t)
 	a.start(t, exec.Command(activate, "--listen="+a.socket, "--setenv="+asProgram+"=1", os.Args[0], "serve", "--listen", "systemd", "--archive", a.archives))

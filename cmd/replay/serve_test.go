@@ -10,6 +10,7 @@ import (
 // What cannot be served, or means nothing to a server, is refused before it
 // listens.
 func TestServeRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := filepath.Join(dir, "notes.tacho")
 	if err := os.WriteFile(text, []byte("no archive at all\n"), 0o600); err != nil {

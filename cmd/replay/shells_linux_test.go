@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tachograph/cmd/internal/exit"
+	"tachograph/testdata/patience"
 )
 
 // terminal is a shell in a terminal of its own.
@@ -85,7 +86,7 @@ func (s *terminal) send(text string) {
 // await reads until the shell has shown text, and takes away what it showed.
 func (s *terminal) await(text string) string {
 	s.t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := patience.Context(s.t, time.Minute)
 	for {
 		if i := bytes.Index(s.seen, []byte(text)); i >= 0 {
 			out := string(s.seen[:i+len(text)])
@@ -98,7 +99,7 @@ func (s *terminal) await(text string) string {
 				s.t.Fatalf("the shell ended, having shown %q", s.seen)
 			}
 			s.seen = append(s.seen, b...)
-		case <-deadline:
+		case <-deadline.Done():
 			s.t.Fatalf("%q was not shown, but %q", text, s.seen)
 		}
 	}
@@ -127,7 +128,7 @@ var asked = []struct{ typed, want string }{
 func prepareShell(t *testing.T, shell string) string {
 	t.Helper()
 	if _, err := exec.LookPath(shell); err != nil {
-		t.Skipf("this machine has no %s", shell)
+		t.Skipf("%s is not installed", shell)
 	}
 	dir := t.TempDir()
 	self, err := os.Executable()
@@ -171,6 +172,7 @@ func (s *terminal) completeAll() {
 }
 
 func TestCompletionInBash(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, load string }{
 		{"alone", ""},
 		{"with the package", "source /usr/share/bash-completion/bash_completion; "},
@@ -179,7 +181,7 @@ func TestCompletionInBash(t *testing.T) {
 			dir := prepareShell(t, "bash")
 			if c.load != "" {
 				if _, err := os.Stat("/usr/share/bash-completion/bash_completion"); err != nil {
-					t.Skip("this machine has not the package bash-completion")
+					t.Skip("bash-completion is not installed")
 				}
 			}
 			s := startShell(t, dir, "bash", "--norc", "--noprofile", "-i")
@@ -191,6 +193,7 @@ func TestCompletionInBash(t *testing.T) {
 }
 
 func TestCompletionInZsh(t *testing.T) {
+	t.Parallel()
 	dir := prepareShell(t, "zsh")
 	s := startShell(t, dir, "zsh", "-f", "-i")
 	s.send("unsetopt zle_bracketed_paste; autoload -U compinit; compinit -u -D; source ./script.zsh; echo LOAD''ED\r")
@@ -199,6 +202,7 @@ func TestCompletionInZsh(t *testing.T) {
 }
 
 func TestCompletionInFish(t *testing.T) {
+	t.Parallel()
 	dir := prepareShell(t, "fish")
 	for _, c := range asked {
 		cmd := exec.Command("fish", "--no-config", "-c", `source ./script.fish; complete -C "`+c.typed+`"`)

@@ -33,6 +33,7 @@ func TestSnapshotRedacted(t *testing.T) {
 }
 
 func TestSnapshotRedactMistakes(t *testing.T) {
+	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(key, []byte(strings.Repeat("k", 32)), 0o644); err != nil {
 		t.Fatal(err)

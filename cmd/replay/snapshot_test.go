@@ -19,6 +19,7 @@ func openReal(paths ...string) (reader, error) { return openArchives(paths...) }
 // TestSnapshotAnswers holds what a snapshot answers about its window against what the
 // recording does that it was cut out of, command by command.
 func TestSnapshotAnswers(t *testing.T) {
+	t.Parallel()
 	incidents, err := filepath.Glob("../../testdata/incidents/*/*.tacho")
 	if err != nil || len(incidents) == 0 {
 		t.Fatalf("no recordings: %v", err)
@@ -77,6 +78,7 @@ func TestSnapshotAnswers(t *testing.T) {
 // TestSplitAndMergeAnswer takes a recording apart and puts it together again: every value that
 // replay prints of it is the same before and after.
 func TestSplitAndMergeAnswer(t *testing.T) {
+	t.Parallel()
 	src, _ := filepath.Glob("../../testdata/incidents/crash-loop/*.tacho")
 	dir := t.TempDir()
 	pieces, whole := filepath.Join(dir, "pieces"), filepath.Join(dir, "whole.tacho")
@@ -143,6 +145,7 @@ func nearly(csv string) string {
 var longNumber = regexp.MustCompile(`\b\d+\.\d{8,}\b`)
 
 func TestSnapshotRefuses(t *testing.T) {
+	t.Parallel()
 	src, _ := filepath.Glob("../../testdata/incidents/panic/*.tacho")
 	dir := t.TempDir()
 	dst := filepath.Join(dir, "a.tacho")

@@ -11,7 +11,7 @@ import (
 
 // Whatever is made of archives has their stacks, and an archive of steps has none.
 func TestStacksAreCarried(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	archive := stackstest.Write(t, stackstest.Incident()...)
 	stacksOf := func(path string, args ...string) string {
 		t.Helper()
@@ -73,7 +73,7 @@ func TestStacksAreCarried(t *testing.T) {
 
 // Who asks for everything does not get each call of each stack.
 func TestStacksFloodNothing(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	both := []string{"--archive", loads(t, "one")[0], "--archive", stackstest.Write(t, stackstest.Incident()...)}
 	for _, question := range []string{"values *", "values * --format csv", "ranges *", "rates /./ --step 1m", "plot *", "export --format jsonl -o -", "export --format csv -o -", "export --format openmetrics -o - --host m"} {
 		status, out, errs := runReplay(append(words(question), both...)...)

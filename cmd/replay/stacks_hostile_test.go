@@ -20,7 +20,7 @@ var stackQuestions = []string{
 // What strangers called their programs, threads, files and functions is shown, and nothing
 // that a terminal obeys.
 func TestStacksOfStrangers(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	image := &stack.Image{Path: "/opt/" + attack, ID: attack, Base: 1}
 	frames := stackstest.Frames(stackstest.In(image, 1, attack), stackstest.In(image, 2, ""), stackstest.In(nil, 3, "f;"+attack), stackstest.Kernel(attack))
 	frames[1].File, frames[1].Line = attack, 7
@@ -43,7 +43,7 @@ func TestStacksOfStrangers(t *testing.T) {
 // Wherever an archive is damaged, questions about its stacks are answered with what is left,
 // or refused with a reason: nothing crashes.
 func TestStacksOfDamagedArchives(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	whole, err := os.ReadFile(stackstest.Write(t, stackstest.Incident()...))
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestStacksOfDamagedArchives(t *testing.T) {
 
 // Of several hosts each has its tree and its rows; a profile is of one.
 func TestStacksOfSeveralHosts(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	both := []string{"--archive", stackstest.WriteOf(t, "one", stackstest.Incident()...), "--archive", stackstest.WriteOf(t, "two", stackstest.Later()...)}
 	_, out, _ := runReplay(append(words("stacks --utc"), both...)...)
 	if !strings.Contains(out, "one  2026-11-20 03:12:01 UTC to 2026-11-20 03:12:02 UTC, 594 samples") || !strings.Contains(out, "two  2026-11-20 03:12:01 UTC to 2026-11-20 03:12:04 UTC, 1188 samples") {

@@ -21,6 +21,7 @@ func calls(p *browsertest.Page) string {
 // A report shows the stacks of its window as a flame graph, for the mouse and for the
 // keyboard; what strangers called their functions is text.
 func TestReportOfStacks(t *testing.T) {
+	t.Parallel()
 	b, p := openReport(t, openStore, stackstest.Write(t, stackstest.Incident()...))
 	const all = "all samples 100, indexer (612) 67, __libc_start_main [libc.so.6] 67, main [indexer] 67, flush [indexer] 33, write [libc.so.6] 33, ksys_write [kernel] 33, io_schedule [kernel] 33, " +
 		"indexer::parse [indexer] 33, engine::Scanner::scan [libengine.so] 27, libengine.so+0x900 3, malloc [libc.so.6] 6, bash (90) 33, wait4 [libc.so.6] 33, do_wait [kernel] 33"

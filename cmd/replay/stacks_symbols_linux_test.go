@@ -16,7 +16,7 @@ import (
 // A program that the recorder could not name functions of is named later, by a copy of it
 // somewhere: here of this test, by which nothing else is named.
 func TestStacksBySymbols(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // TestStacks compares what questions about sampled stacks answer with the transcript of
 // them, as TestGolden does for other questions. ARCHIVE and LATER stand for the recordings.
 func TestStacks(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	archive := stackstest.Write(t, stackstest.Incident()...)
 	later := stackstest.Write(t, stackstest.Later()...)
 	const golden = "testdata/stacks/incident.txt"
@@ -36,7 +36,7 @@ func TestStacks(t *testing.T) {
 
 // However narrow a terminal is, no line is longer, and the numbers of samples are there.
 func TestStacksFit(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	archive := stackstest.Write(t, stackstest.Incident()...)
 	for _, question := range []string{"stacks", "stacks --by thread", "stacks --top"} {
 		for _, width := range []int{40, 50, 60, 80, 100, 160} {
@@ -55,7 +55,7 @@ func TestStacksFit(t *testing.T) {
 
 // A profile is written whole, and over nothing.
 func TestStacksIntoAFile(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	archive := stackstest.Write(t, stackstest.Incident()...)
 	dst := t.TempDir() + "/profile.pb.gz"
 	args := []string{"stacks", "--archive", archive, "--utc", "--format", "pprof", "-o", dst}
@@ -80,7 +80,7 @@ func TestStacksIntoAFile(t *testing.T) {
 // On macOS the key of a process is a number, which is somebody else's pid: an argument that
 // is a number means a pid only, and no answer proposes a key to ask by.
 func TestStacksOfAMac(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	stackOf := func(pid int32, key, command string, count uint32) stack.Sample {
 		return stack.Sample{Thread: stack.Thread{PID: pid, Process: key, Command: command, TID: uint64(pid)}, Frames: stackstest.Frames(stackstest.In(stackstest.App, 0x1000, command+"_main")), Count: count}
 	}

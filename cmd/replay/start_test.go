@@ -9,6 +9,7 @@ import (
 // Every command starts with what the packages that it is made of do first. One that
 // puts descriptions of protocols together takes a third of that time.
 func TestNothingThatStartsSlowly(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command("go", "list", "-deps", "tachograph/cmd/replay").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 // Steps of whole days are cut at midnight of the zone, also in the night in
 // which clocks are set back and a day has 25 hours.
 func TestStepsOfDays(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	const night = "testdata/berlin.txt" // 2026-10-24 02:00 to 2026-10-26 09:00, 10 KB written a second
 	for _, c := range []struct {
 		name, line, want string
@@ -55,7 +55,7 @@ func TestStepsOfDays(t *testing.T) {
 }
 
 func TestRangesOfDays(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	for _, metric := range []string{"disk.all.write_bytes", "'mem.util.used / 1'"} {
 		t.Run(metric, func(t *testing.T) {
 			out, errs, status := replayAt(testNow, append(words("ranges "+metric+" --step 1d --format csv --archive testdata/berlin.txt"), "--quick")...)

@@ -65,6 +65,7 @@ func runReplay(args ...string) (status int, stdout, stderr string) {
 }
 
 func TestVerifyAndRepairCommands(t *testing.T) {
+	t.Parallel()
 	path := finishedArchive(t)
 	if status, out, errs := runReplay("verify", path); status != exit.Yes || !strings.Contains(out, "as it was written") {
 		t.Fatalf("verify of a sound archive: %d %q %q", status, out, errs)

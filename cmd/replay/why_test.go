@@ -13,7 +13,7 @@ import (
 // The command of each line shows something, of every kind of trouble that there
 // is a recording of.
 func TestCommandsOfWhy(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	recorded, err := filepath.Glob("../../testdata/incidents/*/*.tacho")
 	if err != nil || len(recorded) == 0 {
 		t.Fatalf("no incidents: %v", err)
@@ -43,7 +43,7 @@ func TestCommandsOfWhy(t *testing.T) {
 
 // Archives are taken as plain arguments, and the commands that show more name them.
 func TestWhyTakesArchives(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	recorded, err := filepath.Glob("../../testdata/incidents/*/*.tacho")
 	if err != nil || len(recorded) == 0 {
 		t.Fatalf("no incidents: %v", err)
@@ -64,7 +64,7 @@ func TestWhyTakesArchives(t *testing.T) {
 // The commands name an archive as whoever asks did, each in one line, and the
 // sentences fit the terminal.
 func TestWhyNamesTheArchiveAsItWasGiven(t *testing.T) {
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Parallel()
 	relative := "../../testdata/incidents/runaway-loop"
 	absolute, err := filepath.Abs(relative)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // An archive is being written when a recorder holds the lock beside it, or
 // where that cannot be looked at, when it grew lately.
 func TestBeingWritten(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name               string

@@ -9,7 +9,6 @@ import (
 // wherever they are asked for.
 func TestZones(t *testing.T) {
 	t.Setenv("TZ", "Asia/Tokyo")
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for _, c := range []struct {
 		name string
 		args []string

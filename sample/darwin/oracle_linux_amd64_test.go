@@ -40,13 +40,7 @@ func simulated(t *testing.T) machine {
 		if built.Mac, built.err = darwintest.FindMac(moduleRoot); built.err != nil {
 			return
 		}
-		dir, err := os.MkdirTemp("", "oracle")
-		if err != nil {
-			built.err = err
-			return
-		}
-		built.program = filepath.Join(dir, "darwin.test")
-		built.err = built.Build(".", built.program, ".")
+		built.program, built.err = built.Program("tachograph/sample/darwin.test")
 	})
 	darwintest.Need(t, built.err)
 	return built.machine
@@ -58,11 +52,7 @@ func TestMain(m *testing.M) {
 	if arch := os.Getenv(darwintest.ArchVariable); arch == "" || arch == "amd64" {
 		flag.Set("test.parallel", "8")
 	}
-	code := m.Run()
-	if built.program != "" {
-		os.RemoveAll(filepath.Dir(built.program))
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // cell is a value of a round, or the reason why there is none.

@@ -10,6 +10,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/procfs"
+	"tachograph/testdata/patience"
 )
 
 // What the process connector of this kernel tells of a command.
@@ -28,17 +29,15 @@ func TestConnectorLive(t *testing.T) {
 	_ = cmd.Run()
 	var found *procfs.Exit
 	var when int64
-	for deadline := time.Now().Add(10 * time.Second); found == nil && time.Now().Before(deadline); {
+	patience.Until(t, "the exit is told", func() bool {
 		w.take(func(e *procfs.Exit, at int64) {
 			if int(e.PID) == cmd.Process.Pid {
 				c := *e
 				found, when = &c, at
 			}
 		})
-	}
-	if found == nil {
-		t.Fatal("nothing was told of the exit")
-	}
+		return found != nil
+	})
 	if found.Status != 7<<8 || string(found.Name()) != "sh" || found.Lived < int64(300*time.Millisecond) || int(found.PPID) != unix.Getpid() {
 		t.Errorf("told %+v, called %s", found, found.Name())
 	}

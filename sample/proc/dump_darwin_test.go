@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"strconv"
@@ -17,7 +18,8 @@ import (
 // TestDump is the half of the oracle tests that runs as a darwin program: it
 // reads the sources at given instants of the scenario and prints what it got,
 // a JSON object for each. The other half, which knows what must come out, is
-// the one that starts it.
+// the one that starts it. The simulated clocks go by a number in the file
+// TACHO_PROC_CLOCK, which it writes; without one they go as this machine's.
 func TestDump(t *testing.T) {
 	instants := os.Getenv("TACHO_PROC_AT")
 	if instants == "" {
@@ -45,15 +47,14 @@ func TestDump(t *testing.T) {
 			}
 		}
 	}
+	clock := openClock(t, sources[0])
 	out := json.NewEncoder(os.Stdout)
 	for _, text := range strings.Fields(instants) {
 		at, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for now := scenarioTime(darwin.Now()); now < at; now = scenarioTime(darwin.Now()) {
-			time.Sleep(time.Duration((at - now) * float64(time.Second)))
-		}
+		clock.until(at)
 		if err := out.Encode(dumpRound(t, sources, frames)); err != nil {
 			t.Fatal(err)
 		}
@@ -65,9 +66,41 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// scenarioTime tells from the awake clock what time it is in the scenario. It
-// has begun well before this program could look at any clock: on a busy machine
-// starting a program takes a while.
+// clock is what the simulated clocks go by.
+type clock struct {
+	t     *testing.T
+	file  *os.File
+	watch *exitWatch
+	told  time.Duration
+}
+
+func openClock(t *testing.T, s sample.Source) *clock {
+	name := os.Getenv("TACHO_PROC_CLOCK")
+	if name == "" {
+		return &clock{t: t}
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	watch, _ := s.(*processes[macProcess, macReading]).k.(*macKernel).watch.(*exitWatch)
+	return &clock{t: t, file: file, watch: watch}
+}
+
+// until lets time pass in steps, after each of which the watch has seen what happened
+// in it. A little passes by itself.
+func (c *clock) until(at float64) {
+	for scenarioTime(darwin.Now()) < at {
+		c.told += clockStep
+		if _, err := c.file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(c.told)), 0); err != nil {
+			c.t.Fatal(err)
+		}
+		c.watch.catchUp()
+	}
+}
+
+// scenarioTime tells from the awake clock what time it is in the scenario.
 func scenarioTime(at metric.Stamp) float64 { return float64(at.Awake)/1e9 - bootedBefore }
 
 func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][]*sample.Frame) dumpedRound {
@@ -104,6 +137,5 @@ func dumpRound(t *testing.T, sources []sample.Source, frames map[sample.Source][
 			}
 		}
 	}
-	r.Done = scenarioTime(darwin.Now())
 	return r
 }

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/procfs"
+	"tachograph/testdata/patience"
 )
 
 func kernelOf(r *reader) *linuxKernel {
@@ -41,13 +41,15 @@ func openStill(t *testing.T) *reader {
 // waits for one on a busy machine does not use it either.
 func awaitSleep(t *testing.T, pid int) {
 	t.Helper()
-	for before, same := int64(0), 0; same < 20; time.Sleep(5 * time.Millisecond) {
+	before, same := int64(0), 0
+	patience.Until(t, fmt.Sprintf("process %d sleeps", pid), func() bool {
 		if now, _ := ranFor(int32(pid)); now == before && sleeps(t, pid) {
 			same++
 		} else {
 			before, same = now, 0
 		}
-	}
+		return same == 20
+	})
 }
 
 // sleeps reports whether no thread of a process runs or waits for a processor.
@@ -180,12 +182,13 @@ func TestStillButChanged(t *testing.T) {
 	if got := number64(t, r, orphanKey, "proc.psinfo.ppid"); got == uint64(sh.Process.Pid) {
 		t.Error("the parent that has ended is still said to be its parent")
 	}
-	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 7); err != nil {
+	// Nobody is kept from being nicer; who is so already stays as he is.
+	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 19); err != nil {
 		t.Fatal(err)
 	}
 	r.now.Cont += int64(longestStill)
 	r.read("proc")
-	if got := number64(t, r, key, "proc.psinfo.nice"); got != 7 {
+	if got := number64(t, r, key, "proc.psinfo.nice"); got != 19 {
 		t.Errorf("nice %d after %s", got, longestStill)
 	}
 	// Memory that is taken away while pages are reclaimed.

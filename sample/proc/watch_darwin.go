@@ -168,9 +168,9 @@ func (w *exitWatch) lastUsage(pid int32) []byte {
 	}
 }
 
-// Take first lets the watch catch up: the exits of processes that the listing
-// does not show any more are in the queue.
-func (w *exitWatch) Take(each func(e *macEvent)) {
+// catchUp waits until the watch has taken in what is in the queue: the exits of
+// processes that a listing does not show any more are.
+func (w *exitWatch) catchUp() {
 	select {
 	case <-w.flushed:
 	default:
@@ -184,6 +184,11 @@ func (w *exitWatch) Take(each func(e *macEvent)) {
 		case <-time.After(flushPatience):
 		}
 	}
+}
+
+// Take lets the watch catch up first.
+func (w *exitWatch) Take(each func(e *macEvent)) {
+	w.catchUp()
 	w.Lock()
 	defer w.Unlock()
 	for i := range w.events {

@@ -1,7 +1,6 @@
 package follow_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -143,7 +142,7 @@ func open(t *testing.T, opt follow.Options, paths ...string) *follow.Follower {
 // present reads what there is by now.
 func present(t *testing.T, f *follow.Follower, got streams) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
+	ctx, cancel := proof.Waiting(t)
 	defer cancel()
 	for {
 		it, err := f.Next(ctx)
@@ -163,7 +162,7 @@ func present(t *testing.T, f *follow.Follower, got streams) {
 // until reads until as many ticks and events of the machine were delivered as want has.
 func until(t *testing.T, f *follow.Follower, got, want streams) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), proof.Patience)
+	ctx, cancel := proof.Waiting(t)
 	defer cancel()
 	missing := func() bool {
 		for name := range want {

@@ -60,7 +60,7 @@ func TestLateTicksArePassedOver(t *testing.T) {
 	if err := r.w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	present(t, steady, got)
+	until(t, steady, got, r.want)
 	got.compare(t, "steady", r.want)
 	fresh := streams{}
 	f := open(t, follow.Options{From: follow.Position{Archive: at.Archive}}, r.dir)

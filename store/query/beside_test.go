@@ -13,6 +13,7 @@ import (
 	"tachograph/store"
 	"tachograph/store/query"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // onCores opens a directory and answers with so many cores; the last line of the
@@ -60,8 +61,8 @@ func overviewText(o *query.Overview) string {
 func TestPartsBesideEachOther(t *testing.T) {
 	dir := t.TempDir()
 	c := storetest.NewCrowd(5, true, false)
-	recordCrowd(t, dir, "h", "b", c, 300, true)
-	recordCrowd(t, dir, "h", "b", c, 100, false) // live
+	recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 300, 300), true)
+	recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 100, 100), false) // live
 	machine, err := os.ReadFile("../testdata/v1.machine.tacho")
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestPartsBesideEachOther(t *testing.T) {
 			text := ""
 			for _, h := range r.Hosts() {
 				from, to, _ := query.Covered(r, query.Window{Hosts: []string{h.ID}})
-				for n := range 4 {
+				for n := range proof.Pick(t, 4, 12) {
 					middle := from + (to-from)/2
 					a, b := query.Window{From: from, To: middle}, query.Window{From: middle, To: to}
 					if n > 0 {

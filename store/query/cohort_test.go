@@ -20,10 +20,10 @@ func TestCohorts(t *testing.T) {
 	dir := t.TempDir()
 	c := storetest.NewCrowd(8, true, true)
 	from := c.At.Wall
-	recordCrowd(t, dir, "h", "b", c, 200, true)
-	recordCrowd(t, dir, "h", "b", c, 100, true)
-	recordCrowd(t, dir, "h", "b2", c, 60, true)
-	recordCrowd(t, dir, "h", "b2", c, 60, false)
+	recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 200, 200), true)
+	recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 100, 100), true)
+	recordCrowd(t, dir, "h", "b2", c, proof.Pick(t, 60, 60), true)
+	recordCrowd(t, dir, "h", "b2", c, proof.Pick(t, 60, 60), false)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	length := c.At.Wall - from
 	for n := range proof.Pick(t, 2, 8) {

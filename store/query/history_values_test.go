@@ -10,6 +10,7 @@ import (
 	"tachograph/store"
 	"tachograph/store/query"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // TestHistoriesSayWhatTheValuesDo compares the history of a page, from an archive
@@ -22,8 +23,8 @@ func TestHistoriesSayWhatTheValuesDo(t *testing.T) {
 			dir := t.TempDir()
 			c := storetest.NewCrowd(9, true, false)
 			from := c.At.Wall
-			recordCrowd(t, dir, "h", "b", c, 400, finish)
-			recordCrowd(t, dir, "h", "b", c, 60, finish)
+			recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 400, 400), finish)
+			recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 60, 60), finish)
 			r, err := store.Open(dir)
 			if err != nil {
 				t.Fatal(err)

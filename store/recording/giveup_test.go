@@ -240,13 +240,15 @@ func TestABrokenDatabaseIsLeftAlone(t *testing.T) {
 	within := func(what string, fn func()) {
 		t.Helper()
 		done := make(chan struct{})
+		waiting, cancel := proof.Waiting(t)
+		defer cancel()
 		go func() {
 			defer close(done)
 			fn()
 		}()
 		select {
 		case <-done:
-		case <-time.After(proof.Patience):
+		case <-waiting.Done():
 			t.Fatalf("%s never ends", what)
 		}
 	}

@@ -206,6 +206,7 @@ func TestPruneByAWrongClock(t *testing.T) {
 			if testing.Short() && c.name != "years ahead" && c.name != "1970" {
 				t.Skip("the clocks that are wrongest tell most of it")
 			}
+			t.Parallel()
 			h := recordHost(t, "host-1", "mac")
 			h.reboot("a", 0, 0)
 			h.days(10)

@@ -29,7 +29,7 @@ func agent(t *testing.T) *Client {
 		t.Skip(pmcdtest.Missing)
 	}
 	dir := t.TempDir()
-	cmd := exec.Command(sample, "-d", "29", "-l", filepath.Join(dir, "log"))
+	cmd := exec.Command(sample, "-d", "29", "-U", pmcdtest.Me(), "-l", filepath.Join(dir, "log"))
 	cmd.Env = append(os.Environ(), "PCP_LOG_DIR="+dir, "PCP_TMP_DIR="+dir, "PCP_RUN_DIR="+dir)
 	cmd.Dir = dir
 	c, err := Command(cmd)

@@ -21,7 +21,8 @@ import (
 // A hundred clients of a real pmcd at once, each of whom wants another process. Half of
 // them leave while they are being answered.
 func TestHundredClientsOfPmcd(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
+	pmcdtest.Need(t, pmcdtest.Program, "pminfo")
+	path := filepath.Join(shortDir(t), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)

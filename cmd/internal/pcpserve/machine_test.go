@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"testing"
 
@@ -106,6 +107,17 @@ func (m *machine) Store(context.Context, *metric.Desc, *metric.Instance, metric.
 	defer m.mu.Unlock()
 	m.stored++
 	return nil
+}
+
+// shortDir is a directory whose name leaves room for that of a socket.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // serve has a server answer at an address until the test ends.

@@ -8,7 +8,6 @@ package pmcdtest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -22,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tachograph/testdata/patience"
 )
 
 // Missing is what tests say where PCP is not installed; continuous integration looks for it.
@@ -30,7 +31,7 @@ const Missing = "PCP is not installed: nothing was compared with its tools"
 // Program is where Debian keeps pmcd.
 const Program = "/usr/lib/pcp/bin/pmcd"
 
-// Patience is how long something is waited for that must come.
+// Patience is how long something is waited for that must come, on an idle machine.
 const Patience = 30 * time.Second
 
 // An Agent is a line of pmcd.conf.
@@ -42,14 +43,23 @@ type Agent struct {
 	How string
 }
 
-// PCP's own agents that a test may have beside its own.
+// PCP's own agents that a test may have beside its own. They stay who the test is: only root
+// could become another.
 var (
-	Root   = Agent{"root", 1, "pipe binary /var/lib/pcp/pmdas/root/pmdaroot"}
 	PMCD   = Agent{"pmcd", 2, "dso pmcd_init /var/lib/pcp/pmdas/pmcd/pmda_pmcd.so"}
-	Proc   = Agent{"proc", 3, "pipe binary /var/lib/pcp/pmdas/proc/pmdaproc -d 3"}
-	Linux  = Agent{"linux", 60, "pipe binary /var/lib/pcp/pmdas/linux/pmdalinux"}
-	Sample = Agent{"sample", 29, "pipe binary /var/lib/pcp/pmdas/sample/pmdasample -d 29"}
+	Proc   = Agent{"proc", 3, "pipe binary /var/lib/pcp/pmdas/proc/pmdaproc -d 3 -U " + Me()}
+	Linux  = Agent{"linux", 60, "pipe binary /var/lib/pcp/pmdas/linux/pmdalinux -U " + Me()}
+	Sample = Agent{"sample", 29, "pipe binary /var/lib/pcp/pmdas/sample/pmdasample -d 29 -U " + Me()}
 )
+
+// Me is the name of the user that the test is.
+func Me() string {
+	me, err := user.Current()
+	if err != nil {
+		return strconv.Itoa(os.Getuid()) // who has no name
+	}
+	return me.Username
+}
 
 // Config is what a pmcd is started with.
 type Config struct {
@@ -135,14 +145,10 @@ func (d *Daemon) write(t testing.TB, name, text string) {
 // Launch starts pmcd again, which must have ended.
 func (d *Daemon) Launch(t testing.TB) {
 	t.Helper()
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for try := 1; ; try++ {
 		d.choosePort(t)
 		_ = os.Remove(filepath.Join(d.Dir, "pmcd.socket")) // which one that was killed leaves
-		args := []string{"-f", "-A", "-U", me.Username, "-i", "127.0.0.1", "-p", d.port, "-s", filepath.Join(d.Dir, "pmcd.socket"),
+		args := []string{"-f", "-A", "-U", Me(), "-i", "127.0.0.1", "-p", d.port, "-s", filepath.Join(d.Dir, "pmcd.socket"),
 			"-c", filepath.Join(d.Dir, "pmcd.conf"), "-l", filepath.Join(d.Dir, "pmcd.log"), "-n", filepath.Join(d.Dir, "pmns"), "-x", filepath.Join(d.Dir, "fatal")}
 		cmd := exec.Command(Program, append(args, d.config.Flags...)...)
 		cmd.Env = append(d.env(), d.config.Env...)
@@ -180,7 +186,7 @@ func (d *Daemon) greets() error {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetReadDeadline(time.Now().Add(Patience)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(patience.Stretch(Patience))); err != nil {
 		return err
 	}
 	_, err = io.ReadFull(conn, make([]byte, 20))
@@ -306,22 +312,31 @@ func (d *Daemon) tail() string {
 // Until waits until something is so that must become so.
 func (d *Daemon) Until(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for since := time.Now(); !so(); <-tick.C {
-		if time.Since(since) > Patience {
-			t.Fatalf("waited %v in vain: %s\n%s", Patience, what, d.tail())
+	reached := false
+	defer func() {
+		if !reached {
+			t.Log(d.tail())
 		}
-	}
+	}()
+	patience.Until(t, what, so)
+	reached = true
 }
 
-// Own is the name space that PCP has installed.
+// Own is the name space of PCP's own agents, put together of the parts that PCP has
+// installed: what becomes of them on a machine is done when its pmcd is first started.
 func Own(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile("/var/lib/pcp/pmns/root")
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip(Missing)
+	const merge = "/usr/lib/pcp/bin/pmnsmerge"
+	Need(t, merge)
+	parts, err := filepath.Glob("/var/lib/pcp/pmns/root_*")
+	if err != nil || len(parts) == 0 {
+		t.Fatal("PCP has no parts of a name space in /var/lib/pcp/pmns ", err)
 	}
+	whole := filepath.Join(t.TempDir(), "root")
+	if out, err := exec.Command(merge, append(append([]string{"-a"}, parts...), whole)...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", merge, err, out)
+	}
+	text, err := os.ReadFile(whole)
 	if err != nil {
 		t.Fatal(err)
 	}

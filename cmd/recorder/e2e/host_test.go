@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,7 +18,10 @@ import (
 	"sync"
 	"testing"
 
+	"tachograph/cmd/recorder/service"
 	"tachograph/sample/darwin/darwintest"
+	"tachograph/testdata/built"
+	"tachograph/testdata/patience"
 )
 
 const moduleRoot = "../../.."
@@ -29,54 +33,41 @@ const archiveDir = "/Library/Archives"
 // and replay for this machine.
 type programs struct {
 	darwintest.Mac
-	dir, recorder, replay string
+	recorder, replay string
 }
 
-var built struct {
-	sync.Once
-	programs
-	err error
-}
+// findMac is FindMac, once for all tests.
+var findMac = sync.OnceValues(func() (darwintest.Mac, error) { return darwintest.FindMac(moduleRoot) })
 
-// simulated builds the programs, once for all tests.
+// warm runs the recorder once: its first start is slow, and would be in a scenario
+// whose time passes.
+var warm sync.Once
+
+// simulated are the programs.
 func simulated(t testing.TB) programs {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and runs whole programs")
 	}
-	built.Do(func() { built.err = built.build() })
-	darwintest.Need(t, built.err)
-	return built.programs
-}
-
-func (p *programs) build() (err error) {
-	if p.dir, err = os.MkdirTemp("", "e2e"); err != nil {
-		return err
+	mac, err := findMac()
+	darwintest.Need(t, err)
+	recorder, err := built.Package(built.Target{OS: "darwin", Arch: mac.Arch}, "tachograph/cmd/recorder")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if p.Mac, err = darwintest.FindMac(moduleRoot); err != nil {
-		return err
+	p := programs{mac, recorder, built.Program(t, "replay")}
+	warm.Do(func() { err = p.Command([]string{"--root", t.TempDir()}, p.recorder, "version").Run() })
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.recorder, p.replay = filepath.Join(p.dir, "recorder"), filepath.Join(p.dir, "replay")
-	if err := p.Build(moduleRoot, p.recorder, "./cmd/recorder"); err != nil {
-		return err
-	}
-	build := exec.Command("go", "build", "-o", p.replay, "./cmd/replay")
-	build.Dir = moduleRoot
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("replay: %w\n%s", err, out)
-	}
-	return nil
+	return p
 }
 
 func TestMain(m *testing.M) {
 	// The tests wait more than they work.
 	flag.Parse()
 	flag.Set("test.parallel", "6")
-	code := m.Run()
-	if built.dir != "" {
-		os.RemoveAll(built.dir)
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // long reports whether the long forms of tests are wanted.
@@ -88,7 +79,7 @@ type session struct {
 	p        programs
 	root     string // what the Mac has below /Library
 	scenario string
-	flags    []string // of the host
+	speed    float64 // how much faster than time the Mac lives; 0: no faster
 	env      []string
 	config   string // TOML; empty: none
 	log      bytes.Buffer
@@ -121,12 +112,19 @@ func machine(t testing.TB, text string) *session {
 	return &session{t: t, p: simulated(t), root: t.TempDir(), scenario: path}
 }
 
+// pace is a speed at which a Mac can live on this machine: what is late because of
+// other work weighs more the faster it is.
+func pace(speed float64) float64 { return max(slowest(speed), speed/patience.Late()) }
+
+// slowest is the pace below which a test would take many minutes.
+func slowest(speed float64) float64 { return max(0.5, speed/20) }
+
 // start prepares a run of the recorder with arguments.
 func (s *session) start(args ...string) *exec.Cmd {
 	s.t.Helper()
 	s.report = filepath.Join(s.root, "report")
 	os.Remove(s.report)
-	flags := append([]string{"--scenario", s.scenario, "--root", s.root, "--leaks", "--stats", "--report", s.report}, s.flags...)
+	flags := []string{"--scenario", s.scenario, "--root", s.root, "--leaks", "--stats", "--report", s.report, "--speed", strconv.FormatFloat(cmp.Or(s.speed, 1), 'f', 2, 64)}
 	if s.config != "" {
 		dir := filepath.Join(s.root, "Library")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -152,24 +150,39 @@ func (s *session) record(length string) {
 	s.checkLeaks()
 }
 
-// recordFrom records at a speed, and more slowly again should this machine be
-// so busy that the first values came only after a moment of the scenario.
-func (s *session) recordFrom(speed int, length string, moment float64) {
+// recordFrom records at a speed, and more slowly again should this machine be so
+// busy that the first values came only after a moment of the scenario, or readings
+// very late.
+func (s *session) recordFrom(speed float64, length string, moment float64) {
 	s.t.Helper()
-	flags := s.flags
-	for ; speed > 0; speed /= 2 {
-		s.flags = append(slices.Clone(flags), "--speed", strconv.Itoa(speed))
+	for s.speed = pace(speed); ; s.speed = max(s.speed/2, slowest(speed)) {
 		s.record(length)
+		st, err := service.ReadStatus(s.dir())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		late := 0.0
+		for _, c := range st.Classes {
+			late = max(late, c.MaxLateSeconds)
+		}
 		rows := s.rows("values", "kernel.all.cpu.user")
-		if len(rows) > 1 && rows[1].at(s.t) < moment {
+		inTime := len(rows) > 1 && rows[1].at(s.t) < moment
+		s.t.Logf("%s at %.1f times the speed of time: readings were late by %.3f s at most", length, s.speed, late)
+		if inTime && (late < tolerable || s.speed == slowest(speed)) {
 			return
+		}
+		if s.speed == slowest(speed) {
+			s.t.Fatal("this machine is too busy to simulate another one")
 		}
 		if err := os.RemoveAll(s.dir()); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	s.t.Fatal("this machine is too busy to simulate another one")
 }
+
+// tolerable is how late a reading may be, in seconds of the scenario, before it is
+// recorded again.
+const tolerable = 0.2
 
 func (s *session) said() string {
 	b := s.log.Bytes()

@@ -107,7 +107,7 @@ func TestFrozen(t *testing.T) {
 			t.Parallel()
 			s := mac(t, name+".scn")
 			s.config = everything
-			s.flags = []string{"--speed", "20"}
+			s.speed = pace(20)
 			s.record("25s")
 			world, err := darwintest.Load(s.scenario, s.p.Shipped)
 			if err != nil {

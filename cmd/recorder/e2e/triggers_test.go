@@ -97,7 +97,7 @@ sysctl kern.memorystatus_vm_pressure_level 1
 process 700 { user_ns counter 5000000000 600000000 }
 `)
 	s.config = watching
-	s.flags = []string{"--speed", "8"}
+	s.speed = pace(8)
 	s.record("30s")
 	for _, kind := range []string{"trigger", "stacks"} {
 		if list := s.events(kind); len(list) > 0 {

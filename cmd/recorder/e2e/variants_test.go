@@ -344,7 +344,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if long() {
 		length = time.Hour
 	}
-	s.flags = []string{"--speed", "200"}
+	s.speed = pace(200)
 	s.record(length.String())
 	sum, top := 0, ""
 	for name, n := range s.calls() {

@@ -10,12 +10,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"tachograph/cmd/internal/pmcdtest"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
+	"tachograph/testdata/built"
 )
 
 const moduleRoot = "../../.."
@@ -23,48 +23,11 @@ const moduleRoot = "../../.."
 // domain is the one that the agent answers for beside PCP's own.
 const domain = 500
 
-// built is the recorder for this machine.
-var built struct {
-	sync.Once
-	recorder string
-	err      error
-}
-
-// scratch are directories of what was built.
-var scratch []string
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	for _, dir := range scratch {
-		os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
-// recorder builds it, once for all tests.
+// recorder is the one for this machine, for tests that have PCP's programs beside.
 func recorder(t testing.TB) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds and runs whole programs")
-	}
 	pmcdtest.Need(t, pmcdtest.Program, "pminfo", "pmval", "pmrep", "pmlogger", "pmie")
-	built.Do(func() {
-		var dir string
-		if dir, built.err = os.MkdirTemp("", "pmda"); built.err != nil {
-			return
-		}
-		scratch = append(scratch, dir)
-		built.recorder = filepath.Join(dir, "recorder")
-		build := exec.Command("go", "build", "-o", built.recorder, "./cmd/recorder")
-		build.Dir = moduleRoot
-		if out, err := build.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w\n%s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
-	return built.recorder
+	return built.Program(t, "recorder")
 }
 
 // dynamic is the name space of an agent that names its metrics itself.

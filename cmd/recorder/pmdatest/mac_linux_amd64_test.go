@@ -22,15 +22,11 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
 	"tachograph/sample/pcp/pdu"
+	"tachograph/testdata/built"
 )
 
-// macs is the simulated Mac, and the recorder for it.
-var macs struct {
-	sync.Once
-	darwintest.Mac
-	recorder string
-	err      error
-}
+// findMac is FindMac, once for all tests.
+var findMac = sync.OnceValues(func() (darwintest.Mac, error) { return darwintest.FindMac(moduleRoot) })
 
 // frozen is the command that runs the recorder on a Mac on which time stands still. What
 // it has not released when it ends is a failure.
@@ -54,24 +50,17 @@ func onMac(t testing.TB, root string, flags []string, args ...string) *exec.Cmd 
 	if testing.Short() {
 		t.Skip("builds and runs whole programs")
 	}
-	macs.Do(func() {
-		if macs.Mac, macs.err = darwintest.FindMac(moduleRoot); macs.err != nil {
-			return
-		}
-		var dir string
-		if dir, macs.err = os.MkdirTemp("", "pmda-mac"); macs.err != nil {
-			return
-		}
-		scratch = append(scratch, dir)
-		macs.recorder = filepath.Join(dir, "recorder")
-		macs.err = macs.Build(moduleRoot, macs.recorder, "./cmd/recorder")
-	})
-	darwintest.Need(t, macs.err)
+	mac, err := findMac()
+	darwintest.Need(t, err)
+	recorder, err := built.Package(built.Target{OS: "darwin", Arch: mac.Arch}, "tachograph/cmd/recorder")
+	if err != nil {
+		t.Fatal(err)
+	}
 	scenario, err := filepath.Abs(filepath.Join(moduleRoot, "testdata", "darwin", "whole-laptop.scn"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := macs.Command(append([]string{"--scenario", scenario, "--root", root}, flags...), macs.recorder, args...)
+	cmd := mac.Command(append([]string{"--scenario", scenario, "--root", root}, flags...), recorder, args...)
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	return cmd
 }
@@ -187,7 +176,7 @@ func TestAMacRepeatsItsAnswer(t *testing.T) {
 		if err != nil || len(readings[0].Values) != 1 {
 			t.Errorf("%s: %+v, %v", name, readings, err)
 		}
-		time.Sleep(120 * time.Millisecond) // longer than a value of the class is shared
+		<-time.After(120 * time.Millisecond) // longer than a value of the class is shared
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)

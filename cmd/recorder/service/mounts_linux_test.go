@@ -17,7 +17,7 @@ func withOwnMounts(t *testing.T, f func() (skip string)) {
 		// The thread ends with the goroutine, and with it what only it sees.
 		runtime.LockOSThread()
 		if err := syscall.Unshare(syscall.CLONE_NEWNS | syscall.CLONE_FS); errors.Is(err, syscall.EPERM) {
-			skip = "only root can mount"
+			skip = "needs root"
 			return
 		} else if err != nil {
 			t.Error(err)

@@ -1,9 +1,12 @@
 package service
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -24,6 +27,7 @@ import (
 	"tachograph/store/recording"
 	"tachograph/store/rewrite"
 	"tachograph/store/storetest/proof"
+	"tachograph/testdata/patience"
 )
 
 var aHost = metric.Host{ID: "host-1", Name: "host", OS: "Linux", Platform: "linux"}
@@ -88,6 +92,9 @@ func afterwards() metric.Stamp {
 
 var keep = recording.Limits{KeepFor: time.Hour, Reduce: true, KeepReducedFor: 10000 * time.Hour}
 
+// What TestKilledReducer says.
+const begun, nothingDue = "begun\n", "nothing is due\n"
+
 // TestKilledReducer is the process that TestKillWhileReducing kills.
 func TestKilledReducer(t *testing.T) {
 	dir := os.Getenv(reducingDir)
@@ -98,13 +105,14 @@ func TestKilledReducer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	os.Stdout.WriteString(begun)
 	for {
 		done, err := a.Prune(keep, afterwards())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(done.Due)+len(done.Removed) == 0 {
-			os.Stdout.WriteString("nothing is due\n")
+			os.Stdout.WriteString(nothingDue)
 			return
 		}
 		for _, path := range done.Due {
@@ -147,26 +155,28 @@ func TestKillWhileReducing(t *testing.T) {
 	for finished := false; !finished; {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestKilledReducer$")
 		cmd.Env = append(os.Environ(), reducingDir+"="+dir)
-		var out strings.Builder
-		cmd.Stdout = &out
-		if err := cmd.Start(); err != nil {
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		var deadline <-chan time.Time
-		if kills < 40 {
-			deadline = time.After(time.Duration(5+r.IntN(60)) * time.Millisecond)
+		said := bufio.NewReader(out)
+		if line, err := said.ReadString('\n'); line != begun {
+			t.Fatalf("it says %q: %v, %v", line, err, cmd.Wait())
 		}
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Fatal(err, out.String())
-			}
-			finished = strings.Contains(out.String(), "nothing is due")
-		case <-deadline:
-			_ = cmd.Process.Kill()
-			<-ended
+		killed := time.AfterFunc(time.Hour, func() { _ = cmd.Process.Kill() })
+		if kills < 40 {
+			killed.Reset(time.Duration(float64(r.IntN(12)) * patience.Late() * float64(time.Millisecond)))
+		}
+		rest, err := io.ReadAll(said)
+		ended := killed.Stop()
+		err = cmp.Or(cmd.Wait(), err)
+		if ended && err != nil {
+			t.Fatalf("%v: %s", err, rest)
+		}
+		if finished = err == nil && strings.Contains(string(rest), nothingDue); !finished {
 			kills++
 		}
 		if got := gains(t, dir); len(got) != len(want) {

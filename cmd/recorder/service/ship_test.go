@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/testdata/patience"
 )
 
 // command writes a shell script and returns its path.
@@ -21,13 +22,7 @@ func command(t *testing.T, text string) string {
 
 func wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	patience.Until(t, what, ok)
 }
 
 func TestFinishedArchivesAreShipped(t *testing.T) {
@@ -39,7 +34,7 @@ func TestFinishedArchivesAreShipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the shipping", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Waiting == 0 })
+	wait(t, "it is shipped", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Waiting == 0 })
 	stop()
 	text, _ := os.ReadFile(seen)
 	if got := string(text); got != "--to "+path+"\n" {
@@ -61,7 +56,7 @@ func TestFailedShippingIsToldAndKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the failure", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Error != "" })
+	wait(t, "it has failed", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Error != "" })
 	stop()
 	evs := b.archive.kinds(metric.EventShip)
 	if len(evs) != 1 || !strings.HasSuffix(evs[0].Text, "exit status 3: no route") {
@@ -71,7 +66,7 @@ func TestFailedShippingIsToldAndKept(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	b.cfg.Archive.OnFinish = []string{command(t, `echo "$1" >> `+seen)}
 	_, stop = b.run()
-	wait(t, "the second attempt", func() bool { text, _ := os.ReadFile(seen); return string(text) == path+"\n" })
+	wait(t, "it is tried again", func() bool { text, _ := os.ReadFile(seen); return string(text) == path+"\n" })
 	stop()
 }
 
@@ -84,7 +79,7 @@ func TestCommandThatHangsIsKilledWithAllItStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Which is long before it would end by itself.
-	wait(t, "the end of the command", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Error != "" })
+	wait(t, "the command has ended", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Error != "" })
 	stop()
 	if got := s.Status().LastShipping.Error; !strings.HasSuffix(got, "did not end within 200ms") {
 		t.Errorf("error: %s", got)
@@ -103,7 +98,7 @@ func TestTheCommandsEnvironmentIsClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the shipping", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Waiting == 0 })
+	wait(t, "it is shipped", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Waiting == 0 })
 	stop()
 	text, _ := os.ReadFile(seen)
 	known := map[string]string{
@@ -126,7 +121,7 @@ func TestTheCommandsEnvironmentIsClean(t *testing.T) {
 // of a configuration that was read long ago.
 func TestAStrangersCommandIsNotRun(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
+		t.Skip("needs root") // who can give files away
 	}
 	b := newBench(t)
 	program := command(t, "exit 0")
@@ -139,7 +134,7 @@ func TestAStrangersCommandIsNotRun(t *testing.T) {
 	if _, err := s.Rotate("test"); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the shipping", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Error != "" })
+	wait(t, "it is shipped", func() bool { return s.Status().LastShipping != nil && s.Status().LastShipping.Error != "" })
 	if ship := s.Status().LastShipping; !strings.Contains(ship.Error, "is not run") || !strings.Contains(ship.Error, "belongs to user 12345") || ship.Waiting != 1 {
 		t.Errorf("%+v", ship)
 	}

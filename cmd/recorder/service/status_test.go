@@ -12,8 +12,8 @@ import (
 func TestStatusFileComesAndStays(t *testing.T) {
 	b := newBench(t)
 	s, stop := b.run()
-	wait(t, "a status file", func() bool { _, err := ReadStatus(b.dir); return err == nil })
-	wait(t, "a tick", func() bool { return s.Status().Values > 0 })
+	wait(t, "there is a status file", func() bool { _, err := ReadStatus(b.dir); return err == nil })
+	wait(t, "there is a tick", func() bool { return s.Status().Values > 0 })
 	stop()
 	st, err := ReadStatus(b.dir)
 	if err != nil || !st.Stopped || st.PID != os.Getpid() || st.BootID != "this boot" || st.Values == 0 {

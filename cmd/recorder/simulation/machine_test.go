@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"tachograph/sample/darwin/darwintest"
+	"tachograph/testdata/built"
+	"tachograph/testdata/patience"
 )
 
 // machine is the simulated Mac with a recorder on it.
@@ -24,9 +26,11 @@ type machine struct {
 	dir  string // of everything
 	mac  darwintest.Mac
 	exe  string // the recorder
-	rss  [][]int64
-	open [][]int
-	logs logBuffer
+	// speed is how much faster than time the Mac lives.
+	speed float64
+	rss   [][]int64
+	open  [][]int
+	logs  logBuffer
 }
 
 // logBuffer is what the recorders said.
@@ -63,10 +67,11 @@ func newMachine(t *testing.T, p plan) *machine {
 		t.Skip("an emulated processor is too slow to live through days")
 	}
 	m.mac = mac
-	m.exe = m.path("recorder")
-	if err := mac.Build(moduleIs, m.exe, "./cmd/recorder"); err != nil {
+	if m.exe, err = built.Package(built.Target{OS: "darwin", Arch: mac.Arch}, "tachograph/cmd/recorder"); err != nil {
 		t.Fatal(err)
 	}
+	// What a machine with other work does late weighs more the faster the Mac lives.
+	m.speed = max(float64(p.speed)/patience.Late(), float64(p.speed)/3)
 	for _, dir := range []string{"root", "kept"} {
 		if err := os.Mkdir(m.path(dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -115,7 +120,8 @@ func (m *machine) run() bool {
 // bear a signal that is delivered to a thread in the middle of a write.
 const stoodStill = -2
 
-// standstill is for how long nothing may be written before it counts as that.
+// standstill is for how long nothing may be written before it counts as that, on an
+// idle machine.
 const standstill = 20 * time.Second
 
 // recording is what the program logs once it listens.
@@ -124,7 +130,7 @@ const recording = "msg=recording"
 // boot lives until the machine goes down.
 func (m *machine) boot(n int) int {
 	report := m.path(fmt.Sprintf("leaks.%d", n))
-	cmd := m.mac.Command([]string{"--speed", strconv.Itoa(m.plan.speed), "--scenario", m.path("scenario"), "--root", m.path("root"),
+	cmd := m.mac.Command([]string{"--speed", strconv.FormatFloat(m.speed, 'f', 0, 64), "--scenario", m.path("scenario"), "--root", m.path("root"),
 		"--resume", m.path("state"), "--leaks", "--report", report}, m.exe, "run", "--config", m.path("config.toml"))
 	cmd.Env = append(os.Environ(), "TZ=Europe/Berlin")
 	cmd.Stderr = &m.logs
@@ -139,8 +145,8 @@ func (m *machine) boot(n int) int {
 	defer ticker.Stop()
 	status := filepath.Join(m.path("root"), archives, "recorder.status")
 	var written time.Time
-	moved := time.Now()
-	for listened := 0; ; {
+	still := 0.0 // seconds of an idle machine
+	for listened, looked := 0, time.Now(); ; {
 		select {
 		case <-done:
 			return cmd.ProcessState.ExitCode()
@@ -151,9 +157,12 @@ func (m *machine) boot(n int) int {
 			m.open[n] = append(m.open[n], descriptors(cmd.Process.Pid))
 		}
 		if info, err := os.Stat(status); err == nil && info.ModTime() != written {
-			written, moved = info.ModTime(), time.Now()
+			written, still = info.ModTime(), 0
 		}
-		if time.Since(moved) > standstill {
+		now := time.Now()
+		still += now.Sub(looked).Seconds() / patience.Late()
+		looked = now
+		if still > standstill.Seconds() {
 			cmd.Process.Kill()
 			<-done
 			return stoodStill

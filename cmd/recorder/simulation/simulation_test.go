@@ -38,7 +38,7 @@ func TestSomeDays(t *testing.T) {
 // TestThirtyDays lives through thirty days with long intervals.
 func TestThirtyDays(t *testing.T) {
 	if os.Getenv("TACHO_LONG") == "" {
-		t.Skip("needs some minutes: set TACHO_LONG")
+		t.Skip("a long test: TACHO_LONG=1")
 	}
 	live(t, plan{
 		name: "thirty days", awake: 30 * 15 * time.Hour, speed: 10_000, day: 15 * time.Hour, night: 9 * time.Hour,
@@ -50,7 +50,7 @@ func TestThirtyDays(t *testing.T) {
 // TestOneDay lives through a day at the default intervals.
 func TestOneDay(t *testing.T) {
 	if os.Getenv("TACHO_LONG") == "" {
-		t.Skip("needs some minutes: set TACHO_LONG")
+		t.Skip("a long test: TACHO_LONG=1")
 	}
 	classes := "fast = \"1s\"\n"
 	live(t, plan{

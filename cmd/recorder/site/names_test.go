@@ -119,11 +119,11 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, name, id string) {
 		for _, part := range strings.Split(name, ".") {
 			if part == "" || strings.ContainsAny(name, " \t\r\n{}:#/") || !strings.Contains(id, ":") || strings.ContainsAny(id, " \t\r\n{}#/") {
-				t.Skip()
+				return
 			}
 		}
 		if name == "root" || strings.HasPrefix(name, "root.") {
-			t.Skip()
+			return
 		}
 		was, err := parseNames(text)
 		if err != nil {

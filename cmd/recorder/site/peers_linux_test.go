@@ -62,6 +62,9 @@ type installation struct {
 // sleep for is cut short.
 func pcpHere(t *testing.T) *installation {
 	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root") // who alone may install agents, PCP's scripts say
+	}
 	pmcdtest.Need(t, pmcdtest.Program, "pminfo", "pmprobe")
 	own := pmcdtest.Config{Agents: []pmcdtest.Agent{pmcdtest.PMCD}, Names: []string{"root {\n\tpmcd\n}\npmcd {\n\tpid\t2:0:23\n}\n"}}
 	d := pmcdtest.Start(t, own)
@@ -108,7 +111,11 @@ func pcpHere(t *testing.T) *installation {
 	put(t, filepath.Join(dir, "etc/pmcd.conf"), "# agents\npmcd\t2\tdso\tpmcd_init\t/var/lib/pcp/pmdas/pmcd/pmda_pmcd.so\n\n[access]\ndisallow \".*\" : store;\nallow \"local:*\" : all;\n")
 	put(t, filepath.Join(dir, "var/pmns/root"), get(t, "/usr/lib/pcp/pmns/root_pmcd"))
 	put(t, filepath.Join(dir, "var/pmns/root_pmcd"), get(t, "/usr/lib/pcp/pmns/root_pmcd"))
-	put(t, filepath.Join(dir, "var/pmns/stdpmid"), get(t, "/var/lib/pcp/pmns/stdpmid"))
+	// The numbers of domains are put together when a machine's pmcd is first started.
+	for _, name := range []string{"stdpmid.pcp", "stdpmid.local"} {
+		put(t, filepath.Join(dir, "var/pmns", name), get(t, filepath.Join("/usr/lib/pcp/pmns", name)))
+	}
+	in.run(t, filepath.Join(dir, "var/pmns"), "sh", "/usr/lib/pcp/pmns/Make.stdpmid")
 	own.Flags, own.Env = []string{"-c", filepath.Join(dir, "etc/pmcd.conf"), "-n", filepath.Join(dir, "var/pmns/root")}, in.env
 	d.Configure(t, own)
 	d.Launch(t)

@@ -258,7 +258,7 @@ func TestAFailureIsTakenBack(t *testing.T) {
 // lead root elsewhere.
 func TestTemplatesMayBelongToPCP(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
+		t.Skip("needs root") // who can give files away
 	}
 	for _, led := range []bool{false, true} {
 		root := machine(t)

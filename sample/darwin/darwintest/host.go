@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"tachograph/testdata/built"
 )
 
 // ArchVariable names an environment variable that chooses the processor of the
@@ -52,6 +54,12 @@ func FindMac(root string) (Mac, error) {
 		return m, err
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("tachograph-mac-%s-%d-%s", m.Arch, os.Getuid(), id))
+	// Others may be building it.
+	unlock, err := built.Lock(dir + ".lock")
+	if err != nil {
+		return m, err
+	}
+	defer unlock()
 	name := "darwinhost"
 	if m.Arch != "amd64" {
 		name += "-" + m.Arch
@@ -65,7 +73,7 @@ func FindMac(root string) (Mac, error) {
 			return m, errNoMac
 		}
 	}
-	// Built aside and moved into place whole: others may be building too.
+	// Built aside and moved into place whole: who builds it may be ended.
 	aside, err := os.MkdirTemp("", "tachograph-mac-")
 	if err != nil {
 		return m, err
@@ -74,12 +82,7 @@ func FindMac(root string) (Mac, error) {
 	if out, err := exec.Command("make", "-j2", "-C", source, "OUT="+aside, "ARCH="+m.Arch).CombinedOutput(); err != nil {
 		return m, fmt.Errorf("building the simulated Mac: %w\n%s", err, out)
 	}
-	if err := os.Rename(aside, dir); err != nil {
-		if _, there := os.Stat(m.Host); there != nil {
-			return m, err
-		}
-	}
-	return m, nil
+	return m, os.Rename(aside, dir)
 }
 
 // Need skips the test where there can be no simulated Mac, and fails it where
@@ -94,20 +97,10 @@ func Need(t testing.TB, err error) {
 	}
 }
 
-// Build builds a package as a program for the Mac, its tests if it ends in
-// .test; the go command runs in dir.
-func (m Mac) Build(dir, program, pkg string) error {
-	args := []string{"build", "-o", program, pkg}
-	if filepath.Ext(program) == ".test" {
-		args = []string{"test", "-c", "-o", program, pkg}
-	}
-	build := exec.Command("go", args...)
-	build.Dir = dir
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=darwin", "GOARCH="+m.Arch)
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s for macOS on %s: %w\n%s", pkg, m.Arch, err, out)
-	}
-	return nil
+// Program returns the path of a package as a program for the Mac, or, with .test
+// after it, of its tests. It is built once for all packages of a run.
+func (m Mac) Program(pkg string) (string, error) {
+	return built.Package(built.Target{OS: "darwin", Arch: m.Arch}, pkg)
 }
 
 // Command makes the command that runs a program on the Mac; flags are the

@@ -2,6 +2,7 @@ package mach
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -10,9 +11,12 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/chain"
@@ -22,7 +26,8 @@ import (
 // program that the other tests run on the simulated Mac. The variable has
 // commands, separated by semicolons: a word, a process, for how long, how often a
 // second, and perhaps a number: how many samples are enough, so that a session ends,
-// or of "kill" at which call.
+// or of "kill" at which call. With a file TACHO_STACKS_CLOCK, by which the simulated
+// clocks go, next to no time passes before the first sample.
 func TestDump(t *testing.T) {
 	do := os.Getenv("TACHO_STACKS")
 	if do == "" {
@@ -52,7 +57,10 @@ func TestDump(t *testing.T) {
 		case "sample":
 			fmt.Println("do", command)
 			d := dump{}
-			st, err := until(n, s, wish, d.give)
+			st, err := until(n, s, wish, func(s *stack.Sample) {
+				d.give(s)
+				timePasses()
+			})
 			d.print(st, err)
 		case "fail":
 			failEach(wish, n)
@@ -77,6 +85,29 @@ func TestDump(t *testing.T) {
 		}
 	}
 }
+
+// timePasses lets time pass from now on where the simulated clocks wait for that: by
+// a millisecond whenever this program has waited for one, so that on a busy machine,
+// where it comes to do less, less time passes.
+var timePasses = sync.OnceFunc(func() {
+	name := os.Getenv("TACHO_STACKS_CLOCK")
+	if name == "" {
+		return
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		for passed := time.Duration(0); ; passed += time.Millisecond {
+			if _, err := file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(passed)), 0); err != nil {
+				panic(err)
+			}
+			// Go's own clock is simulated, this is not.
+			_, _ = unix.Select(0, nil, nil, nil, &unix.Timeval{Usec: 1000})
+		}
+	}()
+})
 
 // until samples until it has given enough.
 func until(enough int, s *Sampler, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {

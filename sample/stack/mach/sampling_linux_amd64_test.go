@@ -3,6 +3,7 @@ package mach
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -174,26 +175,25 @@ func TestKilledAtEachCall(t *testing.T) {
 // come are known when they are there.
 func TestWhatEnds(t *testing.T) {
 	t.Parallel()
-	m := simulated(t)
-	unit := 0.25 // seconds; a program takes less to begin, unless it is emulated
-	if m.Emulated() {
-		unit = 0.8
+	const ends, becomes = "sample 710 8s 200", "sample 711 1s 100"
+	clock := filepath.Join(t.TempDir(), "clock")
+	if err := os.WriteFile(clock, make([]byte, 8), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	at := func(n float64) string { return fmt.Sprintf("%.1f", n*unit) }
-	o := m.tidy(t, world+`
+	o := simulated(t).tidy(t, world+`
 host { dead_ports yes }
-process 710 { name short; uniqueid 7100; exit `+at(6)+`
+process 710 { name short; uniqueid 7100; exit 1.5
   image "/bin/short" uuid 0e0e0e0e-0000-0000-0000-000000000001 load 0x104000000 size 0x4000 { symbol _main 0x1000 }
-  image "/opt/late.dylib" uuid 0e0e0e0e-0000-0000-0000-000000000002 load 0x105000000 size 0x4000 at `+at(4)+` updating `+at(0.5)+` { symbol _late 0x100 }
-  thread 0x751 { state 1; stack main+4; at `+at(4)+` stack late+4 main+8 }
-  thread 0x752 { state 1; stack main+12; exit `+at(4)+` } }
-process 711 { name before; uniqueid 7110; exec at `+at(8)+` { name after }
+  image "/opt/late.dylib" uuid 0e0e0e0e-0000-0000-0000-000000000002 load 0x105000000 size 0x4000 at 1 updating 0.1 { symbol _late 0x100 }
+  thread 0x751 { state 1; stack main+4; at 1 stack late+4 main+8 }
+  thread 0x752 { state 1; stack main+12; exit 1 } }
+process 711 { name before; uniqueid 7110; exec at 2 { name after }
   thread 0x761 { stack 0x10 } }
-fail task_threads 0x10000003 pid 711 from `+at(8)+` count 1
-`, "sample 710 "+at(30)+"s 200;sample 711 "+at(4)+"s 100")
-	p := o.part(t, "sample 710 "+at(30)+"s 200")
+fail task_threads 0x10000003 pid 711 from 2 count 1
+`, ends+";"+becomes, "--clock", clock)
+	p := o.part(t, ends)
 	rounds := p.statistic(t, "rounds")
-	if strings.Contains(p.text, "error") || p.statistic(t, "gone") == 0 || p.statistic(t, "failed") > 0 || float64(rounds) > 8*unit*200 {
+	if strings.Contains(p.text, "error") || p.statistic(t, "gone") == 0 || p.statistic(t, "failed") > 0 || rounds > 400 {
 		t.Errorf("a process that ends:\n%s", p.text)
 	}
 	one, other := p.stacks["710/7100/short/751"], p.stacks["710/7100/short/752"]
@@ -201,7 +201,7 @@ fail task_threads 0x10000003 pid 711 from `+at(8)+` count 1
 		t.Errorf("%v\n%v", one, other)
 	}
 	// The task of a program before its exec is not that after it.
-	p = o.part(t, "sample 711 "+at(4)+"s 100")
+	p = o.part(t, becomes)
 	if len(p.stacks["711/7110/after/761"]) != 1 || p.statistic(t, "tasks") != 2 || p.statistic(t, "gone") > 0 {
 		t.Errorf("a process that becomes another program:\n%s", p.text)
 	}
@@ -237,12 +237,12 @@ func TestSuspensionsEnd(t *testing.T) {
 	t.Parallel()
 	o := simulated(t).tidy(t, frozen+`
 process 703 { name alone; thread 0x771 { state 1; stack 0x10 0x20 } }
-delay mach_vm_read_overwrite 400000 pid 703
+delay mach_vm_read_overwrite 2000000 pid 703
 `, "sample 703 100ms 1")
 	if !strings.Contains(o.out, "failed 1") || !strings.Contains(o.out, "KERN_OPERATION_TIMED_OUT") {
 		t.Errorf("a sample of a thread that ran:\n%s", o.out)
 	}
-	if d := o.longest(); d == 0 || d > 350*time.Millisecond {
+	if d := o.longest(); d == 0 || d >= 2*time.Second {
 		t.Errorf("suspended for %v:\n%s", d, o.report)
 	}
 }

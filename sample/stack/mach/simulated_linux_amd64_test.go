@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,24 +36,10 @@ func simulated(t *testing.T) machine {
 		if built.Mac, built.err = darwintest.FindMac("../../.."); built.err != nil {
 			return
 		}
-		dir, err := os.MkdirTemp("", "mach")
-		if err != nil {
-			built.err = err
-			return
-		}
-		built.program = filepath.Join(dir, "mach.test")
-		built.err = built.Build(".", built.program, ".")
+		built.program, built.err = built.Program("tachograph/sample/stack/mach.test")
 	})
 	darwintest.Need(t, built.err)
 	return built.machine
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.program != "" {
-		os.RemoveAll(filepath.Dir(built.program))
-	}
-	os.Exit(code)
 }
 
 // outcome is what the program printed, and what the host reported of it.
@@ -64,16 +51,20 @@ type outcome struct {
 
 const nothingLeft = "leaks: mach: 0 vm regions, 0 port references, 0 suspended threads"
 
-// run runs commands on a Mac that is as the scenario says.
-func (m machine) run(t *testing.T, scenario, do string) outcome {
+// run runs commands on a Mac that is as the scenario says, with further flags.
+func (m machine) run(t *testing.T, scenario, do string, flags ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
 	scn, report := filepath.Join(dir, "test.scn"), filepath.Join(dir, "report")
 	if err := os.WriteFile(scn, []byte(scenario), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := m.Command([]string{"--scenario", scn, "--leaks", "--stats", "--report", report}, m.program, "-test.run", "^TestDump$")
+	flags = append([]string{"--scenario", scn, "--leaks", "--stats", "--report", report}, flags...)
+	cmd := m.Command(flags, m.program, "-test.run", "^TestDump$")
 	cmd.Env = append(os.Environ(), "TACHO_STACKS="+do)
+	if i := slices.Index(flags, "--clock"); i >= 0 {
+		cmd.Env = append(cmd.Env, "TACHO_STACKS_CLOCK="+flags[i+1])
+	}
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -92,9 +83,9 @@ func (m machine) run(t *testing.T, scenario, do string) outcome {
 }
 
 // tidy runs commands of which nothing may be left.
-func (m machine) tidy(t *testing.T, scenario, do string) outcome {
+func (m machine) tidy(t *testing.T, scenario, do string, flags ...string) outcome {
 	t.Helper()
-	o := m.run(t, scenario, do)
+	o := m.run(t, scenario, do, flags...)
 	// A machine so slow that the guard ends a suspension reads what moves, and drops it.
 	misuse := strings.Contains(o.report, "misuse") && o.longest() < patience/4
 	if !strings.Contains(o.report, nothingLeft) || misuse || o.killed != "" {

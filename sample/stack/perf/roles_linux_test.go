@@ -15,6 +15,7 @@ import (
 
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/symbol"
+	"tachograph/testdata/patience"
 )
 
 // The test in other roles: a program in Go whose stacks are known, and a sampler that
@@ -80,10 +81,10 @@ func sampleAs(whom string) {
 	}
 	s := New()
 	namer := symbol.NewNamer(s.Open, symbol.Recording)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Stretch(30*time.Second))
 	defer cancel()
 	seen := false
-	statistics, err := s.Sample(ctx, stack.Wish{PID: int32(pid), Rate: 99, For: time.Minute}, func(x *stack.Sample) {
+	statistics, err := s.Sample(ctx, stack.Wish{PID: int32(pid), Rate: 99, For: time.Hour}, func(x *stack.Sample) {
 		namer.Name(x)
 		for _, f := range x.Frames {
 			if strings.HasSuffix(f.Name, "goOuter") {

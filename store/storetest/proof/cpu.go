@@ -4,6 +4,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tachograph/testdata/patience"
 )
 
 // CPUTime is what this process has used of its processors: of what is only slow because
@@ -15,4 +17,18 @@ func CPUTime(t testing.TB) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// much is more processor time than anything takes that a test has done in moments.
+const much = 20 * time.Second
+
+// Brief fails the test if fn takes so much processor time that it must do something
+// again and again. No other test may run beside it.
+func Brief(t testing.TB, what string, fn func()) {
+	t.Helper()
+	before := CPUTime(t)
+	fn()
+	if took := CPUTime(t) - before; took > time.Duration(patience.Late()*float64(much)) {
+		t.Errorf("%s: it took %v of processor time", what, took)
+	}
 }

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"tachograph/store/disk/disktest"
 	"tachograph/store/layout"
+	"tachograph/testdata/patience"
 )
 
 // Killed copies a directory as a kill at this instant would leave it. The
@@ -49,18 +51,15 @@ func Killed(t testing.TB, dir string) string {
 	return to
 }
 
-// Patience is how long a test waits for what must come: longer than the busiest
-// machine takes, so that nothing but what never comes is told.
-const Patience = 2 * time.Minute
-
 // WaitFor waits until it is ok.
 func WaitFor(t testing.TB, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(Patience); !ok(); <-time.After(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited for %v in vain", Patience)
-		}
-	}
+	patience.Until(t, "it is as it must become", ok)
+}
+
+// Waiting is a context for one wait, which ends where what must come never does.
+func Waiting(t testing.TB) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), patience.Stretch(time.Minute))
 }
 
 // PutFile writes a file, or removes it if b is nil.

@@ -65,8 +65,8 @@ func (m *mac) record(ctx context.Context, root, scratch string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	recorder := filepath.Join(scratch, "recorder")
-	if err := host.Build(root, recorder, "./cmd/recorder"); err != nil {
+	recorder, err := host.Program("tachograph/cmd/recorder")
+	if err != nil {
 		return nil, err
 	}
 	// The archive is finished at a minute that the recording goes a little beyond.

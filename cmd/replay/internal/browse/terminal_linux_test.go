@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	wait "tachograph/testdata/patience"
 )
 
 // childWord in its environment makes this test binary the program itself, with a fake
@@ -59,10 +61,9 @@ type terminal struct {
 	slave  *os.File
 	before unix.Termios
 
-	mu   sync.Mutex
-	more *sync.Cond
-	out  []byte
-	end  bool
+	mu  sync.Mutex
+	out []byte
+	end bool
 }
 
 func startTerminal(t *testing.T, how string, env ...string) *terminal {
@@ -86,7 +87,6 @@ func startTerminal(t *testing.T, how string, env ...string) *terminal {
 		t.Fatal(err)
 	}
 	x := &terminal{t: t, master: master, slave: slave}
-	x.more = sync.NewCond(&x.mu)
 	x.before = x.state()
 	self, err := os.Executable()
 	if err != nil {
@@ -123,7 +123,6 @@ func (x *terminal) read() {
 		x.mu.Lock()
 		x.out = append(x.out, b[:n]...)
 		x.end = err != nil
-		x.more.Broadcast()
 		x.mu.Unlock()
 		if err != nil {
 			return
@@ -135,24 +134,24 @@ func (x *terminal) read() {
 // there are then.
 func (x *terminal) await(text string, after int) int {
 	x.t.Helper()
-	late := time.AfterFunc(time.Minute, func() {
+	at, seen := 0, []byte(nil)
+	defer func() {
+		if at == 0 {
+			x.t.Logf("what is written is %q", seen)
+		}
+	}()
+	wait.Until(x.t, fmt.Sprintf("%q is written", text), func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		x.end = true
-		x.more.Broadcast()
+		seen = x.out[after:]
+		if i := bytes.Index(seen, []byte(text)); i >= 0 {
+			at = after + i + len(text)
+		} else if x.end {
+			x.t.Fatalf("%q is not written", text)
+		}
+		return at > 0
 	})
-	defer late.Stop()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for {
-		if i := bytes.Index(x.out[after:], []byte(text)); i >= 0 {
-			return after + i + len(text)
-		}
-		if x.end {
-			x.t.Fatalf("%q is not written: %q", text, x.out[after:])
-		}
-		x.more.Wait()
-	}
+	return at
 }
 
 // written is what has been written so far.
@@ -189,6 +188,7 @@ func TestTerminalIsGivenBack(t *testing.T) {
 		{"hup", func(x *terminal) { _ = x.cmd.Process.Signal(syscall.SIGHUP) }, "ENDED: context canceled true"},
 	} {
 		t.Run(c.how, func(t *testing.T) {
+			t.Parallel()
 			x := startTerminal(t, c.how)
 			x.await("alpha", x.await(otherScreen, 0))
 			if s := x.state(); s.Lflag&(unix.ICANON|unix.ECHO) != 0 {
@@ -214,6 +214,7 @@ func TestTerminalIsGivenBack(t *testing.T) {
 func TestPutAside(t *testing.T) {
 	for _, how := range []string{"key", "signal"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			x := startTerminal(t, how)
 			done := x.await("alpha", x.await(otherScreen, 0))
 			if how == "key" {

@@ -21,14 +21,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tachograph/testdata/patience"
 )
 
 // chromiumEnv names the browser where it is not called as usual.
 const chromiumEnv = "TACHO_CHROMIUM"
 
-// patience is how long an answer of the browser is waited for: a browser that
-// needs longer hangs, however busy the machine is.
-const patience = 2 * time.Minute
+// longest is how long an answer of the browser is waited for, on an idle machine.
+const longest = 2 * time.Minute
 
 // A Browser is a running Chromium with a profile of its own.
 type Browser struct {
@@ -84,7 +85,7 @@ func Start(t testing.TB) *Browser {
 	t.Helper()
 	path := Find()
 	if path == "" {
-		t.Skipf("there is no Chromium here: install Debian's package chromium, or name one in %s", chromiumEnv)
+		t.Skipf("Chromium is not installed: Debian's package is chromium, and %s names another", chromiumEnv)
 	}
 	args := []string{"--headless", "--remote-debugging-pipe", "--user-data-dir=" + t.TempDir(),
 		"--no-first-run", "--no-default-browser-check", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
@@ -217,10 +218,13 @@ func (b *Browser) try(session, method string, params, result any) error {
 			return a.err
 		}
 		return json.Unmarshal(a.result, result)
-	case <-time.After(patience):
-		return fmt.Errorf("no answer of the browser within %v", patience)
+	case <-b.hangs(longest):
+		return fmt.Errorf("no answer of the browser within %v", longest)
 	}
 }
+
+// hangs is closed when the browser has had so much time of an idle machine.
+func (b *Browser) hangs(d time.Duration) <-chan time.Time { return time.After(patience.Stretch(d)) }
 
 // Download waits for a file that a page lets one save: its name and its content.
 func (b *Browser) Download() (name, content string) {
@@ -232,8 +236,8 @@ func (b *Browser) Download() (name, content string) {
 			b.t.Fatal(err)
 		}
 		return d.name, string(text)
-	case <-time.After(patience):
-		b.t.Fatalf("no file was saved within %v", patience)
+	case <-b.hangs(longest):
+		b.t.Fatalf("no file was saved within %v", longest)
 	}
 	return "", ""
 }

@@ -175,7 +175,7 @@ func (p *Page) Text(expression string) string {
 // Wait waits until an expression holds in the page.
 func (p *Page) Wait(expression string) {
 	p.b.t.Helper()
-	deadline := time.Now().Add(patience)
+	hangs := p.b.hangs(longest)
 	for {
 		// Asked for anew each time: a page that goes elsewhere takes its promises along.
 		var r struct{ Result struct{ Value any } }
@@ -187,7 +187,9 @@ func (p *Page) Wait(expression string) {
 		if err == nil && r.Result.Value == true {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		default:
+		case <-hangs:
 			p.b.mu.Lock()
 			complaints := strings.Join(p.complaints, "\n")
 			p.b.mu.Unlock()

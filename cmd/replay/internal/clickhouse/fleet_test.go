@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/peertest"
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/store"
 	"tachograph/store/follow"
@@ -53,7 +54,7 @@ func pushed(ctx context.Context, address, state string, done func(values, bytes 
 // TACHO_FLEET_PROCESSES=12 how many programs a machine has besides Indexer, and
 // TACHO_FLEET_PUSHERS=4 how many machines push at once.
 func TestFleet(t *testing.T) {
-	needServers(t)
+	peertest.Need(t, "clickhouse-server")
 	f, pushing := simulated{hosts: 30, step: 30 * time.Minute, processes: 4}, 4
 	if os.Getenv("TACHO_FLEET") != "" {
 		f.step, f.processes = 5*time.Minute, 12
@@ -94,7 +95,6 @@ func TestFleet(t *testing.T) {
 			s := all[n*3/len(machines)%2]
 			s.kill()
 			s.start()
-			s.wait()
 		}
 		work <- n
 	}

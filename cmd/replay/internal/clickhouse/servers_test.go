@@ -9,12 +9,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"tachograph/cmd/internal/peertest"
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/store/follow"
 	"tachograph/store/rewrite"
@@ -22,32 +21,22 @@ import (
 
 // A server is a clickhouse-server of this test.
 type server struct {
+	*peertest.Peer
 	t                    testing.TB
 	dir                  string
-	http, tcp, interhost string
-	cmd                  *exec.Cmd
-}
-
-// needServers skips where there is no clickhouse-server.
-func needServers(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs other programs")
-	}
-	if _, err := exec.LookPath("clickhouse-server"); err != nil {
-		t.Skip("clickhouse-server is not installed")
-	}
+	http, tcp, interhost string // addresses
 }
 
 // shards starts n servers that are the shards of the cluster "fleet".
 func shards(t testing.TB, n int) []*server {
 	t.Helper()
-	needServers(t)
+	peertest.Need(t, "clickhouse-server")
 	all := make([]*server, n)
 	var cluster strings.Builder
 	for i := range all {
-		all[i] = &server{t: t, dir: t.TempDir(), http: freePort(t), tcp: freePort(t), interhost: freePort(t)}
-		fmt.Fprintf(&cluster, "<shard><replica><host>127.0.0.1</host><port>%s</port></replica></shard>", all[i].tcp)
+		at := peertest.Addresses(t, 3)
+		all[i] = &server{t: t, dir: t.TempDir(), http: at[0], tcp: at[1], interhost: at[2]}
+		fmt.Fprintf(&cluster, "<shard><replica><host>%s</host><port>%s</port></replica></shard>", hostOf(at[1]), portOf(at[1]))
 	}
 	for _, s := range all {
 		write := func(name, text string) {
@@ -57,69 +46,29 @@ func shards(t testing.TB, n int) []*server {
 		}
 		var dir strings.Builder
 		_ = xml.EscapeText(&dir, []byte(s.dir))
-		write("users.xml", `<yandex><profiles><default/></profiles><users><default><password></password><networks><ip>127.0.0.1</ip></networks>`+
+		write("users.xml", `<yandex><profiles><default/></profiles><users><default><password></password><networks><ip>127.0.0.0/8</ip></networks>`+
 			`<profile>default</profile><quota>default</quota></default></users><quotas><default/></quotas></yandex>`)
 		write("config.xml", fmt.Sprintf(`<yandex><logger><level>error</level><console>1</console></logger>`+
-			`<http_port>%s</http_port><tcp_port>%s</tcp_port><interserver_http_port>%s</interserver_http_port><listen_host>127.0.0.1</listen_host>`+
+			`<http_port>%s</http_port><tcp_port>%s</tcp_port><interserver_http_port>%s</interserver_http_port><listen_host>%[6]s</listen_host>`+
 			`<path>%[4]s/data/</path><tmp_path>%[4]s/tmp/</tmp_path><users_config>%[4]s/users.xml</users_config>`+
 			`<default_profile>default</default_profile><default_database>default</default_database><mark_cache_size>268435456</mark_cache_size>`+
 			`<compression><case><min_part_size>0</min_part_size><min_part_size_ratio>0</min_part_size_ratio><method>zstd</method></case></compression>`+
-			`<remote_servers><fleet>%[5]s</fleet></remote_servers></yandex>`, s.http, s.tcp, s.interhost, dir.String(), cluster.String()))
+			`<remote_servers><fleet>%[5]s</fleet></remote_servers></yandex>`, portOf(s.http), portOf(s.tcp), portOf(s.interhost), dir.String(), cluster.String(), hostOf(s.http)))
 		s.start()
-	}
-	for _, s := range all {
-		s.wait()
 	}
 	return all
 }
 
-// start begins the server; it ends with the test.
+// start begins the server and waits until it answers; it ends with the test.
 func (s *server) start() {
 	s.t.Helper()
-	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd := exec.Command("clickhouse-server", "--config-file="+filepath.Join(s.dir, "config.xml"))
-	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.cmd = cmd
-	s.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		log.Close()
-	})
+	s.Peer = peertest.Start(s.t, s.url()+"ping", "clickhouse-server", "--config-file="+filepath.Join(s.dir, "config.xml"))
 }
 
 // kill ends it as a power cut would, but for what the kernel has.
-func (s *server) kill() {
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
-}
+func (s *server) kill() { s.End(os.Kill) }
 
-// wait waits until it answers.
-func (s *server) wait() {
-	s.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(time.Minute)
-	for {
-		if answer, err := http.Get(s.url() + "ping"); err == nil {
-			answer.Body.Close()
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-end:
-			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-			s.t.Fatalf("clickhouse-server does not answer: %s", log[max(0, len(log)-2000):])
-		}
-	}
-}
-
-func (s *server) url() string { return "http://127.0.0.1:" + s.http + "/" }
+func (s *server) url() string { return "http://" + s.http + "/" }
 
 // ask returns what a statement gives.
 func (s *server) ask(statement string) string {
@@ -144,13 +93,13 @@ func (s *server) try(statement string) (string, error) {
 	return string(text), err
 }
 
-func freePort(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
+func hostOf(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
+}
+
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
 	return port
 }
 

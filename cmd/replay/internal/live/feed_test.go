@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func (l *listener) knows() []string {
 	for _, r := range l.dec.Rows() {
 		for i := range r.Table.Metrics {
 			m, v := &r.Table.Metrics[i], r.Values[i]
-			out = append(out, fmt.Sprintf("%s[%s] = %s %x (%s)", m.Name, instanceText(r.Instance), m.Format(v), v.Bits, v.Absent))
+			out = append(out, known(m.Name, instanceText(r.Instance), m.Format(v), v))
 		}
 	}
 	slices.Sort(out)
@@ -68,7 +69,16 @@ func instanceText(in *tachographv1.Instance) string {
 	if in == nil {
 		return ""
 	}
-	return fmt.Sprint(in.Key, " ", in.Name, " ", in.Labels)
+	text := in.Key + " " + in.Name
+	for _, l := range in.Labels {
+		text += " " + l.Name + "=" + l.Value
+	}
+	return text
+}
+
+// known is a value in words. There are very many.
+func known(metric, instance, text string, v client.Value) string {
+	return metric + "[" + instance + "] = " + text + " " + strconv.FormatUint(v.Bits, 16) + " (" + v.Absent + ")"
 }
 
 // stands is how things stand, in the same words.
@@ -85,7 +95,7 @@ func stands(s *State) []string {
 			if v.Miss != metric.Present {
 				c = client.Value{Absent: v.Miss.String()}
 			}
-			out = append(out, fmt.Sprintf("%s[%s] = %s %x (%s)", r.Metric.Name, text, m.Format(c), c.Bits, c.Absent))
+			out = append(out, known(r.Metric.Name, text, m.Format(c), c))
 		}
 	}
 	slices.Sort(out)

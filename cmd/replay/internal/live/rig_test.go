@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,6 +28,7 @@ import (
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
+	"tachograph/testdata/patience"
 )
 
 // A rig is a recorder, and a server that follows it at a unix socket.
@@ -113,7 +115,12 @@ func (r *rig) serve() {
 	srv.Config.Protocols = new(http.Protocols)
 	srv.Config.Protocols.SetHTTP1(true)
 	srv.Config.Protocols.SetUnencryptedHTTP2(true)
-	r.socket = filepath.Join(r.t.TempDir(), "s")
+	dir, err := os.MkdirTemp("", "s") // for the path of a socket must be short
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { os.RemoveAll(dir) })
+	r.socket = filepath.Join(dir, "s")
 	l, err := net.Listen("unix", r.socket)
 	if err != nil {
 		r.t.Fatal(err)
@@ -319,18 +326,21 @@ func (r *rig) subscribe(req *tachographv1.SubscribeRequest, done func(*client.Fr
 // settled waits until the goroutines of package live and of follow are gone.
 func settled(t testing.TB) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
+	first := ""
+	defer func() {
+		if t.Failed() && first != "" {
+			t.Logf("one that is left:\n%s", first)
+		}
+	}()
+	patience.Until(t, "no goroutines are left", func() bool {
 		buf := make([]byte, 1<<20)
 		all := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
 		left := slices.DeleteFunc(all, func(s string) bool {
 			return strings.Contains(s, "testing.") || !strings.Contains(s, "tachograph/cmd/replay/internal/live.") && !strings.Contains(s, "tachograph/store/follow.")
 		})
-		if len(left) == 0 {
-			return
+		if first = ""; len(left) > 0 {
+			first = left[0]
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines are left:\n%s", len(left), left[0])
-		}
-		runtime.Gosched()
-	}
+		return first == ""
+	})
 }

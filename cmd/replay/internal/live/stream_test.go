@@ -17,6 +17,7 @@ import (
 	"tachograph/store/follow"
 	"tachograph/store/storetest"
 	"tachograph/store/storetest/proof"
+	"tachograph/testdata/patience"
 )
 
 // A tail is a subscription in the background.
@@ -47,7 +48,7 @@ func (r *rig) tail(req *tachographv1.SubscribeRequest) *tail {
 // wait waits until the tail has been told all that was recorded.
 func (tl *tail) wait(t testing.TB, r *rig) {
 	t.Helper()
-	proof.WaitFor(t, func() bool {
+	patience.Until(t, "all is told", func() bool {
 		tl.mu.Lock()
 		defer tl.mu.Unlock()
 		p, err := parseMark(tl.log.position)
@@ -66,11 +67,14 @@ func (tl *tail) end(t testing.TB) *log {
 	tl.mu.Lock()
 	tl.over = true
 	tl.mu.Unlock()
-	select {
-	case <-tl.done:
-	case <-time.After(time.Minute):
-		t.Fatal("no frame to end with")
-	}
+	patience.Until(t, "there is a frame to end with", func() bool {
+		select {
+		case <-tl.done:
+			return true
+		default:
+			return false
+		}
+	})
 	if tl.err != nil {
 		t.Fatal(tl.err)
 	}
@@ -246,7 +250,7 @@ func TestWorldsAreToldAsTheyAreRecorded(t *testing.T) {
 			w, rnd := storetest.NewWorld(seed), rand.New(rand.NewPCG(seed, 3))
 			r.append(w.Tick())
 			tl := r.tail(everything())
-			proof.WaitFor(t, func() bool { tl.mu.Lock(); defer tl.mu.Unlock(); return tl.log.frames > 0 })
+			patience.Until(t, "it is told how things stand", func() bool { tl.mu.Lock(); defer tl.mu.Unlock(); return tl.log.frames > 0 })
 			for n := range 60 {
 				tick := w.Tick()
 				for len(tick.Blocks) == 0 {

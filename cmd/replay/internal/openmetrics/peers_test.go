@@ -1,12 +1,10 @@
 package openmetrics
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/peertest"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/export/exporttest"
 	"tachograph/cmd/replay/internal/naming"
@@ -231,48 +230,14 @@ func TestPrometheusAgrees(t *testing.T) {
 // prometheus begins one over some blocks and returns its address.
 func prometheus(t *testing.T, data string) string {
 	t.Helper()
-	program, err := exec.LookPath("prometheus")
+	peertest.Need(t, "prometheus")
 	config := filepath.Join(t.TempDir(), "prometheus.yml")
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, wrong := net.Listen("tcp", "127.0.0.1:0")
-	if wrong != nil {
-		t.Fatal(wrong)
-	}
-	address := l.Addr().String()
-	l.Close()
-	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+data, "--storage.tsdb.retention.time=100y", "--web.listen-address="+address, "--log.level=warn")
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	if err != nil {
-		exporttest.Asked(t, false, "Prometheus", cmd)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-		if t.Failed() {
-			t.Log(said.String())
-		}
-	})
-	ticker, late := time.NewTicker(20*time.Millisecond), time.After(time.Minute)
-	defer ticker.Stop()
-	for {
-		if answer, err := http.Get("http://" + address + "/-/ready"); err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return "http://" + address
-			}
-		}
-		select {
-		case <-ticker.C:
-		case <-late:
-			t.Fatalf("Prometheus is not ready:\n%s", said.String())
-		}
-	}
+	at := peertest.Addresses(t, 1)[0]
+	peertest.Start(t, "http://"+at+"/-/ready", "prometheus", "--config.file="+config, "--storage.tsdb.path="+data, "--storage.tsdb.retention.time=100y", "--web.listen-address="+at, "--log.level=warn")
+	return "http://" + at
 }
 
 // queried are all samples that Prometheus has.

@@ -23,18 +23,14 @@ import (
 	"tachograph/store"
 	"tachograph/store/query/querytest"
 	"tachograph/store/rewrite"
+	"tachograph/testdata/built"
 )
 
 // recorded is what the real recorder says of this machine within a few seconds.
 func recorded(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
-	bin := filepath.Join(dir, "recorder")
-	if out, err := exec.Command("go", "build", "-o", bin, "tachograph/cmd/recorder").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	to := filepath.Join(dir, "archives")
-	if out, err := exec.Command(bin, "run", "--archive", to, "--for", "5s").CombinedOutput(); err != nil {
+	to := filepath.Join(t.TempDir(), "archives")
+	if out, err := exec.Command(built.Program(t, "recorder"), "run", "--archive", to, "--for", "5s").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return to

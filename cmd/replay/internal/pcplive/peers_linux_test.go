@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/pcpserve"
+	"tachograph/cmd/internal/peertest"
 	"tachograph/cmd/internal/pmcdtest"
 	"tachograph/cmd/replay/internal/catalogue"
 	"tachograph/cmd/replay/internal/live"
@@ -32,6 +33,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/follow"
+	wait "tachograph/testdata/patience"
 )
 
 // A recorder follows itself: it reads everything that a platform has, four times a
@@ -263,17 +265,13 @@ func TestPmproxyAsksTheServer(t *testing.T) {
 	door, _, _ := served(t, "tcp:127.0.0.1:0", catalog.Linux, "linux", "boot-1")
 	later, _, _ := served(t, "tcp:127.0.0.1:0", catalog.Linux, "linux", "boot-2")
 	dir := short(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	l.Close()
+	at := peertest.Addresses(t, 1)[0]
+	ip, port, _ := net.SplitHostPort(at)
 	conf := filepath.Join(dir, "conf")
 	if err := os.WriteFile(conf, []byte("[pmproxy]\npcp.enabled = true\nhttp.enabled = true\nredis.enabled = false\n[discover]\nenabled = false\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(pmproxy, "-f", "-A", "-U", "root", "-i", "127.0.0.1", "-p", port, "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "log"), "-c", conf, "-x", filepath.Join(dir, "fatal"))
+	c := exec.Command(pmproxy, "-f", "-A", "-U", pmcdtest.Me(), "-i", ip, "-p", port, "-s", filepath.Join(dir, "s"), "-l", filepath.Join(dir, "log"), "-c", conf, "-x", filepath.Join(dir, "fatal"))
 	c.Env = append(os.Environ(), "PCP_RUN_DIR="+dir, "PCP_LOG_DIR="+dir, "PCP_TMP_DIR="+dir, "PCP_DERIVED_CONFIG=")
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -282,23 +280,20 @@ func TestPmproxyAsksTheServer(t *testing.T) {
 		c.Process.Kill()
 		c.Wait()
 	}()
-	for deadline := time.Now().Add(pmcdtest.Patience); ; {
-		try, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second)
+	wait.Until(t, "pmproxy listens", func() bool {
+		try, err := net.Dial("tcp", at)
 		if err == nil {
 			try.Close()
-			break
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
 	ask := func(what string, into any, parameters ...string) {
 		t.Helper()
 		q := make(url.Values)
 		for i := 0; i < len(parameters); i += 2 {
 			q.Set(parameters[i], parameters[i+1])
 		}
-		answer, err := http.Get("http://127.0.0.1:" + port + "/pmapi/" + what + "?" + q.Encode())
+		answer, err := http.Get("http://" + at + "/pmapi/" + what + "?" + q.Encode())
 		if err != nil {
 			t.Fatal(err)
 		}

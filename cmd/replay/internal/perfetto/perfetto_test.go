@@ -288,7 +288,7 @@ func TestProcessCounters(t *testing.T) {
 func TestProtoc(t *testing.T) {
 	protoc, err := exec.LookPath("protoc")
 	if err != nil {
-		t.Skip("there is no protoc (protobuf-compiler)")
+		t.Skip("protoc is not installed")
 	}
 	step := time.Duration(0)
 	raw, report := traceOf(t, &export.Request{Archive: described(t, "mac.txt"), Step: &step})

@@ -12,13 +12,13 @@ import (
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/store/follow"
 	"tachograph/store/storetest/recorded"
+	"tachograph/testdata/seed"
 )
 
 // What was refused is pushed again as it was made then, wherever that is killed, until
 // the receiver has all there is; and where the other pushes go on stays.
 func TestAgain(t *testing.T) {
-	seed := aSeed(t)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(rand.NewPCG(seed.Of(t, 1), 1))
 	dir, items := recorded.RecordDir(t, 7, 120)
 	state := filepath.Join(t.TempDir(), "x.push")
 	open, oldest := Archives(follow.Options{}, dir)

@@ -13,8 +13,8 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/follow"
-	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
+	"tachograph/testdata/seed"
 )
 
 // A receiver takes batches of text, and does with them what a script says.
@@ -126,21 +126,10 @@ func (r *receiver) lines() (list []string) {
 	return list
 }
 
-// aSeed is the same each time, and another one each time in the long form.
-func aSeed(t *testing.T) uint64 {
-	seed := uint64(1)
-	if proof.Long() {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", seed)
-	return seed
-}
-
 // What an engine brings to a receiver is each item once, wherever it is killed, and
 // the batch that was on its way is made again as it was.
 func TestEachOnce(t *testing.T) {
-	seed := aSeed(t)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(rand.NewPCG(seed.Of(t, 1), 1))
 	dir, items := recorded.RecordDir(t, 7, 400)
 	state := filepath.Join(t.TempDir(), "x.push")
 	open, oldest := Archives(follow.Options{}, dir)

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,23 +18,14 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/rewrite"
+	"tachograph/testdata/built"
+	"tachograph/testdata/patience"
 )
 
 const moduleRoot = "../../../.."
 
 // secret is in every name that must not be found again.
 const secret = "zaphod"
-
-func build(t *testing.T, dir, pkg string) string {
-	t.Helper()
-	path := filepath.Join(dir, filepath.Base(pkg))
-	cmd := exec.Command("go", "build", "-o", path, pkg)
-	cmd.Dir = moduleRoot
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", pkg, err, out)
-	}
-	return path
-}
 
 // questions are those whose answers tell everything that an archive holds.
 var questions = [][]string{
@@ -140,46 +132,36 @@ func TestThisMachine(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("records this machine")
 	}
+	t.Parallel()
+	recorder, replay := built.Programs(t)
 	dir := t.TempDir()
-	recorder, replay := build(t, dir, "./cmd/recorder"), build(t, dir, "./cmd/replay")
 	config := filepath.Join(dir, "config.toml")
-	os.WriteFile(config, []byte("[archive]\ndir = \""+dir+"/Zaphod archives\"\ngroup = \"\"\n[classes]\nprocess = \"1s\"\ncostly = \"5s\"\nthread = \"1s\"\n[process]\nargs = \"full\"\nthreads = [\"Zaphod*\"]\n"), 0o600)
+	os.WriteFile(config, []byte("[archive]\ndir = \""+dir+"/Zaphod archives\"\ngroup = \"\"\n[classes]\nfast = \"200ms\"\nprocess = \"200ms\"\ncostly = \"1s\"\nthread = \"500ms\"\n[process]\nargs = \"full\"\nthreads = [\"Zaphod*\"]\n"), 0o600)
 	home := filepath.Join(dir, "home", "zaphod", "Zaphod's work")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	shell, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Skip("there is no sleep: ", err)
-	}
-	program, err := os.ReadFile(shell)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(home, "Zaphodd")
-	if err := os.WriteFile(path, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	busy := exec.Command(path, "1000.001")
-	busy.Dir = home
-	busy.Args[0] = "Zaphod-argv0 secret"
-	if err := busy.Start(); err != nil {
-		t.Skip("the copy of sleep does not run: ", err)
-	}
-	defer func() { busy.Process.Kill(); busy.Wait() }()
-	run := exec.Command(recorder, "run", "--config", config, "--for", "7s")
+	path := copyOfThis(t, filepath.Join(home, "Zaphodd"))
+	defer lives(t, path, "Zaphod-argv0 secret", "1000.001")()
+	run := exec.Command(recorder, "run", "--config", config)
 	log := new(bytes.Buffer)
 	run.Stdout, run.Stderr = log, log
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	t.Cleanup(func() { run.Process.Kill() })
 	// Comes and goes while it is recorded.
-	for range 3 {
-		brief := exec.Command(path, "0.3")
-		brief.Dir = home
-		brief.Run()
+	goesOn(t, filepath.Join(dir, "Zaphod archives"))
+	for range 2 {
+		end := lives(t, path, path)
+		goesOn(t, filepath.Join(dir, "Zaphod archives"))
+		end()
+		goesOn(t, filepath.Join(dir, "Zaphod archives"))
 	}
-	if err := run.Wait(); err != nil {
+	run.Process.Signal(os.Interrupt)
+	if err := <-ended; err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	archive := onlyArchive(t, filepath.Join(dir, "Zaphod archives"))
@@ -205,6 +187,75 @@ func TestThisMachine(t *testing.T) {
 	sameButNames(t, replay, plain, redacted)
 	search(t, left, names...)
 	samePseudonyms(t, replay, archive)
+}
+
+// sleeper is set for a copy of this program, which then does nothing until its input ends.
+const sleeper = "TACHO_SLEEPER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(sleeper) != "" {
+		io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// copyOfThis copies this program: one of another's may be a part of a greater one, which
+// does something else by another name.
+func copyOfThis(t *testing.T, path string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// lives starts a copy of this program in its directory, with the arguments as given, and
+// returns what ends it.
+func lives(t *testing.T, path string, args ...string) (end func()) {
+	t.Helper()
+	cmd := exec.Command(path)
+	cmd.Args, cmd.Dir, cmd.Env = args, filepath.Dir(path), append(os.Environ(), sleeper+"=1")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		stdin.Close()
+		cmd.Wait()
+	}
+}
+
+// goesOn waits until what is recorded in dir is most of a second longer than it was: all
+// classes have been read then.
+func goesOn(t *testing.T, dir string) {
+	t.Helper()
+	last := func() int64 {
+		r, err := store.Open(dir)
+		if err != nil {
+			return 0 // there is nothing yet
+		}
+		defer r.Close()
+		to := int64(0)
+		for _, in := range r.Archives() {
+			to = max(to, in.To)
+		}
+		return to
+	}
+	var began int64
+	patience.Until(t, "something is recorded", func() bool { began = last(); return began > 0 })
+	patience.Until(t, "more is recorded", func() bool { return last() > began+int64(700*time.Millisecond) })
 }
 
 // With a key a name has one pseudonym in every recording, and without one in each
@@ -282,12 +333,13 @@ func TestMac(t *testing.T) {
 	}
 	mac, err := darwintest.FindMac(moduleRoot)
 	darwintest.Need(t, err)
-	dir := t.TempDir()
-	replay := build(t, dir, "./cmd/replay")
-	recorder := filepath.Join(dir, "recorder")
-	if err := mac.Build(moduleRoot, recorder, "./cmd/recorder"); err != nil {
+	t.Parallel()
+	replay := built.Program(t, "replay")
+	recorder, err := built.Package(built.Target{OS: "darwin", Arch: mac.Arch}, "tachograph/cmd/recorder")
+	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	scenario := filepath.Join(dir, "zaphod.scn")
 	os.WriteFile(scenario, []byte(zaphodsMac), 0o644)
 	root := filepath.Join(dir, "root")

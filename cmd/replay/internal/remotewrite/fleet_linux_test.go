@@ -13,29 +13,20 @@ import (
 	"strings"
 	"testing"
 
+	"tachograph/cmd/internal/peertest"
 	"tachograph/cmd/replay/internal/naming"
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/sample/catalog"
 	"tachograph/store"
 	"tachograph/store/follow"
+	"tachograph/testdata/built"
 )
 
 const fleetDocs = "../../../../docs/fleet"
 
-// needProgram skips where a program of others is missing.
-func needProgram(t *testing.T, program string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs other programs")
-	}
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed", program)
-	}
-}
-
 // TestAlerts has promtool judge the rules, which fire when they should and not else.
 func TestAlerts(t *testing.T) {
-	needProgram(t, "promtool")
+	peertest.Need(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
 		cmd := exec.Command("promtool", args...)
 		cmd.Dir = filepath.Join(fleetDocs, "prometheus")
@@ -158,12 +149,10 @@ func TestNamesOfDashboards(t *testing.T) {
 // for all that dashboards show. A rate takes two readings, and so classes are read each
 // second here; those of sources that give nothing new so often are not asked for rates.
 func TestDashboardsShowSomething(t *testing.T) {
-	needProgram(t, "prometheus")
+	peertest.Need(t, "prometheus")
+	t.Parallel()
+	recorder := built.Program(t, "recorder")
 	dir := t.TempDir()
-	recorder := filepath.Join(dir, "recorder")
-	if out, err := exec.Command("go", "build", "-o", recorder, "../../../recorder").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	archive := filepath.Join(dir, "a")
 	often := filepath.Join(dir, "often.toml")
 	if err := os.WriteFile(often, []byte("[classes]\npolled = \"1s\"\nprocess = \"1s\"\n"), 0o600); err != nil {

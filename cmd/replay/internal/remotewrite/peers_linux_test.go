@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/peertest"
 	"tachograph/cmd/replay/internal/naming"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -28,71 +28,41 @@ import (
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
+	"tachograph/testdata/built"
+	"tachograph/testdata/seed"
 )
 
 // A peer is a receiver that others wrote, which can be killed and comes back with what
 // it has kept.
 type peer struct {
+	*peertest.Peer
 	t       *testing.T
 	address string
 	args    []string
 	ready   string
-	cmd     *exec.Cmd
 }
 
 func startPeer(t *testing.T, ready string, args func(dir, address string) []string) *peer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	p := &peer{t: t, address: "http://" + address, ready: ready, args: args(t.TempDir(), address)}
+	at := peertest.Addresses(t, 1)[0]
+	p := &peer{t: t, address: "http://" + at, ready: ready, args: args(t.TempDir(), at)}
 	p.start()
-	t.Cleanup(p.kill)
 	return p
 }
 
 func (p *peer) start() {
 	p.t.Helper()
-	p.cmd = exec.Command(p.args[0], p.args[1:]...)
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	eventually(p.t, p.args[0]+" is ready", func() bool {
-		answer, err := http.Get(p.address + p.ready)
-		if err != nil {
-			return false
-		}
-		answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	})
+	p.Peer = peertest.Start(p.t, p.address+p.ready, p.args[0], p.args[1:]...)
 }
 
 // kill ends it as it is; VictoriaMetrics is told to end, as it acknowledges what it
 // has in memory only.
 func (p *peer) kill() {
-	signal := os.Kill
 	if p.args[0] == "victoria-metrics" {
-		signal = os.Interrupt
+		p.End(os.Interrupt)
+		return
 	}
-	_ = p.cmd.Process.Signal(signal)
-	_ = p.cmd.Wait()
-}
-
-func eventually(t *testing.T, what string, fn func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	end := time.After(60 * time.Second)
-	for !fn() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("still not: %s", what)
-		}
-	}
+	p.End(os.Kill)
 }
 
 func prometheus(t *testing.T, config string) *peer {
@@ -231,47 +201,6 @@ func (p *tape) record(n int) {
 	}
 }
 
-var replayBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "push")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "replay")
-	if out, err := exec.Command("go", "build", "-o", path, "tachograph/cmd/replay").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built { // or this would build it
-		if path, err := replayBinary(); err == nil {
-			os.RemoveAll(filepath.Dir(path))
-		}
-	}
-	os.Exit(code)
-}
-
-var built bool
-
-// need skips a test where a program is not installed.
-func need(t *testing.T, name string) (replay string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs other programs")
-	}
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("%s is not installed", name)
-	}
-	path, err := replayBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	built = true
-	return path
-}
-
 // Whatever happens on the way, and wherever replay push is killed while a recorder
 // writes, a receiver has each value once, and it is the one that was recorded.
 func TestKilled(t *testing.T) {
@@ -287,12 +216,10 @@ func TestKilled(t *testing.T) {
 		{"victoria-metrics", "victoria-metrics", 35, victoria, victoriaSamples},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			replay := need(t, c.program)
-			seed := uint64(1)
-			if proof.Long() {
-				seed = uint64(time.Now().UnixNano())
-			}
-			t.Logf("seed %d", seed)
+			peertest.Need(t, c.program)
+			t.Parallel()
+			replay := built.Program(t, "replay")
+			seed := seed.Of(t, 1)
 			rng := rand.New(rand.NewPCG(seed, 2))
 			p := c.start(t)
 			tape := newTape(t, seed%1000, 60*c.kills)

@@ -5,6 +5,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"tachograph/testdata/patience"
 )
 
 // Whatever a stranger sends, the server answers or closes the connection, goes on
@@ -36,7 +38,7 @@ func FuzzConnection(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(time.Minute))
+		c.SetDeadline(time.Now().Add(patience.Stretch(time.Minute)))
 		c.Write(b)
 		if u, ok := c.(interface{ CloseWrite() error }); ok {
 			u.CloseWrite()
@@ -52,6 +54,6 @@ func FuzzConnection(f *testing.F) {
 		if n := local.panics.Load() + far.panics.Load(); int64(n) > purposes.Load() {
 			t.Fatalf("%d panics, of which %d are on purpose", n, purposes.Load())
 		}
-		until(t, "all is given back", func() bool { return s.budget.Free() == int64(s.opt.Limits.Memory) })
+		patience.Until(t, "all is given back", func() bool { return s.budget.Free() == int64(s.opt.Limits.Memory) })
 	})
 }

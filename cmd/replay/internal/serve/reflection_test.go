@@ -21,6 +21,7 @@ import (
 )
 
 func TestReflection(t *testing.T) {
+	t.Parallel()
 	s := start(t, Options{})
 	c := grpcreflect.NewClient(h2cOf(s.Server), "http://localhost", connect.WithGRPC())
 	stream := c.NewStream(context.Background())
@@ -36,6 +37,7 @@ func TestReflection(t *testing.T) {
 
 // Clients that know the service by its older name are answered as well.
 func TestReflectionByItsOlderName(t *testing.T) {
+	t.Parallel()
 	s := start(t, Options{})
 	question, err := hex.DecodeString("00000000023a00") // a frame of gRPC: list_services, empty
 	if err != nil {
@@ -59,6 +61,7 @@ func TestReflectionByItsOlderName(t *testing.T) {
 }
 
 func TestReflectionOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	s := start(t, Options{})
 	stream := grpcreflect.NewClient(h2cOf(s.Server), "http://localhost", connect.WithGRPC()).NewStream(context.Background())
 	defer stream.Close()

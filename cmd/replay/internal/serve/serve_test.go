@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 
 	"tachograph/cmd/replay/internal/status"
+	"tachograph/testdata/patience"
 )
 
 // shortDir is a directory whose name leaves room for that of a socket.
@@ -102,26 +102,10 @@ func start(t testing.TB, opt Options, home ...http.Handler) *running {
 	r := &running{Server: s, client: clientOf(s)}
 	r.stop = sync.OnceValue(func() error { // whoever else stops it waits for the first
 		cancel()
-		select {
-		case err := <-ended:
-			return err
-		case <-time.After(time.Minute):
-			t.Error("the server does not end")
-			return nil
-		}
+		return <-ended
 	})
 	t.Cleanup(func() { r.stop() })
 	return r
-}
-
-// until waits for a condition.
-func until(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for begun := time.Now(); !is(); runtime.Gosched() {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("waited for long enough until %s", what)
-		}
-	}
 }
 
 // clientOf speaks HTTP/1.1 to a server.
@@ -229,7 +213,7 @@ func TestGracefulEnd(t *testing.T) {
 		answered <- string(b)
 	}()
 	w.Write([]byte("to be "))
-	until(t, "the request is being answered", func() bool { return s.budget.Free() < int64(s.opt.Limits.Memory) })
+	patience.Until(t, "the request is being answered", func() bool { return s.budget.Free() < int64(s.opt.Limits.Memory) })
 	ended := make(chan error)
 	go func() { ended <- s.stop() }()
 	if b, _ := io.ReadAll(res.Body); !strings.Contains(string(b), "stopped") {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tachograph/testdata/patience"
 )
 
 const token = "0123456789abcdef0123456789abcdef"
@@ -164,6 +166,7 @@ func TestToken(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := writeCertificate(t, dir, 1)
 	s := start(t, Options{Listen: "tcp:0.0.0.0:0", TLSCert: cert, TLSKey: key, TokenFile: writeToken(t, token, 0o600)})
@@ -209,11 +212,11 @@ func TestTLS(t *testing.T) {
 		tr.CloseIdleConnections()
 	}
 	writeCertificate(t, dir, 2)
-	until(t, "the new certificate is taken", func() bool { return serial() == 2 })
+	patience.Until(t, "the new certificate is taken", func() bool { return serial() == 2 })
 	// One that cannot be read leaves that which was.
 	os.WriteFile(cert, []byte("garbage"), 0o600)
 	before := time.Now()
-	until(t, "it has been looked at", func() bool { return time.Since(before) > 1100*time.Millisecond })
+	patience.Until(t, "it has been looked at", func() bool { return time.Since(before) > 1100*time.Millisecond })
 	if n := serial(); n != 2 {
 		t.Errorf("certificate %d", n)
 	}

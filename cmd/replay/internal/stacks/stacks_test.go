@@ -154,7 +154,7 @@ func TestNear(t *testing.T) {
 func TestPprof(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("there is no go here")
+		t.Skip("go is not installed")
 	}
 	p := read(t, stacks.Request{}, stackstest.Incident()...)
 	path := filepath.Join(t.TempDir(), "profile.pb.gz")

@@ -183,8 +183,7 @@ func Values(t testing.TB, r *export.Request) []Value {
 func Asked(t testing.TB, there bool, what string, cmd *exec.Cmd) string {
 	t.Helper()
 	if !there {
-		t.Logf("there is no %s", what)
-		t.SkipNow()
+		t.Skipf("%s is not installed", what)
 	}
 	var wrong strings.Builder
 	cmd.Stderr = &wrong

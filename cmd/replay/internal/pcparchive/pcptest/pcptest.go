@@ -165,7 +165,7 @@ func Log(t testing.TB, version int, seconds float64, conf string) string {
 	t.Helper()
 	pmcdtest.Need(t, "pmlogger")
 	d := pmcdtest.Start(t, pmcdtest.Config{
-		Agents: []pmcdtest.Agent{pmcdtest.Root, pmcdtest.PMCD, pmcdtest.Linux, pmcdtest.Proc, pmcdtest.Sample},
+		Agents: []pmcdtest.Agent{pmcdtest.PMCD, pmcdtest.Linux, pmcdtest.Proc, pmcdtest.Sample},
 		Names:  []string{pmcdtest.Own(t), sampleNames},
 		For:    []string{"kernel.all.load", "proc.nprocs"},
 	})
