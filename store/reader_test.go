@@ -70,6 +70,7 @@ func record(t *testing.T, seed uint64, ticks int) (h *history, paths []string) {
 }
 
 func TestSelectRandom(t *testing.T) {
+	proof.Unraced(t)
 	for seed := range uint64(40) {
 		h, paths := record(t, seed, 60)
 		for _, path := range paths {
@@ -200,6 +201,7 @@ func TestPrior(t *testing.T) {
 }
 
 func TestSummarizeRandom(t *testing.T) {
+	proof.Unraced(t)
 	for seed := range uint64(30) {
 		h, paths := record(t, seed, 200)
 		from, to := h.ticks[20].At.Wall, h.ticks[170].At.Wall

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tachograph/store/storetest/proof"
 )
 
 func TestWantsColor(t *testing.T) {
@@ -83,6 +85,7 @@ func TestAlarms(t *testing.T) {
 // In a locale without other letters there is nothing but ASCII, on both outputs and in
 // every help.
 func TestASCII(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	ascii := func(question, text string) {
 		for _, r := range text {

@@ -20,6 +20,7 @@ import (
 	"tachograph/store/query"
 	"tachograph/store/query/querytest"
 	"tachograph/store/storetest/mangle"
+	"tachograph/store/storetest/proof"
 	"tachograph/testdata/patience"
 )
 
@@ -92,6 +93,7 @@ func TestDecades(t *testing.T) {
 // Nor do instants from 1682 to 2260, the distance of which no count of
 // nanoseconds holds: those of processes are all over these years.
 func TestCenturies(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	parts, err := querytest.Load("testdata/mac.txt")
 	if err != nil {
@@ -147,6 +149,7 @@ func TestTimesBesideTheIndex(t *testing.T) {
 // Descriptions, or totals, that claim millions are told of and take
 // nothing.
 func TestClaims(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	for name, dir := range map[string]string{
 		"descriptions": stranger(t, "metrics", func(_, _ []byte) []byte {

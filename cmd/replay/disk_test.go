@@ -103,6 +103,7 @@ func sameButIdentity(s string, several bool) string {
 // TestOnDisk puts the questions of the golden files to real archives made from
 // the same descriptions: the answers must be the same.
 func TestOnDisk(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dirs := make(map[string][]string)
 	open := func(paths ...string) (reader, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/human"
+	"tachograph/store/storetest/proof"
 )
 
 // everyScreen are the questions whose answers people read, about descriptions of a
@@ -37,6 +38,7 @@ var everyScreen = []string{
 // On a terminal no line is longer than it is wide, whatever that is, and no number is
 // cut: those that stand there stand in the answer that has all room, too.
 func TestEveryScreenFits(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	widths := []int{40, 45, 50, 55, 60, 66, 72, 79, 80, 81, 90, 100, 110, 120, 132, 160, 200, 250}
 	if testing.Short() {

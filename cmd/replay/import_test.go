@@ -14,6 +14,7 @@ import (
 
 // What was exported for PCP and imported again answers as the recording does.
 func TestImportAnswers(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	for _, incident := range []string{"sleep", "crash-loop", "fork-storm"} {
 		if testing.Short() && incident != "sleep" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/exit"
+	"tachograph/store/storetest/proof"
 )
 
 // preparedIncident is what is known of a recording in testdata/incidents.
@@ -49,6 +50,7 @@ func preparedIncidents(t *testing.T) map[string]*preparedIncident {
 // known: by an instant, by a window and without either. The cause must stand in
 // the first three lines.
 func TestPreparedIncidents(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	for dir, known := range preparedIncidents(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tachograph/cmd/internal/exit"
+	"tachograph/store/storetest/proof"
 	"tachograph/testdata/patience"
 )
 
@@ -172,6 +173,7 @@ func (s *terminal) completeAll() {
 }
 
 func TestCompletionInBash(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	for _, c := range []struct{ name, load string }{
 		{"alone", ""},
@@ -193,6 +195,7 @@ func TestCompletionInBash(t *testing.T) {
 }
 
 func TestCompletionInZsh(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir := prepareShell(t, "zsh")
 	s := startShell(t, dir, "zsh", "-f", "-i")
@@ -202,6 +205,7 @@ func TestCompletionInZsh(t *testing.T) {
 }
 
 func TestCompletionInFish(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir := prepareShell(t, "fish")
 	for _, c := range asked {

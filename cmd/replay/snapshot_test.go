@@ -19,6 +19,7 @@ func openReal(paths ...string) (reader, error) { return openArchives(paths...) }
 // TestSnapshotAnswers holds what a snapshot answers about its window against what the
 // recording does that it was cut out of, command by command.
 func TestSnapshotAnswers(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	incidents, err := filepath.Glob("../../testdata/incidents/*/*.tacho")
 	if err != nil || len(incidents) == 0 {
@@ -78,6 +79,7 @@ func TestSnapshotAnswers(t *testing.T) {
 // TestSplitAndMergeAnswer takes a recording apart and puts it together again: every value that
 // replay prints of it is the same before and after.
 func TestSplitAndMergeAnswer(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	src, _ := filepath.Glob("../../testdata/incidents/crash-loop/*.tacho")
 	dir := t.TempDir()

@@ -8,11 +8,13 @@ import (
 
 	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/replay/internal/human"
+	"tachograph/store/storetest/proof"
 )
 
 // The command of each line shows something, of every kind of trouble that there
 // is a recording of.
 func TestCommandsOfWhy(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	recorded, err := filepath.Glob("../../testdata/incidents/*/*.tacho")
 	if err != nil || len(recorded) == 0 {

@@ -70,6 +70,7 @@ func scenario(t testing.TB, fs *disktest.FS, dir string, acked *atomic.Int64) {
 // file, what is there is copied, read as it is, and taken over by a new
 // writer: every accepted tick must be in it exactly once.
 func TestKilledAtEveryOperation(t *testing.T) {
+	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		fs := disktest.New(dir)
@@ -125,6 +126,7 @@ func TestKilledAtEveryOperation(t *testing.T) {
 // After a crash of the kernel or a power cut, what no sync covered may be
 // lost, but only from the end, and nothing of what was safe.
 func TestCrashedAtEveryOperation(t *testing.T) {
+	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		fs := disktest.New(dir)

@@ -127,6 +127,7 @@ func parts(t *testing.T, dir string) (list []part) {
 // the journal holds, and what it reads is what was recorded: anew, and one that
 // stays, at any time, across turns, copies, commits and the end.
 func TestALiveArchiveOpensByParts(t *testing.T) {
+	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		m := newMachineOf(t, dir, 150)

@@ -259,6 +259,7 @@ func TestPruneAfterTheClockIsSet(t *testing.T) {
 // Where there is too much, what was recorded first goes first, whatever the
 // clock said.
 func TestPruneBySizeUnderAWrongClock(t *testing.T) {
+	proof.Unraced(t)
 	const day = 24 * time.Hour
 	for name, off := range map[string]time.Duration{"months ahead": 120 * day, "months behind": -120 * day, "1970": -time.Duration(1_790_000_000e9)} {
 		t.Run(name, func(t *testing.T) {

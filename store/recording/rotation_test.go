@@ -25,6 +25,7 @@ type promise struct {
 // wherever it stands. What the status has promised must survive a crash at each
 // operation from then on, also where the old archive is finished late.
 func TestCrashAroundARotation(t *testing.T) {
+	proof.Unraced(t)
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		fs := disktest.New(dir)

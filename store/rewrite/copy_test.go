@@ -95,6 +95,7 @@ func same(t testing.TB, got, want map[string][]string) {
 // of one finished archive, and of a directory with a live one half in its journal, for
 // windows that begin and end anywhere.
 func TestCopyOfAWindow(t *testing.T) {
+	proof.Unraced(t)
 	dir := t.TempDir()
 	finished := filepath.Join(dir, "a.tacho")
 	machine(t, finished, 3, 3000)

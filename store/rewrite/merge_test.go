@@ -28,6 +28,7 @@ func every(length time.Duration) func(int64) int64 {
 // TestSplitAndMerge takes recordings apart and puts them together again: the pieces together
 // tell what the whole did, and so does what is made of them.
 func TestSplitAndMerge(t *testing.T) {
+	proof.Unraced(t)
 	dir := t.TempDir()
 	finished := filepath.Join(dir, "a.tacho")
 	machine(t, finished, 3, 2500)
