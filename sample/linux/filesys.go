@@ -180,6 +180,7 @@ func (f *filesystems) see(c *sample.Context, l mountLine) {
 		// or layers.
 		local = len(l.device) > 0 && (l.device[0] == '/' || string(l.fstype) == "zfs" || string(l.fstype) == "overlay")
 	}
+	local = local || inMemory(l)
 	far := remoteTypes[string(l.fstype)]
 	if !local && !far {
 		return
@@ -204,6 +205,15 @@ func (f *filesystems) see(c *sample.Context, l mountLine) {
 	}
 	f.events.came(c, f.started, &m.in, m.in.Labels[0].Value+" was mounted on "+m.in.Name)
 }
+
+// inMemory reports whether a line is of a file system in memory that fills up: /tmp, /run,
+// /dev/shm. What nobody may write to does not, and below /proc and /sys one hides a
+// directory.
+func inMemory(l mountLine) bool {
+	return string(l.fstype) == "tmpfs" && !hasOption(l.options, "ro") && !bytes.HasPrefix(l.dir, procDir) && !bytes.HasPrefix(l.dir, sysDir)
+}
+
+var procDir, sysDir = []byte("/proc/"), []byte("/sys/")
 
 func hasOption(options []byte, want string) bool {
 	for len(options) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tachograph/sample/metric"
@@ -16,6 +17,8 @@ const mounts = `proc /proc proc rw,relatime 0 0
 /dev/sda1 / ext4 rw,relatime 0 0
 /dev/sdb1 /mnt/with\040blank\134 xfs ro,noatime 0 0
 tmpfs /tmp tmpfs rw 0 0
+tmpfs /proc/acpi tmpfs rw 0 0
+tmpfs /sys/fs/cgroup tmpfs ro,nosuid 0 0
 tank/home /home zfs rw,xattr 0 0
 server:/export /net/data nfs4 rw,vers=4.2 0 0
 server2:/export /net/dead nfs rw 0 0
@@ -23,7 +26,10 @@ broken
 ext4 /odd ext4 rw 0 0
 `
 
-func TestFilesystems(t *testing.T) {
+// The clocks are those of a bubble: only who does not answer at all is late.
+func TestFilesystems(t *testing.T) { synctest.Test(t, testFilesystems) }
+
+func testFilesystems(t *testing.T) {
 	root := tree(t, map[string]string{"proc/self/mounts": mounts})
 	f, err := newFilesystems(root)
 	if err != nil {
@@ -32,7 +38,7 @@ func TestFilesystems(t *testing.T) {
 	defer f.Close()
 	release := make(chan struct{})
 	asked := make(map[string]*atomic.Int32)
-	for _, dir := range []string{"/", "/mnt/with blank\\", "/home", "/net/data", "/net/dead"} {
+	for _, dir := range []string{"/", "/tmp", "/mnt/with blank\\", "/home", "/net/data", "/net/dead"} {
 		asked[dir] = new(atomic.Int32)
 	}
 	f.patient = 20 * time.Millisecond
@@ -46,6 +52,8 @@ func TestFilesystems(t *testing.T) {
 		switch dir {
 		case "/":
 			*s = space{blockSize: 4096, fragmentSize: 1024, blocks: 1000, blocksFree: 400, blocksAvail: 200, files: 100, filesFree: 60}
+		case "/tmp":
+			*s = space{blockSize: 4096, fragmentSize: 4096, blocks: 100, blocksFree: 1, blocksAvail: 1, files: 100, filesFree: 60}
 		case "/home":
 			*s = space{blockSize: 512, fragmentSize: 512, blocks: 4001, blocksFree: 3, blocksAvail: 0, files: 5, filesFree: 9}
 		case "/net/data":
@@ -72,9 +80,10 @@ func TestFilesystems(t *testing.T) {
 		{"filesys.capacity", "/home"}: "2000", {"filesys.full", "/home"}: "100", {"filesys.usedfiles", "/home"}: "0",
 		{"filesys.capacity", "/net/data"}: "1125899906842624",
 		{"filesys.capacity", "/net/dead"}: "absent: timed out", {"filesys.type", "/net/dead"}: "nfs",
-		{"hinv.nfilesys", ""}: "5",
+		{"filesys.full", "/tmp"}: "99", {"filesys.type", "/tmp"}: "tmpfs",
+		{"hinv.nfilesys", ""}: "6",
 	})
-	for _, dir := range []string{"/proc", "/tmp", "/odd"} {
+	for _, dir := range []string{"/proc", "/proc/acpi", "/sys/fs/cgroup", "/odd"} {
 		if _, there := got[cell{"filesys.type", dir}]; there {
 			t.Errorf("%s is listed", dir)
 		}
@@ -104,7 +113,7 @@ func TestFilesystems(t *testing.T) {
 	for _, e := range events[before:] {
 		texts = append(texts, e.Text)
 	}
-	want := "/dev/sdc1 was mounted on /home; /dev/sdd1 was mounted on /new; /dev/sdb1 was unmounted from /mnt/with blank\\; " +
+	want := "/dev/sdc1 was mounted on /home; /dev/sdd1 was mounted on /new; /dev/sdb1 was unmounted from /mnt/with blank\\; tmpfs was unmounted from /tmp; " +
 		"server:/export was unmounted from /net/data; server2:/export was unmounted from /net/dead"
 	if got := strings.Join(texts, "; "); got != want {
 		t.Errorf("events: %s\nwant: %s", got, want)
