@@ -44,6 +44,10 @@ larger its part of the machine, the higher it stands. What is shown of a metric 
 its mean over the whole window; how much it varies is told from ten parts of it,
 which in long windows end where the archive's chunks do.
 
+A program is new if none of its name ran before, and gone if it was mostly there
+and has stayed away for much longer than ever before. Of two windows that are
+alike it says that nothing changed, with the largest difference that there is.
+
 What says one thing is one line: metrics that move together, a process and
 what it did to the machine, events of a kind. --all shows each.
 
@@ -51,12 +55,14 @@ Instead of two windows, --before 10m --at T compares the ten minutes before T
 with the ten minutes after it (or --after as long); at the end of the
 recording, the last ten minutes with the ten before.
 
-With --against a window is compared with the same hours of another day, or with
-another host's: of the whole recording if no window is given, and for a day of
-what there is of the last one.`,
+With --against a window is compared with the same hours of another day
+(yesterday, monday, "last week": the same day a week before), or with another
+host's: of the whole recording if no window is given, and for a day of what there
+is of the last one.`,
 		Example: `  replay diff 03:00..03:10 03:10..03:20
   replay diff --before 10m --at 03:12
   replay diff 03:00..04:00 --against yesterday
+  replay diff 03:00..04:00 --against "last week"
   replay diff --archive fleet/ --against build-7`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,16 +119,17 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 		if _, _, list := query.Covered(a.archive, one); len(list) == 0 {
 			continue
 		}
-		changes, err := query.Diff(a.archive, query.DiffRequest{Host: h.ID, A: c.a, B: c.b, Against: c.against, Usual: c.usual, All: f.all})
+		found, err := query.Compare(a.archive, query.DiffRequest{Host: h.ID, A: c.a, B: c.b, Against: c.against, Usual: c.usual, All: f.all})
 		if err != nil {
 			return err
 		}
+		changes := found.Changes
 		total := len(changes)
 		if f.n > 0 && total > f.n {
 			changes = changes[:f.n]
 		}
 		if rows == nil {
-			a.diffText(&h, c, changes, total)
+			a.diffText(&h, c, changes, total, found.Largest)
 			a.diffStacks(&h, c)
 			continue
 		}
@@ -143,7 +150,7 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 	return nil
 }
 
-func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, total int) {
+func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, total int, largest *query.Change) {
 	clock := func(w query.Window) string {
 		from, to := p.in(w.From), p.in(w.To)
 		if from.Format(time.DateOnly) != to.Format(time.DateOnly) {
@@ -157,7 +164,7 @@ func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, 
 		p.headed(h.Name, fmt.Sprintf("before: %s, after: %s", clock(c.a), clock(c.b)), 0)
 	}
 	if len(changes) == 0 {
-		p.prose("nothing changed that is out of the ordinary")
+		p.prose("nothing changed that is out of the ordinary" + p.largest(largest, p.sides(c, h)))
 		return
 	}
 	width := p.textWidth(100)
@@ -173,6 +180,14 @@ func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, 
 	if total > len(changes) {
 		p.stdout.Printf("and %s (-n 0 shows all)\n", plural.Of(total-len(changes), "smaller change"))
 	}
+}
+
+// largest says what differs most where nothing is out of the ordinary.
+func (p *page) largest(c *query.Change, s sides) string {
+	if c == nil {
+		return ""
+	}
+	return "; the largest difference: " + lowerFirst(clause(c, s))
 }
 
 func changeCells(h *metric.Host, c *query.Change, s sides) []out.Cell {

@@ -31,6 +31,10 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 			return s.againstHost(w, &h)
 		}
 	}
+	words := strings.ToLower(strings.Join(strings.Fields(f.against), " "))
+	if n, ok := daysBefore[words]; ok {
+		return s.againstDay(w, func(from time.Time) int { return n })
+	}
 	day, err := s.reference().Parse(f.against)
 	if err != nil {
 		var names []string
@@ -38,9 +42,32 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 			names = append(names, h.Name)
 		}
 		slices.Sort(names)
-		return nil, fmt.Errorf("--against %s is neither a day (yesterday, monday, 2026-11-20) nor a host of these archives, which are of %s", f.against, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--against %s is neither a day (yesterday, last week, monday, 2026-11-20) nor a host of these archives, which are of %s", f.against, strings.Join(names, ", "))
 	}
-	return s.againstDay(w, day)
+	return s.againstDay(w, func(from time.Time) int {
+		days := s.daysFrom(day, from)
+		if words == "yesterday" && (days <= 0 || !s.recordedOn(day, w)) {
+			return 1 // Of a recording of the past: the day before the window's.
+		}
+		return days
+	})
+}
+
+// daysBefore are how many days before the window those are that are told by it.
+var daysBefore = map[string]int{"the day before": 1, "day before": 1, "last week": 7, "the week before": 7, "week before": 7}
+
+// daysFrom is how many days lie between those that two instants are of.
+func (s *session) daysFrom(a, b time.Time) int {
+	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
+	return int(math.Round(midnight(b.In(s.zone())).Sub(midnight(a.In(s.zone()))).Hours() / 24))
+}
+
+// recordedOn reports whether anything was recorded on the day that an instant is of.
+func (s *session) recordedOn(day time.Time, w query.Window) bool {
+	day = day.In(s.zone())
+	from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, s.zone())
+	_, _, list := query.Covered(s.archive, query.Window{Hosts: w.Hosts, From: from.UnixNano(), To: from.AddDate(0, 0, 1).UnixNano()})
+	return len(list) > 0
 }
 
 // againstHost takes the time that the other host and one of those in question
@@ -72,9 +99,10 @@ func (s *session) againstHost(w query.Window, other *metric.Host) (*comparison, 
 // mostUsual is how many other days show what is usual at these hours.
 const mostUsual = 8
 
-// againstDay compares with the same hours of the day that an instant is of.
-// The days' clocks decide, so that a night of 23 hours is still a night.
-func (s *session) againstDay(w query.Window, day time.Time) (*comparison, error) {
+// againstDay compares with the same hours so many days before the one on which the
+// window begins. The days' clocks decide, so that a night of 23 hours is still a
+// night.
+func (s *session) againstDay(w query.Window, before func(from time.Time) int) (*comparison, error) {
 	start, end, _ := query.Covered(s.archive, query.Window{Hosts: w.Hosts})
 	to := s.in(end)
 	if w.To != 0 {
@@ -85,8 +113,7 @@ func (s *session) againstDay(w query.Window, day time.Time) (*comparison, error)
 	if w.From != 0 {
 		from = s.in(w.From)
 	}
-	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
-	days := int(math.Round(midnight(from).Sub(midnight(day.In(s.zone()))).Hours() / 24))
+	days := before(from)
 	if days == 0 {
 		return nil, fmt.Errorf("the window lies on that day itself: compare with another one, such as --against yesterday")
 	}

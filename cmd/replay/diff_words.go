@@ -49,7 +49,7 @@ func sentence(c *query.Change, s sides) string {
 	for _, also := range c.Also {
 		switch {
 		case also.Kind == query.TunableChange: // named beside the first
-		case also.Kind == query.ProcessChange:
+		case also.Kind == query.ProcessChange && also.Subject == c.Subject && also.Aspect != query.EndsBadly && c.Aspect != query.EndsBadly:
 			line += ", " + aspect(also, s)
 		default:
 			line += "; with it " + lowerFirst(clause(also, s))
@@ -131,9 +131,47 @@ func clause(c *query.Change, s sides) string {
 	case query.ProcessVanished:
 		return goneSentence(c, s)
 	case query.ProcessChange:
+		if c.Aspect == query.EndsBadly {
+			return failures(c)
+		}
 		return c.Subject + " " + aspect(c, s)
 	}
-	return measure(c, s)
+	if c.Aspect == query.Hung {
+		return hung(c)
+	}
+	return measure(c, s) + by(c)
+}
+
+// failures says that processes end badly again and again.
+func failures(c *query.Change) string {
+	s := fmt.Sprintf("%s ended badly %d times", c.Subject, c.Times)
+	if c.NewText != "" {
+		s += ", mostly with " + c.NewText
+	}
+	return s + fmt.Sprintf(": %s before, %s after", amount(c, c.Before), amount(c, c.After))
+}
+
+// hung says that a disk completes nothing.
+func hung(c *query.Change) string {
+	s := fmt.Sprintf("Disk %s hung: it completed no request for %s, with %s under way  [%s]", c.Instance,
+		human.Duration(time.Duration(c.Seconds*1e9)), human.Value(c.After, c.Units, false), subject(c))
+	if c.Related > 0 {
+		s += fmt.Sprintf(" and %d related", c.Related)
+	}
+	return s
+}
+
+// by says whose doing a change is.
+func by(c *query.Change) string {
+	if c.By == nil {
+		return ""
+	}
+	who := c.By.Name
+	if c.By.Parent != "" {
+		who += ", started by " + c.By.Parent
+	}
+	show := func(x float64) string { return human.Value(x, c.By.Units, c.By.Rate) }
+	return fmt.Sprintf(": most of it %s (%s before, %s after)", who, show(c.By.Before), show(c.By.After))
 }
 
 // measure says how a metric of the machine moved.

@@ -17,6 +17,7 @@ import (
 // What is answered cohort by cohort is what is answered at once, over archives of
 // one boot and of another, finished and live, with names that change.
 func TestCohorts(t *testing.T) {
+	proof.Unraced(t)
 	dir := t.TempDir()
 	c := storetest.NewCrowd(8, true, true)
 	from := c.At.Wall

@@ -46,6 +46,9 @@ type Change struct {
 	// Trend says that a level still moved the same way when the second window
 	// ended; After is then what it had come to.
 	Trend bool
+	// Stayed says of a new process that it was still there when the second window
+	// ended.
+	Stayed bool
 	// Related counts changes of the same part of the machine that this one
 	// stands for.
 	Related int
@@ -53,6 +56,9 @@ type Change struct {
 	// settings that changed together, other aspects of a process, the part of
 	// the machine that a process used more of.
 	Also []*Change
+	// By says whose doing a change of the machine is, where processes of one name make
+	// most of it.
+	By *Share
 	// Times is how often it happened, where that is more than once: At is then
 	// the first time, Until the last, and Seconds how long all took.
 	Times   int
@@ -64,6 +70,7 @@ type Change struct {
 	Exit *store.Event
 	// Event is what happened.
 	Event *store.Event
+	most  string // of a new process: the aspect of which it used most
 }
 
 // DiffRequest asks what changed from window A to window B of one host.
@@ -86,14 +93,29 @@ const (
 	leastImpact   = 0.01    // of the machine
 	slots         = 10      // parts that each window is cut into
 	mostBaselines = 1 << 14 // windows that are looked at to choose those
-	baselines     = 8       // other windows that show the usual variation
+	baselines     = 24      // other windows that show the usual variation
 	// extreme is how much farther from the usual the second window must lie
 	// than any other window does.
 	extreme = 1.5
+	// seldom is how much farther what was seen in hardly any other window must lie: of
+	// what comes now and then few windows know how much it can be.
+	seldom = 4
+	// seldomImpact is how much of the machine the difference must then be.
+	seldomImpact = 0.05
 )
 
 // Diff finds what changed between two windows, most surprising first.
 func Diff(a Archive, r DiffRequest) ([]*Change, error) {
+	d, err := Compare(a, r)
+	if err != nil {
+		return nil, err
+	}
+	return d.Changes, nil
+}
+
+// Compare finds what changed between two windows, and where that is nothing the
+// largest difference that there is.
+func Compare(a Archive, r DiffRequest) (*Differences, error) {
 	d := &differ{a: a, r: r}
 	d.r.A.Hosts, d.r.B.Hosts = []string{cmp.Or(r.Against, r.Host)}, []string{r.Host}
 	d.chooseBaselines()
@@ -125,12 +147,18 @@ func Diff(a Archive, r DiffRequest) ([]*Change, error) {
 	if err := shared(a, questions...); err != nil {
 		return nil, err
 	}
-	out := slices.Concat(tunables, s.changes(candidates), d.processes(p, names), events)
+	changes := s.changes(candidates)
+	d.moved = s.moved(candidates)
+	out := slices.Concat(tunables, changes, d.processes(p, names), d.failures(p), events)
 	sortChanges(out)
 	if !r.All {
-		out = merged(d, out)
+		out = merged(d, s, p, out)
 	}
-	return out, nil
+	found := &Differences{Changes: out}
+	if len(out) == 0 {
+		found.Largest = d.largest(s, p)
+	}
+	return found, nil
 }
 
 // sortChanges puts the most surprising first; the rest of the order only sees
@@ -161,6 +189,8 @@ type differ struct {
 	cores float64
 	// memory is what is installed, in bytes.
 	memory float64
+	// moved are the aspects of processes of which the machine did more than is usual.
+	moved map[string]bool
 }
 
 // chooseBaselines spreads windows of B's length over the recording before B,
@@ -310,7 +340,7 @@ func (s sample) trend() (float64, bool) {
 
 // unusual reports whether b differs from a more than the windows of the
 // baseline do from what is usual.
-func unusual(a, b float64, others []float64) bool {
+func unusual(a, b float64, others []float64, extreme float64) bool {
 	if len(others) == 0 {
 		return true
 	}
@@ -349,16 +379,32 @@ func (d *differ) events() ([]*Change, error) {
 	if d.elsewhere() || d.r.Usual != nil {
 		w.From = d.r.B.From // what lies between the windows is not in question
 	}
-	kinds := []metric.EventKind{metric.EventBoot, metric.EventPanic, metric.EventShutdown, metric.EventWake, metric.EventGap, metric.EventDevice, metric.EventMount}
+	kinds := []metric.EventKind{metric.EventBoot, metric.EventPanic, metric.EventShutdown, metric.EventWake, metric.EventGap, metric.EventDevice, metric.EventMount,
+		metric.EventClockStep, metric.EventThrottle, metric.EventSleep, metric.EventMemory}
+	var asleep *Change
 	for e := range SortedEvents(d.a, w, kinds...) {
 		if e.At.Wall < d.r.B.From && e.At.Wall <= d.r.A.To {
 			continue
 		}
 		score := 0.3
-		if e.Kind == metric.EventPanic || e.Kind == metric.EventBoot {
+		switch e.Kind {
+		case metric.EventPanic, metric.EventBoot:
 			score = 1
+		case metric.EventClockStep, metric.EventWake, metric.EventSleep:
+			score = 0.7
 		}
-		out = append(out, &Change{Kind: Happened, Archive: e.Archive, Subject: string(e.Kind), At: e.At.Wall, NewText: e.Text, Score: score, Event: e})
+		change := &Change{Kind: Happened, Archive: e.Archive, Subject: string(e.Kind), At: e.At.Wall, NewText: e.Text, Score: score, Event: e}
+		switch e.Kind {
+		case metric.EventSleep:
+			asleep = change // What ends it tells more, if it does in time.
+			continue
+		case metric.EventWake:
+			asleep = nil
+		}
+		out = append(out, change)
+	}
+	if asleep != nil {
+		out = append(out, asleep)
 	}
 	return out, nil
 }

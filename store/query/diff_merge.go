@@ -5,16 +5,23 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tachograph/sample/metric"
 )
 
 // merged makes one line of the changes that say one thing. The list is sorted,
 // before and after.
-func merged(d *differ, list []*Change) []*Change {
+func merged(d *differ, s *systemPair, p *processPair, list []*Change) []*Change {
 	list = sameSetting(list)
 	list = sameHappening(list)
+	list = ofDisks(list)
 	list = explained(d, list)
+	for _, c := range list {
+		d.attribute(c, p)
+		s.named(c)
+	}
+	list = ofOne(list)
 	sortChanges(list)
 	return list
 }
@@ -85,14 +92,19 @@ const most = 0.6
 func explained(d *differ, list []*Change) []*Change {
 	gone := make(map[*Change]bool)
 	for _, m := range list {
-		aspect, total := d.machineAspect(m)
-		if aspect == "" {
+		aspects, total := d.machineAspect(m)
+		if aspects == nil {
 			continue
+		}
+		part := func(p *Change) (x float64) {
+			for _, aspect := range aspects {
+				x += d.processPart(p, aspect)
+			}
+			return x
 		}
 		var cause *Change
 		for _, p := range list {
-			part := d.processPart(p, aspect)
-			if part/total >= most && (cause == nil || math.Abs(part) > math.Abs(d.processPart(cause, aspect))) {
+			if x := part(p); x/total >= most && (cause == nil || math.Abs(x) > math.Abs(part(cause))) {
 				cause = p
 			}
 		}
@@ -105,26 +117,109 @@ func explained(d *differ, list []*Change) []*Change {
 	return slices.DeleteFunc(list, func(c *Change) bool { return gone[c] })
 }
 
-// machineAspect says which aspect of processes a change of the machine adds
-// up, and by how much it changed, in the aspect's units.
-func (d *differ) machineAspect(c *Change) (aspect string, total float64) {
-	if c.Kind != SystemChange || c.Instance != "" {
-		return "", 0
+// machineAspect says which aspects of processes a change of the machine adds
+// up, and by how much it changed, in the aspects' units.
+func (d *differ) machineAspect(c *Change) (aspects []string, total float64) {
+	if c.Kind != SystemChange {
+		return nil, 0
 	}
 	total = c.After - c.Before
-	switch c.Subject {
-	case "kernel.all.cpu.user", "kernel.all.cpu.sys":
-		return "cpu", total
-	case "mem.util.used", "mem.util.other", "mem.util.anonpages":
-		return "memory", total * base(c.Units)
-	case "mem.util.available", "mem.util.free":
-		return "memory", -total * base(c.Units)
-	case "disk.all.read_bytes":
-		return "read", total * base(metric.Units{Space: 1, SpaceScale: c.Units.SpaceScale})
-	case "disk.all.write_bytes":
-		return "write", total * base(metric.Units{Space: 1, SpaceScale: c.Units.SpaceScale})
+	name := c.Subject
+	if rest, ok := strings.CutPrefix(name, "disk.dev."); ok {
+		name = "disk.all." + rest
 	}
-	return "", 0
+	bytes := base(metric.Units{Space: 1, SpaceScale: c.Units.SpaceScale})
+	switch name {
+	case "kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice":
+		return []string{"cpu"}, total
+	case "mem.util.used", "mem.util.other", "mem.util.anonpages", "swap.used", "mem.util.committed_AS":
+		return []string{"memory"}, total * base(c.Units)
+	case "mem.util.available", "mem.util.free", "mem.util.swapFree", "swap.free":
+		return []string{"memory"}, -total * base(c.Units)
+	case "disk.all.read_bytes":
+		return []string{"read"}, total * bytes
+	case "disk.all.write_bytes":
+		return []string{"write"}, total * bytes
+	case "disk.all.total_bytes":
+		return []string{"read", "write"}, total * bytes
+	case "disk.all.blkread":
+		return []string{"read"}, total * 512
+	case "disk.all.blkwrite":
+		return []string{"write"}, total * 512
+	case "disk.all.blktotal":
+		return []string{"read", "write"}, total * 512
+	case "filesys.used":
+		return []string{"write"}, total * base(c.Units) / float64(d.r.B.To-d.r.B.From) * 1e9
+	}
+	return nil, 0
+}
+
+// moved are the aspects of processes of which the machine did more than is usual, or of
+// which it tells nothing.
+func (p *systemPair) moved(candidates map[seriesKey]*Change) map[string]bool {
+	out := make(map[string]bool)
+	told := make(map[string]bool)
+	for _, name := range p.names {
+		of, _ := p.d.machineAspect(&Change{Kind: SystemChange, Subject: name})
+		for _, aspect := range of {
+			told[aspect] = true
+		}
+	}
+	for _, as := range aspects {
+		out[as.name] = !told[as.name]
+	}
+	for _, c := range candidates {
+		of, total := p.d.machineAspect(c)
+		for _, aspect := range of {
+			out[aspect] = out[aspect] || total > 0
+		}
+	}
+	return out
+}
+
+// ofOne joins what is said of processes of one name: what stands highest leads.
+func ofOne(list []*Change) []*Change {
+	leads := make(map[string]*Change)
+	return slices.DeleteFunc(list, func(c *Change) bool {
+		name := c.Subject
+		switch {
+		case c.Kind == SystemChange && c.By != nil:
+			name = c.By.Name
+		case c.Kind != ProcessChange && c.Kind != ProcessNew && c.Kind != ProcessVanished:
+			return false
+		}
+		lead := leads[name]
+		if lead == nil {
+			leads[name] = c
+			return false
+		}
+		if lead.Kind == SystemChange && c.Kind == SystemChange {
+			return false
+		}
+		lead.Also = append(lead.Also, append([]*Change{c}, c.Also...)...)
+		c.Also = nil
+		return true
+	})
+}
+
+// ofDisks leaves out what a disk that hangs, or takes longer, led to.
+func ofDisks(list []*Change) []*Change {
+	led := map[string]func(*Change) bool{Hung: ledByHung, awaitMetric: ledBySlow}
+	for _, lead := range slices.Clone(list) {
+		of := led[cmp.Or(lead.Aspect, lead.Subject)]
+		if of == nil || lead.After < lead.Before {
+			continue
+		}
+		list = slices.DeleteFunc(list, func(c *Change) bool {
+			if c == lead || !of(c) {
+				return false
+			}
+			lead.Related += 1 + c.Related
+			lead.Score = max(lead.Score, c.Score)
+			return true
+		})
+	}
+	return list
 }
 
 // processPart is by how much processes of one name changed in an aspect.

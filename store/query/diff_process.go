@@ -39,10 +39,14 @@ func (d *differ) usage(w Window, names map[string]bool) (*usage, error) {
 		return nil, err
 	}
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
-	u := &usage{byName: make(map[string]*Consumer), seconds: math.Max(float64(t.w.To-t.w.From)/1e9, 1e-9), from: t.w.From, to: t.w.To, every: t.every}
+	u := &usage{byName: make(map[string]*Consumer), seconds: d.seconds(t.w), from: t.w.From, every: t.every}
 	t.add(fields, nil)
+	// What was held on average is over the time that the wall clock tells.
+	walls, every := t.own[t.w.Hosts[0]], float64(t.every)/1e9
 	for _, c := range t.groups {
+		c.Mean *= (walls + every) / (u.seconds + every)
 		u.byName[c.Name] = c
+		u.to = max(u.to, min(c.To+t.every, t.w.To)) // Of what came later nothing was seen.
 	}
 	return u, nil
 }
@@ -81,9 +85,15 @@ type processPair struct {
 	usual []*usage
 }
 
+// leastReadings is how many times processes must have been read in a window.
+const leastReadings = 3
+
 // changedNames are those of processes that changed, be it usual or not.
 func (d *differ) changedNames(p *processPair) map[string]bool {
 	names := make(map[string]bool)
+	if least := float64(leastReadings*p.b.every) / 1e9; p.a.seconds < least || p.b.seconds < least {
+		return nil // Nobody looked at them.
+	}
 	for _, c := range d.compareUsage(p.a, p.b, nil, func(*Change) bool { return true }) {
 		names[c.Subject] = true
 	}
@@ -106,13 +116,14 @@ func (d *differ) processes(p *processPair, names map[string]bool) []*Change {
 	}
 	out := d.compareUsage(p.a, p.b, p.usual, d.steady)
 	d.describe(out)
-	return out
+	return slices.DeleteFunc(out, d.finished)
 }
 
 // compareUsage lists what changed from a to b and is not usual, if keep says so of
 // what went on before and after.
 func (d *differ) compareUsage(a, b *usage, usual []*usage, keep func(*Change) bool) []*Change {
 	var out []*Change
+	var away []*Change // who may have come or gone
 	for name, c := range b.byName {
 		_, before := a.byName[name]
 		known := slices.ContainsFunc(usual, func(u *usage) bool { return u.byName[name] != nil })
@@ -125,15 +136,82 @@ func (d *differ) compareUsage(a, b *usage, usual []*usage, keep func(*Change) bo
 			continue
 		}
 		if change := d.processNew(c, b); change != nil {
-			out = append(out, change)
+			away = append(away, change)
 		}
 	}
 	for name, c := range a.byName {
-		if left := b.byName[name]; left == nil || left.To < b.to-3*d.every {
-			if change := d.processGone(c, left, a, usual); change != nil {
-				out = append(out, change)
+		if left := b.byName[name]; left == nil || b.to-left.To >= d.absence(b) {
+			if change := d.processGone(c, left, a); change != nil {
+				away = append(away, change)
 			}
 		}
+	}
+	if usual == nil {
+		return append(out, away...)
+	}
+	if d.elsewhere() || len(away) == 0 {
+		return append(out, away...)
+	}
+	return append(out, d.cameOrWent(away, a, b, usual, keep)...)
+}
+
+// absence is how long before the end of the second window a name was seen last that
+// counts as gone.
+func (d *differ) absence(b *usage) int64 { return max((missedDue+1)*d.every, (b.to-b.from)/10) }
+
+// usualTurnover is how many names may be expected to come, or to go, in a window by
+// what is usual for that to be no news of one that hardly used anything.
+const usualTurnover = 0.2
+
+// knownLength is how many times as long as the second window must have been looked at
+// before it for what comes and goes in it to be new: of less, it may be what comes now and
+// then.
+const knownLength = 19
+
+// knowsLong reports whether so much is known of the time before the second window.
+func (d *differ) knowsLong(seen *sightings) bool {
+	length := d.r.B.To - d.r.B.From
+	return max(seen.length(d.r.B.From), int64(len(d.usual))*length) >= knownLength*length
+}
+
+// leastChance is how likely it may be that a name only pauses for it to be gone.
+const leastChance = 0.003
+
+// cameOrWent keeps of the changes those of names that had never been there, or that
+// stayed away for longer than ever before. What a name that was known used is
+// compared instead.
+func (d *differ) cameOrWent(list []*Change, a, b *usage, usual []*usage, keep func(*Change) bool) []*Change {
+	seen := d.sightings()
+	usually := seen.turnover(d.r.B)
+	var out []*Change
+	for _, c := range list {
+		spans := seen.spans[c.Subject]
+		switch {
+		case c.Kind == ProcessVanished:
+			last := seen.last(c.Subject, b.to)
+			c.At = max(c.At, last.to)
+			c.Process.To = c.At
+			length := d.r.B.To - d.r.B.From
+			chance := seen.pauses(c.Subject, c.At).byChance(b.to-c.At, length)
+			old := last.to - last.from
+			switch ordinary := usually.went > usualTurnover && 2*old < 3*usually.oldest; {
+			case seen.share(c.Subject, d.r.A) < mostlyThere, b.to-c.At < d.absence(b), chance > leastChance, c.Impact < seldomImpact && ordinary:
+				continue
+			case c.Impact < leastImpact && !seen.since(last) && old < max(historyTimes*length, int64(time.Hour)):
+				continue // Who knows how long it would have stayed?
+			}
+		case len(spans) > 0 && spans[0].from < min(c.At, d.r.B.From)-seen.every:
+			// It came again after a pause: that is news only of what it uses.
+			if change := d.processChange(c.Subject, a, b, usual, keep); change != nil {
+				out = append(out, change)
+			}
+			continue
+		case c.Impact < seldomImpact && usually.came > usualTurnover && !(c.Impact >= leastImpact && c.Stayed):
+			continue
+		case d.r.Usual == nil && (c.Impact < leastImpact || !c.Stayed && !d.moved[c.most]) && !d.knowsLong(seen):
+			continue // It may come every hour.
+		}
+		out = append(out, c)
 	}
 	return out
 }
@@ -153,20 +231,31 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep fu
 			continue
 		}
 		var others []float64
+		known := 0
 		for _, u := range usual {
 			others = append(others, u.amount(name, as.of))
+			if u.byName[name] != nil {
+				known++
+			}
 		}
-		if !unusual(before, after, others) {
+		if 4*known < 3*len(usual) && impact < seldomImpact || !unusual(before, after, others, extreme+seldom/float64(known+1)) {
 			continue
 		}
 		spread := together(append(sample(others), before).deviation(), 0.1*math.Max(before, 0.2*after))
 		c := &Change{Kind: ProcessChange, Archive: b.byName[name].Archive, Subject: name, Aspect: as.name, Before: before, After: after,
 			Units: as.units, Rate: as.rate, Impact: impact, Process: b.byName[name]}
-		c.Effect = math.Min(diff/spread, 50)
+		// Sums of parts differ in their last digit from the sum of the whole.
+		c.Effect = math.Min(math.Round(diff/spread*1e3)/1e3, 50)
 		if c.Effect < leastEffect/2 {
 			continue
 		}
 		c.Score = score(c)
+		if after < before {
+			c.Score *= lessScore // It is more often what something led to.
+		}
+		if ofKernel(b.byName[name]) {
+			c.Score *= kernelScore
+		}
 		if keep(c) {
 			found = append(found, c)
 		}
@@ -179,6 +268,19 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep fu
 	return found[0]
 }
 
+const (
+	// lessScore is what it counts that processes use less, beside that they use more.
+	lessScore = 0.6
+	// kernelScore is what counts what threads of the kernel do, beside what has them do it.
+	kernelScore = 0.5
+)
+
+// fewUsual are so few other windows that they do not tell what is usual of a process.
+const fewUsual = 6
+
+// large is the part of the larger that a difference must be to be told even so.
+const large = 0.75
+
 // steady reports whether a process's difference is there in most of its slots
 // and not a burst that falls into one of the windows.
 func (d *differ) steady(c *Change) bool {
@@ -186,12 +288,12 @@ func (d *differ) steady(c *Change) bool {
 	var names []string
 	want := map[string][]ProcessCounter{"cpu": {UserTime, SystemTime}, "read": {ReadBytes}, "write": {WrittenBytes}}[c.Aspect]
 	for _, name := range fields.names {
-		if f, ok := fields.counts(name); ok && slices.Contains(want, f) {
+		if f, ok := fields.counts(name); ok && slices.Contains(want, f) || !ok && c.Aspect == "memory" {
 			names = append(names, name)
 		}
 	}
 	if c.Aspect == "memory" {
-		return true // Memory does not come in bursts; its mean is over time already.
+		names = names[:min(1, len(names))] // Footprints come before what is resident.
 	}
 	keep := func(_ string, in *metric.Instance) bool { return ProcessName(in) == c.Subject }
 	var parts [2]map[int64]float64
@@ -216,24 +318,23 @@ func (d *differ) steady(c *Change) bool {
 		}
 		return out
 	}
-	return separation(fill(parts[0]), fill(parts[1])) >= leastOverlap
+	a, b := fill(parts[0]), fill(parts[1])
+	if len(d.usual) < fewUsual && relative(a.mean(), b.mean()) < large && effect(a, a.mean(), b.mean(), 0.1*math.Min(a.mean(), b.mean())) < leastEffect {
+		return false // Nothing but the window itself tells how much it varies.
+	}
+	return separation(a, b) >= leastOverlap
 }
 
 // processNew is a process that neither the first window nor the usual ones
 // know, if it stayed or used much.
 func (d *differ) processNew(c *Consumer, b *usage) *Change {
-	impact := 0.0
-	for _, as := range aspects {
-		if x := as.of(c, b.seconds); x == x {
-			impact = max(impact, d.processImpact(as.name, x))
-		}
-	}
-	stayed := float64(c.To-c.From)/1e9 > b.seconds/2 && c.To >= b.to-3*d.every
-	if impact < leastImpact && !stayed {
+	impact, aspect := d.used(c, b)
+	stayed := float64(c.To-c.From)/1e9 > b.seconds/2 && c.To >= b.to-(missedDue+1)*d.every
+	if impact < leastImpact && !stayed || impact < seldomImpact && ofKernel(c) {
 		return nil
 	}
-	ch := &Change{Kind: ProcessNew, Archive: c.Archive, Subject: c.Name, Process: c, Before: 0, After: c.CPUTime() / b.seconds,
-		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: c.From}
+	ch := &Change{Kind: ProcessNew, Archive: c.Archive, Subject: c.Name, most: aspect, Process: c, Before: 0, After: c.CPUTime() / b.seconds,
+		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: c.From, Stayed: stayed}
 	ch.Score = 0.1 + float64(math.Sqrt(impact)*0.9)
 	if !stayed {
 		ch.Score /= 2
@@ -241,34 +342,60 @@ func (d *differ) processNew(c *Consumer, b *usage) *Change {
 	return ch
 }
 
-// settled is how many of the latest usual windows must know a process before
-// it counts as one that is always there.
-const settled = 3
+// used is how much of the machine a name's processes used, and of what most.
+func (d *differ) used(c *Consumer, u *usage) (impact float64, aspect string) {
+	for _, as := range aspects {
+		if x := as.of(c, u.seconds); x == x && d.processImpact(as.name, x) > impact {
+			impact, aspect = d.processImpact(as.name, x), as.name
+		}
+	}
+	return impact, aspect
+}
 
-// processGone is a process that was there all the time, and is no more; left
-// is what the second window saw of it.
-func (d *differ) processGone(c, left *Consumer, a *usage, usual []*usage) *Change {
-	if float64(c.To-c.From)/1e9 < a.seconds*0.6 {
+// ofKernel reports whether processes hold no memory of their own: threads of the
+// kernel, which it starts, ends and names as its work comes.
+func ofKernel(c *Consumer) bool { return !(c.Peak > 0) }
+
+// mostlyThere is the part of the first window in which a name must have been there
+// for its absence in the second to be told.
+const mostlyThere = 0.6
+
+// processGone is a process that was mostly there, and is no more; left is what the
+// second window saw of it.
+func (d *differ) processGone(c, left *Consumer, a *usage) *Change {
+	// Several at once may add up to it; sightings decide.
+	there := c.seconds
+	if there == 0 || d.elsewhere() {
+		there = float64(c.To-c.From) / 1e9
+	}
+	if there+float64(d.every)/1e9 < a.seconds*mostlyThere {
 		return nil
 	}
-	for _, u := range usual[:min(settled, len(usual))] {
-		if u.byName[c.Name] == nil {
-			return nil
-		}
+	impact, _ := d.used(c, a)
+	if impact < seldomImpact && ofKernel(c) {
+		return nil
 	}
+	gone := *c
 	if left != nil {
-		c.To = left.To
+		gone.To = left.To
 	}
-	impact := 0.0
-	for _, as := range aspects {
-		if x := as.of(c, a.seconds); x == x {
-			impact = max(impact, d.processImpact(as.name, x))
-		}
-	}
-	ch := &Change{Kind: ProcessVanished, Archive: c.Archive, Subject: c.Name, Process: c, Before: c.CPUTime() / a.seconds,
-		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: c.To}
+	ch := &Change{Kind: ProcessVanished, Archive: c.Archive, Subject: c.Name, Process: &gone, Before: c.CPUTime() / a.seconds,
+		Units: metric.NoUnits, Rate: true, Impact: impact, Effect: leastEffect, At: gone.To}
 	ch.Score = 0.12 + float64(math.Sqrt(impact)*0.8)
 	return ch
+}
+
+// finished reports whether what is gone is work that was done: it had begun lately, the
+// later the more it used, and said itself that it ended well.
+func (d *differ) finished(c *Change) bool {
+	if c.Kind != ProcessVanished || c.Exit == nil || c.Exit.Label("how") != "exit 0" {
+		return false
+	}
+	long := 2 * (d.r.B.To - d.r.B.From)
+	if c.Impact < leastImpact {
+		long = max(historyTimes*(d.r.B.To-d.r.B.From), int64(time.Hour))
+	}
+	return c.Process.Start != 0 && c.At-c.Process.Start < long
 }
 
 // describe finds users, starts and ends of the processes that lines are about.

@@ -4,55 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"tachograph/sample/metric"
 )
-
-// families are the parts of a machine whose metrics move together. The first
-// whose prefix fits decides; leads are the metrics that say it best.
-var families = []struct {
-	name     string
-	prefixes []string
-	leads    []string
-}{
-	{"recorder", []string{"recorder.", "process.", "proc.control", "pmda."}, nil},
-	{"cpu", []string{"kernel.all.cpu", "kernel.percpu", "kernel.all.load", "kernel.all.run", "kernel.all.pressure.cpu", "kernel.all.idletime",
-		"kernel.all.intr", "kernel.all.pswitch", "kernel.all.softirqs", "proc.runq", "hinv.cpu"},
-		[]string{"kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.load", "kernel.all.pswitch"}},
-	{"memory", []string{"mem.", "swap.", "vm.", "kernel.all.pressure.memory", "kern.memorystatus", "computed.mem", "computed.comp", "computed.swap"},
-		[]string{"mem.util.available", "swap.used", "mem.util.used", "mem.util.free", "mem.util.compressed"}},
-	{"volume", []string{"filesys."}, []string{"filesys.full", "filesys.used", "filesys.avail"}},
-	{"disk", []string{"disk.", "kernel.all.pressure.io", "vfs."},
-		[]string{"disk.all.write_bytes", "disk.all.read_bytes", "disk.all.total_bytes", "disk.all.write", "disk.all.read"}},
-	{"network", []string{"network.", "net.", "ipc.", "computed.total_conn"},
-		[]string{"network.all.in.bytes", "network.all.out.bytes", "network.tcp.retranssegs", "network.all.total.bytes"}},
-	{"processes", []string{"kernel.all.nprocs", "kernel.all.nthreads", "kernel.all.sysfork", "proc.nprocs", "proc.started", "proc.exited", "proc.unseen"},
-		[]string{"proc.nprocs", "proc.started", "kernel.all.sysfork"}},
-	{"gpu", []string{"gpu."}, []string{"gpu.util"}},
-	{"thermal", []string{"thermal."}, []string{"thermal.cpu.die", "thermal.package", "thermal.pressure.level"}},
-	{"power", []string{"power."}, []string{"power.ac.connected", "power.battery.charge"}},
-	{"clock", []string{"kernel.all.uptime", "kern.wake", "kern.sleep", "kern.useractive", "kern.userinactive", "machdep.", "kern.monotonic", "computed.uptime", "kernel.all.boottime",
-		"kernel.all.lastpid"}, nil},
-}
-
-// familyOf is a metric's part of the machine and how well it tells of it, 0
-// best.
-func familyOf(name string) (string, int) {
-	for _, f := range families {
-		for _, p := range f.prefixes {
-			if strings.HasPrefix(name, p) {
-				i := slices.Index(f.leads, name)
-				if i < 0 {
-					i = len(f.leads)
-				}
-				return f.name, i
-			}
-		}
-	}
-	parts := strings.SplitN(name, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], "."), 0
-}
 
 // measured lists the numeric metrics of the machine that move: no tunables,
 // nothing of processes, of the recorder or of clocks.
@@ -63,7 +17,7 @@ func (d *differ) measured() []string {
 			m.Class == metric.Static || m.Class == metric.Constrained || m.Class == metric.Disabled {
 			continue
 		}
-		if f, _ := familyOf(m.Name); f != "recorder" && f != "clock" {
+		if f, _ := familyOf(m.Name); f != "recorder" && f != "clock" && !d.said(m) {
 			out = append(out, m.Name)
 		}
 	}
@@ -105,6 +59,9 @@ func (d *differ) systemPair() *systemPair {
 func (p *systemPair) questions() []func(Archive) error {
 	take := func(all map[seriesKey]*systemSeries, second int) func(n int, s *Series, c course) {
 		return func(n int, s *Series, c course) {
+			if s.Instance != nil && p.d.lags(s.Metric.Name, s.Instance.Name) {
+				return
+			}
 			k := p.d.key(s.Metric, s.Instance)
 			e := all[k]
 			if e == nil {
@@ -140,6 +97,7 @@ func (p *systemPair) candidates() map[seriesKey]*Change {
 			p.all[k] = s
 		}
 	}
+	p.awaits()
 	candidates := make(map[seriesKey]*Change)
 	for k, s := range p.all {
 		if c := p.d.screen(s); c != nil {
@@ -160,6 +118,7 @@ func (p *systemPair) changes(candidates map[seriesKey]*Change) []*Change {
 	slices.SortFunc(out, func(x, y *Change) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Subject, y.Subject), cmp.Compare(x.Instance, y.Instance))
 	})
+	out = append(out, p.hung()...)
 	if d.r.All {
 		return out
 	}
@@ -248,57 +207,25 @@ func score(c *Change) float64 {
 	return float64(surprise*(0.15+float64(0.85*math.Sqrt(c.Impact)))) + float64(0.1*c.Impact)
 }
 
-// impact is how much of the machine a difference makes up, where the machine's
-// size is known, else how large it is beside the series itself.
-func (d *differ) impact(s *systemSeries, ma, mb float64) float64 {
-	diff := math.Abs(mb - ma)
-	family, _ := familyOf(s.desc.Name)
-	switch {
-	case s.rate && s.desc.Units.Time == 1 && family == "cpu":
-		if s.desc.Indom != metric.NoIndom {
-			return math.Min(diff/d.cores, 1) / 2
-		}
-		return math.Min(diff/d.cores, 1)
-	case family == "cpu" && strings.HasPrefix(s.desc.Name, "kernel.all.load"):
-		return math.Min(diff/d.cores/2, 1)
-	case s.rate && s.desc.Units.Time == 1:
-		return math.Min(diff, 1)
-	case family == "memory" && s.units.Space == 1 && s.units.Time == 0 && d.memory > 0:
-		return math.Min(diff*base(s.units)/d.memory, 1)
-	case s.desc.Name == "filesys.full":
-		if mb >= 95 && ma < mb {
-			return math.Max(0.6, diff/100)
-		}
-		return math.Min(diff/100, 1)
-	case family == "volume":
-		return 0.3 * relative(ma, mb)
-	case s.units.Space == 1 && s.units.Time == -1:
-		// A megabyte a second is worth mentioning, a hundred are a lot.
-		return math.Min(decades(1+diff*base(metric.Units{Space: 1, SpaceScale: s.units.SpaceScale})/1e5)/3, 1) * relative(ma, mb)
-	case s.units.Other == "C":
-		return math.Min(diff/60, 1)
-	case s.units.Count == 1 && s.units.Time == -1 || s.rate:
-		// Rates of small things matter when there are thousands.
-		return math.Min(decades(1+diff/20)/5, 0.5) * relative(ma, mb)
-	}
-	return 0.05 * relative(ma, mb)
-}
-
 // usually is the question what the metrics of candidates do in a usual window.
 func (p *systemPair) usually(n int, candidates map[seriesKey]*Change) func(Archive) error {
 	seen := make(map[string]bool)
 	var names []string
 	for k := range candidates {
-		if !seen[k.metric] {
-			seen[k.metric] = true
-			names = append(names, k.metric)
+		for _, name := range componentsOf(k.metric) {
+			if !seen[name] && p.d.a.Lookup(name) != nil {
+				seen[name] = true
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)
 	return func(a Archive) error {
-		return p.d.asking(a).courses([]Window{p.d.usual[n]}, names, func(_ int, s *Series, c course) {
+		err := p.d.asking(a).courses([]Window{p.d.usual[n]}, names, func(_ int, s *Series, c course) {
 			p.usual[n] = append(p.usual[n], usualMean{p.d.key(s.Metric, s.Instance), c.mean()})
 		})
+		p.usual[n] = append(p.usual[n], usualAwaits(p.usual[n])...)
+		return err
 	}
 }
 
@@ -316,7 +243,7 @@ func (p *systemPair) compareUsual(candidates map[seriesKey]*Change) {
 	}
 	for k, c := range candidates {
 		mean := p.all[k].b.mean()
-		if !unusual(c.Before, mean, others[k]) {
+		if !unusual(c.Before, mean, others[k], extreme) {
 			delete(candidates, k)
 			continue
 		}
@@ -340,6 +267,9 @@ func leaders(list []*Change) []*Change {
 	var order []string
 	for _, c := range list {
 		f, rank := familyOf(c.Subject)
+		if c.Aspect == Hung {
+			f = Hung
+		}
 		prev := best[f]
 		if prev == nil {
 			order = append(order, f)

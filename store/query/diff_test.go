@@ -12,6 +12,7 @@ import (
 	"tachograph/store"
 	"tachograph/store/query"
 	"tachograph/store/query/querytest"
+	"tachograph/store/storetest/proof"
 )
 
 // busy is a made-up machine of two hours: levels that wander, counters that
@@ -30,6 +31,8 @@ type busy struct {
 	workers []*worker
 	next    int
 	inject  func(b *busy)
+	always  func(b *busy) // at each step
+	faster  float64       // how many times as fast what comes and goes for minutes does
 	tunable float64
 }
 
@@ -132,7 +135,7 @@ func (b *busy) rate(i int) float64 {
 			x *= 8
 		}
 	case 3: // On for minutes, off for minutes.
-		if math.Sin(float64(b.at)/(200+float64(i)*7)) > 0.3 {
+		if math.Sin(float64(b.at)/(200+float64(i)*7)*max(b.faster, 1)) > 0.3 {
 			x *= 4
 		}
 	}
@@ -160,6 +163,9 @@ func (b *busy) step() {
 	}
 	if b.rnd.IntN(200) == 0 {
 		b.start(fmt.Sprintf("shell%d", b.next), b.at+600+int64(b.rnd.IntN(2000))).mem = 4e6
+	}
+	if b.always != nil {
+		b.always(b)
 	}
 	if b.inject != nil && b.at >= incident {
 		b.inject(b)
@@ -267,6 +273,7 @@ func TestDiffIsQuiet(t *testing.T) {
 // TestDiffFindsWhatWasInjected looks for injected changes in the first three
 // lines.
 func TestDiffFindsWhatWasInjected(t *testing.T) {
+	proof.Unraced(t)
 	once := func(do func(b *busy)) func(*busy) {
 		return func(b *busy) {
 			if b.at == incident {

@@ -18,6 +18,7 @@ import (
 // Gauges that are worked out from summaries, and evaluated where their maximum may
 // be, are those that are evaluated value by value.
 func TestGaugesAreThoseOfValues(t *testing.T) {
+	proof.Unraced(t)
 	for seed := range uint64(proof.Pick(t, 4, 40)) {
 		r := machine(t, seed)
 		info := r.Archives()[0]

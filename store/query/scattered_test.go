@@ -19,6 +19,7 @@ import (
 // Times that are all over six centuries, whatever gaps are between them, do not have a
 // chunk decoded for each of its values.
 func TestScatteredTimes(t *testing.T) {
+	proof.Unraced(t)
 	readings := 100_000
 	if testing.Short() {
 		readings = 20_000

@@ -62,6 +62,7 @@ func recordCrowd(t *testing.T, dir, host, boot string, c *storetest.Crowd, ticks
 }
 
 func TestTotalsSayWhatTheValuesDo(t *testing.T) {
+	proof.Unraced(t)
 	for k, kind := range []struct {
 		name                   string
 		labels, partly, finish bool
