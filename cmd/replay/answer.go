@@ -46,7 +46,7 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 			aside.Notes = strings.Split(strings.TrimSuffix(said.String(), "\n"), "\n")
 		}
 		switch {
-		case errors.Is(err, errNo):
+		case errors.Is(err, errNo), errors.Is(err, errUntold):
 			err = nil
 		case errors.Is(err, errFailed):
 			err = &ask.Error{Kind: ask.Broken, Err: err}

@@ -63,6 +63,8 @@ func (a *app) run(args []string) int {
 		return exit.Yes
 	case errors.Is(err, errNo):
 		return exit.No
+	case errors.Is(err, errUntold):
+		return exit.Failed // The answer says so.
 	case errors.Is(err, context.Canceled):
 		return exit.Failed // Whoever ended it knows; see die.
 	}

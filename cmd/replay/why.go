@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -30,7 +32,7 @@ Without --at and --from it looks at the minutes before the last end that was not
 a clean one, else at the worst of the recording, and says which.
 
 The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
-2 if that cannot be told.`,
+2 if that cannot be told, which the answer says with the reason.`,
 		Example: `  replay why
   replay why --at 03:12
   replay why --from 03:00 --to 03:30 laptop.tacho`,
@@ -55,15 +57,18 @@ The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 					return err
 				}
 			}
-			found, err := a.why(w, instant)
+			found, untold, err := a.why(w, instant)
 			if err != nil {
 				return err
 			}
 			a.finish(cmd, args, a.table())
-			if !found {
-				return errNo
+			switch {
+			case found:
+				return nil
+			case untold:
+				return errUntold
 			}
-			return nil
+			return errNo
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "the instant in question")
@@ -82,17 +87,21 @@ func (a *app) betweenArchives(w query.Window, err error) bool {
 	return w.From > from && w.To < to
 }
 
-// why answers for each host; found says that something was out of the ordinary.
-func (a *app) why(w query.Window, at int64) (found bool, err error) {
+// errUntold ends a command whose answer, already printed, is that it cannot be told.
+var errUntold = errors.New("it cannot be told")
+
+// why answers for each host; found says that something was out of the ordinary, untold
+// that of some host it cannot be told.
+func (a *app) why(w query.Window, at int64) (found, untold bool, err error) {
 	defs, err := a.definitions()
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	var rows out.Writer
 	if !a.table() {
 		if rows, err = a.rows(out.Column{Name: "kind"}, out.Column{Name: "weight"}, out.Column{Name: "since"}, out.Column{Name: "until"},
-			out.Column{Name: "text"}, out.Column{Name: "command"}); err != nil {
-			return false, err
+			out.Column{Name: "text"}, out.Column{Name: "command"}, out.Column{Name: "claims", Only: out.InJSON}); err != nil {
+			return false, false, err
 		}
 	}
 	shown := 0
@@ -103,9 +112,9 @@ func (a *app) why(w query.Window, at int64) (found bool, err error) {
 		}
 		answer, err := why.Ask(a.ctx, a.archive, why.Request{Host: h.ID, At: at, Window: one, Defs: defs, Format: a.timeOfDay, Zone: a.zone()})
 		if err != nil {
-			return false, err
+			return false, false, err
 		}
-		found = found || answer.Found
+		found, untold = found || answer.Found, untold || answer.Untold
 		if rows == nil {
 			if shown++; shown > 1 {
 				a.stdout.Println()
@@ -115,15 +124,40 @@ func (a *app) why(w query.Window, at int64) (found bool, err error) {
 		}
 		for _, l := range answer.Lines {
 			if err := rows.Row([]out.Cell{hostCell(&h), out.Str(l.Kind), out.Number(l.Weight), instantCell(l.Since), instantCell(l.Until),
-				out.Str(l.Text), out.Str(a.moreCommand(h.Name, l.More, false))}); err != nil {
-				return false, err
+				out.Str(l.Text), out.Str(a.moreCommand(h.Name, l.More, false)), claimsCell(l.Claims)}); err != nil {
+				return false, false, err
 			}
 		}
 	}
 	if rows != nil {
-		return found, rows.Close()
+		return found, untold, rows.Close()
 	}
-	return found, nil
+	return found, untold, nil
+}
+
+// claimsCell is the numbers that a sentence rests on.
+func claimsCell(list []why.Claim) out.Cell {
+	type claim struct {
+		Metric   string    `json:"metric"`
+		Instance string    `json:"instance,omitempty"`
+		Key      string    `json:"key,omitempty"`
+		From     time.Time `json:"from"`
+		To       time.Time `json:"to"`
+		Of       string    `json:"of"`
+		Units    string    `json:"units,omitempty"`
+		Value    float64   `json:"value"`
+	}
+	told := make([]claim, 0, len(list))
+	for _, c := range list {
+		if !math.IsInf(c.Value, 0) && !math.IsNaN(c.Value) {
+			told = append(told, claim{c.Metric, c.Instance, c.Key, time.Unix(0, c.From).UTC(), time.Unix(0, c.To).UTC(), c.Of, c.Units, c.Value})
+		}
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		return out.Cell{}
+	}
+	return out.Cell{Kind: out.Detail, Raw: text}
 }
 
 // instantCell is an instant that may not be known.

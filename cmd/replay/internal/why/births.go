@@ -14,7 +14,9 @@ import (
 )
 
 const (
-	birthsLeast, birthsSevere = 8, 300 // a second
+	birthsLeast, birthsSevere = 20, 400 // a second
+	// birthsSettle is how long they must go on to weigh half as much as if for ever.
+	birthsSettle = int64(10e9)
 	// mostExits bounds how many ends are looked at to tell whose births they were.
 	mostExits = 50_000
 )
@@ -24,17 +26,18 @@ const (
 func (q *question) births() ([]*finding, error) {
 	var out []*finding
 	for _, c := range q.field.of["births"] {
-		bad := func(x float64) float64 { return min(max((x-birthsLeast)/(birthsSevere-birthsLeast), 0), 1) }
+		bad := func(x float64) float64 { return logShare(x, birthsLeast, birthsSevere) }
 		e := q.find(c, birthsLeast, bad)
 		if e == nil {
 			continue
 		}
 		since, until := q.field.times(e)
 		f := &finding{kind: "births", who: "births", topic: "births", cause: true, since: since, until: until,
-			weight: q.field.worth(e, 0.75, bad(e.level)), explains: []string{"cpu", "load", "processes", "zombies", "memory"},
+			weight: q.field.worth(e, 0.75, bad(e.level)) * float64(until-since) / float64(until-since+birthsSettle), explains: []string{"cpu", "load", "processes"}, amount: e.level,
 			more: append([]string{"top", "--group", "name", "--by", "runs"}, span(q.w.From, q.w.To)...)}
 		f.text = fmt.Sprintf("%s processes began each second%s%s", human.Figures(roundTo(e.level)), q.when(since, until), q.against(human.Figures(roundTo(orZero(e.calm)))))
 		f.text += q.whoseBirths(since, until)
+		f.sources = sourcesOf("", "", q.metricsOf(c.signal)...)
 		out = append(out, f)
 	}
 	return out, nil

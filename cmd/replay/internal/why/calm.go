@@ -14,6 +14,9 @@ import (
 func (q *question) findCalm() {
 	f := q.field
 	lo, hi := f.slots(q.w)
+	if q.shown.To != 0 && q.during(q.asked.From, q.asked.To) == nil {
+		lo, hi = f.slots(q.shown)
+	}
 	long := hi - lo
 	for int64(long)*f.width > int64(2*besides) {
 		long /= 2
@@ -26,6 +29,11 @@ func (q *question) findCalm() {
 		}
 		return mean(bad[k : k+long])
 	}
+	// What was bad at its worst counts as well: the trouble may reach into it.
+	worst := func(k, long int) float64 { return score(k, long) + float64(0.25*quantile(bad[k:k+long], 1)) }
+	// What is read seldom tells of a change that much later, and of what was before.
+	beside := int(q.slack() / f.width)
+	before := max(min(beside, lo-max(int(least/f.width), 1)), 0) // where there is room
 	best, chosen, length := math.Inf(1), -1, long
 	try := func(k, long int, x float64) {
 		if x < best {
@@ -35,11 +43,11 @@ func (q *question) findCalm() {
 	for _, n := range []int{long, max(long/3, int(least/f.width)), max(int(least/f.width), 1)} {
 		step := max(n/4, 1)
 		shorter := float64(0.03 * (1 - float64(n)/float64(long)))
-		for k := lo - n; k >= 0; k -= step {
-			try(k, n, score(k, n)+shorter+float64(0.01*float64(lo-k-n))/float64(n))
+		for k := lo - before - n; k >= 0; k -= step {
+			try(k, n, worst(k, n)+shorter+float64(0.01*float64(lo-before-k-n))/float64(n))
 		}
-		for k := hi; k+n <= f.n; k += step {
-			try(k, n, score(k, n)+shorter+float64(0.05*float64(k-hi+n))/float64(n))
+		for k := hi + beside; k+n <= f.n; k += step {
+			try(k, n, worst(k, n)+shorter+float64(0.05*float64(k-hi-beside+n))/float64(n))
 		}
 	}
 	if chosen < 0 && hi > lo {
@@ -115,10 +123,26 @@ func (f *field) stir(bad []float64, usual bool) {
 	}
 }
 
+// wide is how many times what is worth a word the worst is where each tenfold of it
+// counts alike.
+const wide = 25
+
 // share is how bad a value is: 0 what is not worth a word, 1 what cannot be worse.
 func (s *signal) share(x float64) float64 {
 	if s.severe <= s.least {
 		return 0
 	}
+	if s.least > 0 && s.severe >= wide*s.least {
+		return logShare(x, s.least, s.severe)
+	}
 	return min(max((x-s.least)/(s.severe-s.least), 0), 1)
+}
+
+// logShare is where x lies between least and severe, each tenfold alike. Processors differ
+// in the last digits of a logarithm.
+func logShare(x, least, severe float64) float64 {
+	if !(x > least) {
+		return 0
+	}
+	return min(math.Round(1e6*math.Log(x/least)/math.Log(severe/least))/1e6, 1)
 }

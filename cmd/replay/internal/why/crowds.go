@@ -16,10 +16,25 @@ type use struct {
 	memory                 float64 // of all of them together, on average
 }
 
-// usually is what processes of each name use where all was well: in the calm
-// stretch, and before the window. What came just before it may be the beginning
-// of the trouble, and what came after it its end.
-func (q *question) usually() (map[string]use, error) {
+// learn reads what is usual of the processes of each name.
+func (q *question) learn() error {
+	q.ledger = q.keep()
+	if err := q.ctx.Err(); err != nil || q.ledger.kept() {
+		return err
+	}
+	beside, err := q.usuallyBeside()
+	q.beside = make(map[string]norm)
+	for name, u := range beside {
+		var n norm
+		n.usual[thingCPU], n.usual[thingMemory], n.usual[thingPeak], n.usual[thingRead], n.usual[thingWritten] = u.cpu, u.memory, u.peak, u.read, u.write
+		q.beside[name] = n
+	}
+	return err
+}
+
+// usuallyBeside is that of windows for which no ledger is kept: before the window, and in
+// the calm stretch.
+func (q *question) usuallyBeside() (map[string]use, error) {
 	out := make(map[string]use)
 	before := query.Window{From: q.field.from, To: q.w.From - (q.w.To - q.w.From)}
 	if before.To-before.From < least && q.calm.To == 0 {
@@ -40,8 +55,7 @@ func (q *question) usually() (map[string]use, error) {
 		}
 		for _, r := range lists {
 			for _, c := range r.Consumers {
-				u := useOf(c, r.Seconds)
-				old := out[c.Name]
+				u, old := useOf(c, r.Seconds), out[c.Name]
 				out[c.Name] = use{cpu: max(old.cpu, u.cpu), peak: max(old.peak, u.peak), read: max(old.read, u.read), write: max(old.write, u.write),
 					memory: max(old.memory, u.memory)}
 			}
@@ -53,6 +67,10 @@ func (q *question) usually() (map[string]use, error) {
 	return out, nil
 }
 
+// unknownUsual is how much of what a name used counts as usual where nothing else is
+// known of it.
+const unknownUsual = 0.85
+
 // useOf is what a group used over so many seconds.
 func useOf(c *query.Consumer, seconds float64) use {
 	seconds = max(seconds, 1)
@@ -62,8 +80,8 @@ func useOf(c *query.Consumer, seconds float64) use {
 
 // crowds finds programs of which many processes together used what none of
 // them did alone.
-func (q *question) crowds(usual map[string]use) ([]*finding, error) {
-	lists, err := query.TopNames(q.a, q.w, 8, query.ByCPU, query.ByMemory, query.ByWrite)
+func (q *question) crowds() ([]*finding, error) {
+	lists, err := query.TopNames(q.a, q.w, 8, query.ByCPU, query.ByMemory, query.ByWrite, query.ByRead)
 	if err != nil {
 		return nil, nil // Nothing was recorded of processes.
 	}
@@ -75,7 +93,7 @@ func (q *question) crowds(usual map[string]use) ([]*finding, error) {
 				continue
 			}
 			seen[c.Name] = true
-			if f := q.crowd(c, usual[c.Name]); f != nil {
+			if f := q.crowd(c, q.normal(c.Name)); f != nil {
 				out = append(out, f)
 			}
 		}
@@ -83,10 +101,21 @@ func (q *question) crowds(usual map[string]use) ([]*finding, error) {
 	return out, nil
 }
 
-func (q *question) crowd(c *query.Consumer, usual use) *finding {
+func (q *question) crowd(c *query.Consumer, n norm) *finding {
 	long := math.Max(float64(c.To-c.From)/1e9, 1)
 	u := useOf(c, long)
-	f := &finding{who: c.Name, cause: true, since: c.From, until: c.To,
+	from, to := c.From, c.To
+	held := stint{since: c.From, until: c.To}
+	if a := q.ledger.names[c.Name]; a != nil {
+		if s := q.ledger.stint(a.of[thingCPU], q.shown.From, q.shown.To); s.level > 0 {
+			u.cpu, from, to = s.level, s.since, s.until
+			long = max(float64(to-from)/1e9, 1)
+		}
+		if s := q.ledger.stint(a.of[thingMemory], q.shown.From, q.shown.To); s.level > 0 {
+			u.memory, held = s.level, s
+		}
+	}
+	f := &finding{who: c.Name, cause: true, since: from, until: to,
 		more: append([]string{"top", "--group", "name"}, span(q.w.From, q.w.To)...)}
 	who := fmt.Sprintf("%s called %s", plural.Of(c.Count, "process"), c.Name)
 	f.title = who
@@ -105,21 +134,34 @@ func (q *question) crowd(c *query.Consumer, usual use) *finding {
 			f.weight, f.kind, f.topic = weight, kind, topic
 		}
 	}
-	if u.cpu >= 0.4 {
-		add(grade(0.05, 0.25*min(u.cpu, 1), 0.38*min(u.cpu/q.cores, 1))*long/(long+20)*novel(usual.cpu, u.cpu), "runaway", "cpu",
-			fmt.Sprintf("used %s of a core together%s", human.Percent(u.cpu), q.when(c.From, c.To))+q.against(human.Percent(usual.cpu)),
+	if usual := n.usual[thingCPU]; u.cpu >= 0.1 {
+		add(grave((u.cpu-usual)/q.cores)*long/(long+settles)*n.novel(thingCPU, u.cpu), "runaway", "cpu",
+			fmt.Sprintf("used %s of a core together%s", human.Percent(u.cpu), q.when(from, to))+q.against(human.Percent(usual)),
 			"cpu", "thermal", "load")
 	}
-	if share := (u.memory - usual.memory) / max(q.memory, 1); q.memory > 0 && share > 0.05 {
-		add(grade(0.2, 0.75*min(1.4*share, 1))*novel(usual.memory, u.memory), "memory", "memory",
-			fmt.Sprintf("held %s together, %s of all memory", human.Bytes(u.memory), human.Percent(u.memory/q.memory)), "memory", "swap", "disk", "load")
+	if share := (u.memory - n.usual[thingMemory]) / max(q.memory, 1); q.memory > 0 && share > 0.05 {
+		add(grade(0.2, 0.75*min(1.4*share, 1))*n.novel(thingMemory, u.memory), "memory", "memory",
+			fmt.Sprintf("held %s together, %s of all memory", human.Bytes(u.memory), human.Percent(u.memory/q.memory)), "memory", "swap", "disk")
+		f.since, f.until = min(f.since, held.since), max(f.until, held.until)
 	}
-	if u.write >= 2<<20 {
-		add(grade(0.2, 0.3*min(u.write/(150<<20), 1))*long/(long+10)*novel(usual.write, u.write), "writer", "disk",
-			fmt.Sprintf("wrote %s together, %s/s", human.Bytes(c.Gains[query.WrittenBytes]), human.Bytes(u.write)), "disk", "load")
+	for _, io := range []struct {
+		kind, verb string
+		rate       float64
+		thing      int
+	}{{"writer", "wrote", u.write, thingWritten}, {"reader", "read", u.read, thingRead}} {
+		s := stint{since: c.From, until: c.To, level: io.rate}
+		if a := q.ledger.names[c.Name]; a != nil {
+			s = q.ledger.stint(a.of[io.thing], q.shown.From, q.shown.To)
+		}
+		long := float64(s.until-s.since) / 1e9
+		weight := q.flow(c.Name, s.level, s.level*long, s.since, s.until) * long / (long + settles) * n.novel(io.thing, s.level)
+		if add(weight, io.kind, "disk", fmt.Sprintf("%s %s together, %s/s", io.verb, human.Bytes(s.level*long), human.Bytes(s.level)), "disk", "load"); f.kind == io.kind {
+			f.since, f.until = s.since, s.until
+		}
 	}
 	if f.text == "" {
 		return nil
 	}
+	f.sources = sourcesOf(c.Name, "", sourcesOfKind[f.kind]...)
 	return f
 }

@@ -75,6 +75,11 @@ func (f *field) one(signal, key string) *course {
 const (
 	// hangs is how long requests must not be finished for it to be a hang.
 	hangs = int64(5e9)
+	// A disk ails if it works for so many times as long on each request as it usually
+	// does, at least so long, and for so much of the time.
+	ailsTimes, ailsLeast, ailsBusy = 4, 0.002, 0.3
+	// larger is how many times as large requests may be for that not to be the reason.
+	larger = 2
 )
 
 // hung finds a time in which requests were under way and none was finished.
@@ -97,6 +102,7 @@ func (q *question) hung(key string) *finding {
 	since, until := f.times(e)
 	out := &finding{kind: "hung disk", who: flight.name, topic: "device", cause: true, since: since, until: until, weight: 0.9 * lasted(until-since) * grade(0.3, 0.7*e.rare),
 		explains: []string{"disk", "load", "memory"}, more: append([]string{"rates", "disk.dev.inflight", "disk.dev.total", "-i", flight.name}, span(q.w.From, q.w.To)...)}
+	out.sources = sourcesOf(flight.name, key, "disk.dev.inflight", "disk.dev.total")
 	out.text = fmt.Sprintf("disk %s hung: %s under way and none finished%s", flight.name, plural.Of(int(e.peak+0.5), "request"), q.when(since, until))
 	out.text += q.waiting(since + (until-since)/2)
 	return out
@@ -120,6 +126,63 @@ func (q *question) waiting(at int64) string {
 	return fmt.Sprintf(", %s waiting in the kernel (%s)", plural.Of(n, "process"), names(list))
 }
 
+// perRequest is a course of seconds by requests.
+func perRequest(spent, done *course) *course {
+	each := &course{signal: spent.signal, name: spent.name, key: spent.key, gap: 1, x: slices.Clone(spent.x)}
+	for k := range each.x {
+		if done.x[k] >= 2 {
+			each.x[k] /= done.x[k]
+		} else if each.x[k] == each.x[k] {
+			each.x[k] = 0
+		}
+	}
+	return each
+}
+
+// ailing finds a time in which a disk was slow by itself: it worked far longer on each
+// request than it usually does, though these were no larger.
+func (q *question) ailing(busy, done, spent, bytes *course) *finding {
+	f := q.field
+	work, size := perRequest(busy, done), perRequest(bytes, done)
+	usual := quantile(slices.DeleteFunc(slices.Clone(work.x), func(x float64) bool { return !(x > 0) }), 0.5)
+	if usual != usual {
+		return nil
+	}
+	least := max(ailsLeast, ailsTimes*usual)
+	bad := func(x float64) float64 { return logShare(x, ailsLeast, 1) }
+	work.signal = &signal{absolute: true}
+	for k := range work.x {
+		if work.x[k] == work.x[k] && (done.x[k] < 2 || busy.x[k] < ailsBusy) {
+			work.x[k] = 0
+		}
+	}
+	e := q.find(work, least, bad)
+	if e == nil || f.duration(e) < hangs {
+		return nil
+	}
+	before := slices.Clone(size.x)
+	for k := e.from; k < e.to; k++ {
+		before[k] = 0
+	}
+	normal := quantile(slices.DeleteFunc(before, func(x float64) bool { return !(x > 0) }), 0.5)
+	if quantile(size.x[e.from:e.to], 0.5) > larger*normal {
+		return nil
+	}
+	since, until := f.times(e)
+	took := e.level
+	if spent != nil {
+		took = max(took, orZero(quantile(perRequest(spent, done).x[e.from:e.to], 0.5)))
+	}
+	name := done.name
+	out := &finding{kind: "slow disk", who: name, topic: "device", cause: true, since: since, until: until, weight: f.worth(e, 0.85, bad(e.level)),
+		explains: []string{"disk", "load"}}
+	out.sources = sourcesOf(name, done.key, "disk.dev.avactive", "disk.dev.total")
+	out.brief = fmt.Sprintf("disk %s took %s for a request", name, human.Seconds(took))
+	out.text = fmt.Sprintf("disk %s was slow: it took %s for a request%s%s and was %s busy", name, human.Seconds(took), q.when(since, until),
+		q.against(human.Seconds(usual)), human.Percent(mean(busy.x[e.from:e.to])))
+	return out
+}
+
 // slow finds a time in which requests took long or the disk was never idle.
 func (q *question) slow(key string) *finding {
 	f := q.field
@@ -127,22 +190,22 @@ func (q *question) slow(key string) *finding {
 	if done == nil {
 		return nil
 	}
-	var out *finding
 	name := done.name
 	more := append([]string{"rates", "disk.dev", "-i", name}, span(q.w.From, q.w.To)...)
-	if spent != nil {
-		each := &course{signal: spent.signal, name: name, key: key, gap: 1, x: slices.Clone(spent.x)}
-		for k := range each.x {
-			if done.x[k] >= 2 {
-				each.x[k] /= done.x[k]
-			} else if each.x[k] == each.x[k] {
-				each.x[k] = 0
-			}
+	if busy != nil && bytes != nil {
+		if out := q.ailing(busy, done, spent, bytes); out != nil {
+			out.more = more
+			return out
 		}
+	}
+	var out *finding
+	if spent != nil {
+		each := perRequest(spent, done)
 		bad := func(x float64) float64 { return min(max(x-0.05, 0), 1) }
 		if e := q.find(each, 0.05, bad); e != nil {
 			since, until := f.times(e)
 			out = &finding{kind: "slow disk", who: name, topic: "disk", since: since, until: until, weight: f.worth(e, 0.65, bad(e.level)), more: more}
+			out.sources = sourcesOf(name, key, append(q.metricsOf(spent.signal), "disk.dev.total")...)
 			out.brief = fmt.Sprintf("disk %s took %s for a request", name, human.Seconds(e.level))
 			out.text = fmt.Sprintf("disk %s took %s for a request%s%s", name, human.Seconds(e.level), q.when(since, until), q.against(human.Seconds(orZero(e.calm))))
 		}
@@ -154,6 +217,7 @@ func (q *question) slow(key string) *finding {
 	if e := q.find(busy, 0.6, bad); e != nil {
 		since, until := f.times(e)
 		g := &finding{kind: "busy disk", who: name, topic: "disk", since: since, until: until, weight: f.worth(e, 0.5, bad(e.level)), more: more}
+		g.sources = sourcesOf(name, key, "disk.dev.avactive", "disk.dev.total_bytes")
 		what := ""
 		if bytes != nil {
 			if rate := mean(bytes.x[max(e.from, 0):e.to]); rate > 1<<20 {

@@ -11,6 +11,7 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/query"
 )
 
@@ -25,6 +26,9 @@ func (q *question) ends() ([]*finding, error) {
 			continue
 		}
 		told[l.name] = true
+		if !q.served(l) {
+			continue
+		}
 		// How often it fails elsewhere in so long a time.
 		usual := 0.0
 		if rest := float64(w.To-w.From) - float64(q.w.To-q.w.From); rest > 0 {
@@ -34,7 +38,7 @@ func (q *question) ends() ([]*finding, error) {
 			usual = float64(l.failed) / 2 // It did all the time: who knows what is usual?
 		}
 		f := &finding{kind: "crash loop", who: l.name, topic: "loop", cause: true, since: l.first, until: l.last,
-			weight: grade(0.62, 0.3*min(float64(l.failed)/40, 1)) * novel(usual, float64(l.failed)), explains: []string{"births", "processes", "death"},
+			weight: grade(0.62, 0.3*min(float64(l.failed)/40, 1)) * novel(usual, float64(l.failed)), explains: []string{"births", "death"}, amount: float64(l.failed) / max(float64(l.last-l.first)/1e9, 1),
 			more: append([]string{"events", "--group"}, span(q.w.From, q.w.To)...)}
 		f.text = fmt.Sprintf("%s failed and was started again, over and over, from %s to %s: %s, every %s, %s", l.name, q.show(l.first), q.show(l.last),
 			plural.Of(l.failed, "time"), human.Duration(l.every), l.how())
@@ -56,12 +60,32 @@ const (
 	leastOfNo = 30 * time.Second
 )
 
+// starved makes one finding of a program that is started again and again and of the
+// kernel's killing it each time for lack of memory.
+func starved(all []*finding) []*finding {
+	for _, l := range all {
+		if l.kind != "crash loop" {
+			continue
+		}
+		for i, e := range all {
+			if e.topic == "memory" && slices.Contains(e.about, l.who) {
+				l.text += "; the kernel killed it for lack of memory"
+				l.weight = max(l.weight, min(e.weight+0.02, 1))
+				l.since = min(l.since, e.since)
+				return slices.Delete(all, i, i+1)
+			}
+		}
+	}
+	return all
+}
+
 // loop is what one parent started under one name.
 type loop struct {
 	name, parent  string
 	count, failed int
 	first, last   int64
 	gaps          []int64
+	took          []float64 // seconds that each lived, where that is known
 	hows          map[string]int
 	every         time.Duration
 	// elsewhere is how often it failed in the field, outside the window.
@@ -107,6 +131,9 @@ func (q *question) loopsOf() []*loop {
 		}
 		l.last = e.At.Wall
 		l.hows[how]++
+		if began, err := time.Parse(time.RFC3339Nano, e.Label("start")); err == nil && len(l.took) < mostTook {
+			l.took = append(l.took, float64(e.At.Wall-began.UnixNano())/1e9)
+		}
 	}
 	for key, n := range outside {
 		if l := all[key]; l != nil {
@@ -131,11 +158,75 @@ func (l *loop) crashes() bool {
 	return every > 0
 }
 
+const (
+	// mostTook bounds how many lives of a loop are looked at.
+	mostTook = 1000
+	// A service lives so long before it is one that fails, or so many times its rhythm.
+	servesLeast, servesTimes = 20 * time.Second, 5
+	// tries is how long each attempt of a service that never came up takes at least: a
+	// command of a script that asks again and again is done at once.
+	tries = 0.4
+	// pollsWithin is how soon scripts ask again.
+	pollsWithin = 2 * time.Second
+)
+
+// served reports whether a loop is of a service that fails, and not of a script that asks
+// until the answer is yes: it had run for long before, it crashed, or it tried for a
+// while each time. Who is killed each time by who started it does not fail.
+func (q *question) served(l *loop) bool {
+	if query.Crashed(l.how()) {
+		return true
+	}
+	if l.how() != "signal 9" && l.how() != "signal 15" && len(l.took) > 0 && quantile(l.took, 0.5) >= tries {
+		return true
+	}
+	if len(l.took) == 0 && l.how() != "exit 1" && l.every >= pollsWithin {
+		return true // Nothing is known of how long it tried.
+	}
+	long := max(int64(servesLeast), servesTimes*int64(l.every))
+	for life := range q.a.Lives("process", q.field.from, l.first+int64(time.Second)) {
+		if life.Archive.Host.ID != q.r.Host || query.ProcessName(life.Instance) != l.name || l.parent != "" && life.Instance.Label("parent") != l.parent {
+			continue
+		}
+		from := life.From
+		if began := life.Instance.Began(); began > 0 {
+			from = began
+		}
+		if min(life.To, l.first)-from >= long {
+			return true
+		}
+	}
+	return false
+}
+
 // how is the way in which most ended.
 func (l *loop) how() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(l.hows)), func(x, y string) int {
 		return cmp.Or(cmp.Compare(l.hows[y], l.hows[x]), cmp.Compare(x, y))
 	})
+}
+
+// lived is how long a process must have run for its end to be missed.
+const lived = int64(time.Minute)
+
+// missed reports whether a process that was killed had run for long, was the only one of
+// its name, and was not started again.
+func (q *question) missed(e *store.Event) bool {
+	began := e.At.Wall
+	for life := range q.a.Lives("process", e.At.Wall-lived, e.At.Wall, e.Key) {
+		if began = min(began, life.From); life.Instance.Began() > 0 {
+			began = min(began, life.Instance.Began())
+		}
+	}
+	if e.At.Wall-began < lived || q.to < e.At.Wall+leastStep {
+		return false
+	}
+	for life := range q.a.Lives("process", e.At.Wall+leastStep, e.At.Wall+lived) {
+		if life.Archive.Host.ID == q.r.Host && life.Instance.Key != e.Key && query.ProcessName(life.Instance) == e.Label("name") {
+			return false
+		}
+	}
+	return true
 }
 
 // deaths finds processes that were killed or crashed.
@@ -154,7 +245,8 @@ func (q *question) deaths() []*finding {
 			break
 		}
 		how, cause := e.Label("how"), e.Label("cause")
-		if !query.Crashed(how) && cause == "" {
+		missed := how == "signal 9" && cause == "" && q.missed(e)
+		if !query.Crashed(how) && cause == "" && !missed {
 			continue
 		}
 		if cause != "" {
@@ -170,6 +262,10 @@ func (q *question) deaths() []*finding {
 				more: append([]string{"events", "--kind", "process exit"}, span(e.At.Wall-int64(10e9), e.At.Wall+int64(10e9))...)}
 			if cause != "" {
 				d.first.weight, d.first.topic = 0.8, "memory"
+			}
+			if missed {
+				d.first.weight = 0.42
+				d.first.text = fmt.Sprintf("%s (pid %d) was killed at %s (signal 9) and did not come back", d.name, pid, q.show(e.At.Wall))
 			}
 			by[key] = d
 			order = append(order, d)

@@ -3,6 +3,7 @@ package why
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // episode is a stretch in which a course was out of the ordinary.
@@ -38,7 +39,7 @@ func (q *question) find(c *course, least float64, bad func(x float64) float64) *
 		calm = slices.DeleteFunc(slices.Clone(c.x[lo:hi]), func(x float64) bool { return !(x <= part) })
 	}
 	limit := least
-	if len(known(calm)) > 0 {
+	if len(known(calm)) > 0 && !c.signal.absolute {
 		base := mean(calm)
 		limit = max(limit, grade(base, distance*(quantile(calm, 0.95)-quantile(calm, 0.5))), 1.4*base)
 	}
@@ -50,6 +51,9 @@ func (q *question) find(c *course, least float64, bad func(x float64) float64) *
 		}
 		e, sum := stretchFrom(c, k, hi, limit, bad)
 		k = e.to
+		if q.shown.To != 0 && (f.begin(e.from) >= q.shown.To || f.begin(e.to) <= q.shown.From) {
+			continue // It is only of what lies beside the window.
+		}
 		if best == nil || sum > worst {
 			best, worst = e, sum
 		}
@@ -58,17 +62,35 @@ func (q *question) find(c *course, least float64, bad func(x float64) float64) *
 		return nil
 	}
 	best.calm = mean(c.x[cl:ch])
-	if best.from == lo { // It may have begun before the window.
-		for k := lo - 1; k >= 0 && k >= lo-(hi-lo) && !(c.x[k] < limit); k-- {
-			if c.x[k] >= limit {
-				best.from = k
-			}
-		}
-	}
+	q.extend(c, best, limit)
 	stretch := c.x[best.from:best.to]
 	best.level, best.peak = quantile(stretch, 0.5), quantile(stretch, 1)
 	best.rare = q.rarity(c, best)
 	return best
+}
+
+// farthest is how far beyond the window what reaches out of it is followed at least.
+const farthest = int64(10 * time.Minute)
+
+// extend follows an episode beyond the window.
+func (q *question) extend(c *course, e *episode, limit float64) {
+	lo, hi := q.field.slots(q.w)
+	far := max(hi-lo, int(farthest/q.field.width))
+	most := bridged + c.gap
+	if e.from <= lo+most {
+		for k := e.from - 1; k >= max(lo-far, 0) && e.from-k <= most; k-- {
+			if c.x[k] >= limit {
+				e.from = k
+			}
+		}
+	}
+	if e.to >= hi-most {
+		for k := e.to; k < min(hi+far, len(c.x)) && k-e.to < most; k++ {
+			if c.x[k] >= limit {
+				e.to = k + 1
+			}
+		}
+	}
 }
 
 // stretchFrom is the stretch that begins at slot k, where c is over the limit, and
@@ -92,19 +114,51 @@ func stretchFrom(c *course, k, hi int, limit float64, bad func(float64) float64)
 // rarity is how unusual an episode's level is outside the window.
 func (q *question) rarity(c *course, e *episode) float64 {
 	lo, hi := q.field.slots(q.w)
-	over, n := 0.0, 0.0
+	often := q.often(c, e)
+	over, n, inOver, in := 0.0, 0.0, 0.0, 0.0
 	for k, x := range c.x {
-		if k >= lo && k < hi || k >= e.from && k < e.to || x != x {
+		if k >= e.from && k < e.to || x != x {
 			continue
 		}
-		if n++; x >= 0.85*e.level {
-			over++
+		sum, count := &over, &n
+		if k >= lo && k < hi {
+			sum, count = &inOver, &in
+		}
+		if *count++; x >= 0.85*e.level {
+			*sum++
 		}
 	}
+	// Of a window that is most of what is known the rest of it tells as well: what comes
+	// and goes in it all the time is usual.
+	if n < float64(hi-lo)/2 && in > 0 {
+		return min(max(1-2*(over+inOver)/(n+in), 0), often)
+	}
 	if n == 0 {
+		return often
+	}
+	return min(max(1-4*over/n, 0), often)
+}
+
+// often is how unusual an episode's level is beside the second most that the course came
+// to in other times as long.
+func (q *question) often(c *course, e *episode) float64 {
+	long := e.to - e.from
+	var list []float64
+	part := func(from, to int) {
+		for k := from; k+long <= to; k += long {
+			if x := mean(c.x[k : k+long]); x == x {
+				list = append(list, x)
+			}
+		}
+	}
+	part(0, max(e.from-bridged, 0))
+	part(min(e.to+bridged, len(c.x)), len(c.x))
+	if len(list) < 2 || !(e.level > 0) || c.signal.absolute {
 		return 1
 	}
-	return max(1-4*over/n, 0)
+	slices.Sort(list)
+	const some, all = 0.5, 0.9 // of it are usual
+	return 1 - min(max((list[len(list)-2]/e.level-some)/(all-some), 0), 1)
 }
 
 // times are the episode's first and last instant.

@@ -37,7 +37,7 @@ func (q *question) happenings() ([]*finding, error) {
 	var out []*finding
 	for _, t := range telling {
 		var first *store.Event
-		count, others := 0, 0.0
+		count, others, last := 0, 0.0, int64(0)
 		w := query.Window{Hosts: q.w.Hosts, From: q.field.from, To: q.field.begin(q.field.n)}
 		for e := range query.SortedEvents(q.a, w, t.kind) {
 			switch {
@@ -45,6 +45,7 @@ func (q *question) happenings() ([]*finding, error) {
 			case !q.w.Holds(e.At.Wall):
 				others++
 			default:
+				last = e.At.Wall
 				if count++; first == nil || killed(e) && !killed(first) {
 					first = e
 				}
@@ -58,7 +59,7 @@ func (q *question) happenings() ([]*finding, error) {
 			others *= float64(q.w.To-q.w.From) / rest
 		}
 		at := first.At.Wall
-		f := &finding{kind: string(t.kind), who: string(t.kind), topic: t.topic, cause: t.cause, explains: t.explains, since: at, until: at,
+		f := &finding{kind: string(t.kind), who: string(t.kind), topic: t.topic, cause: t.cause, explains: t.explains, since: at, until: max(at, last),
 			weight: t.weight * grade(0.3, 0.7*novel(others, float64(count))), more: append([]string{"events", "--kind", string(t.kind)}, span(q.w.From, q.w.To)...)}
 		if killed(first) {
 			f.weight = 0.88
@@ -68,6 +69,7 @@ func (q *question) happenings() ([]*finding, error) {
 		if killed(first) {
 			victims := q.victims(at)
 			f.text, f.brief = f.text+victims, f.brief+victims
+			f.about = q.killedNames(at)
 		}
 		if count > 1 {
 			f.text += fmt.Sprintf(" (%s of that kind)", plural.Of(count, "event"))
@@ -86,6 +88,20 @@ func over(e *store.Event) bool {
 // memory.
 func killed(e *store.Event) bool {
 	return e.Kind == metric.EventMemory && strings.HasPrefix(e.Text, "the kernel killed")
+}
+
+// killedNames are what those were called who were killed about an instant.
+func (q *question) killedNames(at int64) (list []string) {
+	looked := 0
+	for e := range q.a.Events(at-int64(10e9), at+int64(5e9), metric.EventProcessExit) {
+		if looked++; looked > mostExits {
+			break
+		}
+		if e.Archive.Host.ID == q.r.Host && e.Label("how") == "signal 9" {
+			list = append(list, e.Label("name"))
+		}
+	}
+	return list
 }
 
 // victims are those who were killed about an instant.

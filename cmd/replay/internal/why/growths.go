@@ -3,7 +3,8 @@ package why
 import (
 	"fmt"
 	"iter"
-	"math"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,9 +21,9 @@ var hoards = []struct {
 	least, severe float64
 	explains      []string
 }{
-	{"proc.fd.count", "open files", 400, 60000, []string{"files", "tcp"}},
-	{"proc.psinfo.threads", "threads", 150, 10000, []string{"processes", "cpu", "load"}},
-	{"proc.net.tcp_count", "TCP sockets", 400, 20000, []string{"tcp", "network"}},
+	{"proc.fd.count", "open files", 800, 60000, []string{"files", "tcp"}},
+	{"proc.psinfo.threads", "threads", 150, 10000, []string{"processes"}},
+	{"proc.net.tcp_count", "TCP sockets", 400, 20000, []string{"tcp"}},
 }
 
 // longest is the length of windows that are looked at as a whole for what grows.
@@ -44,6 +45,7 @@ func (q *question) summaries(name string, parts []query.Window) iter.Seq[*store.
 // growths finds processes that came to hold far more of something than before.
 func (q *question) growths() ([]*finding, error) {
 	var out []*finding
+	of := make(map[string]*finding) // by key of the process
 	for _, h := range hoards {
 		if q.a.Lookup(h.metric) == nil {
 			continue
@@ -55,7 +57,7 @@ func (q *question) growths() ([]*finding, error) {
 			mostAt      int64
 		}
 		all := make(map[string]*course)
-		w := query.Window{Hosts: q.w.Hosts, From: q.w.From - besides/2, To: q.w.To}
+		w := query.Window{Hosts: q.w.Hosts, From: q.w.From - besides/2, To: q.shown.To}
 		parts := []query.Window{w}
 		if w.To-w.From > longest {
 			// Of hours only how they begin and end: what grows is more in the end.
@@ -79,22 +81,54 @@ func (q *question) growths() ([]*finding, error) {
 		if err := q.ctx.Err(); err != nil {
 			return nil, err
 		}
-		for _, c := range all {
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			c := all[key]
 			grown := c.most - c.first
 			if grown < h.least || c.most < 2*c.first || c.mostAt < q.w.From {
 				continue
 			}
+			if c.first > 0 {
+				c.firstAt = q.grewFrom(h.metric, c.in.Key, w, c.first+grown/20, 0.95*c.most, c.firstAt)
+			}
 			pid := query.ProcessID(c.in)
 			f := &finding{kind: "growth", who: query.ProcessName(c.in), topic: "growth", cause: true, since: c.firstAt, until: c.mostAt, explains: h.explains,
-				weight: grade(0.12, 0.58*min(math.Log(grown/h.least)/math.Log(h.severe/h.least), 1)),
-				more:   append([]string{"rates", h.metric, "-i", c.in.Name}, span(q.w.From, q.w.To)...)}
+				amount: grown, weight: grade(0.2, 0.5*logShare(grown, h.least, h.severe)),
+				more: append([]string{"rates", h.metric, "-i", c.in.Name}, span(q.w.From, q.w.To)...)}
 			if c.first == 0 {
 				f.weight *= 0.75 // What has just begun takes what it needs.
 			}
+			f.sources = sourcesOf(c.in.Name, c.in.Key, h.metric)
 			f.title = fmt.Sprintf("%s (pid %s)", f.who, strconv.Itoa(pid))
-			f.text = fmt.Sprintf("%s came to hold %s %s, %s at %s", f.title, human.Count(c.most), h.what, human.Count(c.first), q.show(c.firstAt))
+			f.brief = fmt.Sprintf("%s %s", human.Count(c.most), h.what)
+			f.text = fmt.Sprintf("%s came to hold %s, %s at %s", f.title, f.brief, human.Count(c.first), q.show(c.firstAt))
+			if g := of[c.in.Key]; g != nil {
+				g.text += ", and " + f.brief
+				g.weight, g.amount = max(g.weight, f.weight), max(g.amount, f.amount)
+				g.explains = append(g.explains, f.explains...)
+				g.sources = append(g.sources, f.sources...)
+				continue
+			}
+			of[c.in.Key] = f
 			out = append(out, f)
 		}
 	}
 	return alike(out), nil
+}
+
+// grewFrom is when a level of a process was last hardly more than at first, before it
+// was most.
+func (q *question) grewFrom(name, key string, w query.Window, little, most float64, at int64) int64 {
+	sel := w.Selection(name)
+	sel.Keys = []string{key}
+	for run := range q.a.Select(sel) {
+		for i, wall := range run.Wall {
+			switch x := run.At(i).Number(); {
+			case x >= most:
+				return at
+			case x <= little:
+				at = wall
+			}
+		}
+	}
+	return at
 }

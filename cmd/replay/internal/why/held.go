@@ -19,7 +19,7 @@ var holds = []struct {
 	weight        float64
 	explains      []string
 }{
-	{"stopped", "T", "stopped", "was stopped, by a signal (SIGSTOP) or from a terminal,", "stopped", true, 0.5, []string{"tcp", "udp"}},
+	{"stopped", "T", "stopped", "was stopped, by a signal (SIGSTOP) or from a terminal,", "stopped", true, 0.75, nil},
 	// Who waits for a disk does so because of somebody else.
 	{"stuck", "D", "stuck", "hung in the kernel, waiting uninterruptibly,", "disk", false, 0.5, nil},
 }
@@ -37,7 +37,7 @@ func (q *question) held() ([]*finding, error) {
 				continue
 			}
 			since, until := q.field.times(e)
-			list := q.heldThroughout(h.state, since, until)
+			list := q.heldThroughout(h.state, since, until, e.from > 0 && c.x[e.from-1] == c.x[e.from-1])
 			if len(list) == 0 {
 				continue
 			}
@@ -45,6 +45,7 @@ func (q *question) held() ([]*finding, error) {
 			f := &finding{kind: h.kind, who: p.Name, title: fmt.Sprintf("%s (pid %d)", p.Name, p.PID), topic: h.topic, cause: h.cause, explains: h.explains,
 				since: since, until: until, weight: h.weight * lasted(until-since) * grade(0.4, 0.6*e.rare),
 				more: append([]string{"ps", strconv.Itoa(p.PID)}, span(q.w.From, q.w.To)...)}
+			f.sources = sourcesOf("", "", "proc.runq."+map[string]string{"T": "stopped", "D": "blocked"}[h.state])
 			f.brief = f.title + " " + strings.TrimSuffix(h.says, ",")
 			f.text = f.title + " " + h.says + q.when(since, until)
 			if n := len(list) - 1; n > 0 {
@@ -65,7 +66,7 @@ func wereOf(n int) string {
 
 // heldThroughout are the processes that were in a state from one instant to another,
 // and not before.
-func (q *question) heldThroughout(state string, since, until int64) []*query.Process {
+func (q *question) heldThroughout(state string, since, until int64, began bool) []*query.Process {
 	in := func(at int64) map[string]bool {
 		keys := make(map[string]bool)
 		for _, p := range query.Processes(q.a, query.Window{Hosts: q.w.Hosts}, at, nil) {
@@ -76,7 +77,10 @@ func (q *question) heldThroughout(state string, since, until int64) []*query.Pro
 		return keys
 	}
 	const looks = 4
-	before := in(since - q.slack())
+	var before map[string]bool
+	if began { // What was so all the time is told, too.
+		before = in(since - q.slack())
+	}
 	var list []*query.Process
 	for k := int64(1); k <= looks; k++ {
 		at := since + k*(until-since)/(looks+1)

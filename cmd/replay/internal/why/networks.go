@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -31,11 +30,7 @@ func (q *question) networks() ([]*finding, error) {
 	f := q.field
 	for _, flow := range flows {
 		for _, c := range f.of[flow.signal] {
-			// Ten times as much is as much worse wherever one begins.
-			bad := func(x float64) float64 {
-				// Processors differ in the last digits of a logarithm.
-				return min(max(math.Round(1e6*math.Log(x/flow.least)/math.Log(flow.severe/flow.least))/1e6, 0), 1)
-			}
+			bad := func(x float64) float64 { return logShare(x, flow.least, flow.severe) }
 			e := q.find(c, flow.least, bad)
 			if e == nil || e.calm > e.level/3 {
 				continue
@@ -45,11 +40,13 @@ func (q *question) networks() ([]*finding, error) {
 			clause := fmt.Sprintf(flow.says, c.signal.write(e.level)) + q.against(c.signal.write(orZero(e.calm)))
 			g := by[c.key]
 			if g == nil {
-				g = &finding{kind: "network", who: c.name, topic: "network", cause: true, since: since, until: until, explains: []string{"network", "tcp", "udp"},
+				// What goes over the loopback is always somebody's here.
+				g = &finding{kind: "network", who: c.name, topic: "network", cause: !loopback(c.name), since: since, until: until, explains: []string{"network", "tcp", "udp"},
 					more: append([]string{"rates", "network.interface.in", "network.interface.out", "-i", c.name}, span(q.w.From, q.w.To)...)}
 				by[c.key] = g
 				list = append(list, g)
 			}
+			g.sources = append(g.sources, sourcesOf(c.name, c.key, q.metricsOf(c.signal)...)...)
 			g.since, g.until = min(g.since, since), max(g.until, until)
 			if len(g.also) < 3 {
 				g.also = append(g.also, clause)
@@ -59,10 +56,16 @@ func (q *question) networks() ([]*finding, error) {
 	}
 	for _, g := range list {
 		g.text = "network " + g.who + q.when(g.since, g.until) + ": " + strings.Join(g.also, ", ")
+		if !g.cause {
+			g.brief = g.also[0] + " over " + g.who
+		}
 		g.also = nil
 	}
 	return mirrored(append(list, q.links()...)), nil
 }
+
+// loopback reports whether an interface is the one over which a machine talks to itself.
+func loopback(name string) bool { return name == "lo" || name == "lo0" }
 
 // links finds interfaces that lost their link, or got it.
 func (q *question) links() []*finding {
@@ -86,6 +89,9 @@ func (q *question) links() []*finding {
 			last = x
 		}
 		if changes == 0 {
+			if down := q.without(c, lo, hi); down != nil {
+				out = append(out, down)
+			}
 			continue
 		}
 		word := "got its link"
@@ -101,6 +107,27 @@ func (q *question) links() []*finding {
 			more: append(slices.Clone([]string{"values", "network.interface.running", "-i", c.name}), span(q.w.From, q.w.To)...)})
 	}
 	return out
+}
+
+// without finds an interface that had no link in all the window, and had one before.
+func (q *question) without(c *course, lo, hi int) *finding {
+	f := q.field
+	lost := -1
+	for k := hi - 1; k >= 0; k-- {
+		switch x := c.x[k]; {
+		case x < 0.5:
+			lost = k
+		case x == x:
+			if lost < 0 {
+				return nil // It has one.
+			}
+			return &finding{kind: "link", who: c.name + " link", topic: "link", cause: true, since: f.begin(lost), until: f.begin(hi), weight: 0.5,
+				explains: []string{"network", "tcp", "udp"}, text: fmt.Sprintf("network %s had no link, which it lost at %s", c.name, q.show(f.begin(lost))),
+				sources: sourcesOf(c.name, c.key, "network.interface.running"),
+				more:    append([]string{"values", "network.interface.running", "-i", c.name}, span(q.w.From, q.w.To)...)}
+		}
+	}
+	return nil
 }
 
 // driven names, for what began on the network, the process that began to work

@@ -28,6 +28,11 @@ const (
 	suspects = 6
 	// leastStep is how finely the lives of processes are looked at.
 	leastStep = int64(5e9)
+	// settles is how many seconds a use must last to weigh half of what it would if it
+	// went on for ever.
+	settles = 15
+	// wholeCore is the share of the machine that one core counts as at least.
+	wholeCore = 0.11
 	// littleMemory is the share of all memory that ordinary work may take for a while.
 	littleMemory = 0.1
 )
@@ -36,7 +41,7 @@ const (
 // nil if there is nothing to say.
 type aspect struct {
 	by    query.By
-	judge func(q *question, s *suspect, usual use) *deed
+	judge func(q *question, s *suspect, n norm) *deed
 }
 
 // deed is what a suspect's use of one thing comes to.
@@ -60,11 +65,10 @@ var aspects = []aspect{
 // first: all processes at once take most memory, which is the less the less has been
 // read already.
 func (q *question) processes() ([]*finding, error) {
-	usual, err := q.usually()
-	if err != nil {
+	if err := q.learn(); err != nil {
 		return nil, err
 	}
-	crowds, err := q.crowds(usual)
+	crowds, err := q.crowds()
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +78,7 @@ func (q *question) processes() ([]*finding, error) {
 	}
 	var out []*finding
 	for _, s := range list {
-		if f := q.accuse(s, usual[s.Name]); f != nil {
+		if f := q.accuse(s, q.normal(s.Name)); f != nil {
 			out = append(out, f)
 		}
 	}
@@ -131,10 +135,10 @@ func (q *question) suspects() ([]*suspect, error) {
 }
 
 // accuse makes a finding of what a suspect used; nil if that was nothing much.
-func (q *question) accuse(s *suspect, usual use) *finding {
+func (q *question) accuse(s *suspect, n norm) *finding {
 	var uses []*deed
 	for _, as := range aspects {
-		if u := as.judge(q, s, usual); u != nil && u.weight >= leastWeight/2 {
+		if u := as.judge(q, s, n); u != nil && u.weight >= leastWeight/2 {
 			uses = append(uses, u)
 		}
 	}
@@ -146,6 +150,7 @@ func (q *question) accuse(s *suspect, usual use) *finding {
 	f := &finding{kind: first.kind, who: s.Name, title: s.title(), topic: first.topic, cause: true, since: first.since, until: first.until, weight: first.weight,
 		more: append([]string{"ps", strconv.Itoa(s.pid)}, span(q.w.From, q.w.To)...)}
 	f.text = f.title + " " + first.clause
+	f.sources = sourcesOf(s.Instance.Name, s.Instance.Key, sourcesOfKind[first.kind]...)
 	for _, u := range uses {
 		f.explains = append(f.explains, u.explains...)
 		f.since = min(f.since, u.since)
@@ -157,6 +162,12 @@ func (q *question) accuse(s *suspect, usual use) *finding {
 		f.text += fmt.Sprintf("; it ended at %s: %s", q.show(s.ended), s.how)
 	}
 	return f
+}
+
+// sourcesOfKind are the metrics that deeds of a kind are judged by.
+var sourcesOfKind = map[string][]string{
+	"runaway": {"proc.psinfo.utime", "proc.psinfo.stime"}, "memory": {"proc.memory.rss", "proc.memory.footprint"},
+	"writer": {"proc.io.write_bytes"}, "reader": {"proc.io.read_bytes"},
 }
 
 // title names a process.
@@ -176,32 +187,35 @@ func novel(usual, now float64) float64 {
 	if !(now > 0) {
 		return 0
 	}
-	return 1 - float64(0.9*min(orZero(usual)/now, 1))
+	const little, much = 0.15, 0.6 // of it are usual
+	return 1 - float64(0.9*min(max((orZero(usual)/now-little)/(much-little), 0), 1))
 }
 
-func (q *question) judgeCPU(s *suspect, usual use) *deed {
+func (q *question) judgeCPU(s *suspect, n norm) *deed {
 	var shares []float64
 	for i := range s.rows {
 		shares = append(shares, s.rows[i].CPU())
 	}
 	// Where others want the processors as well nobody gets a whole core.
-	lo, hi := hot(shares, max(0.08, quantile(shares, 0.9)/4))
+	lo, hi := hot(shares, max(0.08, quantile(shares, 0.9)/4), q.shows(s))
 	if hi == lo {
 		return nil
 	}
-	since, until := q.rowTimes(s, lo, hi)
+	since, until := q.rowTimes(s, lo, hi, thingCPU)
 	long := float64(until-since) / 1e9
 	share := mean(shares[lo:hi])
-	crowded := max(0.7*q.level("load", since, until), 1)
-	if !(share >= 0.1) || share*crowded < 0.25 || long < 4 {
+	if !(share >= 0.05) || long < 4 {
 		return nil
 	}
-	before := max(usual.cpu, q.calmShare(s))
-	u := &deed{kind: "runaway", topic: "cpu", since: since, until: until, explains: []string{"cpu", "thermal", "load", "gpu"}}
-	// Half a core is work, a whole one may be a loop. Of so many that want a
-	// processor each gets its part of it.
-	alone := min(share*crowded, 1)
-	u.weight = grade(0.05, 0.27*alone*math.Sqrt(alone), 0.35*min(share/q.cores, 1)) * long / (long + 20) * novel(before, share)
+	before := n.usual[thingCPU]
+	if !n.known[thingCPU] {
+		before = max(before, q.calmShare(s))
+	}
+	u := &deed{kind: "runaway", topic: "cpu", since: since, until: until, explains: []string{"cpu", "thermal", "load"}}
+	// A whole core may be a loop, however many there are. Of so many that want a processor
+	// each gets its part of it.
+	alone := min(share*max(0.7*q.level("load", since, until), 1), 1)
+	u.weight = grave(max((share-before)/q.cores, wholeCore*alone*alone)) * long / (long + settles) * n.novel(thingCPU, share)
 	if q.calm.To == 0 && 10*(until-since) > 9*(q.w.To-q.w.From) {
 		u.weight *= 0.4 // It did so all the time: who knows what is usual?
 	}
@@ -218,20 +232,28 @@ func (q *question) level(name string, since, until int64) float64 {
 	return 0
 }
 
-// hot is the longest stretch of values over a limit; two that are not do not end
-// it.
-func hot(x []float64, limit float64) (lo, hi int) {
+// shows reports whether a row of a life is of the window.
+func (q *question) shows(s *suspect) func(i int) bool {
+	return func(i int) bool {
+		at := s.rows[i].At
+		return at > q.shown.From && at <= q.shown.To+leastStep
+	}
+}
+
+// hot is the longest stretch of values over a limit that has one that counts; two that
+// are not over it do not end it.
+func hot(x []float64, limit float64, counts func(i int) bool) (lo, hi int) {
 	for i := 0; i < len(x); i++ {
 		if !(x[i] >= limit) {
 			continue
 		}
-		end := i + 1
+		end, in := i+1, counts(i)
 		for j := i + 1; j < len(x) && j-end < 3; j++ {
 			if x[j] >= limit {
-				end = j + 1
+				end, in = j+1, in || counts(j)
 			}
 		}
-		if end-i > hi-lo {
+		if in && end-i > hi-lo {
 			lo, hi = i, end
 		}
 		i = end
@@ -240,7 +262,7 @@ func hot(x []float64, limit float64) (lo, hi int) {
 }
 
 // rowTimes is from when to when some rows of a life tell.
-func (q *question) rowTimes(s *suspect, lo, hi int) (since, until int64) {
+func (q *question) rowTimes(s *suspect, lo, hi, thing int) (since, until int64) {
 	since = max(s.From, s.Start, q.w.From-leastStep)
 	if s.Start == 0 {
 		since = s.From
@@ -249,6 +271,11 @@ func (q *question) rowTimes(s *suspect, lo, hi int) (since, until int64) {
 		since = s.rows[lo-1].At
 	} else if s.Start == 0 || s.Start < q.w.From {
 		since = max(s.rows[0].At-max(q.field.width, leastStep), s.From)
+		if a := q.ledger.names[s.Name]; a != nil { // It may have begun before the window.
+			if st := q.ledger.stint(a.of[thing], q.shown.From, q.shown.To); st.since > 0 && st.until > since {
+				since = min(since, st.since)
+			}
+		}
 	}
 	return since, s.rows[hi-1].At
 }
@@ -269,7 +296,7 @@ func (q *question) calmShare(s *suspect) float64 {
 	return q.calmCPU[s.Instance.Key]
 }
 
-func (q *question) judgeMemory(s *suspect, usual use) *deed {
+func (q *question) judgeMemory(s *suspect, n norm) *deed {
 	lowest, grown, lo, hi := math.Inf(1), 0.0, 0, 0
 	low := 0
 	for i := range s.rows {
@@ -304,14 +331,14 @@ func (q *question) judgeMemory(s *suspect, usual use) *deed {
 		share = grown / 16e9
 	}
 	if len(s.rows) == 0 || grown < 64<<20 || share < 0.02 {
-		return nil
+		return q.judgeHeld(s, n)
 	}
 	peak := max(s.Peak, first+grown)
 	u := &deed{kind: "memory", topic: "memory", since: s.rows[lo].At, until: s.rows[hi].At, explains: []string{"memory", "swap", "disk", "load"}}
 	if first == 0 && s.Start != 0 {
 		u.since = s.Start
 	}
-	u.weight = grade(0.22, 0.75*min(1.4*share, 1)) * novel(usual.peak, peak)
+	u.weight = grade(0.22, 0.75*min(1.4*share, 1)) * n.novel(thingPeak, peak)
 	if born && s.ended != 0 && share < littleMemory && s.how != "signal 9" {
 		u.weight *= 0.6 // It took what its work needs, and has given it back.
 	}
@@ -319,39 +346,63 @@ func (q *question) judgeMemory(s *suspect, usual use) *deed {
 	if first == 0 {
 		from = "grew"
 	}
-	u.clause = fmt.Sprintf("%s to %s in %s from %s", from, human.Bytes(peak), human.Seconds(math.Max(float64(u.until-u.since)/1e9, 1)), q.show(u.since))
+	grew := u.until - u.since
+	for k := hi; k < len(s.rows); k++ { // What was taken is held.
+		if s.rows[k].Memory() >= first+float64(grown/2) {
+			u.until = s.rows[k].At
+		}
+	}
+	u.clause = fmt.Sprintf("%s to %s in %s from %s", from, human.Bytes(peak), human.Seconds(math.Max(float64(grew)/1e9, 1)), q.show(u.since))
 	if q.memory > 0 {
 		u.clause += fmt.Sprintf(", %s of all memory", human.Percent(peak/q.memory))
 	}
 	return u
 }
 
-func (q *question) judgeWrites(s *suspect, usual use) *deed {
-	return q.judgeIO(s, query.WrittenBytes, "writer", "wrote", usual.write)
+// judgeHeld is that of a process that has grown before the window and holds what it took.
+func (q *question) judgeHeld(s *suspect, n norm) *deed {
+	a := q.ledger.names[s.Name]
+	if a == nil || len(s.rows) == 0 || q.memory == 0 {
+		return nil
+	}
+	held := q.ledger.stint(a.of[thingPeak], q.shown.From, q.shown.To)
+	share := held.excess() / q.memory
+	if !held.known || held.usual == 0 || share < 0.05 || s.Peak < 0.8*held.level || s.Start > q.w.From {
+		return nil
+	}
+	u := &deed{kind: "memory", topic: "memory", since: held.since, until: held.until, explains: []string{"memory", "swap", "disk", "load"}}
+	u.weight = grade(0.22, 0.75*min(1.4*share, 1)) * n.novel(thingPeak, held.level)
+	u.clause = fmt.Sprintf("held %s, %s of all memory%s%s", human.Bytes(held.level), human.Percent(held.level/q.memory), q.when(held.since, held.until), q.against(human.Bytes(held.usual)))
+	return u
 }
 
-func (q *question) judgeReads(s *suspect, usual use) *deed {
-	return q.judgeIO(s, query.ReadBytes, "reader", "read", usual.read)
+func (q *question) judgeWrites(s *suspect, n norm) *deed {
+	return q.judgeIO(s, query.WrittenBytes, "writer", "wrote", n, thingWritten)
 }
 
-func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb string, usual float64) *deed {
+func (q *question) judgeReads(s *suspect, n norm) *deed {
+	return q.judgeIO(s, query.ReadBytes, "reader", "read", n, thingRead)
+}
+
+func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb string, n norm, thing int) *deed {
 	total := s.Gains[counter]
 	var rates []float64
 	for i := range s.rows {
 		rates = append(rates, s.rows[i].Rates[counter])
 	}
-	lo, hi := hot(rates, max(1<<20, quantile(rates, 0.9)/3))
-	if hi == lo || !(total >= 32<<20) {
+	lo, hi := hot(rates, max(leastFlow, quantile(rates, 0.9)/3), q.shows(s))
+	if hi == lo {
 		return nil
 	}
-	since, until := q.rowTimes(s, lo, hi)
+	since, until := q.rowTimes(s, lo, hi, thing)
 	rate := mean(rates[lo:hi])
-	if !(rate >= 2<<20) {
+	heavy := q.flow(s.Name, rate, total, since, until)
+	if heavy == 0 {
 		return nil
 	}
 	long := float64(until-since) / 1e9
 	u := &deed{kind: kind, topic: "disk", since: since, until: until, explains: []string{"disk", "load"}}
-	u.weight = grade(0.2, 0.3*min(rate/(150<<20), 1)) * long / (long + 10) * novel(usual, rate)
+	u.weight = heavy * long / (long + settles) * n.novel(thing, rate)
 	u.clause = fmt.Sprintf("%s %s, %s/s%s", verb, human.Bytes(total), human.Bytes(rate), q.when(since, until))
 	return u
 }
@@ -365,7 +416,9 @@ func alike(list []*finding) []*finding {
 	for _, f := range list {
 		if g := first[f.who]; g != nil {
 			more[g]++
-			g.since = min(g.since, f.since)
+			if f.until+leastStep >= g.since { // Else it was another time.
+				g.since = min(g.since, f.since)
+			}
 			for _, topic := range f.explains {
 				if !slices.Contains(g.explains, topic) {
 					g.explains = append(g.explains, topic)

@@ -3,6 +3,7 @@ package why
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tachograph/sample/metric"
@@ -21,17 +22,21 @@ type question struct {
 	from, to int64        // of the recording
 	asked    query.Window // what was asked about
 	w, calm  query.Window // what is looked at, and compared with
+	shown    query.Window // what is said to have been looked at
 	silences []silence
 	field    *field
 	cores    float64
 	memory   float64 // installed, in bytes; 0 where that is not known
+	ledger   *ledger
+	beside   map[string]norm               // what is usual of names where no ledger is kept
+	spent    map[[2]int64][]*query.Ranking // what names used in stretches of long windows
 	// calmCPU is what processes used of a core in the calm stretch, by key; nil
 	// until it is wanted.
 	calmCPU map[string]float64
 }
 
 func newQuestion(ctx context.Context, a query.Archive, r Request) (*question, error) {
-	q := &question{ctx: ctx, a: a, r: r}
+	q := &question{ctx: ctx, a: a, r: r, ledger: &ledger{}, spent: make(map[[2]int64][]*query.Ranking)}
 	var list []*store.ArchiveInfo
 	q.from, q.to, list = query.Covered(a, query.Window{Hosts: []string{r.Host}})
 	if len(list) == 0 {
@@ -48,6 +53,9 @@ const (
 	besides = int64(5 * time.Minute)
 	// least is how long a window is at least.
 	least = int64(time.Minute)
+	// beyond is how far before and after a window is looked at what reaches into it: what
+	// happened only there is no finding.
+	beyond = int64(time.Minute)
 )
 
 // choose settles the window, the field around it and the calm stretch. outside
@@ -67,6 +75,9 @@ func (q *question) choose() (outside bool, err error) {
 		}
 		q.asked = q.w
 		q.w.From, q.w.To = max(q.w.From, q.from), min(q.w.To, q.to)
+		if length := q.w.To - q.w.From; length < least && length >= 0 {
+			q.how = "widened by a minute to both sides"
+		}
 	default:
 		if err := q.worst(); err != nil {
 			return false, err
@@ -82,8 +93,13 @@ func (q *question) choose() (outside bool, err error) {
 		q.w = query.Window{From: max(s.From-2*besides, q.from), To: s.From}
 		q.how = "what led to it"
 	}
+	q.shown = q.w
 	if q.w.To-q.w.From < least {
-		q.w.From, q.w.To = max(q.w.From-least/2, q.from), min(q.w.To+least/2, q.to)
+		q.shown = query.Window{From: max(q.w.From-beyond, q.from), To: min(q.w.To+beyond, q.to)}
+	}
+	if q.r.At == 0 && q.w.To-q.w.From < longest && q.r.Window.To+q.r.Window.From != 0 {
+		// What reaches into the window is seen whole.
+		q.w.From, q.w.To = max(q.w.From-beyond, q.from), min(q.w.To+beyond, q.to)
 	}
 	q.w.Hosts, q.asked.Hosts = []string{q.r.Host}, []string{q.r.Host}
 	q.sizes()
@@ -107,8 +123,11 @@ var detectors = []struct {
 }{
 	{"breaks", (*question).interruptions},
 	{"events", (*question).happenings},
-	{"signals", (*question).symptoms},
 	{"processes", (*question).processes},
+	{"signals", (*question).symptoms},
+	{"switches", (*question).switching},
+	{"flushes", (*question).flushes},
+	{"held back", (*question).heldBack},
 	{"births", (*question).births},
 	{"ends", (*question).ends},
 	{"growths", (*question).growths},
@@ -136,8 +155,17 @@ func (q *question) findings() ([]*finding, error) {
 		all = append(all, some...)
 	}
 	all = cooled(driven(all, q.slack()), q.slack())
+	all = joined(starved(q.unborne(slices.DeleteFunc(all, q.aside))))
 	q.then(all)
 	return all, nil
+}
+
+// aside reports whether a finding is only of what lies beside the window.
+func (q *question) aside(f *finding) bool {
+	if q.r.At != 0 || f.topic == "break" || f.since == 0 || q.during(q.asked.From, q.asked.To) != nil {
+		return false
+	}
+	return f.since >= q.shown.To || max(f.until, f.since+1) <= q.shown.From
 }
 
 // then has what went on at the instant in question weigh more than what began
@@ -161,10 +189,11 @@ func (q *question) slack() int64 { return 2*q.field.width + 2*leastStep }
 
 // nothing is the line of a window in which all was as usual.
 func (q *question) nothing() Line {
-	text := "nothing out of the ordinary from " + q.show(q.w.From) + " to " + q.show(q.w.To)
-	if q.calm.To != 0 {
-		text += q.largest()
+	if q.calm.To == 0 {
+		return Line{Text: fmt.Sprintf("it cannot be told whether anything was out of the ordinary from %s to %s: no calm stretch of the recording, which begins at %s and ends at %s, lies beside it to compare with; nothing was full, stopped or at its limit",
+			q.show(q.shown.From), q.show(q.shown.To), q.show(q.from), q.show(q.to)), Kind: "untold", More: append([]string{"top"}, span(q.w.From, q.w.To)...)}
 	}
+	text := "nothing out of the ordinary from " + q.show(q.shown.From) + " to " + q.show(q.shown.To) + q.largest()
 	return Line{Text: text, Kind: "nothing", More: append([]string{"top"}, span(q.w.From, q.w.To)...)}
 }
 

@@ -29,6 +29,14 @@ type finding struct {
 	brief string
 	more  []string
 	also  []string // others of which the same is true
+	// amount is how much it was, in the unit of the kind, calm what it was in the calm
+	// stretch, about whom an event names.
+	amount, calm float64
+	about        []string
+	// sources are what it was made of, claims the numbers that these came to.
+	sources []source
+	folded  []*finding // whose briefs stand in its line
+	claims  []Claim
 }
 
 const (
@@ -44,8 +52,9 @@ const (
 
 // rank puts what explains the rest first, with what followed from it in its
 // line, and leaves out what is faint beside it. slack is how much later than
-// what it caused something may have been noticed.
-func rank(all []*finding, slack int64) []*finding {
+// what it caused something may have been noticed; carries says whether a cause can have
+// brought about as much.
+func rank(all []*finding, slack int64, carries func(c, s *finding) bool) []*finding {
 	byWeight := func(x, y *finding) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.since, y.since), cmp.Compare(x.text, y.text))
 	}
@@ -59,7 +68,7 @@ func rank(all []*finding, slack int64) []*finding {
 		}
 		var best *finding
 		for _, c := range all {
-			if c.cause && explains(c, s, slack) && (best == nil || c.weight > best.weight) {
+			if c.cause && explains(c, s, slack) && (best == nil || c.weight > best.weight) && carries(c, s) {
 				best = c
 			}
 		}
@@ -79,6 +88,7 @@ func rank(all []*finding, slack int64) []*finding {
 			if s.brief != "" && len(told) < lineBriefs && !told[s.topic] {
 				told[s.topic] = true
 				f.text = strings.TrimSuffix(f.text, ".") + "; " + s.brief
+				f.folded = append(f.folded, s)
 			}
 		}
 		out = append(out, f)
@@ -107,7 +117,7 @@ func explains(c, s *finding, slack int64) bool {
 func lines(list []*finding) []Line {
 	var out []Line
 	for _, f := range list {
-		out = append(out, Line{Text: f.text, Kind: f.kind, Weight: math.Round(f.weight*1000) / 1000, Since: f.since, Until: f.until, More: f.more})
+		out = append(out, Line{Text: f.text, Kind: f.kind, Weight: math.Round(f.weight*1000) / 1000, Since: f.since, Until: f.until, More: f.more, Claims: f.claims})
 	}
 	return out
 }

@@ -20,9 +20,14 @@ type signal struct {
 	// harm is the same for signals that have a detector of their own: by it the
 	// worst of a recording is found, and the calm.
 	harm float64
+	// absolute says that it is bad by itself, whatever it was before.
+	absolute bool
 	// says is the sentence, with %s for the value; brief is the same behind a
 	// cause.
 	says, brief string
+	// explains says that it is somebody's doing for which there is no name, and what may
+	// follow from it.
+	explains []string
 	// show is the command that shows more, without the window.
 	show []string
 }
@@ -61,7 +66,7 @@ var signals = []signal{
 		says: "the kernel itself took %s of the processors", brief: "the kernel took %s of the processors", show: []string{"rates", "kernel.all.cpu"}},
 	{name: "cpu.steal", topic: "steal", rate: true, least: 0.08, severe: 0.5, weight: 0.8, exprs: []string{"rate(kernel.all.cpu.steal) / hinv.ncpu"},
 		says: "the host of this virtual machine gave away %s of its processor time", show: []string{"rates", "kernel.all.cpu.steal"}},
-	{name: "cpu.interrupts", topic: "cpu", rate: true, least: 0.15, severe: 0.7, weight: 0.5, exprs: []string{
+	{name: "cpu.interrupts", topic: "cpu", rate: true, least: 0.07, severe: 0.7, weight: 0.5, exprs: []string{
 		"(rate(kernel.all.cpu.irq.soft) + rate(kernel.all.cpu.irq.hard)) / hinv.ncpu"},
 		says: "interrupts took %s of the processors", brief: "interrupts took %s of the processors", show: []string{"rates", "kernel.all.cpu.irq"}},
 	{name: "load", topic: "load", least: 3, severe: 30, weight: 0.45, exprs: []string{"max(kernel.all.load[/^1( minute)?$/]) / hinv.ncpu"},
@@ -74,12 +79,12 @@ var signals = []signal{
 		says: "%s of all memory was in use", brief: "memory %s full", show: []string{"rates", "mem.util.available"}},
 	{name: "memory.stall", topic: "memory", rate: true, least: 0.05, severe: 0.6, weight: 0.8, exprs: []string{"rate(kernel.all.pressure.memory.some.total)"},
 		says: "processes stalled for memory %s of the time", brief: "stalls for memory %s of the time", show: []string{"rates", "kernel.all.pressure.memory"}},
-	{name: "memory.level", topic: "memory", least: 1.5, severe: 4, weight: 0.8, exprs: []string{"kern.memorystatus_vm_pressure_level"},
+	{name: "memory.level", topic: "memory", absolute: true, least: 1.5, severe: 4, weight: 0.8, exprs: []string{"kern.memorystatus_vm_pressure_level"},
 		says: "memory was short: pressure level %s of 4", brief: "memory pressure level %s of 4", show: []string{"values", "kern.memorystatus_vm_pressure_level"}},
 	{name: "memory.compressed", topic: "memory", rate: true, least: 0.25, severe: 0.6, weight: 0.5, exprs: []string{"mem.util.compressed / mem.physmem"},
 		says: "compressed pages held %s of all memory", brief: "%s of memory compressed", show: []string{"rates", "mem.util.compressed"}},
-	{name: "memory.slab", topic: "slab", rate: true, least: 0.2, severe: 0.6, weight: 0.6, exprs: []string{"mem.util.slabUnreclaimable / mem.physmem"},
-		says: "the kernel's own objects held %s of all memory", show: []string{"rates", "mem.util.slabUnreclaimable"}},
+	{name: "memory.slab", topic: "slab", rate: true, least: 0.1, severe: 0.6, weight: 0.6, exprs: []string{"mem.util.slabUnreclaimable / mem.physmem"},
+		says: "the kernel's own objects held %s of all memory", explains: []string{"memory", "swap"}, show: []string{"rates", "mem.util.slabUnreclaimable"}},
 	{name: "faults", topic: "memory", units: metric.PerSecond, rate: true, least: 300, severe: 10000, weight: 0.6, exprs: []string{"rate(mem.vmstat.pgmajfault)"},
 		says: "programs waited for %s pages a second from disk", brief: "%s pages a second fetched from disk", show: []string{"rates", "mem.vmstat.pgmajfault"}},
 	{name: "swap.in", topic: "swap", units: metric.PerSecond, rate: true, least: 100, severe: 8000, weight: 0.8, exprs: []string{"rate(swap.pagesin)"},
@@ -100,6 +105,7 @@ var signals = []signal{
 	{name: "disk.flight", exprs: []string{"disk.dev.inflight"}},
 	{name: "disk.time", rate: true, exprs: []string{"rate(disk.dev.total_rawactive)", "rate(disk.dev.total_time)"}},
 	{name: "disk.bytes", units: bytesPerSecond, rate: true, exprs: []string{"rate(disk.dev.total_bytes)"}},
+	{name: "disk.flush", units: metric.PerSecond, rate: true, exprs: []string{"rate(disk.dev.flush)"}},
 	{name: "disk.errors", topic: "disk", units: metric.PerSecond, rate: true, least: 0.02, severe: 5, weight: 0.85, exprs: []string{
 		"rate(disk.all.read_errors) + rate(disk.all.write_errors)"}, says: "disks failed %s requests a second", show: []string{"rates", "disk.dev.read_errors", "disk.dev.write_errors"}},
 
@@ -111,15 +117,15 @@ var signals = []signal{
 		says: "there were %s processes", brief: "%s processes at once", show: []string{"rates", "proc.nprocs"}},
 	{name: "threads", topic: "processes", least: 4000, severe: 50000, weight: 0.5, exprs: []string{"kernel.all.nthreads"},
 		says: "there were %s threads", brief: "%s threads at once", show: []string{"rates", "kernel.all.nthreads"}},
-	{name: "zombies", topic: "zombies", least: 30, severe: 1000, weight: 0.65, exprs: []string{"proc.runq.defunct"},
+	{name: "zombies", topic: "zombies", absolute: true, least: 30, severe: 1000, weight: 0.65, exprs: []string{"proc.runq.defunct"},
 		says: "%s processes had ended and nobody took note of it (zombies)", show: []string{"rates", "proc.runq.defunct"}},
-	{name: "stuck", least: 0.5, severe: 3, harm: 0.2, exprs: []string{"proc.runq.blocked"}},
-	{name: "stopped", least: 0.5, severe: 3, harm: 0.2, exprs: []string{"proc.runq.stopped"}},
-	{name: "files", topic: "files", rate: true, least: 0.7, severe: 1, weight: 0.8, exprs: []string{"vfs.files.count / vfs.files.max"},
+	{name: "stuck", absolute: true, least: 0.5, severe: 3, harm: 0.2, exprs: []string{"proc.runq.blocked"}},
+	{name: "stopped", absolute: true, least: 0.5, severe: 3, harm: 0.2, exprs: []string{"proc.runq.stopped"}},
+	{name: "files", topic: "files", absolute: true, rate: true, least: 0.7, severe: 1, weight: 0.8, exprs: []string{"vfs.files.count / vfs.files.max"},
 		says: "%s of all files that may be open were", brief: "open files at %s of the limit", show: []string{"rates", "vfs.files.count"}},
 	{name: "vnodes", topic: "files", rate: true, least: 0.97, severe: 1, weight: 0.3, exprs: []string{"vfs.vnodes.count / vfs.vnodes.max"},
 		says: "%s of all vnodes were in use", brief: "vnodes at %s of the limit", show: []string{"rates", "vfs.vnodes.count"}},
-	{name: "conntrack", topic: "network", rate: true, least: 0.7, severe: 1, weight: 0.85, exprs: []string{
+	{name: "conntrack", topic: "network", absolute: true, rate: true, least: 0.7, severe: 1, weight: 0.85, exprs: []string{
 		"net.netfilter.nf_conntrack_count / net.netfilter.nf_conntrack_max"},
 		says: "the table of connections (conntrack) was %s full", brief: "conntrack %s full", show: []string{"rates", "net.netfilter.nf_conntrack_count"}},
 
@@ -131,7 +137,7 @@ var signals = []signal{
 		"rate(network.interface.in.drops) + rate(network.interface.out.drops)"}},
 	{name: "net.errors", units: metric.PerSecond, rate: true, exprs: []string{
 		"rate(network.interface.in.errors) + rate(network.interface.out.errors)"}},
-	{name: "tcp.resent", topic: "tcp", rate: true, least: 0.03, severe: 0.3, weight: 0.65, exprs: []string{
+	{name: "tcp.resent", topic: "tcp", rate: true, least: 0.012, severe: 0.3, weight: 0.65, exprs: []string{
 		"rate(network.tcp.retranssegs) / (rate(network.tcp.outsegs) + 20)"},
 		says: "%s of what TCP sent had to be sent again", brief: "%s of TCP sent again", show: []string{"rates", "network.tcp.retranssegs"}},
 	{name: "tcp.refused", topic: "tcp", units: metric.PerSecond, rate: true, least: 1, severe: 500, weight: 0.75, exprs: []string{"rate(network.tcp.listendrops)"},
@@ -148,7 +154,7 @@ var signals = []signal{
 	{name: "udp.lost", topic: "udp", units: metric.PerSecond, rate: true, least: 20, severe: 10000, weight: 0.6, exprs: []string{"rate(network.udp.recvbuferrors)"},
 		says: "%s datagrams a second were lost because the program did not take them", brief: "%s datagrams lost a second", show: []string{"rates", "network.udp.recvbuferrors"}},
 
-	{name: "thermal", topic: "thermal", least: 0.5, severe: 3, weight: 0.88, exprs: []string{"thermal.pressure.level"},
+	{name: "thermal", topic: "thermal", absolute: true, least: 0.5, severe: 3, weight: 0.88, exprs: []string{"thermal.pressure.level"},
 		says: "the system throttled itself against heat: thermal pressure level %s", brief: "throttled against heat, thermal pressure level %s",
 		show: []string{"values", "thermal.pressure.level"}},
 	{name: "temperature", topic: "thermal", units: metric.Units{Other: "C"}, least: 85, severe: 110, weight: 0.55, exprs: []string{

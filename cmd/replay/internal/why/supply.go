@@ -16,7 +16,7 @@ const (
 	emptying = 10
 	// slowed is the part of their clock at which busy processors are held back, and
 	// busily how busy they must be: idle ones slow down by themselves.
-	slowed, busily = 0.7, 0.5
+	slowed, busily = 0.8, 0.5
 	// hotLeast is from where on heat may be why.
 	hotLeast = 80
 )
@@ -87,7 +87,14 @@ func (q *question) drained() *finding {
 func (q *question) slowClock() *finding {
 	for _, clock := range q.field.of["clock"] {
 		for _, busy := range q.field.of["cpu"] {
-			top := quantile(clock.x, 0.98)
+			work := func(k int) float64 { return mean(busy.x[max(k-clock.gap+1, 0) : k+1]) }
+			var wanted []float64
+			for k, x := range clock.x {
+				if x == x && work(k) >= busily {
+					wanted = append(wanted, x)
+				}
+			}
+			top := quantile(wanted, 0.98)
 			slow := &course{signal: clock.signal, gap: clock.gap, x: slices.Clone(clock.x)}
 			lo, hi := q.field.slots(q.w)
 			var speeds []float64
@@ -96,8 +103,7 @@ func (q *question) slowClock() *finding {
 					continue
 				}
 				slow.x[k] = 0
-				work := mean(busy.x[max(k-clock.gap+1, 0) : k+1])
-				if work >= busily && x < slowed*top {
+				if work(k) >= busily && x < slowed*top {
 					if slow.x[k] = 1 - x/top; k >= lo && k < hi {
 						speeds = append(speeds, x)
 					}

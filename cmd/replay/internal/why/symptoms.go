@@ -36,13 +36,31 @@ func (q *question) symptom(c *course) *finding {
 	f := &finding{kind: s.name, topic: s.topic, since: since, until: until, weight: q.field.worth(e, s.weight, s.share(high)),
 		text:  fmt.Sprintf(s.says, s.write(high)) + q.when(since, until) + q.against(s.write(orZero(e.calm))),
 		brief: "", more: append(slices.Clone(s.show), span(q.w.From, q.w.To)...)}
+	f.amount, f.calm, f.cause, f.explains = e.level, orZero(e.calm), s.explains != nil, s.explains
+	f.sources = sourcesOf(c.name, c.key, q.metricsOf(s)...)
 	if s.name == "zombies" {
 		f.text += q.careless(until - (until-since)/2)
+	}
+	if s.name == "io.stall" {
+		f.text += q.waiters(since, until)
 	}
 	if s.brief != "" {
 		f.brief = fmt.Sprintf(s.brief, s.write(high))
 	}
 	return f
+}
+
+// waiters says whose waiting most of a time of stalls for disks was.
+func (q *question) waiters(since, until int64) string {
+	name, s := q.foremost(thingBlocked)
+	if s.excess() < waitsLeast || s.since > until || s.until < since {
+		return ""
+	}
+	if own, all := q.ledger.share(name, thingBlocked, since, until); own < bears*all {
+		return ""
+	}
+	who, _ := q.title(name, since+(until-since)/2)
+	return ", most of all " + who
 }
 
 // when says from when to when something went on, as far as that lies in the

@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,8 @@ const (
 	nearlyFull, full = 0.93, 0.985
 	// soon is the time within which a volume that fills up matters.
 	soon = 6 * time.Hour
+	// urgent is the time within which somebody must act at once.
+	urgent = 15 * time.Minute
 )
 
 // volumes finds those that were full, or filled up so quickly that they would
@@ -57,6 +60,7 @@ func (q *question) volume(c *course, files bool) *finding {
 	was, grown := low, high-low
 	out := &finding{kind: "volume", who: c.name, topic: "volume", cause: true, since: f.begin(begin), until: f.begin(end + 1), explains: []string{"disk"},
 		more: append([]string{"values", "filesys.full", "-i", c.name}, span(q.w.From, q.w.To)...)}
+	out.sources = sourcesOf(c.name, c.key, q.metricsOf(c.signal)...)
 	title := "volume " + c.name
 	if files {
 		title += ", in numbers of files (inodes),"
@@ -81,18 +85,25 @@ func (q *question) volume(c *course, files bool) *finding {
 			out.text += q.fillers(out.since, f.begin(end+1))
 		}
 		out.until = f.begin(last + 1)
-	case high >= full && q.fresh(c, first):
+	case high >= full && q.writable(c.key):
 		out.weight, out.since, out.until = 0.8, f.begin(first), f.begin(last+1)
 		out.text = fmt.Sprintf("%s was full: %s", title, human.Percent(high))
+		if !q.fresh(c, first) {
+			out.weight = fullBefore
+			out.text += ", as before"
+		}
 	case grown >= 0.02 && pace > 0:
 		left := time.Duration((1 - high) / pace * 1e9)
 		over := end < last-3*c.gap // It had stopped rising.
 		if left > soon && high < nearlyFull || over && high < 0.8 && grown < 0.15 {
 			return nil
 		}
-		out.weight = grade(0.3, 0.3*min(max((high-0.4)/0.5, 0), 1), 0.2*min(grown/0.4, 1))
+		out.weight = grade(0.3, 0.3*min(max((high-0.4)/0.5, 0), 1), 0.2*min(grown/0.4, 1), 0.15*min(float64(urgent)/float64(max(left, time.Second)), 1))
 		out.text = fmt.Sprintf("%s filled up: %s at %s, %s at %s; at that pace full in %s, at %s", title, human.Percent(was), q.show(out.since),
 			human.Percent(high), q.show(out.until), human.Duration(left), q.show(out.until+int64(left)))
+		if left > time.Hour { // It may do so all the time.
+			out.weight *= novel(q.paceBefore(c, begin), pace)
+		}
 		if !files { // Who makes how many files is not recorded.
 			out.text += q.fillers(out.since, out.until)
 		}
@@ -103,6 +114,25 @@ func (q *question) volume(c *course, files bool) *finding {
 		return nil
 	}
 	return out
+}
+
+// paceBefore is how much fuller a volume became each second before a slot; 0 where nothing
+// is known of that.
+func (q *question) paceBefore(c *course, begin int) float64 {
+	first := -1
+	last := -1
+	for k := 0; k <= begin && k < len(c.x); k++ {
+		if c.x[k] == c.x[k] {
+			if first < 0 {
+				first = k
+			}
+			last = k
+		}
+	}
+	if last <= first {
+		return 0
+	}
+	return max(c.x[last]-c.x[first], 0) / (float64(int64(last-first)*q.field.width) / 1e9)
 }
 
 // rise is the greatest rise of a course between two slots.
@@ -128,6 +158,29 @@ func (q *question) rise(c *course, first, last int) (low float64, begin int, hig
 	}
 	return low, begin, high, end
 }
+
+// fullBefore is what a volume weighs that was full before: those who run into it do so
+// now.
+const fullBefore = 0.5
+
+// writable reports whether a volume is one that may be written to: an image of a disc is
+// always full.
+func (q *question) writable(key string) bool {
+	for _, name := range []string{"filesys.readonly", "filesys.type"} {
+		sel := query.Window{Hosts: q.w.Hosts, From: q.from, To: q.w.To}.Selection(name)
+		sel.Keys, sel.Prior = []string{key}, true
+		for run := range q.a.Select(sel) {
+			v := run.At(len(run.Wall) - 1)
+			if name == "filesys.readonly" && v.Number() == 1 || slices.Contains(images, v.String()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// images are types of volumes that nobody writes to.
+var images = []string{"squashfs", "iso9660", "erofs", "cramfs", "udf", "cd9660"}
 
 // fresh reports whether a volume was emptier in the calm stretch, or nothing is
 // known of it then: what is always full is no news.

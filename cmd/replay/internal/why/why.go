@@ -41,9 +41,9 @@ type Answer struct {
 	// How says how the window was chosen, where it was not given.
 	How string
 	// Found says that something was out of the ordinary. Without it Lines has one
-	// line that says so.
-	Found bool
-	Lines []Line
+	// line that says so, or that it cannot be told and why, if Untold says so.
+	Found, Untold bool
+	Lines         []Line
 }
 
 // Line is one finding: a sentence of one line that may hold a stranger's names.
@@ -57,6 +57,20 @@ type Line struct {
 	Since, Until int64
 	// More are the arguments of the replay command that shows more.
 	More []string
+	// Claims are the numbers that the sentence was made of.
+	Claims []Claim
+}
+
+// A Claim is one number that a sentence rests on: so much was a metric of an instance
+// from one instant to another.
+type Claim struct {
+	Metric   string
+	Instance string // its name; empty where the metric has none
+	Key      string // its key
+	From, To int64
+	Of       string // "rate" a second of a counter, "max" of a level
+	Units    string // of the metric
+	Value    float64
 }
 
 // mostLines is how many lines an answer has at most.
@@ -73,18 +87,19 @@ func Ask(ctx context.Context, a query.Archive, r Request) (*Answer, error) {
 		return nil, err
 	}
 	if outside {
-		return &Answer{Host: q.host, Window: q.w, Lines: []Line{q.outside()}}, nil
+		return &Answer{Host: q.host, Window: q.w, Untold: true, Lines: []Line{q.outside()}}, nil
 	}
 	found, err := q.findings()
 	if err != nil {
 		return nil, err
 	}
 	if s := q.during(q.asked.From, q.asked.To); s != nil && s.state == "asleep" {
-		q.w, q.calm, q.how = q.asked, query.Window{}, ""
+		q.shown, q.calm, q.how = q.asked, query.Window{}, ""
 	}
-	answer := &Answer{Host: q.host, Window: q.w, Calm: q.calm, How: q.how, Lines: lines(rank(found, q.slack()))}
+	answer := &Answer{Host: q.host, Window: q.shown, Calm: q.calm, How: q.how, Lines: lines(q.proven(rank(found, q.slack(), q.carries)))}
 	if answer.Found = len(answer.Lines) > 0; !answer.Found {
 		answer.Lines = []Line{q.nothing()}
+		answer.Untold = answer.Lines[0].Kind == "untold"
 	}
 	q.stacks(answer)
 	return answer, nil

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tachograph/cmd/internal/exit"
+)
+
+// TestSlidIncidents asks why about the same recordings in windows that slide over
+// the trouble and are as short as twenty seconds: the cause stands in the first
+// line in at least 95 of 100.
+func TestSlidIncidents(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("asks hundreds of questions")
+	}
+	asked, right := 0, 0
+	for dir, known := range preparedIncidents(t) {
+		middle := known.From.Add(known.To.Sub(known.From) / 2)
+		for name, w := range map[string][2]time.Time{
+			"a minute earlier": {known.From.Add(-time.Minute), known.To.Add(-time.Minute)},
+			"30 s earlier":     {known.From.Add(-30 * time.Second), known.To.Add(-30 * time.Second)},
+			"30 s later":       {known.From.Add(30 * time.Second), known.To.Add(30 * time.Second)},
+			"20 s":             {middle.Add(-10 * time.Second), middle.Add(10 * time.Second)},
+			"a minute":         {middle.Add(-30 * time.Second), middle.Add(30 * time.Second)},
+		} {
+			status, stdout, stderr := runReplay("why", "--archive", dir, "--format", "json", "--from", w[0].Format(time.RFC3339), "--to", w[1].Format(time.RFC3339))
+			if stderr != "" {
+				t.Fatalf("%s, %s: status %d, %q", dir, name, status, stderr)
+			}
+			var first struct{ Text string }
+			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&first); err != nil {
+				t.Fatalf("%s, %s: %v", dir, name, err)
+			}
+			asked++
+			ok := status == exit.Yes
+			for _, want := range known.Want {
+				ok = ok && regexp.MustCompile("(?i)"+want).MatchString(first.Text)
+			}
+			if ok {
+				right++
+			} else {
+				t.Logf("%s, %s: status %d, %s", filepath.Base(dir), name, status, first.Text)
+			}
+		}
+	}
+	if 100*right < 95*asked {
+		t.Errorf("right in the first line of %d of %d", right, asked)
+	}
+}
+
+// The numbers of sentences are told with what they were computed from.
+func TestClaimsOfWhy(t *testing.T) {
+	_, stdout, _ := runReplay("why", "--archive", "../../testdata/incidents/runaway-loop", "--format", "json")
+	var first struct {
+		Text   string
+		Claims []struct {
+			Metric, Instance, Key, Of, Units string
+			From, To                         time.Time
+			Value                            float64
+		}
+	}
+	if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&first); err != nil {
+		t.Fatal(err)
+	}
+	used := 0.0
+	for _, c := range first.Claims {
+		if c.From.IsZero() || !c.To.After(c.From) || c.Of == "" {
+			t.Errorf("incomplete: %+v", c)
+		}
+		if strings.HasPrefix(c.Metric, "proc.psinfo.") && strings.Contains(c.Instance, "pricecalc") {
+			if c.Of != "rate" || c.Units != "millisec" {
+				t.Errorf("no rate of milliseconds: %+v", c)
+			}
+			used += c.Value / 1000
+		}
+	}
+	if used < 0.5 || used > 1.05 {
+		t.Errorf("%s: %+v", first.Text, first.Claims)
+	}
+}

@@ -1,0 +1,106 @@
+package why
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// bears is the part of what the machine used of something that a cause must have
+	// used for a symptom to be told of it.
+	bears = 0.4
+	// bearsMemory is the part of a rise in the use of memory, and leastOfMemory the part
+	// of all memory, that a cause must have taken.
+	bearsMemory, leastOfMemory = 0.3, 0.05
+)
+
+// carries reports whether the arithmetic allows a symptom to be a cause's doing: how much
+// of what the machine used then was the cause's own.
+func (q *question) carries(c, s *finding) bool {
+	switch c.kind {
+	case "flushes":
+		return s.topic == "disk" || q.bearsUse(c, s)
+	case "runaway", "memory", "writer", "reader", "switches":
+		return q.bearsUse(c, s)
+	case "births":
+		return q.bearsBirths(c, s)
+	case "growth":
+		return s.kind == "files" || (s.kind == "threads" || s.kind == "tcp.waiting") && c.amount >= 0.5*s.amount
+	case "crash loop":
+		return s.kind == "death" && s.who == c.who || s.kind == "births" && c.amount >= 0.5*s.amount
+	}
+	return true // Devices and the machine itself.
+}
+
+// unborne makes causes of disks that were slow by themselves: nobody asked so much of
+// them that it was his doing.
+func (q *question) unborne(all []*finding) []*finding {
+	for _, f := range all {
+		if f.kind == "slow disk" && !slices.ContainsFunc(all, func(c *finding) bool { return c.cause && explains(c, f, q.slack()) && q.carries(c, f) }) {
+			f.cause, f.explains = true, []string{"disk"}
+		}
+	}
+	return all
+}
+
+// bearsUse is that of what processes of one name use.
+func (q *question) bearsUse(c, s *finding) bool {
+	part := func(of, machine float64, list ...int) bool {
+		own, all := 0.0, 0.0
+		for _, thing := range list {
+			x, y := q.share(c.who, thing, s.since, s.until)
+			own, all = own+x, all+y
+		}
+		return own > 0 && own >= of*math.Max(all, orZero(machine))
+	}
+	level := func(name string) float64 { return q.level(name, s.since, s.until) * q.cores }
+	switch s.topic {
+	case "cpu":
+		switch s.kind {
+		case "cpu.system":
+			return part(bears, level("cpu.system"), thingSystem)
+		case "switches":
+			return part(bears, s.amount, thingSwitches)
+		case "cpu.interrupts":
+			return false
+		}
+		return part(bears, level("cpu"), thingCPU)
+	case "load", "thermal":
+		return part(bears, level("cpu"), thingCPU)
+	case "disk":
+		return part(bears, q.level("disk.bytes", s.since, s.until), thingRead, thingWritten)
+	case "memory", "swap":
+		if len(s.about) > 0 {
+			return slices.Contains(s.about, c.who)
+		}
+		a := q.ledger.names[c.who]
+		if a == nil {
+			return c.kind == "memory"
+		}
+		took := q.ledger.stint(a.of[thingMemory], q.shown.From, q.shown.To).excess()
+		if s.kind == "memory.used" || s.kind == "memory.compressed" {
+			return took >= bearsMemory*math.Max(s.amount-s.calm, leastOfMemory)*q.memory
+		}
+		return took >= leastOfMemory*q.memory
+	}
+	return false
+}
+
+// bearsBirths is that of processes that come and go: what they used is what none that was
+// seen did.
+func (q *question) bearsBirths(c, s *finding) bool {
+	unseen := func(signal string, thing int) bool {
+		_, all := q.share("", thing, s.since, s.until)
+		machine := float64(q.level(signal, s.since, s.until) * q.cores)
+		return machine-all >= bears*machine
+	}
+	switch s.kind {
+	case "processes":
+		return c.amount*float64(c.until-c.since)/1e9 >= 0.5*s.amount
+	case "cpu", "load":
+		return unseen("cpu", thingCPU)
+	case "cpu.system":
+		return unseen("cpu.system", thingSystem)
+	}
+	return false
+}

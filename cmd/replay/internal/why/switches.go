@@ -1,0 +1,96 @@
+package why
+
+import (
+	"fmt"
+	"math"
+
+	"tachograph/cmd/replay/internal/human"
+)
+
+const (
+	// switchesLeast is how many switches a second more than usual are worth a word,
+	// switchesSevere very many.
+	switchesLeast, switchesSevere = 8e3, 5e5
+)
+
+// switching finds the program whose threads let others run again and again, as those do
+// that wait for one lock.
+func (q *question) switching() ([]*finding, error) {
+	name, s := q.foremost(thingSwitches)
+	n := q.normal(name)
+	if s.excess() < switchesLeast {
+		return nil, nil
+	}
+	own, all := q.ledger.share(name, thingSwitches, s.since, s.until)
+	if own < bears*math.Max(all, 0.5*orZero(q.level("switches", s.since, s.until))) {
+		return nil, nil
+	}
+	f := q.ofName("switches", name, s, grade(0.24, 0.4*logShare(s.excess(), switchesLeast, switchesSevere))*n.novel(thingSwitches, s.level),
+		"made "+human.Count(math.Round(s.level))+" context switches a second"+q.when(s.since, s.until)+q.against(human.Count(math.Round(s.usual))))
+	f.topic, f.explains = "cpu", []string{"cpu", "load"}
+	f.sources = sourcesOf(name, "", "proc.psinfo.pswitch")
+	return []*finding{f}, nil
+}
+
+const (
+	// flushesLeast is how many flushes of a disk a second are worth a word, and
+	// flushesSevere very many.
+	flushesLeast, flushesSevere = 25, 3000
+	// waitsLeast is the part of the time in which a program must have waited for disks for
+	// the flushes to be its.
+	waitsLeast = 0.05
+)
+
+// flushes finds disks that were asked far more often than usual to make safe what had been
+// written, and the program that waited for it.
+func (q *question) flushes() ([]*finding, error) {
+	var out []*finding
+	for _, c := range q.field.of["disk.flush"] {
+		bad := func(x float64) float64 { return logShare(x, flushesLeast, flushesSevere) }
+		e := q.find(c, flushesLeast, bad)
+		if e == nil {
+			continue
+		}
+		since, until := q.field.times(e)
+		rate := human.Count(math.Round(e.level)) + " times a second"
+		f := &finding{kind: "flushes", who: c.name, topic: "disk", cause: true, since: since, until: until, weight: q.field.worth(e, 0.6, bad(e.level)),
+			explains: []string{"disk", "load"}, more: append([]string{"rates", "disk.dev.flush", "-i", c.name}, span(q.w.From, q.w.To)...)}
+		f.text = fmt.Sprintf("disk %s had to flush what was written %s%s%s", c.name, rate, q.when(since, until), q.against(human.Count(math.Round(orZero(e.calm)))))
+		if name, s := q.foremost(thingBlocked); s.excess() >= waitsLeast && s.since <= until && since <= s.until {
+			if own, all := q.ledger.share(name, thingBlocked, since, until); own >= bears*all {
+				g := q.ofName("flushes", name, s, f.weight, fmt.Sprintf("waited for disk %s %s of the time, which had to flush what it wrote %s%s%s", c.name, human.Percent(own), rate,
+					q.when(since, until), q.against(human.Count(math.Round(orZero(e.calm))))))
+				g.topic, g.explains, g.since, g.until = f.topic, f.explains, since, until
+				f = g
+			}
+		}
+		f.sources = sourcesOf(c.name, c.key, "disk.dev.flush")
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+const (
+	// readyLeast is the part of the time in which a program must have waited for a
+	// processor, and idleLeast what must have been idle of them, for it to be held back.
+	readyLeast, idleLeast = 0.3, 0.3
+)
+
+// heldBack finds a program that waited for a processor though there were idle ones: it
+// may not use more, as under the quota of its group.
+func (q *question) heldBack() ([]*finding, error) {
+	name, s := q.foremost(thingReady)
+	if s.excess() < readyLeast || q.level("cpu", s.since, s.until) > 1-idleLeast || len(q.field.of["cpu"]) == 0 {
+		return nil, nil
+	}
+	own, _ := q.ledger.share(name, thingCPU, s.since, s.until)
+	if own > 0.9*q.cores*(1-idleLeast) {
+		return nil, nil
+	}
+	f := q.ofName("held back", name, s, grade(0.3, 0.4*min(s.excess(), 1))*q.normal(name).novel(thingReady, s.level),
+		fmt.Sprintf("was held back, as by a quota: ready to run and kept waiting %s of the time%s%s, while %s of the processors were idle", human.Percent(min(s.level, 1)),
+			q.when(s.since, s.until), q.against(human.Percent(s.usual)), human.Percent(1-q.level("cpu", s.since, s.until))))
+	f.topic = "held back"
+	f.sources = sourcesOf(name, "", "proc.cpu.runnable_time")
+	return []*finding{f}, nil
+}

@@ -1,0 +1,176 @@
+package why
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// usual is what is usual of x besides a stretch: of all other times as long the second
+// most, for what happened once before is not yet usual. It is not known where hardly
+// anything lies besides.
+func (l *ledger) usual(x []float64, of stretch) (usual float64, known bool) {
+	list, rest := l.spans(x, of)
+	switch {
+	case of.from == 0:
+		return 0, false // It did so from the beginning on.
+	case len(list) > 0:
+		return list[min(1, len(list)-1)] * l.fitful(x, of), true
+	case rest < float64(leastRest)/1e9:
+		return 0, false
+	}
+	// Less is known than the stretch is long: what was most of that is ordinary.
+	type piece struct{ x, seconds float64 }
+	var pieces []piece
+	for k := range x {
+		if !of.near(k) {
+			pieces = append(pieces, piece{x[k], l.seconds(k)})
+		}
+	}
+	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.x, b.x) })
+	passed := 0.0
+	for _, p := range pieces {
+		if passed += p.seconds; passed >= 0.9*rest {
+			return p.x, true
+		}
+	}
+	return 0, true
+}
+
+// fitful is how many times as much as ever before is still ordinary of what comes and goes.
+func (l *ledger) fitful(x []float64, of stretch) float64 {
+	some, all := 0.0, 0.0
+	for k := range x {
+		if !of.near(k) {
+			all += l.seconds(k)
+			if x[k] > 0 {
+				some += l.seconds(k)
+			}
+		}
+	}
+	if some < 0.8*all {
+		return 1.5
+	}
+	return 1
+}
+
+// near reports whether a piece is of a stretch, or beside it: there it may be half of it.
+func (s stretch) near(k int) bool { return k >= s.from-1 && k <= s.to }
+
+// spans are what x came to, the most first, in the times besides a stretch that are about
+// as long as it; rest is how many seconds there are besides it in all.
+func (l *ledger) spans(x []float64, of stretch) (list []float64, rest float64) {
+	long := float64(l.cuts[of.to-1]-l.begin(of.from)) / 1e9
+	sum, spent := 0.0, 0.0
+	end := func(least float64) {
+		if spent > 0 && spent >= least {
+			// A piece may be longer: what it came to may have been in a part of it.
+			list = append(list, sum/max(spent, 1e-9)*min(max(spent/max(long, 1), 1), mostDense))
+		}
+		sum, spent = 0, 0
+	}
+	for k := range x {
+		if of.near(k) {
+			end(0.6 * long)
+			continue
+		}
+		sum, spent, rest = sum+float64(x[k]*l.seconds(k)), spent+l.seconds(k), rest+l.seconds(k)
+		if spent >= long {
+			end(0)
+		}
+	}
+	end(0.6 * long)
+	slices.SortFunc(list, func(a, b float64) int { return cmp.Compare(b, a) })
+	return list, rest
+}
+
+const (
+	// mostDense is how many times as much as in all of a piece something may have been used
+	// in a part of it.
+	mostDense = 3
+	// seldomThere is the part of the time below which a name comes and goes.
+	seldomThere = 0.5
+	// peersCount is how much less new a use is that others came to who come and go as well.
+	peersCount = 0.65
+)
+
+// there is the part of the time besides a stretch in which processes of a name were there.
+func (l *ledger) there(a *account, of stretch) float64 {
+	in, all := 0.0, 0.0
+	for k := range l.cuts {
+		if of.near(k) {
+			continue
+		}
+		all += l.seconds(k)
+		if a.of[thingMemory][k] > 0 || a.of[thingCPU][k] > 0 {
+			in += l.seconds(k)
+		}
+	}
+	return in / math.Max(all, 1e-9)
+}
+
+// peers is what names that come and go came to besides a stretch, the second most of all:
+// on a machine on which new programs are run all the time that is usual of a new one.
+func (l *ledger) peers(name string, thing int, of stretch) float64 {
+	if a := l.names[name]; a == nil || l.there(a, of) >= seldomThere {
+		return 0
+	}
+	first, second := 0.0, 0.0
+	for other, a := range l.names {
+		if other == name || l.there(a, of) >= seldomThere {
+			continue
+		}
+		list, _ := l.spans(a.of[thing], of)
+		for _, x := range list[:min(len(list), 2)] {
+			switch {
+			case x > first:
+				first, second = x, first
+			case x > second:
+				second = x
+			}
+		}
+	}
+	return second
+}
+
+// norm is what is usual of a name, by thing, and of names like it.
+type norm struct {
+	usual, peers [allThings]float64
+	known        [allThings]bool // what is usual is
+}
+
+// novel is from 0, what is usual, to 1: how new it is that a name came to as much of a
+// thing.
+func (n norm) novel(thing int, now float64) float64 {
+	return novel(n.usual[thing], now) * (1 - float64(peersCount*min(orZero(n.peers[thing])/math.Max(now, 1e-9), 1)))
+}
+
+// normal is what is usual of a name.
+func (q *question) normal(name string) norm {
+	var n norm
+	a := q.ledger.names[name]
+	if a == nil {
+		return q.beside[name]
+	}
+	for thing := range n.usual {
+		s := q.ledger.stint(a.of[thing], q.shown.From, q.shown.To)
+		if s.to == 0 {
+			continue
+		}
+		n.known[thing] = s.known
+		if n.usual[thing] = s.usual; !s.known {
+			n.usual[thing] = s.level * unknownUsual
+		}
+		if n.usual[thing] < 0.6*s.level {
+			n.peers[thing] = q.ledger.peers(name, thing, s.stretch)
+		}
+	}
+	return n
+}
+
+// grave is how much a share of what the machine has of something weighs: a tenth is worth
+// a line, all of it cannot be worse.
+func grave(share float64) float64 {
+	share = min(max(orZero(share), 0), 1)
+	return grade(0, 0.56*share/(share+0.09), 0.2*share)
+}
