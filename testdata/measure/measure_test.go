@@ -28,10 +28,10 @@ func TestTables(t *testing.T) {
 	}
 	t.Chdir("../..")
 	m := &measure{work: t.TempDir(), short: true, runs: 1, days: 3, minutes: 1, tables: make(map[string]string)}
-	if err := m.run([]string{"questions", "days", "size", "moments"}); err != nil {
+	if err := m.run([]string{"questions", "days", "size", "moments", "conclusions"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"machine", "questions", "journal", "streams", "days", "size", "moments"} {
+	for _, name := range []string{"machine", "questions", "journal", "streams", "days", "size", "moments", "conclusions tuned", "conclusions kept"} {
 		if strings.Count(m.tables[name], "\n") < 4 {
 			t.Errorf("table %s: %q", name, m.tables[name])
 		}

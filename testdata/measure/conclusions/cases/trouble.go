@@ -1,0 +1,79 @@
+package cases
+
+import (
+	"tachograph/testdata/measure/conclusions/sim"
+)
+
+// A trouble is something that goes wrong on a machine.
+type trouble struct {
+	kind string
+	// least is the share of its resource from which on there is any such trouble;
+	// lasts is how many seconds it takes at least to show.
+	least float64
+	lasts int
+	// instant troubles are over as soon as they have come.
+	instant bool
+	// what are patterns of what a right line says besides who it was.
+	what []string
+	// begin prepares the machine and says what happens each second.
+	begin func(*Case) func(*sim.Machine, int)
+}
+
+// Kinds are those of all troubles.
+func Kinds() (list []string) {
+	for _, t := range troubles() {
+		list = append(list, t.kind)
+	}
+	return list
+}
+
+func troubles() []trouble {
+	var all []trouble
+	for _, list := range [][]trouble{processTroubles, memoryTroubles, diskTroubles, crowdTroubles, networkTroubles, machineTroubles} {
+		all = append(all, list...)
+	}
+	return all
+}
+
+func find(kind string) *trouble {
+	for _, t := range troubles() {
+		if t.kind == kind {
+			return &t
+		}
+	}
+	return nil
+}
+
+// culprit is a process that has run for long, with a little to do.
+func (c *Case) culprit() *sim.Proc {
+	name := c.name()
+	c.Truth.Who = append(c.Truth.Who, name)
+	p := steady(c.M.Start(nil, name, "app"), sim.Want{User: 0.01, Sys: 0.003, Switches: 20, Memory: 60e3, Shared: 9e3}, 0.4)
+	p.Threads = 4
+	return p
+}
+
+// while has a process do something else while the trouble is on.
+func (c *Case) while(p *sim.Proc, does func(p *sim.Proc, t int)) func(*sim.Machine, int) {
+	ordinary := p.Live
+	p.Live = func(p *sim.Proc) {
+		if ordinary != nil {
+			ordinary(p)
+		}
+		if t := p.Machine().Now(); c.Active(t) {
+			does(p, t)
+		}
+	}
+	return func(_ *sim.Machine, t int) {
+		if c.Active(t) && p.Ended() {
+			c.Length = t - c.Onset + 1 // It is over: the kernel killed it.
+		}
+	}
+}
+
+const (
+	saysCPU    = `cpu|processor|of a core|cores`
+	saysMemory = `memory|grew|held|resident|leak`
+	saysWrites = `wrote|writ|disk|flush|sync`
+	saysReads  = `read|disk`
+)

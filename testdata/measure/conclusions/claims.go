@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// recount recomputes what a line claims from the archive, and says what does not
+// come out. A claim is right if what it says is what the metric's values come to
+// between its instants, in one of the ways in which a number can be told of them:
+// a mean, an extreme, the first or last, what was gained, or how fast.
+func recount(r *store.Reader, l *line) (count int, wrong []string) {
+	for i := range l.Claims {
+		c := &l.Claims[i]
+		var said float64
+		if json.Unmarshal(c.Value, &said) != nil {
+			continue // It is no number.
+		}
+		count++
+		list := readings(r, c)
+		if len(list) == 0 {
+			wrong = append(wrong, fmt.Sprintf("nothing was recorded of %s[%s] from %s to %s: %q", c.Metric, c.Instance, c.From, c.To, l.Text))
+			continue
+		}
+		if !comesTo(list, said) {
+			wrong = append(wrong, fmt.Sprintf("%s[%s] did not come to %v from %s to %s but to %.4g: %q", c.Metric, c.Instance, said, c.From, c.To, list, l.Text))
+		}
+	}
+	return count, wrong
+}
+
+// readings are the numbers that the values of a claim's metric come to.
+func readings(r *store.Reader, c *claim) (list []float64) {
+	from, to := parse(c.From), parse(c.To)
+	sel := store.Selection{Metrics: []string{c.Metric}, From: from, To: to, Prior: true}
+	if c.Instance != "" || c.Key != "" {
+		sel.Instance = func(_ string, in *metric.Instance) bool {
+			return in.Key == c.Key && c.Key != "" || in.Key == c.Instance || in.Name == c.Instance || in.Title() == c.Instance ||
+				strings.HasPrefix(in.Key, c.Instance+"/")
+		}
+	}
+	sums := make([]float64, 7)
+	runs := 0
+	for run := range r.Select(sel) {
+		n := len(run.Wall)
+		first, last := run.At(0).Number(), run.At(n-1).Number()
+		var sum, most, least = 0.0, math.Inf(-1), math.Inf(1)
+		known := 0.0
+		for i := range run.Wall {
+			if x := run.At(i).Number(); x == x {
+				sum, most, least, known = sum+x, max(most, x), min(least, x), known+1
+			}
+		}
+		if known == 0 {
+			continue
+		}
+		runs++
+		gain := last - first
+		if run.Metric.Sem == metric.Counter && run.Instance != nil && run.Instance.Began() >= from {
+			gain = last // All of a life that began in between.
+		}
+		long := math.Max(float64(to-from)/1e9, 1)
+		for k, x := range []float64{sum / known, most, least, first, last, gain, gain / long} {
+			if x == x {
+				sums[k] += x
+			}
+		}
+	}
+	if runs == 0 {
+		return nil
+	}
+	return sums
+}
+
+// comesTo reports whether a number is one of a list, in whatever units: of shares,
+// bytes and times the archive has thousandths and multiples.
+func comesTo(list []float64, said float64) bool {
+	for _, x := range list {
+		for _, unit := range []float64{1, 1e-3, 1e-6, 1e-9, 1024, 512, 0.01, 100} {
+			if y := x * unit; math.Abs(y-said) <= 0.1*math.Max(math.Abs(y), math.Abs(said))+1e-9 {
+				return true
+			}
+		}
+	}
+	return false
+}
