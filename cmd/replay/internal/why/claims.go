@@ -31,12 +31,16 @@ var named = regexp.MustCompile(`[a-z]\w*(?:\.\w+)+`)
 // metricsOf are those of the first expression that the archive can tell.
 func (q *question) metricsOf(s *signal) []string {
 	for _, text := range s.exprs {
-		list := named.FindAllString(text, -1)
-		if !slices.ContainsFunc(list, func(name string) bool { return q.a.Lookup(name) == nil }) {
-			return list
+		if q.recorded(text) {
+			return named.FindAllString(text, -1)
 		}
 	}
 	return nil
+}
+
+// recorded reports whether the archive has all metrics of an expression.
+func (q *question) recorded(expression string) bool {
+	return !slices.ContainsFunc(named.FindAllString(expression, -1), func(name string) bool { return q.a.Lookup(name) == nil })
 }
 
 // mostClaims bounds the claims of a line.

@@ -12,9 +12,9 @@ import (
 // field is what the signals did in and around the window, in equal slots: by the
 // same slots the window is judged and what is usual is told.
 type field struct {
-	from, width int64
-	n           int
-	of          map[string][]*course // by the signal's name
+	from, to, width int64
+	n               int
+	of              map[string][]*course // by the signal's name
 }
 
 // course is one signal, of one instance where there are several.
@@ -37,18 +37,21 @@ const (
 // around reads the field of the window.
 func (q *question) around() error {
 	aside := min(max(asideTimes*(q.w.To-q.w.From), asideLeast), asideMost)
-	f, err := q.read(max(q.w.From-aside, q.from), min(q.w.To+aside, q.to))
-	if err != nil {
-		return err
+	from, to := max(q.w.From-aside, q.from), min(q.w.To+aside, q.to)
+	if q.field == nil || q.field.from != from || q.field.to != to { // Else the worst of it was looked for.
+		f, err := q.read(from, to)
+		if err != nil {
+			return err
+		}
+		q.field = f
 	}
-	q.field = f
 	q.findCalm()
 	return nil
 }
 
 // read reads all signals from one instant to another.
 func (q *question) read(from, to int64) (*field, error) {
-	f := &field{from: from, width: int64(time.Second), of: make(map[string][]*course)}
+	f := &field{from: from, to: to, width: int64(time.Second), of: make(map[string][]*course)}
 	if to <= from {
 		return f, nil
 	}
@@ -69,9 +72,12 @@ func (q *question) read(from, to int64) (*field, error) {
 func (q *question) courses(s *signal, f *field, to int64) []*course {
 	var list []*course
 	for _, text := range s.exprs {
+		if !q.recorded(text) {
+			continue // Most archives lack some.
+		}
 		targets, err := query.Targets(q.a, q.r.Defs, []string{text})
 		if err != nil || len(targets) != 1 {
-			continue // Most archives lack some.
+			continue
 		}
 		by := make(map[string]*course)
 		r := query.Request{Window: query.Window{Hosts: []string{q.r.Host}, From: f.from, To: to}, Mode: query.Shown, Step: f.width, Origin: f.from}
