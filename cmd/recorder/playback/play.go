@@ -74,7 +74,7 @@ func (c *course) run() error {
 		c.fresh = false
 		c.read(c.wall - int64(time.Minute))
 		if !c.fresh && c.ctx.Err() == nil {
-			return c.follow()
+			return c.present(c)
 		}
 	}
 	if c.until(c.pos + int64(2*time.Second)) {

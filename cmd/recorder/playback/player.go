@@ -41,6 +41,8 @@ type Player struct {
 
 	zone string // of the newest archive
 	to   int64  // its last wall clock
+	// present plays what is being recorded; tests have it wait for nothing.
+	present func(*course) error
 
 	catalog atomic.Pointer[pcpserve.Catalog]
 	ready   chan struct{} // closed when how things stand at the beginning is known
@@ -76,7 +78,7 @@ func New(opt Options, r *store.Reader, paths ...string) (*Player, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &Player{opt: opt, r: r, paths: paths, ready: make(chan struct{})}
+	p := &Player{opt: opt, r: r, paths: paths, ready: make(chan struct{}), present: (*course).follow}
 	if _, to, list := query.Covered(r, query.Window{Hosts: []string{opt.Host}}); len(list) == 0 || to == 0 {
 		return nil, errors.New("nothing was recorded in these archives")
 	}
