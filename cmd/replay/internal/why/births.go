@@ -33,7 +33,7 @@ func (q *question) births() ([]*finding, error) {
 		}
 		since, until := q.field.times(e)
 		f := &finding{kind: "births", who: "births", topic: "births", cause: true, since: since, until: until,
-			weight: q.field.worth(e, 0.75, bad(e.level)) * float64(until-since) / float64(until-since+birthsSettle), explains: []string{"cpu", "load", "processes"}, amount: e.level,
+			weight: q.field.worth(e, 0.75, bad(e.level)) * float64(until-since) / float64(until-since+birthsSettle) * q.cost(since, until), explains: []string{"cpu", "load", "processes"}, amount: e.level,
 			more: append([]string{"top", "--group", "name", "--by", "runs"}, span(q.w.From, q.w.To)...)}
 		f.text = fmt.Sprintf("%s processes began each second%s%s", human.Figures(roundTo(e.level)), q.when(since, until), q.against(human.Figures(roundTo(orZero(e.calm)))))
 		f.text += q.whoseBirths(since, until)
@@ -41,6 +41,14 @@ func (q *question) births() ([]*finding, error) {
 		out = append(out, f)
 	}
 	return out, nil
+}
+
+// cost is what births weigh by the share of the processors that those used whom no reading
+// met: a tenth is all that is needed.
+func (q *question) cost(since, until int64) float64 {
+	_, seen := q.share("", thingCPU, since, until)
+	unseen := (q.level("cpu", since, until)*q.cores - seen) / q.cores
+	return grade(0.5, 0.5*min(max(unseen/0.1, 0), 1))
 }
 
 func roundTo(x float64) float64 {

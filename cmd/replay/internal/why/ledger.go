@@ -10,20 +10,24 @@ import (
 	"tachograph/store/query"
 )
 
-// things are what the ledger is kept of: metrics of processes, the first two together
-// are one.
-var things = []struct {
-	metric string
-	level  bool
-}{
+// A thing is something that processes use or hold, which the ledger is kept of: by a
+// metric, or where an archive lacks that by another one. Of levels what the processes of a
+// name held on average is added up, or the most that one of them held is kept.
+type thing struct {
+	metric, instead string
+	level, most     bool
+}
+
+var things = []thing{
 	thingUser:     {metric: "proc.psinfo.utime"},
 	thingSystem:   {metric: "proc.psinfo.stime"},
-	thingMemory:   {metric: "proc.memory.rss", level: true},
+	thingMemory:   {metric: "proc.memory.anon", instead: "proc.memory.rss", level: true}, // what is shared is nobody's own
 	thingRead:     {metric: "proc.io.read_bytes"},
 	thingWritten:  {metric: "proc.io.write_bytes"},
 	thingSwitches: {metric: "proc.psinfo.pswitch"},
 	thingBlocked:  {metric: "proc.psinfo.delayacct_blkio_time"},
 	thingReady:    {metric: "proc.cpu.runnable_time"},
+	thingPeak:     {metric: "proc.memory.rss", level: true, most: true},
 }
 
 const (
@@ -35,8 +39,8 @@ const (
 	thingSwitches
 	thingBlocked // time in which they waited for disks
 	thingReady   // time in which they waited for a processor
-	thingCPU     // both of its parts
 	thingPeak    // the most memory that one of them held
+	thingCPU     // the first two together
 	allThings
 )
 
@@ -45,6 +49,7 @@ const (
 type ledger struct {
 	cuts  []int64 // where pieces end, the first begins at from
 	from  int64
+	known []bool // of each piece, that processes were read in it
 	names map[string]*account
 }
 
@@ -89,68 +94,87 @@ func (q *question) keep() *ledger {
 	if len(l.cuts) == 0 {
 		return l
 	}
+	l.known = make([]bool, len(l.cuts))
+	of := make(map[string][]int) // the things that a metric tells of
 	sel := store.Selection{Hosts: q.w.Hosts, From: l.from, To: l.cuts[len(l.cuts)-1], Cuts: l.cuts}
-	for _, t := range things {
-		if q.a.Lookup(t.metric) != nil {
-			sel.Metrics = append(sel.Metrics, t.metric)
+	for i, t := range things {
+		name := t.metric
+		if q.a.Lookup(name) == nil {
+			name = t.instead
 		}
+		if name == "" || q.a.Lookup(name) == nil {
+			continue
+		}
+		if of[name] == nil {
+			sel.Metrics = append(sel.Metrics, name)
+		}
+		of[name] = append(of[name], i)
 	}
 	if len(sel.Metrics) == 0 {
 		return l
 	}
-	type series struct {
-		metric, key string
-	}
-	last := make(map[series]store.Point)
+	r := ledgerReader{l: l, last: make(map[[2]string]store.Point)}
 	for s := range q.a.Summarize(sel) {
-		if s.Count == 0 || s.Instance == nil {
-			continue
-		}
-		thing := slices.IndexFunc(things, func(t struct {
-			metric string
-			level  bool
-		}) bool {
-			return t.metric == s.Metric.Name
-		})
 		k, _ := slices.BinarySearch(l.cuts, s.First.Wall)
-		if thing < 0 || k >= len(l.cuts) {
+		if s.Count == 0 || s.Instance == nil || k >= len(l.cuts) {
 			continue
 		}
-		seconds := l.seconds(k)
-		unit, err := s.Metric.Units.Factor(unitsOf(thing))
-		if err != nil {
-			unit = 1
-		}
-		x := 0.0
-		if things[thing].level {
-			// What it held while it was there, by the part of the time that it was.
-			held := float64(s.Last.Wall-s.First.Wall)/1e9 + float64(leastStep)/1e9
-			x = s.Sum / float64(s.Count) * min(held/seconds, 1)
-		} else {
-			x = s.Increase
-			id := series{s.Metric.Name, s.Instance.Key}
-			if p, ok := last[id]; ok {
-				inc, _ := metric.Increase(s.Metric, p.Bits, s.First.Bits, float64(s.First.Cont-p.Cont)/1e9)
-				x += inc
-			} else if s.Instance.Began() >= l.from {
-				x += metric.Number(s.Metric.Type, s.First.Bits)
-			}
-			last[id] = s.Last
-			x /= seconds
-		}
-		if a := l.account(query.ProcessName(s.Instance)); a != nil && x == x {
-			a.of[thing][k] += float64(x * unit)
-			switch thing {
-			case thingUser, thingSystem:
-				a.of[thingCPU][k] += float64(x * unit)
-			case thingMemory:
-				a.of[thingPeak][k] = max(a.of[thingPeak][k], float64(metric.Number(s.Metric.Type, s.Max)*unit))
-			}
+		l.known[k] = true
+		for _, i := range of[s.Metric.Name] {
+			r.enter(i, k, s)
 		}
 	}
 	return l
 }
 
+// ledgerReader enters what it reads of processes into a ledger.
+type ledgerReader struct {
+	l    *ledger
+	last map[[2]string]store.Point // of each counter, by metric and key
+}
+
+// enter adds what a process used of a thing in a piece.
+func (r *ledgerReader) enter(i, k int, s *store.Summary) {
+	a := r.l.account(query.ProcessName(s.Instance))
+	if a == nil {
+		return
+	}
+	unit, err := s.Metric.Units.Factor(unitsOf(i))
+	if err != nil {
+		unit = 1
+	}
+	seconds := r.l.seconds(k)
+	switch t := &things[i]; {
+	case t.most:
+		a.of[i][k] = max(a.of[i][k], float64(metric.Number(s.Metric.Type, s.Max)*unit))
+	case t.level:
+		// What it held while it was there, by the part of the time that it was.
+		held := float64(s.Last.Wall-s.First.Wall)/1e9 + float64(leastStep)/1e9
+		a.add(i, k, s.Sum/float64(s.Count)*min(held/seconds, 1)*unit)
+	default:
+		x := s.Increase
+		id := [2]string{s.Metric.Name, s.Instance.Key}
+		if p, ok := r.last[id]; ok {
+			inc, _ := metric.Increase(s.Metric, p.Bits, s.First.Bits, float64(s.First.Cont-p.Cont)/1e9)
+			x += inc
+		} else if s.Instance.Began() >= r.l.from {
+			x += metric.Number(s.Metric.Type, s.First.Bits)
+		}
+		r.last[id] = s.Last
+		a.add(i, k, x/seconds*unit)
+		if i == thingUser || i == thingSystem {
+			a.add(thingCPU, k, x/seconds*unit)
+		}
+	}
+}
+
+func (a *account) add(i, k int, x float64) {
+	if x == x {
+		a.of[i][k] += float64(x)
+	}
+}
+
+// unitsOf is what the ledger is kept in.
 func unitsOf(thing int) metric.Units {
 	switch thing {
 	case thingUser, thingSystem, thingBlocked, thingReady:

@@ -23,7 +23,7 @@ func (l *ledger) usual(x []float64, of stretch) (usual float64, known bool) {
 	type piece struct{ x, seconds float64 }
 	var pieces []piece
 	for k := range x {
-		if !of.near(k) {
+		if !of.near(k) && l.known[k] {
 			pieces = append(pieces, piece{x[k], l.seconds(k)})
 		}
 	}
@@ -41,7 +41,7 @@ func (l *ledger) usual(x []float64, of stretch) (usual float64, known bool) {
 func (l *ledger) fitful(x []float64, of stretch) float64 {
 	some, all := 0.0, 0.0
 	for k := range x {
-		if !of.near(k) {
+		if !of.near(k) && l.known[k] {
 			all += l.seconds(k)
 			if x[k] > 0 {
 				some += l.seconds(k)
@@ -70,7 +70,7 @@ func (l *ledger) spans(x []float64, of stretch) (list []float64, rest float64) {
 		sum, spent = 0, 0
 	}
 	for k := range x {
-		if of.near(k) {
+		if of.near(k) || !l.known[k] {
 			end(0.6 * long)
 			continue
 		}
@@ -98,7 +98,7 @@ const (
 func (l *ledger) there(a *account, of stretch) float64 {
 	in, all := 0.0, 0.0
 	for k := range l.cuts {
-		if of.near(k) {
+		if of.near(k) || !l.known[k] {
 			continue
 		}
 		all += l.seconds(k)
