@@ -96,6 +96,3 @@ as_mac() {
 scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
 tools=$scratch/tools
-# Tests that draw lots draw the same for the same commit, whose seed they print.
-TACHO_SEED=${TACHO_SEED:-$(printf '%d' "0x$(git rev-parse --short=8 HEAD)")}
-export TACHO_SEED
