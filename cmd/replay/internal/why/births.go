@@ -47,7 +47,7 @@ func (q *question) births() ([]*finding, error) {
 // met: a tenth is all that is needed.
 func (q *question) cost(since, until int64) float64 {
 	_, seen := q.share("", thingCPU, since, until)
-	unseen := (q.level("cpu", since, until)*q.cores - seen) / q.cores
+	unseen := (float64(q.level("cpu", since, until)*q.cores) - seen) / q.cores
 	return grade(0.5, 0.5*min(max(unseen/0.1, 0), 1))
 }
 
