@@ -53,7 +53,7 @@ func (s *session) diffAgainst(w query.Window, f *diffFlags, args []string) (*com
 	})
 }
 
-// daysBefore are how many days before the window those are that are told by it.
+// daysBefore is how many days before the window each phrase means.
 var daysBefore = map[string]int{"the day before": 1, "day before": 1, "last week": 7, "the week before": 7, "week before": 7}
 
 // daysFrom is how many days lie between those that two instants are of.

@@ -22,7 +22,7 @@ type memory struct{ *querytest.Archive }
 func (memory) Close() error { return nil }
 
 // loaded are the recordings that have been read, by the paths of their descriptions.
-// Whoever opens them shares what was recorded, and only reads it.
+// Tests share what was recorded and only read it.
 var (
 	loadedMu sync.Mutex
 	loaded   = make(map[string]*querytest.Archive)

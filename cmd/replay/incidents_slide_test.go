@@ -54,7 +54,7 @@ func TestSlidIncidents(t *testing.T) {
 	}
 }
 
-// The numbers of sentences are told with what they were computed from.
+// why prints with each line the numbers that the line was computed from.
 func TestClaimsOfWhy(t *testing.T) {
 	_, stdout, _ := runReplay("why", "--archive", "../../testdata/incidents/runaway-loop", "--format", "json")
 	var first struct {

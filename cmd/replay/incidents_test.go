@@ -24,7 +24,7 @@ type preparedIncident struct {
 // firstLines is how many lines of an answer must hold the cause.
 const firstLines = 3
 
-// preparedIncidents reads what is known of the recordings, by their directories.
+// preparedIncidents reads the cause of each recording in testdata/incidents; the keys are directories.
 func preparedIncidents(t *testing.T) map[string]*preparedIncident {
 	t.Helper()
 	described, err := filepath.Glob("../../testdata/incidents/*/incident.json")

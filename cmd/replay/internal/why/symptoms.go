@@ -50,7 +50,7 @@ func (q *question) symptom(c *course) *finding {
 	return f
 }
 
-// waiters says whose waiting most of a time of stalls for disks was.
+// waiters names the program that waited for disks most in a time of stalls.
 func (q *question) waiters(since, until int64) string {
 	name, s := q.foremost(thingBlocked)
 	if s.excess() < waitsLeast || s.since > until || s.until < since {
