@@ -3,6 +3,7 @@ package follow
 import (
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"tachograph/store/archive"
@@ -13,22 +14,44 @@ import (
 	"tachograph/store/storetest/recorded"
 )
 
-// hooked is a disk that says what a writer does in its directory.
+// hooked is a disk that says what a writer does in its directory. The writer's own
+// goroutines ask for what the test's goroutine sets.
 type hooked struct {
 	disk.FS
-	before, after func(op, name string)
+	mu            sync.Mutex
+	before, after hook
+}
+
+type hook func(op, name string)
+
+// hook has before and after called around what the writer does from now on. Either may
+// be nil.
+func (h *hooked) hook(before, after hook) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.before, h.after = before, after
+}
+
+// around tells the hooks of what do does.
+func (h *hooked) around(op, name string, do func() error) error {
+	h.mu.Lock()
+	before, after := h.before, h.after
+	h.mu.Unlock()
+	if before != nil {
+		before(op, name)
+	}
+	if after != nil {
+		defer after(op, name)
+	}
+	return do()
 }
 
 func (h *hooked) Rename(old, new string) error {
-	h.before("rename", new)
-	defer h.after("rename", new)
-	return h.FS.Rename(old, new)
+	return h.around("rename", new, func() error { return h.FS.Rename(old, new) })
 }
 
 func (h *hooked) Remove(name string) error {
-	h.before("remove", name)
-	defer h.after("remove", name)
-	return h.FS.Remove(name)
+	return h.around("remove", name, func() error { return h.FS.Remove(name) })
 }
 
 // A hookedWriter records the items of a machine.
@@ -45,7 +68,7 @@ func newHookedWriter(t *testing.T, h *hooked, items int) *hookedWriter {
 	list := proof.Items(seed, items)
 	clock := proof.NewClock(list[0].At())
 	w := &hookedWriter{t: t, opt: recorded.ProofOptions(t.TempDir(), seed, clock.Now), clock: clock, list: list}
-	h.FS, h.before, h.after = disk.OS, func(_, _ string) {}, func(_, _ string) {}
+	h.FS = disk.OS
 	w.opt.FS = h
 	w.create()
 	return w
@@ -110,29 +133,29 @@ func TestJournalThatEnds(t *testing.T) {
 	w := newHookedWriter(t, h, 120)
 	w.record(60)
 	var f *Follower
-	h.before = func(op, name string) {
+	h.hook(func(op, name string) {
 		if op == "remove" && layout.IsJournalName(filepath.Base(name)) {
 			f = w.told() // in the end, when the newest is removed
 			all(t, f)
 		}
-	}
+	}, nil)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if f == nil || len(f.vol.gens) == 0 || !f.vol.file.Progress.Closed {
 		t.Fatal("no journal was there any more when the archive held all of it")
 	}
-	h.before = func(_, _ string) {}
+	h.hook(nil, nil)
 	f.wake.moved.Store(true)
 	all(t, f)
 	begun := false
-	h.after = func(op, name string) {
+	h.hook(nil, func(op, name string) {
 		if op == "rename" && !begun {
 			begun = true
 			f.wake.moved.Store(true)
 			all(t, f)
 		}
-	}
+	})
 	w.create()
 	defer w.Close()
 	if !begun {
@@ -160,16 +183,15 @@ func TestRenamedWhenEntered(t *testing.T) {
 	rotate := func() {
 		t.Helper()
 		done := make(chan struct{})
-		h.before = func(op, name string) {
+		h.hook(func(op, name string) {
 			if op == "rename" && layout.IsArchiveName(name) && !layout.IsLiveName(name) && f.pos.Archive == first {
 				_ = f.shelf.scan()
 			}
-		}
-		h.after = func(op, name string) {
+		}, func(op, name string) {
 			if op == "remove" && layout.IsLiveName(name) {
 				close(done)
 			}
-		}
+		})
 		if _, err := w.Rotate("test"); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +223,7 @@ func TestJournalBegunWhileOpening(t *testing.T) {
 	f := w.told()
 	all(t, f)
 	var v *volume
-	h.before = func(op, name string) {
+	h.hook(func(op, name string) {
 		live, _, ok := layout.ParseJournalName(filepath.Base(name))
 		if op != "rename" || !ok || v != nil {
 			return
@@ -219,7 +241,7 @@ func TestJournalBegunWhileOpening(t *testing.T) {
 		if err := v.openJournal(); err != nil || len(v.gens) > 0 {
 			t.Errorf("%d generations before the first one is there, %v", len(v.gens), err)
 		}
-	}
+	}, nil)
 	if _, err := w.Rotate("test"); err != nil {
 		t.Fatal(err)
 	}
