@@ -16,6 +16,8 @@ type reading struct {
 	smaps     procfs.Smaps
 	tcp, udp  uint64
 	socketWhy metric.Reason
+	mayOpen   uint64 // files at a time
+	limitWhy  metric.Reason
 }
 
 func (r *reading) stat() *procfs.Stat { return &r.p.platform.stat }
@@ -171,6 +173,8 @@ var smapsColumns = []column[reading]{
 
 var descriptorColumns = []column[reading]{
 	{name: "proc.fd.count", number: func(r *reading) uint64 { return r.p.platform.opened.count }},
+	{name: "proc.fd.limit", number: func(r *reading) uint64 { return r.mayOpen },
+		missing: func(r *reading) metric.Reason { return r.limitWhy }},
 	{name: "proc.net.tcp_count", number: func(r *reading) uint64 { return r.tcp },
 		missing: func(r *reading) metric.Reason { return r.socketWhy }},
 	{name: "proc.net.udp_count", number: func(r *reading) uint64 { return r.udp },

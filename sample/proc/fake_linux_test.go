@@ -93,6 +93,7 @@ func (f *fakeTree) put(p fakeProcess) {
 	f.write(dir+"io", fmt.Sprintf("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: %d\nwrite_bytes: %d\ncancelled_write_bytes: 5\n", p.readBytes, p.writeBytes))
 	f.write(dir+"schedstat", "1000 2000 3\n")
 	f.write(dir+"wchan", "do_poll")
+	f.write(dir+"limits", "Limit                     Soft Limit           Hard Limit           Units     \nMax open files            1024                 4096                 files     \n")
 	f.write(dir+"smaps_rollup", "55d0-7ffd ---p 00000000 00:00 0 [rollup]\nRss:  60 kB\nPss:  33 kB\nPrivate_Dirty: 9 kB\nSwap: 2 kB\nSwapPss: 1 kB\n")
 	cmdline := ""
 	for _, a := range p.args {

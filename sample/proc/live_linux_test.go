@@ -267,6 +267,13 @@ func TestAllocator(t *testing.T) {
 		t.Errorf("footprint %d KiB", got)
 	}
 	expectBetween(t, "descriptors", number64(t, r, key, "proc.fd.count"), least("fd"), most("fd"))
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", a.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, ok := procfs.OpenFiles(limits); !ok || number64(t, r, key, "proc.fd.limit") != want {
+		t.Errorf("it may open %d files, the kernel says %d", number64(t, r, key, "proc.fd.limit"), want)
+	}
 	a.finish()
 }
 

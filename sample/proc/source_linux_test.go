@@ -63,7 +63,7 @@ func TestEveryColumn(t *testing.T) {
 		"proc.io.rchar": "1", "proc.io.wchar": "2", "proc.io.syscr": "3", "proc.io.syscw": "4", "proc.io.cancelled_write_bytes": "5",
 		"proc.schedstat.cpu_time": "1000", "proc.schedstat.run_delay": "2000", "proc.schedstat.pcount": "3", "proc.cpu.runnable_time": "3000",
 		"proc.memory.footprint": "33", "proc.smaps.pss": "33", "proc.smaps.rss": "60", "proc.smaps.private_dirty": "9", "proc.smaps.swap": "2", "proc.smaps.swappss": "1",
-		"proc.fd.count": "5", "proc.net.tcp_count": "1", "proc.net.udp_count": "1",
+		"proc.fd.count": "5", "proc.fd.limit": "1024", "proc.net.tcp_count": "1", "proc.net.udp_count": "1",
 	})
 	in := r.instance("proc", key)
 	if in.Name != "001234 a (b) c" || in.Label("parent") != "1/5" || in.Label("uid") != "501" ||

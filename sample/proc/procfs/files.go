@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 )
 
@@ -200,4 +201,23 @@ func Running(text []byte) (running int, last int32, ok bool) {
 	n, err1 := strconv.ParseInt(string(part), 10, 32)
 	l, err2 := strconv.ParseInt(string(f[4]), 10, 32)
 	return int(n), int32(l), err1 == nil && err2 == nil && n >= 0 && l > 0
+}
+
+// OpenFiles is how many files /proc/PID/limits says a process may have open at a time:
+// the soft limit, the greatest number there is when it is unlimited.
+func OpenFiles(text []byte) (uint64, bool) {
+	for len(text) > 0 {
+		var l []byte
+		l, text = line(text)
+		rest, found := bytes.CutPrefix(l, []byte("Max open files"))
+		if !found {
+			continue
+		}
+		soft, _ := field(rest)
+		if string(soft) == "unlimited" {
+			return math.MaxUint64, true
+		}
+		return uint(soft)
+	}
+	return 0, false
 }

@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"runtime"
@@ -133,6 +134,26 @@ func TestParsersDoNotAllocate(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestOpenFiles(t *testing.T) {
+	const head = "Limit                     Soft Limit           Hard Limit           Units     \nMax processes             95000                95000                processes \n"
+	for _, c := range []struct {
+		text string
+		want uint64
+		ok   bool
+	}{
+		{head + "Max open files            1024                 1048576              files     \nMax locked memory  8  8  bytes\n", 1024, true},
+		{head + "Max open files            unlimited            unlimited            files     \n", math.MaxUint64, true},
+		{head, 0, false},
+		{head + "Max open files", 0, false},
+		{head + "Max open files            many                 1                    files\n", 0, false},
+		{"", 0, false},
+	} {
+		if got, ok := OpenFiles([]byte(c.text)); got != c.want || ok != c.ok {
+			t.Errorf("OpenFiles(%q) = %d, %v, want %d, %v", c.text, got, ok, c.want, c.ok)
+		}
 	}
 }
 
