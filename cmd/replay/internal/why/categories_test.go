@@ -48,7 +48,7 @@ var ordinary = append(slices.Clone(quiet), []does{
 	{"fast", "1s", "disk.dev.total_rawactive[sda]", "rate=20 noise=0.4"}, {"fast", "1s", "swap.used", "level=100000000"}, {"fast", "1s", "swap.length", "2000000000"},
 	{"polled", "10s", "hinv.cpu.clock[cpu0]", "level=3600"}, {"polled", "10s", "thermal.package", "level=45"}, {"polled", "10s", "gpu.util[gpu0]", "level=4"},
 	{"polled", "10s", "power.battery.charge", "level=80"}, {"polled", "10s", "power.ac.connected", "1"},
-	{"polled", "10s", "kern.memorystatus_vm_pressure_level", "1"}, {"fast", "1s", "mem.util.compressed", "level=400000"},
+	{"polled", "10s", "kern.memorystatus_vm_pressure_level", "1"}, {"fast", "1s", "mem.util.compressed", "level=400000"}, {"costly", "1m", "proc.fd.limit[70]", "20000"},
 }...)
 
 // Trouble that machines seldom have comes first, however it is asked for.
@@ -62,6 +62,7 @@ func TestSeldomTrouble(t *testing.T) {
 		says    []string
 	}{
 		{"file descriptors used up", map[string]string{"vfs.files.count": "level=9900", "proc.fd.count[70]": "level=7800"}, nil, "growth", []string{"worker (pid 70) came to hold 7800 open files", "open files at 99 % of the limit"}},
+		{"a limit of open files reached", map[string]string{"proc.fd.count[70]": "level=1020", "proc.fd.limit[70]": "1024"}, nil, "growth", []string{"worker (pid 70) came to hold 1020 open files", "and may hold 1024"}},
 		{"too many threads", map[string]string{"kernel.all.nthreads": "level=12000", "proc.psinfo.threads[70]": "11700"}, nil, "growth", []string{"worker (pid 70)", "threads", "12000 threads at once"}},
 		{"zombies", map[string]string{"proc.runq.defunct": "level=400"}, nil, "zombies", []string{"400 processes had ended and nobody took note of it (zombies)"}},
 		{"inodes", map[string]string{"filesys.usedfiles[/]": "level=990000 drift=70"}, nil, "volume", []string{"volume /, in numbers of files (inodes), filled up"}},

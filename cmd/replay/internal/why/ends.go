@@ -55,8 +55,8 @@ const (
 	mostLoops = 10_000
 	// A crash loop fails at least so often, most of the time.
 	leastFailures = 5
-	// Many commands say no by ending with 1: grep, test, diff. Of a service's trouble
-	// that tells only when it goes on.
+	// Many commands say no by how they end: grep, test, diff, curl; and who is killed, is
+	// so by somebody's will. Of a service's trouble that tells only when it goes on.
 	leastOfNo = 30 * time.Second
 )
 
@@ -150,7 +150,7 @@ func (l *loop) crashes() bool {
 	if l.failed < leastFailures || 5*l.failed < 4*l.count {
 		return false
 	}
-	if l.how() == "exit 1" && l.last-l.first < int64(leastOfNo) {
+	if !query.Crashed(l.how()) && l.last-l.first < int64(leastOfNo) {
 		return false
 	}
 	every := query.Rhythm(l.gaps)

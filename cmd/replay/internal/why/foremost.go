@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tachograph/cmd/internal/plural"
 	"tachograph/store/query"
@@ -64,10 +65,10 @@ func joined(all []*finding) []*finding {
 			if g.weight > f.weight {
 				first, second = g, f
 			}
-			if second.kind == "switches" || second.kind == "flushes" {
+			if (second.kind == "switches" || second.kind == "flushes") && second.brief != "" {
 				first.text += ", and " + second.brief
 			} else {
-				first.text += ", and" + second.text[len(second.title):]
+				first.text += ", and " + strings.TrimPrefix(second.text[len(second.title):], " ")
 			}
 			first.explains = append(first.explains, second.explains...)
 			first.sources = append(first.sources, second.sources...)

@@ -20,10 +20,11 @@ var hoards = []struct {
 	metric, what  string
 	least, severe float64
 	explains      []string
+	limit         string // the metric of how many a process may hold
 }{
-	{"proc.fd.count", "open files", 800, 60000, []string{"files", "tcp"}},
-	{"proc.psinfo.threads", "threads", 150, 10000, []string{"processes"}},
-	{"proc.net.tcp_count", "TCP sockets", 400, 20000, []string{"tcp"}},
+	{"proc.fd.count", "open files", 800, 60000, []string{"files", "tcp"}, "proc.fd.limit"},
+	{"proc.psinfo.threads", "threads", 150, 10000, []string{"processes"}, ""},
+	{"proc.net.tcp_count", "TCP sockets", 400, 20000, []string{"tcp"}, ""},
 }
 
 // longest is the length of windows that are looked at as a whole for what grows.
@@ -94,13 +95,22 @@ func (q *question) growths() ([]*finding, error) {
 			f := &finding{kind: "growth", who: query.ProcessName(c.in), topic: "growth", cause: true, since: c.firstAt, until: c.mostAt, explains: h.explains,
 				amount: grown, weight: grade(0.2, 0.5*logShare(grown, h.least, h.severe)),
 				more: append([]string{"rates", h.metric, "-i", c.in.Name}, span(q.w.From, q.w.To)...)}
-			if c.first == 0 {
+			half, stood := q.climb(h.metric, c.in.Key, w, c.first+grown/2, 0.985*c.most, c.firstAt)
+			if c.first == 0 && half-c.firstAt < atOnce {
 				f.weight *= 0.75 // What has just begun takes what it needs.
 			}
 			f.sources = sourcesOf(c.in.Name, c.in.Key, h.metric)
 			f.title = fmt.Sprintf("%s (pid %s)", f.who, strconv.Itoa(pid))
 			f.brief = fmt.Sprintf("%s %s", human.Count(c.most), h.what)
 			f.text = fmt.Sprintf("%s came to hold %s, %s at %s", f.title, f.brief, human.Count(c.first), q.show(c.firstAt))
+			if limit := q.limit(h.limit, c.in.Key, w, c.most); limit > 0 && c.most >= 0.985*limit {
+				f.text += fmt.Sprintf(", and may hold %s", human.Count(limit))
+				f.sources = append(f.sources, sourcesOf(c.in.Name, c.in.Key, h.limit)...)
+				f.weight = max(f.weight, exhausted)
+			} else if usual := usualLimit(c.most); h.limit != "" && limit == 0 && usual > 0 && stood >= atOnce {
+				f.text += fmt.Sprintf(", and no more for %s: a limit of %s is likely", human.Duration(time.Duration(stood).Round(time.Second)), human.Count(usual))
+				f.weight = max(f.weight, exhausted)
+			}
 			if g := of[c.in.Key]; g != nil {
 				g.text += ", and " + f.brief
 				g.weight, g.amount = max(g.weight, f.weight), max(g.amount, f.amount)
@@ -131,4 +141,67 @@ func (q *question) grewFrom(name, key string, w query.Window, little, most float
 		}
 	}
 	return at
+}
+
+const (
+	// atOnce is how long what has just begun may take to come to hold half of what it
+	// needs, and how long a level has to stand to be one.
+	atOnce = int64(5 * time.Second)
+	// exhausted is the weight of a process that can get no more of something.
+	exhausted = 0.62
+)
+
+// climb tells when a level of a process was last no more than half, and for how long it
+// stood where it was nearly most.
+func (q *question) climb(name, key string, w query.Window, half, most float64, at int64) (halfAt, stood int64) {
+	sel := w.Selection(name)
+	sel.Keys = []string{key}
+	halfAt = at
+	top, last := int64(0), int64(0)
+	for run := range q.a.Select(sel) {
+		for i, wall := range run.Wall {
+			switch x := run.At(i).Number(); {
+			case x >= most:
+				if top == 0 {
+					top = wall
+				}
+				last = wall
+			case x <= half && top == 0:
+				halfAt = wall
+			}
+		}
+	}
+	return halfAt, last - top
+}
+
+// limit is how much of something a process might hold when it held most: the least of
+// those it had that allow as much; 0: none was recorded.
+func (q *question) limit(name, key string, w query.Window, most float64) float64 {
+	if name == "" || q.a.Lookup(name) == nil {
+		return 0
+	}
+	sel := w.Selection(name)
+	sel.Keys = []string{key}
+	limit := 0.0
+	for run := range q.a.Select(sel) {
+		for i := range run.Wall {
+			if x := run.At(i).Number(); x >= most && (limit == 0 || x < limit) {
+				limit = x
+			}
+		}
+	}
+	return limit
+}
+
+// usualLimits are what systems let a process open, where nobody has set something else.
+var usualLimits = []float64{256, 1024, 2048, 2560, 4096, 8192, 10240, 16384, 32768, 65535, 65536, 131072, 262144, 524288, 1048576}
+
+// usualLimit is the usual limit that a level stands just below; 0: none.
+func usualLimit(level float64) float64 {
+	for _, limit := range usualLimits {
+		if level <= limit && level >= 0.985*limit {
+			return limit
+		}
+	}
+	return 0
 }

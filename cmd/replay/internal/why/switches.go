@@ -36,6 +36,9 @@ const (
 	// flushesLeast is how many flushes of a disk a second are worth a word, and
 	// flushesSevere very many.
 	flushesLeast, flushesSevere = 25, 3000
+	// flushedLeast is how many bytes a second a program must have written beyond what is
+	// usual of it for the flushes to be of what it wrote.
+	flushedLeast = 100 << 10
 	// waitsLeast is the part of the time in which a program must have waited for disks for
 	// the flushes to be its.
 	waitsLeast = 0.05
@@ -64,7 +67,17 @@ func (q *question) flushes() ([]*finding, error) {
 				f = g
 			}
 		}
-		f.sources = sourcesOf(c.name, c.key, "disk.dev.flush")
+		if f.who == c.name {
+			if name, s := q.foremost(thingWritten); s.excess() >= flushedLeast && s.since <= until && since <= s.until {
+				if own, all := q.ledger.share(name, thingWritten, since, until); all > 0 && own >= bears*all {
+					g := q.ofName("flushes", name, s, f.weight, fmt.Sprintf("wrote %s of what processes wrote while disk %s had to flush it %s%s%s", human.Percent(own/all), c.name, rate,
+						q.when(since, until), q.against(human.Count(math.Round(orZero(e.calm))))))
+					g.topic, g.explains, g.since, g.until, g.weight = f.topic, f.explains, since, until, f.weight
+					f = g
+				}
+			}
+		}
+		f.sources = append(f.sources, sourcesOf(c.name, c.key, "disk.dev.flush")...)
 		out = append(out, f)
 	}
 	return out, nil

@@ -161,7 +161,7 @@ func (q *question) rise(c *course, first, last int) (low float64, begin int, hig
 
 // fullBefore is what a volume weighs that was full before: those who run into it do so
 // now.
-const fullBefore = 0.5
+const fullBefore = 0.4
 
 // writable reports whether a volume is one that may be written to: an image of a disc is
 // always full.

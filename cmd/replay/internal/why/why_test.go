@@ -45,6 +45,7 @@ metric proc.memory.rss u64 instant process process Kbyte
 metric proc.io.write_bytes u64 counter process process byte
 metric proc.psinfo.sname string discrete process process
 metric proc.fd.count u32 instant process costly
+metric proc.fd.limit u64 instant process costly
 instance interface eth0 eth0
 instance disk sda sda
 instance filesys / /
@@ -188,6 +189,7 @@ func TestDetectors(t *testing.T) {
 		{"flood", map[string]string{"network.interface.in.packets[eth0]": "rate=90000"}, nil, "network", []string{"network eth0", "90 k packets a second came in"}},
 		{"link", map[string]string{"network.interface.running[eth0]": "0"}, nil, "link", []string{"network eth0 lost or got its link 2 times"}},
 		{"descriptors", map[string]string{"proc.fd.count[70]": "level=9000"}, nil, "growth", []string{"worker (pid 70)", "9000 open files"}},
+		{"a limit that was not recorded", map[string]string{"proc.fd.count[70]": "level=4078"}, nil, "growth", []string{"worker (pid 70) came to hold 4078 open files", "a limit of 4096 is likely"}},
 		{"killed for memory", nil, append(exits("victim", "signal_9", 690, 1, 1), "event 690s memory pressure | the kernel killed a process for lack of memory | count=1"),
 			"memory pressure", []string{"the kernel killed a process for lack of memory", "victim (pid 1000)"}},
 		{"clock", nil, []string{"event 690s clock step | the clock was set forward by 1h"}, "clock step", []string{"set forward by 1h"}},

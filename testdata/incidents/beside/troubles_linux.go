@@ -1,0 +1,170 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// A trouble is something that goes wrong.
+type trouble struct {
+	name, cause string
+	want        string                 // what the first line must say, a regular expression
+	before      func(m *machine) error // what runs from the beginning on
+	then        func(m *machine) error // what happens at onset
+	ends        func(m *machine)       // what happens at the end; nil: all that was started is killed
+}
+
+// culprit is a trouble whose culprit runs from the beginning on, and is asked to begin at
+// onset.
+func culprit(name, cause, want, program string, args ...string) trouble {
+	var cmd *exec.Cmd
+	return trouble{name: name, cause: cause, want: want,
+		before: func(m *machine) (err error) {
+			cmd, err = m.start(program, args...)
+			return err
+		},
+		then: func(m *machine) error { return ask(cmd) },
+	}
+}
+
+// troubles are all of them.
+var troubles = []trouble{
+	culprit("runaway-loop", "pricecalc, usually idle, uses a whole core", "pricecalc", "pricecalc", "loop", "2"),
+	culprit("kernel-loop", "confwatch asks for the attributes of a file without pause", "confwatch", "confwatch", "stat", "1"),
+	culprit("growth", "tilerender grows by 25 MB/s", "tilerender", "tilerender", "grow", "25", "1700"),
+	{
+		name: "stopped-server", cause: "sessiondb is stopped, and eight frontends wait for it", want: `sessiondb`,
+		before: func(m *machine) error {
+			if _, err := m.start("sessiondb", "answer", "sock"); err != nil {
+				return err
+			}
+			for range 8 {
+				if _, err := m.start("frontend", "ask", "sock"); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		then: func(m *machine) error { return m.running[0].Process.Signal(syscall.SIGSTOP) },
+	},
+	culprit("zombies", "jobmaster starts 25 children a second and waits for none", "jobmaster", "jobmaster", "orphan", "25"),
+	culprit("open-files", "mailpoold opens 60 files a second and closes none", "mailpoold", "mailpoold", "open", "60"),
+	culprit("threads", "imgworker starts 30 threads a second that never end", "imgworker", "imgworker", "threads", "30"),
+	culprit("convoy", "64 threads of ledgerd wait for one lock, each in turn", "ledgerd", "ledgerd", "convoy", "64"),
+	{
+		name: "listen-overflow", cause: "gatewayd accepts no more, and its queue overflows", want: `gatewayd|listen|connections? (that )?(were )?(refused|dropped|overflow)`,
+		before: func(m *machine) error {
+			if _, err := m.start("gatewayd", "accept", "18473"); err != nil {
+				return err
+			}
+			_, err := m.start("loadgen", "connect", "18473", "60")
+			return err
+		},
+		then: func(m *machine) error { return ask(m.running[0]) },
+	},
+	culprit("syncs", "kvjournal syncs a small file without pause", "kvjournal", "kvjournal", "sync", "journal"),
+	{
+		name: "quota", cause: "renderfarm, which needs 60 % of a core, is put under a quota of 8 %", want: `renderfarm|throttl|quota`,
+		before: func(m *machine) error {
+			_, err := m.start("renderfarm", "share", "60")
+			return err
+		},
+		then: func(m *machine) error {
+			group, err := m.group("cpu", "cpu.cfs_quota_us", "8000")
+			if err != nil {
+				return err
+			}
+			return join(group, m.running[0])
+		},
+	},
+	{
+		name: "group-oom", cause: "reportgen grows in a group that may have 200 MB, and is killed again and again", want: `reportgen|memory.*limit|out of memory|OOM`,
+		before: func(m *machine) error {
+			group, err := m.group("memory", "memory.limit_in_bytes", "200M")
+			if err != nil {
+				return err
+			}
+			if err := m.install("reportgen"); err != nil {
+				return err
+			}
+			cmd, err := m.start("reportsuper", "again", filepath.Join(m.scratch, "reportgen"), "8", "4000")
+			if err != nil {
+				return err
+			}
+			return join(group, cmd)
+		},
+		then: func(m *machine) error { return ask(m.running[0]) },
+	},
+	{
+		name: "full-tmpfs", cause: "spooler fills a volume of 64 MB", want: `spool`,
+		before: func(m *machine) error {
+			dir, err := m.volume("spool", 64)
+			if err != nil {
+				return err
+			}
+			_, err = m.start("spooler", "fill", filepath.Join(dir, "queue"), "2000")
+			return err
+		},
+		then: func(m *machine) error { return ask(m.running[0]) },
+	},
+	{
+		name: "fork-storm", cause: "mailfilter starts 60 spamcheck a second", want: `mailfilter|spamcheck`,
+		before: func(m *machine) error {
+			if err := m.install("spamcheck"); err != nil {
+				return err
+			}
+			_, err := m.start("mailfilter", "fork", "60", filepath.Join(m.scratch, "spamcheck"), "6")
+			return err
+		},
+		then: func(m *machine) error { return ask(m.running[0]) },
+	},
+	culprit("writer", "dumpbackup writes 60 MB/s to the disk", "dumpbackup", "dumpbackup", "write", "dump", "60"),
+	{
+		name: "reader", cause: "indexer reads from the disk without pause", want: "indexer",
+		before: func(m *machine) error {
+			path := filepath.Join(m.scratch, "corpus")
+			if err := os.WriteFile(path, make([]byte, 256<<20), 0o644); err != nil {
+				return err
+			}
+			_, err := m.start("indexer", "read", path)
+			return err
+		},
+		then: func(m *machine) error { return ask(m.running[0]) },
+	},
+	{
+		name: "crash-loop", cause: "apigateway crashes soon after each start, and is started again", want: `apigateway|svcguard`,
+		before: func(m *machine) error {
+			if err := m.install("apigateway"); err != nil {
+				return err
+			}
+			_, err := m.start("svcguard", "supervise", filepath.Join(m.scratch, "apigateway"))
+			return err
+		},
+		then: func(m *machine) error { return ask(m.running[0]) },
+	},
+	{
+		name: "many-workers", cause: "twelve etlworker each take a share of the processors", want: "etlworker",
+		then: func(m *machine) error {
+			for range 12 {
+				if _, err := m.start("etlworker", "share", "100"); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	},
+	{
+		name: "datagrams", cause: "probesend floods statsink with datagrams", want: "probesend|statsink",
+		before: func(m *machine) error {
+			if _, err := m.start("statsink", "receive", "18474"); err != nil {
+				return err
+			}
+			_, err := m.start("probesend", "send", "18474")
+			return err
+		},
+		then: func(m *machine) error { return ask(m.running[1]) },
+	},
+	culprit("group-walk", "scanhome walks through all files again and again", "scanhome", "scanhome", "walk", "/usr"),
+}

@@ -1,0 +1,380 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// works are what the programs do. Each gets its arguments, and does what it is there for
+// from when it is asked on (SIGUSR1).
+var works map[string]func(args []string)
+
+func init() {
+	works = map[string]func([]string){
+		"loop": loop, "stat": stat, "grow": grow, "answer": answer, "ask": askFor, "orphan": orphan, "open": open, "threads": threads,
+		"convoy": convoy, "accept": accept, "connect": connect, "sync": syncing, "share": share, "again": again, "fill": fill,
+		"fork": fork, "burn": func(a []string) { burn(millis(a[0])) }, "write": write, "read": read, "supervise": supervise,
+		"crash": crash, "receive": receive, "send": send, "walk": walk, "hold": hold,
+	}
+}
+
+// idle does next to nothing until this program is asked to begin.
+func idle() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGUSR1)
+	for {
+		select {
+		case <-c:
+			return
+		case <-time.After(500 * time.Millisecond):
+			burn(time.Millisecond)
+		}
+	}
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func millis(s string) time.Duration { return time.Duration(number(s)) * time.Millisecond }
+
+// every is a channel that says so many times a second that it is time.
+func every(perSecond int) <-chan time.Time { return time.Tick(time.Second / time.Duration(perSecond)) }
+
+func burn(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+	}
+}
+
+func loop([]string) {
+	idle()
+	for {
+	}
+}
+
+func stat([]string) {
+	idle()
+	for {
+		_, _ = os.Stat("/etc/hostname")
+	}
+}
+
+// piece is 1 MB of memory that is really there.
+func piece() []byte {
+	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		select {}
+	}
+	for i := 0; i < len(b); i += 4096 {
+		b[i] = 1
+	}
+	return b
+}
+
+// grow takes so many MB a second, up to so many.
+func grow(args []string) {
+	idle()
+	hold(args)
+}
+
+func hold(args []string) {
+	n := 0
+	for range every(number(args[0])) {
+		if n++; n <= number(args[1]) {
+			piece()
+		}
+	}
+}
+
+// answer answers each line with a line, after 1 ms of work.
+func answer(args []string) {
+	l, err := net.Listen("unix", args[0])
+	if err != nil {
+		panic(err)
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			for r := bufio.NewReader(c); ; {
+				line, err := r.ReadString('\n')
+				if err != nil {
+					return
+				}
+				burn(200 * time.Microsecond)
+				_, _ = io.WriteString(c, line)
+			}
+		}()
+	}
+}
+
+// askFor asks fifty times a second, and waits for each answer.
+func askFor(args []string) {
+	var c net.Conn
+	for range every(10) {
+		var err error
+		if c, err = net.Dial("unix", args[0]); err == nil {
+			break
+		}
+	}
+	r := bufio.NewReader(c)
+	for range every(50) {
+		_, _ = io.WriteString(c, "what?\n")
+		if _, err := r.ReadString('\n'); err != nil {
+			return
+		}
+	}
+}
+
+// orphan starts children that end at once, and waits for none.
+func orphan(args []string) {
+	idle()
+	for range every(number(args[0])) {
+		p, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{})
+		if err == nil {
+			_ = p.Release()
+		}
+	}
+}
+
+func open(args []string) {
+	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 4096, Max: 4096})
+	idle()
+	var held []int
+	for range every(number(args[0])) {
+		fd, err := unix.Open("/etc/hostname", unix.O_RDONLY, 0)
+		if err == nil {
+			held = append(held, fd)
+		}
+	}
+}
+
+func threads(args []string) {
+	idle()
+	for range every(number(args[0])) {
+		go func() {
+			runtime.LockOSThread()
+			for {
+				ts := unix.NsecToTimespec(int64(time.Second))
+				_ = unix.Nanosleep(&ts, nil)
+			}
+		}()
+	}
+}
+
+// convoy has so many threads take one lock in turn, each for a moment.
+func convoy(args []string) {
+	idle()
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	in, out := int(r.Fd()), int(w.Fd())
+	for range number(args[0]) {
+		go func() {
+			runtime.LockOSThread()
+			for b := make([]byte, 1); ; {
+				_, _ = unix.Read(in, b)
+				burn(10 * time.Microsecond)
+				_, _ = unix.Write(out, b)
+			}
+		}()
+	}
+	_, _ = unix.Write(out, []byte{1, 1})
+	select {}
+}
+
+// accept takes connections until it is asked, then no more.
+func accept(args []string) {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err == nil {
+		err = unix.Bind(s, &unix.SockaddrInet4{Port: number(args[0]), Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err == nil {
+		err = unix.Listen(s, 16)
+	}
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		for {
+			c, _, err := unix.Accept(s)
+			if err == nil {
+				_ = unix.Close(c)
+			}
+		}
+	}()
+	idle()
+	syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the simplest way to accept no more
+}
+
+func connect(args []string) {
+	for range every(number(args[1])) {
+		go func() {
+			c, err := net.DialTimeout("tcp", "127.0.0.1:"+args[0], 2*time.Second)
+			if err == nil {
+				_ = c.Close()
+			}
+		}()
+	}
+}
+
+// syncing writes little and has the disk take it, without pause.
+func syncing(args []string) {
+	f, err := os.Create(args[0])
+	if err != nil {
+		panic(err)
+	}
+	idle()
+	for {
+		_, _ = f.WriteAt(make([]byte, 512), 0)
+		_ = f.Sync()
+	}
+}
+
+// share works for so many hundredths of the time, as far as it is let.
+func share(args []string) {
+	for range every(20) {
+		burn(time.Duration(number(args[0])) * 500 * time.Microsecond)
+	}
+}
+
+// again starts a program that takes memory, whenever it has ended.
+func again(args []string) {
+	idle()
+	for range every(2) {
+		cmd := exec.Command(args[0], "hold", args[1], args[2])
+		_ = cmd.Run()
+	}
+}
+
+// fill appends so many KB a second, and goes on trying when the volume is full.
+func fill(args []string) {
+	f, err := os.Create(args[0])
+	if err != nil {
+		panic(err)
+	}
+	idle()
+	for range every(10) {
+		_, _ = f.Write(make([]byte, number(args[1])<<10/10))
+	}
+}
+
+func fork(args []string) {
+	idle()
+	for range every(number(args[0])) {
+		go func() { _ = exec.Command(args[1], "burn", args[2]).Run() }()
+	}
+}
+
+// write writes so many MB/s to a file, round and round in 1 GB.
+func write(args []string) {
+	f, err := os.Create(args[0])
+	if err != nil {
+		panic(err)
+	}
+	idle()
+	b, at := make([]byte, 1<<20), int64(0)
+	for range every(number(args[1])) {
+		_, _ = f.WriteAt(b, at<<20)
+		if at = (at + 1) % 1024; at%16 == 0 {
+			_ = f.Sync()
+		}
+	}
+}
+
+// read reads a file again and again, each time from the disk.
+func read(args []string) {
+	f, err := os.Open(args[0])
+	if err != nil {
+		panic(err)
+	}
+	_ = f.Sync()
+	idle()
+	for b := make([]byte, 1<<20); ; {
+		_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+		_, _ = f.Seek(0, io.SeekStart)
+		for {
+			if _, err := f.Read(b); err != nil {
+				break
+			}
+		}
+	}
+}
+
+// supervise keeps a program running: well until it is asked, then it crashes soon after
+// each start.
+func supervise(args []string) {
+	well := exec.Command(args[0], "share", "2")
+	_ = well.Start()
+	idle()
+	_ = well.Process.Kill()
+	_ = well.Wait()
+	for range every(2) {
+		_ = exec.Command(args[0], "crash", "0").Run()
+	}
+}
+
+func crash([]string) {
+	burn(30 * time.Millisecond)
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	signal.Reset()
+	_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+	select {}
+}
+
+func receive(args []string) {
+	c, err := net.ListenPacket("udp", "127.0.0.1:"+args[0])
+	if err != nil {
+		panic(err)
+	}
+	for b := make([]byte, 2048); ; {
+		_, _, _ = c.ReadFrom(b)
+	}
+}
+
+func send(args []string) {
+	idle()
+	c, err := net.Dial("udp", "127.0.0.1:"+args[0])
+	if err != nil {
+		panic(err)
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for b := make([]byte, 600); ; {
+			_, _ = c.Write(b)
+		}
+	})
+	wait.Wait()
+}
+
+func walk(args []string) {
+	idle()
+	for {
+		_ = filepath.WalkDir(args[0], func(_ string, d fs.DirEntry, err error) error {
+			if err == nil {
+				_, _ = d.Info()
+			}
+			return nil
+		})
+	}
+}
