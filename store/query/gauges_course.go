@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -68,11 +69,18 @@ type gaugeReader struct {
 	metrics map[string]seriesOf
 	fixed   map[string][]*store.Run // values of metrics that hold, over the whole window
 	courses []*gaugeCourse
+	// setBack says that the wall clock was set back within the window: the times of
+	// chunks, which are by that clock, then tell of nothing what lies in them.
+	setBack bool
 }
 
 // newGaugeReader sums up what gauges are made of.
 func newGaugeReader(a Archive, w Window, points int, exprs []*Expr) *gaugeReader {
 	g := &gaugeReader{a: a, w: w, points: points, breaks: readBreaks(a, w), metrics: make(map[string]seriesOf), fixed: make(map[string][]*store.Run)}
+	for e := range a.Events(w.From, w.To, metric.EventClockStep) {
+		step, err := strconv.ParseFloat(e.Label("step"), 64)
+		g.setBack = g.setBack || w.Wants(e.Archive.Host.ID) && (err != nil || step < 0)
+	}
 	var moving, held []string
 	for _, e := range exprs {
 		for _, name := range e.Metrics() {
@@ -151,6 +159,9 @@ func (g *gaugeReader) divide(c *gaugeCourse) bool {
 		archive *store.ArchiveInfo
 		cont    int64
 	}
+	if g.setBack {
+		return false
+	}
 	place := make(map[begin]*gaugePart)
 	var untold []Window // where something does not fit
 	for i, n := range leaves {
@@ -170,7 +181,7 @@ func (g *gaugeReader) divide(c *gaugeCourse) bool {
 					c.parts = append(c.parts, p)
 				}
 				if p == nil || p.to != s.Last.Wall || p.count != s.Count || prev == nil || !g.regular(prev, s) {
-					untold = append(untold, Window{From: s.First.Wall, To: s.Last.Wall})
+					untold = append(untold, Window{From: min(s.First.Wall, s.Last.Wall), To: max(s.First.Wall, s.Last.Wall)})
 				} else {
 					p.before = prev.Last
 					p.rows = append(p.rows, &leafRow{n, s, prev})
@@ -185,12 +196,12 @@ func (g *gaugeReader) divide(c *gaugeCourse) bool {
 		readings += p.count
 	}
 	for _, p := range c.parts {
-		if p.from <= end {
-			return false // The clock was set back.
+		if p.from <= end || p.to < p.from {
+			return false // The clock was set back, by so little that no event tells it.
 		}
 		end = p.to
 		p.told = p.told && !slices.ContainsFunc(untold, func(w Window) bool { return w.From <= p.to && w.To >= p.from })
-		p.told = p.told && g.tell(c, p)
+		p.told = p.told && len(p.rows) > 0 && g.tell(c, p)
 		p.fine = g.points > 1 && (readings < manyReadings || p.to-p.from > 2*c.width(g.w))
 	}
 	return slices.ContainsFunc(c.parts, func(p *gaugePart) bool { return p.told })

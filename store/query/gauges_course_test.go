@@ -64,9 +64,65 @@ func TestGaugesAreThoseOfValues(t *testing.T) {
 	}
 }
 
+// A clock that is set back or ahead, once or there and back, takes no gauge away:
+// what summaries cannot tell is evaluated value by value.
+func TestGaugesOfAClockThatIsSet(t *testing.T) {
+	const hour = int64(3600e9)
+	jumps := map[string]map[int]int64{
+		"back in the first chunk":     {5: -30e9},
+		"back in a chunk":             {14*120 + 60: -10 * 60e9},
+		"back between two chunks":     {14 * 120: -10 * 60e9},
+		"back behind the first":       {14*120 + 119: -10 * 60e9},
+		"back by more than all":       {20*120 + 7: -3 * hour},
+		"back with the last reading":  {30*120 - 1: -hour},
+		"ahead and back in a chunk":   {3*120 + 10: 24 * hour, 3*120 + 70: -24 * hour},
+		"ahead, back three later":     {3*120 + 10: 24 * hour, 6*120 + 70: -24 * hour},
+		"back and ahead in one":       {3*120 + 10: -24 * hour, 3*120 + 70: 24 * hour},
+		"back by less than a reading": {9*120 + 9: -200e6},
+		"back again and again":        {121: -300e9, 500: -300e9, 1100: -300e9, 2222: -300e9, 3003: -300e9},
+		"ahead by a day":              {14*120 + 60: 24 * hour},
+	}
+	for name, set := range jumps {
+		t.Run(name, func(t *testing.T) {
+			r := machineSet(t, 1, func(n int) int64 { return set[n] })
+			defer r.Close()
+			info := r.Archives()[0]
+			w := Window{From: info.From, To: info.To}
+			got, err := Gauges(r, w, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []*Gauge
+			for k := range gauges {
+				g, err := measure(r, &gauges[k], w, Cores(r, w), 5)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if g != nil {
+					want = append(want, g)
+				}
+			}
+			if len(got) != len(want) || len(got) < 6 {
+				t.Fatalf("%d gauges, want %d", len(got), len(want))
+			}
+			for k, g := range got {
+				if x := want[k]; g.Name != x.Name || g.Count != x.Count || g.Max != x.Max || math.Abs(g.Mean-x.Mean) > 1e-9*math.Abs(x.Mean) {
+					t.Errorf("%s: %d values, mean %v, max %v; want %d, %v, %v", g.Name, g.Count, g.Mean, g.Max, x.Count, x.Mean, x.Max)
+				}
+			}
+		})
+	}
+}
+
 // machine is an archive of thirty chunks of a machine with peaks, that sleeps, whose
 // disks come and go and whose counters fall.
 func machine(t *testing.T, seed uint64) *store.Reader {
+	t.Helper()
+	return machineSet(t, seed, func(int) int64 { return 0 })
+}
+
+// machineSet is that machine with a wall clock that jumps: set is by how much before a reading.
+func machineSet(t *testing.T, seed uint64, set func(reading int) int64) *store.Reader {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 7))
 	desc := func(name string, sem metric.Semantics, u metric.Units, indom string) *metric.Desc {
@@ -112,7 +168,11 @@ func machine(t *testing.T, seed uint64) *store.Reader {
 			if part == 17 && i == 60 {
 				step = 30e9 // late
 			}
-			at = metric.Stamp{Wall: at.Wall + step, Cont: at.Cont + step, Awake: at.Awake + 1e9}
+			jump := set(part*120 + i)
+			at = metric.Stamp{Wall: at.Wall + step + jump, Cont: at.Cont + step, Awake: at.Awake + 1e9}
+			if max(jump, -jump) > 250e6 {
+				events = append(events, metric.Event{At: at, Kind: metric.EventClockStep, Labels: []metric.Label{{Name: "step", Value: fmt.Sprint(jump / 1e9)}}})
+			}
 			for k := range sum {
 				sum[k] += rnd.Uint64N(1000)
 				if rnd.IntN(400) == 0 {
