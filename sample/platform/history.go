@@ -48,8 +48,11 @@ func history(past, booted time.Time, reason string, reports []string, modified f
 	}
 	text := "the machine was started"
 	var labels []metric.Label
-	if !past.IsZero() {
-		length := booted.Sub(past)
+	switch length := booted.Sub(past); {
+	case past.IsZero():
+	case length < 0:
+		text = "the machine was started, and its wall clock was set back: how long it was off is not known"
+	default:
 		text = fmt.Sprintf("the machine was started, %s after the last that was recorded", length.Round(time.Second))
 		labels = metric.Period(past, length)
 	}

@@ -110,3 +110,12 @@ func TestHistory(t *testing.T) {
 		t.Errorf("without a past: %+v", first)
 	}
 }
+
+// A clock that was set back makes no period that ends before it began.
+func TestHistoryOfAClockThatWasSetBack(t *testing.T) {
+	boot := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	events := history(boot.Add(9*time.Minute), boot, "", nil, nil)
+	if len(events) != 1 || events[0].Label("seconds") != "" || events[0].Label("from") != "" || strings.Contains(events[0].Text, "-") {
+		t.Errorf("history %+v", events)
+	}
+}

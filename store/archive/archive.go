@@ -353,12 +353,15 @@ func (a *File) reserveNumbers(n int) {
 // span sets the time that the archive covers.
 func (a *File) span() {
 	// One without ticks covers the instant when it was made.
-	a.Info.From, a.Info.To, a.Info.Empty = a.head.Created, a.head.Created, len(a.Chunks) == 0
+	a.Info.From, a.Info.To, a.Info.Empty, a.Info.Last = a.head.Created, a.head.Created, len(a.Chunks) == 0, metric.Stamp{}
 	for i, r := range a.Chunks {
 		if i == 0 {
 			a.Info.From, a.Info.To = r.Info.From, r.Info.To
 		}
 		a.Info.From, a.Info.To = min(a.Info.From, r.Info.From), max(a.Info.To, r.Info.To)
+		if r.Info.Last.Cont > a.Info.Last.Cont {
+			a.Info.Last = r.Info.Last
+		}
 	}
 	if !a.Info.Empty {
 		a.Info.To = max(a.Info.To, a.head.Until)
@@ -424,6 +427,9 @@ type Info struct {
 	// From and To are the wall clocks of the first and the last tick; of when it
 	// was made, if it is Empty.
 	From, To int64
+	// Last is when the last tick was read, by the clock that is never set: where the wall
+	// clock was set back To is not its wall clock. Zero if the archive is Empty.
+	Last metric.Stamp
 	// Since is where a part of other archives begins, which ends at To; 0 if it is none. See
 	// Begin.
 	Since int64

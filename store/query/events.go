@@ -47,7 +47,8 @@ func Everyday(k metric.EventKind) bool {
 // was noticed late is not far from its place.
 const sortBuffer = 8192
 
-// SortedEvents are the events of a window in the order they happened. A boot is
+// SortedEvents are the events of a window in the order they happened: those of one
+// host boot by boot, and in a boot by the clock that is never set. A boot is
 // told once, although each archive directory, and a recorder that ended before
 // it had recorded anything, may tell it; so is a turn from one archive to the
 // next, which ends one and begins the other.
@@ -56,9 +57,8 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq[*stor
 		var held []*store.Event
 		booted := make(map[[2]string]bool)
 		turned := make(map[string]metric.Stamp) // by host
-		sort := func() {
-			slices.SortStableFunc(held, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
-		}
+		order := eventOrder{boots: make(map[[2]string]int)}
+		sort := func() { held = order.sort(held) }
 		for e := range a.Events(w.From, w.To, kinds...) {
 			if !w.Wants(e.Archive.Host.ID) {
 				continue
@@ -76,6 +76,7 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq[*stor
 				}
 				turned[host] = e.At
 			}
+			order.meet(e)
 			c := *e
 			held = append(held, &c)
 			if len(held) >= 2*sortBuffer {
@@ -95,4 +96,45 @@ func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq[*stor
 			}
 		}
 	}
+}
+
+// An eventOrder knows the boots of each host in the order in which they were met.
+type eventOrder struct {
+	boots map[[2]string]int
+}
+
+func (o *eventOrder) meet(e *store.Event) {
+	boot := [2]string{e.Archive.Host.ID, e.Archive.BootID}
+	if _, ok := o.boots[boot]; !ok {
+		o.boots[boot] = len(o.boots)
+	}
+}
+
+// sort orders events. The wall clock only says how the events of several hosts lie
+// between each other, and those of a boot that were stamped by nothing else.
+func (o *eventOrder) sort(list []*store.Event) []*store.Event {
+	slices.SortStableFunc(list, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
+	hosts := make(map[string][]*store.Event)
+	for _, e := range list {
+		hosts[e.Archive.Host.ID] = append(hosts[e.Archive.Host.ID], e)
+	}
+	for host, of := range hosts {
+		slices.SortStableFunc(of, func(x, y *store.Event) int {
+			return cmp.Or(cmp.Compare(o.boots[[2]string{host, x.Archive.BootID}], o.boots[[2]string{host, y.Archive.BootID}]),
+				cmp.Compare(x.At.Cont, y.At.Cont))
+		})
+	}
+	if len(hosts) < 2 {
+		for _, of := range hosts {
+			return of
+		}
+		return list
+	}
+	// Each place is taken by the host whose turn it is by the wall clock.
+	out := make([]*store.Event, len(list))
+	for i, e := range list {
+		host := e.Archive.Host.ID
+		out[i], hosts[host] = hosts[host][0], hosts[host][1:]
+	}
+	return out
 }

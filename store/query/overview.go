@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	"tachograph/sample/metric"
@@ -81,13 +80,7 @@ func (b Break) Length() time.Duration { return time.Duration(b.To - b.From) }
 func Breaks(a Archive, w Window) []Break {
 	var out []Break
 	for e := range SortedEvents(a, w, breakKinds...) {
-		b := Break{From: e.At.Wall, To: e.At.Wall, Kind: e.Kind, Text: e.Text}
-		if from, err := time.Parse(time.RFC3339Nano, e.Label("from")); err == nil {
-			b.From = from.UnixNano()
-		} else if s, err := strconv.ParseFloat(e.Label("seconds"), 64); err == nil {
-			b.From = b.To - int64(s*1e9)
-		}
-		out = append(out, b)
+		out = append(out, Break{From: startOf(e), To: e.At.Wall, Kind: e.Kind, Text: e.Text})
 	}
 	out = append(out, silences(a, w)...)
 	slices.SortStableFunc(out, func(x, y Break) int { return cmp.Compare(x.From, y.From) })

@@ -182,15 +182,19 @@ func (s *Stance) rebooted(a Archive, host string) bool {
 	return before != "" && after != "" && before != after
 }
 
-// startOf is when the period began that an event ends.
+// startOf is when the period began that an event ends, by the wall clock of its end:
+// where that was set in between, the length tells, which is of a clock that is never set.
 func startOf(e *store.Event) int64 {
-	if from, err := time.Parse(time.RFC3339Nano, e.Label("from")); err == nil {
-		return from.UnixNano()
-	}
+	at := e.At.Wall
 	if s, err := strconv.ParseFloat(e.Label("seconds"), 64); err == nil {
-		return e.At.Wall - int64(s*1e9)
+		at -= int64(max(s, 0) * 1e9)
 	}
-	return e.At.Wall
+	if from, err := time.Parse(time.RFC3339Nano, e.Label("from")); err == nil {
+		if off := from.UnixNano() - at; at == e.At.Wall || max(off, -off) < int64(time.Second) {
+			at = from.UnixNano()
+		}
+	}
+	return min(at, e.At.Wall)
 }
 
 // pulse are metrics of the fastest class by which it is seen that samples were

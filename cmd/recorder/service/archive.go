@@ -70,8 +70,8 @@ type ArchiveStatus struct {
 // Past is what earlier runs left in the archive directory.
 type Past struct {
 	BootID string
-	Last   time.Time // of the last tick; zero when there is none
-	Clean  bool      // the run ended by itself
+	Last   metric.Stamp // of the last tick; zero when there is none
+	Clean  bool         // the run ended by itself
 	Host   metric.Host
 	Config string // the effective configuration, as TOML; empty when unknown
 }

@@ -173,20 +173,25 @@ func (s *Service) before(past Past) []metric.Event {
 	sameBoot := past.BootID == s.opt.Machine.BootID
 	var events []metric.Event
 	if s.opt.Machine.History != nil {
-		events = s.opt.Machine.History(past.Last, sameBoot)
+		events = s.opt.Machine.History(past.Last.Time(), sameBoot)
 	}
 	events = append(events, sinceThen(past, s.opt.Machine.Host, s.cfg)...)
 	// Of a run that was killed in this boot the archive tells by itself.
-	if past.Last.IsZero() || sameBoot && !past.Clean {
+	if past.Last == (metric.Stamp{}) || sameBoot && !past.Clean {
 		return events
 	}
 	now := s.opt.Machine.Now()
-	length := now.Time().Sub(past.Last)
+	length, note := time.Duration(now.Cont-past.Last.Cont), ""
 	how := "the recorder did not run"
 	if !sameBoot {
 		how = "the machine was restarted, and nothing was recorded"
+		// Only the wall clock goes on from boot to boot, and it may have been set.
+		length = time.Duration(now.Wall - past.Last.Wall)
+		if up := time.Duration(now.Cont); length < up {
+			length, note = up, " or longer: the wall clock was set back meanwhile"
+		}
 	}
-	return append(events, metric.Ended(now, metric.EventGap, past.Last, length, fmt.Sprintf("%s for %s", how, length.Round(time.Second))))
+	return append(events, metric.Ended(now, metric.EventGap, now.Time().Add(-length), length, fmt.Sprintf("%s for %s%s", how, length.Round(time.Second), note)))
 }
 
 // Run records until ctx is done; everything read is in the archive when it

@@ -431,14 +431,23 @@ func TestBatterySyncsLess(t *testing.T) {
 }
 
 func TestGapSinceTheLastRun(t *testing.T) {
+	// The clock that is never set stands at one second when a bench begins.
+	ago := func(wall, cont time.Duration) metric.Stamp {
+		return metric.Stamp{Wall: evening.Add(-wall).UnixNano(), Cont: int64(time.Second - cont)}
+	}
+	const hour, minute = time.Hour, time.Minute
 	for name, tc := range map[string]struct {
 		past Past
 		want string
 	}{
 		"nothing recorded before": {Past{}, ""},
-		"stopped":                 {Past{BootID: "this boot", Last: evening.Add(-time.Hour), Clean: true}, "the recorder did not run for 1h0m0s"},
-		"killed":                  {Past{BootID: "this boot", Last: evening.Add(-time.Minute)}, ""},
-		"another boot":            {Past{BootID: "another", Last: evening.Add(-time.Minute)}, "the machine was restarted, and nothing was recorded for 1m0s"},
+		"stopped":                 {Past{BootID: "this boot", Last: ago(hour, hour), Clean: true}, "the recorder did not run for 1h0m0s"},
+		"killed":                  {Past{BootID: "this boot", Last: ago(minute, minute)}, ""},
+		"another boot":            {Past{BootID: "another", Last: ago(minute, -hour)}, "the machine was restarted, and nothing was recorded for 1m0s"},
+		"stopped, then set back":  {Past{BootID: "this boot", Last: ago(-24*hour, hour), Clean: true}, "the recorder did not run for 1h0m0s"},
+		"stopped, then set ahead": {Past{BootID: "this boot", Last: ago(24*hour, hour), Clean: true}, "the recorder did not run for 1h0m0s"},
+		"another boot, set back": {Past{BootID: "another", Last: ago(-24*hour, -hour)},
+			"the machine was restarted, and nothing was recorded for 1s or longer: the wall clock was set back meanwhile"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -126,7 +126,7 @@ func lookBack(dir string, log *slog.Logger) Past {
 	}
 	defer r.Close()
 	for _, a := range r.Archives() {
-		past.BootID, past.Last = a.BootID, time.Unix(0, a.To)
+		past.BootID, past.Last = a.BootID, a.Last
 		past.Host, past.Config = a.Host, a.Config
 		if a.Empty {
 			// It ended before it had recorded anything but events, maybe that of
@@ -137,22 +137,33 @@ func lookBack(dir string, log *slog.Logger) Past {
 			}
 			return Past{BootID: boot, Host: a.Host, Config: a.Config}
 		}
-		for e := range r.Events(a.To-int64(time.Hour), 0, metric.EventStop, metric.EventStart) {
-			past.Clean = e.Kind == metric.EventStop && e.At.Wall >= a.To
+		for e := range r.Events(0, 0, metric.EventStop, metric.EventStart) {
+			past.Clean = e.Kind == metric.EventStop && e.At.Cont >= a.Last.Cont
 		}
 	}
 	return past
 }
 
 // newest is the archive that was written last: the unfinished one if there is
-// one. Names begin with the same host and go on with the time.
-func newest(dir string) string {
+// one, else that with the highest serial number. Their names do not tell where the
+// clock was set back.
+func newest(dir string) (path string) {
 	for _, suffix := range []string{layout.LiveSuffix, layout.FinishedSuffix} {
 		found, _ := filepath.Glob(filepath.Join(layout.GlobQuote(dir), "*"+suffix))
-		for _, path := range slices.Backward(found) {
-			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-				return path
+		serial := uint64(0)
+		for _, p := range slices.Backward(found) {
+			if info, err := os.Lstat(p); err != nil || !info.Mode().IsRegular() {
+				continue
 			}
+			if h, err := layout.ReadHeader(p); path == "" || err == nil && h.Serial > serial {
+				path = p
+				if err == nil {
+					serial = h.Serial
+				}
+			}
+		}
+		if path != "" {
+			return path
 		}
 	}
 	return ""
