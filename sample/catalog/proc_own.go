@@ -119,7 +119,7 @@ var procOwnRows = []row{
 			lacks(Linux, "needs a walk over every thread")}},
 	{"proc.psinfo.nvctxsw", pcpProc(24, 30), u64, counts, count, "process", process,
 		"Context switches forced on the process because its time was up",
-		on{lin("/proc/<pid>/status nonvoluntary_ctxt_switches")}},
+		on{lin("/proc/<pid>/status nonvoluntary_ctxt_switches; taskstats of the process", long("Of all threads, as proc.psinfo.vctxsw."))}},
 	{"proc.psinfo.start_wall", own(11, 25), u64, holds, microsec, "process", process,
 		"Wall clock at which the process started, since 1970",
 		on{mac("sysctl kern.proc.all: kinfo_proc.kp_proc.p_starttime"),

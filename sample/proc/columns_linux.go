@@ -1,34 +1,32 @@
 package proc
 
 import (
-	"os"
-
 	"tachograph/sample/metric"
 	"tachograph/sample/proc/procfs"
 )
 
 // reading is the process whose row is being filled. It is used again for each.
 type reading struct {
-	k         *linuxKernel
-	p         *process[linuxProcess]
-	schedRead bool
-	schedWhy  metric.Reason
-	smaps     procfs.Smaps
-	tcp, udp  uint64
-	socketWhy metric.Reason
-	mayOpen   uint64 // files at a time
-	limitWhy  metric.Reason
+	k *linuxKernel
+	p *process[linuxProcess]
+	// What is read at most once, whoever asks.
+	schedRead, statusRead bool
+	schedWhy, statusWhy   metric.Reason
+	smaps                 procfs.Smaps
+	tcp, udp              uint64
+	socketWhy             metric.Reason
+	mayOpen               uint64 // files at a time
+	limitWhy              metric.Reason
 }
 
 func (r *reading) stat() *procfs.Stat { return &r.p.platform.stat }
 
 const tickMillis = 1000 / ticksPerSecond
 
-var pageKiB = uint64(os.Getpagesize() / 1024)
-
 func (k *linuxKernel) allParts() []part[reading] {
 	return []part[reading]{
 		{load: func(*reading) metric.Reason { return metric.Present }, columns: statColumns, lasting: (*reading).lastingStat},
+		{load: (*reading).loadSwitches, columns: switchColumns}, // before status, which is read again
 		{load: (*reading).loadStatus, columns: statusColumns, lasting: (*reading).lastingStatus},
 		{load: (*reading).loadIO, columns: ioColumns},
 		{load: (*reading).loadSched, columns: schedColumns},
@@ -76,8 +74,7 @@ var statColumns = []column[reading]{
 		missing: func(r *reading) metric.Reason { return r.p.platform.exeWhy }},
 	{name: "proc.psinfo.psargs", text: func(r *reading) string { return r.p.platform.args },
 		missing: func(r *reading) metric.Reason { return r.p.platform.argsWhy }},
-	{name: "proc.memory.size", number: func(r *reading) uint64 { return r.stat().VSize / 1024 }},
-	{name: "proc.memory.rss", number: func(r *reading) uint64 { return uint64(max(0, r.stat().RSS)) * pageKiB }},
+	{name: "proc.memory.size", number: func(r *reading) uint64 { return r.stat().VSize / 1024 }, missing: (*reading).headless},
 }
 
 func ids(get func(s *procfs.Status) uint64) func(r *reading) uint64 {
@@ -96,12 +93,22 @@ func groupName(get func(s *procfs.Status) uint64) func(r *reading) string {
 func memory(name string, get func(s *procfs.Status) uint64) column[reading] {
 	return column[reading]{name: name, number: func(r *reading) uint64 { return get(&r.p.platform.status) },
 		missing: func(r *reading) metric.Reason {
-			if !r.p.platform.status.HasMemory {
+			if !r.p.platform.status.HasMemory && !r.p.platform.headless() {
 				return noAddressSpace
 			}
-			return metric.Present
+			return r.headless()
 		}}
 }
+
+// headless is why what the kernel shows of the first thread is absent.
+func (r *reading) headless() metric.Reason {
+	if r.p.platform.headless() {
+		return firstEnded
+	}
+	return metric.Present
+}
+
+var firstEnded = metric.ReasonFor("the first thread of the process has ended, and the kernel shows this only by it")
 
 var (
 	realUID      = func(s *procfs.Status) uint64 { return s.UID }
@@ -123,9 +130,8 @@ var statusColumns = []column[reading]{
 	{name: "proc.id.egid", number: ids(effectiveGID)},
 	{name: "proc.id.egid_nm", text: groupName(effectiveGID)},
 	{name: "proc.psinfo.tgid", number: ids(func(s *procfs.Status) uint64 { return s.Tgid })},
-	{name: "proc.psinfo.vctxsw", number: ids(func(s *procfs.Status) uint64 { return s.Voluntary })},
-	{name: "proc.psinfo.nvctxsw", number: ids(func(s *procfs.Status) uint64 { return s.Involun })},
-	{name: "proc.psinfo.pswitch", number: ids(func(s *procfs.Status) uint64 { return s.Voluntary + s.Involun })},
+	// Of stat's number the kernel says that it is not exact. A kernel thread has none.
+	{name: "proc.memory.rss", number: ids(func(s *procfs.Status) uint64 { return s.VmRSS }), missing: (*reading).headless},
 	memory("proc.memory.vmsize", func(s *procfs.Status) uint64 { return s.VmSize }),
 	memory("proc.memory.vmpeak", func(s *procfs.Status) uint64 { return s.VmPeak }),
 	memory("proc.memory.vmhwm", func(s *procfs.Status) uint64 { return s.VmHWM }),
@@ -137,6 +143,12 @@ var statusColumns = []column[reading]{
 	memory("proc.memory.wired", func(s *procfs.Status) uint64 { return s.VmLck }),
 	memory("proc.memory.anon", func(s *procfs.Status) uint64 { return s.RssAnon }),
 	memory("proc.memory.share", func(s *procfs.Status) uint64 { return s.RssFile + s.RssShmem }),
+}
+
+var switchColumns = []column[reading]{
+	{name: "proc.psinfo.vctxsw", number: func(r *reading) uint64 { return r.p.platform.switches.voluntary }},
+	{name: "proc.psinfo.nvctxsw", number: func(r *reading) uint64 { return r.p.platform.switches.forced }},
+	{name: "proc.psinfo.pswitch", number: func(r *reading) uint64 { return r.p.platform.switches.voluntary + r.p.platform.switches.forced }},
 }
 
 var ioColumns = []column[reading]{

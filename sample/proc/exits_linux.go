@@ -65,6 +65,8 @@ func (t *exitTotals) endOf(p *process[linuxProcess]) {
 	st := &q.stat
 	t.io.AtLeast(&q.ownIO)
 	t.notBefore(st)
+	t.voluntary = max(t.voluntary, q.switches.voluntary)
+	t.involuntary = max(t.involuntary, q.switches.forced)
 	t.minflt = max(t.minflt, st.MinFlt)
 	t.majflt = max(t.majflt, st.MajFlt)
 }
@@ -150,6 +152,7 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 	})
 	if lost {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = exitsLost, exitsLost, exitsLost
+		k.keepSwitches()
 		clear(k.dying)
 	}
 }

@@ -55,7 +55,13 @@ type linuxProcess struct {
 	wchan          string
 	traceable      bool // the kernel lets us look into it
 	last           *exitTotals
-	ghost          bool // no sweep has met it
+	// Context switches as they were told, of threads that have ended while
+	// notices were lost, and the processor time when they were read.
+	switches, ended switches
+	switchesAt      int64
+	// several threads are or were there; askedOnce says that the kernel knew of none.
+	several, askedOnce bool
+	ghost              bool // no sweep has met it
 }
 
 // Sources opens the sources of this package: "proc" and "threads".
@@ -87,6 +93,7 @@ type linuxKernel struct {
 	groups    idNames
 	watch     *watcher
 	forks     forkCount
+	asker     *groupAsker  // nil where the kernel does not answer it
 	began     metric.Stamp // the first sweep
 	// complete says that everybody in the listing is there and has been met,
 	// and sees, that nobody can come into sight except by being born.
@@ -137,6 +144,9 @@ func openKernel(opt Options) (*linuxKernel, error) {
 	if k.watch == nil {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = needsNetAdmin, needsNetAdmin, needsNetAdmin
 	}
+	if k.watch != nil && k.watch.named == nil && k.stillness.clocks {
+		k.asker = openGroupAsker(k.watch.family)
+	}
 	k.forgetLoss()
 	return k, nil
 }
@@ -144,7 +154,7 @@ func openKernel(opt Options) (*linuxKernel, error) {
 func (k *linuxKernel) parts() []part[reading] { return k.columns }
 
 func (k *linuxKernel) reading(p *process[linuxProcess]) *reading {
-	k.now.p, k.now.schedRead = p, false
+	k.now.p, k.now.schedRead, k.now.statusRead = p, false, false
 	return &k.now
 }
 
@@ -159,6 +169,7 @@ func (k *linuxKernel) close() error {
 		k.dir.releaseAll(&p.platform.files)
 	}
 	k.watch.stop()
+	k.asker.close()
 	return k.dir.close()
 }
 
@@ -223,8 +234,12 @@ func (k *linuxKernel) count(p *process[linuxProcess]) {
 }
 
 func (k *linuxKernel) zombie(p *process[linuxProcess]) bool {
-	return p.platform.stat.State == 'Z' || p.platform.stat.State == 'X'
+	return (p.platform.stat.State == 'Z' || p.platform.stat.State == 'X') && !p.platform.headless()
 }
+
+// headless reports whether the first thread has ended and others have not: the process
+// lives, but the kernel shows its memory and its files by the first thread only.
+func (q *linuxProcess) headless() bool { return q.stat.State == 'Z' && q.stat.Threads > 1 }
 
 func (k *linuxKernel) refuses(p *process[linuxProcess]) bool {
 	return p.platform.files[ioFile] == refused
@@ -425,6 +440,10 @@ func (k *linuxKernel) readExe(p *process[linuxProcess]) {
 		return
 	}
 	text, err := k.dir.link(pidPath(p.pid, "exe"))
+	if err != nil && q.headless() {
+		q.exeWhy = firstEnded
+		return
+	}
 	if err != nil {
 		q.exeWhy = reasonFor(err)
 		return

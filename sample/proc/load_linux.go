@@ -70,6 +70,13 @@ func (r *reading) idle(f kind, then *activity) bool {
 // loadStatus, like loadIO, asks for the activity before it reads the file: what
 // the process does in between shows the next time.
 func (r *reading) loadStatus() metric.Reason {
+	if !r.statusRead {
+		r.statusRead, r.statusWhy = true, r.readStatus()
+	}
+	return r.statusWhy
+}
+
+func (r *reading) readStatus() metric.Reason {
 	q := &r.p.platform
 	if r.idle(statusFile, &q.statusAt) {
 		return metric.Present
@@ -130,6 +137,8 @@ func (r *reading) loadSmaps() metric.Reason {
 	}
 	b, err := r.k.dir.readAt(pidPath(r.p.pid, "smaps_rollup"))
 	switch {
+	case r.p.platform.headless():
+		return firstEnded
 	case err == unix.ESRCH && r.stat().State == 'Z':
 		return noAddressSpace
 	case err != nil:
@@ -160,6 +169,9 @@ func (r *reading) loadCwd() metric.Reason {
 		return noAddressSpace
 	}
 	b, err := r.k.dir.link(pidPath(r.p.pid, "cwd"))
+	if err != nil && r.p.platform.headless() {
+		return firstEnded
+	}
 	if err != nil {
 		return reasonFor(err)
 	}
@@ -186,6 +198,9 @@ type descriptors struct {
 func (r *reading) loadDescriptors() metric.Reason {
 	r.tcp, r.udp, r.socketWhy = 0, 0, metric.Present
 	k, d := r.k, &r.p.platform.opened
+	if r.p.platform.headless() {
+		return firstEnded
+	}
 	now, still := r.activity() // before the numbers: what happens in between shows the next time
 	fd, err := unix.Openat(k.dir.fd, pidPath(r.p.pid, "fd"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -192,10 +192,11 @@ func TestStillButChanged(t *testing.T) {
 		t.Errorf("nice %d after %s", got, longestStill)
 	}
 	// Memory that is taken away while pages are reclaimed.
-	kernelOf(r).table.lookup(int32(pid)).platform.stat.RSS = 1
+	q := &kernelOf(r).table.lookup(int32(pid)).platform
+	q.stat.RSS, q.statusAt.rss, q.status.VmRSS = 1, 1, 4
 	kernelOf(r).stillness.reclaimed--
 	r.read("proc")
-	if got := number64(t, r, key, "proc.memory.rss"); got <= pageKiB {
+	if got := number64(t, r, key, "proc.memory.rss"); got <= 4 {
 		t.Errorf("rss %d KiB is not what the kernel says", got)
 	}
 	parent.finish()

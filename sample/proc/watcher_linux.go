@@ -195,10 +195,15 @@ func (w *watcher) tryOut() error {
 	return nil
 }
 
-// eachExit calls each with the statistics in the attributes of a message.
+// eachExit calls each with the statistics of tasks in the attributes of a message.
 func eachExit(attributes []byte, each func(e *procfs.Exit)) {
+	eachStatistics(attributes, unix.TASKSTATS_TYPE_AGGR_PID, each)
+}
+
+// eachStatistics calls each with statistics of one kind, of tasks or of groups of them.
+func eachStatistics(attributes []byte, of uint16, each func(e *procfs.Exit)) {
 	procfs.Attributes(attributes, func(kind uint16, value []byte) {
-		if kind != unix.TASKSTATS_TYPE_AGGR_PID {
+		if kind != of {
 			return
 		}
 		procfs.Attributes(value, func(kind uint16, value []byte) {
