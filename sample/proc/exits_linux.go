@@ -119,6 +119,28 @@ func (t *exitTotals) labels() []metric.Label {
 type limbo struct {
 	exit   procfs.Exit
 	totals *exitTotals
+	of     *process[linuxProcess] // who it was
+	off    int64                  // by how much the ages differ
+}
+
+// assign finds out whose exits they are. Numbers may come round so quickly that
+// several who had the same have ended since the sweep before: a process has the one
+// that fits its age best.
+func (k *linuxKernel) assign(ended []limbo, now metric.Stamp) {
+	by := make(map[*process[linuxProcess]]*limbo)
+	for i := range ended {
+		l := &ended[i]
+		if l.of, l.off = k.whoEnded(int32(l.exit.TGID), l.exit.Lived, l.totals.at, now); l.of == nil {
+			continue
+		}
+		if other := by[l.of]; other != nil && other.off < l.off {
+			l.of = nil
+			continue
+		} else if other != nil {
+			other.of = nil
+		}
+		by[l.of] = l
+	}
 }
 
 // hear takes in the exits since the last sweep, after the listing: whoever
@@ -127,6 +149,7 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 	if k.watch == nil {
 		return
 	}
+	var ended []limbo
 	lost := k.watch.take(func(e *procfs.Exit, at int64) {
 		t := k.dying[e.TGID]
 		if t == nil {
@@ -139,17 +162,24 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 		}
 		delete(k.dying, e.TGID)
 		t.settle()
-		pid := int32(e.TGID)
-		if p := k.whoEnded(pid, e.Lived, at, now); p != nil {
-			t.endOf(p)
-			return
-		}
-		if k.listed(pid) && k.table.lookup(pid) == nil {
-			k.limbo[pid] = limbo{*e, t}
-			return
-		}
-		k.ghost(c, e, t, now)
+		ended = append(ended, limbo{exit: *e, totals: t})
 	})
+	k.assign(ended, now)
+	for i := range ended {
+		l := &ended[i]
+		pid := int32(l.exit.TGID)
+		switch {
+		case l.of != nil:
+			l.totals.endOf(l.of)
+		case k.listed(pid) && k.table.lookup(pid) == nil:
+			if before, ok := k.limbo[pid]; ok {
+				k.ghost(c, &before.exit, before.totals, now)
+			}
+			k.limbo[pid] = *l
+		default:
+			k.ghost(c, &l.exit, l.totals, now)
+		}
+	}
 	if lost {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = exitsLost, exitsLost, exitsLost
 		k.keepSwitches()
@@ -161,7 +191,7 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 // known have been met, are gone, or wait for the walk to come to them.
 func (k *linuxKernel) leaveLimbo(c *sample.Context, now metric.Stamp) {
 	for pid, l := range k.limbo {
-		if p := k.whoEnded(pid, l.exit.Lived, l.totals.at, now); p != nil {
+		if p, _ := k.whoEnded(pid, l.exit.Lived, l.totals.at, now); p != nil {
 			l.totals.endOf(p)
 		} else if k.listed(pid) && k.next[c.Class] != 0 {
 			continue
@@ -192,7 +222,11 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 		k.unseen.beyond(e.Name(), t.status != 0, now)
 		return
 	}
-	p := k.table.passed(int32(e.TGID), uint64(max(0, began))/(1e9/ticksPerSecond))
+	start := uint64(max(0, began)) / (1e9 / ticksPerSecond)
+	if heir := k.table.lookup(int32(e.TGID)); heir != nil {
+		start = min(start, heir.start-min(1, heir.start)) // it had the number before
+	}
+	p := k.table.passed(int32(e.TGID), start)
 	p.instance.Key = procfs.Key(p.pid, p.start)
 	if p.name = string(e.Name()); p.name == "" {
 		p.name = "(unnamed)"
@@ -242,25 +276,46 @@ func unseenLabels(p *metric.Instance) []metric.Label {
 }
 
 // whoEnded finds the process with the pid and the age that has not been
-// reported yet.
-func (k *linuxKernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) *process[linuxProcess] {
+// reported yet, and by how much the ages differ.
+func (k *linuxKernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) (found *process[linuxProcess], off int64) {
 	slept := max(0, now.Cont-now.Awake) // the kernel does not count it as life
-	fits := func(p *process[linuxProcess]) bool {
+	try := func(p *process[linuxProcess]) {
 		age := at - int64(p.start)*(1e9/ticksPerSecond)
-		if p.pid != pid || p.platform.last != nil {
-			return false
+		if p.pid != pid || p.platform.last != nil || lived >= 0 && (lived > age+slack || lived < age-slept-slack) {
+			return
 		}
-		return lived < 0 || lived <= age+slack && lived >= age-slept-slack
+		by := now.Cont - at // of who knows no ages the last
+		if lived >= 0 {
+			by = max(lived-age, age-slept-lived, 0)
+		}
+		if found == nil || by < off {
+			found, off = p, by
+		}
 	}
 	for _, p := range k.table.gone {
-		if fits(p) {
-			return p
+		try(p)
+	}
+	if p := k.table.lookup(pid); p != nil && found == nil && !k.lives(p) {
+		try(p)
+	}
+	return found, off
+}
+
+// exiting is the flag of a task that is on its way out: PF_EXITING. It is set before
+// the kernel tells of the exit.
+const exiting = 0x4
+
+// lives reports whether p goes on after an exit was told of under its number, which
+// somebody else had before.
+func (k *linuxKernel) lives(p *process[linuxProcess]) bool {
+	st := p.platform.stat
+	if p.met != k.table.sweeps {
+		text, err := k.dir.read(&p.platform.files, p.pid, statFile)
+		if err != nil || st.Parse(text) != nil || st.StartTime != p.start {
+			return false
 		}
 	}
-	if p := k.table.lookup(pid); p != nil && fits(p) {
-		return p
-	}
-	return nil
+	return st.State != 'Z' && st.State != 'X' && st.Flags&exiting == 0
 }
 
 func (k *linuxKernel) ending(p *process[linuxProcess], now metric.Stamp) ending {

@@ -1,0 +1,65 @@
+package proc
+
+import (
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/sample/proc/procfs"
+)
+
+// In a storm of forks numbers come round within moments: who had one before, for a
+// few milliseconds, ends where somebody else has just begun under it.
+func TestNumbersThatComeRound(t *testing.T) {
+	before := procfs.Exit{PID: 50, TGID: 50, Run: 5e6, UTime: 5e6, Status: 3 << 8, LastOfGroup: true, Lived: 100e6}
+	own := procfs.Exit{PID: 50, TGID: 50, Run: 9380e6, UTime: 9380e6, LastOfGroup: true, Lived: 3e9}
+	const key = "50/10200"
+	for _, c := range []struct {
+		name  string
+		known bool // the new one is met before the old one's end is heard
+		gone  bool // and has ended itself by then
+	}{
+		{"met in the sweep that hears of it", false, false},
+		{"known and alive", true, false},
+		{"known and ended", true, true},
+		{"met and ended", false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFakeTree(t)
+			f.put(fakeProcess{pid: 7, comm: "other", start: 1})
+			r, w := hearing(t, f)
+			sweep := func(seconds int64) []metric.Event {
+				pass := seconds*1e9 - r.now.Cont
+				r.now.Wall, r.now.Awake, r.now.Cont = r.now.Wall+pass, r.now.Awake+pass, r.now.Cont+pass
+				return r.read("proc")
+			}
+			sweep(101)
+			f.put(fakeProcess{pid: 50, comm: "lasting", start: 10200, utime: 100, exe: "/bin/lasting"})
+			if c.known {
+				sweep(103)
+			}
+			if c.gone {
+				f.remove(50)
+			}
+			w.tell(102_100e6, before)
+			if c.gone {
+				w.tell(105_050e6, own)
+			}
+			got := sweep(106)
+			if !c.gone {
+				if e := findEvent(got, metric.EventProcessExit, key); e != nil {
+					t.Fatalf("a living process has ended: %+v", e)
+				}
+				f.remove(50)
+				w.tell(105_050e6, own)
+				got = sweep(107)
+			}
+			e := findEvent(got, metric.EventProcessExit, key)
+			if e == nil && !c.known {
+				return // nobody has ever met it: its own end made it known
+			}
+			if e == nil || e.Label("how") != "exit 0" || e.Label("proc.psinfo.utime") != "9380" {
+				t.Errorf("exit event %+v", e)
+			}
+		})
+	}
+}
