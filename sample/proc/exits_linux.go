@@ -123,6 +123,18 @@ type limbo struct {
 	off    int64                  // by how much the ages differ
 }
 
+// fitsBetter reports whether l is rather the exit of a process than other is: one
+// whose totals are less than what was read of it is another's.
+func (l *limbo) fitsBetter(other *limbo) bool {
+	const tick = uint64(time.Second / ticksPerSecond)
+	whole := func(x *limbo) bool { return x.totals.utime+x.totals.stime+tick >= x.of.cpu*tick }
+	other.of = l.of
+	if a, b := whole(l), whole(other); a != b {
+		return a
+	}
+	return l.off <= other.off
+}
+
 // assign finds out whose exits they are. Numbers may come round so quickly that
 // several who had the same have ended since the sweep before: a process has the one
 // that fits its age best.
@@ -133,7 +145,7 @@ func (k *linuxKernel) assign(ended []limbo, now metric.Stamp) {
 		if l.of, l.off = k.whoEnded(int32(l.exit.TGID), l.exit.Lived, l.totals.at, now); l.of == nil {
 			continue
 		}
-		if other := by[l.of]; other != nil && other.off < l.off {
+		if other := by[l.of]; other != nil && other.fitsBetter(l) {
 			l.of = nil
 			continue
 		} else if other != nil {
@@ -223,10 +235,7 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 		return
 	}
 	start := uint64(max(0, began)) / (1e9 / ticksPerSecond)
-	if heir := k.table.lookup(int32(e.TGID)); heir != nil {
-		start = min(start, heir.start-min(1, heir.start)) // it had the number before
-	}
-	p := k.table.passed(int32(e.TGID), start)
+	p := k.table.passed(int32(e.TGID), k.beside(int32(e.TGID), start))
 	p.instance.Key = procfs.Key(p.pid, p.start)
 	if p.name = string(e.Name()); p.name == "" {
 		p.name = "(unnamed)"
@@ -242,6 +251,23 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 	emit(c, exitEvent(p.instance, p.name, k.last, k.ending(p, now)))
 	p.final = true
 	k.finals = append(k.finals, p)
+}
+
+// beside is start, or one that differs from that of whoever has the number now or had
+// it a moment ago: a ghost's start is known by about as much as the notice of its end
+// may be late.
+func (k *linuxKernel) beside(pid int32, start uint64) uint64 {
+	const about = uint64(slack) / (1e9 / ticksPerSecond)
+	apart := func(p *process[linuxProcess]) {
+		if p != nil && p.pid == pid && start >= p.start && start-p.start <= about {
+			start = p.start - min(1, p.start)
+		}
+	}
+	apart(k.table.lookup(pid))
+	for _, p := range k.table.gone {
+		apart(p)
+	}
+	return start
 }
 
 // ghostly are the columns that hold something of a process that no sweep has
