@@ -57,6 +57,29 @@ type class struct {
 	spent   time.Duration // in sources, by this tick
 	stall   time.Duration // how late it came, what was missed before it included
 	glanced bool          // it is only for the ring
+	late    []lateReading // for the next tick
+	served  []*source     // of those that this tick has
+}
+
+// A lateReading came back after it had been given up. Its values, with the time at
+// which they were read, go with the next tick.
+type lateReading struct {
+	source *source
+	blocks []*metric.Block
+}
+
+// takeLate gives the tick what came back late, unless the source is about to be read
+// again, into the same blocks; the caller holds mu.
+func (c *class) takeLate(now int64) {
+	c.served = c.served[:0]
+	for _, l := range c.late {
+		if slices.Contains(c.list, l.source) && !l.source.ready(now) {
+			c.tick.Blocks = append(c.tick.Blocks, l.blocks...)
+			c.served = append(c.served, l.source)
+		}
+	}
+	clear(c.late)
+	c.late = c.late[:0]
 }
 
 // classStats is guarded by class.mu.
@@ -271,6 +294,7 @@ func (r *reader) begin() {
 	c.tick.Class = c.id
 	c.tick.At = now
 	c.tick.Blocks = c.tick.Blocks[:0]
+	c.takeLate(now.Awake)
 }
 
 // finish reads the tick's sources from the i-th on and stores the tick. It
@@ -282,7 +306,7 @@ func (r *reader) finish(i int) bool {
 			break
 		}
 		s := c.list[i]
-		if s.ready(r.awake) && !r.readOne(i, s) {
+		if s.ready(r.awake) && !slices.Contains(c.served, s) && !r.readOne(i, s) {
 			return false
 		}
 	}
@@ -343,6 +367,8 @@ func (r *reader) readOne(i int, s *source) bool {
 	if mine {
 		c.tick.Blocks = append(c.tick.Blocks, blocks...)
 		c.at = -1
+	} else if err == nil {
+		c.late = append(c.late, lateReading{s, blocks})
 	}
 	c.mu.Unlock()
 	read, of := r.ctx.Part()

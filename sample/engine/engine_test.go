@@ -123,6 +123,36 @@ func TestHangingSourceStopsNobody(t *testing.T) {
 	})
 }
 
+// What a slow source has read is stored when it comes, at the time when it was read.
+func TestLateReadingsAreStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		const takes = 3200 * time.Millisecond
+		slow := counting("slow", func() error { time.Sleep(takes); return nil }, metric.Fast)
+		quick := counting("quick", nil, metric.Fast)
+		_, stop := w.run(w.options(defaultPlan(), slow, quick))
+		time.Sleep(18 * time.Second)
+		got := w.sink.of(metric.Fast, "slow.fast")
+		if len(got) < 1 {
+			t.Fatal("nothing of the slow source in 18 seconds")
+		}
+		for i, k := range got {
+			b := k.blocks["slow.fast"]
+			if b.cells["slow.fast.count"][0].Bits != uint64(i+1) || b.at.Cont > k.at.Cont || k.at.Cont-b.at.Cont > int64(2*time.Second) {
+				t.Errorf("reading %d has %v of %d in the tick of %d", i, b.cells, b.at.Cont, k.at.Cont)
+			}
+		}
+		if n := len(w.sink.of(metric.Fast, "quick.fast")); n < 16 {
+			t.Errorf("%d ticks of the other source", n)
+		}
+		time.Sleep(5 * time.Minute)
+		if got := w.sink.of(metric.Fast, "slow.fast"); len(got) < 4 {
+			t.Errorf("%d readings in five minutes", len(got))
+		}
+		stop()
+	})
+}
+
 func TestSleepIsNotLateness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
