@@ -7,6 +7,7 @@ package computed
 import (
 	"iter"
 	"strings"
+	"time"
 
 	"tachograph/sample/latest"
 	"tachograph/sample/metric"
@@ -130,9 +131,6 @@ func newLooks(s *Set, first, second []latest.Value) *looks {
 	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
 		ID: "probe", Host: metric.Host{ID: "probe"}, From: firstLook, To: secondLook,
 	}}
-	for c := range metric.NumClasses {
-		a.info.Intervals[c] = secondLook - firstLook
-	}
 	type series struct{ metric, key string }
 	runs := make(map[series]*store.Run)
 	for i, values := range [][]latest.Value{first, second} {
@@ -152,6 +150,14 @@ func newLooks(s *Set, first, second []latest.Value) *looks {
 			run.Cont = append(run.Cont, r.At.Cont)
 			run.Push(r.Value)
 		}
+	}
+	// What has passed between the readings is no gap, however long it was.
+	every := int64(secondLook - firstLook)
+	for _, run := range runs {
+		every = max(every, run.Cont[len(run.Cont)-1]-run.Cont[0])
+	}
+	for c := range a.info.Intervals {
+		a.info.Intervals[c] = time.Duration(every)
 	}
 	return a
 }

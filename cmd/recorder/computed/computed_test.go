@@ -90,3 +90,33 @@ func TestFormulasCompile(t *testing.T) {
 		}
 	}
 }
+
+// However long the readings lie apart, what is computed of both is there.
+func TestReadingsFarApart(t *testing.T) {
+	s, err := New(catalog.For(catalog.Linux), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, apart := range []int64{1, 2, 4, 10, 3600, 40000} {
+		look := func(second int64, ms, n, us uint64) probe.Snapshot {
+			return probe.Snapshot{Readings: []latest.Value{
+				reading("disk.dev.total_read_time", "sda", second, ms), reading("disk.dev.total_write_time", "sda", second, 0),
+				reading("disk.dev.total", "sda", second, n),
+				reading("process.user_time_us", "", second, us), reading("process.system_time_us", "", second, 0),
+			}}
+		}
+		lines, err := s.Lines(look(10, 0, 0, 0), look(10+apart, 40, 10, uint64(apart)*500_000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]float64{"disk.dev.await": 4, "process.cpu_percent": 50}
+		for _, l := range lines {
+			if w, ok := want[l.Metric]; ok && l.Value.Miss == metric.Present && math.Abs(l.Value.Number()-w) < 1e-9 {
+				delete(want, l.Metric)
+			}
+		}
+		if len(want) > 0 {
+			t.Errorf("of readings %d s apart there is no %v: %v", apart, want, lines)
+		}
+	}
+}
