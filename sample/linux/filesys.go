@@ -32,7 +32,8 @@ type mount struct {
 	fstype   string
 	device   string
 	readonly bool
-	remote   *remote // nil for local file systems
+	line     mountLine // of this reading: it points into the table
+	remote   *remote   // nil for local file systems
 	space    space
 	err      error
 }
@@ -144,12 +145,17 @@ func (f *filesystems) Read(c *sample.Context, frames []*sample.Frame) error {
 		var l []byte
 		l, data = line(data)
 		if m, ok := parseMount(l); ok {
-			f.see(c, m)
+			f.see(m)
+		}
+	}
+	for _, m := range f.mounts.live {
+		if m.round == f.mounts.round {
+			f.take(c, m)
 		}
 	}
 	for _, m := range f.mounts.live {
 		if m.round != f.mounts.round {
-			f.events.went(c, &m.in, m.data.device+" was unmounted from "+m.in.Name)
+			f.events.went(c, &m.in, m.in.Label("device")+" was unmounted from "+m.in.Name)
 		}
 	}
 	f.mounts.end(nil)
@@ -173,7 +179,7 @@ func (f *filesystems) Read(c *sample.Context, frames []*sample.Frame) error {
 
 // see notes a line of /proc/mounts. Of several mounts on one directory the
 // last is the one that programs see.
-func (f *filesystems) see(c *sample.Context, l mountLine) {
+func (f *filesystems) see(l mountLine) {
 	local := localTypes[string(l.fstype)]
 	if local {
 		// A local file system sits on a device, or is named after its pool
@@ -186,17 +192,26 @@ func (f *filesystems) see(c *sample.Context, l mountLine) {
 		return
 	}
 	f.key = unescape(f.key[:0], l.dir)
-	m := f.mounts.see(f.key)
+	f.mounts.see(f.key).data.line = l
+}
+
+// take brings a mount up to date. Another volume in the place of one is that one
+// unmounted and the other mounted.
+func (f *filesystems) take(c *sample.Context, m *member[mount]) {
 	d := &m.data
-	d.readonly = hasOption(l.options, "ro")
+	l := d.line
+	d.readonly, d.line = hasOption(l.options, "ro"), mountLine{}
 	if d.fstype == string(l.fstype) && d.device == string(l.device) {
 		return
 	}
 	changed := !m.first
+	if changed {
+		f.events.went(c, &m.in, m.in.Label("device")+" was unmounted from "+m.in.Name)
+	}
 	d.fstype, d.device = string(l.fstype), string(l.device)
 	d.path = f.root + m.in.Name
 	d.remote = nil
-	if far {
+	if remoteTypes[d.fstype] {
 		d.remote = newRemote(d.path, f.ask)
 	}
 	m.in.Labels = []metric.Label{{Name: "device", Value: string(unescape(nil, l.device))}, {Name: "type", Value: d.fstype}}

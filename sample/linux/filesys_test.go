@@ -113,10 +113,18 @@ func testFilesystems(t *testing.T) {
 	for _, e := range events[before:] {
 		texts = append(texts, e.Text)
 	}
-	want := "/dev/sdc1 was mounted on /home; /dev/sdd1 was mounted on /new; /dev/sdb1 was unmounted from /mnt/with blank\\; tmpfs was unmounted from /tmp; " +
+	want := "tank/home was unmounted from /home; /dev/sdc1 was mounted on /home; /dev/sdd1 was mounted on /new; /dev/sdb1 was unmounted from /mnt/with blank\\; tmpfs was unmounted from /tmp; " +
 		"server:/export was unmounted from /net/data; server2:/export was unmounted from /net/dead"
 	if got := strings.Join(texts, "; "); got != want {
 		t.Errorf("events: %s\nwant: %s", got, want)
+	}
+	// The volume that is mounted over another one is there, and not in turn with it.
+	before = len(events)
+	write(t, root, "proc/self/mounts", "/dev/sda1 / ext4 rw 0 0\n/dev/sde1 /home ext4 rw 0 0\n/dev/sdc1 /home ext4 rw 0 0\n/dev/sdd1 /new vfat rw 0 0\n")
+	readAll(t, c, f)
+	readAll(t, c, f)
+	if len(events) != before {
+		t.Errorf("events of volumes that stayed: %+v", events[before:])
 	}
 	if home := f.mounts.members["/home"]; home.in.Rev != 1 || home.in.Label("device") != "/dev/sdc1" {
 		t.Errorf("/home is %+v", home.in)
