@@ -5,7 +5,7 @@ var hinvRows = []row{
 	{"hinv.cpu.cache", pcpLinux(18, 4), u64, holds, kbyte, "cpu", static,
 		"Cache the processor reports",
 		on{lin("/proc/cpuinfo cache size")}},
-	{"hinv.cpu.clock", pcpLinux(18, 0), f32, now, none, "cpu", polled,
+	{"hinv.cpu.clock", pcpLinux(18, 0), f32, now, megahertz, "cpu", polled,
 		"Clock the processor runs at, in MHz",
 		on{lin("/proc/cpuinfo cpu MHz")}},
 	{"hinv.cpu.model_name", pcpLinux(18, 9), text, holds, none, "cpu", static,

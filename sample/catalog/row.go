@@ -134,6 +134,7 @@ var (
 	millivolt   = metric.Units{Other: "mV"}
 	celsius     = metric.Units{Other: "C"}
 	rpm         = metric.Units{Other: "rpm"}
+	megahertz   = metric.Units{Other: "MHz"}
 	nanojoule   = metric.Units{Other: "nanojoule"}
 	cycles      = metric.Units{Other: "cycle"}
 )

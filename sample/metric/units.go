@@ -133,7 +133,7 @@ var shortUnits = map[string]string{
 
 // otherUnits are the names that may stand where PCP has no dimension.
 var otherUnits = map[string]bool{
-	"C": true, "mA": true, "mV": true, "mW": true, "rpm": true, "nanojoule": true, "bit": true, "percent": true, "cycle": true,
+	"C": true, "mA": true, "mV": true, "mW": true, "rpm": true, "MHz": true, "nanojoule": true, "bit": true, "percent": true, "cycle": true,
 }
 
 func (u *Units) mul(word string, sign int8) error {

@@ -141,7 +141,7 @@ var others = map[string]struct {
 	factor float64
 	name   string
 }{
-	"C": {1, "°C"}, "mA": {1, "mA"}, "mV": {1e-3, "V"}, "mW": {1e-3, "W"}, "rpm": {1, "rpm"},
+	"C": {1, "°C"}, "mA": {1, "mA"}, "mV": {1e-3, "V"}, "mW": {1e-3, "W"}, "rpm": {1, "rpm"}, "MHz": {1, "MHz"},
 	"nanojoule": {1e-9, "J"}, "percent": {1, "%"}, "cycle": {1, "cycles"},
 }
 

@@ -223,6 +223,8 @@ func base(u metric.Units) (name string, s Scale) {
 		other, s.Div = "bytes", 8
 	case "rpm":
 		other = "rpm"
+	case "MHz":
+		other, s.Mul = "hertz", s.Mul*1e6
 	case "cycle":
 		other = "cycles"
 	}

@@ -63,6 +63,7 @@ func TestConventions(t *testing.T) {
 		{"disk.all.await", "millisec / count", metric.Instant, "disk_all_await_seconds", 5, 0.005},
 		{"kernel.all.hz", "count / sec", metric.Discrete, "kernel_all_hz_per_second", 100, 100},
 		{"thermal.fan.speed", "rpm", metric.Instant, "thermal_fan_speed_rpm", 900, 900},
+		{"hinv.cpu.clock", "MHz", metric.Instant, "hinv_cpu_clock_hertz", 3000, 3e9},
 	} {
 		d := &metric.Desc{Name: c.name, Units: units(c.units), Sem: c.sem, Type: metric.U64}
 		f := Own(d)

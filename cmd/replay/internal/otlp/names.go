@@ -108,7 +108,7 @@ func labels(src *naming.Source, d *metric.Desc, in *metric.Instance) ([]naming.L
 // units are base units as UCUM writes them.
 var units = map[string]string{
 	"": "1", "seconds": "s", "bytes": "By", "ratio": "1", "celsius": "Cel", "amperes": "A", "volts": "V", "watts": "W", "joules": "J", "coulombs": "C",
-	"rpm": "{revolution}/min", "cycles": "{cycle}", "second": "s",
+	"rpm": "{revolution}/min", "cycles": "{cycle}", "hertz": "Hz", "second": "s",
 }
 
 // ucum is a base unit as UCUM writes it.
