@@ -241,11 +241,17 @@ func (n *node) value(a Answers, float bool) Value {
 	default:
 		bits, ok = apply(n.op, x.Bits, y.Bits)
 	}
-	if !ok {
-		return Value{Miss: metric.Unsupported}
+	switch {
+	case ok:
+		return Value{Bits: bits}
+	case n.op == opCall:
+		return Value{Miss: Implausible}
 	}
-	return Value{Bits: bits}
+	return Value{Miss: metric.Unsupported} // of nothing there is no share
 }
+
+// Implausible is why a value is absent that a function does not believe.
+var Implausible = metric.ReasonFor("the machine gives a number that cannot be true")
 
 func apply[N uint64 | float64](o op, x, y N) (N, bool) {
 	switch {
