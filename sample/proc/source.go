@@ -116,6 +116,16 @@ func (s *processes[P, R]) sort(frames []*sample.Frame) {
 	}
 }
 
+// stamp says when what stands in the rows is read.
+func (s *processes[P, R]) stamp(at metric.Stamp) {
+	for _, f := range s.perProcess {
+		f.Reset(at)
+	}
+	for _, f := range s.perMachine {
+		f.Reset(at)
+	}
+}
+
 // wants reports whether any frame wants any of the metrics.
 func (s *processes[P, R]) wants(names ...string) bool {
 	for _, f := range s.perProcess {

@@ -102,7 +102,7 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 		return err
 	}
 	t := s.table
-	c.Now() // a sign of life: lists may be long
+	s.stamp(c.Now()) // lists may be long, and nothing has been read of anybody yet
 	unmet := s.walk(c, now)
 	c.Now()
 	s.k.walked(c, unmet, now)
