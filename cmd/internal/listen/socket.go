@@ -84,7 +84,7 @@ func prepare(f *os.File, path string, mode os.FileMode, gid int) (*Socket, error
 	if err := os.Chmod(path, mode); err != nil {
 		return nil, err
 	}
-	if err := unix.Listen(int(f.Fd()), 128); err != nil {
+	if err := unix.Listen(int(f.Fd()), unix.SOMAXCONN); err != nil {
 		return nil, err
 	}
 	l, err := net.FileListener(f)

@@ -2,15 +2,18 @@ package budget
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"connectrpc.com/connect"
 )
 
 func TestBudget(t *testing.T) {
 	b := New(100)
-	ctx, first := b.Open(context.Background())
-	other, second := b.Open(context.Background())
+	ctx, first := b.Open(context.Background(), Client{})
+	other, second := b.Open(context.Background(), Client{})
 	if err := Take(ctx, 60); err != nil {
 		t.Fatal(err)
 	}
@@ -25,8 +28,93 @@ func TestBudget(t *testing.T) {
 	if b.Free() != 60 {
 		t.Errorf("%d are free", b.Free())
 	}
+	if first.Take(1) == nil {
+		t.Error("something is taken by a request that has ended")
+	}
 	second.Close()
 	if b.Free() != 100 || Take(context.Background(), 1<<40) != nil {
 		t.Errorf("%d are free", b.Free())
 	}
+}
+
+// All requests of a client have one share, and leave something to who has to be answered.
+func TestShares(t *testing.T) {
+	b := New(100)
+	ask := func(name string, share, leave float64) *Account {
+		_, a := b.Open(context.Background(), Client{Name: name, Share: share, Leave: leave})
+		return a
+	}
+	if ask("ann", 0.5, 0.1).Take(30) != nil || ask("ann", 0.5, 0.1).Take(30) == nil {
+		t.Error("two requests of one client have not one share")
+	}
+	last := ask("bob", 0.5, 0.1)
+	if last.Take(50) != nil || ask("cy", 0.5, 0.1).Take(11) == nil || ask("cy", 0.5, 0.1).Take(10) != nil {
+		t.Error("what is to be left is not what is left")
+	}
+	if ask("root", 0, 0).Take(10) != nil || b.Free() != 0 {
+		t.Errorf("%d are free when the last were taken", b.Free())
+	}
+	last.Close()
+	if len(b.by) != 3 {
+		t.Errorf("clients who have taken something: %v", b.by)
+	}
+}
+
+// What is to be sent in a stream waits until there is room, unless there never will be.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		_, held := b.Open(context.Background(), Client{})
+		_, a := b.Open(context.Background(), Client{})
+		if err := held.Take(70); err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan error)
+		go func() { got <- a.Wait(context.Background(), 10) }()
+		synctest.Wait()
+		select {
+		case err := <-got:
+			t.Fatal("streams leave nothing for questions:", err)
+		default:
+		}
+		held.Give(20)
+		if err := <-got; err != nil || b.Free() != 40 {
+			t.Errorf("%v, %d are free", err, b.Free())
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := a.Wait(ctx, 30); !errors.Is(err, context.Canceled) {
+			t.Errorf("whoever has gone: %v", err)
+		}
+		if err := a.Wait(context.Background(), 90); connect.CodeOf(err) != connect.CodeResourceExhausted {
+			t.Errorf("more than there ever is: %v", err)
+		}
+	})
+}
+
+// Who is waited for takes what that costs, and is let go of where there is nothing left.
+func TestWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100)
+		gone := false
+		_, a := b.Open(context.Background(), Client{HangUp: func() { gone = true }})
+		done := a.While(time.Second, 60)
+		if b.Free() != 100 {
+			t.Error("it is taken at once")
+		}
+		time.Sleep(2 * time.Second)
+		if b.Free() != 40 || gone {
+			t.Errorf("%d are free", b.Free())
+		}
+		second := a.While(time.Second, 60)
+		time.Sleep(2 * time.Second)
+		if !gone {
+			t.Error("nothing was left, and the client stays")
+		}
+		second()
+		done()
+		if b.Free() != 100 {
+			t.Errorf("%d are free", b.Free())
+		}
+	})
 }

@@ -19,7 +19,7 @@ type Door struct {
 	opt    DoorOptions
 	listen listen.Address
 	access *gatekeeper
-	free   chan struct{} // has a place for each connection
+	places *places
 	// When it was told that somebody was refused, and that there was no place.
 	refused, full time.Time
 }
@@ -52,7 +52,7 @@ func OpenDoor(opt DoorOptions) (*Door, error) {
 	if opt.Connections == 0 {
 		opt.Connections = Limits{}.orDefaults().Connections
 	}
-	d := &Door{opt: opt, free: make(chan struct{}, opt.Connections)}
+	d := &Door{opt: opt, places: &places{most: opt.Connections, within: Limits{}.orDefaults().Header}}
 	var err error
 	if d.listen, err = listen.Parse(opt.Option, opt.Listen); err != nil {
 		return nil, err
@@ -106,31 +106,26 @@ func (d *Door) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if u, ok := c.(*net.UnixConn); ok {
-			peer, err := listen.PeerOf(u)
-			if err != nil {
-				sendOff(c, d.opt.Refused)
-				d.tell(&d.refused, "the kernel does not say who asks", "error", err)
-				continue
-			}
-			if !d.access.admits(peer) {
-				sendOff(c, d.opt.Refused)
-				d.tell(&d.refused, "a user who may not read these archives was refused", "user", peer.UID)
-				continue
-			}
-		}
-		select {
-		case d.free <- struct{}{}:
-		default:
-			sendOff(c, d.opt.Full)
-			d.tell(&d.full, "too many connections: further ones are closed", "limit", cap(d.free))
+		w, err := d.access.whoIs(c)
+		if err != nil {
+			sendOff(c, d.opt.Refused)
+			d.tell(&d.refused, "the kernel does not say who asks", "error", err)
 			continue
 		}
-		release := d.opt.Use()
-		return &guest{Conn: c, leave: sync.OnceFunc(func() {
+		if w.peer != nil && !d.access.admits(w.peer) {
+			sendOff(c, d.opt.Refused)
+			d.tell(&d.refused, "a user who may not read these archives was refused", "user", w.peer.UID)
+			continue
+		}
+		release := sync.OnceFunc(d.opt.Use())
+		g := d.places.let(c, w, release)
+		if g == nil {
 			release()
-			<-d.free
-		})}, nil
+			sendOff(c, d.opt.Full)
+			d.tell(&d.full, "too many connections: further ones are closed", "limit", d.places.most, "who", w.name)
+			continue
+		}
+		return &visitor{g}, nil
 	}
 }
 
@@ -156,16 +151,13 @@ func (d *Door) Close() error {
 	return d.Listener.Close()
 }
 
-// A guest is a connection that was let in.
-type guest struct {
-	net.Conn
-	leave func()
-}
+// A visitor is a guest who has asked for something when he has said anything.
+type visitor struct{ *guest }
 
-// NetConn is the connection itself, of which the kernel knows who is at the other end.
-func (g *guest) NetConn() net.Conn { return g.Conn }
-
-func (g *guest) Close() error {
-	defer g.leave()
-	return g.Conn.Close()
+func (v *visitor) Read(b []byte) (int, error) {
+	n, err := v.guest.Read(b)
+	if n > 0 {
+		v.asked.Store(true)
+	}
+	return n, err
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"tachograph/cmd/internal/listen"
 )
 
 // open opens a door for a test; users counts who is in.
@@ -62,8 +64,9 @@ func TestDoor(t *testing.T) {
 				in <- c
 			}
 		}()
-		dial()
+		dial().Write([]byte("x"))
 		guest := <-in
+		guest.Read(make([]byte, 1))
 		if users.Load() != 1 || guest.(interface{ NetConn() net.Conn }).NetConn() == nil {
 			t.Errorf("%s: %d users", listen, users.Load())
 		}
@@ -91,7 +94,7 @@ func TestDoor(t *testing.T) {
 func TestDoorRefusesStrangers(t *testing.T) {
 	var users atomic.Int32
 	d := open(t, DoorOptions{Listen: "unix:" + filepath.Join(shortDir(t), "s")}, &users)
-	d.access = &gatekeeper{} // in which nobody is
+	d.access = &gatekeeper{peerOf: listen.PeerOf} // in which nobody is
 	go d.Accept()
 	c, err := net.Dial("unix", d.Path())
 	if err != nil {

@@ -30,17 +30,90 @@ func (s *Server) handler() http.Handler {
 		mux.Handle(p.Path, s.bounded(p))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g := guestOf(r)
+		ctx, account := s.budget.Open(r.Context(), shareOf(g))
+		defer g.close(account)
+		if account.Take(costOf(r)) != nil {
+			g.hangUp()
+		}
+		r = r.WithContext(ctx)
 		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall}
+		paced.control.SetWriteDeadline(time.Time{})
 		// What is left of a request that nobody wanted to hear is not waited for.
 		defer func() { paced.control.SetReadDeadline(time.Now().Add(time.Second)) }()
+		defer paced.end(r)
 		defer s.contain(paced, r)
 		if err := s.refusal(r); err != nil {
 			s.opt.Log.Debug("refused", "path", visible.Text(r.URL.Path), "from", r.RemoteAddr, "why", err.Message())
-			fail(paced, r, err)
+			g.turned.Store(true)
+			if r.ProtoMajor == 1 {
+				w.Header().Set("Connection", "close")
+			}
+			s.refuse(paced, r, err)
 			return
 		}
+		g.asked.Store(true)
 		mux.ServeHTTP(paced, r)
 	})
+}
+
+// costOf is the memory that a request takes whatever it asks: a goroutine, what it is
+// written through, and its head as it was sent and as it was read.
+func costOf(r *http.Request) int64 {
+	head := len(r.RequestURI) + len(r.Host)
+	for name, values := range r.Header {
+		head += len(name) + 64
+		for _, v := range values {
+			head += len(v) + 16
+		}
+	}
+	return 24<<10 + 2*int64(head)
+}
+
+// shareOf is what of the budget is a guest's.
+func shareOf(g *guest) budget.Client {
+	c := budget.Client{Name: g.who.name, Share: share, Leave: forRoot, HangUp: func() { g.Close() }}
+	switch {
+	case g.who.root():
+		c.Share, c.Leave = 0, 0
+	case g.who.owner:
+		c.Share = 0
+	}
+	return c
+}
+
+// hangUp ends the connection of a request that cannot even be refused.
+func (g *guest) hangUp() {
+	g.Close()
+	panic(http.ErrAbortHandler)
+}
+
+// How many requests are told at a time that they are refused, of all and of one
+// connection. Whoever else is refused is not told: his connection ends.
+const (
+	mostTold         = 64
+	mostToldOfOne    = 4
+	longestToRefusal = time.Second // to take what he is told
+)
+
+// refuse answers with an error. It is not waited for who takes his time to hear it.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *connect.Error) {
+	g := guestOf(r)
+	defer g.refused.Add(-1)
+	if g.refused.Add(1) > mostToldOfOne {
+		g.hangUp()
+	}
+	select {
+	case s.told <- struct{}{}:
+		defer func() { <-s.told }()
+	default:
+		g.hangUp()
+	}
+	if p, ok := w.(*pacedWriter); ok {
+		p.stall = min(p.stall, longestToRefusal)
+		defer p.end(r)
+	}
+	fail(w, r, err)
 }
 
 // contain keeps a panic in the request that it came from.
@@ -64,13 +137,7 @@ func (s *Server) contain(w *pacedWriter, r *http.Request) {
 // refusal says why a request is not answered, whatever it asks; nil if it is.
 func (s *Server) refusal(r *http.Request) *connect.Error {
 	if s.listen.Unix {
-		switch who := r.Context().Value(peerKey{}).(type) {
-		case *Peer:
-			return nil
-		case error:
-			return status.Errorf(connect.CodePermissionDenied, "PEER_REFUSED", "%v", who)
-		}
-		return status.Errorf(connect.CodePermissionDenied, "PEER_UNKNOWN", "the kernel does not say who asks")
+		return nil // whoever may not ask has not been let in
 	}
 	if !s.isOurName(r.Host) {
 		return status.Errorf(connect.CodePermissionDenied, "HOST_REFUSED", "this server is not called %q: ask for localhost, or let it be started with --name", shortened(r.Host))
@@ -159,17 +226,15 @@ func (s *Server) bounded(p Part) http.Handler {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		default:
-			fail(w, r, status.TooMany(time.Second, "%d requests of %s are being answered, which is the most at a time: try again in a second", atOnce, p.Path))
+			s.refuse(w, r, status.TooMany(time.Second, "%d requests of %s are being answered, which is the most at a time: try again in a second", atOnce, p.Path))
 			return
 		}
-		ctx, account := s.budget.Open(r.Context())
-		defer account.Close()
+		account := budget.Of(r.Context())
 		if p.Timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, p.Timeout)
+			ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
 			defer cancel()
+			r = r.WithContext(ctx)
 		}
-		r = r.WithContext(ctx)
 		body := &pacedBody{r.Body, http.NewResponseController(w), time.Now().Add(s.opt.Limits.Body), account}
 		r.Body = http.MaxBytesReader(w, body, int64(s.opt.Limits.Request)+64)
 		p.Handler.ServeHTTP(w, r)
@@ -236,6 +301,7 @@ type pacedWriter struct {
 	control *http.ResponseController
 	stall   time.Duration
 	began   bool
+	wrote   bool // something of a body
 }
 
 func (w *pacedWriter) WriteHeader(code int) {
@@ -244,7 +310,7 @@ func (w *pacedWriter) WriteHeader(code int) {
 }
 
 func (w *pacedWriter) Write(b []byte) (int, error) {
-	w.began = true
+	w.began, w.wrote = true, w.wrote || len(b) > 0
 	w.control.SetWriteDeadline(time.Now().Add(w.stall))
 	n, err := w.ResponseWriter.Write(b)
 	w.control.SetWriteDeadline(time.Time{})
@@ -261,6 +327,16 @@ func (w *pacedWriter) FlushError() error {
 
 // Flush is for those who know no http.ResponseController.
 func (w *pacedWriter) Flush() { w.FlushError() }
+
+// end has the client take what has been written by and by, as it is still being answered
+// until then. An answer without a body has nothing to wait for, and its head is only
+// complete when the request has ended.
+func (w *pacedWriter) end(r *http.Request) {
+	if w.wrote && r.ProtoMajor >= 2 {
+		w.FlushError()
+	}
+	w.control.SetWriteDeadline(time.Now().Add(w.stall))
+}
 
 // Unwrap is for http.ResponseController.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

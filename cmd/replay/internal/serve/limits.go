@@ -1,15 +1,11 @@
 package serve
 
-import (
-	"log/slog"
-	"net"
-	"sync"
-	"time"
-)
+import "time"
 
 // Limits bound what clients can take. The zero value of each means its default.
 type Limits struct {
-	// Connections is how many there may be at a time; one more is closed at once.
+	// Connections is how many there may be at a time; one more is closed at once. No
+	// client has more than half of them, and the last are root's.
 	Connections int
 	// Streams is how many requests one connection may have open.
 	Streams int
@@ -20,7 +16,8 @@ type Limits struct {
 	Request, Response int
 	// Memory is what requests and answers may take together, in bytes.
 	Memory int
-	// Header is the time for the head of a request, Body that for the rest of a
+	// Header is the time for the head of a request, and for a connection until it has
+	// asked for something that it may ask for, Body that for the rest of a
 	// question, Idle that without any.
 	Header, Body, Idle time.Duration
 	// Stall is how long a client may take nothing of what is written to it.
@@ -52,43 +49,4 @@ func (l Limits) orDefaults() Limits {
 	span(&l.Stall, 30*time.Second)
 	span(&l.Grace, 5*time.Second)
 	return l
-}
-
-// A limitListener has no more than so many connections open.
-type limitListener struct {
-	net.Listener
-	free chan struct{}
-	log  *slog.Logger
-	told time.Time
-}
-
-// Accept closes at once what is too much: a client that is refused knows, one
-// that waits in the kernel's queue does not.
-func (l *limitListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.free <- struct{}{}:
-			return &limitedConn{Conn: c, release: sync.OnceFunc(func() { <-l.free })}, nil
-		default:
-			c.Close()
-			if time.Since(l.told) > time.Minute {
-				l.told = time.Now()
-				l.log.Warn("too many connections: further ones are closed", "limit", cap(l.free))
-			}
-		}
-	}
-}
-
-type limitedConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *limitedConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
 }

@@ -210,7 +210,11 @@ func TestFlood(t *testing.T) {
 			}
 			defer c.Close()
 			c.SetDeadline(time.Now().Add(3 * time.Second)) // some would be kept for ever
-			for range 50 {
+			for k := range 50 {
+				if k > 0 && i%len(requests) == 2 {
+					time.Sleep(10 * time.Millisecond)
+					continue // behind another request nobody sees that who waits has left
+				}
 				n, err := c.Write(requests[i%len(requests)])
 				taken.Add(int64(n))
 				if err != nil {

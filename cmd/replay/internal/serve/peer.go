@@ -1,9 +1,6 @@
 package serve
 
 import (
-	"context"
-	"crypto/tls"
-	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -29,10 +26,12 @@ type Access struct {
 type gatekeeper struct {
 	paths         []string
 	users, groups []int
+	owner         int // who runs the server
+	peerOf        func(*net.UnixConn) (*Peer, error)
 }
 
 func newGatekeeper(a Access) (*gatekeeper, error) {
-	g := &gatekeeper{paths: a.Paths, users: []int{0, os.Getuid(), os.Geteuid()}}
+	g := &gatekeeper{paths: a.Paths, owner: os.Getuid(), peerOf: listen.PeerOf, users: []int{0, os.Getuid(), os.Geteuid()}}
 	for _, name := range a.Users {
 		id, err := userID(name)
 		if err != nil {
@@ -84,29 +83,4 @@ func mayRead(path string) (owner, group int, ok bool) {
 		group = -1
 	}
 	return int(st.Uid), group, true
-}
-
-// peerKey finds in the context of a request who asks: a *Peer, or an error.
-type peerKey struct{}
-
-// connContext notes who has connected.
-func (s *Server) connContext(ctx context.Context, c net.Conn) context.Context {
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
-	}
-	if l, ok := c.(*limitedConn); ok {
-		c = l.Conn
-	}
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return ctx
-	}
-	peer, err := listen.PeerOf(u)
-	if err != nil {
-		return context.WithValue(ctx, peerKey{}, fmt.Errorf("the kernel does not say who asks: %w", err))
-	}
-	if !s.access.admits(peer) {
-		return context.WithValue(ctx, peerKey{}, fmt.Errorf("user %d may not read these archives: ask as their owner or as a member of their group, or let the server be started with --allow-user or --allow-group", peer.UID))
-	}
-	return context.WithValue(ctx, peerKey{}, peer)
 }

@@ -35,6 +35,7 @@ func shortDir(t testing.TB) string {
 type running struct {
 	*Server
 	client *http.Client
+	ready  chan string
 	stop   func() error
 }
 
@@ -57,6 +58,7 @@ func testParts(s *Server) []Part {
 			failOnPurpose()
 		})},
 		{Path: "/wait", AtOnce: 1, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body) // until then nobody sees that the client has left
 			w.WriteHeader(http.StatusOK)
 			http.NewResponseController(w).Flush()
 			select {
@@ -80,6 +82,14 @@ func testParts(s *Server) []Part {
 // start runs a server with test parts, and a page if one is given, until the test ends.
 func start(t testing.TB, opt Options, home ...http.Handler) *running {
 	t.Helper()
+	r := prepared(t, opt, home...)
+	r.begin(t)
+	return r
+}
+
+// prepared is a server that is not run yet.
+func prepared(t testing.TB, opt Options, home ...http.Handler) *running {
+	t.Helper()
 	if opt.Listen == "" {
 		opt.Listen = "unix:" + filepath.Join(shortDir(t), "s")
 	}
@@ -95,17 +105,20 @@ func start(t testing.TB, opt Options, home ...http.Handler) *running {
 	for _, h := range home {
 		s.Home(h)
 	}
+	return &running{Server: s, client: clientOf(s), ready: ready}
+}
+
+// begin runs it until the test ends.
+func (r *running) begin(t testing.TB) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	<-ready
-	r := &running{Server: s, client: clientOf(s)}
+	go func() { ended <- r.Run(ctx) }()
+	<-r.ready
 	r.stop = sync.OnceValue(func() error { // whoever else stops it waits for the first
 		cancel()
 		return <-ended
 	})
 	t.Cleanup(func() { r.stop() })
-	return r
 }
 
 // clientOf speaks HTTP/1.1 to a server.
@@ -200,6 +213,7 @@ func TestGracefulEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
+	before := s.budget.Free()
 	r, w := io.Pipe()
 	answered := make(chan string)
 	go func() {
@@ -213,7 +227,7 @@ func TestGracefulEnd(t *testing.T) {
 		answered <- string(b)
 	}()
 	w.Write([]byte("to be "))
-	patience.Until(t, "the request is being answered", func() bool { return s.budget.Free() < int64(s.opt.Limits.Memory) })
+	patience.Until(t, "the request is being answered", func() bool { return s.budget.Free() < before })
 	ended := make(chan error)
 	go func() { ended <- s.stop() }()
 	if b, _ := io.ReadAll(res.Body); !strings.Contains(string(b), "stopped") {

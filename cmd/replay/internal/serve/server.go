@@ -70,6 +70,8 @@ type Server struct {
 	health *health
 	access *gatekeeper
 	budget *budget.Budget
+	places *places
+	told   chan struct{} // has one for each request that is being refused
 
 	listener net.Listener
 	listen   listen.Address
@@ -88,7 +90,10 @@ func New(opt Options) (*Server, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	opt.Limits = opt.Limits.orDefaults()
-	s := &Server{opt: opt, health: newHealth(), budget: budget.New(int64(opt.Limits.Memory))}
+	s := &Server{
+		opt: opt, health: newHealth(), budget: budget.New(int64(opt.Limits.Memory)), told: make(chan struct{}, mostTold),
+		places: &places{most: opt.Limits.Connections, within: opt.Limits.Header},
+	}
 	s.stopping, s.stop = context.WithCancelCause(context.Background())
 	var err error
 	if hand := handedBy[opt.Listen]; hand != nil {
@@ -148,14 +153,17 @@ var errStopping = connect.NewError(connect.CodeUnavailable, errors.New("the serv
 // more, streams end, and other requests have Limits.Grace to finish.
 func (s *Server) Run(ctx context.Context) error {
 	s.addOwn()
-	limited := &limitListener{Listener: s.listener, free: make(chan struct{}, s.opt.Limits.Connections), log: s.opt.Log}
+	porter := newPorter(s.opt.Limits.Header)
+	go porter.serve()
+	defer porter.stop()
+	var l net.Listener = &hall{Listener: s.listener, access: s.access, places: s.places, porter: porter, log: s.opt.Log}
 	srv := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: s.opt.Limits.Header,
 		ReadTimeout:       0, // of streams; each request's is set when it is known which
 		IdleTimeout:       s.opt.Limits.Idle,
 		MaxHeaderBytes:    16 << 10,
-		ConnContext:       s.connContext,
+		ConnContext:       withGuest,
 		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelDebug),
 		Protocols:         new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
@@ -170,7 +178,6 @@ func (s *Server) Run(ctx context.Context) error {
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetHTTP2(s.tls != nil)
 	srv.Protocols.SetUnencryptedHTTP2(s.tls == nil)
-	var l net.Listener = limited
 	if s.tls != nil {
 		// Credentials and limits are those of the connection below.
 		srv.TLSConfig = s.tls

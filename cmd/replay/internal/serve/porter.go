@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+// mostStrangers is how many connections that are not let in are told why at a time.
+const mostStrangers = 16
+
+// A porter tells strangers why they are not let in, in the language that each asks in. He
+// has time for few, and little for each: whoever else comes is told nothing.
+type porter struct {
+	strangers chan net.Conn
+	free      chan struct{} // has one for each stranger who is being told
+	within    time.Duration
+	closed    chan struct{}
+	close     func()
+	server    *http.Server
+}
+
+// A stranger is a connection that is not let in, and why.
+type stranger struct {
+	net.Conn
+	why   *connect.Error
+	leave func()
+}
+
+func (s *stranger) Close() error {
+	defer s.leave()
+	return s.Conn.Close()
+}
+
+// strangerKey finds in the context of a request whose it is, a *stranger.
+type strangerKey struct{}
+
+func newPorter(within time.Duration) *porter {
+	p := &porter{strangers: make(chan net.Conn, mostStrangers), free: make(chan struct{}, mostStrangers), within: within, closed: make(chan struct{})}
+	p.close = sync.OnceFunc(func() { close(p.closed) })
+	p.server = &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor == 1 {
+				w.Header().Set("Connection", "close")
+			}
+			fail(w, r, r.Context().Value(strangerKey{}).(*stranger).why)
+		}),
+		ReadTimeout: within, IdleTimeout: time.Second, MaxHeaderBytes: 4 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, strangerKey{}, c)
+		},
+		ErrorLog:  log.New(io.Discard, "", 0),
+		Protocols: new(http.Protocols),
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: 1, MaxReceiveBufferPerConnection: 1 << 16, MaxReceiveBufferPerStream: 1 << 16},
+	}
+	p.server.Protocols.SetHTTP1(true)
+	p.server.Protocols.SetUnencryptedHTTP2(true)
+	return p
+}
+
+// sendOff has a stranger told, if the porter has time for him.
+func (p *porter) sendOff(c net.Conn, why *connect.Error) {
+	select {
+	case p.free <- struct{}{}:
+	default:
+		c.Close()
+		return
+	}
+	late := time.AfterFunc(p.within, func() { c.Close() })
+	p.strangers <- &stranger{c, why, sync.OnceFunc(func() {
+		late.Stop()
+		<-p.free
+	})}
+}
+
+// serve tells strangers until stop is called.
+func (p *porter) serve() { _ = p.server.Serve(p) }
+
+// stop ends it, with whoever is being told.
+func (p *porter) stop() {
+	_ = p.server.Close()
+	for {
+		select {
+		case c := <-p.strangers:
+			c.Close()
+		default:
+			return
+		}
+	}
+}
+
+// Accept is the next stranger.
+func (p *porter) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.strangers:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close is for the server that tells them.
+func (p *porter) Close() error {
+	p.close()
+	return nil
+}
+
+// Addr is of no use to anybody.
+func (p *porter) Addr() net.Addr { return &net.UnixAddr{} }
