@@ -73,7 +73,7 @@ func (a *app) pmdaCommand() *cobra.Command {
 			"  pminfo -h 127.0.0.1 -f kernel.all.load\n" +
 			"  recorder pmda --archive incident.tacho --from 03:10 --speed 10 --loop --listen unix:/tmp/incident.sock\n" +
 			"  pmrep -h local:/tmp/incident.sock -t 10 kernel.all.load\n" +
-			"  recorder pmda --socket unix:/run/pcp/tachograph.socket\n" +
+			"  recorder pmda --socket unix:/run/tachograph/pmda.sock\n" +
 			"  recorder pmda --socket 78=unix:/tmp/78.sock --socket 3=unix:/tmp/3.sock --socket unix:/tmp/500.sock",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, args []string) error { return a.answer(&f, c.Flags()) },

@@ -9,9 +9,11 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"tachograph/cmd/internal/cause"
+	"tachograph/config/trust"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,8 +27,9 @@ type Socket struct {
 
 // Unix makes a unix socket at a path, which an option has named; a mode of 0 is for
 // everybody. Nobody can connect before its mode and group are as they should be: between
-// bind and listen the kernel refuses everybody. The directory is locked meanwhile, so that
-// of two servers which start at the same time one finds the other.
+// bind and listen the kernel refuses everybody. Its directory must be one in which nobody
+// else can put something in the socket's place. Of two servers which start at the same
+// time one finds the other, by a lock.
 func Unix(option, path string, mode os.FileMode, group string) (*Socket, error) {
 	cannot := func(err error) error {
 		return fmt.Errorf("cannot listen at %s: %w", path, cause.Of(err))
@@ -42,14 +45,14 @@ func Unix(option, path string, mode os.FileMode, group string) (*Socket, error) 
 	if err := makeDir(dir); err != nil {
 		return nil, cannot(err)
 	}
-	lock, err := os.Open(dir)
+	if err := trusted(dir); err != nil {
+		return nil, cannot(err)
+	}
+	unlock, err := lock(option, path)
 	if err != nil {
-		return nil, cannot(err)
+		return nil, err
 	}
-	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return nil, cannot(err)
-	}
+	defer unlock()
 	if err := removeStale(option, path); err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func prepare(f *os.File, path string, mode os.FileMode, gid int) (*Socket, error
 			return nil, err
 		}
 	}
-	if err := os.Chmod(path, mode); err != nil {
+	if err := chmod(path, mode); err != nil {
 		return nil, err
 	}
 	if err := unix.Listen(int(f.Fd()), unix.SOMAXCONN); err != nil {
@@ -99,6 +102,36 @@ func prepare(f *os.File, path string, mode os.FileMode, gid int) (*Socket, error
 		return nil, err
 	}
 	return &Socket{u, path, info}, nil
+}
+
+// trusted refuses a directory in which somebody else could exchange the socket: it, and
+// what it lies in, belong to root or to who runs this, and nobody else may write them,
+// but for those where everybody may only remove what is his own, such as /tmp.
+func trusted(dir string) error {
+	who := trust.Root()
+	if uid := os.Geteuid(); uid != 0 {
+		who = trust.RootAndAsker(uid)
+	}
+	below, ok := strings.CutPrefix(dir, runDir)
+	if runDir == "" || !ok {
+		_, err := who.Resolve(dir)
+		return err
+	}
+	at := runDir
+	for name := range strings.SplitSeq(strings.Trim(below, "/"), "/") {
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return err
+		}
+		if at == runDir {
+			continue
+		}
+		if err := who.Check(at, info); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // makeDir makes the directory of a socket: root's for everybody to reach it

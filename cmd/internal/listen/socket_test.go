@@ -159,3 +159,105 @@ func shortDir(t *testing.T) string {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
+
+// A link in the place of the socket is not followed when that gets its mode.
+func TestModeFollowsNoLink(t *testing.T) {
+	dir := shortDir(t)
+	secret, path := filepath.Join(dir, "secret"), filepath.Join(dir, "s")
+	if err := os.WriteFile(secret, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, path); err != nil {
+		t.Fatal(err)
+	}
+	err := chmod(path, 0o666)
+	if info, _ := os.Stat(secret); info.Mode().Perm() != 0o600 {
+		t.Errorf("the file behind the link has the mode %v, %v", info.Mode(), err)
+	}
+}
+
+// A directory in which somebody else could exchange the socket is refused, also where it
+// lies further up; one like /tmp is not.
+func TestDirectoryThatOthersMayWrite(t *testing.T) {
+	for _, c := range []struct {
+		mode    os.FileMode
+		refused bool
+	}{{0o755, false}, {0o700, false}, {0o777, true}, {0o777 | os.ModeSticky, false}} {
+		for _, below := range []string{"", "below"} {
+			dir := filepath.Join(shortDir(t), "d")
+			if err := os.MkdirAll(filepath.Join(dir, below), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			l, err := Unix("--at", filepath.Join(dir, below, "s"), 0, "")
+			if err == nil {
+				l.Close()
+			}
+			if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "everybody may write it") {
+				t.Errorf("%v, %q: %v", c.mode, below, err)
+			}
+		}
+	}
+}
+
+// Whoever holds the lock of the open directory, which everybody can, keeps nobody from
+// listening there.
+func TestLockOfTheDirectory(t *testing.T) {
+	dir := shortDir(t)
+	f, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Unix("--at", filepath.Join(dir, "s"), 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	l.Remove()
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// The server's own lock is not waited for without end, and what is no lock is refused.
+func TestLockHasALimit(t *testing.T) {
+	was := lockWait
+	lockWait = 0
+	t.Cleanup(func() { lockWait = was })
+	for name, c := range map[string]struct {
+		make func(name string) error
+		says string
+	}{
+		"held": {func(name string) error {
+			unlock, err := lock("--at", strings.TrimSuffix(name, ".lock"))
+			t.Cleanup(unlock)
+			return err
+		}, "held the lock"},
+		"open to others": {func(name string) error {
+			if err := os.WriteFile(name, nil, 0o600); err != nil {
+				return err
+			}
+			return os.Chmod(name, 0o644)
+		}, "remove it"},
+		"a pipe": {func(name string) error { return unix.Mkfifo(name, 0o600) }, "remove it"},
+		"a link": {func(name string) error { return os.Symlink("/etc/passwd", name) }, "cannot be opened"},
+	} {
+		path := filepath.Join(shortDir(t), "s")
+		if err := c.make(path + ".lock"); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Unix("--at", path, 0, "")
+		if err == nil {
+			l.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "--at unix:PATH") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package listen
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"tachograph/cmd/internal/cause"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockWait is how long a server waits for another one that is starting at the same path:
+// that takes it milliseconds.
+var lockWait = 5 * time.Second
+
+// lock has at most one server at a time make the socket at path. The lock is in a file of
+// its own beside that, which nobody else may open: a directory can be locked by whoever
+// may read it. Whoever has it takes the file away again, so that who has waited for it
+// looks whether what he has got is still there.
+func lock(option, path string) (unlock func(), err error) {
+	name := path + ".lock"
+	cannot := func(why any) error {
+		return fmt.Errorf("cannot listen at %s: %v; choose another path with %s unix:PATH", path, why, option)
+	}
+	for until := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
+		f, err := openLock(name)
+		if err != nil {
+			return nil, cannot(err)
+		}
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil && isAt(f, name) {
+			return func() {
+				os.Remove(name)
+				f.Close()
+			}, nil
+		}
+		f.Close()
+		switch {
+		case err != nil && !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+			return nil, cannot(err)
+		case time.Now().After(until):
+			return nil, cannot(fmt.Sprintf("another program of this user has held the lock %s for %v", name, lockWait))
+		}
+	}
+}
+
+// openLock opens the file of a lock, if it is one that only this user may open.
+func openLock(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the lock %s cannot be opened: %w", name, cause.Of(err))
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o066 != 0 {
+		f.Close()
+		return nil, fmt.Errorf("%s is there already, and is not a file that only this user may open: remove it", name)
+	}
+	return f, nil
+}
+
+// isAt reports whether f is the file of a name.
+func isAt(f *os.File, name string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Lstat(name)
+	return err == nil && os.SameFile(mine, now)
+}
