@@ -39,8 +39,6 @@ type Client struct {
 	// and Leave how much they leave for those who need not leave as much; both are
 	// parts of 1, and a Share of 0 is all.
 	Share, Leave float64
-	// HangUp ends the connection of the request; nil where there is none.
-	HangUp func()
 }
 
 // An Account is what one request has taken.
@@ -76,7 +74,7 @@ func (a *Account) Close() {
 
 // Give gives back some of what was taken.
 func (a *Account) Give(bytes int64) {
-	if a == nil {
+	if a == nil || bytes <= 0 {
 		return
 	}
 	a.budget.mu.Lock()
@@ -95,17 +93,33 @@ func (a *Account) give(bytes int64) {
 	b.freed = make(chan struct{})
 }
 
-// take takes bytes if the client leaves a part of all to others; otherwise it says when
-// something is given back.
-func (a *Account) take(bytes int64, leave float64) (ok bool, freed <-chan struct{}) {
+// Parts of the budget, and of each client's share, that are left: by what streams send to
+// who asks only once, and by what streams keep to what they send as well, or all would
+// wait for each other.
+const (
+	nothing = 0
+	bySent  = 0.25
+	byKept  = 0.5
+)
+
+// most is how many bytes the client may have at a time, and leave how many it leaves.
+func (a *Account) most(left float64) (most, leave int64) {
+	part := a.client.Share
+	if part == 0 {
+		part = 1
+	}
+	total := float64(a.budget.total)
+	return int64(total * part * (1 - left)), int64(total * max(left, a.client.Leave))
+}
+
+// take takes bytes if there are as many for the client; otherwise it says when something
+// is given back.
+func (a *Account) take(bytes int64, left float64) (ok bool, freed <-chan struct{}) {
 	b := a.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	share := a.client.Share
-	if share == 0 {
-		share = 1
-	}
-	if a.closed || b.free-bytes < int64(float64(b.total)*leave) || b.by[a.client.Name]+bytes > int64(float64(b.total)*share) {
+	most, leave := a.most(left)
+	if a.closed || b.free-bytes < leave || b.by[a.client.Name]+bytes > most {
 		return false, b.freed
 	}
 	b.free -= bytes
@@ -114,19 +128,32 @@ func (a *Account) take(bytes int64, leave float64) (ok bool, freed <-chan struct
 	return true, nil
 }
 
+// errShort is what a client is told for whom there is not enough.
+func errShort() error {
+	return status.TooMany(time.Second, "the requests that are being answered take all the memory there is for them: try again in a second, or ask for less")
+}
+
 // Take takes bytes, or says to the client why there are none.
 func (a *Account) Take(bytes int64) error {
 	if a == nil {
 		return nil
 	}
-	if ok, _ := a.take(bytes, a.client.Leave); !ok {
-		return status.TooMany(time.Second, "the requests that are being answered take all the memory there is for them: try again in a second, or ask for less")
+	if ok, _ := a.take(bytes, nothing); !ok {
+		return errShort()
 	}
 	return nil
 }
 
-// forQuestions is the part of the budget that streams leave to who asks only once.
-const forQuestions = 0.25
+// Keep is Take for what a stream has as long as it lasts.
+func (a *Account) Keep(bytes int64) error {
+	if a == nil {
+		return nil
+	}
+	if ok, _ := a.take(bytes, byKept); !ok {
+		return errShort()
+	}
+	return nil
+}
 
 // Wait takes bytes for something to be sent in a stream, and waits until they are there:
 // the next that is sent tells what was not sent meanwhile. More than a stream can ever
@@ -135,12 +162,11 @@ func (a *Account) Wait(ctx context.Context, bytes int64) error {
 	if a == nil {
 		return nil
 	}
-	leave := max(a.client.Leave, forQuestions)
-	if float64(bytes) > float64(a.budget.total)*(1-leave) || a.client.Share > 0 && float64(bytes) > float64(a.budget.total)*a.client.Share {
-		return a.Take(a.budget.total + 1)
+	if most, leave := a.most(bySent); bytes > min(most, a.budget.total-leave) {
+		return errShort()
 	}
 	for {
-		ok, freed := a.take(bytes, leave)
+		ok, freed := a.take(bytes, bySent)
 		if ok {
 			return nil
 		}
@@ -149,35 +175,6 @@ func (a *Account) Wait(ctx context.Context, bytes int64) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}
-}
-
-// While takes bytes for what somebody is waited for with, once that has lasted for a
-// while, and ends the connection where there are none. What it returns ends this.
-func (a *Account) While(after time.Duration, bytes int64) (done func()) {
-	if a == nil {
-		return func() {}
-	}
-	var mu sync.Mutex
-	over, took := false, int64(0)
-	timer := time.AfterFunc(after, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if over {
-			return
-		}
-		if a.Take(bytes) == nil {
-			took = bytes
-		} else if a.client.HangUp != nil {
-			a.client.HangUp()
-		}
-	})
-	return func() {
-		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-		over = true
-		a.Give(took)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"connectrpc.com/connect"
 )
@@ -81,6 +80,9 @@ func TestWait(t *testing.T) {
 		if err := <-got; err != nil || b.Free() != 40 {
 			t.Errorf("%v, %d are free", err, b.Free())
 		}
+		if a.Keep(20) == nil || a.Take(20) != nil {
+			t.Error("streams leave nothing for questions")
+		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		if err := a.Wait(ctx, 30); !errors.Is(err, context.Canceled) {
@@ -88,33 +90,6 @@ func TestWait(t *testing.T) {
 		}
 		if err := a.Wait(context.Background(), 90); connect.CodeOf(err) != connect.CodeResourceExhausted {
 			t.Errorf("more than there ever is: %v", err)
-		}
-	})
-}
-
-// Who is waited for takes what that costs, and is let go of where there is nothing left.
-func TestWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(100)
-		gone := false
-		_, a := b.Open(context.Background(), Client{HangUp: func() { gone = true }})
-		done := a.While(time.Second, 60)
-		if b.Free() != 100 {
-			t.Error("it is taken at once")
-		}
-		time.Sleep(2 * time.Second)
-		if b.Free() != 40 || gone {
-			t.Errorf("%d are free", b.Free())
-		}
-		second := a.While(time.Second, 60)
-		time.Sleep(2 * time.Second)
-		if !gone {
-			t.Error("nothing was left, and the client stays")
-		}
-		second()
-		done()
-		if b.Free() != 100 {
-			t.Errorf("%d are free", b.Free())
 		}
 	})
 }

@@ -57,7 +57,7 @@ const skip = 200
 
 // play plays what next delivers to a client that wants metrics.
 func (p *playback) play(b *testing.B, metrics []*metric.Desc, next func() (follow.Item, follow.Position, error)) {
-	f := &feed{enc: newEncoder(wish{metrics: metrics}), send: p.send}
+	f := &feed{enc: newEncoder(wish{metrics: metrics}), send: func(m *tachographv1.SubscribeResponse, _ int) error { return p.send(m) }}
 	a := newAssembler(nil)
 	begun := false
 	for n := 0; ; n++ {

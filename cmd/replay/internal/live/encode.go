@@ -30,17 +30,20 @@ type encoder struct {
 	wish
 	plan   *plan
 	told   *archive.Info
-	tables []*table          // by place; nil: nothing of it is wanted
-	absent map[string]string // why, of metrics that are told to be absent
-	number uint32            // of the last table
-	rows   uint32            // of the last row
-	series uint32            // of the last series
-	time   int64             // of the frame before
-	out    []*tachographv1.SubscribeResponse
-	spare  []*tachographv1.SubscribeResponse
-	size   int                        // of the last message, about
-	at     uint32                     // the last series in gaps of the last message
-	missed map[metric.Reason]*absence // in the last message
+	tables []*table                        // by place; nil: nothing of it is wanted
+	absent map[string]string               // why, of metrics that are told to be absent
+	number uint32                          // of the last table
+	rows   uint32                          // of the last row
+	series uint32                          // of the last series
+	time   int64                           // of the frame before
+	out    *tachographv1.SubscribeResponse // the last message; nil: a frame begins
+	spare  *tachographv1.SubscribeResponse
+	before func(*tachographv1.SubscribeResponse) error // is given all but the last
+	sent   int                                         // messages of this frame that were
+	err    error                                       // of before
+	size   int                                         // of the last message, about
+	at     uint32                                      // the last series in gaps of the last message
+	missed map[metric.Reason]*absence                  // in the last message
 	work   []rowWork
 }
 
@@ -75,11 +78,11 @@ func newEncoder(w wish) *encoder {
 	return &encoder{wish: w, absent: make(map[string]string), missed: make(map[metric.Reason]*absence)}
 }
 
-// frame is how s differs from what was told, as messages that are valid until the
-// next call; the first of them is there even if nothing differs. The time is that
-// of the tick that led to it, 0 if none did.
-func (e *encoder) frame(s *State, time int64) []*tachographv1.SubscribeResponse {
-	e.out, e.work = e.out[:0], e.work[:0]
+// frame is how s differs from what was told, as its last message, which is valid until the
+// next call; the others, if it takes more than one, have been given to before. It is there
+// even if nothing differs. The time is that of the tick that led to it, 0 if none did.
+func (e *encoder) frame(s *State, time int64, before func(*tachographv1.SubscribeResponse) error) (*tachographv1.SubscribeResponse, error) {
+	e.out, e.work, e.before, e.sent, e.err = nil, e.work[:0], before, 0, nil
 	m := e.message()
 	if s.Archive != e.told {
 		e.turn(m, s.Archive)
@@ -98,8 +101,11 @@ func (e *encoder) frame(s *State, time int64) []*tachographv1.SubscribeResponse 
 	e.size = len(m.Tables)*60*8 + len(m.Gone)*4
 	for i := range e.work {
 		e.cells(&e.work[i])
+		if e.err != nil {
+			return nil, e.err
+		}
 	}
-	last := e.out[len(e.out)-1]
+	last := e.out
 	if time != 0 {
 		last.ElapsedNs, e.time = time-e.time, time
 	}
@@ -111,25 +117,26 @@ func (e *encoder) frame(s *State, time int64) []*tachographv1.SubscribeResponse 
 			t.last = s.blocks[i]
 		}
 	}
-	return e.out
+	return last, nil
 }
 
 func byNumber(a, b rowWork) int { return int(int64(a.row.number) - int64(b.row.number)) }
 
-// message begins another message.
+// message begins another message, after the last has been sent.
 func (e *encoder) message() *tachographv1.SubscribeResponse {
-	n := len(e.out)
-	if n > 0 {
-		e.out[n-1].More = true
+	if e.out != nil {
+		e.out.More = true
+		e.err = e.before(e.out)
+		e.sent++
 	}
-	if n == len(e.spare) {
-		e.spare = append(e.spare, new(tachographv1.SubscribeResponse))
+	if e.spare == nil {
+		e.spare = new(tachographv1.SubscribeResponse)
 	}
-	m := e.spare[n]
+	m := e.spare
 	gaps, by, gone, read, ns := m.Gaps[:0], m.By[:0], m.Gone[:0], m.Read[:0], m.ReadNs[:0]
 	m.Reset()
 	m.Gaps, m.By, m.Gone, m.Read, m.ReadNs = gaps, by, gone, read, ns
-	e.out = append(e.out, m)
+	e.out = m
 	e.size, e.at = 0, 0
 	clear(e.missed)
 	return m
@@ -332,7 +339,7 @@ func sameSlice[T any](a, b []T) bool {
 
 // cells tells what has changed in a row.
 func (e *encoder) cells(w *rowWork) {
-	m := e.out[len(e.out)-1]
+	m := e.out
 	if e.size > mostOfMessage {
 		m = e.message()
 	}

@@ -15,8 +15,8 @@ import (
 type feed struct {
 	enc               *encoder
 	events, processes bool
-	every             int64 // the interval in nanoseconds; 0: as recorded
-	send              func(*tachographv1.SubscribeResponse) error
+	every             int64                                                   // the interval in nanoseconds; 0: as recorded
+	send              func(m *tachographv1.SubscribeResponse, size int) error // about so many bytes
 	catching          bool
 
 	state   *State // the latest that was taken in
@@ -205,34 +205,40 @@ func (f *feed) waiting() bool { return f.settle != 0 || f.every == 0 && len(f.pe
 // emit sends a frame of all that has been taken in.
 func (f *feed) emit(also func(first *tachographv1.SubscribeResponse)) error {
 	before := f.enc.time
-	list := f.enc.frame(f.state, f.time)
-	first, last := list[0], list[len(list)-1]
-	if also == nil && f.nothing(list) {
+	begun := false
+	send := func(m *tachographv1.SubscribeResponse) error {
+		if !begun {
+			begun = true
+			m.Events, m.Lost = f.pending, f.lost
+			m.Merged, m.EventsLeftOut = f.merged, f.left
+			if also != nil {
+				also(m)
+			}
+		}
+		m.CatchingUp = f.catching
+		return f.send(m, f.enc.size+f.bytes)
+	}
+	last, err := f.enc.frame(f.state, f.time, send)
+	if err != nil {
+		return err
+	}
+	if also == nil && f.nothing(last) {
 		// Who goes on from the frame before misses nothing.
 		f.moved, f.time, f.settle, f.enc.time = [metric.NumClasses]bool{}, 0, 0, before
 		return nil
 	}
-	first.Events, first.Lost = f.pending, f.lost
-	first.Merged, first.EventsLeftOut = f.merged, f.left
-	if also != nil {
-		also(first)
-	}
 	last.Position, last.Advance = f.mark.mark(f.show())
+	if err := send(last); err != nil {
+		return err
+	}
 	f.time, f.settle, f.merged, f.left, f.bytes = 0, 0, 0, 0, 0
 	f.pending, f.lost = nil, nil
-	for _, m := range list {
-		m.CatchingUp = f.catching
-		if err := f.send(m); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
 // nothing reports whether a frame tells nothing that the client wants to know.
-func (f *feed) nothing(list []*tachographv1.SubscribeResponse) bool {
-	m := list[0]
-	return len(list) == 1 && !f.enc.exact && f.every == 0 && f.merged == 0 && f.left == 0 && len(f.pending)+len(f.lost) == 0 &&
+func (f *feed) nothing(m *tachographv1.SubscribeResponse) bool {
+	return f.enc.sent == 0 && !f.enc.exact && f.every == 0 && f.merged == 0 && f.left == 0 && len(f.pending)+len(f.lost) == 0 &&
 		len(m.Gaps)+len(m.Rows)+len(m.Gone)+len(m.Texts)+len(m.Absences)+len(m.Renamed)+len(m.Tables) == 0 && m.Archive == nil
 }
 
@@ -255,7 +261,7 @@ func (f *feed) show() follow.Position {
 
 // idle sends an empty frame.
 func (f *feed) idle() error {
-	return f.send(&tachographv1.SubscribeResponse{CatchingUp: f.catching})
+	return f.send(&tachographv1.SubscribeResponse{CatchingUp: f.catching}, 0)
 }
 
 // classes are those that a private follower must deliver. A configuration may

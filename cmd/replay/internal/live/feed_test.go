@@ -30,7 +30,7 @@ type listener struct {
 
 func listen(t *testing.T, descs []*metric.Desc) *listener {
 	l := &listener{t: t}
-	l.feed = &feed{enc: newEncoder(wish{metrics: descs, exact: true}), events: true, processes: true, send: func(m *tachographv1.SubscribeResponse) error {
+	l.feed = &feed{enc: newEncoder(wish{metrics: descs, exact: true}), events: true, processes: true, send: func(m *tachographv1.SubscribeResponse, _ int) error {
 		b, err := proto.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -227,10 +227,10 @@ func TestLargeFramesComeInParts(t *testing.T) {
 	l, a := listen(t, g.Metrics), newAssembler(nil)
 	parts, biggest := 0, 0
 	send := l.feed.send
-	l.feed.send = func(m *tachographv1.SubscribeResponse) error {
+	l.feed.send = func(m *tachographv1.SubscribeResponse, size int) error {
 		parts++
 		biggest = max(biggest, proto.Size(m))
-		return send(m)
+		return send(m, size)
 	}
 	s := a.take(&follow.Item{Archive: testArchive("1", "1"), Tick: &metric.Tick{Class: metric.Process, At: metric.Stamp{Wall: 5, Cont: 7}, Blocks: []*metric.Block{b}}}, follow.Position{Archive: "1"})
 	if err := l.feed.begin(s.State, s.Position, nil); err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"net/http"
 	"net/url"
@@ -37,6 +39,9 @@ type line struct {
 	Code     string            `json:"code,omitempty"`
 }
 
+// decoded is what a stream keeps where its frames are decoded here.
+var decoded = cost{row: 400, cell: 64}
+
 // ServeHTTP answers what Subscribe answers, as lines of JSON for who has no more
 // than curl: /v1/subscribe?metrics=disk.dev&instances=sda&interval=10s. Each frame
 // ends with its position.
@@ -51,8 +56,9 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req, err := readQuery(r.URL.Query())
 	begun := false
 	if err == nil {
+		io.Copy(io.Discard, r.Body) // until then nobody sees that the client has left
 		var dec client.Decoder
-		err = p.Stream(r.Context(), req, func(m *tachographv1.SubscribeResponse) error {
+		err = p.stream(r.Context(), req, decoded, func(m *tachographv1.SubscribeResponse) error {
 			if !begun {
 				begun = true
 				w.Header().Set("Content-Type", "application/x-ndjson")
@@ -62,7 +68,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if err != nil || f == nil {
 				return err
 			}
-			for _, l := range lines(f) {
+			for l := range lines(f) {
 				if err := out.Encode(&l); err != nil {
 					return err
 				}
@@ -119,56 +125,62 @@ func readQuery(q url.Values) (*tachographv1.SubscribeRequest, error) {
 	return req, nil
 }
 
-// lines are a frame as lines.
-func lines(f *client.Frame) []line {
-	var out []line
-	at := f.Time.UTC().Format(time.RFC3339Nano)
-	for _, e := range f.Errors {
-		out = append(out, line{Metric: e.Item, Error: e.Message, Code: connect.Code(e.Code).String()})
-	}
-	for _, l := range f.Lost {
-		out = append(out, line{Lost: l})
-	}
-	for _, e := range f.Events {
-		l := line{Time: e.Time.AsTime().Format(time.RFC3339Nano), Event: e.Kind, Text: e.Text, Key: e.InstanceKey, Labels: make(map[string]string)}
-		for _, label := range e.Labels {
-			l.Labels[label.Name] = label.Value
+// lines are a frame as lines. None is kept: a client that takes its time takes them one by
+// one.
+func lines(f *client.Frame) iter.Seq[line] {
+	return func(yield func(line) bool) {
+		more := true
+		tell := func(l line) {
+			more = more && yield(l)
 		}
-		out = append(out, l)
-	}
-	for _, t := range f.Tables {
-		for i := range t.Metrics {
-			if t.Absent != "" {
-				out = append(out, line{Metric: t.Metrics[i].Name, Absent: t.Absent})
+		at := f.Time.UTC().Format(time.RFC3339Nano)
+		for _, e := range f.Errors {
+			tell(line{Metric: e.Item, Error: e.Message, Code: connect.Code(e.Code).String()})
+		}
+		for _, l := range f.Lost {
+			tell(line{Lost: l})
+		}
+		for _, e := range f.Events {
+			l := line{Time: e.Time.AsTime().Format(time.RFC3339Nano), Event: e.Kind, Text: e.Text, Key: e.InstanceKey, Labels: make(map[string]string)}
+			for _, label := range e.Labels {
+				l.Labels[label.Name] = label.Value
+			}
+			tell(l)
+		}
+		for _, t := range f.Tables {
+			for i := range t.Metrics {
+				if t.Absent != "" {
+					tell(line{Metric: t.Metrics[i].Name, Absent: t.Absent})
+				}
 			}
 		}
-	}
-	value := func(r *client.Row, i int, gone bool) {
-		m, v := &r.Table.Metrics[i], r.Values[i]
-		l := line{Time: at, Metric: m.Name, Instance: r.Instance.GetName(), Key: r.Instance.GetKey(), Absent: v.Absent, Gone: gone}
-		if v.Absent == "" && !gone {
-			l.Value = shownValue(m, v)
+		value := func(r *client.Row, i int, gone bool) {
+			m, v := &r.Table.Metrics[i], r.Values[i]
+			l := line{Time: at, Metric: m.Name, Instance: r.Instance.GetName(), Key: r.Instance.GetKey(), Absent: v.Absent, Gone: gone}
+			if v.Absent == "" && !gone {
+				l.Value = shownValue(m, v)
+			}
+			tell(l)
 		}
-		out = append(out, l)
-	}
-	for _, r := range f.Gone {
-		for i := range r.Values {
-			value(r, i, true)
+		for _, r := range f.Gone {
+			for i := range r.Values {
+				value(r, i, true)
+			}
 		}
-	}
-	appeared := make(map[*client.Row]bool)
-	for _, r := range f.Appeared {
-		appeared[r] = true
-		for i := range r.Values {
-			value(r, i, false) // what is 0 has not changed
+		appeared := make(map[*client.Row]bool)
+		for _, r := range f.Appeared {
+			appeared[r] = true
+			for i := range r.Values {
+				value(r, i, false) // what is 0 has not changed
+			}
 		}
-	}
-	for _, c := range f.Changes {
-		if !appeared[c.Row] {
-			value(c.Row, c.Metric, false)
+		for _, c := range f.Changes {
+			if !appeared[c.Row] {
+				value(c.Row, c.Metric, false)
+			}
 		}
+		tell(line{Position: f.Position, Merged: f.Merged})
 	}
-	return append(out, line{Position: f.Position, Merged: f.Merged})
 }
 
 // shownValue is a value as JSON has it: what is no number there is text.

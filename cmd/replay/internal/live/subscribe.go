@@ -15,6 +15,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 
 	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	"tachograph/cmd/replay/internal/budget"
 	"tachograph/cmd/replay/internal/selection"
 	"tachograph/cmd/replay/internal/status"
 	"tachograph/sample/metric"
@@ -41,6 +42,7 @@ type Publisher struct {
 	subscribers atomic.Int64
 	once        sync.Once
 	turns       chan struct{} // to open archives
+	begins      chan struct{} // to find out what is wanted, and how that stands
 }
 
 // Limits of what a client may ask for.
@@ -63,6 +65,13 @@ func (p *Publisher) Subscribe(ctx context.Context, req *connect.Request[tachogra
 // Stream answers a request with frames until ctx ends, the client cannot be
 // reached, or the server stops. What send is given is valid until it returns.
 func (p *Publisher) Stream(ctx context.Context, req *tachographv1.SubscribeRequest, send func(*tachographv1.SubscribeResponse) error) error {
+	return p.stream(ctx, req, cost{row: 40, cell: 8}, send)
+}
+
+// A cost is what memory a stream keeps for each row and for each value in it.
+type cost struct{ row, cell int64 }
+
+func (p *Publisher) stream(ctx context.Context, req *tachographv1.SubscribeRequest, each cost, send func(*tachographv1.SubscribeResponse) error) error {
 	most := int64(p.Most)
 	if most == 0 {
 		most = mostSubscribers
@@ -71,8 +80,16 @@ func (p *Publisher) Stream(ctx context.Context, req *tachographv1.SubscribeReque
 	if p.subscribers.Add(1) > most {
 		return status.TooMany(5*time.Second, "there are %d subscribers, which is as many as this server has; come back later", most)
 	}
-	s := &stream{Publisher: p, send: send, beat: ordinaryBeat}
+	s := &stream{Publisher: p, ctx: ctx, account: budget.Of(ctx), each: each, send: send, beat: ordinaryBeat}
+	p.once.Do(func() {
+		p.turns, p.begins = make(chan struct{}, openAtOnce), make(chan struct{}, beginAtOnce)
+	})
+	defer s.begun()
+	if err := s.waitToBegin(); err != nil {
+		return err
+	}
 	from, err := s.read(req)
+	s.begun()
 	if err != nil {
 		return err
 	}
@@ -96,11 +113,17 @@ func (p *Publisher) Stream(ctx context.Context, req *tachographv1.SubscribeReque
 type stream struct {
 	*Publisher
 	feed
-	send func(*tachographv1.SubscribeResponse) error
-	sent time.Time
-	beat time.Duration
-	bad  []*tachographv1.ItemError
-	cur  cursor
+	ctx       context.Context
+	account   *budget.Account
+	each      cost
+	kept      int64  // bytes that were taken for what it keeps
+	rows      uint32 // that had been announced then
+	beginning bool   // it has a turn of begins
+	send      func(*tachographv1.SubscribeResponse) error
+	sent      time.Time
+	beat      time.Duration
+	bad       []*tachographv1.ItemError
+	cur       cursor
 	// ahead is what the client has got already where the hub is a little behind;
 	// until then its steps are skipped.
 	ahead *follow.Position
@@ -140,6 +163,9 @@ func (s *stream) read(req *tachographv1.SubscribeRequest) (from follow.Position,
 	if err != nil {
 		return from, err
 	}
+	if err := s.account.Keep(int64(len(chosen.Metrics)) * ofMetric); err != nil {
+		return from, err
+	}
 	s.bad = chosen.Errors
 	if len(chosen.Metrics) == 0 && !req.Events && !req.ProcessEvents {
 		if len(s.bad) > 0 {
@@ -149,11 +175,86 @@ func (s *stream) read(req *tachographv1.SubscribeRequest) (from follow.Position,
 	}
 	s.enc = newEncoder(wish{metrics: chosen.Metrics, instance: chosen.Instance, exact: req.ExactTimes})
 	s.events, s.processes = req.Events, req.ProcessEvents
-	s.feed.send = func(m *tachographv1.SubscribeResponse) error {
-		s.sent = time.Now()
-		return s.send(m)
-	}
+	s.feed.send = s.deliver
 	return from, nil
+}
+
+// inMemory is how many bytes of memory a byte of a message comes to until it is sent.
+const inMemory = 4
+
+// deliver sends a message of about so many bytes, which are taken for as long as the
+// client takes.
+func (s *stream) deliver(m *tachographv1.SubscribeResponse, size int) error {
+	if err := s.keep(); err != nil {
+		return err
+	}
+	s.begun() // from here on it waits for memory, or for its client
+	bytes := int64(size) * inMemory
+	if err := s.account.Wait(s.ctx, bytes); err != nil {
+		return err
+	}
+	defer s.account.Give(bytes)
+	s.sent = time.Now()
+	return s.send(m)
+}
+
+// ofMetric is what a stream keeps of each metric that is wanted.
+const ofMetric = 256
+
+// beginAtOnce is how many streams find out at a time what is wanted and how that stands:
+// more would take memory and make all of them, and others, wait.
+const beginAtOnce = 4
+
+// waitToBegin waits for the turn of this one, which ends with begun.
+func (s *stream) waitToBegin() error {
+	if s.beginning {
+		return nil
+	}
+	select {
+	case s.begins <- struct{}{}:
+		s.beginning = true
+		return nil
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+}
+
+func (s *stream) begun() {
+	if s.beginning {
+		s.beginning = false
+		<-s.begins
+	}
+}
+
+// keep takes what the stream keeps, of how things stand: as much as that may be where the
+// request leaves instances out.
+func (s *stream) keep() error {
+	if s.state == nil || s.kept != 0 && s.rows == s.enc.rows {
+		return nil
+	}
+	s.rows = s.enc.rows
+	bytes := int64(1)
+	seen := make(map[int]bool)
+	for _, d := range s.enc.metrics {
+		w, ok := s.state.plan.metrics[d.Name]
+		if !ok || s.state.blocks[w.place] == nil {
+			continue
+		}
+		n := int64(len(s.state.blocks[w.place].Rows))
+		bytes += n * s.each.cell
+		if !seen[w.place] {
+			seen[w.place] = true
+			bytes += n * s.each.row
+		}
+	}
+	s.account.Give(s.kept - bytes)
+	if more := bytes - s.kept; more > 0 {
+		if err := s.account.Keep(more); err != nil {
+			return err
+		}
+	}
+	s.kept = bytes
+	return nil
 }
 
 // run streams from a position on; from now on, if that is zero.
@@ -163,8 +264,14 @@ func (s *stream) run(ctx context.Context, from follow.Position) error {
 		if err != nil {
 			return err
 		}
+		if err := s.waitToBegin(); err != nil {
+			return err
+		}
 		s.adopt(state)
 		if err := s.checkInterval(); err != nil {
+			return err
+		}
+		if err := s.keep(); err != nil {
 			return err
 		}
 		if from.Archive == "" {
@@ -355,7 +462,6 @@ const openAtOnce = 4
 
 // open opens a follower for the client.
 func (s *stream) open(ctx context.Context, at follow.Position) (Follower, error) {
-	s.once.Do(func() { s.turns = make(chan struct{}, openAtOnce) })
 	select {
 	case s.turns <- struct{}{}:
 	case <-ctx.Done():

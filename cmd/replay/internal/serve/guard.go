@@ -67,12 +67,12 @@ func costOf(r *http.Request) int64 {
 			head += len(v) + 16
 		}
 	}
-	return 24<<10 + 2*int64(head)
+	return 32<<10 + 2*int64(head)
 }
 
 // shareOf is what of the budget is a guest's.
 func shareOf(g *guest) budget.Client {
-	c := budget.Client{Name: g.who.name, Share: share, Leave: forRoot, HangUp: func() { g.Close() }}
+	c := budget.Client{Name: g.who.name, Share: share, Leave: forRoot}
 	switch {
 	case g.who.root():
 		c.Share, c.Leave = 0, 0
