@@ -272,6 +272,30 @@ func TestRootObeysOnlyRoot(t *testing.T) {
 			os.WriteFile(p.file, []byte(trigger("run = [\""+p.program+"\"]")), 0o644)
 			os.Chown(p.program, stranger, 0)
 		}, file: "t.toml:1: trigger.0 names a command that root must not run"},
+		{name: "a stranger's script for an interpreter", spoil: func(p place) {
+			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/sh\", \""+p.program+"\"]\n"), 0o644)
+			os.Chown(p.program, stranger, 0)
+		}, file: "archive.on_finish names a command that root must not run"},
+		{name: "a stranger's script in a text for a shell", spoil: func(p place) {
+			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/sh\", \"-c\", \"exec "+p.program+"; true\"]\n"), 0o644)
+			os.Chown(p.program, stranger, 0)
+		}, file: "archive.on_finish names a command that root must not run"},
+		{name: "a stranger's file as an option", spoil: func(p place) {
+			os.WriteFile(p.file, []byte(trigger("run = [\"/bin/sh\", \"--init-file="+p.program+"\"]")), 0o644)
+			os.Chown(p.program, stranger, 0)
+		}, file: "t.toml:1: trigger.0 names a command that root must not run"},
+		{name: "a script to come in a stranger's directory", spoil: func(p place) {
+			theirs := filepath.Join(p.above, "theirs")
+			os.Mkdir(theirs, 0o755)
+			os.Chown(theirs, stranger, 0)
+			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/sh\", \""+theirs+"/later\"]\n"), 0o644)
+		}, file: "archive.on_finish names a command that root must not run"},
+		{name: "a stranger's directory as an argument", spoil: func(p place) {
+			theirs := filepath.Join(p.above, "theirs")
+			os.Mkdir(theirs, 0o755)
+			os.Chown(theirs, stranger, 0)
+			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/cp\", \"-t\", \""+theirs+"\"]\n"), 0o644)
+		}},
 		{name: "a program to come", spoil: func(p place) { os.Remove(p.program) }},
 		{name: "a stranger's link", spoil: func(p place) {
 			os.Rename(p.file, p.file+".real")

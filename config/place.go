@@ -59,28 +59,29 @@ func owner(info fs.FileInfo) int {
 
 // command is one that a configuration names, and where.
 type command struct {
-	program string
+	words   []string
 	mistake *Error
 }
 
 // commands are those that c names.
 func (c *Config) commands() (all []command) {
 	if len(c.Archive.OnFinish) > 0 {
-		all = append(all, command{c.Archive.OnFinish[0], c.mistake("archive.on_finish", "")})
+		all = append(all, command{c.Archive.OnFinish, c.mistake("archive.on_finish", "")})
 	}
 	for i := range c.Triggers {
 		if t := &c.Triggers[i]; len(t.Run) > 0 {
-			all = append(all, command{t.Run[0], c.TriggerMistake(t, "")})
+			all = append(all, command{t.Run, c.TriggerMistake(t, "")})
 		}
 	}
 	return all
 }
 
-// checkCommands refuses a command of root's that somebody else could exchange.
+// checkCommands refuses a command of root's that somebody else could exchange, or a file
+// that it is told of.
 // One that is not there yet fails when it is run, and is looked at again then.
 func checkCommands(all []command) error {
 	for _, c := range all {
-		if _, err := trust.Running(os.Geteuid()).Resolve(c.program); err != nil {
+		if _, err := trust.Running(os.Geteuid()).Command(c.words); err != nil {
 			mistake := *c.mistake
 			mistake.Msg = "names a command that root must not run: " + err.Error()
 			return &mistake

@@ -18,7 +18,7 @@ import (
 // execute runs a command of the configuration with more arguments, within its
 // time.
 func execute(ctx context.Context, command []string, more, env []string, limit time.Duration) error {
-	program, err := trust.Running(os.Geteuid()).Resolve(command[0])
+	program, err := trust.Running(os.Geteuid()).Command(command)
 	if err != nil {
 		return fmt.Errorf("%s is not run: %w", command[0], err)
 	}

@@ -1,0 +1,45 @@
+package trust
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Command checks what a command runs, and where its program lies: that program, and every
+// file that its arguments name, since an interpreter runs whatever it is given, and others
+// read there what they do. Directories may be anybody's: a command may be told of those
+// where it puts something.
+func (o Owners) Command(words []string) (program string, err error) {
+	if program, err = o.Resolve(words[0]); err != nil {
+		return "", err
+	}
+	for _, word := range words[1:] {
+		for _, path := range named(word) {
+			if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if _, err := o.Resolve(path); err != nil {
+				return "", err
+			}
+		}
+	}
+	return program, nil
+}
+
+// named are the files that an argument may name: as a whole, from the root directory, in
+// which commands are run, as the value of an option, or within a text for a shell.
+func named(word string) []string {
+	var paths []string
+	if info, err := os.Stat(filepath.Join("/", word)); err == nil && info.Mode().IsRegular() {
+		paths = append(paths, filepath.Join("/", word))
+	}
+	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&()<>{}$=,", r) }) {
+		if filepath.IsAbs(part) {
+			paths = append(paths, part)
+		}
+	}
+	return paths
+}
