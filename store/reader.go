@@ -62,6 +62,9 @@ func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Rea
 	return r, nil
 }
 
+// mostTold is of how many archives it is told why they cannot be read, where none can.
+const mostTold = 8
+
 // Refresh looks for what has been recorded since: new archives, and new ticks
 // in live ones. Archives that are gone are forgotten.
 func (r *Reader) Refresh() error {
@@ -87,6 +90,9 @@ func (r *Reader) Refresh() error {
 	r.archives = withoutCoarse(withoutPast(now))
 	r.sort()
 	if len(now) == 0 {
+		if more := len(errs) - mostTold; more > 0 {
+			errs = append(errs[:mostTold], fmt.Errorf("and so for %d others", more))
+		}
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}

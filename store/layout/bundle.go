@@ -9,8 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"tachograph/store/disk"
@@ -52,6 +52,7 @@ func IsBundle(src io.ReaderAt) bool {
 func Members(src io.ReaderAt, size int64) (members []Member, err error) {
 	in := io.NewSectionReader(src, 0, size)
 	t := tar.NewReader(in)
+	called := make(map[string]bool)
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		switch {
@@ -76,11 +77,12 @@ func Members(src io.ReaderAt, size int64) (members []Member, err error) {
 		switch {
 		case h.Size < 0 || at > size-h.Size:
 			return members, fmt.Errorf("the bundle is cut short: %q, number %d in it, is not whole", name, len(members)+1)
-		case slices.ContainsFunc(members, func(m Member) bool { return m.Name == name }):
+		case called[name]:
 			return members, fmt.Errorf("two archives in the bundle are called %q: unpack it with tar", name)
 		case sparse(h):
 			return members, fmt.Errorf("%q does not stand in the bundle as it is (sparse): unpack it with tar", name)
 		}
+		called[name] = true
 		members = append(members, Member{Name: name, Offset: at, Size: h.Size})
 	}
 }
@@ -109,23 +111,45 @@ func BundleAt(path string) (paths []string, isBundle bool, err error) {
 	if !IsBundle(f) {
 		return nil, false, nil
 	}
-	members, err := membersOf(f)
-	for _, m := range members {
+	c, err := contentsOf(f)
+	if err != nil {
+		return nil, true, err
+	}
+	for _, m := range c.members {
 		paths = append(paths, filepath.Join(path, m.Name))
 	}
-	return paths, true, err
+	return paths, true, c.err
 }
 
-func membersOf(f *os.File) ([]Member, error) {
+// A contents is what a bundle holds, as far as it could be read.
+type contents struct {
+	file    fs.FileInfo // as it was then
+	members []Member
+	places  map[string]int // in members, by name
+	err     error
+}
+
+// latest is what the bundle that was looked at last holds: whoever opens all that is in one
+// after the other does not have all of it read for each.
+var latest atomic.Pointer[contents]
+
+func contentsOf(f *os.File) (*contents, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	members, err := Members(f, st.Size())
-	if err != nil {
-		err = &fault.Error{Path: f.Name(), Kind: fault.Damaged, Err: err}
+	if c := latest.Load(); c != nil && os.SameFile(c.file, st) && c.file.Size() == st.Size() && c.file.ModTime().Equal(st.ModTime()) {
+		return c, nil
 	}
-	return members, err
+	c := &contents{file: st, places: make(map[string]int)}
+	if c.members, c.err = Members(f, st.Size()); c.err != nil {
+		c.err = &fault.Error{Path: f.Name(), Kind: fault.Damaged, Err: c.err}
+	}
+	for i, m := range c.members {
+		c.places[m.Name] = i
+	}
+	latest.Store(c)
+	return c, nil
 }
 
 // A File is an archive's file, or a member of a bundle, open for reading.
@@ -148,16 +172,20 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, err := membersOf(bundle)
-	i := slices.IndexFunc(members, func(m Member) bool { return m.Name == filepath.Base(path) })
-	if i < 0 {
+	c, err := contentsOf(bundle)
+	if err != nil {
 		bundle.Close()
-		if err == nil {
-			err = &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
-		}
 		return nil, err
 	}
-	return &File{path: path, file: bundle, member: io.NewSectionReader(bundle, members[i].Offset, members[i].Size)}, nil
+	i, ok := c.places[filepath.Base(path)]
+	if !ok {
+		bundle.Close()
+		if c.err != nil {
+			return nil, c.err
+		}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return &File{path: path, file: bundle, member: io.NewSectionReader(bundle, c.members[i].Offset, c.members[i].Size)}, nil
 }
 
 // Name is its path.

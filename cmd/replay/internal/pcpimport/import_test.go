@@ -2,6 +2,7 @@ package pcpimport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -153,6 +154,27 @@ func TestRefused(t *testing.T) {
 	if _, err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
+	// Small files of many marks would become as many files.
+	marks := func(name string, n int, before []pcparchive.Set) string {
+		base := filepath.Join(dir, name)
+		w, err := pcparchive.Create(base, pcparchive.Options{Label: pcparchive.Label{Start: start, Host: "marks"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Desc(&pcparchive.Desc{PMID: 78<<22 | 2, Type: pcp.U64, InDom: pcp.Null, Semantics: pcp.Counter, Names: []string{"x.y"}}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(n) {
+			if err := errors.Join(w.Result(start+i*10e9, before), w.Mark(start+i*10e9+5e9)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		return base
+	}
+	value := []pcparchive.Set{{PMID: 78<<22 | 2, Type: pcp.U64, Instances: pcparchive.Singular(), Values: &metric.Column{Bits: []uint64{1}}}}
 	none := Options{Create: func(rewrite.About) (Writer, error) { t.Error("it makes an archive"); return nil, nil }}
 	for _, c := range []struct {
 		bases []string
@@ -160,6 +182,8 @@ func TestRefused(t *testing.T) {
 	}{
 		{[]string{a, b}, "import the archives of one host at a time"},
 		{[]string{b}, "holds no values"},
+		{[]string{marks("boots", mostBoots+1, value)}, "tells of 1001 boots"},
+		{[]string{marks("marks", mostStretches+1, value)}, "more than 16384 marks"},
 		{[]string{filepath.Join(dir, "c")}, "there is no archive of PCP"},
 	} {
 		if _, err := Import(t.Context(), none, c.bases...); err == nil || !strings.Contains(err.Error(), c.say) {

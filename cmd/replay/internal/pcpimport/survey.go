@@ -55,6 +55,14 @@ type stretch struct {
 	origin   int64 // wall clock from which the clocks of the boot count
 }
 
+// mostStretches is how many stretches are taken for what a logger has made: a mark takes
+// 36 bytes, and each may stand for a boot. mostBoots is how many archives are made of them,
+// one for each boot.
+const (
+	mostStretches = 1 << 14
+	mostBoots     = 1000
+)
+
 // sameBoot is how much two estimates of when a machine was started may differ: its clock
 // is set, and the seconds of uptime are rounded.
 const sameBoot = int64(90e9)
@@ -93,7 +101,9 @@ func look(bases []string, each func() error) (*survey, error) {
 			return nil, err
 		}
 	}
-	s.boots()
+	if n := s.boots(); n > mostBoots {
+		return nil, fmt.Errorf("%s tells of %d boots, as nothing says which stretches between its marks belong to one, and an import makes an archive of each, %d at most: import a part of it at a time (pmlogextract -S, -T)", s.bases[0], n, mostBoots)
+	}
 	return s, nil
 }
 
@@ -130,6 +140,9 @@ func (s *survey) read(base string, each func() error) error {
 		}
 		s.records++
 		if broken {
+			if len(s.stretches) == mostStretches {
+				return fmt.Errorf("%s has more than %d marks, where its logger began again: import a part of it at a time (pmlogextract -S, -T)", base, mostStretches)
+			}
 			s.stretches = append(s.stretches, stretch{from: rec.Time, to: rec.Time})
 			broken = false
 		}
@@ -203,7 +216,7 @@ func (s *survey) note(set *pcparchive.ReadSet, when int64) {
 }
 
 // boots finds out which stretches are of one boot.
-func (s *survey) boots() {
+func (s *survey) boots() (n int) {
 	for i := range s.stretches {
 		now := &s.stretches[i]
 		if i > 0 {
@@ -214,6 +227,7 @@ func (s *survey) boots() {
 				continue
 			}
 		}
+		n++
 		now.origin = now.boot
 		if now.boot == 0 || now.boot > now.from {
 			// A clock that begins a moment before what it is the clock of.
@@ -221,6 +235,7 @@ func (s *survey) boots() {
 		}
 		now.id = "pcp-" + strings.TrimSuffix(metric.Stamp{Wall: now.origin}.Time().UTC().Format("20060102T150405Z"), "\n")
 	}
+	return n
 }
 
 // at is the stretch of a time.
