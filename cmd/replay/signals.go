@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,9 +61,19 @@ func unread(f *os.File) bool {
 	}
 }
 
-// die ends this program as the signal would have ended it.
+// dieWithin is how long a signal may take to end this program.
+const dieWithin = time.Second
+
+// die ends this program as the signal would have ended it. Some do not: Go's runtime takes
+// SIGPIPE for its own unless it comes of writing, the first process of a container is
+// spared by what it has not asked for, and whoever started this may have it ignored. It
+// ends then as a shell tells of such an end.
 func die(s syscall.Signal) {
 	signal.Reset(s)
-	_ = syscall.Kill(os.Getpid(), s)
-	select {} // until it comes
+	if s == syscall.SIGPIPE {
+		_, _ = os.Stdout.Write([]byte("\n")) // nobody reads it
+	} else if syscall.Kill(os.Getpid(), s) == nil {
+		time.Sleep(dieWithin)
+	}
+	os.Exit(128 + int(s))
 }
