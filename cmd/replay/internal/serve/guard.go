@@ -30,6 +30,9 @@ func (s *Server) handler() http.Handler {
 		mux.Handle(p.Path, s.bounded(p))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Nothing that is answered is for a page of somebody else, as whatever it takes it for.
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		g := guestOf(r)
 		ctx, account := s.budget.Open(r.Context(), shareOf(g))
 		defer g.close(account)
@@ -145,6 +148,10 @@ func (s *Server) refusal(r *http.Request) *connect.Error {
 	if origin := r.Header.Get("Origin"); origin != "" && !s.isOurOrigin(origin, r.Host) {
 		return status.Errorf(connect.CodePermissionDenied, "ORIGIN_REFUSED", "requests from pages of %q are not answered", shortened(origin))
 	}
+	// A page of another origin that only wants to have something asked for names none.
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !s.leadsToPage(r) {
+		return status.Errorf(connect.CodePermissionDenied, "ORIGIN_REFUSED", "requests from pages of others are not answered")
+	}
 	// The page asks for the token itself, and holds nothing of what was recorded.
 	if s.tokens.wanted() && !(s.home != nil && r.URL.Path == "/" && wantsPage(r)) {
 		return s.tokens.check(r.Header.Get("Authorization"))
@@ -205,6 +212,12 @@ func (s *Server) isEverywhere() bool {
 	return s.listen.Host == "" || ip != nil && ip.IsUnspecified()
 }
 
+// leadsToPage reports whether a link, of whatever page, leads to the page of "/", which
+// holds nothing of what was recorded.
+func (s *Server) leadsToPage(r *http.Request) bool {
+	return s.home != nil && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && wantsPage(r)
+}
+
 // isOurOrigin reports whether a page that asks is the server's own.
 func (s *Server) isOurOrigin(origin, host string) bool {
 	scheme := "http://"
@@ -260,7 +273,6 @@ func fail(w http.ResponseWriter, r *http.Request, err *connect.Error) {
 	case http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
 	}
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	http.Error(w, err.Message(), code)
 }
 

@@ -254,6 +254,5 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Write([]byte(b.String()))
 }

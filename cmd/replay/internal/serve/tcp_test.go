@@ -246,6 +246,9 @@ func TestHome(t *testing.T) {
 		{"/?x=/echo", []string{"Accept", browser}, 200, "the page"},
 		{"/", []string{"Accept", browser, "Host", "evil.example"}, 403, "not called"},
 		{"/", []string{"Accept", browser, "Origin", "http://evil.example"}, 403, "not answered"},
+		{"/", []string{"Accept", browser, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200, "the page"},
+		{"/", []string{"Accept", browser, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, 403, "not answered"},
+		{"/", []string{"Accept", browser, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403, "not answered"},
 	} {
 		if code, text := s.get(t, c.path, c.header...); code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%s %q: %d %s", c.path, c.header, code, text)
@@ -255,6 +258,36 @@ func TestHome(t *testing.T) {
 	for header, want := range map[string]int{"": 401, "Bearer x" + token: 401, "Bearer " + token: 200} {
 		if code, _ := made.get(t, "/", "Authorization", header, "Accept", browser); code != want {
 			t.Errorf("with a token of its own, %q: %d", header, code)
+		}
+	}
+}
+
+// A page of another origin can have a browser ask, as for a picture, without saying whose
+// it is: it gets nothing, and nothing that is answered is for it.
+func TestAcrossSites(t *testing.T) {
+	s := start(t, Options{Listen: "tcp:127.0.0.1:0"})
+	for site, want := range map[string]int{"": 200, "none": 200, "same-origin": 200, "same-site": 403, "cross-site": 403, "later": 403} {
+		for _, path := range []string{"/", "/large"} {
+			req, err := http.NewRequest("GET", "http://localhost"+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if site != "" {
+				req.Header.Set("Sec-Fetch-Site", site)
+			}
+			res, err := s.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != want {
+				t.Errorf("%q, %s: %d", site, path, res.StatusCode)
+			}
+			for name, value := range map[string]string{"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin"} {
+				if got := res.Header.Get(name); got != value {
+					t.Errorf("%q, %s: %s is %q", site, path, name, got)
+				}
+			}
 		}
 	}
 }
