@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -125,6 +126,10 @@ func openLock(name string) (f *os.File, exposed bool, err error) {
 		return nil, false, err
 	}
 	st, err := f.Stat()
+	if err == nil {
+		// A file with another name is perhaps one of somebody else, put here to be changed.
+		err = onlyName(name, st)
+	}
 	if err == nil && st.Mode().Perm()&0o077 != 0 {
 		exposed = true
 		err = f.Chmod(lockMode)
@@ -134,6 +139,14 @@ func openLock(name string) (f *os.File, exposed bool, err error) {
 		return nil, false, err
 	}
 	return f, exposed, nil
+}
+
+// onlyName refuses a file that has other names as well.
+func onlyName(name string, st fs.FileInfo) error {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Nlink > 1 {
+		return fmt.Errorf("open %s: it has %d names (hard links), and a lock has one: remove it", name, sys.Nlink)
+	}
+	return nil
 }
 
 // flock locks f, waiting a moment for those who only look.

@@ -57,7 +57,7 @@ func openLock(name string) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o066 != 0 {
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() || st.Mode&0o066 != 0 || st.Nlink > 1 {
 		f.Close()
 		return nil, fmt.Errorf("%s is there already, and is not a file that only this user may open: remove it", name)
 	}

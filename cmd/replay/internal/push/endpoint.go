@@ -148,13 +148,20 @@ func (p *Endpoint) String() string {
 	return visible.Text(u.String())
 }
 
-// readSecret reads a small file.
+// readSecret reads a small file, which not everybody else may read as well.
 func readSecret(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o007 != 0 {
+		return nil, fmt.Errorf("everybody may read %s, which has a secret: chmod o= it", path)
+	}
 	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
 	if err == nil && len(text) > mostSecret {
 		err = fmt.Errorf("%s is too large for a file with a secret", path)
