@@ -68,10 +68,11 @@ const dieWithin = time.Second
 // SIGPIPE for its own unless it comes of writing, the first process of a container is
 // spared by what it has not asked for, and whoever started this may have it ignored. It
 // ends then as a shell tells of such an end.
-func die(s syscall.Signal) {
+func (a *app) die() {
+	s := a.signal
 	signal.Reset(s)
 	if s == syscall.SIGPIPE {
-		_, _ = os.Stdout.Write([]byte("\n")) // nobody reads it
+		_, _ = a.stdout.Unwrap().Write([]byte("\n")) // nobody reads it
 	} else if syscall.Kill(os.Getpid(), s) == nil {
 		time.Sleep(dieWithin)
 	}

@@ -19,7 +19,9 @@ const dying = "TACHO_DYING"
 // is ignored; it never stays.
 func TestDie(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(dying)); err == nil {
-		die(syscall.Signal(n))
+		a := newApp(os.Stdout, io.Discard, nil)
+		a.signal = syscall.Signal(n)
+		a.die()
 	}
 	for _, s := range []syscall.Signal{syscall.SIGPIPE, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		r, w, err := os.Pipe()
