@@ -46,21 +46,39 @@ func (l *Line) Metrics() []string { return l.e.Metrics() }
 // Values calls yield with each value of a window of one host in the order of
 // time, as gauges have them.
 func (l *Line) Values(a Archive, w Window, yield func(wall int64, x float64)) error {
+	return l.readings(a, w, func(wall int64, x float64) {
+		if x == x {
+			yield(wall, x)
+		}
+	})
+}
+
+// Last is the value of the last reading in a window of one host; NaN if that has none.
+func (l *Line) Last(a Archive, w Window) (float64, error) {
+	last, at := math.NaN(), int64(math.MinInt64)
+	err := l.readings(a, w, func(wall int64, x float64) {
+		if wall >= at {
+			last, at = x, wall
+		}
+	})
+	return last, err
+}
+
+// readings are Values, and NaN where one is absent.
+func (l *Line) readings(a Archive, w Window, yield func(wall int64, x float64)) error {
 	for s, err := range readExpr(a, l.e, Request{Window: w, Mode: Shown}) {
 		if err != nil {
 			return err
 		}
 		for i, wall := range s.Wall {
-			if s.Miss != nil && s.Miss[i] != metric.Present {
-				continue
-			}
 			x := math.Float64frombits(s.Bits[i])
-			if s.Type != metric.F64 {
+			switch {
+			case s.Miss != nil && s.Miss[i] != metric.Present:
+				x = math.NaN()
+			case s.Type != metric.F64:
 				x = metric.Number(s.Type, s.Bits[i])
 			}
-			if x == x {
-				yield(wall, x/l.whole)
-			}
+			yield(wall, x/l.whole)
 		}
 	}
 	return nil

@@ -7,8 +7,8 @@ import (
 )
 
 // Beside reads an instant that is typed while another one is looked at: -5m and +1h
-// are counted from that, and a time of day is of its day. All else is as Parse reads
-// it.
+// are counted from that, and a time of day is of its day or, if the archive does not
+// cover that, of the nearest day of which it does. All else is as Parse reads it.
 func (r Reference) Beside(s string, at time.Time) (time.Time, error) {
 	text := strings.TrimSpace(s)
 	if text != "" && (text[0] == '-' || text[0] == '+') {
@@ -20,8 +20,23 @@ func (r Reference) Beside(s string, at time.Time) (time.Time, error) {
 	}
 	if clock, ok := timeOfDay(strings.ToLower(strings.Join(strings.Fields(text), ""))); ok {
 		at = at.In(r.Zone)
-		day := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
-		return r.local(day.Add(sinceMidnight(clock)))
+		on := func(days int) (time.Time, error) {
+			day := time.Date(at.Year(), at.Month(), at.Day()+days, 0, 0, 0, 0, time.UTC)
+			return r.local(day.Add(sinceMidnight(clock)))
+		}
+		same, err := on(0)
+		if err != nil || r.covers(same) {
+			return same, err
+		}
+		for _, days := range []int{-1, 1} {
+			if t, err := on(days); err == nil && r.covers(t) {
+				return t, nil
+			}
+		}
+		if t, err := r.Parse(s); err == nil && r.covers(t) {
+			return t, nil
+		}
+		return same, nil
 	}
 	return r.Parse(s)
 }

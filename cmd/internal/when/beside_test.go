@@ -33,3 +33,28 @@ func TestBeside(t *testing.T) {
 		t.Errorf("01:00 in another zone is %s (%v)", got.UTC(), err)
 	}
 }
+
+// A time of day that the looked at day's part of the recording lacks is that of the day
+// beside it which has it, as the command line would take it.
+func TestBesideTheEndOfADay(t *testing.T) {
+	ref := Reference{
+		Now: time.Date(2026, 11, 22, 0, 30, 0, 0, time.UTC), Zone: time.UTC,
+		Start: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC), End: time.Date(2026, 11, 22, 0, 10, 0, 0, time.UTC),
+	}
+	for _, c := range []struct{ text, at, want string }{
+		{"16:39", "2026-11-22T00:05:00Z", "2026-11-21T16:39:00Z"},
+		{"00:05", "2026-11-20T15:30:00Z", "2026-11-21T00:05:00Z"},
+		{"16:39", "2026-11-20T15:30:00Z", "2026-11-20T16:39:00Z"},
+		{"00:09", "2026-11-21T23:00:00Z", "2026-11-21T00:09:00Z"},
+		{"16:39", "2026-11-25T00:00:00Z", "2026-11-21T16:39:00Z"}, // looked at from far behind the end
+	} {
+		at, err := time.Parse(time.RFC3339, c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ref.Beside(c.text, at)
+		if err != nil || got.Format(time.RFC3339) != c.want {
+			t.Errorf("%s beside %s is %s (%v), want %s", c.text, c.at, got.Format(time.RFC3339), err, c.want)
+		}
+	}
+}

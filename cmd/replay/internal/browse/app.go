@@ -128,6 +128,9 @@ func (a *app) open() {
 			}
 			a.follow()
 			a.tell(o.Note, false)
+			if o.At != 0 {
+				a.tellOutside(o.At)
+			}
 		}
 	})
 }

@@ -47,7 +47,7 @@ func helpLines(a *app, width int) []line {
 	}
 	add("signs below the lanes", rows)
 	add("the lanes", [][2]string{
-		{"left", "bars: the mean of each column, above it the highest"}, {"right", "the mean of the column under the cursor"},
+		{"left", "bars: the mean of each column; faint: the highest"}, {"right", "what the moment under the cursor shows"},
 		{"+ - *", "rows: began, ended since the sweep before; pinned"},
 	})
 	n := max(min((width+3)/(wide+3), len(blocks)), 1)

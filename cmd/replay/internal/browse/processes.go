@@ -115,7 +115,7 @@ func (a *app) drawProcess(r rect, row *row, columns []*column, m *moment.Moment)
 			sign = "+ "
 		}
 		x += c.text(x, r.y, r.x+r.w-x, sign, c.theme.mark)
-		x += c.text(x, r.y, r.x+r.w-x, row.lead, c.theme.faint)
+		x += c.text(x, r.y, r.x+r.w-x, leadWithin(row.lead, r.x+r.w-x-leastName), c.theme.faint)
 		x += c.text(x, r.y, r.x+r.w-x, p.Name, st)
 		if row.ended {
 			x += c.text(x, r.y, r.x+r.w-x, "  "+a.endText(p.Exit), c.theme.warn)
@@ -124,6 +124,17 @@ func (a *app) drawProcess(r rect, row *row, columns []*column, m *moment.Moment)
 			c.text(x+2, r.y, r.x+r.w-x-2, p.Command, c.theme.faint)
 		}
 	}
+}
+
+// leadWithin is the line of a tree that leads to a name, in so many letters: of one that
+// is longer the part next to the name.
+func leadWithin(lead string, room int) string {
+	letters := []rune(lead)
+	room = max(room, 4) // the branch, and that something is missing
+	if len(letters) <= room {
+		return lead
+	}
+	return "… " + string(letters[len(letters)-room+2:])
 }
 
 // endText says how a process ended.

@@ -89,12 +89,20 @@ func (a *app) goToText(text string) error {
 				a.prompt = nil
 			}
 			a.jump(at)
-			if at < a.first || at > a.last {
-				a.tell(a.clock(at)+" is not in the recording: this is its nearest end", false)
-			}
+			a.tellOutside(at)
 		}
 	})
 	return nil
+}
+
+// tellOutside says that an instant that was asked for was not recorded at all.
+func (a *app) tellOutside(at int64) {
+	switch {
+	case at < a.first:
+		a.tell(a.clock(at)+" is before the recording: this is its first sample", false)
+	case at > a.last:
+		a.tell(a.clock(at)+" is after the recording: this is its last sample", false)
+	}
 }
 
 // A prompt is a line in which something is typed.
@@ -104,12 +112,15 @@ type prompt struct {
 	cursor int // in bytes
 	wrong  string
 	recall int // which of what was typed before is shown
+	// offered says that the text was not typed here: it is replaced by what is typed, and
+	// kept by whoever moves the cursor or takes it.
+	offered bool
 }
 
 // ask opens a prompt.
 func (a *app) ask(q *question) {
 	text := q.begin(a)
-	a.prompt = &prompt{question: q, text: text, cursor: len(text), recall: len(a.typed[q])}
+	a.prompt = &prompt{question: q, text: text, cursor: len(text), recall: len(a.typed[q]), offered: text != ""}
 }
 
 // longestTyped is how much can be typed, in bytes.
@@ -118,6 +129,11 @@ const longestTyped = 1000
 // key edits what is typed.
 func (p *prompt) key(a *app, name string, e *tcell.EventKey) {
 	p.wrong = ""
+	typed := e.Key() == tcell.KeyRune && e.Modifiers()&(tcell.ModAlt|tcell.ModCtrl) == 0
+	if p.offered && (typed || name == "Backspace" || name == "Delete") {
+		p.text, p.cursor = "", 0
+	}
+	p.offered = false
 	switch name {
 	case "Esc":
 		a.prompt = nil
@@ -162,7 +178,7 @@ func (p *prompt) key(a *app, name string, e *tcell.EventKey) {
 	case "Down", "Ctrl-N":
 		p.again(a, 1)
 	default:
-		if e.Key() == tcell.KeyRune && e.Modifiers()&(tcell.ModAlt|tcell.ModCtrl) == 0 && len(p.text) < longestTyped {
+		if typed && len(p.text) < longestTyped {
 			s := string(e.Rune())
 			p.text, p.cursor = p.text[:p.cursor]+s+p.text[p.cursor:], p.cursor+len(s)
 		}
@@ -212,9 +228,14 @@ func (p *prompt) draw(a *app, line rect) {
 		before = before[firstLetter(before):]
 	}
 	shown := before + visible.Text(p.text[p.cursor:])
-	c.text(line.x+n, line.y, room, shown, c.theme.plain)
+	st := c.theme.plain
+	if p.offered {
+		st = c.theme.chosen
+	}
+	c.text(line.x+n, line.y, room, shown, st)
 	c.ShowCursor(line.x+n+human.Width(before), line.y)
-	hint, st := p.hint, c.theme.faint
+	hint := p.hint
+	st = c.theme.faint
 	if p.wrong != "" {
 		hint, st = p.wrong, c.theme.alarm
 	}

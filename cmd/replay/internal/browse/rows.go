@@ -3,6 +3,7 @@ package browse
 import (
 	"slices"
 
+	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 )
 
@@ -82,7 +83,11 @@ func (a *app) rows() []row {
 // columns are those of the table on so many columns of the terminal.
 func (a *app) columns(width int) []*column {
 	a.rows()
-	return fitting(a.table.filled, width, a.sort)
+	leads := 0
+	for _, r := range a.table.rows {
+		leads = max(leads, human.Width(r.lead))
+	}
+	return fitting(a.table.filled, width-min(leads, width/4), a.sort)
 }
 
 // deepest is how many letters the lines of a tree take at most: no machine nests so,

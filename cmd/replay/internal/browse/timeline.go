@@ -134,9 +134,8 @@ func (a *app) drawTimeline(r rect, each int) {
 		name := t.Name
 		a.hit(rect{r.x, y, titleWidth, each}, func(int, int, bool) { a.chooseLane(name) })
 		a.drawTrack(rect{inner.x, y, inner.w, each}, &t)
-		if cursor >= 0 && a.fresh() && cursor < len(t.Mean) {
-			c.padded(inner.x+inner.w, y, behind, laneValue(t.Lane, t.Mean[cursor]), true, a.levelStyle(&t, t.Mean[cursor]))
-		}
+		x := a.valueNow(&t)
+		c.padded(inner.x+inner.w, y, behind, laneValue(t.Lane, x), true, a.levelStyle(&t, x))
 		if each > 1 {
 			c.padded(inner.x+inner.w, y+1, behind, "of "+laneValue(t.Lane, t.Scale), true, c.theme.faint)
 		}
@@ -151,6 +150,26 @@ func (a *app) drawTimeline(r rect, each int) {
 		from, to := min(d.from, d.to), max(d.from, d.to)
 		c.restyle(rect{inner.x + from, r.y, to - from + 1, lanes + 1}, func(st tcell.Style) tcell.Style { return st.Reverse(true) })
 	}
+}
+
+// valueNow is what a lane, or the process of a pinned one, shows at the moment that
+// is shown below the timeline.
+func (a *app) valueNow(t *moment.Track) float64 {
+	m := a.shownMoment
+	if m == nil {
+		return math.NaN()
+	}
+	for i, l := range a.lanes {
+		if l.Name == t.Name && i < len(m.Lanes) {
+			return m.Lanes[i]
+		}
+	}
+	for _, p := range m.Processes {
+		if "process "+p.Key == t.Name {
+			return p.CPU()
+		}
+	}
+	return math.NaN()
 }
 
 // fresh reports whether the timeline that is known is the one that is shown.
@@ -169,11 +188,11 @@ func (a *app) levelStyle(t *moment.Track, x float64) tcell.Style {
 
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// drawTrack draws the course of a lane: the mean of each column and, where there is
-// more than one line for it, above that faintly the highest.
+// drawTrack draws the course of a lane: the mean of each column and above that faintly
+// the highest. On a single line a bar cannot show both: it is as high as the highest,
+// and faint where the mean is not.
 func (a *app) drawTrack(r rect, t *moment.Track) {
 	old := a.shownTimeline
-	scale := scaleOf(t, r.h)
 	for x := range r.w {
 		// While another timeline is being made the one before is shown in its place.
 		k := x
@@ -193,7 +212,10 @@ func (a *app) drawTrack(r rect, t *moment.Track) {
 			continue
 		}
 		st := a.levelStyle(t, mean)
-		m, h := level(mean, scale, r.h), level(high, scale, r.h)
+		m, h := level(mean, t.Scale, r.h), level(high, t.Scale, r.h)
+		if r.h == 1 && h > m+1 {
+			m, st = h, a.c.theme.faint
+		}
 		for line := range r.h {
 			y, base := r.y+r.h-1-line, line*len(levels)
 			switch {
@@ -231,25 +253,6 @@ func join(t *moment.Track) {
 		}
 		last = k
 	}
-}
-
-// scaleOf is what a full bar is. Where that is only the highest there was, and there
-// is no room to show the highest, it is the highest mean: one that is high for an
-// instant would leave nothing of all others to be seen.
-func scaleOf(t *moment.Track, lines int) float64 {
-	mean, high := 0.0, 0.0
-	for k := range t.Mean {
-		if t.Mean[k] > mean {
-			mean = t.Mean[k]
-		}
-		if t.High[k] > high {
-			high = t.High[k]
-		}
-	}
-	if lines == 1 && !t.Share && t.Scale <= high && mean > 0 {
-		return mean
-	}
-	return t.Scale
 }
 
 // level is how many eighths of so many lines a value fills.

@@ -16,6 +16,9 @@ type Moment struct {
 	Break *query.Break
 	Mark  *Mark
 
+	// Lanes are the values at At of the recording's lanes, in their order; NaN where
+	// there is none.
+	Lanes    []float64
 	Sections []Section // the system page
 	Cores    []Core
 
@@ -101,7 +104,9 @@ func (r *Recording) At(at int64) (*Moment, error) {
 		r.processes(m)
 		return nil
 	}, func(a query.Archive) (err error) {
-		v, err = r.read(a, m.At)
+		if v, err = r.read(a, m.At); err == nil {
+			m.Lanes, err = r.lanesAt(a, m.At)
+		}
 		return err
 	})
 	if err != nil {

@@ -120,6 +120,25 @@ func (r *Recording) Lanes() []Lane {
 	return out
 }
 
+// lanesAt are the values of all lanes at a sample: of each what was read last. Like
+// read it is asked of what is near, or a twin of that.
+func (r *Recording) lanesAt(a query.Archive, at int64) ([]float64, error) {
+	out := blank(len(r.lanes))
+	for i, l := range r.lanes {
+		back := int64(0)
+		for _, name := range l.line.Metrics() {
+			if d := a.Lookup(name); d != nil && d.Class != metric.Static {
+				back = max(back, r.every(d.Class, at)*3/2)
+			}
+		}
+		var err error
+		if out[i], err = l.line.Last(a, r.window(at-back, at)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // column is the column that an instant falls into.
 func column(from, to int64, columns int, wall int64) int {
 	k := int(float64(wall-from) / float64(to-from) * float64(columns))

@@ -2,6 +2,7 @@ package moment
 
 import (
 	"slices"
+	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -14,7 +15,8 @@ type figureDef struct {
 	sum         bool   // add the metrics up, else take the first that is there
 	perCore     bool   // of all processors' time
 	of          string // the metric that it is a part of
-	indom       string // the instance, of a metric that has some
+	but         string // what of the whole is not this metric is the value, where both were read
+	minutes     string // the instance of the load, which is called so or begins with this word
 	quiet       bool   // left out where it is zero or was not recorded
 }
 
@@ -34,9 +36,9 @@ var sectionDefs = []sectionDef{
 		{name: "idle", title: "idle", metrics: []string{"kernel.all.cpu.idle"}, perCore: true},
 	}},
 	{"load", "load", []figureDef{
-		{name: "load1", title: "1 minute", metrics: []string{"kernel.all.load"}, indom: "1"},
-		{name: "load5", title: "5 minutes", metrics: []string{"kernel.all.load"}, indom: "5"},
-		{name: "load15", title: "15 minutes", metrics: []string{"kernel.all.load"}, indom: "15"},
+		{name: "load1", title: "1 minute", metrics: []string{"kernel.all.load"}, minutes: "1"},
+		{name: "load5", title: "5 minutes", metrics: []string{"kernel.all.load"}, minutes: "5"},
+		{name: "load15", title: "15 minutes", metrics: []string{"kernel.all.load"}, minutes: "15"},
 		{name: "runnable", title: "runnable", metrics: []string{"kernel.all.runnable", "kernel.all.running", "proc.runq.runnable"}},
 		{name: "blocked", title: "blocked", metrics: []string{"kernel.all.blocked", "proc.runq.blocked"}, quiet: true},
 		{name: "processes", title: "processes", metrics: []string{"proc.nprocs", "kernel.all.nprocs"}},
@@ -46,7 +48,7 @@ var sectionDefs = []sectionDef{
 		{name: "forks", title: "forks", metrics: []string{"kernel.all.sysfork"}},
 	}},
 	{"memory", "memory", []figureDef{
-		{name: "used", title: "used", metrics: []string{"mem.util.used"}, of: "mem.physmem"},
+		{name: "used", title: "used", metrics: []string{"mem.util.used"}, of: "mem.physmem", but: "mem.util.available"},
 		{name: "available", title: "available", metrics: []string{"mem.util.available"}, of: "mem.physmem"},
 		{name: "free", title: "free", metrics: []string{"mem.util.free", "mem.freemem"}},
 		{name: "cached", title: "cached", metrics: []string{"mem.util.cached"}},
@@ -177,8 +179,10 @@ func wanted() []string {
 	add := func(defs []figureDef) {
 		for _, d := range defs {
 			out = append(out, d.metrics...)
-			if d.of != "" {
-				out = append(out, d.of)
+			for _, name := range []string{d.of, d.but} {
+				if name != "" {
+					out = append(out, name)
+				}
 			}
 		}
 	}
@@ -204,7 +208,12 @@ func (v *values) sections() []Section {
 	for _, def := range sectionDefs {
 		s := Section{Name: def.name, Title: def.title}
 		for i := range def.figures {
-			if f, ok := v.compute(&def.figures[i], def.figures[i].indom); ok {
+			d := &def.figures[i]
+			key := ""
+			if d.minutes != "" {
+				key = v.loadOver(d.metrics[0], d.minutes)
+			}
+			if f, ok := v.compute(d, key); ok {
 				s.Figures = append(s.Figures, f)
 			}
 		}
@@ -250,7 +259,23 @@ func (v *values) compute(def *figureDef, key string) (Figure, bool) {
 			f.Of = whole.x * factor
 		}
 	}
+	if rest, known := v.one(def.but); def.but != "" && known && rest.x == rest.x && f.Of == f.Of {
+		if factor, err := rest.units.Factor(f.Units); err == nil {
+			f.Value, f.Absent = f.Of-float64(rest.x*factor), ""
+		}
+	}
 	return f, true
+}
+
+// loadOver is the key of the load over so many minutes: kernels name it "1 minute",
+// others only "1".
+func (v *values) loadOver(name, minutes string) string {
+	for key := range v.of[name] {
+		if first, _, _ := strings.Cut(key, " "); first == minutes {
+			return key
+		}
+	}
+	return minutes
 }
 
 // table is a table, a row for each instance.

@@ -59,7 +59,7 @@ func floorDiv(x, by int64) int64 {
 
 // Step is the instant of the sample n samples on from an instant, or back where n is
 // negative, across breaks: of the first or the last one where there are not so
-// many. Zero steps is the sample not after the instant.
+// many. Zero steps is the sample not after the instant; before all, the first.
 func (r *Recording) Step(at int64, n int) int64 {
 	if n > 0 {
 		if next, ok := r.forward(at, n); ok {
@@ -69,6 +69,9 @@ func (r *Recording) Step(at int64, n int) int64 {
 	}
 	if prev, ok := r.back(at, n); ok {
 		return prev
+	}
+	if next, ok := r.forward(at, 1); ok && n == 0 {
+		return next
 	}
 	return at
 }
