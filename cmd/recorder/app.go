@@ -103,6 +103,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(completion.Command(), exit.Topic())
 	root.SetHelpCommand(manual.HelpCommand())
+	root.SetHelpFunc(manual.Help)
 	a.completions(root)
 	return root
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"tachograph/cmd/internal/exit"
 	"tachograph/config"
@@ -225,6 +227,56 @@ func TestVersionBothWays(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		if out, errs, status := runRecorder(t, args...); status != exit.Yes || !strings.HasPrefix(out, "recorder ") {
 			t.Errorf("%v: status %d %s%s", args, status, out, errs)
+		}
+	}
+}
+
+// Help fits a terminal of 80 columns, of every command.
+func TestHelpFits(t *testing.T) {
+	root := newApp(io.Discard, io.Discard).root()
+	for _, c := range append(root.Commands(), root) {
+		out, _, _ := runRecorder(t, strings.Fields(strings.TrimPrefix(c.CommandPath(), "recorder")+" --help")...)
+		for line := range strings.Lines(out) {
+			if utf8.RuneCountInString(line) > 81 {
+				t.Errorf("%s --help: %q", c.CommandPath(), line)
+			}
+		}
+	}
+}
+
+// people is a source of one process.
+type people struct{ machine }
+
+func newPeople() *people {
+	return &people{machine{groups: []*metric.Group{{Name: "proc", Indom: "process", Metrics: []*metric.Desc{
+		{Name: "proc.time", Type: metric.U64, Sem: metric.Counter, Indom: "process", Class: metric.Process, Help: "time", Source: "/proc/PID/stat"},
+		{Name: "proc.size", Type: metric.U64, Sem: metric.Instant, Indom: "process", Class: metric.Process, Help: "size", Source: "/proc/PID/stat"},
+		{Name: "proc.share", Type: metric.F64, Sem: metric.Instant, Indom: "process", Class: metric.Process, Help: "share", Source: "/proc/PID/stat"},
+	}}}}}
+}
+
+func (*people) Name() string { return "people" }
+
+// probe prints what the machine has, and what each process has when it is asked.
+func TestProbeLeavesProcessesOut(t *testing.T) {
+	of := func(args ...string) (machine, process bool) {
+		var o bytes.Buffer
+		a := newApp(&o, io.Discard)
+		a.catalog = func() []*metric.Desc { return nil }
+		a.sources = func(platform.Options) ([]sample.Source, error) {
+			return []sample.Source{newMachine(), newPeople()}, nil
+		}
+		a.run(append([]string{"probe", "--wait", "1ms"}, args...))
+		return strings.Contains(o.String(), "host.switches"), strings.Contains(o.String(), "proc.time")
+	}
+	for _, c := range []struct {
+		args             []string
+		machine, process bool
+	}{
+		{nil, true, false}, {[]string{"--json"}, true, false}, {[]string{"--processes"}, true, true}, {[]string{"proc"}, false, true}, {[]string{"*"}, true, true},
+	} {
+		if machine, process := of(c.args...); machine != c.machine || process != c.process {
+			t.Errorf("%v prints metrics of the machine %v, of processes %v", c.args, machine, process)
 		}
 	}
 }

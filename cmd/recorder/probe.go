@@ -21,16 +21,18 @@ import (
 )
 
 func (a *app) probeCommand() *cobra.Command {
-	var asJSON, cost bool
+	var asJSON, cost, processes bool
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "probe [PATTERN...]",
-		Short: "Read everything twice, a second apart, and print it",
+		Short: "Read the machine twice, a second apart, and print it",
 		Long: "probe reads the metrics of this machine twice, a second apart, and prints each\n" +
-			"value, and for counters what they gained per second. Nothing is recorded.\n\n" +
+			"value, and for counters what they gained per second. Nothing is recorded.\n" +
+			"Without a PATTERN it prints the metrics of the machine; with --processes also\n" +
+			"those that each process and thread has, which are tens of thousands of lines.\n\n" +
 			"A PATTERN is a name, which stands for everything below it as well, or a glob\n" +
 			"in which * also matches dots: kernel.all, 'disk.*', '*.read_bytes'.",
-		Example: "  recorder probe kernel.all mem.util\n  recorder probe --json 'disk.dev.*'\n  recorder probe --cost",
+		Example: "  recorder probe\n  recorder probe kernel.all mem.util\n  recorder probe --json 'disk.dev.*'\n  recorder probe --processes\n  recorder probe --cost",
 		RunE: func(c *cobra.Command, args []string) error {
 			if wait < 0 {
 				return fmt.Errorf("--wait %s: the second reading cannot come before the first", wait)
@@ -38,6 +40,9 @@ func (a *app) probeCommand() *cobra.Command {
 			want, err := patterns(args)
 			if err != nil {
 				return err
+			}
+			if len(args) == 0 && !processes && !cost {
+				want = ofMachine
 			}
 			sources, done, err := a.open(config.Default())
 			if err != nil {
@@ -73,9 +78,13 @@ func (a *app) probeCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
 	c.Flags().BoolVar(&cost, "cost", false, "print what reading each source took instead")
+	c.Flags().BoolVar(&processes, "processes", false, "print the metrics of processes and threads as well")
 	c.Flags().DurationVar(&wait, "wait", time.Second, "time between the two readings")
 	return c
 }
+
+// ofMachine reports whether a metric is of the machine, and not of each process.
+func ofMachine(d *metric.Desc) bool { return d.Indom != "process" && d.Indom != "thread" }
 
 // withSources adds to the catalogue what only sources know.
 func withSources(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"tachograph/cmd/internal/exit"
 	"tachograph/store/query"
@@ -64,6 +66,19 @@ func TestManualPageIsWhole(t *testing.T) {
 		out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", filepath.Join(dir, "replay.1")).CombinedOutput()
 		if err != nil || len(out) > 0 {
 			t.Errorf("groff: %v %s", err, out)
+		}
+	}
+}
+
+// Help fits a terminal of 80 columns, of every command.
+func TestHelpFits(t *testing.T) {
+	root := newApp(io.Discard, io.Discard, nil).command()
+	for _, c := range append(root.Commands(), root) {
+		out, _, _ := replayAt(testNow, strings.Fields(strings.TrimPrefix(c.CommandPath(), "replay")+" --help")...)
+		for line := range strings.Lines(out) {
+			if utf8.RuneCountInString(line) > 81 {
+				t.Errorf("%s --help: %q", c.CommandPath(), line)
+			}
 		}
 	}
 }

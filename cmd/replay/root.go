@@ -96,6 +96,7 @@ zone of the machine that was recorded; --tz names another.`,
 	}
 	root.AddCommand(completion.Command(), exit.Topic())
 	root.SetHelpCommand(manual.HelpCommand())
+	root.SetHelpFunc(manual.Help)
 	a.completions(root)
 	return root
 }

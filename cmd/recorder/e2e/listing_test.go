@@ -76,7 +76,7 @@ func TestEveryRowIsListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	probed := make(map[darwintest.Series]string)
-	for _, r := range s.lines("probe", "--json") {
+	for _, r := range s.lines("probe", "--json", "--processes") {
 		probed[darwintest.Series{Metric: r.text("metric"), Instance: r.text("instance")}] = r.text("value")
 	}
 	var wrong complaints

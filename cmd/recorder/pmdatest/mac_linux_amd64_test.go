@@ -77,7 +77,7 @@ func TestAMacAnswers(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	rows := asked[row](t, frozen(t, "metrics", "--json"))
-	read := asked[reading](t, frozen(t, "probe", "--json", "--wait", "100ms"))
+	read := asked[reading](t, frozen(t, "probe", "--json", "--processes", "--wait", "100ms"))
 	values := present(read)
 	// Where nothing moves, a second reading looks like the first one again.
 	stale := make(map[series]bool)
@@ -189,7 +189,7 @@ func TestAMacsAgentUnderPmcd(t *testing.T) {
 	t.Parallel()
 	recorder(t) // skips where there is no PCP
 	rows := asked[row](t, frozen(t, "metrics", "--json"))
-	can := readable(asked[reading](t, frozen(t, "probe", "--json", "--wait", "100ms")))
+	can := readable(asked[reading](t, frozen(t, "probe", "--json", "--processes", "--wait", "100ms")))
 	for i := range rows {
 		rows[i].Supported = rows[i].Supported && can[rows[i].Metric]
 	}

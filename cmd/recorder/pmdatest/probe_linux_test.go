@@ -31,7 +31,7 @@ type series struct{ metric, instance string }
 // probed is what recorder probe reads of this machine.
 func probed(t testing.TB, args ...string) []reading {
 	t.Helper()
-	return asked[reading](t, exec.Command(recorder(t), append([]string{"probe", "--json", "--wait", "100ms"}, args...)...))
+	return asked[reading](t, exec.Command(recorder(t), append([]string{"probe", "--json", "--processes", "--wait", "100ms"}, args...)...))
 }
 
 // present are those of them that are there.

@@ -1,0 +1,112 @@
+package manual
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpWidth is how wide help is at most: as wide as the narrowest usual terminal.
+const helpWidth = 80
+
+// Help prints the help of a command so that it fits an ordinary terminal.
+func Help(c *cobra.Command, _ []string) {
+	text := c.Long
+	if text == "" {
+		text = c.Short
+	}
+	text = strings.TrimRight(text, " \n") + "\n\n"
+	if c.Runnable() || c.HasSubCommands() {
+		text += c.UsageString()
+	}
+	fmt.Fprint(c.OutOrStdout(), fit(text, helpWidth))
+}
+
+// fit breaks the lines of a help that are too long. Those of a paragraph are filled
+// anew; of a list the text goes on below where it began; an example goes on as a shell
+// has it, behind a backslash.
+func fit(text string, width int) string {
+	var out, paragraph []string
+	end := func() {
+		for _, line := range paragraph {
+			if len([]rune(line)) > width {
+				paragraph = filled(strings.Join(paragraph, " "), "", "", width)
+				break
+			}
+		}
+		out, paragraph = append(out, paragraph...), nil
+	}
+	examples := false
+	for _, line := range strings.Split(text, "\n") {
+		if line != "" && line[0] != ' ' {
+			examples = line == "Examples:"
+			if strings.HasSuffix(line, ":") && len(paragraph) == 0 {
+				out = append(out, line)
+				continue
+			}
+			paragraph = append(paragraph, line)
+			continue
+		}
+		end()
+		if len([]rune(line)) <= width {
+			out = append(out, line)
+			continue
+		}
+		indent := textColumn(line)
+		if examples {
+			out = append(out, filled(line, "      ", ` \`, width)...)
+			continue
+		}
+		out = append(out, filled(line, strings.Repeat(" ", indent), "", width)...)
+	}
+	end()
+	return strings.Join(out, "\n")
+}
+
+// textColumn is where the last column of a line of a list begins, the explanation.
+func textColumn(line string) int {
+	const most = 50 // of an explanation that begins farther right nothing would be left
+	at := len(line) - len(strings.TrimLeft(line, " "))
+	begin := at
+	if gap := strings.Index(line[at:], "  "); gap >= 0 {
+		begin = at + gap
+		begin += len(line[begin:]) - len(strings.TrimLeft(line[begin:], " "))
+	}
+	if begin > most {
+		return at + 4
+	}
+	return begin
+}
+
+// filled breaks a line at its blanks; what follows begins with indent, and each line
+// but the last ends in a sign.
+func filled(line, indent, sign string, width int) []string {
+	var out []string
+	at := len(line) - len(strings.TrimLeft(line, " "))
+	for len([]rune(line)) > width {
+		letters := []rune(line)
+		cut, quote, least := -1, rune(0), at
+		if sign == "" {
+			least = max(at, len([]rune(indent))-1) // What is explained is not broken.
+		}
+		for i := 1; i <= width-len(sign) && i < len(letters); i++ {
+			switch l := letters[i]; {
+			case sign == "": // Only an example has words in quotes, which stay whole.
+			case l == quote:
+				quote = 0
+			case quote == 0 && (l == '\'' || l == '"'):
+				quote = l
+			}
+			if i > least && quote == 0 && letters[i] == ' ' && letters[i-1] != ' ' {
+				cut = i
+			}
+		}
+		if cut < 0 || strings.TrimSpace(string(letters[:cut])) == "" {
+			break // A word that is too long stays whole.
+		}
+		out = append(out, string(letters[:cut])+sign)
+		line, at = indent+strings.TrimLeft(string(letters[cut:]), " "), len(indent)
+	}
+	return append(out, line)
+}
