@@ -248,6 +248,11 @@ func (in *Installer) summary() {
 // Print shows what Install would do.
 func (in *Installer) Print() (string, error) {
 	var b strings.Builder
+	if in.Group != "" && !in.Stage { // A package may be made where the group is not.
+		if _, err := groupID(in.Group); err != nil {
+			return "", err
+		}
+	}
 	serve, err := in.serveFiles()
 	if err != nil {
 		return "", err
@@ -303,6 +308,9 @@ func (in *Installer) rootGroup() string {
 func (in *Installer) Uninstall(purge bool) error {
 	if !in.Stage && in.EUID != 0 {
 		return fmt.Errorf("a service can be removed only by root: run `sudo recorder uninstall`")
+	}
+	if _, err := os.Stat(in.Root); in.Stage && err != nil {
+		return fmt.Errorf("nothing is installed under %s: %w", in.Root, cause(err))
 	}
 	l, server := in.Layout, in.Manager.Server()
 	if !in.Stage {

@@ -178,7 +178,7 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 		{[]string{"check", "--config", unknown}, exit.No, "recorder: " + unknown + ":3: archive.place is not a key of the configuration"},
 		{[]string{"check", "--config", fast}, exit.No, "recorder: " + fast + ":1: rule.0 reads host.name every 1s, but it is static: it cannot change while the machine runs, and is read once an archive"},
 		{[]string{"check", "--config", dir + "/absent"}, exit.Failed, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
-		{[]string{"status", "--archive", dir}, exit.No, "recorder: no recorder has written to " + dir},
+		{[]string{"status", "--archive", dir}, exit.No, "recorder: no recorder has written to " + dir + ": `sudo recorder install` has one record here, and --archive DIR says where another one does"},
 		{[]string{"rotate", "--archive", dir}, exit.Failed, "recorder: no recorder writes to " + dir},
 		{[]string{"stat"}, exit.Failed, `recorder: unknown command "stat" for "recorder"; did you mean start, status, stop`},
 		{[]string{"statsu"}, exit.Failed, `recorder: unknown command "statsu" for "recorder"; did you mean status`},

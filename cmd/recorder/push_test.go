@@ -70,3 +70,19 @@ func TestWhatIsInstalledOfThePush(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be done is not said to have been.
+func TestInstallAndUninstallOfNothing(t *testing.T) {
+	h := configured(t, "systemd", "")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"install", "--group", "no such group", "--print"}, "there is no group no such group"},
+		{[]string{"uninstall", "--root", filepath.Join(t.TempDir(), "nowhere")}, "nothing is installed under "},
+	} {
+		if _, errs, status := ran(h, c.args...); status == 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: %d, %q", c.args, status, errs)
+		}
+	}
+}

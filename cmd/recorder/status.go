@@ -92,7 +92,7 @@ func (a *app) askManager(dir string, r *service.Report) {
 }
 
 func (a *app) noRecorder(dir string, asJSON bool) error {
-	why := a.lastWordsOf(dir, service.Status{}, fmt.Errorf("no recorder has written to %s", dir))
+	why := a.lastWordsOf(dir, service.Status{}, fmt.Errorf("no recorder has written to %s: `sudo recorder install` has one record here, and --archive DIR says where another one does", dir))
 	if !asJSON {
 		return noError{why}
 	}

@@ -132,7 +132,10 @@ func (a *File) Load() error {
 		return a.bundled()
 	}
 	if a.Snap, err = boltread.Open(a.file); err != nil {
-		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is not an archive, or too damaged to be read as it is (replay repair may help): %w", err)}
+		if !boltread.Resembles(a.file) {
+			return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: errors.New("it is not an archive")}
+		}
+		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is too damaged to be read as it is (replay repair may help): %w", err)}
 	}
 	if size, err := a.file.Size(); err == nil {
 		a.Info.Bytes = size
@@ -160,7 +163,7 @@ func (a *File) bundled() error {
 func (a *File) loadHeader() error {
 	h, err := layout.HeaderOf(a.Snap)
 	if h == nil {
-		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is not an archive, or its header is damaged (replay repair may help): %w", err)}
+		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is another database, or an archive whose header is damaged (replay repair may help): %w", err)}
 	}
 	if err != nil {
 		a.Hurt(fmt.Errorf("header, of which there is another copy: %w", err))

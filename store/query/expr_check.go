@@ -97,9 +97,7 @@ func (c *checker) name(n *node) error {
 	}
 	text, ok := c.defs.lookup(c.archive, n.text)
 	if !ok {
-		// Gauges are tried one after another: most of this is never read.
-		suggest := func() string { return Suggest(n.text, names(c.archive, c.defs)) }
-		return &ExprError{Text: c.text, Column: n.col, Msg: fmt.Sprintf("there is no metric %s", n.text), more: suggest}
+		return c.fail(n.col, "there is no metric %s%s", n.text, Suggest(n.text, names(c.archive, c.defs)))
 	}
 	if slices.Contains(c.stack, n.text) {
 		return c.fail(n.col, "%s is defined by itself", n.text)

@@ -14,17 +14,11 @@ type ExprError struct {
 	Text   string
 	Column int
 	Msg    string
-	// more ends Msg, if it is set: what is found only for somebody who reads it.
-	more func() string
 }
 
 func (e *ExprError) Error() string {
 	col := min(max(e.Column, 1), len(e.Text)+1)
-	msg := e.Msg
-	if e.more != nil {
-		msg += e.more()
-	}
-	return fmt.Sprintf("column %d: %s\n  %s\n  %s^", col, msg, e.Text,
+	return fmt.Sprintf("column %d: %s\n  %s\n  %s^", col, e.Msg, e.Text,
 		strings.Repeat(" ", utf8.RuneCountInString(e.Text[:col-1])))
 }
 

@@ -121,8 +121,8 @@ func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) 
 	}, soughtBy(ps...), nil
 }
 
-// Nearest lists up to n of the names that are spelled most like s, best
-// first; none when nothing is near.
+// Nearest lists up to n of the names that are spelled most like s, or are what people
+// mean by it, best first; none when nothing is near.
 func Nearest(s string, names []string, n int) []string {
 	type near struct {
 		name string
@@ -149,10 +149,38 @@ func Nearest(s string, names []string, n int) []string {
 	slices.SortStableFunc(found, func(x, y near) int {
 		return cmp.Or(cmp.Compare(x.d, y.d), cmp.Compare(len(x.name), len(y.name)), cmp.Compare(x.name, y.name))
 	})
-	found = slices.Compact(found) // Processes share names.
+	out := meant(s, names)
+	for _, f := range found {
+		if !slices.Contains(out, f.name) { // Processes share names.
+			out = append(out, f.name)
+		}
+		if len(out) >= n {
+			break
+		}
+	}
+	return out[:min(n, len(out))]
+}
+
+// meant are those of the names that the gauge is made of which people call so: by "cpu"
+// they mean how busy the processors are, not how large their cache is.
+func meant(word string, names []string) []string {
 	var out []string
-	for _, f := range found[:min(n, len(found))] {
-		out = append(out, f.name)
+	for i := range gauges {
+		g := &gauges[i]
+		if g.name != word && !strings.HasPrefix(g.name, word+".") && (len(word) < 4 || distance(word, g.name, 1) > 1) {
+			continue
+		}
+		for _, text := range g.exprs {
+			root, err := parse(text)
+			if err != nil {
+				continue
+			}
+			root.leaves(func(leaf *node) {
+				if slices.Contains(names, leaf.text) && !slices.Contains(out, leaf.text) {
+					out = append(out, leaf.text)
+				}
+			})
+		}
 	}
 	return out
 }

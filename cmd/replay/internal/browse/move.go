@@ -242,8 +242,10 @@ func (a *app) holds(forward bool) {
 				switch {
 				case ferr == nil:
 					from, to, ok, err = e.Holds(ctx, translated, at, forward)
-				case !strings.Contains(condition, "."): // as the name of every metric does
+				case !strings.Contains(condition, ".") && (suggests(ferr.Error()) || !suggests(pointed.Msg)): // as the name of every metric does
 					err = ferr
+				default:
+					err = errors.New(pointed.Msg)
 				}
 			}
 			switch {
@@ -258,6 +260,9 @@ func (a *app) holds(forward bool) {
 		})
 	}
 }
+
+// suggests reports whether a sentence says what may have been meant.
+func suggests(text string) bool { return strings.Contains(text, "did you mean") }
 
 // mark remembers this moment; the second one is compared with the first.
 func (a *app) mark() {
