@@ -54,7 +54,7 @@ Live.prototype.toggle = function () {
 Live.prototype.tell = function () {
   var past = this.isPast(), doc = this.view.doc;
   var time = this.view.clock.second(doc.to);
-  this.element.className = past || this.paused ? '' : 'running';
+  this.element.className = past || this.paused || this.isLate() ? '' : 'running';
   this.pause.textContent = past ? 'Live' : this.paused ? 'Go on' : 'Pause';
   this.pause.setAttribute('aria-pressed', String(!past && this.paused));
   if (past) { this.state('what was recorded'); return; }
