@@ -3,7 +3,8 @@
 -- The processor time of each program in the seven days before and after its machine was
 -- updated: where the same machine recorded under another release or version of its
 -- system than before. Cores are those that one process of it kept busy; only programs seen
--- on at least three updated machines, before and after.
+-- on at least three updated machines, before and after. A process that began in that time
+-- is counted from its beginning: of most there is one row.
 SELECT
     name AS program,
     uniqExact(host) AS machines,
@@ -14,17 +15,18 @@ FROM
 (
     SELECT
         host, name, boot, instance, time >= updated AS after,
-        (max(cpu) - min(cpu)) / 1e9 AS gained,
-        (max(cont) - min(cont)) / 1e9 AS seconds
+        max(born) > 0 AND max(born) >= any(if(after, toInt64(updated), begun)) * 1000000000 AS new,
+        (max(cpu) - if(new, 0, min(cpu))) / 1e9 AS gained,
+        (max(cont) - min(cont) + if(new, min(wall) - max(born), 0)) / 1e9 AS seconds
     FROM
     (
-        SELECT host, name, boot, instance, time, cont, proc_psinfo_utime + proc_psinfo_stime AS cpu
+        SELECT host, name, boot, instance, time, cont, wall, began AS born, toInt64(proc_psinfo_utime + proc_psinfo_stime) AS cpu
         FROM processes
         WHERE time >= toDateTime(today() - 14) AND class = 'process'
     ) AS readings
     GLOBAL ANY INNER JOIN
     (
-        SELECT host, max(first) AS updated, count() AS systems
+        SELECT host, max(first) AS updated, toInt64(greatest(min(first), toDateTime(today() - 14))) AS begun, count() AS systems
         FROM
         (
             SELECT host, min(began) AS first

@@ -21,6 +21,8 @@ type asked struct {
 	t    testing.TB
 	r    *store.Reader
 	name map[string]string // of a host
+	// began are when processes began, where that is known: by host, boot and key.
+	began map[[3]string]int64
 }
 
 // A point is a value of a series: in its base unit, and as it was read.
@@ -48,6 +50,7 @@ func (a *asked) read(from, to time.Time, metrics ...string) map[seriesKey][]poin
 			k.instance, k.name = s.Instance.Key, s.Instance.Name
 			if s.Metric.Indom == processDomain {
 				k.name = query.ProcessName(s.Instance)
+				a.began[[3]string{k.host, k.boot, k.instance}] = s.Instance.Began()
 			}
 		}
 		for i, wall := range s.Wall {
@@ -315,16 +318,21 @@ func (a *asked) programs(r *rows, take func(string, int, ...string)) {
 			total[l][p.wall] += p.value
 		}
 	}
-	// gain is what a life used from one instant to another, and the time that was seen of it.
-	gain := func(at map[int64]float64, from, to time.Time) (used, seconds float64) {
+	// gain is what a life used from one instant to another, and the time that was seen of
+	// it: of one that began in between from its beginning.
+	gain := func(l life, from, to time.Time) (used, seconds float64) {
+		at := total[l]
 		first, last := int64(math.MaxInt64), int64(math.MinInt64)
 		for wall := range at {
 			if wall >= from.UnixNano() && wall < to.UnixNano() {
 				first, last = min(first, wall), max(last, wall)
 			}
 		}
-		if last <= first {
+		if last < first {
 			return 0, 0
+		}
+		if born := a.began[[3]string{l.host, l.boot, l.key}]; born >= from.UnixNano() {
+			return at[last], float64(last-born) / 1e9
 		}
 		return at[last] - at[first], float64(last-first) / 1e9
 	}
@@ -345,19 +353,11 @@ func (a *asked) programs(r *rows, take func(string, int, ...string)) {
 			versions[info.Host.ID][v] = at
 		}
 	}
-	for l, at := range total {
+	for l := range total {
 		p := programs[l.name]
 		if p == nil {
 			p = &program{hosts: make(map[string]float64), updated: make(map[string]bool)}
 			programs[l.name] = p
-		}
-		for wall := range at {
-			if wall >= yesterday.UnixNano() {
-				used, _ := gain(at, yesterday, tomorrow)
-				p.hosts[l.host] += used
-				p.processes++
-				break
-			}
 		}
 		if v := versions[l.host]; len(v) > 1 {
 			var updated time.Time
@@ -367,13 +367,27 @@ func (a *asked) programs(r *rows, take func(string, int, ...string)) {
 				}
 			}
 			p.updated[l.host] = true
-			used, seconds := gain(at, fleetBegan, updated)
+			used, seconds := gain(l, fleetBegan, updated)
 			p.before, p.bsec = p.before+used, p.bsec+seconds
-			used, seconds = gain(at, updated, tomorrow)
+			used, seconds = gain(l, updated, tomorrow)
 			p.after, p.asec = p.after+used, p.asec+seconds
 		}
 	}
+	for host := range a.name {
+		top, err := query.Top(a.r, query.Window{Hosts: []string{host}, From: yesterday.UnixNano(), To: tomorrow.UnixNano() - 1}, query.ByCPU, query.PerName, 0)
+		if err != nil {
+			continue // Nothing was recorded of it then.
+		}
+		for _, c := range top.Consumers {
+			p := programs[c.Name]
+			p.hosts[host] += c.CPUTime()
+			p.processes += c.Count
+		}
+	}
 	for name, p := range programs {
+		if len(p.hosts) == 0 {
+			continue
+		}
 		sum, worst, host := 0.0, -1.0, ""
 		for h, used := range p.hosts {
 			if sum += used; used > worst {

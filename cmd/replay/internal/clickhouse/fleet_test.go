@@ -151,7 +151,7 @@ func expectedAnswers(t *testing.T, paths []string) map[string]string {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	a := &asked{t: t, r: r, name: make(map[string]string)}
+	a := &asked{t: t, r: r, name: make(map[string]string), began: make(map[[3]string]int64)}
 	for _, info := range r.Archives() {
 		a.name[info.Host.ID] = info.Host.Name
 	}

@@ -26,6 +26,14 @@ var (
 	fleetToday = fleetBegan.AddDate(0, 0, 2)
 )
 
+// shortLives is how many processes of each day live for seconds; the i-th of them has ended
+// so long after the fleet began.
+const shortLives = 60
+
+func shortLife(i int) time.Duration {
+	return time.Duration(i/shortLives)*24*time.Hour + 12*time.Hour - 4*time.Minute + time.Duration(i%shortLives)*3*time.Second
+}
+
 // The troubles, by the last digit of a machine's number.
 const (
 	idleBuilder = iota
@@ -92,8 +100,11 @@ func (f *simulated) describe(n int) string {
 			p("instance process %d/1 %06d app-%02d user=u%d", 500+i, 500+i, i, i%3)
 		}
 		p("instance process 400/1 000400 Indexer user=root")
+		for i := range 2 * shortLives {
+			p("instance process %d/2 %06d brief-%d user=root start=%s", 9000+i, 9000+i, i%3, fleetBegan.Add(shortLife(i)-10*time.Second).Format(time.RFC3339))
+		}
 	}
-	day := func(from, to time.Duration, indexer float64) {
+	day := func(from, to time.Duration, indexer, passed float64) {
 		p("tick static %s\n  hinv.ncpu 8", from)
 		busy := 100 + 10*float64(n%7)
 		if trouble == idleBuilder {
@@ -111,13 +122,17 @@ func (f *simulated) describe(n int) string {
 		p("  thermal.cpu.die level=%g noise=0.01\n  thermal.pressure.level %g", mine(97.5, 50+float64(n%20), hot), mine(2, 0, hot))
 		p("  power.battery.health %g\n  power.battery.cycle_count %g", mine(60+float64(n/10%10), 92, worn), mine(1100, float64(n%500), worn))
 		p("  kern.memorystatus_vm_pressure_level %g", mine(2, 1, swapping))
-		p("every %s %s %s process", f.step, from, to)
-		for i := range f.processes {
-			key := fmt.Sprintf("%d/1", 500+i)
-			p("  proc.psinfo.utime[%s] rate=%g from=%g\n  proc.psinfo.stime[%s] rate=%g", key, (float64(i*5+1)+float64(n)/1000)*scale, 1000*scale, key, float64(i)*scale)
-			p("  proc.memory.rss[%[1]s] level=%[2]d noise=0.05\n  proc.psinfo.threads[%[1]s] %[3]d\n  proc.io.write_bytes[%[1]s] rate=%[2]d\n  proc.psinfo.sname[%[1]s] \"S\"", key, 50_000+1000*i+n, 4+i)
+		half := min(from+12*time.Hour-f.step, to)
+		f.processed(p, n, from, half, scale, indexer, passed)
+		if half == to {
+			return
 		}
-		p("  proc.psinfo.utime[400/1] rate=%g from=0\n  proc.psinfo.stime[400/1] 0\n  proc.memory.rss[400/1] 90000\n  proc.psinfo.threads[400/1] 2\n  proc.io.write_bytes[400/1] rate=100\n  proc.psinfo.sname[400/1] \"R\"", indexer*(1000+float64(n)/10)*scale)
+		// Most processes live between two readings: of them there is one row, of how they ended.
+		for i := range shortLives {
+			k := int(from/(24*time.Hour))*shortLives + i
+			p("tick process %s\n  proc.psinfo.utime[%d/2] %d\n  proc.psinfo.stime[%d/2] %d", shortLife(k), 9000+k, (900+k)*int(scale), 9000+k, (50+n)*int(scale))
+		}
+		f.processed(p, n, half+f.step, to, scale, indexer, passed+(half+f.step-from).Seconds())
 	}
 	end := 48 * time.Hour
 	if trouble == silent {
@@ -125,15 +140,15 @@ func (f *simulated) describe(n int) string {
 	}
 	host("1")
 	p("boot %s-a -1h", hostID(n))
-	day(0, 24*time.Hour-f.step, 0.05)
+	day(0, 24*time.Hour-f.step, 0.05, 0)
 	if n/2%2 == 1 {
 		host("2")
 		p("boot %s-b 23h59m30s", hostID(n))
 		p("event 23h59m59s boot | the machine was started")
-		day(24*time.Hour, end-f.step, 0.4)
+		day(24*time.Hour, end-f.step, 0.4, 0)
 	} else {
 		p("archive")
-		day(24*time.Hour, end-f.step, 0.05)
+		day(24*time.Hour, end-f.step, 0.05, (24 * time.Hour).Seconds())
 	}
 	if trouble == looping {
 		for at := 25 * time.Hour; at < 47*time.Hour; at += time.Hour {
@@ -141,6 +156,20 @@ func (f *simulated) describe(n int) string {
 		}
 	}
 	return b.String()
+}
+
+// processed are the readings of the processes that live all day, of which so many seconds
+// have passed.
+func (f *simulated) processed(p func(string, ...any), n int, from, to time.Duration, scale, indexer, passed float64) {
+	p("every %s %s %s process", f.step, from, to)
+	for i := range f.processes {
+		key := fmt.Sprintf("%d/1", 500+i)
+		user, system := (float64(i*5+1)+float64(n)/1000)*scale, float64(i)*scale
+		p("  proc.psinfo.utime[%s] rate=%g from=%g\n  proc.psinfo.stime[%s] rate=%g from=%g", key, user, 1000*scale+float64(user*passed), key, system, float64(system*passed))
+		p("  proc.memory.rss[%[1]s] level=%[2]d noise=0.05\n  proc.psinfo.threads[%[1]s] %[3]d\n  proc.io.write_bytes[%[1]s] rate=%[2]d from=%.0[4]f\n  proc.psinfo.sname[%[1]s] \"S\"", key, 50_000+1000*i+n, 4+i, float64(50_000+1000*i+n)*passed)
+	}
+	work := indexer * (1000 + float64(n)/10) * scale
+	p("  proc.psinfo.utime[400/1] rate=%g from=%g\n  proc.psinfo.stime[400/1] 0\n  proc.memory.rss[400/1] 90000\n  proc.psinfo.threads[400/1] 2\n  proc.io.write_bytes[400/1] rate=100 from=%g\n  proc.psinfo.sname[400/1] \"R\"", work, float64(work*passed), 100*passed)
 }
 
 func hostID(n int) string { return fmt.Sprintf("%08x-%04d", uint32(n)*2654435761, n) }
