@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/mistake"
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/cmd/internal/visible"
@@ -196,6 +197,7 @@ of all others together.`,
 	fl.StringVar(&f.giveUp, "give-up", "", "end when nothing was acknowledged for so long (default 5m; with --follow never)")
 	fl.StringVar(&f.timeout, "timeout", "", fmt.Sprintf("how long the server may take for an answer (default %s)", push.DefaultTimeout))
 	fl.StringVar(&f.runAs, "run-as", "", "whom to become when started by root; nobody also gets the group of the archives")
+	mistake.Once(fl, "to")
 	return cmd
 }
 

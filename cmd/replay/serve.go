@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/mistake"
 	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
 	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/catalogue"
@@ -106,6 +107,7 @@ takes --pcp-remote.`,
 	f.BoolVar(&pcp.remote, "pcp-remote", false, "let --pcp listen to other machines: who reaches it may read everything, unencrypted")
 	f.BoolVar(&pcp.allAccess, "pcp-all-access", false, "tell clients of --pcp by TCP the arguments of programs, too")
 	f.StringVar(&user, "user", "", "whom to become when started as root (default: nobody, with the group of the archives)")
+	mistake.Once(f, "listen", "pcp")
 	return cmd
 }
 
