@@ -255,7 +255,7 @@ func (p *page) topTable(by query.By, r *query.Ranking, most int) {
 	if len(r.Consumers) == 0 || most == 0 {
 		return
 	}
-	rows := [][]string{{"top by " + string(by), "CPU", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
+	rows := [][]string{{"top by " + string(by), "OF A CORE", "CPU TIME", "MEMORY", "READ", "WRITTEN", "PROCESSES"}}
 	for _, c := range r.Consumers[:min(most, len(r.Consumers))] {
 		rows = append(rows, []string{name(c.Name), percent(r.CPU(c)), seconds(c.CPUTime()),
 			bytesOf(c.Peak), bytesOf(c.Gains[query.ReadBytes]), bytesOf(c.Gains[query.WrittenBytes]), fmt.Sprint(c.Count)})

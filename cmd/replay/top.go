@@ -28,6 +28,9 @@ kernel tells no footprint): the largest that was sampled in the window, or the
 peak that the kernel itself kept, if that rose in the window or the process
 began in it. What a process had peaked at before the window does not count.
 
+CPU is of one core: 200 % are two that were busy all the time. The machine's cpu,
+in the overview, is of all cores together.
+
 Of several hosts each is summed up by itself, over the time that was recorded
 of it.
 

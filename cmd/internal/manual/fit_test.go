@@ -11,7 +11,7 @@ func TestFit(t *testing.T) {
 		{"a paragraph whose line is long\nis filled", "a paragraph whose\nline is long is\nfilled"},
 		{"Flags:\n  -a   what it does is long", "Flags:\n  -a   what it does\n       is long"},
 		{"Examples:\n  do one --with two three", "Examples:\n  do one --with \\\n      two three"},
-		{"Examples:\n  do it 'one two' then four", "Examples:\n  do it \\\n      'one two' \\\n      then four"},
+		{"Examples:\n  do it 'one two x' then four", "Examples:\n  do it \\\n      'one two x' \\\n      then four"},
 		{"a " + strings.Repeat("x", 30), "a\n" + strings.Repeat("x", 30)},
 		{"ä ö ü ä ö ü ä ö ü ä", "ä ö ü ä ö ü ä ö ü ä"},
 		{"", ""},

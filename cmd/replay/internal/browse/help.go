@@ -48,6 +48,7 @@ func helpLines(a *app, width int) []line {
 	add("signs below the lanes", rows)
 	add("the lanes", [][2]string{
 		{"left", "bars: the mean of each column; faint: the highest"}, {"right", "what the moment under the cursor shows"},
+		{"cpu", "of the machine; of a process: of one core"},
 		{"+ - *", "rows: began, ended since the sweep before; pinned"},
 	})
 	n := max(min((width+3)/(wide+3), len(blocks)), 1)
