@@ -233,6 +233,9 @@ func TestVersionBothWays(t *testing.T) {
 
 // Help fits a terminal of 80 columns, of every command.
 func TestHelpFits(t *testing.T) {
+	t.Setenv("HOME", "/home/ana") // which stands in it
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("XDG_STATE_HOME", "")
 	root := newApp(io.Discard, io.Discard).root()
 	for _, c := range append(root.Commands(), root) {
 		out, _, _ := runRecorder(t, strings.Fields(strings.TrimPrefix(c.CommandPath(), "recorder")+" --help")...)

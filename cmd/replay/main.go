@@ -13,7 +13,7 @@ func main() {
 	a.terminal(os.Stdout, os.Stderr)
 	status := a.run(os.Args[1:])
 	if a.signal != 0 {
-		a.die()
+		status = a.die()
 	}
 	os.Exit(status)
 }

@@ -72,6 +72,9 @@ func TestManualPageIsWhole(t *testing.T) {
 
 // Help fits a terminal of 80 columns, of every command.
 func TestHelpFits(t *testing.T) {
+	t.Setenv("HOME", "/home/ana") // which stands in it
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("XDG_STATE_HOME", "")
 	root := newApp(io.Discard, io.Discard, nil).command()
 	for _, c := range append(root.Commands(), root) {
 		out, _, _ := replayAt(testNow, strings.Fields(strings.TrimPrefix(c.CommandPath(), "replay")+" --help")...)

@@ -66,9 +66,9 @@ const dieWithin = time.Second
 
 // die ends this program as the signal would have ended it. Some do not: Go's runtime takes
 // SIGPIPE for its own unless it comes of writing, the first process of a container is
-// spared by what it has not asked for, and whoever started this may have it ignored. It
-// ends then as a shell tells of such an end.
-func (a *app) die() {
+// spared by what it has not asked for, and whoever started this may have it ignored. The
+// status is then as a shell tells of such an end.
+func (a *app) die() (status int) {
 	s := a.signal
 	signal.Reset(s)
 	if s == syscall.SIGPIPE {
@@ -76,5 +76,5 @@ func (a *app) die() {
 	} else if syscall.Kill(os.Getpid(), s) == nil {
 		time.Sleep(dieWithin)
 	}
-	os.Exit(128 + int(s))
+	return 128 + int(s)
 }
