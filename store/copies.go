@@ -6,27 +6,42 @@ import (
 	"slices"
 
 	"tachograph/store/archive"
+	"tachograph/store/fault"
 )
 
-// withoutCoarse has nothing told twice: of what a reduced archive covers, others of its boot
-// may tell more, those that it was made of above all. There it shows nothing; where nothing
-// is left of it, it is left out, and where something is left on both sides of others, it
-// becomes several, which stand in the order of time.
-func withoutCoarse(all []*source) []*source {
+// withoutCopies has nothing told twice: what several archives hold of a boot is told by one
+// of them, see tells. There the others show nothing; where nothing is left of one, it is left
+// out, and where something is left on both sides of others, it becomes several, which stand
+// in the order of time. With whole, only reduced ones give way to others: who puts archives
+// together compares them reading by reading.
+func withoutCopies(all []*source, whole bool) []*source {
+	type boot struct{ host, id string }
+	boots := make(map[boot][]*source)
+	for _, a := range all {
+		of := boot{a.Info.Host.ID, a.Info.BootID}
+		boots[of] = append(boots[of], a)
+		if a.Hidden != nil {
+			a.Hide(nil)
+		}
+		a.began = a.sinceBoot()
+	}
+	covered := make(map[*source][]archive.Stretch)
+	for _, group := range boots {
+		for _, a := range group {
+			for _, b := range group {
+				if a != b && !(whole && a.Info.Step == 0) {
+					covered[a] = append(covered[a], b.tells(a)...)
+				}
+			}
+		}
+	}
 	var out []*source
 	for _, a := range all {
-		if a.Info.Step == 0 {
+		if len(covered[a]) == 0 {
 			out = append(out, a)
 			continue
 		}
-		a.Hide(nil)
-		var covered []archive.Stretch
-		for _, b := range all {
-			if b != a && b.finer(a) {
-				covered = append(covered, b.stretch())
-			}
-		}
-		parts := left(archive.Stretch{From: a.Info.From, To: a.Info.To}, joined(covered))
+		parts := left(a.ticks(), joined(covered[a]))
 		for i, hidden := range parts {
 			part := a
 			if i > 0 {
@@ -40,6 +55,31 @@ func withoutCoarse(all []*source) []*source {
 		}
 	}
 	return out
+}
+
+// tells are the stretches that b tells of so that a, another archive of its boot, need not.
+// Of two archives the one that comes first tells what both hold, but for chunks of it that
+// cannot be read.
+func (b *source) tells(a *source) []archive.Stretch {
+	if a.Info.Empty || b.Info.Empty {
+		return nil
+	}
+	if a.Info.Step > 0 || b.Info.Step > 0 {
+		if b.comesBefore(a) {
+			return []archive.Stretch{b.stretch()}
+		}
+		return nil
+	}
+	// Of two that follow each other the wall clock may have been set back between them.
+	if a.Info.Last.Cont < b.began || b.Info.Last.Cont < a.began || !b.describes(a) {
+		return nil
+	}
+	own := b.ticks()
+	own.From = max(own.From, b.Info.Since)
+	if b.comesBefore(a) {
+		return without([]archive.Stretch{own}, without(b.unreadable(), a.unreadable()))
+	}
+	return without(within(a.unreadable(), own), b.unreadable())
 }
 
 // left is what is left of a stretch without some others: for each part what is to be hidden
@@ -67,17 +107,56 @@ func left(all archive.Stretch, without []archive.Stretch) (parts [][]archive.Str
 	return parts
 }
 
-// finer reports whether a tells more of the same than b, a reduced archive, does. Of two
-// that tell as much it is one.
-func (a *source) finer(b *source) bool {
+// comesBefore reports whether a tells what both it and b, of one boot, hold: the less it is
+// reduced, the more metrics it has, the less it is a part of others, the longer it is.
+func (a *source) comesBefore(b *source) bool {
 	x, y := &a.Info, &b.Info
-	if x.Empty || x.BootID != y.BootID || x.Host.ID != y.Host.ID {
-		return false
+	return cmp.Or(cmp.Compare(x.Step, y.Step), len(y.Of)-len(x.Of), len(b.ByName)-len(a.ByName), cmp.Compare(min(x.Since, 1), min(y.Since, 1)),
+		cmp.Compare(y.To-y.From, x.To-x.From), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Path, y.Path)) < 0
+}
+
+// sinceBoot is when the first tick of a was read, by the clock that is never set.
+func (a *source) sinceBoot() int64 {
+	first := a.Info.Last.Cont
+	for _, ref := range a.Chunks {
+		first = min(first, ref.Info.First.Cont)
 	}
-	if x.Step != y.Step {
-		return x.Step < y.Step
+	return first
+}
+
+// ticks is the time that a has ticks of, whatever it says to cover.
+func (a *source) ticks() archive.Stretch {
+	s := archive.Stretch{From: a.Info.From, To: a.Info.From}
+	for _, ref := range a.Chunks {
+		s.To = max(s.To, ref.Info.To)
 	}
-	return cmp.Or(len(y.Of)-len(x.Of), cmp.Compare(x.ID, y.ID)) < 0
+	return s
+}
+
+// unreadable are the times of chunks of a finished archive that are damaged. All of them
+// are read for it, once: it is asked only of archives that hold what others do.
+func (a *source) unreadable() []archive.Stretch {
+	if a.Info.Live || a.examined {
+		return a.damaged
+	}
+	a.examined = true
+	for _, ref := range a.Chunks {
+		if err := fault.Contain(func() error { _, err := ref.Sealed(); return err }); err != nil {
+			a.damaged = append(a.damaged, archive.Stretch{From: ref.Info.From, To: ref.Info.To})
+		}
+	}
+	a.damaged = joined(a.damaged)
+	return a.damaged
+}
+
+// describes reports whether a has all metrics of b.
+func (a *source) describes(b *source) bool {
+	for name := range b.ByName {
+		if a.ByName[name] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // stretch is the time that a tells of, with what happened right before and after.
@@ -99,6 +178,37 @@ func joined(list []archive.Stretch) []archive.Stretch {
 		if n := len(out); n > 0 && s.From <= out[n-1].To+1 {
 			out[n-1].To = max(out[n-1].To, s.To)
 		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// without is what of stretches is in none of some others; both are apart and in order.
+func without(list, others []archive.Stretch) []archive.Stretch {
+	var out []archive.Stretch
+	for _, s := range list {
+		for _, o := range others {
+			if o.To < s.From || o.From > s.To {
+				continue
+			}
+			if o.From > s.From {
+				out = append(out, archive.Stretch{From: s.From, To: o.From - 1})
+			}
+			s.From = o.To + 1
+		}
+		if s.From <= s.To {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// within is what of stretches is in another one.
+func within(list []archive.Stretch, in archive.Stretch) []archive.Stretch {
+	var out []archive.Stretch
+	for _, s := range list {
+		if s = (archive.Stretch{From: max(s.From, in.From), To: min(s.To, in.To)}); s.From <= s.To {
 			out = append(out, s)
 		}
 	}

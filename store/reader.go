@@ -28,6 +28,7 @@ type Reader struct {
 	refused   []Loss // files that cannot be opened, until they are told
 	crew      *crew  // nil unless it runs ahead
 	twinned   bool   // it has a twin, or is one
+	whole     bool   // what several archives hold is in all of them
 	until     context.Context
 }
 
@@ -62,6 +63,17 @@ func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Rea
 	return r, nil
 }
 
+// OpenWhole is Open for who puts archives together: each holds all that its file does, also
+// what others hold.
+func OpenWhole(paths ...string) (*Reader, error) {
+	r := &Reader{paths: paths, whole: true, instances: make(map[instanceID]*known)}
+	if err := r.Refresh(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
 // mostTold is of how many archives it is told why they cannot be read, where none can.
 const mostTold = 8
 
@@ -87,7 +99,7 @@ func (r *Reader) Refresh() error {
 		r.replace(now)
 	}
 	r.replace(now)
-	r.archives = withoutCoarse(withoutPast(now))
+	r.archives = withoutCopies(withoutPast(now), r.whole)
 	r.sort()
 	if len(now) == 0 {
 		if more := len(errs) - mostTold; more > 0 {

@@ -11,6 +11,10 @@ type source struct {
 	tail *tail // nil of a finished one
 	// shared says that it is a part of another one's file, and closed with that.
 	shared bool
+	began  int64 // see sinceBoot
+	// Once it was examined, when chunks were recorded that cannot be read.
+	examined bool
+	damaged  []archive.Stretch
 
 	lost   []Loss // of answers, since they were asked for
 	missed map[string]bool

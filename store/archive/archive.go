@@ -61,6 +61,11 @@ func (a *File) Hides(wall int64) bool {
 	return false
 }
 
+// hidesOf reports whether anything between two instants is not shown.
+func (a *File) hidesOf(from, to int64) bool {
+	return slices.ContainsFunc(a.Hidden, func(h Stretch) bool { return h.From <= to && h.To >= from })
+}
+
 // Hide hides stretches, and has what the archive covers begin and end with what is left.
 func (a *File) Hide(list []Stretch) {
 	a.Hidden = list

@@ -134,7 +134,7 @@ func (r *ChunkRef) Sealed() (*chunk.Sealed, error) {
 }
 
 // Digest is that of the chunk and of those after it, which it must have been
-// made of; nil if there is none. It is looked for in the first snapshot only, and
+// made of; nil if there is none, or if something of it is hidden. It is looked for in the first snapshot only, and
 // where the pages of that have been reused its checksum tells.
 func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
 	if r.beside != nil {
@@ -158,7 +158,7 @@ func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
 			return nil
 		}
 	}
-	if d.To.Wall > last.Info.To {
+	if d.To.Wall > last.Info.To || r.Archive.hidesOf(r.Info.From, last.Info.To) {
 		return nil
 	}
 	return d

@@ -108,23 +108,39 @@ func (j *job) run() error {
 	})
 }
 
-// dropTwins leaves out chunks of which another file has the very same.
+// dropTwins leaves out chunks of which another file has the very same: the first that can
+// be read stays, or the first if none can.
 func (j *job) dropTwins() {
-	seen := make(map[chunk.Info]bool)
-	j.parts = slices.DeleteFunc(j.parts, func(p part) bool {
+	seen := make(map[chunk.Info]int) // where in kept each stands
+	kept := j.parts[:0]
+	for _, p := range j.parts {
 		in := p.ref.Info
 		if in.Sum == 0 || len(j.files[p.file].Hidden) > 0 {
-			return false // it is not encoded, or another part of it is shown
+			kept = append(kept, p) // it is not encoded, or another part of it is shown
+			continue
 		}
-		if seen[in] {
-			j.mu.Lock()
-			j.report.Twice += in.Ticks
-			j.mu.Unlock()
-			return true
+		at, twice := seen[in]
+		if !twice {
+			seen[in] = len(kept)
+			kept = append(kept, p)
+			continue
 		}
-		seen[in] = true
-		return false
-	})
+		if !kept[at].sound() {
+			kept[at] = p
+		}
+		j.mu.Lock()
+		j.report.Twice += in.Ticks
+		j.mu.Unlock()
+	}
+	j.parts = kept
+}
+
+// sound reports whether the chunk's bytes are those that were written.
+func (p part) sound() bool {
+	return fault.Contain(func() error {
+		_, err := p.ref.Sealed()
+		return err
+	}) == nil
 }
 
 // cluster is the end of the parts from the i-th on of which each overlaps with one before.

@@ -81,7 +81,7 @@ type Written struct {
 // it has the events of the hour before that part rates. Neither is shown where a window is
 // asked for, nor counted where the part before stands beside it.
 func Copy(dst string, opt CopyOptions, paths ...string) (*Report, error) {
-	r, err := store.Open(paths...)
+	r, err := store.OpenWhole(paths...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func CopyFrom(dst string, opt CopyOptions, r *store.Reader) (*Report, error) {
 	for _, l := range r.Losses() {
 		opt.note(l)
 	}
-	boots := opt.boots(r.Files(), report)
+	boots := opt.boots(r.Files())
 	p := &progress{tell: opt.Progress}
 	for _, b := range boots {
 		p.total += b.bytes()
@@ -138,26 +138,14 @@ type bootFiles struct {
 	files []*archive.File // in the order of time
 }
 
-// boots are what is copied, by boots in the order of time. Of an archive that is given
-// twice, only one is among them.
-func (opt *CopyOptions) boots(files []*archive.File, report *Report) []*bootFiles {
+// boots are what is copied, by boots in the order of time.
+func (opt *CopyOptions) boots(files []*archive.File) []*bootFiles {
 	var out []*bootFiles
 	of := make(map[[3]string]*bootFiles)
-	seen := make(map[string]bool)
 	for _, f := range files {
 		in := &f.Info
 		if !opt.wants(in) || opt.Boots != nil && !slices.Contains(opt.Boots, in.BootID) || in.From > opt.to() {
 			continue
-		}
-		// A live archive and the finished one it became have one ID; so have copies.
-		if same := in.ID + "\x00" + in.Host.ID; !in.Live && in.ID != "" && in.Step == 0 {
-			if seen[same] {
-				for _, ref := range f.Chunks {
-					report.Twice += ref.Info.Ticks
-				}
-				continue
-			}
-			seen[same] = true
 		}
 		key := [3]string{in.Host.ID, in.BootID, fmt.Sprint(in.Step)} // what is reduced stands apart
 		b := of[key]

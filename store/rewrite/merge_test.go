@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"tachograph/store"
+	"tachograph/store/layout"
 	"tachograph/store/mend"
 	"tachograph/store/rewrite"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/mangle"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
 )
@@ -107,6 +109,57 @@ func TestMergeOverlapping(t *testing.T) {
 	}
 	proof.Sound(t, whole)
 	read(t, rewrite.ReadOptions{}, whole).compare(t, read(t, rewrite.ReadOptions{}, src))
+}
+
+// TestMergeDamagedCopy puts a damaged copy beside its source, before it and behind it in the
+// order of names: what can be read of either is told.
+func TestMergeDamagedCopy(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "m.tacho")
+	machine(t, src, 5, 2000)
+	want := read(t, rewrite.ReadOptions{}, src)
+	for _, name := range []string{"a.tacho", "z.tacho"} {
+		hurt := filepath.Join(dir, name)
+		damagedCopy(t, src, hurt, func(int) bool { return true })
+		made := filepath.Join(dir, "of-"+name)
+		report, err := rewrite.Copy(made, rewrite.CopyOptions{}, src, hurt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Lost) > 0 || report.Twice == 0 {
+			t.Errorf("beside %s: lost %v, %d counted once", name, report.Lost, report.Twice)
+		}
+		proof.Sound(t, made)
+		read(t, rewrite.ReadOptions{}, made).compare(t, want)
+	}
+}
+
+// damagedCopy copies an archive and flips a bit in the chunks that are told by their number.
+func damagedCopy(t *testing.T, src, dst string, hurt func(int) bool) {
+	t.Helper()
+	file, err := os.ReadFile(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dst, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := mangle.Records(dst, layout.BucketChunks, func(_, value []byte) []byte {
+		if n++; hurt(n - 1) {
+			at := bytes.Index(file, value)
+			if at < 0 {
+				t.Fatal("a chunk does not stand in one piece")
+			}
+			file[at+len(value)/2] ^= 1
+		}
+		return nil // it stays
+	}); err != nil || n == 0 {
+		t.Fatal(n, err)
+	}
+	if err := os.WriteFile(dst, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestMergeDisagreeing names what two archives tell differently of the same instant.

@@ -49,7 +49,7 @@ func Split(dir string, opt SplitOptions, r *store.Reader) (report *Report, err e
 			opt.unmake(dir, made)
 		}
 	}()
-	for _, b := range opt.boots(r.Files(), report) {
+	for _, b := range opt.boots(r.Files()) {
 		told := false // what is wrong with the files
 		p := &progress{tell: opt.Progress, total: b.bytes()}
 		pieces, err := b.pieces(&opt)
