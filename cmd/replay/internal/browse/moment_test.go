@@ -2,7 +2,6 @@ package browse
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ func TestLanesAndPageAgree(t *testing.T) {
 		}
 		for i, l := range r.a.lanes {
 			x := r.a.shownMoment.Lanes[i]
-			want := math.NaN()
+			var want float64
 			switch l.Name {
 			case "memory":
 				want = figures["memory used"].Value
