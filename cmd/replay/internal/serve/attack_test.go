@@ -254,3 +254,10 @@ func TestWhoTakesNothingIsNotHeard(t *testing.T) {
 	wrote.Wait()
 	read.Wait()
 }
+
+// taken is how many places are.
+func (p *places) taken() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.in)
+}

@@ -167,13 +167,6 @@ func (p *places) forget(g *guest) {
 	p.in = slices.DeleteFunc(p.in, func(x *guest) bool { return x == g })
 }
 
-// taken is how many places are.
-func (p *places) taken() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.in)
-}
-
 // NetConn is the connection itself, of which the kernel knows who is at the other end.
 func (g *guest) NetConn() net.Conn { return g.Conn }
 
