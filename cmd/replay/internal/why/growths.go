@@ -95,7 +95,7 @@ func (q *question) growths() ([]*finding, error) {
 			f := &finding{kind: "growth", who: query.ProcessName(c.in), topic: "growth", cause: true, since: c.firstAt, until: c.mostAt, explains: h.explains,
 				amount: grown, weight: grade(0.2, 0.5*logShare(grown, h.least, h.severe)),
 				more: append([]string{"rates", h.metric, "-i", c.in.Name}, span(q.w.From, q.w.To)...)}
-			half, stood := q.climb(h.metric, c.in.Key, w, c.first+grown/2, 0.985*c.most, c.firstAt)
+			half, stood := q.climb(h.metric, c.in.Key, w, (c.first+c.most)/2, 0.985*c.most, c.firstAt)
 			if c.first == 0 && half-c.firstAt < atOnce {
 				f.weight *= 0.75 // What has just begun takes what it needs.
 			}
