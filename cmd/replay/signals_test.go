@@ -21,7 +21,7 @@ func TestDie(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(dying)); err == nil {
 		a := newApp(os.Stdout, io.Discard, nil)
 		a.signal = syscall.Signal(n)
-		a.die()
+		os.Exit(a.die())
 	}
 	for _, s := range []syscall.Signal{syscall.SIGPIPE, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		r, w, err := os.Pipe()
@@ -40,9 +40,10 @@ func TestDie(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- c.Wait() }()
 		patience.Until(t, s.String()+" ends it", func() bool { return len(ended) == 1 })
+		err = <-ended
 		status := c.ProcessState.Sys().(syscall.WaitStatus)
 		if !(status.Signaled() && status.Signal() == s) && status.ExitStatus() != 128+int(s) {
-			t.Errorf("%v: it ended with %v", s, <-ended)
+			t.Errorf("%v: it ended with %v", s, err)
 		}
 	}
 }
