@@ -76,10 +76,18 @@ func (b *source) tells(a *source) []archive.Stretch {
 	}
 	own := b.ticks()
 	own.From = max(own.From, b.Info.Since)
+	// Only the first is read to find its damage; the other one if it has some.
 	if b.comesBefore(a) {
-		return without([]archive.Stretch{own}, without(b.unreadable(), a.unreadable()))
+		all := []archive.Stretch{own}
+		if hurt := b.unreadable(); len(hurt) > 0 {
+			return without(all, without(hurt, a.unreadable()))
+		}
+		return all
 	}
-	return without(within(a.unreadable(), own), b.unreadable())
+	if hurt := within(a.unreadable(), own); len(hurt) > 0 {
+		return without(hurt, b.unreadable())
+	}
+	return nil
 }
 
 // left is what is left of a stretch without some others: for each part what is to be hidden

@@ -55,18 +55,17 @@ func Open(paths ...string) (*Reader, error) { return OpenWith(nil, paths...) }
 // past say: complete is given a copy of each description that is used, and may
 // add to it.
 func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Reader, error) {
-	r := &Reader{paths: paths, complete: complete, instances: make(map[instanceID]*known)}
-	if err := r.Refresh(); err != nil {
-		r.Close()
-		return nil, err
-	}
-	return r, nil
+	return (&Reader{paths: paths, complete: complete}).open()
 }
 
 // OpenWhole is Open for who puts archives together: each holds all that its file does, also
 // what others hold.
 func OpenWhole(paths ...string) (*Reader, error) {
-	r := &Reader{paths: paths, whole: true, instances: make(map[instanceID]*known)}
+	return (&Reader{paths: paths, whole: true}).open()
+}
+
+func (r *Reader) open() (*Reader, error) {
+	r.instances = make(map[instanceID]*known)
 	if err := r.Refresh(); err != nil {
 		r.Close()
 		return nil, err
@@ -89,7 +88,7 @@ func (r *Reader) Refresh() error {
 		if err != nil {
 			return err
 		}
-		now, refused, errs = r.open(files)
+		now, refused, errs = r.take(files)
 		// A writer may have finished an archive, which renames it, since the
 		// directory was read.
 		again, err := r.files()
@@ -129,10 +128,10 @@ func (r *Reader) files() ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// open opens the files, or looks for news in those that are open. It begins
+// take opens the files, or looks for news in those that are open. It begins
 // with the latest: while a writer turns from one archive to the next, the old
 // one is complete when the new one holds anything.
-func (r *Reader) open(files []string) (now []*source, refused []Loss, errs []error) {
+func (r *Reader) take(files []string) (now []*source, refused []Loss, errs []error) {
 	for _, f := range slices.Backward(files) {
 		i := slices.IndexFunc(r.archives, func(a *source) bool { return a.Info.Path == f })
 		var a *source

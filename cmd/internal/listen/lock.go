@@ -15,10 +15,10 @@ import (
 // that takes it milliseconds.
 var lockWait = 5 * time.Second
 
-// lock has at most one server at a time make the socket at path. The lock is in a file of
-// its own beside that, which nobody else may open: a directory can be locked by whoever
-// may read it. Whoever has it takes the file away again, so that who has waited for it
-// looks whether what he has got is still there.
+// lock lets one server at a time make the socket at path. It locks a file beside the socket
+// that only this user may open; any user who may read a directory can lock that. The server
+// that holds the lock removes the file when it is done. Another one that waited may then
+// have locked a file that is gone: it looks, and tries again.
 func lock(option, path string) (unlock func(), err error) {
 	name := path + ".lock"
 	cannot := func(why any) error {

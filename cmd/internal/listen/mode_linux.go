@@ -17,7 +17,8 @@ func chmod(path string, mode os.FileMode) error {
 	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
 		return err
 	}
-	// A kernel before 6.6 has no such call, but a name for what a descriptor stands for.
+	// Linux before 6.6 lacks this call. There the file is opened without following a link,
+	// and its mode is changed through the name that /proc gives the descriptor.
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func trusted(dir string) error {
 	if uid := os.Geteuid(); uid != 0 {
 		who = trust.RootAndAsker(uid)
 	}
-	below, ok := strings.CutPrefix(dir, runDir)
+	below, ok := strings.CutPrefix(dir+"/", runDir+"/")
 	if runDir == "" || !ok {
 		_, err := who.Resolve(dir)
 		return err

@@ -202,8 +202,7 @@ func TestDirectoryThatOthersMayWrite(t *testing.T) {
 	}
 }
 
-// Whoever holds the lock of the open directory, which everybody can, keeps nobody from
-// listening there.
+// Any user can lock a directory that he may read. A server makes its socket there all the same.
 func TestLockOfTheDirectory(t *testing.T) {
 	dir := shortDir(t)
 	f, err := os.Open(dir)

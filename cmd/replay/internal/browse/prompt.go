@@ -112,8 +112,8 @@ type prompt struct {
 	cursor int // in bytes
 	wrong  string
 	recall int // which of what was typed before is shown
-	// offered says that the text was not typed here: it is replaced by what is typed, and
-	// kept by whoever moves the cursor or takes it.
+	// offered says that nobody has typed or moved yet: the first letter typed replaces the
+	// text, and a cursor key or Enter keeps it.
 	offered bool
 }
 

@@ -159,8 +159,8 @@ func readSecret(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Mode().IsRegular() && info.Mode().Perm()&0o007 != 0 {
-		return nil, fmt.Errorf("everybody may read %s, which has a secret: chmod o= it", path)
+	if info.Mode().IsRegular() && info.Mode().Perm()&0o006 != 0 {
+		return nil, fmt.Errorf("everybody may read or write %s, which has a secret: chmod o= it", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
 	if err == nil && len(text) > mostSecret {
