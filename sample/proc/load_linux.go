@@ -243,8 +243,8 @@ func (r *reading) loadDescriptors() metric.Reason {
 	return metric.Present
 }
 
-// loadLimit learns how many files the process may have open: by a call that costs a
-// hundredth of reading the file, where numbers of processes are the same there.
+// loadLimit learns how many files the process may have open. One call asks the kernel for it;
+// where the numbers of processes are those of another namespace, the file in /proc is read.
 func (r *reading) loadLimit() {
 	r.limitWhy = metric.Present
 	if r.k.stillness.clocks {

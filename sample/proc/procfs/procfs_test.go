@@ -175,6 +175,7 @@ func FuzzText(f *testing.F) {
 		Forks(b)
 		Reclaimed(b)
 		Running(b)
+		OpenFiles(b)
 		Sockets(b, func(uint64) {})
 		LinkInode(b, "socket")
 	})

@@ -31,7 +31,12 @@ func guest() bool {
 	return true
 }
 
+// fatal ends the emulated machine, or on this one the program alone.
 func fatal(err error) {
+	if os.Getpid() != 1 && os.Getenv("INCIDENT") != "emulated" {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	fmt.Println("init:", err)
 	unix.Sync()
 	unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
@@ -63,7 +68,7 @@ func reachRoot() error {
 		unix.Chdir("/root"), unix.Mount(".", "/", "", unix.MS_MOVE, ""), unix.Chroot("."), unix.Chdir("/")); err != nil {
 		return err
 	}
-	return unix.Exec("/usr/sbin/init", append([]string{"init"}, os.Args[1:]...), []string{"PATH=/usr/local/sbin:/usr/sbin", "INCIDENT=1", "TZ=UTC", "GOMAXPROCS=1"})
+	return unix.Exec("/usr/sbin/init", append([]string{"init"}, os.Args[1:]...), []string{"PATH=/usr/local/sbin:/usr/sbin", "INCIDENT=emulated", "TZ=UTC", "GOMAXPROCS=1"})
 }
 
 // An incident is what happens on the machine.

@@ -7,7 +7,8 @@
 // of their own in an emulator (qemu-system-x86_64), so that neither can harm the
 // machine that records them nor have its processes and names in the archive.
 // Whatever swaps, fills up, hangs or crashes is gone with the emulator, also when
-// this program is interrupted.
+// this program is interrupted. A third kind is made on this very machine, beside
+// whatever else it does.
 package main
 
 import (
@@ -75,10 +76,13 @@ func record(ctx context.Context, name, dir, kernel string) error {
 	defer os.RemoveAll(scratch)
 	var archives []string
 	var onset time.Time
-	if r.mac != nil {
+	switch {
+	case r.mac != nil:
 		onset = begin.Add(seconds(r.mac.onset))
 		archives, err = r.mac.record(ctx, root, scratch)
-	} else {
+	case r.here != nil:
+		archives, onset, err = r.here(ctx, root, scratch)
+	default:
 		archives, onset, err = r.linux.record(ctx, r.Name, root, kernel, scratch)
 	}
 	if err != nil {

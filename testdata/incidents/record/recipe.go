@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"context"
+	"slices"
+	"time"
+)
 
 // A recipe says how an incident is made and what is true of it.
 type recipe struct {
@@ -14,6 +18,8 @@ type recipe struct {
 	known known
 	mac   *mac   // either this
 	linux *linux // or that
+	// or what makes it on this machine, beside its other work
+	here func(ctx context.Context, root, scratch string) (archives []string, onset time.Time, err error)
 }
 
 // known is what stands beside an archive: the truth, and what whoever asks for
@@ -41,11 +47,14 @@ func (r *recipe) where() string {
 	if r.mac != nil {
 		return "Mac"
 	}
+	if r.here != nil {
+		return "here"
+	}
 	return "Linux"
 }
 
 // recipes are all incidents.
-var recipes = append(onMac, onLinux...)
+var recipes = slices.Concat(onMac, onLinux, besides)
 
 func find(name string) *recipe {
 	for i := range recipes {

@@ -22,6 +22,8 @@ func init() {
 	works = map[string]func(args []string){
 		"serve": serve, "store": store, "periodic": periodic, "burn": func(a []string) { burn(number(a, 0)) }, "rest": func([]string) { select {} },
 		"loop": loop, "fill": fill, "fork": fork, "crash": crash, "supervise": supervise, "thrash": thrash, "grow": grow, "receive": receive,
+		"stat": stat, "hold": hold, "answer": answer, "ask": askFor, "orphan": orphan, "open": open, "threads": threads, "convoy": convoy,
+		"accept": accept, "connect": connect, "sync": syncing, "share": share, "again": again, "write": write, "read": read, "send": send, "walk": walk,
 	}
 }
 

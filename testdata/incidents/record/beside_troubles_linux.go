@@ -11,29 +11,28 @@ import (
 type trouble struct {
 	name, cause string
 	want        string                 // what the first line must say, a regular expression
-	before      func(m *machine) error // what runs from the beginning on
+	before      func(m *machine) error // what runs from the beginning on; nil: nothing
 	then        func(m *machine) error // what happens at onset
-	ends        func(m *machine)       // what happens at the end; nil: all that was started is killed
 }
 
-// culprit is a trouble whose culprit runs from the beginning on, and is asked to begin at
+// asking is a trouble whose culprit runs from the beginning on, and is asked to begin at
 // onset.
-func culprit(name, cause, want, program string, args ...string) trouble {
+func asking(name, cause, want, program string, args ...string) trouble {
 	var cmd *exec.Cmd
 	return trouble{name: name, cause: cause, want: want,
 		before: func(m *machine) (err error) {
 			cmd, err = m.start(program, args...)
 			return err
 		},
-		then: func(m *machine) error { return ask(cmd) },
+		then: func(*machine) error { return cmd.Process.Signal(syscall.SIGUSR1) },
 	}
 }
 
 // troubles are all of them.
 var troubles = []trouble{
-	culprit("runaway-loop", "pricecalc, usually idle, uses a whole core", "pricecalc", "pricecalc", "loop", "2"),
-	culprit("kernel-loop", "confwatch asks for the attributes of a file without pause", "confwatch", "confwatch", "stat", "1"),
-	culprit("growth", "tilerender grows by 25 MB/s", "tilerender", "tilerender", "grow", "25", "1700"),
+	asking("runaway-loop", "pricecalc, usually idle, uses a whole core", "pricecalc", "pricecalc", "loop", "80"),
+	asking("kernel-loop", "confwatch asks for the attributes of a file without pause", "confwatch", "confwatch", "stat"),
+	asking("growth", "tilerender grows by 25 MB/s", "tilerender", "tilerender", "grow", "25", "1700", "80"),
 	{
 		name: "stopped-server", cause: "sessiondb is stopped, and eight frontends wait for it", want: `sessiondb`,
 		before: func(m *machine) error {
@@ -49,10 +48,10 @@ var troubles = []trouble{
 		},
 		then: func(m *machine) error { return m.running[0].Process.Signal(syscall.SIGSTOP) },
 	},
-	culprit("zombies", "jobmaster starts 25 children a second and waits for none", "jobmaster", "jobmaster", "orphan", "25"),
-	culprit("open-files", "mailpoold opens 60 files a second and closes none", "mailpoold", "mailpoold", "open", "60"),
-	culprit("threads", "imgworker starts 30 threads a second that never end", "imgworker", "imgworker", "threads", "30"),
-	culprit("convoy", "64 threads of ledgerd wait for one lock, each in turn", "ledgerd", "ledgerd", "convoy", "64"),
+	asking("zombies", "jobmaster starts 25 children a second and waits for none", "jobmaster", "jobmaster", "orphan", "25"),
+	asking("open-files", "mailpoold opens 60 files a second and closes none", "mailpoold", "mailpoold", "open", "60"),
+	asking("threads", "imgworker starts 30 threads a second that never end", "imgworker", "imgworker", "threads", "30"),
+	asking("convoy", "64 threads of ledgerd wait for one lock, each in turn", "ledgerd", "ledgerd", "convoy", "64"),
 	{
 		name: "listen-overflow", cause: "gatewayd accepts no more, and its queue overflows", want: `gatewayd|listen|connections? (that )?(were )?(refused|dropped|overflow)`,
 		before: func(m *machine) error {
@@ -62,9 +61,9 @@ var troubles = []trouble{
 			_, err := m.start("loadgen", "connect", "18473", "60")
 			return err
 		},
-		then: func(m *machine) error { return ask(m.running[0]) },
+		then: func(m *machine) error { return m.begin(0) },
 	},
-	culprit("syncs", "kvjournal syncs a small file without pause", "kvjournal", "kvjournal", "sync", "journal"),
+	asking("syncs", "kvjournal syncs a small file without pause", "kvjournal", "kvjournal", "sync", "journal"),
 	{
 		name: "quota", cause: "renderfarm, which needs 60 % of a core, is put under a quota of 8 %", want: `renderfarm|throttl|quota`,
 		before: func(m *machine) error {
@@ -95,7 +94,7 @@ var troubles = []trouble{
 			}
 			return join(group, cmd)
 		},
-		then: func(m *machine) error { return ask(m.running[0]) },
+		then: func(m *machine) error { return m.begin(0) },
 	},
 	{
 		name: "full-tmpfs", cause: "spooler fills a volume of 64 MB", want: `spool`,
@@ -104,10 +103,10 @@ var troubles = []trouble{
 			if err != nil {
 				return err
 			}
-			_, err = m.start("spooler", "fill", filepath.Join(dir, "queue"), "2000")
+			_, err = m.start("spooler", "fill", filepath.Join(dir, "queue"), "2000", "1000")
 			return err
 		},
-		then: func(m *machine) error { return ask(m.running[0]) },
+		then: func(m *machine) error { return m.begin(0) },
 	},
 	{
 		name: "fork-storm", cause: "mailfilter starts 60 spamcheck a second", want: `mailfilter|spamcheck`,
@@ -115,12 +114,12 @@ var troubles = []trouble{
 			if err := m.install("spamcheck"); err != nil {
 				return err
 			}
-			_, err := m.start("mailfilter", "fork", "60", filepath.Join(m.scratch, "spamcheck"), "6")
+			_, err := m.start("mailfilter", "fork", "60", "80", filepath.Join(m.scratch, "spamcheck"), "6")
 			return err
 		},
-		then: func(m *machine) error { return ask(m.running[0]) },
+		then: func(m *machine) error { return m.begin(0) },
 	},
-	culprit("writer", "dumpbackup writes 60 MB/s to the disk", "dumpbackup", "dumpbackup", "write", "dump", "60"),
+	asking("writer", "dumpbackup writes 60 MB/s to the disk", "dumpbackup", "dumpbackup", "write", "dump", "60"),
 	{
 		name: "reader", cause: "indexer reads from the disk without pause", want: "indexer",
 		before: func(m *machine) error {
@@ -131,7 +130,7 @@ var troubles = []trouble{
 			_, err := m.start("indexer", "read", path)
 			return err
 		},
-		then: func(m *machine) error { return ask(m.running[0]) },
+		then: func(m *machine) error { return m.begin(0) },
 	},
 	{
 		name: "crash-loop", cause: "apigateway crashes soon after each start, and is started again", want: `apigateway|svcguard`,
@@ -139,10 +138,10 @@ var troubles = []trouble{
 			if err := m.install("apigateway"); err != nil {
 				return err
 			}
-			_, err := m.start("svcguard", "supervise", filepath.Join(m.scratch, "apigateway"))
+			_, err := m.start("svcguard", "supervise", "80", filepath.Join(m.scratch, "apigateway"), "150")
 			return err
 		},
-		then: func(m *machine) error { return ask(m.running[0]) },
+		then: func(m *machine) error { return m.begin(0) },
 	},
 	{
 		name: "many-workers", cause: "twelve etlworker each take a share of the processors", want: "etlworker",
@@ -164,7 +163,7 @@ var troubles = []trouble{
 			_, err := m.start("probesend", "send", "18474")
 			return err
 		},
-		then: func(m *machine) error { return ask(m.running[1]) },
+		then: func(m *machine) error { return m.begin(1) },
 	},
-	culprit("group-walk", "scanhome walks through all files again and again", "scanhome", "scanhome", "walk", "/usr"),
+	asking("walk", "scanhome walks through all files again and again", "scanhome", "scanhome", "walk", "/usr"),
 }

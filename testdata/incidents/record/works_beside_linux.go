@@ -10,26 +10,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// works are what the programs do. Each gets its arguments, and does what it is there for
-// from when it is asked on (SIGUSR1).
-var works map[string]func(args []string)
-
-func init() {
-	works = map[string]func([]string){
-		"loop": loop, "stat": stat, "grow": grow, "answer": answer, "ask": askFor, "orphan": orphan, "open": open, "threads": threads,
-		"convoy": convoy, "accept": accept, "connect": connect, "sync": syncing, "share": share, "again": again, "fill": fill,
-		"fork": fork, "burn": func(a []string) { burn(millis(a[0])) }, "write": write, "read": read, "supervise": supervise,
-		"crash": crash, "receive": receive, "send": send, "walk": walk, "hold": hold,
-	}
-}
 
 // idle does next to nothing until this program is asked to begin.
 func idle() {
@@ -40,33 +25,13 @@ func idle() {
 		case <-c:
 			return
 		case <-time.After(500 * time.Millisecond):
-			burn(time.Millisecond)
+			burn(1)
 		}
 	}
 }
 
-func number(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
-func millis(s string) time.Duration { return time.Duration(number(s)) * time.Millisecond }
-
 // every is a channel that says so many times a second that it is time.
 func every(perSecond int) <-chan time.Time { return time.Tick(time.Second / time.Duration(perSecond)) }
-
-func burn(d time.Duration) {
-	for end := time.Now().Add(d); time.Now().Before(end); {
-	}
-}
-
-func loop([]string) {
-	idle()
-	burn(time.Hour)
-}
 
 func stat([]string) {
 	idle()
@@ -75,29 +40,16 @@ func stat([]string) {
 	}
 }
 
-// piece is 1 MB of memory that is really there.
-func piece() []byte {
-	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err != nil {
-		select {}
-	}
-	for i := 0; i < len(b); i += 4096 {
-		b[i] = 1
-	}
-	return b
-}
-
-// grow takes so many MB a second, up to so many.
-func grow(args []string) {
-	idle()
-	hold(args)
-}
-
+// hold takes so many MB a second, up to so many.
 func hold(args []string) {
 	n := 0
-	for range every(number(args[0])) {
-		if n++; n <= number(args[1]) {
-			piece()
+	for range every(number(args, 0)) {
+		if n++; n <= number(args, 1) {
+			b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+			if err != nil {
+				select {}
+			}
+			touch(b)
 		}
 	}
 }
@@ -119,7 +71,7 @@ func answer(args []string) {
 				if err != nil {
 					return
 				}
-				burn(200 * time.Microsecond)
+				burn(1)
 				_, _ = io.WriteString(c, line)
 			}
 		}()
@@ -147,7 +99,7 @@ func askFor(args []string) {
 // orphan starts children that end at once, and waits for none.
 func orphan(args []string) {
 	idle()
-	for range every(number(args[0])) {
+	for range every(number(args, 0)) {
 		p, err := os.StartProcess("/bin/true", []string{"true"}, &os.ProcAttr{})
 		if err == nil {
 			_ = p.Release()
@@ -158,14 +110,14 @@ func orphan(args []string) {
 func open(args []string) {
 	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 4096, Max: 4096})
 	idle()
-	for range every(number(args[0])) {
+	for range every(number(args, 0)) {
 		_, _ = unix.Open("/etc/hostname", unix.O_RDONLY, 0) // until no more may be
 	}
 }
 
 func threads(args []string) {
 	idle()
-	for range every(number(args[0])) {
+	for range every(number(args, 0)) {
 		go func() {
 			runtime.LockOSThread()
 			for {
@@ -184,12 +136,11 @@ func convoy(args []string) {
 		panic(err)
 	}
 	in, out := int(r.Fd()), int(w.Fd())
-	for range number(args[0]) {
+	for range number(args, 0) {
 		go func() {
 			runtime.LockOSThread()
 			for b := make([]byte, 1); ; {
 				_, _ = unix.Read(in, b)
-				burn(10 * time.Microsecond)
 				_, _ = unix.Write(out, b)
 			}
 		}()
@@ -202,7 +153,7 @@ func convoy(args []string) {
 func accept(args []string) {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
-		err = unix.Bind(s, &unix.SockaddrInet4{Port: number(args[0]), Addr: [4]byte{127, 0, 0, 1}})
+		err = unix.Bind(s, &unix.SockaddrInet4{Port: number(args, 0), Addr: [4]byte{127, 0, 0, 1}})
 	}
 	if err == nil {
 		err = unix.Listen(s, 16)
@@ -219,11 +170,12 @@ func accept(args []string) {
 		}
 	}()
 	idle()
-	syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the simplest way to accept no more
+	_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // the simplest way to accept no more
+	select {}
 }
 
 func connect(args []string) {
-	for range every(number(args[1])) {
+	for range every(number(args, 1)) {
 		go func() {
 			c, err := net.DialTimeout("tcp", "127.0.0.1:"+args[0], 2*time.Second)
 			if err == nil {
@@ -249,7 +201,7 @@ func syncing(args []string) {
 // share works for so many hundredths of the time, as far as it is let.
 func share(args []string) {
 	for range every(20) {
-		burn(time.Duration(number(args[0])) * 500 * time.Microsecond)
+		burn(number(args, 0) / 2)
 	}
 }
 
@@ -262,25 +214,6 @@ func again(args []string) {
 	}
 }
 
-// fill appends so many KB a second, and goes on trying when the volume is full.
-func fill(args []string) {
-	f, err := os.Create(args[0])
-	if err != nil {
-		panic(err)
-	}
-	idle()
-	for range every(10) {
-		_, _ = f.Write(make([]byte, number(args[1])<<10/10))
-	}
-}
-
-func fork(args []string) {
-	idle()
-	for range every(number(args[0])) {
-		go func() { _ = exec.Command(args[1], "burn", args[2]).Run() }()
-	}
-}
-
 // write writes so many MB/s to a file, round and round in 1 GB.
 func write(args []string) {
 	f, err := os.Create(args[0])
@@ -289,7 +222,7 @@ func write(args []string) {
 	}
 	idle()
 	b, at := make([]byte, 1<<20), int64(0)
-	for range every(number(args[1])) {
+	for range every(number(args, 1)) {
 		_, _ = f.WriteAt(b, at<<20)
 		if at = (at + 1) % 1024; at%16 == 0 {
 			_ = f.Sync()
@@ -316,50 +249,15 @@ func read(args []string) {
 	}
 }
 
-// supervise keeps a program running: well until it is asked, then it crashes soon after
-// each start.
-func supervise(args []string) {
-	well := exec.Command(args[0], "share", "2")
-	_ = well.Start()
-	idle()
-	_ = well.Process.Kill()
-	_ = well.Wait()
-	for range every(2) {
-		_ = exec.Command(args[0], "crash", "0").Run()
-	}
-}
-
-func crash([]string) {
-	burn(30 * time.Millisecond)
-	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
-	signal.Reset()
-	_ = unix.Kill(os.Getpid(), unix.SIGKILL)
-	select {}
-}
-
-func receive(args []string) {
-	c, err := net.ListenPacket("udp", "127.0.0.1:"+args[0])
-	if err != nil {
-		panic(err)
-	}
-	for b := make([]byte, 2048); ; {
-		_, _, _ = c.ReadFrom(b)
-	}
-}
-
 func send(args []string) {
 	idle()
 	c, err := net.Dial("udp", "127.0.0.1:"+args[0])
 	if err != nil {
 		panic(err)
 	}
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		for b := make([]byte, 600); ; {
-			_, _ = c.Write(b)
-		}
-	})
-	wait.Wait()
+	for b := make([]byte, 600); ; {
+		_, _ = c.Write(b)
+	}
 }
 
 func walk(args []string) {
