@@ -29,7 +29,8 @@ stretch near it, which it finds by itself and names. What explains the rest stan
 first. Below each line is the command that shows more.
 
 Without --at and --from it looks at the minutes before the last end that was not
-a clean one, else at the worst of the recording, and says which.
+a clean one, else at the worst of the recording, and where that shows nothing at
+all of it. It says which.
 
 The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
 2 if that cannot be told, which the answer says with the reason.`,

@@ -76,12 +76,27 @@ type Claim struct {
 // mostLines is how many lines an answer has at most.
 const mostLines = 10
 
-// Ask answers why.
+// Ask answers why. Where no time was given and the worst minutes show nothing, it answers
+// of the whole recording: what does not use much, such as a server that was killed, may lie
+// outside them.
 func Ask(ctx context.Context, a query.Archive, r Request) (*Answer, error) {
 	q, err := newQuestion(ctx, a, r)
 	if err != nil {
 		return nil, err
 	}
+	answer, err := q.answer()
+	if err != nil || answer.Found || q.how != worstMinutes {
+		return answer, err
+	}
+	r.Window = query.Window{From: q.from, To: q.to}
+	if q, err = newQuestion(ctx, a, r); err != nil {
+		return nil, err
+	}
+	q.how = "the whole recording"
+	return q.answer()
+}
+
+func (q *question) answer() (*Answer, error) {
 	outside, err := q.choose()
 	if err != nil {
 		return nil, err

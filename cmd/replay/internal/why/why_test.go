@@ -255,6 +255,32 @@ func TestCalmStretch(t *testing.T) {
 	}
 }
 
+// Where the worst minutes show nothing, all of the recording is looked at.
+func TestTheWholeRecording(t *testing.T) {
+	// The server ends before the disk does more than usual, which is no trouble.
+	server := map[string]string{"proc.psinfo.utime[99]": "rate=2000000", "proc.psinfo.stime[99]": "rate=1000000", "proc.memory.rss[99]": "level=4000"}
+	killed := "event 780s process exit | looper ended: signal 9 | indom=process key=99 pid=99 name=looper parent=1 how=signal_9"
+	later := []string{looper}
+	for _, part := range []struct{ from, to, form string }{{"20m1s", "26m", "rate=20"}, {"26m1s", "30m", "rate=95"}, {"30m1s", "40m", "rate=20"}} {
+		later = append(later, fmt.Sprintf("every 1s %s %s fast", part.from, part.to))
+		for _, d := range quiet {
+			if form := d.form; d.class == "fast" {
+				if d.metric == "disk.dev.avactive[sda]" {
+					form = part.form
+				}
+				later = append(later, "  "+d.metric+" "+form)
+			}
+		}
+	}
+	answer := ask(t, archive(t, server, append(later, killed)...), Request{})
+	if !answer.Found || answer.Lines[0].Kind != "death" || answer.How != "the whole recording" {
+		t.Errorf("%s: %+v", answer.How, answer.Lines[0])
+	}
+	if answer := ask(t, archive(t, nil, later...), Request{}); answer.Found || answer.Window.From != minute(0) {
+		t.Errorf("nothing happened, and it says of the time from %d: %+v", answer.Window.From, answer.Lines[0])
+	}
+}
+
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

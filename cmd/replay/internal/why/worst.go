@@ -7,6 +7,9 @@ import (
 	"tachograph/store/query"
 )
 
+// worstMinutes says that a window was chosen by how bad it is.
+const worstMinutes = "the worst of the recording"
+
 // worst chooses the window where none was given: the minutes before the last end
 // that was no clean one, else the worst of the recording.
 func (q *question) worst() error {
@@ -36,7 +39,7 @@ func (q *question) worst() error {
 		}
 	}
 	q.w = query.Window{From: f.begin(chosen), To: min(f.begin(chosen+long), q.to)}
-	q.how = "the worst of the recording"
+	q.how = worstMinutes
 	return nil
 }
 
