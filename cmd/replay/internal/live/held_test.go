@@ -15,18 +15,22 @@ import (
 	"tachograph/testdata/patience"
 )
 
-// A stuck answer is one that its client does not take.
+// A stuck answer is one that its client does not take, unless it is a refusal.
 type stuck struct {
-	header http.Header
-	gone   <-chan struct{}
-	begun  sync.Once
-	writes chan<- struct{}
+	header  http.Header
+	refused bool
+	gone    <-chan struct{}
+	begun   sync.Once
+	writes  chan<- struct{}
 }
 
-func (s *stuck) Header() http.Header { return s.header }
-func (s *stuck) WriteHeader(int)     {}
-func (s *stuck) Flush()              {}
+func (s *stuck) Header() http.Header  { return s.header }
+func (s *stuck) WriteHeader(code int) { s.refused = code != http.StatusOK }
+func (s *stuck) Flush()               {}
 func (s *stuck) Write(b []byte) (int, error) {
+	if s.refused {
+		return len(b), nil
+	}
 	s.begun.Do(func() { s.writes <- struct{}{} })
 	<-s.gone
 	return 0, errors.New("gone")
