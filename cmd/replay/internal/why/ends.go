@@ -257,7 +257,7 @@ func (q *question) deaths() []*finding {
 		if d == nil {
 			d = &death{name: e.Label("name"), how: how, at: e.At.Wall}
 			pid, _ := strconv.Atoi(e.Label("pid"))
-			d.first = &finding{kind: "death", who: d.name, topic: "death", since: e.At.Wall, until: e.At.Wall, weight: 0.3,
+			d.first = &finding{kind: "death", who: d.name, topic: "death", since: e.At.Wall, until: e.At.Wall, weight: 0.3, end: e.Key,
 				text: fmt.Sprintf("%s (pid %d) ended at %s: %s", d.name, pid, q.show(e.At.Wall), how),
 				more: append([]string{"events", "--kind", "process exit"}, span(e.At.Wall-int64(10e9), e.At.Wall+int64(10e9))...)}
 			if cause != "" {
@@ -265,7 +265,8 @@ func (q *question) deaths() []*finding {
 			}
 			if missed {
 				d.first.weight = 0.42
-				d.first.text = fmt.Sprintf("%s (pid %d) was killed at %s (signal 9) and did not come back", d.name, pid, q.show(e.At.Wall))
+				d.first.brief = "and did not come back"
+				d.first.text = fmt.Sprintf("%s (pid %d) was killed at %s (signal 9) %s", d.name, pid, q.show(e.At.Wall), d.first.brief)
 			}
 			by[key] = d
 			order = append(order, d)
@@ -276,9 +277,31 @@ func (q *question) deaths() []*finding {
 	for _, d := range order {
 		if d.count > 1 {
 			d.first.text += fmt.Sprintf(" (%s in all)", plural.Of(d.count, "such end"))
+			d.first.end = ""
 		}
 		d.first.weight = grade(d.first.weight, 0.1*min(float64(d.count-1)/5, 1))
 		out = append(out, d.first)
 	}
 	return out
+}
+
+// endedOnce leaves the end of a process to the line that says what it did until then.
+func endedOnce(all []*finding) []*finding {
+	did := make(map[string]*finding)
+	for _, f := range all {
+		if f.end != "" && f.kind != "death" && f.weight >= leastWeight {
+			did[f.end] = f
+		}
+	}
+	return slices.DeleteFunc(all, func(f *finding) bool {
+		d := did[f.end]
+		if f.kind != "death" || d == nil {
+			return false
+		}
+		d.weight = max(d.weight, f.weight)
+		if f.brief != "" {
+			d.text += " " + f.brief
+		}
+		return true
+	})
 }

@@ -154,7 +154,7 @@ func (q *question) findings() ([]*finding, error) {
 		}
 		all = append(all, some...)
 	}
-	all = cooled(driven(all, q.slack()), q.slack())
+	all = cooled(driven(endedOnce(all), q.slack()), q.slack())
 	all = joined(starved(q.unborne(slices.DeleteFunc(all, q.aside))))
 	q.then(all)
 	return all, nil

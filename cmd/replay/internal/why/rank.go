@@ -28,6 +28,7 @@ type finding struct {
 	// brief is how it reads behind its cause, in its line.
 	brief string
 	more  []string
+	end   string   // the key of the process whose end it tells
 	also  []string // others of which the same is true
 	// amount is how much it was, in the unit of the kind, calm what it was in the calm
 	// stretch, about whom an event names.

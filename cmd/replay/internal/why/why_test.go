@@ -255,6 +255,22 @@ func TestCalmStretch(t *testing.T) {
 	}
 }
 
+// What a process did and how it ended is one line.
+func TestEndIsToldOnce(t *testing.T) {
+	grows := map[string]string{"mem.util.available": "level=12000000 drift=-60000", "proc.psinfo.utime[99]": "rate=50000000", "proc.psinfo.stime[99]": "rate=1000000",
+		"proc.memory.rss[99]": "level=10000 drift=60000"}
+	killed := "event 780s process exit | looper ended: signal 9 | indom=process key=99 pid=99 name=looper parent=1 how=signal_9"
+	answer := ask(t, archive(t, grows, looper, killed), Request{At: minute(12)})
+	if text := answer.Lines[0].Text; answer.Lines[0].Kind != "memory" || !strings.Contains(text, "it ended at 03:13:00: signal 9 and did not come back") {
+		t.Errorf("%s", text)
+	}
+	for _, l := range answer.Lines[1:] {
+		if l.Kind == "death" {
+			t.Errorf("its end is told again: %s", l.Text)
+		}
+	}
+}
+
 // Where the worst minutes show nothing, all of the recording is looked at.
 func TestTheWholeRecording(t *testing.T) {
 	// The server ends before the disk does more than usual, which is no trouble.
