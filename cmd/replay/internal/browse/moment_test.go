@@ -2,6 +2,7 @@ package browse
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -114,5 +115,20 @@ func TestBeginBeforeTheRecording(t *testing.T) {
 	r.need("before the recording")
 	if m := r.a.shownMoment; m.At == 0 || len(m.Sections) == 0 || len(m.Processes) == 0 {
 		t.Errorf("shown is the sample of %s with %d processes", r.a.clock(m.At), len(m.Processes))
+	}
+}
+
+// A full processor stands out, and so does an empty battery, but not a full one.
+func TestLevelsThatStandOut(t *testing.T) {
+	r := newRig(t, linux(t), look{width: 80, height: 24, color: true, at: at(3 * time.Hour)})
+	cpu, battery := moment.Track{Lane: moment.Lane{Share: true}}, moment.Track{Lane: moment.Lane{Share: true, Supply: true}}
+	for _, c := range []struct {
+		of     *moment.Track
+		value  float64
+		alarms bool
+	}{{&cpu, 0.95, true}, {&cpu, 0.05, false}, {&battery, 1, false}, {&battery, 0.05, true}, {&battery, math.NaN(), false}} {
+		if got := r.a.levelStyle(c.of, c.value) == r.a.c.theme.alarm; got != c.alarms {
+			t.Errorf("%v of a lane with supply %v stands out: %v", c.value, c.of.Supply, got)
+		}
 	}
 }

@@ -178,8 +178,11 @@ func (a *app) fresh() bool {
 	return t != nil && t.From == a.from && t.To == a.to && t.Columns == a.timelineRect.w
 }
 
-// levelStyle is how a value of a lane looks: what is nearly all there is stands out.
+// levelStyle is how a value of a lane looks: what is nearly used up stands out.
 func (a *app) levelStyle(t *moment.Track, x float64) tcell.Style {
+	if t.Supply {
+		x = 1 - x
+	}
 	if t.Share && x >= 0.9 {
 		return a.c.theme.alarm
 	}

@@ -13,6 +13,7 @@ type Lane struct {
 	Name, Title string
 	Units       metric.Units
 	Share       bool // values are parts of one
+	Supply      bool // of something that is used up: that little is left stands out
 }
 
 // Timeline is a stretch of a recording, in columns of equal length.
@@ -42,6 +43,7 @@ type Track struct {
 type laneDef struct {
 	name, title string
 	share       bool
+	supply      bool
 	gauges      []string
 	exprs       []string
 }
@@ -57,7 +59,7 @@ var laneDefs = []laneDef{
 	{name: "network", title: "network", exprs: []string{"rate(network.all.in.bytes) + rate(network.all.out.bytes)"}},
 	{name: "gpu", title: "gpu", gauges: []string{"gpu"}},
 	{name: "temperature", title: "temperature", gauges: []string{"thermal"}},
-	{name: "power", title: "battery", gauges: []string{"battery"}},
+	{name: "power", title: "battery", supply: true, gauges: []string{"battery"}},
 }
 
 // without are lanes that are left out where another one tells more.
@@ -92,7 +94,7 @@ func (r *Recording) findLanes() []*lane {
 			continue
 		}
 		have[def.name] = true
-		l := &lane{Lane: Lane{def.name, def.title, line.Units, line.Share}, line: line, of: math.NaN()}
+		l := &lane{Lane: Lane{def.name, def.title, line.Units, line.Share, def.supply}, line: line, of: math.NaN()}
 		if of, err := line.Of(r.a, r.window(r.from, r.to)); err == nil {
 			l.of = of
 		}
