@@ -291,18 +291,18 @@ func compareRates(t *testing.T, prom string, end time.Time, dir string) {
 	}
 }
 
-// documented is the configuration in the README that begins so, for a server at an
+// documented is the configuration in the guide that begins so, for a server at an
 // address, scraped each second.
 func documented(t *testing.T, begins, address string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "CONNECT.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, config, ok := strings.Cut(string(text), "```yaml\n"+begins+"\n")
 	config, _, end := strings.Cut(config, "```")
 	if !ok || !end || !strings.Contains(config, "127.0.0.1:9847") {
-		t.Fatalf("the README has no %s for Prometheus", begins)
+		t.Fatalf("docs/CONNECT.md has no %s for Prometheus", begins)
 	}
 	return strings.NewReplacer("127.0.0.1:9847", strings.TrimPrefix(address, "http://"), "scrape_interval: 5s", "scrape_interval: 1s").Replace(begins + "\n" + config)
 }

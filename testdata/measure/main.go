@@ -23,7 +23,7 @@ import (
 )
 
 // documents have places for tables.
-var documents = []string{"docs/MEASUREMENTS.md", "README.md"}
+var documents = []string{"docs/MEASUREMENTS.md"}
 
 // measure is one run.
 type measure struct {
@@ -81,7 +81,7 @@ func main() {
 	flag.IntVar(&m.minutes, "minutes", 10, "minutes of a live run")
 	flag.StringVar(&m.only, "only", "", "only questions that contain this")
 	flag.BoolVar(&m.short, "short", false, "minutes instead of days, seconds instead of minutes: for trying out")
-	flag.BoolVar(&m.write, "write", false, "put the tables into docs/MEASUREMENTS.md and README.md")
+	flag.BoolVar(&m.write, "write", false, "put the tables into docs/MEASUREMENTS.md")
 	flag.BoolVar(&m.peers, "peers", true, "ask others, too, where they are installed")
 	flag.BoolVar(&m.cold, "cold", false, "drop the pages of archives before each command")
 	flag.BoolVar(&m.busy, "busy", false, "the machine is busy: show the least processor time of each command, not the time on the clock")

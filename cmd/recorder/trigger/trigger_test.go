@@ -338,15 +338,15 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// What the README shows works.
+// What the guide shows works.
 func TestTheExample(t *testing.T) {
-	text, err := os.ReadFile("../../../README.md")
+	text, err := os.ReadFile("../../../docs/RECORD.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, example, ok := strings.Cut(string(text), "```toml\n[[trigger]]")
 	example, _, _ = strings.Cut(example, "```")
-	cfg, err := config.Parse("README.md", "[[trigger]]"+example)
+	cfg, err := config.Parse("docs/RECORD.md", "[[trigger]]"+example)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

@@ -40,9 +40,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The picture in the README is what is drawn.
-func TestReadme(t *testing.T) {
-	const path = "../../../../README.md"
+// The picture in the guide is what is drawn.
+func TestPictureInTheGuide(t *testing.T) {
+	const path = "../../../../docs/LOOK.md"
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestReadme(t *testing.T) {
 	text := string(file)
 	begin := strings.Index(text, "```\nweb-1  linux")
 	if begin < 0 {
-		t.Fatal("the README has no picture")
+		t.Fatal("docs/LOOK.md has no picture")
 	}
 	begin += len("```\n")
 	end := begin + strings.Index(text[begin:], "```")
@@ -62,7 +62,7 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 	case got != want:
-		t.Errorf("the README shows another screen (go test -update writes it anew): %s", firstDifference(want, got))
+		t.Errorf("docs/LOOK.md shows another screen (go test -update writes it anew): %s", firstDifference(want, got))
 	}
 }
 

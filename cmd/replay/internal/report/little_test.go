@@ -71,6 +71,6 @@ func TestLicence(t *testing.T) {
 		}
 	}
 	if !strings.Contains(b.String(), "leeoniya/uPlot (v1.6.32)") || !strings.Contains(b.String(), "uPlot 1.6.32 (MIT)") {
-		t.Error("the version that the page and the README name is not that of the library")
+		t.Error("the version that the page and the guide name is not that of the library")
 	}
 }
