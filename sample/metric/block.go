@@ -14,8 +14,13 @@ type Stamp struct {
 	Wall, Awake, Cont int64
 }
 
-// Time is the wall clock of s.
-func (s Stamp) Time() time.Time { return time.Unix(0, s.Wall) }
+// Time is the wall clock of s; that of no stamp is no time.
+func (s Stamp) Time() time.Time {
+	if s == (Stamp{}) {
+		return time.Time{}
+	}
+	return time.Unix(0, s.Wall)
+}
 
 // Group is a set of metrics that share an instance domain and are read
 // together. It is immutable: a changed plan makes a new Group.

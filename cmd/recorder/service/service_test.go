@@ -173,6 +173,8 @@ type bench struct {
 	log     io.Writer
 	stacks  func() (stack.Sampler, error)
 	used    func() time.Duration // processor time
+	// since is the last run as the machine's history was asked about it.
+	since *time.Time
 }
 
 func newBench(t *testing.T) *bench {
@@ -214,6 +216,10 @@ func (b *bench) run() (*Service, func()) {
 		},
 		Machine: Machine{
 			Now: b.now, Zone: func() string { return "Europe/Berlin" }, BootID: "this boot",
+			History: func(past time.Time, _ bool) []metric.Event {
+				b.since = &past
+				return nil
+			},
 			Usage: func() engine.Usage {
 				if b.used != nil {
 					return engine.Usage{User: b.used()}
@@ -461,6 +467,10 @@ func TestGapSinceTheLastRun(t *testing.T) {
 				}
 				if text != tc.want {
 					t.Errorf("gap %q, want %q", text, tc.want)
+				}
+				// The history of the machine is that since the last run, where there was one.
+				if none := tc.past.Last == (metric.Stamp{}); b.since.IsZero() != none || !none && !b.since.Equal(time.Unix(0, tc.past.Last.Wall)) {
+					t.Errorf("the history was asked for since %v, after %+v", b.since, tc.past.Last)
 				}
 			})
 		})
