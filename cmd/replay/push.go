@@ -24,7 +24,6 @@ import (
 	"tachograph/cmd/replay/internal/remotewrite"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/config"
-	"tachograph/sample/metric"
 	"tachograph/store/fault"
 	"tachograph/store/follow"
 	"tachograph/store/query"
@@ -259,14 +258,7 @@ func (a *app) push(f *pushFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	follows := follow.Options{Host: host, Complete: complete, Wait: f.follow}
-	if !whole {
-		follows.Classes = []metric.Class{metric.Static, metric.Constrained, metric.Polled, metric.Fast}
-		if f.processes > 0 {
-			follows.Classes = append(follows.Classes, metric.Process)
-		}
-	}
-	opt.Open, opt.Oldest = push.Archives(follows, paths...)
+	opt.Open, opt.Oldest = push.Archives(follow.Options{Host: host, Complete: complete, Wait: f.follow}, paths...)
 	if f.runAs != "" {
 		name := f.runAs
 		if name == "nobody" {

@@ -12,6 +12,7 @@ import (
 // Instances are kept as they were called when they were read, as a follower changes
 // them in place when a process calls exec; what is unchanged is the same pointer.
 type freezer struct {
+	wants  func(indom string) bool // nil: all
 	copies map[*metric.Instance]*frozen
 	orders map[orderID]*order
 	sweeps uint64
@@ -45,9 +46,11 @@ func (f *freezer) tick(t *metric.Tick) *metric.Tick {
 		clear(f.orders)
 	}
 	c := *t
-	c.Blocks = make([]*metric.Block, len(t.Blocks))
-	for i, b := range t.Blocks {
-		c.Blocks[i] = f.block(t.Class, b)
+	c.Blocks = make([]*metric.Block, 0, len(t.Blocks))
+	for _, b := range t.Blocks {
+		if f.wants == nil || f.wants(b.Group.Indom) {
+			c.Blocks = append(c.Blocks, f.block(t.Class, b))
+		}
 	}
 	slices.SortStableFunc(c.Blocks, func(x, y *metric.Block) int {
 		return cmp.Or(cmp.Compare(x.Group.Name, y.Group.Name), cmp.Compare(x.Group.Indom, y.Group.Indom))

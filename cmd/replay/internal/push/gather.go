@@ -46,7 +46,11 @@ func newGatherer(e *Engine, f Follower, from follow.Position, end *follow.Positi
 	if from.Archive == "" {
 		from = f.Position() // the present end
 	}
-	return &gatherer{e: e, f: f, end: end, again: end != nil, from: from, to: from, perValue: 40}
+	g := &gatherer{e: e, f: f, end: end, again: end != nil, from: from, to: from, perValue: 40}
+	if c, ok := e.opt.Sink.(Choosy); ok {
+		g.freeze.wants = c.Wants
+	}
+	return g
 }
 
 var errEnd = errors.New("all has been delivered")

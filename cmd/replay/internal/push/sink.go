@@ -40,6 +40,12 @@ type Based interface {
 	Base(item *follow.Item) error
 }
 
+// A Choosy sink takes the values of some instance domains only. What it does not want
+// is left out of ticks before they are kept and counted.
+type Choosy interface {
+	Wants(indom string) bool
+}
+
 // A Batch is what is sent at once. All of it is of one archive.
 type Batch interface {
 	// Add adds an item, a tick or an event, which may be kept and never changes. An

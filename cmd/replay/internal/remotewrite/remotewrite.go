@@ -84,6 +84,9 @@ func (s *Sink) Prepare(ctx context.Context) error {
 	return nil // what it says to an empty request does not matter
 }
 
+// Wants reports whether anything is pushed of the instances of a domain.
+func (s *Sink) Wants(indom string) bool { return s.maker.Wants(indom) }
+
 // Base takes in how things stood.
 func (s *Sink) Base(it *follow.Item) error {
 	if it.Tick != nil {

@@ -177,6 +177,12 @@ func (m *Maker) families(platform string) []naming.Family {
 	return m.scheme.Named(platform)
 }
 
+// Wants reports whether there is anything to be made of the instances of a domain: of
+// processes there are totals, where they are asked for, and of threads nothing.
+func (m *Maker) Wants(indom string) bool {
+	return !naming.PerProcess(indom) || indom == "process" && m.scheme.Processes > 0
+}
+
 // Base tells how things stood before the first tick.
 func (m *Maker) Base(info *archive.Info, t *metric.Tick) { m.take(info, t, nil) }
 
@@ -196,13 +202,12 @@ func (m *Maker) take(info *archive.Info, t *metric.Tick, to Taker) {
 		m.needed(b)
 	}
 	for _, b := range t.Blocks {
-		if naming.PerProcess(b.Group.Indom) {
-			if m.scheme.Processes > 0 && b.Group.Indom == "process" && t.Class == metric.Process {
-				m.processes(b)
-			}
-			continue
+		switch {
+		case !naming.PerProcess(b.Group.Indom):
+			m.block(t.Class, b)
+		case m.Wants(b.Group.Indom) && t.Class == metric.Process:
+			m.processes(b)
 		}
-		m.block(t.Class, b)
 	}
 	if m.computer == nil {
 		return
