@@ -254,6 +254,12 @@ func (a *app) push(f *pushFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	for _, path := range paths {
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+		opt.Archives = append(opt.Archives, path)
+	}
 	host, err := a.pushed(f, args, &opt)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/config"
+	"tachograph/store"
 )
 
 // pushAgain pushes what is set aside.
@@ -89,7 +90,7 @@ func (a *app) pushStatus(f *pushFlags, args []string) error {
 // tellPush prints what is kept of a push, which others may have written.
 func (a *app) tellPush(s pushstate.Told) {
 	line := func(format string, args ...any) { a.stdout.Println(visible.Text(fmt.Sprintf(format, args...))) }
-	r := s.Report(time.Time{}, time.Now())
+	r := s.Report(newestOf(s.State), time.Now())
 	line("%s", r.Words())
 	line("  %s%s", s.Path, a.upToWords(s.State))
 	if s.LastError != "" {
@@ -102,4 +103,20 @@ func (a *app) tellPush(s pushstate.Told) {
 		set := &s.Set[i]
 		line("  set aside at %s: %s from %s to %s: %s", a.show(set.At.UnixNano()), plural.Of(set.Values, "value"), a.show(set.Since), a.show(set.Until), set.Why)
 	}
+}
+
+// newestOf is when the latest was recorded of what a push brings; zero where its
+// archives cannot be read from here.
+func newestOf(s *pushstate.State) (newest time.Time) {
+	r, err := store.Open(s.Archives...)
+	if err != nil {
+		return newest
+	}
+	defer r.Close()
+	for _, info := range r.Archives() {
+		if to := time.Unix(0, info.To); info.Host.ID == s.Host && to.After(newest) {
+			newest = to
+		}
+	}
+	return newest
 }

@@ -33,13 +33,16 @@ const Suffix = ".push"
 type State struct {
 	Version int `json:"version"`
 	// Target is the address that is pushed to, without what is secret in it.
-	Target string    `json:"target"`
-	Host   string    `json:"host,omitempty"` // its ID
-	Name   string    `json:"host_name,omitempty"`
-	PID    int       `json:"pid"`
-	Follow bool      `json:"follow"`
-	At     time.Time `json:"at"` // when this was written
-	Began  time.Time `json:"started"`
+	Target string `json:"target"`
+	Host   string `json:"host,omitempty"` // its ID
+	Name   string `json:"host_name,omitempty"`
+	// Archives are the paths of what is pushed, so that who asks for the status can look
+	// how much of it there is.
+	Archives []string  `json:"archives,omitempty"`
+	PID      int       `json:"pid"`
+	Follow   bool      `json:"follow"`
+	At       time.Time `json:"at"` // when this was written
+	Began    time.Time `json:"started"`
 	// Ended says that the program has come to its end by itself.
 	Ended bool `json:"ended"`
 

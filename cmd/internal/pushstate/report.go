@@ -19,14 +19,17 @@ type Report struct {
 	Until      time.Time `json:"acknowledged_until,omitzero"`
 	LagSeconds float64   `json:"lag_seconds"`
 	LagValues  uint64    `json:"lag_values"`
-	Values     uint64    `json:"values"`
-	Retries    uint64    `json:"retries"`
-	Refused    uint64    `json:"refused_values"`
-	Lost       uint64    `json:"lost"`
-	LostText   string    `json:"lost_text,omitempty"`
-	LastError  string    `json:"last_error,omitempty"`
-	LastAt     time.Time `json:"last_error_at,omitzero"`
-	Trouble    string    `json:"trouble,omitempty"`
+	// AtLeast says that nobody knows how far what is recorded goes: it is at least as far
+	// as the push has read.
+	AtLeast   bool      `json:"lag_at_least,omitempty"`
+	Values    uint64    `json:"values"`
+	Retries   uint64    `json:"retries"`
+	Refused   uint64    `json:"refused_values"`
+	Lost      uint64    `json:"lost"`
+	LostText  string    `json:"lost_text,omitempty"`
+	LastError string    `json:"last_error,omitempty"`
+	LastAt    time.Time `json:"last_error_at,omitzero"`
+	Trouble   string    `json:"trouble,omitempty"`
 }
 
 // Reports are of what pushes have left in directories, which others may write to.
@@ -54,7 +57,7 @@ func (s Told) Report(newest, now time.Time) Report {
 	lag := s.Lag(last)
 	p := Report{Target: s.Target, Path: s.Path, Running: !s.Ended && now.Sub(s.At) <= 2*Beat, LagSeconds: lag.Seconds(),
 		LagValues: s.Waiting, Values: s.Values, Retries: s.Retries, Refused: s.RefusedValues, Lost: s.Lost, LostText: s.LostText,
-		LastError: s.LastError, LastAt: s.LastErrorAt, Trouble: s.Trouble(now)}
+		AtLeast: last == 0, LastError: s.LastError, LastAt: s.LastErrorAt, Trouble: s.Trouble(now)}
 	if s.AckedWall != 0 {
 		p.Until = time.Unix(0, s.AckedWall)
 	}
@@ -74,10 +77,16 @@ func (p *Report) Words() string {
 	switch {
 	case p.Until.IsZero():
 		text += ": nothing acknowledged yet"
+	case p.LagSeconds < 1 && p.AtLeast:
+		text += ": up to what it has read, and what is recorded besides is not known here"
 	case p.LagSeconds < 1:
 		text += ": up to date"
 	default:
-		text += fmt.Sprintf(": %s behind, about %s", config.FormatDuration(time.Duration(p.LagSeconds*1e9).Truncate(time.Second)), plural.Of(p.LagValues, "value"))
+		least := ""
+		if p.AtLeast {
+			least = "at least "
+		}
+		text += fmt.Sprintf(": %s%s behind, about %s", least, config.FormatDuration(time.Duration(p.LagSeconds*1e9).Truncate(time.Second)), plural.Of(p.LagValues, "value"))
 	}
 	text += fmt.Sprintf(", %s acknowledged", plural.Of(p.Values, "value"))
 	if p.Retries > 0 {

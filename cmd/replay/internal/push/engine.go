@@ -34,6 +34,8 @@ type Options struct {
 	// Oldest is the position before the first archive that has something recorded
 	// after an instant, and when it begins; ok is false where there is none.
 	Oldest func(after int64) (at follow.Position, from int64, ok bool, err error)
+	// Archives are the paths of what is pushed, for who reads the state.
+	Archives []string
 	// State is the file of the state; its directory is there.
 	State string
 	// Forever follows what is being recorded; else what there is by now is pushed.
@@ -179,7 +181,7 @@ func (e *Engine) begin() (from follow.Position, end *follow.Position, err error)
 	if e.opt.Again {
 		return from, end, nil // where the others are to go on stays
 	}
-	s.Follow, s.Waiting = e.opt.Forever, 0
+	s.Follow, s.Archives, s.Waiting = e.opt.Forever, e.opt.Archives, 0
 	if from.Archive == "" {
 		s.Since = e.opt.Since
 	}
