@@ -45,6 +45,14 @@ func (t *exitTotals) add(e *procfs.Exit, at int64) {
 	}
 }
 
+// cpu is what the threads took together.
+func (t *exitTotals) cpu() uint64 {
+	if t.run != 0 {
+		return t.run
+	}
+	return t.utime + t.stime
+}
+
 // settle splits the measured CPU time as the sampled times are split, which is
 // what the kernel does for everybody else who asks.
 func (t *exitTotals) settle() {
@@ -56,19 +64,24 @@ func (t *exitTotals) settle() {
 	t.utime = t.run - min(t.run, t.stime)
 }
 
-// endOf makes t the last totals of p. They are no less than what was read of
-// the living process: threads that ended before the watcher listened are only
-// in there.
+// endOf says that p has ended with t, which threads may add to until p is gone.
 func (t *exitTotals) endOf(p *process[linuxProcess]) {
-	q := &p.platform
-	q.last, p.final = t, !t.bare
-	st := &q.stat
+	p.platform.last, p.final = t, !t.bare
+}
+
+// totals are the last totals of a process that has ended. They are no less than what
+// was read of it, also after the kernel had told of its end: threads that ended before
+// the watcher listened are only in there.
+func (q *linuxProcess) totals() *exitTotals {
+	t, st := *q.last, &q.stat
+	t.settle()
 	t.io.AtLeast(&q.ownIO)
 	t.notBefore(st)
 	t.voluntary = max(t.voluntary, q.switches.voluntary)
 	t.involuntary = max(t.involuntary, q.switches.forced)
 	t.minflt = max(t.minflt, st.MinFlt)
 	t.majflt = max(t.majflt, st.MajFlt)
+	return &t
 }
 
 // notBefore lets neither time fall below what was read before. How the kernel
@@ -127,12 +140,43 @@ type limbo struct {
 // whose totals are less than what was read of it is another's.
 func (l *limbo) fitsBetter(other *limbo) bool {
 	const tick = uint64(time.Second / ticksPerSecond)
-	whole := func(x *limbo) bool { return x.totals.utime+x.totals.stime+tick >= x.of.cpu*tick }
+	whole := func(x *limbo) bool { return x.totals.cpu()+tick >= x.of.cpu*tick }
 	other.of = l.of
 	if a, b := whole(l), whole(other); a != b {
 		return a
 	}
 	return l.off <= other.off
+}
+
+// over is a process whose last thread the kernel has told of. Threads end on several
+// processors at once, and the notice of another one may come behind that of the last.
+type over struct {
+	totals *exitTotals
+	lived  int64
+	old    bool // it was told of before the sweep before
+}
+
+// isOf reports whether e is of a thread of that process, and not of one that has its
+// number now: it began when that did, and has lived no shorter.
+func (o over) isOf(e *procfs.Exit, at int64) bool {
+	if o.totals == nil || o.totals.bare || e.LastOfGroup || e.Lived < o.lived {
+		return false
+	}
+	apart := (at - e.Lived) - (o.totals.at - o.lived)
+	return max(apart, -apart) <= slack
+}
+
+// forgetOver forgets who ended before the sweep before this one: whoever is over is
+// listed until the last of its threads has been told of.
+func (k *linuxKernel) forgetOver() {
+	for pid, o := range k.over {
+		if o.old {
+			delete(k.over, pid)
+			continue
+		}
+		o.old = true
+		k.over[pid] = o
+	}
 }
 
 // assign finds out whose exits they are. Numbers may come round so quickly that
@@ -164,6 +208,10 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 	var ended []limbo
 	lost := k.watch.take(func(e *procfs.Exit, at int64) {
 		t := k.dying[e.TGID]
+		if o := k.over[e.TGID]; t == nil && o.isOf(e, at) {
+			o.totals.add(e, o.totals.at)
+			return
+		}
 		if t == nil {
 			t = &exitTotals{bare: k.watch.named != nil}
 			k.dying[e.TGID] = t
@@ -173,7 +221,7 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 			return
 		}
 		delete(k.dying, e.TGID)
-		t.settle()
+		k.over[e.TGID] = over{totals: t, lived: e.Lived}
 		ended = append(ended, limbo{exit: *e, totals: t})
 	})
 	k.assign(ended, now)
@@ -192,6 +240,7 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 			k.ghost(c, &l.exit, l.totals, now)
 		}
 	}
+	k.forgetOver()
 	if lost {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = exitsLost, exitsLost, exitsLost
 		k.keepSwitches()
@@ -354,7 +403,7 @@ func (k *linuxKernel) ending(p *process[linuxProcess], now metric.Stamp) ending 
 		if q.ghost {
 			e.more = unseenLabels(p.instance)
 		} else {
-			e.more = q.last.labels()
+			e.more = q.totals().labels()
 		}
 	case q.stat.State == 'Z' && (q.stat.ExitCode != 0 || q.traceable):
 		e.known, e.status = true, int(q.stat.ExitCode)
@@ -364,7 +413,7 @@ func (k *linuxKernel) ending(p *process[linuxProcess], now metric.Stamp) ending 
 
 func (k *linuxKernel) fillTotals(p *process[linuxProcess], row cells) {
 	q := &p.platform
-	q.last.values(row.set)
+	q.totals().values(row.set)
 	row.fill("proc.io.inherited_read_bytes", q.inherited.ReadBytes, k.inheritedWhy)
 	row.fill("proc.io.inherited_write_bytes", q.inherited.WriteBytes, k.inheritedWhy)
 }

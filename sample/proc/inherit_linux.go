@@ -72,7 +72,7 @@ func (k *linuxKernel) leave() {
 		q.inherit(&left)
 		delete(k.leaving, p.pid)
 		if q.last != nil {
-			k.bequeath(int32(q.last.parent), &q.last.io, &q.inherited)
+			k.bequeath(int32(q.last.parent), &q.totals().io, &q.inherited)
 		} else {
 			k.bequeath(q.stat.PPID, &q.ownIO, &q.inherited)
 		}

@@ -100,6 +100,7 @@ type linuxKernel struct {
 	complete, sees bool
 	left           int                    // how many of those gone in this sweep have left what they leave
 	dying          map[uint32]*exitTotals // by pid: threads that have ended
+	over           map[uint32]over        // by pid
 	limbo          map[int32]limbo
 	unseen         unseen
 	// legacies is what children have left to pids that are not in the table,
@@ -129,6 +130,7 @@ func openKernel(opt Options) (*linuxKernel, error) {
 		users:    idNames{path: filepath.Join(root, "etc/passwd")},
 		groups:   idNames{path: filepath.Join(root, "etc/group")},
 		dying:    make(map[uint32]*exitTotals),
+		over:     make(map[uint32]over),
 		limbo:    make(map[int32]limbo),
 		legacies: make(map[int32]legacy),
 		leaving:  make(map[int32]*process[linuxProcess]),
