@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -133,17 +134,35 @@ func (s *State) Why(d *metric.Desc) string {
 	return "it has not been recorded since the boot"
 }
 
-// Instances are the members of a domain as they were read last, in the order in
-// which they were recorded: those of its class that is read most often.
+// Instances are the members of a domain, each that a last reading has a row for: those of
+// the class that is read most often first, in the order in which they were recorded, and
+// then those that only others know. What began or ended between two readings is in one of
+// them, and whoever is given its value wants to know whose it is.
 func (s *State) Instances(indom string) []*metric.Instance {
-	var rows []*metric.Instance
-	best := metric.Once
+	var of []int
 	for i, g := range s.plan.groups {
-		if s.blocks[i] == nil || g.group.Indom != indom {
-			continue
+		if s.blocks[i] != nil && g.group.Indom == indom {
+			of = append(of, i)
 		}
-		if every := s.Archive.Intervals[g.class]; rows == nil || every < best {
-			rows, best = s.blocks[i].Rows, every
+	}
+	slices.SortStableFunc(of, func(x, y int) int {
+		return cmp.Compare(s.Archive.Intervals[s.plan.groups[x].class], s.Archive.Intervals[s.plan.groups[y].class])
+	})
+	if len(of) == 0 {
+		return nil
+	}
+	rows := s.blocks[of[0]].Rows
+	known := make(map[string]bool, len(rows))
+	for _, in := range rows {
+		known[in.Key] = true
+	}
+	rows = slices.Clip(rows)
+	for _, i := range of[1:] {
+		for _, in := range s.blocks[i].Rows {
+			if !known[in.Key] {
+				known[in.Key] = true
+				rows = append(rows, in)
+			}
 		}
 	}
 	return rows

@@ -92,9 +92,11 @@ func partOf(t *testing.T, text string) *querytest.Part {
 }
 
 // newRig must be called in a bubble.
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigOf(t, described) }
+
+func newRigOf(t *testing.T, text string) *rig {
 	t.Helper()
-	r := &rig{part: partOf(t, described), items: make(chan follow.Item, 100)}
+	r := &rig{part: partOf(t, text), items: make(chan follow.Item, 100)}
 	r.record(r.part)
 	hub := live.NewHub(live.Options{Open: func(follow.Position) (live.Follower, error) { return r, nil }})
 	go hub.Run(t.Context())
@@ -186,6 +188,48 @@ func TestPresentValues(t *testing.T) {
 		ins, err := r.Instances(t.Context(), "load")
 		if err != nil || len(ins) != 3 || ins[1].Key != "5" {
 			t.Errorf("%v %v", ins, err)
+		}
+	})
+}
+
+// Who is given a value is told whose it is, also of a process that only the metrics know
+// that are read more seldom.
+func TestEachValueHasANamedInstance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRigOf(t, described[:strings.Index(described, "tick static")]+`metric proc.fd.count u32 instant process costly
+interval costly 1m
+instance process 2 000002 new pid=2
+instance process 3 000003 old pid=3
+tick process 2s
+  proc.psinfo.rss[1] 12
+tick costly 3s
+  proc.fd.count[2] 7
+  proc.fd.count[1] 8
+  proc.fd.count[3] 9
+tick process 12s
+  proc.psinfo.rss[2] 12
+  proc.psinfo.rss[1] 12
+`)
+		r.Catalog()
+		synctest.Wait()
+		listed := make(map[*metric.Instance]bool)
+		ins, err := r.Instances(t.Context(), "process")
+		if err != nil || len(ins) != 3 || ins[2].Key != "3" {
+			t.Errorf("%v %v", ins, err)
+		}
+		for _, in := range ins {
+			listed[in] = true
+		}
+		v, err := r.Fetch(t.Context(), []*metric.Desc{r.desc(t, "proc.psinfo.rss"), r.desc(t, "proc.fd.count")})
+		if err != nil || len(v.Blocks) != 3 {
+			t.Fatalf("%v %+v", err, v)
+		}
+		for _, b := range v.Blocks[1:] {
+			for _, in := range b.Rows {
+				if !listed[in] {
+					t.Errorf("%s has a value of %v, who is not listed", b.Group.Name, in)
+				}
+			}
 		}
 	})
 }
