@@ -141,7 +141,7 @@ func (n *netdev) Refresh() error {
 	for _, a := range netAttrs {
 		per = append(per, "network.interface."+a.metric)
 	}
-	per = append(per, "network.interface.virtual")
+	per = append(per, "network.interface.virtual", "network.interface.operational")
 	n.per = catalog.Group(catalog.Linux, "interface", per...)
 	n.all = catalog.Group(catalog.Linux, "interface total", append(all, "hinv.ninterface")...)
 	if _, err := n.file.read(); err != nil {
@@ -263,7 +263,7 @@ func (n *netdev) fill(f *sample.Frame, m *member[netif]) {
 		f.SetUint(row, i, c.value(n.nums))
 	}
 	for i := range netAttrs {
-		if f.Wants(n.attrs + i) {
+		if f.Wants(n.attrs+i) || i == attrState && f.Wants(n.operational()) {
 			n.fillAttr(f, row, i, &m.data)
 		}
 	}
@@ -274,6 +274,9 @@ func (n *netdev) fill(f *sample.Frame, m *member[netif]) {
 	f.SetUint(row, n.attrs+len(netAttrs), virtual)
 }
 
+// operational is the column that comes of the same file as that of the running ones.
+func (n *netdev) operational() int { return n.attrs + len(netAttrs) + 1 }
+
 // fillAttr sets a column from /sys. A link that is down has no speed: the
 // kernel then answers "invalid argument", or -1.
 func (n *netdev) fillAttr(f *sample.Frame, row, i int, d *netif) {
@@ -281,16 +284,24 @@ func (n *netdev) fillAttr(f *sample.Frame, row, i int, d *netif) {
 	data, err := d.attr[i].read()
 	if err != nil {
 		f.SetMissing(row, col, why(err))
+		if i == attrState {
+			f.SetMissing(row, n.operational(), why(err))
+		}
 		return
 	}
 	w, _ := word(data)
 	switch i {
 	case attrState:
-		running := uint64(0)
-		if string(w) == "up" || string(w) == "unknown" {
+		// Where no driver says how the link is, it runs as far as the kernel knows.
+		running, up := uint64(0), uint64(0)
+		switch string(w) {
+		case "up":
+			running, up = 1, 1
+		case "unknown":
 			running = 1
 		}
 		f.SetUint(row, col, running)
+		f.SetUint(row, n.operational(), up)
 	case attrDuplex:
 		if d.duplex != string(w) {
 			d.duplex = string(w)

@@ -226,7 +226,7 @@ linux netclass node_network_mtu_bytes gauge | network.interface.mtu: device
 	Largest packet.
 linux netclass node_network_speed_bytes gauge | network.interface.baudrate: device
 	Speed of the interface, in bytes a second.
-linux netclass node_network_up gauge | network.interface.running: device
+linux netclass node_network_up gauge | network.interface.operational: device
 	1 where the interface is up.
 both netdev node_network_receive_bytes_total counter | network.interface.in.bytes: device
 	Data received.
