@@ -39,7 +39,7 @@ func write(ctx context.Context, r *export.Request, t export.Target, f out.Format
 func values(ctx context.Context, r *export.Request, w io.Writer, f out.Format, report *export.Report) error {
 	columns := []out.Column{{Name: "time"}, {Name: "host"}, {Name: "metric"}, {Name: "instance"}, {Name: "key"}, {Name: "value"}}
 	if f == out.CSV {
-		columns = append(columns, out.Column{Name: "absent"})
+		columns = append(columns, out.Column{Name: "reason"})
 	}
 	rows := out.New(w, columns, out.Options{Format: f, Zone: r.Zone, Spreadsheet: r.Spreadsheet})
 	bulk := rows.(out.SeriesWriter)

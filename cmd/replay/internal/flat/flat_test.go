@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,6 +68,15 @@ func TestValues(t *testing.T) {
 						t.Fatalf("row %d, column %d is %q, want %q", i, k, got, w)
 					}
 				}
+				var fields map[string]json.RawMessage
+				if err := json.Unmarshal([]byte(objects[i]), &fields); err != nil {
+					t.Fatal(err)
+				}
+				for name := range fields { // both formats call a thing the same
+					if !slices.Contains(rows[0], name) {
+						t.Fatalf("line %d has %q, the header is %q", i, name, rows[0])
+					}
+				}
 				var o struct {
 					Time, Host, Metric, Reason string
 					Value                      json.RawMessage
@@ -101,7 +111,7 @@ func BenchmarkCSV(b *testing.B) {
 		p.Wall = append(p.Wall, 1_790_000_000e9+int64(i)*10e9+int64(i*i%1000_003))
 		p.Bits = append(p.Bits, uint64(i)*uint64(i)*7919)
 	}
-	columns := []out.Column{{Name: "time"}, {Name: "host"}, {Name: "metric"}, {Name: "instance"}, {Name: "key"}, {Name: "value"}, {Name: "absent"}}
+	columns := []out.Column{{Name: "time"}, {Name: "host"}, {Name: "metric"}, {Name: "instance"}, {Name: "key"}, {Name: "value"}, {Name: "reason"}}
 	w := out.New(io.Discard, columns, out.Options{Format: out.CSV, Zone: time.UTC})
 	tail := []out.Cell{out.Str("host-1"), out.Str("proc.psinfo.utime"), out.Str("000100 process"), out.Str("100/1")}
 	values := 0

@@ -83,7 +83,7 @@ func TestDuckDBReadsEqualValues(t *testing.T) {
 			t.Parallel()
 			r, dir := exported(t, c.archive)
 			files := "read_parquet('" + dir + "/values/*/*/*.parquet', hive_partitioning=true, hive_types={'host': VARCHAR, 'day': DATE})"
-			answers := ask(t, "select host, metric, coalesce(instance, ''), coalesce(key, ''), epoch_us(time)::varchar, value::varchar, coalesce(u64::varchar, i64::varchar), text, absent "+
+			answers := ask(t, "select host, metric, coalesce(instance, ''), coalesce(key, ''), epoch_us(time)::varchar, value::varchar, coalesce(u64::varchar, i64::varchar), text, reason "+
 				"from "+files, "select count(*) from "+files+" where time::timestamp::date != day")
 			want := make(map[string]int)
 			for _, v := range exporttest.Values(t, r) {

@@ -18,7 +18,7 @@ const (
 	unsignedColumn
 	signedColumn
 	textColumn
-	absentColumn
+	reasonColumn
 )
 
 // exactly is up to where doubles hold whole numbers exactly.
@@ -36,7 +36,7 @@ func longTable() []*column {
 		unsignedColumn: {name: "u64", kind: unsigned},
 		signedColumn:   {name: "i64", kind: signed},
 		textColumn:     {name: "text", kind: text},
-		absentColumn:   {name: "absent", kind: text},
+		reasonColumn:   {name: "reason", kind: text},
 	}
 }
 
@@ -80,7 +80,7 @@ func (l *long) rowsOf(s *query.Series, from, to int) {
 	}
 	copy(c[timeColumn].room(n), s.Wall[from:to])
 	if s.Miss == nil {
-		c[absentColumn].null(n)
+		c[reasonColumn].null(n)
 		l.values(s, from, to)
 		return
 	}
@@ -90,10 +90,10 @@ func (l *long) rowsOf(s *query.Series, from, to int) {
 			end++
 		}
 		if why == metric.Present {
-			c[absentColumn].null(end - from)
+			c[reasonColumn].null(end - from)
 			l.values(s, from, end)
 		} else {
-			c[absentColumn].same(why.String(), end-from)
+			c[reasonColumn].same(why.String(), end-from)
 			c[valueColumn].null(end - from)
 			c[unsignedColumn].null(end - from)
 			c[signedColumn].null(end - from)
