@@ -11,6 +11,8 @@ import (
 
 const diskstats = `   7       0 loop0 9 0 9 9 9 0 9 9 0 9 9 0 0 0 0 0 0
    8       0 sda 100 10 2001 300 50 5 1001 70 2 400 500 7 8 9 10 11 12
+   1       0 ram0 9 0 9 9 9 0 9 9 0 9 9 0 0 0 0 0 0
+ 253       1 zram0 7 0 5600 9 7 0 5600 9 0 9 9 0 0 0 0 0 0
    8       1 sda1 100 10 2000 300 50 5 1000 70 2 400 500 7 8 9 10 11 12
  253       0 dm-0 100 10 2000 300 50 5 1000 70 2 400 500 7 8 9 10 11 12
    9       0 md127 100 10 2000 300 50 5 1000 70 2 400 500 7 8 9 10 11 12
@@ -30,6 +32,8 @@ func diskTree(t testing.TB) string {
 		"sys/block/nvme0n1/queue/scheduler":  "none\n",
 		"sys/block/cciss!c0d0/size":          "0\n",
 		"sys/block/dm-0/size":                "1\n",
+		"sys/block/zram0/size":               "1\n",
+		"sys/block/ram0/size":                "1\n",
 		"sys/block/cciss!c0d0/queue/unknown": "",
 	})
 }
@@ -56,7 +60,7 @@ func TestDisks(t *testing.T) {
 		{"disk.all.read", ""}:                  "1101", {"disk.all.inflight", ""}: "3", {"hinv.ndisk", ""}: "3",
 		{"disk.all.read_rawactive", ""}: "4294967590",
 	})
-	for _, name := range []string{"loop0", "sda1", "dm-0", "md127", "nvme0n1p1"} {
+	for _, name := range []string{"loop0", "ram0", "zram0", "sda1", "dm-0", "md127", "nvme0n1p1"} {
 		if _, there := got[cell{"disk.dev.read", name}]; there {
 			t.Errorf("%s counts as a disk", name)
 		}

@@ -166,7 +166,7 @@ func (b *batch) Add(it *follow.Item) error {
 const noValue = 1
 
 // Sample adds a point to a metric.
-func (b *batch) Sample(s *samples.Series, at int64, value float64) {
+func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 	if len(s.Body) == 0 {
 		if s.Head == nil {
 			s.Head = []byte{}
@@ -184,12 +184,16 @@ func (b *batch) Sample(s *samples.Series, at int64, value float64) {
 		point = binary.LittleEndian.AppendUint64(point, b.start)
 	}
 	point = append(point, 3<<3|byte(protowire.Fixed64Type))
-	point = binary.LittleEndian.AppendUint64(point, uint64(at)*1e6)
-	if math.Float64bits(value) == math.Float64bits(samples.Stale) {
+	point = binary.LittleEndian.AppendUint64(point, uint64(at))
+	switch {
+	case math.Float64bits(value.Float) == math.Float64bits(samples.Stale):
 		point = append(point, 8<<3|byte(protowire.VarintType), noValue)
-	} else {
+	case value.Whole:
+		point = append(point, 6<<3|byte(protowire.Fixed64Type))
+		point = binary.LittleEndian.AppendUint64(point, uint64(value.Int))
+	default:
 		point = append(point, 4<<3|byte(protowire.Fixed64Type))
-		point = binary.LittleEndian.AppendUint64(point, math.Float64bits(value))
+		point = binary.LittleEndian.AppendUint64(point, math.Float64bits(value.Float))
 	}
 	s.Body = append(s.Body, 1<<3|byte(protowire.BytesType))
 	s.Body = binary.AppendUvarint(s.Body, uint64(len(point)+len(s.Head)))

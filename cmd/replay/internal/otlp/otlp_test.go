@@ -76,10 +76,10 @@ func some() (*archive.Info, []*metric.Tick) {
 		{Name: "disk.dev.read_bytes", Type: metric.U64, Sem: metric.Counter, Units: metric.Bytes, Indom: "disk", Help: "Data read."}}}
 	var ticks []*metric.Tick
 	for s := range uint64(2) {
-		at := metric.Stamp{Wall: 1_800_000_000e9 + int64(s)*1e9, Cont: 100e9 + int64(s)*1e9}
+		at := metric.Stamp{Wall: 1_800_000_000e9 + int64(s)*1e9 + 123_456_789, Cont: 100e9 + int64(s)*1e9}
 		n := 2 - int(s)
 		ticks = append(ticks, &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{
-			{Group: disk, At: at, Rows: disks[:n], Cols: []metric.Column{{Bits: []uint64{1000 + s, 2000}[:n]}}},
+			{Group: disk, At: at, Rows: disks[:n], Cols: []metric.Column{{Bits: []uint64{1<<53 + 1 + s, 2000}[:n]}}},
 			{Group: percpu, At: at, Rows: []*metric.Instance{cpu}, Cols: []metric.Column{{Bits: []uint64{1500 + 500*s}}}},
 			{Group: single, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{0}, Words: []string{"24.6.0"}}}},
 		}})

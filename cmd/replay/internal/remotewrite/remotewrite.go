@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -58,8 +59,11 @@ func New(to *push.Endpoint, opt Options) *Sink {
 	return &Sink{to: to, opt: opt, maker: samples.New(scheme(opt))}
 }
 
+// millisecond is what remote write has times in.
+const millisecond = int64(time.Millisecond)
+
 func scheme(opt Options) samples.Scheme {
-	s := samples.Scheme{Processes: opt.Processes, Computed: opt.Computed && opt.Own, About: opt.Own}
+	s := samples.Scheme{Processes: opt.Processes, Computed: opt.Computed && opt.Own, About: opt.Own, Step: millisecond}
 	if opt.Own {
 		s.Own = samples.OwnNames
 	} else {
@@ -142,7 +146,7 @@ func (b *batch) Add(it *follow.Item) error {
 }
 
 // Sample adds a sample to a series.
-func (b *batch) Sample(s *samples.Series, at int64, value float64) {
+func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 	if len(s.Body) == 0 {
 		if s.Head == nil {
 			s.Head = b.sink.head(s)
@@ -154,9 +158,9 @@ func (b *batch) Sample(s *samples.Series, at int64, value float64) {
 	body := s.Body
 	n := len(body)
 	body = append(body, 2<<3|byte(protowire.BytesType), 0, 1<<3|byte(protowire.Fixed64Type))
-	body = binary.LittleEndian.AppendUint64(body, math.Float64bits(value))
+	body = binary.LittleEndian.AppendUint64(body, math.Float64bits(value.Float))
 	body = append(body, 2<<3|byte(protowire.VarintType))
-	body = binary.AppendUvarint(body, uint64(at))
+	body = binary.AppendUvarint(body, uint64(at/millisecond))
 	body[n+1] = byte(len(body) - n - 2)
 	s.Body = body
 }

@@ -76,7 +76,7 @@ func (m *Maker) processes(b *metric.Block) {
 	}
 	names := m.addUp(b)
 	chosen := choose(names, m.scheme.Processes)
-	at := b.At.Wall / 1e6
+	at := m.cut(b.At.Wall)
 	if t.series == nil {
 		t.series = make(map[string][]*Series)
 	}
@@ -119,12 +119,12 @@ func (m *Maker) tell(n *ofName, at int64) {
 		}
 		m.procs.series[n.name] = list
 	}
-	m.put(list[0], at, float64(n.count))
+	m.put(list[0], at, whole(int64(n.count)))
 	for i := range measures {
 		if n.absent[i] {
 			m.end(list[i+1], at)
 		} else {
-			m.put(list[i+1], at, n.sums[i])
+			m.put(list[i+1], at, float(n.sums[i]))
 		}
 	}
 }

@@ -31,16 +31,27 @@ type Series struct {
 	Head, Body []byte
 
 	alive bool
-	at    int64   // of the last sample, in milliseconds
-	value float64 // of it
+	at    int64 // of the last sample
+	value Value // of it
 	held  bool
 	key   string
 }
 
-// A Taker takes samples; at is in milliseconds since 1970.
+// A Taker takes samples; at is in nanoseconds since 1970, in the steps of the Scheme.
 type Taker interface {
-	Sample(s *Series, at int64, value float64)
+	Sample(s *Series, at int64, value Value)
 }
+
+// A Value is a number, and where that is a whole one also all its digits.
+type Value struct {
+	Float float64
+	Int   int64
+	Whole bool
+}
+
+func float(x float64) Value { return Value{Float: x} }
+
+func whole(n int64) Value { return Value{Float: float64(n), Int: n, Whole: true} }
 
 // Scheme says what series are called.
 type Scheme struct {
@@ -56,6 +67,9 @@ type Scheme struct {
 	Processes int
 	// Computed says to tell also what is computed of what was recorded.
 	Computed bool
+	// Step is what times are cut to: of two samples of a series within it the first stays;
+	// 0: a nanosecond.
+	Step int64
 	// About says to tell of the machine and its recording: tachograph_host_info.
 	About bool
 }
@@ -122,6 +136,7 @@ type named struct {
 
 // New makes a Maker.
 func New(scheme Scheme) *Maker {
+	scheme.Step = max(scheme.Step, 1)
 	m := &Maker{scheme: scheme}
 	if scheme.Computed {
 		m.computer = &live.Computer{}
@@ -197,7 +212,7 @@ func (m *Maker) take(info *archive.Info, t *metric.Tick, to Taker) {
 		m.forget()
 	}
 	m.repeat(t.At.Wall)
-	m.about(info, t.At.Wall/1e6)
+	m.about(info, m.cut(t.At.Wall))
 	for _, b := range t.Blocks {
 		m.needed(b)
 	}
@@ -218,6 +233,9 @@ func (m *Maker) take(info *archive.Info, t *metric.Tick, to Taker) {
 		}
 	}
 }
+
+// cut is a time in steps.
+func (m *Maker) cut(wall int64) int64 { return wall - wall%m.scheme.Step }
 
 // Event takes in an event. No rate is computed across some of them.
 func (m *Maker) Event(info *archive.Info, e *metric.Event) {
@@ -241,7 +259,7 @@ func (m *Maker) about(info *archive.Info, at int64) {
 		delete(m.series, m.host.key)
 	}
 	if m.host = s; !s.alive {
-		m.put(s, at, 1)
+		m.put(s, at, whole(1))
 	}
 	m.told = info
 }
@@ -265,7 +283,7 @@ func (m *Maker) repeat(wall int64) {
 	if m.to == nil {
 		return
 	}
-	at := now * minute / 1e6
+	at := m.cut(now * minute)
 	var due []*Series
 	for _, s := range m.series {
 		if s.held && s.alive && s.at < at {
@@ -329,7 +347,7 @@ func (m *Maker) block(class metric.Class, b *metric.Block) {
 		p = &place{}
 		m.places[id] = p
 	}
-	at := b.At.Wall / 1e6
+	at := m.cut(b.At.Wall)
 	if p.group != b.Group || !slices.Equal(p.rows, b.Rows) {
 		m.arrange(p, class, b)
 	}
@@ -365,6 +383,8 @@ func (m *Maker) numbersOf(o *out, d *metric.Desc, col *metric.Column, series []*
 	}
 	// A scale of one and a number that is as it is are what most are.
 	plain := o.scale == naming.Scale{Mul: 1, Div: 1} && factor == 1
+	times, digits := multiple(o.scale, factor)
+	digits = digits && !d.Type.Float()
 	for row, s := range series {
 		if s == nil {
 			continue
@@ -373,17 +393,27 @@ func (m *Maker) numbersOf(o *out, d *metric.Desc, col *metric.Column, series []*
 			m.end(s, at)
 			continue
 		}
-		var x float64
+		var x Value
 		if d.Type == metric.F32 {
-			x = naming.Number(metric.Value{Type: d.Type, Bits: col.Bits[row]})
+			x.Float = naming.Number(metric.Value{Type: d.Type, Bits: col.Bits[row]})
 		} else {
-			x = metric.Number(d.Type, col.Bits[row])
+			x.Float = metric.Number(d.Type, col.Bits[row])
 		}
 		if !plain {
-			x = o.scale.Of(x * factor)
+			x.Float = o.scale.Of(x.Float * factor)
+		}
+		if digits && math.Abs(x.Float) < 1<<62 {
+			x.Int, x.Whole = int64(col.Bits[row])*times, true
 		}
 		m.put(s, at, x)
 	}
+}
+
+// multiple is what a whole number is multiplied with so that it stays one.
+func multiple(scale naming.Scale, factor float64) (times int64, ok bool) {
+	by := scale.Of(factor)
+	ok = (scale.Div == 1 || scale.Div == 0) && by == math.Trunc(by) && math.Abs(by) < 1<<53
+	return int64(by), ok
 }
 
 // fact makes the samples of what is no number: that something was read, or when, or
@@ -392,14 +422,14 @@ func (m *Maker) fact(p *place, o *out, i int, b *metric.Block, at int64) {
 	n := len(b.Rows)
 	for row := range n {
 		v := b.Cols[o.column].At(b.Group.Metrics[o.column].Type, row)
-		x := 1.0
+		x := whole(1)
 		switch {
 		case o.source.Kind == naming.Failing && v.Miss == metric.Present:
-			x = 0
+			x = whole(0)
 		case o.source.Kind == naming.Failing:
 			v.Miss = metric.Present
 		case o.source.Kind == naming.Clock:
-			x = float64(b.At.Wall) / 1e9
+			x = float(float64(b.At.Wall) / 1e9)
 		}
 		if len(o.source.Texts) > 0 {
 			var labels []naming.Label
@@ -451,7 +481,7 @@ func (m *Maker) worded(p *place, o *out, cell int, in *metric.Instance, d *metri
 		}
 		p.words[cell] = words
 	}
-	m.put(old, at, 1)
+	m.put(old, at, whole(1))
 }
 
 func (m *Maker) labels(o *out, d *metric.Desc, in *metric.Instance) ([]naming.Label, bool) {
@@ -481,8 +511,8 @@ func (m *Maker) find(o *out, labels []naming.Label) *Series {
 	return s
 }
 
-// put tells a sample. Of two in the same millisecond the first stays.
-func (m *Maker) put(s *Series, at int64, x float64) {
+// put tells a sample. Of two at the same time the first stays.
+func (m *Maker) put(s *Series, at int64, x Value) {
 	if s.alive && s.at == at {
 		return
 	}
@@ -503,7 +533,7 @@ func (m *Maker) end(s *Series, at int64) {
 	}
 	s.at = at
 	if m.to != nil {
-		m.to.Sample(s, at, Stale)
+		m.to.Sample(s, at, float(Stale))
 	}
 }
 

@@ -23,7 +23,7 @@ type told struct {
 
 func nameOf(s *Series) string { return fmt.Sprint(s.Family.Name, s.Labels) }
 
-func (o *told) Sample(s *Series, at int64, value float64) {
+func (o *told) Sample(s *Series, at int64, value Value) {
 	name := nameOf(s)
 	if o.last == nil {
 		o.last = make(map[string]int64)
@@ -32,11 +32,13 @@ func (o *told) Sample(s *Series, at int64, value float64) {
 		o.t.Errorf("%s: a sample at %d comes after one at %d", name, at, before)
 	}
 	o.last[name] = at
-	text := fmt.Sprint(value)
-	if math.Float64bits(value) == math.Float64bits(Stale) {
+	text := fmt.Sprint(value.Float)
+	if math.Float64bits(value.Float) == math.Float64bits(Stale) {
 		text = "ends"
+	} else if value.Whole && float64(value.Int) != value.Float {
+		o.t.Errorf("%s: %d is not %v", name, value.Int, value.Float)
 	}
-	o.list = append(o.list, fmt.Sprintf("%s %d %s", name, at/1000, text))
+	o.list = append(o.list, fmt.Sprintf("%s %d %s", name, at/1e9, text))
 }
 
 func (o *told) has(t *testing.T, want ...string) {
