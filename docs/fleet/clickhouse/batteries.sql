@@ -1,7 +1,8 @@
 -- Which batteries are worn?
 --
 -- Those that hold less than four fifths of what they were made for, or have been through
--- a thousand cycles.
+-- a thousand cycles, as they were yesterday.
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT
     any(hosts.name) AS machine,
     host,

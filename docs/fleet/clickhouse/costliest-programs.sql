@@ -4,6 +4,7 @@
 -- began yesterday is counted from nothing, however short it lived: of most there is one
 -- row. One that was there before is counted from its last reading before the day, or the
 -- first one that there is. A process goes by its last name.
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT
     name AS program,
     uniqExact(host) AS machines,

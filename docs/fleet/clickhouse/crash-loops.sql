@@ -2,6 +2,7 @@
 --
 -- Programs that ended badly yesterday, at least five times on a machine and four times of
 -- five: not with exit 0, nor by a signal that asks to end.
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT
     program,
     uniqExact(host) AS machines,

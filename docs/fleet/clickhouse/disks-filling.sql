@@ -1,6 +1,7 @@
 -- Which disks fill up?
 --
 -- Volumes that are nearly full, or will be within a week if they go on as yesterday.
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT
     any(hosts.name) AS machine,
     host,

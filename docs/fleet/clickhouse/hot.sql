@@ -1,6 +1,7 @@
 -- Who runs hot?
 --
 -- The processor's temperature yesterday, and how long the machine held itself back.
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT
     any(hosts.name) AS machine,
     host,

@@ -2,6 +2,7 @@
 --
 -- Hours of yesterday in which a machine called build... used less than a twentieth of its
 -- processors.
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT
     any(hosts.name) AS machine,
     host,

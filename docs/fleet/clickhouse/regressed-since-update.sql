@@ -5,6 +5,7 @@
 -- system than before. Cores are those that one process of it kept busy; only programs seen
 -- on at least three updated machines, before and after. A process that began in that time
 -- is counted from its beginning: of most there is one row.
+-- Updates of the last seven days. Earlier ones: sed "s/today()/toDate('2026-11-21')/g" asks on that day.
 SELECT
     name AS program,
     uniqExact(host) AS machines,

@@ -1,8 +1,9 @@
 -- Which machines were slowest yesterday?
 --
--- Minutes in which people waited: twice as many programs wanted a processor as there
--- are, or the kernel told of memory pressure (macOS: warning or worse; Linux: some
--- program waited for memory a fifth of the time).
+-- Minutes of yesterday in which people waited: twice as many programs wanted a processor
+-- as there are, or the kernel told of memory pressure (macOS: warning or worse; Linux:
+-- some program waited for memory a fifth of the time).
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT
     any(hosts.name) AS machine,
     host,

@@ -1,6 +1,7 @@
 -- Who swaps?
 --
 -- Pages written to swap yesterday; a boot's counter only grows.
+-- Another day: sed "s/today()/toDate('2026-11-21')/g" asks on that day, so of the day before.
 SELECT any(hosts.name) AS machine, host, sum(pages) AS pages_written, round(sum(pages) / sum(seconds), 1) AS pages_a_second
 FROM
 (

@@ -33,6 +33,29 @@ func question(t testing.TB, name string) string {
 	return regexp.MustCompile(`\b(FROM|JOIN)(\s+)(samples|processes|events|ticks|archives|hosts|metrics|instances)\b`).ReplaceAllString(q, "${1}${2}fleet.${3}")
 }
 
+// Each question says of which time it is asked, and how it is asked of another one.
+func TestQuestionsSayWhen(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(questions, "*.sql"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no questions", err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, query, _ := strings.Cut(string(text), "\nSELECT")
+		if !strings.Contains(query, "today()") {
+			continue
+		}
+		for _, want := range []string{"yesterday|last seven days", "s/today\\(\\)/toDate\\('"} {
+			if !regexp.MustCompile(want).MatchString(comment) {
+				t.Errorf("%s asks of some day, and its comment lacks %s:\n%s", filepath.Base(f), want, comment)
+			}
+		}
+	}
+}
+
 // pushed runs the engine for one machine, as replay push does.
 func pushed(ctx context.Context, address, state string, done func(values, bytes uint64), paths ...string) error {
 	endpoint, err := push.NewEndpoint(address, push.Access{})
