@@ -15,7 +15,10 @@
 // of their own, so the one that nobody else asks for shows when the other is a
 // repetition: what only that one has is then absent as stale, not a rate of
 // zero followed by a double one. An answer that has not changed since less
-// than the kernel's window ago is stale as well.
+// than the kernel's window ago is stale as well. macOS 27 repeats one answer,
+// its newest revision, to everybody: there a repetition shows by not having changed,
+// and what has changed may be up to a second older than it is stamped, where other
+// programs ask as often.
 //
 // The list of interfaces gives such programs byte counts that are cut to 32
 // bits and rounded down to 1 KiB. The counts are therefore taken from the

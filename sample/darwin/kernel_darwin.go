@@ -19,7 +19,7 @@ type kernelSource struct {
 	host  sys.Host
 	set   sys.ProcessorSet
 	rows  *rows.Table
-	words [8]uint32
+	words [4]uint32 // all that processor_set_load_info has
 	loads loads
 }
 

@@ -1,7 +1,9 @@
 package darwin
 
 import (
+	"errors"
 	"runtime"
+	"slices"
 
 	"tachograph/sample"
 	"tachograph/sample/darwin/decode"
@@ -11,22 +13,30 @@ import (
 )
 
 // hostVMInfo64 is the flavour of host statistics about memory. Its first
-// revision has 24 words; newer kernels may fill more than the 38 of today.
+// revision has 24 words. What the catalogue knows of stands in the first 38, which
+// every kernel since macOS 10.9 has; macOS 26 logs each call that asks for more than
+// its kernel has. Mach's interface passes on 256 at most.
 const (
 	hostVMInfo64 = 4
 	vmFirstWords = 24
-	vmWords      = 64
+	vmWords      = 38
+	vmMostWords  = 256
 )
 
 // memorySource asks host_statistics64 for both revisions of the struct, once a
 // round each. The kernel keeps a budget of fresh answers per revision, which
 // all programs share, and almost all of them ask for the newest. The first
 // revision, which hardly anybody asks for, tells whether the newest was fresh.
+//
+// A kernel that repeats its newest revision whatever was asked for (macOS 27)
+// refuses what is shorter and says how long it is. From then on it is asked for that,
+// and for nothing else, as its first revision has no budget of its own.
 type memorySource struct {
 	host sys.Host
 	rows *rows.Table
 
-	words  [vmWords]uint32
+	words  []uint32
+	told   int // how many words the kernel has said that it repeats; 0 while it has not
 	first  []byte
 	pages  pages
 	last   reading
@@ -36,7 +46,7 @@ type memorySource struct {
 }
 
 func newMemorySource() *memorySource {
-	return &memorySource{host: sys.OpenHost(), first: make([]byte, 0, 4*vmFirstWords)}
+	return &memorySource{host: sys.OpenHost(), words: make([]uint32, vmWords), first: make([]byte, 0, 4*vmWords)}
 }
 
 func (s *memorySource) Name() string            { return "vmstat" }
@@ -81,25 +91,44 @@ func (s *memorySource) Read(c *sample.Context, frames []*sample.Frame) error {
 
 func (s *memorySource) ask(now metric.Stamp) {
 	s.reason = metric.Present
-	n, err := s.host.Statistics64(hostVMInfo64, s.words[:vmFirstWords])
+	words, err := s.statistics(vmFirstWords)
 	if err != nil {
 		s.reason = reasonFor(err)
 		return
 	}
-	s.first = decode.Words(s.first, s.words[:n])
-	if s.fresh.stale(s.first, now.Cont, Now().Cont) {
+	s.first = decode.Words(s.first, words)
+	if s.fresh.stale(s.first[:min(len(s.first), 4*vmFirstWords)], now.Cont, Now().Cont) {
 		s.reason = metric.Stale
 		return
 	}
 	s.pages.Short, s.newAt = metric.Unsupported, metric.Stamp{}
-	n, err = s.host.Statistics64(hostVMInfo64, s.words[:])
-	if err != nil {
-		s.reason = reasonFor(err)
-		return
+	if s.told == 0 {
+		if words, err = s.statistics(vmWords); err != nil {
+			s.reason = reasonFor(err)
+			return
+		}
 	}
 	p := &s.pages
-	p.Answer, s.newAt = decode.Words(p.Answer, s.words[:n]), now
+	p.Answer, s.newAt = decode.Words(p.Answer, words), now
 	if olderThan(p.Answer, s.first) {
 		p.Answer, p.Short = append(p.Answer[:0], s.first...), metric.Stale
 	}
+}
+
+// statistics asks for the newest revision that has no more than so many words, or for
+// what the kernel has told that it repeats.
+func (s *memorySource) statistics(most int) ([]uint32, error) {
+	if s.told > 0 {
+		most = s.told
+	}
+	n, err := s.host.Statistics64(hostVMInfo64, s.words[:most])
+	if errors.Is(err, sys.MigArrayTooLarge) && n > most && n <= vmMostWords {
+		s.told = n
+		s.words = slices.Grow(s.words[:0], n)[:n]
+		n, err = s.host.Statistics64(hostVMInfo64, s.words)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.words[:n], nil
 }

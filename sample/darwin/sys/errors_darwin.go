@@ -21,6 +21,7 @@ type Kern int32
 
 // The codes that callers tell apart.
 const (
+	MigArrayTooLarge    Kern = -307
 	KernInvalidAddress  Kern = 1
 	KernInvalidArgument Kern = 4
 	KernNoAccess        Kern = 8
@@ -29,7 +30,8 @@ const (
 )
 
 var kernNames = map[Kern]string{
-	1: "KERN_INVALID_ADDRESS", 2: "KERN_PROTECTION_FAILURE", 3: "KERN_NO_SPACE",
+	MigArrayTooLarge: "MIG_ARRAY_TOO_LARGE",
+	1:                "KERN_INVALID_ADDRESS", 2: "KERN_PROTECTION_FAILURE", 3: "KERN_NO_SPACE",
 	4: "KERN_INVALID_ARGUMENT", 5: "KERN_FAILURE", 6: "KERN_RESOURCE_SHORTAGE",
 	8: "KERN_NO_ACCESS", 15: "KERN_INVALID_NAME", 16: "KERN_INVALID_TASK",
 	17: "KERN_INVALID_RIGHT", 18: "KERN_INVALID_VALUE", 20: "KERN_INVALID_CAPABILITY",

@@ -36,14 +36,15 @@ func OpenHost() Host {
 func (h Host) Close() error { return releasePort(h.port) }
 
 // Statistics64 fills words with a flavour of host statistics and returns
-// how many words the kernel filled, which depends on its version. The kernel
-// limits how often it answers afresh; see package sample/darwin.
+// how many words the kernel filled, which depends on its version. With
+// MigArrayTooLarge n is how many it would have filled, had there been room. The
+// kernel limits how often it answers afresh; see package sample/darwin.
 func (h Host) Statistics64(flavor int32, words []uint32) (n int, err error) {
 	count := uint32(len(words))
 	r, _, _ := call6X(addr_host_statistics64, uintptr(h.port), uintptr(flavor),
 		uintptr(unsafe.Pointer(unsafe.SliceData(words))), uintptr(unsafe.Pointer(&count)), 0, 0)
 	if err := kernFailed("host_statistics64", r); err != nil {
-		return 0, err
+		return int(count), err
 	}
 	return min(int(count), len(words)), nil
 }
