@@ -29,6 +29,12 @@
 // net.inet.tcp.disable_access_to_stats is 1, which is the default. Zeros of
 // that kind are recorded as absent, with the reason.
 //
+// The list of TCP connections holds, since macOS 27, the caller's own only unless
+// that is root. The kernel still says how many there are: in the list's last record,
+// in a sysctl and when asked for the list's size. A list with fewer than half of them
+// is no list of all, and what is counted in it is absent. Nor does it prove then that
+// zeros of the TCP statistics are true.
+//
 // # What it costs
 //
 // Counted by the simulated Mac, for a laptop with one disk, eight interfaces

@@ -62,3 +62,60 @@ func TestRepeatedNewestAnswersAreStale(t *testing.T) {
 		}
 	}
 }
+
+// A list of sockets that holds the caller's own is no count of all: connections are absent
+// then, by whatever the kernel betrays the others, and zeros of the TCP statistics are not
+// believed because it shows no connection.
+func TestListsOfOnesOwnSockets(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	const zeros = "sysctl net.inet.tcp.disable_access_to_stats 0\nsysctl net.inet.tcp.stats hex "
+	own := `tcp ESTABLISHED "10.0.0.1:5001" "10.0.0.2:80" { own yes }` + "\n"
+	counted := func(r *recording) (names []string) {
+		for metric, why := range r.lacking {
+			if (strings.HasPrefix(metric, "network.tcpconn.") || metric == "network.tcp.currestab") && why == "" {
+				names = append(names, metric)
+			}
+		}
+		return names
+	}
+	for name, c := range map[string]struct {
+		scenario string
+		whole    bool
+	}{
+		"counted":               {"host { root no; pcblist_own yes }", false},
+		"not counted":           {"host { root no; pcblist_own uncounted }", false},
+		"some of his own":       {"host { root no; pcblist_own uncounted }\n" + own + own, false},
+		"no pcbcount":           {"host { root no; pcblist_own uncounted }\nsysctl net.inet.tcp.pcbcount absent", false},
+		"pcbcount is refused":   {"host { root no; pcblist_own uncounted }\nfail sysctl:net.inet.tcp.pcbcount EPERM", false},
+		"nobody's":              {"host { root no; pcblist_own yes }\nclear tcp", true},
+		"all his own":           {"host { root no; pcblist_own yes }\nclear tcp\n" + own, true},
+		"root":                  {"host { root yes; pcblist_own yes }", true},
+		"root, empty statistic": {"host { root yes; pcblist_own yes }\n" + zeros + `"` + strings.Repeat("00", 992) + `"`, true},
+		"nothing but zeros":     {"host { root no; pcblist_own uncounted }\n" + zeros + `"` + strings.Repeat("00", 992) + `"`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			user := "self { as_uid 501 }\n"
+			if strings.HasPrefix(name, "root") {
+				user = ""
+			}
+			r := m.run(t, write(t, user+"freeze 10\n"+c.scenario), runOptions{rounds: 1, period: "1s"})
+			names := counted(r)
+			if len(names) != 12 {
+				t.Errorf("%d metrics count connections: %q", len(names), names)
+			}
+			for _, metric := range names {
+				switch x := r.at(t, 0, metric, ""); {
+				case c.whole && x.value == "":
+					t.Errorf("%s is absent: %s", metric, x.absent)
+				case !c.whole && x.absent != tcpListWithheld:
+					t.Errorf("%s = %q (%s), want the reason", metric, x.value, x.absent)
+				}
+			}
+			switch x := r.at(t, 0, "network.tcp.insegs", ""); {
+			case name == "nothing but zeros" && x.absent != tcpUnprovenZero, name == "root, empty statistic" && x.absent != tcpWithheldByZero:
+				t.Errorf("insegs = %q (%s)", x.value, x.absent)
+			}
+		})
+	}
+}

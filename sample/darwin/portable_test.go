@@ -426,22 +426,27 @@ func TestFilesystemNumbers(t *testing.T) {
 
 func TestTCPRefused(t *testing.T) {
 	zeros, some := make([]byte, 992), append(make([]byte, 991), 1)
-	yes, no := func() bool { return true }, func() bool { return false }
+	type answer struct{ some, known bool }
+	yes, no, part, nothing := answer{true, true}, answer{false, true}, answer{true, false}, answer{}
 	for _, c := range []struct {
 		answer      []byte
 		gate, root  bool
-		established func() bool
+		established answer
 		want        string
 	}{
 		{some, true, false, yes, ""},
+		{some, false, false, nothing, ""},
 		{zeros, true, false, no, tcpWithheldReason},
 		{zeros, true, true, no, ""},
 		{zeros, true, true, yes, tcpWithheldByZero},
 		{zeros, false, false, yes, tcpWithheldByZero},
 		{zeros, false, false, no, ""},
+		{zeros, false, false, part, tcpWithheldByZero},
+		{zeros, false, false, nothing, tcpUnprovenZero},
+		{zeros, true, true, nothing, tcpUnprovenZero},
 	} {
-		t.Run(fmt.Sprintf("zeros %v, gate %v, root %v, established %v", allZero(c.answer), c.gate, c.root, c.established()), func(t *testing.T) {
-			if got := tcpRefused(c.answer, c.gate, c.root, c.established); got != c.want {
+		t.Run(fmt.Sprintf("zeros %v, gate %v, root %v, established %v", allZero(c.answer), c.gate, c.root, c.established), func(t *testing.T) {
+			if got := tcpRefused(c.answer, c.gate, c.root, func() (bool, bool) { return c.established.some, c.established.known }); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})

@@ -33,20 +33,26 @@ var TCPGateCommands = []string{
 const (
 	tcpWithheldReason = "withheld by the kernel: " + tcpGateSysctl + " is 1 and the recorder does not run as root"
 	tcpWithheldByZero = "withheld by the kernel: all TCP statistics are zero while connections are established"
+	tcpUnprovenZero   = "all TCP statistics are zero, and whether that can be true is withheld by the kernel"
 )
 
 // tcpRefused decides whether an answer is a refusal. Zeros are one if the
 // switch is on and we are not root, and whatever the switch says if there are
-// connections: then something was counted that is not shown. established is
-// asked only if it matters.
-func tcpRefused(answer []byte, gate, root bool, established func() bool) string {
+// connections: then something was counted that is not shown. Where the kernel shows
+// us no whole list of connections nobody can tell. established is asked only if it
+// matters.
+func tcpRefused(answer []byte, gate, root bool, established func() (some, known bool)) string {
 	switch {
 	case !allZero(answer):
 		return ""
 	case gate && !root:
 		return tcpWithheldReason
-	case established():
+	}
+	switch some, known := established(); {
+	case some:
 		return tcpWithheldByZero
+	case !known:
+		return tcpUnprovenZero
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ type tcpSource struct {
 	stats  *node
 	answer rows.Struct
 	flag   *node
-	pcbs   *node
+	list   *tcpList
 	round  uint64
 	known  bool
 	// withheld is the reason in force, empty while the gate is open.
@@ -36,7 +36,7 @@ func (s *tcpSource) Close() error            { return nil }
 func (s *tcpSource) Refresh() error {
 	s.rows, s.facts = tcpRows(), tcpFactRows()
 	s.answer.Members, s.answer.Short = s.rows.Members(runtime.GOARCH), metric.Unsupported
-	s.stats, s.flag, s.pcbs = optional(tcpStatsSysctl, 2048), optional(tcpGateSysctl, 8), optional(tcpListSysctl, 0)
+	s.stats, s.flag, s.list = optional(tcpStatsSysctl, 2048), optional(tcpGateSysctl, 8), openTCPList()
 	if s.stats == nil {
 		unsupported(s.rows.Group, "this kernel has no sysctl "+tcpStatsSysctl)
 	}
@@ -119,10 +119,11 @@ func (s *tcpSource) gateClosed() bool {
 	return ok && v != 0
 }
 
-func (s *tcpSource) established() bool {
-	if s.pcbs == nil || !s.pcbs.read(s.round) {
-		return false
+// established reports whether there are connections, if the kernel's list tells.
+func (s *tcpSource) established() (some, known bool) {
+	if s.list == nil {
+		return false, false
 	}
-	counts, _, ok := decode.TCPStateCounts(s.pcbs.answer)
-	return ok && counts[decode.TCPEstablished] > 0
+	list, reason := s.list.read()
+	return list.Counts[decode.TCPEstablished] > 0, reason == metric.Present
 }

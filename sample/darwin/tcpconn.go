@@ -9,10 +9,20 @@ import (
 	"tachograph/sample/metric"
 )
 
-const tcpListSysctl = "net.inet.tcp.pcblist64"
+const (
+	tcpListSysctl    = "net.inet.tcp.pcblist64"
+	tcpCountedSysctl = "net.inet.tcp.pcbcount"
+)
+
+const tcpListWithheld = "withheld by the kernel: it lists fewer than half of the TCP connections that it counts; " +
+	"since macOS 27 only root is shown those of others"
+
+// listWithheld decides whether a list is of some connections only. A few of those that
+// the kernel counts are in no list, because they are just being made or removed.
+func listWithheld(listed, counted uint64) bool { return 2*listed < counted }
 
 // tcpconnRows are the metrics that count connections by state, in one pass over
-// the list of control blocks, which any caller may read.
+// the list of control blocks, which any caller may read up to macOS 26.
 func tcpconnRows() *rows.Table {
 	return rows.New("tcpconn", rows.Select(metric.NoIndom, "sysctl "+tcpListSysctl+" "), 0, nil)
 }

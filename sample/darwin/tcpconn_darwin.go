@@ -4,6 +4,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/darwin/decode"
 	"tachograph/sample/darwin/rows"
+	"tachograph/sample/darwin/sys"
 	"tachograph/sample/metric"
 )
 
@@ -11,10 +12,65 @@ import (
 // read again. A busy server's may never stand still; then the last is taken.
 const steadyTries = 3
 
+// tcpList is the kernel's list of TCP connections, and what else tells how many
+// there are.
+type tcpList struct {
+	pcbs, counted *node
+	round         uint64
+	withheld      metric.Reason
+}
+
+// openTCPList is nil where this kernel has no list.
+func openTCPList() *tcpList {
+	pcbs := optional(tcpListSysctl, 64<<10)
+	if pcbs == nil {
+		return nil
+	}
+	return &tcpList{pcbs: pcbs, counted: optional(tcpCountedSysctl, 8), withheld: metric.ReasonFor(tcpListWithheld)}
+}
+
+// read reads the list; the reason is why it is no list of all connections.
+func (l *tcpList) read() (list decode.TCPList, reason metric.Reason) {
+	for range steadyTries {
+		l.round++
+		if !l.pcbs.read(l.round) {
+			return list, l.pcbs.reason
+		}
+		ok := false
+		if list, ok = decode.ReadTCPList(l.pcbs.answer); !ok {
+			return list, badAnswer
+		}
+		if list.Steady {
+			break
+		}
+	}
+	if listWithheld(list.Rows, list.Told) || listWithheld(list.Rows, l.count()) || listWithheld(list.Rows, l.room()) {
+		return list, l.withheld
+	}
+	return list, metric.Present
+}
+
+// count is how many connections the kernel counts, 0 where it does not say.
+func (l *tcpList) count() uint64 {
+	if l.counted == nil || !l.counted.read(l.round) {
+		return 0
+	}
+	n, _ := decode.SysctlBits(l.counted.answer, metric.U32)
+	return n
+}
+
+// room is how many connections the kernel would have us make room for.
+func (l *tcpList) room() uint64 {
+	size, errno := sys.Sysctl(l.pcbs.mib, nil)
+	if errno != 0 {
+		return 0
+	}
+	return decode.TCPListRoom(size)
+}
+
 type tcpconnSource struct {
-	rows  *rows.Table
-	pcbs  *node
-	round uint64
+	rows *rows.Table
+	list *tcpList
 
 	last   reading
 	counts tcpCounts
@@ -30,7 +86,7 @@ func (s *tcpconnSource) Close() error            { return nil }
 func (s *tcpconnSource) Refresh() error {
 	s.rows = tcpconnRows()
 	s.counts = tcpCountsOf(s.rows)
-	if s.pcbs = optional(tcpListSysctl, 64<<10); s.pcbs == nil {
+	if s.list = openTCPList(); s.list == nil {
 		unsupported(s.rows.Group, "this kernel has no sysctl "+tcpListSysctl)
 	}
 	return nil
@@ -38,7 +94,9 @@ func (s *tcpconnSource) Refresh() error {
 
 func (s *tcpconnSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	if s.last.due(c.Now()) {
-		s.reason = s.count()
+		var list decode.TCPList
+		list, s.reason = s.list.read()
+		s.counts.counts = list.Counts
 	}
 	if s.reason != metric.Present {
 		missAll(frames, s.last.at, s.reason)
@@ -49,22 +107,4 @@ func (s *tcpconnSource) Read(c *sample.Context, frames []*sample.Frame) error {
 		s.rows.Fill(f, f.Row(nil), 0, &s.counts)
 	}
 	return nil
-}
-
-// count reads the list; the reason is why it could not.
-func (s *tcpconnSource) count() metric.Reason {
-	for range steadyTries {
-		s.round++
-		if !s.pcbs.read(s.round) {
-			return s.pcbs.reason
-		}
-		counts, steady, ok := decode.TCPStateCounts(s.pcbs.answer)
-		if !ok {
-			return badAnswer
-		}
-		if s.counts.counts = counts; steady {
-			break
-		}
-	}
-	return metric.Present
 }

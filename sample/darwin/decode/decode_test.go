@@ -105,8 +105,8 @@ func pcbList(end bool, states ...uint32) []byte {
 	gen[0], gen[4], gen[8] = xinpgenSize, byte(len(states)), 5
 	list := append([]byte(nil), gen...)
 	for _, s := range states {
-		rec := make([]byte, 472)
-		binary.LittleEndian.PutUint32(rec, 472)
+		rec := make([]byte, xtcpcb64Size)
+		binary.LittleEndian.PutUint32(rec, xtcpcb64Size)
 		binary.LittleEndian.PutUint32(rec[TCPCBState.Off:], s)
 		list = append(list, rec...)
 	}
@@ -116,23 +116,30 @@ func pcbList(end bool, states ...uint32) []byte {
 	return list
 }
 
-func TestTCPStateCounts(t *testing.T) {
+func TestReadTCPList(t *testing.T) {
 	for state, name := range map[int]string{tcpListen: "TCPS_LISTEN", TCPEstablished: "TCPS_ESTABLISHED", tcpTimeWait: "TCPS_TIME_WAIT"} {
 		if TCPStates[state] != name {
 			t.Errorf("state %d is called %s", state, TCPStates[state])
 		}
 	}
 	list := pcbList(true, TCPEstablished, tcpListen, TCPEstablished, 77)
-	counts, steady, ok := TCPStateCounts(list)
-	if !ok || !steady || counts[TCPEstablished] != 2 || counts[tcpListen] != 1 {
-		t.Errorf("counts %v, steady %v, ok %v", counts, steady, ok)
+	l, ok := ReadTCPList(list)
+	if !ok || !l.Steady || l.Counts[TCPEstablished] != 2 || l.Counts[tcpListen] != 1 || l.Rows != 4 || l.Told != 4 {
+		t.Errorf("%+v, ok %v", l, ok)
 	}
-	list[len(list)-16]++ // the closing generation
-	if _, steady, ok = TCPStateCounts(list); !ok || steady {
-		t.Errorf("a list that changed: steady %v, ok %v", steady, ok)
+	list[len(list)-16]++    // the closing generation
+	list[len(list)-20] = 44 // and its count
+	if l, ok = ReadTCPList(list); !ok || l.Steady || l.Told != 44 || l.Rows != 4 {
+		t.Errorf("a list that changed: %+v, ok %v", l, ok)
 	}
-	if counts, steady, ok = TCPStateCounts(pcbList(false)); !ok || !steady || counts != [len(TCPStates)]uint32{} {
-		t.Errorf("a machine without connections: counts %v, steady %v, ok %v", counts, steady, ok)
+	if l, ok = ReadTCPList(pcbList(false)); !ok || l != (TCPList{Steady: true}) {
+		t.Errorf("a machine without connections: %+v, ok %v", l, ok)
+	}
+	for n := range uint64(200) {
+		// As the kernel computes it.
+		if room := TCPListRoom(2*xinpgenSize + int(n+n/8)*xtcpcb64Size); room > n || n-room > 1 {
+			t.Errorf("room for %d is for %d at least", n, room)
+		}
 	}
 	for name, bad := range map[string][]byte{
 		"nothing":            nil,
@@ -141,7 +148,7 @@ func TestTCPStateCounts(t *testing.T) {
 		"only the beginning": pcbList(true, tcpListen)[:xinpgenSize],
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, ok := TCPStateCounts(bad); ok {
+			if _, ok := ReadTCPList(bad); ok {
 				t.Error("accepted")
 			}
 		})
@@ -263,16 +270,16 @@ func FuzzInterfaces(f *testing.F) {
 	})
 }
 
-func FuzzTCPStateCounts(f *testing.F) {
+func FuzzReadTCPList(f *testing.F) {
 	f.Add(pcbList(true, tcpListen, tcpTimeWait))
 	f.Fuzz(func(t *testing.T, list []byte) {
-		counts, _, ok := TCPStateCounts(list)
-		sum := 0
-		for _, n := range counts {
-			sum += int(n)
+		l, ok := ReadTCPList(list)
+		sum := uint64(0)
+		for _, n := range l.Counts {
+			sum += uint64(n)
 		}
-		if ok && sum > len(list)/xinpgenSize {
-			t.Fatalf("%d connections in %d bytes", sum, len(list))
+		if ok && (sum > l.Rows || l.Rows > uint64(len(list)/xinpgenSize)) {
+			t.Fatalf("%+v in %d bytes", l, len(list))
 		}
 	})
 }

@@ -1,6 +1,9 @@
 package decode
 
-const xinpgenSize = 24
+const (
+	xinpgenSize  = 24
+	xtcpcb64Size = 472
+)
 
 // TCPStates are the states of a TCP connection, as Darwin numbers them.
 var TCPStates = [...]string{
@@ -11,39 +14,59 @@ var TCPStates = [...]string{
 // TCPEstablished is the number of the state in which data flow.
 const TCPEstablished = 4
 
-// TCPStateCounts counts the connections of a net.inet.tcp.pcblist64 answer by
-// state. The list begins and ends with a generation record, or has only the
-// first where there is no connection at all. ok is false if it is malformed,
-// steady is false if connections came or went while the kernel wrote it.
-func TCPStateCounts(list []byte) (counts [len(TCPStates)]uint32, steady, ok bool) {
+// TCPList is what a list of TCP control blocks comes to.
+type TCPList struct {
+	Counts [len(TCPStates)]uint32
+	// Rows are all that are listed; Told is how many there are by the records at its
+	// beginning and end, whoever they were shown to.
+	Rows, Told uint64
+	// Steady is false if connections came or went while the kernel wrote it.
+	Steady bool
+}
+
+// ReadTCPList counts the connections of a net.inet.tcp.pcblist64 answer. The list
+// begins and ends with a generation record, or has only the first where there is no
+// connection at all. It is false if the answer is malformed.
+func ReadTCPList(list []byte) (l TCPList, ok bool) {
 	head, ok := PCBLen.Uint(list)
 	if !ok || head < xinpgenSize || int(head) > len(list) {
-		return counts, false, false
+		return l, false
 	}
 	gen, _ := PCBGen.Uint(list)
-	if n, _ := PCBCount.Uint(list); n == 0 && int(head) == len(list) {
-		return counts, true, true
+	l.Told, _ = PCBCount.Uint(list)
+	if l.Told == 0 && int(head) == len(list) {
+		l.Steady = true
+		return l, true
 	}
 	list = list[head:]
 	for len(list) > 0 {
 		n, ok := TCPCBLen.Uint(list)
 		if !ok || n < xinpgenSize || n > uint64(len(list)) {
-			return counts, false, false
+			return l, false
 		}
 		rec := list[:n]
 		list = list[n:]
 		if n == xinpgenSize {
 			end, _ := PCBGen.Uint(rec)
-			return counts, gen == end, true
+			told, _ := PCBCount.Uint(rec)
+			l.Told, l.Steady = max(l.Told, told), gen == end
+			return l, true
 		}
 		state, ok := TCPCBState.Uint(rec)
 		if !ok {
-			return counts, false, false
+			return l, false
 		}
+		l.Rows++
 		if state < uint64(len(TCPStates)) {
-			counts[state]++
+			l.Counts[state]++
 		}
 	}
 	// Without the closing record the list was cut short.
-	return counts, false, false
+	return l, false
+}
+
+// TCPListRoom is how many connections there are at least when the kernel says that
+// their list has so many bytes: it counts an eighth more than there are.
+func TCPListRoom(size int) uint64 {
+	return uint64(max(size-2*xinpgenSize, 0)) / xtcpcb64Size * 8 / 9
 }
