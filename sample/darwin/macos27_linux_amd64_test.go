@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tachograph/sample/darwin/rows"
 )
 
 // Each kernel has memory statistics of its own length, and two habits: macOS 26 logs
@@ -117,5 +119,44 @@ func TestListsOfOnesOwnSockets(t *testing.T) {
 				t.Errorf("insegs = %q (%s)", x.value, x.absent)
 			}
 		})
+	}
+}
+
+// A processor whose sensors' keys nobody has told us has no temperature: its SMC has keys
+// of the same names that are of something else. And a sensor of a known one that says what
+// no processor can have is left for the next.
+func TestSensorsOfUnknownProcessors(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	r := m.run(t, write(t, `
+sysctl machdep.cpu.brand_string "Apple M7 Max"
+smc Tp00 flt 71.5
+smc Tp01 flt 51.5
+smc Tg0U flt 61.5
+smc TC0D sp78 55
+`), runOptions{rounds: 1, period: "1s"})
+	for _, metric := range []string{"thermal.cpu.die", "thermal.gpu.die"} {
+		if x := r.at(t, 0, metric, ""); x.value != "" || !strings.Contains(r.lacking[metric], "Apple M7 Max") {
+			t.Errorf("%s = %q (%q), want it lacking with the processor's name", metric, x.value, r.lacking[metric])
+		}
+	}
+	if x := r.at(t, 0, "thermal.ambient", ""); x.value == "" {
+		t.Errorf("what every Mac has under this key is absent: %s", x.absent)
+	}
+	r = m.run(t, write(t, `
+smc Tp01 flt 6.7
+smc Tp05 flt 0
+smc Tp09 flt step 61.5 2.5 6.7 4.5 62
+smc Tg0f flt 6.7
+`), runOptions{rounds: 6, period: "1s", only: "polled"})
+	for round := range r.rounds {
+		x := r.at(t, round, "thermal.cpu.die", "")
+		if r.during(round, 0, 2.5) && x.value != "61.5" || r.during(round, 2.5, 4.5) && x.absent != rows.Implausible.String() ||
+			r.during(round, 4.5, 100) && x.value != "62" {
+			t.Errorf("round %d: the processor %q (%s)", round, x.value, x.absent)
+		}
+		if x := r.at(t, round, "thermal.gpu.die", ""); x.absent != rows.Implausible.String() {
+			t.Errorf("round %d: the graphics processor %q (%s)", round, x.value, x.absent)
+		}
 	}
 }

@@ -237,20 +237,44 @@ func TestSensorKeys(t *testing.T) {
 		"Apple M3 Pro":     {"Tf04", "Tf14"},
 		"Apple M4":         {"Tp01", "Tg0G"},
 		"Apple M5 Max":     {"Tp00", "Tg0U"},
-		"Apple M7":         {"Tp00", "Tg0U"},
-		"Apple A18 Pro":    {"Tp01", "Tg01"},
-		"Intel(R) Core M5": {"Tp01", "Tg01"}, // tried in vain, then Intel's
-		"":                 {"Tp01", "Tg01"},
+		"Apple M7":         {},
+		"Apple A18 Pro":    {},
+		"Intel(R) Core M5": {"TC0D", "TG0D"},
+		"":                 {"TC0D", "TG0D"},
 	} {
 		t.Run(brand, func(t *testing.T) {
-			cpu, graphics := smcKeys(keys["thermal.cpu.die"], brand), smcKeys(keys["thermal.gpu.die"], brand)
-			if got := [2]string{cpu[0], graphics[0]}; got != want {
+			var got [2]string
+			for i, name := range []string{"thermal.cpu.die", "thermal.gpu.die"} {
+				list := smcKeys(keys[name], brand)
+				if len(list) > 0 {
+					got[i] = list[0]
+				}
+				for _, key := range list {
+					if intels := key[:2] == "TC" || key[:2] == "TG"; intels == strings.HasPrefix(brand, "Apple ") {
+						t.Errorf("%s is tried for %s", key, name)
+					}
+				}
+			}
+			if got != want {
 				t.Errorf("keys %v, want %v", got, want)
 			}
-			if !slices.Contains(cpu, "TC0D") || !slices.Contains(graphics, "TG0D") {
-				t.Error("an Intel Mac's keys are not tried")
+			if len(smcKeys(keys["thermal.ambient"], brand)) != 4 {
+				t.Error("a key that is the same everywhere depends on the processor")
 			}
 		})
+	}
+	for row, c := range map[string]struct{ no, yes []float64 }{
+		"thermal.cpu.die": {[]float64{0, 6.7, -3, 131, math.NaN(), math.Inf(1)}, []float64{10, 45.5, 105}},
+		"thermal.gpu.die": {[]float64{1, 2}, []float64{44}},
+		"thermal.ambient": {[]float64{0, -60, 200, math.NaN()}, []float64{-20, 6.7, 45}},
+	} {
+		for want, list := range map[bool][]float64{false: c.no, true: c.yes} {
+			for _, v := range list {
+				if sane(keys[row], v) != want {
+					t.Errorf("%s of %v is believed: %v", row, v, !want)
+				}
+			}
+		}
 	}
 	for _, rs := range [][]rows.Row{smcRows(metric.NoIndom), smcRows("fan")} {
 		for _, r := range rs {

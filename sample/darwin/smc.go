@@ -19,42 +19,63 @@ var generations = []struct{ cpu, graphics []string }{
 	{[]string{"Tp00", "Tp04", "Tp08", "Tp0C", "Tp0G", "Tp0K", "Tp0O", "Tp0R"}, []string{"Tg0U", "Tg0X", "Tg0d", "Tg0g", "Tg0j", "Tg1Y", "Tg1c", "Tg1g"}},
 }
 
-// family finds the keys for a processor that calls itself brand ("Apple M3
-// Pro"). A family that is newer than those that are known is taken for the
-// newest of them.
+// appleSilicon begins the names of Apple's own processors.
+const appleSilicon = "Apple "
+
+// family finds the keys for a processor that calls itself brand ("Apple M3 Pro"). Of a
+// family that nobody has told us the keys of, all are unknown: the same key may be
+// another sensor's there.
 func family(brand string) (cpu, graphics []string) {
-	name, ok := strings.CutPrefix(brand, "Apple M")
+	name, ok := strings.CutPrefix(brand, appleSilicon+"M")
 	digits, _, _ := strings.Cut(name, " ")
 	number, err := strconv.Atoi(digits)
-	if !ok || err != nil || number < 1 {
+	if !ok || err != nil || number < 1 || number > len(generations) {
 		return nil, nil
 	}
-	g := generations[min(number, len(generations))-1]
+	g := generations[number-1]
 	return g.cpu, g.graphics
 }
 
 // smcPrefix begins the rows of the System Management Controller, which name the
-// keys that differ between models; the first that this Mac has is taken. They
-// are tried in the order of the rows: Apple silicon's first, then Intel's, and
-// before all others those that stand for a core of this family of processors.
+// keys that differ between models; the first that this Mac has is taken. Where a row
+// has a sensor in a core, Apple silicon is asked for the keys of its family only, and
+// Intel's processors for the others.
 const smcPrefix = "SMC key "
 
 func smcRows(indom string) []rows.Row { return rows.Select(indom, smcPrefix) }
 
+// ofCore and ofGraphics are the words of rows that stand for the keys of a family of processors.
+const (
+	ofCore     = "<core>"
+	ofGraphics = "<graphics>"
+)
+
 // smcKeys are the keys of a row on a Mac with a processor of that brand.
-func smcKeys(r rows.Row, brand string) (keys []string) {
+func smcKeys(r rows.Row, brand string) []string {
+	word, others, _ := strings.Cut(r.Formula, " or ")
 	cpu, graphics := family(brand)
-	for _, k := range strings.Split(r.Formula, " or ") {
-		switch k {
-		case "<core>":
-			keys = append(keys, cpu...)
-		case "<graphics>":
-			keys = append(keys, graphics...)
-		default:
-			keys = append(keys, k)
-		}
+	switch apple := strings.HasPrefix(brand, appleSilicon); {
+	case word != ofCore && word != ofGraphics:
+		return strings.Split(r.Formula, " or ")
+	case !apple:
+		return strings.Split(others, " or ")
+	case word == ofCore:
+		return cpu
 	}
-	return keys
+	return graphics
+}
+
+// sane reports whether a sensor of a row may say so. Keys of temperatures begin with T,
+// and a processor that works is warm. Where a model has such a key without the sensor,
+// it is zero, or a constant near that.
+func sane(r rows.Row, v float64) bool {
+	switch r.Formula[0] {
+	case '<':
+		return v >= 10 && v <= 130
+	case 'T':
+		return v != 0 && v >= -50 && v <= 130
+	}
+	return true
 }
 
 // fansKey counts the fans; maxFans is as many as a key of four characters can

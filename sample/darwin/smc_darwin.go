@@ -25,6 +25,7 @@ type smcKey struct {
 // smcSource reads temperatures and fans from the System Management Controller.
 type smcSource struct {
 	temperatures, fans *metric.Group
+	sensors, fanRows   []rows.Row // parallel to their metrics
 
 	open      bool
 	conn      sys.Connection
@@ -51,6 +52,7 @@ func (s *smcSource) Refresh() error {
 	brand, _ := sys.SysctlText("machdep.cpu.brand_string")
 	sensors, fans := smcRows(metric.NoIndom), smcRows("fan")
 	s.temperatures, s.fans = groupOf("smc", sensors), groupOf("fan", fans)
+	s.sensors, s.fanRows = sensors, fans
 	s.keys, s.fanKeys, s.instances = make([]*smcKey, len(sensors)), nil, nil
 	if why := s.connect(); why != "" {
 		unsupported(s.temperatures, why)
@@ -59,9 +61,16 @@ func (s *smcSource) Refresh() error {
 	}
 	for i, r := range sensors {
 		keys := smcKeys(r, brand)
-		if s.keys[i] = s.first(keys); s.keys[i] != nil {
+		s.keys[i] = s.first(keys, func(k *smcKey) bool {
+			v, why := s.read(k)
+			return why == metric.Present && sane(r, v)
+		})
+		switch {
+		case s.keys[i] != nil:
 			r.Source = smcPrefix + s.keys[i].name
-		} else {
+		case len(keys) == 0:
+			r.Unsupported = "nobody has told which of the SMC's keys is this sensor's on " + brand
+		default:
 			r.Unsupported = fmt.Sprintf("this Mac's SMC has none of the keys %v", keys)
 		}
 	}
@@ -107,7 +116,7 @@ func (s *smcSource) findFans(rs []rows.Row) {
 	for fan := range n {
 		keys := make([]*smcKey, len(rs))
 		for i, r := range rs {
-			keys[i] = s.first(fanKeys(r, fan))
+			keys[i] = s.first(fanKeys(r, fan), func(*smcKey) bool { return true })
 			has[i] = has[i] || keys[i] != nil
 		}
 		name := "fan" + strconv.Itoa(fan)
@@ -121,14 +130,20 @@ func (s *smcSource) findFans(rs []rows.Row) {
 	}
 }
 
-// first is the first of some keys that the SMC has, or nil.
-func (s *smcSource) first(names []string) *smcKey {
+// first is the first of some keys that the SMC has and that is good, else the first that
+// it has, or nil.
+func (s *smcSource) first(names []string, good func(*smcKey) bool) (first *smcKey) {
 	for _, name := range names {
-		if k := s.find(name); k != nil {
+		k := s.find(name)
+		switch {
+		case k == nil:
+		case good(k):
 			return k
+		case first == nil:
+			first = k
 		}
 	}
-	return nil
+	return first
 }
 
 // find asks whether the SMC has a key that we can decode.
@@ -172,17 +187,17 @@ func (s *smcSource) Read(c *sample.Context, frames []*sample.Frame) error {
 	for _, f := range frames {
 		f.Reset(at)
 		if f.Full() == s.temperatures {
-			s.fill(f, f.Row(nil), s.keys)
+			s.fill(f, f.Row(nil), s.keys, s.sensors)
 			continue
 		}
 		for i, in := range s.instances {
-			s.fill(f, f.Row(in), s.fanKeys[i])
+			s.fill(f, f.Row(in), s.fanKeys[i], s.fanRows)
 		}
 	}
 	return nil
 }
 
-func (s *smcSource) fill(f *sample.Frame, row int, keys []*smcKey) {
+func (s *smcSource) fill(f *sample.Frame, row int, keys []*smcKey, rs []rows.Row) {
 	for col, k := range keys {
 		if !f.Wants(col) {
 			continue
@@ -195,6 +210,8 @@ func (s *smcSource) fill(f *sample.Frame, row int, keys []*smcKey) {
 		switch {
 		case why != metric.Present:
 			f.SetMissing(row, col, why)
+		case !sane(rs[col], v):
+			f.SetMissing(row, col, rows.Implausible)
 		case f.Full().Metrics[col].Type.Float():
 			f.SetFloat(row, col, v)
 		default:

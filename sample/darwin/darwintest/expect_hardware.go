@@ -292,19 +292,19 @@ func (x *expecting) sensor(key string) (float64, bool) {
 func (x *expecting) thermal() {
 	hasSMC := len(x.objects("AppleSMC")) > 0
 	brand, _ := x.answer("machdep.cpu.brand_string")
-	family := map[string]string{}
+	cores, graphics := "TC0D TC0E TC0F", "TG0D TGDD"
 	switch {
 	case strings.HasPrefix(brand.text, "Apple M2"):
-		family["gpu"] = "Tg0f Tg0j "
+		cores, graphics = "Tp01 Tp05 Tp09", "Tg0f Tg0j"
 	case strings.HasPrefix(brand.text, "Apple M3"):
-		family["cpu"], family["gpu"] = "Tf04 Tf09 ", "Tf14 Tf18 "
+		cores, graphics = "Tf04 Tf09", "Tf14 Tf18"
 	case strings.HasPrefix(brand.text, "Apple M5"):
-		family["cpu"], family["gpu"] = "Tp00 Tp04 ", "Tg0U Tg0X "
+		cores, graphics = "Tp00 Tp04", "Tg0U Tg0X"
 	}
 	for metric, keys := range map[string]string{
-		"thermal.cpu.die":       family["cpu"] + "Tp01 Tp05 Tp09 Tp0D Tp0T TC0D TC0E TC0F",
+		"thermal.cpu.die":       cores,
 		"thermal.cpu.proximity": "TC0P TC0p Tc0p",
-		"thermal.gpu.die":       family["gpu"] + "Tg01 Tg05 Tg0D Tg0f Tg0j TG0D TGDD",
+		"thermal.gpu.die":       graphics,
 		"thermal.package":       "TCXC TCXc",
 		"thermal.ambient":       "TA0P TA0p TA0V TA0v",
 	} {
