@@ -25,6 +25,10 @@
 // interface MIB, which has them whole, and from the list only where that
 // fails; they are then marked as 32 bits wide.
 //
+// Some drivers of macOS 26 and 27 leave the bytes received standing, and maybe the
+// packets. Bytes that stand while packets come are no count; where the packets stand as
+// well, and much is sent, the protocols' own counts tell whether something came.
+//
 // The TCP statistics are all zero for callers other than root while
 // net.inet.tcp.disable_access_to_stats is 1, which is the default. Zeros of
 // that kind are recorded as absent, with the reason.

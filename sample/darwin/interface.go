@@ -35,7 +35,17 @@ type ifAnswer struct {
 type ifLeaf struct {
 	member rows.Member
 	cut    *decode.Field // the same byte count in the list; nil for what is no byte count
+	// direction and packets say which counter it is of those that may stand.
+	direction int
+	packets   bool
 }
+
+// The directions of an interface.
+const (
+	received = iota
+	sent
+	directions
+)
 
 func ifAnswerOf(t *rows.Table, arch string) (a ifAnswer) {
 	for i, m := range t.Members(arch) {
@@ -43,14 +53,40 @@ func ifAnswerOf(t *rows.Table, arch string) (a ifAnswer) {
 		if inMIB(&t.Leaves[i]) {
 			l.cut = decode.Find("if_msghdr2", strings.Replace(m.Name, "ifmd_data", "ifm_data", 1), arch)
 		}
+		l.direction, l.packets = directions, false
+		for d := range directions {
+			if l.cut == bytesOf[d] {
+				l.direction = d
+			} else if m.Field == packetsOf[d] {
+				l.direction, l.packets = d, true
+			}
+		}
 		a.leaves = append(a.leaves, l)
 	}
 	return a
 }
 
+// What is counted of each direction.
+var (
+	bytesOf   = [directions]*decode.Field{decode.IfBytesIn, decode.IfBytesOut}
+	wholeOf   = [directions]*decode.Field{decode.MibBytesIn, decode.MibBytesOut}
+	packetsOf = [directions]*decode.Field{decode.IfPacketsIn, decode.IfPacketsOut}
+)
+
+// stands reports whether a leaf is a counter that stands still.
+func (x *iface) stands(l *ifLeaf) bool {
+	if l.direction == directions {
+		return false
+	}
+	s := &x.standing[l.direction]
+	return l.packets && s.packetsStand || !l.packets && s.bytesStand
+}
+
 func (a *ifAnswer) Leaf(i int) rows.Value {
 	l := &a.leaves[i]
 	switch {
+	case a.x.stands(l):
+		return rows.Value{Miss: standsStill}
 	case l.cut == nil:
 		return l.member.Value(a.x.header, badAnswer)
 	case a.miss != metric.Present:
@@ -88,6 +124,24 @@ type iface struct {
 	listed, counted uint64
 	prev            []uint64 // of the totals
 	rebase          bool     // prev's byte counts are of another source
+	standing        [directions]standing
+}
+
+// watch takes a reading of both directions; cut is where byte counts are the list's. It
+// reports whether it is suspicious that nothing was received.
+func (x *iface) watch(cut bool) (suspicious bool) {
+	var bytes, packets [directions]uint64
+	for d := range directions {
+		packets[d], _ = packetsOf[d].Uint(x.header)
+		if cut {
+			bytes[d], _ = bytesOf[d].Uint(x.header)
+		} else {
+			bytes[d], _ = wholeOf[d].Uint(x.mib[:])
+		}
+	}
+	// What goes out is not bound to follow what came in.
+	x.standing[sent].see(bytes[sent], packets[sent], 0)
+	return x.standing[received].see(bytes[received], packets[received], bytes[sent])
 }
 
 // A runningTotal adds up a counter over things that come and go. What a thing

@@ -50,6 +50,10 @@ type interfaceSource struct {
 	nextID     uint64
 	list, mibs []byte
 	badBytes   metric.Reason // why byte counts are absent this round
+
+	absent    []metric.Reason // why there are no totals
+	protocols protocols
+	ip, ip6   *node
 }
 
 func newInterfaceSource() *interfaceSource {
@@ -66,7 +70,9 @@ func (s *interfaceSource) Refresh() error {
 	s.one, s.part = ifAnswerOf(s.each, runtime.GOARCH), ifAnswerOf(s.totals, runtime.GOARCH)
 	if s.total == nil {
 		s.total = make([]runningTotal, len(s.totals.Group.Metrics))
+		s.absent = make([]metric.Reason, len(s.total))
 	}
+	s.ip, s.ip6 = optional("net.inet.ip.stats", 512), optional("net.inet6.ip6.stats", 1024)
 	if from := s.bestSource(); from != s.from {
 		s.turnTo(from)
 	}
@@ -143,6 +149,7 @@ func (s *interfaceSource) readAll(c *sample.Context, at metric.Stamp) error {
 	}
 	s.countBytes()
 	s.forget(c, at)
+	s.watch(c, at)
 	s.addUp()
 	if s.one.miss = s.badBytes; s.badBytes == metric.Present && s.turning > 0 {
 		s.one.miss = turned
@@ -234,9 +241,69 @@ func (s *interfaceSource) forget(c *sample.Context, at metric.Stamp) {
 	}
 }
 
+// watch finds out which interfaces have stopped counting, and tells of it.
+func (s *interfaceSource) watch(c *sample.Context, at metric.Stamp) {
+	if s.badBytes != metric.Present {
+		return
+	}
+	var suspects []*iface
+	packets := uint64(0)
+	for _, x := range s.order {
+		if s.gone(x) {
+			continue
+		}
+		before := x.standing
+		if x.watch(s.from == cutTo32) {
+			suspects = append(suspects, x)
+		}
+		n, _ := decode.IfPacketsIn.Uint(x.header)
+		packets += n
+		for d := range directions {
+			tellStanding(c, at, x, d, before[d].bytesStand)
+		}
+	}
+	if suspects == nil {
+		s.protocols.watching = false
+		return
+	}
+	if n, ok := s.received(); !ok || !s.protocols.more(packets, n) {
+		return
+	}
+	for _, x := range suspects {
+		before := x.standing[received].bytesStand
+		x.standing[received].bytesStand, x.standing[received].packetsStand = true, true
+		tellStanding(c, at, x, received, before)
+	}
+}
+
+// received is how many packets the protocols have received, through any interface.
+func (s *interfaceSource) received() (n uint64, ok bool) {
+	if s.ip == nil || s.ip6 == nil || !s.ip.read(s.round) || !s.ip6.read(s.round) {
+		return 0, false
+	}
+	v4, ok4 := decode.IPTotal.Uint(s.ip.answer)
+	v6, ok6 := decode.IP6Total.Uint(s.ip6.answer)
+	return v4 + v6, ok4 && ok6
+}
+
+func tellStanding(c *sample.Context, at metric.Stamp, x *iface, direction int, before bool) {
+	stands := x.standing[direction].bytesStand
+	if stands == before {
+		return
+	}
+	verb, what := " counts ", []string{received: "received", sent: "sent"}[direction]+" bytes"
+	if stands {
+		verb = " has stopped counting "
+	} else {
+		what += " again"
+	}
+	c.Emit(metric.Event{At: at, Kind: metric.EventDevice, Text: "network interface " + x.in.Name + verb + what, Indom: "interface", Key: x.in.Key})
+}
+
 // addUp carries what each interface counted into the totals.
 func (s *interfaceSource) addUp() {
 	s.one.cut, s.part.cut, s.part.miss = s.from == cutTo32, s.from == cutTo32, s.badBytes
+	clear(s.absent)
 	for _, x := range s.order {
 		if s.gone(x) || x.loopback {
 			continue
@@ -246,6 +313,7 @@ func (s *interfaceSource) addUp() {
 			now, bytes := s.totals.Value(i, 0, &s.part), s.totals.Uses(i, inMIB)
 			switch {
 			case now.Miss != metric.Present:
+				s.absent[i] = now.Miss
 			case bytes && x.rebase:
 				x.prev[i] = now.Bits
 			default:
@@ -258,8 +326,5 @@ func (s *interfaceSource) addUp() {
 
 // Leaf is a total over all interfaces.
 func (s *interfaceSource) Leaf(i int) rows.Value {
-	if s.badBytes != metric.Present && s.totals.Uses(i, inMIB) {
-		return rows.Value{Miss: s.badBytes}
-	}
-	return rows.Value{Bits: s.total[i].sum}
+	return rows.Value{Bits: s.total[i].sum, Miss: s.absent[i]}
 }

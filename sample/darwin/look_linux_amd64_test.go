@@ -77,7 +77,7 @@ func TestTheInterfaceMIBComesLate(t *testing.T) {
 	m := simulated(t)
 	scn := write(t, `
 fail IFMIB EPERM from 0 until 4
-interface en0 { ibytes counter 12884903000 1024; obytes 4294969344 }
+interface en0 { ibytes counter 12884903000 102400; obytes counter 4294969344 102400 }
 `)
 	r := m.cover(t, scn, runOptions{rounds: 30, period: "500ms", only: "fast", look: true}, [2]float64{0, 3.5}, [2]float64{8, 100})
 	if r.widths["network.interface.in.bytes"] != "0" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tachograph/sample/darwin/darwintest"
 	"tachograph/sample/darwin/rows"
 )
 
@@ -158,5 +159,49 @@ smc Tg0f flt 6.7
 		if x := r.at(t, round, "thermal.gpu.die", ""); x.absent != rows.Implausible.String() {
 			t.Errorf("round %d: the graphics processor %q (%s)", round, x.value, x.absent)
 		}
+	}
+}
+
+// A driver that hands data to programs past the kernel's counters leaves received bytes
+// standing: they are absent then, and so is the total, whether its packets are counted
+// (they came, and had no byte) or not (the protocols had more than all interfaces).
+func TestReceivedBytesThatStand(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	for name, c := range map[string]struct {
+		en0    string
+		stands bool
+		also   string // what else is known to stand
+	}{
+		"packets are counted":       {"ibytes counter 1000000 350000 still 4.5 30.5; ipackets counter 8000 300; obytes counter 1000 60000; opackets counter 100 180", true, ""},
+		"nothing is counted":        {"ibytes counter 1000000 350000 still 4.5 30.5; ipackets counter 8000 300 still 4.5 30.5; obytes counter 1000 60000; opackets counter 100 180", true, "network.interface.in.packets"},
+		"nothing comes, none sends": {"ibytes counter 1000000 350000 still 4.5 30.5; ipackets counter 8000 300 still 4.5 30.5; obytes 77; opackets 7", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := m.cover(t, write(t, "host { root yes }\nstats net.inet6.ip6.stats { ip6s_total 5 }\ninterface en0 { "+c.en0+" }"),
+				runOptions{rounds: 40, period: "1s", only: "fast"}, [2]float64{0, 4.5}, [2]float64{27, 30}, [2]float64{32, 100})
+			for round := range r.rounds {
+				for _, s := range []darwintest.Series{{Metric: "network.interface.in.bytes", Instance: "en0"}, {Metric: "network.interface.total.bytes", Instance: "en0"},
+					{Metric: "network.all.in.bytes"}, {Metric: "network.all.total.bytes"}, {Metric: c.also, Instance: "en0"}} {
+					x, absent := r.rounds[round][s], c.stands && r.during(round, 27, 30)
+					switch {
+					case s.Metric == "":
+					case absent && x.absent != standsStill.String():
+						t.Errorf("round %d: %s[%s] = %q (%s) although the counter stands", round, s.Metric, s.Instance, x.value, x.absent)
+					case x.value == "" && (!c.stands || r.during(round, 0, 4.5) || r.during(round, 32, 100)):
+						t.Errorf("round %d: %s[%s] is absent: %s", round, s.Metric, s.Instance, x.absent)
+					}
+				}
+				for _, s := range []darwintest.Series{{Metric: "network.interface.out.bytes", Instance: "en0"}, {Metric: "network.all.out.bytes"}, {Metric: "network.interface.in.bytes", Instance: "awdl0"}} {
+					if x := r.rounds[round][s]; x.value == "" {
+						t.Errorf("round %d: %s[%s] is absent: %s", round, s.Metric, s.Instance, x.absent)
+					}
+				}
+			}
+			want := map[bool]int{true: 1}[c.stands]
+			if r.countEvents("network interface en0 has stopped counting received bytes") != want || r.countEvents("network interface en0 counts received bytes again") != want {
+				t.Errorf("events %q", r.events)
+			}
+		})
 	}
 }

@@ -25,6 +25,7 @@ type expr struct {
 	steps  []step
 	wrap32 bool
 	resets []float64
+	stills [][2]float64
 }
 
 type step struct {
@@ -132,6 +133,10 @@ func (s *statement) expr(i int) (*expr, int, error) {
 			var at float64
 			numbers(&at)
 			e.resets = append(e.resets, at)
+		} else if s.words[i].text == "still" {
+			var from, until float64
+			numbers(&from, &until)
+			e.stills = append(e.stills, [2]float64{from, until})
 		} else {
 			break
 		}
@@ -140,8 +145,13 @@ func (s *statement) expr(i int) (*expr, int, error) {
 }
 
 // at is the value at time t.
-func (e *expr) at(t float64) value {
-	v := e.at0
+func (e *expr) at(now float64) value {
+	v, t := e.at0, now
+	for _, s := range e.stills {
+		if now > s[0] {
+			t -= min(now, s[1]) - s[0]
+		}
+	}
 	switch e.kind {
 	case "counter":
 		base, reset := 0.0, false

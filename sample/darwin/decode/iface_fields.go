@@ -10,19 +10,20 @@ var (
 	IfIndex   = ifMsghdr2.Field("ifm_index", 12, 2, false)
 	IfType    = ifMsghdr2.Field("ifm_data.ifi_type", 32, 1, false)
 
+	IfPacketsIn  = ifMsghdr2.U64("ifm_data.ifi_ipackets", 56)
+	IfPacketsOut = ifMsghdr2.U64("ifm_data.ifi_opackets", 72)
+	IfBytesIn    = ifMsghdr2.U64("ifm_data.ifi_ibytes", 96)
+	IfBytesOut   = ifMsghdr2.U64("ifm_data.ifi_obytes", 104)
+
 	_ = []*Field{
 		ifMsghdr2.I32("ifm_flags", 8),
 		// Signed to Apple, but the kernel counts up in it: 32 bits and no sign.
 		ifMsghdr2.U32("ifm_snd_drops", 24),
 		ifMsghdr2.U32("ifm_data.ifi_mtu", 40),
 		ifMsghdr2.U64("ifm_data.ifi_baudrate", 48),
-		ifMsghdr2.U64("ifm_data.ifi_ipackets", 56),
 		ifMsghdr2.U64("ifm_data.ifi_ierrors", 64),
-		ifMsghdr2.U64("ifm_data.ifi_opackets", 72),
 		ifMsghdr2.U64("ifm_data.ifi_oerrors", 80),
 		ifMsghdr2.U64("ifm_data.ifi_collisions", 88),
-		ifMsghdr2.U64("ifm_data.ifi_ibytes", 96),
-		ifMsghdr2.U64("ifm_data.ifi_obytes", 104),
 		ifMsghdr2.U64("ifm_data.ifi_imcasts", 112),
 		ifMsghdr2.U64("ifm_data.ifi_omcasts", 120),
 		ifMsghdr2.U64("ifm_data.ifi_iqdrops", 128),
@@ -43,10 +44,7 @@ const ifmibdata = Struct("ifmibdata")
 // The same interface in the interface MIB, uncut. Its 64-bit fields stand at
 // offsets that are no multiple of 8.
 var (
-	MibName = ifmibdata.Field("ifmd_name", 0, 16, false)
-
-	_ = []*Field{
-		ifmibdata.U64("ifmd_data.ifi_ibytes", 116),
-		ifmibdata.U64("ifmd_data.ifi_obytes", 124),
-	}
+	MibName     = ifmibdata.Field("ifmd_name", 0, 16, false)
+	MibBytesIn  = ifmibdata.U64("ifmd_data.ifi_ibytes", 116)
+	MibBytesOut = ifmibdata.U64("ifmd_data.ifi_obytes", 124)
 )

@@ -44,15 +44,22 @@ var _ = []*Field{
 	icmpstat.Array("icps_inhist", 196, 4, 41, false),
 }
 
-const ip6stat = Struct("ip6stat")
+const (
+	ipstat  = Struct("ipstat")
+	ip6stat = Struct("ip6stat")
+)
 
-// IPv6: 64-bit counters.
-var _ = []*Field{
-	ip6stat.U64("ip6s_total", 0),
-	ip6stat.U64("ip6s_tooshort", 8),
-	ip6stat.U64("ip6s_toosmall", 16),
-	ip6stat.U64("ip6s_forward", 56),
-	ip6stat.U64("ip6s_odropped", 96),
-	ip6stat.U64("ip6s_reassembled", 104),
-	ip6stat.U64("ip6s_ofragments", 128),
-}
+// IPv4 has 32-bit counters, IPv6 64-bit ones.
+var (
+	IPTotal  = ipstat.U32("ips_total", 0)
+	IP6Total = ip6stat.U64("ip6s_total", 0)
+
+	_ = []*Field{
+		ip6stat.U64("ip6s_tooshort", 8),
+		ip6stat.U64("ip6s_toosmall", 16),
+		ip6stat.U64("ip6s_forward", 56),
+		ip6stat.U64("ip6s_odropped", 96),
+		ip6stat.U64("ip6s_reassembled", 104),
+		ip6stat.U64("ip6s_ofragments", 128),
+	}
+)
