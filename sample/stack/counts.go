@@ -21,6 +21,7 @@ const (
 	countMissed
 	countSuspensions
 	countTasks
+	countHung
 	numCounts
 )
 
@@ -33,6 +34,7 @@ func NewCounts() *Counts {
 		countMissed:      {"missed", "times at which stacks were due and not looked at, because the machine or the recorder was too slow"},
 		countSuspensions: {"suspensions", "times that something was suspended for its stack to be read"},
 		countTasks:       {"task_ports", "task ports that were asked for, to read stacks by; macOS logs each that it refuses"},
+		countHung:        {"hung", "calls of the kernel's that did not return; what they are for is given up until the recorder is restarted"},
 	} {
 		c.group.Metrics = append(c.group.Metrics, &metric.Desc{
 			Name: "recorder.stacks." + row.name, PMID: metric.NewPMID(metric.OwnDomain, 4003, uint32(i+1)), Type: metric.U64, Sem: metric.Counter,
@@ -48,6 +50,7 @@ func (c *Counts) Add(s *Statistics) {
 	defer c.mu.Unlock()
 	for i, n := range [numCounts]int{
 		countSessions: 1, countSamples: s.Samples, countMissed: s.Missed, countSuspensions: s.Suspensions, countTasks: s.Tasks,
+		countHung: s.Hung,
 	} {
 		c.total[i] += uint64(max(0, n))
 	}

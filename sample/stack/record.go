@@ -121,6 +121,9 @@ func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason strin
 	if reason != "" {
 		text += ": " + reason
 	}
+	if s.Hung > 0 {
+		text += "; " + s.Why
+	}
 	e := metric.Event{At: at, Kind: metric.EventStacks, Text: text, Labels: metric.Period(from.Time(), time.Duration(at.Cont-from.Cont))}
 	label := func(name string, value int64, always bool) {
 		if value != 0 || always {
@@ -137,6 +140,7 @@ func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason strin
 	label("suspended_median_ns", s.Median, false)
 	label("suspended_longest_ns", s.Longest, false)
 	label("task_ports", int64(s.Tasks), false)
+	label("hung", int64(s.Hung), false)
 	for _, l := range []metric.Label{{Name: "how", Value: s.How}, {Name: "why_failed", Value: s.Why}, {Name: "reason", Value: reason}} {
 		if l.Value != "" {
 			e.Labels = append(e.Labels, l)

@@ -116,6 +116,8 @@ type Statistics struct {
 	Median, Longest int64
 	// Tasks counts the task ports that were asked for: the kernel logs refused ones.
 	Tasks int
+	// Hung counts calls of the kernel's that did not return; each keeps a thread for good.
+	Hung int
 	// How is the way it went: "mach", "stackshot", "perf", "proc".
 	How string
 }

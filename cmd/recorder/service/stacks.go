@@ -136,7 +136,7 @@ func (p *sampling) sample(ctx context.Context, w StackWish) (stack.Statistics, s
 	from := s.opt.Machine.Now()
 	r := stack.Recording{Now: s.opt.Machine.Now, Append: s.engine.Append}
 	stats, err := r.Run(ctx, sampler, w.wish())
-	if err != nil && stats.Samples == 0 {
+	if err != nil && stats.Samples == 0 && stats.Hung == 0 {
 		return stats, "", err
 	}
 	p.counts.Add(&stats)

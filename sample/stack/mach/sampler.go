@@ -19,10 +19,31 @@ type Sampler struct {
 	refused *refusals
 }
 
-// refusals are the keys of processes that are not to be asked for again.
+// refusals are what is not to be asked for again: the keys of processes, and the calls
+// that did not return.
 type refusals struct {
 	mu   sync.Mutex
 	keys map[string]bool
+	task error // why nobody's task is asked for
+	shot error // why there are no stackshots
+}
+
+// giveUp notes a call that did not return: it has cost a thread, and would cost another.
+func (r *refusals) giveUp(call int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if call == callShot {
+		r.shot = hung(call)
+		return r.shot
+	}
+	r.task = hung(call)
+	return r.task
+}
+
+func (r *refusals) givenUp() (task, shot error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.task, r.shot
 }
 
 // maxRefused bounds what is remembered of those who refuse; they are asked anew
@@ -44,15 +65,57 @@ func (r *refusals) add(key string) {
 	r.keys[key] = true
 }
 
-// Sample looks as it is wished.
+// Sample looks as it is wished. What cannot be had of a task because a call does not
+// return, may be had without one.
 func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
-	// What errors are about, and rights to threads, stay with one thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	k := s.open()
+	st, err := s.session(ctx, wish, give)
+	if st.Hung == 0 || st.Samples > 0 || wish.PID == 0 || ctx.Err() != nil {
+		return st, err
+	}
+	again, err := s.session(ctx, wish, give)
+	again.Hung += st.Hung
+	again.Tasks += st.Tasks
+	if again.Why == "" {
+		again.Why = st.Why
+	}
+	return again, err
+}
+
+// session looks from a thread of its own, which is left behind where a call does not
+// return. Should it do so later, nothing but what it holds is looked after.
+func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (st stack.Statistics, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k, g, done := &watched{kernel: s.open()}, &gate{to: give}, make(chan struct{})
+	var own stack.Statistics
+	var ownErr error
+	go func() {
+		defer close(done)
+		// What errors are about, and rights to threads, stay with one thread.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		own, ownErr = s.look(ctx, k, wish, g.give)
+	}()
+	call := k.watch(done)
+	if call == 0 {
+		return own, ownErr
+	}
+	err = s.refused.giveUp(call)
+	st = stack.Statistics{How: "mach", Samples: g.close(), Hung: 1, Why: err.Error(), Tasks: int(k.asked.Load())}
+	if call == callOpen {
+		st.Tasks++
+	}
+	if st.Samples > 0 {
+		return st, nil
+	}
+	return st, err
+}
+
+// look is a session.
+func (s *Sampler) look(ctx context.Context, k kernel, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	rate := min(max(wish.Rate, 1), stack.MaxRate)
 	if wish.PID == 0 {
-		return newShots(k, everybody, give).run(ctx, shotPace(rate, wish.For))
+		return s.shots(ctx, k, everybody, wish, give)
 	}
 	p, ok := k.Process(wish.PID)
 	if !ok {
@@ -63,7 +126,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		if errors.Is(why, errGone) {
 			return stack.Statistics{Tasks: asked}, fmt.Errorf("process %d: %w", wish.PID, why)
 		}
-		st, err := newShots(k, p.pid, give).run(ctx, shotPace(rate, wish.For))
+		st, err := s.shots(ctx, k, p.pid, wish, give)
 		st.Tasks = asked
 		if err != nil {
 			err = fmt.Errorf("process %d: its task is not to be had: %w; and without it: %w", wish.PID, why, err)
@@ -81,6 +144,14 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 	return st, nil
 }
 
+// shots looks by stackshots.
+func (s *Sampler) shots(ctx context.Context, k kernel, pid int32, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
+	if _, why := s.refused.givenUp(); why != nil {
+		return stack.Statistics{}, why
+	}
+	return newShots(k, pid, give).run(ctx, shotPace(min(max(wish.Rate, 1), stack.MaxRate), wish.For))
+}
+
 // Why a process is not asked for its task.
 var (
 	errOurselves = errors.New("a process cannot suspend itself")
@@ -91,6 +162,9 @@ var (
 func (s *Sampler) task(k kernel, p process) (right port, asked int, err error) {
 	if p.pid == int32(os.Getpid()) {
 		return 0, 0, errOurselves
+	}
+	if why, _ := s.refused.givenUp(); why != nil {
+		return 0, 0, why
 	}
 	if s.refused.has(p.key) {
 		return 0, 0, errAskedOnce

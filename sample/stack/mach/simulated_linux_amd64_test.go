@@ -135,7 +135,7 @@ type part struct {
 	stacks map[string]map[string]int
 }
 
-var numbers = regexp.MustCompile(`(rounds|missed|samples|gone|failed|suspensions|tasks|longest) (\d+)`)
+var numbers = regexp.MustCompile(`(rounds|missed|samples|gone|failed|suspensions|tasks|longest|hung) (\d+)`)
 
 func (p *part) statistic(t *testing.T, name string) int {
 	t.Helper()

@@ -1,0 +1,134 @@
+package mach
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tachograph/sample/stack"
+)
+
+// Some calls may never return: macOS 15 and later ask a daemon about tasks, which may
+// wait for somebody who is not there, and a suspension may wait for a thread that does
+// not stop. A call is given up when it was under way at so many looks, each of them of a
+// program that got to run.
+const (
+	hangLook  = 500 * time.Millisecond
+	hangLooks = 10
+)
+
+// callNames are of the calls that are watched.
+var callNames = [...]string{callOpen: "task_for_pid", callThreads: "task_threads", callSuspend: "task_suspend2", callRead: "mach_vm_read", callShot: "stack_snapshot_with_config"}
+
+const (
+	callOpen = iota + 1
+	callThreads
+	callSuspend
+	callRead
+	callShot
+)
+
+// watched is a kernel that shows which call is under way.
+type watched struct {
+	kernel
+	under atomic.Uint64 // a number, and which call in the lowest byte; 0 is none
+	count uint64
+	over  atomic.Bool  // nobody waits for what is done
+	asked atomic.Int64 // how many tasks were asked for by calls that returned
+}
+
+func (w *watched) begin(call uint64) {
+	w.count++
+	w.under.Store(w.count<<8 | call)
+}
+
+func (w *watched) end() { w.under.Store(0) }
+
+func (w *watched) Open(pid int32) (port, int, error) {
+	w.begin(callOpen)
+	defer w.end()
+	right, asked, err := w.kernel.Open(pid)
+	w.asked.Add(int64(asked))
+	return right, asked, err
+}
+
+func (w *watched) Threads(task port, to []port) ([]port, code) {
+	w.begin(callThreads)
+	defer w.end()
+	return w.kernel.Threads(task, to)
+}
+
+// Suspend stops nobody for a session that was given up.
+func (w *watched) Suspend(task port) (port, code) {
+	if w.over.Load() {
+		return 0, timedOut
+	}
+	w.begin(callSuspend)
+	defer w.end()
+	return w.kernel.Suspend(task)
+}
+
+func (w *watched) Read(task port, addr uint64, b []byte) bool {
+	w.begin(callRead)
+	defer w.end()
+	return w.kernel.Read(task, addr, b)
+}
+
+func (w *watched) Shot(pid int32, flags uint64, read func([]byte)) error {
+	w.begin(callShot)
+	defer w.end()
+	return w.kernel.Shot(pid, flags, read)
+}
+
+// watch waits for a session to be done, or for one of its calls to hang, which it names.
+func (w *watched) watch(done <-chan struct{}) (hangs int) {
+	ticker := time.NewTicker(hangLook)
+	defer ticker.Stop()
+	var before uint64
+	for looks := 0; looks < hangLooks; {
+		select {
+		case <-done:
+			return 0
+		case <-ticker.C:
+		}
+		if now := w.under.Load(); now == 0 || now != before {
+			before, looks = now, 0
+		} else {
+			looks++
+		}
+	}
+	w.over.Store(true)
+	return int(before & 0xff)
+}
+
+// gate lets samples through until it is shut: what a session sees that was given up
+// nobody waits for any more.
+type gate struct {
+	mu   sync.Mutex
+	to   func(*stack.Sample)
+	shut bool
+	n    int
+}
+
+func (g *gate) give(s *stack.Sample) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.shut {
+		g.n++
+		g.to(s)
+	}
+}
+
+// close shuts it, and says how many went through.
+func (g *gate) close() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+	return g.n
+}
+
+// hung is why something is not asked of the kernel again.
+func hung(call int) error {
+	return fmt.Errorf("%s did not return within %v, and is not called again until the recorder is restarted", callNames[call], hangLook*hangLooks)
+}
