@@ -7,14 +7,15 @@ import (
 	"tachograph/sample/metric"
 )
 
-// What can be plugged in, mounted, swapped or renamed while the machine runs is
+// What can be plugged in, mounted, swapped, renamed or updated while the machine runs is
 // not read once an archive.
 func TestWhatMovesIsNotStatic(t *testing.T) {
 	for _, p := range []Platform{Darwin, Linux} {
 		for _, d := range For(p) {
 			moves := false
 			for _, prefix := range []string{"filesys.", "disk.", "thermal.", "power.", "gpu.", "network.interface.", "hinv.ndisk", "hinv.nfan",
-				"hinv.nfilesys", "hinv.ngpu", "hinv.ninterface", "kernel.uname.nodename"} {
+				"hinv.nfilesys", "hinv.ngpu", "hinv.ninterface", "kernel.uname.nodename", "kernel.uname.distro", "pmda.uname",
+				"kern.osversion", "kern.osproductversion", "kern.iossupportversion"} {
 				moves = moves || strings.HasPrefix(d.Name, prefix)
 			}
 			if moves && d.Class == metric.Static {

@@ -48,10 +48,9 @@ var telemetry = []telemetryRow{
 			"arm.FEAT_SHA512 arm.FEAT_SME arm.FEAT_SME2 floatingpoint"},
 	{category: "hw.misc"},
 	{"kern.identity", constrained, time.Minute, "kern.",
-		"hostname"},
+		"hostname iossupportversion osproductversion osversion"},
 	{"kern.identity", static, 0, "kern.",
-		"bootuuid iossupportversion osproductversion osrelease osreleasetype osrevision ostype osversion uuid " +
-			"version"},
+		"bootuuid osrelease osreleasetype osrevision ostype uuid version"},
 	{"kern.process", polled, 10 * time.Second, "kern.",
 		"free_vnodes num_files num_recycledvnodes num_vnodes"},
 	{"kern.memory", constrained, time.Minute, "kern.",

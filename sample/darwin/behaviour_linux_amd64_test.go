@@ -334,6 +334,33 @@ func TestCoresOfTwoDies(t *testing.T) {
 	}
 }
 
+// What the system calls itself is followed while it runs.
+func TestTheSystemIsUpdatedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	m := simulated(t)
+	r := m.cover(t, write(t, `
+sysctl kern.osversion step "24F74" 3.5 "24F79"
+sysctl kern.osproductversion step "15.5" 3.5 "15.5.1"
+sysctl kern.hostname step "before" 3.5 "after"
+`), runOptions{rounds: 7, period: "1s", only: "constrained"}, [2]float64{0, 3.5}, [2]float64{3.5, 100})
+	for round := range r.rounds {
+		build, product, host := "24F74", "15.5", "before"
+		if r.during(round, 3.5, 100) {
+			build, product, host = "24F79", "15.5.1", "after"
+		} else if !r.during(round, 0, 3.5) {
+			continue
+		}
+		for metric, want := range map[string]string{"kern.osversion": build, "kern.osproductversion": product, "kernel.uname.distro": "macOS " + product, "kernel.uname.nodename": host} {
+			if x := r.at(t, round, metric, ""); x.value != want {
+				t.Errorf("round %d: %s = %q (%s), want %q", round, metric, x.value, x.absent, want)
+			}
+		}
+		if x := r.at(t, round, "pmda.uname", ""); !strings.HasPrefix(x.value, "Darwin "+host+" ") {
+			t.Errorf("round %d: %q", round, x.value)
+		}
+	}
+}
+
 // Sleep is where the awake clock and the continuous one part.
 func TestSleepAndWake(t *testing.T) {
 	t.Parallel()

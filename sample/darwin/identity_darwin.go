@@ -87,9 +87,13 @@ const (
 	colVersion
 )
 
-// identitySource supplies the names of the system that no single sysctl has.
+// identitySource supplies the names of the system that no single sysctl has. They are
+// put together anew when one of the sysctls says something else.
 type identitySource struct {
 	group  *metric.Group
+	round  uint64
+	parts  []*node // of the line that names the kernel
+	build  *node
 	values [colVersion + 1]string
 }
 
@@ -101,24 +105,51 @@ func (s *identitySource) Close() error            { return nil }
 
 func (s *identitySource) Refresh() error {
 	s.group = catalog.Group(catalog.Darwin, "identity", "kernel.uname.distro", "pmda.uname", "pmda.version")
-	if s.values[colDistro] = distro(); s.values[colDistro] == "" {
+	s.values[colVersion] = sample.Version()
+	s.parts = nil
+	for _, name := range []string{"kern.ostype", "kern.hostname", "kern.osrelease", "kern.version", "hw.machine"} {
+		n := optional(name, 512)
+		if n == nil {
+			s.group.Metrics[colUname].Unsupported = "this kernel has no sysctl " + name
+			s.parts = nil
+			break
+		}
+		s.parts = append(s.parts, n)
+	}
+	s.build = optional("kern.osversion", 64)
+	if s.look(); s.values[colDistro] == "" {
 		s.group.Metrics[colDistro].Unsupported = "neither " + systemVersion + " nor the kernel tells"
 	}
-	s.values[colVersion] = sample.Version()
-	var parts []string
-	for _, name := range []string{"kern.ostype", "kern.hostname", "kern.osrelease", "kern.version", "hw.machine"} {
-		v, err := sys.SysctlText(name)
-		if err != nil {
-			s.group.Metrics[colUname].Unsupported = err.Error()
-			return nil
-		}
-		parts = append(parts, v)
-	}
-	s.values[colUname] = strings.Join(parts, " ")
 	return nil
 }
 
+// look puts the names together that have changed.
+func (s *identitySource) look() {
+	s.round++
+	if s.build == nil || s.changed(s.build) || s.values[colDistro] == "" {
+		s.values[colDistro] = distro()
+	}
+	renamed := false
+	for _, n := range s.parts {
+		renamed = s.changed(n) || renamed
+	}
+	if renamed {
+		var parts []string
+		for _, n := range s.parts {
+			parts = append(parts, n.text)
+		}
+		s.values[colUname] = strings.Join(parts, " ")
+	}
+}
+
+// changed reports whether a sysctl that can be read says something else.
+func (s *identitySource) changed(n *node) bool {
+	before := n.text
+	return n.read(s.round) && n.string() != before
+}
+
 func (s *identitySource) Read(c *sample.Context, frames []*sample.Frame) error {
+	s.look()
 	at := c.Now()
 	for _, f := range frames {
 		f.Reset(at)

@@ -44,12 +44,18 @@ func (w *Writer) basis(seq uint64) basis {
 // newLive makes a new archive.
 func (w *Writer) newLive(on basis) (*live, error) {
 	now := w.opt.Now()
+	host, zone := w.opt.Host, w.opt.TimeZone
+	if w.opt.Look != nil {
+		if h, z := w.opt.Look(); h.ID == host.ID {
+			host, zone = h, z
+		}
+	}
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // never fails
 	l := &live{
 		head: layout.Header{
-			Format: layout.FormatVersion, ID: hex.EncodeToString(id), Host: w.opt.Host, BootID: w.opt.BootID,
-			TimeZone: w.opt.TimeZone, Recorder: w.opt.Recorder, Created: now.Wall, Serial: w.serial.Add(1),
+			Format: layout.FormatVersion, ID: hex.EncodeToString(id), Host: host, BootID: w.opt.BootID,
+			TimeZone: zone, Recorder: w.opt.Recorder, Created: now.Wall, Serial: w.serial.Add(1),
 		},
 		journals:   journals{committed: on.seq, kept: on.seq, safe: on.seq},
 		collection: collection{begun: now.Cont, synced: now.Cont, taken: on.seq},
@@ -57,7 +63,7 @@ func (w *Writer) newLive(on basis) (*live, error) {
 	}
 	l.rest.Since(now.Cont) // what is older belongs to the archive before
 	for n := 0; ; n++ {
-		l.path = w.dir.file(layout.LiveName(w.opt.Host.Name, now.Wall, n))
+		l.path = w.dir.file(layout.LiveName(host.Name, now.Wall, n))
 		if _, err := w.dir.fs.Lstat(l.path); errors.Is(err, fs.ErrNotExist) {
 			break
 		} else if err != nil {

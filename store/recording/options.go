@@ -26,6 +26,9 @@ type Options struct {
 	Group string
 
 	Host metric.Host
+	// Look, if there is one, says what Host and TimeZone are when a further archive is
+	// begun: a machine that runs may be renamed, updated or carried elsewhere.
+	Look func() (metric.Host, string)
 	// BootID names the boot: counters of two boots have nothing in common, so
 	// an archive never spans two.
 	BootID   string

@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tachograph/sample/metric"
 	"tachograph/store/disk/disktest"
+	"tachograph/store/layout"
 	"tachograph/store/storetest/proof"
 )
 
@@ -19,6 +21,44 @@ import (
 type promise struct {
 	op    int
 	ticks int
+}
+
+// An archive says what its host was called when it was begun, and which system it ran; that
+// of another machine is not believed.
+func TestHostOfALaterArchive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opt := testOptions(t.TempDir())
+		host, zone := opt.Host, opt.TimeZone
+		opt.Look = func() (metric.Host, string) { return host, zone }
+		w := create(t, opt)
+		var heads []string
+		for n, change := range []func(){
+			func() { host.Name, host.Release, zone = "renamed.example.com", "27.0.1", "Asia/Tokyo" },
+			func() { host.ID, host.Name = "host-2", "other" },
+			func() {},
+		} {
+			recordTicks(t, w, n, n+1)
+			h, err := layout.ReadHeader(w.Status().Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			heads = append(heads, h.Host.Name+" "+h.Host.Release+" "+h.TimeZone)
+			change()
+			r, err := w.BeginRotation("test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Finish(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"mac.example.com  Europe/Berlin", "renamed.example.com 27.0.1 Asia/Tokyo", "mac.example.com  Europe/Berlin"}; !slices.Equal(heads, want) {
+			t.Errorf("%q, want %q", heads, want)
+		}
+	})
 }
 
 // Around a rotation everything accepted is synced on schedule,

@@ -31,6 +31,7 @@ func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log 
 		past := lookBack(dir, log)
 		w, err := recording.Create(recording.Options{
 			Dir: dir, Group: cfg.Archive.Group, Host: platform.ThisHost(), BootID: platform.BootID(), TimeZone: platform.Zone(),
+			Look:     func() (metric.Host, string) { return platform.ThisHost(), platform.Zone() },
 			Recorder: "recorder " + version, Config: set.Config, Catalog: catalog, Intervals: set.Intervals,
 			Seal: set.Seal, Sync: set.Sync, MemoryBound: set.Buffer, Now: now, Log: log,
 		})
