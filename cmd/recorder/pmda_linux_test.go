@@ -141,6 +141,15 @@ func TestPmdaIdlers(t *testing.T) {
 		idle = append(idle, c)
 	}
 	p.await("there is one too many", func() bool { return strings.Contains(p.said(), "too many connections at once") })
+	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	c, err := elsewhere.Dial("tcp", addressIn(t, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := pcpclient.Pmcd(c); err != nil {
+		t.Errorf("one address has taken the share of another: %v", err)
+	}
 	for _, c := range idle {
 		c.Close()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 const (
 	// mostPmcds is how many connections there may be at once: one, and those of which it
-	// is not known yet that they are gone.
+	// is not known yet that they are gone. No user and no address has more than a share.
 	mostPmcds = 16
 	// greeting is how long who connects may take to say anything.
 	greeting = 10 * time.Second
@@ -25,7 +26,7 @@ func waitForPmcd(ctx context.Context, s *pcpserve.Server, d *door, log *slog.Log
 	log = pcpserve.Sparing(log)
 	var conns sync.WaitGroup
 	defer conns.Wait()
-	free := make(chan struct{}, mostPmcds)
+	seats := listen.NewSeats(mostPmcds)
 	for {
 		c, err := d.Accept()
 		if err != nil {
@@ -34,15 +35,20 @@ func waitForPmcd(ctx context.Context, s *pcpserve.Server, d *door, log *slog.Log
 			}
 			return err
 		}
-		select {
-		case free <- struct{}{}:
-		default:
-			log.Warn("too many connections at once: one is refused", "at", d.text)
+		who, err := listen.WhoIs(c, listen.PeerOf, os.Getuid())
+		if err != nil {
+			log.Warn("the kernel does not say who connects: one is refused", "at", d.text, "why", err.Error())
+			c.Close()
+			continue
+		}
+		leave, ok := seats.Take(who)
+		if !ok {
+			log.Warn("too many connections at once: one is refused", "at", d.text, "who", who.Name)
 			c.Close()
 			continue
 		}
 		conns.Go(func() {
-			defer func() { <-free }()
+			defer leave()
 			defer func() {
 				c.Close()
 				// Pmcd removes the file of an agent's socket when it lets go of that, also

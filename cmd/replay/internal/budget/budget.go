@@ -52,10 +52,10 @@ type Account struct {
 type key struct{}
 
 // Open opens the account of a request.
-func (b *Budget) Open(ctx context.Context, c Client) (context.Context, *Account) {
-	a := &Account{budget: b, client: c}
-	return context.WithValue(ctx, key{}, a), a
-}
+func (b *Budget) Open(c Client) *Account { return &Account{budget: b, client: c} }
+
+// In has Of find the account in what is derived of ctx.
+func (a *Account) In(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, a) }
 
 // Of is the account of the request of ctx. Where there is none nothing is bounded: the
 // methods of a nil Account take and give nothing.

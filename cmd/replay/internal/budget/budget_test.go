@@ -11,8 +11,8 @@ import (
 
 func TestBudget(t *testing.T) {
 	b := New(100)
-	ctx, first := b.Open(context.Background(), Client{})
-	other, second := b.Open(context.Background(), Client{})
+	first, second := b.Open(Client{}), b.Open(Client{})
+	ctx, other := first.In(context.Background()), second.In(context.Background())
 	if err := Take(ctx, 60); err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,7 @@ func TestBudget(t *testing.T) {
 func TestShares(t *testing.T) {
 	b := New(100)
 	ask := func(name string, share, leave float64) *Account {
-		_, a := b.Open(context.Background(), Client{Name: name, Share: share, Leave: leave})
-		return a
+		return b.Open(Client{Name: name, Share: share, Leave: leave})
 	}
 	if ask("ann", 0.5, 0.1).Take(30) != nil || ask("ann", 0.5, 0.1).Take(30) == nil {
 		t.Error("two requests of one client have not one share")
@@ -63,8 +62,8 @@ func TestShares(t *testing.T) {
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100)
-		_, held := b.Open(context.Background(), Client{})
-		_, a := b.Open(context.Background(), Client{})
+		held := b.Open(Client{})
+		a := b.Open(Client{})
 		if err := held.Take(70); err != nil {
 			t.Fatal(err)
 		}

@@ -227,7 +227,8 @@ func TestGetValues(t *testing.T) {
 		t.Errorf("%v", res)
 	}
 	b := budget.New(1000)
-	ctx, account := b.Open(context.Background(), budget.Client{})
+	account := b.Open(budget.Client{})
+	ctx := account.In(context.Background())
 	_, err := m.GetValues(ctx, connect.NewRequest(&tachographv1.GetValuesRequest{}))
 	if account.Close(); connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("without memory: %v", err)

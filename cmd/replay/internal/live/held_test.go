@@ -54,7 +54,8 @@ func TestWhatWaitsForClientsCounts(t *testing.T) {
 			for range clients {
 				all.Go(func() {
 					defer func() { ended <- struct{}{} }()
-					ctx, account := b.Open(root, budget.Client{Name: "x"})
+					account := b.Open(budget.Client{Name: "x"})
+					ctx := account.In(root)
 					defer account.Close()
 					if by == "JSON" {
 						w := httptest.NewRequest("GET", "/v1/subscribe?metrics=*", nil).WithContext(ctx)

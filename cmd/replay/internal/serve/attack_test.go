@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"tachograph/cmd/internal/listen"
+	"tachograph/cmd/replay/internal/budget"
 	"tachograph/testdata/patience"
 )
 
@@ -171,6 +173,32 @@ func TestPlacesOfUsers(t *testing.T) {
 	}
 }
 
+// A user whose requests of a part last has his share of that part: others and root are
+// answered.
+func TestRequestsOfAPart(t *testing.T) {
+	t.Parallel()
+	s := prepared(t, Options{Limits: Limits{Header: time.Hour}})
+	users(s.Server)
+	var held atomic.Int32
+	s.Add(Part{Path: "/held", AtOnce: 8, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if guestOf(r).who.Name == "user 1001" {
+			held.Add(1)
+			<-r.Context().Done()
+		}
+	})})
+	s.begin(t)
+	besiege(t, s.Server, 1001, 30, "GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
+	patience.Until(t, "he has all that he can have", func() bool { return held.Load() == 4 })
+	for _, user := range []int{1002, 0} {
+		if code, err := ask(t, s, user, "/held"); code != 200 {
+			t.Errorf("user %d is told %d, %v", user, code, err)
+		}
+	}
+	if code, _ := ask(t, s, 1001, "/held"); code != http.StatusTooManyRequests || held.Load() != 4 {
+		t.Errorf("he has %d of 8, and is told %d", held.Load(), code)
+	}
+}
+
 // A connection that asks for nothing ends, by whatever it takes its time.
 func TestHeaderHasItsTime(t *testing.T) {
 	t.Parallel()
@@ -227,7 +255,7 @@ func TestWhoTakesNothingIsNotHeard(t *testing.T) {
 	there, here := net.Pipe()
 	defer there.Close()
 	p := &places{most: 1, within: time.Hour}
-	g := p.let(here, &who{name: "x"}, func() {})
+	g := p.let(here, &listen.Who{Name: "x"}, func() {})
 	defer g.Close()
 	var wrote, read sync.WaitGroup
 	wrote.Go(func() { g.Write([]byte("answer")) })
@@ -254,6 +282,38 @@ func TestWhoTakesNothingIsNotHeard(t *testing.T) {
 	wrote.Wait()
 	read.Wait()
 }
+
+// A request by HTTP/2 is paid for before it is begun, however its bytes come; what only
+// looks like one is not, and what never began is given back.
+func TestRequestsArePaidForBeforeTheyBegin(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 9, 24, 1000} {
+		b := budget.New(5 * asking)
+		there, here := net.Pipe()
+		p := &places{most: 1, within: time.Hour}
+		g := p.let(here, &listen.Who{Name: "x", Owner: true}, func() {})
+		g.requests = &requests{budget: b, client: budget.Client{Name: "x"}}
+		like := frame(1, 5, 3, "") // the head of a request
+		text := streams(1, "/") + frame(0, 0, 1, like) + frame(1, 5, 1, like) + frame(9, 4, 1, like)
+		go io.WriteString(there, text)
+		if _, err := io.ReadFull(&chunked{g, size}, make([]byte, len(text))); err != nil || b.Free() != 4*asking {
+			t.Errorf("by %d: %v; one request, and %d are free of %d", size, err, b.Free(), 5*asking)
+		}
+		go io.WriteString(there, frame(1, 5, 3, "")+frame(1, 5, 5, "")+frame(1, 5, 7, "")+frame(1, 5, 9, "")+frame(1, 5, 11, ""))
+		if said, err := io.ReadAll(&chunked{g, size}); err == nil || len(said) >= 5*9 || b.Free() != 5*asking {
+			t.Errorf("by %d: of five requests more, of which one is too many, %d bytes are heard, then %v; %d are free", size, len(said), err, b.Free())
+		}
+		there.Close()
+	}
+}
+
+// chunked reads so many bytes at a time.
+type chunked struct {
+	io.Reader
+	size int
+}
+
+func (c *chunked) Read(b []byte) (int, error) { return c.Reader.Read(b[:min(len(b), c.size)]) }
 
 // taken is how many places are.
 func (p *places) taken() int {

@@ -112,9 +112,9 @@ func (d *Door) Accept() (net.Conn, error) {
 			d.tell(&d.refused, "the kernel does not say who asks", "error", err)
 			continue
 		}
-		if w.peer != nil && !d.access.admits(w.peer) {
+		if w.Peer != nil && !d.access.admits(w.Peer) {
 			sendOff(c, d.opt.Refused)
-			d.tell(&d.refused, "a user who may not read these archives was refused", "user", w.peer.UID)
+			d.tell(&d.refused, "a user who may not read these archives was refused", "user", w.Peer.UID)
 			continue
 		}
 		release := sync.OnceFunc(d.opt.Use())
@@ -122,7 +122,7 @@ func (d *Door) Accept() (net.Conn, error) {
 		if g == nil {
 			release()
 			sendOff(c, d.opt.Full)
-			d.tell(&d.full, "too many connections: further ones are closed", "limit", d.places.most, "who", w.name)
+			d.tell(&d.full, "too many connections: further ones are closed", "limit", d.places.most, "who", w.Name)
 			continue
 		}
 		return &visitor{g}, nil

@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/budget"
 	"tachograph/cmd/replay/internal/status"
@@ -34,12 +35,12 @@ func (s *Server) handler() http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		g := guestOf(r)
-		ctx, account := s.budget.Open(r.Context(), shareOf(g))
+		account, err := g.requests.begin()
 		defer g.close(account)
-		if account.Take(costOf(r)) != nil {
+		if err != nil || account.Take(headOf(r)) != nil {
 			g.hangUp()
 		}
-		r = r.WithContext(ctx)
+		r = r.WithContext(account.In(r.Context()))
 		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall}
 		paced.control.SetWriteDeadline(time.Time{})
 		// What is left of a request that nobody wanted to hear is not waited for.
@@ -60,9 +61,8 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// costOf is the memory that a request takes whatever it asks: a goroutine, what it is
-// written through, and its head as it was sent and as it was read.
-func costOf(r *http.Request) int64 {
+// headOf is the memory that the head of a request takes, as it was sent and as it was read.
+func headOf(r *http.Request) int64 {
 	head := len(r.RequestURI) + len(r.Host)
 	for name, values := range r.Header {
 		head += len(name) + 64
@@ -70,24 +70,12 @@ func costOf(r *http.Request) int64 {
 			head += len(v) + 16
 		}
 	}
-	return 32<<10 + 2*int64(head)
-}
-
-// shareOf is what of the budget is a guest's.
-func shareOf(g *guest) budget.Client {
-	c := budget.Client{Name: g.who.name, Share: share, Leave: forRoot}
-	switch {
-	case g.who.root():
-		c.Share, c.Leave = 0, 0
-	case g.who.owner:
-		c.Share = 0
-	}
-	return c
+	return 2 * int64(head)
 }
 
 // hangUp ends the connection of a request that cannot even be refused.
 func (g *guest) hangUp() {
-	g.Close()
+	g.drop()
 	panic(http.ErrAbortHandler)
 }
 
@@ -233,15 +221,14 @@ func (s *Server) bounded(p Part) http.Handler {
 	if atOnce == 0 {
 		atOnce = s.opt.Limits.Requests
 	}
-	slots := make(chan struct{}, atOnce)
+	seats := listen.NewSeats(atOnce)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		default:
-			s.refuse(w, r, status.TooMany(time.Second, "%d requests of %s are being answered, which is the most at a time: try again in a second", atOnce, p.Path))
+		leave, ok := seats.Take(guestOf(r).who)
+		if !ok {
+			s.refuse(w, r, status.TooMany(time.Second, "as many requests of %s are being answered as there may be at a time, %d of all and half as many of one client: try again in a second", p.Path, atOnce))
 			return
 		}
+		defer leave()
 		account := budget.Of(r.Context())
 		if p.Timeout > 0 {
 			ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)

@@ -65,7 +65,7 @@ func (s *Server) secure() error {
 		if _, err := c.get(nil); err != nil {
 			return err
 		}
-		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get, NextProtos: []string{"h2", "http/1.1"}}
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func (s *Server) Run(ctx context.Context) error {
 	porter := newPorter(s.opt.Limits.Header)
 	go porter.serve()
 	defer porter.stop()
-	var l net.Listener = &hall{Listener: s.listener, access: s.access, places: s.places, porter: porter, log: s.opt.Log}
+	var l net.Listener = &hall{Listener: s.listener, access: s.access, places: s.places, porter: porter, budget: s.budget, tls: s.tls, log: s.opt.Log}
 	srv := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: s.opt.Limits.Header,
@@ -176,20 +176,9 @@ func (s *Server) Run(ctx context.Context) error {
 		},
 	}
 	srv.Protocols.SetHTTP1(true)
-	srv.Protocols.SetHTTP2(s.tls != nil)
-	srv.Protocols.SetUnencryptedHTTP2(s.tls == nil)
-	if s.tls != nil {
-		// Credentials and limits are those of the connection below.
-		srv.TLSConfig = s.tls
-	}
+	srv.Protocols.SetUnencryptedHTTP2(true) // as far as the server knows: guests are heard decrypted
 	served := make(chan error, 1)
-	go func() {
-		if s.tls != nil {
-			served <- srv.ServeTLS(l, "", "")
-		} else {
-			served <- srv.Serve(l)
-		}
-	}()
+	go func() { served <- srv.Serve(l) }()
 	if s.opt.Ready != nil {
 		s.opt.Ready(s.Address())
 	}

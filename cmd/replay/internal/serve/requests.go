@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"tachograph/cmd/internal/listen"
+	"tachograph/cmd/replay/internal/budget"
+)
+
+// forRoot is the part of the memory that is left for root.
+const forRoot = 0.125
+
+// shareOf is what of the budget is a client's.
+func shareOf(w *listen.Who) budget.Client {
+	c := budget.Client{Name: w.Name, Share: listen.Share, Leave: forRoot}
+	switch {
+	case w.Root():
+		c.Share, c.Leave = 0, 0
+	case w.Owner:
+		c.Share = 0
+	}
+	return c
+}
+
+// asking is the memory that a request takes whatever it asks: a goroutine, and what it is
+// read and written through.
+const asking = 32 << 10
+
+// requests pays for the requests of one connection. Those by HTTP/2 are paid for when
+// their heads are heard, before they are begun: a client begins a hundred by one packet,
+// and a thousand that have begun, each to find that there is no room for it, take more
+// than all that there is room for.
+type requests struct {
+	budget *budget.Budget
+	client budget.Client
+	heads  heads
+
+	mu   sync.Mutex
+	paid []*budget.Account // for requests that have not begun yet
+	left bool
+}
+
+// hear pays for the requests that a client begins.
+func (r *requests) hear(b []byte) error {
+	if r == nil {
+		return nil
+	}
+	for range r.heads.count(b) {
+		a, err := r.pay()
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		r.paid = append(r.paid, a)
+		gone := r.left
+		r.mu.Unlock()
+		if gone {
+			r.leave()
+		}
+	}
+	return nil
+}
+
+func (r *requests) pay() (*budget.Account, error) {
+	a := r.budget.Open(r.client)
+	return a, a.Take(asking)
+}
+
+// begin is the account of a request that begins.
+func (r *requests) begin() (*budget.Account, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.paid) > 0 {
+		a := r.paid[0]
+		r.paid = r.paid[1:]
+		return a, nil
+	}
+	return r.pay()
+}
+
+// leave gives back what was paid for requests that never began.
+func (r *requests) leave() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	paid := r.paid
+	r.paid, r.left = nil, true
+	r.mu.Unlock()
+	for _, a := range paid {
+		a.Close()
+	}
+}
+
+// preface is what a client of HTTP/2 says first.
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// heads counts the requests that a client of HTTP/2 begins, in what it says: a frame with
+// the head of a stream that is later than all before it. It need not know more of the
+// protocol, for who breaks it is cut off.
+type heads struct {
+	said  int  // of the preface
+	other bool // it is no client of HTTP/2
+	head  [9]byte
+	have  int    // of a frame's head
+	skip  int    // of a frame's payload
+	last  uint32 // stream
+}
+
+// count goes on with what a client says.
+func (h *heads) count(b []byte) (begun int) {
+	for len(b) > 0 && !h.other {
+		switch {
+		case h.said < len(preface):
+			n := min(len(b), len(preface)-h.said)
+			h.other = string(b[:n]) != preface[h.said:h.said+n]
+			h.said += n
+			b = b[n:]
+		case h.skip > 0:
+			n := min(len(b), h.skip)
+			h.skip -= n
+			b = b[n:]
+		default:
+			n := copy(h.head[h.have:], b)
+			b = b[n:]
+			if h.have += n; h.have < len(h.head) {
+				break
+			}
+			h.have = 0
+			h.skip = int(h.head[0])<<16 | int(h.head[1])<<8 | int(h.head[2])
+			const headers = 1
+			if id := binary.BigEndian.Uint32(h.head[5:]) &^ (1 << 31); h.head[3] == headers && id > h.last {
+				h.last = id
+				begun++
+			}
+		}
+	}
+	return begun
+}
