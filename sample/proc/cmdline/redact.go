@@ -1,7 +1,6 @@
 package cmdline
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -16,10 +15,17 @@ const Hidden = "***"
 // Programs run programs (sudo, env, xargs, sh -c, ssh), so that no argument is
 // taken for what it would be to the first word alone: from the word that names
 // a program with secrets on, its rules hold beside those already in force.
+//
+// No list of programs is whole: of one that is not known each word is hidden that does not
+// tell by its form, or by the option before it, that it is no secret.
 func Redact(argv []string) []string {
 	out := make([]string, len(argv))
 	r := redactor{piped: pipedSecret(argv)}
 	for i, arg := range argv {
+		if i == 0 && strings.ContainsAny(arg, " \t") {
+			out[i] = r.title(arg, len(argv) > 1)
+			continue
+		}
 		out[i] = r.arg(arg)
 	}
 	return out
@@ -29,6 +35,14 @@ type redactor struct {
 	active []*program
 	verbs  []string // the bare words so far that arm rules
 	counts []places // secret places ahead
+
+	stage      stage
+	values     string // options of what runs another program, whose value is the next word
+	shell      bool   // a word that holds blanks is a command
+	interprets bool   // a word that holds blanks is a program in another language
+	inner      inner
+	behind     int  // words before the program
+	told       bool // the option before says that the next word is no secret
 
 	next  awaited
 	piped bool // what echo says is a password for another program
@@ -64,10 +78,15 @@ func (r *redactor) arg(arg string) string {
 	if s, done := hideHeader(arg); done {
 		return s
 	}
+	arg = hideSQL(arg)
 	if !strings.ContainsAny(arg, " \t\r\n") {
 		return r.word(arg)
 	}
-	return r.phrase(arg, r.text)
+	if m := proxyCommand.FindString(arg); m != "" {
+		nested := redactor{active: r.active, piped: r.piped}
+		return m + nested.arg(arg[len(m):])
+	}
+	return r.phrase(arg, r.command)
 }
 
 // phrase redacts what holds blanks and yet is one word to the program.
@@ -146,9 +165,10 @@ func (r *redactor) shellWord(word string) string {
 		r.next = nothing
 	}
 	return r.phrase(word, func(word string) string {
-		inner := redactor{active: r.active, verbs: r.verbs, counts: r.counts, piped: r.piped, echo: r.echo}
-		s := word[:i+1] + inner.arg(word[i+1:end]) + word[end:]
-		r.counts, r.next = inner.counts, inner.next
+		nested := *r
+		nested.next = nothing
+		s := word[:i+1] + nested.arg(word[i+1:end]) + word[end:]
+		r.counts, r.next = nested.counts, nested.next
 		return s
 	})
 }
@@ -234,6 +254,7 @@ func (r *redactor) word(w string) string {
 func (r *redactor) over() {
 	kept := slices.DeleteFunc(slices.Clone(r.active), func(p *program) bool { return !p.lasting })
 	r.active, r.verbs, r.counts, r.echo = kept, nil, nil, false
+	r.stage, r.values, r.shell, r.interprets, r.told, r.inner, r.behind = atProgram, "", false, false, false, inner{}, 0
 }
 
 // separates reports whether a new command follows.
@@ -254,7 +275,8 @@ func (r *redactor) operand(w, bare string) string {
 		return Hidden
 	}
 	bare = strings.TrimRight(bare, "'\")}];`")
-	name := strings.TrimSuffix(strings.ToLower(path.Base(bare)), ".exe")
+	name := programName(bare)
+	judged := r.programmed(w, bare, name)
 	if p := programs[name]; p != nil && !slices.Contains(r.active, p) {
 		r.active = append(slices.Clip(r.active), p)
 		r.begin("")
@@ -269,6 +291,10 @@ func (r *redactor) operand(w, bare string) string {
 	if r.begin(bare) {
 		return w
 	}
+	if w == "<<<" && r.piped {
+		r.next = secret
+		return w
+	}
 	for _, p := range r.active {
 		if m := slashLogin.FindStringSubmatch(w); p.slash && m != nil {
 			return m[1] + Hidden + m[3]
@@ -277,6 +303,9 @@ func (r *redactor) operand(w, bare string) string {
 	if bareName(bare) && !r.searching() {
 		r.next = maybeSecret
 		return w
+	}
+	if judged {
+		return r.judged(w)
 	}
 	return r.plain(w)
 }
@@ -346,6 +375,7 @@ func (r *redactor) option(w, bare string) string {
 	if name == "" {
 		return w
 	}
+	r.told = r.stage == unknown && tellingOption(name) || r.stage == atProgram && dashes == 1 && len(name) == 1 && strings.Contains(r.values, name)
 	if r.begin(name) {
 		return w
 	}
@@ -355,6 +385,7 @@ func (r *redactor) option(w, bare string) string {
 		}
 	}
 	i := strings.IndexAny(name, "=:")
+	r.told = r.told && i < 0
 	if i < 0 {
 		switch {
 		case r.ownWord(name):
@@ -372,6 +403,9 @@ func (r *redactor) option(w, bare string) string {
 		return hideTokens(lead+name) + tail
 	}
 	option, value := name[:i], name[i+1:]
+	if p := programs[programName(value)]; p != nil && !slices.Contains(r.active, p) {
+		r.active = append(slices.Clip(r.active), p) // --rsh=sshpass
+	}
 	switch {
 	case secretName(option) == certain, r.ownWord(option), secretName(option) == likely && !plainValue(value):
 		if isPlainSource(value) {
@@ -481,7 +515,7 @@ func hangingPassword(v string) bool {
 }
 
 // plainOptions begin with -p, have more than small letters, and no password.
-var plainOptions = map[string]bool{"print0": true}
+var plainOptions = map[string]bool{"print0": true, "prefsLen": true, "prefMapSize": true, "prefsHandle": true, "prefMapHandle": true, "parentBuildID": true}
 
 func digits(s string) bool {
 	for i := 0; i < len(s); i++ {
@@ -500,7 +534,7 @@ func pipedSecret(argv []string) bool {
 			continue
 		}
 		for _, taker := range []string{"sudo -S", "sudo -kS", "-stdin", "chpasswd", "passwd --stdin", "passphrase-fd", "cryptsetup", "htpasswd -i",
-			"with-token", "smbpasswd -s", "kinit", "login", "askpass"} {
+			"with-token", "secret create", "secret set", "secrets ", "kubectl apply", "smbpasswd -s", "kinit", "login", "askpass"} {
 			if strings.Contains(arg, taker) {
 				return true
 			}

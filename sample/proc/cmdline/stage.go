@@ -1,0 +1,106 @@
+package cmdline
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A stage is what is known of the program whose words follow.
+type stage uint8
+
+const (
+	atProgram stage = iota // the next word is the program
+	known                  // its words are no secrets but where rules say so
+	unknown                // a word may be anything
+)
+
+// stageOf is what is known once a word was the program.
+func stageOf(name string) stage {
+	name = strings.TrimLeft(name, "-")
+	switch _, runs := wrapping[name]; {
+	case runs:
+		return atProgram
+	case knownPrograms[name], strings.HasPrefix(name, "systemd-"), strings.HasPrefix(name, "mkfs."):
+		return known
+	}
+	return unknown
+}
+
+// title redacts what a process calls itself where that holds blanks: the path of its
+// program, a command as a whole, or, behind a colon, what it does.
+func (r *redactor) title(s string, argued bool) string {
+	name, does, colon := strings.Cut(s, ": ")
+	end := strings.Index(s, " -")
+	switch {
+	case colon && !strings.ContainsAny(name, " \t") && name != "":
+		r.stage = known
+		return r.arg(name) + ": " + r.arg(does)
+	case strings.HasPrefix(s, "/") && (argued || strings.Contains(s, ".app/")):
+		if end < 0 {
+			end = len(s)
+		}
+		r.stage = stageOf(programName(s[:end]))
+		return looks(s[:end]) + r.text(s[end:])
+	}
+	return r.arg(s)
+}
+
+// proxyCommand is how ssh is told of a program to run.
+var proxyCommand = regexp.MustCompile(`(?i)^(?:-o\s*)?["']?(?:proxycommand|localcommand|remotecommand|knownhostscommand)[=\s]\s*`)
+
+// command redacts what holds blanks as the program before it takes that: shells run it.
+func (r *redactor) command(s string) string {
+	outer := r.stage
+	switch {
+	case r.shell:
+		r.stage, r.values = atProgram, ""
+		defer func() { r.stage = outer }()
+	case outer == atProgram && r.values != "" || r.interprets:
+		r.stage = known // a text in another language, or the value of an option
+		defer func() { r.stage = unknown }()
+	}
+	return r.text(s)
+}
+
+// programmed goes on by a word that is no option, and reports whether that is to be judged
+// by itself: it is neither the program nor one of a program that is known.
+func (r *redactor) programmed(w, bare, name string) bool {
+	told := r.told
+	r.told = false
+	switch r.stage {
+	case known:
+		if r.inner.verb != "" && bare == r.inner.verb {
+			r.stage, r.values, r.behind = atProgram, r.inner.letters, r.inner.behind
+		}
+		return false
+	case unknown:
+		return !told
+	}
+	if told || bare == "" || numeric.MatchString(bare) || strings.Contains(bare, "=") {
+		return false // the value of an option of what runs the program, or what it sets
+	}
+	if r.behind > 0 {
+		r.behind--
+		return false
+	}
+	r.stage, r.inner = stageOf(name), inners[name]
+	letters, runs := wrapping[name]
+	r.values = letters
+	r.shell = shells[name]
+	r.interprets = runs && interpreters[name]
+	return false
+}
+
+// judged hides a word of which nothing is known, unless its form says that it is no secret.
+func (r *redactor) judged(w string) string {
+	if i := strings.IndexByte(w, '='); i > 0 && !strings.ContainsAny(w[:i], "/:") {
+		if s := r.plain(w); s != w || familiar(w[i+1:]) || w[i+1:] == "" {
+			return s
+		}
+		return w[:i+1] + Hidden
+	}
+	if s := r.plain(w); strings.HasSuffix(s, Hidden) || familiar(w) {
+		return s
+	}
+	return Hidden
+}
