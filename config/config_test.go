@@ -294,7 +294,22 @@ func TestRootObeysOnlyRoot(t *testing.T) {
 			theirs := filepath.Join(p.above, "theirs")
 			os.Mkdir(theirs, 0o755)
 			os.Chown(theirs, stranger, 0)
-			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/cp\", \"-t\", \""+theirs+"\"]\n"), 0o644)
+			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/run-parts\", \""+theirs+"\"]\n"), 0o644)
+		}, file: "archive.on_finish names a command that root must not run"},
+		{name: "a script run from a stranger's directory", spoil: func(p place) {
+			theirs := filepath.Join(p.above, "theirs")
+			os.Mkdir(theirs, 0o755)
+			os.Chown(theirs, stranger, 0)
+			os.WriteFile(p.file, []byte(trigger("run = [\"/bin/sh\", \"-c\", \"cd "+theirs+" && ./later\"]")), 0o644)
+		}, file: "t.toml:1: trigger.0 names a command that root must not run"},
+		{name: "a stranger's pipe as an argument", spoil: func(p place) {
+			theirs := filepath.Join(p.above, "theirs")
+			syscall.Mkfifo(theirs, 0o644)
+			os.Chown(theirs, stranger, 0)
+			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/sh\", \""+theirs+"\"]\n"), 0o644)
+		}, file: "archive.on_finish names a command that root must not run"},
+		{name: "directories of root's and of everybody's, and a device", spoil: func(p place) {
+			os.WriteFile(p.file, []byte("[archive]\non_finish = [\"/bin/cp\", \"-t\", \""+p.archives+"\", \"/tmp\", \"/dev/null\"]\n"), 0o644)
 		}},
 		{name: "a program to come", spoil: func(p place) { os.Remove(p.program) }},
 		{name: "a stranger's link", spoil: func(p place) {

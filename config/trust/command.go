@@ -9,16 +9,15 @@ import (
 )
 
 // Command checks what a command runs, and where its program lies: that program, and every
-// file that its arguments name, since an interpreter runs whatever it is given, and others
-// read there what they do. Directories may be anybody's: a command may be told of those
-// where it puts something.
+// file and directory that its arguments name, since an interpreter runs whatever it is
+// given, and others read there, or in a file of that directory, what they do.
 func (o Owners) Command(words []string) (program string, err error) {
 	if program, err = o.Resolve(words[0]); err != nil {
 		return "", err
 	}
 	for _, word := range words[1:] {
 		for _, path := range named(word) {
-			if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if info, err := os.Stat(path); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeSocket) != 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if _, err := o.Resolve(path); err != nil {
@@ -29,11 +28,12 @@ func (o Owners) Command(words []string) (program string, err error) {
 	return program, nil
 }
 
-// named are the files that an argument may name: as a whole, from the root directory, in
-// which commands are run, as the value of an option, or within a text for a shell.
+// named are the files and directories that an argument may name: as a whole, from the root
+// directory, in which commands are run, as the value of an option, or within a text for a
+// shell.
 func named(word string) []string {
 	var paths []string
-	if info, err := os.Stat(filepath.Join("/", word)); err == nil && info.Mode().IsRegular() {
+	if _, err := os.Stat(filepath.Join("/", word)); err == nil {
 		paths = append(paths, filepath.Join("/", word))
 	}
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&()<>{}$=,", r) }) {
