@@ -276,6 +276,24 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+// The patterns of a rule are kept where they fit metrics that everybody has; others are
+// names of somebody's.
+func TestConfigPatterns(t *testing.T) {
+	m := New(Options{})
+	for pattern, keep := range map[string]bool{
+		`["disk.dev.*", "network"]`: true, `"proc.*"`: true, `["*"]`: true, `["kernel.all.lo?d"]`: true,
+		`["zaphod.*"]`: false, `"*zaphod*"`: false, `["disk.dev.*", "openmetrics.zaphod"]`: false, `["[zaphod]*"]`: false, `"disk.zaphod"`: false,
+	} {
+		got := m.Config("[[rule]]\nmatch = " + pattern + "\nclass = \"fast\"\n")
+		if want := "match = " + pattern + "\n"; strings.Contains(got, want) != keep || !keep && strings.Contains(got, "zaphod") {
+			t.Errorf("%s became %s", pattern, got)
+		}
+		if !keep && strings.Contains(pattern, "disk.dev") && !strings.Contains(got, "disk.dev.*") {
+			t.Errorf("%s became %s, in which nothing is left", pattern, got)
+		}
+	}
+}
+
 func TestEvents(t *testing.T) {
 	m := New(Options{})
 	p := m.process("zaphodd")

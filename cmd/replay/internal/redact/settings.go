@@ -1,7 +1,11 @@
 package redact
 
 import (
+	"regexp"
 	"strings"
+	"sync"
+
+	"tachograph/config"
 )
 
 // Config maps the recorder's configuration: settings that are numbers, times or
@@ -47,8 +51,23 @@ func settingName(s string) bool {
 
 var (
 	plainSetting = pattern(`"?(true|false|off|on|full|redacted|text|json|debug|info|warn|error|[a-z]{0,16}|[+-]?\d+(\.\d+)?[%a-zA-Z]{0,3}|(\d+[a-z]{1,2})+|[-0-9*/, ]+)"?|\[\]`)
-	metricGlobs  = pattern(`"?[A-Za-z0-9_.*?]+"?|\[("[A-Za-z0-9_.*?]+"(, )?)*\]`)
+	metricGlob   = pattern(`[A-Za-z0-9_.*?]+`)
+	quotedTexts  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"|'[^']*'|[^]["', ]+`) })
 )
+
+// fitsKnown reports whether a pattern of names of metrics fits one that everybody has: it
+// then says nothing that these do not say.
+func fitsKnown(glob string) bool {
+	if !metricGlob(glob) {
+		return false
+	}
+	for name := range described() {
+		if config.Match(glob, name) {
+			return true
+		}
+	}
+	return false
+}
 
 // setting maps the value of a setting, in TOML or as it is told of.
 func (m *Mapping) setting(path, value string) string {
@@ -71,8 +90,13 @@ func (m *Mapping) setting(path, value string) string {
 			return "[]"
 		}
 		return `["redacted"]`
-	case path == "rule.match" && metricGlobs(value):
-		return value
+	case path == "rule.match":
+		return quotedTexts().ReplaceAllStringFunc(value, func(p string) string {
+			if fitsKnown(strings.Trim(p, `"`)) {
+				return p
+			}
+			return `"redacted"`
+		})
 	case plainSetting(value) && !strings.ContainsFunc(bare, isLetter), plainSetting(value) && ownWords(bare), isNumber(bare):
 		return value
 	}
