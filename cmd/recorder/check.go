@@ -21,24 +21,34 @@ import (
 
 func (a *app) checkCommand() *cobra.Command {
 	var file string
-	var printDefault bool
+	var printDefault, witnesses bool
+	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Check a configuration and print what it comes to",
 		Long: "check reads a configuration, says what is wrong with it, and prints what it comes\n" +
 			"to on this machine: what its triggers watch, how often each class is read, how\n" +
-			"many metrics it has, and how many values a day gives. Values are counted by reading everything once.",
+			"many metrics it has, and how many values a day gives. Values are counted by\n" +
+			"reading everything once.\n\n" +
+			"With --witness it compares sources of the kernel that must agree instead, such as\n" +
+			"the processor time of all processes and the machine's, as the recorder does once\n" +
+			"an hour. The status is 1 if two disagree.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if printDefault {
 				_, err := fmt.Fprint(a.out, config.DefaultText)
 				return err
 			}
+			if witnesses {
+				return a.witnesses(file, wait)
+			}
 			return a.check(file)
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "configuration `FILE` to check (default "+config.DefaultFile()+")")
 	c.Flags().BoolVar(&printDefault, "print-default", false, "print the default configuration, with a comment for each key")
+	c.Flags().BoolVar(&witnesses, "witness", false, "compare sources of the kernel that must agree")
+	c.Flags().DurationVar(&wait, "wait", time.Second, "with --witness: time between two of the four looks at the machine")
 	return c
 }
 

@@ -42,6 +42,8 @@ const (
 	EventDevice        EventKind = "device"
 	EventStacks        EventKind = "stacks" // were sampled
 	EventTrigger       EventKind = "trigger"
+	EventDistrustBegin EventKind = "distrust begin" // of metrics that their witness contradicts
+	EventDistrustEnd   EventKind = "distrust end"
 )
 
 // Event is something that happened at an instant. Where it ended a period

@@ -258,3 +258,19 @@ func (u Units) PerSec() Units {
 	}
 	return u
 }
+
+// Quantity is a value as people read it, in three digits.
+func Quantity(v float64, u Units) string {
+	words := u.String()
+	if f, err := u.Factor(Seconds); err == nil {
+		v, words = v*f, "s"
+	}
+	if u == Percent {
+		words = "%"
+	}
+	text := strconv.FormatFloat(v, 'g', 3, 64)
+	if a := math.Abs(v); a >= 1000 && a < 1e15 {
+		text = strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strings.TrimSpace(text + " " + words)
+}

@@ -36,8 +36,8 @@ func (s Snapshot) Only(want func(*metric.Desc) bool) Snapshot {
 	return s
 }
 
-// patience is how long one source may take before it is left behind.
-const patience = 5 * time.Second
+// Patience is how long one source may take before it is left behind.
+const Patience = 5 * time.Second
 
 // Prober reads sources again and again. A source that did not come back is not
 // read again.
@@ -54,7 +54,7 @@ type member struct {
 
 // New prepares to read those metrics of sources that want accepts.
 func New(sources []sample.Source, now func() metric.Stamp, want func(*metric.Desc) bool) *Prober {
-	p := &Prober{reader: demand.New(sources, demand.Options{Now: now, Within: patience, Anew: true})}
+	p := &Prober{reader: demand.New(sources, demand.Options{Now: now, Within: Patience, Anew: true})}
 	for _, s := range sources {
 		m := member{name: s.Name()}
 		for _, g := range s.Groups() {
@@ -90,7 +90,7 @@ func (p *Prober) Take() Snapshot {
 	return snap
 }
 
-var errHung = fmt.Errorf("it did not answer within %s", patience)
+var errHung = fmt.Errorf("it did not answer within %s", Patience)
 
 // Line is what two snapshots tell about one metric and instance.
 type Line struct {

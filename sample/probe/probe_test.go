@@ -90,7 +90,7 @@ func TestHangingAndFailingSources(t *testing.T) {
 		began := time.Now()
 		p.Take()
 		snap := p.Take()
-		if took := time.Since(began); took != patience {
+		if took := time.Since(began); took != Patience {
 			t.Errorf("two snapshots took %v", took)
 		}
 		if snap.Costs[0].Err != errHung || snap.Costs[1].Err == nil || len(snap.Readings) != 0 {

@@ -208,6 +208,10 @@ func (s *Service) rotate(why string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
+	// An archive tells by itself what is not to be trusted in it.
+	for _, e := range s.witness.Standing() {
+		s.engine.Event(e)
+	}
 	s.finishing.Add(1)
 	defer s.finishing.Add(-1)
 	return finish()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tachograph/cmd/recorder/trigger"
+	"tachograph/cmd/recorder/witness"
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/engine"
@@ -78,6 +79,7 @@ type Service struct {
 	descs    []*metric.Desc
 	started  time.Time
 	notices  *notice.Watcher
+	witness  *witness.Watcher
 	watcher  *trigger.Watcher
 	actions  *actions
 	fired    chan struct{} // a trigger did: the status shall say so soon
@@ -133,6 +135,7 @@ func New(opt Options) (*Service, error) {
 	s.sampling = &sampling{s: s, counts: stack.NewCounts()}
 	sources := append(slices.Clone(opt.Sources), s.sampling.counts)
 	s.descs = Catalog(opt.Rows, sources)
+	s.witness = witness.NewWatcher(witness.Compile(witness.For(platform.Catalog), s.descs), opt.Machine.Now)
 	set, err := s.check(s.cfg)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,14 @@ func (s *Service) look(t *metric.Tick, stall time.Duration) []metric.Event {
 	s.actions.looking.Lock()
 	defer s.actions.looking.Unlock()
 	events := s.watcher.Look(t, stall)
+	if judge := s.witness.Look(t); judge != nil {
+		s.actions.group.Go(func() {
+			for _, e := range judge() {
+				s.log.Warn(e.Text, "event", string(e.Kind))
+				s.engine.Event(e)
+			}
+		})
+	}
 	if len(events) == 0 {
 		return s.notices.Look(t)
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -177,7 +176,7 @@ func (t *trigger) firing() Firing {
 		units, factor := t.live.Shown()
 		v *= factor
 		f.Value = strconv.FormatFloat(v, 'g', -1, 64)
-		f.Reason += ", last " + quantity(v, units)
+		f.Reason += ", last " + metric.Quantity(v, units)
 	}
 	if n := len(t.due) - 1; n > 0 {
 		f.Reason += fmt.Sprintf(", and %d more", n)
@@ -193,22 +192,6 @@ func pid(in *metric.Instance) int32 {
 		return 0
 	}
 	return int32(n)
-}
-
-// quantity is a value as people read it, in three digits.
-func quantity(v float64, u metric.Units) string {
-	words := u.String()
-	if f, err := u.Factor(metric.Seconds); err == nil {
-		v, words = v*f, "s"
-	}
-	if u == metric.Percent {
-		words = "%"
-	}
-	text := strconv.FormatFloat(v, 'g', 3, 64)
-	if a := math.Abs(v); a >= 1000 && a < 1e15 {
-		text = strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strings.TrimSpace(text + " " + words)
 }
 
 // Status is how a trigger stands.

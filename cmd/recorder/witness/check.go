@@ -1,0 +1,323 @@
+package witness
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// looks is how often a check looks at the machine: at what is said to be the most
+// the first and the last time, at what is said to be the least in between.
+const looks = 4
+
+// Check compares all pairs of a set once. It keeps what it saw, and nothing more than
+// the pairs need, until it is asked for its verdicts.
+type Check struct {
+	set *Set
+	// look is the number of the look that goes on, and waits the metrics that it has not
+	// seen yet.
+	look  int
+	waits map[string]bool
+	began [looks]metric.Stamp
+	ended [looks]metric.Stamp
+	saw   [looks][]*metric.Block
+	// from and to are when what moves was read first and last between the looks in the
+	// middle, on the awake clock.
+	from, to int64
+	// seen are the metrics that were read, and absent is why one had no value when it
+	// was read last.
+	seen   map[string]bool
+	absent map[string]metric.Reason
+}
+
+// Begin begins a check at an instant.
+func (s *Set) Begin(now metric.Stamp) *Check {
+	c := &Check{set: s, absent: make(map[string]metric.Reason), seen: make(map[string]bool)}
+	c.waits = make(map[string]bool, len(s.needs))
+	for name := range s.needs {
+		c.waits[name] = true
+	}
+	c.began[0] = now
+	return c
+}
+
+// stands reports whether the metrics of a group hardly ever change: they are read
+// once an archive, or once a minute.
+func stands(g *metric.Group) bool {
+	return !slices.ContainsFunc(g.Metrics, func(d *metric.Desc) bool { return d.Class != metric.Static && d.Class != metric.Constrained })
+}
+
+// See takes in a block, if its metrics are waited for and it was read after the look
+// began. One whose metrics hardly ever change may be older.
+func (c *Check) See(b *metric.Block) {
+	waited := func(d *metric.Desc) bool { return c.waits[d.Name] }
+	if !slices.ContainsFunc(b.Group.Metrics, waited) || b.At.Awake <= c.began[c.look].Awake && !stands(b.Group) {
+		return
+	}
+	part := only(b, waited)
+	c.saw[c.look] = append(c.saw[c.look], part)
+	for i, d := range part.Group.Metrics {
+		delete(c.waits, d.Name)
+		c.seen[d.Name] = true
+		c.absent[d.Name] = missing(part, i)
+	}
+	switch {
+	case stands(b.Group):
+	case c.look == 1 && (c.from == 0 || b.At.Awake < c.from):
+		c.from = b.At.Awake
+	case c.look == looks-2:
+		c.to = max(c.to, b.At.Awake)
+	}
+}
+
+// only is a copy of those columns of b that want accepts.
+func only(b *metric.Block, want func(*metric.Desc) bool) *metric.Block {
+	part := &metric.Block{Group: &metric.Group{Name: b.Group.Name, Indom: b.Group.Indom}, At: b.At, Rows: b.Rows}
+	for i, d := range b.Group.Metrics {
+		if want(d) {
+			part.Group.Metrics = append(part.Group.Metrics, d)
+			part.Cols = append(part.Cols, b.Cols[i])
+		}
+	}
+	return part.Clone()
+}
+
+// missing is why no instance of a column had a value; Present if one had, or if there
+// was none.
+func missing(b *metric.Block, col int) metric.Reason {
+	why := metric.Present
+	for row := range b.Rows {
+		if miss := b.Cols[col].Miss; miss == nil || miss[row] == metric.Present {
+			return metric.Present
+		}
+		why = b.Cols[col].Miss[row]
+	}
+	return why
+}
+
+// Complete reports whether the look that goes on has seen all that it waits for.
+func (c *Check) Complete() bool { return len(c.waits) == 0 }
+
+// Next ends the look that goes on and begins the next one, which does not wait for what
+// the first did not see; false after the last.
+func (c *Check) Next(now metric.Stamp) bool {
+	c.ended[c.look] = now
+	if c.look == looks-1 {
+		return false
+	}
+	c.look++
+	c.began[c.look] = now
+	c.waits = maps.Clone(c.seen)
+	return true
+}
+
+// level is the value of an expression for an instance.
+type level struct {
+	in    *metric.Instance
+	value float64
+}
+
+// values are those of an expression for each instance, as some of the looks saw it: of
+// growth those after the last of them, of levels the better one of all.
+func (c *Check) values(e *query.Expr, growth bool, better func(x, y float64) float64, at ...int) map[string]level {
+	l := query.NewLive(e)
+	into := make(map[string]level)
+	for i, look := range at {
+		for _, b := range c.saw[look] {
+			l.See(b)
+		}
+		if growth && i < len(at)-1 {
+			continue
+		}
+		l.Each(c.ended[look], func(one query.Case) {
+			if one.Holds != one.Holds {
+				return
+			}
+			key := ""
+			if one.Instance != nil {
+				key = one.Instance.Key
+			}
+			if have, ok := into[key]; ok {
+				one.Holds = better(have.value, one.Holds)
+			}
+			into[key] = level{one.Instance, one.Holds}
+		})
+	}
+	return into
+}
+
+// compare are the least and the most of a pair. What is said to be the most is counted
+// over the longer time.
+func (c *Check) compare(p *compiled) (least, most map[string]level) {
+	if p.growth {
+		return c.values(p.least, true, math.Min, 1, 2), c.values(p.most, true, math.Max, 0, looks-1)
+	}
+	return c.values(p.least, false, math.Min, 0, 1, 2, looks-1), c.values(p.most, false, math.Max, 0, 1, 2, looks-1)
+}
+
+// A Verdict is what a check says of a pair, or of one instance of it.
+type Verdict struct {
+	Pair *Pair
+	// Instance is nil where the pair is about the machine.
+	Instance *metric.Instance
+	// Indom is the domain of the instance.
+	Indom string
+	State State
+	// Least and Most are what was compared, both in Units; the least may exceed the most
+	// by Beyond. They are there unless the two cannot be compared, for which Why says the
+	// reason.
+	Least, Most, Beyond float64
+	Units               metric.Units
+	Why                 string
+}
+
+// Name is the name of the pair, with the instance that the verdict is about.
+func (v *Verdict) Name() string {
+	if v.Instance == nil {
+		return v.Pair.Name
+	}
+	return v.Pair.Name + " [" + v.Instance.Name + "]"
+}
+
+// Compared reports whether there was something to compare, be it too little to tell.
+func (v *Verdict) Compared() bool { return v.State != Untold || v.Why == tooLittle }
+
+// Figures says what was compared.
+func (v *Verdict) Figures() string {
+	return fmt.Sprintf("%s is %s, and %s is %s", v.Pair.Least, metric.Quantity(v.Least, v.Units), v.Pair.Most, metric.Quantity(v.Most, v.Units))
+}
+
+// State is what a verdict comes to.
+type State uint8
+
+const (
+	Untold State = iota // the two cannot be compared
+	Agrees
+	Disagrees
+)
+
+func (s State) String() string { return [...]string{"cannot be compared", "agrees", "disagrees"}[s] }
+
+// tooLittle is why growth cannot be compared that the allowance explains by itself.
+const tooLittle = "too little moved to tell"
+
+// leastSleep is by how much the continuous clock must run away from the awake one for
+// the machine to have slept: nothing that is counted in seconds says anything then.
+const leastSleep = int64(500e6)
+
+// Verdicts are those of a check that has ended, pair by pair.
+func (c *Check) Verdicts() []Verdict {
+	from, to := c.began[0], c.ended[looks-1]
+	slept := (to.Cont-from.Cont)-(to.Awake-from.Awake) >= leastSleep
+	var all []Verdict
+	for i := range c.set.pairs {
+		p := &c.set.pairs[i]
+		v := Verdict{Pair: p.Pair, Why: p.idle}
+		switch {
+		case v.Why != "":
+		case slept:
+			v.Why = "the machine slept meanwhile"
+		default:
+			v.Why = c.why(p)
+		}
+		if v.Why != "" {
+			all = append(all, v)
+			continue
+		}
+		all = append(all, c.judge(p, v)...)
+	}
+	return all
+}
+
+func (c *Check) judge(p *compiled, v Verdict) []Verdict {
+	v.Units, v.Indom, v.Beyond = p.most.Units(), p.most.Indom(), p.Beyond*p.scale
+	if p.growth {
+		v.Beyond *= float64(c.to-c.from) / 1e9
+	}
+	least, most := c.compare(p)
+	var all []Verdict
+	for _, key := range slices.Sorted(maps.Keys(least)) {
+		m, ok := most[key]
+		if !ok {
+			continue
+		}
+		one := v
+		one.Instance, one.Least, one.Most = m.in, least[key].value*p.scale, m.value
+		switch {
+		case one.Least-one.Most > one.Beyond:
+			one.State = Disagrees
+		case p.growth && one.Least <= one.Beyond:
+			one.Why = tooLittle
+		default:
+			one.State = Agrees
+		}
+		all = append(all, one)
+	}
+	if len(all) == 0 {
+		v.Why = "nothing was there, or a counter began anew"
+		all = append(all, v)
+	}
+	return all
+}
+
+// why is why a pair cannot be compared; empty where it can.
+func (c *Check) why(p *compiled) string {
+	for _, name := range p.needs {
+		if !c.seen[name] || c.waits[name] {
+			return name + " was not read"
+		}
+		if why := c.absent[name]; why != metric.Present {
+			return name + " is absent: " + why.String()
+		}
+	}
+	if p.when == nil {
+		return ""
+	}
+	for _, holds := range c.values(p.when, true, math.Min, 0, looks-1) {
+		if holds.value != 1 {
+			return p.Else
+		}
+	}
+	return ""
+}
+
+// sure is how often a pair must disagree, one check after the other, and tries how many
+// checks somebody who asks waits for at most.
+const sure, tries = 3, 9
+
+// Sure has look look at the machine for check after check, until each pair that
+// disagreed has done so often enough, or does no more.
+func (s *Set) Sure(now func() metric.Stamp, look func(*Check)) []Verdict {
+	streaks := make(map[stateOf]int)
+	for n := 1; ; n++ {
+		c := s.Begin(now())
+		for look(c); c.Next(now()); {
+			look(c)
+		}
+		verdicts := c.Verdicts()
+		unsure := false
+		for i := range verdicts {
+			v := &verdicts[i]
+			if v.State != Disagrees {
+				delete(streaks, v.of())
+				continue
+			}
+			streaks[v.of()]++
+			if streaks[v.of()] < sure {
+				unsure = true
+			}
+		}
+		if !unsure || n == tries {
+			for i := range verdicts {
+				if v := &verdicts[i]; v.State == Disagrees && streaks[v.of()] < sure {
+					v.State, v.Why = Untold, "the two disagree now and then"
+				}
+			}
+			return verdicts
+		}
+	}
+}
