@@ -60,6 +60,7 @@ func alarmingState(state string) bool {
 // alarmingEvents are kinds that no healthy machine has.
 var alarmingEvents = map[metric.EventKind]bool{
 	metric.EventPanic: true, metric.EventErrorBegin: true, metric.EventThrottle: true, metric.EventMemory: true, metric.EventGap: true,
+	metric.EventDistrustBegin: true,
 }
 
 // alarmingEvent reports whether something happened that is out of the ordinary.

@@ -233,13 +233,13 @@ func (l *liveSeries) show(t *liveTarget, all func(func(*query.Series, error) boo
 		}
 		l.cells[0], l.cells[2] = hostCell(&s.Archive.Host), out.Str(s.Name)
 		if names == nil {
-			if err := l.conv.rows(l.rows, l.cells, s, factor); err != nil {
+			if err := l.conv.rows(l.rows, l.cells, s, factor, nil); err != nil {
 				return err
 			}
 			continue
 		}
 		for part := range names.Split(s, t.Indom()) {
-			if err := l.conv.rows(l.rows, l.cells, part, factor); err != nil {
+			if err := l.conv.rows(l.rows, l.cells, part, factor, nil); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/query"
 )
 
 func infoCommand(a *app) *cobra.Command {
@@ -93,6 +94,9 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	line("intervals", "%s", strings.Join(every, ", "))
 	line("reduced", "%s", stepText(info))
 	line("recorder", "%s", info.Recorder)
+	for _, d := range query.Distrusts(a.archive, query.Window{From: info.Begin(), To: info.To, Hosts: []string{h.ID}}) {
+		a.labelledAs(fmt.Sprintf("%-11s", "distrust"), strings.Join(d.Metrics, ", ")+a.ofInstance(d)+": "+a.distrustText(d), true)
+	}
 	for _, d := range info.Damage {
 		a.labelledAs(fmt.Sprintf("%-11s", "damage"), d, true)
 	}

@@ -79,6 +79,7 @@ func (a *app) overview(cmd *cobra.Command, args []string) error {
 func (a *app) hostOverview(o *query.Overview, footer int) {
 	a.headline(o)
 	a.breakLines(o)
+	a.distrustLines(o.Distrusts)
 	a.loopLines(o.Loops)
 	left := a.linesLeft() - footer
 	if a.manyHosts() {

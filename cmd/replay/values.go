@@ -220,6 +220,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	n := 0
 	cells := make([]out.Cell, 5)
 	names := query.NewNames(a.archive, r)
+	doubts := a.doubts(r.Window)
 	for _, t := range targets {
 		for s, err := range query.ReadTarget(a.archive, t, r) {
 			if err != nil {
@@ -234,7 +235,7 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 			cells[0], cells[2] = hostCell(&s.Archive.Host), out.Str(s.Name)
 			n += len(s.Wall)
 			for part := range names.Split(s, t.Indom()) {
-				if err := conv.rows(w, cells, part, factor); err != nil {
+				if err := conv.rows(w, cells, part, factor, doubts.of(t, part)); err != nil {
 					return err
 				}
 			}
@@ -246,17 +247,19 @@ func (a *app) series(cmd *cobra.Command, f *seriesFlags, args []string, column s
 	if n == 0 {
 		return a.nothing(targets, f, r)
 	}
+	a.tellDoubts(doubts)
 	a.finish(cmd, args, false)
 	return nil
 }
 
-// rows prints the values of a series; cells hold what its rows have in common.
-func (conv *converter) rows(w out.Writer, cells []out.Cell, s *query.Series, factor float64) error {
+// rows prints the values of a series; cells hold what its rows have in common, and
+// doubt, if there is any, says which are not to be trusted.
+func (conv *converter) rows(w out.Writer, cells []out.Cell, s *query.Series, factor float64, doubt func(int64) metric.Reason) error {
 	cells[3] = out.Str("")
 	if s.Instance != nil {
 		cells[3] = out.Str(s.Instance.Name)
 	}
-	if bulk, ok := w.(out.SeriesWriter); ok && factor == 0 {
+	if bulk, ok := w.(out.SeriesWriter); ok && factor == 0 && doubt == nil {
 		points := out.Points{Wall: s.Wall, Column: s.Column, Type: s.Type}
 		return bulk.Series(cells[:1], cells[2:4], &points)
 	}
@@ -265,6 +268,10 @@ func (conv *converter) rows(w out.Writer, cells []out.Cell, s *query.Series, fac
 		cells[4] = out.Value(s.Value(i), &s.Units, s.Rate)
 		if factor != 0 {
 			conv.apply(&cells[4], factor)
+		}
+		if doubt != nil && cells[4].Kind != out.Blank {
+			cells[4].Reason = doubt(wall)
+			cells[4].Alarm = cells[4].Reason != metric.Present
 		}
 		if err := w.Row(cells); err != nil {
 			return err

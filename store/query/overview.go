@@ -17,6 +17,8 @@ type Overview struct {
 	Archives []*store.ArchiveInfo
 	// Breaks are those that interrupted the recording.
 	Breaks []Break
+	// Distrusts are metrics that their witness contradicted.
+	Distrusts []*Distrust
 	// Loops are what was started again and again, only to fail.
 	Loops  []*Runs
 	Gauges []*Gauge
@@ -42,6 +44,7 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 			o.Breaks = append(o.Breaks, b)
 		}
 	}
+	o.Distrusts = Distrusts(a, w)
 	o.Loops = CrashLoops(a, w)
 	if iv := interval(list[len(list)-1], metric.Fast); iv > 0 {
 		points = int(min(int64(points), (o.To-o.From)/iv)) // There are no more samples.

@@ -48,7 +48,8 @@ const mostMarks = 1 << 16
 var markedKinds = map[metric.EventKind]MarkKind{
 	metric.EventBoot: MarkBoot, metric.EventShutdown: MarkShutdown, metric.EventPanic: MarkPanic,
 	metric.EventErrorBegin: MarkLost, metric.EventOverrun: MarkLost, metric.EventBudget: MarkLost,
-	metric.EventClockStep: MarkEvent, metric.EventTimeZone: MarkEvent, metric.EventTunableChange: MarkEvent,
+	metric.EventDistrustBegin: MarkLost,
+	metric.EventClockStep:     MarkEvent, metric.EventTimeZone: MarkEvent, metric.EventTunableChange: MarkEvent,
 	metric.EventPower: MarkEvent, metric.EventThrottle: MarkEvent, metric.EventMemory: MarkEvent,
 	metric.EventUpdate: MarkEvent, metric.EventMount: MarkEvent, metric.EventDevice: MarkEvent, metric.EventTrigger: MarkEvent,
 }

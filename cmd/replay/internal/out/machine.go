@@ -222,7 +222,7 @@ func (j *jsonWriter) Row(cells []Cell) error {
 		b = append(b, col.Name...)
 		b = append(b, '"', ':')
 		v := &cells[i]
-		if v.Kind == Blank && v.Reason != metric.Present {
+		if v.Reason != metric.Present {
 			why = v.Reason
 		}
 		b = j.value(b, v)

@@ -80,14 +80,15 @@ const (
 // Cell is one value. Numbers are written exactly in csv and json; tables show
 // Human if it is set, else the number scaled by its units.
 type Cell struct {
-	Kind   Kind
-	S      string
-	I      int64
-	U      uint64
-	F      float64
-	Units  *metric.Units
-	Rate   bool
-	Alarm  bool // out of the ordinary, which a table shows where it may
+	Kind  Kind
+	S     string
+	I     int64
+	U     uint64
+	F     float64
+	Units *metric.Units
+	Rate  bool
+	Alarm bool // out of the ordinary, which a table shows where it may
+	// Reason is why there is no value, or why the one that there is cannot be trusted.
 	Reason metric.Reason
 	Human  string
 	Raw    []byte

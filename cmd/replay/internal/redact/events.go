@@ -199,10 +199,12 @@ var eventLabelMaps = map[string]labelMap{
 	"device": labelsOfMounts["device"], "type": labelsOfMounts["type"],
 	"path": files, "report": files,
 	"what": sentenceLabel, "reason": sentenceLabel, "error": sentenceLabel, "why": sentenceLabel,
-	"class":  like(isClass),
-	"source": like(ownWords),
-	"metric": like(pattern(`[A-Za-z0-9_.]{1,100}`)),
-	"model":  labelsOfDevices["model"], "vendor": labelsOfDevices["vendor"], "driver": labelsOfDevices["driver"],
+	"class":   like(isClass),
+	"source":  like(ownWords),
+	"metric":  like(pattern(`[A-Za-z0-9_.]{1,100}`)),
+	"metrics": like(pattern(`[A-Za-z0-9_. ]{1,1000}`)),
+	"pair":    sentenceLabel, "because": sentenceLabel,
+	"model": labelsOfDevices["model"], "vendor": labelsOfDevices["vendor"], "driver": labelsOfDevices["driver"],
 	"kind": labelsOfDevices["kind"], "index": digits, "rotational": digits, "removable": digits,
 }
 
@@ -316,7 +318,7 @@ var kinds = []metric.EventKind{
 	metric.EventErrorBegin, metric.EventErrorEnd, metric.EventOverrun, metric.EventBudget, metric.EventRotate,
 	metric.EventShip, metric.EventRemoved, metric.EventTCPGate, metric.EventTunableChange, metric.EventPower,
 	metric.EventThrottle, metric.EventMemory, metric.EventUpdate, metric.EventMount, metric.EventDevice, metric.EventStacks,
-	metric.EventTrigger,
+	metric.EventTrigger, metric.EventDistrustBegin, metric.EventDistrustEnd,
 }
 
 func knownKind(k metric.EventKind) bool { return slices.Contains(kinds, k) }

@@ -30,6 +30,7 @@ var telling = []struct {
 	{kind: metric.EventTrigger, topic: "trigger", weight: 0.5},
 	{kind: metric.EventErrorBegin, topic: "recorder", weight: 0.25},
 	{kind: metric.EventBudget, topic: "recorder", weight: 0.25},
+	{kind: metric.EventDistrustBegin, topic: "recorder", weight: 0.3},
 }
 
 // happenings finds events that do not happen all the time.

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"tachograph/cmd/replay/internal/out"
+	"tachograph/sample/metric"
+	"tachograph/store/query"
+)
+
+// doubts are the distrusts of what an answer shows: such a value stands there as it was
+// read, and the reason beside it as it stands beside one that is absent.
+type doubts struct {
+	s    *session
+	all  []*query.Distrust
+	told []*query.Distrust
+}
+
+func (s *session) doubts(w query.Window) *doubts {
+	return &doubts{s: s, all: query.Distrusts(s.archive, w)}
+}
+
+// of is why the values of a series are not to be trusted, by time; nil where they are.
+func (d *doubts) of(t query.Target, s *query.Series) func(wall int64) metric.Reason {
+	var mine []*query.Distrust
+	for _, one := range d.all {
+		if d.concerns(one, t, s) && len(s.Wall) > 0 && (one.To == 0 || s.Wall[0] < one.To) && one.From <= s.Wall[len(s.Wall)-1] {
+			mine = append(mine, one)
+			if !slices.Contains(d.told, one) {
+				d.told = append(d.told, one)
+			}
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	return func(wall int64) metric.Reason {
+		for _, one := range mine {
+			if one.Holds(wall) {
+				return metric.ReasonFor(d.s.distrustText(one))
+			}
+		}
+		return metric.Present
+	}
+}
+
+func (d *doubts) concerns(one *query.Distrust, t query.Target, s *query.Series) bool {
+	if t.Metric != nil {
+		return one.Concerns(s.Archive.Host.ID, t.Metric, s.Instance)
+	}
+	return one.Whose() == s.Archive.Host.ID && slices.ContainsFunc(t.Expr.Metrics(), one.About)
+}
+
+// tellDoubts says below an answer what in it is not to be trusted.
+func (a *app) tellDoubts(d *doubts) {
+	for _, one := range d.told {
+		text := strings.Join(one.Metrics, ", ") + a.ofInstance(one) + ": " + a.distrustText(one)
+		if a.table() {
+			a.alarming(text)
+		} else if a.format == string(out.CSV) {
+			a.complain("replay: " + text)
+		} // json has it beside each value
+	}
+}
+
+// ofInstance is the name of what a distrust is about, in brackets.
+func (s *session) ofInstance(d *query.Distrust) string {
+	switch {
+	case d.Instance != "":
+		return " [" + d.Instance + "]"
+	case d.Key != "":
+		return " [" + d.Key + "]"
+	}
+	return ""
+}
+
+// distrustText is why a value is not to be trusted, and since when.
+func (s *session) distrustText(d *query.Distrust) string {
+	text := "distrusted since " + s.show(d.From)
+	if d.To != 0 {
+		text = "distrusted from " + s.show(d.From) + " to " + s.show(d.To)
+	}
+	return text + ": " + d.Because
+}
+
+// distrustLines says in an overview which metrics are not to be trusted.
+func (a *app) distrustLines(list []*query.Distrust) {
+	const most = 4
+	for i, d := range list {
+		if i == most {
+			a.prose("distrust  … and more: replay info shows all")
+			break
+		}
+		a.alarming("distrust  " + strings.Join(d.Metrics, ", ") + a.ofInstance(d) + ": " + a.distrustText(d))
+	}
+}

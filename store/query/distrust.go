@@ -1,0 +1,84 @@
+package query
+
+import (
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// Distrust is a time in which a witness contradicted metrics: two sources of the
+// kernel that must agree did not, as the recorder found out.
+type Distrust struct {
+	// Metrics are names, or beginnings of names.
+	Metrics []string
+	// Indom and Key name the instance that it is about, and Instance is what it is
+	// called; empty where it is about the machine.
+	Indom, Key, Instance string
+	// From and To are wall clocks; To is 0 where it was not over when the recording ended.
+	From, To int64
+	// Because is a sentence.
+	Because string
+
+	host, pair string
+}
+
+// Distrusts are those that reach into a window, in the order in which they began. One
+// ends at the latest when the recorder is started again, which then finds out anew.
+func Distrusts(a Archive, w Window) []*Distrust {
+	// Each archive tells what stood when it began.
+	from, _, list := Covered(a, w)
+	for _, info := range list {
+		from = min(from, info.From)
+	}
+	var all, open []*Distrust
+	end := func(e *store.Event, which func(*Distrust) bool) {
+		open = slices.DeleteFunc(open, func(d *Distrust) bool {
+			ends := d.host == e.Archive.Host.ID && which(d)
+			if ends {
+				d.To = e.At.Wall
+			}
+			return ends
+		})
+	}
+	known := Window{From: from, To: w.To, Hosts: w.Hosts}
+	for e := range SortedEvents(a, known, metric.EventDistrustBegin, metric.EventDistrustEnd, metric.EventStart) {
+		same := func(d *Distrust) bool { return d.pair == e.Label("pair") && d.Key == e.Key }
+		switch e.Kind {
+		case metric.EventStart:
+			end(e, func(*Distrust) bool { return true })
+		case metric.EventDistrustEnd:
+			end(e, same)
+		case metric.EventDistrustBegin:
+			host := e.Archive.Host.ID
+			if slices.ContainsFunc(open, func(d *Distrust) bool { return d.host == host && same(d) }) {
+				continue // told once more, in an archive that began
+			}
+			d := &Distrust{Metrics: strings.Fields(e.Label("metrics")), Indom: e.Indom, Key: e.Key, Instance: e.Label("instance"),
+				From: startOf(e), Because: e.Label("because"), host: host, pair: e.Label("pair")}
+			all, open = append(all, d), append(open, d)
+		}
+	}
+	return slices.DeleteFunc(all, func(d *Distrust) bool { return d.To != 0 && d.To < w.From || w.To != 0 && d.From > w.To })
+}
+
+// Concerns reports whether the values of a metric of a host are not to be trusted while
+// d lasts: all, or those of an instance.
+func (d *Distrust) Concerns(host string, m *metric.Desc, in *metric.Instance) bool {
+	if d.host != host || in != nil && d.Key != "" && d.Indom == m.Indom && in.Key != d.Key {
+		return false
+	}
+	return d.About(m.Name)
+}
+
+// About reports whether a metric is one of those that d is about.
+func (d *Distrust) About(name string) bool {
+	return slices.ContainsFunc(d.Metrics, func(m string) bool { return name == m || strings.HasPrefix(name, m+".") })
+}
+
+// Holds reports whether d lasts at a time.
+func (d *Distrust) Holds(wall int64) bool { return d.From <= wall && (d.To == 0 || wall < d.To) }
+
+// Whose is the id of the host that d is about.
+func (d *Distrust) Whose() string { return d.host }
