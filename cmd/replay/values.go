@@ -169,7 +169,8 @@ func valuesCommand(a *app) *cobra.Command {
 		Use:   "values METRIC...",
 		Short: "Recorded values",
 		Long: `values prints what was recorded: counters as they stood, absent values as
-absent, with the reason in json.
+absent, with the reason in json. Why a value is not to be trusted stands there as
+well, and below a table.
 
 A METRIC is a name, the beginning of names (kernel.all), a pattern (disk.dev.*),
 a derived metric or an expression ('mem.util.used / mem.physmem').
