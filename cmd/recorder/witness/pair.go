@@ -37,15 +37,14 @@ var pairs = []Pair{
 	// runs between ticks counts here only. Twice is more than was ever seen.
 	{Name: "cpu: processes, machine", On: darwin, Beyond: 250e6,
 		Least:     "sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))",
-		Most:      "2 * (delta(kernel.all.cpu.user) + delta(kernel.all.cpu.nice) + delta(kernel.all.cpu.sys))",
+		Most:      "2 * (" + work + ")",
 		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu", "proc.psinfo.utime", "proc.psinfo.stime"},
 		Because:   "processes used more than twice the processor time that the machine says was used at all"},
 	// Interrupts and what the hypervisor took are part of what a process is charged
 	// with on some kernels.
 	{Name: "cpu: processes, machine", On: linux, Beyond: 250,
-		Least: "sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))",
-		Most: "2 * (delta(kernel.all.cpu.user) + delta(kernel.all.cpu.nice) + delta(kernel.all.cpu.sys)" +
-			" + delta(kernel.all.cpu.irq.hard) + delta(kernel.all.cpu.irq.soft) + delta(kernel.all.cpu.steal))",
+		Least:     "sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))",
+		Most:      "2 * (" + work + " + " + taken + ")",
 		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu", "proc.psinfo.utime", "proc.psinfo.stime"},
 		Because:   "processes used more than twice the processor time that the machine says was used at all"},
 	// Of who ended nobody can tell how much it had used, and who began has no earlier
@@ -59,10 +58,14 @@ var pairs = []Pair{
 		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu", "proc.psinfo.utime", "proc.psinfo.stime"},
 		Because:   "the machine says that programs ran for more than twice the processor time that its processes used"},
 	// Processors that are put to sleep count nothing on some machines.
-	{Name: "cpu: clock, ticks", On: both, Beyond: 0.1,
-		Least: "delta(kernel.all.uptime)",
-		Most: "2s + 2 * (delta(kernel.all.cpu.user) + delta(kernel.all.cpu.nice) + delta(kernel.all.cpu.sys)" +
-			" + delta(kernel.all.cpu.idle))",
+	{Name: "cpu: clock, ticks", On: darwin, Beyond: 0.1,
+		Least:     "delta(kernel.all.uptime)",
+		Most:      "2s + 2 * (" + ticks + ")",
+		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu"},
+		Because:   "all processors together counted less than half of the time that passed"},
+	{Name: "cpu: clock, ticks", On: linux, Beyond: 0.1,
+		Least:     "delta(kernel.all.uptime)",
+		Most:      "2s + 2 * (" + ticks + " + delta(kernel.all.cpu.wait.total) + " + taken + ")",
 		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu"},
 		Because:   "all processors together counted less than half of the time that passed"},
 	{Name: "cpu: scheduler, processes", On: linux, Beyond: 100e6,
@@ -212,6 +215,14 @@ var pairs = []Pair{
 		Distrusts: []string{"proc.energy", "power.battery.amperage", "power.battery.voltage"},
 		Because:   "the processes use much more power than the battery gives"},
 }
+
+// What processors count: work for programs, interrupts and what the hypervisor took, and
+// all but that and waiting for disks.
+const (
+	work  = "delta(kernel.all.cpu.user) + delta(kernel.all.cpu.nice) + delta(kernel.all.cpu.sys)"
+	taken = "delta(kernel.all.cpu.irq.hard) + delta(kernel.all.cpu.irq.soft) + delta(kernel.all.cpu.steal)"
+	ticks = work + " + delta(kernel.all.cpu.idle)"
+)
 
 // tcpStates are the rows of the list of TCP sockets.
 const tcpStates = "network.tcpconn.close + network.tcpconn.listen + network.tcpconn.syn_sent + network.tcpconn.syn_recv" +

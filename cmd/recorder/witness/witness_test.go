@@ -263,7 +263,7 @@ func TestVerdicts(t *testing.T) {
 		}, "energy: processes, battery: agrees"},
 		{"the machine's ticks stand", linux, "cpu: ", func(m *machine) {
 			busy(m)
-			for _, s := range []string{"user", "nice", "sys", "idle", "irq.hard", "irq.soft", "steal"} {
+			for _, s := range []string{"user", "nice", "sys", "idle", "wait.total", "irq.hard", "irq.soft", "steal"} {
 				m.set("kernel.all.cpu."+s, "", 1e6)
 			}
 			cpu(m, 900, 50)
@@ -273,7 +273,7 @@ func TestVerdicts(t *testing.T) {
 			"cpu: clock, ticks: disagrees\ncpu: scheduler, processes: agrees"},
 		{"a machine at work", linux, "cpu: ", func(m *machine) {
 			busy(m)
-			for _, s := range []string{"nice", "idle", "irq.hard", "irq.soft", "steal"} {
+			for _, s := range []string{"nice", "idle", "wait.total", "irq.hard", "irq.soft", "steal"} {
 				m.grow("kernel.all.cpu."+s, "", 10)
 			}
 			m.grow("kernel.all.cpu.user", "", 900)
@@ -283,6 +283,20 @@ func TestVerdicts(t *testing.T) {
 		}, "cpu: processes, machine: agrees\n" +
 			"cpu: machine, processes: cannot be compared: processes began or ended meanwhile, or not all of them are seen from here\n" +
 			"cpu: clock, ticks: agrees\ncpu: scheduler, processes: agrees"},
+		{"one processor that waits for disks", linux, "cpu: clock", func(m *machine) {
+			for _, s := range []string{"user", "nice", "sys", "idle", "irq.hard", "irq.soft", "steal"} {
+				m.grow("kernel.all.cpu."+s, "", 5)
+			}
+			m.grow("kernel.all.cpu.wait.total", "", 960)
+			m.set("kernel.all.uptime", "", 100, 120, 140, 160)
+		}, "cpu: clock, ticks: agrees"},
+		{"a guest whose time the hypervisor takes", linux, "cpu: clock", func(m *machine) {
+			for _, s := range []string{"user", "nice", "sys", "idle", "irq.hard", "irq.soft", "wait.total"} {
+				m.grow("kernel.all.cpu."+s, "", 5)
+			}
+			m.grow("kernel.all.cpu.steal", "", 960)
+			m.set("kernel.all.uptime", "", 100, 120, 140, 160)
+		}, "cpu: clock, ticks: agrees"},
 		{"processes that stand, in quiet times", linux, "cpu: machine", func(m *machine) {
 			quiet(m)
 			m.grow("kernel.all.cpu.user", "", 1900)
