@@ -175,6 +175,7 @@ type bench struct {
 	used    func() time.Duration // processor time
 	// since is the last run as the machine's history was asked about it.
 	since *time.Time
+	more  []sample.Source // besides the clock
 }
 
 func newBench(t *testing.T) *bench {
@@ -209,7 +210,7 @@ func (b *bench) run() (*Service, func()) {
 			defer b.mu.Unlock()
 			return b.cfg, b.loadErr
 		},
-		Sources: []sample.Source{&clockSource{metric.Group{Name: "clock", Metrics: []*metric.Desc{{Name: "clock.one", Type: metric.U64, Sem: metric.Instant, Class: metric.Fast}}}}},
+		Sources: append([]sample.Source{&clockSource{metric.Group{Name: "clock", Metrics: []*metric.Desc{{Name: "clock.one", Type: metric.U64, Sem: metric.Instant, Class: metric.Fast}}}}}, b.more...),
 		Open: func(catalog []*metric.Desc, s Settings) (Archive, Past, error) {
 			b.archive.settings = append(b.archive.settings, s)
 			return b.archive, b.past, nil
