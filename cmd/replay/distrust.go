@@ -15,14 +15,33 @@ type doubts struct {
 	s    *session
 	all  []*query.Distrust
 	told []*query.Distrust
+	// beside says that rows of json have the reason.
+	beside bool
 }
 
 func (s *session) doubts(w query.Window) *doubts {
 	return &doubts{s: s, all: query.Distrusts(s.archive, w)}
 }
 
+// about takes in what concerns targets as a whole, for answers of one row a series.
+func (d *doubts) about(targets []query.Target, r query.Request) *doubts {
+	for _, one := range d.all {
+		if one.Key != "" && r.Instance != nil && !r.Instance(one.Indom, &metric.Instance{Key: one.Key, Name: one.Instance}) {
+			continue
+		}
+		for _, t := range targets {
+			if t.Metric != nil && one.About(t.Metric.Name) || t.Expr != nil && slices.ContainsFunc(t.Expr.Metrics(), one.About) {
+				d.told = append(d.told, one)
+				break
+			}
+		}
+	}
+	return d
+}
+
 // of is why the values of a series are not to be trusted, by time; nil where they are.
 func (d *doubts) of(t query.Target, s *query.Series) func(wall int64) metric.Reason {
+	d.beside = true
 	var mine []*query.Distrust
 	for _, one := range d.all {
 		if d.concerns(one, t, s) && len(s.Wall) > 0 && (one.To == 0 || s.Wall[0] < one.To) && one.From <= s.Wall[len(s.Wall)-1] {
@@ -56,11 +75,12 @@ func (d *doubts) concerns(one *query.Distrust, t query.Target, s *query.Series) 
 func (a *app) tellDoubts(d *doubts) {
 	for _, one := range d.told {
 		text := strings.Join(one.Metrics, ", ") + a.ofInstance(one) + ": " + a.distrustText(one)
-		if a.table() {
+		switch {
+		case a.table():
 			a.alarming(text)
-		} else if a.format == string(out.CSV) {
+		case a.format != string(out.JSON) || !d.beside:
 			a.complain("replay: " + text)
-		} // json has it beside each value
+		}
 	}
 }
 

@@ -115,6 +115,7 @@ func (a *app) ranges(cmd *cobra.Command, f *seriesFlags, args []string, ask quer
 		}
 		return a.nothing(targets, f, r)
 	}
+	a.tellDoubts(a.doubts(r.Window).about(targets, r))
 	a.finish(cmd, args, false)
 	return nil
 }
