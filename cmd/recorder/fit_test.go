@@ -53,7 +53,7 @@ func screens(t *testing.T, dir string, width int, ascii bool) map[string]string 
 		t.Fatal(err)
 	}
 	shown := make(map[string]string)
-	for _, line := range []string{"probe --wait 1ms", "probe --wait 1ms --cost", "metrics", "metrics --describe", "check --config FILE"} {
+	for _, line := range []string{"probe --wait 1ms", "probe --wait 1ms --cost", "metrics", "metrics --describe", "check --config FILE", "check --witness --wait 1ms"} {
 		var o, e bytes.Buffer
 		a := &app{
 			out: toPeople(&o), err: toPeople(&e), now: platform.Now, width: width, ascii: ascii,
