@@ -58,8 +58,10 @@ window begins, and openmetrics there and every four minutes, as Prometheus takes
 series for gone after five.
 
 However long the window is, memory stays the same. A file appears under its name
-when it is whole; where there is one it is overwritten only with --force. What of
-the archives could not be read is said, and then the exit status is 1.`,
+when it is whole, and not where there is nothing to write; where there is one it is
+overwritten only with --force, and never one that is read. What an export that was
+killed has left (.OUT.NUMBER) the next one of that name removes. What of the archives
+could not be read is said, and then the exit status is 1.`,
 		Example: `  replay export --format csv -o day.csv --from -1d
   replay export 'kernel.*' 'mem.*' --format jsonl -o system.jsonl
   replay export --format perfetto -o incident.pftrace --from 03:00 --to 03:30
@@ -138,7 +140,7 @@ func (f *exportFlags) steps(format *export.Format) (*time.Duration, error) {
 
 // target is where to write to.
 func (a *app) exportTarget(f *exportFlags, format *export.Format) (export.Target, error) {
-	t := export.Target{Path: f.dst, Stdout: a.stdout.Unwrap(), Force: f.force}
+	t := export.Target{Path: f.dst, Stdout: a.stdout.Unwrap(), Force: f.force, Sources: a.readFrom()}
 	switch {
 	case f.dst == "" && format.Many:
 		return t, fmt.Errorf("%s is several files: say with -o where they go", format.Name)
@@ -157,11 +159,11 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.exportTarget(f, format)
+	r, err := a.exported(f, format, args)
 	if err != nil {
 		return err
 	}
-	r, err := a.exported(f, format, args)
+	t, err := a.exportTarget(f, format)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, export.ErrNothing) {
 		return err
 	}
 	return a.told(cmd, args, t, report)
@@ -226,7 +228,7 @@ func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export
 	}
 	a.tellDamage()
 	var parts []string
-	if r.Values+r.Series > 0 || r.Rows == 0 {
+	if r.Values+r.Series > 0 {
 		parts = append(parts, plural.Of(r.Values, "value"))
 	}
 	if r.Series > 0 {
@@ -241,7 +243,8 @@ func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export
 	if r.Bytes > 0 {
 		parts = append(parts, human.Bytes(float64(r.Bytes)))
 	}
-	if t.Path != "-" {
+	none := r.Values+r.Rows == 0
+	if t.Path != "-" && !none {
 		a.stdout.Printf("%s: %s\n", t.Path, strings.Join(parts, ", "))
 		a.finish(cmd, args, false)
 	} else if a.showCommand {
@@ -252,7 +255,7 @@ func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export
 	for _, note := range r.Notes {
 		a.complain("replay: " + note)
 	}
-	if r.Values+r.Rows == 0 {
+	if none {
 		return nothing("nothing of what is asked for was recorded in this window")
 	}
 	_, _, list := query.Covered(a.archive, a.used)

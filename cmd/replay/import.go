@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/cause"
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/pcpimport"
 	"tachograph/sample"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/rewrite"
 )
@@ -112,6 +114,7 @@ type archives struct {
 	dst   string
 	dir   string // where they are made
 	paths []string
+	clear func() // leaves nothing of what is not finished
 }
 
 // newArchives prepares for a file called dst, which must not exist.
@@ -119,11 +122,12 @@ func newArchives(dst string) (*archives, error) {
 	if _, err := os.Lstat(dst); err == nil {
 		return nil, fmt.Errorf("%s exists, and nothing is written over: name another with -o", dst)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(dst), "."+filepath.Base(dst)+".*")
+	disk.Clear(dst)
+	dir, remove, err := disk.MkdirScratch(dst)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", dst, err)
+		return nil, fmt.Errorf("cannot write %s: %w", dst, cause.Of(err))
 	}
-	return &archives{dst: dst, dir: dir}, nil
+	return &archives{dst: dst, dir: dir, clear: remove}, nil
 }
 
 func (m *archives) create(about rewrite.About) (pcpimport.Writer, error) {
@@ -140,9 +144,5 @@ func (m *archives) finish(ctx context.Context) error {
 		}
 		// Where a file cannot have two names it is copied.
 	}
-	_, err := rewrite.Copy(m.dst, rewrite.CopyOptions{Context: ctx}, m.paths...)
-	return err
+	return together(ctx, m.dst, m.paths)
 }
-
-// clear leaves nothing of what is not finished.
-func (m *archives) clear() { _ = os.RemoveAll(m.dir) }

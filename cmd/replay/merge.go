@@ -94,7 +94,8 @@ The pieces together answer every question as before, and each answers by itself:
 with how things stood, which is not told twice where the piece before stands beside it.
 replay merge puts them together again. Archives that are being written can be split, too.
 
-The directory is made if it is not there. Either all pieces are written or none.`,
+The directory is made if it is not there. Either all pieces are written or none; what
+is killed on the way the next split into the same directory undoes or finishes.`,
 		Example: `  replay split week.tacho --by day -o days
   replay split fleet.tacho --by host -o hosts
   replay split /var/db/tachograph --by 6h --from -2d -o pieces`,

@@ -108,7 +108,7 @@ func (a *app) plotPicture(cmd *cobra.Command, f *seriesFlags, args []string, fil
 		_, err = a.stdout.Unwrap().Write(bytes)
 		return err
 	}
-	if _, err := writeWhole(file.path, func(w io.Writer) error { _, err := w.Write(bytes); return err }); err != nil {
+	if _, err := a.writeWhole(a.ctx, file.path, func(w io.Writer) error { _, err := w.Write(bytes); return err }); err != nil {
 		return err
 	}
 	a.tell(fmt.Sprintf("%s: %s, %d x %d", file.path, human.Bytes(float64(len(bytes))), p.Width, p.Height))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,10 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tachograph/cmd/internal/cause"
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/store"
 	"tachograph/store/archive"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/reduce"
 	"tachograph/store/rewrite"
@@ -101,6 +102,10 @@ func (a *app) reduce(f *reduceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	a.paths = paths
+	if err := a.spare(f.dst); err != nil {
+		return err
+	}
 	r, err := store.Open(paths...)
 	if err != nil {
 		return err
@@ -158,14 +163,12 @@ func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archiv
 	if len(boots) == 1 {
 		return []string{f.dst}, a.reduceBoot(ctx, f, f.dst, boots[0])
 	}
-	scratch := f.dst + ".parts" + layout.TmpSuffix
-	if err := os.Mkdir(scratch, 0o750); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("%s is in the way, perhaps of a reduce that was killed: remove it", scratch)
-		}
-		return nil, err
+	disk.Clear(f.dst)
+	scratch, remove, err := disk.MkdirScratch(f.dst)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", f.dst, cause.Of(err))
 	}
-	defer os.RemoveAll(scratch)
+	defer remove()
 	for _, files := range boots {
 		first, last := &files[0].Info, &files[len(files)-1].Info
 		name := ""
@@ -180,8 +183,7 @@ func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archiv
 		}
 		made = append(made, filepath.Join(scratch, name))
 	}
-	_, err = rewrite.Copy(f.dst, rewrite.CopyOptions{Context: ctx}, made...)
-	return []string{f.dst}, err
+	return []string{f.dst}, together(ctx, f.dst, made)
 }
 
 func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files []*archive.File) error {

@@ -34,6 +34,10 @@ not changed; exit status 1 says that something is lost.`,
 }
 
 func (a *app) repair(src, dst string) error {
+	a.paths = []string{src}
+	if err := a.spare(dst); err != nil {
+		return err
+	}
 	bar := a.newBar("reading " + src)
 	r, err := mend.Repair(src, dst, bar.show)
 	bar.clear()

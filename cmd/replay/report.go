@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,7 +124,7 @@ func (a *app) report(cmd *cobra.Command, args []string, f *reportFlags) error {
 	if f.dst == "-" {
 		return p.WriteHTML(a.stdout.Unwrap())
 	}
-	n, err := writeWhole(f.dst, func(w io.Writer) error { return errors.Join(p.WriteHTML(w), ctx.Err()) })
+	n, err := a.writeWhole(ctx, f.dst, p.WriteHTML)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
 	"tachograph/store"
+	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/query"
 	"tachograph/store/rewrite"
@@ -109,11 +110,13 @@ func (a *app) snapshot(cmd *cobra.Command, f *snapshotFlags, args []string) erro
 	case "":
 		dst = a.snapshotName(w, mapping)
 	case "-":
-		dir, err := os.MkdirTemp("", "replay-")
+		at := filepath.Join(os.TempDir(), "replay-snapshot")
+		disk.Clear(at)
+		dir, remove, err := disk.MkdirScratch(at)
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer remove()
 		dst = filepath.Join(dir, "snapshot.tacho")
 	}
 	report, err := a.copy(dst, opt)
@@ -137,6 +140,9 @@ func (a *app) copy(dst string, opt rewrite.CopyOptions) (*rewrite.Report, error)
 	r, ok := a.archive.(*store.Reader)
 	if !ok {
 		return nil, errors.New("only archives can be copied")
+	}
+	if err := a.spare(dst); err != nil {
+		return nil, err
 	}
 	ctx, stop := a.untilEnded()
 	defer stop()
@@ -187,7 +193,7 @@ func (a *app) missing(r *rewrite.Report) error {
 			told[text] = true // when it was opened
 		}
 	}
-	lost := false
+	lost := len(a.losses) > 0 // archives that could not be opened at all
 	for _, l := range r.Lost {
 		lost = true
 		if !told[l.What] {

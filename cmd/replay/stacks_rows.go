@@ -159,7 +159,7 @@ func (a *app) stackFile(cmd *cobra.Command, args []string, f *stackFlags, list [
 	if _, err := os.Lstat(f.dst); err == nil && !f.force {
 		return fmt.Errorf("%s exists: --force overwrites it", f.dst)
 	}
-	n, err := writeWhole(f.dst, write)
+	n, err := a.writeWhole(a.ctx, f.dst, write)
 	if err != nil {
 		return err
 	}

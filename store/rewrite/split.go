@@ -1,17 +1,12 @@
 package rewrite
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"tachograph/store"
 	"tachograph/store/fault"
-	"tachograph/store/layout"
 )
 
 // SplitOptions say into what archives are split.
@@ -30,107 +25,99 @@ const mostPieces = 10000
 // Split makes archives in the directory dir, which is made if it is not there, of what a Reader
 // has open: of each boot one, or of each boot those between edges. Nothing is lost and nothing
 // told twice, and each piece stands for itself: it begins with how things stood. Either all of
-// them are there in the end, or none. Nothing else is asked of the Reader meanwhile.
+// them are there in the end, or none; what was killed on the way the next Split into the same
+// directory finishes or undoes. Nothing else is asked of the Reader meanwhile.
 func Split(dir string, opt SplitOptions, r *store.Reader) (report *Report, err error) {
 	report = &Report{Path: dir}
 	opt.Note = report.noting(opt.Note)
 	for _, l := range r.Losses() {
 		opt.note(l)
 	}
-	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, &fault.Error{Op: "split", Path: dir, Err: err}
+	p, err := newPieces(dir)
+	if err != nil {
+		return nil, err
 	}
-	if opt.ByHost {
-		return opt.byHost(dir, r, report)
-	}
-	var made []string
 	defer func() {
 		if err != nil {
-			opt.unmake(dir, made)
+			p.remove()
+			_ = os.Remove(dir) // if there is nothing else in it
 		}
 	}()
+	if opt.ByHost {
+		err = opt.byHost(p, r, report)
+	} else {
+		err = opt.byTime(p, r, report)
+	}
+	if err == nil && len(p.names) == 0 {
+		err = opt.nothing()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return report, p.publish()
+}
+
+// byTime makes an archive of each boot, or of each boot those between edges.
+func (opt *SplitOptions) byTime(p *pieces, r *store.Reader, report *Report) error {
 	for _, b := range opt.boots(r.Files()) {
 		told := false // what is wrong with the files
-		p := &progress{tell: opt.Progress, total: b.bytes()}
-		pieces, err := b.pieces(&opt)
+		progress := &progress{tell: opt.Progress, total: b.bytes()}
+		windows, err := b.windows(opt)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, w := range pieces {
+		for _, w := range windows {
 			one := opt.CopyOptions
 			one.From, one.To = w[0], w[1]
 			if told {
 				one.Note = report.later(one.Note)
 			}
 			told = true
-			path, written, err := b.piece(dir, &one, report, p)
+			written, err := b.write(p.scratch(), &one, report, progress)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if written == nil {
 				continue
 			}
-			made = append(made, path)
-			report.Archives = append(report.Archives, *written)
-			if st, err := os.Stat(path); err == nil {
-				report.Bytes += st.Size()
+			size, err := p.made(written)
+			if err != nil {
+				return err
 			}
+			report.Archives, report.Bytes = append(report.Archives, *written), report.Bytes+size
 		}
 	}
-	if len(made) == 0 {
-		return nil, opt.nothing()
-	}
-	return report, nil
+	return nil
 }
 
 // byHost makes a file of each host.
-func (opt *SplitOptions) byHost(dir string, r *store.Reader, report *Report) (_ *Report, err error) {
-	var made []string
-	defer func() {
-		if err != nil {
-			opt.unmake(dir, made)
-		}
-	}()
+func (opt *SplitOptions) byHost(p *pieces, r *store.Reader, report *Report) error {
 	for _, h := range r.Hosts() {
 		if opt.Hosts != nil && !slices.Contains(opt.Hosts, h.ID) && !slices.Contains(opt.Hosts, h.Name) {
 			continue
 		}
 		one := opt.CopyOptions
 		one.Hosts = []string{h.ID}
-		scratch := filepath.Join(dir, fmt.Sprintf(".piece-%d-%d", os.Getpid(), time.Now().UnixNano()))
-		got, err := CopyFrom(scratch, one, r)
+		got, err := CopyFrom(p.scratch(), one, r)
 		if fault.Of(err) == fault.NotFound {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		whole := got.Archives[0]
 		for _, w := range got.Archives[1:] {
 			whole.From, whole.To = min(whole.From, w.From), max(whole.To, w.To)
 			whole.Ticks, whole.Values, whole.Events = whole.Ticks+w.Ticks, whole.Values+w.Values, whole.Events+w.Events
 		}
-		path, err := name(dir, scratch, &whole)
+		size, err := p.made(&whole)
 		if err != nil {
-			_ = os.Remove(scratch)
-			return nil, err
+			return err
 		}
-		made = append(made, path)
-		report.Archives, report.Bytes = append(report.Archives, whole), report.Bytes+got.Bytes
+		report.Archives, report.Bytes = append(report.Archives, whole), report.Bytes+size
 		report.Twice, report.Conflicts = report.Twice+got.Twice, append(report.Conflicts, got.Conflicts...)
 	}
-	if len(made) == 0 {
-		return nil, opt.nothing()
-	}
-	return report, nil
-}
-
-// unmake removes what was made before something failed.
-func (opt *SplitOptions) unmake(dir string, made []string) {
-	for _, path := range made {
-		_ = os.Remove(path)
-	}
-	_ = os.Remove(dir) // if there is nothing else in it
+	return nil
 }
 
 // noting notes losses in the report and tells them on.
@@ -152,8 +139,8 @@ func (r *Report) later(note func(store.Loss)) func(store.Loss) {
 	}
 }
 
-// pieces are the windows of the pieces of a boot.
-func (b *bootFiles) pieces(opt *SplitOptions) ([][2]int64, error) {
+// windows are those of the pieces of a boot.
+func (b *bootFiles) windows(opt *SplitOptions) ([][2]int64, error) {
 	from, to := b.files[0].Info.Begin(), int64(0)
 	for _, f := range b.files {
 		from, to = min(from, f.Info.Begin()), max(to, f.Info.To)
@@ -179,31 +166,4 @@ func (b *bootFiles) pieces(opt *SplitOptions) ([][2]int64, error) {
 		at = end
 	}
 	return out, nil
-}
-
-// piece makes an archive of a window, called after what it holds; nil if that is nothing.
-func (b *bootFiles) piece(dir string, opt *CopyOptions, report *Report, p *progress) (string, *Written, error) {
-	scratch := filepath.Join(dir, fmt.Sprintf(".piece-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	written, err := b.write(scratch, opt, report, p)
-	if err != nil || written == nil {
-		return "", nil, err
-	}
-	path, err := name(dir, scratch, written)
-	if err != nil {
-		_ = os.Remove(scratch)
-	}
-	return path, written, err
-}
-
-// name gives a file the name that it has by what it holds, another one if that is taken.
-func name(dir, scratch string, written *Written) (string, error) {
-	for n := 0; ; n++ {
-		written.Name = layout.FinishedName(written.Host.Name, written.From, written.To, n)
-		path := filepath.Join(dir, written.Name)
-		err := rename(scratch, path)
-		if fault.Of(err) == fault.Exists && n < 1000 {
-			continue
-		}
-		return path, err
-	}
 }

@@ -76,6 +76,14 @@ type Report struct {
 	Losses []store.Loss
 }
 
+// Nothing is ErrNothing if nothing was written.
+func (r *Report) Nothing() error {
+	if r.Values+r.Rows == 0 {
+		return ErrNothing
+	}
+	return nil
+}
+
 // Wanted are the metrics that are to be written, by name: without those that no
 // archive can hold values of, and where nothing is named without what stacks are made of.
 func (r *Request) Wanted() []*metric.Desc {

@@ -9,10 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"tachograph/cmd/internal/cause"
+	"tachograph/store/disk"
 )
 
 // Target is where a format writes to.
@@ -23,7 +23,13 @@ type Target struct {
 	Stdout io.Writer
 	// Force replaces what is there.
 	Force bool
+	// Sources are the files that are read, none of which is written over or replaced.
+	Sources []string
 }
+
+// ErrNothing is the error of a format that has found nothing to write: there is no file then,
+// and what was there before is still there.
+var ErrNothing = errors.New("nothing was recorded then of what is asked for")
 
 // pieceBytes is how much is written at once.
 const pieceBytes = 256 << 10
@@ -32,7 +38,10 @@ const pieceBytes = 256 << 10
 // many bytes there are. Where write fails or the context ends there is no file.
 func (t Target) Stream(ctx context.Context, write func(io.Writer) error) (int64, error) {
 	if t.Path == "-" {
-		return pieces(ctx, t.Stdout, write)
+		return (&counted{ctx: ctx, w: t.Stdout}).all(write)
+	}
+	if err := t.Spare(t.Path); err != nil {
+		return 0, err
 	}
 	if info, err := os.Stat(t.Path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		// What is no file, such as a pipe, is written to as it is.
@@ -41,31 +50,31 @@ func (t Target) Stream(ctx context.Context, write func(io.Writer) error) (int64,
 			return 0, t.wrong(err)
 		}
 		defer f.Close()
-		return pieces(ctx, f, write)
+		return (&counted{ctx: ctx, w: f, wrong: t.wrong}).all(write)
 	}
 	var n int64
 	err := t.Files(ctx, []string{""}, func(files []*os.File) (err error) {
-		n, err = pieces(ctx, files[0], write)
+		n, err = (&counted{ctx: ctx, w: files[0], wrong: t.wrong}).all(write)
 		return err
 	})
 	return n, err
 }
 
-// pieces writes in large pieces.
-func pieces(ctx context.Context, w io.Writer, write func(io.Writer) error) (int64, error) {
-	c := &counted{ctx: ctx, w: w}
-	b := bufio.NewWriterSize(c, pieceBytes)
-	err := write(b)
-	if err == nil {
-		err = b.Flush()
-	}
-	return c.n, err
+type counted struct {
+	ctx   context.Context
+	w     io.Writer
+	wrong func(error) error // says which file it is; nil of standard output
+	n     int64
 }
 
-type counted struct {
-	ctx context.Context
-	w   io.Writer
-	n   int64
+// all writes in large pieces.
+func (c *counted) all(write func(io.Writer) error) (int64, error) {
+	b := bufio.NewWriterSize(c, pieceBytes)
+	err := write(b)
+	if err == nil || errors.Is(err, ErrNothing) {
+		err = errors.Join(err, b.Flush()) // a pipe gets the head of a table all the same
+	}
+	return c.n, err
 }
 
 func (c *counted) Write(p []byte) (int, error) {
@@ -74,6 +83,9 @@ func (c *counted) Write(p []byte) (int, error) {
 	}
 	n, err := c.w.Write(p)
 	c.n += int64(n)
+	if err != nil && c.wrong != nil {
+		err = c.wrong(err)
+	}
 	return n, err
 }
 
@@ -94,20 +106,22 @@ func (t Target) Files(ctx context.Context, suffixes []string, write func([]*os.F
 		}
 	}()
 	for _, s := range suffixes {
+		disk.Clear(t.Path + s)
 		if err := t.mayWrite(t.Path + s); err != nil {
 			return err
 		}
-		f, err := os.OpenFile(scratch(t.Path+s), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := os.OpenFile(disk.Scratch(t.Path+s), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
 			return t.wrong(err)
 		}
+		disk.Hold(f)
 		files = append(files, f)
 	}
 	if err := errors.Join(write(files), ctx.Err()); err != nil {
 		return err
 	}
 	for _, f := range files {
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		if err := f.Sync(); err != nil {
 			return t.wrong(err)
 		}
 	}
@@ -125,10 +139,11 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 	if t.Path == "-" {
 		return errors.New("a directory does not go to standard output: name it with -o")
 	}
+	t.clearDir()
 	if err := t.mayWriteDir(); err != nil {
 		return err
 	}
-	tmp := scratch(t.Path)
+	tmp := disk.Scratch(t.Path)
 	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return t.wrong(err)
 	}
@@ -137,10 +152,20 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 			os.RemoveAll(tmp)
 		}
 	}()
+	held, err := os.Open(tmp)
+	if err != nil {
+		return t.wrong(err)
+	}
+	defer held.Close()
+	disk.Hold(held)
+	// It says from the first on who makes it, should that be killed.
+	if err := os.WriteFile(filepath.Join(tmp, Made), nil, 0o666); err != nil {
+		return t.wrong(err)
+	}
 	if err := errors.Join(write(tmp), ctx.Err()); err != nil {
 		return err
 	}
-	old := tmp + ".old"
+	old := tmp + oldSuffix
 	switch err := os.Rename(t.Path, old); {
 	case err == nil:
 		if err := os.Rename(tmp, t.Path); err != nil {
@@ -154,8 +179,73 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 	return t.rename(tmp, t.Path)
 }
 
+// oldSuffix is behind the name of a directory that is being replaced.
+const oldSuffix = ".old"
+
+// clearDir removes what exports that were killed have left of the directory, and puts back one
+// that was to be replaced.
+func (t Target) clearDir() {
+	disk.Abandoned(t.Path, func(name string, info os.FileInfo) {
+		if _, err := os.Lstat(filepath.Join(name, Made)); err != nil || !info.IsDir() {
+			return
+		}
+		// Where there is one again, with anything in it, that stays.
+		if !strings.HasSuffix(name, oldSuffix) || os.Rename(name, t.Path) != nil {
+			_ = os.RemoveAll(name)
+		}
+	})
+}
+
+// Spare refuses paths that are what is read, by whatever name.
+func (t Target) Spare(paths ...string) error {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		for _, source := range t.Sources {
+			if of, err := os.Stat(source); err == nil && os.SameFile(of, info) {
+				return fmt.Errorf("%s is read, and would be gone: -o names another file", same(path, source))
+			}
+		}
+	}
+	return nil
+}
+
+// spareIn refuses to replace a directory in which something is that is read.
+func (t Target) spareIn(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil
+	}
+	for _, source := range t.Sources {
+		at, err := filepath.EvalSymlinks(source)
+		if err == nil {
+			at, err = filepath.Abs(at)
+		}
+		for err == nil && at != filepath.Dir(at) {
+			at = filepath.Dir(at)
+			if of, err := os.Stat(at); err == nil && os.SameFile(of, info) {
+				return fmt.Errorf("%s is read, and would be gone with %s: -o names another directory", source, dir)
+			}
+		}
+	}
+	return nil
+}
+
+// same is a path, with what the file is called that it is another name of.
+func same(path, source string) string {
+	if filepath.Clean(path) == filepath.Clean(source) {
+		return path
+	}
+	return path + " is the same file as " + source + ", which"
+}
+
 // mayWrite refuses to overwrite a file.
 func (t Target) mayWrite(path string) error {
+	if err := t.Spare(path); err != nil {
+		return err
+	}
 	switch info, err := os.Lstat(path); {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a directory: name a file in it", path)
@@ -185,6 +275,9 @@ func (t Target) mayWriteDir() error {
 	if list, err := os.ReadDir(t.Path); err == nil && len(list) == 0 {
 		return nil
 	}
+	if err := t.spareIn(t.Path); err != nil {
+		return err
+	}
 	if !t.Force {
 		return fmt.Errorf("%s exists: --force replaces what an export has left there, -o names another", t.Path)
 	}
@@ -204,10 +297,4 @@ func (t Target) rename(from, to string) error {
 // wrong says what could not be written, without the name that was only for a while.
 func (t Target) wrong(err error) error {
 	return fmt.Errorf("cannot write %s: %w", t.Path, cause.Of(err))
-}
-
-// scratch is what a file is called until it is whole.
-func scratch(path string) string {
-	path = strings.TrimRight(path, string(filepath.Separator))
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.Itoa(os.Getpid()))
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tachograph/store/disk"
 )
 
 func names(t *testing.T, dir string) string {
@@ -128,5 +131,51 @@ func TestDir(t *testing.T) {
 	os.Remove(filepath.Join(to.Path, Made))
 	if err := to.Dir(ctx, write("three")); err == nil || names(t, to.Path) != "two" {
 		t.Errorf("a directory of somebody else is replaced: %v", err)
+	}
+}
+
+// What an export that was killed has left the next one removes, and puts back what that was
+// about to replace.
+func TestKilledExports(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	write := func(at string) error {
+		return errors.Join(os.WriteFile(filepath.Join(at, "new"), nil, 0o666), os.WriteFile(filepath.Join(at, Made), nil, 0o666))
+	}
+	for _, c := range []struct {
+		left, want string
+		exists     bool
+	}{
+		{"", "", false},             // while it was made
+		{".old", "", true},          // between its two names
+		{".old", "a " + Made, true}, // when it had its name
+	} {
+		to := Target{Path: filepath.Join(dir, "day")}
+		left := disk.Scratch(to.Path) + c.left
+		if err := errors.Join(os.Mkdir(left, 0o777), write(left)); err != nil {
+			t.Fatal(err)
+		}
+		if c.want != "" {
+			if err := errors.Join(os.Mkdir(to.Path, 0o777), os.WriteFile(filepath.Join(to.Path, "a"), nil, 0o666), os.WriteFile(filepath.Join(to.Path, Made), nil, 0o666)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := to.Dir(ctx, write)
+		if c.exists != (err != nil) {
+			t.Errorf("%q: %v", c.left, err)
+		}
+		if want := cmp.Or(c.want, Made+" new"); names(t, dir) != "day" || names(t, to.Path) != want {
+			t.Errorf("%q: there is %s with %s, want %s", c.left, names(t, dir), names(t, to.Path), want)
+		}
+		if err := os.RemoveAll(to.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := Target{Path: filepath.Join(dir, "out.csv")}
+	if err := os.WriteFile(disk.Scratch(file.Path), []byte("half"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Stream(ctx, says("whole")); err != nil || names(t, dir) != "out.csv" {
+		t.Errorf("%v, there is %s", err, names(t, dir))
 	}
 }

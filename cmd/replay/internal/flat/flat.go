@@ -3,6 +3,7 @@
 package flat
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -24,11 +25,13 @@ var (
 
 func write(ctx context.Context, r *export.Request, t export.Target, f out.Format) (*export.Report, error) {
 	report := &export.Report{}
-	n, err := t.Stream(ctx, func(w io.Writer) error {
+	n, err := t.Stream(ctx, func(w io.Writer) (err error) {
 		if table := export.Lookup(r.Tables[0]); table != nil {
-			return wide(ctx, r, w, f, table, report)
+			err = wide(ctx, r, w, f, table, report)
+		} else {
+			err = values(ctx, r, w, f, report)
 		}
-		return values(ctx, r, w, f, report)
+		return cmp.Or(err, report.Nothing())
 	})
 	report.Bytes = n
 	return report, err

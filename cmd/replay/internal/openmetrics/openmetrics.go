@@ -8,6 +8,7 @@
 package openmetrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ func write(ctx context.Context, r *export.Request, t export.Target) (*export.Rep
 	report := &export.Report{}
 	var err error
 	report.Bytes, err = t.Stream(ctx, func(w io.Writer) error {
-		return newExporter(ctx, r, w, report).all()
+		return cmp.Or(newExporter(ctx, r, w, report).all(), report.Nothing())
 	})
 	return report, err
 }

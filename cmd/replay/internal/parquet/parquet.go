@@ -10,6 +10,7 @@ package parquet
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +42,7 @@ func write(ctx context.Context, r *export.Request, t export.Target) (*export.Rep
 				return err
 			}
 		}
-		return w.about()
+		return cmp.Or(w.about(), w.report.Nothing())
 	})
 	return w.report, err
 }

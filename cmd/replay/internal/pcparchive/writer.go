@@ -11,6 +11,7 @@ import (
 
 	"tachograph/cmd/internal/cause"
 	"tachograph/sample/pcp"
+	"tachograph/store/disk"
 )
 
 // Options are what an archive is to be like.
@@ -82,6 +83,7 @@ func Create(base string, opt Options) (*Writer, error) {
 			return nil, fmt.Errorf("%s exists: --force replaces the archive, -o names another", have[0])
 		}
 	}
+	disk.Clear(base)
 	var err error
 	if w.meta, err = w.open("meta", metaVolume); err == nil {
 		if w.index, err = w.open("index", indexVolume); err == nil {
@@ -126,7 +128,7 @@ func volumeNumber(s string) (int, bool) {
 
 // scratch is what a part is called until the archive is whole.
 func (w *Writer) scratch(suffix string) string {
-	return filepath.Join(filepath.Dir(w.base), "."+filepath.Base(w.base)+"."+strconv.Itoa(os.Getpid())+".tmp."+suffix)
+	return disk.Scratch(w.base) + ".tmp." + suffix
 }
 
 func (w *Writer) open(suffix string, volume int32) (*part, error) {
@@ -134,6 +136,7 @@ func (w *Writer) open(suffix string, volume int32) (*part, error) {
 	if err != nil {
 		return nil, w.wrong(err)
 	}
+	disk.Hold(f)
 	p := &part{f: f, suffix: suffix, buf: make([]byte, 0, flushAt+1<<17)}
 	w.parts = append(w.parts, p)
 	p.buf = appendLabel(p.buf, &w.opt.Label, volume)
@@ -275,7 +278,7 @@ func (w *Writer) Finish() (bytes int64, err error) {
 	}
 	for _, p := range w.parts {
 		p.flush()
-		if err := errors.Join(p.err, p.f.Sync(), p.f.Close()); err != nil {
+		if err := errors.Join(p.err, p.f.Sync()); err != nil {
 			return 0, w.wrong(err)
 		}
 		w.bytes += p.off
@@ -292,6 +295,9 @@ func (w *Writer) Finish() (bytes int64, err error) {
 		if err := os.Rename(w.scratch(p.suffix), w.base+"."+p.suffix); err != nil {
 			return 0, w.wrong(err)
 		}
+	}
+	for _, p := range w.parts {
+		_ = p.f.Close()
 	}
 	w.parts = nil
 	return w.bytes, nil

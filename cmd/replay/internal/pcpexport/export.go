@@ -2,7 +2,6 @@ package pcpexport
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -65,10 +64,10 @@ func write(ctx context.Context, r *export.Request, t export.Target) (*export.Rep
 			e.total += span(max(in.From, r.Window.From), in.To, r.Window.To)
 		}
 	}
-	if err := e.run(rewrite.Read(opt, r.Paths...)); err != nil {
+	if err := t.Spare(pcparchive.Parts(base)...); err != nil {
 		return nil, err
 	}
-	return e.report, nil
+	return e.report, e.run(rewrite.Read(opt, r.Paths...))
 }
 
 func span(from, to, end int64) int64 {
@@ -142,8 +141,6 @@ type step struct {
 	boot   string
 }
 
-var errNothing = errors.New("nothing was recorded then of what is asked for")
-
 func (e *exporter) run(items iter.Seq2[rewrite.Item, error]) error {
 	e.space = pcp.NewSpace()
 	if e.r != nil {
@@ -182,8 +179,8 @@ func (e *exporter) run(items iter.Seq2[rewrite.Item, error]) error {
 	if err := e.flush(math.MaxInt64); err != nil {
 		return err
 	}
-	if e.w == nil {
-		return errNothing
+	if e.w == nil || e.report.Nothing() != nil {
+		return export.ErrNothing
 	}
 	return e.finish()
 }

@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"io"
@@ -19,7 +20,7 @@ var Format = export.Format{
 	Name: "perfetto", Summary: "a trace with counters, processes and events, for ui.perfetto.dev", Steps: true,
 	Write: func(ctx context.Context, r *export.Request, t export.Target) (*export.Report, error) {
 		report := &export.Report{}
-		n, err := t.Stream(ctx, func(w io.Writer) error { return write(ctx, r, w, report) })
+		n, err := t.Stream(ctx, func(w io.Writer) error { return cmp.Or(write(ctx, r, w, report), report.Nothing()) })
 		report.Bytes = n
 		return report, err
 	},

@@ -1,0 +1,150 @@
+package rewrite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tachograph/store/disk"
+	"tachograph/store/fault"
+	"tachograph/store/layout"
+)
+
+// Pieces are archives that get their names in a directory together: they are made in one below
+// it, whose name says whether all of them are made. Whoever comes later undoes what was
+// killed before that, and finishes what was killed after it.
+type pieces struct {
+	dir    string
+	at     string // where they are made
+	remove func() // at with all that is in it
+	names  []string
+}
+
+const (
+	// piecesName is what the directory is called after in which pieces are made.
+	piecesName = "tachograph-pieces"
+	// madeSuffix is behind its name when all are made.
+	madeSuffix = ".made"
+)
+
+// newPieces prepares for pieces in dir, which is made if it is not there.
+func newPieces(dir string) (*pieces, error) {
+	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, &fault.Error{Op: "split", Path: dir, Err: err}
+	}
+	place := filepath.Join(dir, piecesName)
+	disk.Abandoned(place, func(name string, _ os.FileInfo) {
+		p := &pieces{dir: dir, at: name}
+		end := p.undo
+		if strings.HasSuffix(name, madeSuffix) {
+			end = p.move
+		}
+		if end() == nil {
+			_ = os.RemoveAll(name)
+		}
+	})
+	at, remove, err := disk.MkdirScratch(place)
+	if err != nil {
+		return nil, &fault.Error{Op: "split", Path: dir, Err: err}
+	}
+	return &pieces{dir: dir, at: at, remove: remove}, nil
+}
+
+// scratch is where the next piece is made.
+func (p *pieces) scratch() string { return filepath.Join(p.at, "piece") }
+
+// made gives the piece that was made the name that it has by what it holds, another one if
+// that is taken, and returns how large it is.
+func (p *pieces) made(written *Written) (size int64, err error) {
+	for n := 0; ; n++ {
+		written.Name = layout.FinishedName(written.Host.Name, written.From, written.To, n)
+		if missing(filepath.Join(p.dir, written.Name)) && missing(filepath.Join(p.at, written.Name)) {
+			break
+		}
+	}
+	path := filepath.Join(p.at, written.Name)
+	if err := os.Rename(p.scratch(), path); err != nil {
+		return 0, err
+	}
+	p.names = append(p.names, written.Name)
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+// missing reports whether nothing is called path.
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// publish has all pieces in the directory. They are there under both names until all are.
+func (p *pieces) publish() error {
+	defer p.remove()
+	for _, name := range p.names {
+		err := os.Link(filepath.Join(p.at, name), filepath.Join(p.dir, name))
+		if errors.Is(err, fs.ErrExist) {
+			_ = p.undo()
+			return exists(filepath.Join(p.dir, name))
+		}
+		if err != nil { // Where a file cannot have two names it is moved, when all are made.
+			if err := p.undo(); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	whole := p.at + madeSuffix
+	if err := os.Rename(p.at, whole); err != nil {
+		return errors.Join(&fault.Error{Op: "split", Path: p.dir, Err: err}, p.undo())
+	}
+	p.at = whole
+	err := errors.Join(p.move(), disk.OS.SyncDir(p.dir))
+	if err == nil {
+		err = os.RemoveAll(p.at)
+	}
+	return err
+}
+
+// undo takes the pieces out of the directory that have their names there.
+func (p *pieces) undo() error {
+	return p.each(func(here, there string, same bool) error {
+		if same {
+			return os.Remove(there)
+		}
+		return nil
+	})
+}
+
+// move brings the pieces into the directory that are not there yet.
+func (p *pieces) move() error {
+	return p.each(func(here, there string, same bool) error {
+		if same {
+			return nil
+		}
+		return rename(here, there)
+	})
+}
+
+// each calls fn with each piece that was made, where it was made and where it belongs, and
+// whether it is there.
+func (p *pieces) each(fn func(here, there string, same bool) error) error {
+	entries, err := os.ReadDir(p.at)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), layout.FinishedSuffix) {
+			continue
+		}
+		here, there := filepath.Join(p.at, e.Name()), filepath.Join(p.dir, e.Name())
+		a, errA := os.Lstat(here)
+		b, errB := os.Lstat(there)
+		err = errors.Join(err, errA)
+		if errA == nil {
+			err = errors.Join(err, fn(here, there, errB == nil && os.SameFile(a, b)))
+		}
+	}
+	return err
+}
