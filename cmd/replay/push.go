@@ -120,8 +120,8 @@ func pushCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push [ARCHIVE...] --to URL",
 		Short: "Bring what is recorded to a server: Prometheus, ClickHouse, OpenTelemetry",
-		Long: `push brings what is recorded to a server, each value once: what archives hold, and
-with --follow what is being recorded, until Ctrl-C. Servers speak one of
+		Long: `push brings what is recorded to a server, every value: what archives hold, and with
+--follow what is being recorded, until Ctrl-C. Servers speak one of
 
   remote-write  Prometheus, VictoriaMetrics, Mimir, Thanos: system metrics under the
                 names of /metrics (replay serve), and with --processes totals of processes
@@ -133,7 +133,9 @@ which --protocol says where the address does not.
 What the server has acknowledged is kept in a small file (--state; root's are in
 /var/lib/tachograph-push, or /Library/Application Support/Tachograph/Push on a Mac,
 others' in ~/.local/state/tachograph-push or below their ~/Library), and the next push
-to this server goes on there. Without one it begins with the oldest archive, or at
+to this server goes on there. The one batch that was on its way when push was killed, or
+the answer to it lost, is sent again as it was: servers that know a value by its series
+and time keep it once. Without a state it begins with the oldest archive, or at
 --from, which may be now. What a server does not take now is tried again, ever less
 often; what it refuses for good is told and set aside, and stays in the archive. The
 archive is the buffer: while a server is away nothing piles up. recorder status says

@@ -19,8 +19,9 @@ import (
 	"tachograph/cmd/replay/internal/status"
 )
 
-// A line is what ServeHTTP writes: one value that is new, an instance that is
-// gone, something that happened, what cannot be told, or the position.
+// A line is what ServeHTTP writes: one value that is new, or, with Snapshot, one that
+// stands as it was read then; an instance that is gone, something that happened, what
+// cannot be told, or the position. Time is when the value was read.
 type line struct {
 	Time     string            `json:"time,omitempty"`
 	Metric   string            `json:"metric,omitempty"`
@@ -29,6 +30,7 @@ type line struct {
 	Value    any               `json:"value,omitempty"`
 	Absent   string            `json:"absent,omitempty"`
 	Gone     bool              `json:"gone,omitempty"`
+	Snapshot bool              `json:"snapshot,omitempty"`
 	Event    string            `json:"event,omitempty"`
 	Text     string            `json:"text,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
@@ -55,7 +57,9 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.SetEscapeHTML(false)
 	req, err := readQuery(r.URL.Query())
 	begun := false
+	var wrote time.Time
 	if err == nil {
+		req.ExactTimes = true
 		io.Copy(io.Discard, r.Body) // until then nobody sees that the client has left
 		var dec client.Decoder
 		err = p.stream(r.Context(), req, decoded, func(m *tachographv1.SubscribeResponse) error {
@@ -68,6 +72,10 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if err != nil || f == nil {
 				return err
 			}
+			if quiet(f) && time.Since(wrote) < ordinaryBeat {
+				return nil // a reading by which nothing has changed
+			}
+			wrote = time.Now()
 			for l := range lines(f) {
 				if err := out.Encode(&l); err != nil {
 					return err
@@ -125,6 +133,12 @@ func readQuery(q url.Values) (*tachographv1.SubscribeRequest, error) {
 	return req, nil
 }
 
+// quiet reports whether a frame has nothing but a position.
+func quiet(f *client.Frame) bool {
+	return !f.Snapshot && f.Merged == 0 &&
+		len(f.Errors)+len(f.Lost)+len(f.Events)+len(f.Tables)+len(f.Gone)+len(f.Appeared)+len(f.Changes) == 0
+}
+
 // lines are a frame as lines. None is kept: a client that takes its time takes them one by
 // one.
 func lines(f *client.Frame) iter.Seq[line] {
@@ -133,7 +147,10 @@ func lines(f *client.Frame) iter.Seq[line] {
 		tell := func(l line) {
 			more = more && yield(l)
 		}
-		at := f.Time.UTC().Format(time.RFC3339Nano)
+		at := make(map[*client.Table]time.Time)
+		for _, r := range f.Readings {
+			at[r.Table] = r.Time
+		}
 		for _, e := range f.Errors {
 			tell(line{Metric: e.Item, Error: e.Message, Code: connect.Code(e.Code).String()})
 		}
@@ -156,7 +173,12 @@ func lines(f *client.Frame) iter.Seq[line] {
 		}
 		value := func(r *client.Row, i int, gone bool) {
 			m, v := &r.Table.Metrics[i], r.Values[i]
-			l := line{Time: at, Metric: m.Name, Instance: r.Instance.GetName(), Key: r.Instance.GetKey(), Absent: v.Absent, Gone: gone}
+			read, ok := at[r.Table]
+			if !ok {
+				read = f.Time
+			}
+			l := line{Time: read.UTC().Format(time.RFC3339Nano), Metric: m.Name, Instance: r.Instance.GetName(), Key: r.Instance.GetKey(),
+				Absent: v.Absent, Gone: gone, Snapshot: f.Snapshot}
 			if v.Absent == "" && !gone {
 				l.Value = shownValue(m, v)
 			}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Lines of JSON say what frames do.
@@ -64,5 +66,67 @@ func TestLines(t *testing.T) {
 		if res.StatusCode != code {
 			t.Errorf("%s: %s", query, res.Status)
 		}
+	}
+}
+
+// Each line has the time at which its value was read, as the archive has it, and who goes
+// on from a position can tell how things stood there from what he has missed.
+func TestLinesHaveTheirTimes(t *testing.T) {
+	r := newMachineRig(t, 23)
+	r.play(12)
+	srv := httptest.NewServer(r.pub)
+	defer srv.Close()
+	// lines reads until a position behind so many values that are new.
+	read := func(query string, fresh int) (position string, list []line) {
+		t.Helper()
+		res, err := http.Get(srv.URL + "/v1/subscribe?metrics=test.*" + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		for in := bufio.NewScanner(res.Body); in.Scan(); {
+			var l line
+			if err := json.Unmarshal(in.Bytes(), &l); err != nil {
+				t.Fatalf("%v: %s", err, in.Text())
+			}
+			switch {
+			case l.Metric != "":
+				list = append(list, l)
+				if !l.Snapshot {
+					fresh--
+				}
+			case l.Position == "":
+			case fresh > 0: // more is to come
+			default:
+				return l.Position, list
+			}
+		}
+		t.Fatal("it has ended")
+		return "", nil
+	}
+	position, stood := read("", 0)
+	for _, l := range stood {
+		if !l.Snapshot {
+			t.Fatalf("%+v is of a snapshot and does not say so", l)
+		}
+	}
+	r.play(5)
+	_, list := read("&position="+position, 20)
+	want := r.recorded()
+	snapshots := 0
+	for _, l := range append(stood, list...) {
+		at, err := time.Parse(time.RFC3339Nano, l.Time)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Snapshot {
+			snapshots++
+		}
+		if _, ok := want[cell{l.Metric, l.Key, at.UnixNano()}]; !ok && !l.Gone && !strings.Contains(l.Metric, "computed") {
+			t.Fatalf("nothing was read of %s %s at %s", l.Metric, l.Key, l.Time)
+		}
+	}
+	if snapshots < 2*len(stood)*9/10 {
+		t.Errorf("%d of %d lines stand as they were read, %d did at first", snapshots, len(stood)+len(list), len(stood))
 	}
 }

@@ -1,5 +1,5 @@
 // Package push brings what is recorded to a receiver on another machine: every tick
-// and event once, in batches, from the position on that the receiver has
+// and event, in batches, from the position on that the receiver has
 // acknowledged.
 //
 // The archive is the buffer. An Engine follows it, makes one batch while another is
