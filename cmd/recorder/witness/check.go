@@ -242,12 +242,11 @@ func (c *Check) judge(p *compiled, v Verdict) []Verdict {
 	var all []Verdict
 	for _, key := range slices.Sorted(maps.Keys(least)) {
 		m, ok := most[key]
-		if !ok {
-			continue
-		}
 		one := v
-		one.Instance, one.Least, one.Most = m.in, least[key].value*p.scale, m.value
+		one.Instance, one.Least, one.Most = least[key].in, least[key].value*p.scale, m.value
 		switch {
+		case !ok:
+			one.Why = c.lacks(p, key)
 		case one.Least-one.Most > one.Beyond:
 			one.State = Disagrees
 		case p.growth && one.Least <= one.Beyond:
@@ -258,10 +257,29 @@ func (c *Check) judge(p *compiled, v Verdict) []Verdict {
 		all = append(all, one)
 	}
 	if len(all) == 0 {
-		v.Why = "nothing was there, or a counter began anew"
+		v.Why = anew
 		all = append(all, v)
 	}
 	return all
+}
+
+// anew is why something has no growth that was read at every look.
+const anew = "nothing was there, or a counter began anew"
+
+// lacks is why one instance cannot be compared of which others can.
+func (c *Check) lacks(p *compiled, key string) string {
+	for _, b := range c.saw[looks-1] {
+		row := slices.IndexFunc(b.Rows, func(in *metric.Instance) bool { return in != nil && in.Key == key })
+		if row < 0 || b.Group.Indom != p.most.Indom() {
+			continue
+		}
+		for i, d := range b.Group.Metrics {
+			if miss := b.Cols[i].Miss; slices.Contains(p.needs, d.Name) && miss != nil && miss[row] != metric.Present {
+				return d.Name + " is absent: " + miss[row].String()
+			}
+		}
+	}
+	return anew
 }
 
 // why is why a pair cannot be compared; empty where it can.

@@ -18,7 +18,7 @@ type machine struct {
 	at    metric.Stamp
 	// values are those of each look, by metric and instance.
 	values map[string]map[string][looks]float64
-	absent map[string]metric.Reason
+	absent map[string]metric.Reason // by metric, or by metric and instance
 	keys   map[string]*metric.Instance
 	second time.Duration
 }
@@ -66,7 +66,7 @@ func (m *machine) block(name string, look int) *metric.Block {
 				m.keys[d.Indom+key] = in
 			}
 		}
-		why, bits := m.absent[name], uint64(int64(v[look]))
+		why, bits := max(m.absent[name], m.absent[name+" "+key]), uint64(int64(v[look]))
 		switch d.Type {
 		case metric.F32:
 			bits = uint64(math.Float32bits(float32(v[look])))
@@ -189,6 +189,14 @@ func TestVerdicts(t *testing.T) {
 			m.grow("network.interface.in.packets", "lo0", 900)
 			m.grow("network.interface.in.bytes", "lo0", 900*60)
 		}, "interface: packets, bytes in [en0]: disagrees\ninterface: packets, bytes in [lo0]: agrees"},
+		{"and their absence has been told already", darwin, "interface: packets, bytes in", func(m *machine) {
+			m.grow("network.interface.in.packets", "en0", 900)
+			m.set("network.interface.in.bytes", "en0", 5_000_000)
+			m.absent["network.interface.in.bytes en0"] = metric.Refused
+			m.grow("network.interface.in.packets", "lo0", 900)
+			m.grow("network.interface.in.bytes", "lo0", 900*60)
+		}, "interface: packets, bytes in [en0]: cannot be compared: network.interface.in.bytes is absent: withheld by the kernel\n" +
+			"interface: packets, bytes in [lo0]: agrees"},
 		{"they stand still while packets do, too", darwin, "network: tcp, interface", func(m *machine) {
 			m.set("network.interface.in.packets", "en0", 10)
 			m.set("network.interface.in.bytes", "en0", 0)
