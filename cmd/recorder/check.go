@@ -42,6 +42,9 @@ func (a *app) checkCommand() *cobra.Command {
 			if witnesses {
 				return a.witnesses(file, wait)
 			}
+			if c.Flags().Changed("wait") {
+				return errors.New("--wait is for the looks of --witness: give that, too")
+			}
 			return a.check(file)
 		},
 	}

@@ -76,9 +76,11 @@ func TestCheckWitness(t *testing.T) {
 			t.Errorf("%d bytes a packet: nothing is said of it:\n%s", c.bytes, o.String())
 		}
 	}
-	var o, e bytes.Buffer
-	a := &app{out: &o, err: &e, now: platform.Now, catalog: platformCatalog}
-	if status := a.run([]string{"check", "--witness", "--wait", "0s"}); status != exit.Failed || !strings.Contains(e.String(), "--wait") {
-		t.Errorf("--wait 0s: status %d: %s", status, e.String())
+	for _, args := range [][]string{{"check", "--witness", "--wait", "0s"}, {"check", "--wait", "2s"}} {
+		var o, e bytes.Buffer
+		a := &app{out: &o, err: &e, now: platform.Now, catalog: platformCatalog}
+		if status := a.run(args); status != exit.Failed || !strings.Contains(e.String(), "--wait") {
+			t.Errorf("%s: status %d: %s", args, status, e.String())
+		}
 	}
 }
