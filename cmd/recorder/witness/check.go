@@ -28,8 +28,7 @@ type Check struct {
 	// from and to are when what moves was read first and last between the looks in the
 	// middle, on the awake clock.
 	from, to int64
-	// seen are the metrics that were read, and absent is why one had no value when it
-	// was read last.
+	// seen are the metrics that were read, and absent is why one had no value at any look.
 	seen   map[string]bool
 	absent map[string]metric.Reason
 }
@@ -63,7 +62,9 @@ func (c *Check) See(b *metric.Block) {
 	for i, d := range part.Group.Metrics {
 		delete(c.waits, d.Name)
 		c.seen[d.Name] = true
-		c.absent[d.Name] = missing(part, i)
+		if why, ok := c.absent[d.Name]; !ok || why != metric.Present {
+			c.absent[d.Name] = missing(part, i)
+		}
 	}
 	switch {
 	case stands(b.Group):

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ type machine struct {
 	at    metric.Stamp
 	// values are those of each look, by metric and instance.
 	values map[string]map[string][looks]float64
-	absent map[string]metric.Reason // by metric, or by metric and instance
+	absent map[string]metric.Reason // by metric, or by metric and instance, or look
 	keys   map[string]*metric.Instance
 	second time.Duration
 }
@@ -66,7 +67,7 @@ func (m *machine) block(name string, look int) *metric.Block {
 				m.keys[d.Indom+key] = in
 			}
 		}
-		why, bits := max(m.absent[name], m.absent[name+" "+key]), uint64(int64(v[look]))
+		why, bits := max(m.absent[name], m.absent[name+" "+key], m.absent[fmt.Sprint(name, " at ", look)]), uint64(int64(v[look]))
 		switch d.Type {
 		case metric.F32:
 			bits = uint64(math.Float32bits(float32(v[look])))
@@ -230,6 +231,13 @@ func TestVerdicts(t *testing.T) {
 			m.set("vm.page_free_count", "", 500_000, 510_000)
 			m.set("vm.page_speculative_count", "", 1000)
 			m.set("mem.pages.freemem", "", 20_000)
+		}, "memory: statistics, sysctl: disagrees\nmemory: sysctl, statistics: agrees"},
+		{"a look whose answer was a repeated one", darwin, "memory: s", func(m *machine) {
+			m.set("vm.pages", "", 1_000_000)
+			m.set("vm.page_free_count", "", 500_000, 510_000)
+			m.set("vm.page_speculative_count", "", 1000)
+			m.set("mem.pages.freemem", "", 20_000)
+			m.absent["mem.pages.freemem at 3"] = metric.Stale
 		}, "memory: statistics, sysctl: disagrees\nmemory: sysctl, statistics: agrees"},
 		{"free memory falls fast", darwin, "memory: s", func(m *machine) {
 			m.set("vm.pages", "", 1_000_000)
