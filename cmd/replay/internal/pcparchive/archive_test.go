@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
+	"hash/crc32"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ulikunitz/xz"
 
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
@@ -300,6 +304,96 @@ func TestRefused(t *testing.T) {
 	w.Abort()
 	if left, _ := filepath.Glob(filepath.Join(dir, ".w*")); left != nil {
 		t.Errorf("it left %v", left)
+	}
+}
+
+// What a stranger's archive says there is of everything is believed up to a limit, before
+// memory is taken for it.
+func TestBounds(t *testing.T) {
+	dir := t.TempDir()
+	base := filepath.Join(dir, "x")
+	w, err := Create(base, Options{Label: Label{Start: start}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 64)
+	for i := range names {
+		names[i] = "a"
+	}
+	for i := range uint32(maxDescs/64 + 1) {
+		err = errors.Join(err, w.Desc(&Desc{PMID: i, Type: pcp.U32, InDom: pcp.Null, Names: names}))
+	}
+	err = errors.Join(err, w.Desc(&Desc{PMID: 1 << 22, Type: pcp.U32, InDom: pcp.Null, Names: []string{strings.Repeat("a", maxName+1)}}))
+	sets := make([]Set, maxDescs+1)
+	for i := range sets {
+		sets[i] = Set{PMID: uint32(i), Type: pcp.U32, Values: &metric.Column{}}
+	}
+	err = errors.Join(err, w.Result(start, sets), w.Result(start+1, sets[:1]))
+	if _, e := w.Finish(); err != nil || e != nil {
+		t.Fatal(err, e)
+	}
+	r, err := Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if len(r.Descs) != maxDescs/64 || r.Descs[1<<22] != nil {
+		t.Errorf("%d metrics are described", len(r.Descs))
+	}
+	if rec, err := r.Next(); err != nil || rec.Time != start+1 {
+		t.Errorf("a record with a set more than there are metrics: %+v %v", rec, err)
+	}
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "names more than 65536 metrics") || !strings.Contains(notes, "damaged") {
+		t.Errorf("%s", notes)
+	}
+	// A dictionary of 4 GB, which would be made before a byte is unpacked.
+	lzma := filepath.Join(dir, "y.meta.lzma")
+	if err := os.WriteFile(lzma, append([]byte{0x5d, 0, 0, 0, 0xf0}, make([]byte, 100)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openFrames(lzma); err == nil || !strings.Contains(err.Error(), "cannot be unpacked") {
+		t.Errorf("a dictionary of 4 GB: %v", err)
+	}
+	// The same by xz, in the second of two blocks, which begins anywhere.
+	for _, c := range []struct {
+		dict byte
+		say  string
+	}{{16, ""}, {40, "looks back 4096 MB"}} {
+		var out bytes.Buffer
+		z, err := xz.WriterConfig{BlockSize: 1 << 10}.NewWriter(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = z.Write(bytes.Repeat([]byte("0123456789abcdefghijklmnop"), 100))
+		_ = z.Close()
+		b, blocks := out.Bytes(), 0
+		for at := 12; at+12 <= len(b); at += 4 {
+			if windowOf(b[at:]) == 0 {
+				continue
+			}
+			if blocks++; blocks == 2 {
+				size := (int(b[at]) + 1) * 4
+				i := bytes.IndexByte(b[at+2:at+size], 0x21) + at + 2
+				b[i+2] = c.dict
+				binary.LittleEndian.PutUint32(b[at+size-4:], crc32.ChecksumIEEE(b[at:at+size-4]))
+			}
+		}
+		if err := checkWindows(bytes.NewReader(b)); blocks < 2 || (err == nil) != (c.say == "") || err != nil && !strings.Contains(err.Error(), c.say) {
+			t.Errorf("a dictionary by %d in one of %d blocks: %v", c.dict, blocks, err)
+		}
+	}
+	// A record of more than is believed.
+	long := filepath.Join(dir, "z.meta")
+	if err := os.WriteFile(long, binary.BigEndian.AppendUint32(nil, maxRecord+4), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openFrames(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	if _, err := f.next(); err == nil || !strings.Contains(err.Error(), "damaged") || cap(f.buf) > 0 {
+		t.Errorf("a record of %d bytes: %v, %d are held", maxRecord+4, err, cap(f.buf))
 	}
 }
 

@@ -16,8 +16,9 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// maxRecord is how long a record may be that is believed or written.
-const maxRecord = 1 << 28
+// maxRecord is how long a record may be that is believed or written. It is held in memory
+// whole, and a part that is compressed may be a thousandth of what is in it.
+const maxRecord = 1 << 26
 
 // maxWindow is what unpacking may look back: twice what any level of zstd and xz
 // that people use needs.
@@ -31,7 +32,7 @@ var compressions = []struct {
 	{".gz", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }},
 	{".bz2", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
 	{".xz", func(r io.Reader) (io.Reader, error) { return xz.NewReader(r) }},
-	{".lzma", func(r io.Reader) (io.Reader, error) { return lzma.NewReader(r) }},
+	{".lzma", func(r io.Reader) (io.Reader, error) { return lzma.ReaderConfig{DictCap: maxWindow}.NewReader(r) }},
 	{".zst", func(r io.Reader) (io.Reader, error) {
 		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 	}},
@@ -73,6 +74,16 @@ func openFrames(path string) (*frames, error) {
 	r := &frames{name: path, f: f}
 	var in io.Reader = bufio.NewReaderSize(f, 1<<16)
 	_, suffix := cutCompression(path)
+	if suffix == ".xz" {
+		err := checkWindows(f)
+		if err == nil {
+			_, err = f.Seek(0, io.SeekStart)
+		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("%s cannot be unpacked: %w", path, err)
+		}
+	}
 	for _, c := range compressions {
 		if c.suffix != suffix {
 			continue

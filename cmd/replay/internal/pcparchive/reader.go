@@ -14,9 +14,10 @@ import (
 
 // What is believed of an archive: many times what any has.
 const (
-	maxDescs     = 1 << 17
+	maxDescs     = 1 << 16  // names of metrics, of which each may have several
+	maxName      = 1 << 10  // bytes of one
 	maxTexts     = 64 << 20 // bytes of all help
-	maxInstances = 1 << 22  // of all instance domains at a time
+	maxInstances = 1 << 19  // of all instance domains at a time
 	maxRosters   = 1 << 16
 	maxLabels    = 64 << 20 // bytes of all labels at a time
 )
@@ -162,7 +163,7 @@ func (r *Reader) describe() error {
 	if err != nil {
 		return fmt.Errorf("%s is no metadata of PCP: %w", r.meta, err)
 	}
-	texts, labels := 0, 0
+	texts, labels, names := 0, 0, 0
 	for {
 		b, err := f.next()
 		if err == io.EOF {
@@ -182,9 +183,15 @@ func (r *Reader) describe() error {
 				r.Said[c.labels] = c.sets
 			}
 		case typeDesc:
-			if d, ok := parseDesc(&in); ok && r.Descs[d.PMID] == nil && len(r.Descs) < maxDescs {
-				r.Descs[d.PMID] = d
+			d, ok := parseDesc(&in)
+			if !ok || r.Descs[d.PMID] != nil {
+				continue
 			}
+			if names += len(d.Names); names > maxDescs {
+				r.note(fmt.Errorf("%s names more than %d metrics: the others are left out", r.meta, maxDescs))
+				continue
+			}
+			r.Descs[d.PMID] = d
 		case typeText:
 			if texts += len(b); texts < maxTexts {
 				r.text(&in)
@@ -259,7 +266,11 @@ func parseDesc(in *body) (*Desc, bool) {
 	d := &Desc{PMID: in.word(), Type: pcp.Type(int32(in.word())), InDom: in.word(), Semantics: int32(in.word()), Units: in.word()}
 	n := in.count(4)
 	for range min(n, 64) {
-		d.Names = append(d.Names, in.text(in.count(1)))
+		name := in.text(in.count(1))
+		if len(name) > maxName {
+			return nil, false
+		}
+		d.Names = append(d.Names, name)
 	}
 	return d, !in.short && len(d.Names) > 0
 }

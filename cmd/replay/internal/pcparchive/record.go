@@ -93,7 +93,7 @@ func (r *Reader) parse(b []byte) bool {
 	rec := &r.record
 	rec.Time, rec.Damaged = in.time(r.Label.Version), 0
 	n := in.count(8)
-	if in.short || rec.Time == 0 {
+	if in.short || rec.Time == 0 || n > maxDescs { // a metric is in a record once
 		return false
 	}
 	if r.kept > maxKept {

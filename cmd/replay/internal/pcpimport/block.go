@@ -1,6 +1,7 @@
 package pcpimport
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ type instances struct {
 	byKey map[string]*metric.Instance
 	byID  map[uint32]*metric.Instance // as an export numbers them
 	next  uint64
+	count *int // of all domains
 }
 
 // A roster is who has which number in a domain of PCP's.
@@ -31,20 +33,40 @@ type gathering struct {
 	indom   string
 	sets    []*pcparchive.ReadSet
 	metrics []*metric.Desc
-	of      []int // set of each metric
+	of      []int             // set of each metric
+	starts  map[uint32]uint64 // when processes were started; nil until somebody asks
+}
+
+// What an import holds at most: of cells, of one record; of instances, of all domains that
+// have not gone; of selections of metrics that were read together, their names in bytes. A
+// machine with 50,000 processes and 70 metrics of each stays below all of them.
+//
+// Absent values take no bytes in an archive of PCP, and time and memory here: how many there
+// may be of them is by how many values there are.
+const (
+	mostCells     = 1 << 22
+	mostAbsent    = 64
+	mostInstances = 1 << 19
+	mostGroups    = 64 << 20
+)
+
+// tooMuch refuses what takes more memory than any logger's archive does.
+func (m *importer) tooMuch(format string, args ...any) error {
+	return fmt.Errorf("%s holds %s: import a part of it at a time (pmlogextract)", m.survey.bases[0], fmt.Sprintf(format, args...))
 }
 
 // blocks makes blocks of sets: one for each group and instance domain.
 func (m *importer) blocks(at metric.Stamp, sets []*pcparchive.ReadSet) ([]*metric.Block, error) {
 	var list []*gathering
+	of := make(map[[2]string]*gathering)
 	for _, set := range sets {
 		for _, d := range m.descs(set.Desc) {
-			i := slices.IndexFunc(list, func(g *gathering) bool { return g.group == d.group && g.indom == d.Indom })
-			if i < 0 {
-				i = len(list)
-				list = append(list, &gathering{group: d.group, indom: d.Indom})
+			g := of[[2]string{d.group, d.Indom}]
+			if g == nil {
+				g = &gathering{group: d.group, indom: d.Indom}
+				of[[2]string{d.group, d.Indom}] = g
+				list = append(list, g)
 			}
-			g := list[i]
 			if k := len(g.sets); k == 0 || g.sets[k-1] != set {
 				g.sets = append(g.sets, set)
 			}
@@ -52,6 +74,7 @@ func (m *importer) blocks(at metric.Stamp, sets []*pcparchive.ReadSet) ([]*metri
 		}
 	}
 	var blocks []*metric.Block
+	m.cells = 0
 	for _, g := range list {
 		b, err := m.block(g, at)
 		if err != nil {
@@ -65,7 +88,7 @@ func (m *importer) blocks(at metric.Stamp, sets []*pcparchive.ReadSet) ([]*metri
 }
 
 // groupOf is the group of these metrics: the same for the same ones.
-func (m *importer) groupOf(g *gathering) *metric.Group {
+func (m *importer) groupOf(g *gathering) (*metric.Group, error) {
 	var b strings.Builder
 	b.WriteString(g.group + "\x00" + g.indom)
 	for _, d := range g.metrics {
@@ -73,7 +96,10 @@ func (m *importer) groupOf(g *gathering) *metric.Group {
 	}
 	key := b.String()
 	if had := m.groups[key]; had != nil && slices.Equal(had.Metrics, g.metrics) {
-		return had
+		return had, nil
+	}
+	if m.grouped += len(key) + 8*len(g.metrics); m.grouped > mostGroups {
+		return nil, m.tooMuch("%d different selections of metrics, whose names come to more than %d MB", len(m.groups), mostGroups>>20)
 	}
 	name := g.group
 	if name == "" {
@@ -81,11 +107,15 @@ func (m *importer) groupOf(g *gathering) *metric.Group {
 	}
 	made := &metric.Group{Name: name, Indom: g.indom, Metrics: slices.Clone(g.metrics)}
 	m.groups[key] = made
-	return made
+	return made, nil
 }
 
 func (m *importer) block(g *gathering, at metric.Stamp) (*metric.Block, error) {
-	b := &metric.Block{Group: m.groupOf(g), At: at, Cols: make([]metric.Column, len(g.metrics))}
+	group, err := m.groupOf(g)
+	if err != nil {
+		return nil, err
+	}
+	b := &metric.Block{Group: group, At: at, Cols: make([]metric.Column, len(g.metrics))}
 	if g.indom == metric.NoIndom {
 		b.Rows = []*metric.Instance{nil}
 		for i, d := range g.metrics {
@@ -109,6 +139,17 @@ func (m *importer) block(g *gathering, at metric.Stamp) (*metric.Block, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	cells := len(ids) * len(g.metrics)
+	if m.cells += cells; m.cells > mostCells {
+		return nil, m.tooMuch("a record in which %d metrics have %d instances: more than %d values at a time", len(g.metrics), len(ids), mostCells)
+	}
+	m.spare -= cells
+	for _, s := range g.sets {
+		m.spare += mostAbsent * len(s.Instances)
+	}
+	if m.spare < -mostCells {
+		return nil, m.tooMuch("more than %d absent values for each that is there", mostAbsent)
+	}
 	b.Rows = make([]*metric.Instance, len(ids))
 	seen := make(map[*metric.Instance]bool, len(ids))
 	for i, id := range ids {
@@ -118,6 +159,9 @@ func (m *importer) block(g *gathering, at metric.Stamp) (*metric.Block, error) {
 		}
 		seen[in] = true
 		b.Rows[i] = in
+	}
+	if m.instances > mostInstances {
+		return nil, m.tooMuch("more than %d instances", mostInstances)
 	}
 	for i, d := range g.metrics {
 		b.Cols[i] = m.column(g.sets[g.of[i]], d.Type, ids)
@@ -180,7 +224,7 @@ func (m *importer) column(s *pcparchive.ReadSet, t metric.Type, ids []uint32) me
 func (m *importer) instancesOf(indom string) *instances {
 	p := m.people[indom]
 	if p == nil {
-		p = &instances{byKey: make(map[string]*metric.Instance), byID: make(map[uint32]*metric.Instance)}
+		p = &instances{byKey: make(map[string]*metric.Instance), byID: make(map[uint32]*metric.Instance), count: &m.instances}
 		m.people[indom] = p
 	}
 	return p
@@ -202,11 +246,15 @@ func (m *importer) meet(indom string, set *pcparchive.ReadSet) error {
 		in.Rev++
 		p.byID[id] = in
 	}
+	if m.instances > mostInstances {
+		return m.tooMuch("more than %d instances", mostInstances)
+	}
 	return nil
 }
 
 func (p *instances) add(key string) *metric.Instance {
 	p.next++
+	*p.count++
 	in := &metric.Instance{ID: p.next, Key: key}
 	p.byKey[key] = in
 	return in
@@ -254,8 +302,9 @@ func (m *importer) follow(p *instances, r *roster, now *pcparchive.InDom) {
 		case !there:
 			delete(r.who, id)
 			delete(r.names, id)
-			if in.Label("pid") != "" {
+			if p.byKey[in.Key] == in && in.Label("pid") != "" {
 				delete(p.byKey, in.Key)
+				*p.count--
 			}
 		case name != r.names[id] && in.Label("pid") != "":
 			in.Name, r.names[id] = name, name
@@ -279,13 +328,11 @@ func (m *importer) instance(g *gathering, p *instances, id uint32, name string, 
 	if in == nil {
 		in = p.add(key)
 	}
-	for _, set := range m.r.Labels[pcparchive.LabelKey{Kind: pcp.LabelInstances, Ident: g.sets[0].Desc.InDom}] {
-		if set.Instance == id {
-			told, _ := pcp.ParseLabels(set.JSON)
-			for _, l := range told {
-				if !slices.ContainsFunc(labels, func(o metric.Label) bool { return o.Name == l.Name }) {
-					labels = append(labels, l)
-				}
+	for _, json := range m.labelsOf(g.sets[0].Desc.InDom)[id] {
+		told, _ := pcp.ParseLabels(json)
+		for _, l := range told {
+			if !slices.ContainsFunc(labels, func(o metric.Label) bool { return o.Name == l.Name }) {
+				labels = append(labels, l)
 			}
 		}
 	}
@@ -296,16 +343,47 @@ func (m *importer) instance(g *gathering, p *instances, id uint32, name string, 
 	return in
 }
 
+// A labelling is what the labels of a domain's instances are, by instance.
+type labelling struct {
+	sets []pcparchive.LabelSet // that it was made of
+	by   map[uint32][]string
+}
+
+// labelsOf are the labels of a domain's instances at the time of the record.
+func (m *importer) labelsOf(indom uint32) map[uint32][]string {
+	sets := m.r.Labels[pcparchive.LabelKey{Kind: pcp.LabelInstances, Ident: indom}]
+	if len(sets) == 0 {
+		return nil
+	}
+	if had := m.labellings[indom]; len(had.sets) == len(sets) && &had.sets[0] == &sets[0] {
+		return had.by
+	}
+	made := labelling{sets, make(map[uint32][]string, len(sets))}
+	for _, s := range sets {
+		made.by[s.Instance] = append(made.by[s.Instance], s.JSON)
+	}
+	m.labellings[indom] = made
+	return made.by
+}
+
 // started is when a process was started, as the same record tells, else when it was
 // first seen.
 func (m *importer) started(g *gathering, id uint32, when int64) string {
-	for _, s := range g.sets {
-		if !slices.Contains(s.Desc.Names, "proc.psinfo.start_time") || s.Desc.Type == pcp.String {
-			continue
+	if g.starts == nil {
+		g.starts = make(map[uint32]uint64)
+		for _, s := range g.sets {
+			if !slices.Contains(s.Desc.Names, "proc.psinfo.start_time") || s.Desc.Type == pcp.String {
+				continue
+			}
+			for i, id := range s.Instances {
+				if _, told := g.starts[id]; !told {
+					g.starts[id] = s.Values.Bits[i]
+				}
+			}
 		}
-		if i := slices.Index(s.Instances, id); i >= 0 {
-			return strconv.FormatUint(s.Values.Bits[i], 10)
-		}
+	}
+	if at, told := g.starts[id]; told {
+		return strconv.FormatUint(at, 10)
 	}
 	return "seen " + strconv.FormatInt(when, 10)
 }

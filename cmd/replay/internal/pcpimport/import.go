@@ -64,16 +64,21 @@ type importer struct {
 	reasons   map[string]map[uint32]metric.Reason // why values of an export are absent
 	bare      map[string][]uint32                 // who has no value in this record
 
-	w        Writer
-	boot     string
-	origin   int64
-	last     [metric.NumClasses]int64 // continuous clock of the last tick
-	wall     int64                    // of the last record
-	gap      bool                     // a mark has come
-	done     int64
-	damaged  int64
-	tick     metric.Tick
-	disorder int64
+	w          Writer
+	boot       string
+	origin     int64
+	last       [metric.NumClasses]int64 // continuous clock of the last tick
+	wall       int64                    // of the last record
+	gap        bool                     // a mark has come
+	done       int64
+	damaged    int64
+	tick       metric.Tick
+	disorder   int64
+	cells      int // of this record
+	spare      int // absent values that there may still be
+	grouped    int // bytes of all groups
+	instances  int
+	labellings map[uint32]labelling
 }
 
 // Import reads archives of one host and makes archives of them, one for each boot.
@@ -140,6 +145,7 @@ func (m *importer) run() error {
 			return err
 		}
 		m.r, m.gap = r, i > 0
+		m.labellings = make(map[uint32]labelling)
 		m.described, m.rosters = make(map[*pcparchive.Desc][]described), make(map[uint32]*roster)
 		if !m.survey.ours {
 			m.nameIndoms(r)
@@ -226,8 +232,9 @@ func (m *importer) enter(when int64) error {
 	m.w, m.boot, m.origin, m.gap, m.last = w, boot, origin, false, [metric.NumClasses]int64{}
 	m.report.Host = host
 	m.report.Boots++
-	for name := range m.people {
+	for name, p := range m.people {
 		if metric.PerBoot(name) {
+			m.instances -= len(p.byKey)
 			delete(m.people, name)
 			clear(m.rosters)
 		}

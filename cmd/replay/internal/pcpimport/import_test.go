@@ -190,6 +190,88 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v: %v", c.bases, err)
 		}
 	}
+	making := Options{Create: func(a rewrite.About) (Writer, error) { return rewrite.Create(filepath.Join(t.TempDir(), "x.tacho"), a) }}
+	for name, c := range map[string]struct {
+		write func(w *pcparchive.Writer) error
+		say   string
+	}{
+		// One metric has thousands of instances, thousands of others have one of them.
+		"cells": {func(w *pcparchive.Writer) (err error) {
+			many := pcparchive.Set{PMID: 78<<22 | 1, Type: pcp.U32, Values: &metric.Column{Bits: make([]uint64, 3000)}}
+			for i := range uint32(3000) {
+				many.Instances = append(many.Instances, i)
+			}
+			sets := []pcparchive.Set{many}
+			for i := range uint32(1500) {
+				err = errors.Join(err, w.Desc(&pcparchive.Desc{PMID: 78<<22 | (i + 1), Type: pcp.U32, InDom: 78<<22 | 1, Semantics: pcp.Instant, Names: []string{fmt.Sprint("a.b", i)}}))
+				if i > 0 {
+					sets = append(sets, pcparchive.Set{PMID: 78<<22 | (i + 1), Type: pcp.U32, Instances: []uint32{1}, Values: &metric.Column{Bits: []uint64{1}}})
+				}
+			}
+			return errors.Join(err, w.Result(start, sets), w.Result(start+1e10, sets))
+		}, "a record in which 1500 metrics have 3000 instances: more than 4194304 values at a time"},
+		// Of what is allowed at a time, much of which is absent, there is ever more.
+		"absent": {func(w *pcparchive.Writer) (err error) {
+			many := pcparchive.Set{PMID: 78<<22 | 1, Type: pcp.U32, Values: &metric.Column{Bits: make([]uint64, 2000)}}
+			for i := range uint32(2000) {
+				many.Instances = append(many.Instances, i)
+			}
+			sets := []pcparchive.Set{many}
+			for i := range uint32(1000) {
+				err = errors.Join(err, w.Desc(&pcparchive.Desc{PMID: 78<<22 | (i + 1), Type: pcp.U32, InDom: 78<<22 | 1, Semantics: pcp.Instant, Names: []string{fmt.Sprint("a.b", i)}}))
+				if i > 0 {
+					sets = append(sets, pcparchive.Set{PMID: 78<<22 | (i + 1), Type: pcp.U32, Instances: []uint32{1}, Values: &metric.Column{Bits: []uint64{1}}})
+				}
+			}
+			for i := range int64(4) {
+				err = errors.Join(err, w.Result(start+i*1e10, sets))
+			}
+			return err
+		}, "more than 64 absent values for each that is there"},
+		// Long names, and another selection of them each time.
+		"groups": {func(w *pcparchive.Writer) (err error) {
+			for i := range uint32(17) {
+				err = errors.Join(err, w.Desc(&pcparchive.Desc{PMID: 78<<22 | i, Type: pcp.U32, InDom: pcp.Null, Semantics: pcp.Instant, Names: []string{strings.Repeat(string(rune('a'+i)), 1000)}}))
+			}
+			for n := range uint32(1 << 14) {
+				sets := []pcparchive.Set{{PMID: 78<<22 | 16, Type: pcp.U32, Instances: pcparchive.Singular(), Values: &metric.Column{Bits: []uint64{1}}}}
+				for i := range uint32(16) {
+					if n>>i&1 != 0 {
+						sets = append(sets, pcparchive.Set{PMID: 78<<22 | i, Type: pcp.U32, Instances: pcparchive.Singular(), Values: &metric.Column{Bits: []uint64{1}}})
+					}
+				}
+				err = errors.Join(err, w.Result(start+int64(n+1)*1e9, sets))
+			}
+			return err
+		}, "different selections of metrics, whose names come to more than 64 MB"},
+	} {
+		base := filepath.Join(dir, name)
+		w, err := pcparchive.Create(base, pcparchive.Options{Label: pcparchive.Label{Start: start, Host: "much"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.write(w); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Import(t.Context(), making, base); err == nil || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	m := &importer{survey: &survey{bases: []string{"x"}}, people: make(map[string]*instances), instances: mostInstances - 1}
+	told := func(key string) *pcparchive.ReadSet {
+		s := &pcparchive.ReadSet{Instances: []uint32{1}}
+		s.Values.Bits, s.Values.Words = []uint64{0}, []string{key}
+		return s
+	}
+	if err := m.meet("disk", told(`{"key":"a"}`)); err != nil {
+		t.Error(err)
+	}
+	if err := m.meet("disk", told(`{"key":"b"}`)); err == nil || !strings.Contains(err.Error(), "more than 524288 instances") {
+		t.Errorf("one instance too many: %v", err)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	aborted := 0
