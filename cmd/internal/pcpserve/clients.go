@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"tachograph/cmd/internal/listen"
 	"tachograph/sample/pcp"
 	"tachograph/sample/pcp/pdu"
 )
@@ -34,7 +35,7 @@ func (s *Server) Clients(ctx context.Context, l net.Listener) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
-	places := make(chan struct{}, s.opt.MaxClients)
+	seats := listen.NewSeats(s.opt.MaxClients)
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -51,17 +52,16 @@ func (s *Server) Clients(ctx context.Context, l net.Listener) error {
 			}
 			return fmt.Errorf("clients cannot connect to %v: %w", l.Addr(), err)
 		}
-		select {
-		case places <- struct{}{}:
-		default:
-			s.strangers.Warn("a client too many", "allowed", s.opt.MaxClients)
+		leave, why := s.seat(seats, conn)
+		if leave == nil {
+			s.strangers.Warn("a client is refused", "why", why)
 			conn.SetWriteDeadline(time.Now().Add(time.Second))
 			conn.Write(pdu.Append(nil, 0, &pdu.Greeting{Code: pcp.ErrConnLimit, Version: pdu.Version}))
 			conn.Close()
 			continue
 		}
 		all.Go(func() {
-			defer func() { <-places }()
+			defer leave()
 			defer conn.Close()
 			stop := context.AfterFunc(ctx, func() { conn.Close() })
 			defer stop()
@@ -70,6 +70,24 @@ func (s *Server) Clients(ctx context.Context, l net.Listener) error {
 			}
 		})
 	}
+}
+
+// seat gives a client one of the seats, or says why not.
+func (s *Server) seat(seats *listen.Seats, conn net.Conn) (leave func(), why string) {
+	var who *listen.Who
+	if told, ok := conn.(interface{ Who() *listen.Who }); ok {
+		who = told.Who()
+	} else {
+		var err error
+		if who, err = listen.WhoIs(conn, listen.PeerOf, int(s.self)); err != nil {
+			return nil, err.Error()
+		}
+	}
+	leave, ok := seats.Take(who)
+	if !ok {
+		return nil, fmt.Sprintf("%s is one too many: there may be %d, half of them of one user or address", who.Name, s.opt.MaxClients)
+	}
+	return leave, ""
 }
 
 // passing reports whether the next one may connect where this one could not.

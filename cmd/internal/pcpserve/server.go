@@ -32,7 +32,8 @@ type Options struct {
 	Who func(net.Conn) (uid uint32, known bool)
 	// Timeout is what a fetch may take: 2 s if it is 0. A pmcd waits for 5.
 	Timeout time.Duration
-	// MaxClients is how many there may be at once: 256 if it is 0.
+	// MaxClients is how many there may be at once: 256 if it is 0. Half of them may be of
+	// one user or address, and the last are root's.
 	MaxClients int
 	// Log is told who comes and goes and what went wrong; nil is nobody.
 	Log *slog.Logger

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/internal/pcpclient"
 	"tachograph/cmd/internal/pcpserve"
 	"tachograph/sample/metric"
@@ -45,11 +46,21 @@ func (l *lane) Close() error {
 
 func (l *lane) Addr() net.Addr { return &net.UnixAddr{Name: "lane", Net: "unix"} }
 
-func (l *lane) connect() net.Conn {
+func (l *lane) connect() net.Conn { return l.connectAs(&listen.Who{Owner: true}) }
+
+func (l *lane) connectAs(who *listen.Who) net.Conn {
 	ours, theirs := net.Pipe()
-	l.conns <- theirs
+	l.conns <- known{theirs, who}
 	return ours
 }
+
+// A known connection says who is at the other end.
+type known struct {
+	net.Conn
+	who *listen.Who
+}
+
+func (k known) Who() *listen.Who { return k.who }
 
 // inTime runs a test in a time of its own, with a server.
 func inTime(t *testing.T, opt pcpserve.Options, test func(t *testing.T, l *lane)) {
@@ -171,7 +182,7 @@ func TestSlow(t *testing.T) {
 
 // Who comes when there are too many is told so, and can come when one has gone.
 func TestTooMany(t *testing.T) {
-	inTime(t, pcpserve.Options{MaxClients: 3}, func(t *testing.T, l *lane) {
+	inTime(t, pcpserve.Options{MaxClients: 4}, func(t *testing.T, l *lane) { // of which the last is root's
 		var there []*pcpclient.Client
 		for range 3 {
 			c, err := pcpclient.Tool(l.connect())
@@ -190,6 +201,14 @@ func TestTooMany(t *testing.T) {
 				t.Error(err)
 			}
 		}
+		root, err := pcpclient.Tool(l.connectAs(&listen.Who{Name: "user 0", Peer: &listen.Peer{}}))
+		if err != nil {
+			t.Fatal("root:", err)
+		}
+		if err := sound(root); err != nil {
+			t.Error(err)
+		}
+		root.Close()
 		there[1].Close()
 		synctest.Wait()
 		c, err := pcpclient.Tool(l.connect())
@@ -276,6 +295,23 @@ func (h *hung) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.View, 
 		<-ctx.Done()
 	}
 	return h.machine.Fetch(ctx, want)
+}
+
+// One user's clients, or one address's, leave places for those of others.
+func TestTooManyOfOne(t *testing.T) {
+	inTime(t, pcpserve.Options{MaxClients: 8}, func(t *testing.T, l *lane) {
+		for _, c := range []struct {
+			who  listen.Who
+			most int
+		}{{listen.Who{Name: "user 7", Peer: &listen.Peer{UID: 7}}, 4}, {listen.Who{Name: "192.0.2.1"}, 2}} {
+			for n := range 5 {
+				_, err := pcpclient.Tool(l.connectAs(&c.who))
+				if full := errors.Is(err, pdu.Failure(pcp.ErrConnLimit)); full != (n >= c.most) || err != nil && !full {
+					t.Errorf("%s: connection %d: %v", c.who.Name, n+1, err)
+				}
+			}
+		}
+	})
 }
 
 // Whoever connects in a loop fills no disk.

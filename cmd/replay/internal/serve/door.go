@@ -154,6 +154,9 @@ func (d *Door) Close() error {
 // A visitor is a guest who has asked for something when he has said anything.
 type visitor struct{ *guest }
 
+// Who is at the other end.
+func (v *visitor) Who() *listen.Who { return v.who }
+
 func (v *visitor) Read(b []byte) (int, error) {
 	n, err := v.guest.Read(b)
 	if n > 0 {
