@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/internal/visible"
 	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
 	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
@@ -53,15 +53,14 @@ var DefaultLimits = Limits{AtOnce: 2, Waiting: 32, Longest: time.Minute}
 
 // Server is QueryService.
 type Server struct {
-	run     Run
-	limits  Limits
-	turns   chan struct{}
-	waiting atomic.Int64
+	run    Run
+	limits Limits
+	turns  *listen.Turns
 }
 
 // New is a server whose answers come from run.
 func New(run Run, limits Limits) *Server {
-	return &Server{run: run, limits: limits, turns: make(chan struct{}, limits.AtOnce)}
+	return &Server{run: run, limits: limits, turns: listen.NewTurns(limits.AtOnce, limits.Waiting)}
 }
 
 // Handler is the service as a handler, with the path that it is for.
@@ -97,31 +96,15 @@ func (s *Server) answer(ctx context.Context, question *tachographv1.QueryRequest
 	}
 	ctx, stop := context.WithTimeout(ctx, s.limits.Longest)
 	defer stop()
-	if err := s.turn(ctx); err != nil {
+	leave, err := s.turns.Take(ctx, listen.Of(ctx))
+	switch {
+	case errors.Is(err, listen.ErrTurns):
+		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d questions are being answered and %d wait already; ask again later", s.limits.AtOnce, s.limits.Waiting))
+	case err != nil:
 		return status(ctx, err)
 	}
-	defer func() { <-s.turns }()
+	defer leave()
 	return status(ctx, with(ctx, args))
-}
-
-// turn waits for the caller's.
-func (s *Server) turn(ctx context.Context) error {
-	select {
-	case s.turns <- struct{}{}:
-		return nil
-	default:
-	}
-	if s.waiting.Add(1) > int64(s.limits.Waiting) {
-		s.waiting.Add(-1)
-		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d questions are being answered and %d wait already; ask again later", s.limits.AtOnce, s.limits.Waiting))
-	}
-	defer s.waiting.Add(-1)
-	select {
-	case s.turns <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Kind is what sort of failure an Error is.

@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/live"
 	"tachograph/cmd/replay/internal/status"
@@ -115,10 +116,10 @@ func New(opt Options) *Server {
 	l := opt.Limits
 	return &Server{opt: opt,
 		// One that took long to read is not soon read again.
-		windows: &shelf{longest: l.Longest, most: l.Kept, turns: make(chan struct{}, l.AtOnce), waiting: l.Waiting,
+		windows: &shelf{longest: l.Longest, most: l.Kept, turns: listen.NewTurns(l.AtOnce, l.Waiting),
 			hold: func(took time.Duration) time.Duration { return min(max(10*time.Second, 50*took), 2*time.Minute) }},
 		// What has come since is read soon, and does not wait for windows of the past.
-		news: &shelf{longest: l.Longest, most: l.Kept / 4, turns: make(chan struct{}, 1), waiting: l.Waiting,
+		news: &shelf{longest: l.Longest, most: l.Kept / 4, turns: listen.NewTurns(1, l.Waiting),
 			hold: func(time.Duration) time.Duration { return 30 * time.Second }},
 		feed: &feed{open: opt.Follow, linger: l.Linger, keep: recent.Keep{Ticks: 3, For: kept}},
 	}

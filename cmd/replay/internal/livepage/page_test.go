@@ -209,8 +209,8 @@ func TestBounded(t *testing.T) {
 		synctest.Wait()
 		leave()
 		synctest.Wait()
-		if n := len(r.Server.windows.turns); n != 0 || r.Server.windows.asked != 0 {
-			t.Errorf("%d windows are read for nobody, %d are asked for (%d before)", n, r.Server.windows.asked, before)
+		if n := r.windows.Load(); n != before+1 || len(r.Server.windows.items) != 0 {
+			t.Errorf("%d windows were read, of which one is for nobody (%d before); %d are kept", n, before, len(r.Server.windows.items))
 		}
 	})
 }

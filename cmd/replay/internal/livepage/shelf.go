@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/replay/internal/status"
 )
 
@@ -15,12 +16,10 @@ type shelf struct {
 	longest time.Duration // that making may take
 	hold    func(took time.Duration) time.Duration
 	most    int // bytes that are kept
-	turns   chan struct{}
-	waiting int // how many may wait for one of these
+	turns   *listen.Turns
 
 	mu    sync.Mutex
 	items map[string]*item
-	asked int // who waits for something that is not made
 }
 
 // item is something that is made, or was.
@@ -42,11 +41,7 @@ func (s *shelf) get(ctx context.Context, key string, make func(context.Context) 
 		it = nil
 	}
 	if it == nil {
-		if s.asked >= cap(s.turns)+s.waiting {
-			s.mu.Unlock()
-			return nil, status.TooMany(time.Second, "as many windows are being read as there may be at a time, and %d wait: try again in a second", s.waiting)
-		}
-		it = s.begin(key, make)
+		it = s.begin(key, listen.Of(ctx), make)
 	}
 	it.users++
 	s.mu.Unlock()
@@ -69,32 +64,31 @@ func (s *shelf) get(ctx context.Context, key string, make func(context.Context) 
 }
 
 // begin has something made; s.mu is held.
-func (s *shelf) begin(key string, make func(context.Context) ([]byte, error)) *item {
+func (s *shelf) begin(key string, who *listen.Who, make func(context.Context) ([]byte, error)) *item {
 	ctx, stop := context.WithTimeoutCause(context.Background(), s.longest, errTooLong)
 	it := &item{done: newDone(), stop: stop}
 	if s.items == nil {
 		s.items = map[string]*item{}
 	}
 	s.items[key] = it
-	s.asked++
 	go func() {
 		defer stop()
 		var body []byte
-		var err error
 		began := time.Now()
-		select {
-		case s.turns <- struct{}{}:
+		leave, err := s.turns.Take(ctx, who)
+		switch {
+		case errors.Is(err, listen.ErrTurns):
+			err = status.TooMany(time.Second, "as many windows are being read as there may be at a time, and others wait: try again in a second")
+		case err == nil:
 			began = time.Now()
 			body, err = made(ctx, make)
-			<-s.turns
-		case <-ctx.Done():
+			leave()
 		}
 		if cause := context.Cause(ctx); cause != nil && (err != nil || body == nil) {
 			err = cause
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asked--
 		it.body, it.err = body, err
 		it.until = time.Now().Add(s.hold(time.Since(began)))
 		if err != nil && s.items[key] == it {

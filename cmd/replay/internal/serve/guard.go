@@ -40,7 +40,7 @@ func (s *Server) handler() http.Handler {
 		if err != nil || account.Take(headOf(r)) != nil {
 			g.hangUp()
 		}
-		r = r.WithContext(account.In(r.Context()))
+		r = r.WithContext(listen.With(account.In(r.Context()), g.who))
 		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall}
 		paced.control.SetWriteDeadline(time.Time{})
 		// What is left of a request that nobody wanted to hear is not waited for.
