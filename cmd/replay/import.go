@@ -16,6 +16,7 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/replay/internal/pcpimport"
 	"tachograph/sample"
+	"tachograph/sample/pcp"
 	"tachograph/store/disk"
 	"tachograph/store/layout"
 	"tachograph/store/rewrite"
@@ -76,7 +77,7 @@ func (a *app) importPCP(bases []string, dst string) error {
 	}
 	defer made.clear()
 	r, err := pcpimport.Import(ctx, pcpimport.Options{
-		Recorder: "pmlogger, imported by replay " + sample.Version(),
+		Recorder: pcp.Imported + "replay " + sample.Version(),
 		Create:   made.create,
 		Progress: func(done, total int64) {
 			if time.Since(start) > time.Second {

@@ -58,9 +58,8 @@ server that listens on TCP.
 without an agent: pminfo, pmval, pmrep, pmlogger, pmie, pmproxy. Without --listen it
 is all that is served; with it both are. By a unix socket the same users may ask. By
 TCP every user of this machine may, as that protocol has neither tokens nor
-encryption; what would tell whose programs were started with which arguments is
-then left out, unless --pcp-all-access says otherwise. To let other machines ask
-takes --pcp-remote.`,
+encryption; what would tell of single processes is then left out, unless
+--pcp-all-access says otherwise. To let other machines ask takes --pcp-remote.`,
 		Example: `  replay serve --open
   replay serve demo.d --open
   replay serve demo.d --listen unix:/tmp/tacho.sock
@@ -105,7 +104,7 @@ takes --pcp-remote.`,
 	f.BoolVar(&open, "open", false, "serve at a loopback address and open the page that shows what is recorded")
 	f.StringVar(&pcp.listen, "pcp", "", "answer the tools of Performance Co-Pilot: unix:PATH or tcp:HOST:PORT")
 	f.BoolVar(&pcp.remote, "pcp-remote", false, "let --pcp listen to other machines: who reaches it may read everything, unencrypted")
-	f.BoolVar(&pcp.allAccess, "pcp-all-access", false, "tell clients of --pcp by TCP the arguments of programs, too")
+	f.BoolVar(&pcp.allAccess, "pcp-all-access", false, "tell clients of --pcp by TCP of single processes, too")
 	f.StringVar(&user, "user", "", "whom to become when started as root (default: nobody, with the group of the archives)")
 	mistake.Once(f, "listen", "pcp")
 	return cmd

@@ -8,28 +8,31 @@ import (
 
 // Names of labels that say of a metric, an instance or a host what PCP has no field for.
 const (
-	SaysClass    = "class"
-	SaysGroup    = "group"
-	SaysIndom    = "indom"
-	SaysSource   = "source"
-	SaysWidth    = "width"
-	SaysClamped  = "clamped"
-	SaysFalls    = "falls"
-	SaysFastest  = "fastest"
-	SaysUnits    = "units"
-	SaysName     = "name"
-	SaysNumber   = "pmid"
-	SaysHost     = "hostname"
-	SaysID       = "machineid"
-	SaysOS       = "os"
-	SaysRelease  = "release"
-	SaysArch     = "arch"
-	SaysModel    = "model"
-	SaysPlatform = "platform"
-	SaysBoot     = "boot"
-	SaysZone     = "timezone"
-	SaysRecorder = "recorder"
-	SaysEvery    = "intervals"
+	SaysClass   = "class"
+	SaysGroup   = "group"
+	SaysIndom   = "indom"
+	SaysSource  = "source"
+	SaysWidth   = "width"
+	SaysClamped = "clamped"
+	SaysFalls   = "falls"
+	SaysFastest = "fastest"
+	SaysUnits   = "units"
+	// SaysType and SaysSemantics are what was recorded where PCP's own agents have another.
+	SaysType      = "type"
+	SaysSemantics = "semantics"
+	SaysName      = "name"
+	SaysNumber    = "pmid"
+	SaysHost      = "hostname"
+	SaysID        = "machineid"
+	SaysOS        = "os"
+	SaysRelease   = "release"
+	SaysArch      = "arch"
+	SaysModel     = "model"
+	SaysPlatform  = "platform"
+	SaysBoot      = "boot"
+	SaysZone      = "timezone"
+	SaysRecorder  = "recorder"
+	SaysEvery     = "intervals"
 	// SaysIdentity is the label of what makes an instance the same one, where that is
 	// more than its name: a pid may be of another process tomorrow.
 	SaysIdentity = "identity"
@@ -64,6 +67,12 @@ func MetricLabels(m *Metric, group string) []metric.Label {
 	}
 	if m.Lossy || d.Units.Other != "" {
 		l = add(l, SaysUnits, d.Units.String())
+	}
+	if m.Narrower() {
+		l = add(l, SaysType, strconv.Itoa(int(d.Type)))
+	}
+	if m.Semantics != SemanticsOf(d.Sem) {
+		l = add(l, SaysSemantics, strconv.Itoa(int(d.Sem)))
 	}
 	if m.PMID != d.PMID {
 		l = add(l, SaysNumber, strconv.FormatUint(uint64(d.PMID), 10))

@@ -34,6 +34,7 @@ type Metric struct {
 // get the same ones, whatever else there is, but where two of them want the same.
 type Space struct {
 	layout  Layout
+	linux   bool // PCP's agents for Linux have what is added
 	metrics map[*metric.Desc]*Metric
 	alike   map[sameness]*Metric
 	pmids   map[metric.PMID]bool
@@ -73,19 +74,29 @@ func (s *Space) Add(d *metric.Desc) *Metric {
 		return m
 	}
 	same := sameness{d.Name, d.Indom, d.PMID, d.Type, d.Sem, d.Units}
+	of, named := s.native(d)
+	taken := named && of.takes(d)
+	if taken {
+		same.pmid = of.pmid
+	}
 	if m := s.alike[same]; m != nil {
 		s.metrics[d] = m
 		return m
 	}
 	m := &Metric{Type: TypeOf(d.Type), Semantics: SemanticsOf(d.Sem), Desc: d}
-	if own, ok := s.apart(d); ok {
+	own, apart := s.apart(d)
+	if named && !taken {
+		own, apart = Root+"."+d.Name, true
+	}
+	if apart {
 		m.Name = s.name(own)
-		m.PMID = s.pmid(&metric.Desc{}, m.Name)
+		m.PMID = s.pmid(0, m.Name)
+		m.Renamed = named
 	} else {
 		m.Name = s.name(d.Name)
 		m.Renamed = m.Name != d.Name
 		if !s.further(d, same) {
-			m.PMID = s.pmid(d, m.Name)
+			m.PMID = s.pmid(same.pmid, m.Name)
 		} else {
 			m.PMID = d.PMID
 		}
@@ -95,6 +106,10 @@ func (s *Space) Add(d *metric.Desc) *Metric {
 	m.InDom = s.InDom(domain, d.Indom)
 	var whole bool
 	m.Units, whole = UnitsOf(d.Units)
+	if taken && m.PMID == of.pmid {
+		whole = whole && m.Units == of.units
+		m.Type, m.Semantics, m.Units = of.typ, of.semantics, of.units
+	}
 	m.Lossy = !whole
 	s.metrics[d], s.alike[same] = m, m
 	return m
@@ -104,8 +119,7 @@ func (s *Space) Add(d *metric.Desc) *Metric {
 // those of the metric, should it come back.
 func (s *Space) Forget(d *metric.Desc) { delete(s.metrics, d) }
 
-func (s *Space) pmid(d *metric.Desc, name string) metric.PMID {
-	id := d.PMID
+func (s *Space) pmid(id metric.PMID, name string) metric.PMID {
 	if domain, _, _ := id.Parts(); domain == 0 || domain > 510 || id != id&0x7fffffff || s.pmids[id] {
 		id = NumberOf(name)
 		for s.pmids[id] {
@@ -179,7 +193,7 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 // Serials of instance domains: those of PCP's agents where they have such a one.
 var serials = map[uint32]map[string]uint32{
 	3:  {"process": 9},
-	60: {"cpu": 0, "disk": 1, "load": 2, "interface": 3, "filesys": 5},
+	60: {"cpu": 0, "disk": 1, "load": 2, "interface": 3, "filesys": 5, "nfs3 op": 8, "pressure": 37},
 	78: {"load": 0, "filesys": 1, "disk": 2, "cpu": 3, "interface": 4},
 }
 

@@ -27,7 +27,7 @@ func TestHundredClientsOfPmcd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := pcpserve.NewServer(newMachine(), pcpserve.Options{Names: pcp.Beside(metric.OwnDomain)})
+	s := pcpserve.NewServer(newMachine(), pcpserve.Options{Names: pcp.Beside(metric.OwnDomain), AllAccess: true})
 	done := make(chan error, 1)
 	go func() {
 		conn, err := l.Accept()

@@ -235,7 +235,7 @@ func TestLiars(t *testing.T) {
 
 // A hundred clients at once, each of whom hears what is true.
 func TestHundredClients(t *testing.T) {
-	address := serve(t, newMachine(), pcpserve.Options{})
+	address := serve(t, newMachine(), pcpserve.Options{Who: somebody})
 	rounds := 10
 	if testing.Short() {
 		rounds = 3
@@ -294,7 +294,7 @@ func choosy(c *pcpclient.Client, i int) error {
 
 // What a client asks for at its worst is not kept for it, and not sent without a limit.
 func TestMemoryIsBounded(t *testing.T) {
-	address := serve(t, newMachine(), pcpserve.Options{})
+	address := serve(t, newMachine(), pcpserve.Options{Who: somebody})
 	first := dial(t, address)
 	if err := sound(first); err != nil {
 		t.Fatal(err)

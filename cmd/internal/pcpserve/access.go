@@ -40,6 +40,13 @@ func (s *Server) sees(c client) bool { return s.opt.AllAccess || s.rules(c) }
 // rules reports whether a client may do what who runs this may.
 func (s *Server) rules(c client) bool { return c.known && (c.uid == 0 || c.uid == s.self) }
 
+// refuses reports whether a client is told nothing of the instances of a domain. Of
+// processes and threads, one by one, nobody is told whom no kernel has named, as PCP's own
+// agents do it: any user's may be behind an address.
+func (s *Server) refuses(c client, indom string) bool {
+	return metric.PerBoot(indom) && !c.known && !s.opt.AllAccess
+}
+
 // owns reports whether an instance is a client's own.
 func (c client) owns(in *metric.Instance) bool {
 	if !c.known || in == nil {

@@ -53,10 +53,13 @@ func (c *session) present(ctx context.Context, name string) ([]listed, error) {
 }
 
 // instances says which instances there are, or of one the half that was not asked for.
-func (c *session) instances(ctx context.Context, m *pdu.InstanceReq) pdu.Message {
+func (c *session) instances(ctx context.Context, from int32, m *pdu.InstanceReq) pdu.Message {
 	name, ok := c.indom(m.InDom)
 	if !ok {
 		return failed(pcp.ErrInDom)
+	}
+	if c.s.refuses(c.who(from), name) {
+		return failed(pcp.ErrPermission)
 	}
 	list, err := c.present(ctx, name)
 	if err != nil {
@@ -172,11 +175,14 @@ func (c *session) hasDomain(domain uint32) bool {
 }
 
 func (c *session) instanceLabels(ctx context.Context, from int32, name string, answer *pdu.Labels) pdu.Message {
+	who := c.who(from)
+	if c.s.refuses(who, name) {
+		return failed(pcp.ErrPermission)
+	}
 	list, err := c.present(ctx, name)
 	if err != nil {
 		return failed(codeOf(err))
 	}
-	who := c.who(from)
 	for _, l := range list {
 		labels := c.s.labelsFor(who, l.instance, pcp.InstanceLabels(l.instance))
 		if len(labels) == 0 {

@@ -196,8 +196,13 @@ type shown struct {
 // none has one, their reason stands for them.
 func (f *fetching) fill(set *pdu.Set, it *item, p *place, chosen *choice, to shown) {
 	col := p.col
+	if to.s.refuses(to.client, it.desc.Indom) {
+		set.Err = pcp.ErrPermission
+		return
+	}
 	hidden := it.private && !to.s.sees(to.client)
-	if col.Miss == nil && chosen == nil && !hidden {
+	narrower := it.Narrower()
+	if col.Miss == nil && chosen == nil && !hidden && !narrower {
 		set.Instances = p.ids
 		if it.Type == pcp.String {
 			set.Words = f.text(col)
@@ -219,6 +224,9 @@ func (f *fetching) fill(set *pdu.Set, it *item, p *place, chosen *choice, to sho
 			if why == metric.Present {
 				why = col.Miss[i]
 			}
+			continue
+		case narrower && !it.Fits(col.Bits[i]):
+			why = pcp.TooWide
 			continue
 		}
 		f.ids = append(f.ids, id)

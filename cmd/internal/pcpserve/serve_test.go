@@ -107,18 +107,19 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// What users do is for root, for who runs the agent, and of an instance for its owner.
+// What users do is for root, for who runs the agent, and of an instance for its owner; of
+// whom nobody knows who it is, nothing of single processes is for him.
 func TestAccess(t *testing.T) {
 	s := NewServer(newMachine(), Options{Names: pcp.Native(500)})
 	s.self = 501
 	c := agentOf(t, s, 3)
 	for _, x := range []struct{ uid, want, labels string }{
-		{"", "3.1.30: -12387\n3.1.9: 7=b 9=21", "- - -"},
+		{"", "3.1.30: -12387\n3.1.9: -12387", ""},
 		{"0", "3.1.30: 7=sh -c a 8=sh -c b 9=vi secret\n3.1.9: 7=b 9=21", "/bin/sh /bin/sh /bin/vi"},
 		{"501", "3.1.30: 7=sh -c a 8=sh -c b 9=vi secret\n3.1.9: 7=b 9=21", "/bin/sh /bin/sh /bin/vi"},
 		{"1000", "3.1.30: 7=sh -c a 9=vi secret\n3.1.9: 7=b 9=21", "/bin/sh - /bin/vi"},
 		{"77", "3.1.30: -12387\n3.1.9: 7=b 9=21", "- - -"},
-		{"x", "3.1.30: -12387\n3.1.9: 7=b 9=21", "- - -"},
+		{"x", "3.1.30: -12387\n3.1.9: -12387", ""},
 	} {
 		c.Context++
 		if x.uid != "" {
@@ -129,8 +130,18 @@ func TestAccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "user "+x.uid, sets(r), x.want)
-		labels, err := c.Labels(pcp.NewSpace().Add(argv).InDom, pcp.LabelInstances)
-		if err != nil {
+		indom := pcp.NewSpace().Add(argv).InDom
+		labels, err := c.Labels(indom, pcp.LabelInstances)
+		_, named := c.Instances(indom)
+		if x.labels == "" {
+			for _, err := range []error{err, named} {
+				if !errors.Is(err, pdu.Failure(pcp.ErrPermission)) {
+					t.Errorf("user %s is told of processes: %v", x.uid, err)
+				}
+			}
+			continue
+		}
+		if err := errors.Join(err, named); err != nil {
 			t.Fatal(err)
 		}
 		var exes []string

@@ -118,7 +118,7 @@ func (c *session) answer(ctx context.Context, from int32, m pdu.Message) pdu.Mes
 	case *pdu.DescIDs:
 		return c.describeAll(m)
 	case *pdu.InstanceReq:
-		return c.instances(ctx, m)
+		return c.instances(ctx, from, m)
 	case *pdu.TextReq:
 		return c.text(m)
 	case *pdu.LabelReq:

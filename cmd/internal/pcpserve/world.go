@@ -47,6 +47,7 @@ func newWorld(cat *Catalog, space *pcp.Space, private func(*metric.Desc) bool) *
 	}
 	descs := slices.Clone(cat.Descs)
 	slices.SortStableFunc(descs, func(a, b *metric.Desc) int { return strings.Compare(a.Name, b.Name) })
+	space.On(cat.Host.Platform)
 	for _, d := range descs {
 		m := space.Add(d)
 		first := w.byPMID[m.PMID]

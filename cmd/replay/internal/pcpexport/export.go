@@ -192,6 +192,7 @@ func spaceOf(a query.Archive) *pcp.Space {
 	var in *archive.Info
 	for _, one := range a.Archives() {
 		in = one
+		space.On(platformOf(one))
 	}
 	for _, d := range a.Metrics() {
 		whole := *d
@@ -201,6 +202,15 @@ func spaceOf(a query.Archive) *pcp.Space {
 		space.Add(&whole)
 	}
 	return space
+}
+
+// platformOf is the platform whose metrics an archive has: those that were imported from
+// PCP are already as the PCP had them that recorded them.
+func platformOf(in *archive.Info) string {
+	if strings.HasPrefix(in.Recorder, pcp.Imported) {
+		return ""
+	}
+	return in.Host.Platform
 }
 
 func (e *exporter) finish() error {
@@ -323,6 +333,7 @@ func (e *exporter) enter(in *archive.Info) error {
 		}
 	}
 	e.info, e.boot = in, in.BootID
+	e.space.On(platformOf(in))
 	return nil
 }
 

@@ -297,6 +297,7 @@ func (e *exporter) record(s *step, wall int64) error {
 	var missing []absences
 	for _, b := range s.blocks {
 		p := e.plans[planKey{b.Group.Name, s.class}]
+		b = p.fitting(b)
 		ids := p.ids
 		if p.numbers == nil {
 			ids = pcparchive.Singular()
@@ -328,6 +329,31 @@ func (e *exporter) record(s *step, wall int64) error {
 	}
 	e.sets = sets[:0]
 	return e.result(wall, sets)
+}
+
+// fitting is a block with the values that PCP can hold.
+func (p *plan) fitting(b *metric.Block) *metric.Block {
+	of := b
+	for i, m := range p.metrics {
+		if !m.Narrower() {
+			continue
+		}
+		for row, bits := range b.Cols[i].Bits {
+			if m.Fits(bits) || b.Cols[i].At(m.Desc.Type, row).Miss != metric.Present {
+				continue
+			}
+			if of == b {
+				c := *b
+				c.Cols = slices.Clone(b.Cols)
+				of = &c
+			}
+			col := &of.Cols[i]
+			miss := make([]metric.Reason, len(col.Bits))
+			copy(miss, col.Miss)
+			miss[row], col.Miss = pcp.TooWide, miss
+		}
+	}
+	return of
 }
 
 func (e *exporter) result(wall int64, sets []pcparchive.Set) error {

@@ -88,6 +88,16 @@ func (m *importer) restore(d *metric.Desc, labels []metric.Label) (group string)
 			if u, err := metric.ParseUnits(l.Value); err == nil {
 				d.Units = u
 			}
+		case pcp.SaysType:
+			n, _ := strconv.ParseUint(l.Value, 10, 8)
+			if t := metric.Type(n); t.Valid() && t != metric.String && !t.Float() && !d.Type.Float() && d.Type != metric.String {
+				d.Type = t
+			}
+		case pcp.SaysSemantics:
+			n, _ := strconv.ParseUint(l.Value, 10, 8)
+			if sem := metric.Semantics(n); sem <= metric.Discrete {
+				d.Sem = sem
+			}
 		case pcp.SaysName:
 			d.Name = l.Value
 		case pcp.SaysNumber:

@@ -320,7 +320,9 @@ func (m *importer) ourRecord(rec *pcparchive.Record) error {
 			continue
 		}
 		name := set.Desc.Names[0]
-		if !strings.HasPrefix(name, "tachograph.") {
+		// What is below tachograph and has a number made of its name was recorded: PCP's own
+		// agents have another metric of that name.
+		if !strings.HasPrefix(name, "tachograph.") || set.Desc.PMID>>22 == pcp.Foreign {
 			sets = append(sets, set)
 			continue
 		}
