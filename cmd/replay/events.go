@@ -141,7 +141,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 			left++
 			continue
 		}
-		if err := rows.Row(eventCells(e)); err != nil {
+		if err := rows.Row(eventCells(e, query.EventText(a.archive, e))); err != nil {
 			return err
 		}
 		n++
@@ -173,9 +173,9 @@ func eventColumns() []out.Column {
 	}...)
 }
 
-func eventCells(e *store.Event) []out.Cell {
+func eventCells(e *store.Event, text string) []out.Cell {
 	return []out.Cell{
-		hostCell(&e.Archive.Host), out.At(e.At.Wall), out.Str(string(e.Kind)).If(alarmingEvent(e)), out.Str(e.Text),
+		hostCell(&e.Archive.Host), out.At(e.At.Wall), out.Str(string(e.Kind)).If(alarmingEvent(e)), out.Str(text),
 		out.Str(e.Indom), out.Str(e.Key), out.Labels(e.Labels),
 	}
 }

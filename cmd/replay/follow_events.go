@@ -87,7 +87,7 @@ func (l *liveEvents) show(e *store.Event) error {
 	if !l.wants(e.Kind) || !l.all && query.Everyday(e.Kind) {
 		return nil
 	}
-	return l.rows.Row(eventCells(e))
+	return l.rows.Row(eventCells(e, e.Text))
 }
 
 func (l *liveEvents) tick(metric.Class) error { return nil }

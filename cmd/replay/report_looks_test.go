@@ -110,6 +110,26 @@ func TestPageLooks(t *testing.T) {
 	complains(t, p)
 }
 
+// Where columns of a table are cut on a phone, something shows that there are more, until
+// one has moved to them.
+func TestCutColumnsAreHinted(t *testing.T) {
+	t.Parallel()
+	_, p := openReport(t, openText, "testdata/mac.txt")
+	p.Viewport(390, 844, true)
+	var cut, bare int
+	p.Eval(`cut = Array.from(document.body.querySelectorAll("*")).filter(function (e) {
+	  return e.clientWidth && e.scrollWidth > e.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(e).overflowX);
+	}), cut.length`, &cut)
+	p.Eval(`cut.filter(function (e) {
+	  var s = getComputedStyle(e);
+	  return !/linear-gradient/.test(s.backgroundImage) || !/local/.test(s.backgroundAttachment) || !/scroll/.test(s.backgroundAttachment);
+	}).length`, &bare)
+	if cut == 0 || bare > 0 {
+		t.Errorf("of %d that are cut %d show nothing of it", cut, bare)
+	}
+	complains(t, p)
+}
+
 // A report of a day is below 3 MB, as one of two hours is, and shows itself in less
 // than a second.
 func TestPageOfADay(t *testing.T) {

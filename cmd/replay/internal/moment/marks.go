@@ -71,15 +71,15 @@ func (r *Recording) findMarks() []Mark {
 	slices.Sort(kinds)
 	for e := range query.SortedEvents(r.a, w, kinds...) {
 		if len(out) < mostMarks {
-			out = append(out, markOf(e, markedKinds[e.Kind]))
+			out = append(out, markOf(e, query.EventText(r.a, e), markedKinds[e.Kind]))
 		}
 	}
 	slices.SortStableFunc(out, func(x, y Mark) int { return cmp.Compare(x.From, y.From) })
 	return out
 }
 
-func markOf(e *store.Event, kind MarkKind) Mark {
-	return Mark{From: e.At.Wall, To: e.At.Wall, Kind: kind, Text: visible.Text(string(e.Kind) + ": " + e.Text), Event: e}
+func markOf(e *store.Event, text string, kind MarkKind) Mark {
+	return Mark{From: e.At.Wall, To: e.At.Wall, Kind: kind, Text: visible.Text(string(e.Kind) + ": " + text), Event: e}
 }
 
 // crashes are the processes that crashed, stretch by stretch as they were looked
@@ -118,7 +118,7 @@ func (r *Recording) crashesIn(at int64) {
 	var found []Mark
 	for e := range query.SortedEvents(r.a, r.window(k*c.length, (k+1)*c.length-1), metric.EventProcessExit) {
 		if crashed(e) && len(r.marks)+len(found) < mostMarks {
-			found = append(found, markOf(e, MarkCrash))
+			found = append(found, markOf(e, e.Text, MarkCrash))
 		}
 	}
 	if r.given() != nil {

@@ -47,7 +47,7 @@ func (q *question) happenings() ([]*finding, error) {
 				others++
 			default:
 				last = e.At.Wall
-				if count++; first == nil || killed(e) && !killed(first) {
+				if count++; first == nil || query.Killing(e) && !query.Killing(first) {
 					first = e
 				}
 			}
@@ -62,15 +62,15 @@ func (q *question) happenings() ([]*finding, error) {
 		at := first.At.Wall
 		f := &finding{kind: string(t.kind), who: string(t.kind), topic: t.topic, cause: t.cause, explains: t.explains, since: at, until: max(at, last),
 			weight: t.weight * grade(0.3, 0.7*novel(others, float64(count))), more: append([]string{"events", "--kind", string(t.kind)}, span(q.w.From, q.w.To)...)}
-		if killed(first) {
+		text := query.EventText(q.a, first)
+		f.text = fmt.Sprintf("%s at %s: %s", t.kind, q.show(at), text)
+		f.brief = fmt.Sprintf("%s at %s", text, q.show(at))
+		if query.Killing(first) {
 			f.weight = 0.88
-		}
-		f.text = fmt.Sprintf("%s at %s: %s", t.kind, q.show(at), first.Text)
-		f.brief = fmt.Sprintf("%s at %s", first.Text, q.show(at))
-		if killed(first) {
-			victims := q.victims(at)
-			f.text, f.brief = f.text+victims, f.brief+victims
-			f.about = q.killedNames(at)
+			list, _ := query.Victims(q.a, first)
+			for _, end := range list {
+				f.about = append(f.about, end.Label("name"))
+			}
 		}
 		if count > 1 {
 			f.text += fmt.Sprintf(" (%s of that kind)", plural.Of(count, "event"))
@@ -83,42 +83,4 @@ func (q *question) happenings() ([]*finding, error) {
 // over reports whether an event says that something has come to its end.
 func over(e *store.Event) bool {
 	return (e.Kind == metric.EventMemory || e.Kind == metric.EventThrottle) && e.Label("seconds") != ""
-}
-
-// killed reports whether an event says that the kernel killed somebody for lack of
-// memory.
-func killed(e *store.Event) bool {
-	return e.Kind == metric.EventMemory && strings.HasPrefix(e.Text, "the kernel killed")
-}
-
-// killedNames are what those were called who were killed about an instant.
-func (q *question) killedNames(at int64) (list []string) {
-	looked := 0
-	for e := range q.a.Events(at-int64(10e9), at+int64(5e9), metric.EventProcessExit) {
-		if looked++; looked > mostExits {
-			break
-		}
-		if e.Archive.Host.ID == q.r.Host && e.Label("how") == "signal 9" {
-			list = append(list, e.Label("name"))
-		}
-	}
-	return list
-}
-
-// victims are those who were killed about an instant.
-func (q *question) victims(at int64) string {
-	var list []string
-	looked := 0
-	for e := range q.a.Events(at-int64(10e9), at+int64(5e9), metric.EventProcessExit) {
-		if looked++; looked > mostExits {
-			break
-		}
-		if e.Archive.Host.ID == q.r.Host && e.Label("how") == "signal 9" {
-			list = append(list, fmt.Sprintf("%s (pid %s)", e.Label("name"), e.Label("pid")))
-		}
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return ", " + names(list)
 }

@@ -57,7 +57,7 @@ func (q *question) eventful(f *field, bad []float64) {
 		}
 		harm := 0.5
 		switch {
-		case killed(e):
+		case query.Killing(e):
 			harm = 2
 		case e.Kind != metric.EventProcessExit:
 		case query.Crashed(e.Label("how")):
