@@ -31,6 +31,7 @@ type fakeKernel struct {
 	columns  []part[process[*person]]
 	loads    map[string]int
 	met      int
+	early    int // what was read of some before all had been met
 	purpose  purpose
 	execs    map[int32]string // new names, by pid
 	lives    map[uint64]uint64
@@ -85,6 +86,7 @@ func (k *fakeKernel) visit(c *sample.Context, who *person, now metric.Stamp) *pr
 
 func (k *fakeKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *process[*person] {
 	k.met++
+	k.early = k.loads["usage"]
 	for _, who := range k.people {
 		if who.pid == pid {
 			return k.visit(c, who, now)

@@ -35,6 +35,17 @@ func TestLivesOfAnyKernel(t *testing.T) {
 	})
 }
 
+// What processes have used is read of all of them, when they are met, before anything
+// else is read of any: all rows bear one time.
+func TestUseIsReadFirst(t *testing.T) {
+	shapes(t, 100, func(t *testing.T, k *fakeKernel, r *fakeRun) {
+		r.expect(metric.Process)
+		if k.met != 100 || k.early != 0 || k.loads["usage"] != 100 {
+			t.Errorf("%d were met, and more was read of %d of them before the last was", k.met, k.early)
+		}
+	})
+}
+
 func TestLastTotalsAreToldOnce(t *testing.T) {
 	shapes(t, 2, func(t *testing.T, k *fakeKernel, r *fakeRun) {
 		r.expect(metric.Process)
