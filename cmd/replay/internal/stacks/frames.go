@@ -64,6 +64,7 @@ func (b *builder) readFrames(a query.Archive) {
 		}
 	}
 	untangle(all)
+	b.borrow(a, all)
 	b.place(all)
 }
 
@@ -144,6 +145,11 @@ func (b *builder) placed(f *framed, numbers []int32) Place {
 		p.Caller = numbers[f.above]
 	}
 	symbol, file := f.name, f.file
+	if at, ok := b.spot(f); ok && symbol == "" {
+		if s, ok := b.lent[at]; ok {
+			symbol, file, p.Line = s.symbol, s.file, s.line
+		}
+	}
 	if symbol == "" && f.image >= 0 && b.r.Symbols != nil {
 		at := f.offset
 		if f.called && at > 0 {
@@ -153,7 +159,7 @@ func (b *builder) placed(f *framed, numbers []int32) Place {
 			symbol, file, p.Line = name, where, int32(line)
 		}
 	}
-	of := function{name: name(Demangled(symbol)), image: f.image, kernel: f.kernel}
+	of := function{name: name(Demangled(symbol)), image: b.same(f.image), kernel: f.kernel}
 	if symbol == "" {
 		of.name, of.offset = b.nowhere(f), f.offset
 	}
@@ -163,10 +169,11 @@ func (b *builder) placed(f *framed, numbers []int32) Place {
 
 // nowhere is what a frame is called that has no name.
 func (b *builder) nowhere(f *framed) string {
-	if f.image < 0 || b.p.Images[f.image].Path == "" {
+	image := b.same(f.image)
+	if image < 0 || b.p.Images[image].Path == "" {
 		return fmt.Sprintf("%#x", f.offset)
 	}
-	return name(fmt.Sprintf("%s+%#x", b.p.Images[f.image].Name(), f.offset))
+	return name(fmt.Sprintf("%s+%#x", b.p.Images[image].Name(), f.offset))
 }
 
 func (b *builder) function(of function, symbol, file string) int32 {

@@ -38,6 +38,7 @@ func Read(a query.Archive, r Request) *Profile {
 	b := builder{
 		p: &Profile{}, r: &r, threads: make(map[Thread]int32), stacks: make(map[id]int32),
 		places: make(map[id]int32), images: make(map[id]int32), functions: make(map[function]int32),
+		first: make(map[string]int32), lent: make(map[spot]spelled),
 		texts: texts{make(map[string]string), maxText},
 	}
 	if a.Lookup(stack.Samples) == nil {
@@ -70,6 +71,8 @@ type builder struct {
 	places    map[id]int32
 	images    map[id]int32
 	functions map[function]int32
+	first     map[string]int32 // of the images with an ID, the one that stands for all
+	lent      map[spot]spelled // names of places that were recorded elsewhere
 	texts     texts
 	full      bool // not all frames were read
 }
@@ -167,7 +170,11 @@ func (b *builder) readImages(a query.Archive) {
 			break
 		}
 		m.Base, _ = strconv.ParseUint(in.Label(stack.LabelBase), 10, 64)
-		b.images[of] = int32(len(b.p.Images))
+		n := int32(len(b.p.Images))
+		if one, known := b.first[m.ID]; !known || b.p.Images[one].Path == "" {
+			b.first[m.ID] = n
+		}
+		b.images[of] = n
 		b.p.Images = append(b.p.Images, m)
 	}
 }

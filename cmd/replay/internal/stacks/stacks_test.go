@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,38 @@ func TestSymbols(t *testing.T) {
 	}}, deep)
 	if got, want := folded(t, p, stacks.ByNothing, stacks.Any), "f::g1ff;f::g2ff;libc.so.6+0x300 1\n"; got != want {
 		t.Errorf("with symbols %q, want %q", got, want)
+	}
+}
+
+// What one session could name, a later one names as well, and it is one branch: by the
+// identity of the image, wherever that lay and whether its path was known. Another place, and
+// another image of the same path, have no name by that.
+func TestNamesOfOtherSessions(t *testing.T) {
+	app := stackstest.App
+	bare := &stack.Image{ID: app.ID, Base: 0x1000}
+	updated := &stack.Image{Path: app.Path, ID: "another", Base: app.Base}
+	one := func(frames ...stack.Frame) stack.Sample {
+		return stack.Sample{Thread: stack.Thread{PID: 1, Command: "a"}, Count: 1, Frames: stackstest.Frames(frames...)}
+	}
+	named := one(stackstest.In(app, 0x3f24, "main"), stackstest.In(app, 0x4010, "compute"))
+	later := []stack.Sample{
+		one(stackstest.In(bare, 0x3f24, ""), stackstest.In(bare, 0x4010, "")),
+		one(stackstest.In(bare, 0x3f24, ""), stackstest.In(bare, 0x4014, "")),
+		one(stackstest.In(updated, 0x3f24, "")),
+	}
+	path := stackstest.Write(t, []stack.Sample{named}, later)
+	for from, want := range map[int64]string{
+		0:                       "main;compute 2\nmain;indexer+0x4014 1\nindexer+0x3f24 1\n",
+		stackstest.At(2e9).Wall: "main;compute 1\nmain;0x4014 1\nindexer+0x3f24 1\n",
+	} {
+		p := readFile(t, path, stacks.Request{Window: query.Window{From: from}})
+		got := strings.Split(strings.TrimSuffix(folded(t, p, stacks.ByNothing, stacks.Any), "\n"), "\n")
+		wants := strings.Split(strings.TrimSuffix(want, "\n"), "\n")
+		slices.Sort(got)
+		slices.Sort(wants)
+		if !slices.Equal(got, wants) {
+			t.Errorf("from %d: %q, want %q", from, got, wants)
+		}
 	}
 }
 
