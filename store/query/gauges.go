@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 )
 
 // gauge is one of the numbers that tell the state of a machine at a glance: an
@@ -27,11 +28,11 @@ type gauge struct {
 const cpuShare = "(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.sys) + rate(kernel.all.cpu.nice))"
 
 var gauges = []gauge{
-	{name: "cpu", title: "cpu", exprs: []string{cpuShare + " / hinv.ncpu", cpuShare}, share: true},
+	{name: "cpu", title: "cpu", exprs: []string{cpuShare + " / hinv.ncpu"}, share: true},
 	{name: "cpu.user", title: "  user", exprs: []string{
 		"(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.nice)) / hinv.ncpu",
-		"rate(kernel.all.cpu.user) / hinv.ncpu", "rate(kernel.all.cpu.user)"}, share: true},
-	{name: "cpu.system", title: "  system", exprs: []string{"rate(kernel.all.cpu.sys) / hinv.ncpu", "rate(kernel.all.cpu.sys)"}, share: true},
+		"rate(kernel.all.cpu.user) / hinv.ncpu"}, share: true},
+	{name: "cpu.system", title: "  system", exprs: []string{"rate(kernel.all.cpu.sys) / hinv.ncpu"}, share: true},
 	{name: "cpu.wait", title: "  waiting for disk", exprs: []string{"rate(kernel.all.cpu.wait.total) / hinv.ncpu"}, share: true, quiet: true},
 	{name: "load", title: "load", exprs: []string{"max(kernel.all.load[/^1( minute)?$/])"}},
 	{name: "memory", title: "memory used", exprs: []string{"mem.physmem - mem.util.available", "mem.util.used"}, of: []string{"mem.physmem"}},
@@ -176,23 +177,59 @@ func withCores(exprs []string, cores float64) []string {
 }
 
 // Cores is how many processors the host of a window has: what was recorded
-// last, also before the window, else what its archive says of the host; zero
-// where nothing tells.
+// last, also before the window, else what its archive says of the host, else what
+// their time comes to; zero where nothing tells.
 func Cores(a Archive, w Window) float64 {
 	cores := 0.0
 	_, _, list := Covered(a, w)
+	before := w
 	for _, info := range list {
-		w.From = min(w.From, info.From) // It is read once, when an archive begins.
+		before.From = min(before.From, info.From) // It is read once, when an archive begins.
 		if n, err := strconv.Atoi(info.Host.Label("cpus")); err == nil && n > 0 {
 			cores = float64(n)
 		}
 	}
-	for s := range a.Summarize(w.Selection("hinv.ncpu")) {
+	for s := range a.Summarize(before.Selection("hinv.ncpu")) {
 		if s.Count > 0 {
 			cores = metric.Number(s.Metric.Type, s.Last.Bits)
 		}
 	}
-	return cores
+	if cores > 0 {
+		return cores
+	}
+	return coresByTime(a, w)
+}
+
+// idleTime and cpuTimes are all that processors do, each second of it once.
+const idleTime = "kernel.all.cpu.idle"
+
+var cpuTimes = []string{idleTime, "kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice", "kernel.all.cpu.wait.total",
+	"kernel.all.cpu.irq.hard", "kernel.all.cpu.irq.soft", "kernel.all.cpu.steal"}
+
+// coresByTime is how many processors have done in a window what they did: each does
+// something, if only to be idle, at all times. Zero where that was not recorded.
+func coresByTime(a Archive, w Window) float64 {
+	if a.Lookup(idleTime) == nil {
+		return 0
+	}
+	gained, seconds := make(map[*store.ArchiveInfo]float64), make(map[*store.ArchiveInfo]float64)
+	for s := range a.Summarize(w.Selection(cpuTimes...)) {
+		if s.Instance != nil || s.Count < 2 || s.Increase < 0 {
+			continue
+		}
+		gained[s.Archive] += s.Increase * base(s.Metric.Units)
+		if s.Metric.Name == idleTime {
+			seconds[s.Archive] += float64(s.Last.Cont-s.First.Cont) / 1e9
+		}
+	}
+	time, over := 0.0, 0.0
+	for info, length := range seconds {
+		time, over = time+gained[info], over+length
+	}
+	if over <= 0 {
+		return 0
+	}
+	return math.Round(time / over)
 }
 
 // newGauge is a gauge without values, which are given as parts of a whole.
@@ -274,6 +311,9 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), before spacing, w W
 func (g *Gauge) value(wall int64, x, weight float64, w Window, width int64) {
 	if x != x {
 		return
+	}
+	if g.Share {
+		x = min(x, 1) // The parts and the time of a reading are not read at one instant.
 	}
 	g.Count++
 	g.total += float64(x * weight)

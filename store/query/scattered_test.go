@@ -33,7 +33,7 @@ func TestScatteredTimes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(1, 1))
 			g := &metric.Group{Name: "one"}
-			for _, n := range []string{"kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice"} {
+			for _, n := range []string{"kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice", "kernel.all.cpu.idle"} {
 				g.Metrics = append(g.Metrics, &metric.Desc{Name: n, Type: metric.U64, Sem: metric.Counter, Units: metric.Milliseconds, Class: metric.Fast})
 			}
 			b := proof.NewBuilder(t, filepath.Join(t.TempDir(), "a.tacho"))

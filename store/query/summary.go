@@ -58,16 +58,14 @@ func (d *Digest) fill(a Archive) error {
 		}
 	}
 	d.CPU = math.NaN()
-	if r := all["kernel.all.cpu.user"]; r != nil && r.Seconds > 0 {
+	if r, cores := all["kernel.all.cpu.user"], Cores(a, w); r != nil && r.Seconds > 0 && cores > 0 {
 		d.CPU = 0
 		for _, name := range digestMetrics[:3] {
 			if r := all[name]; r != nil && r.Seconds > 0 {
 				d.CPU += r.Steady * base(r.Units) / r.Seconds
 			}
 		}
-		if n := Cores(a, w); n > 0 {
-			d.CPU /= n
-		}
+		d.CPU = min(d.CPU/cores, 1)
 	}
 	d.Memory, d.OfMemory = math.NaN(), math.NaN()
 	if r := all["mem.physmem"]; r != nil {

@@ -250,8 +250,10 @@ func (v *values) compute(def *figureDef, key string) (Figure, bool) {
 	}
 	if def.perCore && f.Known() {
 		f.Units, f.Rate = metric.NoUnits, true
-		if v.cpu > 0 {
-			f.Value /= v.cpu
+		if v.cpu == 0 {
+			f.Value, f.Absent = nan, "nothing tells how many processors there are"
+		} else {
+			f.Value = min(f.Value/v.cpu, 1)
 		}
 	}
 	if whole, known := v.one(def.of); def.of != "" && known && whole.x > 0 {

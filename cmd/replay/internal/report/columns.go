@@ -159,3 +159,41 @@ func everyOf(s *query.Series) int64 {
 	}
 	return int64(time.Second)
 }
+
+// level has all sums of a column together be no more than so much of what is covered of
+// it. The rest is of the columns before, up to where nothing is covered, or else of those
+// behind.
+func level(sums [][]float64, covered []float64, whole float64) {
+	rest := make([]float64, len(sums))
+	for begin := 0; begin < len(covered); {
+		end := begin
+		for end < len(covered) && covered[end] > 0 {
+			end++
+		}
+		clear(rest)
+		for k := end - 1; k >= begin; k-- {
+			fit(sums, rest, k, whole*covered[k])
+		}
+		for k := begin; k < end; k++ {
+			fit(sums, rest, k, whole*covered[k])
+		}
+		begin = end + 1
+	}
+}
+
+// fit puts into a column what is left of others, as far as there is room.
+func fit(sums [][]float64, rest []float64, k int, room float64) {
+	all := 0.0
+	for i := range sums {
+		sums[i][k] += rest[i]
+		rest[i] = 0
+		all += sums[i][k]
+	}
+	if all <= room {
+		return
+	}
+	for i := range sums {
+		fits := sums[i][k] * room / all
+		sums[i][k], rest[i] = fits, sums[i][k]-fits
+	}
+}

@@ -28,10 +28,13 @@ type stack struct {
 	names []string
 	place map[string]int
 	sums  [][]float64 // of each name; the last are all others
+	// begun is what processes used that began in the interval before a reading, by its
+	// time: who ended since is not known to have used it at the interval's end.
+	begun map[int64][]float64
 }
 
 func newStack(names []string, n int) *stack {
-	s := &stack{names: append(names, "others"), place: make(map[string]int)}
+	s := &stack{names: append(names, "others"), place: make(map[string]int), begun: make(map[int64][]float64)}
 	for i := range s.names {
 		s.sums = append(s.sums, make([]float64, n))
 		s.place[s.names[i]] = i
@@ -39,11 +42,36 @@ func newStack(names []string, n int) *stack {
 	return s
 }
 
-func (s *stack) of(name string) []float64 {
-	if i, ok := s.place[name]; ok && i < len(s.sums)-1 {
-		return s.sums[i]
+// index is the place of a name.
+func (s *stack) index(name string) int {
+	if i, ok := s.place[name]; ok {
+		return i
 	}
-	return s.sums[len(s.sums)-1]
+	return len(s.sums) - 1
+}
+
+// add has a name have used so much in a time that ends with a reading.
+func (s *stack) add(g grid, name int, from, to int64, x float64, began bool) {
+	if !began {
+		g.spread(from, to, x, s.sums[name])
+		return
+	}
+	if s.begun[to] == nil {
+		s.begun[to] = make([]float64, len(s.sums))
+	}
+	s.begun[to][name] += x
+}
+
+// settle spreads what began over the intervals that it began in.
+func (s *stack) settle(g grid, lengths map[int64]int64) {
+	for _, wall := range slices.Sorted(maps.Keys(s.begun)) {
+		for i, x := range s.begun[wall] {
+			if x != 0 {
+				g.spread(wall-lengths[wall], wall, x, s.sums[i])
+			}
+		}
+	}
+	clear(s.begun)
 }
 
 // spread divides an amount that came about between two instants among columns.
@@ -142,9 +170,9 @@ func (c *collector) processes() error {
 	if err != nil {
 		return err
 	}
-	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core."+lastName, s.cpu, s.used, shares)
-	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+lastName, s.memory, s.held, sizes)
-	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+lastName, s.io, s.used, sizesASecond)
+	c.stackPlot("processes-cpu", "CPU by process", "Of processes of the same name, as a share of one core. All together are at no time more than the machine has: what was read of them late is drawn before."+lastName, s.cpu, s.used, shares, c.cores)
+	c.stackPlot("processes-memory", "Memory by process", "What processes of the same name held."+lastName, s.memory, s.held, sizes, 0)
+	c.stackPlot("processes-io", "Disk traffic by process", "Read and written by processes of the same name."+lastName, s.io, s.used, sizesASecond, 0)
 	s.users()
 	s.finish()
 	return nil
@@ -226,18 +254,20 @@ func known(x float64) float64 {
 
 // take adds one field of one process.
 func (s *sweeper) take(r *query.ProcessRun) {
-	name := query.ProcessName(r.Instance)
-	var to []float64
-	memory := false
+	var to *stack
 	switch {
 	case r.Counter == query.UserTime || r.Counter == query.SystemTime:
-		to = s.cpu.of(name)
+		to = s.cpu
 	case r.Counter == query.ReadBytes || r.Counter == query.WrittenBytes:
-		to = s.io.of(name)
+		to = s.io
 	case r.Level == query.Footprint:
-		to, memory, s.footprints = s.memory.of(name), true, true
+		to, s.footprints = s.memory, true
 	case r.Level == query.Resident && !s.footprints:
-		to, memory = s.memory.of(name), true
+		to = s.memory
+	}
+	name := 0
+	if to != nil {
+		name = to.index(query.ProcessName(r.Instance))
 	}
 	l := s.entries[r.Instance]
 	if l == nil {
@@ -251,12 +281,12 @@ func (s *sweeper) take(r *query.ProcessRun) {
 		if x == x && length > 0 {
 			switch {
 			case to == nil:
-			case memory:
+			case to == s.memory:
 				s.held[wall] = max(s.held[wall], length)
-				g.spread(wall-length, wall, float64(x*r.Seconds[i]), to)
+				to.add(g, name, wall-length, wall, float64(x*r.Seconds[i]), false)
 			default:
 				s.used[wall] = max(s.used[wall], length)
-				g.spread(wall-length, wall, x, to)
+				to.add(g, name, wall-length, wall, x, r.Instance.Began() >= wall-length)
 			}
 		}
 		cell := s.cells.column(wall)
@@ -315,6 +345,8 @@ func (e *entry) set(r *query.ProcessRun, i int, wall int64) {
 
 // settle makes tables of what a stretch of time has shown.
 func (s *sweeper) settle() {
+	s.cpu.settle(s.c.grid, s.used)
+	s.io.settle(s.c.grid, s.used)
 	last := make(map[int]int64)
 	for _, l := range s.entries {
 		for i := range l.rows {
@@ -450,8 +482,8 @@ func (s *sweeper) finish() {
 }
 
 // stackPlot adds the plot of a stack: what was used is divided by the time in which
-// processes were read.
-func (c *collector) stackPlot(id, title, about string, s *stack, readings map[int64]int64, of *measure) {
+// processes were read. Where whole is not 0, nothing is more than that of the time.
+func (c *collector) stackPlot(id, title, about string, s *stack, readings map[int64]int64, of *measure, whole float64) {
 	covered := make([]float64, c.grid.n)
 	seconds, before := 0.0, int64(0)
 	for _, wall := range slices.Sorted(maps.Keys(readings)) {
@@ -464,10 +496,18 @@ func (c *collector) stackPlot(id, title, about string, s *stack, readings map[in
 		seconds += float64(length) / 1e9
 	}
 	p := &Plot{ID: id, Group: "Processes", Title: title, About: about, Form: of.form, Stacked: true}
+	totals := make([]float64, len(s.sums))
 	for i, sum := range s.sums {
-		total, most := 0.0, 0.0
 		for k := range sum {
-			total += sum[k]
+			totals[i] += sum[k]
+		}
+	}
+	if whole > 0 {
+		level(s.sums, covered, whole)
+	}
+	for i, sum := range s.sums {
+		total, most := totals[i], 0.0
+		for k := range sum {
 			if covered[k] == 0 {
 				sum[k] = math.NaN()
 				continue

@@ -45,7 +45,10 @@ func (c *collector) plot(wish *wish) error {
 	p := &Plot{ID: wish.id, Group: wish.group, Title: wish.title, About: wish.about, Form: wish.of.form,
 		Stacked: wish.stacked, Heat: wish.heat, Full: wish.full}
 	factor := 1.0
-	if wish.cores && c.cores > 0 {
+	if wish.cores {
+		if c.cores == 0 {
+			return nil // Nobody knows what it is a share of.
+		}
 		factor = 1 / c.cores
 	}
 	moved := false
