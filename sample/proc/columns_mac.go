@@ -26,14 +26,14 @@ func (r *macReading) rec() libproc.Process { return r.p.platform.record }
 type answered struct {
 	rows.Struct
 	funcs map[string]rows.Func
-	// counts says of a leaf whether this machine counts it at all; nil: any does.
-	counts []*bool
+	// counts says of a leaf what counts it; nil: any machine's kernel does.
+	counts []*hardware
 }
 
 func (a *answered) Leaf(i int) rows.Value {
 	v := a.Struct.Leaf(i)
-	if c := a.counts[i]; c != nil && !*c && v.Miss == metric.Present {
-		v.Miss = noCounter
+	if c := a.counts[i]; c != nil && v.Miss == metric.Present {
+		v.Miss = c.absent()
 	}
 	return v
 }
@@ -79,8 +79,8 @@ func columnsOf[R any](t *rows.Table, a *answered, bytes func(r *R) []byte) []col
 				if !ok {
 					return 0, a.Short
 				}
-				if counted != nil && !*counted {
-					return 0, noCounter
+				if counted != nil && counted.absent() != metric.Present {
+					return 0, counted.absent()
 				}
 				v, _ = f(v, 0)
 				return v, metric.Present

@@ -99,8 +99,10 @@ type macKernel struct {
 	highest, base, debt uint64
 	// What the hardware counts, by members of rusage; found out by looking for
 	// anything but zero.
-	counted map[string]*bool
-	usage   *answered
+	counted  map[string]*hardware
+	counters []*hardware // each once
+	used     uint64      // ticks of processor time, since the list was read, of those who were read before
+	usage    *answered
 }
 
 func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Ticks) *macKernel {
@@ -108,8 +110,9 @@ func newMacKernel(opt Options, calls macCalls, watch macWatch, ticks libproc.Tic
 		census: newCensus[macProcess](opt, "CPU time, memory, I/O, energy and open files"),
 		calls:  calls, watch: watch, ticks: ticks, flavour: libproc.NewestRusage,
 	}
-	counters, energy, clusters := new(bool), new(bool), new(bool)
-	m.counted = map[string]*bool{
+	counters, energy, clusters := new(hardware), new(hardware), &hardware{rests: true}
+	m.counters = []*hardware{counters, energy, clusters}
+	m.counted = map[string]*hardware{
 		"ri_instructions": counters, "ri_cycles": counters, "ri_energy_nj": energy, "ri_penergy_nj": energy,
 		"ri_user_ptime": clusters, "ri_system_ptime": clusters, "ri_pinstructions": clusters, "ri_pcycles": clusters,
 	}
@@ -160,6 +163,10 @@ func (m *macKernel) list(c *sample.Context, now metric.Stamp) error {
 		return &callError{"sysctl kern.proc.all", errno}
 	}
 	m.records, m.spare = m.spare, m.records
+	for _, h := range m.counters {
+		h.sweep(m.ticks.Nanoseconds(m.used))
+	}
+	m.used = 0
 	t := m.table
 	t.begin()
 	m.fresh, m.listing = m.fresh[:0], m.listing[:0]

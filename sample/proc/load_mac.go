@@ -86,6 +86,7 @@ func (m *macKernel) loadUsage(p *process[macProcess]) {
 	if q.usage == nil {
 		q.usage = make([]byte, libproc.RusageSize(m.flavour))
 	}
+	before := m.hardwareOf(q.usage)
 	errno := m.readUsage(p.pid, &q.usage)
 	q.usageWhy = macReason(errno)
 	if errno != 0 {
@@ -98,6 +99,9 @@ func (m *macKernel) loadUsage(p *process[macProcess]) {
 		return
 	}
 	m.lookForCounters(q.usage)
+	if now := m.hardwareOf(q.usage); now.start == before.start {
+		m.compare(before, now)
+	}
 }
 
 // readUsage asks for the newest flavour that the kernel knows. What it answers
@@ -118,8 +122,8 @@ func (m *macKernel) readUsage(pid int32, buf *[]byte) syscall.Errno {
 func (m *macKernel) lookForCounters(usage []byte) {
 	m.usage.Answer = usage
 	for i, counted := range m.usage.counts {
-		if counted != nil && !*counted {
-			*counted = m.usage.Struct.Leaf(i).Bits > 0
+		if counted != nil && !counted.found {
+			counted.found = m.usage.Struct.Leaf(i).Bits > 0
 		}
 	}
 }

@@ -194,6 +194,41 @@ func TestMacOlderKernelsKnowLess(t *testing.T) {
 	}
 }
 
+// A counter of the hardware's that stands for everybody, while they compute, counts nothing
+// any more: its numbers are absent until it moves again. That it stands while nobody
+// computes says nothing.
+func TestMacCountersThatStand(t *testing.T) {
+	busy := &macPerson{pid: 7, unique: 5, micros: someMicros, begin: 1, instructions: 5}
+	idle := &macPerson{pid: 8, unique: 6, micros: someMicros, begin: 1, instructions: 50}
+	_, r := newFakeMac(t, busy, idle)
+	const ticks = 150e6 // 6.25 s
+	for i, step := range []struct {
+		ticks, instructions uint64
+		want                string
+	}{
+		{ticks, 1, "6"}, {ticks, 1, "7"}, {0, 0, "7"}, {0, 0, "7"}, {0, 0, "7"},
+		{ticks, 0, "7"}, {ticks, 0, "7"}, {ticks, 0, "!" + standsStill.String()}, {0, 0, "!" + standsStill.String()},
+		{ticks, 1, "!" + standsStill.String()}, {0, 1, "9"}, {ticks, 0, "9"},
+	} {
+		busy.user += step.ticks
+		busy.instructions += step.instructions
+		r.read()
+		if got := r.cell("5", "proc.cpu.instructions"); got != step.want {
+			t.Errorf("sweep %d: %s, want %s", i, got, step.want)
+		}
+		other := "50"
+		if step.want[0] == '!' {
+			other = step.want
+		}
+		if got := r.cell("6", "proc.cpu.instructions"); got != other {
+			t.Errorf("sweep %d: of another %s, want %s", i, got, other)
+		}
+		if got := r.cell("5", "proc.cpu.pcore.utime"); got != "!"+noCounter.String() {
+			t.Errorf("sweep %d: what nothing counts: %s", i, got)
+		}
+	}
+}
+
 func TestMacSweepsDoNotAllocatePerProcess(t *testing.T) {
 	const n = 500
 	var people []*macPerson
