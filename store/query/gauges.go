@@ -217,7 +217,7 @@ func coresByTime(a Archive, w Window) float64 {
 		if s.Instance != nil || s.Count < 2 || s.Increase < 0 {
 			continue
 		}
-		gained[s.Archive] += s.Increase * base(s.Metric.Units)
+		gained[s.Archive] += float64(s.Increase * base(s.Metric.Units))
 		if s.Metric.Name == idleTime {
 			seconds[s.Archive] += float64(s.Last.Cont-s.First.Cont) / 1e9
 		}
