@@ -132,6 +132,10 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 	if spans == nil {
 		return order, nil
 	}
+	there, err := presenceIn(c.Ref.Archive, v)
+	if err != nil {
+		return order, c.Ref.Wrong(err)
+	}
 	switch {
 	case sel.Cohort != nil:
 		rows = sel.Cohort.filter(v).rows
@@ -168,15 +172,21 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 		if first < 0 {
 			continue
 		}
+		from, to := v.Wall[first], v.Wall[last]
+		if there != nil {
+			since, _ := there.seen(row, uint32(first))
+			_, until := there.seen(row, uint32(last))
+			from, to = from-since, to-until
+		}
 		in := r.instance(v, row)
 		l := byInstance[in]
 		if l == nil {
-			l = &Life{Indom: v.Indom, Instance: in, From: v.Wall[first], To: v.Wall[last]}
+			l = &Life{Indom: v.Indom, Instance: in, From: from, To: to}
 			byInstance[in] = l
 			order = append(order, l)
 		}
 		l.Archive = &c.Ref.Archive.Info
-		l.From, l.To = min(l.From, v.Wall[first]), max(l.To, v.Wall[last])
+		l.From, l.To = min(l.From, from), max(l.To, to)
 		given.note(l, archive, v, inst.Names)
 	}
 	return order, nil

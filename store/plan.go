@@ -62,6 +62,23 @@ type plan struct {
 	asked   map[[2]string]bool // domain, key: what sel.Instance said
 	chosen  map[string]*keys   // by domain
 	without schemas            // that have no wanted column
+	there   map[*archive.View]*presence
+}
+
+// presence is that of a group.
+func (p *plan) presence(v *archive.View) (*presence, error) {
+	if x, ok := p.there[v]; ok {
+		return x, nil
+	}
+	x, err := presenceIn(p.a.File, v)
+	if err != nil {
+		return nil, err
+	}
+	if p.there == nil {
+		p.there = make(map[*archive.View]*presence)
+	}
+	p.there[v] = x
+	return x, nil
 }
 
 // newPlan is a plan without columns yet.

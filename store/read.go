@@ -65,6 +65,9 @@ type Point struct {
 	Bits       uint64
 }
 
+// Seen is when the instance was read first and last, by the wall clock.
+func (s *Summary) Seen() (from, to int64) { return s.First.Wall - s.Since, s.Last.Wall - s.Until }
+
 // Summary is what a stretch of one numeric series comes to. Absent values
 // count only in Missing.
 type Summary struct {
@@ -73,8 +76,11 @@ type Summary struct {
 	Instance       *metric.Instance
 	Count, Missing uint64
 	First, Last    Point
-	Min, Max       uint64 // bits of the metric's type; NaN is left out
-	Sum            float64
+	// Since and Until are how long before First and before Last the instance was read first
+	// and last, in a reduced archive, whose readings stand for steps; 0 elsewhere.
+	Since, Until int64
+	Min, Max     uint64 // bits of the metric's type; NaN is left out
+	Sum          float64
 	// Weighted is the sum over all values but the first of the value times
 	// the seconds since the previous one: divided by the seconds from First
 	// to Last it is the time-weighted mean.

@@ -11,11 +11,12 @@ import (
 )
 
 // A summed series is what it came to, and of a reduced archive, whose blocks stand for
-// many readings, how long before its block the first of them was made, and how long a
-// first value that is a mean was held.
+// many readings, how long before its block the first of them was made, how long a first
+// value that is a mean was held, and how long before the last block the last reading was.
 type summed struct {
 	chunk.Summary
-	began, lead int64
+	began, lead, ended int64
+	since, until       int64 // how long before the first and the last block the instance was read first and last
 }
 
 // A stepped column is a column of a reduced archive with what that keeps of each step.
@@ -24,6 +25,7 @@ type stepped struct {
 	first, min, max, mean, steepest, lived int // columns of the group; -1 where there is none
 	began                                  []int64
 	readings                               []uint64
+	there                                  *presence
 }
 
 // companions finds what a reduced archive keeps beside a column; nil where it is nothing.
@@ -58,59 +60,9 @@ func (p *plan) companions(col *column) (*stepped, error) {
 	if !any && metric.PerBoot(v.Indom) {
 		return nil, nil
 	}
-	return s, s.tell(p.a)
-}
-
-// tell reads what each block stands for.
-func (s *stepped) tell(a *source) error {
-	v := s.col.v
-	n := len(v.Wall)
-	s.began, s.readings = make([]int64, n), make([]uint64, n)
-	for i := range s.readings {
-		s.readings[i] = 1
-	}
-	for _, g := range v.Chunk.Groups {
-		if g.Name != layout.StepGroup {
-			continue
-		}
-		row, err := g.Find(layout.StepKey(v.Ref.Info.Class, v.Name))
-		if row < 0 || err != nil {
-			return err
-		}
-		for k := range g.Columns {
-			number := g.Columns[k].Number
-			if int64(number) >= int64(len(a.Descs)) || a.Descs[number] == nil || a.Descs[number].Type != metric.U64 || g.Columns[k].Type != metric.U64 {
-				continue
-			}
-			var put func(i int, x uint64)
-			switch a.Descs[number].Name {
-			case layout.BeganMetric:
-				put = func(i int, x uint64) { s.began[i] = int64(min(x, 1<<55)) }
-			case layout.ReadingsMetric:
-				put = func(i int, x uint64) { s.readings[i] = max(1, min(x, 1<<40)) }
-			default:
-				continue
-			}
-			err := g.Series(k, []int{row}, func(_ int, series *chunk.Series) error {
-				in, err := g.Instance(row)
-				if err != nil {
-					return err
-				}
-				i := 0
-				series.Stretches(in, 0, 1<<32-1, func(start, end uint32, bits uint64, _ metric.Reason) {
-					for ; start < end && i < n; start++ {
-						put(i, bits)
-						i++
-					}
-				})
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	var err error
+	s.began, s.readings, err = p.a.StepsOf(v.Chunk, v.Ref.Info.Class, v.Group)
+	return s, err
 }
 
 // A step is what a series came to in one of a reduced archive: in a block.
@@ -153,7 +105,8 @@ func (p *plan) summarizeSteps(s *stepped, rows []int, add func(*column, int, *su
 		}
 		for i, row := range some {
 			for _, sp := range s.col.spans {
-				if sum, ok := s.sum(decoded[i], sp); ok {
+				if sum, ok := s.sum(decoded[i], row, sp); ok {
+					s.there.bound(row, &sum)
 					add(s.col, row, &sum, Spread{Values: []Repeated{}})
 				}
 			}
@@ -243,7 +196,7 @@ func (s *stepped) decode(rows []int) ([][]step, error) {
 // was between the first and the last of them and what it had been before are known, so
 // what comes out is what all readings would have come to, but for the mean, which is kept
 // with 24 binary digits.
-func (s *stepped) sum(steps []step, sp archive.Span) (out summed, ok bool) {
+func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bool) {
 	d, v := s.col.desc, s.col.v
 	typ := d.Type
 	number := func(bits uint64) float64 { return metric.Number(typ, bits) }
@@ -264,16 +217,39 @@ func (s *stepped) sum(steps []step, sp archive.Span) (out summed, ok bool) {
 			// It has gone, and what it held last is not told: its mean is.
 			x.last = bitsOf(typ, x.mean)
 		}
-		began := s.began[b]
+		began, ended, lived := s.began[b], int64(0), int64(0)
 		if held {
-			began, n = 0, 1
+			if x.hasLived {
+				lived = int64(max(0, min(x.lived, 1e9)) * 1e9)
+			}
+			n = 1
+			began = 0
+			if s.there != nil {
+				began, ended = s.there.seen(row, b)
+				if every := s.there.every(b); every > 0 {
+					n = uint64(max(0, began-ended+every/2)/every) + 1
+				}
+				if lived > 0 { // It has a value for so long, from the reading before its first one on.
+					before := s.there.every(b)
+					if out.Count > 0 {
+						before = v.Cont[b] - began - (v.Cont[out.LastBlock] - out.ended)
+					}
+					ended = min(began, max(ended, began-max(0, lived-before)))
+				}
+			}
 		}
 		at := v.Cont[b] - began
-		inside := float64(began) / 1e9
+		inside := float64(began-ended) / 1e9
 		mean := x.mean
-		if chunkSame(typ, x.min, x.max) {
+		switch {
+		case held && x.hasMean:
+			// Of processes no smallest value is kept; the mean has fewer digits than the others.
+			if float32(number(x.max)) == float32(mean) {
+				mean = number(x.max)
+			}
+		case chunkSame(typ, x.min, x.max):
 			mean = number(x.min)
-		} else if !x.hasMean {
+		case !x.hasMean:
 			mean = (number(x.first) + number(x.last)) / 2
 		}
 		if held {
@@ -291,14 +267,20 @@ func (s *stepped) sum(steps []step, sp archive.Span) (out summed, ok bool) {
 		if out.Count == 0 {
 			out.FirstBlock, out.First, out.Min, out.Max = b, x.first, x.min, x.max
 			out.began = began
-			if held && x.hasLived && x.lived > 0 {
-				out.lead = int64(x.lived * 1e9)
+			switch {
+			case held && lived > 0:
+				out.lead = max(1, lived-(began-ended))
+			case held && s.there != nil:
+				out.lead = s.there.every(b)
 			}
 		} else {
-			gap := float64(at-v.Cont[out.LastBlock]) / 1e9
+			gap := float64(at-(v.Cont[out.LastBlock]-out.ended)) / 1e9
 			before := number(x.first)
-			if held && x.hasLived && x.lived > 0 {
-				gap = min(gap, x.lived)
+			if held {
+				before = mean
+			}
+			if lived > 0 {
+				gap = max(0, min(gap, float64(lived-(began-ended))/1e9))
 			}
 			out.Weighted += float64(before * gap)
 			s.gain(&out, x.first, gap)
@@ -321,7 +303,7 @@ func (s *stepped) sum(steps []step, sp archive.Span) (out summed, ok bool) {
 			}
 		}
 		out.Count += n
-		out.LastBlock, out.Last = b, x.last
+		out.LastBlock, out.Last, out.ended = b, x.last, ended
 	}
 	return out, out.Count+out.Missing > 0
 }

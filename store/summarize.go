@@ -79,11 +79,16 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	if !p.named(v) {
 		return nil
 	}
+	there, err := p.presence(v)
+	if err != nil {
+		return err
+	}
 	if p.a.Info.Step != 0 && !layout.IsReduced(col.desc.Name) {
 		if steps, err := p.companions(col); steps != nil || err != nil {
 			if err != nil {
 				return err
 			}
+			steps.there = there
 			return p.summarizeSteps(steps, f.rows, add)
 		}
 	}
@@ -104,7 +109,9 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 				row = f.rows[n]
 			}
 			if s, ok := have[base+row]; ok {
-				add(col, row, &summed{Summary: s}, p.spread(col, row, &s))
+				out := summed{Summary: s}
+				there.bound(row, &out)
+				add(col, row, &out, p.spread(col, row, &s))
 			} else {
 				left = append(left, row)
 			}
@@ -117,7 +124,9 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		}
 		for _, sp := range col.spans {
 			if sum, ok := s.Summarize(col.desc, in, v.Cont, sp.From, sp.To); ok {
-				add(col, row, &summed{Summary: sum}, p.values(s, in, sp))
+				out := summed{Summary: sum}
+				there.bound(row, &out)
+				add(col, row, &out, p.values(s, in, sp))
 			}
 		}
 		return nil
@@ -161,7 +170,8 @@ func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *summed) {
 		return
 	}
 	out.First, out.Lead = Point{c.v.Wall[s.FirstBlock] - s.began, c.v.Cont[s.FirstBlock] - s.began, s.First}, s.lead
-	out.Last = Point{c.v.Wall[s.LastBlock], c.v.Cont[s.LastBlock], s.Last}
+	out.Last = Point{c.v.Wall[s.LastBlock] - s.ended, c.v.Cont[s.LastBlock] - s.ended, s.Last}
+	out.Since, out.Until = max(0, s.since-s.began), s.until-s.ended
 	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
 	out.Increase, out.Resets, out.Wraps, out.Steepest = s.Increase, s.Resets, s.Wraps, s.Steepest
 }

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"encoding/csv"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -120,5 +124,62 @@ func TestReduceRefuses(t *testing.T) {
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 1 {
 		t.Errorf("there is %v", list)
+	}
+}
+
+// What top says of the processes of a reduced archive is what it said of its source: who they
+// were and when they were there, which most of them were for less than a step; what they held
+// on average is kept with fewer digits.
+func TestReducedTop(t *testing.T) {
+	t.Parallel()
+	dir, path, _ := incident(t, "crash-loop", "a.tacho")
+	reduced := filepath.Join(dir, "reduced", "a.tacho")
+	if err := os.Mkdir(filepath.Dir(reduced), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	twice := filepath.Join(dir, "reduced", "b.tacho")
+	for _, line := range [][]string{{"reduce", path, "--keep", "10s", "-o", twice}, {"reduce", path, "--keep", "1m", "-o", reduced}} {
+		if _, stderr, status := replay(openReal, line...); status != 0 {
+			t.Fatalf("exit %d: %s", status, stderr)
+		}
+	}
+	rows := func(archive string) (head []string, byKey map[string][]string) {
+		out, stderr, status := replay(openReal, "top", "--number", "0", "--archive", archive, "--format", "csv")
+		list, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		if err != nil || status != 0 {
+			t.Fatalf("exit %d, %v: %s", status, err, stderr)
+		}
+		byKey = make(map[string][]string)
+		for _, row := range list[1:] {
+			byKey[row[slices.Index(list[0], "key")]] = row
+		}
+		return list[0], byKey
+	}
+	head, want := rows(path)
+	for _, archive := range []string{reduced, twice} {
+		_, got := rows(archive)
+		if len(got) != len(want) || len(want) < 50 {
+			t.Fatalf("%d processes, %d in the source", len(got), len(want))
+		}
+		for key, row := range want {
+			for i, name := range head {
+				a, b := row[i], got[key][i]
+				x, errX := strconv.ParseFloat(a, 64)
+				y, errY := strconv.ParseFloat(b, 64)
+				near := errX == nil && errY == nil && math.Abs(x-y) <= 1e-3*math.Abs(x)
+				if a != b && name != "vm_size_kb" && !(near && name == "memory_mean") {
+					t.Errorf("%s: %s of %s is %q, of the source %q", archive, name, key, b, a)
+				}
+			}
+		}
+	}
+}
+
+// A group whose metrics change within a step is told in that step before and after.
+func TestReduceWhereAGroupChanges(t *testing.T) {
+	t.Parallel()
+	dir, path, _ := incident(t, "memory-hog", "a.tacho")
+	if _, stderr, status := replay(openReal, "reduce", path, "--keep", "1m", "-o", filepath.Join(dir, "b.tacho")); status != 0 {
+		t.Errorf("exit %d: %s", status, stderr)
 	}
 }

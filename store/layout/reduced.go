@@ -27,6 +27,10 @@ const (
 	Mean     = "mean"     // and the mean from the first reading to the last, by time
 	Steepest = "steepest" // the most that a counter gained in a second from one reading to the next
 	Lived    = "lived"    // for how much of a step a process was there, if not for all of it
+
+	// Of each group of processes, at its first metric:
+	Came = "came" // how long after the first reading of a step a process was read first
+	Went = "went" // and how long before the last one it was read last
 )
 
 // The metrics of the group that tells of each other group of its class what its steps

@@ -58,7 +58,8 @@ type life struct {
 }
 
 func newConsumer(s *store.Summary, name string) Consumer {
-	return Consumer{Archive: s.Archive, Name: name, From: s.First.Wall, To: s.Last.Wall,
+	from, to := s.Seen()
+	return Consumer{Archive: s.Archive, Name: name, From: from, To: to,
 		Gains: noCounters(), Mean: unknown, Peak: unknown, Resident: unknown, Virtual: unknown}
 }
 
@@ -174,7 +175,8 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 			}
 			l.touched = n
 			l.seen = max(l.seen, s.Last.Wall)
-			l.From, l.To = min(l.From, s.First.Wall), max(l.To, s.Last.Wall)
+			from, to := s.Seen()
+			l.From, l.To = min(l.From, from), max(l.To, to)
 			t.summary(l, s)
 		}
 		if begin > settled+t.every {

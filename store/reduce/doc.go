@@ -40,7 +40,8 @@
 // the step. Those that had gone at its last sweep have counters, texts and peaks as they were
 // last, and their levels are absent: vanished. Of what is held (proc.memory.rss, footprint)
 // the mean and the largest value are kept, and for how much of a step the process was there
-// (reduced.lived), if not for all of it. The first sweep of an archive stands by itself,
+// (reduced.lived), if not for all of it; and when in the step each was read first and last
+// (reduced.came, reduced.went). The first sweep of an archive stands by itself,
 // since totals are counted from it. Processes that are not to be told by themselves are
 // counted in one instance, (others): its counters are what all of them have used, and what
 // it holds is what they hold together.

@@ -3,6 +3,7 @@ package reduce
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
@@ -29,6 +30,8 @@ type folding struct {
 	cuts     []bool // blocks that begin a span
 	spans    []span
 	in       []*metric.Instance // by row
+	// When rows were read first and last in steps that are made longer ones; nil of readings.
+	cameAt, wentAt *decoded
 	// What the rows have of the spans, row by row, and where that of each begins.
 	visits    []visit
 	visitsOff []int32
@@ -41,6 +44,7 @@ type span struct {
 	open      bool // and it may go on in the next chunk
 	block     *metric.Block
 	w         *writer
+	began     int64 // the continuous clock of its first reading
 	whole     float64
 }
 
@@ -62,6 +66,11 @@ func (f *folding) run() (err error) {
 		return err
 	}
 	f.describe()
+	if slices.ContainsFunc(f.g.Columns, func(c chunk.Column) bool { return c.Type == metric.String }) {
+		if f.words, err = f.c.Words(); err != nil {
+			return err
+		}
+	}
 	if err := f.steps(); err != nil {
 		return err
 	}
@@ -70,6 +79,9 @@ func (f *folding) run() (err error) {
 		return err
 	}
 	if err := f.bound(); err != nil {
+		return err
+	}
+	if err := f.presence(columns); err != nil {
 		return err
 	}
 	f.part()
@@ -97,16 +109,12 @@ func (f *folding) describe() {
 
 // steps finds out what each block stands for: one reading, or what a reduced archive
 // tells of its steps.
-func (f *folding) steps() error {
+func (f *folding) steps() (err error) {
 	n := len(f.stamps)
-	f.began, f.readings = make([]int64, n), make([]uint64, n)
-	for i := range f.readings {
-		f.readings[i] = 1
-	}
 	f.lead = make([]int64, n)
 	for i := range f.lead {
 		switch {
-		case f.brokenAt[f.places[i]] || i == 0 && !f.open:
+		case f.brokenAt[f.places[i]] || i == 0 && !f.past:
 			f.lead[i] = f.stamps[i].Cont
 		case i == 0:
 			f.lead[i] = f.at.Cont
@@ -114,60 +122,15 @@ func (f *folding) steps() error {
 			f.lead[i] = f.stamps[i-1].Cont
 		}
 	}
-	if f.f.file.Info.Step == 0 {
-		return nil
+	if f.f.file.Info.Step != 0 {
+		f.began, f.readings, err = f.f.file.StepsOf(f.c.Chunk, f.f.class, f.g)
+		return err
 	}
-	for _, g := range f.c.Groups {
-		if g.Name != layout.StepGroup {
-			continue
-		}
-		row, err := g.Find(layout.StepKey(f.f.class, f.name))
-		if row < 0 || err != nil {
-			return err
-		}
-		for k := range g.Columns {
-			d := f.f.file.Desc(g.Columns[k].Number)
-			if d == nil {
-				continue
-			}
-			values, err := dense(g, k, row, n)
-			if err != nil {
-				return err
-			}
-			switch d.Name {
-			case layout.BeganMetric:
-				for i := range values {
-					f.began[i] = max(0, int64(values[i]))
-				}
-			case layout.ReadingsMetric:
-				for i := range values {
-					f.readings[i] = max(1, values[i])
-				}
-			}
-		}
+	f.began, f.readings = make([]int64, n), make([]uint64, n)
+	for i := range f.readings {
+		f.readings[i] = 1
 	}
 	return nil
-}
-
-// dense are the first n values of a series, in their order.
-func dense(g *chunk.Group, col, row, n int) ([]uint64, error) {
-	out := make([]uint64, 0, n)
-	err := g.Series(col, []int{row}, func(_ int, s *chunk.Series) error {
-		in, err := g.Instance(row)
-		if err != nil {
-			return err
-		}
-		s.Stretches(in, 0, 1<<32-1, func(start, end uint32, bits uint64, _ metric.Reason) {
-			for ; start < end && len(out) < n; start++ {
-				out = append(out, bits)
-			}
-		})
-		return nil
-	})
-	for len(out) < n {
-		out = append(out, 0)
-	}
-	return out, err
 }
 
 // A decoded column has the stretches of its rows end to end.
@@ -177,6 +140,40 @@ type decoded struct {
 }
 
 func (d *decoded) of(row int) []stretch { return d.list[d.off[row]:d.off[row+1]] }
+
+// at is the value of a row in a block, 0 if it has none.
+func (d *decoded) at(row int, block uint32) uint64 {
+	for _, s := range d.of(row) {
+		if s.start <= block && block < s.end && s.why == metric.Present {
+			return s.bits
+		}
+	}
+	return 0
+}
+
+// presence decodes what a reduced archive tells of when its rows were read.
+func (f *folding) presence(columns *decoding) error {
+	for k := range f.g.Columns {
+		d := f.f.file.Desc(f.g.Columns[k].Number)
+		if f.f.file.Info.Step == 0 || d == nil || d.Type != metric.U64 || f.g.Columns[k].Type != metric.U64 {
+			continue
+		}
+		for what, into := range map[string]**decoded{layout.Came: &f.cameAt, layout.Went: &f.wentAt} {
+			if strings.HasPrefix(d.Name, layout.Companion(what, "")) {
+				list, err := columns.column(k)
+				if err != nil {
+					return err
+				}
+				one := *list
+				*into = &one
+			}
+		}
+	}
+	if f.wentAt == nil {
+		f.cameAt = nil
+	}
+	return nil
+}
 
 // decoding decodes columns when they are asked for. Those of processes, of which there may
 // be by the ten thousand, are let go one by one.
@@ -191,12 +188,6 @@ func (d *decoding) column(c int) (*decoded, error) {
 		return &d.columns[c], nil
 	}
 	f := d.folding
-	if f.g.Columns[c].Type == metric.String && f.words == nil {
-		var err error
-		if f.words, err = f.c.Words(); err != nil {
-			return nil, err
-		}
-	}
 	out := decoded{off: make([]int32, len(f.insts)+1)}
 	next := 0
 	err := f.g.Series(c, nil, func(row int, s *chunk.Series) error {
@@ -391,7 +382,7 @@ func (f *folding) part() {
 		if s.carried {
 			began = f.group.began
 		}
-		s.whole = float64(f.stamps[b-1].Cont-began) / 1e9
+		s.began, s.whole = began, float64(f.stamps[b-1].Cont-began)/1e9
 		f.spans = append(f.spans, s)
 	}
 }

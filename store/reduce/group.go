@@ -23,13 +23,17 @@ type group struct {
 	entered  *archive.File // that the group was last in
 	cutNext  bool          // the next block begins another one
 	seg      int
-	at, tick metric.Stamp // of its last reading
+	at       metric.Stamp // of its last reading
+	read     metric.Stamp // the tick of that
+	tick     metric.Stamp // with which it is told
 	began    int64        // the continuous clock of its first reading
 	readings uint64
 	rows     []*carried
 	byKey    map[string]*carried
 	others   others
 	past     bool // it has had a block
+	// Where stands when in a step an instance was read first and last; -1 where it does not.
+	came, went int
 }
 
 // A column is one metric of the group, and where it and its companions stand in blocks;
@@ -47,7 +51,9 @@ type column struct {
 type carried struct {
 	in    *metric.Instance
 	alive bool // it was in the span's last block
-	cells []cell
+	// The continuous clock of its first and last reading.
+	first, last int64
+	cells       []cell
 }
 
 // A cell is what one series came to in a span, so far.
@@ -75,11 +81,14 @@ func (g *group) prepare(input []*metric.Desc) {
 		}
 	}
 	if g.open {
+		// The same group goes on, perhaps in this step: with its tick is told what comes then.
+		g.tick = g.read
 		g.close()
 	}
 	g.input = input
 	g.cols = g.cols[:0]
 	g.out = &metric.Group{Name: g.name, Indom: g.indom}
+	g.came, g.went = -1, -1
 	add := func(d metric.Desc) int {
 		g.out.Metrics = append(g.out.Metrics, g.f.r.desc(d))
 		return len(g.out.Metrics) - 1
@@ -95,6 +104,9 @@ func (g *group) prepare(input []*metric.Desc) {
 			tallied: d.Tally() == metric.TallyLevel}
 		c.whole = !perRun && (d.Type == metric.String || d.Sem == metric.Discrete)
 		c.base = add(*d)
+		if perRun && g.came < 0 {
+			g.came, g.went = add(companion(d, layout.Came)), add(companion(d, layout.Went))
+		}
 		switch {
 		case perRun && c.tallied:
 			c.max = add(companion(d, layout.Max))
@@ -131,6 +143,12 @@ func companion(d *metric.Desc, what string) metric.Desc {
 	case layout.Steepest:
 		c.Type, c.Units = metric.F32, d.Units.PerSec()
 		c.Help = "The most that " + d.Name + " gained in a second in each step of a reduced archive, from one reading to the next"
+	case layout.Came:
+		c.Type, c.Units = metric.U64, metric.Units{Time: 1}
+		c.Help = "How long after the first reading of each step of a reduced archive an instance was read first"
+	case layout.Went:
+		c.Type, c.Units = metric.U64, metric.Units{Time: 1}
+		c.Help = "How long before the last reading of each step of a reduced archive an instance was read last"
 	case layout.Lived:
 		c.Type, c.Units = metric.F32, metric.Seconds
 		c.Help = "For how long " + d.Name + " was read in each step of a reduced archive; 0 where that was all of it"
@@ -145,7 +163,7 @@ func (g *group) close() {
 	w := g.writer(b, nil)
 	whole := float64(g.at.Cont-g.began) / 1e9
 	for _, row := range g.rows {
-		w.whole(row.in, row.cells, row.alive, whole)
+		w.whole(row, whole, g.began)
 	}
 	g.emit(b, w, g.tick, g.began, g.readings)
 	g.rows, g.byKey = nil, nil
@@ -178,9 +196,13 @@ func (g *group) writer(b *metric.Block, words []string) *writer {
 	return w
 }
 
-// whole puts a row, or counts it among the others.
-func (w *writer) whole(in *metric.Instance, cells []cell, alive bool, seconds float64) {
+// whole puts a row of a span that began then, or counts it among the others.
+func (w *writer) whole(x *carried, seconds float64, began int64) {
+	in, cells, alive := x.in, x.cells, x.alive
 	told := w.row(in)
+	if told {
+		w.there(x.first-began, w.b.At.Cont-x.last)
+	}
 	for c := range w.g.cols {
 		switch {
 		case w.g.cols[c].base < 0:
@@ -189,6 +211,14 @@ func (w *writer) whole(in *metric.Instance, cells []cell, alive bool, seconds fl
 		default:
 			w.count(c, in, &cells[c], alive, seconds)
 		}
+	}
+}
+
+// there puts when in its span an instance was read first and last.
+func (w *writer) there(came, went int64) {
+	if w.g.came >= 0 {
+		w.put(w.g.came, uint64(max(0, came)), metric.Present)
+		w.put(w.g.went, uint64(max(0, went)), metric.Present)
 	}
 }
 

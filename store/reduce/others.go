@@ -88,6 +88,7 @@ func (w *writer) count(c int, in *metric.Instance, x *cell, alive bool, seconds 
 // row puts the one that stands for all of them into a block.
 func (o *others) row(w *writer) {
 	w.b.Rows = append(w.b.Rows, o.in)
+	w.there(0, 0)
 	if o.spans++; o.spans%lately == 0 {
 		for key, last := range o.before {
 			if last.span < o.spans-lately {

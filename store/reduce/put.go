@@ -11,7 +11,8 @@ import (
 // A visit is what a row has of a span: some of its blocks.
 type visit struct {
 	span        int32
-	alive, told bool // it was in the last block; it has a row there
+	alive, told bool   // it was in the last block; it has a row there
+	first, last uint32 // the blocks in which it was first and last
 }
 
 // tellInstances makes the instances of the rows, and finds out which are in which span.
@@ -27,9 +28,10 @@ func (f *folding) tellInstances() {
 			}
 			for k := at; k < len(f.spans) && f.spans[k].from < r.End; k++ {
 				if n := len(f.visits); n == first || f.visits[n-1].span != int32(k) {
-					f.visits = append(f.visits, visit{span: int32(k)})
+					f.visits = append(f.visits, visit{span: int32(k), first: max(r.Start, f.spans[k].from)})
 				}
-				f.visits[len(f.visits)-1].alive = r.End >= f.spans[k].end
+				v := &f.visits[len(f.visits)-1]
+				v.alive, v.last = r.End >= f.spans[k].end, min(r.End, f.spans[k].end)-1
 			}
 		}
 		f.visitsOff[row+1] = int32(len(f.visits))
@@ -106,11 +108,17 @@ func (f *folding) put(columns *decoding) error {
 			s := &f.spans[v.span]
 			in := f.called(row, s.end-1)
 			goesOn[key] = goesOn[key] || v.span == 0 && oldKeys[key] != nil
+			first, last := f.seen(row, v)
+			if old := oldKeys[key]; old != nil && s.carried {
+				first = old.first
+			}
 			if !s.open {
-				v.told = s.w.row(in)
+				if v.told = s.w.row(in); v.told {
+					s.w.there(first-s.began, s.block.At.Cont-last)
+				}
 				continue
 			}
-			open[row] = &carried{in: in, alive: v.alive, cells: make([]cell, len(f.cols))}
+			open[row] = &carried{in: in, alive: v.alive, first: first, last: last, cells: make([]cell, len(f.cols))}
 			f.carry(key, open[row])
 		}
 	}
@@ -135,9 +143,18 @@ func (f *folding) put(columns *decoding) error {
 			f.carry(key, x)
 			continue
 		}
-		f.spans[0].w.whole(x.in, x.cells, false, f.spans[0].whole)
+		f.spans[0].w.whole(x, f.spans[0].whole, f.spans[0].began)
 	}
 	return nil
+}
+
+// seen is the continuous clock at which a row was read first and last in a span.
+func (f *folding) seen(row int, v *visit) (first, last int64) {
+	first, last = f.stamps[v.first].Cont-f.began[v.first], f.stamps[v.last].Cont
+	if f.cameAt != nil { // these blocks are of steps themselves
+		first, last = first+int64(f.cameAt.at(row, v.first)), last-int64(f.wentAt.at(row, v.last))
+	}
+	return first, last
 }
 
 // carry has an instance be one of the open span.
@@ -170,6 +187,7 @@ func (f *folding) emitAll() {
 		}
 		if s.open {
 			f.group.open, f.seg, f.at, f.tick = true, seg, f.stamps[s.end-1], tick
+			f.read = f.ticks[f.places[s.end-1]]
 			f.group.began, f.group.readings = began, readings
 			continue
 		}
@@ -309,9 +327,13 @@ func (f *folding) addStep(x *cell, col *column, comp *companions, s *stretch, b 
 		}
 	case col.mean >= 0:
 		mean := metric.Number(typ, s.bits)
-		if low == high {
+		switch {
+		case comp.mean == nil:
+		case col.perRun: // no smallest value is kept
+			mean = metric.Number(metric.F32, comp.mean[b])
+		case low == high:
 			mean = metric.Number(typ, low)
-		} else if comp.mean != nil {
+		default:
 			mean = metric.Number(metric.F32, comp.mean[b])
 		}
 		if col.perRun {

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/chunk"
+	"tachograph/store/layout"
+)
+
+// A presence tells when the processes of a reduced archive were read first and last: a block
+// has all that were there in its step, at whatever time of it.
+type presence struct {
+	v        *archive.View
+	began    []int64
+	readings []uint64
+	partly   map[int][]partly // by row, in the order of blocks
+}
+
+// Partly is that an instance was there for some of a step.
+type partly struct {
+	block      uint32
+	came, went int64 // how long behind its first reading, and before its last
+}
+
+// presenceIn is the presence of a group; nil where each block is one reading, or nothing tells.
+func presenceIn(f *archive.File, v *archive.View) (*presence, error) {
+	if f.Info.Step == 0 || !metric.PerBoot(v.Indom) {
+		return nil, nil
+	}
+	came, went := companionIn(f, v, layout.Came), companionIn(f, v, layout.Went)
+	if came < 0 || went < 0 {
+		return nil, nil
+	}
+	p := &presence{v: v, partly: make(map[int][]partly)}
+	var err error
+	if p.began, p.readings, err = f.StepsOf(v.Chunk, v.Ref.Info.Class, v.Group); err != nil {
+		return nil, err
+	}
+	for _, k := range []int{came, went} {
+		err := v.Series(k, nil, func(row int, s *chunk.Series) error {
+			in, err := v.Instance(row)
+			if err != nil {
+				return err
+			}
+			s.Stretches(in, 0, uint32(len(v.Cont)), func(start, end uint32, bits uint64, why metric.Reason) {
+				if why != metric.Present || bits == 0 {
+					return
+				}
+				for ; start < end && int(start) < len(v.Cont); start++ {
+					x := p.at(row, start)
+					if k == came {
+						x.came = int64(min(bits, 1<<55))
+					} else {
+						x.went = int64(min(bits, 1<<55))
+					}
+				}
+			})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// companionIn is the column of a group that holds a companion of any metric; -1: none.
+func companionIn(f *archive.File, v *archive.View, what string) int {
+	return slices.IndexFunc(v.Columns, func(c chunk.Column) bool {
+		d := f.Desc(c.Number)
+		return d != nil && d.Type == metric.U64 && c.Type == metric.U64 && strings.HasPrefix(d.Name, layout.Companion(what, ""))
+	})
+}
+
+// at is what is kept of a row in a block.
+func (p *presence) at(row int, block uint32) *partly {
+	list := p.partly[row]
+	i, ok := slices.BinarySearchFunc(list, block, func(x partly, b uint32) int { return cmp.Compare(x.block, b) })
+	if !ok {
+		list = slices.Insert(list, i, partly{block: block})
+		p.partly[row] = list
+	}
+	return &list[i]
+}
+
+// seen is how long before block b an instance was read first in its step, and last.
+func (p *presence) seen(row int, b uint32) (since, until int64) {
+	for _, x := range p.partly[row] {
+		if x.block == b {
+			return max(0, p.began[b]-x.came), x.went
+		}
+	}
+	return p.began[b], 0
+}
+
+// every is how long it is between the readings of a step.
+func (p *presence) every(b uint32) int64 {
+	switch {
+	case p.readings[b] > 1:
+		return p.began[b] / int64(p.readings[b]-1)
+	case b > 0:
+		return p.v.Cont[b] - p.began[b] - p.v.Cont[b-1]
+	case len(p.readings) > 1:
+		return (p.v.Cont[1] - p.v.Cont[0]) / int64(p.readings[1])
+	}
+	return 0
+}
+
+// bound notes in a summary when the instance was read first and last.
+func (p *presence) bound(row int, s *summed) {
+	if p != nil && s.Count > 0 {
+		s.since, _ = p.seen(row, s.FirstBlock)
+		_, s.until = p.seen(row, s.LastBlock)
+	}
+}
