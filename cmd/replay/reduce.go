@@ -122,7 +122,7 @@ func (a *app) reduce(f *reduceFlags, args []string) error {
 	var infos []*archive.Info
 	for _, file := range files {
 		infos = append(infos, &file.Info)
-		if len(file.Hidden) > 0 {
+		if len(file.Hidden) > 0 && slices.ContainsFunc(files, func(o *archive.File) bool { return o.Info.Step != file.Info.Step && o.Info.BootID == file.Info.BootID }) {
 			return fmt.Errorf("of some of what %s covers there are other archives that tell more: reduce either it or them", file.Info.Path)
 		}
 	}
@@ -187,9 +187,24 @@ func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archiv
 }
 
 func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files []*archive.File) error {
+	var of []string
+	if slices.ContainsFunc(files, func(o *archive.File) bool { return len(o.Hidden) > 0 }) {
+		var paths []string
+		for _, file := range files {
+			if !slices.Contains(paths, file.Info.Path) {
+				paths, of = append(paths, file.Info.Path), append(of, file.Info.ID)
+			}
+		}
+		r, done, err := a.merged(ctx, path, paths, files[0].Info.BootID)
+		if err != nil {
+			return err
+		}
+		defer done()
+		files = r.Files()
+	}
 	bar := a.newBar("reducing " + files[0].Info.Path)
 	defer bar.clear()
-	opt := reduce.Options{Step: f.keep, Progress: bar.show, Note: func(err error) {
+	opt := reduce.Options{Step: f.keep, Of: of, Progress: bar.show, Note: func(err error) {
 		bar.clear()
 		a.losses = append(a.losses, rewrite.Lost(&files[0].Info, err))
 		a.warn(err.Error() + "; it is left out")
@@ -208,6 +223,30 @@ func (a *app) reduceBoot(ctx context.Context, f *reduceFlags, path string, files
 		opt.Process = func(key string) bool { return some[key] }
 	}
 	return reduce.Archive(ctx, path, files, opt)
+}
+
+// merged puts the archives of a boot together beside dst, as merge does: what several of them
+// hold is in it once. done removes it.
+func (a *app) merged(ctx context.Context, dst string, paths []string, boot string) (r *store.Reader, done func(), err error) {
+	disk.Clear(dst)
+	dir, remove, err := disk.MkdirScratch(dst)
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot write %s: %w", dst, cause.Of(err))
+	}
+	path := filepath.Join(dir, "merged"+layout.FinishedSuffix)
+	report, err := rewrite.Copy(path, rewrite.CopyOptions{Context: ctx, Boots: []string{boot}}, paths...)
+	if err == nil {
+		a.losses = append(a.losses, report.Lost...)
+		for _, l := range report.Lost {
+			a.warn(l.What + "; it is left out")
+		}
+		r, err = store.Open(path)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return r, func() { _ = r.Close(); remove() }, nil
 }
 
 // tellSteps says that some of what is asked is known by steps only.

@@ -183,3 +183,39 @@ func TestReduceWhereAGroupChanges(t *testing.T) {
 		t.Errorf("exit %d: %s", status, stderr)
 	}
 }
+
+// A directory with a copy that reaches beyond its source is reduced as merge would put it together.
+func TestReduceCopies(t *testing.T) {
+	t.Parallel()
+	dir, path, _ := incident(t, "crash-loop", "a.tacho")
+	for _, line := range [][]string{
+		{"snapshot", "--archive", path, "--to", "start+2m", "-o", filepath.Join(dir, "begin.tacho")},
+		{"snapshot", "--archive", path, "--from", "start+1m", "-o", filepath.Join(dir, "end.tacho")},
+	} {
+		if _, stderr, status := replay(openReal, line...); status != 0 {
+			t.Fatalf("%v: %s", line, stderr)
+		}
+	}
+	to := t.TempDir()
+	whole, parts := filepath.Join(to, "whole.tacho"), filepath.Join(to, "parts.tacho")
+	if _, stderr, status := replay(openReal, "reduce", path, "--keep", "10s", "-o", whole); status != 0 {
+		t.Fatal(stderr)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, status := replay(openReal, "reduce", dir, "--keep", "10s", "-o", parts); status != 0 {
+		t.Fatalf("exit %d: %s", status, stderr)
+	}
+	for _, question := range [][]string{{"values", "kernel.all.load", "proc.psinfo.utime"}, {"events"}} {
+		args := append(question, "--format", "csv", "--archive")
+		want, _, _ := replay(openReal, append(args, whole)...)
+		got, stderr, status := replay(openReal, append(args, parts)...)
+		if inOrder(got) != inOrder(want) || status != 0 {
+			t.Errorf("%v: exit %d, %s\n%s", question, status, stderr, firstDifference(want, got))
+		}
+	}
+	if left, err := os.ReadDir(to); err != nil || len(left) != 2 {
+		t.Errorf("there is %v, %v", left, err)
+	}
+}

@@ -21,6 +21,9 @@ type Options struct {
 	// Process says which processes are told by themselves, by key; nil: all. What the
 	// others used is counted in one that stands for them.
 	Process func(key string) bool
+	// Of, if set, are the IDs of the archives that the result says it is of: where these were
+	// put together for it.
+	Of []string
 	// Progress, if set, is told how much of the archives has been read.
 	Progress func(done, total int64)
 	// Pace, if set, is called between pieces of work, for who must not disturb others.
@@ -119,7 +122,9 @@ func (r *reducer) about() rewrite.About {
 		}
 	}
 	for _, f := range r.files {
-		if f.Info.Step == 0 {
+		if r.opt.Of != nil {
+			a.Reduced.Of = r.opt.Of
+		} else if f.Info.Step == 0 {
 			a.Reduced.Of = append(a.Reduced.Of, f.Info.ID)
 		} else {
 			a.Reduced.Of = append(a.Reduced.Of, f.Info.Of...)
