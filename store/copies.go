@@ -13,8 +13,9 @@ import (
 // of them, see tells. There the others show nothing; where nothing is left of one, it is left
 // out, and where something is left on both sides of others, it becomes several, which stand
 // in the order of time. With whole, only reduced ones give way to others: who puts archives
-// together compares them reading by reading.
-func withoutCopies(all []*source, whole bool) []*source {
+// together compares them reading by reading. The paths of those that are left out are returned
+// as well.
+func withoutCopies(all []*source, whole bool) (out []*source, left []string) {
 	type boot struct{ host, id string }
 	boots := make(map[boot][]*source)
 	for _, a := range all {
@@ -35,13 +36,12 @@ func withoutCopies(all []*source, whole bool) []*source {
 			}
 		}
 	}
-	var out []*source
 	for _, a := range all {
 		if len(covered[a]) == 0 {
 			out = append(out, a)
 			continue
 		}
-		parts := left(a.ticks(), joined(covered[a]))
+		parts := shown(a.ticks(), joined(covered[a]))
 		for i, hidden := range parts {
 			part := a
 			if i > 0 {
@@ -51,10 +51,11 @@ func withoutCopies(all []*source, whole bool) []*source {
 			out = append(out, part)
 		}
 		if len(parts) == 0 {
+			left = append(left, a.Info.Path)
 			_ = a.close()
 		}
 	}
-	return out
+	return out, left
 }
 
 // tells are the stretches that b tells of so that a, another archive of its boot, need not.
@@ -90,9 +91,9 @@ func (b *source) tells(a *source) []archive.Stretch {
 	return nil
 }
 
-// left is what is left of a stretch without some others: for each part what is to be hidden
+// shown is what is left of a stretch without some others: for each part what is to be hidden
 // so that only it is shown.
-func left(all archive.Stretch, without []archive.Stretch) (parts [][]archive.Stretch) {
+func shown(all archive.Stretch, without []archive.Stretch) (parts [][]archive.Stretch) {
 	from := all.From
 	add := func(to int64) {
 		if from > to {

@@ -26,9 +26,10 @@ type Reader struct {
 	instances map[instanceID]*known
 	nextID    uint64
 	refused   []Loss // files that cannot be opened, until they are told
-	crew      *crew  // nil unless it runs ahead
-	twinned   bool   // it has a twin, or is one
-	whole     bool   // what several archives hold is in all of them
+	copies    []string
+	crew      *crew // nil unless it runs ahead
+	twinned   bool  // it has a twin, or is one
+	whole     bool  // what several archives hold is in all of them
 	until     context.Context
 }
 
@@ -98,7 +99,7 @@ func (r *Reader) Refresh() error {
 		r.replace(now)
 	}
 	r.replace(now)
-	r.archives = withoutCopies(withoutPast(now), r.whole)
+	r.archives, r.copies = withoutCopies(withoutPast(now), r.whole)
 	r.sort()
 	if len(now) == 0 {
 		if more := len(errs) - mostTold; more > 0 {
@@ -290,6 +291,10 @@ func (r *Reader) Archives() []*archive.Info {
 	}
 	return infos
 }
+
+// Copies are the paths of the archives of which nothing is told, as others tell all that they
+// hold.
+func (r *Reader) Copies() []string { return r.copies }
 
 // Files are the archives in the order of time, for who takes out of them whatever they
 // hold and asks nothing else meanwhile.

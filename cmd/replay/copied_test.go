@@ -66,3 +66,17 @@ func TestCopiesOfLiveArchives(t *testing.T) {
 		t.Errorf("of the original: %s", errs)
 	}
 }
+
+// info names the archives of which nothing is told, because others tell all of it.
+func TestInfoNamesCopies(t *testing.T) {
+	t.Parallel()
+	dir, path, _ := incident(t, "crash-loop", "a.tacho")
+	part := filepath.Join(dir, "part.tacho")
+	if _, stderr, status := replay(openReal, "snapshot", "--archive", path, "--from", "start+1m", "--to", "+1m", "-o", part); status != 0 {
+		t.Fatal(stderr)
+	}
+	stdout, stderr, status := replay(openReal, "info", dir)
+	if status != 0 || !strings.Contains(stderr, part+" is left out: ") || strings.Count(stdout, "archive  ") != 1 {
+		t.Errorf("exit %d: %s%s", status, stdout, stderr)
+	}
+}

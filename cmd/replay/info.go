@@ -51,6 +51,11 @@ func (a *app) info() error {
 		first = false
 		a.infoText(info)
 	}
+	if r, ok := a.archive.(*store.Reader); ok {
+		for _, path := range r.Copies() {
+			a.tell(path + " is left out: other archives tell all that it holds")
+		}
+	}
 	return nil
 }
 
