@@ -26,7 +26,7 @@ func (s *session) witnesses(t *testing.T) (lines map[string]string, status int) 
 	cmd := s.start("check", "--witness", "--wait", "500ms")
 	_ = cmd.Run()
 	lines = make(map[string]string)
-	for line := range strings.Lines(string(s.log.Bytes())) {
+	for line := range strings.Lines(s.log.String()) {
 		if pair, rest, ok := strings.Cut(line, "  "); ok {
 			lines[pair] = strings.TrimSpace(rest)
 		}
