@@ -2,6 +2,7 @@ package pmdatest
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,16 @@ func TestEveryMetricIsTold(t *testing.T) {
 		m := d.Info(t, "tachograph.process.cpu_percent")[0]
 		return len(m.Values) == 1
 	})
-	judgeTold(t, d.Info(t, "tachograph"), rows, pcp.Beside(domain))
+	// Of a source that is late, as on a busy machine, the agent says that who asks may try again.
+	moving := overTheInterval(rows)
+	var told []*pmcdtest.Told
+	d.Until(t, "no source is late", func() bool {
+		told = d.Info(t, "tachograph")
+		return !slices.ContainsFunc(told, func(m *pmcdtest.Told) bool {
+			return strings.Contains(m.Error, "Try again") && !moving[strings.TrimPrefix(m.Name, pcp.Root+".")]
+		})
+	})
+	judgeTold(t, told, rows, pcp.Beside(domain))
 }
 
 // readable are the metrics of which something could be read.
