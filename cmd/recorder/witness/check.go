@@ -244,7 +244,7 @@ func (c *Check) judge(p *compiled, v Verdict) []Verdict {
 	for _, key := range slices.Sorted(maps.Keys(least)) {
 		m, ok := most[key]
 		one := v
-		one.Instance, one.Least, one.Most = least[key].in, least[key].value*p.scale, m.value
+		one.Instance, one.Least, one.Most = least[key].in, float64(least[key].value*p.scale), m.value
 		switch {
 		case !ok:
 			one.Why = c.lacks(p, key)
