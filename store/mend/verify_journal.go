@@ -27,7 +27,27 @@ func (v *verifier) missingJournal(open []*layout.File) {
 	if now, err := layout.ReadProgress(v.path); err != nil || now != own.progress {
 		return // the writer went on meanwhile
 	}
+	if finished(v.path) {
+		return // its journal is removed before it is
+	}
 	v.add("journal", 0, 0, own.progress.Missing(v.path, own.Last, slices.ContainsFunc(open[min(1, len(open)):], func(f *layout.File) bool { return f != nil })))
+}
+
+// finished reports whether the archive that was recorded in the file at path stands beside
+// it in full.
+func finished(path string) bool {
+	live, err := layout.ReadHeader(path)
+	if err != nil {
+		return false
+	}
+	beside, err := layout.FilesAt(filepath.Dir(path))
+	return err == nil && slices.ContainsFunc(beside, func(name string) bool {
+		if base := filepath.Base(name); layout.IsLiveName(base) || layout.IsJournalName(base) {
+			return false
+		}
+		h, err := layout.ReadHeader(name)
+		return err == nil && h.ID == live.ID
+	})
 }
 
 // journal decodes every record of a journal. behind are the files that come

@@ -3,6 +3,9 @@ package mend_test
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"tachograph/store/mend"
@@ -58,4 +61,65 @@ func TestVerifyBesideWriter(t *testing.T) {
 		}
 	}
 	t.Logf("verified %d times", rounds)
+}
+
+// A writer that has finished an archive removes its journal before the file that it was
+// recorded in: between the two nothing is missing.
+func TestVerifyWhatIsBeingRemoved(t *testing.T) {
+	dir := t.TempDir()
+	list := proof.Items(17, 400)
+	var clock proof.Clock
+	clock.Set(list[0].At())
+	w, err := recording.Create(recorded.ProofOptions(dir, 17, clock.Now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range list {
+		clock.Set(it.At())
+		if err := it.Append(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	live, err := filepath.Glob(filepath.Join(dir, "*.live"))
+	if err != nil || len(live) != 1 {
+		t.Fatal(live, err)
+	}
+	before, err := os.ReadFile(live[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Rotate("test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	missing := func() bool {
+		if err := os.WriteFile(live[0], before, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		findings, err := mend.Verify(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range findings {
+			if strings.Contains(f.What, "is not beside it") {
+				return true
+			}
+		}
+		return false
+	}
+	if missing() {
+		t.Error("the journal of an archive that was finished is told to be missing")
+	}
+	done, err := filepath.Glob(filepath.Join(dir, "*.tacho"))
+	if err != nil || len(done) != 1 {
+		t.Fatal(done, err)
+	}
+	if err := os.Remove(done[0]); err != nil {
+		t.Fatal(err)
+	}
+	if !missing() {
+		t.Error("the journal of an archive that was not finished is not told to be missing")
+	}
 }
