@@ -12,8 +12,8 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// writeWhole writes a file that is there when it is whole, over one that is there but
-// over none that was read.
+// writeWhole writes a file that appears under its name when it is whole. It may replace a
+// file, but none that this command has read.
 func (a *app) writeWhole(ctx context.Context, dst string, write func(io.Writer) error) (int64, error) {
 	return export.Target{Path: dst, Force: true, Sources: a.readFrom()}.Stream(ctx, write)
 }
@@ -37,8 +37,9 @@ func (s *session) readFrom() []string {
 	return files
 }
 
-// spare refuses to make an archive at dst where that would remove one that is read: it has
-// another name while it is made, which a killed command may have left, and is made anew.
+// spare refuses to make an archive at dst if that would remove an archive that is being read.
+// An archive has a temporary name while it is made, and a file that a killed command left under
+// that name is removed first: so that name must not be one that is read, either.
 func (s *session) spare(dst string) error {
 	scratch, _ := filepath.Glob(layout.GlobQuote(dst) + layout.TmpSuffix + "*")
 	return export.Target{Sources: s.readFrom()}.Spare(scratch...)

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Scratch is what a file or directory is called until it is whole: hidden beside its place, and
-// with the number of the process that makes it. Who makes it holds it (Hold); what a process
-// that was killed has left, a later one finds (Abandoned).
+// Scratch names a file or directory until it is whole: a hidden name beside its final place,
+// with the number of the process that makes it. That process locks it (Hold). A later process
+// finds what a killed one has left (Abandoned).
 func Scratch(path string) string {
 	path = strings.TrimRight(path, string(filepath.Separator))
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.Itoa(os.Getpid()))
 }
 
-// Hold says to other processes that f, a file or directory that is being made, is not
-// abandoned, until f is closed. Where the file system has no locks, the number in its name
-// says it alone.
+// Hold locks f, a file or directory that is being made, until f is closed, so that no other
+// process takes it for abandoned. Where the file system has no locks, only the process number
+// in the name says so.
 func Hold(f *os.File) {
 	_ = ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 }
@@ -47,8 +47,8 @@ func MkdirScratch(path string) (dir string, remove func(), err error) {
 // maxProcess is the largest number that a process has, on any system.
 const maxProcess = 1 << 22
 
-// Abandoned calls fn with all that stands under a name that Scratch gives for path, or one that
-// goes on behind such a name, and that no process makes any more.
+// Abandoned calls fn with each file or directory whose name Scratch made for path, or begins
+// with such a name, and that no process is making any more.
 func Abandoned(path string, fn func(name string, info os.FileInfo)) {
 	at := Scratch(path)
 	stem := strings.TrimSuffix(filepath.Base(at), strconv.Itoa(os.Getpid()))
@@ -74,7 +74,7 @@ func Abandoned(path string, fn func(name string, info os.FileInfo)) {
 	}
 }
 
-// abandoned calls fn with name if nobody holds that.
+// abandoned calls fn with name unless a process holds it.
 func abandoned(name string, pid int, fn func(string, os.FileInfo)) {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -91,8 +91,8 @@ func abandoned(name string, pid int, fn func(string, os.FileInfo)) {
 	}
 }
 
-// Clear removes what processes that were killed have left of the file that path would have
-// become, or of the directory that MkdirScratch made for it.
+// Clear removes what killed processes left behind while they made path: unfinished files,
+// and directories of MkdirScratch.
 func Clear(path string) {
 	Abandoned(path, func(name string, info os.FileInfo) {
 		switch {

@@ -12,9 +12,10 @@ import (
 	"tachograph/store/layout"
 )
 
-// Pieces are archives that get their names in a directory together: they are made in one below
-// it, whose name says whether all of them are made. Whoever comes later undoes what was
-// killed before that, and finishes what was killed after it.
+// Pieces are archives that appear in a directory together. They are made in a folder below it,
+// which is renamed once all of them are made. If the process is killed, the next one removes
+// the folder if it still has its first name, and moves the pieces into place if it has the
+// second.
 type pieces struct {
 	dir    string
 	at     string // where they are made
@@ -82,7 +83,8 @@ func missing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// publish has all pieces in the directory. They are there under both names until all are.
+// publish puts all pieces into the directory. Each keeps its name in the folder, too, until
+// all are there.
 func (p *pieces) publish() error {
 	defer p.remove()
 	for _, name := range p.names {
@@ -110,7 +112,7 @@ func (p *pieces) publish() error {
 	return err
 }
 
-// undo takes the pieces out of the directory that have their names there.
+// undo removes the pieces that are in the directory already.
 func (p *pieces) undo() error {
 	return p.each(func(here, there string, same bool) error {
 		if same {
@@ -120,7 +122,7 @@ func (p *pieces) undo() error {
 	})
 }
 
-// move brings the pieces into the directory that are not there yet.
+// move moves the pieces into the directory that are not there yet.
 func (p *pieces) move() error {
 	return p.each(func(here, there string, same bool) error {
 		if same {

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,10 +10,11 @@ import (
 
 type whoKey struct{}
 
-// With has Of find in what is derived of ctx who asks.
+// With returns a context that carries the client w, whom Of reads from it.
 func With(ctx context.Context, w *Who) context.Context { return context.WithValue(ctx, whoKey{}, w) }
 
-// Of is who asks; where nobody says so it is who runs this.
+// Of reads the client from a context. A context without one belongs to a call that this
+// program makes itself, so Of returns the user who runs the program.
 func Of(ctx context.Context) *Who {
 	if w, ok := ctx.Value(whoKey{}).(*Who); ok {
 		return w
@@ -20,9 +22,10 @@ func Of(ctx context.Context) *Who {
 	return &Who{Owner: true}
 }
 
-// Turns are those of clients at something of which little is done at a time, and which
-// takes long. No client has more than his share of the turns and of the places of those who
-// wait. When one is free root is next, then who had none for longest.
+// Turns lets a few clients at a time do something that takes long, and has others wait. No
+// client has more than his share of the turns, or of the places in the queue. When a turn
+// ends, the next one goes to root if root waits, else to the client whose last turn is the
+// longest ago.
 type Turns struct {
 	most, waiting int
 
@@ -34,18 +37,18 @@ type Turns struct {
 	queue   []*turn
 }
 
-// A turn is one that somebody waits for.
+// A turn is what one call of Take waits for.
 type turn struct {
 	who   *Who
 	given chan struct{} // closed when it is his
 }
 
-// NewTurns are so many at a time, for which so many may wait.
+// NewTurns allows most turns at a time, and a queue of at most waiting calls.
 func NewTurns(most, waiting int) *Turns {
 	return &Turns{most: most, waiting: waiting, by: make(map[string]int), last: make(map[string]uint64)}
 }
 
-// ErrTurns says that too many wait already.
+// ErrTurns says that the queue is full, or that the client has his share of it.
 var ErrTurns = errors.New("too many wait for their turn")
 
 // Take waits for a turn, which lasts until leave is called.
@@ -76,7 +79,7 @@ func (t *Turns) Take(ctx context.Context, w *Who) (leave func(), err error) {
 	}
 }
 
-// give gives somebody a turn if there is one for him; t.mu is held.
+// give starts a turn if one is free for its client. The caller holds t.mu.
 func (t *Turns) give(to *turn) bool {
 	w := to.who
 	if t.running >= t.most || !w.Root() && !w.Owner && t.by[w.Name] >= max(1, int(float64(t.most)*Share)) {
@@ -90,7 +93,7 @@ func (t *Turns) give(to *turn) bool {
 	return true
 }
 
-// leave ends a turn, or that somebody waits for it.
+// leave ends a turn, or takes it out of the queue, and starts the next one.
 func (t *Turns) leave(mine *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,15 +107,13 @@ func (t *Turns) leave(mine *turn) {
 	}
 	order := slices.Clone(t.queue)
 	slices.SortStableFunc(order, func(a, b *turn) int {
-		switch {
-		case a.who.Root() != b.who.Root():
-			return map[bool]int{true: -1, false: 1}[a.who.Root()]
-		case t.last[a.who.Name] < t.last[b.who.Name]:
-			return -1
-		case t.last[a.who.Name] > t.last[b.who.Name]:
+		if a.who.Root() != b.who.Root() {
+			if a.who.Root() {
+				return -1
+			}
 			return 1
 		}
-		return 0
+		return cmp.Compare(t.last[a.who.Name], t.last[b.who.Name])
 	})
 	for _, next := range order {
 		if t.give(next) {

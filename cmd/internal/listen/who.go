@@ -14,7 +14,7 @@ type Who struct {
 	Owner bool  // who runs the server
 }
 
-// WhoIs is who has connected: by a unix socket peerOf knows it.
+// WhoIs finds out who has connected. Of a unix socket peerOf asks the kernel for the user.
 func WhoIs(c net.Conn, peerOf func(*net.UnixConn) (*Peer, error), owner int) (*Who, error) {
 	if u, ok := c.(*net.UnixConn); ok {
 		peer, err := peerOf(u)
@@ -36,7 +36,7 @@ func WhoIs(c net.Conn, peerOf func(*net.UnixConn) (*Peer, error), owner int) (*W
 	return &Who{Name: name}, nil
 }
 
-// Root reports whether it is who has to be answered whatever others do.
+// Root reports whether the client is root, who must be answered whatever others do.
 func (w *Who) Root() bool { return w.Peer != nil && w.Peer.UID == 0 }
 
 // Share is the part of everything that clients take that one of them may have, unless he
@@ -46,8 +46,8 @@ const Share = 0.5
 // rootOnly is how many of something are root's; fewer where there are few.
 const rootOnly = 16
 
-// Room reports whether there is one more for him of what there is so much of, when so
-// many are taken; and whether he has his share of them.
+// Room reports whether a client may take one more of most things, when all clients have
+// taken so many and he himself has his. shared says that he has reached his share.
 func (w *Who) Room(most, taken, his int) (ok, shared bool) {
 	if w.Root() {
 		return taken < most, false
@@ -56,8 +56,8 @@ func (w *Who) Room(most, taken, his int) (ok, shared bool) {
 	return taken < most-min(rootOnly, most/4) && !shared, shared
 }
 
-// Seats are so many of something that clients take at a time. No client has more than his
-// share of them, and the last are root's.
+// Seats counts what clients hold at a time, such as connections. No client holds more than
+// his share, and the last seats are kept for root.
 type Seats struct {
 	most int
 
@@ -66,10 +66,10 @@ type Seats struct {
 	by    map[string]int
 }
 
-// NewSeats are so many.
+// NewSeats makes as many seats as most says.
 func NewSeats(most int) *Seats { return &Seats{most: most, by: make(map[string]int)} }
 
-// Take takes one, if there is one for who asks, until leave is called.
+// Take gives the client w a seat until he calls leave. ok is false if there is none for him.
 func (s *Seats) Take(w *Who) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

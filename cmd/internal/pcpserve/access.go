@@ -37,12 +37,12 @@ type client struct {
 // sees reports whether a client is shown everything.
 func (s *Server) sees(c client) bool { return s.opt.AllAccess || s.rules(c) }
 
-// rules reports whether a client may do what who runs this may.
+// rules reports whether a client is root, or the user who runs the server.
 func (s *Server) rules(c client) bool { return c.known && (c.uid == 0 || c.uid == s.self) }
 
-// refuses reports whether a client is told nothing of the instances of a domain. Of
-// processes and threads, one by one, nobody is told whom no kernel has named, as PCP's own
-// agents do it: any user's may be behind an address.
+// refuses reports whether the server keeps the instances of a domain from a client. It
+// shows single processes and threads only to clients whose user the kernel has named: any
+// user may be behind an address. PCP's own agents do the same.
 func (s *Server) refuses(c client, indom string) bool {
 	return metric.PerBoot(indom) && !c.known && !s.opt.AllAccess
 }

@@ -36,8 +36,8 @@ type State struct {
 	Target string `json:"target"`
 	Host   string `json:"host,omitempty"` // its ID
 	Name   string `json:"host_name,omitempty"`
-	// Archives are the paths of what is pushed, so that who asks for the status can look
-	// how much of it there is.
+	// Archives are the paths that the push reads. The command that prints the status opens
+	// them to see how much is left.
 	Archives []string  `json:"archives,omitempty"`
 	PID      int       `json:"pid"`
 	Follow   bool      `json:"follow"`

@@ -34,7 +34,7 @@ type Options struct {
 	// Oldest is the position before the first archive that has something recorded
 	// after an instant, and when it begins; ok is false where there is none.
 	Oldest func(after int64) (at follow.Position, from int64, ok bool, err error)
-	// Archives are the paths of what is pushed, for who reads the state.
+	// Archives are the paths that are pushed; the push notes them in its state.
 	Archives []string
 	// State is the file of the state; its directory is there.
 	State string

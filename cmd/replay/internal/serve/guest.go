@@ -28,8 +28,8 @@ type guest struct {
 	owed []*budget.Account // of requests that are answered, perhaps behind what is written
 }
 
-// Read waits for what is being written: who takes nothing is not listened to, or the
-// answers to what he goes on to say would gather here.
+// Read waits until what is being written has been taken. A client that takes no answers
+// is not read from, or answers to his further requests would pile up in memory.
 func (g *guest) Read(b []byte) (int, error) {
 	g.sends <- struct{}{}
 	<-g.sends
@@ -50,8 +50,8 @@ func (g *guest) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// close closes the account of a request that has been answered, once nothing that might
-// be before the answer waits to be taken.
+// close gives back the memory of a request that has been answered, as soon as the client
+// has taken everything that was written before the end of the answer.
 func (g *guest) close(a *budget.Account) {
 	g.mu.Lock()
 	g.owed = append(g.owed, a)

@@ -62,14 +62,14 @@ func (h *hall) Accept() (net.Conn, error) {
 	}
 }
 
-// guestKey finds in the context of a request who asks, a *guest.
+// guestKey is the key of the guest in the context of his requests.
 type guestKey struct{}
 
 func withGuest(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, guestKey{}, c)
 }
 
-// guestOf is who asks. All connections of a server come through its hall.
+// guestOf is the guest who sent a request. All connections of a server come through its hall.
 func guestOf(r *http.Request) *guest {
 	g, _ := r.Context().Value(guestKey{}).(*guest)
 	return g

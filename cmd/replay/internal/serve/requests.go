@@ -11,7 +11,7 @@ import (
 // forRoot is the part of the memory that is left for root.
 const forRoot = 0.125
 
-// shareOf is what of the budget is a client's.
+// shareOf is the part of the budget that a client may use.
 func shareOf(w *listen.Who) budget.Client {
 	c := budget.Client{Name: w.Name, Share: listen.Share, Leave: forRoot}
 	switch {
@@ -27,10 +27,10 @@ func shareOf(w *listen.Who) budget.Client {
 // read and written through.
 const asking = 32 << 10
 
-// requests pays for the requests of one connection. Those by HTTP/2 are paid for when
-// their heads are heard, before they are begun: a client begins a hundred by one packet,
-// and a thousand that have begun, each to find that there is no room for it, take more
-// than all that there is room for.
+// requests takes memory from the budget for the requests of one connection. It pays for a
+// request of HTTP/2 when it reads the request's head, before the server starts a handler
+// for it. One packet can start a hundred handlers, and thousands of handlers that only find
+// out that there is no room would take more memory than the budget has.
 type requests struct {
 	budget *budget.Budget
 	client budget.Client
@@ -41,7 +41,7 @@ type requests struct {
 	left bool
 }
 
-// hear pays for the requests that a client begins.
+// hear pays for the requests whose heads are in b, bytes that the client has sent.
 func (r *requests) hear(b []byte) error {
 	if r == nil {
 		return nil
