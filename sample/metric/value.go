@@ -46,6 +46,15 @@ func (c *Column) Push(v Value) {
 	c.Bits, c.Miss = append(c.Bits, v.Bits), append(c.Miss, v.Miss)
 }
 
+// Set gives a value to a cell that is absent.
+func (c *Column) Set(i int, v Value) {
+	if v.Type == String {
+		v.Bits = uint64(len(c.Words))
+		c.Words = append(c.Words, v.Str)
+	}
+	c.Bits[i], c.Miss[i] = v.Bits, v.Miss
+}
+
 // Number is the value as a float; NaN for strings and absent values.
 func (v Value) Number() float64 {
 	if v.Miss != Present {

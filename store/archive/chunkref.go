@@ -63,6 +63,9 @@ func (r *ChunkRef) source() (io.ReaderAt, error) {
 	}
 	if r.Archive.Info.Live {
 		b, err := r.copied()
+		if b != nil && errors.Is(err, layout.ErrChecksum) {
+			err = nil // its parts have checksums of their own
+		}
 		return bytes.NewReader(b), err
 	}
 	b, key, err := r.home()
@@ -93,7 +96,8 @@ func (r *ChunkRef) home() (*boltread.Bucket, []byte, error) {
 }
 
 // copied takes the chunk out of a live archive. Where that has moved on, the
-// chunk is looked for again: it keeps its key, not its place.
+// chunk is looked for again: it keeps its key, not its place. A chunk that is
+// damaged comes with layout.ErrChecksum.
 func (r *ChunkRef) copied() ([]byte, error) {
 	for try := 1; ; try++ {
 		b, key, err := r.home()
@@ -108,7 +112,10 @@ func (r *ChunkRef) copied() ([]byte, error) {
 			return v, nil
 		}
 		if changed, e := r.Archive.latest().Changed(); e != nil || !changed || try == LoadTries {
-			return nil, err
+			if e != nil || changed || int64(len(v)) != r.Info.Size {
+				v = nil
+			}
+			return v, err
 		}
 		if snap, e := boltread.Open(r.Archive.file); e == nil {
 			lateness.Lock()

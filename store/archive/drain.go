@@ -18,6 +18,7 @@ type Drain struct {
 	*Draining
 	classes [metric.NumClasses]classDrain
 	streams [2]eventDrain
+	lost    []error // that the next calls tell
 }
 
 // Draining is what is taken out, and how.
@@ -39,6 +40,9 @@ type Draining struct {
 	AsDescribed bool
 	// Metric, if set, says which metrics are wanted.
 	Metric func(*metric.Desc) bool
+	// Lost, if set, is called for what is missing of a chunk's ticks because it is damaged.
+	// A Drain returns what it is called for.
+	Lost func(error)
 	// Batch, if set, says which batches of events are wanted.
 	Batch func(*chunk.EventHead) bool
 	// Churn and Events are how many events have been taken out of the stream of the
@@ -73,6 +77,7 @@ type eventDrain struct {
 // NewDrain begins to take out what is wanted.
 func NewDrain(what *Draining) *Drain {
 	d := &Drain{Draining: what}
+	what.Lost = func(err error) { d.lost = append(d.lost, err) }
 	for _, r := range what.File.Chunks {
 		c := r.Info.Class
 		if c >= metric.NumClasses || what.Chunk != nil && !what.Chunk(&r.Info) {
@@ -98,6 +103,10 @@ func NewDrain(what *Draining) *Drain {
 // Next is what comes next; ok is false at the end.
 func (d *Drain) Next() (next Drained, ok bool) {
 	for {
+		if len(d.lost) > 0 {
+			next.Lost, d.lost = d.lost[0], d.lost[1:]
+			return next, true
+		}
 		var class, stream = -1, -1
 		var first int64
 		for i := range d.streams {
@@ -226,6 +235,11 @@ func (d *Draining) Ticks(ref *ChunkRef, after int64, want func(name, indom strin
 		Group:  d.Same.Group,
 		Intern: d.Same.Intern,
 		Want:   want,
+		Lost: func(err error) {
+			if d.Lost != nil {
+				d.Lost(ref.Wrong(err))
+			}
+		},
 	})
 }
 

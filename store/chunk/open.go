@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+	"slices"
 
 	"tachograph/sample/metric"
 )
@@ -34,6 +34,8 @@ type Chunk struct {
 	sketchesAt    part
 	sketches      sketches
 	wrongSketches error
+
+	mended []string
 }
 
 // part is where a part is and what it must sum to.
@@ -72,10 +74,10 @@ func Open(in io.ReaderAt, size int64) (*Chunk, error) {
 			return nil, fmt.Errorf("directory: %w", err)
 		}
 	}
-	if crc32.Checksum(head[:all-4], castagnoli) != binary.LittleEndian.Uint32(head[all-4:]) {
-		return nil, fmt.Errorf("directory: %w", errChecksum)
-	}
 	c := &Chunk{codec: codec, in: in, size: size}
+	if err := c.check(head[:all-4], binary.LittleEndian.Uint32(head[all-4:]), "directory"); err != nil {
+		return nil, err
+	}
 	if err := codec.directory(c, head[from:all-4], int64(all)); err != nil {
 		return nil, err
 	}
@@ -174,11 +176,29 @@ func (c *Chunk) read(p part, what string) ([]byte, error) {
 	if _, err := c.in.ReadAt(b, p.at); err != nil && err != io.EOF {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if crc32.Checksum(b, castagnoli) != p.sum {
-		return nil, fmt.Errorf("%s: %w", what, errChecksum)
+	if err := c.check(b, p.sum, what); err != nil {
+		return nil, err
 	}
 	return b, nil
 }
+
+// check compares b with its checksum, and puts it right where one bit of it is wrong.
+func (c *Chunk) check(b []byte, sum uint32, what string) error {
+	if Checksum(b) == sum {
+		return nil
+	}
+	if _, ok := Mend(b, sum); !ok {
+		return fmt.Errorf("%s: %w", what, errChecksum)
+	}
+	if !slices.Contains(c.mended, what) {
+		c.mended = append(c.mended, what)
+	}
+	return nil
+}
+
+// Mended are the parts of c in which one bit was wrong and has been put right, as far
+// as they have been read.
+func (c *Chunk) Mended() []string { return c.mended }
 
 // Stamps are the stamps of the ticks.
 func (c *Chunk) Stamps() ([]metric.Stamp, error) {

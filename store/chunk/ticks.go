@@ -35,6 +35,9 @@ type Makings struct {
 	Intern func(indom, key string) *metric.Instance
 	// Want says which groups are wanted; nil: all.
 	Want func(name, indom string) bool
+	// Lost is called for each group that is missing because it is damaged, and for each
+	// column, whose cells are absent with the reason Damaged.
+	Lost func(error)
 }
 
 // What Ticks holds at a time, of all groups together: cells of instances that are
@@ -72,7 +75,7 @@ func (c *Chunk) Ticks(first int, made Makings) (*Ticks, error) {
 		}
 		gt, err := t.group(g)
 		if err != nil {
-			return nil, err
+			t.lose(err)
 		}
 		if gt == nil {
 			continue
@@ -93,6 +96,12 @@ func (c *Chunk) Ticks(first int, made Makings) (*Ticks, error) {
 	return t, nil
 }
 
+func (t *Ticks) lose(err error) {
+	if t.made.Lost != nil {
+		t.made.Lost(err)
+	}
+}
+
 // group prepares for the blocks of g; it is nil if g has none that can be told.
 func (t *Ticks) group(g *Group) (*groupTicks, error) {
 	at, err := g.blocks()
@@ -106,11 +115,10 @@ func (t *Ticks) group(g *Group) (*groupTicks, error) {
 			gt.cols = append(gt.cols, c)
 			metrics = append(metrics, d)
 		}
-		if g.Columns[c].Type == metric.String {
-			if gt.words, err = t.c.Words(); err != nil {
-				return nil, err
-			}
-		}
+	}
+	gt.gone = make([]bool, len(gt.cols))
+	if err := gt.readWords(); err != nil {
+		t.lose(err)
 	}
 	if len(metrics) == 0 && len(g.Columns) > 0 {
 		return nil, nil
@@ -123,6 +131,18 @@ func (t *Ticks) group(g *Group) (*groupTicks, error) {
 	gt.mine = make([]*metric.Instance, len(gt.insts))
 	gt.named = make([]int32, len(gt.insts))
 	return gt, nil
+}
+
+// readWords reads the strings of the chunk, if g has columns of them, which are gone where
+// that fails.
+func (g *groupTicks) readWords() (err error) {
+	for c, col := range g.cols {
+		if g.g.Columns[col].Type == metric.String {
+			g.words, err = g.t.c.Words()
+			g.gone[c] = err != nil
+		}
+	}
+	return err
 }
 
 func (t *Ticks) groupOf(g *Group, metrics []*metric.Desc) *metric.Group {
@@ -237,6 +257,7 @@ type groupTicks struct {
 	words []string
 	next  int // the block to come
 	block metric.Block
+	gone  []bool             // by column: it is damaged
 	mine  []*metric.Instance // by row
 	named []int32            // by row: how many of its names have been told
 
@@ -417,6 +438,13 @@ func (g *groupTicks) decode() (ok bool, err error) {
 	for c, col := range g.cols {
 		g.bits[c] = slices.Grow(g.bits[c][:0], len(g.seats))[:len(g.seats)]
 		g.miss[c] = slices.Grow(g.miss[c][:0], len(g.seats))[:len(g.seats)]
+		if g.gone[c] {
+			clear(g.bits[c])
+			for i := range g.miss[c] {
+				g.miss[c][i] = Damaged
+			}
+			continue
+		}
 		at := 0
 		text := g.g.Columns[col].Type == metric.String
 		err := g.g.SeriesUntil(col, rows, last, func(row int, s *Series) error {
@@ -444,10 +472,16 @@ func (g *groupTicks) decode() (ok bool, err error) {
 			}
 			return nil
 		})
-		if errors.Is(err, errMany) && most != tickCells {
+		switch {
+		case err == nil:
+		case !errors.Is(err, errMany):
+			// What it has noted of the column goes with all the rest.
+			g.gone[c] = true
+			g.t.lose(err)
+			return g.decode()
+		case most != tickCells:
 			return false, nil
-		}
-		if err != nil {
+		default:
 			return false, err
 		}
 	}

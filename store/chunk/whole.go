@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tachograph/sample/metric"
 )
@@ -87,7 +88,13 @@ func (c *Chunk) verified(desc func(number uint32) *metric.Desc) (*table, error) 
 			return nil, err
 		}
 	}
-	return t, t.verifySketches(c)
+	if err := t.verifySketches(c); err != nil {
+		return nil, err
+	}
+	if len(c.mended) > 0 {
+		return nil, fmt.Errorf("%s: %w", strings.Join(c.mended, ", "), ErrMended)
+	}
+	return t, nil
 }
 
 // verifySketches compares the sketches of c with its values.

@@ -142,7 +142,9 @@ func (v *volume) standing(class metric.Class, limit int64, base *standing) {
 			continue
 		}
 		err := fault.Contain(func() error {
-			ticks, err := v.draining().Ticks(ref, limit, func(name, indom string) bool { return !base.class[class].has(name, indom) })
+			d := v.draining()
+			d.Lost = v.wrong
+			ticks, err := d.Ticks(ref, limit, func(name, indom string) bool { return !base.class[class].has(name, indom) })
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"tachograph/sample/metric"
@@ -152,6 +153,22 @@ func unwrap(bucket string, key, stored []byte) ([]byte, error) {
 	return stored[:n:n], nil
 }
 
+// Mended is the value of a record in which one bit is wrong, as it was written. The place
+// where it stands must be right.
+func Mended(bucket string, key, stored []byte) ([]byte, error) {
+	n := len(stored) - 4
+	if n < 0 {
+		return nil, ErrChecksum
+	}
+	all := slices.Concat([]byte(bucket), []byte{0}, key, []byte{0}, stored[:n])
+	place := len(all) - n
+	before := bytes.Clone(all[:place])
+	if _, ok := chunk.Mend(all, binary.LittleEndian.Uint32(stored[n:])); !ok || !bytes.Equal(all[:place], before) {
+		return nil, ErrChecksum
+	}
+	return all[place:], nil
+}
+
 // Get is a record as it was put; nil if it is missing or damaged.
 func Get(s *boltread.Snapshot, bucket string, key []byte) []byte {
 	b, err := s.Bucket(bucket)
@@ -168,7 +185,7 @@ func Get(s *boltread.Snapshot, bucket string, key []byte) []byte {
 	}
 	value, err := unwrap(bucket, key, stored)
 	if err != nil {
-		return nil
+		value, _ = Mended(bucket, key, stored)
 	}
 	return value
 }

@@ -172,7 +172,10 @@ func (v *Visitor) record(bucket string, key []byte, c *boltread.Cursor) error {
 	}
 	value, err := unwrap(bucket, key, stored)
 	if err != nil {
-		return err
+		if value, err = Mended(bucket, key, stored); err != nil {
+			return err
+		}
+		v.damaged(bucket, key, chunk.ErrMended)
 	}
 	return v.Record(bucket, key, value)
 }

@@ -197,10 +197,10 @@ func TestVisitorTellsDamage(t *testing.T) {
 		{BucketEvents, string(NumberKey(1)), "events 1"},
 		{BucketSpare, MetaArchive, "spare header"}, {BucketSpare, string(NumberKey(0)), "spare descs"},
 	}
-	// A flipped bit, contents that make no sense and yet have a checksum, and a
+	// Flipped bits, contents that make no sense and yet have a checksum, and a
 	// record that is longer than any.
 	spoils := map[string]func(r record, stored []byte) []byte{
-		"flipped":   func(_ record, b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"flipped":   func(_ record, b []byte) []byte { b[len(b)/2] ^= 3; return b },
 		"senseless": func(r record, _ []byte) []byte { return wrap(r.bucket, []byte(r.key), []byte{0xff}) },
 		"too long":  func(record, []byte) []byte { return make([]byte, MaxRecord+1) },
 	}
@@ -236,6 +236,43 @@ func TestVisitorTellsDamage(t *testing.T) {
 					t.Errorf("VisitOne: %v", err)
 				}
 			})
+		}
+	}
+}
+
+// TestVisitorMends turns one bit of each record: it is read as it was written, and Damaged
+// is called all the same.
+func TestVisitorMends(t *testing.T) {
+	for _, bucket := range slices.Concat(Buckets, Beside) {
+		if bucket == BucketChunks {
+			continue
+		}
+		x := newExample(t)
+		records := 0
+		x.update(t, func(tx *bbolt.Tx) error {
+			b := tx.Bucket([]byte(bucket))
+			if b == nil {
+				return nil
+			}
+			return b.ForEach(func(key, stored []byte) error {
+				stored = bytes.Clone(stored)
+				stored[records%len(stored)] ^= 1 << (records % 8)
+				records++
+				return b.Put(bytes.Clone(key), stored)
+			})
+		})
+		var got told
+		x.visit(t, everything(&got))
+		if want := x.lines(); !slices.Equal(got.lines, want) {
+			t.Errorf("%s: told\n%s\nwant\n%s", bucket, strings.Join(got.lines, "\n"), strings.Join(want, "\n"))
+		}
+		if len(got.damaged) != records {
+			t.Errorf("%s: %d records, damage %v", bucket, records, got.damaged)
+		}
+		for _, d := range got.damaged {
+			if !errors.Is(d, chunk.ErrMended) {
+				t.Error(d)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -67,8 +68,23 @@ func (s *salvage) found(f boltread.Found) {
 	case bucket != "":
 		s.record(bucket, f, value)
 	case len(f.Bucket) == 1 && !f.Loose && !f.Older && f.Section.Size() <= layout.MaxRecord:
-		s.hurt("page %d: record %q of %s: %v", f.Page, f.Key, f.Bucket[0], layout.ErrChecksum)
+		s.inPlace(f)
 	}
+}
+
+// inPlace takes in a record that its checksum does not recognize, where one bit of it is wrong
+// and it stands where it belongs.
+func (s *salvage) inPlace(f boltread.Found) {
+	stored, err := f.Value()
+	var value []byte
+	if err == nil {
+		value, err = layout.Mended(f.Bucket[0], f.Key, stored)
+	}
+	if err == nil {
+		s.record(f.Bucket[0], f, value)
+		err = chunk.ErrMended
+	}
+	s.hurt("page %d: record %q of %s: %v", f.Page, f.Key, f.Bucket[0], err)
 }
 
 // record takes in a record, if it is the first of its key: that is the best.
@@ -182,9 +198,14 @@ func (s *salvage) best(key string) (*chunk.Sealed, []string) {
 		if err == nil && (!listed || got == in) {
 			return &chunk.Sealed{Info: got, Data: data}, nil
 		}
+		mended := errors.Is(err, chunk.ErrMended)
 		var r *chunk.Sealed
 		var missing []string
 		err = fault.Contain(func() error { r, missing, err = chunk.Rescue(c, s.desc); return err })
+		if err == nil && mended && len(missing) == 0 {
+			s.hurt("chunk %x: %v", key, chunk.ErrMended)
+			return r, nil
+		}
 		if err == nil && (best == nil || len(missing) < len(lost)) {
 			best, lost = r, missing
 		}

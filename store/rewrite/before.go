@@ -110,6 +110,9 @@ func (b *before) chunk(f *archive.File, ref *archive.ChunkRef) (whole bool, err 
 		return false, nil
 	}
 	d := archive.Draining{File: f, Info: b.info, Same: b.same, Metric: b.opt.Metrics}
+	if ref.Info.To < b.from { // who reads the window tells of the others
+		d.Lost = func(err error) { b.opt.note(Lost(&f.Info, err)) }
+	}
 	ticks, err := d.Ticks(ref, stamps[n-1].Cont, nil)
 	if err != nil {
 		return false, err

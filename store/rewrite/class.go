@@ -109,7 +109,7 @@ func (j *job) run() error {
 }
 
 // dropTwins leaves out chunks of which another file has the very same: the first that can
-// be read stays, or the first if none can.
+// be read stays. If none can, all stay, and what is damaged in one comes from another.
 func (j *job) dropTwins() {
 	seen := make(map[chunk.Info]int) // where in kept each stands
 	kept := j.parts[:0]
@@ -125,8 +125,13 @@ func (j *job) dropTwins() {
 			kept = append(kept, p)
 			continue
 		}
-		if !kept[at].sound() {
+		switch {
+		case kept[at].sound():
+		case p.sound():
 			kept[at] = p
+		default:
+			kept = append(kept, p)
+			continue
 		}
 		j.mu.Lock()
 		j.report.Twice += in.Ticks
@@ -240,7 +245,8 @@ func ofSource(err error) error {
 
 // draining is how ticks are taken out of a file.
 func (j *job) draining(file int) *archive.Draining {
-	return &archive.Draining{File: j.views[file], Info: &j.views[file].Info, Same: j.named.Apart(), AsDescribed: true, Metric: j.opt.Metrics}
+	return &archive.Draining{File: j.views[file], Info: &j.views[file].Info, Same: j.named.Apart(), AsDescribed: true, Metric: j.opt.Metrics,
+		Lost: func(err error) { j.copier.lost(j.files[file], err) }}
 }
 
 // open are the ticks of a chunk from the window's beginning on; what is read behind its

@@ -105,7 +105,11 @@ func TestDamagedCopyBesideItsSource(t *testing.T) {
 		{"y.tacho", func(n int) bool { return n%2 == 0 }},
 	} {
 		hurt := filepath.Join(dir, c.name)
-		damagedCopy(t, src, hurt, c.hurt)
+		damagedCopy(t, src, hurt, func(n int, chunk []byte) {
+			if c.hurt(n) {
+				spoilMiddle(n, chunk)
+			}
+		})
 		same(t, answers(t, first, last, src, hurt), want)
 		if err := os.Remove(hurt); err != nil {
 			t.Fatal(err)

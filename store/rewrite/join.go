@@ -150,8 +150,9 @@ func (j *job) both(x, y *metric.Tick) *metric.Tick {
 	return out
 }
 
-// united is x, with the rows of y that it lacks where both are of the same metrics. What
-// both have and tell differently is a conflict, and x is believed.
+// united is x, with the rows of y that it lacks where both are of the same metrics, and with
+// the values of y that are damaged in x. What both have and tell differently is a conflict,
+// and x is believed.
 func (j *job) united(x, y *metric.Block) *metric.Block {
 	var column []int // of y by that of x, -1: it has none
 	same := len(x.Group.Metrics) == len(y.Group.Metrics)
@@ -165,6 +166,7 @@ func (j *job) united(x, y *metric.Block) *metric.Block {
 		row[keyOf(in)] = i
 	}
 	var more []int
+	out := x
 	for k, in := range y.Rows {
 		i, ok := row[keyOf(in)]
 		if !ok {
@@ -175,15 +177,25 @@ func (j *job) united(x, y *metric.Block) *metric.Block {
 			if column[c] < 0 {
 				continue
 			}
-			if a, b := x.Cols[c].At(d.Type, i), y.Cols[column[c]].At(d.Type, k); a != b {
+			a, b := x.Cols[c].At(d.Type, i), y.Cols[column[c]].At(d.Type, k)
+			switch {
+			case a == b || b.Miss == chunk.Damaged:
+			case a.Miss == chunk.Damaged:
+				if out == x {
+					out = x.Clone()
+				}
+				out.Cols[c].Set(i, b)
+			default:
 				j.conflict(x, d, in, a, b)
 			}
 		}
 	}
 	if len(more) == 0 || !same {
-		return x
+		return out
 	}
-	out := x.Clone()
+	if out == x {
+		out = x.Clone()
+	}
 	for _, k := range more {
 		out.Rows = append(out.Rows, y.Rows[k])
 		for c, d := range x.Group.Metrics {

@@ -120,7 +120,7 @@ func TestMergeDamagedCopy(t *testing.T) {
 	want := read(t, rewrite.ReadOptions{}, src)
 	for _, name := range []string{"a.tacho", "z.tacho"} {
 		hurt := filepath.Join(dir, name)
-		damagedCopy(t, src, hurt, func(int) bool { return true })
+		damagedCopy(t, src, hurt, spoilMiddle)
 		made := filepath.Join(dir, "of-"+name)
 		report, err := rewrite.Copy(made, rewrite.CopyOptions{}, src, hurt)
 		if err != nil {
@@ -134,8 +134,39 @@ func TestMergeDamagedCopy(t *testing.T) {
 	}
 }
 
-// damagedCopy copies an archive and flips a bit in the chunks that are told by their number.
-func damagedCopy(t *testing.T, src, dst string, hurt func(int) bool) {
+// TestMergeOfDamagedCopies merges two copies that are damaged in every chunk, each elsewhere:
+// what is damaged in one comes from the other.
+func TestMergeOfDamagedCopies(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "m.tacho")
+	machine(t, src, 5, 2000)
+	want := read(t, rewrite.ReadOptions{}, src)
+	var copies []string
+	for i, part := range []int{2, 3} {
+		copies = append(copies, filepath.Join(dir, fmt.Sprint("copy", i, ".tacho")))
+		damagedCopy(t, src, copies[i], func(_ int, chunk []byte) {
+			if len(chunk) > 4096 { // else both would be damaged at the same place
+				chunk[len(chunk)-len(chunk)/part] ^= 0x5a
+			}
+		})
+	}
+	made := filepath.Join(dir, "whole.tacho")
+	report, err := rewrite.Copy(made, rewrite.CopyOptions{}, copies...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Lost) == 0 || len(report.Conflicts) > 0 {
+		t.Errorf("lost %v, conflicts %v", report.Lost, report.Conflicts)
+	}
+	proof.Sound(t, made)
+	read(t, rewrite.ReadOptions{}, made).compare(t, want)
+}
+
+// spoilMiddle spoils a byte in the middle of a chunk.
+func spoilMiddle(_ int, chunk []byte) { chunk[len(chunk)/2] ^= 0x5a }
+
+// damagedCopy copies an archive and has its chunks spoiled, given their number.
+func damagedCopy(t *testing.T, src, dst string, spoil func(n int, chunk []byte)) {
 	t.Helper()
 	file, err := os.ReadFile(src)
 	if err != nil {
@@ -146,13 +177,12 @@ func damagedCopy(t *testing.T, src, dst string, hurt func(int) bool) {
 	}
 	n := 0
 	if err := mangle.Records(dst, layout.BucketChunks, func(_, value []byte) []byte {
-		if n++; hurt(n - 1) {
-			at := bytes.Index(file, value)
-			if at < 0 {
-				t.Fatal("a chunk does not stand in one piece")
-			}
-			file[at+len(value)/2] ^= 1
+		at := bytes.Index(file, value)
+		if at < 0 {
+			t.Fatal("a chunk does not stand in one piece")
 		}
+		spoil(n, file[at:at+len(value)])
+		n++
 		return nil // it stays
 	}); err != nil || n == 0 {
 		t.Fatal(n, err)
