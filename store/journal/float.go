@@ -35,11 +35,12 @@ func fromThousandths(t metric.Type, k int64) uint64 {
 	return math.Float64bits(f)
 }
 
-// float codes the new value v of a cell of floats.
-func (s *state) float(m *column, k *cell, v uint64, beside uint8) uint64 {
+// float codes the new value v of the cell of floats at a place.
+func (s *state) float(m *column, k *motion, at place, v uint64, beside uint8) uint64 {
 	c, t := &s.coder, m.typ
 	var d int64
-	was, _ := thousandths(t, k.val)
+	val := at.row.vals[at.col]
+	was, _ := thousandths(t, val)
 	ok := false
 	if !c.dec {
 		var now int64
@@ -49,7 +50,7 @@ func (s *state) float(m *column, k *cell, v uint64, beside uint8) uint64 {
 		}
 	}
 	if c.bit(&m.decimal, b2i(ok)) != 0 {
-		return fromThousandths(t, was+s.delta(m, k, d, beside))
+		return fromThousandths(t, was+s.delta(m, k, at, d, beside))
 	}
-	return k.val + uint64(s.delta(m, k, int64(v-k.val), beside))
+	return val + uint64(s.delta(m, k, at, int64(v-val), beside))
 }

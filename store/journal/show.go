@@ -44,22 +44,22 @@ func (s *state) endBlock(g *group, b *metric.Block) {
 // show writes row r into row i of b.
 func (s *state) show(g *group, r *row, b *metric.Block, i int) {
 	b.Rows = append(b.Rows, r.inst.in)
-	for j := range r.cells {
-		s.showCell(g, &r.cells[j], b, i, j)
+	for j := range r.vals {
+		s.showCell(g, r, b, i, j)
 	}
 }
 
-// showCell writes k into row i of column j of b.
-func (s *state) showCell(g *group, k *cell, b *metric.Block, i, j int) {
+// showCell writes cell j of r into row i of column j of b.
+func (s *state) showCell(g *group, r *row, b *metric.Block, i, j int) {
 	col, m := &b.Cols[j], &g.cols[j]
-	if k.miss != 0 {
+	if miss := r.miss[j]; miss != 0 {
 		if col.Miss == nil {
 			col.Miss = make([]metric.Reason, len(g.rows))
 		}
 		if col.Miss[i] == metric.Present {
 			m.missing++
 		}
-		col.Miss[i], col.Bits[i] = s.reasons[k.miss], 0
+		col.Miss[i], col.Bits[i] = s.reasons[miss], 0
 		return
 	}
 	if col.Miss != nil && col.Miss[i] != metric.Present {
@@ -68,5 +68,5 @@ func (s *state) showCell(g *group, k *cell, b *metric.Block, i, j int) {
 			col.Miss = nil
 		}
 	}
-	col.Bits[i] = k.val
+	col.Bits[i] = r.vals[j]
 }

@@ -39,30 +39,63 @@ const (
 	labelBytes = 32
 )
 
-// cell is what is remembered of one metric of one instance.
-type cell struct {
-	val   uint64 // last present value; for strings its place in state.strs
+// motion is how a cell, which is one metric of one instance, has changed so far.
+type motion struct {
 	delta int64  // last change
-	twin  *cell  // one that has changed in proportion in the same tick
+	twin  place  // of a cell that has changed in proportion in the same tick
 	own   prob   // that it changes
 	again prob   // that it changes by the same amount as before
 	like  prob   // that it changes like its twin
 	tick  uint32 // when it changed last: state.ticks
 	ratio int8   // how it changes when its twin does: see ratios
-	miss  uint16 // why it is absent: its place in state.reasons
 	hist  uint8  // whether it changed in the last 8 ticks
 	class uint8  // length in bits of the last change
 }
 
-// row is one instance of a group.
+// still is the motion of a cell that has not changed.
+var still = motion{own: freshProb, again: freshProb, like: freshProb}
+
+// place is that of a cell; that of none has no row.
+type place struct {
+	row *row
+	col uint16
+}
+
+// motion is that of the cell there, nil if it has none.
+func (p place) motion() *motion {
+	if p.row == nil || p.row.moves == nil {
+		return nil
+	}
+	return &p.row.moves[p.col]
+}
+
+// row is one instance of a group: of each cell the value, why it is absent, and its motion.
+// Most processes of a machine sleep, and a motion takes three times the room of the other
+// two: a row has motions only once a cell of it has changed.
 type row struct {
 	inst  *instance
-	cells []cell
-	own   prob // that any cell changes
+	vals  []uint64 // last present values; of strings their places in state.strs
+	miss  []uint16 // places in state.reasons
+	moves []motion // nil: all are still
+	spare []motion // to use again
+	own   prob     // that any cell changes
 	age   uint32
 	hist  uint8
 	gone  bool
 	pos   int32
+}
+
+// stir gives r motions, if it has none.
+func (r *row) stir() []motion {
+	if r.moves == nil {
+		if r.moves = r.spare; r.moves == nil {
+			r.moves = make([]motion, len(r.vals))
+		}
+		for i := range r.moves {
+			r.moves[i] = still
+		}
+	}
+	return r.moves
 }
 
 // column is what is known of the changes of one metric of a group, over all
@@ -243,6 +276,7 @@ type state struct {
 
 	ticks   uint32 // counts the ticks of the generation
 	moves   [moveSlots]move
+	newborn motion // of a cell of a row that is new
 	likeMix mixer
 	likeAll [numRatios]prob
 
@@ -366,17 +400,17 @@ func (s *state) newRow(g *group, in *instance) *row {
 	if n := len(g.spare); n > 0 {
 		r = g.spare[n-1]
 		g.spare = g.spare[:n-1]
-		clear(r.cells)
-		*r = row{cells: r.cells}
+		clear(r.vals)
+		clear(r.miss)
+		if r.moves != nil {
+			r.spare = r.moves
+		}
+		*r = row{vals: r.vals, miss: r.miss, spare: r.spare}
 	} else {
-		r = &row{cells: make([]cell, len(g.cols))}
+		r = &row{vals: make([]uint64, len(g.cols)), miss: make([]uint16, len(g.cols))}
 		s.cells += len(g.cols)
 	}
 	r.inst, r.own = in, freshProb
-	for i := range r.cells {
-		k := &r.cells[i]
-		k.own, k.again, k.like = freshProb, freshProb, freshProb
-	}
 	g.rowOf[in] = r
 	return r
 }

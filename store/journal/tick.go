@@ -188,50 +188,58 @@ func (s *state) oneRow(g *group, r *row, b *metric.Block, i, before int) int {
 
 // rowChanged reports whether any cell of row i of b differs from r.
 func (s *state) rowChanged(r *row, b *metric.Block, i int) bool {
-	for j := range r.cells {
-		if s.cellChanged(&r.cells[j], &b.Cols[j], i) {
+	for j := range r.vals {
+		if s.cellChanged(r, j, &b.Cols[j], i) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *state) cellChanged(k *cell, col *metric.Column, i int) bool {
+// cellChanged reports whether row i of a column differs from cell j of r.
+func (s *state) cellChanged(r *row, j int, col *metric.Column, i int) bool {
+	miss := r.miss[j]
 	if len(col.Miss) != 0 && col.Miss[i] != metric.Present {
-		return k.miss == 0 || s.reasons[k.miss] != col.Miss[i]
+		return miss == 0 || s.reasons[miss] != col.Miss[i]
 	}
-	if k.miss != 0 {
+	if miss != 0 {
 		return true
 	}
 	if col.Words != nil {
-		return s.strs[k.val] != col.Word(i)
+		return s.strs[r.vals[j]] != col.Word(i)
 	}
-	return k.val != col.Bits[i]
+	return r.vals[j] != col.Bits[i]
 }
 
 // cellsOf codes the cells of row r, some of which changed.
 func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 	c := &s.coder
-	s.work += len(r.cells)
+	s.work += len(r.vals)
 	before, beside := 0, uint8(0)
 	fresh := r.age == 0
 	r.age++
 	if r.age == 0 {
 		r.age--
 	}
-	for j := range r.cells {
-		k, m := &r.cells[j], &g.cols[j]
+	var moves []motion
+	if !fresh {
+		moves = r.stir()
+	}
+	for j := range r.vals {
+		k, m := &s.newborn, &g.cols[j]
 		if j+1 < len(g.cols) {
 			s.touched += g.cols[j+1].touch()
 		}
 		var col *metric.Column
 		changed := 0
 		if fresh {
-			k.val = m.birth
+			r.vals[j] = m.birth
+		} else {
+			k = &moves[j]
 		}
 		if !c.dec {
 			col = &b.Cols[j]
-			changed = b2i(s.cellChanged(k, col, i))
+			changed = b2i(s.cellChanged(r, j, col, i))
 		}
 		if fresh {
 			changed = c.bit(&m.fresh[before], changed)
@@ -242,14 +250,19 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 		}
 		before = changed
 		if changed != 0 {
-			s.change(m, k, col, i, beside)
+			if fresh {
+				*k = still
+			}
+			s.change(m, k, place{r, uint16(j)}, col, i, beside)
 			beside = k.class
 			if fresh {
-				m.birth = k.val
-				k.delta, k.class = 0, 0
+				m.birth = r.vals[j]
+				if k.twin.row != nil {
+					r.stir()[j].twin, r.moves[j].ratio = k.twin, k.ratio
+				}
 			}
 			if c.dec && !g.anew {
-				s.showCell(g, k, b, i, j)
+				s.showCell(g, r, b, i, j)
 			}
 		}
 		if c.bad() {
@@ -258,21 +271,22 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 	}
 }
 
-// change codes what a cell that changed became.
-func (s *state) change(m *column, k *cell, col *metric.Column, i int, beside uint8) {
+// change codes what a cell at a place became, that changed.
+func (s *state) change(m *column, k *motion, at place, col *metric.Column, i int, beside uint8) {
 	c := &s.coder
 	why := metric.Present
 	if !c.dec && len(col.Miss) != 0 {
 		why = col.Miss[i]
 	}
-	if c.bit(&m.miss, b2i(!c.dec && s.reasons[k.miss] != why)) != 0 {
-		k.miss = s.reasonOf(why)
-		if k.miss != 0 {
+	val, miss := &at.row.vals[at.col], &at.row.miss[at.col]
+	if c.bit(&m.miss, b2i(!c.dec && s.reasons[*miss] != why)) != 0 {
+		*miss = s.reasonOf(why)
+		if *miss != 0 {
 			return
 		}
 		back := 0
 		if !c.dec {
-			back = b2i(s.cellChanged(k, col, i))
+			back = b2i(s.cellChanged(at.row, int(at.col), col, i))
 		}
 		if c.bit(&m.back, back) == 0 {
 			return
@@ -283,7 +297,7 @@ func (s *state) change(m *column, k *cell, col *metric.Column, i int, beside uin
 		if !c.dec {
 			v = col.Word(i)
 		}
-		k.val = s.stringOf(v)
+		*val = s.stringOf(v)
 		return
 	}
 	var v uint64
@@ -291,31 +305,31 @@ func (s *state) change(m *column, k *cell, col *metric.Column, i int, beside uin
 		v = col.Bits[i]
 	}
 	if m.typ.Float() {
-		k.val = s.float(m, k, v, beside)
+		*val = s.float(m, k, at, v, beside)
 	} else {
-		k.val += uint64(s.delta(m, k, int64(v-k.val), beside))
+		*val += uint64(s.delta(m, k, at, int64(v-*val), beside))
 	}
 }
 
-// delta codes the difference d, not 0, of cell k to what it was.
-func (s *state) delta(m *column, k *cell, d int64, beside uint8) int64 {
+// delta codes the difference d, not 0, of the cell at a place to what it was.
+func (s *state) delta(m *column, k *motion, at place, d int64, beside uint8) int64 {
 	c := &s.coder
-	if k.twin != nil && k.twin.tick == s.ticks && k.twin.delta != 0 {
-		if like := scaled(k.twin.delta, k.ratio); like != 0 {
+	if twin := k.twin.motion(); twin != nil && twin.tick == s.ticks && twin.delta != 0 {
+		if like := scaled(twin.delta, k.ratio); like != 0 {
 			if c.bit3(&s.likeMix, &k.like, &m.like, &s.likeAll[k.ratio], b2i(d == like)) != 0 {
 				k.delta, k.class = like, uint8(bits.Len64(uint64(max(like, -like))))
-				s.made(k, true)
+				s.made(k, at, true)
 				return like
 			}
 		}
 	}
 	d = s.alone(m, k, d, beside)
-	s.made(k, false)
+	s.made(k, at, false)
 	return d
 }
 
 // alone codes d by what is known of the cell itself and its column.
-func (s *state) alone(m *column, k *cell, d int64, beside uint8) int64 {
+func (s *state) alone(m *column, k *motion, d int64, beside uint8) int64 {
 	c := &s.coder
 	if k.delta != 0 {
 		if c.bit3(&s.againMix, &k.again, &m.again, &s.againLen[k.class], b2i(d == k.delta)) != 0 {
@@ -343,7 +357,7 @@ func (s *state) alone(m *column, k *cell, d int64, beside uint8) int64 {
 
 // magnitude codes u, not 0: its length in bits, then its bits from the top,
 // the upper ones beside those of the last change.
-func (s *state) magnitude(m *column, k *cell, u uint64, beside uint8) uint64 {
+func (s *state) magnitude(m *column, k *motion, u uint64, beside uint8) uint64 {
 	c := &s.coder
 	n := uint64(bits.Len64(u) - 1)
 	node := uint64(1)

@@ -44,7 +44,7 @@ func scaled(delta int64, ratio int8) int64 {
 type move struct {
 	tick  uint32
 	delta int64
-	cell  *cell
+	cell  place
 }
 
 const (
@@ -57,9 +57,9 @@ func (s *state) slot(delta int64) *move {
 	return &s.moves[uint64(delta)*0x9e3779b97f4a7c15>>(64-10)]
 }
 
-// made notes that k changed by k.delta, and looks for a twin if it has none
-// that foretold it.
-func (s *state) made(k *cell, foretold bool) {
+// made notes that the cell at a place changed by k.delta, and looks for a twin if it
+// has none that foretold it.
+func (s *state) made(k *motion, at place, foretold bool) {
 	k.tick = s.ticks
 	d := k.delta
 	if d < smallMove && d > -smallMove {
@@ -82,12 +82,12 @@ func (s *state) made(k *cell, foretold bool) {
 		}
 	}
 	if !known {
-		*m = move{s.ticks, d, k}
+		*m = move{s.ticks, d, at}
 	}
 }
 
 // find makes a cell that changed by delta in this tick the twin of k.
-func (s *state) find(k *cell, delta int64, ratio int8) bool {
+func (s *state) find(k *motion, delta int64, ratio int8) bool {
 	m := s.slot(delta)
 	if m.tick != s.ticks || m.delta != delta || delta < smallMove && delta > -smallMove {
 		return false
