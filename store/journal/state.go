@@ -76,13 +76,21 @@ type row struct {
 	inst  *instance
 	vals  []uint64 // last present values; of strings their places in state.strs
 	miss  []uint16 // places in state.reasons
-	moves []motion // nil: all are still
+	moves []motion // nil: all are still, but for what first tells
+	first []twin   // that cells had in the tick in which the row was new
 	spare []motion // to use again
 	own   prob     // that any cell changes
 	age   uint32
 	hist  uint8
 	gone  bool
 	pos   int32
+}
+
+// twin is that of the cell in a column, and how the cell changes when its twin does.
+type twin struct {
+	place
+	of    uint16
+	ratio int8
 }
 
 // stir gives r motions, if it has none.
@@ -94,6 +102,10 @@ func (r *row) stir() []motion {
 		for i := range r.moves {
 			r.moves[i] = still
 		}
+		for _, t := range r.first {
+			r.moves[t.of].twin, r.moves[t.of].ratio = t.place, t.ratio
+		}
+		r.first = nil
 	}
 	return r.moves
 }

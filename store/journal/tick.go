@@ -258,7 +258,7 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 			if fresh {
 				m.birth = r.vals[j]
 				if k.twin.row != nil {
-					r.stir()[j].twin, r.moves[j].ratio = k.twin, k.ratio
+					r.first = append(r.first, twin{k.twin, uint16(j), k.ratio})
 				}
 			}
 			if c.dec && !g.anew {
