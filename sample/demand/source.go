@@ -149,7 +149,8 @@ func (s *source) begins(now int64) {
 }
 
 // free notes that s is not busy any more. When nobody waited for that any more it is a
-// reason to try again only after a while.
+// reason to try again only after a while: as long as it took, and twice as long each time
+// that it is late again.
 func (s *source) free(now int64) (inTime bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +158,7 @@ func (s *source) free(now int64) (inTime bool) {
 	if inTime {
 		s.backOff = 0
 	} else {
-		s.backOff = min(max(2*s.backOff, firstBackOff), maxBackOff)
+		s.backOff = min(max(2*s.backOff, min(time.Duration(now-s.since), firstBackOff)), maxBackOff)
 		s.retryAt = now + int64(s.backOff)
 	}
 	s.since, s.left = 0, false

@@ -165,7 +165,9 @@ func (s *source) hangs(in metric.Class, since int64) {
 }
 
 // returned notes that a reading came back after it had been given up. What it
-// took is part of what the source took.
+// took is part of what the source took. It is left alone for as long, since one
+// that came back within seconds may have been slow as everything is on a machine
+// that has no time, and twice as long each time that it is late again.
 func (s *source) returned(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +177,7 @@ func (s *source) returned(now int64) {
 	s.stats.Max = max(s.stats.Max, took)
 	s.stats.ByClass[s.stats.hungIn] += took
 	s.stats.hungSince = 0
-	s.stats.backOff = min(max(2*s.stats.backOff, firstBackOff), maxBackOff)
+	s.stats.backOff = min(max(2*s.stats.backOff, min(took, firstBackOff)), maxBackOff)
 	s.stats.retryAt = now + int64(s.stats.backOff)
 }
 
