@@ -86,11 +86,11 @@ type row struct {
 	pos   int32
 }
 
-// twin is that of the cell in a column, and how the cell changes when its twin does.
+// twin is where the twin of the cell in column of is, and how the cell changes when it does.
 type twin struct {
-	place
-	of    uint16
-	ratio int8
+	row     *row
+	col, of uint16
+	ratio   int8
 }
 
 // stir gives r motions, if it has none.
@@ -103,7 +103,7 @@ func (r *row) stir() []motion {
 			r.moves[i] = still
 		}
 		for _, t := range r.first {
-			r.moves[t.of].twin, r.moves[t.of].ratio = t.place, t.ratio
+			r.moves[t.of].twin, r.moves[t.of].ratio = place{t.row, t.col}, t.ratio
 		}
 		r.first = nil
 	}

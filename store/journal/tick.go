@@ -258,7 +258,7 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 			if fresh {
 				m.birth = r.vals[j]
 				if k.twin.row != nil {
-					r.first = append(r.first, twin{k.twin, uint16(j), k.ratio})
+					r.first = append(r.first, twin{k.twin.row, k.twin.col, uint16(j), k.ratio})
 				}
 			}
 			if c.dec && !g.anew {
