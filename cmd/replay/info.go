@@ -38,7 +38,11 @@ func infoCommand(a *app) *cobra.Command {
 
 func (a *app) info() error {
 	if !a.table() {
-		return a.infoRows()
+		if err := a.infoRows(); err != nil {
+			return err
+		}
+		a.tellCopies()
+		return nil
 	}
 	first := true
 	for _, info := range a.archive.Archives() {
@@ -51,12 +55,17 @@ func (a *app) info() error {
 		first = false
 		a.infoText(info)
 	}
+	a.tellCopies()
+	return nil
+}
+
+// tellCopies names the archives of which nothing is shown, since others hold it too.
+func (a *app) tellCopies() {
 	if r, ok := a.archive.(*store.Reader); ok {
 		for _, path := range r.Copies() {
 			a.tell(path + " is left out: other archives tell all that it holds")
 		}
 	}
-	return nil
 }
 
 func (a *app) infoText(info *store.ArchiveInfo) {
