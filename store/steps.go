@@ -17,6 +17,7 @@ type summed struct {
 	chunk.Summary
 	began, lead, ended int64
 	since, until       int64 // how long before the first and the last block the instance was read first and last
+	averaged           bool  // the last value is the mean of its step
 }
 
 // A stepped column is a column of a reduced archive with what that keeps of each step.
@@ -229,7 +230,7 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 				if every := s.there.every(b); every > 0 {
 					n = uint64(max(0, began-ended+every/2)/every) + 1
 				}
-				if lived > 0 { // It has a value for so long, from the reading before its first one on.
+				if lived > 0 && x.why != metric.Present { // It has a value for so long, from the reading before its first one on.
 					before := s.there.every(b)
 					if out.Count > 0 {
 						before = v.Cont[b] - began - (v.Cont[out.LastBlock] - out.ended)
@@ -251,6 +252,9 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 			mean = number(x.min)
 		case !x.hasMean:
 			mean = (number(x.first) + number(x.last)) / 2
+			if n > 1 { // A value stands for the time since the one before it.
+				mean += (number(x.last) - number(x.first)) / 2 / float64(n-1)
+			}
 		}
 		if held {
 			x.first = x.last
@@ -303,7 +307,7 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 			}
 		}
 		out.Count += n
-		out.LastBlock, out.Last, out.ended = b, x.last, ended
+		out.LastBlock, out.Last, out.ended, out.averaged = b, x.last, ended, x.why != metric.Present
 	}
 	return out, out.Count+out.Missing > 0
 }

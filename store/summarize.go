@@ -171,6 +171,7 @@ func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *summed) {
 	}
 	out.First, out.Lead = Point{c.v.Wall[s.FirstBlock] - s.began, c.v.Cont[s.FirstBlock] - s.began, s.First}, s.lead
 	out.Last = Point{c.v.Wall[s.LastBlock] - s.ended, c.v.Cont[s.LastBlock] - s.ended, s.Last}
+	out.Averaged = s.averaged
 	out.Since, out.Until = max(0, s.since-s.began), s.until-s.ended
 	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
 	out.Increase, out.Resets, out.Wraps, out.Steepest = s.Increase, s.Resets, s.Wraps, s.Steepest

@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -386,6 +387,9 @@ func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
 		return
 	}
 	x := metric.Number(s.Metric.Type, s.Last.Bits) * base(s.Metric.Units)
+	if s.Averaged {
+		x = math.NaN() // It ended within a step, which does not tell what it held then.
+	}
 	switch {
 	case t.group == PerProcess:
 		*to = x

@@ -17,7 +17,7 @@ var families = []struct {
 	prefixes []string
 	leads    []string
 }{
-	{"recorder", []string{"recorder.", "process.", "proc.control", "pmda."}, nil},
+	{"recorder", []string{"recorder.", "process.", "proc.control", "pmda.", "reduced."}, nil},
 	{"stopped", []string{"proc.runq.stopped"}, nil},
 	{"dead", []string{"proc.runq.defunct"}, nil},
 	{"stolen", []string{"kernel.all.cpu.steal", "kernel.percpu.cpu.steal"}, []string{"kernel.all.cpu.steal"}},

@@ -308,8 +308,8 @@ func (t *topper) virtual(list []*Consumer) {
 		for i >= 0 && run.Miss != nil && run.Miss[i] != metric.Present {
 			i--
 		}
-		if i < 0 {
-			return
+		if i < 0 || i < len(run.Wall)-1 && t.group == PerProcess && run.Archive.Step != 0 {
+			return // It ended within a step, which does not tell what it held then.
 		}
 		x := metric.Number(run.Metric.Type, run.Bits[i]) * base(run.Metric.Units)
 		if t.group == PerProcess {

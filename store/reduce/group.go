@@ -45,6 +45,7 @@ type column struct {
 	lived                             int
 	whole                             bool // a span may only hold one value of it
 	counter, numeric, tallied, perRun bool
+	peak                              bool // the kernel's, which falls where another program is executed
 }
 
 // A carried instance is one of the open span.
@@ -64,6 +65,7 @@ type cell struct {
 	why                   metric.Reason // of the last reading
 	n                     uint32        // readings with a value
 	seen                  bool
+	came                  bool // the instance was not there before the first of them
 	weighted, seconds     float64
 	steepest              float64
 }
@@ -101,7 +103,7 @@ func (g *group) prepare(input []*metric.Desc) {
 		perRun := metric.PerBoot(g.indom)
 		c := column{desc: d, first: -1, min: -1, max: -1, mean: -1, steepest: -1, lived: -1, perRun: perRun,
 			counter: d.Type != metric.String && d.Sem == metric.Counter, numeric: d.Type != metric.String,
-			tallied: d.Tally() == metric.TallyLevel}
+			tallied: d.Tally() == metric.TallyLevel, peak: d.Tally() == metric.TallyPeak}
 		c.whole = !perRun && (d.Type == metric.String || d.Sem == metric.Discrete)
 		c.base = add(*d)
 		if perRun && g.came < 0 {
@@ -275,7 +277,7 @@ func (w *writer) word(text string) uint64 {
 // gone meanwhile there are no levels any more, but all that it had come to.
 func (w *writer) cell(c *column, x *cell, alive bool, whole float64) {
 	why := x.why
-	if !alive && x.n > 0 {
+	if (!alive || c.perRun && why == metric.Vanished) && x.n > 0 {
 		why = metric.Present
 		if c.numeric && !c.counter && c.desc.Sem == metric.Instant && c.desc.Tally() == metric.NoTally || c.tallied {
 			why = metric.Vanished
@@ -309,7 +311,7 @@ func (w *writer) cell(c *column, x *cell, alive bool, whole float64) {
 	}
 	if c.lived >= 0 {
 		lived := x.seconds
-		if lived >= whole && alive {
+		if lived >= whole && alive && x.why == metric.Present && !x.came {
 			lived = 0
 		}
 		w.put(c.lived, uint64(math.Float32bits(float32(lived))), why)

@@ -1,6 +1,7 @@
 package reduce
 
 import (
+	"cmp"
 	"slices"
 
 	"tachograph/sample/metric"
@@ -230,7 +231,8 @@ func (f *folding) column(c int, columns *decoding, old map[string]*carried, open
 				at++
 			}
 			for ; at < len(list) && list[at].start < s.end; at++ {
-				f.add(&x, col, comp, &list[at], max(list[at].start, s.from), min(list[at].end, s.end))
+				from := max(list[at].start, s.from)
+				f.add(&x, col, comp, &list[at], from, min(list[at].end, s.end), f.begins(row, from))
 				if list[at].end > s.end {
 					break
 				}
@@ -251,8 +253,15 @@ func (f *folding) column(c int, columns *decoding, old map[string]*carried, open
 	return nil
 }
 
-// add adds blocks with one value to a cell.
-func (f *folding) add(x *cell, col *column, comp *companions, s *stretch, from, end uint32) {
+// begins reports whether an instance was in a block and not in the one before it.
+func (f *folding) begins(row int, block uint32) bool {
+	_, found := slices.BinarySearchFunc(f.insts[row].Runs, block, func(r chunk.Run, block uint32) int { return cmp.Compare(r.Start, block) })
+	return found && block > 0
+}
+
+// add adds blocks with one value to a cell. Of an instance that begins it is not known since
+// when it had the value, and an interval is taken for it, as Top does.
+func (f *folding) add(x *cell, col *column, comp *companions, s *stretch, from, end uint32, begins bool) {
 	x.why, x.seen = s.why, true
 	if s.why != metric.Present && !(comp != nil && col.perRun) {
 		return
@@ -283,15 +292,22 @@ func (f *folding) add(x *cell, col *column, comp *companions, s *stretch, from, 
 	}
 	if col.mean >= 0 {
 		since := f.lead[from]
-		if x.n == 0 && !col.perRun {
+		switch every := int64(f.f.file.Info.Intervals[f.f.class]); {
+		case x.n > 0:
+		case !col.perRun:
 			since = f.stamps[from].Cont
+		case begins && every > 0:
+			since, x.came = f.stamps[from].Cont-every, true
 		}
 		took := float64(f.stamps[end-1].Cont-since) / 1e9
 		x.weighted += float64(metric.Number(typ, v) * took)
 		x.seconds += took
 	}
+	if !col.peak || x.n == 0 || chunk.Less(typ, x.last, v) {
+		x.last = v
+	}
 	x.n += end - from
-	x.last, x.textual = v, false
+	x.textual = false
 }
 
 // addStep adds what a reduced archive tells of a step.
@@ -340,7 +356,7 @@ func (f *folding) addStep(x *cell, col *column, comp *companions, s *stretch, b 
 			took += max(lead, 0)
 			if comp.lived != nil {
 				if lived := metric.Number(metric.F32, comp.lived[b]); lived > 0 {
-					took = lived
+					took, x.came = lived, x.came || x.n == 0
 				}
 			}
 		} else if x.n > 0 && lead > 0 {
@@ -349,10 +365,10 @@ func (f *folding) addStep(x *cell, col *column, comp *companions, s *stretch, b 
 		x.weighted += float64(mean * took)
 		x.seconds += took
 	}
-	x.n++
-	if s.why == metric.Present {
+	if s.why == metric.Present && (!col.peak || x.n == 0 || chunk.Less(typ, x.last, s.bits)) {
 		x.last = s.bits
 	}
+	x.n++
 }
 
 // companions are what a reduced archive tells of the steps of one column: by block, of
