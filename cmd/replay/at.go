@@ -44,6 +44,7 @@ resource over the interval that ends there.`,
 			if err := a.at(w, at); err != nil {
 				return err
 			}
+			a.tellDoubtsOf(w, func(d *query.Distrust) bool { return d.Holds(at) })
 			args = []string{a.resolved["at"]}
 			delete(a.resolved, "at")
 			a.finish(cmd, args, a.table())

@@ -39,6 +39,18 @@ func (d *doubts) about(targets []query.Target, r query.Request) *doubts {
 	return d
 }
 
+// tellDoubtsOf says below an answer of a window which of the distrusts that concern it there
+// are.
+func (a *app) tellDoubtsOf(w query.Window, concerns func(*query.Distrust) bool) {
+	d := a.doubts(w)
+	for _, one := range d.all {
+		if concerns(one) {
+			d.told = append(d.told, one)
+		}
+	}
+	a.tellDoubts(d)
+}
+
 // of is why the values of a series are not to be trusted, by time; nil where they are.
 func (d *doubts) of(t query.Target, s *query.Series) func(wall int64) metric.Reason {
 	d.beside = true
@@ -74,14 +86,18 @@ func (d *doubts) concerns(one *query.Distrust, t query.Target, s *query.Series) 
 // tellDoubts says below an answer what in it is not to be trusted.
 func (a *app) tellDoubts(d *doubts) {
 	for _, one := range d.told {
-		text := strings.Join(one.Metrics, ", ") + a.ofInstance(one) + ": " + a.distrustText(one)
 		switch {
 		case a.table():
-			a.alarming(text)
+			a.alarming(a.doubt(one))
 		case a.format != string(out.JSON) || !d.beside:
-			a.complain("replay: " + text)
+			a.complain("replay: " + a.doubt(one))
 		}
 	}
+}
+
+// doubt is the sentence that says what is not to be trusted, since when and why.
+func (s *session) doubt(d *query.Distrust) string {
+	return strings.Join(d.Metrics, ", ") + s.ofInstance(d) + ": " + s.distrustText(d)
 }
 
 // ofInstance is the name of what a distrust is about, in brackets.
@@ -112,6 +128,6 @@ func (a *app) distrustLines(list []*query.Distrust) {
 			a.prose("distrust  … and more: replay info shows all")
 			break
 		}
-		a.alarming("distrust  " + strings.Join(d.Metrics, ", ") + a.ofInstance(d) + ": " + a.distrustText(d))
+		a.alarming("distrust  " + a.doubt(d))
 	}
 }

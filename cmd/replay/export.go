@@ -18,6 +18,7 @@ import (
 	"tachograph/cmd/replay/internal/parquet"
 	"tachograph/cmd/replay/internal/pcpexport"
 	"tachograph/cmd/replay/internal/perfetto"
+	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
 )
@@ -190,7 +191,7 @@ func (a *app) export(cmd *cobra.Command, f *exportFlags, args []string) error {
 	if err != nil && !errors.Is(err, export.ErrNothing) {
 		return err
 	}
-	return a.told(cmd, args, t, report)
+	return a.told(cmd, args, t, report, r.Metrics)
 }
 
 // exported is what is to be written.
@@ -220,8 +221,9 @@ func (a *app) exported(f *exportFlags, format *export.Format, args []string) (*e
 	return r, err
 }
 
-// told says what was written. What could not be read makes it less than what was asked for.
-func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export.Report) error {
+// told says what was written of the metrics, all if there are none, and what of it is not to be
+// trusted. What could not be read makes it less than what was asked for.
+func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export.Report, metrics []*metric.Desc) error {
 	a.losses = append(a.losses, r.Losses...)
 	for _, l := range r.Losses {
 		a.warn(l.What + "; it is left out")
@@ -254,6 +256,11 @@ func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export
 	}
 	for _, note := range r.Notes {
 		a.complain("replay: " + note)
+	}
+	for _, d := range query.Distrusts(a.archive, a.used) {
+		if len(metrics) == 0 || slices.ContainsFunc(metrics, func(m *metric.Desc) bool { return d.About(m.Name) }) {
+			a.complain("replay: " + a.doubt(d))
+		}
 	}
 	if none {
 		return nothing("nothing of what is asked for was recorded in this window")

@@ -262,6 +262,11 @@ func (f *following) goOn(ctx context.Context, s shows) error {
 		f.a.tell(f.errFinished().Error())
 		return nil
 	}
+	for _, d := range query.Distrusts(f.a.archive, query.Window{Hosts: []string{f.host}}) {
+		if d.To == 0 {
+			f.a.complain("replay: " + f.a.doubt(d))
+		}
+	}
 	return f.run(ctx, s)
 }
 
@@ -394,6 +399,9 @@ func (f *following) take(it *follow.Item, s shows, pending *metric.Class) error 
 			return nil
 		}
 		f.pace.event(it.Event)
+		if it.Event.Kind == metric.EventDistrustBegin {
+			f.a.complain("replay: " + f.a.doubt(query.DistrustOf(&store.Event{Event: *it.Event, Archive: it.Archive})))
+		}
 		return s.event(it.Archive, it.Event)
 	}
 	return nil

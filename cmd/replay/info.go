@@ -109,7 +109,7 @@ func (a *app) infoText(info *store.ArchiveInfo) {
 	line("reduced", "%s", stepText(info))
 	line("recorder", "%s", info.Recorder)
 	for _, d := range query.Distrusts(a.archive, query.Window{From: info.Begin(), To: info.To, Hosts: []string{h.ID}}) {
-		a.labelledAs(fmt.Sprintf("%-11s", "distrust"), strings.Join(d.Metrics, ", ")+a.ofInstance(d)+": "+a.distrustText(d), true)
+		a.labelledAs(fmt.Sprintf("%-11s", "distrust"), a.doubt(d), true)
 	}
 	for _, d := range info.Damage {
 		a.labelledAs(fmt.Sprintf("%-11s", "damage"), d, true)

@@ -66,6 +66,7 @@ the recorder kept it, else its program.`,
 			if err != nil {
 				return err
 			}
+			a.tellDoubtsOf(a.used, (*query.Distrust).OfProcesses)
 			a.finish(cmd, args, false)
 			return nil
 		},

@@ -29,6 +29,7 @@ its configuration names.`,
 			if err := a.threads(w, at, sortBy, n, args); err != nil {
 				return err
 			}
+			a.tellDoubtsOf(w, (*query.Distrust).OfProcesses)
 			a.finish(cmd, args, false)
 			return nil
 		},

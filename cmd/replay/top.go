@@ -72,6 +72,7 @@ or as one table after the other. It begins with the last reading there is.`,
 			if err := a.top(w, query.By(by), query.Grouping(group), n); err != nil {
 				return err
 			}
+			a.tellDoubtsOf(w, (*query.Distrust).OfProcesses)
 			a.finish(cmd, args, false)
 			return nil
 		},

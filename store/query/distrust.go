@@ -55,12 +55,22 @@ func Distrusts(a Archive, w Window) []*Distrust {
 			if slices.ContainsFunc(open, func(d *Distrust) bool { return d.host == host && same(d) }) {
 				continue // told once more, in an archive that began
 			}
-			d := &Distrust{Metrics: strings.Fields(e.Label("metrics")), Indom: e.Indom, Key: e.Key, Instance: e.Label("instance"),
-				From: startOf(e), Because: e.Label("because"), host: host, pair: e.Label("pair")}
+			d := DistrustOf(e)
 			all, open = append(all, d), append(open, d)
 		}
 	}
 	return slices.DeleteFunc(all, func(d *Distrust) bool { return d.To != 0 && d.To < w.From || w.To != 0 && d.From > w.To })
+}
+
+// DistrustOf is what the event of its beginning tells, which is not over.
+func DistrustOf(e *store.Event) *Distrust {
+	return &Distrust{Metrics: strings.Fields(e.Label("metrics")), Indom: e.Indom, Key: e.Key, Instance: e.Label("instance"),
+		From: startOf(e), Because: e.Label("because"), host: e.Archive.Host.ID, pair: e.Label("pair")}
+}
+
+// OfProcesses reports whether d is about what is told of processes.
+func (d *Distrust) OfProcesses() bool {
+	return slices.ContainsFunc(d.Metrics, func(m string) bool { return strings.HasPrefix(m+".", "proc.") })
 }
 
 // Concerns reports whether the values of a metric of a host are not to be trusted while

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tachograph/sample/metric"
+	"tachograph/store/rewrite"
+)
+
+// distrusted makes an archive of ten minutes of a process, of which a witness contradicts what
+// is told of faults from the fifth on.
+func distrusted(t *testing.T) string {
+	t.Helper()
+	faults := &metric.Desc{Name: "proc.psinfo.faults", Type: metric.U64, Sem: metric.Counter, Units: metric.Counts, Indom: "process", Class: metric.Process}
+	utime := &metric.Desc{Name: "proc.psinfo.utime", Type: metric.U64, Sem: metric.Counter, Units: metric.Milliseconds, Indom: "process", Class: metric.Process}
+	g := &metric.Group{Name: "proc", Indom: "process", Metrics: []*metric.Desc{faults, utime}}
+	path := filepath.Join(t.TempDir(), "m.tacho")
+	iv := metric.Intervals{}
+	iv[metric.Process] = 5e9
+	w, err := rewrite.Create(path, rewrite.About{Host: metric.Host{ID: "m", Name: "m", Platform: "macos"}, Boot: "b", TimeZone: "UTC", Intervals: iv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &metric.Instance{ID: 1, Key: "7", Name: "000007 busy"}
+	for i := range int64(120) {
+		at := metric.Stamp{Wall: 1795168800e9 + i*5e9, Cont: i*5e9 + 1, Awake: i*5e9 + 1}
+		b := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{one}, Cols: []metric.Column{{Bits: []uint64{uint64(i * 3)}}, {Bits: []uint64{uint64(i * 4000)}}}}
+		if err := w.Append(&metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{b}}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 60 {
+			e := metric.Event{At: at, Kind: metric.EventDistrustBegin, Text: "faults", Labels: []metric.Label{{Name: "metrics", Value: "proc.psinfo.faults"},
+				{Name: "because", Value: "the machine's are fewer"}, {Name: "pair", Value: "faults: processes, machine"}}}
+			if err := w.Event(&e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Whatever shows a value that a witness contradicts says so, and nothing else does.
+func TestWhatIsDistrustedIsSaid(t *testing.T) {
+	path := distrusted(t)
+	const sentence = "proc.psinfo.faults: distrusted since 2026-11-20 10:05:00 UTC: the machine's are fewer"
+	for _, c := range []struct {
+		line string
+		said bool
+	}{
+		{"", true},
+		{"values proc.psinfo.faults", true},
+		{"values proc.psinfo.utime", false},
+		{"rates proc.psinfo.faults --format csv", true},
+		{"ranges proc.psinfo", true},
+		{"top", true},
+		{"top --format json", true},
+		{"top --from 10:00 --to 10:04", false},
+		{"ps", true},
+		{"ps 7 --from 10:00", true},
+		{"at 10:06", true},
+		{"at 10:06 --format csv", true},
+		{"at 10:04", false},
+		{"export --format csv -o -", true},
+		{"export proc.psinfo.utime --format csv -o -", false},
+		{"info", true},
+	} {
+		stdout, stderr, status := replay(openReal, append(strings.Fields(c.line), "--archive", path)...)
+		text := strings.Join(strings.Fields(stdout+stderr), " ")
+		if said := strings.Contains(text, sentence); said != c.said || status != 0 {
+			t.Errorf("replay %s: exit %d, said: %v\n%s%s", c.line, status, said, stdout, stderr)
+		}
+	}
+}
