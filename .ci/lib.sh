@@ -68,8 +68,10 @@ peers() {
 node_peers() {
 	command -v npm >/dev/null || return 0
 	npm install --silent --no-fund --no-audit --prefix "$scratch/npm" @bufbuild/buf@1.75.0 @duckdb/node-api@1.5.6-r.1
-	export PATH=$PATH:$scratch/npm/node_modules/.bin NODE_PATH=$scratch/npm/node_modules
 }
+
+# with_peers has the steps that follow find what node_peers has installed.
+with_peers() { export PATH=$PATH:$scratch/npm/node_modules/.bin NODE_PATH=$scratch/npm/node_modules; }
 
 # simulated_mac builds the simulated Mac for the -exec steps into $mac, where it can be.
 simulated_mac() {
