@@ -34,7 +34,7 @@ func NewCounts() *Counts {
 		countMissed:      {"missed", "times at which stacks were due and not looked at, because the machine or the recorder was too slow"},
 		countSuspensions: {"suspensions", "times that something was suspended for its stack to be read"},
 		countTasks:       {"task_ports", "task ports that were asked for, to read stacks by; macOS logs each that it refuses"},
-		countHung:        {"hung", "calls of the kernel's that did not return; what they are for is given up until the recorder is restarted"},
+		countHung:        {"hung", "calls of the kernel's that did not return; what they are for is given up until the machine is restarted"},
 	} {
 		c.group.Metrics = append(c.group.Metrics, &metric.Desc{
 			Name: "recorder.stacks." + row.name, PMID: metric.NewPMID(metric.OwnDomain, 4003, uint32(i+1)), Type: metric.U64, Sem: metric.Counter,

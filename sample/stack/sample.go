@@ -118,6 +118,8 @@ type Statistics struct {
 	Tasks int
 	// Hung counts calls of the kernel's that did not return; each keeps a thread for good.
 	Hung int
+	// HungCall is the name of the last of them.
+	HungCall string
 	// How is the way it went: "mach", "stackshot", "perf", "proc".
 	How string
 }

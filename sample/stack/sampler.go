@@ -21,6 +21,9 @@ type Wish struct {
 	// Rate is how often a second.
 	Rate int
 	For  time.Duration
+	// Without are the calls of the kernel's that are not to be made: they have not returned
+	// since the machine was started.
+	Without []string
 }
 
 // Limits of what may be wished, and of what is given.

@@ -133,6 +133,9 @@ func ahead(c *config.Config) (all [metric.NumClasses]engine.Before) {
 func New(opt Options) (*Service, error) {
 	s := &Service{opt: opt, log: opt.Log, cfg: opt.Config, started: opt.Machine.Now().Time(), notices: notice.New(), fired: make(chan struct{}, 1)}
 	s.sampling = &sampling{s: s, counts: stack.NewCounts()}
+	if before, err := ReadStatus(opt.Dir); err == nil {
+		s.sampling.remember(before)
+	}
 	sources := append(slices.Clone(opt.Sources), s.sampling.counts)
 	s.descs = Catalog(opt.Rows, sources)
 	s.witness = witness.NewWatcher(witness.Compile(witness.For(platform.Catalog), s.descs), opt.Machine.Now)

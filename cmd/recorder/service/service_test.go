@@ -176,10 +176,11 @@ type bench struct {
 	// since is the last run as the machine's history was asked about it.
 	since *time.Time
 	more  []sample.Source // besides the clock
+	boot  string
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{t: t, dir: t.TempDir(), start: time.Now(), cfg: config.Default(), log: io.Discard}
+	b := &bench{t: t, dir: t.TempDir(), start: time.Now(), cfg: config.Default(), log: io.Discard, boot: "this boot"}
 	b.archive = &shelf{dir: b.dir, now: b.now}
 	return b
 }
@@ -216,7 +217,7 @@ func (b *bench) run() (*Service, func()) {
 			return b.archive, b.past, nil
 		},
 		Machine: Machine{
-			Now: b.now, Zone: func() string { return "Europe/Berlin" }, BootID: "this boot",
+			Now: b.now, Zone: func() string { return "Europe/Berlin" }, BootID: b.boot,
 			History: func(past time.Time, _ bool) []metric.Event {
 				b.since = &past
 				return nil

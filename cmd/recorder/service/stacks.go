@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -53,6 +54,15 @@ type sampling struct {
 
 	mu   sync.Mutex
 	last Sampling
+	hung []string // calls of the kernel's that have not returned since the machine was started
+}
+
+// remember takes over which calls hung when another recorder made them since the machine was
+// started.
+func (p *sampling) remember(before Status) {
+	if before.BootID == p.s.opt.Machine.BootID {
+		p.hung = before.HungCalls
+	}
 }
 
 var errSampling = errors.New("stacks are being sampled already; ask again when that is over")
@@ -135,14 +145,32 @@ func (p *sampling) sample(ctx context.Context, w StackWish) (stack.Statistics, s
 	}
 	from := s.opt.Machine.Now()
 	r := stack.Recording{Now: s.opt.Machine.Now, Append: s.engine.Append}
-	stats, err := r.Run(ctx, sampler, w.wish())
+	wish := w.wish()
+	wish.Without = p.hungCalls()
+	stats, err := r.Run(ctx, sampler, wish)
+	p.hangs(stats.HungCall)
 	if err != nil && stats.Samples == 0 && stats.Hung == 0 {
 		return stats, "", err
 	}
 	p.counts.Add(&stats)
-	e := stats.Event(from, s.opt.Machine.Now(), w.wish(), w.About, w.Reason)
+	e := stats.Event(from, s.opt.Machine.Now(), wish, w.About, w.Reason)
 	s.engine.Event(e)
 	return stats, e.Text, err
+}
+
+// hangs notes that a call did not return, of which the status file tells the next recorder.
+func (p *sampling) hangs(call string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if call != "" && !slices.Contains(p.hung, call) {
+		p.hung = append(p.hung, call)
+	}
+}
+
+func (p *sampling) hungCalls() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.hung)
 }
 
 // done keeps d for the status, which is written at once: somebody waits for it.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -68,6 +70,41 @@ func TestStacksAreSampledWhenAsked(t *testing.T) {
 		events := b.archive.kinds(metric.EventStacks)
 		if len(events) != 1 || events[0].Label("samples") != "30" || events[0].Label("reason") != "by hand" {
 			t.Errorf("events %+v", events)
+		}
+	})
+}
+
+// hanging is a sampler one of whose calls hangs, unless it is told not to make it.
+type hanging struct{ without [][]string }
+
+func (h *hanging) Sample(_ context.Context, wish stack.Wish, _ func(*stack.Sample)) (stack.Statistics, error) {
+	h.without = append(h.without, wish.Without)
+	if slices.Contains(wish.Without, "task_for_pid") {
+		return stack.Statistics{}, errors.New("task_for_pid is not called")
+	}
+	return stack.Statistics{Hung: 1, HungCall: "task_for_pid"}, errors.New("task_for_pid did not return")
+}
+
+// A call that hangs costs a thread. It is made once in a boot, however often the recorder is
+// restarted.
+func TestWhatHangsIsNotCalledAgainInThisBoot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		h := &hanging{}
+		b.stacks = func() (stack.Sampler, error) { return h, nil }
+		for range 2 {
+			s, stop := b.run()
+			b.leave(StackWish{PID: 7, Rate: 10, Seconds: 3, About: "app (pid 7)"})
+			s.SampleAsked(t.Context())
+			stop()
+		}
+		b.boot = "another"
+		s, stop := b.run()
+		b.leave(StackWish{PID: 7, Rate: 10, Seconds: 3, About: "app (pid 7)"})
+		s.SampleAsked(t.Context())
+		stop()
+		if got, want := fmt.Sprint(h.without), "[[] [task_for_pid] []]"; got != want {
+			t.Errorf("called without %s, want %s", got, want)
 		}
 	})
 }

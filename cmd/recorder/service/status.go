@@ -60,6 +60,7 @@ type Status struct {
 	LastShipping   *Shipping      `json:"last_shipping,omitempty"`
 	LastReload     *Reload        `json:"last_reload,omitempty"`
 	LastSampling   *Sampling      `json:"last_sampling,omitempty"`
+	HungCalls      []string       `json:"hung_calls,omitempty"` // not made again in this boot
 
 	Triggers []trigger.Status `json:"triggers,omitempty"`
 }
@@ -125,7 +126,7 @@ func (s *Service) Status() Status {
 	if !reloaded.At.IsZero() {
 		st.LastReload = &reloaded
 	}
-	st.LastSampling = s.sampling.status()
+	st.LastSampling, st.HungCalls = s.sampling.status(), s.sampling.hungCalls()
 	if ship := s.shipper.status(); !ship.At.IsZero() || ship.Waiting > 0 {
 		st.LastShipping = &ship
 	}

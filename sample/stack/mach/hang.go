@@ -2,6 +2,7 @@ package mach
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,7 +129,10 @@ func (g *gate) close() int {
 	return g.n
 }
 
+// callOf is the call with a name; 0 if there is none.
+func callOf(name string) int { return max(0, slices.Index(callNames[:], name)) }
+
 // hung is why something is not asked of the kernel again.
 func hung(call int) error {
-	return fmt.Errorf("%s did not return within %v, and is not called again until the recorder is restarted", callNames[call], hangLook*hangLooks)
+	return fmt.Errorf("%s did not return within %v, and is not called again until the machine is restarted", callNames[call], hangLook*hangLooks)
 }

@@ -86,6 +86,11 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (st stack.Statistics, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	for _, name := range wish.Without {
+		if call := callOf(name); call != 0 {
+			_ = s.refused.giveUp(call)
+		}
+	}
 	k, g, done := &watched{kernel: s.open()}, &gate{to: give}, make(chan struct{})
 	var own stack.Statistics
 	var ownErr error
@@ -101,7 +106,7 @@ func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack
 		return own, ownErr
 	}
 	err = s.refused.giveUp(call)
-	st = stack.Statistics{How: "mach", Samples: g.close(), Hung: 1, Why: err.Error(), Tasks: int(k.asked.Load())}
+	st = stack.Statistics{How: "mach", Samples: g.close(), Hung: 1, HungCall: callNames[call], Why: err.Error(), Tasks: int(k.asked.Load())}
 	if call == callOpen {
 		st.Tasks++
 	}
