@@ -9,15 +9,16 @@ import (
 // ErrMended says that what was read was damaged and is whole again.
 var ErrMended = errors.New("one bit of it was wrong; it is read as it was written")
 
-// maxMended bounds what is put right: bytes that are wrong in many places look like
-// bytes with one wrong bit once in 2^32 / (8 × their number) cases.
+// maxMended is the length of the longest string that Mend puts right. A string that is
+// wrong in many places has the checksum of one with a single wrong bit in one of
+// 2^32 / (8 × length) cases, and Mend would then make another mistake of it.
 const maxMended = 64 << 10
 
-// Mend puts b right if all that is wrong with it is one bit, given its checksum as it
-// was written. The checksum tells single bits apart in far longer strings than these,
-// and never takes two wrong bits for one. Mend reports whether b is right now, and how
-// many bits of it had to be turned: none, too, if it is the checksum that has the
-// wrong bit.
+// Mend turns the one bit of b that is wrong, given the checksum that b was written with.
+// Each single bit changes the checksum in its own way, and no two bits together change it
+// as a single one does. Mend returns how many bits it turned: 1, or 0 where b was right
+// and the checksum itself has the wrong bit. If more than one bit is wrong, ok is false
+// and b stays as it is.
 func Mend(b []byte, sum uint32) (turned int, ok bool) {
 	differs := crc32.Checksum(b, castagnoli) ^ sum
 	switch {
@@ -26,8 +27,8 @@ func Mend(b []byte, sum uint32) (turned int, ok bool) {
 	case len(b) > maxMended:
 		return 0, false
 	}
-	// What each bit of the last byte does to the checksum; of the byte before, it does
-	// the same and a byte of zeros follows.
+	// How each bit of a byte changes the checksum, for the last byte first. In the byte
+	// before it, a bit changes the checksum as if a byte of zeros were appended.
 	var does [8]uint32
 	for bit := range does {
 		does[bit] = castagnoli[1<<bit]
