@@ -37,7 +37,7 @@ func TestReadFlippedBits(t *testing.T) {
 func TestReadDamagedBlock(t *testing.T) {
 	dir := t.TempDir()
 	src, hurt := filepath.Join(dir, "m.tacho"), filepath.Join(dir, "hurt.tacho")
-	machine(t, src, 5, 20000)
+	machine(t, src, 5, 6000)
 	want := read(t, rewrite.ReadOptions{}, src)
 	damagedCopy(t, src, hurt, func(_ int, chunk []byte) {
 		for i := range min(64, len(chunk)/8) {
