@@ -251,9 +251,9 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 		case chunkSame(typ, x.min, x.max):
 			mean = number(x.min)
 		case !x.hasMean:
-			mean = (number(x.first) + number(x.last)) / 2
+			mean = float64((number(x.first) + number(x.last)) / 2)
 			if n > 1 { // A value stands for the time since the one before it.
-				mean += (number(x.last) - number(x.first)) / 2 / float64(n-1)
+				mean += float64((number(x.last) - number(x.first)) / float64(2*(n-1)))
 			}
 		}
 		if held {
