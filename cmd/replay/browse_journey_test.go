@@ -40,8 +40,10 @@ func TestBrowseJourney(t *testing.T) {
 	if os.Getenv(journeyEnv) == "" {
 		first := j.now()
 		j.until("follow", func(string) bool { return j.now() != first })
-		m.until("there are some samples, and processes twice", func() bool {
-			return strings.Contains(m.screen(), "; since ")
+		// The journey goes back by seconds, and must not arrive before the first
+		// processes were read: they are read at the start and at the next round moment.
+		m.until("processes were read twice, and ten seconds lie behind", func() bool {
+			return strings.Contains(m.screen(), "; since ") && between(t, first, j.now()) >= 10*time.Second
 		})
 	}
 	for range 3 {
@@ -143,6 +145,22 @@ func (j *journey) until(what string, shown func(screen string) bool) {
 
 // now is the moment that is shown.
 func (j *journey) now() string { return shownTime.FindString(j.screen()) }
+
+// between is how long after one shown moment another is.
+func between(t *testing.T, from, to string) time.Duration {
+	t.Helper()
+	if to == "" {
+		return 0
+	}
+	var at [2]time.Time
+	for i, text := range []string{from, to} {
+		var err error
+		if at[i], err = time.Parse("2006-01-02 15:04:05 MST", text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return at[1].Sub(at[0])
+}
 
 func (j *journey) tell(what string, took time.Duration) {
 	fmt.Fprintf(&j.said, "\n%-16s %6.1f ms", what, float64(took.Microseconds())/1000)
