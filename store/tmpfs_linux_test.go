@@ -12,6 +12,8 @@ import (
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
+
+	"tachograph/testdata/built"
 )
 
 // insideEnv is set in a test process that has been started again with what the
@@ -26,13 +28,7 @@ func again(t *testing.T, name, dir string, attr *syscall.SysProcAttr) bool {
 	if attr.Credential != nil {
 		// The test binary lies where only its owner may look.
 		exe = filepath.Join(t.TempDir(), "copy.test")
-		b, err := os.ReadFile(os.Args[0])
-		if err == nil {
-			err = os.WriteFile(exe, b, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		built.Copy(t, os.Args[0], exe)
 		openUp(t, filepath.Dir(exe))
 	}
 	cmd := exec.Command(exe, "-test.run=^"+name+"$", "-test.v")

@@ -18,6 +18,8 @@ import (
 	"tachograph/launchd/launchdtest"
 	"tachograph/sample/metric"
 	"tachograph/testdata/patience"
+
+	"tachograph/testdata/built"
 )
 
 // keeper starts and stops the programs of a manager of services whose system
@@ -152,14 +154,9 @@ func TestServiceThatDoesNotComeUp(t *testing.T) {
 			h.waits.downFor = 300 * time.Millisecond // nobody starts it again
 			h.from = t.TempDir()
 			t.Cleanup(func() { h.manager.Unload(h.layout) })
-			program, err := os.ReadFile(os.Args[0])
-			if err == nil {
-				err = os.WriteFile(filepath.Join(h.from, "recorder"), program, 0o755)
-			}
+			built.Copy(t, os.Args[0], filepath.Join(h.from, "recorder"))
 			config := filepath.Join(h.root, h.layout.Config)
-			if err == nil {
-				err = os.MkdirAll(filepath.Dir(config), 0o755)
-			}
+			err := os.MkdirAll(filepath.Dir(config), 0o755)
 			if err == nil {
 				err = os.WriteFile(config, []byte("[classes]\n\nfsat = \"1s\"\n"), 0o644)
 			}
@@ -185,13 +182,7 @@ func TestServiceThatDoesNotComeUp(t *testing.T) {
 
 // live goes through a service's life on h.
 func live(t *testing.T, h host) {
-	program, err := os.ReadFile(os.Args[0])
-	if err == nil {
-		err = os.WriteFile(filepath.Join(h.from, "recorder"), program, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	built.Copy(t, os.Args[0], filepath.Join(h.from, "recorder"))
 	archives := filepath.Join(h.root, h.layout.Archives)
 	// run runs a subcommand that must succeed.
 	run := func(args ...string) string {

@@ -23,6 +23,8 @@ import (
 	"tachograph/sample/stack"
 	"tachograph/sample/stack/symbol"
 	"tachograph/testdata/patience"
+
+	"tachograph/testdata/built"
 )
 
 var burn struct {
@@ -419,14 +421,8 @@ func TestAllProcesses(t *testing.T) {
 // Names come from the file that is mapped, also when it has no name any more.
 func TestDeletedProgram(t *testing.T) {
 	needsPerf(t, false)
-	text, err := os.ReadFile(compiled(t))
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "burn")
-	if err := os.WriteFile(path, text, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	built.Copy(t, compiled(t), path)
 	cmd := started(t, path)
 	if err := os.WriteFile(path+".new", []byte("another file"), 0o644); err != nil {
 		t.Fatal(err)
@@ -512,14 +508,12 @@ func TestOrdinaryUser(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.ReadFile("/proc/self/exe")
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "sampler")
-	if err := os.WriteFile(path, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	built.Copy(t, self, path)
 	as := func(args ...string) string {
 		cmd := exec.Command(path, args...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

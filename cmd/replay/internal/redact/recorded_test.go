@@ -208,13 +208,7 @@ func copyOfThis(t *testing.T, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	built.Copy(t, self, path)
 	return path
 }
 

@@ -1,0 +1,19 @@
+package built
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// Copy copies a program that a test then runs. Another process writes the copy: while this
+// one has a file open for writing, each child that it starts has it open for a moment, too,
+// and the kernel executes no file that anybody may write to.
+func Copy(t testing.TB, program, to string) {
+	t.Helper()
+	if out, err := exec.Command("cp", program, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := exec.Command("chmod", "755", to).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
