@@ -39,8 +39,7 @@ func (d *doubts) about(targets []query.Target, r query.Request) *doubts {
 	return d
 }
 
-// tellDoubtsOf says below an answer of a window which of the distrusts that concern it there
-// are.
+// tellDoubtsOf prints below an answer each distrust of its window that concerns it.
 func (a *app) tellDoubtsOf(w query.Window, concerns func(*query.Distrust) bool) {
 	d := a.doubts(w)
 	for _, one := range d.all {

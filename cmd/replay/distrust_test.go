@@ -9,8 +9,8 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// distrusted makes an archive of ten minutes of a process, of which a witness contradicts what
-// is told of faults from the fifth on.
+// distrusted makes an archive of one process over ten minutes. After five of them a witness
+// contradicts proc.psinfo.faults.
 func distrusted(t *testing.T) string {
 	t.Helper()
 	faults := &metric.Desc{Name: "proc.psinfo.faults", Type: metric.U64, Sem: metric.Counter, Units: metric.Counts, Indom: "process", Class: metric.Process}
@@ -42,6 +42,22 @@ func distrusted(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Who follows a metric reads when a witness begins to contradict it, and nothing of others.
+func TestWhatIsDistrustedIsSaidToFollowers(t *testing.T) {
+	t.Parallel()
+	begins := toldEvent(2, metric.EventDistrustBegin, "load")
+	begins.Event.Labels = []metric.Label{{Name: "metrics", Value: "k.load"}, {Name: "because", Value: "two sources differ"}}
+	for line, want := range map[string]string{
+		"values k.load -f":  "replay: k.load: distrusted since 2026-11-20 03:30:02 UTC: two sources differ\n",
+		"values n.bytes -f": "",
+		"events -f":         "",
+	} {
+		if _, stderr, _ := follows(t, line, load(1), begins, load(3)); stderr != want {
+			t.Errorf("%s: %q, want %q", line, stderr, want)
+		}
+	}
 }
 
 // Whatever shows a value that a witness contradicts says so, and nothing else does.

@@ -74,6 +74,8 @@ type following struct {
 	host   string // that is followed
 	over   bool   // nothing can be added any more
 	until  int64  // wall clock after which nothing is wanted; 0 for no end
+	// concerns chooses the distrusts that are printed when they begin; nil: none are.
+	concerns func(*query.Distrust) bool
 
 	items chan follow.Item
 	taken chan struct{}
@@ -262,11 +264,6 @@ func (f *following) goOn(ctx context.Context, s shows) error {
 		f.a.tell(f.errFinished().Error())
 		return nil
 	}
-	for _, d := range query.Distrusts(f.a.archive, query.Window{Hosts: []string{f.host}}) {
-		if d.To == 0 {
-			f.a.complain("replay: " + f.a.doubt(d))
-		}
-	}
 	return f.run(ctx, s)
 }
 
@@ -400,11 +397,28 @@ func (f *following) take(it *follow.Item, s shows, pending *metric.Class) error 
 		}
 		f.pace.event(it.Event)
 		if it.Event.Kind == metric.EventDistrustBegin {
-			f.a.complain("replay: " + f.a.doubt(query.DistrustOf(&store.Event{Event: *it.Event, Archive: it.Archive})))
+			f.tellDoubt(query.DistrustOf(&store.Event{Event: *it.Event, Archive: it.Archive}))
 		}
 		return s.event(it.Archive, it.Event)
 	}
 	return nil
+}
+
+// doubt prints the distrusts that last when following begins, and has later ones printed when
+// they begin, as far as they concern the answer.
+func (f *following) doubt(concerns func(*query.Distrust) bool) {
+	f.concerns = concerns
+	for _, d := range query.Distrusts(f.a.archive, query.Window{Hosts: []string{f.host}}) {
+		if d.To == 0 {
+			f.tellDoubt(d)
+		}
+	}
+}
+
+func (f *following) tellDoubt(d *query.Distrust) {
+	if f.concerns != nil && f.concerns(d) {
+		f.a.tell(f.a.doubt(d))
+	}
 }
 
 // deliver hands on what is delivered, one after the other.

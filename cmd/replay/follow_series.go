@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,6 +73,7 @@ func (a *app) followSeries(cmd *cobra.Command, f *seriesFlags, args []string, co
 	if err := l.before(); err != nil {
 		return err
 	}
+	on.doubt(l.doubts)
 	if l.steps == nil {
 		l.release()
 	}
@@ -122,6 +124,13 @@ func (l *liveSeries) find(archive query.Archive) error {
 		l.targets = append(l.targets, one)
 	}
 	return nil
+}
+
+// doubts reports whether a distrust is about a metric of a target.
+func (l *liveSeries) doubts(d *query.Distrust) bool {
+	return slices.ContainsFunc(l.targets, func(t *liveTarget) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(t.names)), d.About)
+	})
 }
 
 // wants reports whether a metric is needed: for a target, or as one that a pattern

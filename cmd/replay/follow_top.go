@@ -93,6 +93,9 @@ func (a *app) followTop(cmd *cobra.Command, flags *followFlags, interval string,
 	if err := l.first(); err != nil {
 		return err
 	}
+	if l.screen == nil { // which a line of another stream would spoil
+		l.doubt((*query.Distrust).OfProcesses)
+	}
 	l.release()
 	return l.run(ctx, l)
 }
