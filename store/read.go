@@ -88,8 +88,8 @@ type Summary struct {
 	// Lead is how long the first value was held before First, where a reduced archive
 	// tells; 0 elsewhere.
 	Lead int64
-	// Averaged says that Last is the mean of a step, in which a process ended: a reduced
-	// archive does not tell what such a one held last.
+	// Averaged says that Last is the mean of a step. A reduced archive has no last value of
+	// a process that ended within a step.
 	Averaged bool
 	// Increase is what a counter gained from First to Last, resets and wraps
 	// accounted. Where Last is a dip that lies below First it is negative: what

@@ -252,7 +252,7 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 			mean = number(x.min)
 		case !x.hasMean:
 			mean = float64((number(x.first) + number(x.last)) / 2)
-			if n > 1 { // A value stands for the time since the one before it.
+			if n > 1 { // Each value counts for the time since the reading before it.
 				mean += float64((number(x.last) - number(x.first)) / float64(2*(n-1)))
 			}
 		}

@@ -148,9 +148,8 @@ func (s *source) begins(now int64) {
 	s.since = now
 }
 
-// free notes that s is not busy any more. When nobody waited for that any more it is a
-// reason to try again only after a while: as long as it took, and twice as long each time
-// that it is late again.
+// free notes that s is not busy any more. If everybody has given up waiting, s is asked again
+// only after as long as it took, and after twice as long each time that it is late again.
 func (s *source) free(now int64) (inTime bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -165,9 +165,9 @@ func (s *source) hangs(in metric.Class, since int64) {
 }
 
 // returned notes that a reading came back after it had been given up. What it
-// took is part of what the source took. It is left alone for as long, since one
-// that came back within seconds may have been slow as everything is on a machine
-// that has no time, and twice as long each time that it is late again.
+// took is part of what the source took. The engine then leaves the source alone for
+// as long as the reading took, at most ten seconds: on a machine that has no time every
+// reading is seconds late. Each time that the source is late again, it waits twice as long.
 func (s *source) returned(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,8 +21,8 @@ type Wish struct {
 	// Rate is how often a second.
 	Rate int
 	For  time.Duration
-	// Without are the calls of the kernel's that are not to be made: they have not returned
-	// since the machine was started.
+	// Without names the kernel's calls that the sampler must not make, because they hung since
+	// the machine was started.
 	Without []string
 }
 

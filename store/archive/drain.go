@@ -18,7 +18,7 @@ type Drain struct {
 	*Draining
 	classes [metric.NumClasses]classDrain
 	streams [2]eventDrain
-	lost    []error // that the next calls tell
+	lost    []error // Next returns these first
 }
 
 // Draining is what is taken out, and how.

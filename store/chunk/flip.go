@@ -16,16 +16,15 @@ const maxMended = 64 << 10
 
 // Mend turns the one bit of b that is wrong, given the checksum that b was written with.
 // Each single bit changes the checksum in its own way, and no two bits together change it
-// as a single one does. Mend returns how many bits it turned: 1, or 0 where b was right
-// and the checksum itself has the wrong bit. If more than one bit is wrong, ok is false
-// and b stays as it is.
-func Mend(b []byte, sum uint32) (turned int, ok bool) {
+// as a single one does. Mend reports whether b is right now: it was right, too, if it is
+// the checksum that has the wrong bit. If more than one bit is wrong, b stays as it is.
+func Mend(b []byte, sum uint32) bool {
 	differs := crc32.Checksum(b, castagnoli) ^ sum
 	switch {
 	case bits.OnesCount32(differs) <= 1:
-		return 0, true
+		return true
 	case len(b) > maxMended:
-		return 0, false
+		return false
 	}
 	// How each bit of a byte changes the checksum, for the last byte first. In the byte
 	// before it, a bit changes the checksum as if a byte of zeros were appended.
@@ -37,10 +36,10 @@ func Mend(b []byte, sum uint32) (turned int, ok bool) {
 		for bit, d := range does {
 			if d == differs {
 				b[at] ^= 1 << bit
-				return 1, true
+				return true
 			}
 			does[bit] = castagnoli[d&0xff] ^ d>>8
 		}
 	}
-	return 0, false
+	return false
 }

@@ -35,7 +35,7 @@ type Chunk struct {
 	sketches      sketches
 	wrongSketches error
 
-	mended []string
+	mended []string // parts that were read in which Mend has turned a bit
 }
 
 // part is where a part is and what it must sum to.
@@ -187,7 +187,7 @@ func (c *Chunk) check(b []byte, sum uint32, what string) error {
 	if Checksum(b) == sum {
 		return nil
 	}
-	if _, ok := Mend(b, sum); !ok {
+	if !Mend(b, sum) {
 		return fmt.Errorf("%s: %w", what, errChecksum)
 	}
 	if !slices.Contains(c.mended, what) {
@@ -195,10 +195,6 @@ func (c *Chunk) check(b []byte, sum uint32, what string) error {
 	}
 	return nil
 }
-
-// Mended are the parts of c in which one bit was wrong and has been put right, as far
-// as they have been read.
-func (c *Chunk) Mended() []string { return c.mended }
 
 // Stamps are the stamps of the ticks.
 func (c *Chunk) Stamps() ([]metric.Stamp, error) {

@@ -55,13 +55,13 @@ type motion struct {
 // still is the motion of a cell that has not changed.
 var still = motion{own: freshProb, again: freshProb, like: freshProb}
 
-// place is that of a cell; that of none has no row.
+// A place says which cell is meant: a row and a column. The zero place is no cell.
 type place struct {
 	row *row
 	col uint16
 }
 
-// motion is that of the cell there, nil if it has none.
+// motion returns how the cell at p has changed; nil if it has not.
 func (p place) motion() *motion {
 	if p.row == nil || p.row.moves == nil {
 		return nil
@@ -76,8 +76,8 @@ type row struct {
 	inst  *instance
 	vals  []uint64 // last present values; of strings their places in state.strs
 	miss  []uint16 // places in state.reasons
-	moves []motion // nil: all are still, but for what first tells
-	first []twin   // that cells had in the tick in which the row was new
+	moves []motion // nil: no cell has changed since the row was new
+	first []twin   // the twins that cells got when the row was new
 	spare []motion // to use again
 	own   prob     // that any cell changes
 	age   uint32
@@ -86,7 +86,7 @@ type row struct {
 	pos   int32
 }
 
-// twin is where the twin of the cell in column of is, and how the cell changes when it does.
+// A twin says which cell the one in column of took for its twin, and in what ratio it follows.
 type twin struct {
 	row     *row
 	col, of uint16

@@ -271,7 +271,7 @@ func (s *state) cellsOf(g *group, r *row, b *metric.Block, i int) {
 	}
 }
 
-// change codes what a cell at a place became, that changed.
+// change codes the new value of the cell at a place.
 func (s *state) change(m *column, k *motion, at place, col *metric.Column, i int, beside uint8) {
 	c := &s.coder
 	why := metric.Present

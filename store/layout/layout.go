@@ -134,10 +134,12 @@ func parseNumber(key []byte) (uint32, error) {
 // one record pass for another. Chunks have checksums of their own, which the
 // index confirms.
 func checksum(bucket string, key, value []byte) uint32 {
-	b := make([]byte, 0, len(bucket)+len(key)+len(value)+2)
-	b = append(append(b, bucket...), 0)
-	b = append(append(b, key...), 0)
-	return chunk.Checksum(append(b, value...))
+	return chunk.Checksum(placed(bucket, key, value))
+}
+
+// placed is a value behind the bucket and the key that it stands under.
+func placed(bucket string, key, value []byte) []byte {
+	return slices.Concat([]byte(bucket), []byte{0}, key, []byte{0}, value)
 }
 
 func wrap(bucket string, key, value []byte) []byte {
@@ -153,20 +155,18 @@ func unwrap(bucket string, key, stored []byte) ([]byte, error) {
 	return stored[:n:n], nil
 }
 
-// Mended is the value of a record in which one bit is wrong, as it was written. The place
-// where it stands must be right.
+// Mended returns the value of a record that has one wrong bit, as it was written. The wrong
+// bit must not be in the bucket's name or the key.
 func Mended(bucket string, key, stored []byte) ([]byte, error) {
 	n := len(stored) - 4
 	if n < 0 {
 		return nil, ErrChecksum
 	}
-	all := slices.Concat([]byte(bucket), []byte{0}, key, []byte{0}, stored[:n])
-	place := len(all) - n
-	before := bytes.Clone(all[:place])
-	if _, ok := chunk.Mend(all, binary.LittleEndian.Uint32(stored[n:])); !ok || !bytes.Equal(all[:place], before) {
+	all, place := placed(bucket, key, stored[:n]), placed(bucket, key, nil)
+	if !chunk.Mend(all, binary.LittleEndian.Uint32(stored[n:])) || !bytes.HasPrefix(all, place) {
 		return nil, ErrChecksum
 	}
-	return all[place:], nil
+	return all[len(place):], nil
 }
 
 // Get is a record as it was put; nil if it is missing or damaged.

@@ -72,8 +72,7 @@ func (s *salvage) found(f boltread.Found) {
 	}
 }
 
-// inPlace takes in a record that its checksum does not recognize, where one bit of it is wrong
-// and it stands where it belongs.
+// inPlace takes in a record that stands in its bucket and has one wrong bit.
 func (s *salvage) inPlace(f boltread.Found) {
 	stored, err := f.Value()
 	var value []byte

@@ -62,13 +62,13 @@ func Distrusts(a Archive, w Window) []*Distrust {
 	return slices.DeleteFunc(all, func(d *Distrust) bool { return d.To != 0 && d.To < w.From || w.To != 0 && d.From > w.To })
 }
 
-// DistrustOf is what the event of its beginning tells, which is not over.
+// DistrustOf returns the distrust that begins with e. It has no end yet.
 func DistrustOf(e *store.Event) *Distrust {
 	return &Distrust{Metrics: strings.Fields(e.Label("metrics")), Indom: e.Indom, Key: e.Key, Instance: e.Label("instance"),
 		From: startOf(e), Because: e.Label("because"), host: e.Archive.Host.ID, pair: e.Label("pair")}
 }
 
-// OfProcesses reports whether d is about what is told of processes.
+// OfProcesses reports whether d names a metric of processes.
 func (d *Distrust) OfProcesses() bool {
 	return slices.ContainsFunc(d.Metrics, func(m string) bool { return strings.HasPrefix(m+".", "proc.") })
 }

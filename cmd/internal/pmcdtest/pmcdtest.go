@@ -148,7 +148,8 @@ func (d *Daemon) Launch(t testing.TB) {
 	for try := 1; ; try++ {
 		d.choosePort(t)
 		_ = os.Remove(filepath.Join(d.Dir, "pmcd.socket")) // which one that was killed leaves
-		// It tries an agent once, and else gives one that a busy machine starts three seconds.
+		// pmcd starts an agent once and gives up after three seconds, unless -q says otherwise:
+		// a busy machine needs longer.
 		args := []string{"-f", "-q", "120", "-A", "-U", Me(), "-i", "127.0.0.1", "-p", d.port, "-s", filepath.Join(d.Dir, "pmcd.socket"),
 			"-c", filepath.Join(d.Dir, "pmcd.conf"), "-l", filepath.Join(d.Dir, "pmcd.log"), "-n", filepath.Join(d.Dir, "pmns"), "-x", filepath.Join(d.Dir, "fatal")}
 		cmd := exec.Command(Program, append(args, d.config.Flags...)...)

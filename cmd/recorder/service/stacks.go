@@ -57,8 +57,7 @@ type sampling struct {
 	hung []string // calls of the kernel's that have not returned since the machine was started
 }
 
-// remember takes over which calls hung when another recorder made them since the machine was
-// started.
+// remember takes the calls that hung in an earlier recorder of this boot from its status.
 func (p *sampling) remember(before Status) {
 	if before.BootID == p.s.opt.Machine.BootID {
 		p.hung = before.HungCalls
@@ -158,7 +157,7 @@ func (p *sampling) sample(ctx context.Context, w StackWish) (stack.Statistics, s
 	return stats, e.Text, err
 }
 
-// hangs notes that a call did not return, of which the status file tells the next recorder.
+// hangs notes that a call did not return. The next recorder reads it in the status file.
 func (p *sampling) hangs(call string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

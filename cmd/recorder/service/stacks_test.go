@@ -74,7 +74,7 @@ func TestStacksAreSampledWhenAsked(t *testing.T) {
 	})
 }
 
-// hanging is a sampler one of whose calls hangs, unless it is told not to make it.
+// A hanging sampler reports that task_for_pid hung, unless the wish forbids that call.
 type hanging struct{ without [][]string }
 
 func (h *hanging) Sample(_ context.Context, wish stack.Wish, _ func(*stack.Sample)) (stack.Statistics, error) {
