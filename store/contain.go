@@ -20,12 +20,13 @@ func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 	return fn()
 }
 
-// handing is yield that says when it is running.
-func handing[T any](out *bool, yield func(T) bool) func(T) bool {
+// handing is yield that says when it is running, and wants no more of r once the answer
+// is not wanted any more.
+func handing[T any](r *Reader, out *bool, yield func(T) bool) func(T) bool {
 	return func(v T) bool {
 		*out = true
 		goOn := yield(v)
 		*out = false
-		return goOn
+		return goOn && !r.over()
 	}
 }

@@ -24,7 +24,7 @@ func TestAheadInTurn(t *testing.T) {
 		helped        bool
 	}{{1, 100, false}, {4, leastAhead - 1, false}, {2, leastAhead, true}, {4, 200, true}} {
 		onProcessors(t, c.processors)
-		r := new(Reader)
+		r := &Reader{opened: new(opened)}
 		made := make([]atomic.Bool, c.n)
 		var begun atomic.Int32
 		var order []int
@@ -56,7 +56,7 @@ func TestAheadInTurn(t *testing.T) {
 // Nobody works on when the answer has ended, nor while another question is asked.
 func TestNobodyWorksOn(t *testing.T) {
 	onProcessors(t, 4)
-	r := new(Reader)
+	r := &Reader{opened: new(opened)}
 	var working atomic.Int32
 	work := func(int) {
 		working.Add(1)
@@ -94,7 +94,7 @@ func TestNobodyWorksOn(t *testing.T) {
 func TestPanicAhead(t *testing.T) {
 	for _, processors := range []int{1, 4} {
 		onProcessors(t, processors)
-		r, a := new(Reader), &source{File: new(archive.File)}
+		r, a := &Reader{opened: new(opened)}, &source{File: new(archive.File)}
 		used, out := 0, false
 		work := func(i int) {
 			if i == 20 {

@@ -36,8 +36,10 @@
 //
 //	query     recent           questions; knows the Reader. What was read last,
 //	  │          │             as the Reader would show it
-//	  │   reduce               archives of steps, made of others
-//	  │      │
+//	  │       derive           answers that follow from values
+//	  │          │
+//	  │   reduce │             archives of steps, made of others
+//	  │      │   │
 //	  │   rewrite              archives made of others, or of ticks
 //	  │      │   │
 //	store   recording   mend   reading; writing; verifying, repairing

@@ -21,9 +21,10 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*Eve
 			from := max(from, a.Covered)
 			// The two kinds of batches overlap in time; each is in order.
 			var many, few eventStream
+			shown := r.eventsShown(a)
 			for i := range a.Events {
 				ref := &a.Events[i]
-				if ref.Head.To < from || ref.Head.From > to || !ref.Has(kinds) {
+				if shown == nil && (ref.Head.To < from || ref.Head.From > to || !ref.Has(kinds)) {
 					continue
 				}
 				if ref.Churn {
@@ -45,10 +46,13 @@ func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*Eve
 				if m == nil {
 					break
 				}
+				if shown != nil && !shown(m.Kind) {
+					continue
+				}
 				if m.At.Wall < from || m.At.Wall > to || a.Hides(m.At.Wall) || len(kinds) > 0 && !slices.Contains(kinds, m.Kind) {
 					continue
 				}
-				if !yield(&Event{Event: *m, Archive: &a.Info}) {
+				if !yield(&Event{Event: *m, Archive: &a.Info}) || r.over() {
 					return
 				}
 			}

@@ -89,7 +89,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 		})
 		for _, l := range order {
 			l.Names = names.of(l)
-			if !yield(l) {
+			if !yield(l) || r.over() {
 				return
 			}
 		}
@@ -128,7 +128,7 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 	if err != nil {
 		return order, err
 	}
-	spans := v.Spans(sel.From, sel.end())
+	spans := r.spans(v, sel)
 	if spans == nil {
 		return order, nil
 	}

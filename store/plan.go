@@ -141,7 +141,7 @@ func (r *Reader) plan(a *source, sel *Selection) *plan {
 			done()
 		}
 		p.each(refs[i], func(v *archive.View, col int, d *metric.Desc) {
-			if spans := v.Spans(sel.From, sel.end()); spans != nil {
+			if spans := r.spans(v, sel); spans != nil {
 				p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: v.Cut(spans, sel.Cuts)})
 			}
 		})
@@ -290,14 +290,14 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 		if begin[class] == ref {
 			begin[class] = nil
 		}
-		if inClass[class] == names || begin[class] != nil || ref.Info.From >= sel.From {
+		if inClass[class] == names || begin[class] != nil || ref.Info.From >= sel.From || ref.Info.To < r.earliest(ref, sel) {
 			continue
 		}
 		p.each(ref, func(v *archive.View, col int, d *metric.Desc) {
 			if found[place{class, d.Name}] {
 				return
 			}
-			b := v.LastBefore(sel.From, sel.end())
+			b := r.lastBefore(v, sel)
 			if b < 0 {
 				return
 			}

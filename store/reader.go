@@ -20,25 +20,37 @@ import (
 // consistent: it sees what was there when it was opened or last refreshed. A
 // Reader is used by one goroutine at a time, and its Twin by another.
 type Reader struct {
+	*opened
+	archives []*source
+	twinned  bool // it has a twin, or is one
+	single   bool // it never has one
+	until    context.Context
+	limits   Limits
+}
+
+// opened is what a Reader and its views share.
+type opened struct {
 	paths     []string
 	complete  func(*archive.Info, *metric.Desc)
-	archives  []*source
 	instances map[instanceID]*known
 	nextID    uint64
 	refused   []Loss // files that cannot be opened, until they are told
 	copies    []string
 	crew      *crew // nil unless it runs ahead
-	twinned   bool  // it has a twin, or is one
 	whole     bool  // what several archives hold is in all of them
-	until     context.Context
 }
 
 // Until has all questions come to their end soon after ctx does, wherever they are:
-// what they have answered by then is to be thrown away. A Twin's, too.
+// what they have answered by then is to be thrown away. A Twin's, too, and those of views
+// that are made from now on.
 func (r *Reader) Until(ctx context.Context) { r.until = ctx }
 
 // over reports whether the answer is not wanted any more.
 func (r *Reader) over() bool { return r.until != nil && r.until.Err() != nil }
+
+// Single leaves r without a twin: each question is answered on one goroutine, with some
+// that help it to decode. Where many ask, each leaves something of the machine to others.
+func (r *Reader) Single() { r.single = true }
 
 // instanceID is what makes an instance the same one across archives.
 type instanceID struct{ host, boot, indom, key string }
@@ -56,13 +68,13 @@ func Open(paths ...string) (*Reader, error) { return OpenWith(nil, paths...) }
 // past say: complete is given a copy of each description that is used, and may
 // add to it.
 func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Reader, error) {
-	return (&Reader{paths: paths, complete: complete}).open()
+	return (&Reader{opened: &opened{paths: paths, complete: complete}}).open()
 }
 
 // OpenWhole is Open for who puts archives together: each holds all that its file does, also
 // what others hold.
 func OpenWhole(paths ...string) (*Reader, error) {
-	return (&Reader{paths: paths, whole: true}).open()
+	return (&Reader{opened: &opened{paths: paths, whole: true}}).open()
 }
 
 func (r *Reader) open() (*Reader, error) {

@@ -13,7 +13,7 @@ import (
 func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 	return func(yield func(*metric.Instance, []int64) bool) {
 		out := false
-		hand := handing(&out, func(x readings) bool { return yield(x.in, x.wall) })
+		hand := handing(r, &out, func(x readings) bool { return yield(x.in, x.wall) })
 		r.walk(&sel, &out, func(p *plan) bool {
 			done := make(map[*archive.View]bool)
 			var list []int64

@@ -12,6 +12,7 @@ import (
 // upper ones first. A package imports what stands on floors below its own.
 var floors = [][]string{
 	{"query", "recent"},
+	{"derive"},
 	{"reduce"},
 	{"rewrite"},
 	{".", "recording", "mend", "follow"},

@@ -16,7 +16,7 @@ import (
 func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 	return func(yield func(*Run) bool) {
 		out := false
-		e := emitter{r: r, yield: handing(&out, yield)}
+		e := emitter{r: r, yield: handing(r, &out, yield)}
 		r.walk(&sel, &out, e.emit)
 	}
 }

@@ -21,7 +21,7 @@ var errStop = errors.New("enough")
 func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 	return func(yield func(*Summary) bool) {
 		out := false
-		hand := handing(&out, yield)
+		hand := handing(r, &out, yield)
 		r.walk(&sel, &out, func(p *plan) bool {
 			stored := make(map[*archive.View]map[int]chunk.Summary)
 			for _, name := range p.names {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"iter"
 	"math"
 	"slices"
 
@@ -9,35 +8,6 @@ import (
 	"tachograph/store/archive"
 	"tachograph/store/chunk"
 )
-
-// SummarizeByChunk returns what Summarize does, chunk by chunk: each time what
-// the series of one metric come to in one chunk. Chunks come in the order of
-// time within an archive, their metrics in that of names. Unlike everywhere else
-// an instance is not the Reader's own and goes, like the summaries, with the next
-// ones: a month of short-lived processes passes through without being kept.
-func (r *Reader) SummarizeByChunk(sel Selection) iter.Seq[[]Summary] {
-	return func(yield func([]Summary) bool) {
-		r.alone()
-		var list []Summary
-		out := false
-		hand := handing(&out, yield)
-		for _, a := range r.archivesOf(&sel) {
-			if a.Info.From > sel.end() || a.Info.To < sel.From {
-				continue
-			}
-			sel := sel.in(a)
-			for _, ref := range a.inTime() {
-				if ref.Info.From > sel.end() || ref.Info.To < sel.From {
-					continue
-				}
-				goOn := a.contain(&out, func() bool { return r.summarizeChunk(a, sel, ref, &list, func() bool { return hand(list) }) })
-				if !goOn {
-					return
-				}
-			}
-		}
-	}
-}
 
 // inTime are the chunks of a in the order of the clock that is never set.
 func (a *source) inTime() []*archive.ChunkRef {
@@ -68,7 +38,7 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef
 		return true
 	}
 	p.each(ref, func(v *archive.View, col int, d *metric.Desc) {
-		if spans := v.Spans(sel.From, sel.end()); spans != nil && d.Type != metric.String {
+		if spans := r.spans(v, sel); spans != nil && d.Type != metric.String {
 			p.columns[d.Name] = append(p.columns[d.Name], column{v: v, col: col, desc: d, spans: spans})
 		}
 	})

@@ -23,16 +23,22 @@ type Totals struct {
 	Descs []*metric.Desc // parallel to Columns; nil where a metric is not wanted
 }
 
-// Total returns what SummarizeByChunk does, but takes the digests of chunks where
-// there are some: then the summaries of a metric are those of the members, over
-// all chunks of the digest, and the digest itself comes behind them. Where decode
-// says so the chunks are decoded all the same.
+// Total returns what Summarize does, chunk by chunk: each time what the series of one
+// metric come to in one chunk. Chunks come in the order of time within an archive, their
+// metrics in that of names. Unlike everywhere else an instance is not the Reader's own
+// and goes, like the summaries, with the next ones: a month of short-lived processes
+// passes through without being kept.
+//
+// Where decode is not nil, Total takes the digests of chunks where there are some: then
+// the summaries of a metric are those of the members, over all chunks of the digest, and
+// the digest itself comes behind them. Where decode says so the chunks are decoded all
+// the same.
 func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		r.alone()
 		var list []Summary
 		out := false
-		hand := handing(&out, yield)
+		hand := handing(r, &out, yield)
 		summaries := func() bool { return hand(Part{Summaries: list}) }
 		for _, a := range r.archivesOf(&sel) {
 			if a.Info.From > sel.end() || a.Info.To < sel.From {
@@ -50,7 +56,11 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 				}
 				goOn := a.contain(&out, func() bool {
 					// One at a time: a stranger's may be large.
-					t, refs := a.totals(sel, a.Chunks[place[ref]:])
+					var t *Totals
+					var refs []*archive.ChunkRef
+					if decode != nil {
+						t, refs = r.totals(a, sel, a.Chunks[place[ref]:])
+					}
 					if t == nil || decode(t) {
 						return r.summarizeChunk(a, sel, ref, &list, summaries)
 					}
@@ -69,8 +79,10 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 
 // totals are those that begin with the first of some chunks, and the chunks that
 // they are of; nil if there are none, or none that serve a selection.
-func (a *source) totals(sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
-	outside := func(r *archive.ChunkRef) bool { return r.Info.From < sel.From || r.Info.To > sel.end() }
+func (r *Reader) totals(a *source, sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
+	outside := func(ref *archive.ChunkRef) bool {
+		return ref.Info.From < sel.From || ref.Info.To > sel.end() || r.cutsOff(ref)
+	}
 	if outside(chunks[0]) {
 		return nil, nil
 	}

@@ -22,7 +22,7 @@ func TestReaderUntil(t *testing.T) {
 	for _, d := range r.Metrics() {
 		domains[d.Indom] = true
 	}
-	count := func(of *store.Reader) (n int) {
+	count := func(of store.Archive) (n int) {
 		for range of.Select(store.Selection{Prior: true, From: r.Archives()[0].From + 1}) {
 			n++
 		}
@@ -64,11 +64,11 @@ func TestReaderUntil(t *testing.T) {
 	if got := count(r); got > len(domains) {
 		t.Errorf("%d things after the end", got)
 	}
-	twin := r.Twin()
+	twin, end := r.Twin()
 	if got := count(twin); got > len(domains) {
 		t.Errorf("its twin has %d things after the end", got)
 	}
-	r.Join(twin)
+	end()
 	if lost := r.Losses(); len(lost) > 0 {
 		t.Errorf("it lost %v", lost)
 	}

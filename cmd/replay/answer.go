@@ -12,6 +12,7 @@ import (
 
 	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/store"
 	"tachograph/store/fault"
 )
 
@@ -37,7 +38,7 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 			if err != nil {
 				return nil, err
 			}
-			return ask.Until(ctx, r), nil
+			return forClient(ctx, r), nil
 		}
 		err := a.execute(slices.Concat(given, c.Args))
 		a.stderr.Flush()
@@ -55,6 +56,13 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 		}
 		return aside, err
 	}
+}
+
+// forClient is a Reader for a question of one of many clients, until the context ends.
+func forClient(ctx context.Context, r *store.Reader) *store.Reader {
+	r.Until(ctx)
+	r.Single()
+	return r
 }
 
 // nothing is the failure to find anything of what was asked for.

@@ -149,7 +149,7 @@ func (a *app) tellDamage() {
 			a.warn(copyText(info.Path) + "; the last that is here is of " + a.show(info.To))
 		}
 	}
-	losses := a.lost()
+	losses := a.archive.Losses()
 	a.losses = append(a.losses, losses...)
 	if a.damageTold == nil {
 		return

@@ -61,7 +61,7 @@ func (a *app) browseOn(ctx context.Context, opt *browse.Options, at string, args
 		}
 	}
 	opt.Refresh = func() error {
-		if err := a.refresh(); err != nil {
+		if err := a.archive.Refresh(); err != nil {
 			return err
 		}
 		return recording.Refresh()
@@ -83,7 +83,7 @@ func (a *app) openGrowing(at string, args []string) (browse.Opened, error) {
 		if err := a.session.load(args); err != nil {
 			return browse.Opened{}, err
 		}
-	} else if err := a.refresh(); err != nil {
+	} else if err := a.archive.Refresh(); err != nil {
 		return browse.Opened{}, err
 	}
 	if _, to, _ := query.Covered(a.archive, query.Window{}); to == 0 {
@@ -94,14 +94,6 @@ func (a *app) openGrowing(at string, args []string) (browse.Opened, error) {
 		return browse.Opened{}, err
 	}
 	return open()
-}
-
-// refresh makes what is open show what has been recorded since.
-func (s *session) refresh() error {
-	if r, ok := s.archive.(interface{ Refresh() error }); ok {
-		return r.Refresh()
-	}
-	return nil
 }
 
 // nothingYet reports whether there is no archive, or nothing in it.

@@ -468,7 +468,7 @@ func (f *following) release() {
 		_ = a.close()
 		a.close = nil
 	}
-	a.archive, a.lost = f.recent, noLosses
+	a.archive = present{f.recent}
 	a.collector.following()
 }
 
@@ -481,5 +481,10 @@ func (a *app) announce(cmd *cobra.Command, args []string) {
 	}
 }
 
-// noLosses is for what is not an archive on disk.
-func noLosses() []store.Loss { return nil }
+// present is what is delivered, in the place of the archives: nothing of it is lost, and
+// there is nothing to open.
+type present struct{ *recent.Archive }
+
+func (present) Losses() []store.Loss { return nil }
+func (present) Refresh() error       { return nil }
+func (present) Close() error         { return nil }

@@ -206,7 +206,7 @@ func (l *liveSeries) before() error {
 		}
 		return nil
 	}
-	archive := l.upTo(a.archive).whole()
+	archive := l.upTo(a.archive)
 	names := query.NewNames(a.archive, l.request)
 	for _, t := range l.targets {
 		r := l.request
@@ -223,7 +223,7 @@ func (l *liveSeries) before() error {
 func (l *liveSeries) shownUntil(t *liveTarget) {
 	for class := range metric.NumClasses {
 		if _, _, to, ok := l.recent.Last(class); ok && to > t.shown {
-			t.shown, t.read = to, l.recent.LastRead(class)
+			t.shown, t.read = to, l.recent.LastOf(class)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func (l *liveSeries) expression(t *liveTarget, class metric.Class) error {
 		return nil
 	}
 	_, from, to, _ := l.recent.Last(class)
-	read := l.recent.LastRead(class)
+	read := l.recent.LastOf(class)
 	late := read.Before(t.read)
 	switch {
 	case to < t.shown && late:

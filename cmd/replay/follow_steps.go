@@ -39,15 +39,7 @@ func newLiveSteps(l *liveSeries) (*liveSteps, error) {
 		// The steps of all commands that begin anywhere are the same.
 		l.request.Origin, _ = l.request.StepAt(l.a.now().UnixNano())
 	}
-	return s, s.refresh()
-}
-
-// refresh has the archives show what has been recorded by now.
-func (s *liveSteps) refresh() error {
-	if r, ok := s.a.archive.(interface{ Refresh() error }); ok {
-		return r.Refresh()
-	}
-	return nil
+	return s, s.a.archive.Refresh()
 }
 
 // over reports whether the step of a target that ends at edge is over.
@@ -201,7 +193,7 @@ func (s *liveSteps) archive(t *liveTarget, from int64) (query.Archive, error) {
 	}) {
 		return s.recent, nil
 	}
-	return s.a.archive, s.refresh()
+	return s.a.archive, s.a.archive.Refresh()
 }
 
 // end shows the step that has only begun.

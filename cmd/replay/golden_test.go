@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // memory is a recording from a description, as a reader.
 type memory struct{ *querytest.Archive }
 
-func (memory) Close() error { return nil }
+func (memory) Refresh() error { return nil }
+func (memory) Close() error   { return nil }
 
 // loaded are the recordings that have been read, by the paths of their descriptions.
 // Tests share what was recorded and only read it.

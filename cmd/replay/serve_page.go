@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/live"
 	"tachograph/cmd/replay/internal/livepage"
 	"tachograph/cmd/replay/internal/report"
@@ -48,7 +47,7 @@ func (s *serving) pageApp(ctx context.Context) *app {
 		if err != nil {
 			return nil, err
 		}
-		return ask.Until(ctx, r), nil
+		return forClient(ctx, r), nil
 	}
 	return a
 }

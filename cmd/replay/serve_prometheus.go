@@ -35,7 +35,7 @@ func (s *serving) serveHistory() {
 		if err != nil {
 			return nil, err
 		}
-		return ask.Until(ctx, r), nil
+		return forClient(ctx, r), nil
 	}
 	s.server.Add(serve.Part{Path: "/api/v1/read", Handler: remote.Handler(remote.Options{Open: open}),
 		About: "remote read for Prometheus: its archives hold what these hold", Timeout: time.Minute + time.Second, AtOnce: 16})

@@ -23,6 +23,7 @@ import (
 type reader interface {
 	query.Archive
 	Losses() []store.Loss
+	Refresh() error
 	Close() error
 }
 
@@ -43,8 +44,7 @@ type session struct {
 	from, to string
 	derived  []string
 
-	archive  query.Archive
-	lost     func() []store.Loss
+	archive  reader
 	close    func() error
 	paths    []string
 	argPaths int               // how many of them are arguments
@@ -92,7 +92,7 @@ func (s *session) load(args []string) error {
 	if err != nil {
 		return &ask.Error{Kind: ask.Unreadable, Err: err}
 	}
-	s.archive, s.lost, s.close, s.paths, s.argPaths = r, r.Losses, r.Close, paths, len(args)
+	s.archive, s.close, s.paths, s.argPaths = r, r.Close, paths, len(args)
 	s.recorded = s.recordedZone
 	return nil
 }

@@ -1,7 +1,6 @@
 // Package query computes answers from archives: rates, ranges, steps, derived
-// expressions, differences between windows, and who did what. It reads through
-// the small Archive interface, decodes only what a question needs, and prints
-// nothing.
+// expressions, differences between windows, and who did what. It decodes only what a
+// question needs, and prints nothing.
 package query
 
 import (
@@ -12,78 +11,8 @@ import (
 	"tachograph/store"
 )
 
-// Archive is what questions are put to: a *store.Reader, which shows one or
-// many archives as one timeline.
-type Archive interface {
-	Hosts() []metric.Host
-	Archives() []*store.ArchiveInfo
-	Metrics() []*metric.Desc
-	Lookup(name string) *metric.Desc
-	Select(store.Selection) iter.Seq[*store.Run]
-	Summarize(store.Selection) iter.Seq[*store.Summary]
-	Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life]
-	Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*store.Event]
-}
-
-// chunkwise is an Archive that sums up chunk by chunk and keeps nothing of the
-// instances that pass: a *store.Reader.
-type chunkwise interface {
-	SummarizeByChunk(store.Selection) iter.Seq[[]store.Summary]
-}
-
-// totalling is an Archive that has totals of processes that came and went: a
-// *store.Reader.
-type totalling interface {
-	Total(store.Selection, func(*store.Totals) bool) iter.Seq[store.Part]
-}
-
-// reading is an Archive that tells when something was read last, whatever there was
-// to read: a *store.Reader.
-type reading interface {
-	LastRead(store.Selection) int64
-}
-
-// timekeeper is an Archive that tells when instances were read without what was
-// read: a *store.Reader.
-type timekeeper interface {
-	Readings(store.Selection) iter.Seq2[*metric.Instance, []int64]
-}
-
-// readTimes are when the instances that sel wants were read.
-func readTimes(a Archive, sel store.Selection) iter.Seq2[*metric.Instance, []int64] {
-	if t, ok := a.(timekeeper); ok {
-		return t.Readings(sel)
-	}
-	return func(yield func(*metric.Instance, []int64) bool) {
-		for run := range a.Select(sel) {
-			if run.Instance != nil && !yield(run.Instance, run.Wall) {
-				return
-			}
-		}
-	}
-}
-
-// totals are the summaries of sel by chunk, and totals where there are some and
-// decode does not say otherwise.
-func totals(a Archive, sel store.Selection, decode func(*store.Totals) bool) iter.Seq[store.Part] {
-	if t, ok := a.(totalling); ok && decode != nil {
-		return t.Total(sel, decode)
-	}
-	return func(yield func(store.Part) bool) {
-		for list := range byChunk(a, sel) {
-			if !yield(store.Part{Summaries: list}) {
-				return
-			}
-		}
-	}
-}
-
-// parting is an Archive that parts very many instances into cohorts: a
-// *store.Reader.
-type parting interface {
-	Cohorts(sel store.Selection, size int) iter.Seq[store.Selection]
-	CohortLives(c *store.Cohort, indom string, from, to int64) iter.Seq[*store.Life]
-}
+// Archive is what questions are put to.
+type Archive = store.Archive
 
 // cohortSize is about how many instances are answered for at once.
 var cohortSize = 4 << 10
@@ -92,8 +21,7 @@ var cohortSize = 4 << 10
 // so that nothing need be kept from one to the next.
 func cohorts(a Archive, r Request) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
-		p, ok := a.(parting)
-		if !ok || len(r.Metrics) != 1 || r.Cohort != nil {
+		if len(r.Metrics) != 1 || r.Cohort != nil {
 			yield(r)
 			return
 		}
@@ -103,27 +31,12 @@ func cohorts(a Archive, r Request) iter.Seq[Request] {
 		}
 		sel := r.selection()
 		sel.Prior = true
-		for part := range p.Cohorts(sel, cohortSize) {
+		for part := range a.Cohorts(sel, cohortSize) {
 			r.Cohort = part.Cohort
 			if !yield(r) {
 				return
 			}
 		}
-	}
-}
-
-// byChunk are the summaries of sel by chunk, in the order of time; all at once
-// where the archive cannot do better.
-func byChunk(a Archive, sel store.Selection) iter.Seq[[]store.Summary] {
-	if p, ok := a.(chunkwise); ok {
-		return p.SummarizeByChunk(sel)
-	}
-	return func(yield func([]store.Summary) bool) {
-		var all []store.Summary
-		for s := range a.Summarize(sel) {
-			all = append(all, *s)
-		}
-		yield(all)
 	}
 }
 

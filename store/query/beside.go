@@ -4,16 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"sync/atomic"
-
-	"tachograph/store"
 )
-
-// twinned is an Archive that two can ask at once, one of them its twin: a
-// *store.Reader.
-type twinned interface {
-	Twin() *store.Reader
-	Join(*store.Reader)
-}
 
 // shared answers some questions, each whenever one of two is free for it. The error is
 // that of the first of those that fail.
@@ -35,32 +26,13 @@ func shared(a Archive, questions ...func(Archive) error) error {
 	return cmp.Or(errs...)
 }
 
-// narrowed is an Archive that shows a part of another one, and has a twin where that
-// has one: end is to be called when no more is asked of it.
-type narrowed interface {
-	Narrowed() (twin Archive, end func())
-}
-
-// twinOf is an archive that may be asked while a is, until end is called; nil if there
-// is none.
-func twinOf(a Archive) (twin Archive, end func()) {
-	switch a := a.(type) {
-	case twinned:
-		t := a.Twin()
-		return t, func() { a.Join(t) }
-	case narrowed:
-		return a.Narrowed()
-	}
-	return nil, nil
-}
-
 // Beside answers two questions at once where there are cores for that, else one
 // after the other. A panic of the second is one of the caller's.
 func Beside(a Archive, first, second func(Archive) error) error {
 	var twin Archive
 	var end func()
 	if runtime.GOMAXPROCS(0) > 1 {
-		twin, end = twinOf(a)
+		twin, end = a.Twin()
 	}
 	if twin == nil {
 		if err := first(a); err != nil {

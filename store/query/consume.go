@@ -151,7 +151,7 @@ func (t *topper) add(fields *fieldMap, keys []string) {
 	if t.digested {
 		decode = t.decodes
 	}
-	for part := range totals(t.a, sel, decode) {
+	for part := range t.a.Total(sel, decode) {
 		summaries := part.Summaries
 		if part.Totals != nil {
 			if keys == nil {

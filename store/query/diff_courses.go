@@ -9,12 +9,6 @@ import (
 	"tachograph/store"
 )
 
-// seamed is an Archive that tells where summaries end that need no decoding: a
-// *store.Reader.
-type seamed interface {
-	Seams(hosts []string, from, to int64) []int64
-}
-
 // fewSeams is how many chunks must end in a window for its slots to end where
 // they do.
 const fewSeams = 5
@@ -22,11 +16,9 @@ const fewSeams = 5
 // edges are where the slots of a window end but for the last: a tenth of it
 // apart, or where it holds many chunks with the chunks nearest to that.
 func (d *differ) edges(w Window) (out []int64) {
-	var seams []int64
-	if a, ok := d.a.(seamed); ok {
-		if seams = a.Seams(w.Hosts, w.From, w.To); len(seams) < fewSeams {
-			seams = nil
-		}
+	seams := d.a.Seams(w.Hosts, w.From, w.To)
+	if len(seams) < fewSeams {
+		seams = nil
 	}
 	step := max((w.To-w.From)/slots, 1)
 	for k := int64(1); k < slots; k++ {

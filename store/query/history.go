@@ -278,7 +278,7 @@ func (hs *historian) rows() error {
 func (hs *historian) read() {
 	sel := hs.w.Selection(hs.fields.names...)
 	sel.Keys = hs.keys
-	for in, walls := range readTimes(hs.a, sel) {
+	for in, walls := range hs.a.Readings(sel) {
 		h := hs.byInstance[in]
 		if h == nil {
 			continue

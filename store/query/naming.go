@@ -78,7 +78,7 @@ func (n *Names) of(s *Series, indom string) *naming {
 func (n *Names) load(known *named, indom string, keys []string) {
 	lives := n.a.Lives(indom, n.r.From, n.r.To, keys...)
 	if n.cohort != nil {
-		lives = n.a.(parting).CohortLives(n.cohort, indom, n.r.From, n.r.To)
+		lives = n.a.CohortLives(n.cohort, indom, n.r.From, n.r.To)
 	}
 	for l := range lives {
 		if len(l.Names) == 0 {

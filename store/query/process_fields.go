@@ -87,23 +87,13 @@ type archiveFields struct {
 	levels   map[string]ProcessLevel
 }
 
-// lookingInto is an Archive that tells how one of its archives describes a
-// metric: a *store.Reader.
-type lookingInto interface {
-	LookupIn(info *store.ArchiveInfo, name string) *metric.Desc
-}
-
 func mapFields(a Archive, counters []ProcessCounter, levels []ProcessLevel) *fieldMap {
 	m := &fieldMap{byArchive: make(map[*store.ArchiveInfo]*archiveFields)}
 	for _, info := range a.Archives() {
-		lookup := a.Lookup
-		if l, ok := a.(lookingInto); ok {
-			lookup = func(name string) *metric.Desc { return l.LookupIn(info, name) }
-		}
 		first := func(list []string) string {
 			for _, name := range list {
 				// What is read more rarely than the rest would miss short lives.
-				if d := lookup(name); d != nil && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Process {
+				if d := a.LookupIn(info, name); d != nil && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Process {
 					return name
 				}
 			}

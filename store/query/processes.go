@@ -143,14 +143,7 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64) {
 	}
 	// Look back a little, then farther: a gap may lie before at.
 	for back := 3 * every; ; back *= 16 {
-		sel := Window{Hosts: []string{host}, From: at - back, To: at}.Selection(t.fields.names[0])
-		if r, ok := a.(reading); ok {
-			tick = r.LastRead(sel)
-		} else {
-			for run := range a.Select(sel) {
-				tick = max(tick, run.Wall[len(run.Wall)-1])
-			}
-		}
+		tick = a.LastRead(Window{Hosts: []string{host}, From: at - back, To: at}.Selection(t.fields.names[0]))
 		if tick != 0 || back > at || back > int64(30*24*time.Hour) {
 			return tick, every
 		}

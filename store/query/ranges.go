@@ -124,8 +124,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	var order []*tally
 	sel := r.Window.Selection(names...)
 	sel.Instance, sel.Sought, sel.Cohort = r.Instance, r.Sought, r.Cohort
-	decoder, spreads := a.(spreader)
-	sel.Spread = spreads && r.Percentiles
+	sel.Spread = r.Percentiles
 	for n, span := range unbroken(a, r.Window) {
 		sel.From, sel.To = span.From, span.To
 		for s := range a.Summarize(sel) {
@@ -154,91 +153,10 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	}
 	slices.SortStableFunc(order, func(x, y *tally) int { return cmp.Compare(place[x.Name], place[y.Name]) })
 	regain(a, r, order, byID)
-	if !r.Percentiles {
-		return order
+	if r.Percentiles {
+		tellPercentiles(a, slices.DeleteFunc(slices.Clone(order), func(t *tally) bool { return t.scatter == nil }))
 	}
-	if sel.Spread {
-		tellPercentiles(decoder, slices.DeleteFunc(slices.Clone(order), func(t *tally) bool { return t.scatter == nil }))
-		return order
-	}
-	spreadOut(a, r, order, byID)
 	return order
-}
-
-// spreadOut decodes the values of the series that moved, for their quantiles.
-// Within one archive a series comes in one stretch and its distribution can go
-// when it is through; over several archives metrics are taken one by one.
-func spreadOut(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) {
-	moving := make(map[string]map[string]bool)
-	var names []string
-	for _, t := range order {
-		if t.same && t.Missing == 0 || t.Count == 0 {
-			continue
-		}
-		keys := moving[t.Name]
-		if keys == nil {
-			keys = make(map[string]bool)
-			moving[t.Name] = keys
-			names = append(names, t.Name)
-		}
-		if t.Instance != nil {
-			keys[t.Instance.Key] = true
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	_, _, archives := Covered(a, r.Window)
-	if len(archives) == 1 {
-		distribute(a, r, names, moving, byID)
-		return
-	}
-	for i := range names {
-		distribute(a, r, names[i:i+1], moving, byID)
-	}
-}
-
-func distribute(a Archive, r RangeRequest, names []string, moving map[string]map[string]bool, byID map[seriesID]*tally) {
-	sel := r.selection()
-	sel.Metrics = names
-	if len(names) == 1 && len(moving[names[0]]) > 0 {
-		keys := moving[names[0]]
-		sel.Instance = func(indom string, in *metric.Instance) bool {
-			return keys[in.Key] && (r.Instance == nil || r.Instance(indom, in))
-		}
-	}
-	_, _, archives := Covered(a, r.Window)
-	var t *tally
-	var open []*tally
-	var in *store.ArchiveInfo
-	for run := range a.Select(sel) {
-		if t == nil || in != run.Archive || t.Metric.Name != run.Metric.Name || t.Instance != run.Instance {
-			in = run.Archive
-			if t != nil && len(archives) == 1 {
-				t.settle()
-			}
-			t = byID[idOf(run.Archive, run.Metric, run.Instance)]
-			if t == nil {
-				continue
-			}
-			if t.dist == nil {
-				t.dist = &distribution{}
-				open = append(open, t)
-			}
-		}
-		numbers := t.dist
-		for i, bits := range run.Bits {
-			if run.Miss != nil && run.Miss[i] != metric.Present {
-				continue
-			}
-			if x := metric.Number(run.Metric.Type, bits); x == x {
-				numbers.add(x)
-			}
-		}
-	}
-	for _, t := range open {
-		t.settle()
-	}
 }
 
 // settle takes the quantiles from the distribution and lets it go.

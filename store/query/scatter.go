@@ -10,12 +10,6 @@ import (
 	"tachograph/store/chunk"
 )
 
-// spreader is an Archive that knows how values are spread without decoding all
-// of them: a *store.Reader.
-type spreader interface {
-	Values(places []store.Place, fn func(n int, values []store.Repeated))
-}
-
 // fewSketches is how many chunks of a series are decoded rather than told from
 // their sketches: short windows have exact percentiles.
 const fewSketches = 4
@@ -189,7 +183,7 @@ func (d *scatter) percentiles(t *tally) (out []float64, within float64) {
 
 // tellPercentiles settles the percentiles of the tallies of one metric after the
 // other, and decodes only what they need.
-func tellPercentiles(a spreader, order []*tally) {
+func tellPercentiles(a Archive, order []*tally) {
 	for len(order) > 0 {
 		n := 1
 		for n < len(order) && order[n].Name == order[0].Name {

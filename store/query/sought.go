@@ -14,19 +14,13 @@ import (
 	"tachograph/store/chunk"
 )
 
-// seeker is an Archive that finds instances by what is known of their names: a
-// *store.Reader.
-type seeker interface {
-	Keys(indom string, from, to int64, s *store.Sought, accept func(in *metric.Instance) bool) (keys []string, ok bool)
-}
-
 // keysOf are the keys of the instances that accept takes by any of their names,
 // in and about a window; ok is false if they are not known, or too many.
 func keysOf(a Archive, indom string, w Window, s *store.Sought, accept func(in *metric.Instance) bool) (keys []string, ok bool) {
-	if a, can := a.(seeker); can && s != nil {
-		return a.Keys(indom, w.From, w.To, s, accept)
+	if s == nil {
+		return nil, false
 	}
-	return nil, false
+	return a.Keys(indom, w.From, w.To, s, accept)
 }
 
 // soughtBy is what instances have in common whose name, key or name without

@@ -399,21 +399,7 @@ func lastProcessTick(a Archive, w Window, at int64) int64 {
 			every = iv
 		}
 	}
-	return lastRead(a, Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0]))
-}
-
-// lastRead is when what sel wants was read last; 0 if it was not.
-func lastRead(a Archive, sel store.Selection) int64 {
-	if t, ok := a.(reading); ok {
-		return t.LastRead(sel)
-	}
-	var tick int64
-	for summaries := range byChunk(a, sel) {
-		for i := range summaries {
-			tick = max(tick, summaries[i].Last.Wall)
-		}
-	}
-	return tick
+	return a.LastRead(Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0]))
 }
 
 // firstProcessTick is when processes were first read in an archive, which may be
@@ -425,7 +411,7 @@ func firstProcessTick(a Archive, info *store.ArchiveInfo, every int64) int64 {
 		return info.From
 	}
 	until := func(to int64) int64 {
-		return lastRead(a, Window{Hosts: []string{info.Host.ID}, From: info.From, To: to}.Selection(names[0]))
+		return a.LastRead(Window{Hosts: []string{info.Host.ID}, From: info.From, To: to}.Selection(names[0]))
 	}
 	if info.To-info.From <= every/2 || until(info.From+every/2) != 0 {
 		return info.From

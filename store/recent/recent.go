@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/archive"
+	"tachograph/store/derive"
 	"tachograph/store/follow"
 	"tachograph/store/layout"
 )
@@ -28,6 +30,7 @@ type Keep struct {
 // An Archive is what was recorded last. It is used by one goroutine at a time,
 // and so is what it hands out; instances alone are never changed again.
 type Archive struct {
+	derive.Answers
 	keep      Keep
 	parts     []*part
 	ticks     [metric.NumClasses][]*tick // the oldest first
@@ -93,8 +96,10 @@ const mostTables = 1024
 // New returns an archive that holds nothing yet.
 func New(keep Keep) *Archive {
 	keep.Ticks = max(keep.Ticks, 2)
-	return &Archive{keep: keep, rows: newRows(), tableOf: make(map[groupOf]*table), tablesOf: make(map[string][]*table),
+	a := &Archive{keep: keep, rows: newRows(), tableOf: make(map[groupOf]*table), tablesOf: make(map[string][]*table),
 		described: make(map[string]*metric.Desc)}
+	a.Answers = derive.Answers{From: a}
+	return a
 }
 
 // Describe adds metrics that are known although there may be no value of them:
@@ -404,9 +409,9 @@ type Moment struct {
 // Before reports whether m was before n in the same boot.
 func (m Moment) Before(n Moment) bool { return m.Boot == n.Boot && m.Cont < n.Cont }
 
-// LastRead is when the last reading in the newest tick of a class was; the zero Moment
+// LastOf is when the last reading in the newest tick of a class was; the zero Moment
 // if there is none.
-func (a *Archive) LastRead(class metric.Class) (m Moment) {
+func (a *Archive) LastOf(class metric.Class) (m Moment) {
 	t := a.last[class]
 	if t == nil {
 		return m
@@ -423,6 +428,7 @@ func (a *Archive) LastRead(class metric.Class) (m Moment) {
 // good until the next tick is added.
 func (a *Archive) Newest(class metric.Class) *Archive {
 	one := *a
+	one.Answers = derive.Answers{From: &one}
 	one.ticks = [metric.NumClasses][]*tick{}
 	if t := a.last[class]; t != nil {
 		one.ticks[class] = []*tick{t}
@@ -508,6 +514,9 @@ func (a *Archive) Lookup(name string) *metric.Desc {
 	}
 	return a.described[name]
 }
+
+// View is the whole archive: what is recent is near, and short.
+func (a *Archive) View(store.Limits) store.Archive { return a }
 
 // LookupIn is the newest description of the metric called name in one of the
 // archives, or nil.

@@ -13,6 +13,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 	"tachograph/store"
+	"tachograph/store/derive"
 	"tachograph/store/query"
 )
 
@@ -122,6 +123,7 @@ const firstLook, secondLook = 1e9, 2e9
 
 // looks shows two readings as an archive of two ticks.
 type looks struct {
+	derive.Answers
 	set  *Set
 	info *store.ArchiveInfo
 	runs map[string][]*store.Run // by metric
@@ -131,6 +133,7 @@ func newLooks(s *Set, first, second []latest.Value) *looks {
 	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
 		ID: "probe", Host: metric.Host{ID: "probe"}, From: firstLook, To: secondLook,
 	}}
+	a.Answers = derive.Answers{From: a}
 	type series struct{ metric, key string }
 	runs := make(map[series]*store.Run)
 	for i, values := range [][]latest.Value{first, second} {
@@ -175,6 +178,10 @@ func (a *looks) Metrics() []*metric.Desc {
 
 func (a *looks) Lookup(name string) *metric.Desc { return a.set.catalog[name] }
 
+func (a *looks) LookupIn(_ *store.ArchiveInfo, name string) *metric.Desc { return a.Lookup(name) }
+
+func (a *looks) View(store.Limits) store.Archive { return a }
+
 func (a *looks) Select(sel store.Selection) iter.Seq[*store.Run] {
 	return func(yield func(*store.Run) bool) {
 		for _, name := range sel.Metrics {
@@ -190,11 +197,7 @@ func (a *looks) Select(sel store.Selection) iter.Seq[*store.Run] {
 	}
 }
 
-// Summarize, Lives and Events have nothing to tell of two readings.
-func (a *looks) Summarize(store.Selection) iter.Seq[*store.Summary] {
-	return func(func(*store.Summary) bool) {}
-}
-
+// Lives and Events have nothing to tell of two readings.
 func (a *looks) Lives(string, int64, int64, ...string) iter.Seq[*store.Life] {
 	return func(func(*store.Life) bool) {}
 }

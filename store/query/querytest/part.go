@@ -11,6 +11,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/derive"
 )
 
 // Part is one archive of a recording.
@@ -23,6 +24,7 @@ type Part struct {
 
 // Archive is a recording in memory. It has the methods of a store.Reader.
 type Archive struct {
+	derive.Answers
 	// RunLength is the largest number of values in one Run or Summary, so that
 	// readers meet series in several of them.
 	RunLength int
@@ -32,6 +34,9 @@ type Archive struct {
 	metrics []*metric.Desc
 	byName  map[string]*metric.Desc
 }
+
+// View is the whole archive.
+func (a *Archive) View(store.Limits) store.Archive { return a }
 
 // Losses are Lost.
 func (a *Archive) Losses() []store.Loss {
@@ -60,6 +65,7 @@ type series struct {
 // New makes an archive of parts, which must be in time order.
 func New(parts ...*Part) *Archive {
 	a := &Archive{RunLength: 7, byName: make(map[string]*metric.Desc)}
+	a.Answers = derive.Answers{From: a}
 	instances := make(map[[4]string]*metric.Instance)
 	for _, p := range parts {
 		a.parts = append(a.parts, index(p, instances))

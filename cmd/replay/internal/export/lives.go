@@ -7,12 +7,6 @@ import (
 	"tachograph/store/query"
 )
 
-// parting is an archive that parts very many instances into cohorts: a *store.Reader.
-type parting interface {
-	Cohorts(sel store.Selection, size int) iter.Seq[store.Selection]
-	CohortLives(c *store.Cohort, indom string, from, to int64) iter.Seq[*store.Life]
-}
-
 // cohortSize is about how many processes are known at once.
 var cohortSize = 4 << 10
 
@@ -22,19 +16,14 @@ var cohortSize = 4 << 10
 // all at once.
 func (r *Request) Cohorts(w query.Window, indom string) iter.Seq[iter.Seq[*store.Life]] {
 	return func(yield func(iter.Seq[*store.Life]) bool) {
-		p, ok := r.Archive.(parting)
-		if !ok {
-			yield(r.Archive.Lives(indom, w.From, w.To))
-			return
-		}
 		var names []string
 		for _, d := range r.Archive.Metrics() {
 			if d.Indom == indom {
 				names = append(names, d.Name)
 			}
 		}
-		for part := range p.Cohorts(w.Selection(names...), cohortSize) {
-			if !yield(p.CohortLives(part.Cohort, indom, w.From, w.To)) {
+		for part := range r.Archive.Cohorts(w.Selection(names...), cohortSize) {
+			if !yield(r.Archive.CohortLives(part.Cohort, indom, w.From, w.To)) {
 				return
 			}
 		}

@@ -56,13 +56,6 @@ type lifeInWork struct {
 	asked int64 // when it was asked for last, counted
 }
 
-// twinned is an archive of which there can be another one for a while: a
-// *store.Reader.
-type twinned interface {
-	Twin() *store.Reader
-	Join(*store.Reader)
-}
-
 // Life tells the life of the process with a key of this package.
 func (r *Recording) Life(key string) (*Life, error) {
 	r.progress.set(0, 1)
@@ -145,10 +138,9 @@ func (r *Recording) history(l *lifeInWork, from int64) error {
 func (r *Recording) children(l *lifeInWork, until time.Time) {
 	boot, own := l.life.Archive.BootID, l.life.Instance.Key
 	a := r.a
-	if t, ok := a.(twinned); ok {
+	if twin, end := a.Twin(); twin != nil {
 		// A reader keeps every process that it has told of, and these are all there were.
-		twin := t.Twin()
-		defer t.Join(twin)
+		defer end()
 		a = twin
 	}
 	for l.left > l.life.From && time.Now().Before(until) && r.given() == nil {
@@ -181,13 +173,13 @@ func (r *Recording) children(l *lifeInWork, until time.Time) {
 
 // ofBoot narrows the recording to the archives of one boot.
 func (r *Recording) ofBoot(boot string) query.Archive {
-	n := &near{Archive: r.a}
+	var list []*store.ArchiveInfo
 	for _, s := range r.archives {
 		if s.info.BootID == boot {
-			n.list = append(n.list, s.info)
+			list = append(list, s.info)
 		}
 	}
-	return n
+	return r.only(list...)
 }
 
 // seen is when a process of a boot was seen in all.

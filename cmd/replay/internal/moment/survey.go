@@ -54,7 +54,7 @@ func (r *Recording) coursesOf(info *store.ArchiveInfo, from int64) [][]*part {
 		lines[i] = l.line
 	}
 	lanes := make([][]*part, len(lines))
-	for i, c := range query.Courses(&near{Archive: r.a, list: []*store.ArchiveInfo{info}}, r.window(from, info.To), lines) {
+	for i, c := range query.Courses(r.only(info), r.window(from, info.To), lines) {
 		for _, p := range c.Parts {
 			lanes[i] = append(lanes[i], &part{Part: p, course: c})
 		}
@@ -199,9 +199,7 @@ func (r *Recording) Progress() float64 { return math.Float64frombits(r.progress.
 // error, or less than there is.
 func (r *Recording) Until(ctx context.Context) {
 	r.ctx = ctx
-	if u, ok := r.a.(interface{ Until(context.Context) }); ok {
-		u.Until(ctx)
-	}
+	r.a.Until(ctx)
 }
 
 // given is why a question is given up.

@@ -114,16 +114,10 @@ func (r *reading) candidates() []candidate {
 
 // lookup is a metric as the newest archive of a host describes it.
 func (r *reading) lookup(host, name string) *metric.Desc {
-	in, ok := r.a.(interface {
-		LookupIn(*store.ArchiveInfo, string) *metric.Desc
-	})
-	if !ok {
-		return r.a.Lookup(name)
-	}
 	archives := r.a.Archives()
 	for i := len(archives) - 1; i >= 0; i-- {
 		if archives[i].Host.ID == host {
-			if d := in.LookupIn(archives[i], name); d != nil {
+			if d := r.a.LookupIn(archives[i], name); d != nil {
 				return d
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
 	"tachograph/store"
+	"tachograph/store/derive"
 	"tachograph/store/query"
 )
 
@@ -48,6 +49,14 @@ func (a *told) Lives(indom string, from, to int64, keys ...string) iter.Seq[*sto
 			}
 		}
 	}
+}
+
+func (a *told) Cohorts(sel store.Selection, size int) iter.Seq[store.Selection] {
+	return derive.Answers{From: a}.Cohorts(sel, size)
+}
+
+func (a *told) CohortLives(c *store.Cohort, indom string, from, to int64) iter.Seq[*store.Life] {
+	return derive.Answers{From: a}.CohortLives(c, indom, from, to)
 }
 
 func instance(key, name string, labels ...string) *metric.Instance {

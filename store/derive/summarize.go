@@ -1,4 +1,4 @@
-package recent
+package derive
 
 import (
 	"iter"
@@ -9,9 +9,9 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Summarize returns what each numeric series that sel wants comes to, in the
-// order of Select; with Prior, the value before the window is one of its own.
-func (a *Archive) Summarize(sel store.Selection) iter.Seq[*store.Summary] {
+// Summarize returns what each numeric series that sel wants comes to, in the order of
+// Select. With Prior, the value before the window is one of its own.
+func (a Answers) Summarize(sel store.Selection) iter.Seq[*store.Summary] {
 	return func(yield func(*store.Summary) bool) {
 		for r := range a.Select(sel) {
 			if r.Metric.Type == metric.String {

@@ -1,0 +1,76 @@
+// Package derive answers what follows from the values of an archive, for archives that
+// can do no better than to select them.
+package derive
+
+import (
+	"context"
+	"iter"
+
+	"tachograph/sample/metric"
+	"tachograph/store"
+)
+
+// From is what answers follow from.
+type From interface {
+	Select(store.Selection) iter.Seq[*store.Run]
+	Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life]
+}
+
+// Answers are those that follow from the values of an archive, which embeds them.
+type Answers struct{ From }
+
+var _ store.Derived = Answers{}
+
+// Total has the summaries of all chunks at once, for there are no chunks, and no totals.
+func (a Answers) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq[store.Part] {
+	return func(yield func(store.Part) bool) {
+		var all []store.Summary
+		for s := range a.Summarize(sel) {
+			all = append(all, *s)
+		}
+		yield(store.Part{Summaries: all})
+	}
+}
+
+// Values has nothing to decode: summaries come with their values.
+func (a Answers) Values([]store.Place, func(n int, values []store.Repeated)) {}
+
+func (a Answers) Readings(sel store.Selection) iter.Seq2[*metric.Instance, []int64] {
+	return func(yield func(*metric.Instance, []int64) bool) {
+		for run := range a.Select(sel) {
+			if run.Instance != nil && !yield(run.Instance, run.Wall) {
+				return
+			}
+		}
+	}
+}
+
+func (a Answers) LastRead(sel store.Selection) int64 {
+	last := int64(0)
+	for run := range a.Select(sel) {
+		last = max(last, run.Wall[len(run.Wall)-1])
+	}
+	return last
+}
+
+// Cohorts has one, of all.
+func (a Answers) Cohorts(sel store.Selection, _ int) iter.Seq[store.Selection] {
+	return func(yield func(store.Selection) bool) { yield(sel) }
+}
+
+func (a Answers) CohortLives(_ *store.Cohort, indom string, from, to int64) iter.Seq[*store.Life] {
+	return a.Lives(indom, from, to)
+}
+
+// Keys knows none but those that Select finds.
+func (a Answers) Keys(string, int64, int64, *store.Sought, func(in *metric.Instance) bool) (keys []string, ok bool) {
+	return nil, false
+}
+
+func (a Answers) Seams([]string, int64, int64) []int64 { return nil }
+
+// Until is for questions that take long.
+func (a Answers) Until(context.Context) {}
+
+// Twin is none.
+func (a Answers) Twin() (twin store.Archive, end func()) { return nil, nil }

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/layout"
+)
+
+// Limits narrow what an Archive shows. The zero Limits narrow nothing.
+type Limits struct {
+	// Archives are those that are shown, of the ones that there are; nil: all.
+	Archives []*ArchiveInfo
+	// Near has what stood before a window looked for only where it can be: in the two and
+	// a half intervals before the window or, where a metric is read rarely, in the whole
+	// archive. Without it a Reader looks in all that a boot has left.
+	Near bool
+	// UpTo leaves out what was recorded behind a mark; nil: nothing.
+	UpTo *Mark
+}
+
+// A Mark is a place in a recording, between what was recorded before it and what was
+// recorded behind it.
+type Mark struct {
+	// Archive is the ID of the archive. Later ones of its host are behind the mark.
+	Archive string
+	// Read is, for each class, the continuous clock of its last reading before the mark.
+	Read [metric.NumClasses]int64
+	// Churn and Events are how many events of processes, and how many others, the archive
+	// has before the mark.
+	Churn, Events uint64
+}
+
+// View is what r sees now, within limits. It is of the Reader, as whose part it is asked:
+// by the same goroutine, until it is refreshed or closed.
+func (r *Reader) View(l Limits) Archive {
+	v := *r
+	v.limits = l
+	behind := ""
+	v.archives = slices.DeleteFunc(slices.Clone(r.archives), func(a *source) bool {
+		if l.UpTo != nil {
+			if behind == a.Info.Host.ID {
+				return true
+			}
+			if a.Info.ID == l.UpTo.Archive {
+				behind = a.Info.Host.ID
+			}
+		}
+		return l.Archives != nil && !slices.Contains(l.Archives, &a.Info)
+	})
+	return &v
+}
+
+// last is the continuous clock of the last reading of a class of an archive that is
+// shown, if there are later ones.
+func (r *Reader) last(f *archive.File, class metric.Class) (cont int64, limited bool) {
+	if m := r.limits.UpTo; m != nil && m.Archive == f.Info.ID {
+		return m.Read[class], true
+	}
+	return 0, false
+}
+
+// cutsOff reports whether a chunk has ticks that are not shown.
+func (r *Reader) cutsOff(ref *archive.ChunkRef) bool {
+	last, limited := r.last(ref.Archive, ref.Info.Class)
+	return limited && ref.Info.Last.Cont > last
+}
+
+// spans are the blocks of a view in the window of sel that are shown; nil for none.
+func (r *Reader) spans(v *archive.View, sel *Selection) []archive.Span {
+	spans := v.Spans(sel.From, sel.end())
+	last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class)
+	if !limited {
+		return spans
+	}
+	end := uint32(blocksBy(v, last))
+	var out []archive.Span
+	for _, s := range spans {
+		if s.From < end {
+			out = append(out, archive.Span{From: s.From, To: min(s.To, end-1)})
+		}
+	}
+	return out
+}
+
+// blocksBy is how many blocks of a view were read by a continuous clock.
+func blocksBy(v *archive.View, last int64) int {
+	return sort.Search(len(v.Cont), func(i int) bool { return v.Cont[i] > last })
+}
+
+// lastBefore is the last block of a view that is shown before the window of sel; -1 if
+// there is none.
+func (r *Reader) lastBefore(v *archive.View, sel *Selection) int {
+	b := v.LastBefore(sel.From, sel.end())
+	if last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class); limited {
+		for b = min(b, blocksBy(v, last)-1); b >= 0 && v.Wall[b] >= sel.From; b-- {
+		}
+	}
+	if b >= 0 && v.Wall[b] < r.earliest(v.Ref, sel) {
+		return -1
+	}
+	return b
+}
+
+// earliest is the wall clock before which nothing is looked for that stood before the
+// window of sel.
+func (r *Reader) earliest(ref *archive.ChunkRef, sel *Selection) int64 {
+	class := ref.Info.Class
+	every := int64(ref.Archive.Info.Intervals[class])
+	if !r.limits.Near || every <= 0 || class == metric.Static || class == metric.Constrained || class == metric.Disabled {
+		return math.MinInt64
+	}
+	return sel.From - 5*every/2
+}
+
+// eventsShown tells of the events of an archive in their order which are shown; nil where
+// all are.
+func (r *Reader) eventsShown(a *source) func(metric.EventKind) bool {
+	m := r.limits.UpTo
+	if m == nil || m.Archive != a.Info.ID {
+		return nil
+	}
+	churn, rest := m.Churn, m.Events
+	return func(kind metric.EventKind) bool {
+		left := &rest
+		if layout.IsChurn(kind) {
+			left = &churn
+		}
+		if *left == 0 {
+			return false
+		}
+		*left--
+		return true
+	}
+}
