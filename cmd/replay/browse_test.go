@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tachograph/cmd/replay/internal/browse"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/query"
 )
@@ -84,13 +85,13 @@ func TestBrowseRefuses(t *testing.T) {
 
 // steps are what a follower delivers, one by one.
 type steps struct {
-	items []follow.Item
+	items []archive.Item
 	ended bool
 }
 
-func (s *steps) Next(context.Context) (follow.Item, error) {
+func (s *steps) Next(context.Context) (archive.Item, error) {
 	if len(s.items) == 0 {
-		return follow.Item{}, context.Canceled
+		return archive.Item{}, context.Canceled
 	}
 	it := s.items[0]
 	s.items = s.items[1:]
@@ -103,7 +104,7 @@ func (s *steps) Close() error              { s.ended = true; return nil }
 // Whoever has not looked yet is told once, however much has been recorded.
 func TestTellChanges(t *testing.T) {
 	t.Parallel()
-	src := &steps{items: []follow.Item{{}, {Present: true}, {}, {Present: true}, {Present: true}}}
+	src := &steps{items: []archive.Item{{}, {Present: true}, {}, {Present: true}, {Present: true}}}
 	one, other := make(chan struct{}, 1), make(chan struct{}, 1)
 	tellChanges(context.Background(), src, one, other)
 	if len(one) != 1 || len(other) != 1 || !src.ended {

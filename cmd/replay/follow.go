@@ -18,6 +18,7 @@ import (
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/archive"
 	"tachograph/store/fault"
 	"tachograph/store/follow"
 	"tachograph/store/query"
@@ -26,7 +27,7 @@ import (
 
 // follower delivers what is recorded: a follow.Follower.
 type follower interface {
-	Next(context.Context) (follow.Item, error)
+	Next(context.Context) (archive.Item, error)
 	Position() follow.Position
 	Close() error
 }
@@ -69,7 +70,7 @@ type following struct {
 	src    follower
 	begin  follow.Position // behind which everything is delivered
 	read   clocks          // when of each class something was read last, up to there
-	first  *follow.Item    // that has been delivered already
+	first  *archive.Item   // that has been delivered already
 	recent *recent.Archive
 	host   string // that is followed
 	over   bool   // nothing can be added any more
@@ -77,7 +78,7 @@ type following struct {
 	// concerns chooses the distrusts that are printed when they begin; nil: none are.
 	concerns func(*query.Distrust) bool
 
-	items chan follow.Item
+	items chan archive.Item
 	taken chan struct{}
 	fail  error // why there are no more items
 	calls chan func() error
@@ -106,7 +107,7 @@ func (a *app) follow(ctx context.Context, flags *followFlags, args ...string) (*
 	if a.to != "" && flags.len != "" {
 		return nil, fmt.Errorf("--to and --for both say when to end: give one of them")
 	}
-	f := &following{a: a, items: make(chan follow.Item), taken: make(chan struct{}), calls: make(chan func() error)}
+	f := &following{a: a, items: make(chan archive.Item), taken: make(chan struct{}), calls: make(chan func() error)}
 	err := a.load(args...)
 	if fault.Of(err) == fault.NotFound {
 		err = f.await(ctx, args)
@@ -243,7 +244,7 @@ func (f *following) keep(ctx context.Context, keep recent.Keep) error {
 		if err != nil {
 			return err
 		}
-		if !it.Past {
+		if !it.Standing {
 			f.first = &it
 			break
 		}
@@ -376,13 +377,13 @@ func (f *following) run(ctx context.Context, s shows) error {
 }
 
 // take takes in one item.
-func (f *following) take(it *follow.Item, s shows, pending *metric.Class) error {
+func (f *following) take(it *archive.Item, s shows, pending *metric.Class) error {
 	switch {
 	case it.Lost != nil:
 		f.a.complain(fmt.Sprintf("replay: something was recorded and cannot be read: %v", it.Lost))
 	case it.Tick != nil:
 		f.recent.Add(it)
-		if it.Past {
+		if it.Standing {
 			return nil
 		}
 		if f.until != 0 && it.Tick.At.Wall > f.until {
@@ -390,7 +391,7 @@ func (f *following) take(it *follow.Item, s shows, pending *metric.Class) error 
 		}
 		f.pace.tick(it.Tick)
 		*pending = it.Tick.Class
-	case it.Event != nil && !it.Past:
+	case it.Event != nil && !it.Standing:
 		f.recent.Add(it)
 		if f.until != 0 && it.Event.At.Wall > f.until {
 			return nil
@@ -424,7 +425,7 @@ func (f *following) tellDoubt(d *query.Distrust) {
 // deliver hands on what is delivered, one after the other.
 func (f *following) deliver(ctx context.Context) {
 	defer close(f.items)
-	hand := func(it follow.Item) bool {
+	hand := func(it archive.Item) bool {
 		select {
 		case f.items <- it:
 		case <-ctx.Done():

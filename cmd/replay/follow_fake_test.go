@@ -19,9 +19,9 @@ import (
 )
 
 // told is a follower that delivers what a test tells it.
-type told struct{ items chan follow.Item }
+type told struct{ items chan archive.Item }
 
-func (f *told) Next(ctx context.Context) (follow.Item, error) {
+func (f *told) Next(ctx context.Context) (archive.Item, error) {
 	select {
 	case it, ok := <-f.items:
 		if !ok {
@@ -29,7 +29,7 @@ func (f *told) Next(ctx context.Context) (follow.Item, error) {
 		}
 		return it, nil
 	case <-ctx.Done():
-		return follow.Item{}, ctx.Err()
+		return archive.Item{}, ctx.Err()
 	}
 }
 
@@ -51,12 +51,12 @@ var (
 )
 
 // toldTick is the tick of a second, with so much in each of the groups.
-func toldTick(second int64, blocks ...*metric.Block) follow.Item {
+func toldTick(second int64, blocks ...*metric.Block) archive.Item {
 	at := metric.Stamp{Wall: testNow.UnixNano() + second*1e9, Awake: 1e12 + second*1e9, Cont: 1e12 + second*1e9}
 	for _, b := range blocks {
 		b.At = at
 	}
-	return follow.Item{Archive: toldInfo, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: blocks}}
+	return archive.Item{Archive: toldInfo, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: blocks}}
 }
 
 func toldBlock(g *metric.Group, x uint64, names ...string) *metric.Block {
@@ -73,7 +73,7 @@ func toldBlock(g *metric.Group, x uint64, names ...string) *metric.Block {
 }
 
 // aSecond is one in which nothing comes.
-var aSecond = follow.Item{}
+var aSecond = archive.Item{}
 
 func init() {
 	// What minds signals is started by the first who wants any, and may not belong to
@@ -84,18 +84,18 @@ func init() {
 }
 
 // follows runs a command that is told of items, each a moment after the one before.
-func follows(t *testing.T, line string, items ...follow.Item) (stdout, stderr string, status int) {
+func follows(t *testing.T, line string, items ...archive.Item) (stdout, stderr string, status int) {
 	t.Helper()
 	return followsOn(t, 0, line, items...)
 }
 
 // followsOn does so on a terminal of so many columns; of none, without one.
-func followsOn(t *testing.T, width int, line string, items ...follow.Item) (stdout, stderr string, status int) {
+func followsOn(t *testing.T, width int, line string, items ...archive.Item) (stdout, stderr string, status int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var o, e bytes.Buffer
 		began := time.Now()
-		f := &told{items: make(chan follow.Item)}
+		f := &told{items: make(chan archive.Item)}
 		a := newApp(&o, &e, func() time.Time { return testNow.Add(time.Since(began)) })
 		a.open = func(...string) (reader, error) {
 			part := &querytest.Part{Info: *toldInfo, Catalog: []*metric.Desc{toldLoad, toldBytes, toldCores}}
@@ -109,8 +109,8 @@ func followsOn(t *testing.T, width int, line string, items ...follow.Item) (stdo
 		done := make(chan int)
 		go func() { done <- a.run(append(words(line), "--archive", ".", "--utc")) }()
 		past := toldTick(-1, toldBlock(kernelOf, 4), toldBlock(netOf, 100, "en0"))
-		past.Past = true
-		for _, it := range append([]follow.Item{past, {Present: true}}, items...) {
+		past.Standing = true
+		for _, it := range append([]archive.Item{past, {Present: true}}, items...) {
 			if it == aSecond {
 				time.Sleep(time.Second)
 				continue
@@ -127,23 +127,23 @@ func followsOn(t *testing.T, width int, line string, items ...follow.Item) (stdo
 	return stdout, stderr, status
 }
 
-func toldEvent(second int64, kind metric.EventKind, text string) follow.Item {
+func toldEvent(second int64, kind metric.EventKind, text string) archive.Item {
 	it := toldTick(second)
-	return follow.Item{Archive: toldInfo, Event: &metric.Event{At: it.Tick.At, Kind: kind, Text: text}}
+	return archive.Item{Archive: toldInfo, Event: &metric.Event{At: it.Tick.At, Kind: kind, Text: text}}
 }
 
 // load is a second's tick with a load only.
-func load(second int64) follow.Item { return toldTick(second, toldBlock(kernelOf, uint64(second))) }
+func load(second int64) archive.Item { return toldTick(second, toldBlock(kernelOf, uint64(second))) }
 
 // cores is what is read once when a recorder starts, in a second.
-func cores(second int64, n uint64) follow.Item {
+func cores(second int64, n uint64) archive.Item {
 	it := toldTick(second, toldBlock(coresOf, n))
 	it.Tick.Class = metric.Static
 	return it
 }
 
 // booted is it after the machine has booted: its continuous clock stands at the second.
-func booted(it follow.Item, second int64) follow.Item {
+func booted(it archive.Item, second int64) archive.Item {
 	info := *toldInfo
 	info.ID, info.BootID = "2", "b2"
 	it.Archive, it.Tick.At.Awake, it.Tick.At.Cont = &info, second*1e9, second*1e9
@@ -151,14 +151,14 @@ func booted(it follow.Item, second int64) follow.Item {
 }
 
 // setBack is it where the clock was set back by some seconds before.
-func setBack(it follow.Item, seconds int64) follow.Item {
+func setBack(it archive.Item, seconds int64) archive.Item {
 	at := it.Tick.At
 	at.Wall -= seconds * 1e9
 	return stamped(it, at)
 }
 
 // stamped is it, read at another time.
-func stamped(it follow.Item, at metric.Stamp) follow.Item {
+func stamped(it archive.Item, at metric.Stamp) archive.Item {
 	it.Tick.At = at
 	for _, b := range it.Tick.Blocks {
 		b.At = at
@@ -170,15 +170,15 @@ func TestFollowPrints(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, line  string
-		items       []follow.Item
+		items       []archive.Item
 		out, stderr string
 		status      int
 	}{
-		{"a table", "values k.load -f", []follow.Item{load(1), load(20)}, `TIME                     METRIC       VALUE
+		{"a table", "values k.load -f", []archive.Item{load(1), load(20)}, `TIME                     METRIC       VALUE
 2026-11-20 03:30:01      k.load           1
 2026-11-20 03:30:20      k.load          20
 `, "", exit.Failed},
-		{"rates from the first on, and what appears later", "rates n.* -f", []follow.Item{
+		{"rates from the first on, and what appears later", "rates n.* -f", []archive.Item{
 			toldTick(0, toldBlock(netOf, 300, "en0")),
 			toldTick(1, toldBlock(netOf, 400, "en0", "a much longer name")),
 			toldTick(2, toldBlock(netOf, 600, "en0", "\x1b[2J")),
@@ -191,51 +191,51 @@ func TestFollowPrints(t *testing.T) {
 2026-11-20 03:30:02      n.bytes  \x1b[2J                      -
 2026-11-20 03:30:03      n.new    en0                          7
 `, "", exit.Failed},
-		{"nothing comes", "values k.load -f --format csv", []follow.Item{load(1), aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, load(8), load(9)}, `time,metric,instance,value
+		{"nothing comes", "values k.load -f --format csv", []archive.Item{load(1), aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, load(8), load(9)}, `time,metric,instance,value
 2026-11-20T03:30:01.000000000Z,k.load,,1
 2026-11-20T03:30:08.000000000Z,k.load,,8
 2026-11-20T03:30:09.000000000Z,k.load,,9
 `, `replay: the last sample is of 2026-11-20 03:30:01 UTC, 4 s ago: is the recorder running?
 replay: recording goes on
 `, exit.Failed},
-		{"the recorder stops", "values k.load -f --format csv", []follow.Item{load(1), toldEvent(2, metric.EventStop, "the recorder stopped"), aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, load(8)}, `time,metric,instance,value
+		{"the recorder stops", "values k.load -f --format csv", []archive.Item{load(1), toldEvent(2, metric.EventStop, "the recorder stopped"), aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, load(8)}, `time,metric,instance,value
 2026-11-20T03:30:01.000000000Z,k.load,,1
 2026-11-20T03:30:08.000000000Z,k.load,,8
 `, `replay: the recorder stopped at 2026-11-20 03:30:02 UTC; waiting for it
 replay: recording goes on
 `, exit.Failed},
-		{"for some seconds", "values k.load -f --for 3s --format csv", []follow.Item{load(1), load(2), load(3), load(4)}, `time,metric,instance,value
+		{"for some seconds", "values k.load -f --for 3s --format csv", []archive.Item{load(1), load(2), load(3), load(4)}, `time,metric,instance,value
 2026-11-20T03:30:01.000000000Z,k.load,,1
 2026-11-20T03:30:02.000000000Z,k.load,,2
 2026-11-20T03:30:03.000000000Z,k.load,,3
 `, "", exit.Yes},
-		{"the clock is set back", "values k.load -f --format csv", []follow.Item{load(5), load(6), load(2), load(3)}, `time,metric,instance,value
+		{"the clock is set back", "values k.load -f --format csv", []archive.Item{load(5), load(6), load(2), load(3)}, `time,metric,instance,value
 2026-11-20T03:30:05.000000000Z,k.load,,5
 2026-11-20T03:30:06.000000000Z,k.load,,6
 2026-11-20T03:30:02.000000000Z,k.load,,2
 2026-11-20T03:30:03.000000000Z,k.load,,3
 `, "", exit.Failed},
-		{"what was read before what is shown is recorded behind it", "values k.load/h.cores -f --format csv", []follow.Item{cores(1, 2), load(2), load(4), cores(3, 4), load(5), cores(5, 5), load(6)}, `time,metric,instance,value
+		{"what was read before what is shown is recorded behind it", "values k.load/h.cores -f --format csv", []archive.Item{cores(1, 2), load(2), load(4), cores(3, 4), load(5), cores(5, 5), load(6)}, `time,metric,instance,value
 2026-11-20T03:30:02.000000000Z,k.load/h.cores,,1
 2026-11-20T03:30:04.000000000Z,k.load/h.cores,,2
 2026-11-20T03:30:05.000000000Z,k.load/h.cores,,1.25
 2026-11-20T03:30:06.000000000Z,k.load/h.cores,,1.2
 `, "", exit.Failed},
-		{"the clock is set back below an expression", "values k.load/h.cores -f --format csv", []follow.Item{cores(1, 2), load(12), setBack(load(14), 10), setBack(cores(13, 7), 10), setBack(load(16), 10)}, `time,metric,instance,value
+		{"the clock is set back below an expression", "values k.load/h.cores -f --format csv", []archive.Item{cores(1, 2), load(12), setBack(load(14), 10), setBack(cores(13, 7), 10), setBack(load(16), 10)}, `time,metric,instance,value
 2026-11-20T03:30:12.000000000Z,k.load/h.cores,,6
 2026-11-20T03:30:04.000000000Z,k.load/h.cores,,7
 2026-11-20T03:30:06.000000000Z,k.load/h.cores,,2.2857142857142856
 `, "", exit.Failed},
-		{"the machine boots and its clock is behind", "values k.load/h.cores -f --format csv", []follow.Item{cores(1, 2), load(12), booted(cores(2, 4), 1), booted(load(4), 3), booted(cores(3, 8), 2), booted(load(6), 5)}, `time,metric,instance,value
+		{"the machine boots and its clock is behind", "values k.load/h.cores -f --format csv", []archive.Item{cores(1, 2), load(12), booted(cores(2, 4), 1), booted(load(4), 3), booted(cores(3, 8), 2), booted(load(6), 5)}, `time,metric,instance,value
 2026-11-20T03:30:12.000000000Z,k.load/h.cores,,6
 2026-11-20T03:30:04.000000000Z,k.load/h.cores,,1
 2026-11-20T03:30:06.000000000Z,k.load/h.cores,,0.75
 `, "", exit.Failed},
-		{"events", "events -f", []follow.Item{toldEvent(1, metric.EventProcessStart, "x began"), toldEvent(1, metric.EventBoot, "the machine was started"), toldEvent(2, metric.EventBoot, "the machine was started"), toldEvent(3, metric.EventMount, "a volume \x1b[2J")}, `TIME                     KIND           TEXT
+		{"events", "events -f", []archive.Item{toldEvent(1, metric.EventProcessStart, "x began"), toldEvent(1, metric.EventBoot, "the machine was started"), toldEvent(2, metric.EventBoot, "the machine was started"), toldEvent(3, metric.EventMount, "a volume \x1b[2J")}, `TIME                     KIND           TEXT
 2026-11-20 03:30:01      boot           the machine was started
 2026-11-20 03:30:03      mount          a volume \x1b[2J
 `, "", exit.Failed},
-		{"lost", "events -f --format json", []follow.Item{{Archive: toldInfo, Lost: follow.ErrGone}}, "", "replay: something was recorded and cannot be read: " + follow.ErrGone.Error() + "\n", exit.Failed},
+		{"lost", "events -f --format json", []archive.Item{{Archive: toldInfo, Lost: follow.ErrGone}}, "", "replay: something was recorded and cannot be read: " + follow.ErrGone.Error() + "\n", exit.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, said, status := follows(t, c.line, c.items...)

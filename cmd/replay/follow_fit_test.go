@@ -7,6 +7,7 @@ import (
 
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 )
 
@@ -15,18 +16,18 @@ import (
 func TestFollowFits(t *testing.T) {
 	t.Parallel()
 	const large, long = 12345678, "an interface with a name that is longer than there is room for in a narrow terminal"
-	series := []follow.Item{
+	series := []archive.Item{
 		toldTick(0, toldBlock(netOf, 300, "en0")), toldTick(1, toldBlock(netOf, 400, "en0", long)),
 		toldTick(2, toldBlock(netOf, large, "en0", long, "北京的网络接口北京的网络接口北京的网络接口")), toldTick(3, toldBlock(newOf, large, "en0", long)),
 	}
-	events := []follow.Item{
+	events := []archive.Item{
 		toldEvent(1, metric.EventMount, "/srv/containers/storage/overlay/0123456789abcdef0123456789abcdef/merged was mounted (overlay, read-write)"),
 		toldEvent(2, metric.EventMemory, "memory is short: the kernel says critical, and says so in many more words than before"),
 		{Archive: toldInfo, Lost: follow.ErrGone},
 	}
 	for _, c := range []struct {
 		line  string
-		items []follow.Item
+		items []archive.Item
 		want  string
 	}{
 		{"values n.* -f", series, ""}, {"rates n.* -f", series, ""}, {"events -f", events, "was mounted"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/exit"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
@@ -52,7 +53,7 @@ type watched struct {
 	present chan struct{}
 }
 
-func (w *watched) Next(ctx context.Context) (follow.Item, error) {
+func (w *watched) Next(ctx context.Context) (archive.Item, error) {
 	it, err := w.follower.Next(ctx)
 	if it.Present {
 		w.once.Do(func() { close(w.present) })

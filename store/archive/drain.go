@@ -51,14 +51,6 @@ type Draining struct {
 	Churn, Events *uint64
 }
 
-// Drained is what a Drain takes out at a time: a tick or an event, valid until the next
-// call, or that something cannot be read.
-type Drained struct {
-	Tick  *metric.Tick
-	Event *metric.Event
-	Lost  error
-}
-
 // A classDrain goes through the chunks of a class.
 type classDrain struct {
 	refs  []*ChunkRef
@@ -101,7 +93,7 @@ func NewDrain(what *Draining) *Drain {
 }
 
 // Next is what comes next; ok is false at the end.
-func (d *Drain) Next() (next Drained, ok bool) {
+func (d *Drain) Next() (next Item, ok bool) {
 	for {
 		if len(d.lost) > 0 {
 			next.Lost, d.lost = d.lost[0], d.lost[1:]
@@ -112,7 +104,7 @@ func (d *Drain) Next() (next Drained, ok bool) {
 		for i := range d.streams {
 			e, err := d.peek(&d.streams[i])
 			if err != nil {
-				return Drained{Lost: err}, true
+				return Item{Lost: err}, true
 			}
 			if e != nil && (stream < 0 || e.At.Cont < first) {
 				stream, first = i, e.At.Cont
@@ -127,10 +119,10 @@ func (d *Drain) Next() (next Drained, ok bool) {
 		case class >= 0:
 			t, err := d.tick(metric.Class(class))
 			if err != nil {
-				return Drained{Lost: err}, true
+				return Item{Lost: err}, true
 			}
 			if t != nil {
-				return Drained{Tick: t}, true
+				return Item{Tick: t}, true
 			}
 		case stream >= 0:
 			s := &d.streams[stream]
@@ -138,9 +130,9 @@ func (d *Drain) Next() (next Drained, ok bool) {
 			s.events = s.events[1:]
 			s.at++
 			*s.pos = s.at
-			return Drained{Event: e}, true
+			return Item{Event: e}, true
 		default:
-			return Drained{}, false
+			return Item{}, false
 		}
 	}
 }

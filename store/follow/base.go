@@ -91,14 +91,14 @@ func (s *standing) intern(same *archive.Sameness) {
 
 // base are the items of how things stood at the position: what the journal said, and
 // of the groups of which it did not, what chunks say.
-func (v *volume) base(base *standing) (items []Item) {
+func (v *volume) base(base *standing) (items []archive.Item) {
 	for c := range v.f.want {
 		if limit := v.f.pos.Ticks[c]; v.f.want[c] && limit != 0 {
 			v.standing(metric.Class(c), limit, base)
 		}
 	}
 	for _, t := range base.ticks() {
-		items = append(items, Item{Archive: v.info, Tick: t, Past: true})
+		items = append(items, archive.Item{Archive: v.info, Tick: t, Standing: true})
 	}
 	return items
 }
@@ -117,7 +117,7 @@ func (s *standing) lacks(want *[metric.NumClasses]bool, info *archive.Info) bool
 // earlier are the items of how things stood at the end of the archive prev, of the
 // classes that base lacks: a boot goes on from one archive to the next, and what is read each
 // minute stands as it stood until it is read again.
-func (f *Follower) earlier(prev *book, base *standing) ([]Item, error) {
+func (f *Follower) earlier(prev *book, base *standing) ([]archive.Item, error) {
 	v, err := f.open(prev)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err // it has another name now, or was removed
@@ -131,7 +131,7 @@ func (f *Follower) earlier(prev *book, base *standing) ([]Item, error) {
 	f.pos = Position{Archive: prev.head.ID}
 	var all standing
 	v.toEnd(&all)
-	return slices.DeleteFunc(v.base(&all), func(it Item) bool { return base.class[it.Tick.Class].any }), nil
+	return slices.DeleteFunc(v.base(&all), func(it archive.Item) bool { return base.class[it.Tick.Class].any }), nil
 }
 
 // standing adds to base how things stood of a class at a continuous clock, by the last

@@ -47,9 +47,9 @@ func TestBaseOfAnArchiveThatHasJustBegun(t *testing.T) {
 				t.Fatal(err)
 			case it.Present:
 				return classes, f.Position()
-			case it.Tick != nil && it.Past && classes[it.Tick.Class]:
+			case it.Tick != nil && it.Standing && classes[it.Tick.Class]:
 				t.Errorf("class %v is told twice", it.Tick.Class)
-			case it.Tick != nil && it.Past:
+			case it.Tick != nil && it.Standing:
 				classes[it.Tick.Class] = true
 			case it.Tick != nil:
 				t.Errorf("a tick of class %v that is not past", it.Tick.Class)

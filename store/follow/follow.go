@@ -50,10 +50,10 @@ type Follower struct {
 	same  archive.Sameness
 	vol   *volume // what is being read; nil while there is nothing
 	pos   Position
-	queue []Item // to be delivered before anything else
-	here  bool   // Present has been told, and nothing else since
-	more  bool   // the last look found something, behind which there may be more
-	away  bool   // what is being read has gone from its place
+	queue []archive.Item // to be delivered before anything else
+	here  bool           // Present has been told, and nothing else since
+	more  bool           // the last look found something, behind which there may be more
+	away  bool           // what is being read has gone from its place
 	due   time.Time
 	busy  sync.Mutex // held by who reads: Close may be called beside Next
 }
@@ -171,31 +171,31 @@ func (f *Follower) Close() error {
 
 // Next returns the next Item. It waits until there is one, and ends with the error
 // of ctx.
-func (f *Follower) Next(ctx context.Context) (Item, error) {
+func (f *Follower) Next(ctx context.Context) (archive.Item, error) {
 	for {
 		if it, ok, err := f.now(ctx); ok || err != nil {
 			return it, err
 		}
 		if err := f.wake.wait(ctx, f.due); err != nil {
-			return Item{}, err
+			return archive.Item{}, err
 		}
 	}
 }
 
-// now is the next Item, if there is one by now.
-func (f *Follower) now(ctx context.Context) (it Item, ok bool, err error) {
+// now is the next item, if there is one by now.
+func (f *Follower) now(ctx context.Context) (it archive.Item, ok bool, err error) {
 	f.busy.Lock()
 	defer f.busy.Unlock()
 	for {
 		if err := ctx.Err(); err != nil {
-			return Item{}, false, err
+			return archive.Item{}, false, err
 		}
 		if f.wake.isClosed() {
-			return Item{}, false, ErrClosed
+			return archive.Item{}, false, ErrClosed
 		}
 		if len(f.queue) > 0 {
 			it := f.queue[0]
-			f.queue[0] = Item{}
+			f.queue[0] = archive.Item{}
 			f.queue = f.queue[1:]
 			return it, true, nil
 		}
@@ -208,13 +208,13 @@ func (f *Follower) now(ctx context.Context) (it Item, ok bool, err error) {
 		}
 		if !f.here {
 			f.here = true
-			it := Item{Present: true}
+			it := archive.Item{Present: true}
 			if f.vol != nil {
 				it.Archive = f.vol.info
 			}
 			return it, true, nil
 		}
-		return Item{}, false, nil
+		return archive.Item{}, false, nil
 	}
 }
 
@@ -223,7 +223,7 @@ func (f *Follower) now(ctx context.Context) (it Item, ok bool, err error) {
 const mostLooks = 64
 
 // step finds the next item, if there is one.
-func (f *Follower) step() (Item, bool) {
+func (f *Follower) step() (archive.Item, bool) {
 	for looks := 0; len(f.queue) == 0; looks++ {
 		if f.vol != nil {
 			if it, ok := f.vol.next(); ok {
@@ -249,7 +249,7 @@ func (f *Follower) step() (Item, bool) {
 			break
 		}
 	}
-	return Item{}, false
+	return archive.Item{}, false
 }
 
 // idle reports whether what is being read has nothing that could be added to.
@@ -259,7 +259,7 @@ func (f *Follower) idle() bool {
 
 // lose queues that something cannot be read.
 func (f *Follower) lose(err error) {
-	it := Item{Lost: err}
+	it := archive.Item{Lost: err}
 	if f.vol != nil {
 		it.Archive = f.vol.info
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/fault"
 	"tachograph/store/follow"
 	"tachograph/store/recording"
@@ -53,9 +54,9 @@ func (s streams) event(e *metric.Event) {
 	}
 }
 
-func (s streams) add(it follow.Item) {
+func (s streams) add(it archive.Item) {
 	switch {
-	case it.Past:
+	case it.Standing:
 	case it.Tick != nil:
 		s.tick(it.Tick)
 	case it.Event != nil:
@@ -258,7 +259,7 @@ func TestBase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !it.Past {
+			if !it.Standing {
 				break
 			}
 			got[it.Tick.Class] = tickText(it.Tick)

@@ -311,7 +311,7 @@ func inOrder(t *testing.T, what string, opt follow.Options, dir string, most int
 			archive = at
 			clear(last)
 		}
-		if it.Tick != nil && !it.Past {
+		if it.Tick != nil && !it.Standing {
 			if at := it.Tick.At.Cont; last[it.Tick.Class] != 0 && at <= last[it.Tick.Class] {
 				t.Fatalf("%s: a tick of class %v comes twice, or late", what, it.Tick.Class)
 			}

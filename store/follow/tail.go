@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/journal"
 	"tachograph/store/layout"
 )
@@ -102,7 +103,7 @@ func (v *volume) newer() bool {
 }
 
 // take notes a record, and makes an item of one that has not been delivered.
-func (v *volume) take(rec *journal.Record) (Item, bool) {
+func (v *volume) take(rec *journal.Record) (archive.Item, bool) {
 	first := !v.any
 	v.any = true
 	switch rec.Kind {
@@ -110,12 +111,12 @@ func (v *volume) take(rec *journal.Record) (Item, bool) {
 		v.rotated = false
 		t := rec.Tick
 		if !v.passes(t.Class, t.At) {
-			return Item{}, false
+			return archive.Item{}, false
 		}
 		if !v.f.want[t.Class] {
-			return Item{}, false
+			return archive.Item{}, false
 		}
-		return Item{Tick: v.show(t, v.gens[0].groups)}, true
+		return archive.Item{Tick: v.show(t, v.gens[0].groups)}, true
 	case journal.KindEvent:
 		v.rotated = rec.Event.Kind == metric.EventRotate && !first
 		of, at := &v.f.pos.Events, &v.events
@@ -123,17 +124,17 @@ func (v *volume) take(rec *journal.Record) (Item, bool) {
 			of, at = &v.f.pos.Churn, &v.churn
 		}
 		if *at++; *at <= *of {
-			return Item{}, false
+			return archive.Item{}, false
 		}
 		*of = *at
-		return Item{Event: rec.Event}, true
+		return archive.Item{Event: rec.Event}, true
 	case journal.KindDescribe:
 		v.known.Learn(rec.Descs)
 		for _, g := range v.gens {
 			clear(g.groups)
 		}
 	}
-	return Item{}, false
+	return archive.Item{}, false
 }
 
 // passes reports whether a tick of a class stands behind the position, and moves that.

@@ -295,7 +295,7 @@ func (v *volume) watch() {
 }
 
 // next returns the next item, if there is one by now.
-func (v *volume) next() (Item, bool) {
+func (v *volume) next() (archive.Item, bool) {
 	for len(v.f.queue) == 0 {
 		if v.drain != nil {
 			next, ok := v.drain.Next()
@@ -305,7 +305,7 @@ func (v *volume) next() (Item, bool) {
 			case next.Lost != nil:
 				v.wrong(next.Lost)
 			default:
-				return Item{Archive: v.info, Tick: next.Tick, Event: next.Event}, true
+				return archive.Item{Archive: v.info, Tick: next.Tick, Event: next.Event}, true
 			}
 			continue
 		}
@@ -315,14 +315,14 @@ func (v *volume) next() (Item, bool) {
 				continue // the archive was read anew
 			}
 			v.reckon()
-			return Item{}, false
+			return archive.Item{}, false
 		}
 		if it, ok := v.take(rec); ok {
 			it.Archive = v.info
 			return it, true
 		}
 	}
-	return Item{}, false
+	return archive.Item{}, false
 }
 
 // reckon corrects the counts of a position that are more than there is, as where

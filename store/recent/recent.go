@@ -10,7 +10,6 @@ import (
 	"tachograph/store"
 	"tachograph/store/archive"
 	"tachograph/store/derive"
-	"tachograph/store/follow"
 	"tachograph/store/layout"
 )
 
@@ -111,7 +110,7 @@ func (a *Archive) Describe(list ...*metric.Desc) {
 }
 
 // Add adds what a follower delivers.
-func (a *Archive) Add(it *follow.Item) {
+func (a *Archive) Add(it *archive.Item) {
 	switch {
 	case it.Tick != nil:
 		a.Tick(it.Archive, it.Tick)

@@ -11,7 +11,7 @@ import (
 
 // stand hands out how things stood where the window begins in the last of a boot's files, in
 // the classes of which that is wanted. What an earlier file goes on from needs none.
-func (opt *ReadOptions) stand(files []*archive.File, info *archive.Info, same *archive.Sameness, yield func(Item) bool) bool {
+func (opt *ReadOptions) stand(files []*archive.File, info *archive.Info, same *archive.Sameness, yield func(archive.Item) bool) bool {
 	a := files[len(files)-1]
 	from := max(opt.from(), a.Covered)
 	if a.Info.To < from || a.Info.Begin() > opt.to() {
@@ -46,7 +46,7 @@ func (opt *ReadOptions) stand(files []*archive.File, info *archive.Info, same *a
 			var f rowFilter
 			t = f.filter(t, opt.Instance)
 		}
-		if len(t.Blocks) > 0 && !yield(Item{Archive: info, Tick: t, Standing: true}) {
+		if len(t.Blocks) > 0 && !yield(archive.Item{Archive: info, Tick: t, Standing: true}) {
 			return false
 		}
 	}

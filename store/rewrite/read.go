@@ -38,27 +38,15 @@ type ReadOptions struct {
 	Note func(store.Loss)
 }
 
-// An Item is a tick or an event, and the archive that it is of. It is valid until the next
-// one. A group, a description and an instance are the same pointer as long as they say the
-// same; an instance's Rev grows when it is called otherwise.
-type Item struct {
-	Archive *archive.Info
-	Tick    *metric.Tick
-	Event   *metric.Event
-	// Standing says that Tick is how things stood where the window begins, which is the
-	// time that it has. Its blocks have that of when they were read.
-	Standing bool
-}
-
 // Read reads archives, finished or being written, their journals included: files,
 // directories, or bundles. Items come in the order of time within an archive, and archives
 // in theirs. The error, which is the last thing it tells, says that nothing of paths can be
 // read; what is lost otherwise is told to Note.
-func Read(opt ReadOptions, paths ...string) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
+func Read(opt ReadOptions, paths ...string) iter.Seq2[archive.Item, error] {
+	return func(yield func(archive.Item, error) bool) {
 		r, err := store.Open(paths...)
 		if err != nil {
-			yield(Item{}, err)
+			yield(archive.Item{}, err)
 			return
 		}
 		defer r.Close()
@@ -71,11 +59,11 @@ func Read(opt ReadOptions, paths ...string) iter.Seq2[Item, error] {
 }
 
 // ReadFrom is Read of what a Reader has open. Nothing else is asked of it meanwhile.
-func ReadFrom(opt ReadOptions, r *store.Reader) iter.Seq[Item] {
-	return func(yield func(Item) bool) { opt.readAll(r, yield) }
+func ReadFrom(opt ReadOptions, r *store.Reader) iter.Seq[archive.Item] {
+	return func(yield func(archive.Item) bool) { opt.readAll(r, yield) }
 }
 
-func (opt *ReadOptions) readAll(r *store.Reader, yield func(Item) bool) {
+func (opt *ReadOptions) readAll(r *store.Reader, yield func(archive.Item) bool) {
 	for _, l := range r.Losses() {
 		opt.note(l)
 	}
@@ -127,7 +115,7 @@ func (opt *ReadOptions) to() int64 {
 }
 
 // read hands out what is wanted of one archive.
-func (opt *ReadOptions) read(a *archive.File, info *archive.Info, same *archive.Sameness, yield func(Item) bool) bool {
+func (opt *ReadOptions) read(a *archive.File, info *archive.Info, same *archive.Sameness, yield func(archive.Item) bool) bool {
 	for _, text := range a.Info.Damage {
 		opt.note(damage(&a.Info, text))
 	}
@@ -156,7 +144,7 @@ func (opt *ReadOptions) read(a *archive.File, info *archive.Info, same *archive.
 		case next.Lost != nil:
 			opt.note(Lost(&a.Info, next.Lost))
 		case next.Event != nil:
-			if w := next.Event.At.Wall; w >= from && w <= to && !a.Hides(w) && !yield(Item{Archive: info, Event: next.Event}) {
+			if w := next.Event.At.Wall; w >= from && w <= to && !a.Hides(w) && !yield(archive.Item{Archive: info, Event: next.Event}) {
 				return false
 			}
 		default:
@@ -167,7 +155,7 @@ func (opt *ReadOptions) read(a *archive.File, info *archive.Info, same *archive.
 			if opt.Instance != nil {
 				t = f.filter(t, opt.Instance)
 			}
-			if (len(t.Blocks) > 0 || opt.Metrics == nil && opt.Instance == nil) && !yield(Item{Archive: info, Tick: t}) {
+			if (len(t.Blocks) > 0 || opt.Metrics == nil && opt.Instance == nil) && !yield(archive.Item{Archive: info, Tick: t}) {
 				return false
 			}
 		}

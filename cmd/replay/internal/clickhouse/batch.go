@@ -8,7 +8,6 @@ import (
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
-	"tachograph/store/follow"
 	"tachograph/store/query"
 )
 
@@ -25,7 +24,7 @@ type batch struct {
 const tableCount = 7
 
 // Add adds the rows of an item.
-func (b *batch) Add(item *follow.Item) error {
+func (b *batch) Add(item *archive.Item) error {
 	if item.Archive != nil {
 		b.info = item.Archive
 	}

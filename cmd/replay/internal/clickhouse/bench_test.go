@@ -8,7 +8,6 @@ import (
 
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/store/archive"
-	"tachograph/store/follow"
 	"tachograph/store/query/querytest"
 )
 
@@ -31,7 +30,7 @@ func BenchmarkEncode(b *testing.B) {
 	for b.Loop() {
 		batch := s.NewBatch(push.BatchID{Archive: info})
 		for _, t := range p.Ticks {
-			if err := batch.Add(&follow.Item{Archive: info, Tick: t}); err != nil {
+			if err := batch.Add(&archive.Item{Archive: info, Tick: t}); err != nil {
 				b.Fatal(err)
 			}
 		}

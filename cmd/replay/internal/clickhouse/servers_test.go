@@ -15,7 +15,7 @@ import (
 
 	"tachograph/cmd/internal/peertest"
 	"tachograph/cmd/replay/internal/push"
-	"tachograph/store/follow"
+	"tachograph/store/archive"
 	"tachograph/store/rewrite"
 )
 
@@ -158,7 +158,7 @@ func send(t testing.TB, s *Sink, values int, paths ...string) (batches, bytes in
 		if b == nil {
 			b = s.NewBatch(push.BatchID{Archive: item.Archive})
 		}
-		if err := b.Add(&follow.Item{Archive: item.Archive, Tick: item.Tick, Event: item.Event}); err != nil {
+		if err := b.Add(&archive.Item{Archive: item.Archive, Tick: item.Tick, Event: item.Event}); err != nil {
 			t.Fatal(err)
 		}
 		if item.Tick != nil {

@@ -61,14 +61,14 @@ func (a *assembler) forget() {
 }
 
 // take takes in what a follower that is now at pos has delivered.
-func (a *assembler) take(it *follow.Item, pos follow.Position) *step {
+func (a *assembler) take(it *archive.Item, pos follow.Position) *step {
 	s := &step{event: it.Event, lost: it.Lost}
 	if it.Archive != nil && it.Archive != a.source {
 		s.turned = true
 		a.turn(it.Archive)
 	}
 	a.state.Position = pos
-	if !it.Past && !a.based {
+	if !it.Standing && !a.based {
 		a.base()
 	}
 	if t := it.Tick; t != nil {

@@ -16,6 +16,7 @@ import (
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/storetest"
 )
@@ -56,7 +57,7 @@ func (p *playback) send(m *tachographv1.SubscribeResponse) error {
 const skip = 200
 
 // play plays what next delivers to a client that wants metrics.
-func (p *playback) play(b *testing.B, metrics []*metric.Desc, next func() (follow.Item, follow.Position, error)) {
+func (p *playback) play(b *testing.B, metrics []*metric.Desc, next func() (archive.Item, follow.Position, error)) {
 	f := &feed{enc: newEncoder(wish{metrics: metrics}), send: func(m *tachographv1.SubscribeResponse, _ int) error { return p.send(m) }}
 	a := newAssembler(nil)
 	begun := false
@@ -131,7 +132,7 @@ func BenchmarkArchive(b *testing.B) {
 					b.Fatal(err)
 				}
 				var p playback
-				p.play(b, chosen.Metrics, func() (follow.Item, follow.Position, error) {
+				p.play(b, chosen.Metrics, func() (archive.Item, follow.Position, error) {
 					it, err := f.Next(context.Background())
 					if err == nil && it.Present {
 						err = errOver
@@ -179,9 +180,9 @@ func BenchmarkAllMove(b *testing.B) {
 		at := metric.Stamp{Wall: 1700000000e9, Cont: 86400e9}
 		pos := follow.Position{Archive: info.ID}
 		n := 0
-		p.play(b, group.Metrics, func() (follow.Item, follow.Position, error) {
+		p.play(b, group.Metrics, func() (archive.Item, follow.Position, error) {
 			if n++; n > 800 {
-				return follow.Item{}, pos, errOver
+				return archive.Item{}, pos, errOver
 			}
 			step := int64(1e9) + rnd.Int64N(1e6)
 			at.Wall, at.Cont = at.Wall+step, at.Cont+step
@@ -198,7 +199,7 @@ func BenchmarkAllMove(b *testing.B) {
 				}
 			}
 			block.At = at
-			return follow.Item{Archive: &info, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{block}}}, pos, nil
+			return archive.Item{Archive: &info, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{block}}}, pos, nil
 		})
 		p.report(b)
 	}
@@ -248,19 +249,19 @@ func BenchmarkDataset(b *testing.B) {
 			}
 		}
 		n := 0
-		p.play(b, metrics, func() (follow.Item, follow.Position, error) {
+		p.play(b, metrics, func() (archive.Item, follow.Position, error) {
 			if n++; n > 1400 {
-				return follow.Item{}, pos, errOver
+				return archive.Item{}, pos, errOver
 			}
 			for len(queue) == 0 {
 				if err := learn(); err != nil {
-					return follow.Item{}, pos, errOver
+					return archive.Item{}, pos, errOver
 				}
 			}
 			t := queue[0]
 			queue = queue[1:]
 			pos.Ticks[t.Class] = t.At.Cont
-			return follow.Item{Archive: info, Tick: t}, pos, nil
+			return archive.Item{Archive: info, Tick: t}, pos, nil
 		})
 		d.Close()
 		p.report(b)

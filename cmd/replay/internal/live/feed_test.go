@@ -15,6 +15,7 @@ import (
 	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/wire"
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/storetest"
 )
@@ -147,7 +148,7 @@ func TestFramesSayHowThingsStand(t *testing.T) {
 		pos := follow.Position{Archive: info.ID}
 		late := false
 		for n := range 150 {
-			it := follow.Item{Archive: info}
+			it := archive.Item{Archive: info}
 			switch k := rnd.IntN(40); {
 			case k == 0 || k == 1:
 				if number++; k == 1 {
@@ -155,7 +156,7 @@ func TestFramesSayHowThingsStand(t *testing.T) {
 				}
 				info = testArchive(fmt.Sprint(number), fmt.Sprint(boot))
 				pos.Archive = info.ID
-				it = follow.Item{Archive: info, Event: &metric.Event{Kind: metric.EventBoot}}
+				it = archive.Item{Archive: info, Event: &metric.Event{Kind: metric.EventBoot}}
 				pos.Events++
 			case k == 2:
 				it.Event = &metric.Event{Kind: metric.EventProcessStart, Text: "x"}
@@ -232,7 +233,7 @@ func TestLargeFramesComeInParts(t *testing.T) {
 		biggest = max(biggest, proto.Size(m))
 		return send(m, size)
 	}
-	s := a.take(&follow.Item{Archive: testArchive("1", "1"), Tick: &metric.Tick{Class: metric.Process, At: metric.Stamp{Wall: 5, Cont: 7}, Blocks: []*metric.Block{b}}}, follow.Position{Archive: "1"})
+	s := a.take(&archive.Item{Archive: testArchive("1", "1"), Tick: &metric.Tick{Class: metric.Process, At: metric.Stamp{Wall: 5, Cont: 7}, Blocks: []*metric.Block{b}}}, follow.Position{Archive: "1"})
 	if err := l.feed.begin(s.State, s.Position, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestIntervals(t *testing.T) {
 		for _, tick := range m.Ticks(n) {
 			pos := a.state.Position
 			pos.Archive, pos.Ticks[tick.Class] = "1", tick.At.Cont
-			s := a.take(&follow.Item{Archive: info, Tick: tick}, pos)
+			s := a.take(&archive.Item{Archive: info, Tick: tick}, pos)
 			var err error
 			if n == 0 && tick.Class == metric.Process {
 				err = l.feed.begin(s.State, pos, nil)

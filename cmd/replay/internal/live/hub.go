@@ -7,12 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 )
 
 // A Follower delivers what is recorded: a *follow.Follower.
 type Follower interface {
-	Next(context.Context) (follow.Item, error)
+	Next(context.Context) (archive.Item, error)
 	Position() follow.Position
 	Close() error
 }

@@ -18,17 +18,17 @@ import (
 
 // A tape is a follower that delivers what a test puts into it.
 type tape struct {
-	items  chan follow.Item
+	items  chan archive.Item
 	pos    follow.Position
 	closed atomic.Bool
 }
 
-func newTape() *tape { return &tape{items: make(chan follow.Item)} }
+func newTape() *tape { return &tape{items: make(chan archive.Item)} }
 
-func (t *tape) Next(ctx context.Context) (follow.Item, error) {
+func (t *tape) Next(ctx context.Context) (archive.Item, error) {
 	select {
 	case <-ctx.Done():
-		return follow.Item{}, ctx.Err()
+		return archive.Item{}, ctx.Err()
 	case it := <-t.items:
 		if it.Archive == nil {
 			return it, errors.New("the tape is torn")
@@ -82,7 +82,7 @@ func TestStateIsWhatWasReadLast(t *testing.T) {
 		var states []kept
 		for range 60 {
 			tick := w.Tick()
-			s := a.take(&follow.Item{Archive: info, Tick: tick}, follow.Position{})
+			s := a.take(&archive.Item{Archive: info, Tick: tick}, follow.Position{})
 			for _, b := range tick.Blocks {
 				want[b.Group.Name] = shown(b)
 			}
@@ -113,7 +113,7 @@ func TestTurns(t *testing.T) {
 	a, m := newAssembler(nil), storetest.NewMachine(1)
 	feed := func(info *archive.Info) (s *step) {
 		for _, tick := range m.Ticks(0) {
-			s = a.take(&follow.Item{Archive: info, Tick: tick}, follow.Position{})
+			s = a.take(&archive.Item{Archive: info, Tick: tick}, follow.Position{})
 		}
 		return s
 	}
@@ -124,7 +124,7 @@ func TestTurns(t *testing.T) {
 	}
 	second := testArchive("2", "boot 1")
 	second.Intervals[metric.Process] = 0
-	s := a.take(&follow.Item{Archive: second, Event: &metric.Event{Kind: metric.EventRotate}}, follow.Position{})
+	s := a.take(&archive.Item{Archive: second, Event: &metric.Event{Kind: metric.EventRotate}}, follow.Position{})
 	if _, ok := s.Lookup("test.kernel.count"); !ok || !s.turned {
 		t.Error("what goes on being recorded is forgotten")
 	}
@@ -137,7 +137,7 @@ func TestTurns(t *testing.T) {
 	if _, ok := before.Lookup("test.proc.count"); !ok {
 		t.Error("a state has changed")
 	}
-	s = a.take(&follow.Item{Archive: testArchive("3", "boot 2"), Event: &metric.Event{Kind: metric.EventBoot}}, follow.Position{})
+	s = a.take(&archive.Item{Archive: testArchive("3", "boot 2"), Event: &metric.Event{Kind: metric.EventBoot}}, follow.Position{})
 	if _, ok := s.Lookup("test.kernel.count"); ok {
 		t.Error("values of another boot are present")
 	}
@@ -174,14 +174,14 @@ func TestHubFollowsWhileNeeded(t *testing.T) {
 		synctest.Wait()
 		m, info := storetest.NewMachine(1), testArchive("1", "b")
 		for _, tick := range m.Ticks(0) {
-			tapes[0].items <- follow.Item{Archive: info, Tick: tick, Past: true}
+			tapes[0].items <- archive.Item{Archive: info, Tick: tick, Standing: true}
 		}
 		select {
 		case <-got:
 			t.Fatal("the present is not there yet")
 		default:
 		}
-		tapes[0].items <- follow.Item{Archive: info, Present: true}
+		tapes[0].items <- archive.Item{Archive: info, Present: true}
 		if s := <-got; s.Ticks[metric.Fast] != 1 {
 			t.Errorf("%v ticks", s.Ticks)
 		}
@@ -199,7 +199,7 @@ func TestHubFollowsWhileNeeded(t *testing.T) {
 		if len(tapes) != 2 {
 			t.Fatal("it does not follow again")
 		}
-		tapes[1].items <- follow.Item{}
+		tapes[1].items <- archive.Item{}
 		synctest.Wait()
 		if _, err := h.Now(ctx); err == nil {
 			t.Error("following failed and nobody is told")
@@ -240,6 +240,6 @@ func BenchmarkTake(b *testing.B) {
 		for c := range 20 {
 			block.Cols[c].Bits[n%400]++
 		}
-		a.take(&follow.Item{Archive: info, Tick: tick}, follow.Position{})
+		a.take(&archive.Item{Archive: info, Tick: tick}, follow.Position{})
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"tachograph/cmd/replay/internal/status"
 	"tachograph/sample/metric"
 	"tachograph/store"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 )
 
@@ -385,7 +386,7 @@ func (s *stream) step(st *step) error {
 
 // delivered is an item with the position behind it.
 type delivered struct {
-	follow.Item
+	archive.Item
 	at follow.Position
 }
 
@@ -414,7 +415,7 @@ func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 			return s.refused(err)
 		}
 		pos := f.Position()
-		it.Past = it.Past || !began && isBefore(&it, pos, &at)
+		it.Standing = it.Standing || !began && isBefore(&it, pos, &at)
 		if it.Event != nil && !began && !it.Present {
 			// Ticks before the position may still come, of those that were added before it.
 			e := *it.Event
@@ -422,7 +423,7 @@ func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 			early = append(early, delivered{it, pos})
 			continue
 		}
-		if !it.Past && !began {
+		if !it.Standing && !began {
 			began = true
 			if err := s.hostIsSame(&it); err != nil {
 				return err
@@ -435,7 +436,7 @@ func (s *stream) catchUp(ctx context.Context, from follow.Position) error {
 				return err
 			}
 		}
-		if it.Past {
+		if it.Standing {
 			a.take(&it, pos)
 			continue
 		}
@@ -490,7 +491,7 @@ func (s *stream) before(p follow.Position) follow.Position {
 }
 
 // isBefore reports whether an item is at or before p.
-func isBefore(it *follow.Item, now follow.Position, p *follow.Position) bool {
+func isBefore(it *archive.Item, now follow.Position, p *follow.Position) bool {
 	return it.Tick != nil && now.Archive == p.Archive && it.Tick.At.Cont <= p.Ticks[it.Tick.Class]
 }
 
@@ -563,7 +564,7 @@ func (s *stream) refused(err error) error {
 }
 
 // hostIsSame refuses a position of another host than that which is followed.
-func (s *stream) hostIsSame(it *follow.Item) error {
+func (s *stream) hostIsSame(it *archive.Item) error {
 	now := s.state.Archive
 	if it.Archive == nil || now == nil || it.Archive.Host.ID == now.Host.ID {
 		return nil

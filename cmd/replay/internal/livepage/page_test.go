@@ -27,15 +27,15 @@ type scripted struct {
 	group          *metric.Group
 }
 
-func (s *scripted) Next(ctx context.Context) (follow.Item, error) {
+func (s *scripted) Next(ctx context.Context) (archive.Item, error) {
 	select {
 	case <-ctx.Done():
-		return follow.Item{}, ctx.Err()
+		return archive.Item{}, ctx.Err()
 	case <-time.After(time.Second):
 	}
 	at := metric.Stamp{Wall: time.Now().UnixNano(), Awake: time.Now().UnixNano(), Cont: time.Now().UnixNano()}
 	b := &metric.Block{Group: s.group, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{uint64(at.Wall)}}}}
-	return follow.Item{Archive: s.info, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}}}, nil
+	return archive.Item{Archive: s.info, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}}}, nil
 }
 func (s *scripted) Position() follow.Position { return follow.Position{} }
 func (s *scripted) Close() error              { s.closed.Add(1); return nil }

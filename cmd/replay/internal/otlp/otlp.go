@@ -33,7 +33,6 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
-	"tachograph/store/follow"
 )
 
 // Options say what is pushed.
@@ -86,7 +85,7 @@ func (s *Sink) Prepare(ctx context.Context) error {
 func (s *Sink) Wants(indom string) bool { return s.maker.Wants(indom) }
 
 // Base takes in how things stood.
-func (s *Sink) Base(it *follow.Item) error {
+func (s *Sink) Base(it *archive.Item) error {
 	if it.Tick != nil {
 		s.begin(it.Archive, it.Tick.At)
 		s.maker.Base(it.Archive, it.Tick)
@@ -151,7 +150,7 @@ type batch struct {
 }
 
 // Add makes points of a tick.
-func (b *batch) Add(it *follow.Item) error {
+func (b *batch) Add(it *archive.Item) error {
 	if it.Tick != nil {
 		b.sink.begin(it.Archive, it.Tick.At)
 		b.head, b.start = b.sink.resource, b.sink.start

@@ -21,7 +21,6 @@ import (
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
-	"tachograph/store/follow"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -103,7 +102,7 @@ func sent(t *testing.T, c *collector) error {
 	info, ticks := some()
 	b := s.NewBatch(push.BatchID{Archive: info})
 	for _, tick := range ticks {
-		if err := b.Add(&follow.Item{Archive: info, Tick: tick}); err != nil {
+		if err := b.Add(&archive.Item{Archive: info, Tick: tick}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
-	"tachograph/store/rewrite"
 )
 
 // BenchmarkEncode says how many values are encoded and written in a second of one
@@ -29,7 +28,7 @@ func BenchmarkEncode(b *testing.B) {
 		process.Metrics = append(process.Metrics, &metric.Desc{Name: fmt.Sprintf("p.m%d", i), Type: metric.U64, Indom: "process"})
 	}
 	values := int64(0)
-	items := func(yield func(rewrite.Item, error) bool) {
+	items := func(yield func(archive.Item, error) bool) {
 		s := &metric.Block{Group: system, Rows: []*metric.Instance{nil}, Cols: make([]metric.Column, 600)}
 		p := &metric.Block{Group: process, Cols: make([]metric.Column, 15)}
 		for i := range s.Cols {
@@ -49,7 +48,7 @@ func BenchmarkEncode(b *testing.B) {
 			p.Rows[n%400] = someone(n + 400)
 			s.Cols[n%600].Bits[0]++
 			values += int64(tick.Values())
-			if !yield(rewrite.Item{Archive: in, Tick: tick}, nil) {
+			if !yield(archive.Item{Archive: in, Tick: tick}, nil) {
 				return
 			}
 		}
@@ -58,7 +57,7 @@ func BenchmarkEncode(b *testing.B) {
 	e := &exporter{ctx: context.Background(), base: base, report: &export.Report{}}
 	b.ResetTimer()
 	start := used(b)
-	if err := e.run(iter.Seq2[rewrite.Item, error](items)); err != nil {
+	if err := e.run(iter.Seq2[archive.Item, error](items)); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(values)/(used(b)-start).Seconds()/1e6, "Mvalues/cpu-s")

@@ -141,7 +141,7 @@ type step struct {
 	boot   string
 }
 
-func (e *exporter) run(items iter.Seq2[rewrite.Item, error]) error {
+func (e *exporter) run(items iter.Seq2[archive.Item, error]) error {
 	e.space = pcp.NewSpace()
 	if e.r != nil {
 		e.space = spaceOf(e.r.Archive)
@@ -232,7 +232,7 @@ func (e *exporter) finish() error {
 
 // item takes a tick or an event. Values of a tick are read a little before or after its
 // time, so they wait until nothing can come before them.
-func (e *exporter) item(it *rewrite.Item) error {
+func (e *exporter) item(it *archive.Item) error {
 	if err := e.enter(it.Archive); err != nil {
 		return err
 	}

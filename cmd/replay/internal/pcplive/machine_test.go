@@ -14,6 +14,7 @@ import (
 	"tachograph/cmd/replay/internal/live"
 	"tachograph/cmd/replay/internal/selection"
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/query/querytest"
 )
@@ -66,15 +67,15 @@ type rig struct {
 	*Machine
 	part  *querytest.Part
 	known *catalogue.Known
-	items chan follow.Item
+	items chan archive.Item
 	now   time.Time
 	looks int
 }
 
-func (r *rig) Next(ctx context.Context) (follow.Item, error) {
+func (r *rig) Next(ctx context.Context) (archive.Item, error) {
 	select {
 	case <-ctx.Done():
-		return follow.Item{}, context.Cause(ctx)
+		return archive.Item{}, context.Cause(ctx)
 	case it := <-r.items:
 		return it, nil
 	}
@@ -96,7 +97,7 @@ func newRig(t *testing.T) *rig { return newRigOf(t, described) }
 
 func newRigOf(t *testing.T, text string) *rig {
 	t.Helper()
-	r := &rig{part: partOf(t, text), items: make(chan follow.Item, 100)}
+	r := &rig{part: partOf(t, text), items: make(chan archive.Item, 100)}
 	r.record(r.part)
 	hub := live.NewHub(live.Options{Open: func(follow.Position) (live.Follower, error) { return r, nil }})
 	go hub.Run(t.Context())
@@ -120,9 +121,9 @@ func (r *rig) record(p *querytest.Part) {
 	synctest.Wait()
 	r.known = &catalogue.Known{Catalogue: selection.New(&p.Info, p.Catalog), Info: &p.Info}
 	for _, tick := range p.Ticks {
-		r.items <- follow.Item{Archive: &p.Info, Tick: tick}
+		r.items <- archive.Item{Archive: &p.Info, Tick: tick}
 	}
-	r.items <- follow.Item{Archive: &p.Info, Present: true}
+	r.items <- archive.Item{Archive: &p.Info, Present: true}
 }
 
 func (r *rig) desc(t *testing.T, name string) *metric.Desc {
@@ -259,7 +260,7 @@ func TestOldValuesAreNotPresent(t *testing.T) {
 		block := *tick.Blocks[0]
 		block.At.Wall, block.At.Cont = r.now.UnixNano(), tick.At.Cont+int64(16*time.Minute)
 		tick.At, tick.Blocks = block.At, []*metric.Block{&block}
-		r.items <- follow.Item{Archive: &r.part.Info, Tick: &tick}
+		r.items <- archive.Item{Archive: &r.part.Info, Tick: &tick}
 		synctest.Wait()
 		for i, text := range r.fetch(t, "kernel.all.load", "proc.psinfo.rss", "hinv.pagesize") {
 			if lost := strings.Contains(text, metric.TimedOut.String()); lost != (i == 1) {
@@ -325,7 +326,7 @@ func TestWhatIsDueIsAwaited(t *testing.T) {
 		block := *last.Blocks[0]
 		block.At.Wall += int64(time.Second)
 		tick.At, tick.Blocks = block.At, []*metric.Block{&block}
-		time.AfterFunc(50*time.Millisecond, func() { r.items <- follow.Item{Archive: &r.part.Info, Tick: &tick} })
+		time.AfterFunc(50*time.Millisecond, func() { r.items <- archive.Item{Archive: &r.part.Info, Tick: &tick} })
 		if got := took(1050 * time.Millisecond); got != 50*time.Millisecond {
 			t.Errorf("it took %v to have what was read 50 ms later", got)
 		}

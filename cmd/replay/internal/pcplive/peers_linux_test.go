@@ -43,7 +43,7 @@ type recorder struct {
 	groups map[metric.Class][]*metric.Group
 	rows   map[string][]*metric.Instance
 	began  time.Time
-	queue  []follow.Item
+	queue  []archive.Item
 	told   bool
 	last   time.Time
 	late   atomic.Int64 // the longest that two readings were apart, in nanoseconds
@@ -114,17 +114,17 @@ func (r *recorder) read(at time.Time) {
 			}
 			tick.Blocks = append(tick.Blocks, b)
 		}
-		r.queue = append(r.queue, follow.Item{Archive: &r.info, Tick: tick})
+		r.queue = append(r.queue, archive.Item{Archive: &r.info, Tick: tick})
 	}
-	r.queue = append(r.queue, follow.Item{Archive: &r.info, Present: true})
+	r.queue = append(r.queue, archive.Item{Archive: &r.info, Present: true})
 }
 
-func (r *recorder) Next(ctx context.Context) (follow.Item, error) {
+func (r *recorder) Next(ctx context.Context) (archive.Item, error) {
 	if len(r.queue) == 0 {
 		if r.told {
 			select {
 			case <-ctx.Done():
-				return follow.Item{}, context.Cause(ctx)
+				return archive.Item{}, context.Cause(ctx)
 			case <-time.After(cycle):
 			}
 		}

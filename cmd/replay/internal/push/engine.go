@@ -13,12 +13,13 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 )
 
 // A Follower delivers what is recorded: *follow.Follower.
 type Follower interface {
-	Next(context.Context) (follow.Item, error)
+	Next(context.Context) (archive.Item, error)
 	Position() follow.Position
 	Close() error
 }
@@ -496,7 +497,7 @@ type ready struct {
 }
 
 // contOf is the continuous clock of an item.
-func contOf(it *follow.Item) metric.Stamp {
+func contOf(it *archive.Item) metric.Stamp {
 	if it.Tick != nil {
 		return it.Tick.At
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/storetest/recorded"
 	"tachograph/testdata/seed"
@@ -44,10 +45,10 @@ func newReceiver(t *testing.T, rng *rand.Rand) *receiver {
 }
 
 func (r *receiver) Prepare(context.Context) error { return nil }
-func (r *receiver) Base(*follow.Item) error       { r.based++; return nil }
+func (r *receiver) Base(*archive.Item) error      { r.based++; return nil }
 func (r *receiver) NewBatch(id BatchID) Batch     { return &textBatch{r: r, id: id} }
 
-func (b *textBatch) Add(it *follow.Item) error {
+func (b *textBatch) Add(it *archive.Item) error {
 	if e := it.Event; e != nil {
 		fmt.Fprintf(&b.b, "event %v %v %q\n", e.At, e.Kind, e.Text)
 		b.values++

@@ -36,7 +36,7 @@ type gatherer struct {
 
 // held is an item that is kept until its batch is made.
 type held struct {
-	follow.Item
+	archive.Item
 	stream int    // 0 and 1 of events, 2 and more of classes
 	place  uint64 // of an event in its stream
 	cont   int64
@@ -100,8 +100,8 @@ func (g *gatherer) run(ctx context.Context, out chan<- *ready) error {
 }
 
 // take takes an item in.
-func (g *gatherer) take(ctx context.Context, it *follow.Item, out chan<- *ready) error {
-	if it.Archive != nil && !it.Past {
+func (g *gatherer) take(ctx context.Context, it *archive.Item, out chan<- *ready) error {
+	if it.Archive != nil && !it.Standing {
 		if g.from.Archive == "" {
 			g.from = follow.Position{Archive: it.Archive.ID}
 			g.to = g.from
@@ -121,7 +121,7 @@ func (g *gatherer) take(ctx context.Context, it *follow.Item, out chan<- *ready)
 		case g.e.lost <- it.Lost:
 		default: // there are many already
 		}
-	case it.Past:
+	case it.Standing:
 		if s, ok := g.e.opt.Sink.(Based); ok && it.Tick != nil {
 			base := *it
 			base.Tick = g.freeze.tick(it.Tick)
@@ -149,7 +149,7 @@ func (g *gatherer) take(ctx context.Context, it *follow.Item, out chan<- *ready)
 const mostOver = 10_000
 
 // hold makes an item stay.
-func (g *gatherer) hold(it *follow.Item) held {
+func (g *gatherer) hold(it *archive.Item) held {
 	h := held{Item: *it, cont: contOf(it).Cont}
 	if e := it.Event; e != nil {
 		pos := g.f.Position()

@@ -37,7 +37,7 @@ type Sink interface {
 // A Based sink is told, before the first batch, how things stood at the position
 // where it begins.
 type Based interface {
-	Base(item *follow.Item) error
+	Base(item *archive.Item) error
 }
 
 // A Choosy sink takes the values of some instance domains only. What it does not want
@@ -51,7 +51,7 @@ type Batch interface {
 	// Add adds an item, a tick or an event, which may be kept and never changes. An
 	// instance is the same pointer from item to item while it is read and called the
 	// same. Rows come in the order of their keys, blocks in that of their groups' names.
-	Add(item *follow.Item) error
+	Add(item *archive.Item) error
 	// Size is how large the batch has become: values, and bytes as they are sent.
 	Size() (values, bytes int)
 	// Send returns nil when the receiver has acknowledged the batch. It may be called

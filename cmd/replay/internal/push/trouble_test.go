@@ -19,14 +19,14 @@ import (
 
 // A reel is a follower of ticks that are there already, and of none that come.
 type reel struct {
-	items []follow.Item
+	items []archive.Item
 	pos   follow.Position
 }
 
-func (r *reel) Next(ctx context.Context) (follow.Item, error) {
+func (r *reel) Next(ctx context.Context) (archive.Item, error) {
 	if len(r.items) == 0 {
 		<-ctx.Done()
-		return follow.Item{}, ctx.Err()
+		return archive.Item{}, ctx.Err()
 	}
 	it := r.items[0]
 	r.items = r.items[1:]
@@ -46,9 +46,9 @@ func reelFrom(id string, ticks int, from follow.Position) *reel {
 			continue
 		}
 		b := &metric.Block{Group: group, At: at, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: []uint64{uint64(s)}}}}
-		r.items = append(r.items, follow.Item{Archive: info, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}}})
+		r.items = append(r.items, archive.Item{Archive: info, Tick: &metric.Tick{Class: metric.Fast, At: at, Blocks: []*metric.Block{b}}})
 	}
-	r.items = append(r.items, follow.Item{Archive: info, Present: true})
+	r.items = append(r.items, archive.Item{Archive: info, Present: true})
 	return r
 }
 
@@ -66,7 +66,7 @@ type scripted struct {
 
 func (s *script) Prepare(context.Context) error { return nil }
 func (s *script) NewBatch(BatchID) Batch        { return &scripted{s: s} }
-func (b *scripted) Add(*follow.Item) error      { b.values++; return nil }
+func (b *scripted) Add(*archive.Item) error     { b.values++; return nil }
 func (b *scripted) Size() (int, int)            { return b.values, 10 * b.values }
 func (b *scripted) Send(context.Context) error {
 	b.s.tries = append(b.s.tries, time.Now())

@@ -7,7 +7,6 @@ import (
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
-	"tachograph/store/follow"
 )
 
 // workload are ticks as a machine of some size has them: 400 metrics without
@@ -62,7 +61,7 @@ func BenchmarkEncode(b *testing.B) {
 			for _, block := range t.Blocks {
 				block.At.Wall += 50e9
 			}
-			if err := batch.Add(&follow.Item{Archive: info, Tick: t}); err != nil {
+			if err := batch.Add(&archive.Item{Archive: info, Tick: t}); err != nil {
 				b.Fatal(err)
 			}
 		}

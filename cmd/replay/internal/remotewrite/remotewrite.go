@@ -26,7 +26,6 @@ import (
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/cmd/replay/internal/samples"
 	"tachograph/store/archive"
-	"tachograph/store/follow"
 )
 
 // Options say what is pushed, and under which names.
@@ -92,7 +91,7 @@ func (s *Sink) Prepare(ctx context.Context) error {
 func (s *Sink) Wants(indom string) bool { return s.maker.Wants(indom) }
 
 // Base takes in how things stood.
-func (s *Sink) Base(it *follow.Item) error {
+func (s *Sink) Base(it *archive.Item) error {
 	if it.Tick != nil {
 		s.begin(it.Archive)
 		s.maker.Base(it.Archive, it.Tick)
@@ -134,7 +133,7 @@ type batch struct {
 }
 
 // Add makes samples of a tick.
-func (b *batch) Add(it *follow.Item) error {
+func (b *batch) Add(it *archive.Item) error {
 	if it.Tick != nil {
 		b.sink.begin(it.Archive)
 		b.sink.maker.Tick(it.Archive, it.Tick, b)

@@ -17,21 +17,22 @@ import (
 	"tachograph/cmd/replay/internal/live"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
+	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/query/querytest"
 )
 
 // told is a follower that delivers what it is given.
-type told struct{ items []follow.Item }
+type told struct{ items []archive.Item }
 
-func (f *told) Next(ctx context.Context) (follow.Item, error) {
+func (f *told) Next(ctx context.Context) (archive.Item, error) {
 	if len(f.items) > 0 {
 		it := f.items[0]
 		f.items = f.items[1:]
 		return it, nil
 	}
 	<-ctx.Done()
-	return follow.Item{}, context.Cause(ctx)
+	return archive.Item{}, context.Cause(ctx)
 }
 
 func (f *told) Position() follow.Position { return follow.Position{} }
@@ -40,11 +41,11 @@ func (f *told) Close() error              { return nil }
 // stateOf is how things stand at the end of a description.
 func stateOf(t testing.TB, p *querytest.Part) *live.State {
 	t.Helper()
-	var items []follow.Item
+	var items []archive.Item
 	for _, tick := range p.Ticks {
-		items = append(items, follow.Item{Archive: &p.Info, Tick: tick})
+		items = append(items, archive.Item{Archive: &p.Info, Tick: tick})
 	}
-	items = append(items, follow.Item{Archive: &p.Info, Present: true})
+	items = append(items, archive.Item{Archive: &p.Info, Present: true})
 	hub := live.NewHub(live.Options{Open: func(follow.Position) (live.Follower, error) { return &told{items}, nil }})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
