@@ -40,11 +40,11 @@ type app struct {
 }
 
 func newApp(stdout, stderr io.Writer, now func() time.Time) *app {
-	c := &clock{}
+	c := &clock{now: now}
 	return &app{
 		clock:      c,
 		ctx:        context.Background(),
-		session:    session{clock: c, now: now, open: openStore, follows: followArchives, ownDefinitions: ownDefinitions, resolved: make(map[string]string)},
+		session:    session{clock: c, open: openStore, follows: followArchives, ownDefinitions: ownDefinitions, resolved: make(map[string]string)},
 		page:       page{clock: c, stdout: visible.NewWriter(stdout, false), stderr: visible.NewWriter(stderr, false)},
 		damageTold: make(map[string]bool),
 	}

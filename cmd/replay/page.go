@@ -44,7 +44,7 @@ func (p *page) begin(columns []out.Column) (out.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Color: p.color, Spreadsheet: p.spreadsheet}), nil
+	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Color: p.color, Spreadsheet: p.spreadsheet, Now: p.now}), nil
 }
 
 // liveRows begins rows that are shown as they come; they still begin with a cell for
@@ -56,7 +56,7 @@ func (p *page) liveRows(columns ...out.Column) (out.Writer, error) {
 	}
 	columns = append([]out.Column{{Name: "host", Only: out.Nowhere}}, columns...)
 	return out.New(p.stdout, columns, out.Options{Format: f, Zone: p.zone(), Width: p.width, Height: p.height, Color: p.color,
-		Spreadsheet: p.spreadsheet, Live: true}), nil
+		Spreadsheet: p.spreadsheet, Live: true, Now: p.now}), nil
 }
 
 func hostCell(h *metric.Host) out.Cell { return out.Str(h.Name) }

@@ -31,7 +31,6 @@ type reader interface {
 // how the words for them were understood.
 type session struct {
 	*clock
-	now  func() time.Time
 	open func(paths ...string) (reader, error)
 	// follows goes on with what is being recorded.
 	follows func(opt follow.Options, paths ...string) (follower, error)

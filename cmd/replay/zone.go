@@ -13,6 +13,8 @@ import (
 
 // clock shows times, and knows the zone for it.
 type clock struct {
+	now func() time.Time
+
 	// Flags.
 	utc bool
 	tz  string

@@ -32,6 +32,9 @@ type tableWriter struct {
 }
 
 func newTable(w io.Writer, columns []Column, opt Options) *tableWriter {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
 	t := &tableWriter{stream: newStream(w, opt.Zone), columns: columns, opt: opt}
 	for i, c := range columns {
 		if c.Only == Everywhere || c.Only == InTables {
@@ -44,7 +47,7 @@ func newTable(w io.Writer, columns []Column, opt Options) *tableWriter {
 
 func (t *tableWriter) Row(cells []Cell) error {
 	if t.began.IsZero() {
-		t.began = time.Now()
+		t.began = t.opt.Now()
 	}
 	row, alarms := t.row(cells)
 	if t.settled {
@@ -52,7 +55,7 @@ func (t *tableWriter) Row(cells []Cell) error {
 		return t.wrote()
 	}
 	t.held, t.alarms = append(t.held, row), append(t.alarms, alarms)
-	if len(t.held) >= sampleRows || time.Since(t.began) > flushEvery {
+	if len(t.held) >= sampleRows || t.opt.Width > 0 && t.opt.Now().Sub(t.began) > flushEvery {
 		return t.settle(false)
 	}
 	return nil
