@@ -19,19 +19,19 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// updateGolden makes the golden archive of the present format version. That of
-// a version that has been released must never be made again: it stands for the
-// archives that people have.
+// updateGolden makes the golden archive of the present format version. Once that has
+// been released it must never be made again: it stands for the archives that people have.
 var updateGolden = flag.Bool("update-golden", false, "make the golden archive of the present format")
 
-// TestGolden reads an archive of every format version there ever was.
+// TestGolden reads archives of every format version there ever was: made ones, and one of
+// a real machine.
 func TestGolden(t *testing.T) {
 	if *updateGolden {
 		makeGolden(t)
 	}
 	paths, err := filepath.Glob("testdata/v*" + layout.FinishedSuffix)
-	if err != nil || len(paths) < layout.FormatVersion {
-		t.Fatalf("%d golden archives for %d versions: %v", len(paths), layout.FormatVersion, err)
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("%d golden archives: %v", len(paths), err)
 	}
 	for _, p := range paths {
 		want, err := os.ReadFile(strings.TrimSuffix(p, layout.FinishedSuffix) + ".txt")
@@ -58,11 +58,10 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// An archive of an older format becomes one of the present when it is
-// compacted, with the same values: its chunks are taken over as they are, or
-// merged into ones of the present version.
-func TestCompactionOfOlderFormats(t *testing.T) {
-	for _, p := range []string{"testdata/v1.tacho", "testdata/v1.machine.tacho"} {
+// An archive has the same values when it is compacted, which may be by a program that
+// writes a later format: its chunks are taken over as they are, or merged.
+func TestCompactionOfGoldens(t *testing.T) {
+	for _, p := range []string{"testdata/v2.tacho", "testdata/v2.machine.tacho"} {
 		a, err := archive.Open(p)
 		if err != nil {
 			t.Fatal(err)
@@ -70,8 +69,7 @@ func TestCompactionOfOlderFormats(t *testing.T) {
 		defer a.Close()
 		path := filepath.Join(t.TempDir(), "a"+layout.FinishedSuffix)
 		proof.Compact(t, a, path)
-		want := strings.Replace(joined(dump(t, p)), " format 1 ", " format 2 ", 1)
-		if joined(dump(t, path)) != want {
+		if joined(dump(t, path)) != joined(dump(t, p)) {
 			t.Errorf("%s: compacted, it has other values", p)
 		}
 	}

@@ -55,7 +55,7 @@ func TestSecondReader(t *testing.T) {
 	}
 	whole := written(t)
 	parts := []string{cut(t, whole), cut(t, writtenIn(t, "another boot"))}
-	for _, p := range append(paths, whole, digested(t), compacted(t), bundled(t, parts), parts[0], reduced(t, whole)) {
+	for _, p := range append(paths, whole, digested(t), bundled(t, parts), parts[0], reduced(t, whole)) {
 		t.Run(filepath.Base(p), func(t *testing.T) {
 			t.Parallel()
 			s := &second{t: t, path: p, metrics: make(map[int]string), floats: make(map[int]bool), told: make(map[string][][]byte)}
@@ -69,20 +69,6 @@ func TestSecondReader(t *testing.T) {
 			s.compare("events", s.theirEvents(), s.ourEvents())
 		})
 	}
-}
-
-// compacted is an archive of the present format with the values of a real
-// machine: its columns have units, and series that refer to others in a row.
-func compacted(t *testing.T) string {
-	t.Helper()
-	a, err := archive.Open("testdata/v1.machine" + layout.FinishedSuffix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	path := filepath.Join(t.TempDir(), "compacted"+layout.FinishedSuffix)
-	proof.Compact(t, a, path)
-	return path
 }
 
 // bundled is a bundle of archives.

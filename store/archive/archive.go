@@ -173,9 +173,8 @@ func (a *File) loadHeader() error {
 	if err != nil {
 		a.Hurt(fmt.Errorf("header, of which there is another copy: %w", err))
 	}
-	if h.Format > layout.FormatVersion || h.Format < 1 {
-		return &fault.Error{Path: a.Info.Path, Kind: fault.Newer,
-			Err: fmt.Errorf("it has format version %d; this program knows versions up to %d: use a newer one", h.Format, layout.FormatVersion)}
+	if err := layout.CheckFormat(h.Format); err != nil {
+		return &fault.Error{Path: a.Info.Path, Kind: fault.Newer, Err: err}
 	}
 	a.head = *h
 	in := &a.Info

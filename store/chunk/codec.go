@@ -18,29 +18,15 @@ type codec struct {
 	instances func(g *Group) (holder, error)
 	activity  func(in []byte, lives *lifetimes) (*activity, error)
 	column    func(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error
-	// units says that columns may have units.
-	units bool
+	summaries func(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
 	// references is how many series may stand behind one.
 	references int
-	summaries  func(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
-	sketches   func(in []byte, groups []*Group) (sketches, error) // nil: there are none
+	sketches   func(in []byte, groups []*Group) (sketches, error)
 }
 
 // codecs are the versions that can be read.
 var codecs = map[byte]*codec{
-	1: {
-		references: maxReferences1,
-		directory:  (*Chunk).parse,
-		clocks:     decodeClocks1,
-		strings:    decodeStrings,
-		blocks:     decodeBlocks,
-		instances:  (*Group).instances1,
-		activity:   openActivity,
-		column:     decodeColumn1,
-		summaries:  decodeSummaries1,
-	},
 	Version: {
-		units:      true,
 		references: maxReferences,
 		directory:  (*Chunk).parse,
 		clocks:     decodeClocks,

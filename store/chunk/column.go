@@ -22,7 +22,7 @@ const (
 // What a column's layout has besides segments.
 const (
 	withMisses = 1 << iota
-	withUnit   // not in version 1
+	withUnit
 )
 
 type segment struct {
@@ -99,16 +99,7 @@ func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, sv *sieve, i int,
 // for all, and calls fn for each; fn must not keep the series. Changes beyond the
 // ordinal until may be missing.
 func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error {
-	return decodeSeries(in, lives, act, reasons, find, rows, until, fn, true)
-}
-
-// decodeColumn1 is decodeColumn for chunks of version 1.
-func decodeColumn1(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error {
-	return decodeSeries(in, lives, act, reasons, find, rows, until, fn, false)
-}
-
-func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error, mixed bool) error {
-	l, err := columnLayout(in, lives, reasons, mixed)
+	l, err := columnLayout(in, lives, reasons)
 	if err != nil {
 		return err
 	}
@@ -136,7 +127,7 @@ func decodeSeries(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 			}
 			var d decoder
 			d.begin(streams[:seg.bytes])
-			m.init(mixed)
+			m.init(true)
 			for i := first; i <= last; i++ {
 				active, err := act.get(i)
 				if err != nil {
@@ -180,16 +171,12 @@ type layout struct {
 	streams []byte
 }
 
-// columnLayout reads the layout of a column, which has a unit if units says so.
-func columnLayout(in []byte, lives *lifetimes, reasons []metric.Reason, units bool) (l layout, err error) {
+// columnLayout reads the layout of a column.
+func columnLayout(in []byte, lives *lifetimes, reasons []metric.Reason) (l layout, err error) {
 	r := reader{in: in}
 	head := r.uvarint()
-	flags := head & 1
-	if head >>= 1; units {
-		flags |= head & 1 << 1
-		head >>= 1
-	}
-	n := int(head)
+	flags := head & (withMisses | withUnit)
+	n := int(head >> 2)
 	if r.bad || n > len(lives.list) || n > len(in) || n == 0 && len(lives.list) > 0 {
 		return l, errColumn
 	}

@@ -244,7 +244,7 @@ func (g *Group) begins(c, inst int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l, err := columnLayout(b, lives, g.chunk.reasons, g.chunk.codec.units)
+	l, err := columnLayout(b, lives, g.chunk.reasons)
 	for _, s := range l.segs {
 		if inst -= s.series; inst <= 0 {
 			break

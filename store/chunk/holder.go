@@ -2,7 +2,8 @@ package chunk
 
 import "slices"
 
-// A holder has the instances of a group as a chunk of its version codes them.
+// A holder has the instances of a group: of a chunk in a file, as its version codes
+// them, or of one in memory.
 type holder interface {
 	// all are the instances with their names, by row.
 	all() ([]Instance, error)
@@ -19,11 +20,8 @@ type holder interface {
 	lives() (*lifetimes, error)
 }
 
-// instances are those of version 2.
+// instances are those of a chunk in a file.
 func (g *Group) instances() (holder, error) { return g.openRegister() }
-
-// instances1 are those of version 1.
-func (g *Group) instances1() (holder, error) { return &names1{g: g}, nil }
 
 // Holds reports whether more than its directory has been read of c.
 func (c *Chunk) Holds() bool {

@@ -113,9 +113,7 @@ func (c *Chunk) parse(dir []byte, at int64) error {
 	for n := d.count(maxGroups); n > 0 && !d.bad; n-- {
 		c.Groups = append(c.Groups, c.parseGroup(d))
 	}
-	if c.codec.sketches != nil {
-		c.sketchesAt = d.part()
-	}
+	c.sketchesAt = d.part()
 	if d.bad || len(d.in) != 0 || d.at > c.size {
 		return fmt.Errorf("the directory contradicts itself")
 	}

@@ -15,8 +15,7 @@ import (
 // may itself be predicted from a third, and so on, but not without end: whoever
 // asks for one series decodes all of these.
 const (
-	maxReferences  = 3 // so many series in a row behind one
-	maxReferences1 = 1 // in chunks of version 1
+	maxReferences = 3 // so many series in a row behind one
 )
 
 // A place says where a series is in a chunk.

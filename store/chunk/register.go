@@ -6,7 +6,10 @@ import (
 	"sort"
 )
 
-var errIndex = errors.New("the index of the instances contradicts itself")
+var (
+	errIndex = errors.New("the index of the instances contradicts itself")
+	errNames = errors.New("the names contradict themselves")
+)
 
 // A register reads the instances of a group of a chunk: at first its index, and
 // then those segments that a question needs.

@@ -25,8 +25,8 @@ type Summary struct {
 	Increase              float64 // dips taken off
 	Resets, Wraps         uint32
 	// Steepest is what a counter gained in a second from one value to the next, at
-	// most: rounded up to 8 binary digits. It is infinite where that is not told: in
-	// version 1, and of processes and threads.
+	// most: rounded up to 8 binary digits. It is infinite where that is not stored: of
+	// processes and threads.
 	Steepest float64
 }
 
@@ -314,15 +314,6 @@ func (sum *Summary) excess(d *metric.Desc, s *Series) (int64, bool) {
 // decodeSummaries calls fn for each stored summary of a group of so many
 // columns.
 func decodeSummaries(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
-	return eachSummary(in, cols, n, rows, inst, descs, conts, fn, false)
-}
-
-// decodeSummaries1 is decodeSummaries for chunks of version 1.
-func decodeSummaries1(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error {
-	return eachSummary(in, cols, n, rows, inst, descs, conts, fn, true)
-}
-
-func eachSummary(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary), all bool) error {
 	if len(in) == 0 {
 		return nil
 	}
@@ -345,7 +336,7 @@ func eachSummary(in []byte, cols, n int, rows []int, inst func(row int) (*Instan
 			}
 		}
 		var sum Summary
-		if !sum.decode(&r, d, conts, func() (*Instance, error) { return inst(i) }, all) {
+		if !sum.decode(&r, d, conts, func() (*Instance, error) { return inst(i) }) {
 			return errSummaries
 		}
 		if d != nil {
@@ -355,12 +346,9 @@ func eachSummary(in []byte, cols, n int, rows []int, inst func(row int) (*Instan
 	return nil
 }
 
-// decode reads a summary; all says that it leaves nothing out, as in version 1.
-func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func() (*Instance, error), all bool) bool {
+// decode reads a summary.
+func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func() (*Instance, error)) bool {
 	flags := r.uvarint()
-	if all {
-		flags = flags&^(rising|steepness) | partly
-	}
 	if flags&partly != 0 {
 		sum.Count, sum.Missing = r.uvarint(), r.uvarint()
 		sum.FirstBlock = uint32(r.count(len(conts) - 1))

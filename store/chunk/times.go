@@ -7,8 +7,7 @@ import (
 )
 
 // Times are three clocks over ticks: the wall clock, the continuous clock
-// minus the wall clock, the awake clock minus the continuous one; in version 1
-// these are series. The blocks of a group have the same three, as series of
+// minus the wall clock, the awake clock minus the continuous one. The blocks of a group have the same three, as series of
 // differences to those of their ticks.
 
 var errTimes = errors.New("a part with times contradicts itself")
@@ -44,27 +43,6 @@ func (d *decoder) plainSeries(m *seriesModel, s *Series, n int, value func(i int
 		value(i, int64(s.Bits[k]))
 	}
 	return nil
-}
-
-// decodeClocks1 is decodeClocks for chunks of version 1.
-func decodeClocks1(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error) {
-	all := make([]int64, 2*n)
-	wall, cont = all[:n:n], all[n:]
-	var d decoder
-	d.begin(in)
-	m, s := new(seriesModel), borrowSeries()
-	defer returnSeries(s)
-	if err = d.plainSeries(m, s, n, func(i int, v int64) { wall[i] = v }); err != nil {
-		return nil, nil, nil, err
-	}
-	if err = d.plainSeries(m, s, n, func(i int, v int64) { cont[i] = wall[i] + v }); err != nil {
-		return nil, nil, nil, err
-	}
-	if withAwake {
-		awake = make([]int64, n)
-		err = d.plainSeries(m, s, n, func(i int, v int64) { awake[i] = cont[i] + v })
-	}
-	return wall, cont, awake, err
 }
 
 // encodeBlocks writes which ticks have a block of a group and when it was

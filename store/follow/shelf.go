@@ -3,7 +3,6 @@ package follow
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -130,9 +129,8 @@ func (s *shelf) look(path string, seen map[string]bool) {
 			return
 		}
 		n.told = b != nil && b.told
-	} else if n.head.Format > layout.FormatVersion {
-		n.err = &fault.Error{Path: path, Kind: fault.Newer, Err: fmt.Errorf("it has format version %d; this program knows versions up to %d: use a newer one", n.head.Format, layout.FormatVersion)}
-		n.head = nil
+	} else if err := layout.CheckFormat(n.head.Format); err != nil {
+		n.head, n.err = nil, &fault.Error{Path: path, Kind: fault.Newer, Err: err}
 	}
 	s.books[path] = n
 }

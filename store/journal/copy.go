@@ -45,7 +45,7 @@ func (w *Writer) Copy(c *Copy) error { return w.add(c.append(w.body[:0])) }
 // without decoding anything. They are valid during the call. It returns the last
 // record, if all is sound.
 func (r *Reader) copies(fn func(*Copy)) (last uint64, sound bool) {
-	at := Reader{src: r.src, off: r.off, crc: r.crc, mark: r.mark, buf: r.buf, from: r.from}
+	at := Reader{src: r.src, off: r.off, crc: r.crc, buf: r.buf, from: r.from}
 	defer func() { r.buf, r.from = at.buf[:0], 0 }() // r reads again what it had read
 	for last = r.head.Base; ; last++ {
 		body, size, sum, err := at.frame()

@@ -33,8 +33,7 @@ type Header struct {
 	At   metric.Stamp
 }
 
-// headerVersion is 2 since a mark ends a journal, whatever stands behind it, and
-// words are told by their place among the last ones.
+// headerVersion is the version of the format.
 const headerVersion = 2
 
 // appendMark appends what stands behind the last frame, whose checksum is crc: a
@@ -94,7 +93,7 @@ func cutFrame(in []byte, crc uint32) (body []byte, size int, sum uint32, err err
 	return body, k + int(n) + crcSize, sum, nil
 }
 
-func parseHeader(body []byte) (h Header, version uint64, err error) {
+func parseHeader(body []byte) (h Header, err error) {
 	bad := false
 	u := func() uint64 {
 		v, n := binary.Uvarint(body)
@@ -114,16 +113,15 @@ func parseHeader(body []byte) (h Header, version uint64, err error) {
 		body = body[n:]
 		return v
 	}
-	version = u()
-	if version < 1 || version > headerVersion {
-		return Header{}, 0, fmt.Errorf("journal format %d, this program reads %d", version, headerVersion)
+	if version := u(); version != headerVersion {
+		return Header{}, fmt.Errorf("journal format %d, this program reads %d", version, headerVersion)
 	}
 	h = Header{Generation: u(), Base: u()}
 	h.At = metric.Stamp{Wall: i(), Awake: i(), Cont: i()}
 	n := u()
 	if bad || n > uint64(len(body)) {
-		return Header{}, 0, ErrNotJournal
+		return Header{}, ErrNotJournal
 	}
 	h.Archive = string(body[:n])
-	return h, version, nil
+	return h, nil
 }

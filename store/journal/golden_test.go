@@ -44,19 +44,13 @@ func story(t *testing.T, w *Writer) (ticks []*metric.Tick, conf *Config) {
 	return ticks, conf
 }
 
-// TestGolden pins the bytes of both versions: a journal must be readable by the
-// recorder that comes after the one that wrote it. The file of version 1 stands for
-// the journals that people have and is never made again.
+// TestGolden pins the bytes: a journal must be readable by the recorder that comes after
+// the one that wrote it.
 func TestGolden(t *testing.T) {
-	for _, path := range []string{"testdata/v1.journal", "testdata/v2.journal"} {
-		t.Run(path, func(t *testing.T) { testGolden(t, path, path == "testdata/v2.journal") })
-	}
-}
-
-func testGolden(t *testing.T, path string, written bool) {
+	const path = "testdata/v2.journal"
 	f := &memFile{}
 	ticks, conf := story(t, NewWriter(f, head, nil))
-	if *updateGolden && written {
+	if *updateGolden {
 		if err := os.WriteFile(path, f.data, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +59,7 @@ func testGolden(t *testing.T, path string, written bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if written && !bytes.Equal(golden, f.data) {
+	if !bytes.Equal(golden, f.data) {
 		t.Errorf("what is written has changed: %d bytes, %d in the golden journal", len(f.data), len(golden))
 	}
 	r, err := NewReader(bytes.NewReader(golden), nil)

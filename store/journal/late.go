@@ -62,7 +62,6 @@ func (d *Decoder) decodeLate(body []byte, r *Record) error {
 	}
 	if d.late == nil {
 		d.late = newState()
-		d.late.texts.spelt = d.s.texts.spelt
 	}
 	s := d.late
 	s.coder.startDecoding(coded[len(lateCopy):])

@@ -15,7 +15,6 @@ import (
 type Reader struct {
 	src  io.ReaderAt
 	head Header
-	mark bool     // it ends with a mark, behind which anything may stand
 	dec  *Decoder // nil until there is something to decode
 	make func(indom, key string) *metric.Instance
 	rec  Record
@@ -49,11 +48,9 @@ func NewReader(src io.ReaderAt, intern func(indom, key string) *metric.Instance)
 	if err != nil {
 		return nil, err
 	}
-	var version uint64
-	if r.head, version, err = parseHeader(body); err != nil {
+	if r.head, err = parseHeader(body); err != nil {
 		return nil, err
 	}
-	r.mark = version > 1
 	r.pass(size, sum)
 	r.rec.Seq = r.head.Base
 	return r, nil
@@ -78,7 +75,6 @@ func (r *Reader) Next() (*Record, error) {
 	}
 	if r.dec == nil {
 		r.dec = NewDecoder(r.make)
-		r.dec.s.texts.spelt = !r.mark
 	}
 	if err := r.dec.Decode(body, &r.rec); err != nil {
 		r.err = fmt.Errorf("record %d at byte %d: %w", r.rec.Seq+1, r.off, err)
@@ -120,7 +116,7 @@ func (r *Reader) frame() (body []byte, size int, sum uint32, err error) {
 // marked reports whether in begins with the mark behind the last frame.
 func (r *Reader) marked(in []byte) bool {
 	var room [MarkSize]byte
-	return r.mark && len(in) >= MarkSize && string(in[:MarkSize]) == string(appendMark(room[:0], r.crc))
+	return len(in) >= MarkSize && string(in[:MarkSize]) == string(appendMark(room[:0], r.crc))
 }
 
 // pass goes on behind the frame at r.off.
@@ -190,7 +186,7 @@ func (r *Reader) behind(size int64) (v Verdict, rest int64) {
 	}
 	// A file system may have made room for what was never written.
 	empty := !slices.ContainsFunc(b, func(c byte) bool { return c != 0 })
-	if need > rest || empty || r.mark && r.torn(need) {
+	if need > rest || empty || r.torn(need) {
 		return CutShort, rest
 	}
 	return Damaged, rest
@@ -204,7 +200,7 @@ func (r *Reader) behind(size int64) (v Verdict, rest int64) {
 func (r *Reader) torn(need int64) bool {
 	sum := make([]byte, crcSize)
 	if _, err := r.src.ReadAt(sum, r.off+need-crcSize); err == nil {
-		next := Reader{src: r.src, off: r.off + need, crc: binary.LittleEndian.Uint32(sum), mark: true}
+		next := Reader{src: r.src, off: r.off + need, crc: binary.LittleEndian.Uint32(sum)}
 		if _, _, _, err := next.frame(); err == nil {
 			return false
 		}

@@ -183,8 +183,6 @@ type texts struct {
 	built int // bytes of texts, labels and their models that were made
 	// key holds the numbers of the key of the instance being coded.
 	key []int64
-	// spelt says that all words are spelled, as in version 1.
-	spelt bool
 }
 
 // text codes s in field f. Numbers in texts.key may be copied.
@@ -314,7 +312,7 @@ func (c *coder) tokens(t *texts, f *field, s string) string {
 // word codes a run of other bytes: the place of the same run among the last ones,
 // or how much of the reference's it begins with, and the rest byte by byte.
 func (c *coder) word(t *texts, f *field, text, ref string) {
-	if w := &f.recent; w.count > 0 && !t.spelt {
+	if w := &f.recent; w.count > 0 {
 		at := -1
 		if !c.dec {
 			at = w.find(text)

@@ -18,6 +18,17 @@ import (
 // describes it.
 const FormatVersion = 2
 
+// CheckFormat says of a version of the format whether this package reads it.
+func CheckFormat(version int) error {
+	switch {
+	case version > FormatVersion:
+		return fmt.Errorf("it has format version %d; this program knows version %d: use a newer one", version, FormatVersion)
+	case version < FormatVersion:
+		return fmt.Errorf("it has format version %d, which was never released; this program knows version %d", version, FormatVersion)
+	}
+	return nil
+}
+
 // The buckets of an archive.
 const (
 	BucketMeta    = "meta"    // a name -> a fact about the archive

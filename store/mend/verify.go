@@ -310,8 +310,8 @@ func (a *contents) checkHeader() {
 		return
 	}
 	a.own.Archive, a.own.Last = h.ID, h.Created
-	if h.Format > layout.FormatVersion || h.Format < 1 {
-		a.v.add("header", 0, 0, fmt.Errorf("format version %d; this program knows versions up to %d", h.Format, layout.FormatVersion))
+	if err := layout.CheckFormat(h.Format); err != nil {
+		a.v.add("header", 0, 0, err)
 	}
 }
 

@@ -63,19 +63,19 @@ func TestPartsBesideEachOther(t *testing.T) {
 	c := storetest.NewCrowd(5, true, false)
 	recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 300, 300), true)
 	recordCrowd(t, dir, "h", "b", c, proof.Pick(t, 100, 100), false) // live
-	machine, err := os.ReadFile("../testdata/v1.machine.tacho")
+	machine, err := os.ReadFile("../testdata/v2.machine.tacho")
 	if err != nil {
 		t.Fatal(err)
 	}
 	damaged := t.TempDir()
-	for n := len(machine) / 5; n+500 < len(machine); n += len(machine) / 5 {
+	for n := len(machine) / 2; n+500 < len(machine); n += len(machine) / 5 {
 		copy(machine[n:n+500], bytes.Repeat([]byte{7}, 500))
 	}
 	if err := os.WriteFile(filepath.Join(damaged, "m.tacho"), machine, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	lost := false
-	for _, path := range []string{dir, "../testdata/v1.machine.tacho", "../testdata/v2.tacho", damaged} {
+	for _, path := range []string{dir, "../testdata/v2.machine.tacho", "../testdata/v2.tacho", damaged} {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		answer := func(r *store.Reader) string {
 			text := ""
@@ -116,7 +116,7 @@ func TestPartsBesideEachOther(t *testing.T) {
 // A panic beside the caller is the caller's.
 func TestPanicBeside(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	r, err := store.Open("../testdata/v1.machine.tacho")
+	r, err := store.Open("../testdata/v2.machine.tacho")
 	if err != nil {
 		t.Fatal(err)
 	}
