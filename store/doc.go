@@ -56,7 +56,7 @@
 //	      │          │
 //	     disk   boltread       files, and the pages of bbolt's
 //	      └────┬─────┘
-//	         fault             what can go wrong with them
+//	    fault   varint         what can go wrong with them; numbers in bytes
 //
 // Imports go down in this picture and never up (TestImportsGoDown). sample/metric, which says what
 // a metric, a value and an event are, lies below all of it and below the

@@ -22,7 +22,7 @@ var floors = [][]string{
 	{"chunk"},
 	{"disk"},
 	{"boltread"},
-	{"fault"},
+	{"fault", "varint"},
 }
 
 func TestImportsGoDown(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+
+	"tachograph/store/varint"
 )
 
 // An activity says, for each instance of a group, at which ordinals any of its
@@ -186,21 +188,21 @@ func openActivity(in []byte, lives *lifetimes) (*activity, error) {
 	if len(in) == 0 {
 		return &activity{all: true}, nil
 	}
-	r := reader{in: in}
-	n := r.count(len(in))
+	r := varint.Reader{In: in}
+	n := r.Count(len(in))
 	a := &activity{segs: make([]activeSegment, n)}
 	first := 0
 	sizes := make([]int, n)
 	for i := range a.segs {
-		end := first + r.count(len(lives.list)-first)
+		end := first + r.Count(len(lives.list)-first)
 		a.segs[i] = activeSegment{first: first, end: end, lives: lives}
-		sizes[i] = r.count(len(in))
+		sizes[i] = r.Count(len(in))
 		first = end
 	}
 	for i := range a.segs {
-		a.segs[i].in = r.bytes(sizes[i])
+		a.segs[i].in = r.Bytes(sizes[i])
 	}
-	if r.bad || first != len(lives.list) || len(r.in) != 0 {
+	if r.Bad || first != len(lives.list) || len(r.In) != 0 {
 		return nil, errActivity
 	}
 	return a, nil

@@ -7,55 +7,9 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"tachograph/store/varint"
 )
-
-// A reader takes varints and strings off a slice. The first thing that does
-// not fit makes it bad, and then it yields zeros.
-type reader struct {
-	in  []byte
-	bad bool
-}
-
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.in)
-	if n <= 0 {
-		r.bad, r.in = true, nil
-		return 0
-	}
-	r.in = r.in[n:]
-	return v
-}
-
-func (r *reader) varint() int64 { return unzigzag(r.uvarint()) }
-
-// count reads a number that may be at most limit.
-func (r *reader) count(limit int) int {
-	v := r.uvarint()
-	if limit < 0 || v > uint64(limit) {
-		r.bad, r.in = true, nil
-		return 0
-	}
-	return int(v)
-}
-
-func (r *reader) bytes(n int) []byte {
-	if n < 0 || n > len(r.in) {
-		r.bad, r.in = true, nil
-		return nil
-	}
-	b := r.in[:n:n]
-	r.in = r.in[n:]
-	return b
-}
-
-func (r *reader) string() string { return string(r.bytes(r.count(len(r.in)))) }
-
-func (r *reader) uint32() uint32 {
-	if b := r.bytes(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
 
 // Limits on what packed bytes may become, by what they hold: far above what a
 // recorder writes, and low enough that a stranger's file cannot fill a memory.
@@ -165,12 +119,12 @@ func decodeStrings(in []byte, n int) ([]string, error) {
 	if n > len(raw) {
 		return nil, errPacked // Each takes a byte at least.
 	}
-	r := reader{in: raw}
+	r := varint.Reader{In: raw}
 	ss := make([]string, 0, n)
-	for ; n > 0 && !r.bad; n-- {
-		ss = append(ss, r.string())
+	for ; n > 0 && !r.Bad; n-- {
+		ss = append(ss, r.String())
 	}
-	if r.bad || len(r.in) > 0 {
+	if r.Bad || len(r.In) > 0 {
 		return nil, errPacked
 	}
 	return ss, nil

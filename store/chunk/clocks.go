@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // A clock's readings come in nearly equal steps, and what they miss these by is
@@ -231,12 +232,12 @@ func decodeClocks(in []byte, n int, withAwake bool) (wall, cont, awake []int64, 
 	if n == 0 {
 		return wall, cont, awake, nil
 	}
-	r := reader{in: in}
-	stream := r.bytes(r.count(len(in)))
-	if r.bad {
+	r := varint.Reader{In: in}
+	stream := r.Bytes(r.Count(len(in)))
+	if r.Bad {
 		return nil, nil, nil, errTimes
 	}
-	raw := &rawBits{in: r.in}
+	raw := &rawBits{in: r.In}
 	var d decoder
 	d.begin(stream)
 	m := new(beatModel)

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // A column is cut into segments of consecutive series. A segment is a stream
@@ -173,15 +174,15 @@ type layout struct {
 
 // columnLayout reads the layout of a column.
 func columnLayout(in []byte, lives *lifetimes, reasons []metric.Reason) (l layout, err error) {
-	r := reader{in: in}
-	head := r.uvarint()
+	r := varint.Reader{In: in}
+	head := r.Uvarint()
 	flags := head & (withMisses | withUnit)
 	n := int(head >> 2)
-	if r.bad || n > len(lives.list) || n > len(in) || n == 0 && len(lives.list) > 0 {
+	if r.Bad || n > len(lives.list) || n > len(in) || n == 0 && len(lives.list) > 0 {
 		return l, errColumn
 	}
 	if flags&withUnit != 0 {
-		if l.unit = r.uvarint(); l.unit < 2 {
+		if l.unit = r.Uvarint(); l.unit < 2 {
 			return l, errColumn
 		}
 	}
@@ -189,23 +190,23 @@ func columnLayout(in []byte, lives *lifetimes, reasons []metric.Reason) (l layou
 	left := len(lives.list)
 	bytes := 0
 	for i := 0; i < n-1; i++ {
-		l.segs[i] = segment{r.count(left), r.count(len(in))}
+		l.segs[i] = segment{r.Count(left), r.Count(len(in))}
 		left -= l.segs[i].series
 		bytes += l.segs[i].bytes
 	}
 	if flags&withMisses != 0 {
-		l.misses, err = decodeMisses(r.bytes(r.count(len(in))), lives, reasons)
+		l.misses, err = decodeMisses(r.Bytes(r.Count(len(in))), lives, reasons)
 		if err != nil {
 			return l, err
 		}
 	}
-	if r.bad || bytes > len(r.in) {
+	if r.Bad || bytes > len(r.In) {
 		return l, errColumn
 	}
 	if n > 0 {
-		l.segs[n-1] = segment{left, len(r.in) - bytes}
+		l.segs[n-1] = segment{left, len(r.In) - bytes}
 	}
-	l.streams = r.in
+	l.streams = r.In
 	return l, nil
 }
 
@@ -240,16 +241,16 @@ func decodeMisses(in []byte, lives *lifetimes, reasons []metric.Reason) (a absen
 	if err != nil {
 		return absences{}, err
 	}
-	r := reader{in: raw}
+	r := varint.Reader{In: raw}
 	a.from = make([]uint32, 1, len(lives.list)+1)
-	for len(r.in) > 0 && !r.bad {
-		skip := r.count(len(lives.list))
+	for len(r.In) > 0 && !r.Bad {
+		skip := r.Count(len(lives.list))
 		if len(a.from) > 1 {
 			skip-- // from the series before
 		}
-		n := r.count(len(r.in) / 2)
+		n := r.Count(len(r.In) / 2)
 		i := len(a.from) - 1 + skip
-		if r.bad || skip < 0 || i >= len(lives.list) || n == 0 {
+		if r.Bad || skip < 0 || i >= len(lives.list) || n == 0 {
 			return absences{}, errColumn
 		}
 		for len(a.from) <= i {
@@ -261,17 +262,17 @@ func decodeMisses(in []byte, lives *lifetimes, reasons []metric.Reason) (a absen
 		}
 		at := uint64(0)
 		for k := range n {
-			d := r.uvarint()
-			why := r.uvarint()
+			d := r.Uvarint()
+			why := r.Uvarint()
 			at += d
-			if r.bad || at >= uint64(life[0]) || d == 0 && k > 0 || why >= uint64(len(reasons)) {
+			if r.Bad || at >= uint64(life[0]) || d == 0 && k > 0 || why >= uint64(len(reasons)) {
 				return absences{}, errColumn
 			}
 			a.miss = append(a.miss, missAt{uint32(at), reasons[why]})
 		}
 		a.from = append(a.from, uint32(len(a.miss)))
 	}
-	if r.bad {
+	if r.Bad {
 		return absences{}, errColumn
 	}
 	for len(a.from) <= len(lives.list) {

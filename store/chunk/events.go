@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // A batch of events is the span of their wall clocks, their number and kinds,
@@ -104,18 +105,18 @@ type EventHead struct {
 
 // ParseEventHead reads the head of a batch.
 func ParseEventHead(b []byte) (EventHead, error) {
-	r := reader{in: b}
+	r := varint.Reader{In: b}
 	var h EventHead
-	h.From = r.varint()
-	h.To = h.From + r.varint()
-	h.Count = r.uvarint()
-	for n := r.count(min(len(r.in), maxKinds)); n > 0 && !r.bad; n-- {
-		h.Kinds = append(h.Kinds, metric.EventKind(r.string()))
+	h.From = r.Varint()
+	h.To = h.From + r.Varint()
+	h.Count = r.Uvarint()
+	for n := r.Count(min(len(r.In), maxKinds)); n > 0 && !r.Bad; n-- {
+		h.Kinds = append(h.Kinds, metric.EventKind(r.String()))
 	}
-	if r.bad || !sensible(h.From, h.To) {
+	if r.Bad || !sensible(h.From, h.To) {
 		return EventHead{}, errEvents
 	}
-	h.packed = r.in
+	h.packed = r.In
 	return h, nil
 }
 
@@ -129,28 +130,28 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{in: raw}
-	words := make([]string, r.count(min(len(raw), maxTexts)))
-	for i := 0; i < len(words) && !r.bad; i++ {
-		words[i] = r.string()
+	r := varint.Reader{In: raw}
+	words := make([]string, r.Count(min(len(raw), maxTexts)))
+	for i := 0; i < len(words) && !r.Bad; i++ {
+		words[i] = r.String()
 	}
 	str := func() string {
-		if i := r.count(len(words) - 1); !r.bad {
+		if i := r.Count(len(words) - 1); !r.Bad {
 			return words[i]
 		}
 		return ""
 	}
-	if r.bad || h.Count > uint64(len(r.in)/leastEvent) || h.Count > MaxEvents || h.Count > uint64(eventsFree+len(b)*eventsPerByte) {
+	if r.Bad || h.Count > uint64(len(r.In)/leastEvent) || h.Count > MaxEvents || h.Count > uint64(eventsFree+len(b)*eventsPerByte) {
 		return nil, errEvents
 	}
 	events := make([]metric.Event, h.Count)
 	labels := min(labelsFree+len(b)*labelsPerByte, mostLabels)
 	var prev metric.Stamp
-	for i := 0; i < len(events) && !r.bad; i++ {
+	for i := 0; i < len(events) && !r.Bad; i++ {
 		e := &events[i]
-		wall := r.varint()
-		cont := r.varint() + wall
-		awake := r.varint() + cont
+		wall := r.Varint()
+		cont := r.Varint() + wall
+		awake := r.Varint() + cont
 		e.At = metric.Stamp{Wall: prev.Wall + wall, Cont: prev.Cont + cont, Awake: prev.Awake + awake}
 		if e.At.Wall < h.From || e.At.Wall > h.To {
 			return nil, errEvents // the head's clocks are those that were judged
@@ -158,13 +159,13 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		prev = e.At
 		e.Kind = metric.EventKind(str())
 		e.Text, e.Indom, e.Key = str(), str(), str()
-		k := r.count(min(len(r.in)/2, maxLabels, labels))
+		k := r.Count(min(len(r.In)/2, maxLabels, labels))
 		labels -= k
-		for ; k > 0 && !r.bad; k-- {
+		for ; k > 0 && !r.Bad; k-- {
 			e.Labels = append(e.Labels, metric.Label{Name: str(), Value: str()})
 		}
 	}
-	if r.bad {
+	if r.Bad {
 		return nil, errEvents
 	}
 	return events, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // Info is the entry of a chunk in the index of its archive: what a reader
@@ -100,20 +101,20 @@ func ParseInfo(b []byte) (Info, error) {
 	if len(b) == 0 {
 		return in, errors.New("an empty index entry")
 	}
-	r := reader{in: b[1:]}
+	r := varint.Reader{In: b[1:]}
 	in.Class = metric.Class(b[0])
-	in.Ticks = r.uvarint()
-	in.Values = r.uvarint()
-	in.First = metric.Stamp{Wall: r.varint(), Cont: r.varint(), Awake: r.varint()}
-	in.Last.Wall = in.First.Wall + r.varint()
-	in.Last.Cont = in.First.Cont + r.varint()
-	in.Last.Awake = in.First.Awake + r.varint()
-	in.From = in.First.Wall - r.varint()
-	in.To = in.Last.Wall + r.varint()
-	in.Size = r.varint()
-	in.Sum = r.uint32()
-	in.Schema = r.uint32()
-	if r.bad || !sensible(in.From, in.To) || in.Ticks > MaxTicks || in.Size < 0 {
+	in.Ticks = r.Uvarint()
+	in.Values = r.Uvarint()
+	in.First = metric.Stamp{Wall: r.Varint(), Cont: r.Varint(), Awake: r.Varint()}
+	in.Last.Wall = in.First.Wall + r.Varint()
+	in.Last.Cont = in.First.Cont + r.Varint()
+	in.Last.Awake = in.First.Awake + r.Varint()
+	in.From = in.First.Wall - r.Varint()
+	in.To = in.Last.Wall + r.Varint()
+	in.Size = r.Varint()
+	in.Sum = r.Uint32()
+	in.Schema = r.Uint32()
+	if r.Bad || !sensible(in.From, in.To) || in.Ticks > MaxTicks || in.Size < 0 {
 		return Info{}, fmt.Errorf("an index entry of %d bytes makes no sense", len(b))
 	}
 	return in, nil

@@ -3,6 +3,8 @@ package chunk
 import (
 	"encoding/binary"
 	"errors"
+
+	"tachograph/store/varint"
 )
 
 // Lifetimes say for how many blocks each instance of a group was there. They are
@@ -131,18 +133,18 @@ func openLives(in []byte, n, early, blocks int, limit uint64) (*lifetimes, error
 		}
 		return l, nil
 	}
-	r := reader{in: in[1:]}
+	r := varint.Reader{In: in[1:]}
 	sizes := make([]int, len(l.segs))
 	for i := range max(len(sizes)-1, 0) {
-		sizes[i] = r.count(len(in))
+		sizes[i] = r.Count(len(in))
 	}
 	for i := range l.segs {
 		if i == len(l.segs)-1 {
-			sizes[i] = len(r.in)
+			sizes[i] = len(r.In)
 		}
-		l.segs[i].in = r.bytes(sizes[i])
+		l.segs[i].in = r.Bytes(sizes[i])
 	}
-	if r.bad || in[0] != 1 {
+	if r.Bad || in[0] != 1 {
 		return nil, errLives
 	}
 	return l, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // A Chunk is an encoded chunk that is being read. Opening it reads its
@@ -86,7 +87,7 @@ func Open(in io.ReaderAt, size int64) (*Chunk, error) {
 
 // directory parses a directory; at is where the next part begins.
 type directory struct {
-	reader
+	varint.Reader
 	at   int64
 	size int64
 	// instances are those of the groups so far.
@@ -94,66 +95,66 @@ type directory struct {
 }
 
 func (d *directory) part() part {
-	p := part{at: d.at, len: d.count(int(min(d.size-d.at, 1<<31-1)))}
-	p.sum = d.uint32()
+	p := part{at: d.at, len: d.Count(int(min(d.size-d.at, 1<<31-1)))}
+	p.sum = d.Uint32()
 	d.at += int64(p.len)
 	return p
 }
 
 func (c *Chunk) parse(dir []byte, at int64) error {
-	d := &directory{reader: reader{in: dir}, at: at, size: c.size}
-	if b := d.bytes(1); b != nil {
+	d := &directory{Reader: varint.Reader{In: dir}, at: at, size: c.size}
+	if b := d.Bytes(1); b != nil {
 		c.Class = metric.Class(b[0])
 	}
-	c.ticks = d.count(MaxTicks)
+	c.ticks = d.Count(MaxTicks)
 	c.timesAt = d.part()
-	c.reasons = parseReasons(&d.reader)
-	c.nwords = d.count(int(min(c.size*256, maxTexts)))
+	c.reasons = parseReasons(&d.Reader)
+	c.nwords = d.Count(int(min(c.size*256, maxTexts)))
 	c.wordsAt = d.part()
-	for n := d.count(maxGroups); n > 0 && !d.bad; n-- {
+	for n := d.Count(maxGroups); n > 0 && !d.Bad; n-- {
 		c.Groups = append(c.Groups, c.parseGroup(d))
 	}
 	c.sketchesAt = d.part()
-	if d.bad || len(d.in) != 0 || d.at > c.size {
+	if d.Bad || len(d.In) != 0 || d.at > c.size {
 		return fmt.Errorf("the directory contradicts itself")
 	}
 	return nil
 }
 
 func (c *Chunk) parseGroup(d *directory) *Group {
-	g := &Group{chunk: c, number: len(c.Groups), Name: d.string(), Indom: d.string()}
-	ncols := d.count(min(maxColumns, len(d.in)))
+	g := &Group{chunk: c, number: len(c.Groups), Name: d.String(), Indom: d.String()}
+	ncols := d.Count(min(maxColumns, len(d.In)))
 	g.Columns = make([]Column, 0, ncols)
 	prev := int64(0)
 	for range ncols {
-		v := d.uvarint()
+		v := d.Uvarint()
 		prev += unzigzag(v >> 4)
 		t := metric.Type(v & 15)
 		if !t.Valid() || prev < 0 || prev > 1<<32-1 {
-			d.bad = true
+			d.Bad = true
 		}
 		g.Columns = append(g.Columns, Column{Number: uint32(prev), Type: t})
 	}
-	g.Blocks = d.count(c.ticks)
-	g.Size = d.count(int(min(maxInstances, instancesFree+c.size*instancesPerByte)) - d.instances)
+	g.Blocks = d.Count(c.ticks)
+	g.Size = d.Count(int(min(maxInstances, instancesFree+c.size*instancesPerByte)) - d.instances)
 	d.instances += g.Size
 	if g.Blocks == 0 || g.Size == 0 {
-		d.bad = d.bad || g.Size != 0
+		d.Bad = d.Bad || g.Size != 0
 	}
 	g.blocksAt, g.livesAt, g.indexAt = d.part(), d.part(), d.part()
 	g.namesAt, g.activeAt, g.sumsAt = d.part(), d.part(), d.part()
 	bytes := 0
 	for i := range g.Columns {
-		n := d.count(int(min(d.size-d.at, 1<<31-1)) - bytes)
+		n := d.Count(int(min(d.size-d.at, 1<<31-1)) - bytes)
 		g.Columns[i].from, g.Columns[i].to = bytes, bytes+n
 		g.Columns[i].pack = len(g.packs)
 		bytes += n
 		if bytes >= packSize || bytes > 0 && i == ncols-1 {
-			g.packs = append(g.packs, part{d.at, bytes, d.uint32()})
+			g.packs = append(g.packs, part{d.at, bytes, d.Uint32()})
 			d.at += int64(bytes)
 			bytes = 0
 		}
-		if d.bad {
+		if d.Bad {
 			break
 		}
 	}

@@ -1,6 +1,10 @@
 package chunk
 
-import "tachograph/sample/metric"
+import (
+	"tachograph/sample/metric"
+
+	"tachograph/store/varint"
+)
 
 // ownReasons is the number of reasons that have the same number in every
 // archive; those above have a text.
@@ -38,13 +42,13 @@ func (codes *reasonCodes) encode(w *writer) {
 }
 
 // parseReasons is the inverse: it returns the reasons by number.
-func parseReasons(r *reader) []metric.Reason {
+func parseReasons(r *varint.Reader) []metric.Reason {
 	codes := make([]metric.Reason, ownReasons)
 	for i := range codes {
 		codes[i] = metric.Reason(i)
 	}
-	for n := r.count(len(r.in)); n > 0 && !r.bad; n-- {
-		codes = append(codes, metric.ReasonFor(r.string()))
+	for n := r.Count(len(r.In)); n > 0 && !r.Bad; n-- {
+		codes = append(codes, metric.ReasonFor(r.String()))
 	}
 	return codes
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"sort"
+
+	"tachograph/store/varint"
 )
 
 var (
@@ -81,22 +83,22 @@ func (r *register) parse(in []byte) error {
 		r.segs = make([]segmentIndex, n)
 		return nil
 	}
-	b := reader{in: in}
-	r.early = b.count(n)
-	r.kinds = b.count(maxTexts)
-	if !r.fr.parse(b.bytes(b.count(len(in)))) || r.kinds > len(r.fr.list) {
+	b := varint.Reader{In: in}
+	r.early = b.Count(n)
+	r.kinds = b.Count(maxTexts)
+	if !r.fr.parse(b.Bytes(b.Count(len(in)))) || r.kinds > len(r.fr.list) {
 		return errIndex
 	}
-	for k := b.count(len(in)); k > 0 && !b.bad; k-- {
-		if f := b.count(len(r.fr.list) - 1); !b.bad {
+	for k := b.Count(len(in)); k > 0 && !b.Bad; k-- {
+		if f := b.Count(len(r.fr.list) - 1); !b.Bad {
 			r.echoes = append(r.echoes, r.fr.plain(f))
 		}
 	}
-	if b.bad || n == 0 {
+	if b.Bad || n == 0 {
 		return errIndex
 	}
 	var d decoder
-	d.begin(b.in)
+	d.begin(b.In)
 	var m indexModel
 	defer m.spare()
 	before := &segmentIndex{}

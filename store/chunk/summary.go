@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // A Summary is what a stretch of a numeric series comes to.
@@ -321,11 +322,11 @@ func decodeSummaries(in []byte, cols, n int, rows []int, inst func(row int) (*In
 	if err != nil {
 		return err
 	}
-	r := reader{in: raw}
+	r := varint.Reader{In: raw}
 	at := uint64(0)
-	for n > 0 && cols > 0 && len(r.in) > 0 {
-		at += r.uvarint()
-		if r.bad || at/uint64(n) >= uint64(cols) {
+	for n > 0 && cols > 0 && len(r.In) > 0 {
+		at += r.Uvarint()
+		if r.Bad || at/uint64(n) >= uint64(cols) {
 			return errSummaries
 		}
 		col, i := int(at/uint64(n)), int(at%uint64(n))
@@ -347,44 +348,44 @@ func decodeSummaries(in []byte, cols, n int, rows []int, inst func(row int) (*In
 }
 
 // decode reads a summary.
-func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func() (*Instance, error)) bool {
-	flags := r.uvarint()
+func (sum *Summary) decode(r *varint.Reader, d *metric.Desc, conts []int64, inst func() (*Instance, error)) bool {
+	flags := r.Uvarint()
 	if flags&partly != 0 {
-		sum.Count, sum.Missing = r.uvarint(), r.uvarint()
-		sum.FirstBlock = uint32(r.count(len(conts) - 1))
-		sum.LastBlock = uint32(len(conts) - 1 - r.count(len(conts)-1))
+		sum.Count, sum.Missing = r.Uvarint(), r.Uvarint()
+		sum.FirstBlock = uint32(r.Count(len(conts) - 1))
+		sum.LastBlock = uint32(len(conts) - 1 - r.Count(len(conts)-1))
 	} else if d == nil {
 		sum.Count = 1 // wherever the instance is
 	} else if in, err := inst(); err != nil || !sum.span(in) {
 		return false
 	}
-	sum.First = r.uvarint()
-	sum.Last = sum.First + uint64(r.varint())
+	sum.First = r.Uvarint()
+	sum.Last = sum.First + uint64(r.Varint())
 	sum.Min, sum.Max = sum.First, sum.Last
 	if flags&rising == 0 {
-		sum.Min = sum.First + uint64(r.varint())
-		sum.Max = sum.First + uint64(r.varint())
+		sum.Min = sum.First + uint64(r.Varint())
+		sum.Max = sum.First + uint64(r.Varint())
 	}
 	var excess int64
 	if flags&plainSum != 0 {
-		sum.Sum = r.float(8)
+		sum.Sum = r.Float()
 	} else {
-		excess = r.varint()
+		excess = r.Varint()
 	}
-	deviation := r.bigFloat(5)
+	deviation := r.Rounded(5)
 	if flags&plainIncrease != 0 {
-		sum.Increase = r.float(8)
-		sum.Resets, sum.Wraps = uint32(r.uvarint()), uint32(r.uvarint())
+		sum.Increase = r.Float()
+		sum.Resets, sum.Wraps = uint32(r.Uvarint()), uint32(r.Uvarint())
 	}
 	sum.Steepest = math.Inf(1)
 	if flags&steepness != 0 {
-		b := r.bytes(2)
+		b := r.Bytes(2)
 		if len(b) < 2 || b[0]&0x80 != 0 {
 			return false
 		}
 		sum.Steepest = metric.Number(metric.F32, uint64(binary.BigEndian.Uint16(b))<<16)
 	}
-	if r.bad || sum.Count == 0 || math.IsNaN(sum.Steepest) {
+	if r.Bad || sum.Count == 0 || math.IsNaN(sum.Steepest) {
 		return false
 	}
 	if d == nil {
@@ -401,18 +402,4 @@ func (sum *Summary) decode(r *reader, d *metric.Desc, conts []int64, inst func()
 	}
 	sum.Weighted = sum.even(conts) + deviation
 	return true
-}
-
-// float reads the n leading bytes of a little-endian float.
-func (r *reader) float(n int) float64 {
-	var b [8]byte
-	copy(b[:], r.bytes(n))
-	return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
-}
-
-// bigFloat reads the n leading bytes of a big-endian float.
-func (r *reader) bigFloat(n int) float64 {
-	var b [8]byte
-	copy(b[:], r.bytes(n))
-	return math.Float64frombits(binary.BigEndian.Uint64(b[:]))
 }

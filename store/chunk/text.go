@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strconv"
 	"strings"
+
+	"tachograph/store/varint"
 )
 
 // Text that names things is mostly numbers in a fixed frame: "001234 bash",
@@ -133,16 +135,16 @@ func (f *frames) parse(in []byte) bool {
 	if err != nil {
 		return false
 	}
-	r := reader{in: raw}
-	n := r.count(min(len(raw), maxTexts))
+	r := varint.Reader{In: raw}
+	n := r.Count(min(len(raw), maxTexts))
 	sizes := make([]int, n)
 	for i := range sizes {
-		sizes[i] = r.count(len(raw))
+		sizes[i] = r.Count(len(raw))
 	}
-	text := string(r.in)
+	text := string(r.In)
 	f.list, f.marks = make([]string, n), make([]int, n)
 	for i, size := range sizes {
-		if r.bad || size > len(text) {
+		if r.Bad || size > len(text) {
 			return false
 		}
 		f.list[i] = text[:size]
@@ -152,5 +154,5 @@ func (f *frames) parse(in []byte) bool {
 		}
 		text = text[size:]
 	}
-	return !r.bad && text == ""
+	return !r.Bad && text == ""
 }

@@ -9,6 +9,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
+	"tachograph/store/varint"
 )
 
 // A record is a head, and members and crowds as groups of a chunk of one tick:
@@ -250,64 +251,36 @@ const (
 	maxColumns = 1 << 8
 )
 
-// A reader takes numbers off a slice; the first that is not there makes it bad.
-type reader struct {
-	in  []byte
-	bad bool
-}
-
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.in)
-	if n <= 0 {
-		r.bad, r.in = true, nil
-		return 0
-	}
-	r.in = r.in[n:]
-	return v
-}
-
-func (r *reader) varint() int64 { return int64(unzigzag(r.uvarint())) }
-
-func (r *reader) bytes(n uint64) []byte {
-	if n > uint64(len(r.in)) {
-		r.bad, r.in = true, nil
-		return nil
-	}
-	b := r.in[:n]
-	r.in = r.in[n:]
-	return b
-}
-
 // Parse is the inverse of marshal.
 func Parse(b []byte) (*Digest, error) {
-	r := &reader{in: b}
+	r := &varint.Reader{In: b}
 	d := &Digest{}
-	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		sum := r.bytes(4)
-		if r.bad || len(d.Sums) == maxChunks {
+	for n := r.Uvarint(); n > 0 && !r.Bad; n-- {
+		sum := r.Bytes(4)
+		if r.Bad || len(d.Sums) == maxChunks {
 			return nil, errDigest
 		}
 		d.Sums = append(d.Sums, binary.LittleEndian.Uint32(sum))
 	}
-	d.From.Wall, d.From.Cont = r.varint(), r.varint()
-	d.To.Wall, d.To.Cont = d.From.Wall+r.varint(), d.From.Cont+r.varint()
-	d.Gap = int64(r.uvarint())
-	d.Indom = string(r.bytes(r.uvarint()))
-	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		c := Column{Number: uint32(r.uvarint())}
-		if t := r.bytes(1); t != nil {
+	d.From.Wall, d.From.Cont = r.Varint(), r.Varint()
+	d.To.Wall, d.To.Cont = d.From.Wall+r.Varint(), d.From.Cont+r.Varint()
+	d.Gap = int64(r.Uvarint())
+	d.Indom = r.String()
+	for n := r.Uvarint(); n > 0 && !r.Bad; n-- {
+		c := Column{Number: uint32(r.Uvarint())}
+		if t := r.Bytes(1); t != nil {
 			c.Tally = metric.Tally(t[0])
 		}
-		c.Bound = r.uvarint()
-		if r.bad || len(d.Columns) == maxColumns {
+		c.Bound = r.Uvarint()
+		if r.Bad || len(d.Columns) == maxColumns {
 			return nil, errDigest
 		}
 		d.Columns = append(d.Columns, c)
 	}
-	if r.bad || len(d.Sums) == 0 || len(d.Columns) == 0 || d.To.Wall < d.From.Wall || d.To.Cont < d.From.Cont || d.Gap < 0 {
+	if r.Bad || len(d.Sums) == 0 || len(d.Columns) == 0 || d.To.Wall < d.From.Wall || d.To.Cont < d.From.Cont || d.Gap < 0 {
 		return nil, errDigest
 	}
-	c, err := chunk.Open(bytes.NewReader(r.in), int64(len(r.in)))
+	c, err := chunk.Open(bytes.NewReader(r.In), int64(len(r.In)))
 	if err != nil {
 		return nil, err
 	}

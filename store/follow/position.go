@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // A Position is a place in a recording, between what has been delivered and
@@ -68,22 +69,22 @@ func ParsePosition(token string) (Position, error) {
 	if !ok || err != nil || len(token) > longestToken {
 		return p, wrong
 	}
-	r := tokenReader{b: b}
-	n := r.uvarint()
-	id := r.take(n >> 1)
+	r := varint.Reader{In: b}
+	n := r.Uvarint()
+	id := r.Bytes(int(min(n>>1, longestToken)))
 	if p.Archive = string(id); n&1 == 0 {
 		p.Archive = hex.EncodeToString(id)
 	}
-	p.Churn, p.Events = r.uvarint(), r.uvarint()
-	some := r.take(1)
+	p.Churn, p.Events = r.Uvarint(), r.Uvarint()
+	some := r.Bytes(1)
 	before := int64(0)
 	for c := range p.Ticks {
 		if len(some) == 1 && some[0]&(1<<c) != 0 {
-			before += r.varint()
+			before += r.Varint()
 			p.Ticks[c] = before
 		}
 	}
-	if r.bad || len(r.b) > 0 || p.Archive == "" || p.String() != token {
+	if r.Bad || len(r.In) > 0 || p.Archive == "" || p.String() != token {
 		return Position{}, wrong
 	}
 	return p, nil
@@ -97,40 +98,4 @@ func shortened(s string) string {
 		return s[:80] + "…"
 	}
 	return s
-}
-
-// A tokenReader reads what stands in a token.
-type tokenReader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *tokenReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.bad, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *tokenReader) varint() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.bad, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *tokenReader) take(n uint64) []byte {
-	if n > uint64(len(r.b)) {
-		r.bad, r.b = true, nil
-		return nil
-	}
-	b := r.b[:n]
-	r.b = r.b[n:]
-	return b
 }

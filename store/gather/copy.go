@@ -6,6 +6,7 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store/chunk"
+	"tachograph/store/varint"
 )
 
 // A copy of a generation of the journal holds what an archive would: chunks with
@@ -54,43 +55,27 @@ var errCopy = errors.New("a copy of a part of the journal contradicts itself")
 // ParseCopy is the inverse of AppendCopy. The chunks share the memory of b; what
 // stands in them is not looked at.
 func ParseCopy(b []byte) (chunks []*chunk.Sealed, events []metric.Event, err error) {
-	cut := func(n uint64) (part []byte) {
-		if n > uint64(len(b)) {
-			err = errCopy
-			return nil
-		}
-		part, b = b[:n], b[n:]
-		return part
-	}
-	number := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			err = errCopy
-			return 0
-		}
-		b = b[n:]
-		return v
-	}
-	for n := number(); n > 0 && err == nil; n-- {
-		in, e := chunk.ParseInfo(cut(number()))
-		if e != nil {
+	r := varint.Reader{In: b}
+	for n := r.Uvarint(); n > 0; n-- {
+		in, err := chunk.ParseInfo(r.Sized())
+		if err != nil {
 			return nil, nil, errCopy
 		}
-		s := &chunk.Sealed{Info: in, Data: cut(uint64(in.Size))}
-		if err == nil && chunk.Checksum(s.Data) != in.Sum {
-			err = errCopy
+		s := &chunk.Sealed{Info: in, Data: r.Bytes(int(in.Size))}
+		if r.Bad || chunk.Checksum(s.Data) != in.Sum {
+			return nil, nil, errCopy
 		}
 		chunks = append(chunks, s)
 	}
-	most := eventsFree + len(b)*eventsPerByte
-	for err == nil && len(b) > 0 {
-		more, e := chunk.ParseEvents(cut(number()))
-		if events = append(events, more...); e != nil || len(events) > most {
+	if r.Bad {
+		return nil, nil, errCopy
+	}
+	most := eventsFree + len(r.In)*eventsPerByte
+	for len(r.In) > 0 {
+		more, err := chunk.ParseEvents(r.Sized())
+		if events = append(events, more...); err != nil || r.Bad || len(events) > most {
 			return nil, nil, errCopy
 		}
-	}
-	if err != nil {
-		return nil, nil, err
 	}
 	return chunks, events, nil
 }

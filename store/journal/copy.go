@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"tachograph/store/varint"
 )
 
 // A Copy is what an earlier generation of the same journal holds, in a form that
@@ -27,15 +29,13 @@ func (c *Copy) append(out []byte) []byte {
 // parseCopy reads the body of a record behind its first byte, and returns nil
 // for one that makes no sense. Data is part of body.
 func parseCopy(body []byte) *Copy {
-	from, n := binary.Uvarint(body)
-	if n <= 0 {
+	r := varint.Reader{In: body}
+	c := &Copy{From: r.Uvarint(), To: r.Uvarint()}
+	if r.Bad || c.To <= c.From {
 		return nil
 	}
-	to, m := binary.Uvarint(body[n:])
-	if m <= 0 || to <= from {
-		return nil
-	}
-	return &Copy{From: from, To: to, Data: body[n+m:]}
+	c.Data = r.In
+	return c
 }
 
 // Copy appends a copy of an earlier generation.

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 
 	"tachograph/sample/metric"
+	"tachograph/store/varint"
 )
 
 // A journal file is a magic number, a header frame and record frames. A frame
@@ -94,34 +95,15 @@ func cutFrame(in []byte, crc uint32) (body []byte, size int, sum uint32, err err
 }
 
 func parseHeader(body []byte) (h Header, err error) {
-	bad := false
-	u := func() uint64 {
-		v, n := binary.Uvarint(body)
-		if n <= 0 {
-			bad, body = true, nil
-			return 0
-		}
-		body = body[n:]
-		return v
-	}
-	i := func() int64 {
-		v, n := binary.Varint(body)
-		if n <= 0 {
-			bad, body = true, nil
-			return 0
-		}
-		body = body[n:]
-		return v
-	}
-	if version := u(); version != headerVersion {
+	r := varint.Reader{In: body}
+	if version := r.Uvarint(); version != headerVersion {
 		return Header{}, fmt.Errorf("journal format %d, this program reads %d", version, headerVersion)
 	}
-	h = Header{Generation: u(), Base: u()}
-	h.At = metric.Stamp{Wall: i(), Awake: i(), Cont: i()}
-	n := u()
-	if bad || n > uint64(len(body)) {
+	h = Header{Generation: r.Uvarint(), Base: r.Uvarint()}
+	h.At = metric.Stamp{Wall: r.Varint(), Awake: r.Varint(), Cont: r.Varint()}
+	h.Archive = r.String()
+	if r.Bad {
 		return Header{}, ErrNotJournal
 	}
-	h.Archive = string(body[:n])
 	return h, nil
 }
