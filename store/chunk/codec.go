@@ -42,7 +42,10 @@ var codecs = map[byte]*codec{
 
 func codecOf(version byte) (*codec, error) {
 	c := codecs[version]
-	if c == nil {
+	switch {
+	case c == nil && version > 0 && version < Version:
+		return nil, fmt.Errorf("format version %d, which was never released", version)
+	case c == nil:
 		return nil, fmt.Errorf("format version %d, known is %d: a newer program is needed, or it is damaged", version, Version)
 	}
 	return c, nil

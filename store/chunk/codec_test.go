@@ -44,6 +44,7 @@ func TestVersionsAreDispatched(t *testing.T) {
 		{Version, 0, ""},
 		{Version + 1, 1, ""},
 		{Version + 2, 0, "format version 4, known is 2: a newer program is needed"},
+		{Version - 1, 0, "format version 1, which was never released"},
 		{0, 0, "format version 0"},
 	} {
 		decoded = 0
