@@ -34,9 +34,12 @@ type Mark struct {
 	Churn, Events uint64
 }
 
-// View is what r sees now, within limits. It is of the Reader, as whose part it is asked:
-// by the same goroutine, until it is refreshed or closed.
+// View is what r sees now, within limits, and within those that r has if it is a view.
+// Whoever may ask the Reader may ask its views, until it is refreshed or closed.
 func (r *Reader) View(l Limits) Archive {
+	if l.Near = l.Near || r.limits.Near; l.UpTo == nil {
+		l.UpTo = r.limits.UpTo // what was behind a mark stays behind it
+	}
 	v := *r
 	v.limits = l
 	behind := ""

@@ -54,6 +54,7 @@ func TestUpToAMark(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(n, " ", part), func(t *testing.T) {
 				testUpTo(t, r, r.View(store.Limits{UpTo: mark}), mark, all)
+				testUpTo(t, r, r.View(store.Limits{UpTo: mark}).View(store.Limits{}), mark, all)
 				twin, end := r.View(store.Limits{UpTo: mark}).Twin()
 				testUpTo(t, r, twin, mark, all)
 				end()
