@@ -175,7 +175,7 @@ func breakText(b *query.Break) string {
 // Next is the mark after an instant, or the one before it. It looks for crashes on
 // the way there as long as one may wait for it.
 func (r *Recording) Next(at int64, forward bool) (Mark, bool) {
-	until := time.Now().Add(patience)
+	until := time.Now().Add(r.patience)
 	edge := at
 	for n := 0; ; n++ {
 		m, ok := r.nextMark(at, forward)
