@@ -59,7 +59,7 @@ type lifeInWork struct {
 // Life tells the life of the process with a key of this package.
 func (r *Recording) Life(key string) (*Life, error) {
 	r.progress.set(0, 1)
-	until := time.Now().Add(r.patience)
+	until := time.Now().Add(patience)
 	l := r.lives[key]
 	if l == nil {
 		var err error

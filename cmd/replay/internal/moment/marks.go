@@ -3,7 +3,6 @@ package moment
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
@@ -172,12 +171,11 @@ func breakText(b *query.Break) string {
 	return visible.Text(text)
 }
 
-// Next is the mark after an instant, or the one before it. It looks for crashes on
-// the way there as long as one may wait for it.
+// Next is the mark after an instant, or the one before it. It looks for crashes on the
+// way there, however long that takes: whoever does not want to wait ends the context of Until.
 func (r *Recording) Next(at int64, forward bool) (Mark, bool) {
-	until := time.Now().Add(r.patience)
 	edge := at
-	for n := 0; ; n++ {
+	for {
 		m, ok := r.nextMark(at, forward)
 		end := r.to
 		if !forward {
@@ -187,7 +185,7 @@ func (r *Recording) Next(at int64, forward bool) (Mark, bool) {
 			end = m.From
 		}
 		over := forward && edge > end || !forward && edge < end
-		if over || n > 0 && time.Now().After(until) || r.given() != nil {
+		if over || r.given() != nil {
 			return m, ok
 		}
 		r.crashesIn(edge)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"tachograph/sample/metric"
 	"tachograph/store/query"
@@ -41,13 +40,12 @@ type Recording struct {
 	progress progress
 	ctx      context.Context
 	search   *search // that was given up last
-	patience time.Duration
 }
 
 // Open prepares to look at one host of what is open; an empty name means the
 // only one. defs may be nil.
 func Open(a query.Archive, host string, defs *query.Definitions) (*Recording, error) {
-	r := &Recording{a: a, defs: defs, patience: patient}
+	r := &Recording{a: a, defs: defs}
 	for _, h := range a.Hosts() {
 		if h.ID == host || h.Name == host || host == "" && len(a.Hosts()) == 1 {
 			r.host = h

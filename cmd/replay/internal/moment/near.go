@@ -32,7 +32,7 @@ func (r *Recording) near(at int64) query.Archive {
 	return r.only(list...)
 }
 
-// only narrows the recording to some archives.
+// only narrows the recording to some archives, or to none.
 func (r *Recording) only(list ...*store.ArchiveInfo) query.Archive {
-	return r.a.View(store.Limits{Archives: list, Near: true})
+	return r.a.View(store.Limits{Archives: append([]*store.ArchiveInfo{}, list...), Near: true})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"tachograph/store/query/querytest"
 )
@@ -75,7 +74,6 @@ func described(t testing.TB, text string) *Recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.patience = time.Hour // what is looked for is found, however busy the machine is
 	return r
 }
 

@@ -17,8 +17,8 @@ const (
 	someHours           = 6 * block
 	// mostCells bounds what is kept, 24 bytes each: thirty days of eight lanes.
 	mostCells = 5 << 19
-	// patient is how long a timeline may read before it is told as it is.
-	patient = 15 * time.Millisecond
+	// patience is how long a question may search; then it gets what is known so far.
+	patience = 15 * time.Millisecond
 )
 
 // piece is a part of a lane's course whose values have been read.
@@ -202,7 +202,7 @@ func (r *Recording) sumUp(lane int, s *stretch) {
 // wait for it: before all what would be blank or shown too coarsely, then what
 // summaries tell well enough. It reports whether nothing is left.
 func (r *Recording) improve(from, to int64, columns int) (done bool, err error) {
-	until := time.Now().Add(r.patience)
+	until := time.Now().Add(patience)
 	late := func() bool { return time.Now().After(until) }
 	if !r.survey(from, to, late) {
 		return false, r.given()
