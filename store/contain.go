@@ -20,8 +20,8 @@ func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 	return fn()
 }
 
-// handing is yield that says when it is running, and wants no more of r once the answer
-// is not wanted any more.
+// handing wraps yield: *out is true while yield runs, and the answer ends when the context
+// of r has ended.
 func handing[T any](r *Reader, out *bool, yield func(T) bool) func(T) bool {
 	return func(v T) bool {
 		*out = true

@@ -19,8 +19,8 @@ import (
 	"tachograph/store/storetest/proof"
 )
 
-// updateGolden makes the golden archive of the present format version. Once that has
-// been released it must never be made again: it stands for the archives that people have.
+// updateGolden makes the golden archive of the present format version anew. After a release
+// of that version nobody may do so: people have such archives, and must be able to read them.
 var updateGolden = flag.Bool("update-golden", false, "make the golden archive of the present format")
 
 // TestGolden reads archives of every format version there ever was: made ones, and one of

@@ -8,7 +8,7 @@ import (
 )
 
 // An Archive answers questions about a recording: a Reader, a view of one, its twin, or
-// what was recorded last, in memory. The comments are at the methods of Reader.
+// what was recorded last, in memory. The methods of Reader have the comments.
 type Archive interface {
 	Hosts() []metric.Host
 	Archives() []*ArchiveInfo

@@ -40,16 +40,15 @@ type opened struct {
 	whole     bool  // what several archives hold is in all of them
 }
 
-// Until has all questions come to their end soon after ctx does, wherever they are:
-// what they have answered by then is to be thrown away. A Twin's, too, and those of views
-// that are made from now on.
+// Until ends all questions soon after ctx ends, also those of twins and of views that are
+// made from now on. The caller throws away what they have answered by then.
 func (r *Reader) Until(ctx context.Context) { r.until = ctx }
 
 // over reports whether the answer is not wanted any more.
 func (r *Reader) over() bool { return r.until != nil && r.until.Err() != nil }
 
-// Single leaves r without a twin: each question is answered on one goroutine, with some
-// that help it to decode. Where many ask, each leaves something of the machine to others.
+// Single leaves r without a twin. A server does so for each client, so that one question
+// does not take all processors.
 func (r *Reader) Single() { r.single = true }
 
 // instanceID is what makes an instance the same one across archives.

@@ -1,10 +1,10 @@
 package store
 
-// Twin is an Archive of what r sees now that may be asked while r is: they share the
-// files, and what neither changes. What it opens and decodes is its own, and so are the
-// descriptions of archives and the instances that it hands out. It is not refreshed or
-// closed. Whoever has asked it calls end, and r notes what it could not read. A Reader
-// that is single has none: nil.
+// Twin returns a second Archive of what r sees now, for a second goroutine. The two share
+// the files. The twin opens and decodes chunks for itself, and hands out descriptions of
+// archives and instances of its own. The caller calls end when it has no more questions: r
+// then notes what the twin could not read. Nobody refreshes or closes a twin. A Reader that
+// is single has none, and returns nil.
 func (r *Reader) Twin() (twin Archive, end func()) {
 	if r.single {
 		return nil, nil

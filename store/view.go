@@ -14,9 +14,9 @@ import (
 type Limits struct {
 	// Archives are those that are shown, of the ones that there are; nil: all.
 	Archives []*ArchiveInfo
-	// Near has what stood before a window looked for only where it can be: in the two and
-	// a half intervals before the window or, where a metric is read rarely, in the whole
-	// archive. Without it a Reader looks in all that a boot has left.
+	// Near makes a search for the last value before a window short: it covers two and a half
+	// intervals before the window or, where a metric is read rarely, the whole archive.
+	// Without it the search goes back to the beginning of the boot.
 	Near bool
 	// UpTo leaves out what was recorded behind a mark; nil: nothing.
 	UpTo *Mark
@@ -34,8 +34,9 @@ type Mark struct {
 	Churn, Events uint64
 }
 
-// View is what r sees now, within limits, and within those that r has if it is a view.
-// Whoever may ask the Reader may ask its views, until it is refreshed or closed.
+// View returns an Archive that shows what r shows now, within limits. A view of a view keeps
+// the limits of both. The goroutine that uses the Reader may use its views, until the Reader
+// is refreshed or closed.
 func (r *Reader) View(l Limits) Archive {
 	if l.Near = l.Near || r.limits.Near; l.UpTo == nil {
 		l.UpTo = r.limits.UpTo // what was behind a mark stays behind it
@@ -57,8 +58,8 @@ func (r *Reader) View(l Limits) Archive {
 	return &v
 }
 
-// last is the continuous clock of the last reading of a class of an archive that is
-// shown, if there are later ones.
+// last is the continuous clock of the last reading of a class that r shows of an archive;
+// limited is false where r shows all of them.
 func (r *Reader) last(f *archive.File, class metric.Class) (cont int64, limited bool) {
 	if m := r.limits.UpTo; m != nil && m.Archive == f.Info.ID {
 		return m.Read[class], true
@@ -66,13 +67,13 @@ func (r *Reader) last(f *archive.File, class metric.Class) (cont int64, limited 
 	return 0, false
 }
 
-// cutsOff reports whether a chunk has ticks that are not shown.
+// cutsOff reports whether a chunk has ticks that r does not show.
 func (r *Reader) cutsOff(ref *archive.ChunkRef) bool {
 	last, limited := r.last(ref.Archive, ref.Info.Class)
 	return limited && ref.Info.Last.Cont > last
 }
 
-// spans are the blocks of a view in the window of sel that are shown; nil for none.
+// spans are the blocks of a chunk's group that r shows in the window of sel; nil for none.
 func (r *Reader) spans(v *archive.View, sel *Selection) []archive.Span {
 	spans := v.Spans(sel.From, sel.end())
 	last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class)
@@ -89,13 +90,13 @@ func (r *Reader) spans(v *archive.View, sel *Selection) []archive.Span {
 	return out
 }
 
-// blocksBy is how many blocks of a view were read by a continuous clock.
+// blocksBy is how many blocks of a group the recorder had read at a continuous clock.
 func blocksBy(v *archive.View, last int64) int {
 	return sort.Search(len(v.Cont), func(i int) bool { return v.Cont[i] > last })
 }
 
-// lastBefore is the last block of a view that is shown before the window of sel; -1 if
-// there is none.
+// lastBefore is the last block of a group that r shows before the window of sel; -1 if there
+// is none.
 func (r *Reader) lastBefore(v *archive.View, sel *Selection) int {
 	b := v.LastBefore(sel.From, sel.end())
 	if last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class); limited {
@@ -108,8 +109,8 @@ func (r *Reader) lastBefore(v *archive.View, sel *Selection) int {
 	return b
 }
 
-// earliest is the wall clock before which nothing is looked for that stood before the
-// window of sel.
+// earliest is the wall clock at which the search for the last value before the window of sel
+// ends.
 func (r *Reader) earliest(ref *archive.ChunkRef, sel *Selection) int64 {
 	class := ref.Info.Class
 	every := int64(ref.Archive.Info.Intervals[class])
@@ -119,8 +120,8 @@ func (r *Reader) earliest(ref *archive.ChunkRef, sel *Selection) int64 {
 	return sel.From - 5*every/2
 }
 
-// eventsShown tells of the events of an archive in their order which are shown; nil where
-// all are.
+// eventsShown returns a function that r calls for each event of an archive in their order,
+// and that reports whether r shows the event; nil where r shows all.
 func (r *Reader) eventsShown(a *source) func(metric.EventKind) bool {
 	m := r.limits.UpTo
 	if m == nil || m.Archive != a.Info.ID {

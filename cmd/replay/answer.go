@@ -58,7 +58,8 @@ func answers(archives, derived []string, now func() time.Time) ask.Run {
 	}
 }
 
-// forClient is a Reader for a question of one of many clients, until the context ends.
+// forClient prepares a Reader for a question of one of many clients. The answer ends with
+// the context.
 func forClient(ctx context.Context, r *store.Reader) *store.Reader {
 	r.Until(ctx)
 	r.Single()

@@ -482,8 +482,8 @@ func (a *app) announce(cmd *cobra.Command, args []string) {
 	}
 }
 
-// present is what is delivered, in the place of the archives: nothing of it is lost, and
-// there is nothing to open.
+// present takes the place of the archives once these are closed: it holds what the follower
+// delivered last.
 type present struct{ *recent.Archive }
 
 func (present) Losses() []store.Loss { return nil }

@@ -10,7 +10,7 @@ import (
 // differ: groups are read one after the other.
 type clocks [metric.NumClasses]int64
 
-// upTo is an archive up to where the follower went on, without what it delivers.
+// upTo is an archive without the ticks and events that the follower delivers.
 func (f *following) upTo(a query.Archive) query.Archive {
 	mark := &store.Mark{Archive: f.begin.Archive, Churn: f.begin.Churn, Events: f.begin.Events}
 	for class := range mark.Read {

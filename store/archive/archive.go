@@ -174,7 +174,7 @@ func (a *File) loadHeader() error {
 		a.Hurt(fmt.Errorf("header, of which there is another copy: %w", err))
 	}
 	if err := layout.CheckFormat(h.Format); err != nil {
-		return &fault.Error{Path: a.Info.Path, Kind: fault.Newer, Err: err}
+		return &fault.Error{Path: a.Info.Path, Kind: fault.OtherFormat, Err: err}
 	}
 	a.head = *h
 	in := &a.Info

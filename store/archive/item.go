@@ -2,13 +2,12 @@ package archive
 
 import "tachograph/sample/metric"
 
-// An Item is what readers of a recording from its beginning to its end, and on, take out
-// at a time: a tick, an event, a loss, or that there is no more at present.
+// An Item is one thing that a reader takes out of a recording when it goes through it in the
+// order of time: a tick, an event, a loss, or the news that there is no more at present.
 type Item struct {
-	// Archive is what the item belongs to, as it was when the reader came to it; another
-	// pointer than before says that another archive begins. It never changes, though the
-	// file is renamed when the archive is finished. A Drain, which is of one archive,
-	// leaves it out.
+	// Archive is the archive of the item, as it was when the reader came to it. A new
+	// pointer says that another archive begins. It never changes, though the recorder renames
+	// the file when it finishes the archive. A Drain reads one archive and leaves it out.
 	Archive *Info
 	// Tick is valid until the next item: Clone what is kept. A group, and the descriptions
 	// of its metrics, stay the same pointers as long as they say the same. An instance is
@@ -18,10 +17,10 @@ type Item struct {
 	Event *metric.Event
 	// Lost says that something was recorded and cannot be read.
 	Lost error
-	// Standing says that Tick is how things stood at the beginning: of each group what was
-	// read last before it. Its blocks have the time of that.
+	// Standing says that Tick is how things stood at the beginning: the last block of each
+	// group before it, with the time at which the recorder read that block.
 	Standing bool
-	// Present says that all there is by now has been delivered. It is told once each time
-	// that this becomes so.
+	// Present says that the follower has delivered everything that was recorded so far. It
+	// comes once each time the follower catches up.
 	Present bool
 }

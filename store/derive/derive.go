@@ -1,5 +1,5 @@
-// Package derive answers what follows from the values of an archive, for archives that
-// can do no better than to select them.
+// Package derive answers questions from the values of an archive, for archives in memory,
+// which keep nothing beside the values. A store.Reader answers them faster from its chunks.
 package derive
 
 import (
@@ -10,18 +10,18 @@ import (
 	"tachograph/store"
 )
 
-// From is what answers follow from.
+// From is an archive in memory.
 type From interface {
 	Select(store.Selection) iter.Seq[*store.Run]
 	Lives(indom string, from, to int64, keys ...string) iter.Seq[*store.Life]
 }
 
-// Answers are those that follow from the values of an archive, which embeds them.
+// Answers are the methods of store.Archive that select values. An archive embeds them.
 type Answers struct{ From }
 
 var _ store.Derived = Answers{}
 
-// Total has the summaries of all chunks at once, for there are no chunks, and no totals.
+// Total yields all summaries at once, as there are no chunks, and no totals.
 func (a Answers) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq[store.Part] {
 	return func(yield func(store.Part) bool) {
 		var all []store.Summary
@@ -69,7 +69,7 @@ func (a Answers) Keys(string, int64, int64, *store.Sought, func(in *metric.Insta
 
 func (a Answers) Seams([]string, int64, int64) []int64 { return nil }
 
-// Until is for questions that take long.
+// Until does nothing: no question takes long.
 func (a Answers) Until(context.Context) {}
 
 // Twin is none.

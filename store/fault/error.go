@@ -13,19 +13,19 @@ type Kind uint8
 
 // The kinds of errors.
 const (
-	Other      Kind = iota
-	NotFound        // there is no such file, or no archive
-	Denied          // reading or writing it is not allowed
-	Exists          // it would be overwritten
-	NotArchive      // it is no archive, or so damaged that it cannot be told for one
-	Damaged         // it is an archive, and damaged
-	Newer           // a later version of this program wrote it
-	Locked          // another process has it
-	Full            // there is no space left
-	Bug             // this program failed over it
+	Other       Kind = iota
+	NotFound         // there is no such file, or no archive
+	Denied           // reading or writing it is not allowed
+	Exists           // it would be overwritten
+	NotArchive       // it is no archive, or so damaged that it cannot be told for one
+	Damaged          // it is an archive, and damaged
+	OtherFormat      // another version of this program wrote it
+	Locked           // another process has it
+	Full             // there is no space left
+	Bug              // this program failed over it
 )
 
-var kindNames = [...]string{"error", "not found", "no permission", "exists", "not an archive", "damaged", "of a newer version", "locked", "no space left", "a mistake of this program"}
+var kindNames = [...]string{"error", "not found", "no permission", "exists", "not an archive", "damaged", "of another version", "locked", "no space left", "a mistake of this program"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -19,7 +19,7 @@ func TestError(t *testing.T) {
 		{"what was done and to what", &Error{Op: "open archive", Path: "/a.tacho", Err: denied}, "open archive /a.tacho: permission denied", Denied},
 		{"another path is told, too", &Error{Op: "open archive", Path: "/b.tacho", Err: denied}, "open archive /b.tacho: open /a.tacho: permission denied", Denied},
 		{"the kind that is said goes before the cause's", &Error{Path: "/a.tacho", Kind: NotArchive, Err: denied}, "/a.tacho: permission denied", NotArchive},
-		{"an error in an error", fmt.Errorf("reading: %w", &Error{Path: "/a", Kind: Newer, Err: errors.New("format version 9")}), "reading: /a: format version 9", Newer},
+		{"an error in an error", fmt.Errorf("reading: %w", &Error{Path: "/a", Kind: OtherFormat, Err: errors.New("format version 9")}), "reading: /a: format version 9", OtherFormat},
 		{"a full disk", &Error{Op: "new archive", Err: syscall.ENOSPC}, "new archive: no space left on device", Full},
 		{"a panic", &Error{Path: "/a", Err: Contain(func() error { panic("index out of range") })},
 			"/a: this program failed over what it holds, which is a mistake of the program; please report it: index out of range", Bug},

@@ -130,7 +130,7 @@ func (s *shelf) look(path string, seen map[string]bool) {
 		}
 		n.told = b != nil && b.told
 	} else if err := layout.CheckFormat(n.head.Format); err != nil {
-		n.head, n.err = nil, &fault.Error{Path: path, Kind: fault.Newer, Err: err}
+		n.head, n.err = nil, &fault.Error{Path: path, Kind: fault.OtherFormat, Err: err}
 	}
 	s.books[path] = n
 }

@@ -1,4 +1,4 @@
-// Package varint takes numbers and texts off bytes that may be damaged, or a stranger's.
+// Package varint reads numbers and texts from bytes that may be damaged, or a stranger's.
 package varint
 
 import (
@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// A Reader takes fields off the front of In. The first that does not fit makes it Bad, and
-// from there on it yields zeros.
+// A Reader reads field after field from the front of In. The first field that does not fit
+// makes the Reader Bad; from then on it returns zeros.
 type Reader struct {
 	In  []byte
 	Bad bool

@@ -161,7 +161,7 @@ func (r *reducer) reduce(ctx context.Context, path string) {
 // hopeless reports whether an archive is to blame, and not the disk or whatever passes.
 func hopeless(err error) bool {
 	switch fault.Of(err) {
-	case fault.NotArchive, fault.Damaged, fault.Newer, fault.Bug:
+	case fault.NotArchive, fault.Damaged, fault.OtherFormat, fault.Bug:
 		return true
 	}
 	return false

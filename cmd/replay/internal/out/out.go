@@ -164,8 +164,8 @@ type Options struct {
 	Height int
 	// Spreadsheet keeps cells of csv from being taken for formulas.
 	Spreadsheet bool
-	// Now tells the time, after some of which a table on a terminal waits for no more rows
-	// to see how wide its columns are; nil: time.Now.
+	// Now is the clock by which a table on a terminal ends its wait for more rows and settles
+	// the widths of its columns; nil: time.Now.
 	Now func() time.Time
 }
 
