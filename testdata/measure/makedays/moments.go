@@ -1,14 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"tachograph/sample/metric"
+	"tachograph/store/layout"
 )
 
 // Moment is a copy of the directory of a live archive, as a reader finds it there,
@@ -31,10 +34,27 @@ func (k *maker) moment(at metric.Stamp, until int64) error {
 		return nil
 	}
 	k.nextMoment = at.Cont + int64(k.moments)
-	k.waitQuiet()
 	m := Moment{filepath.Join(k.out, fmt.Sprintf("moment%03d", len(k.made.Moments))), at.Wall / 1e9}
 	k.made.Moments = append(k.made.Moments, m)
-	return copyDir(k.work, m.Dir)
+	for {
+		k.waitQuiet()
+		before, err := liveFiles(k.work)
+		if err != nil {
+			return err
+		}
+		err = copyFiles(k.work, m.Dir, before)
+		after, listErr := liveFiles(k.work)
+		if err == nil && listErr == nil && slices.Equal(before, after) {
+			return nil
+		}
+		// The writer gave or took a name meanwhile.
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || listErr != nil {
+			return errors.Join(err, listErr)
+		}
+		if err := os.RemoveAll(m.Dir); err != nil {
+			return err
+		}
+	}
 }
 
 func (k *maker) waitQuiet() {
@@ -45,19 +65,31 @@ func (k *maker) waitQuiet() {
 	}
 }
 
-// copyDir copies the files of a directory that a reader looks at.
-func copyDir(from, to string) error {
+// liveFiles returns the names of the files of dir that a reader of a live archive
+// looks at.
+func liveFiles(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.Contains(e.Name(), layout.LiveSuffix) && !strings.HasSuffix(e.Name(), layout.TmpSuffix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// copyFiles copies files of a directory into a new one.
+func copyFiles(from, to string, names []string) error {
 	if err := os.Mkdir(to, 0o755); err != nil {
 		return err
 	}
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(d.Name(), ".live") {
-			return err
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, name), text, 0o644)
 		}
-		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(to, d.Name()), text, 0o644)
-	})
+	}
+	return nil
 }
