@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
+	"tachograph/store"
+	"tachograph/store/fault"
 	"tachograph/store/query"
 )
 
@@ -21,6 +24,22 @@ type doubts struct {
 
 func (s *session) doubts(w query.Window) *doubts {
 	return &doubts{s: s, all: query.Distrusts(s.archive, w)}
+}
+
+// lastingDistrusts are those that last at the end of the recording of the host that was
+// recorded last; nothing where nothing was recorded.
+func lastingDistrusts(paths ...string) (query.Distrusted, error) {
+	r, err := openArchives(paths...)
+	if fault.Of(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	last := slices.MaxFunc(r.Archives(), func(x, y *store.ArchiveInfo) int { return cmp.Compare(x.To, y.To) })
+	all := query.Distrusts(r, query.Window{From: last.From, Hosts: []string{last.Host.ID}})
+	return slices.DeleteFunc(all, func(d *query.Distrust) bool { return d.To != 0 }), nil
 }
 
 // about takes in what concerns targets as a whole, for answers of one row a series.

@@ -1,6 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,6 +96,73 @@ func TestWhatIsDistrustedIsSaid(t *testing.T) {
 		text := strings.Join(strings.Fields(stdout+stderr), " ")
 		if said := strings.Contains(text, sentence); said != c.said || status != 0 {
 			t.Errorf("replay %s: exit %d, said: %v\n%s%s", c.line, status, said, stdout, stderr)
+		}
+	}
+}
+
+// A client of the server reads beside a present value that it is distrusted, scrapes it, and
+// is told with the first frame of a subscription.
+func TestWhatIsDistrustedIsServed(t *testing.T) {
+	t.Parallel()
+	socket, _ := startServer(t, distrusted(t))
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
+	ask := func(r *http.Request, until string) string {
+		t.Helper()
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		var text strings.Builder
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			text.WriteString(lines.Text() + "\n")
+			if until != "" && strings.Contains(lines.Text(), until) {
+				break
+			}
+		}
+		return text.String()
+	}
+	get := func(url string) *http.Request {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", "http://server"+url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	values := get("/tachograph.v1.LiveService/GetValues")
+	values.Method, values.Body = "POST", io.NopCloser(strings.NewReader(`{"selection": {"metrics": ["proc.psinfo"]}}`))
+	values.Header.Set("Content-Type", "application/json")
+	var got struct {
+		Metrics []struct {
+			Name   string
+			Values []struct{ Distrusted map[string]string }
+		}
+	}
+	if err := json.Unmarshal([]byte(ask(values, "")), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"since": "2026-11-20T10:05:00Z", "because": "the machine's are fewer"}
+	for _, m := range got.Metrics {
+		if m.Name == "proc.psinfo.utime" {
+			want = nil
+		}
+		if len(m.Values) != 1 || !maps.Equal(m.Values[0].Distrusted, want) {
+			t.Errorf("%+v, want %v", m, want)
+		}
+	}
+	if want != nil || len(got.Metrics) != 2 {
+		t.Errorf("%+v", got)
+	}
+	const sample = `tachograph_distrusted_since_seconds{because="the machine's are fewer",instance_key="",instance_name="",metric="proc.psinfo.faults"} 1.7951691e+09`
+	if page := ask(get("/metrics"), ""); !strings.Contains(page, sample+"\n") {
+		t.Errorf("%s", page)
+	}
+	for query, said := range map[string]bool{"&events=true": true, "": false} {
+		frame := ask(get("/v1/subscribe?metrics=proc.psinfo.utime"+query), `"position"`)
+		if strings.Contains(frame, `"event":"distrust begin"`) != said {
+			t.Errorf("%q: %s", query, frame)
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/store/follow"
+	"tachograph/store/query"
 )
 
 func serveCommand(a *app) *cobra.Command {
@@ -152,7 +153,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 	s := &serving{app: a, served: paths, log: opt.Log}
 	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
 		return follow.Open(follow.Options{From: from, Base: true, Complete: complete, Wait: true}, paths...)
-	}})
+	}, Distrusted: func() (query.Distrusted, error) { return lastingDistrusts(paths...) }})
 	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.now)
 	clean := func() {}
 	defer func() { clean() }()

@@ -20,6 +20,8 @@ type Distrust struct {
 	From, To int64
 	// Because is a sentence.
 	Because string
+	// Begin is the event that told it first.
+	Begin *store.Event
 
 	host, pair string
 }
@@ -32,40 +34,51 @@ func Distrusts(a Archive, w Window) []*Distrust {
 	for _, info := range list {
 		from = min(from, info.From)
 	}
-	var all, open []*Distrust
-	end := func(e *store.Event, which func(*Distrust) bool) {
-		open = slices.DeleteFunc(open, func(d *Distrust) bool {
-			ends := d.host == e.Archive.Host.ID && which(d)
-			if ends {
-				d.To = e.At.Wall
-			}
-			return ends
-		})
-	}
+	var all []*Distrust
+	var open Distrusted
 	known := Window{From: from, To: w.To, Hosts: w.Hosts}
 	for e := range SortedEvents(a, known, metric.EventDistrustBegin, metric.EventDistrustEnd, metric.EventStart) {
-		same := func(d *Distrust) bool { return d.pair == e.Label("pair") && d.Key == e.Key }
-		switch e.Kind {
-		case metric.EventStart:
-			end(e, func(*Distrust) bool { return true })
-		case metric.EventDistrustEnd:
-			end(e, same)
-		case metric.EventDistrustBegin:
-			host := e.Archive.Host.ID
-			if slices.ContainsFunc(open, func(d *Distrust) bool { return d.host == host && same(d) }) {
-				continue // told once more, in an archive that began
+		before := open
+		open = open.After(e)
+		for _, d := range before {
+			if !slices.Contains(open, d) {
+				d.To = e.At.Wall
 			}
-			d := DistrustOf(e)
-			all, open = append(all, d), append(open, d)
+		}
+		for _, d := range open {
+			if !slices.Contains(before, d) {
+				all = append(all, d)
+			}
 		}
 	}
 	return slices.DeleteFunc(all, func(d *Distrust) bool { return d.To != 0 && d.To < w.From || w.To != 0 && d.From > w.To })
 }
 
+// Distrusted are the distrusts that last at some instant.
+type Distrusted []*Distrust
+
+// After returns what lasts once e has happened: s itself where e is of another kind. It
+// changes neither s nor what is in it.
+func (s Distrusted) After(e *store.Event) Distrusted {
+	host := e.Archive.Host.ID
+	same := func(d *Distrust) bool { return d.host == host && d.pair == e.Label("pair") && d.Key == e.Key }
+	switch e.Kind {
+	case metric.EventStart:
+		return slices.DeleteFunc(slices.Clone(s), func(d *Distrust) bool { return d.host == host })
+	case metric.EventDistrustEnd:
+		return slices.DeleteFunc(slices.Clone(s), same)
+	case metric.EventDistrustBegin:
+		if !slices.ContainsFunc(s, same) { // or it is told once more, in an archive that began
+			return append(slices.Clip(s), DistrustOf(e))
+		}
+	}
+	return s
+}
+
 // DistrustOf returns the distrust that begins with e. It has no end yet.
 func DistrustOf(e *store.Event) *Distrust {
 	return &Distrust{Metrics: strings.Fields(e.Label("metrics")), Indom: e.Indom, Key: e.Key, Instance: e.Label("instance"),
-		From: startOf(e), Because: e.Label("because"), host: e.Archive.Host.ID, pair: e.Label("pair")}
+		From: startOf(e), Because: e.Label("because"), Begin: e, host: e.Archive.Host.ID, pair: e.Label("pair")}
 }
 
 // OfProcesses reports whether d names a metric of processes.

@@ -101,7 +101,7 @@ func (s *Service) GetValues(ctx context.Context, r *connect.Request[tachographv1
 	for _, d := range chosen.Metrics {
 		m := &tachographv1.MetricValues{Name: wire.Text(d.Name), Units: wire.Text(d.Units.String())}
 		if reading, ok := lookup(state, d); ok {
-			if fill(m, &reading, chosen.Instance, now, mostBytes-size) != nil {
+			if fill(m, state, &reading, chosen.Instance, now, mostBytes-size) != nil {
 				return nil, tooLarge("values")
 			}
 		} else {
@@ -128,7 +128,7 @@ func lookup(state *live.State, d *metric.Desc) (live.Reading, bool) {
 }
 
 // fill adds the values of a reading, as long as they take no more than room.
-func fill(m *tachographv1.MetricValues, r *live.Reading, accept func(string, *metric.Instance) bool, now time.Time, room int) error {
+func fill(m *tachographv1.MetricValues, s *live.State, r *live.Reading, accept func(string, *metric.Instance) bool, now time.Time, room int) error {
 	m.Units = wire.Text(r.Metric.Units.String())
 	m.Time = wire.Time(r.Block.At.Wall)
 	m.Age = durationpb.New(r.Age(now))
@@ -139,6 +139,9 @@ func fill(m *tachographv1.MetricValues, r *live.Reading, accept func(string, *me
 		value := &tachographv1.InstanceValue{Value: wire.Value(v)}
 		if in != nil {
 			value.Instance = wire.Instance(in)
+		}
+		if d := s.Distrust(r.Metric, in); d != nil {
+			value.Distrusted = &tachographv1.Distrust{Since: wire.Time(d.From), Because: wire.Text(d.Because)}
 		}
 		if room -= proto.Size(value) + 4; room < 0 {
 			return tooLarge("values")

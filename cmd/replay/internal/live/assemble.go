@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tachograph/sample/metric"
+	"tachograph/store"
 	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/layout"
@@ -87,6 +88,10 @@ func (a *assembler) take(it *archive.Item, pos follow.Position) *step {
 			a.state.Churn++
 		} else {
 			a.state.Events++
+			if !it.Standing {
+				told := *e // a follower uses its memory again
+				a.state.Distrusted = a.state.Distrusted.After(&store.Event{Event: told, Archive: a.state.Archive})
+			}
 			if breaks(e) {
 				a.state.Breaks++
 			}

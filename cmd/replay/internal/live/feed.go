@@ -58,6 +58,11 @@ func (f *feed) begin(s *State, pos follow.Position, errors []*tachographv1.ItemE
 		f.due = at + f.every
 	}
 	f.time = s.At.Wall
+	if f.events {
+		for _, d := range s.Distrusted {
+			f.keep(&d.Begin.Event)
+		}
+	}
 	err := f.emit(func(first *tachographv1.SubscribeResponse) {
 		first.Snapshot, first.Errors = true, errors
 	})

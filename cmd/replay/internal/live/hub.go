@@ -9,6 +9,7 @@ import (
 
 	"tachograph/store/archive"
 	"tachograph/store/follow"
+	"tachograph/store/query"
 )
 
 // A Follower delivers what is recorded: a *follow.Follower.
@@ -23,6 +24,9 @@ type Options struct {
 	// Open opens a follower at from, or, where that is zero, at the present end:
 	// with how things stood there first (follow.Options.Base).
 	Open func(from follow.Position) (Follower, error)
+	// Distrusted is what was distrusted at the end of the recording; nil: nothing was. It is
+	// asked once a follower is open, which delivers what changes from then on.
+	Distrusted func() (query.Distrusted, error)
 	// Linger is for how long the archive is followed after the last one who needed
 	// it; 0: a minute. Following takes little, but nothing takes less.
 	Linger time.Duration
@@ -142,6 +146,11 @@ func (h *Hub) follow(ctx context.Context) error {
 		}
 	}()
 	a := newAssembler(nil)
+	if h.opt.Distrusted != nil {
+		if a.state.Distrusted, err = h.opt.Distrusted(); err != nil {
+			return err
+		}
+	}
 	h.change(func() {
 		h.session++
 		h.ring, h.past = [ringSize]*step{}, nil

@@ -11,6 +11,7 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/follow"
+	"tachograph/store/query"
 )
 
 // A State is how things stood at some instant. It never changes, and may be
@@ -30,6 +31,8 @@ type State struct {
 	// Recent are the last events but comings and goings of processes, the latest
 	// last.
 	Recent []metric.Event
+	// Distrusted are the metrics that a witness contradicts.
+	Distrusted query.Distrusted
 
 	plan   *plan
 	blocks []*metric.Block // by place; nil where nothing was read since the boot
@@ -114,6 +117,17 @@ func (s *State) Old(r *Reading, every, atLeast time.Duration, now time.Time) boo
 		at, every = s.At, Seldom
 	}
 	return now.Sub(at.Time()) > max(3*every, atLeast)
+}
+
+// Distrust is why the value of an instance of a metric is not to be trusted, nil if
+// nothing says so.
+func (s *State) Distrust(d *metric.Desc, in *metric.Instance) *query.Distrust {
+	for _, one := range s.Distrusted {
+		if one.Concerns(s.Archive.Host.ID, d, in) {
+			return one
+		}
+	}
+	return nil
 }
 
 // Why says why there is no reading of d: a description of the catalogue of the

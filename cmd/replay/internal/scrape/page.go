@@ -78,6 +78,7 @@ func (p *page) about() {
 			latest[r.Class] = max(latest[r.Class], r.Block.At.Wall)
 		}
 	}
+	p.distrusted()
 	f := naming.Family{Name: naming.Prefix + "sample_age_seconds", Type: naming.Gauge, Unit: "seconds", Help: "How long ago the values of a class were read."}
 	begun := false
 	for c, wall := range latest {
@@ -89,6 +90,22 @@ func (p *page) about() {
 			p.head(&f)
 		}
 		p.sample(f.Name, []naming.Label{{Name: "class", Value: metric.Class(c).String()}}, naming.Scale{Div: 1e9}.Of(float64(p.now.UnixNano()-wall)), metric.Stamp{})
+	}
+}
+
+// distrusted tells which metrics a witness contradicts, since when and why.
+func (p *page) distrusted() {
+	f := naming.Family{Name: naming.Prefix + "distrusted_since_seconds", Type: naming.Gauge, Unit: "seconds",
+		Help: "Since when the values of a metric, or those whose names begin so, are contradicted by another source."}
+	for i, d := range p.state.Distrusted {
+		if i == 0 {
+			p.seen = make(map[string]bool)
+			p.head(&f)
+		}
+		for _, name := range d.Metrics {
+			labels := []naming.Label{{Name: "because", Value: d.Because}, {Name: "instance_key", Value: d.Key}, {Name: "instance_name", Value: d.Instance}, {Name: "metric", Value: name}}
+			p.once(f.Name, labels, nil, float64(d.From)/1e9, metric.Stamp{})
+		}
 	}
 }
 

@@ -230,7 +230,10 @@ type InstanceValue struct {
 	// The instance; not set where the metric has no domain.
 	Instance *Instance `protobuf:"bytes,1,opt,name=instance,proto3" json:"instance,omitempty"`
 	// Its value.
-	Value         *Value `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Value *Value `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Why the value, which is as it was read, is not to be trusted; not set where
+	// nothing contradicts it.
+	Distrusted    *Distrust `protobuf:"bytes,3,opt,name=distrusted,proto3" json:"distrusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -279,6 +282,68 @@ func (x *InstanceValue) GetValue() *Value {
 	return nil
 }
 
+func (x *InstanceValue) GetDistrusted() *Distrust {
+	if x != nil {
+		return x.Distrusted
+	}
+	return nil
+}
+
+// Distrust is that two sources of the kernel which must agree do not.
+type Distrust struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when, as far as that is known.
+	Since *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"`
+	// A sentence.
+	Because       string `protobuf:"bytes,2,opt,name=because,proto3" json:"because,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Distrust) Reset() {
+	*x = Distrust{}
+	mi := &file_tachograph_v1_live_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Distrust) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Distrust) ProtoMessage() {}
+
+func (x *Distrust) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_live_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Distrust.ProtoReflect.Descriptor instead.
+func (*Distrust) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Distrust) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *Distrust) GetBecause() string {
+	if x != nil {
+		return x.Because
+	}
+	return ""
+}
+
 // SubscribeRequest says what is wanted.
 type SubscribeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -299,7 +364,9 @@ type SubscribeRequest struct {
 	Heartbeat *durationpb.Duration `protobuf:"bytes,4,opt,name=heartbeat,proto3" json:"heartbeat,omitempty"`
 	// That all events are wanted but the comings and goings of processes. Those
 	// across which no rate can be taken (boot, sleep, wake, gap, the recorder's
-	// start and stop) and steps of the clock come in any case.
+	// start and stop) and steps of the clock come in any case. The first frame of
+	// a client that comes without a position has the "distrust begin" of each
+	// distrust that lasts.
 	Events bool `protobuf:"varint,5,opt,name=events,proto3" json:"events,omitempty"`
 	// That the comings and goings of processes are wanted, up to 20 a second of
 	// them. They come with the next frame, or after a second.
@@ -314,7 +381,7 @@ type SubscribeRequest struct {
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[4]
+	mi := &file_tachograph_v1_live_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +393,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[4]
+	mi := &file_tachograph_v1_live_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +406,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{4}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SubscribeRequest) GetSelection() *Selection {
@@ -484,7 +551,7 @@ type SubscribeResponse struct {
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[5]
+	mi := &file_tachograph_v1_live_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -496,7 +563,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[5]
+	mi := &file_tachograph_v1_live_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -509,7 +576,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{5}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SubscribeResponse) GetPosition() string {
@@ -682,7 +749,7 @@ type AnnouncedTable struct {
 
 func (x *AnnouncedTable) Reset() {
 	*x = AnnouncedTable{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[6]
+	mi := &file_tachograph_v1_live_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -694,7 +761,7 @@ func (x *AnnouncedTable) String() string {
 func (*AnnouncedTable) ProtoMessage() {}
 
 func (x *AnnouncedTable) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[6]
+	mi := &file_tachograph_v1_live_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -707,7 +774,7 @@ func (x *AnnouncedTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnnouncedTable.ProtoReflect.Descriptor instead.
 func (*AnnouncedTable) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{6}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AnnouncedTable) GetMetrics() []*AnnouncedMetric {
@@ -748,7 +815,7 @@ type AnnouncedMetric struct {
 
 func (x *AnnouncedMetric) Reset() {
 	*x = AnnouncedMetric{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[7]
+	mi := &file_tachograph_v1_live_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +827,7 @@ func (x *AnnouncedMetric) String() string {
 func (*AnnouncedMetric) ProtoMessage() {}
 
 func (x *AnnouncedMetric) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[7]
+	mi := &file_tachograph_v1_live_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +840,7 @@ func (x *AnnouncedMetric) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnnouncedMetric.ProtoReflect.Descriptor instead.
 func (*AnnouncedMetric) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{7}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AnnouncedMetric) GetName() string {
@@ -817,7 +884,7 @@ type AnnouncedRow struct {
 
 func (x *AnnouncedRow) Reset() {
 	*x = AnnouncedRow{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[8]
+	mi := &file_tachograph_v1_live_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -829,7 +896,7 @@ func (x *AnnouncedRow) String() string {
 func (*AnnouncedRow) ProtoMessage() {}
 
 func (x *AnnouncedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[8]
+	mi := &file_tachograph_v1_live_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -842,7 +909,7 @@ func (x *AnnouncedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnnouncedRow.ProtoReflect.Descriptor instead.
 func (*AnnouncedRow) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{8}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AnnouncedRow) GetTable() uint32 {
@@ -872,7 +939,7 @@ type RenamedRow struct {
 
 func (x *RenamedRow) Reset() {
 	*x = RenamedRow{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[9]
+	mi := &file_tachograph_v1_live_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +951,7 @@ func (x *RenamedRow) String() string {
 func (*RenamedRow) ProtoMessage() {}
 
 func (x *RenamedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[9]
+	mi := &file_tachograph_v1_live_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +964,7 @@ func (x *RenamedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenamedRow.ProtoReflect.Descriptor instead.
 func (*RenamedRow) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{9}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RenamedRow) GetRow() uint32 {
@@ -929,7 +996,7 @@ type TextChange struct {
 
 func (x *TextChange) Reset() {
 	*x = TextChange{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[10]
+	mi := &file_tachograph_v1_live_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -941,7 +1008,7 @@ func (x *TextChange) String() string {
 func (*TextChange) ProtoMessage() {}
 
 func (x *TextChange) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[10]
+	mi := &file_tachograph_v1_live_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -954,7 +1021,7 @@ func (x *TextChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextChange.ProtoReflect.Descriptor instead.
 func (*TextChange) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{10}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TextChange) GetSeries() uint32 {
@@ -991,7 +1058,7 @@ type Absence struct {
 
 func (x *Absence) Reset() {
 	*x = Absence{}
-	mi := &file_tachograph_v1_live_proto_msgTypes[11]
+	mi := &file_tachograph_v1_live_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1070,7 @@ func (x *Absence) String() string {
 func (*Absence) ProtoMessage() {}
 
 func (x *Absence) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_live_proto_msgTypes[11]
+	mi := &file_tachograph_v1_live_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1083,7 @@ func (x *Absence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Absence.ProtoReflect.Descriptor instead.
 func (*Absence) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{11}
+	return file_tachograph_v1_live_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Absence) GetReason() string {
@@ -1050,10 +1117,16 @@ const file_tachograph_v1_live_proto_rawDesc = "" +
 	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12+\n" +
 	"\x03age\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03age\x124\n" +
 	"\x06values\x18\x05 \x03(\v2\x1c.tachograph.v1.InstanceValueR\x06values\x12\x16\n" +
-	"\x06absent\x18\x06 \x01(\tR\x06absent\"p\n" +
+	"\x06absent\x18\x06 \x01(\tR\x06absent\"\xa9\x01\n" +
 	"\rInstanceValue\x123\n" +
 	"\binstance\x18\x01 \x01(\v2\x17.tachograph.v1.InstanceR\binstance\x12*\n" +
-	"\x05value\x18\x02 \x01(\v2\x14.tachograph.v1.ValueR\x05value\"\xb6\x02\n" +
+	"\x05value\x18\x02 \x01(\v2\x14.tachograph.v1.ValueR\x05value\x127\n" +
+	"\n" +
+	"distrusted\x18\x03 \x01(\v2\x17.tachograph.v1.DistrustR\n" +
+	"distrusted\"V\n" +
+	"\bDistrust\x120\n" +
+	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x18\n" +
+	"\abecause\x18\x02 \x01(\tR\abecause\"\xb6\x02\n" +
 	"\x10SubscribeRequest\x126\n" +
 	"\tselection\x18\x01 \x01(\v2\x18.tachograph.v1.SelectionR\tselection\x125\n" +
 	"\binterval\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\binterval\x12\x1a\n" +
@@ -1129,65 +1202,68 @@ func file_tachograph_v1_live_proto_rawDescGZIP() []byte {
 	return file_tachograph_v1_live_proto_rawDescData
 }
 
-var file_tachograph_v1_live_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_tachograph_v1_live_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_tachograph_v1_live_proto_goTypes = []any{
 	(*GetValuesRequest)(nil),      // 0: tachograph.v1.GetValuesRequest
 	(*GetValuesResponse)(nil),     // 1: tachograph.v1.GetValuesResponse
 	(*MetricValues)(nil),          // 2: tachograph.v1.MetricValues
 	(*InstanceValue)(nil),         // 3: tachograph.v1.InstanceValue
-	(*SubscribeRequest)(nil),      // 4: tachograph.v1.SubscribeRequest
-	(*SubscribeResponse)(nil),     // 5: tachograph.v1.SubscribeResponse
-	(*AnnouncedTable)(nil),        // 6: tachograph.v1.AnnouncedTable
-	(*AnnouncedMetric)(nil),       // 7: tachograph.v1.AnnouncedMetric
-	(*AnnouncedRow)(nil),          // 8: tachograph.v1.AnnouncedRow
-	(*RenamedRow)(nil),            // 9: tachograph.v1.RenamedRow
-	(*TextChange)(nil),            // 10: tachograph.v1.TextChange
-	(*Absence)(nil),               // 11: tachograph.v1.Absence
-	(*Selection)(nil),             // 12: tachograph.v1.Selection
-	(*ItemError)(nil),             // 13: tachograph.v1.ItemError
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 15: google.protobuf.Duration
-	(*Instance)(nil),              // 16: tachograph.v1.Instance
-	(*Value)(nil),                 // 17: tachograph.v1.Value
-	(*Event)(nil),                 // 18: tachograph.v1.Event
-	(*Archive)(nil),               // 19: tachograph.v1.Archive
-	(Type)(0),                     // 20: tachograph.v1.Type
-	(Semantics)(0),                // 21: tachograph.v1.Semantics
+	(*Distrust)(nil),              // 4: tachograph.v1.Distrust
+	(*SubscribeRequest)(nil),      // 5: tachograph.v1.SubscribeRequest
+	(*SubscribeResponse)(nil),     // 6: tachograph.v1.SubscribeResponse
+	(*AnnouncedTable)(nil),        // 7: tachograph.v1.AnnouncedTable
+	(*AnnouncedMetric)(nil),       // 8: tachograph.v1.AnnouncedMetric
+	(*AnnouncedRow)(nil),          // 9: tachograph.v1.AnnouncedRow
+	(*RenamedRow)(nil),            // 10: tachograph.v1.RenamedRow
+	(*TextChange)(nil),            // 11: tachograph.v1.TextChange
+	(*Absence)(nil),               // 12: tachograph.v1.Absence
+	(*Selection)(nil),             // 13: tachograph.v1.Selection
+	(*ItemError)(nil),             // 14: tachograph.v1.ItemError
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 16: google.protobuf.Duration
+	(*Instance)(nil),              // 17: tachograph.v1.Instance
+	(*Value)(nil),                 // 18: tachograph.v1.Value
+	(*Event)(nil),                 // 19: tachograph.v1.Event
+	(*Archive)(nil),               // 20: tachograph.v1.Archive
+	(Type)(0),                     // 21: tachograph.v1.Type
+	(Semantics)(0),                // 22: tachograph.v1.Semantics
 }
 var file_tachograph_v1_live_proto_depIdxs = []int32{
-	12, // 0: tachograph.v1.GetValuesRequest.selection:type_name -> tachograph.v1.Selection
+	13, // 0: tachograph.v1.GetValuesRequest.selection:type_name -> tachograph.v1.Selection
 	2,  // 1: tachograph.v1.GetValuesResponse.metrics:type_name -> tachograph.v1.MetricValues
-	13, // 2: tachograph.v1.GetValuesResponse.errors:type_name -> tachograph.v1.ItemError
-	14, // 3: tachograph.v1.MetricValues.time:type_name -> google.protobuf.Timestamp
-	15, // 4: tachograph.v1.MetricValues.age:type_name -> google.protobuf.Duration
+	14, // 2: tachograph.v1.GetValuesResponse.errors:type_name -> tachograph.v1.ItemError
+	15, // 3: tachograph.v1.MetricValues.time:type_name -> google.protobuf.Timestamp
+	16, // 4: tachograph.v1.MetricValues.age:type_name -> google.protobuf.Duration
 	3,  // 5: tachograph.v1.MetricValues.values:type_name -> tachograph.v1.InstanceValue
-	16, // 6: tachograph.v1.InstanceValue.instance:type_name -> tachograph.v1.Instance
-	17, // 7: tachograph.v1.InstanceValue.value:type_name -> tachograph.v1.Value
-	12, // 8: tachograph.v1.SubscribeRequest.selection:type_name -> tachograph.v1.Selection
-	15, // 9: tachograph.v1.SubscribeRequest.interval:type_name -> google.protobuf.Duration
-	15, // 10: tachograph.v1.SubscribeRequest.heartbeat:type_name -> google.protobuf.Duration
-	8,  // 11: tachograph.v1.SubscribeResponse.rows:type_name -> tachograph.v1.AnnouncedRow
-	10, // 12: tachograph.v1.SubscribeResponse.texts:type_name -> tachograph.v1.TextChange
-	11, // 13: tachograph.v1.SubscribeResponse.absences:type_name -> tachograph.v1.Absence
-	18, // 14: tachograph.v1.SubscribeResponse.events:type_name -> tachograph.v1.Event
-	9,  // 15: tachograph.v1.SubscribeResponse.renamed:type_name -> tachograph.v1.RenamedRow
-	6,  // 16: tachograph.v1.SubscribeResponse.tables:type_name -> tachograph.v1.AnnouncedTable
-	19, // 17: tachograph.v1.SubscribeResponse.archive:type_name -> tachograph.v1.Archive
-	13, // 18: tachograph.v1.SubscribeResponse.errors:type_name -> tachograph.v1.ItemError
-	7,  // 19: tachograph.v1.AnnouncedTable.metrics:type_name -> tachograph.v1.AnnouncedMetric
-	20, // 20: tachograph.v1.AnnouncedMetric.type:type_name -> tachograph.v1.Type
-	21, // 21: tachograph.v1.AnnouncedMetric.semantics:type_name -> tachograph.v1.Semantics
-	16, // 22: tachograph.v1.AnnouncedRow.instance:type_name -> tachograph.v1.Instance
-	16, // 23: tachograph.v1.RenamedRow.instance:type_name -> tachograph.v1.Instance
-	0,  // 24: tachograph.v1.LiveService.GetValues:input_type -> tachograph.v1.GetValuesRequest
-	4,  // 25: tachograph.v1.LiveService.Subscribe:input_type -> tachograph.v1.SubscribeRequest
-	1,  // 26: tachograph.v1.LiveService.GetValues:output_type -> tachograph.v1.GetValuesResponse
-	5,  // 27: tachograph.v1.LiveService.Subscribe:output_type -> tachograph.v1.SubscribeResponse
-	26, // [26:28] is the sub-list for method output_type
-	24, // [24:26] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	17, // 6: tachograph.v1.InstanceValue.instance:type_name -> tachograph.v1.Instance
+	18, // 7: tachograph.v1.InstanceValue.value:type_name -> tachograph.v1.Value
+	4,  // 8: tachograph.v1.InstanceValue.distrusted:type_name -> tachograph.v1.Distrust
+	15, // 9: tachograph.v1.Distrust.since:type_name -> google.protobuf.Timestamp
+	13, // 10: tachograph.v1.SubscribeRequest.selection:type_name -> tachograph.v1.Selection
+	16, // 11: tachograph.v1.SubscribeRequest.interval:type_name -> google.protobuf.Duration
+	16, // 12: tachograph.v1.SubscribeRequest.heartbeat:type_name -> google.protobuf.Duration
+	9,  // 13: tachograph.v1.SubscribeResponse.rows:type_name -> tachograph.v1.AnnouncedRow
+	11, // 14: tachograph.v1.SubscribeResponse.texts:type_name -> tachograph.v1.TextChange
+	12, // 15: tachograph.v1.SubscribeResponse.absences:type_name -> tachograph.v1.Absence
+	19, // 16: tachograph.v1.SubscribeResponse.events:type_name -> tachograph.v1.Event
+	10, // 17: tachograph.v1.SubscribeResponse.renamed:type_name -> tachograph.v1.RenamedRow
+	7,  // 18: tachograph.v1.SubscribeResponse.tables:type_name -> tachograph.v1.AnnouncedTable
+	20, // 19: tachograph.v1.SubscribeResponse.archive:type_name -> tachograph.v1.Archive
+	14, // 20: tachograph.v1.SubscribeResponse.errors:type_name -> tachograph.v1.ItemError
+	8,  // 21: tachograph.v1.AnnouncedTable.metrics:type_name -> tachograph.v1.AnnouncedMetric
+	21, // 22: tachograph.v1.AnnouncedMetric.type:type_name -> tachograph.v1.Type
+	22, // 23: tachograph.v1.AnnouncedMetric.semantics:type_name -> tachograph.v1.Semantics
+	17, // 24: tachograph.v1.AnnouncedRow.instance:type_name -> tachograph.v1.Instance
+	17, // 25: tachograph.v1.RenamedRow.instance:type_name -> tachograph.v1.Instance
+	0,  // 26: tachograph.v1.LiveService.GetValues:input_type -> tachograph.v1.GetValuesRequest
+	5,  // 27: tachograph.v1.LiveService.Subscribe:input_type -> tachograph.v1.SubscribeRequest
+	1,  // 28: tachograph.v1.LiveService.GetValues:output_type -> tachograph.v1.GetValuesResponse
+	6,  // 29: tachograph.v1.LiveService.Subscribe:output_type -> tachograph.v1.SubscribeResponse
+	28, // [28:30] is the sub-list for method output_type
+	26, // [26:28] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_tachograph_v1_live_proto_init() }
@@ -1203,7 +1279,7 @@ func file_tachograph_v1_live_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tachograph_v1_live_proto_rawDesc), len(file_tachograph_v1_live_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
