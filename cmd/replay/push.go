@@ -21,7 +21,7 @@ import (
 	"tachograph/cmd/replay/internal/naming"
 	"tachograph/cmd/replay/internal/otlp"
 	"tachograph/cmd/replay/internal/push"
-	"tachograph/cmd/replay/internal/remotewrite"
+	"tachograph/cmd/replay/internal/remote"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/config"
 	"tachograph/store/fault"
@@ -78,7 +78,7 @@ func protocolNames() (names []string) {
 }
 
 func newRemoteWrite(f *pushFlags, to *push.Endpoint) (push.Sink, error) {
-	opt := remotewrite.Options{Processes: f.processes, Computed: f.computed}
+	opt := remote.SinkOptions{Processes: f.processes, Computed: f.computed}
 	for name := range strings.SplitSeq(f.names, ",") {
 		switch strings.TrimSpace(name) {
 		case "own":
@@ -96,7 +96,7 @@ func newRemoteWrite(f *pushFlags, to *push.Endpoint) (push.Sink, error) {
 		}
 		opt.Labels = append(opt.Labels, naming.Label{Name: name, Value: value})
 	}
-	return remotewrite.New(to, opt), nil
+	return remote.NewSink(to, opt), nil
 }
 
 func newOTLP(f *pushFlags, to *push.Endpoint) (push.Sink, error) {

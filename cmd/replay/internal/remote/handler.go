@@ -1,6 +1,13 @@
-// Package remote serves remote read: PromQL and Grafana work on archives in place,
-// by way of a Prometheus that reads here what it has not scraped itself. Names and
-// labels are those of /metrics.
+// Package remote speaks the two protocols by which Prometheus and others like it hand
+// on samples: they read archives here as if they had scraped them (remote read), and are
+// sent what is recorded (remote write). Names and labels are those of /metrics.
+//
+// By remote read PromQL and Grafana work on archives in place, by way of a Prometheus
+// that reads here what it has not scraped itself. Remote write is version 1.0, which
+// Prometheus itself, VictoriaMetrics, Mimir and Thanos take; every series has the labels
+// host, host_id, instance and job besides. Version 2.0 is not spoken: a receiver that
+// knows only 1.0 takes a request of 2.0 for an empty one and acknowledges it, so that the
+// sender finds out only when something is lost.
 package remote
 
 import (

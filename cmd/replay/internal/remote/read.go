@@ -14,9 +14,6 @@ import (
 	tquery "tachograph/store/query"
 )
 
-// job is that of every series; the instance is the host.
-const job = "tachograph"
-
 // mostCollected bounds what is collected of one name before it is sent.
 const mostCollected = 5_000_000
 
@@ -46,7 +43,7 @@ func read(ctx context.Context, a Archive, q *query, left *int, yield func(labels
 	const far = math.MaxInt64 / 1_000_000
 	r := &reading{ctx: ctx, a: a, q: q, left: left, numbers: make(map[[2]string]float64), texts: make(map[[2]string]string)}
 	start, end := min(max(q.start, 1), far-1), min(max(q.end, 0), far-1)
-	if end < start || !all(q.matchers, "job", job) {
+	if end < start || !all(q.matchers, "job", Job) {
 		return nil
 	}
 	r.from, r.to = start*1e6, end*1e6+999_999
@@ -200,7 +197,7 @@ func (r *reading) source(c *candidate, src *naming.Source, d *metric.Desc, t tqu
 		if !ok {
 			return nil, false
 		}
-		labels = append(append(labels, more...), naming.Label{Name: nameLabel, Value: c.Name}, naming.Label{Name: "instance", Value: c.instance}, naming.Label{Name: "job", Value: job})
+		labels = append(append(labels, more...), naming.Label{Name: nameLabel, Value: c.Name}, naming.Label{Name: "instance", Value: c.instance}, naming.Label{Name: "job", Value: Job})
 		// What is empty is no label.
 		labels = slices.DeleteFunc(labels, func(l naming.Label) bool { return l.Value == "" })
 		slices.SortFunc(labels, func(x, y naming.Label) int { return strings.Compare(x.Name, y.Name) })

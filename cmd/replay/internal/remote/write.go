@@ -1,11 +1,4 @@
-// Package remotewrite pushes what is recorded by Prometheus' remote write, version 1.0,
-// which Prometheus itself, VictoriaMetrics, Mimir and Thanos take.
-//
-// Names and labels are those of /metrics, with the labels host, host_id, instance and
-// job that every series has. Version 2.0 of the protocol is not spoken: of a receiver that knows
-// only 1.0 it cannot be told before something was lost on it, as older ones take a
-// request of 2.0 for an empty one of 1.0 and acknowledge it.
-package remotewrite
+package remote
 
 import (
 	"cmp"
@@ -28,8 +21,8 @@ import (
 	"tachograph/store/archive"
 )
 
-// Options say what is pushed, and under which names.
-type Options struct {
+// SinkOptions say what is pushed, and under which names.
+type SinkOptions struct {
 	// Processes is how many names of processes have totals; 0: there are none.
 	Processes int
 	// Own and Node say which names metrics have: their own, and those of node_exporter.
@@ -43,25 +36,25 @@ type Options struct {
 // Job is the label job of every series.
 const Job = "tachograph"
 
-// A Sink pushes to an endpoint.
+// A Sink pushes to an endpoint by remote write.
 type Sink struct {
 	to    *push.Endpoint
-	opt   Options
+	opt   SinkOptions
 	maker *samples.Maker
 	info  *archive.Info
 	// fixed are the labels that all series of the host have, sorted.
 	fixed []naming.Label
 }
 
-// New makes a sink.
-func New(to *push.Endpoint, opt Options) *Sink {
+// NewSink makes a sink.
+func NewSink(to *push.Endpoint, opt SinkOptions) *Sink {
 	return &Sink{to: to, opt: opt, maker: samples.New(scheme(opt))}
 }
 
 // millisecond is what remote write has times in.
 const millisecond = int64(time.Millisecond)
 
-func scheme(opt Options) samples.Scheme {
+func scheme(opt SinkOptions) samples.Scheme {
 	s := samples.Scheme{Processes: opt.Processes, Computed: opt.Computed && opt.Own, About: opt.Own, Step: millisecond}
 	if opt.Own {
 		s.Own = samples.OwnNames
@@ -173,19 +166,10 @@ func (s *Sink) head(one *samples.Series) []byte {
 		}
 		labels = append(labels, l)
 	}
-	labels = append(append(labels, s.fixed...), naming.Label{Name: "__name__", Value: one.Family.Name})
+	labels = append(append(labels, s.fixed...), naming.Label{Name: nameLabel, Value: one.Family.Name})
 	labels = slices.DeleteFunc(labels, func(l naming.Label) bool { return l.Value == "" })
 	slices.SortFunc(labels, func(x, y naming.Label) int { return cmp.Compare(x.Name, y.Name) })
-	var b []byte
-	for _, l := range labels {
-		b = protowire.AppendTag(b, 1, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(protowire.SizeTag(1)+protowire.SizeBytes(len(l.Name))+protowire.SizeTag(2)+protowire.SizeBytes(len(l.Value))))
-		b = protowire.AppendTag(b, 1, protowire.BytesType)
-		b = protowire.AppendString(b, l.Name)
-		b = protowire.AppendTag(b, 2, protowire.BytesType)
-		b = protowire.AppendString(b, l.Value)
-	}
-	return b
+	return appendLabels(nil, labels)
 }
 
 // Size puts the request together.

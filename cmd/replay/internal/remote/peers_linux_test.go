@@ -1,4 +1,4 @@
-package remotewrite
+package remote
 
 import (
 	"bufio"
@@ -24,7 +24,7 @@ import (
 	"tachograph/cmd/replay/internal/naming"
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/store/query"
+	tquery "tachograph/store/query"
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
@@ -294,7 +294,7 @@ func compare(t *testing.T, dir string, loose bool, samples func(name string) map
 		}
 		f := naming.Own(d)
 		want := make(map[string]map[int64]string)
-		for s, err := range query.ReadTarget(r, query.Target{Metric: d}, query.Request{Mode: query.Raw}) {
+		for s, err := range tquery.ReadTarget(r, tquery.Target{Metric: d}, tquery.Request{Mode: tquery.Raw}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package remotewrite
+package remote
 
 import (
 	"encoding/json"
@@ -173,7 +173,7 @@ func TestDashboardsShowSomething(t *testing.T) {
 		t.Fatal(err)
 	}
 	open, oldest := push.Archives(follow.Options{}, archive)
-	if err := push.New(push.Options{Target: "prometheus", Sink: New(endpoint, Options{Own: true, Node: true}), Open: open, Oldest: oldest,
+	if err := push.New(push.Options{Target: "prometheus", Sink: NewSink(endpoint, SinkOptions{Own: true, Node: true}), Open: open, Oldest: oldest,
 		State: filepath.Join(dir, "s.push")}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package remotewrite
+package remote
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func BenchmarkEncode(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := New(to, Options{Own: true})
+	s := NewSink(to, SinkOptions{Own: true})
 	values, bytes := 0, 0
 	for b.Loop() {
 		batch := s.NewBatch(push.BatchID{Archive: info})
