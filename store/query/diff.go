@@ -89,6 +89,7 @@ type DiffRequest struct {
 const (
 	leastEffect   = 4       // times the series' own variation
 	leastOverlap  = 0.8     // Cliff's delta between the slots of both windows
+	leastErrors   = 4       // times the standard error of the difference of the means
 	leastRelative = 0.2     // of the larger mean
 	leastImpact   = 0.01    // of the machine
 	slots         = 10      // parts that each window is cut into
@@ -277,6 +278,21 @@ func (s sample) deviation() float64 {
 	}
 	slices.Sort(far)
 	return max(1.4826*middleValue(far), math.Sqrt(square/float64(len(s)-1))/2)
+}
+
+// meanError is the standard error of the difference between the means of a and b. What
+// comes in rare bursts may keep one window above the other by chance: its median hardly
+// varies, and its mean does.
+func meanError(a, b sample) float64 {
+	square := 0.0
+	for _, s := range []sample{a, b} {
+		m, sum := s.mean(), 0.0
+		for _, x := range s {
+			sum += float64((x - m) * (x - m))
+		}
+		square += sum / float64((len(s)-1)*len(s))
+	}
+	return math.Sqrt(square)
 }
 
 func middleValue(sorted []float64) float64 {

@@ -206,7 +206,9 @@ func (d *differ) cameOrWent(list []*Change, a, b *usage, usual []*usage, keep fu
 				out = append(out, change)
 			}
 			continue
-		case c.Impact < seldomImpact && usually.came > usualTurnover && !(c.Impact >= leastImpact && c.Stayed):
+		case c.Impact < seldomImpact && !c.Stayed:
+			continue // What ran for a while says nothing if it used little.
+		case c.Impact < leastImpact && usually.came > usualTurnover:
 			continue
 		case d.r.Usual == nil && (c.Impact < leastImpact || !c.Stayed && !d.moved[c.most]) && !d.knowsLong(seen):
 			continue // It may come every hour.
@@ -322,7 +324,7 @@ func (d *differ) steady(c *Change) bool {
 	if len(d.usual) < fewUsual && relative(a.mean(), b.mean()) < large && effect(a, a.mean(), b.mean(), 0.1*math.Min(a.mean(), b.mean())) < leastEffect {
 		return false // Nothing but the window itself tells how much it varies.
 	}
-	return separation(a, b) >= leastOverlap
+	return separation(a, b) >= leastOverlap && math.Abs(b.mean()-a.mean()) >= leastErrors*meanError(a, b)
 }
 
 // processNew is a process that neither the first window nor the usual ones

@@ -64,19 +64,19 @@ func TestTotalsSayWhatTheValuesDo(t *testing.T) {
 		{"read partly", true, true, true},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
-			ticks := 700
-			if testing.Short() {
-				if kind.partly || !kind.labels {
-					t.Skip("the other kinds tell most of it")
-				}
-				ticks = 350 // enough for a digest
+			if testing.Short() && (kind.partly || !kind.labels) {
+				t.Skip("the other kinds tell most of it")
+			}
+			ticks := 350 // enough for a digest
+			if proof.Long() {
+				ticks = 700
 			}
 			dir := t.TempDir()
 			c := storetest.NewCrowd(5, kind.labels, kind.partly)
 			from := c.At.Wall
 			recordCrowd(t, dir, "h", "b", c, ticks, kind.finish)
 			recordCrowd(t, dir, "h", "b", c, 100, kind.finish) // the same boot goes on
-			if kind.finish && !testing.Short() {
+			if k == 0 && !testing.Short() || kind.finish && proof.Long() {
 				recordCrowd(t, dir, "other", "b2", storetest.NewCrowd(6, kind.labels, kind.partly), 500, true)
 			}
 			if found, err := mend.Verify(dir, nil); err != nil || len(found) > 0 {
@@ -89,7 +89,7 @@ func TestTotalsSayWhatTheValuesDo(t *testing.T) {
 			defer r.Close()
 			rnd := rand.New(rand.NewPCG(1, 2))
 			length := c.At.Wall - from
-			for n := range proof.Pick(t, 3, 12) {
+			for n := range proof.Pick(t, 2, 12) {
 				w := query.Window{}
 				if n > 0 {
 					w.From = from + rnd.Int64N(length)
@@ -102,17 +102,13 @@ func TestTotalsSayWhatTheValuesDo(t *testing.T) {
 }
 
 // compareTotals compares the rankings of a window: all of them in the long form, else
-// each third, and others with another turn. Under -short each seventh.
+// each fifth, and others with another turn.
 func compareTotals(t *testing.T, r *store.Reader, w query.Window, turn int) {
 	t.Helper()
 	slow := undigested{r}
-	each := 3
-	if testing.Short() {
-		each = 7
-	}
 	for _, by := range []query.By{query.ByCPU, query.ByMemory, query.ByRuns, query.ByRead, query.ByFaults}[:proof.Pick(t, 5, 5)] {
 		for _, group := range query.Groupings {
-			if turn++; turn%each != 0 && !proof.Long() {
+			if turn++; turn%5 != 0 && !proof.Long() {
 				continue
 			}
 			for _, n := range []int{3, 20}[:proof.Pick(t, 1, 2)] {
