@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -41,8 +42,10 @@ func (s *Server) handler() http.Handler {
 			g.hangUp()
 		}
 		r = r.WithContext(listen.With(account.In(r.Context()), g.who))
-		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall}
+		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall, stopping: s.stopping}
 		paced.control.SetWriteDeadline(time.Time{})
+		defer paced.close()
+		defer context.AfterFunc(s.stopping, paced.hurry)()
 		// What is left of a request that nobody wanted to hear is not waited for.
 		defer func() { paced.control.SetReadDeadline(time.Now().Add(time.Second)) }()
 		defer paced.end(r)
@@ -297,10 +300,43 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 // it for a while, however long a response as a whole may take.
 type pacedWriter struct {
 	http.ResponseWriter
-	control *http.ResponseController
-	stall   time.Duration
-	began   bool
-	wrote   bool // something of a body
+	control  *http.ResponseController
+	stall    time.Duration
+	stopping context.Context // ends when the server is to end
+	began    bool
+	wrote    bool // something of a body
+
+	mu     sync.Mutex
+	closed bool // the request has ended, and control with it
+}
+
+// lastStall is for how long the client may take nothing once the server is to end.
+const lastStall = time.Second
+
+// allow gives the client time to take something.
+func (w *pacedWriter) allow() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	stall := w.stall
+	if w.stopping.Err() != nil {
+		stall = min(stall, lastStall)
+	}
+	w.control.SetWriteDeadline(time.Now().Add(stall))
+}
+
+// hurry shortens the time of a write under way, as the server is to end.
+func (w *pacedWriter) hurry() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.control.SetWriteDeadline(time.Now().Add(min(w.stall, lastStall)))
+	}
+}
+
+func (w *pacedWriter) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
 }
 
 func (w *pacedWriter) WriteHeader(code int) {
@@ -310,7 +346,7 @@ func (w *pacedWriter) WriteHeader(code int) {
 
 func (w *pacedWriter) Write(b []byte) (int, error) {
 	w.began, w.wrote = true, w.wrote || len(b) > 0
-	w.control.SetWriteDeadline(time.Now().Add(w.stall))
+	w.allow()
 	n, err := w.ResponseWriter.Write(b)
 	w.control.SetWriteDeadline(time.Time{})
 	return n, err
@@ -318,7 +354,7 @@ func (w *pacedWriter) Write(b []byte) (int, error) {
 
 // FlushError is Flush for http.ResponseController.
 func (w *pacedWriter) FlushError() error {
-	w.control.SetWriteDeadline(time.Now().Add(w.stall))
+	w.allow()
 	err := w.control.Flush()
 	w.control.SetWriteDeadline(time.Time{})
 	return err
@@ -334,7 +370,7 @@ func (w *pacedWriter) end(r *http.Request) {
 	if w.wrote && r.ProtoMajor >= 2 {
 		w.FlushError()
 	}
-	w.control.SetWriteDeadline(time.Now().Add(w.stall))
+	w.allow()
 }
 
 // Unwrap is for http.ResponseController.

@@ -246,6 +246,38 @@ func TestGracefulEnd(t *testing.T) {
 	}
 }
 
+// A server that is to end waits for nobody who takes nothing of an answer.
+func TestEndBesideClientsThatNeverRead(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
+		t.Run(protocol, func(t *testing.T) {
+			s := start(t, Options{Limits: Limits{Stall: time.Hour, Grace: time.Hour}})
+			client := s.client
+			if protocol == "HTTP/2" {
+				client = h2cOf(s.Server)
+			}
+			res, err := client.Get("http://localhost/large")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			ended := make(chan error, 1)
+			go func() { ended <- s.stop() }()
+			patience.Until(t, "the server has ended", func() bool {
+				select {
+				case err := <-ended:
+					if err != nil {
+						t.Error(err)
+					}
+					return true
+				default:
+					return false
+				}
+			})
+		})
+	}
+}
+
 // fail speaks the language of who asks.
 func TestFail(t *testing.T) {
 	for _, c := range []struct {
