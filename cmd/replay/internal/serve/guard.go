@@ -42,7 +42,7 @@ func (s *Server) handler() http.Handler {
 			g.hangUp()
 		}
 		r = r.WithContext(listen.With(account.In(r.Context()), g.who))
-		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall, stopping: s.stopping}
+		paced := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: s.opt.Limits.Stall}
 		paced.control.SetWriteDeadline(time.Time{})
 		defer paced.close()
 		defer context.AfterFunc(s.stopping, paced.hurry)()
@@ -104,7 +104,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *connect.Err
 		g.hangUp()
 	}
 	if p, ok := w.(*pacedWriter); ok {
-		p.stall = min(p.stall, longestToRefusal)
+		p.shorten(longestToRefusal)
 		defer p.end(r)
 	}
 	fail(w, r, err)
@@ -300,14 +300,13 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 // it for a while, however long a response as a whole may take.
 type pacedWriter struct {
 	http.ResponseWriter
-	control  *http.ResponseController
-	stall    time.Duration
-	stopping context.Context // ends when the server is to end
-	began    bool
-	wrote    bool // something of a body
+	control *http.ResponseController
+	began   bool
+	wrote   bool // something of a body
 
 	mu     sync.Mutex
-	closed bool // the request has ended, and control with it
+	stall  time.Duration // for how long the client may take nothing
+	closed bool          // the request has ended, and control with it
 }
 
 // lastStall is for how long the client may take nothing once the server is to end.
@@ -317,19 +316,23 @@ const lastStall = time.Second
 func (w *pacedWriter) allow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	stall := w.stall
-	if w.stopping.Err() != nil {
-		stall = min(stall, lastStall)
-	}
-	w.control.SetWriteDeadline(time.Now().Add(stall))
+	w.control.SetWriteDeadline(time.Now().Add(w.stall))
 }
 
-// hurry shortens the time of a write under way, as the server is to end.
+// shorten has the client take something within a time.
+func (w *pacedWriter) shorten(stall time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stall = min(w.stall, stall)
+}
+
+// hurry shortens the time of a write under way as well, as the server is to end.
 func (w *pacedWriter) hurry() {
+	w.shorten(lastStall)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.closed {
-		w.control.SetWriteDeadline(time.Now().Add(min(w.stall, lastStall)))
+		w.control.SetWriteDeadline(time.Now().Add(w.stall))
 	}
 }
 
