@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/manual"
 	"tachograph/config"
 	"tachograph/sample"
 	"tachograph/sample/metric"
@@ -236,8 +237,7 @@ func TestHelpFits(t *testing.T) {
 	t.Setenv("HOME", "/home/ana") // which stands in it
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("XDG_STATE_HOME", "")
-	root := newApp(io.Discard, io.Discard).root()
-	for _, c := range append(root.Commands(), root) {
+	for c := range manual.Commands(newApp(io.Discard, io.Discard).root()) {
 		out, _, _ := runRecorder(t, strings.Fields(strings.TrimPrefix(c.CommandPath(), "recorder")+" --help")...)
 		for line := range strings.Lines(out) {
 			if utf8.RuneCountInString(line) > 81 {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/manual"
 	"tachograph/store/query"
 )
 
@@ -75,8 +76,7 @@ func TestHelpFits(t *testing.T) {
 	t.Setenv("HOME", "/home/ana") // which stands in it
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("XDG_STATE_HOME", "")
-	root := newApp(io.Discard, io.Discard, nil).command()
-	for _, c := range append(root.Commands(), root) {
+	for c := range manual.Commands(newApp(io.Discard, io.Discard, nil).command()) {
 		out, _, _ := replayAt(testNow, strings.Fields(strings.TrimPrefix(c.CommandPath(), "replay")+" --help")...)
 		for line := range strings.Lines(out) {
 			if utf8.RuneCountInString(line) > 81 {

@@ -41,7 +41,7 @@ func fit(text string, width int) string {
 	for _, line := range strings.Split(text, "\n") {
 		if line != "" && line[0] != ' ' {
 			examples = line == "Examples:"
-			if strings.HasSuffix(line, ":") && len(paragraph) == 0 {
+			if strings.HasSuffix(line, ":") && len(paragraph) == 0 && len([]rune(line)) <= width {
 				out = append(out, line)
 				continue
 			}

@@ -10,6 +10,8 @@ func TestFit(t *testing.T) {
 		{"short\nlines stay", "short\nlines stay"},
 		{"a paragraph whose line is long\nis filled", "a paragraph whose\nline is long is\nfilled"},
 		{"Flags:\n  -a   what it does is long", "Flags:\n  -a   what it does\n       is long"},
+		{"a line of text: and then\nmore of it:", "a line of text: and\nthen more of it:"},
+		{"a heading that goes on:\nas a paragraph", "a heading that goes\non: as a paragraph"},
 		{"Examples:\n  do one --with two three", "Examples:\n  do one --with \\\n      two three"},
 		{"Examples:\n  do it 'one two x' then four", "Examples:\n  do it \\\n      'one two x' \\\n      then four"},
 		{"a " + strings.Repeat("x", 30), "a\n" + strings.Repeat("x", 30)},

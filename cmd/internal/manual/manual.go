@@ -5,6 +5,7 @@ package manual
 import (
 	_ "embed"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,23 @@ func Write(dir string, pages []Page) error {
 	return nil
 }
 
+// Commands yields a command and all that are below it.
+func Commands(c *cobra.Command) iter.Seq[*cobra.Command] {
+	return func(yield func(*cobra.Command) bool) { each(c, yield) }
+}
+
+func each(c *cobra.Command, yield func(*cobra.Command) bool) bool {
+	if !yield(c) {
+		return false
+	}
+	for _, below := range c.Commands() {
+		if !each(below, yield) {
+			return false
+		}
+	}
+	return true
+}
+
 // OfProgram is the page of a program: all its commands, with their flags and
 // examples.
 func OfProgram(root *cobra.Command, files ...string) Page {
@@ -61,8 +79,8 @@ func OfProgram(root *cobra.Command, files ...string) Page {
 	w.section("FLAGS OF EVERY COMMAND")
 	w.flags(root.PersistentFlags())
 	w.section("COMMANDS")
-	for _, c := range root.Commands() {
-		if c.Hidden || !c.Runnable() || c.Name() == "help" {
+	for c := range Commands(root) {
+		if c == root || c.Hidden || !c.Runnable() || c.Name() == "help" {
 			continue
 		}
 		w.line(".SS " + quote(strings.TrimPrefix(c.UseLine(), root.Name()+" ")))
