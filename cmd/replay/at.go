@@ -199,8 +199,12 @@ func (p *page) atProcesses(m *query.Moment) {
 	p.stdout.Printf("\n%s\n", p.bold(title))
 	for _, of := range amounts {
 		var words []string
-		for _, one := range m.Top(of.by, 4) {
-			words = append(words, fmt.Sprintf("%s (%d) %s", name(one.Name), one.PID, of.write(one.Amount(of.by))))
+		for i, one := range m.Top(of.by, 4) {
+			text := fmt.Sprintf("%s (%d) %s", name(one.Name), one.PID, of.write(one.Amount(of.by)))
+			if i == 0 && of.by == query.ByCPU {
+				text += " of a core"
+			}
+			words = append(words, text)
 		}
 		if len(words) > 0 {
 			p.labelled(human.Pad(string(of.by), 9, false), strings.Join(words, ", "))

@@ -174,7 +174,10 @@ func (d *differ) screen(s *systemSeries) *Change {
 	}
 	c.Effect = effect(s.a.slots, ma, mb, d.floor(s, ma, mb))
 	c.Impact = d.impact(s, ma, c.After)
-	if c.Effect < leastEffect || separation(s.a.slots, s.b.slots) < leastOverlap || math.Abs(mb-ma) < leastErrors*meanError(s.a.slots, s.b.slots) {
+	if c.Effect < leastEffect || separation(s.a.slots, s.b.slots) < leastOverlap {
+		return nil
+	}
+	if !c.Trend && math.Abs(mb-ma) < leastErrors*meanError(s.a.slots, s.b.slots) {
 		return nil
 	}
 	if relative(ma, c.After) < leastRelative && c.Impact < 0.03 {
