@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,6 +112,7 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 			return err
 		}
 	}
+	var told []*query.Change
 	for _, h := range a.archive.Hosts() {
 		if !w.Wants(h.ID) || h.ID == c.against {
 			continue
@@ -128,6 +130,7 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 		if f.n > 0 && total > f.n {
 			changes = changes[:f.n]
 		}
+		told = append(told, changes...)
 		if rows == nil {
 			a.diffText(&h, c, changes, total, found.Largest)
 			a.diffStacks(&h, c)
@@ -145,8 +148,15 @@ func (a *app) diff(w query.Window, c *comparison, f *diffFlags) error {
 		}
 	}
 	if rows != nil {
-		return rows.Close()
+		if err := rows.Close(); err != nil {
+			return err
+		}
 	}
+	a.tellDoubtsOf(query.Window{Hosts: w.Hosts, From: c.a.From, To: c.b.To}, func(d *query.Distrust) bool {
+		return slices.ContainsFunc(told, func(change *query.Change) bool {
+			return change.Metric != nil && d.About(change.Metric.Name) || change.Process != nil && d.OfProcesses()
+		})
+	})
 	return nil
 }
 

@@ -16,8 +16,8 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// distrusted makes an archive of one process over ten minutes. After five of them a witness
-// contradicts proc.psinfo.faults.
+// distrusted makes an archive of one process over ten minutes. After five of them it
+// uses more, and a witness contradicts proc.psinfo.faults.
 func distrusted(t *testing.T) string {
 	t.Helper()
 	faults := &metric.Desc{Name: "proc.psinfo.faults", Type: metric.U64, Sem: metric.Counter, Units: metric.Counts, Indom: "process", Class: metric.Process}
@@ -33,7 +33,7 @@ func distrusted(t *testing.T) string {
 	one := &metric.Instance{ID: 1, Key: "7", Name: "000007 busy"}
 	for i := range int64(120) {
 		at := metric.Stamp{Wall: 1795168800e9 + i*5e9, Cont: i*5e9 + 1, Awake: i*5e9 + 1}
-		b := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{one}, Cols: []metric.Column{{Bits: []uint64{uint64(i * 3)}}, {Bits: []uint64{uint64(i * 4000)}}}}
+		b := &metric.Block{Group: g, At: at, Rows: []*metric.Instance{one}, Cols: []metric.Column{{Bits: []uint64{uint64(i * 3)}}, {Bits: []uint64{uint64(i*500 + max(i-60, 0)*3500)}}}}
 		if err := w.Append(&metric.Tick{Class: metric.Process, At: at, Blocks: []*metric.Block{b}}); err != nil {
 			t.Fatal(err)
 		}
@@ -90,6 +90,12 @@ func TestWhatIsDistrustedIsSaid(t *testing.T) {
 		{"at 10:04", false},
 		{"export --format csv -o -", true},
 		{"export proc.psinfo.utime --format csv -o -", false},
+		{"plot proc.psinfo.faults", true},
+		{"plot proc.psinfo.utime", false},
+		{"find proc.psinfo.faults>=0 --format csv", true},
+		{"find proc.psinfo.utime>=0", false},
+		{"diff 10:00..10:04 10:05..10:09", true},
+		{"diff 10:00..10:02 10:02..10:04", false},
 		{"info", true},
 	} {
 		stdout, stderr, status := replay(openReal, append(strings.Fields(c.line), "--archive", path)...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -103,6 +104,7 @@ func (a *app) find(f *seriesFlags, least, text string) (bool, error) {
 	if err := rows.Close(); err != nil {
 		return false, err
 	}
+	a.tellDoubtsOf(r.Window, func(d *query.Distrust) bool { return slices.ContainsFunc(c.Metrics(), d.About) })
 	if !found && a.table() {
 		a.stderr.Println("it held at no time in this window")
 	}

@@ -117,7 +117,7 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 }
 
 // gather computes the series that arguments name, each at so many points over the
-// window that archives cover.
+// window that archives cover, and says which are not to be trusted.
 func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, from, to int64, err error) {
 	r, targets, err := a.request(f, args, query.Shown)
 	if err != nil {
@@ -131,6 +131,7 @@ func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, 
 	r.From, r.To, r.Origin = from, to, from
 	r.Step = max((to-from)/int64(points)+1, 1)
 	byKey := make(map[string]*drawn)
+	doubts := a.doubts(r.Window)
 	for _, t := range targets {
 		for s, err := range query.ReadTarget(a.archive, t, r) {
 			if err != nil {
@@ -139,6 +140,7 @@ func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, 
 			if s.Type == metric.String {
 				continue
 			}
+			doubts.of(t, s)
 			d := drawn{host: s.Archive.Host.Name, name: s.Name, units: s.Units, rate: s.Rate}
 			if s.Instance != nil {
 				d.instance = s.Instance.Name
@@ -164,6 +166,9 @@ func (a *app) gather(f *seriesFlags, args []string, points int) (list []*drawn, 
 	}
 	for _, d := range list {
 		d.join()
+	}
+	for _, one := range doubts.told {
+		a.complain("replay: " + a.doubt(one))
 	}
 	return list, from, to, nil
 }
