@@ -138,7 +138,7 @@ func (a *File) Load() error {
 	}
 	if a.Snap, err = boltread.Open(a.file); err != nil {
 		if !boltread.Resembles(a.file) {
-			return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: errors.New("it is not an archive")}
+			return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: layout.ErrForeign}
 		}
 		return &fault.Error{Path: a.Info.Path, Kind: fault.NotArchive, Err: fmt.Errorf("it is too damaged to be read as it is (replay repair may help): %w", err)}
 	}

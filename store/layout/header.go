@@ -7,6 +7,9 @@ import (
 	"tachograph/store/boltread"
 )
 
+// ErrForeign says of a file that nothing in it is like an archive, not even like a damaged one.
+var ErrForeign = errors.New("it is not an archive")
+
 // HeaderOf is what an archive says about itself. Where that is damaged, which
 // the error says, it is the other copy's word, or nil.
 func HeaderOf(s *boltread.Snapshot) (*Header, error) {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"tachograph/sample/metric"
+	"tachograph/store/boltread"
 	"tachograph/store/chunk"
 	"tachograph/store/fault"
 	"tachograph/store/layout"
@@ -67,6 +68,9 @@ func Repair(src, dst string, progress func(done, total int64)) (*RepairReport, e
 	}()
 	r.assemble()
 	if len(r.rebuilt) == 0 && len(r.allEvents) == 0 {
+		if r.foreign() {
+			return nil, &fault.Error{Path: src, Kind: fault.NotArchive, Err: layout.ErrForeign}
+		}
 		why := r.damage
 		for _, l := range r.report.Lost {
 			why = append(why, "lost is "+l.String())
@@ -114,6 +118,15 @@ func (r *repair) read(path string, progress func(done, total int64)) error {
 		r.hurt("%s: %v", path, err)
 	}
 	return nil
+}
+
+// foreign reports whether all there is to read from is one file that is no archive.
+func (r *repair) foreign() bool {
+	if len(r.open) != 1 || len(r.journals) > 0 {
+		return false
+	}
+	_, err := boltread.Open(r.open[0])
+	return isForeign(r.open[0], err)
 }
 
 // assemble decides what the new archive is made of.

@@ -56,6 +56,7 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 	for _, f := range files {
 		v.total += sizeOf(f)
 	}
+	alone := len(files) == 1 && files[0] == path
 	for len(files) > 0 {
 		n := 1
 		for n < len(files) && layout.IsJournalName(filepath.Base(files[n])) {
@@ -63,6 +64,9 @@ func Verify(path string, progress func(done, total int64)) ([]Finding, error) {
 		}
 		v.together(files[:n])
 		files = files[n:]
+	}
+	if v.foreign && alone {
+		return nil, &fault.Error{Path: path, Kind: fault.NotArchive, Err: layout.ErrForeign}
 	}
 	return v.findings, nil
 }
@@ -121,6 +125,7 @@ type verifier struct {
 	progress    func(done, total int64)
 	done, total int64
 	findings    []Finding
+	foreign     bool // the last archive that was checked is none
 	// owner is what live archives say about their journals, by name.
 	owner map[string]*owner
 }
@@ -161,6 +166,10 @@ func (v *verifier) file(f *layout.File, behind []string) {
 	for range attempts {
 		v.findings, v.done = v.findings[:before], done
 		s, err := boltread.Open(f)
+		if v.foreign = isForeign(f, err); v.foreign {
+			v.add("file", 0, 0, layout.ErrForeign)
+			continue
+		}
 		if err != nil {
 			v.add("database", 0, 0, err)
 			continue
@@ -171,6 +180,10 @@ func (v *verifier) file(f *layout.File, behind []string) {
 		}
 	}
 }
+
+// isForeign reports whether a file that could not be opened as a database, for which err is
+// the reason, is nothing of the kind.
+func isForeign(f *layout.File, err error) bool { return err != nil && !boltread.Resembles(f) }
 
 // archive checks everything in s.
 func (v *verifier) archive(s *boltread.Snapshot, f *layout.File) {

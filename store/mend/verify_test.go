@@ -5,9 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"tachograph/store/fault"
 	"tachograph/store/mend"
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
@@ -121,5 +123,52 @@ func TestVerifyWhatIsBeingRemoved(t *testing.T) {
 	}
 	if !missing() {
 		t.Error("the journal of an archive that was not finished is not told to be missing")
+	}
+}
+
+// A file that nothing can be found in is no archive; an archive that little is left of, or that
+// only the journals beside it speak for, is a damaged one.
+func TestForeignIsNotDamaged(t *testing.T) {
+	rec := makeArchive(t, 1, 90, 120)
+	whole, err := os.ReadFile(rec.archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, len(whole))
+	for _, c := range []struct {
+		name            string
+		content         []byte
+		beside, foreign bool
+	}{
+		{"zeros", zeros, false, true},
+		{"zeros beside a journal", zeros, true, false},
+		{"without its meta pages", slices.Concat(zeros[:2*os.Getpagesize()], whole[2*os.Getpagesize():]), false, false},
+		{"cut within its first page", whole[:1000], false, false},
+		{"cut in half", whole[:len(whole)/2], false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, filepath.Base(rec.archive))
+			if err := os.WriteFile(path, c.content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.beside {
+				if err := os.Link(rec.journal, filepath.Join(dir, filepath.Base(rec.journal))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			findings, err := mend.Verify(path, nil)
+			if got := fault.Of(err) == fault.NotArchive; got != c.foreign || !got && (err != nil || len(findings) == 0) {
+				t.Errorf("verified: %v, %v", findings, err)
+			}
+			dst := filepath.Join(dir, "new.tacho")
+			_, err = mend.Repair(path, dst, nil)
+			if got := fault.Of(err) == fault.NotArchive; got != c.foreign || c.beside && err != nil {
+				t.Errorf("repaired: %v", err)
+			}
+			if findings, err = mend.Verify(dir, nil); err != nil || len(findings) == 0 {
+				t.Errorf("in its directory: %v, %v", findings, err)
+			}
+		})
 	}
 }
