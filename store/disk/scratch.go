@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,73 +11,140 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mark is in the names of what is not whole, before the number of the process that makes it.
+const mark = ".tachograph-"
+
 // Scratch names a file or directory until it is whole: a hidden name beside its final place,
 // with the number of the process that makes it. That process locks it (Hold). A later process
 // finds what a killed one has left (Abandoned).
 func Scratch(path string) string {
 	path = strings.TrimRight(path, string(filepath.Separator))
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.Itoa(os.Getpid()))
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+mark+strconv.Itoa(os.Getpid()))
 }
 
 // Hold locks f, a file or directory that is being made, until f is closed, so that no other
 // process takes it for abandoned. Where the file system has no locks, only the process number
-// in the name says so.
-func Hold(f *os.File) {
-	_ = ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+// in the name says so. It reports whether f is still there by its name: who looked for what is
+// abandoned may have come first.
+func Hold(f *os.File) bool {
+	_ = lock(f, 0)
+	return isAt(f, f.Name())
 }
 
-// making is in the names of directories that may be removed whatever is in them.
-const making = ".making-"
+// HoldOther is Hold of what was made by another, who may hold it still.
+func HoldOther(f *os.File) { _ = lock(f, unix.LOCK_NB) }
+
+func lock(f *os.File, how int) error {
+	return ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|how) })
+}
+
+// isAt reports whether f is what is called name.
+func isAt(f *os.File, name string) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(name)
+	return err == nil && os.SameFile(a, b)
+}
+
+// CreateScratch makes and holds a file, to read and to write, by a name that Scratch made or
+// one that begins with it.
+func CreateScratch(name string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil || Hold(f) {
+			return f, err
+		}
+		_ = f.Close()
+	}
+}
+
+const (
+	// making is in the names of directories that may be removed whatever is in them.
+	making = ".making-"
+	// naming is in the names of those from which files get their names, one after the other:
+	// who is to make the same ends that first.
+	naming = ".naming-"
+)
 
 // MkdirScratch makes a directory for what becomes path, which nobody else may enter. remove
 // removes it with all that is in it.
-func MkdirScratch(path string) (dir string, remove func(), err error) {
+func MkdirScratch(path string) (dir string, remove func(), err error) { return mkdir(path, making) }
+
+// MkdirNaming is MkdirScratch for a directory that Clear does not remove.
+func MkdirNaming(path string) (dir string, remove func(), err error) { return mkdir(path, naming) }
+
+func mkdir(path, kind string) (dir string, remove func(), err error) {
 	at := Scratch(path)
-	if dir, err = os.MkdirTemp(filepath.Dir(at), filepath.Base(at)+making+"*"); err != nil {
-		return "", nil, err
+	for {
+		if dir, err = os.MkdirTemp(filepath.Dir(at), filepath.Base(at)+kind+"*"); err != nil {
+			return "", nil, err
+		}
+		f, err := os.Open(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // as Hold may find
+			continue
+		case err != nil:
+			_ = os.Remove(dir)
+			return "", nil, err
+		case Hold(f):
+			return dir, func() { _ = os.RemoveAll(dir); _ = f.Close() }, nil
+		}
+		_ = f.Close()
 	}
-	f, err := os.Open(dir)
-	if err != nil {
-		_ = os.Remove(dir)
-		return "", nil, err
-	}
-	Hold(f)
-	return dir, func() { _ = os.RemoveAll(dir); _ = f.Close() }, nil
 }
 
 // maxProcess is the largest number that a process has, on any system.
 const maxProcess = 1 << 22
 
-// Abandoned calls fn with each file or directory whose name Scratch made for path, or begins
-// with such a name, and that no process is making any more.
-func Abandoned(path string, fn func(name string, info os.FileInfo)) {
+// A Leftover is a file or directory that no process is making any more.
+type Leftover struct {
+	Path  string // where it is
+	Final string // what it was to become
+	Rest  string // what its name has behind that of Scratch
+	IsDir bool
+}
+
+// Abandoned calls fn with all that is left in the directory of path, whatever it was to become,
+// whose name Scratch made or begins with such a name, and that no process is making any more.
+func Abandoned(path string, fn func(Leftover)) {
 	at := Scratch(path)
-	stem := strings.TrimSuffix(filepath.Base(at), strconv.Itoa(os.Getpid()))
-	entries, err := os.ReadDir(filepath.Dir(at))
+	dir := filepath.Dir(at)
+	own, _, _, _ := parse(filepath.Base(at))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // who writes there says what is wrong
 	}
 	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), stem)
-		if !ok {
-			continue
-		}
-		number, _, _ := strings.Cut(rest, ".")
-		pid, err := strconv.Atoi(number)
-		if err != nil || strconv.Itoa(pid) != number || pid <= 0 || pid > maxProcess {
-			continue
-		}
+		final, pid, rest, ok := parse(e.Name())
 		// In a container each process has the same number as the one before.
-		if pid != os.Getpid() && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		if !ok || pid != os.Getpid() && !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 			continue
 		}
-		abandoned(filepath.Join(filepath.Dir(at), e.Name()), pid, fn)
+		left := Leftover{Path: filepath.Join(dir, e.Name()), Final: filepath.Join(dir, final), Rest: rest}
+		abandoned(left, final == own && pid != os.Getpid(), fn)
 	}
 }
 
-// abandoned calls fn with name unless a process holds it.
-func abandoned(name string, pid int, fn func(string, os.FileInfo)) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+// parse takes a name apart that Scratch made, or that begins with one.
+func parse(name string) (final string, pid int, rest string, ok bool) {
+	at := strings.LastIndex(name, mark)
+	if at < 2 || name[0] != '.' {
+		return "", 0, "", false
+	}
+	number := name[at+len(mark):]
+	if dot := strings.IndexByte(number, '.'); dot >= 0 {
+		number, rest = number[:dot], number[dot:]
+	}
+	pid, err := strconv.Atoi(number)
+	return name[1:at], pid, rest, err == nil && strconv.Itoa(pid) == number && pid > 0 && pid <= maxProcess
+}
+
+// abandoned calls fn with what is left unless a process holds it. Where the file system has no
+// locks, which may be one of several machines, it does so if it is sure by the number.
+func abandoned(left Leftover, sure bool, fn func(Leftover)) {
+	f, err := openLeft(left.Path)
 	if err != nil {
 		return
 	}
@@ -85,21 +153,32 @@ func abandoned(name string, pid int, fn func(string, os.FileInfo)) {
 	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		return
 	}
-	err = ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
-	if err == nil || pid != os.Getpid() && !errors.Is(err, unix.EWOULDBLOCK) {
-		fn(name, info)
+	left.IsDir = info.IsDir()
+	err = lock(f, unix.LOCK_NB)
+	if (err == nil || sure && !errors.Is(err, unix.EWOULDBLOCK)) && isAt(f, left.Path) {
+		fn(left)
 	}
 }
 
-// Clear removes what killed processes left behind while they made path: unfinished files,
-// and directories of MkdirScratch.
+// openLeft opens a file for writing where that may be: some file systems lock no other.
+func openLeft(path string) (*os.File, error) {
+	const flags = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	f, err := os.OpenFile(path, os.O_RDWR|flags, 0)
+	if err != nil {
+		f, err = os.OpenFile(path, os.O_RDONLY|flags, 0)
+	}
+	return f, err
+}
+
+// Clear removes from the directory of path what killed processes left behind while they made
+// that or anything else there: unfinished files, and directories of MkdirScratch.
 func Clear(path string) {
-	Abandoned(path, func(name string, info os.FileInfo) {
+	Abandoned(path, func(left Leftover) {
 		switch {
-		case !info.IsDir():
-			_ = os.Remove(name)
-		case strings.Contains(filepath.Base(name), making):
-			_ = os.RemoveAll(name)
+		case !left.IsDir:
+			_ = os.Remove(left.Path)
+		case strings.HasPrefix(left.Rest, making):
+			_ = os.RemoveAll(left.Path)
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 
 	"tachograph/store/disk"
@@ -25,7 +27,7 @@ func ended(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// Only what nobody makes any more is removed, and only what bears the name.
+// Only what nobody makes any more is removed, whatever it was to become, and only what is named so.
 func TestClear(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.csv")
@@ -41,31 +43,42 @@ func TestClear(t *testing.T) {
 			left = append(left, filepath.Base(name))
 		}
 	}
+	gone = "tachograph-" + gone
 	file(false, name(".out.csv."+gone))
 	file(false, name(".out.csv."+gone+".tmp.meta"))
+	file(false, name(".out-20261122.csv."+gone))
+	file(false, name(".a.tachograph-5.tachograph-7.b."+gone))
 	file(false, disk.Scratch(path)) // a process before this one had its number
-	file(true, name(".out.csv.1"))
+	file(true, name(".out.csv.tachograph-1"))
+	file(true, name(".other.csv.tachograph-1"))
 	file(true, name(".out.csv"))
 	file(true, name(".out.csv.20261122"))
-	file(true, name(".out.csv.0"+gone))
-	file(true, name(".other.csv."+gone))
+	file(true, name(".out.csv."+strings.TrimPrefix(gone, "tachograph-")))
+	file(true, name(".out.csv.tachograph-20261122"))
+	file(true, name(".out.csv.tachograph-0"+strings.TrimPrefix(gone, "tachograph-")))
+	file(true, name(".out.csv."+gone+"x"))
+	file(true, name("."+gone))
+	file(true, name("out.csv."+gone))
 	file(true, path)
 
-	held := disk.Scratch(path) + ".held"
-	file(true, held)
-	f, err := os.Open(held)
-	if err != nil {
-		t.Fatal(err)
+	for _, held := range []string{path, name("other.csv")} {
+		f, err := disk.CreateScratch(disk.Scratch(held) + ".held")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		left = append(left, filepath.Base(f.Name()))
 	}
-	disk.Hold(f)
-	defer f.Close()
 
 	mine, remove, err := disk.MkdirScratch(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	left = append(left, filepath.Base(mine))
-	for dir, stays := range map[string]bool{name(".out.csv." + gone + ".making-1"): false, name(".out.csv." + gone + ".d"): true} {
+	for dir, stays := range map[string]bool{
+		name(".out.csv." + gone + ".making-1"): false, name(".other.tacho." + gone + ".making-1"): false, name(".out.csv." + gone + ".d"): true,
+		name(".tachograph-pieces." + gone + ".naming-1"): true, name(".tachograph-pieces." + gone + ".naming-1.made"): true,
+	} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -95,5 +108,39 @@ func TestClear(t *testing.T) {
 	remove()
 	if _, err := os.Lstat(mine); !os.IsNotExist(err) {
 		t.Errorf("the directory is still there: %v", err)
+	}
+}
+
+// Many make files of the same few names, and clear the directory before, as containers do whose
+// processes have one number: nobody loses what it makes.
+func TestClearBesideMakers(t *testing.T) {
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	for n := range 8 {
+		group.Go(func() {
+			path := filepath.Join(dir, "out"+strconv.Itoa(n))
+			for range 300 {
+				disk.Clear(path)
+				f, err := disk.CreateScratch(disk.Scratch(path))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := os.Rename(f.Name(), path); err != nil {
+					t.Error(err)
+				}
+				_ = f.Close()
+				_, remove, err := disk.MkdirScratch(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				remove()
+			}
+		})
+	}
+	group.Wait()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 8 {
+		t.Errorf("there is %v, %v", entries, err)
 	}
 }

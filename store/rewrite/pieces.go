@@ -36,17 +36,20 @@ func newPieces(dir string) (*pieces, error) {
 		return nil, &fault.Error{Op: "split", Path: dir, Err: err}
 	}
 	place := filepath.Join(dir, piecesName)
-	disk.Abandoned(place, func(name string, _ os.FileInfo) {
-		p := &pieces{dir: dir, at: name}
+	disk.Abandoned(place, func(left disk.Leftover) {
+		if left.Final != place || !left.IsDir {
+			return
+		}
+		p := &pieces{dir: dir, at: left.Path}
 		end := p.undo
-		if strings.HasSuffix(name, madeSuffix) {
+		if strings.HasSuffix(left.Rest, madeSuffix) {
 			end = p.move
 		}
 		if end() == nil {
-			_ = os.RemoveAll(name)
+			_ = os.RemoveAll(left.Path)
 		}
 	})
-	at, remove, err := disk.MkdirScratch(place)
+	at, remove, err := disk.MkdirNaming(place)
 	if err != nil {
 		return nil, &fault.Error{Op: "split", Path: dir, Err: err}
 	}

@@ -40,7 +40,7 @@ func TestSplitThatWasKilled(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			made := disk.Scratch(filepath.Join(dir, "tachograph-pieces")) + ".making-1" + c.suffix
+			made := disk.Scratch(filepath.Join(dir, "tachograph-pieces")) + ".naming-1" + c.suffix
 			if err := os.Mkdir(made, 0o700); err != nil {
 				t.Fatal(err)
 			}

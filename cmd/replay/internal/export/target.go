@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"tachograph/cmd/internal/cause"
 	"tachograph/store/disk"
@@ -106,15 +105,14 @@ func (t Target) Files(ctx context.Context, suffixes []string, write func([]*os.F
 		}
 	}()
 	for _, s := range suffixes {
-		disk.Clear(t.Path + s)
+		t.clear(t.Path + s)
 		if err := t.mayWrite(t.Path + s); err != nil {
 			return err
 		}
-		f, err := os.OpenFile(disk.Scratch(t.Path+s), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := disk.CreateScratch(disk.Scratch(t.Path + s))
 		if err != nil {
 			return t.wrong(err)
 		}
-		disk.Hold(f)
 		files = append(files, f)
 	}
 	if err := errors.Join(write(files), ctx.Err()); err != nil {
@@ -139,7 +137,7 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 	if t.Path == "-" {
 		return errors.New("a directory does not go to standard output: name it with -o")
 	}
-	t.clearDir()
+	t.clear(t.Path)
 	if err := t.mayWriteDir(); err != nil {
 		return err
 	}
@@ -166,6 +164,10 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 		return err
 	}
 	old := tmp + oldSuffix
+	if replaced, err := os.Open(t.Path); err == nil {
+		defer replaced.Close()
+		disk.HoldOther(replaced)
+	}
 	switch err := os.Rename(t.Path, old); {
 	case err == nil:
 		if err := os.Rename(tmp, t.Path); err != nil {
@@ -182,16 +184,17 @@ func (t Target) Dir(ctx context.Context, write func(dir string) error) (err erro
 // oldSuffix is behind the name of a directory that is being replaced.
 const oldSuffix = ".old"
 
-// clearDir removes what exports that were killed have left of the directory, and puts back one
-// that was to be replaced.
-func (t Target) clearDir() {
-	disk.Abandoned(t.Path, func(name string, info os.FileInfo) {
-		if _, err := os.Lstat(filepath.Join(name, Made)); err != nil || !info.IsDir() {
+// clear removes what exports that were killed have left in the directory of path, and puts
+// back a directory that was to be replaced.
+func (t Target) clear(path string) {
+	disk.Clear(path)
+	disk.Abandoned(path, func(left disk.Leftover) {
+		if _, err := os.Lstat(filepath.Join(left.Path, Made)); err != nil || !left.IsDir {
 			return
 		}
 		// Where there is one again, with anything in it, that stays.
-		if !strings.HasSuffix(name, oldSuffix) || os.Rename(name, t.Path) != nil {
-			_ = os.RemoveAll(name)
+		if left.Rest != oldSuffix || os.Rename(left.Path, left.Final) != nil {
+			_ = os.RemoveAll(left.Path)
 		}
 	})
 }

@@ -171,11 +171,45 @@ func TestKilledExports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Whatever it was to become.
+	yesterday := disk.Scratch(filepath.Join(dir, "20261121"))
 	file := Target{Path: filepath.Join(dir, "out.csv")}
-	if err := os.WriteFile(disk.Scratch(file.Path), []byte("half"), 0o666); err != nil {
+	for _, left := range []string{file.Path, filepath.Join(dir, "out-20261121.csv")} {
+		if err := os.WriteFile(disk.Scratch(left), []byte("half"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := disk.Scratch(filepath.Join(dir, "day")) + ".old"
+	if err := errors.Join(os.Mkdir(yesterday, 0o777), write(yesterday), os.Mkdir(old, 0o777), write(old)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.Stream(ctx, says("whole")); err != nil || names(t, dir) != "out.csv" {
+	if _, err := file.Stream(ctx, says("whole")); err != nil || names(t, dir) != "day out.csv" || names(t, filepath.Join(dir, "day")) != Made+" new" {
+		t.Errorf("%v, there is %s", err, names(t, dir))
+	}
+}
+
+// What an export is making or replacing another one does not take for what was left.
+func TestExportsBesideEachOther(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	other := func() {
+		t.Helper()
+		if _, err := (Target{Path: filepath.Join(dir, "other"), Force: true}).Stream(ctx, says("other")); err != nil {
+			t.Error(err)
+		}
+	}
+	to := Target{Path: filepath.Join(dir, "day"), Force: true}
+	for _, text := range []string{"one", "two"} {
+		err := to.Dir(ctx, func(at string) error {
+			other()
+			return errors.Join(os.WriteFile(filepath.Join(at, text), nil, 0o666), os.WriteFile(filepath.Join(at, Made), nil, 0o666))
+		})
+		if err != nil || names(t, to.Path) != Made+" "+text {
+			t.Errorf("%v, there is %s", err, names(t, to.Path))
+		}
+	}
+	_, err := Target{Path: filepath.Join(dir, "out.csv")}.Stream(ctx, func(w io.Writer) error { other(); return says("whole")(w) })
+	if err != nil || names(t, dir) != "day other out.csv" {
 		t.Errorf("%v, there is %s", err, names(t, dir))
 	}
 }

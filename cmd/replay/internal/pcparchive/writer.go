@@ -132,11 +132,10 @@ func (w *Writer) scratch(suffix string) string {
 }
 
 func (w *Writer) open(suffix string, volume int32) (*part, error) {
-	f, err := os.OpenFile(w.scratch(suffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := disk.CreateScratch(w.scratch(suffix))
 	if err != nil {
 		return nil, w.wrong(err)
 	}
-	disk.Hold(f)
 	p := &part{f: f, suffix: suffix, buf: make([]byte, 0, flushAt+1<<17)}
 	w.parts = append(w.parts, p)
 	p.buf = appendLabel(p.buf, &w.opt.Label, volume)
