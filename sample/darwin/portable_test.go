@@ -334,23 +334,25 @@ func TestBatteryTemperature(t *testing.T) {
 	for _, c := range []struct {
 		words map[string]int64
 		want  float32
-		ok    bool
+		miss  metric.Reason
 	}{
-		{map[string]int64{"Temperature": 2998}, 26.65, true},
-		{map[string]int64{"Temperature": 3141}, 40.95, true},
-		{map[string]int64{"VirtualTemperature": 2659, "Temperature": 2998}, 26.59, true},
-		{map[string]int64{"VirtualTemperature": 0, "Temperature": 2731}, 0, true},
-		{map[string]int64{"VirtualTemperature": -450}, -4.5, true},
-		{map[string]int64{"VirtualTemperature": 29980, "Temperature": 2998}, 26.65, true}, // not a temperature
-		{map[string]int64{"Temperature": 0}, 0, false},
-		{map[string]int64{"Temperature": math.MaxInt64}, 0, false},
-		{map[string]int64{"Temperature": math.MinInt64}, 0, false},
-		{nil, 0, false},
+		{map[string]int64{"Temperature": 2998}, 26.65, metric.Present},
+		{map[string]int64{"Temperature": 3141}, 40.95, metric.Present},
+		{map[string]int64{"VirtualTemperature": 2659, "Temperature": 2998}, 26.59, metric.Present},
+		{map[string]int64{"VirtualTemperature": 0, "Temperature": 2731}, 0, metric.Present},
+		{map[string]int64{"VirtualTemperature": -450}, -4.5, metric.Present},
+		{map[string]int64{"VirtualTemperature": 29980, "Temperature": 2998}, 26.65, metric.Present}, // not a temperature
+		{map[string]int64{"VirtualTemperature": 29980, "Temperature": 0}, 0, rows.Implausible},
+		{map[string]int64{"VirtualTemperature": 29980}, 0, rows.Implausible},
+		{map[string]int64{"Temperature": 0}, 0, rows.Implausible},
+		{map[string]int64{"Temperature": math.MaxInt64}, 0, rows.Implausible},
+		{map[string]int64{"Temperature": math.MinInt64}, 0, rows.Implausible},
+		{nil, 0, metric.Unsupported},
 	} {
 		t.Run(fmt.Sprint(c.words), func(t *testing.T) {
 			got := filled(table, of{table, c.words})["power.battery.temperature"]
-			if (got.Miss == metric.Present) != c.ok || c.ok && float32(got.Number()) != c.want {
-				t.Errorf("%v (%s), want %v %v", got, got.Miss, c.want, c.ok)
+			if got.Miss != c.miss || got.Miss == metric.Present && float32(got.Number()) != c.want {
+				t.Errorf("%v (%s), want %v (%s)", got, got.Miss, c.want, c.miss)
 			}
 		})
 	}

@@ -15,13 +15,14 @@
 // is its own answer has no colon ("sysctl kern.maxfiles").
 //
 // Operators stand between blanks. + and - bind less than * and /, "or" least:
-// it takes the first operand that there is. Of whole numbers, which have no
-// sign, what is taken away is at most what there is: two counters of one thing
-// are not read at one instant. A metric that is a floating point number is
-// computed in such numbers. Nothing divided by nothing is nothing; anything
-// else divided by it is absent. A member that is an array is summed up with
-// [], one element is [3], and [i] is the one that belongs to the instance. Where
-// the instances have formulas of their own, semicolons part them. A word with
-// parentheses is one of the source's own functions; where it is none, it is a
-// word of the source's, with all that stands between them.
+// it takes the first operand that there is; where there is none, and one was
+// not believed, that is why. Of whole numbers, which have no sign, what is
+// taken away is at most what there is: two counters of one thing are not read
+// at one instant. A metric that is a floating point number is computed in such
+// numbers. Nothing divided by nothing is nothing; anything else divided by it
+// is absent. A member that is an array is summed up with [], one element is
+// [3], and [i] is the one that belongs to the instance. Where the instances
+// have formulas of their own, semicolons part them. A word with parentheses is
+// one of the source's own functions; where it is none, it is a word of the
+// source's, with all that stands between them.
 package rows

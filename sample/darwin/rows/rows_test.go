@@ -60,6 +60,10 @@ func TestFormulas(t *testing.T) {
 		{"half(b)", 0, Implausible},
 		{"less(a, none or b)", 7, metric.Present},
 		{"less(half(a), a)", 0, Implausible},
+		{"half(b) or a", 12, metric.Present},
+		{"half(b) or none", 0, Implausible},
+		{"none or half(b)", 0, Implausible},
+		{"half(b) or a / zero or none", 0, Implausible},
 	} {
 		t.Run(c.formula, func(t *testing.T) {
 			table := New("g", []Row{row(c.formula, metric.U64)}, 0, funcs)

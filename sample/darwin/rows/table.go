@@ -217,7 +217,7 @@ func (n *node) value(a Answers, float bool) Value {
 	}
 	x := n.x.value(a, float)
 	if n.op == opOr && x.Miss != metric.Present {
-		return n.y.value(a, float)
+		return x.instead(n.y.value(a, float))
 	}
 	if n.op == opOr || x.Miss != metric.Present {
 		return x
@@ -248,6 +248,15 @@ func (n *node) value(a Answers, float bool) Value {
 		return Value{Miss: Implausible}
 	}
 	return Value{Miss: metric.Unsupported} // of nothing there is no share
+}
+
+// instead is y in the place of an absent value. Where both are absent, that the machine
+// has said what cannot be true tells more than that it has not said the other.
+func (v Value) instead(y Value) Value {
+	if v.Miss == Implausible && y.Miss != metric.Present {
+		return v
+	}
+	return y
 }
 
 // Implausible is why a value is absent that a function does not believe.
