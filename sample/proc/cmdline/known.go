@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"net/netip"
 	"path"
 	"regexp"
 	"strings"
@@ -111,12 +112,11 @@ var knownWords = set(`
 
 // Words that tell by their form that they are no secrets.
 var (
-	numeric    = regexp.MustCompile(`^[+-]?(?:0x[0-9a-fA-F]+|[0-9][0-9.,:/xT_+-]*(?:[a-zA-Zµ]{1,3}|%)?)$`)
+	numeric    = regexp.MustCompile(`^[+-]?(?:0x[0-9a-fA-F]{1,16}|[0-9][0-9.,:/xT_+-]*(?:[a-zA-Zµ]{1,3}|%)?)$`)
 	dottedWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_+-]+)*\.[A-Za-z][A-Za-z0-9_]{0,11}(?::\d{1,5}|:[a-z]{1,12})?$|^\.[A-Za-z][A-Za-z0-9_.-]*$`)
 	atHost     = regexp.MustCompile(`^[a-z_][a-z0-9_.-]{0,31}@[A-Za-z0-9.-]+(?::[0-9A-Za-z/._~-]*)?$|^[A-Za-z0-9_.-]+:\d{1,5}$`)
 	uuid       = regexp.MustCompile(`^\{?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$`)
 	drive      = regexp.MustCompile(`^[A-Za-z]:(?:[\\/].*)?$`)
-	plainPath  = regexp.MustCompile(`^(?:[@=:]?(?:~?[A-Za-z0-9_.+-]*|\$\w+|\.{1,2})/|\\\\)[^\s]*$`)
 )
 
 // shortWord is the longest that nobody takes for a secret.
@@ -129,16 +129,23 @@ func familiar(w string) bool {
 	switch {
 	case len(w) <= shortWord, strings.Trim(w, `$%&*?!<>|#@^=+~/\.:;,-`) == "", strings.HasPrefix(w, "$"), strings.HasPrefix(w, "%"):
 		return true
-	case knownWord(w), numeric.MatchString(w), uuid.MatchString(w), drive.MatchString(w), atHost.MatchString(w):
+	case knownWord(w), numeric.MatchString(w), uuid.MatchString(w), drive.MatchString(w):
 		return true
 	case strings.Contains(w, "://"):
 		return true // of which looks hides what is secret
+	case strings.Count(w, ":") > 1 && address(w):
+		return true
 	case strings.IndexByte(w, '/') >= 0 || strings.HasPrefix(w, `\\`):
-		return plainPath.MatchString(w)
-	case strings.IndexByte(w, '.') >= 0:
-		return dottedWord.MatchString(w)
+		return atHost.MatchString(w) || pathLike(w)
 	}
-	return false
+	return (dottedWord.MatchString(w) || atHost.MatchString(w)) && named(w)
+}
+
+// address reports whether a word is an address of IPv6, or a net of such.
+func address(w string) bool {
+	host, _, _ := strings.Cut(w, "/")
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
 
 // knownWord knows words, those put together of such with - and _, and names of programs.

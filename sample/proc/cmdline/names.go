@@ -102,7 +102,10 @@ func plainValue(v string) bool {
 	if len(v) < 3 { // sort --key=2,3
 		return true
 	}
-	for _, prefix := range []string{"/", "./", "../", "~/", "file:", "env:", "fd:", "@/", "@./", "$"} {
+	if strings.HasPrefix(v, "/") || strings.HasPrefix(v, "@/") {
+		return pathLike(v)
+	}
+	for _, prefix := range []string{"./", "../", "~/", "file:", "env:", "fd:", "@./", "$"} {
 		if strings.HasPrefix(v, prefix) {
 			return true
 		}

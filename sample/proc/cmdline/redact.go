@@ -302,6 +302,9 @@ func (r *redactor) operand(w, bare string) string {
 	}
 	if bareName(bare) && !r.searching() {
 		r.next = maybeSecret
+		if judged && !named(bare) {
+			return Hidden
+		}
 		return w
 	}
 	if judged {

@@ -93,14 +93,22 @@ func (r *redactor) programmed(w, bare, name string) bool {
 
 // judged hides a word of which nothing is known, unless its form says that it is no secret.
 func (r *redactor) judged(w string) string {
-	if i := strings.IndexByte(w, '='); i > 0 && !strings.ContainsAny(w[:i], "/:") {
-		if s := r.plain(w); s != w || familiar(w[i+1:]) || w[i+1:] == "" {
+	s := r.plain(w)
+	if i := strings.IndexByte(w, '='); i > 0 && !strings.ContainsAny(w[:i], "/:") && strings.Trim(w[i:], "=") != "" {
+		if familiar(w[i+1:]) {
 			return s
 		}
 		return w[:i+1] + Hidden
 	}
-	if s := r.plain(w); strings.HasSuffix(s, Hidden) || familiar(w) {
+	name, hidden := strings.CutSuffix(s, Hidden)
+	if familiar(w) || (hidden || r.next != nothing) && introduces(name) {
 		return s
 	}
 	return Hidden
+}
+
+// introduces reports whether what stands before a secret is its name.
+func introduces(s string) bool {
+	name := strings.TrimRight(s, "=:")
+	return s == "" || name != s && named(name)
 }
