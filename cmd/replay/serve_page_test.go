@@ -95,9 +95,11 @@ func (s *pageServer) end() {
 	}
 }
 
-// state waits until the bar of a page says something.
+// state waits until the bar of a page says something. Its dot is green while the page is
+// live, and only then.
 func state(p *browsertest.Page, text string) {
-	p.Wait(`document.querySelector("#live .state").textContent.includes(` + browsertest.Quote(text) + `)`)
+	p.Wait(`(bar => { const says = bar.querySelector(".state").textContent
+		return says.includes(` + browsertest.Quote(text) + `) && bar.classList.contains("running") == says.startsWith("live") })(document.querySelector("#live"))`)
 }
 
 // watching knows what a page is about to do: its timers, and what it fetches.
@@ -242,6 +244,13 @@ func TestLivePage(t *testing.T) {
 			t.Error(c)
 		}
 	}
+
+	// Nothing comes any more, as when the recorder has ended.
+	const twice = `document.querySelector("#live button[aria-pressed]").click(); document.querySelector("#live button[aria-pressed]").click()`
+	p.Eval(`(now => { Date.now = () => now() + 120000; window.right = () => { Date.now = now } })(Date.now); `+twice, nil)
+	state(p, "nothing recorded since")
+	p.Eval(`right(); `+twice, nil)
+	state(p, "live")
 
 	// The past, by the form, by the address, and back.
 	p.Eval(`(() => { const [a, b] = document.querySelectorAll("#live input"); a.value = "start"; b.value = "start+10s"; a.form.requestSubmit() })()`, nil)
