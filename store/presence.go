@@ -115,5 +115,36 @@ func (p *presence) bound(row int, s *summed) {
 	if p != nil && s.Count > 0 {
 		s.since, _ = p.seen(row, s.FirstBlock)
 		_, s.until = p.seen(row, s.LastBlock)
+		s.every, s.came = p.every(s.FirstBlock), p.comes(row, s.FirstBlock)
 	}
+}
+
+// comes reports whether an instance was not there before the step of block b, or when that began.
+func (p *presence) comes(row int, b uint32) bool {
+	if since, _ := p.seen(row, b); since < p.began[b] {
+		return true
+	}
+	in, err := p.v.Instance(row)
+	return err == nil && b > 0 && slices.ContainsFunc(in.Runs, func(r chunk.Run) bool { return r.Start == b })
+}
+
+// climbed is by how much Weighted is too large where a counter is weighted as if it had risen
+// to what it came to in a step with the first reading of that: it rises evenly. What it was
+// before the first of some blocks is not known here.
+func (p *presence) climbed(d *metric.Desc, row int, s *chunk.Series, in *chunk.Instance, blocks archive.Span) (excess float64) {
+	var last uint64
+	before := uint32(0)
+	first := true
+	s.Stretches(in, blocks.From, blocks.To, func(start, end uint32, bits uint64, why metric.Reason) {
+		if why != metric.Present {
+			return
+		}
+		if !first {
+			since, until := p.seen(row, start)
+			gain, _ := metric.Increase(d, last, bits, float64(p.v.Cont[start]-p.v.Cont[before])/1e9)
+			excess += float64(gain * float64(max(0, since-until)) / 2e9)
+		}
+		first, last, before = false, bits, end-1
+	})
+	return excess
 }

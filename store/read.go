@@ -37,6 +37,9 @@ type Selection struct {
 	Cuts []int64
 	// Spread asks for how the values of each Summary are spread.
 	Spread bool
+	// Means asks that Weighted be right also for counters of processes and threads in reduced
+	// archives, whose steps have to be decoded for it.
+	Means bool
 }
 
 // Sought is what is known of the names that are looked for.
@@ -79,8 +82,12 @@ type Summary struct {
 	// Since and Until are how long before First and before Last the instance was read first
 	// and last, in a reduced archive, whose readings stand for steps; 0 elsewhere.
 	Since, Until int64
-	Min, Max     uint64 // bits of the metric's type; NaN is left out
-	Sum          float64
+	// Every is how long it is between the readings in the step of First, Came whether the
+	// instance came in that, of the same archives.
+	Every    int64
+	Came     bool
+	Min, Max uint64 // bits of the metric's type; NaN is left out
+	Sum      float64
 	// Weighted is the sum over all values but the first of the value times
 	// the seconds since the previous one: divided by the seconds from First
 	// to Last it is the time-weighted mean.

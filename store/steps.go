@@ -17,6 +17,8 @@ type summed struct {
 	chunk.Summary
 	began, lead, ended int64
 	since, until       int64 // how long before the first and the last block the instance was read first and last
+	every              int64 // how long it is between the readings in the step of the first value
+	came               bool  // it came in that
 	averaged           bool  // the last value is the mean of its step
 }
 
@@ -248,7 +250,7 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 			if float32(number(x.max)) == float32(mean) {
 				mean = number(x.max)
 			}
-		case chunkSame(typ, x.min, x.max):
+		case d.Sem != metric.Counter && chunkSame(typ, x.min, x.max): // of counters neither is kept
 			mean = number(x.min)
 		case !x.hasMean:
 			mean = float64((number(x.first) + number(x.last)) / 2)

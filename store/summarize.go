@@ -93,7 +93,8 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 		}
 	}
 	var have map[int]chunk.Summary
-	if v.Whole(col.spans) {
+	climbs := p.sel.Means && there != nil && col.desc.Sem == metric.Counter
+	if v.Whole(col.spans) && !climbs {
 		var err error
 		if have, err = p.storedSummaries(v, f.rows, stored); err != nil {
 			p.a.lose(v.Ref.Wrong(err))
@@ -126,6 +127,9 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 			if sum, ok := s.Summarize(col.desc, in, v.Cont, sp.From, sp.To); ok {
 				out := summed{Summary: sum}
 				there.bound(row, &out)
+				if climbs {
+					out.Weighted -= there.climbed(col.desc, row, s, in, sp)
+				}
 				add(col, row, &out, p.values(s, in, sp))
 			}
 		}
@@ -173,6 +177,7 @@ func (c *column) fill(out *Summary, a *source, in *metric.Instance, s *summed) {
 	out.Last = Point{c.v.Wall[s.LastBlock] - s.ended, c.v.Cont[s.LastBlock] - s.ended, s.Last}
 	out.Averaged = s.averaged
 	out.Since, out.Until = max(0, s.since-s.began), s.until-s.ended
+	out.Every, out.Came = s.every, s.came
 	out.Min, out.Max, out.Sum, out.Weighted = s.Min, s.Max, s.Sum, s.Weighted
 	out.Increase, out.Resets, out.Wraps, out.Steepest = s.Increase, s.Resets, s.Wraps, s.Steepest
 }

@@ -55,6 +55,7 @@ type tally struct {
 	boot     string
 	last     store.Point
 	weighted float64
+	beside   float64 // seconds that weighted has besides Seconds
 	dist     *distribution
 	scatter  *scatter
 	settled  bool // quantiles have been taken
@@ -124,7 +125,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	var order []*tally
 	sel := r.Window.Selection(names...)
 	sel.Instance, sel.Sought, sel.Cohort = r.Instance, r.Sought, r.Cohort
-	sel.Spread = r.Percentiles
+	sel.Spread, sel.Means = r.Percentiles, true
 	for n, span := range unbroken(a, r.Window) {
 		sel.From, sel.To = span.From, span.To
 		for s := range a.Summarize(sel) {
@@ -224,6 +225,9 @@ func (t *tally) summary(s *store.Summary, n int) {
 	if t.Count == 0 {
 		t.From, t.First = s.First.Wall, t.value(s.First.Bits)
 		t.Min, t.Max, t.min, t.max = t.value(s.Min), t.value(s.Max), lo, hi
+		if gain, told := began(s, first); told {
+			t.climb(s, gain, false)
+		}
 	} else {
 		if t.boot == s.Archive.BootID {
 			inc, step := 0.0, metric.Advanced
@@ -238,6 +242,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 				t.Seconds += gap
 				t.Steady += inc
 			}
+			t.climb(s, inc, t.span == n)
 		}
 		if lo < t.min || t.min != t.min {
 			t.Min, t.min = t.value(s.Min), lo
@@ -258,6 +263,47 @@ func (t *tally) summary(s *store.Summary, n int) {
 	t.Wraps += s.Wraps
 	t.Count += s.Count
 	t.Last, t.To, t.last, t.boot = t.value(s.Last.Bits), s.Last.Wall, s.Last, s.Archive.BootID
+	if t.Metric.Sem == metric.Counter && s.Until > 0 { // It ended before the step did.
+		t.last.Cont -= s.Until
+		t.beside -= float64(s.Until) / 1e9
+		t.weighted -= float64(metric.Number(t.Type, s.Last.Bits) * float64(s.Until) / 1e9)
+	}
+}
+
+// rising is for how many seconds a counter was read in the step that s begins with.
+func rising(s *store.Summary) float64 {
+	if s.First.Cont == s.Last.Cont { // It may have ended in the same.
+		return float64(max(0, s.Since-s.Until)) / 1e9
+	}
+	return float64(s.Since) / 1e9
+}
+
+// began estimates what a counter that shows first at the end of a step had gained in that: as
+// much as it gained later in such a time. If there is no later, it had nothing before it came.
+func began(s *store.Summary, first float64) (gain float64, told bool) {
+	since, every := rising(s), float64(s.Every)/1e9
+	if later := float64(s.Last.Cont-s.First.Cont) / 1e9; later > 0 {
+		return min(first, s.Increase/later*since), true
+	}
+	return first * since / max(since+every, 1e-9), s.Came
+}
+
+// climb has a counter of a process in a reduced archive rise evenly, by gain, from reading to
+// reading of the step that s begins with. weighed says whether it is in the mean as if it had
+// risen before the first of them; else the step is not in it.
+func (t *tally) climb(s *store.Summary, gain float64, weighed bool) {
+	if t.Metric.Sem != metric.Counter || s.Since == 0 {
+		return
+	}
+	lower := rising(s)
+	if !weighed {
+		since := float64(s.Since) / 1e9
+		t.weighted += float64(metric.Number(t.Type, s.First.Bits) * since)
+		t.beside += since
+		lower = max(0, lower-float64(s.Every)/1e9)
+	}
+	t.weighted -= float64(gain * lower / 2)
+	t.same = t.same && gain == 0
 }
 
 func (t *tally) count(step metric.Step) {
@@ -309,8 +355,8 @@ func (t *tally) finish() *Range {
 	switch {
 	case t.same:
 		r.Mean = t.First.Number()
-	case t.Seconds > 0:
-		r.Mean = t.weighted / t.Seconds
+	case t.Seconds+t.beside > 0:
+		r.Mean = t.weighted / (t.Seconds + t.beside)
 	default:
 		r.Mean = t.Last.Number()
 	}

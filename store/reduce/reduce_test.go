@@ -229,6 +229,16 @@ func ranges(t *testing.T, a query.Archive, from, to int64) map[string]query.Rang
 	return out
 }
 
+// stepGain is what a counter gains in a step of a reduced archive, on the average. A mean that
+// is off by half of it takes the end of each step for all of it.
+func stepGain(r query.Range, of query.Archive) float64 {
+	step := int64(0)
+	for _, in := range of.Archives() {
+		step = max(step, in.Step)
+	}
+	return r.Increase * min(1, float64(step)/1e9/r.Seconds)
+}
+
 // same fails unless two archives answer the same of a window of whole steps.
 func same(t *testing.T, want, got query.Archive, from, to int64) {
 	t.Helper()
@@ -246,7 +256,7 @@ func same(t *testing.T, want, got query.Archive, from, to int64) {
 		}
 		most := math.Abs(a.Mean) * 0x1p-24
 		if a.Metric.Sem == metric.Counter {
-			most = a.Max.Number() - a.Min.Number()
+			most = stepGain(a, got)/4 + a.Increase/float64(a.Count)
 		}
 		if !(math.Abs(a.Mean-b.Mean) <= most) && a.Count > 0 {
 			t.Errorf("%s, %s: a mean of %v instead of %v", name, when, b.Mean, a.Mean)
@@ -306,6 +316,44 @@ func total(t *testing.T, a query.Archive, w query.Window) (sum float64, n int) {
 		sum += c.Gains[query.UserTime]
 	}
 	return math.Round(sum * 1e6), len(r.Consumers)
+}
+
+// The mean of what a process has used is what its readings say, but for how it came about within
+// steps, and is neither too large nor too small on the average.
+func TestMeansOfCountersOfProcesses(t *testing.T) {
+	paths := record(t, 12, 2500, 2)
+	first := began - began%300e9
+	of := func(a query.Archive, w query.Window) map[string]query.Range {
+		out := make(map[string]query.Range)
+		for r, err := range query.Ranges(a, query.RangeRequest{Request: query.Request{Window: w, Metrics: []string{utime.Name}}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[r.Instance.Key] = *r
+		}
+		return out
+	}
+	a := open(t, paths...)
+	for _, step := range []time.Duration{20 * time.Second, time.Minute, 5 * time.Minute} {
+		b := open(t, reduced(t, reduce.Options{Step: step}, paths...))
+		for _, w := range []query.Window{{}, {From: first + 600e9, To: first + 1800e9 - 1}} {
+			want, got := of(a, w), of(b, w)
+			off, whole, n := 0.0, 0.0, 0
+			for key, r := range want {
+				// A window of one reading has no mean over time.
+				if g, ok := got[key]; ok && r.Count > 2 {
+					gain := min(r.Max.Number()-r.Min.Number(), 10*step.Seconds())
+					off, whole, n = off+g.Mean-r.Mean, whole+gain, n+1
+					if most := 0.5*gain + 150; !(math.Abs(g.Mean-r.Mean) <= most) {
+						t.Errorf("%v, process %s: a mean of %v instead of %v, within %v", step, key, g.Mean, r.Mean, most)
+					}
+				}
+			}
+			if n < 50 || math.Abs(off) > 0.1*whole {
+				t.Errorf("%v: means of %d processes are off by %v of %v on the average", step, n, off/float64(n), whole/float64(n))
+			}
+		}
+	}
 }
 
 func TestProcessesStayToldOf(t *testing.T) {
