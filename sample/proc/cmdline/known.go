@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -46,27 +47,45 @@ var knownPrograms = set(`
 var wrapping = map[string]string{
 	"sudo": "ugpCDhrtTUR", "doas": "uC", "env": "uCS", "nohup": "", "timeout": "ks", "xargs": "nPIiLsdEa", "nice": "n", "ionice": "cnp", "time": "fo", "setsid": "",
 	"stdbuf": "ioe", "caffeinate": "tw", "arch": "", "strace": "oepuESsP", "ltrace": "oepuSs", "watch": "nd", "systemd-run": "pEMtu", "exec": "a", "command": "",
-	"chroot": "", "unshare": "", "nsenter": "t", "taskset": "", "chrt": "", "numactl": "CmN", "setpriv": "", "runuser": "ug", "unbuffer": "", "catchsegv": "",
+	"chroot": "", "unshare": "RwSG", "screen": "SctTehps", "ssh": "BbcDEeFIiJLlmOopQRSWw", "mosh": "p", "flock": "wE", "pkexec": "", "parallel": "jNnIa", "entr": "", "chronic": "", "faketime": "f",
+	"setarch": "", "linux32": "", "linux64": "", "runcon": "utrl", "cgexec": "g", "systemd-inhibit": "", "daemonize": "peoaclu", "daemon": "npu", "start-stop-daemon": "pxnusRagcdkNPIO", "rlwrap": "fHbCSs", "prlimit": "p", "bwrap": "", "nsenter": "t", "taskset": "", "chrt": "", "numactl": "CmN", "setpriv": "", "runuser": "ug", "unbuffer": "", "catchsegv": "",
 	"gdb": "", "valgrind": "", "firejail": "", "proxychains": "f", "proxychains4": "f", "torify": "", "dbus-run-session": "", "xvfb-run": "ens", "npx": "pc", "bunx": "",
 	"sshpass": "pfdeP", "gosu": "", "su-exec": "", "tini": "", "dumb-init": "", "busybox": "", "perf": "", "script": "", "builtin": "", "eval": "", "then": "", "do": "", "else": "", "!": "",
 	"if": "", "while": "", "until": "", "{": "", "(": "",
 	"sh": "oO", "bash": "oO", "zsh": "o", "dash": "o", "ksh": "o", "fish": "", "python": "WXQ", "python2": "WXQ", "python3": "WXQ", "pypy3": "WXQ", "node": "r", "nodejs": "r", "ruby": "IrE", "perl": "IM", "php": "dc", "java": "",
 }
 
+// behinds are how many words of what runs another program stand before that.
+var behinds = map[string]int{"chroot": 1, "ssh": 1, "mosh": 1, "flock": 1, "faketime": 1, "gosu": 1, "su-exec": 1, "setarch": 1}
+
 // shells are programs that run what one of their words says.
-var shells = set("sh bash zsh dash ksh fish csh tcsh ash su ssh watch eval xargs runuser systemd-run script unbuffer")
+var shells = set("sh bash zsh dash ksh fish csh tcsh ash su ssh mosh watch eval xargs runuser systemd-run script unbuffer flock parallel entr chronic tmux screen")
 
-// An inner is how a program that does many things runs another one: behind a verb, with
-// options as in wrapping, and behind so many words.
+// An inner is how a program that does many things runs another one: behind one of its
+// verbs, with options as in wrapping, and behind so many words.
 type inner struct {
-	verb, letters string
-	behind        int
+	verbs, letters string
+	behind         int
 }
 
-var inners = map[string]inner{
-	"docker": {"exec", "euw", 1}, "podman": {"exec", "euw", 1}, "nerdctl": {"exec", "euw", 1}, "kubectl": {"exec", "nc", 1}, "oc": {"exec", "nc", 1},
-	"lxc": {"exec", "", 1}, "launchctl": {"asuser", "", 0}, "ip": {"exec", "", 1}, "bundle": {"exec", "", 0}, "poetry": {"run", "", 0}, "uv": {"run", "", 0}, "pipenv": {"run", "", 0},
-}
+// runs reports whether a program is behind a verb.
+func (in inner) runs(verb string) bool { return slices.Contains(strings.Fields(in.verbs), verb) }
+
+var inners = func() map[string]inner {
+	m := make(map[string]inner)
+	add := func(names string, in inner) {
+		for _, n := range strings.Fields(names) {
+			m[n] = in
+		}
+	}
+	add("docker podman nerdctl docker-compose podman-compose", inner{"exec run create", "acehlmpuvw", 1})
+	add("kubectl oc", inner{"exec run debug", "ncf", 1})
+	add("lxc incus machinectl ip vagrant flatpak", inner{"exec shell ssh run", "", 1})
+	add("tmux", inner{"new new-session neww new-window splitw split-window respawn-pane respawnp respawn-window respawnw run run-shell if-shell popup display-popup pipe-pane", "ceFflnstxy", 0})
+	add("launchctl", inner{"asuser submit", "lpoe", 0})
+	add("bundle poetry uv pipenv pdm hatch rye conda mamba npm pnpm yarn direnv aws-vault chamber doppler op", inner{"exec run dlx x", "np", 0})
+	return m
+}()
 
 // interpreters are programs that run one in their language.
 var interpreters = set("python python2 python3 pypy3 node nodejs ruby perl php")
@@ -81,7 +100,13 @@ var tellingOptions = set(`
  retries retry count limit max min size width height depth threads workers jobs theme color colour font display geometry branch remote repo image container network volume driver
  engine database db table column topic queue channel exchange bucket cert cacert crt module package scheme configuration workspace project proto protocol method
  policy algorithm cipher ip ips cpu cpus memory node nodes role plugin progname personality priority nice signal shell editor runtime app application component
- watch loglevel verbosity preset codec speed rate scale resolution offset index step steps batch seed state status action command`)
+ watch mount publish loglevel verbosity preset codec speed rate scale resolution offset index step steps batch seed state status action command`)
+
+// plainVariables are those of the environment that hold no secret, whatever they are set to.
+var plainVariables = set("lang language lc_all lc_ctype lc_messages lc_time lc_numeric lc_collate tz term home pwd user logname shell display editor pager path tmpdir")
+
+// assigning are options whose value is a name, = and a value, which may be a secret.
+var assigning = set("var set set-string set-json set-literal env setenv build-arg extra-vars from-literal define param params parameter variable variables")
 
 // knownWords are words that stand in command lines by themselves.
 var knownWords = set(`
@@ -113,6 +138,7 @@ var knownWords = set(`
 // Words that tell by their form that they are no secrets.
 var (
 	numeric    = regexp.MustCompile(`^[+-]?(?:0x[0-9a-fA-F]{1,16}|[0-9][0-9.,:/xT_+-]*(?:[a-zA-Zµ]{1,3}|%)?)$`)
+	span       = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|[smhdw]))+$`)
 	dottedWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_+-]+)*\.[A-Za-z][A-Za-z0-9_]{0,11}(?::\d{1,5}|:[a-z]{1,12})?$|^\.[A-Za-z][A-Za-z0-9_.-]*$`)
 	atHost     = regexp.MustCompile(`^[a-z_][a-z0-9_.-]{0,31}@[A-Za-z0-9.-]+(?::[0-9A-Za-z/._~-]*)?$|^[A-Za-z0-9_.-]+:\d{1,5}$`)
 	uuid       = regexp.MustCompile(`^\{?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$`)
@@ -129,7 +155,7 @@ func familiar(w string) bool {
 	switch {
 	case len(w) <= shortWord, strings.Trim(w, `$%&*?!<>|#@^=+~/\.:;,-`) == "", strings.HasPrefix(w, "$"), strings.HasPrefix(w, "%"):
 		return true
-	case knownWord(w), numeric.MatchString(w), uuid.MatchString(w), drive.MatchString(w):
+	case knownWord(w), numeric.MatchString(w), span.MatchString(w), uuid.MatchString(w), digestPart.MatchString(w), drive.MatchString(w):
 		return true
 	case strings.Contains(w, "://"):
 		return true // of which looks hides what is secret

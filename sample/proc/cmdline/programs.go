@@ -11,6 +11,8 @@ type program struct {
 	// values are the short options that take something else: what hangs on
 	// them is not looked at for more letters.
 	values string
+	// assigns are the short options whose value is a name, = and what may be a secret.
+	assigns string
 	// words are the options written out, with any number of dashes.
 	words []string
 	// whole says that a single dash begins a word, not letters.
@@ -39,7 +41,7 @@ const everyone = -1
 var (
 	mysql   = &program{hanging: "p", values: "uhPDSeBC"}
 	archive = &program{hanging: "p"}
-	login   = &program{letters: "p", values: "u", verb: "login"}
+	login   = &program{letters: "p", values: "u", assigns: "e", verb: "login"}
 	remote  = &program{letters: "p", values: "uhHd"}
 	mssql   = &program{letters: "P", values: "SUdQioEHfr"}
 	ldap    = &program{letters: "w", values: "DHbsfyahlpzYUXRoOe"}
@@ -77,7 +79,12 @@ var programs = func() map[string]*program {
 	add("unzip zipinfo funzip", &program{letters: "P", values: "dx"})
 	add("mosquitto_pub mosquitto_sub mosquitto_rr", &program{letters: "P", values: "htmfupiqk"})
 	add("ipmitool ipmiutil", &program{letters: "Pk", values: "HUILpCtA"})
-	add("sqlcmd bcp isql osql tsql sqsh freebcp", mssql)
+	add("ansible ansible-playbook ansible-pull", &program{assigns: "e"})
+	add("isql iusql", &program{letters: "P", values: "SUdQioEHfr", places: []places{{"", 2, 1}}})
+	add("virsh", &program{places: []places{{"secret-set-value", 1, everyone}, {"set-user-password", 2, 1}}})
+	add("tmux", &program{places: []places{{"send-keys", 0, everyone}, {"send", 0, everyone}, {"set-buffer", 0, everyone}, {"setb", 0, everyone}}})
+	add("screen", &program{lasting: true, places: []places{{"stuff", 0, everyone}}})
+	add("sqlcmd bcp osql tsql sqsh freebcp", mssql)
 	add("plink pscp psftp putty", putty)
 	add("ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldapmodrdn ldapcompare ldapexop ldapurl", ldap)
 	add("ldappasswd", &program{letters: "was", values: "DHSAfyY"})

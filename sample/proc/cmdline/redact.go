@@ -58,6 +58,7 @@ const (
 	maybeSecret         // it is one unless it looks otherwise
 	userAndPass         // it may be name:password
 	shortSecret         // it is one unless it is another short option
+	assignment          // it may assign one to a name
 )
 
 // arg redacts one argument, which may itself hold a whole command ("sh -c") or
@@ -69,9 +70,6 @@ func (r *redactor) arg(arg string) string {
 	}
 	if r.next != nothing {
 		if s, done := r.awaited(arg); done {
-			if !strings.HasPrefix(arg, "-") {
-				r.counted()
-			}
 			return s
 		}
 	}
@@ -178,6 +176,11 @@ func (r *redactor) shellWord(word string) string {
 func (r *redactor) awaited(value string) (s string, done bool) {
 	what := r.next
 	r.next = nothing
+	defer func() {
+		if done && !strings.HasPrefix(value, "-") {
+			r.counted()
+		}
+	}()
 	switch bare := strings.Trim(value, `'"`); {
 	case strings.EqualFold(bare, "bearer"), strings.EqualFold(bare, "basic"), strings.EqualFold(bare, "token"),
 		strings.EqualFold(bare, "digest"), strings.EqualFold(bare, "negotiate"):
@@ -187,6 +190,12 @@ func (r *redactor) awaited(value string) (s string, done bool) {
 	case what == userAndPass:
 		if s := hideAfterUser(value); s != value {
 			return s, true
+		}
+		return "", false
+	case what == assignment:
+		if strings.Contains(value, "=") && !strings.ContainsAny(value, " \t{") {
+			r.told = false
+			return r.judged(value), true
 		}
 		return "", false
 	case what == shortSecret && len(bare) == 2 && bare[0] == '-', what == maybeSecret && strings.HasPrefix(bare, "-"):
@@ -368,157 +377,6 @@ func (r *redactor) plain(w string) string {
 	}
 	return strings.TrimSuffix(looks(w[:i]), Hidden) + Hidden
 }
-
-// option redacts a word that begins with a dash.
-func (r *redactor) option(w, bare string) string {
-	name := strings.TrimLeft(bare, "-")
-	dashes := len(bare) - len(name)
-	lead := w[:len(w)-len(name)]
-	name, tail := strings.TrimRight(name, "'\";)`"), name[len(strings.TrimRight(name, "'\";)`")):]
-	if name == "" {
-		return w
-	}
-	r.told = r.stage == unknown && tellingOption(name) || r.stage == atProgram && dashes == 1 && len(name) == 1 && strings.Contains(r.values, name)
-	if r.begin(name) {
-		return w
-	}
-	if dashes == 1 {
-		if s, done := r.short(name); done {
-			return lead + s + tail
-		}
-	}
-	i := strings.IndexAny(name, "=:")
-	r.told = r.told && i < 0
-	if i < 0 {
-		switch {
-		case r.ownWord(name):
-			r.next = secret
-		case userOption(name):
-			r.next = userAndPass
-		default:
-			switch secretName(name) {
-			case certain:
-				r.next = secret
-			case likely:
-				r.next = maybeSecret
-			}
-		}
-		return hideTokens(lead+name) + tail
-	}
-	option, value := name[:i], name[i+1:]
-	if p := programs[programName(value)]; p != nil && !slices.Contains(r.active, p) {
-		r.active = append(slices.Clip(r.active), p) // --rsh=sshpass
-	}
-	switch {
-	case secretName(option) == certain, r.ownWord(option), secretName(option) == likely && !plainValue(value):
-		if isPlainSource(value) {
-			return w
-		}
-		return lead + name[:i+1] + Hidden
-	case userOption(option):
-		return lead + name[:i+1] + hideAfterUser(value) + tail
-	}
-	if strings.HasPrefix(option, "D") || strings.HasPrefix(option, "P") || strings.HasPrefix(option, "e") {
-		// -Dname=value, -Pname=value, -eNAME=value
-		return lead + option[:1] + r.plain(name[1:]) + tail
-	}
-	return lead + name[:i+1] + r.operandValue(value) + tail
-}
-
-// operandValue redacts what stands behind "--option=".
-func (r *redactor) operandValue(v string) string {
-	if s, done := hideHeader(v); done {
-		return s
-	}
-	return r.plain(v)
-}
-
-// userOption knows the options whose value may be name:password everywhere.
-func userOption(name string) bool {
-	switch strings.ToLower(name) {
-	case "u", "user", "proxy-user", "username", "login", "creds", "src-creds", "dest-creds", "basic-auth", "userinfo":
-		return true
-	}
-	return false
-}
-
-// ownWord reports whether a program in force has a secret option of that name.
-func (r *redactor) ownWord(name string) bool {
-	for _, p := range r.active {
-		if slices.Contains(p.words, name) && r.armed(p) {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *redactor) armed(p *program) bool { return p.verb == "" || slices.Contains(r.verbs, p.verb) }
-
-// short redacts options of a letter each, the last of which may have its value
-// hanging on it. It is not done where nothing is secret about them.
-func (r *redactor) short(name string) (string, bool) {
-	for _, p := range r.active {
-		if p.whole || !r.armed(p) {
-			continue
-		}
-		for _, word := range p.words { // rar's -hpSECRET
-			if len(name) > len(word) && len(word) == 2 && strings.HasPrefix(name, word) {
-				return word + Hidden, true
-			}
-		}
-	letters:
-		for k := 0; k < len(name); k++ {
-			c := name[k]
-			value := name[k+1:]
-			switch {
-			case strings.IndexByte(p.letters, c) >= 0 && value == "":
-				r.next = shortSecret
-				return name, true
-			case strings.IndexByte(p.letters, c) >= 0, strings.IndexByte(p.hanging, c) >= 0 && value != "":
-				if c == 'u' || c == 'U' {
-					if s := hideAfterUser(value); s != value {
-						return name[:k+1] + s, true
-					}
-				}
-				return name[:k+1] + Hidden, true
-			case strings.IndexByte(p.values, c) >= 0, !letterOrDigit(c):
-				break letters
-			}
-			r.begin(string(c))
-		}
-	}
-	if (name[0] == 'u' || name[0] == 'U') && strings.IndexByte(name, ':') > 1 {
-		if s := hideAfterUser(name[1:]); s != name[1:] {
-			return name[:1] + s, true
-		}
-	}
-	if name[0] == 'p' && hangingPassword(name[1:]) {
-		return "p" + Hidden, true
-	}
-	return "", false
-}
-
-func letterOrDigit(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-// hangingPassword guesses whether what hangs on a -p of an unknown program is a
-// password rather than the rest of a word (-path, -processor) or more letters
-// (tar -pxzf): words and letters are small, and have no digits or signs.
-func hangingPassword(v string) bool {
-	if len(v) < 4 || digits(v) || strings.ContainsAny(v[:1], "=:/.~,") || plainOptions["p"+v] || strings.HasPrefix(v, "sn_") { // launchd's -psn_0_12345
-		return false
-	}
-	for i := 0; i < len(v); i++ {
-		if c := v[i]; (c < 'a' || c > 'z') && c != '-' && c != '_' {
-			return !strings.ContainsAny(v, "=:/")
-		}
-	}
-	return false
-}
-
-// plainOptions begin with -p, have more than small letters, and no password.
-var plainOptions = map[string]bool{"print0": true, "prefsLen": true, "prefMapSize": true, "prefsHandle": true, "prefMapHandle": true, "parentBuildID": true}
 
 func digits(s string) bool {
 	for i := 0; i < len(s); i++ {

@@ -53,7 +53,7 @@ func (r *redactor) command(s string) string {
 	outer := r.stage
 	switch {
 	case r.shell:
-		r.stage, r.values = atProgram, ""
+		r.stage, r.values, r.behind, r.told = atProgram, "", 0, false
 		defer func() { r.stage = outer }()
 	case outer == atProgram && r.values != "" || r.interprets:
 		r.stage = known // a text in another language, or the value of an option
@@ -69,23 +69,29 @@ func (r *redactor) programmed(w, bare, name string) bool {
 	r.told = false
 	switch r.stage {
 	case known:
-		if r.inner.verb != "" && bare == r.inner.verb {
+		if r.inner.runs(bare) {
 			r.stage, r.values, r.behind = atProgram, r.inner.letters, r.inner.behind
 		}
 		return false
 	case unknown:
 		return !told
 	}
-	if told || bare == "" || numeric.MatchString(bare) || strings.Contains(bare, "=") {
-		return false // the value of an option of what runs the program, or what it sets
+	if strings.Contains(bare, "=") {
+		return !told // what is set for the program
 	}
-	if r.behind > 0 {
+	switch {
+	case told || bare == "": // the value of an option of what runs the program
+		return false
+	case r.behind > 0:
 		r.behind--
+		return false
+	case numeric.MatchString(bare):
 		return false
 	}
 	r.stage, r.inner = stageOf(name), inners[name]
 	letters, runs := wrapping[name]
 	r.values = letters
+	r.behind = behinds[name]
 	r.shell = shells[name]
 	r.interprets = runs && interpreters[name]
 	return false
@@ -95,7 +101,7 @@ func (r *redactor) programmed(w, bare, name string) bool {
 func (r *redactor) judged(w string) string {
 	s := r.plain(w)
 	if i := strings.IndexByte(w, '='); i > 0 && !strings.ContainsAny(w[:i], "/:") && strings.Trim(w[i:], "=") != "" {
-		if familiar(w[i+1:]) {
+		if familiar(w[i+1:]) || plainVariables[strings.ToLower(w[:i])] && named(w[i+1:]) {
 			return s
 		}
 		return w[:i+1] + Hidden

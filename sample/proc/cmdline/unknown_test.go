@@ -40,6 +40,28 @@ var furtherShapes = []string{
 	// What nobody has heard of.
 	"frobnicate|§", "frobnicate|login|§", "frobnicate|-z|§", "frobnicate|--set|§", "frobnicate|--value|§", "frobnicate|set|db.password|§", "frobnicate|unlock|volume|§", "/opt/acme/bin/agent|register|§", "/opt/acme/bin/agent|--enrol|§", "./run.sh|§", "python3|deploy.py|§", "python3|-m|acme.deploy|§",
 	"node|server.js|§", "ruby|x.rb|prod|§", "perl|x.pl|§", "java|-jar|x.jar|§", "java|-cp|a.jar:b.jar|com.example.Main|ana|§", "sh|./x.sh|§", "bash|-c|./x.sh prod §", "php|artisan|user:create|ana|§", "npx|acme|login|§", "frobnicate|-k|§|start", "env|X=1|frobnicate|§", "frobnicate|ana|§|h:443",
+	// What runs something else.
+	"screen|-dm|acme|§", "screen|-dmS|work|acme|§", "screen|-S|work|-X|stuff|§", "tmux|new|-d|acme §", "tmux|new-session|-d|-s|work|acme|§", "tmux|split-window|-h|acme §", "tmux|send-keys|-t|work|§|Enter", "ssh|h|acme|§", "ssh|-i|k|ana@h|acme|login|§",
+	"chroot|/srv/mysql|acme|§", "gosu|postgres|acme|§", "su-exec|redis|acme|§", "flock|/run/lock|acme|§", "flock|-c|acme §|x", "unshare|-n|acme|§", "docker|run|--rm|-it|ubuntu|acme|§", "docker|run|-d|--name|web|nginx|acme|§", "docker|compose|run|web|acme|§", "podman|run|-e|FOO=§|img", "docker|run|--env|FOO=§|img", "docker|run|-eFOO=§|img",
+	"kubectl|run|x|--image=busybox|--|acme|§", "uv|run|acme|§", "bundle|exec|acme|§", "parallel|-j|4|acme|§", "xargs|-I|{}|acme|§", "start-stop-daemon|--start|--exec|/opt/acme|--|§", "pkexec|acme|§", "faketime|2026-01-01|acme|§", "sudo|-nu|ana|acme|§", "env|-uPATHS|acme|§", "sh|-c|nohup acme § &", "bash|-c|tmux new -d 'acme §'",
+	// Known programs whose words are no options.
+	"isql|DSN|u|§", "iusql|DSN|u|§|-b", "virsh|secret-set-value|u|§", "virsh|secret-set-value|--secret|u|--base64|§", "virsh|set-user-password|vm|root|§", "influx|-username|a|-password|§", "mongosh|-password|§", "cqlsh|-passwd|§",
+	// Behind = and stuck to an option.
+	"env|FOO=§|acme", "FOO=§|acme", "sudo|FOO=§|acme", "sh|-c|FOO=§ acme", "acme|--flag=§", "acme|--flag:§", "acme|--set=x=§", "acme|-x=§", "acme|--x|y=§", "acme|-Dx=§", "java|-Dfoo=§|-jar|x.jar", "java|-jar|x.jar|--flag=§", "python3|x.py|--flag=§", "docker|exec|-e|FOO=§|c|ls",
+	"terraform|apply|-var|db=§", "terraform|apply|-var=db=§", "packer|build|-var|db=§|x.json", "helm|install|x|--set|db=§", "helm|upgrade|x|y|--set-string=db=§", "docker|build|--build-arg|DB=§|.", "docker|build|--build-arg=DB=§|.", "ansible-playbook|-e|db=§|p.yml", "ansible-playbook|--extra-vars|db=§|p.yml", "kubectl|set|env|deploy/x|--env|DB=§", "systemd-run|--setenv|FOO=§|acme",
+}
+
+// stuckShapes have a secret stuck to the letter of an option, where only one with digits
+// or capitals can be told from a word that is written out.
+var stuckShapes = []string{"acme|-x§", "acme|run|-k§|start", "python3|x.py|-z§", "sudo|acme|-x§", "sh|-c|acme -x§", "env|A=1|acme|-q§"}
+
+func TestRedactHidesWhatIsStuck(t *testing.T) {
+	for _, shape := range stuckShapes {
+		argv := strings.Split(strings.ReplaceAll(shape, "§", "hunter2Zq"), "|")
+		if out := Redact(argv); strings.Contains(strings.Join(out, "|"), "hunter") {
+			t.Errorf("%q became %q", argv, out)
+		}
+	}
 }
 
 // ordinaryLines are what machines run all day: no word of them is a secret.
@@ -64,7 +86,7 @@ var ordinaryLines = []string{
 	"/usr/libexec/UserEventAgent|(System)", "/usr/libexec/logd", "/usr/sbin/mDNSResponder", "/usr/libexec/trustd|--agent", "mdworker_shared|-s|mdworker|-c|MDSImporterWorker|-m|com.apple.mdworker.shared", "/System/Library/CoreServices/loginwindow.app/Contents/MacOS/loginwindow|console", "/usr/sbin/cfprefsd|agent", "/usr/sbin/distnoted|agent", "/usr/libexec/secinitd", "/System/Library/PrivateFrameworks/CoreSpotlight.framework/corespotlightd", "com.docker.backend|-watchdog", "com.docker.backend|services", "/usr/libexec/biometrickitd|--launchd", "/usr/sbin/spindump", "backupd|-launchd", "/usr/bin/caffeinate|-i|-t|300", "mds_stores", "launchd", "/usr/libexec/xpcproxy|com.apple.geod",
 	// Shells and what is typed.
 	"-bash", "-zsh", "/bin/sh|-c|cd /srv && make -j4 && ./run --port 80", "bash|-lc|for f in *.log; do gzip $f; done", "sh|-c|test -x /usr/sbin/anacron || ( cd / && run-parts --report /etc/cron.daily )", "/bin/sh|/etc/init.d/apache2|restart", "bash|build.sh|release|linux", "zsh|-i", "sh|-c|while true; do sleep 60; done", "ls|-la|/tmp", "cp|-pr|old|new", "grep|-rn|pattern|src", "find|.|-name|*.go|-type|f", "sed|-i|s/a/b/g|file.txt", "awk|{print $1}|log", "sort|-k2|-n|data.csv", "tail|-f|/var/log/syslog", "tar|czf|backup.tgz|home", "curl|-sSL|-o|x.tgz|https://example.org/x.tgz", "wget|-q|https://example.org/a.iso",
-	"systemctl|restart|ssh.service", "journalctl|-u|ssh|--since|yesterday", "apt-get|install|-y|build-essential", "dpkg|--configure|-a", "brew|upgrade|wget", "pip|install|requests", "npm|run|build", "docker|run|--rm|-it|ubuntu:24.04|bash", "docker|compose|up|-d|web", "kubectl|get|pods|-n|kube-system", "helm|upgrade|web|charts/web|-f|values.yaml", "terraform|plan|-out=plan.bin", "ping|-c|4|example.org", "top|-b|-n|1", "sudo|-u|postgres|pg_dump|shop", "sudo|systemctl|stop|nginx", "env|LANG=C|sort|names", "nohup|./worker|start", "timeout|30|make|test", "nice|-n|10|make|bzImage", "xargs|-n|1|-P|4|gzip", "su|-|ana|-c|ls /tmp", "watch|-n|5|df -h", "man|proc", "sleep|60", "dd|if=/dev/zero|of=/tmp/x|bs=1M", "mount|-t|ext4|/dev/sda1|/mnt", "qemu-system-x86_64|-m|4096|-smp|4|-drive|file=/vm/disk.qcow2,if=virtio|-cpu|host",
+	"systemctl|restart|ssh.service", "journalctl|-u|ssh|--since|yesterday", "apt-get|install|-y|build-essential", "dpkg|--configure|-a", "brew|upgrade|wget", "pip|install|requests", "npm|run|build", "docker|run|--rm|-it|ubuntu:24.04|bash", "docker|compose|up|-d|web", "kubectl|get|pods|-n|kube-system", "helm|upgrade|web|charts/web|-f|values.yaml", "terraform|plan|-out=plan.bin", "ping|-c|4|example.org", "top|-b|-n|1", "sudo|-u|postgres|pg_dump|shop", "sudo|systemctl|stop|nginx", "env|LANG=C|sort|names", "env|LANG=de_DE.UTF-8|TZ=Europe/Berlin|PATH=/usr/bin:/bin|acme|start", "docker|run|-d|--name|web|-v|/a:/b|--mount|type=bind,source=/a|-e|LANG=C|nginx:1.27|nginx|-g|daemon off;", "tmux|new-session|-d|-s|work|vim notes.txt", "screen|-dmS|build|make|all", "screen|-r|work", "tmux|attach|-t|work", "ssh|-N|-L|8080:localhost:80|ana@h", "acme|--workers=4|--log-level=debug|--timeout=30s|--window=1h30m|--size=10MB|--bind=0.0.0.0:80|--url=https://h/x|--dry-run=true|--name=web|-vv|-config|x.toml|-I/usr/include|-j8|-serverMode|--config.file=/etc/x", "java|-Dspring.profiles.active=prod|-Dfile.encoding=UTF-8|-Djava.io.tmpdir=/tmp|-jar|x.jar|--server.port=8080", "helm|install|x|--set|replicas=3", "ansible-playbook|-e|env=prod|p.yml", "nohup|./worker|start", "timeout|30|make|test", "nice|-n|10|make|bzImage", "xargs|-n|1|-P|4|gzip", "su|-|ana|-c|ls /tmp", "watch|-n|5|df -h", "man|proc", "sleep|60", "dd|if=/dev/zero|of=/tmp/x|bs=1M", "mount|-t|ext4|/dev/sda1|/mnt", "qemu-system-x86_64|-m|4096|-smp|4|-drive|file=/vm/disk.qcow2,if=virtio|-cpu|host",
 }
 
 // Of shapes that no rule was made for, none leaks.
