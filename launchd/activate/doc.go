@@ -1,4 +1,4 @@
-// Package activate takes over the sockets that launchd has opened for a job: the
-// Sockets of its plist. It is apart from package launchd because programs that are
-// started so need nothing else of that.
+// Package activate takes over the sockets that launchd opened for a job, as the key Sockets
+// of its plist asks. A program that launchd starts this way needs only this package, and
+// not the installer in package launchd.
 package activate

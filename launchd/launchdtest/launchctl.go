@@ -1,6 +1,5 @@
-// Package launchdtest stands in for launchctl and systemctl in tests: programs
-// that keep a state, answer with the exit codes of the real ones, and remember
-// how they were called.
+// Package launchdtest contains fake launchctl and systemctl programs for tests. They keep a
+// state, return the exit codes of the real ones and log their calls.
 package launchdtest
 
 import (

@@ -1,11 +1,10 @@
-// Package catalog holds the tables of all metrics: what each is, and where
-// each platform finds it. Adding a metric is adding a row: sources read most of
-// them by the words of the row alone, which sample/darwin/rows explains for macOS
-// and sample/linux for Linux. A member of one of Darwin's structs may need a line
-// in sample/darwin/decode besides.
+// Package catalog contains the tables of all metrics: what each one is, and where each
+// platform reads it. To add a metric, add a row: most sources find a metric by the text in
+// its row, which sample/darwin/rows explains for macOS and sample/linux for Linux. A new
+// member of a Darwin struct may also need a line in sample/darwin/decode.
 //
-// A metric that a platform can never supply keeps its row, with the reason;
-// what one machine cannot supply is for its source to find out.
+// A metric that a platform can never supply keeps its row, with the reason. A source finds
+// out at run time what one machine cannot supply.
 package catalog
 
 import (

@@ -1,11 +1,9 @@
-// Package latest holds the present value of everything that it is given: of each
-// metric what was read last, for those who want to know how the machine is and
-// not how it was.
+// Package latest keeps the last reading of each metric, for callers that want the present
+// state of the machine.
 //
-// It keeps blocks whole, as they came: an instance that ended is not in the next
-// block and so leaves by itself, and a block that is kept is never changed. So
-// reading asks for the lock only to learn which blocks there are, and never
-// keeps who reads the machine waiting.
+// It stores whole blocks. An instance that ended is missing from the next block, and a
+// stored block never changes. So a reader holds the lock only while it lists the blocks,
+// and never delays the goroutines that read the machine.
 package latest
 
 import (

@@ -1,13 +1,12 @@
-// Package linux reads the system-wide metrics of Linux from /proc, /sys and a
-// few system calls.
+// Package linux reads the system-wide metrics of Linux from /proc, /sys and a few system
+// calls.
 //
-// Every source takes a root directory, below which it finds proc and sys: ""
-// is the machine itself, anything else a tree of files that holds what a
-// kernel once said. All but the calls themselves is portable and is tested on
-// every platform.
+// Every source takes a root directory that contains proc and sys: "" is this machine,
+// anything else a copy of such files. Except for the system calls, the code is portable
+// and tested on every platform.
 //
-// Reading again allocates nothing: files stay open and are read from their
-// start into buffers that are kept.
+// A second reading allocates nothing: files stay open and are read again from the start
+// into the same buffers.
 package linux
 
 import (

@@ -1,5 +1,5 @@
-// Package cause takes the system's words out of errors about files, for sentences that
-// name the file already, or that must not name one that was there only for a while.
+// Package cause strips the file name from errors of the os package, for sentences that
+// name the file already and for files that exist only for a moment.
 package cause
 
 import (

@@ -1,5 +1,5 @@
-// Package completion is the completion command of both programs: the scripts
-// with which shells ask a program what may stand where.
+// Package completion implements the completion command of both programs. It prints the
+// scripts that shells use to complete command lines.
 package completion
 
 import (

@@ -1,4 +1,4 @@
-// Package exit is what the exit statuses of both programs mean.
+// Package exit defines the exit statuses of both programs.
 package exit
 
 import (

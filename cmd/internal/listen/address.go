@@ -1,6 +1,7 @@
-// Package listen opens where a program listens: at a unix socket, whose file has its mode and
-// its group before anybody can connect, and takes the place of one that was left behind but
-// never of one that is used; or at an address of TCP.
+// Package listen opens the unix socket or the TCP address that a program listens at.
+//
+// The file of a unix socket has its mode and group before anybody can connect. A socket
+// that an earlier process left behind is replaced; one that is in use never is.
 package listen
 
 import (

@@ -1,5 +1,4 @@
-// Package manual makes the manual pages of both programs: of their commands,
-// and of texts that are written elsewhere.
+// Package manual writes the manual pages and the help of both programs.
 package manual
 
 import (

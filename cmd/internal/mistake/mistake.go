@@ -1,5 +1,5 @@
-// Package mistake words what was written wrong on a command line for those who wrote
-// it: what a flag takes, not which function of a library refused it.
+// Package mistake words the errors of a command line for the person who typed it: it says
+// what a flag accepts, not which library function refused the value.
 package mistake
 
 import (

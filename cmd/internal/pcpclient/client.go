@@ -1,7 +1,6 @@
-// Package pcpclient is, for tests, the other end of PCP's protocol: a tool that asks a
-// server, or pmcd that asks an agent. It sends what these send and wants to hear what they
-// would understand: an answer of another kind, or with other metrics than were asked for,
-// is an error.
+// Package pcpclient is the client side of PCP's protocol, for tests. It plays a tool that
+// asks a server, or pmcd asking an agent. An answer of the wrong kind, or about other
+// metrics than it asked for, is an error.
 package pcpclient
 
 import (

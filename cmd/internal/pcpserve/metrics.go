@@ -1,11 +1,10 @@
-// Package pcpserve answers what Performance Co-Pilot asks: as one of pmcd's agents, over
-// a connection that pmcd has made, or as pmcd itself, to PCP's tools that connect. Where
-// the values come from (a machine that is read when it is asked, an archive that is
-// followed or played back) is for an implementation of Metrics to know.
+// Package pcpserve answers the requests of Performance Co-Pilot. It plays one of pmcd's
+// agents on a connection from pmcd, or pmcd itself for the tools that connect to it.
 //
-// It holds no values and has no clock of its own: of each fetch it says what Metrics
-// gave, whole; what could not be read is PCP's error for the reason, for that metric
-// alone.
+// The values come from an implementation of Metrics: a machine that is read on demand, or
+// an archive that is followed or played back. This package stores no values and has no
+// clock. It passes on what Metrics returns for a fetch, and turns the reason why a metric
+// cannot be read into PCP's error for that metric alone.
 package pcpserve
 
 import (

@@ -1,5 +1,5 @@
-// Package peertest starts the programs of others that tests talk to: each at addresses of
-// its own, waited for by asking it, and ended with the test.
+// Package peertest starts the servers of other projects for tests. Each listens at
+// addresses of its own, is asked until it answers, and ends with the test.
 package peertest
 
 import (

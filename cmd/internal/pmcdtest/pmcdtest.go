@@ -1,9 +1,9 @@
-// Package pmcdtest starts the real pmcd of Performance Co-Pilot for tests, with agents, a
-// name space and access of their own, and runs PCP's programs against it.
+// Package pmcdtest starts the real pmcd of Performance Co-Pilot for tests, and runs PCP's
+// programs against it.
 //
-// Everything is in a directory of its own and answers on a port and a unix socket of its
-// own, so that many may run at once, beside a PCP that is installed and running. What is
-// waited for is waited for by looking at it.
+// Each pmcd has its own directory, agents, name space, access rules, port and socket, so
+// that many can run at once beside an installed PCP. Tests wait by asking it, never by
+// sleeping.
 package pmcdtest
 
 import (

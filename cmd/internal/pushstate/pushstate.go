@@ -1,9 +1,8 @@
-// Package pushstate is the file in which `replay push` keeps how far a receiver has
-// acknowledged what is recorded: its own memory for the next run, and what
-// `recorder status` tells of it.
+// Package pushstate reads and writes the file in which replay push keeps how much a
+// receiver has acknowledged. The next push continues from it, and recorder status shows it.
 //
-// There is one for each receiver, replaced as a whole, so that whoever reads it
-// finds a complete one. It holds no secrets.
+// Each receiver has one file. A writer replaces the whole file, so that a reader never
+// sees half of one. It contains no secrets.
 package pushstate
 
 import (

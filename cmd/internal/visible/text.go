@@ -1,13 +1,12 @@
-// Package visible keeps what strangers wrote from doing anything but being read.
+// Package visible makes text from strangers safe to print.
 //
-// Names of processes, directories, devices and hosts come from whoever made
-// them, and archives from whoever sent them. A terminal obeys some of what such
-// a name may hold: it writes to the clipboard, renames its window, or shows
-// text in another order than it stands. Everything the programs print therefore
-// goes through this package, which writes such letters visibly: \x1b for the
-// escape, \n for the end of a line, \u202e for an override of the direction,
-// \xff for a byte that is no text. Letters beyond 16 bits are written as the
-// pair that json would take, so that a line of json stays one.
+// The names of processes, directories, devices and hosts are chosen by whoever created
+// them, and archives may come from anybody. Some letters in such a name are commands to a
+// terminal: they write to the clipboard, rename the window or change the direction of
+// text. Both programs pass everything they print through this package, which replaces
+// such letters with visible ones: \x1b for escape, \n for the end of a line, \u202e for a
+// change of direction, \xff for a byte that is not text. Letters beyond 16 bits become a
+// pair of escapes as in JSON, so that a line of JSON stays one line.
 package visible
 
 import (

@@ -1,7 +1,6 @@
-// Package computed works out, from two readings of the machine, the metrics
-// that are never recorded but computed from others when an archive is read
-// back. It puts the two readings before replay's own expressions, so that
-// probe shows what replay will.
+// Package computed evaluates the metrics that are computed and not recorded, from two
+// readings of the machine. recorder probe shows them. It evaluates the same expressions
+// as replay does, so that both show the same values.
 package computed
 
 import (

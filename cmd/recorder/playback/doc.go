@@ -1,15 +1,11 @@
-// Package playback answers from archives as if the machine that they are of were live: at
-// each instant with what had been read by then, at the pace at which it was read or at
-// another one.
+// Package playback answers from archives as if their machine were live. At each instant it
+// answers with what had been read by then. It plays at the original speed or at another.
 //
-// Time passes as the machine's continuous clock did, which goes on in sleep and which
-// nobody sets: between two readings lies what lay between them, whatever the wall clock
-// was set to; between two boots it is the wall clock that tells. A value holds until its
-// class would have been read three times more, as everywhere where an instant is shown.
-// In a sleep, in a gap and behind the end there are no values at all, for there was
-// nobody to ask; instances are those that the last reading listed.
+// Time follows the continuous clock of the machine, which runs during sleep and cannot be
+// set. Between two boots, where that clock starts again, the wall clock decides. A value
+// holds until its class has missed three readings. During sleep, in a gap and after the
+// end there are no values. The instances are those of the last reading.
 //
-// Archives are read as far as time has come, tick by tick: what is held is the last block
-// of each group, and a few ticks of what metrics are computed from. Of an archive that is
-// being written play-back goes on as it grows, and where it has caught up it follows.
+// Playback reads archives tick by tick and keeps only the last block of each group and a
+// few ticks for computed metrics. It follows an archive that is still being written.
 package playback

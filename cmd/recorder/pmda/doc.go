@@ -1,7 +1,6 @@
-// Package pmda answers PCP from the machine at hand: what pcpserve.Metrics asks for is
-// read when it is asked for, through the tables and sources that recording uses.
+// Package pmda answers PCP with metrics of this machine. It implements pcpserve.Metrics by
+// reading on demand, from the tables and sources that recording uses.
 //
-// It adds to package demand what that does not know: what there is to ask for and when
-// that changes, metrics that are computed from others, and the one thing that may be
-// set, whose threads are read.
+// Package demand does the reading. This package adds the list of metrics and its changes,
+// computed metrics, and the one setting that PCP may change: whose threads are read.
 package pmda

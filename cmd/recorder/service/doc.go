@@ -1,5 +1,4 @@
-// Package service is the recorder as a service: it puts engine, archive and
-// configuration together, begins and removes archives by the clock and by size,
-// hands finished ones to a command, keeps a status file up to date, and changes
-// its configuration while it runs.
+// Package service runs the recorder as a service. It connects the engine, the archive and
+// the configuration, starts and removes archives by time and by size, runs a command on
+// finished ones, writes the status file, and applies a changed configuration while it runs.
 package service

@@ -1,14 +1,13 @@
-// Package trigger watches what the recorder reads anyway, and says when a
-// condition of the configuration has held long enough for something to be done.
+// Package trigger evaluates the conditions of the configuration on the ticks that are
+// recorded, and reports when a condition has held long enough.
 //
-// A condition is looked at when a metric in it was read, by the rules by which
-// replay would find it in the archive later (store/query). For each trigger and
-// instance it remembers since when it holds, and that it has been obeyed: it
-// counts again only when it has ceased to hold for as long as it must hold. What
-// is left of a trigger then is its cool-down and its limit of a day, which are
-// about the trigger and not about instances, so that a hundred processes that run
-// away together are one event.
+// A Watcher evaluates a condition whenever one of its metrics was read, with the rules
+// that replay find uses on archives (store/query). It remembers for each trigger and
+// instance since when the condition holds and whether it was reported. It reports it
+// again only after the condition has stopped holding for as long as it must hold. The
+// cool-down and the daily limit apply to the trigger and not to its instances, so that a
+// hundred runaway processes are one event.
 //
-// What is to be done is for others to do, and to refuse: stacks, bursts and
-// commands have limits of their own. A Watcher says of each whether it was begun.
+// The caller acts on a report or refuses to: stacks, bursts and commands have limits of
+// their own. It tells the Watcher whether it acted.
 package trigger

@@ -1,7 +1,7 @@
-// Package darwintest is for tests. It builds and runs the simulated Mac, reads
-// the scenarios that describe one, and works out what every metric must be at
-// the instant at which a scenario is frozen.
+// Package darwintest builds and runs the simulated Mac for tests, reads the scenarios that
+// describe one, and computes the value of every metric at the instant at which a scenario
+// is frozen.
 //
-// It is the oracle: it knows the format of the scenarios and the definition of
-// the metrics, and shares no code and no table with the sources that it judges.
+// It knows the format of the scenarios and the definitions of the metrics, and shares no
+// code and no table with the sources under test.
 package darwintest

@@ -1,6 +1,6 @@
-// Package ask serves QueryService: questions of programs become command lines of
-// replay, and the rows of its answers messages. What runs a command line is given
-// to it, so that programs and people are answered by the same code.
+// Package ask serves QueryService. It translates a request into a command line of replay
+// and the printed rows into messages, so that programs and people get the same answers.
+// The caller supplies the function that runs a command line.
 package ask
 
 import (

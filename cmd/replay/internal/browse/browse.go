@@ -1,8 +1,9 @@
-// Package browse is the full-screen program that travels through a recording: a
-// timeline above, the moment under its cursor below. It asks an engine for what it
-// shows, one question at a time and never so that the screen waits for an answer,
-// and leaves the terminal as it found it, however it ends. What comes from an
-// archive is shown harmlessly.
+// Package browse implements the full-screen program that moves through a recording: a
+// timeline above, the moment under the cursor below.
+//
+// It asks an engine in the background, one question at a time, so that the screen never
+// blocks. It restores the terminal however it ends, and prints nothing from an archive
+// that a terminal would obey.
 package browse
 
 import (

@@ -1,11 +1,10 @@
-// Package browsertest is for tests. It drives a headless Chromium by the DevTools
-// protocol over two pipes, so that no port is opened and no library is needed:
-// messages of JSON, each ended by a NUL, to file 3 and from file 4 of the browser.
+// Package browsertest drives a headless Chromium in tests. It speaks the DevTools protocol
+// over two pipes (JSON messages that end with a NUL, to file 3 and from file 4 of the
+// browser), so that it needs neither a port nor a library.
 //
-// Whatever a page complains of is collected: what it writes to the console,
-// exceptions, violations of its content security policy, requests that fail. The
-// browser resolves no names, so that a page which wants something of the network
-// fails to get it, and it is seen in Requests.
+// It collects every complaint of a page: console messages, exceptions, violations of the
+// content security policy, failed requests. The browser resolves no names: a page that
+// asks the network for something fails, and the request shows up in Requests.
 package browsertest
 
 import (

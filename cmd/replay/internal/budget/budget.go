@@ -1,7 +1,7 @@
-// Package budget bounds the memory that all requests take together. A request
-// takes from the budget what it is about to need, and has given it all back when
-// its answer has been written or given up. What is not there is refused: a client
-// can come again, and a server that has run out of memory cannot.
+// Package budget limits the memory that all requests use together. A request takes what it
+// is about to use and returns all of it once its answer is written or abandoned. A request
+// that would exceed the budget is refused: its client can try again, while a server that
+// ran out of memory cannot.
 package budget
 
 import (

@@ -1,6 +1,6 @@
-// Package catalogue answers what there is to ask for, and how it stands now:
-// CatalogService, and GetValues of LiveService. It reads what archives say of
-// themselves, again when that may have changed, and values from a Hub.
+// Package catalogue serves CatalogService, and GetValues of LiveService. It reads the
+// descriptions in the archives, again when they may have changed, and takes present
+// values from a Hub.
 package catalogue
 
 import (

@@ -1,9 +1,9 @@
-// Package export is what the formats have in common that recordings leave in: what
-// is to be written, where to, and what came of it. A format reads as it writes: it
-// holds no more than a piece of the recording, whatever the length of the window.
+// Package export contains what all export formats share: the request, the target and the
+// result. A format reads and writes piece by piece, so that its memory does not grow with
+// the window.
 //
-// What a format writes appears whole under its name or not at all, and replaces
-// nothing that is there unless that is asked for.
+// The output appears under its name when it is complete, or not at all. It replaces an
+// existing file only on request.
 package export
 
 import (

@@ -1,5 +1,5 @@
-// Package flat writes tables as one file of lines: csv, or a json object a line. The
-// table of values is long: a line for each value, absences with their reason.
+// Package flat writes tables as csv or as JSON lines. Its table of values has one row per
+// value; an absent value has its reason.
 package flat
 
 import (

@@ -1,5 +1,4 @@
-// Package human writes numbers the way people read them: scaled, with a unit,
-// in four figures at most.
+// Package human formats numbers for people: scaled, with a unit and at most four figures.
 package human
 
 import (

@@ -1,8 +1,7 @@
-// Package instant says in a sentence where an instant stands in a recording: that
-// the machine was asleep then, off, or not recorded, and between which samples.
-// Whatever shows one instant says this first, in the same words: its callers may
-// rely on "" meaning that the instant was recorded. It finds out nothing by itself;
-// see query.StanceAt.
+// Package instant words where an instant lies in a recording: the machine was asleep, off
+// or not recorded then, and between which samples. Its callers print this sentence before
+// everything else about an instant. "" means that the instant was recorded. The facts come
+// from query.StanceAt.
 package instant
 
 import (

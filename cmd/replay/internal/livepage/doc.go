@@ -1,8 +1,8 @@
-// Package livepage serves the page of a report while it is being recorded: the page
-// itself, which holds no data, what it shows of a window, and what has come since.
+// Package livepage serves the report as a live page: the page without data, the data of a
+// window, and what was recorded since.
 //
-// Whatever pages are open, a window is read once for all that ask for it within a
-// while, and what has come since is made once for all that are as far: it comes from
-// a follower that keeps the last minutes in memory while a page is open and visible,
-// and not from the archive. A page that nobody looks at asks for nothing.
+// All pages that ask for the same window within a short time share one reading of the
+// archive. New data comes from a follower that keeps the last minutes in memory while a
+// page is open and visible, and is encoded once for all pages that are equally far. A
+// hidden page asks for nothing.
 package livepage

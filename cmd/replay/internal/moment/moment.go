@@ -1,7 +1,6 @@
-// Package moment is the engine under full-screen browsing and under the tables
-// of the report: how one host stood at an instant, its recording in columns,
-// and where to go from there. It keeps what it has computed, prints nothing,
-// and takes every number from package query.
+// Package moment computes what full-screen browsing and the tables of the report show: the
+// state of a host at an instant, its recording in columns, and where to go next. It caches
+// its results, prints nothing, and takes every number from package query.
 package moment
 
 import (

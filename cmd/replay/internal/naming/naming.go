@@ -1,6 +1,6 @@
-// Package naming knows what metrics are called among those of Prometheus: a name
-// of their own each, by its conventions, and beside it those of node_exporter for
-// what that has, so that dashboards made for it find what they look for.
+// Package naming maps metrics to the names of Prometheus. Each metric has a name of its
+// own by Prometheus' conventions, and the name of node_exporter where that has the same
+// metric, so that dashboards for node_exporter work.
 package naming
 
 import (

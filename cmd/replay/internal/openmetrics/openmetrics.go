@@ -1,10 +1,11 @@
-// Package openmetrics writes recordings as OpenMetrics 1.0: a file that promtool makes blocks of
-// a Prometheus from, with names as /metrics has them.
+// Package openmetrics writes recordings as OpenMetrics 1.0, with the names of /metrics.
+// promtool turns such a file into blocks of Prometheus.
 //
-// A family stands together there, and in it a series, in the order of time, while archives come
-// one after the other, and have instances that go and come back, with the same name maybe.
-// Each metric is read for itself, so many instances at a time as fit into a bounded memory,
-// those together that can come to be called alike.
+// OpenMetrics wants all samples of a family together, and within it all samples of a
+// series in the order of time. Archives come one after the other, and an instance may
+// leave and return under the same name. So the writer reads one metric at a time, for as
+// many instances as fit into a limited memory, and keeps instances together that may get
+// the same name.
 package openmetrics
 
 import (

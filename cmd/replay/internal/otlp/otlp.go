@@ -1,14 +1,13 @@
-// Package otlp pushes what is recorded by OTLP over HTTP, as collectors of
-// OpenTelemetry take it: protobuf, compressed with gzip.
+// Package otlp pushes recordings by OTLP over HTTP to collectors of OpenTelemetry, as
+// protobuf compressed with gzip.
 //
-// Metrics have the names of the semantic conventions for systems, where what is
-// recorded is what these mean, and all have their own, with tachograph. before it.
-// Values are in base units. A counter is a monotonic cumulative sum since the machine
-// was started; all else is a gauge, and a text a gauge of 1 with the text as the
-// attribute value. Where a series ends there is a point without a value.
+// Each metric keeps its own name after the prefix "tachograph.". A metric that a semantic
+// convention for systems describes exactly also has that name. Values are in base units. A
+// counter is a monotonic cumulative sum since boot, everything else is a gauge. A text is
+// a gauge of 1 with the text in the attribute value. A point without a value ends a series.
 //
-// The protocol knows no duplicates: what was sent and not acknowledged is sent again,
-// with the same times.
+// OTLP does not recognise duplicates: a batch that was sent and not acknowledged is sent
+// again with the same times.
 package otlp
 
 import (

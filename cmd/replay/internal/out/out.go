@@ -1,6 +1,6 @@
-// Package out writes rows as an aligned table for people, as csv, or as json
-// with one object a line. Csv and json are contracts: their columns do not
-// change with the terminal, the values or the locale.
+// Package out writes rows as an aligned table for people, as csv, or as JSON lines. The
+// columns of csv and JSON are a contract: they do not depend on the terminal, the values
+// or the locale.
 package out
 
 import (

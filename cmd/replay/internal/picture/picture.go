@@ -1,7 +1,7 @@
-// Package picture draws series over time as one picture, SVG or PNG: panels below each
-// other with one time axis, what was not recorded as bands, events as marks. The same
-// picture is the same bytes every time. Texts come from strangers: in SVG they are
-// escaped, and in PNG they are dots. The package knows nothing of archives.
+// Package picture draws time series as an SVG or PNG: panels with one time axis, bands
+// where nothing was recorded, marks for events. The same input gives the same bytes. Texts
+// may come from strangers: SVG escapes them, and in a PNG they are only dots. The package
+// does not know archives.
 package picture
 
 import (

@@ -1,17 +1,16 @@
-// Package push brings what is recorded to a receiver on another machine: every tick
-// and event, in batches, from the position on that the receiver has
-// acknowledged.
+// Package push sends what is recorded to a receiver on another machine: every tick and
+// event, in batches, from the last acknowledged position on.
 //
-// The archive is the buffer. An Engine follows it, makes one batch while another is
-// on its way, and takes no more of it while a receiver is slow or away, so that it
-// needs the memory of two batches and the disk of one small file, whatever happens.
+// The archive is the buffer. An Engine follows it and builds one batch while another is on
+// its way. While the receiver is slow or away the Engine stops reading, so that it uses
+// the memory of two batches and the disk space of one small file, whatever happens.
 //
-// That file, the state, holds the position that was acknowledged, and before a batch
-// is sent also that batch's end. After a kill the very same batch is made again: of
-// each class the ticks between two clocks, of events those between two counts, in an
-// order of their own. A receiver that knows what it has taken recognises it.
+// That file, the state, contains the acknowledged position and, before a batch is sent,
+// the end of that batch. After a kill the Engine builds the very same batch again: the
+// ticks of each class between two clocks and the events between two counts, in a fixed
+// order. A receiver that knows what it has can recognise it.
 //
-// What a batch looks like, and where it goes, a Sink knows.
+// A Sink knows the format of a batch and where to send it.
 package push
 
 import (

@@ -1,10 +1,10 @@
-// Package samples makes samples of series, as Prometheus and OpenTelemetry know them,
-// out of ticks as they are recorded: under the names of /metrics, in base units, with
-// a mark where a series ends, and what is read seldom told again each minute, as
-// those who ask take what is older than five minutes for gone.
+// Package samples converts ticks into samples of series as Prometheus and OpenTelemetry
+// define them: with the names of /metrics, in base units, and with a mark where a series
+// ends. It repeats values that are read seldom every minute, because receivers drop a
+// series after five minutes without a sample.
 //
-// What comes out depends on the ticks alone and on how things stood before the first
-// of them, so that the same part of a recording makes the same samples again.
+// The samples depend only on the ticks and on the values before the first of them. So the
+// same part of a recording gives the same samples again.
 package samples
 
 import (

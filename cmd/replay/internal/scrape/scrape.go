@@ -1,5 +1,5 @@
-// Package scrape serves /metrics: how things stand, as OpenMetrics or in the older
-// text format of Prometheus, under our names and those of node_exporter.
+// Package scrape serves /metrics: the present values as OpenMetrics or in the older text
+// format of Prometheus, with our names and those of node_exporter.
 package scrape
 
 import (

@@ -1,5 +1,5 @@
-// Package screen shows pages on a terminal, one in the place of the other: on its
-// other screen, without flicker, and leaves the terminal as it was.
+// Package screen shows pages on a terminal, each in place of the one before. It uses the
+// alternate screen, does not flicker, and restores the terminal.
 package screen
 
 import (

@@ -1,10 +1,9 @@
-// Package selection says which metrics and instances a request means: by name,
-// by the beginning of a name, by a glob, by category. It is the one place that
-// understands a Selection, for all services alike.
+// Package selection finds the metrics and instances that a request selects by name, prefix,
+// glob or category. All services interpret a Selection through this package.
 //
-// What is wrong with one item is that item's error, and the others are answered;
-// a selection that no server could answer is refused as a whole. A metric that
-// this host lacks is selected when it is named, with the reason for its absence.
+// An invalid item gives an error for that item, and the others are answered. A selection
+// that no server could answer is refused as a whole. A metric that this host lacks is
+// selected when the request names it, with the reason for its absence.
 package selection
 
 import (

@@ -1,10 +1,8 @@
-// Package serve is the server of replay serve: one listener and what stands
-// around it. It opens the socket so that nobody connects before its mode is right,
-// asks the kernel who connects, keeps browsers and strangers out, bounds what
-// requests may take, and ends gracefully. What it serves are Parts, which others
-// give it; it knows none of them.
+// Package serve is the server of replay serve: the listener and what guards it. It opens
+// the socket with the right mode, asks the kernel who connects, keeps browsers and
+// strangers out, limits what requests may use, and shuts down gracefully. Its callers
+// supply the services as Parts.
 //
-// A request costs memory only within bounds that are stated in Limits: so many
-// connections, so many requests at once of each part, so many bytes of a message,
-// so long for a question, and so long for a client that does not read.
+// Limits states every bound: the number of connections, the simultaneous requests of each
+// part, the size of a message, the time of a question, and how long a client may not read.
 package serve

@@ -1,7 +1,6 @@
-// Package status makes the errors of the services: each has a code, a sentence
-// for people, and details that a program can act on, as google.rpc defines them.
-// Whatever a client sent comes back in a sentence as something that a terminal
-// shows and does not obey.
+// Package status builds the errors of the services. Each has a code, a sentence for people
+// and details for programs, as google.rpc defines them. Text that a client sent is made
+// safe to print before an error repeats it.
 package status
 
 import (

@@ -1,12 +1,12 @@
-// Package why tells what was out of the ordinary on a machine at an instant or in
-// a window, the cause first: that it was asleep or off, that a process ran away,
-// that a volume was full. It compares the window with a calm stretch of the same
-// recording, which it finds by itself, and says which it took.
+// Package why finds out what was out of the ordinary on a machine at an instant or in a
+// window, and puts the cause first: the machine was asleep or off, a process ran away, a
+// volume was full. It compares the window with a calm stretch of the same recording, which
+// it chooses and names.
 //
-// Detectors, one a file, each look for one kind of trouble and give findings:
-// who, since when, how much against the calm stretch. rank puts what explains the
-// rest first and folds what follows from it into its line. Nothing depends on
-// what programs are called.
+// Each detector, one per file, looks for one kind of trouble and returns findings: who,
+// since when, how much more than in the calm stretch. rank sorts the findings by what
+// explains the others, and puts a consequence into the line of its cause. No rule depends
+// on the name of a program.
 package why
 
 import (

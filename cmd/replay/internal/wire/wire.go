@@ -1,6 +1,6 @@
-// Package wire makes messages of the services from what archives hold. Text that
-// is none, as names of processes may be, is told with a mark where it was broken:
-// a message may hold nothing else than UTF-8.
+// Package wire converts the contents of archives into messages of the services. A message
+// may contain only UTF-8, and the name of a process may be anything: invalid bytes are
+// replaced by a mark.
 package wire
 
 import (
