@@ -8,6 +8,6 @@
 // cool-down and the daily limit apply to the trigger and not to its instances, so that a
 // hundred runaway processes are one event.
 //
-// The caller acts on a report or refuses to: stacks, bursts and commands have limits of
-// their own. It tells the Watcher whether it acted.
+// The Actions act on a report or refuse to: stacks, bursts and commands have limits of
+// their own, and return an error when they refuse.
 package trigger

@@ -62,7 +62,7 @@ func (r *redactor) option(w, bare string) string {
 	case userOption(option):
 		return lead + name[:i+1] + hideAfterUser(value) + tail
 	}
-	if dashes == 1 && strings.IndexByte("DPe", option[0]) >= 0 {
+	if dashes == 1 && option != "" && strings.IndexByte("DPe", option[0]) >= 0 {
 		// -Dname=value, -Pname=value, -eNAME=value
 		if r.stage != known || r.assigns(option[:1]) {
 			return lead + option[:1] + r.judged(name[1:]) + tail

@@ -99,7 +99,7 @@ func TestRedactKeepsItsInput(t *testing.T) {
 // FuzzRedact plants a secret that no rule could mistake for anything else and
 // looks for it in what comes out, whatever stands around it.
 func FuzzRedact(f *testing.F) {
-	for _, s := range []string{"app", "sh -c", "curl -H", "x --y=z 'a", "https://u:p@h/", "\x00\xff", "-p -p -p", "a\"b\\"} {
+	for _, s := range []string{"app", "sh -c", "curl -H", "x --y=z 'a", "https://u:p@h/", "\x00\xff", "-p -p -p", "a\"b\\", "a -= --: -==x -é7 ="} {
 		f.Add(s, s)
 	}
 	const secret = "Zq7secretZq7"
