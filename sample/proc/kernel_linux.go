@@ -61,7 +61,8 @@ type linuxProcess struct {
 	switchesAt      int64
 	// several threads are or were there; askedOnce says that the kernel knew of none.
 	several, askedOnce bool
-	ghost              bool // no sweep has met it
+	ghost              bool    // no sweep has met it
+	acting             *acting // nil unless the first thread has ended
 }
 
 // Sources opens the sources of this package: "proc" and "threads".
@@ -229,7 +230,7 @@ func (k *linuxKernel) walked(c *sample.Context, unmet int, now metric.Stamp) {
 
 func (k *linuxKernel) count(p *process[linuxProcess]) {
 	st := &p.platform.stat
-	k.counts.add(st.State)
+	k.counts.add(p.platform.state())
 	if st.VSize == 0 && st.State != 'Z' {
 		k.counts.kernel++
 	}
@@ -323,13 +324,14 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	return p
 }
 
-// keep stores st without the name, which points into a buffer.
+// keep stores st without the name, which points into a buffer that is used again.
 func (k *linuxKernel) keep(p *process[linuxProcess], st *procfs.Stat) {
 	q := &p.platform
 	q.stat = *st
 	q.stat.Comm = nil
 	p.cpu, p.threads = st.UTime+st.STime, int(st.Threads)
 	q.traceable = q.traceable || st.StartCode > 1
+	k.standIn(p)
 }
 
 // update takes in what the stat file of a known process says now.

@@ -150,7 +150,10 @@ func (r *reading) loadSmaps() metric.Reason {
 }
 
 func (r *reading) loadWchan() metric.Reason {
-	b, err := r.k.dir.readAt(pidPath(r.p.pid, "wchan"))
+	if why := r.nobody(); why != metric.Present {
+		return why
+	}
+	b, err := r.k.dir.readAt(r.threadPath("wchan"))
 	if err != nil {
 		return reasonFor(err)
 	}

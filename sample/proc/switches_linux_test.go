@@ -145,11 +145,12 @@ func TestProcessWithoutItsFirstThread(t *testing.T) {
 	if e := findEvent(r.read("proc"), metric.EventProcessExit, key); e != nil {
 		t.Errorf("it is said to have ended: %s", e.Text)
 	}
-	for _, name := range []string{"proc.memory.rss", "proc.memory.size", "proc.memory.anon", "proc.memory.footprint", "proc.fd.count", "proc.psinfo.cwd"} {
+	for _, name := range []string{"proc.memory.rss", "proc.memory.size", "proc.memory.anon", "proc.memory.footprint", "proc.fd.count", "proc.psinfo.cwd", "proc.psinfo.delayacct_blkio_time"} {
 		if v := r.value("proc", key, name); v.Miss != firstEnded {
 			t.Errorf("%s is %s (%s)", name, v, v.Miss)
 		}
 	}
+	expectActing(t, r, a.cmd.Process.Pid, key)
 	a.finish()
 	if findEvent(r.read("proc"), metric.EventProcessExit, key) == nil {
 		t.Error("it is not said to have ended")
