@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -37,7 +36,7 @@ var knownPrograms = set(`
  clickhouse-client clickhouse clickhouse-server clickhouse-local mongosh mongo cqlsh snowsql influx trino
  defaults plutil plistbuddy scutil networksetup system_profiler diskutil hdiutil tmutil mdutil mdls mdimport mdworker mdworker_shared spctl codesign xattr dscl
  security sw_vers osascript open say screencapture pbcopy pbpaste caffeinate pmset nvram ioreg kextstat kmutil csrutil fdesetup dscacheutil sysadminctl
- recorder replay tachograph openssl gpg gpg-agent keytool useradd usermod userdel groupadd aws az gh
+ perf fd fdfind recorder replay tachograph openssl gpg gpg-agent keytool useradd usermod userdel groupadd aws az gh
  java javaw celery uwsgi gunicorn uvicorn beam.smp erl iex mix rails puma sidekiq php-fpm tomcat catalina jenkins supervisord pm2 tini dumb-init
  hadoop spark-submit kafka-server-start zookeeper flink airflow
  watch ab hey xdg-open dbus-send gsettings notify-send zenity tmutil loginwindow usereventagent`)
@@ -50,7 +49,7 @@ var wrapping = map[string]string{
 	"chroot": "", "unshare": "RwSG", "screen": "SctTehps", "ssh": "BbcDEeFIiJLlmOopQRSWw", "mosh": "p", "flock": "wE", "pkexec": "", "parallel": "jNnIa", "entr": "", "chronic": "", "faketime": "f",
 	"setarch": "", "linux32": "", "linux64": "", "runcon": "utrl", "cgexec": "g", "systemd-inhibit": "", "daemonize": "peoaclu", "daemon": "npu", "start-stop-daemon": "pxnusRagcdkNPIO", "rlwrap": "fHbCSs", "prlimit": "p", "bwrap": "", "nsenter": "t", "taskset": "", "chrt": "", "numactl": "CmN", "setpriv": "", "runuser": "ug", "unbuffer": "", "catchsegv": "",
 	"gdb": "", "valgrind": "", "firejail": "", "proxychains": "f", "proxychains4": "f", "torify": "", "dbus-run-session": "", "xvfb-run": "ens", "npx": "pc", "bunx": "",
-	"sshpass": "pfdeP", "gosu": "", "su-exec": "", "tini": "", "dumb-init": "", "busybox": "", "perf": "", "script": "", "builtin": "", "eval": "", "then": "", "do": "", "else": "", "!": "",
+	"sshpass": "pfdeP", "gosu": "", "su-exec": "", "tini": "", "dumb-init": "", "busybox": "", "script": "", "builtin": "", "eval": "", "then": "", "do": "", "else": "", "!": "",
 	"if": "", "while": "", "until": "", "{": "", "(": "",
 	"sh": "oO", "bash": "oO", "zsh": "o", "dash": "o", "ksh": "o", "fish": "", "python": "WXQ", "python2": "WXQ", "python3": "WXQ", "pypy3": "WXQ", "node": "r", "nodejs": "r", "ruby": "IrE", "perl": "IM", "php": "dc", "java": "",
 }
@@ -59,7 +58,7 @@ var wrapping = map[string]string{
 var behinds = map[string]int{"chroot": 1, "ssh": 1, "mosh": 1, "flock": 1, "faketime": 1, "gosu": 1, "su-exec": 1, "setarch": 1}
 
 // shells are programs that run what one of their words says.
-var shells = set("sh bash zsh dash ksh fish csh tcsh ash su ssh mosh watch eval xargs runuser systemd-run script unbuffer flock parallel entr chronic tmux screen")
+var shells = set("sh bash zsh dash ksh fish csh tcsh ash su env ssh mosh watch eval xargs runuser systemd-run script unbuffer flock parallel entr chronic tmux screen")
 
 // An inner is how a program that does many things runs another one: behind one of its
 // verbs, with options as in wrapping, and behind so many words.
@@ -68,22 +67,32 @@ type inner struct {
 	behind         int
 }
 
-// runs reports whether a program is behind a verb.
-func (in inner) runs(verb string) bool { return slices.Contains(strings.Fields(in.verbs), verb) }
+// Instead of words that stand before a program.
+const (
+	ownWords = -1 // it is not named, its words follow at once
+	stranger = -2 // it is nobody's that is known, whatever it is called: an image, a directory
+)
 
-var inners = func() map[string]inner {
-	m := make(map[string]inner)
-	add := func(names string, in inner) {
+var inners = func() map[string][]inner {
+	m := make(map[string][]inner)
+	add := func(names, verbs, letters string, behind int) {
 		for _, n := range strings.Fields(names) {
-			m[n] = in
+			m[n] = append(m[n], inner{verbs, letters, behind})
 		}
 	}
-	add("docker podman nerdctl docker-compose podman-compose", inner{"exec run create", "acehlmpuvw", 1})
-	add("kubectl oc", inner{"exec run debug", "ncf", 1})
-	add("lxc incus machinectl ip vagrant flatpak", inner{"exec shell ssh run", "", 1})
-	add("tmux", inner{"new new-session neww new-window splitw split-window respawn-pane respawnp respawn-window respawnw run run-shell if-shell popup display-popup pipe-pane", "ceFflnstxy", 0})
-	add("launchctl", inner{"asuser submit", "lpoe", 0})
-	add("bundle poetry uv pipenv pdm hatch rye conda mamba npm pnpm yarn direnv aws-vault chamber doppler op", inner{"exec run dlx x", "np", 0})
+	const ofContainer = "acehlmpuvw"
+	add("docker podman nerdctl docker-compose podman-compose", "exec", ofContainer, 1)
+	add("docker podman nerdctl docker-compose podman-compose", "run create", ofContainer, stranger)
+	add("kubectl oc", "exec run debug", "ncf", 1)
+	add("lxc incus machinectl ip vagrant", "exec shell ssh run", "", 1)
+	add("tmux", "new new-session neww new-window splitw split-window respawn-pane respawnp respawn-window respawnw run run-shell if-shell popup display-popup pipe-pane", "ceFflnstxy", 0)
+	add("launchctl", "asuser submit", "lpoe", 0)
+	add("bundle poetry uv pipenv pdm hatch rye conda mamba npm pnpm yarn direnv aws-vault chamber doppler op", "exec run dlx x", "np", 0)
+	add("flatpak snap go deno", "run", "", stranger)
+	add("cargo dotnet swift", "run", "p", ownWords)
+	add("perf", "stat record trace", "eFpoctC", 0)
+	add("find", "-exec -execdir -ok -okdir", "", 0)
+	add("fd fdfind", "-x -X --exec --exec-batch", "", 0)
 	return m
 }()
 
@@ -102,11 +111,15 @@ var tellingOptions = set(`
  policy algorithm cipher ip ips cpu cpus memory node nodes role plugin progname personality priority nice signal shell editor runtime app application component
  watch mount publish loglevel verbosity preset codec speed rate scale resolution offset index step steps batch seed state status action command`)
 
+// flagging are what runs programs and has options for which a value is common, but none
+// of which takes the next word for it.
+var flagging = set("unshare nsenter bwrap")
+
 // plainVariables are those of the environment that hold no secret, whatever they are set to.
 var plainVariables = set("lang language lc_all lc_ctype lc_messages lc_time lc_numeric lc_collate tz term home pwd user logname shell display editor pager path tmpdir")
 
 // assigning are options whose value is a name, = and a value, which may be a secret.
-var assigning = set("var set set-string set-json set-literal env setenv build-arg extra-vars from-literal define param params parameter variable variables")
+var assigning = set("var set set-file backend-config settings set-env-vars update-env-vars app-settings set-string set-json set-literal env setenv build-arg extra-vars from-literal define param params parameter variable variables")
 
 // knownWords are words that stand in command lines by themselves.
 var knownWords = set(`

@@ -14,6 +14,9 @@ func (r *redactor) option(w, bare string) string {
 	if name == "" {
 		return w
 	}
+	if r.stage == known {
+		r.enter(bare)
+	}
 	r.told = r.stage == unknown && tellingOption(name) || r.stage == atProgram && r.valueNext(name, dashes)
 	if r.begin(name) {
 		return w
@@ -82,7 +85,7 @@ func (r *redactor) option(w, bare string) string {
 // program: of the last of some letters, or of an option that is written out.
 func (r *redactor) valueNext(name string, dashes int) bool {
 	if dashes > 1 {
-		return r.inner.verbs != "" && (tellingOption(name) || assigning[name])
+		return !r.flags && (tellingOption(name) || assigning[name])
 	}
 	i := strings.IndexAny(name, r.values)
 	return i >= 0 && i == len(name)-1

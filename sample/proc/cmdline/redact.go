@@ -40,7 +40,8 @@ type redactor struct {
 	values     string // options of what runs another program, whose value is the next word
 	shell      bool   // a word that holds blanks is a command
 	interprets bool   // a word that holds blanks is a program in another language
-	inner      inner
+	inner      []inner
+	flags      bool // options of what runs another program have no value that is a word
 	behind     int  // words before the program
 	told       bool // the option before says that the next word is no secret
 
@@ -263,7 +264,7 @@ func (r *redactor) word(w string) string {
 func (r *redactor) over() {
 	kept := slices.DeleteFunc(slices.Clone(r.active), func(p *program) bool { return !p.lasting })
 	r.active, r.verbs, r.counts, r.echo = kept, nil, nil, false
-	r.stage, r.values, r.shell, r.interprets, r.told, r.inner, r.behind = atProgram, "", false, false, false, inner{}, 0
+	r.stage, r.values, r.shell, r.interprets, r.told, r.inner, r.behind = atProgram, "", false, false, false, nil, 0
 }
 
 // separates reports whether a new command follows.

@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -69,10 +70,8 @@ func (r *redactor) programmed(w, bare, name string) bool {
 	r.told = false
 	switch r.stage {
 	case known:
-		if r.inner.runs(bare) {
-			r.stage, r.values, r.behind = atProgram, r.inner.letters, r.inner.behind
-		}
-		return false
+		r.enter(bare)
+		return capitals(bare)
 	case unknown:
 		return !told
 	}
@@ -85,16 +84,37 @@ func (r *redactor) programmed(w, bare, name string) bool {
 	case r.behind > 0:
 		r.behind--
 		return false
+	case r.behind == stranger:
+		r.stage, r.behind = unknown, 0
+		return false
 	case numeric.MatchString(bare):
 		return false
 	}
-	r.stage, r.inner = stageOf(name), inners[name]
+	r.stage, r.inner, r.flags = stageOf(name), inners[name], flagging[name]
 	letters, runs := wrapping[name]
 	r.values = letters
 	r.behind = behinds[name]
 	r.shell = shells[name]
 	r.interprets = runs && interpreters[name]
 	return false
+}
+
+// enter goes on to the program that a verb of a known one runs.
+func (r *redactor) enter(verb string) {
+	for _, in := range r.inner {
+		if !slices.Contains(strings.Fields(in.verbs), verb) {
+			continue
+		}
+		if r.stage, r.values, r.behind = atProgram, in.letters, in.behind; in.behind == ownWords {
+			r.stage, r.behind = unknown, 0
+		}
+	}
+}
+
+// capitals reports whether a word assigns to a name as variables have it: FOO=x.
+func capitals(w string) bool {
+	name, _, assigns := strings.Cut(w, "=")
+	return assigns && name != "" && name == strings.ToUpper(name) && strings.Trim(name, strings.ToUpper(word)) == "" && !digits(name)
 }
 
 // judged hides a word of which nothing is known, unless its form says that it is no secret.

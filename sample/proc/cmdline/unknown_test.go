@@ -49,6 +49,8 @@ var furtherShapes = []string{
 	// Behind = and stuck to an option.
 	"env|FOO=§|acme", "FOO=§|acme", "sudo|FOO=§|acme", "sh|-c|FOO=§ acme", "acme|--flag=§", "acme|--flag:§", "acme|--set=x=§", "acme|-x=§", "acme|--x|y=§", "acme|-Dx=§", "java|-Dfoo=§|-jar|x.jar", "java|-jar|x.jar|--flag=§", "python3|x.py|--flag=§", "docker|exec|-e|FOO=§|c|ls",
 	"terraform|apply|-var|db=§", "terraform|apply|-var=db=§", "packer|build|-var|db=§|x.json", "helm|install|x|--set|db=§", "helm|upgrade|x|y|--set-string=db=§", "docker|build|--build-arg|DB=§|.", "docker|build|--build-arg=DB=§|.", "ansible-playbook|-e|db=§|p.yml", "ansible-playbook|--extra-vars|db=§|p.yml", "kubectl|set|env|deploy/x|--env|DB=§", "systemd-run|--setenv|FOO=§|acme",
+	"find|.|-exec|acme|§|;", "find|/x|-name|y|-execdir|acme|§|{}|+", "podman|run|--rm|img|§", "sudo|--user|postgres|acme|§", "systemd-run|--unit|x|acme|§", "unshare|--user|acme|§", "perf|stat|acme|§", "perf|record|-e|cycles|acme|§", "env|-S|acme §", "flatpak|run|org.x.App|§", "snap|run|x|§", "go|run|.|§", "cargo|run|--|§", "dotnet|run|--|§", "deno|run|x.ts|§",
+	"make|FOO=§", "make|run|TOK=§", "cmake|-DFOO=§|.", "mvn|-Dx=§", "gradle|-Px=§", "export|FOO=§", "launchctl|setenv|FOO|§", "tmux|set-environment|FOO|§", "tmux|setenv|-g|FOO|§", "psql|-v|x=§", "awk|-v|x=§|p", "terraform|init|-backend-config=access=§", "gcloud|run|deploy|--update-env-vars|FOO=§",
 }
 
 // stuckShapes have a secret stuck to the letter of an option, where only one with digits
