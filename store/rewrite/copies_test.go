@@ -1,13 +1,18 @@
 package rewrite_test
 
 import (
+	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/reduce"
 	"tachograph/store/rewrite"
 	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
@@ -36,15 +41,7 @@ func TestCopiesBesideTheirSource(t *testing.T) {
 			}
 			return dst
 		}
-		// The turn from one archive to the next is told by both.
-		once := func(all map[string][]string) map[string][]string {
-			if events := all["events"]; len(events) > 0 {
-				slices.Sort(events)
-				all["events"] = slices.Compact(events)
-			}
-			return all
-		}
-		want, stream := once(answers(t, first, last, src)), read(t, rewrite.ReadOptions{}, src)
+		want, stream := answers(t, first, last, src), read(t, rewrite.ReadOptions{}, src)
 		for _, c := range []struct {
 			beside string
 			make   func(t *testing.T, dir string) []string
@@ -64,20 +61,73 @@ func TestCopiesBesideTheirSource(t *testing.T) {
 				pieces, _ := filepath.Glob(filepath.Join(dir, "*.tacho"))
 				return pieces
 			}},
+			{"reduced steps of it", func(t *testing.T, dir string) []string {
+				whole := snapshot(t, filepath.Join(t.TempDir(), "a.tacho"), 0, 1, src)
+				return []string{steps(t, filepath.Join(dir, "a.tacho"), 10*time.Second, whole), steps(t, filepath.Join(dir, "z.tacho"), time.Minute, whole)}
+			}},
 			{"all of it merged", func(t *testing.T, dir string) []string {
 				return []string{snapshot(t, filepath.Join(dir, "a.tacho"), 0, 1, src)}
 			}},
 		} {
 			t.Run(name+" beside "+c.beside, func(t *testing.T) {
 				all := append([]string{src}, c.make(t, t.TempDir())...)
-				same(t, once(answers(t, first, last, all...)), want)
-				streams(once(read(t, rewrite.ReadOptions{}, all...))).compare(t, once(stream))
+				same(t, answers(t, first, last, all...), want)
+				read(t, rewrite.ReadOptions{}, all...).compare(t, stream)
 				for _, part := range [][2]float64{{0.2, 0.4}, {0.35, 0.55}, {0.58, 0.9}} {
 					from, to := at(part[0]), at(part[1])
-					same(t, once(answers(t, from, to, all...)), once(answers(t, from, to, src)))
+					same(t, answers(t, from, to, all...), answers(t, from, to, src))
 				}
 			})
 		}
+	}
+}
+
+// steps makes a reduced archive of another one.
+func steps(t *testing.T, dst string, step time.Duration, src string) string {
+	t.Helper()
+	f, err := archive.Open(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := reduce.Archive(context.Background(), dst, []*archive.File{f}, reduce.Options{Step: step}); err != nil {
+		t.Fatal(err)
+	}
+	return dst
+}
+
+// within is what was answered but for the values before the window, which steps may tell of.
+func within(all map[string][]string) map[string][]string {
+	maps.DeleteFunc(all, func(name string, _ []string) bool { return strings.Contains(name, " true") })
+	return all
+}
+
+// Where steps are all that is left of some of a recording, each event is told once still: by
+// them or by what lies beside them.
+func TestStepsBesideAPart(t *testing.T) {
+	proof.Unraced(t)
+	src := filepath.Join(t.TempDir(), "m.tacho")
+	machine(t, src, 5, 2000)
+	r, err := store.Open(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last := r.Archives()[0].From, r.Archives()[0].To
+	_ = r.Close()
+	whole := answers(t, first, last, src)
+	for _, part := range [][2]float64{{0, 0.4}, {0.3, 0.6}, {0.5, 1}} {
+		from, to := first+int64(part[0]*float64(last-first)), first+int64(part[1]*float64(last-first))
+		dir := t.TempDir()
+		left := filepath.Join(dir, "m.tacho")
+		if _, err := rewrite.Copy(left, rewrite.CopyOptions{ReadOptions: rewrite.ReadOptions{From: from, To: to}}, src); err != nil {
+			t.Fatal(err)
+		}
+		all := []string{left, steps(t, filepath.Join(dir, "a.tacho"), 10*time.Second, src), steps(t, filepath.Join(dir, "z.tacho"), time.Minute, src)}
+		got := answers(t, first, last, all...)
+		slices.Sort(got["events"])
+		want := slices.Sorted(slices.Values(whole["events"]))
+		same(t, map[string][]string{"events": got["events"]}, map[string][]string{"events": want})
+		same(t, within(answers(t, from, to, all...)), within(answers(t, from, to, src)))
 	}
 }
 

@@ -81,13 +81,14 @@ func read(t testing.TB, opt rewrite.ReadOptions, paths ...string) streams {
 	if opt.Note == nil {
 		opt.Note = func(l store.Loss) { t.Errorf("lost: %v", l) }
 	}
+	ends := make(turns)
 	for it, err := range rewrite.Read(opt, paths...) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
 		case it.Tick != nil:
 			s.tick(it.Tick)
-		default:
+		case !ends.again(it.Event):
 			s.event(it.Event)
 		}
 	}
