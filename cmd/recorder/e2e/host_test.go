@@ -155,7 +155,7 @@ func (s *session) record(length string) {
 // very late.
 func (s *session) recordFrom(speed float64, length string, moment float64) {
 	s.t.Helper()
-	for s.speed = pace(speed); ; s.speed = max(s.speed/2, slowest(speed)) {
+	for s.speed = pace(speed); ; {
 		s.record(length)
 		st, err := service.ReadStatus(s.dir())
 		if err != nil {
@@ -177,6 +177,9 @@ func (s *session) recordFrom(speed float64, length string, moment float64) {
 		if err := os.RemoveAll(s.dir()); err != nil {
 			s.t.Fatal(err)
 		}
+		// What is late by so much in a scenario is late by less the slower that passes.
+		slower := min(max(late/tolerable, 2), 8)
+		s.speed = max(s.speed/slower, slowest(speed))
 	}
 }
 
