@@ -16,7 +16,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -67,18 +66,8 @@ func newMaker(opt Options) *samples.Maker {
 
 var header = http.Header{"Content-Type": {"application/x-protobuf"}, "Content-Encoding": {"gzip"}}
 
-// Prepare looks whether there is somebody who takes a request, with an empty one.
-func (s *Sink) Prepare(ctx context.Context) error {
-	a, err := s.to.Post(ctx, nil, header, packed(nil))
-	if err != nil {
-		return err
-	}
-	var refused *push.Refused
-	if err := a.Err(); err != nil && !errors.As(err, &refused) {
-		return err
-	}
-	return nil // what it says to an empty request does not matter
-}
+// Prepare finds out whether the receiver answers, with an empty request.
+func (s *Sink) Prepare(ctx context.Context) error { return s.to.Try(ctx, header, packed(nil)) }
 
 // Wants reports whether anything is pushed of the instances of a domain.
 func (s *Sink) Wants(indom string) bool { return s.maker.Wants(indom) }

@@ -238,6 +238,20 @@ func (p *Endpoint) Post(ctx context.Context, query url.Values, header http.Heade
 	return p.do(ctx, http.MethodPost, query, header, body)
 }
 
+// Try posts a body without any values, to find out whether the receiver answers. It may
+// refuse such a body.
+func (p *Endpoint) Try(ctx context.Context, header http.Header, body []byte) error {
+	a, err := p.Post(ctx, nil, header, body)
+	if err != nil {
+		return err
+	}
+	var refused *Refused
+	if err := a.Err(); !errors.As(err, &refused) {
+		return err
+	}
+	return nil
+}
+
 // Get asks the address.
 func (p *Endpoint) Get(ctx context.Context, query url.Values, header http.Header) (*Answer, error) {
 	return p.do(ctx, http.MethodGet, query, header, nil)

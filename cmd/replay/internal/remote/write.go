@@ -67,17 +67,9 @@ func scheme(opt SinkOptions) samples.Scheme {
 	return s
 }
 
-// Prepare looks whether there is somebody who takes a request, with an empty one.
+// Prepare finds out whether the receiver answers, with an empty request.
 func (s *Sink) Prepare(ctx context.Context) error {
-	a, err := s.to.Post(ctx, nil, header, s2.EncodeSnappy(nil, nil))
-	if err != nil {
-		return err
-	}
-	var refused *push.Refused
-	if err := a.Err(); err != nil && !errors.As(err, &refused) {
-		return err
-	}
-	return nil // what it says to an empty request does not matter
+	return s.to.Try(ctx, header, s2.EncodeSnappy(nil, nil))
 }
 
 // Wants reports whether anything is pushed of the instances of a domain.
