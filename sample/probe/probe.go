@@ -11,22 +11,46 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/demand"
-	"tachograph/sample/latest"
 	"tachograph/sample/metric"
 )
 
 // Cost is what reading one source took.
 type Cost = demand.Cost
 
-// Snapshot is one reading of all sources.
+// A Value is what was read of one metric and instance.
+type Value struct {
+	Desc     *metric.Desc
+	Instance *metric.Instance // nil where the metric has none
+	Value    metric.Value
+	At       metric.Stamp
+}
+
+// Key is the key of v's instance, "" where it has none.
+func (v *Value) Key() string {
+	if v.Instance == nil {
+		return ""
+	}
+	return v.Instance.Key
+}
+
+// AppendValues appends the values of a column of a block.
+func AppendValues(list []Value, b *metric.Block, col int) []Value {
+	d := b.Group.Metrics[col]
+	for row, in := range b.Rows {
+		list = append(list, Value{Desc: d, Instance: in, Value: b.Cols[col].At(d.Type, row), At: b.At})
+	}
+	return list
+}
+
+// Snapshot is one reading of all sources, in the order of the names of metrics.
 type Snapshot struct {
-	Readings []latest.Value
+	Readings []Value
 	Costs    []Cost
 }
 
 // Only is s without the metrics that want does not accept.
 func (s Snapshot) Only(want func(*metric.Desc) bool) Snapshot {
-	var kept []latest.Value
+	var kept []Value
 	for _, r := range s.Readings {
 		if want(r.Desc) {
 			kept = append(kept, r)
@@ -74,7 +98,6 @@ func New(sources []sample.Source, now func() metric.Stamp, want func(*metric.Des
 // Take reads everything once, source after source.
 func (p *Prober) Take() Snapshot {
 	var snap Snapshot
-	values := latest.New()
 	for _, m := range p.members {
 		r := p.reader.Read(context.Background(), m.want)
 		cost := Cost{Source: m.name, Metrics: len(m.want), Took: r.Took, Err: errHung}
@@ -83,10 +106,14 @@ func (p *Prober) Take() Snapshot {
 		}
 		snap.Costs = append(snap.Costs, cost)
 		if cost.Err == nil {
-			_ = values.Append(&metric.Tick{At: r.At, Blocks: r.Blocks})
+			for _, b := range r.Blocks {
+				for col := range b.Group.Metrics {
+					snap.Readings = AppendValues(snap.Readings, b, col)
+				}
+			}
 		}
 	}
-	snap.Readings = slices.Collect(values.All())
+	slices.SortStableFunc(snap.Readings, func(a, b Value) int { return strings.Compare(a.Desc.Name, b.Desc.Name) })
 	return snap
 }
 
@@ -108,7 +135,7 @@ type Line struct {
 // order of metric and instance names.
 func Pair(first, second Snapshot) []Line {
 	type series struct{ metric, key string }
-	before := make(map[series]latest.Value)
+	before := make(map[series]Value)
 	for _, r := range first.Readings {
 		before[series{r.Desc.Name, r.Key()}] = r
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/sample/latest"
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 	"tachograph/store"
@@ -85,22 +84,22 @@ func (s *Set) Lines(first, second probe.Snapshot) ([]probe.Line, error) {
 }
 
 // Values are those of f at the second reading of its inputs.
-func (f *Formula) Values(first, second []latest.Value) iter.Seq2[latest.Value, error] {
+func (f *Formula) Values(first, second []probe.Value) iter.Seq2[probe.Value, error] {
 	return f.values(newLooks(f.set, first, second))
 }
 
-func (f *Formula) values(a *looks) iter.Seq2[latest.Value, error] {
-	return func(yield func(latest.Value, error) bool) {
+func (f *Formula) values(a *looks) iter.Seq2[probe.Value, error] {
+	return func(yield func(probe.Value, error) bool) {
 		for series, err := range query.Evaluate(a, f.expr, query.Request{Mode: query.Shown}) {
 			if err != nil {
-				yield(latest.Value{}, err)
+				yield(probe.Value{}, err)
 				return
 			}
 			last := len(series.Wall) - 1
 			if last < 0 || series.Wall[last] != secondLook {
 				continue
 			}
-			if !yield(latest.Value{Desc: f.Desc, Instance: series.Instance, Value: whole(f.Desc, series.Value(last))}, nil) {
+			if !yield(probe.Value{Desc: f.Desc, Instance: series.Instance, Value: whole(f.Desc, series.Value(last))}, nil) {
 				return
 			}
 		}
@@ -128,14 +127,14 @@ type looks struct {
 	runs map[string][]*store.Run // by metric
 }
 
-func newLooks(s *Set, first, second []latest.Value) *looks {
+func newLooks(s *Set, first, second []probe.Value) *looks {
 	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
 		ID: "probe", Host: metric.Host{ID: "probe"}, From: firstLook, To: secondLook,
 	}}
 	a.Answers = derive.Answers{From: a}
 	type series struct{ metric, key string }
 	runs := make(map[series]*store.Run)
-	for i, values := range [][]latest.Value{first, second} {
+	for i, values := range [][]probe.Value{first, second} {
 		wall := []int64{firstLook, secondLook}[i]
 		for _, r := range values {
 			if !s.inputs[r.Desc.Name] {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"tachograph/sample/catalog"
-	"tachograph/sample/latest"
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 )
@@ -14,8 +13,8 @@ import (
 func all(*metric.Desc) bool { return true }
 
 // reading is a cell at a second of the continuous clock.
-func reading(name, disk string, second int64, v uint64) latest.Value {
-	r := latest.Value{Desc: catalog.Find(catalog.Linux, name), At: metric.Stamp{Cont: second * 1e9}}
+func reading(name, disk string, second int64, v uint64) probe.Value {
+	r := probe.Value{Desc: catalog.Find(catalog.Linux, name), At: metric.Stamp{Cont: second * 1e9}}
 	r.Value = metric.Value{Type: r.Desc.Type, Bits: v}
 	if disk != "" {
 		r.Instance = &metric.Instance{Key: disk, Name: disk}
@@ -28,12 +27,12 @@ func TestLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := probe.Snapshot{Readings: []latest.Value{
+	first := probe.Snapshot{Readings: []probe.Value{
 		reading("disk.dev.total_read_time", "sda", 10, 100), reading("disk.dev.total_write_time", "sda", 10, 1000),
 		reading("disk.dev.total", "sda", 10, 50),
 		reading("process.user_time_us", "", 10, 1_000_000), reading("process.system_time_us", "", 10, 0),
 	}}
-	second := probe.Snapshot{Readings: []latest.Value{
+	second := probe.Snapshot{Readings: []probe.Value{
 		reading("disk.dev.total_read_time", "sda", 12, 130), reading("disk.dev.total_write_time", "sda", 12, 1010),
 		reading("disk.dev.total", "sda", 12, 60), reading("disk.dev.total", "sdb", 12, 7),
 		reading("process.user_time_us", "", 12, 1_500_000), reading("process.system_time_us", "", 12, 500_000),
@@ -99,7 +98,7 @@ func TestReadingsFarApart(t *testing.T) {
 	}
 	for _, apart := range []int64{1, 2, 4, 10, 3600, 40000} {
 		look := func(second int64, ms, n, us uint64) probe.Snapshot {
-			return probe.Snapshot{Readings: []latest.Value{
+			return probe.Snapshot{Readings: []probe.Value{
 				reading("disk.dev.total_read_time", "sda", second, ms), reading("disk.dev.total_write_time", "sda", second, 0),
 				reading("disk.dev.total", "sda", second, n),
 				reading("process.user_time_us", "", second, us), reading("process.system_time_us", "", second, 0),

@@ -6,8 +6,8 @@ import (
 
 	"tachograph/cmd/recorder/computed"
 	"tachograph/sample/demand"
-	"tachograph/sample/latest"
 	"tachograph/sample/metric"
+	"tachograph/sample/probe"
 )
 
 // formula computes a metric, from the last two readings of what it is made of.
@@ -17,7 +17,7 @@ type formula struct {
 	mu sync.Mutex
 	// before and now are the inputs' values of the last two readings: there is none
 	// that is not used by then.
-	before, now []latest.Value
+	before, now []probe.Value
 	block       *metric.Block
 	why         metric.Reason
 }
@@ -62,7 +62,7 @@ func (f *formula) compute(r *demand.Reading) (*metric.Block, metric.Reason) {
 
 // inputs are the values of what f is made of, and when the youngest was read; the
 // reason where one of them has none at all.
-func (f *formula) inputs(r *demand.Reading) (at metric.Stamp, values []latest.Value, why metric.Reason) {
+func (f *formula) inputs(r *demand.Reading) (at metric.Stamp, values []probe.Value, why metric.Reason) {
 	for _, d := range f.Inputs {
 		found := false
 		for _, b := range r.Blocks {
@@ -74,9 +74,7 @@ func (f *formula) inputs(r *demand.Reading) (at metric.Stamp, values []latest.Va
 				if b.At.Cont > at.Cont {
 					at = b.At
 				}
-				for row, in := range b.Rows {
-					values = append(values, latest.Value{Desc: d, Instance: in, Value: b.Cols[col].At(d.Type, row), At: b.At})
-				}
+				values = probe.AppendValues(values, b, col)
 			}
 		}
 		if !found {
@@ -88,13 +86,13 @@ func (f *formula) inputs(r *demand.Reading) (at metric.Stamp, values []latest.Va
 		}
 	}
 	if values == nil {
-		values = []latest.Value{} // nothing has any instances
+		values = []probe.Value{} // nothing has any instances
 	}
 	return at, values, metric.Present
 }
 
 // youngest is the continuous clock at which the youngest of values was read.
-func youngest(values []latest.Value) (cont int64) {
+func youngest(values []probe.Value) (cont int64) {
 	for i := range values {
 		cont = max(cont, values[i].At.Cont)
 	}
