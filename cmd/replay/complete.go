@@ -12,7 +12,7 @@ import (
 	"tachograph/cmd/internal/completion"
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/internal/when"
-	"tachograph/cmd/replay/internal/flat"
+	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/sample/catalog"
@@ -80,7 +80,7 @@ func byWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completio
 
 // tableWords are the tables that an export can have.
 func tableWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return completion.Fixed(flat.CSV.Tables...)(cmd, args, typed)
+	return completion.Fixed(export.CSV.Tables...)(cmd, args, typed)
 }
 
 // groupWords are what top adds up; serve's groups are the system's.

@@ -12,7 +12,6 @@ import (
 	"tachograph/cmd/internal/plural"
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/export"
-	"tachograph/cmd/replay/internal/flat"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/openmetrics"
 	"tachograph/cmd/replay/internal/parquet"
@@ -25,7 +24,7 @@ import (
 
 // exportFormats are the formats that recordings leave in, in the order of the help text.
 var exportFormats = []export.Format{
-	flat.CSV, flat.JSONL, openmetrics.Format, parquet.Format, pcpexport.Format, perfetto.Format,
+	export.CSV, export.JSONL, openmetrics.Format, parquet.Format, pcpexport.Format, perfetto.Format,
 }
 
 type exportFlags struct {
@@ -73,7 +72,7 @@ could not be read is said, and then the exit status is 1.`,
 	fl.StringVar(&f.format, "format", "", strings.Join(formatNames(), ", "))
 	fl.StringVarP(&f.dst, "output", "o", "", "file or directory to write; - is standard output")
 	fl.StringArrayVarP(&f.instances, "instance", "i", nil, "only instances whose name matches: a glob, or /regexp/ (repeatable)")
-	fl.StringArrayVar(&f.tables, "table", nil, "what to write, of a format that has tables: "+strings.Join(flat.CSV.Tables, ", ")+" (repeatable for formats of many files)")
+	fl.StringArrayVar(&f.tables, "table", nil, "what to write, of a format that has tables: "+strings.Join(export.CSV.Tables, ", ")+" (repeatable for formats of many files)")
 	fl.StringVar(&f.step, "step", "", "perfetto: a value for each step of this length; 0 for every reading (default: so that a counter has 2,000 at most)")
 	fl.BoolVar(&f.force, "force", false, "overwrite what is there")
 	return cmd

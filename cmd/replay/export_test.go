@@ -10,7 +10,6 @@ import (
 
 	"tachograph/cmd/internal/exit"
 	"tachograph/cmd/replay/internal/export"
-	"tachograph/cmd/replay/internal/flat"
 	"tachograph/cmd/replay/internal/openmetrics"
 	"tachograph/cmd/replay/internal/parquet"
 	"tachograph/store"
@@ -21,7 +20,7 @@ import (
 // leaves nothing beside what it was asked for.
 func TestExportEveryFormat(t *testing.T) {
 	t.Parallel()
-	for _, f := range []export.Format{flat.CSV, flat.JSONL, openmetrics.Format, parquet.Format} {
+	for _, f := range []export.Format{export.CSV, export.JSONL, openmetrics.Format, parquet.Format} {
 		t.Run(f.Name, func(t *testing.T) {
 			dir := t.TempDir()
 			at := filepath.Join(dir, "out")

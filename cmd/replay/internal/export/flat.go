@@ -1,35 +1,33 @@
-// Package flat writes tables as csv or as JSON lines. Its table of values has one row per
-// value; an absent value has its reason.
-package flat
+package export
 
 import (
 	"cmp"
 	"context"
 	"io"
 
-	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/out"
 )
 
-// CSV and JSONL are the formats.
+// CSV and JSONL are tables as text. Their table of values has one row per value; an
+// absent value has its reason.
 var (
-	CSV = export.Format{Name: "csv", Summary: "a table as comma separated values", Tables: export.TableNames(),
-		Write: func(ctx context.Context, r *export.Request, t export.Target) (*export.Report, error) {
-			return write(ctx, r, t, out.CSV)
+	CSV = Format{Name: "csv", Summary: "a table as comma separated values", Tables: TableNames(),
+		Write: func(ctx context.Context, r *Request, t Target) (*Report, error) {
+			return writeFlat(ctx, r, t, out.CSV)
 		}}
-	JSONL = export.Format{Name: "jsonl", Summary: "a table as one json object a line", Tables: export.TableNames(),
-		Write: func(ctx context.Context, r *export.Request, t export.Target) (*export.Report, error) {
-			return write(ctx, r, t, out.JSON)
+	JSONL = Format{Name: "jsonl", Summary: "a table as one json object a line", Tables: TableNames(),
+		Write: func(ctx context.Context, r *Request, t Target) (*Report, error) {
+			return writeFlat(ctx, r, t, out.JSON)
 		}}
 )
 
-func write(ctx context.Context, r *export.Request, t export.Target, f out.Format) (*export.Report, error) {
-	report := &export.Report{}
+func writeFlat(ctx context.Context, r *Request, t Target, f out.Format) (*Report, error) {
+	report := &Report{}
 	n, err := t.Stream(ctx, func(w io.Writer) (err error) {
-		if table := export.Lookup(r.Tables[0]); table != nil {
-			err = wide(ctx, r, w, f, table, report)
+		if table := Lookup(r.Tables[0]); table != nil {
+			err = flatRows(ctx, r, w, f, table, report)
 		} else {
-			err = values(ctx, r, w, f, report)
+			err = flatValues(ctx, r, w, f, report)
 		}
 		return cmp.Or(err, report.Nothing())
 	})
@@ -37,9 +35,9 @@ func write(ctx context.Context, r *export.Request, t export.Target, f out.Format
 	return report, err
 }
 
-// values writes the long table: metric by metric, in each of them host by host and
+// flatValues writes the long table: metric by metric, in each of them host by host and
 // instance by instance, in the order of time.
-func values(ctx context.Context, r *export.Request, w io.Writer, f out.Format, report *export.Report) error {
+func flatValues(ctx context.Context, r *Request, w io.Writer, f out.Format, report *Report) error {
 	columns := []out.Column{{Name: "time"}, {Name: "host"}, {Name: "metric"}, {Name: "instance"}, {Name: "key"}, {Name: "value"}}
 	if f == out.CSV {
 		columns = append(columns, out.Column{Name: "reason"})
@@ -67,8 +65,8 @@ func values(ctx context.Context, r *export.Request, w io.Writer, f out.Format, r
 	return rows.Close()
 }
 
-// wide writes another table.
-func wide(ctx context.Context, r *export.Request, w io.Writer, f out.Format, table *export.Table, report *export.Report) error {
+// flatRows writes another table.
+func flatRows(ctx context.Context, r *Request, w io.Writer, f out.Format, table *Table, report *Report) error {
 	var columns []out.Column
 	for _, c := range table.Columns {
 		columns = append(columns, out.Column{Name: c.Name})

@@ -1,4 +1,4 @@
-package flat
+package export_test
 
 import (
 	"bytes"
@@ -36,12 +36,12 @@ func written(t *testing.T, f *export.Format, a query.Archive, table string) (str
 func TestValues(t *testing.T) {
 	for name, a := range map[string]query.Archive{"hard": exporttest.Hard(t, false), "hostile": exporttest.Hard(t, true), "recorded": exporttest.Recorded(t)} {
 		t.Run(name, func(t *testing.T) {
-			text, r, report := written(t, &CSV, a, export.ValuesTable)
+			text, r, report := written(t, &export.CSV, a, export.ValuesTable)
 			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 			if err != nil {
 				t.Fatal(err)
 			}
-			lines, _, _ := written(t, &JSONL, a, export.ValuesTable)
+			lines, _, _ := written(t, &export.JSONL, a, export.ValuesTable)
 			objects := strings.Split(strings.TrimSpace(lines), "\n")
 			want := exporttest.Values(t, r)
 			if len(rows) != len(want)+1 || len(objects) != len(want) || report.Values != int64(len(want)) {
@@ -95,7 +95,7 @@ func TestValues(t *testing.T) {
 // The other tables have a cell for each of their columns in every row.
 func TestWide(t *testing.T) {
 	for _, table := range export.Wide {
-		text, _, report := written(t, &CSV, exporttest.Of(t, "mac.txt"), table.Name)
+		text, _, report := written(t, &export.CSV, exporttest.Of(t, "mac.txt"), table.Name)
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || int64(len(rows)) != report.Rows+1 || len(rows) < 2 || len(rows[0]) != len(table.Columns) {
 			t.Errorf("%s has %d rows, it says %d: %v", table.Name, len(rows), report.Rows, err)
