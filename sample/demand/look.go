@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tachograph/sample"
-	"tachograph/sample/seek"
 )
 
 // restless is a source that may find out by being read that its groups should be
@@ -17,7 +16,7 @@ const calmEvery = time.Hour
 
 // quest is the search of one source for what it did not find yet.
 type quest struct {
-	seek.Quest
+	sample.Quest
 	source *source
 	look   func() bool
 }
@@ -45,7 +44,7 @@ func (r *Reader) Start() {
 }
 
 func (r *Reader) seek(quests []*quest) {
-	timer := time.NewTimer(seek.First)
+	timer := time.NewTimer(sample.FirstLook)
 	defer timer.Stop()
 	for {
 		select {
@@ -54,7 +53,7 @@ func (r *Reader) seek(quests []*quest) {
 		case <-timer.C:
 		}
 		now := r.opt.Now().Awake
-		next := now + int64(seek.Most)
+		next := now + int64(sample.MostLook)
 		for _, q := range quests {
 			if q.At <= now {
 				r.lookAgain(q)

@@ -8,7 +8,6 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
-	"tachograph/sample/seek"
 )
 
 // seekPatience is how long a look may take before it is told.
@@ -16,7 +15,7 @@ const seekPatience = 10 * time.Second
 
 // quest is the search of one source for what it did not find yet.
 type quest struct {
-	seek.Quest
+	sample.Quest
 	source *source
 	look   func() bool
 }
@@ -38,7 +37,7 @@ func (e *Engine) seek() {
 	if len(quests) == 0 {
 		return
 	}
-	timer := time.NewTimer(seek.First)
+	timer := time.NewTimer(sample.FirstLook)
 	defer timer.Stop()
 	for {
 		select {
@@ -53,7 +52,7 @@ func (e *Engine) seek() {
 			e.lookAgain(quests)
 		}
 		now = e.clock.now().Awake
-		next := now + int64(seek.Most)
+		next := now + int64(sample.MostLook)
 		for _, q := range quests {
 			next = min(next, q.At)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"tachograph/sample"
 	"tachograph/sample/metric"
-	"tachograph/sample/seek"
 )
 
 // late is a source whose driver matches when the test says so.
@@ -65,7 +64,7 @@ func TestWhatComesLateIsRead(t *testing.T) {
 			t.Errorf("looked %d times in ten minutes", looks)
 		}
 		src.turn.Store(true)
-		time.Sleep(seek.Most + 2*time.Second)
+		time.Sleep(sample.MostLook + 2*time.Second)
 		if got := len(w.sink.of(metric.Fast, "late.fast")); got == 0 {
 			t.Error("the driver came and is not read")
 		}
@@ -73,7 +72,7 @@ func TestWhatComesLateIsRead(t *testing.T) {
 			t.Errorf("its static metrics were read %d times", got)
 		}
 		src.turn.Store(false)
-		time.Sleep(seek.Most + 2*time.Second)
+		time.Sleep(sample.MostLook + 2*time.Second)
 		before := len(w.sink.of(metric.Fast, "late.fast"))
 		time.Sleep(10 * time.Second)
 		if got := len(w.sink.of(metric.Fast, "late.fast")); got != before {
@@ -100,7 +99,7 @@ func TestLookingCostsNextToNothing(t *testing.T) {
 		_, stop := w.run(w.options(defaultPlan(), src))
 		time.Sleep(time.Hour)
 		looks := src.looks.Load()
-		if spent := time.Duration(looks) * src.takes; spent > 2*time.Hour/seek.Share {
+		if spent := time.Duration(looks) * src.takes; spent > 2*time.Hour/sample.LookShare {
 			t.Errorf("%d looks of %v in an hour", looks, src.takes)
 		}
 		stop()
@@ -131,7 +130,7 @@ func TestAWakeIsAHint(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		w.asleep.Add(int64(time.Hour))
 		src.turn.Store(true)
-		time.Sleep(seek.First + 3*time.Second)
+		time.Sleep(sample.FirstLook + 3*time.Second)
 		if got := len(w.sink.of(metric.Fast, "late.fast")); got == 0 {
 			t.Error("what came with the wake is not read soon after it")
 		}

@@ -1,25 +1,24 @@
-// Package seek says when to look again for what a machine did not have, or may not
-// have any more: a recorder that is started with the machine is there before many
-// drivers, and devices come and go while it runs.
-package seek
+package sample
 
 import "time"
 
+// When a source that lacks something, or may have lost it, is looked at again: a recorder
+// that starts with the machine is there before many drivers, and devices come and go.
 const (
-	// First is how long after the start, after a change and after a wake there is the
+	// FirstLook is how long after the start, after a change and after a wake there is the
 	// first look: drivers match one after another. Each further look is twice as far
-	// away, up to Most.
-	First = 5 * time.Second
-	Most  = time.Minute
-	// Share bounds what looking costs in the long run: a source that takes five
+	// away, up to MostLook.
+	FirstLook = 5 * time.Second
+	MostLook  = time.Minute
+	// LookShare bounds what looking costs in the long run: a source that takes five
 	// milliseconds to look does so every hundred seconds at most. What one look took
 	// tells little on a machine that is busy starting, so that the quickest counts,
 	// and rarest is the least that is done.
-	Share  = 20_000
-	rarest = 10 * time.Minute
+	LookShare = 20_000
+	rarest    = 10 * time.Minute
 )
 
-// Quest is the search of one source. Its times are of the awake clock.
+// A Quest plans the looks of one source. Its times are of the awake clock.
 type Quest struct {
 	At int64 // of the next look
 
@@ -31,7 +30,7 @@ type Quest struct {
 
 // Begin begins anew with frequent looks.
 func (q *Quest) Begin(now int64) {
-	q.every, q.most = First, Most
+	q.every, q.most = FirstLook, MostLook
 	q.Next(now)
 }
 
@@ -59,8 +58,8 @@ func (q *Quest) Took(d time.Duration) {
 // Next plans the next look: soon at first, then as rarely as a look costs.
 func (q *Quest) Next(now int64) {
 	wait := q.every
-	if q.every >= Most {
-		wait = max(wait, min(q.cost*Share, rarest))
+	if q.every >= MostLook {
+		wait = max(wait, min(q.cost*LookShare, rarest))
 	}
 	q.At = now + int64(wait)
 	q.every = min(2*q.every, q.most)
