@@ -84,12 +84,24 @@ func (in *Installer) files() []File {
 	return append(files, in.Manager.Files(l)...)
 }
 
-// serveFiles are those of the server.
-func (in *Installer) serveFiles() ([]File, error) {
-	if in.Serve == nil {
-		return nil, nil
+// beside are the files of the services that are installed with the recorder.
+func (in *Installer) beside() ([]File, error) {
+	var services []Service
+	if in.Serve != nil {
+		services = append(services, *in.Serve)
 	}
-	return in.Manager.Server().Files(in.Layout, *in.Serve)
+	if in.Push != nil {
+		services = append(services, *in.Push)
+	}
+	var files []File
+	for _, s := range services {
+		more, err := in.Manager.Describe(in.Layout, s)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	return files, nil
 }
 
 // manuals are the paths of the manual pages: man1/recorder.1.
@@ -119,7 +131,7 @@ func (in *Installer) Install() error {
 	if in.Push != nil && len(programs) < 2 {
 		return fmt.Errorf("there is no replay in %s, which is what pushes: put it beside the recorder", in.From)
 	}
-	serve, err := in.serveFiles()
+	beside, err := in.beside()
 	if err != nil {
 		return err
 	}
@@ -128,7 +140,7 @@ func (in *Installer) Install() error {
 			return err
 		}
 	}
-	for _, f := range slices.Concat(programs, in.files(), serve, in.pushFiles()) {
+	for _, f := range slices.Concat(programs, in.files(), beside) {
 		changed, err := p.write(f)
 		if err != nil {
 			return err
@@ -150,15 +162,8 @@ func (in *Installer) Install() error {
 			return err
 		}
 	}
-	if err := in.server(p); err != nil {
-		return err
-	}
-	if err := in.push(p); err != nil {
-		return err
-	}
-	// The agent for PCP, where it is a service, goes on with the program that is there now.
-	if fileExists(p.at(in.Layout.PMDAJob)) {
-		if err := in.Manager.Agent().Load(in.Layout); err != nil {
+	for k, away := range []bool{Server: in.Unserve, Pusher: in.Unpush, Agent: false} {
+		if err := in.settle(p, Kind(k), away); err != nil {
 			return err
 		}
 	}
@@ -166,21 +171,22 @@ func (in *Installer) Install() error {
 	return nil
 }
 
-// server makes the machine's manager know the server, or forget it. One that was
-// installed before goes on with the program that is there now.
-func (in *Installer) server(p place) error {
-	l, server := in.Layout, in.Manager.Server()
-	if in.Unserve {
-		if err := server.Unload(l); err != nil {
+// settle makes the machine's manager know a service beside the recorder's, or takes it
+// away. One that was installed before goes on with the program that is there now. How far
+// a push had come stays, so that it goes on there when it is installed again.
+func (in *Installer) settle(p place, k Kind, away bool) error {
+	job := in.Manager.Job(in.Layout, k)
+	file, _ := in.Layout.job(k)
+	switch {
+	case away:
+		if err := job.Unload(); err != nil {
 			return err
 		}
-		errs := in.remove(p, server.Paths(l)...)
-		return errors.Join(append(errs, in.Manager.Forget())...)
+		return errors.Join(append(in.remove(p, job.Paths()...), in.Manager.Forget())...)
+	case fileExists(p.at(file)):
+		return job.Load()
 	}
-	if !fileExists(p.at(l.ServeJob)) {
-		return nil
-	}
-	return server.Load(l)
+	return nil
 }
 
 func (in *Installer) tell(p place, f File, changed bool) {
@@ -253,7 +259,7 @@ func (in *Installer) Print() (string, error) {
 			return "", err
 		}
 	}
-	serve, err := in.serveFiles()
+	beside, err := in.beside()
 	if err != nil {
 		return "", err
 	}
@@ -271,11 +277,10 @@ func (in *Installer) Print() (string, error) {
 	if fileExists(filepath.Join(in.From, "replay")) {
 		programs = append(programs, File{Path: in.Layout.Replay(), Mode: 0o755})
 	}
-	serve = append(serve, in.pushFiles()...)
-	for _, f := range slices.Concat(programs, in.files(), serve) {
+	for _, f := range slices.Concat(programs, in.files(), beside) {
 		fmt.Fprintf(&b, "# file %s (root:%s %04o)\n", p.at(f.Path), cmp.Or(f.Group, in.rootGroup()), f.Mode)
 	}
-	for _, f := range append(in.Manager.Files(in.Layout), serve...) {
+	for _, f := range append(in.Manager.Files(in.Layout), beside...) {
 		if len(f.Content) > 0 {
 			fmt.Fprintf(&b, "\n# %s\n%s", p.at(f.Path), f.Content)
 		}
@@ -284,10 +289,10 @@ func (in *Installer) Print() (string, error) {
 		b.WriteString("\n# commands\n")
 		commands := in.Manager.Commands(in.Layout)
 		if in.Serve != nil {
-			commands = append(commands, in.Manager.Server().Commands(in.Layout)...)
+			commands = append(commands, in.Manager.Job(in.Layout, Server).Commands()...)
 		}
 		if in.Push != nil {
-			commands = append(commands, in.Manager.Pusher().Commands(in.Layout)...)
+			commands = append(commands, in.Manager.Job(in.Layout, Pusher).Commands()...)
 		}
 		for _, c := range commands {
 			b.WriteString(c + "\n")
@@ -312,20 +317,21 @@ func (in *Installer) Uninstall(purge bool) error {
 	if _, err := os.Stat(in.Root); in.Stage && err != nil {
 		return fmt.Errorf("nothing is installed under %s: %w", in.Root, cause(err))
 	}
-	l, server := in.Layout, in.Manager.Server()
+	l := in.Layout
+	server, pusher := in.Manager.Job(l, Server), in.Manager.Job(l, Pusher)
 	if !in.Stage {
-		if err := errors.Join(server.Unload(l), in.Manager.Pusher().Unload(l)); err != nil {
+		if err := errors.Join(server.Unload(), pusher.Unload()); err != nil {
 			return err
 		}
-		if err := in.Manager.Unload(l); err != nil {
+		if err := in.Manager.Unload(); err != nil {
 			return err
 		}
 	}
 	p := in.place()
 	var errs []error
 	remove := func(paths ...string) { errs = append(errs, in.remove(p, paths...)...) }
-	remove(server.Paths(l)...)
-	remove(in.Manager.Pusher().Paths(l)...)
+	remove(server.Paths()...)
+	remove(pusher.Paths()...)
 	for _, f := range in.Manager.Files(l) {
 		remove(f.Path)
 	}

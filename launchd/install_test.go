@@ -412,14 +412,14 @@ func TestStartStopRestart(t *testing.T) {
 	if err := man.Start(m.in.Layout); err != nil || !state().Running {
 		t.Errorf("start of a running one: %v, %+v", err, state())
 	}
-	if err := man.Unload(m.in.Layout); err != nil || state().Loaded {
+	if err := man.Unload(); err != nil || state().Loaded {
 		t.Errorf("unload: %v, %+v", err, state())
 	}
 	if err := man.Start(m.in.Layout); err != nil || !state().Running {
 		t.Errorf("start of one that is not loaded: %v, %+v", err, state())
 	}
 	os.Remove(m.path(m.in.Layout.Job))
-	man.Unload(m.in.Layout)
+	man.Unload()
 	if err := man.Start(m.in.Layout); err == nil || !strings.Contains(err.Error(), "error 5") {
 		t.Errorf("start without a plist: %v", err)
 	}

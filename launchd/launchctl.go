@@ -54,11 +54,15 @@ func (m *Launchd) Files(l Layout) []File {
 
 // Commands lists what Load runs.
 func (m *Launchd) Commands(l Layout) []string {
+	return append(m.loading(l.Job), launchctl+" kickstart "+m.service())
+}
+
+// loading lists the commands by which launchd takes up what a file describes.
+func (m *Launchd) loading(file string) []string {
 	return []string{
 		launchctl + " bootout " + m.service() + "   (where it is loaded)",
 		launchctl + " enable " + m.service(),
-		launchctl + " bootstrap system " + quoteShell(l.Job),
-		launchctl + " kickstart " + m.service(),
+		launchctl + " bootstrap system " + quoteShell(file),
 	}
 }
 
@@ -129,7 +133,7 @@ func isDisabled(out, label string) bool {
 
 // Load boots the job out if it is loaded, and in again.
 func (m *Launchd) Load(l Layout) error {
-	if err := m.Unload(l); err != nil {
+	if err := m.Unload(); err != nil {
 		return err
 	}
 	return m.Start(l)
@@ -211,7 +215,7 @@ func (m *Launchd) Restart(l Layout) error {
 }
 
 // Unload boots the job out and waits until launchd has forgotten it.
-func (m *Launchd) Unload(l Layout) error {
+func (m *Launchd) Unload() error {
 	st, err := m.State()
 	if err != nil || !st.Loaded {
 		return err

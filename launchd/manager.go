@@ -24,7 +24,7 @@ type Manager interface {
 	// replaces one that is loaded.
 	Load(l Layout) error
 	// Unload stops the service and makes the manager forget it.
-	Unload(l Layout) error
+	Unload() error
 	// Forget makes the manager notice that the files are gone.
 	Forget() error
 	Start(l Layout) error
@@ -36,10 +36,8 @@ type Manager interface {
 	Journal(since time.Time) string
 	// Commands lists what Load runs, for people.
 	Commands(l Layout) []string
-	// Server drives the second service.
-	Server() Server
-	// Pusher drives the third.
-	Pusher() Pusher
-	// Agent drives the fourth.
-	Agent() Agenter
+	// Describe returns the files that describe a service beside the recorder's.
+	Describe(l Layout, s Service) ([]File, error)
+	// Job drives such a service.
+	Job(l Layout, k Kind) Job
 }

@@ -43,35 +43,8 @@ func (p PMDA) command(l Layout) []string {
 	return words
 }
 
-// Agenter drives that service.
-type Agenter interface {
-	// Files are the files that describe it.
-	Files(l Layout, p PMDA) []File
-	// Load makes the manager take the files up and start it. It replaces one that is
-	// loaded.
-	Load(l Layout) error
-	// Unload stops it and makes the manager forget it.
-	Unload(l Layout) error
-	State() (State, error)
-}
-
-type launchdAgent struct{ *Launchd }
-
-// Agent is a job of its own.
-func (m *Launchd) Agent() Agenter {
-	return launchdAgent{&Launchd{Runner: m.Runner, Pause: m.Pause, label: PMDALabel}}
-}
-
-func (m launchdAgent) Files(l Layout, p PMDA) []File {
-	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDAPlist(p)}}
-}
-
-func (m launchdAgent) Load(l Layout) error {
-	if err := m.Unload(l); err != nil {
-		return err
-	}
-	_, _, err := m.bootstrap(l.PMDAJob)
-	return err
+func (p PMDA) launchd(l Layout) ([]File, error) {
+	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDAPlist(p)}}, nil
 }
 
 // PMDAPlist is the description of the agent for launchd. It runs as root, as the
@@ -93,20 +66,9 @@ func (l Layout) PMDAPlist(p PMDA) []byte {
 	})
 }
 
-type systemdAgent struct{ *Systemd }
-
-// Agent is a unit of its own.
-func (m *Systemd) Agent() Agenter { return systemdAgent{m} }
-
-func (m systemdAgent) Files(l Layout, p PMDA) []File {
-	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDASystemdUnit(p)}}
+func (p PMDA) systemd(l Layout) ([]File, error) {
+	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDASystemdUnit(p)}}, nil
 }
-
-func (m systemdAgent) Load(Layout) error { return m.doAll(startAnew(PMDAUnit)) }
-
-func (m systemdAgent) Unload(Layout) error { return m.disable(PMDAUnit) }
-
-func (m systemdAgent) State() (State, error) { return m.state(PMDAUnit) }
 
 // PMDASystemdUnit is the description of the agent for systemd. It keeps of root's rights
 // what the recorder keeps, for it reads the same; it writes nothing, and hears nobody but

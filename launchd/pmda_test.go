@@ -15,7 +15,7 @@ func TestTheAgentForPCPComesAndGoes(t *testing.T) {
 	for _, manager := range []string{"launchd", "systemd"} {
 		t.Run(manager, func(t *testing.T) {
 			m := newMachine(t, manager)
-			agent := m.in.Manager.Agent()
+			agent := m.in.Manager.Job(m.in.Layout, launchd.Agent)
 			running := func(want bool) {
 				t.Helper()
 				if st, err := agent.State(); err != nil || st.Running != want {
@@ -23,10 +23,14 @@ func TestTheAgentForPCPComesAndGoes(t *testing.T) {
 				}
 			}
 			running(false)
-			if err := agent.Unload(m.in.Layout); err != nil {
+			if err := agent.Unload(); err != nil {
 				t.Errorf("it is not there: %v", err)
 			}
-			for _, f := range agent.Files(m.in.Layout, launchd.PMDA{Program: m.in.Layout.Recorder(), Domains: []uint32{500}, Group: "pcp"}) {
+			files, err := m.in.Manager.Describe(m.in.Layout, launchd.PMDA{Program: m.in.Layout.Recorder(), Domains: []uint32{500}, Group: "pcp"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
 				path := filepath.Join(m.in.Root, f.Path)
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 					t.Fatal(err)
@@ -36,7 +40,7 @@ func TestTheAgentForPCPComesAndGoes(t *testing.T) {
 				}
 			}
 			for range 2 {
-				if err := agent.Load(m.in.Layout); err != nil {
+				if err := agent.Load(); err != nil {
 					t.Fatal(err)
 				}
 				running(true)
@@ -48,7 +52,7 @@ func TestTheAgentForPCPComesAndGoes(t *testing.T) {
 				t.Errorf("an upgrade: %s", calls)
 			}
 			running(true)
-			if err := agent.Unload(m.in.Layout); err != nil {
+			if err := agent.Unload(); err != nil {
 				t.Fatal(err)
 			}
 			running(false)

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -31,21 +30,6 @@ type Push struct {
 	Options []string
 }
 
-// Pusher drives the service.
-type Pusher interface {
-	// Files are the files that describe it.
-	Files(l Layout, p Push) []File
-	// Paths are theirs, with what it may have written.
-	Paths(l Layout) []string
-	// Load makes the manager take the files up and start it. It replaces one that is
-	// loaded.
-	Load(l Layout) error
-	// Unload stops it and makes the manager forget it.
-	Unload(l Layout) error
-	State() (State, error)
-	Commands(l Layout) []string
-}
-
 // command is what the service runs; secrets is where it finds the files with them.
 func (p Push) command(l Layout, secret func(name, path string) string) []string {
 	words := []string{l.Replay(), "push", "--follow", "--to", p.URL, "--archive", p.Archives, "--state", filepath.Join(l.PushState, p.State)}
@@ -58,37 +42,11 @@ func (p Push) command(l Layout, secret func(name, path string) string) []string 
 	return append(words, p.Options...)
 }
 
-// launchdPush is the push under launchd.
-type launchdPush struct{ *Launchd }
-
-// Pusher is a job of its own.
-func (m *Launchd) Pusher() Pusher {
-	return launchdPush{&Launchd{Runner: m.Runner, Pause: m.Pause, label: PushLabel}}
-}
-
-func (m launchdPush) Files(l Layout, p Push) []File {
+func (p Push) launchd(l Layout) ([]File, error) {
 	return []File{
 		{Path: l.PushLog, Mode: 0o640, Content: []byte{}, Keep: true},
 		{Path: l.PushJob, Mode: 0o644, Content: l.PushPlist(p)},
-	}
-}
-
-func (m launchdPush) Paths(l Layout) []string { return []string{l.PushJob, l.PushLog} }
-
-func (m launchdPush) Commands(l Layout) []string {
-	return []string{
-		launchctl + " bootout " + m.service() + "   (where it is loaded)",
-		launchctl + " enable " + m.service(),
-		launchctl + " bootstrap system " + quoteShell(l.PushJob),
-	}
-}
-
-func (m launchdPush) Load(l Layout) error {
-	if err := m.Unload(l); err != nil {
-		return err
-	}
-	_, _, err := m.bootstrap(l.PushJob)
-	return err
+	}, nil
 }
 
 // PushPlist is the description of the push for launchd, which has no way to hand a
@@ -113,25 +71,9 @@ func (l Layout) PushPlist(p Push) []byte {
 	})
 }
 
-// systemdPush is the push under systemd.
-type systemdPush struct{ *Systemd }
-
-// Pusher is a unit of its own.
-func (m *Systemd) Pusher() Pusher { return systemdPush{m} }
-
-func (m systemdPush) Files(l Layout, p Push) []File {
-	return []File{{Path: l.PushJob, Mode: 0o644, Content: l.PushSystemdUnit(p)}}
+func (p Push) systemd(l Layout) ([]File, error) {
+	return []File{{Path: l.PushJob, Mode: 0o644, Content: l.PushSystemdUnit(p)}}, nil
 }
-
-func (m systemdPush) Paths(l Layout) []string { return []string{l.PushJob} }
-
-func (m systemdPush) Commands(Layout) []string { return spelled(startAnew(PushUnit)) }
-
-func (m systemdPush) Load(Layout) error { return m.doAll(startAnew(PushUnit)) }
-
-func (m systemdPush) Unload(Layout) error { return m.disable(PushUnit) }
-
-func (m systemdPush) State() (State, error) { return m.state(PushUnit) }
 
 // PushSystemdUnit is the description of the push for systemd: a user that exists only
 // while it runs, in the group that may read the archives, held as tightly as the
@@ -215,42 +157,6 @@ func (in *Installer) pushDirs() []Dir {
 		return nil
 	}
 	return []Dir{{Path: in.Layout.PushState, Mode: 0o770, Group: in.Push.Group}}
-}
-
-// pushFiles are those of the push.
-func (in *Installer) pushFiles() []File {
-	if in.Push == nil {
-		return nil
-	}
-	return in.Manager.Pusher().Files(in.Layout, *in.Push)
-}
-
-// push makes the machine's manager know the push, or forget it. One that was installed
-// before goes on with the program that is there now.
-func (in *Installer) push(p place) error {
-	pusher := in.Manager.Pusher()
-	if in.Unpush {
-		return in.unpush(p)
-	}
-	if !fileExists(p.at(in.Layout.PushJob)) {
-		return nil
-	}
-	return pusher.Load(in.Layout)
-}
-
-// unpush takes it away. How far it had come stays, so that it goes on there when it is
-// installed again.
-func (in *Installer) unpush(p place) error {
-	pusher := in.Manager.Pusher()
-	if err := pusher.Unload(in.Layout); err != nil {
-		return err
-	}
-	for _, err := range slices.Concat(in.remove(p, pusher.Paths(in.Layout)...), []error{in.Manager.Forget()}) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // purgePush removes how far it had come, and nothing that a link leads to but where

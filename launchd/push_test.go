@@ -39,9 +39,9 @@ func TestPushIsInstalledAndGoes(t *testing.T) {
 	for manager, want := range pushed {
 		t.Run(manager, func(t *testing.T) {
 			m := newMachine(t, manager)
-			pusher := m.in.Manager.Pusher()
+			pusher := m.in.Manager.Job(m.in.Layout, launchd.Pusher)
 			there := func() (n int) {
-				for _, path := range pusher.Paths(m.in.Layout) {
+				for _, path := range pusher.Paths() {
 					if _, err := os.Lstat(filepath.Join(m.in.Root, path)); err == nil {
 						n++
 					}

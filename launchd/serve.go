@@ -37,21 +37,6 @@ const (
 	serveUser = "nobody"
 )
 
-// Server drives the second service.
-type Server interface {
-	// Files are the files that describe it.
-	Files(l Layout, s Serve) ([]File, error)
-	// Paths are theirs, with what it may have written.
-	Paths(l Layout) []string
-	// Load makes the manager take the files up and listen. It replaces one that
-	// is loaded.
-	Load(l Layout) error
-	// Unload stops it and makes the manager forget it.
-	Unload(l Layout) error
-	State() (State, error)
-	Commands(l Layout) []string
-}
-
 // command is what the service runs. socket is what --listen calls the manager that
 // hands it over.
 func (s Serve) command(l Layout, socket string) []string {
@@ -62,38 +47,12 @@ func (s Serve) command(l Layout, socket string) []string {
 	return words
 }
 
-// launchdServer is the server under launchd.
-type launchdServer struct{ *Launchd }
-
-// Server is a job of its own.
-func (m *Launchd) Server() Server {
-	return launchdServer{&Launchd{Runner: m.Runner, Pause: m.Pause, label: ServeLabel}}
-}
-
-func (m launchdServer) Files(l Layout, s Serve) ([]File, error) {
+func (s Serve) launchd(l Layout) ([]File, error) {
 	text, err := l.ServePlist(s)
 	return []File{
 		{Path: l.ServeLog, Mode: 0o660, Group: s.Group, Content: []byte{}, Keep: true},
 		{Path: l.ServeJob, Mode: 0o644, Content: text},
 	}, err
-}
-
-func (m launchdServer) Paths(l Layout) []string { return []string{l.ServeJob, l.ServeLog} }
-
-func (m launchdServer) Commands(l Layout) []string {
-	return []string{
-		launchctl + " bootout " + m.service() + "   (where it is loaded)",
-		launchctl + " enable " + m.service(),
-		launchctl + " bootstrap system " + quoteShell(l.ServeJob),
-	}
-}
-
-func (m launchdServer) Load(l Layout) error {
-	if err := m.Unload(l); err != nil {
-		return err
-	}
-	_, _, err := m.bootstrap(l.ServeJob)
-	return err
 }
 
 // ServePlist is the server's description for launchd, which makes its socket. There
@@ -128,53 +87,11 @@ func (l Layout) ServePlist(s Serve) ([]byte, error) {
 	}), nil
 }
 
-// systemdServer is the server under systemd.
-type systemdServer struct{ *Systemd }
-
-// Server is a socket, and the service that it starts.
-func (m *Systemd) Server() Server { return systemdServer{m} }
-
-func (m systemdServer) Files(l Layout, s Serve) ([]File, error) {
+func (s Serve) systemd(l Layout) ([]File, error) {
 	return []File{
 		{Path: l.ServeJob, Mode: 0o644, Content: l.ServeSystemdUnit(s)},
-		{Path: serveSocketUnit(l), Mode: 0o644, Content: l.ServeSystemdSocket(s)},
+		{Path: filepath.Join(filepath.Dir(l.ServeJob), ServeSocket), Mode: 0o644, Content: l.ServeSystemdSocket(s)},
 	}, nil
-}
-
-func serveSocketUnit(l Layout) string { return filepath.Join(filepath.Dir(l.ServeJob), ServeSocket) }
-
-func (m systemdServer) Paths(l Layout) []string { return []string{l.ServeJob, serveSocketUnit(l)} }
-
-// serveCommands are what Load runs. A socket whose service runs cannot be started
-// anew.
-func serveCommands() [][]string {
-	return [][]string{{"daemon-reload"}, {"stop", ServeUnit}, {"enable", ServeSocket}, {"restart", ServeSocket}}
-}
-
-func (m systemdServer) Commands(Layout) []string { return spelled(serveCommands()) }
-
-func (m systemdServer) Load(Layout) error { return m.doAll(serveCommands()) }
-
-func (m systemdServer) Unload(Layout) error {
-	st, err := m.state(ServeSocket)
-	if err != nil || !st.Loaded {
-		return err
-	}
-	if err := m.do("disable", "--now", ServeSocket); err != nil {
-		return err
-	}
-	return m.do("stop", ServeUnit)
-}
-
-// State is that of the service, which is loaded where its socket is.
-func (m systemdServer) State() (State, error) {
-	socket, err := m.state(ServeSocket)
-	if err != nil {
-		return State{}, err
-	}
-	st, err := m.state(ServeUnit)
-	st.Loaded, st.Disabled = socket.Loaded && socket.Running, socket.Disabled
-	return st, err
 }
 
 // ServeSystemdSocket is the server's socket for systemd.

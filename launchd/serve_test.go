@@ -59,7 +59,7 @@ func (m *machine) install(t *testing.T) {
 
 // there says which of the server's files there are.
 func (m *machine) there() (paths []string) {
-	for _, path := range m.in.Manager.Server().Paths(m.in.Layout) {
+	for _, path := range m.in.Manager.Job(m.in.Layout, launchd.Server).Paths() {
 		if _, err := os.Lstat(filepath.Join(m.in.Root, path)); err == nil {
 			paths = append(paths, path)
 		}
@@ -74,7 +74,7 @@ func TestServerIsInstalledAndGoes(t *testing.T) {
 	for manager, want := range served {
 		t.Run(manager, func(t *testing.T) {
 			m := newMachine(t, manager)
-			server := m.in.Manager.Server()
+			server := m.in.Manager.Job(m.in.Layout, launchd.Server)
 			state := func(loaded, running bool) {
 				t.Helper()
 				if st, err := server.State(); err != nil || st.Loaded != loaded || st.Running != running {

@@ -36,7 +36,7 @@ func (m *Systemd) Files(l Layout) []File {
 
 // Commands lists what Load runs.
 func (m *Systemd) Commands(l Layout) []string {
-	return []string{systemctl + " daemon-reload", systemctl + " enable " + Unit, systemctl + " restart " + Unit}
+	return spelled(startAnew(Unit))
 }
 
 func (m *Systemd) do(args ...string) error {
@@ -94,7 +94,7 @@ func spelled(commands [][]string) (lines []string) {
 }
 
 // Unload stops and disables the unit.
-func (m *Systemd) Unload(l Layout) error { return m.disable(Unit) }
+func (m *Systemd) Unload() error { return m.disable(Unit) }
 
 // Forget makes systemd notice that the unit is gone.
 func (m *Systemd) Forget() error { return m.do("daemon-reload") }

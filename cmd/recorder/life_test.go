@@ -134,7 +134,7 @@ func TestLifeOfAService(t *testing.T) {
 			t.Parallel()
 			h := newHost(newKeeper(t))
 			h.from = t.TempDir()
-			t.Cleanup(func() { h.manager.Unload(h.layout) })
+			t.Cleanup(func() { h.manager.Unload() })
 			live(t, h)
 		})
 	}
@@ -153,7 +153,7 @@ func TestServiceThatDoesNotComeUp(t *testing.T) {
 			h := newHost(newKeeper(t))
 			h.waits.downFor = 300 * time.Millisecond // nobody starts it again
 			h.from = t.TempDir()
-			t.Cleanup(func() { h.manager.Unload(h.layout) })
+			t.Cleanup(func() { h.manager.Unload() })
 			built.Copy(t, os.Args[0], filepath.Join(h.from, "recorder"))
 			config := filepath.Join(h.root, h.layout.Config)
 			err := os.MkdirAll(filepath.Dir(config), 0o755)

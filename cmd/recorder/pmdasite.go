@@ -269,17 +269,22 @@ func (a *app) siteInstall(f *siteFlags) error {
 	s.Lines, s.Names, s.Replace = agentLines(l, recorder, socket), p.Names(), f.replace
 	s.Files = s.Put(p)
 	if f.daemon {
-		for _, file := range h.manager.Agent().Files(h.layout, launchd.PMDA{Program: recorder, Domains: l.Domains(), Group: s.Paths.Group, Options: daemonArgs(l)}) {
+		files, err := h.manager.Describe(h.layout, launchd.PMDA{Program: recorder, Domains: l.Domains(), Group: s.Paths.Group, Options: daemonArgs(l)})
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
 			s.Files = append(s.Files, site.File{Path: file.Path, Mode: file.Mode, Content: file.Content})
 		}
 	}
 	if !s.Stage {
 		s.Tell = site.SignalPMCD(p.Probe())
 		if f.daemon {
-			if _, err := h.manager.Agent().State(); err != nil && !f.dry {
+			agent := h.manager.Job(h.layout, launchd.Agent)
+			if _, err := agent.State(); err != nil && !f.dry {
 				return fmt.Errorf("--daemon makes the agent a service, and %s does not answer: %w (with --daemon=false pmcd starts the agent itself)", h.manager.Name(), err)
 			}
-			s.Start = func() error { return h.manager.Agent().Load(h.layout) }
+			s.Start = agent.Load
 		} else if err := h.forgetAgent(f); err != nil {
 			return err
 		}
@@ -292,7 +297,7 @@ func (h *host) forgetAgent(f *siteFlags) error {
 	if _, err := os.Lstat(filepath.Join(h.root, h.layout.PMDAJob)); err != nil || f.dry || h.euid != 0 {
 		return nil
 	}
-	return h.manager.Agent().Unload(h.layout)
+	return h.manager.Job(h.layout, launchd.Agent).Unload()
 }
 
 // removeFrom takes the agent out of a PCP. A service that cannot be ended does not keep it

@@ -77,7 +77,7 @@ func (h *host) serverState() string {
 	if _, err := os.Lstat(filepath.Join(h.root, h.layout.ServeJob)); err != nil {
 		return ""
 	}
-	st, err := h.manager.Server().State()
+	st, err := h.manager.Job(h.layout, launchd.Server).State()
 	switch {
 	case err != nil:
 		return "installed; " + err.Error()

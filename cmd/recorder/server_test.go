@@ -89,8 +89,8 @@ func TestStateOfTheServer(t *testing.T) {
 			if got := h.serverState(); got != "" {
 				t.Errorf("none is installed: %q", got)
 			}
-			server := h.manager.Server()
-			files, err := server.Files(h.layout, launchd.Serve{Archives: h.layout.Archives, Group: "daemon", SocketGroup: "daemon", Mode: 0o660})
+			server := h.manager.Job(h.layout, launchd.Server)
+			files, err := h.manager.Describe(h.layout, launchd.Serve{Archives: h.layout.Archives, Group: "daemon", SocketGroup: "daemon", Mode: 0o660})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,13 +106,13 @@ func TestStateOfTheServer(t *testing.T) {
 			if got := h.serverState(); !strings.HasPrefix(got, "NOT LISTENING: ") && !strings.HasPrefix(got, "DISABLED: ") {
 				t.Errorf("it is not loaded: %q", got)
 			}
-			if err := server.Load(h.layout); err != nil {
+			if err := server.Load(); err != nil {
 				t.Fatal(err)
 			}
 			if got := h.serverState(); got != "waits for somebody to connect to "+h.layout.ServeSocket {
 				t.Errorf("it is loaded: %q", got)
 			}
-			if err := server.Unload(h.layout); err != nil {
+			if err := server.Unload(); err != nil {
 				t.Fatal(err)
 			}
 		})
