@@ -106,8 +106,8 @@ func TestWhatIsDistrustedIsSaid(t *testing.T) {
 	}
 }
 
-// A client of the server reads beside a present value that it is distrusted, scrapes it, and
-// is told with the first frame of a subscription.
+// The server says three times that a value is distrusted: beside it in GetValues, as a series
+// of /metrics, and in the first frame that it sends to a subscriber of events.
 func TestWhatIsDistrustedIsServed(t *testing.T) {
 	t.Parallel()
 	socket, _ := startServer(t, distrusted(t))

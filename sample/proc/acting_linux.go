@@ -7,14 +7,14 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// acting is the thread that stands for a process whose first one has ended: the first of
-// those that live, for as long as it does.
+// acting is the thread from which the state of a process is read after its first thread has
+// ended: the first thread that still runs. The process keeps it until that thread ends too.
 type acting struct {
 	tid  uint64
 	stat procfs.Stat
 }
 
-// standIn finds who stands for a process whose first thread has ended.
+// standIn chooses the acting thread of a process, if its first thread has ended.
 func (k *linuxKernel) standIn(p *process[linuxProcess]) {
 	q := &p.platform
 	was := q.acting
@@ -33,13 +33,13 @@ func (k *linuxKernel) standIn(p *process[linuxProcess]) {
 	}
 }
 
-// alive reads what the kernel says of a thread, and reports whether it has not ended.
+// alive reads the stat file of a thread, and reports whether the thread still runs.
 func (k *linuxKernel) alive(p *process[linuxProcess], a *acting) bool {
 	_, _, ok := k.readThread(p, a.tid, &a.stat)
 	return ok && a.stat.State != 'Z' && a.stat.State != 'X'
 }
 
-// state is the letter of what a process does, 0 if none of its threads could be asked.
+// state returns the letter of a process's state, 0 if none of its threads could be read.
 func (q *linuxProcess) state() byte {
 	switch {
 	case q.acting != nil:
@@ -66,7 +66,8 @@ func (r *reading) nobody() metric.Reason {
 	return metric.Present
 }
 
-// threadPath is a file of the thread that stands for the process.
+// threadPath returns the path of a file in /proc: that of the acting thread if there is one,
+// else that of the process.
 func (r *reading) threadPath(name string) string {
 	if a := r.p.platform.acting; a != nil {
 		name = "task/" + strconv.FormatUint(a.tid, 10) + "/" + name

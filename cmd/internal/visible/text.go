@@ -1,7 +1,7 @@
 // Package visible makes text from strangers safe to print.
 //
-// The names of processes, directories, devices and hosts are chosen by whoever created
-// them, and archives may come from anybody. Some letters in such a name are commands to a
+// Anybody may choose the name of a process, a directory, a device or a host, and archives may
+// come from anybody. Some letters in such a name are commands to a
 // terminal: they write to the clipboard, rename the window or change the direction of
 // text. Both programs pass everything they print through this package, which replaces
 // such letters with visible ones: \x1b for escape, \n for the end of a line, \u202e for a

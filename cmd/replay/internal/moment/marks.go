@@ -171,8 +171,9 @@ func breakText(b *query.Break) string {
 	return visible.Text(text)
 }
 
-// Next is the mark after an instant, or the one before it. It looks for crashes on the
-// way there, however long that takes: whoever does not want to wait ends the context of Until.
+// Next returns the mark after an instant, or the one before it. It searches the whole way
+// for crashes, which may take long. A caller that stops waiting cancels the context that it
+// gave to Until.
 func (r *Recording) Next(at int64, forward bool) (Mark, bool) {
 	edge := at
 	for {
