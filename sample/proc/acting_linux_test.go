@@ -9,26 +9,31 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"tachograph/sample/proc/procfs"
 )
 
-// expectActing compares what is of one thread with the first living one of a process
-// whose first thread has ended, as the kernel shows it before and after.
+// expectActing compares a process without its first thread with what the kernel shows of the
+// first thread that lives. The process is stopped meanwhile, so that the thread stays as it is.
 func expectActing(t *testing.T, r *reader, pid int, key string) {
 	t.Helper()
-	for range 100 {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	for range 1000 {
 		want := firstLiving(t, pid)
 		r.read("proc")
-		if now := firstLiving(t, pid); maps.Equal(now, want) && now["proc.psinfo.sname"] == "S" {
+		if now := firstLiving(t, pid); maps.Equal(now, want) && now["proc.psinfo.sname"] == "T" {
 			r.expect("proc", key, want)
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Error("the thread never sleeps")
+	t.Error("the thread never stops")
 }
 
 // firstLiving is what the kernel shows of a process's first thread that has not ended.

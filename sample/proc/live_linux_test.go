@@ -72,8 +72,6 @@ func playRole(role string) {
 		}
 	case "switch":
 		switchThreads()
-	case "headless":
-		headless()
 	case "look":
 		look()
 	}

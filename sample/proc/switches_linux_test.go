@@ -101,13 +101,19 @@ func BenchmarkAskForSwitches(b *testing.B) {
 	}
 }
 
-// headless is the role of a process that goes on without its first thread.
+// While packages are initialised the Go runtime keeps the main goroutine on the first thread.
+func init() {
+	if os.Getenv(roleVariable) == "headless" {
+		headless()
+	}
+}
+
+// headless is the role of a process that goes on without its first thread, which calls it.
 func headless() {
 	runtime.GOMAXPROCS(4)
 	go func() {
-		runtime.LockOSThread()
-		own, first := syscall.Getpid(), fmt.Sprintf("/proc/self/task/%d/stat", syscall.Getpid())
-		for own != 0 {
+		first := fmt.Sprintf("/proc/self/task/%d/stat", syscall.Getpid())
+		for {
 			text, err := os.ReadFile(first)
 			if err != nil || bytes.Contains(text, []byte(") Z ")) {
 				break
@@ -118,19 +124,6 @@ func headless() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	for syscall.Gettid() != syscall.Getpid() {
-		// This one stays where it is; the first thread is among those that take others.
-		more := make(chan struct{})
-		go func() {
-			runtime.LockOSThread()
-			if syscall.Gettid() == syscall.Getpid() {
-				_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
-			}
-			close(more)
-			select {}
-		}()
-		<-more
-	}
 	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
