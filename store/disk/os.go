@@ -152,12 +152,16 @@ func onlyName(name string, st fs.FileInfo) error {
 // flock locks f, waiting a moment for those who only look.
 func flock(f *os.File) error {
 	for waited := time.Duration(0); ; waited += lockWait / 20 {
-		err := ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+		err := tryFlock(f)
 		if !errors.Is(err, unix.EWOULDBLOCK) || waited >= lockWait {
 			return err
 		}
 		time.Sleep(lockWait / 20)
 	}
+}
+
+func tryFlock(f *os.File) error {
+	return ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 }
 
 // holderLives reports whether the process that the lock file names is alive, or

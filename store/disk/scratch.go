@@ -23,20 +23,16 @@ func Scratch(path string) string {
 }
 
 // Hold locks f, a file or directory that is being made, until f is closed, so that no other
-// process takes it for abandoned. Where the file system has no locks, only the process number
-// in the name says so. It reports whether f is still there by its name: who looked for what is
+// process takes it for abandoned. Where the file system has no locks, or a program that only looks does not give its
+// own back in a moment, only the process number in the name says so. It reports whether f is still there by its name: who looked for what is
 // abandoned may have come first.
 func Hold(f *os.File) bool {
-	_ = lock(f, 0)
+	_ = flock(f)
 	return isAt(f, f.Name())
 }
 
 // HoldOther is Hold of what was made by another, who may hold it still.
-func HoldOther(f *os.File) { _ = lock(f, unix.LOCK_NB) }
-
-func lock(f *os.File, how int) error {
-	return ignoringEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|how) })
-}
+func HoldOther(f *os.File) { _ = tryFlock(f) }
 
 // isAt reports whether f is what is called name.
 func isAt(f *os.File, name string) bool {
@@ -154,7 +150,7 @@ func abandoned(left Leftover, sure bool, fn func(Leftover)) {
 		return
 	}
 	left.IsDir = info.IsDir()
-	err = lock(f, unix.LOCK_NB)
+	err = tryFlock(f)
 	if (err == nil || sure && !errors.Is(err, unix.EWOULDBLOCK)) && isAt(f, left.Path) {
 		fn(left)
 	}

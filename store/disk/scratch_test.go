@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tachograph/store/disk"
 )
@@ -142,5 +145,33 @@ func TestClearBesideMakers(t *testing.T) {
 	group.Wait()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 8 {
 		t.Errorf("there is %v, %v", entries, err)
+	}
+}
+
+// A program that keeps the lock of what is being made cannot stop who makes it.
+func TestHoldBesideAHolder(t *testing.T) {
+	name := disk.Scratch(filepath.Join(t.TempDir(), "out"))
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	holder, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	if err := unix.Flock(int(holder.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	held := make(chan bool)
+	go func() { held <- disk.Hold(f) }()
+	select {
+	case still := <-held:
+		if !still {
+			t.Error("it is said to be gone")
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits for the lock for ever")
 	}
 }
