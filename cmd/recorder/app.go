@@ -9,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/completion"
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/manual"
-	"tachograph/cmd/internal/mistake"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
 	"tachograph/config"
@@ -66,9 +64,9 @@ func (a *app) run(args []string) int {
 	err := root.Execute()
 	switch {
 	case err == nil:
-		return exit.Yes
+		return cli.Yes
 	case errors.Is(err, errNo):
-		return exit.No
+		return cli.No
 	}
 	text := strings.TrimSpace(err.Error())
 	// cobra lists what may have been meant, one a line.
@@ -79,9 +77,9 @@ func (a *app) run(args []string) int {
 		fmt.Fprintf(a.err, "recorder: %s\n", visible.Text(strings.TrimRight(line, "\n")))
 	}
 	if no := (noError{}); errors.As(err, &no) {
-		return exit.No
+		return cli.No
 	}
-	return exit.Failed
+	return cli.Failed
 }
 
 func (a *app) root() *cobra.Command {
@@ -94,14 +92,14 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w (see %s --help)", mistake.OfFlag(err), c.CommandPath())
+		return fmt.Errorf("%w (see %s --help)", cli.FlagError(err), c.CommandPath())
 	})
 	root.AddCommand(
 		a.runCommand(), a.probeCommand(), a.metricsCommand(), a.checkCommand(), a.sampleCommand(), a.rotateCommand(), a.reloadCommand(),
 		a.statusCommand(), a.installCommand(), a.uninstallCommand(), a.pmdaCommand(), a.versionCommand(), a.manCommand(),
 	)
 	root.AddCommand(a.controlCommands()...)
-	root.AddCommand(completion.Command(), exit.Topic())
+	root.AddCommand(cli.CompletionCommand(), cli.StatusTopic())
 	root.SetHelpCommand(manual.HelpCommand())
 	root.SetHelpFunc(manual.Help)
 	a.completions(root)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/completion"
+	"tachograph/cmd/internal/cli"
 )
 
 // completions tells shells what may stand where.
@@ -16,18 +16,18 @@ func (a *app) completions(root *cobra.Command) {
 			c.ValidArgsFunction = a.metricWords
 		case "completion":
 		default:
-			c.ValidArgsFunction = completion.Nothing
+			c.ValidArgsFunction = cli.CompleteNothing
 		}
 	}
-	completion.Register(root, map[string]completion.Func{
-		"archive": completion.Files, "config": completion.Files, "log-file": completion.Files, "root": completion.Files, "recorder": completion.Files,
-		"log-format": completion.Fixed("text", "json"),
-		"for":        completion.Fixed("10s", "1m", "10m", "1h"),
-		"output":     completion.Files,
-		"rate":       completion.Fixed("10", "49", "99", "499"),
-		"wait":       completion.Fixed("1s", "5s"),
-		"speed":      completion.Fixed("0", "1", "10", "60"),
-		"socket":     completion.Fixed("unix:", "tcp:127.0.0.1:"), "listen": completion.Fixed("unix:", "tcp:127.0.0.1:44321"),
+	cli.RegisterCompletion(root, map[string]cli.Completer{
+		"archive": cli.CompleteFiles, "config": cli.CompleteFiles, "log-file": cli.CompleteFiles, "root": cli.CompleteFiles, "recorder": cli.CompleteFiles,
+		"log-format": cli.CompleteFixed("text", "json"),
+		"for":        cli.CompleteFixed("10s", "1m", "10m", "1h"),
+		"output":     cli.CompleteFiles,
+		"rate":       cli.CompleteFixed("10", "49", "99", "499"),
+		"wait":       cli.CompleteFixed("1s", "5s"),
+		"speed":      cli.CompleteFixed("0", "1", "10", "60"),
+		"socket":     cli.CompleteFixed("unix:", "tcp:127.0.0.1:"), "listen": cli.CompleteFixed("unix:", "tcp:127.0.0.1:44321"),
 	})
 }
 

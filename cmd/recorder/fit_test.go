@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/recorder/service"
 	"tachograph/sample"
 	"tachograph/sample/metric"
@@ -66,7 +66,7 @@ func screens(t *testing.T, dir string, width int, ascii bool) map[string]string 
 		for i := range args {
 			args[i] = strings.Replace(args[i], "FILE", file, 1)
 		}
-		if status := a.run(args); status != exit.Yes {
+		if status := a.run(args); status != cli.Yes {
 			t.Fatalf("%s: status %d: %s", line, status, e.String())
 		}
 		shown[line] = o.String()

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 )
 
 // small mounts a file system of so many bytes.
@@ -27,7 +27,7 @@ func small(t *testing.T, size string) string {
 func TestFullDiskAtTheStart(t *testing.T) {
 	t.Parallel()
 	said, status := try(t, "run", "--archive", small(t, "16k"), "--for", "3s")
-	if status != exit.Failed || strings.Count(said, "\n") != 1 || !strings.Contains(said, "no space left on device") {
+	if status != cli.Failed || strings.Count(said, "\n") != 1 || !strings.Contains(said, "no space left on device") {
 		t.Errorf("status %d: %s", status, said)
 	}
 }
@@ -67,7 +67,7 @@ func TestDiskThatFillsUp(t *testing.T) {
 		t.Errorf("it complained %d times: %s", got, p.said())
 	}
 	p.end(syscall.SIGTERM)
-	if code := p.cmd.ProcessState.ExitCode(); code != exit.Yes {
+	if code := p.cmd.ProcessState.ExitCode(); code != cli.Yes {
 		t.Errorf("status %d: %s", code, p.said())
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/recorder/service"
 	"tachograph/launchd"
 	"tachograph/launchd/launchdtest"
@@ -171,7 +171,7 @@ func TestServiceThatDoesNotComeUp(t *testing.T) {
 				a := newApp(&out, &errs)
 				a.host = func() (host, error) { return h, nil }
 				status := a.run(args)
-				if said := errs.String(); status == exit.Yes || strings.Count(said, "\n") != 1 ||
+				if said := errs.String(); status == cli.Yes || strings.Count(said, "\n") != 1 ||
 					!strings.Contains(said, "; its last error: "+config+":3: classes.fsat is not a key of the configuration; did you mean classes.fast?") {
 					t.Errorf("%v: status %d: %s%s", args, status, out.String(), said)
 				}
@@ -190,7 +190,7 @@ func live(t *testing.T, h host) {
 		var out, errs bytes.Buffer
 		a := newApp(&out, &errs)
 		a.host = func() (host, error) { return h, nil }
-		if status := a.run(args); status != exit.Yes {
+		if status := a.run(args); status != cli.Yes {
 			t.Fatalf("%v: status %d: %s%s", args, status, out.String(), errs.String())
 		}
 		return out.String()

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/manual"
 	"tachograph/config"
 	"tachograph/sample"
@@ -129,7 +129,7 @@ func TestPrintedForms(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			out, errs, status := runRecorder(t, tc.args...)
-			if status != exit.Yes || errs != "" {
+			if status != cli.Yes || errs != "" {
 				t.Errorf("%v: status %d, %s", tc.args, status, errs)
 			}
 			golden(t, tc.name, strings.NewReplacer(file, "FILE", place, "/").Replace(out))
@@ -147,7 +147,7 @@ func TestProbeJSONKeepsNumbersExact(t *testing.T) {
 
 func TestPrintDefaultIsTheExampleFile(t *testing.T) {
 	out, _, status := runRecorder(t, "check", "--print-default")
-	if status != exit.Yes || out != config.DefaultText {
+	if status != cli.Yes || out != config.DefaultText {
 		t.Errorf("status %d, %q", status, out)
 	}
 }
@@ -168,26 +168,26 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"nonsense"}, exit.Failed, `recorder: unknown command "nonsense" for "recorder"`},
-		{[]string{"probe", "--nonsense"}, exit.Failed, "recorder: unknown flag: --nonsense (see recorder probe --help)"},
-		{[]string{"check", "extra"}, exit.Failed, `recorder: recorder check takes no arguments, but got "extra" (see recorder check --help)`},
-		{[]string{"probe", "--wait", "1ms", "a["}, exit.Failed, `recorder: "a[" is not a pattern of metric names (write disk.dev.* or disk)`},
-		{[]string{"probe", "--wait", "1ms", "smc"}, exit.Failed, "recorder: smc.temperature cannot be read here: Linux has no SMC"},
-		{[]string{"probe", "--wait", "1ms", "smc.fever"}, exit.Failed, "recorder: smc.fever cannot be read here: this machine does not have what it is computed from"},
-		{[]string{"probe", "--wait", "1ms", "none"}, exit.Failed, "recorder: no metric matches none (recorder metrics lists them all)"},
-		{[]string{"metrics", "none"}, exit.Failed, "recorder: no metric matches none (recorder metrics lists them all)"},
-		{[]string{"check", "--config", unknown}, exit.No, "recorder: " + unknown + ":3: archive.place is not a key of the configuration"},
-		{[]string{"check", "--config", fast}, exit.No, "recorder: " + fast + ":1: rule.0 reads host.name every 1s, but it is static: it cannot change while the machine runs, and is read once an archive"},
-		{[]string{"check", "--config", dir + "/absent"}, exit.Failed, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
-		{[]string{"status", "--archive", dir}, exit.No, "recorder: no recorder has written to " + dir + ": `sudo recorder install` has one record here, and --archive DIR says where another one does"},
-		{[]string{"rotate", "--archive", dir}, exit.Failed, "recorder: no recorder writes to " + dir},
-		{[]string{"stat"}, exit.Failed, `recorder: unknown command "stat" for "recorder"; did you mean start, status, stop`},
-		{[]string{"statsu"}, exit.Failed, `recorder: unknown command "statsu" for "recorder"; did you mean status`},
-		{[]string{"metrics", "disk.tiem"}, exit.Failed, "recorder: no metric matches disk.tiem; did you mean disk.time? (recorder metrics lists them all)"},
-		{[]string{"run", "--for", "-5s"}, exit.Failed, "recorder: --for -5s: a recording cannot end before it begins (without --for it ends when it is told to)"},
-		{[]string{"probe", "--wait", "-5s"}, exit.Failed, "recorder: --wait -5s: the second reading cannot come before the first"},
-		{[]string{"help", "statsu"}, exit.Failed, "recorder: there is no help about statsu; did you mean status?"},
-		{[]string{"man"}, exit.Failed, "recorder: man takes one argument, the directory to write to"},
+		{[]string{"nonsense"}, cli.Failed, `recorder: unknown command "nonsense" for "recorder"`},
+		{[]string{"probe", "--nonsense"}, cli.Failed, "recorder: unknown flag: --nonsense (see recorder probe --help)"},
+		{[]string{"check", "extra"}, cli.Failed, `recorder: recorder check takes no arguments, but got "extra" (see recorder check --help)`},
+		{[]string{"probe", "--wait", "1ms", "a["}, cli.Failed, `recorder: "a[" is not a pattern of metric names (write disk.dev.* or disk)`},
+		{[]string{"probe", "--wait", "1ms", "smc"}, cli.Failed, "recorder: smc.temperature cannot be read here: Linux has no SMC"},
+		{[]string{"probe", "--wait", "1ms", "smc.fever"}, cli.Failed, "recorder: smc.fever cannot be read here: this machine does not have what it is computed from"},
+		{[]string{"probe", "--wait", "1ms", "none"}, cli.Failed, "recorder: no metric matches none (recorder metrics lists them all)"},
+		{[]string{"metrics", "none"}, cli.Failed, "recorder: no metric matches none (recorder metrics lists them all)"},
+		{[]string{"check", "--config", unknown}, cli.No, "recorder: " + unknown + ":3: archive.place is not a key of the configuration"},
+		{[]string{"check", "--config", fast}, cli.No, "recorder: " + fast + ":1: rule.0 reads host.name every 1s, but it is static: it cannot change while the machine runs, and is read once an archive"},
+		{[]string{"check", "--config", dir + "/absent"}, cli.Failed, "recorder: the configuration cannot be read: open " + dir + "/absent: no such file or directory"},
+		{[]string{"status", "--archive", dir}, cli.No, "recorder: no recorder has written to " + dir + ": `sudo recorder install` has one record here, and --archive DIR says where another one does"},
+		{[]string{"rotate", "--archive", dir}, cli.Failed, "recorder: no recorder writes to " + dir},
+		{[]string{"stat"}, cli.Failed, `recorder: unknown command "stat" for "recorder"; did you mean start, status, stop`},
+		{[]string{"statsu"}, cli.Failed, `recorder: unknown command "statsu" for "recorder"; did you mean status`},
+		{[]string{"metrics", "disk.tiem"}, cli.Failed, "recorder: no metric matches disk.tiem; did you mean disk.time? (recorder metrics lists them all)"},
+		{[]string{"run", "--for", "-5s"}, cli.Failed, "recorder: --for -5s: a recording cannot end before it begins (without --for it ends when it is told to)"},
+		{[]string{"probe", "--wait", "-5s"}, cli.Failed, "recorder: --wait -5s: the second reading cannot come before the first"},
+		{[]string{"help", "statsu"}, cli.Failed, "recorder: there is no help about statsu; did you mean status?"},
+		{[]string{"man"}, cli.Failed, "recorder: man takes one argument, the directory to write to"},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
 			out, errs, status := runRecorder(t, tc.args...)
@@ -200,7 +200,7 @@ func TestMistakesAreOneSentenceAndAStatus(t *testing.T) {
 
 func TestManualPagesAndCompletions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man")
-	if _, errs, status := runRecorder(t, "man", dir); status != exit.Yes {
+	if _, errs, status := runRecorder(t, "man", dir); status != cli.Yes {
 		t.Fatal(errs)
 	}
 	for name, want := range map[string]string{
@@ -218,7 +218,7 @@ func TestManualPagesAndCompletions(t *testing.T) {
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if out, errs, status := runRecorder(t, "completion", shell); status != exit.Yes || len(out) < 1000 {
+		if out, errs, status := runRecorder(t, "completion", shell); status != cli.Yes || len(out) < 1000 {
 			t.Errorf("completion %s: status %d %s", shell, status, errs)
 		}
 	}
@@ -226,7 +226,7 @@ func TestManualPagesAndCompletions(t *testing.T) {
 
 func TestVersionBothWays(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
-		if out, errs, status := runRecorder(t, args...); status != exit.Yes || !strings.HasPrefix(out, "recorder ") {
+		if out, errs, status := runRecorder(t, args...); status != cli.Yes || !strings.HasPrefix(out, "recorder ") {
 			t.Errorf("%v: status %d %s%s", args, status, out, errs)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/config"
 	"tachograph/sample/platform"
@@ -94,7 +94,7 @@ func checkMangled(t *testing.T, what, path string) {
 		t.Errorf("configuration %s takes %v", what, took)
 	case after.TotalAlloc-before.TotalAlloc > 300<<20:
 		t.Errorf("configuration %s takes %d MB", what, (after.TotalAlloc-before.TotalAlloc)>>20)
-	case status != exit.Yes && errs == "":
+	case status != cli.Yes && errs == "":
 		t.Errorf("configuration %s is refused without a word", what)
 	}
 	for _, text := range []string{out, errs} {

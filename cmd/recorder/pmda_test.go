@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pcpclient"
 	"tachograph/sample"
 	"tachograph/sample/metric"
@@ -45,7 +45,7 @@ func TestPmdaMistakes(t *testing.T) {
 		{"name", `takes no arguments, but got "name"`},
 	} {
 		_, errs, status := runRecorder(t, append([]string{"pmda"}, strings.Fields(c.args)...)...)
-		if status != exit.Failed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if status != cli.Failed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("pmda %s: status %d, %s", c.args, status, errs)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tachograph/cmd/internal/completion"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pcpserve"
 	"tachograph/cmd/recorder/pmda"
 	"tachograph/cmd/recorder/site"
@@ -231,7 +231,7 @@ func (a *app) siteInstallCommand() *cobra.Command {
 			"Mac, the agent is a service of its own (" + launchd.PMDAUnit + ", " + launchd.PMDALabel + "):\n" +
 			"one process for all domains, which pmcd connects to.",
 		Example: "  sudo recorder pmda install\n  recorder pmda install --dry-run\n  sudo recorder pmda install --beside --domain 499\n  recorder pmda install --root /tmp/stage --recorder /usr/local/lib/tachograph/recorder",
-		Args:    noArgs, ValidArgsFunction: completion.Nothing,
+		Args:    noArgs, ValidArgsFunction: cli.CompleteNothing,
 		RunE: func(c *cobra.Command, args []string) error { return a.siteInstall(&f) },
 	}
 	f.names(c.Flags())
@@ -331,7 +331,7 @@ func (a *app) siteRemoveCommand() *cobra.Command {
 			"gives back what had its place. Files that nobody else has changed since get their\n" +
 			"old bytes; in others only what is ours goes.",
 		Example: "  sudo recorder pmda remove\n  recorder pmda remove --dry-run",
-		Args:    noArgs, ValidArgsFunction: completion.Nothing,
+		Args:    noArgs, ValidArgsFunction: cli.CompleteNothing,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, h, err := a.site(&f)
 			if err != nil {

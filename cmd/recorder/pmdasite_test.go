@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample"
 	"tachograph/sample/metric"
 	"tachograph/sample/platform"
@@ -86,7 +86,7 @@ func TestPmdaIsInstalledAndRemoved(t *testing.T) {
 			names := textAt(t, root, "var/lib/pcp/pmns/root")
 			args := append([]string{"pmda", "install", "--root", root, "--beside", "--recorder", "/opt/a b/recorder"}, c.args...)
 			for range 2 {
-				if _, errs, status := onMachine(t, args...); status != exit.Yes || errs != "" {
+				if _, errs, status := onMachine(t, args...); status != cli.Yes || errs != "" {
 					t.Fatal(errs)
 				}
 			}
@@ -107,7 +107,7 @@ func TestPmdaIsInstalledAndRemoved(t *testing.T) {
 			if c.unit != "" {
 				remove = []string{"uninstall", "--root", root} // the recorder, which the agent is
 			}
-			if out, errs, status := onMachine(t, remove...); status != exit.Yes || errs != "" || !strings.Contains(out, "changed "+root) {
+			if out, errs, status := onMachine(t, remove...); status != cli.Yes || errs != "" || !strings.Contains(out, "changed "+root) {
 				t.Errorf("%s%s", out, errs)
 			}
 			if textAt(t, root, "etc/pcp/pmcd.conf") != sitePMCD || textAt(t, root, "var/lib/pcp/pmns/root") != names {
@@ -123,7 +123,7 @@ func TestPmdaIsInstalledAndRemoved(t *testing.T) {
 func TestPmdaIsPackaged(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		if out, errs, status := onMachine(t, "pmda", "package", "--beside", "--recorder", "/usr/bin/recorder", dir); status != exit.Yes || errs != "" {
+		if out, errs, status := onMachine(t, "pmda", "package", "--beside", "--recorder", "/usr/bin/recorder", dir); status != cli.Yes || errs != "" {
 			t.Fatalf("%s%s", out, errs)
 		}
 	}
@@ -158,7 +158,7 @@ func TestMistakesAboutPmdaAreOneSentence(t *testing.T) {
 		{[]string{"pmda", "package"}, "recorder pmda package takes one argument, the directory to write to"},
 		{[]string{"pmda", "remove", "now"}, `recorder pmda remove takes no arguments, but got "now" (see recorder pmda remove --help)`},
 	} {
-		if out, errs, status := onMachine(t, c.args...); status != exit.Failed || errs != "recorder: "+c.want+"\n" || out != "" {
+		if out, errs, status := onMachine(t, c.args...); status != cli.Failed || errs != "recorder: "+c.want+"\n" || out != "" {
 			t.Errorf("%v: status %d\nsaid %q\nwant %q\nout %q", c.args, status, errs, c.want, out)
 		}
 	}

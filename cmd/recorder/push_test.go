@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/launchd"
 )
 
@@ -51,12 +51,12 @@ func TestWhatIsInstalledOfThePush(t *testing.T) {
 			}
 			out, errs, status := ran(h, append([]string{"install", "--print"}, c.args...)...)
 			if c.errs != "" {
-				if status == exit.Yes || !strings.Contains(errs, c.errs) || strings.Count(errs, "\n") != 1 {
+				if status == cli.Yes || !strings.Contains(errs, c.errs) || strings.Count(errs, "\n") != 1 {
 					t.Errorf("status %d: %s", status, errs)
 				}
 				return
 			}
-			if status != exit.Yes {
+			if status != cli.Yes {
 				t.Fatalf("status %d: %s", status, errs)
 			}
 			if strings.Contains(out, launchd.PushUnit) != (c.want != "") {

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/recorder/service"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -190,7 +190,7 @@ func TestSignalsEndItWithEverythingStored(t *testing.T) {
 		// The second that it may take is proved on a fake clock; here the
 		// machine may be busy.
 		p.end(sig)
-		if code := p.cmd.ProcessState.ExitCode(); code != exit.Yes {
+		if code := p.cmd.ProcessState.ExitCode(); code != cli.Yes {
 			t.Errorf("%v: status %d: %s", sig, code, p.said())
 		}
 		if strings.Contains(p.said(), "goroutine ") || !strings.Contains(p.said(), "stopped, everything is stored") {
@@ -248,7 +248,7 @@ func TestDamageDoesNotKeepItFromStopping(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.end(syscall.SIGTERM)
-	if code := p.cmd.ProcessState.ExitCode(); code != exit.Yes {
+	if code := p.cmd.ProcessState.ExitCode(); code != cli.Yes {
 		t.Errorf("status %d: %s", code, p.said())
 	}
 	if _, err := os.Stat(live[0] + ".damaged"); err != nil || !strings.Contains(p.said(), "damaged while it was being written") {
@@ -292,17 +292,17 @@ func TestHangupReloadsAndUser1Rotates(t *testing.T) {
 		return strings.Contains(p.said(), file+":3: classes.fsat is not a key of the configuration; did you mean classes.fast?")
 	})
 	said, status := try(t, "reload", "--archive", dir)
-	if status == exit.Yes || !strings.HasPrefix(said, "recorder: the old configuration stays in force: "+file+":3: classes.fsat is not a key") {
+	if status == cli.Yes || !strings.HasPrefix(said, "recorder: the old configuration stays in force: "+file+":3: classes.fsat is not a key") {
 		t.Errorf("reload of a bad configuration: status %d: %s", status, said)
 	}
 	var refused bytes.Buffer
 	asked := command("status", "--archive", dir)
 	asked.Stdout = &refused
-	if err := asked.Run(); asked.ProcessState.ExitCode() != exit.No || !strings.Contains(refused.String(), "REFUSED: the old configuration stays in force: "+file+":3:") {
+	if err := asked.Run(); asked.ProcessState.ExitCode() != cli.No || !strings.Contains(refused.String(), "REFUSED: the old configuration stays in force: "+file+":3:") {
 		t.Errorf("status after a refusal: %v: %s", err, refused.String())
 	}
 	write("[classes]\nfast = \"100ms\"\n")
-	if said, status := try(t, "reload", "--archive", dir); status != exit.Yes || said != "" {
+	if said, status := try(t, "reload", "--archive", dir); status != cli.Yes || said != "" {
 		t.Errorf("reload: status %d: %s", status, said)
 	}
 	p.await("it has changed", func() bool { return len(events(dir, metric.EventConfig)) == 1 })
@@ -352,7 +352,7 @@ func TestHangupReloadsAndUser1Rotates(t *testing.T) {
 		}
 	}
 	cmd = command("status", "--archive", dir)
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exit.No {
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != cli.No {
 		t.Errorf("status of a stopped recorder: %v", err)
 	}
 }
@@ -362,7 +362,7 @@ func TestSecondRecorderIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, dir, configFile(t, often))
 	said, status := try(t, "run", "--archive", dir, "--for", "5s")
-	if status != exit.Failed || !strings.Contains(said, "another recorder writes to it (process ") || strings.Count(said, "\n") != 1 {
+	if status != cli.Failed || !strings.Contains(said, "another recorder writes to it (process ") || strings.Count(said, "\n") != 1 {
 		t.Errorf("status %d: %s", status, said)
 	}
 	p.end(syscall.SIGTERM)
@@ -402,12 +402,12 @@ func TestBadPlacesAreOneSentence(t *testing.T) {
 	} {
 		t.Run(tc.want, func(t *testing.T) {
 			said, status := try(t, "run", "--archive", tc.dir, "--for", "1s")
-			if status != exit.Failed || !strings.Contains(said, tc.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "recorder: ") {
+			if status != cli.Failed || !strings.Contains(said, tc.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "recorder: ") {
 				t.Errorf("%s: status %d: %s", tc.dir, status, said)
 			}
 		})
 	}
-	if said, status := try(t, "run", "--log-format", "xml"); status != exit.Failed || said != "recorder: --log-format is text or json\n" {
+	if said, status := try(t, "run", "--log-format", "xml"); status != cli.Failed || said != "recorder: --log-format is text or json\n" {
 		t.Errorf("status %d: %s", status, said)
 	}
 }
@@ -417,7 +417,7 @@ func TestJSONLogAndLength(t *testing.T) {
 	dir, began := t.TempDir(), time.Now()
 	said, status := try(t, "run", "--archive", dir, "--config", configFile(t, often), "--for", "1500ms", "--log-format", "json")
 	took := time.Since(began)
-	if status != exit.Yes {
+	if status != cli.Yes {
 		t.Fatalf("status %d: %s", status, said)
 	}
 	for line := range strings.Lines(said) {
@@ -474,7 +474,7 @@ func TestNoPermissionSaysWhatToDo(t *testing.T) {
 		cmd.Env = append(os.Environ(), "TACHOGRAPH_TEST_RECORDER=1", "HOME=/nonexistent")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		said, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() == exit.Yes || !strings.HasPrefix(string(said), "recorder: no permission to ") || !strings.Contains(string(said), want) {
+		if cmd.ProcessState.ExitCode() == cli.Yes || !strings.HasPrefix(string(said), "recorder: no permission to ") || !strings.Contains(string(said), want) {
 			t.Errorf("%s: %v: %s", sub, cmd.ProcessState, said)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/launchd"
 )
 
@@ -61,12 +61,12 @@ func TestWhatIsInstalledOfTheServer(t *testing.T) {
 			h := configured(t, "systemd", c.config)
 			out, errs, status := ran(h, append([]string{"install", "--print"}, c.args...)...)
 			if c.errs != "" {
-				if status == exit.Yes || !strings.Contains(errs, c.errs) || strings.Count(errs, "\n") != 1 {
+				if status == cli.Yes || !strings.Contains(errs, c.errs) || strings.Count(errs, "\n") != 1 {
 					t.Errorf("status %d: %s", status, errs)
 				}
 				return
 			}
-			if status != exit.Yes {
+			if status != cli.Yes {
 				t.Fatalf("status %d: %s", status, errs)
 			}
 			if strings.Contains(out, launchd.ServeUnit) != (c.want != "") {
@@ -123,7 +123,7 @@ func TestStateOfTheServer(t *testing.T) {
 func TestTheGroupOfTheArchivesIsKept(t *testing.T) {
 	h := configured(t, "systemd", "[archive]\ngroup = \"daemon\"\n")
 	out, errs, status := ran(h, "install", "--print")
-	if want := h.layout.Archives + " (root:daemon 0750)"; status != exit.Yes || !strings.Contains(out, want) {
+	if want := h.layout.Archives + " (root:daemon 0750)"; status != cli.Yes || !strings.Contains(out, want) {
 		t.Errorf("status %d: %s%s\nlacks %s", status, out, errs, want)
 	}
 }

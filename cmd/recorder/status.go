@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/recorder/service"
@@ -178,7 +178,7 @@ func statusText(r *service.Report, width int) string {
 		}
 	}
 	if did := st.LastSampling; did != nil {
-		row("stacks", "%s, %s, %s%s", clock(did.At), did.About, plural.Of(did.Samples, "sample"), failure(did.Error))
+		row("stacks", "%s, %s, %s%s", clock(did.At), did.About, cli.Count(did.Samples, "sample"), failure(did.Error))
 	}
 	writeFacts(&b, facts, "", width)
 	b.WriteByte('\n')

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/recorder/trigger"
 )
 
@@ -19,7 +19,7 @@ func triggerRows(all []trigger.Status, now time.Time) (rows []string) {
 		}
 		if n := len(t.Fired); n > 0 {
 			last := t.Fired[n-1]
-			rows = append(rows, fmt.Sprintf("%s: fired %s in a day, last at %s (%s ago)%s", t.Name, plural.Of(n, "time"), clock(last), ago(now, last), standing(t)))
+			rows = append(rows, fmt.Sprintf("%s: fired %s in a day, last at %s (%s ago)%s", t.Name, cli.Count(n, "time"), clock(last), ago(now, last), standing(t)))
 			if t.Last != "" {
 				rows = append(rows, t.Last)
 			}
@@ -47,7 +47,7 @@ func standing(t *trigger.Status) string {
 		text += "; " + t.Wait
 	}
 	if t.Refused > 0 {
-		text += fmt.Sprintf("; not fired again %s because of that", plural.Of(t.Refused, "time"))
+		text += fmt.Sprintf("; not fired again %s because of that", cli.Count(t.Refused, "time"))
 	}
 	return text
 }

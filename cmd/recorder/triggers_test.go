@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/recorder/service"
 	"tachograph/sample/metric"
 )
@@ -33,7 +33,7 @@ cool_down = "1h"
 `)
 	// A user who may not sample all processes gets an event that says so.
 	refused, status := try(t, "sample", "--all", "--rate", "1", "--for", "100ms", "-o", filepath.Join(place, "all.tacho"))
-	refused, allowed := strings.TrimPrefix(strings.TrimSpace(refused), "recorder: "), status == exit.Yes
+	refused, allowed := strings.TrimPrefix(strings.TrimSpace(refused), "recorder: "), status == cli.Yes
 	if !allowed && os.Geteuid() == 0 {
 		t.Logf("root may not sample all processes here: %s", refused)
 	}

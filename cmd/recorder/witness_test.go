@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
@@ -50,7 +50,7 @@ func TestCheckWitness(t *testing.T) {
 		bytes  uint64
 		status int
 		says   string
-	}{{500, exit.Yes, "agrees"}, {0, exit.No, "disagrees"}} {
+	}{{500, cli.Yes, "agrees"}, {0, cli.No, "disagrees"}} {
 		var o, e bytes.Buffer
 		a := &app{out: &o, err: &e, now: platform.Now, catalog: platformCatalog, sources: func(platform.Options) ([]sample.Source, error) {
 			return []sample.Source{newNetwork(c.bytes)}, nil
@@ -79,7 +79,7 @@ func TestCheckWitness(t *testing.T) {
 	for _, args := range [][]string{{"check", "--witness", "--wait", "0s"}, {"check", "--wait", "2s"}} {
 		var o, e bytes.Buffer
 		a := &app{out: &o, err: &e, now: platform.Now, catalog: platformCatalog}
-		if status := a.run(args); status != exit.Failed || !strings.Contains(e.String(), "--wait") {
+		if status := a.run(args); status != cli.Failed || !strings.Contains(e.String(), "--wait") {
 			t.Errorf("%s: status %d: %s", args, status, e.String())
 		}
 	}

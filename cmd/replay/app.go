@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/out"
@@ -58,15 +58,15 @@ func (a *app) run(args []string) int {
 	a.stdout.Flush()
 	switch {
 	case err == nil && a.failed():
-		return exit.Failed
+		return cli.Failed
 	case err == nil:
-		return exit.Yes
+		return cli.Yes
 	case errors.Is(err, errNo):
-		return exit.No
+		return cli.No
 	case errors.Is(err, errUntold):
-		return exit.Failed // The answer says so.
+		return cli.Failed // The answer says so.
 	case errors.Is(err, context.Canceled):
-		return exit.Failed // Whoever ended it knows; see die.
+		return cli.Failed // Whoever ended it knows; see die.
 	}
 	text := "replay: " + err.Error()
 	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {
@@ -75,7 +75,7 @@ func (a *app) run(args []string) int {
 	for line := range strings.Lines(text) {
 		a.complain(strings.TrimSuffix(line, "\n"))
 	}
-	return exit.Failed
+	return cli.Failed
 }
 
 // execute runs one command line.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/instant"
 	"tachograph/cmd/replay/internal/out"
@@ -172,7 +172,7 @@ func (p *page) atEvents(m *query.Moment) {
 	}
 	if everyday > 0 {
 		p.stdout.Println()
-		p.prose(plural.Of(everyday, "process") + " started or ended within 10 minutes")
+		p.prose(cli.Count(everyday, "process") + " started or ended within 10 minutes")
 	}
 }
 
@@ -192,7 +192,7 @@ func (p *page) atProcesses(m *query.Moment) {
 	if len(m.Processes) == 0 {
 		return
 	}
-	title := "top of " + plural.Of(len(m.Processes), "process")
+	title := "top of " + cli.Count(len(m.Processes), "process")
 	if d := m.At - m.Processes[0].At; d > int64(time.Minute) {
 		title += fmt.Sprintf(", read %s earlier", human.Duration(time.Duration(d)))
 	}

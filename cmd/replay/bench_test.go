@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/storetest/proof"
 	"tachograph/testdata/built"
 )
@@ -67,7 +67,7 @@ const asMeter = "REPLAY_TEST_AS_METER"
 func meter(args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = io.Discard, os.Stderr
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exit.No {
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != cli.No {
 		return err
 	}
 	state := cmd.ProcessState

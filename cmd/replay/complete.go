@@ -9,8 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/completion"
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/out"
@@ -24,71 +23,71 @@ import (
 // completions tells shells what may stand where: the metrics, instances,
 // processes and kinds of the archive that the command line names.
 func (a *app) completions(root *cobra.Command) {
-	arguments := map[string]completion.Func{
+	arguments := map[string]cli.Completer{
 		"at": a.instants, "ps": a.processWords, "threads": a.processWords, "stacks": a.processWords,
 		"rates": a.metricWords, "values": a.metricWords, "ranges": a.metricWords, "plot": a.metricWords,
 		"find": a.metricWords, "explain": a.metricWords, "metrics": a.metricWords, "export": a.metricWords,
-		"import": completion.Files, "diff": completion.Nothing, "top": completion.Nothing,
+		"import": cli.CompleteFiles, "diff": cli.CompleteNothing, "top": cli.CompleteNothing,
 	}
 	for _, c := range root.Commands() {
 		if words := arguments[c.Name()]; words != nil {
 			c.ValidArgsFunction = words
 		}
 	}
-	root.ValidArgsFunction = completion.Files
+	root.ValidArgsFunction = cli.CompleteFiles
 	for _, c := range root.Commands() {
 		if strings.Contains(c.Use, "ARCHIVE") {
-			c.ValidArgsFunction = completion.Files
+			c.ValidArgsFunction = cli.CompleteFiles
 		}
 	}
-	lengths := completion.Fixed("10s", "30s", "1m", "5m", "10m", "1h", "6h", "1d")
-	completion.Register(root, map[string]completion.Func{
-		"archive": completion.Files, "derived": completion.Files, "symbols": completion.Files, "output": completion.Files,
+	lengths := cli.CompleteFixed("10s", "30s", "1m", "5m", "10m", "1h", "6h", "1d")
+	cli.RegisterCompletion(root, map[string]cli.Completer{
+		"archive": cli.CompleteFiles, "derived": cli.CompleteFiles, "symbols": cli.CompleteFiles, "output": cli.CompleteFiles,
 		"format": formatWords, "table": tableWords,
 		"from": a.instants, "to": a.instants, "at": a.instants,
 		"before": lengths, "after": lengths, "for": lengths, "step": lengths, "interval": lengths,
 		"tz": a.zoneWords, "host": a.hostWords, "kind": a.kindWords, "instance": a.instanceWords,
-		"units": completion.Fixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
+		"units": cli.CompleteFixed("B", "KB", "MB", "GB", "KB/s", "MB/s", "sec", "millisec"),
 		"by":    byWords, "group": groupWords,
 		"sort":   sortWords,
-		"listen": completion.Fixed("unix:", "tcp:127.0.0.1:", "systemd"), "mode": completion.Fixed("0600", "0660", "0666"),
-		"token-file": completion.Files, "tls-cert": completion.Files, "tls-key": completion.Files,
+		"listen": cli.CompleteFixed("unix:", "tcp:127.0.0.1:", "systemd"), "mode": cli.CompleteFixed("0600", "0660", "0666"),
+		"token-file": cli.CompleteFiles, "tls-cert": cli.CompleteFiles, "tls-key": cli.CompleteFiles,
 	})
 }
 
 // formatWords are the formats of answers; export and import have others.
 func formatWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Name() == "export" {
-		return completion.Fixed(formatNames()...)(cmd, args, typed)
+		return cli.CompleteFixed(formatNames()...)(cmd, args, typed)
 	}
 	if cmd.Name() == "stacks" {
-		return completion.Fixed(stackFormats...)(cmd, args, typed)
+		return cli.CompleteFixed(stackFormats...)(cmd, args, typed)
 	}
 	if cmd.Name() == "import" {
-		return completion.Fixed(importFormats...)(cmd, args, typed)
+		return cli.CompleteFixed(importFormats...)(cmd, args, typed)
 	}
-	return completion.Fixed(string(out.Table), string(out.CSV), string(out.JSON))(cmd, args, typed)
+	return cli.CompleteFixed(string(out.Table), string(out.CSV), string(out.JSON))(cmd, args, typed)
 }
 
 // byWords are what top ranks by, and the first branches of stacks.
 func byWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Name() == "stacks" {
-		return completion.Fixed(asStrings(stacks.Bys)...)(cmd, args, typed)
+		return cli.CompleteFixed(asStrings(stacks.Bys)...)(cmd, args, typed)
 	}
-	return completion.Fixed(asStrings(query.Bys)...)(cmd, args, typed)
+	return cli.CompleteFixed(asStrings(query.Bys)...)(cmd, args, typed)
 }
 
 // tableWords are the tables that an export can have.
 func tableWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return completion.Fixed(export.CSV.Tables...)(cmd, args, typed)
+	return cli.CompleteFixed(export.CSV.Tables...)(cmd, args, typed)
 }
 
 // groupWords are what top adds up; serve's groups are the system's.
 func groupWords(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Name() == "serve" {
-		return completion.Nothing(cmd, args, typed)
+		return cli.CompleteNothing(cmd, args, typed)
 	}
-	return completion.Fixed(asStrings(query.Groupings)...)(cmd, args, typed)
+	return cli.CompleteFixed(asStrings(query.Groupings)...)(cmd, args, typed)
 }
 
 func asStrings[T ~string](list []T) []string {
@@ -224,7 +223,7 @@ func (a *app) kindWords(_ *cobra.Command, args []string, typed string) ([]cobra.
 	}
 	var list []string
 	for k, n := range seen {
-		list = append(list, cobra.CompletionWithDesc(string(k), plural.Of(n, "event")))
+		list = append(list, cobra.CompletionWithDesc(string(k), cli.Count(n, "event")))
 	}
 	return offer(list, typed)
 }

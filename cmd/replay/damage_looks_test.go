@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 )
 
@@ -35,7 +35,7 @@ func TestDamageIsMarked(t *testing.T) {
 	for _, width := range []int{0, 40, 80, 160} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			plain, status := ask(width, "never", "verify", damaged)
-			if status != exit.No || plain == "" {
+			if status != cli.No || plain == "" {
 				t.Fatalf("status %d: %s", status, plain)
 			}
 			colored, _ := ask(width, "always", "verify", damaged)
@@ -52,7 +52,7 @@ func TestDamageIsMarked(t *testing.T) {
 					t.Errorf("%d columns: %s", n, line)
 				}
 			}
-			if sound, status := ask(width, "always", "verify", path); status != exit.Yes || strings.Contains(sound, "\x1b") {
+			if sound, status := ask(width, "always", "verify", path); status != cli.Yes || strings.Contains(sound, "\x1b") {
 				t.Errorf("status %d: %q", status, sound)
 			}
 		})

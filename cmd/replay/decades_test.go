@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/chunk"
@@ -78,14 +78,14 @@ func TestDecades(t *testing.T) {
 	for _, q := range []string{"values kernel.all.load --step 1s", "rates mem.util.used/mem.physmem --step 1s", "ranges kernel.all.load --step 1s", "find kernel.all.load>0 --step 1s"} {
 		t.Run(q, func(t *testing.T) {
 			_, errs, status := replay(openStore, append(strings.Fields(q), "--utc", "--archive", dir)...)
-			if status != exit.Failed || !strings.Contains(errs, "take longer steps, or a shorter window") || strings.Count(errs, "\n") != 1 {
+			if status != cli.Failed || !strings.Contains(errs, "take longer steps, or a shorter window") || strings.Count(errs, "\n") != 1 {
 				t.Errorf("replay %s: status %d, %q", q, status, errs)
 			}
 		})
 	}
 	// Where something was recorded it is shown.
 	out, errs, status := replay(openStore, "values", "kernel.all.load", "--step", "1m", "--from", "2026-11-20 03:00", "--to", "2026-11-20 03:20", "--utc", "--archive", dir)
-	if status != exit.Yes || strings.Count(out, "\n") < 10 {
+	if status != cli.Yes || strings.Count(out, "\n") < 10 {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
 }
@@ -176,7 +176,7 @@ func TestClaims(t *testing.T) {
 			}
 			paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
 			comesToAnEnd(t, func() { replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho")) })
-			if status, out, _ := runReplay("verify", dir); status != exit.No {
+			if status, out, _ := runReplay("verify", dir); status != cli.No {
 				t.Errorf("verify: status %d, %s", status, out)
 			}
 			if _, err := os.Stat(dir); err != nil {
@@ -197,7 +197,7 @@ func TestFailureStaysWithItsFile(t *testing.T) {
 	archive.(memory).Lost = []store.Loss{{Loss: fault.Loss{What: "this program failed over what it holds"}, Path: info.Path, Archive: info, Kind: fault.Bug}}
 	open := func(...string) (reader, error) { return archive, nil }
 	out, errs, status := replay(open, "events", "--utc", "--archive", "testdata/mac.txt")
-	if status != exit.Failed || out == "" || !strings.Contains(errs, "failed over what it holds") {
+	if status != cli.Failed || out == "" || !strings.Contains(errs, "failed over what it holds") {
 		t.Errorf("status %d, %q, %q", status, out, errs)
 	}
 }
@@ -250,7 +250,7 @@ func TestOtherTypes(t *testing.T) {
 	}
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.live"))
 	out, errs, status := replay(openStore, "repair", paths[0], "-o", filepath.Join(t.TempDir(), "new.tacho"))
-	if status == exit.Yes || strings.Contains(out+errs, "this program failed") || strings.Contains(out, " 0 in part") {
+	if status == cli.Yes || strings.Contains(out+errs, "this program failed") || strings.Contains(out, " 0 in part") {
 		t.Errorf("repair: status %d, %s%s", status, out, errs)
 	}
 }

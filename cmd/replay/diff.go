@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -188,7 +188,7 @@ func (p *page) diffText(h *metric.Host, c *comparison, changes []*query.Change, 
 		}
 	}
 	if total > len(changes) {
-		p.stdout.Printf("and %s (-n 0 shows all)\n", plural.Of(total-len(changes), "smaller change"))
+		p.stdout.Printf("and %s (-n 0 shows all)\n", cli.Count(total-len(changes), "smaller change"))
 	}
 }
 

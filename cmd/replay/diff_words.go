@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
 	"tachograph/store/query"
@@ -282,7 +282,7 @@ func newSentence(c *query.Change, s sides) string {
 	seconds := math.Max(float64(p.To-p.From)/1e9, 1)
 	who := fmt.Sprintf("pid %d", query.ProcessID(p.Instance))
 	if p.Count > 1 {
-		who = plural.Of(p.Count, "process")
+		who = cli.Count(p.Count, "process")
 	}
 	if p.User != "" {
 		who += ", " + p.User
@@ -301,7 +301,7 @@ func goneSentence(c *query.Change, side sides) string {
 	p := c.Process
 	who := fmt.Sprintf("pid %d", query.ProcessID(p.Instance))
 	if p.Count > 1 {
-		who = plural.Of(p.Count, "process")
+		who = cli.Count(p.Count, "process")
 	}
 	if side.hosts() {
 		return fmt.Sprintf("%s runs only %s (%s) and uses %s", c.Subject, side.a, who, used(p, math.Max(float64(p.To-p.From)/1e9, 1)))

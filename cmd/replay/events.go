@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
@@ -150,7 +150,7 @@ func (a *app) events(w query.Window, patterns []string) error {
 		return err
 	}
 	if left > 0 {
-		a.complain(fmt.Sprintf("not shown: %s of processes that started or ended (--kind 'process*')", plural.Of(left, "event")))
+		a.complain(fmt.Sprintf("not shown: %s of processes that started or ended (--kind 'process*')", cli.Count(left, "event")))
 	}
 	if n == 0 && left == 0 {
 		if len(patterns) > 0 && len(seen) > 0 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/config"
@@ -225,7 +225,7 @@ func behaviourText(b *query.Behaviour) string {
 		parts = append(parts, "every "+human.Duration(time.Duration(b.Interval)))
 	}
 	if d.Indom != metric.NoIndom {
-		parts = append(parts, plural.Of(b.Instances, "instance"))
+		parts = append(parts, cli.Count(b.Instances, "instance"))
 	}
 	parts = append(parts, fmt.Sprintf("%s values, %s present", human.Count(float64(total)), human.Percent(float64(b.Present)/float64(total))))
 	for _, r := range b.Reasons {
@@ -238,13 +238,13 @@ func behaviourText(b *query.Behaviour) string {
 		parts = append(parts, fmt.Sprintf("last %q", b.Latest.Str))
 	}
 	if d.Sem == metric.Discrete {
-		parts = append(parts, plural.Of(b.Changes, "change"))
+		parts = append(parts, cli.Count(b.Changes, "change"))
 	}
 	if b.Resets > 0 {
-		parts = append(parts, plural.Of(b.Resets, "reset"))
+		parts = append(parts, cli.Count(b.Resets, "reset"))
 	}
 	if b.Wraps > 0 {
-		parts = append(parts, plural.Of(b.Wraps, "wrap"))
+		parts = append(parts, cli.Count(b.Wraps, "wrap"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/human"
@@ -230,16 +230,16 @@ func (a *app) told(cmd *cobra.Command, args []string, t export.Target, r *export
 	a.tellDamage()
 	var parts []string
 	if r.Values+r.Series > 0 {
-		parts = append(parts, plural.Of(r.Values, "value"))
+		parts = append(parts, cli.Count(r.Values, "value"))
 	}
 	if r.Series > 0 {
-		parts[0] += " of " + plural.Of(r.Series, "series")
+		parts[0] += " of " + cli.Count(r.Series, "series")
 	}
 	if r.Absent > 0 {
 		parts = append(parts, fmt.Sprintf("%d of them absent", r.Absent))
 	}
 	if r.Rows > 0 {
-		parts = append(parts, plural.Of(r.Rows, "row"))
+		parts = append(parts, cli.Count(r.Rows, "row"))
 	}
 	if r.Bytes > 0 {
 		parts = append(parts, human.Bytes(float64(r.Bytes)))

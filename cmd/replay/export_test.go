@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/openmetrics"
 	"tachograph/cmd/replay/internal/parquet"
@@ -26,13 +26,13 @@ func TestExportEveryFormat(t *testing.T) {
 			at := filepath.Join(dir, "out")
 			line := []string{"export", "--archive", "testdata/mac.txt", "--format", f.Name, "-o", at, "--from", "start", "--to", "+2m"}
 			stdout, stderr, status := replayAt(testNow, line...)
-			if status != exit.Yes || !strings.HasPrefix(stdout, at+": ") {
+			if status != cli.Yes || !strings.HasPrefix(stdout, at+": ") {
 				t.Fatalf("status %d: %s%s", status, stdout, stderr)
 			}
-			if _, stderr, status := replayAt(testNow, line...); status != exit.Failed || !strings.Contains(stderr, "--force") {
+			if _, stderr, status := replayAt(testNow, line...); status != cli.Failed || !strings.Contains(stderr, "--force") {
 				t.Errorf("it is overwritten: status %d, %s", status, stderr)
 			}
-			if stdout, stderr, status := replayAt(testNow, append(line, "--force")...); status != exit.Yes {
+			if stdout, stderr, status := replayAt(testNow, append(line, "--force")...); status != cli.Yes {
 				t.Errorf("--force: status %d, %s%s", status, stdout, stderr)
 			}
 			if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 {
@@ -54,7 +54,7 @@ func TestExportHasTheValues(t *testing.T) {
 	want, _, _ := replayAt(testNow, append(line, "--format", "csv")...)
 	line[0] = "export"
 	got, stderr, status := replayAt(testNow, append(line, "--format", "csv", "-o", "-")...)
-	if status != exit.Yes {
+	if status != cli.Yes {
 		t.Fatal(stderr)
 	}
 	read := func(text string) [][]string {
@@ -69,7 +69,7 @@ func TestExportHasTheValues(t *testing.T) {
 		t.Fatalf("%d rows, values has %d", len(rows), len(wanted))
 	}
 	lines, stderr, status := replayAt(testNow, append(line, "--format", "jsonl", "-o", "-")...)
-	if status != exit.Yes {
+	if status != cli.Yes {
 		t.Fatal(stderr)
 	}
 	objects := strings.Split(strings.TrimSpace(lines), "\n")
@@ -105,7 +105,7 @@ func TestExportHasWhatIsReadOnce(t *testing.T) {
 			line = append(line, "--table", "values")
 		}
 		stdout, stderr, status := replayAt(testNow, line...)
-		if status != exit.Yes || strings.Count(stdout, want) != 1 {
+		if status != cli.Yes || strings.Count(stdout, want) != 1 {
 			t.Errorf("%s: status %d, %s%s", format, status, stdout, stderr)
 		}
 	}
@@ -121,7 +121,7 @@ func TestExportForPCPIsOfOneHost(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "out")
 	_, stderr, status := replayAt(testNow, "export", "--archive", "testdata/fleet.txt", "--format", "pcp", "-o", at)
-	if status != exit.Failed || !strings.Contains(stderr, "an archive of PCP is of one host, and these are ") || !strings.Contains(stderr, ": choose one with --host") ||
+	if status != cli.Failed || !strings.Contains(stderr, "an archive of PCP is of one host, and these are ") || !strings.Contains(stderr, ": choose one with --host") ||
 		strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
 		t.Errorf("status %d: %s", status, stderr)
 	}
@@ -151,7 +151,7 @@ func TestExportOfWhatIsDamaged(t *testing.T) {
 				return memory{a}, nil
 			}
 			_, stderr, status := replayWith(open, testNow, "export", "--archive", "testdata/renamed.txt", "--format", "csv", "-o", at, "--force")
-			if status != exit.No || !strings.Contains(stderr, "is damaged: a chunk cannot be read") {
+			if status != cli.No || !strings.Contains(stderr, "is damaged: a chunk cannot be read") {
 				t.Errorf("status %d: %s", status, stderr)
 			}
 			if text, err := os.ReadFile(at); err != nil || strings.Count(string(text), "\n") < 2 {

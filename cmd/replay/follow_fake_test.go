@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 	"tachograph/store/follow"
@@ -177,7 +177,7 @@ func TestFollowPrints(t *testing.T) {
 		{"a table", "values k.load -f", []archive.Item{load(1), load(20)}, `TIME                     METRIC       VALUE
 2026-11-20 03:30:01      k.load           1
 2026-11-20 03:30:20      k.load          20
-`, "", exit.Failed},
+`, "", cli.Failed},
 		{"rates from the first on, and what appears later", "rates n.* -f", []archive.Item{
 			toldTick(0, toldBlock(netOf, 300, "en0")),
 			toldTick(1, toldBlock(netOf, 400, "en0", "a much longer name")),
@@ -190,52 +190,52 @@ func TestFollowPrints(t *testing.T) {
 2026-11-20 03:30:02      n.bytes  en0                    200 B/s
 2026-11-20 03:30:02      n.bytes  \x1b[2J                      -
 2026-11-20 03:30:03      n.new    en0                          7
-`, "", exit.Failed},
+`, "", cli.Failed},
 		{"nothing comes", "values k.load -f --format csv", []archive.Item{load(1), aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, load(8), load(9)}, `time,metric,instance,value
 2026-11-20T03:30:01.000000000Z,k.load,,1
 2026-11-20T03:30:08.000000000Z,k.load,,8
 2026-11-20T03:30:09.000000000Z,k.load,,9
 `, `replay: the last sample is of 2026-11-20 03:30:01 UTC, 4 s ago: is the recorder running?
 replay: recording goes on
-`, exit.Failed},
+`, cli.Failed},
 		{"the recorder stops", "values k.load -f --format csv", []archive.Item{load(1), toldEvent(2, metric.EventStop, "the recorder stopped"), aSecond, aSecond, aSecond, aSecond, aSecond, aSecond, load(8)}, `time,metric,instance,value
 2026-11-20T03:30:01.000000000Z,k.load,,1
 2026-11-20T03:30:08.000000000Z,k.load,,8
 `, `replay: the recorder stopped at 2026-11-20 03:30:02 UTC; waiting for it
 replay: recording goes on
-`, exit.Failed},
+`, cli.Failed},
 		{"for some seconds", "values k.load -f --for 3s --format csv", []archive.Item{load(1), load(2), load(3), load(4)}, `time,metric,instance,value
 2026-11-20T03:30:01.000000000Z,k.load,,1
 2026-11-20T03:30:02.000000000Z,k.load,,2
 2026-11-20T03:30:03.000000000Z,k.load,,3
-`, "", exit.Yes},
+`, "", cli.Yes},
 		{"the clock is set back", "values k.load -f --format csv", []archive.Item{load(5), load(6), load(2), load(3)}, `time,metric,instance,value
 2026-11-20T03:30:05.000000000Z,k.load,,5
 2026-11-20T03:30:06.000000000Z,k.load,,6
 2026-11-20T03:30:02.000000000Z,k.load,,2
 2026-11-20T03:30:03.000000000Z,k.load,,3
-`, "", exit.Failed},
+`, "", cli.Failed},
 		{"what was read before what is shown is recorded behind it", "values k.load/h.cores -f --format csv", []archive.Item{cores(1, 2), load(2), load(4), cores(3, 4), load(5), cores(5, 5), load(6)}, `time,metric,instance,value
 2026-11-20T03:30:02.000000000Z,k.load/h.cores,,1
 2026-11-20T03:30:04.000000000Z,k.load/h.cores,,2
 2026-11-20T03:30:05.000000000Z,k.load/h.cores,,1.25
 2026-11-20T03:30:06.000000000Z,k.load/h.cores,,1.2
-`, "", exit.Failed},
+`, "", cli.Failed},
 		{"the clock is set back below an expression", "values k.load/h.cores -f --format csv", []archive.Item{cores(1, 2), load(12), setBack(load(14), 10), setBack(cores(13, 7), 10), setBack(load(16), 10)}, `time,metric,instance,value
 2026-11-20T03:30:12.000000000Z,k.load/h.cores,,6
 2026-11-20T03:30:04.000000000Z,k.load/h.cores,,7
 2026-11-20T03:30:06.000000000Z,k.load/h.cores,,2.2857142857142856
-`, "", exit.Failed},
+`, "", cli.Failed},
 		{"the machine boots and its clock is behind", "values k.load/h.cores -f --format csv", []archive.Item{cores(1, 2), load(12), booted(cores(2, 4), 1), booted(load(4), 3), booted(cores(3, 8), 2), booted(load(6), 5)}, `time,metric,instance,value
 2026-11-20T03:30:12.000000000Z,k.load/h.cores,,6
 2026-11-20T03:30:04.000000000Z,k.load/h.cores,,1
 2026-11-20T03:30:06.000000000Z,k.load/h.cores,,0.75
-`, "", exit.Failed},
+`, "", cli.Failed},
 		{"events", "events -f", []archive.Item{toldEvent(1, metric.EventProcessStart, "x began"), toldEvent(1, metric.EventBoot, "the machine was started"), toldEvent(2, metric.EventBoot, "the machine was started"), toldEvent(3, metric.EventMount, "a volume \x1b[2J")}, `TIME                     KIND           TEXT
 2026-11-20 03:30:01      boot           the machine was started
 2026-11-20 03:30:03      mount          a volume \x1b[2J
-`, "", exit.Failed},
-		{"lost", "events -f --format json", []archive.Item{{Archive: toldInfo, Lost: follow.ErrGone}}, "", "replay: something was recorded and cannot be read: " + follow.ErrGone.Error() + "\n", exit.Failed},
+`, "", cli.Failed},
+		{"lost", "events -f --format json", []archive.Item{{Archive: toldInfo, Lost: follow.ErrGone}}, "", "replay: something was recorded and cannot be read: " + follow.ErrGone.Error() + "\n", cli.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, said, status := follows(t, c.line, c.items...)
@@ -257,13 +257,13 @@ func TestFollowRefuses(t *testing.T) {
 		"top --interval 3s --archive testdata/mac.txt":             "--interval says how often",
 		"values k -f --for 3s --to now --archive testdata/mac.txt": "give one of them",
 	} {
-		if out, said, status := replay(openText, words(line)...); status != exit.Failed || out != "" || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
+		if out, said, status := replay(openText, words(line)...); status != cli.Failed || out != "" || !strings.Contains(said, want) || strings.Count(said, "\n") != 1 {
 			t.Errorf("%s: status %d, %q, %q", line, status, out, said)
 		}
 	}
 	out, said, status := replay(openText, words("values kernel.all.load --follow --from start --archive testdata/mac.txt --format csv")...)
 	want, _, _ := replay(openText, words("values kernel.all.load --from start --archive testdata/mac.txt --format csv")...)
-	if out != want || want == "" || status != exit.Yes || !strings.Contains(said, "nothing will be added") {
+	if out != want || want == "" || status != cli.Yes || !strings.Contains(said, "nothing will be added") {
 		t.Errorf("of a finished archive, status %d: %s\n%s", status, said, firstDifference(want, out))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/archive"
 	"tachograph/store/follow"
 	"tachograph/store/recording"
@@ -192,7 +192,7 @@ func TestFollowSaysWhatIsSaidAfterwards(t *testing.T) {
 				<-l.present
 				s.live(begin, end)
 				want, said, status := replayWith(openStore, s.clock.Now().Time(), afterwards...)
-				if status != exit.Yes {
+				if status != cli.Yes {
 					t.Fatalf("%d: %s", status, said)
 				}
 				until := ""

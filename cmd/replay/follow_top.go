@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/human"
@@ -275,7 +275,7 @@ func (l *liveTop) heading() []string {
 	if r := l.ranking; r != nil {
 		parts = append(parts, a.in(r.To).Format("15:04:05 MST"), "("+durationText(r.To-r.From)+")")
 		parts = append(parts, l.vitals(query.Window{Hosts: []string{l.host}, From: r.From, To: r.To})...)
-		parts = append(parts, plural.Of(r.N, "process"))
+		parts = append(parts, cli.Count(r.N, "process"))
 	}
 	lines := []string{""}
 	for _, p := range parts {

@@ -12,8 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cause"
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/pcpimport"
 	"tachograph/sample"
 	"tachograph/sample/pcp"
@@ -102,7 +101,7 @@ func (a *app) importPCP(bases []string, dst string) error {
 		a.complain("replay: " + n)
 	}
 	a.stdout.Printf("%s: %s in %s, %s, of %s (%d of them known here), host %s\n", dst,
-		plural.Of(r.Values, "value"), plural.Of(r.Ticks, "tick"), plural.Of(r.Events, "event"), plural.Of(r.Metrics, "metric"), r.Known, r.Host.Name)
+		cli.Count(r.Values, "value"), cli.Count(r.Ticks, "tick"), cli.Count(r.Events, "event"), cli.Count(r.Metrics, "metric"), r.Known, r.Host.Name)
 	if len(r.Notes) > 0 {
 		return errNo
 	}
@@ -126,7 +125,7 @@ func newArchives(dst string) (*archives, error) {
 	disk.Clear(dst)
 	dir, remove, err := disk.MkdirScratch(dst)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", dst, cause.Of(err))
+		return nil, fmt.Errorf("cannot write %s: %w", dst, cli.Cause(err))
 	}
 	return &archives{dst: dst, dir: dir, clear: remove}, nil
 }

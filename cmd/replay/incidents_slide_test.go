@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 )
 
 // TestSlidIncidents asks why about the same recordings in windows that slide over
@@ -38,7 +38,7 @@ func TestSlidIncidents(t *testing.T) {
 				t.Fatalf("%s, %s: %v", dir, name, err)
 			}
 			asked++
-			ok := status == exit.Yes
+			ok := status == cli.Yes
 			for _, want := range known.Want {
 				ok = ok && regexp.MustCompile("(?i)"+want).MatchString(first.Text)
 			}

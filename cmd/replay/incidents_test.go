@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/storetest/proof"
 )
 
@@ -67,7 +67,7 @@ func TestPreparedIncidents(t *testing.T) {
 
 func (k *preparedIncident) judge(t *testing.T, dir string, ask []string) {
 	status, stdout, stderr := runReplay(append([]string{"why", "--archive", dir, "--format", "json"}, ask...)...)
-	if status != exit.Yes || stderr != "" {
+	if status != cli.Yes || stderr != "" {
 		t.Fatalf("status %d, %q; the cause is: %s", status, stderr, k.Cause)
 	}
 	var first strings.Builder

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/manual"
 	"tachograph/store/query"
 )
@@ -33,7 +33,7 @@ func TestManualPageIsCurrent(t *testing.T) {
 func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
 	t.Parallel()
 	text, errs, status := replayAt(testNow, "help", "expressions")
-	if status != exit.Yes {
+	if status != cli.Yes {
 		t.Fatal(errs)
 	}
 	for _, name := range query.Functions() {
@@ -41,7 +41,7 @@ func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
 			t.Errorf("%s is not described", name)
 		}
 	}
-	if text, errs, status := replayAt(testNow, "help", "expresions"); status != exit.Failed || !strings.Contains(errs, "did you mean expressions?") {
+	if text, errs, status := replayAt(testNow, "help", "expresions"); status != cli.Failed || !strings.Contains(errs, "did you mean expressions?") {
 		t.Errorf("status %d %s%s", status, text, errs)
 	}
 }
@@ -50,7 +50,7 @@ func TestHelpAboutExpressionsNamesEveryFunction(t *testing.T) {
 func TestManualPageIsWhole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, errs, status := replayAt(testNow, "man", dir); status != exit.Yes {
+	if _, errs, status := replayAt(testNow, "man", dir); status != cli.Yes {
 		t.Fatal(errs)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "replay.1"))

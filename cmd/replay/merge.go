@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/store"
@@ -52,7 +52,7 @@ together, with --host only some hosts.`,
 			}
 			text := dst + ": " + a.copied(report)
 			if report.Twice > 0 {
-				text += fmt.Sprintf(", %s in several of them counted once", plural.Of(report.Twice, "reading"))
+				text += fmt.Sprintf(", %s in several of them counted once", cli.Count(report.Twice, "reading"))
 			}
 			a.stdout.Println(text)
 			return a.missing(report)
@@ -151,9 +151,9 @@ func (a *app) split(args []string, by, dir string) error {
 		return err
 	}
 	for _, w := range report.Archives {
-		a.stdout.Printf("%s  %s to %s, %s, %s\n", w.Name, a.show(w.From), a.show(w.To), plural.Of(w.Values, "value"), plural.Of(w.Events, "event"))
+		a.stdout.Printf("%s  %s to %s, %s, %s\n", w.Name, a.show(w.From), a.show(w.To), cli.Count(w.Values, "value"), cli.Count(w.Events, "event"))
 	}
-	a.stdout.Printf("%s in %s, %s\n", plural.Of(len(report.Archives), "archive"), dir, human.Bytes(float64(report.Bytes)))
+	a.stdout.Printf("%s in %s, %s\n", cli.Count(len(report.Archives), "archive"), dir, human.Bytes(float64(report.Bytes)))
 	return a.missing(report)
 }
 

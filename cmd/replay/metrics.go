@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample/metric"
 	"tachograph/store/layout"
@@ -83,10 +83,10 @@ func (a *app) metrics(patterns []string, all bool) error {
 		return err
 	}
 	if left > 0 && a.table() {
-		a.complain(fmt.Sprintf("not shown: %s that this machine could not supply (--all)", plural.Of(left, "metric")))
+		a.complain(fmt.Sprintf("not shown: %s that this machine could not supply (--all)", cli.Count(left, "metric")))
 	}
 	if companions > 0 && a.table() {
-		a.complain(fmt.Sprintf("not shown: %s of what steps came to, such as reduced.max.NAME (replay metrics reduced)", plural.Of(companions, "metric")))
+		a.complain(fmt.Sprintf("not shown: %s of what steps came to, such as reduced.max.NAME (replay metrics reduced)", cli.Count(companions, "metric")))
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/storetest/proof"
 )
 
@@ -44,7 +44,7 @@ func TestCopiesWithoutAWholeSource(t *testing.T) {
 		{"export", "kernel.all.load", "--archive", dir, "--format", "csv", "-o", filepath.Join(to, "out.csv")},
 	} {
 		stdout, stderr, status := replay(openReal, line...)
-		if status != exit.No || !strings.Contains(stderr, lost) {
+		if status != cli.No || !strings.Contains(stderr, lost) {
 			t.Errorf("replay %s: exit %d\n%s%s", strings.Join(line, " "), status, stdout, stderr)
 		}
 		if _, err := os.Lstat(line[len(line)-1]); err != nil {
@@ -67,7 +67,7 @@ func TestExportOfNothing(t *testing.T) {
 		if format == "parquet" {
 			line = append(line, "--table", "values")
 		}
-		if stdout, stderr, status := replay(openReal, line...); status != exit.Failed || strings.Contains(stdout, dst) || !strings.Contains(stderr, "nothing") {
+		if stdout, stderr, status := replay(openReal, line...); status != cli.Failed || strings.Contains(stdout, dst) || !strings.Contains(stderr, "nothing") {
 			t.Errorf("%s: exit %d, %s%s", format, status, stdout, stderr)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
@@ -98,7 +98,7 @@ func TestSourcesStay(t *testing.T) {
 		}
 	}
 	made := filepath.Join(dir, "table")
-	if _, stderr, status := replay(openReal, "export", "kernel.all.load", "--archive", path, "--format", "parquet", "-o", made); status != exit.Yes {
+	if _, stderr, status := replay(openReal, "export", "kernel.all.load", "--archive", path, "--format", "parquet", "-o", made); status != cli.Yes {
 		t.Fatal(stderr)
 	}
 	within := filepath.Join(made, "within.tacho")
@@ -123,7 +123,7 @@ func TestSourcesStay(t *testing.T) {
 		{"repair", scratch, "-o", filepath.Join(dir, "b.tacho")},
 	} {
 		stdout, stderr, status := replay(openReal, line...)
-		if status != exit.Failed || !strings.Contains(stderr, "is read") {
+		if status != cli.Failed || !strings.Contains(stderr, "is read") {
 			t.Errorf("replay %s: exit %d\n%s%s", strings.Join(line, " "), status, stdout, stderr)
 		}
 		for _, file := range []string{path, link, hard, scratch, within, filepath.Join(other, "base.0")} {

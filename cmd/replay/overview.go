@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
@@ -133,7 +133,7 @@ func (p *page) headline(o *query.Overview) {
 			every = append(every, fmt.Sprintf("%s every %s", c, human.Duration(time.Duration(iv))))
 		}
 	}
-	archives := plural.Of(len(o.Archives), "archive")
+	archives := cli.Count(len(o.Archives), "archive")
 	p.prose(fmt.Sprintf("%s to %s (%s)", p.show(o.From), p.show(o.To), human.Duration(time.Duration(o.To-o.From))))
 	p.prose(strings.Join(append(nonEmpty(archives, sizeOf(bytes)), every...), ", "))
 }
@@ -142,7 +142,7 @@ func (p *page) headline(o *query.Overview) {
 func hostFacts(h *metric.Host) []string {
 	facts := nonEmpty(h.Model, h.Label("product"), strings.TrimSpace(h.OS+" "+h.Release), h.Arch)
 	if n, err := strconv.Atoi(h.Label("cpus")); err == nil {
-		facts = append(facts, plural.Of(n, "cpu"))
+		facts = append(facts, cli.Count(n, "cpu"))
 	}
 	if bytes, err := strconv.ParseFloat(h.Label("memory"), 64); err == nil {
 		facts = append(facts, human.Bytes(bytes))

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store"
 	"tachograph/store/fault"
 )
@@ -23,7 +23,7 @@ func TestRefusalSaysWhatToDo(t *testing.T) {
 	}
 	dir := t.TempDir()
 	want := fmt.Sprintf("replay: no permission to read %s: run the same with sudo, or ", dir)
-	if status := a.run([]string{"info", dir}); status != exit.Failed || !strings.HasPrefix(errs.String(), want) {
+	if status := a.run([]string{"info", dir}); status != cli.Failed || !strings.HasPrefix(errs.String(), want) {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
 }
@@ -40,10 +40,10 @@ func TestLossesAreToldByKind(t *testing.T) {
 		want   string
 		status int
 	}{
-		{"a file that may not be read", fault.Denied, true, "replay: left out: no permission to read FILE: run the same with sudo, or ", exit.Yes},
-		{"a file that is no archive", fault.NotArchive, true, "replay: WHAT; it is left out\n", exit.Yes},
-		{"a part of an archive", fault.Damaged, false, "replay: FILE is damaged: WHAT; what is shown is what could be read ", exit.Yes},
-		{"a mistake of the program", fault.Bug, false, "replay: FILE is damaged: WHAT; ", exit.Failed},
+		{"a file that may not be read", fault.Denied, true, "replay: left out: no permission to read FILE: run the same with sudo, or ", cli.Yes},
+		{"a file that is no archive", fault.NotArchive, true, "replay: WHAT; it is left out\n", cli.Yes},
+		{"a part of an archive", fault.Damaged, false, "replay: FILE is damaged: WHAT; what is shown is what could be read ", cli.Yes},
+		{"a mistake of the program", fault.Bug, false, "replay: FILE is damaged: WHAT; ", cli.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			open := func(...string) (reader, error) {
@@ -71,7 +71,7 @@ func TestRefusalNamesTheFile(t *testing.T) {
 	denied := &fault.Error{Op: "open archive", Path: "b.tacho", Err: fs.ErrPermission}
 	open := func(...string) (reader, error) { return nil, errors.Join(denied) }
 	_, errs, status := replay(open, "info", "testdata", "testdata/mac.txt")
-	if status != exit.Failed || !strings.HasPrefix(errs, "replay: no permission to read b.tacho: ") {
+	if status != cli.Failed || !strings.HasPrefix(errs, "replay: no permission to read b.tacho: ") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }

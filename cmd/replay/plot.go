@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/chart"
 	"tachograph/cmd/replay/internal/human"
@@ -111,7 +111,7 @@ func (a *app) plot(f *seriesFlags, args []string, height int) error {
 		}
 	}
 	if len(list) > plotMost {
-		a.complain(fmt.Sprintf("not drawn: %s (choose with --instance)", plural.Of(len(list)-plotMost, "more series")))
+		a.complain(fmt.Sprintf("not drawn: %s (choose with --instance)", cli.Count(len(list)-plotMost, "more series")))
 	}
 	return nil
 }

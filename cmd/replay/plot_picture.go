@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/picture"
 	"tachograph/sample/metric"
@@ -153,7 +153,7 @@ func (a *app) panels(list []*drawn) []picture.Panel {
 		panels = append(panels, panel)
 	}
 	if left > 0 {
-		a.tell(fmt.Sprintf("not drawn: %s (choose with --instance)", plural.Of(left, "more series")))
+		a.tell(fmt.Sprintf("not drawn: %s (choose with --instance)", cli.Count(left, "more series")))
 	}
 	return panels
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 )
 
 // Pictures of descriptions are the same bytes every time.
@@ -23,7 +23,7 @@ func TestPlotPicture(t *testing.T) {
 	} {
 		t.Run(c.golden, func(t *testing.T) {
 			got, errs, status := replay(openText, append(words(c.question), "--utc", "-o", "-")...)
-			if status != exit.Yes {
+			if status != cli.Yes {
 				t.Fatalf("status %d: %s", status, errs)
 			}
 			wellFormed(t, got)
@@ -40,7 +40,7 @@ func TestPlotPicture(t *testing.T) {
 			}
 			dir := t.TempDir()
 			file := filepath.Join(dir, "x.svg")
-			if _, errs, status := replay(openText, append(words(c.question), "--utc", "-o", file)...); status != exit.Yes || !strings.Contains(errs, "x.svg: ") {
+			if _, errs, status := replay(openText, append(words(c.question), "--utc", "-o", file)...); status != cli.Yes || !strings.Contains(errs, "x.svg: ") {
 				t.Fatalf("status %d: %s", status, errs)
 			}
 			if written, err := os.ReadFile(file); err != nil || string(written) != got {
@@ -74,7 +74,7 @@ func TestPlotPNG(t *testing.T) {
 	t.Parallel()
 	question := words("plot mem.util.used disk.dev.read --archive testdata/fleet.txt --utc --size 640x480 --png -o -")
 	got, errs, status := replay(openText, question...)
-	if status != exit.Yes {
+	if status != cli.Yes {
 		t.Fatalf("status %d: %s", status, errs)
 	}
 	picture, err := png.Decode(bytes.NewReader([]byte(got)))
@@ -110,7 +110,7 @@ func TestPlotPictureRefuses(t *testing.T) {
 		t.Run(c.flags, func(t *testing.T) {
 			flags := strings.Replace(c.flags, "-o ", "-o "+dir+"/", 1)
 			_, errs, status := replay(openText, append(words("plot mem.util.used kernel.all.load --archive testdata/mac.txt"), words(flags)...)...)
-			if status != exit.Failed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			if status != cli.Failed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 				t.Errorf("status %d: %s", status, errs)
 			}
 			if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {

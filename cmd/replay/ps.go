@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/instant"
@@ -220,7 +220,7 @@ func (a *app) processTable(w query.Window, m *query.Matcher, f *psFlags, args []
 		return err
 	}
 	if a.table() && total > len(list) {
-		a.complain(fmt.Sprintf("%d of %s", len(list), plural.Of(total, "process")))
+		a.complain(fmt.Sprintf("%d of %s", len(list), cli.Count(total, "process")))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/internal/when"
 	"tachograph/cmd/replay/internal/human"
@@ -71,7 +71,7 @@ func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []strin
 		a.historyText(h, fine[i].Rows, len(list) == 1)
 	}
 	if found > len(list) {
-		a.stderr.Printf("%d of %s (-n shows more)\n", len(list), plural.Of(found, "process"))
+		a.stderr.Printf("%d of %s (-n shows more)\n", len(list), cli.Count(found, "process"))
 	}
 	return nil
 }
@@ -213,8 +213,8 @@ func gainsOf(g [query.NumProcessCounters]float64) []string {
 	add(g[query.WrittenBytes], human.Bytes(g[query.WrittenBytes])+" written")
 	add(g[query.Energy], human.Figures(g[query.Energy])+" J")
 	wake := g[query.InterruptWakeups]
-	add(wake, human.Count(wake)+" "+plural.Word(int64(wake), "wakeup"))
-	add(g[query.MajorFaults], human.Count(g[query.MajorFaults])+" "+plural.Word(int64(g[query.MajorFaults]), "fault")+" from disk")
+	add(wake, human.Count(wake)+" "+cli.Plural(int64(wake), "wakeup"))
+	add(g[query.MajorFaults], human.Count(g[query.MajorFaults])+" "+cli.Plural(int64(g[query.MajorFaults]), "fault")+" from disk")
 	if len(out) == 0 {
 		out = append(out, "nothing")
 	}

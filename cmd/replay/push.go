@@ -12,8 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/mistake"
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/internal/when"
@@ -198,7 +197,7 @@ of all others together.`,
 	fl.StringVar(&f.giveUp, "give-up", "", "end when nothing was acknowledged for so long (default 5m; with --follow never)")
 	fl.StringVar(&f.timeout, "timeout", "", fmt.Sprintf("how long the server may take for an answer (default %s)", push.DefaultTimeout))
 	fl.StringVar(&f.runAs, "run-as", "", "whom to become when started by root; nobody also gets the group of the archives")
-	mistake.Once(fl, "to")
+	cli.Once(fl, "to")
 	return cmd
 }
 
@@ -301,9 +300,9 @@ func (a *app) push(f *pushFlags, args []string) error {
 	if s.Batches == 0 && err != nil {
 		return err
 	}
-	a.stdout.Printf("%s has %s of %s%s\n", opt.Target, plural.Of(s.Values, "value"), visible.Text(s.Name), a.upToWords(&s))
+	a.stdout.Printf("%s has %s of %s%s\n", opt.Target, cli.Count(s.Values, "value"), visible.Text(s.Name), a.upToWords(&s))
 	if err == nil && s.Refused+s.RefusedValues > 0 {
-		a.tell("refused until now: " + plural.Of(s.RefusedValues, "value") + " (--status says why, --again pushes once more what is set aside)")
+		a.tell("refused until now: " + cli.Count(s.RefusedValues, "value") + " (--status says why, --again pushes once more what is set aside)")
 		return errNo
 	}
 	return err

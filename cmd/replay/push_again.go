@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/push"
@@ -34,10 +34,10 @@ func (a *app) pushAgain(ctx context.Context, opt push.Options) error {
 	case len(before.Set) == 0:
 		a.stdout.Printf("nothing of a push to %s is set aside\n", opt.Target)
 	default:
-		a.stdout.Printf("%s has taken %s more of what was set aside\n", opt.Target, plural.Of(s.Values-before.Values, "value"))
+		a.stdout.Printf("%s has taken %s more of what was set aside\n", opt.Target, cli.Count(s.Values-before.Values, "value"))
 	}
 	if err == nil && len(s.Set) > 0 {
-		a.tell("still set aside: " + plural.Of(len(s.Set), "batch") + " (--status says why)")
+		a.tell("still set aside: " + cli.Count(len(s.Set), "batch") + " (--status says why)")
 		return errNo
 	}
 	return err
@@ -97,11 +97,11 @@ func (a *app) tellPush(s pushstate.Told) {
 		line("  last error, at %s: %s", a.show(s.LastErrorAt.UnixNano()), s.LastError)
 	}
 	if n := s.Refused - min(s.Refused, uint64(len(s.Set))); n > 0 {
-		line("  set aside before those below, and only counted: %s", plural.Of(n, "batch"))
+		line("  set aside before those below, and only counted: %s", cli.Count(n, "batch"))
 	}
 	for i := range s.Set {
 		set := &s.Set[i]
-		line("  set aside at %s: %s from %s to %s: %s", a.show(set.At.UnixNano()), plural.Of(set.Values, "value"), a.show(set.Since), a.show(set.Until), set.Why)
+		line("  set aside at %s: %s from %s to %s: %s", a.show(set.At.UnixNano()), cli.Count(set.Values, "value"), a.show(set.Since), a.show(set.Until), set.Why)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pushstate"
 )
 
@@ -29,12 +29,12 @@ func TestPushSaysHowMuchIsLeft(t *testing.T) {
 	if err := os.WriteFile(path, archive, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := runReplay("push", dir, "--to", server.URL+"/api/v1/write", "--state", state); code != exit.Yes {
+	if code, out, errs := runReplay("push", dir, "--to", server.URL+"/api/v1/write", "--state", state); code != cli.Yes {
 		t.Fatalf("%d\n%s%s", code, out, errs)
 	}
 	status := func(want string) {
 		t.Helper()
-		if code, out, errs := runReplay("push", "--status", "--state", state); code != exit.Yes || !strings.Contains(out, want) {
+		if code, out, errs := runReplay("push", "--status", "--state", state); code != cli.Yes || !strings.Contains(out, want) {
 			t.Errorf("%d, want %q:\n%s%s", code, want, out, errs)
 		}
 	}

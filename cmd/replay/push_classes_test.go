@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample/metric"
 	"tachograph/store/recording"
 	"tachograph/store/storetest/proof"
@@ -48,7 +48,7 @@ func TestPushTellsOfTheMachineInEachClass(t *testing.T) {
 			}))
 			code, out, errs := runReplay("push", path, "--to", server.URL+to, "--state", filepath.Join(t.TempDir(), "s.push"), "--processes", processes)
 			server.Close()
-			if code != exit.Yes {
+			if code != cli.Yes {
 				t.Fatalf("%s: %d\n%s%s", protocol, code, out, errs)
 			}
 			text := strings.ReplaceAll(sent.String(), ".", "_")

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 )
 
 // What a server refused is told with when and why, and is pushed again when that is
@@ -37,20 +37,20 @@ func TestPushAgain(t *testing.T) {
 		exit int
 		want string
 	}{
-		{push("--again"), exit.Failed, "nothing was pushed to " + to + " yet"},
-		{status, exit.Failed, "no such file"},
-		{push(), exit.No, "refused until now: "},
-		{status, exit.Yes, ": 422 Unprocessable Entity: no room"},
-		{status, exit.Yes, "  set aside at "},
-		{push("--again"), exit.No, "still set aside: 1 batch"},
-		{push("--again", "--follow"), exit.Failed, "leave --follow and --from out"},
-		{append(status, "--follow"), exit.Failed, "goes with --to or --state"},
-		{append(status, "--to", "http://other.example/write"), exit.Failed, "no push has left anything here"},
-		{push("--timeout", "0s"), exit.Failed, "--timeout 0s is no length of time"},
+		{push("--again"), cli.Failed, "nothing was pushed to " + to + " yet"},
+		{status, cli.Failed, "no such file"},
+		{push(), cli.No, "refused until now: "},
+		{status, cli.Yes, ": 422 Unprocessable Entity: no room"},
+		{status, cli.Yes, "  set aside at "},
+		{push("--again"), cli.No, "still set aside: 1 batch"},
+		{push("--again", "--follow"), cli.Failed, "leave --follow and --from out"},
+		{append(status, "--follow"), cli.Failed, "goes with --to or --state"},
+		{append(status, "--to", "http://other.example/write"), cli.Failed, "no push has left anything here"},
+		{push("--timeout", "0s"), cli.Failed, "--timeout 0s is no length of time"},
 		{nil, 0, ""}, // from here on there is room
-		{push("--again"), exit.Yes, "more of what was set aside"},
-		{push("--again"), exit.Yes, "nothing of a push to " + to + " is set aside"},
-		{append(status, "--to", to), exit.Yes, to + ": up to date, "},
+		{push("--again"), cli.Yes, "more of what was set aside"},
+		{push("--again"), cli.Yes, "nothing of a push to " + to + " is set aside"},
+		{append(status, "--to", to), cli.Yes, to + ": up to date, "},
 	} {
 		if step.args == nil {
 			full.Store(false)

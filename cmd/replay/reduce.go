@@ -13,8 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cause"
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/store"
 	"tachograph/store/archive"
@@ -149,7 +148,7 @@ func (a *app) reduce(f *reduceFlags, args []string) error {
 			after += st.Size()
 		}
 	}
-	a.stdout.Printf("%s: %s of %s in steps of %s, %s of what had %s\n", f.dst, plural.Of(len(boots), "archive"),
+	a.stdout.Printf("%s: %s of %s in steps of %s, %s of what had %s\n", f.dst, cli.Count(len(boots), "archive"),
 		human.Duration(time.Duration(infos[len(infos)-1].To-infos[0].From)), human.Duration(f.keep), human.Bytes(float64(after)), human.Bytes(float64(before)))
 	if len(a.losses) > 0 {
 		return errNo
@@ -166,7 +165,7 @@ func (a *app) reduceBoots(ctx context.Context, f *reduceFlags, boots [][]*archiv
 	disk.Clear(f.dst)
 	scratch, remove, err := disk.MkdirScratch(f.dst)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", f.dst, cause.Of(err))
+		return nil, fmt.Errorf("cannot write %s: %w", f.dst, cli.Cause(err))
 	}
 	defer remove()
 	for _, files := range boots {
@@ -231,7 +230,7 @@ func (a *app) merged(ctx context.Context, dst string, paths []string, boot strin
 	disk.Clear(dst)
 	dir, remove, err := disk.MkdirScratch(dst)
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot write %s: %w", dst, cause.Of(err))
+		return nil, nil, fmt.Errorf("cannot write %s: %w", dst, cli.Cause(err))
 	}
 	path := filepath.Join(dir, "merged"+layout.FinishedSuffix)
 	report, err := rewrite.Copy(path, rewrite.CopyOptions{Context: ctx, Boots: []string{boot}}, paths...)
@@ -280,5 +279,5 @@ func stepText(info *store.ArchiveInfo) string {
 	if info.Step == 0 {
 		return ""
 	}
-	return fmt.Sprintf("to steps of %s, of %s", human.Duration(time.Duration(info.Step)), plural.Of(len(info.Of), "archive"))
+	return fmt.Sprintf("to steps of %s, of %s", human.Duration(time.Duration(info.Step)), cli.Count(len(info.Of), "archive"))
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample/metric"
 	"tachograph/store/rewrite"
 )
@@ -50,7 +50,7 @@ func TestReduceAndAsk(t *testing.T) {
 	paths := loads(t, "one", "two")
 	dst := filepath.Join(t.TempDir(), "steps.tacho")
 	status, out, errs := runReplay("reduce", "--keep", "1m", "-o", dst, paths[0])
-	if status != exit.Yes || errs != "" || !strings.Contains(out, "1 archive") || !strings.Contains(out, "in steps of 1m") {
+	if status != cli.Yes || errs != "" || !strings.Contains(out, "1 archive") || !strings.Contains(out, "in steps of 1m") {
 		t.Fatalf("status %d\n%s%s", status, out, errs)
 	}
 	for _, q := range [][]string{
@@ -58,7 +58,7 @@ func TestReduceAndAsk(t *testing.T) {
 		{"ranges", "kernel.all.runnable"}, {"plot", "kernel.all.runnable"}, {"find", "kernel.all.runnable > 3"}, {"events"}, {"at", "end"},
 	} {
 		status, out, errs := runReplay(append(q, "--archive", dst)...)
-		if status == exit.Failed || !strings.Contains(errs, "steps of 1m") {
+		if status == cli.Failed || !strings.Contains(errs, "steps of 1m") {
 			t.Errorf("%v: status %d\n%s%s", q, status, out, errs)
 		}
 	}
@@ -74,21 +74,21 @@ func TestReduceAndAsk(t *testing.T) {
 			t.Errorf("ranges answers %q of steps and %q of what they were made of", y[i], x[i])
 		}
 	}
-	if status, out, _ := runReplay("info", dst); status != exit.Yes || !strings.Contains(out, "steps of 1m, of 1 archive") {
+	if status, out, _ := runReplay("info", dst); status != cli.Yes || !strings.Contains(out, "steps of 1m, of 1 archive") {
 		t.Errorf("status %d\n%s", status, out)
 	}
-	if status, out, errs := runReplay("verify", dst); status != exit.Yes {
+	if status, out, errs := runReplay("verify", dst); status != cli.Yes {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 	both := filepath.Join(t.TempDir(), "both.tacho")
 	status, out, errs = runReplay(append([]string{"reduce", "--keep", "1m", "-o", both}, paths...)...)
-	if st, err := os.Stat(both); status != exit.Yes || err != nil || !st.Mode().IsRegular() || !strings.Contains(out, "2 archives") {
+	if st, err := os.Stat(both); status != cli.Yes || err != nil || !st.Mode().IsRegular() || !strings.Contains(out, "2 archives") {
 		t.Errorf("status %d, %v\n%s%s", status, err, out, errs)
 	}
-	if status, out, errs := runReplay("verify", both); status != exit.Yes {
+	if status, out, errs := runReplay("verify", both); status != cli.Yes {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
-	if status, out, _ := runReplay("info", both); status != exit.Yes || strings.Count(out, "steps of 1m, of 1 archive") != 2 {
+	if status, out, _ := runReplay("info", both); status != cli.Yes || strings.Count(out, "steps of 1m, of 1 archive") != 2 {
 		t.Errorf("status %d\n%s", status, out)
 	}
 	if list, _ := os.ReadDir(filepath.Dir(both)); len(list) != 1 {
@@ -112,14 +112,14 @@ func TestReduceRefuses(t *testing.T) {
 		{[]string{"--keep", "1m", "-o", paths[0]}, "exists already"},
 	} {
 		status, _, errs := runReplay(append(append([]string{"reduce"}, c.args...), paths[0])...)
-		if status != exit.Failed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+		if status != cli.Failed || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: status %d, %s", c.args, status, errs)
 		}
 	}
-	if status, _, errs := runReplay("reduce", "--keep", "1m", "-o", dst, paths[0]); status != exit.Yes {
+	if status, _, errs := runReplay("reduce", "--keep", "1m", "-o", dst, paths[0]); status != cli.Yes {
 		t.Fatal(errs)
 	}
-	if status, _, errs := runReplay("reduce", "--keep", "90s", "-o", dst+"2", dst); status != exit.Failed || !strings.Contains(errs, "multiple") {
+	if status, _, errs := runReplay("reduce", "--keep", "90s", "-o", dst+"2", dst); status != cli.Failed || !strings.Contains(errs, "multiple") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 1 {

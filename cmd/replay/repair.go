@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/mend"
 )
 
@@ -48,7 +48,7 @@ func (a *app) repair(src, dst string) error {
 		a.complain("damage: " + d)
 	}
 	a.stdout.Printf("%s: %s in %s and %s saved (%s whole, %d in part, %s from journals)\n",
-		dst, plural.Of(r.Values, "value"), plural.Of(r.Ticks, "tick"), plural.Of(r.Events, "event"), plural.Of(r.Chunks, "chunk"), r.Rescued, plural.Of(r.Journal, "tick"))
+		dst, cli.Count(r.Values, "value"), cli.Count(r.Ticks, "tick"), cli.Count(r.Events, "event"), cli.Count(r.Chunks, "chunk"), r.Rescued, cli.Count(r.Journal, "tick"))
 	for _, l := range r.Lost {
 		a.stdout.Printf("lost: %s\n", l)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 )
 
 // shellWords splits a line as a real shell does.
@@ -75,7 +75,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 			}
 			line, _, _ = strings.Cut(line, "\n")
 			got, errs, status := replayAt(testNow.Add(26*time.Hour), append(shellWords(t, line), "--show-command")...)
-			if status == exit.Failed || got != want {
+			if status == cli.Failed || got != want {
 				t.Errorf("replay%s: status %d %s\n%s", line, status, errs, firstDifference(want, got))
 			}
 		})
@@ -116,7 +116,7 @@ func TestVersionBothWays(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		t.Run(args[0], func(t *testing.T) {
-			if out, errs, status := replayAt(testNow, args...); status != exit.Yes || !strings.HasPrefix(out, "replay ") {
+			if out, errs, status := replayAt(testNow, args...); status != cli.Yes || !strings.HasPrefix(out, "replay ") {
 				t.Errorf("%v: status %d %s%s", args, status, out, errs)
 			}
 		})

@@ -7,10 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/completion"
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/manual"
-	"tachograph/cmd/internal/mistake"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/sample"
 	"tachograph/store/query"
@@ -89,12 +87,12 @@ zone of the machine that was recorded; --tz names another.`,
 		return a.checkZone()
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w (%s --help lists the flags)", mistake.OfFlag(err), cmd.CommandPath())
+		return fmt.Errorf("%w (%s --help lists the flags)", cli.FlagError(err), cmd.CommandPath())
 	})
 	for _, c := range commands() {
 		root.AddCommand(c(a))
 	}
-	root.AddCommand(completion.Command(), exit.Topic())
+	root.AddCommand(cli.CompletionCommand(), cli.StatusTopic())
 	root.SetHelpCommand(manual.HelpCommand())
 	root.SetHelpFunc(manual.Help)
 	a.completions(root)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 )
 
@@ -98,7 +98,7 @@ func TestErrorNamesTheArchiveThatWasMeant(t *testing.T) {
 	t.Parallel()
 	var o, e strings.Builder
 	a := newApp(&o, &e, func() time.Time { return testNow })
-	if status := a.run([]string{"diff", "gone/mac.tacho", "--before", "10m"}); status != exit.Failed || !strings.Contains(e.String(), "--archive gone/mac.tacho") {
+	if status := a.run([]string{"diff", "gone/mac.tacho", "--before", "10m"}); status != cli.Failed || !strings.Contains(e.String(), "--archive gone/mac.tacho") {
 		t.Errorf("status %d: %s", status, e.String())
 	}
 }
@@ -110,7 +110,7 @@ func TestDefinitionsThatAreMissingAreAnError(t *testing.T) {
 			var o, e strings.Builder
 			a := newApp(&o, &e, func() time.Time { return testNow })
 			a.open = openText
-			if status := a.run(words(line)); status != exit.Failed || !strings.Contains(e.String(), "gone") {
+			if status := a.run(words(line)); status != cli.Failed || !strings.Contains(e.String(), "gone") {
 				t.Errorf("%s: status %d: %s", line, status, e.String())
 			}
 		})

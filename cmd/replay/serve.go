@@ -15,7 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/mistake"
+	"tachograph/cmd/internal/cli"
 	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
 	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/catalogue"
@@ -107,7 +107,7 @@ encryption; what would tell of single processes is then left out, unless
 	f.BoolVar(&pcp.remote, "pcp-remote", false, "let --pcp listen to other machines: who reaches it may read everything, unencrypted")
 	f.BoolVar(&pcp.allAccess, "pcp-all-access", false, "tell clients of --pcp by TCP of single processes, too")
 	f.StringVar(&user, "user", "", "whom to become when started as root (default: nobody, with the group of the archives)")
-	mistake.Once(f, "listen", "pcp")
+	cli.Once(f, "listen", "pcp")
 	return cmd
 }
 

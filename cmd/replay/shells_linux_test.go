@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/storetest/proof"
 	"tachograph/testdata/patience"
 )
@@ -149,7 +149,7 @@ func prepareShell(t *testing.T, shell string) string {
 		}
 	}
 	script, errs, status := replayAt(testNow, "completion", shell)
-	if status != exit.Yes {
+	if status != cli.Yes {
 		t.Fatal(errs)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "script."+shell), []byte(script), 0o644); err != nil {

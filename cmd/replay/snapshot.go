@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/redact"
 	"tachograph/sample/metric"
@@ -178,7 +178,7 @@ func (a *app) copied(r *rewrite.Report) string {
 		from, to = min(from, w.From), max(to, w.To)
 	}
 	text := fmt.Sprintf("%s, %s to %s, %s, %s, %s", strings.Join(names, ", "), a.show(from), a.show(to),
-		plural.Of(values, "value"), plural.Of(events, "event"), human.Bytes(float64(r.Bytes)))
+		cli.Count(values, "value"), cli.Count(events, "event"), human.Bytes(float64(r.Bytes)))
 	if n := len(r.Archives); n > 1 {
 		text += fmt.Sprintf(", a bundle of %d archives", n)
 	}

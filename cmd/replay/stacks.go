@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/sample/stack/symbol"
@@ -157,7 +157,7 @@ func symbolsIn(dir string) (stacks.Symbols, error) {
 	}
 	d, err := symbol.OpenDirectory(dir)
 	if err != nil {
-		return nil, fmt.Errorf("--symbols %s: %w", dir, cause.Of(err))
+		return nil, fmt.Errorf("--symbols %s: %w", dir, cli.Cause(err))
 	}
 	return func(id string, offset uint64) (name, file string, line int, ok bool) {
 		t := d.Find(id)

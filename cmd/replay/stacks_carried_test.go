@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/stacks/stackstest"
 )
 
@@ -16,7 +16,7 @@ func TestStacksAreCarried(t *testing.T) {
 	stacksOf := func(path string, args ...string) string {
 		t.Helper()
 		status, out, errs := runReplay(append([]string{"stacks", "--archive", path, "--format", "folded"}, args...)...)
-		if status != exit.Yes {
+		if status != cli.Yes {
 			t.Fatalf("%s: %s", path, errs)
 		}
 		return out
@@ -25,7 +25,7 @@ func TestStacksAreCarried(t *testing.T) {
 	made := func(name string, args ...string) string {
 		t.Helper()
 		dst := filepath.Join(dir, name)
-		if status, out, errs := runReplay(append(args, "-o", dst)...); status != exit.Yes {
+		if status, out, errs := runReplay(append(args, "-o", dst)...); status != cli.Yes {
 			t.Fatalf("%v: %s%s", args, out, errs)
 		}
 		return dst
@@ -43,7 +43,7 @@ func TestStacksAreCarried(t *testing.T) {
 		if got := stacksOf(path); got != all {
 			t.Errorf("%s has\n%swant\n%s", name, got, all)
 		}
-		if status, out, errs := runReplay("verify", path); status != exit.Yes {
+		if status, out, errs := runReplay("verify", path); status != cli.Yes {
 			t.Errorf("%s: %s%s", name, out, errs)
 		}
 	}
@@ -66,7 +66,7 @@ func TestStacksAreCarried(t *testing.T) {
 		}
 	}
 	steps := made("steps.tacho", "reduce", archive, "--keep", "1m")
-	if status, out, errs := runReplay("stacks", "--archive", steps); status != exit.Failed || !strings.Contains(errs, "no stacks were sampled") {
+	if status, out, errs := runReplay("stacks", "--archive", steps); status != cli.Failed || !strings.Contains(errs, "no stacks were sampled") {
 		t.Errorf("steps have %s%s", out, errs)
 	}
 }
@@ -77,12 +77,12 @@ func TestStacksFloodNothing(t *testing.T) {
 	both := []string{"--archive", loads(t, "one")[0], "--archive", stackstest.Write(t, stackstest.Incident()...)}
 	for _, question := range []string{"values *", "values * --format csv", "ranges *", "rates /./ --step 1m", "plot *", "export --format jsonl -o -", "export --format csv -o -", "export --format openmetrics -o - --host m"} {
 		status, out, errs := runReplay(append(words(question), both...)...)
-		if status == exit.Failed || strings.Contains(out, "stack") || strings.Contains(errs, "stack") || !strings.Contains(out, "runnable") {
+		if status == cli.Failed || strings.Contains(out, "stack") || strings.Contains(errs, "stack") || !strings.Contains(out, "runnable") {
 			t.Errorf("%s: %d %.300s\n%s", question, status, out, errs)
 		}
 	}
 	for _, question := range []string{"values stack.samples", "values stack*", "export stack --format jsonl -o -"} {
-		if status, out, _ := runReplay(append(words(question), both...)...); status != exit.Yes || !strings.Contains(out, "000090 bash") {
+		if status, out, _ := runReplay(append(words(question), both...)...); status != cli.Yes || !strings.Contains(out, "000090 bash") {
 			t.Errorf("%s: %d %.300s", question, status, out)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/stacks/stackstest"
 	"tachograph/sample/stack"
@@ -63,7 +63,7 @@ func TestStacksOfDamagedArchives(t *testing.T) {
 		}
 		for _, question := range []string{"stacks --format folded --by none", "at end"} {
 			status, out, errs := runReplay(append(words(question), "--archive", path)...)
-			if strings.Contains(errs, "mistake of the program") || status == exit.Failed && errs == "" {
+			if strings.Contains(errs, "mistake of the program") || status == cli.Failed && errs == "" {
 				t.Errorf("damaged at %d, %s: %d %s%s", at, question, status, out, errs)
 			}
 		}
@@ -83,10 +83,10 @@ func TestStacksOfSeveralHosts(t *testing.T) {
 		t.Errorf("rows\n%s", out)
 	}
 	status, _, errs := runReplay(append(words("stacks --format folded"), both...)...)
-	if status != exit.Failed || !strings.Contains(errs, "a profile is of one host, and stacks were sampled on two, one: choose with --host") {
+	if status != cli.Failed || !strings.Contains(errs, "a profile is of one host, and stacks were sampled on two, one: choose with --host") {
 		t.Errorf("%d %s", status, errs)
 	}
-	if status, out, errs := runReplay(append(words("stacks --format folded --host two bash"), both...)...); status != exit.Yes || out != "bash (90);wait4;do_wait 396\n" {
+	if status, out, errs := runReplay(append(words("stacks --format folded --host two bash"), both...)...); status != cli.Yes || out != "bash (90);wait4;do_wait 396\n" {
 		t.Errorf("of one: %d %s%s", status, out, errs)
 	}
 }

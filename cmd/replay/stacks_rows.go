@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
@@ -163,7 +163,7 @@ func (a *app) stackFile(cmd *cobra.Command, args []string, f *stackFlags, list [
 	if err != nil {
 		return err
 	}
-	a.tell(fmt.Sprintf("%s: %s, %s", f.dst, plural.Of(int(p.Sum(f.state())), "sample"), human.Bytes(float64(n))))
+	a.tell(fmt.Sprintf("%s: %s, %s", f.dst, cli.Count(int(p.Sum(f.state())), "sample"), human.Bytes(float64(n))))
 	a.finish(cmd, args, false)
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/stacks"
 	"tachograph/sample/metric"
 	"tachograph/sample/stack"
@@ -43,10 +43,10 @@ func (a *app) tellSamplings(p *stacks.Profile) {
 			text += ": " + why
 		}
 		if n, err := strconv.Atoi(e.Label("missed")); err == nil && n > 0 {
-			text += "; " + plural.Of(n, "look") + " came too late and were left out"
+			text += "; " + cli.Count(n, "look") + " came too late and were left out"
 		}
 		if n, err := strconv.Atoi(e.Label("failed")); err == nil && n > 0 {
-			text += fmt.Sprintf("; %s could not be read", plural.Of(n, "thread"))
+			text += fmt.Sprintf("; %s could not be read", cli.Count(n, "thread"))
 			if why := e.Label("why_failed"); why != "" {
 				text += ": " + why
 			}
@@ -54,6 +54,6 @@ func (a *app) tellSamplings(p *stacks.Profile) {
 		a.prose(text)
 	}
 	if more := len(list) - most; more > 0 {
-		a.prose(fmt.Sprintf("and %s (replay events --kind stacks)", plural.Of(more, "sampling")))
+		a.prose(fmt.Sprintf("and %s (replay events --kind stacks)", cli.Count(more, "sampling")))
 	}
 }

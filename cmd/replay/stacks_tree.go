@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/cmd/replay/internal/stacks"
@@ -54,7 +54,7 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 	if p.To != p.From {
 		when += " to " + a.show(p.To)
 	}
-	text := fmt.Sprintf("%s, %s of %s and %s", when, plural.Of(int(p.Sum(state)), "sample"), plural.Of(len(processes), "process"), plural.Of(len(threads), "thread"))
+	text := fmt.Sprintf("%s, %s of %s and %s", when, cli.Count(int(p.Sum(state)), "sample"), cli.Count(len(processes), "process"), cli.Count(len(threads), "thread"))
 	switch state {
 	case stacks.Any:
 		running := p.Sum(stacks.Running)
@@ -65,10 +65,10 @@ func (a *app) stackHead(p *stacks.Profile, state stacks.State) {
 	a.headed(p.Host.Name, text, 0)
 	var lacks []string
 	if p.Unnamed > 0 {
-		lacks = append(lacks, fmt.Sprintf("%d of %s without a name", p.Unnamed, plural.Of(len(p.Functions), "function")))
+		lacks = append(lacks, fmt.Sprintf("%d of %s without a name", p.Unnamed, cli.Count(len(p.Functions), "function")))
 	}
 	if cut > 0 {
-		lacks = append(lacks, plural.Of(int(cut), "sample")+" not walked to the outermost function")
+		lacks = append(lacks, cli.Count(int(cut), "sample")+" not walked to the outermost function")
 	}
 	if len(lacks) > 0 {
 		a.prose(strings.Join(lacks, "; "))

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 )
 
 // Steps of whole days are cut at midnight of the zone, also in the night in
@@ -47,7 +47,7 @@ func TestStepsOfDays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			out, errs, status := replayAt(testNow, append(words(c.line), "--archive", night, "--format", "csv")...)
 			_, got, _ := strings.Cut(out, "\n")
-			if status != exit.Yes || "\n"+got != c.want {
+			if status != cli.Yes || "\n"+got != c.want {
 				t.Errorf("status %d %s\ngot %s\nwant%s", status, errs, got, c.want)
 			}
 		})
@@ -59,7 +59,7 @@ func TestRangesOfDays(t *testing.T) {
 	for _, metric := range []string{"disk.all.write_bytes", "'mem.util.used / 1'"} {
 		t.Run(metric, func(t *testing.T) {
 			out, errs, status := replayAt(testNow, append(words("ranges "+metric+" --step 1d --format csv --archive testdata/berlin.txt"), "--quick")...)
-			if status != exit.Yes {
+			if status != cli.Yes {
 				t.Fatal(errs)
 			}
 			var got []string

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
@@ -87,6 +87,6 @@ func (p *page) showProgress(done, of int) {
 	case of == 0:
 		fmt.Fprint(p.stderr, visible.EraseLine)
 	default:
-		p.stderr.Printf(visible.EraseLine+"%d of %s", done, plural.Of(of, "archive"))
+		p.stderr.Printf(visible.EraseLine+"%d of %s", done, cli.Count(of, "archive"))
 	}
 }

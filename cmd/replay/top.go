@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
 	"tachograph/store/query"
@@ -133,7 +133,7 @@ func (a *app) topTable(r *query.Ranking, by query.By, group query.Grouping) erro
 		a.complain(fmt.Sprintf("no process used any %s between %s and %s", by, a.show(r.From), a.show(r.To)))
 		return nil
 	}
-	a.prose(fmt.Sprintf("%s to %s (%s), %s", a.show(r.From), a.show(r.To), durationText(r.To-r.From), plural.Of(r.N, "process")))
+	a.prose(fmt.Sprintf("%s to %s (%s), %s", a.show(r.From), a.show(r.To), durationText(r.To-r.From), cli.Count(r.N, "process")))
 	a.stdout.Println()
 	return a.topOf(r, by, group)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample/metric"
 	"tachograph/store/recording"
 	"tachograph/store/storetest"
@@ -67,7 +67,7 @@ func runReplay(args ...string) (status int, stdout, stderr string) {
 func TestVerifyAndRepairCommands(t *testing.T) {
 	t.Parallel()
 	path := finishedArchive(t)
-	if status, out, errs := runReplay("verify", path); status != exit.Yes || !strings.Contains(out, "as it was written") {
+	if status, out, errs := runReplay("verify", path); status != cli.Yes || !strings.Contains(out, "as it was written") {
 		t.Fatalf("verify of a sound archive: %d %q %q", status, out, errs)
 	}
 	b, err := os.ReadFile(path)
@@ -80,7 +80,7 @@ func TestVerifyAndRepairCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, out, errs := runReplay("verify", path)
-	if status != exit.No || errs != "" {
+	if status != cli.No || errs != "" {
 		t.Fatalf("verify of a damaged archive: %d %q %q", status, out, errs)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(out), "\n") {
@@ -88,25 +88,25 @@ func TestVerifyAndRepairCommands(t *testing.T) {
 			t.Errorf("a finding that does not name its file: %q", line)
 		}
 	}
-	if status, out, _ := runReplay("verify", "--format", "json", path); status != exit.No || !strings.Contains(out, `"where":`) {
+	if status, out, _ := runReplay("verify", "--format", "json", path); status != cli.No || !strings.Contains(out, `"where":`) {
 		t.Errorf("verify --format json: %d %q", status, out)
 	}
 
 	dst := filepath.Join(t.TempDir(), "new.tacho")
 	status, out, errs = runReplay("repair", path, "-o", dst)
-	if status != exit.No || !strings.Contains(out, "lost: ") {
+	if status != cli.No || !strings.Contains(out, "lost: ") {
 		t.Fatalf("repair: %d %q %q", status, out, errs)
 	}
-	if status, out, errs := runReplay("verify", dst); status != exit.Yes {
+	if status, out, errs := runReplay("verify", dst); status != cli.Yes {
 		t.Errorf("verify of the repaired archive: %d %q %q", status, out, errs)
 	}
-	if status, _, errs := runReplay("repair", path, "-o", dst); status != exit.Failed || !strings.Contains(errs, "exists") {
+	if status, _, errs := runReplay("repair", path, "-o", dst); status != cli.Failed || !strings.Contains(errs, "exists") {
 		t.Errorf("repair onto an existing file: %d %q", status, errs)
 	}
-	if status, _, errs := runReplay("repair", path); status != exit.Failed || !strings.Contains(errs, "-o NEW") {
+	if status, _, errs := runReplay("repair", path); status != cli.Failed || !strings.Contains(errs, "-o NEW") {
 		t.Errorf("repair without a name: %d %q", status, errs)
 	}
-	if status, _, errs := runReplay("verify", filepath.Join(t.TempDir(), "none")); status != exit.Failed || errs == "" {
+	if status, _, errs := runReplay("verify", filepath.Join(t.TempDir(), "none")); status != cli.Failed || errs == "" {
 		t.Errorf("verify of nothing: %d %q", status, errs)
 	}
 }

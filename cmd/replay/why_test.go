@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/store/storetest/proof"
 )
@@ -33,7 +33,7 @@ func TestCommandsOfWhy(t *testing.T) {
 			}
 			tried[line.Kind] = true
 			words := shellWords(t, line.Command)
-			if status, out, errs := runReplay(words[1:]...); status != exit.Yes || strings.Count(out, "\n") < 2 {
+			if status, out, errs := runReplay(words[1:]...); status != cli.Yes || strings.Count(out, "\n") < 2 {
 				t.Errorf("%s: %s: status %d, %q, %q", line.Kind, line.Command, status, out, errs)
 			}
 		}
@@ -51,14 +51,14 @@ func TestWhyTakesArchives(t *testing.T) {
 		t.Fatalf("no incidents: %v", err)
 	}
 	status, plain, errs := runReplay("why", recorded[0])
-	if status != exit.Yes || errs != "" {
+	if status != cli.Yes || errs != "" {
 		t.Fatalf("status %d, %q", status, errs)
 	}
 	_, flagged, _ := runReplay("why", "--archive", recorded[0])
 	if first, _, _ := strings.Cut(flagged, "\n\n#"); !strings.HasPrefix(plain, first) || !strings.Contains(first, " --archive ") {
 		t.Errorf("with a plain argument:\n%s\nwith --archive:\n%s", plain, flagged)
 	}
-	if status, _, errs := runReplay("why", "03:12"); status != exit.Failed || !strings.Contains(errs, "given with --at") {
+	if status, _, errs := runReplay("why", "03:12"); status != cli.Failed || !strings.Contains(errs, "given with --at") {
 		t.Errorf("status %d, %q", status, errs)
 	}
 }
@@ -77,7 +77,7 @@ func TestWhyNamesTheArchiveAsItWasGiven(t *testing.T) {
 			var o, e strings.Builder
 			a := newApp(&o, &e, testClock)
 			a.width = width
-			if status := a.run([]string{"why", "--archive", given}); status != exit.Yes {
+			if status := a.run([]string{"why", "--archive", given}); status != cli.Yes {
 				t.Fatalf("status %d: %s", status, e.String())
 			}
 			shown, _, _ := strings.Cut(o.String(), "\n#")

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,7 +50,7 @@ func lock(option, path string) (unlock func(), err error) {
 func openLock(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the lock %s cannot be opened: %w", name, cause.Of(err))
+		return nil, fmt.Errorf("the lock %s cannot be opened: %w", name, cli.Cause(err))
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {

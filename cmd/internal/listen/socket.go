@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 	"tachograph/config/trust"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +32,7 @@ type Socket struct {
 // time one finds the other, by a lock.
 func Unix(option, path string, mode os.FileMode, group string) (*Socket, error) {
 	cannot := func(err error) error {
-		return fmt.Errorf("cannot listen at %s: %w", path, cause.Of(err))
+		return fmt.Errorf("cannot listen at %s: %w", path, cli.Cause(err))
 	}
 	gid := -1
 	if group != "" {
@@ -161,7 +161,7 @@ func removeStale(option, path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot listen at %s: %w", path, cause.Of(err))
+		return fmt.Errorf("cannot listen at %s: %w", path, cli.Cause(err))
 	}
 	if info.Mode().Type() != fs.ModeSocket {
 		return fmt.Errorf("cannot listen at %s: it is there and is no socket; choose another path with %s unix:PATH", path, option)
@@ -174,7 +174,7 @@ func removeStale(option, path string) error {
 		return fmt.Errorf("another server listens at %s: stop it, or choose another path with %s unix:PATH", path, option)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove %s, which a server left behind: %w", path, cause.Of(err))
+		return fmt.Errorf("cannot remove %s, which a server left behind: %w", path, cli.Cause(err))
 	}
 	return nil
 }

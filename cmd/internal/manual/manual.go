@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tachograph/cmd/internal/exit"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample"
 )
 
@@ -95,7 +95,7 @@ func OfProgram(root *cobra.Command, files ...string) Page {
 		}
 	}
 	w.section("EXIT STATUS")
-	w.verbatim(exit.Text())
+	w.verbatim(cli.StatusText())
 	w.section("SEE ALSO")
 	w.line(strings.Join(files, ", "))
 	return Page{root.Name(), 1, w.b.String()}

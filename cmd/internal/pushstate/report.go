@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/config"
 )
 
@@ -86,11 +86,11 @@ func (p *Report) Words() string {
 		if p.AtLeast {
 			least = "at least "
 		}
-		text += fmt.Sprintf(": %s%s behind, about %s", least, config.FormatDuration(time.Duration(p.LagSeconds*1e9).Truncate(time.Second)), plural.Of(p.LagValues, "value"))
+		text += fmt.Sprintf(": %s%s behind, about %s", least, config.FormatDuration(time.Duration(p.LagSeconds*1e9).Truncate(time.Second)), cli.Count(p.LagValues, "value"))
 	}
-	text += fmt.Sprintf(", %s acknowledged", plural.Of(p.Values, "value"))
+	text += fmt.Sprintf(", %s acknowledged", cli.Count(p.Values, "value"))
 	if p.Retries > 0 {
-		text += fmt.Sprintf(", %s", plural.Of(p.Retries, "retry"))
+		text += fmt.Sprintf(", %s", cli.Count(p.Retries, "retry"))
 	}
 	if p.Refused > 0 {
 		text += fmt.Sprintf(", %d REFUSED", p.Refused)

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/recorder/trigger"
 	"tachograph/sample/engine"
 	"tachograph/store/disk"
@@ -288,9 +288,9 @@ func (st *Status) Line() string {
 		overruns += c.Overruns
 	}
 	line := fmt.Sprintf("%s  %s, %s, archive %s, %s, cpu %.2g %%, %s",
-		st.At.Format("15:04:05"), plural.Of(ticks, "tick"), plural.Of(st.Values, "value"), Size(st.Archive.Bytes), plural.Of(overruns, "overrun"), st.CPUPercent, Size(st.ResidentBytes))
+		st.At.Format("15:04:05"), cli.Count(ticks, "tick"), cli.Count(st.Values, "value"), Size(st.Archive.Bytes), cli.Count(overruns, "overrun"), st.CPUPercent, Size(st.ResidentBytes))
 	if len(st.Faults) > 0 {
-		line += ", " + plural.Of(len(st.Faults), "thing") + " failing"
+		line += ", " + cli.Count(len(st.Faults), "thing") + " failing"
 	}
 	if st.Archive.Trouble != "" {
 		line += ", NOT STORING: " + st.Archive.Trouble

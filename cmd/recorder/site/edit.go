@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 )
 
 // Edit is a file as it is and as it is to be; nil is no file.
@@ -58,10 +58,10 @@ func (s *Site) carryOut(edits []Edit) error {
 		if err == nil {
 			continue
 		}
-		err = fmt.Errorf("%s cannot be changed: %w", s.at(e.Path), cause.Of(err))
+		err = fmt.Errorf("%s cannot be changed: %w", s.at(e.Path), cli.Cause(err))
 		for _, done := range slices.Backward(edits[:i]) {
 			if back := s.exchange(done.Path, done.Was, done.Mode); back != nil {
-				err = fmt.Errorf("%w; and %s could not be given its old content: %v", err, s.at(done.Path), cause.Of(back))
+				err = fmt.Errorf("%w; and %s could not be given its old content: %v", err, s.at(done.Path), cli.Cause(back))
 			}
 		}
 		return err

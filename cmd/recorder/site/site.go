@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 	"tachograph/config/trust"
 )
 
@@ -414,7 +414,7 @@ func Write(path string, f File) (changed bool, err error) {
 		return false, nil
 	}
 	if err := exchange(path, f.Content, f.Mode); err != nil {
-		return false, fmt.Errorf("%s cannot be written: %w", path, cause.Of(err))
+		return false, fmt.Errorf("%s cannot be written: %w", path, cli.Cause(err))
 	}
 	return true, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
@@ -202,7 +202,7 @@ func (a *app) arrangementText() string {
 		parts = append(parts, fmt.Sprintf("%d pinned", n))
 	}
 	if len(a.marks) > 0 {
-		parts = append(parts, plural.Of(len(a.marks), "mark"))
+		parts = append(parts, cli.Count(len(a.marks), "mark"))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
 )
@@ -38,7 +38,7 @@ func (a *app) eventLines(m *moment.Moment, width int) []line {
 	here := sort.Search(len(t.Marks), func(i int) bool { return t.Marks[i].From > a.at })
 	first, last := max(here-mostMarks/2, 0), min(here+mostMarks/2, len(t.Marks))
 	if first > 0 {
-		out = append(out, said(plural.Of(first, "earlier one")+" (E goes back)", th.faint))
+		out = append(out, said(cli.Count(first, "earlier one")+" (E goes back)", th.faint))
 	}
 	for i := first; i < last; i++ {
 		mark := &t.Marks[i]
@@ -46,7 +46,7 @@ func (a *app) eventLines(m *moment.Moment, width int) []line {
 		out = append(out, a.eventLine(mark.From, sign+" ", a.markText(mark), width, a.markStyle(mark.Kind)))
 	}
 	if n := len(t.Marks) - last; n > 0 {
-		out = append(out, said(plural.Of(n, "later one")+" (e goes on)", th.faint))
+		out = append(out, said(cli.Count(n, "later one")+" (e goes on)", th.faint))
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/chart"
 	"tachograph/cmd/replay/internal/human"
@@ -300,7 +300,7 @@ func (a *app) diffWindow(from, to int64, changes []*query.Change) *text {
 			lines[0].at = at
 			out = append(out, lines...)
 		}
-		return append(out, said(plural.Of(len(changes), "difference"), a.c.theme.faint))
+		return append(out, said(cli.Count(len(changes), "difference"), a.c.theme.faint))
 	}
 	return t
 }

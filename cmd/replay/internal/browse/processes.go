@@ -7,7 +7,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/moment"
@@ -78,7 +78,7 @@ func (a *app) drawProcesses(r rect, main bool) {
 // noProcesses says why the table is empty.
 func (a *app) noProcesses(m *moment.Moment) string {
 	if a.filter != nil && len(m.Processes) > 0 {
-		return fmt.Sprintf("none of %s is %s (Esc shows all)", plural.Of(len(m.Processes), "process"), a.filter.text)
+		return fmt.Sprintf("none of %s is %s (Esc shows all)", cli.Count(len(m.Processes), "process"), a.filter.text)
 	}
 	return "no processes were recorded at this moment"
 }
@@ -153,7 +153,7 @@ func (a *app) endText(e *store.Event) string {
 // came and went since the sweep before.
 func (a *app) drawComings(r rect, m *moment.Moment) {
 	c := a.c
-	parts := []span{{plural.Of(len(m.Processes), "process"), c.theme.plain}}
+	parts := []span{{cli.Count(len(m.Processes), "process"), c.theme.plain}}
 	if m.Sweep != 0 && m.Sweep != m.At {
 		parts = append(parts, span{" at " + a.in(m.Sweep).Format("15:04:05"), c.theme.faint})
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/stacks"
 )
@@ -73,7 +73,7 @@ func (a *app) stackWindow(p *stacks.Profile, at int64) *text {
 // stackLines are a tree as lines of a width.
 func (a *app) stackLines(p *stacks.Profile, root *stacks.Node, state stacks.State, width int) []line {
 	th := a.c.theme
-	words := plural.Of(int(root.Count), "sample")
+	words := cli.Count(int(root.Count), "sample")
 	if state != stacks.Any {
 		words += ", those that were " + state.String() + " only"
 	}

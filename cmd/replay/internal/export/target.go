@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/disk"
 )
 
@@ -299,5 +299,5 @@ func (t Target) rename(from, to string) error {
 
 // wrong says what could not be written, without the name that was only for a while.
 func (t Target) wrong(err error) error {
-	return fmt.Errorf("cannot write %s: %w", t.Path, cause.Of(err))
+	return fmt.Errorf("cannot write %s: %w", t.Path, cli.Cause(err))
 }

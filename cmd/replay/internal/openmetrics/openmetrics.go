@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/naming"
 	"tachograph/sample/metric"
@@ -89,13 +89,13 @@ func (e *exporter) all() error {
 func (e *exporter) notes() {
 	note := func(n int64, text string) {
 		if n > 0 {
-			e.report.Notes = append(e.report.Notes, fmt.Sprintf(text, plural.Of(n, "value")))
+			e.report.Notes = append(e.report.Notes, fmt.Sprintf(text, cli.Count(n, "value")))
 		}
 	}
 	note(e.late, "%s left out: a series goes forward in time, a millisecond at least, and the clock had been set back")
 	note(e.wrong, "%s of counters left out: they are negative or no number, which no counter is")
 	if e.hidden > 0 {
-		e.report.Notes = append(e.report.Notes, plural.Of(e.hidden, "metric")+
+		e.report.Notes = append(e.report.Notes, cli.Count(e.hidden, "metric")+
 			" of processes and threads left out: each of these would have series of its own; name the metrics to have them")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample/pcp"
 	"tachograph/store/disk"
 )
@@ -144,7 +144,7 @@ func (w *Writer) open(suffix string, volume int32) (*part, error) {
 
 // wrong says what could not be written, without the name that was only for a while.
 func (w *Writer) wrong(err error) error {
-	return fmt.Errorf("cannot write %s: %w", w.base, cause.Of(err))
+	return fmt.Errorf("cannot write %s: %w", w.base, cli.Cause(err))
 }
 
 func appendLabel(b []byte, l *Label, volume int32) []byte {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/pcparchive"
 	"tachograph/sample/catalog"
@@ -37,7 +37,7 @@ func write(ctx context.Context, r *export.Request, t export.Target) (*export.Rep
 			names = append(names, h.Name)
 		}
 		slices.Sort(names)
-		return nil, fmt.Errorf("an archive of PCP is of one host, and these are %s: choose one with --host", plural.Of(len(hosts), "host")+" ("+strings.Join(names, ", ")+")")
+		return nil, fmt.Errorf("an archive of PCP is of one host, and these are %s: choose one with --host", cli.Count(len(hosts), "host")+" ("+strings.Join(names, ", ")+")")
 	}
 	e := &exporter{ctx: ctx, r: r, base: base, force: t.Force, report: &export.Report{}}
 	opt := rewrite.ReadOptions{
@@ -225,7 +225,7 @@ func (e *exporter) finish() error {
 	}
 	e.report.Bytes = n
 	if e.behind > 0 {
-		e.report.Notes = append(e.report.Notes, fmt.Sprintf("%s left out: the clock had been set back, and an archive of PCP does not go back in time", plural.Of(e.behind, "value")+map[bool]string{true: " is", false: " are"}[e.behind == 1]))
+		e.report.Notes = append(e.report.Notes, fmt.Sprintf("%s left out: the clock had been set back, and an archive of PCP does not go back in time", cli.Count(e.behind, "value")+map[bool]string{true: " is", false: " are"}[e.behind == 1]))
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/store/follow"
 )
@@ -56,7 +56,7 @@ func (e *Engine) repeatOne(ctx context.Context, set *pushstate.Range) (stays boo
 	if refused != nil {
 		set.Why, set.At, set.Sent = shortened(refused.Error()), time.Now(), false
 		e.state.LastError, e.state.LastErrorAt = set.Why, set.At
-		e.noteAs("refused "+set.Why, fmt.Sprintf("%s refused %s again: %v", e.opt.Target, plural.Of(r.values, "value"), refused))
+		e.noteAs("refused "+set.Why, fmt.Sprintf("%s refused %s again: %v", e.opt.Target, cli.Count(r.values, "value"), refused))
 		return true, nil
 	}
 	e.taken(r)

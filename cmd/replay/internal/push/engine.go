@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/pushstate"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
@@ -314,7 +314,7 @@ func (e *Engine) offer(ctx context.Context, r *ready) (refused *Refused, err err
 	case errors.As(err, &partial):
 		s.RefusedValues += uint64(max(partial.Values, 0))
 		r.values -= min(r.values, partial.Values)
-		e.noteAs("partial "+err.Error(), fmt.Sprintf("%s took a batch but for %s: %v", e.opt.Target, plural.Of(partial.Values, "value"), err))
+		e.noteAs("partial "+err.Error(), fmt.Sprintf("%s took a batch but for %s: %v", e.opt.Target, cli.Count(partial.Values, "value"), err))
 		s.LastError, s.LastErrorAt = shortened(err.Error()), time.Now()
 		return nil, nil
 	case errors.As(err, &refused) && e.opt.StopRefused:
@@ -342,7 +342,7 @@ func (e *Engine) setAside(r *ready, why error) {
 	s.Set = append(s.Set, pushstate.Range{From: r.id.From.String(), To: r.id.To.String(), Since: r.since, Until: r.until,
 		Values: uint64(r.values), Why: shortened(why.Error()), At: time.Now()})
 	s.Set = s.Set[max(0, len(s.Set)-pushstate.MostRanges):]
-	e.noteAs("refused "+why.Error(), fmt.Sprintf("%s refused %s, which are set aside: %v", e.opt.Target, plural.Of(r.values, "value"), why))
+	e.noteAs("refused "+why.Error(), fmt.Sprintf("%s refused %s, which are set aside: %v", e.opt.Target, cli.Count(r.values, "value"), why))
 }
 
 // attempts calls fn until it succeeds, or never will.
@@ -437,7 +437,7 @@ func (e *Engine) recovered(n int) {
 	e.state.Failing = false
 	if n > 0 {
 		clear(e.told)
-		e.opt.Note(fmt.Sprintf("%s takes what is pushed again, after %s", e.opt.Target, plural.Of(n, "attempt")))
+		e.opt.Note(fmt.Sprintf("%s takes what is pushed again, after %s", e.opt.Target, cli.Count(n, "attempt")))
 	}
 }
 

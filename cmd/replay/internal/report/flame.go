@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/stacks"
 )
@@ -44,7 +44,7 @@ func (c *collector) flames() error {
 	}
 	short := c.short()
 	f := &Flame{About: fmt.Sprintf("%s of %s, of %s to %s; %s of them of threads that had a processor or wanted one.",
-		plural.Of(int(root.Count), "sample"), plural.Of(len(root.Children), "process"), short(p.From), short(p.To), human.Percent(float64(root.Running)/float64(max(root.Count, 1))))}
+		cli.Count(int(root.Count), "sample"), cli.Count(len(root.Children), "process"), short(p.From), short(p.To), human.Percent(float64(root.Running)/float64(max(root.Count, 1))))}
 	if lost := p.LostText(); lost != "" {
 		f.About += " " + lost + "."
 	}
@@ -78,7 +78,7 @@ func (c *collector) flames() error {
 	}
 	add(root, 0)
 	if hidden {
-		f.Hidden = "Calls with fewer than " + plural.Of(int(least), "sample") + " are not drawn."
+		f.Hidden = "Calls with fewer than " + cli.Count(int(least), "sample") + " are not drawn."
 	}
 	c.page.doc.Flame = f
 	return nil

@@ -15,7 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"tachograph/cmd/internal/cause"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/status"
 )
 
@@ -139,7 +139,7 @@ func (t *tokenFile) sum() (*[sha256.Size]byte, error) {
 func readToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("cannot read the token from %s: %w", path, cause.Of(err))
+		return "", fmt.Errorf("cannot read the token from %s: %w", path, cli.Cause(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -154,7 +154,7 @@ func readToken(path string) (string, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(f, 4<<10))
 	if err != nil {
-		return "", fmt.Errorf("cannot read the token from %s: %w", path, cause.Of(err))
+		return "", fmt.Errorf("cannot read the token from %s: %w", path, cli.Cause(err))
 	}
 	token := strings.TrimSpace(string(b))
 	if len(token) < shortestToken || strings.ContainsAny(token, " \t\r\n") {

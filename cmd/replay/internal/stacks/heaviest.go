@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 )
 
@@ -92,7 +92,7 @@ func (h *Heaviest) Sentence() string {
 		}
 		s += called(i)
 	}
-	s += fmt.Sprintf(": %s of %s of threads that %s", human.Percent(h.Share()), plural.Of(int(h.Of), "sample"), verb)
+	s += fmt.Sprintf(": %s of %s of threads that %s", human.Percent(h.Share()), cli.Count(int(h.Of), "sample"), verb)
 	if lost := h.p.LostText(); lost != "" {
 		s += "; " + lost
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/store/query"
 )
@@ -117,7 +117,7 @@ func (q *question) crowd(c *query.Consumer, n norm) *finding {
 	}
 	f := &finding{who: c.Name, cause: true, since: from, until: to,
 		more: append([]string{"top", "--group", "name"}, span(q.w.From, q.w.To)...)}
-	who := fmt.Sprintf("%s called %s", plural.Of(c.Count, "process"), c.Name)
+	who := fmt.Sprintf("%s called %s", cli.Count(c.Count, "process"), c.Name)
 	f.title = who
 	add := func(weight float64, kind, topic, clause string, explains ...string) {
 		if weight < leastWeight/2 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/store/query"
 )
@@ -103,7 +103,7 @@ func (q *question) hung(key string) *finding {
 	out := &finding{kind: "hung disk", who: flight.name, topic: "device", cause: true, since: since, until: until, weight: 0.9 * lasted(until-since) * grade(0.3, 0.7*e.rare),
 		explains: []string{"disk", "load", "memory"}, more: append([]string{"rates", "disk.dev.inflight", "disk.dev.total", "-i", flight.name}, span(q.w.From, q.w.To)...)}
 	out.sources = sourcesOf(flight.name, key, "disk.dev.inflight", "disk.dev.total")
-	out.text = fmt.Sprintf("disk %s hung: %s under way and none finished%s", flight.name, plural.Of(int(e.peak+0.5), "request"), q.when(since, until))
+	out.text = fmt.Sprintf("disk %s hung: %s under way and none finished%s", flight.name, cli.Count(int(e.peak+0.5), "request"), q.when(since, until))
 	out.text += q.waiting(since + (until-since)/2)
 	return out
 }
@@ -123,7 +123,7 @@ func (q *question) waiting(at int64) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s waiting in the kernel (%s)", plural.Of(n, "process"), names(list))
+	return fmt.Sprintf(", %s waiting in the kernel (%s)", cli.Count(n, "process"), names(list))
 }
 
 // perRequest is a course of seconds by requests.

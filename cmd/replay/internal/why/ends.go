@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/sample/metric"
 	"tachograph/store"
@@ -41,7 +41,7 @@ func (q *question) ends() ([]*finding, error) {
 			weight: grade(0.62, 0.3*min(float64(l.failed)/40, 1)) * novel(usual, float64(l.failed)), explains: []string{"births", "death"}, amount: float64(l.failed) / max(float64(l.last-l.first)/1e9, 1),
 			more: append([]string{"events", "--group"}, span(q.w.From, q.w.To)...)}
 		f.text = fmt.Sprintf("%s failed and was started again, over and over, from %s to %s: %s, every %s, %s", l.name, q.show(l.first), q.show(l.last),
-			plural.Of(l.failed, "time"), human.Duration(l.every), l.how())
+			cli.Count(l.failed, "time"), human.Duration(l.every), l.how())
 		if who := q.processOf(l.parent); who != "" {
 			f.text += ", by " + who
 		}
@@ -276,7 +276,7 @@ func (q *question) deaths() []*finding {
 	var out []*finding
 	for _, d := range order {
 		if d.count > 1 {
-			d.first.text += fmt.Sprintf(" (%s in all)", plural.Of(d.count, "such end"))
+			d.first.text += fmt.Sprintf(" (%s in all)", cli.Count(d.count, "such end"))
 			d.first.end = ""
 		}
 		d.first.weight = grade(d.first.weight, 0.1*min(float64(d.count-1)/5, 1))

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -73,7 +73,7 @@ func (q *question) happenings() ([]*finding, error) {
 			}
 		}
 		if count > 1 {
-			f.text += fmt.Sprintf(" (%s of that kind)", plural.Of(count, "event"))
+			f.text += fmt.Sprintf(" (%s of that kind)", cli.Count(count, "event"))
 		}
 		out = append(out, f)
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/query"
 )
 
@@ -46,7 +46,7 @@ func (q *question) title(name string, at int64) (title string, more []string) {
 	if len(list) == 0 {
 		return name, []string{"top", "--group", "name"}
 	}
-	return fmt.Sprintf("%s called %s", plural.Of(len(list), "process"), name), []string{"top", "--group", "name"}
+	return fmt.Sprintf("%s called %s", cli.Count(len(list), "process"), name), []string{"top", "--group", "name"}
 }
 
 // joined makes one line of what one program used and of what it did besides at the same

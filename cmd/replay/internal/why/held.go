@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/store/query"
 )
 
@@ -49,7 +49,7 @@ func (q *question) held() ([]*finding, error) {
 			f.brief = f.title + " " + strings.TrimSuffix(h.says, ",")
 			f.text = f.title + " " + h.says + q.when(since, until)
 			if n := len(list) - 1; n > 0 {
-				f.text += "; so " + wereOf(n) + " " + plural.Of(n, "other process")
+				f.text += "; so " + wereOf(n) + " " + cli.Count(n, "other process")
 			}
 			out = append(out, f)
 		}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tachograph/cmd/internal/plural"
+	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/store/query"
 )
@@ -432,7 +432,7 @@ func alike(list []*finding) []*finding {
 	}
 	for _, f := range out {
 		if n := more[f]; n > 0 {
-			f.text += fmt.Sprintf("; %s of that name did likewise", plural.Of(n, "other process"))
+			f.text += fmt.Sprintf("; %s of that name did likewise", cli.Count(n, "other process"))
 		}
 	}
 	return out

@@ -1,18 +1,17 @@
-// Package plural writes numbers with the thing that they count.
-package plural
+package cli
 
 import (
 	"strconv"
 	"strings"
 )
 
-// Of is "1 process", "2 processes": how many of what.
-func Of[T int | int64 | uint64](n T, one string) string {
-	return strconv.FormatInt(int64(n), 10) + " " + Word(n, one)
+// Count writes a number with the thing that it counts: "1 process", "2 processes".
+func Count[T int | int64 | uint64](n T, one string) string {
+	return strconv.FormatInt(int64(n), 10) + " " + Plural(n, one)
 }
 
-// Word is one, or its plural where there are not one.
-func Word[T int | int64 | uint64](n T, one string) string {
+// Plural returns the word one, in the plural unless n is 1.
+func Plural[T int | int64 | uint64](n T, one string) string {
 	if n == 1 {
 		return one
 	}

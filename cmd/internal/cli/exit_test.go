@@ -1,4 +1,4 @@
-package exit
+package cli
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestGuideHasTheTable(t *testing.T) {
 func markdown() string {
 	var b strings.Builder
 	b.WriteString("| status | means | said by |\n|---|---|---|\n")
-	for _, s := range Table {
+	for _, s := range Statuses {
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", s.Code, s.Meaning, s.Of)
 	}
 	return b.String()
@@ -58,7 +58,7 @@ func TestOnlyStatusesOfTheTable(t *testing.T) {
 							return true
 						}
 						returns++
-						if len(ret.Results) != 1 || !slices.ContainsFunc([]string{"Yes", "No", "Failed"}, func(name string) bool { return isName(ret.Results[0], "exit", name) }) {
+						if len(ret.Results) != 1 || !slices.ContainsFunc([]string{"Yes", "No", "Failed"}, func(name string) bool { return isName(ret.Results[0], "cli", name) }) {
 							t.Errorf("%s: a status that is not in the table", path)
 						}
 						return true

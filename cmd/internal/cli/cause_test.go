@@ -1,4 +1,4 @@
-package cause
+package cli
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestOf(t *testing.T) {
+func TestCause(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	_, opened := os.Open(gone)
 	other := errors.New("something else")
@@ -20,7 +20,7 @@ func TestOf(t *testing.T) {
 		{other, other},
 		{nil, nil},
 	} {
-		if got := Of(c.err); got != c.want {
+		if got := Cause(c.err); got != c.want {
 			t.Errorf("of %v it is %v, want %v", c.err, got, c.want)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package mistake words the errors of a command line for the person who typed it: it says
-// what a flag accepts, not which library function refused the value.
-package mistake
+package cli
 
 import (
 	"errors"
@@ -18,8 +16,9 @@ var takes = map[string]string{
 	"duration": "a duration, such as 30s, 10m or 2h",
 }
 
-// OfFlag words an error about flags. Those that it cannot word better stay as they are.
-func OfFlag(err error) error {
+// FlagError words an error about a flag for the person who typed it: it says what the flag
+// accepts, not which library function refused the value. Other errors stay as they are.
+func FlagError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err

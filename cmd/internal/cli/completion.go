@@ -1,6 +1,4 @@
-// Package completion implements the completion command of both programs. It prints the
-// scripts that shells use to complete command lines.
-package completion
+package cli
 
 import (
 	_ "embed"
@@ -17,8 +15,8 @@ import (
 //go:embed words.bash
 var bashWords string
 
-// Command prints the script for a shell.
-func Command() *cobra.Command {
+// CompletionCommand prints the script for a shell.
+func CompletionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Print the script that completes command lines in a shell",
@@ -57,33 +55,33 @@ Bash needs no package beside it.`,
 	}
 }
 
-// Func offers words for an argument or the value of a flag.
-type Func = cobra.CompletionFunc
+// Completer offers words for an argument or the value of a flag.
+type Completer = cobra.CompletionFunc
 
-// Fixed offers the same words always.
-func Fixed(words ...string) Func {
+// CompleteFixed offers the same words always.
+func CompleteFixed(words ...string) Completer {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 
-// Files leaves it to the shell to offer files.
-func Files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// CompleteFiles leaves it to the shell to offer files.
+func CompleteFiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// Nothing is offered where only people know what they mean.
-func Nothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// CompleteNothing is offered where only people know what they mean.
+func CompleteNothing(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Register gives the flags of a command and of all below it their words, by
+// RegisterCompletion gives the flags of a command and of all below it their words, by
 // name; those that are not in the table are numbers or free words.
-func Register(cmd *cobra.Command, flags map[string]Func) {
+func RegisterCompletion(cmd *cobra.Command, flags map[string]Completer) {
 	register := func(f *pflag.Flag) {
 		words := flags[f.Name]
 		if words == nil {
-			words = Nothing
+			words = CompleteNothing
 		}
 		if f.NoOptDefVal == "" {
 			// It fails only for a flag that the command has not, or twice.
@@ -95,6 +93,6 @@ func Register(cmd *cobra.Command, flags map[string]Func) {
 	cmd.LocalNonPersistentFlags().VisitAll(register)
 	cmd.PersistentFlags().VisitAll(register)
 	for _, c := range cmd.Commands() {
-		Register(c, flags)
+		RegisterCompletion(c, flags)
 	}
 }

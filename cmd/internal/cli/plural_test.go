@@ -1,8 +1,8 @@
-package plural
+package cli
 
 import "testing"
 
-func TestOf(t *testing.T) {
+func TestCount(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		one  string
@@ -11,7 +11,7 @@ func TestOf(t *testing.T) {
 		{1, "process", "1 process"}, {0, "process", "0 processes"}, {2, "process", "2 processes"}, {1, "cpu", "1 cpu"}, {8, "cpu", "8 cpus"},
 		{3, "batch", "3 batches"}, {2, "day", "2 days"}, {2, "entry", "2 entries"}, {2, "more series", "2 more series"}, {1, "archive", "1 archive"},
 	} {
-		if got := Of(c.n, c.one); got != c.want {
+		if got := Count(c.n, c.one); got != c.want {
 			t.Errorf("Of(%d, %q) = %q, want %q", c.n, c.one, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package mistake
+package cli
 
 import (
 	"errors"
@@ -21,12 +21,12 @@ func TestOfFlag(t *testing.T) {
 		f.Bool("quick", false, "")
 		f.IntP("number", "n", 1, "")
 		f.Duration("wait", 0, "")
-		if err := OfFlag(f.Parse([]string{arg})); err == nil || err.Error() != want {
+		if err := FlagError(f.Parse([]string{arg})); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", arg, err, want)
 		}
 	}
 	other := errors.New("other")
-	if got := OfFlag(other); got != other {
+	if got := FlagError(other); got != other {
 		t.Errorf("another error became %v", got)
 	}
 }

@@ -1,5 +1,6 @@
-// Package exit defines the exit statuses of both programs.
-package exit
+// Package cli is what the command lines of both programs share: the exit statuses, the scripts
+// that complete a command line in a shell, and the wording of mistakes and of counts.
+package cli
 
 import (
 	"fmt"
@@ -15,15 +16,15 @@ const (
 	Failed = 2
 )
 
-// Status is one of them for people.
+// A Status is an exit status, explained to people.
 type Status struct {
 	Code    int
 	Meaning string
 	Of      string // which commands say so, and of what
 }
 
-// Table is all of them.
-var Table = []Status{
+// Statuses are all of them.
+var Statuses = []Status{
 	{Yes, "done; the answer is yes", "every command"},
 	{No, "the answer is no", "recorder status: not healthy or not running; recorder check, recorder reload: the configuration is refused; " +
 		"recorder check --witness: two sources disagree; " +
@@ -31,10 +32,10 @@ var Table = []Status{
 	{Failed, "not done, or not answered", "every command: what it says on standard error tells why; mistakes in the command line, too"},
 }
 
-// Text is the table for a terminal.
-func Text() string {
+// StatusText is the table for a terminal.
+func StatusText() string {
 	var b strings.Builder
-	for _, s := range Table {
+	for _, s := range Statuses {
 		fmt.Fprintf(&b, "  %d  %s\n", s.Code, s.Meaning)
 		for _, of := range strings.Split(s.Of, "; ") {
 			fmt.Fprintf(&b, "       %s\n", of)
@@ -43,10 +44,10 @@ func Text() string {
 	return b.String()
 }
 
-// Topic is what help exit-status prints.
-func Topic() *cobra.Command {
+// StatusTopic is what help exit-status prints.
+func StatusTopic() *cobra.Command {
 	return &cobra.Command{
 		Use: "exit-status", Short: "What the exit status says",
-		Long: "The exit statuses of recorder and of replay mean the same:\n\n" + strings.TrimRight(Text(), "\n"),
+		Long: "The exit statuses of recorder and of replay mean the same:\n\n" + strings.TrimRight(StatusText(), "\n"),
 	}
 }
