@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"net/http"
@@ -25,6 +24,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/fields"
 	"tachograph/cmd/replay/internal/naming"
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/cmd/replay/internal/samples"
@@ -102,24 +102,16 @@ func (s *Sink) begin(info *archive.Info, at metric.Stamp) {
 		{Name: "os.type", Value: strings.ToLower(h.OS)}, {Name: "os.name", Value: h.Platform}, {Name: "os.version", Value: h.Release},
 	} {
 		if l.Value != "" {
-			b = appendMessage(b, 1, attribute(nil, l))
+			b = fields.Bytes(b, 1, attribute(nil, l))
 		}
 	}
-	s.resource = appendMessage(nil, 1, b)
+	s.resource = fields.Bytes(nil, 1, b)
 }
 
 // attribute appends a KeyValue.
 func attribute(b []byte, l naming.Label) []byte {
-	b = protowire.AppendTag(b, 1, protowire.BytesType)
-	b = protowire.AppendString(b, l.Name)
-	value := protowire.AppendTag(nil, 1, protowire.BytesType)
-	value = protowire.AppendString(value, strings.ToValidUTF8(l.Value, "\uFFFD"))
-	return appendMessage(b, 2, value)
-}
-
-func appendMessage(b []byte, field protowire.Number, m []byte) []byte {
-	b = protowire.AppendTag(b, field, protowire.BytesType)
-	return protowire.AppendBytes(b, m)
+	value := fields.Bytes(nil, 1, strings.ToValidUTF8(l.Value, "\uFFFD"))
+	return fields.Bytes(fields.Bytes(b, 1, l.Name), 2, value)
 }
 
 // NewBatch begins a request.
@@ -158,7 +150,7 @@ func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 		if s.Head == nil {
 			s.Head = []byte{}
 			for _, l := range s.Labels {
-				s.Head = appendMessage(s.Head, 7, attribute(nil, l))
+				s.Head = fields.Bytes(s.Head, 7, attribute(nil, l))
 			}
 		}
 		b.series = append(b.series, s)
@@ -167,23 +159,18 @@ func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 	var room [64]byte
 	point := room[:0]
 	if s.Family.Type == naming.Counter {
-		point = append(point, 2<<3|byte(protowire.Fixed64Type))
-		point = binary.LittleEndian.AppendUint64(point, b.start)
+		point = fields.Fixed64(point, 2, b.start)
 	}
-	point = append(point, 3<<3|byte(protowire.Fixed64Type))
-	point = binary.LittleEndian.AppendUint64(point, uint64(at))
+	point = fields.Fixed64(point, 3, uint64(at))
 	switch {
 	case math.Float64bits(value.Float) == math.Float64bits(samples.Stale):
-		point = append(point, 8<<3|byte(protowire.VarintType), noValue)
+		point = fields.Uint(point, 8, noValue)
 	case value.Whole:
-		point = append(point, 6<<3|byte(protowire.Fixed64Type))
-		point = binary.LittleEndian.AppendUint64(point, uint64(value.Int))
+		point = fields.Fixed64(point, 6, uint64(value.Int))
 	default:
-		point = append(point, 4<<3|byte(protowire.Fixed64Type))
-		point = binary.LittleEndian.AppendUint64(point, math.Float64bits(value.Float))
+		point = fields.Double(point, 4, value.Float)
 	}
-	s.Body = append(s.Body, 1<<3|byte(protowire.BytesType))
-	s.Body = binary.AppendUvarint(s.Body, uint64(len(point)+len(s.Head)))
+	s.Body = fields.Head(s.Body, 1, len(point)+len(s.Head))
 	s.Body = append(append(s.Body, point...), s.Head...)
 }
 
@@ -218,28 +205,24 @@ func (b *batch) finish() {
 
 // metricOf is a Metric with these points.
 func metricOf(f *naming.Family, points []byte) []byte {
-	var m []byte
-	m = protowire.AppendString(protowire.AppendTag(m, 1, protowire.BytesType), f.Name)
-	m = protowire.AppendString(protowire.AppendTag(m, 2, protowire.BytesType), f.Help)
-	m = protowire.AppendString(protowire.AppendTag(m, 3, protowire.BytesType), ucum(f.Unit))
+	m := fields.Bytes(fields.Bytes(nil, 1, f.Name), 2, f.Help)
+	m = fields.Bytes(m, 3, ucum(f.Unit))
 	if f.Type != naming.Counter {
-		return appendMessage(m, 5, points)
+		return fields.Bytes(m, 5, points)
 	}
 	const cumulative = 2
-	points = protowire.AppendVarint(protowire.AppendTag(points, 2, protowire.VarintType), cumulative)
-	points = protowire.AppendVarint(protowire.AppendTag(points, 3, protowire.VarintType), 1)
-	return appendMessage(m, 7, points)
+	points = fields.Uint(fields.Uint(points, 2, cumulative), 3, 1)
+	return fields.Bytes(m, 7, points)
 }
 
 // request is an ExportMetricsServiceRequest with some of the metrics.
 func (b *batch) request(from, to int) []byte {
-	scope := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "tachograph")
-	scope = protowire.AppendString(protowire.AppendTag(scope, 2, protowire.BytesType), sample.Version())
-	of := appendMessage(nil, 1, scope)
+	scope := fields.Bytes(fields.Bytes(nil, 1, "tachograph"), 2, sample.Version())
+	of := fields.Bytes(nil, 1, scope)
 	for _, m := range b.metrics[from:to] {
-		of = appendMessage(of, 2, m)
+		of = fields.Bytes(of, 2, m)
 	}
-	return appendMessage(nil, 1, appendMessage(slices.Clone(b.head), 2, of))
+	return fields.Bytes(nil, 1, fields.Bytes(slices.Clone(b.head), 2, of))
 }
 
 func packed(b []byte) []byte {
@@ -294,50 +277,24 @@ func (b *batch) send(ctx context.Context, from, to int, body []byte) (rejection,
 
 // partial is what an ExportMetricsServiceResponse says of points that were not taken.
 func partial(body []byte) rejection {
-	success, ok := field(body, 1)
-	if !ok {
+	var rejected int
+	text := "it gives no reason"
+	err := fields.Each(body, func(field protowire.Number, success []byte, _ uint64) error {
+		if field != 1 || success == nil {
+			return nil
+		}
+		return fields.Each(success, func(field protowire.Number, message []byte, number uint64) error {
+			switch {
+			case field == 1 && int64(number) > 0:
+				rejected = int(min(number, math.MaxInt32))
+			case field == 2 && len(message) > 0:
+				text = visible.Text(strings.ToValidUTF8(string(message[:min(len(message), 300)]), "?"))
+			}
+			return nil
+		})
+	})
+	if err != nil || rejected == 0 {
 		return rejection{}
 	}
-	inner, text := success, "it gives no reason"
-	if message, ok := field(success, 2); ok && len(message) > 0 {
-		text = visible.Text(strings.ToValidUTF8(string(message[:min(len(message), 300)]), "?"))
-	}
-	for len(inner) > 0 {
-		number, kind, n := protowire.ConsumeTag(inner)
-		if n < 0 {
-			return rejection{}
-		}
-		if number == 1 && kind == protowire.VarintType {
-			v, m := protowire.ConsumeVarint(inner[n:])
-			if m > 0 && int64(v) > 0 {
-				return rejection{int(min(v, math.MaxInt32)), fmt.Errorf("points were rejected: %s", text)}
-			}
-		}
-		m := protowire.ConsumeFieldValue(number, kind, inner[n:])
-		if m < 0 {
-			return rejection{}
-		}
-		inner = inner[n+m:]
-	}
-	return rejection{}
-}
-
-// field is the content of the first field with a number that has bytes.
-func field(b []byte, want protowire.Number) ([]byte, bool) {
-	for len(b) > 0 {
-		number, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return nil, false
-		}
-		if number == want && kind == protowire.BytesType {
-			v, m := protowire.ConsumeBytes(b[n:])
-			return v, m >= 0
-		}
-		m := protowire.ConsumeFieldValue(number, kind, b[n:])
-		if m < 0 {
-			return nil, false
-		}
-		b = b[n+m:]
-	}
-	return nil, false
+	return rejection{rejected, fmt.Errorf("points were rejected: %s", text)}
 }

@@ -4,7 +4,7 @@ import (
 	"io"
 	"math"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"tachograph/cmd/replay/internal/fields"
 )
 
 // Fields of Perfetto's schema.
@@ -74,49 +74,34 @@ func (p *packets) write() {
 	if p.err != nil {
 		return
 	}
-	p.packet = protowire.AppendTag(p.packet, packetSequence, protowire.VarintType)
-	p.packet = protowire.AppendVarint(p.packet, sequence)
+	p.packet = fields.Uint(p.packet, packetSequence, sequence)
 	if !p.begun {
 		p.begun = true
-		p.packet = protowire.AppendTag(p.packet, packetSequenceFlags, protowire.VarintType)
-		p.packet = protowire.AppendVarint(p.packet, sequenceBegins)
+		p.packet = fields.Uint(p.packet, packetSequenceFlags, sequenceBegins)
 	}
 	var head [packetHeadLength]byte
-	h := protowire.AppendTag(head[:0], tracePacket, protowire.BytesType)
-	h = protowire.AppendVarint(h, uint64(len(p.packet)))
+	h := fields.Head(head[:0], tracePacket, len(p.packet))
 	if _, p.err = p.w.Write(h); p.err == nil {
 		_, p.err = p.w.Write(p.packet)
 	}
 	p.packet = p.packet[:0]
 }
 
-func number(b []byte, field protowire.Number, v uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
-}
-
-func text(b []byte, field protowire.Number, s string) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
-}
-
-func message(b []byte, field protowire.Number, m []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), m)
-}
-
 // clocks says what the wall clock is at trace time 0.
 func (p *packets) clocks() {
 	part := p.part[:0]
 	for _, c := range [...][2]uint64{{clockBoot, 0}, {clockRealtime, uint64(p.base)}} {
-		p.inner = number(number(p.inner[:0], clockID, c[0]), clockTime, c[1])
-		part = message(part, snapshotClock, p.inner)
+		p.inner = fields.Uint(fields.Uint(p.inner[:0], clockID, c[0]), clockTime, c[1])
+		part = fields.Bytes(part, snapshotClock, p.inner)
 	}
-	p.part = number(part, snapshotTrace, clockBoot)
-	p.packet = message(p.stamp(p.base), packetClockSnapshot, p.part)
+	p.part = fields.Uint(part, snapshotTrace, clockBoot)
+	p.packet = fields.Bytes(p.stamp(p.base), packetClockSnapshot, p.part)
 	p.write()
 }
 
 // stamp begins a packet at a wall clock. Trace time is never negative.
 func (p *packets) stamp(wall int64) []byte {
-	return number(p.packet[:0], packetTimestamp, uint64(max(0, wall-p.base)))
+	return fields.Uint(p.packet[:0], packetTimestamp, uint64(max(0, wall-p.base)))
 }
 
 // A track is a line of the viewer.
@@ -131,52 +116,52 @@ type track struct {
 }
 
 func (p *packets) describe(t track) {
-	part := text(number(p.part[:0], descriptorUUID, t.id), descriptorName, shown(t.name))
+	part := fields.Bytes(fields.Uint(p.part[:0], descriptorUUID, t.id), descriptorName, shown(t.name))
 	if t.parent != 0 {
-		part = number(part, descriptorParent, t.parent)
+		part = fields.Uint(part, descriptorParent, t.parent)
 	}
 	if t.rank != 0 {
-		part = number(part, descriptorRank, uint64(t.rank))
+		part = fields.Uint(part, descriptorRank, uint64(t.rank))
 	}
 	if t.pid != 0 {
-		p.inner = text(number(p.inner[:0], processPID, uint64(t.pid)), processName, shown(t.name))
-		part = message(part, descriptorProcess, p.inner)
+		p.inner = fields.Bytes(fields.Uint(p.inner[:0], processPID, uint64(t.pid)), processName, shown(t.name))
+		part = fields.Bytes(part, descriptorProcess, p.inner)
 	}
 	if t.counter {
 		p.inner = p.inner[:0]
 		if t.unit != 0 {
-			p.inner = number(p.inner, counterUnit, t.unit)
+			p.inner = fields.Uint(p.inner, counterUnit, t.unit)
 		} else if t.unitName != "" {
-			p.inner = text(p.inner, counterUnitName, t.unitName)
+			p.inner = fields.Bytes(p.inner, counterUnitName, t.unitName)
 		}
-		part = message(part, descriptorCounter, p.inner)
+		part = fields.Bytes(part, descriptorCounter, p.inner)
 	}
 	p.part = part
-	p.packet = message(p.packet[:0], packetDescriptor, part)
+	p.packet = fields.Bytes(p.packet[:0], packetDescriptor, part)
 	p.write()
 }
 
 // event writes the begin or end of a slice, or an instant.
 func (p *packets) event(kind uint64, on uint64, wall int64, name string) {
-	part := number(number(p.part[:0], eventType, kind), eventTrack, on)
+	part := fields.Uint(fields.Uint(p.part[:0], eventType, kind), eventTrack, on)
 	if name != "" {
-		part = text(part, eventName, shown(name))
+		part = fields.Bytes(part, eventName, shown(name))
 	}
 	p.part = part
-	p.packet = message(p.stamp(wall), packetTrackEvent, part)
+	p.packet = fields.Bytes(p.stamp(wall), packetTrackEvent, part)
 	p.write()
 }
 
 // value writes what a counter is from an instant on. Whole numbers stay exact.
 func (p *packets) value(on uint64, wall int64, v value) {
-	part := number(number(p.part[:0], eventType, typeCounter), eventTrack, on)
+	part := fields.Uint(fields.Uint(p.part[:0], eventType, typeCounter), eventTrack, on)
 	if v.whole {
-		part = number(part, eventInt, v.bits)
+		part = fields.Uint(part, eventInt, v.bits)
 	} else {
-		part = protowire.AppendFixed64(protowire.AppendTag(part, eventDouble, protowire.Fixed64Type), v.bits)
+		part = fields.Fixed64(part, eventDouble, v.bits)
 	}
 	p.part = part
-	p.packet = message(p.stamp(wall), packetTrackEvent, part)
+	p.packet = fields.Bytes(p.stamp(wall), packetTrackEvent, part)
 	p.write()
 }
 

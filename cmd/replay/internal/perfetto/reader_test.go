@@ -43,8 +43,8 @@ type readTrace struct {
 	wall   int64 // at trace time 0
 }
 
-// fields takes a message apart: numbers and bytes by field.
-func fields(b []byte, each func(field int, n uint64, data []byte) error) error {
+// takeApart takes a message apart: numbers and bytes by field.
+func takeApart(b []byte, each func(field int, n uint64, data []byte) error) error {
 	for len(b) > 0 {
 		key, n := binary.Uvarint(b)
 		if n <= 0 {
@@ -84,14 +84,14 @@ func readBack(t *testing.T, raw []byte) *readTrace {
 	t.Helper()
 	tr := &readTrace{tracks: make(map[uint64]*readTrack)}
 	first := true
-	err := fields(raw, func(field int, _ uint64, packet []byte) error {
+	err := takeApart(raw, func(field int, _ uint64, packet []byte) error {
 		if field != 1 {
 			return fmt.Errorf("a trace has field %d", field)
 		}
 		var at int64
 		var sequence, flags uint64
 		var event, descriptor, clocks []byte
-		if err := fields(packet, func(f int, n uint64, data []byte) error {
+		if err := takeApart(packet, func(f int, n uint64, data []byte) error {
 			switch f {
 			case 6:
 				clocks = data
@@ -143,12 +143,12 @@ func readBack(t *testing.T, raw []byte) *readTrace {
 
 func (tr *readTrace) clock(b []byte) error {
 	var boot, real int64 = -1, -1
-	err := fields(b, func(f int, _ uint64, data []byte) error {
+	err := takeApart(b, func(f int, _ uint64, data []byte) error {
 		if f != 1 {
 			return nil
 		}
 		var id, at uint64
-		err := fields(data, func(f int, n uint64, _ []byte) error {
+		err := takeApart(data, func(f int, n uint64, _ []byte) error {
 			if f == 1 {
 				id = n
 			} else {
@@ -171,7 +171,7 @@ func (tr *readTrace) clock(b []byte) error {
 func (tr *readTrace) describe(b []byte) error {
 	k := &readTrack{}
 	var id uint64
-	err := fields(b, func(f int, n uint64, data []byte) error {
+	err := takeApart(b, func(f int, n uint64, data []byte) error {
 		switch f {
 		case 1:
 			id = n
@@ -180,14 +180,14 @@ func (tr *readTrace) describe(b []byte) error {
 		case 5:
 			k.parent = n
 		case 3:
-			return fields(data, func(f int, n uint64, _ []byte) error {
+			return takeApart(data, func(f int, n uint64, _ []byte) error {
 				if f == 1 {
 					k.pid = int64(n)
 				}
 				return nil
 			})
 		case 8:
-			return fields(data, func(f int, n uint64, data []byte) error {
+			return takeApart(data, func(f int, n uint64, data []byte) error {
 				switch f {
 				case 3:
 					k.unit = int64(n)
@@ -209,7 +209,7 @@ func (tr *readTrace) describe(b []byte) error {
 func (tr *readTrace) event(at int64, b []byte) error {
 	var kind, on uint64
 	name, v := "", math.NaN()
-	if err := fields(b, func(f int, n uint64, data []byte) error {
+	if err := takeApart(b, func(f int, n uint64, data []byte) error {
 		switch f {
 		case 9:
 			kind = n

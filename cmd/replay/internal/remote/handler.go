@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/s2"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/fields"
 	"tachograph/cmd/replay/internal/naming"
 	tquery "tachograph/store/query"
 )
@@ -157,7 +157,7 @@ func (h *handler) whole(ctx context.Context, w http.ResponseWriter, a Archive, a
 			return err
 		}
 		var head [room]byte
-		b := protowire.AppendVarint(protowire.AppendTag(head[:0], 1, protowire.BytesType), uint64(len(result)-room))
+		b := fields.Head(head[:0], 1, len(result)-room)
 		begin := room - len(b)
 		copy(result[begin:], b)
 		if i == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/s2"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tachograph/cmd/replay/internal/fields"
 	"tachograph/cmd/replay/internal/naming"
 )
 
@@ -49,49 +50,6 @@ func unpack(body []byte) ([]byte, error) {
 	return b, nil
 }
 
-var errProto = errors.New("the request is no ReadRequest of Prometheus")
-
-// fields calls fn for each field of a message: with its bytes, or its number.
-func fields(b []byte, fn func(field protowire.Number, bytes []byte, number uint64) error) error {
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return errProto
-		}
-		b = b[n:]
-		var err error
-		switch kind {
-		case protowire.VarintType:
-			v, n := protowire.ConsumeVarint(b)
-			if n < 0 {
-				return errProto
-			}
-			b = b[n:]
-			err = fn(field, nil, v)
-		case protowire.BytesType:
-			v, n := protowire.ConsumeBytes(b)
-			if n < 0 {
-				return errProto
-			}
-			b = b[n:]
-			if v == nil {
-				v = []byte{}
-			}
-			err = fn(field, v, 0)
-		default:
-			n := protowire.ConsumeFieldValue(field, kind, b)
-			if n < 0 {
-				return errProto
-			}
-			b = b[n:]
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func parseRequest(b []byte) (*request, error) {
 	r := &request{}
 	first := true
@@ -100,7 +58,7 @@ func parseRequest(b []byte) (*request, error) {
 			r.chunks, first = kind == 1, false
 		}
 	}
-	err := fields(b, func(field protowire.Number, bytes []byte, number uint64) error {
+	err := fields.Each(b, func(field protowire.Number, bytes []byte, number uint64) error {
 		switch {
 		case field == 1 && bytes != nil:
 			if len(r.queries) == mostQueries {
@@ -113,7 +71,7 @@ func parseRequest(b []byte) (*request, error) {
 			for len(bytes) > 0 {
 				v, n := protowire.ConsumeVarint(bytes)
 				if n < 0 {
-					return errProto
+					return fields.ErrMalformed
 				}
 				bytes = bytes[n:]
 				accept(v)
@@ -123,12 +81,15 @@ func parseRequest(b []byte) (*request, error) {
 		}
 		return nil
 	})
+	if errors.Is(err, fields.ErrMalformed) {
+		err = errors.New("the request is no ReadRequest of Prometheus")
+	}
 	return r, err
 }
 
 func parseQuery(b []byte) (query, error) {
 	var q query
-	err := fields(b, func(field protowire.Number, bytes []byte, number uint64) error {
+	err := fields.Each(b, func(field protowire.Number, bytes []byte, number uint64) error {
 		switch {
 		case field == 1 && bytes == nil:
 			q.start = int64(number)
@@ -150,7 +111,7 @@ func parseQuery(b []byte) (query, error) {
 func parseMatcher(b []byte) (matcher, error) {
 	var kind uint64
 	var name, value string
-	err := fields(b, func(field protowire.Number, bytes []byte, number uint64) error {
+	err := fields.Each(b, func(field protowire.Number, bytes []byte, number uint64) error {
 		switch {
 		case field == 1 && bytes == nil:
 			kind = number
@@ -178,12 +139,8 @@ var stale = math.Float64frombits(0x7ff0000000000002)
 
 func appendLabels(b []byte, labels []naming.Label) []byte {
 	for _, l := range labels {
-		b = protowire.AppendTag(b, 1, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(protowire.SizeTag(1)+protowire.SizeBytes(len(l.Name))+protowire.SizeTag(2)+protowire.SizeBytes(len(l.Value))))
-		b = protowire.AppendTag(b, 1, protowire.BytesType)
-		b = protowire.AppendString(b, l.Name)
-		b = protowire.AppendTag(b, 2, protowire.BytesType)
-		b = protowire.AppendString(b, l.Value)
+		b = fields.Head(b, 1, protowire.SizeTag(1)+protowire.SizeBytes(len(l.Name))+protowire.SizeTag(2)+protowire.SizeBytes(len(l.Value)))
+		b = fields.Bytes(fields.Bytes(b, 1, l.Name), 2, l.Value)
 	}
 	return b
 }
@@ -197,15 +154,10 @@ func appendSeries(b, scratch []byte, labels []naming.Label, samples []sample) (r
 		n := sizeOf(s)
 		size += 1 + protowire.SizeVarint(uint64(n)) + n
 	}
-	b = protowire.AppendTag(b, 1, protowire.BytesType)
-	b = append(protowire.AppendVarint(b, uint64(size)), head...)
+	b = append(fields.Head(b, 1, size), head...)
 	for _, s := range samples {
-		b = protowire.AppendTag(b, 2, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(sizeOf(s)))
-		b = protowire.AppendTag(b, 1, protowire.Fixed64Type)
-		b = protowire.AppendFixed64(b, math.Float64bits(s.value))
-		b = protowire.AppendTag(b, 2, protowire.VarintType)
-		b = protowire.AppendVarint(b, uint64(s.at))
+		b = fields.Head(b, 2, sizeOf(s))
+		b = fields.Uint(fields.Double(b, 1, s.value), 2, uint64(s.at))
 	}
 	return b, head
 }
@@ -219,23 +171,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func appendFrame(b []byte, query int, labels []naming.Label, chunks []chunk) []byte {
 	series := appendLabels(nil, labels)
 	for _, c := range chunks {
-		var m []byte
-		m = protowire.AppendTag(m, 1, protowire.VarintType)
-		m = protowire.AppendVarint(m, uint64(c.from))
-		m = protowire.AppendTag(m, 2, protowire.VarintType)
-		m = protowire.AppendVarint(m, uint64(c.to))
-		m = protowire.AppendTag(m, 3, protowire.VarintType)
-		m = protowire.AppendVarint(m, 1) // XOR
-		m = protowire.AppendTag(m, 4, protowire.BytesType)
-		m = protowire.AppendBytes(m, c.data)
-		series = protowire.AppendTag(series, 2, protowire.BytesType)
-		series = protowire.AppendBytes(series, m)
+		const xor = 1
+		m := fields.Uint(fields.Uint(nil, 1, uint64(c.from)), 2, uint64(c.to))
+		m = fields.Bytes(fields.Uint(m, 3, xor), 4, c.data)
+		series = fields.Bytes(series, 2, m)
 	}
-	m := protowire.AppendTag(nil, 1, protowire.BytesType)
-	m = protowire.AppendBytes(m, series)
+	m := fields.Bytes(nil, 1, series)
 	if query != 0 {
-		m = protowire.AppendTag(m, 2, protowire.VarintType)
-		m = protowire.AppendVarint(m, uint64(query))
+		m = fields.Uint(m, 2, uint64(query))
 	}
 	b = binary.AppendUvarint(b, uint64(len(m)))
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(m, castagnoli))

@@ -3,10 +3,8 @@ package remote
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/klauspost/compress/s2"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"tachograph/cmd/replay/internal/fields"
 	"tachograph/cmd/replay/internal/naming"
 	"tachograph/cmd/replay/internal/push"
 	"tachograph/cmd/replay/internal/samples"
@@ -141,10 +140,8 @@ func (b *batch) Sample(s *samples.Series, at int64, value samples.Value) {
 	// What stands in a sample is short: its length is one byte, and so are the tags.
 	body := s.Body
 	n := len(body)
-	body = append(body, 2<<3|byte(protowire.BytesType), 0, 1<<3|byte(protowire.Fixed64Type))
-	body = binary.LittleEndian.AppendUint64(body, math.Float64bits(value.Float))
-	body = append(body, 2<<3|byte(protowire.VarintType))
-	body = binary.AppendUvarint(body, uint64(at/millisecond))
+	body = fields.Double(fields.Head(body, 2, 0), 1, value.Float)
+	body = fields.Uint(body, 2, uint64(at/millisecond))
 	body[n+1] = byte(len(body) - n - 2)
 	s.Body = body
 }
@@ -181,8 +178,7 @@ func (b *batch) finish() {
 	b.starts = make([]int, 0, len(b.series)+1)
 	for _, s := range b.series {
 		b.starts = append(b.starts, len(b.raw))
-		b.raw = protowire.AppendTag(b.raw, 1, protowire.BytesType)
-		b.raw = protowire.AppendVarint(b.raw, uint64(len(s.Head)+len(s.Body)))
+		b.raw = fields.Head(b.raw, 1, len(s.Head)+len(s.Body))
 		b.raw = append(append(b.raw, s.Head...), s.Body...)
 		s.Body = s.Body[:0]
 	}
@@ -284,17 +280,14 @@ var header = http.Header{
 // count counts the samples of some series.
 func (b *batch) count(from, to int) (n int) {
 	raw := b.raw[b.starts[from]:b.starts[to]]
-	for len(raw) > 0 {
-		_, _, skip := protowire.ConsumeTag(raw)
-		series, size := protowire.ConsumeBytes(raw[skip:])
-		raw = raw[skip+size:]
-		for len(series) > 0 {
-			field, kind, skip := protowire.ConsumeTag(series)
+	// The batch has written these itself: there is nothing malformed.
+	_ = fields.Each(raw, func(_ protowire.Number, series []byte, _ uint64) error {
+		return fields.Each(series, func(field protowire.Number, _ []byte, _ uint64) error {
 			if field == 2 {
 				n++
 			}
-			series = series[skip+protowire.ConsumeFieldValue(field, kind, series[skip:]):]
-		}
-	}
+			return nil
+		})
+	})
 	return n
 }

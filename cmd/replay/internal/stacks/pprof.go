@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"tachograph/cmd/replay/internal/fields"
 )
 
 // Fields of the messages of a pprof profile: github.com/google/pprof, proto/profile.proto.
@@ -61,11 +63,7 @@ func number(b []byte, field protowire.Number, n uint64) []byte {
 	if n == 0 {
 		return b
 	}
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), n)
-}
-
-func bytesOf(b []byte, field protowire.Number, v []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
+	return fields.Uint(b, field, n)
 }
 
 // put writes a message as a field of the profile.
@@ -73,7 +71,7 @@ func (o *proto) put(field protowire.Number, message []byte) {
 	if o.err != nil {
 		return
 	}
-	o.message = bytesOf(o.message[:0], field, message)
+	o.message = fields.Bytes(o.message[:0], field, message)
 	_, o.err = o.w.Write(o.message)
 }
 
@@ -120,12 +118,12 @@ func (p *Profile) pprofSamples(o *proto, kinds []State, state State) {
 		for at := k.Place; at >= 0; at = p.Places[at].Caller {
 			packed = protowire.AppendVarint(packed, uint64(at)+1)
 		}
-		b = bytesOf(b[:0], sampleLocations, packed)
+		b = fields.Bytes(b[:0], sampleLocations, packed)
 		packed = packed[:0]
 		for _, s := range kinds {
 			packed = protowire.AppendVarint(packed, s.Of(k))
 		}
-		b = bytesOf(b, sampleValues, packed)
+		b = fields.Bytes(b, sampleValues, packed)
 		t := &p.Threads[k.Thread]
 		add := func(key, text string) {
 			if text == "" {
@@ -137,7 +135,7 @@ func (p *Profile) pprofSamples(o *proto, kinds []State, state State) {
 			} else {
 				label = number(label, labelText, o.text(text))
 			}
-			b = bytesOf(b, sampleLabel, label)
+			b = fields.Bytes(b, sampleLabel, label)
 		}
 		add("process", t.Command)
 		add("pid", strconv.Itoa(t.PID))
@@ -172,7 +170,7 @@ func (p *Profile) pprofPlaces(o *proto) {
 		b = number(b, locationAddress, address)
 		line = number(line[:0], lineFunction, uint64(at.Function)+1)
 		line = number(line, lineNumber, uint64(at.Line))
-		o.put(profileLocation, bytesOf(b, locationLine, line))
+		o.put(profileLocation, fields.Bytes(b, locationLine, line))
 	}
 	for i := range p.Functions {
 		f := &p.Functions[i]
