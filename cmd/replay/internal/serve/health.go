@@ -2,36 +2,35 @@ package serve
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"connectrpc.com/connect"
 
-	healthv1 "tachograph/cmd/replay/api/grpc/health/v1"
-	"tachograph/cmd/replay/api/grpc/health/v1/healthv1connect"
 	"tachograph/cmd/replay/internal/status"
 )
 
 // health tells how services are. The server itself is the one without a name.
 type health struct {
 	mu       sync.Mutex
-	services map[string]healthv1.HealthCheckResponse_ServingStatus
+	services map[string]servingStatus
 	changed  chan struct{} // closed at the next change
 	stopped  bool
 }
 
 func newHealth() *health {
 	return &health{
-		services: map[string]healthv1.HealthCheckResponse_ServingStatus{"": healthv1.HealthCheckResponse_SERVING},
+		services: map[string]servingStatus{"": serving},
 		changed:  make(chan struct{}),
 	}
 }
 
-func (h *health) set(service string, serving bool) {
+func (h *health) set(service string, works bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := healthv1.HealthCheckResponse_NOT_SERVING
-	if serving && !h.stopped {
-		s = healthv1.HealthCheckResponse_SERVING
+	s := notServing
+	if works && !h.stopped {
+		s = serving
 	}
 	if h.services[service] != s {
 		h.services[service] = s
@@ -45,7 +44,7 @@ func (h *health) stop() {
 	defer h.mu.Unlock()
 	h.stopped = true
 	for name := range h.services {
-		h.services[name] = healthv1.HealthCheckResponse_NOT_SERVING
+		h.services[name] = notServing
 	}
 	h.tell()
 }
@@ -57,35 +56,37 @@ func (h *health) tell() {
 
 // get is how a service is, UNKNOWN where there is none, and what ends when that
 // may have changed.
-func (h *health) get(service string) (healthv1.HealthCheckResponse_ServingStatus, <-chan struct{}) {
+func (h *health) get(service string) (servingStatus, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.services[service], h.changed
 }
 
-// healthService is grpc.health.v1.Health.
+const healthName = "grpc.health.v1.Health"
+
+// healthService is the service of that name.
 type healthService struct {
 	*health
 	stopping context.Context
 }
 
-func (s healthService) Check(_ context.Context, r *connect.Request[healthv1.HealthCheckRequest]) (*connect.Response[healthv1.HealthCheckResponse], error) {
+func (s healthService) Check(_ context.Context, r *connect.Request[healthRequest]) (*connect.Response[healthResponse], error) {
 	now, _ := s.get(r.Msg.Service)
-	if now == healthv1.HealthCheckResponse_UNKNOWN {
+	if now == statusUnknown {
 		return nil, status.Errorf(connect.CodeNotFound, "SERVICE_UNKNOWN", "there is no service %q here", shortened(r.Msg.Service))
 	}
-	return connect.NewResponse(&healthv1.HealthCheckResponse{Status: now}), nil
+	return connect.NewResponse(&healthResponse{Status: now}), nil
 }
 
-func (s healthService) Watch(ctx context.Context, r *connect.Request[healthv1.HealthCheckRequest], stream *connect.ServerStream[healthv1.HealthCheckResponse]) error {
-	told := healthv1.HealthCheckResponse_ServingStatus(-1)
+func (s healthService) Watch(ctx context.Context, r *connect.Request[healthRequest], stream *connect.ServerStream[healthResponse]) error {
+	told := servingStatus(-1)
 	for {
 		now, changed := s.get(r.Msg.Service)
-		if now == healthv1.HealthCheckResponse_UNKNOWN {
-			now = healthv1.HealthCheckResponse_SERVICE_UNKNOWN
+		if now == statusUnknown {
+			now = serviceUnknown
 		}
 		if now != told {
-			if err := stream.Send(&healthv1.HealthCheckResponse{Status: now}); err != nil {
+			if err := stream.Send(&healthResponse{Status: now}); err != nil {
 				return err
 			}
 			told = now
@@ -113,14 +114,18 @@ func (s *Server) addOwn() {
 			s.health.announce(p.Service)
 		}
 	}
-	path, handler := healthv1connect.NewHealthHandler(healthService{s.health, s.stopping}, s.RPC()...)
-	s.Add(Part{Path: path, Handler: handler, About: "whether services work (gRPC)", AtOnce: mostWatchers})
-	s.addReflection(append(names, healthv1connect.HealthName))
+	const path = "/" + healthName + "/"
+	service, mux := healthService{s.health, s.stopping}, http.NewServeMux()
+	options := append(s.ownRPC(), connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}))
+	mux.Handle(path+"Check", connect.NewUnaryHandler(path+"Check", service.Check, options...))
+	mux.Handle(path+"Watch", connect.NewServerStreamHandler(path+"Watch", service.Watch, options...))
+	s.Add(Part{Path: path, Handler: mux, About: "whether services work (gRPC)", AtOnce: mostWatchers})
+	s.addReflection(append(names, healthName))
 }
 
 // announce says of a service of which nothing has been said that it works.
 func (h *health) announce(service string) {
-	if now, _ := h.get(service); now == healthv1.HealthCheckResponse_UNKNOWN {
+	if now, _ := h.get(service); now == statusUnknown {
 		h.set(service, true)
 	}
 }

@@ -5,52 +5,49 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
-
-	healthv1 "tachograph/cmd/replay/api/grpc/health/v1"
-	"tachograph/cmd/replay/api/grpc/health/v1/healthv1connect"
 )
 
 func TestHealth(t *testing.T) {
 	s := start(t, Options{})
-	c := healthv1connect.NewHealthClient(h2cOf(s.Server), "http://localhost", connect.WithGRPC())
-	check := func(service string) (healthv1.HealthCheckResponse_ServingStatus, error) {
-		res, err := c.Check(context.Background(), connect.NewRequest(&healthv1.HealthCheckRequest{Service: service}))
+	c := healthClient(h2cOf(s.Server), connect.WithGRPC())
+	check := func(service string) (string, error) {
+		res, err := c.check.CallUnary(context.Background(), asked(service))
 		if err != nil {
-			return 0, err
+			return "", err
 		}
-		return res.Msg.Status, nil
+		return said(res.Msg), nil
 	}
 	for _, service := range []string{"", "test.v1.Test"} {
-		if got, err := check(service); got != healthv1.HealthCheckResponse_SERVING {
+		if got, err := check(service); got != "SERVING" {
 			t.Errorf("%q: %v %v", service, got, err)
 		}
 	}
 	if _, err := check("nothing"); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("nothing: %v", err)
 	}
-	stream, err := c.Watch(context.Background(), connect.NewRequest(&healthv1.HealthCheckRequest{Service: "test.v1.Test"}))
+	stream, err := c.watch.CallServerStream(context.Background(), asked("test.v1.Test"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown, err := c.Watch(context.Background(), connect.NewRequest(&healthv1.HealthCheckRequest{Service: "nothing"}))
+	unknown, err := c.watch.CallServerStream(context.Background(), asked("nothing"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !unknown.Receive() || unknown.Msg().Status != healthv1.HealthCheckResponse_SERVICE_UNKNOWN {
+	if !unknown.Receive() || said(unknown.Msg()) != "SERVICE_UNKNOWN" {
 		t.Errorf("nothing is %v", unknown.Msg())
 	}
 	unknown.Close()
-	next := func(want healthv1.HealthCheckResponse_ServingStatus) {
+	next := func(want string) {
 		t.Helper()
-		if !stream.Receive() || stream.Msg().Status != want {
+		if !stream.Receive() || said(stream.Msg()) != want {
 			t.Errorf("%v %v, want %v", stream.Msg(), stream.Err(), want)
 		}
 	}
-	next(healthv1.HealthCheckResponse_SERVING)
+	next("SERVING")
 	s.health.set("test.v1.Test", false)
-	next(healthv1.HealthCheckResponse_NOT_SERVING)
+	next("NOT_SERVING")
 	s.health.set("test.v1.Test", true)
-	next(healthv1.HealthCheckResponse_SERVING)
+	next("SERVING")
 	go s.stop()
 	for stream.Receive() {
 	}

@@ -7,24 +7,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	reflectionv1 "tachograph/cmd/replay/api/grpc/reflection/v1"
-	"tachograph/cmd/replay/api/grpc/reflection/v1/reflectionv1connect"
+	"tachograph/cmd/replay/internal/fields"
 )
 
-// alphaPath is where older clients ask, with the same messages.
-const alphaPath = "/grpc.reflection.v1alpha.ServerReflection/"
+const (
+	reflectionPath = "/grpc.reflection.v1.ServerReflection/"
+	// Older clients ask here, with the same messages.
+	alphaPath = "/grpc.reflection.v1alpha.ServerReflection/"
+)
 
 // reflection is grpc.reflection.v1.ServerReflection: it tells what is served, and how
 // it is described. Whatever this program was made with may be known.
 type reflection struct{ services []string }
 
-func (s reflection) ServerReflectionInfo(_ context.Context, stream *connect.BidiStream[reflectionv1.ServerReflectionRequest, reflectionv1.ServerReflectionResponse]) error {
+func (s reflection) ServerReflectionInfo(_ context.Context, stream *connect.BidiStream[reflectionRequest, reflectionResponse]) error {
 	sent := make(map[string]bool)
 	for {
 		req, err := stream.Receive()
@@ -41,23 +45,21 @@ func (s reflection) ServerReflectionInfo(_ context.Context, stream *connect.Bidi
 }
 
 // answer answers one request; sent are the files that the client has got already.
-func (s reflection) answer(req *reflectionv1.ServerReflectionRequest, sent map[string]bool) *reflectionv1.ServerReflectionResponse {
-	res := &reflectionv1.ServerReflectionResponse{ValidHost: req.Host, OriginalRequest: req}
+func (s reflection) answer(req *reflectionRequest, sent map[string]bool) *reflectionResponse {
 	var file protoreflect.FileDescriptor
 	var err error
-	switch q := req.MessageRequest.(type) {
-	case *reflectionv1.ServerReflectionRequest_ListServices:
-		list := &reflectionv1.ListServiceResponse{}
+	switch req.asks {
+	case listServices:
+		var list []byte
 		for _, name := range s.services {
-			list.Service = append(list.Service, &reflectionv1.ServiceResponse{Name: name})
+			list = fields.Bytes(list, 1, fields.Bytes(nil, 1, name))
 		}
-		res.MessageResponse = &reflectionv1.ServerReflectionResponse_ListServicesResponse{ListServicesResponse: list}
-		return res
-	case *reflectionv1.ServerReflectionRequest_FileByFilename:
-		file, err = protoregistry.GlobalFiles.FindFileByPath(q.FileByFilename)
-	case *reflectionv1.ServerReflectionRequest_FileContainingSymbol:
+		return respond(req, listResponse, list)
+	case fileByName:
+		file, err = protoregistry.GlobalFiles.FindFileByPath(req.name)
+	case fileOfSymbol:
 		var d protoreflect.Descriptor
-		if d, err = protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(q.FileContainingSymbol)); err == nil {
+		if d, err = protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(req.name)); err == nil {
 			file = d.ParentFile()
 		}
 	default: // nothing here is extended
@@ -72,13 +74,32 @@ func (s reflection) answer(req *reflectionv1.ServerReflectionRequest, sent map[s
 		if errors.Is(err, protoregistry.NotFound) {
 			code, err = connect.CodeNotFound, errors.New("there is no such description here")
 		}
-		res.MessageResponse = &reflectionv1.ServerReflectionResponse_ErrorResponse{
-			ErrorResponse: &reflectionv1.ErrorResponse{ErrorCode: int32(code), ErrorMessage: err.Error()}}
-		return res
+		return respond(req, errorResponse, fields.Bytes(fields.Uint(nil, 1, uint64(code)), 2, err.Error()))
 	}
-	res.MessageResponse = &reflectionv1.ServerReflectionResponse_FileDescriptorResponse{
-		FileDescriptorResponse: &reflectionv1.FileDescriptorResponse{FileDescriptorProto: files}}
-	return res
+	var list []byte
+	for _, f := range files {
+		list = fields.Bytes(list, 1, f)
+	}
+	return respond(req, fileResponse, list)
+}
+
+// Fields of a reflectionResponse.
+const (
+	validHost     = 1
+	originalAsked = 2
+	fileResponse  = 4
+	listResponse  = 6
+	errorResponse = 7
+)
+
+// respond makes the response to a request whose answer is one field.
+func respond(req *reflectionRequest, field protowire.Number, answer []byte) *reflectionResponse {
+	var b reflectionResponse
+	if req.host != "" {
+		b = fields.Bytes(b, validHost, req.host)
+	}
+	b = fields.Bytes(fields.Bytes(b, originalAsked, req.raw), field, answer)
+	return &b
 }
 
 // descriptions are those of a file and of what it imports, without those that were
@@ -110,6 +131,9 @@ func descriptions(file protoreflect.FileDescriptor, sent map[string]bool) (list 
 // of it has. To make it anew of what is in memory would take a package that is slow
 // to start.
 func description(f protoreflect.FileDescriptor) ([]byte, error) {
+	if raw, ok := own[f.Path()]; ok {
+		return raw, nil
+	}
 	if f.Messages().Len() > 0 {
 		t, err := protoregistry.GlobalTypes.FindMessageByName(f.Messages().Get(0).FullName())
 		if err != nil {
@@ -130,8 +154,9 @@ func description(f protoreflect.FileDescriptor) ([]byte, error) {
 // addReflection adds the service, under its name and the one that it had before.
 func (s *Server) addReflection(names []string) {
 	slices.Sort(names)
-	path, handler := reflectionv1connect.NewServerReflectionHandler(reflection{names}, s.RPC()...)
-	s.Add(Part{Path: path, Handler: handler, About: "what services there are (gRPC)"})
-	method := alphaPath + "ServerReflectionInfo"
-	s.Add(Part{Path: alphaPath, Handler: connect.NewBidiStreamHandler(method, reflection{names}.ServerReflectionInfo, s.RPC()...)})
+	handler := func(path string) http.Handler {
+		return connect.NewBidiStreamHandler(path+"ServerReflectionInfo", reflection{names}.ServerReflectionInfo, s.ownRPC()...)
+	}
+	s.Add(Part{Path: reflectionPath, Handler: handler(reflectionPath), About: "what services there are (gRPC)"})
+	s.Add(Part{Path: alphaPath, Handler: handler(alphaPath)})
 }
