@@ -214,7 +214,7 @@ func pythonStubs(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-I", "api", "--python_out=" + stubs, "--grpc_out=" + stubs, "--plugin=protoc-gen-grpc=" + plugin}
+	args := []string{"-I", "../../api", "--python_out=" + stubs, "--grpc_out=" + stubs, "--plugin=protoc-gen-grpc=" + plugin}
 	for _, name := range []string{"value", "catalog", "live", "query"} {
 		args = append(args, "tachograph/v1/"+name+".proto")
 	}

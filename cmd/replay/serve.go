@@ -15,9 +15,9 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	tachographv1 "tachograph/api/tachograph/v1"
+	"tachograph/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/internal/cli"
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
-	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/catalogue"
 	"tachograph/cmd/replay/internal/live"
 	"tachograph/cmd/replay/internal/serve"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
+	"tachograph/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/remote"
 	"tachograph/cmd/replay/internal/scrape"

@@ -12,10 +12,10 @@ import (
 
 	"connectrpc.com/connect"
 
+	tachographv1 "tachograph/api/tachograph/v1"
+	"tachograph/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/internal/visible"
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
-	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/out"
 )
 

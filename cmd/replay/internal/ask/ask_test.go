@@ -9,8 +9,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
-	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
+	tachographv1 "tachograph/api/tachograph/v1"
+	"tachograph/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/out"
 )
 

@@ -12,7 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/out"
 	httpstatus "tachograph/cmd/replay/internal/status"
 )

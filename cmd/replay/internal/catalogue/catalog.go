@@ -9,7 +9,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/status"
 	"tachograph/cmd/replay/internal/wire"
 	"tachograph/sample/catalog"

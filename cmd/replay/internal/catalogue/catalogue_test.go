@@ -14,7 +14,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/budget"
 	"tachograph/cmd/replay/internal/live"
 	"tachograph/sample/catalog"

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/selection"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"

@@ -3,7 +3,7 @@ package live
 import (
 	"time"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/wire"
 	"tachograph/sample/metric"
 	"tachograph/store/follow"

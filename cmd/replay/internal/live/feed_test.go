@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"tachograph/cmd/replay/api/client"
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	"tachograph/api/client"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/wire"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"

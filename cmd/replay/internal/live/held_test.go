@@ -10,7 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/budget"
 	"tachograph/testdata/patience"
 )

@@ -1,7 +1,7 @@
 package live
 
 import (
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/wire"
 	"tachograph/sample/metric"
 )

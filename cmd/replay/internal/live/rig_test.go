@@ -18,9 +18,9 @@ import (
 
 	"connectrpc.com/connect"
 
-	"tachograph/cmd/replay/api/client"
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
-	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
+	"tachograph/api/client"
+	tachographv1 "tachograph/api/tachograph/v1"
+	"tachograph/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/selection"
 	"tachograph/sample/metric"
 	"tachograph/store"

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"tachograph/cmd/replay/api/client"
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	"tachograph/api/client"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/store/storetest/proof"
 	"tachograph/testdata/patience"
 )

@@ -11,8 +11,8 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"tachograph/cmd/replay/api/client"
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	"tachograph/api/client"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/sample/metric"
 	"tachograph/store/follow"
 	"tachograph/store/storetest"

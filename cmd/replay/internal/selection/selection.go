@@ -13,8 +13,8 @@ import (
 
 	"connectrpc.com/connect"
 
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/cmd/internal/visible"
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
 	"tachograph/cmd/replay/internal/status"
 	"tachograph/sample/catalog"
 	"tachograph/sample/metric"

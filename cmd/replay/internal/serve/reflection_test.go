@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	_ "tachograph/cmd/replay/api/tachograph/v1" // what is described
+	_ "tachograph/api/tachograph/v1" // what is described
 )
 
 func TestReflection(t *testing.T) {

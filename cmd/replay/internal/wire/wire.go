@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 )

@@ -1188,7 +1188,7 @@ const file_tachograph_v1_live_proto_rawDesc = "" +
 	"\x04gaps\x18\x02 \x03(\rR\x04gaps2\xb4\x01\n" +
 	"\vLiveService\x12S\n" +
 	"\tGetValues\x12\x1f.tachograph.v1.GetValuesRequest\x1a .tachograph.v1.GetValuesResponse\"\x03\x90\x02\x01\x12P\n" +
-	"\tSubscribe\x12\x1f.tachograph.v1.SubscribeRequest\x1a .tachograph.v1.SubscribeResponse0\x01B6Z4tachograph/cmd/replay/api/tachograph/v1;tachographv1b\x06proto3"
+	"\tSubscribe\x12\x1f.tachograph.v1.SubscribeRequest\x1a .tachograph.v1.SubscribeResponse0\x01B+Z)tachograph/api/tachograph/v1;tachographv1b\x06proto3"
 
 var (
 	file_tachograph_v1_live_proto_rawDescOnce sync.Once

@@ -5,5 +5,5 @@
 // Its wire format is a contract: fields are added, never renumbered or given
 // another meaning. The code is made anew by
 //
-//	cd cmd/replay/api && buf lint && buf generate
+//	cd api && buf lint && buf generate
 package tachographv1

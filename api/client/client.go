@@ -10,8 +10,8 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
-	"tachograph/cmd/replay/api/tachograph/v1/tachographv1connect"
+	tachographv1 "tachograph/api/tachograph/v1"
+	"tachograph/api/tachograph/v1/tachographv1connect"
 )
 
 // A Subscription is what to subscribe to.

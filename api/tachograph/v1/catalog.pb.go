@@ -985,7 +985,7 @@ const file_tachograph_v1_catalog_proto_rawDesc = "" +
 	"\vListMetrics\x12!.tachograph.v1.ListMetricsRequest\x1a\".tachograph.v1.ListMetricsResponse\"\x03\x90\x02\x01\x12b\n" +
 	"\x0eListCategories\x12$.tachograph.v1.ListCategoriesRequest\x1a%.tachograph.v1.ListCategoriesResponse\"\x03\x90\x02\x01\x12_\n" +
 	"\rListInstances\x12#.tachograph.v1.ListInstancesRequest\x1a$.tachograph.v1.ListInstancesResponse\"\x03\x90\x02\x01\x12\\\n" +
-	"\fListArchives\x12\".tachograph.v1.ListArchivesRequest\x1a#.tachograph.v1.ListArchivesResponse\"\x03\x90\x02\x01B6Z4tachograph/cmd/replay/api/tachograph/v1;tachographv1b\x06proto3"
+	"\fListArchives\x12\".tachograph.v1.ListArchivesRequest\x1a#.tachograph.v1.ListArchivesResponse\"\x03\x90\x02\x01B+Z)tachograph/api/tachograph/v1;tachographv1b\x06proto3"
 
 var (
 	file_tachograph_v1_catalog_proto_rawDescOnce sync.Once

@@ -758,7 +758,7 @@ const file_tachograph_v1_value_proto_rawDesc = "" +
 	"\x15ACCESS_PATTERN_POLLED\x10\x02\x12\x1e\n" +
 	"\x1aACCESS_PATTERN_CONSTRAINED\x10\x03\x12\x1a\n" +
 	"\x16ACCESS_PATTERN_DYNAMIC\x10\x04\x12\x1b\n" +
-	"\x17ACCESS_PATTERN_DISABLED\x10\x05B6Z4tachograph/cmd/replay/api/tachograph/v1;tachographv1b\x06proto3"
+	"\x17ACCESS_PATTERN_DISABLED\x10\x05B+Z)tachograph/api/tachograph/v1;tachographv1b\x06proto3"
 
 var (
 	file_tachograph_v1_value_proto_rawDescOnce sync.Once

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	tachographv1 "tachograph/cmd/replay/api/tachograph/v1"
+	tachographv1 "tachograph/api/tachograph/v1"
 )
 
 // A Value is the present value of a series.

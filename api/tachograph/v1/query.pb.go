@@ -1659,7 +1659,7 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\x05units\x18\x02 \x01(\tR\x05units\x12\x12\n" +
 	"\x04json\x18\x03 \x01(\tR\x04json2T\n" +
 	"\fQueryService\x12D\n" +
-	"\x05Query\x12\x1b.tachograph.v1.QueryRequest\x1a\x1c.tachograph.v1.QueryResponse0\x01B6Z4tachograph/cmd/replay/api/tachograph/v1;tachographv1b\x06proto3"
+	"\x05Query\x12\x1b.tachograph.v1.QueryRequest\x1a\x1c.tachograph.v1.QueryResponse0\x01B+Z)tachograph/api/tachograph/v1;tachographv1b\x06proto3"
 
 var (
 	file_tachograph_v1_query_proto_rawDescOnce sync.Once
