@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/store"
 	"tachograph/store/fault"
 )

@@ -20,7 +20,7 @@ import (
 
 	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/api/tachograph/v1/tachographv1connect"
-	"tachograph/cmd/replay/internal/ask"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/store/query/querytest"
 )
 

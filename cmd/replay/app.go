@@ -12,8 +12,8 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/internal/visible"
-	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/store/fault"
 	"tachograph/store/query"
 )

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/browse"
 	"tachograph/cmd/replay/internal/moment"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/sample/metric"
 	"tachograph/store/fault"
 	"tachograph/store/follow"

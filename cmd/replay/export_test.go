@@ -10,8 +10,8 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/export"
-	"tachograph/cmd/replay/internal/openmetrics"
-	"tachograph/cmd/replay/internal/parquet"
+	"tachograph/cmd/replay/internal/format/openmetrics"
+	"tachograph/cmd/replay/internal/format/parquet"
 	"tachograph/store"
 	"tachograph/store/fault"
 )

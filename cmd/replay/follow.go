@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/when"
-	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/archive"

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/replay/internal/pcpimport"
+	"tachograph/cmd/replay/internal/format/pcpimport"
 	"tachograph/sample"
 	"tachograph/sample/pcp"
 	"tachograph/store/disk"

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/instant"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"

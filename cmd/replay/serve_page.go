@@ -8,10 +8,10 @@ import (
 	"io"
 	"time"
 
-	"tachograph/cmd/replay/internal/live"
-	"tachograph/cmd/replay/internal/livepage"
 	"tachograph/cmd/replay/internal/report"
 	"tachograph/cmd/replay/internal/serve"
+	"tachograph/cmd/replay/internal/serve/live"
+	"tachograph/cmd/replay/internal/serve/livepage"
 	"tachograph/sample"
 	"tachograph/store/follow"
 	"tachograph/store/query"

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/pcpserve"
-	"tachograph/cmd/replay/internal/live"
-	"tachograph/cmd/replay/internal/pcplive"
 	"tachograph/cmd/replay/internal/serve"
+	"tachograph/cmd/replay/internal/serve/live"
+	"tachograph/cmd/replay/internal/serve/pcplive"
 	"tachograph/sample"
 	"tachograph/sample/pcp"
 	"tachograph/sample/pcp/pdu"

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"tachograph/api/tachograph/v1/tachographv1connect"
-	"tachograph/cmd/replay/internal/ask"
-	"tachograph/cmd/replay/internal/remote"
-	"tachograph/cmd/replay/internal/scrape"
+	"tachograph/cmd/replay/internal/push/remote"
 	"tachograph/cmd/replay/internal/serve"
+	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/cmd/replay/internal/serve/scrape"
 )
 
 // serveQuestions answers what replay does.

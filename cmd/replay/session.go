@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/when"
-	"tachograph/cmd/replay/internal/ask"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/config"
 	"tachograph/store"
 	"tachograph/store/fault"

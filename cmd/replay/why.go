@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tachograph/cmd/internal/visible"
-	"tachograph/cmd/replay/internal/ask"
 	"tachograph/cmd/replay/internal/human"
 	"tachograph/cmd/replay/internal/out"
+	"tachograph/cmd/replay/internal/serve/ask"
 	"tachograph/cmd/replay/internal/why"
 	"tachograph/store/query"
 )

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"tachograph/cmd/replay/internal/live"
 	"tachograph/cmd/replay/internal/naming"
+	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/sample/metric"
 	"tachograph/store/archive"
 )

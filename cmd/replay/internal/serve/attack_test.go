@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/listen"
-	"tachograph/cmd/replay/internal/budget"
+	"tachograph/cmd/replay/internal/serve/budget"
 	"tachograph/testdata/patience"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"tachograph/cmd/internal/listen"
 	"tachograph/cmd/internal/visible"
-	"tachograph/cmd/replay/internal/budget"
-	"tachograph/cmd/replay/internal/status"
+	"tachograph/cmd/replay/internal/serve/budget"
+	"tachograph/cmd/replay/internal/serve/status"
 )
 
 // handler is everything that is served behind everything that guards it.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/listen"
-	"tachograph/cmd/replay/internal/budget"
+	"tachograph/cmd/replay/internal/serve/budget"
 )
 
 // A guest is a connection that has a place.

@@ -13,8 +13,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"tachograph/cmd/replay/internal/budget"
-	"tachograph/cmd/replay/internal/status"
+	"tachograph/cmd/replay/internal/serve/budget"
+	"tachograph/cmd/replay/internal/serve/status"
 )
 
 // A hall is where connections come in. Who may not ask is sent to the porter before he

@@ -7,7 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"tachograph/cmd/replay/internal/status"
+	"tachograph/cmd/replay/internal/serve/status"
 )
 
 // health tells how services are. The server itself is the one without a name.

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"tachograph/cmd/internal/listen"
-	"tachograph/cmd/replay/internal/budget"
+	"tachograph/cmd/replay/internal/serve/budget"
 )
 
 // forRoot is the part of the memory that is left for root.

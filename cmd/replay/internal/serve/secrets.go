@@ -16,7 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"tachograph/cmd/internal/cli"
-	"tachograph/cmd/replay/internal/status"
+	"tachograph/cmd/replay/internal/serve/status"
 )
 
 // needsSecrets reports whether only this machine may be listened to, because the

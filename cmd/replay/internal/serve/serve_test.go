@@ -16,7 +16,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"tachograph/cmd/replay/internal/status"
+	"tachograph/cmd/replay/internal/serve/status"
 	"tachograph/testdata/patience"
 )
 

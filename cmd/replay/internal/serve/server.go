@@ -17,7 +17,7 @@ import (
 	"connectrpc.com/connect"
 
 	"tachograph/cmd/internal/listen"
-	"tachograph/cmd/replay/internal/budget"
+	"tachograph/cmd/replay/internal/serve/budget"
 )
 
 // Options say how to serve.

@@ -127,10 +127,15 @@ func Hard(t testing.TB, hostile bool) query.Archive {
 	return querytest.New(parts...)
 }
 
-// Of is a recording that tests of commands use.
+// Of is a recording that tests of commands use: it lies in the testdata of replay, above the
+// package that asks.
 func Of(t testing.TB, name string) query.Archive {
 	t.Helper()
-	parts, err := querytest.Load(filepath.Join("..", "..", "testdata", name))
+	path := filepath.Join("..", "..", "testdata", name)
+	if _, err := os.Stat(path); err != nil {
+		path = filepath.Join("..", path)
+	}
+	parts, err := querytest.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}

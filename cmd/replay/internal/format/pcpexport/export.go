@@ -1,0 +1,426 @@
+package pcpexport
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"tachograph/cmd/internal/cli"
+	"tachograph/cmd/replay/internal/export"
+	"tachograph/cmd/replay/internal/format/pcparchive"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/sample/pcp"
+	"tachograph/store"
+	"tachograph/store/archive"
+	"tachograph/store/query"
+	"tachograph/store/rewrite"
+)
+
+// Format is the format as replay export has it.
+var Format = export.Format{
+	Name:    "pcp",
+	Summary: "an archive of Performance Co-Pilot (version 3): OUT.meta, OUT.index, OUT.0 and on",
+	Many:    true,
+	Write:   write,
+}
+
+func write(ctx context.Context, r *export.Request, t export.Target) (*export.Report, error) {
+	base := strings.TrimSuffix(t.Path, ".meta")
+	hosts := r.HostsIn()
+	if len(hosts) > 1 {
+		var names []string
+		for _, h := range hosts {
+			names = append(names, h.Name)
+		}
+		slices.Sort(names)
+		return nil, fmt.Errorf("an archive of PCP is of one host, and these are %s: choose one with --host", cli.Count(len(hosts), "host")+" ("+strings.Join(names, ", ")+")")
+	}
+	e := &exporter{ctx: ctx, r: r, base: base, force: t.Force, report: &export.Report{}}
+	opt := rewrite.ReadOptions{
+		From: r.Window.From, To: r.Window.To, Instance: r.Instance, Complete: Complete, Standing: r.Rare,
+		Note: func(l store.Loss) { e.report.Losses = append(e.report.Losses, l) },
+	}
+	if len(hosts) == 1 {
+		opt.Hosts = []string{hosts[0].ID}
+	}
+	if r.Metrics == nil {
+		opt.Metrics = func(d *metric.Desc) bool { return !metric.OfStacks(d.Indom) }
+	} else {
+		wanted := make(map[string]bool)
+		for _, d := range r.Metrics {
+			wanted[d.Name] = true
+			if d.Formula != "" {
+				e.report.Notes = append(e.report.Notes, d.Name+" is computed when it is read, and left out: what it is computed from is "+d.Formula)
+			}
+		}
+		opt.Metrics = func(d *metric.Desc) bool { return wanted[d.Name] }
+	}
+	for _, in := range r.Archive.Archives() {
+		if slices.Contains(opt.Hosts, in.Host.ID) {
+			e.total += span(max(in.From, r.Window.From), in.To, r.Window.To)
+		}
+	}
+	if err := t.Spare(pcparchive.Parts(base)...); err != nil {
+		return nil, err
+	}
+	return e.report, e.run(rewrite.Read(opt, r.Paths...))
+}
+
+func span(from, to, end int64) int64 {
+	if end != 0 {
+		to = min(to, end)
+	}
+	return max(0, to-from)
+}
+
+// Complete tells what archives of the past left out.
+func Complete(in *archive.Info, d *metric.Desc) {
+	switch in.Host.Platform {
+	case "linux":
+		catalog.Complete(catalog.Linux, d)
+	case "macos":
+		catalog.Complete(catalog.Darwin, d)
+	}
+}
+
+// An exporter puts what is read into an archive.
+type exporter struct {
+	ctx    context.Context
+	r      *export.Request
+	base   string
+	force  bool
+	report *export.Report
+	w      *pcparchive.Writer
+	space  *pcp.Space
+
+	described map[*pcp.Metric]bool
+	plans     map[planKey]*plan
+	readings  map[reading]metric.Stamp // the last ones
+	rosters   map[uint32]*roster
+	numbers   map[string]*numbers
+	abouts    map[string]*pcp.Metric
+	own       [6]*pcp.Metric
+	absent    *pcp.Metric
+
+	info    *archive.Info // of what is read now, as hostLabels had it
+	boot    string
+	wrote   string // the boot of the last record
+	host    string
+	waiting []*step
+	free    []*step
+	stood   []*step // what was read last before the window, until it is known when that begins
+	broken  bool    // a mark is due
+	first   int64   // time of the first tick, before which nothing is said to have been
+	last    int64   // time of the last record
+	any     bool    // there is a record
+	read    bool    // and one that is no event
+	behind  int64   // values at times before the last record
+	sets    []pcparchive.Set
+	total   int64
+	done    int64
+}
+
+// A reading is of a group, in a boot.
+type reading struct {
+	planKey
+	boot string
+}
+
+// A step is a record to be: blocks of a tick that were read at one time, or an event.
+type step struct {
+	wall   int64
+	class  metric.Class
+	at     metric.Stamp
+	blocks []*metric.Block
+	event  *metric.Event
+	mark   bool
+	boot   string
+}
+
+func (e *exporter) run(items iter.Seq2[archive.Item, error]) error {
+	e.space = pcp.NewSpace()
+	if e.r != nil {
+		e.space = spaceOf(e.r.Archive)
+	}
+	e.described = make(map[*pcp.Metric]bool)
+	e.plans = make(map[planKey]*plan)
+	e.readings = make(map[reading]metric.Stamp)
+	e.rosters = make(map[uint32]*roster)
+	e.numbers = make(map[string]*numbers)
+	e.abouts = make(map[string]*pcp.Metric)
+	for i, d := range []*metric.Desc{&tickClass, &tickAwake, &tickCont, &eventKind, &eventText, &eventAbout} {
+		e.own[i] = e.space.Add(d)
+	}
+	e.absent = e.space.Add(&tickAbsent)
+	defer func() {
+		if e.w != nil {
+			e.w.Abort()
+		}
+	}()
+	for it, err := range items {
+		if err == nil {
+			err = e.ctx.Err()
+		}
+		if err == nil {
+			err = e.item(&it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	e.stands(nil)
+	if e.first == 0 && len(e.waiting) > 0 {
+		e.first = e.waiting[0].wall // there are events only
+	}
+	if err := e.flush(math.MaxInt64); err != nil {
+		return err
+	}
+	if e.w == nil || e.report.Nothing() != nil {
+		return export.ErrNothing
+	}
+	return e.finish()
+}
+
+// spaceOf has all metrics of archives, so that names and numbers are the same whatever
+// is read first.
+func spaceOf(a query.Archive) *pcp.Space {
+	space := pcp.NewSpace()
+	var in *archive.Info
+	for _, one := range a.Archives() {
+		in = one
+		space.On(platformOf(one))
+	}
+	for _, d := range a.Metrics() {
+		whole := *d
+		if in != nil {
+			Complete(in, &whole)
+		}
+		space.Add(&whole)
+	}
+	return space
+}
+
+// platformOf is the platform whose metrics an archive has: those that were imported from
+// PCP are already as the PCP had them that recorded them.
+func platformOf(in *archive.Info) string {
+	if strings.HasPrefix(in.Recorder, pcp.Imported) {
+		return ""
+	}
+	return in.Host.Platform
+}
+
+func (e *exporter) finish() error {
+	for _, r := range e.sortedRosters() {
+		if err := r.writeLabels(e.w, e.last, true); err != nil {
+			return err
+		}
+	}
+	n, err := e.w.Finish()
+	if err != nil {
+		return err
+	}
+	e.report.Bytes = n
+	if e.behind > 0 {
+		e.report.Notes = append(e.report.Notes, fmt.Sprintf("%s left out: the clock had been set back, and an archive of PCP does not go back in time", cli.Count(e.behind, "value")+map[bool]string{true: " is", false: " are"}[e.behind == 1]))
+	}
+	return nil
+}
+
+// item takes a tick or an event. Values of a tick are read a little before or after its
+// time, so they wait until nothing can come before them.
+func (e *exporter) item(it *archive.Item) error {
+	if err := e.enter(it.Archive); err != nil {
+		return err
+	}
+	if ev := it.Event; ev != nil {
+		if ev.Breaks() {
+			if err := e.flush(math.MaxInt64); err != nil {
+				return err
+			}
+			e.broken = true
+		}
+		s := e.step(ev.At.Wall)
+		copied := *ev
+		s.event = &copied
+		return nil
+	}
+	t := it.Tick
+	if it.Standing {
+		s := &step{wall: t.At.Wall, at: t.At, class: t.Class, boot: e.boot}
+		for _, b := range t.Blocks {
+			s.put(b)
+		}
+		e.stood = append(e.stood, s)
+		return nil
+	}
+	e.stands(t)
+	if len(e.waiting) > 0 && t.At.Wall < e.waiting[0].wall-stepBack || len(e.waiting) > most {
+		if err := e.flush(math.MaxInt64); err != nil {
+			return err
+		}
+	}
+	if err := e.flush(t.At.Wall - early); err != nil {
+		return err
+	}
+	e.progress(it.Archive, t.At.Wall)
+	for _, b := range t.Blocks {
+		// A source that answered too late may have its answer in two ticks.
+		key := reading{planKey{b.Group.Name, t.Class}, e.boot}
+		if b.At == (metric.Stamp{}) || e.readings[key] == b.At {
+			continue
+		}
+		e.readings[key] = b.At
+		e.into(t, b)
+	}
+	return nil
+}
+
+// stands has what was read before the window stand where it begins, with the first tick of
+// it, so that it is there for all that comes; and with nothing else if there is none.
+func (e *exporter) stands(first *metric.Tick) {
+	for _, s := range e.stood {
+		if first != nil {
+			s.wall, s.at = first.At.Wall, first.At
+			for _, b := range first.Blocks {
+				if b.At != (metric.Stamp{}) && b.At.Wall < s.wall {
+					s.wall, s.at = b.At.Wall, b.At
+				}
+			}
+		}
+		to := e.step(s.wall)
+		to.class, to.at, to.blocks = s.class, s.at, s.blocks
+	}
+	e.stood = nil
+}
+
+const (
+	// early is how long before its tick a block may have been read, which was begun
+	// before the tick was.
+	early = int64(5e9)
+	// most is how many steps wait at most.
+	most = 4096
+)
+
+// stepBack is how far a tick may lie before what has been read already without the
+// clock having been set back.
+const stepBack = int64(60e9)
+
+func (e *exporter) progress(in *archive.Info, wall int64) {
+	if e.r == nil || e.total == 0 {
+		return
+	}
+	e.r.Done(min(e.total, e.done+max(0, wall-max(in.From, e.r.Window.From))), e.total)
+}
+
+// enter notes of which archive what comes is. Between two boots, and where an archive
+// is missing between two others, nothing is known.
+func (e *exporter) enter(in *archive.Info) error {
+	if e.info == in {
+		return nil
+	}
+	if e.info != nil {
+		e.stands(nil)
+		if err := e.flush(math.MaxInt64); err != nil {
+			return err
+		}
+		e.done += span(max(e.info.From, e.r.Window.From), e.info.To, e.r.Window.To)
+		if in.BootID != e.info.BootID || in.From-e.info.To > missing {
+			e.broken = true
+		}
+	}
+	e.info, e.boot = in, in.BootID
+	e.space.On(platformOf(in))
+	return nil
+}
+
+// missing is what may lie between an archive and the next one.
+const missing = int64(60e9)
+
+// into puts a block to those of its tick that were read when it was.
+func (e *exporter) into(t *metric.Tick, b *metric.Block) {
+	for i := len(e.waiting) - 1; i >= 0; i-- {
+		if s := e.waiting[i]; s.wall == b.At.Wall && s.class == t.Class && s.event == nil && s.at == b.At {
+			s.put(b)
+			return
+		}
+	}
+	s := e.step(b.At.Wall)
+	s.class, s.at = t.Class, b.At
+	s.put(b)
+}
+
+// step is a new one, where it belongs in time.
+func (e *exporter) step(wall int64) *step {
+	var s *step
+	if n := len(e.free); n > 0 {
+		s, e.free = e.free[n-1], e.free[:n-1]
+	} else {
+		s = &step{}
+	}
+	s.wall, s.event, s.boot, s.blocks = wall, nil, e.boot, s.blocks[:0]
+	s.mark, e.broken = e.broken, false
+	at := len(e.waiting)
+	for at > 0 && e.waiting[at-1].wall > wall {
+		at--
+	}
+	e.waiting = slices.Insert(e.waiting, at, s)
+	return s
+}
+
+// put keeps a copy of a block, in the room that an earlier one had.
+func (s *step) put(b *metric.Block) {
+	var to *metric.Block
+	if n := len(s.blocks); n < cap(s.blocks) && s.blocks[:n+1][n] != nil {
+		s.blocks = s.blocks[:n+1]
+		to = s.blocks[n]
+	} else {
+		to = &metric.Block{}
+		s.blocks = append(s.blocks, to)
+	}
+	to.Group, to.At, to.Rows = b.Group, b.At, append(to.Rows[:0], b.Rows...)
+	to.Cols = slices.Grow(to.Cols[:0], len(b.Cols))[:len(b.Cols)]
+	for i := range b.Cols {
+		from, c := &b.Cols[i], &to.Cols[i]
+		c.Bits, c.Words = append(c.Bits[:0], from.Bits...), append(c.Words[:0], from.Words...)
+		if from.Miss == nil {
+			c.Miss = nil
+		} else {
+			c.Miss = append(c.Miss[:0], from.Miss...)
+		}
+	}
+}
+
+// flush writes what is of a time before that.
+func (e *exporter) flush(before int64) error {
+	if e.first == 0 && !e.begin() {
+		return nil
+	}
+	for len(e.waiting) > 0 && e.waiting[0].wall < before {
+		n := 1
+		for n < len(e.waiting) && e.waiting[n].wall == e.waiting[0].wall {
+			n++
+		}
+		if err := e.together(e.waiting[:n]); err != nil {
+			return err
+		}
+		e.free = append(e.free, e.waiting[:n]...)
+		e.waiting = e.waiting[:copy(e.waiting, e.waiting[n:])]
+	}
+	return nil
+}
+
+// begin finds out when the archive begins: with what was read first, and not with the boot
+// that is told of. False says that this is not known yet.
+func (e *exporter) begin() bool {
+	for _, s := range e.waiting {
+		if s.event == nil {
+			e.first = s.wall
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+package livepage
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"tachograph/cmd/replay/internal/serve/live"
+	"tachograph/sample/metric"
+	"tachograph/store/recent"
+)
+
+// A feed keeps the last minutes of what is recorded while somebody looks at it.
+type feed struct {
+	open   func() (live.Follower, error)
+	linger time.Duration // that it goes on when nobody does any more
+	keep   recent.Keep
+
+	mu      sync.Mutex
+	archive *recent.Archive // nil while it does not run
+	stop    func()          // ends it
+	used    time.Time
+	err     error // why nothing comes
+}
+
+// use has the feed run for a while. It runs until ctx ends at the latest.
+func (f *feed) use(ctx context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.used = time.Now()
+	if f.archive == nil && ctx.Err() == nil {
+		ctx, stop := context.WithCancel(ctx)
+		f.archive, f.stop = recent.New(f.keep), stop
+		go f.run(ctx)
+		go f.watch(ctx)
+	}
+}
+
+// with calls fn with what is kept; nobody adds to it meanwhile.
+func (f *feed) with(fn func(*recent.Archive) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.archive == nil {
+		return errors.New("nothing is followed")
+	}
+	if f.err != nil {
+		return f.err
+	}
+	return fn(f.archive)
+}
+
+// How long to wait before what failed is tried again.
+const retry = 2 * time.Second
+
+// run follows, and tries again where that fails, until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	for {
+		err := f.follow(ctx)
+		f.mu.Lock()
+		ended := ctx.Err() != nil
+		if !ended {
+			// What comes next does not follow what was.
+			f.err, f.archive = err, recent.New(f.keep)
+		}
+		f.mu.Unlock()
+		if ended {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+		}
+	}
+}
+
+// watch ends the feed when nobody has used it for a while.
+func (f *feed) watch(ctx context.Context) {
+	look := time.NewTicker(max(f.linger/4, time.Millisecond))
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+		case <-look.C:
+		}
+		f.mu.Lock()
+		if ctx.Err() != nil || time.Since(f.used) > f.linger {
+			f.stop() // with the lock held: who uses it next begins anew
+			f.archive, f.err = nil, nil
+			f.mu.Unlock()
+			return
+		}
+		f.mu.Unlock()
+	}
+}
+
+func (f *feed) follow(ctx context.Context) error {
+	src, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	for {
+		it, err := src.Next(ctx)
+		if err != nil {
+			return err
+		}
+		f.mu.Lock()
+		if ctx.Err() != nil {
+			f.mu.Unlock()
+			return ctx.Err()
+		}
+		f.err = nil
+		f.archive.Add(&it)
+		f.mu.Unlock()
+	}
+}
+
+// reach is the span of what is kept: from where on nothing is missing, and the last
+// reading; ok is false if there is none.
+func reach(a *recent.Archive) (from, to int64, ok bool) {
+	for _, c := range []metric.Class{metric.Fast, metric.Process, metric.Polled} {
+		if _, _, last, any := a.Last(c); any {
+			from, to, ok = max(from, a.Since(c)), max(to, last), true
+		}
+	}
+	return from, to, ok
+}

@@ -1,0 +1,254 @@
+// Package selection finds the metrics and instances that a request selects by name, prefix,
+// glob or category. All services interpret a Selection through this package.
+//
+// An invalid item gives an error for that item, and the others are answered. A selection
+// that no server could answer is refused as a whole. A metric that this host lacks is
+// selected when the request names it, with the reason for its absence.
+package selection
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"connectrpc.com/connect"
+
+	tachographv1 "tachograph/api/tachograph/v1"
+	"tachograph/cmd/internal/visible"
+	"tachograph/cmd/replay/internal/serve/status"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+	"tachograph/store/archive"
+	"tachograph/store/query"
+)
+
+// What a selection may have at most: more is refused.
+const (
+	MostItems = 2000 // names and categories
+	MostGlobs = 100  // of names, and of instances
+	longest   = 400  // bytes of one of them
+)
+
+// A Catalogue is what can be selected: the metrics of the recording and those
+// that are known and absent from it. It does not change.
+type Catalogue struct {
+	metrics    []*metric.Desc // by name
+	byName     map[string]*metric.Desc
+	categories map[string][]*metric.Desc
+	names      []string // of metrics and categories, of which one was meant
+}
+
+// New is the catalogue of a host: what the archive that it recorded last says of
+// itself, and the metrics that it describes. A nil archive is one that is not
+// there yet.
+func New(info *archive.Info, metrics []*metric.Desc) *Catalogue {
+	c := &Catalogue{byName: make(map[string]*metric.Desc), categories: make(map[string][]*metric.Desc)}
+	for _, d := range metrics {
+		if d.Unsupported == "" && d.Formula == "" && info.Intervals[d.Class] == 0 {
+			lacking := *d
+			lacking.Unsupported = "metrics of class " + d.Class.String() + " are not recorded as the recorder is configured"
+			d = &lacking
+		}
+		c.byName[d.Name] = d
+	}
+	own, other, reason := catalog.Linux, catalog.Darwin, "exists on macOS only"
+	if info != nil && info.Host.Platform == "macos" {
+		own, other, reason = catalog.Darwin, catalog.Linux, "exists on Linux only"
+	}
+	missing := "is not in this recording"
+	if info == nil {
+		missing, reason = "nothing has been recorded yet", "nothing has been recorded yet"
+	}
+	c.lack(own, missing)
+	c.lack(other, reason)
+	for _, name := range catalog.TelemetryCategories() {
+		c.categories[name] = nil
+	}
+	for _, d := range c.byName {
+		c.metrics = append(c.metrics, d)
+	}
+	slices.SortFunc(c.metrics, func(a, b *metric.Desc) int { return strings.Compare(a.Name, b.Name) })
+	for _, d := range c.metrics {
+		category := catalog.Category(d.Name)
+		c.categories[category] = append(c.categories[category], d)
+		c.names = append(c.names, d.Name)
+	}
+	for name := range c.categories {
+		c.names = append(c.names, name)
+	}
+	slices.Sort(c.names)
+	c.names = slices.Compact(c.names)
+	return c
+}
+
+// lack adds what a platform has and the recording does not.
+func (c *Catalogue) lack(p catalog.Platform, reason string) {
+	for _, d := range catalog.For(p) {
+		if c.byName[d.Name] == nil {
+			if d.Unsupported == "" {
+				d.Unsupported = reason
+			}
+			c.byName[d.Name] = d
+		}
+	}
+}
+
+// Lookup is the metric called name, or nil.
+func (c *Catalogue) Lookup(name string) *metric.Desc { return c.byName[name] }
+
+// Categories are all categories with their metrics, which are not to be
+// changed.
+func (c *Catalogue) Categories() map[string][]*metric.Desc { return c.categories }
+
+// A Chosen is what a selection came to.
+type Chosen struct {
+	// Metrics are the metrics, each once, by name. One with Unsupported is absent
+	// for that reason.
+	Metrics []*metric.Desc
+	// Instance accepts instances of a domain; nil accepts all.
+	Instance func(indom string, in *metric.Instance) bool
+	// Errors are those of single items.
+	Errors []*tachographv1.ItemError
+}
+
+// Choose finds what a selection means; nothing given means everything that is
+// present. With absent, all that matches is chosen whether the host has it or
+// not; otherwise only those absent metrics that are named, or whose category is.
+func (c *Catalogue) Choose(sel *tachographv1.Selection, absent bool) (*Chosen, error) {
+	if err := check(sel); err != nil {
+		return nil, err
+	}
+	chosen := new(Chosen)
+	var err error
+	if chosen.Instance, _, err = query.InstanceFilter(sel.GetInstances()); err != nil {
+		return nil, status.Invalid("selection.instances", "%v", err)
+	}
+	took := make(map[*metric.Desc]bool)
+	all := len(sel.GetMetrics()) == 0 && len(sel.GetCategories()) == 0
+	if all {
+		for _, d := range c.metrics {
+			if absent || d.Unsupported == "" {
+				took[d] = true
+			}
+		}
+	}
+	for _, name := range sel.GetMetrics() {
+		if e := c.choose(took, name, absent); e != nil {
+			c.note(chosen, name, e)
+		}
+	}
+	for _, name := range sel.GetCategories() {
+		list, ok := c.categories[name]
+		if !ok {
+			c.note(chosen, name, nothing("category", name))
+		}
+		for _, d := range list {
+			took[d] = true
+		}
+	}
+	for _, d := range c.metrics {
+		if took[d] {
+			chosen.Metrics = append(chosen.Metrics, d)
+		}
+	}
+	return chosen, nil
+}
+
+// choose takes what a name, the beginning of one or a glob means.
+func (c *Catalogue) choose(took map[*metric.Desc]bool, name string, absent bool) *tachographv1.ItemError {
+	if d := c.byName[name]; d != nil {
+		took[d] = true
+		return nil
+	}
+	p, err := query.ParsePattern(name)
+	if err != nil {
+		return &tachographv1.ItemError{Code: int32(connect.CodeInvalidArgument), Message: visible.Text(err.Error())}
+	}
+	below := ""
+	if !strings.ContainsAny(name, "*?/") {
+		below = strings.TrimSuffix(name, ".") + "."
+	}
+	found, lacking := 0, ""
+	for _, d := range c.metrics {
+		if below == "" && !p.Match(d.Name) || below != "" && !strings.HasPrefix(d.Name, below) {
+			continue
+		}
+		if !absent && d.Unsupported != "" {
+			lacking = d.Name + " " + d.Unsupported
+			continue
+		}
+		took[d] = true
+		found++
+	}
+	switch {
+	case found > 0:
+		return nil
+	case lacking != "":
+		return &tachographv1.ItemError{Code: int32(connect.CodeNotFound), Message: visible.Text("nothing of " + name + " is here: " + lacking)}
+	}
+	e := nothing("metric", name)
+	if _, ok := c.categories[name]; ok {
+		e.Message += ": it is a category, and is to be asked for as one"
+	}
+	return e
+}
+
+// nothing says that there is no such thing.
+func nothing(what, name string) *tachographv1.ItemError {
+	return &tachographv1.ItemError{Code: int32(connect.CodeNotFound), Message: visible.Text("there is no " + what + " " + name)}
+}
+
+// How many items are told apart that are nothing, and for how many of these it
+// is said what may have been meant, which takes a look at all names.
+const (
+	mostErrors      = 200
+	mostSuggestions = 20
+)
+
+func (c *Catalogue) note(ch *Chosen, item string, e *tachographv1.ItemError) {
+	switch n := len(ch.Errors); {
+	case n > mostErrors:
+		return
+	case n == mostErrors:
+		e = &tachographv1.ItemError{Code: int32(connect.CodeResourceExhausted), Message: "there are more items that are nothing: these are the first 200"}
+	case n < mostSuggestions && e.Code == int32(connect.CodeNotFound) && !strings.Contains(e.Message, ": "):
+		e.Message += query.Suggest(strings.Trim(item, "*?."), c.names)
+	}
+	e.Item = item
+	ch.Errors = append(ch.Errors, e)
+}
+
+// check refuses what is too much, or is no text.
+func check(sel *tachographv1.Selection) error {
+	if n := len(sel.GetMetrics()) + len(sel.GetCategories()); n > MostItems {
+		return status.Invalid("selection", "%d names and categories are more than the %d that one request may have: use globs, or several requests", n, MostItems)
+	}
+	if n := len(sel.GetInstances()); n > MostGlobs {
+		return status.Invalid("selection.instances", "%d globs are more than the %d that one request may have", n, MostGlobs)
+	}
+	globs := 0
+	for _, w := range sel.GetMetrics() {
+		if strings.ContainsAny(w, "*?/") {
+			globs++
+		}
+	}
+	if globs > MostGlobs {
+		return status.Invalid("selection.metrics", "%d globs are more than the %d that one request may have: give names, or the beginnings of names", globs, MostGlobs)
+	}
+	for _, list := range []struct {
+		field string
+		words []string
+	}{{"selection.metrics", sel.GetMetrics()}, {"selection.categories", sel.GetCategories()}, {"selection.instances", sel.GetInstances()}} {
+		for _, w := range list.words {
+			switch {
+			case w == "":
+				return status.Invalid(list.field, "an empty word names nothing: leave it out, which means all, or write *")
+			case len(w) > longest:
+				return status.Invalid(list.field, "a word of %d bytes is longer than any name (%d)", len(w), longest)
+			case !utf8.ValidString(w):
+				return status.Invalid(list.field, "%q is not UTF-8", w)
+			}
+		}
+	}
+	return nil
+}
