@@ -66,7 +66,7 @@ func (a *app) run(args []string) int {
 	case errors.Is(err, errUntold):
 		return cli.Failed // The answer says so.
 	case errors.Is(err, context.Canceled):
-		return cli.Failed // Whoever ended it knows; see die.
+		return cli.Failed // A signal ended it: die chooses the status.
 	}
 	text := "replay: " + err.Error()
 	if pointed := (*query.ExprError)(nil); !errors.As(err, &pointed) {

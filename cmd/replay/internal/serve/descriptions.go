@@ -1,33 +1,29 @@
 package serve
 
 import (
-	"embed"
-	"io/fs"
+	_ "embed"
 
 	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
-// The two services as their compiler described them, of github.com/grpc/grpc-proto.
-//
-//go:embed descriptions/*.binpb
-var ownDescriptions embed.FS
+// The descriptions of gRPC's two services: the FileDescriptorProto that protoc makes from
+// health.proto and from reflection.proto of github.com/grpc/grpc-proto, without its options.
+var (
+	//go:embed descriptions/health.binpb
+	healthDescription []byte
+	//go:embed descriptions/reflection.binpb
+	reflectionDescription []byte
+)
 
-// own are these descriptions by the name of the file that each is of.
-var own = registered()
+// own has these descriptions by the path of the file that each describes.
+var own = registered(healthDescription, reflectionDescription)
 
-// registered lets the protobuf library know of the descriptions, as generated code would.
-func registered() map[string][]byte {
-	list := make(map[string][]byte)
-	names, err := fs.Glob(ownDescriptions, "descriptions/*")
-	if err != nil {
-		panic(err)
+// registered makes descriptions known to the protobuf library, as generated code does.
+func registered(list ...[]byte) map[string][]byte {
+	byPath := make(map[string][]byte)
+	for _, raw := range list {
+		built := protoimpl.DescBuilder{GoPackagePath: "tachograph/cmd/replay/internal/serve", RawDescriptor: raw}.Build()
+		byPath[built.File.Path()] = raw
 	}
-	for _, name := range names {
-		raw, err := ownDescriptions.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		list[protoimpl.DescBuilder{GoPackagePath: "tachograph/cmd/replay/internal/serve", RawDescriptor: raw}.Build().File.Path()] = raw
-	}
-	return list
+	return byPath
 }

@@ -13,8 +13,8 @@ import (
 	"tachograph/cmd/replay/internal/fields"
 )
 
-// The messages of the two services that gRPC itself defines have nine fields that are in use
-// here. Generated code for them would be six packages.
+// gRPC itself defines two of the services. Their messages are written by hand: the server uses
+// few of their fields, and generated code for them would be 1,242 lines in four packages.
 
 // healthRequest is grpc.health.v1.HealthCheckRequest.
 type healthRequest struct {
