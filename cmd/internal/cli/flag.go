@@ -23,9 +23,13 @@ func FlagError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
+	name := invalid.GetFlag().Name
+	if errors.Is(err, errTwice) {
+		return fmt.Errorf("--%s is given twice: give it once", name)
+	}
 	what, known := takes[invalid.GetFlag().Value.Type()]
 	if !known {
 		return err
 	}
-	return fmt.Errorf("--%s %s: write %s", invalid.GetFlag().Name, invalid.GetValue(), what)
+	return fmt.Errorf("--%s %s: write %s", name, invalid.GetValue(), what)
 }

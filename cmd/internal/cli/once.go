@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
+var errTwice = errors.New("it is given twice")
+
 // once is the value of a flag that is given once at most.
 type once struct {
 	pflag.Value
@@ -14,14 +16,14 @@ type once struct {
 
 func (o *once) Set(s string) error {
 	if o.given {
-		return errors.New("it is given twice, and there can be one")
+		return errTwice
 	}
 	o.given = true
 	return o.Value.Set(s)
 }
 
-// Once has flags refused that are given twice: of two places to listen at, say, the first
-// would be forgotten without a word.
+// Once makes f refuse each of these flags when it is given twice. Otherwise the first of two
+// places to listen at, say, would be forgotten without a word.
 func Once(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		flag := f.Lookup(name)
