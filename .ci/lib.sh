@@ -1,6 +1,7 @@
 # What .ci/run and .ci/long share: sourced by both, in the module's root.
 set -euo pipefail
-export CGO_ENABLED="${CGO_ENABLED:-1}"
+# As the strangers have it, whose compiled packages are then everyone's.
+export CGO_ENABLED="${CGO_ENABLED:-0}"
 export PATH="$PATH:/usr/sbin:/sbin"
 started=$SECONDS
 

@@ -14,6 +14,7 @@ import (
 	"tachograph/store/layout"
 	"tachograph/store/query"
 	"tachograph/store/storetest/mangle"
+	"tachograph/store/storetest/proof"
 	"tachograph/store/storetest/recorded"
 )
 
@@ -82,10 +83,10 @@ func TestAnswersOnSeveralProcessors(t *testing.T) {
 		t.Fatalf("no golden archives: %v", err)
 	}
 	for seed := range uint64(1) {
-		dir, _ := recorded.RecordDir(t, seed, 1000)
+		dir, _ := recorded.RecordDir(t, seed, proof.Pick(t, 400, 1000))
 		paths = append(paths, dir)
 	}
-	for seed := range uint64(4) {
+	for seed := range uint64(proof.Pick(t, 2, 4)) {
 		dir, _ := recorded.RecordDir(t, 3, 200)
 		if _, err := mangle.Directory(rand.New(rand.NewPCG(seed, 12)), dir); err != nil {
 			t.Fatal(err)

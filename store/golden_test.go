@@ -61,6 +61,7 @@ func TestGolden(t *testing.T) {
 // An archive has the same values when it is compacted, which may be by a program that
 // writes a later format: its chunks are taken over as they are, or merged.
 func TestCompactionOfGoldens(t *testing.T) {
+	proof.Unraced(t)
 	for _, p := range []string{"testdata/v2.tacho", "testdata/v2.machine.tacho"} {
 		a, err := archive.Open(p)
 		if err != nil {

@@ -68,7 +68,7 @@ func TestKilledWriter(t *testing.T) {
 // TestKill kills a recording process again and again at random moments and
 // compares what is found with what the process had been promised to be safe.
 func TestKill(t *testing.T) {
-	kills, perDir := proof.Pick(t, 24, 1000), 12
+	kills, perDir := proof.Pick(t, 12, 1000), 12
 	rnd := rand.New(rand.NewSource(int64(seed.Of(t, 1))))
 	for done := 0; done < kills; {
 		dir := t.TempDir()

@@ -24,11 +24,11 @@ func TestPowerLoss(t *testing.T) {
 	for seed := range uint64(proof.Pick(t, 1, 4)) {
 		dir := t.TempDir()
 		d := disktest.New(dir)
-		list := proof.Items(seed, proof.Pick(t, 150, 500))
+		list := proof.Items(seed, proof.Pick(t, 120, 500))
 		var after []int
 		synctest.Test(t, func(t *testing.T) { after = recordAll(t, d, dir, seed, list) })
 		ops := d.Ops()
-		stride := max(1, len(ops)/proof.Pick(t, 90, len(ops)))
+		stride := max(1, len(ops)/proof.Pick(t, 50, len(ops)))
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		t.Logf("seed %d: %d operations, %+v", seed, len(ops), d.Counts())
 		for at := int(rnd.Int63()) % stride; at <= len(ops); at += stride {

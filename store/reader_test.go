@@ -202,7 +202,7 @@ func TestPrior(t *testing.T) {
 
 func TestSummarizeRandom(t *testing.T) {
 	proof.Unraced(t)
-	for seed := range uint64(30) {
+	for seed := range uint64(proof.Pick(t, 10, 30)) {
 		h, paths := record(t, seed, 200)
 		from, to := h.ticks[20].At.Wall, h.ticks[170].At.Wall
 		for _, window := range [][2]int64{{0, 0}, {min(from, to), max(from, to)}} {

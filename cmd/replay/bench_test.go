@@ -76,15 +76,15 @@ func meter(args []string) error {
 }
 
 // mostResident is what any question may need of memory, over a day on which
-// processes come and go by the ten thousand; mostOfTwoHours over two hours of it.
+// processes come and go by the ten thousand; mostOfFortyMinutes over forty minutes of it.
 const (
-	mostResident   = 100 << 20
-	mostOfTwoHours = 80 << 20
+	mostResident       = 100 << 20
+	mostOfFortyMinutes = 64 << 20
 )
 
 func TestMemoryOfQuestions(t *testing.T) {
 	t.Parallel()
-	recording, most, bin := twoHours, int64(mostOfTwoHours), built.Program(t, "replay")
+	recording, most, bin := fortyMinutes, int64(mostOfFortyMinutes), built.Program(t, "replay")
 	if proof.Long() {
 		recording, most = aDay, mostResident
 	}

@@ -15,6 +15,7 @@ import (
 // TestCopiesOfLiveArchives copies some of the files of an archive that was being written, and
 // wants every reader to say that it is not all there.
 func TestCopiesOfLiveArchives(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	killed, _ := recorded.RecordDir(t, 7, 700)
 	live, err := filepath.Glob(filepath.Join(killed, "*"+layout.LiveSuffix))

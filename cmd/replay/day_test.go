@@ -22,10 +22,10 @@ const dayEnv = "TACHO_REPLAY_DAY"
 
 // aDay is the archive of 24 hours of a machine with 360 processes, processes
 // every ten seconds and the rest every second: a dataset played again and
-// again under the names that replay knows. twoHours are the first of it.
+// again under the names that replay knows. fortyMinutes are the first of it.
 var (
-	aDay     = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "day", 36, 1, 10) })
-	twoHours = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "two-hours", 3, 1, 10) })
+	aDay         = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "day", 36, 1, 10) })
+	fortyMinutes = sync.OnceValues(func() (string, error) { return dayOf(os.Getenv(dayEnv), "forty-minutes", 1, 1, 10) })
 )
 
 func dayOf(keep, name string, rounds, systemEvery, procEvery int) (string, error) {

@@ -59,6 +59,7 @@ func comesToAnEnd(t *testing.T, fn func()) {
 
 // An index that says decades makes no question run without end.
 func TestDecades(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	const year = int64(365 * 24 * time.Hour)
 	dir := stranger(t, "index", func(_, value []byte) []byte {
@@ -130,6 +131,7 @@ func TestCenturies(t *testing.T) {
 // Times in a chunk that its index does not know of are damage, however far away
 // they are.
 func TestTimesBesideTheIndex(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir := stranger(t, "index", func(_, value []byte) []byte {
 		in, err := chunk.ParseInfo(value)
@@ -224,6 +226,7 @@ func TestDeepTree(t *testing.T) {
 // Descriptions that give columns another type than they have are told of, by
 // every question and by repair.
 func TestOtherTypes(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	const fieldType = 3
 	dir := stranger(t, "metrics", func(_, value []byte) []byte {

@@ -40,9 +40,9 @@ var everyScreen = []string{
 func TestEveryScreenFits(t *testing.T) {
 	proof.Unraced(t)
 	t.Parallel()
-	widths := []int{40, 45, 50, 55, 60, 66, 72, 79, 80, 81, 90, 100, 110, 120, 132, 160, 200, 250}
-	if testing.Short() {
-		widths = []int{40, 60, 80, 160}
+	widths := []int{40, 50, 66, 79, 80, 120, 200}
+	if proof.Long() {
+		widths = []int{40, 45, 50, 55, 60, 66, 72, 79, 80, 81, 90, 100, 110, 120, 132, 160, 200, 250}
 	}
 	for _, question := range everyScreen {
 		t.Run(question, func(t *testing.T) {

@@ -169,7 +169,10 @@ func TestFollowSaysWhatIsSaidAfterwards(t *testing.T) {
 		{"events", "events"},
 		{"some events", "events --kind process*"},
 	} {
-		for _, from := range []string{"start", ""} {
+		for i, from := range []string{"start", ""} {
+			if i > 0 && !proof.Long() && c.name != "values" && c.name != "steps" && c.name != "events" {
+				continue // Where it begins is the same for all that are of values.
+			}
 			t.Run(c.name+" from "+from, func(t *testing.T) {
 				s := newStage(t, 7)
 				const begin, end = 45, 150

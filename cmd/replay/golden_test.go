@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tachograph/store/query/querytest"
+	"tachograph/store/storetest/proof"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -91,6 +92,7 @@ func replayOn(width int, open func(...string) (reader, error), now time.Time, ar
 // commands, in a shell's quotes, what follows is their output: without a terminal, or
 // with COLUMNS=N before it on one that wide.
 func TestGolden(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.golden")
 	if err != nil || len(files) == 0 {

@@ -11,6 +11,7 @@ import (
 	"tachograph/cmd/internal/visible"
 	"tachograph/sample/metric"
 	"tachograph/store/query/querytest"
+	"tachograph/store/storetest/proof"
 )
 
 // attack is what somebody might call a process, a directory or a machine.
@@ -96,6 +97,7 @@ func hostileWith(t testing.TB, attack string) []*querytest.Part {
 // Nothing that an archive holds, nor its own name, reaches a terminal as more
 // than letters, whatever is asked.
 func TestNothingActs(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.ToValidUTF8(strings.ReplaceAll(attack, "/", ""), ""))
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/store/storetest/proof"
 )
 
 // TestSlidIncidents asks why about the same recordings in windows that slide over
@@ -29,6 +30,9 @@ func TestSlidIncidents(t *testing.T) {
 			"20 s":             {middle.Add(-10 * time.Second), middle.Add(10 * time.Second)},
 			"a minute":         {middle.Add(-30 * time.Second), middle.Add(30 * time.Second)},
 		} {
+			if !proof.Long() && name != "a minute earlier" && name != "20 s" {
+				continue // what is farthest off and what is shortest is the hardest
+			}
 			status, stdout, stderr := runReplay("why", "--archive", dir, "--format", "json", "--from", w[0].Format(time.RFC3339), "--to", w[1].Format(time.RFC3339))
 			if stderr != "" {
 				t.Fatalf("%s, %s: status %d, %q", dir, name, status, stderr)

@@ -48,15 +48,13 @@ const mangledEnv = "TACHO_MANGLED"
 // Inputs are numbered; TACHO_MANGLED_FROM=N begins with another one.
 // TACHO_LONG=1 goes on for TACHO_MANGLED_FOR (5m).
 func TestMangled(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	if part := os.Getenv(mangledEnv); part != "" {
 		mangledChild(t, part)
 		return
 	}
-	n, length := 24, time.Duration(0)
-	if testing.Short() {
-		n = 8
-	}
+	n, length := 8, time.Duration(0)
 	if os.Getenv("TACHO_LONG") != "" {
 		n, length = 1<<40, 5*time.Minute
 		if text := os.Getenv("TACHO_MANGLED_FOR"); text != "" {

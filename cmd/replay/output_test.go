@@ -29,6 +29,7 @@ func incident(t *testing.T, name, as string) (dir, path string, all []byte) {
 
 // A copy of archives of which one could not be opened at all says so by its status.
 func TestCopiesWithoutAWholeSource(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir, _, all := incident(t, "crash-loop", "good.tacho")
 	lost := filepath.Join(dir, "lost.tacho")
@@ -87,6 +88,7 @@ func TestExportOfNothing(t *testing.T) {
 // No command writes over what it reads, whatever that is called: by its name, by a link, by
 // another name of the file, or by the name that a new archive has while it is made.
 func TestSourcesStay(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir, path, all := incident(t, "crash-loop", "a.tacho")
 	other := t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/store/storetest/proof"
 )
 
 // Pictures of descriptions are the same bytes every time.
@@ -71,6 +72,7 @@ func wellFormed(t *testing.T, text string) {
 }
 
 func TestPlotPNG(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	question := words("plot mem.util.used disk.dev.read --archive testdata/fleet.txt --utc --size 640x480 --png -o -")
 	got, errs, status := replay(openText, question...)

@@ -13,6 +13,7 @@ import (
 	"tachograph/cmd/internal/cli"
 	"tachograph/sample/metric"
 	"tachograph/store/rewrite"
+	"tachograph/store/storetest/proof"
 )
 
 // loads makes archives of one metric, ten minutes of each boot.
@@ -189,6 +190,7 @@ func testReducedTop(t *testing.T, incidentName string) {
 
 // What a reduced archive holds beside its values is compared as part of these, and not by itself.
 func TestReducedDiff(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir, path, _ := incident(t, "fork-storm", "a.tacho")
 	reduced := filepath.Join(dir, "reduced.tacho")
@@ -203,6 +205,7 @@ func TestReducedDiff(t *testing.T) {
 
 // A group whose metrics change within a step is told in that step before and after.
 func TestReduceWhereAGroupChanges(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir, path, _ := incident(t, "memory-hog", "a.tacho")
 	if _, stderr, status := replay(openReal, "reduce", path, "--keep", "1m", "-o", filepath.Join(dir, "b.tacho")); status != 0 {
@@ -212,6 +215,7 @@ func TestReduceWhereAGroupChanges(t *testing.T) {
 
 // A directory with a copy that reaches beyond its source is reduced as merge would put it together.
 func TestReduceCopies(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir, path, _ := incident(t, "crash-loop", "a.tacho")
 	for _, line := range [][]string{

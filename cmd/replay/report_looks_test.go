@@ -137,7 +137,7 @@ func TestPageOfADay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a recording of hours")
 	}
-	recording := twoHours
+	recording := fortyMinutes
 	if proof.Long() {
 		recording = aDay
 	}

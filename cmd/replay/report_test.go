@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tachograph/store/storetest/proof"
 )
 
 // TestReport writes pages and refuses to.
 func TestReport(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	dir := t.TempDir()
 	page := filepath.Join(dir, "r.html")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tachograph/cmd/internal/cli"
+	"tachograph/store/storetest/proof"
 )
 
 // shellWords splits a line as a real shell does.
@@ -23,6 +24,7 @@ func shellWords(t *testing.T, line string) []string {
 // Every command that is printed for repetition gives the same answer, read by a
 // shell as it stands, later and from another directory.
 func TestPrintedCommandsWork(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	const mac, fleet, odd = "testdata/mac.txt", "testdata/fleet.txt", "testdata/semantics.txt"
 	derived := t.TempDir() + "/some derived"

@@ -8,11 +8,13 @@ import (
 
 	"tachograph/cmd/internal/cli"
 	"tachograph/cmd/replay/internal/human"
+	"tachograph/store/storetest/proof"
 )
 
 // What is shown on a terminal fits it, and has no letters that its locale does
 // not.
 func TestScreensFit(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	for _, line := range []string{
 		"testdata/mac.txt", "at 03:12 --archive testdata/mac.txt", "diff 03:00..03:10 03:10..03:20 --archive testdata/mac.txt",

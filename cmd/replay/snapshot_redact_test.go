@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tachograph/store/storetest/proof"
 )
 
 // A redacted snapshot is called after nobody, says what is left, and tells the same
 // of the incident.
 func TestSnapshotRedacted(t *testing.T) {
+	proof.Unraced(t)
 	src, err := filepath.Abs("../../testdata/incidents/memory-hog")
 	if err != nil {
 		t.Fatal(err)

@@ -189,7 +189,7 @@ func until(t *testing.T, f *follow.Follower, got, want streams) {
 // TestFollow follows a writer that seals, turns, commits, rotates, is restarted and
 // whose machine is booted: all the time, and dropped and resumed at each item.
 func TestFollow(t *testing.T) {
-	for seed := range uint64(proof.Pick(t, 3, 20)) {
+	for seed := range uint64(proof.Pick(t, 2, 20)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 7))

@@ -260,7 +260,7 @@ func TestHosts(t *testing.T) {
 // comes to the present end, and delivers nothing twice.
 func TestDamaged(t *testing.T) {
 	sound, list := recorded.RecordDir(t, 11, 200)
-	for seed := range uint64(proof.Pick(t, 120, 3000)) {
+	for seed := range uint64(proof.Pick(t, 40, 3000)) {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(sound)); err != nil {
 			t.Fatal(err)

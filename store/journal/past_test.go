@@ -15,7 +15,7 @@ import (
 // for damage.
 func TestTornOverThePast(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	for round := range 300 {
+	for round := range 100 {
 		past := &memFile{}
 		write(t, past, 1, 0, 60, rnd)
 		// What stood in the file after each record.

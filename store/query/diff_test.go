@@ -251,6 +251,7 @@ func told(list []*query.Change) string {
 // TestDiffIsQuiet compares windows in which nothing was injected: there is next
 // to nothing to say.
 func TestDiffIsQuiet(t *testing.T) {
+	proof.Unraced(t)
 	lines, windows, worst := 0, 0, 0
 	for seed := range uint64(3) {
 		a := newBusy(seed, nil).run()

@@ -67,6 +67,7 @@ func TestGaugesAreThoseOfValues(t *testing.T) {
 // A clock that is set back or ahead, once or there and back, takes no gauge away:
 // what summaries cannot tell is evaluated value by value.
 func TestGaugesOfAClockThatIsSet(t *testing.T) {
+	proof.Unraced(t)
 	const hour = int64(3600e9)
 	jumps := map[string]map[int]int64{
 		"back in the first chunk":     {5: -30e9},

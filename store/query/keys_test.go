@@ -5,12 +5,14 @@ import (
 
 	"tachograph/store"
 	"tachograph/store/storetest"
+	"tachograph/store/storetest/proof"
 )
 
 // To look for each of very many instances in each of many chunks would take their
 // product: whoever asks for all by their keys, as the ranking of all processes does,
 // has the chunks tell theirs.
 func TestManyKeys(t *testing.T) {
+	proof.Unraced(t)
 	dir := t.TempDir()
 	c := storetest.NewCrowd(9, false, false)
 	for range 8 {

@@ -20,7 +20,7 @@ import (
 // chunk decoded for each of its values.
 func TestScatteredTimes(t *testing.T) {
 	proof.Unraced(t)
-	readings := proof.Pick(t, 40_000, 100_000)
+	readings := proof.Pick(t, 20_000, 100_000)
 	for name, next := range map[string]func(*rand.Rand, int) int64{
 		"anywhere":        func(rnd *rand.Rand, _ int) int64 { return rnd.Int64N(1<<62)*2 - 1<<62 },
 		"ever rarer":      func(rnd *rand.Rand, i int) int64 { return int64(math.Exp2(float64(i) * 61 / float64(readings))) },
@@ -79,7 +79,7 @@ func TestMemo(t *testing.T) {
 	info := r.Archives()[0]
 	rnd := rand.New(rand.NewPCG(3, 3))
 	m := newMemo(r, info.From+(info.To-info.From)/5)
-	for i := range proof.Pick(t, 24, 60) {
+	for i := range proof.Pick(t, 10, 60) {
 		sel := store.Selection{Metrics: []string{"disk.dev.avactive"}, Prior: i%2 == 0}
 		if i%3 == 0 {
 			sel.Metrics[0] = "kernel.all.cpu.nice"

@@ -15,7 +15,7 @@ import (
 // together are that of the archive about the whole time.
 func TestTickByTick(t *testing.T) {
 	names := []string{"k.wide", "k.time", "k.narrow", "k.level", "k.state", "d.ops", "d.queue", "d.size", "d.errors", "proc.psinfo.utime", "proc.psinfo.sname"}
-	for seed := range uint64(proof.Pick(t, 12, 200)) {
+	for seed := range uint64(proof.Pick(t, 6, 200)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a := recent.New(recent.Keep{NoEvents: true})
 			l := newLife(t, seed, a)

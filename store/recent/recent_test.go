@@ -17,7 +17,7 @@ import (
 // TestAnswersAreTheArchives puts questions about the last seconds to what is kept
 // of them and to the archive.
 func TestAnswersAreTheArchives(t *testing.T) {
-	for seed := range uint64(proof.Pick(t, 12, 200)) {
+	for seed := range uint64(proof.Pick(t, 4, 200)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			a := recent.New(recent.Keep{Ticks: 25})

@@ -138,7 +138,7 @@ func TestALiveArchiveOpensByParts(t *testing.T) {
 		}
 		defer stays.Close()
 		most, commits := 0, int64(0)
-		for m.second < 1500 {
+		for m.second < proof.Pick(t, 1100, 1500) {
 			m.step(t)
 			now := m.w.Status().Commits
 			if m.second%97 != 0 && now == commits {

@@ -203,8 +203,8 @@ func TestPruneByAWrongClock(t *testing.T) {
 		{"1970", -time.Duration(1_790_000_000e9), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.name != "years ahead" && c.name != "1970" {
-				t.Skip("the clocks that are wrongest tell most of it")
+			if !proof.Long() && c.name != "years ahead" && c.name != "1970" {
+				t.Skip("the clocks that are wrongest tell most of it; the others are asked with TACHO_LONG")
 			}
 			t.Parallel()
 			h := recordHost(t, "host-1", "mac")
@@ -236,6 +236,7 @@ func TestPruneByAWrongClock(t *testing.T) {
 
 // The clock may be set while recording, too.
 func TestPruneAfterTheClockIsSet(t *testing.T) {
+	proof.Unraced(t)
 	const day = 24 * time.Hour
 	h := recordHost(t, "host-1", "mac")
 	h.reboot("a", 0, 0)
@@ -265,9 +266,9 @@ func TestPruneBySizeUnderAWrongClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := recordHost(t, "host-1", "mac")
 			h.reboot("a", 0, 0)
-			h.days(6)
+			h.days(proof.Pick(t, 3, 6))
 			h.reboot("b", time.Minute, off)
-			h.days(3)
+			h.days(proof.Pick(t, 2, 3))
 			h.reboot("c", time.Minute, 0)
 			h.record(1)
 			for {
@@ -297,6 +298,7 @@ func TestPruneBySizeUnderAWrongClock(t *testing.T) {
 }
 
 func TestPruneLeavesOtherHostsAlone(t *testing.T) {
+	proof.Unraced(t)
 	mine, other := recordHost(t, "host-1", "mac"), recordHost(t, "host-2", "mac")
 	for _, h := range []*recordedHost{other, mine} {
 		h.reboot("a", 0, 0)

@@ -31,8 +31,8 @@ func argsTick(at metric.Stamp, g *metric.Group, n, rows int) *metric.Tick {
 // TestMuchText records more text at once than a chunk may have, in ticks that bring
 // nearly as much as a record of the journal takes, and finishes the archive.
 func TestMuchText(t *testing.T) {
-	if testing.Short() {
-		t.Skip("encodes a hundred megabytes")
+	if !proof.Long() {
+		t.Skip("encodes a hundred megabytes, with TACHO_LONG")
 	}
 	const ticks, rows = 4, 8000
 	g := &metric.Group{Name: "args", Indom: "process", Metrics: []*metric.Desc{

@@ -23,7 +23,7 @@ import (
 func TestCopiesBesideTheirSource(t *testing.T) {
 	proof.Unraced(t)
 	finished := filepath.Join(t.TempDir(), "m.tacho")
-	machine(t, finished, 5, 2000)
+	machine(t, finished, 5, proof.Pick(t, 800, 2000))
 	killed, _ := recorded.RecordDir(t, 7, 700)
 	for name, src := range map[string]string{"finished": finished, "killed": killed} {
 		r, err := store.Open(src)

@@ -111,7 +111,7 @@ func TestCopyOfAWindow(t *testing.T) {
 	proof.Unraced(t)
 	dir := t.TempDir()
 	finished := filepath.Join(dir, "a.tacho")
-	machine(t, finished, 3, 3000)
+	machine(t, finished, 3, proof.Pick(t, 1500, 3000))
 	killed, _ := recorded.RecordDir(t, 7, 900)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, src := range []string{finished, killed} {
@@ -122,7 +122,7 @@ func TestCopyOfAWindow(t *testing.T) {
 		infos := r.Archives()
 		first, last := infos[0].From, infos[len(infos)-1].To
 		_ = r.Close()
-		for n := range proof.Pick(t, 24, 400) {
+		for n := range proof.Pick(t, 10, 400) {
 			from := first + random.Int64N(last-first)
 			to := from + random.Int64N(last-from+1)
 			switch n {

@@ -8,11 +8,13 @@ import (
 
 	"tachograph/store"
 	"tachograph/store/rewrite"
+	"tachograph/store/storetest/proof"
 )
 
 // TestReadFlippedBits turns a bit of every chunk: nothing is lost, and an archive that is
 // made of it is whole.
 func TestReadFlippedBits(t *testing.T) {
+	proof.Unraced(t)
 	dir := t.TempDir()
 	src, hurt := filepath.Join(dir, "m.tacho"), filepath.Join(dir, "hurt.tacho")
 	machine(t, src, 5, 2000)
@@ -35,6 +37,7 @@ func TestReadFlippedBits(t *testing.T) {
 // TestReadDamagedBlock spoils 64 bytes in a row of every chunk, somewhere in the values: the
 // columns that stand there are absent with the reason, and all else is as it was.
 func TestReadDamagedBlock(t *testing.T) {
+	proof.Unraced(t)
 	dir := t.TempDir()
 	src, hurt := filepath.Join(dir, "m.tacho"), filepath.Join(dir, "hurt.tacho")
 	machine(t, src, 5, 6000)

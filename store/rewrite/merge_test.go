@@ -33,12 +33,9 @@ func TestSplitAndMerge(t *testing.T) {
 	proof.Unraced(t)
 	dir := t.TempDir()
 	finished := filepath.Join(dir, "a.tacho")
-	machine(t, finished, 3, 2500)
+	machine(t, finished, 3, proof.Pick(t, 1500, 2500))
 	killed, _ := recorded.RecordDir(t, 7, 900)
-	lengths := []time.Duration{7 * time.Second, time.Minute, 11 * time.Minute}
-	if testing.Short() {
-		lengths = lengths[1:2]
-	}
+	lengths := []time.Duration{time.Minute, 7 * time.Second, 11 * time.Minute}[:proof.Pick(t, 1, 3)]
 	for _, src := range []string{finished, killed} {
 		want, wantAnswers := read(t, rewrite.ReadOptions{}, src), answers(t, 0, 0, src)
 		want["events"] = slices.Compact(want["events"]) // the turn from one archive to the next is told by both

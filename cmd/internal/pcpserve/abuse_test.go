@@ -294,6 +294,9 @@ func choosy(c *pcpclient.Client, i int) error {
 
 // What a client asks for at its worst is not kept for it, and not sent without a limit.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks for millions of values")
+	}
 	address := serve(t, newMachine(), pcpserve.Options{Who: somebody})
 	first := dial(t, address)
 	if err := sound(first); err != nil {

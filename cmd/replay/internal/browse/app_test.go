@@ -10,6 +10,7 @@ import (
 
 	"tachograph/cmd/internal/visible"
 	"tachograph/cmd/replay/internal/moment"
+	"tachograph/store/storetest/proof"
 )
 
 // A key that is held down moves as far as it was pressed, with an answer or two
@@ -227,6 +228,7 @@ func TestOpenFails(t *testing.T) {
 
 // Whatever the size, nothing is drawn that acts, and nothing panics.
 func TestAllSizes(t *testing.T) {
+	proof.Unraced(t)
 	e := linux(t)
 	for _, ascii := range []bool{false, true} {
 		r := newRig(t, e, look{width: 80, height: 24, at: at(3*time.Hour + 10*time.Minute), ascii: ascii, color: ascii})

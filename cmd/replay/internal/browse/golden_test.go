@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tachograph/store/storetest/proof"
 )
 
 // TestGolden goes through the journeys in testdata/*.golden and compares what stands
@@ -16,6 +18,7 @@ import (
 //
 // and a line "> KEYS" presses keys; "> resize WxH" and "> click X Y" do what they say.
 func TestGolden(t *testing.T) {
+	proof.Unraced(t)
 	files, err := filepath.Glob("testdata/*.golden")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)

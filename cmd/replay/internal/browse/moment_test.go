@@ -9,6 +9,7 @@ import (
 
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/store/query"
+	"tachograph/store/storetest/proof"
 )
 
 // What stands beside a lane is what the page below it shows of the same moment, also
@@ -67,6 +68,7 @@ func TestPeaksOfOneLine(t *testing.T) {
 // A text that is offered is replaced by what is typed, kept by who moves or takes it,
 // and gone when it is deleted.
 func TestOfferedText(t *testing.T) {
+	proof.Unraced(t)
 	for _, c := range []struct {
 		keys []string
 		want string
