@@ -94,10 +94,10 @@ func TestFollowingARecorderThatIsKilled(t *testing.T) {
 			t.Fatal(line, err)
 		}
 		agree(t, heard[i], string(want), "", "")
-		_ = following[i].Process.Signal(syscall.SIGINT)
+		_ = following[i].Process.Signal(syscall.SIGTERM)
 		var ended *exec.ExitError
-		if err := following[i].Wait(); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
-			t.Errorf("%s ended with %v, not as Ctrl-C ends programs", line[0], err)
+		if err := following[i].Wait(); !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+			t.Errorf("%s ended with %v, not by the signal", line[0], err)
 		}
 	}
 	if said := heard[1].said.String(); strings.Count(said, "the recorder stopped at") != 1 {

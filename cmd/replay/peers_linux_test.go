@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func begin(t *testing.T, name string, args ...string) (stdout io.Reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Process.Signal(syscall.SIGTERM) // SIGINT may be ignored where this runs in the background
 		_ = cmd.Wait()
 		if b, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
 			t.Logf("%s: %s", name, b[max(0, len(b)-3000):])

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func (p *peer) start() {
 // has in memory only.
 func (p *peer) kill() {
 	if p.args[0] == "victoria-metrics" {
-		p.End(os.Interrupt)
+		p.End(syscall.SIGTERM)
 		return
 	}
 	p.End(os.Kill)
