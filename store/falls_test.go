@@ -6,7 +6,6 @@ import (
 
 	"tachograph/sample/metric"
 	"tachograph/store"
-	"tachograph/store/archive"
 	"tachograph/store/storetest/proof"
 )
 
@@ -31,14 +30,14 @@ func TestFallsInStoredSummaries(t *testing.T) {
 	path := b.Finish(filepath.Join(t.TempDir(), "x.tacho"))
 	for _, c := range []struct {
 		name     string
-		complete func(*archive.Info, *metric.Desc)
+		complete func(*metric.Host, *metric.Desc)
 		resets   bool
 		increase float64
 	}{
 		{name: "as the archive says", resets: true},
-		{"as the catalogue knows", func(in *archive.Info, d *metric.Desc) {
-			if in.Host.Name != "host" {
-				t.Errorf("asked about a metric of %q", in.Host.Name)
+		{"as the catalogue knows", func(h *metric.Host, d *metric.Desc) {
+			if h.Name != "host" {
+				t.Errorf("asked about a metric of %q", h.Name)
 			}
 			d.Falls = metric.NeverRestarts
 		}, false, 10_000},

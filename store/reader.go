@@ -31,7 +31,7 @@ type Reader struct {
 // opened is what a Reader and its views share.
 type opened struct {
 	paths     []string
-	complete  func(*archive.Info, *metric.Desc)
+	complete  func(*metric.Host, *metric.Desc)
 	instances map[instanceID]*known
 	nextID    uint64
 	refused   []Loss // files that cannot be opened, until they are told
@@ -66,7 +66,7 @@ func Open(paths ...string) (*Reader, error) { return OpenWith(nil, paths...) }
 // OpenWith is Open for readers that know more of metrics than archives of the
 // past say: complete is given a copy of each description that is used, and may
 // add to it.
-func OpenWith(complete func(*archive.Info, *metric.Desc), paths ...string) (*Reader, error) {
+func OpenWith(complete func(*metric.Host, *metric.Desc), paths ...string) (*Reader, error) {
 	return (&Reader{opened: &opened{paths: paths, complete: complete}}).open()
 }
 

@@ -11,6 +11,7 @@ import (
 	"tachograph/cmd/replay/internal/browse"
 	"tachograph/cmd/replay/internal/moment"
 	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store/fault"
 	"tachograph/store/follow"
@@ -36,7 +37,7 @@ func (a *app) browseOn(ctx context.Context, opt *browse.Options, at string, args
 	opt.Waiting = "waiting for the first sample in " + strings.Join(paths, ", ") + " (q quits)"
 	changed := make(chan struct{}, 1)
 	opt.Changed = changed
-	src, err := a.follows(follow.Options{Complete: complete, Wait: true, Classes: []metric.Class{metric.Fast, metric.Process}}, paths...)
+	src, err := a.follows(follow.Options{Complete: catalog.Complete, Wait: true, Classes: []metric.Class{metric.Fast, metric.Process}}, paths...)
 	if err != nil {
 		return err
 	}

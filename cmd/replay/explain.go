@@ -124,7 +124,7 @@ func (s *session) knownNames() []string {
 	if s.archive != nil {
 		add(metricNames(s.archive))
 	}
-	for _, p := range []catalog.Platform{catalog.Darwin, catalog.Linux} {
+	for _, p := range catalog.Platforms {
 		for _, d := range catalog.For(p) {
 			add([]string{d.Name})
 		}

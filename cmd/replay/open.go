@@ -2,7 +2,6 @@ package main
 
 import (
 	"tachograph/sample/catalog"
-	"tachograph/sample/metric"
 	"tachograph/store"
 )
 
@@ -13,14 +12,5 @@ func openStore(paths ...string) (reader, error) {
 }
 
 func openArchives(paths ...string) (*store.Reader, error) {
-	return store.OpenWith(complete, paths...)
-}
-
-func complete(in *store.ArchiveInfo, d *metric.Desc) {
-	switch in.Host.Platform {
-	case "macos":
-		catalog.Complete(catalog.Darwin, d)
-	case "linux":
-		catalog.Complete(catalog.Linux, d)
-	}
+	return store.OpenWith(catalog.Complete, paths...)
 }

@@ -23,6 +23,7 @@ import (
 	"tachograph/cmd/replay/internal/push/remote"
 	"tachograph/cmd/replay/internal/serve"
 	"tachograph/config"
+	"tachograph/sample/catalog"
 	"tachograph/store/fault"
 	"tachograph/store/follow"
 	"tachograph/store/query"
@@ -265,7 +266,7 @@ func (a *app) push(f *pushFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	opt.Open, opt.Oldest = push.Archives(follow.Options{Host: host, Complete: complete, Wait: f.follow}, paths...)
+	opt.Open, opt.Oldest = push.Archives(follow.Options{Host: host, Complete: catalog.Complete, Wait: f.follow}, paths...)
 	if f.runAs != "" {
 		name := f.runAs
 		if name == "nobody" {

@@ -22,6 +22,7 @@ import (
 	"tachograph/cmd/replay/internal/serve/catalogue"
 	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/sample"
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store/follow"
 	"tachograph/store/query"
@@ -152,7 +153,7 @@ func (a *app) serve(ctx context.Context, args []string, opt serve.Options, pcp p
 	opt.Access.Paths = paths
 	s := &serving{app: a, served: paths, log: opt.Log}
 	s.hub = live.NewHub(live.Options{Open: func(from follow.Position) (live.Follower, error) {
-		return follow.Open(follow.Options{From: from, Base: true, Complete: complete, Wait: true}, paths...)
+		return follow.Open(follow.Options{From: from, Base: true, Complete: catalog.Complete, Wait: true}, paths...)
 	}, Distrusted: func() (query.Distrusted, error) { return lastingDistrusts(paths...) }})
 	s.keeper = catalogue.NewKeeper(func() (catalogue.Recording, error) { return openArchives(paths...) }, a.now)
 	clean := func() {}
@@ -274,7 +275,7 @@ func (s *serving) serveLive() {
 		Hub:       s.hub,
 		Catalogue: s.keeper.Catalogue,
 		Follow: func(from follow.Position, classes []metric.Class) (live.Follower, error) {
-			return follow.Open(follow.Options{From: from, Base: true, Classes: classes, Complete: complete}, s.served...)
+			return follow.Open(follow.Options{From: from, Base: true, Classes: classes, Complete: catalog.Complete}, s.served...)
 		},
 		Oldest: func() (follow.Position, error) { return live.OldestPosition(s.served...) },
 		Log:    s.log,

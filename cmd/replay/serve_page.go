@@ -13,6 +13,7 @@ import (
 	"tachograph/cmd/replay/internal/serve/live"
 	"tachograph/cmd/replay/internal/serve/livepage"
 	"tachograph/sample"
+	"tachograph/sample/catalog"
 	"tachograph/store/follow"
 	"tachograph/store/query"
 )
@@ -29,7 +30,7 @@ func (s *serving) servePage() {
 		Shell: shell, Policy: policy, Stopping: s.server.Stopping(), Limits: limits,
 		Window: s.pageWindow, More: s.pageMore,
 		Follow: func() (live.Follower, error) {
-			return follow.Open(follow.Options{Base: true, Complete: complete, Wait: true}, s.served...)
+			return follow.Open(follow.Options{Base: true, Complete: catalog.Complete, Wait: true}, s.served...)
 		},
 	})
 	s.server.Home(pages.Shell())

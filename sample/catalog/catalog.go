@@ -16,25 +16,6 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Platform is a kind of kernel.
-type Platform uint8
-
-const (
-	Darwin Platform = iota
-	Linux
-	numPlatforms
-)
-
-func (p Platform) String() string {
-	switch p {
-	case Darwin:
-		return "darwin"
-	case Linux:
-		return "linux"
-	}
-	return fmt.Sprintf("platform(%d)", uint8(p))
-}
-
 // An index finds the rows of a platform, which are described when they are asked
 // for: replay asks for few, and making all takes it longer than some answers.
 type index struct {

@@ -2,10 +2,13 @@ package catalog
 
 import "tachograph/sample/metric"
 
-// Complete tells a description from an archive what archives of its time left
-// out and its name tells: how the counter falls, and that a value is in
-// percent.
-func Complete(p Platform, d *metric.Desc) {
+// Complete adds to a description from an archive of this host what archives of its time
+// left out and its name tells: how the counter falls, and that a value is in percent.
+func Complete(h *metric.Host, d *metric.Desc) {
+	p, ok := PlatformOf(h)
+	if !ok {
+		return
+	}
 	now := Find(p, d.Name)
 	if now == nil || now.Type != d.Type || now.Sem != d.Sem || now.Indom != d.Indom {
 		return

@@ -160,7 +160,7 @@ func TestFallsOfCounters(t *testing.T) {
 			}
 			old := *d
 			old.Falls = metric.MayRestart
-			if Complete(p, &old); old != *d {
+			if Complete(&metric.Host{Platform: p.Name()}, &old); old != *d {
 				t.Errorf("%s on %s: an archive that does not say so %s", name, p, old.Falls)
 			}
 		}
@@ -193,13 +193,13 @@ func TestPercentIsAUnit(t *testing.T) {
 			if old.Formula != "" {
 				old.Formula = "100 * (" + old.Formula + ")"
 			}
-			if Complete(p, &old); old != *d {
+			if Complete(&metric.Host{Platform: p.Name()}, &old); old != *d {
 				t.Errorf("%s on %s: completed, it is in %q and computed by %q", d.Name, p, old.Units, old.Formula)
 			}
 		}
 	}
 	foreign := metric.Desc{Name: "filesys.full", Type: metric.U32, Sem: metric.Instant}
-	if Complete(Linux, &foreign); foreign.Units != metric.NoUnits {
+	if Complete(&metric.Host{Platform: "linux"}, &foreign); foreign.Units != metric.NoUnits {
 		t.Error("a metric of another type was given units")
 	}
 }

@@ -84,7 +84,7 @@ func (s *selfSource) Read(c *sample.Context, frames []*sample.Frame) error {
 			}
 		}
 		f.SetFloat(row, colSelfUptime, float64(at.Cont-s.began.Cont)/1e9)
-		f.SetString(row, colSelfPlatform, "macos")
+		f.SetString(row, colSelfPlatform, catalog.Darwin.Name())
 	}
 	return nil
 }

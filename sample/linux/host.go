@@ -71,7 +71,7 @@ func (h *host) text(col int) string {
 		}
 		return h.arch()
 	case "platform":
-		return "linux"
+		return catalog.Linux.Name()
 	}
 	return ""
 }

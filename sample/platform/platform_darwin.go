@@ -35,7 +35,7 @@ func Slept() (sleep, wake time.Time, ok bool) {
 func ThisHost() metric.Host {
 	id := darwin.Host()
 	h := metric.Host{
-		ID: identity(id.HardwareUUID), Name: id.Name, OS: id.OS, Release: id.Release, Arch: id.Arch, Model: id.Model, Platform: "macos",
+		ID: identity(id.HardwareUUID), Name: id.Name, OS: id.OS, Release: id.Release, Arch: id.Arch, Model: id.Model, Platform: Catalog.Name(),
 	}
 	add := func(name, value string) {
 		if value != "" && value != "0" {

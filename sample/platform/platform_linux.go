@@ -75,7 +75,7 @@ func ThisHost() metric.Host {
 		ID: identity(firstFile("/etc/machine-id", "/var/lib/dbus/machine-id")), Name: unix.ByteSliceToString(u.Nodename[:]),
 		OS: unix.ByteSliceToString(u.Sysname[:]), Release: unix.ByteSliceToString(u.Release[:]),
 		Arch: unix.ByteSliceToString(u.Machine[:]), Model: firstFile("/sys/class/dmi/id/product_name", "/proc/device-tree/model"),
-		Platform: "linux",
+		Platform: Catalog.Name(),
 	}
 	if name := osName(); name != "" {
 		h.Labels = append(h.Labels, label("product", name))

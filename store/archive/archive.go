@@ -23,7 +23,7 @@ type File struct {
 
 	// Complete, if set, adds to descriptions what the archive left out;
 	// completed are those it was asked about.
-	Complete  func(*Info, *metric.Desc)
+	Complete  func(*metric.Host, *metric.Desc)
 	completed map[*metric.Desc]*metric.Desc
 
 	head     layout.Header
@@ -256,7 +256,7 @@ func (a *File) Desc(n uint32) *metric.Desc {
 	full := a.completed[d]
 	if full == nil {
 		c := *d
-		a.Complete(&a.Info, &c)
+		a.Complete(&a.Info.Host, &c)
 		if full = d; c != *d {
 			full = &c
 		}

@@ -12,7 +12,7 @@ import (
 // Sameness knows nothing yet.
 type Sameness struct {
 	// Complete, if set, adds to a copy of each description what archives left out.
-	Complete func(*Info, *metric.Desc)
+	Complete func(*metric.Host, *metric.Desc)
 
 	descs  map[metric.Desc]*metric.Desc
 	groups map[[2]string][]*metric.Group
@@ -34,7 +34,7 @@ const (
 func (s *Sameness) Desc(info *Info, d *metric.Desc) *metric.Desc {
 	c := *d
 	if s.Complete != nil {
-		s.Complete(info, &c)
+		s.Complete(&info.Host, &c)
 	}
 	s.make()
 	p := s.descs[c]

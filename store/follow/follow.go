@@ -28,7 +28,7 @@ type Options struct {
 	Classes []metric.Class
 	// Complete, if set, is given a copy of each description that is used, and may
 	// add to it what the archive left out.
-	Complete func(*archive.Info, *metric.Desc)
+	Complete func(*metric.Host, *metric.Desc)
 	// Wait says that it is no error if there is no archive yet. What is recorded
 	// from then on is delivered from its beginning.
 	Wait bool

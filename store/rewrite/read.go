@@ -33,7 +33,7 @@ type ReadOptions struct {
 	NoEvents bool
 	// Complete, if set, is given a copy of each description that is used, and may add to
 	// it what archives of the past left out.
-	Complete func(*archive.Info, *metric.Desc)
+	Complete func(*metric.Host, *metric.Desc)
 	// Note is told what cannot be read, each once; nil: nobody is.
 	Note func(store.Loss)
 }

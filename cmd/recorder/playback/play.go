@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/follow"
@@ -132,7 +133,7 @@ func (c *course) look() error {
 func (c *course) read(from int64) {
 	opt := rewrite.ReadOptions{
 		Hosts: []string{c.opt.Host}, From: max(from, 0), To: c.opt.To,
-		Complete: complete, Note: func(l store.Loss) { c.opt.Log.Warn("a part cannot be read", "archive", l.Path, "what", l.What) },
+		Complete: catalog.Complete, Note: func(l store.Loss) { c.opt.Log.Warn("a part cannot be read", "archive", l.Path, "what", l.What) },
 	}
 	if c.wall == 0 && c.opt.From != 0 {
 		opt.Standing = func(*store.ArchiveInfo, metric.Class) bool { return c.wall == 0 }
@@ -152,7 +153,7 @@ func (c *course) follow() error {
 		c.clock.offset = time.Duration(c.pos) // it would run ahead of the present
 	}
 	c.mu.Unlock()
-	f, err := follow.Open(follow.Options{Host: c.opt.Host, Base: true, Complete: complete}, c.paths...)
+	f, err := follow.Open(follow.Options{Host: c.opt.Host, Base: true, Complete: catalog.Complete}, c.paths...)
 	if err != nil {
 		return err
 	}

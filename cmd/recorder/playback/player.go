@@ -61,16 +61,7 @@ type Player struct {
 
 // Open opens archives: files, directories or bundles. The host may be left out where they
 // are of one.
-func Open(paths ...string) (*store.Reader, error) { return store.OpenWith(complete, paths...) }
-
-// complete tells what archives of the past left out.
-func complete(in *store.ArchiveInfo, d *metric.Desc) {
-	if p, ok := platforms[in.Host.Platform]; ok {
-		catalog.Complete(p, d)
-	}
-}
-
-var platforms = map[string]catalog.Platform{"macos": catalog.Darwin, "linux": catalog.Linux}
+func Open(paths ...string) (*store.Reader, error) { return store.OpenWith(catalog.Complete, paths...) }
 
 // New prepares to play what r, which belongs to the Player from now on, has open; paths
 // are what it was opened with.
@@ -148,7 +139,7 @@ func (p *Player) describe() bool {
 		c.Descs = append(c.Descs, d)
 	}
 	computed := make(map[string]bool)
-	if platform, ok := platforms[newest.Host.Platform]; ok {
+	if platform, ok := catalog.PlatformOf(&newest.Host); ok {
 		for _, d := range catalog.Select(platform, func(d *metric.Desc) bool { return d.Formula != "" }) {
 			computed[d.Name] = true
 			if p.computable(d) {

@@ -72,7 +72,7 @@ func (p *Player) forget() {
 // operands are the metrics that others are computed from, directly or not.
 func (p *Player) operands() map[string]bool {
 	formulas := make(map[string]string)
-	for _, platform := range platforms {
+	for _, platform := range catalog.Platforms {
 		for _, d := range catalog.Select(platform, func(d *metric.Desc) bool { return d.Formula != "" }) {
 			formulas[d.Name] += " " + d.Formula
 		}

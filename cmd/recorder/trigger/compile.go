@@ -32,9 +32,11 @@ func newVocabulary(descs []*metric.Desc) *vocabulary {
 	for _, d := range append(descs[:len(descs):len(descs)], stallGroup.Metrics...) {
 		v.here[d.Name] = d
 	}
-	for _, p := range []catalog.Platform{catalog.Linux, catalog.Darwin} {
+	for _, p := range catalog.Platforms {
 		for _, d := range catalog.For(p) {
-			v.known[d.Name] = d
+			if v.known[d.Name] == nil {
+				v.known[d.Name] = d
+			}
 		}
 	}
 	return v

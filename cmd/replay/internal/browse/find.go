@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tachograph/sample/catalog"
 )
 
 // conditionOf writes a filter of processes as a condition on what is recorded of
@@ -40,7 +42,7 @@ func conditionOf(text, platform string) (string, error) {
 		}
 	}
 	memory, faults := "proc.memory.rss", "proc.psinfo.minflt"
-	if platform == "macos" {
+	if platform == catalog.Darwin.Name() {
 		memory, faults = "proc.memory.footprint", "proc.psinfo.faults"
 	}
 	of := func(metric string) string {

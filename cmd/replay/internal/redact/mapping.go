@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 )
 
@@ -72,7 +73,8 @@ var hostLabels = []string{"product", "build", "version", "cpu", "cpus", "memory"
 func (m *Mapping) Host(h metric.Host) metric.Host {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.darwin = h.Platform == "macos" || h.OS == "Darwin"
+	platform, known := catalog.PlatformOf(&h)
+	m.darwin = known && platform == catalog.Darwin || h.OS == "Darwin"
 	out := h
 	out.Name = m.host(h.Name)
 	if h.ID != "" {

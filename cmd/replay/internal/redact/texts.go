@@ -128,7 +128,7 @@ var numbers = map[string]numberMap{
 
 var described = sync.OnceValue(func() map[string]bool {
 	names := make(map[string]bool)
-	for _, p := range []catalog.Platform{catalog.Darwin, catalog.Linux} {
+	for _, p := range catalog.Platforms {
 		for _, d := range catalog.For(p) {
 			names[d.Name] = true
 		}
@@ -145,7 +145,7 @@ func dropsNumber(name string) bool {
 // catalogued is the row of the catalogue that describes a metric in the words of
 // source.
 func catalogued(name, source string) *metric.Desc {
-	for _, p := range []catalog.Platform{catalog.Darwin, catalog.Linux} {
+	for _, p := range catalog.Platforms {
 		if row := catalog.Find(p, name); row != nil && row.Source == source {
 			return row
 		}

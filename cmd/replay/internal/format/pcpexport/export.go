@@ -41,7 +41,7 @@ func write(ctx context.Context, r *export.Request, t export.Target) (*export.Rep
 	}
 	e := &exporter{ctx: ctx, r: r, base: base, force: t.Force, report: &export.Report{}}
 	opt := rewrite.ReadOptions{
-		From: r.Window.From, To: r.Window.To, Instance: r.Instance, Complete: Complete, Standing: r.Rare,
+		From: r.Window.From, To: r.Window.To, Instance: r.Instance, Complete: catalog.Complete, Standing: r.Rare,
 		Note: func(l store.Loss) { e.report.Losses = append(e.report.Losses, l) },
 	}
 	if len(hosts) == 1 {
@@ -75,16 +75,6 @@ func span(from, to, end int64) int64 {
 		to = min(to, end)
 	}
 	return max(0, to-from)
-}
-
-// Complete tells what archives of the past left out.
-func Complete(in *archive.Info, d *metric.Desc) {
-	switch in.Host.Platform {
-	case "linux":
-		catalog.Complete(catalog.Linux, d)
-	case "macos":
-		catalog.Complete(catalog.Darwin, d)
-	}
 }
 
 // An exporter puts what is read into an archive.
@@ -197,7 +187,7 @@ func spaceOf(a query.Archive) *pcp.Space {
 	for _, d := range a.Metrics() {
 		whole := *d
 		if in != nil {
-			Complete(in, &whole)
+			catalog.Complete(&in.Host, &whole)
 		}
 		space.Add(&whole)
 	}

@@ -20,6 +20,7 @@ import (
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/export/exporttest"
 	"tachograph/cmd/replay/internal/format/pcparchive/pcptest"
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/sample/pcp"
 	"tachograph/store"
@@ -88,7 +89,7 @@ func read(t testing.TB, dir string) *recording {
 	defer a.Close()
 	space := spaceOf(a)
 	rec := &recording{descs: make(map[string]*metric.Desc), known: make(map[string]*pcp.Metric), series: make(map[string]map[string][]point)}
-	for it := range rewrite.ReadFrom(rewrite.ReadOptions{NoEvents: true, Complete: Complete}, a) {
+	for it := range rewrite.ReadFrom(rewrite.ReadOptions{NoEvents: true, Complete: catalog.Complete}, a) {
 		for _, b := range it.Tick.Blocks {
 			for c, d := range b.Group.Metrics {
 				m := space.Add(d)

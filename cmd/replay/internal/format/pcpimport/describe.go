@@ -255,7 +255,7 @@ func (s *survey) host(labels []metric.Label) (h metric.Host, boot, zone, recorde
 		h.OS = map[catalog.Platform]string{catalog.Linux: "Linux", catalog.Darwin: "Darwin"}[s.platform()]
 	}
 	if h.Platform == "" {
-		h.Platform = map[catalog.Platform]string{catalog.Linux: "linux", catalog.Darwin: "macos"}[s.platform()]
+		h.Platform = s.platform().Name()
 	}
 	return h, boot, zone, recorder, every
 }

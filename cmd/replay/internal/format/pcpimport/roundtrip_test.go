@@ -12,6 +12,7 @@ import (
 	"tachograph/cmd/replay/internal/export"
 	"tachograph/cmd/replay/internal/export/exporttest"
 	"tachograph/cmd/replay/internal/format/pcpexport"
+	"tachograph/sample/catalog"
 	"tachograph/sample/metric"
 	"tachograph/store"
 	"tachograph/store/query"
@@ -31,7 +32,7 @@ func all(t testing.TB, paths ...string) []string {
 			lines = append(lines, line)
 		}
 	}
-	for it, err := range rewrite.Read(rewrite.ReadOptions{Complete: pcpexport.Complete, Note: func(l store.Loss) { t.Error(l.What) }}, paths...) {
+	for it, err := range rewrite.Read(rewrite.ReadOptions{Complete: catalog.Complete, Note: func(l store.Loss) { t.Error(l.What) }}, paths...) {
 		if err != nil {
 			t.Fatal(err)
 		}

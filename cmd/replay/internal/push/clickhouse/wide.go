@@ -26,7 +26,7 @@ type field struct {
 // keep a metric in different units it is in the finer one: that is exact.
 var fields = sync.OnceValue(func() []field {
 	byName := make(map[string]field)
-	for _, p := range []catalog.Platform{catalog.Darwin, catalog.Linux} {
+	for _, p := range catalog.Platforms {
 		for _, d := range catalog.Select(p, func(d *metric.Desc) bool { return d.Indom == processDomain && d.Formula == "" }) {
 			f := field{strings.ReplaceAll(d.Name, ".", "_"), d.Name, kindOf(d.Type), d.Units}
 			if had, ok := byName[d.Name]; ok {

@@ -30,9 +30,9 @@ type formula struct {
 
 // begin begins anew, with the archive of some host.
 func (c *computer) begin(info *archive.Info) {
-	platform := catalog.Linux
-	if info.Host.Platform == "macos" {
-		platform = catalog.Darwin
+	platform, ok := catalog.PlatformOf(&info.Host)
+	if !ok {
+		platform = catalog.Linux // as with those that other programs made
 	}
 	operands := make(map[string]bool)
 	all := make(map[string]*metric.Desc)

@@ -52,7 +52,7 @@ func New(info *archive.Info, metrics []*metric.Desc) *Catalogue {
 		c.byName[d.Name] = d
 	}
 	own, other, reason := catalog.Linux, catalog.Darwin, "exists on macOS only"
-	if info != nil && info.Host.Platform == "macos" {
+	if info != nil && info.Host.Platform == catalog.Darwin.Name() {
 		own, other, reason = catalog.Darwin, catalog.Linux, "exists on Linux only"
 	}
 	missing := "is not in this recording"
