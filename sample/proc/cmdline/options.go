@@ -39,6 +39,8 @@ func (r *redactor) option(w, bare string) string {
 			r.next = userAndPass
 		case assigning[name] || r.assigns(name):
 			r.next = assignment
+		case r.passes(name):
+			r.next = arguments
 		default:
 			switch secretName(name) {
 			case certain:
@@ -94,6 +96,24 @@ func (r *redactor) valueNext(name string, dashes int) bool {
 // assigns reports whether a program in force assigns by an option of that letter.
 func (r *redactor) assigns(letter string) bool {
 	return len(letter) == 1 && slices.ContainsFunc(r.active, func(p *program) bool { return strings.Contains(p.assigns, letter) })
+}
+
+// sets reports whether a program in force assigns to names that users choose.
+func (r *redactor) sets() bool {
+	return slices.ContainsFunc(r.active, func(p *program) bool {
+		return p.sets && r.armed(p)
+	})
+}
+
+// passes reports whether the value of an option is the arguments of another program.
+func (r *redactor) passes(option string) bool {
+	return slices.ContainsFunc(r.active, func(p *program) bool { return slices.Contains(p.passes, strings.TrimLeft(option, "-")) })
+}
+
+// passed redacts the arguments of a program of which nothing is known.
+func (r *redactor) passed(value string) string {
+	nested := redactor{active: r.active, piped: r.piped, stage: unknown}
+	return nested.arg(value)
 }
 
 // operandValue redacts what stands behind "--option=".

@@ -13,6 +13,11 @@ type program struct {
 	values string
 	// assigns are the short options whose value is a name, = and what may be a secret.
 	assigns string
+	// sets says that a word with a = in it assigns to a name that the user chose.
+	sets bool
+	// passes are the options written out whose value is the arguments of a program that
+	// nobody knows.
+	passes []string
 	// words are the options written out, with any number of dashes.
 	words []string
 	// whole says that a single dash begins a word, not letters.
@@ -81,8 +86,13 @@ var programs = func() map[string]*program {
 	add("ipmitool ipmiutil", &program{letters: "Pk", values: "HUILpCtA"})
 	add("ansible ansible-playbook ansible-pull", &program{assigns: "e"})
 	add("isql iusql", &program{letters: "P", values: "SUdQioEHfr", places: []places{{"", 2, 1}}})
-	add("cmake mvn mvnw gradle gradlew ant meson scons", &program{assigns: "DP"})
-	add("psql awk gawk mawk", &program{assigns: "v"})
+	add("cmake mvn mvnw ant meson", &program{assigns: "DP"})
+	add("gradle gradlew", &program{assigns: "DP", passes: []string{"args"}})
+	add("scons", &program{assigns: "DP", sets: true})
+	add("make gmake bmake rake", &program{sets: true})
+	add("psql", &program{assigns: "v"})
+	add("awk gawk mawk", &program{assigns: "v", sets: true})
+	add("systemctl", &program{sets: true, verb: "set-environment"})
 	add("launchctl", &program{places: []places{{"setenv", 0, 2}}})
 	add("virsh", &program{places: []places{{"secret-set-value", 1, everyone}, {"set-user-password", 2, 1}}})
 	add("tmux", &program{places: []places{{"send-keys", 0, everyone}, {"send", 0, everyone}, {"set-environment", 1, everyone}, {"setenv", 1, everyone}, {"set-buffer", 0, everyone}, {"setb", 0, everyone}}})

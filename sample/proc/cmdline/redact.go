@@ -60,6 +60,7 @@ const (
 	userAndPass         // it may be name:password
 	shortSecret         // it is one unless it is another short option
 	assignment          // it may assign one to a name
+	arguments           // it is the arguments of a program that nobody knows
 )
 
 // arg redacts one argument, which may itself hold a whole command ("sh -c") or
@@ -78,6 +79,9 @@ func (r *redactor) arg(arg string) string {
 		return s
 	}
 	arg = hideSQL(arg)
+	if option, value, ok := strings.Cut(arg, "="); ok && r.passes(option) {
+		return option + "=" + r.passed(value)
+	}
 	if !strings.ContainsAny(arg, " \t\r\n") {
 		return r.word(arg)
 	}
@@ -199,6 +203,8 @@ func (r *redactor) awaited(value string) (s string, done bool) {
 			return r.judged(value), true
 		}
 		return "", false
+	case what == arguments:
+		return r.passed(value), true
 	case what == shortSecret && len(bare) == 2 && bare[0] == '-', what == maybeSecret && strings.HasPrefix(bare, "-"):
 		return "", false
 	case what == maybeSecret && plainValue(value):

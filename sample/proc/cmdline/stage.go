@@ -71,7 +71,7 @@ func (r *redactor) programmed(w, bare, name string) bool {
 	switch r.stage {
 	case known:
 		r.enter(bare)
-		return capitals(bare)
+		return capitals(bare) || strings.Contains(bare, "=") && r.sets()
 	case unknown:
 		return !told
 	}
