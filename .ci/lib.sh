@@ -1,6 +1,6 @@
 # What .ci/run and .ci/long share: sourced by both, in the module's root.
 set -euo pipefail
-# As the strangers have it, whose compiled packages are then everyone's.
+# Without cgo, as the strangers have it: what they have compiled is not compiled again.
 export CGO_ENABLED="${CGO_ENABLED:-0}"
 export PATH="$PATH:/usr/sbin:/sbin"
 started=$SECONDS

@@ -167,6 +167,9 @@ func (r *redactor) shellWord(word string) string {
 		}
 		r.next = nothing
 	}
+	if option, ok := strings.CutSuffix(before, "="); ok && r.passes(option) {
+		return word[:i+1] + r.passed(word[i+1:end]) + word[end:]
+	}
 	return r.phrase(word, func(word string) string {
 		nested := *r
 		nested.next = nothing

@@ -54,7 +54,7 @@ var furtherShapes = []string{
 	// Names that users choose, as programs that are known assign to them.
 	"make|run|dbcred=§", "gmake|-j4|deploy|api=§", "rake|deploy|db=§", "make|x:=§", "make|x+=§", "awk|{print x}|x=§|log", "gawk|-f|p.awk|x=§", "systemctl|set-environment|api=§", "scons|db=§", "sh|-c|cd /srv && make run db=§",
 	// The arguments of a program that another one starts.
-	"gradle|run|--args|--x §", "gradle|run|--args=--x §", "gradlew|run|--args|login §", "./gradlew|:app:run|--args=§", "gradle|run|--args|§",
+	"gradle|run|--args|--x §", "gradle|run|--args=--x §", "gradlew|run|--args|login §", "./gradlew|:app:run|--args=§", "gradle|run|--args|§", "sh|-c|gradle run --args='--x §'", "sh|-c|gradle run --args 'login §'", "sh|-c|gradle run '--args=--x §'",
 }
 
 // stuckShapes have a secret stuck to the letter of an option, where only one with digits

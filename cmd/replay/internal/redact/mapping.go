@@ -73,8 +73,7 @@ var hostLabels = []string{"product", "build", "version", "cpu", "cpus", "memory"
 func (m *Mapping) Host(h metric.Host) metric.Host {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	platform, known := catalog.PlatformOf(&h)
-	m.darwin = known && platform == catalog.Darwin || h.OS == "Darwin"
+	m.darwin = h.Platform == catalog.Darwin.Name() || h.OS == "Darwin"
 	out := h
 	out.Name = m.host(h.Name)
 	if h.ID != "" {

@@ -80,8 +80,8 @@ func users(s *Server) {
 	}
 }
 
-// besiege connects so often and sends a text each time; nothing is ever read. Its
-// connections end with the test.
+// besiege connects so often and sends a text each time, and reads nothing. The
+// connections that it returns end with the test.
 func besiege(t *testing.T, s *Server, user, times int, text string) (all []net.Conn) {
 	t.Helper()
 	for range times {

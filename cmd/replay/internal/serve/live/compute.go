@@ -32,7 +32,7 @@ type formula struct {
 func (c *computer) begin(info *archive.Info) {
 	platform, ok := catalog.PlatformOf(&info.Host)
 	if !ok {
-		platform = catalog.Linux // as with those that other programs made
+		platform = catalog.Linux // an archive that names no platform has its formulas
 	}
 	operands := make(map[string]bool)
 	all := make(map[string]*metric.Desc)
