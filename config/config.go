@@ -80,6 +80,7 @@ const (
 type Budget struct {
 	MaxCPU    float64 // cores: 0.01 is 1 % of one
 	MaxMemory int64
+	Nice      int // where it stands among other programs, as nice(1) counts
 }
 
 // Log says how the recorder writes its own log.
@@ -103,7 +104,7 @@ func Default() *Config {
 			OnFinishLimit: 10 * time.Minute,
 		},
 		Process: Process{Args: ArgsOff},
-		Budget:  Budget{MaxCPU: 0.01, MaxMemory: 100 << 20},
+		Budget:  Budget{MaxCPU: 0.01, MaxMemory: 100 << 20, Nice: -15},
 		Log:     Log{Format: "text", Level: "info"},
 
 		Triggers: DefaultTriggers(),

@@ -43,14 +43,7 @@ var keys = append([]key{
 	}, func(c *Config) string { return strconv.Quote(string(c.Process.Args)) }},
 	{"process.threads", func(c *Config, v any) error { return setPatterns(&c.Process.Threads, v) },
 		func(c *Config) string { return quoteList(c.Process.Threads) }},
-	{"process.threads_top", func(c *Config, v any) error {
-		n, ok := v.(int64)
-		if !ok || n < 0 || n > 1000 {
-			return errors.New("is not a number from 0 to 1000")
-		}
-		c.Process.ThreadsTop = int(n)
-		return nil
-	}, func(c *Config) string { return strconv.Itoa(c.Process.ThreadsTop) }},
+	numberKey("process.threads_top", 0, 1000, func(c *Config) *int { return &c.Process.ThreadsTop }),
 	{"budget.max_cpu", func(c *Config, v any) (err error) {
 		return withString(v, func(s string) error {
 			if s == "off" {
@@ -67,6 +60,7 @@ var keys = append([]key{
 		return strconv.Quote(strconv.FormatFloat(c.Budget.MaxCPU*100, 'g', -1, 64) + "%")
 	}},
 	sizeKey("budget.max_memory", 16<<20, func(c *Config) *int64 { return &c.Budget.MaxMemory }),
+	numberKey("budget.nice", -20, 19, func(c *Config) *int { return &c.Budget.Nice }),
 	choiceKey("log.format", func(c *Config) *string { return &c.Log.Format }, "text", "json"),
 	choiceKey("log.level", func(c *Config) *string { return &c.Log.Level }, "debug", "info", "warn", "error"),
 }, classKeys()...)
@@ -100,6 +94,20 @@ func stringKey(path string, at func(*Config) *string) key {
 			return withString(v, func(s string) error { *at(c) = s; return nil })
 		},
 		func(c *Config) string { return strconv.Quote(*at(c)) },
+	}
+}
+
+func numberKey(path string, least, most int64, at func(*Config) *int) key {
+	return key{path,
+		func(c *Config, v any) error {
+			n, ok := v.(int64)
+			if !ok || n < least || n > most {
+				return fmt.Errorf("is not a number from %d to %d", least, most)
+			}
+			*at(c) = int(n)
+			return nil
+		},
+		func(c *Config) string { return strconv.Itoa(*at(c)) },
 	}
 }
 

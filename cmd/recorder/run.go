@@ -108,6 +108,7 @@ func (a *app) record(f runFlags) error {
 		return err
 	}
 	beFrugal()
+	platform.SetNice(cfg.Budget.Nice)
 	s, err := service.New(service.Options{
 		Dir: cfg.Archive.Dir, Config: cfg, Load: f.load, Version: sample.Version(), Sources: sources, Rows: a.catalog(), Stacks: a.stacks,
 		Reconfigure: func(opt platform.Options) error { return platform.Reconfigure(sources, opt) }, Log: log, Level: level,

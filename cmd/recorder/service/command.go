@@ -34,7 +34,11 @@ func execute(ctx context.Context, command []string, more, env []string, limit ti
 	cmd.WaitDelay = time.Second
 	var tail tailBuffer
 	cmd.Stdout, cmd.Stderr = &tail, &tail
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		// It is no part of the recorder, which may stand before all others (budget.nice).
+		_ = syscall.Setpriority(syscall.PRIO_PGRP, cmd.Process.Pid, 0)
+		err = cmd.Wait()
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -52,8 +52,8 @@ func (s *Service) reload() error {
 	s.mu.Unlock()
 	s.setLevel(cfg)
 	s.watcher.Apply(set)
-	if old.Archive.Dir != cfg.Archive.Dir || old.Archive.Group != cfg.Archive.Group || old.Log.Format != cfg.Log.Format {
-		s.log.Warn("archive.dir, archive.group and log.format take effect when the recorder is started again")
+	if old.Archive.Dir != cfg.Archive.Dir || old.Archive.Group != cfg.Archive.Group || old.Log.Format != cfg.Log.Format || old.Budget.Nice != cfg.Budget.Nice {
+		s.log.Warn("archive.dir, archive.group, log.format and budget.nice take effect when the recorder is started again")
 	}
 	if s.opt.Reconfigure != nil {
 		if err := s.opt.Reconfigure(PlatformOptions(cfg)); err != nil {

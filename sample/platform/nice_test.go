@@ -1,0 +1,23 @@
+package platform
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Who has a niceness keeps it, and anybody may stand behind others.
+func TestSetNice(t *testing.T) {
+	before, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	SetNice(1)
+	SetNice(2)
+	for _, id := range schedulable() {
+		now, err := unix.Getpriority(unix.PRIO_PROCESS, id)
+		if moved := now - before; err == nil && (before == standing && moved != 1 && moved != -1 || before != standing && moved != 0) {
+			t.Errorf("a thread went from %d to %d", before, now)
+		}
+	}
+}
