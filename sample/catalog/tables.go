@@ -1,6 +1,7 @@
 package catalog
 
 var tables = [][]row{
+	cgroupRows,
 	computedRows,
 	diskRows,
 	filesysRows,

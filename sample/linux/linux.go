@@ -55,7 +55,7 @@ func openers(root string) []opener {
 	}
 	return append(all,
 		with(newValues, root), with(newPressure, root), with(newDisks, root), with(newNetdev, root), with(newSoftnet, root),
-		with(newTCPConn, root), with(newFilesystems, root), with(newNFS, root), with(newCPUInfo, root), with(newUsers, root),
+		with(newTCPConn, root), with(newCgroups, root), with(newFilesystems, root), with(newNFS, root), with(newCPUInfo, root), with(newUsers, root),
 		with(newPower, root), with(newThermal, root), with(newGPUs, root), with(newHost, root), with(newSelf, root))
 }
 
@@ -74,6 +74,14 @@ type looker struct {
 type another interface {
 	// other reports whether a fresh source of the same type found other things.
 	other(fresh sample.Source) bool
+}
+
+// Notice is what the source has to say, if it ever has.
+func (l looker) Notice() string {
+	if n, ok := l.Source.(interface{ Notice() string }); ok {
+		return n.Notice()
+	}
+	return ""
 }
 
 // Look implements sample.Looker.

@@ -73,6 +73,13 @@ var pairs = []Pair{
 		Most:      "1.25 * (sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))) + 20ms * count(proc.psinfo.pid)",
 		Distrusts: []string{"proc.psinfo.utime", "proc.psinfo.stime", "proc.schedstat.cpu_time"},
 		Because:   "the first threads of processes ran for longer, says the scheduler, than all of their threads are charged with"},
+	// A group counts by the clock what all below it run for, so that the whole machine's
+	// is the most that any can have.
+	{Name: "cpu: control groups, machine", On: linux, Beyond: 250_000,
+		Least:     "max(delta(cgroup.cpu.stat.usage))",
+		Most:      "2 * (" + work + " + " + taken + ")",
+		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu", "cgroup.cpu.stat"},
+		Because:   "a control group used more than twice the processor time that the machine says was used at all"},
 	{Name: "switches: taskstats, machine", On: linux, Beyond: 1000,
 		Least:     "sum(delta(proc.psinfo.pswitch))",
 		Most:      "1.25 * delta(kernel.all.pswitch) / 1count",
@@ -83,6 +90,10 @@ var pairs = []Pair{
 		Least: "sum(proc.psinfo.threads)", Most: "1.25 * kernel.all.nthreads + 64",
 		Distrusts: []string{"proc.psinfo.threads", "kernel.all.nthreads", "kernel.all.nprocs"},
 		Because:   "the processes have more threads than the machine says there are"},
+	{Name: "threads: control groups, machine", On: linux,
+		Least: "max(cgroup.tasks)", Most: "1.25 * kernel.all.nthreads + 64",
+		Distrusts: []string{"cgroup.tasks", "kernel.all.nthreads"},
+		Because:   "a control group has more threads than the machine says there are"},
 	{Name: "processes: list, machine", On: darwin,
 		Least: "proc.nprocs", Most: "1.25 * kernel.all.nprocs + 32",
 		Distrusts: []string{"proc.nprocs", "kernel.all.nprocs"},
@@ -134,6 +145,10 @@ var pairs = []Pair{
 		Most:      "1.1 * mem.physmem",
 		Distrusts: []string{"mem.util"},
 		Because:   "the parts of memory are more than there is"},
+	{Name: "memory: control groups, machine", On: linux,
+		Least: "max(cgroup.memory.current)", Most: "1.25 * mem.physmem",
+		Distrusts: []string{"cgroup.memory", "mem.physmem"},
+		Because:   "a control group has more memory than the machine"},
 
 	// A raw frame of a field bus may be empty, which is why a packet counts as one byte.
 	{Name: "interface: packets, bytes in", On: both, Beyond: 20,

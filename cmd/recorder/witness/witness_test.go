@@ -286,7 +286,7 @@ func TestVerdicts(t *testing.T) {
 			m.set("kernel.all.uptime", "", 100, 120, 140, 160)
 		}, "cpu: processes, machine: disagrees\n" +
 			"cpu: machine, processes: cannot be compared: processes began or ended meanwhile, or not all of them are seen from here\n" +
-			"cpu: clock, ticks: disagrees\ncpu: scheduler, processes: agrees"},
+			"cpu: clock, ticks: disagrees\ncpu: scheduler, processes: agrees\ncpu: control groups, machine: disagrees"},
 		{"a machine at work", linux, "cpu: ", func(m *machine) {
 			busy(m)
 			for _, s := range []string{"nice", "idle", "wait.total", "irq.hard", "irq.soft", "steal"} {
@@ -298,7 +298,7 @@ func TestVerdicts(t *testing.T) {
 			m.set("kernel.all.uptime", "", 100, 120, 140, 160)
 		}, "cpu: processes, machine: agrees\n" +
 			"cpu: machine, processes: cannot be compared: processes began or ended meanwhile, or not all of them are seen from here\n" +
-			"cpu: clock, ticks: agrees\ncpu: scheduler, processes: agrees"},
+			"cpu: clock, ticks: agrees\ncpu: scheduler, processes: agrees\ncpu: control groups, machine: agrees"},
 		{"one processor that waits for disks", linux, "cpu: clock", func(m *machine) {
 			for _, s := range []string{"user", "nice", "sys", "idle", "irq.hard", "irq.soft", "steal"} {
 				m.grow("kernel.all.cpu."+s, "", 5)
@@ -344,7 +344,20 @@ func TestVerdicts(t *testing.T) {
 		{"a container's meminfo", linux, "memory: ", func(m *machine) {
 			memory(m, 64e6, 8e6)
 		}, "memory: meminfo, vmstat: cannot be compared: " + otherMemory + "\n" +
-			"memory: vmstat, meminfo: cannot be compared: " + otherMemory + "\nmemory: parts, whole: agrees"},
+			"memory: vmstat, meminfo: cannot be compared: " + otherMemory + "\nmemory: parts, whole: agrees\nmemory: control groups, machine: agrees"},
+		{"a control group with more memory than there is", linux, "memory: control groups", func(m *machine) {
+			memory(m, 8e6, 8e6)
+			m.set("cgroup.memory.current", "/jobs", 11e6*1024)
+		}, "memory: control groups, machine: disagrees"},
+		{"a control group with more threads than there are", linux, "threads: control groups", func(m *machine) {
+			m.set("cgroup.tasks", "/", 500)
+			m.set("cgroup.tasks", "/jobs", 90)
+			m.set("kernel.all.nthreads", "", 300)
+		}, "threads: control groups, machine: disagrees"},
+		{"one with nearly all of them", linux, "threads: control groups", func(m *machine) {
+			m.set("cgroup.tasks", "/jobs", 310)
+			m.set("kernel.all.nthreads", "", 300)
+		}, "threads: control groups, machine: agrees"},
 		{"meminfo that stands", linux, "memory: meminfo", func(m *machine) {
 			memory(m, 8e6, 8e6)
 			m.set("mem.util.free", "", 7.9e6)
@@ -370,6 +383,8 @@ func cpu(m *machine, user, sys float64) {
 		m.set("proc.psinfo.pid", key, float64(i+1))
 		m.grow("proc.schedstat.cpu_time", key, user*float64(i)*1e6)
 	}
+	m.grow("cgroup.cpu.stat.usage", "/", (user+sys)*1e3)
+	m.grow("cgroup.cpu.stat.usage", "/jobs", (user+sys)*0.9e3)
 }
 
 // busy has processes begin and end.
@@ -394,6 +409,7 @@ func quiet(m *machine) {
 func memory(m *machine, meminfo, vmstat float64) {
 	m.set("mem.physmem", "", meminfo)
 	m.set("hinv.pagesize", "", 4096)
+	m.set("cgroup.memory.current", "/", meminfo/4*1024)
 	m.set("mem.util.free", "", meminfo/2)
 	for _, s := range []string{"active", "inactive", "unevictable", "slab", "pageTables", "kernelStack"} {
 		m.set("mem.util."+s, "", meminfo/20)

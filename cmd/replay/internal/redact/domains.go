@@ -19,6 +19,7 @@ var domains = map[string]domainMap{
 	"thread":  (*Mapping).threadInstance,
 	"filesys": (*Mapping).filesysInstance,
 	"disk":    (*Mapping).diskInstance,
+	"cgroup":  (*Mapping).groupInstance,
 
 	stack.DomainStack: (*Mapping).stackInstance,
 	stack.DomainFrame: (*Mapping).frameInstance,
@@ -105,6 +106,36 @@ func (m *Mapping) threadInstance(in *metric.Instance) *metric.Instance {
 
 func (m *Mapping) filesysInstance(in *metric.Instance) *metric.Instance {
 	return &metric.Instance{Key: m.mountPoint(in.Key), Name: m.mountPoint(in.Name), Labels: m.labelled(in.Labels, labelsOfMounts)}
+}
+
+// groupNames are parts of control groups' paths that every machine has.
+var groupNames = pattern(`(system|user|machine|kubepods|kubepods-burstable|kubepods-besteffort)\.slice|init\.scope|session-c?\d+\.scope|` +
+	`kubepods|burstable|besteffort|docker|lxc|`)
+
+// unitEnds are what systemd's names of units end in.
+var unitEnds = []string{".service", ".scope", ".slice", ".socket", ".mount", ".swap"}
+
+// groupInstance maps a control group: the names of services, containers and users are
+// in its path.
+func (m *Mapping) groupInstance(in *metric.Instance) *metric.Instance {
+	return &metric.Instance{Key: m.groupPath(in.Key), Name: m.groupPath(in.Name), Labels: m.labelled(in.Labels, nil)}
+}
+
+func (m *Mapping) groupPath(s string) string {
+	parts := strings.Split(s, "/")
+	for i, part := range parts {
+		if groupNames(part) {
+			continue
+		}
+		end := ""
+		for _, e := range unitEnds {
+			if stem, ok := strings.CutSuffix(part, e); ok {
+				part, end = stem, e
+			}
+		}
+		parts[i] = m.process(part) + end
+	}
+	return strings.Join(parts, "/")
 }
 
 // diskInstance maps a disk. On a Mac the model is part of its key.

@@ -388,6 +388,10 @@ func TestInstances(t *testing.T) {
 			metric.Instance{Key: "12/345", Name: "000012 " + m.process("zaphodd"), Labels: []metric.Label{label("pid", "12"), label("uid", strconv.FormatUint(m.number(1000), 10)), label("exe", "/usr/bin/bash")}}},
 		{"thread", metric.Instance{Key: "12/345/13", Name: "000012/000013 zaphod's", Labels: []metric.Label{label("process", "12/345")}},
 			metric.Instance{Key: "12/345/13", Name: "000012/000013 " + m.thread("zaphod's"), Labels: []metric.Label{label("process", "12/345")}}},
+		{"cgroup", metric.Instance{Key: "/system.slice/zaphod.service", Name: "/system.slice/zaphod.service"},
+			metric.Instance{Key: "/system.slice/" + m.process("zaphod") + ".service", Name: "/system.slice/" + m.process("zaphod") + ".service"}},
+		{"cgroup", metric.Instance{Key: "/system.slice/sshd.service", Name: "/kubepods/burstable/podzaphod/crio-zaphod"},
+			metric.Instance{Key: "/system.slice/sshd.service", Name: "/kubepods/burstable/" + m.process("podzaphod") + "/" + m.process("crio-zaphod")}},
 		{"source", metric.Instance{Key: "filesys", Name: "filesys"}, metric.Instance{Key: "filesys", Name: "filesys"}},
 		{"a stranger's", metric.Instance{Key: "zaphod", Name: "zaphod", Labels: []metric.Label{label("x", "zaphod")}}, metric.Instance{Key: m.learn(anInstance, "zaphod"), Name: m.learn(anInstance, "zaphod")}},
 	} {

@@ -1,0 +1,296 @@
+package linux
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"tachograph/sample"
+	"tachograph/sample/catalog"
+	"tachograph/sample/metric"
+)
+
+// cgroups reads what control groups use, and what they may use. Version 2 has all
+// files of a group in one directory; version 1 has a tree of directories for each
+// kind of resource, which need not have the same groups.
+type cgroups struct {
+	root   string
+	group  *metric.Group
+	trees  []string // directories, each with the same groups below it or others
+	places []groupPlace
+	groups roster[cgroup]
+	walked int64 // continuous clock
+	some   bool  // there are more groups than are read
+}
+
+// cgroup is what is kept of a control group.
+type cgroup struct {
+	files  []*file // of each place
+	gone   bool    // none of them is there
+	values [len(groupColumns)]groupValue
+}
+
+type groupValue struct {
+	v   uint64
+	why metric.Reason
+}
+
+// groupColumn is where a metric stands in both versions: a file, the key of its line
+// (without one, the word of the first line that counts), and what one there comes to.
+type groupColumn struct {
+	metric   string
+	two, one groupSource
+}
+
+type groupSource struct {
+	tree, file, key string // tree: of version 1
+	word            int
+	mul, div        uint64
+}
+
+var groupColumns = [...]groupColumn{
+	{"cgroup.cpu.stat.usage", groupSource{file: "cpu.stat", key: "usage_usec"}, groupSource{tree: "cpuacct", file: "cpuacct.usage", div: 1000}},
+	{"cgroup.cpu.stat.user", groupSource{file: "cpu.stat", key: "user_usec"}, groupSource{tree: "cpuacct", file: "cpuacct.stat", key: "user", mul: 10_000}},
+	{"cgroup.cpu.stat.system", groupSource{file: "cpu.stat", key: "system_usec"}, groupSource{tree: "cpuacct", file: "cpuacct.stat", key: "system", mul: 10_000}},
+	{"cgroup.cpusched.periods", groupSource{file: "cpu.stat", key: "nr_periods"}, groupSource{tree: "cpu", file: "cpu.stat", key: "nr_periods"}},
+	{"cgroup.cpusched.throttled", groupSource{file: "cpu.stat", key: "nr_throttled"}, groupSource{tree: "cpu", file: "cpu.stat", key: "nr_throttled"}},
+	{"cgroup.cpusched.throttled_time", groupSource{file: "cpu.stat", key: "throttled_usec", mul: 1000}, groupSource{tree: "cpu", file: "cpu.stat", key: "throttled_time"}},
+	{"cgroup.cpusched.cfs_quota", groupSource{file: "cpu.max"}, groupSource{tree: "cpu", file: "cpu.cfs_quota_us"}},
+	{"cgroup.cpusched.cfs_period", groupSource{file: "cpu.max", word: 1}, groupSource{tree: "cpu", file: "cpu.cfs_period_us"}},
+	{"cgroup.memory.current", groupSource{file: "memory.current"}, groupSource{tree: "memory", file: "memory.usage_in_bytes"}},
+	{"cgroup.memory.limit", groupSource{file: "memory.max"}, groupSource{tree: "memory", file: "memory.limit_in_bytes"}},
+	{"cgroup.memory.oom_kill", groupSource{file: "memory.events", key: "oom_kill"}, groupSource{tree: "memory", file: "memory.oom_control", key: "oom_kill"}},
+	{"cgroup.tasks", groupSource{file: "pids.current"}, groupSource{tree: "pids", file: "pids.current"}},
+}
+
+// groupPlace is a file of each group, with the columns that are in it.
+type groupPlace struct {
+	tree, name string
+	cols       []int
+	from       []groupSource
+}
+
+const (
+	// groupsEvery is how often the directories are looked through for new groups.
+	groupsEvery = 10 * time.Second
+	// mostGroups is how many groups are read: those nearest to the root.
+	mostGroups = 2000
+	// boundless is what version 1 says where memory has no limit: all that there
+	// could be, in whole pages of whatever size.
+	boundless = 1<<63 - 1<<20
+)
+
+var (
+	noController = metric.ReasonFor("this control group has no such controller")
+	noLimit      = metric.ReasonFor("no limit is set")
+	manyGroups   = fmt.Sprintf("there are more than %d control groups: those nearest to the root are read", mostGroups)
+)
+
+func newCgroups(root string) (*cgroups, error) {
+	g := &cgroups{root: root}
+	base := root + "/sys/fs/cgroup"
+	_, err := os.Stat(base + "/cgroup.controllers")
+	trees := make(map[string]bool)
+	for col, c := range groupColumns {
+		from := c.two
+		if err != nil {
+			from = c.one
+		}
+		tree := base
+		if from.tree != "" {
+			tree += "/" + from.tree
+		}
+		g.place(tree, from, col)
+		if !trees[tree] {
+			trees[tree] = true
+			g.trees = append(g.trees, tree)
+		}
+	}
+	return g, g.Refresh()
+}
+
+// place adds a column to those of its file.
+func (g *cgroups) place(tree string, from groupSource, col int) {
+	from.mul, from.div = max(1, from.mul), max(1, from.div)
+	at := len(g.places)
+	for i, p := range g.places {
+		if p.tree == tree && p.name == from.file {
+			at = i
+		}
+	}
+	if at == len(g.places) {
+		g.places = append(g.places, groupPlace{tree: tree, name: from.file})
+	}
+	p := &g.places[at]
+	p.cols, p.from = append(p.cols, col), append(p.from, from)
+}
+
+func (g *cgroups) Name() string            { return "cgroup" }
+func (g *cgroups) Groups() []*metric.Group { return []*metric.Group{g.group} }
+
+func (g *cgroups) Close() error {
+	for _, m := range g.groups.live {
+		m.data.close()
+	}
+	return nil
+}
+
+func (d *cgroup) close() {
+	for _, f := range d.files {
+		f.close()
+	}
+}
+
+func (g *cgroups) Refresh() error {
+	var names []string
+	for _, c := range groupColumns {
+		names = append(names, c.metric)
+	}
+	g.group = catalog.Group(catalog.Linux, "cgroup", names...)
+	g.walked = 0
+	for _, p := range g.places {
+		if _, err := os.Stat(p.tree); err != nil {
+			for _, col := range p.cols {
+				g.group.Metrics[col].Unsupported = lacking(strings.TrimPrefix(p.tree, g.root), err)
+			}
+		}
+	}
+	return nil
+}
+
+// Notice says that not all groups are read.
+func (g *cgroups) Notice() string {
+	if g.some {
+		return manyGroups
+	}
+	return ""
+}
+
+func (g *cgroups) Read(c *sample.Context, frames []*sample.Frame) error {
+	at := c.Now()
+	if g.walked == 0 || at.Cont-g.walked >= int64(groupsEvery) || at.Cont < g.walked {
+		g.walk()
+		g.walked = max(at.Cont, 1)
+	}
+	for _, m := range g.groups.live {
+		if g.read(&m.data); m.data.gone {
+			g.walked = 0
+		}
+	}
+	for _, f := range frames {
+		f.Reset(at)
+		for _, m := range g.groups.live {
+			if m.data.gone {
+				continue
+			}
+			row := f.Row(&m.in)
+			for col, v := range m.data.values {
+				if v.why != metric.Present {
+					f.SetMissing(row, col, v.why)
+				} else {
+					f.SetUint(row, col, v.v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// walk finds the groups that there are, from the roots down.
+func (g *cgroups) walk() {
+	g.groups.begin()
+	g.some = false
+	for _, tree := range g.trees {
+		if _, err := os.Stat(tree); err != nil {
+			continue
+		}
+		for level := []string{"/"}; len(level) > 0; {
+			var below []string
+			for _, path := range level {
+				if len(g.groups.live) >= mostGroups && g.groups.members[path] == nil {
+					g.some = true
+					continue
+				}
+				g.see(path)
+				entries, err := os.ReadDir(tree + path)
+				if err != nil {
+					continue // it has gone
+				}
+				for _, e := range entries {
+					if e.IsDir() {
+						below = append(below, join(path, e.Name()))
+					}
+				}
+			}
+			level = below
+		}
+	}
+	g.groups.end(func(m *member[cgroup]) { m.data.close() })
+}
+
+func join(path, name string) string {
+	if path == "/" {
+		return path + name
+	}
+	return path + "/" + name
+}
+
+func (g *cgroups) see(path string) {
+	m := g.groups.see([]byte(path))
+	if m.data.files != nil {
+		return
+	}
+	for _, p := range g.places {
+		m.data.files = append(m.data.files, newFile(p.tree+join(path, p.name)))
+	}
+}
+
+// read reads the files of a group.
+func (g *cgroups) read(d *cgroup) {
+	d.gone = true
+	for i, p := range g.places {
+		data, err := d.files[i].read()
+		d.gone = d.gone && os.IsNotExist(err)
+		for j, from := range p.from {
+			d.values[p.cols[j]] = from.find(data, err)
+		}
+	}
+}
+
+// find finds a value in what a file holds.
+func (s *groupSource) find(data []byte, err error) groupValue {
+	switch {
+	case os.IsNotExist(err):
+		return groupValue{why: noController}
+	case err != nil:
+		return groupValue{why: why(err)}
+	}
+	var w []byte
+	for len(data) > 0 {
+		var l []byte
+		l, data = line(data)
+		w, l = word(l)
+		if s.key == "" {
+			for range s.word {
+				w, l = word(l)
+			}
+			break
+		}
+		if string(w) == s.key {
+			w, _ = word(l)
+			break
+		}
+		w = nil
+	}
+	v, ok := unsigned(w)
+	switch {
+	case ok && v < boundless:
+		return groupValue{v: v * s.mul / s.div}
+	case ok, string(w) == "max", string(w) == "-1":
+		return groupValue{why: noLimit}
+	case len(w) == 0:
+		return groupValue{why: metric.Unsupported}
+	}
+	return groupValue{why: notUnderstood}
+}
