@@ -35,6 +35,9 @@ metric power.battery.charge u32 instant - polled percent
 metric power.ac.connected u32 instant - polled
 metric kern.memorystatus_vm_pressure_level u32 instant - polled
 metric mem.util.compressed u64 instant - fast Kbyte
+metric cgroup.cpusched.periods u64 counter cgroup process
+metric cgroup.cpusched.throttled u64 counter cgroup process
+instance cgroup /web.service /web.service
 instance cpu cpu0 cpu0
 instance gpu gpu0 gpu0`
 
@@ -47,6 +50,7 @@ var ordinary = append(slices.Clone(quiet), []does{
 	{"fast", "1s", "network.tcp.retranssegs", "rate=0.1"}, {"fast", "1s", "network.tcp.outsegs", "rate=300 noise=0.3"},
 	{"fast", "1s", "disk.dev.total_rawactive[sda]", "rate=20 noise=0.4"}, {"fast", "1s", "swap.used", "level=100000000"}, {"fast", "1s", "swap.length", "2000000000"},
 	{"polled", "10s", "hinv.cpu.clock[cpu0]", "level=3600"}, {"polled", "10s", "thermal.package", "level=45"}, {"polled", "10s", "gpu.util[gpu0]", "level=4"},
+	{"process", "5s", "cgroup.cpusched.periods[/web.service]", "rate=10"}, {"process", "5s", "cgroup.cpusched.throttled[/web.service]", "rate=0.5"},
 	{"polled", "10s", "power.battery.charge", "level=80"}, {"polled", "10s", "power.ac.connected", "1"},
 	{"polled", "10s", "kern.memorystatus_vm_pressure_level", "1"}, {"fast", "1s", "mem.util.compressed", "level=400000"}, {"costly", "1m", "proc.fd.limit[70]", "20000"},
 }...)
@@ -73,6 +77,7 @@ func TestSeldomTrouble(t *testing.T) {
 		{"stuck in the kernel", map[string]string{"proc.runq.blocked": "1", "proc.psinfo.sname[70]": `"D"`}, nil, "stuck", []string{"worker (pid 70) hung in the kernel"}},
 		{"stopped", map[string]string{"proc.runq.stopped": "1", "proc.psinfo.sname[70]": `"T"`, "proc.psinfo.utime[70]": "rate=0", "proc.psinfo.stime[70]": "rate=0"}, nil, "stopped", []string{"worker (pid 70) was stopped", "SIGSTOP"}},
 		{"held back without heat", map[string]string{"hinv.cpu.clock[cpu0]": "level=800", "kernel.all.cpu.user": "rate=1700"}, nil, "clock speed", []string{"800 MHz of 3600 MHz", "not for heat (at most 45"}},
+		{"a quota", map[string]string{"cgroup.cpusched.throttled[/web.service]": "rate=9"}, nil, "held back", []string{"control group /web.service was held back: its quota was used up in 90 % of its periods"}},
 		{"jetsam", map[string]string{"kern.memorystatus_vm_pressure_level": "4"}, []string{
 			"event 690s process exit | tab ended: signal 9 | indom=process key=e1 pid=4000 name=tab parent=1 how=signal_9 cause=memory_pressure"}, "death", []string{"tab (pid 4000)", "ended by the kernel: memory pressure"}},
 		{"compressor", map[string]string{"mem.util.compressed": "level=9000000", "kern.memorystatus_vm_pressure_level": "4"}, nil, "memory.level", []string{"pressure level 4"}},

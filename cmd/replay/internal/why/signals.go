@@ -74,6 +74,8 @@ var signals = []signal{
 	{name: "switches", topic: "cpu", units: metric.PerSecond, rate: true, least: 50000, severe: 1e6, weight: 0.35, exprs: []string{"rate(kernel.all.pswitch)"},
 		says: "the processors switched between threads %s times a second", brief: "%s context switches a second", show: []string{"rates", "kernel.all.pswitch"}},
 
+	{name: "quota", absolute: true, rate: true, least: quotaLeast, severe: 1, exprs: []string{"rate(cgroup.cpusched.throttled) / rate(cgroup.cpusched.periods)"}},
+
 	{name: "memory.used", topic: "memory", rate: true, least: 0.85, severe: 0.99, weight: 0.6, exprs: []string{
 		"1 - mem.util.available / mem.physmem", "(mem.util.wired + mem.util.active + mem.util.compressed) / mem.physmem"},
 		says: "%s of all memory was in use", brief: "memory %s full", show: []string{"rates", "mem.util.available"}},

@@ -82,28 +82,3 @@ func (q *question) flushes() ([]*finding, error) {
 	}
 	return out, nil
 }
-
-const (
-	// readyLeast is the part of the time in which a program must have waited for a
-	// processor, and idleLeast what must have been idle of them, for it to be held back.
-	readyLeast, idleLeast = 0.3, 0.3
-)
-
-// heldBack finds a program that waited for a processor though there were idle ones: it
-// may not use more, as under the quota of its group.
-func (q *question) heldBack() ([]*finding, error) {
-	name, s := q.foremost(thingReady)
-	if s.excess() < readyLeast || q.level("cpu", s.since, s.until) > 1-idleLeast || len(q.field.of["cpu"]) == 0 {
-		return nil, nil
-	}
-	own, _ := q.ledger.share(name, thingCPU, s.since, s.until)
-	if own > 0.9*q.cores*(1-idleLeast) {
-		return nil, nil
-	}
-	f := q.ofName("held back", name, s, grade(0.3, 0.4*min(s.excess(), 1))*q.normal(name).novel(thingReady, s.level),
-		fmt.Sprintf("was held back, as by a quota: ready to run and kept waiting %s of the time%s%s, while %s of the processors were idle", human.Percent(min(s.level, 1)),
-			q.when(s.since, s.until), q.against(human.Percent(s.usual)), human.Percent(1-q.level("cpu", s.since, s.until))))
-	f.topic = "held back"
-	f.sources = sourcesOf(name, "", "proc.cpu.runnable_time")
-	return []*finding{f}, nil
-}
