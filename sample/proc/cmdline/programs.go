@@ -88,6 +88,7 @@ var programs = func() map[string]*program {
 	add("isql iusql", &program{letters: "P", values: "SUdQioEHfr", places: []places{{"", 2, 1}}})
 	add("cmake mvn mvnw ant meson", &program{assigns: "DP"})
 	add("gradle gradlew", &program{assigns: "DP", passes: []string{"args"}})
+	add("run-parts", &program{letters: "a", passes: []string{"arg"}})
 	add("scons", &program{assigns: "DP", sets: true})
 	add("make gmake bmake rake", &program{sets: true})
 	add("psql", &program{assigns: "v"})

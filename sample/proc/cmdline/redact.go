@@ -48,6 +48,8 @@ type redactor struct {
 	next  awaited
 	piped bool // what echo says is a password for another program
 	echo  bool // the words are what echo says
+	fed   bool // what echo says is a command, which another program is to run
+	lines bool // the end of a line ends a command
 }
 
 // awaited is what the word before says of the next one.
@@ -127,14 +129,17 @@ func hideHeader(arg string) (string, bool) {
 
 // text redacts a command in the shell's words, or running text.
 func (r *redactor) text(arg string) string {
-	outer := r.piped
-	r.piped = pipedSecret([]string{arg}) || outer
-	defer func() { r.piped = outer }()
+	piped, fed := r.piped, r.fed
+	r.piped, r.fed = pipedSecret([]string{arg}) || piped, fedCommand.MatchString(arg) || fed
+	defer func() { r.piped, r.fed = piped, fed }()
 	var b strings.Builder
 	for rest := arg; rest != ""; {
 		word, gap, after := shellWord(rest)
 		if word != "" {
 			b.WriteString(r.shellWord(word))
+		}
+		if r.lines && strings.Contains(gap, "\n") {
+			r.over()
 		}
 		b.WriteString(gap)
 		rest = after
@@ -149,6 +154,9 @@ func (r *redactor) shellWord(word string) string {
 		if s, done := r.awaited(word); done {
 			return s
 		}
+	}
+	if option, value, ok := strings.Cut(word, "="); ok && r.passes(option) && !strings.ContainsAny(value, `'"`) {
+		return option + "=" + r.passed(value)
 	}
 	i := strings.IndexAny(word, `'"`+"`")
 	if i < 0 || !strings.ContainsAny(word, " \t\r\n") {
@@ -304,8 +312,10 @@ func (r *redactor) operand(w, bare string) string {
 	if len(r.verbs) < 16 {
 		r.verbs = append(slices.Clip(r.verbs), strings.ToLower(bare))
 	}
-	if name == "echo" || name == "printf" {
-		r.echo = true
+	if name == "echo" || name == "printf" || w == "<<<" {
+		if r.echo = true; r.fed {
+			r.stage = atProgram
+		}
 	}
 	if r.begin(bare) {
 		return w

@@ -49,13 +49,20 @@ func (r *redactor) title(s string, argued bool) string {
 // proxyCommand is how ssh is told of a program to run.
 var proxyCommand = regexp.MustCompile(`(?i)^(?:-o\s*)?["']?(?:proxycommand|localcommand|remotecommand|knownhostscommand)[=\s]\s*`)
 
+// fedCommand is a command line that hands another one to a program that will run it.
+var fedCommand = regexp.MustCompile(`(?:\b(?:echo|printf)\b[^|]*\|[^|;&]*\b(?:at|batch|crontab|(?:ba|da|z|k)?sh)\b)|\b(?:at|batch|crontab|(?:ba|da|z|k)?sh)\b[^|;&]*<<`)
+
+// cronTime is a field of crontab's that says when something is run.
+var cronTime = regexp.MustCompile(`^(?:[0-9*,/-]+|@[a-z]+)$`)
+
 // command redacts what holds blanks as the program before it takes that: shells run it.
 func (r *redactor) command(s string) string {
 	outer := r.stage
 	switch {
-	case r.shell:
-		r.stage, r.values, r.behind, r.told = atProgram, "", 0, false
-		defer func() { r.stage = outer }()
+	case r.shell || r.echo && r.fed:
+		lines := r.lines
+		r.stage, r.values, r.behind, r.told, r.lines = atProgram, "", 0, false, true
+		defer func() { r.stage, r.lines = outer, lines }()
 	case outer == atProgram && r.values != "" || r.interprets:
 		r.stage = known // a text in another language, or the value of an option
 		defer func() { r.stage = unknown }()
@@ -87,7 +94,7 @@ func (r *redactor) programmed(w, bare, name string) bool {
 	case r.behind == stranger:
 		r.stage, r.behind = unknown, 0
 		return false
-	case numeric.MatchString(bare):
+	case numeric.MatchString(bare), r.fed && cronTime.MatchString(bare):
 		return false
 	}
 	r.stage, r.inner, r.flags = stageOf(name), inners[name], flagging[name]
