@@ -31,7 +31,8 @@ type fakeKernel struct {
 	columns  []part[process[*person]]
 	loads    map[string]int
 	met      int
-	early    int // what was read of some before all had been met
+	order    []int32 // who was met
+	early    int     // what was read of some before all had been met
 	purpose  purpose
 	execs    map[int32]string // new names, by pid
 	lives    map[uint64]uint64
@@ -84,8 +85,14 @@ func (k *fakeKernel) visit(c *sample.Context, who *person, now metric.Stamp) *pr
 	return p
 }
 
+// person is who has a pid.
+func (k *fakeKernel) person(pid int32) *person {
+	return k.people[slices.IndexFunc(k.people, func(who *person) bool { return who.pid == pid })]
+}
+
 func (k *fakeKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *process[*person] {
 	k.met++
+	k.order = append(k.order, pid)
 	k.early = k.loads["usage"]
 	for _, who := range k.people {
 		if who.pid == pid {

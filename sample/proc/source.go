@@ -16,7 +16,7 @@ type processes[P, R any] struct {
 	column map[string]int
 	// Frames of the current reading, by group, and whose their rows are.
 	perProcess, perMachine, settings []*sample.Frame
-	filled, met                      []*process[P]
+	filled, met, busiest             []*process[P]
 }
 
 func newProcesses[P, R any](on catalog.Platform, k kernel[P, R], c *census[P]) *processes[P, R] {

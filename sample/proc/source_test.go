@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,31 @@ func TestUseIsReadFirst(t *testing.T) {
 		r.expect(metric.Process)
 		if k.met != 100 || k.early != 0 || k.loads["usage"] != 100 {
 			t.Errorf("%d were met, and more was read of %d of them before the last was", k.met, k.early)
+		}
+	})
+}
+
+// Who used most before the last sweep is met before all others in the next one, once.
+func TestBusiestAreMetFirst(t *testing.T) {
+	shapes(t, 100, func(t *testing.T, k *fakeKernel, r *fakeRun) {
+		r.expect(metric.Process)
+		for i, busy := range []int32{90, 40, 70} {
+			k.person(busy).cpu += uint64(1000 - 100*i)
+		}
+		r.expect(metric.Process)
+		k.order = nil
+		r.expect(metric.Process)
+		if len(k.order) != 100 || !slices.Equal(k.order[:4], []int32{90, 40, 70, 1}) {
+			t.Errorf("%d were met, first of all %v", len(k.order), k.order[:4])
+		}
+		// Nobody used anything since, and one of them has ended meanwhile.
+		k.person(1).cpu++
+		r.expect(metric.Process)
+		k.people = slices.DeleteFunc(k.people, func(who *person) bool { return who.pid == 1 })
+		k.order = nil
+		r.expect(metric.Process, "000001 p1 ended")
+		if len(k.order) != 99 || k.order[0] != 2 {
+			t.Errorf("%d were met, first of all %v", len(k.order), k.order[:1])
 		}
 	})
 }

@@ -103,9 +103,11 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	}
 	t := s.table
 	s.stamp(c.Now()) // lists may be long, and nothing has been read of anybody yet
+	s.meetBusiest(c, now)
 	unmet := s.walk(c, now)
 	c.Now()
 	s.k.walked(c, unmet, now)
+	s.findBusiest()
 	for _, p := range t.byPID {
 		s.k.count(p)
 	}
@@ -130,6 +132,38 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	s.counts.exited = t.exits
 	s.last = now
 	return nil
+}
+
+// busiestFirst is how many processes are met ahead of the others.
+const busiestFirst = 16
+
+// meetBusiest meets those who used most before the last sweep ahead of all others: what
+// is read late of a process is wrong by what it used meanwhile.
+func (s *processes[P, R]) meetBusiest(c *sample.Context, now metric.Stamp) {
+	for _, p := range s.busiest {
+		if s.table.lookup(p.pid) == p && s.listed(p.pid) && s.k.meet(c, p.pid, now) == p {
+			p.ahead = s.table.sweeps
+		}
+	}
+}
+
+// findBusiest finds whom the next sweep meets first.
+func (s *processes[P, R]) findBusiest() {
+	clear(s.busiest)
+	s.busiest = s.busiest[:0]
+	for _, p := range s.table.alive {
+		if p.cpu > p.swept && p.swept > 0 {
+			s.busiest = append(s.busiest, p)
+		}
+	}
+	slices.SortFunc(s.busiest, func(a, b *process[P]) int {
+		return cmp.Or(cmp.Compare(b.cpu-b.swept, a.cpu-a.swept), cmp.Compare(a.pid, b.pid))
+	})
+	for _, p := range s.table.alive {
+		p.swept = p.cpu
+	}
+	clear(s.busiest[min(busiestFirst, len(s.busiest)):])
+	s.busiest = s.busiest[:min(busiestFirst, len(s.busiest))]
 }
 
 // walkTogether is how many processes are read between two looks at the clock, and
@@ -165,7 +199,12 @@ func (s *processes[P, R]) walk(c *sample.Context, now metric.Stamp) (unmet int) 
 			}
 			return unmet
 		}
-		if p := s.k.meet(c, s.listing[(from+i)%n], now); p != nil {
+		pid := s.listing[(from+i)%n]
+		p := s.table.lookup(pid)
+		if p == nil || p.ahead != s.table.sweeps {
+			p = s.k.meet(c, pid, now)
+		}
+		if p != nil {
 			s.met = append(s.met, p)
 		}
 		if len(s.met) == metTogether {
