@@ -1,7 +1,8 @@
 package catalog
 
 // A control group counts what all below it use as well. The names are those of PCP's
-// agent for version 2, and for what only version 1 has there, version 1.
+// agent for version 2, and for what only version 1 has there, version 1. Periods, which
+// that calls instants, are counters.
 var cgroupRows = []row{
 	{"cgroup.cpu.stat.system", pcpProc(67, 1), u64, counts, microsec, "cgroup", process,
 		"Processor time of a control group in the kernel",
@@ -12,10 +13,10 @@ var cgroupRows = []row{
 	{"cgroup.cpu.stat.user", pcpProc(67, 0), u64, counts, microsec, "cgroup", process,
 		"Processor time of a control group in programs",
 		on{lin("cgroup cpu.stat user_usec", long("Version 1: cpuacct.stat, in ticks of 10 ms."))}},
-	{"cgroup.cpusched.cfs_period", pcpProc(43, 4), u64, holds, microsec, "cgroup", process,
+	{"cgroup.cpusched.cfs_period", pcpProc(43, 4), u64, now, microsec, "cgroup", process,
 		"Time in which a control group may use its quota",
 		on{lin("cgroup cpu.max field 2", long("Version 1: cpu.cfs_period_us."))}},
-	{"cgroup.cpusched.cfs_quota", pcpProc(43, 5), u64, holds, microsec, "cgroup", process,
+	{"cgroup.cpusched.cfs_quota", pcpProc(43, 5), i64, now, microsec, "cgroup", process,
 		"Processor time that a control group may use in each period",
 		on{lin("cgroup cpu.max field 1", long("Absent where there is no limit. Version 1: cpu.cfs_quota_us."))}},
 	{"cgroup.cpusched.periods", pcpProc(43, 1), u64, counts, none, "cgroup", process,
@@ -30,7 +31,7 @@ var cgroupRows = []row{
 	{"cgroup.memory.current", pcpProc(45, 90), u64, now, bytes, "cgroup", process,
 		"Memory of a control group, with the files that it has in memory",
 		on{lin("cgroup memory.current", long("Version 1: memory.usage_in_bytes."))}},
-	{"cgroup.memory.limit", pcpProc(45, 81), u64, holds, bytes, "cgroup", process,
+	{"cgroup.memory.limit", pcpProc(45, 81), u64, now, bytes, "cgroup", process,
 		"Memory that a control group may have",
 		on{lin("cgroup memory.max", long("Absent where there is no limit. Version 1: memory.limit_in_bytes."))}},
 	{"cgroup.memory.oom_kill", own(15, 0), u64, counts, count, "cgroup", process,
