@@ -80,7 +80,7 @@ const (
 type Budget struct {
 	MaxCPU    float64 // cores: 0.01 is 1 % of one
 	MaxMemory int64
-	Nice      int // where it stands among other programs, as nice(1) counts
+	Nice      int // priority, as nice(1) counts it
 }
 
 // Log says how the recorder writes its own log.

@@ -32,9 +32,9 @@ func niceness(t *testing.T, pattern string) (all []int64) {
 	return all
 }
 
-// A recorder that has to wait where everybody wants the processors cannot tell why. As
-// root it stands before the others with all its threads; what it runs does not.
-func TestRecorderStandsBeforeOthers(t *testing.T) {
+// A recorder that waits for a processor while everybody wants one cannot tell why. As
+// root all its threads have a higher priority; the commands that it runs do not.
+func TestPriorityOfTheRecorder(t *testing.T) {
 	t.Parallel()
 	now, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err != nil {

@@ -36,15 +36,17 @@ type groupValue struct {
 	why metric.Reason
 }
 
-// groupColumn is where a metric stands in both versions: a file, the key of its line
-// (without one, the word of the first line that counts), and what one there comes to.
+// groupColumn says where each version keeps a metric.
 type groupColumn struct {
 	metric   string
 	two, one groupSource
 }
 
+// groupSource is a number in a file of a group: behind key at the start of a line or,
+// without a key, the first line's word with this number. It is multiplied by mul and
+// divided by div.
 type groupSource struct {
-	tree, file, key string // tree: of version 1
+	tree, file, key string // tree is the kind of resource, in version 1
 	word            int
 	mul, div        uint64
 }
@@ -64,7 +66,7 @@ var groupColumns = [...]groupColumn{
 	{"cgroup.tasks", groupSource{file: "pids.current"}, groupSource{tree: "pids", file: "pids.current"}},
 }
 
-// groupPlace is a file of each group, with the columns that are in it.
+// groupPlace is a file that each group has, with the metrics that are read from it.
 type groupPlace struct {
 	tree, name string
 	cols       []int
@@ -76,8 +78,8 @@ const (
 	groupsEvery = 10 * time.Second
 	// mostGroups is how many groups are read: those nearest to the root.
 	mostGroups = 2000
-	// boundless is what version 1 says where memory has no limit: all that there
-	// could be, in whole pages of whatever size.
+	// boundless is the least number that version 1 gives for no limit of memory: the
+	// largest multiple of the page size.
 	boundless = 1<<63 - 1<<20
 )
 

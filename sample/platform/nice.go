@@ -2,9 +2,9 @@ package platform
 
 import "golang.org/x/sys/unix"
 
-// SetNice puts this program before others (n below 0) or behind them where they want
-// the processors, as nice(1) counts. It does nothing where the program was started with
-// another niceness than 0, or has no right to be in front.
+// SetNice sets the priority of this program as nice(1) counts it: the kernel runs
+// programs with a lower number first. It does nothing if the program was started with
+// another number than 0, or may not have this one.
 func SetNice(n int) {
 	// A thread that one of the others starts meanwhile may have been missed.
 	for changed := n != 0; changed; {

@@ -3,5 +3,6 @@ package platform
 // standing is what Getpriority returns for a niceness of 0.
 const standing = 0
 
-// schedulable is whom a niceness is set for: this program, with all its threads.
+// schedulable is this program, by the number that means whoever asks: macOS has one
+// niceness for all its threads.
 func schedulable() []int { return []int{0} }

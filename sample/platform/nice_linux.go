@@ -9,8 +9,8 @@ import (
 // 20 less the niceness.
 const standing = 20
 
-// schedulable is whom a niceness is set for: each thread of this program. Threads to
-// come have that of the thread that starts them.
+// schedulable are the threads of this program: Linux has a niceness for each. A new
+// thread gets that of the thread that starts it.
 func schedulable() []int {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

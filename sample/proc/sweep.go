@@ -137,8 +137,9 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 // busiestFirst is how many processes are met ahead of the others.
 const busiestFirst = 16
 
-// meetBusiest meets those who used most before the last sweep ahead of all others: what
-// is read late of a process is wrong by what it used meanwhile.
+// meetBusiest reads the processes that used most processor time before the last sweep
+// ahead of all others. A process that is read late seems to have used more than it had:
+// what it used while others were read is counted as well.
 func (s *processes[P, R]) meetBusiest(c *sample.Context, now metric.Stamp) {
 	for _, p := range s.busiest {
 		if s.table.lookup(p.pid) == p && s.listed(p.pid) && s.k.meet(c, p.pid, now) == p {
@@ -147,7 +148,7 @@ func (s *processes[P, R]) meetBusiest(c *sample.Context, now metric.Stamp) {
 	}
 }
 
-// findBusiest finds whom the next sweep meets first.
+// findBusiest finds the processes that the next sweep reads first.
 func (s *processes[P, R]) findBusiest() {
 	clear(s.busiest)
 	s.busiest = s.busiest[:0]

@@ -26,7 +26,8 @@ type process[P any] struct {
 	// CPU time in the kernel's unit: all of it, all up to the last reading of
 	// threads, and what was used from the reading before to that one.
 	cpu, busy, used uint64
-	// All up to the sweep before, and the last sweep that met it ahead of the others.
+	// The CPU time at the sweep before, and the last sweep that read it ahead of the
+	// others.
 	swept, ahead uint64
 	// An exec that no event has told of yet: the name before it, and when it
 	// was, if that is known.

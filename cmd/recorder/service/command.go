@@ -35,7 +35,7 @@ func execute(ctx context.Context, command []string, more, env []string, limit ti
 	var tail tailBuffer
 	cmd.Stdout, cmd.Stderr = &tail, &tail
 	if err = cmd.Start(); err == nil {
-		// It is no part of the recorder, which may stand before all others (budget.nice).
+		// The command does not get the recorder's priority (budget.nice).
 		_ = syscall.Setpriority(syscall.PRIO_PGRP, cmd.Process.Pid, 0)
 		err = cmd.Wait()
 	}

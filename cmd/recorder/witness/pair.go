@@ -73,8 +73,8 @@ var pairs = []Pair{
 		Most:      "1.25 * (sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))) + 20ms * count(proc.psinfo.pid)",
 		Distrusts: []string{"proc.psinfo.utime", "proc.psinfo.stime", "proc.schedstat.cpu_time"},
 		Because:   "the first threads of processes ran for longer, says the scheduler, than all of their threads are charged with"},
-	// A group counts by the clock what all below it run for, so that the whole machine's
-	// is the most that any can have.
+	// The kernel measures a group's time by the clock and includes the groups below it: no
+	// group can use more than the machine.
 	{Name: "cpu: control groups, machine", On: linux, Beyond: 250_000,
 		Least:     "max(delta(cgroup.cpu.stat.usage))",
 		Most:      "2 * (" + work + " + " + taken + ")",
