@@ -35,7 +35,8 @@ func execute(ctx context.Context, command []string, more, env []string, limit ti
 	var tail tailBuffer
 	cmd.Stdout, cmd.Stderr = &tail, &tail
 	if err = cmd.Start(); err == nil {
-		// The command does not get the recorder's priority (budget.nice).
+		// The command does not get the recorder's priority (budget.nice), unless that is
+		// lower and only root may raise it.
 		_ = syscall.Setpriority(syscall.PRIO_PGRP, cmd.Process.Pid, 0)
 		err = cmd.Wait()
 	}
