@@ -10,7 +10,7 @@ func SetNice(n int) {
 	for changed := n != 0; changed; {
 		changed = false
 		for _, id := range schedulable() {
-			if now, err := unix.Getpriority(unix.PRIO_PROCESS, id); err == nil && now == standing {
+			if now, err := unix.Getpriority(unix.PRIO_PROCESS, id); err == nil && now == ordinary {
 				changed = unix.Setpriority(unix.PRIO_PROCESS, id, n) == nil || changed
 			}
 		}

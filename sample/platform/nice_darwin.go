@@ -1,8 +1,8 @@
 package platform
 
-// standing is what Getpriority returns for a niceness of 0.
-const standing = 0
+// ordinary is what Getpriority returns for a niceness of 0.
+const ordinary = 0
 
-// schedulable is this program, by the number that means whoever asks: macOS has one
-// niceness for all its threads.
+// schedulable returns 0, which stands for the calling process: on macOS all threads of
+// a process have one niceness.
 func schedulable() []int { return []int{0} }

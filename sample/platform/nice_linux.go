@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// standing is what Getpriority returns for a niceness of 0: the kernel's call gives
+// ordinary is what Getpriority returns for a niceness of 0: the kernel's call gives
 // 20 less the niceness.
-const standing = 20
+const ordinary = 20
 
-// schedulable are the threads of this program: Linux has a niceness for each. A new
-// thread gets that of the thread that starts it.
+// schedulable returns the numbers of this program's threads: on Linux each has a
+// niceness of its own. A new thread gets that of the thread that starts it.
 func schedulable() []int {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

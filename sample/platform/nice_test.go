@@ -16,7 +16,7 @@ func TestSetNice(t *testing.T) {
 	SetNice(2)
 	for _, id := range schedulable() {
 		now, err := unix.Getpriority(unix.PRIO_PROCESS, id)
-		if moved := now - before; err == nil && (before == standing && moved != 1 && moved != -1 || before != standing && moved != 0) {
+		if moved := now - before; err == nil && (before == ordinary && moved != 1 && moved != -1 || before != ordinary && moved != 0) {
 			t.Errorf("a thread went from %d to %d", before, now)
 		}
 	}

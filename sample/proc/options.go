@@ -7,10 +7,8 @@
 package proc
 
 import (
-	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -94,15 +92,13 @@ type selection[P any] struct {
 func (s *selection[P]) choose(alive []*process[P], n int) []*process[P] {
 	s.selected, s.busiest = s.selected[:0], s.busiest[:0]
 	for _, p := range alive {
-		p.used, p.busy = p.cpu-min(p.cpu, p.busy), p.cpu
+		p.threaded.look(p.cpu)
 		if s.match.match(p.pid, p.name) {
 			s.selected = append(s.selected, p)
-		} else if p.used > 0 {
+		} else if p.threaded.used > 0 {
 			s.busiest = append(s.busiest, p)
 		}
 	}
-	slices.SortFunc(s.busiest, func(a, b *process[P]) int {
-		return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.pid, b.pid))
-	})
+	sortByUse(s.busiest, func(p *process[P]) *use { return &p.threaded })
 	return append(s.selected, s.busiest[:min(n, len(s.busiest))]...)
 }

@@ -153,16 +153,11 @@ func (s *processes[P, R]) findBusiest() {
 	clear(s.busiest)
 	s.busiest = s.busiest[:0]
 	for _, p := range s.table.alive {
-		if p.cpu > p.swept && p.swept > 0 {
+		if p.swept.look(p.cpu); p.swept.used > 0 && p.born < s.table.sweeps {
 			s.busiest = append(s.busiest, p)
 		}
 	}
-	slices.SortFunc(s.busiest, func(a, b *process[P]) int {
-		return cmp.Or(cmp.Compare(b.cpu-b.swept, a.cpu-a.swept), cmp.Compare(a.pid, b.pid))
-	})
-	for _, p := range s.table.alive {
-		p.swept = p.cpu
-	}
+	sortByUse(s.busiest, func(p *process[P]) *use { return &p.swept })
 	clear(s.busiest[min(busiestFirst, len(s.busiest)):])
 	s.busiest = s.busiest[:min(busiestFirst, len(s.busiest))]
 }

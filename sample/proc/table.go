@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,12 +25,11 @@ type process[P any] struct {
 	met      uint64 // the last sweep that met it
 	born     uint64 // the first
 	threads  int
-	// CPU time in the kernel's unit: all of it, all up to the last reading of
-	// threads, and what was used from the reading before to that one.
-	cpu, busy, used uint64
-	// The CPU time at the sweep before, and the last sweep that read it ahead of the
-	// others.
-	swept, ahead uint64
+	// CPU time in the kernel's unit, and how much of it was used between two sweeps
+	// and between two readings of threads.
+	cpu             uint64
+	swept, threaded use
+	ahead           uint64 // the last sweep that read it ahead of the others
 	// An exec that no event has told of yet: the name before it, and when it
 	// was, if that is known.
 	executed bool
@@ -38,6 +39,19 @@ type process[P any] struct {
 	// Its last totals are known, and a row holds them.
 	final, finalTold bool
 	platform         P
+}
+
+// use is how much CPU time a process used from one look to the next.
+type use struct{ upTo, used uint64 }
+
+// look takes in the CPU time that a process has used by now.
+func (u *use) look(cpu uint64) { u.used, u.upTo = cpu-min(cpu, u.upTo), cpu }
+
+// sortByUse puts those who used most first.
+func sortByUse[P any](list []*process[P], of func(*process[P]) *use) {
+	slices.SortFunc(list, func(a, b *process[P]) int {
+		return cmp.Or(cmp.Compare(of(b).used, of(a).used), cmp.Compare(a.pid, b.pid))
+	})
 }
 
 // table holds the living processes. It never mixes up two that had the same
