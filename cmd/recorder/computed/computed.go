@@ -11,8 +11,8 @@ import (
 	"tachograph/sample/metric"
 	"tachograph/sample/probe"
 	"tachograph/store"
-	"tachograph/store/derive"
 	"tachograph/store/query"
+	"tachograph/store/recent"
 )
 
 // Set are the computed metrics that are wanted.
@@ -40,11 +40,13 @@ func New(catalog []*metric.Desc, want func(*metric.Desc) bool) (*Set, error) {
 	for _, d := range catalog {
 		s.catalog[d.Name] = d
 	}
+	known := recent.New(recent.Keep{})
+	known.Describe(catalog...)
 	for _, d := range catalog {
 		if d.Formula == "" || !want(d) {
 			continue
 		}
-		e, err := query.Compile(&looks{set: s}, nil, d.Name)
+		e, err := query.Compile(known, nil, d.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +68,7 @@ func (s *Set) Needs(d *metric.Desc) bool { return s.inputs[d.Name] }
 
 // Lines are the values of the set at the second reading.
 func (s *Set) Lines(first, second probe.Snapshot) ([]probe.Line, error) {
-	a := newLooks(s, first.Readings, second.Readings)
+	a := s.archive(first.Readings, second.Readings)
 	var lines []probe.Line
 	for _, f := range s.formulas {
 		for v, err := range f.values(a) {
@@ -85,10 +87,10 @@ func (s *Set) Lines(first, second probe.Snapshot) ([]probe.Line, error) {
 
 // Values are those of f at the second reading of its inputs.
 func (f *Formula) Values(first, second []probe.Value) iter.Seq2[probe.Value, error] {
-	return f.values(newLooks(f.set, first, second))
+	return f.values(f.set.archive(first, second))
 }
 
-func (f *Formula) values(a *looks) iter.Seq2[probe.Value, error] {
+func (f *Formula) values(a *recent.Archive) iter.Seq2[probe.Value, error] {
 	return func(yield func(probe.Value, error) bool) {
 		for series, err := range query.Evaluate(a, f.expr, query.Request{Mode: query.Shown}) {
 			if err != nil {
@@ -119,87 +121,46 @@ func whole(d *metric.Desc, v metric.Value) metric.Value {
 // of each metric.
 const firstLook, secondLook = 1e9, 2e9
 
-// looks shows two readings as an archive of two ticks.
-type looks struct {
-	derive.Answers
-	set  *Set
-	info *store.ArchiveInfo
-	runs map[string][]*store.Run // by metric
-}
-
-func newLooks(s *Set, first, second []probe.Value) *looks {
-	a := &looks{set: s, runs: make(map[string][]*store.Run), info: &store.ArchiveInfo{
-		ID: "probe", Host: metric.Host{ID: "probe"}, From: firstLook, To: secondLook,
-	}}
-	a.Answers = derive.Answers{From: a}
-	type series struct{ metric, key string }
-	runs := make(map[series]*store.Run)
-	for i, values := range [][]probe.Value{first, second} {
-		wall := []int64{firstLook, secondLook}[i]
-		for _, r := range values {
-			if !s.inputs[r.Desc.Name] {
-				continue
-			}
-			id := series{r.Desc.Name, r.Key()}
-			run := runs[id]
-			if run == nil {
-				run = &store.Run{Archive: a.info, Metric: r.Desc, Instance: r.Instance}
-				runs[id] = run
-				a.runs[id.metric] = append(a.runs[id.metric], run)
-			}
-			run.Wall = append(run.Wall, wall)
-			run.Cont = append(run.Cont, r.At.Cont)
-			run.Push(r.Value)
+// archive shows two readings of the set's inputs as an archive of two ticks.
+func (s *Set) archive(first, second []probe.Value) *recent.Archive {
+	a := recent.New(recent.Keep{})
+	for name := range s.inputs {
+		a.Describe(s.catalog[name])
+	}
+	looks := [...]*metric.Tick{s.tick(first, firstLook), s.tick(second, secondLook)}
+	// What has passed between the readings is no gap, however long it was.
+	every, info := int64(secondLook-firstLook), &store.ArchiveInfo{ID: "probe", Host: metric.Host{ID: "probe"}}
+	for _, early := range looks[0].Blocks {
+		for _, late := range looks[1].Blocks {
+			every = max(every, late.At.Cont-early.At.Cont)
 		}
 	}
-	// What has passed between the readings is no gap, however long it was.
-	every := int64(secondLook - firstLook)
-	for _, run := range runs {
-		every = max(every, run.Cont[len(run.Cont)-1]-run.Cont[0])
+	for c := range info.Intervals {
+		info.Intervals[c] = time.Duration(every)
 	}
-	for c := range a.info.Intervals {
-		a.info.Intervals[c] = time.Duration(every)
+	for _, t := range looks {
+		a.Tick(info, t)
 	}
 	return a
 }
 
-func (a *looks) Hosts() []metric.Host           { return []metric.Host{a.info.Host} }
-func (a *looks) Archives() []*store.ArchiveInfo { return []*store.ArchiveInfo{a.info} }
-
-func (a *looks) Metrics() []*metric.Desc {
-	ds := make([]*metric.Desc, 0, len(a.set.catalog))
-	for _, d := range a.set.catalog {
-		ds = append(ds, d)
-	}
-	return ds
-}
-
-func (a *looks) Lookup(name string) *metric.Desc { return a.set.catalog[name] }
-
-func (a *looks) LookupIn(_ *store.ArchiveInfo, name string) *metric.Desc { return a.Lookup(name) }
-
-func (a *looks) View(store.Limits) store.Archive { return a }
-
-func (a *looks) Select(sel store.Selection) iter.Seq[*store.Run] {
-	return func(yield func(*store.Run) bool) {
-		for _, name := range sel.Metrics {
-			for _, run := range a.runs[name] {
-				if run.Instance != nil && sel.Instance != nil && !sel.Instance(run.Metric.Indom, run.Instance) {
-					continue
-				}
-				if !yield(run) {
-					return
-				}
-			}
+// tick is one reading of the set's inputs. Each block has one metric, as it was read at
+// one instant.
+func (s *Set) tick(values []probe.Value, wall int64) *metric.Tick {
+	t := &metric.Tick{At: metric.Stamp{Wall: wall}}
+	var b *metric.Block
+	for i := range values {
+		v := &values[i]
+		if !s.inputs[v.Desc.Name] {
+			continue
 		}
+		if b == nil || b.Group.Metrics[0] != v.Desc || b.At.Cont != v.At.Cont {
+			b = &metric.Block{Group: &metric.Group{Name: v.Desc.Name, Indom: v.Desc.Indom, Metrics: []*metric.Desc{v.Desc}},
+				At: metric.Stamp{Wall: wall, Cont: v.At.Cont}, Cols: make([]metric.Column, 1)}
+			t.Blocks = append(t.Blocks, b)
+		}
+		b.Rows = append(b.Rows, v.Instance)
+		b.Cols[0].Push(v.Value)
 	}
-}
-
-// Lives and Events have nothing to tell of two readings.
-func (a *looks) Lives(string, int64, int64, ...string) iter.Seq[*store.Life] {
-	return func(func(*store.Life) bool) {}
-}
-
-func (a *looks) Events(int64, int64, ...metric.EventKind) iter.Seq[*store.Event] {
-	return func(func(*store.Event) bool) {}
+	return t
 }
