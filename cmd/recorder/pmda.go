@@ -51,24 +51,24 @@ func (a *app) pmdaCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pmda",
 		Short: "Answer Performance Co-Pilot: as an agent of pmcd, or from an archive",
-		Long: "pmda answers PCP's pmcd with everything that the recorder can read, which is read\n" +
-			"when it is asked for. Nothing is recorded, and no recorder needs to run. Pmcd\n" +
+		Long: "pmda answers PCP's pmcd with everything that the recorder can read. It reads a metric\n" +
+			"when pmcd asks for it, records nothing, and needs no running recorder. Pmcd\n" +
 			"starts it and speaks to it by a pipe; with --socket it is a daemon that pmcd\n" +
-			"connects to. recorder pmda install tells the pmcd of this machine about it.\n\n" +
-			"On a Mac metrics that PCP has there have its names and numbers, in its domains\n" +
-			"(" + pcpDomains() + "), and all others are below tachograph, in domain " + strconv.Itoa(metric.OwnDomain) + ": that is a line of\n" +
-			"pmcd.conf, and a pipe or a socket, each. Elsewhere, and with --beside, where PCP's\n" +
-			"own agents run, everything is below tachograph in that one domain.\n\n" +
+			"connects to. recorder pmda install adds it to the pmcd of this machine.\n\n" +
+			"On a Mac the metrics that PCP has there keep its names and numbers, in its domains\n" +
+			"(" + pcpDomains() + "), and all others are below tachograph, in domain " + strconv.Itoa(metric.OwnDomain) + ". Each domain is a\n" +
+			"line of pmcd.conf with a pipe or a socket. Elsewhere, and with --beside, where\n" +
+			"PCP's own agents run, everything is below tachograph in that one domain.\n\n" +
 			"With --archive it answers from a recording as if the machine were live: from\n" +
-			"--from on, at --speed, up to the end, behind which there are no values any more;\n" +
-			"with --loop it then begins again. In a sleep or a gap there are none either. With\n" +
-			"--speed 0 time stands at --from. --listen answers PCP's tools themselves, without\n" +
-			"any pmcd: pminfo -h, pmval, pmrep, pmie, and pmlogger at --speed 1. Values have\n" +
-			"the present time at first, which then passes at --speed, so that rates are right;\n" +
-			"a pmcd gives values its own time, and rates through it are too high by the speed.\n\n" +
-			"What tells of users' doings, such as the arguments of processes, is told root,\n" +
-			"who runs this, and of a process its owner, as far as pmcd or the socket tell who\n" +
-			"asks.",
+			"--from on, at --speed, up to the end. After it there are no values any more, or\n" +
+			"with --loop it begins again. In a sleep or a gap there are no values either. With\n" +
+			"--speed 0 the clock stays at --from. --listen answers PCP's tools themselves, without\n" +
+			"any pmcd: pminfo -h, pmval, pmrep, pmie, and pmlogger at --speed 1. Values begin\n" +
+			"with the present time, which then passes at --speed, so that rates are right; a\n" +
+			"pmcd gives values its own time, and rates through it are too high by the speed.\n\n" +
+			"Some values show what users do, such as the arguments of processes. Only root, the\n" +
+			"user who runs pmda and the owner of a process get them, as far as pmcd or the\n" +
+			"socket say which user asks.",
 		Example: "  recorder pmda --archive incident.tacho --listen tcp:127.0.0.1:44321\n" +
 			"  pminfo -h 127.0.0.1 -f kernel.all.load\n" +
 			"  recorder pmda --archive incident.tacho --from 03:10 --speed 10 --loop --listen unix:/tmp/incident.sock\n" +
@@ -88,8 +88,8 @@ func (a *app) pmdaCommand() *cobra.Command {
 	fl.StringArrayVar(&f.listen, "listen", nil, "answer PCP's tools themselves at `ADDRESS`, unix:PATH or tcp:HOST:PORT (repeatable; with --archive)")
 	fl.StringVar(&f.mode, "socket-mode", "0660", "`MODE` of unix sockets")
 	fl.StringVar(&f.group, "socket-group", "", "`GROUP` of unix sockets (default pcp, if there is one)")
-	fl.BoolVar(&f.remote, "remote", false, "allow addresses that other machines can reach, where everybody who can may ask")
-	fl.BoolVar(&f.allAccess, "all-access", false, "tell everybody of everybody's doings")
+	fl.BoolVar(&f.remote, "remote", false, "allow addresses that other machines can reach: any of them may then ask")
+	fl.BoolVar(&f.allAccess, "all-access", false, "show every client what every user does")
 	fl.StringVar(&f.config, "config", "", "configuration `FILE` (default "+config.DefaultFile()+", if it exists)")
 	fl.StringVar(&f.logFile, "log-file", "", "append the log to `FILE`, which may be rotated (default: standard error)")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
@@ -133,7 +133,7 @@ func (f *pmdaFlags) layout() (pcp.Layout, error) {
 
 func checkDomain(n uint64, what string) error {
 	if n < 1 || n > 510 {
-		return fmt.Errorf("%s %d: PCP's domains are 1 to 510, and 385 to 510 are for everybody's use", what, n)
+		return fmt.Errorf("%s %d: PCP's domains are 1 to 510, and 385 to 510 are free for all", what, n)
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func TestPmdaIdlers(t *testing.T) {
 		defer c.Close()
 		idle = append(idle, c)
 	}
-	p.await("there is one too many", func() bool { return strings.Contains(p.said(), "too many connections at once") })
+	p.await("there is one too many", func() bool { return strings.Contains(p.said(), "refused a connection: there are too many") })
 	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	c, err := elsewhere.Dial("tcp", addressIn(t, p))
 	if err != nil {

@@ -34,7 +34,7 @@ func (f *playFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.host, "host", "", "which `HOST` is played, where the archives are of several")
 	fl.StringVar(&f.from, "from", "", "`TIME` of the recording at which it begins (default: its beginning)")
 	fl.StringVar(&f.to, "to", "", "`TIME` at which it ends (default: its end)")
-	fl.Float64Var(&f.speed, "speed", 1, "how many seconds of the recording pass in one; 0: time stands at --from, or at the end")
+	fl.Float64Var(&f.speed, "speed", 1, "how many seconds of the recording pass in one; 0: the clock stays at --from, or at the end")
 	fl.BoolVar(&f.loop, "loop", false, "begin again at the end")
 }
 
@@ -46,7 +46,7 @@ func (f *playFlags) check() error {
 	case math.IsNaN(f.speed) || f.speed < 0 || f.speed > fastest:
 		return fmt.Errorf("--speed %v: it is from 0 to %.0f, and 1 is as fast as it was", f.speed, fastest)
 	case f.loop && f.speed == 0:
-		return errors.New("--loop: with --speed 0 time stands, and there is no end to begin again from")
+		return errors.New("--loop: with --speed 0 the clock does not move, and never comes to an end")
 	}
 	return nil
 }

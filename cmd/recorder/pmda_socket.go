@@ -37,13 +37,13 @@ func waitForPmcd(ctx context.Context, s *pcpserve.Server, d *door, log *slog.Log
 		}
 		who, err := listen.WhoIs(c, listen.PeerOf, os.Getuid())
 		if err != nil {
-			log.Warn("the kernel does not say who connects: one is refused", "at", d.text, "why", err.Error())
+			log.Warn("refused a connection: the kernel does not say which user it is from", "at", d.text, "why", err.Error())
 			c.Close()
 			continue
 		}
 		leave, ok := seats.Take(who)
 		if !ok {
-			log.Warn("too many connections at once: one is refused", "at", d.text, "who", who.Name)
+			log.Warn("refused a connection: there are too many", "at", d.text, "who", who.Name)
 			c.Close()
 			continue
 		}

@@ -46,14 +46,14 @@ func (f *siteFlags) names(flags *pflag.FlagSet) {
 }
 
 func (f *siteFlags) place(flags *pflag.FlagSet) {
-	flags.StringVar(&f.root, "root", "", "change what is under `DIR` and tell nobody, for packages and tests")
+	flags.StringVar(&f.root, "root", "", "change files below `DIR` and leave pmcd alone, for packages and tests")
 	flags.BoolVar(&f.dry, "dry-run", false, "show what would change, and change nothing")
 }
 
 // layout is where the metrics are to be in PCP's name space.
 func (f *siteFlags) layout() (pcp.Layout, error) {
 	if f.domain < 1 || f.domain > 510 {
-		return pcp.Layout{}, fmt.Errorf("--domain %d: PCP's domains are 1 to 510, and 385 to 510 are for everybody's use", f.domain)
+		return pcp.Layout{}, fmt.Errorf("--domain %d: PCP's domains are 1 to 510, and 385 to 510 are free for all", f.domain)
 	}
 	if f.beside {
 		return pcp.Beside(f.domain), nil
@@ -247,7 +247,7 @@ func (a *app) siteInstall(f *siteFlags) error {
 		return err
 	}
 	if f.replace && f.beside {
-		return errors.New("--replace is for a Mac, and without --beside: who lives beside PCP's agents takes nobody's place")
+		return errors.New("--replace is for a Mac, and without --beside: beside PCP's agents it replaces none")
 	}
 	s, h, err := a.site(f)
 	if err != nil {

@@ -59,15 +59,15 @@ func (f *pushFlags) apply(in *launchd.Installer, flags *pflag.FlagSet) error {
 	case err != nil || u.Host == "" || !slices.Contains(pushSchemes, u.Scheme):
 		return errors.New("--push wants an address: http://HOST:PORT/PATH, https://... or clickhouse://HOST:PORT/DATABASE")
 	case u.User != nil, clickhouse && (u.Query().Has("user") || u.Query().Has("password")):
-		return fmt.Errorf("the address of %s has a user in it, which everybody on this machine could read: write --push-user NAME --push-password-file FILE", u.Host)
+		return fmt.Errorf("the address of %s has a user in it, which every user of this machine could read: write --push-user NAME --push-password-file FILE", u.Host)
 	case clickhouse && !databasePath.MatchString(u.Path):
 		return fmt.Errorf("an address of ClickHouse ends with the database, of letters, digits and _: %s://%s/DATABASE", u.Scheme, u.Host)
 	case (f.user == "") != (f.password == ""):
 		return errors.New("--push-user and --push-password-file go together")
 	case f.user != "" && f.token != "":
-		return errors.New("--push-token-file and --push-user are two ways to say who pushes: choose one")
+		return errors.New("--push-token-file and --push-user are two ways to log in: choose one")
 	case f.token+f.user != "" && !strings.HasSuffix(u.Scheme, "https") && !loopback(u.Hostname()) && !slices.Contains(f.options, "insecure"):
-		return fmt.Errorf("%s would be told a secret in the clear: push to https://, or add --push-option insecure where the network between is trusted", u.Host)
+		return fmt.Errorf("a secret would go to %s unencrypted: push to https://, or add --push-option insecure where the network between is trusted", u.Host)
 	}
 	p := &launchd.Push{URL: f.to, User: f.user}
 	for _, file := range []struct {

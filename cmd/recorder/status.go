@@ -26,7 +26,7 @@ func (a *app) statusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Say how the recorder is doing",
-		Long: "status tells whether a recorder is running, what it uses, when it last read each\n" +
+		Long: "status says whether a recorder is running, what it uses, when it last read each\n" +
 			"class, how large the archives are and how long they will last. Its exit status\n" +
 			"is 0 when the recorder is healthy, 1 when it is not.",
 		Args: noArgs,

@@ -173,7 +173,7 @@ func (a *app) tellDamage() {
 		if n := len(wrong[path]); n > 1 {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
-		a.warn(fmt.Sprintf("%s is damaged: %s%s; what is shown is what could be read (replay verify tells all)", path, wrong[path][0], more))
+		a.warn(fmt.Sprintf("%s is damaged: %s%s; what is shown is what could be read (replay verify shows all damage)", path, wrong[path][0], more))
 	}
 }
 

@@ -39,27 +39,27 @@ func diffCommand(a *app) *cobra.Command {
 		Long: `diff compares two windows of one host: the metrics of the machine, what the
 processes used, which are new and which are gone, and settings that were
 changed; and where stacks were sampled in both, the functions in which threads spent
-more or less of their time. A difference counts if it is large beside the variation that the
-series shows by itself, in both windows and in the rest of the recording; the
-larger its part of the machine, the higher it stands. What is shown of a metric is
-its mean over the whole window; how much it varies is told from ten parts of it,
-which in long windows end where the archive's chunks do.
+more or less of their time. A difference counts if it is large beside the variation of
+the series itself, in both windows and in the rest of the recording. Differences that
+take a larger part of the machine come first. diff shows a metric's mean over the whole
+window. It judges how much the metric varies by ten parts of the window, which in long
+windows end where the archive's chunks do.
 
-A program is new if none of its name ran before, and gone if it was mostly there
-and has stayed away for much longer than ever before. Of two windows that are
-alike it says that nothing changed, with the largest difference that there is.
+A program is new if no process of its name ran before. It is gone if it ran most of the
+time and has been away for much longer than ever before. If two windows are alike, diff
+says that nothing changed and shows the largest difference.
 
-What says one thing is one line: metrics that move together, a process and
+Differences with one cause share a line: metrics that move together, a process and
 what it did to the machine, events of a kind. --all shows each.
 
 Instead of two windows, --before 10m --at T compares the ten minutes before T
 with the ten minutes after it (or --after as long); at the end of the
 recording, the last ten minutes with the ten before.
 
-With --against a window is compared with the same hours of another day
-(yesterday, monday, "last week": the same day a week before), or with another
-host's: of the whole recording if no window is given, and for a day of what there
-is of the last one.`,
+--against compares a window with the same hours of another day (yesterday, monday,
+"last week": the same day a week before), or with another host. Without a window it
+compares the whole recording, or for another day as much of the last day as was
+recorded.`,
 		Example: `  replay diff 03:00..03:10 03:10..03:20
   replay diff --before 10m --at 03:12
   replay diff 03:00..04:00 --against yesterday
@@ -96,7 +96,7 @@ is of the last one.`,
 	fl.StringVar(&f.after, "after", "", "length of the window after --at (default: as --before)")
 	fl.StringVar(&f.at, "at", "", "the instant between the windows (default: the end of the recording)")
 	fl.StringVar(&f.against, "against", "", "compare with the same hours of another `DAY`, or with another host")
-	fl.BoolVar(&f.all, "all", false, "every difference, also those that another one stands for")
+	fl.BoolVar(&f.all, "all", false, "every difference, also those that share a line with another")
 	fl.IntVarP(&f.n, "number", "n", 30, "at most so many lines; 0 for all")
 	return cmd
 }

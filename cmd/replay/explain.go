@@ -25,7 +25,7 @@ func explainCommand(a *app) *cobra.Command {
 		Long: `explain says what a metric means, its unit and semantics, where each platform's
 kernel keeps it, what is odd about it, and how it was recorded in the archive:
 how often, what share of its values is there, and why others are not. Without
-an archive it tells what the table of all metrics says.`,
+an archive it prints what the table of all metrics says.`,
 		Args: needMetrics,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.loadIfAny(); err != nil {

@@ -19,12 +19,11 @@ func findCommand(a *app) *cobra.Command {
 		Use:   "find CONDITION",
 		Short: "The times when a condition held",
 		Long: `find prints when a condition held, for each instance: from the first to the
-last sample at which it did. --for leaves out what was shorter. Counters are
-compared by their rates; numbers may have units. Conditions are joined with &&
-and ||.
+last sample at which it did. --for leaves out shorter times. find compares counters
+by their rates; numbers may have units. Join conditions with && and ||.
 
-The exit status is 0 if there was such a time, 1 if there was none, and 2 if
-that cannot be told: a check over archives that were shipped.`,
+The exit status is 0 if there was such a time, 1 if there was none, and 2 if the
+archives do not show it, so that scripts can check archives of many machines.`,
 		Example: `  replay find 'kernel.all.load[1*] > 8' --for 5m
   replay find 'rate(disk.all.write_bytes) > 100MB/s' --for 30s
   replay find 'mem.util.used / mem.physmem > 95%' --archive /archives/web-1`,

@@ -59,11 +59,11 @@ func (f *followFlags) check() error {
 }
 
 // followHelp is what the help of these commands has in common.
-const followHelp = `--follow goes on with what is being recorded, value by value as it comes, through
-rotations, restarts and reboots, after what the window holds if --from is given,
-else from now on. It waits where there is no archive yet, says when nothing comes
-any more, and ends at --to, after --for, with Ctrl-C (as tail -f does: for a
-shell the status is 130), or when nobody reads what it prints.`
+const followHelp = `--follow prints each value as the recorder records it, through rotations, restarts
+and reboots. With --from it first prints what the window holds, else it begins now.
+It waits where there is no archive yet, says when no more values come, and ends at
+--to, after --for, with Ctrl-C (as tail -f does: the status for a shell is 130), or
+when the program that reads its output has ended.`
 
 // following is a command that goes on with what is being recorded.
 type following struct {

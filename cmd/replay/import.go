@@ -39,10 +39,10 @@ Values are taken over exactly, in PCP's types and units. A metric that replay kn
 its name answers what replay asks of it (ps, top, rates); all others keep their
 names, units and help. What is neither a number nor a string is left out, and listed.
 
-An archive of replay is of one boot. Which boot PCP's values are of kernel.all.uptime or
-kernel.all.boottime tells; where neither was recorded, what lies between two marks
-counts as one; with several boots NEW is a bundle. What PCP does not say stays
-unknown: a mark becomes a gap, and whether the machine slept is not told.`,
+An archive of replay holds one boot. import finds the boots of PCP's values by
+kernel.all.uptime or kernel.all.boottime; where neither was recorded, it takes the time
+between two marks for one boot. With several boots NEW is a bundle. What PCP does not
+say stays unknown: a mark becomes a gap, and no sleep of the machine is known.`,
 		Example: `  replay import --format pcp 20261121 20261122 -o two-days.tacho
   replay import --format pcp /var/log/pcp/pmlogger/web1/20261122.0.xz -o web1.tacho`,
 		RunE: func(cmd *cobra.Command, args []string) error {

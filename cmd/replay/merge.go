@@ -25,9 +25,10 @@ func mergeCommand(a *app) *cobra.Command {
 all of a boot, and a bundle of several boots or hosts. A bundle is a tar file of archives,
 which replay reads like an archive and tar unpacks.
 
-Every value, event, name and life is in it. What several of them hold, because an archive
-was given twice or snapshots overlap, is counted once; what they tell differently is said,
-the first is believed, and the exit status is 1. So it is where something cannot be read.
+Every value, event, name and life is in it. What several archives hold, because one
+was given twice or snapshots overlap, is counted once. Where they disagree, merge says
+so and takes the first, and the exit status is 1. It is 1 as well where something cannot
+be read.
 
 An ARCHIVE is a file or a directory. With --from and --to only that window is put
 together, with --host only some hosts.`,
@@ -91,11 +92,11 @@ host one (a bundle, where it has several boots), or of each day, hour or length 
 (10m, 6h) of each boot. Days begin at midnight in the zone of the machine, or in --tz.
 
 The pieces together answer every question as before, and each answers by itself: it begins
-with how things stood, which is not told twice where the piece before stands beside it.
-replay merge puts them together again. Archives that are being written can be split, too.
+with the last values before it, which replay counts once where it reads the piece before
+as well. replay merge puts them together again. Archives that are being written can be split, too.
 
-The directory is made if it is not there. Either all pieces are written or none; what
-is killed on the way the next split into the same directory undoes or finishes.`,
+split makes the directory if it does not exist. It writes either all pieces or none: if it
+is killed on the way, the next split into the same directory undoes or finishes its work.`,
 		Example: `  replay split week.tacho --by day -o days
   replay split fleet.tacho --by host -o hosts
   replay split /var/db/tachograph --by 6h --from -2d -o pieces`,

@@ -40,9 +40,9 @@ With --from or --to it prints the history of each process that matches: one row
 for each step, what it used in all, when it began, how it ended, and its
 parents.
 
-The memory of a process is its footprint where the kernel tells it, else what
-is resident. A terminal of 110 columns or more shows its command line, too, where
-the recorder kept it, else its program.`,
+The memory of a process is its footprint where the kernel has one, else its resident
+size. A terminal of 110 columns or more also shows its command line, where the
+recorder kept it, else its program.`,
 		Example: `  replay ps --at 03:12 --sort memory -n 10
   replay ps Safari --from 03:00 --to 04:00
   replay ps 612 --at -5m --format json`,

@@ -25,7 +25,7 @@ const (
 // history prints the lives of the processes that match.
 func (a *app) history(w query.Window, m *query.Matcher, f *psFlags, args []string) error {
 	if m.All() {
-		return fmt.Errorf("the history of every process is too long: name some, or ask replay top who used most")
+		return fmt.Errorf("the history of every process is too long: name some, or see with replay top which used most")
 	}
 	from, to, _ := query.Covered(a.archive, w)
 	from = max(from, w.From)

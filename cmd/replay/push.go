@@ -120,8 +120,8 @@ func pushCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push [ARCHIVE...] --to URL",
 		Short: "Bring what is recorded to a server: Prometheus, ClickHouse, OpenTelemetry",
-		Long: `push brings what is recorded to a server, every value: what archives hold, and with
---follow what is being recorded, until Ctrl-C. Servers speak one of
+		Long: `push sends every recorded value to a server: what archives hold, and with --follow
+what the recorder goes on to record, until Ctrl-C. Servers speak one of
 
   remote-write  Prometheus, VictoriaMetrics, Mimir, Thanos: system metrics under the
                 names of /metrics (replay serve), and with --processes totals of processes
@@ -136,19 +136,18 @@ others' in ~/.local/state/tachograph-push or below their ~/Library), and the nex
 to this server goes on there. The one batch that was on its way when push was killed, or
 the answer to it lost, is sent again as it was: servers that know a value by its series
 and time keep it once. Without a state it begins with the oldest archive, or at
---from, which may be now. What a server does not take now is tried again, ever less
-often; what it refuses for good is told and set aside, and stays in the archive. The
-archive is the buffer: while a server is away nothing piles up. recorder status says
-how far each push is behind; --status says it, too, where there is no recorder, and
-what is set aside, and why. Once the server would take that (its configuration was
+--from, which may be now. What a server does not take now, push tries again, ever less
+often. What the server refuses for good, push reports and sets aside; it stays in the
+archive. The archive is the buffer: while a server is away nothing piles up. recorder
+status says how far each push is behind. --status says so without a recorder, too, and
+lists what was set aside and why. Once the server would take that (its configuration was
 mended, its time window is wider), --again pushes it once more, and nothing else.
 
-Secrets are read from files, never from the command line. Started by root, --run-as
-has it become another user once these are read.
+push reads secrets from files, never from the command line. If root starts it, it reads
+them and then becomes the user that --run-as names.
 
---processes N tells, of the N names of processes with the most processor time and
-the N with the most memory at each reading, what all processes of a name take, and
-of all others together.`,
+--processes N sends totals by process name, for the N names with the most processor time
+and the N with the most memory at each reading, and one total of all others.`,
 		Example: `  replay push --to http://127.0.0.1:9090/api/v1/write
   replay push --to https://metrics.example/api/v1/write --token-file ~/.push-token --follow --processes 10
   replay push --status
@@ -183,10 +182,10 @@ of all others together.`,
 	fl.StringVar(&f.cluster, "cluster", "", "cluster whose shards have the tables, by the servers' configuration (clickhouse)")
 	fl.StringVar(&f.keep, "keep", "", "how long the tables that --create makes keep rows, in days: 30d (clickhouse 19.14 and later)")
 	fl.StringVar(&f.access.TokenFile, "token-file", "", "file with the token that the server wants")
-	fl.StringVar(&f.access.User, "user", "", "who we are for the server; needs --password-file")
+	fl.StringVar(&f.access.User, "user", "", "name of the user at the server; needs --password-file")
 	fl.StringVar(&f.access.PasswordFile, "password-file", "", "file with the password of --user")
 	fl.StringVar(&f.access.HeaderFile, "header-file", "", "file with headers to send, NAME: VALUE a line")
-	fl.StringVar(&f.access.CAFile, "tls-ca", "", "file with the certificate of who signed the server's")
+	fl.StringVar(&f.access.CAFile, "tls-ca", "", "file with the certificate that signed the server's")
 	fl.StringVar(&f.access.CertFile, "tls-cert", "", "file with our certificate")
 	fl.StringVar(&f.access.KeyFile, "tls-key", "", "file with its key")
 	fl.BoolVar(&f.access.Insecure, "insecure", false, "send secrets by http:// to other machines, too")
@@ -197,7 +196,7 @@ of all others together.`,
 	fl.BoolVar(&f.stop, "stop-refused", false, "end where the server refuses something, instead of setting it aside")
 	fl.StringVar(&f.giveUp, "give-up", "", "end when nothing was acknowledged for so long (default 5m; with --follow never)")
 	fl.StringVar(&f.timeout, "timeout", "", fmt.Sprintf("how long the server may take for an answer (default %s)", push.DefaultTimeout))
-	fl.StringVar(&f.runAs, "run-as", "", "whom to become when started by root; nobody also gets the group of the archives")
+	fl.StringVar(&f.runAs, "run-as", "", "user to become if root starts push; nobody also gets the group of the archives")
 	cli.Once(fl, "to")
 	return cmd
 }

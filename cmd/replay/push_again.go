@@ -19,7 +19,7 @@ import (
 func (a *app) pushAgain(ctx context.Context, opt push.Options) error {
 	before, err := pushstate.Read(opt.State)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("nothing was pushed to %s yet by what is told in %s: say --state if that of an earlier push is elsewhere", opt.Target, opt.State)
+		return fmt.Errorf("%[2]s knows of no earlier push to %[1]s: give --state if the earlier push kept its state elsewhere", opt.Target, opt.State)
 	}
 	if err != nil {
 		return err

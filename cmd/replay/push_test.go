@@ -37,7 +37,7 @@ func TestPushAgain(t *testing.T) {
 		exit int
 		want string
 	}{
-		{push("--again"), cli.Failed, "nothing was pushed to " + to + " yet"},
+		{push("--again"), cli.Failed, "knows of no earlier push to " + to},
 		{status, cli.Failed, "no such file"},
 		{push(), cli.No, "refused until now: "},
 		{status, cli.Yes, ": 422 Unprocessable Entity: no room"},

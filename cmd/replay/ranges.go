@@ -23,15 +23,15 @@ smallest, the mean (weighted with time), the largest, the 50th, 95th and 99th
 percentile (by nearest rank) and, for counters, by how much they grew; resets
 and wraps are accounted for.
 
-The percentiles of levels over some hours and more are told from sketches in the
-archive, without reading every value: they are then a little off, by 1.6 % of
-what they are at most, which is said below the answer and in json ("within").
---exact reads every value. Counters, small whole numbers and short windows have
-exact ones always. Those of rates are at most 0.05 % off without --exact, where
-rates are very many. Archives of steps (replay reduce) have none.
+Over some hours or more, ranges computes the percentiles of levels from sketches in the
+archive, without reading every value. They are then off by at most 1.6 % of their value,
+which ranges says below the answer and in json ("within"). --exact reads every value.
+The percentiles of counters, of small whole numbers and of short windows are always
+exact. Those of very many rates are at most 0.05 % off without --exact. Archives of
+steps (replay reduce) have no percentiles.
 
-Values are as recorded; with --rates those of counters are their rates. --quick
-leaves the percentiles out: then long windows are answered from summaries.`,
+Values are as recorded; --rates shows counters as rates. --quick leaves the percentiles
+out and answers long windows from summaries.`,
 		Example: `  replay ranges disk.dev.total_bytes --from -24h
   replay ranges kernel.all.cpu --rates --step 1h --format csv`,
 		Args: needMetrics,

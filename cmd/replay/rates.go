@@ -19,7 +19,7 @@ interval that ends at each time (the first has none), of an instant metric the
 value, of a discrete one the value that holds.
 
 No rate is taken across a reboot, a sleep, a gap or a reset of the counter;
---explain tells where. Counters of time print as utilisation: 1 is one core,
+--explain says where. Counters of time print as utilisation: 1 is one core,
 one disk, busy all the time.
 
 With --step a rate is over the whole step.

@@ -34,26 +34,24 @@ func reduceCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reduce [ARCHIVE...] --keep STEP -o NEW",
 		Short: "Make a small archive of minima, means, maxima and totals, for years",
-		Long: `reduce makes an archive that holds one reading for each step of time, with what
-the step's readings came to: of what goes up and down its smallest, largest and
-mean value, its first and its last; of counters how they stood, so that rates and
-totals of whole steps stay exact over resets, and how steeply they rose. Texts and
-settings have a reading of their own wherever they changed, breaks stay breaks, and
-events are all there.
+		Long: `reduce makes an archive with one reading for each step of time, which sums up the
+step's readings: the smallest, largest, mean, first and last value of a level; and the
+last value of a counter with how steeply it rose, so that rates and totals of whole
+steps stay exact over resets. Texts and settings have a reading of their own wherever
+they changed, breaks stay breaks, and all events are kept.
 
-What is made is asked like any other archive, and says that it is of steps. Over
-whole steps, ranges answers what it would have answered before, but for
-percentiles, which steps do not have; what a step's smallest, largest and mean
-value were has names of its own, such as reduced.max.mem.util.free, for plots and
-expressions: what find looks for within steps is there and not in their last values.
+You ask the new archive like any other, and it says that it is of steps. Over whole
+steps, ranges answers as before, but without percentiles, which steps do not have. The
+smallest, largest and mean value of a step have names of their own, such as
+reduced.max.mem.util.free, for plots, expressions and find. The plain name has the
+step's last value.
 
-Every process that was seen stays told of, with what it used in all and the most
-memory that it held. --processes top=100 leaves only those that were among the
-first hundred in something, none leaves none; what the others used stays counted
-in one that is called (others).
+Every process stays in the archive, with its total use and its largest memory.
+--processes top=100 keeps only those that were among the first hundred in something,
+none keeps none. One process called (others) has what the rest used.
 
 Archives of several boots become a bundle, which is one file and read as one. Steps are
-whole seconds that divide a day. What was reduced already can be reduced to longer steps.`,
+whole seconds that divide a day. You can reduce a reduced archive again, to longer steps.`,
 		Example: `  replay reduce --keep 1m -o 2026-11.tacho /var/lib/tachograph
   replay reduce --keep 5m --processes top=50 -o year.tacho *.tacho`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.reduce(f, args) },
@@ -61,7 +59,7 @@ whole seconds that divide a day. What was reduced already can be reduced to long
 	fl := cmd.Flags()
 	fl.DurationVar(&f.keep, "keep", 0, "length of a step: 10s, 1m, 5m, 1h, ...")
 	fl.StringVarP(&f.dst, "output", "o", "", "the new archive; must not exist")
-	fl.StringVar(&f.processes, "processes", "all", "processes that stay told of: all, top=N or none")
+	fl.StringVar(&f.processes, "processes", "all", "processes to keep: all, top=N or none")
 	return cmd
 }
 

@@ -35,10 +35,10 @@ func reportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ARCHIVE...]",
 		Short: "A page with plots in one file, to attach to a ticket",
-		Long: `report writes a page of a window of one host: what was out of the ordinary, the
-cause first (see replay why), plots of everything that one zooms and walks through
-together, stacks as a flame graph where any were sampled, the processes at the
-cursor, events, and who used most.
+		Long: `report writes a page about a window of one host: what was out of the ordinary, the
+cause first (see replay why), plots of everything that zoom and scroll together, stacks
+as a flame graph where any were sampled, the processes at the cursor, events, and the
+processes that used most.
 
 The page is one HTML file. It needs no network and no other file, opens from a
 mail in any browser of 2023 or later, light or dark, and can be printed. Names in it
@@ -51,9 +51,9 @@ minutes before an instant and 15 after it, with the cursor there; with --from or
 panicked or ended without a shutdown; where it never did, the hour before the
 recorder last ended uncleanly by itself. The page says which it was.
 
-Without -o the file is called after the host and the begin of the window, in the
-directory one is in. A file that exists is overwritten only with --force. A file
-is written under another name first: there is a whole one or none.`,
+Without -o the file is named after the host and the begin of the window, in the
+current directory. report overwrites a file only with --force. It writes under another
+name first, so that there is a whole file or none.`,
 		Example: `  replay report --from 03:00 --to 04:00 -o incident.html
   replay report --at 03:12
   replay report --last-crash -o crash.html
@@ -74,7 +74,7 @@ is written under another name first: there is a whole one or none.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.dst, "output", "o", "", "file to write; - is standard output")
-	fl.StringVar(&f.at, "at", "", "the instant in question: the cursor stands there")
+	fl.StringVar(&f.at, "at", "", "the instant in question, where the cursor begins")
 	fl.BoolVar(&f.crash, "last-crash", false, "the hour before the last panic or unclean end")
 	fl.BoolVar(&f.force, "force", false, "overwrite a file that exists")
 	return cmd

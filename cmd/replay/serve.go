@@ -35,33 +35,31 @@ func serveCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [ARCHIVE...]",
 		Short: "Answer programs: present values, what changes, and what was recorded",
-		Long: `serve answers programs, by gRPC and by JSON over HTTP, out of archives that are
-finished or being written. It only reads files, and the recorder does not notice
-it.
+		Long: `serve answers programs, by gRPC and by JSON over HTTP, from archives that are
+finished or being written. It only reads files, and costs the recorder nothing.
 
-It listens at a unix socket: root's at /var/run/tachograph/serve.sock, others' at
-$XDG_RUNTIME_DIR/tachograph/serve.sock or, without that, in their directory of
-caches. The kernel says who asks. Root, whoever runs the server, the owner of the
-archives and members of their group may; --allow-user and --allow-group name
-others. With --listen tcp:127.0.0.1:PORT every user of this machine may ask, or,
-with --token-file, who knows the token; to listen to other machines takes
---tls-cert, --tls-key and --token-file.
+It listens at a unix socket: for root at /var/run/tachograph/serve.sock, for other
+users at $XDG_RUNTIME_DIR/tachograph/serve.sock or, without that, in their directory
+of caches. The kernel says which user connects. Root, the user who runs the server, the
+owner of the archives and members of their group have access; --allow-user and
+--allow-group name others. With --listen tcp:127.0.0.1:PORT every user of this machine
+has access or, with --token-file, every client that sends the token. To listen to other
+machines, give --tls-cert, --tls-key and --token-file.
 
-Started as root it becomes another user once the socket is open: --user, or
+If root starts it, it becomes another user once the socket is open: --user, or
 nobody with the group of the archives. It then cannot remove the socket when it
-ends, which the next server does.
+ends; the next server does.
 
---open is for looking: it serves at a loopback address, to who has the token that
-it makes, prints the address of the page that shows what is recorded, live and
-past, and opens it where there is a browser. Browsers get that page at / of every
-server that listens on TCP.
+--open is for looking: it makes a token, serves at a loopback address, prints the
+address of a page that shows the recording, live and past, and opens it where there is
+a browser. Every server that listens on TCP has that page at /.
 
 --pcp answers the tools of Performance Co-Pilot as its pmcd does, without one and
-without an agent: pminfo, pmval, pmrep, pmlogger, pmie, pmproxy. Without --listen it
-is all that is served; with it both are. By a unix socket the same users may ask. By
-TCP every user of this machine may, as that protocol has neither tokens nor
-encryption; what would tell of single processes is then left out, unless
---pcp-all-access says otherwise. To let other machines ask takes --pcp-remote.`,
+without an agent: pminfo, pmval, pmrep, pmlogger, pmie, pmproxy. Without --listen,
+only PCP is served. On a unix socket the same users have access. On TCP every user of
+this machine has, as that protocol has neither tokens nor encryption; serve then leaves
+out what concerns single processes, unless --pcp-all-access is given. To listen to
+other machines, give --pcp-remote.`,
 		Example: `  replay serve --open
   replay serve demo.d --open
   replay serve demo.d --listen unix:/tmp/tacho.sock
@@ -70,7 +68,7 @@ encryption; what would tell of single processes is then left out, unless
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"from", "to", "host", "format", "spreadsheet", "utc", "tz", "show-command"} {
 				if cmd.Flags().Changed(name) {
-					return fmt.Errorf("serve has no use for --%s: whoever asks says what of the archives is meant", name)
+					return fmt.Errorf("serve has no use for --%s: each question of a client says what of the archives is meant", name)
 				}
 			}
 			if err := pcp.check(); err != nil {
@@ -95,9 +93,9 @@ encryption; what would tell of single processes is then left out, unless
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.Listen, "listen", "", "where: unix:PATH, tcp:HOST:PORT, or systemd, or launchd, for a socket of its (default: a unix socket, see above)")
-	f.StringVar(&mode, "mode", "", "mode of the unix socket (default 0666: who may ask is decided by who they are)")
+	f.StringVar(&mode, "mode", "", "mode of the unix socket (default 0666: the server looks at which user connects)")
 	f.StringVar(&opt.Group, "group", "", "group of the unix socket, whose members may ask")
-	f.StringArrayVar(&opt.Access.Users, "allow-user", nil, "user who may ask by the unix socket (repeatable)")
+	f.StringArrayVar(&opt.Access.Users, "allow-user", nil, "user with access to the unix socket (repeatable)")
 	f.StringArrayVar(&opt.Access.Groups, "allow-group", nil, "group whose members may ask by the unix socket (repeatable)")
 	f.StringVar(&opt.TokenFile, "token-file", "", "file with the token that clients by TCP must send")
 	f.StringVar(&opt.TLSCert, "tls-cert", "", "file with the certificate for TCP")
@@ -105,9 +103,9 @@ encryption; what would tell of single processes is then left out, unless
 	f.StringArrayVar(&opt.Names, "name", nil, "host name that clients by TCP may use besides localhost (repeatable)")
 	f.BoolVar(&open, "open", false, "serve at a loopback address and open the page that shows what is recorded")
 	f.StringVar(&pcp.listen, "pcp", "", "answer the tools of Performance Co-Pilot: unix:PATH or tcp:HOST:PORT")
-	f.BoolVar(&pcp.remote, "pcp-remote", false, "let --pcp listen to other machines: who reaches it may read everything, unencrypted")
+	f.BoolVar(&pcp.remote, "pcp-remote", false, "let --pcp listen to other machines: any of them may then read everything, unencrypted")
 	f.BoolVar(&pcp.allAccess, "pcp-all-access", false, "tell clients of --pcp by TCP of single processes, too")
-	f.StringVar(&user, "user", "", "whom to become when started as root (default: nobody, with the group of the archives)")
+	f.StringVar(&user, "user", "", "user to become if root starts serve (default: nobody, with the group of the archives)")
 	cli.Once(f, "listen", "pcp")
 	return cmd
 }

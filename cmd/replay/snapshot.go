@@ -35,30 +35,31 @@ func snapshotCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot [METRIC...] [--from TIME] [--to TIME] [-o FILE]",
 		Short: "Cut a window out, as an archive of its own",
-		Long: `snapshot writes an archive of what was recorded from --from to --to, also of what
-is being recorded at this moment: small enough to mail, and answering every question
-about the window as the archives do that it was cut out of.
+		Long: `snapshot cuts the time from --from to --to out of archives, also out of one that is
+being written. Its archive is small enough to mail and answers every question about the
+window as the whole archives do.
 
-Besides what was read in the window it holds what is needed to understand that: what
-metrics and machine they are, the configuration, and how things stood when the window
-began, so that the first rate is known and what is read seldom has its value. What
-could not be read of the sources is said, and then the exit status is 1.
+Besides the readings in the window it holds what is needed to understand them: the
+descriptions of the metrics and the machine, the configuration, and the last values
+before the window, so that the first rate is known and rarely read metrics have a value.
+If a part of the sources cannot be read, snapshot says which, and the exit status is 1.
 
-With METRICs, names, beginnings of names or patterns, it holds only these; with
---instance only instances whose names match, of whatever kind; with --process all but
-the other processes.
+With METRICs (names, beginnings of names or patterns) it holds only these; with
+--instance only instances of matching names, of whatever kind; with --process it leaves
+out all other processes.
 
 A window of several boots, or of several hosts, becomes a bundle: a tar file of
 archives, which replay reads like an archive and tar unpacks.
 
-Without -o the file is called after the host and the window, in the directory one is
-in. Nothing is written over. Names of processes, users, volumes and hosts are in it
-as they were recorded, unless --redact makes pseudonyms of them: host-4f2a, user-9c01.
-A name has the same one throughout, and with --key-file wherever that file is used;
-without it nobody can tell which name a pseudonym was. Command lines are left out. Names
-that identify nobody, such as those of the system's own programs, stay, so that it
-can still be told what happened; --redact=all maps these, too. Afterwards it
-is said what is left that could tell whose machine it was.`,
+Without -o the file is named after the host and the window, in the current directory.
+snapshot overwrites nothing. Names of processes, users, volumes and hosts are in it
+as they were recorded, unless --redact replaces them with pseudonyms: host-4f2a,
+user-9c01. A name has the same pseudonym throughout, and with --key-file in all snapshots
+made with that file; without the file a pseudonym cannot be traced back to its name.
+--redact leaves command lines out. It keeps names that identify no person, such as those
+of the system's own programs, so that the archive still shows what happened;
+--redact=all replaces these, too. At the end snapshot lists what is left that could show
+whose machine it was.`,
 		Example: `  replay snapshot --from 03:00 --to 03:10 -o incident.tacho
   replay snapshot --from -10m
   replay snapshot 'kernel.*' 'mem.*' --from yesterday -o system.tacho

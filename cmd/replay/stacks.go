@@ -45,17 +45,17 @@ func stacksCommand(a *app) *cobra.Command {
 		Long: `stacks prints the stacks that recorder has sampled, of the processes that match,
 as a tree: how many samples were in a function and in what it called, which share
 that is, how many were in the function itself, and in how many the thread was
-running, that is, had a processor or wanted one. The others waited; for what stands
-below the function, where the kernel tells more than that. A PATTERN is a
+running, that is, had a processor or wanted one. In the others the thread waited; where
+the kernel says for what, it is the line below the function. A PATTERN is a
 name, a glob or /regexp/, or the key of a process on Linux (PID/START); a name that
 no process has means those that contain it.
 
 The window is --from to --to, else all that the archives cover; --at shows the
 sampling that took place at an instant, or the nearest within ten minutes.
 
-Names of C++ and Rust are demangled; Swift's stay as they are, as no library in Go
-knows them. What has no name is the file with the offset in it; --symbols names it
-by files of the same UUID or build ID, wherever the archive is read.
+Names of C++ and Rust are demangled; Swift's are not, as no library in Go can. A
+function without a name appears as its file with the offset in it; --symbols finds its
+name in files of the same UUID or build ID, on any machine.
 
 --top lists functions instead, those in which most samples were themselves first.
 --format folded is for flamegraph.pl and inferno, pprof for go tool pprof,

@@ -21,26 +21,25 @@ func topCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Who used most over a window, by exact totals",
-		Long: `top ranks processes by what their counters grew by over the window, not by
-samples of rates: what a process used that lived only for seconds counts in
-full. Memory is ranked by the largest footprint (or resident size, where the
-kernel tells no footprint): the largest that was sampled in the window, or the
-peak that the kernel itself kept, if that rose in the window or the process
-began in it. What a process had peaked at before the window does not count.
+		Long: `top ranks processes by how much their counters grew over the window, not by
+samples of rates: the use of a process that lived only for seconds counts in
+full. It ranks memory by the largest footprint (or resident size, where the
+kernel has no footprint): the largest sample in the window, or the kernel's own
+peak, if that rose in the window or the process began in it. A peak from before
+the window does not count.
 
-CPU is of one core: 200 % are two that were busy all the time. The machine's cpu,
-in the overview, is of all cores together.
+CPU is in percent of one core: 200 % are two cores that were busy all the time. The
+machine's cpu, in the overview, is in percent of all cores together.
 
-Of several hosts each is summed up by itself, over the time that was recorded
-of it.
+top sums up each of several hosts by itself, over the time that was recorded there.
 
---group adds up the processes of the same name, user or parent. --by runs, for
-which --group name is meant, ranks by how many processes began: what keeps
-being started.
+--group adds up the processes of the same name, user or parent. --by runs, which is
+meant for --group name, ranks by how many processes began: programs that are started
+again and again.
 
 --follow ranks anew with each reading of the processes, or every --interval, by
-what was used since the one before, on the whole screen of a terminal (q ends it)
-or as one table after the other. It begins with the last reading there is.`,
+the use since the reading before, on the whole screen of a terminal (q ends it)
+or as one table after the other. It begins with the last reading.`,
 		Example: `  replay top --from 03:00 --to 03:10
   replay top --from -24h --by write --group name -n 10
   replay top --group name --by runs

@@ -168,9 +168,9 @@ func valuesCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "values METRIC...",
 		Short: "Recorded values",
-		Long: `values prints what was recorded: counters as they stood, absent values as
-absent, with the reason in json. Why a value is not to be trusted stands there as
-well, and below a table.
+		Long: `values prints values as they were recorded: counters without rates, absent values as
+absent, with the reason in json. If a value is not to be trusted, json has the reason
+as well, and a table has it at its end.
 
 A METRIC is a name, the beginning of names (kernel.all), a pattern (disk.dev.*),
 a derived metric or an expression ('mem.util.used / mem.physmem').

@@ -24,16 +24,16 @@ func whyCommand(a *app) *cobra.Command {
 		Use:   "why [--at TIME | --from TIME --to TIME] [ARCHIVE...]",
 		Short: "What was out of the ordinary then, the cause first",
 		Long: `why says in at most ten lines what was out of the ordinary at a time: that the
-machine was asleep, off or not recorded, if it was; else what differs from a calm
-stretch near it, which it finds by itself and names. What explains the rest stands
-first. Below each line is the command that shows more.
+machine was asleep, off or not recorded; else what differs from a calm stretch near
+that time, which why finds by itself and names. The first line explains the others.
+Below each line is the command that shows more.
 
-Without --at and --from it looks at the minutes before the last end that was not
-a clean one, else at the worst of the recording, and where that shows nothing at
-all of it. It says which.
+Without --at and --from it looks at the minutes before the last unclean end of the
+recording, else at the worst minutes, and if these show nothing, at all of it. It says
+which.
 
 The exit status is 0 if something was out of the ordinary, 1 if nothing was, and
-2 if that cannot be told, which the answer says with the reason.`,
+2 if the recording does not show it; the answer then gives the reason.`,
 		Example: `  replay why
   replay why --at 03:12
   replay why --from 03:00 --to 03:30 laptop.tacho`,

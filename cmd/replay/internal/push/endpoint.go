@@ -71,7 +71,7 @@ func NewEndpoint(target string, access Access) (*Endpoint, error) {
 	}
 	if u.User != nil {
 		if _, password := u.User.Password(); password {
-			return nil, fmt.Errorf("the address of %s has a password in it, which everybody on this machine could read: write --user NAME --password-file FILE", u.Host)
+			return nil, fmt.Errorf("the address of %s has a password in it, which every user of this machine could read: write --user NAME --password-file FILE", u.Host)
 		}
 		return nil, fmt.Errorf("the address of %s has a user in it: write --user NAME --password-file FILE", u.Host)
 	}
@@ -84,11 +84,11 @@ func NewEndpoint(target string, access Access) (*Endpoint, error) {
 	case (access.User == "") != (access.PasswordFile == ""):
 		return nil, errors.New("--user and --password-file go together")
 	case access.TokenFile != "" && access.User != "":
-		return nil, errors.New("--token-file and --user are two ways to say who pushes: choose one")
+		return nil, errors.New("--token-file and --user are two ways to log in: choose one")
 	case (access.CertFile == "") != (access.KeyFile == ""):
 		return nil, errors.New("--tls-cert and --tls-key go together")
 	case secret && u.Scheme == "http" && !loopback(u.Hostname()) && !access.Insecure:
-		return nil, fmt.Errorf("%s would be told a secret in the clear: push to https://, or say --insecure where the network between is trusted", u.Host)
+		return nil, fmt.Errorf("a secret would go to %s unencrypted: push to https://, or say --insecure where the network between is trusted", u.Host)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if access.CAFile != "" {
@@ -160,7 +160,7 @@ func readSecret(path string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o006 != 0 {
-		return nil, fmt.Errorf("everybody may read or write %s, which has a secret: chmod o= it", path)
+		return nil, fmt.Errorf("every user may read or write %s, which has a secret: chmod o= it", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
 	if err == nil && len(text) > mostSecret {
@@ -315,7 +315,7 @@ func (a *Answer) Err() error {
 	case a.Status >= 200 && a.Status < 300:
 		return nil
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
-		return &Retry{Slow: true, After: a.after(), Err: fmt.Errorf("it does not accept who pushes (--token-file, --user, --header-file): %w", err)}
+		return &Retry{Slow: true, After: a.after(), Err: fmt.Errorf("it does not accept this user (--token-file, --user, --header-file): %w", err)}
 	case a.Status >= 300 && a.Status < 400:
 		return &Retry{Slow: true, Err: fmt.Errorf("it has moved to %s: push to there", shortened(visible.Text(a.Header.Get("Location"))))}
 	case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:

@@ -132,7 +132,7 @@ func TestAuthenticationIsTriedSeldom(t *testing.T) {
 		if err != nil || s.taken != 10 || st.Retries != 30 || time.Since(begun) < 20*time.Minute {
 			t.Errorf("%v: %d taken in %s: %+v", err, s.taken, time.Since(begun), st)
 		}
-		if !strings.Contains(notes[0], "does not accept who pushes") {
+		if !strings.Contains(notes[0], "does not accept this user") {
 			t.Errorf("told: %q", notes)
 		}
 	})
@@ -266,7 +266,7 @@ func TestEndpoints(t *testing.T) {
 		{"http://127.0.0.1:1/x", Access{TokenFile: token}, ""},
 		{"http://h/x", Access{}, ""},
 		{"http://h/x", Access{TokenFile: token, Insecure: true}, ""},
-		{"http://h/x", Access{TokenFile: token}, "told a secret in the clear"},
+		{"http://h/x", Access{TokenFile: token}, "unencrypted: push to https"},
 		{"http://u:p4ss@h/x", Access{}, "has a password in it"},
 		{"http://u@h/x", Access{}, "has a user in it"},
 		{"x://u:p4ss@h/x", Access{}, "is no address"},

@@ -72,7 +72,7 @@ func OpenDoor(opt DoorOptions) (*Door, error) {
 		return nil, d.notBeyond()
 	}
 	if opt.Mode != 0 || opt.Group != "" || len(opt.Access.Users)+len(opt.Access.Groups) > 0 {
-		return nil, fmt.Errorf("nobody knows which user asks by TCP: --mode, --group, --allow-user and --allow-group are for a unix socket, as in %s unix:PATH", opt.Option)
+		return nil, fmt.Errorf("TCP does not show which user asks: --mode, --group, --allow-user and --allow-group are for a unix socket, as in %s unix:PATH", opt.Option)
 	}
 	if d.Listener, err = net.Listen("tcp", net.JoinHostPort(d.listen.Host, d.listen.Port)); err != nil {
 		return nil, fmt.Errorf("cannot listen at %s: %w", opt.Listen, err)

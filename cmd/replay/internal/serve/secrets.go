@@ -41,7 +41,7 @@ func (s *Server) secure() error {
 	}
 	if s.listen.Unix {
 		if s.opt.TLSCert != "" || s.opt.TokenFile != "" {
-			return errors.New("on a unix socket the kernel says who asks: --tls-cert, --tls-key and --token-file are for --listen tcp:HOST:PORT")
+			return errors.New("on a unix socket the kernel says which user asks: --tls-cert, --tls-key and --token-file are for --listen tcp:HOST:PORT")
 		}
 		return nil
 	}
@@ -49,7 +49,7 @@ func (s *Server) secure() error {
 		return errors.New("--mode and --group are of a unix socket: on TCP use --token-file")
 	}
 	if len(s.opt.Access.Users)+len(s.opt.Access.Groups) > 0 {
-		return errors.New("nobody knows which user asks by TCP: --allow-user and --allow-group are for a unix socket; on TCP use --token-file")
+		return errors.New("TCP does not show which user asks: --allow-user and --allow-group are for a unix socket; on TCP use --token-file")
 	}
 	if s.needsSecrets() && !s.listen.Loopback() {
 		return s.notBeyond()

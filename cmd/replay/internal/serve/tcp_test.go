@@ -79,8 +79,8 @@ func TestRefusesToBeOpen(t *testing.T) {
 		{Options{Listen: "tcp:127.0.0.1:0", TokenFile: "/nowhere"}, "cannot read the token from /nowhere"},
 		{Options{Listen: "tcp:127.0.0.1:0", TokenFile: t.TempDir()}, "not in a plain file"},
 		{Options{Listen: "tcp:127.0.0.1:0", Mode: 0o600}, "are of a unix socket"},
-		{Options{Listen: "tcp:127.0.0.1:0", Access: Access{Users: []string{"root"}}}, "nobody knows which user"},
-		{Options{Listen: "unix:" + filepath.Join(t.TempDir(), "s"), TokenFile: good}, "the kernel says who asks"},
+		{Options{Listen: "tcp:127.0.0.1:0", Access: Access{Users: []string{"root"}}}, "TCP does not show which user"},
+		{Options{Listen: "unix:" + filepath.Join(t.TempDir(), "s"), TokenFile: good}, "the kernel says which user asks"},
 	} {
 		s, err := New(c.opt)
 		if err == nil {

@@ -32,7 +32,7 @@ func Target(address string) (endpoint, database string, err error) {
 		return "", "", fmt.Errorf("an address of ClickHouse ends with the database, of letters, digits and _: clickhouse://%s/DATABASE", visible.Text(u.Host))
 	}
 	if q := u.Query(); q.Has("user") || q.Has("password") {
-		return "", "", fmt.Errorf("the address of %s has a user in it, which everybody on this machine could read: write --user NAME --password-file FILE", visible.Text(u.Host))
+		return "", "", fmt.Errorf("the address of %s has a user in it, which every user of this machine could read: write --user NAME --password-file FILE", visible.Text(u.Host))
 	}
 	u.Path = "/"
 	return u.String(), database, nil
