@@ -21,6 +21,7 @@ import (
 	tachographv1 "tachograph/api/tachograph/v1"
 	"tachograph/api/tachograph/v1/tachographv1connect"
 	"tachograph/cmd/replay/internal/serve/ask"
+	"tachograph/cmd/replay/internal/stacks/stackstest"
 	"tachograph/store/query/querytest"
 	"tachograph/store/storetest/proof"
 )
@@ -103,6 +104,9 @@ func questionsOfPrograms() map[string]*tachographv1.QueryRequest {
 		"metrics":               {Question: &tachographv1.QueryRequest_Metrics{}},
 		"metrics thermal --all": {Question: &tachographv1.QueryRequest_Metrics{Metrics: &tachographv1.MetricsQuestion{Match: []string{"thermal"}, All: true}}},
 		"explain kernel.all.cpu.user mem.util.used": {Question: &tachographv1.QueryRequest_Explain{Explain: &tachographv1.ExplainQuestion{Metrics: []string{"kernel.all.cpu.user", "mem.util.used"}}}},
+		"why":                           {Question: &tachographv1.QueryRequest_Why{}},
+		"why --at 2026-11-20T03:12:00Z": {Question: &tachographv1.QueryRequest_Why{Why: &tachographv1.WhyQuestion{At: at(12 * time.Minute)}}},
+		"why --to 2026-11-20T03:05:00Z": {To: at(5 * time.Minute), Question: &tachographv1.QueryRequest_Why{}},
 		"find 'kernel.all.cpu.user > 10%' --for 5s": {Question: &tachographv1.QueryRequest_Find{Find: &tachographv1.FindQuestion{Condition: "kernel.all.cpu.user > 10%", Least: &durationpb.Duration{Seconds: 5}}}},
 		"find 'kernel.all.cpu.user > 1000'":         {Question: &tachographv1.QueryRequest_Find{Find: &tachographv1.FindQuestion{Condition: "kernel.all.cpu.user > 1000"}}},
 	}
@@ -136,33 +140,46 @@ func TestAnswersAreThoseOfTheCommands(t *testing.T) {
 	t.Parallel()
 	for _, live := range []bool{true, false}[:proof.Pick(t, 2, 2)] {
 		dir := recordedMac(t, live)
-		client := serveQuestions(t, answers([]string{dir}, nil, func() time.Time { return testNow }), ask.DefaultLimits)
-		for line, r := range questionsOfPrograms() {
-			t.Run(fmt.Sprintf("live %v %s", live, line), func(t *testing.T) {
-				args := append(words(line), "--archive", dir, "--format", "json")
-				stdout, _, _ := replayWith(openStore, testNow, args...)
-				var stderr string
-				var status int
-				var got *streamed
-				var err error
-				// While the Writer commits, means are of other chunks, and the last of
-				// their digits another one.
-				for {
-					before := stdout
-					got, err = question(t.Context(), client, r)
-					if stdout, stderr, status = replayWith(openStore, testNow, args...); stdout == before {
-						break
-					}
+		compareAnswers(t, fmt.Sprintf("live %v ", live), dir, questionsOfPrograms())
+	}
+	number, second := uint32(2), time.Unix(0, stackstest.At(time.Second).Wall).UTC()
+	compareAnswers(t, "", stackstest.Write(t, stackstest.Incident()...), map[string]*tachographv1.QueryRequest{
+		"stacks":                                     {Question: &tachographv1.QueryRequest_Stacks{}},
+		"stacks indexer --running":                   {Question: &tachographv1.QueryRequest_Stacks{Stacks: &tachographv1.StacksQuestion{Match: []string{"indexer"}, Running: true}}},
+		"stacks --waiting --top -n 2":                {Question: &tachographv1.QueryRequest_Stacks{Stacks: &tachographv1.StacksQuestion{Waiting: true, Functions: true, Number: &number}}},
+		"stacks --at " + second.Format(time.RFC3339): {Question: &tachographv1.QueryRequest_Stacks{Stacks: &tachographv1.StacksQuestion{At: timestamppb.New(second)}}},
+	})
+}
+
+// compareAnswers asks questions of the archives at path as a program and at the command
+// line, and compares the answers.
+func compareAnswers(t *testing.T, title, path string, questions map[string]*tachographv1.QueryRequest) {
+	client := serveQuestions(t, answers([]string{path}, nil, func() time.Time { return testNow }), ask.DefaultLimits)
+	for line, r := range questions {
+		t.Run(title+line, func(t *testing.T) {
+			args := append(words(line), "--archive", path, "--format", "json")
+			stdout, _, _ := replayWith(openStore, testNow, args...)
+			var stderr string
+			var status int
+			var got *streamed
+			var err error
+			// While the Writer commits, means are of other chunks, and the last of
+			// their digits another one.
+			for {
+				before := stdout
+				got, err = question(t.Context(), client, r)
+				if stdout, stderr, status = replayWith(openStore, testNow, args...); stdout == before {
+					break
 				}
-				if err != nil {
-					if status == 2 && strings.Contains(stderr, connectText(err)) {
-						return
-					}
-					t.Fatalf("%v, and the command: status %d, %s", err, status, stderr)
+			}
+			if err != nil {
+				if status == 2 && strings.Contains(stderr, connectText(err)) {
+					return
 				}
-				compareRows(t, got, stdout)
-			})
-		}
+				t.Fatalf("%v, and the command: status %d, %s", err, status, stderr)
+			}
+			compareRows(t, got, stdout)
+		})
 	}
 }
 

@@ -51,6 +51,8 @@ type QueryRequest struct {
 	//	*QueryRequest_Archives
 	//	*QueryRequest_Metrics
 	//	*QueryRequest_Explain
+	//	*QueryRequest_Why
+	//	*QueryRequest_Stacks
 	Question isQueryRequest_Question `protobuf_oneof:"question"`
 	// The zone in which steps of whole days begin at midnight and days are meant: a
 	// name such as Europe/Berlin, or +02:00. Empty: that of the machine that was
@@ -253,6 +255,24 @@ func (x *QueryRequest) GetExplain() *ExplainQuestion {
 	return nil
 }
 
+func (x *QueryRequest) GetWhy() *WhyQuestion {
+	if x != nil {
+		if x, ok := x.Question.(*QueryRequest_Why); ok {
+			return x.Why
+		}
+	}
+	return nil
+}
+
+func (x *QueryRequest) GetStacks() *StacksQuestion {
+	if x != nil {
+		if x, ok := x.Question.(*QueryRequest_Stacks); ok {
+			return x.Stacks
+		}
+	}
+	return nil
+}
+
 func (x *QueryRequest) GetZone() string {
 	if x != nil {
 		return x.Zone
@@ -339,6 +359,16 @@ type QueryRequest_Explain struct {
 	Explain *ExplainQuestion `protobuf:"bytes,19,opt,name=explain,proto3,oneof"`
 }
 
+type QueryRequest_Why struct {
+	// What was out of the ordinary.
+	Why *WhyQuestion `protobuf:"bytes,20,opt,name=why,proto3,oneof"`
+}
+
+type QueryRequest_Stacks struct {
+	// What threads were doing.
+	Stacks *StacksQuestion `protobuf:"bytes,21,opt,name=stacks,proto3,oneof"`
+}
+
 func (*QueryRequest_Rates) isQueryRequest_Question() {}
 
 func (*QueryRequest_Values) isQueryRequest_Question() {}
@@ -368,6 +398,10 @@ func (*QueryRequest_Archives) isQueryRequest_Question() {}
 func (*QueryRequest_Metrics) isQueryRequest_Question() {}
 
 func (*QueryRequest_Explain) isQueryRequest_Question() {}
+
+func (*QueryRequest_Why) isQueryRequest_Question() {}
+
+func (*QueryRequest_Stacks) isQueryRequest_Question() {}
 
 // RatesQuestion asks for values by their meaning.
 type RatesQuestion struct {
@@ -1318,6 +1352,147 @@ func (x *ExplainQuestion) GetMetrics() []string {
 	return nil
 }
 
+// WhyQuestion asks what was out of the ordinary in the window, the cause first. Each row
+// is a sentence, with the numbers that it rests on. If nothing was, or if the recording
+// does not show it, one row says so; its kind is "nothing" or "untold".
+type WhyQuestion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instant in question, instead of a window.
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhyQuestion) Reset() {
+	*x = WhyQuestion{}
+	mi := &file_tachograph_v1_query_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhyQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhyQuestion) ProtoMessage() {}
+
+func (x *WhyQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_query_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhyQuestion.ProtoReflect.Descriptor instead.
+func (*WhyQuestion) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *WhyQuestion) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// StacksQuestion asks for the stacks that were sampled in the window: a row for each
+// thread and stack, or for each function.
+type StacksQuestion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Instead of the window the sampling at this instant, or the nearest within ten
+	// minutes.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// Of which processes: names, globs, /regexps/ or pids; empty: all.
+	Match []string `protobuf:"bytes,2,rep,name=match,proto3" json:"match,omitempty"`
+	// Only samples of threads that had a processor or wanted one.
+	Running bool `protobuf:"varint,3,opt,name=running,proto3" json:"running,omitempty"`
+	// Only samples of threads that waited.
+	Waiting bool `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// Functions instead of stacks.
+	Functions bool `protobuf:"varint,5,opt,name=functions,proto3" json:"functions,omitempty"`
+	// With functions, how many; not set: 20; 0: all.
+	Number        *uint32 `protobuf:"varint,6,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StacksQuestion) Reset() {
+	*x = StacksQuestion{}
+	mi := &file_tachograph_v1_query_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StacksQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StacksQuestion) ProtoMessage() {}
+
+func (x *StacksQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_tachograph_v1_query_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StacksQuestion.ProtoReflect.Descriptor instead.
+func (*StacksQuestion) Descriptor() ([]byte, []int) {
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *StacksQuestion) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *StacksQuestion) GetMatch() []string {
+	if x != nil {
+		return x.Match
+	}
+	return nil
+}
+
+func (x *StacksQuestion) GetRunning() bool {
+	if x != nil {
+		return x.Running
+	}
+	return false
+}
+
+func (x *StacksQuestion) GetWaiting() bool {
+	if x != nil {
+		return x.Waiting
+	}
+	return false
+}
+
+func (x *StacksQuestion) GetFunctions() bool {
+	if x != nil {
+		return x.Functions
+	}
+	return false
+}
+
+func (x *StacksQuestion) GetNumber() uint32 {
+	if x != nil && x.Number != nil {
+		return *x.Number
+	}
+	return 0
+}
+
 // QueryResponse is some of an answer.
 type QueryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1335,7 +1510,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[16]
+	mi := &file_tachograph_v1_query_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1522,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[16]
+	mi := &file_tachograph_v1_query_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1535,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{16}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *QueryResponse) GetColumns() []*Column {
@@ -1404,7 +1579,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[17]
+	mi := &file_tachograph_v1_query_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1591,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[17]
+	mi := &file_tachograph_v1_query_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +1604,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{17}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Column) GetName() string {
@@ -1457,7 +1632,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[18]
+	mi := &file_tachograph_v1_query_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1644,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[18]
+	mi := &file_tachograph_v1_query_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1657,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{18}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Row) GetCells() []*Cell {
@@ -1507,7 +1682,7 @@ type Cell struct {
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_tachograph_v1_query_proto_msgTypes[19]
+	mi := &file_tachograph_v1_query_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1694,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_tachograph_v1_query_proto_msgTypes[19]
+	mi := &file_tachograph_v1_query_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1707,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{19}
+	return file_tachograph_v1_query_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Cell) GetValue() *Value {
@@ -1560,7 +1735,7 @@ var File_tachograph_v1_query_proto protoreflect.FileDescriptor
 
 const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\n" +
-	"\x19tachograph/v1/query.proto\x12\rtachograph.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tachograph/v1/value.proto\"\x80\b\n" +
+	"\x19tachograph/v1/query.proto\x12\rtachograph.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tachograph/v1/value.proto\"\xe9\b\n" +
 	"\fQueryRequest\x12.\n" +
 	"\x04from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
 	"\x02to\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12\x14\n" +
@@ -1580,7 +1755,9 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\athreads\x18\x10 \x01(\v2\x1e.tachograph.v1.ThreadsQuestionH\x00R\athreads\x12=\n" +
 	"\barchives\x18\x11 \x01(\v2\x1f.tachograph.v1.ArchivesQuestionH\x00R\barchives\x12:\n" +
 	"\ametrics\x18\x12 \x01(\v2\x1e.tachograph.v1.MetricsQuestionH\x00R\ametrics\x12:\n" +
-	"\aexplain\x18\x13 \x01(\v2\x1e.tachograph.v1.ExplainQuestionH\x00R\aexplain\x12\x12\n" +
+	"\aexplain\x18\x13 \x01(\v2\x1e.tachograph.v1.ExplainQuestionH\x00R\aexplain\x12.\n" +
+	"\x03why\x18\x14 \x01(\v2\x1a.tachograph.v1.WhyQuestionH\x00R\x03why\x127\n" +
+	"\x06stacks\x18\x15 \x01(\v2\x1d.tachograph.v1.StacksQuestionH\x00R\x06stacks\x12\x12\n" +
 	"\x04zone\x18\f \x01(\tR\x04zoneB\n" +
 	"\n" +
 	"\bquestion\"\xa6\x01\n" +
@@ -1643,7 +1820,17 @@ const file_tachograph_v1_query_proto_rawDesc = "" +
 	"\x05match\x18\x01 \x03(\tR\x05match\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\"+\n" +
 	"\x0fExplainQuestion\x12\x18\n" +
-	"\ametrics\x18\x01 \x03(\tR\ametrics\"\x92\x01\n" +
+	"\ametrics\x18\x01 \x03(\tR\ametrics\"9\n" +
+	"\vWhyQuestion\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xcc\x01\n" +
+	"\x0eStacksQuestion\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05match\x18\x02 \x03(\tR\x05match\x12\x18\n" +
+	"\arunning\x18\x03 \x01(\bR\arunning\x12\x18\n" +
+	"\awaiting\x18\x04 \x01(\bR\awaiting\x12\x1c\n" +
+	"\tfunctions\x18\x05 \x01(\bR\tfunctions\x12\x1b\n" +
+	"\x06number\x18\x06 \x01(\rH\x00R\x06number\x88\x01\x01B\t\n" +
+	"\a_number\"\x92\x01\n" +
 	"\rQueryResponse\x12/\n" +
 	"\acolumns\x18\x01 \x03(\v2\x15.tachograph.v1.ColumnR\acolumns\x12&\n" +
 	"\x04rows\x18\x02 \x03(\v2\x12.tachograph.v1.RowR\x04rows\x12\x12\n" +
@@ -1673,7 +1860,7 @@ func file_tachograph_v1_query_proto_rawDescGZIP() []byte {
 	return file_tachograph_v1_query_proto_rawDescData
 }
 
-var file_tachograph_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_tachograph_v1_query_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_tachograph_v1_query_proto_goTypes = []any{
 	(*QueryRequest)(nil),          // 0: tachograph.v1.QueryRequest
 	(*RatesQuestion)(nil),         // 1: tachograph.v1.RatesQuestion
@@ -1691,17 +1878,19 @@ var file_tachograph_v1_query_proto_goTypes = []any{
 	(*ArchivesQuestion)(nil),      // 13: tachograph.v1.ArchivesQuestion
 	(*MetricsQuestion)(nil),       // 14: tachograph.v1.MetricsQuestion
 	(*ExplainQuestion)(nil),       // 15: tachograph.v1.ExplainQuestion
-	(*QueryResponse)(nil),         // 16: tachograph.v1.QueryResponse
-	(*Column)(nil),                // 17: tachograph.v1.Column
-	(*Row)(nil),                   // 18: tachograph.v1.Row
-	(*Cell)(nil),                  // 19: tachograph.v1.Cell
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
-	(*Value)(nil),                 // 22: tachograph.v1.Value
+	(*WhyQuestion)(nil),           // 16: tachograph.v1.WhyQuestion
+	(*StacksQuestion)(nil),        // 17: tachograph.v1.StacksQuestion
+	(*QueryResponse)(nil),         // 18: tachograph.v1.QueryResponse
+	(*Column)(nil),                // 19: tachograph.v1.Column
+	(*Row)(nil),                   // 20: tachograph.v1.Row
+	(*Cell)(nil),                  // 21: tachograph.v1.Cell
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 23: google.protobuf.Duration
+	(*Value)(nil),                 // 24: tachograph.v1.Value
 }
 var file_tachograph_v1_query_proto_depIdxs = []int32{
-	20, // 0: tachograph.v1.QueryRequest.from:type_name -> google.protobuf.Timestamp
-	20, // 1: tachograph.v1.QueryRequest.to:type_name -> google.protobuf.Timestamp
+	22, // 0: tachograph.v1.QueryRequest.from:type_name -> google.protobuf.Timestamp
+	22, // 1: tachograph.v1.QueryRequest.to:type_name -> google.protobuf.Timestamp
 	1,  // 2: tachograph.v1.QueryRequest.rates:type_name -> tachograph.v1.RatesQuestion
 	2,  // 3: tachograph.v1.QueryRequest.values:type_name -> tachograph.v1.ValuesQuestion
 	3,  // 4: tachograph.v1.QueryRequest.ranges:type_name -> tachograph.v1.RangesQuestion
@@ -1717,28 +1906,32 @@ var file_tachograph_v1_query_proto_depIdxs = []int32{
 	13, // 14: tachograph.v1.QueryRequest.archives:type_name -> tachograph.v1.ArchivesQuestion
 	14, // 15: tachograph.v1.QueryRequest.metrics:type_name -> tachograph.v1.MetricsQuestion
 	15, // 16: tachograph.v1.QueryRequest.explain:type_name -> tachograph.v1.ExplainQuestion
-	21, // 17: tachograph.v1.RatesQuestion.step:type_name -> google.protobuf.Duration
-	21, // 18: tachograph.v1.ValuesQuestion.step:type_name -> google.protobuf.Duration
-	21, // 19: tachograph.v1.RangesQuestion.step:type_name -> google.protobuf.Duration
-	20, // 20: tachograph.v1.ProcessesQuestion.at:type_name -> google.protobuf.Timestamp
-	21, // 21: tachograph.v1.ProcessesQuestion.step:type_name -> google.protobuf.Duration
-	20, // 22: tachograph.v1.ThreadsQuestion.at:type_name -> google.protobuf.Timestamp
-	20, // 23: tachograph.v1.MomentQuestion.at:type_name -> google.protobuf.Timestamp
-	20, // 24: tachograph.v1.DiffQuestion.from:type_name -> google.protobuf.Timestamp
-	20, // 25: tachograph.v1.DiffQuestion.to:type_name -> google.protobuf.Timestamp
-	21, // 26: tachograph.v1.FindQuestion.step:type_name -> google.protobuf.Duration
-	21, // 27: tachograph.v1.FindQuestion.least:type_name -> google.protobuf.Duration
-	17, // 28: tachograph.v1.QueryResponse.columns:type_name -> tachograph.v1.Column
-	18, // 29: tachograph.v1.QueryResponse.rows:type_name -> tachograph.v1.Row
-	19, // 30: tachograph.v1.Row.cells:type_name -> tachograph.v1.Cell
-	22, // 31: tachograph.v1.Cell.value:type_name -> tachograph.v1.Value
-	0,  // 32: tachograph.v1.QueryService.Query:input_type -> tachograph.v1.QueryRequest
-	16, // 33: tachograph.v1.QueryService.Query:output_type -> tachograph.v1.QueryResponse
-	33, // [33:34] is the sub-list for method output_type
-	32, // [32:33] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	16, // 17: tachograph.v1.QueryRequest.why:type_name -> tachograph.v1.WhyQuestion
+	17, // 18: tachograph.v1.QueryRequest.stacks:type_name -> tachograph.v1.StacksQuestion
+	23, // 19: tachograph.v1.RatesQuestion.step:type_name -> google.protobuf.Duration
+	23, // 20: tachograph.v1.ValuesQuestion.step:type_name -> google.protobuf.Duration
+	23, // 21: tachograph.v1.RangesQuestion.step:type_name -> google.protobuf.Duration
+	22, // 22: tachograph.v1.ProcessesQuestion.at:type_name -> google.protobuf.Timestamp
+	23, // 23: tachograph.v1.ProcessesQuestion.step:type_name -> google.protobuf.Duration
+	22, // 24: tachograph.v1.ThreadsQuestion.at:type_name -> google.protobuf.Timestamp
+	22, // 25: tachograph.v1.MomentQuestion.at:type_name -> google.protobuf.Timestamp
+	22, // 26: tachograph.v1.DiffQuestion.from:type_name -> google.protobuf.Timestamp
+	22, // 27: tachograph.v1.DiffQuestion.to:type_name -> google.protobuf.Timestamp
+	23, // 28: tachograph.v1.FindQuestion.step:type_name -> google.protobuf.Duration
+	23, // 29: tachograph.v1.FindQuestion.least:type_name -> google.protobuf.Duration
+	22, // 30: tachograph.v1.WhyQuestion.at:type_name -> google.protobuf.Timestamp
+	22, // 31: tachograph.v1.StacksQuestion.at:type_name -> google.protobuf.Timestamp
+	19, // 32: tachograph.v1.QueryResponse.columns:type_name -> tachograph.v1.Column
+	20, // 33: tachograph.v1.QueryResponse.rows:type_name -> tachograph.v1.Row
+	21, // 34: tachograph.v1.Row.cells:type_name -> tachograph.v1.Cell
+	24, // 35: tachograph.v1.Cell.value:type_name -> tachograph.v1.Value
+	0,  // 36: tachograph.v1.QueryService.Query:input_type -> tachograph.v1.QueryRequest
+	18, // 37: tachograph.v1.QueryService.Query:output_type -> tachograph.v1.QueryResponse
+	37, // [37:38] is the sub-list for method output_type
+	36, // [36:37] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_tachograph_v1_query_proto_init() }
@@ -1763,16 +1956,19 @@ func file_tachograph_v1_query_proto_init() {
 		(*QueryRequest_Archives)(nil),
 		(*QueryRequest_Metrics)(nil),
 		(*QueryRequest_Explain)(nil),
+		(*QueryRequest_Why)(nil),
+		(*QueryRequest_Stacks)(nil),
 	}
 	file_tachograph_v1_query_proto_msgTypes[6].OneofWrappers = []any{}
 	file_tachograph_v1_query_proto_msgTypes[8].OneofWrappers = []any{}
+	file_tachograph_v1_query_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tachograph_v1_query_proto_rawDesc), len(file_tachograph_v1_query_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -117,8 +117,21 @@ func (l *line) question(r *tachographv1.QueryRequest) {
 	case *tachographv1.QueryRequest_Explain:
 		l.command = "explain"
 		l.operand(q.Explain.GetMetrics()...)
+	case *tachographv1.QueryRequest_Why:
+		l.command = "why"
+		l.time("at", q.Why.GetAt())
+	case *tachographv1.QueryRequest_Stacks:
+		l.command = "stacks"
+		l.time("at", q.Stacks.GetAt())
+		l.mark("running", q.Stacks.GetRunning())
+		l.mark("waiting", q.Stacks.GetWaiting())
+		l.mark("top", q.Stacks.GetFunctions())
+		if q.Stacks.Number != nil {
+			l.count(q.Stacks.GetNumber())
+		}
+		l.operand(q.Stacks.GetMatch()...)
 	default:
-		l.fail(errors.New("no question: set rates, values, ranges, processes, threads, top, moment, diff, events, overview, summary, find, archives, metrics or explain"))
+		l.fail(errors.New("no question: set rates, values, ranges, processes, threads, top, moment, diff, events, overview, summary, find, archives, metrics, explain, why or stacks"))
 	}
 }
 

@@ -14,12 +14,13 @@ import (
 // flags are all that may stand before "--": what they begin with is what may be
 // given by a client.
 var flags = []string{"--host=", "--tz=", "--from=", "--to=", "--instance=", "--step=", "--units=", "--explain=true", "--rates=true", "--quick=true",
-	"--exact=true", "--at=", "--sort=", "--number=", "--by=", "--group=", "--kind=", "--for=", "--all=true", "--against="}
+	"--exact=true", "--at=", "--sort=", "--number=", "--by=", "--group=", "--kind=", "--for=", "--all=true", "--against=",
+	"--running=true", "--waiting=true", "--top=true"}
 
-var names = []string{"rates", "values", "ranges", "ps", "threads", "top", "at", "diff", "events", "summary", "find", "info", "metrics", "explain"}
+var names = []string{"rates", "values", "ranges", "ps", "threads", "top", "at", "diff", "events", "summary", "find", "info", "metrics", "explain", "why", "stacks"}
 
 // withoutOperands are the commands whose operands would be archives.
-var withoutOperands = []string{"top", "events", "summary", "info"}
+var withoutOperands = []string{"top", "events", "summary", "info", "why"}
 
 // FuzzArguments makes command lines of whatever a client may send: before "--" there
 // are the command and flags of the table only.
