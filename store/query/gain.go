@@ -32,8 +32,8 @@ func whyBroken(kind metric.EventKind) metric.Reason {
 	return metric.ReasonFor("no rate across " + string(kind))
 }
 
-// Note is something that a computation bridged or dropped, for people who ask
-// to have it explained.
+// Note describes something that a computation bridged or dropped, for people who ask for an
+// explanation.
 type Note struct {
 	Metric     *metric.Desc
 	Instance   *metric.Instance
@@ -45,8 +45,8 @@ type Note struct {
 type lastReading struct {
 	store.Point
 	archive *store.ArchiveInfo
-	// spacing are the last two distances between values: a class whose
-	// interval was stretched shows twice.
+	// spacing holds the last two distances between values: a class whose interval was stretched
+	// shows such a distance twice.
 	spacing [2]int64
 	lastInc float64
 	debt    metric.Debt
@@ -60,7 +60,7 @@ type gainer struct {
 	note   func(Note)
 	last   map[seriesID]*lastReading
 
-	// The series in work.
+	// The current series.
 	archive  *store.ArchiveInfo
 	metric   *metric.Desc
 	instance *metric.Instance
@@ -74,7 +74,7 @@ func newGainer(b breaks, note func(Note)) *gainer {
 	return &gainer{breaks: b, note: note, last: make(map[seriesID]*lastReading)}
 }
 
-// turn makes r's series the one in work.
+// turn makes a series the current one.
 func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Instance) {
 	if g.archive == archive && g.metric == d && g.instance == in && g.cur != nil {
 		return
@@ -96,8 +96,8 @@ func (g *gainer) turn(archive *store.ArchiveInfo, d *metric.Desc, in *metric.Ins
 // absent records that a tick had no value.
 func (g *gainer) absent() { g.cur.missing = true }
 
-// gain is what the counter in work gained when it showed p, over how many
-// seconds; why is set when no rate can be told.
+// gain returns how much the current counter gained up to p, and in how many seconds; why is set
+// when there is no rate.
 func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
 	prev, elapsed, why := g.pass(p)
 	if why != metric.Present {
@@ -105,7 +105,7 @@ func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
 			g.cur.debt = 0
 			return 0, 0, why
 		}
-		// What fell or was caught up unseen did so all the same.
+		// Falls and catching up that were not seen happened all the same.
 		inc, step := metric.Increase(g.metric, prev.Bits, p.Bits, 0)
 		g.cur.debt.Pay(inc, step)
 		return 0, 0, why
@@ -140,7 +140,7 @@ func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
 	return inc, elapsed, metric.Present
 }
 
-// change is by how much the level in work differs from the one before.
+// change returns the difference of the current level at p from the one before.
 func (g *gainer) change(p store.Point) (diff, seconds float64, why metric.Reason) {
 	prev, elapsed, why := g.pass(p)
 	if why != metric.Present {
@@ -149,8 +149,8 @@ func (g *gainer) change(p store.Point) (diff, seconds float64, why metric.Reason
 	return metric.Number(g.metric.Type, p.Bits) - metric.Number(g.metric.Type, prev.Bits), elapsed, metric.Present
 }
 
-// pass makes p the last reading. It returns the one before and the seconds
-// since, or why nothing may be taken across that time.
+// pass makes p the last reading. It returns the one before and the seconds since, or the reason
+// why no rate may be taken across that time.
 func (g *gainer) pass(p store.Point) (prev lastReading, seconds float64, why metric.Reason) {
 	c := g.cur
 	prev = *c

@@ -10,18 +10,17 @@ import (
 	"tachograph/store"
 )
 
-// A day of gauges is a million values, and what is shown of them are a mean, a
-// maximum and some points. Here they are worked out chunk by chunk: where summaries
-// tell the mean over a chunk, and how high the gauge can have stood in it at most, it
-// is evaluated only where the maximum may lie. What is shown is the same but for the
-// points of long windows, which cannot be finer than the chunks that were not
-// evaluated.
+// A day of gauges is a million values, but only a mean, a maximum and some points of them are
+// shown. Here they are worked out chunk by chunk. Summaries give the mean of the gauge over a
+// chunk and an upper limit of its values there, so the values themselves are computed only where
+// the maximum may lie. The result is the same except for the points of long windows: these cannot
+// be finer than the chunks whose values were not computed.
 
-// manyReadings is how many a window must have, four and a half hours of seconds, for
-// its points not to be exact.
+// manyReadings is the number of readings, four and a half hours at one a second, from which on
+// the points of a window need not be exact.
 const manyReadings = 1 << 14
 
-// gaugeCourse is a gauge in work.
+// gaugeCourse is a gauge that is being computed.
 type gaugeCourse struct {
 	*Gauge
 	def   *gauge
@@ -29,23 +28,22 @@ type gaugeCourse struct {
 	w     Window
 	whole float64
 	parts []*gaugePart
-	// silent says that it stood at zero throughout, and is not shown then.
+	// silent says that the gauge was zero throughout, and is therefore not shown.
 	silent bool
 }
 
-// gaugePart is what a gauge did between two readings: in one chunk, together with the
-// time since the chunk before; or, where summaries do not tell, in some time that is
-// evaluated as usual.
+// gaugePart is what a gauge did between two readings: in one chunk, together with the time since
+// the chunk before; or, where summaries are not enough, in some time that is evaluated as usual.
 type gaugePart struct {
-	told           bool // by summaries; the rest is set only then
+	told           bool // summaries suffice; the rest is set only then
 	from, to       int64
 	before         store.Point // the last reading before from
 	every          int64
 	count          uint64
-	mean, low, top float64 // over the time; the least and the most that are possible
+	mean, low, top float64 // over the time; low and top are the least and the most possible
 	plain          float64 // mean of the values
 	rows           []*leafRow
-	fine           bool // its values are wanted, for the points
+	fine           bool // the points need its values
 	evaluated      bool
 }
 
@@ -59,22 +57,22 @@ type leafRow struct {
 // seriesOf are the summaries of the series of a metric.
 type seriesOf map[seriesID][]*store.Summary
 
-// gaugeReader works out several gauges at once, so that what they have in common is
-// decoded once.
+// gaugeReader works out several gauges at once, so that the metrics they share are decoded only
+// once.
 type gaugeReader struct {
 	a       Archive
 	w       Window
 	points  int
 	breaks  breaks
 	metrics map[string]seriesOf
-	fixed   map[string][]*store.Run // values of metrics that hold, over the whole window
+	fixed   map[string][]*store.Run // values of discrete metrics, over the whole window
 	courses []*gaugeCourse
-	// setBack says that the wall clock was set back within the window: the times of
-	// chunks, which are by that clock, then tell of nothing what lies in them.
+	// setBack says that the wall clock was set back within the window. The times of chunks are by
+	// that clock, so they then do not show what lies in a chunk.
 	setBack bool
 }
 
-// newGaugeReader sums up what gauges are made of.
+// newGaugeReader reads the summaries of the metrics of the expressions.
 func newGaugeReader(a Archive, w Window, points int, exprs []*Expr) *gaugeReader {
 	g := &gaugeReader{a: a, w: w, points: points, breaks: readBreaks(a, w), metrics: make(map[string]seriesOf), fixed: make(map[string][]*store.Run)}
 	for e := range a.Events(w.From, w.To, metric.EventClockStep) {
@@ -115,14 +113,14 @@ func newGaugeReader(a Archive, w Window, points int, exprs []*Expr) *gaugeReader
 	return g
 }
 
-// copied is a run that stays valid.
+// copied returns a copy of a run that stays valid.
 func copied(run *store.Run) *store.Run {
 	out := *run
 	out.Wall, out.Cont, out.Bits, out.Miss = slices.Clone(run.Wall), slices.Clone(run.Cont), slices.Clone(run.Bits), slices.Clone(run.Miss)
 	return &out
 }
 
-// course prepares a gauge. It is nil where it is not of the kind that summaries tell.
+// course prepares a gauge. It returns nil where summaries cannot give it.
 func (g *gaugeReader) course(def *gauge, e *Expr) *gaugeCourse {
 	if def.fullest || e.Desc != nil {
 		return nil
@@ -136,7 +134,7 @@ func (g *gaugeReader) course(def *gauge, e *Expr) *gaugeCourse {
 	return c
 }
 
-// finish is what a gauge has come to.
+// finish returns the finished gauge; nil where there is nothing to show.
 func (c *gaugeCourse) finish(a Archive) (*Gauge, error) {
 	if c == nil || c.silent {
 		return nil, nil
@@ -144,7 +142,7 @@ func (c *gaugeCourse) finish(a Archive) (*Gauge, error) {
 	return c.Gauge.finish(a, c.def, c.w)
 }
 
-// divide finds the parts of a gauge.
+// divide splits a gauge into parts. It reports whether summaries suffice for any of them.
 func (g *gaugeReader) divide(c *gaugeCourse) bool {
 	var leaves []*node
 	c.e.root.leaves(func(n *node) {
@@ -163,7 +161,7 @@ func (g *gaugeReader) divide(c *gaugeCourse) bool {
 		return false
 	}
 	place := make(map[begin]*gaugePart)
-	var untold []Window // where something does not fit
+	var untold []Window // times where the metrics do not fit together
 	for i, n := range leaves {
 		if n.desc.Class != leaves[0].desc.Class {
 			return false
@@ -197,7 +195,7 @@ func (g *gaugeReader) divide(c *gaugeCourse) bool {
 	}
 	for _, p := range c.parts {
 		if p.from <= end || p.to < p.from {
-			return false // The clock was set back, by so little that no event tells it.
+			return false // The clock was set back, by so little that no event says so.
 		}
 		end = p.to
 		p.told = p.told && !slices.ContainsFunc(untold, func(w Window) bool { return w.From <= p.to && w.To >= p.from })
@@ -207,8 +205,8 @@ func (g *gaugeReader) divide(c *gaugeCourse) bool {
 	return slices.ContainsFunc(c.parts, func(p *gaugePart) bool { return p.told })
 }
 
-// regular reports whether readings came one after the other since those of prev, and
-// nothing happened that takes more than summaries to judge.
+// regular reports whether the readings of s follow those of prev without a gap, and nothing
+// happened in between that needs more than summaries to judge.
 func (g *gaugeReader) regular(prev, s *store.Summary) bool {
 	every := interval(s.Archive, s.Metric.Class)
 	if every == 0 || prev.Archive != s.Archive || s.Count < 2 || s.Missing > 0 || prev.Missing > 0 || s.Resets+s.Wraps > 0 {
@@ -233,7 +231,8 @@ func (g *gaugeReader) regular(prev, s *store.Summary) bool {
 	return s.Sum-s.Sum == 0
 }
 
-// run evaluates what is not told, and of the rest what may hold the maxima.
+// run evaluates the times for which summaries do not suffice, and the parts that may hold a
+// maximum.
 func (g *gaugeReader) run() error {
 	type job struct {
 		c *gaugeCourse
@@ -286,9 +285,9 @@ func (g *gaugeReader) run() error {
 	return nil
 }
 
-// untold evaluates the times between the parts that summaries tell.
+// untold evaluates the times between the parts for which summaries suffice.
 func (g *gaugeReader) untold(c *gaugeCourse) error {
-	var last *gaugePart // of those that are told
+	var last *gaugePart // the last part for which summaries suffice
 	from := g.w.From
 	evaluate := func(end int64) error {
 		var before spacing
@@ -315,7 +314,7 @@ func (g *gaugeReader) untold(c *gaugeCourse) error {
 	return nil
 }
 
-// take adds a part that was not evaluated.
+// take adds a part that was not evaluated, from its summaries.
 func (c *gaugeCourse) take(p *gaugePart) {
 	n := float64(p.count)
 	seconds := float64(p.to-p.before.Wall) / 1e9
@@ -335,7 +334,7 @@ func (c *gaugeCourse) take(p *gaugePart) {
 	}
 }
 
-// A glimpse is what some gauges are made of in one of their parts, value by value.
+// A glimpse holds the values of the metrics of some gauges in one part.
 type glimpse struct {
 	g        *gaugeReader
 	from, to int64
@@ -412,8 +411,8 @@ func (v *glimpse) run(r *leafRow) *store.Run {
 	return v.runs[idOf(r.s.Archive, r.s.Metric, r.s.Instance)]
 }
 
-// values puts the values of a series, or its rates, into a row; shown says that the
-// rates are in the units in which they are shown.
+// values puts the values of a series, or its rates, into a row; with shown, the rates are in the
+// units in which they are shown.
 func (v *glimpse) values(out *vector, r *leafRow, rate, shown bool) {
 	run, key := v.run(r), ""
 	if run.Instance != nil {

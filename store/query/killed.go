@@ -9,27 +9,28 @@ import (
 	"tachograph/store"
 )
 
-// killing begins what notice says where the kernel's count of those that it killed for
-// lack of memory has grown.
+// killing is the beginning of the event text that package notice writes when the kernel's count
+// of processes killed for lack of memory has grown.
 const killing = "the kernel killed"
 
-// Killing reports whether an event says that the kernel killed somebody for lack of memory.
+// Killing reports whether an event says that the kernel killed a process for lack of memory.
 func Killing(e *store.Event) bool {
 	return e.Kind == metric.EventMemory && strings.HasPrefix(e.Text, killing)
 }
 
-// How long before and after the kernel's count was seen to have grown a process may have
-// been seen to end. The one is read each second or so, the other as seldom as processes are.
+// killedBefore and killedAfter are how long before and after the kernel's count was seen to grow
+// the end of a victim may have been seen. The count is read each second or so, ends only as
+// seldom as processes are.
 const (
 	killedBefore = int64(10e9)
 	killedAfter  = int64(5e9)
 )
 
-// mostKilled bounds how many ends are looked at about one event.
+// mostKilled bounds how many ends are examined for one event.
 const mostKilled = 50_000
 
-// Victims are the ends by signal 9 about the time of an event of killing. The kernel says
-// how many it killed and not whom: told is whether there are no others.
+// Victims returns the ends by signal 9 about the time of a killing event. The kernel says how
+// many processes it killed, but not which: told reports whether the list is exactly those.
 func Victims(a Archive, e *store.Event) (list []*store.Event, told bool) {
 	looked := 0
 	for end := range a.Events(e.At.Wall-killedBefore, e.At.Wall+killedAfter, metric.EventProcessExit) {
@@ -47,10 +48,11 @@ func Victims(a Archive, e *store.Event) (list []*store.Event, told bool) {
 	return list, len(list) == count
 }
 
-// mostNamed is how many are named in a sentence.
+// mostNamed is the most processes that a sentence names.
 const mostNamed = 3
 
-// EventText is what an event says. Of a killing it names whom, where that can be told.
+// EventText returns the text of an event. For a killing it adds the names of the victims, where
+// they can be determined.
 func EventText(a Archive, e *store.Event) string {
 	if !Killing(e) {
 		return e.Text

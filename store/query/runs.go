@@ -12,16 +12,16 @@ import (
 	"tachograph/store"
 )
 
-// Runs are the processes of one name that ended in a window, as the events of
-// their exits tell.
+// Runs are the processes of one name that ended in a window, according to the events of their
+// exits.
 type Runs struct {
 	Archive *store.ArchiveInfo
 	Name    string
 	Count   int
-	// Failed is how many of them did not end well: not with exit 0, nor by a
-	// signal that asks to end.
+	// Failed is how many of them failed: they ended neither with exit 0 nor by a signal that asks
+	// a process to end.
 	Failed      int
-	First, Last int64 // exits
+	First, Last int64 // times of the exits
 	// Every is the usual time from one exit to the next; 0 where there is no
 	// rhythm.
 	Every time.Duration
@@ -33,29 +33,29 @@ type Runs struct {
 	last int64
 }
 
-// How is a way to end, and how often it was gone.
+// How is a way in which processes ended, and how many did.
 type How struct {
 	Text  string
 	Count int
 }
 
 const (
-	// mostRuns bounds the names that are told apart, whatever an archive holds.
+	// mostRuns bounds the names that are counted, whatever an archive holds.
 	mostRuns = 10_000
 	mostGaps = 128
 	mostHows = 16
-	// A crash loop fails at least so often, and most of the time.
+	// leastCrashes is the fewest failures of a crash loop, which also fails most of the time.
 	leastCrashes = 5
-	// A rhythm has at least so long from one end to the next: what comes more
-	// quickly are commands in a script.
+	// leastRhythm is the shortest time from one end to the next that counts as a rhythm: what
+	// comes more quickly are commands in a script.
 	leastRhythm = 50 * time.Millisecond
-	// Many commands say no by ending with 1: grep, test, diff. Of trouble that tells
-	// only when it goes on.
+	// leastOfNo is how long failures with exit 1 must go on to mean trouble. Many commands, such
+	// as grep, test and diff, say no by ending with 1.
 	leastOfNo = 30 * time.Second
 )
 
-// CrashLoop reports whether something seems to start the program again and
-// again, only for it to fail: the runs fail, with a rhythm.
+// CrashLoop reports whether something seems to start the program again and again, only for it to
+// fail: the runs fail, with a rhythm.
 func (r *Runs) CrashLoop() bool {
 	if len(r.Hows) > 0 && r.Hows[0].Text == "exit 1" && r.Last-r.First < int64(leastOfNo) {
 		return false
@@ -63,8 +63,7 @@ func (r *Runs) CrashLoop() bool {
 	return r.Failed >= leastCrashes && 5*r.Failed >= 4*r.Count && r.Every > 0
 }
 
-// String says in a line what the runs were: "ended 42 times, every 10 s: exit 1
-// (41), signal 9 (1)".
+// String describes the runs in a line: "ended 42 times, every 10 s: exit 1 (41), signal 9 (1)".
 func (r *Runs) String() string {
 	text := fmt.Sprintf("ended %d times", r.Count)
 	if r.Count == 1 {
@@ -102,7 +101,7 @@ func roughly(d time.Duration) string {
 // AllRuns lists the runs of a window by name, the most frequent first.
 func AllRuns(a Archive, w Window) []*Runs { return runsOf(a, w, false) }
 
-// runsOf lists the runs of a window by name, or by name and who started them.
+// runsOf lists the runs of a window by name, or by name and parent.
 func runsOf(a Archive, w Window, byParent bool) []*Runs {
 	type key struct{ host, name, parent string }
 	all := make(map[key]*Runs)
@@ -160,7 +159,7 @@ func (r *Runs) add(e *store.Event) {
 	}
 }
 
-// countOf reads a count of a label; what is none counts as nothing.
+// countOf reads a count from a label; anything that is not a count is zero.
 func countOf(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 1<<40 {
@@ -169,7 +168,7 @@ func countOf(text string) int {
 	return n
 }
 
-// finish counts how they ended, and finds the rhythm.
+// finish counts the ways in which they ended, and finds the rhythm.
 func (r *Runs) finish() {
 	for how, n := range r.hows {
 		r.Hows = append(r.Hows, How{how, n})
@@ -181,9 +180,9 @@ func (r *Runs) finish() {
 	r.Every = Rhythm(r.gaps)
 }
 
-// CrashLoops are the runs that look like one, the most frequent first. Programs of
-// one name are told apart by who started them: a service that fails is no less in
-// trouble because scripts call another program of its name. Of each name it is one.
+// CrashLoops returns the runs that look like a crash loop, the most frequent first. Programs of
+// one name are kept apart by their parents: a service that fails is no less in trouble because
+// scripts call another program of its name. Each name is listed once.
 func CrashLoops(a Archive, w Window) []*Runs {
 	told := make(map[[2]string]bool)
 	return slices.DeleteFunc(runsOf(a, w, true), func(r *Runs) bool {

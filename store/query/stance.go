@@ -11,7 +11,7 @@ import (
 	"tachograph/store"
 )
 
-// State is what a machine was doing at an instant, as far as its recording tells.
+// State is what a machine was doing at an instant, as far as its recording shows.
 type State int
 
 const (
@@ -24,27 +24,28 @@ const (
 	Over                    // the instant lies behind all that was recorded
 )
 
-// Stance is where an instant stands in the recording of one host.
+// Stance describes an instant in the recording of one host.
 type Stance struct {
 	At    int64
 	State State
-	// Before and After are the samples around the instant: the last one not after
-	// it, and the next one; zero where there is none.
+	// Before and After are the samples around the instant: the last one not after it, and the
+	// next one; zero where there is none.
 	Before, After int64
-	// Break is what the instant lies in, from where it is known to begin to where
-	// it is known to end; nil while the machine was recorded, and outside of the
-	// recording. Behind the recording it is how that ended, if it says so.
+	// Break is the interruption that the instant lies in, from where it is known to begin to
+	// where it is known to end; nil while the machine was recorded, and outside of the recording.
+	// After the end of the recording it is how that ended, if an event says so.
 	Break *Break
 }
 
-// fewest and longest are how many intervals without a sample, and how much time,
-// an instant must be surrounded by to count as not recorded where no event says so.
+// fewest and longest limit the time between the samples around an instant: where no event
+// explains a time without samples, it counts as not recorded only if it is longer than so many
+// intervals and than so much time.
 const (
 	fewest  = 3
 	longest = int64(10 * time.Second)
 )
 
-// StanceAt tells where an instant stands in the recording of a host.
+// StanceAt describes an instant in the recording of a host.
 func StanceAt(a Archive, host string, at int64) Stance {
 	s := Stance{At: at, Before: LastBefore(a, host, at), After: FirstAfter(a, host, at)}
 	limit, every := longest, int64(time.Second)
@@ -62,7 +63,7 @@ func StanceAt(a Archive, host string, at int64) Stance {
 		if at-s.Before > limit {
 			s.State = Over
 		}
-		// The recording may go on: to have ended, it must say so.
+		// The recording may go on: only an event says that it has ended.
 		if b := s.broken(a, host); b != nil && b.Kind != metric.EventGap && b.From <= at && at-s.Before > 2*every {
 			s.State, s.Break = Over, b
 		}
@@ -90,18 +91,18 @@ func StanceAt(a Archive, host string, at int64) Stance {
 	return s
 }
 
-// broken is what the events between the samples around the instant come to: the
-// one that says most about why there is none between them; nil if there are no
-// such events. Its kind is sleep, shutdown, panic or gap.
+// broken returns the break that the events between the samples around the instant describe: the
+// one that best explains why there are no samples; nil if there are no such events. Its kind is
+// sleep, shutdown, panic, gap or, where no sample follows, stop.
 func (s *Stance) broken(a Archive, host string) *Break {
 	w := Window{Hosts: []string{host}, From: s.Before, To: s.After}
 	if w.To != 0 {
-		w.To += int64(2 * time.Second) // What was noticed with the first sample stands at it or just behind.
+		w.To += int64(2 * time.Second) // What was noticed with the first sample has its time or one just after it.
 	}
 	var asleep, woke, down, booted int64
 	var panicked, off, gap, stopped bool
-	var text string                       // of a gap
-	told := map[metric.EventKind]string{} // by kind
+	var text string                       // of the gap event
+	told := map[metric.EventKind]string{} // texts of the events, by kind
 	for e := range SortedEvents(a, w, breakKinds...) {
 		wall := e.At.Wall
 		told[e.Kind] = e.Text
@@ -165,7 +166,7 @@ func (s *Stance) broken(a Archive, host string) *Break {
 	return b
 }
 
-// rebooted reports whether the samples around the instant are of two boots.
+// rebooted reports whether the samples around the instant come from two boots.
 func (s *Stance) rebooted(a Archive, host string) bool {
 	before, after := "", ""
 	for _, info := range a.Archives() {
@@ -197,8 +198,8 @@ func startOf(e *store.Event) int64 {
 	return min(at, e.At.Wall)
 }
 
-// pulse are metrics of the fastest class by which it is seen that samples were
-// taken: any of them that an archive has will do.
+// pulse returns up to four metrics of the fastest class whose values show when samples were
+// taken.
 func pulse(a Archive) []string {
 	const enough = 4
 	var names []string
@@ -213,14 +214,15 @@ func pulse(a Archive) []string {
 	return names
 }
 
-// A sample is looked for close by, then farther away, then in the whole archive.
+// LastBefore and FirstAfter look for a sample close by, then farther away, then in the whole
+// archive.
 const (
 	firstLook = 5 * time.Minute
 	farLook   = int64(30 * 24 * time.Hour)
 )
 
-// LastBefore is the last sample of the fastest class of a host that is not after
-// an instant; zero where there is none.
+// LastBefore returns the time of a host's last sample of the fastest class that is not after an
+// instant; zero where there is none.
 func LastBefore(a Archive, host string, at int64) int64 {
 	archives, names := ofHost(a, host), pulse(a)
 	var last int64
@@ -248,8 +250,8 @@ func LastBefore(a Archive, host string, at int64) int64 {
 	return last
 }
 
-// FirstAfter is the first sample of the fastest class of a host that is after an
-// instant; zero where there is none.
+// FirstAfter returns the time of a host's first sample of the fastest class after an instant;
+// zero where there is none.
 func FirstAfter(a Archive, host string, at int64) int64 {
 	names := pulse(a)
 	var first int64
@@ -257,7 +259,7 @@ func FirstAfter(a Archive, host string, at int64) int64 {
 		if info.To <= at {
 			continue
 		}
-		from := max(at+1, info.Begin()) // It is before the archive's end: at+1 is a number.
+		from := max(at+1, info.Begin()) // It is before the archive's end, so at+1 does not overflow.
 		for on := int64(firstLook); first == 0 && len(names) > 0; on *= 16 {
 			to := info.To
 			if on < farLook && info.To-from > on {
@@ -279,7 +281,7 @@ func FirstAfter(a Archive, host string, at int64) int64 {
 	return first
 }
 
-// ofHost are the archives of a host, in order.
+// ofHost returns the archives of a host, in order.
 func ofHost(a Archive, host string) []*store.ArchiveInfo {
 	var list []*store.ArchiveInfo
 	for _, info := range a.Archives() {
