@@ -11,48 +11,47 @@ import (
 	"tachograph/store"
 )
 
-// topper adds up what processes used, chunk by chunk. It keeps what still
-// lives, what has been added up by group, and of single processes that ended
-// only those that may be among the biggest.
+// topper adds up what processes used, chunk by chunk. It keeps the processes that still live, the
+// sums by group, and of the single processes that ended only those that may be among the biggest.
 type topper struct {
 	a      Archive
 	w      Window
 	group  Grouping
-	names  map[string]bool // of the processes in question; nil for all
+	names  map[string]bool // the processes to add up; nil for all
 	by     By
-	most   int // how many single processes are wanted; 0 for all
+	most   int // how many single processes to rank; 0 for all
 	every  int64
-	own    map[string]float64  // of each host: the seconds that were recorded
-	begins map[[2]string]int64 // of each boot: when processes were first read
+	own    map[string]float64  // by host: the seconds that were recorded
+	begins map[[2]string]int64 // by boot: when processes were first read
 
 	lives  map[string]*life
 	free   []*life
 	least  float64 // what a single process must exceed to be among the biggest
 	groups map[groupKey]*Consumer
 	ended  []*Consumer
-	each   func(*Consumer) // if set is given single processes that ended, which then are not kept
+	each   func(*Consumer) // if set, receives single processes that ended, which are then not kept
 	count  int
 	total  float64
 	fields *fieldMap
 
-	digested bool           // totals serve
+	digested bool           // totals of crowds may be used
 	exact    map[place]bool // except these,
-	bounded  []bounded      // and those that were used, if processes are ranked
+	bounded  []bounded      // and those used so far, if single processes are ranked
 }
 
-// groupKey tells groups of a host apart; those of single processes and of
-// parents those of a boot as well.
+// groupKey identifies a group of a host; for single processes and for parents it includes the
+// boot.
 type groupKey struct{ host, boot, name string }
 
-// life is a process of which more may come.
+// life is a process for which more summaries may come.
 type life struct {
 	*Consumer
-	own     Consumer // of a single process
+	own     Consumer // for a single process
 	last    [NumProcessCounters]store.Point
 	known   [NumProcessCounters]bool
 	level   store.Point
 	charged bool    // its footprint is known
-	peaked  bool    // so is what the kernel says was its peak,
+	peaked  bool    // so is the peak that the kernel reports,
 	before  float64 // and what that was when the window began
 	seen    int64
 	touched int // the number of the summaries it was last in
@@ -66,8 +65,8 @@ func newConsumer(s *store.Summary, name string) Consumer {
 
 var errNothing = errors.New("nothing was recorded in this window")
 
-// bounds moves the window's beginning to the last reading before it, and finds
-// when each boot's recording began.
+// bounds moves the window's beginning to the last reading before it, and finds when each boot's
+// recording began.
 func (t *topper) bounds(w Window) error {
 	from, to, list := Covered(t.a, w)
 	if len(list) == 0 {
@@ -107,9 +106,8 @@ func (t *topper) bounds(w Window) error {
 	return nil
 }
 
-// spans works out of each host how many seconds of the window were recorded,
-// boot by boot: what counters gained between archives of one boot is known,
-// what happened between boots is not.
+// spans computes for each host how many seconds of the window were recorded, boot by boot: what
+// counters gained between archives of one boot is known, what happened between boots is not.
 func (t *topper) spans() {
 	type span struct{ from, to int64 }
 	boots := make(map[[2]string]span)
@@ -131,7 +129,7 @@ func (t *topper) spans() {
 	}
 }
 
-// add sums up the fields of all processes, or of those that are named by keys.
+// add sums up the fields of all processes, or of those with the keys.
 func (t *topper) add(fields *fieldMap, keys []string) {
 	t.fields = fields
 	t.lives = make(map[string]*life)
@@ -232,8 +230,7 @@ func (t *topper) life(s *store.Summary) *life {
 	return l
 }
 
-// stand makes an instance that was first seen at wall the one that c shows, if no
-// other was seen before.
+// stand makes in, first seen at wall, the instance that c shows, unless another was seen earlier.
 func (c *Consumer) stand(in *metric.Instance, wall int64) {
 	if c.Instance != nil && (wall > c.since || wall == c.since && in.Key >= c.Instance.Key) {
 		return
@@ -241,7 +238,7 @@ func (c *Consumer) stand(in *metric.Instance, wall int64) {
 	c.Instance, c.Start, c.since = in, in.Began(), wall
 }
 
-// addCrowds counts the processes that were too many for a row each.
+// addCrowds counts the processes that were too many to have a row each.
 func (t *topper) addCrowds() {
 	for e := range t.a.Events(t.w.From, t.w.To, metric.EventProcessExits) {
 		name, n := e.Label("name"), countOf(e.Label("count"))
@@ -267,7 +264,7 @@ func (t *topper) addCrowds() {
 	}
 }
 
-// of is the name of the group that an instance belongs to.
+// of returns the name of the group that an instance belongs to.
 func (t *topper) of(in *metric.Instance) string {
 	switch t.group {
 	case PerName:
@@ -291,7 +288,7 @@ func (t *topper) keyOf(info *store.ArchiveInfo, in *metric.Instance) groupKey {
 	return k
 }
 
-// summary adds what one metric of a process came to in one chunk.
+// summary adds the summary of one metric of a process in one chunk.
 func (t *topper) summary(l *life, s *store.Summary) {
 	name := s.Metric.Name
 	if f, ok := t.fields.counter(s.Archive, name); ok {
@@ -300,7 +297,7 @@ func (t *topper) summary(l *life, s *store.Summary) {
 	}
 	f, ok := t.fields.level(s.Archive, name)
 	if !ok {
-		return // Another archive's.
+		return // It belongs to another archive.
 	}
 	if f == Highest {
 		t.highest(l, s)
@@ -314,9 +311,9 @@ func (t *topper) summary(l *life, s *store.Summary) {
 	}
 }
 
-// counter adds a counter's gain. Chunks of the same process are joined; a
-// process that was not there at the reading before began in the window, and
-// all that its counters show is its own.
+// counter adds a counter's gain, also between chunks of the same process. If a process was not
+// there at the reading before, it began in the window, and all that its counters show was used in
+// it.
 func (t *topper) counter(l *life, f ProcessCounter, s *store.Summary) {
 	gain := s.Increase
 	if l.known[f] {
@@ -329,8 +326,8 @@ func (t *topper) counter(l *life, f ProcessCounter, s *store.Summary) {
 	l.Gains[f] = sum(l.Gains[f], gain*base(s.Metric.Units))
 }
 
-// born reports whether the process began after the window did: the recording
-// of its boot had begun before it was first seen, and it was not there then.
+// born reports whether the process began after the window did: the recording of its boot had
+// begun before it was first seen, and it was not there then.
 func (t *topper) born(s *store.Summary) bool {
 	if at := s.Instance.Began(); at != 0 {
 		return at >= t.w.From
@@ -338,7 +335,7 @@ func (t *topper) born(s *store.Summary) bool {
 	begin := max(t.begins[[2]string{s.Archive.Host.ID, s.Archive.BootID}], t.w.From)
 	late := t.every / 2
 	if s.Archive.Step != 0 {
-		late = min(late, int64(time.Second)/2) // The first reading is there by itself.
+		late = min(late, int64(time.Second)/2) // An archive of steps needs no such margin for its first reading.
 	}
 	return s.First.Wall > begin+late
 }
@@ -348,7 +345,7 @@ func (t *topper) level(l *life, s *store.Summary) {
 	if peak := metric.Number(s.Metric.Type, s.Max) * unit; l.Peak != l.Peak || peak > l.Peak {
 		l.Peak = peak
 	}
-	// The first value stands for the time since the one before it.
+	// The first value counts for the time since the one before it.
 	before := t.every
 	if l.level.Wall != 0 {
 		before = s.First.Cont - l.level.Cont
@@ -361,8 +358,8 @@ func (t *topper) level(l *life, s *store.Summary) {
 	l.level = s.Last
 }
 
-// highest takes the kernel's own peak, which samples miss, if it surely fell
-// into the window: the process began in it, or the peak rose in it.
+// highest takes the peak that the kernel reports, which samples miss, if it surely was in the
+// window: the process began in it, or the peak rose in it.
 func (t *topper) highest(l *life, s *store.Summary) {
 	unit := base(s.Metric.Units)
 	if !l.peaked {
@@ -388,7 +385,7 @@ func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
 	}
 	x := metric.Number(s.Metric.Type, s.Last.Bits) * base(s.Metric.Units)
 	if s.Averaged {
-		x = math.NaN() // It ended within a step, which does not tell what it held then.
+		x = math.NaN() // It ended within a step, which does not show what it held at its end.
 	}
 	switch {
 	case t.group == PerProcess:
@@ -398,8 +395,8 @@ func (t *topper) ending(c *Consumer, f ProcessLevel, s *store.Summary) {
 	}
 }
 
-// finish works out what a process held while it lived, or what a group held
-// together over the window.
+// finish computes what a process held while it lived, or what a group held together over the
+// window.
 func (t *topper) finish(c *Consumer) {
 	for f, gain := range c.Gains {
 		c.Gains[f] = max(0, gain) // The last reading may be a dip.
@@ -416,8 +413,8 @@ func (t *topper) finish(c *Consumer) {
 	c.Peak = max(c.Peak, c.Mean)
 }
 
-// settle lets go of the processes that did not live to see the n-th summaries,
-// which began at begin; without that, of all.
+// settle drops the processes that have ended: those that are not in the n-th summaries, which
+// began at begin, and were last seen well before that. With begin 0 it drops all.
 func (t *topper) settle(n int, begin int64) {
 	for key, l := range t.lives {
 		if l.touched == n || begin != 0 && l.seen >= begin-missedTicks*t.every {
@@ -459,7 +456,7 @@ func (t *topper) sumUp(c *Consumer) {
 	}
 }
 
-// ranked lists what was added up, biggest first.
+// ranked returns the consumers, biggest first.
 func (t *topper) ranked() []*Consumer {
 	out := t.ended
 	if t.group != PerProcess {

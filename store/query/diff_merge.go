@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// merged makes one line of the changes that say one thing. The list is sorted,
-// before and after.
+// merged joins changes that say the same thing into one line. The list is sorted, before and
+// after.
 func merged(d *differ, s *systemPair, p *processPair, list []*Change) []*Change {
 	list = sameSetting(list)
 	list = sameHappening(list)
@@ -26,8 +26,8 @@ func merged(d *differ, s *systemPair, p *processPair, list []*Change) []*Change 
 	return list
 }
 
-// sameSetting joins settings that went from one value to another at one
-// instant: a kernel variable is often known by two names.
+// sameSetting joins settings that went from one value to another at one instant: a kernel
+// variable is often known by two names.
 func sameSetting(list []*Change) []*Change {
 	type step struct {
 		old, new string
@@ -48,11 +48,11 @@ func sameSetting(list []*Change) []*Change {
 	})
 }
 
-// fewHappenings of a kind are told one by one, more of them are counted.
+// fewHappenings is how many events of a kind are listed one by one; more of them are counted.
 const fewHappenings = 2
 
-// sameHappening joins events of a kind, so that a day with forty gaps has room
-// for what they were about.
+// sameHappening joins events of a kind, so that a day with forty gaps leaves room for what they
+// were about.
 func sameHappening(list []*Change) []*Change {
 	byKind := make(map[string][]*Change)
 	for _, c := range list {
@@ -84,11 +84,11 @@ func sameHappening(list []*Change) []*Change {
 	})
 }
 
-// most is how much of a change of the machine processes of one name must
-// account for to be its explanation.
+// most is how much of a change of the machine processes of one name must account for to be its
+// explanation.
 const most = 0.6
 
-// explained joins a change of the machine to the process that made it.
+// explained joins a change of the machine to the process that caused it.
 func explained(d *differ, list []*Change) []*Change {
 	gone := make(map[*Change]bool)
 	for _, m := range list {
@@ -117,8 +117,8 @@ func explained(d *differ, list []*Change) []*Change {
 	return slices.DeleteFunc(list, func(c *Change) bool { return gone[c] })
 }
 
-// machineAspect says which aspects of processes a change of the machine adds
-// up, and by how much it changed, in the aspects' units.
+// machineAspect returns the aspects of processes that a change of the machine adds up, and by how
+// much it changed, in the aspects' units.
 func (d *differ) machineAspect(c *Change) (aspects []string, total float64) {
 	if c.Kind != SystemChange {
 		return nil, 0
@@ -154,8 +154,8 @@ func (d *differ) machineAspect(c *Change) (aspects []string, total float64) {
 	return nil, 0
 }
 
-// moved are the aspects of processes of which the machine did more than is usual, or of
-// which it tells nothing.
+// moved returns the aspects of processes of which the machine did more than is usual, or for
+// which it has no metric.
 func (p *systemPair) moved(candidates map[seriesKey]*Change) map[string]bool {
 	out := make(map[string]bool)
 	told := make(map[string]bool)
@@ -177,7 +177,7 @@ func (p *systemPair) moved(candidates map[seriesKey]*Change) map[string]bool {
 	return out
 }
 
-// ofOne joins what is said of processes of one name: what stands highest leads.
+// ofOne joins the changes about processes of one name; the one with the highest score leads.
 func ofOne(list []*Change) []*Change {
 	leads := make(map[string]*Change)
 	return slices.DeleteFunc(list, func(c *Change) bool {
@@ -222,7 +222,7 @@ func ofDisks(list []*Change) []*Change {
 	return list
 }
 
-// processPart is by how much processes of one name changed in an aspect.
+// processPart returns by how much processes of one name changed in an aspect.
 func (d *differ) processPart(c *Change, aspect string) float64 {
 	switch c.Kind {
 	case ProcessChange:

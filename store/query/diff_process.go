@@ -9,8 +9,8 @@ import (
 	"tachograph/store"
 )
 
-// aspects of processes that are compared, each with the unit amount that is
-// worth a line and the one that is a lot.
+// aspects are what is compared of processes: each with its amount, given the seconds of a window,
+// its units and whether it is a rate.
 var aspects = []struct {
 	name  string
 	of    func(*Consumer, float64) float64
@@ -32,7 +32,7 @@ type usage struct {
 	every   int64 // interval of the process class
 }
 
-// usage is that of all processes, or of those called by the names.
+// usage returns what all processes used, or those with the names.
 func (d *differ) usage(w Window, names map[string]bool) (*usage, error) {
 	t := &topper{a: d.a, group: PerName, digested: true, names: names}
 	if err := t.bounds(w); err != nil {
@@ -41,17 +41,17 @@ func (d *differ) usage(w Window, names map[string]bool) (*usage, error) {
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	u := &usage{byName: make(map[string]*Consumer), seconds: d.seconds(t.w), from: t.w.From, every: t.every}
 	t.add(fields, nil)
-	// What was held on average is over the time that the wall clock tells.
+	// The mean memory is computed over wall clock time; the other values use seconds.
 	walls, every := t.own[t.w.Hosts[0]], float64(t.every)/1e9
 	for _, c := range t.groups {
 		c.Mean *= (walls + every) / (u.seconds + every)
 		u.byName[c.Name] = c
-		u.to = max(u.to, min(c.To+t.every, t.w.To)) // Of what came later nothing was seen.
+		u.to = max(u.to, min(c.To+t.every, t.w.To)) // Nothing after t.w.To was seen.
 	}
 	return u, nil
 }
 
-// amount is what processes called name used; nothing if there were none.
+// amount returns what processes called name used; 0 if there were none.
 func (u *usage) amount(name string, of func(*Consumer, float64) float64) float64 {
 	c := u.byName[name]
 	if c == nil {
@@ -64,7 +64,7 @@ func (u *usage) amount(name string, of func(*Consumer, float64) float64) float64
 	return x
 }
 
-// processImpact is how much of the machine a difference in an aspect is.
+// processImpact returns how much of the machine a difference in an aspect is.
 func (d *differ) processImpact(aspect string, diff float64) float64 {
 	switch aspect {
 	case "cpu":
@@ -78,8 +78,8 @@ func (d *differ) processImpact(aspect string, diff float64) float64 {
 	return math.Min(decades(1+diff/1e5)/3, 1) * 0.8
 }
 
-// A processPair is what processes used in both windows, and in the usual ones those
-// that are in question.
+// A processPair holds what processes used in both windows, and what the processes in question
+// used in the usual windows.
 type processPair struct {
 	a, b  *usage
 	usual []*usage
@@ -88,20 +88,20 @@ type processPair struct {
 // leastReadings is how many times processes must have been read in a window.
 const leastReadings = 3
 
-// changedNames are those of processes that changed, be it usual or not.
+// changedNames returns the names of processes that changed, whether that is usual or not.
 func (d *differ) changedNames(p *processPair) map[string]bool {
 	names := make(map[string]bool)
 	if least := float64(leastReadings*p.b.every) / 1e9; p.a.seconds < least || p.b.seconds < least {
-		return nil // Nobody looked at them.
+		return nil // Processes were not read often enough.
 	}
 	for _, c := range d.compareUsage(p.a, p.b, nil, func(*Change) bool { return true }) {
 		names[c.Subject] = true
 	}
-	p.usual = make([]*usage, len(d.usual)) // unlike nil: it is known
+	p.usual = make([]*usage, len(d.usual)) // not nil: what is usual is known
 	return names
 }
 
-// usually is the question what processes of the names use in a usual window.
+// usually returns the question what processes of the names use in the n-th usual window.
 func (p *processPair) usually(d *differ, n int, names map[string]bool) func(Archive) error {
 	return func(a Archive) (err error) {
 		p.usual[n], err = d.asking(a).usage(d.usual[n], names)
@@ -109,7 +109,7 @@ func (p *processPair) usually(d *differ, n int, names map[string]bool) func(Arch
 	}
 }
 
-// processes are the changes of those of the names.
+// processes returns the changes of the processes with the names.
 func (d *differ) processes(p *processPair, names map[string]bool) []*Change {
 	if len(names) == 0 {
 		return nil
@@ -119,11 +119,11 @@ func (d *differ) processes(p *processPair, names map[string]bool) []*Change {
 	return slices.DeleteFunc(out, d.finished)
 }
 
-// compareUsage lists what changed from a to b and is not usual, if keep says so of
-// what went on before and after.
+// compareUsage lists what changed from a to b and is not usual, as far as keep accepts it by what
+// went on before and after.
 func (d *differ) compareUsage(a, b *usage, usual []*usage, keep func(*Change) bool) []*Change {
 	var out []*Change
-	var away []*Change // who may have come or gone
+	var away []*Change // names that may have come or gone
 	for name, c := range b.byName {
 		_, before := a.byName[name]
 		known := slices.ContainsFunc(usual, func(u *usage) bool { return u.byName[name] != nil })
@@ -155,31 +155,30 @@ func (d *differ) compareUsage(a, b *usage, usual []*usage, keep func(*Change) bo
 	return append(out, d.cameOrWent(away, a, b, usual, keep)...)
 }
 
-// absence is how long before the end of the second window a name was seen last that
-// counts as gone.
+// absence is how long before the end of the second window a name must have been last seen to
+// count as gone.
 func (d *differ) absence(b *usage) int64 { return max((missedDue+1)*d.every, (b.to-b.from)/10) }
 
-// usualTurnover is how many names may be expected to come, or to go, in a window by
-// what is usual for that to be no news of one that hardly used anything.
+// usualTurnover is how many names may usually come, or go, in a window of this length: with more,
+// it is no news that a name came or went that hardly used anything.
 const usualTurnover = 0.2
 
-// knownLength is how many times as long as the second window must have been looked at
-// before it for what comes and goes in it to be new: of less, it may be what comes now and
-// then.
+// knownLength is how many times the length of the second window must have been recorded before it
+// for what comes and goes in it to count as new: with less, it may be something that comes now
+// and then.
 const knownLength = 19
 
-// knowsLong reports whether so much is known of the time before the second window.
+// knowsLong reports whether so much of the time before the second window was recorded.
 func (d *differ) knowsLong(seen *sightings) bool {
 	length := d.r.B.To - d.r.B.From
 	return max(seen.length(d.r.B.From), int64(len(d.usual))*length) >= knownLength*length
 }
 
-// leastChance is how likely it may be that a name only pauses for it to be gone.
+// leastChance is the chance, at most, that a name only pauses if it counts as gone.
 const leastChance = 0.003
 
-// cameOrWent keeps of the changes those of names that had never been there, or that
-// stayed away for longer than ever before. What a name that was known used is
-// compared instead.
+// cameOrWent keeps the changes of names that had never been there, or that stayed away longer
+// than ever before. For a name that was known before, what it used is compared instead.
 func (d *differ) cameOrWent(list []*Change, a, b *usage, usual []*usage, keep func(*Change) bool) []*Change {
 	seen := d.sightings()
 	usually := seen.turnover(d.r.B)
@@ -198,16 +197,16 @@ func (d *differ) cameOrWent(list []*Change, a, b *usage, usual []*usage, keep fu
 			case seen.share(c.Subject, d.r.A) < mostlyThere, b.to-c.At < d.absence(b), chance > leastChance, c.Impact < seldomImpact && ordinary:
 				continue
 			case c.Impact < leastImpact && !seen.since(last) && old < max(historyTimes*length, int64(time.Hour)):
-				continue // Who knows how long it would have stayed?
+				continue // It might not have stayed longer anyway.
 			}
 		case len(spans) > 0 && spans[0].from < min(c.At, d.r.B.From)-seen.every:
-			// It came again after a pause: that is news only of what it uses.
+			// It came again after a pause: only what it uses can be news.
 			if change := d.processChange(c.Subject, a, b, usual, keep); change != nil {
 				out = append(out, change)
 			}
 			continue
 		case c.Impact < seldomImpact && !c.Stayed:
-			continue // What ran for a while says nothing if it used little.
+			continue // That something ran for a while means nothing if it used little.
 		case c.Impact < leastImpact && usually.came > usualTurnover:
 			continue
 		case d.r.Usual == nil && (c.Impact < leastImpact || !c.Stayed && !d.moved[c.most]) && !d.knowsLong(seen):
@@ -218,8 +217,8 @@ func (d *differ) cameOrWent(list []*Change, a, b *usage, usual []*usage, keep fu
 	return out
 }
 
-// processChange compares what processes of one name used; the aspect that
-// changed most leads, the others are told with it.
+// processChange compares what processes of one name used. It returns the aspect that changed
+// most, with the others in Also.
 func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep func(*Change) bool) *Change {
 	var found []*Change
 	for _, as := range aspects {
@@ -253,7 +252,7 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep fu
 		}
 		c.Score = score(c)
 		if after < before {
-			c.Score *= lessScore // It is more often what something led to.
+			c.Score *= lessScore // Less use is more often a consequence.
 		}
 		if ofKernel(b.byName[name]) {
 			c.Score *= kernelScore
@@ -271,20 +270,21 @@ func (d *differ) processChange(name string, a, b *usage, usual []*usage, keep fu
 }
 
 const (
-	// lessScore is what it counts that processes use less, beside that they use more.
+	// lessScore is the factor for processes that use less, against those that use more.
 	lessScore = 0.6
-	// kernelScore is what counts what threads of the kernel do, beside what has them do it.
+	// kernelScore is the factor for threads of the kernel, against the processes that cause their
+	// work.
 	kernelScore = 0.5
 )
 
-// fewUsual are so few other windows that they do not tell what is usual of a process.
+// fewUsual is a number of other windows too small to show what is usual for a process.
 const fewUsual = 6
 
-// large is the part of the larger that a difference must be to be told even so.
+// large is the part of the larger amount that a difference must be to be reported even so.
 const large = 0.75
 
-// steady reports whether a process's difference is there in most of its slots
-// and not a burst that falls into one of the windows.
+// steady reports whether a process's difference is there in most slots of the windows, and is not
+// a burst that falls into one of them.
 func (d *differ) steady(c *Change) bool {
 	fields := mapFields(d.a, []ProcessCounter{UserTime, SystemTime, ReadBytes, WrittenBytes}, []ProcessLevel{Footprint, Resident})
 	var names []string
@@ -295,7 +295,7 @@ func (d *differ) steady(c *Change) bool {
 		}
 	}
 	if c.Aspect == "memory" {
-		names = names[:min(1, len(names))] // Footprints come before what is resident.
+		names = names[:min(1, len(names))] // Footprints come before resident memory.
 	}
 	keep := func(_ string, in *metric.Instance) bool { return ProcessName(in) == c.Subject }
 	var parts [2]map[int64]float64
@@ -322,13 +322,13 @@ func (d *differ) steady(c *Change) bool {
 	}
 	a, b := fill(parts[0]), fill(parts[1])
 	if len(d.usual) < fewUsual && relative(a.mean(), b.mean()) < large && effect(a, a.mean(), b.mean(), 0.1*math.Min(a.mean(), b.mean())) < leastEffect {
-		return false // Nothing but the window itself tells how much it varies.
+		return false // Only the window itself shows how much it varies.
 	}
 	return separation(a, b) >= leastOverlap && math.Abs(b.mean()-a.mean()) >= leastErrors*meanError(a, b)
 }
 
-// processNew is a process that neither the first window nor the usual ones
-// know, if it stayed or used much.
+// processNew returns the change of a process that is in neither the first window nor the usual
+// ones, if it stayed or used much.
 func (d *differ) processNew(c *Consumer, b *usage) *Change {
 	impact, aspect := d.used(c, b)
 	stayed := float64(c.To-c.From)/1e9 > b.seconds/2 && c.To >= b.to-(missedDue+1)*d.every
@@ -344,7 +344,8 @@ func (d *differ) processNew(c *Consumer, b *usage) *Change {
 	return ch
 }
 
-// used is how much of the machine a name's processes used, and of what most.
+// used returns how much of the machine a name's processes used, and the aspect of which they used
+// most.
 func (d *differ) used(c *Consumer, u *usage) (impact float64, aspect string) {
 	for _, as := range aspects {
 		if x := as.of(c, u.seconds); x == x && d.processImpact(as.name, x) > impact {
@@ -354,18 +355,18 @@ func (d *differ) used(c *Consumer, u *usage) (impact float64, aspect string) {
 	return impact, aspect
 }
 
-// ofKernel reports whether processes hold no memory of their own: threads of the
-// kernel, which it starts, ends and names as its work comes.
+// ofKernel reports whether processes hold no memory of their own: threads of the kernel, which it
+// starts, ends and names as its work comes.
 func ofKernel(c *Consumer) bool { return !(c.Peak > 0) }
 
-// mostlyThere is the part of the first window in which a name must have been there
-// for its absence in the second to be told.
+// mostlyThere is the part of the first window in which a name must have been there for its
+// absence in the second to be reported.
 const mostlyThere = 0.6
 
-// processGone is a process that was mostly there, and is no more; left is what the
+// processGone returns the change of a process that was mostly there and is gone; left is what the
 // second window saw of it.
 func (d *differ) processGone(c, left *Consumer, a *usage) *Change {
-	// Several at once may add up to it; sightings decide.
+	// Several processes at once may add up to it; sightings decide.
 	there := c.seconds
 	if there == 0 || d.elsewhere() {
 		there = float64(c.To-c.From) / 1e9
@@ -387,8 +388,8 @@ func (d *differ) processGone(c, left *Consumer, a *usage) *Change {
 	return ch
 }
 
-// finished reports whether what is gone is work that was done: it had begun lately, the
-// later the more it used, and said itself that it ended well.
+// finished reports whether what is gone is work that was done: it had begun recently, where less
+// recently suffices if it used little, and ended with exit status 0.
 func (d *differ) finished(c *Change) bool {
 	if c.Kind != ProcessVanished || c.Exit == nil || c.Exit.Label("how") != "exit 0" {
 		return false

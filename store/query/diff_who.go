@@ -12,37 +12,38 @@ import (
 	"tachograph/store"
 )
 
-// A Share is what processes of one name have in a change of the machine that they make
-// most of.
+// A Share is the part that the processes of one name have in a change of the machine, where they
+// account for most of it.
 type Share struct {
 	Name string
-	// Parent is what their parent is called, where that matters.
+	// Parent is the name of their parent process, where that matters.
 	Parent        string
 	Before, After float64
 	Units         metric.Units
 	Rate          bool
 }
 
-// leastShare is the part of a change that one name must make for it to be told.
+// leastShare is the part of a change that one name must account for to be mentioned.
 const leastShare = 0.5
 
-// leastOwn is the part of what the machine tells that it must be where that is read at other
-// times.
+// leastOwn is the part of the machine's change that a name must account for where the machine's
+// metric and the processes are read at different times.
 const leastOwn = 0.2
 
-// perSecond are the units of what happens so many times a second.
+// perSecond is the unit of what happens so many times a second.
 var perSecond, _ = RateUnits(metric.Counts)
 
-// An account tells what processes of each name have of something in a window.
+// An account returns what the processes of each name have of something in a window.
 type account func(d *differ, w Window, u *usage) map[string]float64
 
-// accounts say whose doing a change of the machine may be, by prefixes of the metrics.
+// accounts say how to find the processes behind a change of the machine, by prefixes of the
+// metrics' names.
 var accounts = []struct {
 	prefix string
 	of     account
 	rate   bool
 	units  metric.Units
-	parent bool // who started them matters
+	parent bool // their parent matters
 }{
 	{"kernel.all.nthreads", levelAccount("proc.psinfo.threads"), false, metric.NoUnits, false},
 	{"vfs.files.count", levelAccount("proc.fd.count"), false, metric.NoUnits, false},
@@ -67,7 +68,7 @@ var accounts = []struct {
 	{"kernel.all.pressure.io", waitAccount, true, metric.NoUnits, false},
 }
 
-// attribute finds whose doing a change of the machine is, for the most part.
+// attribute finds the processes that account for most of a change of the machine.
 func (d *differ) attribute(c *Change, p *processPair) {
 	if c.Kind != SystemChange || d.elsewhere() {
 		return
@@ -99,7 +100,7 @@ func (d *differ) attribute(c *Change, p *processPair) {
 		if of, all := d.machineAspect(c); of != nil {
 			least = max(least, leastShare*math.Abs(all))
 		} else if !a.rate {
-			least = max(least, leastOwn*math.Abs(c.After-c.Before)) // They are not read at once.
+			least = max(least, leastOwn*math.Abs(c.After-c.Before)) // The machine and the processes are not read at the same time.
 		}
 		if most > least {
 			c.By = &Share{Name: who, Before: before[who], After: after[who], Units: a.units, Rate: a.rate}
@@ -111,12 +112,11 @@ func (d *differ) attribute(c *Change, p *processPair) {
 	}
 }
 
-// mostLooked is how much of the end of a window is looked at for what processes were
-// doing in it.
+// mostLooked is how much of the end of a window is searched for what processes were doing in it.
 const mostLooked = int64(10 * time.Minute)
 
-// readings goes through what was read of processes, at most in the last ten minutes of a
-// window, and counts the readings.
+// readings passes each value of a process metric to take, from at most the last ten minutes of a
+// window, and returns the number of readings.
 func (d *differ) readings(w Window, name string, take func(*store.Run, int)) (n float64) {
 	desc := d.a.Lookup(name)
 	if desc == nil || desc.Unsupported != "" {
@@ -135,14 +135,14 @@ func (d *differ) readings(w Window, name string, take func(*store.Run, int)) (n 
 	return float64(len(walls))
 }
 
-// levelAccount adds up a level of processes.
+// levelAccount adds up a level of processes, such as their threads.
 func levelAccount(name string) account {
 	return func(d *differ, w Window, _ *usage) map[string]float64 {
 		return d.meanOf(w, name, func(run *store.Run, i int) float64 { return metric.Number(run.Metric.Type, run.Bits[i]) })
 	}
 }
 
-// stateAccount counts the processes in a state; in any, if that is empty.
+// stateAccount counts the processes in a state; all processes if state is empty.
 func stateAccount(state string) account {
 	return func(d *differ, w Window, _ *usage) map[string]float64 {
 		return d.meanOf(w, stateMetric, func(run *store.Run, i int) float64 {
@@ -154,8 +154,7 @@ func stateAccount(state string) account {
 	}
 }
 
-// meanOf is what processes of each name had together of something in a reading, on
-// average.
+// meanOf returns the mean over the readings of what the processes of each name had together.
 func (d *differ) meanOf(w Window, name string, of func(*store.Run, int) float64) map[string]float64 {
 	out := make(map[string]float64)
 	n := d.readings(w, name, func(run *store.Run, i int) {
@@ -169,7 +168,7 @@ func (d *differ) meanOf(w Window, name string, of func(*store.Run, int) float64)
 	return out
 }
 
-// birthAccount is how many processes began, a second.
+// birthAccount returns how many processes of each name began per second.
 func birthAccount(d *differ, w Window, u *usage) map[string]float64 {
 	counts := make(map[string]int)
 	for name, c := range u.byName {
@@ -187,7 +186,7 @@ func birthAccount(d *differ, w Window, u *usage) map[string]float64 {
 	return out
 }
 
-// aspectAccount is an aspect of what processes used.
+// aspectAccount returns an aspect of what processes used, such as cpu.
 func aspectAccount(aspect string) account {
 	return func(_ *differ, _ Window, u *usage) map[string]float64 {
 		out := make(map[string]float64)
@@ -202,15 +201,15 @@ func aspectAccount(aspect string) account {
 	}
 }
 
-// counterAccount is what a counter of processes gained, a second.
+// counterAccount returns what a counter of processes gained per second.
 func counterAccount(f ProcessCounter) account {
 	return func(d *differ, w Window, u *usage) map[string]float64 {
 		return d.gains(w, u, mapFields(d.a, []ProcessCounter{f}, nil).names...)
 	}
 }
 
-// waitAccount is how long processes waited for disks, a second; where the kernel does
-// not tell, how often they were met waiting.
+// waitAccount returns how long processes waited for disks, per second; where the kernel does not
+// report that, how many were in a reading found waiting.
 func waitAccount(d *differ, w Window, u *usage) map[string]float64 {
 	out := d.gains(w, u, "proc.psinfo.delayacct_blkio_time")
 	for _, x := range out {
@@ -221,7 +220,7 @@ func waitAccount(d *differ, w Window, u *usage) map[string]float64 {
 	return stateAccount("D")(d, w, u)
 }
 
-// gains are what counters of processes gained in a window by name, a second.
+// gains returns by name what counters of processes gained per second in a window.
 func (d *differ) gains(w Window, u *usage, names ...string) map[string]float64 {
 	out := make(map[string]float64)
 	for _, name := range names {
@@ -243,8 +242,8 @@ func (d *differ) gains(w Window, u *usage, names ...string) map[string]float64 {
 	return out
 }
 
-// parentOf is what the parent of most processes of a name is called, if it is not
-// called the same, nor is the first of all.
+// parentOf returns the name of the parent of most processes of a name; "" if the parent has the
+// same name or is process 1.
 func (d *differ) parentOf(name string) string {
 	children := make(map[string]int)
 	for l := range d.a.Lives("process", d.r.B.From, d.r.B.To) {
@@ -265,13 +264,13 @@ func (d *differ) parentOf(name string) string {
 	return ""
 }
 
-// perInstance are the metrics of a total's parts.
+// perInstance are pairs of prefixes: of a total's metrics, and of those of its parts.
 var perInstance = []struct{ total, part string }{{"disk.all.", "disk.dev."}, {"network.all.", "network.interface."}}
 
-// memoryParts are what memory is needed for besides what processes hold as their own.
+// memoryParts are what needs memory besides what processes hold as their own.
 var memoryParts = []string{"mem.util.slab", "mem.util.shmem", "mem.util.pageTables", "mem.util.kernelStack", "mem.util.percpu"}
 
-// named puts the part that makes most of a change of a total in its place.
+// named replaces a change of a total by that of the part that makes most of it.
 func (p *systemPair) named(c *Change) {
 	if c.Kind != SystemChange || c.Instance != "" {
 		return
@@ -305,7 +304,7 @@ func (p *systemPair) named(c *Change) {
 	}
 }
 
-// meanOrNone is the mean, or nothing of what was not read.
+// meanOrNone returns the mean, or 0 if nothing was read.
 func (c *course) meanOrNone() float64 {
 	if c.weight > 0 {
 		return c.mean()

@@ -10,9 +10,9 @@ import (
 	"tachograph/store"
 )
 
-// gauge is one of the numbers that tell the state of a machine at a glance: an
-// expression in the names that both platforms share. Of several the first that
-// the archive can compute is taken.
+// gauge is one of the numbers that show the state of a machine at a glance: an expression in the
+// names that both platforms share. Of several expressions the first that the archive can compute
+// is taken.
 type gauge struct {
 	name  string // short and stable
 	title string
@@ -20,8 +20,8 @@ type gauge struct {
 	of    []string // what the gauge is a part of, if anything
 	share bool     // a plain number that is a share of one
 	quiet bool     // shown only where it ever differs from zero
-	// fullest takes, of the volumes that people store things on, the one that is
-	// fullest at the end.
+	// fullest takes, of the volumes that people store things on, the one that is fullest at the
+	// end.
 	fullest bool
 }
 
@@ -56,21 +56,20 @@ var gauges = []gauge{
 // Gauge is a gauge and what it showed over a window.
 type Gauge struct {
 	Name, Title string
-	// Instance is what the gauge is of, where there were several to choose from.
+	// Instance is the instance that the gauge shows, where there were several to choose from.
 	Instance string
 	// Expr computes it.
 	Expr  string
 	Units metric.Units
 	Share bool
-	// Of is what the gauge is a part of (all memory); NaN if nothing.
+	// Of is the whole that the gauge is a part of (all memory); NaN if there is none.
 	Of float64
-	// Count values were seen. Last is the latest, at LastAt.
+	// Count is the number of values. Last is the latest, at LastAt.
 	Count         int
 	Mean, Max     float64
 	MaxAt, LastAt int64
 	Last          float64
-	// Points are means over equal parts of the window; NaN where there is
-	// nothing.
+	// Points are means over equal parts of the window; NaN where there are no values.
 	Points []float64
 
 	total, seconds, plain float64   // values times seconds, seconds, values
@@ -80,8 +79,8 @@ type Gauge struct {
 // Rate reports whether values read as a rate or share.
 func (g *Gauge) Rate() bool { return g.Share }
 
-// Gauges computes the gauges of one host over a window, with so many points; those
-// that are named, if any are.
+// Gauges computes the gauges of one host over a window, each with the given number of points;
+// only the named gauges, if there are names.
 func Gauges(a Archive, w Window, points int, names ...string) ([]*Gauge, error) {
 	var out []*Gauge
 	gauges := gauges
@@ -98,7 +97,7 @@ func Gauges(a Archive, w Window, points int, names ...string) ([]*Gauge, error) 
 	}
 	w = Window{Hosts: w.Hosts, From: from, To: to}
 	cores := Cores(a, w)
-	first := make([]*Expr, len(gauges)) // that can be computed
+	first := make([]*Expr, len(gauges)) // the first expression of each that can be computed
 	var known []*Expr
 	for i := range gauges {
 		if first[i] = compileGauge(a, withCores(gauges[i].exprs, cores)); first[i] != nil {
@@ -130,7 +129,7 @@ func Gauges(a Archive, w Window, points int, names ...string) ([]*Gauge, error) 
 	return out, nil
 }
 
-// compileGauge finds the first of g's expressions that can be computed.
+// compileGauge returns the first of the expressions that can be computed.
 func compileGauge(a Archive, exprs []string) *Expr {
 	for _, text := range exprs {
 		root, err := parse(text)
@@ -142,7 +141,7 @@ func compileGauge(a Archive, exprs []string) *Expr {
 			})
 		}
 		if !known {
-			continue // Most archives lack some; nobody is to be told what they are like.
+			continue // Most archives lack some; that is worth no message.
 		}
 		if e, err := Compile(a, nil, text); err == nil {
 			return e
@@ -163,8 +162,8 @@ func measure(a Archive, def *gauge, w Window, cores float64, points int) (*Gauge
 	return nil, nil
 }
 
-// withCores puts the number of processors into the expressions that ask for it,
-// for archives that lack the metric.
+// withCores adds the expressions with the number of processors put in, for archives that lack the
+// metric.
 func withCores(exprs []string, cores float64) []string {
 	var out []string
 	for _, text := range exprs {
@@ -176,9 +175,9 @@ func withCores(exprs []string, cores float64) []string {
 	return out
 }
 
-// Cores is how many processors the host of a window has: what was recorded
-// last, also before the window, else what its archive says of the host, else what
-// their time comes to; zero where nothing tells.
+// Cores returns how many processors the host of a window has: what was recorded last, also before
+// the window; else what its archive says of the host; else what the processors' time amounts to;
+// zero where none of these is known.
 func Cores(a Archive, w Window) float64 {
 	cores := 0.0
 	_, _, list := Covered(a, w)
@@ -200,14 +199,14 @@ func Cores(a Archive, w Window) float64 {
 	return coresByTime(a, w)
 }
 
-// idleTime and cpuTimes are all that processors do, each second of it once.
+// idleTime and cpuTimes are all that processors do; they count each second once.
 const idleTime = "kernel.all.cpu.idle"
 
 var cpuTimes = []string{idleTime, "kernel.all.cpu.user", "kernel.all.cpu.sys", "kernel.all.cpu.nice", "kernel.all.cpu.wait.total",
 	"kernel.all.cpu.irq.hard", "kernel.all.cpu.irq.soft", "kernel.all.cpu.steal"}
 
-// coresByTime is how many processors have done in a window what they did: each does
-// something, if only to be idle, at all times. Zero where that was not recorded.
+// coresByTime returns how many processors did what was recorded in a window: each does something,
+// if only to be idle, at all times. It is zero where that was not recorded.
 func coresByTime(a Archive, w Window) float64 {
 	if a.Lookup(idleTime) == nil {
 		return 0
@@ -232,7 +231,7 @@ func coresByTime(a Archive, w Window) float64 {
 	return math.Round(time / over)
 }
 
-// newGauge is a gauge without values, which are given as parts of a whole.
+// newGauge returns a gauge without values, and the number that a full share is in e's values.
 func newGauge(def *gauge, e *Expr, points int) (g *Gauge, whole float64) {
 	g = &Gauge{Name: def.name, Title: def.title, Expr: e.Text, Units: e.Units(), Share: def.share,
 		Of: math.NaN(), Max: math.Inf(-1), Points: make([]float64, points), counts: make([]float64, points)}
@@ -240,7 +239,7 @@ func newGauge(def *gauge, e *Expr, points int) (g *Gauge, whole float64) {
 	if def.share {
 		g.Units = metric.NoUnits
 		if u := e.Units(); u == metric.Percent || u == metric.NoUnits && !e.root.t.share {
-			whole = 100 // Archives of the past do not say that they are in percent.
+			whole = 100 // Old archives do not say that they are in percent.
 		}
 	}
 	return g, whole
@@ -262,7 +261,7 @@ func measureExpr(a Archive, def *gauge, e *Expr, w Window, points int) (*Gauge, 
 	return g.finish(a, def, w)
 }
 
-// finish is what g has come to; nil where there is nothing to show.
+// finish returns the finished gauge; nil where there is nothing to show.
 func (g *Gauge) finish(a Archive, def *gauge, w Window) (*Gauge, error) {
 	if g.Count == 0 || def.quiet && g.Max == 0 {
 		return nil, nil
@@ -276,13 +275,12 @@ func (g *Gauge) finish(a Archive, def *gauge, w Window) (*Gauge, error) {
 	return g, g.whole(a, def, w)
 }
 
-// width is how long a part of the window is that has one point.
+// width returns the length of the part of the window that one point covers.
 func (g *Gauge) width(w Window) int64 {
 	return max((w.To-w.From)/int64(max(len(g.Points), 1))+1, 1)
 }
 
-// fill sums up values of a window, as parts of the whole; before is what was read
-// before them.
+// fill adds the values of a window, as parts of the whole; before has the readings before them.
 func (g *Gauge) fill(series func(func(*Series, error) bool), before spacing, w Window, whole float64) error {
 	width := g.width(w)
 	for s, err := range series {
@@ -307,7 +305,7 @@ func (g *Gauge) fill(series func(func(*Series, error) bool), before spacing, w W
 	return nil
 }
 
-// value adds one value, which stands for so many seconds.
+// value adds one value, which counts for weight seconds.
 func (g *Gauge) value(wall int64, x, weight float64, w Window, width int64) {
 	if x != x {
 		return
@@ -331,14 +329,14 @@ func (g *Gauge) value(wall int64, x, weight float64, w Window, width int64) {
 	}
 }
 
-// spacing tells how long the values of a series stand for: the time since the
-// one before, but nothing of a gap.
+// spacing computes how long each value of a series counts for: the time since the one before, but
+// not that of a gap.
 type spacing struct {
 	wall int64
 	gaps [2]int64 // the last two
 }
 
-// next is for how many seconds the value at wall stands.
+// next returns for how many seconds the value at wall counts.
 func (s *spacing) next(wall int64) float64 {
 	gap, usual := wall-s.wall, max(s.gaps[0], s.gaps[1])
 	if s.wall == 0 || gap < 0 {
@@ -353,7 +351,7 @@ func (s *spacing) next(wall int64) float64 {
 	return float64(gap) / 1e9
 }
 
-// whole finds what g is a part of.
+// whole finds the amount that g is a part of.
 func (g *Gauge) whole(a Archive, def *gauge, w Window) error {
 	if e := compileGauge(a, def.of); e != nil {
 		for s, err := range readExpr(a, e, Request{Window: Window{Hosts: w.Hosts, From: max(w.To-int64(2*lookback), w.From), To: w.To}, Mode: Shown}) {
@@ -373,8 +371,7 @@ func (g *Gauge) whole(a Archive, def *gauge, w Window) error {
 	return nil
 }
 
-// readExpr evaluates e; where it is nothing but a metric or its rate, without
-// the detour.
+// readExpr evaluates e; where e is only a metric or its rate, it reads that directly.
 func readExpr(a Archive, e *Expr, r Request) func(func(*Series, error) bool) {
 	if n, ok := bare(e); ok {
 		r.Metrics = []string{n.desc.Name}
@@ -383,7 +380,7 @@ func readExpr(a Archive, e *Expr, r Request) func(func(*Series, error) bool) {
 	return Evaluate(a, e, r)
 }
 
-// bare is the metric that e is, or is the rate of, and nothing else.
+// bare returns the metric, if e is nothing but that metric or its rate.
 func bare(e *Expr) (*node, bool) {
 	n := e.root
 	if n.kind == callNode && n.text == "rate" && n.args[0].kind == metricNode && n.args[0].t.sem == metric.Counter {

@@ -8,14 +8,14 @@ import (
 	"tachograph/store"
 )
 
-// memo is an Archive that remembers the values of metrics from an instant on. Where
-// readings are not at the distance that they are due at, slices of an expression hold
-// few of a chunk's, and each would decode all of it: a chunk whose times are all over
-// the centuries, hundreds of times.
+// memo is an Archive that remembers the values of metrics from an instant on. Where readings are
+// not as far apart as they should be, each slice of an expression holds few of a chunk's values,
+// and each slice would decode the whole chunk: hundreds of times for a chunk whose times are
+// spread over centuries.
 type memo struct {
 	Archive
 	from int64
-	of   map[string][]*store.Run // nil for those that are too many
+	of   map[string][]*store.Run // nil for metrics with too many values
 	left int                     // how many more values are kept
 }
 
@@ -26,7 +26,7 @@ func newMemo(a Archive, from int64) *memo {
 	return &memo{Archive: a, from: from, of: make(map[string][]*store.Run), left: mostRemembered}
 }
 
-// Select is the Archive's, but decodes what it can only once.
+// Select is the Archive's Select, but decodes each metric only once where it can.
 func (m *memo) Select(sel store.Selection) iter.Seq[*store.Run] {
 	if len(sel.Metrics) != 1 || sel.From < m.from {
 		return m.Archive.Select(sel)
@@ -57,7 +57,7 @@ func (m *memo) Select(sel store.Selection) iter.Seq[*store.Run] {
 	}
 }
 
-// read reads a metric from m's beginning to the end; nil if that is too much.
+// read reads a metric from m.from to the end; nil if it has too many values.
 func (m *memo) read(hosts []string, name string) []*store.Run {
 	runs, left := []*store.Run{}, m.left
 	for run := range m.Archive.Select(store.Selection{Hosts: hosts, Metrics: []string{name}, From: m.from, Prior: true}) {
@@ -70,12 +70,12 @@ func (m *memo) read(hosts []string, name string) []*store.Run {
 	return runs
 }
 
-// holds reports whether a wall clock is in the window of sel.
+// holds reports whether a wall clock time is in the window of sel.
 func holds(sel store.Selection, wall int64) bool {
 	return wall >= sel.From && (sel.To == 0 || wall <= sel.To)
 }
 
-// clip is what of a run is in the window.
+// clip returns the part of a run that is in the window.
 func clip(run *store.Run, sel store.Selection) store.Run {
 	part := *run
 	lo := slices.IndexFunc(run.Wall, func(wall int64) bool { return holds(sel, wall) })
@@ -100,7 +100,7 @@ func clip(run *store.Run, sel store.Selection) store.Run {
 	return part
 }
 
-// cutRun is the values lo to hi of a run.
+// cutRun returns the values lo to hi of a run.
 func cutRun(run *store.Run, lo, hi int) store.Run {
 	part := *run
 	part.Wall, part.Cont, part.Bits = run.Wall[lo:hi], run.Cont[lo:hi], run.Bits[lo:hi]
@@ -110,7 +110,7 @@ func cutRun(run *store.Run, lo, hi int) store.Run {
 	return part
 }
 
-// priors yields of each series the last value before its first one in the window.
+// priors yields the last value of each series before its first one in the window.
 func priors(runs []*store.Run, sel store.Selection, wanted func(*store.Run) bool, yield func(*store.Run) bool) bool {
 	type series struct {
 		boot string

@@ -10,12 +10,12 @@ import (
 	"tachograph/store/chunk"
 )
 
-// fewSketches is how many chunks of a series are decoded rather than told from
-// their sketches: short windows have exact percentiles.
+// fewSketches is the most chunks of a series that are decoded rather than estimated from their
+// sketches: short windows have exact percentiles.
 const fewSketches = 4
 
-// A scatter is how the values of a series are spread over a window. What has not
-// been decoded stands in parts, or has gone into the sketch.
+// A scatter is how the values of a series are spread over a window. Chunks that have not been
+// decoded are in parts, or were merged into the sketch.
 type scatter struct {
 	values distribution
 	sketch map[int32]uint64
@@ -33,11 +33,11 @@ type part struct {
 	sketch chunk.Sketch
 }
 
-// add takes in the values of a summary.
+// add adds the values of a summary.
 func (d *scatter) add(s *store.Summary) {
 	typ := s.Metric.Type
 	lo, hi := metric.Number(typ, s.Min), metric.Number(typ, s.Max)
-	known := !math.IsNaN(s.Sum) && !math.IsInf(s.Sum, 0) // that there is nothing but numbers
+	known := !math.IsNaN(s.Sum) && !math.IsInf(s.Sum, 0) // there are only finite numbers
 	p := part{lo: lo, hi: hi, n: s.Count, place: s.Spread.Place, sketch: s.Spread.Sketch}
 	switch {
 	case s.Spread.Values != nil:
@@ -77,15 +77,14 @@ func (d *scatter) merge(s chunk.Sketch) {
 	}
 }
 
-// A mass is values that lie somewhere between lo and hi: those of a bucket, or of
-// a part.
+// A mass is a number of values that lie somewhere between lo and hi: those of a bucket, or of a
+// part.
 type mass struct {
 	lo, hi float64
 	n      uint64
 }
 
-// masses are those of what is known only so far. What lies at one point counts
-// as values.
+// masses returns the values that are known only by their bounds.
 func (d *scatter) masses(t *tally) []mass {
 	var out []mass
 	for index, n := range d.sketch {
@@ -104,11 +103,11 @@ func (d *scatter) masses(t *tally) []mass {
 
 var percentiles = []float64{0.5, 0.95, 0.99}
 
-// rank is the place of a quantile among n values, the smallest being first.
+// rank is the place of a quantile among n values, counted from 1 at the smallest.
 func rank(q float64, n uint64) uint64 { return max(uint64(math.Ceil(q*float64(n))), 1) }
 
-// ranked are the percentiles of values and masses, each of which lies at the point
-// that at says; none if there are no values at all.
+// ranked returns the percentiles of values and masses, taking each mass to lie at the point that
+// at returns; nil if there are no values at all.
 func ranked(values []weighted, masses []mass, at func(m mass) float64) (out []float64) {
 	slices.SortFunc(masses, func(x, y mass) int { return cmp.Compare(at(x), at(y)) })
 	total := uint64(0)
@@ -135,13 +134,12 @@ func ranked(values []weighted, masses []mass, at func(m mass) float64) (out []fl
 	return out
 }
 
-// bounds are between which values each percentile lies.
+// bounds returns the lowest and the highest value that each percentile can have.
 func bounds(values []weighted, masses []mass) (lo, hi []float64) {
 	return ranked(values, masses, func(m mass) float64 { return m.lo }), ranked(values, masses, func(m mass) float64 { return m.hi })
 }
 
-// wanted are the parts that must be decoded because a percentile may be one of
-// their values.
+// wanted returns the parts that must be decoded because a percentile may be one of their values.
 func (d *scatter) wanted(t *tally) []part {
 	d.parts = append(d.parts, d.sketched...)
 	d.sketched = nil
@@ -159,8 +157,8 @@ func (d *scatter) wanted(t *tally) []part {
 	return out
 }
 
-// percentiles are those of what has been taken in, and how far off they may be,
-// as a part of them.
+// percentiles returns the percentiles of the values so far, and how far off they may be, as a
+// part of them.
 func (d *scatter) percentiles(t *tally) (out []float64, within float64) {
 	values, masses := d.values.list(), d.masses(t)
 	lo, hi := bounds(values, masses)
@@ -177,12 +175,12 @@ func (d *scatter) percentiles(t *tally) (out []float64, within float64) {
 			}
 		}
 	}
-	// All values of a part that was not wanted lie on one side.
+	// All values of a part that was not decoded lie on one side of each percentile.
 	return ranked(values, masses, func(m mass) float64 { return float64(m.lo/2) + float64(m.hi/2) }), within
 }
 
-// tellPercentiles settles the percentiles of the tallies of one metric after the
-// other, and decodes only what they need.
+// tellPercentiles computes the percentiles of the tallies, one metric after the other, and
+// decodes only the chunks that they need.
 func tellPercentiles(a Archive, order []*tally) {
 	for len(order) > 0 {
 		n := 1

@@ -198,8 +198,8 @@ func startOf(e *store.Event) int64 {
 	return min(at, e.At.Wall)
 }
 
-// pulse returns up to four metrics of the fastest class whose values show when samples were
-// taken.
+// pulse returns a few metrics of the fastest class, whose values show when samples were taken: any
+// one of them that an archive has suffices.
 func pulse(a Archive) []string {
 	const enough = 4
 	var names []string

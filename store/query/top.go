@@ -12,7 +12,7 @@ import (
 	"tachograph/store"
 )
 
-// By is what consumers are ranked by.
+// By is the quantity that consumers are ranked by.
 type By string
 
 const (
@@ -26,16 +26,16 @@ const (
 	ByRuns    By = "runs"
 )
 
-// Bys are all of them.
+// Bys are all rankings.
 var Bys = []By{ByCPU, ByMemory, ByRead, ByWrite, ByEnergy, ByWakeups, ByFaults, ByRuns}
 
 var byCounters = map[By][]ProcessCounter{
 	ByCPU: {UserTime, SystemTime}, ByRead: {ReadBytes}, ByWrite: {WrittenBytes}, ByEnergy: {Energy},
 	ByWakeups: {InterruptWakeups, IdleWakeups}, ByFaults: {Faults, MajorFaults},
-	ByRuns: {UserTime, SystemTime}, // whatever every process has
+	ByRuns: {UserTime, SystemTime}, // all processes have these
 }
 
-// Grouping says whose consumption is added up.
+// Grouping says by what processes are grouped to add up their consumption.
 type Grouping string
 
 const (
@@ -45,7 +45,7 @@ const (
 	PerParent  Grouping = "parent"
 )
 
-// Groupings are all of them.
+// Groupings are all ways to group processes.
 var Groupings = []Grouping{PerProcess, PerName, PerUser, PerParent}
 
 // Consumer is what a process, or a group of them, used over a window.
@@ -53,37 +53,37 @@ type Consumer struct {
 	Archive *store.ArchiveInfo
 	// Name is the group's, or the process's.
 	Name string
-	// Instance is the process, or one of the group.
+	// Instance is the process, or one process of the group.
 	Instance *metric.Instance
 	Count    int // processes that took part
 	Runs     int // of them, those that began in the window
-	// From and To are the first and the last instant at which they were seen.
+	// From and To are the first and the last instant at which the processes were seen.
 	From, To int64
 	User     string
 	Start    int64
 	// Gains are what the counters grew by; NaN where unknown.
 	Gains [NumProcessCounters]float64
-	// Mean is the memory over the window: of a process while it lived, of a
-	// group what its processes held together on average. Peak is the largest
-	// that one process was seen with.
+	// Mean is the memory over the window: for a process the mean while it lived, for a group what
+	// its processes together held on average. Peak is the largest that a single process was seen
+	// to hold.
 	Mean, Peak float64
-	// Resident and Virtual are what was held at the end of the window; of a
-	// process that had ended, what it held last.
+	// Resident and Virtual are what was held at the end of the window; for a process that had
+	// ended, what it held last.
 	Resident, Virtual float64
 	weight, seconds   float64 // bytes times seconds, and seconds
 	peaks             float64 // the sum of the peaks of crowds
 	since             int64   // when Instance was first seen
 }
 
-// CPUTime is the seconds computed.
+// CPUTime returns the CPU time used, in seconds.
 func (c *Consumer) CPUTime() float64 { return sum(c.Gains[UserTime], c.Gains[SystemTime]) }
 
-// Wakeups is how often the machine was woken.
+// Wakeups returns how often the consumer woke the machine.
 func (c *Consumer) Wakeups() float64 {
 	return sum(c.Gains[InterruptWakeups], c.Gains[IdleWakeups])
 }
 
-// Amount is what the consumer is ranked by.
+// Amount returns the quantity that the consumer is ranked by.
 func (c *Consumer) Amount(by By) float64 {
 	switch by {
 	case ByMemory:
@@ -100,27 +100,27 @@ func (c *Consumer) Amount(by By) float64 {
 	return c.Gains[byCounters[by][0]]
 }
 
-// Ranking is the answer to who used most.
+// Ranking lists the consumers that used most.
 type Ranking struct {
 	Consumers []*Consumer
-	// From and To are the readings that the totals lie between.
+	// From and To are the first and the last reading of the totals.
 	From, To int64
 	// Seconds is the time between them.
 	Seconds float64
-	// Total is the amount over all processes; N how many took part.
+	// Total is the amount over all processes; N is how many there were.
 	Total float64
 	N     int
-	own   map[string]float64 // of each host: the seconds its totals are over
+	own   map[string]float64 // by host: the seconds that its totals cover
 }
 
-// SecondsOf is the time that a consumer's totals are over: what was recorded of
-// its host, not of all.
+// SecondsOf returns the seconds that a consumer's totals cover: the time recorded on its host,
+// not on all hosts.
 func (r *Ranking) SecondsOf(c *Consumer) float64 { return r.own[c.Archive.Host.ID] }
 
-// CPU is the share of one core that a consumer used.
+// CPU returns the share of one core that a consumer used.
 func (r *Ranking) CPU(c *Consumer) float64 { return c.CPUTime() / r.SecondsOf(c) }
 
-// add brings in the totals of some hosts.
+// add adds the totals of a topper's hosts.
 func (r *Ranking) add(t *topper) {
 	if r.own == nil {
 		r.own = make(map[string]float64)
@@ -135,11 +135,10 @@ func (r *Ranking) add(t *topper) {
 	r.N += t.count
 }
 
-// Top finds the n biggest consumers of a window by exact totals: what the
-// counters grew by between the last reading before the window and the last one
-// in it. What a process that began in the window had already used when it was
-// first seen counts as well. Each host is summed up by itself: its readings,
-// its time and what its kernel tells are its own.
+// Top finds the n biggest consumers of a window by exact totals: how much the counters grew
+// between the last reading before the window and the last one in it. For a process that began in
+// the window, what it had already used when it was first seen counts as well. Each host is summed
+// up separately: its readings, its time and what its kernel reports are its own.
 func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 	fields := mapFields(a, byCounters[by], nil)
 	if by == ByMemory {
@@ -191,9 +190,8 @@ func Top(a Archive, w Window, by By, group Grouping, n int) (*Ranking, error) {
 	return r, nil
 }
 
-// TopNames ranks the processes of each name several ways at once: one pass over
-// the archive for a page that shows more than one ranking. The consumers have
-// CPU, memory and disk traffic only.
+// TopNames ranks the processes of each name several ways at once: one pass over the archive for a
+// page that shows more than one ranking. The consumers have CPU, memory and disk traffic only.
 func TopNames(a Archive, w Window, n int, bys ...By) ([]*Ranking, error) {
 	t := &topper{a: a, group: PerName, digested: true}
 	if err := t.bounds(w); err != nil {
@@ -236,7 +234,7 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) {
 		keys = append(keys, c.Instance.Key)
 	}
 	if t.group != PerProcess {
-		keys = nil // Whose processes they are is told by what they were called first.
+		keys = nil // A group's key comes from the first labels of its processes, so all must be read.
 	}
 	more.add(rest, keys)
 	for k, m := range more.groups {
@@ -256,12 +254,11 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) {
 	t.identify(list)
 }
 
-// lately is how many intervals before the last reading of a process hold all that
-// is known of its end.
+// lately is how many intervals before a process's last reading suffice to find its last values.
 const lately = 5
 
-// atEnd are the last values of metrics: of processes as of when each was seen
-// last, of groups of them as of the end of the window.
+// atEnd passes the last values of metrics to take: for processes from about when each was last
+// seen, for groups from the end of the window.
 func (t *topper) atEnd(list []*Consumer, names []string, take func(*store.Run)) {
 	if len(names) == 0 {
 		return
@@ -292,7 +289,7 @@ func (t *topper) atEnd(list []*Consumer, names []string, take func(*store.Run)) 
 	}
 }
 
-// virtual fills in the size of what is mapped.
+// virtual fills in the size of the mapped memory.
 func (t *topper) virtual(list []*Consumer) {
 	fields := mapFields(t.a, nil, []ProcessLevel{Virtual})
 	shown := make(map[groupKey]*Consumer)
@@ -309,7 +306,7 @@ func (t *topper) virtual(list []*Consumer) {
 			i--
 		}
 		if i < 0 || i < len(run.Wall)-1 && t.group == PerProcess && run.Archive.Step != 0 {
-			return // It ended within a step, which does not tell what it held then.
+			return // It ended within a step, which does not show what it held at its end.
 		}
 		x := metric.Number(run.Metric.Type, run.Bits[i]) * base(run.Metric.Units)
 		if t.group == PerProcess {
@@ -320,7 +317,7 @@ func (t *topper) virtual(list []*Consumer) {
 	})
 }
 
-// identify names the users, and the parents that groups are called after.
+// identify fills in the users, and names groups after users or parents.
 func (t *topper) identify(list []*Consumer) {
 	wanted := make(map[string][]*Consumer)
 	for _, c := range list {
@@ -329,7 +326,7 @@ func (t *topper) identify(list []*Consumer) {
 	take := func(run *store.Run) {
 		for _, c := range wanted[run.Instance.Key] {
 			if c.Count > 1 && t.group != PerUser {
-				continue // They may be of several users.
+				continue // They may belong to several users.
 			}
 			i := len(run.Wall) - 1
 			if c.Archive.BootID == run.Archive.BootID && (run.Miss == nil || run.Miss[i] == metric.Present) {
@@ -385,9 +382,8 @@ func (t *topper) nameParents(list []*Consumer) {
 	}
 }
 
-// lastProcessTick is the last reading of processes not after at; the window's
-// totals begin there. It does not look far: after a gap the window begins
-// where it was said to.
+// lastProcessTick returns the time of the last reading of processes not after at; the window's
+// totals begin there. It does not look far: after a gap the window begins where the caller asked.
 func lastProcessTick(a Archive, w Window, at int64) int64 {
 	names := mapFields(a, allCounters(), nil).names
 	if len(names) == 0 {
@@ -402,9 +398,9 @@ func lastProcessTick(a Archive, w Window, at int64) int64 {
 	return a.LastRead(Window{Hosts: w.Hosts, From: at - missedTicks*every, To: at}.Selection(names[0]))
 }
 
-// firstProcessTick is when processes were first read in an archive, which may be
-// long after the rest in what was not made by a recorder of ours; its beginning if
-// they never were, or at once.
+// firstProcessTick returns when processes were first read in an archive. In an archive that
+// another program made this may be long after the first readings of other metrics. It returns the
+// archive's beginning if they were read at once, or never.
 func firstProcessTick(a Archive, info *store.ArchiveInfo, every int64) int64 {
 	names := mapFields(a, allCounters(), nil).names
 	if len(names) == 0 {
@@ -434,7 +430,7 @@ func firstProcessTick(a Archive, info *store.ArchiveInfo, every int64) int64 {
 	}
 }
 
-// byAmount puts the biggest first.
+// byAmount sorts the biggest first.
 func byAmount(by By) func(x, y *Consumer) int {
 	return func(x, y *Consumer) int {
 		xa, ya := x.Amount(by), y.Amount(by)
