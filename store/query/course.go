@@ -8,9 +8,8 @@ import (
 	"tachograph/store"
 )
 
-// A Course is a line over a long window, in parts: of most of them summaries
-// tell the mean, and how high the line can have been at most, without a value
-// being read.
+// A Course is a line over a long window, in parts. For most of them summaries give the mean, and
+// an upper limit of the line, without a value being read.
 type Course struct {
 	Line  *Line
 	Parts []*Part // in the order of time; they do not overlap
@@ -25,25 +24,24 @@ type Part struct {
 	From, To int64
 	// Told says that Mean, Top and Count are known.
 	Told bool
-	Mean float64 // of its values
-	// Top is at least as high as any of them. Zero, it may be, says that there
-	// was nothing but zeros.
+	Mean float64 // of the values in the part
+	// Top is at least as high as any value. If it is zero, there were only zeros.
 	Top   float64
 	Count uint64
 
 	p *gaugePart
 }
 
-// courseReader reads parts for several courses, so that what they have in common
-// is decoded once.
+// courseReader reads parts for several courses, so that the metrics they share are decoded only
+// once.
 type courseReader struct {
 	g   *gaugeReader
 	now *glimpse
 }
 
 const (
-	// longestPart is about how long a part is where summaries tell nothing, unless there
-	// are few readings in it: the clock of a damaged archive may span centuries.
+	// longestPart is about how long a part is where there are no summaries, unless there are few
+	// readings in it: the clock of a damaged archive may span centuries.
 	longestPart = int64(time.Hour)
 	fewReadings = 600
 )
@@ -71,8 +69,8 @@ func Courses(a Archive, w Window, lines []*Line) []*Course {
 	return out
 }
 
-// pieces are parts of which nothing is known but when there were readings: the clock
-// was set back, or there are no summaries.
+// pieces returns parts of which only the times are known: the clock was set back, or there are no
+// summaries.
 func (c *gaugeCourse) pieces(a Archive, w Window) []*Part {
 	var stretches []*Part
 	for _, p := range c.parts {
@@ -107,15 +105,14 @@ func (c *gaugeCourse) pieces(a Archive, w Window) []*Part {
 	})
 }
 
-// Shares reports whether two courses are read together, so that what they have in
-// common is decoded once.
+// Shares reports whether two courses are read together, so that the metrics they share are
+// decoded only once.
 func (c *Course) Shares(other *Course) bool { return c.r == other.r }
 
-// Forget lets go what is kept of the part that was read last.
+// Forget drops what is kept of the part that was read last.
 func (c *Course) Forget() { c.r.now = nil }
 
-// Values calls yield with each value of a part, in the order of time, as gauges
-// have them.
+// Values calls yield with each value of a part, in the order of time, as gauges compute them.
 func (c *Course) Values(p *Part, yield func(wall int64, x float64)) error {
 	if !p.Told {
 		return c.Line.Values(c.r.g.a, Window{Hosts: c.w.Hosts, From: p.From, To: p.To}, yield)

@@ -4,7 +4,7 @@ import (
 	"tachograph/store"
 )
 
-// place tells the totals of a window apart.
+// place identifies the totals of a window.
 type place struct {
 	archive *store.ArchiveInfo
 	from    int64
@@ -12,13 +12,13 @@ type place struct {
 
 func placeOf(d *store.Totals) place { return place{d.Archive, d.From.Wall} }
 
-// A bounded one is totals whose crowds could have a place in a ranking.
+// A bounded value is totals whose crowds could have a place in a ranking.
 type bounded struct {
 	place
-	most float64 // what one of a crowd came to, at most
+	most float64 // the most that one process of a crowd used
 }
 
-// decodes reports whether the question needs more than totals tell.
+// decodes reports whether the question needs more than totals hold.
 func (t *topper) decodes(d *store.Totals) bool {
 	if t.exact[placeOf(d)] || len(d.Crowds) > 0 && d.Gap <= t.every/2 {
 		return true
@@ -35,11 +35,10 @@ func (t *topper) decodes(d *store.Totals) bool {
 	return false
 }
 
-// held reports whether what was seen last at wall was there when the window
-// ended.
+// held reports whether what was last seen at wall was still there when the window ended.
 func (t *topper) held(wall int64) bool { return wall >= t.w.To-t.every-t.every/2 }
 
-// size is how many of a crowd have a value of any of the fields.
+// size returns how many processes of a crowd have a value of any of the fields.
 func (t *topper) size(d *store.Totals, c *store.Crowd) (n uint64, known bool) {
 	fields := 0
 	for k, desc := range d.Descs {
@@ -60,7 +59,7 @@ func (t *topper) size(d *store.Totals, c *store.Crowd) (n uint64, known bool) {
 	return n, n == c.Count || n == 0 || fields == 1
 }
 
-// crowds adds what was neither there before nor after.
+// crowds adds the processes that began and ended between the readings around the totals.
 func (t *topper) crowds(d *store.Totals) {
 	most := 0.0
 	for k, desc := range d.Descs {
@@ -109,7 +108,7 @@ func (t *topper) crowds(d *store.Totals) {
 	}
 }
 
-// crowd adds what a crowd came to.
+// crowd adds what a crowd used.
 func (t *topper) crowd(to *Consumer, d *store.Totals, c *store.Crowd) {
 	highest := false
 	for k, desc := range d.Descs {
@@ -141,9 +140,9 @@ func (t *topper) crowd(to *Consumer, d *store.Totals, c *store.Crowd) {
 	to.peaks += float64(float64(c.PeakSum) * unit)
 }
 
-// enough reports whether the ranking is complete: a process that is one of a crowd might
-// have used as much as one that is ranked. Where it is not, what is added next is
-// more.
+// enough reports whether the ranking is complete. It is not if a process in a crowd might have
+// used as much as one that is ranked. The totals of that crowd are then decoded when the values
+// are next added.
 func (t *topper) enough() bool {
 	least := 0.0
 	if list := t.ranked(); len(list) >= t.most {

@@ -25,42 +25,39 @@ const (
 type Change struct {
 	Kind    ChangeKind
 	Archive *store.ArchiveInfo
-	// Subject is what changed: a metric, or the name of processes. Instance is
-	// the member of the metric's domain, if it has one.
+	// Subject is what changed: a metric, or the name of processes. Instance is the member of the
+	// metric's domain, if it has one.
 	Subject, Instance string
 	Metric            *metric.Desc
-	// Aspect is, of a process, what of it changed: cpu, memory, read, write.
+	// Aspect is what changed of a process: cpu, memory, read or write.
 	Aspect        string
 	Before, After float64
 	Units         metric.Units
 	Rate          bool
-	// OldText and NewText are the values of what is not a number.
+	// OldText and NewText are the values of anything that is not a number.
 	OldText, NewText string
 	// At is when it changed, where that is one instant.
 	At int64
-	// Effect is the difference measured by how much the series varies by
-	// itself. Impact is how much of the machine it is, 0 to 1.
+	// Effect is the difference measured by how much the series varies by itself. Impact is how
+	// much of the machine it is, 0 to 1.
 	Effect, Impact float64
 	// Score ranks changes.
 	Score float64
-	// Trend says that a level still moved the same way when the second window
-	// ended; After is then what it had come to.
+	// Trend says that a level still moved the same way when the second window ended; After is
+	// then its last value.
 	Trend bool
-	// Stayed says of a new process that it was still there when the second window
-	// ended.
+	// Stayed says that a new process was still there when the second window ended.
 	Stayed bool
-	// Related counts changes of the same part of the machine that this one
-	// stands for.
+	// Related counts changes of the same part of the machine that this one represents.
 	Related int
-	// Also are changes that say the same thing, or that this one explains:
-	// settings that changed together, other aspects of a process, the part of
-	// the machine that a process used more of.
+	// Also are changes that say the same thing, or that this one explains: settings that changed
+	// together, other aspects of a process, the part of the machine that a process used more of.
 	Also []*Change
-	// By says whose doing a change of the machine is, where processes of one name make
-	// most of it.
+	// By names the processes that account for most of a change of the machine, if they have one
+	// name.
 	By *Share
-	// Times is how often it happened, where that is more than once: At is then
-	// the first time, Until the last, and Seconds how long all took.
+	// Times is how often it happened, where that is more than once: At is then the first time,
+	// Until the last, and Seconds how long all took.
 	Times   int
 	Until   int64
 	Seconds float64
@@ -70,7 +67,7 @@ type Change struct {
 	Exit *store.Event
 	// Event is what happened.
 	Event *store.Event
-	most  string // of a new process: the aspect of which it used most
+	most  string // for a new process: the aspect of which it used most
 }
 
 // DiffRequest asks what changed from window A to window B of one host.
@@ -79,9 +76,9 @@ type DiffRequest struct {
 	A, B Window
 	// Against is the host of window A, where that is another one.
 	Against string
-	// Usual are windows that show what is usual, instead of those before B.
+	// Usual are windows that show what is usual, instead of windows before B.
 	Usual []Window
-	// All keeps the changes that another one stands for, and small ones.
+	// All keeps small changes, and those that another one represents.
 	All bool
 }
 
@@ -93,13 +90,13 @@ const (
 	leastRelative = 0.2     // of the larger mean
 	leastImpact   = 0.01    // of the machine
 	slots         = 10      // parts that each window is cut into
-	mostBaselines = 1 << 14 // windows that are looked at to choose those
+	mostBaselines = 1 << 14 // windows that are examined to choose those
 	baselines     = 24      // other windows that show the usual variation
-	// extreme is how much farther from the usual the second window must lie
-	// than any other window does.
+	// extreme is how much farther from the usual the second window must lie than any other window
+	// does.
 	extreme = 1.5
-	// seldom is how much farther what was seen in hardly any other window must lie: of
-	// what comes now and then few windows know how much it can be.
+	// seldom is how much farther the second window must lie for something that hardly any other
+	// window saw: few windows show how much of it there can be.
 	seldom = 4
 	// seldomImpact is how much of the machine the difference must then be.
 	seldomImpact = 0.05
@@ -114,8 +111,8 @@ func Diff(a Archive, r DiffRequest) ([]*Change, error) {
 	return d.Changes, nil
 }
 
-// Compare finds what changed between two windows, and where that is nothing the
-// largest difference that there is.
+// Compare finds what changed between two windows, and where that is nothing, the largest
+// difference.
 func Compare(a Archive, r DiffRequest) (*Differences, error) {
 	d := &differ{a: a, r: r}
 	d.r.A.Hosts, d.r.B.Hosts = []string{cmp.Or(r.Against, r.Host)}, []string{r.Host}
@@ -133,7 +130,7 @@ func Compare(a Archive, r DiffRequest) (*Differences, error) {
 		return nil, err
 	}
 	d.every = p.b.every
-	// What is usual only takes away from what changed: it is asked for the rest.
+	// What is usual can only remove changes, so it is read only for those that are left.
 	candidates := s.candidates()
 	names := d.changedNames(p)
 	questions = nil
@@ -162,8 +159,8 @@ func Compare(a Archive, r DiffRequest) (*Differences, error) {
 	return found, nil
 }
 
-// sortChanges puts the most surprising first; the rest of the order only sees
-// to it that the same question has the same answer.
+// sortChanges puts the most surprising first; the rest of the order only makes the same question
+// have the same answer.
 func sortChanges(list []*Change) {
 	slices.SortStableFunc(list, func(x, y *Change) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Subject, y.Subject),
@@ -174,7 +171,7 @@ func sortChanges(list []*Change) {
 // elsewhere reports whether the windows are of two hosts.
 func (d *differ) elsewhere() bool { return d.r.Against != "" && d.r.Against != d.r.Host }
 
-// asking is d that asks an archive, or its twin.
+// asking returns a copy of d that asks a, the archive or its twin.
 func (d *differ) asking(a Archive) *differ {
 	other := *d
 	other.a = a
@@ -188,14 +185,14 @@ type differ struct {
 	usual []Window // other windows of the length of B
 	every int64    // interval of the process class
 	cores float64
-	// memory is what is installed, in bytes.
+	// memory is the installed memory, in bytes.
 	memory float64
 	// moved are the aspects of processes of which the machine did more than is usual.
 	moved map[string]bool
 }
 
-// chooseBaselines spreads windows of B's length over the recording before B,
-// where A is not. What came after B shows what it led to, not what is usual.
+// chooseBaselines spreads windows of B's length over the recording before B, where A is not. What
+// came after B shows what it led to, not what is usual.
 func (d *differ) chooseBaselines() {
 	if d.elsewhere() {
 		return // What is usual on one host is no measure for another.
@@ -232,7 +229,7 @@ func (d *differ) recorded(list []*store.ArchiveInfo, from, to int64) bool {
 	return slices.ContainsFunc(list, func(i *store.ArchiveInfo) bool { return i.From <= from && i.To >= to })
 }
 
-// machine learns the sizes that impacts are measured by.
+// machine finds the sizes that impacts are measured by.
 func (d *differ) machine() {
 	d.cores, d.memory = 1, math.NaN()
 	for name, to := range map[string]*float64{"hinv.ncpu": &d.cores, "mem.physmem": &d.memory} {
@@ -262,8 +259,8 @@ func (s sample) mean() float64 {
 	return total / float64(len(s))
 }
 
-// deviation is the usual distance from the median, made comparable to a
-// standard deviation, and not less than half of that.
+// deviation returns the usual distance from the median, made comparable to a standard deviation,
+// and not less than half of the standard deviation.
 func (s sample) deviation() float64 {
 	if len(s) < 2 {
 		return 0
@@ -280,9 +277,9 @@ func (s sample) deviation() float64 {
 	return max(1.4826*middleValue(far), math.Sqrt(square/float64(len(s)-1))/2)
 }
 
-// meanError is the standard error of the difference between the means of a and b. What
-// comes in rare bursts may keep one window above the other by chance: its median hardly
-// varies, and its mean does.
+// meanError returns the standard error of the difference between the means of a and b. Rare
+// bursts may keep one window above the other by chance: then the median hardly varies, but the
+// mean does.
 func meanError(a, b sample) float64 {
 	square := 0.0
 	for _, s := range []sample{a, b} {
@@ -303,8 +300,7 @@ func middleValue(sorted []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// separation is Cliff's delta: 1 when every value of b lies on one side of
-// every value of a.
+// separation returns Cliff's delta: 1 when every value of b lies on one side of every value of a.
 func separation(a, b sample) float64 {
 	n := 0
 	for _, x := range a {
@@ -320,9 +316,8 @@ func separation(a, b sample) float64 {
 	return math.Abs(float64(n)) / float64(len(a)*len(b))
 }
 
-// effect is how far the mean mb is from that of a, ma, in terms of the variation of
-// a: what b varies by may be the change itself. Not less than floor counts as
-// variation.
+// effect returns how far mb, the mean of b, is from ma, the mean of a, in terms of the variation
+// of a: the variation of b may be the change itself. The variation counts as floor at least.
 func effect(a sample, ma, mb, floor float64) float64 {
 	if ma == mb {
 		return 0
@@ -334,8 +329,8 @@ func effect(a sample, ma, mb, floor float64) float64 {
 	return math.Min(math.Abs(mb-ma)/spread, 50)
 }
 
-// trend is the last value of a level that keeps moving one way through the
-// window, and whether it does.
+// trend returns the last value of a level that keeps moving one way through the window, and
+// whether it does.
 func (s sample) trend() (float64, bool) {
 	if len(s) < 5 {
 		return 0, false
@@ -354,8 +349,8 @@ func (s sample) trend() (float64, bool) {
 	return last, max(up, down)*10 >= n*8 && min(up, down)*10 <= n && relative(s[0], last) > 0.02
 }
 
-// unusual reports whether b differs from a more than the windows of the
-// baseline do from what is usual.
+// unusual reports whether b differs from a more than the windows of the baseline differ from what
+// is usual.
 func unusual(a, b float64, others []float64, extreme float64) bool {
 	if len(others) == 0 {
 		return true
@@ -370,14 +365,14 @@ func unusual(a, b float64, others []float64, extreme float64) bool {
 	return math.Abs(b-center) > extreme*far
 }
 
-// together is what two independent variations come to. math.Hypot, like
-// math.Log10, does not give the same last digit on every processor.
+// together combines two independent variations. math.Hypot, like math.Log10, does not give the
+// same last digit on every processor.
 func together(a, b float64) float64 {
 	return math.Sqrt(float64(a*a) + float64(b*b))
 }
 
-// decades is the decimal logarithm of x, rounded to what every processor agrees
-// on.
+// decades returns the decimal logarithm of x, rounded to digits that are the same on every
+// processor.
 func decades(x float64) float64 { return math.Round(math.Log10(x)*1e9) / 1e9 }
 
 func relative(a, b float64) float64 {
@@ -388,7 +383,7 @@ func relative(a, b float64) float64 {
 	return math.Abs(b-a) / top
 }
 
-// events are what interrupted the machine in or between the windows.
+// events returns what interrupted the machine in or between the windows.
 func (d *differ) events() ([]*Change, error) {
 	var out []*Change
 	w := Window{Hosts: []string{d.r.Host}, From: d.r.A.From, To: d.r.B.To}
@@ -412,7 +407,7 @@ func (d *differ) events() ([]*Change, error) {
 		change := &Change{Kind: Happened, Archive: e.Archive, Subject: string(e.Kind), At: e.At.Wall, NewText: e.Text, Score: score, Event: e}
 		switch e.Kind {
 		case metric.EventSleep:
-			asleep = change // What ends it tells more, if it does in time.
+			asleep = change // The event that ends the sleep says more, if it comes in time.
 			continue
 		case metric.EventWake:
 			asleep = nil

@@ -9,12 +9,11 @@ import (
 	"tachograph/store"
 )
 
-// fewSeams is how many chunks must end in a window for its slots to end where
-// they do.
+// fewSeams is how many chunks must end in a window for its slots to end where chunks end.
 const fewSeams = 5
 
-// edges are where the slots of a window end but for the last: a tenth of it
-// apart, or where it holds many chunks with the chunks nearest to that.
+// edges returns where the slots of a window end, except for the last: a tenth of the window
+// apart, or, where it holds many chunks, at the chunk ends nearest to that.
 func (d *differ) edges(w Window) (out []int64) {
 	seams := d.a.Seams(w.Hosts, w.From, w.To)
 	if len(seams) < fewSeams {
@@ -36,10 +35,10 @@ func (d *differ) edges(w Window) (out []int64) {
 	return slices.Compact(out)
 }
 
-// course is what a series did in a window: what it came to in slots of it, which
-// tell how much it varies, and its exact mean over all of it. That of a counter is
-// what it gained by the time that this took, as if what it gained from one reading
-// to the next had come evenly; that of a level is the mean of its readings.
+// course is what a series did in a window: its values in slots of the window, which show how much
+// it varies, and its exact mean over the whole window. The mean of a counter is its gain divided
+// by the time that took, as if the gain from one reading to the next had come evenly; the mean of
+// a level is the mean of its readings.
 type course struct {
 	slots       sample
 	sum, weight float64
@@ -53,15 +52,15 @@ func (c *course) add(o course) {
 	c.weight += o.weight
 }
 
-// apart reports whether two windows are read each by itself: what lies between them
-// would take longer than reading twice.
+// apart reports whether two windows are read separately: reading what lies between them would
+// take longer than reading twice.
 func apart(w []Window) bool {
 	return !slices.Equal(w[0].Hosts, w[1].Hosts) || w[1].From < w[0].To || w[1].From-w[0].To > w[0].To-w[0].From
 }
 
-// courses tells of metrics what each series did in windows, from summaries. Where
-// these do not tell, because something fell or broke off, values do. take is told
-// the number of the window. Windows that lie apart are asked for one by one.
+// courses passes take, for each metric and window, what each series did, from summaries. Where
+// these do not suffice, because something fell or broke off, it reads the values. n is the number
+// of the window. Windows that lie apart are asked for one by one.
 func (d *differ) courses(windows []Window, names []string, take func(n int, s *Series, c course)) error {
 	all := Window{Hosts: windows[0].Hosts, From: windows[0].From, To: windows[len(windows)-1].To}
 	l := &leveller{windows: windows, breaks: readBreaks(d.a, all), of: make(map[seriesID]*levelled)}
@@ -110,7 +109,7 @@ func (d *differ) courses(windows []Window, names []string, take func(n int, s *S
 	return nil
 }
 
-// mostLead is how far before a window the value before it is looked for.
+// mostLead is how far before a window the last value before it is looked for.
 const mostLead = int64(60e9)
 
 // A leveller adds up the summaries of series by window and slot.
@@ -130,10 +129,10 @@ type levelled struct {
 	sum, weight [][]float64 // by window and slot
 	archive     *store.ArchiveInfo
 	last        store.Point
-	odd         bool // its summaries do not tell
+	odd         bool // its summaries do not suffice
 }
 
-// rare reports whether a metric is read so seldom that a slot may miss it.
+// rare reports whether a metric is read so seldom that a slot may have no reading.
 func (l *leveller) rare(archives []*store.ArchiveInfo, m *metric.Desc) bool {
 	return m == nil || slices.ContainsFunc(archives, func(info *store.ArchiveInfo) bool {
 		every := interval(info, m.Class)
@@ -188,7 +187,7 @@ func (l *leveller) series(info *store.ArchiveInfo, m *metric.Desc, in *metric.In
 	return v
 }
 
-// clear makes v a series of which nothing is known.
+// clear makes v a series without any values.
 func (v *levelled) clear(edges [][]int64) {
 	v.sum, v.weight = nil, nil
 	for _, e := range edges {
@@ -196,8 +195,8 @@ func (v *levelled) clear(edges [][]int64) {
 	}
 }
 
-// slot is where what was read at wall belongs, and when its window begins; nil outside
-// of the windows.
+// slot returns the sums that a reading at wall belongs to, and the beginning of its window; nil
+// outside of the windows.
 func (l *leveller) slot(v *levelled, wall int64) (sum, weight *float64, from int64) {
 	for n, w := range l.windows {
 		if wall >= w.From && wall <= w.To {
@@ -208,12 +207,12 @@ func (l *leveller) slot(v *levelled, wall int64) (sum, weight *float64, from int
 	return sum, weight, from
 }
 
-// within is how much of the seconds before wall lie in a window that begins at from.
+// within returns how many of the seconds before wall lie in a window that begins at from.
 func within(from, wall int64, seconds float64) float64 {
 	return min(seconds, float64(wall-from)/1e9)
 }
 
-// values goes through the values of the series whose summaries do not tell.
+// values adds the values of the series whose summaries do not suffice.
 func (l *leveller) values(a Archive, sel store.Selection) {
 	odd := make(map[seriesID]bool)
 	sel.Metrics, sel.Cuts = nil, nil
@@ -275,7 +274,7 @@ func (l *leveller) gain(v *levelled, s *store.Summary, sum, weight *float64, fro
 	}
 	every := interval(s.Archive, s.Metric.Class)
 	elapsed := s.Last.Cont - s.First.Cont
-	// Readings that were missed may be a gap, those too many have no time of their own.
+	// Missed readings may be a gap; surplus readings have no time of their own.
 	missed := elapsed - (int64(s.Count)-1)*every
 	if s.Resets+s.Wraps > 0 || s.Missing >= missedTicks || missed > missedTicks*every || missed < -every/2 || broken(s.First.Cont, s.Last.Cont) || math.IsNaN(s.Increase) {
 		v.odd = true
@@ -300,8 +299,8 @@ func (l *leveller) gain(v *levelled, s *store.Summary, sum, weight *float64, fro
 	*weight += in
 }
 
-// course is what the series did in window n; in a slot in which it was not read
-// what is discrete holds.
+// course returns what the series did in window n; a discrete series keeps its value in slots
+// without a reading.
 func (v *levelled) course(n int) course {
 	var c course
 	held, known := 0.0, false

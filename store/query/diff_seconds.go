@@ -6,12 +6,12 @@ import (
 	"tachograph/sample/metric"
 )
 
-// seconds is how much of the time from one wall clock to another the machine was
-// recorded in: by the clock that goes on when somebody sets the other one, and without
-// the time in which it slept or nobody recorded.
+// seconds returns for how many seconds between two wall clock times the machine was recorded: by
+// the clock that goes on when the wall clock is set, and without the time in which the machine
+// slept or was not recorded.
 func (d *differ) seconds(w Window) float64 {
 	left := w.To - w.From - d.set(w)
-	// What ends a sleep is told when it ends.
+	// A sleep is reported when it ends, which may be after the window.
 	for _, b := range Breaks(d.a, Window{Hosts: w.Hosts, From: w.From, To: w.To + historyMost}) {
 		if over := min(b.To, w.To) - max(b.From, w.From); over > 0 {
 			left -= over
@@ -20,15 +20,15 @@ func (d *differ) seconds(w Window) float64 {
 	return max(float64(left)/1e9, 1e-9)
 }
 
-// leastSet is by how much the wall clock must have been set for that to matter; less
-// is what it is slewed by.
+// leastSet is by how much the wall clock must have been set for that to matter; smaller
+// differences come from slewing.
 const leastSet = int64(1e9)
 
-// mostAsked is how many metrics are asked until one was read in the window.
+// mostAsked is how many metrics are tried to find one that was read in the window.
 const mostAsked = 8
 
-// set is by how much the wall clock was set forward in a window, as far as readings of
-// the same archive tell.
+// set returns by how much the wall clock was set forward in a window, as far as readings of the
+// same archive show it.
 func (d *differ) set(w Window) (by int64) {
 	var names []string
 	for _, m := range d.a.Metrics() {
@@ -49,7 +49,7 @@ func (d *differ) set(w Window) (by int64) {
 			}
 		}
 		if read {
-			break // One tells.
+			break // One metric suffices.
 		}
 	}
 	return by

@@ -8,28 +8,29 @@ import (
 	"tachograph/store"
 )
 
-// Distrust is a time in which a witness contradicted metrics: two sources of the
-// kernel that must agree did not, as the recorder found out.
+// Distrust is a time in which a witness contradicted metrics: two sources of the kernel that must
+// agree did not, as the recorder found out.
 type Distrust struct {
 	// Metrics are names, or beginnings of names.
 	Metrics []string
-	// Indom and Key name the instance that it is about, and Instance is what it is
-	// called; empty where it is about the machine.
+	// Indom and Key identify the instance concerned, and Instance is its name; empty where the
+	// distrust is about the machine.
 	Indom, Key, Instance string
-	// From and To are wall clocks; To is 0 where it was not over when the recording ended.
+	// From and To are wall clock times; To is 0 where the distrust was not over when the
+	// recording ended.
 	From, To int64
-	// Because is a sentence.
+	// Because is a sentence with the reason.
 	Because string
-	// Begin is the event that told it first.
+	// Begin is the first event that reported it.
 	Begin *store.Event
 
 	host, pair string
 }
 
-// Distrusts are those that reach into a window, in the order in which they began. One
-// ends at the latest when the recorder is started again, which then finds out anew.
+// Distrusts returns those that reach into a window, in the order in which they began. A distrust
+// ends at the latest when the recorder is started again, which then checks anew.
 func Distrusts(a Archive, w Window) []*Distrust {
-	// Each archive tells what stood when it began.
+	// Each archive begins with the distrusts that last at its beginning.
 	from, _, list := Covered(a, w)
 	for _, info := range list {
 		from = min(from, info.From)
@@ -57,8 +58,8 @@ func Distrusts(a Archive, w Window) []*Distrust {
 // Distrusted are the distrusts that last at some instant.
 type Distrusted []*Distrust
 
-// After returns what lasts once e has happened: s itself where e is of another kind. It
-// changes neither s nor what is in it.
+// After returns the distrusts that last once e has happened: s itself where e is of another kind.
+// It changes neither s nor its elements.
 func (s Distrusted) After(e *store.Event) Distrusted {
 	host := e.Archive.Host.ID
 	same := func(d *Distrust) bool { return d.host == host && d.pair == e.Label("pair") && d.Key == e.Key }
@@ -68,7 +69,7 @@ func (s Distrusted) After(e *store.Event) Distrusted {
 	case metric.EventDistrustEnd:
 		return slices.DeleteFunc(slices.Clone(s), same)
 	case metric.EventDistrustBegin:
-		if !slices.ContainsFunc(s, same) { // or it is told once more, in an archive that began
+		if !slices.ContainsFunc(s, same) { // else it is reported once more, in an archive that began
 			return append(slices.Clip(s), DistrustOf(e))
 		}
 	}
@@ -86,8 +87,8 @@ func (d *Distrust) OfProcesses() bool {
 	return slices.ContainsFunc(d.Metrics, func(m string) bool { return strings.HasPrefix(m+".", "proc.") })
 }
 
-// Concerns reports whether the values of a metric of a host are not to be trusted while
-// d lasts: all, or those of an instance.
+// Concerns reports whether the values of a metric of a host are not to be trusted while d lasts:
+// those of the instance in, or with nil all.
 func (d *Distrust) Concerns(host string, m *metric.Desc, in *metric.Instance) bool {
 	if d.host != host || in != nil && d.Key != "" && d.Indom == m.Indom && in.Key != d.Key {
 		return false
@@ -95,7 +96,7 @@ func (d *Distrust) Concerns(host string, m *metric.Desc, in *metric.Instance) bo
 	return d.About(m.Name)
 }
 
-// About reports whether a metric is one of those that d is about.
+// About reports whether a metric is one of d's metrics.
 func (d *Distrust) About(name string) bool {
 	return slices.ContainsFunc(d.Metrics, func(m string) bool { return name == m || strings.HasPrefix(name, m+".") })
 }
@@ -103,5 +104,5 @@ func (d *Distrust) About(name string) bool {
 // Holds reports whether d lasts at a time.
 func (d *Distrust) Holds(wall int64) bool { return d.From <= wall && (d.To == 0 || wall < d.To) }
 
-// Whose is the id of the host that d is about.
+// Whose returns the ID of the host that d is about.
 func (d *Distrust) Whose() string { return d.host }

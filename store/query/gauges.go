@@ -231,7 +231,7 @@ func coresByTime(a Archive, w Window) float64 {
 	return math.Round(time / over)
 }
 
-// newGauge returns a gauge without values, and the number that a full share is in e's values.
+// newGauge returns a gauge without values, and what to divide e's values by: 100 for percent.
 func newGauge(def *gauge, e *Expr, points int) (g *Gauge, whole float64) {
 	g = &Gauge{Name: def.name, Title: def.title, Expr: e.Text, Units: e.Units(), Share: def.share,
 		Of: math.NaN(), Max: math.Inf(-1), Points: make([]float64, points), counts: make([]float64, points)}

@@ -6,10 +6,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// extent is what an expression came to in a part.
+// extent is the range and the mean of an expression in a part.
 type extent struct{ mean, plain, low, high float64 }
 
-// tell works out a part from its summaries.
+// tell computes a part from its summaries. It reports whether they suffice.
 func (g *gaugeReader) tell(c *gaugeCourse, p *gaugePart) bool {
 	x, ok := g.extent(p, c.e.root, asValue)
 	if !ok || len(x) != 1 || x[0].mean != x[0].mean {
@@ -19,7 +19,8 @@ func (g *gaugeReader) tell(c *gaugeCourse, p *gaugePart) bool {
 	return true
 }
 
-// extent is what n came to, instance by instance; not all expressions can be told.
+// extent returns the extent of n for each instance; it fails for expressions that summaries do
+// not suffice for.
 func (g *gaugeReader) extent(p *gaugePart, n *node, m mode) ([]extent, bool) {
 	switch {
 	case n.kind == numberNode && m == asValue:
@@ -57,7 +58,7 @@ func (g *gaugeReader) extent(p *gaugePart, n *node, m mode) ([]extent, bool) {
 	return nil, false
 }
 
-// highest is the largest of several, if one of them is it throughout.
+// highest returns the largest of several, if the same one is the largest throughout.
 func highest(list []extent) ([]extent, bool) {
 	best := 0
 	for i, x := range list {
@@ -73,7 +74,7 @@ func highest(list []extent) ([]extent, bool) {
 	return list[best : best+1], true
 }
 
-// leafExtent is what the series of a metric came to.
+// leafExtent returns the extents of the series of a metric.
 func (g *gaugeReader) leafExtent(p *gaugePart, n *node, m mode) ([]extent, bool) {
 	if n.desc.Sem == metric.Discrete {
 		x, ok := g.constant(p, n.desc.Name)
@@ -105,7 +106,7 @@ func (g *gaugeReader) leafExtent(p *gaugePart, n *node, m mode) ([]extent, bool)
 	return out, len(out) > 0
 }
 
-// constant is the value of a metric that held it throughout a part.
+// constant returns the value of a metric that had the same value throughout.
 func (g *gaugeReader) constant(p *gaugePart, name string) (x float64, ok bool) {
 	known := false
 	for _, run := range g.fixed[name] {

@@ -16,27 +16,25 @@ import (
 // History is the life of one process within a window.
 type History struct {
 	Process
-	// From and To are the first and last instant in the window at which it was
-	// seen.
+	// From and To are the first and last instant in the window at which it was seen.
 	From, To int64
-	// Names are what it was called, in order, if that changed.
+	// Names are the names it had, in order, if they changed.
 	Names []string
 	// Exit is the event of its end, if that was recorded in the window.
 	Exit *store.Event
 	// Ended says that recording went on after it was last seen.
 	Ended bool
-	// Ancestors are its parent, its parent's parent and so on, as far as they
-	// were recorded.
+	// Ancestors are its parent, its parent's parent and so on, as far as they were recorded.
 	Ancestors []string
 	Rows      []HistoryRow
-	// Gains are what its counters grew by in the window.
+	// Gains are how much its counters grew in the window.
 	Gains [NumProcessCounters]float64
 	Peak  float64
 }
 
 // HistoryRow is a process over one step.
 type HistoryRow struct {
-	// At is when it was last read in the step, or its end.
+	// At is when it was last read in the step, or when it ended.
 	At     int64
 	step   int64 // the end of the step
 	read   int64
@@ -44,17 +42,17 @@ type HistoryRow struct {
 	Levels [NumProcessLevels]float64
 }
 
-// CPU is the share of a core.
+// CPU returns the share of a core.
 func (r *HistoryRow) CPU() float64 { return sum(r.Rates[UserTime], r.Rates[SystemTime]) }
 
-// between reports whether all that is known of a row is what its counters gained
-// from a reading before it to one after it; the next row says that, too.
+// between reports whether a row has nothing but what counters gained from a reading before it to
+// one after it; the next row has that, too.
 func (r *HistoryRow) between() bool {
 	known := func(x float64) bool { return x == x }
 	return slices.ContainsFunc(r.Rates[:], known) && !slices.ContainsFunc(r.Levels[:], known)
 }
 
-// Memory is the footprint, or what is resident.
+// Memory returns the footprint, or else the resident memory.
 func (r *HistoryRow) Memory() float64 {
 	if f := r.Levels[Footprint]; f == f {
 		return f
@@ -62,15 +60,15 @@ func (r *HistoryRow) Memory() float64 {
 	return r.Levels[Resident]
 }
 
-// Matcher chooses processes by pid or by name. A name without wildcards means
-// processes of exactly that name, or if there are none those that contain it.
+// Matcher chooses processes by pid or by name. A name without wildcards means processes of
+// exactly that name, or if there are none, processes whose name contains it.
 type Matcher struct {
 	pids     map[int]bool
 	patterns []*Pattern
 	words    []string
 }
 
-// NewMatcher reads the arguments of a command; none match everything.
+// NewMatcher parses the arguments of a command; with none, everything matches.
 func NewMatcher(args []string) (*Matcher, error) {
 	m := &Matcher{pids: make(map[int]bool)}
 	for _, arg := range args {
@@ -93,8 +91,8 @@ func NewMatcher(args []string) (*Matcher, error) {
 // All reports whether everything matches.
 func (m *Matcher) All() bool { return len(m.pids) == 0 && len(m.patterns) == 0 }
 
-// Accept reports whether a process called so matches; loose also takes names
-// that contain a word.
+// Accept reports whether a process with this pid and name matches; loose also accepts names that
+// contain a word.
 func (m *Matcher) Accept(pid int, name string, loose bool) bool {
 	if m.All() || m.pids[pid] {
 		return true
@@ -114,7 +112,7 @@ func (m *Matcher) Accept(pid int, name string, loose bool) bool {
 	return false
 }
 
-// Choose picks from n processes those that match.
+// Choose returns which of n processes match.
 func (m *Matcher) Choose(n int, get func(int) (pid int, names []string)) []int {
 	for _, loose := range []bool{false, true} {
 		var out []int
@@ -140,8 +138,8 @@ var (
 	pageLevels   = []ProcessLevel{Resident, Footprint, Threads}
 )
 
-// Histories tells the lives of the processes that match, in steps: all fields of
-// each step, or those of a page.
+// Histories returns the histories of the processes that match, in steps, with all fields of each
+// step or those of a page.
 func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location, most int, all bool) (list []*History, found int, err error) {
 	from, to, archives := Covered(a, w)
 	if len(archives) == 0 {
@@ -163,7 +161,7 @@ func Histories(a Archive, w Window, m *Matcher, step int64, zone *time.Location,
 	return list, found, err
 }
 
-// historiesOf tells some lives within a window that the archives cover.
+// historiesOf returns the histories of some lives within a window that the archives cover.
 func historiesOf(a Archive, w Window, chosen []*store.Life, step int64, zone *time.Location, all bool) (list []*History, err error) {
 	byInstance := make(map[*metric.Instance]*History)
 	for _, l := range chosen {
@@ -205,11 +203,11 @@ type historian struct {
 	a          Archive
 	w          Window
 	step       int64
-	zone       *time.Location // of steps of days
+	zone       *time.Location // for steps of days
 	byInstance map[*metric.Instance]*History
 	keys       []string
 	list       []*History
-	fields     *fieldMap // of the steps
+	fields     *fieldMap // that the steps have
 }
 
 func (hs *historian) fill() error {
@@ -298,8 +296,7 @@ func (hs *historian) read() {
 	}
 }
 
-// date gives each row the instant that its values are of; nothing is of a time
-// when the process had ended.
+// date gives each row the time of its values; no row is later than the end of the process.
 func (h *History) date() {
 	end := h.To
 	if h.Exit != nil {
@@ -322,7 +319,7 @@ func (h *History) date() {
 	}
 }
 
-// totals are the exact gains over the window, as top has them.
+// totals fills in the exact gains over the window, as Top computes them.
 func (hs *historian) totals() error {
 	t := &topper{a: hs.a, group: PerProcess}
 	if err := t.bounds(hs.w); err != nil {
@@ -338,8 +335,8 @@ func (hs *historian) totals() error {
 	return nil
 }
 
-// texts fills in what was read of h last, which hardly ever changes: the end of its
-// life mostly tells.
+// texts fills in the user, the parent and the start of h as last read. They hardly ever change,
+// so the end of its life mostly has them.
 func (hs *historian) texts(h *History) {
 	metrics := []string{userMetric, ppidMetric, startMetric}
 	for _, from := range []int64{max(hs.w.From, h.To-int64(10*time.Minute)), hs.w.From} {
@@ -367,10 +364,10 @@ func (hs *historian) texts(h *History) {
 	}
 }
 
-// exitMargin is how far from when a process was last seen its end may have been noticed.
+// exitMargin is how long before or after a process was last seen its end may have been noticed.
 const exitMargin = int64(2 * time.Minute)
 
-// ending finds the event of the process's end, and whether it had one.
+// ending finds the event of the process's end, and whether it ended.
 func (hs *historian) ending(h *History) {
 	tick := lastProcessTick(hs.a, Window{Hosts: []string{h.Archive.Host.ID}}, hs.w.To)
 	h.Ended = tick > h.To
@@ -382,15 +379,14 @@ func (hs *historian) ending(h *History) {
 	}
 }
 
-// ancestors follows the parents that were there when the process was first
-// seen.
+// ancestors follows the parents that were there when the process was first seen.
 func (hs *historian) ancestors(h *History) {
 	every := int64(metric.Process.Interval())
 	if iv := interval(h.Archive, metric.Process); iv > 0 {
 		every = iv
 	}
 	then := Window{Hosts: []string{h.Archive.Host.ID}, From: h.From - 2*every, To: h.From + every}
-	// there is the last of the processes seen then that is meant.
+	// there returns the last of the processes seen then that meant accepts.
 	there := func(meant func(*metric.Instance) bool, keys ...string) (in *metric.Instance) {
 		for l := range hs.a.Lives("process", then.From, then.To, keys...) {
 			if then.Wants(l.Archive.Host.ID) && meant(l.Instance) {
@@ -420,8 +416,7 @@ func (hs *historian) ancestors(h *History) {
 	}
 }
 
-// HistoryOf tells the life of one process within a window, in steps, with all
-// its fields.
+// HistoryOf returns the history of one process within a window, in steps, with all its fields.
 func HistoryOf(a Archive, w Window, l *store.Life, step int64) (*History, error) {
 	list, err := historiesOf(a, w, []*store.Life{l}, step, nil, true)
 	if err != nil {

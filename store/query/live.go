@@ -6,37 +6,36 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Live is a condition over values as they are read, with no archive behind it:
-// the recorder's triggers. It says what Evaluate says of the same values once
-// they are recorded, and once all instances are known it allocates nothing.
+// Live is a condition over values as they are read, without an archive: the recorder's triggers.
+// Its results are those of Evaluate for the same values once they are recorded. Once all
+// instances are known, it allocates nothing.
 //
-// Blocks are shown to it as they come (See), and then it is asked (Each). It
-// keeps the last value of each metric and instance, and of those whose change
-// is asked for the last two; an instance that is not in a block any more is
-// forgotten.
+// Pass it blocks as they come with See, and get its results with Each. It keeps the last value of
+// each metric and instance, and the last two where the condition needs their change. An instance
+// that is not in a block any more is forgotten.
 type Live struct {
 	root *liveNode
-	// shown is the left side of the first comparison, which people are told.
+	// shown is the left side of the first comparison, whose values are shown to people.
 	shown   *liveNode
 	percent bool // it is compared with percent
 	units   metric.Units
 	leaves  []*liveLeaf
-	// totals are the calls that bring instances together, inner ones first.
+	// totals are the calls that aggregate instances, inner ones first.
 	totals  []*liveNode
 	domains []*liveDomain
-	own     *liveDomain // whose instances the condition is about
+	own     *liveDomain // the instances that the condition is about
 	groups  map[*metric.Group][]liveColumn
 }
 
-// Case is what a condition comes to for one instance.
+// Case is the result of a condition for one instance.
 type Case struct {
 	// Instance is nil where the condition is about the machine.
 	Instance *metric.Instance
-	// Slot is a small number that the instance has while it is there; Born is
-	// another one for each instance that has had this slot.
+	// Slot is a small number that the instance has while it is there; Born distinguishes the
+	// instances that have had this slot.
 	Slot int
 	Born uint64
-	// Holds is 1 or 0, and NaN where that cannot be told.
+	// Holds is 1 or 0, or NaN where that is unknown.
 	Holds float64
 	// Value is the left side of the (first) comparison.
 	Value float64
@@ -46,11 +45,11 @@ type Case struct {
 type liveNode struct {
 	leaf  *liveLeaf
 	value float64 // of a number; the total of a call
-	call  string  // that brings instances together
+	call  string  // a function that aggregates instances
 	f     func(a, b float64) float64
 	one   func(a float64) float64
 	args  []*liveNode
-	over  *liveDomain // of a call: whose instances
+	over  *liveDomain // for a call: the instances it aggregates
 }
 
 // liveLeaf is a metric and how it is read.
@@ -62,13 +61,13 @@ type liveLeaf struct {
 	cells  []liveCell // by slot
 	rows   []liveRow  // of the last block
 	round  uint32
-	// at and spacing are when the last block was read and how long after the
-	// one before, on the awake clock.
+	// at is when the last block was read, and spacing how long that was after the one before, on
+	// the awake clock.
 	at, spacing int64
 	stale       bool
 }
 
-// liveRow remembers where the instance of a row has its slot.
+// liveRow remembers the slot of the instance in a row.
 type liveRow struct {
 	in   *metric.Instance
 	slot int32
@@ -79,14 +78,14 @@ type liveCell struct {
 	round   uint32
 	known   bool // prev is a reading
 	there   bool // it was in the last block
-	picked  bool // in is one that the expression is about
+	picked  bool // the expression selects in
 	prev    uint64
 	at      metric.Stamp
 	debt    metric.Debt
-	present float64 // what the expression reads; NaN for nothing
+	present float64 // what the expression reads; NaN for no value
 }
 
-// liveDomain are the instances of a domain that are there.
+// liveDomain holds the instances of a domain that are there.
 type liveDomain struct {
 	indom string
 	slots []liveSlot
@@ -101,7 +100,7 @@ type liveSlot struct {
 	born uint64 // 0: free
 }
 
-// liveColumn is where in a group a leaf is read from.
+// liveColumn says where in a group a leaf's values are.
 type liveColumn struct {
 	leaf *liveLeaf
 	col  int
@@ -189,7 +188,7 @@ func (l *Live) leaf(n *node, m mode) *liveLeaf {
 	return leaf
 }
 
-// Shown is how people are told the values of Cases: their units, and what to
+// Shown returns how to show the values of Cases to people: their units, and the factor to
 // multiply them with first.
 func (l *Live) Shown() (units metric.Units, factor float64) {
 	if l.percent {
@@ -198,11 +197,11 @@ func (l *Live) Shown() (units metric.Units, factor float64) {
 	return l.units, 1
 }
 
-// mostGroups bounds what is remembered of groups: a changed configuration makes
-// others, and the old ones are never seen again.
+// mostGroups bounds the groups that are remembered: a changed configuration makes new groups, and
+// the old ones are never seen again.
 const mostGroups = 1000
 
-// columns are what the condition reads of a group.
+// columns returns the columns of a group that the condition reads.
 func (l *Live) columns(g *metric.Group) []liveColumn {
 	cols, ok := l.groups[g]
 	if ok {
@@ -222,8 +221,7 @@ func (l *Live) columns(g *metric.Group) []liveColumn {
 	return cols
 }
 
-// See takes in what b has of the condition's metrics; false when that is
-// nothing.
+// See takes the values of the condition's metrics from b; it returns false when there are none.
 func (l *Live) See(b *metric.Block) bool {
 	cols := l.columns(b.Group)
 	for _, c := range cols {
@@ -272,8 +270,7 @@ func (leaf *liveLeaf) take(b *metric.Block, col int) {
 	}
 }
 
-// slot is the place of an instance, which stands in the same row as last time
-// as a rule.
+// slot returns the slot of an instance, which as a rule is in the same row as last time.
 func (leaf *liveLeaf) slot(row int, in *metric.Instance) int {
 	d := leaf.domain
 	for row >= len(leaf.rows) {
@@ -300,7 +297,7 @@ func (leaf *liveLeaf) slot(row int, in *metric.Instance) int {
 	return int(s)
 }
 
-// sweep frees the slots of instances that no metric has any more.
+// sweep frees the slots of instances for which no metric has a row any more.
 func (l *Live) sweep(d *liveDomain) {
 	for i := range d.slots {
 		if d.slots[i].born == 0 || l.has(d, i) {
@@ -321,11 +318,11 @@ func (l *Live) has(d *liveDomain, slot int) bool {
 	return false
 }
 
-// leastSleep is by how much the continuous clock must run away from the awake
-// one for the machine to have slept.
+// leastSleep is how much more the continuous clock must advance than the awake clock for the
+// machine to have slept.
 const leastSleep = int64(500e6)
 
-// value is what the expression reads of a cell that shows bits now.
+// value returns what the expression reads from a cell whose reading is bits now.
 func (leaf *liveLeaf) value(c *liveCell, bits uint64, at metric.Stamp) float64 {
 	if leaf.mode == asValue {
 		return metric.Number(leaf.desc.Type, bits)
@@ -355,8 +352,8 @@ func (leaf *liveLeaf) value(c *liveCell, bits uint64, at metric.Stamp) float64 {
 	return x
 }
 
-// outdated reports whether what was read last says nothing of now any more: its
-// source is not read, or hangs.
+// outdated reports whether the last reading is too old to count as current: its source is not
+// read, or hangs.
 func (leaf *liveLeaf) outdated(now int64) bool {
 	limit := int64(300e9)
 	if leaf.spacing > 0 {
@@ -365,8 +362,7 @@ func (leaf *liveLeaf) outdated(now int64) bool {
 	return leaf.desc.Sem != metric.Discrete && now-leaf.at > limit
 }
 
-// Each gives what the condition comes to for each instance that is there, or
-// for the machine.
+// Each passes the condition's result to give for each instance that is there, or for the machine.
 func (l *Live) Each(now metric.Stamp, give func(Case)) {
 	for _, leaf := range l.leaves {
 		leaf.stale = leaf.outdated(now.Awake)
@@ -387,7 +383,7 @@ func (l *Live) Each(now metric.Stamp, give func(Case)) {
 	}
 }
 
-// at is the value of n for the instance in a slot.
+// at returns the value of n for the instance in a slot.
 func (n *liveNode) at(slot int) float64 {
 	switch {
 	case n.leaf != nil:
@@ -406,7 +402,7 @@ func (n *liveNode) at(slot int) float64 {
 	return n.value
 }
 
-// total brings the instances together, as aggregate does.
+// total aggregates the instances, as aggregate does.
 func (n *liveNode) total() float64 {
 	total, count, best := 0.0, 0.0, math.NaN()
 	for i := range n.over.slots {
@@ -436,8 +432,8 @@ func (n *liveNode) total() float64 {
 	return best
 }
 
-// fresh reports whether all that n is made of has been read lately: none are
-// there, that is something else than not having looked.
+// fresh reports whether all metrics in n have been read lately: a count of none is not the same
+// as not having looked.
 func (n *liveNode) fresh() bool {
 	if n.leaf != nil {
 		return n.leaf.at != 0 && !n.leaf.stale

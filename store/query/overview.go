@@ -11,23 +11,23 @@ import (
 
 // Overview is what a machine did in a window, at a glance.
 type Overview struct {
-	Host metric.Host // as its last archive tells: it may have been updated
+	Host metric.Host // as in its last archive: it may have been updated
 	// From and To are the part of the window that Archives cover.
 	From, To int64
 	Archives []*store.ArchiveInfo
-	// Breaks are those that interrupted the recording.
+	// Breaks are the interruptions of the recording.
 	Breaks []Break
 	// Distrusts are metrics that their witness contradicted.
 	Distrusts []*Distrust
-	// Loops are what was started again and again, only to fail.
+	// Loops are programs that were started again and again, only to fail.
 	Loops  []*Runs
 	Gauges []*Gauge
 	// CPU and Memory rank the processes of each name.
 	CPU, Memory *Ranking
 }
 
-// OverviewOf composes the overview of one host: gauges with so many points at
-// most, rankings with so many names. It is nil where nothing was recorded.
+// OverviewOf composes the overview of one host: gauges with so many points at most, rankings with
+// so many names. It returns nil where nothing was recorded.
 func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview, error) {
 	w.Hosts = []string{host}
 	from, to, list := Covered(a, w)
@@ -39,7 +39,7 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 		o.To = min(to, w.To)
 	}
 	for _, b := range Breaks(a, w) {
-		// How it came to be running is not a break of the recording.
+		// Starts and stops of the recorder are not breaks of the recording.
 		if b.From >= from && b.Kind != metric.EventStart && b.Kind != metric.EventStop {
 			o.Breaks = append(o.Breaks, b)
 		}
@@ -65,8 +65,7 @@ func OverviewOf(a Archive, host string, w Window, points, names int) (*Overview,
 	return o, nil
 }
 
-// Break is a time in which nothing was recorded, or an instant that cuts the
-// recording in two.
+// Break is a time in which nothing was recorded, or an instant that cuts the recording in two.
 type Break struct {
 	From, To int64 // equal where only the instant is known
 	Kind     metric.EventKind
@@ -75,7 +74,7 @@ type Break struct {
 	Last int64
 }
 
-// Length is how long the break was.
+// Length returns how long the break was.
 func (b Break) Length() time.Duration { return time.Duration(b.To - b.From) }
 
 // Breaks lists what interrupted the recording of a host: sleeps, gaps, boots,
@@ -90,7 +89,7 @@ func Breaks(a Archive, w Window) []Break {
 	return merge(out)
 }
 
-// silences are times between archives that no archive covers.
+// silences returns the times between archives that no archive covers.
 func silences(a Archive, w Window) []Break {
 	var out []Break
 	var prev *store.ArchiveInfo
@@ -115,8 +114,8 @@ func silences(a Archive, w Window) []Break {
 	return out
 }
 
-// merge drops a break that is within another one, such as the sleep that a
-// wake reports the length of.
+// merge drops a break that is within another one, such as the sleep whose length a wake event
+// reports.
 func merge(list []Break) []Break {
 	var out []Break
 	for _, b := range list {
@@ -138,7 +137,7 @@ func merge(list []Break) []Break {
 			}
 			if b.To <= last.To && b.From >= last.From && last.To > last.From {
 				if tells(b.Kind) && !tells(last.Kind) {
-					// Why there was a gap is worth more than that there was one.
+					// The reason for a gap is worth more than the gap itself.
 					last.Kind, last.Text = b.Kind, b.Text
 				}
 				continue

@@ -10,14 +10,14 @@ import (
 	"tachograph/store"
 )
 
-// Range is what a series comes to over a window or a step.
+// Range summarizes a series over a window or a step.
 type Range struct {
 	Archive  *store.ArchiveInfo
 	Name     string
 	Metric   *metric.Desc
 	Instance *metric.Instance
 	Units    metric.Units
-	Type     metric.Type // of First, Last, Min and Max
+	Type     metric.Type // the type of First, Last, Min and Max
 	Rate     bool
 	// From and To are the instants of the first and the last value.
 	From, To    int64
@@ -27,15 +27,14 @@ type Range struct {
 	Min, Max    metric.Value
 	// Mean weighs each value with the time since the one before it.
 	Mean float64
-	// P50, P95 and P99 are NaN where they were not asked for, and where only steps of a
-	// reduced archive are known. Each is at most
-	// Within, a part of it, from the exact one.
+	// P50, P95 and P99 are NaN where they were not asked for, and where only steps of a reduced
+	// archive are known. Each differs from the exact one by at most Within, a part of it.
 	P50, P95, P99 float64
 	Within        float64
 	// Increase is what a counter gained; NaN for other metrics.
 	Increase float64
-	// Seconds is the time that the mean is taken over; Steady is what a counter
-	// gained in that time, without what it gained across breaks.
+	// Seconds is the time that the mean is taken over; Steady is what a counter gained in that
+	// time, without what it gained across breaks.
 	Seconds, Steady float64
 	Resets, Wraps   uint32
 }
@@ -45,7 +44,7 @@ type RangeRequest struct {
 	Request
 	// Percentiles asks for quantiles, which need values decoded.
 	Percentiles bool
-	// Exact has them of the values themselves, however long that takes.
+	// Exact asks for the quantiles of the values themselves, however long that takes.
 	Exact bool
 }
 
@@ -55,19 +54,18 @@ type tally struct {
 	boot     string
 	last     store.Point
 	weighted float64
-	beside   float64 // seconds that weighted has besides Seconds
+	beside   float64 // seconds that weighted covers besides Seconds
 	dist     *distribution
 	scatter  *scatter
-	settled  bool // quantiles have been taken
-	span     int  // of the window, that the last summary belonged to
-	same     bool // every value was the same so far
+	settled  bool // the quantiles have been computed
+	span     int  // the span of the window that the last summary belonged to
+	same     bool // every value so far was the same
 	stepped  bool // some values are of steps, whose spread is not known
 	min, max float64
 }
 
-// Ranges sums up each series over the window. Values are as recorded, or
-// rates of counters where the request's mode is Shown. Whole chunks are not
-// decoded where their stored summaries answer.
+// Ranges sums up each series over the window. Values are as recorded, or rates of counters where
+// the request's mode is Shown. Whole chunks are not decoded where their stored summaries suffice.
 func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 	return func(yield func(*Range, error) bool) {
 		if r.Step > 0 {
@@ -95,9 +93,8 @@ func Ranges(a Archive, r RangeRequest) iter.Seq2[*Range, error] {
 	}
 }
 
-// readTogether groups the numeric metrics by what one pass reads: all that have
-// few instances in one pass over the archive, those of processes one by one, and
-// rates one by one.
+// readTogether groups the numeric metrics into passes: all metrics with few instances in one pass
+// over the archive, those of processes one by one, and rates one by one.
 func readTogether(a Archive, r RangeRequest) [][]string {
 	var out [][]string
 	open := false
@@ -118,8 +115,8 @@ func readTogether(a Archive, r RangeRequest) [][]string {
 	return out
 }
 
-// tallySummaries adds up the stored summaries; quantiles of series that moved
-// are decoded afterwards.
+// tallySummaries adds up the stored summaries; quantiles of series that changed are decoded
+// afterwards.
 func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	byID := make(map[seriesID]*tally)
 	var order []*tally
@@ -160,7 +157,7 @@ func tallySummaries(a Archive, r RangeRequest, names []string) []*tally {
 	return order
 }
 
-// settle takes the quantiles from the distribution and lets it go.
+// settle computes the quantiles from the distribution and drops it.
 func (t *tally) settle() {
 	if t.dist == nil {
 		return
@@ -173,9 +170,9 @@ func (t *tally) settle() {
 	t.dist, t.settled = nil, true
 }
 
-// unbroken parts a window at the breaks of its hosts, so that no summary weighs
-// a value with time in which nothing was recorded. Breaks within one second of
-// each other count as one; windows with very many are one span.
+// unbroken divides a window at the breaks of its hosts, so that no summary weighs a value with
+// time in which nothing was recorded. Breaks within one second of each other count as one; a
+// window with very many is one span.
 func unbroken(a Archive, w Window) []Window {
 	const most = 256
 	var at []int64
@@ -211,9 +208,8 @@ func newTally(info *store.ArchiveInfo, d *metric.Desc, in *metric.Instance) *tal
 
 func (t *tally) value(bits uint64) metric.Value { return metric.Value{Type: t.Type, Bits: bits} }
 
-// summary adds a stored summary from the n-th span of the window. What a
-// counter gained between spans of a boot is its gain; the time between them
-// weighs nothing.
+// summary adds a stored summary from the n-th span of the window. A counter's gain between spans
+// of a boot counts as its gain; the time between them weighs nothing.
 func (t *tally) summary(s *store.Summary, n int) {
 	t.Missing += s.Missing
 	if s.Count == 0 {
@@ -270,7 +266,7 @@ func (t *tally) summary(s *store.Summary, n int) {
 	}
 }
 
-// rising is for how many seconds a counter was read in the step that s begins with.
+// rising returns for how many seconds a counter was read in the step that s begins with.
 func rising(s *store.Summary) float64 {
 	if s.First.Cont == s.Last.Cont { // It may have ended in the same.
 		return float64(max(0, s.Since-s.Until)) / 1e9
@@ -278,8 +274,9 @@ func rising(s *store.Summary) float64 {
 	return float64(s.Since) / 1e9
 }
 
-// began estimates what a counter that shows first at the end of a step had gained in that: as
-// much as it gained later in such a time. If there is no later, it had nothing before it came.
+// began estimates what a counter that first shows at the end of a step had gained in that step:
+// as much as it gained later in such a time. If there is no later reading, it counts as zero
+// before it came.
 func began(s *store.Summary, first float64) (gain float64, told bool) {
 	since, every := rising(s), float64(s.Every)/1e9
 	if later := float64(s.Last.Cont-s.First.Cont) / 1e9; later > 0 {
@@ -288,9 +285,9 @@ func began(s *store.Summary, first float64) (gain float64, told bool) {
 	return first * since / max(since+every, 1e-9), s.Came
 }
 
-// climb has a counter of a process in a reduced archive rise evenly, by gain, from reading to
-// reading of the step that s begins with. weighed says whether it is in the mean as if it had
-// risen before the first of them; else the step is not in it.
+// climb lets a counter of a process in a reduced archive rise evenly, by gain, from reading to
+// reading of the step that s begins with. weighed says whether the mean includes that step, with
+// the gain as if it came before the first reading; else the mean does not include the step yet.
 func (t *tally) climb(s *store.Summary, gain float64, weighed bool) {
 	if t.Metric.Sem != metric.Counter || s.Since == 0 {
 		return
@@ -315,7 +312,7 @@ func (t *tally) count(step metric.Step) {
 	}
 }
 
-// add counts one value that stands for the seconds before it.
+// add counts one value, which counts for the seconds before it.
 func (t *tally) add(wall int64, v metric.Value, seconds float64) {
 	x := v.Number()
 	if t.Count == 0 {
@@ -337,11 +334,11 @@ func (t *tally) add(wall int64, v metric.Value, seconds float64) {
 	}
 }
 
-// finish works out what is left.
+// finish computes the rest and returns the range.
 func (t *tally) finish() *Range {
 	r := &t.Range
 	t.settle()
-	r.Increase, r.Steady = max(0, r.Increase), max(0, r.Steady) // It may end in a dip.
+	r.Increase, r.Steady = max(0, r.Increase), max(0, r.Steady) // A counter may end in a dip.
 	if !t.settled || t.stepped {
 		t.settled, r.Within = false, 0
 		r.P50, r.P95, r.P99 = math.NaN(), math.NaN(), math.NaN()
@@ -424,7 +421,7 @@ func (t *tally) gains(run *store.Run, g *gainer, from int64) {
 	}
 }
 
-// rangeSteps answers for each step of the window by itself.
+// rangeSteps answers for each step of the window separately.
 func rangeSteps(a Archive, r RangeRequest, yield func(*Range, error) bool) {
 	first, last, list := Covered(a, r.Window)
 	if len(list) == 0 {
@@ -440,7 +437,7 @@ func rangeSteps(a Archive, r RangeRequest, yield func(*Range, error) bool) {
 		to = min(to, r.To)
 	}
 	end := steps.number(to) + 1
-	empty := false // the step before was
+	empty := false // the step before was empty
 	for n := int64(1); steps.edge(n-1) <= to; n++ {
 		if empty {
 			var err error

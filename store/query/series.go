@@ -9,8 +9,8 @@ import (
 	"tachograph/store"
 )
 
-// Series is a stretch of a computed series: values of one metric or expression
-// and instance at successive instants. It is valid until the next one.
+// Series is a stretch of a computed series: the values of one metric or expression and instance
+// at successive instants. It is valid until the next one.
 type Series struct {
 	Archive  *store.ArchiveInfo
 	Name     string       // the metric's, or the expression
@@ -21,14 +21,14 @@ type Series struct {
 	// Rate says that values are rates of a counter.
 	Rate   bool
 	Wall   []int64
-	cohort *store.Cohort // that it was asked for with
+	cohort *store.Cohort // of the request that it answers
 	metric.Column
 }
 
-// Value is the i-th value.
+// Value returns the i-th value.
 func (s *Series) Value(i int) metric.Value { return s.At(s.Type, i) }
 
-// reset empties s, keeping its room.
+// reset empties s, keeping its capacity.
 func (s *Series) reset() {
 	s.Wall, s.Bits, s.Words, s.Miss = s.Wall[:0], s.Bits[:0], s.Words[:0:0], s.Miss[:0]
 }
@@ -51,8 +51,8 @@ type Mode uint8
 const (
 	// Raw values are as recorded, absences included.
 	Raw Mode = iota
-	// Shown values follow the semantics: counters as rates, discrete values
-	// held until replaced, instants as they are.
+	// Shown values follow the semantics: counters as rates, discrete values held until replaced,
+	// instants as they are.
 	Shown
 )
 
@@ -61,33 +61,31 @@ type Request struct {
 	Window
 	// Metrics are exact names of recorded metrics.
 	Metrics []string
-	// Instance restricts to instances it accepts; nil means all.
+	// Instance selects the instances that it accepts; nil means all.
 	Instance func(indom string, in *metric.Instance) bool
-	// Sought, if set, is what is known of those that Instance accepts.
+	// Sought, if set, describes the instances that Instance accepts.
 	Sought *store.Sought
 	// Keys restricts to instances with these keys; nil means all.
 	Keys []string
-	// Cohort restricts to one; Read and Ranges part what they are asked by
-	// themselves.
+	// Cohort selects one cohort; Read and Ranges divide a request into cohorts by themselves.
 	Cohort *store.Cohort
 	Mode   Mode
-	// Before asks, of values as they were recorded, also for the last of each series before
-	// the window.
+	// Before asks, with mode Raw, also for the last value of each series before the window.
 	Before bool
-	// Step, if not zero, asks for one value for each step of so many
-	// nanoseconds, counted from Origin.
+	// Step, if not zero, asks for one value for each step of so many nanoseconds, counted from
+	// Origin.
 	Step, Origin int64
 	// Zone, if set, is where the days of a Step of whole days begin at midnight.
 	Zone *time.Location
-	// Note, if set, is told what was bridged or dropped.
+	// Note, if set, is called with what was bridged or dropped.
 	Note func(Note)
-	// Past, if set, is where Read goes on without steps, and what it leaves behind.
+	// Past, if set, has the state from which Read continues, and receives its new state. It is
+	// used without steps only.
 	Past *Past
 }
 
-// RateUnits are the units of the rate of a counter in u, and what increase per
-// second must be multiplied with to be in them: time per time is a plain
-// number.
+// RateUnits returns the units of the rate of a counter in u, and the factor that converts an
+// increase per second to them: time per time is a plain number.
 func RateUnits(u metric.Units) (metric.Units, float64) {
 	per := u.PerSec()
 	if u.Time == 1 {
@@ -107,8 +105,8 @@ func RateUnits(u metric.Units) (metric.Units, float64) {
 	return per, 1
 }
 
-// Read answers r, series by series, in time order within an archive, archives
-// in time order; where processes are very many, cohort by cohort.
+// Read answers r, series by series, in time order within an archive, archives in time order;
+// where there are very many processes, cohort by cohort.
 func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
 		goOn := true
@@ -132,7 +130,7 @@ func Read(a Archive, r Request) iter.Seq2[*Series, error] {
 	}
 }
 
-// readValues answers without steps.
+// readValues answers a request without steps.
 func readValues(a Archive, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
 		sel := r.selection()
@@ -187,7 +185,7 @@ func (s *Series) describe(run *store.Run) {
 
 func (s *Series) raw(run *store.Run, w Window) {
 	if run.Wall[0] >= w.From {
-		// The usual case: no value before the window, nothing to copy.
+		// The usual case: no value before the window, so values need no selection.
 		s.Wall = append(s.Wall, run.Wall...)
 		s.Bits = append(s.Bits, run.Bits...)
 		s.Words = run.Words
@@ -205,9 +203,9 @@ func (s *Series) raw(run *store.Run, w Window) {
 	}
 }
 
-// eveOf tells the archives, of each host, of the boot in which a window begins or that
-// came last before it, as far as they began before: what was read there holds when the
-// window begins.
+// eveOf returns the archives whose values may still hold when a window begins: for each host,
+// those that began before the window, of the boot in which it begins or of the last boot before
+// it.
 func eveOf(a Archive, w Window) map[string]bool {
 	last := make(map[string]string)
 	for _, info := range a.Archives() {
@@ -224,14 +222,14 @@ func eveOf(a Archive, w Window) map[string]bool {
 	return out
 }
 
-// heldValue is a present value and when it was read last.
+// heldValue is a present value and when it was last read.
 type heldValue struct {
 	metric.Value
 	wall int64
 }
 
-// holder repeats the last present values of discrete metrics where one is
-// absent, and at the beginning of a window what was read before it.
+// holder repeats the last present value of discrete metrics where a value is absent, and at the
+// beginning of a window gives the last value before it.
 type holder struct {
 	w     Window
 	eve   map[string]bool
@@ -296,7 +294,7 @@ func (h *holder) before(id seriesID, run *store.Run, i int) {
 	h.order = append(h.order, id)
 }
 
-// rest hands out what held when the window began and was not read in it.
+// rest yields the values that held when the window began and were not read in it.
 func (h *holder) rest(yield func(*Series, error) bool) {
 	for _, id := range h.order {
 		if c := h.carry[id]; c != nil && !yield(c, nil) {

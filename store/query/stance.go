@@ -183,8 +183,8 @@ func (s *Stance) rebooted(a Archive, host string) bool {
 	return before != "" && after != "" && before != after
 }
 
-// startOf is when the period began that an event ends, by the wall clock of its end:
-// where that was set in between, the length tells, which is of a clock that is never set.
+// startOf returns when the period began that an event ends, by the wall clock of its end. Where
+// that clock was set in between, the period's length decides: it is by a clock that is never set.
 func startOf(e *store.Event) int64 {
 	at := e.At.Wall
 	if s, err := strconv.ParseFloat(e.Label("seconds"), 64); err == nil {

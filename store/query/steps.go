@@ -7,31 +7,31 @@ import (
 	"tachograph/store"
 )
 
-// stepper aggregates one series into steps. The step that ends at t takes in
-// what happened after t-step and up to t: for a counter the gain of that time
-// over that time, the part of each interval that lies in it; for an instant
-// the mean of its values; for a discrete metric the value that holds at t.
+// stepper aggregates one series into steps. The step that ends at t covers what happened after
+// t-step and up to t: for a counter the gain in that time divided by that time, with the part of
+// each interval that lies in it; for an instant metric the mean of its values; for a discrete
+// metric the value that holds at t.
 type stepper struct {
 	of          Series // describes the series
 	way         way
 	from, to    int64
 	steps       division
-	n           int64 // number of the step in work; -1 before the first value
+	n           int64 // number of the current step; -1 before the first value
 	sum, weight float64
-	covered     []Window // what archives cover of the window
+	covered     []Window // the parts of the window that archives cover
 	silent      int64    // when a counter's value was first found absent
 	absent      int64    // and when last
 	prior       bool     // something was read before the window
 	opened      bool     // and something in it
 	held        metric.Value
-	fresh       bool          // held was read in the step in work
+	fresh       bool          // held was read in the current step
 	failing     metric.Reason // why it could not be read since
 	read        int64         // when it was last read
 	ends        *ends
 	why         metric.Reason
 }
 
-// way is how the values of a step are brought together.
+// way is how the values of a step are combined.
 type way uint8
 
 const (
@@ -58,13 +58,13 @@ func mod(a, b int64) int64 {
 	return m
 }
 
-// number is the step that wall belongs to. The instant at which the first step
-// begins belongs to it as well.
+// number returns the step that wall belongs to. The instant at which the first step begins
+// belongs to it as well.
 func (t *stepper) number(wall int64) int64 {
 	return max(t.steps.number(wall), 1)
 }
 
-// end is the instant at which step n is shown.
+// end returns the instant at which step n is shown.
 func (t *stepper) end(n int64) int64 {
 	e := t.steps.edge(n)
 	if t.to != 0 && e > t.to {
@@ -130,7 +130,7 @@ func (t *stepper) gained(wall int64, inc, seconds float64, s *Series) {
 	}
 }
 
-// stepsAtOnce is how many finished steps are handed out together.
+// stepsAtOnce is how many finished steps are yielded together.
 const stepsAtOnce = 4096
 
 func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
@@ -170,8 +170,8 @@ func readSteps(a Archive, r Request) iter.Seq2[*Series, error] {
 	}
 }
 
-// lastArchives tells the archives of a window after which nothing of their
-// boot, and nothing of their host, follows.
+// lastArchives returns the archives of a window that are the last of their boot, and those that
+// are the last of their host.
 func lastArchives(a Archive, w Window) map[string]bool {
 	out := make(map[string]bool)
 	_, _, list := Covered(a, w)
@@ -191,9 +191,9 @@ type stepReader struct {
 	r     Request
 	gains *gainer
 	steps map[seriesID]*stepper
-	// covered is what archives cover of the window.
+	// covered are the parts of the window that archives cover.
 	covered []Window
-	order   []*stepper // that are not finished with their archive
+	order   []*stepper // steppers that are not finished when their archive ends
 	last    map[string]bool
 	eve     map[string]bool
 	ends    *ends
@@ -206,8 +206,8 @@ func (sr *stepReader) changed(run *store.Run) bool {
 	return sr.cur == nil || o.Archive != run.Archive || o.Metric != run.Metric || o.Instance != run.Instance
 }
 
-// finish hands out what the series in work has come to in its archive. Its
-// last step is kept back where a later archive may add to it.
+// finish yields the steps of the current series in its archive. Its last step is kept back where
+// a later archive may add to it.
 func (sr *stepReader) finish(yield func(*Series, error) bool) bool {
 	if sr.cur == nil {
 		return true
@@ -228,11 +228,11 @@ func (sr *stepReader) finish(yield func(*Series, error) bool) bool {
 	return len(s.Wall) == 0 || yield(s, nil)
 }
 
-// rest hands out the steps that were kept back in vain.
+// rest yields the steps that were kept back and got no more values.
 func (sr *stepReader) rest(yield func(*Series, error) bool) {
 	for _, t := range sr.order {
 		if t.prior && !t.opened && t.n < 0 {
-			t.n = 1 // It was not read in the window, and holds.
+			t.n = 1 // It was not read in the window, so its value holds.
 		}
 		if t.n > 0 || t.silent != 0 {
 			t.close(&t.of)
@@ -243,7 +243,7 @@ func (sr *stepReader) rest(yield func(*Series, error) bool) {
 	}
 }
 
-// close finishes the step in work, the last one.
+// close finishes the current step, the last one.
 func (t *stepper) close(s *Series) {
 	if t.n < 0 && t.silent != 0 {
 		t.n = t.number(t.silent)
@@ -252,7 +252,7 @@ func (t *stepper) close(s *Series) {
 		return
 	}
 	if t.way == hold && s.Metric.Sem == metric.Discrete && !metric.PerBoot(s.Metric.Indom) {
-		// What is read once or rarely holds for as long as the archive goes on.
+		// A value that is read once or rarely holds for as long as the archive goes on.
 		until := s.Archive.To
 		if end, gone := t.ends.after(s.Archive, s.Metric, s.Instance, t.read); gone {
 			until = end
@@ -270,8 +270,7 @@ func (t *stepper) close(s *Series) {
 	t.n, t.silent = -1, 0
 }
 
-// before takes in what was read before the window. It comes ahead of the
-// series' own turn.
+// before takes the values before the window. They come before the other runs of the series.
 func (sr *stepReader) before(run *store.Run) {
 	t := sr.stepper(run)
 	t.prior = true
@@ -354,7 +353,7 @@ func (sr *stepReader) value(run *store.Run, i int, wall int64, factor float64) {
 	v := run.At(i)
 	present := v.Miss == metric.Present
 	inside := wall >= sr.r.From
-	// Where the wall clock was set back, what comes belongs to the step in work.
+	// Where the wall clock was set back, new values belong to the current step.
 	n := max(t.number(wall), t.n)
 	if inside && t.way != spread {
 		t.advance(n, s)
@@ -362,7 +361,7 @@ func (sr *stepReader) value(run *store.Run, i int, wall int64, factor float64) {
 	switch t.way {
 	case spread:
 		if !present {
-			// The step is not over: a later value tells what was gained in it.
+			// The step is not over: a later value will show what was gained in it.
 			sr.gains.absent()
 			t.why = v.Miss
 			if inside {

@@ -234,7 +234,7 @@ func (t *topper) complete(list []*Consumer, done *fieldMap) {
 		keys = append(keys, c.Instance.Key)
 	}
 	if t.group != PerProcess {
-		keys = nil // A group's key comes from the first labels of its processes, so all must be read.
+		keys = nil // A group's processes are found by what they were called first, not by keys.
 	}
 	more.add(rest, keys)
 	for k, m := range more.groups {
