@@ -11,14 +11,14 @@ import (
 	"tachograph/store"
 )
 
-// Archive is what questions are put to.
+// Archive is what questions are asked of.
 type Archive = store.Archive
 
-// cohortSize is about how many instances are answered for at once.
+// cohortSize is about how many instances are in a part of an answer.
 var cohortSize = 4 << 10
 
-// cohorts are the parts of r, which asks for one metric of processes or threads,
-// so that nothing need be kept from one to the next.
+// cohorts divides r, if it asks for one metric of processes or threads, into parts that need
+// nothing of each other.
 func cohorts(a Archive, r Request) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		if len(r.Metrics) != 1 || r.Cohort != nil {
@@ -40,9 +40,8 @@ func cohorts(a Archive, r Request) iter.Seq[Request] {
 	}
 }
 
-// Window is the span of wall clock, both ends inclusive, and the hosts that a
-// question is about. A zero To means the end of the archive; nil Hosts means
-// all.
+// Window is the span of wall clock time, both ends inclusive, and the hosts that a question is
+// about. A zero To means the end of the archive; nil Hosts means all.
 type Window struct {
 	Hosts    []string
 	From, To int64
@@ -66,13 +65,13 @@ func (w Window) Holds(wall int64) bool {
 	return wall >= w.From && (w.To == 0 || wall <= w.To)
 }
 
-// Selection is the window as the store wants it.
+// Selection returns the window as a selection of the store.
 func (w Window) Selection(metrics ...string) store.Selection {
 	return store.Selection{Hosts: w.Hosts, From: w.From, To: w.To, Metrics: metrics}
 }
 
-// Covered is the span that the archives of the window's hosts cover, and the
-// archives that overlap the window.
+// Covered returns the span that the archives of the window's hosts cover, and the archives that
+// overlap the window.
 func Covered(a Archive, w Window) (from, to int64, overlapping []*store.ArchiveInfo) {
 	for _, info := range a.Archives() {
 		if !w.Wants(info.Host.ID) {
@@ -89,8 +88,8 @@ func Covered(a Archive, w Window) (from, to int64, overlapping []*store.ArchiveI
 	return max(from, -farthest), min(to, farthest), overlapping
 }
 
-// interval is how often a class was read in the archive, in
-// nanoseconds; zero where it was not read repeatedly.
+// interval returns how often a class was read in the archive, in nanoseconds; zero where it was
+// not read repeatedly.
 func interval(info *store.ArchiveInfo, c metric.Class) int64 {
 	every := info.Intervals[c]
 	if every <= 0 || every > longestInterval {
@@ -99,11 +98,10 @@ func interval(info *store.ArchiveInfo, c metric.Class) int64 {
 	return int64(every)
 }
 
-// longestInterval is that of a class which is still read repeatedly.
+// longestInterval is the longest interval of a class that counts as read repeatedly.
 const longestInterval = 366 * 24 * time.Hour
 
-// seriesID tells series of a Reader apart and finds the same one again in the
-// next archive.
+// seriesID identifies a series of a Reader, also in the next archive.
 type seriesID struct {
 	host, boot, metric, key string
 }

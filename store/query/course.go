@@ -22,7 +22,7 @@ type Course struct {
 // Part is a course between two readings.
 type Part struct {
 	From, To int64
-	// Told says that Mean, Top and Count are known.
+	// Told says whether summaries give Mean, Top and Count.
 	Told bool
 	Mean float64 // of the values in the part
 	// Top is at least as high as any value. If it is zero, there were only zeros.

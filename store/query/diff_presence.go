@@ -8,33 +8,33 @@ import (
 	"tachograph/store"
 )
 
-// sightings tell when processes of each name were there, by the readings that were
-// due: around both windows, and in what was recorded before them.
+// sightings hold when processes of each name were there, by the readings that were due: around
+// both windows, and in what was recorded before them.
 type sightings struct {
 	every  int64
-	spans  map[string][]span // by name, in the order of time, those that touch are one
-	pieces []span            // what was looked at
+	spans  map[string][]span // by name, in the order of time; those that touch are joined
+	pieces []span            // the times that were searched
 	breaks []span            // when nothing was recorded
 }
 
 type span struct{ from, to int64 }
 
 const (
-	// historyLeast and historyTimes say how far before and after a window names are
-	// looked for: at least so long, else so many times its length.
+	// historyLeast and historyTimes say how far before and after a window names are searched for:
+	// at least so long, else so many times its length.
 	historyLeast = int64(2 * time.Hour)
 	historyTimes = 3
 	// historyMost bounds that.
 	historyMost = int64(24 * time.Hour)
-	// mostNames bounds the names that are told apart, whatever an archive holds.
+	// mostNames bounds the names that are kept apart, whatever an archive holds.
 	mostNames = 1 << 16
-	// missedDue is how many readings in a row a name must not be in to be away: a
-	// reading may come late.
+	// missedDue is how many readings in a row must miss a name for it to be away: a reading may
+	// come late.
 	missedDue = 2
 )
 
-// sightings reads when processes were there. It takes long, and is asked for only
-// where a name came or went.
+// sightings reads when processes were there. That takes long, so it is done only where a name
+// came or went.
 func (d *differ) sightings() *sightings {
 	s := &sightings{every: max(d.every, 1), spans: make(map[string][]span)}
 	around := func(w Window) span {
@@ -65,7 +65,7 @@ func (d *differ) sightings() *sightings {
 	return s
 }
 
-// length is how much was looked at before an instant.
+// length returns how much time before an instant was searched.
 func (s *sightings) length(before int64) (total int64) {
 	for _, p := range s.pieces {
 		total += max(min(p.to, before)-p.from, 0)
@@ -73,7 +73,7 @@ func (s *sightings) length(before int64) (total int64) {
 	return total
 }
 
-// note takes a life, under each of its names.
+// note adds a life, under each of its names.
 func (s *sightings) note(l *store.Life) {
 	add := func(name string, from, to int64) {
 		if s.spans[name] != nil || len(s.spans) < mostNames {
@@ -95,7 +95,7 @@ func (s *sightings) note(l *store.Life) {
 	}
 }
 
-// joined makes one of spans that are no farther apart than near.
+// joined joins spans that are no farther apart than near.
 func joined(list []span, near int64) []span {
 	slices.SortFunc(list, func(x, y span) int { return cmp.Compare(x.from, y.from) })
 	out := list[:0]
@@ -109,7 +109,7 @@ func joined(list []span, near int64) []span {
 	return out
 }
 
-// share is the part of a window in which a name was there.
+// share returns the part of a window in which a name was there.
 func (s *sightings) share(name string, w Window) float64 {
 	total := int64(0)
 	for _, x := range s.spans[name] {
@@ -120,15 +120,15 @@ func (s *sightings) share(name string, w Window) float64 {
 	return float64(total) / float64(max(w.To-w.From, 1))
 }
 
-// pauses are what is known of a name's absences before an instant: how often it was
-// away and came again, how long that took in all, and how long it was there.
+// pauses are a name's absences before an instant: how often it was away and came again, how long
+// that took in all, and how long it was there.
 type pauses struct {
 	n           int
 	away, there int64
 }
 
-// pauses are those before an instant. What was not recorded, or not looked at, is no
-// pause.
+// pauses returns the absences of a name before an instant. Time that was not recorded, or not
+// searched, is no pause.
 func (s *sightings) pauses(name string, before int64) (p pauses) {
 	list := s.spans[name]
 	for i, x := range list {
@@ -147,16 +147,16 @@ func (s *sightings) pauses(name string, before int64) (p pauses) {
 	return p
 }
 
-// looked reports whether all of a stretch was recorded and looked at.
+// looked reports whether all of a stretch was recorded and searched.
 func (s *sightings) looked(x span) bool {
 	return slices.ContainsFunc(s.pieces, func(p span) bool { return p.from <= x.from && p.to >= x.to }) &&
 		!slices.ContainsFunc(s.breaks, func(b span) bool { return b.from < x.to && b.to > x.from })
 }
 
-// byChance is how likely it is that an absence of that length is one more of the
-// pauses that a name makes, in windows of that length: that one begins in them, if they
-// begin by chance while it is there, and that the longest of so many makes up so much
-// of all (Fisher's test of the largest of exponential times).
+// byChance returns how likely it is that an absence of that length is one more of the pauses of a
+// name, in windows of that length: that a pause begins in them, if pauses begin by chance while
+// the name is there, and that the longest of so many makes up so much of the sum (Fisher's test
+// of the largest of exponential times).
 func (p pauses) byChance(absence, length int64) float64 {
 	if p.n == 0 {
 		return 0
@@ -170,27 +170,26 @@ func (p pauses) byChance(absence, length int64) float64 {
 	return begins * min(longest, 1)
 }
 
-// since reports whether a name was there from the beginning of what was looked at to an
-// instant, with no more than pauses.
+// since reports whether a name was there from the beginning of the searched time to an instant,
+// with no more than pauses.
 func (s *sightings) since(x span) bool {
 	return slices.ContainsFunc(s.pieces, func(p span) bool { return x.from <= p.from+3*s.every && x.to >= p.from })
 }
 
-// A turnover is how many names came for the first time, and how many went for good, in
-// so long a time as the second window, by what was looked at before it; and how long
-// those had been there that went. On a machine where new names come all the time a
-// new name is no news.
+// A turnover is how many names came for the first time, and how many went for good, in a time as
+// long as the second window, according to the time before it; and how long the names that went
+// had been there. On a machine where new names come all the time, a new name is no news.
 type turnover struct {
 	came, went float64
 	oldest     int64
 }
 
-// turnover is that of windows of the length of w. What is known of too short a time is
+// turnover returns that of windows of the length of w. Times that were searched for too short are
 // not counted.
 func (s *sightings) turnover(w Window) (t turnover) {
 	length := w.To - w.From
 	for _, p := range s.pieces {
-		// What is there at first, or at last, came or went at another time.
+		// A name that is there at the beginning, or at the end, came or went at another time.
 		from, to := p.from+max(length, (min(p.to, w.From)-p.from)/4), min(p.to, w.From)
 		if to-from < length {
 			continue
@@ -217,7 +216,7 @@ func (s *sightings) turnover(w Window) (t turnover) {
 	return t
 }
 
-// last is the span in which a name was there at an instant, or before it.
+// last returns the span in which a name was there at an instant, or the last one before it.
 func (s *sightings) last(name string, at int64) (last span) {
 	for _, x := range s.spans[name] {
 		if x.from <= at {

@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// measured lists the numeric metrics of the machine that move: no tunables,
-// nothing of processes, of the recorder or of clocks.
+// measured lists the numeric metrics of the machine that change: no tunables, and no metrics of
+// processes, of the recorder or of clocks.
 func (d *differ) measured() []string {
 	var out []string
 	for _, m := range d.a.Metrics() {
@@ -24,7 +24,7 @@ func (d *differ) measured() []string {
 	return out
 }
 
-// seriesKey is a metric and an instance of it.
+// seriesKey is a metric and one of its instances.
 type seriesKey struct{ metric, key string }
 
 type systemSeries struct {
@@ -35,13 +35,13 @@ type systemSeries struct {
 	a, b  course
 }
 
-// A systemPair is what the machine's series did in both windows, and in the usual
-// ones those that are in question.
+// A systemPair holds what the machine's series did in both windows, and what the series in
+// question did in the usual windows.
 type systemPair struct {
 	d     *differ
 	names []string
 	all   map[seriesKey]*systemSeries
-	late  map[seriesKey]*systemSeries // of the second window, where that is read by itself
+	late  map[seriesKey]*systemSeries // for the second window, where that is read separately
 	usual [][]usualMean               // by window
 }
 
@@ -55,7 +55,7 @@ func (d *differ) systemPair() *systemPair {
 	return &systemPair{d: d, names: d.measured(), all: make(map[seriesKey]*systemSeries), late: make(map[seriesKey]*systemSeries), usual: make([][]usualMean, len(d.usual))}
 }
 
-// questions are those after both windows: one, if they are read together.
+// questions returns those about both windows: a single one, if they are read together.
 func (p *systemPair) questions() []func(Archive) error {
 	take := func(all map[seriesKey]*systemSeries, second int) func(n int, s *Series, c course) {
 		return func(n int, s *Series, c course) {
@@ -88,7 +88,7 @@ func (p *systemPair) questions() []func(Archive) error {
 	}
 }
 
-// candidates are the changes of series whose windows are far apart.
+// candidates returns the changes of series whose windows are far apart.
 func (p *systemPair) candidates() map[seriesKey]*Change {
 	for k, s := range p.late {
 		if e := p.all[k]; e != nil {
@@ -107,7 +107,7 @@ func (p *systemPair) candidates() map[seriesKey]*Change {
 	return candidates
 }
 
-// changes are the candidates that are not usual, the most surprising first.
+// changes returns the candidates that are not usual, the most surprising first.
 func (p *systemPair) changes(candidates map[seriesKey]*Change) []*Change {
 	d := p.d
 	p.compareUsual(candidates)
@@ -125,8 +125,8 @@ func (p *systemPair) changes(candidates map[seriesKey]*Change) []*Change {
 	return leaders(out)
 }
 
-// key tells series apart. A key of one host means nothing to another; names
-// such as cpu0 and / do.
+// key identifies a series. A key of one host means nothing to another; names such as cpu0 and /
+// do.
 func (d *differ) key(m *metric.Desc, in *metric.Instance) seriesKey {
 	k := seriesKey{metric: m.Name}
 	switch {
@@ -162,7 +162,8 @@ func (d *differ) slots(w Window, names []string, take func(*Series, course)) err
 	return nil
 }
 
-// screen keeps a series whose windows are far apart by its own variation.
+// screen returns the change of a series whose windows are far apart compared with its own
+// variation; nil for others.
 func (d *differ) screen(s *systemSeries) *Change {
 	if len(s.a.slots) < 2 || len(s.b.slots) < 2 {
 		return nil
@@ -190,8 +191,8 @@ func (d *differ) screen(s *systemSeries) *Change {
 	return c
 }
 
-// floor is the difference that counts as variation in any case: a part of the
-// machine where its size is known, else of the series itself.
+// floor returns the difference that counts as variation in any case: a part of the machine where
+// its size is known, else of the series itself.
 func (d *differ) floor(s *systemSeries, ma, mb float64) float64 {
 	own := 0.05 * math.Min(math.Abs(ma), math.Abs(mb))
 	family, _ := familyOf(s.desc.Name)
@@ -210,7 +211,7 @@ func score(c *Change) float64 {
 	return float64(surprise*(0.15+float64(0.85*math.Sqrt(c.Impact)))) + float64(0.1*c.Impact)
 }
 
-// usually is the question what the metrics of candidates do in a usual window.
+// usually returns the question what the metrics of candidates do in the n-th usual window.
 func (p *systemPair) usually(n int, candidates map[seriesKey]*Change) func(Archive) error {
 	seen := make(map[string]bool)
 	var names []string
@@ -232,8 +233,7 @@ func (p *systemPair) usually(n int, candidates map[seriesKey]*Change) func(Archi
 	}
 }
 
-// compareUsual drops the candidates that other windows of the recording show
-// to be ordinary.
+// compareUsual drops the candidates that other windows of the recording show to be ordinary.
 func (p *systemPair) compareUsual(candidates map[seriesKey]*Change) {
 	if len(p.usual) == 0 {
 		return
@@ -251,7 +251,7 @@ func (p *systemPair) compareUsual(candidates map[seriesKey]*Change) {
 			continue
 		}
 		if list := others[k]; len(list) > 2 {
-			// What the windows of a day vary by is the series' own variation.
+			// The variation between the windows of a day is the series' own variation.
 			spread := together(append(sample(list), c.Before).deviation(), 0.02*math.Abs(c.Before))
 			if spread > 0 {
 				c.Effect = math.Min(c.Effect, math.Abs(mean-c.Before)/spread*2)
@@ -261,8 +261,7 @@ func (p *systemPair) compareUsual(candidates map[seriesKey]*Change) {
 	}
 }
 
-// leaders keeps of each family the change that tells it best; the others are
-// counted.
+// leaders keeps the change of each family that describes it best; the others are counted.
 func leaders(list []*Change) []*Change {
 	best := make(map[string]*Change)
 	ranks := make(map[string]int)

@@ -7,24 +7,23 @@ import (
 	"tachograph/store"
 )
 
-// ends tells when instances went away, so that what was read of them last does
-// not hold for ever: a volume that was unmounted is no longer full.
+// ends knows when instances went away, so that their last values do not hold for ever: a volume
+// that was unmounted is no longer full.
 type ends struct {
 	a      Archive
 	w      Window
 	byName map[string]*domain
 }
 
-// domain is when the instances of one domain, and any of them, were last seen.
+// domain holds when each instance of a domain, and any of them, was last seen.
 type domain struct {
 	seen map[[2]string]int64 // by host and key
 	last map[string]int64    // by host
-	// often is at what distance its metrics are read, other than those that are
-	// read rarely.
+	// often is how far apart its metrics are read, not counting those that are read rarely.
 	often int64
 }
 
-// longestOften is the longest interval of what is not read rarely.
+// longestOften is the longest interval of a metric that is not read rarely.
 const longestOften = int64(10 * time.Minute)
 
 func newEnds(a Archive, w Window) *ends {
@@ -62,8 +61,8 @@ func (e *ends) domain(indom string) *domain {
 	return d
 }
 
-// after is when the instance was last seen whose metric m was last read at
-// wall, if it went away: others of its domain were seen long after.
+// after returns when the instance was last seen whose metric m was last read at wall, and whether
+// it went away: others of its domain were seen long after.
 func (e *ends) after(info *store.ArchiveInfo, m *metric.Desc, in *metric.Instance, wall int64) (end int64, gone bool) {
 	if in == nil {
 		return 0, false
@@ -73,8 +72,8 @@ func (e *ends) after(info *store.ArchiveInfo, m *metric.Desc, in *metric.Instanc
 	end = max(d.seen[[2]string{host, in.Key}], wall)
 	due := d.often
 	if end == wall {
-		// Nothing but the readings of m knows it; one that is read once tells
-		// nothing of what came later.
+		// Only the readings of m know it; a metric that is read once does not show whether it was
+		// there later.
 		if due = interval(info, m.Class); due == 0 || due > longestOften {
 			return 0, false
 		}

@@ -9,8 +9,7 @@ import (
 	"tachograph/store"
 )
 
-// EventFilter accepts kinds that match any of the patterns; all, if there are
-// none.
+// EventFilter accepts kinds that match any of the patterns; all, if there are none.
 func EventFilter(patterns []string) (func(metric.EventKind) bool, error) {
 	if len(patterns) == 0 {
 		return func(metric.EventKind) bool { return true }, nil
@@ -43,15 +42,15 @@ func Everyday(k metric.EventKind) bool {
 	return false
 }
 
-// sortBuffer is how many events are held back to put them in order: one that
-// was noticed late is not far from its place.
+// sortBuffer is how many events are held back to be sorted: an event that was noticed late is not
+// far from its place.
 const sortBuffer = 8192
 
-// SortedEvents are the events of a window in the order they happened: those of one
-// host boot by boot, and in a boot by the clock that is never set. A boot is
-// told once, although each archive directory, and a recorder that ended before
-// it had recorded anything, may tell it; so is a turn from one archive to the
-// next, which ends one and begins the other.
+// SortedEvents returns the events of a window in the order they happened: those of one host boot
+// by boot, and within a boot by the clock that is never set. A boot is yielded once, although
+// each archive directory, and a recorder that ended before it had recorded anything, may have an
+// event for it. So is the rotation from one archive to the next, which ends one and begins the
+// other.
 func SortedEvents(a Archive, w Window, kinds ...metric.EventKind) iter.Seq[*store.Event] {
 	return func(yield func(*store.Event) bool) {
 		var held []*store.Event
@@ -110,8 +109,8 @@ func (o *eventOrder) meet(e *store.Event) {
 	}
 }
 
-// sort orders events. The wall clock only says how the events of several hosts lie
-// between each other, and those of a boot that were stamped by nothing else.
+// sort orders events. The wall clock only decides how the events of several hosts follow each
+// other, and orders those of a boot that have no other time stamp.
 func (o *eventOrder) sort(list []*store.Event) []*store.Event {
 	slices.SortStableFunc(list, func(x, y *store.Event) int { return cmp.Compare(x.At.Wall, y.At.Wall) })
 	hosts := make(map[string][]*store.Event)
@@ -130,7 +129,7 @@ func (o *eventOrder) sort(list []*store.Event) []*store.Event {
 		}
 		return list
 	}
-	// Each place is taken by the host whose turn it is by the wall clock.
+	// Each place goes to the host whose turn it is by the wall clock.
 	out := make([]*store.Event, len(list))
 	for i, e := range list {
 		host := e.Archive.Host.ID

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Failed reports whether a process that ended so did not end well: not with exit 0,
-// nor by a signal that asks to end. Of one that nothing is told of it does not.
+// Failed reports whether a process that ended this way failed: neither with exit 0, nor by a
+// signal that asks a process to end. An unknown end is no failure.
 func Failed(how string) bool {
 	switch how {
 	case "", "exit 0", "signal 1", "signal 2", "signal 13", "signal 15":
@@ -16,20 +16,20 @@ func Failed(how string) bool {
 	return true
 }
 
-// faults are the signals of what a process did itself, on Linux and on macOS.
+// faults are the signals for faults of the process itself, on Linux and on macOS.
 var faults = []string{"4", "5", "6", "7", "8", "10", "11", "12", "31"}
 
-// Crashed reports whether a process that ended so was ended by a fault of its own:
-// not by a signal that others send, nor by its own decision.
+// Crashed reports whether a process that ended this way was ended by a fault of its own: not by a
+// signal that others send, nor by its own decision.
 func Crashed(how string) bool {
 	number, signal := strings.CutPrefix(how, "signal ")
 	number, core := strings.CutSuffix(number, " core")
 	return core || signal && slices.Contains(faults, number)
 }
 
-// Rhythm is how far apart things happen that happen in one: three of four gaps are
-// near the one in the middle. It is zero where they do not, or faster than the
-// commands of a script. It sorts the gaps.
+// Rhythm returns the usual time between events that follow one rhythm: three of four gaps are
+// near the median gap. It is zero if they are not, or if the gaps are shorter than those between
+// the commands of a script. It sorts the gaps.
 func Rhythm(gaps []int64) time.Duration {
 	if len(gaps) == 0 {
 		return 0

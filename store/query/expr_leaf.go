@@ -17,9 +17,9 @@ type points struct {
 	vals []float64
 }
 
-// leaf reads a metric and brings its values onto the grid: at each instant the
-// value of that instant, else of the last reading before it as long as no other
-// one was due. A later reading never counts: nothing was known of it.
+// leaf reads a metric and puts its values onto the grid: at each instant the value of that
+// instant, else of the last reading before it, as long as no other reading was due. A later
+// reading never counts: it was not known at that instant.
 func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	if ev.err != nil {
 		return newVector()
@@ -41,8 +41,7 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 		r.Origin = ev.steps.origin
 		exact = true
 	} else {
-		// Some readings before and after the grid tell at what distance they
-		// were due.
+		// Some readings before and after the grid show how far apart they were due.
 		margin := 3*ev.longest(n.desc) + ev.tick
 		r.From, r.To = g[0]-margin, g[len(g)-1]+margin
 	}
@@ -55,7 +54,7 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	indom := n.desc.Indom != metric.NoIndom
 	var at readings
 	v := newVector()
-	// In one order always: sums of floats depend on it.
+	// The order is always the same: sums of floats depend on it.
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		p := list[key]
 		row := v.row(key, p.in, len(g))
@@ -75,7 +74,7 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 				continue // It was read again without the instance.
 			}
 			if !hold && p.wall[k] != wall && (exact || p.wall[k] != at.inForce(wall, n.desc)) {
-				continue // Nothing is known between samples, nor of what was not in the last.
+				continue // No value is known between samples, nor of an instance that was not in the last.
 			}
 			row.vals[i] = p.vals[k]
 		}
@@ -83,13 +82,13 @@ func (ev *evaluator) leaf(n *node, m mode, g grid) *vector {
 	return v
 }
 
-// lastNotAfter is the last of the sorted instants that is not after wall; -1 if
+// lastNotAfter returns the index of the last of the sorted instants that is not after wall; -1 if
 // there is none.
 func lastNotAfter(sorted []int64, wall int64) int {
 	return sort.Search(len(sorted), func(k int) bool { return sorted[k] > wall }) - 1
 }
 
-// readings are the instants at which a metric was read, whatever the instance.
+// readings are the instants at which a metric was read, for any instance.
 type readings struct {
 	ev   *evaluator
 	wall []int64
@@ -105,8 +104,8 @@ func (ev *evaluator) readings(list map[string]*points) readings {
 	return at
 }
 
-// inForce is the reading that holds at wall: the last one before it, unless the
-// next was due long ago. It is zero if none does.
+// inForce returns the reading that holds at wall: the last one before it, unless the next was due
+// long ago. It is zero if none holds.
 func (at readings) inForce(wall int64, d *metric.Desc) int64 {
 	k := lastNotAfter(at.wall, wall)
 	if k < 0 {
@@ -118,10 +117,9 @@ func (at readings) inForce(wall int64, d *metric.Desc) int64 {
 	return at.wall[k]
 }
 
-// interval is at what distance readings were due around the k-th one. It is
-// taken from the readings: an archive tells only the interval that was in force
-// when it ended. Of two neighbouring distances the smaller one counts, the
-// other may be a gap.
+// interval returns how far apart readings were due around the k-th one. It is taken from the
+// readings: an archive only has the interval that was in force when it ended. Of two neighbouring
+// distances the smaller one counts, as the other may be a gap.
 func (at readings) interval(k int, d *metric.Desc) int64 {
 	pair := func(k int) int64 {
 		if k < 2 || k >= len(at.wall) {
@@ -142,7 +140,7 @@ func (at readings) interval(k int, d *metric.Desc) int64 {
 func (ev *evaluator) instanceFilter(n *node) (func(string, *metric.Instance) bool, *store.Sought) {
 	given, sought := ev.r.Instance, ev.r.Sought
 	if n.desc.Indom != ev.e.Indom() {
-		given, sought = nil, nil // The filter is about the result's instances.
+		given, sought = nil, nil // The filter is for the result's instances.
 	}
 	if n.instance == nil {
 		return given, sought
@@ -157,8 +155,7 @@ func (n *node) picks(in *metric.Instance) bool {
 	return n.instance.Match(in.Name) || n.instance.Match(in.Key) || n.instance.Match(ProcessName(in))
 }
 
-// read collects the values of a metric: as they are, per second, or as what
-// each interval added.
+// read collects the values of a metric: as they are, per second, or as what each interval added.
 func (ev *evaluator) read(r Request, d *metric.Desc, m mode) (map[string]*points, error) {
 	out := make(map[string]*points)
 	add := func(info *store.ArchiveInfo, in *metric.Instance) *points {
@@ -233,8 +230,8 @@ func (ev *evaluator) changed(g *gainer, d *metric.Desc, m mode, pt store.Point) 
 	return x
 }
 
-// stepChanges turns the values of steps into what each step added: for
-// counters they are rates already.
+// stepChanges turns the values of steps into what each step added: for counters they are rates
+// already.
 func stepChanges(all map[string]*points, d *metric.Desc, m mode, steps division) {
 	for _, p := range all {
 		for i := len(p.vals) - 1; i >= 0; i-- {

@@ -12,8 +12,7 @@ import (
 type Held struct {
 	Archive  *store.ArchiveInfo
 	Instance *metric.Instance
-	// From and To are the first and the last instant at which it was seen to
-	// hold.
+	// From and To are the first and the last instant at which the condition was seen to hold.
 	From, To int64
 	// Samples counts those instants.
 	Samples int
@@ -51,7 +50,7 @@ func CompileCondition(a Vocabulary, defs *Definitions, text string) (*Condition,
 	return c, nil
 }
 
-// Peak describes the compared value's units.
+// PeakUnits returns the units of the compared value, and whether it is a rate.
 func (c *Condition) PeakUnits() (metric.Units, bool) {
 	if c.value == nil {
 		return metric.NoUnits, false
@@ -59,11 +58,10 @@ func (c *Condition) PeakUnits() (metric.Units, bool) {
 	return c.value.Units(), c.value.IsRate()
 }
 
-// longestSilence is how many ticks without a value end a time during which a
-// condition held.
+// longestSilence is how many ticks without a value end a time in which a condition held.
 const longestSilence = missedTicks
 
-// Find tells when a condition held for at least so many nanoseconds.
+// Find yields the times when a condition held for at least so many nanoseconds.
 func Find(a Archive, c *Condition, r Request, least int64) iter.Seq2[*Held, error] {
 	return func(yield func(*Held, error) bool) {
 		open := make(map[string]*Held)
@@ -132,14 +130,14 @@ func Find(a Archive, c *Condition, r Request, least int64) iter.Seq2[*Held, erro
 	}
 }
 
-// tickOf is about how far apart the values of e are in an archive.
+// tickOf returns about how far apart the values of e are in an archive.
 func tickOf(a Archive, e *Expr, r Request, info *store.ArchiveInfo) int64 {
 	ev := &evaluator{a: a, e: e, r: r, archives: []*store.ArchiveInfo{info}}
 	ev.choosePrimary(info.From)
 	return ev.tick
 }
 
-// Measure fills in the peak of what was found.
+// Measure fills in the peak of a time that Find found.
 func Measure(a Archive, c *Condition, r Request, h *Held) error {
 	if c.value == nil {
 		return nil

@@ -9,22 +9,22 @@ import (
 	"tachograph/store"
 )
 
-// What an archive covers may be much longer than what was recorded in it: a
-// clock that was wrong for a while, or an index that a stranger wrote. Nothing
-// here takes time for what is empty, and nothing is asked of times so far from
-// 1970 that the distance of two of them is no number of nanoseconds.
+// An archive may cover much more time than was recorded in it, because a clock was wrong for a
+// while, or because of an index that a stranger wrote. Nothing here takes time for empty time,
+// and no question reaches so far from 1970 that the distance of two times overflows an int64 of
+// nanoseconds.
 
 const (
 	// farthest is 146 years, as far as the index of an archive goes.
 	farthest = 1<<62 - 1
-	// maxSteps is how many steps an answer may have, those between archives
-	// not counted: 24 days of seconds, 4 years of minutes.
+	// maxSteps is how many steps an answer may have, not counting those between archives: 24 days
+	// of seconds, 4 years of minutes.
 	maxSteps = 1 << 21
-	// maxParts is how many of them are answered each by itself.
+	// maxParts is how many steps may be answered one at a time.
 	maxParts = 1 << 16
 )
 
-// checkSteps refuses steps of which there would be too many.
+// checkSteps refuses a request with too many steps.
 func checkSteps(a Archive, r Request, most int64) error {
 	if r.Step <= 0 {
 		return nil
@@ -42,8 +42,8 @@ func checkSteps(a Archive, r Request, most int64) error {
 		time.Duration(r.Step), show(spans[0].From), show(spans[len(spans)-1].To), n, most)
 }
 
-// covering are the spans that archives cover in a window, in order, those that
-// overlap or meet made one.
+// covering returns the spans that archives cover in a window, in order; spans that overlap or
+// meet are joined.
 func covering(a Archive, w Window) []Window {
 	_, _, list := Covered(a, w)
 	list = slices.Clone(list)
@@ -63,12 +63,12 @@ func covering(a Archive, w Window) []Window {
 	return out
 }
 
-// longGap is how many steps nothing may cover and still be shown as steps
-// without a value; longer stretches are left out.
+// longGap is how many steps that no archive covers are still shown as steps without a value;
+// longer stretches are left out.
 const longGap = 4096
 
-// uncovered is the step before which none from n on is covered by anything;
-// n itself where it is covered, or where one is before long.
+// uncovered returns the next step after n that an archive covers; n itself if that is covered, or
+// if the next one is near.
 func (t *stepper) uncovered(n int64) int64 {
 	begin := t.steps.edge(n - 1)
 	i, _ := slices.BinarySearchFunc(t.covered, begin, func(s Window, at int64) int { return cmp.Compare(s.To, at) })
@@ -81,10 +81,10 @@ func (t *stepper) uncovered(n int64) int64 {
 	return n
 }
 
-// fit keeps of the ticks up to hi what one slice may have, and tells where it
-// ends. Where there are few the next slice takes in more time, so that time in
-// which next to nothing was recorded costs next to nothing; where there are too
-// many, the next one is as short as usual.
+// fit cuts the ticks up to hi to the number that one slice may have, and returns where the slice
+// ends. Where there are few ticks, the next slice covers more time, so that time in which next to
+// nothing was recorded costs next to nothing; where there are too many, the next slice is as
+// short as usual.
 func (ev *evaluator) fit(g grid, hi int64) (grid, int64) {
 	switch ticks := ev.sliceTicks(); {
 	case len(g) > 4*ticks:
@@ -103,15 +103,15 @@ func (ev *evaluator) fit(g grid, hi int64) (grid, int64) {
 	return g, hi
 }
 
-// manyMisfits is how many slices may have too few ticks or too many before values
-// are remembered from one to the next.
+// manyMisfits is how many slices may have too few or too many ticks before values are remembered
+// from one slice to the next.
 const manyMisfits = 3
 
-// widest times a slice is still a length of time.
+// widest is the largest multiple of a slice that is still a length of time.
 const widest = 1 << 40
 
-// firstPart is the first step from n on of which r has something to tell. What
-// is empty is passed over in leaps.
+// firstPart returns the first step from n on for which r has a result. Empty steps are passed
+// over in leaps.
 func firstPart(a Archive, r RangeRequest, steps division, n, end int64) (int64, error) {
 	some := func(from, to int64) (bool, error) {
 		part := r

@@ -10,8 +10,8 @@ import (
 	"tachograph/store"
 )
 
-// Moment is what a machine was like at an instant, as far as was recorded: all
-// that a page, a screen or a browser shows of it.
+// Moment is the state of a machine at an instant, as far as it was recorded: all that a page, a
+// screen or a browser shows of it.
 type Moment struct {
 	Host metric.Host
 	// Around is the time before and after that Events are of.
@@ -19,21 +19,20 @@ type Moment struct {
 	// Stance is where the instant stands in the recording: in a break, or between
 	// which samples.
 	Stance
-	// Gauges are over the time before the instant, their Last is what it showed;
-	// where nothing was recorded then, before the last sample. There are none where
-	// nothing was sampled in that time.
+	// Gauges cover the time before the instant, and their Last is the value at the instant; where
+	// nothing was recorded then, the time before the last sample. There are none where nothing
+	// was sampled in that time.
 	Gauges []*Gauge
 	Events []*store.Event // in the order they happened
 	// Processes are those of the last reading not after the instant.
 	Processes []*Process
 }
 
-// MomentAt composes a moment of one host, its gauges with so many points. Outside
-// of the host's recording it is a stance alone; it is nil where nothing was recorded
-// of the host at all.
+// MomentAt composes a moment of one host, its gauges with so many points. Outside of the host's
+// recording it only has a stance; it is nil where nothing of the host was recorded at all.
 func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, points int) (*Moment, error) {
 	m := &Moment{Host: host, Stance: StanceAt(a, host.ID, at), Around: around}
-	shown := at // What is shown is of then: of a break, what was last.
+	shown := at // The time of the values: in a break, the last sample before it.
 	switch {
 	case m.State == Unbegun || m.State == Over && at-m.Before > int64(around):
 		_, _, list := Covered(a, Window{Hosts: []string{host.ID}})
@@ -49,7 +48,7 @@ func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, point
 		m.Events = append(m.Events, e)
 	}
 	gauges := func(a Archive) (err error) {
-		if m.Before >= shown-int64(around) { // What is held from before that is no sample.
+		if m.Before >= shown-int64(around) { // Held values from before that are no samples.
 			m.Gauges, err = Gauges(a, Window{Hosts: w.Hosts, From: shown - int64(around), To: shown}, points)
 		}
 		return err
@@ -64,8 +63,7 @@ func MomentAt(a Archive, host metric.Host, at int64, around time.Duration, point
 	return m, nil
 }
 
-// Top are the n processes with most of something; one that had none of it is
-// not among them.
+// Top returns the n processes with most of something, without those that have none of it.
 func (m *Moment) Top(by By, n int) []*Process {
 	var some []*Process
 	for _, p := range m.Processes {
@@ -77,8 +75,7 @@ func (m *Moment) Top(by By, n int) []*Process {
 	return some[:min(n, len(some))]
 }
 
-// Amount is what a process had of something: of memory what it held, of all
-// else its rate.
+// Amount returns what a process had of something: for memory what it held, for all else its rate.
 func (p *Process) Amount(by By) float64 {
 	switch by {
 	case ByCPU:
@@ -88,7 +85,7 @@ func (p *Process) Amount(by By) float64 {
 	case ByWakeups:
 		return p.Wakeups()
 	case ByRuns:
-		return math.NaN() // That is of groups.
+		return math.NaN() // Only groups have runs.
 	}
 	return p.Rates[byCounters[by][0]]
 }

@@ -8,35 +8,35 @@ import (
 	"tachograph/store"
 )
 
-// Names tells what processes and threads were called at each instant: an exec
-// gives a process another name, and what it did before was not done under it.
+// Names knows the names of processes and threads at each instant: an exec gives a process another
+// name, and what it did before was not done under that name.
 type Names struct {
 	a       Archive
 	r       Request
 	byIndom map[string]*named
-	cohort  *store.Cohort // that byIndom is of
+	cohort  *store.Cohort // the cohort of byIndom
 }
 
-// named are the instances of a domain whose names are known: those that have
-// any, and if keys is set only those.
+// named holds the instances of a domain whose names are known: all that have names, or if keys is
+// set only those.
 type named struct {
 	all  map[seriesID]*naming
 	keys map[string]bool
 }
 
-// naming is what one instance was called, in the order of time.
+// naming holds the names of one instance, in the order of time.
 type naming struct {
 	names []store.Naming
 	as    []*metric.Instance // the instance by each of its names
 }
 
-// NewNames prepares to tell the names of what answers a request.
+// NewNames prepares the names for the answer to a request.
 func NewNames(a Archive, r Request) *Names {
 	return &Names{a: a, r: r, byIndom: make(map[string]*named)}
 }
 
-// fewNames is how many instances have their names looked up one by one, before
-// those of all that the request may mean are.
+// fewNames is how many instances have their names looked up one by one, before those of all
+// instances that the request may mean are.
 const fewNames = 4
 
 func (n *Names) of(s *Series, indom string) *naming {
@@ -74,7 +74,7 @@ func (n *Names) of(s *Series, indom string) *naming {
 	return known.all[seriesID{host: info.Host.ID, boot: info.BootID, key: in.Key}]
 }
 
-// load adds the instances with the keys, all if there are none.
+// load adds the instances with the keys, or all if there are none.
 func (n *Names) load(known *named, indom string, keys []string) {
 	lives := n.a.Lives(indom, n.r.From, n.r.To, keys...)
 	if n.cohort != nil {
@@ -98,8 +98,7 @@ func (n *Names) load(known *named, indom string, keys []string) {
 	}
 }
 
-// Split cuts a series of the domain's where its instance came to be called
-// something else.
+// Split cuts a series of a domain where its instance got another name.
 func (n *Names) Split(s *Series, indom string) iter.Seq[*Series] {
 	return func(yield func(*Series) bool) {
 		if s.Instance == nil || !metric.PerBoot(indom) {
@@ -112,7 +111,7 @@ func (n *Names) Split(s *Series, indom string) iter.Seq[*Series] {
 			return
 		}
 		for from := 0; from < len(s.Wall); {
-			// The last name given by then, or the first one.
+			// The last name it got by then, or the first one.
 			k := max(sort.Search(len(nm.names), func(i int) bool { return nm.names[i].From > s.Wall[from] })-1, 0)
 			to := len(s.Wall)
 			if k+1 < len(nm.names) {
@@ -134,7 +133,7 @@ func (n *Names) Split(s *Series, indom string) iter.Seq[*Series] {
 	}
 }
 
-// cut is a part of what may be empty.
+// cut returns a part of a slice that may be empty.
 func cut[T any](all []T, from, to int) []T {
 	return all[min(from, len(all)):min(to, len(all))]
 }

@@ -6,25 +6,24 @@ import (
 	"slices"
 )
 
-// A Past is what was read before, of each series: so that windows that follow each
-// other, each of what has been recorded since the one before, are answered as one
-// window that holds them all. The zero Past is that of nothing.
+// A Past carries each series' last value from one window to the next, so that consecutive windows
+// give the rates that one long window would. The zero Past has no values.
 type Past struct {
 	gains *gainer
 	held  map[seriesID]heldValue
-	broke breaks // that were come across
+	broke breaks // the breaks so far
 	began bool   // something has been read to its end
-	kept  int    // series, when it was last looked which have ended
+	kept  int    // number of series when ended ones were last removed
 }
 
-// mostEnded is how many series there may be more, since it was last looked, before it
-// is looked which of them have ended.
+// mostEnded is how many more series there may be than after the last check before those that have
+// ended are removed.
 const mostEnded = 1 << 12
 
-// longEnded is how long a process or thread was not read that has ended.
+// longEnded is how long a process or thread was not read when it counts as ended.
 const longEnded = int64(lookback)
 
-// goOn is g with what was left behind.
+// goOn returns g with the readings of the windows before.
 func (p *Past) goOn(g *gainer) *gainer {
 	if p.gains == nil {
 		p.gains, p.held = g, make(map[seriesID]heldValue)
@@ -35,11 +34,11 @@ func (p *Past) goOn(g *gainer) *gainer {
 	return g
 }
 
-// mostBreaks is how many are kept of a boot, or of a device.
+// mostBreaks is how many breaks are kept for a boot, or for a device.
 const mostBreaks = 1 << 12
 
-// breaks are those of b and of what was read before: an archive that reaches back a
-// little does not tell what parts two readings that are far apart.
+// breaks returns the breaks of b and of the windows before: an archive that reaches back only a
+// little does not show the breaks between two readings that are far apart.
 func (p *Past) breaks(b breaks) breaks {
 	if p.broke == nil {
 		p.broke = make(breaks)
@@ -62,7 +61,7 @@ func (p *Past) breaks(b breaks) breaks {
 
 func (p *Past) known() bool { return p != nil && p.began }
 
-// went says that all of a window has been read.
+// went notes that all of a window has been read.
 func (p *Past) went() {
 	if p == nil || p.gains == nil {
 		return

@@ -12,15 +12,15 @@ import (
 	"tachograph/store"
 )
 
-// Pattern matches names: a glob in which * stands for anything and ? for one
-// character, or a regular expression between slashes.
+// Pattern matches names: a glob, where * matches any text and ? any character, or a regular
+// expression between slashes.
 type Pattern struct {
 	re   *regexp.Regexp
 	name string // set when the pattern can only be this name
-	part string // what every match of a glob has in it
+	part string // text that is part of every match of a glob
 }
 
-// ParsePattern reads a pattern.
+// ParsePattern parses a pattern.
 func ParsePattern(s string) (*Pattern, error) {
 	p := &Pattern{}
 	if len(s) > 1 && s[0] == '/' && s[len(s)-1] == '/' {
@@ -69,12 +69,12 @@ func (p *Pattern) Match(s string) bool {
 	return strings.Contains(s, p.part) && p.re.MatchString(s)
 }
 
-// wild reports whether a glob matches other characters by this one: also those that
-// are no text, which are all alike to an expression.
+// wild reports whether a rune of a glob matches other characters: a wildcard, or a byte that is
+// not valid text, as regular expressions do not distinguish those.
 func wild(r rune) bool { return r == '*' || r == '?' || r == utf8.RuneError }
 
-// MatchMetrics finds the recorded metrics that a pattern names: itself, those
-// below it ("kernel.all" names kernel.all.load), or those that a glob matches.
+// MatchMetrics finds the recorded metrics that a pattern names: itself, those below it
+// ("kernel.all" names kernel.all.load), or those that a glob matches.
 func MatchMetrics(a Archive, pattern string) ([]*metric.Desc, error) {
 	if d := a.Lookup(pattern); d != nil {
 		return []*metric.Desc{d}, nil
@@ -121,8 +121,8 @@ func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) 
 	}, soughtBy(ps...), nil
 }
 
-// Nearest lists up to n of the names that are spelled most like s, or are what people
-// mean by it, best first; none when nothing is near.
+// Nearest returns up to n of the names that are spelled most like s, or that people mean by it,
+// best first; none when nothing is near.
 func Nearest(s string, names []string, n int) []string {
 	type near struct {
 		name string
@@ -161,8 +161,8 @@ func Nearest(s string, names []string, n int) []string {
 	return out[:min(n, len(out))]
 }
 
-// meant are those of the names that the gauge is made of which people call so: by "cpu"
-// they mean how busy the processors are, not how large their cache is.
+// meant returns the names that people mean by the name of a gauge, its metrics: with "cpu" they
+// mean how busy the processors are, not how large their cache is.
 func meant(word string, names []string) []string {
 	var out []string
 	for i := range gauges {
@@ -185,8 +185,8 @@ func meant(word string, names []string) []string {
 	return out
 }
 
-// distance is the number of edits (insert, delete, replace, swap neighbours)
-// between a and b, or more than limit when it exceeds it.
+// distance returns the number of edits (insert, delete, replace, swap neighbours) between a and
+// b, or more than limit when it exceeds it.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -215,7 +215,7 @@ func distance(a, b string, limit int) int {
 	return rows[(len(a)+1)%3][len(b)]
 }
 
-// Suggest is the end of a sentence about a name that does not exist.
+// Suggest returns the end of a sentence about a name that does not exist.
 func Suggest(s string, names []string) string {
 	near := Nearest(s, names, 3)
 	if len(near) == 0 {

@@ -7,10 +7,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// ProcessName is the name of a process or thread instance without its number.
+// ProcessName returns the name of a process or thread instance without its number.
 func ProcessName(in *metric.Instance) string { return in.Title() }
 
-// ProcessID is the pid that an instance's label or name tells; zero if none.
+// ProcessID returns the pid in an instance's label or name; zero if there is none.
 func ProcessID(in *metric.Instance) int {
 	text := in.Label("pid")
 	if text == "" {

@@ -9,8 +9,8 @@ import (
 	"tachograph/store"
 )
 
-// ProcessRun is a stretch of one field of one process: what was read of it at
-// successive instants. It is valid until the next one.
+// ProcessRun is a stretch of one field of one process: its values at successive instants. It is
+// valid until the next one.
 type ProcessRun struct {
 	Archive  *store.ArchiveInfo
 	Instance *metric.Instance
@@ -18,23 +18,23 @@ type ProcessRun struct {
 	Counter ProcessCounter
 	Level   ProcessLevel
 	Wall    []int64
-	// Values are those of a level, or what a counter gained since the reading
-	// before, which was Seconds earlier; NaN where that is unknown. What a process
-	// had used when it was first read counts where it began in the interval. A level
-	// that was not read before, or not since a break, stands for an interval.
+	// Values are those of a level, or the gains of a counter since the reading before, which was
+	// Seconds earlier; NaN where that is unknown. What a process had used when it was first read
+	// counts if it began in the interval. A level that was not read before, or not since a break,
+	// counts for an interval.
 	Values, Seconds []float64
-	// Every is the interval that was planned for readings: a recorder that costs more
-	// than it may reads processes less often.
+	// Every is the planned interval of readings: a recorder that costs more than it may reads
+	// processes less often.
 	Every int64
 }
 
-// runsAtOnce is how much of the window is read at a time: short, for the many
-// processes of days need not be in memory together.
+// runsAtOnce is how much of the window is read at a time: short, so that the many processes of
+// days need not be in memory together.
 const runsAtOnce = int64(2 * time.Hour)
 
-// ProcessRuns reads some fields of all processes of a window in one pass, stretch
-// of time by stretch of time; after each of these gap is called with its end. The values
-// are those that Processes has at each instant.
+// ProcessRuns reads some fields of all processes of a window in one pass, stretch of time by
+// stretch of time; after each stretch it calls gap with its end. The values are those that
+// Processes has at each instant.
 func ProcessRuns(a Archive, w Window, counters []ProcessCounter, levels []ProcessLevel, fn func(*ProcessRun), gap func(end int64) error) error {
 	fields := mapFields(a, counters, levels)
 	if len(fields.names) == 0 {
@@ -51,8 +51,8 @@ func ProcessRuns(a Archive, w Window, counters []ProcessCounter, levels []Proces
 	last := make(map[seriesID]*lastReading)
 	for begin := from; begin <= to; begin += runsAtOnce {
 		part := Window{Hosts: w.Hosts, From: begin, To: min(begin+runsAtOnce-1, to)}
-		// How far apart readings were is known from those before: else a recorder that
-		// reads less often than was planned would seem to pause here.
+		// Earlier readings show how far apart readings were: without them, a recorder that reads
+		// less often than planned would seem to pause here.
 		maps.DeleteFunc(last, func(_ seriesID, l *lastReading) bool { return l.Wall < begin-runsAtOnce })
 		r := &runsReader{fields: fields, from: begin, gains: newGainer(readBreaks(a, part), nil), fn: fn}
 		r.gains.last = last
@@ -72,7 +72,7 @@ func ProcessRuns(a Archive, w Window, counters []ProcessCounter, levels []Proces
 	return nil
 }
 
-// runsReader makes process runs of runs.
+// runsReader turns runs into process runs.
 type runsReader struct {
 	fields *fieldMap
 	from   int64

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// exactValues is how many distinct values a distribution keeps exactly; beyond
-// it values are counted in buckets narrower than a thousandth of their size,
-// so that memory stays bounded however long the archive. Of rates, which are hardly
-// ever the same, that many are kept only if it is asked for.
+// exactValues is how many distinct values a distribution keeps exactly; beyond it, values are
+// counted in buckets narrower than a thousandth of their size, so that memory stays bounded
+// however long the archive. For rates, which hardly ever repeat, exactRates is the limit unless
+// the request asks for exact quantiles.
 const (
 	exactValues = 1 << 16
 	exactRates  = 1 << 11
@@ -30,8 +30,8 @@ type weighted struct {
 	n uint64
 }
 
-// coarseError is how far off a value is, as a part of it, that stands for those of
-// a bucket.
+// coarseError is how far off a value can be, as a part of it, if the middle of its bucket stands
+// in for it.
 const coarseError = 1.0 / (2 * subBuckets)
 
 func (d *distribution) add(x float64) { d.addTimes(x, 1) }
@@ -100,8 +100,8 @@ func (d *distribution) merge() {
 	d.sorted, d.fresh = nil, nil
 }
 
-// subBuckets divide each power of two: a bucket is what floats have in common above
-// the bits that are left out.
+// subBuckets divide each power of two: the values of a bucket are equal in the bits above those
+// that are left out.
 const (
 	subBuckets = 1024
 	leftOut    = 52 - 10
@@ -119,7 +119,7 @@ func bucket(x float64) int64 {
 	return b
 }
 
-// middleOf is the value in the middle of a bucket.
+// middleOf returns the value in the middle of a bucket.
 func middleOf(b int64) float64 {
 	if b == 0 {
 		return 0
@@ -138,8 +138,8 @@ func middleOf(b int64) float64 {
 // exact reports whether quantiles are values that occurred.
 func (d *distribution) exact() bool { return d.coarse == nil }
 
-// quantiles are the values below or at which the fractions qs (ascending) of
-// the values lie: for each the smallest value whose rank is at least q·n.
+// quantiles returns the values below or at which the fractions qs (ascending) of the values lie:
+// for each the smallest value whose rank is at least q·n.
 func (d *distribution) quantiles(qs ...float64) []float64 {
 	out := make([]float64, len(qs))
 	if d.n == 0 {
@@ -161,7 +161,7 @@ func (d *distribution) quantiles(qs ...float64) []float64 {
 	return out
 }
 
-// list is what was counted, in order.
+// list returns the values and their counts, in order.
 func (d *distribution) list() []weighted {
 	d.settle()
 	if d.coarse == nil {

@@ -7,8 +7,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// RangesOf sums up targets: metrics through Ranges, expressions by computing
-// them.
+// RangesOf sums up targets: metrics through Ranges, expressions by computing them.
 func RangesOf(a Archive, targets []Target, r RangeRequest) iter.Seq2[*Range, error] {
 	return func(yield func(*Range, error) bool) {
 		r.Metrics = nil
@@ -30,7 +29,7 @@ func RangesOf(a Archive, targets []Target, r RangeRequest) iter.Seq2[*Range, err
 	}
 }
 
-// rangeExpr sums up an expression; with steps, each step by itself.
+// rangeExpr sums up an expression; with steps, each step separately.
 func rangeExpr(a Archive, e *Expr, r RangeRequest, yield func(*Range, error) bool) bool {
 	if e.Counter() && r.Mode == Shown {
 		e = e.Rate()
@@ -63,18 +62,18 @@ type exprRanges struct {
 	r     RangeRequest
 	steps division // if there are any
 	yield func(*Range, error) bool
-	byKey map[string]*exprRange // of host and instance
+	byKey map[string]*exprRange // by host and instance
 	order []*exprRange
 }
 
-// exprRange is one of them, in the step in work.
+// exprRange is one of them, in the current step.
 type exprRange struct {
 	*tally
 	step int64 // its number; 0 where there are none
 	last int64 // instant of the last value in it; 0 if there is none yet
 }
 
-// add takes in a stretch of a series. It reports whether to go on.
+// add adds a stretch of a series. It reports whether to go on.
 func (x *exprRanges) add(s *Series) bool {
 	key := s.Archive.Host.ID
 	if s.Instance != nil {
@@ -112,7 +111,7 @@ func (x *exprRanges) begin(s *Series) *tally {
 	return t
 }
 
-// add counts a value, which stands for the time since the one before it.
+// add counts a value, which counts for the time since the one before it.
 func (one *exprRange) add(wall int64, v metric.Value) {
 	if v.Miss != metric.Present {
 		one.Missing++
@@ -126,7 +125,7 @@ func (one *exprRange) add(wall int64, v metric.Value) {
 	one.tally.add(wall, v, seconds)
 }
 
-// finish hands out what the step in work has come to.
+// finish yields the current step.
 func (x *exprRanges) finish(one *exprRange) bool {
 	if x.r.Step > 0 {
 		one.From, one.To = max(x.steps.edge(one.step-1), x.r.From), x.steps.edge(one.step)-1

@@ -65,7 +65,7 @@ type Request struct {
 	Instance func(indom string, in *metric.Instance) bool
 	// Sought, if set, describes the instances that Instance accepts.
 	Sought *store.Sought
-	// Keys restricts to instances with these keys; nil means all.
+	// Keys selects the instances with these keys; nil means all.
 	Keys []string
 	// Cohort selects one cohort; Read and Ranges divide a request into cohorts by themselves.
 	Cohort *store.Cohort
@@ -235,7 +235,7 @@ type holder struct {
 	eve   map[string]bool
 	ends  *ends
 	held  map[seriesID]heldValue
-	carry map[seriesID]*Series // held when the window begins, not yet told
+	carry map[seriesID]*Series // held when the window begins, not yet yielded
 	order []seriesID
 }
 

@@ -9,7 +9,7 @@ import (
 	"tachograph/store"
 )
 
-// Spent is what one process used over a window, as Top tells it.
+// Spent is what one process used over a window, as Top computes it.
 type Spent struct {
 	*Consumer
 	PID, PPID int // 0 when unknown
@@ -19,7 +19,7 @@ type Spent struct {
 	Ended bool
 }
 
-// spentAtOnce is how many processes are looked into together.
+// spentAtOnce is how many processes are completed together.
 const spentAtOnce = 4096
 
 // EachProcess calls fn with what each process of a window used, host by host and about in the
@@ -60,7 +60,7 @@ func (s *spender) take(c *Consumer) {
 	}
 }
 
-// hand looks into those that have been taken and hands them on.
+// hand completes the processes that have been taken and passes them to fn.
 func (s *spender) hand() {
 	if s.err != nil || len(s.list) == 0 {
 		s.list = nil

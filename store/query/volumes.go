@@ -6,16 +6,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// pseudoTypes are file systems that hold nothing of people's, or are full by
-// nature.
+// pseudoTypes are file systems that hold no files of people, or are full by nature.
 var pseudoTypes = []string{
 	"devfs", "autofs", "proc", "sysfs", "devpts", "devtmpfs", "cgroup", "cgroup2", "mqueue", "debugfs", "tracefs", "securityfs", "pstore",
 	"bpf", "fusectl", "configfs", "hugetlbfs", "binfmt_misc", "rpc_pipefs", "squashfs", "iso9660", "udf", "cd9660", "nullfs", "efivarfs", "lifs",
 }
 
-// fullestVolume chooses, of the volumes that people store things on, the one
-// that e shows to be fullest at the end of the window. It is nil when there is
-// none.
+// fullestVolume returns a filter for the volume that e shows to be fullest at the end of the
+// window, among those that people store things on. It is nil when there is none.
 func fullestVolume(a Archive, e *Expr, w Window) (func(string, *metric.Instance) bool, error) {
 	skip := make(map[string]bool)
 	sel := w.Selection("filesys.type", "filesys.capacity", "filesys.readonly")
