@@ -12,20 +12,20 @@ import (
 type Behaviour struct {
 	Archive  *store.ArchiveInfo
 	Metric   *metric.Desc
-	Interval int64 // nanoseconds; 0 where it is read once
-	// Instances counts series; Present and Missing values.
+	Interval int64 // nanoseconds; 0 for a metric that is read once
+	// Instances counts series; Present and Missing count values.
 	Instances        int
 	Present, Missing uint64
 	First, Last      int64
 	// Reasons are why values were missing, most frequent first.
 	Reasons []ReasonCount
-	// Min and Max are of all values; with Numeric false they mean nothing.
+	// Min and Max are those of all values; they mean nothing if Numeric is false.
 	Min, Max float64
 	Numeric  bool
 	Resets   uint64
 	Wraps    uint64
-	// Changes counts, of text and discrete metrics, how often a value differed
-	// from the one before.
+	// Changes counts, for text and discrete metrics, how often a value differed from the one
+	// before.
 	Changes uint64
 	Latest  metric.Value
 }
@@ -36,7 +36,7 @@ type ReasonCount struct {
 	Count  uint64
 }
 
-// Behaviours tells for each archive of the window how d was recorded.
+// Behaviours returns for each archive of the window how d was recorded.
 func Behaviours(a Archive, w Window, d *metric.Desc) []*Behaviour {
 	byArchive := make(map[*store.ArchiveInfo]*Behaviour)
 	var out []*Behaviour

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// shared answers some questions, each whenever one of two is free for it. The error is
-// that of the first of those that fail.
+// shared answers the questions with two workers, each of which takes the next question when it is
+// free. The error is that of the first question that fails.
 func shared(a Archive, questions ...func(Archive) error) error {
 	var next atomic.Int32
 	errs := make([]error, len(questions))
@@ -26,8 +26,8 @@ func shared(a Archive, questions ...func(Archive) error) error {
 	return cmp.Or(errs...)
 }
 
-// Beside answers two questions at once where there are cores for that, else one
-// after the other. A panic of the second is one of the caller's.
+// Beside answers two questions at once where there are cores for that, else one after the other.
+// A panic of the second becomes a panic of the caller.
 func Beside(a Archive, first, second func(Archive) error) error {
 	var twin Archive
 	var end func()

@@ -10,7 +10,7 @@ import (
 	"tachograph/store"
 )
 
-// breakKinds are the events that metric.Event.Breaks answers yes to.
+// breakKinds are the kinds of events for which metric.Event.Breaks returns true.
 var breakKinds = []metric.EventKind{
 	metric.EventBoot, metric.EventShutdown, metric.EventPanic, metric.EventStart, metric.EventStop,
 	metric.EventSleep, metric.EventWake, metric.EventGap,
@@ -22,17 +22,16 @@ type breakpoint struct {
 	kind metric.EventKind
 }
 
-// breaks are the breakpoints of each boot of each host, in order: those of the
-// whole machine, and those of instances that came or went. What has the key of
-// an instance then may be another thing, whose counters have nothing to do with
-// those of the first.
+// breaks are the breakpoints of each boot of each host, in order: those of the whole machine, and
+// those of instances that came or went. An instance with the same key may then be another thing,
+// whose counters have nothing to do with those of the first.
 type breaks map[breaksOf][]breakpoint
 
-// breaksOf is what breakpoints concern; without a domain, everything.
+// breaksOf is what breakpoints are about: one instance, or without a domain, everything.
 type breaksOf struct{ host, boot, indom, key string }
 
-// lookback is how far before a window a break still matters to the first rate
-// in it. Anything longer is a gap by its length.
+// lookback is how far before a window a break still matters to the first rate in it. Anything
+// longer is a gap by its length.
 const lookback = int64(time.Hour)
 
 // readBreaks collects the breaks of a window.
@@ -59,9 +58,8 @@ func readBreaks(a Archive, w Window) breaks {
 	return b
 }
 
-// middle is an instant inside the period that e ended, or e's own: the middle
-// is surely between the readings before and after, whichever of them the event
-// was recorded with.
+// middle returns an instant inside the period that e ended, or e's own: the middle is surely
+// between the readings before and after, whichever of them the event was recorded with.
 func middle(e *metric.Event) int64 {
 	if s, err := strconv.ParseFloat(e.Label("seconds"), 64); err == nil && s > 0 {
 		return e.At.Cont - int64(s*1e9/2)
@@ -69,12 +67,12 @@ func middle(e *metric.Event) int64 {
 	return e.At.Cont
 }
 
-// of is the list for the boot that an archive belongs to.
+// of returns the list for the boot that an archive belongs to.
 func (b breaks) of(info *store.ArchiveInfo) []breakpoint {
 	return b[breaksOf{host: info.Host.ID, boot: info.BootID}]
 }
 
-// ofInstance is the list of one instance.
+// ofInstance returns the list for one instance.
 func (b breaks) ofInstance(info *store.ArchiveInfo, indom string, in *metric.Instance) []breakpoint {
 	if in == nil || metric.PerBoot(indom) {
 		return nil

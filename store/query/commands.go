@@ -8,8 +8,8 @@ import (
 // argsMetric holds command lines, where the configuration allowed them.
 const argsMetric = "proc.psinfo.psargs"
 
-// Commands hands over the command lines that were recorded of the processes of a host
-// at a reading, and the reading before where that one was not complete.
+// Commands calls found with the command lines of a host's processes that were recorded at a
+// reading, and at the reading before where that one was not complete.
 func Commands(a Archive, host string, tick, every int64, found func(info *store.ArchiveInfo, in *metric.Instance, line string)) {
 	if d := a.Lookup(argsMetric); d == nil || d.Unsupported != "" {
 		return

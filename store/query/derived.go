@@ -13,8 +13,8 @@ type Definitions struct {
 	order []string
 }
 
-// ReadDefinitions adds the definitions of a file: NAME = EXPRESSION a line, #
-// begins a comment.
+// ReadDefinitions adds the definitions of a file: NAME = EXPRESSION on each line; # begins a
+// comment.
 func (d *Definitions) ReadDefinitions(r io.Reader, file string) error {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
@@ -53,8 +53,7 @@ func (d *Definitions) Names() []string {
 	return d.order
 }
 
-// lookup finds the expression behind a name: a definition, or a formula of the
-// catalogue.
+// lookup finds the expression behind a name: a definition, or a formula of the catalogue.
 func (d *Definitions) lookup(a Vocabulary, name string) (string, bool) {
 	if d != nil {
 		if text, ok := d.text[name]; ok {
@@ -67,7 +66,7 @@ func (d *Definitions) lookup(a Vocabulary, name string) (string, bool) {
 	return "", false
 }
 
-// names are all that an expression may refer to.
+// names returns all names that an expression may use.
 func names(a Vocabulary, d *Definitions) []string {
 	out := append([]string{}, d.Names()...)
 	for _, m := range a.Metrics() {

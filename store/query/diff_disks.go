@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// awaitMetric is how long a request to a disk took. It is worked out of what is counted:
-// of two windows that is exact, and of one reading it says little.
+// awaitMetric is how long a request to a disk took. It is computed from counters: for two windows
+// that is exact, for one reading it says little.
 const awaitMetric = "disk.dev.await"
 
 var awaitDesc = &metric.Desc{Name: awaitMetric, Type: metric.F64, Sem: metric.Instant, Units: metric.Milliseconds, Indom: "disk",
@@ -20,14 +20,15 @@ const (
 	flightMetric   = "disk.dev.inflight"
 )
 
-// timeMetrics are the times of requests, those that add up to all first.
+// timeMetrics are sets of metrics that add up to the time of all requests; the first set that is
+// there is used.
 var timeMetrics = [][]string{{"disk.dev.total_read_time", "disk.dev.total_write_time"}, {"disk.dev.read_rawactive", "disk.dev.write_rawactive"}, {"disk.dev.total_rawactive"}}
 
-// leastRequests is how many requests a second a disk must have had for their time to
-// say how it is.
+// leastRequests is how many requests a second a disk must have had for their time to mean
+// something.
 const leastRequests = 1
 
-// awaits adds to the series how long requests to each disk took.
+// awaits adds series for how long requests to each disk took.
 func (p *systemPair) awaits() {
 	for k, requests := range p.all {
 		if k.metric != requestsMetric {
@@ -46,7 +47,7 @@ func (p *systemPair) awaits() {
 	}
 }
 
-// timesOf are the series that add up to the time of a disk's requests.
+// timesOf returns the series that add up to the time of a disk's requests.
 func (p *systemPair) timesOf(key string) []*systemSeries {
 	for _, names := range timeMetrics {
 		var list []*systemSeries
@@ -62,7 +63,7 @@ func (p *systemPair) timesOf(key string) []*systemSeries {
 	return nil
 }
 
-// perRequest is times by requests, in milliseconds.
+// perRequest returns the time per request, in milliseconds.
 func perRequest(requests course, times []*systemSeries, of func(*systemSeries) *course) course {
 	var out course
 	for i, n := range requests.slots {
@@ -84,7 +85,7 @@ func perRequest(requests course, times []*systemSeries, of func(*systemSeries) *
 	return out
 }
 
-// usualAwaits works out how long requests took in a usual window, of what was read of it.
+// usualAwaits computes how long requests took in a usual window, from the means of that window.
 func usualAwaits(list []usualMean) []usualMean {
 	of := make(map[seriesKey]float64)
 	for _, u := range list {
@@ -110,7 +111,7 @@ func usualAwaits(list []usualMean) []usualMean {
 	return out
 }
 
-// componentsOf are the metrics that one is worked out of; itself, if it is read.
+// componentsOf returns the metrics that a metric is computed from; itself, if it is read.
 func componentsOf(name string) []string {
 	if name != awaitMetric {
 		return []string{name}
@@ -124,8 +125,8 @@ const Hung = "hung"
 // leastHung is in how many parts of a window a disk must have completed nothing.
 const leastHung = 2
 
-// hung are the disks that had requests under way in the second window and completed none
-// for a part of it, which they did not in the first.
+// hung returns the disks that had requests under way in the second window and completed none for
+// a part of it, which did not happen in the first.
 func (p *systemPair) hung() []*Change {
 	var out []*Change
 	for k, flight := range p.all {
@@ -143,8 +144,8 @@ func (p *systemPair) hung() []*Change {
 	return out
 }
 
-// idleSlots counts the parts of a window in which requests were under way all the time
-// and none was completed.
+// idleSlots counts the parts of a window in which requests were under way all the time and none
+// was completed.
 func idleSlots(flight, requests sample) (n int) {
 	for i, x := range flight {
 		if i < len(requests) && x >= 1 && requests[i] == 0 {
@@ -154,7 +155,7 @@ func idleSlots(flight, requests sample) (n int) {
 	return n
 }
 
-// ledByHung reports whether a change may be what a disk that hangs led to: less was read,
+// ledByHung reports whether a change may be a consequence of a disk that hangs: less was read,
 // written and done, and more waited.
 func ledByHung(c *Change) bool {
 	family, _ := familyOf(c.Subject)
@@ -168,8 +169,8 @@ func ledByHung(c *Change) bool {
 	return false
 }
 
-// ledBySlow reports whether a change may be what a disk led to that takes longer: more time
-// is spent on requests, and waited for them.
+// ledBySlow reports whether a change may be a consequence of a disk that takes longer: more time
+// is spent on requests, and on waiting for them.
 func ledBySlow(c *Change) bool {
 	family, _ := familyOf(c.Subject)
 	waits := c.Metric != nil && c.Metric.Units.Time == 1 || strings.HasSuffix(c.Subject, "blocked") || strings.HasSuffix(c.Subject, "inflight")

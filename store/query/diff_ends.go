@@ -8,17 +8,17 @@ import (
 	"tachograph/sample/metric"
 )
 
-// badEnds are how processes of a name ended in a window.
+// badEnds counts how processes of a name ended in a window.
 type badEnds struct {
 	failed, all int
-	crashed     int            // or was killed
-	tried       int            // that ran for long enough to have tried something
-	hows        map[string]int // of those that failed
-	at          []int64        // when those failed that are told one by one
+	crashed     int            // or were killed
+	tried       int            // ran for long enough to have tried something
+	hows        map[string]int // how the ones that failed ended
+	at          []int64        // when processes failed that have an event each
 }
 
-// longTry is how long a process must have run for its failure to be more than an answer,
-// such as that of a script which asks again and again.
+// longTry is how long a process must have run for its failure to be more than an answer, such as
+// the answer to a script that asks again and again.
 const longTry = int64(400 * time.Millisecond)
 
 // ends counts the ends of processes in a window by name.
@@ -51,14 +51,14 @@ func (d *differ) ends(w Window) map[string]*badEnds {
 			n.crashed++
 		}
 		start, err := time.Parse(time.RFC3339Nano, e.Label("start"))
-		if err != nil || e.At.Wall-start.UnixNano() >= longTry { // A sweep met it, or it ran for long.
+		if err != nil || e.At.Wall-start.UnixNano() >= longTry { // A sweep saw it, or it ran for long.
 			n.tried++
 		}
 	}
 	return out
 }
 
-// rhythm is how far apart processes of the name failed.
+// rhythm returns how far apart processes of the name failed.
 func (n *badEnds) rhythm() time.Duration {
 	slices.Sort(n.at)
 	var gaps []int64
@@ -69,18 +69,18 @@ func (n *badEnds) rhythm() time.Duration {
 }
 
 const (
-	// leastEnds is how many processes of a name must end badly, and leastEndsPart the
-	// part of all that end, for that to be a line.
+	// leastEnds is how many processes of a name must end badly, and leastEndsPart the part of all
+	// that end, for that to be a line.
 	leastEnds     = 4
 	leastEndsPart = 0.8
 	// leastSignals is how many are enough where a signal ended them.
 	leastSignals = 2
-	// endsImpact is how much of the machine a service that fails again and again is.
+	// endsImpact is how much of the machine a service is that fails again and again.
 	endsImpact = 0.4
 )
 
-// failures are the names whose processes end badly again and again in the second window,
-// and did not before.
+// failures returns the names whose processes end badly again and again in the second window, and
+// did not before.
 func (d *differ) failures(p *processPair) []*Change {
 	if d.elsewhere() {
 		return nil
@@ -120,7 +120,7 @@ func (d *differ) failures(p *processPair) []*Change {
 // EndsBadly is the aspect of processes that end badly again and again.
 const EndsBadly = "ends"
 
-// seldomFailing drops what fails as often in other windows.
+// seldomFailing drops names that fail as often in other windows.
 func (d *differ) seldomFailing(list []*Change) []*Change {
 	for _, w := range d.usual {
 		if len(list) == 0 {

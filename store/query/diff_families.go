@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// families are the parts of a machine whose metrics move together. The first
-// whose prefix fits decides; leads are the metrics that say it best.
+// families are the parts of a machine whose metrics move together. The first with a fitting
+// prefix decides; leads are the metrics that describe the family best.
 var families = []struct {
 	name     string
 	prefixes []string
@@ -49,8 +49,7 @@ var families = []struct {
 		"kernel.all.lastpid"}, nil},
 }
 
-// familyOf is a metric's part of the machine and how well it tells of it, 0
-// best.
+// familyOf returns a metric's part of the machine and how well the metric describes it, 0 best.
 func familyOf(name string) (string, int) {
 	for _, f := range families {
 		for _, p := range f.prefixes {
@@ -67,9 +66,9 @@ func familyOf(name string) (string, int) {
 	return strings.Join(parts[:min(2, len(parts))], "."), 0
 }
 
-// amounts say how much of what is counted is about as much as a machine can do, or
-// should ever see: so many a second, or at a time. The first whose prefix or ending
-// fits decides; a difference of less than leastAmount of it is no line.
+// amounts are about as much of something as a machine can do, or should ever see: so many a
+// second, or at a time. The first with a fitting prefix or ending decides; a difference of less
+// than leastAmount of it is not worth a line.
 var amounts = []struct {
 	prefix, ending string
 	most           float64
@@ -130,7 +129,7 @@ var amounts = []struct {
 // leastAmount is the part of what a machine can do that is worth a line.
 const leastAmount = 0.08
 
-// amountOf is how much of what a metric counts is as much as a machine can do.
+// amountOf returns about how much a machine can do of what a metric counts.
 func amountOf(name string) (most float64, known bool) {
 	for _, a := range amounts {
 		if strings.HasPrefix(name, a.prefix) && strings.HasSuffix(name, a.ending) {
@@ -140,19 +139,18 @@ func amountOf(name string) (most float64, known bool) {
 	return 0, false
 }
 
-// beside are levels of memory that go up with whatever is read from disks and down
-// with whatever needs the room: where the system says how much memory can be had,
-// they say nothing more.
+// beside are levels of memory that rise with whatever is read from disks and fall with whatever
+// needs the room: where the system reports how much memory is available, they add nothing.
 var beside = []string{"mem.util.used", "mem.util.free", "mem.util.cached", "mem.util.bufmem", "mem.util.cache_clean", "mem.util.active", "mem.util.inactive",
 	"mem.util.active_file", "mem.util.inactive_file", "mem.util.active_anon", "mem.util.inactive_anon", "mem.util.mapped", "mem.util.filebacked",
 	"mem.util.committed_AS", "mem.util.dirty", "mem.util.writeback", "mem.util.other", "mem.util.shared", "mem.util.kreclaimable",
 	"mem.active", "mem.inactive", "mem.freemem", "mem.vmstat.", "mem.pages."}
 
-// pressureMeans are means of what the system also counts: these say the same, later.
+// pressureMeans are means of values that the system also counts: the means show the same, only
+// later.
 const pressureMeans = "kernel.all.pressure."
 
-// said reports whether a metric only says what another one that was recorded says
-// better.
+// said reports whether a metric only shows what another recorded metric shows better.
 func (d *differ) said(m *metric.Desc) bool {
 	name := m.Name
 	if total, ok := strings.CutSuffix(name, ".avg"); ok && strings.HasPrefix(name, pressureMeans) {
@@ -169,9 +167,9 @@ func (d *differ) said(m *metric.Desc) bool {
 	})
 }
 
-// lags reports whether an instance is a mean over a longer time than a part of the
-// window: such a mean has hardly begun to move when the window ends, and varies less
-// within windows than from one to the next.
+// lags reports whether an instance is a mean over a longer time than a part of the window: such a
+// mean has hardly begun to move when the window ends, and varies less within windows than from
+// one to the next.
 func (d *differ) lags(name, instance string) bool {
 	if !strings.HasPrefix(name, "kernel.all.load") && !strings.HasPrefix(name, pressureMeans) {
 		return false
@@ -188,8 +186,8 @@ func (d *differ) lags(name, instance string) bool {
 	return int64(over) > (d.r.B.To-d.r.B.From)/slots
 }
 
-// impact is how much of the machine a difference makes up, where the machine's
-// size is known, else how large it is beside the series itself.
+// impact returns how much of the machine a difference makes up, where the machine's size is
+// known, else how large it is compared with the series itself.
 func (d *differ) impact(s *systemSeries, ma, mb float64) float64 {
 	diff := math.Abs(mb - ma)
 	family, _ := familyOf(s.desc.Name)
@@ -212,7 +210,7 @@ func (d *differ) impact(s *systemSeries, ma, mb float64) float64 {
 		return min(diff, 1) / 2
 	case family == "memory" && s.units.Space == 1 && s.units.Time == 0 && d.memory > 0:
 		if math.Max(ma, mb)*base(s.units) > 2*d.memory {
-			return 0.05 * relative(ma, mb) // Addresses, promises: not what is installed.
+			return 0.05 * relative(ma, mb) // Addresses or commitments, not installed memory.
 		}
 		return min(diff*base(s.units)/d.memory, 1)
 	case s.desc.Name == "filesys.full":

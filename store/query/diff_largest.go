@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// Differences are what changed between two windows, and what came nearest to it.
+// Differences are what changed between two windows, or else the largest difference.
 type Differences struct {
 	// Changes are the differences that are out of the ordinary, most surprising first.
 	Changes []*Change
-	// Largest is, where there are none, the one that makes up most of the machine:
-	// ordinary, but so much may be said. Nil: nothing differed at all.
+	// Largest is, where there are no Changes, the difference that makes up most of the machine.
+	// It is ordinary, but still worth showing. If it is nil, nothing differed at all.
 	Largest *Change
 }
 
-// largest finds the difference that is the largest part of the machine, among the
-// metrics that say best how it is and what processes of each name used.
+// largest finds the difference that is the largest part of the machine, among the metrics that
+// describe it best and what processes of each name used.
 func (d *differ) largest(s *systemPair, p *processPair) *Change {
 	var list []*Change
 	for _, one := range s.all {
@@ -50,8 +50,7 @@ func (d *differ) largest(s *systemPair, p *processPair) *Change {
 	})
 }
 
-// headline reports whether a metric is among those that say best how its part of the
-// machine is.
+// headline reports whether a metric is among those that describe its part of the machine best.
 func headline(name string) bool {
 	for _, f := range families {
 		if slices.Contains(f.leads, name) {

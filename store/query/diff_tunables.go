@@ -19,8 +19,8 @@ func (d *differ) tunables() ([]*Change, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	// What held in the middle of the first window; of what was first read later,
-	// what it was then.
+	// The values in the middle of the first window; for those first read later, the values at the
+	// later time.
 	hostA, hostB := d.r.A.Hosts, d.r.B.Hosts
 	old := d.settings(hostA, names, d.r.A.From+(d.r.A.To-d.r.A.From)/2)
 	end := d.r.A.To
@@ -61,7 +61,7 @@ type setting struct {
 	changes int
 }
 
-// settings are the values that hold at an instant.
+// settings returns the values that hold at an instant.
 func (d *differ) settings(hosts, names []string, at int64) map[seriesKey]*setting {
 	out := make(map[seriesKey]*setting)
 	w := Window{Hosts: hosts, From: min(d.r.A.From, d.r.B.From, at), To: at}

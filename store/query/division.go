@@ -4,16 +4,16 @@ import "time"
 
 const aDay = int64(24 * time.Hour)
 
-// division cuts time into steps. Step n, from 1 on, is what comes after
-// edge(n-1) and up to edge(n). Steps are equally long, or whole days of a zone:
-// from midnight to midnight, 23 or 25 hours long where clocks change.
+// division cuts time into steps. Step n, from 1 on, is the time after edge(n-1) and up to
+// edge(n). Steps are equally long, or whole days of a zone: from midnight to midnight, 23 or 25
+// hours long where clocks change.
 type division struct {
 	origin, step int64
-	zone         *time.Location // of steps of days
-	days, first  int64          // how many days a step has, and the number of the one before the first
+	zone         *time.Location // for steps of days
+	days, first  int64          // days in a step, and the number of the step before the first
 }
 
-// division is how r cuts time when the first value of the answer is at first.
+// division returns how r cuts time when the first value of the answer is at first.
 func (r Request) division(first int64) division {
 	if r.Zone == nil || r.Step%aDay != 0 {
 		return division{origin: r.origin(first), step: r.Step}
@@ -24,7 +24,7 @@ func (r Request) division(first int64) division {
 	d := division{step: r.Step, zone: r.Zone, days: r.Step / aDay}
 	d.first = d.number(first)
 	if d.edge(0) != first {
-		d.first-- // It is inside of the first step.
+		d.first-- // first is inside the first step.
 	}
 	return d
 }
@@ -33,16 +33,16 @@ func (r Request) division(first int64) division {
 // weeks begin with their Monday.
 const monday = 3
 
-// dayOf is the number of the step that has the day of wall in it, counted from
-// the one that has 1970 begin in it.
+// dayOf returns the number of the step with the day of wall, counted from the step in which 1970
+// begins.
 func (d division) dayOf(wall int64) int64 {
 	t := time.Unix(0, wall).In(d.zone)
 	n := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix()/int64(24*3600) + monday
 	return (n - mod(n, d.days)) / d.days
 }
 
-// number is the step that wall belongs to. The instant at which the first step
-// begins belongs to it as well, once first is known.
+// number returns the step that wall belongs to. The instant at which the first step begins
+// belongs to it as well, once first is known.
 func (d division) number(wall int64) int64 {
 	if d.zone == nil {
 		past := wall - d.origin
@@ -62,7 +62,7 @@ func (d division) number(wall int64) int64 {
 	return n
 }
 
-// edge is the instant at which step n ends.
+// edge returns the instant at which step n ends.
 func (d division) edge(n int64) int64 {
 	if d.zone == nil {
 		return d.origin + n*d.step
@@ -76,8 +76,8 @@ func (d division) edge(n int64) int64 {
 	return t.UnixNano()
 }
 
-// StepAt is the step that an instant belongs to, the one at which it ends included.
-// Steps are counted from r's Origin, else from its From, else from 1970.
+// StepAt returns the step that an instant belongs to; a step includes the instant at which it
+// ends. Steps are counted from r's Origin, else from its From, else from 1970.
 func (r Request) StepAt(wall int64) (begin, end int64) {
 	d := r.division(wall)
 	n := d.number(wall)

@@ -9,13 +9,13 @@ import (
 // Expr is an expression over metrics that has been checked against an archive.
 type Expr struct {
 	Text string
-	// Desc is set where the expression stands for a metric of the catalogue
-	// that is computed when it is read.
+	// Desc is set where the expression is a metric of the catalogue that is computed when it is
+	// read.
 	Desc *metric.Desc
 	root *node
 }
 
-// Vocabulary are the metrics that an expression may be about: an Archive has some.
+// Vocabulary are the metrics that an expression may use: an Archive has some.
 type Vocabulary interface {
 	Metrics() []*metric.Desc
 	Lookup(name string) *metric.Desc
@@ -50,7 +50,7 @@ func (e *Expr) Condition() bool { return e.root.t.truth }
 // Counter reports whether the values of e only grow.
 func (e *Expr) Counter() bool { return e.root.t.sem == metric.Counter && !e.root.t.truth }
 
-// Units are those of e's values.
+// Units returns the units of e's values.
 func (e *Expr) Units() metric.Units {
 	if e.Desc != nil {
 		return e.Desc.Units
@@ -61,10 +61,10 @@ func (e *Expr) Units() metric.Units {
 // IsRate reports whether values are rates of counters.
 func (e *Expr) IsRate() bool { return e.root.t.rate }
 
-// Indom is the instance domain of e's values.
+// Indom returns the instance domain of e's values.
 func (e *Expr) Indom() string { return e.root.t.indom }
 
-// Rate is the rate of e, which is a counter.
+// Rate returns the rate of e, which is a counter.
 func (e *Expr) Rate() *Expr {
 	n := &node{kind: callNode, col: 1, text: "rate", args: []*node{e.root}, t: e.root.t}
 	n.t.sem = metric.Instant
@@ -73,7 +73,7 @@ func (e *Expr) Rate() *Expr {
 	return &Expr{Text: e.Text, root: n}
 }
 
-// Metrics are the names of the recorded metrics that e reads.
+// Metrics returns the names of the recorded metrics that e reads.
 func (e *Expr) Metrics() []string {
 	var out []string
 	seen := make(map[string]bool)
@@ -95,11 +95,10 @@ func (n *node) leaves(visit func(*node)) {
 	}
 }
 
-// grid are the instants at which an expression is evaluated.
+// grid holds the instants at which an expression is evaluated.
 type grid []int64
 
-// vector is a value at each instant of a grid for each instance; NaN where
-// there is none.
+// vector holds a value at each instant of a grid for each instance; NaN where there is none.
 type vector struct {
 	keys []string // instance keys, in order of appearance; one "" without indom
 	rows map[string]*row
@@ -134,7 +133,7 @@ const (
 	asDelta
 )
 
-// eval computes n on the grid; leaf supplies the metrics.
+// eval computes n on the grid; leaf supplies the metrics' values.
 func (n *node) eval(g grid, m mode, leaf func(*node, mode) *vector) *vector {
 	switch n.kind {
 	case metricNode:
@@ -228,8 +227,8 @@ func aggregate(name string, v *vector, i int) float64 {
 	return best
 }
 
-// combine applies f to the values of both operands, instance by instance; an
-// operand without instances goes with every one of the other's.
+// combine applies f to the values of both operands, instance by instance; an operand without
+// instances is combined with each instance of the other.
 func combine(l, r *vector, lIndom, rIndom string, n int, f func(a, b float64) float64) *vector {
 	out := newVector()
 	outer := l
@@ -263,8 +262,7 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// operation is the arithmetic of an operator whose second operand is scaled
-// first.
+// operation returns the arithmetic of an operator whose second operand is scaled first.
 func operation(op string, scale float64) func(a, b float64) float64 {
 	if scale == 0 {
 		scale = 1

@@ -7,19 +7,17 @@ import (
 	"tachograph/sample/metric"
 )
 
-// exprType is what is known about a part of an expression before any value is
-// read.
+// exprType is what is known about a part of an expression before any value is read.
 type exprType struct {
 	metric.Units
-	// indom is the instance domain whose members the value has; NoIndom for
-	// one value.
+	// indom is the instance domain whose members have a value; NoIndom for a single value.
 	indom    string
 	sem      metric.Semantics
 	constant bool // a number
-	bare     bool // a number without a unit: takes any
+	bare     bool // a number without a unit: takes any unit
 	truth    bool // a comparison
-	rate     bool // of a counter: a plain number is a utilisation
-	share    bool // a plain number that is a part of something: goes with percent
+	rate     bool // rate of a counter: a plain number is a utilisation
+	share    bool // a plain number that is a part of something: percent goes with it
 }
 
 // checker resolves names and checks types and units.
@@ -28,8 +26,8 @@ type checker struct {
 	archive Vocabulary
 	defs    *Definitions
 	stack   []string // definitions being expanded
-	// lifetime allows products and quotients of counters as they stand: the
-	// catalogue's formulas mean them.
+	// lifetime allows products and quotients of counters themselves, which the catalogue's
+	// formulas mean.
 	lifetime bool
 }
 
@@ -37,8 +35,8 @@ func (c *checker) fail(col int, format string, args ...any) error {
 	return &ExprError{Text: c.text, Column: col, Msg: fmt.Sprintf(format, args...)}
 }
 
-// check types n and what is below it; definitions are put in place of their
-// names.
+// check sets the types of n and its arguments; it replaces names of definitions by the
+// definitions.
 func (c *checker) check(n *node) error {
 	if n.kind == metricNode {
 		return c.name(n)
@@ -122,7 +120,7 @@ func (c *checker) name(n *node) error {
 	return nil
 }
 
-// instances checks that a restriction to instances has something to restrict.
+// instances checks that a metric restricted to instances has instances.
 func (c *checker) instances(n *node) error {
 	if n.instance != nil && n.t.indom == metric.NoIndom {
 		return c.fail(n.col, "%s has no instances to choose from", n.text)
@@ -130,7 +128,7 @@ func (c *checker) instances(n *node) error {
 	return nil
 }
 
-// linear refuses counters as operands of what makes no sense with them.
+// linear refuses counters as operands where only their rates make sense.
 func (c *checker) linear(n *node) error {
 	if c.lifetime {
 		return nil
@@ -206,9 +204,9 @@ func (c *checker) binary(n *node) error {
 	return nil
 }
 
-// shareOp is the division of a formula of the catalogue over levels: nothing
-// of nothing is 0 there, as the share of swap in use is on a machine without
-// swap. Over changes it stays absent: without requests there is no mean wait.
+// shareOp is the division in a formula of the catalogue over levels: nothing of nothing is 0
+// there, as the share of swap in use is on a machine without swap. Over changes it stays absent:
+// without requests there is no mean wait.
 const shareOp = "share"
 
 // changes reports whether n reads what something gained.
@@ -216,8 +214,8 @@ func changes(n *node) bool {
 	return n.kind == callNode && (n.text == "rate" || n.text == "delta") || slices.ContainsFunc(n.args, changes)
 }
 
-// alike are the units of both operands of n, and what the second must be
-// multiplied with. A number without a unit takes that of the other operand.
+// alike returns the units of both operands of n, and the factor for the second one. A number
+// without a unit takes the unit of the other operand.
 func (c *checker) alike(n *node) (metric.Units, float64, error) {
 	l, r := n.args[0].t, n.args[1].t
 	switch {
@@ -241,8 +239,8 @@ func (c *checker) alike(n *node) (metric.Units, float64, error) {
 	return l.Units, f, nil
 }
 
-// percent refuses to bring percent together with a plain number that nobody
-// said to be a share of anything: 80% of a load is neither 0.8 nor 80.
+// percent refuses to combine percent with a plain number that is not known to be a share of
+// anything: 80% of a load is neither 0.8 nor 80.
 func (c *checker) percent(n *node, l, r exprType) error {
 	for i, t := range [2]exprType{l, r} {
 		if other := [2]exprType{r, l}[i]; t.Units == metric.NoUnits && !t.share && other.Units == metric.Percent {
@@ -259,8 +257,8 @@ func unitWords(u metric.Units) string {
 	return "a plain number"
 }
 
-// match is the instance domain of operands that are brought together: both
-// have the same, or one of them has a single value.
+// match returns the instance domain of operands that are combined: both have the same, or one of
+// them has a single value.
 func (c *checker) match(n *node) (string, error) {
 	l, r := n.args[0].t.indom, n.args[1].t.indom
 	switch {
@@ -278,7 +276,7 @@ func (c *checker) comparison(n *node) error {
 			return c.fail(n.col, "a condition cannot be compared; join conditions with && or ||")
 		}
 		if arg.t.sem == metric.Counter && !arg.t.constant {
-			// What people see of a counter is its rate.
+			// People look at the rate of a counter.
 			wrapped := &node{kind: callNode, col: arg.col, text: "rate", args: []*node{arg}}
 			if err := c.call(wrapped); err != nil {
 				return err
@@ -337,7 +335,7 @@ func (c *checker) call(n *node) error {
 	return nil
 }
 
-// linearTree reports whether the rate of n is n of the rates.
+// linearTree reports whether the rate of n is n applied to the rates of its metrics.
 func linearTree(n *node) bool {
 	switch n.kind {
 	case metricNode:
@@ -356,10 +354,10 @@ func linearTree(n *node) bool {
 	return false
 }
 
-// multiply are the units of a product (sign 1) or quotient (sign -1) and what
-// the result must be multiplied with so that it is in them.
+// multiply returns the units of a product (sign 1) or quotient (sign -1) and the factor that
+// converts the result to them.
 func multiply(l, r metric.Units, sign int8) (metric.Units, float64, error) {
-	// Percent of a plain number stay percent; those of anything else are taken.
+	// Percent of a plain number stay percent; percent of anything else are applied.
 	percent, scale := "", 1.0
 	left, lf := l.Plain()
 	right, rf := r.Plain()
@@ -390,7 +388,7 @@ func multiplyPlain(l, r metric.Units, sign int8) (metric.Units, float64, error) 
 			return u, 0, fmt.Errorf("%s and %s make no unit", unitWords(l), unitWords(r))
 		}
 	}
-	// Where both have a dimension, the right one is brought to the left's scale.
+	// Where both have a dimension, the right one is converted to the left's scale.
 	same := r
 	join := func(le, re int8, ls, rs *int8, to *int8, scale *int8) {
 		if le != 0 && re != 0 {

@@ -9,7 +9,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// ExprError is a mistake in an expression and the column, from 1, where it is.
+// ExprError is a mistake in an expression and its column, counted from 1.
 type ExprError struct {
 	Text   string
 	Column int
@@ -28,7 +28,7 @@ const (
 	tokenEnd tokenKind = iota
 	tokenName
 	tokenNumber
-	tokenInstance // what stands between brackets
+	tokenInstance // the text between brackets
 	tokenOp
 )
 
@@ -101,8 +101,7 @@ func (l *lexer) next() (token, error) {
 	return t, l.fail(t.col, "unexpected %q", r)
 }
 
-// unitAhead skips the blank between a number and its unit, if that is what
-// follows.
+// unitAhead skips the blank between a number and its unit, if a unit follows.
 func (l *lexer) unitAhead() {
 	p := l.pos
 	for p < len(l.text) && l.text[p] == ' ' {

@@ -17,7 +17,7 @@ type node struct {
 	desc     *metric.Desc
 	args     []*node
 	t        exprType
-	scale    float64 // what a second operand is multiplied with first
+	scale    float64 // factor that the second operand is multiplied by first
 }
 
 type nodeKind uint8
@@ -32,7 +32,7 @@ const (
 	callNode
 )
 
-// functions and whether they bring instances together.
+// functions says for each function whether it aggregates instances.
 var functions = map[string]bool{
 	"rate": false, "delta": false, "abs": false,
 	"sum": true, "avg": true, "min": true, "max": true, "count": true,
@@ -191,5 +191,5 @@ func (p *parser) closing(open token) error {
 	return p.advance()
 }
 
-// Functions are the names of the functions of expressions.
+// Functions returns the names of the functions of expressions.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }

@@ -12,16 +12,16 @@ import (
 
 var whyOperand = metric.ReasonFor("an operand has no value")
 
-// sliceTicks is how many ticks of an expression are computed at once, so that
-// memory does not grow with the window.
+// sliceTicks is how many ticks of an expression are computed at once, so that memory does not
+// grow with the window.
 const (
 	sliceTicks        = 4096
 	sliceTicksProcess = 512
 )
 
-// Evaluate computes an expression over the request's window (its Metrics are
-// not used): at the ticks of its fastest metric, or once for each step. Series
-// come in slices of time; within a slice, series by series.
+// Evaluate computes an expression over the request's window (its Metrics are not used): at the
+// ticks of its fastest metric, or once for each step. Series come in slices of time; within a
+// slice, series by series.
 func Evaluate(a Archive, e *Expr, r Request) iter.Seq2[*Series, error] {
 	return func(yield func(*Series, error) bool) {
 		for _, h := range a.Hosts() {
@@ -84,21 +84,20 @@ type evaluator struct {
 	r        Request
 	breaks   breaks
 	archives []*store.ArchiveInfo
-	primary  *metric.Desc // whose ticks are the grid of the slice
-	tick     int64        // distance of the grid's instants, about
-	steps    division     // that were asked for
-	wide     int64        // how many slices are taken as one
+	primary  *metric.Desc // its ticks are the grid of the slice
+	tick     int64        // distance of the grid's instants, approximately
+	steps    division     // the requested steps
+	wide     int64        // how many slices are computed as one
 	misfits  int          // how many slices had too few ticks, or too many
 	err      error
 }
 
-// every is the interval of d in the archive that covers wall, else in the one
-// before it.
+// every returns the interval of d in the archive that covers wall, else in the one before it.
 func (ev *evaluator) every(d *metric.Desc, wall int64) int64 {
 	return interval(ev.archives[ev.archiveIndex(wall)], d.Class)
 }
 
-// longest is the longest interval of d in the window.
+// longest returns the longest interval of d in the window.
 func (ev *evaluator) longest(d *metric.Desc) int64 {
 	iv := int64(0)
 	for _, info := range ev.archives {
@@ -107,7 +106,7 @@ func (ev *evaluator) longest(d *metric.Desc) int64 {
 	return iv
 }
 
-// archiveIndex is the last archive that had begun at wall, else the first.
+// archiveIndex returns the index of the last archive that had begun at wall, else of the first.
 func (ev *evaluator) archiveIndex(wall int64) int {
 	for i, info := range slices.Backward(ev.archives) {
 		if info.From <= wall {
@@ -117,8 +116,8 @@ func (ev *evaluator) archiveIndex(wall int64) int {
 	return 0
 }
 
-// sameArchive is until when the archive at wall is the latest: the next one may
-// have been recorded at other intervals.
+// sameArchive returns until when the archive at wall is the latest: the next one may have been
+// recorded at other intervals.
 func (ev *evaluator) sameArchive(wall int64) int64 {
 	if i := ev.archiveIndex(wall) + 1; i < len(ev.archives) && ev.archives[i].From > wall {
 		return ev.archives[i].From - 1
@@ -126,8 +125,8 @@ func (ev *evaluator) sameArchive(wall int64) int64 {
 	return math.MaxInt64
 }
 
-// choosePrimary takes the metric that is read most often at wall; one that
-// moves rather than one that holds.
+// choosePrimary chooses the metric that is read most often at wall; metrics that are not discrete
+// come first.
 func (ev *evaluator) choosePrimary(wall int64) {
 	best := int64(math.MaxInt64)
 	ev.e.root.leaves(func(n *node) {
@@ -224,8 +223,7 @@ func (ev *evaluator) archiveAt(wall int64) *store.ArchiveInfo {
 	return ev.archives[len(ev.archives)-1]
 }
 
-// grid are the instants of a slice: the steps' ends, or the primary metric's
-// ticks.
+// grid returns the instants of a slice: the steps' ends, or the primary metric's ticks.
 func (ev *evaluator) grid(lo, hi int64) grid {
 	var g grid
 	if ev.r.Step > 0 {

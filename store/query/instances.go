@@ -6,7 +6,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// InstanceNames lists the names of the instances of d that the window saw.
+// InstanceNames lists the names of the instances of d that were seen in the window.
 func InstanceNames(a Archive, w Window, d *metric.Desc) []string {
 	seen := make(map[string]bool)
 	for l := range a.Lives(d.Indom, w.From, w.To) {

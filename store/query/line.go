@@ -11,7 +11,7 @@ import (
 type Line struct {
 	Expr  string
 	Units metric.Units
-	// Share says that values are parts of one.
+	// Share says that values are fractions of 1.
 	Share bool
 
 	e     *Expr
@@ -19,8 +19,9 @@ type Line struct {
 	of    *Expr
 }
 
-// LineOf finds the expression for a line; of, if not empty, is what its values
-// are a part of. It is nil where the archive has nothing to compute it from.
+// LineOf finds the expression for a line; of, if not empty, are the expressions for the whole
+// that its values are a part of. It returns nil where the archive has nothing to compute the line
+// from.
 func LineOf(a Archive, w Window, share bool, exprs []string, of ...string) *Line {
 	e := compileGauge(a, withCores(exprs, Cores(a, w)))
 	if e == nil {
@@ -30,7 +31,7 @@ func LineOf(a Archive, w Window, share bool, exprs []string, of ...string) *Line
 	return &Line{Expr: e.Text, Units: g.Units, Share: share, e: e, whole: whole, of: compileGauge(a, of)}
 }
 
-// GaugeLine is the line of a gauge.
+// GaugeLine returns the line of a gauge.
 func GaugeLine(a Archive, w Window, name string) *Line {
 	for i := range gauges {
 		if gauges[i].name == name {
@@ -40,11 +41,11 @@ func GaugeLine(a Archive, w Window, name string) *Line {
 	return nil
 }
 
-// Metrics are the names of the recorded metrics that l reads.
+// Metrics returns the names of the recorded metrics that l reads.
 func (l *Line) Metrics() []string { return l.e.Metrics() }
 
-// Values calls yield with each value of a window of one host in the order of
-// time, as gauges have them.
+// Values calls yield with each value of a window of one host in the order of time, as gauges
+// compute them.
 func (l *Line) Values(a Archive, w Window, yield func(wall int64, x float64)) error {
 	return l.readings(a, w, func(wall int64, x float64) {
 		if x == x {
@@ -53,7 +54,7 @@ func (l *Line) Values(a Archive, w Window, yield func(wall int64, x float64)) er
 	})
 }
 
-// Last is the value of the last reading in a window of one host; NaN if that has none.
+// Last returns the value of the last reading in a window of one host; NaN if there is none.
 func (l *Line) Last(a Archive, w Window) (float64, error) {
 	last, at := math.NaN(), int64(math.MinInt64)
 	err := l.readings(a, w, func(wall int64, x float64) {
@@ -64,7 +65,7 @@ func (l *Line) Last(a Archive, w Window) (float64, error) {
 	return last, err
 }
 
-// readings are Values, and NaN where one is absent.
+// readings is like Values, but yields NaN where a value is absent.
 func (l *Line) readings(a Archive, w Window, yield func(wall int64, x float64)) error {
 	for s, err := range readExpr(a, l.e, Request{Window: w, Mode: Shown}) {
 		if err != nil {
@@ -84,7 +85,7 @@ func (l *Line) readings(a Archive, w Window, yield func(wall int64, x float64)) 
 	return nil
 }
 
-// Of is what l's values are a part of at the end of a window; NaN if nothing is
+// Of returns the whole that l's values are a part of, at the end of a window; NaN if it is not
 // known.
 func (l *Line) Of(a Archive, w Window) (float64, error) {
 	g := &Gauge{Of: math.NaN(), Units: l.Units}
@@ -95,14 +96,14 @@ func (l *Line) Of(a Archive, w Window) (float64, error) {
 	return g.Of, err
 }
 
-// Tick is the last reading of processes on a host not after an instant, and how
-// far apart readings of them are there; zero if there is none.
+// Tick returns the last reading of processes on a host not after an instant, and the interval of
+// readings there; zero if there is none.
 func Tick(a Archive, host string, at int64) (tick, every int64) {
 	return processTable(a).lastTick(a, host, at)
 }
 
-// BreakAt is the break that an instant of a host's recording lies in; nil if the
-// recording went on there.
+// BreakAt returns the break that an instant of a host's recording lies in; nil if the recording
+// went on there.
 func BreakAt(a Archive, host string, at int64) *Break {
 	if s := StanceAt(a, host, at); s.State != Over {
 		return s.Break

@@ -14,10 +14,9 @@ import (
 // screen or a browser shows of it.
 type Moment struct {
 	Host metric.Host
-	// Around is the time before and after that Events are of.
+	// Around is how much time before and after the instant Events cover.
 	Around time.Duration
-	// Stance is where the instant stands in the recording: in a break, or between
-	// which samples.
+	// Stance is where the instant lies in the recording: in a break, or between which samples.
 	Stance
 	// Gauges cover the time before the instant, and their Last is the value at the instant; where
 	// nothing was recorded then, the time before the last sample. There are none where nothing

@@ -93,9 +93,9 @@ func MatchMetrics(a Archive, pattern string) ([]*metric.Desc, error) {
 	return out, nil
 }
 
-// InstanceFilter accepts instances whose name, key or a label matches any of
-// the patterns, and tells what they have in common. It is nil when there are
-// none.
+// InstanceFilter returns a filter for instances whose name or key matches any of the patterns, or
+// for processes and stacks whose name without its number does, and what such instances have in
+// common. Both are nil when there are no patterns.
 func InstanceFilter(patterns []string) (func(indom string, in *metric.Instance) bool, *store.Sought, error) {
 	if len(patterns) == 0 {
 		return nil, nil, nil

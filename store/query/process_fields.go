@@ -8,7 +8,7 @@ import (
 	"tachograph/store"
 )
 
-// Counter fields of a process, in seconds, bytes, joules or plain numbers.
+// ProcessCounter is a counter of a process, in seconds, bytes, joules or plain numbers.
 type ProcessCounter uint8
 
 const (
@@ -25,8 +25,7 @@ const (
 	NumProcessCounters
 )
 
-// ProcessLevel is a field of a process that goes up and down, in bytes or
-// plain numbers.
+// ProcessLevel is a field of a process that goes up and down, in bytes or plain numbers.
 type ProcessLevel uint8
 
 const (
@@ -38,12 +37,12 @@ const (
 	Nice
 	NumProcessLevels
 
-	// Highest is the kernel's own memory of the most that Footprint, or
-	// Resident, ever was. It is no level of a moment.
+	// Highest is the peak of Footprint, or Resident, that the kernel keeps itself. It is not a
+	// level at a moment.
 	Highest = NumProcessLevels
 )
 
-// The metrics behind the fields; of several the first that the archive has.
+// The metrics behind the fields; of several the first that the archive has is used.
 var counterMetrics = [NumProcessCounters][]string{
 	UserTime:         {"proc.psinfo.utime"},
 	SystemTime:       {"proc.psinfo.stime"},
@@ -75,10 +74,10 @@ const (
 	startMetric = "proc.psinfo.start_wall"
 )
 
-// fieldMap finds the field that a recorded metric feeds, which is not the same
-// in all archives: one kernel has no footprint, another no energy.
+// fieldMap finds the field that a recorded metric feeds. That differs between archives: one
+// kernel has no footprint, another no energy.
 type fieldMap struct {
-	names     []string // of all archives
+	names     []string // in all archives
 	byArchive map[*store.ArchiveInfo]*archiveFields
 }
 
@@ -92,7 +91,7 @@ func mapFields(a Archive, counters []ProcessCounter, levels []ProcessLevel) *fie
 	for _, info := range a.Archives() {
 		first := func(list []string) string {
 			for _, name := range list {
-				// What is read more rarely than the rest would miss short lives.
+				// A metric that is read more rarely than the rest would miss short lives.
 				if d := a.LookupIn(info, name); d != nil && d.Unsupported == "" && d.Formula == "" && d.Class == metric.Process {
 					return name
 				}
@@ -123,7 +122,7 @@ func (m *fieldMap) add(name string) {
 	}
 }
 
-// counter is the field that a metric feeds in an archive.
+// counter returns the counter that a metric feeds in an archive.
 func (m *fieldMap) counter(info *store.ArchiveInfo, name string) (ProcessCounter, bool) {
 	if f := m.byArchive[info]; f != nil {
 		c, ok := f.counters[name]
@@ -132,7 +131,7 @@ func (m *fieldMap) counter(info *store.ArchiveInfo, name string) (ProcessCounter
 	return 0, false
 }
 
-// level is the same for levels.
+// level returns the level that a metric feeds in an archive.
 func (m *fieldMap) level(info *store.ArchiveInfo, name string) (ProcessLevel, bool) {
 	if f := m.byArchive[info]; f != nil {
 		l, ok := f.levels[name]
@@ -141,7 +140,7 @@ func (m *fieldMap) level(info *store.ArchiveInfo, name string) (ProcessLevel, bo
 	return 0, false
 }
 
-// counts is the counter that a metric feeds in any archive.
+// counts returns the counter that a metric feeds in any archive.
 func (m *fieldMap) counts(name string) (ProcessCounter, bool) {
 	for _, f := range m.byArchive {
 		if c, ok := f.counters[name]; ok {
@@ -167,8 +166,7 @@ func allLevels() []ProcessLevel {
 	return out
 }
 
-// base is what a value in u must be multiplied with to be in seconds, bytes,
-// joules or a plain number.
+// base returns the factor that converts a value in u to seconds, bytes, joules or a plain number.
 func base(u metric.Units) float64 {
 	var f float64
 	var err error
@@ -206,7 +204,7 @@ func noLevels() (l [NumProcessLevels]float64) {
 	return l
 }
 
-// sum adds what is known; NaN when nothing is.
+// sum adds the known values; it is NaN when none is known.
 func sum(xs ...float64) float64 {
 	total := math.NaN()
 	for _, x := range xs {
@@ -221,8 +219,7 @@ func sum(xs ...float64) float64 {
 	return total
 }
 
-// ProcessMetrics are the metrics that processes, their tables and rankings, are made
-// of.
+// ProcessMetrics returns the metrics that tables and rankings of processes use.
 func ProcessMetrics() []string {
 	names := []string{nameMetric, userMetric, stateMetric, ppidMetric, startMetric, "proc.nprocs", "proc.unread"}
 	for _, list := range counterMetrics {

@@ -19,10 +19,10 @@ type Process struct {
 	User     string
 	State    string
 	Start    int64 // wall clock; 0 when unknown
-	At       int64 // of the reading
+	At       int64 // time of the reading
 	Window   float64
-	// Rates are per second over the Window seconds that end at At; NaN where
-	// unknown. Totals are since the process began.
+	// Rates are per second over the Window seconds that end at At; NaN where unknown. Totals are
+	// those since the process began.
 	Rates, Totals [NumProcessCounters]float64
 	Levels        [NumProcessLevels]float64
 	Threads       []*Process // where threads were asked for
@@ -30,19 +30,19 @@ type Process struct {
 	seen          int64 // last instant with a value
 }
 
-// CPU is the share of a core that p used, 1 for a whole one.
+// CPU returns the share of a core that p used, 1 for a whole one.
 func (p *Process) CPU() float64 { return sum(p.Rates[UserTime], p.Rates[SystemTime]) }
 
-// CPUTime is how many seconds p has computed since it began.
+// CPUTime returns how many seconds of CPU time p has used since it began.
 func (p *Process) CPUTime() float64 { return sum(p.Totals[UserTime], p.Totals[SystemTime]) }
 
-// Wakeups is how often p woke the machine, per second.
+// Wakeups returns how often p woke the machine, per second.
 func (p *Process) Wakeups() float64 {
 	return sum(p.Rates[InterruptWakeups], p.Rates[IdleWakeups])
 }
 
-// Memory is what p holds: its footprint where that is known, else what is
-// resident.
+// Memory returns the memory that p holds: its footprint where that is known, else its resident
+// memory.
 func (p *Process) Memory() float64 {
 	if f := p.Levels[Footprint]; f == f {
 		return f
@@ -50,7 +50,7 @@ func (p *Process) Memory() float64 {
 	return p.Levels[Resident]
 }
 
-// Uptime is how long p had lived, in seconds; NaN when that is unknown.
+// Uptime returns how long p had lived, in seconds; NaN when that is unknown.
 func (p *Process) Uptime() float64 {
 	if p.Start == 0 || p.At < p.Start {
 		return math.NaN()
@@ -58,10 +58,10 @@ func (p *Process) Uptime() float64 {
 	return float64(p.At-p.Start) / 1e9
 }
 
-// Parent is the key of the parent's instance, as far as it was recorded.
+// Parent returns the key of the parent's instance, as far as it was recorded.
 func (p *Process) Parent() string { return p.Instance.Label("parent") }
 
-// table is how the processes, or threads, of one moment are put together.
+// table says which metrics make up the processes, or threads, of one moment.
 type table struct {
 	indom  string
 	class  metric.Class
@@ -100,19 +100,19 @@ func threadTable(a Archive) *table {
 	return t
 }
 
-// Processes is the process table at the last reading not after at, on each
-// host of the window. Only those that keep accepts are there; nil keeps all.
+// Processes returns the process table at the last reading not after at, on each host of the
+// window. It contains only the processes that keep accepts; nil keeps all.
 func Processes(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) []*Process {
 	return processTable(a).at(a, w, at, keep)
 }
 
-// ThreadsAt is the same for threads.
+// ThreadsAt is like Processes, for threads.
 func ThreadsAt(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) []*Process {
 	return threadTable(a).at(a, w, at, keep)
 }
 
-// intervalsBack is how many intervals before the moment are read: the reading
-// itself and the one before it, and some for ticks that came late.
+// intervalsBack is how many intervals before the moment are read: the reading itself and the one
+// before it, and some for ticks that came late.
 const intervalsBack = 2.9
 
 func (t *table) at(a Archive, w Window, at int64, keep func(string, *metric.Instance) bool) []*Process {
@@ -127,8 +127,8 @@ func (t *table) at(a Archive, w Window, at int64, keep func(string, *metric.Inst
 	return out
 }
 
-// lastTick is the last reading of the table's class on a host not after at,
-// and the class's interval there.
+// lastTick returns the last reading of the table's class on a host not after at, and the class's
+// interval there.
 func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64) {
 	for _, info := range a.Archives() {
 		if info.Host.ID != host || info.From > at {
@@ -150,11 +150,11 @@ func (t *table) lastTick(a Archive, host string, at int64) (tick, every int64) {
 	}
 }
 
-// mostSweeps bounds how far the parts of a table may lie apart.
+// mostSweeps bounds how far apart the parts of a table may lie.
 const mostSweeps = 64
 
-// sweepsFor is how many sweeps it took to read all processes that there were at
-// tick: one, unless there were too many.
+// sweepsFor returns how many sweeps it took to read all processes there were at tick: one, unless
+// there were too many.
 func (t *table) sweepsFor(a Archive, host string, tick, every int64) int64 {
 	at := make(map[string]float64)
 	if t.class != metric.Process || a.Lookup("proc.unread") == nil {
@@ -180,8 +180,7 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 		return nil
 	}
 	sweeps := t.sweepsFor(a, host, tick, every)
-	// Where one sweep could not read all processes, what is known of them is
-	// spread over several.
+	// Where one sweep could not read all processes, their values are spread over several sweeps.
 	round := sweeps * every
 	w := Window{Hosts: []string{host}, From: tick - int64(intervalsBack*float64(round)), To: tick}
 	ended := make(map[string]bool)
@@ -201,12 +200,12 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 	}
 	var out []*Process
 	for _, p := range c.order {
-		// What was not there at the last reading has ended.
+		// A process that was not there at the last reading has ended.
 		if p.vanished || ended[p.Instance.Key] || p.seen < tick-round+every/2 {
 			continue
 		}
 		if p.Archive.Step != 0 && sweeps == 1 && p.seen < tick {
-			continue // A step may be cut short, and has all that were there at its end.
+			continue // A step may be cut short, and has all processes that were there at its end.
 		}
 		p.At = tick
 		if !(p.Window > 0) {
@@ -217,8 +216,8 @@ func (t *table) onHost(a Archive, host string, at int64, keep func(string, *metr
 	return out
 }
 
-// young gives a process that was seen for the first time rates over its life,
-// where that began within the interval.
+// young gives a process that was seen for the first time rates over its life, if that began
+// within the interval.
 func (p *Process) young(tick, every int64) {
 	age := float64(tick-p.Start) / 1e9
 	if p.Start == 0 || age <= 0 || tick-p.Start > every+every/2 {
@@ -230,7 +229,7 @@ func (p *Process) young(tick, every int64) {
 	}
 }
 
-// collector puts runs of many metrics together to processes.
+// collector combines the runs of many metrics into processes.
 type collector struct {
 	a          Archive
 	fields     *fieldMap
@@ -285,8 +284,7 @@ func (c *collector) take(run *store.Run) {
 	}
 	switch d.Name {
 	case nameMetric:
-		// The instance is called what it was called last; an exec may lie
-		// between that and this moment.
+		// The instance has its latest name; an exec may lie between that name and this moment.
 		p.Name = run.Word(last)
 	case userMetric:
 		p.User = run.Word(last)

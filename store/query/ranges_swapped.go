@@ -7,9 +7,9 @@ import (
 	"tachograph/store"
 )
 
-// regain adds up anew what the counters gained whose instance came or went in
-// the window: summaries do not know that what has the key of an instance then
-// may be another thing. What one thing counted before is no gain of another's.
+// regain recomputes the gains of counters whose instance came or went in the window: summaries do
+// not show that an instance with the same key may be another thing from then on. What one thing
+// had counted before is no gain of another.
 func regain(a Archive, r RangeRequest, order []*tally, byID map[seriesID]*tally) {
 	if !slices.ContainsFunc(order, func(t *tally) bool {
 		return t.Instance != nil && t.Metric.Sem == metric.Counter && !metric.PerBoot(t.Metric.Indom)

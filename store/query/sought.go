@@ -14,8 +14,8 @@ import (
 	"tachograph/store/chunk"
 )
 
-// keysOf are the keys of the instances that accept takes by any of their names,
-// in and about a window; ok is false if they are not known, or too many.
+// keysOf returns the keys of the instances that accept takes by any of their names, in and about
+// a window; ok is false if they are not known, or too many.
 func keysOf(a Archive, indom string, w Window, s *store.Sought, accept func(in *metric.Instance) bool) (keys []string, ok bool) {
 	if s == nil {
 		return nil, false
@@ -23,8 +23,8 @@ func keysOf(a Archive, indom string, w Window, s *store.Sought, accept func(in *
 	return a.Keys(indom, w.From, w.To, s, accept)
 }
 
-// soughtBy is what instances have in common whose name, key or name without
-// number matches one of the patterns.
+// soughtBy returns what the instances have in common whose name, key or name without number
+// matches one of the patterns.
 func soughtBy(patterns ...*Pattern) *store.Sought {
 	s := &store.Sought{}
 	for _, p := range patterns {
@@ -33,7 +33,7 @@ func soughtBy(patterns ...*Pattern) *store.Sought {
 	return s
 }
 
-// trait is what texts that p matches have in common.
+// trait returns what the texts that p matches have in common.
 func (p *Pattern) trait() chunk.Trait {
 	expr := "^" + regexp.QuoteMeta(p.name) + "$"
 	if p.re != nil {
@@ -52,7 +52,7 @@ func (p *Pattern) trait() chunk.Trait {
 			number, name, _ := strings.Cut(frame, " ") // as ProcessName does
 			return strings.Trim(number, "0123456789/\x00") == "" && re.MatchString(name)
 		}
-		// The same frames stand in most chunks.
+		// Most chunks have the same frames.
 		known := make(map[string]bool)
 		var mu sync.Mutex
 		t.Frame = func(frame string) bool {
@@ -72,12 +72,12 @@ func (p *Pattern) trait() chunk.Trait {
 	return t
 }
 
-// mostFrames bounds how many are remembered.
+// mostFrames bounds how many frames are remembered.
 const mostFrames = 1 << 14
 
-// relaxed is an expression that matches, if re matches a text, also what is left
-// of that when digits in a row become one zero byte: whatever takes a digit may
-// take the zero instead, or, as one of those that follow, nothing.
+// relaxed returns an expression that also matches each text that re matches after runs of digits
+// in it have become one zero byte: whatever matches a digit may match the zero instead, or, for
+// the digits that follow, nothing.
 func relaxed(re *syntax.Regexp) *syntax.Regexp {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -127,8 +127,8 @@ func takesDigit(class []rune) bool {
 	return false
 }
 
-// endings are what numbers must end in that the expression spells out, to their
-// last digit.
+// endings returns the endings of numbers that the expression requires, where it has all their
+// digits up to the last.
 func endings(re *syntax.Regexp) []chunk.Ending {
 	parts := []*syntax.Regexp{re}
 	if re.Op == syntax.OpConcat {
@@ -158,8 +158,7 @@ func endings(re *syntax.Regexp) []chunk.Ending {
 	return out
 }
 
-// sought is what the processes that m accepts have in common; nil if it
-// accepts all.
+// sought returns what the processes that m accepts have in common; nil if it accepts all.
 func (m *Matcher) sought(loose bool) *store.Sought {
 	if m.All() {
 		return nil
@@ -178,8 +177,7 @@ func (m *Matcher) sought(loose bool) *store.Sought {
 	return s
 }
 
-// livesOf are the lives in a window of the processes that m chooses, see
-// Choose.
+// livesOf returns the lives in a window of the processes that m chooses, see Choose.
 func (m *Matcher) livesOf(a Archive, w Window) []*store.Life {
 	for _, loose := range []bool{false, true} {
 		var keys []string

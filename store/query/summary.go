@@ -7,12 +7,12 @@ import (
 	"tachograph/store"
 )
 
-// Digest is one archive in a line.
+// Digest summarizes one archive in a line.
 type Digest struct {
 	Archive *store.ArchiveInfo
 	// From and To are the part of the archive that lies in the window.
 	From, To int64
-	CPU      float64 // mean share of all cores; NaN where unknown, as all below
+	CPU      float64 // mean share of all cores; NaN where unknown, as are all below
 	Memory   float64 // most bytes in use
 	OfMemory float64
 	Read     float64 // bytes
@@ -28,7 +28,7 @@ var digestMetrics = []string{
 	"disk.all.read_bytes", "disk.all.write_bytes", "network.all.in.bytes", "network.all.out.bytes",
 }
 
-// Digests sums up each archive of the window, from summaries alone.
+// Digests summarizes each archive of the window, from summaries alone.
 func Digests(a Archive, w Window, yield func(*Digest) error) error {
 	_, _, list := Covered(a, w)
 	for _, info := range list {

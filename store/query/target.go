@@ -8,13 +8,13 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Target is what a question is about: a recorded metric or an expression.
+// Target is the subject of a question: a recorded metric or an expression.
 type Target struct {
 	Metric *metric.Desc // nil for expressions
 	Expr   *Expr        // nil for recorded metrics
 }
 
-// Name is the metric's name or the expression's text.
+// Name returns the metric's name or the expression's text.
 func (t Target) Name() string {
 	if t.Metric != nil {
 		return t.Metric.Name
@@ -22,7 +22,7 @@ func (t Target) Name() string {
 	return t.Expr.Text
 }
 
-// Indom is the domain of its instances.
+// Indom returns the domain of its instances.
 func (t Target) Indom() string {
 	if t.Metric != nil {
 		return t.Metric.Indom
@@ -30,8 +30,8 @@ func (t Target) Indom() string {
 	return t.Expr.Indom()
 }
 
-// Targets finds what the arguments name: metrics, patterns of metrics,
-// derived metrics or expressions.
+// Targets finds the targets that the arguments name: metrics, patterns of metrics, derived
+// metrics or expressions.
 func Targets(a Archive, defs *Definitions, args []string) ([]Target, error) {
 	var out []Target
 	seen := make(map[string]bool)
@@ -68,14 +68,14 @@ func targets(a Archive, defs *Definitions, arg string) ([]Target, error) {
 	var out []Target
 	for _, d := range found {
 		if metric.OfStacks(d.Indom) && strings.ContainsAny(arg, "*?/") && !strings.HasPrefix(arg, "stack") {
-			continue // Who asks for everything does not mean each call of each stack.
+			continue // A request for everything does not mean each call of each stack.
 		}
 		if d.Formula == "" {
 			out = append(out, Target{Metric: d})
 			continue
 		}
-		// A formula whose operands this archive lacks is no reason to refuse
-		// the others that the pattern names.
+		// A formula whose operands this archive lacks is no reason to refuse the others that the
+		// pattern names.
 		if e, err := Compile(a, defs, d.Name); err == nil {
 			out = append(out, Target{Expr: e})
 		} else if d.Name == arg {
@@ -98,15 +98,15 @@ func targets(a Archive, defs *Definitions, arg string) ([]Target, error) {
 	return []Target{{Expr: e}}, nil
 }
 
-// isProduct reports whether an argument without spaces looks like a
-// multiplication rather than a pattern: a * with a number beside it.
+// isProduct reports whether an argument without spaces looks like a multiplication rather than a
+// pattern: a * with a number beside it.
 func isProduct(arg string) bool {
 	l, r, ok := strings.Cut(arg, "*")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789.") == "" }
 	return ok && (digits(l) || digits(r))
 }
 
-// ReadTarget answers a request about one target, in its shown or raw form.
+// ReadTarget answers a request about one target, as shown or as recorded.
 func ReadTarget(a Archive, t Target, r Request) iter.Seq2[*Series, error] {
 	if t.Metric != nil {
 		r.Metrics = []string{t.Metric.Name}

@@ -25,20 +25,20 @@ type Part struct {
 // Archive is a recording in memory. It has the methods of a store.Reader.
 type Archive struct {
 	derive.Answers
-	// RunLength is the largest number of values in one Run or Summary, so that
-	// readers meet series in several of them.
+	// RunLength is the largest number of values in one Run or Summary, so that readers get a
+	// series in several of them.
 	RunLength int
-	// Lost is what Losses tells, once.
+	// Lost is what Losses returns, once.
 	Lost    []store.Loss
 	parts   []*part
 	metrics []*metric.Desc
 	byName  map[string]*metric.Desc
 }
 
-// View is the whole archive.
+// View returns the whole archive.
 func (a *Archive) View(store.Limits) store.Archive { return a }
 
-// Losses are Lost.
+// Losses returns Lost, and clears it.
 func (a *Archive) Losses() []store.Loss {
 	lost := a.Lost
 	a.Lost = nil
@@ -52,7 +52,7 @@ type part struct {
 	lives  []*store.Life
 }
 
-// series is every value of one metric and instance in one archive.
+// series holds every value of one metric and instance in one archive.
 type series struct {
 	desc  *metric.Desc
 	in    *metric.Instance
@@ -204,7 +204,7 @@ func (a *Archive) Lives(indom string, from, to int64, keys ...string) iter.Seq[*
 	}
 }
 
-// Events lists what happened from one wall clock to another, both inclusive.
+// Events lists what happened from one wall clock time to another, both inclusive.
 func (a *Archive) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*store.Event] {
 	return func(yield func(*store.Event) bool) {
 		for _, p := range a.parts {
