@@ -101,7 +101,7 @@ func bitsOf(t metric.Type, x float64) uint64 {
 	}
 }
 
-// noise is between -1 and 1, and the same for the same series and instant.
+// noise returns a number between -1 and 1 that is the same for the same series and instant.
 func noise(key string, at int64) float64 {
 	h := fnv.New64a()
 	h.Write([]byte(key))
@@ -113,7 +113,7 @@ func noise(key string, at int64) float64 {
 	return float64(x>>11)/(1<<52) - 1
 }
 
-// next is the series' value at the instant at, seconds after the one before.
+// next returns the series' value at the instant at, seconds after the one before.
 func (p *parser) next(c *cell, b *block, at int64) metric.Value {
 	f := &c.form
 	if f.constant {

@@ -78,7 +78,7 @@ func Parse(r io.Reader) ([]*Part, error) {
 type parser struct {
 	start     int64
 	host      metric.Host
-	zone      string // of its clock
+	zone      string // time zone of its clock
 	boot      string
 	bootAt    int64
 	shift     int64
@@ -241,7 +241,7 @@ func (p *parser) endPart() {
 	p.part = nil
 }
 
-// named is the one of all that is called name.
+// named returns the element of all whose name is name.
 func named[T fmt.Stringer](name string, all ...T) (T, error) {
 	for _, v := range all {
 		if v.String() == name {

@@ -33,8 +33,8 @@ func (a *Archive) matching(sel store.Selection) iter.Seq2[*part, *series] {
 	}
 }
 
-// span is the range of s's values that sel asks for. The value before the
-// window counts only in the part where it directly precedes it.
+// span returns the range of s's values that sel asks for. The value before the window counts only
+// in the part where it directly precedes it.
 func (a *Archive) span(sel store.Selection, p *part, s *series) (lo, hi int) {
 	lo, hi = len(s.wall), 0
 	for i, w := range s.wall {
@@ -48,8 +48,8 @@ func (a *Archive) span(sel store.Selection, p *part, s *series) (lo, hi int) {
 	if hi > 0 {
 		return max(lo-1, 0), hi
 	}
-	// Nothing in the window: the last value before it is wanted if no later
-	// part of the boot has one.
+	// Nothing in the window: the last value before it counts if no later part of the boot has
+	// one.
 	last := -1
 	for i, w := range s.wall {
 		if w < sel.From {
@@ -81,8 +81,8 @@ func (a *Archive) laterInBoot(sel store.Selection, p *part, s *series) bool {
 	return false
 }
 
-// Select reads values; see store.Reader. Like that one it gives what was before
-// the window ahead of all that is in it.
+// Select reads values; see store.Reader. Like store.Reader it yields the values before the window
+// ahead of all that are in it.
 func (a *Archive) Select(sel store.Selection) iter.Seq[*store.Run] {
 	return func(yield func(*store.Run) bool) {
 		for p, s := range a.matching(sel) {

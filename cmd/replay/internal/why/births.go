@@ -15,14 +15,15 @@ import (
 
 const (
 	birthsLeast, birthsSevere = 20, 400 // a second
-	// birthsSettle is how long they must go on to weigh half as much as if for ever.
+	// birthsSettle is how long births must go on to weigh half of what they would if they went on
+	// for ever.
 	birthsSettle = int64(10e9)
-	// mostExits bounds how many ends are looked at to tell whose births they were.
+	// mostExits bounds how many ends are examined to find whose births they were.
 	mostExits = 50_000
 )
 
-// births finds processes that are started faster than anybody needs them: those
-// that no sweep met are counted, too.
+// births finds processes that are started faster than they are needed. Processes that no sweep
+// met count, too.
 func (q *question) births() ([]*finding, error) {
 	var out []*finding
 	for _, c := range q.field.of["births"] {
@@ -43,8 +44,8 @@ func (q *question) births() ([]*finding, error) {
 	return out, nil
 }
 
-// cost is what births weigh by the share of the processors that those used whom no reading
-// met: a tenth is all that is needed.
+// cost returns how much births weigh by the share of the processors that processes used which no
+// reading met: a tenth gives the full weight.
 func (q *question) cost(since, until int64) float64 {
 	_, seen := q.share("", thingCPU, since, until)
 	unseen := (float64(q.level("cpu", since, until)*q.cores) - seen) / q.cores
@@ -58,8 +59,7 @@ func roundTo(x float64) float64 {
 	return math.Round(x*10) / 10
 }
 
-// whoseBirths says what the processes were called that came and went, and who
-// started most of them.
+// whoseBirths names the processes that came and went, and the process that started most of them.
 func (q *question) whoseBirths(since, until int64) string {
 	byName, byParent := make(map[string]int), make(map[string]int)
 	looked, ended, told := 0, 0, 0

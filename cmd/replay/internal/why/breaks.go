@@ -19,7 +19,7 @@ type silence struct {
 	state string // "asleep", "off", "panicked", "not recorded"
 }
 
-// states are what a machine was in a break; the later says more of why.
+// states are what a machine was in a break; a later one says more about the reason.
 var states = []struct {
 	name  string
 	kinds []metric.EventKind
@@ -39,14 +39,14 @@ func stateOf(k metric.EventKind) int {
 	return 0
 }
 
-// silences puts breaks that follow each other closely together: a panic, the
-// time in which the machine was off, and its start are one.
+// silences joins breaks that follow each other closely: a panic, the time in which the machine
+// was off, and its start are one silence.
 func silences(list []query.Break, from int64) []silence {
 	const near = int64(time.Minute)
 	var out []silence
 	for _, b := range list {
 		if b.To <= from || b.From < from {
-			continue // How it came to be running.
+			continue // The beginning of the recording is no break.
 		}
 		if n := len(out); n > 0 && b.From <= out[n-1].To+near {
 			last := &out[n-1]
@@ -59,7 +59,7 @@ func silences(list []query.Break, from int64) []silence {
 		out = append(out, silence{b, states[stateOf(b.Kind)].name})
 	}
 	for i := range out {
-		// macOS tells it as the reason of a shutdown.
+		// macOS reports a panic as the reason of a shutdown.
 		if out[i].state == "off" && strings.Contains(out[i].Text, "panic") {
 			out[i].Kind, out[i].state = metric.EventPanic, "panicked, off"
 		}
@@ -70,7 +70,7 @@ func silences(list []query.Break, from int64) []silence {
 	})
 }
 
-// interruptions are the times in the window in which nothing was recorded.
+// interruptions returns the times in the window in which nothing was recorded.
 func (q *question) interruptions() ([]*finding, error) {
 	var out []*finding
 	for _, s := range q.silences {
@@ -86,8 +86,8 @@ func (q *question) interruptions() ([]*finding, error) {
 	return out, nil
 }
 
-// slept is how much of an answer a sleep is, 0 to 1: all of it for a time that
-// was mostly slept through; in a whole recording it is what machines do.
+// slept returns how much of an answer a sleep is, 0 to 1: all of it for a time that was mostly
+// slept through; in a whole recording, sleeping is what machines do.
 func (q *question) slept(s silence) float64 {
 	const aside = 0.3
 	if q.r.Window.From == 0 && q.r.Window.To == 0 {
@@ -117,7 +117,7 @@ func (q *question) silent(s silence) *finding {
 	return f
 }
 
-// stands says it in the words in which every page that shows one instant does.
+// stands describes a silence in the words that every page about one instant uses.
 func (q *question) stands(s silence) string {
 	at := s.From + (s.To-s.From)/2
 	if q.r.At >= s.From && q.r.At < s.To {
@@ -139,7 +139,7 @@ func (q *question) stands(s silence) string {
 	return text
 }
 
-// during is the silence that a whole window lies in.
+// during returns the silence that a whole window lies in; nil if there is none.
 func (q *question) during(from, to int64) *silence {
 	for i := range q.silences {
 		if s := &q.silences[i]; s.From <= from && s.To >= to {

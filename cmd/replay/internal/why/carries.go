@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// bears is the part of what the machine used of something that a cause must have
-	// used for a symptom to be told of it.
+	// bears is the part of what the machine used of something that a cause must have used for a
+	// symptom to be attributed to it.
 	bears = 0.4
-	// bearsMemory is the part of a rise in the use of memory, and leastOfMemory the part
-	// of all memory, that a cause must have taken.
+	// bearsMemory is the part of a rise in the use of memory, and leastOfMemory the part of all
+	// memory, that a cause must have taken.
 	bearsMemory, leastOfMemory = 0.3, 0.05
 )
 
-// carries reports whether the arithmetic allows a symptom to be a cause's doing: how much
-// of what the machine used then was the cause's own.
+// carries reports whether the numbers allow a symptom to be a consequence of a cause: how much of
+// what the machine used then the cause itself used.
 func (q *question) carries(c, s *finding) bool {
 	switch c.kind {
 	case "flushes":
@@ -32,8 +32,8 @@ func (q *question) carries(c, s *finding) bool {
 	return true // Devices and the machine itself.
 }
 
-// unborne makes causes of disks that were slow by themselves: nobody asked so much of
-// them that it was his doing.
+// unborne makes causes of disks that were slow by themselves: no process used them so much that
+// it was the cause.
 func (q *question) unborne(all []*finding) []*finding {
 	for _, f := range all {
 		if f.kind == "slow disk" && !slices.ContainsFunc(all, func(c *finding) bool { return c.cause && explains(c, f, q.slack()) && q.carries(c, f) }) {
@@ -43,7 +43,7 @@ func (q *question) unborne(all []*finding) []*finding {
 	return all
 }
 
-// bearsUse is that of what processes of one name use.
+// bearsUse answers carries for what processes of one name use.
 func (q *question) bearsUse(c, s *finding) bool {
 	part := func(of, machine float64, list ...int) bool {
 		own, all := 0.0, 0.0
@@ -86,8 +86,8 @@ func (q *question) bearsUse(c, s *finding) bool {
 	return false
 }
 
-// bearsBirths is that of processes that come and go: what they used is what none that was
-// seen did.
+// bearsBirths answers carries for processes that come and go: they used whatever the processes
+// that were seen did not.
 func (q *question) bearsBirths(c, s *finding) bool {
 	unseen := func(signal string, thing int) bool {
 		_, all := q.share("", thing, s.since, s.until)

@@ -9,8 +9,7 @@ import (
 	"tachograph/store/query"
 )
 
-// disks finds devices that did not answer, answered slowly, or had all they could
-// do.
+// disks finds devices that did not answer, answered slowly, or were busy all the time.
 func (q *question) disks() ([]*finding, error) {
 	var out []*finding
 	for _, busy := range q.diskKeys() {
@@ -23,8 +22,8 @@ func (q *question) disks() ([]*finding, error) {
 	return mirrored(out), nil
 }
 
-// mirrored drops devices that only stand for others: what lies on top of a disk
-// does as that does, at the same time.
+// mirrored drops devices that only repeat others: a device on top of a disk does what the disk
+// does, at the same time.
 func mirrored(list []*finding) []*finding {
 	slices.SortStableFunc(list, func(x, y *finding) int { return int(1e6 * (y.weight - x.weight)) })
 	var out []*finding
@@ -49,7 +48,7 @@ func mirrored(list []*finding) []*finding {
 	return out
 }
 
-// diskKeys are the disks of which something is known.
+// diskKeys returns the disks for which there are values.
 func (q *question) diskKeys() []string {
 	var keys []string
 	for _, name := range []string{"disk.busy", "disk.done", "disk.time"} {
@@ -62,7 +61,7 @@ func (q *question) diskKeys() []string {
 	return keys
 }
 
-// one is the course of a signal of one instance.
+// one returns the course of a signal for one instance.
 func (f *field) one(signal, key string) *course {
 	for _, c := range f.of[signal] {
 		if c.key == key {
@@ -73,12 +72,12 @@ func (f *field) one(signal, key string) *course {
 }
 
 const (
-	// hangs is how long requests must not be finished for it to be a hang.
+	// hangs is how long no request must be finished for that to be a hang.
 	hangs = int64(5e9)
-	// A disk ails if it works for so many times as long on each request as it usually
-	// does, at least so long, and for so much of the time.
+	// A disk ails if it works ailsTimes as long on each request as it usually does, at least
+	// ailsLeast seconds, and ailsBusy of the time.
 	ailsTimes, ailsLeast, ailsBusy = 4, 0.002, 0.3
-	// larger is how many times as large requests may be for that not to be the reason.
+	// larger is how many times as large requests must be to be the reason themselves.
 	larger = 2
 )
 
@@ -108,7 +107,7 @@ func (q *question) hung(key string) *finding {
 	return out
 }
 
-// waiting says which processes waited in the kernel at an instant.
+// waiting names the processes that waited in the kernel at an instant.
 func (q *question) waiting(at int64) string {
 	var list []string
 	n := 0
@@ -126,7 +125,7 @@ func (q *question) waiting(at int64) string {
 	return fmt.Sprintf(", %s waiting in the kernel (%s)", cli.Count(n, "process"), names(list))
 }
 
-// perRequest is a course of seconds by requests.
+// perRequest returns a course divided by the number of requests.
 func perRequest(spent, done *course) *course {
 	each := &course{signal: spent.signal, name: spent.name, key: spent.key, gap: 1, x: slices.Clone(spent.x)}
 	for k := range each.x {
@@ -139,8 +138,8 @@ func perRequest(spent, done *course) *course {
 	return each
 }
 
-// ailing finds a time in which a disk was slow by itself: it worked far longer on each
-// request than it usually does, though these were no larger.
+// ailing finds a time in which a disk was slow by itself: it worked far longer on each request
+// than it usually does, though the requests were no larger.
 func (q *question) ailing(busy, done, spent, bytes *course) *finding {
 	f := q.field
 	work, size := perRequest(busy, done), perRequest(bytes, done)

@@ -15,8 +15,8 @@ import (
 	"tachograph/store/query"
 )
 
-// ends finds programs that something starts again and again, only for them to
-// fail, and processes that were killed or crashed.
+// ends finds programs that something starts again and again, only for them to fail, and processes
+// that were killed or crashed.
 func (q *question) ends() ([]*finding, error) {
 	w := query.Window{Hosts: q.w.Hosts, From: q.field.from, To: q.field.begin(q.field.n)}
 	told := make(map[string]bool)
@@ -29,13 +29,13 @@ func (q *question) ends() ([]*finding, error) {
 		if !q.served(l) {
 			continue
 		}
-		// How often it fails elsewhere in so long a time.
+		// How often it usually fails in so long a time outside the window.
 		usual := 0.0
 		if rest := float64(w.To-w.From) - float64(q.w.To-q.w.From); rest > 0 {
 			usual = float64(l.elsewhere) * float64(q.w.To-q.w.From) / rest
 		}
 		if l.first-q.w.From < 3*int64(l.every) && q.w.To-l.last < 3*int64(l.every) && 2*(q.w.To-q.w.From) > w.To-w.From {
-			usual = float64(l.failed) / 2 // It did all the time: who knows what is usual?
+			usual = float64(l.failed) / 2 // It did so all the time, so what is usual is unknown.
 		}
 		f := &finding{kind: "crash loop", who: l.name, topic: "loop", cause: true, since: l.first, until: l.last,
 			weight: grade(0.62, 0.3*min(float64(l.failed)/40, 1)) * novel(usual, float64(l.failed)), explains: []string{"births", "death"}, amount: float64(l.failed) / max(float64(l.last-l.first)/1e9, 1),
@@ -51,17 +51,18 @@ func (q *question) ends() ([]*finding, error) {
 }
 
 const (
-	// mostLoops bounds the programs that are told apart, whatever an archive holds.
+	// mostLoops bounds the loops that are kept apart, whatever an archive holds.
 	mostLoops = 10_000
-	// A crash loop fails at least so often, most of the time.
+	// leastFailures is the fewest failures of a crash loop, which also fails most of the time.
 	leastFailures = 5
-	// Many commands say no by how they end: grep, test, diff, curl; and who is killed, is
-	// so by somebody's will. Of a service's trouble that tells only when it goes on.
+	// leastOfNo is how long failures must go on to mean trouble of a service. Many commands, such
+	// as grep, test, diff and curl, say no by the way they end, and a process that is killed is
+	// so by intention.
 	leastOfNo = 30 * time.Second
 )
 
-// starved makes one finding of a program that is started again and again and of the
-// kernel's killing it each time for lack of memory.
+// starved joins the finding of a program that is started again and again with that of the kernel
+// killing it each time for lack of memory.
 func starved(all []*finding) []*finding {
 	for _, l := range all {
 		if l.kind != "crash loop" {
@@ -85,15 +86,15 @@ type loop struct {
 	count, failed int
 	first, last   int64
 	gaps          []int64
-	took          []float64 // seconds that each lived, where that is known
+	took          []float64 // seconds that each process lived, where that is known
 	hows          map[string]int
 	every         time.Duration
 	// elsewhere is how often it failed in the field, outside the window.
 	elsewhere int
 }
 
-// loopsOf are the crash loops of a window. Programs of one name are told apart by
-// who started them: what a shell's scripts fail at is no service's trouble.
+// loopsOf returns the crash loops of a window. Programs of one name are kept apart by their
+// parents: the failures of a shell's scripts are no trouble of a service.
 func (q *question) loopsOf() []*loop {
 	all := make(map[[2]string]*loop)
 	var order []*loop
@@ -145,7 +146,7 @@ func (q *question) loopsOf() []*loop {
 	return list
 }
 
-// crashes reports whether the loop is one, and finds its rhythm.
+// crashes reports whether the loop is a crash loop, and finds its rhythm.
 func (l *loop) crashes() bool {
 	if l.failed < leastFailures || 5*l.failed < 4*l.count {
 		return false
@@ -159,20 +160,21 @@ func (l *loop) crashes() bool {
 }
 
 const (
-	// mostTook bounds how many lives of a loop are looked at.
+	// mostTook bounds how many lives of a loop are examined.
 	mostTook = 1000
-	// A service lives so long before it is one that fails, or so many times its rhythm.
+	// A service has run for at least servesLeast and servesTimes its rhythm before it counts as
+	// one that fails.
 	servesLeast, servesTimes = 20 * time.Second, 5
-	// tries is how long each attempt of a service that never came up takes at least: a
+	// tries is how many seconds each attempt of a service that never came up takes at least: a
 	// command of a script that asks again and again is done at once.
 	tries = 0.4
 	// pollsWithin is how soon scripts ask again.
 	pollsWithin = 2 * time.Second
 )
 
-// served reports whether a loop is of a service that fails, and not of a script that asks
-// until the answer is yes: it had run for long before, it crashed, or it tried for a
-// while each time. Who is killed each time by who started it does not fail.
+// served reports whether a loop is that of a service that fails, and not of a script that asks
+// until the answer is yes: it had run for long before, it crashed, or it tried for a while each
+// time. A process that its parent kills each time does not fail.
 func (q *question) served(l *loop) bool {
 	if query.Crashed(l.how()) {
 		return true
@@ -181,7 +183,7 @@ func (q *question) served(l *loop) bool {
 		return true
 	}
 	if len(l.took) == 0 && l.how() != "exit 1" && l.every >= pollsWithin {
-		return true // Nothing is known of how long it tried.
+		return true // It is not known how long it tried.
 	}
 	long := max(int64(servesLeast), servesTimes*int64(l.every))
 	for life := range q.a.Lives("process", q.field.from, l.first+int64(time.Second)) {
@@ -199,7 +201,7 @@ func (q *question) served(l *loop) bool {
 	return false
 }
 
-// how is the way in which most ended.
+// how returns the way in which most of them ended.
 func (l *loop) how() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(l.hows)), func(x, y string) int {
 		return cmp.Or(cmp.Compare(l.hows[y], l.hows[x]), cmp.Compare(x, y))
@@ -209,8 +211,8 @@ func (l *loop) how() string {
 // lived is how long a process must have run for its end to be missed.
 const lived = int64(time.Minute)
 
-// missed reports whether a process that was killed had run for long, was the only one of
-// its name, and was not started again.
+// missed reports whether a process that was killed had run for long, was the only one of its
+// name, and was not started again.
 func (q *question) missed(e *store.Event) bool {
 	began := e.At.Wall
 	for life := range q.a.Lives("process", e.At.Wall-lived, e.At.Wall, e.Key) {

@@ -10,7 +10,7 @@ import (
 	"tachograph/store/query"
 )
 
-// foremost is the name that used most of a thing beyond what is usual of it in the window,
+// foremost returns the name that used most of a thing beyond what is usual for it in the window,
 // and when.
 func (q *question) foremost(thing int) (who string, most stint) {
 	for name, a := range q.ledger.names {
@@ -25,8 +25,8 @@ func (q *question) foremost(thing int) (who string, most stint) {
 	return who, most
 }
 
-// ofName makes a finding of what the processes of a name did in a time; weight is what it
-// weighs if it goes on for ever.
+// ofName makes a finding of what the processes of a name did in a time; weight is what it weighs
+// if it goes on for ever.
 func (q *question) ofName(kind, name string, s stint, weight float64, clause string) *finding {
 	long := float64(s.until-s.since) / 1e9
 	f := &finding{kind: kind, who: name, cause: true, since: s.since, until: s.until, weight: weight * long / (long + settles)}
@@ -36,7 +36,7 @@ func (q *question) ofName(kind, name string, s stint, weight float64, clause str
 	return f
 }
 
-// title says who the processes of a name were at an instant, and which command shows them.
+// title names the processes of a name at an instant, and the command that shows them.
 func (q *question) title(name string, at int64) (title string, more []string) {
 	list := slices.DeleteFunc(query.Processes(q.a, query.Window{Hosts: q.w.Hosts}, at, nil), func(p *query.Process) bool { return p.Name != name })
 	if len(list) == 1 {
@@ -49,8 +49,7 @@ func (q *question) title(name string, at int64) (title string, more []string) {
 	return fmt.Sprintf("%s called %s", cli.Count(len(list), "process"), name), []string{"top", "--group", "name"}
 }
 
-// joined makes one line of what one program used and of what it did besides at the same
-// time.
+// joined joins what one program used and what it did besides at the same time into one line.
 func joined(all []*finding) []*finding {
 	gone := make(map[*finding]bool)
 	for _, f := range all {

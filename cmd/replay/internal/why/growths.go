@@ -14,23 +14,23 @@ import (
 	"tachograph/store/query"
 )
 
-// hoards are what processes can run out of, or make others run out of: from how
-// many on it is worth a word, and what is very many.
+// hoards are what processes can run out of, or make others run out of: least is the number from
+// which on it is worth a line, and severe is very many.
 var hoards = []struct {
 	metric, what  string
 	least, severe float64
 	explains      []string
-	limit         string // the metric of how many a process may hold
+	limit         string // the metric that holds how many a process may have
 }{
 	{"proc.fd.count", "open files", 800, 60000, []string{"files", "tcp"}, "proc.fd.limit"},
 	{"proc.psinfo.threads", "threads", 150, 10000, []string{"processes"}, ""},
 	{"proc.net.tcp_count", "TCP sockets", 400, 20000, []string{"tcp"}, ""},
 }
 
-// longest is the length of windows that are looked at as a whole for what grows.
+// longest is the length of the longest window that is searched as a whole for what grows.
 const longest = int64(time.Hour)
 
-// summaries are those of a metric in some windows.
+// summaries returns the summaries of a metric in some windows.
 func (q *question) summaries(name string, parts []query.Window) iter.Seq[*store.Summary] {
 	return func(yield func(*store.Summary) bool) {
 		for _, w := range parts {
@@ -61,7 +61,8 @@ func (q *question) growths() ([]*finding, error) {
 		w := query.Window{Hosts: q.w.Hosts, From: q.w.From - besides/2, To: q.shown.To}
 		parts := []query.Window{w}
 		if w.To-w.From > longest {
-			// Of hours only how they begin and end: what grows is more in the end.
+			// For windows of hours only the beginning and the end are read: what grows is larger
+			// at the end.
 			parts = []query.Window{{Hosts: w.Hosts, From: w.From, To: w.From + besides}, {Hosts: w.Hosts, From: w.To - besides, To: w.To}}
 		}
 		for s := range q.summaries(h.metric, parts) {
@@ -97,7 +98,7 @@ func (q *question) growths() ([]*finding, error) {
 				more: append([]string{"rates", h.metric, "-i", c.in.Name}, span(q.w.From, q.w.To)...)}
 			half, stood := q.climb(h.metric, c.in.Key, w, (c.first+c.most)/2, 0.985*c.most, c.firstAt)
 			if c.first == 0 && half-c.firstAt < atOnce {
-				f.weight *= 0.75 // What has just begun takes what it needs.
+				f.weight *= 0.75 // A process that has just begun takes what it needs.
 			}
 			f.sources = sourcesOf(c.in.Name, c.in.Key, h.metric)
 			f.title = fmt.Sprintf("%s (pid %s)", f.who, strconv.Itoa(pid))
@@ -125,8 +126,8 @@ func (q *question) growths() ([]*finding, error) {
 	return alike(out), nil
 }
 
-// grewFrom is when a level of a process was last hardly more than at first, before it
-// was most.
+// grewFrom returns when a level of a process was last hardly more than at first, before it was
+// highest.
 func (q *question) grewFrom(name, key string, w query.Window, little, most float64, at int64) int64 {
 	sel := w.Selection(name)
 	sel.Keys = []string{key}
@@ -144,15 +145,15 @@ func (q *question) grewFrom(name, key string, w query.Window, little, most float
 }
 
 const (
-	// atOnce is how long what has just begun may take to come to hold half of what it
-	// needs, and how long a level has to stand to be one.
+	// atOnce is how long a process that has just begun may take to hold half of what it needs,
+	// and how long a level must last to count as one.
 	atOnce = int64(5 * time.Second)
 	// exhausted is the weight of a process that can get no more of something.
 	exhausted = 0.62
 )
 
-// climb tells when a level of a process was last no more than half, and for how long it
-// stood where it was nearly most.
+// climb returns when a level of a process was last no more than half, and for how long it then
+// stayed nearly at its highest.
 func (q *question) climb(name, key string, w query.Window, half, most float64, at int64) (halfAt, stood int64) {
 	sel := w.Selection(name)
 	sel.Keys = []string{key}
@@ -174,8 +175,8 @@ func (q *question) climb(name, key string, w query.Window, half, most float64, a
 	return halfAt, last - top
 }
 
-// limit is how much of something a process might hold when it held most: the least of
-// those it had that allow as much; 0: none was recorded.
+// limit returns how much of something a process was allowed when it held most: the smallest of
+// its limits that allows as much; 0 if none was recorded.
 func (q *question) limit(name, key string, w query.Window, most float64) float64 {
 	if name == "" || q.a.Lookup(name) == nil {
 		return 0
@@ -193,10 +194,11 @@ func (q *question) limit(name, key string, w query.Window, most float64) float64
 	return limit
 }
 
-// usualLimits are what systems let a process open, where nobody has set something else.
+// usualLimits are the numbers of files that systems let a process open, unless another limit was
+// set.
 var usualLimits = []float64{256, 1024, 2048, 2560, 4096, 8192, 10240, 16384, 32768, 65535, 65536, 131072, 262144, 524288, 1048576}
 
-// usualLimit is the usual limit that a level stands just below; 0: none.
+// usualLimit returns the usual limit that a level lies just below; 0 if there is none.
 func usualLimit(level float64) float64 {
 	for _, limit := range usualLimits {
 		if level <= limit && level >= 0.985*limit {

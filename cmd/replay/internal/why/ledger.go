@@ -10,9 +10,9 @@ import (
 	"tachograph/store/query"
 )
 
-// A thing is something that processes use or hold, which the ledger is kept of: by a
-// metric, or where an archive lacks that by another one. Of levels what the processes of a
-// name held on average is added up, or the most that one of them held is kept.
+// A thing is something that processes use or hold, which the ledger records: from a metric, or
+// where an archive lacks that, from another one. For a level, the averages of all processes of a
+// name are added up; with most, the highest value of any one process is kept.
 type thing struct {
 	metric, instead string
 	level, most     bool
@@ -21,7 +21,7 @@ type thing struct {
 var things = []thing{
 	thingUser:     {metric: "proc.psinfo.utime"},
 	thingSystem:   {metric: "proc.psinfo.stime"},
-	thingMemory:   {metric: "proc.memory.anon", instead: "proc.memory.rss", level: true}, // what is shared is nobody's own
+	thingMemory:   {metric: "proc.memory.anon", instead: "proc.memory.rss", level: true}, // without shared memory, which belongs to no single process
 	thingRead:     {metric: "proc.io.read_bytes"},
 	thingWritten:  {metric: "proc.io.write_bytes"},
 	thingSwitches: {metric: "proc.psinfo.pswitch"},
@@ -39,38 +39,38 @@ const (
 	thingSwitches
 	thingBlocked // time in which they waited for disks
 	thingReady   // time in which they waited for a processor
-	thingPeak    // the most memory that one of them held
-	thingCPU     // the first two together
+	thingPeak    // the most memory that one process held
+	thingCPU     // user and system time together
 	allThings
 )
 
-// ledger is what the processes of each name used, piece by piece of the field: so
-// what is usual of a name is told by all that is known of it, and what is not.
+// ledger records what the processes of each name used, piece by piece of the field, so that all
+// that is known of a name shows what is usual for it and what is not.
 type ledger struct {
-	cuts  []int64 // where pieces end, the first begins at from
+	cuts  []int64 // where pieces end; the first begins at from
 	from  int64
-	known []bool // of each piece, that processes were read in it
+	known []bool // by piece: processes were read in it
 	names map[string]*account
 }
 
-// account is one name's, by thing and piece: cores, bytes, bytes a second, switches a
+// account is that of one name, by thing and piece: cores, bytes, bytes a second, switches a
 // second, and parts of the time.
 type account struct {
 	of [allThings][]float64
 }
 
 const (
-	// insidePieces and outsidePieces are into how many pieces the window and what lies
-	// before and after it are cut at most; leastPiece is how long these are at least.
+	// insidePieces and outsidePieces are the most pieces that the window, and the time before and
+	// after it, are cut into; leastPiece is the shortest length of a piece.
 	insidePieces, outsidePieces = 36, 60
 	leastPiece                  = int64(10e9)
-	// ledgerAside is how far before and after the window a ledger is kept. Of windows
-	// over ledgerMost none is: that takes too long.
+	// ledgerAside is how far before and after the window a ledger is kept. For windows longer
+	// than ledgerMost there is none: that takes too long.
 	ledgerAside, ledgerMost = int64(30 * time.Minute), int64(3 * time.Hour)
-	// mostAccounts bounds the names that are told apart, whatever an archive holds.
+	// mostAccounts bounds the names that are kept apart, whatever an archive holds.
 	mostAccounts = 1 << 15
-	// leastRest is how much must be known of the time in which a name did not do what is
-	// in question for that to tell what is usual.
+	// leastRest is how much must be known of the time outside the stretch in question to show
+	// what is usual.
 	leastRest = int64(40e9)
 )
 
@@ -95,7 +95,7 @@ func (q *question) keep() *ledger {
 		return l
 	}
 	l.known = make([]bool, len(l.cuts))
-	of := make(map[string][]int) // the things that a metric tells of
+	of := make(map[string][]int) // the things that a metric measures
 	sel := store.Selection{Hosts: q.w.Hosts, From: l.from, To: l.cuts[len(l.cuts)-1], Cuts: l.cuts}
 	for i, t := range things {
 		name := t.metric
@@ -130,7 +130,7 @@ func (q *question) keep() *ledger {
 // ledgerReader enters what it reads of processes into a ledger.
 type ledgerReader struct {
 	l    *ledger
-	last map[[2]string]store.Point // of each counter, by metric and key
+	last map[[2]string]store.Point // last value of each counter, by metric and key
 }
 
 // enter adds what a process used of a thing in a piece.
@@ -148,7 +148,7 @@ func (r *ledgerReader) enter(i, k int, s *store.Summary) {
 	case t.most:
 		a.of[i][k] = max(a.of[i][k], float64(metric.Number(s.Metric.Type, s.Max)*unit))
 	case t.level:
-		// What it held while it was there, by the part of the time that it was.
+		// What it held while it was there, weighted by the part of the time that it was there.
 		held := float64(s.Last.Wall-s.First.Wall)/1e9 + float64(leastStep)/1e9
 		a.add(i, k, s.Sum/float64(s.Count)*min(held/seconds, 1)*unit)
 	default:
@@ -174,7 +174,7 @@ func (a *account) add(i, k int, x float64) {
 	}
 }
 
-// unitsOf is what the ledger is kept in.
+// unitsOf returns the units of a thing in the ledger.
 func unitsOf(thing int) metric.Units {
 	switch thing {
 	case thingUser, thingSystem, thingBlocked, thingReady:
@@ -197,7 +197,7 @@ func (l *ledger) account(name string) *account {
 	return a
 }
 
-// begin is where a piece begins.
+// begin returns where a piece begins.
 func (l *ledger) begin(k int) int64 {
 	if k == 0 {
 		return l.from
@@ -207,7 +207,7 @@ func (l *ledger) begin(k int) int64 {
 
 func (l *ledger) seconds(k int) float64 { return max(float64(l.cuts[k]-l.begin(k))/1e9, 1e-9) }
 
-// within are the first piece of a stretch and the one behind its last.
+// within returns the first piece of a stretch and the one after its last.
 func (l *ledger) within(from, to int64) (lo, hi int) {
 	for k := range l.cuts {
 		if l.cuts[k] <= from {
@@ -225,11 +225,11 @@ type stint struct {
 	stretch
 	since, until int64
 	level, usual float64
-	known        bool // what is usual is known
+	known        bool // usual is known
 }
 
-// stint is the worst of a name in a window: the stretch of pieces that are over half of
-// the most that it used there.
+// stint returns the worst stint of a name in a window: the stretch of pieces in which it used
+// more than half of its maximum there.
 func (l *ledger) stint(x []float64, from, to int64) stint {
 	lo, hi := l.within(from, to)
 	if lo >= hi {
@@ -240,7 +240,7 @@ func (l *ledger) stint(x []float64, from, to int64) stint {
 		return stint{}
 	}
 	best, most := stretch{}, 0.0
-	// What is far more than all that was in the window is another stint.
+	// A piece with far more than any in the window belongs to another stint.
 	of := func(k int) bool { return x[k] >= limit && (k >= lo && k < hi || x[k] <= 4*limit) }
 	for k := 0; k < len(x); k++ {
 		if !of(k) {
@@ -265,17 +265,17 @@ func (l *ledger) stint(x []float64, from, to int64) stint {
 	return s
 }
 
-// stretch is a stretch of pieces, to is behind the last.
+// stretch is a stretch of pieces; to is the one after the last.
 type stretch struct{ from, to int }
 
-// excess is what was used beyond what is usual.
+// excess returns what was used beyond what is usual.
 func (s stint) excess() float64 { return math.Max(s.level-s.usual, 0) }
 
-// kept reports whether there is anything in a ledger.
+// kept reports whether a ledger holds anything.
 func (l *ledger) kept() bool { return l != nil && len(l.names) > 0 }
 
-// share is what all processes used of a thing from one instant to another, and name what
-// those of one did; where no ledger is kept, by what is read of that time alone.
+// share returns what all processes used of a thing from one instant to another, and how much of
+// it the processes of a name did; where no ledger is kept, by reading that time alone.
 func (q *question) share(name string, thing int, from, to int64) (own, all float64) {
 	if q.ledger.kept() {
 		return q.ledger.share(name, thing, from, to)
@@ -308,8 +308,8 @@ func (q *question) share(name string, thing int, from, to int64) (own, all float
 	return own, all
 }
 
-// share is what all processes used of a thing from one instant to another, and name
-// what those of one did.
+// share returns what all processes used of a thing from one instant to another, and how much of
+// it the processes of a name did.
 func (l *ledger) share(name string, thing int, from, to int64) (own, all float64) {
 	lo, hi := l.within(from, to)
 	seconds := 0.0

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// flows are what interfaces are judged by: from where on it is worth a word, and
-// what is much.
+// flows are the signals that interfaces are judged by: least is the amount from which on they are
+// worth a line, severe is a large amount.
 var flows = []struct {
 	signal        string
 	least, severe float64
@@ -22,8 +22,7 @@ var flows = []struct {
 	{"net.errors", 1, 500, 0.65, "%s a second were faulty"},
 }
 
-// networks finds interfaces over which far more went than in the calm stretch, or
-// that lost packets.
+// networks finds interfaces that carried far more than in the calm stretch, or that lost packets.
 func (q *question) networks() ([]*finding, error) {
 	by := make(map[string]*finding)
 	var list []*finding
@@ -40,7 +39,7 @@ func (q *question) networks() ([]*finding, error) {
 			clause := fmt.Sprintf(flow.says, c.signal.write(e.level)) + q.against(c.signal.write(orZero(e.calm)))
 			g := by[c.key]
 			if g == nil {
-				// What goes over the loopback is always somebody's here.
+				// Traffic over the loopback interface always has its cause on this machine.
 				g = &finding{kind: "network", who: c.name, topic: "network", cause: !loopback(c.name), since: since, until: until, explains: []string{"network", "tcp", "udp"},
 					more: append([]string{"rates", "network.interface.in", "network.interface.out", "-i", c.name}, span(q.w.From, q.w.To)...)}
 				by[c.key] = g
@@ -109,7 +108,7 @@ func (q *question) links() []*finding {
 	return out
 }
 
-// without finds an interface that had no link in all the window, and had one before.
+// without finds an interface that had no link during the whole window, and had one before.
 func (q *question) without(c *course, lo, hi int) *finding {
 	f := q.field
 	lost := -1
@@ -130,8 +129,8 @@ func (q *question) without(c *course, lo, hi int) *finding {
 	return nil
 }
 
-// driven names, for what began on the network, the process that began to work
-// hard at the same time: most likely it was that. Both become one finding.
+// driven names, for traffic on the network, the process that began to work hard at the same time:
+// most likely that process caused it. Both become one finding.
 func driven(all []*finding, slack int64) []*finding {
 	gone := make(map[*finding]bool)
 	for _, n := range all {

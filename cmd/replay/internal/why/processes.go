@@ -18,18 +18,18 @@ type suspect struct {
 	*query.Consumer
 	pid  int
 	rows []query.HistoryRow
-	// known are all its names and how it ended.
+	// ended is when it ended and how the way in which it did, if that was recorded.
 	ended int64
 	how   string
 }
 
 const (
-	// suspects is how many processes are looked at for each thing they use.
+	// suspects is how many processes are examined for each thing they use.
 	suspects = 6
-	// leastStep is how finely the lives of processes are looked at.
+	// leastStep is the shortest step in which the lives of processes are read.
 	leastStep = int64(5e9)
-	// settles is how many seconds a use must last to weigh half of what it would if it
-	// went on for ever.
+	// settles is how many seconds a use must last to weigh half of what it would if it went on
+	// for ever.
 	settles = 15
 	// wholeCore is the share of the machine that one core counts as at least.
 	wholeCore = 0.11
@@ -37,14 +37,14 @@ const (
 	littleMemory = 0.1
 )
 
-// aspect is something that processes use: how a suspect's use of it is judged,
+// aspect is something that processes use, and how a suspect's use of it is judged; judge returns
 // nil if there is nothing to say.
 type aspect struct {
 	by    query.By
 	judge func(q *question, s *suspect, n norm) *deed
 }
 
-// deed is what a suspect's use of one thing comes to.
+// deed is the judgement of a suspect's use of one thing.
 type deed struct {
 	kind         string
 	weight       float64
@@ -61,9 +61,8 @@ var aspects = []aspect{
 	{query.ByRead, (*question).judgeReads},
 }
 
-// processes finds those that used far more than is usual for them. The crowds come
-// first: all processes at once take most memory, which is the less the less has been
-// read already.
+// processes finds those that used far more than is usual for them. The crowds come first: reading
+// all processes at once takes most memory, and takes less the less has been read already.
 func (q *question) processes() ([]*finding, error) {
 	if err := q.learn(); err != nil {
 		return nil, err
@@ -85,15 +84,15 @@ func (q *question) processes() ([]*finding, error) {
 	return beside(alike(out), crowds), nil
 }
 
-// suspects are the processes that used most of each thing in the window, with
-// their lives in it.
+// suspects returns the processes that used most of each thing in the window, with their lives in
+// it.
 func (q *question) suspects() ([]*suspect, error) {
 	byKey := make(map[string]*suspect)
 	var list []*suspect
 	var pids []string
 	most := suspects
 	if q.w.To-q.w.From > longest {
-		most = suspects / 2 // Lives of hours are long to read.
+		most = suspects / 2 // Lives of hours take long to read.
 	}
 	for _, as := range aspects {
 		top, err := query.Top(q.a, q.w, as.by, query.PerProcess, most)
@@ -134,7 +133,7 @@ func (q *question) suspects() ([]*suspect, error) {
 	return list, nil
 }
 
-// accuse makes a finding of what a suspect used; nil if that was nothing much.
+// accuse makes a finding of what a suspect used; nil if that was not much.
 func (q *question) accuse(s *suspect, n norm) *finding {
 	var uses []*deed
 	for _, as := range aspects {
@@ -178,12 +177,12 @@ func (s *suspect) title() string {
 	}
 	user := s.User
 	if _, err := strconv.Atoi(user); err == nil {
-		user = "uid " + user // It has no name there.
+		user = "uid " + user // Its user has no name there.
 	}
 	return fmt.Sprintf("%s (pid %d, %s)", s.Name, s.pid, user)
 }
 
-// novel is how new a use is where so much is usual.
+// novel returns how new a use is, 0 to 1, given the usual amount.
 func novel(usual, now float64) float64 {
 	if !(now > 0) {
 		return 0
@@ -197,7 +196,7 @@ func (q *question) judgeCPU(s *suspect, n norm) *deed {
 	for i := range s.rows {
 		shares = append(shares, s.rows[i].CPU())
 	}
-	// Where others want the processors as well nobody gets a whole core.
+	// Where others need the processors as well, no process gets a whole core.
 	lo, hi := hot(shares, max(0.08, quantile(shares, 0.9)/4), q.shows(s))
 	if hi == lo {
 		return nil
@@ -213,18 +212,18 @@ func (q *question) judgeCPU(s *suspect, n norm) *deed {
 		before = max(before, q.calmShare(s))
 	}
 	u := &deed{kind: "runaway", topic: "cpu", since: since, until: until, explains: []string{"cpu", "thermal", "load"}}
-	// A whole core may be a loop, however many there are. Of so many that want a processor
-	// each gets its part of it.
+	// A whole core may be a loop, however many cores there are. If many processes need a core,
+	// each gets only a part of it.
 	alone := min(share*max(0.7*q.level("load", since, until), 1), 1)
 	u.weight = grave(max((share-before)/q.cores, wholeCore*alone*alone)) * long / (long + settles) * n.novel(thingCPU, share)
 	if q.calm.To == 0 && 10*(until-since) > 9*(q.w.To-q.w.From) {
-		u.weight *= 0.4 // It did so all the time: who knows what is usual?
+		u.weight *= 0.4 // It did so all the time, so what is usual is unknown.
 	}
 	u.clause = fmt.Sprintf("used %s of a core for %s%s", human.Percent(share), human.Seconds(long), q.when(since, until)) + q.against(human.Percent(before))
 	return u
 }
 
-// level is the mean of a signal from one instant to another.
+// level returns the mean of a signal from one instant to another.
 func (q *question) level(name string, since, until int64) float64 {
 	for _, c := range q.field.of[name] {
 		lo, hi := q.field.slots(query.Window{From: since, To: until})
@@ -233,7 +232,7 @@ func (q *question) level(name string, since, until int64) float64 {
 	return 0
 }
 
-// shows reports whether a row of a life is of the window.
+// shows reports whether a row of a life lies in the window.
 func (q *question) shows(s *suspect) func(i int) bool {
 	return func(i int) bool {
 		at := s.rows[i].At
@@ -241,8 +240,8 @@ func (q *question) shows(s *suspect) func(i int) bool {
 	}
 }
 
-// hot is the longest stretch of values over a limit that has one that counts; two that
-// are not over it do not end it.
+// hot returns the longest stretch of values over a limit that contains a value which counts
+// accepts; up to two values below the limit do not end it.
 func hot(x []float64, limit float64, counts func(i int) bool) (lo, hi int) {
 	for i := 0; i < len(x); i++ {
 		if !(x[i] >= limit) {
@@ -262,7 +261,7 @@ func hot(x []float64, limit float64, counts func(i int) bool) (lo, hi int) {
 	return lo, hi
 }
 
-// rowTimes is from when to when some rows of a life tell.
+// rowTimes returns from when to when some rows of a life extend.
 func (q *question) rowTimes(s *suspect, lo, hi, thing int) (since, until int64) {
 	since = max(s.From, s.Start, q.w.From-leastStep)
 	if s.Start == 0 {
@@ -281,7 +280,7 @@ func (q *question) rowTimes(s *suspect, lo, hi, thing int) (since, until int64) 
 	return since, s.rows[hi-1].At
 }
 
-// calmShare is what a process used of a core in the calm stretch.
+// calmShare returns the share of a core that a process used in the calm stretch.
 func (q *question) calmShare(s *suspect) float64 {
 	if q.calm.To == 0 {
 		return 0
@@ -341,7 +340,7 @@ func (q *question) judgeMemory(s *suspect, n norm) *deed {
 	}
 	u.weight = grade(0.22, 0.75*min(1.4*share, 1)) * n.novel(thingPeak, peak)
 	if born && s.ended != 0 && share < littleMemory && s.how != "signal 9" {
-		u.weight *= 0.6 // It took what its work needs, and has given it back.
+		u.weight *= 0.6 // It took what its work needed, and has given it back.
 	}
 	from := "grew from " + human.Bytes(first)
 	if first == 0 {
@@ -360,7 +359,8 @@ func (q *question) judgeMemory(s *suspect, n norm) *deed {
 	return u
 }
 
-// judgeHeld is that of a process that has grown before the window and holds what it took.
+// judgeHeld judges the memory of a process that had grown before the window and holds what it
+// took.
 func (q *question) judgeHeld(s *suspect, n norm) *deed {
 	a := q.ledger.names[s.Name]
 	if a == nil || len(s.rows) == 0 || q.memory == 0 {
@@ -408,7 +408,7 @@ func (q *question) judgeIO(s *suspect, counter query.ProcessCounter, kind, verb 
 	return u
 }
 
-// alike makes one finding of those of several processes of one program.
+// alike joins the findings of several processes of one program.
 func alike(list []*finding) []*finding {
 	slices.SortStableFunc(list, func(x, y *finding) int { return cmp.Compare(y.weight, x.weight) })
 	first := make(map[string]*finding)
@@ -438,8 +438,8 @@ func alike(list []*finding) []*finding {
 	return out
 }
 
-// beside puts crowds among findings of single processes: of what both tell the
-// weightier stays.
+// beside puts crowds among findings of single processes: where both are about the same name, the
+// weightier one stays.
 func beside(singles, crowds []*finding) []*finding {
 	for _, c := range crowds {
 		i := slices.IndexFunc(singles, func(f *finding) bool { return f.who == c.who })

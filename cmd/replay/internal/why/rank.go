@@ -10,51 +10,50 @@ import (
 // finding is what a detector found.
 type finding struct {
 	kind string
-	// who is the process, device or volume that it is about: findings of the
-	// same who become one.
+	// who is the process, device or volume that the finding is about: findings with the same who
+	// become one.
 	who string
 	// title is the process with its pid.
 	title string
-	// topic is what of the machine it is about, explains the topics that it may
-	// account for.
+	// topic is the part of the machine that the finding is about, explains the topics that it may
+	// be the cause of.
 	topic    string
 	explains []string
-	// cause says that it is somebody's doing, or a device's: not merely a state
-	// of the machine.
+	// cause says that a process or a device did it: it is not merely a state of the machine.
 	cause        bool
 	since, until int64
 	weight       float64
 	text         string
-	// brief is how it reads behind its cause, in its line.
+	// brief is how the finding reads after its cause, in the line of that.
 	brief string
 	more  []string
-	end   string   // the key of the process whose end it tells
-	also  []string // others of which the same is true
-	// amount is how much it was, in the unit of the kind, calm what it was in the calm
-	// stretch, about whom an event names.
+	end   string   // the key of the process that the finding says has ended
+	also  []string // others for which the same is true
+	// amount is how much it was, in the unit of the kind, and calm how much in the calm stretch;
+	// about are the processes that an event names.
 	amount, calm float64
 	about        []string
 	// sources are what it was made of, claims the numbers that these came to.
 	sources []source
-	folded  []*finding // whose briefs stand in its line
+	folded  []*finding // findings whose briefs are in its line
 	claims  []Claim
 }
 
 const (
 	// leastWeight is what a finding must weigh to be out of the ordinary.
 	leastWeight = 0.22
-	// lineBriefs is how many consequences stand in a line.
+	// lineBriefs is how many consequences a line names.
 	lineBriefs = 3
-	// faint is how much less than the weightiest a line may weigh.
+	// faint is the part of the weightiest line's weight that a line must have.
 	faint = 0.25
-	// leastCause is what a cause must weigh by itself to account for anything.
+	// leastCause is what a cause must weigh by itself to explain anything.
 	leastCause = 0.1
 )
 
-// rank puts what explains the rest first, with what followed from it in its
-// line, and leaves out what is faint beside it. slack is how much later than
-// what it caused something may have been noticed; carries says whether a cause can have
-// brought about as much.
+// rank puts the findings that explain others first, with their consequences in their line, and
+// leaves out those that are faint compared with them. slack is how much later than its
+// consequence a cause may have been noticed; carries says whether a cause can account for so
+// much.
 func rank(all []*finding, slack int64, carries func(c, s *finding) bool) []*finding {
 	byWeight := func(x, y *finding) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.since, y.since), cmp.Compare(x.text, y.text))
@@ -103,8 +102,8 @@ func rank(all []*finding, slack int64, carries func(c, s *finding) bool) []*find
 	return out[:min(len(out), mostLines)]
 }
 
-// explains reports whether c may have brought about s: it is about that, and
-// did not begin after it.
+// explains reports whether c may have caused s: it can be the cause of that topic, and did not
+// begin after it.
 func explains(c, s *finding, slack int64) bool {
 	if c.weight < leastCause || !slices.Contains(c.explains, s.topic) {
 		return false

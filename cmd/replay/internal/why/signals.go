@@ -5,34 +5,33 @@ import (
 	"tachograph/sample/metric"
 )
 
-// signal is a number of the machine that tells that something is wrong: an
-// expression in names that both platforms share, and from where on it says so.
+// signal is a number of the machine that shows that something is wrong: an expression in names
+// that both platforms share, and the values from which on it does.
 type signal struct {
 	name  string
-	topic string   // what of the machine it is about
+	topic string   // the part of the machine that it is about
 	exprs []string // the first that the archive can compute
 	units metric.Units
 	rate  bool
-	// From least on it is worth a word, from severe on it cannot be worse.
+	// From least on it is worth a line, from severe on it cannot be worse.
 	least, severe float64
-	// weight is how bad the worst is; 0: a detector of its own judges it.
+	// weight is how bad the worst value is; 0 if another detector judges the signal.
 	weight float64
-	// harm is the same for signals that have a detector of their own: by it the
-	// worst of a recording is found, and the calm.
+	// harm is like weight, for signals that another detector judges: it serves to find the worst
+	// of a recording, and the calm stretch.
 	harm float64
 	// absolute says that it is bad by itself, whatever it was before.
 	absolute bool
-	// says is the sentence, with %s for the value; brief is the same behind a
-	// cause.
+	// says is the sentence, with %s for the value; brief is the same after a cause.
 	says, brief string
-	// explains says that it is somebody's doing for which there is no name, and what may
-	// follow from it.
+	// explains says that the signal is a cause without a name, and which topics it may be the
+	// cause of.
 	explains []string
 	// show is the command that shows more, without the window.
 	show []string
 }
 
-// scale brings a value in some units to the signal's.
+// scale returns the factor that converts a value in some units to the signal's units.
 func (s *signal) scale(u metric.Units) float64 {
 	if s.rate && s.units == metric.NoUnits && u == metric.Percent {
 		return 0.01
@@ -43,7 +42,7 @@ func (s *signal) scale(u metric.Units) float64 {
 	return 1
 }
 
-// write writes a value; what is so many a second stands in sentences that say so.
+// write writes a value; rates per second have no unit, as the sentences say "a second".
 func (s *signal) write(x float64) string {
 	switch {
 	case s.units == metric.PerSecond:
@@ -56,8 +55,8 @@ func (s *signal) write(x float64) string {
 
 var bytesPerSecond = metric.Units{Space: 1, Time: -1, TimeScale: metric.Sec}
 
-// signals, by topic. Shares are of one. The order is that of reading; what none
-// explains is ranked by its weight.
+// signals are the signals, by topic. Shares are fractions of 1. They are read in this order; a
+// signal that no cause explains is ranked by its weight.
 var signals = []signal{
 	{name: "cpu", topic: "cpu", rate: true, least: 0.6, severe: 1, weight: 0.4, exprs: []string{
 		"(rate(kernel.all.cpu.user) + rate(kernel.all.cpu.sys) + rate(kernel.all.cpu.nice)) / hinv.ncpu"},

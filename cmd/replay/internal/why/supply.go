@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// emptying is the charge in percent at which systems begin to save what is left.
+	// emptying is the charge in percent at which systems begin to save the rest.
 	emptying = 10
-	// slowed is the part of their clock at which busy processors are held back, and
+	// slowed is the part of their clock rate below which busy processors count as held back, and
 	// busily how busy they must be: idle ones slow down by themselves.
 	slowed, busily = 0.8, 0.5
-	// hotLeast is from where on heat may be why.
+	// hotLeast is the temperature from which on heat may be the reason.
 	hotLeast = 80
 )
 
-// supply finds what the machine itself was short of: power, and the clock of its
-// processors.
+// supply finds what the machine itself was short of: power, and the clock rate of its processors.
 func (q *question) supply() ([]*finding, error) {
 	var out []*finding
 	for _, f := range []*finding{q.drained(), q.slowClock()} {
@@ -33,10 +32,10 @@ func (q *question) supply() ([]*finding, error) {
 	return out, nil
 }
 
-// battery is the charge at an instant, in percent.
+// battery returns the charge at an instant, in percent.
 func (q *question) battery(at int64) (float64, bool) { return q.latest("battery", at) }
 
-// latest is the last value of a signal until an instant.
+// latest returns the last value of a signal until an instant.
 func (q *question) latest(name string, at int64) (float64, bool) {
 	if q.field == nil {
 		return 0, false
@@ -51,8 +50,7 @@ func (q *question) latest(name string, at int64) (float64, bool) {
 	return 0, false
 }
 
-// drained tells of a battery that was nearly empty while nothing else powered the
-// machine.
+// drained finds a battery that was nearly empty while nothing else powered the machine.
 func (q *question) drained() *finding {
 	for _, c := range q.field.of["battery"] {
 		lo, hi := q.field.slots(q.w)
@@ -83,7 +81,7 @@ func (q *question) drained() *finding {
 	return nil
 }
 
-// slowClock tells of processors that were busy and ran far below their clock.
+// slowClock finds processors that were busy and ran far below their clock rate.
 func (q *question) slowClock() *finding {
 	for _, clock := range q.field.of["clock"] {
 		for _, busy := range q.field.of["cpu"] {
@@ -127,7 +125,7 @@ func (q *question) slowClock() *finding {
 	return nil
 }
 
-// hottest is the highest temperature of the processor from one instant to another.
+// hottest returns the highest temperature of the processor from one instant to another.
 func (q *question) hottest(since, until int64) (float64, bool) {
 	lo, hi := q.field.slots(query.Window{From: since, To: until})
 	for _, c := range q.field.of["temperature"] {
@@ -138,9 +136,9 @@ func (q *question) hottest(since, until int64) (float64, bool) {
 	return 0, false
 }
 
-// cooled puts what the kernel itself (process 0 of macOS) computes while the system
-// throttles against heat where it belongs: it takes time from others so that the
-// processors cool, and is not what heats them.
+// cooled moves what the kernel itself (process 0 of macOS) computes while the system throttles
+// against heat to the finding about heat: it takes time from other processes so that the
+// processors cool, and is not the cause of the heat.
 func cooled(all []*finding, slack int64) []*finding {
 	i := slices.IndexFunc(all, func(f *finding) bool { return f.topic == "thermal" && f.weight >= leastWeight })
 	if i < 0 {

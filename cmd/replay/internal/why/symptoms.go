@@ -8,8 +8,8 @@ import (
 	"tachograph/store/query"
 )
 
-// symptoms finds the signals of the whole machine that were out of the ordinary:
-// states, for which somebody may account.
+// symptoms finds the signals of the whole machine that were out of the ordinary: states that a
+// cause may explain.
 func (q *question) symptoms() ([]*finding, error) {
 	var out []*finding
 	for i := range signals {
@@ -63,8 +63,7 @@ func (q *question) waiters(since, until int64) string {
 	return ", most of all " + who
 }
 
-// when says from when to when something went on, as far as that lies in the
-// window.
+// when says from when to when something went on, as far as that lies in the window.
 func (q *question) when(since, until int64) string {
 	if until >= q.w.To-2*q.field.width {
 		return " from " + q.show(since) + " on"
@@ -75,7 +74,7 @@ func (q *question) when(since, until int64) string {
 	return " from " + q.show(since) + " to " + q.show(until)
 }
 
-// against says what it was in the calm stretch.
+// against says what the value was in the calm stretch.
 func (q *question) against(value string) string {
 	if q.calm.To == 0 {
 		return ""
@@ -83,8 +82,8 @@ func (q *question) against(value string) string {
 	return " (calm: " + value + ")"
 }
 
-// careless says whose children most of those are that have ended at an instant
-// and were not taken note of.
+// careless names the parent of most processes that have ended at an instant and were not waited
+// for.
 func (q *question) careless(at int64) string {
 	byParent := make(map[string]int)
 	most := ""

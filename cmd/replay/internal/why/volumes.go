@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// nearlyFull is the share from which on a volume is in trouble, full the one
-	// from which on it is too late.
+	// nearlyFull is the share from which on a volume is in trouble, full the one from which on it
+	// is too late.
 	nearlyFull, full = 0.93, 0.985
-	// soon is the time within which a volume that fills up matters.
+	// soon is how soon a volume must fill up for that to matter.
 	soon = 6 * time.Hour
-	// urgent is the time within which somebody must act at once.
+	// urgent is how soon it must be full for action to be needed at once.
 	urgent = 15 * time.Minute
 )
 
-// volumes finds those that were full, or filled up so quickly that they would
-// soon be.
+// volumes finds volumes that were full, or filled up so quickly that they would soon be.
 func (q *question) volumes() ([]*finding, error) {
 	var out []*finding
 	for _, name := range []string{"volume", "volume.files"} {
@@ -38,7 +37,7 @@ func (q *question) volumes() ([]*finding, error) {
 func (q *question) volume(c *course, files bool) *finding {
 	f := q.field
 	lo, hi := f.slots(q.w)
-	// What holds at the window's beginning was read before it.
+	// The value at the window's beginning was read before it.
 	for lo > 0 && c.x[min(lo, f.n-1)] != c.x[min(lo, f.n-1)] {
 		lo--
 	}
@@ -55,7 +54,7 @@ func (q *question) volume(c *course, files bool) *finding {
 	if first < 0 {
 		return nil
 	}
-	// The rise begins at the lowest and ends at the highest that follows.
+	// The rise begins at the lowest value and ends at the highest one after it.
 	low, begin, high, end := q.rise(c, first, last)
 	was, grown := low, high-low
 	out := &finding{kind: "volume", who: c.name, topic: "volume", cause: true, since: f.begin(begin), until: f.begin(end + 1), explains: []string{"disk"},
@@ -104,7 +103,7 @@ func (q *question) volume(c *course, files bool) *finding {
 		if left > time.Hour { // It may do so all the time.
 			out.weight *= novel(q.paceBefore(c, begin), pace)
 		}
-		if !files { // Who makes how many files is not recorded.
+		if !files { // Which process makes how many files is not recorded.
 			out.text += q.fillers(out.since, out.until)
 		}
 	case high >= nearlyFull && (grown >= 0.003 || q.fresh(c, first)):
@@ -116,8 +115,8 @@ func (q *question) volume(c *course, files bool) *finding {
 	return out
 }
 
-// paceBefore is how much fuller a volume became each second before a slot; 0 where nothing
-// is known of that.
+// paceBefore returns how much fuller a volume became each second before a slot; 0 where that is
+// not known.
 func (q *question) paceBefore(c *course, begin int) float64 {
 	first := -1
 	last := -1
@@ -135,7 +134,7 @@ func (q *question) paceBefore(c *course, begin int) float64 {
 	return max(c.x[last]-c.x[first], 0) / (float64(int64(last-first)*q.field.width) / 1e9)
 }
 
-// rise is the greatest rise of a course between two slots.
+// rise returns the greatest rise of a course between two slots.
 func (q *question) rise(c *course, first, last int) (low float64, begin int, high float64, end int) {
 	best := math.Inf(-1)
 	at := first
@@ -145,7 +144,7 @@ func (q *question) rise(c *course, first, last int) (low float64, begin int, hig
 			continue
 		}
 		if x <= c.x[at] {
-			at = k // The last of equal ones: there it begins.
+			at = k // Of equal values the last: there it begins.
 		}
 		if d := x - c.x[at]; d > best || d == best && x > high {
 			best, low, begin, high, end = d, c.x[at], at, x, k
@@ -159,12 +158,11 @@ func (q *question) rise(c *course, first, last int) (low float64, begin int, hig
 	return low, begin, high, end
 }
 
-// fullBefore is what a volume weighs that was full before: those who run into it do so
-// now.
+// fullBefore is the weight of a volume that was full before the window: the processes that need
+// room fail only now.
 const fullBefore = 0.4
 
-// writable reports whether a volume is one that may be written to: an image of a disc is
-// always full.
+// writable reports whether a volume may be written to: an image of a disc is always full.
 func (q *question) writable(key string) bool {
 	for _, name := range []string{"filesys.readonly", "filesys.type"} {
 		sel := query.Window{Hosts: q.w.Hosts, From: q.from, To: q.w.To}.Selection(name)
@@ -179,18 +177,18 @@ func (q *question) writable(key string) bool {
 	return true
 }
 
-// images are types of volumes that nobody writes to.
+// images are types of volumes that are never written to.
 var images = []string{"squashfs", "iso9660", "erofs", "cramfs", "udf", "cd9660"}
 
-// fresh reports whether a volume was emptier in the calm stretch, or nothing is
-// known of it then: what is always full is no news.
+// fresh reports whether a volume was emptier in the calm stretch: a volume that is always full is
+// no news.
 func (q *question) fresh(c *course, first int) bool {
 	cl, ch := q.field.slots(q.calm)
 	calm := mean(c.x[cl:ch])
 	return q.calm.To != 0 && calm == calm && calm < c.x[first]-0.02
 }
 
-// fillers says who wrote most meanwhile.
+// fillers names the processes that wrote most meanwhile.
 func (q *question) fillers(since, until int64) string {
 	w := query.Window{Hosts: q.w.Hosts, From: since - leastStep, To: until + leastStep}
 	lists, err := query.TopNames(q.a, w, 2, query.ByWrite)

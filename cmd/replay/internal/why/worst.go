@@ -10,8 +10,8 @@ import (
 // worstMinutes says that a window was chosen by how bad it is.
 const worstMinutes = "the worst of the recording"
 
-// worst chooses the window where none was given: the minutes before the last end
-// that was no clean one, else the worst of the recording.
+// worst chooses the window where none was given: the minutes before the last unclean end, else
+// the worst of the recording.
 func (q *question) worst() error {
 	for i := len(q.silences) - 1; i >= 0; i-- {
 		if s := q.silences[i]; q.unclean(s) {
@@ -43,8 +43,8 @@ func (q *question) worst() error {
 	return nil
 }
 
-// eventful adds what events tell to how bad the slots of a recording were: that
-// the kernel killed somebody, or throttled, and what failed.
+// eventful adds events to how bad the slots of a recording were: that the kernel killed a
+// process, or the system throttled, and that processes failed.
 func (q *question) eventful(f *field, bad []float64) {
 	looked := 0
 	for e := range q.a.Events(q.from, q.to, metric.EventMemory, metric.EventThrottle, metric.EventProcessExit) {
@@ -67,12 +67,12 @@ func (q *question) eventful(f *field, bad []float64) {
 		default:
 			continue
 		}
-		// A slot stands for some time: more of them make an event no worse.
+		// A slot covers some time: longer slots make an event no worse.
 		bad[k] = orZero(bad[k]) + harm*60e9/float64(max(f.width, int64(time.Second)))/20
 	}
 }
 
-// unclean reports whether a machine went down without being told to.
+// unclean reports whether a machine went down without an orderly shutdown.
 func (q *question) unclean(s silence) bool {
 	switch s.Kind {
 	case metric.EventPanic:
@@ -81,7 +81,7 @@ func (q *question) unclean(s silence) bool {
 	default:
 		return false
 	}
-	// A recorder that was told to end has said so.
+	// A recorder that was asked to stop has recorded so.
 	for e := range q.a.Events(s.From-int64(2*time.Minute), s.To, metric.EventStop) {
 		if e.Archive.Host.ID == q.r.Host {
 			return false
