@@ -12,10 +12,9 @@ import (
 	"tachograph/store/query"
 )
 
-// Sentence is where the instant stands, with times as the zone's clocks showed
-// them: "asleep 22:30 to 03:00; last sample 22:29:59, next 03:00:02". The day is
-// told of times on another day than the instant's. It is empty where the machine was
-// recorded.
+// Sentence says where the instant lies in the recording, with times as the zone's clocks showed
+// them: "asleep 22:30 to 03:00; last sample 22:29:59, next 03:00:02". Times on another day than
+// the instant's include the day. It is empty where the machine was recorded.
 func Sentence(s *query.Stance, zone *time.Location) string {
 	c := clock{zone: zone, at: time.Unix(0, s.At).In(zone)}
 	switch s.State {
@@ -47,19 +46,19 @@ func Sentence(s *query.Stance, zone *time.Location) string {
 	return text + "; last sample " + c.exact(s.Before) + ", next " + c.exact(s.After)
 }
 
-// doing is what machines do in breaks.
+// doing says what machines do in breaks.
 var doing = map[query.State]string{
 	query.Asleep: "asleep", query.Off: "off", query.Panicked: "down after a panic", query.Unrecorded: "not recorded",
 }
 
-// endings are how a recording ends, by what its last event is.
+// endings says how a recording ends, by the kind of its last event.
 var endings = map[metric.EventKind]string{
 	metric.EventSleep: "asleep since", metric.EventShutdown: "off since", metric.EventPanic: "down after a panic since",
 	metric.EventStop: "not recorded since", metric.EventGap: "not recorded since",
 }
 
-// reason is why nothing was recorded, without how long that was: this is told
-// already.
+// reason returns why nothing was recorded, without how long that was, as the sentence already
+// says that.
 func reason(text string) string {
 	text, _, _ = strings.Cut(text, " for ")
 	if text == "nothing was recorded" {
@@ -77,8 +76,7 @@ type clock struct {
 func (c clock) exact(wall int64) string  { return c.format(wall, "15:04:05") }
 func (c clock) minute(wall int64) string { return c.format(wall, "15:04") }
 
-// format writes a time, with its day and the name of its zone where these are not
-// the instant's.
+// format writes a time, with its day and the name of its zone where these are not the instant's.
 func (c clock) format(wall int64, layout string) string {
 	t := time.Unix(0, wall).In(c.zone)
 	if t.YearDay() != c.at.YearDay() || t.Year() != c.at.Year() {

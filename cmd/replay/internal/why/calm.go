@@ -6,11 +6,10 @@ import (
 	"tachograph/store/query"
 )
 
-// findCalm finds the stretch that the window is compared with: one near it in
-// which the signals were ordinary, of the same boot and without a break. What
-// came before is preferred: afterwards much is what the trouble led to. Where
-// there is nothing besides the window it is the calmest part of it, if that was
-// calm.
+// findCalm finds the stretch that the window is compared with: one near it in which the signals
+// were ordinary, in the same boot and without a break. A stretch before the window is preferred:
+// afterwards much is a consequence of the trouble. Where nothing else was recorded, it is the
+// calmest part of the window, if that was calm.
 func (q *question) findCalm() {
 	f := q.field
 	lo, hi := f.slots(q.w)
@@ -29,9 +28,10 @@ func (q *question) findCalm() {
 		}
 		return mean(bad[k : k+long])
 	}
-	// What was bad at its worst counts as well: the trouble may reach into it.
+	// A stretch's worst slot counts as well: the trouble may reach into it.
 	worst := func(k, long int) float64 { return score(k, long) + float64(0.25*quantile(bad[k:k+long], 1)) }
-	// What is read seldom tells of a change that much later, and of what was before.
+	// Metrics that are read seldom show a change that much later, and until then the state
+	// before.
 	beside := int(q.slack() / f.width)
 	before := max(min(beside, lo-max(int(least/f.width), 1)), 0) // where there is room
 	best, chosen, length := math.Inf(1), -1, long
@@ -76,9 +76,8 @@ func (q *question) steady(from, to int64) bool {
 	return true
 }
 
-// badness is how bad each slot was: zero where all signals were ordinary, NaN
-// where nothing was recorded. What is usual for a signal throughout the field is
-// not bad, if that is asked for.
+// badness returns how bad each slot was: zero where all signals were ordinary, NaN where nothing
+// was recorded. With usual, what is usual for a signal throughout the field is not bad.
 func (f *field) badness(usual bool) []float64 {
 	bad := make([]float64, f.n)
 	read := make([]bool, f.n)
@@ -105,9 +104,9 @@ func (f *field) badness(usual bool) []float64 {
 	return bad
 }
 
-// stir adds a little for the processors that were used, far below what counts: of
-// stretches in which nothing was bad the busiest is the worst, and the idlest the
-// calm. One core of many in a loop is no trouble of the machine.
+// stir adds a little for the processors that were used, far below what counts: among stretches in
+// which nothing was bad, the busiest is the worst, and the idlest the calm one. One core of many
+// in a loop is no trouble of the machine.
 func (f *field) stir(bad []float64, usual bool) {
 	const little = 0.05
 	for _, c := range f.of["cpu"] {
@@ -123,11 +122,11 @@ func (f *field) stir(bad []float64, usual bool) {
 	}
 }
 
-// wide is how many times what is worth a word the worst is where each tenfold of it
-// counts alike.
+// wide is the ratio of a signal's severe to its least from which on each factor of ten in between
+// counts the same.
 const wide = 25
 
-// share is how bad a value is: 0 what is not worth a word, 1 what cannot be worse.
+// share returns how bad a value is: 0 if it is not worth a line, 1 if it cannot be worse.
 func (s *signal) share(x float64) float64 {
 	if s.severe <= s.least {
 		return 0
@@ -138,8 +137,8 @@ func (s *signal) share(x float64) float64 {
 	return min(max((x-s.least)/(s.severe-s.least), 0), 1)
 }
 
-// logShare is where x lies between least and severe, each tenfold alike. Processors differ
-// in the last digits of a logarithm.
+// logShare returns where x lies between least and severe, on a logarithmic scale. It is rounded,
+// as processors differ in the last digits of a logarithm.
 func logShare(x, least, severe float64) float64 {
 	if !(x > least) {
 		return 0

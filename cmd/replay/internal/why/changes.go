@@ -7,8 +7,8 @@ import (
 	"tachograph/store/query"
 )
 
-// largest names the largest difference from the calm stretch, where nothing is
-// out of the ordinary.
+// largest names the largest difference from the calm stretch, where nothing is out of the
+// ordinary.
 func (q *question) largest() string {
 	changes, err := query.Diff(q.a, query.DiffRequest{Host: q.r.Host, A: q.calm, B: q.w})
 	if err != nil {
@@ -22,7 +22,7 @@ func (q *question) largest() string {
 	return ""
 }
 
-// difference is a change in words; empty for kinds that detectors judge.
+// difference describes a change in words; it is empty for kinds that detectors judge.
 func difference(c *query.Change) string {
 	value := func(x float64) string {
 		if c.Aspect == "cpu" {

@@ -9,15 +9,14 @@ import (
 	"tachograph/store/query"
 )
 
-// source is a metric that a finding was made of.
+// source is a metric that a finding is based on.
 type source struct {
 	metric string
-	// name and key are of its instance; with a name alone it is of all processes that are
-	// called so.
+	// name and key identify its instance; a name without a key means all processes of that name.
 	name, key string
 }
 
-// sourcesOf are sources of several metrics of one instance.
+// sourcesOf returns the sources for several metrics of one instance.
 func sourcesOf(name, key string, metrics ...string) (list []source) {
 	for _, m := range metrics {
 		list = append(list, source{m, name, key})
@@ -25,10 +24,10 @@ func sourcesOf(name, key string, metrics ...string) (list []source) {
 	return list
 }
 
-// named are the names of metrics in an expression.
+// named matches the names of metrics in an expression.
 var named = regexp.MustCompile(`[a-z]\w*(?:\.\w+)+`)
 
-// metricsOf are those of the first expression that the archive can tell.
+// metricsOf returns the metrics of the first expression that the archive can compute.
 func (q *question) metricsOf(s *signal) []string {
 	for _, text := range s.exprs {
 		if q.recorded(text) {
@@ -46,7 +45,7 @@ func (q *question) recorded(expression string) bool {
 // mostClaims bounds the claims of a line.
 const mostClaims = 12
 
-// proven gives findings their claims, and those of what stands in their lines.
+// proven gives findings their claims, and those of the findings in their lines.
 func (q *question) proven(list []*finding) []*finding {
 	for _, f := range list {
 		q.prove(f)
@@ -58,8 +57,8 @@ func (q *question) proven(list []*finding) []*finding {
 	return list
 }
 
-// prove reads anew what the sentences of a finding rest on: of counters how fast they
-// grew from its beginning to its end, of levels the most.
+// prove reads the values again that the sentences of a finding are based on: for counters how
+// fast they grew from its beginning to its end, for levels the maximum.
 func (q *question) prove(f *finding) {
 	until := max(f.until, f.since+2*leastStep)
 	for _, s := range f.sources[:min(len(f.sources), mostClaims)] {

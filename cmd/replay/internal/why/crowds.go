@@ -9,14 +9,13 @@ import (
 	"tachograph/store/query"
 )
 
-// use is what the processes of one name use: shares of a core, bytes, bytes per
-// second.
+// use is what the processes of one name use: shares of a core, bytes, bytes per second.
 type use struct {
 	cpu, peak, read, write float64
 	memory                 float64 // of all of them together, on average
 }
 
-// learn reads what is usual of the processes of each name.
+// learn reads what is usual for the processes of each name.
 func (q *question) learn() error {
 	q.ledger = q.keep()
 	if err := q.ctx.Err(); err != nil || q.ledger.kept() {
@@ -32,8 +31,8 @@ func (q *question) learn() error {
 	return err
 }
 
-// usuallyBeside is that of windows for which no ledger is kept: before the window, and in
-// the calm stretch.
+// usuallyBeside returns what is usual for windows without a ledger: the use before the window and
+// in the calm stretch.
 func (q *question) usuallyBeside() (map[string]use, error) {
 	out := make(map[string]use)
 	before := query.Window{From: q.field.from, To: q.w.From - (q.w.To - q.w.From)}
@@ -42,7 +41,7 @@ func (q *question) usuallyBeside() (map[string]use, error) {
 	}
 	calm := q.calm
 	if calm.From < q.w.To && calm.To > q.w.From {
-		calm = query.Window{} // Those in question may be in it.
+		calm = query.Window{} // The processes in question may be in it.
 	}
 	for _, w := range []query.Window{before, calm} {
 		w.Hosts = q.w.Hosts
@@ -67,19 +66,18 @@ func (q *question) usuallyBeside() (map[string]use, error) {
 	return out, nil
 }
 
-// unknownUsual is how much of what a name used counts as usual where nothing else is
-// known of it.
+// unknownUsual is the part of what a name used that counts as usual where nothing else is known
+// of it.
 const unknownUsual = 0.85
 
-// useOf is what a group used over so many seconds.
+// useOf returns what a group used over so many seconds.
 func useOf(c *query.Consumer, seconds float64) use {
 	seconds = max(seconds, 1)
 	return use{cpu: orZero(c.CPUTime() / seconds), peak: orZero(c.Peak), memory: orZero(c.Mean),
 		read: orZero(c.Gains[query.ReadBytes] / seconds), write: orZero(c.Gains[query.WrittenBytes] / seconds)}
 }
 
-// crowds finds programs of which many processes together used what none of
-// them did alone.
+// crowds finds programs of which many processes together used what none of them did alone.
 func (q *question) crowds() ([]*finding, error) {
 	lists, err := query.TopNames(q.a, q.w, 8, query.ByCPU, query.ByMemory, query.ByWrite, query.ByRead)
 	if err != nil {

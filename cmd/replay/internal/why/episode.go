@@ -8,33 +8,33 @@ import (
 
 // episode is a stretch in which a course was out of the ordinary.
 type episode struct {
-	from, to    int     // slots, to is behind the last
-	level, peak float64 // what it mostly was at least, and the most
+	from, to    int     // slots; to is the one after the last
+	level, peak float64 // the median, and the maximum
 	calm        float64 // the mean of the calm stretch; NaN where that is not known
-	// rare is how unusual the level is in the rest of the field: 1 where it was
-	// never reached, 0 where it often is.
+	// rare is how unusual the level is in the rest of the field: 1 where it was never reached, 0
+	// where it often is.
 	rare float64
 }
 
 const (
 	// bridged is how many slots in which all was well do not end an episode.
 	bridged = 2
-	// distance is how many spreads of the calm stretch the ordinary ends.
+	// distance is how many spreads above the calm stretch the ordinary ends.
 	distance = 4
-	// lasting is the time that an episode takes to weigh half of what it would if
-	// it lasted for ever.
+	// lasting is how long an episode must last to weigh half of what it would if it lasted for
+	// ever.
 	lasting = 6e9
 )
 
-// find finds the worst episode of a course in the window: where it is over what
-// counts, and far over what it was in the calm stretch. Nil: there is none.
+// find finds the worst episode of a course in the window: where it is over least, and far over
+// its values in the calm stretch. It returns nil if there is none.
 func (q *question) find(c *course, least float64, bad func(x float64) float64) *episode {
 	f := q.field
 	lo, hi := f.slots(q.w)
 	cl, ch := f.slots(q.calm)
 	calm := c.x[cl:ch]
 	if q.calm.To == 0 {
-		// Without another measure the calmest part of the window is one.
+		// Without a calm stretch, the calmest part of the window is the measure.
 		part := quantile(c.x[lo:hi], 0.3)
 		calm = slices.DeleteFunc(slices.Clone(c.x[lo:hi]), func(x float64) bool { return !(x <= part) })
 	}
@@ -52,7 +52,7 @@ func (q *question) find(c *course, least float64, bad func(x float64) float64) *
 		e, sum := stretchFrom(c, k, hi, limit, bad)
 		k = e.to
 		if q.shown.To != 0 && (f.begin(e.from) >= q.shown.To || f.begin(e.to) <= q.shown.From) {
-			continue // It is only of what lies beside the window.
+			continue // It lies only beside the window.
 		}
 		if best == nil || sum > worst {
 			best, worst = e, sum
@@ -69,7 +69,7 @@ func (q *question) find(c *course, least float64, bad func(x float64) float64) *
 	return best
 }
 
-// farthest is how far beyond the window what reaches out of it is followed at least.
+// farthest is how far beyond the window an episode that reaches out of it is followed at least.
 const farthest = int64(10 * time.Minute)
 
 // extend follows an episode beyond the window.
@@ -93,14 +93,14 @@ func (q *question) extend(c *course, e *episode, limit float64) {
 	}
 }
 
-// stretchFrom is the stretch that begins at slot k, where c is over the limit, and
-// how bad it was.
+// stretchFrom returns the stretch that begins at slot k, where c is over the limit, and how bad
+// it was.
 func stretchFrom(c *course, k, hi int, limit float64, bad func(float64) float64) (*episode, float64) {
 	e := &episode{from: k, to: k + 1}
 	sum, quiet := bad(c.x[k]), 0
 	for j := k + 1; j < hi && quiet <= bridged && j-e.to < (bridged+1)*c.gap; j++ {
 		switch x := c.x[j]; {
-		case x != x: // Not read then: that is neither.
+		case x != x: // Not read then: that is neither well nor bad.
 		case x >= limit:
 			sum += bad(x)
 			e.to, quiet = j+1, 0
@@ -111,7 +111,7 @@ func stretchFrom(c *course, k, hi int, limit float64, bad func(float64) float64)
 	return e, sum
 }
 
-// rarity is how unusual an episode's level is outside the window.
+// rarity returns how unusual an episode's level is outside the window.
 func (q *question) rarity(c *course, e *episode) float64 {
 	lo, hi := q.field.slots(q.w)
 	often := q.often(c, e)
@@ -128,8 +128,8 @@ func (q *question) rarity(c *course, e *episode) float64 {
 			*sum++
 		}
 	}
-	// Of a window that is most of what is known the rest of it tells as well: what comes
-	// and goes in it all the time is usual.
+	// If the window is most of what is known, the rest of it counts as well: what comes and goes
+	// in it all the time is usual.
 	if n < float64(hi-lo)/2 && in > 0 {
 		return min(max(1-2*(over+inOver)/(n+in), 0), often)
 	}
@@ -139,8 +139,8 @@ func (q *question) rarity(c *course, e *episode) float64 {
 	return min(max(1-4*over/n, 0), often)
 }
 
-// often is how unusual an episode's level is beside the second most that the course came
-// to in other times as long.
+// often returns how unusual an episode's level is compared with the second highest mean of the
+// course in other times as long.
 func (q *question) often(c *course, e *episode) float64 {
 	long := e.to - e.from
 	var list []float64
@@ -157,17 +157,17 @@ func (q *question) often(c *course, e *episode) float64 {
 		return 1
 	}
 	slices.Sort(list)
-	const some, all = 0.5, 0.9 // of it are usual
+	const some, all = 0.5, 0.9 // parts of the level that are usual
 	return 1 - min(max((list[len(list)-2]/e.level-some)/(all-some), 0), 1)
 }
 
-// times are the episode's first and last instant.
+// times returns the episode's first and last instant.
 func (f *field) times(e *episode) (since, until int64) {
 	return f.begin(e.from), f.begin(e.to)
 }
 
-// grade is what a weight comes to of its least and what is added to it: rounded
-// after each step, so that it is the same on every processor.
+// grade returns a weight: its least value and what is added to it, rounded after each step, so
+// that it is the same on every processor.
 func grade(least float64, more ...float64) float64 {
 	for _, x := range more {
 		least += float64(x)
@@ -175,18 +175,19 @@ func grade(least float64, more ...float64) float64 {
 	return least
 }
 
-// lasted is how much an episode's length counts.
+// lasted returns how much an episode's length counts.
 func lasted(ns int64) float64 {
 	return float64(ns) / (float64(ns) + lasting)
 }
 
-// worth is the weight of an episode of something that is badly so bad.
+// worth returns the weight of an episode of something whose worst has this weight, and which was
+// badly bad, 0 to 1.
 func (f *field) worth(e *episode, weight, badly float64) float64 {
 	since, until := f.times(e)
 	return weight * grade(0.4, 0.6*badly) * lasted(until-since) * grade(0.15, 0.85*e.rare)
 }
 
-// duration is the length of an episode.
+// duration returns the length of an episode.
 func (f *field) duration(e *episode) int64 { return int64(e.to-e.from) * f.width }
 
 func orZero(x float64) float64 {

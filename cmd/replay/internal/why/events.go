@@ -10,7 +10,7 @@ import (
 	"tachograph/store/query"
 )
 
-// telling are the kinds of events that are worth a line, and how much.
+// telling are the kinds of events that are worth a line, and their weights.
 var telling = []struct {
 	kind     metric.EventKind
 	topic    string
@@ -42,7 +42,7 @@ func (q *question) happenings() ([]*finding, error) {
 		w := query.Window{Hosts: q.w.Hosts, From: q.field.from, To: q.field.begin(q.field.n)}
 		for e := range query.SortedEvents(q.a, w, t.kind) {
 			switch {
-			case over(e), strings.HasPrefix(e.Text, "hinv."): // A count of devices, which tell of themselves.
+			case over(e), strings.HasPrefix(e.Text, "hinv."): // A changed count of devices, which have events of their own.
 			case !q.w.Holds(e.At.Wall):
 				others++
 			default:
@@ -55,7 +55,7 @@ func (q *question) happenings() ([]*finding, error) {
 		if first == nil {
 			continue
 		}
-		// How often it happens in a time as long as the window, elsewhere.
+		// How often it happens elsewhere in a time as long as the window.
 		if rest := float64(w.To-w.From) - float64(q.w.To-q.w.From); rest > 0 {
 			others *= float64(q.w.To-q.w.From) / rest
 		}

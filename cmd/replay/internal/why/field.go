@@ -9,19 +9,19 @@ import (
 	"tachograph/store/query"
 )
 
-// field is what the signals did in and around the window, in equal slots: by the
-// same slots the window is judged and what is usual is told.
+// field is what the signals did in and around the window, in equal slots: the same slots serve to
+// judge the window and to find what is usual.
 type field struct {
 	from, to, width int64
 	n               int
 	of              map[string][]*course // by the signal's name
 }
 
-// course is one signal, of one instance where there are several.
+// course is one signal, for one instance where there are several.
 type course struct {
 	signal *signal
-	name   string    // of the instance; "" where there is none
-	key    string    // its key
+	name   string    // name of the instance; "" where there is none
+	key    string    // key of the instance
 	x      []float64 // mean of each slot; NaN where nothing was read
 	gap    int       // slots from one reading to the next, at least 1
 }
@@ -29,8 +29,8 @@ type course struct {
 const (
 	// mostSlots bounds how finely a field is cut.
 	mostSlots = 1600
-	// aside is how far before and after the window is looked for what is usual, at
-	// least and at most; else it is as often the window's length.
+	// A field reaches asideTimes the window's length before and after the window, but at least
+	// asideLeast and at most asideMost.
 	asideLeast, asideMost, asideTimes = int64(time.Hour), int64(12 * time.Hour), 4
 )
 
@@ -38,7 +38,7 @@ const (
 func (q *question) around() error {
 	aside := min(max(asideTimes*(q.w.To-q.w.From), asideLeast), asideMost)
 	from, to := max(q.w.From-aside, q.from), min(q.w.To+aside, q.to)
-	if q.field == nil || q.field.from != from || q.field.to != to { // Else the worst of it was looked for.
+	if q.field == nil || q.field.from != from || q.field.to != to { // Else worst has already read it.
 		f, err := q.read(from, to)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (q *question) read(from, to int64) (*field, error) {
 	return f, nil
 }
 
-// courses reads one signal; none where the archive does not have it.
+// courses reads one signal; it returns nothing where the archive does not have it.
 func (q *question) courses(s *signal, f *field, to int64) []*course {
 	var list []*course
 	for _, text := range s.exprs {
@@ -97,7 +97,7 @@ func (q *question) courses(s *signal, f *field, to int64) []*course {
 			}
 			scale := s.scale(one.Units)
 			if s.name == "volume" && targets[0].Metric != nil && one.Units == metric.NoUnits {
-				scale = 0.01 // Archives of the past do not say that it is in percent.
+				scale = 0.01 // Old archives do not say that it is in percent.
 			}
 			for i, wall := range one.Wall {
 				if v := one.Value(i); v.Miss == metric.Present {
@@ -118,25 +118,25 @@ func (q *question) courses(s *signal, f *field, to int64) []*course {
 	return list
 }
 
-// slot is the slot that ends at an instant or holds it.
+// slot returns the slot that ends at an instant or contains it.
 func (f *field) slot(wall int64) int { return int((wall - f.from - 1) / f.width) }
 
-// begin is where a slot begins.
+// begin returns where a slot begins.
 func (f *field) begin(k int) int64 { return f.from + int64(k)*f.width }
 
-// slots are the first slot of a stretch and the one behind its last.
+// slots returns the first slot of a stretch and the one after its last.
 func (f *field) slots(w query.Window) (int, int) {
 	lo := int((w.From - f.from) / f.width)
 	hi := int((w.To-f.from+f.width-1)/f.width) + 0
 	return max(min(lo, f.n), 0), max(min(hi, f.n), 0)
 }
 
-// known are the values of a course that are.
+// known returns the values of a course that are not NaN.
 func known(x []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(x), math.IsNaN)
 }
 
-// mean is NaN of nothing.
+// mean returns the mean of the known values; NaN if there are none.
 func mean(x []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, v := range x {
@@ -147,7 +147,7 @@ func mean(x []float64) float64 {
 	return sum / n
 }
 
-// quantile is the value below which that part of the values lies; NaN of nothing.
+// quantile returns the value below which that part of the values lies; NaN if there are none.
 func quantile(x []float64, part float64) float64 {
 	list := known(x)
 	if len(list) == 0 {

@@ -10,9 +10,9 @@ import (
 	"tachograph/store/query"
 )
 
-// holds are the states in which a process can do nothing, however long it lasts.
+// holds are the states in which a process can do nothing, however long they last.
 var holds = []struct {
-	signal, state string // the count of processes in it, and its letter
+	signal, state string // the signal that counts the processes in the state, and the state's letter
 	kind, says    string
 	topic         string
 	cause         bool
@@ -20,11 +20,11 @@ var holds = []struct {
 	explains      []string
 }{
 	{"stopped", "T", "stopped", "was stopped, by a signal (SIGSTOP) or from a terminal,", "stopped", true, 0.75, nil},
-	// Who waits for a disk does so because of somebody else.
+	// A process that waits for a disk does so because of another one.
 	{"stuck", "D", "stuck", "hung in the kernel, waiting uninterruptibly,", "disk", false, 0.5, nil},
 }
 
-// holdsLeast is how long a process must have been held for it to be told.
+// holdsLeast is how long a process must have been held to be worth a line.
 const holdsLeast = int64(20e9)
 
 // held finds processes that were stopped, or hung in the kernel, all the time.
@@ -64,8 +64,8 @@ func wereOf(n int) string {
 	return "were"
 }
 
-// heldThroughout are the processes that were in a state from one instant to another,
-// and not before.
+// heldThroughout returns the processes that were in a state from one instant to another, and with
+// began, not before.
 func (q *question) heldThroughout(state string, since, until int64, began bool) []*query.Process {
 	in := func(at int64) map[string]bool {
 		keys := make(map[string]bool)
@@ -78,7 +78,7 @@ func (q *question) heldThroughout(state string, since, until int64, began bool) 
 	}
 	const looks = 4
 	var before map[string]bool
-	if began { // What was so all the time is told, too.
+	if began { // Without an earlier reading, a state that lasted all the time counts, too.
 		before = in(since - q.slack())
 	}
 	var list []*query.Process

@@ -11,7 +11,7 @@ import (
 	"tachograph/store/query"
 )
 
-// question is one Request in work.
+// question is one Request that is being answered.
 type question struct {
 	ctx  context.Context
 	a    query.Archive
@@ -21,17 +21,17 @@ type question struct {
 
 	from, to int64        // of the recording
 	asked    query.Window // what was asked about
-	w, calm  query.Window // what is looked at, and compared with
-	shown    query.Window // what is said to have been looked at
+	w, calm  query.Window // the window examined, and the one to compare with
+	shown    query.Window // the window that the answer names
 	silences []silence
 	field    *field
 	cores    float64
 	memory   float64 // installed, in bytes; 0 where that is not known
 	ledger   *ledger
-	beside   map[string]norm               // what is usual of names where no ledger is kept
+	beside   map[string]norm               // what is usual for names where no ledger is kept
 	spent    map[[2]int64][]*query.Ranking // what names used in stretches of long windows
-	// calmCPU is what processes used of a core in the calm stretch, by key; nil
-	// until it is wanted.
+	// calmCPU is the share of a core that processes used in the calm stretch, by key; nil until
+	// it is needed.
 	calmCPU map[string]float64
 }
 
@@ -48,18 +48,18 @@ func newQuestion(ctx context.Context, a query.Archive, r Request) (*question, er
 }
 
 const (
-	// besides is how far before and after an instant is looked for what was out
-	// of the ordinary then.
+	// besides is how far before and after an instant the search for anything out of the ordinary
+	// goes.
 	besides = int64(5 * time.Minute)
-	// least is how long a window is at least.
+	// least is the shortest length of a window.
 	least = int64(time.Minute)
-	// beyond is how far before and after a window is looked at what reaches into it: what
+	// beyond is how far before and after a window the search for what reaches into it goes: what
 	// happened only there is no finding.
 	beyond = int64(time.Minute)
 )
 
-// choose settles the window, the field around it and the calm stretch. outside
-// says that nothing can be told: the recording had not begun or was over.
+// choose sets the window, the field around it and the calm stretch. outside says that there is no
+// answer: the recording had not begun or was over.
 func (q *question) choose() (outside bool, err error) {
 	switch {
 	case q.r.At != 0:
@@ -89,7 +89,7 @@ func (q *question) choose() (outside bool, err error) {
 		return true, nil
 	}
 	if s := q.during(q.asked.From, q.asked.To); s != nil {
-		// What led to it is what can be told besides.
+		// Only what led to it can be shown besides.
 		q.w = query.Window{From: max(s.From-2*besides, q.from), To: s.From}
 		q.how = "what led to it"
 	}
@@ -106,7 +106,7 @@ func (q *question) choose() (outside bool, err error) {
 	return false, q.around()
 }
 
-// sizes learns how large the machine is.
+// sizes finds out how large the machine is.
 func (q *question) sizes() {
 	q.cores = max(query.Cores(q.a, q.w), 1)
 	for s := range q.a.Summarize(query.Window{Hosts: q.w.Hosts, To: q.w.To}.Selection("mem.physmem")) {
@@ -138,7 +138,7 @@ var detectors = []struct {
 	{"supply", (*question).supply},
 }
 
-// findings asks all detectors.
+// findings runs all detectors.
 func (q *question) findings() ([]*finding, error) {
 	var all []*finding
 	for _, d := range detectors {
@@ -160,7 +160,7 @@ func (q *question) findings() ([]*finding, error) {
 	return all, nil
 }
 
-// aside reports whether a finding is only of what lies beside the window.
+// aside reports whether a finding lies only beside the window.
 func (q *question) aside(f *finding) bool {
 	if q.r.At != 0 || f.topic == "break" || f.since == 0 || q.during(q.asked.From, q.asked.To) != nil {
 		return false
@@ -168,8 +168,8 @@ func (q *question) aside(f *finding) bool {
 	return f.since >= q.shown.To || max(f.until, f.since+1) <= q.shown.From
 }
 
-// then has what went on at the instant in question weigh more than what began
-// later or was over.
+// then makes what went on at the instant in question weigh more than what began later or was
+// over.
 func (q *question) then(all []*finding) {
 	if q.r.At == 0 {
 		return
@@ -183,11 +183,11 @@ func (q *question) then(all []*finding) {
 	}
 }
 
-// slack is how much later than what it caused something may have been noticed:
-// processes are read more seldom than the machine.
+// slack returns how much later than its consequence a cause may have been noticed: processes are
+// read more seldom than the machine.
 func (q *question) slack() int64 { return 2*q.field.width + 2*leastStep }
 
-// nothing is the line of a window in which all was as usual.
+// nothing returns the line for a window in which all was as usual.
 func (q *question) nothing() Line {
 	if q.calm.To == 0 {
 		return Line{Text: fmt.Sprintf("it cannot be told whether anything was out of the ordinary from %s to %s: no calm stretch of the recording, which begins at %s and ends at %s, lies beside it to compare with; nothing was full, stopped or at its limit",
@@ -197,7 +197,7 @@ func (q *question) nothing() Line {
 	return Line{Text: text, Kind: "nothing", More: append([]string{"top"}, span(q.w.From, q.w.To)...)}
 }
 
-// outside is the line of a window of which nothing was recorded.
+// outside returns the line for a window in which nothing was recorded.
 func (q *question) outside() Line {
 	word := "ended at " + q.show(q.to)
 	if q.asked.To < q.from {

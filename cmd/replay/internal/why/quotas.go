@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// readyLeast is the part of the time in which a program must have waited for a
-	// processor, and idleLeast what must have been idle of them, for it to be held back.
+	// readyLeast is the part of the time in which a program must have waited for a processor, and
+	// idleLeast the part of the processors that must have been idle, for it to count as held
+	// back.
 	readyLeast, idleLeast = 0.3, 0.3
 )
 
-// heldBack finds a program that waited for a processor though there were idle ones: it
-// may not use more, as under the quota of its control group. Which group it is in is not
-// recorded: a group that used up its quota at that time is named beside it.
+// heldBack finds a program that waited for a processor though some were idle: it may not use
+// more, as under the quota of its control group. Its control group is not recorded, so the
+// finding names the groups that used up their quota at that time.
 func (q *question) heldBack() ([]*finding, error) {
 	groups := q.quotas()
 	name, s := q.foremost(thingReady)
@@ -43,8 +44,8 @@ func (q *question) heldBack() ([]*finding, error) {
 	return append(others, f), nil
 }
 
-// quotaLeast is the part of its periods in which a control group must have used up its
-// quota for it to be told.
+// quotaLeast is the part of its periods in which a control group must have used up its quota to
+// be reported.
 const quotaLeast = 0.25
 
 // quotas finds control groups that were held back by their quotas.

@@ -5,8 +5,9 @@ import (
 	"tachograph/store/query"
 )
 
-// stacks names the stack that was seen most, where any were sampled: at the instant in
-// question, or in the window. It explains and is no finding: sampling has reasons of its own.
+// stacks adds the stack that was seen most often, where any were sampled: at the instant in
+// question, or in the window. It explains and is no finding: stacks are sampled for other
+// reasons.
 func (q *question) stacks(answer *Answer) {
 	w := query.Window{Hosts: []string{q.host.ID}, From: q.w.From, To: q.w.To}
 	if q.r.At != 0 {
@@ -26,5 +27,5 @@ func (q *question) stacks(answer *Answer) {
 	})
 }
 
-// reach is how far from an instant stacks say something of it.
+// reach is how far from an instant stacks still say something about it.
 const reach = 5 * 60e9

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// switchesLeast is how many switches a second more than usual are worth a word,
-	// switchesSevere very many.
+	// switchesLeast is how many switches a second more than usual are worth a line,
+	// switchesSevere is very many.
 	switchesLeast, switchesSevere = 8e3, 5e5
 )
 
-// switching finds the program whose threads let others run again and again, as those do
-// that wait for one lock.
+// switching finds the program whose threads let others run again and again, as threads do that
+// wait for one lock.
 func (q *question) switching() ([]*finding, error) {
 	name, s := q.foremost(thingSwitches)
 	n := q.normal(name)
@@ -33,19 +33,19 @@ func (q *question) switching() ([]*finding, error) {
 }
 
 const (
-	// flushesLeast is how many flushes of a disk a second are worth a word, and
-	// flushesSevere very many.
+	// flushesLeast is how many flushes of a disk a second are worth a line, and flushesSevere is
+	// very many.
 	flushesLeast, flushesSevere = 25, 3000
-	// flushedLeast is how many bytes a second a program must have written beyond what is
-	// usual of it for the flushes to be of what it wrote.
+	// flushedLeast is how many bytes a second a program must have written beyond what is usual
+	// for it for the flushes to be due to its writing.
 	flushedLeast = 100 << 10
-	// waitsLeast is the part of the time in which a program must have waited for disks for
-	// the flushes to be its.
+	// waitsLeast is the part of the time in which a program must have waited for disks for the
+	// flushes to be due to it.
 	waitsLeast = 0.05
 )
 
-// flushes finds disks that were asked far more often than usual to make safe what had been
-// written, and the program that waited for it.
+// flushes finds disks that were asked far more often than usual to make written data safe, and
+// the program that waited for that.
 func (q *question) flushes() ([]*finding, error) {
 	var out []*finding
 	for _, c := range q.field.of["disk.flush"] {

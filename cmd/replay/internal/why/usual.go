@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// usual is what is usual of x besides a stretch: of all other times as long the second
-// most, for what happened once before is not yet usual. It is not known where hardly
-// anything lies besides.
+// usual returns what is usual for x outside of a stretch: the second highest use of all other
+// times as long, as what happened once before is not yet usual. It is not known where there is
+// hardly any other time.
 func (l *ledger) usual(x []float64, of stretch) (usual float64, known bool) {
 	list, rest := l.spans(x, of)
 	switch {
@@ -19,7 +19,7 @@ func (l *ledger) usual(x []float64, of stretch) (usual float64, known bool) {
 	case rest < float64(leastRest)/1e9:
 		return 0, false
 	}
-	// Less is known than the stretch is long: what was most of that is ordinary.
+	// Less time is known than the stretch is long: nearly the highest use in it is ordinary.
 	type piece struct{ x, seconds float64 }
 	var pieces []piece
 	for k := range x {
@@ -37,7 +37,8 @@ func (l *ledger) usual(x []float64, of stretch) (usual float64, known bool) {
 	return 0, true
 }
 
-// fitful is how many times as much as ever before is still ordinary of what comes and goes.
+// fitful returns how many times the highest earlier use is still ordinary: more for a use that
+// comes and goes.
 func (l *ledger) fitful(x []float64, of stretch) float64 {
 	some, all := 0.0, 0.0
 	for k := range x {
@@ -54,17 +55,18 @@ func (l *ledger) fitful(x []float64, of stretch) float64 {
 	return 1
 }
 
-// near reports whether a piece is of a stretch, or beside it: there it may be half of it.
+// near reports whether a piece belongs to a stretch or is next to it: such a piece may be half in
+// the stretch.
 func (s stretch) near(k int) bool { return k >= s.from-1 && k <= s.to }
 
-// spans are what x came to, the most first, in the times besides a stretch that are about
-// as long as it; rest is how many seconds there are besides it in all.
+// spans returns the means of x, the highest first, over the times outside of a stretch that are
+// about as long as it; rest is how many seconds there are outside of it in all.
 func (l *ledger) spans(x []float64, of stretch) (list []float64, rest float64) {
 	long := float64(l.cuts[of.to-1]-l.begin(of.from)) / 1e9
 	sum, spent := 0.0, 0.0
 	end := func(least float64) {
 		if spent > 0 && spent >= least {
-			// A piece may be longer: what it came to may have been in a part of it.
+			// A piece may be longer: all of its use may have been in a part of it.
 			list = append(list, sum/max(spent, 1e-9)*min(max(spent/max(long, 1), 1), mostDense))
 		}
 		sum, spent = 0, 0
@@ -85,16 +87,16 @@ func (l *ledger) spans(x []float64, of stretch) (list []float64, rest float64) {
 }
 
 const (
-	// mostDense is how many times as much as in all of a piece something may have been used
-	// in a part of it.
+	// mostDense is how many times the mean of a piece a part of it may have been.
 	mostDense = 3
 	// seldomThere is the part of the time below which a name comes and goes.
 	seldomThere = 0.5
-	// peersCount is how much less new a use is that others came to who come and go as well.
+	// peersCount is how much less new a use is if other names that come and go have used as much.
 	peersCount = 0.65
 )
 
-// there is the part of the time besides a stretch in which processes of a name were there.
+// there returns the part of the time outside of a stretch in which processes of a name were
+// there.
 func (l *ledger) there(a *account, of stretch) float64 {
 	in, all := 0.0, 0.0
 	for k := range l.cuts {
@@ -109,8 +111,8 @@ func (l *ledger) there(a *account, of stretch) float64 {
 	return in / math.Max(all, 1e-9)
 }
 
-// peers is what names that come and go came to besides a stretch, the second most of all:
-// on a machine on which new programs are run all the time that is usual of a new one.
+// peers returns what other names that come and go used outside of a stretch, the second highest
+// of all: on a machine where new programs are run all the time, that is usual for a new one.
 func (l *ledger) peers(name string, thing int, of stretch) float64 {
 	if a := l.names[name]; a == nil || l.there(a, of) >= seldomThere {
 		return 0
@@ -133,19 +135,18 @@ func (l *ledger) peers(name string, thing int, of stretch) float64 {
 	return second
 }
 
-// norm is what is usual of a name, by thing, and of names like it.
+// norm is what is usual for a name, by thing, and for names like it.
 type norm struct {
 	usual, peers [allThings]float64
-	known        [allThings]bool // what is usual is
+	known        [allThings]bool // usual is known
 }
 
-// novel is from 0, what is usual, to 1: how new it is that a name came to as much of a
-// thing.
+// novel returns how new it is that a name used so much of a thing, from 0, which is usual, to 1.
 func (n norm) novel(thing int, now float64) float64 {
 	return novel(n.usual[thing], now) * (1 - float64(peersCount*min(orZero(n.peers[thing])/math.Max(now, 1e-9), 1)))
 }
 
-// normal is what is usual of a name.
+// normal returns what is usual for a name.
 func (q *question) normal(name string) norm {
 	var n norm
 	a := q.ledger.names[name]
@@ -168,8 +169,8 @@ func (q *question) normal(name string) norm {
 	return n
 }
 
-// grave is how much a share of what the machine has of something weighs: a tenth is worth
-// a line, all of it cannot be worse.
+// grave returns how much a share of what the machine has of something weighs: a tenth is worth a
+// line, all of it cannot be worse.
 func grave(share float64) float64 {
 	share = min(max(orZero(share), 0), 1)
 	return grade(0, 0.56*share/(share+0.09), 0.2*share)

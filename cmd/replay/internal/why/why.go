@@ -17,52 +17,51 @@ import (
 	"tachograph/store/query"
 )
 
-// Request asks about one host.
+// Request is a question about one host.
 type Request struct {
 	Host string // its ID
-	// At is the instant in question. Without it Window is; without that, the
-	// worst of the whole recording.
+	// At is the instant in question. If it is zero, the question is about Window; if that is zero
+	// as well, about the worst of the whole recording.
 	At     int64
 	Window query.Window
 	Defs   *query.Definitions
-	// Format writes an instant; nil: the time of day in UTC.
+	// Format writes an instant; nil writes the time of day in UTC.
 	Format func(wall int64) string
-	// Zone is the one in whose time breaks are told, as instant.Sentence tells them;
-	// nil: UTC.
+	// Zone is the time zone of the times of breaks, as in instant.Sentence; nil means UTC.
 	Zone *time.Location
 }
 
-// Answer is what was found, most telling first.
+// Answer is what was found, most important first.
 type Answer struct {
 	Host metric.Host
-	// Window is what was looked at, Calm what it was compared with: zero where
-	// nothing was recorded that could be.
+	// Window is the window examined, Calm the stretch it was compared with: zero where there was
+	// none.
 	Window, Calm query.Window
 	// How says how the window was chosen, where it was not given.
 	How string
-	// Found says that something was out of the ordinary. Without it Lines has one
-	// line that says so, or that it cannot be told and why, if Untold says so.
+	// Found says that something was out of the ordinary. If it is false, Lines has one line that
+	// says so; with Untold, the line says that there is no answer, and why.
 	Found, Untold bool
 	Lines         []Line
 }
 
-// Line is one finding: a sentence of one line that may hold a stranger's names.
+// Line is one finding: a sentence of one line that may contain a stranger's names.
 type Line struct {
 	Text string
 	// Kind is the detector's name for it: "sleep", "runaway", "volume" ...
 	Kind string
 	// Weight is how much it hurt and how certain that is, 0 to 1.
 	Weight float64
-	// Since is when it began, Until when it was over; zero where that says nothing.
+	// Since is when it began, Until when it was over; zero where that has no meaning.
 	Since, Until int64
 	// More are the arguments of the replay command that shows more.
 	More []string
-	// Claims are the numbers that the sentence was made of.
+	// Claims are the numbers that the sentence is based on.
 	Claims []Claim
 }
 
-// A Claim is one number that a sentence rests on: so much was a metric of an instance
-// from one instant to another.
+// A Claim is one number that a sentence is based on: the value of a metric of an instance from
+// one instant to another.
 type Claim struct {
 	Metric   string
 	Instance string // its name; empty where the metric has none
@@ -73,12 +72,12 @@ type Claim struct {
 	Value    float64
 }
 
-// mostLines is how many lines an answer has at most.
+// mostLines is the most lines of an answer.
 const mostLines = 10
 
-// Ask answers why. Where no time was given and the worst minutes show nothing, it answers
-// of the whole recording: what does not use much, such as a server that was killed, may lie
-// outside them.
+// Ask answers why. Where no time was given and the worst minutes show nothing, it answers for the
+// whole recording: what does not use much, such as a server that was killed, may lie outside
+// those minutes.
 func Ask(ctx context.Context, a query.Archive, r Request) (*Answer, error) {
 	q, err := newQuestion(ctx, a, r)
 	if err != nil {
@@ -133,7 +132,7 @@ func stamp(wall int64) string {
 	return time.Unix(0, wall).UTC().Truncate(time.Second).Format(time.RFC3339)
 }
 
-// span are the flags for a stretch of time.
+// span returns the flags for a stretch of time.
 func span(from, to int64) []string {
 	if to%int64(time.Second) != 0 {
 		to += int64(time.Second)

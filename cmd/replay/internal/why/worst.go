@@ -67,7 +67,7 @@ func (q *question) eventful(f *field, bad []float64) {
 		default:
 			continue
 		}
-		// A slot covers some time: longer slots make an event no worse.
+		// Divided by the slot's length, an event counts the same however finely the field is cut.
 		bad[k] = orZero(bad[k]) + harm*60e9/float64(max(f.width, int64(time.Second)))/20
 	}
 }
