@@ -6,32 +6,32 @@ import (
 	"tachograph/store/query"
 )
 
-// Moment is how the host stood at an instant, as far as was recorded.
+// Moment is the state of the host at an instant, as far as it was recorded.
 type Moment struct {
-	// Asked is the instant asked for, At the sample shown: the nearest that is
-	// not after it. Before and After are its neighbours, zero where there are none.
+	// Asked is the instant asked for, At the sample shown: the nearest that is not after it.
+	// Before and After are its neighbours, zero where there are none.
 	Asked, At, Before, After int64
-	// Break is what the instant asked for lies in if nothing was recorded
-	// then; Mark tells it in words.
+	// Break is the break that the instant asked for lies in, if nothing was recorded then; Mark
+	// describes it in words.
 	Break *query.Break
 	Mark  *Mark
 
-	// Lanes are the values at At of the recording's lanes, in their order; NaN where
-	// there is none.
+	// Lanes are the values at At of the recording's lanes, in their order; NaN where there is
+	// none.
 	Lanes    []float64
 	Sections []Section // the system page
 	Cores    []Core
 
-	// Sweep is the reading of processes that is shown, LastSweep the one before
-	// it; zero if there is none.
+	// Sweep is the reading of processes that is shown, LastSweep the one before it; zero if there
+	// is none.
 	Sweep, LastSweep int64
 	Processes        []*Process
-	// Ended are those that ended since LastSweep.
+	// Ended are the processes that ended since LastSweep.
 	Ended []*Process
-	// Began counts those that began since LastSweep and were there at Sweep.
+	// Began counts the processes that began since LastSweep and were there at Sweep.
 	Began int
-	// Unseen counts those that came and went between the two; -1 where
-	// that was not recorded. UnseenMost says that it is a bound.
+	// Unseen counts the processes that came and went between the two; -1 where that was not
+	// recorded. UnseenMost says that it is an upper bound.
 	Unseen     int
 	UnseenMost bool
 	// Brief are those of them that events name.
@@ -39,7 +39,7 @@ type Moment struct {
 
 	Disks, Volumes, Interfaces, Sensors []Row
 
-	// Events are those since the sample before, up to the instant asked for.
+	// Events are the events since the sample before, up to the instant asked for.
 	Events []*store.Event
 }
 
@@ -53,31 +53,30 @@ type Section struct {
 type Figure struct {
 	Name, Title string
 	Value       float64 // NaN where it is absent, or a word
-	Text        string  // of what is no number
+	Text        string  // a value that is not a number
 	Units       metric.Units
 	Rate        bool    // reads as a rate or share: see human.Value
-	Of          float64 // what it is a part of; NaN if nothing
+	Of          float64 // the whole that it is a part of; NaN if there is none
 	Absent      string  // why there is no value, where there is none
 }
 
 // Known reports whether there is a value.
 func (f *Figure) Known() bool { return f.Text != "" || f.Value == f.Value }
 
-// Row is one disk, volume, interface or sensor. All rows of a table have the
-// same figures in the same order.
+// Row is one disk, volume, interface or sensor. All rows of a table have the same figures in the
+// same order.
 type Row struct {
 	Key, Name string
 	Figures   []Figure
 }
 
-// Core is what one processor did, as parts of its time; NaN where that was not
-// recorded.
+// Core is what one processor did, as parts of its time; NaN where that was not recorded.
 type Core struct {
 	Name                                              string
 	User, Nice, System, Wait, Interrupts, Steal, Idle float64
 }
 
-// Busy is the part of the time in which a processor computed.
+// Busy returns the part of the time in which a processor computed.
 func (c *Core) Busy() float64 { return sum(c.User, c.Nice, c.System, c.Interrupts) }
 
 // mostEvents bounds the events of a moment.
@@ -125,7 +124,7 @@ func (r *Recording) At(at int64) (*Moment, error) {
 	return m, nil
 }
 
-// sum adds what is known; NaN when nothing is.
+// sum adds the known values; it is NaN when none is known.
 func sum(xs ...float64) float64 {
 	total, known := 0.0, false
 	for _, x := range xs {

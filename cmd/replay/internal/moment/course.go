@@ -5,8 +5,8 @@ import (
 	"tachograph/store/query"
 )
 
-// Course is what part of a core a process used over a stretch, in so many columns:
-// NaN where it did not live or was not read.
+// Course returns the share of a core that a process used over a stretch, in so many columns: NaN
+// where it did not live or was not read.
 func (r *Recording) Course(key string, from, to int64, columns int) (*Track, error) {
 	columns = min(max(columns, 1), 1<<12)
 	to = max(to, from+1)
@@ -36,7 +36,7 @@ func (r *Recording) Course(key string, from, to int64, columns int) (*Track, err
 		if v != v || row.At < from || row.At > to {
 			continue
 		}
-		// A row is of the time that ends there.
+		// A row covers the time that ends at its instant.
 		for k := column(from, to, columns, max(row.At-step+1, from)); k <= column(from, to, columns, row.At); k++ {
 			if counts[k] == 0 {
 				t.Mean[k], t.High[k] = 0, v

@@ -6,10 +6,10 @@ import (
 	"tachograph/store/query"
 )
 
-// aside is how long the windows are that stand for two moments.
+// aside is the longest length of the windows that represent two moments.
 const aside = int64(5 * time.Minute)
 
-// Around are the windows that stand for two moments, the earlier one first: the minutes
+// Around returns the windows that represent two moments, the earlier one first: the minutes
 // around them, as far as these do not overlap.
 func Around(a, b int64) (first, second query.Window) {
 	a, b = min(a, b), max(a, b)
@@ -17,8 +17,8 @@ func Around(a, b int64) (first, second query.Window) {
 	return query.Window{From: a - width/2, To: a + width/2 - 1}, query.Window{From: b - width/2, To: b + width/2 - 1}
 }
 
-// Diff tells what changed from one moment to another, most surprising first: it
-// compares the windows around them.
+// Diff returns what changed from one moment to another, most surprising first: it compares the
+// windows around them.
 func (r *Recording) Diff(a, b int64) ([]*query.Change, error) {
 	first, second := Around(a, b)
 	r.progress.set(0, 1)

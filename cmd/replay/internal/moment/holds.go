@@ -8,17 +8,17 @@ import (
 	"tachograph/store/query"
 )
 
-// longestPiece is how much is looked at at once for a condition, but for archives
-// whose clocks span years: these are looked at in so many pieces.
+// longestPiece is how much time is searched at once for a condition. Archives whose clocks span
+// years are searched in at most mostPieces pieces.
 const (
 	longestPiece = 12 * block
 	mostPieces   = 200
 )
 
-// Holds is the next time during which a condition held: one that begins after an
-// instant, or ended before it. It ends soon after ctx does, and Progress tells how
-// much of the recording it has seen: a month takes seconds. What was given up goes on
-// where it was when it is asked again before anything else is looked for.
+// Holds returns the next time in which a condition held: one that begins after an instant, or
+// ended before it. It ends soon after ctx does, and Progress returns how much of the recording it
+// has searched: a month takes seconds. A search that was cancelled continues where it was if it
+// is asked again before any other search.
 func (r *Recording) Holds(ctx context.Context, condition string, at int64, forward bool) (from, to int64, ok bool, err error) {
 	r.Until(ctx)
 	defer r.Until(context.Background())
@@ -30,7 +30,7 @@ func (r *Recording) Holds(ctx context.Context, condition string, at int64, forwa
 	if r.search = nil; s == nil || s.condition != condition || s.forward != forward || s.at != at {
 		s = &search{condition: condition, forward: forward, at: at, slack: 5 * r.tickOf(c, at) / 2, open: make(map[string]span)}
 	}
-	// A piece of the recording after the other, each longer than the last: what is near
+	// The recording is searched piece by piece, each longer than the last, so that what is near
 	// is found soon.
 	whole := r.to - at
 	if !forward {
@@ -62,7 +62,7 @@ func (r *Recording) Holds(ctx context.Context, condition string, at int64, forwa
 			held = append(held, h)
 		}
 		if err := ctx.Err(); err != nil {
-			r.search = s // Of this piece nothing counts.
+			r.search = s // Nothing found in this piece counts.
 			return 0, 0, false, err
 		}
 		for _, h := range held {
@@ -77,7 +77,7 @@ func (r *Recording) Holds(ctx context.Context, condition string, at int64, forwa
 	}
 }
 
-// tickOf is how far the values of a condition are apart.
+// tickOf returns how far apart the values of a condition are.
 func (r *Recording) tickOf(c *query.Condition, at int64) int64 {
 	tick := int64(0)
 	for _, name := range c.Metrics() {
@@ -92,21 +92,20 @@ func (r *Recording) tickOf(c *query.Condition, at int64) int64 {
 
 type span struct{ from, to int64 }
 
-// search puts the pieces together: what holds at the end of one goes on in the
-// next.
+// search joins the pieces: a time that reaches the end of one piece continues in the next.
 type search struct {
 	condition string
-	edge      int64 // up to where all has been looked at
-	length    int64 // of the piece that is next
+	edge      int64 // how far the search has come
+	length    int64 // length of the next piece
 	forward   bool
 	at, slack int64
-	open      map[string]span // by instance, what reaches the edge
+	open      map[string]span // by instance: times that reach the edge
 	next      map[string]span
 	best      span
 	found     bool
 }
 
-// take takes in a time that was found in a piece.
+// take adds a time that was found in a piece.
 func (s *search) take(h *query.Held, w query.Window) {
 	key := ""
 	if h.Instance != nil {
@@ -131,7 +130,7 @@ func (s *search) take(h *query.Held, w query.Window) {
 	s.consider(one)
 }
 
-// consider takes a time that is known from its beginning to its end.
+// consider compares a time that is known from its beginning to its end with the best so far.
 func (s *search) consider(one span) {
 	switch {
 	case s.forward && one.from > s.at && (!s.found || one.from < s.best.from),
@@ -140,8 +139,8 @@ func (s *search) consider(one span) {
 	}
 }
 
-// turn ends a piece: what did not go on in it had ended before. It reports whether
-// the next time is known.
+// turn ends a piece: times that did not continue in it had ended before. It reports whether the
+// next time is known.
 func (s *search) turn() bool {
 	for _, one := range s.open {
 		s.consider(one)
@@ -152,7 +151,7 @@ func (s *search) turn() bool {
 	}
 	for _, one := range s.open {
 		if s.forward && one.from > s.at && one.from < s.best.from || !s.forward && one.to < s.at && one.to > s.best.to {
-			return false // It comes first, and its end is not known yet.
+			return false // It comes first, but its end is not known yet.
 		}
 	}
 	return true

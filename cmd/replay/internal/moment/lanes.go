@@ -7,13 +7,12 @@ import (
 	"tachograph/store/query"
 )
 
-// Lane is one line of the timeline: a number that stands for a part of the
-// machine.
+// Lane is one line of the timeline: a number that represents a part of the machine.
 type Lane struct {
 	Name, Title string
 	Units       metric.Units
-	Share       bool // values are parts of one
-	Supply      bool // of something that is used up: that little is left stands out
+	Share       bool // values are fractions of 1
+	Supply      bool // of something that is used up: a low value stands out
 }
 
 // Timeline is a stretch of a recording, in columns of equal length.
@@ -21,25 +20,25 @@ type Timeline struct {
 	From, To int64
 	Columns  int
 	Lanes    []Track
-	Marks    []Mark // that lie in it, in the order of time
-	// Rough says that it took too long to read every value: High is at least so,
-	// and some of what is NaN is not known yet. Asked again, the same stretch is
-	// nearer to the truth, and at last exact.
+	Marks    []Mark // marks in the stretch, in the order of time
+	// Rough says that it took too long to read every value: High may be too low, and some NaN
+	// values are not known yet. Asking for the same stretch again gives better values, and in the
+	// end exact ones.
 	Rough bool
 }
 
 // Track is a lane over a timeline.
 type Track struct {
 	Lane
-	// Mean and High are of each column; NaN where nothing was recorded.
+	// Mean and High have a value for each column; NaN where nothing was recorded.
 	Mean, High []float64
-	// Scale is what a full column is: 1 for shares, all memory for memory, else
-	// the highest value in sight.
+	// Scale is the value of a full column: 1 for shares, all memory for memory, else the highest
+	// value in sight.
 	Scale float64
 }
 
-// laneDef is how a lane is computed, on the one platform or the other: by the
-// first of its gauges or expressions for which there are values.
+// laneDef says how a lane is computed, on either platform: by the first of its gauges or
+// expressions that has values.
 type laneDef struct {
 	name, title string
 	share       bool
@@ -62,10 +61,10 @@ var laneDefs = []laneDef{
 	{name: "power", title: "battery", supply: true, gauges: []string{"battery"}},
 }
 
-// without are lanes that are left out where another one tells more.
+// without are lanes that are left out where another one, the map's value, says more.
 var without = map[string]string{"compressor": "pressure", "swap": "pressure", "busy": "disk"}
 
-// lane is a lane in work.
+// lane is a lane and how it is computed.
 type lane struct {
 	Lane
 	line *query.Line
@@ -103,7 +102,7 @@ func (r *Recording) findLanes() []*lane {
 	return out
 }
 
-// anything reports whether what a line is made of was ever read.
+// anything reports whether the first metric of a line was ever read.
 func (r *Recording) anything(l *query.Line) bool {
 	for s := range r.a.Summarize(r.window(r.from, r.to).Selection(l.Metrics()[0])) {
 		if s.Count > 0 {
@@ -113,7 +112,7 @@ func (r *Recording) anything(l *query.Line) bool {
 	return false
 }
 
-// Lanes are those that this host has.
+// Lanes returns the lanes that this host has.
 func (r *Recording) Lanes() []Lane {
 	out := make([]Lane, len(r.lanes))
 	for i, l := range r.lanes {
@@ -122,8 +121,8 @@ func (r *Recording) Lanes() []Lane {
 	return out
 }
 
-// lanesAt are the values of all lanes at a sample: of each what was read last. Like
-// read it is asked of what is near, or a twin of that.
+// lanesAt returns the values of all lanes at a sample, each as last read. Like read, it takes an
+// archive narrowed by near, or its twin.
 func (r *Recording) lanesAt(a query.Archive, at int64) ([]float64, error) {
 	out := blank(len(r.lanes))
 	for i, l := range r.lanes {
@@ -141,7 +140,7 @@ func (r *Recording) lanesAt(a query.Archive, at int64) ([]float64, error) {
 	return out, nil
 }
 
-// column is the column that an instant falls into.
+// column returns the column that an instant falls into.
 func column(from, to int64, columns int, wall int64) int {
 	k := int(float64(wall-from) / float64(to-from) * float64(columns))
 	return min(max(k, 0), columns-1)

@@ -17,14 +17,14 @@ type Life struct {
 	*query.History
 	Key      string
 	Command  string
-	Step     int64 // length of a row's step
+	Step     int64 // length of the step of a row
 	Parents  []Relative
 	Children []Relative // the latest of them, in the order of time
-	// More counts children beyond those that are told.
+	// More counts the children that are not in Children.
 	More int
-	// Rough says that not all was looked at: of a long life the history is of its
-	// last day, and children of earlier times are missing. Asked again, more is
-	// known, and at last all.
+	// Rough says that not everything was read: for a long life the history covers its last day,
+	// and children of earlier times are missing. Asking again gives more, and in the end
+	// everything.
 	Rough bool
 }
 
@@ -36,11 +36,11 @@ type Relative struct {
 }
 
 const (
-	// lifeSteps is about how many steps a life is told in.
+	// lifeSteps is about how many steps the history of a life has.
 	lifeSteps = 160
-	// mostChildren bounds how many children are told.
+	// mostChildren bounds the children of a Life.
 	mostChildren = 200
-	// longLife is how much of a life is told at once.
+	// longLife is how much of a life is read at once.
 	longLife = 24 * block
 	// mostLives is how many lives are kept.
 	mostLives = 16
@@ -50,13 +50,13 @@ const (
 type lifeInWork struct {
 	Life
 	life *store.Life
-	// left is where looking for children goes on, backwards.
+	// left is where the search for children goes on, backwards.
 	left  int64
 	known map[string]bool
-	asked int64 // when it was asked for last, counted
+	asked int64 // the value of Recording.asked at the last request
 }
 
-// Life tells the life of the process with a key of this package.
+// Life returns the life of the process with a key of this package.
 func (r *Recording) Life(key string) (*Life, error) {
 	r.progress.set(0, 1)
 	until := time.Now().Add(patience)
@@ -115,11 +115,11 @@ func (r *Recording) beginLife(key string) (*lifeInWork, error) {
 	return l, nil
 }
 
-// history tells a life from an instant on.
+// history reads the history of a life from an instant on.
 func (r *Recording) history(l *lifeInWork, from int64) error {
 	to := l.life.To
 	l.Step = max((to-from)/lifeSteps, r.every(metric.Process, to), int64(time.Second))
-	// What it gained until it was first seen counts; how it ended is told shortly after.
+	// What it gained until it was first seen counts; its end is recorded shortly after.
 	w := r.window(max(from-1, r.from), min(to+2*block, r.to))
 	one := *l.life
 	one.From = max(one.From, from)
@@ -133,13 +133,14 @@ func (r *Recording) history(l *lifeInWork, from int64) error {
 	return err
 }
 
-// children looks for those that a process began, the latest first, as long as one
-// may wait for it.
+// children searches for the processes that a process began, the latest first, until the given
+// time.
 func (r *Recording) children(l *lifeInWork, until time.Time) {
 	boot, own := l.life.Archive.BootID, l.life.Instance.Key
 	a := r.a
 	if twin, end := a.Twin(); twin != nil {
-		// A reader keeps every process that it has told of, and these are all there were.
+		// A reader keeps every process that it has returned, and these are all the processes
+		// there were. So a twin is used, which is dropped afterwards.
 		defer end()
 		a = twin
 	}
@@ -182,7 +183,7 @@ func (r *Recording) ofBoot(boot string) query.Archive {
 	return r.only(list...)
 }
 
-// seen is when a process of a boot was seen in all.
+// seen returns the life of a process in a whole boot.
 func (r *Recording) seen(boot, key string) (*store.Life, error) {
 	var out *store.Life
 	from, to := int64(0), int64(0)

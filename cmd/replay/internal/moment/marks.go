@@ -10,7 +10,7 @@ import (
 	"tachograph/store/query"
 )
 
-// MarkKind is what a mark stands for.
+// MarkKind is what a mark means.
 type MarkKind string
 
 const (
@@ -25,13 +25,13 @@ const (
 	MarkEvent    MarkKind = "event"
 )
 
-// Mark is something on the timeline: a break, or an event worth a mark. Text is
-// one line and harmless.
+// Mark is something on the timeline: a break, or an event worth a mark. Text is one line and safe
+// to print.
 type Mark struct {
 	From, To int64
 	Kind     MarkKind
 	Text     string
-	Event    *store.Event // nil of breaks that no event tells
+	Event    *store.Event // nil for breaks without an event
 }
 
 // Break reports whether nothing was recorded during m.
@@ -42,8 +42,8 @@ func (m Mark) Break() bool {
 // mostMarks bounds how many marks there are, whatever an archive holds.
 const mostMarks = 1 << 16
 
-// markedKinds are the events that are worth a mark of their own; breaks come
-// from query.Breaks, crashes from exits.
+// markedKinds are the events that are worth a mark of their own; breaks come from query.Breaks,
+// crashes from exits.
 var markedKinds = map[metric.EventKind]MarkKind{
 	metric.EventBoot: MarkBoot, metric.EventShutdown: MarkShutdown, metric.EventPanic: MarkPanic,
 	metric.EventErrorBegin: MarkLost, metric.EventOverrun: MarkLost, metric.EventBudget: MarkLost,
@@ -53,8 +53,8 @@ var markedKinds = map[metric.EventKind]MarkKind{
 	metric.EventUpdate: MarkEvent, metric.EventMount: MarkEvent, metric.EventDevice: MarkEvent, metric.EventTrigger: MarkEvent,
 }
 
-// findMarks lists what is marked, in the order of time, but for crashes: these are
-// among the ends of processes, of which there may be millions.
+// findMarks lists the marks in the order of time, except for crashes: these are among the ends of
+// processes, of which there may be millions.
 func (r *Recording) findMarks() []Mark {
 	var out []Mark
 	w := r.window(r.from, r.to)
@@ -81,18 +81,17 @@ func markOf(e *store.Event, text string, kind MarkKind) Mark {
 	return Mark{From: e.At.Wall, To: e.At.Wall, Kind: kind, Text: visible.Text(string(e.Kind) + ": " + text), Event: e}
 }
 
-// crashes are the processes that crashed, stretch by stretch as they were looked
-// for.
+// crashes are the processes that crashed, in the stretches of time that were searched so far.
 type crashes struct {
 	length int64 // of a stretch
 	seen   map[int64]bool
 	list   []Mark
 }
 
-// mostStretches bounds how many there are, whatever an archive spans.
+// mostStretches bounds how many stretches there are, whatever time an archive spans.
 const mostStretches = 10_000
 
-// grown forgets the stretches in which there may be more now.
+// grown forgets the stretches that may have more crashes now.
 func (c *crashes) grown(from, to, since int64) {
 	if c.seen == nil {
 		c.seen = make(map[int64]bool)
@@ -106,8 +105,8 @@ func (c *crashes) grown(from, to, since int64) {
 	c.list = slices.DeleteFunc(c.list, func(m Mark) bool { return !c.seen[floorDiv(m.From, c.length)] })
 }
 
-// crashesIn looks for crashes in the stretch that an instant lies in, if that was
-// not done before.
+// crashesIn searches for crashes in the stretch that an instant lies in, if that was not done
+// before.
 func (r *Recording) crashesIn(at int64) {
 	c := &r.crashes
 	k := floorDiv(at, c.length)
@@ -121,7 +120,7 @@ func (r *Recording) crashesIn(at int64) {
 		}
 	}
 	if r.given() != nil {
-		return // All of it is looked at again.
+		return // The whole stretch is searched again.
 	}
 	for _, m := range found {
 		c.list = append(c.list, m)
@@ -130,7 +129,7 @@ func (r *Recording) crashesIn(at int64) {
 	c.seen[k] = true
 }
 
-// mark puts a mark in its place.
+// mark inserts a mark in the order of time.
 func (r *Recording) mark(m Mark) {
 	i, _ := slices.BinarySearchFunc(r.marks, m.From+1, func(m Mark, at int64) int { return cmp.Compare(m.From, at) })
 	r.marks = slices.Insert(r.marks, i, m)
@@ -142,7 +141,7 @@ func crashed(e *store.Event) bool {
 	return e.Label("cause") != "" || query.Crashed(e.Label("how"))
 }
 
-// breakKind is the mark of a break that has a length.
+// breakKind returns the kind of the mark for a break that has a length.
 func breakKind(b *query.Break) (MarkKind, bool) {
 	if b.Length() <= 0 {
 		return "", false
@@ -156,7 +155,7 @@ func breakKind(b *query.Break) (MarkKind, bool) {
 	return MarkGap, true
 }
 
-// breakText says in a line what a break was.
+// breakText describes a break in a line.
 func breakText(b *query.Break) string {
 	text := "nothing was recorded"
 	switch kind, _ := breakKind(b); kind {
@@ -197,7 +196,7 @@ func (r *Recording) Next(at int64, forward bool) (Mark, bool) {
 	}
 }
 
-// nextMark is the next of the marks that are known.
+// nextMark returns the next of the marks that are known.
 func (r *Recording) nextMark(at int64, forward bool) (Mark, bool) {
 	if !forward {
 		at--
@@ -212,7 +211,7 @@ func (r *Recording) nextMark(at int64, forward bool) (Mark, bool) {
 	return r.marks[i], true
 }
 
-// Marks are those that lie in a stretch, in the order of time.
+// Marks returns the marks that lie in a stretch, in the order of time.
 func (r *Recording) Marks(from, to int64) []Mark {
 	var out []Mark
 	for _, m := range r.marks {

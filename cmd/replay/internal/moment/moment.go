@@ -13,8 +13,7 @@ import (
 	"tachograph/store/query"
 )
 
-// A Recording is what was recorded of one host. It is used by one goroutine at
-// a time.
+// A Recording is what was recorded of one host. Only one goroutine may use it at a time.
 type Recording struct {
 	a        query.Archive
 	host     metric.Host
@@ -25,24 +24,24 @@ type Recording struct {
 	clock string // the metric whose readings are the samples
 	ticks ticks
 	lanes []*lane
-	// archives are the host's, as far as they were looked at.
+	// archives are the host's archives, as far as they were surveyed.
 	archives []*surveyed
-	course   *query.Course // that was read last
-	cells    int           // that they keep
-	cell     int64         // what one of them sums up
+	course   *query.Course // the one that was read last
+	cells    int           // number of cells kept in archives
+	cell     int64         // how much time a cell sums up
 	marks    []Mark
 	crashes  crashes
 	sweep    sweeps
 	lives    map[string]*lifeInWork
-	asked    int64 // counts what was asked for
-	looks    int   // counts how often it was looked what there is
+	asked    int64 // number of requests for lives
+	looks    int   // number of calls of look
 	progress progress
 	ctx      context.Context
-	search   *search // that was given up last
+	search   *search // the last search that was cancelled
 }
 
-// Open prepares to look at one host of what is open; an empty name means the
-// only one. defs may be nil.
+// Open prepares one host of an archive for browsing; an empty name means the only host. defs may
+// be nil.
 func Open(a query.Archive, host string, defs *query.Definitions) (*Recording, error) {
 	r := &Recording{a: a, defs: defs}
 	for _, h := range a.Hosts() {
@@ -64,12 +63,11 @@ func Open(a query.Archive, host string, defs *query.Definitions) (*Recording, er
 	return r, nil
 }
 
-// looksPerSearch is how often it is looked for growth until lanes are looked for
-// again.
+// looksPerSearch is how many calls of look there are from one search for lanes to the next.
 const looksPerSearch = 60
 
-// look finds out what there is, anew after the archives have grown: what was found
-// before of what has not changed since is kept.
+// look finds out what was recorded, again after the archives have grown: results for what has not
+// changed since are kept.
 func (r *Recording) look() {
 	before := r.to
 	r.from, r.to, _ = query.Covered(r.a, query.Window{Hosts: r.hosts})
@@ -81,7 +79,7 @@ func (r *Recording) look() {
 			r.cell = shortCell
 		}
 	}
-	// What came late may be of shortly before the end.
+	// A late reading may belong to the time shortly before the end.
 	since := before - 2*block
 	r.ticks.grown(since)
 	maps.DeleteFunc(r.lives, func(_ string, l *lifeInWork) bool { return l.life.To >= since })
@@ -89,7 +87,7 @@ func (r *Recording) look() {
 	if r.clock == "" {
 		r.clock = clockOf(r.a)
 	}
-	// What there is to see hardly ever changes; looking for it takes longer than all else.
+	// The lanes hardly ever change, and searching for them takes longer than all else.
 	if r.looks++; r.looks%looksPerSearch != 1 && len(r.a.Archives()) == len(r.archives) {
 		r.inherit(r.archives)
 	} else if found := r.findLanes(); !slices.EqualFunc(found, r.lanes, func(x, y *lane) bool { return x.Lane == y.Lane && x.line.Expr == y.line.Expr }) {
@@ -105,13 +103,13 @@ func (r *Recording) look() {
 	}
 }
 
-// Refresh sees what has been recorded since: the archives show it already.
+// Refresh updates r to what has been recorded since: the archives already show it.
 func (r *Recording) Refresh() error {
 	r.look()
 	return nil
 }
 
-// clockOf is a metric of the class that is read most often.
+// clockOf returns a metric of the class that is read most often.
 func clockOf(a query.Archive) string {
 	name, class := "", metric.NumClasses
 	rank := []metric.Class{metric.Fast, metric.Polled, metric.Process}
@@ -127,10 +125,10 @@ func clockOf(a query.Archive) string {
 	return name
 }
 
-// Host is the host, as its last archive tells.
+// Host returns the host, as its last archive describes it.
 func (r *Recording) Host() metric.Host { return r.host }
 
-// Span is what its archives cover.
+// Span returns the time that its archives cover.
 func (r *Recording) Span() (from, to int64) { return r.from, r.to }
 
 func (r *Recording) window(from, to int64) query.Window {

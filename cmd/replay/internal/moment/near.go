@@ -5,13 +5,13 @@ import (
 	"tachograph/store/query"
 )
 
-// reach is how far before an instant what it shows may have been read: the
-// distance of the most rarely repeated readings, and a gap.
+// reach is how long before an instant the values at that instant may have been read: the longest
+// interval between repeated readings, and a gap.
 const reach = 26 * block
 
-// near narrows the recording to the archives about an instant: those that were
-// recorded in the time before it, or the last ones before that. What would be looked up
-// in each of a month of archives is looked up in a few.
+// near narrows the recording to the archives about an instant: those that were recorded in the
+// time before it, or the last one before that. A search then covers a few archives, not each of a
+// month.
 func (r *Recording) near(at int64) query.Archive {
 	var list []*store.ArchiveInfo
 	var last *store.ArchiveInfo

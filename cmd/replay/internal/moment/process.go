@@ -12,30 +12,26 @@ import (
 	"tachograph/store/query"
 )
 
-// Process is one process at a moment. Its numbers are query's: CPU, Memory, Rates,
+// Process is one process at a moment. Its numbers are those of package query: CPU, Memory, Rates,
 // Levels and so on.
 type Process struct {
 	*query.Process
-	// Key names the process among all that were recorded, also where its pid
-	// was used again.
+	// Key identifies the process among all that were recorded, also where its pid was used again.
 	Key string
 	// ParentKey is the key of its parent; "" where that is not known.
 	ParentKey string
-	// Command is the command line, or what is known of it; "" where it was not
-	// recorded.
+	// Command is the command line, or what is known of it; "" where it was not recorded.
 	Command string
 	// Began says that it was not there at the sweep before.
 	Began bool
-	// Exit is how it ended, of one that has ended since the sweep before, if
-	// that was recorded.
+	// Exit is the event of its end, if it has ended since the sweep before and that was recorded.
 	Exit *store.Event
 }
 
-// Brief are processes that came and went between two sweeps, as events name
-// them.
+// Brief are processes that came and went between two sweeps, as events name them.
 type Brief struct {
 	Name  string
-	PID   int // 0 of several together
+	PID   int // 0 for several together
 	Count int
 	How   string
 	Exit  *store.Event
@@ -44,8 +40,7 @@ type Brief struct {
 // mostBrief bounds how many are named.
 const mostBrief = 1000
 
-// sweeps are the tables of processes that were read last, by the instant of the
-// reading.
+// sweeps are the tables of processes that were read last, the latest read at the end.
 type sweeps struct {
 	list []*sweep
 }
@@ -59,11 +54,11 @@ type sweep struct {
 // mostSweeps is how many tables are kept.
 const mostSweeps = 16
 
-// keyOf names a process among all that were recorded of a host.
+// keyOf returns the key of a process among all that were recorded on a host.
 func keyOf(info *store.ArchiveInfo, in *metric.Instance) string { return info.BootID + "/" + in.Key }
 
-// sweepAt is the table of processes at the last reading not after an instant; nil
-// if there is none.
+// sweepAt returns the table of processes at the last reading not after an instant; nil if there
+// is none.
 func (r *Recording) sweepAt(at int64) *sweep {
 	tick, every := query.Tick(r.near(at), r.host.ID, at)
 	if tick == 0 {
@@ -156,24 +151,25 @@ func (r *Recording) processes(m *Moment) {
 	r.unseen(m)
 }
 
-// presence is which processes were there at a sweep.
+// presence says which processes were there at a sweep.
 type presence struct {
 	tick  int64
 	there map[string]bool
 }
 
-// presenceMetrics are those that tell cheaply whether a process was there: the
-// first of them that was recorded.
+// presenceMetrics are metrics that cheaply show whether a process was there; the first that was
+// recorded is used.
 var presenceMetrics = []string{"proc.memory.rss", "proc.psinfo.utime", "proc.psinfo.threads"}
 
-// before is who was there at the sweep before; nil if there was none shortly before.
+// before returns the processes that were there at the sweep before; nil if there was none shortly
+// before.
 func (r *Recording) before(now *sweep) *presence {
 	i := slices.IndexFunc(presenceMetrics, func(name string) bool {
 		d := r.a.Lookup(name)
 		return d != nil && d.Unsupported == "" && d.Class == metric.Process
 	})
 	if i < 0 || r.unread(now.tick-3*now.every, now.tick) {
-		// A sweep may not have got round: the whole table knows who was meant.
+		// A sweep may not have got round to all processes: only the whole table is complete.
 		s := r.sweepAt(now.tick - 1)
 		if s == nil || now.tick-s.tick > 3*now.every {
 			return nil
@@ -189,7 +185,7 @@ func (r *Recording) before(now *sweep) *presence {
 	for run := range r.a.Select(r.window(now.tick-3*now.every, now.tick-1).Selection(presenceMetrics[i])) {
 		k := len(run.Wall) - 1
 		if run.Instance == nil || run.Miss != nil && run.Miss[k] == metric.Vanished {
-			continue // One more row may tell what it had used when it ended.
+			continue // One more row may hold what it had used when it ended.
 		}
 		last[keyOf(run.Archive, run.Instance)] = run.Wall[k]
 		p.tick = max(p.tick, run.Wall[k])
@@ -217,7 +213,7 @@ func (r *Recording) unread(from, to int64) bool {
 	return false
 }
 
-// gone are the processes that were there before and are not now, as they were then.
+// gone returns the processes that were there before and are not now, as they were then.
 func (r *Recording) gone(now *sweep, before *presence) []*Process {
 	missing := make(map[string]bool)
 	for key := range before.there {
@@ -239,7 +235,7 @@ func (r *Recording) gone(now *sweep, before *presence) []*Process {
 	return out
 }
 
-// exits are the ends of processes since the sweep before, by key.
+// exits returns the ends of processes since the sweep before, by key.
 func (r *Recording) exits(m *Moment, before *presence) map[string]*store.Event {
 	from := m.Sweep
 	if before != nil {

@@ -7,16 +7,16 @@ import (
 	"tachograph/sample/metric"
 )
 
-// figureDef is a figure of the system page: the sum of some metrics' values, or the
-// first of several that there is.
+// figureDef is a figure of the system page: the sum of some metrics' values, or the first of them
+// that is there.
 type figureDef struct {
 	name, title string
 	metrics     []string
 	sum         bool   // add the metrics up, else take the first that is there
-	perCore     bool   // of all processors' time
-	of          string // the metric that it is a part of
-	but         string // what of the whole is not this metric is the value, where both were read
-	minutes     string // the instance of the load, which is called so or begins with this word
+	perCore     bool   // as a part of all processors' time
+	of          string // the metric of the whole that it is a part of
+	but         string // the metric that is subtracted from the whole to give the value, where both were read
+	minutes     string // the instance of the load whose name is or begins with this word
 	quiet       bool   // left out where it is zero or was not recorded
 }
 
@@ -150,7 +150,7 @@ var coreMetrics = []struct {
 	{"kernel.percpu.cpu.idle", func(c *Core) *float64 { return &c.Idle }},
 }
 
-// sensorDefs are read one by one, or once for each fan and graphics processor.
+// sensorDefs are the sensors, each with a row, or with one for each fan and graphics processor.
 var sensorDefs = []figureDef{
 	{name: "thermal.cpu.die", title: "cpu"},
 	{name: "thermal.cpu.proximity", title: "beside the cpu"},
@@ -173,7 +173,7 @@ var sensorDefs = []figureDef{
 	{name: "power.battery.cycle_count", title: "battery cycles"},
 }
 
-// wanted are all metrics that a moment is made of but for those of processes.
+// wanted returns all metrics that a moment uses, except for those of processes.
 func wanted() []string {
 	var out []string
 	add := func(defs []figureDef) {
@@ -202,7 +202,7 @@ func wanted() []string {
 	return slices.Compact(out)
 }
 
-// sections is the system page.
+// sections returns the system page.
 func (v *values) sections() []Section {
 	var out []Section
 	for _, def := range sectionDefs {
@@ -224,8 +224,8 @@ func (v *values) sections() []Section {
 	return out
 }
 
-// compute works out a figure for one instance; ok is false where the host knows
-// nothing of it.
+// compute computes a figure for one instance; ok is false where the host has none of its metrics,
+// or a quiet figure is zero or absent.
 func (v *values) compute(def *figureDef, key string) (Figure, bool) {
 	var f Figure
 	ok := false
@@ -269,7 +269,7 @@ func (v *values) compute(def *figureDef, key string) (Figure, bool) {
 	return f, true
 }
 
-// loadOver is the key of the load over so many minutes: kernels name it "1 minute",
+// loadOver returns the key of the load over so many minutes: some kernels name it "1 minute",
 // others only "1".
 func (v *values) loadOver(name, minutes string) string {
 	for key := range v.of[name] {
@@ -280,7 +280,7 @@ func (v *values) loadOver(name, minutes string) string {
 	return minutes
 }
 
-// table is a table, a row for each instance.
+// table returns a table with a row for each instance.
 func (v *values) table(defs tableDef) []Row {
 	var metrics []string
 	var used []figureDef
@@ -306,7 +306,7 @@ func (v *values) table(defs tableDef) []Row {
 	return out
 }
 
-// sensors are the rows of what there is only one of, and of fans and the like.
+// sensors returns the rows of the sensors, one for each fan and the like.
 func (v *values) sensors() []Row {
 	var out []Row
 	for _, def := range sensorDefs {
@@ -323,7 +323,7 @@ func (v *values) sensors() []Row {
 	return out
 }
 
-// cores are the processors, by mode.
+// cores returns the processors' times, by mode.
 func (v *values) cores() []Core {
 	var metrics []string
 	for _, c := range coreMetrics {

@@ -6,10 +6,11 @@ import (
 	"tachograph/cmd/replay/internal/stacks"
 )
 
-// aboutStacks is how far from an instant stacks say something of it.
+// aboutStacks is how far from an instant stacks still say something about it.
 const aboutStacks = 10 * time.Minute
 
-// Stacks are those that were sampled at an instant, or nearest to it; nil where none were.
+// Stacks returns the stacks that were sampled at an instant, or nearest to it; nil where none
+// were.
 func (r *Recording) Stacks(at int64) (*stacks.Profile, error) {
 	r.progress.set(0, 1)
 	a := r.near(at)

@@ -12,23 +12,23 @@ import (
 	"tachograph/store/query"
 )
 
-// surveyed is one archive with the courses of all lanes, which are found when
-// they are first asked for.
+// surveyed is one archive with the courses of all lanes, which are computed when they are first
+// asked for.
 type surveyed struct {
 	info  *store.ArchiveInfo
-	lanes [][]*part // nil: not looked at yet
-	to    int64     // where the archive ended then; info goes on
+	lanes [][]*part // nil: not computed yet
+	to    int64     // where the archive ended then; info may grow
 }
 
-// part is a part of a lane's course in one archive, and what was read of it.
+// part is a part of a lane's course in one archive, and its values if they were read.
 type part struct {
 	*query.Part
 	course *query.Course
 	read   *piece
 }
 
-// survey finds the courses of the archives that reach into a stretch, the latest
-// first, until it is late; it reports whether that was not so.
+// survey computes the courses of the archives that reach into a stretch, the latest first, until
+// it is late; it reports whether it has finished.
 func (r *Recording) survey(from, to int64, late func() bool) bool {
 	for i := len(r.archives) - 1; i >= 0; i-- {
 		s := r.archives[i]
@@ -47,7 +47,7 @@ func (r *Recording) survey(from, to int64, late func() bool) bool {
 	return true
 }
 
-// coursesOf are the parts of all lanes in an archive from an instant on.
+// coursesOf returns the parts of all lanes in an archive from an instant on.
 func (r *Recording) coursesOf(info *store.ArchiveInfo, from int64) [][]*part {
 	lines := make([]*query.Line, len(r.lanes))
 	for i, l := range r.lanes {
@@ -62,13 +62,13 @@ func (r *Recording) coursesOf(info *store.ArchiveInfo, from int64) [][]*part {
 	return lanes
 }
 
-// goOn surveys an archive that has grown since it was surveyed. All that is older than
-// what may still change is as it was.
+// goOn surveys an archive that has grown since it was surveyed. All that is older than what may
+// still change is as it was.
 func (r *Recording) goOn(s, old *surveyed) {
 	since := old.to - 2*block
 	from := s.info.From
 	for lane := range old.lanes {
-		// The first of the new parts only tells what the second one began with.
+		// The first of the new parts only gives the second one its beginning.
 		if k := settled(old.lanes[lane], since); k > 0 && (lane == 0 || old.lanes[lane][k-1].From < from) {
 			from = old.lanes[lane][k-1].From
 		} else if k == 0 {
@@ -78,7 +78,7 @@ func (r *Recording) goOn(s, old *surveyed) {
 	}
 	s.lanes, s.to = r.coursesOf(s.info, from), s.info.To
 	if from > s.info.From && !joins(s.lanes, old.lanes, since) {
-		// Chunks have been put together that ended before: the parts are others.
+		// Chunks that ended before have been merged, so the parts are different.
 		from = s.info.From
 		s.lanes = r.coursesOf(s.info, from)
 	}
@@ -97,7 +97,7 @@ func (r *Recording) goOn(s, old *surveyed) {
 	}
 }
 
-// same is the part among some that is p, if there is one.
+// same returns the part in list that is p; nil if there is none.
 func same(list []*part, p *part) *part {
 	k, _ := slices.BinarySearchFunc(list, p.From, func(o *part, at int64) int { return cmp.Compare(o.From, at) })
 	if k < len(list) && list[k].From == p.From && list[k].To == p.To && list[k].Count == p.Count {
@@ -106,8 +106,8 @@ func same(list []*part, p *part) *part {
 	return nil
 }
 
-// joins reports whether parts go on where those end that were settled before: the
-// last of these is among them.
+// joins reports whether new parts continue where the settled ones end: the last settled part is
+// among them.
 func joins(lanes, old [][]*part, since int64) bool {
 	for lane := range lanes {
 		k := settled(old[lane], since)
@@ -118,13 +118,13 @@ func joins(lanes, old [][]*part, since int64) bool {
 	return true
 }
 
-// settled is how many parts had ended before an instant.
+// settled returns how many parts had ended before an instant.
 func settled(list []*part, since int64) int {
 	k, _ := slices.BinarySearchFunc(list, since, func(p *part, at int64) int { return cmp.Compare(p.To, at) })
 	return k
 }
 
-// parts are those of a lane that reach into a stretch, as far as they are known.
+// parts returns the parts of a lane that reach into a stretch, as far as they are known.
 func (r *Recording) parts(lane int, from, to int64) iter.Seq[*part] {
 	return func(yield func(*part) bool) {
 		for _, s := range r.archives {
@@ -145,8 +145,8 @@ func (r *Recording) parts(lane int, from, to int64) iter.Seq[*part] {
 	}
 }
 
-// keep notes what was read of a part. Where too much is kept, what was read
-// before goes.
+// keep stores what was read of a part. Where too much is kept, everything that was read before is
+// dropped.
 func (r *Recording) keep(p *part, got *piece) {
 	if r.cells += len(got.cells) + 4; r.cells > mostCells {
 		r.cells = len(got.cells) + 4
@@ -161,8 +161,8 @@ func (r *Recording) keep(p *part, got *piece) {
 	p.read = got
 }
 
-// take over what was surveyed before of archives that have not changed since,
-// and of those that have grown what was read of them already.
+// inherit takes over the surveys of archives that have not changed since, and for those that have
+// grown, what was already read of them.
 func (r *Recording) inherit(old []*surveyed) {
 	r.archives = nil
 	for _, info := range r.a.Archives() {
@@ -184,25 +184,25 @@ func (r *Recording) inherit(old []*surveyed) {
 	slices.SortStableFunc(r.archives, func(x, y *surveyed) int { return cmp.Compare(x.info.From, y.info.From) })
 }
 
-// progress is how far a question has come, for others to look at.
+// progress is how far a question has come, for other goroutines to read.
 type progress struct{ share atomic.Uint64 }
 
 func (p *progress) set(n, of int64) {
 	p.share.Store(math.Float64bits(float64(n) / float64(max(of, 1))))
 }
 
-// Progress is how much of a question that takes long has been looked at, from 0 to
-// 1. Unlike everything else it may be asked while the question is being answered.
+// Progress returns how much of a long question is done, from 0 to 1. Unlike everything else it
+// may be called while the question is being answered.
 func (r *Recording) Progress() float64 { return math.Float64frombits(r.progress.share.Load()) }
 
-// Until has all questions come to their end soon after ctx does: they return its
-// error, or less than there is.
+// Until makes all questions end soon after ctx does: they return its error, or an incomplete
+// answer.
 func (r *Recording) Until(ctx context.Context) {
 	r.ctx = ctx
 	r.a.Until(ctx)
 }
 
-// given is why a question is given up.
+// given returns why the current question was cancelled; nil if it was not.
 func (r *Recording) given() error {
 	if r.ctx == nil {
 		return nil

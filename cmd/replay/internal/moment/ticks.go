@@ -9,15 +9,15 @@ import (
 	"tachograph/store/query"
 )
 
-// ticks are the instants at which samples were taken, block by block of wall
-// clock as they were asked for.
+// ticks are the instants at which samples were taken, in the blocks of wall clock time that were
+// read so far.
 type ticks struct {
 	blocks map[int64][]int64
 	kept   int
 }
 
 const (
-	// block is how much is looked at at once.
+	// block is how much time is read at once.
 	block = int64(time.Hour)
 	// mostTicks bounds how many instants are kept.
 	mostTicks = 1 << 20
@@ -25,7 +25,7 @@ const (
 
 func newTicks() ticks { return ticks{blocks: make(map[int64][]int64)} }
 
-// samples are those of one block, in order.
+// samples returns the instants of one block, in order.
 func (r *Recording) samples(n int64) []int64 {
 	list, known := r.ticks.blocks[n]
 	if known {
@@ -57,9 +57,9 @@ func floorDiv(x, by int64) int64 {
 	return n
 }
 
-// Step is the instant of the sample n samples on from an instant, or back where n is
-// negative, across breaks: of the first or the last one where there are not so
-// many. Zero steps is the sample not after the instant; before all, the first.
+// Step returns the instant of the sample n samples after an instant, or before it where n is
+// negative, across breaks; the last or the first one where there are not so many. With n = 0 it
+// is the last sample not after the instant, or if there is none, the first sample.
 func (r *Recording) Step(at int64, n int) int64 {
 	if n > 0 {
 		if next, ok := r.forward(at, n); ok {
@@ -76,7 +76,7 @@ func (r *Recording) Step(at int64, n int) int64 {
 	return at
 }
 
-// forward is the n-th sample after an instant, or the last there is.
+// forward returns the n-th sample after an instant, or the last there is.
 func (r *Recording) forward(at int64, n int) (found int64, ok bool) {
 	first, last := floorDiv(max(at, r.from), block), floorDiv(r.to, block)
 	for k := first; k <= last; k = r.nextBlock(k, last) {
@@ -96,8 +96,8 @@ func (r *Recording) forward(at int64, n int) (found int64, ok bool) {
 	return found, ok
 }
 
-// back is the -n-th sample before an instant, or the first there is; with n = 0
-// the last that is not after it.
+// back returns the -n-th sample before an instant, or the first there is; with n = 0 the last
+// that is not after it.
 func (r *Recording) back(at int64, n int) (found int64, ok bool) {
 	first, last := floorDiv(r.from, block), floorDiv(min(at, r.to), block)
 	for k := last; k >= first; k = r.prevBlock(k, first) {
@@ -118,8 +118,8 @@ func (r *Recording) back(at int64, n int) (found int64, ok bool) {
 	return found, ok
 }
 
-// nextBlock is the block after k that has samples, or one beyond the last. An
-// archive may be silent for days, one of strangers for centuries.
+// nextBlock returns the block after k that has samples, or one beyond the last. An archive may be
+// silent for days, and one of a stranger for centuries.
 func (r *Recording) nextBlock(k, last int64) int64 {
 	if k++; k > last || len(r.samples(k)) > 0 {
 		return k
@@ -131,7 +131,7 @@ func (r *Recording) nextBlock(k, last int64) int64 {
 	return max(floorDiv(next, block), k+1)
 }
 
-// prevBlock is the same before k.
+// prevBlock returns the block before k that has samples, or one before the first.
 func (r *Recording) prevBlock(k, first int64) int64 {
 	if k--; k < first || len(r.samples(k)) > 0 {
 		return k
@@ -143,7 +143,7 @@ func (r *Recording) prevBlock(k, first int64) int64 {
 	return min(floorDiv(prev, block), k-1)
 }
 
-// grown forgets the samples of the blocks in which there may be more now.
+// grown forgets the samples of the blocks that may have more now.
 func (t *ticks) grown(since int64) {
 	for k, list := range t.blocks {
 		if (k+1)*block > since {
@@ -153,7 +153,7 @@ func (t *ticks) grown(since int64) {
 	}
 }
 
-// every is how far samples are apart about an instant, as its archive says.
+// every returns how far apart samples of a class are about an instant, as its archive says.
 func (r *Recording) every(c metric.Class, at int64) int64 {
 	list := make([]*store.ArchiveInfo, len(r.archives))
 	for i, s := range r.archives {

@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	// longCell is how much of a part one cell sums up, shortCell where what was
-	// recorded is not more than some hours. Columns that are shorter are made of the
-	// values themselves.
+	// longCell is how much time of a part one cell sums up, shortCell the same where no more than
+	// some hours were recorded. Columns that are shorter use the values themselves.
 	longCell, shortCell = int64(10 * time.Second), int64(time.Second)
 	someHours           = 6 * block
-	// mostCells bounds what is kept, 24 bytes each: thirty days of eight lanes.
+	// mostCells bounds the cells that are kept, 24 bytes each: thirty days of eight lanes.
 	mostCells = 5 << 19
-	// patience is how long a question may search; then it gets what is known so far.
+	// patience is how long a question may search before it returns what is known so far.
 	patience = 15 * time.Millisecond
 )
 
@@ -25,12 +24,12 @@ const (
 type piece struct {
 	cells []cell
 	high  float64
-	at    int64 // of the first value that was so high
+	at    int64 // time of the first value that was so high
 }
 
 // cell is what a lane did in some seconds.
 type cell struct {
-	at    int64 // its first value
+	at    int64 // time of its first value
 	count int32
 	mean  float32
 	high  float32
@@ -79,7 +78,7 @@ func (r *Recording) take(p *part) (*piece, error) {
 	return got, nil
 }
 
-// stretch is a track in work.
+// stretch is a track that is being computed.
 type stretch struct {
 	Track
 	from, to int64
@@ -91,7 +90,7 @@ func newStretch(l *lane, from, to int64, columns int) *stretch {
 	return s
 }
 
-// add adds so many values with a mean and a maximum, at an instant.
+// add adds count values with a mean and a maximum, at an instant.
 func (s *stretch) add(wall int64, mean, high, count float64) {
 	if wall < s.from || wall > s.to {
 		return
@@ -104,7 +103,7 @@ func (s *stretch) add(wall int64, mean, high, count float64) {
 	}
 }
 
-// spread adds a part that was not read to the columns that it lies in.
+// spread adds a part that was not read to the columns that it covers.
 func (s *stretch) spread(p *query.Part) {
 	first, last := column(s.from, s.to, len(s.Mean), max(p.From, s.from)), column(s.from, s.to, len(s.Mean), min(p.To, s.to))
 	width := float64(s.to-s.from) / float64(len(s.Mean))
@@ -123,7 +122,7 @@ func (s *stretch) spread(p *query.Part) {
 	}
 }
 
-// finish makes means of sums and finds the scale.
+// finish turns sums into means and finds the scale.
 func (s *stretch) finish(of float64) Track {
 	top := 0.0
 	for k, n := range s.counts {
@@ -144,7 +143,7 @@ func (s *stretch) finish(of float64) Track {
 	return s.Track
 }
 
-// Timeline is a stretch in so many columns.
+// Timeline returns a stretch in so many columns.
 func (r *Recording) Timeline(from, to int64, columns int) (*Timeline, error) {
 	columns = min(max(columns, 1), 1<<12)
 	if to <= from {
@@ -198,9 +197,9 @@ func (r *Recording) sumUp(lane int, s *stretch) {
 	}
 }
 
-// improve reads what a timeline is made of, the latest first, for as long as one may
-// wait for it: before all what would be blank or shown too coarsely, then what
-// summaries tell well enough. It reports whether nothing is left.
+// improve reads the values for a timeline, the latest first, until patience is over: first the
+// parts that would be blank or shown too coarsely, then those that summaries describe well
+// enough. It reports whether nothing is left to read.
 func (r *Recording) improve(from, to int64, columns int) (done bool, err error) {
 	until := time.Now().Add(patience)
 	late := func() bool { return time.Now().After(until) }
@@ -241,8 +240,8 @@ func (r *Recording) improve(from, to int64, columns int) (done bool, err error) 
 	return true, nil
 }
 
-// Peak is where a lane was highest in a stretch: the first instant at which it
-// was. What cannot hold the peak is not read.
+// Peak returns where a lane was highest in a stretch: the first instant at which it was. Parts
+// that cannot hold the peak are not read.
 func (r *Recording) Peak(name string, from, to int64) (at int64, value float64, ok bool, err error) {
 	i := slices.IndexFunc(r.lanes, func(l *lane) bool { return l.Name == name })
 	if i < 0 {

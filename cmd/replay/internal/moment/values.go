@@ -13,11 +13,10 @@ import (
 
 var nan = math.NaN()
 
-// mostInstances bounds how many disks, volumes and the like are read, whatever
-// an archive holds.
+// mostInstances bounds how many disks, volumes and the like are read, whatever an archive holds.
 const mostInstances = 1 << 12
 
-// value is what a metric, or one instance of it, showed at a moment.
+// value is the value of a metric, or of one of its instances, at a moment.
 type value struct {
 	x     float64
 	text  string
@@ -25,20 +24,19 @@ type value struct {
 	rate  bool
 	miss  metric.Reason
 	wall  int64
-	name  string // of the instance
+	name  string // name of the instance
 }
 
-// values are all that a moment's pages are made of but for processes.
+// values hold everything on a moment's pages except for processes.
 type values struct {
 	r   *Recording
 	at  int64
 	of  map[string]map[string]value // by metric and key of the instance
-	cpu float64                     // processors
+	cpu float64                     // number of processors
 }
 
-// read reads the values of a moment: of each metric what was read last, as it is
-// shown elsewhere. It is asked of what is near, or a twin of that, and changes nothing
-// of the recording.
+// read reads the values of a moment: the last one of each metric, as shown elsewhere. It takes an
+// archive narrowed by near, or its twin, and does not change the recording.
 func (r *Recording) read(a query.Archive, at int64) (*values, error) {
 	v := &values{r: r, at: at, of: make(map[string]map[string]value)}
 	byClass := make(map[metric.Class][]string)
@@ -49,7 +47,7 @@ func (r *Recording) read(a query.Archive, at int64) (*values, error) {
 	}
 	seen := 0
 	for _, class := range slices.Sorted(maps.Keys(byClass)) {
-		// What was read last, and before it what its rate is from.
+		// The last reading, and the one before it for its rate.
 		back := r.every(class, at) * 3 / 2
 		q := query.Request{Window: r.window(at-back, at), Metrics: byClass[class], Mode: query.Shown}
 		for s, err := range query.Read(a, q) {
@@ -86,13 +84,13 @@ func (r *Recording) read(a query.Archive, at int64) (*values, error) {
 	return v, nil
 }
 
-// one is the value of a metric without instances.
+// one returns the value of a metric without instances.
 func (v *values) one(name string) (value, bool) {
 	x, ok := v.of[name][""]
 	return x, ok
 }
 
-// absent says why a metric has no value; "" where it is not one of this host's.
+// absent says why a metric has no value; it returns "" where this host does not have the metric.
 func (v *values) absent(name string) string {
 	d := v.r.a.Lookup(name)
 	switch {
@@ -124,7 +122,7 @@ func (v *values) figure(name, title string, x value, known bool, metricName stri
 	return f
 }
 
-// keys are the instances of some metrics, in their usual order.
+// keys returns the instances of some metrics, in their usual order.
 func (v *values) keys(metrics []string) (keys []string, names map[string]string) {
 	names = make(map[string]string)
 	for _, m := range metrics {
