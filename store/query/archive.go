@@ -17,8 +17,8 @@ type Archive = store.Archive
 // cohortSize is about how many instances are in a part of an answer.
 var cohortSize = 4 << 10
 
-// cohorts divides r, if it asks for one metric of processes or threads, into parts that need
-// nothing of each other.
+// cohorts divides r, if it asks for one metric of processes or threads, into independent parts,
+// so that nothing need be kept from one to the next.
 func cohorts(a Archive, r Request) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		if len(r.Metrics) != 1 || r.Cohort != nil {

@@ -141,8 +141,8 @@ func (t *topper) crowd(to *Consumer, d *store.Totals, c *store.Crowd) {
 }
 
 // enough reports whether the ranking is complete. It is not if a process in a crowd might have
-// used as much as one that is ranked. The totals of that crowd are then decoded when the values
-// are next added.
+// used as much as one that is ranked. enough then marks the totals of that crowd, so that they
+// are decoded when the values are added up again.
 func (t *topper) enough() bool {
 	least := 0.0
 	if list := t.ranked(); len(list) >= t.most {

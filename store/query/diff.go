@@ -90,7 +90,7 @@ const (
 	leastRelative = 0.2     // of the larger mean
 	leastImpact   = 0.01    // of the machine
 	slots         = 10      // parts that each window is cut into
-	mostBaselines = 1 << 14 // windows that are examined to choose those
+	mostBaselines = 1 << 14 // windows that are examined to choose the baselines
 	baselines     = 24      // other windows that show the usual variation
 	// extreme is how much farther from the usual the second window must lie than any other window
 	// does.

@@ -109,7 +109,7 @@ func (d *differ) courses(windows []Window, names []string, take func(n int, s *S
 	return nil
 }
 
-// mostLead is how far before a window the last value before it is looked for.
+// mostLead is how far before a window the last value before it is searched for, at most.
 const mostLead = int64(60e9)
 
 // A leveller adds up the summaries of series by window and slot.

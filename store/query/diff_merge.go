@@ -202,7 +202,7 @@ func ofOne(list []*Change) []*Change {
 	})
 }
 
-// ofDisks leaves out what a disk that hangs, or takes longer, led to.
+// ofDisks drops the changes that a disk which hangs, or takes longer, led to.
 func ofDisks(list []*Change) []*Change {
 	led := map[string]func(*Change) bool{Hung: ledByHung, awaitMetric: ledBySlow}
 	for _, lead := range slices.Clone(list) {

@@ -174,7 +174,7 @@ func (d *differ) knowsLong(seen *sightings) bool {
 	return max(seen.length(d.r.B.From), int64(len(d.usual))*length) >= knownLength*length
 }
 
-// leastChance is the chance, at most, that a name only pauses if it counts as gone.
+// leastChance is the largest chance of a mere pause with which a name still counts as gone.
 const leastChance = 0.003
 
 // cameOrWent keeps the changes of names that had never been there, or that stayed away longer
@@ -388,8 +388,8 @@ func (d *differ) processGone(c, left *Consumer, a *usage) *Change {
 	return ch
 }
 
-// finished reports whether what is gone is work that was done: it had begun recently, where less
-// recently suffices if it used little, and ended with exit status 0.
+// finished reports whether what is gone is work that was done: it had begun recently (less
+// recently will do if it used little), and ended with exit status 0.
 func (d *differ) finished(c *Change) bool {
 	if c.Kind != ProcessVanished || c.Exit == nil || c.Exit.Label("how") != "exit 0" {
 		return false

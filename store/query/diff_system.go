@@ -88,7 +88,7 @@ func (p *systemPair) questions() []func(Archive) error {
 	}
 }
 
-// candidates returns the changes of series whose windows are far apart.
+// candidates returns the changes of the series that differ clearly between the windows.
 func (p *systemPair) candidates() map[seriesKey]*Change {
 	for k, s := range p.late {
 		if e := p.all[k]; e != nil {
@@ -162,8 +162,8 @@ func (d *differ) slots(w Window, names []string, take func(*Series, course)) err
 	return nil
 }
 
-// screen returns the change of a series whose windows are far apart compared with its own
-// variation; nil for others.
+// screen returns the change of a series that differs between the windows by far more than it
+// varies by itself; nil for other series.
 func (d *differ) screen(s *systemSeries) *Change {
 	if len(s.a.slots) < 2 || len(s.b.slots) < 2 {
 		return nil

@@ -209,7 +209,7 @@ func counterAccount(f ProcessCounter) account {
 }
 
 // waitAccount returns how long processes waited for disks, per second; where the kernel does not
-// report that, how many were in a reading found waiting.
+// report that, how many were found waiting in a reading, on average.
 func waitAccount(d *differ, w Window, u *usage) map[string]float64 {
 	out := d.gains(w, u, "proc.psinfo.delayacct_blkio_time")
 	for _, x := range out {

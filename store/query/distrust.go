@@ -69,7 +69,7 @@ func (s Distrusted) After(e *store.Event) Distrusted {
 	case metric.EventDistrustEnd:
 		return slices.DeleteFunc(slices.Clone(s), same)
 	case metric.EventDistrustBegin:
-		if !slices.ContainsFunc(s, same) { // else it is reported once more, in an archive that began
+		if !slices.ContainsFunc(s, same) { // else a later archive reports it again
 			return append(slices.Clip(s), DistrustOf(e))
 		}
 	}

@@ -357,7 +357,7 @@ func linearTree(n *node) bool {
 // multiply returns the units of a product (sign 1) or quotient (sign -1) and the factor that
 // converts the result to them.
 func multiply(l, r metric.Units, sign int8) (metric.Units, float64, error) {
-	// Percent of a plain number stay percent; percent of anything else are applied.
+	// Percent of a plain number stay percent; percent of anything else are applied as a factor.
 	percent, scale := "", 1.0
 	left, lf := l.Plain()
 	right, rf := r.Plain()

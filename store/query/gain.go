@@ -105,7 +105,7 @@ func (g *gainer) gain(p store.Point) (inc, seconds float64, why metric.Reason) {
 			g.cur.debt = 0
 			return 0, 0, why
 		}
-		// Falls and catching up that were not seen happened all the same.
+		// The counter may have fallen or caught up in that time, so the debt must follow.
 		inc, step := metric.Increase(g.metric, prev.Bits, p.Bits, 0)
 		g.cur.debt.Pay(inc, step)
 		return 0, 0, why

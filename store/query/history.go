@@ -207,7 +207,7 @@ type historian struct {
 	byInstance map[*metric.Instance]*History
 	keys       []string
 	list       []*History
-	fields     *fieldMap // that the steps have
+	fields     *fieldMap // the fields of the steps
 }
 
 func (hs *historian) fill() error {

@@ -275,8 +275,8 @@ func rising(s *store.Summary) float64 {
 }
 
 // began estimates what a counter that first shows at the end of a step had gained in that step:
-// as much as it gained later in such a time. If there is no later reading, it counts as zero
-// before it came.
+// as much as it gained later in such a time. If there is no later reading, it is taken to have
+// been zero before it came.
 func began(s *store.Summary, first float64) (gain float64, told bool) {
 	since, every := rising(s), float64(s.Every)/1e9
 	if later := float64(s.Last.Cont-s.First.Cont) / 1e9; later > 0 {
@@ -286,8 +286,9 @@ func began(s *store.Summary, first float64) (gain float64, told bool) {
 }
 
 // climb lets a counter of a process in a reduced archive rise evenly, by gain, from reading to
-// reading of the step that s begins with. weighed says whether the mean includes that step, with
-// the gain as if it came before the first reading; else the mean does not include the step yet.
+// reading of the step that s begins with. weighed says that the mean already includes the step,
+// as if the counter had risen before the first of these readings; else the mean does not include
+// the step yet.
 func (t *tally) climb(s *store.Summary, gain float64, weighed bool) {
 	if t.Metric.Sem != metric.Counter || s.Since == 0 {
 		return

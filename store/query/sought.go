@@ -127,8 +127,8 @@ func takesDigit(class []rune) bool {
 	return false
 }
 
-// endings returns the endings of numbers that the expression requires, where it has all their
-// digits up to the last.
+// endings returns the final digits that numbers in a matching text must have, as far as the
+// expression spells these out up to the last digit.
 func endings(re *syntax.Regexp) []chunk.Ending {
 	parts := []*syntax.Regexp{re}
 	if re.Op == syntax.OpConcat {

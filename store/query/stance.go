@@ -214,8 +214,8 @@ func pulse(a Archive) []string {
 	return names
 }
 
-// LastBefore and FirstAfter look for a sample close by, then farther away, then in the whole
-// archive.
+// firstLook is how far from an instant LastBefore and FirstAfter first look for a sample. They
+// look ever farther, and from farLook on in the whole archive.
 const (
 	firstLook = 5 * time.Minute
 	farLook   = int64(30 * 24 * time.Hour)

@@ -180,8 +180,8 @@ func lasted(ns int64) float64 {
 	return float64(ns) / (float64(ns) + lasting)
 }
 
-// worth returns the weight of an episode of something whose worst has this weight, and which was
-// badly bad, 0 to 1.
+// worth returns the weight of an episode: weight is what the worst of its kind weighs, and badly,
+// from 0 to 1, is how bad it was.
 func (f *field) worth(e *episode, weight, badly float64) float64 {
 	since, until := f.times(e)
 	return weight * grade(0.4, 0.6*badly) * lasted(until-since) * grade(0.15, 0.85*e.rare)

@@ -24,7 +24,7 @@ type finding struct {
 	since, until int64
 	weight       float64
 	text         string
-	// brief is how the finding reads after its cause, in the line of that.
+	// brief is how the finding reads in the line of its cause.
 	brief string
 	more  []string
 	end   string   // the key of the process that the finding says has ended
@@ -33,7 +33,7 @@ type finding struct {
 	// about are the processes that an event names.
 	amount, calm float64
 	about        []string
-	// sources are what it was made of, claims the numbers that these came to.
+	// sources are the metrics it was found by, claims the values that these had.
 	sources []source
 	folded  []*finding // findings whose briefs are in its line
 	claims  []Claim
