@@ -59,7 +59,7 @@ func (t *topper) size(d *store.Totals, c *store.Crowd) (n uint64, known bool) {
 	return n, n == c.Count || n == 0 || fields == 1
 }
 
-// crowds adds the processes that began and ended between the readings around the totals.
+// crowds adds the processes that came and went within the chunks of the totals.
 func (t *topper) crowds(d *store.Totals) {
 	most := 0.0
 	for k, desc := range d.Descs {
