@@ -50,7 +50,8 @@ func (q *linuxProcess) state() byte {
 	return q.stat.State
 }
 
-// thread is what the kernel shows of one thread of the process only.
+// thread returns what the kernel shows only for single threads: that of the acting thread, if
+// there is one, else that of the process.
 func (r *reading) thread() *procfs.Stat {
 	if a := r.p.platform.acting; a != nil {
 		return &a.stat
@@ -58,7 +59,7 @@ func (r *reading) thread() *procfs.Stat {
 	return r.stat()
 }
 
-// nobody is why what is of one thread is absent.
+// nobody returns why values of a single thread are absent.
 func (r *reading) nobody() metric.Reason {
 	if r.p.platform.acting == nil {
 		return r.headless()

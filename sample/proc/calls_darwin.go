@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/proc/libproc"
 )
 
-// darwinCalls asks the kernel.
+// darwinCalls implements macCalls with system calls.
 type darwinCalls struct {
 	users, groups *directory
 	terminals     map[uint32]string
@@ -25,8 +25,8 @@ func newDarwinCalls() *darwinCalls {
 	}
 }
 
-// Processes lists everybody, the kernel's own process included: the list of
-// some releases leaves out number 0, which must be asked for by itself.
+// Processes lists all processes, including the kernel's own: the list of some releases lacks
+// number 0, which then takes a call of its own.
 func (c *darwinCalls) Processes(buf []byte) (list, next []byte, errno syscall.Errno) {
 	list, next, errno = sys.KernProcAll(buf)
 	if errno != 0 {
@@ -88,8 +88,8 @@ func (c *darwinCalls) Boot() (int64, bool) {
 func (c *darwinCalls) UserName(uid uint32) string  { return c.users.name(uid) }
 func (c *darwinCalls) GroupName(gid uint32) string { return c.groups.name(gid) }
 
-// TerminalName is the file in /dev with the device number. A number that has
-// none is remembered too.
+// TerminalName returns the name of the file in /dev with the device number. It also remembers
+// numbers that have no file.
 func (c *darwinCalls) TerminalName(dev uint32) string {
 	if s, ok := c.terminals[dev]; ok {
 		return s

@@ -5,9 +5,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// column is one metric of a process: its name, and how it is got from what
-// has been read. A metric whose value may be missing by itself sets missing, or
-// says both at once.
+// column is one metric of a process: its name, and how to get it from what was read. A metric
+// whose value may be missing for a reason of its own sets missing, or value, which returns both
+// at once.
 type column[R any] struct {
 	name    string
 	number  func(r *R) uint64
@@ -18,15 +18,15 @@ type column[R any] struct {
 
 // part is a set of columns that one call or one file supplies.
 type part[R any] struct {
-	// load reads it; a reason other than Present goes for all its columns.
+	// load reads it; a reason other than Present applies to all its columns.
 	load    func(r *R) metric.Reason
 	columns []column[R]
-	// lasting reports whether a column still holds when the process has ended;
-	// without it none does.
+	// lasting reports whether a column still holds after the process has ended. If it is nil,
+	// none does.
 	lasting func(r *R, d *metric.Desc) bool
 	first   int // number of its first column in the group
 	wanted  bool
-	chosen  [][]int // by frame: the columns that it wants
+	chosen  [][]int // by frame: the columns that it asks for
 }
 
 // number lays the parts' columns end to end and returns their names in order.
@@ -63,8 +63,7 @@ func (pt *part[R]) want(frames []*sample.Frame) {
 	}
 }
 
-// fill loads the part of r and puts it into the row that was added last to
-// each frame.
+// fill loads the part for r and sets its columns in the last row of each frame.
 func (pt *part[R]) fill(r *R, frames []*sample.Frame) {
 	why := pt.load(r)
 	for n, f := range frames {
@@ -99,8 +98,8 @@ func (c *column[R]) fill(r *R, f *sample.Frame, row, col int) metric.Reason {
 	return metric.Present
 }
 
-// fillLasting puts into a row what the part holds that never changes, or has
-// not changed until the process ended: who it was, not what it used.
+// fillLasting sets the columns of the part that never change, or have not changed by the end of
+// the process: its identity, not what it used.
 func (pt *part[R]) fillLasting(r *R, f *sample.Frame, row int) {
 	for i := range pt.columns {
 		if col := pt.first + i; pt.lasting != nil && pt.lasting(r, f.Full().Metrics[col]) {
@@ -119,7 +118,7 @@ func lasting(d *metric.Desc) bool {
 	return d.Sem == metric.Discrete
 }
 
-// stateNames avoids making a string of one letter a thousand times a sweep.
+// stateNames avoids allocating a one-letter string a thousand times a sweep.
 var stateNames = func() (names [256]string) {
 	for i := range names {
 		names[i] = string(rune(i))

@@ -5,11 +5,11 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// reading is the process whose row is being filled. It is used again for each.
+// reading is the process whose row is being filled. It is reused for each row.
 type reading struct {
 	k *linuxKernel
 	p *process[linuxProcess]
-	// What is read at most once, whoever asks.
+	// What is read at most once per row.
 	schedRead, statusRead bool
 	schedWhy, statusWhy   metric.Reason
 	smaps                 procfs.Smaps
@@ -89,7 +89,7 @@ func groupName(get func(s *procfs.Status) uint64) func(r *reading) string {
 	return func(r *reading) string { return r.k.groups.name(uint32(get(&r.p.platform.status))) }
 }
 
-// memory is a size that a process without address space does not have.
+// memory is a column for a size that a process without an address space does not have.
 func memory(name string, get func(s *procfs.Status) uint64) column[reading] {
 	return column[reading]{name: name, number: func(r *reading) uint64 { return get(&r.p.platform.status) },
 		missing: func(r *reading) metric.Reason {
@@ -100,7 +100,7 @@ func memory(name string, get func(s *procfs.Status) uint64) column[reading] {
 		}}
 }
 
-// headless is why what the kernel shows of the first thread is absent.
+// headless returns why values that the kernel shows only by the first thread are absent.
 func (r *reading) headless() metric.Reason {
 	if r.p.platform.headless() {
 		return firstEnded
@@ -130,7 +130,7 @@ var statusColumns = []column[reading]{
 	{name: "proc.id.egid", number: ids(effectiveGID)},
 	{name: "proc.id.egid_nm", text: groupName(effectiveGID)},
 	{name: "proc.psinfo.tgid", number: ids(func(s *procfs.Status) uint64 { return s.Tgid })},
-	// Of stat's number the kernel says that it is not exact. A kernel thread has none.
+	// The kernel says that the number in stat is not exact. A kernel thread has none in status.
 	{name: "proc.memory.rss", number: ids(func(s *procfs.Status) uint64 { return s.VmRSS }), missing: (*reading).headless},
 	memory("proc.memory.vmsize", func(s *procfs.Status) uint64 { return s.VmSize }),
 	memory("proc.memory.vmpeak", func(s *procfs.Status) uint64 { return s.VmPeak }),

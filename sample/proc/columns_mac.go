@@ -10,8 +10,7 @@ import (
 	"tachograph/sample/proc/libproc"
 )
 
-// macReading is the process whose row is being filled. It is used again for
-// each.
+// macReading is the process whose row is being filled. It is reused for each row.
 type macReading struct {
 	m             *macKernel
 	p             *process[macProcess]
@@ -21,12 +20,12 @@ type macReading struct {
 
 func (r *macReading) rec() libproc.Process { return r.p.platform.record }
 
-// answered is a struct that the kernel has answered with, as the leaves of a
-// table.
+// answered is a struct that the kernel has filled in, as the leaves of a table.
 type answered struct {
 	rows.Struct
 	funcs map[string]rows.Func
-	// counts says of a leaf what counts it; nil: any machine's kernel does.
+	// counts holds, for each leaf, the hardware that counts it; nil if every machine's kernel
+	// does.
 	counts []*hardware
 }
 
@@ -38,8 +37,8 @@ func (a *answered) Leaf(i int) rows.Value {
 	return v
 }
 
-// answers is the table of the metrics of an instance domain whose rows ask a
-// question, and the struct that answers it.
+// answers returns the table of an instance domain's metrics whose source is this question, and
+// the struct with the answer.
 func (m *macKernel) answers(indom, question string) (*rows.Table, *answered) {
 	funcs := map[string]rows.Func{
 		"time":       func(ticks, _ uint64) (uint64, bool) { return m.ticks.Nanoseconds(ticks), true },
@@ -55,9 +54,9 @@ func (m *macKernel) answers(indom, question string) (*rows.Table, *answered) {
 	return t, a
 }
 
-// columnsOf are the columns of a table, given the bytes that answer for it.
-// There is a cell for each in every row of thousands, so that one that is a
-// member, or a function of one, is read without the table.
+// columnsOf returns the columns of a table; bytes returns the answer to read them from. Each of
+// thousands of rows has a cell per column, so a column that is a struct member, or a function
+// of one, is read without going through the table.
 func columnsOf[R any](t *rows.Table, a *answered, bytes func(r *R) []byte) []column[R] {
 	columns := make([]column[R], len(t.Group.Metrics))
 	for i, d := range t.Group.Metrics {
@@ -90,8 +89,8 @@ func columnsOf[R any](t *rows.Table, a *answered, bytes func(r *R) []byte) []col
 	return columns
 }
 
-// macParts are what macOS tells of a process, the dear ones last. Where the
-// kernel answers with a struct, the row of a metric says which member it is.
+// macParts are the columns of macOS, the expensive ones last. Where the kernel answers with a
+// struct, the catalog entry of a metric names the member.
 func (m *macKernel) macParts() []part[macReading] {
 	list, record := m.answers(indom, "sysctl kern.proc.all ")
 	info, task := m.answers(indom, "proc_pidinfo PROC_PIDTASKALLINFO ")
@@ -117,7 +116,7 @@ func (m *macKernel) macParts() []part[macReading] {
 	}
 }
 
-// Places in what macParts returns.
+// Indexes into the result of macParts.
 const (
 	macTaskPart  = 1
 	macUsagePart = 2
@@ -131,7 +130,7 @@ func userColumn(name string, f *decode.Field) column[macReading] {
 	}}
 }
 
-// macListColumns are those of the list that are more than a member of it.
+// macListColumns are the columns of the list that are more than one of its members.
 var macListColumns = []column[macReading]{
 	{name: "proc.psinfo.cmd", text: func(r *macReading) string { return r.p.name }},
 	{name: "proc.psinfo.sname", text: func(r *macReading) string { return stateNames[r.m.state(r.p)] },
@@ -175,8 +174,8 @@ func (r *macReading) terminal() string {
 	return q.tty
 }
 
-// macTimeColumns are what a process has computed. Task info tells it of the
-// living, rusage of a zombie as well.
+// macTimeColumns are the CPU times of a process. Task info has them for living processes,
+// rusage for zombies as well.
 var macTimeColumns = []column[macReading]{
 	{name: "proc.psinfo.utime", number: func(r *macReading) uint64 { return r.time(libproc.TUser, libproc.UUser) }},
 	{name: "proc.psinfo.stime", number: func(r *macReading) uint64 { return r.time(libproc.TSystem, libproc.USystem) }},
@@ -198,8 +197,8 @@ func (r *macReading) timesKnown() metric.Reason {
 	return metric.Present
 }
 
-// minorFaults are the faults that read no page. Where the kernel has stopped
-// counting all faults, the difference would shrink from then on: it stops too.
+// minorFaults returns the faults that read no page. Once the kernel has stopped counting all
+// faults at its limit, the difference would shrink, so it stays at the limit too.
 func minorFaults(all, pageins uint64) uint64 {
 	if all >= libproc.ClampLimit {
 		return libproc.ClampLimit
@@ -207,8 +206,8 @@ func minorFaults(all, pageins uint64) uint64 {
 	return all - min(all, pageins)
 }
 
-// macFinal are the metrics that the last totals of a process hold, besides those
-// of rusage's table: its CPU times, which rusage has as well.
+// macFinal are the CPU times in a process's last totals. The other last totals come from the
+// rusage table; rusage has the CPU times as well.
 var macFinal = []column[macReading]{
 	{name: "proc.psinfo.utime", number: func(r *macReading) uint64 { return r.lastTime(libproc.UUser) }},
 	{name: "proc.psinfo.stime", number: func(r *macReading) uint64 { return r.lastTime(libproc.USystem) }},

@@ -12,22 +12,21 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// Kernels before 5.17 do not say in taskstats which process a task belonged to,
-// and some have no taskstats. The process connector then tells who ended, when,
-// how, and whose child it was, but no totals, and the name only to those who
-// look it up while the process lives.
+// Kernels before 5.17 do not say in taskstats which process a task belonged to, and some have
+// no taskstats. The process connector then reports which process ended, when, how, and whose
+// child it was, but no totals. The name must be looked up while the process lives.
 
 const (
 	// connectorPause is how long its messages may wait: names must be read
 	// before their process has ended.
 	connectorPause = 10 * time.Millisecond
-	// namesAtOnce bounds the names that are looked up in each pause, and
-	// mostNamed those that are remembered.
+	// namesAtOnce limits how many names are looked up in each pause, mostNamed how many are
+	// remembered.
 	namesAtOnce = 20
 	mostNamed   = 65536
 )
 
-// named is what is remembered of a process until it ends.
+// named is what is remembered of a process until its end.
 type named struct {
 	comm  [16]byte
 	since int64 // monotonic clock; 0 is unknown
@@ -35,7 +34,7 @@ type named struct {
 
 var noTotals = metric.ReasonFor("this kernel tells no totals of processes that ended (Linux 5.17 does)")
 
-// listenToConnector is listenForExits by other means.
+// listenToConnector is listenForExits with the process connector.
 func listenToConnector() (w *watcher, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_CONNECTOR)
 	if err != nil {
@@ -47,7 +46,7 @@ func listenToConnector() (w *watcher, err error) {
 			unix.Close(fd)
 		}
 	}()
-	const processes = 1 // the group that CN_IDX_PROC is
+	const processes = 1 // the group CN_IDX_PROC
 	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: processes}); err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func listenToConnector() (w *watcher, err error) {
 	return w, nil
 }
 
-// awaitAnswer waits for the kernel to say whether it will tell.
+// awaitAnswer waits for the kernel to say whether it will send events.
 func (w *watcher) awaitAnswer() error {
 	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
 		fds := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
@@ -95,7 +94,7 @@ func (w *watcher) awaitAnswer() error {
 	return errors.New("no answer from the process connector")
 }
 
-// hearConnector takes in one message. It is called locked.
+// hearConnector takes in one message. The caller holds the lock.
 func (w *watcher) hearConnector(payload []byte) {
 	var e procfs.ProcEvent
 	if !e.Parse(payload) || e.PID != e.TGID {
@@ -124,8 +123,8 @@ func (w *watcher) hearConnector(payload []byte) {
 	}
 }
 
-// lookUp reads the name of a process that has called exec, if it still lives
-// and there were not too many already.
+// lookUp reads the name of a process that has called exec, if the process still lives and the
+// limits allow it.
 func (w *watcher) lookUp(pid uint32) {
 	n, known := w.named[pid]
 	if w.lookedUp++; w.lookedUp > namesAtOnce || !known && len(w.named) >= mostNamed {

@@ -4,8 +4,8 @@ import "tachograph/sample"
 
 var controlNames = []string{"proc.control.all.threads", "proc.control.perclient.threads"}
 
-// fillControl answers what PCP's agent offers as settings. Threads are never
-// read of all processes, only of those selected.
+// fillControl answers the metrics that PCP's agent offers as settings. Threads are read only
+// for the selected processes, never for all.
 func fillControl(f *sample.Frame, opt *Options) {
 	row := f.Row(nil)
 	all := uint64(0)

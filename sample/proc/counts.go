@@ -5,22 +5,22 @@ import (
 	"tachograph/sample/metric"
 )
 
-// counts is what the sweep tells about all processes together.
+// counts are the numbers that a sweep finds for all processes together.
 type counts struct {
 	processes                          int
 	runnable, blocked, sleeping        int
 	stopped, defunct, swapped, unknown int
 	kernel                             int
-	seen                               uint64 // to begin, by sweeps
+	seen                               uint64 // starts that sweeps have seen
 	started, exited, unseen, unseenMax uint64
-	unrecorded                         uint64 // of unseen: have no row
-	unread                             uint64 // there was no time for them in this sweep
-	// unseenWhy says why the unseen cannot be counted exactly here, and
-	// unseenMaxWhy why there is no bound.
+	unrecorded                         uint64 // how many of the unseen have no row
+	unread                             uint64 // processes that this sweep had no time for
+	// unseenWhy says why the unseen cannot be counted exactly on this machine, and unseenMaxWhy
+	// why there is no upper bound either.
 	startedWhy, unseenWhy, unseenMaxWhy metric.Reason
 }
 
-// restart forgets the states before a sweep, and keeps the counters.
+// restart resets the states before a sweep, and keeps the counters.
 func (c *counts) restart() {
 	c.processes, c.runnable, c.blocked, c.sleeping = 0, 0, 0, 0
 	c.stopped, c.defunct, c.swapped, c.unknown, c.kernel = 0, 0, 0, 0, 0

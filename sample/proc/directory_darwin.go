@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// directory names users or groups. The file of system accounts comes first;
-// people live in directory services, which may have to ask another machine:
-// that is never waited for longer than patience, and the number stands in
-// until the answer has come.
+// directory names users or groups. It looks first in the file of system accounts. People's
+// accounts are in directory services, which may have to ask another machine: directory never
+// waits for that longer than patience, and returns the number until the answer has come.
 type directory struct {
 	file   idNames
 	lookup func(id string) (string, error)
@@ -18,7 +17,7 @@ type directory struct {
 	sync.Mutex
 	asked   map[uint32]bool
 	found   map[uint32]string
-	numbers map[uint32]string // the ids themselves, for those without a name
+	numbers map[uint32]string // the ids themselves, for ids without a name
 }
 
 const patience = 100 * time.Millisecond

@@ -38,7 +38,7 @@ func execEvent(p *metric.Instance, was, name string, at metric.Stamp) metric.Eve
 // ending is what is known of a process that has ended.
 type ending struct {
 	at     metric.Stamp
-	exact  bool // at is when it ended, not when that was noticed
+	exact  bool // at is when it ended, not when the recorder noticed
 	status int  // wait status
 	known  bool // whether status means anything
 	cause  string
@@ -68,7 +68,7 @@ func exitEvent(p *metric.Instance, name string, lastSeen metric.Stamp, e ending)
 	}
 }
 
-// waitText says what a wait status means. Both kernels lay it out alike.
+// waitText describes a wait status, which both kernels lay out alike.
 func waitText(status int) string {
 	switch sig := status & 0x7f; {
 	case sig == 0:
@@ -80,9 +80,9 @@ func waitText(status int) string {
 	}
 }
 
-// sinceBoot turns an instant on the continuous clock into a stamp, given a
-// stamp taken shortly after it. A sleep in between makes the awake clock of
-// the result too small; nothing tells when it was.
+// sinceBoot turns an instant on the continuous clock into a stamp, given a stamp taken shortly
+// after it. If the machine slept in between, the result's awake clock is too small: the time of
+// the sleep is not known.
 func sinceBoot(cont int64, now metric.Stamp) metric.Stamp {
 	ago := now.Cont - cont
 	if ago < 0 || cont <= 0 {

@@ -9,8 +9,8 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// slack is how far two accounts of a process's age may differ: clock ticks,
-// and the time a notice waits before it is fetched.
+// slack is how far two measures of a process's age may differ: by clock ticks, and by the time
+// a notice waits before it is fetched.
 const slack = int64(1500 * time.Millisecond)
 
 // exitTotals are the last totals of a process: the sums over its threads.
@@ -23,7 +23,7 @@ type exitTotals struct {
 	voluntary, involuntary uint64
 	run                    uint64
 	leader                 bool // status is that of the first thread
-	// bare is set where the kernel told how it ended, but no totals.
+	// bare is set if the kernel reported how the process ended, but no totals.
 	bare bool
 }
 
@@ -45,7 +45,7 @@ func (t *exitTotals) add(e *procfs.Exit, at int64) {
 	}
 }
 
-// cpu is what the threads took together.
+// cpu returns the CPU time of all threads together.
 func (t *exitTotals) cpu() uint64 {
 	if t.run != 0 {
 		return t.run
@@ -53,8 +53,8 @@ func (t *exitTotals) cpu() uint64 {
 	return t.utime + t.stime
 }
 
-// settle splits the measured CPU time as the sampled times are split, which is
-// what the kernel does for everybody else who asks.
+// settle splits the measured CPU time into user and system time in the ratio of the sampled
+// times, as the kernel does for all other readers.
 func (t *exitTotals) settle() {
 	sampled := t.utime + t.stime
 	if t.run == 0 {
@@ -64,14 +64,14 @@ func (t *exitTotals) settle() {
 	t.utime = t.run - min(t.run, t.stime)
 }
 
-// endOf says that p has ended with t, which threads may add to until p is gone.
+// endOf records that p has ended with t. Threads may add to t until p is gone.
 func (t *exitTotals) endOf(p *process[linuxProcess]) {
 	p.platform.last, p.final = t, !t.bare
 }
 
-// totals are the last totals of a process that has ended. They are no less than what
-// was read of it, also after the kernel had told of its end: threads that ended before
-// the watcher listened are only in there.
+// totals returns the last totals of a process that has ended. They are at least what was read
+// of it, even after the kernel reported its end: only those readings include threads that ended
+// before the watcher listened.
 func (q *linuxProcess) totals() *exitTotals {
 	t, st := *q.last, &q.stat
 	t.settle()
@@ -84,9 +84,9 @@ func (q *linuxProcess) totals() *exitTotals {
 	return &t
 }
 
-// notBefore lets neither time fall below what was read before. How the kernel
-// splits the sum may shift until the end: what one time gains by this the
-// other loses, so that the sum stays what was measured.
+// notBefore keeps both times from falling below their last readings. The kernel's split of the
+// sum may shift until the end: what this adds to one time it takes from the other, so that the
+// sum stays as measured.
 func (t *exitTotals) notBefore(st *procfs.Stat) {
 	const tick = uint64(time.Second / ticksPerSecond)
 	utime, stime := st.UTime*tick, st.STime*tick
@@ -95,7 +95,7 @@ func (t *exitTotals) notBefore(st *procfs.Stat) {
 	t.utime = sum - t.stime
 }
 
-// values calls each with the metrics that t knows, in their units.
+// values calls each with every metric in t, in the metric's unit.
 func (t *exitTotals) values(each func(metric string, v uint64)) {
 	if t.bare {
 		return
@@ -128,16 +128,16 @@ func (t *exitTotals) labels() []metric.Label {
 	return ls
 }
 
-// limbo is an exit of a process that is listed, but that nobody has met yet.
+// limbo is the exit of a process that is listed but that no sweep has met yet.
 type limbo struct {
 	exit   procfs.Exit
 	totals *exitTotals
-	of     *process[linuxProcess] // who it was
-	off    int64                  // by how much the ages differ
+	of     *process[linuxProcess] // the process that ended, once found
+	off    int64                  // difference of the two ages
 }
 
-// fitsBetter reports whether l is rather the exit of a process than other is: one
-// whose totals are less than what was read of it is another's.
+// fitsBetter reports whether l fits the process better than other does. Totals smaller than
+// what was read of the process are another process's.
 func (l *limbo) fitsBetter(other *limbo) bool {
 	const tick = uint64(time.Second / ticksPerSecond)
 	whole := func(x *limbo) bool { return x.totals.cpu()+tick >= x.of.cpu*tick }
@@ -148,16 +148,16 @@ func (l *limbo) fitsBetter(other *limbo) bool {
 	return l.off <= other.off
 }
 
-// over is a process whose last thread the kernel has told of. Threads end on several
-// processors at once, and the notice of another one may come behind that of the last.
+// over is a process whose last thread's end the kernel has reported. Threads end on several
+// processors at once, so another thread's notice may arrive after that of the last.
 type over struct {
 	totals *exitTotals
 	lived  int64
-	old    bool // it was told of before the sweep before
+	old    bool // it was reported before the previous sweep
 }
 
-// isOf reports whether e is of a thread of that process, and not of one that has its
-// number now: it began when that did, and has lived no shorter.
+// isOf reports whether e is of a thread of that process, not of a later process with the same
+// pid: both began at the same time, and e's has lived at least as long.
 func (o over) isOf(e *procfs.Exit, at int64) bool {
 	if o.totals == nil || o.totals.bare || e.LastOfGroup || e.Lived < o.lived {
 		return false
@@ -166,8 +166,8 @@ func (o over) isOf(e *procfs.Exit, at int64) bool {
 	return max(apart, -apart) <= slack
 }
 
-// forgetOver forgets who ended before the sweep before this one: whoever is over is
-// listed until the last of its threads has been told of.
+// forgetOver drops the processes that were over before the previous sweep. By then the notices
+// of their last threads have arrived.
 func (k *linuxKernel) forgetOver() {
 	for pid, o := range k.over {
 		if o.old {
@@ -179,9 +179,9 @@ func (k *linuxKernel) forgetOver() {
 	}
 }
 
-// assign finds out whose exits they are. Numbers may come round so quickly that
-// several who had the same have ended since the sweep before: a process has the one
-// that fits its age best.
+// assign finds the process of each exit. Pids may be reused so quickly that several processes
+// with the same pid have ended since the previous sweep: a process gets the exit that fits its
+// age best.
 func (k *linuxKernel) assign(ended []limbo, now metric.Stamp) {
 	by := make(map[*process[linuxProcess]]*limbo)
 	for i := range ended {
@@ -199,8 +199,8 @@ func (k *linuxKernel) assign(ended []limbo, now metric.Stamp) {
 	}
 }
 
-// hear takes in the exits since the last sweep, after the listing: whoever
-// ended and is in no listing has lived unseen.
+// hear takes in the exits since the last sweep, after the listing: a process that ended and is
+// in no listing has lived unseen.
 func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 	if k.watch == nil {
 		return
@@ -248,8 +248,8 @@ func (k *linuxKernel) hear(c *sample.Context, now metric.Stamp) {
 	}
 }
 
-// leaveLimbo is called when the walk is over: those of whom only the exit was
-// known have been met, are gone, or wait for the walk to come to them.
+// leaveLimbo is called after the walk. A process of which only the exit was known has now been
+// met, is gone, or is still to be reached by a later walk.
 func (k *linuxKernel) leaveLimbo(c *sample.Context, now metric.Stamp) {
 	for pid, l := range k.limbo {
 		if p, _ := k.whoEnded(pid, l.exit.Lived, l.totals.at, now); p != nil {
@@ -263,8 +263,8 @@ func (k *linuxKernel) leaveLimbo(c *sample.Context, now metric.Stamp) {
 	}
 }
 
-// ghost takes in a process that lived unseen: all that is known of it is what
-// the kernel said at its end.
+// ghost takes in a process that lived unseen: all that is known of it is what the kernel
+// reported at its end.
 func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, now metric.Stamp) {
 	inherited := k.heir(int32(e.TGID))
 	k.bequeath(int32(e.PPID), &t.io, &inherited)
@@ -302,9 +302,9 @@ func (k *linuxKernel) ghost(c *sample.Context, e *procfs.Exit, t *exitTotals, no
 	k.finals = append(k.finals, p)
 }
 
-// beside is start, or one that differs from that of whoever has the number now or had
-// it a moment ago: a ghost's start is known by about as much as the notice of its end
-// may be late.
+// beside returns start, or a start that differs from that of the process that has the pid now
+// or had it a moment ago: a ghost's start is only known to within the delay of the notice of
+// its end.
 func (k *linuxKernel) beside(pid int32, start uint64) uint64 {
 	const about = uint64(slack) / (1e9 / ticksPerSecond)
 	apart := func(p *process[linuxProcess]) {
@@ -319,8 +319,7 @@ func (k *linuxKernel) beside(pid int32, start uint64) uint64 {
 	return start
 }
 
-// ghostly are the columns that hold something of a process that no sweep has
-// met.
+// ghostly are the columns that have a value for a process that no sweep has met.
 var ghostly = map[string]bool{
 	"proc.psinfo.pid": true, "proc.psinfo.tgid": true, "proc.psinfo.ppid": true, "proc.psinfo.cmd": true,
 	"proc.psinfo.start_time": true, "proc.psinfo.start_wall": true, "proc.psinfo.unique": true,
@@ -338,8 +337,7 @@ func (r *reading) lastingStatus(d *metric.Desc) bool {
 	return r.p.platform.status.Tgid != 0 && r.lastingStat(d) // it has been read
 }
 
-// unseenLabels are what the event of an exit says besides where no event told
-// of the start.
+// unseenLabels are the extra labels of an exit event whose process had no start event.
 func unseenLabels(p *metric.Instance) []metric.Label {
 	labels := []metric.Label{{Name: "unseen", Value: "1"}}
 	for _, l := range []string{"start", "parent", "uid"} {
@@ -350,8 +348,8 @@ func unseenLabels(p *metric.Instance) []metric.Label {
 	return labels
 }
 
-// whoEnded finds the process with the pid and the age that has not been
-// reported yet, and by how much the ages differ.
+// whoEnded finds the process with this pid and age whose end has not been reported yet, and
+// returns by how much the ages differ.
 func (k *linuxKernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) (found *process[linuxProcess], off int64) {
 	slept := max(0, now.Cont-now.Awake) // the kernel does not count it as life
 	try := func(p *process[linuxProcess]) {
@@ -359,7 +357,7 @@ func (k *linuxKernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) (fo
 		if p.pid != pid || p.platform.last != nil || lived >= 0 && (lived > age+slack || lived < age-slept-slack) {
 			return
 		}
-		by := now.Cont - at // of who knows no ages the last
+		by := now.Cont - at // the latest one, if the ages are not known
 		if lived >= 0 {
 			by = max(lived-age, age-slept-lived, 0)
 		}
@@ -376,12 +374,12 @@ func (k *linuxKernel) whoEnded(pid int32, lived, at int64, now metric.Stamp) (fo
 	return found, off
 }
 
-// exiting is the flag of a task that is on its way out: PF_EXITING. It is set before
-// the kernel tells of the exit.
+// exiting is the flag of a task that is on its way out, PF_EXITING. The kernel sets it before
+// it reports the exit.
 const exiting = 0x4
 
-// lives reports whether p goes on after an exit was told of under its number, which
-// somebody else had before.
+// lives reports whether p lives on, so that an exit reported under its pid is that of an
+// earlier process.
 func (k *linuxKernel) lives(p *process[linuxProcess]) bool {
 	st := p.platform.stat
 	if p.met != k.table.sweeps {
@@ -418,7 +416,7 @@ func (k *linuxKernel) fillTotals(p *process[linuxProcess], row cells) {
 	row.fill("proc.io.inherited_write_bytes", q.inherited.WriteBytes, k.inheritedWhy)
 }
 
-// forgetLoss begins to count again after notices were lost.
+// forgetLoss makes the counts valid again after notices were lost.
 func (k *linuxKernel) forgetLoss() {
 	if k.watch != nil {
 		k.counts.unseenWhy, k.counts.startedWhy, k.inheritedWhy = metric.Present, metric.Present, metric.Present

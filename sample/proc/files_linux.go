@@ -11,7 +11,7 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// kind is one of the files that are read of every process in every sweep.
+// kind is one of the files that every sweep reads for every process.
 type kind uint8
 
 const (
@@ -30,9 +30,9 @@ const (
 	refused = -2 // by the kernel; asking again costs and changes nothing
 )
 
-// procDir reads files below /proc. Descriptors stay open from sweep to sweep:
-// that halves the cost of reading, allocates nothing, and a descriptor can
-// never speak about a later process with the same pid.
+// procDir reads files below /proc. It keeps descriptors open from sweep to sweep: that halves
+// the cost of reading, allocates nothing, and a descriptor can never refer to a later process
+// with the same pid.
 type procDir struct {
 	path string
 	fd   int
@@ -40,13 +40,13 @@ type procDir struct {
 	// it survives the removal of its name, which a process does not.
 	genuine bool
 	open    int // descriptors kept open
-	most    int // and how many may be
+	most    int // and how many may be kept open
 	dirents []byte
 	buf     []byte
 }
 
-// mostKept bounds the kept descriptors even where the process may have more:
-// the kernel holds a page of memory for each.
+// mostKept limits the kept descriptors even where the process may have more: the kernel uses a
+// page of memory for each.
 const mostKept = 16384
 
 func openProcDir(path string) (*procDir, error) {
@@ -63,8 +63,8 @@ func openProcDir(path string) (*procDir, error) {
 	return d, nil
 }
 
-// descriptorsToKeep is half of what the process may open, once it may open as
-// many as the kernel lets it.
+// descriptorsToKeep returns half of the number of files that the recorder may open, after
+// raising that limit as far as it needs and the kernel allows.
 func descriptorsToKeep() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
@@ -78,7 +78,7 @@ func descriptorsToKeep() int {
 
 func (d *procDir) close() error { return unix.Close(d.fd) }
 
-// pids calls each with the number of every process.
+// pids calls each with every pid.
 func (d *procDir) pids(each func(pid int32)) error {
 	if err := d.list(d.fd, each); err != nil {
 		return fmt.Errorf("list %s: %w", d.path, err)
@@ -205,18 +205,18 @@ func (d *procDir) openFile(path string) (int, error) {
 		case err == unix.EINTR:
 			continue
 		case err == unix.EMFILE && d.most > d.open/2:
-			// Others need descriptors as well: keep fewer from now on.
+			// Other parts of the recorder need descriptors as well: keep fewer from now on.
 			d.most = d.open / 2
 		}
 		return fd, err
 	}
 }
 
-// mostBuffered is how large a buffer is kept for the next sweep: one command line of
-// megabytes must not cost as much for ever.
+// mostBuffered is the largest buffer that is kept for the next sweep: one command line of
+// megabytes must not use that memory for ever.
 const mostBuffered = 128 << 10
 
-// trim gives back what was needed for once.
+// trim frees a buffer that grew for a single large file.
 func (d *procDir) trim() {
 	if len(d.buf) > mostBuffered {
 		d.buf = make([]byte, mostBuffered)
@@ -235,7 +235,7 @@ func (d *procDir) readFD(fd int) (int, error) {
 			return 0, err
 		}
 		total += n
-		// A file of proc that fits comes whole in the first read.
+		// A file of proc that fits arrives whole in the first read.
 		if n == 0 || total < len(d.buf) && d.genuine && total < 4000 {
 			break
 		}

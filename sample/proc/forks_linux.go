@@ -5,9 +5,8 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// forkCount bounds the number of processes that nobody saw, where no watcher
-// counts them, or where the watcher could not follow: the kernel counts what
-// was forked, threads included.
+// forkCount bounds the number of processes that no sweep saw, where no watcher counts them or
+// where the watcher lost notices: the kernel counts all forks, threads included.
 type forkCount struct {
 	begun     bool
 	start     uint64 // forks before the first sweep
@@ -16,10 +15,9 @@ type forkCount struct {
 	accounted uint64 // processes and threads that sweeps have seen to begin
 }
 
-// nobodySince reports whether nobody can have been born since the last listing.
-// The kernel counts a birth before it lets go of the lock under which it made
-// the process appear. A count that has never moved is not taken for one: there
-// are stand-ins for Linux that always say zero.
+// nobodySince reports whether no process can have been born since the last listing. The kernel
+// counts a birth before it releases the lock under which it made the process visible. A count
+// that has never moved is not trusted: some stand-ins for Linux always report zero.
 func (f *forkCount) nobodySince() bool { return f.now == f.listed && f.now != f.start }
 
 // readForks is called before the listing, so that what it has not counted yet

@@ -9,20 +9,20 @@ import (
 
 // hardware is something that a processor counts for the processes that it runs.
 type hardware struct {
-	found bool // it has been seen at something else than zero
-	rests bool // it may stand while processes run, as what only some cores count
-	moved bool // since the list of processes was read
+	found bool // it has been other than zero
+	rests bool // it may stay the same while processes run, if only some cores count it
+	moved bool // it has changed since the list of processes was read
 	still time.Duration
 }
 
-// standsAfter is how much time processes must have computed, with none of them counted
-// anything, for a counter to stand still. Those of macOS 27 do so where only a privileged
-// program has them collected.
+// standsAfter is how much CPU time processes must have used without a change of a counter
+// before the counter is taken to stand still. The counters of macOS 27 stand still unless a
+// privileged program has them collected.
 const standsAfter = 10 * time.Second
 
 var standsStill = metric.ReasonFor("the counter stands still while processes run")
 
-// absent is why what it has counted is no count.
+// absent returns why the counter's value is missing, or Present.
 func (h *hardware) absent() metric.Reason {
 	switch {
 	case !h.found:
@@ -33,7 +33,7 @@ func (h *hardware) absent() metric.Reason {
 	return metric.Present
 }
 
-// sweep ends a sweep, in which processes have computed for so many nanoseconds.
+// sweep ends a sweep in which processes used this many nanoseconds of CPU time.
 func (h *hardware) sweep(computed uint64) {
 	if h.still += time.Duration(computed); h.moved {
 		h.still = 0
@@ -41,10 +41,10 @@ func (h *hardware) sweep(computed uint64) {
 	h.moved = false
 }
 
-// mostHardware is how many members of rusage the hardware counts at most.
+// mostHardware is the most members of rusage that the hardware counts.
 const mostHardware = 12
 
-// usageOf are what the hardware has counted for a process, by leaves, and its time.
+// usageOf holds a process's hardware counts, by leaf, and its CPU time.
 type usageOf struct {
 	counts [mostHardware]uint64
 	time   uint64
@@ -67,7 +67,7 @@ func (m *macKernel) hardwareOf(usage []byte) (u usageOf) {
 	return u
 }
 
-// compare notes what has moved from one reading of a process to the next.
+// compare notes which counters have changed between two readings of a process.
 func (m *macKernel) compare(before, now usageOf) {
 	n := 0
 	for _, h := range m.usage.counts {

@@ -8,25 +8,25 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// When a process waits for a child that has ended, the kernel adds all that the
-// child has read and written to the process's own account: a shell is then
-// charged with what its commands did. Taken away again from what
-// /proc/PID/io says, it is in the archive once, where it belongs.
+// When a process waits for a child that has ended, the kernel adds all that the child has read
+// and written to the process's own account: a shell is then charged with what its commands did.
+// Here that is subtracted again from /proc/PID/io, so that the archive has it once, for the
+// process that did it.
 
-// childSignal is SIGCHLD as a bit of what a process ignores. Children of a
-// process that ignores it are not waited for, and leave it nothing.
+// childSignal is the bit of SIGCHLD in the mask of ignored signals. A process that ignores it
+// does not wait for its children, and inherits nothing.
 const childSignal = 1 << (17 - 1)
 
-// bequeath passes on what a process that has ended did itself, and what it had
-// inherited, to its parent.
+// bequeath passes what an ended process read and wrote itself, and what it had inherited, to
+// its parent.
 func (k *linuxKernel) bequeath(parent int32, own, inherited *procfs.IO) {
 	p := k.table.lookup(parent)
 	if p == nil {
 		p = k.leaving[parent]
 	}
 	if p == nil {
-		// Most likely it has ended as well, and the notice of that comes next. Or
-		// it began after the processes were listed.
+		// Most likely the parent has ended as well, and its notice comes next. Or it began
+		// after the processes were listed.
 		left := k.legacies[parent]
 		left.Add(own)
 		left.Add(inherited)
@@ -37,23 +37,23 @@ func (k *linuxKernel) bequeath(parent int32, own, inherited *procfs.IO) {
 	p.platform.inherit(inherited)
 }
 
-// inherit adds what a child has left, unless the process waits for none: the
-// kernel then adds nothing to it.
+// inherit adds what a child has left, unless the process does not wait for children: then the
+// kernel adds nothing either.
 func (q *linuxProcess) inherit(left *procfs.IO) {
 	if q.stat.Ignored&childSignal == 0 {
 		q.inherited.Add(left)
 	}
 }
 
-// heir takes what has been left to a pid before anything was known of it.
+// heir takes what was left to a pid before its process was known.
 func (k *linuxKernel) heir(pid int32) procfs.IO {
 	left := k.legacies[pid]
 	delete(k.legacies, pid)
 	return left.IO
 }
 
-// leave has those who are gone pass on what they leave, children before their
-// parents: what a whole family has done comes to whoever waited for the eldest.
+// leave passes on what the gone processes leave, children before their parents: the total of a
+// whole family reaches the process that waited for the eldest.
 func (k *linuxKernel) leave() {
 	if k.watch == nil || k.watch.named != nil || len(k.table.gone) == k.left {
 		return
@@ -79,9 +79,8 @@ func (k *linuxKernel) leave() {
 	}
 }
 
-// forgetLegacies drops what nobody has come for, two sweeps that met every
-// process after it was left: who began while the first one was under way is
-// met by the second.
+// forgetLegacies drops a legacy that no process has claimed after two sweeps that met every
+// process: a process that began during the first is met by the second.
 func (k *linuxKernel) forgetLegacies(metAll bool) {
 	for pid, left := range k.legacies {
 		if left.old && metAll {
@@ -99,15 +98,14 @@ type legacy struct {
 	old bool
 }
 
-// separate works out what the process itself has read and written. What it
-// inherited before the recorder began nobody can tell any more, but that does
-// not grow.
+// separate computes what the process itself has read and written. What it inherited before the
+// recorder began can no longer be known, but that does not grow.
 func (q *linuxProcess) separate() {
 	own := q.io
 	own.Less(&q.inherited)
 	q.ownIO.AtLeast(&own)
 }
 
-// inheritedMissing says why it is not known what a process has inherited; its
-// own account then holds that as well.
+// inheritedMissing returns why a process's inherited reads and writes are not known; its own
+// account then includes them.
 func (r *reading) inheritedMissing() metric.Reason { return r.k.inheritedWhy }

@@ -6,15 +6,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// processes is the source of everything that is known per process, whichever
-// kernel tells it.
+// processes is the source of all metrics of single processes, on either kernel.
 type processes[P, R any] struct {
 	*census[P]
 	k      kernel[P, R]
 	parts  []part[R]
 	groups []*metric.Group
 	column map[string]int
-	// Frames of the current reading, by group, and whose their rows are.
+	// The frames of the current reading, by group, and the processes of their rows.
 	perProcess, perMachine, settings []*sample.Frame
 	filled, met, busiest             []*process[P]
 }
@@ -36,8 +35,8 @@ func newProcesses[P, R any](on catalog.Platform, k kernel[P, R], c *census[P]) *
 func (s *processes[P, R]) Name() string            { return "proc" }
 func (s *processes[P, R]) Groups() []*metric.Group { return s.groups }
 
-// Refresh looks again for what the kernel tells and names: the recorder may
-// have other rights by now.
+// Refresh looks again for what the kernel reports and how it names users and groups: the
+// recorder may have other rights by now.
 func (s *processes[P, R]) Refresh() error {
 	s.Lock()
 	defer s.Unlock()
@@ -45,8 +44,8 @@ func (s *processes[P, R]) Refresh() error {
 	return nil
 }
 
-// SetOptions changes what is read from the next reading on: what is kept of
-// command lines, and whose threads. The root stays.
+// SetOptions changes, from the next reading on, how much of command lines is kept and which
+// processes' threads are read. The root stays the same.
 func (s *processes[P, R]) SetOptions(opt Options) error {
 	if err := opt.Check(); err != nil {
 		return err
@@ -95,7 +94,7 @@ func (s *processes[P, R]) Read(c *sample.Context, frames []*sample.Frame) error 
 	return nil
 }
 
-// Notice tells how many processes only their owner or root may read.
+// Notice says how many processes could not be read because only their owner or root may.
 func (s *processes[P, R]) Notice() string {
 	s.Lock()
 	defer s.Unlock()
@@ -116,7 +115,7 @@ func (s *processes[P, R]) sort(frames []*sample.Frame) {
 	}
 }
 
-// stamp says when what stands in the rows is read.
+// stamp sets the time of the per-process and per-machine frames.
 func (s *processes[P, R]) stamp(at metric.Stamp) {
 	for _, f := range s.perProcess {
 		f.Reset(at)
@@ -126,7 +125,7 @@ func (s *processes[P, R]) stamp(at metric.Stamp) {
 	}
 }
 
-// wants reports whether any frame wants any of the metrics.
+// wants reports whether any frame asks for any of the metrics.
 func (s *processes[P, R]) wants(names ...string) bool {
 	for _, f := range s.perProcess {
 		for _, n := range names {
@@ -146,7 +145,7 @@ func (s *processes[P, R]) prepare(states bool) {
 	s.k.prepare(purpose{states: states, sockets: s.wants("proc.net.tcp_count", "proc.net.udp_count")})
 }
 
-// fill puts what is wanted of a process into a row of its own.
+// fill adds a row for a process and sets the columns that the frames ask for.
 func (s *processes[P, R]) fill(p *process[P]) {
 	s.filled = append(s.filled, p)
 	r := s.k.reading(p)
@@ -160,7 +159,7 @@ func (s *processes[P, R]) fill(p *process[P]) {
 	}
 }
 
-// fillFinals puts the last totals of those who have ended into the row of their
+// fillFinals writes the last totals of the processes that have ended into the row of their
 // zombie, or into a last row of their own.
 func (s *processes[P, R]) fillFinals() {
 	told := false
@@ -191,7 +190,7 @@ func (s *processes[P, R]) fillFinals() {
 	}
 }
 
-// cells is a row of a frame, with its columns by name.
+// cells is a row of a frame, whose columns it sets by name.
 type cells struct {
 	frame  *sample.Frame
 	row    int

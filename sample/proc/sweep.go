@@ -9,35 +9,35 @@ import (
 	"tachograph/sample/metric"
 )
 
-// kernel is what a platform does its own way: who there is, what one of them
-// uses, who has ended. P is what it keeps of a process, R what its columns are
-// got from. Everything else about a sweep is the same everywhere.
+// kernel is what differs between platforms: which processes there are, what each uses, and
+// which have ended. P is what the platform keeps of a process, R what its columns read from.
+// Everything else about a sweep is the same on every platform.
 type kernel[P, R any] interface {
-	// parts are its columns, by the call or file that supplies them.
+	// parts returns the platform's columns, by the call or file that supplies them.
 	parts() []part[R]
-	// reading is p as columns see it, until the next one.
+	// reading returns p as columns see it, valid until the next call.
 	reading(p *process[P]) *R
-	// prepare is told, before a sweep, what it is for besides the wanted parts.
+	// prepare says, before a sweep, what it is for besides the wanted parts.
 	prepare(f purpose)
-	// list begins a sweep of the table: it lists all pids, in ascending order,
-	// marks or buries those it knows, and takes in what has happened since the
-	// sweep before. Nothing has begun if it fails.
+	// list begins a sweep of the table: it lists all pids, in ascending order, marks or buries
+	// the processes in the table, and takes in what has happened since the previous sweep. If
+	// it fails, no sweep has begun.
 	list(c *sample.Context, now metric.Stamp) error
-	// meet reads one listed process; nil if it has gone.
+	// meet reads one listed process; it returns nil if the process has gone.
 	meet(c *sample.Context, pid int32, now metric.Stamp) *process[P]
-	// walked is told that no more are met in this sweep, and how many of the
-	// listed never have been.
+	// walked is called after the last meet of a sweep, with the number of listed processes that
+	// no sweep has met yet.
 	walked(c *sample.Context, unmet int, now metric.Stamp)
 	// count adds p to the counts of states.
 	count(p *process[P])
 	zombie(p *process[P]) bool
-	// refuses reports whether other users' processes like p are kept from us.
+	// refuses reports whether the kernel keeps other users' processes like p from us.
 	refuses(p *process[P]) bool
-	// ending is what is known of the end of p.
+	// ending returns what is known of the end of p.
 	ending(p *process[P], now metric.Stamp) ending
-	// release gives back what is held of a process that is gone.
+	// release frees what is held for a process that is gone.
 	release(p *process[P])
-	// fillTotals puts the last totals of p into a row.
+	// fillTotals writes the last totals of p into a row.
 	fillTotals(p *process[P], row cells)
 	readArgs(p *process[P])
 	refresh()
@@ -46,25 +46,25 @@ type kernel[P, R any] interface {
 
 // purpose is what a sweep is for.
 type purpose struct {
-	sockets bool // which are TCP and which are UDP
-	states  bool // what everybody is doing, and how much CPU time that takes
+	sockets bool // tell TCP sockets from UDP sockets
+	states  bool // get the state of every process, and the CPU time of each
 }
 
-// census is what is known of all processes. The process and the thread source
-// share it with the kernel.
+// census is all that is known of processes. The process source and the thread source share it
+// with the kernel.
 type census[P any] struct {
 	sync.Mutex
 	opt     Options
 	table   *table[P]
 	counts  counts
 	refused refusals
-	// The processes there are, where the walk of each class goes on, and
-	// whether one has come to the end of the list by now.
+	// listing holds the pids of the current sweep, next the pid at which each class's walk goes
+	// on. opened is set once a walk has reached the end of the list.
 	listing []int32
 	next    [metric.NumClasses]int32
 	opened  bool
 	last    metric.Stamp // of the sweep before
-	// finals are those who have ended and whose last totals no row holds yet.
+	// finals are the ended processes whose last totals no row holds yet.
 	finals []*process[P]
 	all    []*process[P] // scratch of known
 }
@@ -73,8 +73,8 @@ func newCensus[P any](opt Options, absent string) *census[P] {
 	return &census[P]{opt: opt, table: newTable[P](), refused: refusals{absent: absent}}
 }
 
-// known are all processes that have been met and have not ended; the sweep
-// before may have had time to meet only some of them again.
+// known returns all processes that have been met and have not ended. The last sweep may have
+// had time for only some of them.
 func (s *census[P]) known() []*process[P] {
 	if len(s.table.alive) == len(s.table.byPID) {
 		return s.table.alive
@@ -92,8 +92,8 @@ func (s *census[P]) listed(pid int32) bool {
 	return ok
 }
 
-// sweep brings the table up to date, tells of births and deaths, and fills a
-// row for each process it meets.
+// sweep brings the table up to date, emits the births and deaths as events, and fills a row for
+// each process it meets.
 func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 	s.counts.restart()
 	clear(s.filled)
@@ -102,7 +102,7 @@ func (s *processes[P, R]) sweep(c *sample.Context, now metric.Stamp) error {
 		return err
 	}
 	t := s.table
-	s.stamp(c.Now()) // lists may be long, and nothing has been read of anybody yet
+	s.stamp(c.Now()) // lists may be long, and no process has been read yet
 	s.meetBusiest(c, now)
 	unmet := s.walk(c, now)
 	c.Now()
@@ -162,18 +162,17 @@ func (s *processes[P, R]) findBusiest() {
 	s.busiest = s.busiest[:min(busiestFirst, len(s.busiest))]
 }
 
-// walkTogether is how many processes are read between two looks at the clock, and
-// metTogether how many are met before the rest is read of them. What a process has used
-// is read when it is met: right behind the time that all rows bear, and not behind all
-// that is read of those before it, which takes ten times as long.
+// walkTogether is how many processes are read between two looks at the clock, and metTogether
+// how many are met before the rest of their data is read. The CPU time of a process is read
+// when it is met: soon after the time stamp that all rows share, and not after all the data of
+// the processes before it, which takes ten times as long to read.
 const (
 	walkTogether = 32
 	metTogether  = 32 * walkTogether
 )
 
-// walk meets the listed processes, from where the walk before it had to stop,
-// and goes on until it has met them all or shall stop itself. It returns how
-// many have never been met so far.
+// walk meets the listed processes, starting where the previous walk stopped, until it has met
+// them all or is out of time. It returns how many no sweep has met yet.
 func (s *processes[P, R]) walk(c *sample.Context, now metric.Stamp) (unmet int) {
 	n := len(s.listing)
 	from, _ := slices.BinarySearch(s.listing, s.next[c.Class])
@@ -212,7 +211,7 @@ func (s *processes[P, R]) walk(c *sample.Context, now metric.Stamp) (unmet int) 
 	return 0
 }
 
-// fillMet reads the rest of those who have been met.
+// fillMet reads the rest of the data of the processes met so far.
 func (s *processes[P, R]) fillMet() {
 	for _, p := range s.met {
 		s.fill(p)
@@ -221,7 +220,7 @@ func (s *processes[P, R]) fillMet() {
 	s.met = s.met[:0]
 }
 
-// farewell tells of the end of a process, once: when it is a zombie, or gone.
+// farewell emits the end of a process, once: when it is a zombie, or gone.
 func (s *processes[P, R]) farewell(c *sample.Context, p *process[P], now metric.Stamp) {
 	if !p.told {
 		p.told = true

@@ -10,33 +10,32 @@ import (
 	"tachograph/sample/proc/cmdline"
 )
 
-// process is one process as the table knows it. P is what a platform keeps of
-// it besides.
+// process is one process in the table. P is what the platform keeps of it besides.
 type process[P any] struct {
 	pid int32
-	// start tells the process from others that had or will have its pid: ticks
-	// since boot on Linux, the kernel's unique number on macOS.
+	// start distinguishes the process from earlier and later ones with its pid: ticks since
+	// boot on Linux, the kernel's unique number on macOS.
 	start uint64
-	// Who was shown it keeps it when the process, of which there is ten times more
-	// to know, has ended.
+	// instance is separate because those who were given it keep it after the process has ended,
+	// and the rest of process is ten times as large.
 	instance *metric.Instance
 	name     string
 	seen     uint64 // the last sweep whose listing had it
 	met      uint64 // the last sweep that met it
-	born     uint64 // the first
+	born     uint64 // the first sweep that met it
 	threads  int
-	// CPU time in the kernel's unit, and how much of it was used between two sweeps
-	// and between two readings of threads.
+	// CPU time in the kernel's unit, and how much of it was used between the last two sweeps
+	// and between the last two readings of threads.
 	cpu             uint64
 	swept, threaded use
-	ahead           uint64 // the last sweep that read it ahead of the others
-	// An exec that no event has told of yet: the name before it, and when it
-	// was, if that is known.
+	ahead           uint64 // the last sweep that read it before the others
+	// executed marks an exec that no event has reported yet; was is the name before it, and
+	// execAt its time, if known.
 	executed bool
 	was      string
 	execAt   metric.Stamp
-	told     bool // of its end
-	// Its last totals are known, and a row holds them.
+	told     bool // its end has been emitted
+	// final: its last totals are known. finalTold: a row holds them.
 	final, finalTold bool
 	platform         P
 }
@@ -47,20 +46,20 @@ type use struct{ upTo, used uint64 }
 // look takes in the CPU time that a process has used by now.
 func (u *use) look(cpu uint64) { u.used, u.upTo = cpu-min(cpu, u.upTo), cpu }
 
-// sortByUse puts those who used most first.
+// sortByUse sorts by CPU time used, most first.
 func sortByUse[P any](list []*process[P], of func(*process[P]) *use) {
 	slices.SortFunc(list, func(a, b *process[P]) int {
 		return cmp.Or(cmp.Compare(of(b).used, of(a).used), cmp.Compare(a.pid, b.pid))
 	})
 }
 
-// table holds the living processes. It never mixes up two that had the same
-// pid, and it keeps its memory from sweep to sweep.
+// table holds the living processes. It never mixes up two processes with the same pid, and it
+// reuses its memory from sweep to sweep.
 type table[P any] struct {
 	byPID map[int32]*process[P]
-	// alive are those that the current sweep has met, in the order of that.
+	// alive are the processes that the current sweep has met, in that order.
 	alive []*process[P]
-	// gone are those that the current sweep found to have ended.
+	// gone are the processes that the current sweep found to have ended.
 	gone   []*process[P]
 	sweeps uint64
 	lastID uint64
@@ -78,15 +77,14 @@ func (t *table[P]) begin() {
 	t.gone = t.gone[:0]
 }
 
-// first reports whether the current sweep is the first: whoever it meets was
-// there before.
+// first reports whether the current sweep is the first: the processes it meets may be older
+// than the recorder.
 func (t *table[P]) first() bool { return t.sweeps == 1 }
 
-// lookup returns who had the pid at the last sweep, or nil.
+// lookup returns the process that had the pid at the last sweep, or nil.
 func (t *table[P]) lookup(pid int32) *process[P] { return t.byPID[pid] }
 
-// list notes that p is in the listing of this sweep, which may have no time to
-// meet it.
+// list notes that p is in the listing of this sweep. The sweep may have no time to meet it.
 func (t *table[P]) list(p *process[P]) { p.seen = t.sweeps }
 
 // meet notes that p is alive in this sweep.
@@ -98,7 +96,7 @@ func (t *table[P]) meet(p *process[P]) {
 	}
 }
 
-// add notes a process that was not there before. Whoever had its pid is gone.
+// add adds a new process. A process that had the same pid before is gone.
 func (t *table[P]) add(pid int32, start uint64, key string) *process[P] {
 	if old := t.byPID[pid]; old != nil {
 		t.bury(old)
@@ -111,8 +109,7 @@ func (t *table[P]) add(pid int32, start uint64, key string) *process[P] {
 	return p
 }
 
-// passed makes a process that began and ended while nobody looked: it is in no
-// sweep.
+// passed makes a process that began and ended between two sweeps. No sweep has it.
 func (t *table[P]) passed(pid int32, start uint64) *process[P] {
 	t.lastID++
 	return &process[P]{pid: pid, start: start, born: t.sweeps, instance: &metric.Instance{ID: t.lastID}}
@@ -127,8 +124,8 @@ func (t *table[P]) bury(p *process[P]) {
 	t.exits++
 }
 
-// end closes the sweep: whoever was not listed has ended. A listing that failed
-// half-way must not end here.
+// end closes the sweep: processes that were not listed have ended. Do not call it after a
+// listing that failed half-way.
 func (t *table[P]) end() {
 	if len(t.byPID) == len(t.alive) {
 		return
@@ -148,7 +145,7 @@ func (p *process[P]) rename(name string) {
 	in.Rev++
 }
 
-// describe sets the labels that go with the instance wherever it is kept.
+// describe sets the instance's labels, which are kept wherever the instance is.
 func (p *process[P]) describe(f facts) {
 	in := p.instance
 	labels := make([]metric.Label, 0, 5)
@@ -168,7 +165,7 @@ func (p *process[P]) describe(f facts) {
 	in.Rev++
 }
 
-// relabel changes one label. Keepers may hold on to the old ones.
+// relabel changes one label, in a new slice: others may still hold the old one.
 func (p *process[P]) relabel(name, value string) {
 	in := p.instance
 	labels := make([]metric.Label, 0, len(in.Labels)+1)
@@ -184,7 +181,7 @@ func (p *process[P]) relabel(name, value string) {
 	in.Rev++
 }
 
-// facts are what describes a process from its first sight on.
+// facts describe a process from the moment it is first seen.
 type facts struct {
 	start            int64 // wall clock, nanoseconds since 1970; 0 is unknown
 	parent, uid, exe string

@@ -10,37 +10,37 @@ import (
 	"tachograph/sample/metric"
 )
 
-// What lived between two sweeps gets a row and an event when the kernel tells
-// of it, but a machine that starts thousands of processes a second must not
-// fill the archive with them: beyond the allowance they are counted by name.
+// Processes that lived between two sweeps get a row and an event when the kernel reports them.
+// A machine that starts thousands of processes a second must not fill the archive with them, so
+// those beyond the allowance are only counted, by name.
 const (
-	// unseenRate is how many rows a second there may be in the long run, and
-	// unseenBurst how many of them may have been saved up.
+	// unseenRate is how many such rows there may be per second in the long run, and unseenBurst
+	// how many may be saved up.
 	unseenRate  = 20
 	unseenBurst = 2400
-	// crowdEvery is how often those beyond are told of, and crowdNames how
-	// many names are told apart by then.
+	// crowdEvery is how often events report the processes beyond the allowance, and crowdNames
+	// how many names are counted separately between two reports.
 	crowdEvery = time.Minute
 	crowdNames = 64
 )
 
-// unseen is the allowance, and those beyond it.
+// unseen is the allowance, and the processes beyond it.
 type unseen struct {
 	left   float64
-	at     int64 // awake clock: when left was right
+	at     int64 // awake clock: when left was computed
 	crowds map[string]*crowd
 	others crowd
 	since  metric.Stamp // the first of crowds
 }
 
-// crowd is how many processes of one name have ended without a row.
+// crowd counts the processes of one name that have ended without a row.
 type crowd struct {
 	name   string
 	count  uint64
-	failed uint64 // of them, those that did not exit with 0
+	failed uint64 // how many of them did not exit with 0
 }
 
-// allow takes one row from the allowance; false when it is spent.
+// allow takes one row from the allowance, and returns false if none is left.
 func (u *unseen) allow(now metric.Stamp) bool {
 	if u.at == 0 {
 		u.left = unseenBurst
@@ -55,7 +55,7 @@ func (u *unseen) allow(now metric.Stamp) bool {
 	return true
 }
 
-// beyond counts one that gets no row.
+// beyond counts a process that gets no row.
 func (u *unseen) beyond(name []byte, failed bool, now metric.Stamp) {
 	if u.crowds == nil {
 		u.crowds = make(map[string]*crowd)
@@ -78,7 +78,7 @@ func (u *unseen) beyond(name []byte, failed bool, now metric.Stamp) {
 	}
 }
 
-// tell makes the events about those beyond, when it is time to.
+// tell emits the events about the processes beyond the allowance, each crowdEvery.
 func (u *unseen) tell(now metric.Stamp, each func(metric.Event)) {
 	if len(u.crowds) == 0 && u.others.count == 0 || time.Duration(now.Awake-u.since.Awake) < crowdEvery {
 		return
