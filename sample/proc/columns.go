@@ -46,7 +46,7 @@ func columnNames[R any](columns []column[R]) (names []string) {
 	return names
 }
 
-// want finds out whether any of frames wants something of the part.
+// want finds out which columns of the part the frames ask for.
 func (pt *part[R]) want(frames []*sample.Frame) {
 	pt.wanted = false
 	for len(pt.chosen) < len(frames) {

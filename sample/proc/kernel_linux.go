@@ -26,20 +26,20 @@ const ticksPerSecond = 100
 // linuxProcess is what is kept of a process on Linux.
 type linuxProcess struct {
 	files  files
-	stat   procfs.Stat // Comm is not kept: see process.name
+	stat   procfs.Stat // Comm is not kept: process.name has the name
 	status procfs.Status
 	io     procfs.IO // as the kernel keeps it
 	sched  procfs.SchedStat
-	// Of io, what children have left, and what the process did itself.
+	// Of io: what ended children have left, and what the process did itself.
 	inherited, ownIO procfs.IO
-	// The processor time when stat was read, 0 if unknown, and when that was.
+	// ran is the CPU time when stat was read, 0 if unknown; readAt is when it was read.
 	ran, readAt int64
-	schedAt     int64 // and when sched was
-	// What the clock said while the listing was made, and in which sweep.
+	schedAt     int64 // CPU time when sched was read
+	// What the clock showed when the listing was made, and the sweep that it was for.
 	clock   int64
 	clockIn uint64
-	// The activity when status and io were read, and for how many sweeps it
-	// has not changed since.
+	// The activity when status and io were read, and the number of sweeps without a change
+	// since.
 	statusAt, ioAt activity
 	rest           [numKinds]uint8
 	opened         descriptors
@@ -50,16 +50,17 @@ type linuxProcess struct {
 	argsWhy        metric.Reason
 	ttyName        string
 	parent         uint64 // start of the parent, 0 if unknown
-	parentPID      int32  // whom parent belongs to
+	parentPID      int32  // the ppid that parent was found for
 	cwd            string
 	wchan          string
 	traceable      bool // the kernel lets us look into it
 	last           *exitTotals
-	// Context switches as they were told, of threads that have ended while
-	// notices were lost, and the processor time when they were read.
+	// switches are the context switches last reported, ended those of threads that ended before
+	// notices were lost, and switchesAt the CPU time when switches was read.
 	switches, ended switches
 	switchesAt      int64
-	// several threads are or were there; askedOnce says that the kernel knew of none.
+	// several: the process has or had several threads. askedOnce: the kernel counted no ended
+	// threads when asked.
 	several, askedOnce bool
 	ghost              bool    // no sweep has met it
 	acting             *acting // nil unless the first thread has ended
@@ -80,10 +81,10 @@ func Sources(opt Options) ([]sample.Source, error) {
 	return []sample.Source{s, newThreads(catalog.Linux, s, k, threadColumns)}, nil
 }
 
-// startCont is the start on the continuous clock.
+// startCont converts a start time in ticks to the continuous clock.
 func startCont(ticks uint64) int64 { return int64(ticks) * (1e9 / ticksPerSecond) }
 
-// linuxKernel reads /proc and hears of exits.
+// linuxKernel reads /proc and takes in the exits that the watcher hears of.
 type linuxKernel struct {
 	*census[linuxProcess]
 	columns   []part[reading]
@@ -94,20 +95,20 @@ type linuxKernel struct {
 	groups    idNames
 	watch     *watcher
 	forks     forkCount
-	asker     *groupAsker  // nil where the kernel does not answer it
+	asker     *groupAsker  // nil where the kernel does not answer such questions
 	began     metric.Stamp // the first sweep
-	// complete says that everybody in the listing is there and has been met,
-	// and sees, that nobody can come into sight except by being born.
+	// complete says that every process in the listing exists and has been met, and sees that no
+	// process can come into sight except by being born.
 	complete, sees bool
-	left           int                    // how many of those gone in this sweep have left what they leave
+	left           int                    // how many of the processes gone in this sweep have passed on what they leave
 	dying          map[uint32]*exitTotals // by pid: threads that have ended
 	over           map[uint32]over        // by pid
 	limbo          map[int32]limbo
 	unseen         unseen
-	// legacies is what children have left to pids that are not in the table,
-	// and inheritedWhy why what was left is not known.
+	// legacies holds what children have left to pids that are not in the table, and
+	// inheritedWhy why that is not known.
 	legacies     map[int32]legacy
-	leaving      map[int32]*process[linuxProcess] // by pid: gone, but have not left anything yet
+	leaving      map[int32]*process[linuxProcess] // by pid: gone, but have not passed on anything yet
 	inheritedWhy metric.Reason
 	// For descriptors and sockets.
 	wantSockets bool
@@ -181,8 +182,7 @@ func (k *linuxKernel) prepare(f purpose) {
 	k.wantSockets = f.sockets
 }
 
-// list reads the names in /proc, unless they must be those of the listing
-// before.
+// list reads the names in /proc, unless they must be the same as in the previous listing.
 func (k *linuxKernel) list(c *sample.Context, now metric.Stamp) error {
 	k.dir.trim()
 	k.readForks()
@@ -240,8 +240,8 @@ func (k *linuxKernel) zombie(p *process[linuxProcess]) bool {
 	return (p.platform.stat.State == 'Z' || p.platform.stat.State == 'X') && !p.platform.headless()
 }
 
-// headless reports whether the first thread has ended and others have not: the process
-// lives, but the kernel shows its memory and its files by the first thread only.
+// headless reports whether the first thread has ended and others have not: the process lives,
+// but the kernel shows its memory and its files only by the first thread.
 func (q *linuxProcess) headless() bool { return q.stat.State == 'Z' && q.stat.Threads > 1 }
 
 func (k *linuxKernel) refuses(p *process[linuxProcess]) bool {
@@ -253,7 +253,7 @@ func (k *linuxKernel) release(p *process[linuxProcess]) {
 	delete(k.dying, uint32(p.pid))
 }
 
-// meet reads who has a pid, and introduces who has never been met.
+// meet reads the process with a pid, and introduces it if no sweep has met it before.
 func (k *linuxKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *process[linuxProcess] {
 	p := k.visit(pid)
 	if p == nil {
@@ -265,10 +265,10 @@ func (k *linuxKernel) meet(c *sample.Context, pid int32, now metric.Stamp) *proc
 	return p
 }
 
-// welcome introduces a process that is met for the first time, and tells of its
-// birth if it was not there before the recorder was.
+// welcome introduces a process that is met for the first time, and emits its birth if it began
+// after the recorder.
 func (k *linuxKernel) welcome(c *sample.Context, p *process[linuxProcess], now metric.Stamp) {
-	// As the parent of somebody it may be known, and have inherited, before.
+	// As another process's parent it may have been known, and have inherited, before.
 	left := k.heir(p.pid)
 	p.platform.inherit(&left)
 	k.introduce(p, now)
@@ -280,8 +280,8 @@ func (k *linuxKernel) welcome(c *sample.Context, p *process[linuxProcess], now m
 	emit(c, startEvent(p.instance, p.name, sinceBoot(startCont(p.start), now)))
 }
 
-// visit reads the stat file of a pid and finds out whose it is; nil if it went
-// before it could be met.
+// visit reads the stat file of a pid and finds its process; it returns nil if the process has
+// gone already.
 func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	p := k.table.lookup(pid)
 	if p != nil {
@@ -302,7 +302,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 			k.table.meet(p)
 			return p
 		}
-		k.table.bury(p) // it was listed, and is gone
+		k.table.bury(p) // it was listed, and has gone since
 	}
 	fresh, ran := noFiles(), int64(0)
 	if k.stillness.clocks {
@@ -324,7 +324,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 	return p
 }
 
-// keep stores st without the name, which points into a buffer that is used again.
+// keep stores st without the name, which points into a buffer that is reused.
 func (k *linuxKernel) keep(p *process[linuxProcess], st *procfs.Stat) {
 	q := &p.platform
 	q.stat = *st
@@ -363,7 +363,7 @@ func (k *linuxKernel) renamed(p *process[linuxProcess], st *procfs.Stat, execute
 	was, exe := p.name, q.exe
 	p.rename(steadyName(st))
 	if q.files[ioFile] == refused {
-		q.files[ioFile] = closed // an exec may have changed whose it is
+		q.files[ioFile] = closed // an exec may have changed its owner
 	}
 	k.readExe(p)
 	k.readArgs(p)
@@ -375,7 +375,7 @@ func (k *linuxKernel) renamed(p *process[linuxProcess], st *procfs.Stat, execute
 	}
 }
 
-// introduce finds out what stands still about a new process.
+// introduce finds out what never changes about a new process.
 func (k *linuxKernel) introduce(p *process[linuxProcess], now metric.Stamp) {
 	p.platform.startWall = now.Wall - now.Cont + startCont(p.start)
 	k.readExe(p)
@@ -416,8 +416,8 @@ func (k *linuxKernel) parentKey(p *process[linuxProcess]) string {
 
 const kernelThread = 0x00200000 // PF_KTHREAD
 
-// steadyName is the name of a process without what a kernel worker appends
-// while it works on something: that would be a new name in every sweep.
+// steadyName returns the name of a process without what a kernel worker appends while it works
+// on something: with that, it would have a new name in every sweep.
 func steadyName(st *procfs.Stat) string { return string(steady(st)) }
 
 var (
@@ -470,7 +470,7 @@ func (k *linuxKernel) readArgs(p *process[linuxProcess]) {
 	}
 	cut := len(text) >= mostArgs
 	if last := bytes.LastIndexByte(text, 0); cut && last >= mostArgs/2 {
-		text = text[:last] // half an argument may hide what tells a secret
+		text = text[:last] // half an argument may lack the part that shows that it is a secret
 	}
 	q.args = cmdline.Render(k.opt.Args, cmdline.Split(text))
 	if cut && !strings.HasSuffix(q.args, "…") {
@@ -478,8 +478,8 @@ func (k *linuxKernel) readArgs(p *process[linuxProcess]) {
 	}
 }
 
-// mostArgs is how much of a command line is read. Compilers are started with
-// megabytes of it, of which some thousand letters are kept.
+// mostArgs is how much of a command line is read. Compilers are started with megabytes of
+// arguments, of which a few thousand characters are kept.
 const mostArgs = 32 << 10
 
 func (k *linuxKernel) tty(p *process[linuxProcess]) string {

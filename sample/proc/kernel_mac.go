@@ -11,8 +11,8 @@ import (
 	"tachograph/sample/proc/libproc"
 )
 
-// macCalls are the calls to Darwin's kernel that the process table needs. What
-// it makes of the answers is the same, and tested, on every platform.
+// macCalls are the calls to Darwin's kernel that the process table needs. The code that
+// processes the answers is the same, and tested, on every platform.
 type macCalls interface {
 	// Processes is sysctl kern.proc.all; next is the buffer for the next time.
 	Processes(buf []byte) (list, next []byte, errno syscall.Errno)
@@ -32,10 +32,10 @@ type macCalls interface {
 	TerminalName(dev uint32) string
 }
 
-// macWatch hears of exits and execs of processes that it was told about.
+// macWatch reports exits and execs of the processes that were added to it.
 type macWatch interface {
 	Add(pids []int32)
-	// Take hands over what has happened, everything up to now included.
+	// Take passes all events up to now to each.
 	Take(each func(e *macEvent))
 	Close()
 }
@@ -63,7 +63,7 @@ type macProcess struct {
 	taskWhy   metric.Reason
 	usage     []byte
 	usageWhy  metric.Reason
-	begin     uint64 // start in the kernel's ticks, 0 until usage has told it
+	begin     uint64 // start in the kernel's ticks, 0 until usage has been read
 	started   uint64 // nanoseconds since boot
 	exe       string
 	exeWhy    metric.Reason
@@ -76,7 +76,7 @@ type macProcess struct {
 	refusedAs uint64 // 1 + effective uid at which task info was refused
 }
 
-// macKernel makes processes of what Darwin's kernel answers.
+// macKernel builds the process table from the answers of Darwin's kernel.
 type macKernel struct {
 	*census[macProcess]
 	columns []part[macReading]
@@ -85,8 +85,8 @@ type macKernel struct {
 	watch   macWatch // nil where there is none
 	ticks   libproc.Ticks
 	flavour int32 // of rusage
-	// The records of this sweep, and those of the one before, in which those
-	// who are gone still stand.
+	// The records of this sweep and of the previous one, which still has those of the gone
+	// processes.
 	records, spare      []byte
 	buf                 []byte
 	lists               []byte
@@ -133,7 +133,7 @@ func (m *macKernel) reading(p *process[macProcess]) *macReading {
 	return &m.now
 }
 
-// refresh asks again for what was refused.
+// refresh has the next sweep ask again for what was refused.
 func (m *macKernel) refresh() {
 	for _, p := range m.table.byPID {
 		p.platform.refusedAs = 0
@@ -154,8 +154,8 @@ func (m *macKernel) prepare(f purpose) {
 	m.wantSockets = f.sockets
 }
 
-// list reads a record of everybody, and who is whose. What takes calls for each
-// process is left to the walk.
+// list reads a record of every process, and which processes they are. What takes a call for
+// each process is left to the walk.
 func (m *macKernel) list(c *sample.Context, now metric.Stamp) error {
 	records, next, errno := m.calls.Processes(m.spare)
 	m.spare = next
@@ -184,7 +184,7 @@ func (m *macKernel) list(c *sample.Context, now metric.Stamp) error {
 	for _, p := range t.alive {
 		m.followExec(p)
 		if t.first() {
-			m.loadUsage(p) // what one shows at zero is counted after all, as another may tell
+			m.loadUsage(p) // another process may show that a counter at zero is counted
 		}
 	}
 	m.counts.started = m.highest - m.base
@@ -205,7 +205,7 @@ func (m *macKernel) refuses(p *process[macProcess]) bool {
 	return p.platform.refusedAs != 0
 }
 
-// release keeps the record of p from being written over with the next list.
+// release copies the record of p, which the next list would overwrite.
 func (m *macKernel) release(p *process[macProcess]) {
 	p.platform.record = slices.Clone(p.platform.record)
 }
@@ -217,7 +217,7 @@ func (m *macKernel) visit(r libproc.Process) {
 	if p == nil || p.platform.micros != start {
 		unique, parent, ok := m.unique(pid)
 		if !ok {
-			return // it went before it could be told from others
+			return // it ended before its unique number could be read
 		}
 		p = m.table.add(pid, unique, libproc.Key(unique))
 		p.platform.micros, p.platform.parent = start, parent
@@ -230,8 +230,8 @@ func (m *macKernel) visit(r libproc.Process) {
 	p.platform.record, p.platform.zombie = r, r.Zombie()
 }
 
-// unique asks for the number that no other process of this boot ever has. It
-// needs no privilege; an argument other than 0 lets zombies answer.
+// unique asks for the number that no other process of this boot ever has. That needs no
+// privilege; an argument other than 0 makes zombies answer too.
 func (m *macKernel) unique(pid int32) (unique, parent uint64, ok bool) {
 	b := m.scratch(libproc.UniqueSize)
 	if n, errno := m.calls.Info(pid, libproc.PIDUniqueID, 1, b); errno != 0 || n < libproc.UniqueSize {
@@ -242,8 +242,8 @@ func (m *macKernel) unique(pid int32) (unique, parent uint64, ok bool) {
 	return unique, parent, true
 }
 
-// countUnseen runs the listing and finds the gaps in the unique numbers: they
-// were given to processes that no listing has shown.
+// countUnseen runs the listing and counts the gaps in the unique numbers: those numbers were
+// given to processes that no listing has shown.
 func (m *macKernel) countUnseen(list func()) (newborn bool) {
 	t := m.table
 	before, known := t.births, m.highest
@@ -260,8 +260,8 @@ func (m *macKernel) countUnseen(list func()) (newborn bool) {
 		if p.start > known {
 			met++
 		} else if !t.first() {
-			// Born before the newest of the last sweep, but listed later: it
-			// has been taken for one that lived unseen.
+			// Born before the newest process of the last sweep, but listed later: it was
+			// counted as one that lived unseen.
 			m.debt++
 		}
 	}
@@ -277,7 +277,7 @@ func (m *macKernel) countUnseen(list func()) (newborn bool) {
 	return true
 }
 
-// introduceAll finds out what stands still about the new processes.
+// introduceAll finds out what never changes about the new processes.
 func (m *macKernel) introduceAll(c *sample.Context, now metric.Stamp) {
 	boot, ok := m.calls.Boot()
 	for _, p := range m.table.alive {
@@ -303,8 +303,8 @@ func (m *macKernel) introduceAll(c *sample.Context, now metric.Stamp) {
 	}
 }
 
-// wallInstant turns a wall clock reading into a stamp, given a stamp taken
-// shortly after it. If the clock has been set in between, it says now.
+// wallInstant turns a wall clock reading into a stamp, given a stamp taken shortly after it. If
+// the clock has been set in between, it returns now.
 func wallInstant(wall int64, now metric.Stamp) metric.Stamp {
 	ago := now.Wall - wall
 	if ago < 0 || ago > now.Cont {
@@ -313,12 +313,12 @@ func wallInstant(wall int64, now metric.Stamp) metric.Stamp {
 	return metric.Stamp{Wall: wall, Awake: max(0, now.Awake-ago), Cont: now.Cont - ago}
 }
 
-// fullName is the name of the program, of which the kernel may have cut the end.
+// fullName is the full name of the program; the kernel's own name may be cut short.
 func (m *macKernel) fullName(p *process[macProcess]) string {
 	return libproc.FullName(p.platform.record.Comm(), p.platform.exe)
 }
 
-// sameComm reports whether the kernel's short name still is that of name.
+// sameComm reports whether the kernel's short name still matches name.
 func sameComm(name string, comm []byte) bool {
 	return len(name) >= len(comm) && name[:len(comm)] == string(comm) && (len(name) == len(comm) || len(comm) == 16)
 }

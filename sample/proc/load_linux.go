@@ -17,19 +17,18 @@ func (r *reading) text(f kind) ([]byte, metric.Reason) {
 	return b, metric.Present
 }
 
-// activity changes whenever a process has run: one that has not cannot have
-// changed what status and io say of it. Memory is in here because others may
-// take that away.
+// activity changes whenever a process has run: without that, what status and io say of the
+// process cannot have changed. Memory is part of it because others may take memory away.
 type activity struct {
-	ran                 int64            // of all threads, or else
-	sched               procfs.SchedStat // of the only one
+	ran                 int64            // of all threads; if 0, sched counts instead
+	sched               procfs.SchedStat // of the only thread
 	minflt, majflt      uint64
 	utime, stime, vsize uint64
 	rss                 int64
 	state               byte
 }
 
-// activity of the process, or false if it cannot tell.
+// activity returns the activity of the process, or false if it cannot be known.
 func (r *reading) activity() (activity, bool) {
 	st, q := r.stat(), &r.p.platform
 	a := activity{q.ran, procfs.SchedStat{}, st.MinFlt, st.MajFlt, st.UTime, st.STime, st.VSize, st.RSS, st.State}
@@ -42,11 +41,11 @@ func (r *reading) activity() (activity, bool) {
 	return a, true
 }
 
-// restful is after how many sweeps without activity the descriptors of the
-// files that need not be read are given back.
+// restful is the number of sweeps without activity after which the descriptors of files that
+// need not be read are closed.
 const restful = 8
 
-// idle reports whether what was read at then still holds, and sets then.
+// idle reports whether what was read at activity then still holds, and updates then.
 func (r *reading) idle(f kind, then *activity) bool {
 	now, ok := r.activity()
 	if !ok {
@@ -67,8 +66,8 @@ func (r *reading) idle(f kind, then *activity) bool {
 	return true
 }
 
-// loadStatus, like loadIO, asks for the activity before it reads the file: what
-// the process does in between shows the next time.
+// loadStatus, like loadIO, asks for the activity before it reads the file: what the process
+// does in between shows in the next sweep.
 func (r *reading) loadStatus() metric.Reason {
 	if !r.statusRead {
 		r.statusRead, r.statusWhy = true, r.readStatus()
@@ -107,8 +106,7 @@ func (r *reading) loadIO() metric.Reason {
 	return metric.Present
 }
 
-// loadSched reads the file once per sweep, whoever asks, and not while the
-// process does not run.
+// loadSched reads the file at most once per sweep, and only if the process has run.
 func (r *reading) loadSched() metric.Reason {
 	q := &r.p.platform
 	if r.schedRead {
@@ -158,7 +156,7 @@ func (r *reading) loadWchan() metric.Reason {
 		return reasonFor(err)
 	}
 	if string(b) == "0" {
-		b = nil // it waits for nothing
+		b = nil // it is not waiting
 	}
 	q := &r.p.platform
 	if q.wchan != string(b) {
@@ -190,21 +188,21 @@ type descriptors struct {
 	count   uint64
 	numbers uint64   // a hash of them
 	sockets []uint64 // inodes
-	known   bool     // sockets are those of the numbers
+	known   bool     // sockets belong to the current numbers
 	at      activity // when they were looked at
 }
 
-// loadDescriptors counts what a process has open. A socket is told from other
-// things by its link, and TCP from UDP by the tables of the process's network.
-// Links are dear, and some processes have thousands: those of one that has not
-// run since they were read, and has the same numbers open, are as they were.
+// loadDescriptors counts the open files of a process. The link of a descriptor shows whether it
+// is a socket, and the tables of the process's network whether it is TCP or UDP. Links are
+// expensive to read, and some processes have thousands: they are not read again if the process
+// has not run since and has the same descriptor numbers.
 func (r *reading) loadDescriptors() metric.Reason {
 	r.tcp, r.udp, r.socketWhy = 0, 0, metric.Present
 	k, d := r.k, &r.p.platform.opened
 	if r.p.platform.headless() {
 		return firstEnded
 	}
-	now, still := r.activity() // before the numbers: what happens in between shows the next time
+	now, still := r.activity() // before the numbers: what happens in between shows in the next sweep
 	fd, err := unix.Openat(k.dir.fd, pidPath(r.p.pid, "fd"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return reasonFor(err)
@@ -246,8 +244,8 @@ func (r *reading) loadDescriptors() metric.Reason {
 	return metric.Present
 }
 
-// loadLimit learns how many files the process may have open. One call asks the kernel for it;
-// where the numbers of processes are those of another namespace, the file in /proc is read.
+// loadLimit finds how many files the process may have open. It is one system call; if pids
+// belong to another namespace, it reads the file in /proc instead.
 func (r *reading) loadLimit() {
 	r.limitWhy = metric.Present
 	if r.k.stillness.clocks {
@@ -269,7 +267,7 @@ func (r *reading) loadLimit() {
 	}
 }
 
-// look reads the links of the numbers in a directory.
+// look reads the links of these descriptors in a directory.
 func (d *descriptors) look(dir int, numbers []int32, link []byte) {
 	d.sockets = d.sockets[:0]
 	for _, n := range numbers {
@@ -292,8 +290,8 @@ const (
 	udpSocket
 )
 
-// network returns the sockets of the network namespace a process lives in, by
-// inode. Each namespace is read once per sweep.
+// network returns the sockets of a process's network namespace, by inode. Each namespace is
+// read once per sweep.
 func (k *linuxKernel) network(pid int32) (map[uint64]socketKind, metric.Reason) {
 	var space uint64
 	if b, err := k.dir.link(pidPath(pid, "ns/net")); err == nil {

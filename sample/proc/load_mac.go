@@ -29,9 +29,8 @@ func macReason(errno syscall.Errno) metric.Reason {
 	return metric.ReasonFor(errno.Error())
 }
 
-// load reads what the list does not hold: two calls per process. What the
-// kernel refuses it will refuse again, unless the process becomes another
-// user's.
+// load reads what the list does not hold: two calls per process. After a refusal it does not
+// ask again, unless the process has got another user.
 func (m *macKernel) load(p *process[macProcess]) {
 	q := &p.platform
 	q.taskWhy, q.usageWhy = metric.NotRead, metric.NotRead
@@ -104,8 +103,8 @@ func (m *macKernel) loadUsage(p *process[macProcess]) {
 	}
 }
 
-// readUsage asks for the newest flavour that the kernel knows. What it answers
-// is as long as that flavour, so that fields of newer ones are absent.
+// readUsage asks for the newest flavour that the kernel knows. The answer is as long as that
+// flavour, so the fields of newer ones are absent.
 func (m *macKernel) readUsage(pid int32, buf *[]byte) syscall.Errno {
 	for {
 		*buf = (*buf)[:libproc.RusageSize(m.flavour)]
@@ -117,8 +116,8 @@ func (m *macKernel) readUsage(pid int32, buf *[]byte) syscall.Errno {
 	}
 }
 
-// lookForCounters notes what this machine counts. The fields stand at zero for
-// every process on a machine that does not, and zero would be a lie.
+// lookForCounters notes what this machine counts. On a machine that does not count them, the
+// fields are zero for every process, and recording zero would be wrong.
 func (m *macKernel) lookForCounters(usage []byte) {
 	m.usage.Answer = usage
 	for i, counted := range m.usage.counts {
@@ -128,7 +127,7 @@ func (m *macKernel) lookForCounters(usage []byte) {
 	}
 }
 
-// state is the letter of a process's state, '?' where only its owner may know.
+// state returns the letter of a process's state, '?' if the kernel tells it only to its owner.
 func (m *macKernel) state(p *process[macProcess]) byte {
 	q := &p.platform
 	running := uint64(0)
@@ -154,8 +153,8 @@ func (m *macKernel) readExe(p *process[macProcess]) {
 	}
 }
 
-// argumentSpace is as much of the arguments as is asked for: the kernel cuts
-// the end off, and nobody reads a megabyte.
+// argumentSpace is how many bytes of the arguments are asked for: the kernel cuts off the rest,
+// which would be too long to be read by people.
 const argumentSpace = 64 << 10
 
 func (m *macKernel) readArgs(p *process[macProcess]) {
@@ -197,7 +196,7 @@ func (m *macKernel) hear(e *macEvent) {
 	}
 }
 
-// whose finds the process an event is about: who has the pid, or had it.
+// whose finds the process an event is about: one that has or had the pid.
 func (m *macKernel) whose(e *macEvent) *process[macProcess] {
 	for _, p := range m.table.gone {
 		if p.pid == e.pid && p.platform.end == nil {
@@ -231,8 +230,8 @@ func (m *macKernel) ending(p *process[macProcess], now metric.Stamp) ending {
 
 func (m *macKernel) fillTotals(p *process[macProcess], row cells) { m.eachTotal(p, row.set) }
 
-// eachTotal calls each with the totals in the last usage of a dead process:
-// everything in it that counts, and its peaks.
+// eachTotal calls each with the totals in the last usage of a dead process: all of its counters
+// and peaks.
 func (m *macKernel) eachTotal(p *process[macProcess], each func(name string, v uint64)) {
 	r := m.reading(p)
 	for _, c := range macFinal {
@@ -248,8 +247,7 @@ func (m *macKernel) eachTotal(p *process[macProcess], each func(name string, v u
 	}
 }
 
-// isOf makes sure that the totals of a zombie are not those of a later process
-// with its pid.
+// isOf reports whether usage is this process's, and not that of a later process with its pid.
 func (q *macProcess) isOf(usage []byte) bool {
 	start, _ := libproc.UStart.Uint(usage)
 	return q.begin == 0 || q.begin == start
@@ -271,7 +269,7 @@ func (r *macReading) loadCwd() metric.Reason {
 	return metric.Present
 }
 
-// loadDescriptors counts what a process has open; sockets need a call each.
+// loadDescriptors counts the open files of a process; each socket takes a call.
 func (r *macReading) loadDescriptors() metric.Reason {
 	r.fds, r.tcp, r.udp, r.sock = 0, 0, 0, metric.Present
 	if r.p.platform.refusedAs != 0 {
@@ -310,7 +308,7 @@ func (r *macReading) loadDescriptors() metric.Reason {
 	return metric.Present
 }
 
-// scratch is a buffer for one answer, until the next call.
+// scratch returns a buffer for one answer, valid until the next call.
 func (m *macKernel) scratch(n int) []byte {
 	if len(m.buf) < n {
 		m.buf = make([]byte, n)
@@ -318,8 +316,8 @@ func (m *macKernel) scratch(n int) []byte {
 	return m.buf[:n]
 }
 
-// listOf reads a list that may grow while it is being read: a buffer that was
-// filled to the end may have been too short.
+// listOf reads a list that may grow while it is being read: if the buffer was filled to the
+// end, it may have been too short.
 func (m *macKernel) listOf(pid, flavour int32) ([]byte, syscall.Errno) {
 	if m.lists == nil {
 		m.lists = make([]byte, 8<<10)

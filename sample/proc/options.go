@@ -1,9 +1,9 @@
-// Package proc reads processes and threads: who they are, what they use, when
-// they began and how they ended.
+// Package proc reads processes and threads: their identity, what they use, when they began and
+// how they ended.
 //
-// A process is not a pid. The table that all sources of this package share
-// tells processes apart by what the kernel never uses twice in one boot: the
-// pid with the start time on Linux, the unique number given at fork on macOS.
+// A process is not a pid. The table that all sources of this package share identifies processes
+// by what the kernel never reuses in one boot: the pid with the start time on Linux, the unique
+// number given at fork on macOS.
 package proc
 
 import (
@@ -25,12 +25,11 @@ type Options struct {
 	ThreadPattern string
 	// ThreadTopN adds the processes that used most CPU since the last reading.
 	ThreadTopN int
-	// Root is where proc, etc and dev are found; empty is "/". Only Linux
-	// follows it.
+	// Root is the directory that holds proc, etc and dev; empty is "/". Only Linux uses it.
 	Root string
 }
 
-// argsOff is why command lines are missing by default.
+// argsOff is why command lines are absent by default.
 var argsOff = metric.ReasonFor(`turned off (args = "off")`)
 
 // Check reports what is wrong with o.
@@ -87,8 +86,8 @@ type selection[P any] struct {
 	selected []*process[P]
 }
 
-// choose returns those that match, and the n others that used most CPU since
-// the last time.
+// choose returns the processes that match, and the n others that used most CPU since the last
+// call.
 func (s *selection[P]) choose(alive []*process[P], n int) []*process[P] {
 	s.selected, s.busiest = s.selected[:0], s.busiest[:0]
 	for _, p := range alive {

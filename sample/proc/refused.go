@@ -2,11 +2,11 @@ package proc
 
 import "fmt"
 
-// refusals notes that the kernel keeps other users' processes from us, which
-// whoever runs the recorder can change.
+// refusals notes that the kernel keeps other users' processes from us, which an administrator
+// can change.
 type refusals struct {
-	absent     string // what is not known of theirs
-	privileged bool   // there is nobody to become who may read more
+	absent     string // what is absent for them
+	privileged bool   // no user has more rights than the recorder
 	notice     string
 }
 

@@ -19,7 +19,7 @@ func Sources(opt Options) ([]sample.Source, error) {
 	return []sample.Source{s, threads}, nil
 }
 
-// kernelTicks is what the kernel counts CPU times in.
+// kernelTicks returns the unit in which the kernel counts CPU times.
 func kernelTicks() libproc.Ticks {
 	hz, err := sys.SysctlUint("hw.tbfrequency")
 	if err != nil {

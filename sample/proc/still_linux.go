@@ -14,44 +14,44 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// Most processes of a machine sleep from one sweep to the next, and reading the
-// files of one that did takes 25 microseconds to learn nothing. The clock of its
-// processor time, all its threads' together to the nanosecond, is one cheap call:
-// while it stands, the process has done nothing, and what the files said before
-// still holds. What others may do to a process in its sleep shows in time:
+// Most processes of a machine sleep from one sweep to the next, and reading the files of such a
+// process takes 25 microseconds to learn nothing. The clock of its CPU time, which covers all
+// its threads and is exact to the nanosecond, is one cheap call: while it does not move, the
+// process has done nothing, and what the files said before still holds. What others may do to a
+// sleeping process shows in time:
 //
 //   - that its parent has ended, at once;
 //   - that memory was taken from it, at once: the kernel counts what it reclaims,
-//     and whenever it has, everybody's memory is read again;
+//     and whenever it has, the memory of all processes is read again;
 //   - that it was woken up and waits for a processor, at once where so many do that
 //     this can last (crowdedAt);
 //   - a new priority, process group or owner of the terminal, and memory that goes
 //     by rarer ways (a file cut short, pages merged), within longestStill.
 
-// crowdedAt is how many threads that run or want to, for each processor, make
-// everybody be read: who waits has not run, but is no longer asleep.
+// crowdedAt is how many running or runnable threads per processor make a sweep read all
+// processes: one that waits for a processor has not run, but is no longer asleep.
 const crowdedAt = 4
 
-// longestStill is how long nothing is read of a process that does nothing.
+// longestStill is the longest time for which a process that does nothing is not read.
 const longestStill = 30 * time.Second
 
-// stillness is what the kernel reads for all of a sweep.
+// stillness is what a sweep reads once, for all processes.
 type stillness struct {
-	// clocks says that our numbers of processes are those of the directory.
+	// clocks says that the directory's pids are the ones that system calls use.
 	clocks    bool
 	sweep     uint64
 	now       int64  // continuous clock
 	reclaimed uint64 // pages ever
-	taken     bool   // everybody is to be read: pages were reclaimed, or too many want to run
-	// The last number that the kernel had given away before each of the last two
-	// listings, 0 if unknown, and when all of the directory was listed.
+	taken     bool   // all processes must be read: pages were reclaimed, or too many threads want to run
+	// The last number that the kernel had given out before each of the last two listings, 0 if
+	// unknown, and when the whole directory was last listed.
 	given  [2]int32
 	listed int64
 }
 
-// clocksOf reports whether processes have the same numbers below d and in calls
-// of the kernel, for d may belong to another namespace, and whether their clocks
-// are exact: there are stand-ins for Linux that count ticks.
+// clocksOf reports whether the pids below d are those that system calls use (d may belong to
+// another namespace), and whether process clocks are exact: some stand-ins for Linux count
+// ticks.
 func clocksOf(d *procDir) bool {
 	own := int32(os.Getpid())
 	self, err := d.link("self")
@@ -63,8 +63,8 @@ func clocksOf(d *procDir) bool {
 	return ok && again > ran
 }
 
-// ranFor is the processor time that all threads of a process have used, in
-// nanoseconds; not ok where there is no such process.
+// ranFor returns the CPU time that all threads of a process have used, in nanoseconds; ok is
+// false if there is no such process.
 func ranFor(pid int32) (ran int64, ok bool) {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
@@ -85,9 +85,8 @@ func (s *stillness) begin(d *procDir, now metric.Stamp) {
 	}
 }
 
-// still reports whether all that was read of p holds, and notes what its clock
-// says now. That is before anything is read: what p does in between shows the
-// next time.
+// still reports whether all that was read of p still holds, and keeps the time on its clock.
+// The clock is read first: what p does after that shows in the next sweep.
 func (k *linuxKernel) still(p *process[linuxProcess]) bool {
 	if !k.stillness.clocks {
 		return false
@@ -104,26 +103,25 @@ func (k *linuxKernel) still(p *process[linuxProcess]) bool {
 	return false
 }
 
-// orphaned reports whether the parent that p had is there no more.
+// orphaned reports whether p's parent is gone.
 func (k *linuxKernel) orphaned(p *process[linuxProcess]) bool {
 	return p.platform.stat.PPID > 0 && k.parentOf(p) == nil
 }
 
-// relistAfter is how long the listing may be followed without reading the
-// directory: whoever chose a number for a process (restoring it from a
-// checkpoint) is found then.
+// relistAfter is how long follow may go on before the directory is read again. That finds
+// processes with a chosen pid, such as those restored from a checkpoint.
 const relistAfter = 10 * time.Second
 
-// follow brings the listing up to date without reading the directory, if it can:
-// the clocks tell who has ended, and who was born has one of the numbers that the
-// kernel has given away since. It counts up, and begins anew at its last one.
+// follow brings the listing up to date without reading the directory, if it can: the clocks
+// show which processes have ended, and a new process has one of the numbers that the kernel has
+// given out since. The kernel counts up, and starts again after its largest number.
 func (k *linuxKernel) follow() bool {
 	s := &k.stillness
 	if !s.clocks {
 		return false
 	}
-	// A process appears a moment after it got its number: those of the listing
-	// before are tried again.
+	// A process appears a moment after it got its number: the numbers given out before the
+	// previous listing are tried again.
 	from, to := s.given[0], k.lastGiven()
 	s.given = [2]int32{s.given[1], to}
 	if from == 0 || to < from || int(to-from) > len(k.listing) || s.now-s.listed >= int64(relistAfter) {
@@ -152,8 +150,7 @@ func (k *linuxKernel) follow() bool {
 	return true
 }
 
-// lastGiven is the number of the last process or thread that was made; 0 if
-// unknown.
+// lastGiven returns the number of the newest process or thread; 0 if unknown.
 func (k *linuxKernel) lastGiven() int32 {
 	text, err := k.dir.readAt("loadavg")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// switches are the context switches of all threads of a process. /proc/PID/status
-// has those of the first thread only. Over netlink (taskstats) the kernel sums up
-// those of all threads in one call: recent kernels with the threads that have ended,
-// others without; what those have had the watcher has heard. Both take the same right.
+// switches are the context switches of all threads of a process. /proc/PID/status has only
+// those of the first thread. Over netlink (taskstats) the kernel returns the sum of all threads
+// in one call: recent kernels include ended threads, others do not, and then the watcher has
+// heard of theirs. Both need the same right.
 type switches struct{ voluntary, forced uint64 }
 
 // firstOnly is why the context switches of a process with several threads are absent.
@@ -39,17 +39,17 @@ func (r *reading) loadSwitches() metric.Reason {
 		sum.voluntary += t.voluntary
 		sum.forced += t.involuntary
 	}
-	// A thread that has ended since the watcher was asked is in neither number
-	// until the next sweep.
+	// The switches of a thread that has ended since the watcher was asked are missing from both
+	// numbers until the next sweep.
 	q.switches.voluntary = max(q.switches.voluntary, sum.voluntary+asked.voluntary)
 	q.switches.forced = max(q.switches.forced, sum.forced+asked.forced)
 	q.switchesAt = q.ran
 	return metric.Present
 }
 
-// askSwitches are those of the threads that are there, and with a kernel that
-// retains them those of the threads that were. A process that has never had but one
-// is asked about once, and else has them in its status file, which is read anyway.
+// askSwitches returns the switches of the living threads and, if the kernel retains them, of
+// ended ones. A process that has only ever had one thread is asked about once; after that its
+// status file, which is read anyway, has them.
 func (r *reading) askSwitches() (switches, metric.Reason) {
 	k, q := r.k, &r.p.platform
 	several := r.stat().Threads > 1
@@ -67,15 +67,14 @@ func (r *reading) askSwitches() (switches, metric.Reason) {
 	}
 	why := r.loadStatus()
 	own := switches{q.status.Voluntary, q.status.Involun}
-	if all.voluntary > own.voluntary { // what was read first is less, if it is of the same
+	if all.voluntary > own.voluntary { // own was read first, so it is less if other threads add to all
 		q.several = true
 		return all, why
 	}
 	return own, why
 }
 
-// keepSwitches keeps what threads have had that ended, before it is forgotten of
-// them that they have ended.
+// keepSwitches saves the switches of ended threads before their exits are forgotten.
 func (k *linuxKernel) keepSwitches() {
 	if k.asker.retains() {
 		return
@@ -91,12 +90,12 @@ func (k *linuxKernel) keepSwitches() {
 // groupAsker asks the kernel for the statistics of all threads of a process.
 type groupAsker struct {
 	fd      int
-	ended   bool // the answers hold what ended threads have had
+	ended   bool // the answers include the switches of ended threads
 	request [28]byte
 	answer  [1024]byte
 }
 
-// openGroupAsker is nil where the kernel does not answer, or not of all threads.
+// openGroupAsker returns nil if the kernel does not answer, or not for all threads.
 func openGroupAsker(family uint16) *groupAsker {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_GENERIC)
 	if err != nil {
@@ -110,7 +109,7 @@ func openGroupAsker(family uint16) *groupAsker {
 	b[16], b[17] = unix.TASKSTATS_CMD_GET, 1
 	binary.NativeEndian.PutUint16(b[20:], 8)
 	binary.NativeEndian.PutUint16(b[22:], unix.TASKSTATS_CMD_ATTR_TGID)
-	// Connected to the kernel, whose answer is there when the request has been sent.
+	// Connected to the kernel, which has answered by the time the request has been sent.
 	if unix.Connect(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}) != nil {
 		a.close()
 		return nil
@@ -122,11 +121,11 @@ func openGroupAsker(family uint16) *groupAsker {
 	return a
 }
 
-// retains reports whether the answers hold what ended threads have had.
+// retains reports whether the answers include the switches of ended threads.
 func (a *groupAsker) retains() bool { return a != nil && a.ended }
 
-// tryOut finds out whether the kernel answers, and whether of ended threads too: by
-// one of the recorder's own that waits some times and ends.
+// tryOut finds out whether the kernel answers, and whether it counts ended threads: it starts a
+// thread of the recorder's own that waits a number of times and ends.
 func (a *groupAsker) tryOut() bool {
 	const waits = 100
 	own := unix.Getpid()
@@ -152,10 +151,10 @@ func (a *groupAsker) tryOut() bool {
 	return true
 }
 
-// waitAndEnd is a thread that waits some times, says its number and ends. The first
-// thread of a process does not end: while that is held another one is taken.
+// waitAndEnd runs a thread that waits some times, sends its number and ends. The first thread
+// of a process does not end: if it is on that one, it holds it and uses another.
 func waitAndEnd(waits int, id chan<- int) {
-	runtime.LockOSThread() // and with the goroutine it ends
+	runtime.LockOSThread() // the thread ends with the goroutine
 	if unix.Gettid() == unix.Getpid() {
 		other := make(chan int)
 		go waitAndEnd(waits, other)

@@ -187,7 +187,7 @@ type facts struct {
 	parent, uid, exe string
 }
 
-// wallText is how labels give an instant.
+// wallText formats an instant for a label.
 func wallText(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
 
 func instanceName(pid int32, name string) string {

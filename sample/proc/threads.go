@@ -10,21 +10,21 @@ import (
 	"tachograph/sample/metric"
 )
 
-// thread is a thread of a selected process. T is what a platform keeps of it.
+// thread is a thread of a selected process. T is what the platform keeps of it.
 type thread[P, T any] struct {
 	instance metric.Instance
 	owner    *process[P]
 	id       uint64
-	start    uint64 // where a number may be used again within one process
+	start    uint64 // distinguishes threads of one process with the same number
 	name     string
 	seen     uint64
 	platform T
 }
 
-// threadKernel is what a platform does its own way about threads.
+// threadKernel is what differs between platforms about threads.
 type threadKernel[P, T any] interface {
-	// threadIDs appends the numbers of the threads of p: none if it is refused
-	// or gone.
+	// threadIDs appends the numbers of the threads of p; none if the kernel refuses them or p
+	// is gone.
 	threadIDs(p *process[P], ids []uint64) []uint64
 	// readThread reads one; false if it has ended in the meantime.
 	readThread(p *process[P], id uint64, into *T) (start uint64, name []byte, ok bool)
@@ -35,16 +35,16 @@ type threads[P, R, T any] struct {
 	all     *processes[P, R]
 	k       threadKernel[P, T]
 	columns []column[thread[P, T]]
-	// reused says that a number may be used again within one process, so that
-	// the start belongs to the key.
+	// reused says that a number may be reused within one process, so that the start is part of
+	// the key.
 	reused bool
 	group  *metric.Group
 	choice selection[P]
 	byID   map[uint64]*thread[P, T]
 	sweeps uint64
 	lastID uint64
-	// Where reading goes on when there were too many threads for one tick, and
-	// when the round through all of them began.
+	// Where reading goes on if there were too many threads for one tick, and the sweep in which
+	// the current round through all of them began.
 	nextPID int32
 	nextID  uint64
 	round   uint64
@@ -64,7 +64,7 @@ func (s *threads[P, R, T]) Name() string            { return "threads" }
 func (s *threads[P, R, T]) Groups() []*metric.Group { return []*metric.Group{s.group} }
 func (s *threads[P, R, T]) Refresh() error          { return nil }
 
-// SetOptions changes whose threads are read.
+// SetOptions changes which processes' threads are read.
 func (s *threads[P, R, T]) SetOptions(opt Options) error {
 	if err := s.all.SetOptions(opt); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (s *threads[P, R, T]) Read(c *sample.Context, frames []*sample.Frame) error
 // threadsTogether is how many threads are read between two looks at the clock.
 const threadsTogether = 64
 
-// readAll reads the threads of the chosen processes, from where it had to stop
-// the last time; false when it shall stop again before it is done.
+// readAll reads the threads of the chosen processes, from where it stopped the last time. It
+// returns false if it ran out of time again.
 func (s *threads[P, R, T]) readAll(c *sample.Context, frames []*sample.Frame) (done bool) {
 	chosen := s.choice.choose(s.all.known(), s.all.opt.ThreadTopN)
 	slices.SortFunc(chosen, func(a, b *process[P]) int { return cmp.Compare(a.pid, b.pid) })
@@ -144,7 +144,7 @@ func (s *threads[P, R, T]) readAll(c *sample.Context, frames []*sample.Frame) (d
 	return first == 0
 }
 
-// meet reads a thread and finds out whether it is one that was there before.
+// meet reads a thread and finds out whether it is a known one.
 func (s *threads[P, R, T]) meet(p *process[P], id uint64) *thread[P, T] {
 	start, name, ok := s.k.readThread(p, id, &s.latest)
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// idNames turns user or group ids into names by the lines of a file in the
-// format of passwd(5). Directory services that answer only to the C library
-// are out of reach; an id that the file does not have is its own name.
+// idNames turns user or group ids into names by a file in the format of passwd(5). It cannot
+// use directory services that answer only to the C library. An id that is not in the file is
+// its own name.
 type idNames struct {
 	path    string
 	names   map[uint32]string
@@ -47,7 +47,7 @@ func (n *idNames) has(id uint32) bool {
 	return ok
 }
 
-// name is the name of id; asking again does not allocate.
+// name returns the name of id; the second call for an id does not allocate.
 func (n *idNames) name(id uint32) string {
 	s, ok := n.names[id]
 	if !ok {

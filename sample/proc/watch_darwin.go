@@ -11,9 +11,8 @@ import (
 	"tachograph/sample/proc/libproc"
 )
 
-// exitWatch waits in a kqueue for exits and execs. A process that has ended is
-// a zombie until its parent looks at it: that is the time to fetch its last
-// totals.
+// exitWatch waits in a kqueue for exits and execs. A process that has ended is a zombie until
+// its parent waits for it: that is the time to fetch its last totals.
 type exitWatch struct {
 	kq   int
 	done chan struct{}
@@ -21,7 +20,7 @@ type exitWatch struct {
 	sync.Mutex
 	events  []macEvent
 	flavour int32
-	// flushed gets a message when everything before a flush has been taken in.
+	// flushed receives a message once all events before a flush have been taken in.
 	flushed chan struct{}
 	// Scratch of Add.
 	changes, receipts []unix.Kevent_t
@@ -36,8 +35,7 @@ const (
 	flushPatience = 200 * time.Millisecond
 )
 
-// watchExits returns nil where there can be no kqueue: exits are then noticed
-// by the sweeps.
+// watchExits returns nil if no kqueue can be made: then only sweeps notice exits.
 func watchExits() macWatch {
 	kq, err := unix.Kqueue()
 	if err != nil {
@@ -56,8 +54,8 @@ func watchExits() macWatch {
 	return w
 }
 
-// Add follows processes. One that has ended by now is not followed, and one
-// whose exit status is none of our business is followed without it.
+// Add watches processes. One that has ended by now is not watched, and one whose exit status
+// the kernel keeps from us is watched without it.
 func (w *exitWatch) Add(pids []int32) {
 	for len(pids) > 0 {
 		n := min(len(pids), 256)
@@ -121,8 +119,8 @@ func (w *exitWatch) run() {
 	}
 }
 
-// note takes in what happened to one process, and looks at the zombie before
-// its parent does.
+// note takes in an event of one process, and reads the zombie's totals before its parent waits
+// for it.
 func (w *exitWatch) note(e *unix.Kevent_t) {
 	at := darwin.Now()
 	pid := int32(e.Ident)
@@ -140,7 +138,7 @@ func (w *exitWatch) note(e *unix.Kevent_t) {
 	})
 }
 
-// cause is why the kernel itself ended a process, where it was the kernel.
+// cause returns why the kernel ended a process, or "" if the kernel did not end it.
 func cause(e *unix.Kevent_t) string {
 	switch {
 	case e.Fflags&unix.NOTE_EXIT_DETAIL == 0:
@@ -168,8 +166,8 @@ func (w *exitWatch) lastUsage(pid int32) []byte {
 	}
 }
 
-// catchUp waits until the watch has taken in what is in the queue: the exits of
-// processes that a listing does not show any more are.
+// catchUp waits until the watch has taken in the events in the queue, which include the exits
+// of all processes that the last listing no longer shows.
 func (w *exitWatch) catchUp() {
 	select {
 	case <-w.flushed:

@@ -16,9 +16,9 @@ import (
 	"tachograph/sample/proc/procfs"
 )
 
-// watcher hears from the kernel of every task that ends, with its last totals
-// (taskstats over netlink). It needs the right to administer the network;
-// without it there is no watcher, and what only it can tell is missing.
+// watcher receives a message from the kernel about every task that ends, with its last totals
+// (taskstats over netlink). It needs the right to administer the network; without it there is
+// no watcher, and its values are missing.
 type watcher struct {
 	fd     int
 	family uint16
@@ -29,10 +29,10 @@ type watcher struct {
 	sync.Mutex
 	heard []procfs.Exit
 	at    []int64 // when, on the continuous clock
-	lost  bool    // the kernel had to drop messages
-	// Of the process connector, which is listened to where named is set.
+	lost  bool    // the kernel dropped messages
+	// The process connector, which is used instead if named is set.
 	named    map[uint32]named
-	noTotals metric.Reason // why it is that and not taskstats
+	noTotals metric.Reason // why it is used instead of taskstats
 	lookedUp int
 	asleep   int64
 	buf      []byte
@@ -42,10 +42,9 @@ type watcher struct {
 // so that a burst of exits does not wake the recorder for each of them.
 const pause = 200 * time.Millisecond
 
-// A storm of exits must not cost more than it is worth: a notice takes some 3
-// microseconds to fetch, so that these are 3 % of a core, and some 250 bytes
-// until the next sweep. The socket holds as many again; beyond that the kernel
-// drops them, and says so.
+// A storm of exits must not cost more than it is worth: fetching a notice takes some 3
+// microseconds, so these limits are 3 % of a core, and some 250 bytes are kept until the next
+// sweep. The socket holds as many again; beyond that the kernel drops notices, and says so.
 const (
 	mostAtOnce = 2000 // in each pause
 	mostHeard  = 20000
@@ -174,8 +173,8 @@ func (w *watcher) findFamily() (uint16, error) {
 	return id, nil
 }
 
-// tryOut asks for the recorder's own statistics: a kernel whose answer lacks the
-// process of a task would tell exits that nobody can make use of.
+// tryOut asks for the recorder's own statistics: if the answer lacks the process of a task,
+// this kernel's exits are of no use.
 func (w *watcher) tryOut() error {
 	const ownPID = unix.TASKSTATS_CMD_ATTR_PID
 	attr := binary.NativeEndian.AppendUint16(nil, 8)
@@ -195,12 +194,12 @@ func (w *watcher) tryOut() error {
 	return nil
 }
 
-// eachExit calls each with the statistics of tasks in the attributes of a message.
+// eachExit calls each with the task statistics in the attributes of a message.
 func eachExit(attributes []byte, each func(e *procfs.Exit)) {
 	eachStatistics(attributes, unix.TASKSTATS_TYPE_AGGR_PID, each)
 }
 
-// eachStatistics calls each with statistics of one kind, of tasks or of groups of them.
+// eachStatistics calls each with the statistics of one kind: of tasks or of groups of tasks.
 func eachStatistics(attributes []byte, of uint16, each func(e *procfs.Exit)) {
 	procfs.Attributes(attributes, func(kind uint16, value []byte) {
 		if kind != of {
@@ -215,8 +214,7 @@ func eachStatistics(attributes []byte, of uint16, each func(e *procfs.Exit)) {
 	})
 }
 
-// register asks for the exits on all processors. The kernel wants to be told
-// which there are.
+// register asks for the exits on all processors. The kernel needs a list of them.
 func (w *watcher) register() error {
 	mask := fmt.Sprintf("0-%d", runtime.NumCPU()-1)
 	if text, err := os.ReadFile("/sys/devices/system/cpu/possible"); err == nil {
@@ -226,8 +224,8 @@ func (w *watcher) register() error {
 	return err
 }
 
-// run waits for messages in the socket, and between two fetches by a timer: a
-// goroutine that waits in a system call keeps the runtime's watchdog busy.
+// run waits for messages in the socket, and between two fetches for a timer: a goroutine that
+// waits in a system call keeps the runtime's watchdog busy.
 func (w *watcher) run() {
 	defer close(w.done)
 	between := time.NewTimer(pause)
@@ -256,8 +254,8 @@ func (w *watcher) run() {
 	}
 }
 
-// fetch takes what waits in the socket, but not more messages than most. It is
-// called locked.
+// fetch reads what waits in the socket, but at most this many messages. The caller holds the
+// lock.
 func (w *watcher) fetch(most int) {
 	for ; most > 0 && len(w.heard) < mostHeard; most-- {
 		n, err := unix.Read(w.fd, w.buf)
@@ -284,8 +282,8 @@ func (w *watcher) fetch(most int) {
 	}
 }
 
-// take hands over what has been heard, everything up to now included: an exit
-// is in the socket before the process disappears from /proc.
+// take passes all exits up to now to each: an exit is in the socket before the process
+// disappears from /proc.
 func (w *watcher) take(each func(e *procfs.Exit, at int64)) (lost bool) {
 	if w == nil {
 		return false

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// States of a process, as p_stat has them.
+// States of a process, the values of p_stat.
 const (
 	stateIdle   = 1
 	stateStop   = 4
 	stateZombie = 5
 )
 
-// Process is what kern.proc says of a process: KinfoSize bytes.
+// Process is a record of kern.proc about a process: KinfoSize bytes.
 type Process []byte
 
-// Processes calls each with the records of a kern.proc list. A record cut
-// short is none.
+// Processes calls each with the records of a kern.proc list. It ignores a record that is cut
+// short.
 func Processes(list []byte, each func(p Process)) {
 	for len(list) >= KinfoSize {
 		each(Process(list[:KinfoSize:KinfoSize]))
@@ -45,11 +45,11 @@ func (p Process) Comm() []byte {
 	return b
 }
 
-// Key names a process among all others of this boot, by its unique number.
+// Key identifies a process among all others of this boot, by its unique number.
 func Key(unique uint64) string { return strconv.FormatUint(unique, 10) }
 
-// FullName is the short name, or the name of the program's file where the kernel
-// has cut that to make the short one.
+// FullName returns the short name or, if the kernel has cut the name of the program's file to
+// make it, the name of the file.
 func FullName(comm []byte, exe string) string {
 	const cut = 16
 	if len(comm) < cut {
@@ -79,8 +79,8 @@ func (p Process) Terminal() (dev uint32, ok bool) {
 	return v, v != noDevice
 }
 
-// State is the letter of the process's state. The kernel keeps a process in
-// the state "run" whatever it does; running is how many of its threads do.
+// State returns the letter of the process's state. The kernel keeps a process in the state
+// "run" whatever it does; running is how many of its threads run.
 func (p Process) State(running uint64) byte {
 	switch get(KStat, p) {
 	case stateZombie:
@@ -113,11 +113,11 @@ func ThreadLetter(state uint64) byte {
 	return '?'
 }
 
-// Cwd is the working directory in the answer to PIDVnodePathInfo.
+// Cwd returns the working directory in the answer to PIDVnodePathInfo.
 func Cwd(b []byte) ([]byte, bool) { return cwdPath.Text(b) }
 
-// Descriptors walks the answer to PIDListFDs, and calls each with the
-// descriptors that are sockets. It returns how many there are of all kinds.
+// Descriptors walks the answer to PIDListFDs, and calls socket with the descriptors that are
+// sockets. It returns the number of descriptors of all kinds.
 func Descriptors(b []byte, socket func(fd int32)) (n int) {
 	for len(b) >= fdSize {
 		if get(fdType, b) == fdTypeSocket {
@@ -129,7 +129,7 @@ func Descriptors(b []byte, socket func(fd int32)) (n int) {
 	return n
 }
 
-// SocketKind tells from the answer to FDSocketInfo what a socket speaks.
+// SocketKind reports whether the answer to FDSocketInfo shows a TCP or a UDP socket.
 func SocketKind(b []byte) (tcp, udp bool) {
 	if family := get(socketFamily, b); family != familyInet && family != familyInet6 {
 		return false, false
@@ -151,9 +151,9 @@ func Threads(b []byte, each func(id uint64)) {
 	}
 }
 
-// Arguments reads the answer to kern.procargs2: the number of arguments, the
-// path of the program, NULs, the arguments. The environment that follows is
-// not looked at. Arguments may be empty.
+// Arguments parses the answer to kern.procargs2: the number of arguments, the path of the
+// program, NULs, the arguments. It does not look at the environment that follows. Arguments may
+// be empty.
 func Arguments(b []byte) (argv []string, ok bool) {
 	if len(b) < 4 {
 		return nil, false
@@ -171,8 +171,8 @@ func Arguments(b []byte) (argv []string, ok bool) {
 	for range count {
 		i := bytes.IndexByte(rest, 0)
 		if i < 0 {
-			// Cut short, by the kernel or by our buffer: what follows could be
-			// anything, so an argument without its end is left out.
+			// Cut short, by the kernel or by our buffer: what follows could be anything, so it
+			// leaves out an argument without its end.
 			break
 		}
 		argv = append(argv, string(rest[:i]))
@@ -181,19 +181,16 @@ func Arguments(b []byte) (argv []string, ok bool) {
 	return argv, true
 }
 
-// Ticks turns the Mach ticks in which the kernel counts times into
-// nanoseconds.
+// Ticks converts Mach ticks, in which the kernel counts times, into nanoseconds.
 type Ticks struct{ Numer, Denom uint64 }
 
-// appleSilicon is the frequency of the clock of all Macs that can translate
-// programs of the others.
+// appleSilicon is the clock frequency of all Macs that can translate programs of other Macs.
 const appleSilicon = 24_000_000
 
-// KernelTicks makes Ticks of what the machine says: hw.tbfrequency (0 if there
-// is none), whether this program runs translated, and mach_timebase_info. A
-// translated program is told the timebase of the processor it is made for,
-// while the kernel goes on counting in its own: the frequency comes first, and
-// is itself not believed if it is the other processor's.
+// KernelTicks makes Ticks from what the machine reports: hw.tbfrequency (0 if there is none),
+// whether this program runs translated, and mach_timebase_info. A translated program gets the
+// timebase of the processor that it is made for, while the kernel counts in its own: so the
+// frequency comes first, and is itself not believed if it is the other processor's.
 func KernelTicks(hz uint64, translated bool, numer, denom uint32) Ticks {
 	switch {
 	case translated && (hz == 0 || hz == 1e9):
@@ -206,7 +203,7 @@ func KernelTicks(hz uint64, translated bool, numer, denom uint32) Ticks {
 	return Ticks{1, 1}
 }
 
-// Nanoseconds converts without overflow as long as the result has room.
+// Nanoseconds converts without overflow if the result fits.
 func (t Ticks) Nanoseconds(ticks uint64) uint64 {
 	hi, lo := bits.Mul64(ticks, t.Numer)
 	if hi >= t.Denom {

@@ -5,21 +5,19 @@ import (
 	"encoding/binary"
 )
 
-// ProcEvent is what the kernel says over the process connector: struct
-// proc_event of linux/cn_proc.h.
+// ProcEvent is an event of the process connector: struct proc_event of linux/cn_proc.h.
 type ProcEvent struct {
 	What      uint32
 	Time      int64 // nanoseconds of the monotonic clock
 	PID, TGID uint32
-	// ParentTGID is the process that forked or, at an exit, the one that will
-	// be told.
+	// ParentTGID is the process that forked or, at an exit, the one that gets the signal.
 	ParentTGID uint32
 	Status     uint32   // wait status, of an exit
-	Comm       [16]byte // the new name, of a change of name
-	Err        uint32   // of the answer to a request
+	Comm       [16]byte // the new name, if the name changed
+	Err        uint32   // in the answer to a request
 }
 
-// What a ProcEvent says.
+// Values of What.
 const (
 	ConnectorAnswer = 0
 	ConnectorFork   = 0x00000001
@@ -32,8 +30,8 @@ const (
 	eventHeader     = 16
 )
 
-// Parse reads the payload of a connector message; false if it is none of the
-// process connector, or not whole.
+// Parse reads the payload of a connector message; it returns false if the message is not the
+// process connector's, or cut short.
 func (e *ProcEvent) Parse(b []byte) bool {
 	if len(b) < connectorHeader+eventHeader {
 		return false

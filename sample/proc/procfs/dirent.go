@@ -2,8 +2,8 @@ package procfs
 
 import "encoding/binary"
 
-// Dirents walks what getdents64 returns and calls each with the names that are
-// numbers: the processes in /proc, the threads in task, the descriptors in fd.
+// Dirents walks the result of getdents64 and calls each with the names that are numbers: the
+// processes in /proc, the threads in task, the descriptors in fd.
 func Dirents(b []byte, each func(number int32)) {
 	const header = 19 // d_ino, d_off, d_reclen, d_type
 	for len(b) > header {

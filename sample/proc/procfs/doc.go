@@ -1,4 +1,4 @@
-// Package procfs reads the text that Linux shows under /proc/PID. It opens no
-// files: every function works on bytes that somebody else has read, allocates
-// nothing and is the same on all platforms.
+// Package procfs parses the text that Linux shows under /proc/PID. It opens no files: every
+// function works on bytes that its caller has read, allocates nothing and is the same on all
+// platforms.
 package procfs

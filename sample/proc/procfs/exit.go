@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// Exit is what the kernel says of a task at its very end, over netlink, as
-// struct taskstats. A process is a group of tasks; the last to go has LastOfGroup.
+// Exit is what the kernel reports about a task at its end, over netlink, as struct taskstats. A
+// process is a group of tasks; LastOfGroup marks the last to end.
 type Exit struct {
 	PID, TGID, PPID uint32
 	UID, GID        uint32
@@ -25,8 +25,8 @@ type Exit struct {
 	Run uint64 // nanoseconds
 }
 
-// Where the fields of struct taskstats lie: the same on every processor, since
-// the kernel's header aligns them by hand.
+// Offsets of the fields of struct taskstats: the same on every processor, since the kernel's
+// header aligns them by hand.
 const (
 	tsVersion = 0
 	tsStatus  = 4
@@ -55,12 +55,12 @@ const (
 	tsGETime  = 376
 	tsSize    = 384
 
-	// exitVersion is the first that names the process of a task, in Linux 5.17.
+	// exitVersion is the first version that has the process of a task, in Linux 5.17.
 	exitVersion = 12
 	lastInGroup = 0x20 // AGROUP
 )
 
-// Parse reads a struct taskstats; false means that this kernel's is too old.
+// Parse reads a struct taskstats; it returns false if this kernel's version is too old.
 func (e *Exit) Parse(b []byte) bool {
 	if len(b) < tsSize || binary.NativeEndian.Uint16(b[tsVersion:]) < exitVersion {
 		return false
@@ -83,7 +83,7 @@ func (e *Exit) Parse(b []byte) bool {
 	return true
 }
 
-// Name is what the task was called.
+// Name returns the name of the task.
 func (e *Exit) Name() []byte {
 	if i := bytes.IndexByte(e.Comm[:], 0); i >= 0 {
 		return e.Comm[:i]
@@ -91,8 +91,8 @@ func (e *Exit) Name() []byte {
 	return e.Comm[:]
 }
 
-// Attributes calls each with the attributes of a netlink message, nested ones
-// not opened.
+// Attributes calls each with the attributes of a netlink message. It does not descend into
+// nested ones.
 func Attributes(b []byte, each func(kind uint16, value []byte)) {
 	for len(b) >= 4 {
 		n := int(binary.NativeEndian.Uint16(b))
@@ -109,7 +109,7 @@ func Attributes(b []byte, each func(kind uint16, value []byte)) {
 	}
 }
 
-// Messages calls each with the netlink messages in what one read returned.
+// Messages calls each with the netlink messages in the result of one read.
 func Messages(b []byte, each func(kind uint16, payload []byte)) {
 	const header = 16
 	for len(b) >= header {

@@ -26,14 +26,14 @@ func (s *IO) each(o *IO, do func(a *uint64, b uint64)) {
 // Add adds o to s.
 func (s *IO) Add(o *IO) { s.each(o, func(a *uint64, b uint64) { *a += b }) }
 
-// Less takes o away from s, where there is as much.
+// Less subtracts o from s, but not below zero.
 func (s *IO) Less(o *IO) { s.each(o, func(a *uint64, b uint64) { *a -= min(*a, b) }) }
 
-// AtLeast raises s to o.
+// AtLeast raises each field of s to that of o.
 func (s *IO) AtLeast(o *IO) { s.each(o, func(a *uint64, b uint64) { *a = max(*a, b) }) }
 
-// Parse reads text into s; it reports false when the text is not an io file,
-// which is what a kernel without I/O accounting gives.
+// Parse reads text into s. It returns false if the text is not an io file, as on a kernel
+// without I/O accounting.
 func (s *IO) Parse(text []byte) bool {
 	*s = IO{}
 	seen := false
@@ -62,9 +62,8 @@ func (s *IO) Parse(text []byte) bool {
 	return seen
 }
 
-// SchedStat is /proc/PID/schedstat: nanoseconds on a processor, nanoseconds
-// runnable without one, and the number of turns. It counts the thread that
-// leads the process only.
+// SchedStat is /proc/PID/schedstat: nanoseconds on a processor, nanoseconds runnable without
+// one, and the number of turns. It counts only the first thread of the process.
 type SchedStat struct{ Running, Waiting, Turns uint64 }
 
 // Parse reads text into s.
@@ -91,7 +90,7 @@ type Smaps struct {
 	Swap, SwapPSS, Locked      uint64
 }
 
-// Parse reads text into s; false means that the text held no sizes.
+// Parse reads text into s; it returns false if the text has no sizes.
 func (s *Smaps) Parse(text []byte) bool {
 	*s = Smaps{}
 	seen := false
@@ -128,8 +127,8 @@ func (s *Smaps) Parse(text []byte) bool {
 	return seen
 }
 
-// Forks finds in /proc/stat how many processes and threads were ever made, and
-// the second of the wall clock in which the kernel booted.
+// Forks finds in /proc/stat how many processes and threads were ever made, and the second of
+// the wall clock at which the kernel booted.
 func Forks(text []byte) (forks, bootSecond uint64, ok bool) {
 	var f, b bool
 	for len(text) > 0 {
@@ -147,8 +146,8 @@ func Forks(text []byte) (forks, bootSecond uint64, ok bool) {
 	return forks, bootSecond, f && b
 }
 
-// Reclaimed adds up, from /proc/vmstat, what moves whenever the kernel takes
-// memory from processes that need not do anything for that.
+// Reclaimed adds up the counters of /proc/vmstat that move whenever the kernel takes memory
+// from processes, even from ones that do nothing.
 func Reclaimed(text []byte) (pages uint64) {
 	for len(text) > 0 {
 		var l []byte
@@ -180,8 +179,8 @@ func Sockets(text []byte, add func(inode uint64)) {
 	}
 }
 
-// LinkInode reads the number in what the kernel gives for links to things
-// without a name: kind "socket" reads "socket:[12345]".
+// LinkInode reads the number in a link to a thing without a name: kind "socket" reads
+// "socket:[12345]".
 func LinkInode(link []byte, kind string) (uint64, bool) {
 	n := len(kind)
 	if len(link) < n+3 || string(link[:n]) != kind || link[n] != ':' || link[n+1] != '[' || link[len(link)-1] != ']' {
@@ -190,8 +189,8 @@ func LinkInode(link []byte, kind string) (uint64, bool) {
 	return uint(link[n+2 : len(link)-1])
 }
 
-// Running are the numbers of threads that run or want to, and of the last process
-// or thread that was made, of /proc/loadavg.
+// Running returns, from /proc/loadavg, how many threads run or want to, and the number of the
+// newest process or thread.
 func Running(text []byte) (running int, last int32, ok bool) {
 	f := bytes.Fields(text)
 	if len(f) < 5 {
@@ -203,8 +202,8 @@ func Running(text []byte) (running int, last int32, ok bool) {
 	return int(n), int32(l), err1 == nil && err2 == nil && n >= 0 && l > 0
 }
 
-// OpenFiles is how many files /proc/PID/limits says a process may have open at a time:
-// the soft limit, the greatest number there is when it is unlimited.
+// OpenFiles returns how many files a process may have open at a time, from /proc/PID/limits:
+// the soft limit, or the largest uint64 if it is unlimited.
 func OpenFiles(text []byte) (uint64, bool) {
 	for len(text) > 0 {
 		var l []byte

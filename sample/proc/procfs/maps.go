@@ -7,16 +7,16 @@ type Mapping struct {
 	Start, End   uint64
 	Executable   bool
 	Offset       uint64 // in the file
-	Major, Minor uint32 // of the device that the file is on
-	Inode        uint64 // 0 is no file
-	// Path is a file, or what the kernel calls memory in brackets. It points into the
-	// text that was parsed.
+	Major, Minor uint32 // of the file's device
+	Inode        uint64 // 0: no file
+	// Path is a file, or the kernel's name for other memory, in brackets. It points into the
+	// parsed text.
 	Path []byte
-	// Deleted says that the file has no name any more; Path is the one it had.
+	// Deleted says that the file's name, which Path has, was removed.
 	Deleted bool
 }
 
-// Maps calls each with the mappings in text. What is no mapping is passed over.
+// Maps calls each with the mappings in text. It skips lines that are not mappings.
 func Maps(text []byte, each func(*Mapping)) {
 	var m Mapping
 	for len(text) > 0 {
@@ -75,7 +75,7 @@ func hexadecimal(b []byte) (v uint64, ok bool) {
 	return v, true
 }
 
-// prefixed is one behind "0x".
+// prefixed reads a hexadecimal number with the prefix "0x".
 func prefixed(b []byte) (uint64, bool) {
 	b, ok := bytes.CutPrefix(b, []byte("0x"))
 	if !ok {
@@ -84,8 +84,8 @@ func prefixed(b []byte) (uint64, bool) {
 	return hexadecimal(b)
 }
 
-// KernelStack calls each with the functions in /proc/PID/task/TID/stack, the
-// innermost first: where in a function of what size the thread is, or will return to.
+// KernelStack calls each with the functions in /proc/PID/task/TID/stack, the innermost first:
+// offset is where in the function, of size bytes, the thread is or will return to.
 func KernelStack(text []byte, each func(name []byte, offset, size uint64)) {
 	for len(text) > 0 {
 		var l []byte
@@ -108,8 +108,8 @@ func KernelStack(text []byte, each func(name []byte, offset, size uint64)) {
 	}
 }
 
-// Called reads where a thread called the kernel from, and its stack there, out of
-// /proc/PID/task/TID/syscall. It is not known of threads that run.
+// Called reads /proc/PID/task/TID/syscall: the address from which a thread called the kernel,
+// and its stack pointer there. A running thread's are not known.
 func Called(text []byte) (pc, sp uint64, ok bool) {
 	l, _ := line(text)
 	words := bytes.Fields(l)

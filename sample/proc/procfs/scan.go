@@ -25,7 +25,7 @@ func line(b []byte) (text, rest []byte) {
 	return b, nil
 }
 
-// uint reads a decimal number. A number beyond 64 bits is not one.
+// uint reads a decimal number. It rejects numbers beyond 64 bits.
 func uint(b []byte) (v uint64, ok bool) {
 	if len(b) == 0 {
 		return 0, false
@@ -40,10 +40,10 @@ func uint(b []byte) (v uint64, ok bool) {
 	return v, true
 }
 
-// nextInteger reads the decimal number that is the next word of b, which may be
-// negative, as two's complement; after is nil where there is no word. The
-// kernel prints the same field signed in one release and unsigned in the next
-// (rsslim is the best known), so the whole of both ranges is accepted.
+// nextInteger reads the next word of b as a decimal number. A negative number is returned as
+// two's complement; after is nil if there is no word. The kernel prints the same field signed
+// in one release and unsigned in the next (rsslim is the best known), so the whole of both
+// ranges is accepted.
 func nextInteger(b []byte) (v uint64, after []byte, ok bool) {
 	i := 0
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {

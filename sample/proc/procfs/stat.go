@@ -6,11 +6,10 @@ import (
 	"strconv"
 )
 
-// Stat is /proc/PID/stat. The fields are numbered in proc(5); the names are
-// those used there.
+// Stat is /proc/PID/stat. proc(5) numbers the fields; the names are the ones used there.
 type Stat struct {
 	PID   int32
-	Comm  []byte // points into the text that was parsed
+	Comm  []byte // points into the parsed text
 	State byte
 
 	PPID, PGrp, Session int32
@@ -19,16 +18,16 @@ type Stat struct {
 	Flags               uint64
 
 	MinFlt, CMinFlt, MajFlt, CMajFlt uint64
-	// In clock ticks, as all times here.
+	// Times here are in clock ticks.
 	UTime, STime   uint64
 	CUTime, CSTime int64
 
 	Priority, Nice, Threads int64
-	StartTime               uint64 // since boot; with the pid it names the process
+	StartTime               uint64 // since boot; with the pid it identifies the process
 	VSize                   uint64 // bytes
 	RSS                     int64  // pages
-	// StartCode and StartStack change when the process calls exec. They are 0
-	// or 1 for readers who may not trace it.
+	// StartCode and StartStack change when the process calls exec. They are 0 or 1 for readers
+	// who may not trace it.
 	StartCode, StartStack uint64
 
 	WChan uint64
@@ -44,20 +43,20 @@ type Stat struct {
 	ExitCode uint64
 }
 
-// Key is what tells a process from all others of this boot: its number, and when
-// it was made as Stat has it.
+// Key identifies a process among all others of this boot: by its number, and its start time as
+// in Stat.
 func Key(pid int32, start uint64) string {
 	return strconv.Itoa(int(pid)) + "/" + strconv.FormatUint(start, 10)
 }
 
 var errStat = errors.New("not the text of a stat file")
 
-// statFields is how many fields there are after the command's name in kernels
-// that have exit_code; older ones stop earlier, and what is missing is zero.
+// statFields is how many fields follow the command's name in kernels that have exit_code. Older
+// ones have fewer; the missing ones are zero.
 const statFields = 50
 
-// Parse reads text into s. The command's name is everything between the first
-// opening and the last closing parenthesis: names may hold both, and blanks.
+// Parse reads text into s. The command's name is everything between the first opening and the
+// last closing parenthesis: names may contain both, and blanks.
 func (s *Stat) Parse(text []byte) error {
 	open, shut := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 0 || shut < open {

@@ -1,7 +1,7 @@
 package procfs
 
-// Status is what /proc/PID/status says beyond stat. Sizes are in KiB, as
-// printed; a kernel thread has none, and HasMemory is false.
+// Status is what /proc/PID/status has beyond stat. Sizes are in KiB, as printed; a kernel
+// thread has none, and then HasMemory is false.
 type Status struct {
 	Tgid, NTgid         uint64
 	UID, EUID           uint64
@@ -20,8 +20,8 @@ type Status struct {
 	VmSwap              uint64
 }
 
-// Parse reads text into s. Lines that it does not know are skipped: every
-// kernel release adds some.
+// Parse reads text into s. It skips lines that it does not know: every kernel release adds
+// some.
 func (s *Status) Parse(text []byte) {
 	*s = Status{}
 	for len(text) > 0 {
