@@ -297,7 +297,7 @@ func (k *linuxKernel) visit(pid int32) *process[linuxProcess] {
 			return p
 		}
 		if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENOENT) {
-			// Unreadable for now, but not gone.
+			// It cannot be read for now, but it is not gone.
 			p.platform.ran = 0
 			k.table.meet(p)
 			return p

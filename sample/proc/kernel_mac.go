@@ -94,14 +94,14 @@ type macKernel struct {
 	fresh               []int32
 	wantTask, wantUsage bool
 	wantSockets         bool
-	// highest is the largest unique number seen: the kernel gives the next
-	// higher to each process that is born.
+	// highest is the largest unique number seen: the kernel gives each new process the next
+	// higher number.
 	highest, base, debt uint64
-	// What the hardware counts, by members of rusage; found out by looking for
-	// anything but zero.
+	// What the hardware counts, by members of rusage. A member that is ever other than zero is
+	// counted.
 	counted  map[string]*hardware
 	counters []*hardware // each once
-	used     uint64      // ticks of processor time, since the list was read, of those who were read before
+	used     uint64      // ticks of CPU time since the list was read, of processes that had been read before
 	usage    *answered
 }
 

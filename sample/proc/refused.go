@@ -10,8 +10,8 @@ type refusals struct {
 	notice     string
 }
 
-// countRefused looks at a sweep that met all processes. Only the first such
-// count is told: processes come and go, and it would be news all the time.
+// countRefused makes the notice after a sweep that met all processes, once: the number changes
+// all the time as processes come and go.
 func (s *processes[P, R]) countRefused() {
 	if s.counts.unread > 0 || s.refused.privileged || s.refused.notice != "" {
 		return

@@ -7,35 +7,34 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Book makes ticks of samples. It numbers images, frames and stacks in the
-// order in which they are met, and keeps them: the same frame is the same
-// instance as long as the Book lives, whatever archive it is written to.
+// A Book makes ticks of samples. It numbers images, frames and stacks in the order in which it
+// meets them, and remembers them: the same frame is the same instance as long as the Book
+// lives, in every archive that it is written to.
 type Book struct {
-	// run is what tells keys of this Book from those of all others, also of
-	// other boots.
+	// run distinguishes the keys of this Book from those of all others, also of other boots.
 	run     string
 	number  uint64 // of the last instance
 	samples uint64 // added so far
 	images  map[Image]*entry
 	frames  map[place]*entry
 	stacks  map[path]*entry
-	rows    [numGroups][]*entry // of the tick that is being made
+	rows    [numGroups][]*entry // of the current tick
 	ticks   uint64
 	blocks  [numGroups]metric.Block
 	tick    metric.Tick
 }
 
-// entry is an instance and what the tick that is being made has of it.
+// entry is an instance and its counts in the current tick.
 type entry struct {
 	metric.Instance
-	tick    uint64 // the last one that it is in
-	sample  uint64 // the last one that was counted for it
+	tick    uint64 // the last tick that has it
+	sample  uint64 // the last sample that was counted for it
 	image   *entry // of a frame
 	count   uint64
 	running uint64
 }
 
-// place is a frame in the tree of calls.
+// place identifies a frame in the tree of calls.
 type place struct {
 	caller, image *entry
 	offset        uint64
@@ -43,7 +42,7 @@ type place struct {
 	kernel        bool
 }
 
-// path is a thread with its innermost frame.
+// path identifies a stack: a thread and its innermost frame.
 type path struct {
 	thread Thread
 	wait   string
@@ -51,11 +50,11 @@ type path struct {
 	frame  *entry
 }
 
-// maxEntries bounds what a Book remembers. One that is full begins anew after a
-// tick: what was met before is met again, under other keys.
+// maxEntries bounds what a Book remembers. A full Book starts afresh after a tick: then it
+// meets the same frames again, and gives them other keys.
 const maxEntries = 1 << 16
 
-// NewBook makes a Book of what is sampled from at on.
+// NewBook makes a Book for samples taken from at on.
 func NewBook(at metric.Stamp) *Book {
 	b := &Book{run: strconv.FormatInt(at.Wall/1e6, 10), ticks: 1}
 	b.begin()
@@ -71,7 +70,7 @@ func (b *Book) begin() {
 	b.images, b.frames, b.stacks = make(map[Image]*entry), make(map[place]*entry), make(map[path]*entry)
 }
 
-// Add counts s for the tick that is being made.
+// Add counts s in the current tick.
 func (b *Book) Add(s *Sample) {
 	if len(s.Frames) == 0 || s.Count == 0 {
 		return
@@ -92,7 +91,7 @@ func (b *Book) Add(s *Sample) {
 	}
 }
 
-// count counts a sample for e, once, however often e is in it.
+// count counts a sample for e once, even if e occurs in it several times.
 func (b *Book) count(group int, e *entry, count uint64) {
 	if e == nil || e.sample == b.samples {
 		return
@@ -177,15 +176,15 @@ func (b *Book) enter(name string) *entry {
 	return &entry{Instance: metric.Instance{ID: b.number, Key: b.run + "." + strconv.FormatUint(b.number, 10), Name: name}}
 }
 
-// label says nothing where there is nothing to say.
+// label adds a label, unless its value is empty.
 func (e *entry) label(name, value string) {
 	if value != "" {
 		e.Labels = append(e.Labels, metric.Label{Name: name, Value: value})
 	}
 }
 
-// Tick is what has been added since the last one, read up to at; nil if
-// nothing has. It is valid until the next call.
+// Tick returns what has been added since the last call, read up to at, or nil if nothing has.
+// It is valid until the next call.
 func (b *Book) Tick(at metric.Stamp) *metric.Tick {
 	if len(b.rows[stackGroup]) == 0 {
 		return nil

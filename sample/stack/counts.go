@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Counts is a source: what sampling has come to since the recorder started.
-// Task ports are among it because macOS logs each that it refuses.
+// Counts is a source of the totals of all sampling since the recorder started. It counts task
+// ports because macOS logs each one that it refuses.
 type Counts struct {
 	group *metric.Group
 	mu    sync.Mutex
@@ -25,7 +25,7 @@ const (
 	numCounts
 )
 
-// NewCounts makes one of a recorder that has not sampled anything.
+// NewCounts makes Counts that are all zero.
 func NewCounts() *Counts {
 	c := &Counts{group: &metric.Group{Name: "recorder.stacks"}}
 	for i, row := range [numCounts]struct{ name, help string }{
@@ -56,13 +56,13 @@ func (c *Counts) Add(s *Statistics) {
 	}
 }
 
-// Name, Groups, Read, Refresh and Close make it a sample.Source.
+// Name, Groups, Read, Refresh and Close implement sample.Source.
 func (c *Counts) Name() string            { return "stacks" }
 func (c *Counts) Groups() []*metric.Group { return []*metric.Group{c.group} }
 func (c *Counts) Refresh() error          { return nil }
 func (c *Counts) Close() error            { return nil }
 
-// Read fills the frames with what has been counted.
+// Read fills the frames with the totals.
 func (c *Counts) Read(ctx *sample.Context, frames []*sample.Frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,10 +1,9 @@
-// Package stack is what a sampled stack is: frames in images, of a thread, at
-// an instant; and how stacks become rows of metrics.
+// Package stack defines sampled stacks: frames in images, of a thread, at an instant. It turns
+// stacks into rows of metrics.
 //
-// A sampler (sample/stack/mach, sample/stack/perf) gives Samples. A Book turns
-// those of about a second into a Tick of three groups, which the archive keeps
-// like any other, so that journal, chunks, snapshots and repairs know nothing
-// of stacks:
+// A sampler (sample/stack/mach, sample/stack/perf) gives Samples. A Book turns the samples of
+// about a second into a Tick of three groups, which the archive keeps like any other, so that
+// journal, chunks, snapshots and repairs know nothing of stacks:
 //
 //	stack images  an instance for each file that code came from: its path, its
 //	              UUID or build ID, where it was loaded
@@ -13,8 +12,8 @@
 //	stacks        an instance for each thread and innermost frame, with how often
 //	              the thread was seen there
 //
-// A frame's caller is another frame, so that stacks share what they have in
-// common. Keys begin with the wall clock of their Book, so that they are the same
-// nowhere else, not in another boot either. Every tick has all rows that it needs, so that a window that is cut out
-// of an archive is complete in itself.
+// A frame's caller is another frame, so that stacks share what they have in common. Keys begin
+// with the wall clock of their Book, so that no other Book, even in another boot, has the same
+// keys. Every tick has all rows that it needs, so that a window cut out of an archive is
+// complete in itself.
 package stack

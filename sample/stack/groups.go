@@ -12,7 +12,7 @@ const (
 	numGroups
 )
 
-// Domains of their instances; metric.OfStacks knows them, too.
+// Domains of their instances; metric.OfStacks has them too.
 const (
 	DomainImage = "stack image"
 	DomainFrame = "stack frame"
@@ -55,7 +55,7 @@ const (
 
 const yes = "yes"
 
-// String is "" for a stack that has been walked to its end.
+// String returns "" for a stack that was walked to its end.
 func (e End) String() string {
 	switch e {
 	case Truncated:
@@ -66,8 +66,8 @@ func (e End) String() string {
 	return ""
 }
 
-// Groups are what ticks of stacks are made of. No source reads them: they are
-// sampled when there is a reason.
+// Groups returns the groups of a tick of stacks. No source reads them: stacks are sampled when
+// there is a reason.
 func Groups() [numGroups]*metric.Group {
 	group := func(name, indom string, rows ...metric.Desc) *metric.Group {
 		g := &metric.Group{Name: name, Indom: indom}

@@ -9,24 +9,24 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Recording is what stacks are sampled into.
+// Recording is where sampled stacks go.
 type Recording struct {
 	Now    func() metric.Stamp
 	Append func(*metric.Tick) error
 }
 
-// A Namer names the functions of samples that it is shown. A Sampler may be one:
-// its samples are shown to it some time after they were given.
+// A Namer names the functions of samples. A Sampler may be a Namer: it gets its samples back
+// for that some time after it has given them.
 type Namer interface{ Name(*Sample) }
 
-// batch are the samples of about a second, with all their frames.
+// batch is the samples of about a second, with all their frames.
 type batch struct {
 	samples []Sample
 	frames  []Frame
 	until   metric.Stamp
 }
 
-// add keeps a copy of s, whose frames are the sampler's.
+// add copies s, whose frames belong to the sampler.
 func (b *batch) add(s *Sample) {
 	from := len(b.frames)
 	b.frames = append(b.frames, s.Frames...)
@@ -34,14 +34,14 @@ func (b *batch) add(s *Sample) {
 	b.samples[len(b.samples)-1].Frames = b.frames[from:len(b.frames):len(b.frames)]
 }
 
-// maxFrames bounds a batch, whatever happens in a second.
+// maxFrames bounds a batch.
 const maxFrames = 1 << 17
 
-// Run has s look as it is wished, with a tick for each second of it. The
-// statistics are good also where an error ended it.
+// Run samples with s as wish says, and appends a tick for each second. The statistics are valid
+// even if it returns an error.
 //
-// The sampler has no time to lose: who names functions may open files, and who
-// takes ticks may wait for a disk, so that both are done beside it.
+// The sampler has no time to lose: naming functions may open files, and appending ticks may
+// wait for a disk, so another goroutine does both.
 func (r Recording) Run(ctx context.Context, s Sampler, wish Wish) (Statistics, error) {
 	if err := wish.Check(); err != nil {
 		return Statistics{}, err
@@ -55,7 +55,7 @@ func (r Recording) Run(ctx context.Context, s Sampler, wish Wish) (Statistics, e
 		if err != nil {
 			cancel()
 		}
-		for range batches { // Nobody waits for who has failed.
+		for range batches { // The sampler must not wait for a writer that has failed.
 		}
 		ended <- err
 	}()
@@ -78,7 +78,7 @@ func (r Recording) Run(ctx context.Context, s Sampler, wish Wish) (Statistics, e
 	return stats, err
 }
 
-// write makes ticks of batches.
+// write makes a tick of each batch and appends it.
 func (r Recording) write(book *Book, s Sampler, batches <-chan batch) error {
 	namer, _ := s.(Namer)
 	for b := range batches {
@@ -97,10 +97,10 @@ func (r Recording) write(book *Book, s Sampler, batches <-chan batch) error {
 	return nil
 }
 
-// Longest is how long stacks can be sampled in one go.
+// Longest is the longest time for which stacks can be sampled at once.
 const Longest = 10 * time.Minute
 
-// Check reports what cannot be wished.
+// Check reports a value that is not allowed.
 func (w Wish) Check() error {
 	switch {
 	case w.PID < 0:
@@ -113,8 +113,8 @@ func (w Wish) Check() error {
 	return nil
 }
 
-// Event tells of a session that began at from and is over at at, and why it
-// was wished. about is what was looked at: "Safari (pid 312)", "all processes".
+// Event is the event of a session from from to at, with the reason for it. about is what was
+// sampled: "Safari (pid 312)", "all processes".
 func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason string) metric.Event {
 	seconds := float64(at.Cont-from.Cont) / 1e9
 	text := fmt.Sprintf("stacks of %s were sampled for %.1f s, %d times", about, seconds, s.Samples)

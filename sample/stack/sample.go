@@ -2,45 +2,42 @@ package stack
 
 // Image is a file that code was mapped from.
 type Image struct {
-	// Path is where the file lay; "" where nobody knows. The kernel itself is
-	// "kernel".
+	// Path is the file's path; "" if unknown. The kernel itself is "kernel".
 	Path string
-	// ID is its UUID (upper case, with dashes) or its build ID (lower-case
-	// hexadecimal), as debuggers ask for it; "" if it has none.
+	// ID is its UUID (upper case, with dashes) or its build ID (lower-case hexadecimal), as
+	// debuggers look it up; "" if it has none.
 	ID string
-	// Base is where its beginning (on macOS its __TEXT) was in the process's
-	// memory: addresses minus Base are offsets in the file's own terms. For an
-	// ELF image that is the load bias, so that an offset is an address as the
-	// file's own symbols have it.
+	// Base is the address of its beginning (on macOS its __TEXT) in the process's memory:
+	// addresses minus Base are offsets in the file's own terms. For an ELF image that is the
+	// load bias, so that an offset is an address as in the file's own symbols.
 	Base uint64
-	// Cache says that it is a part of the system's shared cache.
+	// Cache says that the image is a part of the system's shared cache.
 	Cache bool
-	// CacheID is the UUID of that cache, and CacheSlide by how much higher it is than
-	// where it was made for: with both, what is in the cache's own files is found.
-	// "" where neither is known.
+	// CacheID is the UUID of that cache, and CacheSlide by how much it is loaded above the
+	// address that it was made for: with both, code is found in the cache's own files. CacheID
+	// is "" if neither is known.
 	CacheID    string
 	CacheSlide uint64
 }
 
 // Frame is one place in a stack.
 type Frame struct {
-	// Image is where the code is from; nil where that is not known (code that
-	// was made at run time, a chain that was damaged).
+	// Image is the code's file; nil if unknown (code made at run time, a damaged chain).
 	Image *Image
-	// Address is the absolute one, without a signature of pointer authentication.
-	// In all frames but the innermost it is where the call returns to.
+	// Address is absolute, without a signature of pointer authentication. In all frames but the
+	// innermost it is where the call returns to.
 	Address uint64
-	// Name is the function as the symbols of the image have it, not demangled; ""
-	// where it is not known yet.
+	// Name is the function's name in the symbols of the image, not demangled; "" if it is not
+	// known yet.
 	Name string
-	// File and Line are known where the image tells them (programs in Go).
+	// File and Line are set if the image has them (programs in Go).
 	File string
 	Line int
-	// Kernel frames are the kernel's own.
+	// Kernel says that the frame is in the kernel.
 	Kernel bool
 }
 
-// Offset is the place in the image, or the address where there is none.
+// Offset returns the offset in the image, or the address if there is no image.
 func (f *Frame) Offset() uint64 {
 	if f.Image == nil {
 		return f.Address
@@ -48,18 +45,17 @@ func (f *Frame) Offset() uint64 {
 	return f.Address - f.Image.Base
 }
 
-// Thread is whose stack it is.
+// Thread is the thread that a stack belongs to.
 type Thread struct {
 	PID int32
-	// Process is the key of the process's instance in the domain "process",
-	// as sample/proc makes it: "PID/START" on Linux, a number of its own on macOS. ""
-	// where it is not known.
+	// Process is the key of the process's instance in the domain "process", as sample/proc
+	// makes it: "PID/START" on Linux, a unique number on macOS. "" if unknown.
 	Process string
 	// Command is the process's name.
 	Command string
 	TID     uint64
-	// Name and Queue are what the program called the thread and the dispatch
-	// queue that it worked for.
+	// Name and Queue are the program's names for the thread and for the dispatch queue that it
+	// worked for.
 	Name, Queue string
 }
 
@@ -85,41 +81,41 @@ const (
 	Broken
 )
 
-// Sample is a stack that a thread was seen with.
+// Sample is a stack of a thread at one moment.
 type Sample struct {
 	Thread Thread
 	State  State
-	// Wait is what it waited for, in the kernel's words, where these are known:
-	// "futex_wait_queue", "mach port 0x1203".
+	// Wait is what the thread waited for, in the kernel's words, if known: "futex_wait_queue",
+	// "mach port 0x1203".
 	Wait string
 	End  End
-	// Frames are the innermost one first.
+	// Frames begins with the innermost frame.
 	Frames []Frame
-	// Count is how many samples this stands for.
+	// Count is how many equal samples this one represents.
 	Count uint32
 }
 
-// Statistics are what a session of sampling came to.
+// Statistics describe a session of sampling.
 type Statistics struct {
-	// Rounds are the times at which it was due to look, Missed those at which it was
-	// too late and did not.
+	// Rounds is how often it was due to sample, Missed how many of these times it was too late
+	// and did not.
 	Rounds, Missed int
 	Samples        int
-	// Gone are threads and processes that ended while they were looked at.
+	// Gone is how many threads and processes ended while they were being read.
 	Gone int
-	// Failed are threads that could not be read, with the last reason in Why.
+	// Failed is how many threads could not be read; Why has the last reason.
 	Failed int
 	Why    string
-	// Suspended are the lengths of suspensions in nanoseconds: how many, half of
-	// them were below, and the longest.
+	// Suspensions is how often something was suspended; Median and Longest are the median and
+	// the greatest length in nanoseconds.
 	Suspensions     int
 	Median, Longest int64
-	// Tasks counts the task ports that were asked for: the kernel logs refused ones.
+	// Tasks counts the task ports asked for: the kernel logs those that it refuses.
 	Tasks int
-	// Hung counts calls of the kernel's that did not return; each keeps a thread for good.
+	// Hung counts calls of the kernel that did not return; each uses up a thread for good.
 	Hung int
-	// HungCall is the name of the last of them.
+	// HungCall is the name of the last such call.
 	HungCall string
-	// How is the way it went: "mach", "stackshot", "perf", "proc".
+	// How is the method that was used: "mach", "stackshot", "perf", "proc".
 	How string
 }

@@ -1,6 +1,5 @@
-// Package cmdline decides what of a process's command line may be kept: all of
-// it, all but what looks like a secret, or nothing. The environment is never
-// looked at.
+// Package cmdline decides how much of a process's command line may be kept: all of it, all but
+// what looks like a secret, or nothing. It never looks at the environment.
 package cmdline
 
 import (
@@ -32,11 +31,11 @@ func ParseMode(s string) (Mode, error) {
 	return Off, fmt.Errorf("args = %q: must be one of %s", s, strings.Join(modeNames, ", "))
 }
 
-// longest is where a command line is cut. Kernels allow megabytes, and nobody
-// reads them.
+// longest is the length at which a command line is cut. Kernels allow megabytes, which would be
+// too long to be read by people.
 const longest = 4096
 
-// Render makes the string that is kept of argv.
+// Render returns the string that is kept of argv.
 func Render(m Mode, argv []string) string {
 	switch m {
 	case Off:
@@ -55,8 +54,8 @@ func Render(m Mode, argv []string) string {
 	return s[:cut] + "…"
 }
 
-// Printable replaces what would disturb a terminal or is not text at all:
-// a process may call itself anything.
+// Printable replaces what would disturb a terminal or is not text: a process may give itself
+// any name.
 func Printable(s string) string {
 	clean := true
 	for i := 0; i < len(s); i++ {
@@ -79,9 +78,8 @@ func Printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Split cuts the NUL-terminated arguments that Linux shows in
-// /proc/PID/cmdline. A process that has overwritten its arguments may leave
-// one long text, padded with NULs.
+// Split cuts the NUL-terminated arguments that Linux shows in /proc/PID/cmdline. A process that
+// has overwritten its arguments may leave one long text, padded with NULs.
 func Split(text []byte) []string {
 	s := strings.TrimRight(string(text), "\x00")
 	if s == "" {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// knownPrograms are those of which it is known what their words are: files, hosts, verbs.
-// What is secret of them, rules tell.
+// knownPrograms are programs whose words are known: files, hosts, verbs. Rules say which of
+// their words are secret.
 var knownPrograms = set(`
  ls cp mv rm mkdir rmdir ln cat tac head tail less more grep egrep fgrep zgrep rg ag ack sed awk gawk mawk sort uniq wc cut tr tee find locate mdfind
  touch chmod chown chgrp stat file du df dd sync mount umount mountpoint losetup mkfs fsck blkid lsblk fdisk parted tar gzip gunzip zcat bzip2 xz zstd cpio ar
@@ -41,7 +41,7 @@ var knownPrograms = set(`
  hadoop spark-submit kafka-server-start zookeeper flink airflow
  watch ab hey xdg-open dbus-send gsettings notify-send zenity tmutil loginwindow usereventagent`)
 
-// wrapping are programs that run the one that their words name. The letters are options
+// wrapping are programs that run another one, named by their words. The letters are options
 // whose value is the next word.
 var wrapping = map[string]string{
 	"sudo": "ugpCDhrtTUR", "doas": "uC", "env": "uCS", "nohup": "", "timeout": "ks", "xargs": "nPIiLsdEa", "nice": "n", "ionice": "cnp", "time": "fo", "setsid": "",
@@ -54,23 +54,23 @@ var wrapping = map[string]string{
 	"sh": "oO", "bash": "oO", "zsh": "o", "dash": "o", "ksh": "o", "fish": "", "python": "WXQ", "python2": "WXQ", "python3": "WXQ", "pypy3": "WXQ", "node": "r", "nodejs": "r", "ruby": "IrE", "perl": "IM", "php": "dc", "java": "",
 }
 
-// behinds are how many words of what runs another program stand before that.
+// behinds is how many words of a wrapping program come before the program that it runs.
 var behinds = map[string]int{"chroot": 1, "ssh": 1, "mosh": 1, "flock": 1, "faketime": 1, "gosu": 1, "su-exec": 1, "setarch": 1}
 
-// shells are programs that run what one of their words says.
+// shells are programs that run the command that one of their words holds.
 var shells = set("sh bash zsh dash ksh fish csh tcsh ash su env ssh mosh watch eval xargs runuser systemd-run script unbuffer flock parallel entr chronic tmux screen")
 
-// An inner is how a program that does many things runs another one: behind one of its
-// verbs, with options as in wrapping, and behind so many words.
+// An inner is how a program with many verbs runs another program: after one of these verbs,
+// with options as in wrapping, and after this many words.
 type inner struct {
 	verbs, letters string
 	behind         int
 }
 
-// Instead of words that stand before a program.
+// Values of inner.behind other than a number of words.
 const (
-	ownWords = -1 // it is not named, its words follow at once
-	stranger = -2 // it is nobody's that is known, whatever it is called: an image, a directory
+	ownWords = -1 // the program is not named, its words follow at once
+	stranger = -2 // an unknown program follows, whatever its name: an image, a directory
 )
 
 var inners = func() map[string][]inner {
@@ -96,11 +96,11 @@ var inners = func() map[string][]inner {
 	return m
 }()
 
-// interpreters are programs that run one in their language.
+// interpreters are programs that run a program in their language.
 var interpreters = set("python python2 python3 pypy3 node nodejs ruby perl php")
 
-// tellingOptions end the names of options whose values are no secrets: all that name where
-// something is, what it is called, how much of it there is.
+// tellingOptions are last words of option names whose values are no secrets: they say where
+// something is, what its name is, how much of it there is.
 var tellingOptions = set(`
  name names id ids type types kind class mode level config conf cfg file files path paths dir dirs directory root home prefix suffix output out input in
  source src dest dst destination target targets host hosts hostname address addr bind listen port ports socket interface iface device dev user users username group
@@ -111,17 +111,17 @@ var tellingOptions = set(`
  policy algorithm cipher ip ips cpu cpus memory node nodes role plugin progname personality priority nice signal shell editor runtime app application component
  watch mount publish loglevel verbosity preset codec speed rate scale resolution offset index step steps batch seed state status action command`)
 
-// flagging are what runs programs and has options for which a value is common, but none
-// of which takes the next word for it.
+// flagging are wrapping programs with options that have values, none of which takes the next
+// word for it.
 var flagging = set("unshare nsenter bwrap")
 
-// plainVariables are those of the environment that hold no secret, whatever they are set to.
+// plainVariables are environment variables that hold no secret, whatever their value.
 var plainVariables = set("lang language lc_all lc_ctype lc_messages lc_time lc_numeric lc_collate tz term home pwd user logname shell display editor pager path tmpdir")
 
-// assigning are options whose value is a name, = and a value, which may be a secret.
+// assigning are options whose value is a name, "=" and a value that may be a secret.
 var assigning = set("var set set-file backend-config settings set-env-vars update-env-vars app-settings set-string set-json set-literal env setenv build-arg extra-vars from-literal define param params parameter variable variables")
 
-// knownWords are words that stand in command lines by themselves.
+// knownWords are words that are common in command lines by themselves.
 var knownWords = set(`
  start stop restart reload status run exec init setup install uninstall remove delete add create new list ls show get set unset edit update upgrade
  build test check clean all help version info log logs watch serve server client worker workers master slave main primary secondary replica backup restore
@@ -148,7 +148,7 @@ var knownWords = set(`
  mon tue wed thu fri sat sun jan feb mar apr may jun jul aug sep oct nov dec today yesterday tomorrow now
  hup int term usr1 usr2 quit cont alrm pipe pool www launchd managed minimal splash settle trigger static journal`)
 
-// Words that tell by their form that they are no secrets.
+// Words whose form shows that they are no secrets.
 var (
 	numeric    = regexp.MustCompile(`^[+-]?(?:0x[0-9a-fA-F]{1,16}|[0-9][0-9.,:/xT_+-]*(?:[a-zA-Zµ]{1,3}|%)?)$`)
 	span       = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|[smhdw]))+$`)
@@ -158,11 +158,11 @@ var (
 	drive      = regexp.MustCompile(`^[A-Za-z]:(?:[\\/].*)?$`)
 )
 
-// shortWord is the longest that nobody takes for a secret.
+// shortWord is the greatest length that is too short for a secret.
 const shortWord = 3
 
-// familiar reports whether a word of a program that nobody knows tells by itself that it is
-// no secret: a path, a number, a word that everybody uses, a file or host.
+// familiar reports whether a word of an unknown program is clearly no secret: a path, a number,
+// a common word, a file or a host.
 func familiar(w string) bool {
 	w = strings.Trim(w, `'"()[]{},;`+"`")
 	switch {
@@ -171,7 +171,7 @@ func familiar(w string) bool {
 	case knownWord(w), numeric.MatchString(w), span.MatchString(w), uuid.MatchString(w), digestPart.MatchString(w), drive.MatchString(w):
 		return true
 	case strings.Contains(w, "://"):
-		return true // of which looks hides what is secret
+		return true // looks hides what is secret in it
 	case strings.Count(w, ":") > 1 && address(w):
 		return true
 	case strings.IndexByte(w, '/') >= 0 || strings.HasPrefix(w, `\\`):
@@ -180,14 +180,15 @@ func familiar(w string) bool {
 	return (dottedWord.MatchString(w) || atHost.MatchString(w)) && named(w)
 }
 
-// address reports whether a word is an address of IPv6, or a net of such.
+// address reports whether a word is an IPv6 address or network.
 func address(w string) bool {
 	host, _, _ := strings.Cut(w, "/")
 	_, err := netip.ParseAddr(host)
 	return err == nil
 }
 
-// knownWord knows words, those put together of such with - and _, and names of programs.
+// knownWord reports whether w is a known word, several of them joined with - and _, or the name
+// of a program.
 func knownWord(w string) bool {
 	w = strings.ToLower(w)
 	if knownWords[w] || knownPrograms[w] {
@@ -205,7 +206,7 @@ func knownWord(w string) bool {
 	return true
 }
 
-// tellingOption reports whether the value of an option is no secret, by its name.
+// tellingOption reports whether an option's name shows that its value is no secret.
 func tellingOption(name string) bool {
 	ws := words(name)
 	if len(ws) == 0 {
@@ -215,7 +216,7 @@ func tellingOption(name string) bool {
 	return tellingOptions[last] || harmless[last] || len(ws) > 1 && public[ws[len(ws)-2]]
 }
 
-// programName is a program by the word that names it.
+// programName returns the name of the program from the word that names it.
 func programName(w string) string {
 	return strings.TrimSuffix(strings.ToLower(path.Base(w)), ".exe")
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// What gives itself away as a secret wherever it stands.
+// What is recognisable as a secret in any place.
 var (
 	// header and all after it, in an argument of its own or within quotes.
 	header = regexp.MustCompile(`(?i)(?:^-H|^|[\s"'=])["']?(?:(?:proxy-)?authorization|(?:set-)?cookie|(?:x-)?[a-z0-9-]*(?:api-?key|-key|token|secret|-auth|password)[a-z0-9-]*)["']?\s*:\s*(?:(?:bearer|basic|token|digest|negotiate|aws4-hmac-sha256)\s|[^/\s])`)
 	// scheme is an authorization in running text.
 	scheme = regexp.MustCompile(`(?i)\b(bearer|basic|negotiate)\s+["']?[A-Za-z0-9+/=._~-]{8,}`)
-	// user:password@ or token@ between the scheme and the host. A password may
-	// hold any of the signs that end a host, an @ among them.
+	// user:password@ or token@ between the scheme and the host. A password may hold any of the
+	// characters that end a host, even an @.
 	urlCredentials = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^/@\s?#]*@|[^/@\s?#:]*:[^\s]*@)`)
 	// The same without a scheme: user:password@host, //user:password@host,
 	// domain/user:password@host.
@@ -37,7 +37,7 @@ var (
 	slashLogin = regexp.MustCompile(`^([A-Za-z0-9_$#.]+/)([^@/\s]+)(@\S*)?$`)
 )
 
-// looks hides in w what gives itself away.
+// looks hides the recognisable secrets in w.
 func looks(w string) string {
 	if slash := strings.IndexByte(w, '/'); slash >= 0 {
 		if webhookPart(w) {
@@ -70,7 +70,7 @@ func hideScheme(s string) string {
 	return scheme.ReplaceAllString(s, "${1} "+Hidden)
 }
 
-// webhookPart reports whether it is worth looking closer at an address.
+// webhookPart is a cheap test for addresses that may match webhook.
 func webhookPart(w string) bool {
 	for _, part := range []string{"hook", "telegram.", "pagerduty.", "ifttt.", "hc-ping.", "ntfy.", "pushcut.", "victorops."} {
 		if strings.Contains(w, part) {
@@ -80,14 +80,14 @@ func webhookPart(w string) bool {
 	return false
 }
 
-// urlUser hides the credentials in a URL; a user name alone before a host may
-// be a token (https://TOKEN@host), so only ssh-like schemes keep it.
+// urlUser hides the credentials in a URL. A user name alone before a host may be a token
+// (https://TOKEN@host), so only ssh-like schemes keep it.
 func urlUser(w string) string {
 	return urlCredentials.ReplaceAllStringFunc(w, func(m string) string {
 		scheme := m[:strings.Index(m, "://")+3]
 		user := m[len(scheme) : len(m)-1]
 		if i := strings.IndexByte(user, ':'); i >= 0 {
-			// What stands before the colon may be the token (TOKEN:x-oauth-basic@).
+			// What precedes the colon may be the token (TOKEN:x-oauth-basic@).
 			return scheme + hideRandom(hideTokens(user[:i])) + ":" + Hidden + "@"
 		}
 		switch strings.ToLower(scheme) {
@@ -108,9 +108,9 @@ func hideQuery(w string) string {
 	})
 }
 
-// hideRandom hides what looks drawn at random: long runs in which capitals,
-// small letters and digits alternate as they do in base64 and never in words.
-// Digests, identifiers and the names of temporary files are of one case.
+// hideRandom hides what looks random: long runs in which capitals, small letters and digits
+// alternate as they do in base64 and never in words. Digests, identifiers and the names of
+// temporary files have letters of only one case.
 func hideRandom(w string) string {
 	if len(w) < shortestRandom || strings.HasPrefix(w, "AAAA") {
 		return w
@@ -149,14 +149,14 @@ func randomByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '+'
 }
 
-// digest reports whether what follows is announced as a checksum.
+// digest reports whether the text before a word announces it as a checksum.
 func digest(before string) bool {
 	before = strings.ToLower(strings.TrimRight(before, "-:="))
 	return strings.HasSuffix(before, "sha256") || strings.HasSuffix(before, "sha512") || strings.HasSuffix(before, "sha384") || strings.HasSuffix(before, "sha1")
 }
 
-// secretOfForty knows Amazon's secret keys: forty signs of base64, slashes
-// among them, with nothing of the kind around.
+// secretOfForty reports whether an Amazon secret key begins at w[i]: forty characters of
+// base64, slashes included, with no such character before or after.
 func secretOfForty(w string, i int) bool {
 	if i > 0 && (w[i-1] == '/' || w[i-1] == '.') || len(w) < i+40 {
 		return false
@@ -173,8 +173,8 @@ func secretOfForty(w string, i int) bool {
 	return strings.Contains(run, "/") && looksRandom(strings.ReplaceAll(run, "/", ""))
 }
 
-// looksRandom measures how often the kind of sign changes: two times in three
-// in base64, one time in four in names.
+// looksRandom reports whether the kind of character changes as often as in base64, two times in
+// three; in names it is one time in four.
 func looksRandom(s string) bool {
 	if strings.HasPrefix(s, "AAAAB3Nza") || strings.HasPrefix(s, "AAAAC3Nza") || strings.HasPrefix(strings.ToLower(s), "sha") && strings.Contains(s[:min(8, len(s))], "-") {
 		return false

@@ -2,27 +2,26 @@ package cmdline
 
 import "strings"
 
-// secretWords make a name secret wherever they stand in it as a word.
+// secretWords make a name secret if it has one of them as a word, in any place.
 var secretWords = set("password passwd passphrase pass passwort pwd pw psk secret secrets token apikey credential credentials creds " +
 	"bearer jwt passcode userpass userpwd upw opw vncpw authorization passkey mdp motdepasse contrasena kennwort requirepass masterauth")
 
-// weakWords make a name secret only where they end it, and only values that
-// could be a secret: keys are often named by the file that holds them.
+// weakWords make a name secret only as its last word, and only values that could be a secret:
+// keys are often named by the file that holds them.
 var weakWords = set("key keys auth cookie cookies otp pin sas signature sig proxyauth session community webhook")
 
-// weakFollowers may stand behind a weak word that still ends a name.
+// weakFollowers may follow a weak word at the end of a name.
 var weakFollowers = set("header string data base64 b64 value hex plain blob json str code text old new")
 
-// secretParts make a name secret even in the middle of a word: keystorepass,
-// authtoken, mysecret.
+// secretParts make a name secret even within a word: keystorepass, authtoken, mysecret.
 var secretParts = []string{"password", "passwd", "passphrase", "secret", "apikey", "credential", "privatekey", "accesskey"}
 
-// keyOwners stand before "key" in words written together: authkey, accountkey.
+// keyOwners precede "key" in words written together: authkey, accountkey.
 var keyOwners = set("auth api secret access private master account encrypt encryption sign signing storage shared stream " +
 	"service license app session deploy bot admin user function subscription host function x pre")
 
-// harmless last words name where the secret is, or something about it, not the
-// secret itself.
+// harmless last words name the place of the secret, or something about it, not the secret
+// itself.
 var harmless = set("file files path dir directory stdin fd prompt ask type method methods mode length size count policy timeout ttl " +
 	"expiry algorithm alg bits name provider plugin required enabled store format usage authentication through eval command cmd " +
 	"helper limit lifetime age rotation url uri endpoint server host port env var ref arn")
@@ -38,16 +37,16 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// A secrecy is how likely the value behind a name is secret.
+// A secrecy is how likely the value of a name is secret.
 type secrecy uint8
 
 const (
 	open   secrecy = iota
-	likely         // unless the value tells that it is not: a path, a switch
+	likely         // unless the value shows that it is none: a path, a switch
 	certain
 )
 
-// secretName says whether a value that goes by this name is likely secret.
+// secretName returns how likely the value of this name is secret.
 func secretName(name string) secrecy {
 	name = strings.Trim(name, "'\"\\`")
 	ws := words(name)
@@ -85,14 +84,13 @@ func secretName(name string) secrecy {
 	return open
 }
 
-// longSecretWord knows words that end in a secret one: mytoken, keystorepass.
+// longSecretWord reports whether a word ends in a secret one: mytoken, keystorepass.
 func longSecretWord(w string) bool {
 	w = strings.TrimRight(w, "0123456789")
 	return len(w) > 5 && (strings.HasSuffix(w, "token") || strings.HasSuffix(w, "pass") && w != "bypass" && w != "compass" && w != "multipass")
 }
 
-// plainValue reports whether a value behind a likely name tells by itself that
-// it is no secret.
+// plainValue reports whether the value of a likely name is itself clearly no secret.
 func plainValue(v string) bool {
 	v = strings.Trim(v, `'"`)
 	switch strings.ToLower(v) {
@@ -151,9 +149,8 @@ func words(name string) []string {
 	return out
 }
 
-// secretPair finds the first "name=" or "name:" in w whose name is secret and
-// returns where its value begins, or -1. Everything from there on is taken for
-// the value, since secrets may hold any separator.
+// secretPair finds the first "name=" or "name:" in w whose name is secret and returns where its
+// value begins, or -1. The value is all that follows, since secrets may hold any separator.
 func secretPair(w string) int {
 	begin := 0
 	for i := 0; i < len(w); i++ {
@@ -179,9 +176,9 @@ func secretPair(w string) int {
 	return -1
 }
 
-// bareName reports whether a word without a dash announces that the next one
-// is a secret: "password S", "github.token S", "AWS_SECRET_ACCESS_KEY S". Of
-// single words only those count that hardly mean anything else.
+// bareName reports whether a word without a dash announces that the next one is a secret:
+// "password S", "github.token S", "AWS_SECRET_ACCESS_KEY S". Single words count only if they
+// hardly mean anything else.
 func bareName(w string) bool {
 	w = strings.TrimRight(strings.Trim(w, `'"`), "=:")
 	switch strings.ToLower(w) {

@@ -83,8 +83,8 @@ func (r *redactor) option(w, bare string) string {
 	return lead + name[:i+1] + Hidden + tail
 }
 
-// valueNext reports whether the next word is the value of an option of what runs another
-// program: of the last of some letters, or of an option that is written out.
+// valueNext reports whether the next word is the value of this option of a wrapping program: of
+// the last of some letters, or of a long option.
 func (r *redactor) valueNext(name string, dashes int) bool {
 	if dashes > 1 {
 		return !r.flags && (tellingOption(name) || assigning[name])
@@ -93,12 +93,12 @@ func (r *redactor) valueNext(name string, dashes int) bool {
 	return i >= 0 && i == len(name)-1
 }
 
-// assigns reports whether a program in force assigns by an option of that letter.
+// assigns reports whether an active program assigns by an option with that letter.
 func (r *redactor) assigns(letter string) bool {
 	return len(letter) == 1 && slices.ContainsFunc(r.active, func(p *program) bool { return strings.Contains(p.assigns, letter) })
 }
 
-// sets reports whether a program in force assigns to names that users choose.
+// sets reports whether an active program assigns to names that users choose.
 func (r *redactor) sets() bool {
 	return slices.ContainsFunc(r.active, func(p *program) bool {
 		return p.sets && r.armed(p)
@@ -110,13 +110,13 @@ func (r *redactor) passes(option string) bool {
 	return slices.ContainsFunc(r.active, func(p *program) bool { return slices.Contains(p.passes, strings.TrimLeft(option, "-")) })
 }
 
-// passed redacts the arguments of a program of which nothing is known.
+// passed redacts the arguments of an unknown program.
 func (r *redactor) passed(value string) string {
 	nested := redactor{active: r.active, piped: r.piped, stage: unknown}
 	return nested.arg(value)
 }
 
-// operandValue redacts what stands behind "--option=".
+// operandValue redacts the value after "--option=".
 func (r *redactor) operandValue(v string) string {
 	if s, done := hideHeader(v); done {
 		return s
@@ -124,7 +124,7 @@ func (r *redactor) operandValue(v string) string {
 	return r.plain(v)
 }
 
-// userOption knows the options whose value may be name:password everywhere.
+// userOption reports whether an option's value may be name:password in any program.
 func userOption(name string) bool {
 	switch strings.ToLower(name) {
 	case "u", "user", "proxy-user", "username", "login", "creds", "src-creds", "dest-creds", "basic-auth", "userinfo":
@@ -133,7 +133,7 @@ func userOption(name string) bool {
 	return false
 }
 
-// ownWord reports whether a program in force has a secret option of that name.
+// ownWord reports whether an active program has a secret option of that name.
 func (r *redactor) ownWord(name string) bool {
 	for _, p := range r.active {
 		if slices.Contains(p.words, name) && r.armed(p) {
@@ -145,8 +145,8 @@ func (r *redactor) ownWord(name string) bool {
 
 func (r *redactor) armed(p *program) bool { return p.verb == "" || slices.Contains(r.verbs, p.verb) }
 
-// short redacts options of a letter each, the last of which may have its value
-// hanging on it. It is not done where nothing is secret about them.
+// short redacts one-letter options, the last of which may have its value attached. It returns
+// false if none of them is secret.
 func (r *redactor) short(name string) (string, bool) {
 	if len(name) > 2 && secretWords[name] {
 		return "", false // influx's -password
@@ -196,9 +196,9 @@ func letterOrDigit(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// hangingPassword guesses whether what hangs on a -p of an unknown program is a
-// password rather than the rest of a word (-path, -processor) or more letters
-// (tar -pxzf): words and letters are small, and have no digits or signs.
+// hangingPassword guesses whether what is attached to the -p of an unknown program is a
+// password rather than the rest of a word (-path, -processor) or more letters (tar -pxzf):
+// words and letters are small, and have no digits or signs.
 func hangingPassword(v string) bool {
 	if len(v) < 4 || digits(v) || strings.ContainsAny(v[:1], "=:/.~,") || plainOptions["p"+v] || strings.HasPrefix(v, "sn_") { // launchd's -psn_0_12345
 		return false
@@ -211,11 +211,11 @@ func hangingPassword(v string) bool {
 	return false
 }
 
-// plainOptions begin with -p, have more than small letters, and no password.
+// plainOptions begin with -p, have more than small letters, and hold no password.
 var plainOptions = map[string]bool{"print0": true, "prefsLen": true, "prefMapSize": true, "prefsHandle": true, "prefMapHandle": true, "parentBuildID": true}
 
-// stuck hides what an option of an unknown program has hanging on its letter, unless it is
-// a word written out, or tells by its form that it is no secret.
+// stuck hides what is attached to the letter of an unknown program's option, unless it is a
+// word or its form shows that it is no secret.
 func stuck(name string) string {
 	letters := strings.IndexFunc(name, func(c rune) bool { return c >= '0' && c <= '9' }) < 0
 	if len(name) <= 1+shortWord || plainOptions[name] || letters && named(name) || familiar(name[1:]) {

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// roots are where absolute paths begin.
+// roots are the first parts of absolute paths.
 var roots = set(`usr opt nix gnu var home root tmp etc bin sbin lib lib32 lib64 libexec boot dev proc sys run srv mnt media snap
  Users Library Applications System private Volumes Network cores`)
 
 var (
-	// plainPath is the form of a path: its first part tells, the others may be anything.
+	// plainPath matches a path by its first part; the other parts may be anything.
 	plainPath = regexp.MustCompile(`^(?:[@=:]?(?:~?[A-Za-z0-9_.+-]*(?::\d{1,5})?|\$\w+|\.{1,2})/|\\\\)[^\s]*$`)
-	// digestPart is a checksum that says which one it is, as images and stores name things.
+	// digestPart is a checksum with the name of its kind, as in names of images and store
+	// paths.
 	digestPart = regexp.MustCompile(`^(?:[A-Za-z0-9_.-]+[@:])?sha(?:1|256|384|512)[:-][A-Za-z0-9+=_-]+$`)
 )
 
-// pathLike reports whether a word that holds slashes is a path. What is drawn at random
-// may hold some, too, but neither begins where paths begin nor has names between them.
+// pathLike reports whether a word with slashes is a path. Random text may have slashes too, but
+// it neither begins as paths do nor has names between them.
 func pathLike(w string) bool {
 	if strings.HasPrefix(w, `\\`) || !plainPath.MatchString(w) {
 		return plainPath.MatchString(w)
@@ -36,7 +37,7 @@ func pathLike(w string) bool {
 	return true
 }
 
-// named reports whether a word is put together as people put names together.
+// named reports whether a word is composed as names usually are.
 func named(w string) bool {
 	switch {
 	case len(w) <= shortWord, knownWord(w), uuid.MatchString(w), digestPart.MatchString(w):
@@ -52,9 +53,9 @@ func named(w string) bool {
 	return true
 }
 
-// drawn reports whether letters and digits look drawn at random: the kind of sign changes
-// more often than in names, or they are a long number in hex, which names have beside
-// something else only.
+// drawn reports whether letters and digits look random: the kind of character changes more
+// often than in names, or they are a long hexadecimal number, which names have only beside
+// something else.
 func drawn(s string, alone bool) bool {
 	switch {
 	case hexadecimal(s):
@@ -65,15 +66,15 @@ func drawn(s string, alone bool) bool {
 	return breaks(s) > max(1, len(s)/5)
 }
 
-// hexadecimal reports whether s is a number in hex for sure: it has digits, and letters up
-// to f of one case.
+// hexadecimal reports whether s is certainly a hexadecimal number: it has digits, and letters
+// up to f of one case.
 func hexadecimal(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && !digits(s) &&
 		(strings.Trim(s, hex) == "" || strings.Trim(s, strings.ToUpper(hex)) == "")
 }
 
-// breaks counts where the kind of sign changes: in random base64 at two of three signs. A
-// capital and the small letters behind it are one word.
+// breaks counts how often the kind of character changes: in random base64, at two of three
+// characters. A capital and the small letters after it are one word.
 func breaks(s string) int {
 	n, capitals := 0, 0
 	last := kindOf(s[0])
@@ -90,11 +91,11 @@ func breaks(s string) int {
 	return n
 }
 
-// A kind is what a sign is that names are made of.
+// A kind is a kind of character in a name.
 type kind uint8
 
 const (
-	smallLetter kind = iota // or any that is not of ASCII
+	smallLetter kind = iota // or any outside ASCII
 	capitalLetter
 	digit
 )

@@ -2,43 +2,42 @@ package cmdline
 
 import "strings"
 
-// A program is what is known of one's arguments: which of them are secret
-// although nothing about them says so.
+// A program is what is known of one program's arguments: which of them are secret without any
+// sign of that.
 type program struct {
-	// letters are the short options that take a secret, in the next word or
-	// hanging on the letter; hanging are those where it only hangs on.
+	// letters are the short options that take a secret, in the next word or attached to the
+	// letter; hanging are those that take it attached only.
 	letters, hanging string
-	// values are the short options that take something else: what hangs on
-	// them is not looked at for more letters.
+	// values are the short options that take something else: what is attached to them is not
+	// searched for more letters.
 	values string
-	// assigns are the short options whose value is a name, = and what may be a secret.
+	// assigns are the short options whose value is a name, "=" and what may be a secret.
 	assigns string
-	// sets says that a word with a = in it assigns to a name that the user chose.
+	// sets says that a word with a "=" assigns to a name that the user chose.
 	sets bool
-	// passes are the options written out whose value is the arguments of a program that
-	// nobody knows.
+	// passes are the long options whose value is the arguments of an unknown program.
 	passes []string
-	// words are the options written out, with any number of dashes.
+	// words are the long options, with any number of dashes.
 	words []string
 	// whole says that a single dash begins a word, not letters.
 	whole bool
-	// verb arms letters and words: without it they mean something else.
+	// verb is the word without which letters and words have another meaning.
 	verb string
-	// places are secrets that stand on their own.
+	// places are secrets that are words of their own.
 	places []places
 	// slash says that logins are written name/password@where.
 	slash bool
-	// lasting says that the rules go on when a command within ends.
+	// lasting says that the rules still apply after a command within has ended.
 	lasting bool
-	// searches says that words are looked for: "grep password file".
+	// searches says that the words are search terms: "grep password file".
 	searches bool
 }
 
-// places are words, counted without options, that are secret.
+// places are secret words, counted without options.
 type places struct {
 	after string // this word or option; empty: the program itself
 	skip  int
-	hide  int // everyone from there on if negative
+	hide  int // all from there on if negative
 }
 
 const everyone = -1
@@ -59,7 +58,7 @@ var (
 	toolkit = &program{words: []string{"storepass", "keypass", "srcstorepass", "deststorepass"}, whole: true}
 )
 
-// programs are the ones whose secrets nothing else betrays.
+// programs are the programs with secrets that nothing else shows.
 var programs = func() map[string]*program {
 	m := make(map[string]*program)
 	add := func(names string, p *program) {

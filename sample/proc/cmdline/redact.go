@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Hidden stands where a secret stood.
+// Hidden replaces a secret.
 const Hidden = "***"
 
-// Redact returns argv with the values of whatever looks like a secret
-// replaced. It errs on the side of hiding: a port taken for a password costs a
-// glance at the machine, a password taken for a port costs the password.
+// Redact returns argv with the values that look like secrets replaced. It errs on the side of
+// hiding: a port taken for a password costs a glance at the machine, a password taken for a
+// port costs the password.
 //
-// Programs run programs (sudo, env, xargs, sh -c, ssh), so that no argument is
-// taken for what it would be to the first word alone: from the word that names
-// a program with secrets on, its rules hold beside those already in force.
+// Programs run programs (sudo, env, xargs, sh -c, ssh), so an argument is not only judged by
+// the first word: from the word that names a program with secrets on, that program's rules
+// apply as well as those already active.
 //
-// No list of programs is whole: of one that is not known each word is hidden that does not
-// tell by its form, or by the option before it, that it is no secret.
+// No list of programs is complete: of an unknown program, each word is hidden unless its form,
+// or the option before it, shows that it is no secret.
 func Redact(argv []string) []string {
 	out := make([]string, len(argv))
 	r := redactor{piped: pipedSecret(argv)}
@@ -33,40 +33,40 @@ func Redact(argv []string) []string {
 
 type redactor struct {
 	active []*program
-	verbs  []string // the bare words so far that arm rules
+	verbs  []string // the words so far that are the verb of some rules
 	counts []places // secret places ahead
 
 	stage      stage
-	values     string // options of what runs another program, whose value is the next word
-	shell      bool   // a word that holds blanks is a command
-	interprets bool   // a word that holds blanks is a program in another language
+	values     string // options of a wrapping program whose value is the next word
+	shell      bool   // a word with blanks is a command
+	interprets bool   // a word with blanks is a program in another language
 	inner      []inner
-	flags      bool // options of what runs another program have no value that is a word
-	behind     int  // words before the program
-	told       bool // the option before says that the next word is no secret
+	flags      bool // no option of the wrapping program takes the next word as its value
+	behind     int  // words to skip before the program
+	told       bool // the option before shows that the next word is no secret
 
 	next  awaited
-	piped bool // what echo says is a password for another program
-	echo  bool // the words are what echo says
-	fed   bool // what echo says is a command, which another program is to run
+	piped bool // echo writes a password for another program
+	echo  bool // the words are what echo writes
+	fed   bool // echo writes a command that another program will run
 	lines bool // the end of a line ends a command
 }
 
-// awaited is what the word before says of the next one.
+// awaited is what the previous word says of the next one.
 type awaited uint8
 
 const (
 	nothing     awaited = iota
-	secret              // it is one
-	maybeSecret         // it is one unless it looks otherwise
+	secret              // it is a secret
+	maybeSecret         // it is a secret unless it looks otherwise
 	userAndPass         // it may be name:password
-	shortSecret         // it is one unless it is another short option
-	assignment          // it may assign one to a name
-	arguments           // it is the arguments of a program that nobody knows
+	shortSecret         // it is a secret unless it is another short option
+	assignment          // it may assign a secret to a name
+	arguments           // it is the arguments of an unknown program
 )
 
-// arg redacts one argument, which may itself hold a whole command ("sh -c") or
-// a title that a process has given itself.
+// arg redacts one argument, which may itself be a whole command ("sh -c") or a title that a
+// process has given itself.
 func (r *redactor) arg(arg string) string {
 	if strings.Contains(arg, "PRIVATE KEY-----") || strings.Contains(arg, "PRIVATE KEY BLOCK-----") {
 		r.next = nothing
@@ -94,7 +94,7 @@ func (r *redactor) arg(arg string) string {
 	return r.phrase(arg, r.command)
 }
 
-// phrase redacts what holds blanks and yet is one word to the program.
+// phrase redacts text with blanks that is one word to the program.
 func (r *redactor) phrase(s string, redact func(string) string) string {
 	if len(r.counts) == 0 {
 		return redact(s)
@@ -108,8 +108,7 @@ func (r *redactor) phrase(s string, redact func(string) string) string {
 	return s
 }
 
-// hideHeader hides the value of a header when nothing stands before it but the
-// option that it belongs to.
+// hideHeader hides the value of a header if only its option precedes it.
 func hideHeader(arg string) (string, bool) {
 	if strings.IndexByte(arg, ':') < 0 {
 		return "", false
@@ -147,8 +146,7 @@ func (r *redactor) text(arg string) string {
 	return hideScheme(hideTokens(b.String()))
 }
 
-// shellWord redacts a word of the shell's, which holds another text where it
-// was quoted to hold blanks.
+// shellWord redacts a word of a shell command. Within quotes, it may hold another text.
 func (r *redactor) shellWord(word string) string {
 	if r.next != nothing {
 		if s, done := r.awaited(word); done {
@@ -167,7 +165,7 @@ func (r *redactor) shellWord(word string) string {
 	if j := strings.LastIndexByte(word[i+1:], quote); j >= 0 {
 		end = i + 1 + j
 	}
-	// What stands before the quote may say what is in it.
+	// What precedes the quote may say what is in it.
 	before := word[:i]
 	if strings.HasSuffix(before, "=") || strings.HasSuffix(before, ":") || strings.HasPrefix(before, "-") {
 		if s := r.word(before + "x"); strings.HasSuffix(s, Hidden) {
@@ -187,8 +185,8 @@ func (r *redactor) shellWord(word string) string {
 	})
 }
 
-// awaited redacts the word that an option before it is about. It is not done
-// when the word turns out to be something else.
+// awaited redacts the word that the option before it announced. done is false if the word turns
+// out to be something else.
 func (r *redactor) awaited(value string) (s string, done bool) {
 	what := r.next
 	r.next = nothing
@@ -200,7 +198,7 @@ func (r *redactor) awaited(value string) (s string, done bool) {
 	switch bare := strings.Trim(value, `'"`); {
 	case strings.EqualFold(bare, "bearer"), strings.EqualFold(bare, "basic"), strings.EqualFold(bare, "token"),
 		strings.EqualFold(bare, "digest"), strings.EqualFold(bare, "negotiate"):
-		// The scheme of an authorization is not the secret: that comes after it.
+		// The scheme of an authorization is not the secret, which follows it.
 		r.next = secret
 		return value, true
 	case what == userAndPass:
@@ -228,8 +226,8 @@ func (r *redactor) awaited(value string) (s string, done bool) {
 	return Hidden, true
 }
 
-// isPlainSource reports whether a value is no secret whatever its name: it says
-// where the secret is, in the ways of openssl and of shells, or is one digit.
+// isPlainSource reports whether a value is no secret whatever its name: it says where the
+// secret is, in the syntax of openssl or of shells, or is a single digit.
 func isPlainSource(v string) bool {
 	for _, p := range []string{"env:", "file:", "fd:", "@keychain:", "@env:"} {
 		if strings.HasPrefix(v, p) {
@@ -259,7 +257,7 @@ func (r *redactor) word(w string) string {
 		r.over()
 		return w
 	}
-	// A command may begin right behind what ends another.
+	// A command may begin right after what ends another.
 	if i := strings.LastIndexAny(bare, ";|&"); i >= 0 && i+1 < len(bare) && !strings.ContainsAny(bare, "=:") {
 		r.over()
 		cut := len(w) - len(bare) + i + 1
@@ -277,14 +275,14 @@ func (r *redactor) word(w string) string {
 	return s
 }
 
-// over forgets a command that has ended.
+// over forgets the command that has ended.
 func (r *redactor) over() {
 	kept := slices.DeleteFunc(slices.Clone(r.active), func(p *program) bool { return !p.lasting })
 	r.active, r.verbs, r.counts, r.echo = kept, nil, nil, false
 	r.stage, r.values, r.shell, r.interprets, r.told, r.inner, r.behind = atProgram, "", false, false, false, nil, 0
 }
 
-// separates reports whether a new command follows.
+// separates reports whether w ends a command.
 func separates(w string) bool {
 	switch w {
 	case ";", "|", "||", "&&", "&", "|&", "then", "do", "else":
@@ -342,12 +340,12 @@ func (r *redactor) operand(w, bare string) string {
 	return r.plain(w)
 }
 
-// searching reports whether a word is what somebody looks for.
+// searching reports whether a word may be a search term.
 func (r *redactor) searching() bool {
 	return slices.ContainsFunc(r.active, func(p *program) bool { return p.searches })
 }
 
-// begin starts the counts that begin behind word, if there are any.
+// begin starts the counts of secret places after word, if there are any.
 func (r *redactor) begin(word string) (begun bool) {
 	for i, p := range r.active {
 		if word == "" && i+1 < len(r.active) {
@@ -363,7 +361,7 @@ func (r *redactor) begin(word string) (begun bool) {
 	return begun
 }
 
-// counted goes on by a word and reports whether it stands in a secret place.
+// counted takes in a word and reports whether it is in a secret place.
 func (r *redactor) counted() bool {
 	hide := false
 	counts := slices.Clone(r.counts)
@@ -380,7 +378,7 @@ func (r *redactor) counted() bool {
 	return hide
 }
 
-// plain redacts a word of which nothing is known but how it looks.
+// plain redacts a word by its looks alone.
 func (r *redactor) plain(w string) string {
 	i := secretPair(w)
 	if i < 0 {
@@ -407,8 +405,8 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// pipedSecret reports whether a command line gives something a password through
-// a pipe: echo SECRET | sudo -S.
+// pipedSecret reports whether a command line passes a password through a pipe: echo SECRET |
+// sudo -S.
 func pipedSecret(argv []string) bool {
 	for _, arg := range argv {
 		if !strings.Contains(arg, "echo ") && !strings.Contains(arg, "printf ") && !strings.Contains(arg, "<<<") {
@@ -424,8 +422,8 @@ func pipedSecret(argv []string) bool {
 	return false
 }
 
-// shellWord cuts the first word and the blanks after it. Quotes hold a word
-// together; a quote that is never closed runs to the end.
+// shellWord cuts off the first word and the blanks after it. Quotes keep a word together; a
+// quote that is never closed runs to the end.
 func shellWord(s string) (word, gap, rest string) {
 	i := 0
 	var quote byte

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// What clients of databases are told to do, in their languages.
+// Statements in the languages of databases.
 var (
-	// A name that is about a secret, and a text in quotes behind it.
+	// The name of a secret, and a text in quotes after it.
 	quotedSecret = regexp.MustCompile(`(?i)(\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)|[a-z_-]*(?:password|passphrase|passwd|pwd|secret|token|key))["']?\s*(?:for\s+\S+\s*)?[=:]?\s*(?:password\s*\(\s*)?[ne]?\\*)(?:'[^']*'?|"[^"]*"?)`)
 	// Oracle takes passwords without quotes.
 	identifiedBy = regexp.MustCompile(`(?i)(\bidentified\s+by\s+)[^\s'"\\][^\s;]*`)
-	// Functions that are given a secret among other things.
+	// Functions that take a secret among their arguments.
 	secretCall = regexp.MustCompile(`(?i)\b(aes_encrypt|aes_decrypt|pgp_sym_\w+|crypt|encrypt|decrypt|hmac|s3|s3cluster|gcs|azureblobstorage|mysql|postgresql|mongodb|remote|add_parquet_key|auth|changeuserpassword)\(.*`)
 )
 

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A stage is what is known of the program whose words follow.
+// A stage is what is known of the program that the next words belong to.
 type stage uint8
 
 const (
 	atProgram stage = iota // the next word is the program
-	known                  // its words are no secrets but where rules say so
+	known                  // its words are no secrets unless rules say so
 	unknown                // a word may be anything
 )
 
-// stageOf is what is known once a word was the program.
+// stageOf returns the stage after the name of a program.
 func stageOf(name string) stage {
 	name = strings.TrimLeft(name, "-")
 	switch _, runs := wrapping[name]; {
@@ -27,8 +27,8 @@ func stageOf(name string) stage {
 	return unknown
 }
 
-// title redacts what a process calls itself where that holds blanks: the path of its
-// program, a command as a whole, or, behind a colon, what it does.
+// title redacts the title that a process gives itself if that has blanks: the path of its
+// program, a whole command, or a name, a colon and what it does.
 func (r *redactor) title(s string, argued bool) string {
 	name, does, colon := strings.Cut(s, ": ")
 	end := strings.Index(s, " -")
@@ -46,16 +46,16 @@ func (r *redactor) title(s string, argued bool) string {
 	return r.arg(s)
 }
 
-// proxyCommand is how ssh is told of a program to run.
+// proxyCommand is an option that gives ssh a program to run.
 var proxyCommand = regexp.MustCompile(`(?i)^(?:-o\s*)?["']?(?:proxycommand|localcommand|remotecommand|knownhostscommand)[=\s]\s*`)
 
-// fedCommand is a command line that hands another one to a program that will run it.
+// fedCommand is a command line that passes another one to a program that will run it.
 var fedCommand = regexp.MustCompile(`(?:\b(?:echo|printf)\b[^|]*\|[^|;&]*\b(?:at|batch|crontab|(?:ba|da|z|k)?sh)\b)|\b(?:at|batch|crontab|(?:ba|da|z|k)?sh)\b[^|;&]*<<`)
 
-// cronTime is a field of crontab's that says when something is run.
+// cronTime is a time field of a crontab.
 var cronTime = regexp.MustCompile(`^(?:[0-9*,/-]+|@[a-z]+)$`)
 
-// command redacts what holds blanks as the program before it takes that: shells run it.
+// command redacts a word with blanks as its program uses it: shells run it.
 func (r *redactor) command(s string) string {
 	outer := r.stage
 	switch {
@@ -70,8 +70,8 @@ func (r *redactor) command(s string) string {
 	return r.text(s)
 }
 
-// programmed goes on by a word that is no option, and reports whether that is to be judged
-// by itself: it is neither the program nor one of a program that is known.
+// programmed takes in a word that is no option, and reports whether the word must be judged by
+// itself: it is neither a program's name nor a word of a known program.
 func (r *redactor) programmed(w, bare, name string) bool {
 	told := r.told
 	r.told = false
@@ -83,10 +83,10 @@ func (r *redactor) programmed(w, bare, name string) bool {
 		return !told
 	}
 	if strings.Contains(bare, "=") {
-		return !told // what is set for the program
+		return !told // an assignment for the program
 	}
 	switch {
-	case told || bare == "": // the value of an option of what runs the program
+	case told || bare == "": // the value of an option of the wrapping program
 		return false
 	case r.behind > 0:
 		r.behind--
@@ -106,7 +106,7 @@ func (r *redactor) programmed(w, bare, name string) bool {
 	return false
 }
 
-// enter goes on to the program that a verb of a known one runs.
+// enter takes in the program that a verb of a known program runs.
 func (r *redactor) enter(verb string) {
 	for _, in := range r.inner {
 		if !slices.Contains(strings.Fields(in.verbs), verb) {
@@ -118,13 +118,13 @@ func (r *redactor) enter(verb string) {
 	}
 }
 
-// capitals reports whether a word assigns to a name as variables have it: FOO=x.
+// capitals reports whether a word assigns to a name in capitals, as variables have: FOO=x.
 func capitals(w string) bool {
 	name, _, assigns := strings.Cut(w, "=")
 	return assigns && name != "" && name == strings.ToUpper(name) && strings.Trim(name, strings.ToUpper(word)) == "" && !digits(name)
 }
 
-// judged hides a word of which nothing is known, unless its form says that it is no secret.
+// judged hides a word of an unknown program, unless its form shows that it is no secret.
 func (r *redactor) judged(w string) string {
 	s := r.plain(w)
 	if i := strings.IndexByte(w, '='); i > 0 && !strings.ContainsAny(w[:i], "/:") && strings.Trim(w[i:], "=") != "" {
@@ -140,7 +140,7 @@ func (r *redactor) judged(w string) string {
 	return Hidden
 }
 
-// introduces reports whether what stands before a secret is its name.
+// introduces reports whether the text before a secret is its name.
 func introduces(s string) bool {
 	name := strings.TrimRight(s, "=:")
 	return s == "" || name != s && named(name)

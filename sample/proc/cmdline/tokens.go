@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// An issuer marks its tokens by how they begin.
+// An issuer marks its tokens with a prefix.
 type issuer struct {
 	prefix string
-	least  int // bytes behind the prefix at least
+	least  int // least number of bytes after the prefix
 	class  string
-	exact  bool // as many, and no more
+	exact  bool // exactly least, and no more
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 	base64  = dashed + "+/="
 )
 
-// issuers are those of the usual services, by the first byte of the prefix.
+// issuers are the issuers of common tokens, by the first byte of the prefix.
 var issuers = func() (index [256][]issuer) {
 	add := func(least int, class string, prefixes ...string) {
 		for _, p := range prefixes {
@@ -60,7 +60,7 @@ var issuers = func() (index [256][]issuer) {
 	add(30, dotted, "SG.", "amzn.mws.", "v1.0-", "sk.eyJ", "pk.eyJ")
 	add(30, alnum, "EZAK", "EZTK")
 	add(20, small+"$", "access_token$production$")
-	add(30, base64+".", "eyJ") // JSON in base64, and what is signed of it
+	add(30, base64+".", "eyJ") // JSON in base64, and signed JSON
 	add(12, dotted, "eyJ")
 	return index
 }()
@@ -76,12 +76,11 @@ var middles = []struct {
 	{".", regexp.MustCompile(`\b[MNO][A-Za-z0-9_-]{22,}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,}`)},
 }
 
-// shortestToken is the least that any issuer makes.
+// shortestToken is the length of the shortest token that any issuer makes.
 const shortestToken = 14
 
-// hideTokens hides what its issuer made recognisable. It looks at every word of
-// every command line that starts, so that it does so by a table and not by one
-// large expression.
+// hideTokens hides tokens with a recognisable form. It looks at every word of every command
+// line that starts, so it uses a table and not one large expression.
 func hideTokens(s string) string {
 	if len(s) < shortestToken {
 		return s
@@ -110,7 +109,7 @@ func hideTokens(s string) string {
 	return b.String() + s[from:]
 }
 
-// issued is how long the token is that s begins with.
+// issued returns the length of the token at the start of s, 0 if there is none.
 func issued(s string) int {
 	for _, is := range issuers[s[0]] {
 		if !strings.HasPrefix(s, is.prefix) {

@@ -1,6 +1,6 @@
-// Package libproc knows what Darwin's kernel says about processes: which
-// numbers select it and where each field of the answers lies. It calls nothing
-// and is the same, and tested, on every platform.
+// Package libproc knows what Darwin's kernel reports about processes: the numbers that select
+// it and the offset of each field in the answers. It makes no calls and is the same, and
+// tested, on every platform.
 package libproc
 
 import "tachograph/sample/darwin/decode"

@@ -1,6 +1,6 @@
-// Package chain walks along the frame pointers of a stack: each frame begins with
-// where the frame of its caller is and where the call returns to. The memory is a
-// stranger's. What is there may be anything, and may be changing.
+// Package chain walks along the frame pointers of a stack: each frame begins with the address
+// of its caller's frame and the address that the call returns to. The memory belongs to another
+// process: it may hold anything, and may be changing.
 package chain
 
 import (
@@ -9,39 +9,38 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Memory is what can be read of a process.
+// Memory is the readable memory of a process.
 type Memory interface {
-	// Read fills b from an address, or says that it cannot and leaves b in any
-	// state.
+	// Read fills b from an address. If it returns false, b may hold anything.
 	Read(addr uint64, b []byte) bool
 }
 
-// Registers are those of a thread that its stack is found by.
+// Registers are the registers of a thread that are needed to find its stack.
 type Registers struct {
 	PC, FP, SP uint64
-	// LR is where the innermost function returns to, on processors that have a
-	// register for it; only a function without a frame still has it there.
+	// LR is where the innermost function returns to, on processors that have a register for it.
+	// Only a function without a frame still has its return address there.
 	LR uint64
 }
 
-// Plain is the part of an address that is one: processors that sign pointers
-// keep the signature in the bits above.
+// Plain masks the address bits of a pointer: processors that sign pointers keep the signature
+// in the bits above.
 const Plain = 1<<47 - 1
 
 const (
-	block = 16 << 10 // what is read at once, and the largest pages
+	block = 16 << 10 // size of one read, and the largest pages
 	page  = 4 << 10  // the smallest pages
-	// reads is how many a stack may take: with deep stacks of large frames a
-	// thread would be kept from running for long.
+	// reads limits the reads for one stack: deep stacks of large frames would keep a thread
+	// from running for long.
 	reads = 64
 )
 
-// Walker walks along stacks, and allocates nothing for it.
+// Walker walks along stacks without allocating.
 type Walker struct {
-	// Top are the two words at the stack pointer, as far as they were read: before a
-	// function has made its frame they have what will be in it.
+	// Top are the two words at the stack pointer, if they were read: before a function has made
+	// its frame, they have what the frame will hold.
 	Top  [2]uint64
-	at   uint64 // where what is in buf was
+	at   uint64 // the address of what is in buf
 	n    int
 	left int
 	buf  [block + 16]byte
@@ -94,7 +93,7 @@ func (w *Walker) Walk(mem Memory, r *Registers, frames []uint64) ([]uint64, stac
 	return frames, stack.Whole
 }
 
-// record is the two words at fp.
+// record returns the two words at fp.
 func (w *Walker) record(mem Memory, fp uint64) ([]byte, bool) {
 	if fp-w.at >= uint64(w.n) || uint64(w.n)-(fp-w.at) < 16 {
 		if !w.fill(mem, fp, fp) {
@@ -104,9 +103,8 @@ func (w *Walker) record(mem Memory, fp uint64) ([]byte, bool) {
 	return w.buf[fp-w.at:][:16], true
 }
 
-// fill reads from an address on, at least what is needed of the record at fp,
-// else to the end of the largest page, or of the smallest: a read that touches
-// what is not there gives nothing.
+// fill reads from an address to the end of the largest page, or of the smallest, or at least to
+// the end of the record at fp: a read that touches missing memory returns nothing.
 func (w *Walker) fill(mem Memory, from, fp uint64) bool {
 	need := fp + 16
 	if need < fp {

@@ -12,7 +12,7 @@ const (
 	oldArray       = 0x11
 	containerBegin = 0x13
 	containerEnd   = 0x14
-	array          = 0x20 // to 0x2f: with so many bytes of padding
+	array          = 0x20 // to 0x2f: with this many bytes of padding
 	loadInfo       = 0x31
 	timebase       = 0x32
 
@@ -42,7 +42,7 @@ const (
 
 var le = binary.LittleEndian
 
-// item is one of them, an array taken apart as far as its elements' kind.
+// item is one item. In an array, kind is that of its elements.
 type item struct {
 	kind  uint32
 	flags uint64
@@ -50,7 +50,7 @@ type item struct {
 	each  int    // size of an element, 0 if it is no array
 }
 
-// next takes the first item off b.
+// next splits the first item off b.
 func next(b []byte) (it item, rest []byte, ok bool) {
 	if len(b) < itemHead {
 		return it, nil, false
@@ -79,7 +79,7 @@ func next(b []byte) (it item, rest []byte, ok bool) {
 		count := int(uint32(it.flags))
 		it.kind = uint32(it.flags >> 32)
 		if count <= 0 || count > len(it.data) || len(it.data)%count != 0 {
-			it.data, it.each = nil, 1 // nothing in it, or nothing that can be told apart
+			it.data, it.each = nil, 1 // it is empty, or its elements cannot be separated
 		} else {
 			it.each = len(it.data) / count
 		}

@@ -2,7 +2,7 @@ package kcdata
 
 import "errors"
 
-// What can be wrong with a stackshot as a whole.
+// Errors of a stackshot as a whole.
 var (
 	errNotAShot = errors.New("this is no stackshot")
 	errDelta    = errors.New("the stackshot has only what changed")
@@ -10,23 +10,23 @@ var (
 	errCut      = errors.New("the stackshot is cut short")
 )
 
-// Load is where an image was loaded.
+// Load is the address at which an image was loaded.
 type Load struct {
 	Address uint64
 	UUID    [16]byte
 }
 
-// Cache is a shared cache of system libraries. ID tells several apart.
+// Cache is a shared cache of system libraries. IDs distinguish several caches.
 type Cache struct {
 	ID     uint32
 	UUID   [16]byte
 	Slide  uint64
-	Layout []Load // its images, where they are; empty where that was not asked for
+	Layout []Load // its images and their addresses; empty if not asked for
 }
 
-// Shot is what a stackshot says besides its tasks.
+// Shot is the content of a stackshot besides its tasks.
 type Shot struct {
-	// Nanoseconds is for how long the processors stood still; 0 is not known.
+	// Nanoseconds is for how long the processors stood still; 0 if unknown.
 	Nanoseconds uint64
 	// Caches are in the order of their IDs; the first is the system's own.
 	Caches []Cache
@@ -52,7 +52,7 @@ const (
 	StateRunning  = 0x4
 )
 
-// Thread is one of a process. Addresses are without the signatures of pointer
+// Thread is a thread of a process. Addresses come without the signatures of pointer
 // authentication, the innermost first.
 type Thread struct {
 	ID          uint64
@@ -66,26 +66,26 @@ type Thread struct {
 
 // Wait is what a thread waits for.
 type Wait struct {
-	Kind           uint8 // 0 is nothing that is known
+	Kind           uint8 // 0 if nothing is known
 	Owner, Context uint64
 }
 
-// reader goes through the items.
+// reader reads the items in order.
 type reader struct {
 	shot         Shot
 	numer, denom uint64
 	inside       [maxDepth]uint32
 	depth        int
-	cache        *Cache // the one whose items come
+	cache        *Cache // the cache whose items follow
 	task         Task
 	hasTask      bool
 	addresses    []uint64 // of all stacks of the task
 	each         func(*Task, []Cache)
 }
 
-// Read calls each with the processes of a stackshot, one after the other, and with
-// the shared caches, and returns what else it says. The Task and all that it refers to are overwritten by
-// the next one. What came before damage has been given.
+// Read calls each with the processes of a stackshot, one after the other, and with the shared
+// caches, and returns the rest of its content. The next call overwrites the Task and all that
+// it refers to. If the stackshot is damaged, each gets the processes before the damage.
 func Read(b []byte, each func(*Task, []Cache)) (Shot, error) {
 	r := reader{numer: 1, denom: 1, each: each}
 	it, rest, ok := next(b)
@@ -150,7 +150,7 @@ func (r *reader) finish() {
 	}
 }
 
-// where is the container whose items come, as far as it is one that matters.
+// where returns the kind of the container whose items follow, if that matters here.
 func (r *reader) where() uint32 {
 	switch {
 	case r.depth == 1:
@@ -184,8 +184,7 @@ func (r *reader) general(it *item) {
 		r.cache.ID = le.Uint32(it.data[40:])
 		r.cache.Slide, r.cache.UUID = le.Uint64(it.data), [16]byte(it.data[8:24])
 	case it.kind == cacheInfo && len(it.data) >= cacheInfoSize && r.depth == 0 && len(r.shot.Caches) == 0:
-		// Releases before there could be several say it like this, and later ones
-		// say it again.
+		// Releases with only one cache report it like this, and later ones report it again.
 		r.shot.Caches = append(r.shot.Caches, Cache{Slide: le.Uint64(it.data), UUID: [16]byte(it.data[8:24])})
 	case it.kind == cacheLayout && it.each > 0:
 		c := r.cache
@@ -221,8 +220,8 @@ func (r *reader) ofTask(it *item) {
 	}
 }
 
-// waits says what a thread waits for, and returns where to begin to look for the
-// next one: the kernel tells of them in the order of the threads.
+// waits sets what a thread waits for, and returns where to begin the search for the next one:
+// the kernel lists them in the order of the threads.
 func (t *Task) waits(from int, id uint64, w Wait) (next int) {
 	for i := from; i < len(t.Threads); i++ {
 		if t.Threads[i].ID == id {
@@ -248,7 +247,7 @@ func (r *reader) ofThread(it *item, t *Thread) {
 	}
 }
 
-// keep puts the addresses of a stack with those of the others.
+// keep stores the addresses of a stack with those of the task's other stacks.
 func (r *reader) keep(it *item) []uint64 {
 	from := len(r.addresses)
 	r.addresses = it.words(r.addresses)

@@ -2,8 +2,8 @@ package kcdata
 
 import "fmt"
 
-// waits are the kernel's kinds of waiting, from <kern/block_hint.h>, and whether
-// the owner that it tells is a thread or a process.
+// waits are the kernel's kinds of waiting, from <kern/block_hint.h>, and whether the reported
+// owner is a thread or a process.
 var waits = [...]struct{ text, owner string }{
 	1:  {"kernel mutex", "thread"},
 	2:  {"mach port receive", ""},
@@ -27,10 +27,10 @@ var waits = [...]struct{ text, owner string }{
 	20: {"memory compressor", ""},
 }
 
-// owners that are none: what the kernel could not find out.
+// Owners from here on are none: the kernel could not find the owner.
 const specialOwners = 1<<64 - 256
 
-// String is what the thread waits for in words; "" if that is not known.
+// String describes what the thread waits for; "" if that is not known.
 func (w Wait) String() string {
 	if int(w.Kind) >= len(waits) || w.Kind == 0 {
 		return ""

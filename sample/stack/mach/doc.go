@@ -2,29 +2,27 @@
 //
 // # One process
 //
-// A process that the recorder may open is looked at thread by thread. A thread that
-// waits does not move: its registers and stack are read as they are, and read
-// again to see that it has not run meanwhile. A thread that runs is read inside a
-// suspension: registers, one read of the stack (more for deep ones), and on it
-// goes; images and names are looked up afterwards.
+// A process that the recorder may open is sampled thread by thread. A waiting thread does not
+// move: its registers and stack are read as they are, and read again to see that it has not run
+// meanwhile. A running thread is read inside a suspension: registers, one read of the stack
+// (more for deep ones), then it continues; images and names are looked up afterwards.
 //
-// What is suspended is the task, with task_suspend2: for one thread, or some more
-// where that takes less than shortWindow, and not longer than maxWindow.
-// thread_suspend would stop nobody else, but what it stops stays so when the
-// recorder is killed before thread_resume: the kernel keeps a count in the thread
-// and nobody's name to it. task_suspend2 gives a right (a token) instead, and
-// whatever becomes of the right, be it used by task_resume2, given back, or lost
-// with the process that held it, the kernel resumes the task. Between the two calls
-// nothing is allocated. Should the sampler not come to the second, because what it
-// reads is on a disk that does not answer, a guard makes it after 20 ms. A process
-// is kept from running for a twentieth of the time at most: where its threads are
-// many, it is looked at less often.
+// The sampler suspends the task, with task_suspend2: for one thread, or some more if that takes
+// less than shortWindow, and not longer than maxWindow. thread_suspend would stop only one
+// thread, but that thread would stay suspended if the recorder were killed before
+// thread_resume: the kernel keeps a count in the thread without an owner. task_suspend2 returns
+// a right (a token) instead, and whatever becomes of the right, be it used by task_resume2,
+// given back, or lost with the process that held it, the kernel resumes the task. Between the
+// two calls nothing is allocated. If the sampler does not get to the second call, because what
+// it reads is on a disk that does not answer, a guard makes it after 20 ms. A process is kept
+// from running for at most a twentieth of the time: a process with many threads is sampled less
+// often.
 //
 // # All processes, and those that refuse
 //
-// The kernel refuses the tasks of Apple's own programs, also to root, and logs
-// each refusal: a process that was refused is not asked for again. What these do
-// is read from stackshots, which have everybody's threads, kernel frames included,
-// and need no right but being root. While one is taken all processors stand
-// still, for milliseconds on a large machine: there are at most two a second.
+// The kernel refuses the tasks of Apple's own programs, even to root, and logs each refusal:
+// the sampler does not ask again for a process that was refused. It reads these from
+// stackshots, which have all threads of all processes, kernel frames included, and need only
+// root. While a stackshot is taken all processors stand still, for milliseconds on a large
+// machine: there are at most two a second.
 package mach

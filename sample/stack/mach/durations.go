@@ -2,14 +2,14 @@ package mach
 
 import "slices"
 
-// durations are lengths of suspensions, the last of them one by one.
+// durations are lengths of suspensions; last has the most recent ones.
 type durations struct {
 	n       int
 	longest int64
 	last    []int64
 }
 
-// kept is how many are kept for their median.
+// kept is how many are kept to compute the median.
 const kept = 1 << 16
 
 func (d *durations) add(ns int64) {

@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// patience is the longest that a suspension may last whose end the sampler does not
-// come to, for example because the memory that it reads is on a disk that does
-// not answer.
+// patience is the longest that a suspension may last if the sampler does not end it, for
+// example because the memory that it reads is on a disk that does not answer.
 const patience = 20 * time.Millisecond
 
-// guard ends suspensions in the sampler's place. Who takes a token from it, ends
-// that suspension.
+// guard ends suspensions in the sampler's place. Whichever of the two takes a token out of the
+// guard ends that suspension.
 type guard struct {
-	held  atomic.Uint64 // a number, and the token in the lower half; 0 is none
+	held  atomic.Uint64 // a number, and the token in the lower half; 0 if none
 	count uint64
 	stop  chan struct{}
 }
 
-// hold puts a token in.
+// hold puts a token into the guard.
 func (g *guard) hold(token port) (held uint64) {
 	g.count++
 	held = g.count<<32 | uint64(token)
@@ -26,11 +25,11 @@ func (g *guard) hold(token port) (held uint64) {
 	return held
 }
 
-// release takes it back; false is that the suspension has been ended.
+// release takes the token back; it returns false if the guard has ended the suspension.
 func (g *guard) release(held uint64) bool { return g.held.CompareAndSwap(held, 0) }
 
-// watch looks twice in the time of patience, until the guard is dismissed. Looks that
-// come late, and then follow close upon each other, count as one.
+// watch looks twice in the time of patience, until dismiss. Looks that come late, and then
+// follow each other closely, count as one.
 func (g *guard) watch(resume func(token port)) {
 	g.stop = make(chan struct{})
 	go func() {

@@ -10,16 +10,16 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Some calls may never return: macOS 15 and later ask a daemon about tasks, which may
-// wait for somebody who is not there, and a suspension may wait for a thread that does
-// not stop. A call is given up when it was under way at so many looks, each of them of a
-// program that got to run.
+// Some calls may never return: macOS 15 and later ask a daemon about tasks, which may wait for
+// a process that is not there, and a suspension may wait for a thread that does not stop. A
+// call is given up if it was under way at hangLooks looks in a row, hangLook apart, so that
+// this program certainly got to run.
 const (
 	hangLook  = 500 * time.Millisecond
 	hangLooks = 10
 )
 
-// callNames are of the calls that are watched.
+// callNames are the names of the watched calls.
 var callNames = [...]string{callOpen: "task_for_pid", callThreads: "task_threads", callSuspend: "task_suspend2", callRead: "mach_vm_read", callShot: "stack_snapshot_with_config"}
 
 const (
@@ -30,13 +30,13 @@ const (
 	callShot
 )
 
-// watched is a kernel that shows which call is under way.
+// watched is a kernel that records which call is under way.
 type watched struct {
 	kernel
-	under atomic.Uint64 // a number, and which call in the lowest byte; 0 is none
+	under atomic.Uint64 // a number, and the call in the lowest byte; 0 if none
 	count uint64
-	over  atomic.Bool  // nobody waits for what is done
-	asked atomic.Int64 // how many tasks were asked for by calls that returned
+	over  atomic.Bool  // the session was given up
+	asked atomic.Int64 // how many tasks the calls that returned have asked for
 }
 
 func (w *watched) begin(call uint64) {
@@ -60,7 +60,7 @@ func (w *watched) Threads(task port, to []port) ([]port, code) {
 	return w.kernel.Threads(task, to)
 }
 
-// Suspend stops nobody for a session that was given up.
+// Suspend does nothing in a session that was given up.
 func (w *watched) Suspend(task port) (port, code) {
 	if w.over.Load() {
 		return 0, timedOut
@@ -82,7 +82,7 @@ func (w *watched) Shot(pid int32, flags uint64, read func([]byte)) error {
 	return w.kernel.Shot(pid, flags, read)
 }
 
-// watch waits for a session to be done, or for one of its calls to hang, which it names.
+// watch waits until a session is done, or one of its calls hangs; it returns that call.
 func (w *watched) watch(done <-chan struct{}) (hangs int) {
 	ticker := time.NewTicker(hangLook)
 	defer ticker.Stop()
@@ -103,8 +103,8 @@ func (w *watched) watch(done <-chan struct{}) (hangs int) {
 	return int(before & 0xff)
 }
 
-// gate lets samples through until it is shut: what a session sees that was given up
-// nobody waits for any more.
+// gate lets samples through until it is shut: samples of a session that was given up must not
+// reach the caller.
 type gate struct {
 	mu   sync.Mutex
 	to   func(*stack.Sample)
@@ -121,7 +121,7 @@ func (g *gate) give(s *stack.Sample) {
 	}
 }
 
-// close shuts it, and says how many went through.
+// close shuts the gate, and returns how many samples went through.
 func (g *gate) close() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -129,10 +129,10 @@ func (g *gate) close() int {
 	return g.n
 }
 
-// callOf is the call with a name; 0 if there is none.
+// callOf returns the call with a name; 0 if there is none.
 func callOf(name string) int { return max(0, slices.Index(callNames[:], name)) }
 
-// hung is why something is not asked of the kernel again.
+// hung is the error of a call that is not made again.
 func hung(call int) error {
 	return fmt.Errorf("%s did not return within %v, and is not called again until the machine is restarted", callNames[call], hangLook*hangLooks)
 }

@@ -8,24 +8,24 @@ import (
 	"tachograph/sample/stack/macho"
 )
 
-// image is one that was loaded, with what is known of it so far: most of a
-// process's hundreds are never met in a stack, and not looked at.
+// image is a loaded image, with what is known of it so far: most of a process's hundreds of
+// images never occur in a stack, and are not read.
 type image struct {
 	stack.Image
 	header  macho.Header
 	symbols *macho.Symbols
 	mem     chain.Memory
-	sought  bool // the symbols
+	sought  bool // whether symbols has been sought
 }
 
-// inCache says that it is in a shared cache; id is "" where that is not known.
+// inCache marks the image as a part of a shared cache; id is "" if the cache is unknown.
 func (m *image) inCache(id string, slide uint64) {
 	if m.Cache = true; id != "" {
 		m.CacheID, m.CacheSlide = id, slide
 	}
 }
 
-// mapped is a place where an image was loaded.
+// mapped is an address at which an image was loaded.
 type mapped struct {
 	load, path uint64
 	size       uint64 // of its text
@@ -33,11 +33,10 @@ type mapped struct {
 	sought     bool
 }
 
-// unknownSize is how far an image may reach of which only the beginning is known,
-// if no other begins before.
+// unknownSize is how far an image of unknown size may reach, if no other begins before.
 const unknownSize = 256 << 20
 
-// images are those of a process, sorted by where they are.
+// images are the images of a process, sorted by address.
 type images struct {
 	mem     chain.Memory
 	changed uint64
@@ -51,8 +50,8 @@ type images struct {
 	cacheSlide uint64
 }
 
-// update reads dyld's list if that has changed. While dyld is changing it, the
-// list before that stands.
+// update reads dyld's list if it has changed. While dyld is changing it, the previous list
+// remains in use.
 func (m *images) update(at, size uint64) {
 	infos, ok := macho.ReadInfos(m.mem, at, size)
 	if !ok || m.read && infos.Changed == m.changed {
@@ -69,7 +68,7 @@ func (m *images) update(at, size uint64) {
 	}
 	m.sort()
 	for i := range m.list {
-		// An image that is the same as before is the same to who is given it.
+		// An unchanged image keeps its pointer.
 		if j, found := slices.BinarySearchFunc(before, m.list[i], byLoad); found && before[j].image != nil {
 			if h, ok := macho.ReadHeader(m.mem, before[j].load); ok && h == before[j].image.header {
 				m.list[i].image, m.list[i].size, m.list[i].sought = before[j].image, h.Size, true
@@ -80,7 +79,7 @@ func (m *images) update(at, size uint64) {
 	clear(m.frames)
 }
 
-// add puts an image where it is said to be; sort follows.
+// add adds an image at an address; the caller must call sort afterwards.
 func (m *images) add(load, size uint64, at *image) {
 	m.list = append(m.list, mapped{load: load, size: size, image: at, sought: true})
 }
@@ -100,7 +99,7 @@ func byLoad(a, b mapped) int {
 	return 0
 }
 
-// find is the image that an address is in; nil for none.
+// find returns the image that contains an address; nil if there is none.
 func (m *images) find(addr uint64) *image {
 	i, found := slices.BinarySearchFunc(m.list, mapped{load: addr}, byLoad)
 	if !found {
@@ -127,7 +126,7 @@ func (m *images) find(addr uint64) *image {
 	return e.image
 }
 
-// function is where the function begins that an address is in.
+// function returns the start of the function that contains an address.
 func (m *images) function(addr uint64) (start uint64, ok bool) {
 	if at := m.find(addr); at != nil {
 		offset, ok := m.names.symbols(at).Function(addr - at.Base)
@@ -136,18 +135,18 @@ func (m *images) function(addr uint64) (start uint64, ok bool) {
 	return 0, false
 }
 
-// site is an address that code is called from, or at.
+// site is an address that code calls from, or runs at.
 type site struct {
 	addr   uint64
 	caller bool
 }
 
-// maxSites bounds what is remembered of addresses.
+// maxSites bounds how many addresses are remembered.
 const maxSites = 1 << 15
 
-// frame is what is known about an address; caller says that it is where a call
-// returns to, which may lie behind the end of the function that called. The same
-// few are met over and over.
+// frame returns what is known about an address; caller says that it is where a call returns to,
+// which may be just after the end of the calling function. Results are cached, as the same few
+// addresses occur over and over.
 func (m *images) frame(addr uint64, caller bool) stack.Frame {
 	f, ok := m.frames[site{addr, caller}]
 	if !ok {
@@ -177,7 +176,7 @@ func (m *images) newFrame(addr uint64, caller bool) stack.Frame {
 
 const maxPath = 1024
 
-// printable is text of a stranger's that can be shown and stored: valid, without
+// printable makes another program's text fit to be shown and stored: valid UTF-8, without
 // control characters.
 func printable(s string) string {
 	for i := range len(s) {

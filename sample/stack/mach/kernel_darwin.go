@@ -10,10 +10,10 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// refused is of all samplers of this program: the kernel logs every attempt.
+// refused is shared by all samplers of this program: the kernel logs every attempt.
 var refused refusals
 
-// New makes a sampler of this machine.
+// New makes a sampler for this machine.
 func New() *Sampler { return &Sampler{newDarwinKernel, &refused} }
 
 // Flavors of task_info, thread_info and thread_get_state, and the words of each.
@@ -27,7 +27,7 @@ const (
 	extendedWords        = 28
 )
 
-// darwinKernel asks the kernel. Its buffers are used again by each call.
+// darwinKernel implements kernel with system calls. Each call reuses its buffers.
 type darwinKernel struct {
 	arm          bool // the processor's registers, whatever program we are
 	numer, denom uint64
@@ -39,7 +39,7 @@ type darwinKernel struct {
 func newDarwinKernel() kernel {
 	k := &darwinKernel{arm: runtime.GOARCH == "arm64", numer: 1, denom: 1}
 	if there, err := sys.SysctlUint("hw.optional.arm64"); err == nil && there == 1 {
-		k.arm = true // and we are translated, if we are not of that kind
+		k.arm = true // and this program is translated, if it was built for Intel
 	}
 	if n, d := sys.Timebase(); n > 0 && d > 0 {
 		k.numer, k.denom = uint64(n), uint64(d)
@@ -57,7 +57,7 @@ func (k *darwinKernel) Open(pid int32) (port, int, error) {
 	case syscall.EPERM, syscall.EACCES, syscall.EIO: // the last is Mach's number for any failure
 		return 0, 1, fmt.Errorf("%w (task_read_for_pid: %w)", errRefused, errno)
 	}
-	// Older systems want the whole right for what is done here.
+	// Older systems require the full right for this.
 	task, c := sys.TaskForPid(pid)
 	if c != 0 {
 		return 0, 2, fmt.Errorf("%w (task_for_pid: %w)", errRefused, c)

@@ -6,14 +6,14 @@ import (
 	"tachograph/sample/stack/macho"
 )
 
-// What a session may spend on names of functions. A symbol takes 8 bytes.
+// What a session may spend on function names. A symbol takes 8 bytes.
 const (
 	maxSymbols  = 1 << 20
 	maxNames    = 1 << 16
 	symbolsTime = 250 * time.Millisecond
 )
 
-// names finds the names of functions, within a budget for a session.
+// names finds function names, within the budget of a session.
 type names struct {
 	budget macho.Budget
 	left   time.Duration
@@ -29,8 +29,8 @@ func newNames() *names {
 	return &names{budget: macho.Budget{Symbols: maxSymbols}, left: symbolsTime, known: make(map[place]string)}
 }
 
-// symbols are those of an image, read once; nil if there are none, or no more may
-// be read.
+// symbols returns the symbols of an image, reading them once; nil if there are none, or the
+// budget is used up.
 func (n *names) symbols(at *image) *macho.Symbols {
 	if !at.sought {
 		at.sought = true
@@ -49,7 +49,7 @@ func (n *names) symbols(at *image) *macho.Symbols {
 	return at.symbols
 }
 
-// of is the name of the function that an address in an image is in.
+// of returns the name of the function that contains an address of an image.
 func (n *names) of(at *image, addr uint64) string {
 	symbols := n.symbols(at)
 	start, ok := symbols.Function(addr - at.Base)

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// pace says when to look: at times that lie an interval apart, from which it does
-// not drift. Times that have passed while it was still looking are missed and not
-// made up for.
+// pace says when to sample: at fixed intervals, without drift. Times that pass while a round is
+// still running are missed, and not made up for.
 type pace struct {
 	interval       time.Duration
 	next, until    time.Time
@@ -18,7 +17,7 @@ func newPace(interval, length time.Duration, now time.Time) *pace {
 	return &pace{interval: interval, next: now, until: now.Add(length)}
 }
 
-// due waits for the next time; false is that there is none any more.
+// due waits for the next time; it returns false at the end.
 func (p *pace) due(ctx context.Context) bool {
 	if !p.next.Before(p.until) || ctx.Err() != nil {
 		return false
@@ -37,12 +36,12 @@ func (p *pace) due(ctx context.Context) bool {
 	return true
 }
 
-// share is the part of the time in which others may be kept from running.
+// share limits how long others are kept from running: one part in share of the time.
 const share = 20
 
-// done says that a look took from a time to another, for how much of which others
-// were stopped. It is followed by as long a rest, so that sampling never takes more
-// than half a processor, nor stops anybody for more than a twentieth of the time.
+// done reports a round that lasted from from to to and stopped others for stopped. It schedules
+// as long a rest, so that sampling never takes more than half a processor, nor stops a process
+// for more than a twentieth of the time.
 func (p *pace) done(from, to time.Time, stopped time.Duration) {
 	rested := to.Add(max(to.Sub(from), (share-1)*stopped))
 	for p.next.Before(rested) && p.next.Before(p.until) {

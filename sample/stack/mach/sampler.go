@@ -12,23 +12,23 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Sampler is a stack.Sampler. It looks at one process by its task, and at all, or at those whose tasks it
-// does not get, by stackshots.
+// Sampler is a stack.Sampler. It samples one process by its task. It uses stackshots for all
+// processes, and for a process whose task it does not get.
 type Sampler struct {
 	open    func() kernel
 	refused *refusals
 }
 
-// refusals are what is not to be asked for again: the keys of processes, and the calls
-// that did not return.
+// refusals are what must not be asked for again: tasks of processes, by key, and calls that did
+// not return.
 type refusals struct {
 	mu   sync.Mutex
 	keys map[string]bool
-	task error // why nobody's task is asked for
-	shot error // why there are no stackshots
+	task error // if set, why no task is asked for
+	shot error // if set, why no stackshots are taken
 }
 
-// giveUp notes a call that did not return: it has cost a thread, and would cost another.
+// giveUp notes a call that did not return: it has used up a thread, and would use up another.
 func (r *refusals) giveUp(call int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,8 +46,8 @@ func (r *refusals) givenUp() (task, shot error) {
 	return r.task, r.shot
 }
 
-// maxRefused bounds what is remembered of those who refuse; they are asked anew
-// when it is full.
+// maxRefused bounds how many refused processes are remembered; when it is reached, all are
+// forgotten and may be asked for again.
 const maxRefused = 4096
 
 func (r *refusals) has(key string) bool {
@@ -65,8 +65,8 @@ func (r *refusals) add(key string) {
 	r.keys[key] = true
 }
 
-// Sample looks as it is wished. What cannot be had of a task because a call does not
-// return, may be had without one.
+// Sample samples as wish says. If a call for the task does not return, it tries again without
+// the task.
 func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	st, err := s.session(ctx, wish, give)
 	if st.Hung == 0 || st.Samples > 0 || wish.PID == 0 || ctx.Err() != nil {
@@ -81,8 +81,8 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 	return again, err
 }
 
-// session looks from a thread of its own, which is left behind where a call does not
-// return. Should it do so later, nothing but what it holds is looked after.
+// session samples on a thread of its own, which it abandons if a call does not return. If the
+// call returns later, that thread only frees what it holds.
 func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (st stack.Statistics, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,7 +96,7 @@ func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack
 	var ownErr error
 	go func() {
 		defer close(done)
-		// What errors are about, and rights to threads, stay with one thread.
+		// Errors and rights to threads belong to one thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		own, ownErr = s.look(ctx, k, wish, g.give)
@@ -116,7 +116,7 @@ func (s *Sampler) session(ctx context.Context, wish stack.Wish, give func(*stack
 	return st, err
 }
 
-// look is a session.
+// look runs a session.
 func (s *Sampler) look(ctx context.Context, k kernel, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	rate := min(max(wish.Rate, 1), stack.MaxRate)
 	if wish.PID == 0 {
@@ -149,7 +149,7 @@ func (s *Sampler) look(ctx context.Context, k kernel, wish stack.Wish, give func
 	return st, nil
 }
 
-// shots looks by stackshots.
+// shots samples with stackshots.
 func (s *Sampler) shots(ctx context.Context, k kernel, pid int32, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	if _, why := s.refused.givenUp(); why != nil {
 		return stack.Statistics{}, why

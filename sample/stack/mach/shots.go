@@ -11,14 +11,14 @@ import (
 	"tachograph/sample/stack/kcdata"
 )
 
-// everybody is the process that all are.
+// everybody stands for all processes instead of a pid.
 const everybody = -1
 
-// maxShots is how many stackshots are taken a second: while one is taken, nothing
-// else runs on the whole machine.
+// maxShots is the most stackshots per second: while one is taken, nothing else runs on the
+// whole machine.
 const maxShots = 2
 
-// What a stackshot is asked for, as <kern/debug.h> numbers it.
+// Flags of a stackshot, as <kern/debug.h> numbers them.
 const (
 	shotQueues     = 0x1
 	shotLoads      = 0x2
@@ -42,7 +42,7 @@ type shots struct {
 	pid      int32
 	where    *whereabouts
 	lengths  durations
-	stopped  time.Duration // in all
+	stopped  time.Duration // in total
 	statuses stack.Statistics
 	sample   stack.Sample
 	give     func(*stack.Sample)
@@ -52,8 +52,8 @@ func newShots(k kernel, pid int32, give func(*stack.Sample)) *shots {
 	return &shots{k: k, pid: pid, where: newWhereabouts(k), give: give, sample: stack.Sample{Count: 1}}
 }
 
-// run takes stackshots as often as they are due. One that the kernel could not
-// take now is left out; the next time is time enough.
+// run takes a stackshot whenever one is due. If the kernel cannot take it now, run waits for
+// the next time.
 func (s *shots) run(ctx context.Context, p *pace) (stack.Statistics, error) {
 	var last error
 	s.kernelImage()
@@ -97,7 +97,7 @@ func (s *shots) result(p *pace, last error) stack.Statistics {
 	return *st
 }
 
-// kernelImage asks for where the kernel is.
+// kernelImage finds the address of the kernel.
 func (s *shots) kernelImage() {
 	s.shot(0, shotFormat|shotLoads|shotKernel|shotNoIO, func(t *kcdata.Task) {
 		if t.PID == 0 && len(t.Images) > 0 {
@@ -106,7 +106,7 @@ func (s *shots) kernelImage() {
 	})
 }
 
-// take takes one and tells what is in it.
+// take takes a stackshot and gives its samples.
 func (s *shots) take() error {
 	flags := uint64(shotUsual)
 	if !s.where.laidOut {
@@ -127,8 +127,7 @@ func (s *shots) take() error {
 func (s *shots) shot(pid int32, flags uint64, each func(*kcdata.Task)) error {
 	var damage error
 	err := s.k.Shot(pid, flags, func(b []byte) {
-		// What the caches are comes before the processes, how long it took at the
-		// end.
+		// The caches come before the processes, the duration at the end.
 		all, err := kcdata.Read(b, func(t *kcdata.Task, caches []kcdata.Cache) {
 			s.where.layOut(caches)
 			each(t)
@@ -145,7 +144,7 @@ func (s *shots) shot(pid int32, flags uint64, each func(*kcdata.Task)) error {
 	return err
 }
 
-// task tells of the threads of a process.
+// task gives the samples of a process's threads.
 func (s *shots) task(t *kcdata.Task) {
 	who := s.where.enter(t)
 	for i := range t.Threads {

@@ -11,11 +11,10 @@ import (
 	"tachograph/sample/stack/macho"
 )
 
-// reopened is how often a process may become another program while it is
-// sampled.
+// reopened is how often a process may call exec while it is sampled.
 const reopened = 4
 
-// task is a session with one process that may be opened.
+// task is a session with one process that the recorder may open.
 type task struct {
 	k        kernel
 	process  process
@@ -25,7 +24,7 @@ type task struct {
 	eye      *eye
 	mem      memory
 	images   images
-	queues   map[uint64]string // labels of dispatch queues, of this round
+	queues   map[uint64]string // labels of dispatch queues, in this round
 	statuses stack.Statistics
 	sample   stack.Sample
 	give     func(*stack.Sample)
@@ -41,7 +40,7 @@ func newTask(k kernel, p process, right port, asked int, give func(*stack.Sample
 	return t
 }
 
-// enter begins with a task, which is another one after an exec.
+// enter begins with a task; after an exec the process has another task.
 func (t *task) enter(right port) {
 	t.right = right
 	t.eye.task, t.eye.translated = right, t.process.translated
@@ -57,7 +56,7 @@ func (t *task) leave() {
 	}
 }
 
-// run looks at the process as often as it is due.
+// run samples the process whenever it is due.
 func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
 	t.eye.guard.watch(func(token port) {
 		if t.k.Resume(token) != 0 {
@@ -84,8 +83,8 @@ func (t *task) run(ctx context.Context, p *pace) stack.Statistics {
 	return *s
 }
 
-// open opens the process once more, if it is still there: a process that calls exec
-// gets another task.
+// open opens the process again, if it still exists: a process that calls exec gets another
+// task.
 func (t *task) open() bool {
 	now, ok := t.k.Process(t.process.pid)
 	if !ok || now.key != t.process.key {
@@ -103,7 +102,7 @@ func (t *task) open() bool {
 	return true
 }
 
-// round looks at each thread once; false is that the task is no more.
+// round samples each thread once; it returns false if the task is gone.
 func (t *task) round() bool {
 	switch c := t.threads.update(t.right, t.without); {
 	case c.gone():
@@ -125,7 +124,7 @@ func (t *task) round() bool {
 			t.moving = append(t.moving, h)
 		}
 	}
-	// By now everything that a look takes has been used, and is at hand.
+	// By now everything that a window needs has been used once and is in memory.
 	for rest := t.moving; len(rest) > 0; {
 		n, c := t.eye.window(rest)
 		if c != 0 {
@@ -146,7 +145,7 @@ func (t *task) round() bool {
 	return true
 }
 
-// without counts a thread that cannot be looked at.
+// without counts a thread that cannot be sampled.
 func (t *task) without(c code) {
 	switch {
 	case c.gone():
@@ -164,7 +163,7 @@ func (t *task) failed(what string, c code) {
 	t.statuses.Why = what + ": " + t.k.Message(c)
 }
 
-// tell makes a sample of what was seen of a thread.
+// tell gives the sample of what was seen of a thread.
 func (t *task) tell(h *thread, seen *glance) {
 	t.statuses.Samples++
 	s := &t.sample
@@ -185,8 +184,8 @@ func (t *task) tell(h *thread, seen *glance) {
 	t.give(s)
 }
 
-// leaf is the caller of an innermost function that has no frame, or has none yet;
-// 0 if it has one, as far as that can be told.
+// leaf returns the caller of an innermost function that has no frame, or has none yet; 0 if it
+// has one, as far as that can be found out.
 func (t *task) leaf(seen *glance) uint64 {
 	r, frames := &seen.registers, seen.frames
 	inner, ok := t.images.function(frames[0])
@@ -195,8 +194,8 @@ func (t *task) leaf(seen *glance) uint64 {
 	}
 	caller := r.LR
 	if caller == 0 {
-		// Intel's processors push it. A function then pushes the frame pointer, which
-		// is still its caller's, and makes that point there.
+		// Intel's processors push it. A function then pushes the frame pointer, which still
+		// belongs to its caller, and makes it point there.
 		switch {
 		case frames[0] == inner:
 			caller = seen.top[0]
@@ -204,8 +203,8 @@ func (t *task) leaf(seen *glance) uint64 {
 			caller = seen.top[1]
 		}
 	}
-	// Others have it in a register. Once a function has called another, that leads
-	// back into itself.
+	// Other processors have it in a register. Once a function has called another, that register
+	// points back into the function itself.
 	caller &= chain.Plain
 	if caller == 0 || len(frames) > 1 && frames[1] == caller {
 		return 0
@@ -216,13 +215,13 @@ func (t *task) leaf(seen *glance) uint64 {
 	return caller
 }
 
-// A dispatch queue has its label here.
+// Offset of the label in a dispatch queue.
 const (
 	queueLabel = 72
 	maxLabel   = 128
 )
 
-// queue is the label of the dispatch queue at an address.
+// queue returns the label of the dispatch queue at an address.
 func (t *task) queue(at uint64) string {
 	if at == 0 {
 		return ""

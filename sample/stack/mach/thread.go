@@ -1,12 +1,12 @@
 package mach
 
-// thread is one that is looked at, and a right to it.
+// thread is a thread of the task, and a right to it.
 type thread struct {
 	port  port
 	who   identity
-	round int // the last one in which it was there
-	// What was seen of it: running is for the sample at hand, the rest is from when
-	// it was last seen to wait.
+	round int // the last round in which it existed
+	// What was seen of it: running is for the current sample, the rest is from when it was last
+	// seen waiting.
 	running   bool
 	known     bool
 	described description
@@ -30,23 +30,23 @@ func (t *thread) name() string {
 	return printable(string(b))
 }
 
-// maxThreads is how many threads of a process are looked at.
+// maxThreads is how many threads of a process are sampled.
 const maxThreads = 4096
 
-// threads are those of a task.
+// threads are the threads of a task.
 type threads struct {
 	k     kernel
 	all   map[port]*thread
-	order []*thread // those that there are, as the kernel lists them
+	order []*thread // the existing threads, as the kernel lists them
 	list  []port
 	round int
 }
 
 func newThreads(k kernel) *threads { return &threads{k: k, all: make(map[port]*thread)} }
 
-// update asks which threads there are. Of each one right is kept, by which it is
-// known the next time: a name of a right stays that of the same thread as long.
-// without is told of each that cannot be looked at, and why.
+// update lists the threads. It keeps one right to each thread and recognises the thread by it
+// the next time: while a right is held, its name stays that of the same thread. It calls
+// without for each thread that cannot be sampled, with the reason.
 func (h *threads) update(task port, without func(code)) (c code) {
 	h.list, c = h.k.Threads(task, h.list[:0])
 	if c != 0 {
@@ -58,7 +58,7 @@ func (h *threads) update(task port, without func(code)) (c code) {
 		t := h.all[p]
 		switch {
 		case t != nil:
-			h.k.Close(p) // the one that is kept already is enough
+			h.k.Close(p) // the right that is kept already is enough
 		case len(h.order) >= maxThreads:
 			h.k.Close(p)
 			without(resourceShortage)

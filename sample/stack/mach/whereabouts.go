@@ -7,9 +7,9 @@ import (
 	"tachograph/sample/stack/macho"
 )
 
-// whereabouts makes names of the addresses in stackshots. These have images as
-// addresses and UUIDs; what else is to be known of those in the shared cache is
-// found in this process's own memory, which has the same cache at the same place.
+// whereabouts turns the addresses in stackshots into frames. Stackshots have images as
+// addresses and UUIDs; for those in the shared cache the rest is found in this process's own
+// memory, which has the same cache at the same address.
 type whereabouts struct {
 	k       kernel
 	self    memory
@@ -21,17 +21,17 @@ type whereabouts struct {
 	caches  map[uint32]*images
 	people  map[uint64]*person // by unique number
 	all     map[kcdata.Load]*image
-	task    images  // the images of the process at hand, outside of its cache
+	task    images  // the images of the current process, outside of its cache
 	cache   *images // and in it
 }
 
-// person is a process as a stackshot has it.
+// person is a process as it appears in a stackshot.
 type person struct {
 	key, command string
 	short        string // the name in the stackshot, which an exec changes
 }
 
-// maxPeople bounds what is remembered of processes, and of images.
+// maxPeople bounds how many processes, and how many images, are remembered.
 const maxPeople = 1 << 16
 
 func newWhereabouts(k kernel) *whereabouts {
@@ -50,7 +50,7 @@ func (w *whereabouts) inKernel(addr uint64) stack.Frame {
 	return stack.Frame{Address: addr, Image: w.kernel, Kernel: true}
 }
 
-// layOut takes in where the images of the shared caches are.
+// layOut takes in the addresses of the images of the shared caches.
 func (w *whereabouts) layOut(caches []kcdata.Cache) {
 	for i := range caches {
 		c := &caches[i]
@@ -77,12 +77,12 @@ func (w *whereabouts) layOut(caches []kcdata.Cache) {
 		m.sort()
 		w.caches[c.ID] = m
 		if i == 0 {
-			w.caches[0] = m // what tasks say that have the system's
+			w.caches[0] = m // tasks with the system's cache have ID 0
 		}
 	}
 }
 
-// enter says whose addresses come.
+// enter begins with the addresses of a process.
 func (w *whereabouts) enter(t *kcdata.Task) *person {
 	p := w.people[t.Unique]
 	if p == nil || p.short != t.Command {
@@ -104,13 +104,13 @@ func (w *whereabouts) enter(t *kcdata.Task) *person {
 	return p
 }
 
-// same asks who has a number now, in case that it is still the same process.
+// same returns the process that now has a pid, and whether it is still p.
 func (w *whereabouts) same(pid int32, p *person) (process, bool) {
 	now, ok := w.k.Process(pid)
 	return now, ok && now.key == p.key
 }
 
-// outside is an image outside of the cache: stackshots have no paths of these.
+// outside returns an image outside of the cache; stackshots do not have its path.
 func (w *whereabouts) outside(in kcdata.Load, pid int32, p *person) *image {
 	at := w.all[in]
 	if at != nil {

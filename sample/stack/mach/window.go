@@ -7,35 +7,35 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// While a task is suspended all of its threads are, so that as many of those that
-// run are read as there is time for, and one at least.
+// While a task is suspended all of its threads are, so a window reads as many of the running
+// threads as it has time for, and at least one.
 const (
-	// maxWindow is when a look at suspended threads ends, whatever is still to be
-	// read of their stacks. The goal is never to keep a process from running for a
-	// millisecond; one more call may be under way at that moment.
+	// maxWindow is when reading suspended threads ends, even if stacks are incomplete. The goal
+	// is never to keep a process from running for a millisecond; one more call may be under way
+	// at that moment.
 	maxWindow = 500_000 // nanoseconds
-	// shortWindow is until when another thread is begun with.
+	// shortWindow is until when another thread may be begun.
 	shortWindow = 50_000
 	maxBatch    = 16
 )
 
-// glance is what is read of a thread: nothing in it needs to be allocated, and
-// nothing to be looked up while the thread stands still.
+// glance is what is read of a thread: while the thread stands still, nothing in it needs to be
+// allocated or looked up.
 type glance struct {
 	registers chain.Registers
 	top       [2]uint64 // of the stack
 	frames    []uint64
 	end       stack.End
-	late      bool   // there was no time for all of it
+	late      bool   // there was no time to read all of it
 	queue     uint64 // the address of its dispatch queue, 0 for none
 	failed    code   // why there is nothing
 }
 
-// memory is what can be read of a task, once and then until a time has come.
+// memory reads a task's memory: once, and then until a time limit.
 type memory struct {
 	k     kernel
 	task  port
-	until uint64 // 0 is without end
+	until uint64 // 0: no limit
 	again bool
 	late  bool
 }
@@ -49,7 +49,7 @@ func (m *memory) Read(addr uint64, b []byte) bool {
 	return m.k.Read(m.task, addr, b)
 }
 
-// eye looks at the threads of a task.
+// eye reads the threads of a task.
 type eye struct {
 	k          kernel
 	task       port
@@ -71,7 +71,7 @@ func newEye(k kernel) *eye {
 	return e
 }
 
-// read reads a thread that does not move now, or so we think.
+// read reads a thread that does not move now, as far as we know.
 func (e *eye) read(t *thread, s *glance, until uint64) code {
 	if s.failed = e.k.Registers(t.port, e.translated, &s.registers); s.failed != 0 {
 		return s.failed
@@ -93,8 +93,8 @@ func (e *eye) readQueue(t *thread, s *glance) {
 	}
 }
 
-// look reads a thread if it waits, and leaves in the first glance what it saw; ok
-// is false if it runs, or has moved meanwhile.
+// look reads a waiting thread into the first glance; ok is false if the thread runs, or has
+// moved meanwhile.
 func (e *eye) look(t *thread) (ok bool, c code) {
 	var now, after description
 	if c := e.k.Describe(t.port, &now); c != 0 {
@@ -107,7 +107,7 @@ func (e *eye) look(t *thread) (ok bool, c code) {
 	}
 	s := &e.seen[0]
 	if known {
-		// It has not used any time since it was seen last: it is where it was.
+		// It has not used any CPU time since it was last seen: it has not moved.
 		if c := e.k.Registers(t.port, e.translated, &s.registers); c != 0 {
 			return false, c
 		}
@@ -135,19 +135,19 @@ func (e *eye) look(t *thread) (ok bool, c code) {
 	return true, 0
 }
 
-// window suspends the task for as long as it takes to read some of its threads:
-// n of them, each with a glance of its own.
+// window suspends the task for as long as it takes to read some of its threads: n of them, each
+// into a glance of its own.
 func (e *eye) window(list []*thread) (n int, c code) {
 	begin := e.k.Now()
 	token, c := e.k.Suspend(e.task)
 	switch {
 	case c == kernInvalidArgument:
-		return 0, notSupported // a system in which this takes more than the right to read
+		return 0, notSupported // this system requires more than the right to read
 	case c != 0:
 		return 0, c
 	}
 	held := e.guard.hold(token)
-	// Whatever happens, it goes on.
+	// Whatever happens, the task continues.
 	defer func() {
 		ended := !e.guard.release(held)
 		if !ended && e.k.Resume(token) != 0 {
@@ -162,7 +162,7 @@ func (e *eye) window(list []*thread) (n int, c code) {
 				s.failed = timedOut
 			case s.failed == 0 && s.late:
 				e.mem = memory{k: e.k, task: e.task}
-				e.readQueue(list[i], s) // there was no time for it
+				e.readQueue(list[i], s) // there was no time for it before
 			}
 		}
 	}()

@@ -9,12 +9,12 @@ import (
 // Cached is an image of the shared cache.
 type Cached struct {
 	UUID, Path string
-	Load       uint64 // where it is in processes that use the cache
+	Load       uint64 // its address in processes that use the cache
 	Size       uint64
 }
 
-// ReadCache reads the table of images in the header of a shared cache, and the
-// cache's UUID, from memory that it is mapped into.
+// ReadCache reads the table of images in the header of a shared cache, and the cache's UUID,
+// from the memory of a process that has it.
 func ReadCache(mem chain.Memory, base uint64) (uuid string, images []Cached, ok bool) {
 	le := binary.LittleEndian
 	var h [232]byte

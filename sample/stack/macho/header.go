@@ -7,18 +7,18 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// Header is what is wanted of an image's header and load commands.
+// Header is the needed part of an image's header and load commands.
 type Header struct {
 	UUID string // upper case with dashes; "" if it has none
-	Load uint64 // where its header is
-	// Size is that of its text, from the header on.
+	Load uint64 // address of its header
+	// Size is the size of its text, from the header on.
 	Size uint64
-	// Cache says that it is a part of the shared cache.
+	// Cache says that the image is a part of the shared cache.
 	Cache bool
 
-	slide        uint64 // what to add to its own addresses
+	slide        uint64 // added to the addresses in the file
 	link         span   // __LINKEDIT, in memory
-	linkFile     uint64 // where in the file that begins
+	linkFile     uint64 // where in the file that part begins
 	symbols      uint64 // offsets in the file
 	strings      uint64
 	starts       uint64
@@ -29,7 +29,7 @@ type Header struct {
 
 type span struct{ at, size uint64 }
 
-// Load commands, and what else of <mach-o/loader.h> is looked at.
+// Load commands, and other constants of <mach-o/loader.h>.
 const (
 	magic64       = 0xfeedfacf
 	headerSize    = 32
@@ -43,7 +43,7 @@ const (
 	linkeditStart = 16 // bytes of a segment's name
 )
 
-// ReadHeader reads the header of the image that was loaded at an address.
+// ReadHeader reads the header of the image loaded at an address.
 func ReadHeader(mem chain.Memory, load uint64) (h Header, ok bool) {
 	var head [headerSize]byte
 	if !mem.Read(load, head[:]) || binary.LittleEndian.Uint32(head[:]) != magic64 {
@@ -96,8 +96,8 @@ func (h *Header) take(commands []byte) bool {
 	return text && h.Size > 0 && h.Load+h.Size > h.Load
 }
 
-// inLinkedit is where in memory a part of the file is that __LINKEDIT holds, and
-// whether all of its bytes do.
+// inLinkedit returns the address of a part of the file in __LINKEDIT, and whether __LINKEDIT
+// holds all of that part.
 func (h *Header) inLinkedit(offset, length uint64) (at uint64, ok bool) {
 	if offset < h.linkFile || length == 0 {
 		return 0, false
@@ -118,7 +118,7 @@ func name(b []byte) string {
 	return string(b)
 }
 
-// UUID is how debuggers write one; "" for the one that is all zeros.
+// UUID formats a UUID as debuggers do; a UUID of zeros gives "".
 func UUID(b [16]byte) string {
 	if b == ([16]byte{}) {
 		return ""

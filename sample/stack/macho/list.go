@@ -6,29 +6,28 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// Infos is what dyld keeps for debuggers, its dyld_all_image_infos.
+// Infos is what dyld keeps for debuggers: its dyld_all_image_infos.
 type Infos struct {
 	Count uint32
 	Array uint64 // 0 while dyld changes the list
-	Dyld  uint64 // where dyld itself is; the list lacks it
-	// Path is where the name of dyld's file is; 0 in old systems.
+	Dyld  uint64 // address of dyld itself, which the list lacks
+	// Path is the address of the name of dyld's file; 0 in old systems.
 	Path uint64
-	// Changed is when the list was changed last, in Mach ticks.
+	// Changed is when the list last changed, in Mach ticks.
 	Changed uint64
-	// CacheUUID is the shared cache's, "" if the process has none, and CacheSlide by
-	// how much higher it is than where it was made for.
+	// CacheUUID is the shared cache's, "" if the process has none, and CacheSlide by how much
+	// it is loaded above the address that it was made for.
 	CacheUUID  string
 	CacheSlide uint64
 }
 
-// infosSize is up to dyldPath, which macOS has had since 10.12.
+// infosSize reaches up to dyldPath, which macOS has had since 10.12.
 const infosSize = 200
 
-// MaxImages is how many images of a process are looked at: large programs have
-// some 3,000.
+// MaxImages limits the images of a process that are looked at: large programs have some 3,000.
 const MaxImages = 16384
 
-// ReadInfos reads them from where TASK_DYLD_INFO says that they are.
+// ReadInfos reads them at the address that TASK_DYLD_INFO returns.
 func ReadInfos(mem chain.Memory, at, size uint64) (in Infos, ok bool) {
 	var b [infosSize]byte
 	if at == 0 || size < infosSize || !mem.Read(at, b[:]) {
@@ -41,10 +40,10 @@ func ReadInfos(mem chain.Memory, at, size uint64) (in Infos, ok bool) {
 	}, true
 }
 
-// Entry is an image of the list: where it was loaded, and where its path is.
+// Entry is an image of the list: its address, and the address of its path.
 type Entry struct{ Load, Path uint64 }
 
-// List appends the images in the order they were loaded, dyld as the last.
+// List appends the images in the order in which they were loaded, and dyld last.
 func (in *Infos) List(mem chain.Memory, to []Entry) ([]Entry, bool) {
 	if in.Array == 0 || in.Count > MaxImages {
 		return to, false
@@ -68,8 +67,8 @@ func (in *Infos) List(mem chain.Memory, to []Entry) ([]Entry, bool) {
 	return to, true
 }
 
-// Text reads the text at an address up to its NUL, in parts that do not go across
-// pages. What is longer than max, or cannot be read, is none.
+// Text reads the text at an address up to its NUL, in parts that do not cross pages. It returns
+// false if the text is longer than max or cannot be read.
 func Text(mem chain.Memory, at uint64, max int) (string, bool) {
 	var b [256]byte
 	var long []byte

@@ -8,35 +8,35 @@ import (
 	"tachograph/sample/stack/chain"
 )
 
-// Symbols are the names of an image's functions. The names themselves stay where
-// they are until they are asked for: the images of the shared cache have a table
-// of hundreds of megabytes in common.
+// Symbols are the functions of an image. Their names are left in memory and read one by one
+// when needed: the images of the shared cache have one table of hundreds of megabytes in
+// common.
 type Symbols struct {
 	defined []symbol // by offset
-	starts  []uint32 // of all functions, also those without a name; may be empty
-	strings uint64   // where the names are
+	starts  []uint32 // of all functions, also of those without a name; may be empty
+	strings uint64   // address of the names
 	size    uint32
 }
 
-// symbol is where a function begins in the text, and where its name does.
+// symbol is where a function begins in the text, and where its name begins.
 type symbol struct{ offset, name uint32 }
 
-// Budget is how much may still be read of symbol tables.
+// Budget is how much of symbol tables may still be read.
 type Budget struct {
 	Symbols int // and starts of functions
 }
 
-// Longest is the longest name that is taken: those of templates are long.
+// Longest is the longest name that is accepted: names of templates are long.
 const Longest = 4096
 
 const (
 	nlistSize = 16
-	// a symbol that is defined in a section, and no note for a debugger
+	// a symbol defined in a section, not a note for a debugger
 	typeMask, typeSection, debugMask = 0x0e, 0x0e, 0xe0
 )
 
-// ReadSymbols reads where the functions of an image begin, as far as the budget
-// goes; nil if there are none to be had.
+// ReadSymbols reads where the functions of an image begin, as far as the budget allows; it
+// returns nil if it can read none.
 func (h *Header) ReadSymbols(mem chain.Memory, budget *Budget) *Symbols {
 	n := int(h.symbolCount)
 	table, ok := h.inLinkedit(h.symbols, uint64(n)*nlistSize)
@@ -73,7 +73,7 @@ func (s *Symbols) take(entry []byte, h *Header) {
 	s.defined = append(s.defined, symbol{uint32(offset), kind})
 }
 
-// readStarts reads where functions begin: differences in bytes of seven bits.
+// readStarts reads where functions begin: differences, encoded in bytes of seven bits.
 func (s *Symbols) readStarts(mem chain.Memory, h *Header, budget *Budget) {
 	length := uint64(h.startsLength)
 	at, ok := h.inLinkedit(h.starts, length)
@@ -97,8 +97,7 @@ func (s *Symbols) readStarts(mem chain.Memory, h *Header, budget *Budget) {
 	budget.Symbols -= len(s.starts)
 }
 
-// Function is where the function begins that an offset is in, as far as that is
-// known.
+// Function returns the start of the function that contains an offset, if known.
 func (s *Symbols) Function(offset uint64) (start uint64, ok bool) {
 	if s == nil || offset>>32 != 0 {
 		return 0, false
@@ -115,8 +114,8 @@ func (s *Symbols) Function(offset uint64) (start uint64, ok bool) {
 	return 0, false
 }
 
-// Name is the name of the function that an offset is in; "" for one whose name
-// has been stripped away, which is never that of the function before it.
+// Name returns the name of the function that contains an offset; "" if that name was stripped.
+// It never returns the name of the function before.
 func (s *Symbols) Name(mem chain.Memory, offset uint64) string {
 	start, ok := s.Function(offset)
 	if !ok {
@@ -130,10 +129,10 @@ func (s *Symbols) Name(mem chain.Memory, offset uint64) string {
 	if !ok {
 		return ""
 	}
-	return strings.TrimPrefix(text, "_") // which all names of C have here, and Go's have not
+	return strings.TrimPrefix(text, "_") // all names of C have it here, those of Go do not
 }
 
-// before is the index of the last of list that is not above an offset, or -1.
+// before returns the index of the last element of list that is not above offset, or -1.
 func before[T any](list []T, offset uint32, of func(T) uint32) int {
 	i, found := slices.BinarySearchFunc(list, offset, func(v T, o uint32) int { return int(int64(of(v)) - int64(o)) })
 	if found {
