@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Change is a key whose effective value is another one now.
+// Change is a key with a new effective value.
 type Change struct{ Key, Was, Is string }
 
-// Changes compares two configurations key by key. Of the command that runs on
-// finished archives it says only that it changed, see TOML.
+// Changes compares two configurations key by key. For the command that runs on finished
+// archives it says only that it changed, see TOML.
 func Changes(old, now *Config) []Change {
 	var out []Change
 	for _, k := range keys {

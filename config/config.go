@@ -6,9 +6,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Config is an effective configuration: defaults with the file's keys on top.
+// Config is an effective configuration: the defaults, overridden by the keys of the file.
 type Config struct {
-	// File is where it was read from; empty for the defaults.
+	// File is the file it was read from; empty for the defaults.
 	File string
 
 	Archive Archive
@@ -17,8 +17,8 @@ type Config struct {
 	Intervals metric.Intervals
 	// Rules move metrics between classes; the last one that matches wins.
 	Rules []Rule
-	// Triggers are the defaults, each unless the file has another of its name,
-	// and those of the file.
+	// Triggers are the triggers of the file, and the defaults whose names the file does not
+	// have.
 	Triggers []Trigger
 
 	Process Process
@@ -31,8 +31,7 @@ type Config struct {
 // Off is the interval of a class that is not read at all.
 const Off = time.Duration(0)
 
-// Archive says where archives are kept, when the next begins and how long they
-// stay.
+// Archive says where archives are kept, when a new one begins and how long they are kept.
 type Archive struct {
 	Dir      string // empty: the platform's default
 	Group    string
@@ -40,8 +39,8 @@ type Archive struct {
 	MaxSize  int64
 	KeepFor  time.Duration
 	KeepSize int64
-	// Archives are reduced to steps of ReduceTo before they are removed, and what is made
-	// of them stays for KeepReducedFor; Off: they are not.
+	// Archives are reduced to steps of ReduceTo before they are removed, and the reduced
+	// archives are kept for KeepReducedFor; Off: they are not reduced.
 	KeepReducedFor time.Duration
 	ReduceTo       time.Duration
 	Sync           time.Duration
@@ -59,17 +58,17 @@ type Rule struct {
 	line  int
 }
 
-// Process says what is kept of processes beside their numbers.
+// Process says what is kept about processes besides their numbers.
 type Process struct {
 	Args       Args
 	Threads    []string // patterns of process names whose threads are read
-	ThreadsTop int      // and those of the N busiest
+	ThreadsTop int      // and of the N busiest ones
 }
 
-// Args says what is kept of command lines.
+// Args says how much of command lines is kept.
 type Args string
 
-// The three choices, from the most private to the most telling.
+// The three choices, the most private first.
 const (
 	ArgsOff      Args = "off"
 	ArgsRedacted Args = "redacted"
@@ -116,7 +115,7 @@ func Default() *Config {
 	return c
 }
 
-// InForce are the intervals at which classes are read, all things considered.
+// InForce returns the intervals at which classes are read, with all settings applied.
 func (c *Config) InForce() metric.Intervals {
 	in := c.Intervals
 	in[metric.Disabled] = Off
@@ -126,10 +125,10 @@ func (c *Config) InForce() metric.Intervals {
 	return in
 }
 
-// Interval is how often class cl is read: Off when it is not.
+// Interval returns how often class cl is read; Off if it is not.
 func (c *Config) Interval(cl metric.Class) time.Duration { return c.InForce()[cl] }
 
-// Shortest is the interval of the class that is read most often.
+// Shortest returns the interval of the class that is read most often.
 func (c *Config) Shortest() time.Duration {
 	shortest := metric.Once
 	for _, d := range c.InForce() {
@@ -140,7 +139,7 @@ func (c *Config) Shortest() time.Duration {
 	return shortest
 }
 
-// Class is the class that d is read with.
+// Class returns the class with which d is read.
 func (c *Config) Class(d *metric.Desc) metric.Class {
 	if r := c.rule(d); r != nil {
 		return r.Class

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 )
 
-// DefaultArchiveDir is where the recorder of this user keeps its archives when
-// nothing else is said. It is never a place that macOS guards with a question
-// to the user, such as Documents.
+// DefaultArchiveDir is where this user's recorder keeps its archives by default. It is never a
+// directory, such as Documents, for which macOS asks the user's permission.
 func DefaultArchiveDir() string {
 	if os.Geteuid() == 0 {
 		return systemArchiveDir
@@ -15,9 +14,8 @@ func DefaultArchiveDir() string {
 	return userArchiveDir()
 }
 
-// ReadArchiveDir is where a reader looks when nothing else is said: the
-// archives of this user's own recorder if there are any, else those of the
-// machine's.
+// ReadArchiveDir is where a reader looks by default: in the archives of this user's own
+// recorder if there are any, else in the machine's.
 func ReadArchiveDir() string {
 	if dir := DefaultArchiveDir(); dir == systemArchiveDir || isDir(dir) || !isDir(systemArchiveDir) {
 		return dir
@@ -25,8 +23,7 @@ func ReadArchiveDir() string {
 	return systemArchiveDir
 }
 
-// PushDir is where replay push of this user keeps how far it has come when nothing
-// else is said.
+// PushDir is where this user's replay push keeps its progress by default.
 func PushDir() string {
 	if os.Geteuid() == 0 {
 		return systemPushDir
@@ -34,8 +31,8 @@ func PushDir() string {
 	return userPushDir()
 }
 
-// PushDirs are the directories in which replay push keeps how far it has come: that of
-// the machine's, and that of this user's.
+// PushDirs are the directories in which replay push keeps its progress: the machine's, and this
+// user's.
 func PushDirs() []string {
 	if dir := PushDir(); dir != systemPushDir {
 		return []string{systemPushDir, dir}
@@ -48,8 +45,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// DefaultFile is where the recorder of this user looks for its configuration
-// when nothing else is said. It need not exist.
+// DefaultFile is where this user's recorder looks for its configuration by default. The file
+// need not exist.
 func DefaultFile() string {
 	if os.Geteuid() == 0 {
 		return systemFile
@@ -61,8 +58,8 @@ func DefaultFile() string {
 	return filepath.Join(dir, "tachograph", "tachograph.toml")
 }
 
-// home is the user's directory, or the root where there is none: then making
-// the archive fails with a path that explains itself.
+// home is the user's home directory, or the root if there is none: then making the archive
+// fails with a path that explains itself.
 func home() string {
 	if dir, err := os.UserHomeDir(); err == nil {
 		return dir

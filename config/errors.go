@@ -9,8 +9,8 @@ import (
 // Error is one mistake in a configuration file.
 type Error struct {
 	File string
-	Line int    // 0 when the mistake has no line
-	Key  string // path of the key, empty when the mistake is not one key's
+	Line int    // 0 if the mistake has no line
+	Key  string // path of the key, empty if the mistake is not in one key
 	Msg  string
 }
 
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// list collects mistakes so that all of them can be mended in one go.
+// list collects mistakes so that all of them can be corrected at once.
 type list []error
 
 func (l *list) add(e *Error) { *l = append(*l, e) }

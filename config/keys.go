@@ -10,8 +10,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// key is one row of the configuration: where it stands in the file, how its
-// value is read and how it is written.
+// key is one key of the configuration: its path in the file, how its value is read and how it
+// is written.
 type key struct {
 	path string
 	set  func(*Config, any) error
@@ -65,7 +65,7 @@ var keys = append([]key{
 	choiceKey("log.level", func(c *Config) *string { return &c.Log.Level }, "debug", "info", "warn", "error"),
 }, classKeys()...)
 
-// classKeys are the intervals of the classes that repeat.
+// classKeys returns the keys of the intervals of the classes that are read repeatedly.
 func classKeys() []key {
 	var ks []key
 	for cl := metric.Class(0); cl < metric.NumClasses; cl++ {
@@ -130,7 +130,7 @@ func oneOf(at *string, s string, choices ...string) error {
 	return fmt.Errorf("is none of %s", strings.Join(choices, ", "))
 }
 
-// stepKey is a length of time that divides a day.
+// stepKey is the key of a duration that divides a day.
 func stepKey(path string, at func(*Config) *time.Duration) key {
 	k := durationKey(path, time.Second, false, at)
 	set := k.set
@@ -220,7 +220,7 @@ func stringList(v any) ([]string, error) {
 	return out, nil
 }
 
-// setCommand insists on an absolute path: a service has no PATH worth trusting.
+// setCommand requires an absolute path: a service has no PATH that could be trusted.
 func setCommand(at *[]string, v any) error {
 	words, err := stringList(v)
 	if err != nil {

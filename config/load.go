@@ -15,11 +15,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// maxFile bounds what Load reads: a configuration is some kilobytes.
+// maxFile limits what Load reads: a configuration has some kilobytes.
 const maxFile = 1 << 20
 
-// Load reads the file at path over the defaults and checks that it stands in a
-// place that only its owner can change.
+// Load reads the file at path over the defaults and checks that only its owner can change it.
 func Load(path string) (*Config, error) {
 	f, _, err := trust.Running(os.Geteuid()).Open(path)
 	if err != nil {
@@ -51,12 +50,11 @@ func Load(path string) (*Config, error) {
 	return c, nil
 }
 
-// Parse reads a configuration's text over the defaults. The file's name is
-// only for errors.
+// Parse reads a configuration's text over the defaults. The file's name is used only in errors.
 func Parse(file, text string) (*Config, error) {
 	tree := make(map[string]any)
 	if _, err := toml.Decode(text, &tree); err != nil {
-		// The parser's own message quotes what it stumbled over.
+		// The parser's own message quotes the text that it could not parse.
 		e := &Error{File: file, Msg: "this line is not valid TOML"}
 		var pe toml.ParseError
 		if errors.As(err, &pe) {
@@ -98,8 +96,8 @@ func Parse(file, text string) (*Config, error) {
 	return c, nil
 }
 
-// flatten turns nested tables into dotted paths. A table where a value belongs
-// stays visible as the paths below it, an empty one as itself.
+// flatten turns nested tables into dotted paths. A table in place of a value becomes the paths
+// below it, an empty one its own path.
 func flatten(prefix string, tree, out map[string]any) {
 	for name, v := range tree {
 		path := name
@@ -196,8 +194,8 @@ func (c *Config) unknown(path string) *Error {
 	return c.mistake(path, msg)
 }
 
-// nearest is the key that was probably meant: one with the same last word, or
-// one that differs by a letter or two.
+// nearest returns the key that was probably meant: one with the same last word, or one that
+// differs by a letter or two.
 func nearest(path string) string {
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	best, bestDist := "", 3
@@ -213,7 +211,7 @@ func nearest(path string) string {
 	return best
 }
 
-// distance is Levenshtein's.
+// distance is the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -234,8 +232,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// LoadDefault reads the default file, or takes the defaults where there is
-// none.
+// LoadDefault reads the default file, or returns the defaults if there is none.
 func LoadDefault() (*Config, error) {
 	path := DefaultFile()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

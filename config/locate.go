@@ -51,8 +51,8 @@ func itoa(n int) string {
 	return itoa(n/10) + string(rune('0'+n%10))
 }
 
-// splitKey reads a possibly quoted and dotted key up to "=" or "]" and gives
-// its path and the text after that.
+// splitKey reads a possibly quoted and dotted key up to "=" or "]" and returns its path and the
+// text after that.
 func splitKey(t string) (path, rest string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(t); i++ {
@@ -74,8 +74,7 @@ func splitKey(t string) (path, rest string, ok bool) {
 	return "", "", false
 }
 
-// skipper follows a value that may go over several lines: an array, or a
-// string in three quotes.
+// skipper follows a value that may span several lines: an array, or a string in three quotes.
 type skipper struct {
 	depth int
 	quote string // the three quotes that end the string, or ""

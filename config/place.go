@@ -11,9 +11,9 @@ import (
 	"tachograph/config/trust"
 )
 
-// checkPlace refuses a configuration that somebody else could have written:
-// world-writable ones always, ones that belong to another user when they name
-// a command to run. What root reads has been opened by a stricter rule.
+// checkPlace refuses a configuration that another user could have written: always if it is
+// world-writable, and if it names a command to run, also if it belongs to another user. A
+// stricter rule was applied when root opened its file.
 func checkPlace(path string, info fs.FileInfo, commands []command) error {
 	if info.Mode().Perm()&0o002 != 0 {
 		return &Error{File: path, Msg: "everybody may write this file: chmod o-w it"}
@@ -36,8 +36,8 @@ func checkPlace(path string, info fs.FileInfo, commands []command) error {
 	return nil
 }
 
-// checkParent refuses a directory in which everybody can replace a file. With
-// the sticky bit only owners can.
+// checkParent refuses a directory in which every user can replace a file. With the sticky bit
+// only owners can.
 func checkParent(path string) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
@@ -57,13 +57,13 @@ func owner(info fs.FileInfo) int {
 	return -1
 }
 
-// command is one that a configuration names, and where.
+// command is a command in a configuration, with its place for error messages.
 type command struct {
 	words   []string
 	mistake *Error
 }
 
-// commands are those that c names.
+// commands returns the commands in c.
 func (c *Config) commands() (all []command) {
 	if len(c.Archive.OnFinish) > 0 {
 		all = append(all, command{c.Archive.OnFinish, c.mistake("archive.on_finish", "")})
@@ -76,9 +76,9 @@ func (c *Config) commands() (all []command) {
 	return all
 }
 
-// checkCommands refuses a command of root's that somebody else could exchange, or a file
-// that it is told of.
-// One that is not there yet fails when it is run, and is looked at again then.
+// checkCommands refuses a command of root's if another user could replace it, or a file that
+// its arguments name. A command that does not exist yet fails when it is run, and is checked
+// again then.
 func checkCommands(all []command) error {
 	for _, c := range all {
 		if _, err := trust.Running(os.Geteuid()).Command(c.words); err != nil {
@@ -90,8 +90,8 @@ func checkCommands(all []command) error {
 	return nil
 }
 
-// CheckDir reports why archives cannot be kept in dir; nil when they can, or
-// when dir is absent but can be made.
+// CheckDir reports why archives cannot be kept in dir. It returns nil if they can, or if dir is
+// absent but can be made.
 func CheckDir(dir string) error {
 	if err := CheckOwnDir(dir); err != nil {
 		return err
@@ -102,7 +102,7 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// CheckOwnDir is CheckDir without the question who may write what is above dir.
+// CheckOwnDir is CheckDir without checking who may write the directories above dir.
 func CheckOwnDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -145,8 +145,8 @@ func CheckOwnDir(dir string) error {
 	return checkParent(dir)
 }
 
-// elsewhere is what to do where archives may not be written: root may write
-// everywhere but on media that nobody may write.
+// elsewhere says what to do if archives may not be written: root may write everywhere except on
+// read-only media.
 func elsewhere() string {
 	if os.Geteuid() == 0 {
 		return ": choose another directory (--archive DIR)"
@@ -154,8 +154,7 @@ func elsewhere() string {
 	return ": choose another directory (--archive DIR), or use sudo to record as root in " + systemArchiveDir
 }
 
-// CheckDir reports why archives cannot be kept where c says, naming file, line
-// and key.
+// CheckDir reports why archives cannot be kept in dir, with file, line and key if c sets it.
 func (c *Config) CheckDir(dir string) error {
 	err := CheckDir(dir)
 	if err != nil && c.File != "" && c.lines["archive.dir"] > 0 && dir == c.Archive.Dir {

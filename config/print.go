@@ -12,9 +12,8 @@ import (
 //go:embed default.toml
 var DefaultText string
 
-// TOML writes the effective configuration, for the archive. The commands that
-// run on finished archives and for triggers are left out: archives travel,
-// commands may hold secrets.
+// TOML returns the effective configuration, for the archive. It leaves out the commands for
+// finished archives and for triggers: archives are passed on, and commands may hold secrets.
 func (c *Config) TOML() string {
 	var b strings.Builder
 	section := ""

@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// CheckMetrics applies the monotonic rule to what this machine offers: no
-// metric may be read more often than its source can change.
+// CheckMetrics applies the rule that a metric must not be read more often than its source can
+// change to the metrics of this machine.
 func (c *Config) CheckMetrics(descs []*metric.Desc) error {
 	type breach struct {
 		e     *Error
@@ -55,7 +55,7 @@ func nature(least time.Duration) string {
 	return fmt.Sprintf("its source cannot give anything new more often than every %s", FormatDuration(least))
 }
 
-// IdleRules names the rules that match none of descs: a misspelling, or a
+// IdleRules returns an error for each rule that matches none of descs: a misspelling, or a
 // metric of another platform.
 func (c *Config) IdleRules(descs []*metric.Desc) []error {
 	var idle list

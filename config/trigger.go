@@ -12,8 +12,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Trigger says what to do when a condition over the values that are read has
-// held for a while.
+// Trigger says what to do when a condition on the recorded values has held for a while.
 type Trigger struct {
 	Name string
 	// When is an expression of replay's language, or "off".
@@ -24,8 +23,8 @@ type Trigger struct {
 	Burst  BurstWish
 	// Run is a command; nil for none.
 	Run []string
-	// It does nothing for CoolDown after it did something, and does no more than
-	// PerDay times in a day.
+	// After it has acted, the trigger does nothing for CoolDown; it acts at most PerDay times a
+	// day.
 	CoolDown time.Duration
 	PerDay   int
 	path     string // "trigger.0"; "" for a default
@@ -35,23 +34,22 @@ type Trigger struct {
 // Off reports whether t is switched off.
 func (t *Trigger) Off() bool { return t.When == "off" }
 
-// StacksWish is how stacks are to be sampled; a zero For is not at all.
+// StacksWish says how to sample stacks; with a zero For, they are not sampled.
 type StacksWish struct {
 	For  time.Duration
 	Rate int
-	// Of is "process", the one that the condition held for, or "all"; "" is the
-	// former where the condition is about processes.
+	// Of is "process", the one that the condition held for, or "all". "" means the former if
+	// the condition is about processes.
 	Of string
 }
 
-// BurstWish is which classes are to be read more often for a while; a zero For is
-// none.
+// BurstWish says which classes to read more often for a while; a zero For means none.
 type BurstWish struct {
 	Classes []metric.Class
 	Every   time.Duration
 	For     time.Duration
-	// Before is of how long before it the same is wanted: the classes are read every
-	// Every all the time, into memory.
+	// Before is how much of the past a burst keeps. To have it, the recorder always reads the
+	// classes each Every, into memory.
 	Before time.Duration
 }
 
@@ -69,7 +67,7 @@ const (
 	maxBefore     = time.Minute
 )
 
-// DefaultTriggers are there unless the file has one of the same name.
+// DefaultTriggers are used unless the file has one of the same name.
 func DefaultTriggers() []Trigger {
 	return []Trigger{
 		{Name: "runaway process", When: "rate(proc.psinfo.utime) + rate(proc.psinfo.stime) > 90%", For: 5 * time.Minute,
@@ -120,7 +118,7 @@ func (c *Config) parseTriggers(v any, errs *list) {
 	}
 }
 
-// triggerKey is a mistake in a key, which may be a table that stands below.
+// triggerKey is a mistake in a key, which may be a table further down in the file.
 func (c *Config) triggerKey(path, name, msg string) *Error {
 	e := c.mistake(path+"."+name, msg)
 	if e.Line == 0 {
@@ -129,7 +127,7 @@ func (c *Config) triggerKey(path, name, msg string) *Error {
 	return e
 }
 
-// putTrigger puts t in the place of the default of that name, or behind all.
+// putTrigger replaces the trigger of the same name with t, or appends t.
 func (c *Config) putTrigger(t Trigger) {
 	for i := range c.Triggers {
 		if c.Triggers[i].Name == t.Name {
@@ -142,7 +140,7 @@ func (c *Config) putTrigger(t Trigger) {
 
 var triggerWords = []string{"name", "when", "for", "stacks", "burst", "run", "cool_down", "per_day"}
 
-// triggerKeys are how the keys of a trigger are read.
+// triggerKeys are the functions that set the keys of a trigger.
 var triggerKeys = map[string]func(*Trigger, any) error{
 	"name": func(t *Trigger, v any) error {
 		return withString(v, func(s string) error {
@@ -191,8 +189,8 @@ var triggerKeys = map[string]func(*Trigger, any) error{
 			err = errors.New("has no classes")
 		}
 		for _, cl := range w.Classes {
-			// A metric may be able to do more than its class, but that is not asked of
-			// each here: reading again what stands still costs, and tells nothing.
+			// Some metrics may change more often than their class, but that is not checked for
+			// each metric here: reading unchanged values again costs time, and yields nothing.
 			if least := (&metric.Desc{Class: cl}).MinInterval(); err == nil && w.Every < least {
 				err = fmt.Errorf("reads the class %s every %s, but its sources give nothing new more often than every %s", cl, FormatDuration(w.Every), FormatDuration(least))
 			}
@@ -202,8 +200,8 @@ var triggerKeys = map[string]func(*Trigger, any) error{
 	},
 }
 
-// setTable reads a table of which one key must be there. Mistakes in it are told
-// with the table, which stands in one line as a rule.
+// setTable reads a table in which the key must is required. Mistakes in it are reported at the
+// table, which is usually on one line.
 func setTable(v any, must string, keys map[string]func(any) error) error {
 	table, ok := v.(map[string]any)
 	if !ok {
@@ -277,7 +275,7 @@ func setClasses(at *[]metric.Class, v any) error {
 	return nil
 }
 
-// toml writes t. Its command is left out, see Config.TOML.
+// toml writes t without its command, see Config.TOML.
 func (t *Trigger) toml(b *strings.Builder) {
 	fmt.Fprintf(b, "[[trigger]]\nname = %s\nwhen = %s\nfor = %s\n", strconv.Quote(t.Name), strconv.Quote(t.When), strconv.Quote(FormatDuration(t.For)))
 	if t.Stacks.For > 0 {
@@ -312,15 +310,14 @@ func (w BurstWish) toml() string {
 	return fmt.Sprintf("{ classes = %s, every = %s, for = %s%s }", quoteList(names), strconv.Quote(FormatDuration(w.Every)), strconv.Quote(FormatDuration(w.For)), before)
 }
 
-// Same reports whether t and o mean the same.
+// Same reports whether t and o are the same.
 func (t *Trigger) Same(o *Trigger) bool {
 	return t.Name == o.Name && t.When == o.When && t.For == o.For && t.Stacks == o.Stacks && slices.Equal(t.Run, o.Run) &&
 		t.Burst.Every == o.Burst.Every && t.Burst.For == o.Burst.For && t.Burst.Before == o.Burst.Before && slices.Equal(t.Burst.Classes, o.Burst.Classes) &&
 		t.CoolDown == o.CoolDown && t.PerDay == o.PerDay
 }
 
-// TriggerMistake is what is wrong with t, which is one of c's triggers, beyond
-// what can be seen without a machine.
+// TriggerMistake is a mistake in t, one of c's triggers, that can be found only on a machine.
 func (c *Config) TriggerMistake(t *Trigger, msg string) *Error {
 	if t.path == "" {
 		return &Error{Key: "trigger " + strconv.Quote(t.Name), Msg: msg} // a default
@@ -328,8 +325,8 @@ func (c *Config) TriggerMistake(t *Trigger, msg string) *Error {
 	return &Error{File: c.File, Line: t.line, Key: t.path, Msg: msg}
 }
 
-// SameCommands gives the triggers of c the commands that those of now have: what
-// an archive tells of a configuration does not hold them.
+// SameCommands copies the commands of now's triggers to those of c: the configuration in an
+// archive lacks them.
 func (c *Config) SameCommands(now *Config) {
 	for i := range c.Triggers {
 		for j := range now.Triggers {
@@ -340,13 +337,13 @@ func (c *Config) SameCommands(now *Config) {
 	}
 }
 
-// triggerChange says which triggers are others now, by name: the whole text of
-// both configurations is in the archive.
+// triggerChange names the triggers that have changed: the archive has the whole text of both
+// configurations.
 func triggerChange(old, now *Config) (was, is string) {
 	return differing(old, now, ""), differing(now, old, " (changed)")
 }
 
-// differing are the triggers of c that o does not have, or has otherwise.
+// differing returns the triggers of c that o lacks, or has in another form.
 func differing(c, o *Config, changed string) string {
 	var names []string
 	for i := range c.Triggers {

@@ -29,8 +29,8 @@ var (
 	errPattern  = errors.New(`is not a pattern of metric names (write "disk.dev.*")`)
 )
 
-// ParseDuration reads durations as people write them: "10s", "1h30m", "30d",
-// "2w". A number without unit is refused: nobody agrees what it means.
+// ParseDuration reads durations as people write them: "10s", "1h30m", "30d", "2w". It refuses a
+// number without a unit, which would be ambiguous.
 func ParseDuration(s string) (time.Duration, error) {
 	rest := strings.ReplaceAll(strings.TrimSpace(s), " ", "")
 	if rest == "" {
@@ -70,7 +70,7 @@ func unitSize(name string) time.Duration {
 	return 0
 }
 
-// FormatDuration writes d as ParseDuration reads it, in whole units.
+// FormatDuration formats d so that ParseDuration can read it, in whole units.
 func FormatDuration(d time.Duration) string {
 	if d == 0 {
 		return "0s"
@@ -94,8 +94,7 @@ var sizeUnits = []struct {
 	size   int64
 }{{"TB", 1 << 40}, {"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}}
 
-// ParseSize reads sizes as people write them; 1 KB is 1024 bytes, and KiB is
-// another way to write it.
+// ParseSize reads sizes as people write them; 1 KB is 1024 bytes, and KiB means the same.
 func ParseSize(s string) (int64, error) {
 	text := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(s), " ", ""))
 	text = strings.ReplaceAll(text, "IB", "B")
@@ -113,7 +112,7 @@ func ParseSize(s string) (int64, error) {
 	return 0, errSize
 }
 
-// FormatSize writes n as ParseSize reads it, exactly.
+// FormatSize formats n exactly, so that ParseSize can read it.
 func FormatSize(n int64) string {
 	for _, u := range sizeUnits {
 		if n >= u.size && n%u.size == 0 {
@@ -139,8 +138,8 @@ type Schedule struct {
 	cron cron.Schedule
 }
 
-// ParseSchedule reads a cron expression in five fields, one of cron's names
-// ("@daily"), or "off".
+// ParseSchedule reads a cron expression of five fields, one of cron's names ("@daily"), or
+// "off".
 func ParseSchedule(s string) (Schedule, error) {
 	text := strings.TrimSpace(s)
 	if text == "off" {
@@ -148,7 +147,7 @@ func ParseSchedule(s string) (Schedule, error) {
 	}
 	c, err := cron.ParseStandard(text)
 	if err != nil {
-		// The parser's message quotes the expression, which is content.
+		// The parser's message quotes the expression, which must not be in an error.
 		return Schedule{}, errCron
 	}
 	return Schedule{text: text, cron: c}, nil
@@ -156,8 +155,7 @@ func ParseSchedule(s string) (Schedule, error) {
 
 func (s Schedule) String() string { return s.text }
 
-// Next is the first time of the schedule after t; the zero time when there is
-// none.
+// Next returns the first time of the schedule after t; the zero time if there is none.
 func (s Schedule) Next(t time.Time) time.Time {
 	if s.cron == nil {
 		return time.Time{}
@@ -165,8 +163,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return s.cron.Next(t)
 }
 
-// Match reports whether a metric's name matches a pattern: a glob in which *
-// spans dots, or a name, which stands for everything below it as well.
+// Match reports whether a metric's name matches a pattern: a glob in which * spans dots, or a
+// name, which also matches everything below it.
 func Match(pattern, name string) bool {
 	if !strings.ContainsAny(pattern, "*?[") {
 		return name == pattern || strings.HasPrefix(name, pattern) && name[len(pattern)] == '.'

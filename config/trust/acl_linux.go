@@ -9,22 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel's attribute of an access list holds: a version, then entries
-// of a tag, permissions and an id.
+// The kernel's attribute with an access list: a version, then entries of a tag, permissions and
+// an id.
 const (
 	aclAttribute = "system.posix_acl_access"
 	aclVersion   = 2
-	aclMost      = 64 << 10 // what an attribute may have at most
+	aclMost      = 64 << 10 // greatest size of an attribute
 
 	aclUser  = 0x02
 	aclGroup = 0x08
 	aclWrite = 0x02
 )
 
-// checkList refuses a file whose access list lets somebody else write it. What
-// a list grants at most stands in the mode in place of the group's permissions,
-// so that a mode without them needs no look, and one with them says less than
-// it seems to.
+// checkList refuses a file whose access list lets another user write it. If a file has a list,
+// its mode has the most that the list grants in place of the group's permissions: so without
+// those permissions there is nothing to check, and with them the list decides.
 func (o Owners) checkList(path string, info fs.FileInfo) error {
 	if info.Mode().Perm()&0o020 == 0 {
 		return nil

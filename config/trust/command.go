@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Command checks what a command runs, and where its program lies: that program, and every
-// file and directory that its arguments name, since an interpreter runs whatever it is
-// given, and others read there, or in a file of that directory, what they do.
+// Command checks what a command runs, and returns the path of its program. It checks the
+// program, and every file and directory that the arguments name, since an interpreter runs the
+// file it is given, and other programs read there, or in a file of that directory, what to do.
 func (o Owners) Command(words []string) (program string, err error) {
 	if program, err = o.Resolve(words[0]); err != nil {
 		return "", err
@@ -28,9 +28,9 @@ func (o Owners) Command(words []string) (program string, err error) {
 	return program, nil
 }
 
-// named are the files and directories that an argument may name: as a whole, from the root
-// directory, in which commands are run, as the value of an option, or within a text for a
-// shell.
+// named returns the files and directories that an argument may name: as a whole, relative to
+// the root directory, in which commands are run; as the value of an option; or within a text
+// for a shell.
 func named(word string) []string {
 	var paths []string
 	if _, err := os.Stat(filepath.Join("/", word)); err == nil {

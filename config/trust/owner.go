@@ -47,9 +47,8 @@ func groupName(gid int) string {
 	return strconv.Itoa(gid)
 }
 
-// onlyMembers reports whether nobody but the given users is in a group, as far
-// as the files of the system tell: many systems give each user a group of his
-// own and let it write by default.
+// onlyMembers reports whether a group has no members but the given users, according to the
+// system's files: many systems give each user a group of their own that may write by default.
 func onlyMembers(gid int, uids []int) bool {
 	if !groupFiles {
 		return false
@@ -79,7 +78,7 @@ func onlyMembers(gid int, uids []int) bool {
 	return false
 }
 
-// records gives the lines of a file of the system that have enough fields.
+// records yields the lines of a system file that have enough fields.
 func records(path string, least int) func(yield func([]string) bool) {
 	return func(yield func([]string) bool) {
 		f, err := os.Open(path)

@@ -1,8 +1,7 @@
 package trust
 
-// adminGroup is the group of those who may become root by sudo.
+// adminGroup is the group of the users who may become root with sudo.
 const adminGroup = 80
 
-// groupFiles says that files tell who is in a group. Here the directory
-// service does.
+// groupFiles says that files list the members of groups. On macOS the directory service does.
 const groupFiles = false

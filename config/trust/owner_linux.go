@@ -1,7 +1,7 @@
 package trust
 
-// adminGroup is none: which group may become root is up to the distribution.
+// adminGroup is none: which group may become root depends on the distribution.
 const adminGroup = -1
 
-// groupFiles says that files tell who is in a group.
+// groupFiles says that files list the members of groups.
 const groupFiles = true

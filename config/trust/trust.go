@@ -11,22 +11,21 @@ import (
 	"syscall"
 )
 
-// Owners are the users whose word counts.
+// Owners are the users who are trusted.
 type Owners struct {
 	uids []int
-	// admins may write as well: the group of those who may become root at any
-	// time, where the system has one.
+	// admins trusts the group of users who may become root at any time, where the system has
+	// one.
 	admins bool
-	// anybody counts.
+	// anybody trusts all users.
 	anybody bool
 }
 
-// Root is the rule for what root obeys: root alone counts.
+// Root is the rule for what root obeys: only root is trusted.
 func Root() Owners { return Owners{uids: []int{0}} }
 
-// Running is the rule for a program that runs as the user euid: root obeys only
-// root. Others have less to lose and are not asked whom they trust; what is
-// opened is a file all the same.
+// Running is the rule for a program that runs as the user euid: root obeys only root. Other
+// users have less to lose, and may trust anybody; but what is opened must still be a file.
 func Running(euid int) Owners {
 	if euid == 0 {
 		return Root()
@@ -34,8 +33,8 @@ func Running(euid int) Owners {
 	return Owners{anybody: true}
 }
 
-// RootAndAsker is the rule for what root copies or removes at the wish of the
-// user uid, who became root to ask for it.
+// RootAndAsker is the rule for what root copies or removes for the user uid, who became root to
+// request it.
 func RootAndAsker(uid int) Owners {
 	o := Owners{uids: []int{0}, admins: true}
 	if uid > 0 {
@@ -44,12 +43,12 @@ func RootAndAsker(uid int) Owners {
 	return o
 }
 
-// maxLinks is how many symbolic links one path may lead through, as in kernels.
+// maxLinks is the most symbolic links on one path, as in kernels.
 const maxLinks = 40
 
-// Resolve follows the symbolic links of path and checks every directory and
-// link on the way and what is at its end. What does not exist yet can be
-// trusted where its directories can; the error is nil then.
+// Resolve follows the symbolic links of path and checks every directory and link on the way,
+// and the file at its end. A file that does not exist yet is trusted if its directories are;
+// the error is nil then.
 func (o Owners) Resolve(path string) (resolved string, err error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -111,7 +110,7 @@ func (o Owners) checkPath(path string) error {
 	return o.Check(path, info)
 }
 
-// Check is the rule for one file or directory, whatever is above it.
+// Check applies the rule to one file or directory, whatever is above it.
 func (o Owners) Check(path string, info fs.FileInfo) error {
 	if o.anybody {
 		return nil
@@ -141,12 +140,12 @@ func (o Owners) checkOwner(path string, info fs.FileInfo) error {
 // user reports whether a user is one of the owners.
 func (o Owners) user(uid int) bool { return slices.Contains(o.uids, uid) }
 
-// group reports whether only those who count are members of a group.
+// group reports whether all members of a group are trusted.
 func (o Owners) group(gid int) bool {
 	return o.admins && gid == adminGroup || onlyMembers(gid, o.uids)
 }
 
-// Error says what could be exchanged by somebody else, and how to mend that.
+// Error says what another user could replace, and how to prevent that.
 type Error struct {
 	Path, Why, Remedy string
 }
@@ -155,8 +154,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s cannot be trusted: %s, so that somebody else could put anything there (%s)", e.Path, e.Why, e.Remedy)
 }
 
-// Open opens the file at path for reading after following its links, checks it
-// and that it is a file, and says where it lies.
+// Open opens the file at path for reading: it follows links, checks that the path is trusted
+// and that it is a file, and returns the resolved path.
 func (o Owners) Open(path string) (f *os.File, resolved string, err error) {
 	if resolved, err = o.Resolve(path); err != nil {
 		return nil, "", err
@@ -165,9 +164,9 @@ func (o Owners) Open(path string) (f *os.File, resolved string, err error) {
 	return f, resolved, err
 }
 
-// Append opens a file to write to its end, making it where it is missing. A
-// symbolic link in its own place is not followed, and a file that has other
-// names as well is refused: it might be somebody else's.
+// Append opens a file for appending, and makes it if it is missing. It does not follow a
+// symbolic link at the end of the path, and refuses a file that has other names as well: it
+// might be another user's.
 func (o Owners) Append(path string, perm fs.FileMode) (*os.File, error) {
 	dir, err := o.Resolve(filepath.Dir(path))
 	if err != nil {
@@ -189,7 +188,7 @@ func (o Owners) Append(path string, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// open opens a file that is no link, waits for nobody, and checks what it got.
+// open opens a file that is no link, without blocking, and checks the open file.
 func (o Owners) open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, perm)
 	if errors.Is(err, syscall.ELOOP) {

@@ -29,7 +29,7 @@ const (
 
 // darwinKernel implements kernel with system calls. Each call reuses its buffers.
 type darwinKernel struct {
-	arm          bool // the processor's registers, whatever program we are
+	arm          bool // the processor's registers, whatever this program was built for
 	numer, denom uint64
 	threads      []sys.Thread
 	words        [armWords]uint32

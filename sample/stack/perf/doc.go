@@ -1,26 +1,25 @@
 // Package perf samples stacks on Linux.
 //
-// Threads that run are seen by the kernel's own sampler (perf_event_open): its
-// clock interrupts each processor as often as is wished, and puts the stack that it
-// finds by frame pointers into memory that this package reads. Nothing is stopped,
-// traced or written to, and what is not running costs nothing. The clock is the one
-// of software: every machine has it, a virtual one as well, and its samples are
-// time, which is what they are compared with here.
+// The kernel's own sampler (perf_event_open) sees running threads: its clock interrupts each
+// processor at the wanted rate, and writes the stack that it finds by frame pointers into
+// memory that this package reads. Nothing is stopped, traced or written to, and threads that do
+// not run cost nothing. The clock is the software clock: every machine has it, even a virtual
+// one, and its samples measure time, which is what the waiting threads' samples measure too.
 //
-// Threads that wait are not seen by a clock that only ticks on processors. What they
-// wait for is asked for besides, more seldom, in /proc: where in the kernel they are
-// and from where they called it. Such a sample stands for as many of the others as
-// were due in the time between two looks, so that shares of time come out right.
-// Of one process all threads are asked; of all only those that nothing can wake
-// (state D), which are the ones that matter and few.
+// A clock that ticks only on processors does not see waiting threads. This package asks for
+// what they wait for separately, and less often, in /proc: where in the kernel they are and
+// from where they called it. Such a sample counts as many times as the clock was due between
+// two looks, so that shares of time come out right. For one process it asks about all threads;
+// for all processes, only about those that nothing can wake (state D), which are the ones that
+// matter and few.
 //
-// A thread that wants a processor and does not get one is seen by neither: on a
-// machine with too much to do, the samples of a thread are the time that it got.
+// Neither sees a thread that wants a processor and does not get one: on a machine with too much
+// to do, the samples of a thread are the time that it got.
 //
-// Where the kernel allows no perf events, /proc is all there is: then threads are
-// seen while they wait, and not while they run.
+// Where the kernel allows no perf events, only /proc is left: then threads are seen while they
+// wait, and not while they run.
 //
-// The outer frames of code that was compiled without frame pointers are missing, as
-// in every sampler that goes by them; and where the innermost function is so small
-// that it has no frame, the one that called it is.
+// As in every sampler that uses frame pointers, the outer frames of code that was compiled
+// without them are missing; and where the innermost function is so small that it has no frame,
+// its caller is missing.
 package perf

@@ -18,13 +18,13 @@ import (
 // events are the kernel's samplers of a session, with a ring for each processor.
 type events struct {
 	rings  []ring
-	fds    []int // of events that write into the rings of others
-	depth  int   // most frames of a stack
+	fds    []int // of events that write into the rings of other events
+	depth  int   // maximum depth of a stack
 	rate   int
-	kernel bool // the kernel's frames are told
+	kernel bool // the kernel reports its own frames
 }
 
-// ring is memory into which the kernel writes, and out of which this reads.
+// ring is memory that the kernel writes to and this package reads from.
 type ring struct {
 	fd   int
 	cpu  int
@@ -34,17 +34,17 @@ type ring struct {
 }
 
 const (
-	// ringPages is a ring's size where nothing speaks against it. With the page before
-	// it, it is what kernels allow users without rights (perf_event_mlock_kb, 516).
+	// ringPages is a ring's usual size. With the page before it, it is what kernels allow users
+	// without rights (perf_event_mlock_kb, 516).
 	ringPages, leastPages = 128, 8
-	// allPages bounds all rings of a machine with very many processors: 64 MB.
+	// allPages limits the rings of a machine with very many processors to 64 MB in total.
 	allPages = 16 << 10
-	// mostEvents bounds the events for threads of one process: each needs one on each
-	// processor. Beyond it the process is picked out of all.
+	// mostEvents limits the events for threads of one process: each thread needs one on each
+	// processor. Beyond it, all processes are sampled and the process is picked out.
 	mostEvents = 1024
 )
 
-// errRefused is that the kernel allows no perf events, or has none.
+// errRefused means that the kernel allows no perf events, or has none.
 var errRefused = errors.New("the kernel allows no perf events")
 
 func refused(err error) bool {
@@ -53,8 +53,7 @@ func refused(err error) bool {
 		errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
 }
 
-// listen starts sampling. threads are those of one process, or nil for all there
-// are.
+// listen starts sampling. threads are the threads of one process, or nil for all threads.
 func listen(rate int, cpus []int, threads []int32) (*events, error) {
 	var err error
 	e := &events{rate: min(rate, limit("perf_event_max_sample_rate", stack.MaxRate)), depth: min(stack.MaxDepth, limit("perf_event_max_stack", 127))}
@@ -74,7 +73,7 @@ func listen(rate int, cpus []int, threads []int32) (*events, error) {
 	return nil, fmt.Errorf("perf events: %w", err)
 }
 
-// limit is a limit of the kernel's, or fallback where it does not tell.
+// limit returns one of the kernel's limits, or fallback if it cannot be read.
 func limit(name string, fallback int) int {
 	text, err := os.ReadFile("/proc/sys/kernel/" + name)
 	if err != nil {
@@ -86,11 +85,11 @@ func limit(name string, fallback int) int {
 	return fallback
 }
 
-// processors are the numbers of those that are switched on.
+// processors returns the numbers of the processors that are online.
 func processors() ([]int, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
-		// Without /sys: as many as this program may use, from the first on.
+		// Without /sys: as many as this program may use, counted from 0.
 		var all []int
 		for i := range runtime.NumCPU() {
 			all = append(all, i)
@@ -141,7 +140,7 @@ func (e *events) attributes(inherit bool) *unix.PerfEventAttr {
 	return a
 }
 
-// open makes a ring for each processor, and has the threads write into them.
+// open makes a ring for each processor, and has the threads' samples written into them.
 func (e *events) open(cpus []int, threads []int32) error {
 	pages := ringPages
 	for pages > leastPages && pages*len(cpus) > allPages {
@@ -167,8 +166,8 @@ func (e *events) open(cpus []int, threads []int32) error {
 	return nil
 }
 
-// follow has a thread, and all that it starts, write into the rings. A processor's
-// ring is that of the first event there.
+// follow has the samples of a thread, and of all threads that it starts, written into the
+// rings. A processor's ring is the ring of the first event there.
 func (e *events) follow(cpus []int, tid int32, pages int) error {
 	for _, cpu := range cpus {
 		fd, err := unix.PerfEventOpen(e.attributes(tid > 0), int(tid), cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -214,7 +213,7 @@ func (e *events) makeRing(fd, cpu, pages int) error {
 			e.rings = append(e.rings, ring{fd: fd, cpu: cpu, all: all, data: all[size:], page: (*unix.PerfEventMmapPage)(unsafe.Pointer(&all[0]))})
 			return nil
 		}
-		// Others of this user's may have taken what he may lock.
+		// Other programs of this user may have used up the memory that the user may lock.
 		if pages /= 2; pages < leastPages || !errors.Is(err, unix.EPERM) {
 			return err
 		}
@@ -232,7 +231,7 @@ func (e *events) close() {
 	e.fds, e.rings = nil, nil
 }
 
-// drain appends what is in the ring to b, and gives the room back to the kernel.
+// drain appends what is in the ring to b, and returns the space to the kernel.
 func (r *ring) drain(b []byte) []byte {
 	head, tail := atomic.LoadUint64(&r.page.Data_head), r.page.Data_tail
 	size := uint64(len(r.data))

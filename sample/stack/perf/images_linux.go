@@ -20,14 +20,14 @@ import (
 
 // images are the files that code was mapped from.
 type images struct {
-	mu      sync.Mutex // Open is called from elsewhere
+	mu      sync.Mutex // other goroutines call Open
 	known   map[stack.Image]*stack.Image
 	origins map[*stack.Image]origin
-	files   map[fileID]*symbol.ELF // nil: it could not be read, or is none
+	files   map[fileID]*symbol.ELF // nil if it could not be read, or is not ELF
 	left    time.Duration          // for reading headers
 }
 
-// fileID is a file as the kernel tells it of a mapping.
+// fileID is a file as the kernel reports it for a mapping.
 type fileID struct {
 	path         string
 	major, minor uint32
@@ -40,10 +40,10 @@ type region struct {
 	file               fileID
 	deleted            bool
 	image              *stack.Image
-	looked             bool // image is found, or there is none
+	looked             bool // image was looked up, even if there is none
 }
 
-// origin is where an image was mapped, so that its file can be opened there.
+// origin is where an image was mapped, so that its file can be opened through the mapping.
 type origin struct {
 	pid        int32
 	start, end uint64
@@ -52,11 +52,11 @@ type origin struct {
 }
 
 const (
-	// maxImages bounds what is remembered of files; beyond it everything is forgotten
-	// and met again.
+	// maxImages bounds how many files are remembered; beyond it all are forgotten, and read
+	// again when they occur.
 	maxImages = 1 << 14
-	// headersTime is what reading the headers of files may take in a session, oneFile
-	// what those of one may.
+	// headersTime is how long reading the headers of files may take in a session, oneFile how
+	// long those of one file may.
 	headersTime = 2 * time.Second
 	oneFile     = 500 * time.Millisecond
 )
@@ -71,7 +71,7 @@ func (m *images) forget() {
 	m.known, m.origins, m.files = make(map[stack.Image]*stack.Image), make(map[*stack.Image]origin), make(map[fileID]*symbol.ELF)
 }
 
-// of is the image that r of process pid is of; nil if its code is from no file.
+// of returns the image of region r of process pid; nil if its code is not from a file.
 func (m *images) of(pid int32, r *region) *stack.Image {
 	if r.looked {
 		return r.image
@@ -106,7 +106,7 @@ func (m *images) of(pid int32, r *region) *stack.Image {
 	return r.image
 }
 
-// headers are those of a file, read once.
+// headers returns the headers of a file, which it reads once.
 func (m *images) headers(from origin) *symbol.ELF {
 	if f, known := m.files[from.file]; known {
 		return f
@@ -126,8 +126,8 @@ func (m *images) headers(from origin) *symbol.ELF {
 	return f
 }
 
-// Open opens the file of an image that this Sampler gave, for a symbol.Namer: in
-// the process's own root, and also when it was removed.
+// Open opens the file of an image that this Sampler gave, for a symbol.Namer: in the process's
+// own root, and even if the file was removed.
 func (s *Sampler) Open(m *stack.Image) (io.ReaderAt, int64, error) {
 	if s.images == nil {
 		return nil, 0, errNever
@@ -149,9 +149,9 @@ var (
 	errGone  = errors.New("the file that was mapped is not there any more")
 )
 
-// open opens the file that is mapped there: by the mapping itself, which is right
-// for containers and for files that were removed; or, for who may not or when the
-// process has ended, by its name, if the file of that name is the same one.
+// open opens the mapped file: by the mapping itself, which works for containers and for removed
+// files; or, if that is not allowed or the process has ended, by its name, if that is still the
+// same file.
 func (o origin) open() (*os.File, int64, error) {
 	names := []string{fmt.Sprintf("/proc/%d/map_files/%x-%x", o.pid, o.start, o.end)}
 	if o.deleted {
@@ -160,8 +160,8 @@ func (o origin) open() (*os.File, int64, error) {
 		names = append(names, fmt.Sprintf("/proc/%d/root%s", o.pid, o.file.path), o.file.path)
 	}
 	for i, name := range names {
-		// What lies there may be a pipe or a device, which would be waited for, or would do
-		// something: it is looked at before it is opened.
+		// There may be a pipe or a device of that name, which could block, or do something,
+		// when opened: so the type is checked before.
 		fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
 			continue
@@ -180,8 +180,8 @@ func (o origin) open() (*os.File, int64, error) {
 	return nil, 0, errGone
 }
 
-// vdso reads the code that the kernel maps into every process. It is the same in
-// this one, if that is of as many bits.
+// vdso reads the code that the kernel maps into every process. This process has the same, if
+// the other has the same number of bits.
 func vdso(o origin) (io.ReaderAt, int64, error) {
 	const most = 1 << 20
 	text, err := os.ReadFile("/proc/self/maps")
@@ -209,8 +209,8 @@ func vdso(o origin) (io.ReaderAt, int64, error) {
 	return bytes.NewReader(b), int64(size), nil
 }
 
-// kernelImage is the kernel: its build ID, and how far it was moved when it was
-// started, where the place that it is linked for is known.
+// kernelImage is the image of the kernel: its build ID, and how far it was moved at boot, if
+// the address that it was linked for is known.
 func kernelImage(names *symbol.Kernel) *stack.Image {
 	m := &stack.Image{Path: "kernel"}
 	if notes, err := os.ReadFile("/sys/kernel/notes"); err == nil {

@@ -7,17 +7,17 @@ import (
 	"tachograph/sample/stack/symbol"
 )
 
-// kernel names the kernel's functions. To write its list of them takes the kernel a
-// tenth of a second, and to hold it this program 5 MB: it is read when the first
-// frame is met, and held for a session.
+// kernel names the kernel's functions. The kernel takes a tenth of a second to write its list
+// of them, and holding it takes 5 MB: it is read when the first frame needs it, and kept for
+// one session.
 type kernel struct {
 	image  *stack.Image
-	names  *symbol.Kernel // nil: hidden, or not there
+	names  *symbol.Kernel // nil if hidden or absent
 	places map[uint64]string
 	found  map[function]uint64
 }
 
-// function is one as the kernel names it in texts.
+// function is a function as the kernel's texts name it.
 type function struct {
 	name string
 	size uint64
@@ -35,8 +35,8 @@ func readKernel() *kernel {
 	return k
 }
 
-// frame is the one at address; inner says that another one is further in, so that
-// this is where a call returns to.
+// frame returns the frame at address; inner says that it is not the innermost frame, so that
+// address is where a call returns to.
 func (k *kernel) frame(address uint64, inner bool) stack.Frame {
 	at := address
 	if inner {
@@ -53,8 +53,8 @@ func (k *kernel) frame(address uint64, inner bool) stack.Frame {
 	return stack.Frame{Image: k.image, Address: address, Name: name, Kernel: true}
 }
 
-// named is the frame that a text names. Where functions lie is not in it: if it is
-// not known otherwise, the frame has a name only.
+// named returns the frame that a text names. The text has no address: if that is not found
+// otherwise, the frame has only a name.
 func (k *kernel) named(name string, offset, size uint64) stack.Frame {
 	f := function{name, size}
 	at, known := k.found[f]

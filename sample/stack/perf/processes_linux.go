@@ -13,12 +13,12 @@ import (
 	"tachograph/sample/stack/symbol"
 )
 
-// processes are what is known of those that were seen.
+// processes are the processes seen so far.
 type processes struct {
 	all     map[int32]*process
-	threads int // that have names, of all processes
+	threads int // the number of named threads, of all processes
 	gone    int
-	left    time.Duration // for reading what processes have mapped
+	left    time.Duration // time left for reading maps
 }
 
 type process struct {
@@ -27,21 +27,21 @@ type process struct {
 	command string
 	names   map[int32]string // of threads
 	regions []*region        // by start
-	// told says that all regions are known: the kernel said so when it mapped them,
-	// or /proc was read.
+	// told says that all regions are known: the kernel reported them as it mapped them, or
+	// /proc was read.
 	told    bool
-	asked   bool      // key and command were looked for
-	lastAsk time.Time // for regions
+	asked   bool      // key and command were looked up
+	lastAsk time.Time // when regions were last read
 }
 
-// Limits of what is remembered, and of what is read of one process.
+// Limits of what is remembered, and of what is read for one process.
 const (
 	maxProcesses = 1 << 14
 	maxThreads   = 1 << 16
 	maxRegions   = 1 << 14
 	maxMaps      = 8 << 20
-	// mapsTime is what reading maps may take in a session, oneMaps what those of one
-	// process may: of one that hangs, the kernel may hold back the answer.
+	// mapsTime is how long reading maps may take in a session, oneMaps how long those of one
+	// process may: if the process hangs, the kernel may delay the answer.
 	mapsTime = 3 * time.Second
 	oneMaps  = 300 * time.Millisecond
 )
@@ -61,7 +61,7 @@ func (p *processes) get(pid int32) *process {
 	return q
 }
 
-// look finds out who a process is, when it is first needed.
+// look finds the key and command of a process when they are first needed.
 func (p *processes) look(q *process) {
 	if q.asked {
 		return
@@ -84,7 +84,7 @@ func readStat(path string) (procfs.Stat, error) {
 	return st, err
 }
 
-// thread is what a thread of q is called.
+// thread returns the name of a thread of q.
 func (p *processes) thread(q *process, tid int32) string {
 	name, known := q.names[tid]
 	if !known {
@@ -111,13 +111,13 @@ func (p *processes) called(q *process, tid int32, name string) {
 	q.names[tid] = name
 }
 
-// hear takes in what the kernel tells of processes, in the order of time.
+// hear takes in what the kernel reports about processes, in the order of time.
 func (p *processes) hear(r *record) {
 	switch r.kind {
 	case kindCommand:
 		name := string(r.name)
 		if r.misc&commandExec != 0 {
-			// Another program: what is mapped from here on is told.
+			// Another program: the kernel reports all that it maps.
 			q := p.get(r.pid)
 			p.threads -= len(q.names)
 			clear(q.names)
@@ -154,7 +154,7 @@ func (p *processes) hear(r *record) {
 	}
 }
 
-// add puts a region in; what lay there is not there any more.
+// add adds a region, which replaces those that it overlaps.
 func (q *process) add(r *region) {
 	i := sort.Search(len(q.regions), func(i int) bool { return q.regions[i].end > r.start })
 	j := i
@@ -166,7 +166,7 @@ func (q *process) add(r *region) {
 	}
 }
 
-// find is the region that address is in.
+// find returns the region that contains address.
 func (q *process) find(address uint64) *region {
 	i := sort.Search(len(q.regions), func(i int) bool { return q.regions[i].end > address })
 	if i < len(q.regions) && address >= q.regions[i].start {
@@ -175,8 +175,8 @@ func (q *process) find(address uint64) *region {
 	return nil
 }
 
-// region is find, which reads what the process has mapped if that is not known, and
-// again, but seldom, if there is nothing at address.
+// region is find, but first reads the process's maps if they are not known, and reads them
+// again, at most once a second, if no region contains address.
 func (p *processes) region(q *process, address uint64) *region {
 	const seldom = time.Second
 	r := q.find(address)
@@ -190,7 +190,7 @@ func (p *processes) region(q *process, address uint64) *region {
 	return r
 }
 
-// readMaps reads /proc/PID/maps; false if that is not possible (any more).
+// readMaps reads /proc/PID/maps; it returns false if that is not possible (any more).
 func (p *processes) readMaps(q *process) bool {
 	path := fmt.Sprintf("/proc/%d/maps", q.pid)
 	text, err := symbol.Within(&p.left, oneMaps, func() ([]byte, error) {
@@ -212,7 +212,7 @@ func (p *processes) readMaps(q *process) bool {
 		r := &region{start: m.Start, end: m.End, offset: m.Offset, deleted: m.Deleted,
 			file: fileID{string(m.Path), m.Major, m.Minor, m.Inode}}
 		if old := q.find(m.Start); old != nil && old.start == r.start && old.end == r.end && old.file == r.file {
-			r = old // its image is known
+			r = old // its image is already known
 		}
 		regions = append(regions, r)
 	})

@@ -5,21 +5,21 @@ import (
 	"encoding/binary"
 )
 
-// record is what the kernel tells in its ring: struct perf_event_header and what
-// follows it, for events that sample ip, thread, time and call chain, and whose
-// other records end with thread and time.
+// record is a record of the kernel's ring: struct perf_event_header and what follows it, for
+// events that sample ip, thread, time and call chain, and whose other records end with thread
+// and time.
 type record struct {
 	kind     uint32
 	misc     uint16
 	time     uint64
 	pid, tid int32
 
-	chain []byte // of a sample: words, markers among them
+	chain []byte // of a sample: words, some of them markers
 
 	parent, parentTID int32 // of a fork
 	lost              uint64
 	name              []byte // of a command, or of a file
-	// Of a mapping.
+	// Fields of a mapping.
 	start, size, offset uint64
 	major, minor        uint32
 	inode               uint64
@@ -38,15 +38,15 @@ const (
 
 const (
 	recordHeader = 8
-	// trailer is what all records but samples end with: process, thread, time.
+	// trailer is the end of all records but samples: process, thread, time.
 	trailer = 16
-	// commandExec says that the name changed because another program was started.
+	// commandExec says that the name changed because of an exec.
 	commandExec = 1 << 13
-	// mappingBuildID says that a build ID stands where the device and inode would.
+	// mappingBuildID says that the record has a build ID in place of the device and inode.
 	mappingBuildID = 1 << 14
 )
 
-// next cuts the first record off b. None is left where it makes no sense.
+// next cuts the first record off b. It returns nil if that is damaged.
 func next(b []byte) (rec, rest []byte) {
 	if len(b) < recordHeader {
 		return nil, nil
@@ -58,8 +58,8 @@ func next(b []byte) (rec, rest []byte) {
 	return b[:size], b[size:]
 }
 
-// parse reads a record; false if it is of no use here, or damaged. What it names
-// points into b.
+// parse reads a record; it returns false if the record is not needed, or damaged. Slices in r
+// point into b.
 func (r *record) parse(b []byte) bool {
 	order := binary.NativeEndian
 	if len(b) < recordHeader+trailer {
@@ -118,8 +118,8 @@ func terminated(b []byte) []byte {
 	return b
 }
 
-// Markers in a call chain: what follows is the kernel's, or the program's. What
-// follows others belongs to virtual machines, which are not looked into.
+// Markers in a call chain: the addresses that follow are the kernel's, or the program's. Those
+// after other markers belong to virtual machines, which are not sampled.
 const (
 	firstMarker = 1<<64 - 4095
 	markKernel  = 1<<64 - 128

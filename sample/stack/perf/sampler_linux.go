@@ -14,11 +14,11 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Sampler is a stack.Sampler. Between sessions it holds where the images of the last
-// one are. One session at a time may use it.
+// Sampler is a stack.Sampler. Between sessions it remembers where the images of the last
+// session are. Only one session at a time may use it.
 type Sampler struct {
 	images *images
-	// refuse is for tests: what it is like where the kernel allows no perf events.
+	// refuse is for tests: the error of a kernel that allows no perf events.
 	refuse error
 }
 
@@ -30,14 +30,14 @@ type session struct {
 	wish       stack.Wish
 	give       func(*stack.Sample)
 	statistics stack.Statistics
-	events     *events // nil where the kernel allows none
+	events     *events // nil if the kernel allows none
 	processes  *processes
 	images     *images
-	theKernel  *kernel // from the first frame on
+	theKernel  *kernel // nil until the first frame needs it
 
 	frames []stack.Frame
 	sample stack.Sample
-	// Records that were taken out of the rings, and where each begins.
+	// Records taken from the rings, and where each begins.
 	taken, kept []byte
 	order       []place
 }
@@ -47,11 +47,11 @@ type place struct {
 	from, to int
 }
 
-// pause is how long records stay in the rings: some dozens of samples a processor
-// at the highest rate, of which the rings hold hundreds.
+// pause is how long records stay in the rings: at the highest rate some dozens of samples per
+// processor, of which the rings hold hundreds.
 const pause = 40 * time.Millisecond
 
-// Sample is stack.Sampler's.
+// Sample implements stack.Sampler.
 func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.Sample)) (stack.Statistics, error) {
 	if wish.Rate < 1 || wish.Rate > stack.MaxRate {
 		return stack.Statistics{}, fmt.Errorf("a rate of %d a second cannot be sampled: 1 to %d can", wish.Rate, stack.MaxRate)
@@ -64,7 +64,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 		return x.statistics, err
 	}
 	if os.Geteuid() == 0 {
-		x.kernel() // before the time begins: it takes longer than there is between two looks
+		x.kernel() // before the session begins: it takes longer than the time between two looks
 	}
 	reason := s.refuse
 	if reason == nil {
@@ -85,7 +85,7 @@ func (s *Sampler) Sample(ctx context.Context, wish stack.Wish, give func(*stack.
 	return x.statistics, err
 }
 
-// remedy says what to do where sampling is refused.
+// remedy says what to do if sampling is refused.
 func remedy(pid int32, reason error) error {
 	whom := "all processes"
 	if pid != 0 {
@@ -94,7 +94,7 @@ func remedy(pid int32, reason error) error {
 	return fmt.Errorf("stacks of %s cannot be sampled by this user: %w; run the recorder as root or with CAP_PERFMON and CAP_SYS_PTRACE", whom, reason)
 }
 
-// threadsOf are those of a process; nil of all.
+// threadsOf returns the threads of a process; nil for all processes.
 func threadsOf(pid int32) ([]int32, error) {
 	if pid == 0 {
 		return nil, nil
@@ -112,14 +112,14 @@ func threadsOf(pid int32) ([]int32, error) {
 	return threads, nil
 }
 
-// listen has the kernel sample: the threads of a process, or everything.
+// listen starts the kernel's sampling: of the threads of a process, or of everything.
 func (x *session) listen(threads []int32) (err error) {
 	cpus, err := processors()
 	if err != nil {
 		return err
 	}
 	if len(threads)*len(cpus) > mostEvents {
-		// Others' samples come, too, and are passed over.
+		// Other processes' samples arrive too, and are skipped.
 		if x.events, err = listen(x.wish.Rate, cpus, nil); err == nil || !errors.Is(err, errRefused) {
 			return err
 		}
@@ -130,9 +130,8 @@ func (x *session) listen(threads []int32) (err error) {
 	return x.catchUp(cpus, threads)
 }
 
-// catchUp follows the threads that were made while the others were being followed,
-// by one whose turn had not come: those that are there and that the kernel did not
-// tell of.
+// catchUp follows the threads that were started, by a thread that was not yet followed, while
+// listen went through the others: those that exist and that the kernel did not report.
 func (x *session) catchUp(cpus []int, threads []int32) error {
 	const rounds = 4 // each finds fewer
 	known := make(map[int32]bool, len(threads))
@@ -142,7 +141,7 @@ func (x *session) catchUp(cpus []int, threads []int32) error {
 	for range rounds {
 		now, err := threadsOf(x.wish.PID)
 		if err != nil || x.wish.PID == 0 {
-			return nil // it has ended, which is found out soon enough
+			return nil // the process has ended, which is found out soon enough
 		}
 		from := len(x.kept)
 		for i := range x.events.rings {
@@ -173,14 +172,14 @@ func (x *session) catchUp(cpus []int, threads []int32) error {
 	return nil
 }
 
-// run looks until the time is over.
+// run samples until the time is over.
 func (x *session) run(ctx context.Context, reason error) error {
 	rate := x.wish.Rate
 	looks := looksOne
 	if x.wish.PID == 0 {
 		looks = looksAll
 	}
-	// A look stands for a whole number of the clock's samples.
+	// A look counts as a whole number of the clock's samples.
 	each := max(1, (rate+looks-1)/looks)
 	w := &waiting{s: x, pid: x.wish.PID, count: uint32(each)}
 	between := time.Second * time.Duration(each) / time.Duration(rate)
@@ -217,9 +216,9 @@ func (x *session) run(ctx context.Context, reason error) error {
 	return nil
 }
 
-// drain takes in what the kernel has told. Each processor tells in order, but one
-// may be read before another: what is younger than the beginning of the reading
-// waits for the next time, so that a mapping is known before the samples in it.
+// drain takes in the kernel's records. Each processor writes in order, but one may be read
+// before another: records younger than the beginning of this reading wait for the next, so that
+// a mapping is known before the samples in it.
 func (x *session) drain(last bool) {
 	if x.events == nil {
 		return
@@ -280,7 +279,7 @@ func (x *session) hear(r *record) {
 		if x.wish.PID != 0 && r.pid != x.wish.PID {
 			return
 		}
-		if r.pid <= 0 { // it has ended, or is of another world
+		if r.pid <= 0 { // it has ended, or is in another namespace
 			x.statistics.Gone++
 			return
 		}
@@ -290,7 +289,7 @@ func (x *session) hear(r *record) {
 	}
 }
 
-// running gives a sample of a thread that runs.
+// running gives a sample of a running thread.
 func (x *session) running(r *record) {
 	q := x.processes.get(r.pid)
 	frames, end := x.frames[:0], stack.Whole
@@ -301,8 +300,8 @@ func (x *session) running(r *record) {
 		case kernel:
 			frames = append(frames, x.kernel().frame(address, len(frames) > 0))
 		default:
-			// What a chain leads to that is no code was no frame: the register had something
-			// else in it.
+			// An address in the chain that is not in code was no frame: the register held
+			// something else.
 			if user > 0 && x.processes.region(q, address) == nil && q.told {
 				end = stack.Broken
 				return
@@ -322,7 +321,7 @@ func (x *session) running(r *record) {
 	x.send(q, r.tid, stack.Sample{State: stack.Running, End: end, Frames: frames, Count: 1})
 }
 
-// user is the frame of a program's own code at address.
+// user returns the frame at address in a program's own code.
 func (x *session) user(q *process, address uint64) stack.Frame {
 	f := stack.Frame{Address: address}
 	if r := x.processes.region(q, address); r != nil {

@@ -13,29 +13,29 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Looks at threads that wait. A thread takes some 50 microseconds, those that are
-// passed over 10: a process with very many costs a twentieth of a processor.
+// Limits of looks at waiting threads. A thread takes some 50 microseconds, one that is skipped
+// 10: a process with very many threads costs a twentieth of a processor.
 const (
-	looksOne  = 10 // a second, of one process
+	looksOne  = 10 // per second, for one process
 	looksAll  = 1
-	maxAsked  = 96   // threads of one process in a look; of more, some in turn
-	maxTasks  = 8192 // threads in a look at all
+	maxAsked  = 96   // threads of one process in a look; if it has more, they take turns
+	maxTasks  = 8192 // threads in a look at all processes
 	maxThread = 4 << 10
 )
 
-// waiting finds threads that wait.
+// waiting samples threads that wait.
 type waiting struct {
 	s     *session
-	pid   int32  // 0 is all
-	count uint32 // of the clock's samples that one of these stands for
+	pid   int32  // 0 for all processes
+	count uint32 // how many of the clock's samples one of these represents
 	turn  int
-	// could is that something could be read of a thread, denied that nothing could for
-	// want of rights.
+	// could says that some thread could be read, denied that no thread could for lack of
+	// rights.
 	could, denied bool
 	buf           []byte
 }
 
-// look gives samples of the threads that wait now; false if the process is gone.
+// look gives samples of the threads that wait now; it returns false if the process is gone.
 func (w *waiting) look() bool {
 	if w.pid != 0 {
 		return w.process(w.pid, false)
@@ -47,7 +47,7 @@ func (w *waiting) look() bool {
 	}
 	left := maxTasks
 	for i := range names {
-		// In turn, so that with more than can be looked at none is left out for ever.
+		// In turn, so that if there are too many, none is left out for ever.
 		pid, err := strconv.ParseInt(names[(i+w.turn)%len(names)], 10, 32)
 		if err != nil {
 			continue
@@ -70,14 +70,14 @@ func (w *waiting) look() bool {
 	return true
 }
 
-// process looks at the threads of one process.
+// process gives samples of the threads of one process.
 func (w *waiting) process(pid int32, stuck bool) bool {
 	tasks, err := readNames(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil || len(tasks) == 0 {
 		return false
 	}
 	slices.Sort(tasks)
-	// Of very many threads each n-th one is asked and stands for n.
+	// Of very many threads, every n-th one is read and counts n times.
 	n := (len(tasks) + maxAsked - 1) / maxAsked
 	w.turn++
 	alive := false
@@ -94,8 +94,8 @@ func (w *waiting) process(pid int32, stuck bool) bool {
 	return alive
 }
 
-// thread gives a sample of a thread if it waits; stuck wants only those that
-// nothing can wake. It returns false if the thread is gone.
+// thread gives a sample of a thread if it waits; stuck selects only threads that nothing can
+// wake. It returns false if the thread is gone.
 func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 	dir := fmt.Sprintf("/proc/%d/task/%d/", pid, tid)
 	st, err := readStat(dir + "stat")
@@ -123,8 +123,8 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 			frames = append(frames, s.kernel().named(string(name), offset, size))
 		}
 	})
-	// What it waits for is the innermost function, which is told also to who may not
-	// see the others.
+	// It waits in the innermost function, which the kernel shows even to users who may not see
+	// the other frames.
 	var wait string
 	var channelErr error
 	if len(frames) > 0 {
@@ -132,8 +132,8 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 	} else if wait, channelErr = w.channel(dir); wait != "" {
 		frames = append(frames, stack.Frame{Name: wait, Kernel: true})
 	}
-	// A thread that went on meanwhile may wait in another call by now: where it is and
-	// what it called would not belong together.
+	// A thread that went on meanwhile may wait in another call by now: then its stack and its
+	// call do not belong together.
 	if call, _ = w.read(dir + "syscall"); string(call) != before {
 		s.statistics.Gone++
 		return true
@@ -157,8 +157,8 @@ func (w *waiting) thread(pid, tid int32, count uint32, stuck bool) bool {
 	return true
 }
 
-// channel is the function of the kernel that a thread waits in; "" if that is not
-// told, or it waits in none.
+// channel returns the kernel function that a thread waits in; "" if it is not shown, or the
+// thread does not wait.
 func (w *waiting) channel(dir string) (string, error) {
 	text, err := w.read(dir + "wchan")
 	name := strings.TrimSpace(string(text))
@@ -177,8 +177,7 @@ func firstDenied(errs ...error) error {
 	return nil
 }
 
-// read reads one of the small files of a thread. What it returns is valid until the
-// next call.
+// read reads one of the small files of a thread. The result is valid until the next call.
 func (w *waiting) read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

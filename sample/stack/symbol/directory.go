@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// A Directory finds the files that have the names of images, by their IDs. They
-// may lie anywhere below it: a build's output, an unpacked package, a tree of
-// .build-id, bundles of .dSYM.
+// A Directory finds the files of images by their IDs. They may be anywhere below it: in a
+// build's output, an unpacked package, a tree of .build-id, bundles of .dSYM.
 type Directory struct {
 	files  map[string][]string // by ID
-	tables map[string]*Table   // those that were asked for; nil where none could be read
+	tables map[string]*Table   // the tables asked for so far; nil if none could be read
 	bytes  int
 }
 
@@ -21,13 +20,13 @@ type Directory struct {
 const (
 	maxFiles    = 500_000
 	maxDepth    = 40
-	maxSameID   = 8       // files that are looked into for one ID
-	maxAllBytes = 1 << 30 // of the tables that it holds
+	maxSameID   = 8       // most files that are read for one ID
+	maxAllBytes = 1 << 30 // of the tables that it keeps
 )
 
-// OpenDirectory looks through all files below dir for images. It reads their
-// headers only. Links are not followed, and what cannot be read is left out; an
-// error is that dir itself cannot be, or holds more than can be looked at.
+// OpenDirectory looks for images in all files below dir. It reads only their headers. It does
+// not follow links, and leaves out what cannot be read. It returns an error if dir itself
+// cannot be read, or holds too many files.
 func OpenDirectory(dir string) (*Directory, error) {
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = target
@@ -74,9 +73,9 @@ func identify(path string) []string {
 	return ids
 }
 
-// Find is the table of the image that has id; nil if no file below the directory
-// has it. Of several files with it, a stripped program and its debug file, it is
-// the one that tells most.
+// Find returns the table of the image with this ID; nil if no file below the directory has it.
+// If several files do, such as a stripped program and its debug file, it returns the table with
+// the most functions.
 func (d *Directory) Find(id string) *Table {
 	if t, known := d.tables[id]; known || id == "" {
 		return t
@@ -98,7 +97,7 @@ func (d *Directory) Find(id string) *Table {
 	return best
 }
 
-// tells is how many functions it knows by name.
+// tells returns how many functions the table names.
 func (t *Table) tells() int {
 	n := 0
 	for _, f := range t.functions {

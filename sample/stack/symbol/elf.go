@@ -10,14 +10,13 @@ import (
 	"strings"
 )
 
-// ELF is what the headers of an ELF image tell. Go's debug/elf reads whatever
-// sizes a file claims, and makes a struct of each symbol: this reads what is
-// needed, within limits.
+// ELF is the content of an ELF image's headers. Go's debug/elf reads whatever sizes a file
+// claims, and makes a struct of each symbol: this reads only what is needed, within limits.
 type ELF struct {
-	// ID is the build ID in lower-case hexadecimal, or else Go's own as it is; "" if
+	// ID is the build ID in lower-case hexadecimal, or else Go's own build ID unchanged; "" if
 	// there is none.
 	ID string
-	// Segments are the parts of the file that are mapped, executable ones only.
+	// Segments are the executable parts of the file that are mapped.
 	Segments []Segment
 
 	r        io.ReaderAt
@@ -27,7 +26,7 @@ type ELF struct {
 	sections []section
 }
 
-// Segment is a part of a file that is mapped: at Address in the image's own terms.
+// Segment is a mapped part of a file: at Address in the image's own terms.
 type Segment struct{ Offset, Address, Size uint64 }
 
 type section struct {
@@ -37,11 +36,11 @@ type section struct {
 	address, offset, size uint64
 }
 
-// Bias is how far addresses in memory are ahead of the image's own, where the
-// part of the file at offset was mapped at start.
+// Bias returns the difference between addresses in memory and the image's own, if the part of
+// the file at offset was mapped at start.
 func (f *ELF) Bias(start, offset uint64) (uint64, bool) {
-	// The kernel maps whole pages: what is mapped begins up to a page before the
-	// segment, and two segments may have a page of the file in common.
+	// The kernel maps whole pages: a mapping begins up to a page before its segment, and two
+	// segments may share a page of the file.
 	const small, large = 4 << 10, 64 << 10
 	for _, page := range []uint64{small, large} {
 		for _, s := range f.Segments {
@@ -88,7 +87,7 @@ func ReadELF(r io.ReaderAt, size int64) (*ELF, error) {
 	return f, nil
 }
 
-// word reads an address or size at i words of the image.
+// word reads an address or size, which is at offset narrow or wide depending on the image.
 func (f *ELF) word(b []byte, narrow, wide int) uint64 {
 	if f.wide {
 		return f.order.Uint64(b[wide:])
@@ -100,7 +99,7 @@ var errHeaders = errors.New("its headers have an unknown size")
 
 func (f *ELF) readSections(off, each, n uint64) error {
 	if n == 0 || off == 0 {
-		return nil // stripped of them too
+		return nil // its section headers were stripped too
 	}
 	if least := uint64(40); f.wide && each < 64 || each < least {
 		return errHeaders
@@ -139,8 +138,8 @@ func (f *ELF) readSegments(off, each, n uint64) error {
 	if err != nil {
 		return err
 	}
-	// Notes are read from segments where there are no sections: the segments of files
-	// that hold only what was stripped from others point nowhere.
+	// Notes are read from segments only if there are no sections: in files that hold only what
+	// was stripped from others, segments point nowhere.
 	notes := len(f.sections) == 0
 	for i := uint64(0); i < n; i++ {
 		h := b[i*each:]
@@ -159,7 +158,7 @@ func (f *ELF) readSegments(off, each, n uint64) error {
 	return nil
 }
 
-// note looks for a build ID among notes. The linker's is better known than Go's.
+// note looks for a build ID in notes. It prefers the linker's, which is better known, to Go's.
 func (f *ELF) note(off, size uint64) {
 	const most, gnuBuild, goBuild = 64 << 10, 3, 4
 	b, err := region(f.r, f.size, off, size, most)
@@ -196,8 +195,8 @@ func printable(b []byte) bool {
 	return true
 }
 
-// sectionNamed finds a section whose name ends with name: in programs that can be
-// put anywhere the names of Go's have a prefix.
+// sectionNamed finds a section whose name ends with name: in position-independent programs the
+// names of Go's sections have a prefix.
 func (f *ELF) sectionNamed(names []byte, name string) *section {
 	for i := range f.sections {
 		if strings.HasSuffix(text(names, uint64(f.sections[i].name)), name) {
@@ -207,8 +206,8 @@ func (f *ELF) sectionNamed(names []byte, name string) *section {
 	return nil
 }
 
-// sectionNames are the names of sections. They are in the section that the
-// header names, or in the one that says so of itself.
+// sectionNames returns the names of sections. They are in the section that the header names, or
+// in the one that has its own name in it.
 func (f *ELF) sectionNames() []byte {
 	const most = 1 << 20
 	for i := range f.sections {
@@ -223,8 +222,8 @@ func (f *ELF) sectionNames() []byte {
 	return nil
 }
 
-// table reads the names of functions: of all of them where the file still has its
-// symbols, else of those that others may call, and Go's own table besides.
+// table reads the names of functions: of all functions if the file still has its symbols, else
+// of the exported ones, and Go's own table as well.
 func (f *ELF) table() (*Table, error) {
 	var b builder
 	symbols := f.sectionOf(elf.SHT_SYMTAB)
@@ -274,7 +273,7 @@ func (f *ELF) readSymbols(s *section, b *builder, textStart *uint64) error {
 			info, in = symbols[4], f.order.Uint16(symbols[6:])
 		}
 		if uint64(in) >= uint64(len(f.sections)) || in == 0 || f.sections[in].flags&elf.SHF_EXECINSTR == 0 {
-			continue // a variable, or somebody else's
+			continue // a variable, or defined elsewhere
 		}
 		switch elf.SymType(info & 15) {
 		case elf.STT_FUNC, elf.STT_GNU_IFUNC, elf.STT_NOTYPE:
@@ -282,7 +281,7 @@ func (f *ELF) readSymbols(s *section, b *builder, textStart *uint64) error {
 			continue
 		}
 		n := text(names, uint64(name))
-		if n == "" || n[0] == '$' { // marks of assemblers
+		if n == "" || n[0] == '$' { // markers of assemblers
 			continue
 		}
 		if n == "runtime.text" {
@@ -310,7 +309,7 @@ func (f *ELF) goLines(textStart uint64) *lines {
 	if l == nil {
 		return nil
 	}
-	// All else is told relative to where the runtime's first function lies.
+	// All else is relative to the address of the runtime's first function.
 	if textStart == 0 {
 		textStart = f.moduleText(names, s.address, l)
 	}
@@ -326,8 +325,8 @@ func (f *ELF) goLines(textStart uint64) *lines {
 	return l
 }
 
-// moduleText finds where the runtime's code begins in the record that the runtime
-// has of its program, which begins with where the table is.
+// moduleText finds where the runtime's code begins, in the runtime's record of the program,
+// which begins with the address of the table.
 func (f *ELF) moduleText(names []byte, table uint64, l *lines) uint64 {
 	s := f.sectionNamed(names, ".go.module")
 	const most, first, start = 64 << 10, 20, 22 // words
@@ -352,7 +351,7 @@ func (f *ELF) moduleText(names []byte, table uint64, l *lines) uint64 {
 	return word(start)
 }
 
-// BuildID finds a build ID in notes, as /sys/kernel/notes has the kernel's.
+// BuildID finds a build ID in notes, such as the kernel's in /sys/kernel/notes.
 func BuildID(notes []byte) string {
 	f := &ELF{r: bytes.NewReader(notes), size: int64(len(notes)), order: binary.NativeEndian}
 	f.note(0, uint64(len(notes)))

@@ -5,15 +5,15 @@ import (
 	"sort"
 )
 
-// lines is the table by which Go's runtime knows its functions, files and lines:
-// "pclntab", as Go 1.18 and later have it. debug/gosym reads it, too, but makes a
-// struct of each function at once, of as many as a stranger's file claims; here
-// nothing is made, and what is looked up is found in the bytes.
+// lines is the table in which Go's runtime looks up functions, files and lines: "pclntab", as
+// written by Go 1.18 and later. debug/gosym reads it too, but makes a struct of each function
+// at once, of as many as an untrusted file claims; here nothing is made, and lookups search the
+// bytes.
 type lines struct {
 	data  []byte
 	order binary.ByteOrder
-	// text is where the first function of Go's lies; told is what the table says of
-	// that, which is 0 in programs that can be put anywhere and since Go 1.26.
+	// text is the address of Go's first function; told is the table's own value for it, which
+	// is 0 in position-independent programs and since Go 1.26.
 	text, told uint64
 	quantum    uint32
 	functions  int
@@ -24,12 +24,12 @@ type lines struct {
 const (
 	magicGo118 = 0xfffffff0
 	magicGo120 = 0xfffffff1
-	// maxSteps bounds the walk along a function's lines. The longest functions of
-	// real programs, tables that were generated, have some ten thousands.
+	// maxSteps bounds the walk along a function's lines. The longest functions of real
+	// programs, generated tables, have some ten thousands.
 	maxSteps = 1 << 17
 )
 
-// readLines knows such a table by its beginning; nil if it is none.
+// readLines recognises such a table by its beginning; it returns nil for anything else.
 func readLines(data []byte) *lines {
 	if len(data) < 8 {
 		return nil
@@ -53,7 +53,7 @@ func readLines(data []byte) *lines {
 	part := func(i int) []byte { return data[min(word(i), uint64(len(data))):] }
 	l.told = word(2)
 	l.names, l.units, l.files, l.values, l.table = part(3), part(4), part(5), part(6), part(7)
-	// The table has two words for each function, and where the last one ends.
+	// The table has two words for each function, and then the end of the last one.
 	n := word(0)
 	if n == 0 || n > maxFunctions || uint64(len(l.table)) < 8*n+4 {
 		return nil
@@ -62,10 +62,10 @@ func readLines(data []byte) *lines {
 	return l
 }
 
-// entry is where function i begins, from the beginning of the code.
+// entry returns where function i begins, relative to the beginning of the code.
 func (l *lines) entry(i int) uint64 { return uint64(l.order.Uint32(l.table[8*i:])) }
 
-// u32 is a number in b; false beyond its end.
+// u32 returns a number in b; false beyond its end.
 func (l *lines) u32(b []byte, at uint64) (uint32, bool) {
 	if at > uint64(len(b)) || uint64(len(b))-at < 4 {
 		return 0, false
@@ -82,9 +82,8 @@ func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
 	if i < 0 {
 		return "", "", 0, false // a table that is not sorted
 	}
-	// The record of a function: where it begins, its name, arguments, the deferred
-	// return, then tables of the stack's depth, files and lines, their number and the
-	// unit that it was compiled in.
+	// The record of a function: its beginning, name, arguments, deferred return, then tables of
+	// stack depth, files and lines, their number and the unit that it was compiled in.
 	const nameField, fileField, lineField, unitField = 4, 20, 24, 32
 	record := uint64(l.order.Uint32(l.table[8*i+4:]))
 	field := func(n uint64) uint32 {
@@ -106,8 +105,8 @@ func (l *lines) find(address uint64) (name, file string, line int, ok bool) {
 	return name, file, line, true
 }
 
-// value is what the table at off says of the place into bytes behind the beginning
-// of a function: pairs of a difference of values and a number of bytes.
+// value returns the value that the table at off has for the place into bytes after the
+// beginning of a function. The table has pairs of a difference of values and a number of bytes.
 func (l *lines) value(off uint32, into uint64) (uint32, bool) {
 	if off == 0 || uint64(off) >= uint64(len(l.values)) {
 		return 0, false

@@ -6,16 +6,15 @@ import (
 	"io"
 )
 
-// Kernel are the names of the running kernel's functions, as Linux tells them in
-// /proc/kallsyms.
+// Kernel has the names of the running kernel's functions, from Linux's /proc/kallsyms.
 type Kernel struct{ table *Table }
 
-// ErrHidden is that the kernel tells names but not where they are.
+// ErrHidden means that the kernel shows names but not their addresses.
 var ErrHidden = errors.New("the kernel hides its addresses (kernel.kptr_restrict)")
 
-// ReadKernel reads the text of /proc/kallsyms. Modules' functions are among them.
+// ReadKernel reads the text of /proc/kallsyms, which includes modules' functions.
 func ReadKernel(r io.Reader) (*Kernel, error) {
-	// Room for a kernel as distributions build it, which is not moved about then.
+	// Room for a kernel as distributions build it, so that it need not grow.
 	b := builder{functions: make([]collected, 0, 1<<17), names: make([]byte, 0, 4<<20)}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 4096), 64<<10)
@@ -24,7 +23,7 @@ func ReadKernel(r io.Reader) (*Kernel, error) {
 		if address == 0 || kind != 't' && kind != 'T' && kind != 'w' && kind != 'W' || len(name) == 0 {
 			continue
 		}
-		// The last function of a piece of the kernel has no end that is told.
+		// The last function of a piece of the kernel has no known end.
 		const longest = 1 << 20
 		if err := b.add(address, 0, address+longest, string(name)); err != nil {
 			return nil, err
@@ -39,8 +38,8 @@ func ReadKernel(r io.Reader) (*Kernel, error) {
 	return &Kernel{b.table("")}, nil
 }
 
-// kernelSymbol takes a line apart: "ffffffff81000000 T _text", with the module
-// behind it where there is one.
+// kernelSymbol splits a line: "ffffffff81000000 T _text", followed by the module if there is
+// one.
 func kernelSymbol(line []byte) (address uint64, kind byte, name []byte) {
 	const digits = 16
 	i := 0
@@ -69,15 +68,14 @@ func kernelSymbol(line []byte) (address uint64, kind byte, name []byte) {
 	return address, kind, name[:min(len(name), maxName)]
 }
 
-// Find tells the function at an address.
+// Find returns the function at an address.
 func (k *Kernel) Find(address uint64) (string, bool) {
 	name, _, _, ok := k.table.Find(address)
 	return name, ok
 }
 
-// Address tells where the function name is that is size bytes long: names of
-// functions in files of their own may be there several times. It is 0 if there is
-// none, or more than one.
+// Address returns the address of the function of that name and size: several static functions
+// may have the same name. It returns 0 if there is none, or more than one.
 func (k *Kernel) Address(name string, size uint64) uint64 {
 	var found uint64
 	for i := range k.table.functions {
@@ -93,5 +91,5 @@ func (k *Kernel) Address(name string, size uint64) uint64 {
 	return found
 }
 
-// Start is where the kernel's code begins.
+// Start returns where the kernel's code begins.
 func (k *Kernel) Start() uint64 { return k.table.functions[0].start }

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// mach is one image of a Mach-O file, for 64 bits, which all since macOS 10.15 are.
+// mach is an image of a Mach-O file, 64 bits only, as all have been since macOS 10.15.
 type mach struct {
 	r         io.ReaderAt
 	size      int64
 	processor string
 	id        string
-	text      uint64 // where __TEXT wants to be
+	text      uint64 // preferred address of __TEXT
 	sections  []machSection
-	// Places in the file.
+	// Offsets in the file.
 	symbols, symbolCount, names, nameSize uint32
 	starts, startSize                     uint32
 }
@@ -115,7 +115,7 @@ func machPart(r io.ReaderAt, size int64) (part, error) {
 	return part{m.processor, m.id, m.table}, nil
 }
 
-// command takes a load command in. Ones that are too short are as good as none.
+// command takes in a load command. It ignores one that is too short.
 func (m *mach) command(kind uint32, b []byte) {
 	order := binary.LittleEndian
 	switch {
@@ -143,7 +143,7 @@ func (m *mach) command(kind uint32, b []byte) {
 	}
 }
 
-// table reads the names of functions, and where functions begin that have none.
+// table reads the names of functions, and where functions without names begin.
 func (m *mach) table() (*Table, error) {
 	var b builder
 	textStart, err := m.readSymbols(&b)
@@ -178,7 +178,7 @@ func (m *mach) readSymbols(b *builder) (textStart uint64, err error) {
 		if symbols[4]&debugger != 0 || symbols[4]&kind != inSection || in == 0 || in > len(m.sections) || !m.sections[in-1].code || value < m.text {
 			continue
 		}
-		// C's names have an underscore before them here, Go's have none.
+		// In Mach-O, names of C have a leading underscore, those of Go do not.
 		name := strings.TrimPrefix(text(names, uint64(order.Uint32(symbols))), "_")
 		if name == "runtime.text" {
 			textStart = value
@@ -218,8 +218,8 @@ func (m *mach) readStarts(b *builder) error {
 	return nil
 }
 
-// goLines reads Go's own table, if the program has one. What it tells is counted
-// from the beginning of __TEXT, as all here.
+// goLines reads Go's own table, if the program has one. Its addresses are relative to the
+// beginning of __TEXT, as all are here.
 func (m *mach) goLines(textStart uint64) *lines {
 	code := uint64(0)
 	for _, s := range m.sections {
