@@ -17,7 +17,7 @@ type Trigger struct {
 	Name string
 	// When is an expression of replay's language, or "off".
 	When string
-	// For is how long it must hold.
+	// For is how long the condition must hold.
 	For    time.Duration
 	Stacks StacksWish
 	Burst  BurstWish

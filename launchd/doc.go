@@ -3,8 +3,8 @@
 //
 // # How the daemon runs
 //
-// The recorder is most wanted in the minute in which the machine is at its
-// limits, so that nothing in its job may make it the first victim then:
+// The recorder is needed most in the minute in which the machine is at its limits, so nothing
+// in its job may make it the first victim then:
 //
 //   - ProcessType is Interactive. Background would move it to the efficiency
 //     cores, throttle its I/O and coalesce its timers exactly when the machine
@@ -21,14 +21,13 @@
 //   - StandardErrorPath is for what a crash says. The recorder writes its log to
 //     the same file by name, so that newsyslog can rotate it; launchd does not.
 //
-// launchd has no counterpart to what the unit for systemd gives up: a job of
-// root's has all of root's rights. What holds the recorder there is that it
-// obeys only root's files, listens to nothing, and starts nothing but the
-// command for finished archives, in a clean environment.
+// launchd has no counterpart to the restrictions in the unit for systemd: a job of root's has
+// all of root's rights. What limits the recorder there is that it obeys only root's files,
+// listens to nothing, and starts nothing but the command for finished archives, in a clean
+// environment.
 //
-// The binaries live below a directory that only root can write, all the way
-// up. A daemon that root runs from a directory of Homebrew's would let the
-// owner of that directory become root.
+// The binaries are below a directory that only root can write, all the way up. If root ran a
+// daemon from a directory of Homebrew's, the owner of that directory could become root.
 //
 // launchctl's exit codes are read as hints only: after every command the
 // resulting state (launchctl print) decides.

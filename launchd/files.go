@@ -20,7 +20,7 @@ type File struct {
 	Mode    fs.FileMode
 	Content []byte
 	Group   string // empty: root's
-	// Keep leaves alone a file that exists.
+	// Keep says not to change a file that exists.
 	Keep bool
 }
 
@@ -29,12 +29,12 @@ type Dir struct {
 	Path  string
 	Mode  fs.FileMode
 	Group string // empty: root's
-	// Shared directories are not ours: they are made where they are missing
-	// and neither changed nor removed.
+	// Shared directories are not ours: install makes them if they are missing, and neither
+	// changes nor removes them.
 	Shared bool
 }
 
-// place is where paths of the system are found, and whether they can be given
+// place says below which root the paths of the system are, and whether files there can be given
 // to root.
 type place struct {
 	root  string
@@ -45,10 +45,9 @@ type place struct {
 
 func (p place) at(path string) string { return filepath.Join(p.root, path) }
 
-// safe checks that nobody but those who count can exchange what is at path, or
-// what is to come there: the system's own files are root's alone, those below a
-// root for packages also of whoever became root to make them. A link below that
-// root would lead out of it.
+// safe checks that only trusted users can replace what is, or will be, at path: only root for
+// the system's own files; for those below a root for packages, also the user who became root to
+// make the packages. A link below that root would lead out of it.
 func (p place) safe(path string) error {
 	full := p.at(path)
 	if p.stage {
@@ -67,7 +66,7 @@ func (p place) safe(path string) error {
 	return err
 }
 
-// noLinks checks that no link lies between the root for packages and path.
+// noLinks checks that no link is between the root for packages and path.
 func (p place) noLinks(path string) error {
 	at := p.root
 	for name := range strings.SplitSeq(strings.Trim(filepath.Clean(path), "/"), "/") {
@@ -86,7 +85,7 @@ func (p place) noLinks(path string) error {
 	return nil
 }
 
-// mkdir makes d and what is missing above it.
+// mkdir makes d and the missing directories above it.
 func (p place) mkdir(d Dir) error {
 	path := p.at(d.Path)
 	if err := p.safe(d.Path); err != nil && (d.Shared || !p.mendable(d.Path)) {
@@ -112,15 +111,15 @@ func (p place) mkdir(d Dir) error {
 	return os.Chmod(path, d.Mode)
 }
 
-// mendable reports whether path itself is ours to mend, since all above it is
-// safe and it is no link.
+// mendable reports whether path itself is ours to correct: all above it is safe and it is no
+// link.
 func (p place) mendable(path string) bool {
 	info, err := os.Lstat(p.at(path))
 	return err == nil && info.Mode()&fs.ModeSymlink == 0 && p.safe(filepath.Dir(path)) == nil
 }
 
-// write puts f in place as a whole: whoever starts it meanwhile finds the old
-// file or the new one. It reports whether anything changed.
+// write puts f in place as a whole: a program started meanwhile is the old file or the new one.
+// It reports whether anything changed.
 func (p place) write(f File) (changed bool, err error) {
 	path := p.at(f.Path)
 	if err := p.safe(filepath.Dir(f.Path)); err != nil {
@@ -160,11 +159,10 @@ func (p place) write(f File) (changed bool, err error) {
 	return true, nil
 }
 
-// maxFile bounds what is read of any file: programs are some megabytes.
+// maxFile limits what is read of any file: programs have some megabytes.
 const maxFile = 512 << 20
 
-// sameContent reports whether the file at path, which is followed nowhere, has
-// that content.
+// sameContent reports whether the file at path has that content. It does not follow a link.
 func sameContent(path string, content []byte) bool {
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -175,8 +173,7 @@ func sameContent(path string, content []byte) bool {
 	return err == nil && bytes.Equal(old, content)
 }
 
-// give makes root the owner, and the named group (root's own if empty) the
-// group.
+// give makes root the owner, and the named group (root's own if empty) the group.
 func (p place) give(path, group string) error {
 	if !p.own {
 		return nil
@@ -194,7 +191,7 @@ func (p place) give(path, group string) error {
 	return nil
 }
 
-// cause is the system's part of a path error, whose path is told anyway.
+// cause returns the system's part of a path error; callers add the path themselves.
 func cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

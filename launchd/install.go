@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Installer puts the service in place and takes it away.
+// Installer installs the service and removes it.
 type Installer struct {
 	Layout  Layout
 	Manager Manager
-	// Root is put before every path. With Stage, files are put there and
-	// nothing else is touched: for those who make packages.
+	// Root is put before every path. With Stage, only files are put there and nothing else is
+	// touched: for those who make packages.
 	Root  string
 	Stage bool
 	// From is the directory that holds the binaries to install.
@@ -29,20 +29,19 @@ type Installer struct {
 	Manuals map[string]string
 	// Group may read the archives.
 	Group string
-	// Serve installs the server as well; nil leaves it as it is, and Unserve takes
-	// it away.
+	// Serve installs the server as well; nil leaves it unchanged, and Unserve removes it.
 	Serve   *Serve
 	Unserve bool
-	// Push installs the push as well; nil leaves it as it is, and Unpush takes it away.
+	// Push installs the push as well; nil leaves it unchanged, and Unpush removes it.
 	Push   *Push
 	Unpush bool
-	// EUID is whom the installer runs as, and Asker, if not 0, the user who
-	// became root for it.
+	// EUID is the user whom the installer runs as, and Asker, if not 0, the user who became
+	// root for it.
 	EUID, Asker int
-	// Say tells what was done, a line at a time.
+	// Say prints a line about what was done.
 	Say func(format string, args ...any)
-	// Recording waits until a recorder that was started after the given time
-	// has recorded its first tick, or tells why not.
+	// Recording waits until a recorder that was started after the given time has recorded its
+	// first tick, or returns why it has not.
 	Recording func(since time.Time) error
 }
 
@@ -50,7 +49,7 @@ func (in *Installer) place() place {
 	return place{root: in.Root, own: in.EUID == 0, stage: in.Stage, asker: in.Asker}
 }
 
-// dirs are the directories of an installation.
+// dirs returns the directories of an installation.
 func (in *Installer) dirs() []Dir {
 	l := in.Layout
 	dirs := []Dir{
@@ -69,8 +68,8 @@ func (in *Installer) dirs() []Dir {
 	return append(dirs, in.pushDirs()...)
 }
 
-// files are the files of an installation besides the programs. The job comes
-// last: when it is there everything that it needs is there, too.
+// files returns the files of an installation except the programs. The job comes last: once it
+// is in place, all that it needs is there too.
 func (in *Installer) files() []File {
 	l := in.Layout
 	var files []File
@@ -84,7 +83,7 @@ func (in *Installer) files() []File {
 	return append(files, in.Manager.Files(l)...)
 }
 
-// beside are the files of the services that are installed with the recorder.
+// beside returns the files of the services that are installed with the recorder.
 func (in *Installer) beside() ([]File, error) {
 	var services []Service
 	if in.Serve != nil {
@@ -104,7 +103,7 @@ func (in *Installer) beside() ([]File, error) {
 	return files, nil
 }
 
-// manuals are the paths of the manual pages: man1/recorder.1.
+// manuals returns the paths of the manual pages: man1/recorder.1.
 func (in *Installer) manuals() []string {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(in.Manuals)) {
@@ -114,8 +113,8 @@ func (in *Installer) manuals() []string {
 	return paths
 }
 
-// Install puts everything in place and starts the service. Done again, it
-// upgrades what is there; what a failed attempt left is mended.
+// Install puts everything in place and starts the service. If it is run again, it upgrades the
+// installation, and repairs what a failed attempt left.
 func (in *Installer) Install() error {
 	if !in.Stage && in.EUID != 0 {
 		return fmt.Errorf("a service can be installed only by root: run `sudo recorder install`")
@@ -171,9 +170,9 @@ func (in *Installer) Install() error {
 	return nil
 }
 
-// settle makes the machine's manager know a service beside the recorder's, or takes it
-// away. One that was installed before goes on with the program that is there now. How far
-// a push had come stays, so that it goes on there when it is installed again.
+// settle makes the machine's manager load a service beside the recorder's, or removes it. A
+// service that was installed before continues with the current program. The progress of a push
+// stays, so that the push continues there when it is installed again.
 func (in *Installer) settle(p place, k Kind, away bool) error {
 	job := in.Manager.Job(in.Layout, k)
 	file, _ := in.Layout.job(k)
@@ -200,8 +199,8 @@ func (in *Installer) tell(p place, f File, changed bool) {
 	}
 }
 
-// link makes the binaries known to shells where the system has no list of
-// directories for that.
+// link makes the binaries known to shells, on systems that have no list of directories for
+// that.
 func (in *Installer) link(p place) error {
 	if in.Layout.Links == "" {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// launchctl is its absolute path: root runs it.
+// launchctl is the absolute path of launchctl, because root runs it.
 const launchctl = "/bin/launchctl"
 
-// The exit codes of launchctl that mean something. They are errno values or
-// xpc errors; which of them comes depends on the release.
+// The exit codes of launchctl that have a meaning. They are errno values or xpc errors; which
+// of them it returns depends on the release.
 const (
 	codeIO          = 5
 	codeNoProcess   = 3
@@ -24,7 +24,7 @@ const (
 // Launchd drives launchd through launchctl.
 type Launchd struct {
 	Runner Runner
-	// Pause waits between two looks at a state that is to change.
+	// Pause waits between two looks at a state that should change.
 	Pause func(time.Duration)
 
 	label string // empty: the recorder's
@@ -40,10 +40,10 @@ func (m *Launchd) name() string {
 
 func (m *Launchd) service() string { return "system/" + m.name() }
 
-// Name is what people call it.
+// Name is the manager's name for people.
 func (m *Launchd) Name() string { return "launchd" }
 
-// Files are the plist and the rule for its log.
+// Files returns the plist and the rule for its log.
 func (m *Launchd) Files(l Layout) []File {
 	return []File{
 		{Path: l.Rotation, Mode: 0o644, Content: l.NewsyslogRule()},
@@ -52,12 +52,12 @@ func (m *Launchd) Files(l Layout) []File {
 	}
 }
 
-// Commands lists what Load runs.
+// Commands lists the commands that Load runs.
 func (m *Launchd) Commands(l Layout) []string {
 	return append(m.loading(l.Job), launchctl+" kickstart "+m.service())
 }
 
-// loading lists the commands by which launchd takes up what a file describes.
+// loading lists the commands that make launchd load what a file describes.
 func (m *Launchd) loading(file string) []string {
 	return []string{
 		launchctl + " bootout " + m.service() + "   (where it is loaded)",
@@ -92,8 +92,8 @@ func (m *Launchd) State() (State, error) {
 	return st, nil
 }
 
-// parsePrint reads the lines of launchctl print that tell the state. The
-// service's own come first; those of its endpoints, deeper, are not ours.
+// parsePrint reads the state from the lines of launchctl print. The service's own lines come
+// first; deeper lines belong to its endpoints and are skipped.
 func parsePrint(out string, st *State) {
 	for line := range strings.Lines(out) {
 		body := strings.TrimPrefix(strings.TrimRight(line, "\n"), "\t")
@@ -131,7 +131,7 @@ func isDisabled(out, label string) bool {
 	return false
 }
 
-// Load boots the job out if it is loaded, and in again.
+// Load boots the job out if it is loaded, and loads it again.
 func (m *Launchd) Load(l Layout) error {
 	if err := m.Unload(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (m *Launchd) Load(l Layout) error {
 	return m.Start(l)
 }
 
-// Start enables, bootstraps and kickstarts the job, whatever of it is missing.
+// Start enables, bootstraps and kickstarts the job, as far as that is needed.
 func (m *Launchd) Start(l Layout) error {
 	before, err := m.State()
 	if err != nil {
@@ -157,8 +157,8 @@ func (m *Launchd) Start(l Layout) error {
 	return m.awaitRunning(last, before.Runs, func(st State) bool { return st.Running })
 }
 
-// bootstrap enables the job and makes launchd know it, if it does not. It returns
-// the last command's result and the job's state after it.
+// bootstrap enables the job and makes launchd load it, if it is not loaded. It returns the last
+// command's result and the job's state after it.
 func (m *Launchd) bootstrap(job string) (last Result, st State, err error) {
 	if last, err = m.run("enable", m.service()); err != nil {
 		return last, st, err
@@ -169,7 +169,7 @@ func (m *Launchd) bootstrap(job string) (last Result, st State, err error) {
 	if last, err = m.run("bootstrap", "system", job); err != nil {
 		return last, st, err
 	}
-	// A teardown that is still going on is over soon.
+	// A teardown that is still under way ends soon.
 	for try := 0; try < 10 && (last.Code == codeTearingDown || last.Code == codeInProgress); try++ {
 		m.Pause(time.Second)
 		if st, err = m.State(); err != nil || st.Loaded {
@@ -185,7 +185,7 @@ func (m *Launchd) bootstrap(job string) (last Result, st State, err error) {
 	return last, st, err
 }
 
-// Stop ends the process; its clean exit keeps it down.
+// Stop ends the process; because the exit is clean, launchd does not start it again.
 func (m *Launchd) Stop() error {
 	st, err := m.State()
 	if err != nil || !st.Running {
@@ -233,12 +233,11 @@ func (m *Launchd) Journal(time.Time) string { return "" }
 // Forget has nothing to do: launchd forgets a job when it is booted out.
 func (m *Launchd) Forget() error { return nil }
 
-// settle is how long a state may take to come about: the job's ExitTimeOut and
-// then some.
+// settle is how long a state may take to change: the job's ExitTimeOut and a bit more.
 const settle = (exitSeconds + 15) * time.Second
 
-// await waits for a state; last is the command that should have brought it
-// about, which is asked for the reason when it does not come.
+// await waits for a state. last is the command that should lead to it; if it does not, the
+// error explains last.
 func (m *Launchd) await(last Result, reached func(State) bool) error {
 	const step = 250 * time.Millisecond
 	var st State
@@ -250,7 +249,7 @@ func (m *Launchd) await(last Result, reached func(State) bool) error {
 		if reached(st) {
 			return nil
 		}
-		// What failed for a reason will not come by waiting.
+		// If it failed for a reason, waiting does not help.
 		if last.Code != 0 && last.Code != codeTearingDown && last.Code != codeInProgress && waited >= 3*time.Second {
 			break
 		}
@@ -259,9 +258,9 @@ func (m *Launchd) await(last Result, reached func(State) bool) error {
 	return m.explain("launchctl", last, st)
 }
 
-// awaitRunning is await for a job that is to run, and was started that often
-// before. One that was started since and is not running has ended at once;
-// waiting for the next try, half a minute later, would not change that.
+// awaitRunning is await for a job that should run, and had been started runs times before. If
+// it was started since then and is not running, it has ended at once; waiting for the next try,
+// half a minute later, would not change that.
 func (m *Launchd) awaitRunning(last Result, runs int, reached func(State) bool) error {
 	const patience = 8 // looks
 	ended, state := 0, State{}
@@ -280,7 +279,7 @@ func (m *Launchd) awaitRunning(last Result, runs int, reached func(State) bool) 
 	return err
 }
 
-// explain turns what launchctl said into a sentence with a remedy.
+// explain turns launchctl's output into a sentence with a remedy.
 func (m *Launchd) explain(what string, r Result, st State) error {
 	said := strings.TrimSpace(r.Errors)
 	low := strings.ToLower(said)

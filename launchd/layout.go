@@ -10,8 +10,8 @@ const Label = "org.tachograph.recorder"
 // Unit is the service's name for systemd.
 const Unit = "tachograph.service"
 
-// Layout is where everything is put. Paths are those of the running system;
-// Installer adds its root.
+// Layout says where everything is put. Paths are those of the running system; Installer adds
+// its root.
 type Layout struct {
 	Binaries string // directory
 	Config   string
@@ -20,9 +20,9 @@ type Layout struct {
 	Job      string // plist or unit
 	// Rotation is the rule that rotates the log; empty: there is none.
 	Rotation string
-	// SearchPath tells shells where the binaries are; empty: Links does.
+	// SearchPath is a file that adds Binaries to shells' search path; empty: Links does that.
 	SearchPath string
-	// Manuals is a directory that man looks into, for one directory a section.
+	// Manuals is a directory that man searches, with a directory for each section.
 	Manuals string
 	// Of the server: its plist or unit, its socket, and its log; empty: the journal.
 	ServeJob, ServeSocket, ServeLog string
@@ -36,8 +36,8 @@ type Layout struct {
 	Links string
 }
 
-// MacLayout is the layout on macOS. /usr/local is not used: on many Macs it
-// belongs to a user.
+// MacLayout is the layout on macOS. It does not use /usr/local, which on many Macs belongs to a
+// user.
 func MacLayout() Layout {
 	return Layout{
 		Binaries:   "/Library/Tachograph/bin",
@@ -57,7 +57,7 @@ func MacLayout() Layout {
 		PMDAJob:     "/Library/LaunchDaemons/" + PMDALabel + ".plist",
 		PMDASockets: "/var/run/" + PMDALabel + ".*.sock",
 		PMDALog:     "/Library/Logs/Tachograph/pmda.log",
-		// Man looks beside the directories that SearchPath names.
+		// Man searches beside the directories in SearchPath.
 		Manuals: "/Library/Tachograph/share/man",
 	}
 }

@@ -2,26 +2,25 @@ package launchd
 
 import "time"
 
-// State is what the manager of services says about ours.
+// State is the state of our service, as reported by the manager of services.
 type State struct {
-	Loaded   bool // the manager knows it
+	Loaded   bool // the manager knows the service
 	Running  bool
 	Disabled bool // by the administrator, or by the user in the settings
 	PID      int
-	Runs     int // how often it was started, where that is counted
-	// LastExit is how it ended last, in the manager's words; empty when it
-	// has not.
+	Runs     int // how often it was started, if the manager counts that
+	// LastExit is how it last ended, in the manager's words; empty if it has not ended.
 	LastExit string
 }
 
 // Manager drives the machine's manager of services.
 type Manager interface {
-	// Name is what people call it.
+	// Name is the manager's name for people.
 	Name() string
 	// Files are the files that describe the service.
 	Files(l Layout) []File
-	// Load makes the manager take the files up and start the service. It
-	// replaces one that is loaded.
+	// Load makes the manager read the files and start the service. It replaces a service that
+	// is loaded.
 	Load(l Layout) error
 	// Unload stops the service and makes the manager forget it.
 	Unload() error
@@ -31,13 +30,13 @@ type Manager interface {
 	Stop() error
 	Restart(l Layout) error
 	State() (State, error)
-	// Journal is what the service has said since then, where the manager keeps
-	// that; empty where the service has a log of its own.
+	// Journal returns what the service has logged since then, if the manager keeps that; empty
+	// if the service has a log of its own.
 	Journal(since time.Time) string
-	// Commands lists what Load runs, for people.
+	// Commands lists the commands that Load runs, for people.
 	Commands(l Layout) []string
 	// Describe returns the files that describe a service beside the recorder's.
 	Describe(l Layout, s Service) ([]File, error)
-	// Job drives such a service.
+	// Job drives a service beside the recorder's.
 	Job(l Layout, k Kind) Job
 }

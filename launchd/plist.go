@@ -24,7 +24,7 @@ func (l Layout) Plist() []byte {
 	})
 }
 
-// dict keeps the order in which its keys are written.
+// dict writes its keys in this order.
 type dict []struct {
 	key   string
 	value any
@@ -71,10 +71,9 @@ func writeText(b *bytes.Buffer, indent, tag, text string) {
 	b.WriteString("</" + tag + ">\n")
 }
 
-// NewsyslogRule rotates the text log: five old ones of a megabyte each. The
-// recorder notices by itself that its log was renamed, so that nobody needs to
-// be told (N). Old ones are not compressed, because for a moment lines still go
-// into the newest of them.
+// NewsyslogRule rotates the text log: it keeps five old ones of a megabyte each. The recorder
+// notices by itself that its log was renamed, so newsyslog need not signal any process (N). Old
+// logs are not compressed, because for a moment lines still go into the newest of them.
 func (l Layout) NewsyslogRule() []byte {
 	return fmt.Appendf(nil, "# logfilename\t\t\t\t\t[owner:group]\tmode\tcount\tsize\twhen\tflags\n%s\troot:admin\t640\t5\t1024\t*\tN\n", l.Log)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The names of the agent for Performance Co-Pilot: recorder pmda as a service, beside
-// the recorder's.
+// The names of the agent for Performance Co-Pilot: recorder pmda as a service, beside the
+// recorder's.
 const (
 	PMDALabel = "org.tachograph.pmda"
 	PMDAUnit  = "tachograph-pmda.service"
@@ -16,17 +16,17 @@ const (
 
 // PMDA says how that agent is installed where pmcd does not start it.
 type PMDA struct {
-	// Program is the recorder that it is.
+	// Program is the path of the recorder that runs as the agent.
 	Program string
-	// Domains are those of PCP that it answers for, each at a socket of its own.
+	// Domains are the domains of PCP that it answers for, each at a socket of its own.
 	Domains []uint32
-	// Group may connect to these: the one of pmcd.
+	// Group may connect to the sockets: it is pmcd's group.
 	Group string
 	// Options are further words of the command.
 	Options []string
 }
 
-// PMDASocket is where the agent waits for the pmcd that asks it for a domain.
+// PMDASocket is the socket at which the agent waits for pmcd's connection for a domain.
 func (l Layout) PMDASocket(domain uint32) string {
 	return strings.ReplaceAll(l.PMDASockets, "*", strconv.FormatUint(uint64(domain), 10))
 }
@@ -47,8 +47,8 @@ func (p PMDA) launchd(l Layout) ([]File, error) {
 	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDAPlist(p)}}, nil
 }
 
-// PMDAPlist is the description of the agent for launchd. It runs as root, as the
-// recorder does, for what it reads is the same.
+// PMDAPlist is the description of the agent for launchd. It runs as root, as the recorder does,
+// because it reads the same.
 func (l Layout) PMDAPlist(p PMDA) []byte {
 	return plist(dict{
 		{"Label", PMDALabel},
@@ -70,9 +70,9 @@ func (p PMDA) systemd(l Layout) ([]File, error) {
 	return []File{{Path: l.PMDAJob, Mode: 0o644, Content: l.PMDASystemdUnit(p)}}, nil
 }
 
-// PMDASystemdUnit is the description of the agent for systemd. It keeps of root's rights
-// what the recorder keeps, for it reads the same; it writes nothing, and hears nobody but
-// who connects to its sockets.
+// PMDASystemdUnit is the description of the agent for systemd. It keeps the same of root's
+// rights as the recorder does, because it reads the same; it writes nothing, and accepts input
+// only from its sockets.
 func (l Layout) PMDASystemdUnit(p PMDA) []byte {
 	words := p.command(l)
 	for i, w := range words {

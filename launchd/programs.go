@@ -12,9 +12,8 @@ import (
 	"tachograph/config/trust"
 )
 
-// programs are the binaries to install, as they were read from From. What lies
-// beside the recorder is copied only if it is ours, and if nobody but root and
-// the user who asked could have put it there.
+// programs returns the binaries to install, read from From. A program beside the recorder is
+// copied only if it is ours, and if only root and the user who asked could have put it there.
 func (in *Installer) programs() ([]File, error) {
 	l := in.Layout
 	recorder, err := in.program("recorder")
@@ -37,8 +36,8 @@ func (in *Installer) programs() ([]File, error) {
 	return files, nil
 }
 
-// program reads one of our programs. What was checked is what is read: through
-// the file that is open, not by its name again.
+// program reads one of our programs. It checks and reads the same open file, not the name
+// twice.
 func (in *Installer) program(name string) ([]byte, error) {
 	path := filepath.Join(in.From, name)
 	owners := trust.Running(in.EUID)
@@ -73,11 +72,11 @@ func (in *Installer) program(name string) ([]byte, error) {
 	return content, nil
 }
 
-// programMark is what the linker writes into every program of that name: the
-// path of its main package.
+// programMark is what the linker writes into every program of that name: the path of its main
+// package.
 func programMark(name string) []byte { return []byte("path\ttachograph/cmd/" + name) }
 
-// fileExists follows no link: one that leads nowhere is there all the same.
+// fileExists follows no link: a link that leads nowhere exists as well.
 func fileExists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

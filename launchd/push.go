@@ -14,23 +14,23 @@ const (
 	PushUnit  = "tachograph-push.service"
 )
 
-// Push says how the push is installed. It has no rights but to read archives, to
-// connect to others, and to keep how far it has come.
+// Push says how the push is installed. Its only rights are to read archives, to connect to
+// servers, and to store its progress.
 type Push struct {
 	URL      string
 	Archives string // directory
-	// Group may read the archives: the push is in it, and in no other.
+	// Group may read the archives: the push is in it, and in no other group.
 	Group string
 	// State is the name of the file in Layout.PushState.
 	State string
-	// TokenFile and PasswordFile hold secrets that only root can read; empty: there are
-	// none. User is whose password it is.
+	// TokenFile and PasswordFile hold secrets that only root can read; empty: there are none.
+	// User is the user of the password.
 	TokenFile, PasswordFile, User string
 	// Options are further words of the command.
 	Options []string
 }
 
-// command is what the service runs; secrets is where it finds the files with them.
+// command is what the service runs; secret returns where it finds the file with a secret.
 func (p Push) command(l Layout, secret func(name, path string) string) []string {
 	words := []string{l.Replay(), "push", "--follow", "--to", p.URL, "--archive", p.Archives, "--state", filepath.Join(l.PushState, p.State)}
 	if p.TokenFile != "" {
@@ -49,9 +49,9 @@ func (p Push) launchd(l Layout) ([]File, error) {
 	}, nil
 }
 
-// PushPlist is the description of the push for launchd, which has no way to hand a
-// secret to who may not read its file: root starts it, and it becomes nobody, in the
-// group of the archives, when it has read what it needs.
+// PushPlist is the description of the push for launchd, which cannot hand a secret to a process
+// that may not read its file: root starts the push, and it becomes the user nobody, in the
+// group of the archives, once it has read what it needs.
 func (l Layout) PushPlist(p Push) []byte {
 	words := p.command(l, func(_, path string) string { return path })
 	return plist(dict{
@@ -75,10 +75,9 @@ func (p Push) systemd(l Layout) ([]File, error) {
 	return []File{{Path: l.PushJob, Mode: 0o644, Content: l.PushSystemdUnit(p)}}, nil
 }
 
-// PushSystemdUnit is the description of the push for systemd: a user that exists only
-// while it runs, in the group that may read the archives, held as tightly as the
-// server but for the network. Secrets are handed to it by systemd, which reads their
-// files as root.
+// PushSystemdUnit is the description of the push for systemd: it has a user that exists only
+// while it runs, in the group that may read the archives, and is as restricted as the server
+// except for the network. systemd passes it the secrets, whose files it reads as root.
 func (l Layout) PushSystemdUnit(p Push) []byte {
 	const directory = "$CREDENTIALS_DIRECTORY/"
 	words := p.command(l, func(name, _ string) string { return directory + name })
@@ -150,8 +149,7 @@ WantedBy=multi-user.target
 `, strings.Join(words, " "), secrets, throttleSeconds, serveExit, quoteUnit(p.Group), filepath.Base(l.PushState), serveFiles, serveMemory, quoteUnit(p.Archives))
 }
 
-// pushDirs are the directories that an installation makes for it; systemd makes its
-// own.
+// pushDirs are the directories that an installation makes for the push; systemd makes its own.
 func (in *Installer) pushDirs() []Dir {
 	if in.Push == nil || in.Layout.PushLog == "" {
 		return nil
@@ -159,8 +157,8 @@ func (in *Installer) pushDirs() []Dir {
 	return []Dir{{Path: in.Layout.PushState, Mode: 0o770, Group: in.Push.Group}}
 }
 
-// purgePush removes how far it had come, and nothing that a link leads to but where
-// systemd keeps what belongs to users who exist only for a while.
+// purgePush removes the push's progress. It follows no links; the one exception is the
+// directory in which systemd keeps the files of users that exist only for a while.
 func (in *Installer) purgePush(p place) error {
 	dirs := []string{in.Layout.PushState, filepath.Join(filepath.Dir(in.Layout.PushState), "private", filepath.Base(in.Layout.PushState))}
 	if in.Layout.PushLog != "" {
@@ -168,7 +166,7 @@ func (in *Installer) purgePush(p place) error {
 	}
 	for _, dir := range dirs {
 		if err := p.safe(filepath.Dir(dir)); err != nil {
-			continue // it is not there, or nothing that root should follow
+			continue // it is not there, or root should not follow it
 		}
 		path := p.at(dir)
 		info, err := os.Lstat(path)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Result is what a command came to.
+// Result is the result of a command.
 type Result struct {
 	Code        int
 	Out, Errors string
@@ -24,8 +24,7 @@ type Runner interface {
 // Exec runs real commands.
 type Exec struct{}
 
-// commandLimit is how long a command may take: launchctl can block on a launchd
-// that is busy.
+// commandLimit is how long a command may take: launchctl can block while launchd is busy.
 const commandLimit = time.Minute
 
 // Run runs one command.
@@ -35,7 +34,7 @@ func (Exec) Run(name string, args ...string) (Result, error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	// What root's shell was told is none of their business.
+	// Commands must not see the environment of root's shell.
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C"}
 	err := cmd.Run()
 	r := Result{Out: out.String(), Errors: strings.TrimSpace(errs.String())}

@@ -14,11 +14,11 @@ const (
 	ServeSocket = "tachograph-serve.socket"
 )
 
-// Serve says how the server is installed. The manager of services owns its socket
-// and starts it when somebody connects; it has no rights but to read archives.
+// Serve says how the server is installed. The manager of services owns its socket and starts
+// the server at a connection; the server has no rights but to read archives.
 type Serve struct {
 	Archives string // directory
-	// Group may read the archives: the server is in it, and in no other.
+	// Group may read the archives: the server is in it, and in no other group.
 	Group string
 	// SocketGroup may connect, with those whom Mode allows.
 	SocketGroup string
@@ -26,19 +26,18 @@ type Serve struct {
 }
 
 const (
-	// serveMemory is what the server may take: several times what it states.
+	// serveMemory is the most that the server may use: several times what it states.
 	serveMemory = "512M"
 	serveFiles  = 4096 // connections, archives and their journals
-	serveExit   = 20   // seconds to finish what was asked
-	// serveUser is who the server is on a Mac. A user of its own would have to be
-	// made in the directory of users, and go again; what belongs to this one the
-	// server can read anyway, and it has nothing that others of that name could
-	// take.
+	serveExit   = 20   // seconds to finish current requests
+	// serveUser is the server's user on a Mac. A user of its own would have to be made in the
+	// directory of users, and be removed again; what belongs to this user the server can read
+	// anyway, and the server has nothing that others of that name could take.
 	serveUser = "nobody"
 )
 
-// command is what the service runs. socket is what --listen calls the manager that
-// hands it over.
+// command is what the service runs. socket is the value of --listen for the manager that passes
+// the socket.
 func (s Serve) command(l Layout, socket string) []string {
 	words := []string{l.Replay(), "serve", "--listen", socket, "--archive", s.Archives}
 	if s.SocketGroup != s.Group {
@@ -55,8 +54,8 @@ func (s Serve) launchd(l Layout) ([]File, error) {
 	}, err
 }
 
-// ServePlist is the server's description for launchd, which makes its socket. There
-// is nothing to keep alive: the next to connect starts it again.
+// ServePlist is the server's description for launchd, which makes its socket. launchd need not
+// keep the server alive: the next connection starts it again.
 func (l Layout) ServePlist(s Serve) ([]byte, error) {
 	gid, err := groupID(s.SocketGroup)
 	if err != nil {
@@ -111,14 +110,13 @@ WantedBy=sockets.target
 `, quoteUnit(l.ServeSocket), quoteUnit(s.SocketGroup), s.Mode)
 }
 
-// ServeSystemdUnit is the server's description for systemd: a user that exists only
-// while it runs, in the group that may read the archives, with no rights, no
-// network, no devices and no processes but its own to see. The socket it is handed
-// works all the same.
+// ServeSystemdUnit is the server's description for systemd: a user that exists only while it
+// runs, in the group that may read the archives, with no rights, no network, no devices, and no
+// view of other processes. The socket that systemd passes to it works all the same.
 //
-// Users are those of the machine (no PrivateUsers): it asks the kernel who connects,
-// and everybody would be nobody. Files are read where they are, also where home
-// directories or /tmp would hide them, and nowhere written.
+// Users are those of the machine (no PrivateUsers): the server asks the kernel which user
+// connects, and otherwise every user would appear as nobody. Files can be read everywhere, even
+// in home directories or /tmp, which are usually hidden, and written nowhere.
 func (l Layout) ServeSystemdUnit(s Serve) []byte {
 	words := s.command(l, "systemd")
 	for i, w := range words {

@@ -12,8 +12,8 @@ import (
 // Systemd drives systemd through systemctl.
 type Systemd struct{ Runner Runner }
 
-// systemctl and journalctl are their absolute paths: root runs them, and takes
-// them from no directory that only a PATH names.
+// systemctl and journalctl are absolute paths: root runs them, and must not take them from a
+// directory that only a PATH names.
 var systemctl, journalctl = findProgram("systemctl"), findProgram("journalctl")
 
 func findProgram(name string) string {

@@ -21,15 +21,15 @@ import (
 	"tachograph/sample/stack"
 )
 
-// noError is the answer no, and why.
+// noError is the answer no, with the reason.
 type noError struct{ error }
 
 func (e noError) Unwrap() error { return e.error }
 
-// errNo is the answer no that has been printed already.
+// errNo is the answer no after it has been printed.
 var errNo = errors.New("no")
 
-// app is what the subcommands share; tests put their own parts in.
+// app is what the subcommands share; tests replace parts of it.
 type app struct {
 	out, err io.Writer
 	sources  func(platform.Options) ([]sample.Source, error)
@@ -37,8 +37,8 @@ type app struct {
 	now      func() metric.Stamp
 	host     func() (host, error)
 	stacks   func() (stack.Sampler, error)
-	width    int  // of the terminal that out is; 0 if it is none
-	ascii    bool // the locale has no other letters
+	width    int  // of the terminal that out writes to; 0 if it is not a terminal
+	ascii    bool // the locale has only ASCII letters
 }
 
 func newApp(out, err io.Writer) *app {
@@ -47,7 +47,7 @@ func newApp(out, err io.Writer) *app {
 	return a
 }
 
-// toPeople writes what the machine told as text only.
+// toPeople returns a writer that shows control characters as text.
 func toPeople(w io.Writer) *visible.Writer {
 	f, ok := w.(*os.File)
 	return visible.NewWriter(w, ok && columns(f) > 0)
@@ -69,7 +69,7 @@ func (a *app) run(args []string) int {
 		return cli.No
 	}
 	text := strings.TrimSpace(err.Error())
-	// cobra lists what may have been meant, one a line.
+	// cobra lists what may have been meant, one per line.
 	if what, meant, ok := strings.Cut(text, "\n\nDid you mean this?\n\t"); ok {
 		text = what + "; did you mean " + strings.ReplaceAll(meant, "\n\t", ", ")
 	}
@@ -114,8 +114,8 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// patterns checks arguments that are patterns of metric names and returns what
-// they select.
+// patterns checks arguments that are patterns of metric names and returns a function that
+// reports whether they select a metric.
 func patterns(args []string) (func(*metric.Desc) bool, error) {
 	for _, p := range args {
 		if config.CheckPattern(p) != nil {
@@ -132,8 +132,8 @@ func patterns(args []string) (func(*metric.Desc) bool, error) {
 	}, nil
 }
 
-// loadConfig reads the file named, or the default one if it exists, or takes
-// the defaults.
+// loadConfig reads the named file, or the default file if it exists, or else returns the
+// defaults.
 func loadConfig(file string) (*config.Config, error) {
 	if file != "" {
 		return config.Load(file)

@@ -13,8 +13,8 @@ import (
 	"tachograph/config"
 )
 
-// ask sends the recorder that writes to dir a signal and waits until its status
-// tells what came of that; answered is when it told so last.
+// ask sends a signal to the recorder that writes to dir and waits until its status has the
+// answer; answered returns the time of the last answer.
 func (a *app) ask(dir string, sig syscall.Signal, within time.Duration, answered func(*service.Status) time.Time) (service.Status, error) {
 	st, err := a.running(dir)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *app) running(dir string) (service.Status, error) {
 		return st, noPermission(dir)
 	case err != nil:
 		return st, err
-	// The file says whom to send a signal: it must come from somebody who may.
+	// The status file has the pid that gets a signal: only trusted users may write it.
 	case config.CheckDir(dir) != nil:
 		return st, config.CheckDir(dir)
 	case !service.Running(dir, st):
@@ -65,8 +65,8 @@ func (a *app) running(dir string) (service.Status, error) {
 	return st, nil
 }
 
-// lastWordsOf adds to an error what the installed service complained of before
-// it ended, if it is the one that writes to dir and was not told to stop.
+// lastWordsOf adds to an error the last error in the installed service's log, if that service
+// writes to dir and has not been stopped.
 func (a *app) lastWordsOf(dir string, st service.Status, err error) error {
 	if h, ok := a.serviceOf(dir); ok && !st.Stopped {
 		return (&words{h: h, since: st.Started}).explain(err)
@@ -74,7 +74,7 @@ func (a *app) lastWordsOf(dir string, st service.Status, err error) error {
 	return err
 }
 
-// serviceOf is the machine's service if it is installed and writes to dir.
+// serviceOf returns the machine's service if it is installed and writes to dir.
 func (a *app) serviceOf(dir string) (*host, bool) {
 	if a.host == nil {
 		return nil, false
@@ -89,8 +89,7 @@ func (a *app) serviceOf(dir string) (*host, bool) {
 	return &h, true
 }
 
-// noPermission is the refusal to look into a directory of archives, and what to
-// do about it.
+// noPermission is the error for a directory of archives that may not be read, with a remedy.
 func noPermission(dir string) error {
 	return fmt.Errorf("no permission to read %s: run the same with sudo, or as a member of the group that may read the archives (archive.group in the configuration)", dir)
 }

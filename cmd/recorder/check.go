@@ -101,8 +101,8 @@ func (a *app) check(file string) error {
 	return a.printPlan(cfg, sources)
 }
 
-// refused makes a mistake in the configuration an answer: it was read, and is
-// not good.
+// refused turns a mistake in the configuration into the answer no: the file was read, and is
+// wrong.
 func refused(err error) error {
 	if mistake := (*config.Error)(nil); errors.As(err, &mistake) {
 		return noError{err}
@@ -110,7 +110,7 @@ func refused(err error) error {
 	return err
 }
 
-// reducedText says what stays of archives that are removed.
+// reducedText describes what is kept of archives that are removed.
 func reducedText(cfg *config.Config) string {
 	if cfg.Archive.KeepReducedFor <= 0 {
 		return ""
@@ -143,7 +143,7 @@ func durationText(d time.Duration) string {
 	return config.FormatDuration(d)
 }
 
-// classPlan is what one class comes to.
+// classPlan is how much one class reads.
 type classPlan struct {
 	metrics map[string]bool
 	values  int

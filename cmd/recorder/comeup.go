@@ -9,21 +9,21 @@ import (
 	"tachograph/config"
 )
 
-// archives is where the installed service keeps its archives: its configuration
-// may name another directory than the usual one.
+// archives returns where the installed service keeps its archives: its configuration may name
+// another directory than the usual one.
 func (h *host) archives() string {
 	usual := filepath.Join(h.root, h.layout.Archives)
 	cfg, err := config.Load(filepath.Join(h.root, h.layout.Config))
-	// One that cannot be read keeps the service from coming up, and is what it
-	// will complain of.
+	// A configuration that cannot be read prevents the service from starting, and the service
+	// will log that.
 	if err != nil || cfg.Archive.Dir == "" || cfg.Archive.Dir == h.layout.Archives {
 		return usual
 	}
 	return cfg.Archive.Dir
 }
 
-// bringUp starts the service by do and waits until a recorder that was started
-// after since has recorded. The error tells what the service complained of.
+// bringUp starts the service with do and waits until a recorder started after since has
+// recorded. The error includes the service's last error.
 func (h *host) bringUp(since time.Time, do func() error) error {
 	words := h.listen()
 	err := do()
@@ -33,13 +33,13 @@ func (h *host) bringUp(since time.Time, do func() error) error {
 	return words.explain(err)
 }
 
-// waits are how long is waited for a service that is started.
+// waits are how long to wait for a service that is started.
 type waits struct {
 	// firstTick is how long a recorder may take from its start to its first
 	// tick.
 	firstTick time.Duration
-	// downFor is how long the manager may say that the service does not run
-	// before that is believed: it may be between two processes.
+	// downFor is how long the manager must say that the service does not run before that is
+	// believed: it may be between two processes.
 	downFor time.Duration
 }
 
@@ -51,11 +51,11 @@ func (h *host) awaitRecording(since time.Time) error {
 	deadline := time.Now().Add(h.waits.firstTick)
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
-	var down time.Time // since when it does not run; zero: it does
+	var down time.Time // since when it has not been running; zero: it is running
 	for now := range ticker.C {
 		st, err := service.ReadStatus(dir)
-		// The status file has the wall clock of another process; a second
-		// covers the difference in rounding.
+		// Times in the status file come from another process and may be rounded; a second
+		// covers the difference.
 		if err == nil && !st.Stopped && st.Started.After(since.Add(-time.Second)) && st.Values > 0 && service.Running(dir, st) {
 			return nil
 		}

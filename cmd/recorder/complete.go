@@ -8,7 +8,7 @@ import (
 	"tachograph/cmd/internal/cli"
 )
 
-// completions tells shells what may stand where.
+// completions registers what shells can complete.
 func (a *app) completions(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {

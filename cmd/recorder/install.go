@@ -16,13 +16,13 @@ import (
 	"tachograph/launchd"
 )
 
-// host is the machine's manager of services and where it wants things.
+// host is the machine's manager of services and the layout of files for it.
 type host struct {
 	layout  launchd.Layout
 	manager launchd.Manager
 	root    string // put before all paths; only tests have one
 	euid    int
-	asker   int    // who became root for it; 0: nobody else
+	asker   int    // user who became root for it; 0: none
 	from    string // directory of the binaries to install
 	waits   waits
 }
@@ -48,7 +48,7 @@ func thisHost() (host, error) {
 	return h, nil
 }
 
-// asker is the user who became root by sudo to run this; 0: nobody else.
+// asker is the user who became root with sudo to run this; 0: none.
 func asker() int {
 	if os.Geteuid() != 0 {
 		return 0
@@ -69,7 +69,7 @@ func (a *app) installer(root, group string) (*launchd.Installer, *host, error) {
 	if root != "" {
 		prefix = root
 	}
-	// An installation that is there keeps its group, as it keeps its configuration.
+	// An existing installation keeps its group, as it keeps its configuration.
 	if cfg, err := config.Load(filepath.Join(prefix, h.layout.Config)); err == nil {
 		group = cmp.Or(group, cfg.Archive.Group)
 	}
@@ -89,7 +89,7 @@ func (a *app) installer(root, group string) (*launchd.Installer, *host, error) {
 	return in, &h, nil
 }
 
-// configText is the default configuration with what the service needs set.
+// configText is the default configuration with the keys that the service needs.
 func configText(l launchd.Layout, group string) string {
 	text := strings.Replace(config.DefaultText, "\ndir = \"\"\n", "\ndir = "+strconv.Quote(l.Archives)+"\n", 1)
 	return strings.Replace(text, "\ngroup = \"\"\n", "\ngroup = "+strconv.Quote(group)+"\n", 1)

@@ -10,8 +10,8 @@ import (
 	"tachograph/cmd/internal/visible"
 )
 
-// onTerminal finds out how wide the terminal is that a prints to, and whether its
-// locale has more letters than those of ASCII.
+// onTerminal finds the width of the terminal that a prints to, and whether its locale has other
+// letters than ASCII.
 func (a *app) onTerminal(out io.Writer, env func(string) string) {
 	if f, ok := out.(*os.File); ok {
 		a.width = columns(f)
@@ -19,8 +19,8 @@ func (a *app) onTerminal(out io.Writer, env func(string) string) {
 	a.ascii = !visible.UTF8(env)
 }
 
-// toRead says that people read what is printed, not programs: it keeps to the
-// letters of the locale.
+// toRead says that people read the output, not programs: it then uses only letters that the
+// locale has.
 func (a *app) toRead() {
 	for _, w := range []io.Writer{a.out, a.err} {
 		if v, ok := w.(*visible.Writer); ok && a.ascii {
@@ -29,9 +29,9 @@ func (a *app) toRead() {
 	}
 }
 
-// writeFacts writes names and what is to say of them side by side, all behind lead.
-// On a terminal, of width columns, lines are broken between words; what has a word
-// that is longer than there is room stands below its name.
+// writeFacts writes names and their values side by side, each line beginning with lead. On a
+// terminal of width columns it breaks lines between words; a value with a word that is too long
+// for the space goes below its name.
 func writeFacts(b *strings.Builder, facts [][2]string, lead string, width int) {
 	indent := 0
 	for _, f := range facts {
@@ -55,8 +55,8 @@ func writeFacts(b *strings.Builder, facts [][2]string, lead string, width int) {
 	}
 }
 
-// indented breaks text into lines of at most so many columns: between words, and in
-// words that are longer.
+// indented breaks text into lines of at most width columns: between words, and within words
+// that are longer.
 func indented(text, indent string, width int) string {
 	room := max(width-len(indent), 8)
 	var lines []string
@@ -77,7 +77,7 @@ func indented(text, indent string, width int) string {
 	return indent + strings.Join(append(lines, line), "\n"+indent)
 }
 
-// longest is how wide the widest word of a text is.
+// longest returns the width of the widest word of a text.
 func longest(text string) int {
 	widest := 0
 	for _, word := range strings.Fields(text) {
@@ -86,8 +86,8 @@ func longest(text string) int {
 	return widest
 }
 
-// writeColumns writes a table whose first row is its heading, to the right. On a
-// terminal of width columns those go that have no room, from the right.
+// writeColumns writes a right-aligned table whose first row is its heading. On a terminal of
+// width columns it drops columns that do not fit, from the right.
 func writeColumns(b *strings.Builder, rows [][]string, width int) {
 	t := table{head: rows[0], rows: rows[1:], right: true, cut: []int{0}}
 	for i := range slices.Backward(rows[0][1:]) {

@@ -9,8 +9,8 @@ import (
 	"tachograph/config/trust"
 )
 
-// logFile is a log that somebody else may rename: it then goes on in a new file
-// under the old name.
+// logFile is a log that another program may rename: logFile then continues in a new file under
+// the old name.
 type logFile struct {
 	path string
 
@@ -19,8 +19,7 @@ type logFile struct {
 	looked time.Time
 }
 
-// lookAtLog is how often it is looked at whether the file is still the one of
-// that name.
+// lookAtLog is how often to check whether the file still has that name.
 const lookAtLog = time.Second
 
 func openLog(path string) (*logFile, error) {
@@ -32,8 +31,8 @@ func openLog(path string) (*logFile, error) {
 	return l, nil
 }
 
-// appendTo opens the log. Root writes only where nobody else could have put
-// something in its way.
+// appendTo opens the log. Root writes only where no other user could have placed a file or
+// link.
 func appendTo(path string) (*os.File, error) {
 	return trust.Running(os.Geteuid()).Append(path, 0o640)
 }
@@ -48,8 +47,8 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return l.f.Write(p)
 }
 
-// follow opens the file anew if it was renamed or removed. Where that fails the
-// old file is better than none.
+// follow opens a new file if the log was renamed or removed. If that fails, it keeps the old
+// file, which is better than none.
 func (l *logFile) follow() {
 	mine, err := l.f.Stat()
 	if err != nil {

@@ -33,7 +33,7 @@ func (a *app) manCommand() *cobra.Command {
 	}
 }
 
-// manualPages are those of both programs and of what they read and write.
+// manualPages are the manual pages of both programs and of the files that they read and write.
 func (a *app) manualPages() []manual.Page {
 	root := a.root()
 	root.Long += "\n\nThe configuration is " + launchd.LinuxLayout().Config + ", on a Mac\n" + launchd.MacLayout().Config + ",\nwhere recorder install puts it."

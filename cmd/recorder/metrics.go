@@ -58,7 +58,7 @@ func (a *app) metricsCommand() *cobra.Command {
 	return c
 }
 
-// noMetric says that nothing has that name, and what has one like it.
+// noMetric is the error for a name that no metric has, with a similar name if there is one.
 func noMetric(name string, all []*metric.Desc) error {
 	var names []string
 	for _, d := range all {
@@ -85,7 +85,7 @@ func printMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config, width
 	return t.write(out, width)
 }
 
-// paragraph is how wide explanations are at most: longer lines are hard to read.
+// paragraph is the greatest width of explanations: longer lines are hard to read.
 const paragraph = 76
 
 func describeMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config, width int) error {
@@ -114,7 +114,7 @@ func describeMetrics(out io.Writer, descs []*metric.Desc, cfg *config.Config, wi
 	return nil
 }
 
-// factsOf is what is known of a metric.
+// factsOf returns what is known of a metric.
 func factsOf(d *metric.Desc, cfg *config.Config) [][2]string {
 	var facts [][2]string
 	row := func(name, value string) {

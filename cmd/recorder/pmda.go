@@ -29,7 +29,7 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// pmdaFlags are how recorder answers PCP.
+// pmdaFlags are the flags of recorder pmda.
 type pmdaFlags struct {
 	domain         uint32
 	native, beside bool
@@ -106,10 +106,10 @@ func pcpDomains() string {
 	return strings.Join(list, " and ")
 }
 
-// prefixes are names that something in PCP's name space may have.
+// prefixes matches names that PCP's name space allows.
 var prefixes = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// layout is where metrics are for pmcd.
+// layout returns where pmcd finds the metrics.
 func (f *pmdaFlags) layout() (pcp.Layout, error) {
 	if f.native && f.beside {
 		return pcp.Layout{}, errors.New("--native and --beside name two places for the same metrics: choose one")
@@ -138,7 +138,7 @@ func checkDomain(n uint64, what string) error {
 	return nil
 }
 
-// A door is where pmcd, or PCP's tools, come in.
+// A door is a socket at which pmcd, or PCP's tools, connect.
 type door struct {
 	net.Listener
 	text    string
@@ -146,7 +146,7 @@ type door struct {
 	domain  uint32
 }
 
-// host is what PCP's tools call the door after -h.
+// host is the door's name for -h of PCP's tools.
 func (d *door) host() string {
 	if path, ok := strings.CutPrefix(d.text, "unix:"); ok {
 		return "local:" + path
@@ -154,7 +154,7 @@ func (d *door) host() string {
 	return strings.TrimPrefix(d.text, "tcp:")
 }
 
-// check refuses what does not fit together before anything is opened.
+// check refuses flags that contradict each other, before anything is opened.
 func (f *pmdaFlags) check(fl *pflag.FlagSet) error {
 	for _, name := range []string{"from", "to", "speed", "loop", "host"} {
 		if fl.Changed(name) && f.play.archive == nil {
@@ -172,7 +172,7 @@ func (f *pmdaFlags) check(fl *pflag.FlagSet) error {
 	return f.play.check()
 }
 
-// answer answers until it is told to stop, or until pmcd ends.
+// answer answers until it is stopped, or until pmcd ends.
 func (a *app) answer(f *pmdaFlags, fl *pflag.FlagSet) error {
 	if err := f.check(fl); err != nil {
 		return err
@@ -199,8 +199,8 @@ func (a *app) answer(f *pmdaFlags, fl *pflag.FlagSet) error {
 			d.Close()
 		}
 	}()
-	// Whoever ends is to be noticed by what is read and written, not by a signal; and
-	// SIGHUP is for those who have something to read again.
+	// The end of a peer shows in reads and writes, not as a signal; and SIGHUP is handled only
+	// by code that has something to read again.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -211,7 +211,7 @@ func (a *app) answer(f *pmdaFlags, fl *pflag.FlagSet) error {
 	return a.answerLive(ctx, f, layout, pipe, doors, log)
 }
 
-// log is where it is said what goes on: pmcd collects what agents write on standard error.
+// log returns the log: pmcd collects what agents write to standard error.
 func (f *pmdaFlags) log(a *app) (*slog.Logger, func(), error) {
 	var to io.Writer = a.err
 	done := func() {}
@@ -226,7 +226,7 @@ func (f *pmdaFlags) log(a *app) (*slog.Logger, func(), error) {
 	return newLog(to, f.logFormat, slog.LevelInfo), done, nil
 }
 
-// doors opens all that is listened at.
+// doors opens all sockets to listen at.
 func (f *pmdaFlags) doors(layout pcp.Layout, log *slog.Logger) (doors []*door, err error) {
 	defer func() {
 		if err != nil {
@@ -305,14 +305,14 @@ func (f *pmdaFlags) open(option, text string, log *slog.Logger) (*door, error) {
 		return nil, fmt.Errorf("cannot listen: %w", err)
 	}
 	if t, ok := l.Addr().(*net.TCPAddr); !f.remote && (!ok || !t.IP.IsLoopback()) {
-		l.Close() // a name that means more than it says
+		l.Close() // a name with more than one meaning
 		return nil, beyond
 	}
 	return &door{Listener: l, text: "tcp:" + l.Addr().String()}, nil
 }
 
-// socketGroup is the group of unix sockets: pmcd runs as pcp where it is installed, and
-// only root, or one of the group, can give it.
+// socketGroup is the group of unix sockets: where pmcd is installed it runs as pcp, and only
+// root or a member of that group can give it to a socket.
 func (f *pmdaFlags) socketGroup() string {
 	if f.group != "" {
 		return f.group
@@ -333,8 +333,9 @@ func ofGroup(gid string) bool {
 	return false
 }
 
-// greetWithin is how long pmcd is not greeted for what is still being opened: it waits for a
-// greeting for 3 s, and who is told that an agent is not ready has no value that time.
+// greetWithin is how long the greeting to pmcd may be delayed while sources are opened: pmcd
+// waits 3 s for a greeting, and its clients get no values while it knows that an agent is not
+// ready.
 const greetWithin = 1500 * time.Millisecond
 
 func settle(ctx context.Context, ready <-chan struct{}) {
@@ -360,14 +361,14 @@ func who(c net.Conn) (uid uint32, known bool) {
 	return uint32(p.UID), true
 }
 
-// standard is the pipe that pmcd has made.
+// standard is the pipe to pmcd on standard input and output.
 type standard struct{}
 
 func (standard) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
 func (standard) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
 
-// serveAll answers at all doors, or by the pipe, until ctx ends or the pipe does. tell makes
-// of m what PCP's tools are told.
+// serveAll answers at all doors, or through the pipe, until ctx or the pipe ends. tell wraps m
+// for PCP's tools.
 func (f *pmdaFlags) serveAll(ctx context.Context, m pcpserve.Metrics, tell func(pcpserve.Metrics) pcpserve.Metrics, opt pcpserve.Options, layout pcp.Layout, pipe bool, doors []*door) error {
 	opt.AllAccess = f.allAccess
 	agent := opt
@@ -375,7 +376,7 @@ func (f *pmdaFlags) serveAll(ctx context.Context, m pcpserve.Metrics, tell func(
 	s := pcpserve.NewServer(m, agent)
 	if pipe {
 		ended := make(chan error, 1)
-		// A pipe that is read cannot be closed: it ends with the process.
+		// A pipe that is being read cannot be closed: it ends with the process.
 		go func() {
 			if !f.notReady {
 				settle(ctx, opt.Ready)

@@ -21,8 +21,8 @@ import (
 	"tachograph/sample/platform"
 )
 
-// answerLive answers for the machine at hand. What it is read by is opened while pmcd is
-// greeted already: drivers may take their time, and pmcd waits for seconds only.
+// answerLive answers for this machine. It opens the sources while pmcd is already being
+// greeted: drivers may take their time, and pmcd waits only for seconds.
 func (a *app) answerLive(ctx context.Context, f *pmdaFlags, layout pcp.Layout, pipe bool, doors []*door, log *slog.Logger) error {
 	cfg, err := loadConfig(f.config)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *app) answerLive(ctx context.Context, f *pmdaFlags, layout pcp.Layout, p
 	return err
 }
 
-// An opening is a machine before and after there is something to answer with.
+// An opening is a machine whose sources are being opened, and later the opened machine.
 type opening struct {
 	ready chan struct{}
 	now   atomic.Pointer[pmda.Machine]
@@ -79,13 +79,13 @@ func (o *opening) open(ctx context.Context, a *app, f *pmdaFlags, cfg *config.Co
 	return nil
 }
 
-// machineLabels say which boot this is, what recorder answers, and where its clock stands.
+// machineLabels say which boot this is, which recorder answers, and the machine's time zone.
 func machineLabels() []metric.Label {
 	list := []metric.Label{{Name: pcp.SaysBoot, Value: platform.BootID()}, {Name: pcp.SaysZone, Value: platform.Zone()}, {Name: pcp.SaysRecorder, Value: sample.Version()}}
 	return slices.DeleteFunc(list, func(l metric.Label) bool { return l.Value == "" })
 }
 
-// Catalog is nil until it is known.
+// Catalog returns nil until the catalog is known.
 func (o *opening) Catalog() *pcpserve.Catalog {
 	if m := o.now.Load(); m != nil {
 		return m.Catalog()
@@ -93,7 +93,7 @@ func (o *opening) Catalog() *pcpserve.Catalog {
 	return nil
 }
 
-// wait waits until there is a machine.
+// wait waits until the sources are open.
 func (o *opening) wait(ctx context.Context) (*pmda.Machine, error) {
 	select {
 	case <-o.ready:
@@ -127,14 +127,14 @@ func (o *opening) Store(ctx context.Context, d *metric.Desc, in *metric.Instance
 	return m.Store(ctx, d, in, v)
 }
 
-// tuning is what may change about reading while it goes on.
+// tuning is what may change about reading while it is under way.
 type tuning struct {
 	sources []sample.Source
 	cfg     atomic.Pointer[config.Config]
 	log     *slog.Logger
 }
 
-// threads has the threads of other processes read; nil is those that are configured.
+// threads has the threads of other processes read; nil means the configured ones.
 func (t *tuning) threads(patterns []string) error {
 	opt := service.PlatformOptions(t.cfg.Load())
 	if patterns != nil {
@@ -143,7 +143,7 @@ func (t *tuning) threads(patterns []string) error {
 	return platform.Reconfigure(t.sources, opt)
 }
 
-// obey reads the configuration again at SIGHUP.
+// obey reads the configuration again at each SIGHUP.
 func (t *tuning) obey(ctx context.Context, f *pmdaFlags) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

@@ -21,7 +21,7 @@ import (
 	"tachograph/store/query"
 )
 
-// playFlags are how a recording is played back.
+// playFlags say how a recording is played back.
 type playFlags struct {
 	archive        []string
 	host, from, to string
@@ -38,7 +38,7 @@ func (f *playFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.loop, "loop", false, "begin again at the end")
 }
 
-// fastest is more than any disk gives.
+// fastest is more than any disk can deliver.
 const fastest = 1e6
 
 func (f *playFlags) check() error {
@@ -51,7 +51,7 @@ func (f *playFlags) check() error {
 	return nil
 }
 
-// open opens what is played.
+// open opens the recording.
 func (f *playFlags) open(now time.Time, log *slog.Logger) (*playback.Player, error) {
 	r, err := playback.Open(f.archive...)
 	if p := (*fs.PathError)(nil); errors.As(err, &p) && errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func (f *playFlags) player(r *store.Reader, now time.Time, log *slog.Logger) (*p
 	return p, err
 }
 
-// zoneOf is the zone of the newest archive, as far as this machine knows it.
+// zoneOf returns the time zone of the newest archive, if this machine knows it.
 func zoneOf(archives []*store.ArchiveInfo) *time.Location {
 	for i := len(archives) - 1; i >= 0; i-- {
 		name := archives[i].TimeZone
@@ -130,7 +130,7 @@ func zoneOf(archives []*store.ArchiveInfo) *time.Location {
 	return time.Local
 }
 
-// lastOf is when something of a kind happened last.
+// lastOf returns when an event of a kind last happened.
 func lastOf(r *store.Reader, host, kind string) (last time.Time) {
 	for e := range r.Events(0, 0, metric.EventKind(kind)) {
 		if at := time.Unix(0, e.At.Wall); e.Archive.Host.ID == host && at.After(last) {

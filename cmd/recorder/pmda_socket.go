@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// mostPmcds is how many connections there may be at once: one, and those of which it
-	// is not known yet that they are gone. No user and no address has more than a share.
+	// mostPmcds is the limit of connections at one time: pmcd's own, and old ones that have not
+	// been found dead yet. No user and no address gets more than a share.
 	mostPmcds = 16
-	// greeting is how long who connects may take to say anything.
+	// greeting is how long a new connection may take to send anything.
 	greeting = 10 * time.Second
 )
 
-// waitForPmcd answers pmcd wherever it connects again: it does after a restart, and after
-// it has given the agent up.
+// waitForPmcd answers pmcd each time it connects: it connects again after a restart, and after
+// it has given up the agent.
 func waitForPmcd(ctx context.Context, s *pcpserve.Server, d *door, log *slog.Logger) error {
 	log = pcpserve.Sparing(log)
 	var conns sync.WaitGroup
@@ -51,7 +51,7 @@ func waitForPmcd(ctx context.Context, s *pcpserve.Server, d *door, log *slog.Log
 			defer leave()
 			defer func() {
 				c.Close()
-				// Pmcd removes the file of an agent's socket when it lets go of that, also
+				// Pmcd removes the file of an agent's socket when it drops the agent, and also
 				// when it is stopped itself.
 				if l, ok := d.Listener.(*listen.Lasting); ok {
 					l.Look()
@@ -65,7 +65,7 @@ func waitForPmcd(ctx context.Context, s *pcpserve.Server, d *door, log *slog.Log
 	}
 }
 
-// greeted is a connection that has said something in time.
+// greeted is a connection that must send something within the deadline.
 type greeted struct {
 	net.Conn
 	once sync.Once

@@ -28,7 +28,7 @@ import (
 	"tachograph/sample/platform"
 )
 
-// siteFlags are how the agent is to be put into a PCP.
+// siteFlags say how to put the agent into a PCP.
 type siteFlags struct {
 	root     string
 	domain   uint32
@@ -50,7 +50,7 @@ func (f *siteFlags) place(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.dry, "dry-run", false, "show what would change, and change nothing")
 }
 
-// layout is where the metrics are to be in PCP's name space.
+// layout returns where the metrics will be in PCP's name space.
 func (f *siteFlags) layout() (pcp.Layout, error) {
 	if f.domain < 1 || f.domain > 510 {
 		return pcp.Layout{}, fmt.Errorf("--domain %d: PCP's domains are 1 to 510, and 385 to 510 are free for all", f.domain)
@@ -64,7 +64,7 @@ func (f *siteFlags) layout() (pcp.Layout, error) {
 	return pcp.Native(f.domain), nil
 }
 
-// site is the PCP of this machine, or the one below --root.
+// site returns the PCP of this machine, or the one below --root.
 func (a *app) site(f *siteFlags) (*site.Site, *host, error) {
 	h, err := a.host()
 	if err != nil {
@@ -78,13 +78,13 @@ func (a *app) site(f *siteFlags) (*site.Site, *host, error) {
 		s.Root, s.Stage = f.root, true
 	}
 	if s.Stage || h.euid != 0 {
-		s.Owners = trust.Running(-1) // nothing is written but what whoever runs this may write
+		s.Owners = trust.Running(-1) // writes only what this user may write anyway
 	}
 	s.Paths, err = site.Find(s.Root, os.Getenv, s.Owners)
 	return s, &h, err
 }
 
-// program is the recorder that pmcd is to start.
+// program returns the path of the recorder that pmcd will start.
 func (f *siteFlags) program(s *site.Site, h *host) (string, error) {
 	path := cmp.Or(f.recorder, h.layout.Recorder())
 	if !filepath.IsAbs(path) {
@@ -106,15 +106,15 @@ func (f *siteFlags) program(s *site.Site, h *host) (string, error) {
 	return path, nil
 }
 
-// catalogue is what the agent will say that there is, or (general) what it may say on
-// machines of this kind.
+// catalogue returns the metrics that the agent will offer here or, with general, those that it
+// may offer on machines of this kind.
 func (a *app) catalogue(general bool) ([]*metric.Desc, *config.Config, error) {
 	if general {
 		own, err := a.offered(nil)
 		if err != nil {
 			return nil, nil, err
 		}
-		// Without sources there is only what the agent itself has to say.
+		// Without sources there are only the agent's own metrics.
 		own = slices.DeleteFunc(own, func(d *metric.Desc) bool { return d.Unsupported != "" || d.Formula != "" })
 		return append(own, a.catalog()...), config.Default(), nil
 	}
@@ -133,7 +133,7 @@ func (a *app) catalogue(general bool) ([]*metric.Desc, *config.Config, error) {
 	return descs, cfg, err
 }
 
-// offered is what the agent makes of sources, which are closed.
+// offered returns the metrics that the agent offers with these sources, which it closes.
 func (a *app) offered(sources []sample.Source) ([]*metric.Desc, error) {
 	m, err := pmda.New(sources, pmda.Options{
 		Rows: a.catalog, Now: a.now, Worked: platform.Worked, Host: platform.ThisHost(),
@@ -146,7 +146,7 @@ func (a *app) offered(sources []sample.Source) ([]*metric.Desc, error) {
 	return m.Catalog().Descs, nil
 }
 
-// packaged is the agent as PCP wants it, of these metrics: with the numbers that the
+// packaged returns the agent's files for PCP, with these metrics under the numbers that the
 // agent gives them.
 func packaged(l pcp.Layout, recorder string, descs []*metric.Desc, cfg *config.Config) *site.Package {
 	s := pcpserve.NewServer(&described{Descs: descs}, pcpserve.Options{Names: l})
@@ -162,10 +162,10 @@ func packaged(l pcp.Layout, recorder string, descs []*metric.Desc, cfg *config.C
 	return p
 }
 
-// described are metrics that nobody reads.
+// described are metrics that are never read.
 type described pcpserve.Catalog
 
-// Catalog is the same one each time: another would have everything numbered anew.
+// Catalog returns the same catalog each time: a new one would be numbered again.
 func (d *described) Catalog() *pcpserve.Catalog { return (*pcpserve.Catalog)(d) }
 
 func (*described) Fetch(context.Context, []*metric.Desc) (*pcpserve.View, error) {
@@ -174,7 +174,7 @@ func (*described) Fetch(context.Context, []*metric.Desc) (*pcpserve.View, error)
 
 func (*described) Instances(context.Context, string) ([]*metric.Instance, error) { return nil, nil }
 
-// agentArgs is where the agent is told that its metrics are.
+// agentArgs are the arguments that tell the agent where its metrics are.
 func agentArgs(l pcp.Layout) []string {
 	if len(l.Keep) > 0 {
 		return []string{"--native"}
@@ -182,7 +182,7 @@ func agentArgs(l pcp.Layout) []string {
 	return []string{"--beside"}
 }
 
-// daemonArgs is that for a daemon, which has all domains.
+// daemonArgs are those arguments for a daemon, which serves all domains.
 func daemonArgs(l pcp.Layout) []string {
 	args := agentArgs(l)
 	if l.Domain != metric.OwnDomain {
@@ -191,8 +191,8 @@ func daemonArgs(l pcp.Layout) []string {
 	return args
 }
 
-// agentLines are what pmcd is told of the agent, a line for each domain: to start it, or,
-// of a daemon, where it waits.
+// agentLines are the lines in pmcd's configuration for the agent, one per domain: how to start
+// it or, for a daemon, where to connect to it.
 func agentLines(l pcp.Layout, recorder string, socket func(domain uint32) string) []site.Line {
 	var lines []site.Line
 	for _, domain := range l.Domains() {
@@ -292,7 +292,7 @@ func (a *app) siteInstall(f *siteFlags) error {
 	return s.Install(f.dry)
 }
 
-// forgetAgent ends the service that the agent was, where it was one.
+// forgetAgent ends the agent's service, if there is one.
 func (h *host) forgetAgent(f *siteFlags) error {
 	if _, err := os.Lstat(filepath.Join(h.root, h.layout.PMDAJob)); err != nil || f.dry || h.euid != 0 {
 		return nil
@@ -300,8 +300,7 @@ func (h *host) forgetAgent(f *siteFlags) error {
 	return h.manager.Job(h.layout, launchd.Agent).Unload()
 }
 
-// removeFrom takes the agent out of a PCP. A service that cannot be ended does not keep it
-// there.
+// removeFrom removes the agent from a PCP, even if the service cannot be ended.
 func (h *host) removeFrom(s *site.Site, f *siteFlags) error {
 	var unloaded error
 	if !s.Stage {
@@ -311,13 +310,13 @@ func (h *host) removeFrom(s *site.Site, f *siteFlags) error {
 	return errors.Join(s.Remove(f.dry), unloaded)
 }
 
-// forgetPCP takes the agent out of the PCP of a machine that is to lose the recorder,
-// which the agent is.
+// forgetPCP removes the agent from the PCP of a machine from which the recorder, which is the
+// agent's program, is being removed.
 func (a *app) forgetPCP(root string) error {
 	f := siteFlags{root: root}
 	s, h, err := a.site(&f)
 	if err != nil || !s.Installed() {
-		return nil // there is no PCP, or none that knows us
+		return nil // there is no PCP, or the agent is not in it
 	}
 	return h.removeFrom(s, &f)
 }

@@ -83,10 +83,10 @@ func (a *app) probeCommand() *cobra.Command {
 	return c
 }
 
-// ofMachine reports whether a metric is of the machine, and not of each process.
+// ofMachine reports whether a metric describes the machine, and not each process.
 func ofMachine(d *metric.Desc) bool { return d.Indom != "process" && d.Indom != "thread" }
 
-// withSources adds to the catalogue what only sources know.
+// withSources adds to the catalogue the metrics that only sources know.
 func withSources(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
 	all := slices.Clone(rows)
 	known := make(map[string]bool)
@@ -106,8 +106,8 @@ func withSources(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
 	return all
 }
 
-// nothingMatches tells a name that does not exist from one that this machine
-// cannot supply.
+// nothingMatches distinguishes a name that does not exist from one that this machine cannot
+// supply.
 func (a *app) nothingMatches(args []string) error {
 	want, _ := patterns(args)
 	for _, d := range a.catalog() {
@@ -148,8 +148,7 @@ func dash(s string) string {
 	return s
 }
 
-// rateText prints a rate with four digits: the value beside it is the exact
-// one.
+// rateText prints a rate with four digits: the value beside it is exact.
 func rateText(l probe.Line) string {
 	text := strconv.FormatFloat(l.Rate, 'g', 4, 64)
 	if math.Abs(l.Rate) >= 1000 && math.Abs(l.Rate) < 1e15 {
@@ -161,7 +160,7 @@ func rateText(l probe.Line) string {
 	return text
 }
 
-// jsonLine is the printed form of a line; its field names are a promise.
+// jsonLine is the printed form of a line; programs rely on its field names.
 type jsonLine struct {
 	Metric    string   `json:"metric"`
 	Instance  string   `json:"instance"`
@@ -191,8 +190,8 @@ func printLinesJSON(out io.Writer, lines []probe.Line) error {
 	return w.Flush()
 }
 
-// jsonValue keeps numbers exact. What JSON has no number for (infinities) is a
-// string.
+// jsonValue keeps numbers exact. Values that JSON numbers cannot hold (infinities) become
+// strings.
 func jsonValue(v metric.Value) any {
 	switch {
 	case v.Miss != metric.Present:

@@ -17,7 +17,7 @@ import (
 	"tachograph/launchd"
 )
 
-// pushFlags are those of install that are about the push.
+// pushFlags are the flags of install for the push.
 type pushFlags struct {
 	to, token, user, password string
 	options                   []string
@@ -31,18 +31,18 @@ func (f *pushFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.options, "push-option", nil, "further option of replay push, `NAME=VALUE`: processes=10 (repeatable)")
 }
 
-// pushOptions are the options of replay push that may be given to the service; those
-// with files would need the right to read these.
+// pushOptions are the options of replay push that may be given to the service; options with
+// files would need the right to read those files.
 var pushOptions = []string{"protocol", "processes", "names", "label", "create", "database", "cluster", "keep", "batch", "every", "from", "insecure", "stop-refused", "timeout", "tls-ca"}
 
-// pushSchemes are what addresses begin with.
+// pushSchemes are the schemes of addresses.
 var pushSchemes = []string{"http", "https", "clickhouse", "clickhouse+http", "clickhouse+https"}
 
-// databasePath is what replay push takes for the database of ClickHouse: the service
-// would only say so in its log.
+// databasePath is what replay push accepts as the database of ClickHouse: the service would
+// report a mistake only in its log.
 var databasePath = regexp.MustCompile(`^/+[A-Za-z_][A-Za-z0-9_]{0,62}/*$`)
 
-// apply tells the installer what is wanted of the push, if anything is.
+// apply sets what the flags say about the push in the installer.
 func (f *pushFlags) apply(in *launchd.Installer, flags *pflag.FlagSet) error {
 	if in.Unpush = flags.Changed("push") && f.to == ""; in.Unpush {
 		return nil
@@ -106,7 +106,7 @@ func (f *pushFlags) apply(in *launchd.Installer, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// loopback reports whether an address leads no farther than this machine.
+// loopback reports whether a host is this machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -28,7 +28,7 @@ func (a *app) reloadCommand() *cobra.Command {
 	return c
 }
 
-// reloadWithin is how long going over to another configuration may take.
+// reloadWithin is how long a change to another configuration may take.
 const reloadWithin = time.Minute
 
 func (a *app) reload(dir string) error {

@@ -53,7 +53,7 @@ func (a *app) runCommand() *cobra.Command {
 	return c
 }
 
-// load reads the configuration with what the command line says on top.
+// load reads the configuration and applies the command line to it.
 func (f *runFlags) load() (*config.Config, error) {
 	cfg, err := loadConfig(f.config)
 	if err != nil {
@@ -79,8 +79,8 @@ func (a *app) record(f runFlags) error {
 	if f.length < 0 {
 		return fmt.Errorf("--for %s: a recording cannot end before it begins (without --for it ends when it is told to)", f.length)
 	}
-	// From the first moment on: a signal that comes while everything is being
-	// opened waits for its turn.
+	// From the first moment: a signal that arrives while the sources are being opened waits
+	// until it can be handled.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGCONT, statusSignal)
 	defer signal.Stop(signals)
@@ -126,13 +126,13 @@ func (a *app) record(f runFlags) error {
 	return serve(s, f.length, signals, screen, log)
 }
 
-// startMessage begins what a recorder writes to its log.
+// startMessage is a recorder's first message in its log.
 const startMessage = "recording"
 
-// checkDir refuses a directory of archives that others could exchange. Where
-// root stands in somebody's directory and names one in it by hand, as in a
-// trial, that is told and allowed: who may write there may not use it against
-// anybody but him who typed it.
+// checkDir refuses an archive directory that other users could replace. If root works in
+// another user's directory and types a relative path there, as in a trial, checkDir only prints
+// a note: a user who may write there can use that only against
+// the person who typed the path.
 func (a *app) checkDir(cfg *config.Config, typed string) error {
 	err := cfg.CheckDir(cfg.Archive.Dir)
 	var foreign *trust.Error
@@ -143,23 +143,20 @@ func (a *app) checkDir(cfg *config.Config, typed string) error {
 	return nil
 }
 
-// beFrugal sets the runtime up for a program that is always there and does
-// little.
+// beFrugal sets the runtime up for a program that is always running and does little.
 func beFrugal() {
-	// The heap is small, most of it lives long, and little is allocated but in a
-	// commit: collecting three times as often costs some milliseconds a collection,
-	// and keeps the recorder small when a commit takes a multiple for a moment.
+	// The heap is small, most of it lives long, and little is allocated except in a commit:
+	// collecting three times as often costs some milliseconds per collection, and keeps the
+	// recorder small when a commit takes a multiple for a moment.
 	debug.SetGCPercent(30)
-	// So a part of what lives is allocated between two collections, whatever else
-	// there is. A limit, also one from the environment, would count all that the
-	// runtime maps: stacks, and pages not yet given back. When these come near it
-	// nothing is left for the heap, and the collector runs without end. What
-	// bounds the recorder's memory is the engine (budget.max_memory), which sees
-	// what is resident and reads less.
+	// So only a part of what lives is allocated between two collections, whatever else there
+	// is. A limit, also one from the environment, would count all that the runtime maps:
+	// stacks, and pages not yet given back. When these come near it nothing is left for the
+	// heap, and the collector runs without end. What bounds the recorder's memory is the engine
+	// (budget.max_memory), which sees what is resident and reads less.
 	debug.SetMemoryLimit(math.MaxInt64)
-	// Sampling takes one processor, encoding and syncing now and then another.
-	// More would only mean threads that look for work, and collect garbage side
-	// by side.
+	// Sampling takes one processor, encoding and syncing now and then another. More would only
+	// mean threads that look for work, and collect garbage side by side.
 	runtime.GOMAXPROCS(min(2, runtime.GOMAXPROCS(0)))
 	platform.LooseTimers()
 }
@@ -188,9 +185,8 @@ func serve(s *service.Service, length time.Duration, signals <-chan os.Signal, s
 	})
 }
 
-// endWithin runs fn, which is to end when ctx does, and waits for it no longer
-// than limit after that: a file that does not answer must not keep the recorder
-// from being stopped.
+// endWithin runs fn, which should end when ctx does, and after that waits for it no longer than
+// within says: a file that does not answer must not keep the recorder from being stopped.
 func endWithin(ctx context.Context, within func() time.Duration, fn func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- fn() }()
@@ -210,8 +206,8 @@ func endWithin(ctx context.Context, within func() time.Duration, fn func() error
 	}
 }
 
-// obey does what signals ask for. Whatever that waits for, a signal to stop is
-// obeyed at once.
+// obey carries out signals. A signal to stop is obeyed at once, even while another signal is
+// being carried out.
 func obey(ctx context.Context, stop func(), s *service.Service, signals <-chan os.Signal, screen *screen, log *slog.Logger) {
 	orders := make(chan os.Signal, cap(signals))
 	go func() {
@@ -236,7 +232,7 @@ func obey(ctx context.Context, stop func(), s *service.Service, signals <-chan o
 			}
 			select {
 			case orders <- sig:
-			default: // as many wait already
+			default: // as many are waiting already
 			}
 		}
 	}

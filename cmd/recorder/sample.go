@@ -88,7 +88,7 @@ func (a *app) sample(f sampleFlags, args []string) error {
 	return a.sampleThere(f.dir, w, f.length)
 }
 
-// process finds the process that is called so, or has that number.
+// process finds the process with that name or number.
 func (a *app) process(wanted string) (int32, string, error) {
 	sources, done, err := a.open(config.Default())
 	if err != nil {
@@ -126,7 +126,7 @@ func (a *app) process(wanted string) (int32, string, error) {
 	return 0, "", fmt.Errorf("no process is called %s", wanted)
 }
 
-// sampleThere has the recorder that writes to dir do it.
+// sampleThere has the recorder that writes to dir sample.
 func (a *app) sampleThere(dir string, w service.StackWish, length time.Duration) error {
 	if _, err := a.running(dir); err != nil {
 		return fmt.Errorf("%w; with -o FILE stacks are sampled without one", err)
@@ -160,13 +160,13 @@ func (a *app) sampleThere(dir string, w service.StackWish, length time.Duration)
 	return err
 }
 
-// sampleInto does it here, into an archive of its own.
+// sampleInto samples in this process, into an archive of its own.
 func (a *app) sampleInto(file string, wish stack.Wish, w service.StackWish) (err error) {
 	sampler, err := a.stacks()
 	if err != nil {
 		return err
 	}
-	// Before there is a file, so that none is left behind.
+	// Before the file is made, so that an error leaves none behind.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	out, err := rewrite.Create(file, rewrite.About{

@@ -13,12 +13,12 @@ import (
 	"tachograph/cmd/internal/visible"
 )
 
-// screen is standard error: log lines, and under them on a terminal a status
-// line that is rewritten in place.
+// screen is standard error: log lines and, on a terminal, a status line below them that is
+// rewritten in place.
 type screen struct {
 	mu       sync.Mutex
 	w        io.Writer
-	terminal *os.File // nil when w is not one
+	terminal *os.File // nil if w is not a terminal
 	shown    string
 }
 
@@ -32,7 +32,7 @@ func newScreen(w io.Writer) *screen {
 	return s
 }
 
-// columns is the width of a terminal; 0 when f is none.
+// columns returns the width of a terminal; 0 if f is not one.
 func columns(f *os.File) int {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	switch {
@@ -44,7 +44,7 @@ func columns(f *os.File) int {
 	return int(ws.Col)
 }
 
-// Write puts log lines above the status line.
+// Write writes log lines above the status line.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// line prints one line that stays.
+// line prints a line that stays.
 func (s *screen) line(text string) { fmt.Fprintln(s, text) }
 
 // follow rewrites the status line every second until ctx is done.
@@ -92,7 +92,7 @@ func (s *screen) show(text string) {
 	io.WriteString(s.w, visible.EraseLine+text)
 }
 
-// clear takes the status line away.
+// clear erases the status line.
 func (s *screen) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

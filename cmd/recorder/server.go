@@ -15,7 +15,7 @@ import (
 	"tachograph/launchd"
 )
 
-// serverFlags are those of install that are about the server.
+// serverFlags are the flags of install for the server.
 type serverFlags struct {
 	serve       bool
 	group, mode string
@@ -27,7 +27,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mode, "serve-mode", "0660", "`MODE` of its socket")
 }
 
-// apply tells the installer what is wanted of the server, if anything is.
+// apply sets what the flags say about the server in the installer.
 func (f *serverFlags) apply(in *launchd.Installer, flags *pflag.FlagSet) error {
 	if in.Unserve = flags.Changed("serve") && !f.serve; in.Unserve {
 		return nil
@@ -50,7 +50,7 @@ func (f *serverFlags) apply(in *launchd.Installer, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// readable are the archives, and the group that may read them, which who needs.
+// readable returns the archives and the group that may read them, for the service named who.
 func readable(in *launchd.Installer, who string) (archives, group string, err error) {
 	archives, group = in.Layout.Archives, in.Group
 	path := filepath.Join(in.Root, in.Layout.Config)
@@ -59,7 +59,7 @@ func readable(in *launchd.Installer, who string) (archives, group string, err er
 		if err != nil {
 			return "", "", err
 		}
-		// It stays as it is, and the recorder goes by it.
+		// It stays unchanged, and the recorder obeys it.
 		archives, group = cmp.Or(cfg.Archive.Dir, archives), cfg.Archive.Group
 		if group == "" {
 			return "", "", fmt.Errorf("%s is nobody in particular, and needs a group that may read the archives: set archive.group in %s", who, path)
@@ -71,8 +71,8 @@ func readable(in *launchd.Installer, who string) (archives, group string, err er
 	return archives, group, nil
 }
 
-// serverState is what the manager of services says about the server, in a word or
-// two; empty: there is none.
+// serverState is the server's state in a word or two, from the manager of services; empty:
+// there is no server.
 func (h *host) serverState() string {
 	if _, err := os.Lstat(filepath.Join(h.root, h.layout.ServeJob)); err != nil {
 		return ""

@@ -2,7 +2,7 @@ package main
 
 import "syscall"
 
-// statusSignal is what Ctrl-T sends.
+// statusSignal is the signal of Ctrl-T.
 const (
 	statusSignal     = syscall.SIGINFO
 	statusSignalName = "SIGINFO (Ctrl-T)"

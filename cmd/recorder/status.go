@@ -214,8 +214,7 @@ func statusText(r *service.Report, width int) string {
 	return b.String()
 }
 
-// printable replaces what could drive a terminal: the status file may be of
-// anybody's making.
+// printable replaces what could control a terminal: any user may have written the status file.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || unicode.IsPrint(r) {
@@ -225,7 +224,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// newestTick is when something was recorded last.
+// newestTick returns when something was last recorded.
 func newestTick(classes []service.ClassStatus) time.Time {
 	var newest time.Time
 	for _, c := range classes {
@@ -236,8 +235,8 @@ func newestTick(classes []service.ClassStatus) time.Time {
 	return newest
 }
 
-// dearest are the sources that took most time since the recorder started, and
-// all that hang.
+// dearest returns the n sources that have taken most time since the recorder started, and all
+// that hang.
 func dearest(all []service.SourceStatus, n int) []service.SourceStatus {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b service.SourceStatus) int {

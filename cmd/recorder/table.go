@@ -7,29 +7,28 @@ import (
 	"tachograph/cmd/internal/visible"
 )
 
-// table is rows in columns that fit a terminal.
+// table prints rows in columns that fit a terminal.
 type table struct {
 	head []string
 	rows [][]string
-	// right says that all columns stand to the right.
+	// right aligns all columns to the right.
 	right bool
-	// drop are the columns that go where the terminal is too narrow, the first first.
+	// drop are the columns to leave out if the terminal is too narrow, in this order.
 	drop []int
-	// cut are the columns of names and sentences, which are then cut at their end;
-	// metrics, which stand in the first column, at their beginning. The number that
-	// one begins with is never cut.
+	// cut are the columns of names and sentences, which may be cut at their end; metrics, in
+	// the first column, are cut at their beginning. A number at the beginning is never cut.
 	cut []int
-	// notes are sentences behind rows, or below them where there is no room.
+	// notes are sentences after rows, or below them if there is no space.
 	notes map[int]string
 }
 
-// leastNames are how much of a name is left: before columns go, and where that does
-// not help. More is left of metrics before columns go: rows are told apart by them.
+// leastNames are the widths to which names may be cut: before columns are dropped, and if that
+// is not enough. Metrics keep more before columns are dropped, as they distinguish the rows.
 var leastNames = []int{12, 6}
 
 const leastMetric = 24
 
-// write writes the table for a terminal of so many columns, 0 for none.
+// write writes the table for a terminal of width columns, 0 for none.
 func (t *table) write(out io.Writer, width int) error {
 	widths, least := t.measure(width)
 	var b strings.Builder
@@ -71,8 +70,8 @@ func (t *table) write(out io.Writer, width int) error {
 	return err
 }
 
-// measure is how wide the columns are, none for those that go, and what is left at
-// least of those that can be cut, -1 of others.
+// measure returns the widths of the columns, 0 for those to drop, and the least widths of those
+// that can be cut, -1 for others.
 func (t *table) measure(width int) (widths, least []int) {
 	widths, numbers := make([]int, len(t.head)), make([]int, len(t.head))
 	least = make([]int, len(t.head))
@@ -121,7 +120,7 @@ func (t *table) measure(width int) (widths, least []int) {
 	return widths, least
 }
 
-// total is how wide the table is.
+// total returns the width of the table.
 func (t *table) total(widths []int) int {
 	total := -2
 	for _, w := range widths {
@@ -132,12 +131,12 @@ func (t *table) total(widths []int) int {
 	return total
 }
 
-// leading is how many letters the number takes that a text begins with.
+// leading returns the length of the number at the beginning of a text.
 func leading(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "-0123456789."))
 }
 
-// shortened is s in so many columns: its beginning, or its end.
+// shortened returns s in at most width columns: its beginning, or its end.
 func shortened(s string, width int, end bool) string {
 	switch {
 	case wide(s) <= width || leading(s) == len(s):
@@ -148,10 +147,10 @@ func shortened(s string, width int, end bool) string {
 	return head(s, max(width-1, leading(s))) + "…"
 }
 
-// wide is how many columns of a terminal s takes.
+// wide returns how many columns of a terminal s takes.
 func wide(s string) int { return len(visible.ASCII(s)) }
 
-// head is the beginning of s in at most width columns.
+// head returns the beginning of s in at most width columns.
 func head(s string, width int) string {
 	for i, r := range s {
 		if width -= wide(string(r)); width < 0 {
@@ -161,7 +160,7 @@ func head(s string, width int) string {
 	return s
 }
 
-// tail is the end of s in at most width columns.
+// tail returns the end of s in at most width columns.
 func tail(s string, width int) string {
 	over := wide(s) - width
 	for i, r := range s {

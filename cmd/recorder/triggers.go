@@ -8,8 +8,8 @@ import (
 	"tachograph/cmd/recorder/trigger"
 )
 
-// triggerRows say how the triggers stand: how many there are, and more of those
-// that fired lately or would like to.
+// triggerRows describe the triggers: how many there are, and more about those that fired lately
+// or were kept from it.
 func triggerRows(all []trigger.Status, now time.Time) (rows []string) {
 	watched := 0
 	for i := range all {
@@ -37,7 +37,7 @@ func triggerRows(all []trigger.Status, now time.Time) (rows []string) {
 	return append([]string{text}, rows...)
 }
 
-// standing is why a trigger does or does not fire now.
+// standing says why a trigger fires or does not fire now.
 func standing(t *trigger.Status) string {
 	text := ""
 	if t.Holds > 0 {

@@ -15,8 +15,8 @@ import (
 	"tachograph/sample/probe"
 )
 
-// witnesses compares the sources of this machine that must agree, and prints what
-// came of it. A pair that disagrees is looked at again, as the recorder does it.
+// witnesses compares the sources of this machine that must agree, and prints the result. It
+// looks again at a pair that disagrees, as the recorder does.
 func (a *app) witnesses(file string, wait time.Duration) error {
 	if wait <= 0 {
 		return fmt.Errorf("--wait %s: nothing moves in no time", wait)

@@ -15,15 +15,15 @@ import (
 	"tachograph/store/disk"
 )
 
-// words are what the service says from a moment on: in its log, or in the
-// journal of its manager.
+// words are what the service has written since a moment: to its log, or to the journal of its
+// manager.
 type words struct {
 	h     *host
 	since time.Time
-	from  int64 // how long the log was
+	from  int64 // length of the log at that moment
 }
 
-// logPlace is where people find what the service says.
+// logPlace is where people find the service's messages.
 func (h *host) logPlace() string {
 	if h.layout.Log != "" {
 		return h.layout.Log
@@ -31,7 +31,7 @@ func (h *host) logPlace() string {
 	return "journalctl -u " + launchd.Unit
 }
 
-// listen begins to listen now.
+// listen starts at the current end of the log.
 func (h *host) listen() *words {
 	w := &words{h: h, since: time.Now()}
 	if h.layout.Log != "" {
@@ -42,13 +42,13 @@ func (h *host) listen() *words {
 	return w
 }
 
-// lastWords is the last error of a service that was started at that time, or of
-// the attempts to start it since.
+// lastWords returns the last error of a service that was started at that time, or of later
+// attempts to start it.
 func (h *host) lastWords(started time.Time) string {
 	return lastError((&words{h: h, since: started}).text())
 }
 
-// explain adds to an error what the service complained of.
+// explain adds the service's last error to an error.
 func (w *words) explain(err error) error {
 	if err == nil {
 		return nil
@@ -59,10 +59,10 @@ func (w *words) explain(err error) error {
 	return err
 }
 
-// maxWords is how much is read of a log's end.
+// maxWords is how much of the end of a log is read.
 const maxWords = 64 << 10
 
-// text is what was said since; empty where that cannot be read.
+// text returns what was written since; empty if that cannot be read.
 func (w *words) text() string {
 	if w.h.layout.Log == "" {
 		return w.h.manager.Journal(w.since)
@@ -87,11 +87,10 @@ func (w *words) text() string {
 	return string(text)
 }
 
-// maxErrorLine is how much is shown of an error.
+// maxErrorLine is how much of an error is shown.
 const maxErrorLine = 500
 
-// lastError finds the last error of the last run in a log; empty when it had
-// none.
+// lastError finds the last error of the last run in a log; empty if it had none.
 func lastError(log string) string {
 	for _, line := range slices.Backward(strings.Split(log, "\n")) {
 		said, isError, begin := errorIn(strings.TrimSpace(line))
@@ -108,10 +107,9 @@ func lastError(log string) string {
 	return ""
 }
 
-// errorIn reads one line of a log: what the recorder writes there as text or as
-// json, what it says when it cannot begin, what Go's runtime says when it
-// breaks, and what systemd says when it cannot run it at all. begin is the line
-// with which a run begins that came so far as to record.
+// errorIn reads one line of a log. It recognises errors that the recorder writes as text or as
+// json, those that it prints when it cannot begin, those of Go's runtime, and those of systemd
+// if it cannot run the recorder. begin says that the line marks the start of recording.
 func errorIn(line string) (said string, isError, begin bool) {
 	if text, ok := strings.CutPrefix(line, "recorder: "); ok {
 		return text, !strings.HasPrefix(text, "note: "), false

@@ -21,8 +21,8 @@ var (
 	addr_free                   uintptr
 )
 
-// Sockets returns the sockets that launchd opened for this process under a name of
-// its plist. They can be had once.
+// Sockets returns the sockets that launchd opened for this process under a name in its plist.
+// It works only once.
 func Sockets(name string) ([]*os.File, error) {
 	fds, errno := activate(name)
 	switch errno {
@@ -47,8 +47,8 @@ func Sockets(name string) ([]*os.File, error) {
 // maxSockets is far more than a plist has under one name.
 const maxSockets = 1 << 10
 
-// activate calls launch_activate_socket, which returns an errno and memory that is
-// to be freed.
+// activate calls launch_activate_socket, which returns an errno and memory that the caller must
+// free.
 func activate(name string) ([]int32, syscall.Errno) {
 	text, err := syscall.BytePtrFromString(name)
 	if err != nil {

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// Sockets fails: there is no launchd here.
+// Sockets fails: only macOS has launchd.
 func Sockets(string) ([]*os.File, error) { return nil, errors.New("only macOS has launchd") }

@@ -163,7 +163,7 @@ func (f *ELF) note(off, size uint64) {
 	const most, gnuBuild, goBuild = 64 << 10, 3, 4
 	b, err := region(f.r, f.size, off, size, most)
 	if err != nil {
-		return // an image without an ID is one all the same
+		return // an image without an ID is still an image
 	}
 	align := func(n uint32) uint64 { return (uint64(n) + 3) &^ 3 }
 	for len(b) >= 12 {

@@ -191,8 +191,8 @@ func (m *mach) readSymbols(b *builder) (textStart uint64, err error) {
 	return textStart, nil
 }
 
-// readStarts reads where functions begin, one after the other: without it, one
-// that has a name would reach over all behind it that were stripped of theirs.
+// readStarts reads where functions begin, one after the other: without it, a function with
+// a name would extend over all stripped functions after it.
 func (m *mach) readStarts(b *builder) error {
 	starts, err := region(m.r, m.size, uint64(m.starts), uint64(m.startSize), maxSymbols)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Opener opens the file of an image. What it opens is closed if it is an
-// io.Closer.
+// Opener opens the file of an image. The Namer closes r if it is an io.Closer.
 type Opener func(*stack.Image) (r io.ReaderAt, size int64, err error)
 
-// OpenPath opens an image where it says that it lies.
+// OpenPath opens an image at its path.
 func OpenPath(m *stack.Image) (io.ReaderAt, int64, error) {
 	f, size, err := regular(m.Path)
 	if err != nil {
@@ -22,27 +21,27 @@ func OpenPath(m *stack.Image) (io.ReaderAt, int64, error) {
 	return f, size, nil
 }
 
-// Budget is what naming may take in one session of sampling.
+// Budget is what naming may use in one session of sampling.
 type Budget struct {
-	// Time is for opening files: a stranger's may lie on a disk that does not answer.
+	// Time is for opening files: a file may be on a disk that does not answer.
 	Time time.Duration
-	// Bytes is for the tables that are held at once.
+	// Bytes is for the tables that are kept at the same time.
 	Bytes int
 }
 
-// Recording is the Budget of a recorder. What stays without a name is named when it
-// is read, from a Directory.
+// Recording is the Budget of a recorder. Frames that it leaves without a name can be named when
+// the archive is read, from a Directory.
 var Recording = Budget{Time: 3 * time.Second, Bytes: 24 << 20}
 
-// A Namer names the functions in samples, while they are recorded. It is for one
-// session, and for one goroutine.
+// A Namer names the functions in samples while they are recorded. It is for one session, and
+// for one goroutine.
 type Namer struct {
 	open   Opener
 	left   time.Duration
-	bytes  int // that may still be held
+	bytes  int // bytes of tables that may still be kept
 	tables map[file]*Table
 	places map[place]named
-	// Unnamed are frames of images whose names were not read, Why is the last reason.
+	// Unnamed counts frames of images whose names were not read; Why has the last reason.
 	Unnamed int
 	Why     string
 }
@@ -59,7 +58,7 @@ type named struct {
 	line       int
 }
 
-// oneFile is the most that opening one file may take: whoever samples waits for it.
+// oneFile is the longest that opening one file may take: naming waits for it.
 const oneFile = time.Second
 
 // Limits of what a Namer remembers.
@@ -68,7 +67,7 @@ const (
 	maxPlaces = 1 << 16
 )
 
-// NewNamer makes a Namer. open is nil for OpenPath.
+// NewNamer makes a Namer. If open is nil, it uses OpenPath.
 func NewNamer(open Opener, b Budget) *Namer {
 	if open == nil {
 		open = OpenPath
@@ -76,7 +75,7 @@ func NewNamer(open Opener, b Budget) *Namer {
 	return &Namer{open: open, left: b.Time, bytes: b.Bytes, tables: make(map[file]*Table), places: make(map[place]named)}
 }
 
-// Name fills in what the frames of s do not say yet.
+// Name fills in the names that are missing in the frames of s.
 func (n *Namer) Name(s *stack.Sample) {
 	for i := range s.Frames {
 		f := &s.Frames[i]
@@ -84,8 +83,9 @@ func (n *Namer) Name(s *stack.Sample) {
 			continue
 		}
 		at := place{f.Image, f.Offset()}
-		// Where a call returns to may be the next function already. Those that a signal
-		// interrupted are told by their end instead, which names them as well.
+		// A call may return to the beginning of the next function, so look up the byte before.
+		// A frame that a signal interrupted is looked up one byte early too, which names it as
+		// well.
 		if i > 0 && at.offset > 0 && !s.Frames[i-1].Kernel {
 			at.offset--
 		}
@@ -105,7 +105,7 @@ func (n *Namer) Name(s *stack.Sample) {
 	}
 }
 
-// table is that of an image; nil if there is none, or no budget for it.
+// table returns the table of an image; nil if there is none, or no budget for it.
 func (n *Namer) table(m *stack.Image) *Table {
 	key := file{m.Path, m.ID}
 	t, known := n.tables[key]
@@ -142,12 +142,12 @@ func (n *Namer) read(m *stack.Image) (*Table, error) {
 	return Read(r, size, m.ID)
 }
 
-// ErrSlow is that a file took longer than it may.
+// ErrSlow means that a file took longer than allowed.
 var ErrSlow = errors.New("it could not be read in time")
 
-// Within does what may never return, as reading a file on a server that does not
-// answer. It takes the time from left, and at most most of it. What takes longer is
-// left behind, so that it must not change what others use.
+// Within calls do, which may never return, for example if it reads a file on a server that does
+// not answer. It takes the time from left, and waits at most most. If do takes longer, it is
+// abandoned, so it must not change what others use.
 func Within[T any](left *time.Duration, most time.Duration, do func() (T, error)) (T, error) {
 	type result struct {
 		value T

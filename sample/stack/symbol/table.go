@@ -13,9 +13,8 @@ import (
 	"syscall"
 )
 
-// Limits of what is read of a file. Real ones stay below them: the biggest of
-// browsers' libraries have about half a million functions, the biggest programs in
-// Go tables of 60 MB.
+// Limits of what is read of a file. Real files stay below them: the biggest libraries of
+// browsers have about half a million functions, the biggest Go programs tables of 60 MB.
 const (
 	maxHeaders   = 4 << 20   // section headers, load commands
 	maxSymbols   = 4 << 20   // entries of a symbol table
@@ -25,27 +24,27 @@ const (
 	maxName      = 4 << 10   // bytes of one name; longer ones are cut
 )
 
-// Table tells which function an offset in an image is in. It never changes and
-// may be used by many.
+// Table finds the function at an offset in an image. It never changes and is safe for
+// concurrent use.
 type Table struct {
 	id        string
 	functions []function // by start
-	names     []byte     // of the functions, each ended by a zero; the one at 0 is empty
+	names     []byte     // of the functions, each ended by a zero; the name at 0 is empty
 	lines     *lines     // of programs in Go
 }
 
-// function is where one begins, and how long it is. Those without a name end
-// another.
+// function is where a function begins, and how long it is. An entry without a name only marks
+// the end of the function before.
 type function struct {
 	start      uint64
 	size, name uint32
 }
 
-// ID is the image's UUID (upper case, with dashes) or build ID (lower-case
-// hexadecimal; Go's own, as it is, where a program has no other). "" if it has none.
+// ID is the image's UUID (upper case, with dashes) or build ID (lower-case hexadecimal; Go's
+// own, unchanged, if a program has no other). "" if it has none.
 func (t *Table) ID() string { return t.id }
 
-// Bytes is about how much memory the table takes.
+// Bytes returns about how much memory the table takes.
 func (t *Table) Bytes() int {
 	n := len(t.names) + 16*len(t.functions)
 	if t.lines != nil {
@@ -54,19 +53,19 @@ func (t *Table) Bytes() int {
 	return n
 }
 
-// Find tells the function at offset: an address in an ELF image's own terms, one
-// from the beginning of __TEXT in a Mach-O image, as stack.Frame's Offset has it.
-// A return address belongs to the call before it: ask for one less. File and line
-// are known for programs in Go; they are the line's own, also where the compiler
-// put another function's code in, while the name is of the function around it.
+// Find returns the function at offset: an address in an ELF image's own terms, or relative to
+// the beginning of __TEXT in a Mach-O image, as in stack.Frame's Offset. A return address
+// belongs to the call before it: subtract one. File and line are known for programs in Go; they
+// are exact, even where the compiler inlined another function, while the name is that of the
+// function around it.
 func (t *Table) Find(offset uint64) (name, file string, line int, ok bool) {
 	if t.lines != nil {
 		if name, file, line, ok = t.lines.find(offset); ok {
 			return name, file, line, true
 		}
 	}
-	// A function may begin within another (an alias, a label): the innermost one that
-	// holds the offset is it.
+	// A function may begin within another (an alias, a label): the result is the innermost one
+	// that contains the offset.
 	const around = 8
 	i := sort.Search(len(t.functions), func(i int) bool { return t.functions[i].start > offset })
 	for j := i - 1; j >= 0 && j >= i-around; j-- {
@@ -81,7 +80,7 @@ func (t *Table) Find(offset uint64) (name, file string, line int, ok bool) {
 
 func (t *Table) name(at uint32) string { return text(t.names, uint64(at)) }
 
-// text is the string that begins at at and ends with a zero.
+// text returns the string that begins at at and ends with a zero.
 func text(b []byte, at uint64) string {
 	if at >= uint64(len(b)) {
 		return ""
@@ -93,14 +92,14 @@ func text(b []byte, at uint64) string {
 	return string(b)
 }
 
-// builder collects functions. Names are kept of functions only, not those of
-// variables, which are most of a symbol table's text.
+// builder collects functions. It keeps only the names of functions, not those of variables,
+// which are most of a symbol table's text.
 type builder struct {
 	functions []collected
 	names     []byte
 }
 
-// collected is a function; guessed is one whose size nobody told.
+// collected is a function; guessed says that the file did not give its size.
 type collected struct {
 	function
 	guessed bool
@@ -108,8 +107,7 @@ type collected struct {
 
 var errMany = fmt.Errorf("it has more than %d functions", maxFunctions)
 
-// add takes a function in. One that has no size (0) ends where the next one begins,
-// or at end.
+// add adds a function. If size is 0, the function ends where the next one begins, or at end.
 func (b *builder) add(start, size, end uint64, name string) error {
 	c := collected{function{start: start}, size == 0}
 	if c.guessed && end > start {
@@ -129,8 +127,8 @@ func (b *builder) add(start, size, end uint64, name string) error {
 	return nil
 }
 
-// table sorts what was added. Of several at one place the first is kept that has a
-// name and, if there is one, a size that was told.
+// table sorts the functions. Of several at one address it keeps the first with a name, and if
+// possible with a size that the file gave.
 func (b *builder) table(id string) *Table {
 	all := b.functions
 	order := func(x, y collected) int { return cmp.Or(cmp.Compare(x.start, y.start), rank(x)-rank(y)) }
@@ -158,9 +156,9 @@ func rank(c collected) int {
 	return 0
 }
 
-// OpenImage reads the names of the functions in the part of a file that has the
-// UUID or build ID id: an error if there is none. With "" it is, of a file for
-// several processors, the part for this one, or else the first.
+// OpenImage reads the function names in the part of a file with the UUID or build ID id, and
+// returns an error if there is none. If id is "", it reads the part for this processor, or else
+// the first.
 func OpenImage(path, id string) (*Table, error) {
 	f, size, err := regular(path)
 	if err != nil {
@@ -174,10 +172,10 @@ func OpenImage(path, id string) (*Table, error) {
 	return t, nil
 }
 
-// regular opens a file if it is an ordinary one: what lies at a stranger's path
-// may be a pipe, which would be waited for.
+// regular opens a file if it is an ordinary one: at an untrusted path there may be a pipe,
+// which would block.
 func regular(path string) (*os.File, int64, error) {
-	// Opening some devices does things: they are not even opened.
+	// Opening some devices has effects: do not even open them.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, err
@@ -197,7 +195,7 @@ var (
 	errOther  = errors.New("it is not the file that the code was from: its ID is another one")
 )
 
-// Read is OpenImage of what r holds.
+// Read is OpenImage for the content of r.
 func Read(r io.ReaderAt, size int64, id string) (*Table, error) {
 	parts, err := parts(r, size)
 	if err != nil {
@@ -217,7 +215,7 @@ func Read(r io.ReaderAt, size int64, id string) (*Table, error) {
 	return nil, errOther
 }
 
-// Identify tells the IDs of what r holds, one for each processor that it is for.
+// Identify returns the IDs in r, one for each processor that it has code for.
 func Identify(r io.ReaderAt, size int64) ([]string, error) {
 	parts, err := parts(r, size)
 	if err != nil {
@@ -232,7 +230,7 @@ func Identify(r io.ReaderAt, size int64) ([]string, error) {
 
 // part is an image in a file.
 type part struct {
-	processor string // as Go calls it
+	processor string // Go's name for it
 	ID        string
 	table     func() (*Table, error)
 }
@@ -254,7 +252,7 @@ func parts(r io.ReaderAt, size int64) ([]part, error) {
 	}
 }
 
-// region reads n bytes at off of what is size bytes long, at most limit.
+// region reads n bytes, at most limit, at off of a file of size bytes.
 func region(r io.ReaderAt, size int64, off, n, limit uint64) ([]byte, error) {
 	switch {
 	case n > limit:
