@@ -253,7 +253,7 @@ func (in *Installer) summary() {
 // Print shows what Install would do.
 func (in *Installer) Print() (string, error) {
 	var b strings.Builder
-	if in.Group != "" && !in.Stage { // A package may be made where the group is not.
+	if in.Group != "" && !in.Stage { // A package may be made on a machine without the group.
 		if _, err := groupID(in.Group); err != nil {
 			return "", err
 		}
@@ -369,7 +369,7 @@ func (in *Installer) Uninstall(purge bool) error {
 	return errors.Join(errs...)
 }
 
-// remove removes files, and says so of those that were there.
+// remove removes files, and reports those that existed.
 func (in *Installer) remove(p place, paths ...string) (errs []error) {
 	for _, path := range paths {
 		if err := p.safe(filepath.Dir(path)); err != nil {
@@ -387,8 +387,7 @@ func (in *Installer) remove(p place, paths ...string) (errs []error) {
 	return errs
 }
 
-// purgeArchives removes the archives and their directory, and nothing that a
-// link leads to.
+// purgeArchives removes the archives and their directory. It follows no links.
 func (in *Installer) purgeArchives(p place) error {
 	path := p.at(in.Layout.Archives)
 	info, err := os.Lstat(path)
@@ -411,7 +410,7 @@ func (in *Installer) purgeArchives(p place) error {
 	return nil
 }
 
-// removeLogs removes the log and what newsyslog made of it.
+// removeLogs removes the log and the old logs that newsyslog kept.
 func (in *Installer) removeLogs(p place, errs *[]error) {
 	logs, _ := filepath.Glob(p.at(in.Layout.Log) + "*")
 	for _, path := range logs {
@@ -422,7 +421,7 @@ func (in *Installer) removeLogs(p place, errs *[]error) {
 	in.removeEmpty(p, filepath.Dir(in.Layout.Log))
 }
 
-// removeEmpty removes directories of ours that are empty.
+// removeEmpty removes those of our directories that are empty.
 func (in *Installer) removeEmpty(p place, dirs ...string) {
 	for _, d := range dirs {
 		if d == "/Library" || d == "/usr/local/lib" || d == "/etc" || strings.HasPrefix(d, "/usr/local/share") {

@@ -11,8 +11,8 @@ const (
 	Agent              // recorder pmda
 )
 
-// kinds are the names of each: its label for launchd, and for systemd its unit and the
-// socket that starts it, if one does.
+// kinds are the names of each kind: its label for launchd, and for systemd its unit and the
+// socket that starts it, if there is one.
 var kinds = [...]struct{ label, unit, socket string }{
 	Server: {ServeLabel, ServeUnit, ServeSocket},
 	Pusher: {PushLabel, PushUnit, ""},
@@ -40,15 +40,15 @@ type Service interface {
 
 // A Job drives a service that is installed.
 type Job interface {
-	// Paths are the files that describe it, with what it may have written.
+	// Paths are the files that describe the service, and the log that it may have written.
 	Paths() []string
-	// Load makes the manager take the files up and start the service, or listen in its
-	// place. It replaces one that is loaded.
+	// Load makes the manager read the files and start the service, or listen in its place. It
+	// replaces a service that is loaded.
 	Load() error
 	// Unload stops the service and makes the manager forget it.
 	Unload() error
 	State() (State, error)
-	// Commands lists what Load runs, for people.
+	// Commands lists the commands that Load runs, for people.
 	Commands() []string
 }
 
@@ -79,7 +79,7 @@ func (m launchdJob) Load() error {
 	return err
 }
 
-// systemdJob is a unit beside the recorder's, and the socket that starts it, if one does.
+// systemdJob is a unit beside the recorder's, and the socket that starts it, if there is one.
 type systemdJob struct {
 	*Systemd
 	file, unit, socket string
@@ -101,8 +101,8 @@ func (m systemdJob) Paths() []string {
 	return []string{m.file, filepath.Join(filepath.Dir(m.file), m.socket)}
 }
 
-// loading are the commands that Load runs. A socket whose service runs cannot be started
-// anew.
+// loading are the commands that Load runs. A socket cannot be restarted while its service runs,
+// so the service is stopped first.
 func (m systemdJob) loading() [][]string {
 	if m.socket == "" {
 		return startAnew(m.unit)
@@ -128,7 +128,8 @@ func (m systemdJob) Unload() error {
 	return m.do("stop", m.unit)
 }
 
-// State is that of the unit. One that a socket starts is loaded while the socket listens.
+// State is the state of the unit. A unit that a socket starts counts as loaded while the socket
+// listens.
 func (m systemdJob) State() (State, error) {
 	if m.socket == "" {
 		return m.state(m.unit)

@@ -26,15 +26,15 @@ func findProgram(name string) string {
 	return paths[0]
 }
 
-// Name is what people call it.
+// Name is the manager's name for people.
 func (m *Systemd) Name() string { return "systemd" }
 
-// Files is the unit.
+// Files returns the unit.
 func (m *Systemd) Files(l Layout) []File {
 	return []File{{Path: l.Job, Mode: 0o644, Content: l.SystemdUnit()}}
 }
 
-// Commands lists what Load runs.
+// Commands lists the commands that Load runs.
 func (m *Systemd) Commands(l Layout) []string {
 	return spelled(startAnew(Unit))
 }
@@ -56,17 +56,17 @@ func (m *Systemd) do(args ...string) error {
 	return fmt.Errorf("systemctl %s failed with error %d: %s (journalctl -u %s tells more)", args[0], r.Code, strings.Split(r.Errors, "\n")[0], args[len(args)-1])
 }
 
-// Load makes systemd read the unit and starts it anew.
+// Load makes systemd read the unit, and restarts it.
 func (m *Systemd) Load(l Layout) error {
 	return m.doAll(startAnew(Unit))
 }
 
-// startAnew makes systemd read a unit, and run it as it is now and from each boot on.
+// startAnew makes systemd read a unit, and run it now and from each boot on.
 func startAnew(unit string) [][]string {
 	return [][]string{{"daemon-reload"}, {"enable", unit}, {"restart", unit}}
 }
 
-// disable ends a unit, if there is one, for good.
+// disable stops a unit, if there is one, and disables it.
 func (m *Systemd) disable(unit string) error {
 	st, err := m.state(unit)
 	if err != nil || !st.Loaded {
@@ -75,7 +75,7 @@ func (m *Systemd) disable(unit string) error {
 	return m.do("disable", "--now", unit)
 }
 
-// doAll does one after the other, until one fails.
+// doAll runs the commands in order, until one fails.
 func (m *Systemd) doAll(commands [][]string) error {
 	for _, args := range commands {
 		if err := m.do(args...); err != nil {
@@ -85,7 +85,7 @@ func (m *Systemd) doAll(commands [][]string) error {
 	return nil
 }
 
-// spelled are commands of systemctl as people type them.
+// spelled returns commands of systemctl as people type them.
 func spelled(commands [][]string) (lines []string) {
 	for _, args := range commands {
 		lines = append(lines, systemctl+" "+strings.Join(args, " "))
@@ -108,11 +108,11 @@ func (m *Systemd) Stop() error { return m.do("stop", Unit) }
 // Restart stops and starts it.
 func (m *Systemd) Restart(l Layout) error { return m.do("restart", Unit) }
 
-// journalLines is how much of the journal is asked for: its end tells why the
+// journalLines is how many lines of the journal are asked for: the last ones say why the
 // service does not run.
 const journalLines = 200
 
-// Journal asks journald, which tells it only to root and to some groups.
+// Journal asks journald, which shows it only to root and to some groups.
 func (m *Systemd) Journal(since time.Time) string {
 	r, err := m.Runner.Run(journalctl, "--unit="+Unit, "--since=@"+strconv.FormatInt(since.Unix(), 10),
 		"--output=cat", "--lines="+strconv.Itoa(journalLines), "--no-pager", "--quiet")

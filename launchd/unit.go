@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SystemdUnit is the service's description for systemd. The recorder only
-// looks at the machine and writes to one directory, and is held to that.
+// SystemdUnit is the service's description for systemd. The recorder only reads the machine and
+// writes to one directory, and the unit allows no more.
 //
 // What it keeps of root's rights, and for what:
 //
@@ -17,16 +17,14 @@ import (
 //   - CAP_NET_ADMIN: to hear of the end of every process (taskstats).
 //   - CAP_CHOWN: to give archives to the group that may read them.
 //
-// What it does not give up, though a better mark could be had for it: the
-// network (interfaces and sockets are those of the host; finished archives are
-// shipped over it), the whole of /proc (ProcSubset=pid would leave nothing but
-// processes), the sight of /home (volumes are mounted there), the host's name
-// (ProtectHostname would freeze it), users (PrivateUsers would show all of them
-// as nobody), and the calls that change a file's owner, which systemd counts
+// What it keeps, although systemd would rate the unit as safer without it: the network
+// (interfaces and sockets are those of the host; finished archives are shipped over it), the
+// whole of /proc (ProcSubset=pid would leave only processes), the view of /home (volumes are
+// mounted there), the host's name (ProtectHostname would freeze it), users (PrivateUsers would
+// show all of them as nobody), and the calls that change a file's owner, which systemd counts
 // among the privileged ones.
 //
-// The slack of its timers spares wakeups, and it may not set that by itself
-// here.
+// The slack of its timers saves wakeups; in this unit the recorder may not set it itself.
 func (l Layout) SystemdUnit() []byte {
 	words := l.Command()
 	for i, w := range words {
@@ -54,7 +52,7 @@ WantedBy=multi-user.target
 `, strings.Join(words, " "), throttleSeconds, exitSeconds, openFilesLinux, readsAll, quoteUnit(l.Archives))
 }
 
-// readsAll is what is left to those who read everything there is and change nothing.
+// readsAll are the settings for services that read everything and change nothing.
 const readsAll = `CapabilityBoundingSet=CAP_CHOWN CAP_DAC_READ_SEARCH CAP_NET_ADMIN CAP_SYS_PTRACE
 NoNewPrivileges=yes
 ProtectSystem=strict

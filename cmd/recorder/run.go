@@ -131,8 +131,7 @@ const startMessage = "recording"
 
 // checkDir refuses an archive directory that other users could replace. If root works in
 // another user's directory and types a relative path there, as in a trial, checkDir only prints
-// a note: a user who may write there can use that only against
-// the person who typed the path.
+// a note: a user who may write there can use that only against the person who typed the path.
 func (a *app) checkDir(cfg *config.Config, typed string) error {
 	err := cfg.CheckDir(cfg.Archive.Dir)
 	var foreign *trust.Error

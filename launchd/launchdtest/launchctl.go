@@ -13,25 +13,25 @@ import (
 	"tachograph/launchd"
 )
 
-// Launchctl stands in for launchctl and the launchd behind it. It knows the jobs of
-// the recorder and of the server.
+// Launchctl stands in for launchctl and the launchd behind it. It knows the jobs of the
+// recorder and of the services beside it.
 type Launchctl struct {
-	// Root is where the paths of the system are found.
+	// Root is put before the paths of the system.
 	Root string
-	// Start starts a program and returns its pid; Stop ends it and returns
-	// when it is gone. Without them the job is a number.
+	// Start starts a program and returns its pid; Stop ends it and waits until it is gone.
+	// Without them no program is started, and the pid is just a number.
 	Start func(words []string) (pid int, err error)
 	Stop  func(pid int)
-	// Alive reports whether a program still runs; without it all do.
+	// Alive reports whether a program still runs; without it, all do.
 	Alive func(pid int) bool
 
 	// Refused makes enable without effect, as Login Items do.
 	Refused bool
-	// Unprivileged answers as to somebody who is not root.
+	// Unprivileged answers as it would to a user who is not root.
 	Unprivileged bool
-	// Teardown is for how many looks a job stays after bootout.
+	// Teardown is for how many looks a job is still there after bootout.
 	Teardown int
-	// Busy is how many bootstraps answer that something is in progress.
+	// Busy is how many calls of bootstrap answer that something is in progress.
 	Busy int
 	// Crashing jobs end as soon as they are started.
 	Crashing bool
@@ -41,7 +41,7 @@ type Launchctl struct {
 	jobs  map[string]*job
 }
 
-// job is one of launchd's.
+// job is one of launchd's jobs.
 type job struct {
 	*Launchctl
 	label    string
@@ -54,7 +54,7 @@ type job struct {
 	exit     string
 }
 
-// Service is the recorder's.
+// Service is the name of the recorder's service.
 const Service = "system/" + launchd.Label
 
 const domain = "system/"
@@ -81,7 +81,7 @@ func (l *Launchctl) Preload(loaded, running, disabled bool) {
 	}
 }
 
-// Connect does what launchd does when somebody connects to a job's socket.
+// Connect does what launchd does at a connection to a job's socket.
 func (l *Launchctl) Connect(label string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,8 +257,8 @@ func (l *job) kickstart(kill bool) launchd.Result {
 	return l.begin()
 }
 
-// programArguments reads the words of a job's command, and whether it begins when
-// it is loaded, as XML and not as this program wrote it.
+// programArguments reads the words of a job's command, and whether the job starts when it is
+// loaded, with an XML parser and not with this program's own knowledge of the text.
 func programArguments(text []byte) (words []string, atLoad bool, err error) {
 	var p struct {
 		Dict struct {

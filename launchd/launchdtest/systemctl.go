@@ -12,7 +12,7 @@ import (
 
 // Systemctl stands in for systemctl and the systemd behind it.
 type Systemctl struct {
-	// Root is where the paths of the system are found.
+	// Root is put before the paths of the system.
 	Root string
 	// Start, Stop and Alive are as in Launchctl.
 	Start func(words []string) (pid int, err error)
@@ -27,7 +27,7 @@ type Systemctl struct {
 	next  int
 }
 
-// unit is one that systemd knows: words are its command, none of a socket.
+// unit is a unit that systemd knows: words are its command, empty for a socket.
 type unit struct {
 	*Systemctl
 	name    string
@@ -36,7 +36,7 @@ type unit struct {
 	pid     int
 }
 
-// Connect does what systemd does when somebody connects to the server's socket.
+// Connect does what systemd does at a connection to the server's socket.
 func (s *Systemctl) Connect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Systemctl) Run(name string, args ...string) (launchd.Result, error) {
 	return launchd.Result{}, nil
 }
 
-// reload looks which units there are.
+// reload finds the existing units.
 func (s *Systemctl) reload() {
 	units := make(map[string]*unit)
 	for _, name := range []string{launchd.Unit, launchd.ServeUnit, launchd.ServeSocket, launchd.PushUnit, launchd.PMDAUnit} {

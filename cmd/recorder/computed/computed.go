@@ -15,7 +15,7 @@ import (
 	"tachograph/store/recent"
 )
 
-// Set are the computed metrics that are wanted.
+// Set is the computed metrics that were selected.
 type Set struct {
 	catalog  map[string]*metric.Desc
 	formulas []Formula
@@ -25,16 +25,16 @@ type Set struct {
 // Formula is one of them.
 type Formula struct {
 	Desc *metric.Desc
-	// Inputs are what it is computed from.
+	// Inputs are the metrics that it is computed from.
 	Inputs []*metric.Desc
-	// Twice says that it takes two readings.
+	// Twice says that it needs two readings.
 	Twice bool
 	set   *Set
 	expr  *query.Expr
 }
 
-// New takes the computed metrics of catalog that want accepts. A formula that
-// cannot be compiled is an error: catalog is at fault.
+// New makes a Set of the computed metrics of catalog that want accepts. It returns an error for
+// a formula that cannot be compiled, which is a mistake in catalog.
 func New(catalog []*metric.Desc, want func(*metric.Desc) bool) (*Set, error) {
 	s := &Set{catalog: make(map[string]*metric.Desc), inputs: make(map[string]bool)}
 	for _, d := range catalog {
@@ -60,13 +60,13 @@ func New(catalog []*metric.Desc, want func(*metric.Desc) bool) (*Set, error) {
 	return s, nil
 }
 
-// Formulas are those of the set.
+// Formulas returns the formulas of the set.
 func (s *Set) Formulas() []Formula { return s.formulas }
 
 // Needs reports whether d is an input of one of the set's formulas.
 func (s *Set) Needs(d *metric.Desc) bool { return s.inputs[d.Name] }
 
-// Lines are the values of the set at the second reading.
+// Lines returns the values of the set at the second reading.
 func (s *Set) Lines(first, second probe.Snapshot) ([]probe.Line, error) {
 	a := s.archive(first.Readings, second.Readings)
 	var lines []probe.Line
@@ -85,7 +85,7 @@ func (s *Set) Lines(first, second probe.Snapshot) ([]probe.Line, error) {
 	return lines, nil
 }
 
-// Values are those of f at the second reading of its inputs.
+// Values returns the values of f at the second reading of its inputs.
 func (f *Formula) Values(first, second []probe.Value) iter.Seq2[probe.Value, error] {
 	return f.values(f.set.archive(first, second))
 }
@@ -108,7 +108,7 @@ func (f *Formula) values(a *recent.Archive) iter.Seq2[probe.Value, error] {
 	}
 }
 
-// whole cuts the fraction off a value whose metric has none.
+// whole cuts off the fraction of a value if its metric is a whole number.
 func whole(d *metric.Desc, v metric.Value) metric.Value {
 	if v.Miss != metric.Present || d.Type.Float() {
 		return v
@@ -116,19 +116,18 @@ func whole(d *metric.Desc, v metric.Value) metric.Value {
 	return metric.Value{Type: d.Type, Bits: uint64(int64(v.Number()))}
 }
 
-// The wall clocks of the two readings: within one, everything counts as read
-// at the same instant. What has passed between them is measured by the clock
-// of each metric.
+// The wall clocks of the two readings: all values of a reading count as read at the same
+// instant. The time between the readings is measured by the clock of each metric.
 const firstLook, secondLook = 1e9, 2e9
 
-// archive shows two readings of the set's inputs as an archive of two ticks.
+// archive returns two readings of the set's inputs as an archive of two ticks.
 func (s *Set) archive(first, second []probe.Value) *recent.Archive {
 	a := recent.New(recent.Keep{})
 	for name := range s.inputs {
 		a.Describe(s.catalog[name])
 	}
 	looks := [...]*metric.Tick{s.tick(first, firstLook), s.tick(second, secondLook)}
-	// What has passed between the readings is no gap, however long it was.
+	// The time between the readings is no gap, however long it was.
 	every, info := int64(secondLook-firstLook), &store.ArchiveInfo{ID: "probe", Host: metric.Host{ID: "probe"}}
 	for _, early := range looks[0].Blocks {
 		for _, late := range looks[1].Blocks {
@@ -144,8 +143,7 @@ func (s *Set) archive(first, second []probe.Value) *recent.Archive {
 	return a
 }
 
-// tick is one reading of the set's inputs. Each block has one metric, as it was read at
-// one instant.
+// tick returns one reading of the set's inputs. Each block has one metric, read at one instant.
 func (s *Set) tick(values []probe.Value, wall int64) *metric.Tick {
 	t := &metric.Tick{At: metric.Stamp{Wall: wall}}
 	var b *metric.Block

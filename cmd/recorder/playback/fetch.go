@@ -10,7 +10,7 @@ import (
 	"tachograph/store/query"
 )
 
-// Fetch says how what is wanted stood at the present position.
+// Fetch returns the metrics in want, with their last values before the present position.
 func (p *Player) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.View, error) {
 	if err := p.wait(ctx); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p *Player) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.View
 	return v, nil
 }
 
-// wait waits until it is known how things stood at the beginning.
+// wait waits until the state at the beginning is known.
 func (p *Player) wait(ctx context.Context) error {
 	select {
 	case <-p.ready:
@@ -53,9 +53,9 @@ func (p *Player) wait(ctx context.Context) error {
 	}
 }
 
-// stamp is the time that a view has: it began at the present when play-back did, and passes
-// at its speed, so that what is worked out from two views is right at any. Where time stands
-// it is the present.
+// stamp is the time of a view. It started at the wall clock at which playback began, and passes
+// at the speed of playback, so that rates between two views are right at any speed. If time
+// stands still, it is zero, which means now.
 func (p *Player) stamp(now time.Duration) metric.Stamp {
 	if p.opt.Speed == 0 || p.began.IsZero() {
 		return metric.Stamp{}
@@ -63,7 +63,7 @@ func (p *Player) stamp(now time.Duration) metric.Stamp {
 	return metric.Stamp{Wall: p.began.UnixNano() + int64(p.before+now)}
 }
 
-// Instances are those that the present blocks list.
+// Instances returns the instances in the present blocks.
 func (p *Player) Instances(ctx context.Context, indom string) ([]*metric.Instance, error) {
 	if err := p.wait(ctx); err != nil {
 		return nil, err
@@ -90,14 +90,14 @@ func (p *Player) Instances(ctx context.Context, indom string) ([]*metric.Instanc
 	return list, nil
 }
 
-// compute is a metric that is computed, of the last ticks of what it is computed from; nil
-// if there is nothing to compute it of.
+// compute returns the block of a computed metric, from the last ticks of its inputs; nil if
+// there are none.
 func (p *Player) compute(d *metric.Desc, now time.Duration) *metric.Block {
 	e := p.exprs[d]
 	if e == nil {
 		var err error
 		if e, err = query.Compile(p.recent, nil, d.Name); err != nil {
-			return nil // It has not been read yet.
+			return nil // Its inputs have not been read yet.
 		}
 		p.exprs[d] = e
 	}
@@ -137,7 +137,7 @@ func (p *Player) compute(d *metric.Desc, now time.Duration) *metric.Block {
 	return b
 }
 
-// whole is a number that was computed as a value of the metric's type.
+// whole converts a computed number to the metric's type.
 func whole(d *metric.Desc, v metric.Value) metric.Value {
 	if v.Miss != metric.Present {
 		return metric.Value{Type: d.Type, Miss: v.Miss}

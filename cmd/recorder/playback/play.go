@@ -15,21 +15,20 @@ import (
 	"tachograph/store/rewrite"
 )
 
-// lead is how long before the beginning reading begins, so that rates are known there.
+// lead is how long before From reading begins, so that rates are known at From.
 const lead = 2 * time.Minute
 
-// A course is one time through the recording. Positions are how much of it has passed
-// since its beginning.
+// A course is one pass through the recording. A position is the time since its beginning.
 type course struct {
 	*Player
 	ctx context.Context
 
 	boot  string
-	zero  int64                    // the position at which the boot's continuous clock stood at zero
+	zero  int64                    // the position at which the boot's continuous clock was zero
 	pos   int64                    // the position of the last tick
-	wall  int64                    // its wall clock; 0: there was none
+	wall  int64                    // its wall clock; 0: there was no tick yet
 	done  [metric.NumClasses]int64 // the continuous clock of each class's last tick
-	fresh bool                     // something came that had not come before
+	fresh bool                     // something new was played since the last look
 }
 
 // Run plays until ctx ends, which is no error.
@@ -45,7 +44,7 @@ func (p *Player) Run(ctx context.Context) error {
 			return err
 		}
 		p.mu.Lock()
-		p.before += p.now() // time goes on, whatever is played again
+		p.before += p.now() // time goes on, even if the recording is played again
 		p.mu.Unlock()
 		if !p.opt.Loop || p.opt.Speed == 0 {
 			<-ctx.Done()
@@ -58,7 +57,7 @@ func (p *Player) Run(ctx context.Context) error {
 	return nil
 }
 
-// run goes through the recording once, and returns when it is over.
+// run plays the recording once, and returns at its end.
 func (c *course) run() error {
 	if c.opt.From == 0 {
 		c.read(0)
@@ -67,8 +66,8 @@ func (c *course) run() error {
 	}
 	c.start()
 	for c.ctx.Err() == nil && c.live() {
-		// It is being written: what came meanwhile is played, and where that is nothing
-		// what comes is.
+		// The recording is still being written: play what was added meanwhile, and if there is
+		// nothing new, play each tick as it arrives.
 		if err := c.look(); err != nil {
 			return err
 		}
@@ -90,7 +89,7 @@ func (c *course) run() error {
 	return nil
 }
 
-// start has time begin, when it is known how things stood.
+// start starts the clock, once the state at the beginning is known.
 func (c *course) start() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,15 +102,15 @@ func (c *course) start() {
 	}
 }
 
-// live reports whether there may be more of what is played. What is played again and
-// again has an end, also where a recorder that was killed left none.
+// live reports whether there may be more to play later. A recording that is played in a loop
+// has an end, even if a recorder that was killed did not mark it.
 func (c *course) live() bool {
 	infos := c.infos()
 	newest := infos[len(infos)-1]
 	return newest.Live && c.opt.Speed > 0 && !c.opt.Loop && (c.opt.To == 0 || c.opt.To > newest.To)
 }
 
-// look looks what has been recorded since.
+// look finds what has been recorded since.
 func (c *course) look() error {
 	if err := c.r.Refresh(); err != nil {
 		return err
@@ -123,13 +122,13 @@ func (c *course) look() error {
 	defer c.mu.Unlock()
 	if c.describe() {
 		for _, pl := range c.places {
-			pl.source = nil // its descriptions may be others now
+			pl.source = nil // its descriptions may have changed
 		}
 	}
 	return nil
 }
 
-// read plays what the Reader has from a wall clock on.
+// read plays what the Reader has, from a wall clock on.
 func (c *course) read(from int64) {
 	opt := rewrite.ReadOptions{
 		Hosts: []string{c.opt.Host}, From: max(from, 0), To: c.opt.To,
@@ -145,7 +144,7 @@ func (c *course) read(from int64) {
 	}
 }
 
-// follow plays what is being recorded.
+// follow plays a recording as it is being written.
 func (c *course) follow() error {
 	c.mu.Lock()
 	c.clock = clock{start: time.Now(), offset: c.clock.position(), speed: min(1, c.opt.Speed)}
@@ -161,7 +160,7 @@ func (c *course) follow() error {
 	var info *store.ArchiveInfo
 	for {
 		c.mu.Lock()
-		c.horizon = math.MaxInt64 // what has not come has not been recorded
+		c.horizon = math.MaxInt64 // what has not arrived has not been recorded
 		c.mu.Unlock()
 		it, err := f.Next(c.ctx)
 		switch {
@@ -186,7 +185,7 @@ func (c *course) follow() error {
 	}
 }
 
-// take waits until something is due and takes it in; false ends it.
+// take waits until an item is due and takes it in; it returns false at the end.
 func (c *course) take(info *store.ArchiveInfo, t *metric.Tick, e *metric.Event, standing bool) bool {
 	switch {
 	case c.ctx.Err() != nil:
@@ -208,8 +207,8 @@ func (c *course) take(info *store.ArchiveInfo, t *metric.Tick, e *metric.Event, 
 	return true
 }
 
-// place finds the position of a tick: from boot to boot by the wall clock, in a boot by
-// the one that nobody sets.
+// place finds the position of a tick: between boots by the wall clock, within a boot by the
+// clock that cannot be set.
 func (c *course) place(info *store.ArchiveInfo, t *metric.Tick) {
 	if info.BootID != c.boot || c.wall == 0 {
 		pos := c.pos
@@ -226,7 +225,7 @@ func (c *course) place(info *store.ArchiveInfo, t *metric.Tick) {
 	c.pos, c.wall = max(c.pos, c.zero+t.At.Cont), cmp.Or(t.At.Wall, 1)
 }
 
-// event takes in that the machine was away: from where that began.
+// event takes in that the machine was away, from the beginning of that time.
 func (c *course) event(info *store.ArchiveInfo, e *metric.Event) bool {
 	if c.wall == 0 || !e.Breaks() || info.BootID != c.boot {
 		return true
@@ -252,11 +251,11 @@ func (c *course) apply(info *store.ArchiveInfo, change func()) {
 	change()
 }
 
-// late is by how much of real time what comes may be late before that is said.
+// late is how much later than in real time an item may be played before that is logged.
 const late = 10 * time.Second
 
-// until waits until time has come to a position. False says that it never will: all ends,
-// or time stands.
+// until waits until the time of a position. It returns false if that never comes: because ctx
+// has ended, or time stands still.
 func (c *course) until(pos int64) bool {
 	if pos <= 0 {
 		return c.ctx.Err() == nil
@@ -278,7 +277,7 @@ func (c *course) until(pos int64) bool {
 			}
 			return c.ctx.Err() == nil
 		}
-		// A month is waited for in pieces: what is not reached in an hour is asked again.
+		// A long wait, even of a month, is split into waits of at most an hour.
 		timer := time.NewTimer(time.Duration(min(float64(rest)/speed, float64(time.Hour))) + 1)
 		select {
 		case <-c.ctx.Done():
@@ -289,14 +288,14 @@ func (c *course) until(pos int64) bool {
 	}
 }
 
-// A clock tells positions.
+// A clock turns time into positions.
 type clock struct {
 	start  time.Time // zero: time has not begun
 	offset time.Duration
 	speed  float64
 }
 
-// farthest is a position that nothing reaches.
+// farthest is a position beyond any recording.
 const farthest = float64(1 << 62)
 
 func (c *clock) position() time.Duration {

@@ -19,16 +19,16 @@ import (
 	"tachograph/store/recent"
 )
 
-// Options say what is played, and how.
+// Options say what to play, and how.
 type Options struct {
 	// Host is the ID of the host whose archives are played.
 	Host string
-	// From and To are wall clocks: where it begins, and behind which there is nothing more.
-	// Zero is the beginning of what was recorded, and its end.
+	// From and To are wall clocks: the beginning and the end of what is played. Zero means the
+	// beginning and the end of the recording.
 	From, To int64
-	// Speed is how many seconds of the recording pass in one; 0: it stands at From.
+	// Speed is how many seconds of the recording pass in one; 0: time stands still at From.
 	Speed float64
-	// Loop has it begin again when it has come to its end.
+	// Loop begins again at the end.
 	Loop bool
 	Log  *slog.Logger
 }
@@ -41,30 +41,30 @@ type Player struct {
 
 	zone string // of the newest archive
 	to   int64  // its last wall clock
-	// present plays what is being recorded; tests have it wait for nothing.
+	// present plays a recording as it is being written; tests replace it so as not to wait.
 	present func(*course) error
 
 	catalog atomic.Pointer[pcpserve.Catalog]
-	ready   chan struct{} // closed when how things stand at the beginning is known
+	ready   chan struct{} // closed when the state at the beginning is known
 	once    sync.Once
 
 	mu sync.Mutex
 	stand
 	clock clock
-	// horizon is the position of what comes next: time waits for it where it is late.
+	// horizon is the position of the next item: time waits for it if it is late.
 	horizon time.Duration
-	began   time.Time               // when play-back did
-	before  time.Duration           // how much has been played before it began again
+	began   time.Time               // when playback began
+	before  time.Duration           // how much was played before the last new start
 	byName  map[string]*metric.Desc // of the catalogue
-	behind  bool                    // it has been said that the pace cannot be kept
+	behind  bool                    // it has been logged that playback is too slow
 }
 
-// Open opens archives: files, directories or bundles. The host may be left out where they
-// are of one.
+// Open opens archives: files, directories or bundles. Host can then find the host by itself if
+// all are of one.
 func Open(paths ...string) (*store.Reader, error) { return store.OpenWith(catalog.Complete, paths...) }
 
-// New prepares to play what r, which belongs to the Player from now on, has open; paths
-// are what it was opened with.
+// New makes a Player for the archives in r, which then belongs to the Player; paths are the
+// arguments with which r was opened.
 func New(opt Options, r *store.Reader, paths ...string) (*Player, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -80,10 +80,10 @@ func New(opt Options, r *store.Reader, paths ...string) (*Player, error) {
 	return p, nil
 }
 
-// Close releases the archives. It waits for nobody: Run has ended.
+// Close releases the archives. Run must have ended before.
 func (p *Player) Close() error { return p.r.Close() }
 
-// Host finds the one host that archives are of, or that is called so.
+// Host returns the host with this name or ID, or the only host of the archives if name is "".
 func Host(r *store.Reader, name string) (metric.Host, error) {
 	hosts := r.Hosts()
 	var names []string
@@ -105,7 +105,7 @@ func Host(r *store.Reader, name string) (metric.Host, error) {
 	return metric.Host{}, fmt.Errorf("these archives are of several hosts, and one is played at a time: choose it with --host (%s)", strings.Join(names, ", "))
 }
 
-// infos are the archives of the host, in order.
+// infos returns the archives of the host, in order.
 func (p *Player) infos() (list []*store.ArchiveInfo) {
 	for _, in := range p.r.Archives() {
 		if in.Host.ID == p.opt.Host {
@@ -115,9 +115,9 @@ func (p *Player) infos() (list []*store.ArchiveInfo) {
 	return list
 }
 
-// describe makes the catalogue: what any archive of the host has, as the newest describes
-// it, and what can be computed of that. What was known already keeps its pointer. It
-// reports whether anything changed.
+// describe makes the catalogue: what any archive of the host has, as the newest describes it,
+// and what can be computed from that. Metrics that were known keep their pointers. It reports
+// whether anything changed.
 func (p *Player) describe() bool {
 	infos := p.infos()
 	newest := infos[len(infos)-1]
@@ -164,7 +164,7 @@ func (p *Player) describe() bool {
 	return true
 }
 
-// computable reports whether all is known that a metric is computed from.
+// computable reports whether all inputs of a computed metric are known.
 func (p *Player) computable(d *metric.Desc) bool {
 	a := recent.New(recent.Keep{})
 	a.Describe(p.r.Metrics()...)
@@ -173,7 +173,7 @@ func (p *Player) computable(d *metric.Desc) bool {
 	return err == nil
 }
 
-// labels say which boot and zone an archive is of, and that this is no live machine.
+// labels say which boot and zone an archive is of, and that this is not a live machine.
 func labels(in *store.ArchiveInfo) []metric.Label {
 	list := []metric.Label{
 		{Name: "playback", Value: "true"}, {Name: pcp.SaysBoot, Value: in.BootID}, {Name: pcp.SaysZone, Value: in.TimeZone}, {Name: pcp.SaysRecorder, Value: in.Recorder},
@@ -181,16 +181,16 @@ func labels(in *store.ArchiveInfo) []metric.Label {
 	return slices.DeleteFunc(list, func(l metric.Label) bool { return l.Value == "" })
 }
 
-// Catalog is what was recorded, and what can be computed of it.
+// Catalog returns what was recorded, and what can be computed from it.
 func (p *Player) Catalog() *pcpserve.Catalog { return p.catalog.Load() }
 
-// Own is what is said in pmcd's place.
+// Own returns the metrics that pmcd itself has in a live PCP.
 func (p *Player) Own(version string) *metric.Block {
 	return pcpserve.Own(p.Catalog().Host.Name, p.zone, p.to, version)
 }
 
-// Ready is closed when it is known how things stood at the beginning.
+// Ready is closed when the state at the beginning is known.
 func (p *Player) Ready() <-chan struct{} { return p.ready }
 
-// now is the present position. The caller holds mu.
+// now returns the present position. The caller holds mu.
 func (p *Player) now() time.Duration { return min(p.clock.position(), p.horizon) }

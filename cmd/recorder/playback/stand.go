@@ -14,11 +14,11 @@ import (
 	"tachograph/store/recent"
 )
 
-// A stand is how things stand: of each group what was read last.
+// A stand is the present state: the last reading of each group.
 type stand struct {
 	places map[placeID]*place
-	named  map[string]cell // where the values of a metric are
-	recent *recent.Archive // what metrics are computed from
+	named  map[string]cell // the cell with the values of a metric
+	recent *recent.Archive // inputs of computed metrics
 	exprs  map[*metric.Desc]*query.Expr
 
 	info *store.ArchiveInfo
@@ -26,23 +26,23 @@ type stand struct {
 	away bool          // the machine sleeps, is off, or was not recorded
 	last [metric.NumClasses]struct {
 		seen       bool
-		due, every time.Duration // its position, and how long that was after the one before
+		due, every time.Duration // its position, and the time since the previous one
 	}
 }
 
-// placeID is what makes groups of two ticks the same.
+// placeID identifies the same group in different ticks.
 type placeID struct {
 	class       metric.Class
 	name, indom string
 }
 
-// A place is where the blocks of a group are put.
+// A place keeps the last block of a group.
 type place struct {
 	class  metric.Class
-	source *metric.Group // as it was read
-	block  *metric.Block // of the catalogue's metrics, for keeps
+	source *metric.Group // as in the archive
+	block  *metric.Block // a copy with the catalogue's metrics
 	due    time.Duration
-	own    map[*metric.Instance]*metric.Instance // copies of those that were read
+	own    map[*metric.Instance]*metric.Instance // copies of the instances that were read
 }
 
 // A cell is a column of a place.
@@ -51,11 +51,11 @@ type cell struct {
 	column int
 }
 
-// mostPlaces is far more than any recorder needs; a stranger's archive may have a new group
-// at each tick.
+// mostPlaces is far more than any recorder needs; an untrusted archive may have a new group in
+// each tick.
 const mostPlaces = 2000
 
-// forget begins anew: of another boot nothing holds any more.
+// forget clears the state: after another boot no earlier value holds.
 func (p *Player) forget() {
 	s := &p.stand
 	s.places, s.named, s.exprs = make(map[placeID]*place), make(map[string]cell), make(map[*metric.Desc]*query.Expr)
@@ -69,7 +69,7 @@ func (p *Player) forget() {
 	}
 }
 
-// operands are the metrics that others are computed from, directly or not.
+// operands returns the metrics that others are computed from, directly or not.
 func (p *Player) operands() map[string]bool {
 	formulas := make(map[string]string)
 	for _, platform := range catalog.Platforms {
@@ -95,7 +95,7 @@ func (p *Player) operands() map[string]bool {
 	return operands
 }
 
-// turn notes of which archive what comes is.
+// turn notes which archive the next items are from.
 func (p *Player) turn(info *store.ArchiveInfo) {
 	if p.info != nil && p.info.BootID != info.BootID {
 		p.forget()
@@ -103,7 +103,7 @@ func (p *Player) turn(info *store.ArchiveInfo) {
 	p.info = info
 }
 
-// tick takes in what was read at a position.
+// tick takes in a tick at a position.
 func (p *Player) tick(t *metric.Tick, due time.Duration) {
 	if len(p.places) > mostPlaces {
 		p.forget()
@@ -120,8 +120,7 @@ func (p *Player) tick(t *metric.Tick, due time.Duration) {
 	}
 }
 
-// stood takes in how things stood before the first tick; the wall clock is that of
-// position zero.
+// stood takes in the state before the first tick; zero is the wall clock of position zero.
 func (p *Player) stood(t *metric.Tick, zero int64) {
 	p.recent.Tick(p.info, t)
 	for _, b := range t.Blocks {
@@ -139,7 +138,7 @@ func (p *Player) put(class metric.Class, b *metric.Block, due time.Duration) {
 	}
 	if pl.source != b.Group {
 		pl.source = b.Group
-		// What is not read with it any more has no value here.
+		// Metrics that are no longer read with it have no value here.
 		maps.DeleteFunc(p.named, func(_ string, c cell) bool { return c.place == pl })
 		pl.block = &metric.Block{Group: pcpserve.Described(b.Group, p.byName)}
 		for i, d := range pl.block.Group.Metrics {
@@ -166,8 +165,8 @@ func (p *Player) put(class metric.Class, b *metric.Block, due time.Duration) {
 	pl.block, pl.own, pl.due = c, own, due
 }
 
-// fewest and longest are how many intervals without a reading a value is held for, and
-// what that comes to at least.
+// fewest is for how many intervals without a reading a value holds, and longest the least time
+// for which it holds.
 const (
 	fewest  = 3
 	longest = 10 * time.Second
@@ -179,12 +178,13 @@ func (s *stand) holds(class metric.Class, due, now time.Duration) bool {
 	if every == 0 || every == metric.Once {
 		return true
 	}
-	// What was read more seldom than was meant to, to save work, is not gone for that.
+	// Values that were read less often than planned, to save work, are not gone because of
+	// that.
 	every = max(every, time.Duration(s.info.Step), s.last[class].every)
 	return now-due <= max(longest, fewest*min(every, metric.Once/8))
 }
 
-// there reports whether anybody would answer at a position.
+// there reports whether the machine was on and recorded at a position.
 func (s *stand) there(now time.Duration) bool {
 	if s.info == nil || s.away {
 		return false

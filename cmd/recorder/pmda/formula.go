@@ -10,23 +10,23 @@ import (
 	"tachograph/sample/probe"
 )
 
-// formula computes a metric, from the last two readings of what it is made of.
+// formula computes a metric from the last two readings of its inputs.
 type formula struct {
 	computed.Formula
 
 	mu sync.Mutex
-	// before and now are the inputs' values of the last two readings: there is none
-	// that is not used by then.
+	// before and now are the inputs' values of the last two readings: a formula uses no older
+	// ones.
 	before, now []probe.Value
 	block       *metric.Block
 	why         metric.Reason
 }
 
-// onlyOne is why there is no value yet of what is computed from two readings.
+// onlyOne is why a metric that needs two readings has no value yet.
 var onlyOne = metric.ReasonFor("it is computed from two readings, and there is only one yet")
 
-// compute is the block of f, given that all its inputs have been read; if there is
-// none, the reason.
+// compute returns the block of f, whose inputs must have been read, or the reason why there is
+// none.
 func (f *formula) compute(r *demand.Reading) (*metric.Block, metric.Reason) {
 	at, inputs, why := f.inputs(r)
 	if inputs == nil {
@@ -35,7 +35,7 @@ func (f *formula) compute(r *demand.Reading) (*metric.Block, metric.Reason) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.now) > 0 && youngest(inputs) <= youngest(f.now) {
-		return f.block, f.why // others have asked meanwhile, or have just
+		return f.block, f.why // another request has computed it meanwhile, or just before
 	}
 	f.before, f.now = f.now, inputs
 	f.block, f.why = nil, metric.Unsupported
@@ -60,8 +60,8 @@ func (f *formula) compute(r *demand.Reading) (*metric.Block, metric.Reason) {
 	return f.block, f.why
 }
 
-// inputs are the values of what f is made of, and when the youngest was read; the
-// reason where one of them has none at all.
+// inputs returns the values of f's inputs, and when the youngest was read; or the reason why
+// one of them has no value.
 func (f *formula) inputs(r *demand.Reading) (at metric.Stamp, values []probe.Value, why metric.Reason) {
 	for _, d := range f.Inputs {
 		found := false
@@ -86,12 +86,12 @@ func (f *formula) inputs(r *demand.Reading) (at metric.Stamp, values []probe.Val
 		}
 	}
 	if values == nil {
-		values = []probe.Value{} // nothing has any instances
+		values = []probe.Value{} // there are no instances
 	}
 	return at, values, metric.Present
 }
 
-// youngest is the continuous clock at which the youngest of values was read.
+// youngest returns the continuous clock at which the youngest of values was read.
 func youngest(values []probe.Value) (cont int64) {
 	for i := range values {
 		cont = max(cont, values[i].At.Cont)
@@ -99,7 +99,7 @@ func youngest(values []probe.Value) (cont int64) {
 	return cont
 }
 
-// typed is a number as one of that type.
+// typed converts a number to a type.
 func typed(t metric.Type, v metric.Value) metric.Value {
 	if v.Miss != metric.Present {
 		return metric.Value{Type: t, Miss: v.Miss}

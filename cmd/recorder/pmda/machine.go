@@ -17,28 +17,27 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Options are what a Machine works with. Rows and Now are required.
+// Options are the parts of a Machine. Rows and Now are required.
 type Options struct {
-	// Rows makes the platform's table of metrics, anew each time.
+	// Rows makes the platform's table of metrics; each call makes a new one.
 	Rows func() []*metric.Desc
 	// Now reads the three clocks.
 	Now func() metric.Stamp
-	// Worked is the processor time that this program has used so far.
+	// Worked returns the CPU time that this program has used so far.
 	Worked func() time.Duration
-	// Usage is what this program uses.
+	// Usage returns what this program uses.
 	Usage  func() engine.Usage
 	Host   metric.Host
 	Labels []metric.Label
-	// SetThreads has the threads of other processes read: of those that a pattern
-	// matches, or, for nil, of those that are configured. Without it they cannot be
-	// changed.
+	// SetThreads selects the processes whose threads are read: those that match a pattern or,
+	// for nil, the configured ones. If it is nil, the selection cannot be changed.
 	SetThreads func(patterns []string) error
-	// MaxCPU, in cores, bounds what reading may cost over time. Zero means no bound.
+	// MaxCPU, in cores, limits what reading may cost over time. Zero means no limit.
 	MaxCPU float64
 	Log    *slog.Logger
 }
 
-// Machine is the machine at hand, read when it is asked.
+// Machine is this machine, read on demand.
 type Machine struct {
 	opt     Options
 	reader  *demand.Reader
@@ -47,14 +46,14 @@ type Machine struct {
 	storing sync.Mutex
 }
 
-// offer is what there is to ask for, with what is computed of it.
+// offer is the list of available metrics, with the formulas of the computed ones.
 type offer struct {
 	pcpserve.Catalog
 	formulas map[*metric.Desc]*formula
 }
 
-// New makes a Machine of sources, which are its own from then on: Close closes them.
-// It fails only where the table has a formula that is wrong.
+// New makes a Machine of sources, which then belong to it: Close closes them. It fails only if
+// the table has a wrong formula.
 func New(sources []sample.Source, opt Options) (*Machine, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -73,10 +72,10 @@ func New(sources []sample.Source, opt Options) (*Machine, error) {
 	return m, nil
 }
 
-// Close ends what goes on in the background and closes the sources that answer.
+// Close ends the work in the background and closes the sources that still answer.
 func (m *Machine) Close() error { return m.reader.Close() }
 
-// describe finds out what there is.
+// describe finds the available metrics.
 func (m *Machine) describe() (*offer, error) {
 	c := &offer{Catalog: pcpserve.Catalog{Host: m.opt.Host, Labels: m.opt.Labels}, formulas: make(map[*metric.Desc]*formula)}
 	c.Descs = service.CatalogOf(m.opt.Rows(), m.reader.Groups())
@@ -90,7 +89,7 @@ func (m *Machine) describe() (*offer, error) {
 	return c, nil
 }
 
-// changed is told that a source has other groups now.
+// changed is called when a source has other groups.
 func (m *Machine) changed() {
 	m.making.Lock()
 	defer m.making.Unlock()
@@ -102,10 +101,10 @@ func (m *Machine) changed() {
 	m.catalog.Store(c)
 }
 
-// Catalog is what there is to ask for.
+// Catalog returns the available metrics.
 func (m *Machine) Catalog() *pcpserve.Catalog { return &m.catalog.Load().Catalog }
 
-// Fetch reads what is wanted, as far as what was read last is not young enough.
+// Fetch returns the metrics in want; it reads again what is not recent enough.
 func (m *Machine) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.View, error) {
 	c := m.catalog.Load()
 	read, formulas := want, []*formula(nil)
@@ -138,7 +137,7 @@ func (m *Machine) Fetch(ctx context.Context, want []*metric.Desc) (*pcpserve.Vie
 	return v, nil
 }
 
-// withInputs adds to want what formulas are computed from.
+// withInputs adds the inputs of formulas to want.
 func withInputs(want []*metric.Desc, formulas []*formula) []*metric.Desc {
 	has := make(map[*metric.Desc]bool, len(want))
 	for _, d := range want {
@@ -155,7 +154,7 @@ func withInputs(want []*metric.Desc, formulas []*formula) []*metric.Desc {
 	return want
 }
 
-// Instances are those that an instance domain has now.
+// Instances returns the present instances of an instance domain.
 func (m *Machine) Instances(ctx context.Context, indom string) ([]*metric.Instance, error) {
 	return m.reader.Instances(ctx, indom)
 }

@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// self is what this program says of itself: as far as it does what a recorder does, by
-// the names of that.
+// self has the metrics of this program about itself: those of the recorder, as far as this
+// program does what a recorder does.
 type self struct {
 	groups  []*metric.Group
 	runtime *engine.Runtime
@@ -17,7 +17,7 @@ type self struct {
 	sources []*metric.Instance
 }
 
-// notHere are the metrics of a recorder about itself that say nothing here, and why.
+// notHere are the recorder's metrics about itself that have no meaning here, with the reason.
 var notHere = map[string]string{
 	"recorder.values": noArchive, "recorder.bytes": noArchive, "recorder.events": noArchive,
 	"sample_window_ms": noClasses,

@@ -8,14 +8,14 @@ import (
 	"tachograph/sample/metric"
 )
 
-// allThreads is the metric that says, and sets, whether the threads of all processes
-// are read: PCP's name for it, in PCP's own agents too.
+// allThreads is the metric that says, and sets, whether the threads of all processes are read:
+// its name in PCP's own agents too.
 const allThreads = "proc.control.all.threads"
 
-// everyProcess is the pattern of processes that selects them all.
+// everyProcess is the pattern that selects all processes.
 const everyProcess = "*"
 
-// Store sets what may be set. Who may is for the caller to know.
+// Store sets a metric that may be set. The caller checks who may do that.
 func (m *Machine) Store(ctx context.Context, d *metric.Desc, in *metric.Instance, v metric.Value) error {
 	if d.Name != allThreads || m.opt.SetThreads == nil {
 		return fmt.Errorf("%s: %w", d.Name, pcpserve.ErrReadOnly)
@@ -24,7 +24,7 @@ func (m *Machine) Store(ctx context.Context, d *metric.Desc, in *metric.Instance
 	if v.Bits != 0 {
 		patterns = []string{everyProcess}
 	}
-	// Who reads a source keeps it until it has been read.
+	// SetThreads waits while the source is being read.
 	set := make(chan error, 1)
 	go func() {
 		m.storing.Lock()
@@ -36,7 +36,7 @@ func (m *Machine) Store(ctx context.Context, d *metric.Desc, in *metric.Instance
 		m.reader.Forget(d)
 		for _, d := range m.catalog.Load().Descs {
 			if d.Indom == "thread" {
-				m.reader.Forget(d) // what was read of others' is young, and no answer any more
+				m.reader.Forget(d) // the values are recent, but read with the old selection
 			}
 		}
 		return err

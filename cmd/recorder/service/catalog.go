@@ -10,9 +10,9 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Catalog is the platform's table with what the sources found out about this
-// machine in place of the general rows, and the recorder's own metrics. Stacks
-// are of no source: they are sampled when there is a reason.
+// Catalog is the platform's table, in which the sources' descriptions for this machine replace
+// the general rows, and the recorder's own metrics. Stacks have no source: they are sampled
+// when there is a reason.
 func Catalog(rows []*metric.Desc, sources []sample.Source) []*metric.Desc {
 	var groups []*metric.Group
 	for _, s := range sources {

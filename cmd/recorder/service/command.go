@@ -15,8 +15,7 @@ import (
 	"tachograph/config/trust"
 )
 
-// execute runs a command of the configuration with more arguments, within its
-// time.
+// execute runs a command of the configuration with additional arguments, within a time limit.
 func execute(ctx context.Context, command []string, more, env []string, limit time.Duration) error {
 	program, err := trust.Running(os.Geteuid()).Command(command)
 	if err != nil {
@@ -28,7 +27,7 @@ func execute(ctx context.Context, command []string, more, env []string, limit ti
 	cmd.Args[0] = command[0]
 	cmd.Dir = "/"
 	cmd.Env = env
-	// A group of its own, so that what the command starts ends with it.
+	// In a process group of its own, so that all that the command starts ends with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
@@ -52,13 +51,13 @@ func execute(ctx context.Context, command []string, more, env []string, limit ti
 	return fmt.Errorf("%s: %w", command[0], err)
 }
 
-// commandEnv is all that a command finds in its environment, whatever was in
-// that of whoever started the recorder, beside what is given.
+// commandEnv is the whole environment of a command: it inherits nothing from the environment of
+// the recorder. more is added to it.
 func commandEnv(dir string, more ...string) []string {
 	env := append([]string{
 		"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL=C", "SHELL=/bin/sh", "TACHOGRAPH_DIR=" + dir,
 	}, more...)
-	// Many programs look for their own configuration at home.
+	// Many programs look for their configuration in the home directory.
 	if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil {
 		env = append(env, "HOME="+u.HomeDir, "USER="+u.Username, "LOGNAME="+u.Username)
 	}

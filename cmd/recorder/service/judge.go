@@ -14,7 +14,7 @@ import (
 	"tachograph/store/disk"
 )
 
-// Report is a status as judged by somebody who looks at it from outside.
+// Report is a status, judged from outside.
 type Report struct {
 	Healthy  bool     `json:"healthy"`
 	Running  bool     `json:"running"`
@@ -25,9 +25,9 @@ type Report struct {
 	BytesPerDay     int64     `json:"bytes_per_day"`
 	DaysKept        float64   `json:"days_kept"`
 	DaysFit         float64   `json:"days_fit"`
-	// Server is how the second service does; empty: there is none.
+	// Server is the state of the second service; empty: there is none.
 	Server string `json:"server,omitempty"`
-	// Pushes are how far what is recorded was brought to servers.
+	// Pushes are how far pushes to servers have come.
 	Pushes []pushstate.Report `json:"pushes,omitempty"`
 
 	Status Status `json:"status"`
@@ -36,8 +36,8 @@ type Report struct {
 // lockName is the file that the archive's writer holds locked.
 const lockName = "recorder.lock"
 
-// Running reports whether the recorder that wrote st is still at it: the
-// writer of the directory is, and has that pid.
+// Running reports whether the recorder that wrote st still runs: there is a writer of the
+// directory, with that pid.
 func Running(dir string, st Status) bool {
 	if st.Stopped {
 		return false
@@ -51,14 +51,13 @@ func Running(dir string, st Status) bool {
 		}
 		return errors.Is(err, syscall.EWOULDBLOCK)
 	}
-	// Where the lock cannot be looked at, which only its owner can, the process
-	// can be asked after.
+	// If the lock cannot be opened, which only its owner can do, check the process.
 	err = syscall.Kill(st.PID, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 const (
-	// stale is the age of a status file that no living recorder has.
+	// stale is the age at which a status file shows that its recorder does not run properly.
 	stale = 3 * statusEvery
 	day   = 24 * time.Hour
 )
@@ -113,13 +112,13 @@ func (r *Report) problems() []string {
 	return p
 }
 
-// oneLine joins the lines of an error that is several.
+// oneLine joins the lines of an error that has several.
 func oneLine(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
 }
 
-// shortest is the interval of the class that is read most often: the status
-// file need not be written more often than that.
+// shortest returns the interval of the class that is read most often: the status file need not
+// be written more often.
 func (r *Report) shortest() time.Duration {
 	var shortest time.Duration
 	for _, c := range r.Status.Classes {
@@ -130,7 +129,7 @@ func (r *Report) shortest() time.Duration {
 	return shortest
 }
 
-// measureArchive finds out how fast the archives grow and how long they last.
+// measureArchive computes how fast the archives grow and for how long there is space.
 func (r *Report) measureArchive(dir string) {
 	a := &r.Status.Archive
 	total := a.Bytes + a.FinishedBytes

@@ -19,21 +19,21 @@ import (
 	"tachograph/store/reduce"
 )
 
-// Reduction is how archives fare that are reduced before they are removed.
+// Reduction is the state of reducing archives before they are removed.
 type Reduction struct {
-	// Path is the archive that is being reduced; empty if none is.
+	// Path is the archive being reduced; empty if none is.
 	Path  string    `json:"path,omitempty"`
 	Since time.Time `json:"since"`
-	// Waiting are those to come.
+	// Waiting is how many are waiting.
 	Waiting int `json:"waiting,omitempty"`
-	// Error says why the last one could not be reduced; empty if it could.
+	// Error says why the last archive could not be reduced; empty if it could.
 	Error string `json:"error,omitempty"`
 }
 
-// reducer makes reduced archives of those whose time is over, one at a time and slowly: it
-// takes a part of the processor time that the recorder may use. An archive is only
-// removed when what was made of it has its name, so that whenever the recorder is killed one
-// of the two is there.
+// reducer makes reduced archives of those that have been kept long enough, one at a time and
+// slowly: it uses a part of the CPU time that the recorder may use. An archive is removed only
+// after its reduced archive has its final name, so that one of the two exists whenever the
+// recorder is killed.
 type reducer struct {
 	s    *Service
 	poke chan struct{}
@@ -45,19 +45,19 @@ type reducer struct {
 	now         Reduction
 }
 
-// A crowded archive is one that there was no room to reduce, or whatever else passes was
-// in the way, when it was last tried.
+// A crowded archive could not be reduced when it was last tried, for lack of space or for
+// another reason that may pass.
 type crowded struct {
 	why   string
 	tried int64 // by the continuous clock
 }
 
 const (
-	// budgetPart is the part of the recorder's processor time that reducing takes.
+	// budgetPart is the fraction of the recorder's CPU budget that reducing uses: one in 4.
 	budgetPart = 4
-	// unboundedShare is how much of a core it takes where there is no bound.
+	// unboundedShare is how much of a core it uses if there is no budget.
 	unboundedShare = 0.05
-	// crowdedFor is how long it is not tried again where there was no room.
+	// crowdedFor is how long to wait before a crowded archive is tried again.
 	crowdedFor = time.Hour
 )
 
@@ -65,7 +65,7 @@ func newReducer(s *Service) *reducer {
 	return &reducer{s: s, poke: make(chan struct{}, 1), irreducible: make(map[string]string), crowded: make(map[string]crowded)}
 }
 
-// limits are how long archives are kept.
+// limits returns how long archives are kept.
 func (r *reducer) limits(a *config.Archive) recording.Limits {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *reducer) limits(a *config.Archive) recording.Limits {
 	return l
 }
 
-// give says which archives are to be reduced.
+// give sets the archives to reduce.
 func (r *reducer) give(due []string) {
 	now := r.s.opt.Machine.Now().Cont
 	r.mu.Lock()
@@ -128,14 +128,14 @@ func (r *reducer) run(ctx context.Context) {
 	}
 }
 
-// reduce reduces an archive and has it removed.
+// reduce reduces an archive and has the original removed.
 func (r *reducer) reduce(ctx context.Context, path string) {
 	cfg := r.s.config()
 	start := r.s.opt.Machine.Now()
 	to, err := r.s.archive.Reduce(ctx, path, cfg.Archive.ReduceTo, pacing(ctx, cfg.Budget.MaxCPU))
 	debug.FreeOSMemory()
 	if ctx.Err() != nil {
-		return // The next start goes on with it.
+		return // The next start continues with it.
 	}
 	r.mu.Lock()
 	r.now = Reduction{Waiting: len(r.due)}
@@ -158,7 +158,8 @@ func (r *reducer) reduce(ctx context.Context, path string) {
 	r.s.rotator.prune()
 }
 
-// hopeless reports whether an archive is to blame, and not the disk or whatever passes.
+// hopeless reports whether the archive itself is the cause, and not the disk or something that
+// may pass.
 func hopeless(err error) bool {
 	switch fault.Of(err) {
 	case fault.NotArchive, fault.Damaged, fault.OtherFormat, fault.Bug:
@@ -167,7 +168,8 @@ func hopeless(err error) bool {
 	return false
 }
 
-// pacing is a pause after each piece of work, as long as keeps to a part of the budget.
+// pacing returns a function that pauses after each piece of work, so that the work stays within
+// a part of the budget.
 func pacing(ctx context.Context, maxCPU float64) func() {
 	share := maxCPU / budgetPart
 	if maxCPU == 0 {
@@ -202,7 +204,7 @@ func (a *diskArchive) Reduce(ctx context.Context, path string, step time.Duratio
 			return "", err
 		}
 	}
-	// It has its name when it belongs to whom archives belong to.
+	// It gets its name once it has the right owner and group.
 	scratch := to + layout.TmpSuffix
 	if err := os.Remove(scratch); err != nil && !os.IsNotExist(err) {
 		return "", err

@@ -8,18 +8,16 @@ import (
 	"tachograph/config"
 )
 
-// Reload is what the last request to read the configuration again came to.
+// Reload is the result of the last request to read the configuration again.
 type Reload struct {
-	// At is when the reading began: what was written to the file before that
-	// is in it.
+	// At is when the reading began: it includes what was written to the file before that.
 	At time.Time `json:"at"`
-	// Error is why the configuration was refused; empty when it is in force.
+	// Error is why the configuration was refused; empty if it is in force.
 	Error string `json:"error,omitempty"`
 }
 
-// Reload reads the configuration again and goes over to it. When the new one
-// is bad the old one stays in force, and the status says so until a good one is
-// read.
+// Reload reads the configuration again and applies it. If the new one is bad, the old one stays
+// in force, and the status says so until a good one is read.
 func (s *Service) Reload() error {
 	done := Reload{At: s.opt.Machine.Now().Time()}
 	err := s.reload()
@@ -29,7 +27,7 @@ func (s *Service) Reload() error {
 	s.mu.Lock()
 	s.reloaded = done
 	s.mu.Unlock()
-	// Whoever asked for it learns of it from the status file.
+	// The command that asked for it waits for the status file.
 	if err := s.writeStatus(false); err != nil {
 		s.log.Debug("the status file cannot be written", "error", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Rotation is what the last rotation came to.
+// Rotation is the result of the last rotation.
 type Rotation struct {
 	At    time.Time `json:"at"`
 	Why   string    `json:"why"`
@@ -25,23 +25,23 @@ type rotator struct {
 	now  func() time.Time
 
 	next time.Time // of the schedule; zero: none
-	of   string    // the archive that next was found for
+	of   string    // the archive for which next was computed
 
 	rotating sync.Mutex
 	failed   time.Time // of the last rotation that failed; guarded by rotating
 
 	pruning sync.Mutex
 	pruned  int64  // continuous clock of the last look; guarded by pruning
-	kept    string // what it said; guarded by pruning
+	kept    string // what the last look reported; guarded by pruning
 }
 
 func newRotator(s *Service) *rotator {
 	return &rotator{s: s, poke: make(chan struct{}, 1), now: func() time.Time { return s.opt.Machine.Now().Time() }}
 }
 
-// glance is how often the rotator looks at clock and size. The wall clock may
-// step and the machine may sleep, so it never waits for a far instant.
-// Where nothing is read as often, it looks less often, too.
+// glance is how often the rotator looks at clock and size. The wall clock may step and the
+// machine may sleep, so it never waits for a distant instant. If nothing is read that often, it
+// looks less often too, at least every maxGlance.
 const glance, maxGlance = 20 * time.Second, time.Minute
 
 func (r *rotator) run(ctx context.Context) {
@@ -75,9 +75,9 @@ func (r *rotator) wake() {
 	}
 }
 
-// schedule finds the schedule's next instant anew. It counts from the beginning of
-// the archive, so that one that was missed (the machine slept, the recorder did
-// not run) is made up for.
+// schedule finds the schedule's next instant again. It counts from the beginning of the
+// archive, so that an instant that was missed (the machine slept, the recorder did not run) is
+// made up for.
 func (r *rotator) schedule() {
 	st := r.s.archive.Status()
 	r.next, r.of = r.after(st.Since, r.now()), st.Path
@@ -90,11 +90,11 @@ func (r *rotator) after(began, now time.Time) time.Time {
 	return config.NextRotation(r.s.config().Archive.Rotate, began, now, r.s.location())
 }
 
-// due says why a new archive should begin now; "" when it should not.
+// due returns why a new archive should begin now; "" if it should not.
 func (r *rotator) due() string {
 	cfg := r.s.config()
 	st := r.s.archive.Status()
-	// One that was begun on command makes up for what was missed before.
+	// An archive that was begun on command makes up for missed instants.
 	if st.Path != r.of {
 		r.schedule()
 	}
@@ -113,7 +113,7 @@ func (r *rotator) due() string {
 	return ""
 }
 
-// retryAfter is how long a rotation that failed is left alone, unless on command.
+// retryAfter is how long to wait after a failed rotation, unless one is commanded.
 const retryAfter = 10 * time.Minute
 
 func (r *rotator) failedLately() bool {
@@ -123,7 +123,7 @@ func (r *rotator) failedLately() bool {
 	return ago >= 0 && ago < retryAfter
 }
 
-// rotate begins a new archive, sees the old one through, and prunes.
+// rotate begins a new archive, finishes the old one, and prunes.
 func (r *rotator) rotate(why string) (string, error) {
 	r.rotating.Lock()
 	defer r.rotating.Unlock()
@@ -141,18 +141,18 @@ func (r *rotator) rotate(why string) (string, error) {
 	r.s.rotated = rot
 	r.s.mu.Unlock()
 	r.prune()
-	// Whoever asked for it learns of it from the status file.
+	// The command that asked for it waits for the status file.
 	if err := r.s.writeStatus(false); err != nil {
 		r.s.log.Debug("the status file cannot be written", "error", err)
 	}
 	return path, err
 }
 
-// pruneEvery is how often is looked for archives to remove, besides after each
-// rotation: a look removes only some of many.
+// pruneEvery is how often to look for archives to remove, besides after each rotation: if there
+// are many, one look removes only some.
 const pruneEvery = time.Hour
 
-// prune removes archives that are too old or too much, and says which and why.
+// prune removes archives that are too old or exceed the size limit, and reports which and why.
 func (r *rotator) prune() {
 	r.pruning.Lock()
 	defer r.pruning.Unlock()
@@ -186,7 +186,7 @@ func (r *rotator) prune() {
 	}
 }
 
-// pruneDue reports whether it is time to look for archives to remove again.
+// pruneDue reports whether it is time for the next look.
 func (r *rotator) pruneDue() bool {
 	r.pruning.Lock()
 	defer r.pruning.Unlock()
@@ -197,8 +197,7 @@ func (r *rotator) pruneDue() bool {
 // Rotate begins a new archive on command.
 func (s *Service) Rotate(why string) (string, error) { return s.rotator.rotate(why) }
 
-// rotate begins a new archive when the engine is ready for it, and finishes the
-// old one.
+// rotate begins a new archive when the engine is ready for it, and finishes the old one.
 func (s *Service) rotate(why string) (path string, err error) {
 	var finish func() (string, error)
 	err = s.engine.Renew(func() (err error) {
@@ -208,7 +207,7 @@ func (s *Service) rotate(why string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// An archive tells by itself what is not to be trusted in it.
+	// Each archive itself says which of its values are not to be trusted.
 	for _, e := range s.witness.Standing() {
 		s.engine.Event(e)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Seconds is a length of time that files and JSON hold in seconds.
+// Seconds is a duration that files and JSON hold in seconds.
 type Seconds time.Duration
 
 // MarshalJSON writes s as a number.

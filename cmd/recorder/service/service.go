@@ -22,8 +22,8 @@ import (
 	"tachograph/sample/stack"
 )
 
-// Options are the parts of a service. Open, Sources, Rows and the clock come
-// from outside so that tests can put in their own.
+// Options are the parts of a service. Open, Sources, Rows and the clock are passed in so that
+// tests can replace them.
 type Options struct {
 	Dir    string
 	Config *config.Config
@@ -33,12 +33,12 @@ type Options struct {
 	Sources []sample.Source
 	// Rows is the platform's catalogue.
 	Rows []*metric.Desc
-	// Reconfigure tells the sources of changed options.
+	// Reconfigure passes changed options to the sources.
 	Reconfigure func(platform.Options) error
 	// Open opens the archive.
 	Open    func(catalog []*metric.Desc, s Settings) (Archive, Past, error)
 	Machine Machine
-	// Stacks makes what samples stacks; nil where nothing can.
+	// Stacks makes a sampler of stacks; nil if there is none.
 	Stacks func() (stack.Sampler, error)
 	Log    *slog.Logger
 	Level  *slog.LevelVar
@@ -46,23 +46,22 @@ type Options struct {
 	StatusEvery time.Duration
 }
 
-// Machine is what a service asks of the platform.
+// Machine is what a service needs from the platform.
 type Machine struct {
 	Now   func() metric.Stamp
 	Zone  func() string
 	Slept func() (sleep, wake time.Time, ok bool)
-	// WakeReason is why the machine woke last, in the kernel's words.
+	// WakeReason is why the machine last woke, in the kernel's words.
 	WakeReason func() string
 	Usage      func() engine.Usage
 	Worked     func() time.Duration
 	OnBattery  func() bool
 	BootID     string
 	Host       metric.Host
-	// History tells what happened to the machine between the last run and
-	// this one: boots, shutdowns, panics.
+	// History returns what happened to the machine between the last run and this one: boots,
+	// shutdowns, panics.
 	History func(past time.Time, sameBoot bool) []metric.Event
-	// TCPGate says whether the kernel withholds its TCP counters; empty where
-	// it has no such gate.
+	// TCPGate says whether the kernel withholds its TCP counters; empty if it has no such gate.
 	TCPGate func() string
 }
 
@@ -82,7 +81,7 @@ type Service struct {
 	witness  *witness.Watcher
 	watcher  *trigger.Watcher
 	actions  *actions
-	fired    chan struct{} // a trigger did: the status shall say so soon
+	fired    chan struct{} // a trigger has fired: write the status soon
 	writing  sync.Mutex    // held while the status file is written
 	// finishing counts the archives that are being finished.
 	finishing atomic.Int32
@@ -92,11 +91,11 @@ type Service struct {
 	onBattery bool
 	rotated   Rotation
 	reloaded  Reload
-	zone      string // and its location, which is dear to look up
+	zone      string // cached with its location, which is expensive to look up
 	place     *time.Location
 }
 
-// settings are what a configuration means to the archive.
+// settings returns a configuration's settings for the archive.
 func settings(c *config.Config, onBattery bool) Settings {
 	s := Settings{Config: c.TOML(), Intervals: c.InForce(), Sync: c.Archive.Sync, Seal: c.Archive.Seal, Buffer: c.Archive.Buffer}
 	if onBattery {
@@ -105,13 +104,13 @@ func settings(c *config.Config, onBattery bool) Settings {
 	return s
 }
 
-// plan is what a configuration means to the engine.
+// plan returns a configuration's plan for the engine.
 func plan(c *config.Config) engine.Plan {
 	return engine.Plan{Intervals: c.InForce(), Class: c.Class, MaxCPU: c.Budget.MaxCPU, MaxMemory: c.Budget.MaxMemory, Before: ahead(c)}
 }
 
-// ahead is what triggers want of the time before they fire: of each class the most
-// that any of them does.
+// ahead returns how much of the time before they fire triggers keep: for each class, the most
+// that any trigger keeps.
 func ahead(c *config.Config) (all [metric.NumClasses]engine.Before) {
 	for i := range c.Triggers {
 		t := &c.Triggers[i]
@@ -168,13 +167,14 @@ func New(opt Options) (*Service, error) {
 	return s, nil
 }
 
-// check is what a configuration can be refused for on this machine.
+// check compiles the triggers, and checks what may be wrong with a configuration on this
+// machine.
 func (s *Service) check(cfg *config.Config) (*trigger.Set, error) {
 	set, err := trigger.Compile(cfg, s.descs)
 	return set, errors.Join(cfg.CheckMetrics(s.descs), err)
 }
 
-// before are the events that tell what lies between the last run and this one.
+// before returns events for the time between the last run and this one.
 func (s *Service) before(past Past) []metric.Event {
 	sameBoot := past.BootID == s.opt.Machine.BootID
 	var events []metric.Event
@@ -182,7 +182,7 @@ func (s *Service) before(past Past) []metric.Event {
 		events = s.opt.Machine.History(past.Last.Time(), sameBoot)
 	}
 	events = append(events, sinceThen(past, s.opt.Machine.Host, s.cfg)...)
-	// Of a run that was killed in this boot the archive tells by itself.
+	// If the run was killed in this boot, the archive itself has an event for the gap.
 	if past.Last == (metric.Stamp{}) || sameBoot && !past.Clean {
 		return events
 	}
@@ -191,7 +191,7 @@ func (s *Service) before(past Past) []metric.Event {
 	how := "the recorder did not run"
 	if !sameBoot {
 		how = "the machine was restarted, and nothing was recorded"
-		// Only the wall clock goes on from boot to boot, and it may have been set.
+		// Only the wall clock continues from boot to boot, and it may have been set.
 		length = time.Duration(now.Wall - past.Last.Wall)
 		if up := time.Duration(now.Cont); length < up {
 			length, note = up, " or longer: the wall clock was set back meanwhile"
@@ -200,8 +200,7 @@ func (s *Service) before(past Past) []metric.Event {
 	return append(events, metric.Ended(now, metric.EventGap, now.Time().Add(-length), length, fmt.Sprintf("%s for %s%s", how, length.Round(time.Second), note)))
 }
 
-// Run records until ctx is done; everything read is in the archive when it
-// returns.
+// Run records until ctx is done; when it returns, everything read is in the archive.
 func (s *Service) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -214,8 +213,8 @@ func (s *Service) Run(ctx context.Context) error {
 	err := s.engine.Run(ctx)
 	cancel()
 	helpers.Go(s.actions.group.Wait)
-	// An archive may be being finished, which a disk can make long; it is done
-	// again at the next start.
+	// An archive may be being finished, which takes long on a slow disk; the next start does
+	// that again.
 	waitAtMost(&helpers, s.helpersWithin())
 	err = errors.Join(err, s.archive.Close())
 	s.writeStatus(true)
@@ -225,12 +224,12 @@ func (s *Service) Run(ctx context.Context) error {
 	return err
 }
 
-// helpersWithin is how long what goes on beside the sampling may take to end:
-// ten seconds on a disk on which closing the archive may take twenty-five.
+// helpersWithin is how long the work beside sampling may take to end: ten seconds on a disk on
+// which closing the archive may take twenty-five.
 func (s *Service) helpersWithin() time.Duration { return s.archive.CloseWithin() * 2 / 5 }
 
-// StopWithin is how long Run may take to end, with time to spare: on an ordinary
-// disk less than a service manager waits before it kills.
+// StopWithin is how long Run may take to end, with time to spare: on an ordinary disk less than
+// a service manager waits before it kills.
 func (s *Service) StopWithin() time.Duration {
 	return s.archive.CloseWithin() + s.helpersWithin() + 10*time.Second
 }
@@ -249,7 +248,7 @@ func waitAtMost(group *sync.WaitGroup, limit time.Duration) {
 	}
 }
 
-// PlatformOptions are what the sources need to know of a configuration.
+// PlatformOptions returns a configuration's options for the sources.
 func PlatformOptions(c *config.Config) platform.Options {
 	return platform.Options{Args: string(c.Process.Args), Threads: c.Process.Threads, ThreadsTop: c.Process.ThreadsTop}
 }
@@ -270,7 +269,7 @@ func (s *Service) config() *config.Config {
 	return s.cfg
 }
 
-// watchBattery goes over to the sync interval for the battery and back.
+// watchBattery switches to the sync interval for the battery and back.
 func (s *Service) watchBattery() {
 	if s.opt.Machine.OnBattery == nil {
 		return
@@ -291,8 +290,8 @@ func (s *Service) watchBattery() {
 	s.log.Debug("power changed", "battery", on)
 }
 
-// location is the time zone in force, which may differ from the one the
-// program was started in.
+// location is the time zone in force, which may differ from the one in which the program was
+// started.
 func (s *Service) location() *time.Location {
 	if s.opt.Machine.Zone == nil {
 		return time.Local
@@ -306,7 +305,7 @@ func (s *Service) location() *time.Location {
 	return s.place
 }
 
-// hostName is for messages.
+// hostName is the host's name for messages.
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"tachograph/store/layout"
 )
 
-// unshippedName is the file in the archive directory that lists the finished
-// archives which the command has not yet dealt with.
+// unshippedName is the file in the archive directory that lists the finished archives that the
+// command has not handled yet.
 const unshippedName = "recorder.unshipped"
 
-// Shipping is how the command fared last.
+// Shipping is the last result of the command.
 type Shipping struct {
 	At      time.Time `json:"at"`
 	Path    string    `json:"path"`
 	Error   string    `json:"error,omitempty"`
-	Waiting int       `json:"waiting"` // archives still to be dealt with
+	Waiting int       `json:"waiting"` // archives still to be handled
 }
 
-// shipper runs the command for finished archives, one at a time, and again
-// when it fails. It is the only place where the recorder starts a process.
+// shipper runs the command for finished archives, one at a time, and again if it fails. It is
+// the only place where the recorder starts a process.
 type shipper struct {
 	s    *Service
 	dir  string
@@ -39,7 +39,7 @@ type shipper struct {
 
 	mu      sync.Mutex
 	waiting []string
-	known   map[string]bool // finished archives that need no thought
+	known   map[string]bool // finished archives that need no handling
 	last    Shipping
 }
 
@@ -48,15 +48,15 @@ const (
 	maxRetry   = 6 * time.Hour
 )
 
-// newShipper takes up what earlier runs left to do. It is made before the
-// archive is opened: what is finished from then on is to be shipped.
+// newShipper takes up what earlier runs left to do. It is made before the archive is opened:
+// archives finished from then on must be shipped.
 func newShipper(s *Service, dir string) *shipper {
 	sh := &shipper{s: s, dir: dir, file: filepath.Join(dir, unshippedName), poke: make(chan struct{}, 1)}
 	sh.known = sh.finished()
 	if text, err := readFile(sh.file); err == nil {
-		// A list that cannot be read is begun anew: the archives are there.
+		// If the list cannot be read, begin a new one: the archives still exist.
 		json.Unmarshal(text, &sh.waiting)
-		// The command is given what lies here and nothing else.
+		// The command must get only finished archives of this directory.
 		sh.waiting = slices.DeleteFunc(sh.waiting, func(path string) bool {
 			return filepath.Dir(path) != dir || !strings.HasSuffix(path, layout.FinishedSuffix)
 		})
@@ -74,9 +74,8 @@ func (sh *shipper) finished() map[string]bool {
 	return set
 }
 
-// look puts the archives on the list that were finished since the last look:
-// those that were rotated out, and those of earlier boots that were finished when the
-// archive was opened.
+// look lists the archives that were finished since the last look: those that were rotated out,
+// and those of earlier boots that were finished when the archive was opened.
 func (sh *shipper) look() {
 	now := sh.finished()
 	wanted := len(sh.s.config().Archive.OnFinish) > 0
@@ -157,7 +156,7 @@ func (sh *shipper) run(ctx context.Context) {
 	}
 }
 
-// first is the archive that waits longest, "" when there is none. Archives that
+// first returns the archive that has waited longest, "" if there is none. Archives that
 // retention has removed meanwhile need no shipping.
 func (sh *shipper) first() (path string, command []string) {
 	command = sh.s.config().Archive.OnFinish
@@ -173,13 +172,13 @@ func (sh *shipper) first() (path string, command []string) {
 	return "", nil
 }
 
-// ship runs the command for one archive, within its time.
+// ship runs the command for one archive, within its time limit.
 func (sh *shipper) ship(ctx context.Context, command []string, path string) error {
 	return execute(ctx, command, []string{path}, commandEnv(sh.dir, "TACHOGRAPH_ARCHIVE="+path), sh.s.config().Archive.OnFinishLimit)
 }
 
-// note takes a shipped archive off the list, or tells of the failure. Who sees it
-// in the status finds the event in the archive.
+// note removes a shipped archive from the list, or notes the failure. When a failure is in the
+// status, its event is already in the archive.
 func (sh *shipper) note(path string, err error) {
 	last := Shipping{At: sh.s.opt.Machine.Now().Time(), Path: path}
 	ev := metric.Event{Kind: metric.EventShip, Text: "archive shipped: " + path, Labels: []metric.Label{{Name: "path", Value: path}}}
@@ -209,7 +208,7 @@ func (sh *shipper) status() Shipping {
 	return st
 }
 
-// tailBuffer keeps the end of what a command says.
+// tailBuffer keeps the end of a command's output.
 type tailBuffer struct{ b []byte }
 
 func (t *tailBuffer) Write(p []byte) (int, error) {
@@ -220,7 +219,7 @@ func (t *tailBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line is the last line, made fit for a log.
+// line returns the last line, made fit for a log.
 func (t *tailBuffer) line() string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(t.b), "?"))
 	text = text[strings.LastIndexByte(text, '\n')+1:]

@@ -8,8 +8,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// sinceThen are the events of what is not as it was when the last run wrote
-// the archive: the system, and the configuration.
+// sinceThen returns events for what has changed since the last run wrote the archive: the
+// operating system, and the configuration.
 func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 	if past.Host.ID == "" || past.Host.ID != now.ID {
 		return nil
@@ -21,9 +21,9 @@ func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 	}
 	old, err := config.Parse("the archive's", past.Config)
 	if past.Config == "" || err != nil {
-		return events // of a version that knew other keys
+		return events // written by a version with other keys
 	}
-	// The archive does not hold the commands, so that they cannot be compared.
+	// The archive lacks the commands, so they cannot be compared.
 	old.Archive.OnFinish = cfg.Archive.OnFinish
 	old.SameCommands(cfg)
 	if e, ok := configChanged(config.Changes(old, cfg)); ok {
@@ -32,7 +32,7 @@ func sinceThen(past Past, now metric.Host, cfg *config.Config) []metric.Event {
 	return events
 }
 
-// systemWords name the operating system with its version.
+// systemWords returns the name of the operating system with its version.
 func systemWords(h metric.Host) string {
 	var words []string
 	for _, name := range []string{"product", "build", "version"} {
@@ -43,7 +43,7 @@ func systemWords(h metric.Host) string {
 	return strings.Join(append([]string{h.OS, h.Release}, words...), " ")
 }
 
-// configChanged is the event of a configuration that is another one now.
+// configChanged is the event of a changed configuration.
 func configChanged(changes []config.Change) (metric.Event, bool) {
 	if len(changes) == 0 {
 		return metric.Event{}, false

@@ -18,11 +18,11 @@ import (
 	"tachograph/sample/stack"
 )
 
-// WishName is the file in the archive directory by which a running recorder is
-// asked to sample stacks. Only who may write there can ask.
+// WishName is the file in the archive directory that asks a running recorder to sample stacks.
+// Only users who may write there can ask.
 const WishName = "recorder.sample"
 
-// StackWish is what that file holds.
+// StackWish is the content of that file.
 type StackWish struct {
 	PID     int32   `json:"pid,omitempty"` // 0: all processes
 	Rate    int     `json:"rate"`
@@ -35,7 +35,7 @@ func (w StackWish) wish() stack.Wish {
 	return stack.Wish{PID: w.PID, Rate: w.Rate, For: time.Duration(w.Seconds * float64(time.Second))}
 }
 
-// Sampling is what the last sampling of stacks came to.
+// Sampling is the result of the last sampling of stacks.
 type Sampling struct {
 	At      time.Time `json:"at"` // of its end
 	About   string    `json:"about"`
@@ -54,7 +54,7 @@ type sampling struct {
 
 	mu   sync.Mutex
 	last Sampling
-	hung []string // calls of the kernel's that have not returned since the machine was started
+	hung []string // calls of the kernel that have not returned since the machine was started
 }
 
 // remember takes the calls that hung in an earlier recorder of this boot from its status.
@@ -66,12 +66,12 @@ func (p *sampling) remember(before Status) {
 
 var errSampling = errors.New("stacks are being sampled already; ask again when that is over")
 
-// SampleAsked does what the file WishName asks for, which is gone after that.
+// SampleAsked does what the file WishName asks for, and removes the file.
 func (s *Service) SampleAsked(ctx context.Context) {
 	path := filepath.Join(s.opt.Dir, WishName)
 	w, err := readWish(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // The signal means nothing by itself.
+		return // Without the file, the signal means nothing.
 	}
 	if err == nil {
 		err = os.Remove(path)
@@ -83,7 +83,7 @@ func (s *Service) SampleAsked(ctx context.Context) {
 	s.sampling.run(ctx, w)
 }
 
-// maxWish bounds what is read of a file WishName.
+// maxWish limits what is read of a file WishName.
 const maxWish = 4 << 10
 
 func readWish(path string) (StackWish, error) {
@@ -113,7 +113,7 @@ func readWish(path string) (StackWish, error) {
 	return w, nil
 }
 
-// run samples as w says and tells what came of it.
+// run samples as w says and reports the result.
 func (p *sampling) run(ctx context.Context, w StackWish) {
 	done := Sampling{About: w.About, Reason: w.Reason}
 	stats, text, err := p.record(ctx, w)
@@ -135,7 +135,7 @@ func (p *sampling) record(ctx context.Context, w StackWish) (stack.Statistics, s
 	return p.sample(ctx, w)
 }
 
-// sample does it, for who holds turn.
+// sample samples; the caller holds turn.
 func (p *sampling) sample(ctx context.Context, w StackWish) (stack.Statistics, string, error) {
 	s := p.s
 	sampler, err := s.opt.Stacks()
@@ -172,7 +172,7 @@ func (p *sampling) hungCalls() []string {
 	return slices.Clone(p.hung)
 }
 
-// done keeps d for the status, which is written at once: somebody waits for it.
+// done keeps d for the status, which is written at once, because the command waits for it.
 func (p *sampling) done(d Sampling) {
 	d.At = p.s.opt.Machine.Now().Time()
 	p.mu.Lock()

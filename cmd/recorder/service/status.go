@@ -18,15 +18,15 @@ import (
 	"tachograph/store/disk"
 )
 
-// StatusName is the status file in the archive directory. It is replaced as a
-// whole, so that readers see a complete one, unless the disk is full.
+// StatusName is the status file in the archive directory. It is replaced as a whole, so that
+// readers see a complete one, unless the disk is full.
 const StatusName = "recorder.status"
 
-// statusEvery is how often the status file is written, unless Options say
-// otherwise or nothing is read as often.
+// statusEvery is how often the status file is written, unless Options say otherwise or nothing
+// is read that often.
 const statusEvery = 10 * time.Second
 
-// Status is what the status file holds.
+// Status is the content of the status file.
 type Status struct {
 	Version string    `json:"version"`
 	PID     int       `json:"pid"`
@@ -91,7 +91,7 @@ type SourceStatus struct {
 	MaxSeconds   float64 `json:"max_seconds"`
 }
 
-// Status takes stock.
+// Status returns the present status.
 func (s *Service) Status() Status {
 	e := s.engine.Status()
 	s.mu.Lock()

@@ -2,5 +2,5 @@
 // fast: weeks of sleep, reboots, panics, power cuts and steps of the clock, and
 // at the end every tick is either in the archives or explained by an event.
 //
-// It holds nothing but tests. The long forms run with TACHO_LONG set.
+// It contains only tests. The long forms run with TACHO_LONG set.
 package simulation
