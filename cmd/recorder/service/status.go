@@ -147,8 +147,8 @@ func classStatus(c engine.ClassStatus) ClassStatus {
 	return cs
 }
 
-// keepStatus writes the status file until ctx is done. Whoever started the
-// recorder waits to see it at work, so that the first ones come soon.
+// keepStatus writes the status file until ctx is done. The first ones come soon, because a
+// command that starts the recorder waits to see it at work.
 func (s *Service) keepStatus(ctx context.Context) {
 	soon := []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second}
 	timer := time.NewTimer(0)
@@ -174,8 +174,8 @@ func (s *Service) keepStatus(ctx context.Context) {
 	}
 }
 
-// writeStatus may be asked for by several at a time, who would write over each
-// other's file.
+// writeStatus writes the status file. Several goroutines may call it at a time and would
+// overwrite each other's file, so it takes a lock.
 func (s *Service) writeStatus(stopped bool) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -188,9 +188,8 @@ func (s *Service) writeStatus(stopped bool) error {
 	return replaceStatus(filepath.Join(s.opt.Dir, StatusName), append(text, '\n'))
 }
 
-// replaceStatus puts a status in the place of the one before, also on a full
-// disk, which takes no other file: else the old one would go on telling that all
-// is well.
+// replaceStatus replaces the status file, even on a full disk, on which no new file can be
+// written: otherwise the old one would go on saying that all is well.
 func replaceStatus(path string, text []byte) error {
 	err := replaceFile(path, text)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
@@ -199,8 +198,8 @@ func replaceStatus(path string, text []byte) error {
 	return err
 }
 
-// overwriteFile writes over what the file has of the disk already. Who reads it
-// meanwhile may find it damaged.
+// overwriteFile overwrites the blocks that the file already has on the disk. A reader may
+// meanwhile find it damaged.
 func overwriteFile(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -220,8 +219,8 @@ func overwriteFile(path string, text []byte) error {
 	return f.Truncate(int64(len(text)))
 }
 
-// replaceFile puts a whole file in the place of another. It takes the group of
-// the directory, whose members may read it.
+// replaceFile replaces a file as a whole. The new file gets the group of the directory, whose
+// members may read it.
 func replaceFile(path string, text []byte) error {
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
 	os.Remove(tmp)
@@ -232,8 +231,8 @@ func replaceFile(path string, text []byte) error {
 	_, err = f.Write(text)
 	if info, serr := os.Stat(filepath.Dir(path)); serr == nil {
 		if _, gid := ids(info); gid >= 0 {
-			// Only root may give files to any group; where it fails the file
-			// stays with the owner's.
+			// Only root may give files to any group; if it fails, the file keeps the owner's
+			// group.
 			f.Chown(-1, gid)
 		}
 	}
@@ -262,11 +261,11 @@ func ReadStatus(dir string) (Status, error) {
 	return st, nil
 }
 
-// maxOwnFile bounds what is read of the recorder's own files.
+// maxOwnFile limits what is read of the recorder's own files.
 const maxOwnFile = 4 << 20
 
-// readFile reads one of the recorder's own files. Whatever somebody has put in
-// its place, a link, a pipe, a device, a file without end, is refused at once.
+// readFile reads one of the recorder's own files. It refuses at once whatever another user may
+// have put in its place: a link, a pipe, a device, an endless file.
 func readFile(path string) ([]byte, error) {
 	f, err := disk.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -280,7 +279,7 @@ func readFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// Line is the status in one line.
+// Line returns the status in one line.
 func (st *Status) Line() string {
 	var ticks, overruns uint64
 	for _, c := range st.Classes {

@@ -42,8 +42,8 @@ func OpenStore(cfg *config.Config, version string, now func() metric.Stamp, log 
 	}
 }
 
-// Append counts a tick that only memory holds as stored: the writer itself
-// tells of the trouble, and stores it when it can.
+// Append also counts a tick that only memory holds as stored: the writer itself reports the
+// trouble, and stores the tick when it can.
 func (a *diskArchive) Append(t *metric.Tick) error {
 	if err := a.Writer.Append(t); err != nil && !errors.Is(err, recording.ErrHeld) {
 		return err
@@ -51,7 +51,7 @@ func (a *diskArchive) Append(t *metric.Tick) error {
 	return nil
 }
 
-// Late is Append for a tick of the time before a burst.
+// Late is Append for a tick from before a burst.
 func (a *diskArchive) Late(t *metric.Tick) error {
 	if err := a.Writer.Late(t); err != nil && !errors.Is(err, recording.ErrHeld) {
 		return err
@@ -90,8 +90,7 @@ func (a *diskArchive) Status() ArchiveStatus {
 	return s
 }
 
-// countFinished adds up the finished archives of a directory, whose names tell
-// their span.
+// countFinished adds up the finished archives of a directory. Their names show their span.
 func (s *ArchiveStatus) countFinished(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -130,8 +129,8 @@ func lookBack(dir string, log *slog.Logger) Past {
 		past.BootID, past.Last = a.BootID, a.Last
 		past.Host, past.Config = a.Host, a.Config
 		if a.Empty {
-			// It ended before it had recorded anything but events, maybe that of
-			// this boot.
+			// It ended before it had recorded anything but events, maybe only that of this
+			// boot.
 			boot := ""
 			for e := range r.Events(0, 0, metric.EventBoot) {
 				boot = e.Archive.BootID
@@ -145,9 +144,8 @@ func lookBack(dir string, log *slog.Logger) Past {
 	return past
 }
 
-// newest is the archive that was written last: the unfinished one if there is
-// one, else that with the highest serial number. Their names do not tell where the
-// clock was set back.
+// newest returns the archive that was written last: the unfinished one if there is one, else
+// the one with the highest serial number. Names do not show that if the clock was set back.
 func newest(dir string) (path string) {
 	for _, suffix := range []string{layout.LiveSuffix, layout.FinishedSuffix} {
 		found, _ := filepath.Glob(filepath.Join(layout.GlobQuote(dir), "*"+suffix))

@@ -15,19 +15,19 @@ import (
 	"tachograph/sample/metric"
 )
 
-// actions do what triggers ask for: one thing of a kind at a time.
+// actions carry out what triggers ask for: one thing of a kind at a time.
 type actions struct {
 	s       *Service
 	ctx     context.Context // set before anything is read
 	group   sync.WaitGroup
 	running atomic.Bool
 	looking sync.Mutex
-	begun   []func() // under looking: actions, started once the firing is recorded
-	// sampling says that stacks are sampled for a trigger.
+	begun   []func() // under looking: actions that start once the firing is recorded
+	// sampling says that stacks are being sampled for a trigger.
 	sampling atomic.Bool
 }
 
-// commandLimit is the time that a trigger's command may take.
+// commandLimit is how long a trigger's command may take.
 const commandLimit = time.Minute
 
 var (
@@ -37,8 +37,8 @@ var (
 	errNoProcess = errors.New("nobody knows the process's number")
 )
 
-// watchTriggers makes the watcher of the service's triggers, which remembers what
-// they did before the recorder was started again.
+// watchTriggers makes the watcher of the service's triggers. The watcher remembers what they
+// did before the recorder was restarted.
 func (s *Service) watchTriggers(set *trigger.Set) {
 	s.actions = &actions{s: s}
 	act := trigger.Actions{Run: s.actions.run, Burst: s.engine.Burst}
@@ -51,8 +51,8 @@ func (s *Service) watchTriggers(set *trigger.Set) {
 	}
 }
 
-// look has the watcher look at a tick; a firing shall be known also to who starts
-// the recorder after a kill.
+// look has the watcher evaluate a tick. After a firing it has the status written soon, so that
+// a recorder started after a kill knows of it too.
 func (s *Service) look(t *metric.Tick, stall time.Duration) []metric.Event {
 	s.actions.looking.Lock()
 	defer s.actions.looking.Unlock()
@@ -68,7 +68,7 @@ func (s *Service) look(t *metric.Tick, stall time.Duration) []metric.Event {
 	if len(events) == 0 {
 		return s.notices.Look(t)
 	}
-	// An action may fail at once. The firing is recorded first, then the failure.
+	// An action may fail at once. The firing is recorded before the failure.
 	for _, e := range append(s.notices.Look(t), events...) {
 		s.log.Info(e.Text, "event", string(e.Kind))
 		s.engine.Event(e)
@@ -84,7 +84,7 @@ func (s *Service) look(t *metric.Tick, stall time.Duration) []metric.Event {
 	return nil
 }
 
-// stacks begins a session of sampling, for look.
+// stacks begins a session of sampling; look calls it.
 func (a *actions) stacks(f trigger.Firing, w config.StacksWish) error {
 	if w.Of == "process" && f.PID == 0 {
 		return errNoProcess
@@ -111,7 +111,7 @@ func (a *actions) stacks(f trigger.Firing, w config.StacksWish) error {
 	return nil
 }
 
-// about is whose stacks a firing has sampled.
+// about names the process whose stacks a firing samples.
 func about(f trigger.Firing) string {
 	if f.PID == 0 {
 		return "all processes"
@@ -120,17 +120,17 @@ func about(f trigger.Firing) string {
 	return strings.TrimSpace(fmt.Sprintf("%s (pid %d)", strings.TrimSpace(name), f.PID))
 }
 
-// stacksGrace is for how long after its time a session may put in order what it
-// has seen.
+// stacksGrace is how much longer than planned a session may take, to process what it has
+// sampled.
 const stacksGrace = 10 * time.Second
 
-// broke reports whether the budget has nothing left for what triggers ask for.
+// broke reports whether the budget has nothing left for triggers.
 func (a *actions) broke() bool {
 	spare, bounded := a.s.engine.Spare()
 	return bounded && spare <= 0
 }
 
-// afford ends what goes on when the budget has nothing left for it.
+// afford ends an action when the budget has nothing left for it.
 func (a *actions) afford(ctx context.Context, end func(), done <-chan struct{}) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Line is an agent in pmcd.conf: the name it goes by there, its domain, and how pmcd
-// reaches it ("pipe binary /path args").
+// Line is an agent in pmcd.conf: its name there, its domain, and how pmcd reaches it ("pipe
+// binary /path args").
 type Line struct {
 	Label  string
 	Domain uint32
@@ -18,18 +18,18 @@ type Line struct {
 
 func (l Line) text() string { return fmt.Sprintf("%s\t%d\t%s\n", l.Label, l.Domain, l.How) }
 
-// entry is an agent's line, with its continuations, as it stands in a file.
+// entry is an agent's line in a file, with its continuations.
 type entry struct {
 	label      string
 	domain     uint32
 	start, end int
 }
 
-// conf is what matters here of a pmcd.conf.
+// conf is the part of a pmcd.conf that is needed here.
 type conf struct {
 	text    []byte
 	entries []entry
-	// room is where another agent is put: behind the last one, before the access section.
+	// room is where another agent is added: after the last one, before the access section.
 	room int
 }
 
@@ -86,13 +86,13 @@ func (c conf) find(is func(entry) bool) *entry {
 	return nil
 }
 
-// darwin are PCP's agents for macOS, by their domains, as its packages call them.
+// darwin are PCP's agents for macOS by their domains, with the names in PCP's packages.
 var darwin = map[uint32]string{78: "darwin", 3: "proc"}
 
-// DarwinLabel is what PCP calls its agent for macOS that has a domain.
+// DarwinLabel returns PCP's name for its macOS agent with this domain.
 func DarwinLabel(domain uint32) string { return darwin[domain] }
 
-// Words is a command line for pmcd.conf, which knows double quotes.
+// Words returns a command line for pmcd.conf, which knows double quotes.
 func Words(words ...string) string {
 	quoted := slices.Clone(words)
 	for i, w := range quoted {
@@ -103,14 +103,14 @@ func Words(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Clash is something of another's that stands where ours is to be.
+// Clash is an agent or name of another's in the place that ours needs.
 type Clash struct{ What, Remedy string }
 
 func (c *Clash) Error() string { return c.What + " (" + c.Remedy + ")" }
 
-// addLines puts agents into a pmcd.conf. One that has a domain of PCP's Darwin agents
-// takes its line where that is allowed, and its name, by which PCP's Rebuild knows that
-// these names are to stay.
+// addLines adds agents to a pmcd.conf. If replace is set, an agent with a domain of PCP's
+// Darwin agents replaces their line, and takes their name, by which PCP's Rebuild knows that
+// these names must stay.
 func addLines(text []byte, lines []Line, replace bool, path string) ([]byte, []Swap, error) {
 	var swaps []Swap
 	for _, l := range lines {
@@ -145,21 +145,21 @@ func addLines(text []byte, lines []Line, replace bool, path string) ([]byte, []S
 	return text, swaps, nil
 }
 
-// Swap is a line that was put into pmcd.conf, and the one that had its place.
+// Swap is a line that was put into pmcd.conf, and the line that it replaced.
 type Swap struct {
 	Was string `json:"was,omitempty"`
 	Is  string `json:"is"`
 }
 
-// takeLines takes agents out of a pmcd.conf that others have changed since.
+// takeLines removes agents from a pmcd.conf that others have changed since.
 func takeLines(text []byte, swaps []Swap) []byte {
 	for _, s := range swaps {
 		words := strings.Fields(s.Is)
 		c := parseConf(text)
 		have := c.find(func(e entry) bool { return slices.Equal(strings.Fields(string(text[e.start:e.end])), words) })
 		if have == nil {
-			// It was changed by hand: the agent is still ours by its name and domain, where
-			// what had its place has not come back by itself.
+			// It was changed by hand: the agent is still ours by its name and domain, if it
+			// replaced no other line, which might have been restored.
 			have = c.find(func(e entry) bool {
 				return s.Was == "" && e.label == words[0] && strconv.Itoa(int(e.domain)) == words[1]
 			})

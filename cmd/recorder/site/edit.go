@@ -17,11 +17,11 @@ import (
 	"tachograph/cmd/internal/cli"
 )
 
-// Edit is a file as it is and as it is to be; nil is no file.
+// Edit is a file's present and new content; nil means no file.
 type Edit struct {
 	Path    string
 	Was, Is []byte
-	// Mode is that of a new file. One that exists keeps its own, and its owner.
+	// Mode is the mode of a new file. An existing file keeps its mode and its owner.
 	Mode fs.FileMode
 }
 
@@ -29,7 +29,7 @@ func (e Edit) none() bool {
 	return bytes.Equal(e.Was, e.Is) && (e.Was == nil) == (e.Is == nil)
 }
 
-// read is what a file has, nil if there is none.
+// read returns the content of a file, nil if there is none.
 func read(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func read(path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// carryOut makes edits in their order. Where one fails those before it are taken back.
+// carryOut makes the edits in order. If one fails, it undoes those before it.
 func (s *Site) carryOut(edits []Edit) error {
 	for i, e := range edits {
 		err := s.exchange(e.Path, e.Is, e.Mode)
@@ -69,9 +69,9 @@ func (s *Site) carryOut(edits []Edit) error {
 	return nil
 }
 
-// exchange gives a file other content, where that is safe. PCP's packages for macOS give
-// the directory of templates to the user that its daemons run as: what is written there
-// must stay there, whatever links that user makes meanwhile.
+// exchange replaces a file's content, if that is safe. PCP's packages for macOS give the
+// directory of templates to the user that its daemons run as: what is written there must stay
+// below it, whatever links that user makes meanwhile.
 func (s *Site) exchange(path string, content []byte, mode fs.FileMode) error {
 	err := s.safe(path)
 	if err == nil {
@@ -90,7 +90,7 @@ func (s *Site) exchange(path string, content []byte, mode fs.FileMode) error {
 	return exchangeIn(held, name, content, mode)
 }
 
-// exchangeIn does it below a directory that no link leads out of.
+// exchangeIn does it below a directory, and follows no link out of it.
 func exchangeIn(held *os.Root, name string, content []byte, mode fs.FileMode) error {
 	if content == nil {
 		err := held.Remove(name)
@@ -121,7 +121,7 @@ func exchangeIn(held *os.Root, name string, content []byte, mode fs.FileMode) er
 	return nil
 }
 
-// exchange gives a file other content as a whole, or removes it. Links are followed.
+// exchange replaces a file's content as a whole, or removes the file. It follows links.
 func exchange(path string, content []byte, mode fs.FileMode) error {
 	if content == nil {
 		err := os.Remove(path)
@@ -166,7 +166,7 @@ func exchange(path string, content []byte, mode fs.FileMode) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// Locks of PCP's own scripts are files beside what they change.
+// The locks of PCP's own scripts are files beside the files that they change.
 const (
 	lockFor  = 20 * time.Second
 	lockStep = 100 * time.Millisecond
@@ -179,7 +179,7 @@ func (s *Site) lock() (unlock func(), err error) {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if err == nil {
 			f.Close()
-			// What would end this in the middle waits for the end.
+			// Signals that would end the change half-way wait until it is complete.
 			late := make(chan os.Signal, 1)
 			signal.Notify(late, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 			return func() {

@@ -13,26 +13,26 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// Package is the agent as PCP's own scripts and programs want it.
+// Package is the agent in the form that PCP's own scripts and programs need.
 type Package struct {
 	// Domain is its own; what it has of others' domains is Foreign to PCP's scripts,
 	// which know one domain an agent.
 	Domain  uint32
 	Metrics []*pcp.Metric
-	// Recorder is the program, Args what it is given as an agent besides.
+	// Recorder is the program, Args its further arguments as an agent.
 	Recorder string
 	Args     []string
-	// Every says how often a class is read, and so is worth logging.
+	// Every returns how often a class is read, and so is worth logging.
 	Class func(*metric.Desc) metric.Class
 	Every func(metric.Class) time.Duration
-	// Indom says what an instance domain's instances are, in a few words and in more.
+	// Indom describes the instances of an instance domain, in a few words and in more.
 	Indom func(name string) (short, long string)
 }
 
-// symbol stands for the domain in files that scripts put the number into.
+// symbol stands for the domain in files in which scripts insert the number.
 const symbol = "TACHOGRAPH"
 
-// Names are the metrics by name, with their numbers.
+// Names returns the metrics by name, with their numbers.
 func (p *Package) Names() []Name {
 	names := make([]Name, 0, len(p.Metrics))
 	for _, m := range p.Metrics {
@@ -43,13 +43,12 @@ func (p *Package) Names() []Name {
 	return names
 }
 
-// alone reports whether all metrics are of the agent's own domain.
+// alone reports whether all metrics are in the agent's own domain.
 func (p *Package) alone() bool {
 	return !slices.ContainsFunc(p.Metrics, func(m *pcp.Metric) bool { domain, _, _ := m.PMID.Parts(); return domain != p.Domain })
 }
 
-// Probe is a metric that every machine has a value of: by it one sees that the agent
-// answers.
+// Probe returns a metric that has a value on every machine: it shows that the agent answers.
 func (p *Package) Probe() string {
 	for _, want := range []string{"hinv.ncpu", "hinv.pagesize"} {
 		for _, m := range p.Metrics {
@@ -61,7 +60,7 @@ func (p *Package) Probe() string {
 	return ""
 }
 
-// Files are those of the agent's directory, with paths below it.
+// Files returns the files of the agent's directory, with paths below it.
 func (p *Package) Files() []File {
 	files := []File{
 		{"domain.h", 0o644, fmt.Appendf(nil, "/* The domain of Tachograph's metrics in Performance Co-Pilot. */\n#define %s %d\n", symbol, p.Domain)},
@@ -79,7 +78,8 @@ func (p *Package) Files() []File {
 	return files
 }
 
-// Templates are for pmlogger and pmie, with paths below config of PCP's directory.
+// Templates returns the files for pmlogger and pmie, with paths below config of PCP's
+// directory.
 func (p *Package) Templates() []File {
 	var files []File
 	for c := range metric.NumClasses {
@@ -95,7 +95,7 @@ func (p *Package) Templates() []File {
 	return files
 }
 
-// pmns is the name space below root, with the symbol for the agent's own domain.
+// pmns returns the name space below root, with the symbol for the agent's own domain.
 func (p *Package) pmns() []byte {
 	names := p.Names()
 	own := fmt.Sprintf("%d:", p.Domain)
@@ -115,7 +115,7 @@ func (p *Package) pmns() []byte {
 	return b.Bytes()
 }
 
-// root is what makes of pmns a name space that can be checked.
+// root returns a root that makes pmns a complete name space, so that it can be checked.
 func (p *Package) root() []byte {
 	var tops []string
 	for _, it := range treeOf(p.Names()).blocks[""].items {
@@ -124,7 +124,7 @@ func (p *Package) root() []byte {
 	return fmt.Appendf(nil, "/*\n * A \"root\" by which the name space can be checked alone\n */\n\n#include <stdpmid>\n#include \"domain.h\"\n\nroot { %s }\n\n#include \"pmns\"\n", strings.Join(tops, " "))
 }
 
-// help is the source of PCP's newhelp. The agent itself knows its texts.
+// help returns the source for PCP's newhelp. The agent itself has its texts.
 func (p *Package) help() []byte {
 	var b bytes.Buffer
 	b.WriteString("#\n# What Tachograph's metrics mean, for newhelp(1). The agent answers from the same texts.\n#\n")
@@ -156,14 +156,14 @@ func (p *Package) help() []byte {
 	return b.Bytes()
 }
 
-// mostHelp is how long a line of help may be, which newhelp else breaks anywhere, and
-// helpWidth how long ours are where there is a choice.
+// mostHelp is the longest line of help; newhelp breaks longer ones anywhere. helpWidth is the
+// length of our lines where that can be chosen.
 const (
 	mostHelp  = 120
 	helpWidth = 76
 )
 
-// wrap writes a text in lines, none of which newhelp takes for one of its own.
+// wrap writes a text in lines that newhelp does not take for its own syntax.
 func wrap(b *bytes.Buffer, text string) {
 	at := 0
 	for _, word := range strings.Fields(visible.Text(text)) {
@@ -199,13 +199,13 @@ func sorted(m map[uint32]string) []uint32 {
 	return ids
 }
 
-// line is a text on one line, without what a terminal would obey.
+// line returns a text on one line, without terminal controls.
 func line(text string) string { return strings.Join(strings.Fields(visible.Text(text)), " ") }
 
-// logged are the classes that pmlogger logs unless it is told not to, those of the whole
-// machine: at its own interval, for it keeps 16 bytes a value, and what we read every
-// second would be hundreds of megabytes a day. Pmlogconf sets another interval. The others
-// are there to be chosen, at ours.
+// logged are the classes, all of the whole machine, that pmlogger logs by default: at its own
+// interval, because it keeps 16 bytes per value, and what we read every second would be
+// hundreds of megabytes a day. Pmlogconf sets another interval. The other classes can be
+// chosen, at our interval.
 var logged = map[metric.Class]string{metric.Static: "once", metric.Constrained: "default", metric.Polled: "default", metric.Fast: "default"}
 
 var classIdent = map[metric.Class]string{
@@ -218,7 +218,7 @@ var classIdent = map[metric.Class]string{
 	metric.Costly:      "every process: what needs a walk of its own",
 }
 
-// logTemplate is the pmlogconf template of a class; nil if that has no metrics.
+// logTemplate returns the pmlogconf template of a class; nil if the class has no metrics.
 func (p *Package) logTemplate(c metric.Class) []byte {
 	ident, ok := classIdent[c]
 	if !ok {
@@ -248,7 +248,7 @@ func (p *Package) logTemplate(c metric.Class) []byte {
 	return b.Bytes()
 }
 
-// interval is how pmlogger says how often.
+// interval returns an interval in pmlogger's words.
 func interval(d time.Duration) string {
 	switch {
 	case d <= 0 || d == metric.Once:

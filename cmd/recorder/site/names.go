@@ -21,25 +21,25 @@ type item struct {
 
 // block is one level of a name space: "root {" or "a.b {".
 type block struct {
-	name  string // "" is root's
+	name  string // "" for root
 	items []item
-	// start is where its name begins, brace its last brace, end behind that.
+	// start is where its name begins, brace its closing brace, end the end after that.
 	start, brace, end int
 }
 
-// space is a name space's text and what it says.
+// space is a name space: its text and its blocks.
 type space struct {
 	text   []byte
 	blocks map[string]*block
 	order  []*block
 }
 
-// parseNames reads the text of a name space that needs no preprocessor, as PCP keeps
-// it, or one whose preprocessor's lines are beside the matter.
+// parseNames reads the text of a name space that needs no preprocessor, as PCP keeps it, or
+// whose preprocessor lines do not matter here.
 func parseNames(text []byte) (*space, error) {
 	s := &space{text: text, blocks: make(map[string]*block)}
 	var b *block
-	var pending *item // a name whose meaning the next word says
+	var pending *item // a name whose meaning depends on the next word
 	at := 0
 	next := func() (word string, start int) {
 		for at < len(text) {
@@ -114,7 +114,7 @@ func join(parent, name string) string {
 	return parent + "." + name
 }
 
-// leaves are the metrics of a name space.
+// leaves returns the metrics of a name space.
 func (s *space) leaves() map[string]string {
 	all := make(map[string]string)
 	for _, b := range s.order {
@@ -127,13 +127,13 @@ func (s *space) leaves() map[string]string {
 	return all
 }
 
-// has reports whether a name stands in the block of its parent.
+// has reports whether a block has an item of this name.
 func (b *block) has(name string) bool {
 	return slices.ContainsFunc(b.items, func(it item) bool { return it.name == name })
 }
 
-// addNames puts metrics into a name space, and says which of them it had not: those that
-// it had under the same numbers stay whose they are.
+// addNames adds metrics to a name space, and returns those that it lacked: those that were
+// there under the same numbers are still their owner's.
 func addNames(text []byte, names []Name, path string) ([]byte, []Name, error) {
 	s, err := parseNames(text)
 	if err != nil {
@@ -170,7 +170,8 @@ func addNames(text []byte, names []Name, path string) ([]byte, []Name, error) {
 		if added == nil {
 			continue
 		}
-		// Before the line of the closing brace, or before the brace where that shares a line.
+		// Before the line of the closing brace, or before the brace if it is not on its own
+		// line.
 		cut := old.brace
 		for cut > 0 && (text[cut-1] == ' ' || text[cut-1] == '\t') {
 			cut--
@@ -253,7 +254,7 @@ func split(name string) (parent, last string) {
 	return "", name
 }
 
-// namesText is a whole name space of these names alone.
+// namesText is a whole name space with only these names.
 func namesText(names []Name) []byte {
 	var b bytes.Buffer
 	for i, of := range treeOf(names).order {
@@ -265,7 +266,7 @@ func namesText(names []Name) []byte {
 	return b.Bytes()
 }
 
-// takeNames takes metrics out of a name space, and the parents that have no others.
+// takeNames removes metrics from a name space, and the parents that then have no others.
 func takeNames(text []byte, names []Name) ([]byte, error) {
 	s, err := parseNames(text)
 	if err != nil {
@@ -287,7 +288,8 @@ func takeNames(text []byte, names []Name) ([]byte, error) {
 			return true
 		})
 	}
-	// Blocks that are empty now go, and their names above; children before parents.
+	// Remove blocks that are empty now, and their names in their parents; children before
+	// parents.
 	for changed := true; changed; {
 		changed = false
 		for _, b := range s.order {
@@ -298,7 +300,7 @@ func takeNames(text []byte, names []Name) ([]byte, error) {
 			changed = true
 			cut := lineOf(text, b.start, b.end)
 			if cut[0] > 1 && text[cut[0]-1] == '\n' && text[cut[0]-2] == '\n' {
-				cut[0]-- // the line that set it off
+				cut[0]-- // the blank line before it
 			}
 			cuts = append(cuts, cut)
 			parent, last := split(b.name)
@@ -319,7 +321,7 @@ func takeNames(text []byte, names []Name) ([]byte, error) {
 	return without(text, cuts), nil
 }
 
-// lineOf widens a range to its whole lines where there is nothing else on them.
+// lineOf widens a range to whole lines if nothing else is on them.
 func lineOf(text []byte, start, end int) [2]int {
 	from, to := start, end
 	for from > 0 && (text[from-1] == ' ' || text[from-1] == '\t') {
@@ -334,7 +336,7 @@ func lineOf(text []byte, start, end int) [2]int {
 	return [2]int{start, end}
 }
 
-// without is text without some ranges, which may lie within each other.
+// without returns text without some ranges, which may contain each other.
 func without(text []byte, cuts [][2]int) []byte {
 	slices.SortFunc(cuts, func(a, b [2]int) int { return a[0] - b[0] })
 	var out []byte

@@ -12,12 +12,12 @@ import (
 	"tachograph/config/trust"
 )
 
-// Paths are the places of a PCP, as its pcp.conf says them.
+// Paths are the paths of a PCP, from its pcp.conf.
 type Paths struct {
-	// Conf is the pcp.conf that says so.
+	// Conf is that pcp.conf.
 	Conf string
-	// PMCD is pmcd's configuration, Var what holds the name space and templates, PMDAs
-	// the agents' directories.
+	// PMCD is pmcd's configuration, Var the directory of the name space and templates, PMDAs
+	// the directory of agents.
 	PMCD, Var, PMDAs string
 	Run, Log, Bin    string
 	// User and Group are those of PCP's daemons.
@@ -25,30 +25,30 @@ type Paths struct {
 	Version     string
 }
 
-// Names is the file with the whole name space, and Own ours alone, from which PCP's
-// Rebuild makes that anew.
+// Names is the file with the whole name space; ownNames has only ours, and PCP's Rebuild makes
+// the whole from such files.
 func (p Paths) Names() string { return filepath.Join(p.Var, "pmns", "root") }
 
 func (p Paths) ownNames() string { return filepath.Join(p.Var, "pmns", "root_"+Agent) }
 
-// Dir is where the agent's own files are.
+// Dir is the directory of the agent's own files.
 func (p Paths) Dir() string { return filepath.Join(p.PMDAs, Agent) }
 
 func (p Paths) record() string { return filepath.Join(p.Dir(), "installed.json") }
 
-// places are where a pcp.conf is looked for: PCP's own rule, and where package managers
-// of macOS put it.
+// places are where a pcp.conf is looked for: PCP's own place, and those of package managers of
+// macOS.
 var places = []string{"/etc/pcp.conf", "/usr/local/etc/pcp.conf", "/opt/homebrew/etc/pcp.conf", "/opt/local/etc/pcp.conf"}
 
-// maxConf bounds what is read of a configuration file, and maxNames of a name space.
+// maxConf limits what is read of a configuration file, and maxNames of a name space.
 const (
 	maxConf  = 1 << 20
 	maxNames = 64 << 20
 )
 
-// Find finds PCP below root, "" for the system itself, as PCP's own programs do: where
-// $PCP_CONF or $PCP_DIR say, else in the usual places. Nothing is believed that others
-// than the owners could have written.
+// Find finds PCP below root, "" for the system itself, as PCP's own programs do: with $PCP_CONF
+// or $PCP_DIR, else in the usual places. It trusts only files that no one but the owners could
+// have written.
 func Find(root string, env func(string) string, owners trust.Owners) (Paths, error) {
 	looked := places
 	if dir := env("PCP_DIR"); dir != "" {
@@ -83,8 +83,8 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// pathsOf reads a pcp.conf: lines NAME=VALUE without quotes, whose spaces count. What
-// the environment says has precedence, as it has for PCP.
+// pathsOf reads a pcp.conf: lines NAME=VALUE without quotes, in which spaces count. The
+// environment has precedence, as it has for PCP.
 func pathsOf(conf, text string, env func(string) string) (Paths, error) {
 	said := make(map[string]string)
 	for line := range strings.Lines(text) {

@@ -11,19 +11,19 @@ import (
 	"path/filepath"
 )
 
-// Record is what an installation did, for the one that takes it away or does it again.
+// Record is what an installation did, for removing it or installing again.
 type Record struct {
 	// Before are files that others own, as they were, by their paths.
 	Before map[string]Before `json:"before"`
-	// Lines were put into pmcd.conf, Names into the name space.
+	// Lines were added to pmcd.conf, Names to the name space.
 	Lines []Swap `json:"lines"`
 	Names []Name `json:"names"`
-	// Made are the files that are ours alone, Dirs the directories that were made for them.
+	// Made are the files that are only ours, Dirs the directories that were made for them.
 	Made []string `json:"made"`
 	Dirs []string `json:"dirs,omitempty"`
 }
 
-// Before is a file as it was, and how to know it as it was left.
+// Before is a file's old content, and the digest of the content that we left.
 type Before struct {
 	Content []byte `json:"content"`
 	Left    string `json:"left"` // sha256
@@ -34,13 +34,13 @@ func sum(b []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Installed reports whether an installation says that it put the agent here.
+// Installed reports whether there is a record of an installation here.
 func (s *Site) Installed() bool {
 	r, err := s.record()
 	return r != nil || err != nil
 }
 
-// missing are the directories above a file that are not there, the lowest first.
+// missing returns the directories above a file that do not exist, the lowest first.
 func (s *Site) missing(path string) (dirs []string) {
 	for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(s.at(dir)); !errors.Is(err, fs.ErrNotExist) {
@@ -65,8 +65,8 @@ func (s *Site) record() (*Record, error) {
 	return &r, nil
 }
 
-// base is a file of others as it would be without us: the bytes that it had, where
-// nobody has changed it since, and else what it has now without what is ours.
+// base returns what another's file would be without us: its old bytes, if it has not been
+// changed since, or else its present content without ours.
 func (r *Record) base(path string, now []byte, take func([]byte) ([]byte, error)) ([]byte, error) {
 	if r == nil || now == nil {
 		return now, nil

@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// rule is one of pmieconf's: what is not to be, for how long.
+// rule is a rule of pmieconf: what should not be the case, and for how long.
 type rule struct {
-	// name is below "tachograph.", summary what it says, delta how often it is looked at.
+	// name is below "tachograph.", summary describes the rule, delta is how often it is
+	// evaluated.
 	name, summary, delta string
-	// predicate is written with metrics in braces; a machine that lacks one of them has
-	// not the rule. THRESHOLD is what the administrator can set.
+	// predicate has metrics in braces; a machine that lacks one of them does not get the rule.
+	// THRESHOLD can be set by the administrator.
 	predicate string
 	threshold string
-	// expand is what a finding says: value and instance.
+	// expand is the text of a finding: value and instance.
 	expand string
 	help   string
-	// on says that nobody needs to switch it on: PCP has no such rule itself.
+	// on says that the rule is switched on by default: PCP itself has no such rule.
 	on bool
 }
 
-// rules are about the whole of a machine; rates are per second, of time without a unit.
+// rules are about the machine as a whole; rates are per second, for times without a unit.
 var rules = []rule{
 	{
 		name: "memory_waited", summary: "Programs wait for memory", delta: "1 min", threshold: "20", on: true,
@@ -91,7 +92,7 @@ var rules = []rule{
 	},
 }
 
-// rule is the text of a rule on this machine; nil where it lacks a metric.
+// rule returns the text of a rule on this machine; nil if the machine lacks a metric.
 func (p *Package) rule(r rule) []byte {
 	have := make(map[string]string, len(p.Metrics))
 	for _, m := range p.Metrics {

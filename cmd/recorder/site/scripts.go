@@ -81,13 +81,13 @@ const removeByRecorder = `#!/bin/sh
 exec RECORDER pmda remove "$@"
 `
 
-// script is a script with the path of the program in it.
+// script returns a script with the path of the program in it.
 func script(text, recorder string) []byte {
 	return []byte(strings.ReplaceAll(text, "RECORDER", shellWord(recorder)))
 }
 
-// program is what pmcd starts where PCP's scripts have written its line: they give it -d
-// and the domain.
+// program is what pmcd starts if PCP's scripts have written its line: they pass it -d and the
+// domain.
 func (p *Package) program() []byte {
 	words := []string{shellWord(p.Recorder), "pmda"}
 	for _, a := range p.Args {

@@ -16,37 +16,37 @@ import (
 	"tachograph/config/trust"
 )
 
-// Agent is what the agent is called: in pmcd.conf, in the name space, among the agents.
+// Agent is the agent's name: in pmcd.conf, in the name space, among the agents.
 const Agent = "tachograph"
 
-// Site is a PCP, and the agent that is put into it or taken away.
+// Site is a PCP into which the agent is put, or from which it is removed.
 type Site struct {
 	Paths Paths
-	// Root is put before every path. With Stage files are changed there and nobody is
-	// told: for packages and tests.
+	// Root is put before every path. With Stage, only files are changed there and pmcd is not
+	// signalled: for packages and tests.
 	Root  string
 	Stage bool
-	// EUID is who runs this, and Owners whom it believes.
+	// EUID is the user who runs this, and Owners the users whose files it trusts.
 	EUID   int
 	Owners trust.Owners
 	// Lines are the agents for pmcd.conf, Names their metrics.
 	Lines []Line
 	Names []Name
-	// Replace lets them take the place of PCP's agents for macOS.
+	// Replace lets them replace PCP's agents for macOS.
 	Replace bool
-	// Files are the agent's own, by their paths.
+	// Files are the agent's own files, by their paths.
 	Files []File
-	// Start starts what the files describe, before pmcd is told; nil: there is nothing.
+	// Start starts what the files describe, before pmcd is signalled; nil: nothing.
 	Start func() error
-	// Tell tells pmcd to read its configuration again. It is given the paths, and whether
-	// an agent that ran was ended to be started anew, and says what came of it; nil: it is
-	// not told.
+	// Tell makes pmcd read its configuration again. It gets the paths, and whether a running
+	// agent was ended so that it starts again, and returns what to print about it; nil: pmcd is
+	// not signalled.
 	Tell func(p Paths, ended bool) (string, error)
-	// Say tells what was done, a line at a time.
+	// Say prints a line about what was done.
 	Say func(format string, args ...any)
 }
 
-// File is one of ours alone.
+// File is a file that is only ours.
 type File struct {
 	Path    string
 	Mode    fs.FileMode
@@ -55,8 +55,8 @@ type File struct {
 
 func (s *Site) at(path string) string { return filepath.Join(s.Root, path) }
 
-// safe checks that nobody but those who count can exchange what root is to write.
-// Links below another root than the system's must not lead out of it.
+// safe checks that only trusted users can replace what root will write. Links below another
+// root than the system's must not lead out of it.
 func (s *Site) safe(path string) error {
 	if s.Root != "" {
 		root, err := filepath.EvalSymlinks(s.Root)
@@ -86,23 +86,23 @@ func (s *Site) safe(path string) error {
 	return err
 }
 
-// plan is what is to be done, and what will stand in the record then.
+// plan is what to do.
 type plan struct {
 	edits []Edit
-	// told says that pmcd reads something that changes.
+	// told says that something changes that pmcd reads.
 	told bool
 	// again says that there was an installation before.
 	again bool
-	// dirs are those that go where nothing is left in them.
+	// dirs are the directories to remove if they are empty.
 	dirs []string
 }
 
-// Install puts the agent in place. With dry set it says what that would change instead.
+// Install puts the agent in place. With dry set it only prints what that would change.
 func (s *Site) Install(dry bool) error {
 	return s.do(s.install, dry, "is installed already: nothing to change")
 }
 
-// Remove takes the agent away.
+// Remove removes the agent.
 func (s *Site) Remove(dry bool) error {
 	return s.do(s.remove, dry, "is not installed: nothing to remove")
 }
@@ -140,7 +140,7 @@ func (s *Site) do(work func() (*plan, error), dry bool, nothing string) error {
 	if s.Tell == nil || !p.told {
 		return nil
 	}
-	// An agent that runs knows nothing of what is new, and pmcd leaves one alone whose line
+	// A running agent does not know what is new, and pmcd does not restart an agent whose line
 	// has not changed.
 	said, err := s.Tell(s.Paths, p.again && endAgents(s.Lines))
 	if said != "" {
@@ -149,7 +149,7 @@ func (s *Site) do(work func() (*plan, error), dry bool, nothing string) error {
 	return err
 }
 
-// planned is what there is to do of a plan.
+// planned returns the edits of a plan that change something.
 func planned(work func() (*plan, error)) (*plan, error) {
 	p, err := work()
 	if err == nil {
@@ -158,8 +158,8 @@ func planned(work func() (*plan, error)) (*plan, error) {
 	return p, err
 }
 
-// change works out what is to be done and does it, while PCP's scripts may not. Who
-// interrupts it interrupts what comes after: these are some files.
+// change works out a plan and carries it out, while PCP's scripts are locked out. An interrupt
+// waits until it is complete: these are only some files.
 func (s *Site) change(work func() (*plan, error)) (*plan, error) {
 	unlock, err := s.lock()
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Site) change(work func() (*plan, error)) (*plan, error) {
 	}
 	err = s.carryOut(p.edits)
 	for _, dir := range p.dirs {
-		os.Remove(s.at(dir)) // Fails where something is in it.
+		os.Remove(s.at(dir)) // Fails if it is not empty.
 	}
 	return p, err
 }
@@ -187,7 +187,7 @@ func did(e Edit) string {
 	return "changed"
 }
 
-// others are the files of PCP that we have a part in.
+// others returns the files of PCP that have a part of ours.
 func (s *Site) others() (conf, names []byte, err error) {
 	if conf, err = read(s.at(s.Paths.PMCD), maxConf); err == nil && conf == nil {
 		err = fmt.Errorf("%s is missing, where pmcd's agents are to be (%s says so)", s.at(s.Paths.PMCD), s.Paths.Conf)
@@ -218,7 +218,7 @@ func (s *Site) install() (*plan, error) {
 	}
 	r.Lines = swaps
 	r.Before[s.Paths.PMCD] = Before{Content: confWas, Left: sum(confIs)}
-	// A PCP that was never started has no name space yet: it makes one then, of ours too.
+	// A PCP that was never started has no name space yet: it makes one then, with our names.
 	namesIs := namesNow
 	if namesWas != nil {
 		if namesIs, r.Names, err = addNames(namesWas, s.Names, s.Paths.Names()); err != nil {
@@ -253,7 +253,7 @@ func (s *Site) install() (*plan, error) {
 			}
 		}
 	}
-	// Those below others come first: whoever removes them does it in this order.
+	// Deeper ones first: they are removed in this order.
 	slices.SortFunc(r.Dirs, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	p.dirs = r.Dirs
 	text, err := json.MarshalIndent(r, "", "\t")
@@ -264,7 +264,7 @@ func (s *Site) install() (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The record comes before what it is about: whatever stops this, it can be taken back.
+	// The record comes before what it describes: wherever this stops, it can be undone.
 	p.edits = append(p.edits,
 		Edit{Path: s.Paths.record(), Was: recordNow, Is: append(text, '\n'), Mode: 0o644},
 		Edit{Path: s.Paths.Names(), Was: namesNow, Is: namesIs, Mode: 0o644},
@@ -273,7 +273,7 @@ func (s *Site) install() (*plan, error) {
 	return p, nil
 }
 
-// bases are pmcd.conf and the name space as they would be without us.
+// bases returns pmcd.conf and the name space as they would be without us.
 func (s *Site) bases(r *Record, conf, names []byte) (confWas, namesWas []byte, err error) {
 	confWas, err = r.base(s.Paths.PMCD, conf, func(now []byte) ([]byte, error) { return takeLines(now, r.Lines), nil })
 	if err == nil {
@@ -322,12 +322,12 @@ func (s *Site) remove() (*plan, error) {
 	return p, p.remove(s, s.Paths.record())
 }
 
-// byproducts are what PCP's Install leaves in an agent's directory.
+// byproducts are the files that PCP's Install leaves for an agent.
 func byproducts(p Paths) []string {
 	return []string{filepath.Join(p.Dir(), "help.dir"), filepath.Join(p.Dir(), "help.pag"), filepath.Join(p.Var, "pmns", Agent)}
 }
 
-// show says what would be changed.
+// show prints what would be changed.
 func (s *Site) show(p *plan, nothing string) {
 	if len(p.edits) == 0 {
 		s.Say("the agent %s", nothing)
@@ -351,8 +351,8 @@ func (s *Site) show(p *plan, nothing string) {
 // mostShown is how many lines of a difference are shown.
 const mostShown = 12
 
-// showLines shows which lines come and go. Lines that are in both are not compared for
-// their order: nothing here moves any.
+// showLines prints which lines would be added and removed. It ignores the order of common
+// lines: nothing here moves any.
 func (s *Site) showLines(e Edit) {
 	count := make(map[string]int)
 	for line := range strings.Lines(string(e.Was)) {
@@ -385,8 +385,8 @@ func (s *Site) showLines(e Edit) {
 	}
 }
 
-// Put is where a package's files are in this PCP. Templates are for the programs that
-// it has.
+// Put returns a package's files with their paths in this PCP. It leaves out templates for
+// programs that the PCP does not have.
 func (s *Site) Put(p *Package) []File {
 	var files []File
 	for _, f := range p.Files() {
@@ -404,7 +404,7 @@ func (s *Site) Put(p *Package) []File {
 	return files
 }
 
-// Write puts one file at a path, and reports whether that changed anything.
+// Write writes a file at a path, and reports whether that changed anything.
 func Write(path string, f File) (changed bool, err error) {
 	now, err := read(path, maxNames)
 	if err != nil {

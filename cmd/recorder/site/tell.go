@@ -15,11 +15,11 @@ import (
 	"tachograph/sample/pcp"
 )
 
-// answerFor is how long pmcd and the agent have to come up.
+// answerFor is how long pmcd and the agent may take to answer.
 const answerFor = 20 * time.Second
 
-// SignalPMCD makes the pmcd that runs read its configuration and name space again, and
-// waits until a metric (or, without one, pmcd itself) has values.
+// SignalPMCD makes the running pmcd read its configuration and name space again, and waits
+// until a metric (or, without one, pmcd itself) has values.
 func SignalPMCD(metric string) func(Paths, bool) (string, error) {
 	return func(p Paths, ended bool) (string, error) {
 		pid := p.pmcd()
@@ -29,7 +29,7 @@ func SignalPMCD(metric string) func(Paths, bool) (string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), answerFor)
 		defer cancel()
 		if ended {
-			p.probe(ctx, metric) // by which pmcd notices that the agent has gone
+			p.probe(ctx, metric) // this makes pmcd notice that the agent has gone
 		}
 		if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
 			return "", fmt.Errorf("pmcd (pid %d) cannot be told to read its configuration again: %w", pid, err)
@@ -52,8 +52,8 @@ func SignalPMCD(metric string) func(Paths, bool) (string, error) {
 	}
 }
 
-// endAgents ends the agents that a pmcd has started with these lines, and reports whether
-// there were any.
+// endAgents ends the agents that a pmcd has started with these lines, and reports whether there
+// were any.
 func endAgents(lines []Line) (any bool) {
 	for _, p := range agents(lines) {
 		any = syscall.Kill(p.pid, syscall.SIGTERM) == nil || any
@@ -61,24 +61,23 @@ func endAgents(lines []Line) (any bool) {
 	return any
 }
 
-// outdated reports whether one of them runs a program that is no longer there: it was
-// upgraded.
+// outdated reports whether one of them runs a program whose file was replaced by an upgrade.
 func outdated(lines []Line) bool {
 	return slices.ContainsFunc(agents(lines), func(p process) bool { return p.replaced })
 }
 
-// agents are the processes that a pmcd has started with these lines.
+// agents returns the processes that a pmcd has started with these lines.
 func agents(lines []Line) []process {
 	return slices.DeleteFunc(processes(), func(p process) bool {
 		return !slices.ContainsFunc(lines, func(l Line) bool { return l.starts(p.words) })
 	})
 }
 
-// process is one that runs, with its command line.
+// process is a running process, with its command line.
 type process struct {
 	pid   int
 	words string // joined by blanks
-	// replaced says that its program's file is another one now, where that can be known.
+	// replaced says that its program's file has been replaced, if that can be known.
 	replaced bool
 }
 
@@ -88,8 +87,8 @@ func (l Line) starts(words string) bool {
 	return ok && strings.NewReplacer(`\"`, `"`, `"`, "").Replace(command) == words
 }
 
-// pmcd is the number of the pmcd that runs; 0 if there is none. One that systemd or
-// a supervisor holds in the foreground writes no file, but says its number.
+// pmcd returns the pid of the running pmcd; 0 if there is none. A pmcd that systemd or a
+// supervisor runs in the foreground writes no file, but has its pid as a metric.
 func (p Paths) pmcd() int {
 	pid := 0
 	if text, err := os.ReadFile(filepath.Join(p.Run, "pmcd.pid")); err == nil {
@@ -102,7 +101,7 @@ func (p Paths) pmcd() int {
 			if n == 1 {
 				pid, _ = strconv.Atoi(said)
 			}
-			// Who asks first after an agent was lost is told to try again.
+			// The first request after an agent was lost is answered with "try again".
 			if n != pcp.ErrAgain || ctx.Err() != nil {
 				break
 			}
@@ -122,7 +121,7 @@ func (p Paths) probe(ctx context.Context, metric string, flags ...string) (value
 	c := exec.CommandContext(ctx, p.prober(), append(flags, metric)...)
 	c.Env = append(os.Environ(), "PCP_CONF="+p.Conf, "PMCD_CONNECT_TIMEOUT=2")
 	c.WaitDelay = time.Second
-	out, _ := c.Output() // What it says tells more than how it ends.
+	out, _ := c.Output() // Its output says more than its exit status.
 	return probed(string(out))
 }
 
@@ -142,8 +141,8 @@ func pause(ctx context.Context) {
 	}
 }
 
-// probed reads what pmprobe says of one metric: its name, how many values it has, or a
-// number below zero and what that means, or its value where that was asked for.
+// probed reads pmprobe's output for one metric: its name, and the number of values, or a
+// negative number and its meaning, or the value if that was asked for.
 func probed(out string) (values int, said string) {
 	words := strings.SplitN(strings.TrimSpace(out), " ", 3)
 	if len(words) < 2 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// isPMCD reports whether a process is a pmcd: the number in a file may be somebody else's by now.
+// isPMCD reports whether a process is a pmcd: the pid in a file may be another process's by
+// now.
 func isPMCD(pid int) bool {
 	out, err := exec.Command("/bin/ps", "-p", strconv.Itoa(pid), "-o", "comm=").Output()
 	return err == nil && path.Base(strings.TrimSpace(string(out))) == "pmcd"

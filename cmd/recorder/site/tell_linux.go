@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// isPMCD reports whether a process is a pmcd: the number in a file may be somebody else's by now.
+// isPMCD reports whether a process is a pmcd: the pid in a file may be another process's by
+// now.
 func isPMCD(pid int) bool {
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return err == nil && strings.TrimSpace(string(comm)) == "pmcd"

@@ -12,8 +12,8 @@ import (
 	"tachograph/store/query"
 )
 
-// Stall is the metric that is never recorded: how much later the fast class was
-// read than it was due, which is how a recorder sees that nothing ran.
+// Stall is a metric that is never recorded: how much later than due the fast class was read. It
+// shows a recorder that nothing ran for a while.
 const Stall = "recorder.stall"
 
 var stallGroup = &metric.Group{Name: Stall, Metrics: []*metric.Desc{{
@@ -21,10 +21,10 @@ var stallGroup = &metric.Group{Name: Stall, Metrics: []*metric.Desc{{
 	Help: "by how much the fast class was read later than it was due",
 }}}
 
-// vocabulary is what conditions may be about.
+// vocabulary is the metrics that conditions may use.
 type vocabulary struct {
-	here  map[string]*metric.Desc // what this machine has
-	known map[string]*metric.Desc // and what others have
+	here  map[string]*metric.Desc // metrics of this machine
+	known map[string]*metric.Desc // metrics of any machine
 }
 
 func newVocabulary(descs []*metric.Desc) *vocabulary {
@@ -42,7 +42,7 @@ func newVocabulary(descs []*metric.Desc) *vocabulary {
 	return v
 }
 
-// Lookup finds a metric of this machine, else one of any.
+// Lookup finds a metric of this machine, or else one of any machine.
 func (v *vocabulary) Lookup(name string) *metric.Desc {
 	if d := v.here[name]; d != nil {
 		return d
@@ -50,7 +50,7 @@ func (v *vocabulary) Lookup(name string) *metric.Desc {
 	return v.known[name]
 }
 
-// Metrics are what is proposed for what nobody knows.
+// Metrics returns the metrics that may be suggested in place of an unknown name.
 func (v *vocabulary) Metrics() []*metric.Desc {
 	all := make([]*metric.Desc, 0, len(v.here))
 	for _, d := range v.here {
@@ -59,12 +59,12 @@ func (v *vocabulary) Metrics() []*metric.Desc {
 	return all
 }
 
-// Set are the triggers of a configuration, ready to be watched.
+// Set is the triggers of a configuration, ready to be watched.
 type Set struct{ list []*trigger }
 
-// Compile checks the triggers of cfg against what this machine offers. All
-// mistakes are told. A condition on what only another system has is none: the
-// trigger is idle, and says so.
+// Compile checks the triggers of cfg against what this machine offers. It reports all mistakes.
+// A condition on a metric that only other systems have is no mistake: the trigger is idle, and
+// its status says so.
 func Compile(cfg *config.Config, descs []*metric.Desc) (*Set, error) {
 	s := &Set{}
 	v := newVocabulary(descs)
@@ -99,7 +99,7 @@ func compile(cfg *config.Config, v *vocabulary, c *config.Trigger) (*trigger, er
 	return t, nil
 }
 
-// mistake is what is wrong with a condition, in one line.
+// mistake describes what is wrong with a condition, in one line.
 func mistake(err error) string {
 	var e *query.ExprError
 	if errors.As(err, &e) {
@@ -109,7 +109,7 @@ func mistake(err error) string {
 	return err.Error()
 }
 
-// whyIdle says why a condition is never looked at; "" where it is.
+// whyIdle returns why a condition is never evaluated; "" if it is.
 func whyIdle(cfg *config.Config, v *vocabulary, e *query.Expr) string {
 	for _, name := range e.Metrics() {
 		d := v.here[name]
@@ -125,7 +125,7 @@ func whyIdle(cfg *config.Config, v *vocabulary, e *query.Expr) string {
 	return ""
 }
 
-// Lines say of each trigger what it comes to, for who checks a configuration.
+// Lines describes each trigger, for people who check a configuration.
 func (s *Set) Lines() [][2]string {
 	var lines [][2]string
 	for _, t := range s.list {
@@ -144,7 +144,7 @@ func (s *Set) Lines() [][2]string {
 	return lines
 }
 
-// does is what t does beside telling.
+// does describes what t does besides recording an event.
 func (t *trigger) does() string {
 	var words []string
 	if w := t.cfg.Stacks; w.For > 0 {
@@ -171,5 +171,5 @@ func burstWords(w config.BurstWish) string {
 	return text
 }
 
-// aDay is the time over which per_day counts.
+// aDay is the period for which per_day counts.
 const aDay = int64(24 * time.Hour)

@@ -9,54 +9,54 @@ import (
 	"tachograph/store/query"
 )
 
-// trigger is one with everything that is known about it.
+// trigger is a trigger with all that is known about it.
 type trigger struct {
 	cfg   config.Trigger
-	live  *query.Live // nil where it is switched off
+	live  *query.Live // nil if it is switched off
 	indom string
-	idle  string // why it is not looked at; "" where it is
+	idle  string // why it is not evaluated; "" if it is
 
 	cases []held // by slot of live
 	visit func(query.Case)
 	now   metric.Stamp
-	best  due   // of the look under way
-	due   []int // the slots of all that are due
+	best  due   // in the current look
+	due   []int // the slots of all cases that are due
 
 	limits
 }
 
-// limits are what a trigger has done, and what it may do yet.
+// limits are what a trigger has done, which decides what it may still do.
 type limits struct {
-	// fired are the continuous clocks of when it fired in the last day, the newest
-	// last; all is how often it did since the recorder started.
+	// fired has the continuous clock of each firing in the last day, the newest last; all
+	// counts the firings since the recorder started.
 	fired   []int64
 	all     uint64
 	refused uint64 // how often a limit kept it from firing
-	untold  uint64 // of these since it fired last
-	last    string // the sentence of when it fired last
+	untold  uint64 // how often a limit did since the last firing
+	last    string // the sentence of the last firing
 }
 
-// held is how a condition stands for one instance.
+// held is the state of the condition for one instance.
 type held struct {
 	born uint64
-	// since is when it began to hold, seen when it was seen to hold last, ceased
-	// when it ceased after it was obeyed; awake clock, 0 for never.
+	// since is when the condition began to hold, seen when it was last seen to hold, and ceased
+	// when it stopped after a firing; awake clock, 0 for never.
 	since, seen, ceased int64
 	obeyed, refused     bool
 }
 
-// due is a case that has held long enough, the worst of several.
+// due is the worst of the cases that have held long enough.
 type due struct {
 	query.Case
 	is   bool
 	held int64
 }
 
-// patience is for how long a condition may go without a value and still count as
-// having held all the time.
+// patience is how long a condition may go without a value and still count as having held all
+// the time.
 const patience = int64(30e9)
 
-// look is what an instance's condition came to.
+// look takes in the value of one instance's condition.
 func (t *trigger) look(c query.Case) {
 	for c.Slot >= len(t.cases) {
 		t.cases = append(t.cases, held{})
@@ -92,14 +92,14 @@ func (t *trigger) look(c query.Case) {
 	}
 }
 
-// slept has all conditions hold from now on: nobody knows how it was meanwhile.
+// slept restarts all conditions: their values during the sleep are not known.
 func (t *trigger) slept() {
 	for i := range t.cases {
 		t.cases[i].since = 0
 	}
 }
 
-// see looks at a tick, and reports whether there is something to obey.
+// see evaluates a tick, and reports whether the trigger is due.
 func (t *trigger) see(tick *metric.Tick, stall *metric.Block) bool {
 	if t.live == nil {
 		return false
@@ -119,8 +119,8 @@ func (t *trigger) see(tick *metric.Tick, stall *metric.Block) bool {
 	return t.best.is
 }
 
-// may reports whether the limits let t fire now. What they refuse is counted
-// once for each time that a condition came to hold.
+// may reports whether the limits let t fire now. A refusal is counted once for each time that a
+// condition began to hold.
 func (t *trigger) may() bool {
 	now := t.now.Cont
 	t.fired = slices.DeleteFunc(t.fired, func(at int64) bool { return now-at >= aDay })
@@ -138,7 +138,7 @@ func (t *trigger) may() bool {
 	return false
 }
 
-// obey notes that t fires, for all that are due together.
+// obey notes that t fires, for all cases that are due.
 func (t *trigger) obey() {
 	for _, slot := range t.due {
 		t.cases[slot].obeyed = true

@@ -20,39 +20,39 @@ type Firing struct {
 	Name string
 	// Reason is a sentence, Value the number in it.
 	Reason, Value string
-	// Instance is what it happened to; nil for the machine.
+	// Instance is the instance whose condition held; nil for the machine.
 	Instance *metric.Instance
-	// PID is of the process that it happened to, and whose stacks are wanted; 0 for none.
+	// PID is the process of the instance, whose stacks may be sampled; 0 if there is none.
 	PID int32
 }
 
-// Actions are what a firing may begin. None may take long; an error is why it was
-// not begun. A nil one cannot be done here.
+// Actions are what a firing may begin. None may take long; an error says why it was not begun.
+// A nil action is not available here.
 type Actions struct {
 	Stacks func(f Firing, w config.StacksWish) error
 	Burst  func(engine.Burst) error
 	Run    func(f Firing, command []string) error
 }
 
-// Watcher looks at ticks.
+// Watcher evaluates triggers on ticks.
 type Watcher struct {
 	act Actions
 
 	mu     sync.Mutex
 	list   []*trigger
-	asleep int64 // by how much the continuous clock is ahead of the awake one
+	asleep int64 // continuous clock minus awake clock
 	stall  *metric.Block
 }
 
-// New makes a watcher of a set.
+// New makes a Watcher of a set.
 func New(s *Set, act Actions) *Watcher {
 	return &Watcher{act: act, list: s.list, stall: &metric.Block{
 		Group: stallGroup, Rows: []*metric.Instance{nil}, Cols: []metric.Column{{Bits: make([]uint64, 1)}},
 	}}
 }
 
-// Apply goes over to another set. A trigger that is the same goes on as if
-// nothing had happened, and one of the same name keeps its limits.
+// Apply changes to another set. A trigger that has not changed continues undisturbed, and one
+// of the same name keeps its limits.
 func (w *Watcher) Apply(s *Set) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,12 +70,12 @@ func (w *Watcher) Apply(s *Set) {
 	w.list = s.list
 }
 
-// leastSleep is by how much the continuous clock must run away from the awake
-// one for the machine to have slept.
+// leastSleep is how far the continuous clock must move ahead of the awake one for the machine
+// to count as having slept.
 const leastSleep = int64(500 * time.Millisecond)
 
-// Look looks at a tick that came so late, begins what is to be done, and returns
-// what is to be told.
+// Look evaluates a tick that was late by stall, begins the actions of triggers that fire, and
+// returns their events.
 func (w *Watcher) Look(tick *metric.Tick, stall time.Duration) (events []metric.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +98,7 @@ func (w *Watcher) Look(tick *metric.Tick, stall time.Duration) (events []metric.
 	return events
 }
 
-// fire does what t says, and makes the event of it.
+// fire begins the actions of t, and returns its event.
 func (w *Watcher) fire(t *trigger) metric.Event {
 	untold := t.untold
 	t.obey()
@@ -159,7 +159,7 @@ func (w *Watcher) run(f Firing, command []string) error {
 	return w.act.Run(f, command)
 }
 
-// firing puts t's best case into words.
+// firing describes t's best case.
 func (t *trigger) firing() Firing {
 	f := Firing{Name: t.cfg.Name, Reason: t.cfg.Name + ": ", Instance: t.best.Instance}
 	if in := f.Instance; in != nil {
@@ -184,8 +184,8 @@ func (t *trigger) firing() Firing {
 	return f
 }
 
-// pid is that of the process that an instance of processes or of threads is of;
-// 0 where nothing tells it. Its key does not: on macOS that is another number.
+// pid returns the process ID of a process or thread instance, 0 if unknown. The key is not the
+// process ID: on macOS it is another number.
 func pid(in *metric.Instance) int32 {
 	n := query.ProcessID(in)
 	if n <= 0 || n > math.MaxInt32 {
@@ -194,27 +194,27 @@ func pid(in *metric.Instance) int32 {
 	return int32(n)
 }
 
-// Status is how a trigger stands.
+// Status is the state of a trigger.
 type Status struct {
 	Name string `json:"name"`
 	When string `json:"when"`
-	// Idle is why it is not looked at; empty where it is.
+	// Idle is why it is not evaluated; empty if it is.
 	Idle string `json:"idle,omitempty"`
 	// Holds is for how many instances its condition holds now.
 	Holds int `json:"holds"`
-	// Fired are the times at which it fired in the last day, All how often it did
-	// since the recorder started, Refused how often a limit kept it from firing.
+	// Fired has the times of its firings in the last day; All counts the firings since the
+	// recorder started, Refused how often a limit kept it from firing.
 	Fired   []time.Time `json:"fired,omitempty"`
 	PerDay  int         `json:"per_day"`
 	All     uint64      `json:"all"`
 	Refused uint64      `json:"refused,omitempty"`
-	// Last is the sentence of when it fired last.
+	// Last is the sentence of the last firing.
 	Last string `json:"last,omitempty"`
-	// Wait is why it does not fire at present though its condition may hold.
+	// Wait is why it does not fire now although its condition may hold.
 	Wait string `json:"wait,omitempty"`
 }
 
-// Status says how all triggers stand.
+// Status returns the state of all triggers.
 func (w *Watcher) Status(now metric.Stamp) []Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -247,9 +247,8 @@ func (w *Watcher) Status(now metric.Stamp) []Status {
 	return all
 }
 
-// Restore has the limits count what triggers did before the recorder was started
-// again, as a status of then tells it. What it claims of the future, or too much
-// of, is not believed.
+// Restore makes the limits count what triggers did before the recorder was restarted, according
+// to the status of that time. It ignores times in the future, and more firings than possible.
 func (w *Watcher) Restore(before []Status, now metric.Stamp) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,25 +10,25 @@ import (
 	"tachograph/store/query"
 )
 
-// looks is how often a check looks at the machine: at what is said to be the most
-// the first and the last time, at what is said to be the least in between.
+// looks is how often a check looks at the machine: the first and the last time for the
+// expression that is the most, in between for the one that is the least.
 const looks = 4
 
-// Check compares all pairs of a set once. It keeps what it saw, and nothing more than
-// the pairs need, until it is asked for its verdicts.
+// Check compares all pairs of a set once. It keeps only the values that the pairs need, until
+// Verdicts is called.
 type Check struct {
 	set *Set
-	// look is the number of the look that goes on, and waits the metrics that it has not
-	// seen yet.
+	// look is the number of the current look, and waits has the metrics that it has not seen
+	// yet.
 	look  int
 	waits map[string]bool
 	began [looks]metric.Stamp
 	ended [looks]metric.Stamp
 	saw   [looks][]*metric.Block
-	// from and to are when what moves was read first and last between the looks in the
-	// middle, on the awake clock.
+	// from and to are the times of the earliest and the latest reading of counters in the two
+	// middle looks, on the awake clock.
 	from, to int64
-	// seen are the metrics that were read, and absent is why one had no value at any look.
+	// seen has the metrics that were read, and absent why one had no value at any look.
 	seen   map[string]bool
 	absent map[string]metric.Reason
 }
@@ -44,14 +44,14 @@ func (s *Set) Begin(now metric.Stamp) *Check {
 	return c
 }
 
-// stands reports whether the metrics of a group hardly ever change: they are read
-// once an archive, or once a minute.
+// stands reports whether the metrics of a group hardly ever change: they are read once per
+// archive, or once a minute.
 func stands(g *metric.Group) bool {
 	return !slices.ContainsFunc(g.Metrics, func(d *metric.Desc) bool { return d.Class != metric.Static && d.Class != metric.Constrained })
 }
 
-// See takes in a block, if its metrics are waited for and it was read after the look
-// began. One whose metrics hardly ever change may be older.
+// See takes in a block if its metrics are waited for and it was read after the look began. A
+// block whose metrics hardly ever change may be older.
 func (c *Check) See(b *metric.Block) {
 	waited := func(d *metric.Desc) bool { return c.waits[d.Name] }
 	if !slices.ContainsFunc(b.Group.Metrics, waited) || b.At.Awake <= c.began[c.look].Awake && !stands(b.Group) {
@@ -75,7 +75,7 @@ func (c *Check) See(b *metric.Block) {
 	}
 }
 
-// only is a copy of those columns of b that want accepts.
+// only returns a copy of b with the columns that want accepts.
 func only(b *metric.Block, want func(*metric.Desc) bool) *metric.Block {
 	part := &metric.Block{Group: &metric.Group{Name: b.Group.Name, Indom: b.Group.Indom}, At: b.At, Rows: b.Rows}
 	for i, d := range b.Group.Metrics {
@@ -87,8 +87,8 @@ func only(b *metric.Block, want func(*metric.Desc) bool) *metric.Block {
 	return part.Clone()
 }
 
-// missing is why no instance of a column had a value; Present if one had, or if there
-// was none.
+// missing returns why no instance of a column had a value; Present if one had, or if there were
+// no instances.
 func missing(b *metric.Block, col int) metric.Reason {
 	why := metric.Present
 	for row := range b.Rows {
@@ -100,11 +100,11 @@ func missing(b *metric.Block, col int) metric.Reason {
 	return why
 }
 
-// Complete reports whether the look that goes on has seen all that it waits for.
+// Complete reports whether the current look has seen all metrics that it waits for.
 func (c *Check) Complete() bool { return len(c.waits) == 0 }
 
-// Next ends the look that goes on and begins the next one, which does not wait for what
-// the first did not see; false after the last.
+// Next ends the current look and begins the next one, which does not wait for metrics that the
+// first did not see; it returns false after the last look.
 func (c *Check) Next(now metric.Stamp) bool {
 	c.ended[c.look] = now
 	if c.look == looks-1 {
@@ -122,8 +122,8 @@ type level struct {
 	value float64
 }
 
-// values are those of an expression for each instance, as some of the looks saw it: of
-// growth those after the last of them, of levels the better one of all.
+// values returns the value of an expression for each instance in these looks: for growth, the
+// value after the last of them; for levels, the better value of all.
 func (c *Check) values(e *query.Expr, growth bool, better func(x, y float64) float64, at ...int) map[string]level {
 	l := query.NewLive(e)
 	into := make(map[string]level)
@@ -151,8 +151,7 @@ func (c *Check) values(e *query.Expr, growth bool, better func(x, y float64) flo
 	return into
 }
 
-// compare are the least and the most of a pair. What is said to be the most is counted
-// over the longer time.
+// compare returns the least and the most of a pair. The most is counted over the longer time.
 func (c *Check) compare(p *compiled) (least, most map[string]level) {
 	if p.growth {
 		return c.values(p.least, true, math.Min, 1, 2), c.values(p.most, true, math.Max, 0, looks-1)
@@ -160,23 +159,22 @@ func (c *Check) compare(p *compiled) (least, most map[string]level) {
 	return c.values(p.least, false, math.Min, 0, 1, 2, looks-1), c.values(p.most, false, math.Max, 0, 1, 2, looks-1)
 }
 
-// A Verdict is what a check says of a pair, or of one instance of it.
+// A Verdict is the result of a check for a pair, or for one instance of it.
 type Verdict struct {
 	Pair *Pair
-	// Instance is nil where the pair is about the machine.
+	// Instance is nil if the pair is about the machine.
 	Instance *metric.Instance
 	// Indom is the domain of the instance.
 	Indom string
 	State State
-	// Least and Most are what was compared, both in Units; the least may exceed the most
-	// by Beyond. They are there unless the two cannot be compared, for which Why says the
-	// reason.
+	// Least and Most are the values that were compared, both in Units; Least may exceed Most by
+	// Beyond. They are set unless the two cannot be compared; then Why has the reason.
 	Least, Most, Beyond float64
 	Units               metric.Units
 	Why                 string
 }
 
-// Name is the name of the pair, with the instance that the verdict is about.
+// Name returns the name of the pair, with the instance of the verdict.
 func (v *Verdict) Name() string {
 	if v.Instance == nil {
 		return v.Pair.Name
@@ -184,15 +182,15 @@ func (v *Verdict) Name() string {
 	return v.Pair.Name + " [" + v.Instance.Name + "]"
 }
 
-// Compared reports whether there was something to compare, be it too little to tell.
+// Compared reports whether there were values to compare, even if too small for a verdict.
 func (v *Verdict) Compared() bool { return v.State != Untold || v.Why == tooLittle }
 
-// Figures says what was compared.
+// Figures describes the values that were compared.
 func (v *Verdict) Figures() string {
 	return fmt.Sprintf("%s is %s, and %s is %s", v.Pair.Least, metric.Quantity(v.Least, v.Units), v.Pair.Most, metric.Quantity(v.Most, v.Units))
 }
 
-// State is what a verdict comes to.
+// State is the outcome of a verdict.
 type State uint8
 
 const (
@@ -203,14 +201,14 @@ const (
 
 func (s State) String() string { return [...]string{"cannot be compared", "agrees", "disagrees"}[s] }
 
-// tooLittle is why growth cannot be compared that the allowance explains by itself.
+// tooLittle is why growth cannot be compared that is no more than the allowance.
 const tooLittle = "too little moved to tell"
 
-// leastSleep is by how much the continuous clock must run away from the awake one for
-// the machine to have slept: nothing that is counted in seconds says anything then.
+// leastSleep is how far the continuous clock must move ahead of the awake one for the machine
+// to count as having slept: then no count of seconds is meaningful.
 const leastSleep = int64(500e6)
 
-// Verdicts are those of a check that has ended, pair by pair.
+// Verdicts returns the verdicts of a check that has ended, pair by pair.
 func (c *Check) Verdicts() []Verdict {
 	from, to := c.began[0], c.ended[looks-1]
 	slept := (to.Cont-from.Cont)-(to.Awake-from.Awake) >= leastSleep
@@ -267,7 +265,7 @@ func (c *Check) judge(p *compiled, v Verdict) []Verdict {
 // anew is why something has no growth that was read at every look.
 const anew = "nothing was there, or a counter began anew"
 
-// lacks is why one instance cannot be compared of which others can.
+// lacks returns why one instance cannot be compared although others can.
 func (c *Check) lacks(p *compiled, key string) string {
 	for _, b := range c.saw[looks-1] {
 		row := slices.IndexFunc(b.Rows, func(in *metric.Instance) bool { return in != nil && in.Key == key })
@@ -283,7 +281,7 @@ func (c *Check) lacks(p *compiled, key string) string {
 	return anew
 }
 
-// why is why a pair cannot be compared; empty where it can.
+// why returns why a pair cannot be compared; empty if it can.
 func (c *Check) why(p *compiled) string {
 	for _, name := range p.needs {
 		if !c.seen[name] || c.waits[name] {
@@ -304,12 +302,12 @@ func (c *Check) why(p *compiled) string {
 	return ""
 }
 
-// sure is how often a pair must disagree, one check after the other, and tries how many
-// checks somebody who asks waits for at most.
+// sure is how often in a row a pair must disagree, and tries how many checks `recorder check
+// --witness` makes at most.
 const sure, tries = 3, 9
 
-// Sure has look look at the machine for check after check, until each pair that
-// disagreed has done so often enough, or does no more.
+// Sure runs check after check, with look to read the machine, until each pair that disagreed
+// has done so often enough, or no longer does.
 func (s *Set) Sure(now func() metric.Stamp, look func(*Check)) []Verdict {
 	streaks := make(map[stateOf]int)
 	for n := 1; ; n++ {

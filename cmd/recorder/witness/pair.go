@@ -6,20 +6,20 @@ import "tachograph/sample/catalog"
 type Pair struct {
 	// Name is short, for lists and labels.
 	Name string
-	// On are the platforms that the pair is of.
+	// On are the platforms of the pair.
 	On []catalog.Platform
-	// Least never exceeds Most. Both are expressions in replay's language; what
-	// delta() is in is counted over the check, what it is not in is a level.
+	// Least never exceeds Most. Both are expressions in replay's language; with delta(), they
+	// are growth counted over the check, without it levels.
 	Least, Most string
-	// When is a condition without which the two need not agree, and Else why.
+	// When is a condition without which the two need not agree, and Else the reason.
 	When, Else string
-	// Least may exceed Most by this, in the units of Least, and of growth for each
-	// second. Where it is not more than this itself, nothing can be told.
+	// Least may exceed Most by this, in the units of Least, and for growth per second. If Most
+	// is not more than this, there is no verdict.
 	Beyond float64
-	// Distrusts are the metrics, or the beginnings of their names, that nobody should
-	// rely on when the two disagree.
+	// Distrusts are the metrics, or the beginnings of their names, that are not to be relied on
+	// when the two disagree.
 	Distrusts []string
-	// Because is that in a sentence.
+	// Because says that in a sentence.
 	Because string
 }
 
@@ -29,26 +29,24 @@ var (
 	linux  = []catalog.Platform{catalog.Linux}
 )
 
-// pairs are all pairs. The factors in them are what kernels differ by without being
-// wrong, with much to spare: a false alarm is worse than a fault that is found when
-// it has grown.
+// pairs are all pairs. Their factors cover differences between kernels that are not wrong, with
+// much to spare: a false alarm is worse than a fault that is found only after it has grown.
 var pairs = []Pair{
-	// Ticks are counted by looking who runs at each one, processes by the clock: what
-	// runs between ticks counts here only. Twice is more than was ever seen.
+	// Ticks are counted by sampling what runs at each, processes by the clock: what runs
+	// between ticks is counted only for processes. A factor of two was never reached.
 	{Name: "cpu: processes, machine", On: darwin, Beyond: 250e6,
 		Least:     "sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))",
 		Most:      "2 * (" + work + ")",
 		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu", "proc.psinfo.utime", "proc.psinfo.stime"},
 		Because:   "processes used more than twice the processor time that the machine says was used at all"},
-	// Interrupts and what the hypervisor took are part of what a process is charged
-	// with on some kernels.
+	// Some kernels charge processes with interrupts and with the time that the hypervisor took.
 	{Name: "cpu: processes, machine", On: linux, Beyond: 250,
 		Least:     "sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))",
 		Most:      "2 * (" + work + " + " + taken + ")",
 		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu", "proc.psinfo.utime", "proc.psinfo.stime"},
 		Because:   "processes used more than twice the processor time that the machine says was used at all"},
-	// Of who ended nobody can tell how much it had used, and who began has no earlier
-	// reading: this way round the two can be compared in quiet times only.
+	// The final use of an ended process is not known, and a new one has no earlier reading:
+	// this way round the two can be compared only in quiet times.
 	{Name: "cpu: machine, processes", On: both, Beyond: 500,
 		Least: "delta(kernel.all.cpu.user) + delta(kernel.all.cpu.nice)",
 		Most: "2 * (sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))" +
@@ -57,7 +55,7 @@ var pairs = []Pair{
 		Else:      "processes began or ended meanwhile, or not all of them are seen from here",
 		Distrusts: []string{"kernel.all.cpu", "kernel.percpu.cpu", "proc.psinfo.utime", "proc.psinfo.stime"},
 		Because:   "the machine says that programs ran for more than twice the processor time that its processes used"},
-	// Processors that are put to sleep count nothing on some machines.
+	// On some machines, processors that are put to sleep count nothing.
 	{Name: "cpu: clock, ticks", On: darwin, Beyond: 0.1,
 		Least:     "delta(kernel.all.uptime)",
 		Most:      "2s + 2 * (" + ticks + ")",
@@ -150,7 +148,7 @@ var pairs = []Pair{
 		Distrusts: []string{"cgroup.memory", "mem.physmem"},
 		Because:   "a control group has more memory than the machine"},
 
-	// A raw frame of a field bus may be empty, which is why a packet counts as one byte.
+	// A raw frame of a field bus may be empty, so a packet counts as only one byte.
 	{Name: "interface: packets, bytes in", On: both, Beyond: 20,
 		Least: "delta(network.interface.in.packets) / 1count * 1byte", Most: "delta(network.interface.in.bytes)",
 		Distrusts: []string{"network.interface.in.bytes", "network.interface.total.bytes", "network.all.in.bytes", "network.all.total.bytes"},
@@ -160,8 +158,8 @@ var pairs = []Pair{
 		Distrusts: []string{"network.interface.out.bytes", "network.interface.total.bytes", "network.all.out.bytes", "network.all.total.bytes"},
 		Because:   "packets go out without bytes: the driver does not count what it sends"},
 
-	// A segment has two headers of twenty bytes at least. What a program sends to
-	// another one on the same machine goes through the loopback, which is in the sum.
+	// A segment has at least two headers of twenty bytes. Traffic between programs on the same
+	// machine goes through the loopback, which is in the sum.
 	{Name: "network: tcp, interface packets", On: both, Beyond: 20,
 		Least: "delta(network.tcp.insegs)", Most: "1.25 * sum(delta(network.interface.in.packets))",
 		Distrusts: []string{"network.interface.in", "network.interface.total", "network.all.in", "network.all.total"},
@@ -199,10 +197,9 @@ var pairs = []Pair{
 		Least: "delta(disk.dev.write) / 1count * 0.5KB", Most: "4KB + delta(disk.dev.write_bytes)",
 		Distrusts: []string{"disk.dev.write_bytes", "disk.dev.total_bytes", "disk.dev.blkwrite", "disk.dev.blktotal", "disk.all.write_bytes", "disk.all.total_bytes", "disk.all.blkwrite", "disk.all.blktotal"},
 		Because:   "a disk answered requests to write without writing anything"},
-	// What is read of a disk that lies on others is counted on each layer, and once
-	// more for the thread that serves it. A file system in memory (shmem) may hold the
-	// file behind a loop device, and compressed memory is swapped in from what is no
-	// disk either.
+	// What is read of a disk that is made of others is counted on each layer, and once more for
+	// the thread that serves it. A file system in memory (shmem) may hold the file behind a
+	// loop device, and compressed memory is swapped in from something that is no disk either.
 	{Name: "disk: processes, devices", On: linux, Beyond: 1 << 20,
 		Least:     "sum(delta(proc.io.read_bytes))",
 		Most:      "4 * delta(disk.all.read_bytes) + 4 * mem.util.shmem + 256KB * delta(swap.pagesin) / 1count",
@@ -213,15 +210,15 @@ var pairs = []Pair{
 		Distrusts: []string{"disk.all.read_bytes", "disk.all.total_bytes", "disk.dev.read_bytes", "disk.dev.total_bytes", "proc.io.read_bytes"},
 		Because:   "processes read more from disks than all disks did"},
 
-	// A second on the slowest core takes twenty times as much and more.
+	// A second on the slowest core takes twenty times as much or more.
 	{Name: "energy: cpu, processes", On: darwin, Beyond: 100_000,
 		Least: "1000000 * (sum(delta(proc.psinfo.utime)) + sum(delta(proc.psinfo.stime))) / 1s", Most: "sum(delta(proc.energy.cpu)) / 1nanojoule",
 		When:      "hw.cputype == 16777228",
 		Else:      "Intel's processors do not tell what a process used",
 		Distrusts: []string{"proc.energy"},
 		Because:   "processes use the processors and no energy: the counters of energy stand still"},
-	// The battery tells what it gives at an instant, which a burst has nothing to do
-	// with: this finds what is wrong by a power of ten.
+	// The battery reports its present power, which a burst may miss: this finds what is wrong
+	// by a power of ten.
 	{Name: "energy: processes, battery", On: darwin, Beyond: 20e9,
 		Least:     "sum(delta(proc.energy.cpu)) / 1nanojoule",
 		Most:      "-4000 * (power.battery.amperage / 1mA) * (power.battery.voltage / 1mV) * delta(kernel.all.uptime) / 1s",
@@ -231,8 +228,8 @@ var pairs = []Pair{
 		Because:   "the processes use much more power than the battery gives"},
 }
 
-// What processors count: work for programs, interrupts and what the hypervisor took, and
-// all but that and waiting for disks.
+// What processors count: work for programs; interrupts and what the hypervisor took; and all
+// except the latter and waiting for disks.
 const (
 	work  = "delta(kernel.all.cpu.user) + delta(kernel.all.cpu.nice) + delta(kernel.all.cpu.sys)"
 	taken = "delta(kernel.all.cpu.irq.hard) + delta(kernel.all.cpu.irq.soft) + delta(kernel.all.cpu.steal)"
@@ -244,10 +241,9 @@ const tcpStates = "network.tcpconn.close + network.tcpconn.listen + network.tcpc
 	" + network.tcpconn.established + network.tcpconn.close_wait + network.tcpconn.fin_wait1 + network.tcpconn.closing" +
 	" + network.tcpconn.last_ack + network.tcpconn.fin_wait2 + network.tcpconn.time_wait"
 
-// A container's meminfo is its own, and vmstat is the host's; a virtual machine that
-// is given its memory bit by bit tells in meminfo what it may have, and in vmstat what
-// it has. The two are about the same memory where the pages that vmstat knows come to
-// what there is.
+// A container's meminfo is its own, and vmstat is the host's; a virtual machine that gets its
+// memory bit by bit shows in meminfo what it may have, and in vmstat what it has. The two are
+// about the same memory if the pages in vmstat add up to the physical memory.
 const (
 	vmstatFree  = "mem.vmstat.nr_free_pages / 1count * hinv.pagesize"
 	vmstatPages = "(mem.vmstat.nr_free_pages + mem.vmstat.nr_active_anon + mem.vmstat.nr_inactive_anon + mem.vmstat.nr_active_file" +

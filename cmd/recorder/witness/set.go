@@ -11,7 +11,7 @@ import (
 	"tachograph/store/query"
 )
 
-// Set are the pairs that a machine can be asked for.
+// Set is the pairs that can be checked on a machine.
 type Set struct {
 	pairs []compiled
 	// needs are the metrics that the pairs read, by name.
@@ -22,18 +22,18 @@ type Set struct {
 type compiled struct {
 	*Pair
 	least, most *query.Expr
-	// scale brings the least to the units of the most.
+	// scale converts the least to the units of the most.
 	scale float64
-	when  *query.Expr // nil where the two must always agree
-	// growth says that what is compared is counted from one look to another.
+	when  *query.Expr // nil if the two must always agree
+	// growth says that the values are counted from one look to another.
 	growth bool
 	// needs are the metrics that it reads.
 	needs []string
-	// idle is why this machine cannot compare the two; empty where it can.
+	// idle is why this machine cannot compare the two; empty if it can.
 	idle string
 }
 
-// vocabulary are the metrics of a machine, by name.
+// vocabulary has the metrics of a machine, by name.
 type vocabulary map[string]*metric.Desc
 
 func (v vocabulary) Lookup(name string) *metric.Desc { return v[name] }
@@ -46,13 +46,13 @@ func (v vocabulary) Metrics() []*metric.Desc {
 	return all
 }
 
-// For are the pairs of a platform.
+// For returns the pairs of a platform.
 func For(p catalog.Platform) []Pair {
 	return slices.DeleteFunc(slices.Clone(pairs), func(one Pair) bool { return !slices.Contains(one.On, p) })
 }
 
-// Compile checks pairs against the metrics of a machine. A pair of which it lacks
-// a metric is idle.
+// Compile checks pairs against the metrics of a machine. A pair is idle if the machine lacks
+// one of its metrics.
 func Compile(pairs []Pair, descs []*metric.Desc) *Set {
 	v := make(vocabulary, len(descs))
 	for _, d := range descs {
@@ -74,7 +74,7 @@ func Compile(pairs []Pair, descs []*metric.Desc) *Set {
 	return s
 }
 
-// Wants reports whether a metric is one that the pairs read.
+// Wants reports whether the pairs read a metric.
 func (s *Set) Wants(d *metric.Desc) bool { return s.needs[d.Name] != nil }
 
 func compile(p *Pair, v vocabulary) (compiled, error) {
@@ -111,7 +111,7 @@ func compile(p *Pair, v vocabulary) (compiled, error) {
 	return c, mistake
 }
 
-// Distrusted reports whether a metric is one of those that p names.
+// Distrusted reports whether a metric is among those that p distrusts.
 func (p *Pair) Distrusted(name string) bool {
 	return slices.ContainsFunc(p.Distrusts, func(pattern string) bool { return config.Match(pattern, name) })
 }

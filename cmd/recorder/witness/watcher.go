@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// every is how often the pairs are compared, and soon how long after the start
-	// they are for the first time.
+	// every is how often the pairs are compared, and soon how long after the start they are
+	// first compared.
 	every, soon = time.Hour, time.Minute
-	// apart is how long what grows is looked at, between the second look and the third.
+	// apart is for how long growth is counted, between the second look and the third.
 	apart = time.Minute
-	// patience is how long a look waits for a metric: six times as long as what moves
-	// takes to be read again, by default.
+	// patience is how long a look waits for a metric: six times the default interval of
+	// changing metrics.
 	patience = time.Minute
 )
 
-// Watcher compares the pairs of a set now and then, with what is read anyway.
+// Watcher compares the pairs of a set now and then, with values that are read anyway.
 type Watcher struct {
 	now func() metric.Stamp
 
@@ -30,12 +30,12 @@ type Watcher struct {
 	check  *Check
 	judges bool                     // the check has ended, and is being judged
 	due    int64                    // awake clock: when the next check begins, or the next look
-	since  int64                    // awake clock: when the look that goes on began
+	since  int64                    // awake clock: when the current look began
 	stands map[string]*metric.Block // by the name of the group
 	states map[stateOf]*state
 }
 
-// stateOf names a pair, or one instance of it.
+// stateOf identifies a pair, or one instance of it.
 type stateOf struct{ pair, key string }
 
 func (v *Verdict) of() stateOf {
@@ -46,22 +46,22 @@ func (v *Verdict) of() stateOf {
 	return of
 }
 
-// state is how a pair stands.
+// state is the state of a pair.
 type state struct {
 	verdict Verdict
 	streak  int
-	from    metric.Stamp // when the check began that it disagreed in first
-	at      metric.Stamp // and when the last one ended
+	from    metric.Stamp // when the check began in which it first disagreed
+	at      metric.Stamp // when the last check ended
 	told    bool
 }
 
-// NewWatcher makes a Watcher of a set, on a clock.
+// NewWatcher makes a Watcher of a set, with a clock.
 func NewWatcher(set *Set, now func() metric.Stamp) *Watcher {
 	return &Watcher{now: now, set: set, due: now().Awake + int64(soon), stands: make(map[string]*metric.Block), states: make(map[stateOf]*state)}
 }
 
-// Look looks at a tick. When a check has ended it returns what judges it, which takes
-// its time where there are many processes, and returns what is to be told.
+// Look takes in a tick. When a check has ended, it returns a function that judges the check,
+// which takes time if there are many processes, and returns the events to record.
 func (w *Watcher) Look(t *metric.Tick) (judge func() []metric.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +95,7 @@ func (w *Watcher) Look(t *metric.Tick) (judge func() []metric.Event) {
 	return nil
 }
 
-// begin begins a look: what hardly ever changes has been seen already.
+// begin begins a look, with the metrics that hardly ever change, which were seen earlier.
 func (w *Watcher) begin(now metric.Stamp) {
 	w.since = now.Awake
 	for _, b := range w.stands {
@@ -103,7 +103,7 @@ func (w *Watcher) begin(now metric.Stamp) {
 	}
 }
 
-// keep remembers blocks that the pairs need and that come but once an archive.
+// keep remembers blocks that the pairs need and that are read only once per archive.
 func (w *Watcher) keep(t *metric.Tick) {
 	for _, b := range t.Blocks {
 		if slices.ContainsFunc(b.Group.Metrics, w.set.Wants) {
@@ -112,10 +112,9 @@ func (w *Watcher) keep(t *metric.Tick) {
 	}
 }
 
-// settle ends a check. A pair that disagrees is compared again at once, until it is
-// sure.
+// settle ends a check. It has a pair that disagrees compared again at once, until that is sure.
 func (w *Watcher) settle() []metric.Event {
-	verdicts := w.check.Verdicts() // nobody else touches it while judges is set
+	verdicts := w.check.Verdicts() // no other goroutine uses it while judges is set
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	from, now := w.check.began[0], w.check.ended[looks-1]
@@ -127,7 +126,7 @@ func (w *Watcher) settle() []metric.Event {
 	for of, s := range w.states {
 		switch {
 		case s.told:
-		case s.at != now: // it is not there any more
+		case s.at != now: // it is gone
 			delete(w.states, of)
 		default:
 			w.due = now.Awake // not sure yet
@@ -162,7 +161,7 @@ func (w *Watcher) take(v *Verdict, from, now metric.Stamp) []metric.Event {
 	return nil
 }
 
-// Standing are the events of what is distrusted now, for an archive that begins.
+// Standing returns the events of what is distrusted now, for a new archive.
 func (w *Watcher) Standing() []metric.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,8 +175,8 @@ func (w *Watcher) Standing() []metric.Event {
 	return events
 }
 
-// begins is the event that a pair is distrusted. It may be told again: its label from
-// says since when.
+// begins is the event that a pair is distrusted. It may be repeated: its label from has the
+// beginning.
 func (s *state) begins(now metric.Stamp) metric.Event {
 	e := s.event(now, metric.EventDistrustBegin)
 	e.Text = fmt.Sprintf("%s: %s (%s); not to be trusted: %s", s.verdict.Name(), s.verdict.Pair.Because, s.verdict.Figures(),
