@@ -12,7 +12,7 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Trigger says what to do when a condition on the recorded values has held for a while.
+// Trigger says what to do when a condition on the values that are read has held for a while.
 type Trigger struct {
 	Name string
 	// When is an expression of replay's language, or "off".

@@ -20,7 +20,7 @@ type Serve struct {
 	Archives string // directory
 	// Group may read the archives: the server is in it, and in no other group.
 	Group string
-	// SocketGroup may connect, with those whom Mode allows.
+	// SocketGroup may connect, as may other users if Mode allows it.
 	SocketGroup string
 	Mode        fs.FileMode
 }

@@ -25,7 +25,7 @@ type Launchctl struct {
 	// Alive reports whether a program still runs; without it, all do.
 	Alive func(pid int) bool
 
-	// Refused makes enable without effect, as Login Items do.
+	// Refused makes enable have no effect, as Login Items do.
 	Refused bool
 	// Unprivileged answers as it would to a user who is not root.
 	Unprivileged bool

@@ -42,7 +42,7 @@ type ending struct {
 	status int  // wait status
 	known  bool // whether status means anything
 	cause  string
-	// more labels: final values by the names of their metrics, or who it was.
+	// more labels: final values by the names of their metrics, or what identifies the process.
 	more []metric.Label
 }
 

@@ -166,8 +166,8 @@ func (o over) isOf(e *procfs.Exit, at int64) bool {
 	return max(apart, -apart) <= slack
 }
 
-// forgetOver drops the processes that were over before the previous sweep. By then the notices
-// of their last threads have arrived.
+// forgetOver drops the processes that were over before the previous sweep: a process
+// is listed until the notice of its last thread has come.
 func (k *linuxKernel) forgetOver() {
 	for pid, o := range k.over {
 		if o.old {

@@ -59,8 +59,8 @@ type linuxProcess struct {
 	// notices were lost, and switchesAt the CPU time when switches was read.
 	switches, ended switches
 	switchesAt      int64
-	// several: the process has or had several threads. askedOnce: the kernel counted no ended
-	// threads when asked.
+	// several: the process has or had several threads. askedOnce: the kernel was asked, and
+	// knew of no more than one.
 	several, askedOnce bool
 	ghost              bool    // no sweep has met it
 	acting             *acting // nil unless the first thread has ended

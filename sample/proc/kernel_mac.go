@@ -55,7 +55,7 @@ type macEvent struct {
 
 // macProcess is what is kept of a process on macOS.
 type macProcess struct {
-	micros    int64 // wall clock at the start: with the pid, it tells processes apart
+	micros    int64 // wall clock at the start: with the pid, it identifies the process
 	parent    uint64
 	record    libproc.Process // of the last sweep that met it
 	zombie    bool

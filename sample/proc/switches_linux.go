@@ -67,7 +67,7 @@ func (r *reading) askSwitches() (switches, metric.Reason) {
 	}
 	why := r.loadStatus()
 	own := switches{q.status.Voluntary, q.status.Involun}
-	if all.voluntary > own.voluntary { // own was read first, so it is less if other threads add to all
+	if all.voluntary > own.voluntary { // all was read first: for one thread it cannot be more
 		q.several = true
 		return all, why
 	}

@@ -16,8 +16,8 @@ type process[P any] struct {
 	// start distinguishes the process from earlier and later ones with its pid: ticks since
 	// boot on Linux, the kernel's unique number on macOS.
 	start uint64
-	// instance is separate because those who were given it keep it after the process has ended,
-	// and the rest of process is ten times as large.
+	// instance is separate because its users keep it after the process has ended, and the rest
+	// of process is ten times as large.
 	instance *metric.Instance
 	name     string
 	seen     uint64 // the last sweep whose listing had it

@@ -113,8 +113,8 @@ func (w Wish) Check() error {
 	return nil
 }
 
-// Event is the event of a session from from to at, with the reason for it. about is what was
-// sampled: "Safari (pid 312)", "all processes".
+// Event returns the event of a session that began at from and ended at at, with the reason for
+// it. about is what was sampled: "Safari (pid 312)", "all processes".
 func (s *Statistics) Event(from, at metric.Stamp, wish Wish, about, reason string) metric.Event {
 	seconds := float64(at.Cont-from.Cont) / 1e9
 	text := fmt.Sprintf("stacks of %s were sampled for %.1f s, %d times", about, seconds, s.Samples)

@@ -129,7 +129,7 @@ func (r *Report) shortest() time.Duration {
 	return shortest
 }
 
-// measureArchive computes how fast the archives grow and for how long there is space.
+// measureArchive computes how fast the archives grow, how many days they hold and how many fit.
 func (r *Report) measureArchive(dir string) {
 	a := &r.Status.Archive
 	total := a.Bytes + a.FinishedBytes

@@ -68,7 +68,7 @@ type Status struct {
 // ClassStatus is one class's part of a status.
 type ClassStatus struct {
 	Class           string    `json:"class"`
-	IntervalSeconds float64   `json:"interval_seconds"` // in force; 0 for a class that is read once an archive
+	IntervalSeconds float64   `json:"interval_seconds"` // in force; 0 for a class that is read once per archive
 	Stretched       bool      `json:"stretched,omitempty"`
 	Burst           bool      `json:"burst,omitempty"`
 	LastTick        time.Time `json:"last_tick"`

@@ -150,7 +150,7 @@ func (a *actions) afford(ctx context.Context, end func(), done <-chan struct{}) 
 	}
 }
 
-// run starts a trigger's command, for look. What it says is dropped unless it fails.
+// run starts a trigger's command; look calls it. The command's output is dropped unless it fails.
 func (a *actions) run(f trigger.Firing, command []string) error {
 	if !a.running.CompareAndSwap(false, true) {
 		return errRunning
@@ -169,7 +169,7 @@ func (a *actions) run(f trigger.Firing, command []string) error {
 	return nil
 }
 
-// failed tells of what was begun and did not succeed.
+// failed logs and records an action that was begun and failed.
 func (a *actions) failed(what string, f trigger.Firing, err error) {
 	if err == nil || a.ctx.Err() != nil {
 		return

@@ -15,8 +15,8 @@ import (
 
 // Package is the agent in the form that PCP's own scripts and programs need.
 type Package struct {
-	// Domain is its own; what it has of others' domains is Foreign to PCP's scripts,
-	// which know one domain an agent.
+	// Domain is the agent's own domain. PCP's scripts know one domain per agent, so its
+	// metrics in other domains are foreign to them.
 	Domain  uint32
 	Metrics []*pcp.Metric
 	// Recorder is the program, Args its further arguments as an agent.

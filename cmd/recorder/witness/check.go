@@ -262,7 +262,7 @@ func (c *Check) judge(p *compiled, v Verdict) []Verdict {
 	return all
 }
 
-// anew is why something has no growth that was read at every look.
+// anew is why a metric that was read at every look has no growth.
 const anew = "nothing was there, or a counter began anew"
 
 // lacks returns why one instance cannot be compared although others can.

@@ -13,8 +13,8 @@ type Pair struct {
 	Least, Most string
 	// When is a condition without which the two need not agree, and Else the reason.
 	When, Else string
-	// Least may exceed Most by this, in the units of Least, and for growth per second. If Most
-	// is not more than this, there is no verdict.
+	// Least may exceed Most by this, in the units of Least, and for growth per second. If Least
+	// of growth is not more than this, there is no verdict.
 	Beyond float64
 	// Distrusts are the metrics, or the beginnings of their names, that are not to be relied on
 	// when the two disagree.
@@ -217,8 +217,8 @@ var pairs = []Pair{
 		Else:      "Intel's processors do not tell what a process used",
 		Distrusts: []string{"proc.energy"},
 		Because:   "processes use the processors and no energy: the counters of energy stand still"},
-	// The battery reports its present power, which a burst may miss: this finds what is wrong
-	// by a power of ten.
+	// The battery reports its power at one instant, which may have nothing to do with a burst:
+	// this finds only what is wrong by a power of ten.
 	{Name: "energy: processes, battery", On: darwin, Beyond: 20e9,
 		Least:     "sum(delta(proc.energy.cpu)) / 1nanojoule",
 		Most:      "-4000 * (power.battery.amperage / 1mA) * (power.battery.voltage / 1mV) * delta(kernel.all.uptime) / 1s",

@@ -26,7 +26,7 @@ var harmless = set("file files path dir directory stdin fd prompt ask type metho
 	"expiry algorithm alg bits name provider plugin required enabled store format usage authentication through eval command cmd " +
 	"helper limit lifetime age rotation url uri endpoint server host port env var ref arn")
 
-// public words make keys and the like known to everybody.
+// public words say that a key or the like is no secret.
 var public = set("public pub primary foreign sort partition hot")
 
 func set(words string) map[string]bool {

@@ -6,7 +6,7 @@ func kinfo(name string, off, size int, signed bool) *decode.Field {
 	return field("kinfo_proc", name, off, size, signed)
 }
 
-// From sysctl kern.proc: for processes of all users, to everybody.
+// From sysctl kern.proc, which any user can read for the processes of all users.
 var (
 	KStartSec    = kinfo("kp_proc.p_un.__p_starttime.tv_sec", 0, 8, true)
 	KStartMicro  = kinfo("kp_proc.p_un.__p_starttime.tv_usec", 8, 4, true)

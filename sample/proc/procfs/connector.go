@@ -10,7 +10,7 @@ type ProcEvent struct {
 	What      uint32
 	Time      int64 // nanoseconds of the monotonic clock
 	PID, TGID uint32
-	// ParentTGID is the process that forked or, at an exit, the one that gets the signal.
+	// ParentTGID is the process that forked or, at an exit, the parent that is notified.
 	ParentTGID uint32
 	Status     uint32   // wait status, of an exit
 	Comm       [16]byte // the new name, if the name changed

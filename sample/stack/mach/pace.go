@@ -39,8 +39,8 @@ func (p *pace) due(ctx context.Context) bool {
 // share limits how long others are kept from running: one part in share of the time.
 const share = 20
 
-// done reports a round that lasted from from to to and stopped others for stopped. It schedules
-// as long a rest, so that sampling never takes more than half a processor, nor stops a process
+// done ends a round, which lasted from one time to another and stopped others for stopped. It
+// schedules as long a rest, so that sampling never takes more than half a processor, nor stops a process
 // for more than a twentieth of the time.
 func (p *pace) done(from, to time.Time, stopped time.Duration) {
 	rested := to.Add(max(to.Sub(from), (share-1)*stopped))
