@@ -23,8 +23,8 @@
 //
 // launchd has no counterpart to the restrictions in the unit for systemd: a job of root's has
 // all of root's rights. What limits the recorder there is that it obeys only root's files,
-// listens to nothing, and starts nothing but the command for finished archives, in a clean
-// environment.
+// listens to nothing, and starts nothing but the commands of its configuration (for finished
+// archives and for triggers), in a clean environment.
 //
 // The binaries are below a directory that only root can write, all the way up. If root ran a
 // daemon from a directory of Homebrew's, the owner of that directory could become root.

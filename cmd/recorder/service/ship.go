@@ -29,8 +29,8 @@ type Shipping struct {
 	Waiting int       `json:"waiting"` // archives still to be handled
 }
 
-// shipper runs the command for finished archives, one at a time, and again if it fails. It is
-// the only place where the recorder starts a process.
+// shipper runs the command for finished archives, one at a time, and again if it fails. Besides
+// it, only actions.run starts a process, for triggers.
 type shipper struct {
 	s    *Service
 	dir  string
