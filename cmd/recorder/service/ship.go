@@ -177,7 +177,7 @@ func (sh *shipper) ship(ctx context.Context, command []string, path string) erro
 	return execute(ctx, command, []string{path}, commandEnv(sh.dir, "TACHOGRAPH_ARCHIVE="+path), sh.s.config().Archive.OnFinishLimit)
 }
 
-// note removes a shipped archive from the list, or notes the failure. When a failure is in the
+// note removes a shipped archive from the list, or notes the failure. When a result is in the
 // status, its event is already in the archive.
 func (sh *shipper) note(path string, err error) {
 	last := Shipping{At: sh.s.opt.Machine.Now().Time(), Path: path}
