@@ -9,24 +9,22 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Chunks share nothing that decoding them changes, so that later ones can be
-// opened and decoded on other processors while what an earlier one holds is handed
-// out. What a reader or a plan notes is noted on the asker's goroutine, in the order
-// of the chunks.
+// Chunks share nothing that decoding them changes. Later ones can therefore be opened and
+// decoded on other processors while the contents of an earlier one are handed out. What a
+// reader or a plan notes is noted on the caller's goroutine, in the order of the chunks.
 
 const (
-	// leastAhead is how many chunks are worth goroutines.
+	// leastAhead is the least number of chunks that are worth starting goroutines for.
 	leastAhead  = 4
 	mostHelpers = 3
-	// window is how many are begun and not yet used.
+	// window is how many pieces may be begun and not yet used.
 	window = 6
 )
 
-// ahead calls use for 0 to n-1 in turn, until it returns false. Where there are
-// processors to run ahead, work is called for each number at some time before its
-// done returns, which panics where work did; it must touch nothing that the work or
-// use of other numbers changes. Where there are none done is nil, and what is to be
-// done is left to use.
+// ahead calls use for 0 to n-1 in turn, until it returns false. Where there are processors to
+// run ahead, it also calls work for each number, before use's done returns for that number. If
+// work panicked, done panics too. work must touch nothing that work or use of other numbers
+// changes. Where there are no such processors done is nil, and use has to do the work itself.
 func (r *Reader) ahead(n int, work func(i int), use func(i int, done func()) bool) {
 	helpers := min(runtime.GOMAXPROCS(0)-1, mostHelpers)
 	if r.twinned {
@@ -59,29 +57,29 @@ func (r *Reader) ahead(n int, work func(i int), use func(i int, done func()) boo
 	}
 }
 
-// alone ends the helpers of a question in the midst of which another one is asked
-// of the reader. What they have not done is done when its turn comes.
+// alone ends the helpers of a question that is interrupted by another one to the same reader.
+// Their remaining work is done when its turn comes.
 func (r *Reader) alone() {
 	if r.crew != nil {
 		r.crew.end()
 	}
 }
 
-// A crew works at pieces in their order, some ahead of who uses them.
+// A crew works at pieces in order, some ahead of their use.
 type crew struct {
 	work    func(i int)
 	helpers sync.WaitGroup
 
 	mu          sync.Mutex
-	free        sync.Cond // there is room again, or it has ended
-	turned      sync.Cond // the piece that is waited for is done
+	free        sync.Cond // there is room again, or the crew has ended
+	turned      sync.Cond // the awaited piece is done
 	pieces      []piece
 	begun, used int
 	ended       bool
 }
 
-// A piece is done, or failed with a panic, which belongs to the file that is asked
-// and must not end the program on a goroutine where nobody contains it.
+// A piece is done, or failed with a panic. The panic belongs to the file being read and must
+// not end the program on a goroutine that does not contain it.
 type piece struct {
 	done   bool
 	failed any
@@ -97,8 +95,8 @@ func (c *crew) help() {
 	}
 }
 
-// use notes that piece i is used. Helpers who wait for room are woken for more than
-// one piece.
+// use notes that piece i is used. It wakes the helpers that wait for room only once there is
+// room for more than one piece.
 func (c *crew) use(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +105,7 @@ func (c *crew) use(i int) {
 	}
 }
 
-// next does the next piece if there is room for it. The lock is held before and
-// after.
+// next does the next piece if there is room for it. The lock is held before and after.
 func (c *crew) next() bool {
 	i := c.begun
 	if i == len(c.pieces) || i >= c.used+window {
@@ -131,8 +128,7 @@ func (c *crew) do(i int) (failed any) {
 	return nil
 }
 
-// await returns when piece i is done, and meanwhile works at those that are not
-// begun.
+// await returns when piece i is done. Meanwhile it works at pieces that are not begun.
 func (c *crew) await(i int) {
 	c.mu.Lock()
 	for !c.pieces[i].done {
@@ -147,7 +143,7 @@ func (c *crew) await(i int) {
 	}
 }
 
-// end returns when no helper is at work any more.
+// end returns when no helper is working any more.
 func (c *crew) end() {
 	c.mu.Lock()
 	c.ended = true
@@ -156,8 +152,8 @@ func (c *crew) end() {
 	c.helpers.Wait()
 }
 
-// apart reports whether columns, which are in the order of time, are surely of as
-// many chunks.
+// apart reports whether each column, in the order of time, surely belongs to a chunk of its
+// own.
 func apart(cols []wantedColumn) bool {
 	for i := 1; i < len(cols); i++ {
 		if cols[i-1].v.Ref.Info.First.Cont >= cols[i].v.Ref.Info.First.Cont {
@@ -167,8 +163,8 @@ func apart(cols []wantedColumn) bool {
 	return true
 }
 
-// warm opens a chunk and reads the times of its groups that are wanted, for each to
-// find them; what is wrong is said by that.
+// warm opens a chunk and reads the times of its wanted groups, so that each finds them read. It
+// leaves errors for each to report.
 func (p *plan) warm(ref *archive.ChunkRef) {
 	if p.without.has(ref.Info.Schema) {
 		return
@@ -189,7 +185,7 @@ func (p *plan) warm(ref *archive.ChunkRef) {
 	}
 }
 
-// schemas are some that several goroutines ask about.
+// schemas is a set of schemas that several goroutines use.
 type schemas struct {
 	mu  sync.Mutex
 	set map[uint32]bool
@@ -260,7 +256,7 @@ func (h *shelf) fill(col *wantedColumn) {
 	})
 }
 
-// A shelf has the series of one column, and what ended its decoding.
+// A shelf has the series of one column, and the error that ended its decoding.
 type shelf struct {
 	chunk.Shelf
 	rows []int32

@@ -9,12 +9,12 @@ import (
 	"tachograph/store/fault"
 )
 
-// withoutCopies has nothing told twice: what several archives hold of a boot is told by one
-// of them, see tells. There the others show nothing; where nothing is left of one, it is left
-// out, and where something is left on both sides of others, it becomes several, which stand
-// in the order of time. With whole, only reduced ones give way to others: who puts archives
-// together compares them reading by reading. The paths of those that are left out are returned
-// as well.
+// withoutCopies makes sure that nothing is shown twice: what several archives of a boot hold is
+// shown by one of them (see tells), and the others hide it. An archive with nothing left to
+// show is left out. One with something left on both sides of another becomes several sources,
+// placed in the order of time. With whole, only reduced archives give way: a caller that merges
+// archives compares them reading by reading. withoutCopies also returns the paths of the
+// archives left out.
 func withoutCopies(all []*source, whole bool) (out []*source, left []string) {
 	type boot struct{ host, id string }
 	boots := make(map[boot][]*source)
@@ -58,8 +58,8 @@ func withoutCopies(all []*source, whole bool) (out []*source, left []string) {
 	return out, left
 }
 
-// tells are the stretches that b tells of so that a, another archive of its boot, need not.
-// Of two archives the one that comes first tells what both hold, but for chunks of it that
+// tells returns the stretches that b shows so that a, another archive of its boot, need not. Of
+// two archives the one that comes first shows what both hold, except for chunks of it that
 // cannot be read.
 func (b *source) tells(a *source) []archive.Stretch {
 	if a.Info.Empty || b.Info.Empty {
@@ -71,13 +71,13 @@ func (b *source) tells(a *source) []archive.Stretch {
 		}
 		return nil
 	}
-	// Of two that follow each other the wall clock may have been set back between them.
+	// If one archive follows the other, the wall clock may have been set back between them.
 	if a.Info.Last.Cont < b.began || b.Info.Last.Cont < a.began || !b.describes(a) {
 		return nil
 	}
 	own := b.ticks()
 	own.From = max(own.From, b.Info.Since)
-	// Only the first is read to find its damage; the other one if it has some.
+	// Only the first is read to find its damage, and the other one only if the first has some.
 	if b.comesBefore(a) {
 		all := []archive.Stretch{own}
 		if hurt := b.unreadable(); len(hurt) > 0 {
@@ -91,8 +91,8 @@ func (b *source) tells(a *source) []archive.Stretch {
 	return nil
 }
 
-// shown is what is left of a stretch without some others: for each part what is to be hidden
-// so that only it is shown.
+// shown returns what is left of a stretch without some others. For each remaining part, it
+// gives the stretches to hide so that only that part shows.
 func shown(all archive.Stretch, without []archive.Stretch) (parts [][]archive.Stretch) {
 	from := all.From
 	add := func(to int64) {
@@ -116,15 +116,16 @@ func shown(all archive.Stretch, without []archive.Stretch) (parts [][]archive.St
 	return parts
 }
 
-// comesBefore reports whether a tells what both it and b, of one boot, hold: the less it is
-// reduced, the more metrics it has, the less it is a part of others, the longer it is.
+// comesBefore reports whether a, rather than b of the same boot, shows what both hold. The less
+// reduced archive does, then the one that is made of more others, the one with more metrics, one
+// that is not a part of others, the longer one.
 func (a *source) comesBefore(b *source) bool {
 	x, y := &a.Info, &b.Info
 	return cmp.Or(cmp.Compare(x.Step, y.Step), len(y.Of)-len(x.Of), len(b.ByName)-len(a.ByName), cmp.Compare(min(x.Since, 1), min(y.Since, 1)),
 		cmp.Compare(y.To-y.From, x.To-x.From), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Path, y.Path)) < 0
 }
 
-// sinceBoot is when the first tick of a was read, by the clock that is never set.
+// sinceBoot returns when the first tick of a was read, on the clock that is never set.
 func (a *source) sinceBoot() int64 {
 	first := a.Info.Last.Cont
 	for _, ref := range a.Chunks {
@@ -133,7 +134,7 @@ func (a *source) sinceBoot() int64 {
 	return first
 }
 
-// ticks is the time that a has ticks of, whatever it says to cover.
+// ticks returns the time in which a has ticks, whatever time it claims to cover.
 func (a *source) ticks() archive.Stretch {
 	s := archive.Stretch{From: a.Info.From, To: a.Info.From}
 	for _, ref := range a.Chunks {
@@ -142,8 +143,8 @@ func (a *source) ticks() archive.Stretch {
 	return s
 }
 
-// unreadable are the times of chunks of a finished archive that are damaged. All of them
-// are read for it, once: it is asked only of archives that hold what others do.
+// unreadable returns the times of the damaged chunks of a finished archive. It reads all chunks
+// to find them, once, and is called only for archives that hold what others do.
 func (a *source) unreadable() []archive.Stretch {
 	if a.Info.Live || a.examined {
 		return a.damaged
@@ -168,7 +169,7 @@ func (a *source) describes(b *source) bool {
 	return true
 }
 
-// stretch is the time that a tells of, with what happened right before and after.
+// stretch returns the time that a covers, including events right before and after it.
 func (a *source) stretch() archive.Stretch {
 	s := archive.Stretch{From: a.Info.Begin(), To: a.Info.To}
 	for i := range a.Events {
@@ -179,7 +180,7 @@ func (a *source) stretch() archive.Stretch {
 	return s
 }
 
-// joined are stretches in order, those that touch each other as one.
+// joined sorts stretches and merges those that touch.
 func joined(list []archive.Stretch) []archive.Stretch {
 	slices.SortFunc(list, func(x, y archive.Stretch) int { return cmp.Compare(x.From, y.From) })
 	var out []archive.Stretch
@@ -193,7 +194,8 @@ func joined(list []archive.Stretch) []archive.Stretch {
 	return out
 }
 
-// without is what of stretches is in none of some others; both are apart and in order.
+// without returns the parts of list that are in none of others; in both, stretches are apart
+// and in order.
 func without(list, others []archive.Stretch) []archive.Stretch {
 	var out []archive.Stretch
 	for _, s := range list {
@@ -213,7 +215,7 @@ func without(list, others []archive.Stretch) []archive.Stretch {
 	return out
 }
 
-// within is what of stretches is in another one.
+// within returns the parts of the stretches that lie inside in.
 func within(list []archive.Stretch, in archive.Stretch) []archive.Stretch {
 	var out []archive.Stretch
 	for _, s := range list {

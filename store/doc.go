@@ -1,12 +1,11 @@
-// Package store reads what was recorded: a Reader shows one archive, or a
-// directory of them, as one timeline of values, events and lives. It is also
-// the front page of everything below it. FORMAT.md has the bytes, in
-// journal/FORMAT.md those of the journal.
+// Package store reads what was recorded: a Reader shows one archive, or a directory of them, as
+// one timeline of values, events and lives. It also introduces everything below it. FORMAT.md
+// documents the bytes, journal/FORMAT.md those of the journal.
 //
 // # The life of a tick
 //
-// A tick is everything of one class that was read at one deadline. The sampler
-// hands it to the Writer:
+// A tick is everything of one class that was read at one deadline. The sampler hands it to the
+// Writer:
 //
 //	sample ── tick ──> recording.Writer.Append
 //	                     │         │
@@ -21,18 +20,17 @@
 //	                               ▼
 //	             rotation: finished archive, its chunks merged to few large ones
 //
-// When Append returns, the tick is in the journal: killing the recorder loses
-// nothing. Within a second a barrier makes it safe from a crash of the kernel,
-// within minutes a full sync from a power cut. A Reader looks at both, the file
-// and the journal beside it, and sees each record once: a sequence number says
-// how far the file has taken the journal over.
+// When Append returns, the tick is in the journal: killing the recorder loses nothing. Within a
+// second a barrier makes it safe from a kernel crash, within minutes a full sync makes it safe
+// from a power cut. A Reader reads both the file and the journal beside it, and sees each
+// record once: a sequence number says how much of the journal the file has taken over.
 //
-// The container is bbolt because it survives any crash of its own writer and
-// its file is one that others can open. What that costs stands in boltread
-// (reading beside a writer, and damaged files, which bbolt does neither) and in
-// disk (bbolt believes its file, so somebody must look first).
+// The container is bbolt because it survives any crash of its own writer and because other
+// tools can open its file. Package boltread adds what bbolt cannot do: reading beside a writer,
+// and reading damaged files. Package disk adds a check: bbolt believes its file, so something
+// must look first.
 //
-// # Who knows whom
+// # Imports
 //
 //	query     recent           questions; knows the Reader. What was read last,
 //	  │          │             as the Reader would show it
@@ -58,29 +56,29 @@
 //	      └────┬─────┘
 //	    fault   varint         what can go wrong with them; numbers in bytes
 //
-// Imports go down in this picture and never up (TestImportsGoDown). sample/metric, which says what
-// a metric, a value and an event are, lies below all of it and below the
-// samplers: it is the one thing that both wings of the program share.
+// Imports go down in this picture and never up (TestImportsGoDown). sample/metric, which
+// defines metric, value and event, lies below all of it and below the samplers: it is the one
+// thing that both halves of the program share.
 //
 // # Words
 //
-//   - archive: what one rotation period of one boot of one host came to. It is
+//   - archive: the record of one rotation period of one boot of one host. It is
 //     live while it is being written, and finished afterwards.
 //   - directory: where a recorder keeps its archives, and its lock.
 //   - tick, event, description, configuration: what is recorded.
 //   - record: one of these in the journal, or one key and value of a bucket.
 //   - journal: what a live archive has accepted and its bbolt file does not hold
-//     yet. Its files are generations; to turn is to begin the next of them.
-//   - collect: to put together what came since the last commit, as a batch.
+//     yet. Its files are generations; to turn is to begin the next one.
+//   - collect: to put together, as a batch, what came since the last commit.
 //   - commit: to take batches over from the journal into the bbolt file.
-//   - seal: to encode a chunk, from which on it never changes. The configuration
-//     calls the interval at which everything is made safe from a power cut by
-//     the same word.
+//   - seal: to encode a chunk, which never changes afterwards. The configuration
+//     uses the same word for the interval at which everything is made safe from
+//     a power cut.
 //   - chunk: the ticks of a class over a stretch of time, column by column.
-//   - digest: what the instances of some chunks came to that come and go.
+//   - digest: a summary of the short-lived instances of some chunks.
 //   - rotate: to begin the next archive; finish: to complete the one before.
 //   - take over: what a start does with what an earlier run left.
 //   - trouble: the disk refuses. Recording goes on in memory, up to a bound.
-//   - damage: a file is not as it was written; loss: what cannot be read for it.
+//   - damage: a file is not as it was written; loss: what cannot be read because of it.
 //   - run: values of one series at successive ticks; span: a stretch of time.
 package store

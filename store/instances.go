@@ -16,9 +16,9 @@ func (r *Reader) instanceID(a *archive.File, indom, key string) instanceID {
 	return id
 }
 
-// instance is the reader's instance for row i of v: the same pointer for the
-// same instance wherever it occurs; its names must have been read. It carries the latest name that has been
-// come across.
+// instance returns the reader's instance for row i of v: the same pointer for the same instance
+// wherever it occurs. Its names must have been read before. It carries the latest name seen so
+// far.
 func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 	if v.Indom == metric.NoIndom {
 		return nil
@@ -29,7 +29,7 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 	}
 	in, err := v.Instance(i)
 	if err != nil {
-		return nil // whoever asks has looked at it before
+		return nil // the caller has read it before
 	}
 	id := r.instanceID(v.Ref.Archive, v.Indom, in.Key)
 	k := r.instances[id]
@@ -39,7 +39,8 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 		r.instances[id] = k
 	}
 	if n := len(in.Names); n > 0 {
-		// Rev is 1 of those that no second name was come across of, be it an earlier one.
+		// Rev is 1 for an instance with only one name seen so far. A second name, even an
+		// earlier one, raises it.
 		k.Rev += uint32(n - 1)
 		if k.Name != in.Names[0].Name || !slices.Equal(k.Labels, in.Names[0].Labels) {
 			k.Rev++
@@ -57,15 +58,15 @@ func (r *Reader) instance(v *archive.View, i int) *metric.Instance {
 type filter struct {
 	rows  []int // in their order; nil for all
 	count int
-	named bool // what they are called can be told
+	named bool // their names have been read
 }
 
-// some is a filter of these rows.
+// some returns a filter that accepts rows.
 func some(rows []int) *filter { return &filter{rows: rows, count: len(rows)} }
 
-// filter asks a selection about the rows of a column, about each instance once in an
-// archive. Instances that it turns down are not kept, and those that were not there in
-// the window are not looked at where that spares anything.
+// filter asks the selection about the rows of a column, about each instance once per archive.
+// It does not keep instances that the selection rejects, and skips those that were absent from
+// the window where that saves work.
 func (r *Reader) filter(p *plan, col *column) (*filter, error) {
 	sel, v := p.sel, col.v
 	if p.ofCohort(v) {
@@ -104,7 +105,7 @@ func (r *Reader) filter(p *plan, col *column) (*filter, error) {
 	return some(rows), nil
 }
 
-// accepted are those of some rows that the selection accepts.
+// accepted returns the rows that the selection accepts.
 func (p *plan) accepted(v *archive.View, rows []int) ([]int, error) {
 	kept := rows[:0]
 	for _, row := range rows {
@@ -131,10 +132,10 @@ func (p *plan) asks(indom string, in *chunk.Instance) bool {
 	return yes
 }
 
-// ofCohort reports whether the rows of v are parted into cohorts.
+// ofCohort reports whether the rows of v are divided into cohorts.
 func (p *plan) ofCohort(v *archive.View) bool { return p.sel.Cohort != nil && metric.PerBoot(v.Indom) }
 
-// find looks for the keys in v and leaves the other names alone.
+// find returns the rows that have the keys, without reading the other names.
 func (k *keys) find(v *archive.View) (found []int, err error) {
 	if sought(len(k.list), v.Size) {
 		for _, key := range k.list {
@@ -156,8 +157,7 @@ func (k *keys) find(v *archive.View) (found []int, err error) {
 	return found, nil
 }
 
-// those is a filter of the rows that were found, unless the selection turns them
-// down.
+// those returns a filter of the found rows, except those that the selection rejects.
 func (p *plan) those(v *archive.View, found []int, err error) (*filter, error) {
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func contains(keys []string, key string) bool {
 	return false
 }
 
-// describe is an instance as its chunk knows it.
+// describe returns an instance with its latest name in the chunk.
 func describe(in *chunk.Instance) metric.Instance {
 	m := metric.Instance{Key: in.Key}
 	if n := len(in.Names); n > 0 {

@@ -9,14 +9,14 @@ import (
 	"tachograph/store/chunk"
 )
 
-// keys are those of the instances of a domain that are wanted, if they are few.
+// keys are the keys of the wanted instances of a domain, if they are few.
 type keys struct {
 	few  bool
 	list []string
 	set  func() map[string]bool // of the list
 }
 
-// setOf makes a set of a list once it is asked for.
+// setOf returns a function that makes a set of list when it is first called.
 func setOf(list []string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		set := make(map[string]bool, len(list))
@@ -27,19 +27,19 @@ func setOf(list []string) func() map[string]bool {
 	})
 }
 
-// sought reports whether so many keys are looked for one by one among so many
-// instances; otherwise it is cheaper to look at the keys of all of these.
+// sought reports whether to look for so many keys one by one among so many instances. Otherwise
+// it is cheaper to go through the keys of all the instances.
 func sought(keys, instances int) bool { return keys*keyCost < instances }
 
-// keyCost is how many keys can be told in the time that looking for one takes.
+// keyCost is how many keys can be read in the time that looking for one takes.
 const keyCost = 8
 
-// mostKeys is how many instances are looked for one by one: to find more, all
-// names are decoded.
+// mostKeys is the most instances that are looked for one by one. To find more, all names are
+// decoded.
 const mostKeys = 4096
 
-// keys are the keys that the plan wants of a domain: those that the selection
-// lists, or those of the instances that it accepts by some name.
+// keys returns the keys that the plan wants of a domain: those that the selection lists, or
+// those of the instances that it accepts by some name.
 func (p *plan) keys(indom string) *keys {
 	k := p.chosen[indom]
 	if k != nil {
@@ -59,7 +59,7 @@ func (p *plan) keys(indom string) *keys {
 	return k
 }
 
-// seek looks in all groups of a domain for what the selection accepts.
+// seek looks in all groups of a domain for instances that the selection accepts.
 func (p *plan) seek(indom string, k *keys) {
 	c := collector{keys: k, seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
 		probe := describe(in)
@@ -83,7 +83,7 @@ func (p *plan) seek(indom string, k *keys) {
 	}
 	p.r.ahead(len(refs), func(i int) {
 		for _, v := range views[refs[i]] {
-			_ = v.Seek(p.sel.Sought, ignore) // What is wrong is said below.
+			_ = v.Seek(p.sel.Sought, ignore) // Errors are reported below.
 		}
 	}, func(i int, done func()) bool {
 		if done != nil {
@@ -100,10 +100,10 @@ func (p *plan) seek(indom string, k *keys) {
 	k.set = setOf(k.list)
 }
 
-// ignore is for who wants instances decoded, to be told of them later.
+// ignore is the callback for decoding instances ahead, before they are needed.
 func ignore(*chunk.Instance) {}
 
-// A collector collects the keys of what is accepted.
+// A collector collects the keys of accepted instances.
 type collector struct {
 	*keys
 	seen   map[string]bool // what was asked about under a key is not asked again once accepted
@@ -123,10 +123,9 @@ func (c *collector) end() {
 	}
 }
 
-// Keys are the keys of the instances of a domain that accept takes by any of
-// their names, all of which have traits of s, in the chunks between two wall
-// clocks (to 0: no end); ok is false if they are not few. accept must not keep
-// what it is given.
+// Keys returns the keys of the instances of a domain that accept takes by any of their names,
+// in the chunks between two wall clocks (to 0: no end). All names that it looks at have traits
+// of s. ok is false if there are too many. accept must not keep its argument.
 func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *metric.Instance) bool) (list []string, ok bool) {
 	sel := Selection{From: from, To: to}
 	c := collector{keys: &keys{}, seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {
@@ -138,7 +137,7 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 		})
 	}}
 	r.alone()
-	var without schemas // that do not have the domain
+	var without schemas // schemas that do not have the domain
 	for _, a := range r.archives {
 		var refs []*archive.ChunkRef
 		for _, ref := range a.Chunks {
@@ -151,7 +150,7 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 				_, _ = seekIn(refs[i], indom, s, ignore, func(error) {})
 			}
 		}, func(i int, done func()) bool {
-			handed := false // nothing is
+			handed := false // nothing is handed out
 			ref := refs[i]
 			a.contain(&handed, func() bool {
 				if done != nil {
@@ -176,8 +175,8 @@ func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *m
 	return c.list, c.few
 }
 
-// seekIn calls fn with what may be sought in one chunk, and reports whether that
-// has the domain at all.
+// seekIn calls fn with the instances in one chunk that s may match, and reports whether the
+// chunk has the domain at all.
 func seekIn(ref *archive.ChunkRef, indom string, s *Sought, fn func(*chunk.Instance), lose func(error)) (found bool, err error) {
 	opened, err := ref.Open()
 	if err != nil {

@@ -20,7 +20,7 @@ type column struct {
 	spans []archive.Span
 }
 
-// until is the last of the blocks in the window.
+// until returns the last block in the window.
 func (c *column) until() uint32 {
 	last := uint32(0)
 	for _, s := range c.spans {
@@ -29,9 +29,9 @@ func (c *column) until() uint32 {
 	return last
 }
 
-// there are the rows of a column whose instances were there in its spans, and whose
-// names can be told, where it is worth telling them from the others: of processes and
-// threads, of which most come and go. ok is false where it is not.
+// there returns the rows whose instances were present in the column's spans and whose names can
+// be read. It does so only where this excludes something worth excluding: for processes and
+// threads, most of which come and go. Otherwise ok is false.
 func (c *column) there() (rows []int, ok bool, err error) {
 	const fewRows = 256
 	v := c.v
@@ -49,8 +49,8 @@ func (c *column) there() (rows []int, ok bool, err error) {
 	return rows, true, err
 }
 
-// A plan is what a selection comes to in one archive: for each metric its
-// columns in the order of time.
+// A plan says what a selection reads from one archive: for each metric its columns in the order
+// of time.
 type plan struct {
 	r       *Reader
 	a       *source
@@ -59,13 +59,13 @@ type plan struct {
 	names   []string
 	columns map[string][]column
 	filters map[*archive.View]*filter
-	asked   map[[2]string]bool // domain, key: what sel.Instance said
+	asked   map[[2]string]bool // domain, key: what sel.Instance answered
 	chosen  map[string]*keys   // by domain
-	without schemas            // that have no wanted column
+	without schemas            // schemas that have no wanted column
 	there   map[*archive.View]*presence
 }
 
-// presence is that of a group.
+// presence returns the presence of v's group, from the plan's cache if it is there.
 func (p *plan) presence(v *archive.View) (*presence, error) {
 	if x, ok := p.there[v]; ok {
 		return x, nil
@@ -81,7 +81,7 @@ func (p *plan) presence(v *archive.View) (*presence, error) {
 	return x, nil
 }
 
-// newPlan is a plan without columns yet.
+// newPlan returns a plan without columns.
 func (r *Reader) newPlan(a *source, sel *Selection) *plan {
 	return &plan{r: r, a: a, sel: sel, wanted: a.wanted(sel), columns: make(map[string][]column),
 		filters: make(map[*archive.View]*filter), asked: make(map[[2]string]bool),
@@ -95,7 +95,7 @@ func (sel *Selection) end() int64 {
 	return sel.To
 }
 
-// archivesOf are the archives that sel may want something of.
+// archivesOf returns the archives that may hold something sel asks for.
 func (r *Reader) archivesOf(sel *Selection) []*source {
 	var out []*source
 	for _, a := range r.archives {
@@ -151,9 +151,8 @@ func (r *Reader) plan(a *source, sel *Selection) *plan {
 	return p
 }
 
-// Seams are the wall clocks at which the chunks of the class that was read most
-// often end, between from and to: summaries of what lies between two of them need
-// no decoding.
+// Seams returns the wall clocks, between from and to, at which the chunks of the class with the
+// most ticks end. Summarizing what lies between two of them needs no decoding.
 func (r *Reader) Seams(hosts []string, from, to int64) []int64 {
 	var seams []int64
 	for _, a := range r.archivesOf(&Selection{Hosts: hosts}) {
@@ -188,7 +187,7 @@ func (p *plan) each(ref *archive.ChunkRef, fn func(v *archive.View, col int, d *
 	}()
 	c, err := ref.Open()
 	if err != nil {
-		found = true // for all that is known
+		found = true // as far as is known
 		p.a.lose(err)
 		return
 	}
@@ -228,8 +227,8 @@ func (p *plan) wantsAny(g *chunk.Group) bool {
 	return false
 }
 
-// passes reports whether none of the wanted keys, if these are few, is in a group;
-// that is found out before anything else of the group is read.
+// passes reports whether a group holds none of the wanted keys, provided that these are few. It
+// does so before anything else of the group is read.
 func (p *plan) passes(g *chunk.Group, lose func(error)) bool {
 	if p.sel.Keys == nil || g.Indom == metric.NoIndom || !sought(len(p.sel.Keys), g.Size) {
 		return false
@@ -246,8 +245,7 @@ func (p *plan) passes(g *chunk.Group, lose func(error)) bool {
 	return true
 }
 
-// finish brings the columns of each metric into the order of time, which is
-// that of the clock that is never set.
+// finish sorts the columns of each metric by time, on the clock that is never set.
 func (p *plan) finish() {
 	for name, cols := range p.columns {
 		p.names = append(p.names, name)
@@ -258,8 +256,8 @@ func (p *plan) finish() {
 	sort.Strings(p.names)
 }
 
-// before makes a plan that has, of each metric and class that sel wants, only
-// the last block before the window.
+// before makes a plan with only the last block before the window, for each metric and class
+// that sel asks for.
 func (r *Reader) before(a *source, sel *Selection) *plan {
 	p := r.newPlan(a, sel)
 	type place struct {
@@ -276,8 +274,8 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 		}
 	}
 	inClass := make(map[metric.Class]int)
-	// The window begins in the first chunk of a class that reaches into it:
-	// later ones are not before it, even if the clock was set back in them.
+	// The window begins in the first chunk of a class that reaches into it. Later chunks are
+	// not before the window, even if the clock was set back in them.
 	begin := make(map[metric.Class]*archive.ChunkRef)
 	for _, ref := range a.Chunks {
 		if ref.Info.From <= sel.end() && ref.Info.To >= sel.From && begin[ref.Info.Class] == nil {
@@ -310,8 +308,8 @@ func (r *Reader) before(a *source, sel *Selection) *plan {
 	return p
 }
 
-// filter is what sel wants of the rows of a column, which is that of all columns of its
-// view: they have the same spans.
+// filter returns the filter of the column's rows. All columns of a view share one, because they
+// have the same spans.
 func (p *plan) filter(r *Reader, col *column) *filter {
 	f := p.filters[col.v]
 	if f == nil {
@@ -321,7 +319,7 @@ func (p *plan) filter(r *Reader, col *column) *filter {
 	return f
 }
 
-// sound is f, or where that could not be made one of no rows.
+// sound returns f, or a filter that accepts no rows where making f failed.
 func (p *plan) sound(f *filter, err error) *filter {
 	if err != nil {
 		p.a.lose(err)

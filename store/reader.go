@@ -34,44 +34,43 @@ type opened struct {
 	complete  func(*metric.Host, *metric.Desc)
 	instances map[instanceID]*known
 	nextID    uint64
-	refused   []Loss // files that cannot be opened, until they are told
+	refused   []Loss // files that cannot be opened, until they are reported
 	copies    []string
 	crew      *crew // nil unless it runs ahead
-	whole     bool  // what several archives hold is in all of them
+	whole     bool  // show everything in an archive, even what others hold too
 }
 
-// Until ends all questions soon after ctx ends, also those of twins and of views that are
-// made from now on. The caller throws away what they have answered by then.
+// Until ends all questions soon after ctx ends, also those of twins and of views that are made
+// from now on. The caller discards what they have answered by then.
 func (r *Reader) Until(ctx context.Context) { r.until = ctx }
 
-// over reports whether the answer is not wanted any more.
+// over reports whether the context of Until has ended.
 func (r *Reader) over() bool { return r.until != nil && r.until.Err() != nil }
 
-// Single leaves r without a twin. A server does so for each client, so that one question
-// does not take all processors.
+// Single keeps r from having a twin. A server does so for each client, so that one question
+// does not use all processors.
 func (r *Reader) Single() { r.single = true }
 
-// instanceID is what makes an instance the same one across archives.
+// instanceID identifies an instance across archives.
 type instanceID struct{ host, boot, indom, key string }
 
-// A known instance is one that a reader has handed out.
+// A known instance is one that a reader has returned.
 type known struct {
 	metric.Instance
-	named int64 // since when, in wall clock, it has been called so
+	named int64 // the wall clock since which it has had this name
 }
 
-// Open opens archives: files, or directories, of which it opens all.
+// Open opens archives. A path is a file, or a directory whose archives are all opened.
 func Open(paths ...string) (*Reader, error) { return OpenWith(nil, paths...) }
 
-// OpenWith is Open for readers that know more of metrics than archives of the
-// past say: complete is given a copy of each description that is used, and may
-// add to it.
+// OpenWith is Open for readers that know more about metrics than older archives say: complete
+// gets a copy of each description that is used, and may add to it.
 func OpenWith(complete func(*metric.Host, *metric.Desc), paths ...string) (*Reader, error) {
 	return (&Reader{opened: &opened{paths: paths, complete: complete}}).open()
 }
 
-// OpenWhole is Open for who puts archives together: each holds all that its file does, also
-// what others hold.
+// OpenWhole is Open for callers that merge archives: each archive shows everything in its file,
+// even what other archives hold too.
 func OpenWhole(paths ...string) (*Reader, error) {
 	return (&Reader{opened: &opened{paths: paths, whole: true}}).open()
 }
@@ -85,11 +84,11 @@ func (r *Reader) open() (*Reader, error) {
 	return r, nil
 }
 
-// mostTold is of how many archives it is told why they cannot be read, where none can.
+// mostTold is for how many archives Refresh says why they cannot be read, where none can.
 const mostTold = 8
 
-// Refresh looks for what has been recorded since: new archives, and new ticks
-// in live ones. Archives that are gone are forgotten.
+// Refresh looks for what has been recorded since: new archives, and new ticks in live ones.
+// Archives that are gone are forgotten.
 func (r *Reader) Refresh() error {
 	r.alone()
 	var now []*source
@@ -126,7 +125,7 @@ func (r *Reader) Refresh() error {
 	return nil
 }
 
-// files lists what the reader's paths stand for.
+// files lists the archive files that the reader's paths name.
 func (r *Reader) files() ([]string, error) {
 	var files []string
 	for _, p := range r.paths {
@@ -140,9 +139,9 @@ func (r *Reader) files() ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// take opens the files, or looks for news in those that are open. It begins
-// with the latest: while a writer turns from one archive to the next, the old
-// one is complete when the new one holds anything.
+// take opens the files, or looks for news in those that are open. It begins with the latest:
+// while a writer rotates from one archive to the next, the old one is complete once the new one
+// holds anything.
 func (r *Reader) take(files []string) (now []*source, refused []Loss, errs []error) {
 	for _, f := range slices.Backward(files) {
 		i := slices.IndexFunc(r.archives, func(a *source) bool { return a.Info.Path == f })
@@ -182,8 +181,8 @@ func (r *Reader) replace(now []*source) {
 	r.archives = now
 }
 
-// withoutPast leaves out live archives that stand beside their finished selves:
-// the writer removes them a moment after.
+// withoutPast removes live archives whose finished version is there too: the writer removes the
+// live file a moment after.
 func withoutPast(all []*source) []*source {
 	finished := make(map[string]bool)
 	for _, a := range all {
@@ -200,7 +199,7 @@ func withoutPast(all []*source) []*source {
 	})
 }
 
-// sort brings the archives into the order of time.
+// sort sorts the archives by time.
 func (r *Reader) sort() {
 	slices.SortStableFunc(r.archives, func(a, b *source) int {
 		switch {
@@ -211,7 +210,7 @@ func (r *Reader) sort() {
 		}
 		return 0
 	})
-	// Of the parts of a boot each begins with how things stood, which the one before tells.
+	// Each part of a boot begins with its standing values, which the part before already has.
 	began := make(map[[2]string]bool)
 	for _, a := range r.archives {
 		boot := [2]string{a.Info.Host.ID, a.Info.BootID}
@@ -223,7 +222,7 @@ func (r *Reader) sort() {
 	}
 }
 
-// in is sel for what is asked of a: nothing that an earlier archive tells.
+// in returns sel limited to what to ask of a: nothing that an earlier archive answers.
 func (sel *Selection) in(a *source) *Selection {
 	if a.Covered <= sel.From {
 		return sel
@@ -233,11 +232,11 @@ func (sel *Selection) in(a *source) *Selection {
 	return &part
 }
 
-// begin is where a stands in the order of time. One without ticks holds events
-// of the time when it was made.
+// begin returns a's place in the order of time. An archive without ticks holds events from the
+// time when it was made.
 func (a *source) begin() int64 { return a.Info.Begin() }
 
-// expand lists the archive files that path stands for.
+// expand lists the archive files that path names.
 func expand(path string) ([]string, error) {
 	st, err := layout.Stat(path)
 	if err != nil {
@@ -259,8 +258,8 @@ func expand(path string) ([]string, error) {
 	return files, nil
 }
 
-// unbundled is the file at path, or if that is a bundle the archives in it; with it, if it is
-// damaged, which is told by opening it.
+// unbundled returns the file at path, or the archives in it if it is a bundle. A damaged bundle
+// is returned too, so that opening it reports the damage.
 func unbundled(path string) []string {
 	members, isBundle, err := layout.BundleAt(path)
 	if !isBundle || err != nil {
@@ -280,7 +279,7 @@ func (r *Reader) Close() error {
 	return errors.Join(errs...)
 }
 
-// Hosts are the hosts that were recorded, each as its latest archive says.
+// Hosts returns the recorded hosts, each as its latest archive describes it.
 func (r *Reader) Hosts() []metric.Host {
 	var hosts []metric.Host
 	for _, a := range r.archives {
@@ -294,7 +293,7 @@ func (r *Reader) Hosts() []metric.Host {
 	return hosts
 }
 
-// Archives are the archives in the order of time.
+// Archives returns the archives in the order of time.
 func (r *Reader) Archives() []*archive.Info {
 	var infos []*archive.Info
 	for _, a := range r.archives {
@@ -303,12 +302,12 @@ func (r *Reader) Archives() []*archive.Info {
 	return infos
 }
 
-// Copies are the paths of the archives of which nothing is told, as others tell all that they
-// hold.
+// Copies returns the paths of the archives that the reader leaves out, because others hold all
+// that they do.
 func (r *Reader) Copies() []string { return r.copies }
 
-// Files are the archives in the order of time, for who takes out of them whatever they
-// hold and asks nothing else meanwhile.
+// Files returns the archives in the order of time, for callers that read everything in them and
+// ask nothing else meanwhile.
 func (r *Reader) Files() []*archive.File {
 	r.alone()
 	files := make([]*archive.File, len(r.archives))
@@ -318,8 +317,8 @@ func (r *Reader) Files() []*archive.File {
 	return files
 }
 
-// Metrics are the metrics of all archives by name; of several descriptions the
-// newest.
+// Metrics returns the metrics of all archives by name; where there are several descriptions,
+// the newest.
 func (r *Reader) Metrics() []*metric.Desc {
 	byName := make(map[string]*metric.Desc)
 	for _, a := range r.archives {
@@ -337,7 +336,7 @@ func (r *Reader) Metrics() []*metric.Desc {
 	return ds
 }
 
-// Lookup is the newest description of the metric called name, or nil.
+// Lookup returns the newest description of the metric called name, or nil.
 func (r *Reader) Lookup(name string) *metric.Desc {
 	for i := len(r.archives) - 1; i >= 0; i-- {
 		a := r.archives[i]
@@ -348,8 +347,8 @@ func (r *Reader) Lookup(name string) *metric.Desc {
 	return nil
 }
 
-// LookupIn is the newest description of the metric called name in one of the
-// reader's archives, or nil.
+// LookupIn returns the newest description of the metric called name in one of the reader's
+// archives, or nil.
 func (r *Reader) LookupIn(info *archive.Info, name string) *metric.Desc {
 	for _, a := range r.archives {
 		if ns := a.ByName[name]; &a.Info == info && len(ns) > 0 {
@@ -359,12 +358,11 @@ func (r *Reader) LookupIn(info *archive.Info, name string) *metric.Desc {
 	return nil
 }
 
-// keepOpen is how many chunks of which something was decoded stay open after a
-// query.
+// keepOpen is how many chunks with decoded parts stay open after a query.
 const keepOpen = 64
 
-// release forgets what was decoded of a, if that and what is open of others
-// is much.
+// release forgets what was decoded of a, if more than keepOpen chunks of all archives hold
+// decoded parts.
 func (r *Reader) release(a *source) {
 	n := 0
 	for _, other := range r.archives {

@@ -9,10 +9,10 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Select returns the values that sel wants: archive by archive in the order of
-// time, in an archive metric by metric in the order of names, in a metric
-// instance by instance, each in one or more runs in the order of time. What is
-// damaged is left out and noted in the archive's Damage.
+// Select yields the values that sel asks for: archive by archive in the order of time, within
+// an archive metric by metric in the order of names, within a metric instance by instance, each
+// in one or more runs in the order of time. What is damaged is left out and noted in the
+// archive's Damage.
 func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 	return func(yield func(*Run) bool) {
 		out := false
@@ -21,14 +21,13 @@ func (r *Reader) Select(sel Selection) iter.Seq[*Run] {
 	}
 }
 
-// walk calls fn with what sel wants of each archive, until it returns false:
-// first with the values before the window, if they are asked for. *out is true
-// while fn hands something out.
+// walk calls fn with the plan of sel for each archive, until it returns false: first with the
+// values before the window, if sel asks for them. *out is true while fn yields something.
 func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	r.alone()
 	boot := func(a *source) instanceID { return instanceID{host: a.Info.Host.ID, boot: a.Info.BootID} }
 	prior := make(map[instanceID]*source) // the last archive of each boot before the window
-	reach := make(map[instanceID]bool)    // the boots that reach into it,
+	reach := make(map[instanceID]bool)    // the boots that reach into the window,
 	began := make(map[instanceID]bool)    // and those of them in which it has begun
 	list := r.archivesOf(sel)
 	for _, a := range list {
@@ -44,7 +43,7 @@ func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 			break
 		}
 		if a.Info.To < sel.From {
-			// What a boot has left comes in its turn, before all that is later.
+			// A boot that ended before the window comes in its turn, before everything later.
 			if sel.Prior && !reach[b] && prior[b] == a && !a.contain(out, func() bool { return r.priors(sel, nil, a, fn) }) {
 				return
 			}
@@ -66,8 +65,8 @@ func (r *Reader) walk(sel *Selection, out *bool, fn func(*plan) bool) {
 	}
 }
 
-// priors calls fn with the last values before the window: those in a, and of
-// metrics that a has none of, those of the archive before it.
+// priors calls fn with the last values before the window: those in a, and for metrics without
+// any in a, those of the archive before it.
 func (r *Reader) priors(sel *Selection, before, a *source, fn func(*plan) bool) bool {
 	p := r.before(a, sel)
 	if before != nil {
@@ -94,19 +93,19 @@ type emitter struct {
 	r     *Reader
 	yield func(*Run) bool
 	run   Run
-	// For gathering: the series of one metric by chunk, the shelved ones, and
-	// by instance number the latest of its own.
+	// For gathering: the series of one metric by chunk, the shelved series, and the latest
+	// shelved series by instance number.
 	shelves []shelf
 	shelved []shelved
 	latest  []int32
 	order   []int32
 }
 
-// A shelved one is a series of one chunk, waiting for its turn on the shelf.
+// A shelved is a series of one chunk, waiting on a shelf for its turn.
 type shelved struct {
 	col, place int32  // the column, and the place on its shelf
-	id         uint32 // of the instance
-	// next is that of the same instance in a later chunk, 0 for none.
+	id         uint32 // the instance's
+	// next is the same instance's series in a later chunk, 0 for none.
 	next int32
 }
 
@@ -147,13 +146,13 @@ func (e *emitter) alone(p *plan, cols []column) bool {
 	return true
 }
 
-// A wantedColumn is a column with the rows that are wanted of it, nil for all.
+// A wantedColumn is a column with its wanted rows, nil for all.
 type wantedColumn struct {
 	*column
 	rows []int
 }
 
-// wantedOf are the columns that have any rows that are wanted.
+// wantedOf returns the columns that have wanted rows.
 func (e *emitter) wantedOf(p *plan, cols []column) []wantedColumn {
 	out := make([]wantedColumn, 0, len(cols))
 	for i := range cols {
@@ -167,7 +166,7 @@ func (e *emitter) wantedOf(p *plan, cols []column) []wantedColumn {
 	return out
 }
 
-// decode has each column decoded, ahead where that can be, and calls use for it.
+// decode decodes each column, ahead where possible, and calls use for it.
 func (e *emitter) decode(cols []wantedColumn, work func(i int), use func(i int, done func()) bool) {
 	if apart(cols) {
 		e.r.ahead(len(cols), work, use)
@@ -180,8 +179,8 @@ func (e *emitter) decode(cols []wantedColumn, work func(i int), use func(i int, 
 	}
 }
 
-// direct emits series as they are decoded: possible where a metric's columns
-// cannot hold the same instance twice out of turn.
+// direct emits series as they are decoded. This is possible where a metric's columns cannot
+// hold the same instance twice out of turn.
 func (e *emitter) direct(p *plan, all []column) bool {
 	goOn := true
 	cols := e.wantedOf(p, all)
@@ -221,8 +220,8 @@ func (e *emitter) room(n int) {
 	}
 }
 
-// gathered decodes a metric's columns in all chunks before it emits, so that
-// the runs of an instance come together. What is kept is only changes.
+// gathered decodes a metric's columns in all chunks before it emits, so that the runs of an
+// instance come together. It keeps only changes.
 func (e *emitter) gathered(p *plan, all []column) bool {
 	e.shelved, e.order = e.shelved[:0], e.order[:0]
 	cols := e.wantedOf(p, all)
@@ -284,7 +283,7 @@ func (e *emitter) note(col, place int32, in *metric.Instance) {
 	e.shelved = append(e.shelved, shelved{col: col, place: place, id: id})
 }
 
-// named makes sure that the instances of v that are wanted can be told.
+// named makes sure that the names of v's wanted instances are read.
 func (p *plan) named(v *archive.View) bool {
 	if f := p.filters[v]; f != nil && f.named || v.Indom == metric.NoIndom || p.keys(v.Indom).few {
 		return true // there are none, or the filter has found them
@@ -319,8 +318,7 @@ func (e *emitter) series(p *plan, col *column, row int, s *chunk.Series) bool {
 		}
 	}
 	for _, sp := range col.spans {
-		// Mostly the instance was there all the time, and its times are taken as
-		// they stand.
+		// Mostly the instance was there all the time, and its times are taken unchanged.
 		there := len(in.Runs) == 1 && in.Runs[0].Start <= sp.From && in.Runs[0].End > sp.To
 		if there {
 			run.Wall = append(run.Wall, v.Wall[sp.From:sp.To+1]...)

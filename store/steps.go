@@ -10,19 +10,20 @@ import (
 	"tachograph/store/layout"
 )
 
-// A summed series is what it came to, and of a reduced archive, whose blocks stand for
-// many readings, how long before its block the first of them was made, how long a first
-// value that is a mean was held, and how long before the last block the last reading was.
+// A summed is the summary of a series. Blocks of a reduced archive stand for many readings. For
+// these it also has how long before its block the first reading was made (began), how long a
+// first value that is a mean was held (lead), and how long before the last block the last
+// reading was made (ended).
 type summed struct {
 	chunk.Summary
 	began, lead, ended int64
 	since, until       int64 // how long before the first and the last block the instance was read first and last
-	every              int64 // how long it is between the readings in the step of the first value
-	came               bool  // it came in that
+	every              int64 // the time between readings in the step of the first value
+	came               bool  // the instance came in that step
 	averaged           bool  // the last value is the mean of its step
 }
 
-// A stepped column is a column of a reduced archive with what that keeps of each step.
+// A stepped is a column of a reduced archive with what the archive keeps of each step.
 type stepped struct {
 	col                                    *column
 	first, min, max, mean, steepest, lived int // columns of the group; -1 where there is none
@@ -31,7 +32,7 @@ type stepped struct {
 	there                                  *presence
 }
 
-// companions finds what a reduced archive keeps beside a column; nil where it is nothing.
+// companions finds the columns that a reduced archive keeps beside col; nil if there are none.
 func (p *plan) companions(col *column) (*stepped, error) {
 	v := col.v
 	s := &stepped{col: col}
@@ -68,7 +69,7 @@ func (p *plan) companions(col *column) (*stepped, error) {
 	return s, err
 }
 
-// A step is what a series came to in one of a reduced archive: in a block.
+// A step is what a reduced archive holds of a series in one step, which is a block.
 type step struct {
 	block                          uint32
 	why                            metric.Reason
@@ -86,7 +87,7 @@ func (p *plan) summarizeSteps(s *stepped, rows []int, add func(*column, int, *su
 			rows[i] = i
 		}
 	}
-	// Some rows at a time: there may be processes by the ten thousand.
+	// A limited number of steps at a time: there may be tens of thousands of processes.
 	const most = 1 << 18
 	for len(rows) > 0 && !p.r.over() {
 		n, steps := 0, 0
@@ -118,7 +119,7 @@ func (p *plan) summarizeSteps(s *stepped, rows []int, add func(*column, int, *su
 	return nil
 }
 
-// decode decodes the steps of some rows, which rise.
+// decode decodes the steps of some rows, which must be in rising order.
 func (s *stepped) decode(rows []int) ([][]step, error) {
 	v := s.col.v
 	out := make([][]step, len(rows))
@@ -195,10 +196,9 @@ func (s *stepped) decode(rows []int) ([][]step, error) {
 	return out, err
 }
 
-// sum puts the steps of a span together. What readings there were in a step, how long it
-// was between the first and the last of them and what it had been before are known, so
-// what comes out is what all readings would have come to, but for the mean, which is kept
-// with 24 binary digits.
+// sum adds up the steps of a span. Known are the number of readings in a step, the time between
+// the first and the last of them, and the value before. The result is therefore what all
+// readings would have given, except for the mean, which is kept with 24 binary digits.
 func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bool) {
 	d, v := s.col.desc, s.col.v
 	typ := d.Type
@@ -211,13 +211,13 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 		x := &steps[i]
 		b := x.block
 		n := s.readings[b]
-		held := s.lived >= 0 // by processes, of which a step has a mean even where they have gone
+		held := s.lived >= 0 // processes, whose steps have a mean even where they have gone
 		if x.why != metric.Present && !(held && x.hasMean) {
 			out.Missing += n
 			continue
 		}
 		if x.why != metric.Present {
-			// It has gone, and what it held last is not told: its mean is.
+			// The process has gone, and its last value is not recorded, but its mean is.
 			x.last = bitsOf(typ, x.mean)
 		}
 		began, ended, lived := s.began[b], int64(0), int64(0)
@@ -232,7 +232,7 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 				if every := s.there.every(b); every > 0 {
 					n = uint64(max(0, began-ended+every/2)/every) + 1
 				}
-				if lived > 0 && x.why != metric.Present { // It has a value for so long, from the reading before its first one on.
+				if lived > 0 && x.why != metric.Present { // The process has a value for so long, beginning with the reading before its first one.
 					before := s.there.every(b)
 					if out.Count > 0 {
 						before = v.Cont[b] - began - (v.Cont[out.LastBlock] - out.ended)
@@ -246,11 +246,12 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 		mean := x.mean
 		switch {
 		case held && x.hasMean:
-			// Of processes no smallest value is kept; the mean has fewer digits than the others.
+			// For processes no smallest value is kept, and the mean has fewer digits than the
+			// other numbers.
 			if float32(number(x.max)) == float32(mean) {
 				mean = number(x.max)
 			}
-		case d.Sem != metric.Counter && chunkSame(typ, x.min, x.max): // of counters neither is kept
+		case d.Sem != metric.Counter && chunkSame(typ, x.min, x.max): // counters keep neither
 			mean = number(x.min)
 		case !x.hasMean:
 			mean = float64((number(x.first) + number(x.last)) / 2)
@@ -314,7 +315,7 @@ func (s *stepped) sum(steps []step, row int, sp archive.Span) (out summed, ok bo
 	return out, out.Count+out.Missing > 0
 }
 
-// gain adds what a counter gained since the last value.
+// gain adds a counter's increase since the last value.
 func (s *stepped) gain(out *summed, to uint64, seconds float64) {
 	if s.col.desc.Sem != metric.Counter {
 		return
@@ -332,7 +333,7 @@ func (s *stepped) gain(out *summed, to uint64, seconds float64) {
 	}
 }
 
-// steepless reports whether nothing tells how steeply a metric rose.
+// steepless reports whether nothing records how steeply a metric rose.
 func steepless(d *metric.Desc) bool { return d.Sem == metric.Counter && metric.PerBoot(d.Indom) }
 
 func chunkSame(t metric.Type, a, b uint64) bool { return !chunk.Less(t, a, b) && !chunk.Less(t, b, a) }
@@ -344,7 +345,7 @@ func lower(t metric.Type, a, b uint64) uint64 {
 	return a
 }
 
-// bitsOf is the value of a type that is nearest to x.
+// bitsOf returns the bits of the value of type t that is nearest to x.
 func bitsOf(t metric.Type, x float64) uint64 {
 	switch {
 	case t == metric.F64:

@@ -21,29 +21,28 @@ import (
 	"tachograph/store/layout"
 )
 
-// A tail is what the journal of a live archive holds beyond what has been
-// sealed, as a reader beside the writer sees it.
+// A tail is what the journal of a live archive holds beyond what has been sealed, as seen by a
+// reader beside the writer.
 //
-// The journal files are opened before the archive's newest transaction is
-// looked at. The writer removes a journal file only after the transaction that
-// holds all of it, so whatever is not found in the files is found there; and
-// what is in both is told apart by the sequence numbers.
+// The journal files are opened before the archive's newest transaction is looked at. The writer
+// removes a journal file only after the transaction that holds all of it, so whatever is
+// missing from the files is found there. Sequence numbers identify what is in both.
 type tail struct {
 	path  string
 	files []*tailFile
 }
 
-// tailFile is one generation of the journal. Generations stand alone, so they
-// are decoded side by side, and become chunks of their own.
+// tailFile is one generation of the journal. Generations do not depend on each other, so they
+// are decoded in parallel, and become chunks of their own.
 type tailFile struct {
 	journal.Generation
 	file   disk.File
 	taken  *gather.Intake // nil before it is read, and if it need not be
 	fresh  bool           // records have been taken in since chunks were made
-	told   bool           // that it is not whole
-	copied bool           // chunks are of the copy that a later generation holds
+	told   bool           // its damage has been reported
+	copied bool           // chunks come from the copy that a later generation holds
 	chunks []*archive.Beside
-	events []metric.Event // of the copy
+	events []metric.Event // from the copy
 }
 
 // openTail opens the journal files of a live archive.
@@ -98,7 +97,7 @@ func (a *source) closeTail() {
 	a.tail = nil
 }
 
-// readTail takes in what the journal holds by now.
+// readTail reads what the journal holds by now.
 func (a *source) readTail() error {
 	t := a.tail
 	if t == nil || !a.Info.Live {
@@ -111,7 +110,7 @@ func (a *source) readTail() error {
 	if p == nil {
 		return fmt.Errorf("%s does not say how much of its journal it holds; the journal is left out", t.path)
 	}
-	// Some may have been begun since the directory was looked at.
+	// Generations may have been begun since the directory was listed.
 	if err := t.open(); err != nil {
 		a.Hurt(err)
 	}
@@ -145,8 +144,8 @@ func (a *source) readTail() error {
 	return t.show(a)
 }
 
-// sideBySide calls fn for every file, as many at a time as there are
-// processors, and returns the errors.
+// sideBySide calls fn for every file, for as many at a time as there are processors, and returns
+// the errors.
 func sideBySide(files []*tailFile, fn func(*tailFile) error) []error {
 	errs := make([]error, len(files))
 	var group sync.WaitGroup
@@ -217,7 +216,7 @@ func (f *tailFile) present(number func(*metric.Desc) uint32) error {
 	return nil
 }
 
-// takeCopies takes in the generations of which a later one holds a copy.
+// takeCopies takes the copies that later generations hold of earlier ones.
 func (t *tail) takeCopies(follow *journal.Follower) {
 	all := make([]*journal.Generation, len(t.files))
 	for i, f := range t.files {
@@ -230,7 +229,7 @@ func (t *tail) takeCopies(follow *journal.Follower) {
 		f := t.files[i]
 		chunks, events, err := gather.ParseCopy(c.Data)
 		if err != nil {
-			continue // the generation itself tells
+			continue // reading the generation itself gives the error
 		}
 		last := int64(0)
 		f.chunks = f.chunks[:0:0]
@@ -243,10 +242,10 @@ func (t *tail) takeCopies(follow *journal.Follower) {
 	}
 }
 
-// intern is what f's records make instances by.
+// intern returns the instances of f's records.
 func (f *tailFile) intern(indom, key string) *metric.Instance { return f.taken.Intern(indom, key) }
 
-// read takes in the records of f that are new, and not in the archive.
+// read takes in the records of f that are new and not in the archive.
 func (f *tailFile) read(follow *journal.Follower) error {
 	var errs []error
 	end := follow.Read(&f.Generation, func(rec *journal.Record) {

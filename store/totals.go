@@ -9,30 +9,29 @@ import (
 	"tachograph/store/digest"
 )
 
-// A Part is some of an answer of Total: summaries, or totals.
+// A Part is one piece of the answer of Total: summaries, or totals.
 type Part struct {
 	Summaries []Summary
 	Totals    *Totals
 }
 
-// Totals is what came and went within some chunks that lie wholly in a window:
-// its members have been handed out as summaries, its crowds have not.
+// Totals is the digest of some chunks that lie wholly in a window. Its members have already
+// been yielded as summaries, its crowds have not.
 type Totals struct {
 	Archive *archive.Info
 	*digest.Digest
 	Descs []*metric.Desc // parallel to Columns; nil where a metric is not wanted
 }
 
-// Total returns what Summarize does, chunk by chunk: each time what the series of one
-// metric come to in one chunk. Chunks come in the order of time within an archive, their
-// metrics in that of names. Unlike everywhere else an instance is not the Reader's own
-// and goes, like the summaries, with the next ones: a month of short-lived processes
-// passes through without being kept.
+// Total yields what Summarize does, chunk by chunk: each time the summaries of one metric's
+// series in one chunk. Chunks come in the order of time within an archive, and their metrics in
+// the order of names. Unlike everywhere else, an instance is not the Reader's own: it and the
+// summaries are valid only until the next ones, so that a month of short-lived processes passes
+// through without being kept.
 //
-// Where decode is not nil, Total takes the digests of chunks where there are some: then
-// the summaries of a metric are those of the members, over all chunks of the digest, and
-// the digest itself comes behind them. Where decode says so the chunks are decoded all
-// the same.
+// If decode is not nil, Total uses the digests of chunks where there are any. The summaries of
+// a metric are then those of the digest's members, over all its chunks, and the digest itself
+// follows them. If decode returns true, the chunks are decoded all the same.
 func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		r.alone()
@@ -55,7 +54,7 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 					continue
 				}
 				goOn := a.contain(&out, func() bool {
-					// One at a time: a stranger's may be large.
+					// One at a time: a foreign archive's chunk may be large.
 					var t *Totals
 					var refs []*archive.ChunkRef
 					if decode != nil {
@@ -77,8 +76,8 @@ func (r *Reader) Total(sel Selection, decode func(*Totals) bool) iter.Seq[Part] 
 	}
 }
 
-// totals are those that begin with the first of some chunks, and the chunks that
-// they are of; nil if there are none, or none that serve a selection.
+// totals returns the totals of the digest that begins with the first of chunks, and the chunks
+// it covers. It returns nil if there is no digest, or none that fits the selection.
 func (r *Reader) totals(a *source, sel *Selection, chunks []*archive.ChunkRef) (*Totals, []*archive.ChunkRef) {
 	outside := func(ref *archive.ChunkRef) bool {
 		return ref.Info.From < sel.From || ref.Info.To > sel.end() || r.cutsOff(ref)
@@ -97,7 +96,7 @@ func (r *Reader) totals(a *source, sel *Selection, chunks []*archive.ChunkRef) (
 	return a.digestTotals(d, chunks[0], a.wanted(sel)), chunks
 }
 
-// digestTotals are the totals of a digest, nil if that lacks what is wanted.
+// digestTotals returns the totals of a digest, or nil if it lacks a wanted metric.
 func (a *source) digestTotals(d *digest.Digest, first *archive.ChunkRef, wanted []bool) *Totals {
 	t := &Totals{Archive: &a.Info, Digest: d, Descs: make([]*metric.Desc, len(d.Columns))}
 	has := make([]bool, len(wanted))
@@ -141,8 +140,8 @@ func lacking(first *archive.ChunkRef, wanted, has []bool) bool {
 	return false
 }
 
-// summarize calls yield with the summaries of the members in the list, metric by
-// metric in the order of names.
+// summarize calls yield with the summaries of the members in the list, metric by metric in the
+// order of names.
 func (t *Totals) summarize(sel *Selection, list *[]Summary, yield func() bool) bool {
 	var order []int
 	for k, d := range t.Descs {
@@ -180,8 +179,8 @@ func (t *Totals) summarize(sel *Selection, list *[]Summary, yield func() bool) b
 	return true
 }
 
-// LastRead is when what sel wants was read last, whatever there was to read; 0 if
-// it was not.
+// LastRead returns when the recorder last read what sel asks for, whether or not it found any
+// values; 0 if it did not read it.
 func (r *Reader) LastRead(sel Selection) int64 {
 	r.alone()
 	last := int64(0)
