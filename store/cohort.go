@@ -9,20 +9,19 @@ import (
 	"tachograph/store/fault"
 )
 
-// A Cohort is those instances of a selection that were first read in the same
-// chunks. A question about all processes of days is answered cohort by cohort:
-// what is known of one, names above all, is let go before the next one comes.
+// A Cohort is the instances of a selection that were first read in the same chunks. A question
+// about all processes of several days is answered cohort by cohort: what the reader keeps about
+// one, names above all, is dropped before the next one comes.
 type Cohort struct {
 	census   *census
 	from, to uint32
 }
 
-// A census numbers the instances that a selection is about, in the order in which
-// they are first read.
+// A census numbers the instances of a selection in the order in which they are first read.
 type census struct {
 	numbers map[spot][]uint32 // by row
 	latest  map[*archive.ChunkRef]uint32
-	ends    []uint32 // of the cohorts
+	ends    []uint32 // where the cohorts end
 }
 
 // A spot is a group of a chunk.
@@ -31,10 +30,11 @@ type spot struct {
 	group int
 }
 
-// Cohorts parts a selection of one metric of processes or threads into its cohorts,
-// in the order in which Select has their instances. A cohort ends with the chunk that
-// brings it to size instances; the selection is one if there are less than twice as
-// many, or others are wanted than all. Each is to be asked for before the next one is.
+// Cohorts divides a selection of one metric of processes or threads into cohorts, in the order
+// in which Select yields their instances. A cohort ends with the chunk that brings it to size
+// instances. The selection is a single cohort if there are less than twice as many, or if it
+// does not ask for all instances. The caller must query each cohort before it takes the next
+// one.
 func (r *Reader) Cohorts(sel Selection, size int) iter.Seq[Selection] {
 	return func(yield func(Selection) bool) {
 		var c *census
@@ -57,7 +57,7 @@ func (r *Reader) Cohorts(sel Selection, size int) iter.Seq[Selection] {
 	}
 }
 
-// census makes that of a selection, nil if it is about few instances.
+// census takes the census of a selection. It returns nil if the selection has few instances.
 func (r *Reader) census(sel *Selection, size int) *census {
 	type place struct {
 		spot
@@ -121,7 +121,7 @@ func (r *Reader) census(sel *Selection, size int) *census {
 		if err != nil {
 			at.a.lose(err)
 		}
-		at.ref.Opened = nil // What is left of it would be the keys.
+		at.ref.Opened = nil // What it still holds would be the keys.
 		if int(n-last) >= size {
 			c.ends = append(c.ends, n)
 			last = n
@@ -133,8 +133,8 @@ func (r *Reader) census(sel *Selection, size int) *census {
 	return c
 }
 
-// forget lets go of the instances of processes and threads, and of the chunks
-// that hold none beyond number to.
+// forget drops the instances of processes and threads, and the chunks that hold none beyond
+// number to.
 func (r *Reader) forget(c *census, to uint32) {
 	for id := range r.instances {
 		if metric.PerBoot(id.indom) {
@@ -157,7 +157,7 @@ func (r *Reader) forget(c *census, to uint32) {
 
 func (c *Cohort) has(number uint32) bool { return c == nil || c.from <= number && number < c.to }
 
-// misses reports whether a chunk has none of the cohort.
+// misses reports whether a chunk holds no instance of the cohort.
 func (c *Cohort) misses(ref *archive.ChunkRef) bool {
 	if c == nil {
 		return false
@@ -175,7 +175,7 @@ func (c *Cohort) misses(ref *archive.ChunkRef) bool {
 	return true
 }
 
-// filter wants the rows of the cohort.
+// filter returns a filter that accepts the rows of the cohort.
 func (c *Cohort) filter(v *archive.View) *filter {
 	rows := []int{}
 	for row, n := range c.census.numbers[spot{v.Ref, v.Number}] {

@@ -4,9 +4,9 @@ import (
 	"tachograph/store/fault"
 )
 
-// contain runs fn, which reads a and hands out what it finds, and notes a panic
-// with a. While *out is true the program is not reading but doing something
-// with what it was handed; then a panic is somebody else's.
+// contain runs fn, which reads a and yields what it finds, and records a panic with a. While
+// *out is true the program is not reading but in the consumer's code; a panic there is the
+// consumer's, and contain lets it pass.
 func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 	defer func() {
 		if *out {
@@ -20,8 +20,8 @@ func (a *source) contain(out *bool, fn func() bool) (goOn bool) {
 	return fn()
 }
 
-// handing wraps yield: *out is true while yield runs, and the answer ends when the context
-// of r has ended.
+// handing wraps yield: *out is true while yield runs, and the answer ends when the context of r
+// has ended.
 func handing[T any](r *Reader, out *bool, yield func(T) bool) func(T) bool {
 	return func(v T) bool {
 		*out = true

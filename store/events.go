@@ -9,9 +9,9 @@ import (
 	"tachograph/store/archive"
 )
 
-// Events are the events of the given kinds, all if none is given, whose wall
-// clock is between from and to (0: no end), in the order of archives and, in
-// an archive, of time since boot.
+// Events yields the events of the given kinds, of all kinds if none is given, whose wall clock
+// is between from and to (0: no end), in the order of archives and, within an archive, of time
+// since boot.
 func (r *Reader) Events(from, to int64, kinds ...metric.EventKind) iter.Seq[*Event] {
 	if to == 0 {
 		to = math.MaxInt64
@@ -67,7 +67,7 @@ type eventStream struct {
 	at     int
 }
 
-// peek is the next event, nil at the end.
+// peek returns the next event, nil at the end.
 func (s *eventStream) peek(a *source) *metric.Event {
 	for s.at >= len(s.events) {
 		if len(s.refs) == 0 {

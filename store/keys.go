@@ -106,7 +106,7 @@ func ignore(*chunk.Instance) {}
 // A collector collects the keys of accepted instances.
 type collector struct {
 	*keys
-	seen   map[string]bool // what was asked about under a key is not asked again once accepted
+	seen   map[string]bool // accepted keys, which are not asked about again
 	accept func(in *chunk.Instance) bool
 }
 
@@ -123,9 +123,9 @@ func (c *collector) end() {
 	}
 }
 
-// Keys returns the keys of the instances of a domain that accept takes by any of their names,
-// in the chunks between two wall clocks (to 0: no end). All names that it looks at have traits
-// of s. ok is false if there are too many. accept must not keep its argument.
+// Keys returns the keys of the instances of a domain that accept takes by any of their names, in
+// the chunks between two wall clocks (to 0: no end). Every name that accept takes must have traits
+// of s. ok is false if there are too many keys. accept must not keep its argument.
 func (r *Reader) Keys(indom string, from, to int64, s *Sought, accept func(in *metric.Instance) bool) (list []string, ok bool) {
 	sel := Selection{From: from, To: to}
 	c := collector{keys: &keys{}, seen: make(map[string]bool), accept: func(in *chunk.Instance) bool {

@@ -10,14 +10,14 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Lives returns when each instance of a domain was seen between two wall
-// clocks (to 0: no end), in the order in which they were first seen there; of
-// those that have one of the keys, if any are given.
+// Lives yields when each instance of a domain was seen between two wall clocks (to 0: no end),
+// in the order in which they were first seen there. If keys are given, it yields only the
+// instances that have one of them.
 func (r *Reader) Lives(indom string, from, to int64, keys ...string) iter.Seq[*Life] {
 	return r.lives(Selection{From: from, To: to}, indom, keys)
 }
 
-// CohortLives are the Lives of a cohort, while it is the one that is asked for.
+// CohortLives is Lives for a cohort. Call it before Cohorts yields the next cohort.
 func (r *Reader) CohortLives(c *Cohort, indom string, from, to int64) iter.Seq[*Life] {
 	return r.lives(Selection{From: from, To: to, Cohort: c}, indom, nil)
 }
@@ -28,7 +28,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 		byInstance := make(map[*metric.Instance]*Life)
 		var order []*Life
 		names := make(givenNames)
-		var without schemas // that do not have the domain
+		var without schemas // schemas that do not have the domain
 		for n, a := range r.archives {
 			sel := sel.in(a)
 			var refs []*archive.ChunkRef
@@ -42,7 +42,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 					warmLives(refs[i], sel, indom, keys)
 				}
 			}, func(i int, done func()) bool {
-				handed := false // nothing is, before all have been read
+				handed := false // nothing is handed out before all have been read
 				ref := refs[i]
 				a.contain(&handed, func() bool {
 					if done != nil {
@@ -96,7 +96,7 @@ func (r *Reader) lives(sel Selection, indom string, keys []string) iter.Seq[*Lif
 	}
 }
 
-// warmLives opens a chunk and decodes what livesIn looks at; what is wrong is said by that.
+// warmLives opens a chunk and decodes what livesIn reads. It leaves errors to livesIn.
 func warmLives(ref *archive.ChunkRef, sel *Selection, indom string, keys []string) {
 	c, err := ref.Open()
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *Reader) livesIn(c *archive.OpenChunk, i int, sel *Selection, keys []str
 	return order, nil
 }
 
-// rowsOf are the rows of a group that have one of the keys, in their order.
+// rowsOf returns the rows of a group that have one of the keys, in rising order.
 func rowsOf(g *chunk.Group, keys []string) ([]int, error) {
 	var rows []int
 	for _, key := range keys {
@@ -208,8 +208,8 @@ func rowsOf(g *chunk.Group, keys []string) ([]int, error) {
 	return slices.Compact(rows), nil
 }
 
-// givenNames collects what instances were called. Each of the groups that have
-// an instance tells all of its names.
+// givenNames collects the names that instances have had. Each group that has an instance holds
+// all of its names.
 type givenNames map[*Life][]givenName
 
 // A givenName is ordered by the archive and the clock that is never set.
@@ -219,7 +219,7 @@ type givenName struct {
 	Naming
 }
 
-// note takes the names that a chunk of the archive tells.
+// note adds the names in a chunk of the archive.
 func (g givenNames) note(l *Life, archive int, v *archive.View, names []chunk.Naming) {
 	for _, n := range names {
 		if int(n.Block) < len(v.Wall) {
@@ -228,7 +228,7 @@ func (g givenNames) note(l *Life, archive int, v *archive.View, names []chunk.Na
 	}
 }
 
-// of are the names of an instance in the order of time, each once.
+// of returns the names of an instance in the order of time, without repetitions.
 func (g givenNames) of(l *Life) []Naming {
 	list := g[l]
 	slices.SortStableFunc(list, func(x, y givenName) int {

@@ -11,18 +11,16 @@ import (
 // A Loss is something that an answer lacks because it could not be read.
 type Loss struct {
 	fault.Loss
-	// Path is the file that it should have come from, Archive what is known of
-	// that: nil where not even its header can be read.
+	// Path is the file that it should have come from. Archive describes that file; nil if not
+	// even its header can be read.
 	Path    string
 	Archive *archive.Info
 	Kind    fault.Kind
 }
 
-// Losses are what could not be read for the answers since the last call, each
-// once: files that could not be opened at all, and stretches of those that
-// could. What was found wrong with an archive when it was opened is in
-// ArchiveInfo.Damage. It belongs to the file of its Path and says nothing of
-// others.
+// Losses returns what could not be read for the answers since the last call, each once: files
+// that could not be opened at all, and stretches of those that could. Damage found when an
+// archive was opened is in ArchiveInfo.Damage. A loss concerns only the file at its Path.
 func (r *Reader) Losses() []Loss {
 	losses := r.refused
 	r.refused = nil
@@ -33,7 +31,7 @@ func (r *Reader) Losses() []Loss {
 	return losses
 }
 
-// refusal is the loss of a whole file.
+// refusal returns the loss of a whole file.
 func refusal(path string, err error) Loss {
 	return Loss{Loss: fault.Loss{What: oneLine(err)}, Path: path, Kind: fault.Of(err)}
 }
@@ -50,7 +48,7 @@ func (s *source) lose(err error) {
 	s.note(l)
 }
 
-// note notes a loss, each once.
+// note records a loss once.
 func (s *source) note(l Loss) {
 	if s.missed[l.What] {
 		return
@@ -62,5 +60,5 @@ func (s *source) note(l Loss) {
 	s.lost = append(s.lost, l)
 }
 
-// oneLine is what err says, in one line.
+// oneLine returns the message of err on one line.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -11,8 +11,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// A presence tells when the processes of a reduced archive were read first and last: a block
-// has all that were there in its step, at whatever time of it.
+// A presence says when the processes of a reduced archive were first and last read. A block
+// lists all processes that were there at any time of its step.
 type presence struct {
 	v        *archive.View
 	began    []int64
@@ -20,13 +20,14 @@ type presence struct {
 	partly   map[int][]partly // by row, in the order of blocks
 }
 
-// Partly is that an instance was there for some of a step.
+// A partly records that an instance was there for only a part of a step.
 type partly struct {
 	block      uint32
-	came, went int64 // how long behind its first reading, and before its last
+	came, went int64 // how long after the step's first reading it came, and before the last one it went
 }
 
-// presenceIn is the presence of a group; nil where each block is one reading, or nothing tells.
+// presenceIn returns the presence of a group. It returns nil where each block is one reading,
+// or where the archive does not record it.
 func presenceIn(f *archive.File, v *archive.View) (*presence, error) {
 	if f.Info.Step == 0 || !metric.PerBoot(v.Indom) {
 		return nil, nil
@@ -68,7 +69,7 @@ func presenceIn(f *archive.File, v *archive.View) (*presence, error) {
 	return p, nil
 }
 
-// companionIn is the column of a group that holds a companion of any metric; -1: none.
+// companionIn returns the column of a group that holds a companion of any metric, or -1.
 func companionIn(f *archive.File, v *archive.View, what string) int {
 	return slices.IndexFunc(v.Columns, func(c chunk.Column) bool {
 		d := f.Desc(c.Number)
@@ -76,7 +77,7 @@ func companionIn(f *archive.File, v *archive.View, what string) int {
 	})
 }
 
-// at is what is kept of a row in a block.
+// at returns the entry of a row in a block, and adds it if needed.
 func (p *presence) at(row int, block uint32) *partly {
 	list := p.partly[row]
 	i, ok := slices.BinarySearchFunc(list, block, func(x partly, b uint32) int { return cmp.Compare(x.block, b) })
@@ -87,7 +88,7 @@ func (p *presence) at(row int, block uint32) *partly {
 	return &list[i]
 }
 
-// seen is how long before block b an instance was read first in its step, and last.
+// seen returns how long before block b an instance was first and last read in its step.
 func (p *presence) seen(row int, b uint32) (since, until int64) {
 	for _, x := range p.partly[row] {
 		if x.block == b {
@@ -97,7 +98,7 @@ func (p *presence) seen(row int, b uint32) (since, until int64) {
 	return p.began[b], 0
 }
 
-// every is how long it is between the readings of a step.
+// every returns the time between the readings of a step.
 func (p *presence) every(b uint32) int64 {
 	switch {
 	case p.readings[b] > 1:
@@ -110,7 +111,7 @@ func (p *presence) every(b uint32) int64 {
 	return 0
 }
 
-// bound notes in a summary when the instance was read first and last.
+// bound sets in a summary when the instance was first and last read.
 func (p *presence) bound(row int, s *summed) {
 	if p != nil && s.Count > 0 {
 		s.since, _ = p.seen(row, s.FirstBlock)
@@ -119,7 +120,8 @@ func (p *presence) bound(row int, s *summed) {
 	}
 }
 
-// comes reports whether an instance was not there before the step of block b, or when that began.
+// comes reports whether an instance came in the step of block b: it was not there before the
+// step, or not when the step began.
 func (p *presence) comes(row int, b uint32) bool {
 	if since, _ := p.seen(row, b); since < p.began[b] {
 		return true
@@ -128,9 +130,9 @@ func (p *presence) comes(row int, b uint32) bool {
 	return err == nil && b > 0 && slices.ContainsFunc(in.Runs, func(r chunk.Run) bool { return r.Start == b })
 }
 
-// climbed is by how much Weighted is too large where a counter is weighted as if it had risen
-// to what it came to in a step with the first reading of that: it rises evenly. What it was
-// before the first of some blocks is not known here.
+// climbed returns by how much Weighted is too large for a counter. Weighted counts as if the
+// counter had reached its last value of a step with the first reading of the step, but it rises
+// evenly. The value before the first of some blocks is not known here.
 func (p *presence) climbed(d *metric.Desc, row int, s *chunk.Series, in *chunk.Instance, blocks archive.Span) (excess float64) {
 	var last uint64
 	before := uint32(0)

@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// An Archive answers questions about a recording: a Reader, a view of one, its twin, or
-// what was recorded last, in memory. The methods of Reader have the comments.
+// An Archive answers questions about a recording: a Reader, a view of one, its twin, or the
+// latest readings in memory. The methods are documented at Reader.
 type Archive interface {
 	Hosts() []metric.Host
 	Archives() []*ArchiveInfo

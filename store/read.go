@@ -12,37 +12,35 @@ type Selection struct {
 	Hosts []string
 	// Metrics are exact names; nil means all.
 	Metrics []string
-	// Instance restricts to instances it accepts; nil means all. Metrics
-	// without instance domain are not asked about. The function must not keep
-	// what it is given.
+	// Instance restricts to instances it accepts; nil means all. It is not called for metrics
+	// without an instance domain. The function must not keep its argument.
 	Instance func(indom string, in *metric.Instance) bool
-	// Sought, if set, has a trait of every instance that Instance accepts: where it
-	// rules out most, their names are not decoded.
+	// Sought, if set, has a trait of every instance that Instance accepts. Where it rules out
+	// most instances, their names are not decoded.
 	Sought *Sought
-	// Keys restricts to instances with these keys; nil means all. It is
-	// quicker than Instance: chunks without them are hardly looked at. Metrics
-	// without instance domain have none and are not concerned.
+	// Keys restricts to instances with these keys; nil means all. It is faster than Instance:
+	// chunks without the keys are hardly read. It does not affect metrics without an instance
+	// domain.
 	Keys   []string
 	keySet func() map[string]bool // of Keys
 	// Cohort, if set, restricts the instances of processes and threads to it.
 	Cohort *Cohort
 	// From and To bound the wall clock, both inclusive; zero To means the end.
 	From, To int64
-	// Prior asks for one more value of each series: the last one before From
-	// in the same boot, so that the first rate and the first held value in
-	// the window are known.
+	// Prior asks for one more value of each series: the last one before From in the same boot.
+	// It gives the first rate and the first held value in the window.
 	Prior bool
-	// Cuts are wall clocks, in order, across which no Summary reaches: what was
-	// read at one belongs to what came before.
+	// Cuts are wall clocks, in order, that no Summary reaches across. A value read exactly at a
+	// cut belongs to the time before it.
 	Cuts []int64
-	// Spread asks for how the values of each Summary are spread.
+	// Spread asks each Summary to say how its values are distributed.
 	Spread bool
-	// Means asks that Weighted be right also for counters of processes and threads in reduced
-	// archives, whose steps have to be decoded for it.
+	// Means asks for a correct Weighted also for counters of processes and threads in reduced
+	// archives. Their steps have to be decoded for it.
 	Means bool
 }
 
-// Sought is what is known of the names that are looked for.
+// Sought describes the names being looked for.
 type Sought = chunk.Sought
 
 // Run is a stretch of one series: the values of one metric and instance at
@@ -50,9 +48,8 @@ type Sought = chunk.Sought
 type Run struct {
 	Archive *archive.Info
 	Metric  *metric.Desc // as recorded in that archive
-	// Instance is nil where the metric has no instance domain. The same
-	// instance of one boot is the same pointer throughout a Reader, until its cohort
-	// was asked for.
+	// Instance is nil where the metric has no instance domain. The same instance of one boot is
+	// the same pointer throughout a Reader, until the question about its cohort has ended.
 	Instance *metric.Instance
 	Wall     []int64
 	Cont     []int64 // nanoseconds since boot, sleep included
@@ -68,11 +65,10 @@ type Point struct {
 	Bits       uint64
 }
 
-// Seen is when the instance was read first and last, by the wall clock.
+// Seen returns the wall clocks at which the instance was first and last read.
 func (s *Summary) Seen() (from, to int64) { return s.First.Wall - s.Since, s.Last.Wall - s.Until }
 
-// Summary is what a stretch of one numeric series comes to. Absent values
-// count only in Missing.
+// Summary sums up a stretch of one numeric series. Absent values count only in Missing.
 type Summary struct {
 	Archive        *archive.Info
 	Metric         *metric.Desc
@@ -82,8 +78,8 @@ type Summary struct {
 	// Since and Until are how long before First and before Last the instance was read first
 	// and last, in a reduced archive, whose readings stand for steps; 0 elsewhere.
 	Since, Until int64
-	// Every is how long it is between the readings in the step of First, Came whether the
-	// instance came in that, of the same archives.
+	// Every and Came are set in the same archives: the time between the readings in the step of
+	// First, and whether the instance came in that step.
 	Every    int64
 	Came     bool
 	Min, Max uint64 // bits of the metric's type; NaN is left out
@@ -92,21 +88,20 @@ type Summary struct {
 	// the seconds since the previous one: divided by the seconds from First
 	// to Last it is the time-weighted mean.
 	Weighted float64
-	// Lead is how long the first value was held before First, where a reduced archive
-	// tells; 0 elsewhere.
+	// Lead is how long the first value was held before First, where a reduced archive records
+	// it; 0 elsewhere.
 	Lead int64
 	// Averaged says that Last is the mean of a step. A reduced archive has no last value of
 	// a process that ended within a step.
 	Averaged bool
-	// Increase is what a counter gained from First to Last, resets and wraps
-	// accounted. Where Last is a dip that lies below First it is negative: what
-	// comes next catches it up.
+	// Increase is a counter's increase from First to Last, with resets and wraps accounted for.
+	// It is negative where Last is a dip below First: the values that follow make up for it.
 	Increase      float64
 	Resets, Wraps uint32
-	// Steepest is what a counter gained in a second from one value to the next, at
-	// most; infinite where that is not known.
+	// Steepest is a counter's greatest increase per second from one value to the next; infinite
+	// where it is not known.
 	Steepest float64
-	// Spread is how the values are spread, if that was asked for.
+	// Spread is how the values are distributed, if the selection asks for it.
 	Spread Spread
 }
 
@@ -118,14 +113,14 @@ type Spread struct {
 	Place  Place
 }
 
-// Repeated is a value and how often it was read.
+// Repeated is a value and how many times it was read.
 type Repeated struct {
 	Bits  uint64
 	Times uint64
 }
 
-// Event is an event and the archive that holds it: its host and boot say whose
-// series it concerns.
+// Event is an event and the archive that holds it. The archive's host and boot say which series
+// the event concerns.
 type Event struct {
 	metric.Event
 	Archive *archive.Info
@@ -137,12 +132,12 @@ type Life struct {
 	Indom    string
 	Instance *metric.Instance
 	From, To int64 // wall clocks of the first and last tick that listed it
-	// Names are what it was called, in the order of time; the first is what it
-	// was called when it was first seen.
+	// Names are the instance's names in the order of time; the first is its name when it was
+	// first seen.
 	Names []Naming
 }
 
-// A Naming is what an instance was called from a wall clock on.
+// A Naming is the name of an instance from a wall clock on.
 type Naming struct {
 	From   int64
 	Name   string

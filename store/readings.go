@@ -7,9 +7,9 @@ import (
 	"tachograph/store/archive"
 )
 
-// Readings returns when the instances that sel wants were read, whatever was
-// found: the wall clocks of Select's runs, those of metrics that are read together
-// once, without any value decoded for them. The list goes with the next one.
+// Readings yields when the instances that sel asks for were read, whether or not a value was
+// found: the wall clocks of Select's runs, without decoding any value. Metrics that are read
+// together share one list. The list is valid until the next one.
 func (r *Reader) Readings(sel Selection) iter.Seq2[*metric.Instance, []int64] {
 	return func(yield func(*metric.Instance, []int64) bool) {
 		out := false

@@ -4,19 +4,20 @@ import (
 	"tachograph/store/archive"
 )
 
-// A source is an archive of a Reader: its file, and what the journal of a live
-// one holds beyond it.
+// A source is an archive of a Reader: its file, and for a live one what the journal holds
+// beyond the file.
 type source struct {
 	*archive.File
-	tail *tail // nil of a finished one
-	// shared says that it is a part of another one's file, and closed with that.
+	tail *tail // nil for a finished archive
+	// shared says that the file belongs to another source, which closes it.
 	shared bool
 	began  int64 // see sinceBoot
-	// Once it was examined, when chunks were recorded that cannot be read.
+	// unreadable sets these: whether the chunks were examined, and the times of the damaged
+	// ones.
 	examined bool
 	damaged  []archive.Stretch
 
-	lost   []Loss // of answers, since they were asked for
+	lost   []Loss // losses that Losses has not returned yet
 	missed map[string]bool
 }
 
@@ -41,15 +42,15 @@ func (s *source) close() error {
 	return s.File.Close()
 }
 
-// load reads everything but chunks. The journal's files are opened before the
-// archive's newest transaction is looked at, see tail.
+// load reads everything but chunks. It opens the journal's files before it looks at the
+// archive's newest transaction, see tail.
 func (s *source) load() error {
 	for try := 1; ; try++ {
 		err := s.loadOnce()
 		if try == archive.LoadTries || s.tail == nil || s.Snap == nil {
 			return err
 		}
-		// Pages of a transaction are reused by the next but one.
+		// The writer reuses the pages of a transaction two transactions later.
 		if changed, e := s.Snap.Changed(); e != nil || !changed {
 			return err
 		}
@@ -79,7 +80,7 @@ func (s *source) refresh() error {
 	}
 	if !changed {
 		err := s.readTail()
-		// A commit meanwhile may have taken away what was to be read.
+		// A commit meanwhile may have removed what was to be read.
 		if changed, e := s.Snap.Changed(); e != nil || !changed {
 			if err != nil {
 				s.Hurt(err)

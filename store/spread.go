@@ -9,21 +9,21 @@ import (
 	"tachograph/store/chunk"
 )
 
-// A Place is where a series stands in a chunk.
+// A Place is the location of a series in a chunk.
 type Place struct {
 	a               *source
 	ref             *archive.ChunkRef
 	group, col, row int
 }
 
-// spread is that of a stored summary.
+// spread returns the spread of a stored summary.
 func (p *plan) spread(col *column, row int, sum *chunk.Summary) Spread {
 	if !p.sel.Spread {
 		return Spread{}
 	}
 	sketch, err := col.v.Sketch(col.col, row, sum)
 	if err != nil {
-		p.a.lose(col.v.Ref.Wrong(err)) // and the values tell
+		p.a.lose(col.v.Ref.Wrong(err)) // the values themselves still give the spread
 	}
 	return Spread{
 		Sketch: sketch,
@@ -31,7 +31,7 @@ func (p *plan) spread(col *column, row int, sum *chunk.Summary) Spread {
 	}
 }
 
-// values is the spread of a series in some of its blocks.
+// values returns the spread of a series in some of its blocks.
 func (p *plan) values(s *chunk.Series, in *chunk.Instance, blocks archive.Span) Spread {
 	if !p.sel.Spread {
 		return Spread{}
@@ -48,9 +48,9 @@ func repeated(list []Repeated, s *chunk.Series, in *chunk.Instance, from, to uin
 	return list
 }
 
-// Values decodes the series at some places, chunk by chunk, and calls fn with the
-// number of the place and its values, which go with the next ones. What is
-// damaged is left out and noted.
+// Values decodes the series at some places, chunk by chunk, and calls fn with the number of the
+// place and its values, which are valid only during the call. What is damaged is left out and
+// noted.
 func (r *Reader) Values(places []Place, fn func(n int, values []Repeated)) {
 	r.alone()
 	order := make([]int, len(places))
@@ -99,7 +99,7 @@ func (p *Place) sameColumn(q *Place) bool {
 	return p.ref == q.ref && p.group == q.group && p.col == q.col
 }
 
-// column decodes those series of a place's column that have the rows.
+// column decodes the series of a place's column in the given rows.
 func (p *Place) column(rows []int, fn func(row int, in *chunk.Instance, s *chunk.Series)) error {
 	c, err := p.ref.Open()
 	if err != nil {

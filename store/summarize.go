@@ -10,14 +10,13 @@ import (
 	"tachograph/store/layout"
 )
 
-// errStop ends a decoding whose consumer wants no more.
+// errStop ends decoding when the consumer wants no more.
 var errStop = errors.New("enough")
 
-// Summarize returns what each numeric series that sel wants comes to, in the
-// order of Select: for each series one or more summaries in the order of
-// time, one for each chunk. Chunks that are wholly in the window are not decoded
-// where they hold summaries. With Prior, the value before the window is
-// one of its own.
+// Summarize yields summaries of each numeric series that sel asks for, in the order of Select:
+// for each series one or more in the order of time, one for each chunk. Chunks that are wholly
+// in the window are not decoded where they hold summaries. With Prior, the value before the
+// window has a summary of its own.
 func (r *Reader) Summarize(sel Selection) iter.Seq[*Summary] {
 	return func(yield func(*Summary) bool) {
 		out := false
@@ -137,9 +136,9 @@ func (p *plan) summarize(col *column, f *filter, stored map[*archive.View]map[in
 	})
 }
 
-// storedSummaries are those of the rows of v by series, decoded once for all metrics of
-// the plan. Those of counters that fell are passed over: what a fall means is
-// judged by the values, as it is for all other questions.
+// storedSummaries returns the stored summaries of the rows of v by series, decoded once for all
+// metrics of the plan. It skips counters that fell: what a fall means is judged by the values,
+// as it is for all other questions.
 func (p *plan) storedSummaries(v *archive.View, rows []int, stored map[*archive.View]map[int]chunk.Summary) (map[int]chunk.Summary, error) {
 	if m, ok := stored[v]; ok {
 		return m, nil
@@ -161,7 +160,7 @@ func (p *plan) storedSummaries(v *archive.View, rows []int, stored map[*archive.
 	return m, err
 }
 
-// summary is a chunk's summary in terms of the archive.
+// summary converts a chunk's summary into a Summary of the archive.
 func (c *column) summary(a *source, in *metric.Instance, s *summed) *Summary {
 	out := new(Summary)
 	c.fill(out, a, in, s)

@@ -9,7 +9,7 @@ import (
 	"tachograph/store/chunk"
 )
 
-// inTime are the chunks of a in the order of the clock that is never set.
+// inTime returns the chunks of a in the order of the clock that is never set.
 func (a *source) inTime() []*archive.ChunkRef {
 	refs := slices.Clone(a.Chunks)
 	slices.SortStableFunc(refs, func(x, y *archive.ChunkRef) int {
@@ -24,8 +24,8 @@ func (a *source) inTime() []*archive.ChunkRef {
 	return refs
 }
 
-// summarizeChunk fills the list with the summaries of each metric of one chunk in
-// turn, and forgets what was decoded for them if nobody else had opened it.
+// summarizeChunk fills the list with the summaries of each metric of one chunk in turn. It
+// drops what was decoded for them unless the chunk was open before.
 func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef, list *[]Summary, yield func() bool) bool {
 	p := r.newPlan(a, sel)
 	kept := ref.Opened != nil
@@ -74,8 +74,8 @@ func (r *Reader) summarizeChunk(a *source, sel *Selection, ref *archive.ChunkRef
 	return true
 }
 
-// wantsOf reports whether a chunk can hold anything that is wanted: chunks hold
-// one class, but a metric may have been moved to another one.
+// wantsOf reports whether a chunk can hold anything wanted: chunks hold one class, but a metric
+// may have been moved to another class.
 func (p *plan) wantsOf(ref *archive.ChunkRef) bool {
 	c, err := ref.Open()
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *plan) wantsOf(ref *archive.ChunkRef) bool {
 	return false
 }
 
-// passing is an instance for row i of v that is not kept.
+// passing returns an instance for row i of v that the reader does not keep.
 func passing(v *archive.View, known []*metric.Instance, i int) *metric.Instance {
 	if v.Indom == metric.NoIndom {
 		return nil
@@ -100,7 +100,7 @@ func passing(v *archive.View, known []*metric.Instance, i int) *metric.Instance 
 	if known[i] == nil {
 		inst, err := v.Instance(i)
 		if err != nil {
-			return nil // Whoever summarizes has looked at it before.
+			return nil // The caller has read it before.
 		}
 		in := describe(inst)
 		known[i] = &in

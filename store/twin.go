@@ -1,10 +1,10 @@
 package store
 
-// Twin returns a second Archive of what r sees now, for a second goroutine. The two share
-// the files. The twin opens and decodes chunks for itself, and hands out descriptions of
-// archives and instances of its own. The caller calls end when it has no more questions: r
-// then notes what the twin could not read. Nobody refreshes or closes a twin. A Reader that
-// is single has none, and returns nil.
+// Twin returns a second Archive of what r sees now, for a second goroutine. The two share the
+// files. The twin opens and decodes chunks for itself, and returns its own descriptions of
+// archives and instances. The caller calls end when it has no more questions: r then notes what
+// the twin could not read. A twin must not be refreshed or closed. A Reader that is single has
+// none, and returns nil.
 func (r *Reader) Twin() (twin Archive, end func()) {
 	if r.single {
 		return nil, nil

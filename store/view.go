@@ -12,7 +12,7 @@ import (
 
 // Limits narrow what an Archive shows. The zero Limits narrow nothing.
 type Limits struct {
-	// Archives are those that are shown, of the ones that there are; nil: all.
+	// Archives are the archives to show; nil: all.
 	Archives []*ArchiveInfo
 	// Near makes a search for the last value before a window short: it covers two and a half
 	// intervals before the window or, where a metric is read rarely, the whole archive.
@@ -58,8 +58,8 @@ func (r *Reader) View(l Limits) Archive {
 	return &v
 }
 
-// last is the continuous clock of the last reading of a class that r shows of an archive;
-// limited is false where r shows all of them.
+// last returns the continuous clock of the last reading of a class that r shows from an
+// archive. limited is false where r shows all of them.
 func (r *Reader) last(f *archive.File, class metric.Class) (cont int64, limited bool) {
 	if m := r.limits.UpTo; m != nil && m.Archive == f.Info.ID {
 		return m.Read[class], true
@@ -73,7 +73,7 @@ func (r *Reader) cutsOff(ref *archive.ChunkRef) bool {
 	return limited && ref.Info.Last.Cont > last
 }
 
-// spans are the blocks of a chunk's group that r shows in the window of sel; nil for none.
+// spans returns the blocks of a chunk's group that r shows in the window of sel; nil for none.
 func (r *Reader) spans(v *archive.View, sel *Selection) []archive.Span {
 	spans := v.Spans(sel.From, sel.end())
 	last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class)
@@ -90,13 +90,12 @@ func (r *Reader) spans(v *archive.View, sel *Selection) []archive.Span {
 	return out
 }
 
-// blocksBy is how many blocks of a group the recorder had read at a continuous clock.
+// blocksBy returns how many blocks of a group the recorder had read by a continuous clock.
 func blocksBy(v *archive.View, last int64) int {
 	return sort.Search(len(v.Cont), func(i int) bool { return v.Cont[i] > last })
 }
 
-// lastBefore is the last block of a group that r shows before the window of sel; -1 if there
-// is none.
+// lastBefore returns the last block of a group that r shows before the window of sel, or -1.
 func (r *Reader) lastBefore(v *archive.View, sel *Selection) int {
 	b := v.LastBefore(sel.From, sel.end())
 	if last, limited := r.last(v.Ref.Archive, v.Ref.Info.Class); limited {
@@ -109,8 +108,8 @@ func (r *Reader) lastBefore(v *archive.View, sel *Selection) int {
 	return b
 }
 
-// earliest is the wall clock at which the search for the last value before the window of sel
-// ends.
+// earliest returns the wall clock at which the search for the last value before the window of
+// sel ends.
 func (r *Reader) earliest(ref *archive.ChunkRef, sel *Selection) int64 {
 	class := ref.Info.Class
 	every := int64(ref.Archive.Info.Intervals[class])

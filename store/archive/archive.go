@@ -17,41 +17,41 @@ import (
 type File struct {
 	Info Info
 	file *layout.File
-	// Snap is the transaction that all but chunks were read from, late a later
-	// one, for chunks whose pages have been reused.
+	// Snap is the transaction that all but chunks were read from. late is a later one, for
+	// chunks whose pages have been reused.
 	Snap, late *boltread.Snapshot
 
-	// Complete, if set, adds to descriptions what the archive left out;
-	// completed are those it was asked about.
+	// Complete, if set, adds to descriptions what the archive left out. completed caches its
+	// results.
 	Complete  func(*metric.Host, *metric.Desc)
 	completed map[*metric.Desc]*metric.Desc
 
 	head     layout.Header
 	totals   layout.Totals
-	Progress *layout.Progress    // nil if it does not say
+	Progress *layout.Progress    // nil if the archive does not record it
 	Descs    []*metric.Desc      // by number; nil where one is lost
-	ByName   map[string][]uint32 // numbers of the metrics of a name
+	ByName   map[string][]uint32 // numbers of the metrics with a name
 	moved    map[movedMetric]*metric.Desc
 	Chunks   []*ChunkRef // by class, then number
 	Events   []EventBatch
 	damage   map[string]bool
 
-	keptEvents int // how many of the file's are in memory
+	keptEvents int // how many of the file's events are in memory
 
-	// Hidden are stretches of the wall clock, apart and in order, of which somebody else
-	// tells more: readings in them are not shown.
+	// Hidden are stretches of the wall clock, apart and in order, that another archive covers
+	// better: readings in them are not shown.
 	Hidden []Stretch
 
-	// Covered is the wall clock before which an earlier archive of the same boot tells what
-	// was recorded. What this one holds from before is how things stood, and is told
-	// by that one already. 0 where none does.
+	// Covered is the wall clock before which an earlier archive of the same boot holds the
+	// recording. What this one holds from before are the standing values, which the earlier one
+	// has already. 0 where there is no such archive.
 	Covered int64
 }
 
-// A Stretch is one of the wall clock, both ends inclusive.
+// A Stretch is a stretch of the wall clock, both ends inclusive.
 type Stretch struct{ From, To int64 }
 
-// Hides reports whether what was at an instant is not shown.
+// Hides reports whether readings at an instant are hidden.
 func (a *File) Hides(wall int64) bool {
 	for _, h := range a.Hidden {
 		if h.From <= wall && wall <= h.To {
@@ -61,12 +61,12 @@ func (a *File) Hides(wall int64) bool {
 	return false
 }
 
-// hidesOf reports whether anything between two instants is not shown.
+// hidesOf reports whether anything between two instants is hidden.
 func (a *File) hidesOf(from, to int64) bool {
 	return slices.ContainsFunc(a.Hidden, func(h Stretch) bool { return h.From <= to && h.To >= from })
 }
 
-// Hide hides stretches, and has what the archive covers begin and end with what is left.
+// Hide hides stretches, and narrows the time that the archive covers to what is left.
 func (a *File) Hide(list []Stretch) {
 	a.Hidden = list
 	a.span()
@@ -97,7 +97,7 @@ func Open(path string) (*File, error) {
 	return a, nil
 }
 
-// OpenUnread is Open before the index is read.
+// OpenUnread is Open without reading the index.
 func OpenUnread(path string) (*File, error) {
 	f, err := layout.Open(path)
 	if err != nil {
@@ -125,8 +125,8 @@ func (a *File) Hurt(err error) {
 // Forgive forgets the damage of a file that is read again.
 func (a *File) Forgive() { a.damage, a.Info.Damage = nil, nil }
 
-// LoadTries is how often a live archive is read again because its writer
-// committed meanwhile, which it does every hour or so.
+// LoadTries is how often a live archive is read again if its writer has committed meanwhile,
+// which it does every hour or so.
 const LoadTries = 5
 
 // Load reads everything but chunks from the newest transaction in the file.
@@ -156,7 +156,7 @@ func (a *File) Load() error {
 	return nil
 }
 
-// bundled says why a bundle is not read as an archive.
+// bundled returns the error that a bundle is not read as an archive.
 func (a *File) bundled() error {
 	_, _, err := layout.BundleAt(a.Info.Path)
 	if err == nil {
@@ -186,8 +186,8 @@ func (a *File) loadHeader() error {
 	return nil
 }
 
-// loadRecords reads what all buckets but that of the chunks hold. The spare
-// descriptions are read only where others may be lost.
+// loadRecords reads all buckets but the chunks. It reads the spare descriptions only where
+// others may be lost.
 func (a *File) loadRecords() {
 	known := make(map[string]*ChunkRef)
 	for _, r := range a.Chunks {
@@ -226,7 +226,7 @@ func (a *File) loadRecords() {
 	v.Visit(a.Snap, layout.BucketEvents)
 }
 
-// addDescs adds a batch of descriptions, as far as they are not known.
+// addDescs adds the descriptions of a batch that are not known yet.
 func (a *File) addDescs(first uint32, ds []*metric.Desc) {
 	for i, d := range ds {
 		if n := first + uint32(i); int(n) >= len(a.Descs) || a.Descs[n] == nil {
@@ -244,7 +244,7 @@ func (a *File) addEvents(n uint32, head chunk.EventHead, batch []byte) {
 	a.Events = append(a.Events, ref)
 }
 
-// Desc is the description of metric number n, nil if it is lost.
+// Desc returns the description of metric number n, nil if it is lost.
 func (a *File) Desc(n uint32) *metric.Desc {
 	if int64(n) >= int64(len(a.Descs)) {
 		return nil
@@ -268,8 +268,8 @@ func (a *File) Desc(n uint32) *metric.Desc {
 	return full
 }
 
-// Effective is the description of metric n as it was recorded in a class: the
-// configuration may have moved it there.
+// Effective returns the description of metric n as it was recorded in a class: the
+// configuration may have moved the metric there.
 func (a *File) Effective(n uint32, class metric.Class) *metric.Desc {
 	d := a.Desc(n)
 	if d.Class == class {
@@ -292,8 +292,8 @@ type movedMetric struct {
 	class metric.Class
 }
 
-// countChunks notes how many chunks are lost, after looking for those of which
-// only the index entry is.
+// countChunks notes how many chunks are lost, after it has looked for those that lost only
+// their index entry.
 func (a *File) countChunks() {
 	counts := make(map[string]uint32)
 	for _, r := range a.Chunks {
@@ -313,8 +313,8 @@ func (a *File) countChunks() {
 	}
 }
 
-// listUnlisted finds the chunks whose index entries are lost, and makes new
-// entries from what they hold.
+// listUnlisted finds the chunks whose index entries are lost, and makes new entries from their
+// contents.
 func (a *File) listUnlisted(counts map[string]uint32) {
 	listed := make(map[string]bool, len(a.Chunks))
 	for _, r := range a.Chunks {
@@ -349,7 +349,7 @@ func (a *File) listUnlisted(counts map[string]uint32) {
 // being given to others: chunks in the file refer to them.
 func (a *File) reserveNumbers(n int) {
 	if n == 0 && len(a.damage) > 0 {
-		// It cannot be told how many there were.
+		// The file does not say how many there were.
 		n = len(a.Descs) + 1<<16
 	}
 	for len(a.Descs) < min(n, layout.MaxMetrics) {
@@ -359,7 +359,7 @@ func (a *File) reserveNumbers(n int) {
 
 // span sets the time that the archive covers.
 func (a *File) span() {
-	// One without ticks covers the instant when it was made.
+	// An archive without ticks covers the instant when it was made.
 	a.Info.From, a.Info.To, a.Info.Empty, a.Info.Last = a.head.Created, a.head.Created, len(a.Chunks) == 0, metric.Stamp{}
 	for i, r := range a.Chunks {
 		if i == 0 {
@@ -375,12 +375,12 @@ func (a *File) span() {
 	}
 }
 
-// Begin is the wall clock from which on the archive tells what was recorded. Of a part of
-// other archives what stands before is how things stood then.
+// Begin returns the wall clock at which the archive begins to hold what was recorded. What a
+// part of other archives holds from before are the standing values.
 func (in *Info) Begin() int64 { return max(in.From, min(in.Since, in.To)) }
 
-// SetTail replaces what the archive has beside the file: the ticks and events
-// that are journalled and not sealed.
+// SetTail replaces what the archive has beside the file: the ticks and events that are
+// journalled and not sealed.
 func (a *File) SetTail(cat *layout.Catalog, chunks []*Beside, events []metric.Event) {
 	a.Chunks = slices.DeleteFunc(a.Chunks, func(r *ChunkRef) bool { return r.beside != nil })
 	a.Events = slices.DeleteFunc(a.Events, func(e EventBatch) bool { return e.batch == nil })
@@ -403,8 +403,8 @@ func (a *File) SetTail(cat *layout.Catalog, chunks []*Beside, events []metric.Ev
 	a.span()
 }
 
-// Last is the wall clock up to which the file of an archive holds ticks, or
-// when it was made if it holds none.
+// Last returns the wall clock up to which the file of an archive holds ticks, or when it was
+// made if it holds none.
 func (a *File) Last() int64 {
 	last := int64(0)
 	for _, r := range a.Chunks {
@@ -431,24 +431,24 @@ type Info struct {
 	TimeZone string
 	Recorder string // version of the recorder
 	Config   string // effective configuration, TOML
-	// From and To are the wall clocks of the first and the last tick; of when it
-	// was made, if it is Empty.
+	// From and To are the wall clocks of the first and the last tick; both are the time of
+	// creation if the archive is Empty.
 	From, To int64
-	// Last is when the last tick was read, by the clock that is never set: where the wall
-	// clock was set back To is not its wall clock. Zero if the archive is Empty.
+	// Last is when the last tick was read, on the clock that is never set. Where the wall clock
+	// was set back, To may be a later wall clock than Last's. Zero if the archive is Empty.
 	Last metric.Stamp
-	// Since is where a part of other archives begins, which ends at To; 0 if it is none. See
-	// Begin.
+	// Since is where an archive that is a part of others begins; it ends at To. 0 if it is not
+	// a part. See Begin.
 	Since int64
 	Live  bool
 	Empty bool // holds no ticks
 	Bytes int64
 	// Intervals are the effective intervals of the classes.
 	Intervals metric.Intervals
-	// Step is how long the steps are that a reduced archive has readings of, in
-	// nanoseconds; 0 for all others. Of are the archives that it was made of.
+	// Step is how long the steps of a reduced archive are, in nanoseconds; 0 for all others. Of
+	// are the archives that it was made from.
 	Step int64
 	Of   []string
-	// Damage lists what could not be read, a sentence each.
+	// Damage lists what could not be read, one sentence each.
 	Damage []string
 }

@@ -14,16 +14,16 @@ import (
 	"tachograph/store/layout"
 )
 
-// A ChunkRef is a chunk of an archive, or of what a live one has not sealed.
+// A ChunkRef is a chunk of an archive, or of the unsealed ticks of a live one.
 type ChunkRef struct {
 	Archive *File
 	n       uint32
 	Info    chunk.Info
-	beside  *Beside    // of chunks that are not in the file
+	beside  *Beside    // set for chunks that are not in the file
 	Opened  *OpenChunk // nil unless it is open
 }
 
-// Beside is a chunk that stands beside the file: its bytes, or one that has none.
+// Beside is a chunk that is not in the file: its bytes, or a Present chunk that has none.
 type Beside struct {
 	Info    chunk.Info
 	Data    []byte
@@ -55,8 +55,8 @@ func (r *ChunkRef) Open() (*OpenChunk, error) {
 	return r.Opened, nil
 }
 
-// source is where the chunk's bytes are. Those of a live archive are taken at
-// once and checked, because the writer may reuse their pages later.
+// source returns a reader of the chunk's bytes. The bytes of a live archive are read at once
+// and checked, because the writer may reuse their pages later.
 func (r *ChunkRef) source() (io.ReaderAt, error) {
 	if r.beside != nil {
 		return bytes.NewReader(r.beside.Data), nil
@@ -84,7 +84,7 @@ func (r *ChunkRef) source() (io.ReaderAt, error) {
 
 func (r *ChunkRef) key() []byte { return layout.ChunkKey(r.Info.Class, r.n) }
 
-// home is where the chunk stands by the latest snapshot.
+// home returns the chunk's bucket and key in the latest snapshot.
 func (r *ChunkRef) home() (*boltread.Bucket, []byte, error) {
 	b, err := r.Archive.latest().Bucket(layout.BucketChunks)
 	if b == nil {
@@ -95,9 +95,9 @@ func (r *ChunkRef) home() (*boltread.Bucket, []byte, error) {
 	return b, key, err
 }
 
-// copied takes the chunk out of a live archive. Where that has moved on, the
-// chunk is looked for again: it keeps its key, not its place. A chunk that is
-// damaged comes with layout.ErrChecksum.
+// copied reads the whole chunk. If a live archive has changed meanwhile, it looks for the chunk
+// again: the chunk keeps its key, not its place. It returns a damaged chunk along with
+// layout.ErrChecksum.
 func (r *ChunkRef) copied() ([]byte, error) {
 	for try := 1; ; try++ {
 		b, key, err := r.home()
@@ -125,7 +125,7 @@ func (r *ChunkRef) copied() ([]byte, error) {
 	}
 }
 
-// Sealed is the chunk as it is encoded; nil of one that has no bytes.
+// Sealed returns the encoded chunk; nil for a chunk that has no bytes.
 func (r *ChunkRef) Sealed() (*chunk.Sealed, error) {
 	if r.beside != nil {
 		if r.beside.Data == nil {
@@ -140,9 +140,9 @@ func (r *ChunkRef) Sealed() (*chunk.Sealed, error) {
 	return &chunk.Sealed{Info: r.Info, Data: b}, nil
 }
 
-// Digest is that of the chunk and of those after it, which it must have been
-// made of; nil if there is none, or if something of it is hidden. It is looked for in the first snapshot only, and
-// where the pages of that have been reused its checksum tells.
+// Digest returns the digest that was made of the chunk and of the first chunks of after; nil if
+// there is none, or if something of it is hidden. It is looked for in the first snapshot only.
+// If that snapshot's pages have been reused, the checksum shows it.
 func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
 	if r.beside != nil {
 		return nil
@@ -171,11 +171,11 @@ func (r *ChunkRef) Digest(after []*ChunkRef) *digest.Digest {
 	return d
 }
 
-// lateness is held for the late snapshots of all archives, of which several chunks
-// may be opened at a time.
+// lateness guards the late snapshots of all archives, as several chunks of one may be opened at
+// a time.
 var lateness sync.Mutex
 
-// latest is the snapshot in which chunks are looked for.
+// latest returns the snapshot in which chunks are looked for.
 func (a *File) latest() *boltread.Snapshot {
 	lateness.Lock()
 	defer lateness.Unlock()
@@ -185,12 +185,12 @@ func (a *File) latest() *boltread.Snapshot {
 	return a.Snap
 }
 
-// Wrong says that the chunk cannot be read, and when it was recorded.
+// Wrong wraps err to say that the chunk cannot be read, and when it was recorded.
 func (r *ChunkRef) Wrong(err error) error {
 	return &ChunkError{Class: r.Info.Class, Number: r.n, From: r.Info.From, To: r.Info.To, Err: err}
 }
 
-// A ChunkError is a chunk that cannot be read.
+// A ChunkError says that a chunk cannot be read.
 type ChunkError struct {
 	Class    metric.Class
 	Number   uint32

@@ -14,24 +14,24 @@ import (
 	"tachograph/store/layout"
 )
 
-// A finished archive holds few large chunks instead of many small ones: the
-// first values, names and times of each are paid for once. These say when a
-// chunk is large enough: larger ones gain little and cost every reader of a
-// short window, and making one takes a multiple of its size in memory.
+// A finished archive holds few large chunks instead of many small ones, so that it stores the
+// first values, names and times less often. These limits say when a chunk is large enough:
+// larger ones gain little, slow down every reader of a short window, and take a multiple of
+// their size in memory to make.
 const (
 	MergeSpan   = int64(time.Hour)
 	MergeValues = 32 << 20
 	MergeSize   = 512 << 10
 )
 
-// compactBatch is how much one transaction of a compaction writes: bbolt keeps
-// all of it in memory. Chunks that come in several transactions stand apart,
-// or each transaction would write the last ones of the previous one again.
+// compactBatch is how many bytes one transaction of a compaction writes: bbolt keeps all of
+// them in memory. Chunks that take several transactions are put apart, because otherwise each
+// transaction would write the last ones of the previous one again.
 const compactBatch = 2 << 20
 
-// Compact writes the content of a, which is not live any more, to the empty
-// database dst as a finished archive, which it is not before its last
-// transaction. It fails where a is damaged.
+// Compact writes the content of a, which is no longer live, to the empty database dst as a
+// finished archive. dst is not a finished archive before its last transaction. Compact fails
+// where a is damaged.
 func Compact(dst *bbolt.DB, a *File) error {
 	var t layout.Totals
 	size := int64(0)
@@ -50,7 +50,8 @@ func Compact(dst *bbolt.DB, a *File) error {
 	if err != nil {
 		return err
 	}
-	// Apart, because what comes now can use the pages that this left behind.
+	// A transaction of its own, because the next ones can then reuse the pages that this one
+	// freed.
 	err = dst.Update(layout.Build(&t, func(b *layout.Builder) {
 		b.Settings(a.Info.Config, a.Info.Intervals)
 		b.Descs(0, a.Descs)
@@ -72,8 +73,8 @@ func Compact(dst *bbolt.DB, a *File) error {
 	}))
 }
 
-// compactChunks merges neighbours of a class, from the i-th on, until the batch
-// is full, and returns where to go on.
+// compactChunks merges neighbours of a class, from the i-th on, until the batch is full. It
+// returns the index to go on from.
 func compactChunks(b *layout.Builder, a *File, i int, put func(*layout.Builder, *chunk.Sealed)) int {
 	for size := int64(0); i < len(a.Chunks) && size < compactBatch; {
 		end := mergeable(a, i)
@@ -93,7 +94,7 @@ func compactChunks(b *layout.Builder, a *File, i int, put func(*layout.Builder, 
 	return i
 }
 
-// mergeable is the end of the chunks from the i-th on that make one.
+// mergeable returns the end of the chunks from the i-th on that merge into one.
 func mergeable(a *File, i int) int {
 	return i + together(func(n int) *chunk.Info {
 		if i+n == len(a.Chunks) {
@@ -103,7 +104,7 @@ func mergeable(a *File, i int) int {
 	})
 }
 
-// together is how many chunks from the first on make one.
+// together returns how many chunks from the first on merge into one.
 func together(at func(n int) *chunk.Info) int {
 	first := at(0)
 	values, ticks, size := first.Values, first.Ticks, first.Size
@@ -121,7 +122,7 @@ func together(at func(n int) *chunk.Info) int {
 	}
 }
 
-// Together is how many of parts, which are in the order of time, make one chunk.
+// Together returns how many of parts, which are in the order of time, merge into one chunk.
 func Together(parts []*chunk.Sealed) int {
 	return together(func(n int) *chunk.Info {
 		if n == len(parts) {
@@ -131,7 +132,7 @@ func Together(parts []*chunk.Sealed) int {
 	})
 }
 
-// Merge makes one chunk of parts, of the same class.
+// Merge merges parts of the same class into one chunk.
 func Merge(parts []*chunk.Sealed, desc func(number uint32) *metric.Desc) (*chunk.Sealed, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
@@ -147,8 +148,7 @@ func Merge(parts []*chunk.Sealed, desc func(number uint32) *metric.Desc) (*chunk
 	return chunk.Merge(cs, desc)
 }
 
-// mergeChunks makes one chunk of several. A chunk that stays alone is taken
-// over as it is.
+// mergeChunks merges several chunks. A single chunk is copied unchanged.
 func mergeChunks(a *File, refs []*ChunkRef) (*chunk.Sealed, error) {
 	if len(refs) == 1 {
 		b, err := refs[0].copied()

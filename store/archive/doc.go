@@ -1,6 +1,6 @@
-// Package archive reads one archive's file, finished or live, and makes a
-// finished one of what it read. What the journal of a live archive holds
-// beside it is not its subject; a reader may lay that over it with SetTail.
+// Package archive reads one archive's file, finished or live, and compacts it into a finished
+// one. It does not read the journal beside a live archive; a reader may add its contents with
+// SetTail.
 //
-// Damage is noted and goes with the file: whatever is sound is read.
+// Damage is noted with the file, and everything sound is read.
 package archive

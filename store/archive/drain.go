@@ -10,10 +10,10 @@ import (
 	"tachograph/store/layout"
 )
 
-// A Drain takes out of an archive what it holds, one tick and one event at a time: the
-// ticks of each class and the two streams of events in their order, and of all of them
-// always the one that was earliest by the continuous clock. It holds of each class what
-// is decoded of one chunk, and of each stream a batch.
+// A Drain yields the content of an archive, one tick and one event at a time. The ticks of each
+// class and the two streams of events come in their own order, and among them always the
+// earliest by the continuous clock first. In memory it holds one decoded chunk of each class
+// and one batch of each stream.
 type Drain struct {
 	*Draining
 	classes [metric.NumClasses]classDrain
@@ -21,33 +21,32 @@ type Drain struct {
 	lost    []error // Next returns these first
 }
 
-// Draining is what is taken out, and how.
+// Draining says what a Drain yields, and how.
 type Draining struct {
 	File *File
-	Info *Info // what descriptions are completed for
+	Info *Info // the archive that descriptions are completed for
 	Same *Sameness
-	// After is the continuous clock of each class behind which its ticks are wanted; 0
-	// is before them all. What stands at or before it is not decoded.
+	// After returns the continuous clock of each class after which its ticks are wanted; 0 is
+	// before all of them. Ticks at or before it are not decoded.
 	After func(metric.Class) int64
 	// Chunk, if set, says which chunks are wanted.
 	Chunk func(*chunk.Info) bool
-	// Pass, if set, says which ticks are wanted, and is asked of each in their order. It
-	// is told when the tick behind it was read, which no block of it comes after, or nil if
-	// that stands in another chunk.
+	// Pass, if set, says which ticks are wanted. It is called for each in order. then is when
+	// the following tick was read, and no block of this tick is later than that; nil if the
+	// following tick is in another chunk.
 	Pass func(c metric.Class, at metric.Stamp, then *metric.Stamp) bool
-	// AsDescribed says that descriptions are wanted as they stand, and not as the
-	// configuration has moved metrics between classes.
+	// AsDescribed asks for descriptions as recorded, without the moves between classes that the
+	// configuration has made.
 	AsDescribed bool
 	// Metric, if set, says which metrics are wanted.
 	Metric func(*metric.Desc) bool
-	// Lost, if set, is called for what is missing of a chunk's ticks because it is damaged.
-	// A Drain returns what it is called for.
+	// Lost, if set, is called for what is missing from a chunk's ticks because of damage. A
+	// Drain sets it and returns the errors as items.
 	Lost func(error)
 	// Batch, if set, says which batches of events are wanted.
 	Batch func(*chunk.EventHead) bool
-	// Churn and Events are how many events have been taken out of the stream of the
-	// comings and goings of processes, and of that of all others. Those before are not
-	// taken, and it goes on counting.
+	// Churn and Events count the events that have been taken, of processes coming and going and
+	// of all others. A Drain skips that many events of each stream and goes on counting.
 	Churn, Events *uint64
 }
 
@@ -62,11 +61,11 @@ type eventDrain struct {
 	churn  bool
 	refs   []*EventBatch
 	events []metric.Event // of the batch before refs
-	at     uint64         // how many of the stream came before events
+	at     uint64         // how many events of the stream came before events
 	pos    *uint64        // how many have been taken
 }
 
-// NewDrain begins to take out what is wanted.
+// NewDrain returns a Drain of what is wanted.
 func NewDrain(what *Draining) *Drain {
 	d := &Drain{Draining: what}
 	what.Lost = func(err error) { d.lost = append(d.lost, err) }
@@ -92,7 +91,7 @@ func NewDrain(what *Draining) *Drain {
 	return d
 }
 
-// Next is what comes next; ok is false at the end.
+// Next returns the next item; ok is false at the end.
 func (d *Drain) Next() (next Item, ok bool) {
 	for {
 		if len(d.lost) > 0 {
@@ -137,7 +136,8 @@ func (d *Drain) Next() (next Item, ok bool) {
 	}
 }
 
-// peek is the continuous clock of the next tick, or one that it does not come before.
+// peek returns the continuous clock of the next tick, or a clock that the tick does not come
+// before.
 func (c *classDrain) peek() (int64, bool) {
 	for len(c.refs) > 0 {
 		if c.ticks == nil {
@@ -156,8 +156,8 @@ func (c *classDrain) drop() {
 	c.refs, c.ticks = c.refs[1:], nil
 }
 
-// tick is the next tick of a class; nil if a chunk had to be opened for it, or it is not
-// wanted.
+// tick returns the next tick of a class. It returns nil if it had to open a chunk first, or if
+// the tick is not wanted.
 func (d *Drain) tick(class metric.Class) (t *metric.Tick, err error) {
 	c := &d.classes[class]
 	ref := c.refs[0]
@@ -189,7 +189,7 @@ func (d *Drain) tick(class metric.Class) (t *metric.Tick, err error) {
 	return nil, ref.Wrong(err)
 }
 
-// Ticks are those of a chunk behind a continuous clock; 0 is before them all.
+// Ticks returns the ticks of a chunk after a continuous clock; 0 is before all of them.
 func (d *Draining) Ticks(ref *ChunkRef, after int64, want func(name, indom string) bool) (*chunk.Ticks, error) {
 	c, err := ref.Open()
 	if err != nil {
@@ -235,7 +235,7 @@ func (d *Draining) Ticks(ref *ChunkRef, after int64, want func(name, indom strin
 	})
 }
 
-// peek is the next event that was not taken, nil if there is none.
+// peek returns the next event that was not taken, nil if there is none.
 func (d *Drain) peek(s *eventDrain) (*metric.Event, error) {
 	for {
 		for len(s.events) > 0 && s.at < *s.pos {
@@ -277,8 +277,8 @@ func (d *Drain) peek(s *eventDrain) (*metric.Event, error) {
 	}
 }
 
-// Count counts the events of the two streams in a batch. Only of one that holds both, or
-// is not of the file, they are looked at.
+// Count returns how many events of the two streams are in a batch. It decodes the batch only if
+// it holds both streams or is not from the file.
 func (e *EventBatch) Count(a *File) (churn, others uint64) {
 	any := false
 	for _, k := range e.Head.Kinds {

@@ -7,12 +7,11 @@ import (
 	"tachograph/store/chunk"
 )
 
-// An EventBatch is a batch of an archive's events, unpacked when it is asked
-// for them.
+// An EventBatch is a batch of an archive's events, unpacked when needed.
 type EventBatch struct {
 	n      uint32
 	Head   chunk.EventHead
-	Churn  bool           // nothing but comings and goings of processes
+	Churn  bool           // only events of processes coming and going
 	batch  []byte         // as stored
 	memory []metric.Event // of batches that are not in the file, or are unpacked already
 	failed error          // why the batch cannot be unpacked
@@ -31,8 +30,8 @@ func (e *EventBatch) Has(kinds []metric.EventKind) bool {
 	return false
 }
 
-// keepEvents is how many events of an archive stay unpacked: a question asks for
-// them several times.
+// keepEvents is how many events of an archive stay unpacked: a question may read them several
+// times.
 const keepEvents = 1 << 15
 
 // Events returns the batch's events.

@@ -7,9 +7,9 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Sameness makes what says the same the same pointer, wherever it was read: who is
-// given ticks keeps what it knows of groups and instances by their pointers. The zero
-// Sameness knows nothing yet.
+// A Sameness returns the same pointer for equal descriptions, groups and instances, wherever
+// they were read. Consumers of ticks can therefore key what they keep by pointer. The zero
+// Sameness is empty.
 type Sameness struct {
 	// Complete, if set, adds to a copy of each description what archives left out.
 	Complete func(*metric.Host, *metric.Desc)
@@ -20,17 +20,17 @@ type Sameness struct {
 	boot   string
 	insts  map[[2]string]weak.Pointer[metric.Instance]
 	nextID uint64
-	sweep  int // at how many instances to look for those that nobody has
+	sweep  int // at how many instances to look for unreferenced ones
 }
 
 const (
-	// manyDescs and groupsOfName bound what is kept for its pointer's sake.
+	// manyDescs and groupsOfName bound what is kept in order to return the same pointer.
 	manyDescs    = 1 << 18
 	groupsOfName = 16
 	firstSweep   = 4096
 )
 
-// Desc is d, completed.
+// Desc returns d, completed.
 func (s *Sameness) Desc(info *Info, d *metric.Desc) *metric.Desc {
 	c := *d
 	if s.Complete != nil {
@@ -45,7 +45,7 @@ func (s *Sameness) Desc(info *Info, d *metric.Desc) *metric.Desc {
 	return p
 }
 
-// Group is the group with these metrics, which are kept.
+// Group returns the group with these metrics. It keeps the slice.
 func (s *Sameness) Group(name, indom string, metrics []*metric.Desc) *metric.Group {
 	s.make()
 	key := [2]string{name, indom}
@@ -63,14 +63,14 @@ func (s *Sameness) Group(name, indom string, metrics []*metric.Desc) *metric.Gro
 	return g
 }
 
-// Enter says of which boot the instances are from now on.
+// Enter sets the boot that instances belong to from now on.
 func (s *Sameness) Enter(boot string) {
 	if s.insts == nil || s.boot != boot {
 		s.boot, s.insts, s.sweep = boot, make(map[[2]string]weak.Pointer[metric.Instance]), firstSweep
 	}
 }
 
-// Intern is the one instance with a key.
+// Intern returns the instance with a key.
 func (s *Sameness) Intern(indom, key string) *metric.Instance {
 	at := [2]string{indom, key}
 	if in := s.insts[at].Value(); in != nil {
@@ -90,8 +90,8 @@ func (s *Sameness) Intern(indom, key string) *metric.Instance {
 	return in
 }
 
-// Apart has the descriptions and groups of s, and instances of its own, of one boot: two who
-// read of different times call an instance differently.
+// Apart returns a Sameness with the descriptions and groups of s, but with its own instances of
+// one boot. Two readers of different times need different names for an instance.
 func (s *Sameness) Apart() *Sameness {
 	s.make()
 	apart := &Sameness{Complete: s.Complete, descs: s.descs, groups: s.groups}

@@ -8,8 +8,8 @@ import (
 	"tachograph/store/layout"
 )
 
-// StepsOf tells of each block of a group of a reduced archive how long before it the first
-// reading was made that it stands for, and how many there were.
+// StepsOf returns, for each block of a group of a reduced archive, how long before the block
+// the first of its readings was made, and how many readings it stands for.
 func (f *File) StepsOf(c *chunk.Chunk, class metric.Class, g *chunk.Group) (began []int64, readings []uint64, err error) {
 	places, err := g.Places()
 	if err != nil {
@@ -30,7 +30,8 @@ func (f *File) StepsOf(c *chunk.Chunk, class metric.Class, g *chunk.Group) (bega
 		if row < 0 {
 			continue
 		}
-		// A chunk has several groups of one name where that had other metrics from some time on.
+		// A chunk has several groups with the same name if the group's metrics changed within
+		// it.
 		ticks, err := tells.Places()
 		if err != nil {
 			return nil, nil, err

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Twin is what a shows now, to be read while a is: no chunk of it is open.
+// Twin returns a copy of what a shows now, which can be read while a is. No chunk of it is
+// open.
 func (a *File) Twin() *File {
 	t := new(File)
 	*t = *a

@@ -41,8 +41,7 @@ func (c *OpenChunk) View(i int) (*View, error) {
 		}
 		v := &View{Group: g, Ref: c.Ref, Chunk: c.Chunk, Number: i, Wall: wall, Cont: cont, rises: true}
 		for _, at := range wall {
-			// What an archive covers is what its index says, and all that is
-			// asked of it is measured by that.
+			// The index defines what an archive covers, and all questions go by it.
 			if at < c.Ref.Info.From || at > c.Ref.Info.To {
 				return nil, c.Ref.Wrong(errors.New("it holds other times than the index says"))
 			}
@@ -55,8 +54,8 @@ func (c *OpenChunk) View(i int) (*View, error) {
 	return c.views[i], nil
 }
 
-// Known is where the reader's instance for a row stands, nil before it looked.
-// There are rows by the thousand, and most questions ask for a few.
+// Known returns where the reader's instance for a row is kept, nil before it is known. It
+// allocates pages, because there are thousands of rows and most questions ask for a few.
 func (v *View) Known(row int) **metric.Instance {
 	const page = 64
 	if v.known == nil {
@@ -69,7 +68,7 @@ func (v *View) Known(row int) **metric.Instance {
 	return &(*p)[row%page]
 }
 
-// Forget forgets which instances the reader has for the rows.
+// Forget drops the reader's instances for the rows.
 func (c *OpenChunk) Forget() {
 	for _, v := range c.views {
 		if v != nil {
@@ -81,8 +80,8 @@ func (c *OpenChunk) Forget() {
 // A Span is a stretch of blocks, both ends inclusive.
 type Span struct{ From, To uint32 }
 
-// Spans are the blocks whose wall clock is between from and to. There is more
-// than one span only where the clock was set back.
+// Spans returns the blocks whose wall clock is between from and to. There is more than one span
+// only where the clock was set back, or where stretches are hidden.
 func (v *View) Spans(from, to int64) []Span {
 	spans := v.spans(from, to)
 	if len(v.Ref.Archive.Hidden) == 0 {
@@ -158,13 +157,14 @@ func (v *View) Cut(spans []Span, cuts []int64) []Span {
 	return out
 }
 
-// Whole reports whether spans are all blocks of v.
+// Whole reports whether spans covers all blocks of v.
 func (v *View) Whole(spans []Span) bool {
 	return len(spans) == 1 && spans[0].From == 0 && int(spans[0].To) == len(v.Wall)-1
 }
 
-// LastBefore is the block that came before the first one between from and to, or
-// the last of all if none is; -1 if that is not before from.
+// LastBefore returns the block before the first one between from and to, or the last of all if
+// none is between them. It skips blocks that are hidden or not before from, and returns -1 if
+// none is left.
 func (v *View) LastBefore(from, to int64) int {
 	b := len(v.Wall) - 1
 	if spans := v.Spans(from, to); spans != nil {
