@@ -75,8 +75,9 @@ type Summary struct {
 	Instance       *metric.Instance
 	Count, Missing uint64
 	First, Last    Point
-	// Since and Until are how long before First and before Last the instance was read first
-	// and last, in a reduced archive, whose readings stand for steps; 0 elsewhere.
+	// Since and Until are set in a reduced archive, whose readings stand for steps: how long
+	// before First the instance was first read, and how long before Last it was last read. They
+	// are 0 elsewhere.
 	Since, Until int64
 	// Every and Came are set in the same archives: the time between the readings in the step of
 	// First, and whether the instance came in that step.
@@ -105,8 +106,8 @@ type Summary struct {
 	Spread Spread
 }
 
-// A Spread tells how the values of a summary are spread: the values themselves
-// where they have been decoded, a sketch of them, or else where they stand.
+// A Spread says how the values of a summary are distributed: by the values themselves where they
+// have been decoded, by a sketch of them, or else by the place where they are stored.
 type Spread struct {
 	Values []Repeated
 	Sketch chunk.Sketch

@@ -21,7 +21,7 @@ type Answers struct{ From }
 
 var _ store.Derived = Answers{}
 
-// Total yields all summaries at once, as there are no chunks, and no totals.
+// Total yields all summaries at once and no totals, as there are no chunks.
 func (a Answers) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq[store.Part] {
 	return func(yield func(store.Part) bool) {
 		var all []store.Summary
@@ -32,7 +32,7 @@ func (a Answers) Total(sel store.Selection, _ func(*store.Totals) bool) iter.Seq
 	}
 }
 
-// Values has nothing to decode: summaries come with their values.
+// Values has nothing to decode: summaries already have their values.
 func (a Answers) Values([]store.Place, func(n int, values []store.Repeated)) {}
 
 func (a Answers) Readings(sel store.Selection) iter.Seq2[*metric.Instance, []int64] {
@@ -53,7 +53,7 @@ func (a Answers) LastRead(sel store.Selection) int64 {
 	return last
 }
 
-// Cohorts has one, of all.
+// Cohorts yields the whole selection as one cohort.
 func (a Answers) Cohorts(sel store.Selection, _ int) iter.Seq[store.Selection] {
 	return func(yield func(store.Selection) bool) { yield(sel) }
 }
@@ -62,7 +62,7 @@ func (a Answers) CohortLives(_ *store.Cohort, indom string, from, to int64) iter
 	return a.Lives(indom, from, to)
 }
 
-// Keys knows none but those that Select finds.
+// Keys returns false: only Select finds the instances.
 func (a Answers) Keys(string, int64, int64, *store.Sought, func(in *metric.Instance) bool) (keys []string, ok bool) {
 	return nil, false
 }
@@ -72,5 +72,5 @@ func (a Answers) Seams([]string, int64, int64) []int64 { return nil }
 // Until does nothing: no question takes long.
 func (a Answers) Until(context.Context) {}
 
-// Twin is none.
+// Twin returns nil: there is no twin.
 func (a Answers) Twin() (twin store.Archive, end func()) { return nil, nil }

@@ -9,8 +9,8 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Summarize returns what each numeric series that sel wants comes to, in the order of
-// Select. With Prior, the value before the window is one of its own.
+// Summarize yields summaries of each numeric series that sel asks for, in the order of Select.
+// With Prior, the value before the window has a summary of its own.
 func (a Answers) Summarize(sel store.Selection) iter.Seq[*store.Summary] {
 	return func(yield func(*store.Summary) bool) {
 		for r := range a.Select(sel) {
@@ -31,13 +31,13 @@ func (a Answers) Summarize(sel store.Selection) iter.Seq[*store.Summary] {
 	}
 }
 
-// side tells on which side of each cut a clock is; one at a cut is before it.
+// side returns the number of cuts before a clock. A clock at a cut is before the cut.
 func side(cuts []int64, wall int64) int {
 	n, _ := slices.BinarySearch(cuts, wall)
 	return n
 }
 
-// summarize is what the values of r from one on to before another come to.
+// summarize sums up the values of r from index from up to, but without, index to.
 func summarize(r *store.Run, from, to int, spread bool) *store.Summary {
 	var miss []metric.Reason
 	if r.Miss != nil {

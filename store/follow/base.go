@@ -12,8 +12,8 @@ import (
 	"tachograph/store/journal"
 )
 
-// toEnd moves the position behind all there is, and notes in base how things stand
-// there as far as the journal says it.
+// toEnd moves the position to the present end. It records in base the standing values there, as
+// far as the journal has them.
 func (v *volume) toEnd(base *standing) {
 	for range archive.LoadTries {
 		*base = standing{}
@@ -28,15 +28,15 @@ func (v *volume) toEnd(base *standing) {
 			}
 			v.take(rec)
 		}
-		v.f.queue = nil // what cannot be read of the past
+		v.f.queue = nil // drop the errors about the past
 		if v.drain == nil {
 			return
 		}
 	}
 }
 
-// standAt notes in base how things stood at a position, as far as the journal says it.
-// That is read for it apart.
+// standAt records in base the standing values at a position, as far as the journal has them. It
+// reads the journal separately for this.
 func (v *volume) standAt(pos Position, base *standing) {
 	beyond := false
 	for c := range v.f.want {
@@ -52,7 +52,7 @@ func (v *volume) standAt(pos Position, base *standing) {
 		for {
 			rec, err := follow.Next(apart)
 			if err != nil {
-				break // who reads on will tell
+				break // reading on will report the error
 			}
 			t := rec.Tick
 			if rec.Kind != journal.KindTick {
@@ -70,7 +70,7 @@ func (v *volume) standAt(pos Position, base *standing) {
 	}
 }
 
-// intern puts the instances in place that the follower hands out.
+// intern replaces the instances with those that the follower delivers.
 func (s *standing) intern(same *archive.Sameness) {
 	for c := range s.class {
 		for _, b := range s.class[c].list {
@@ -89,8 +89,8 @@ func (s *standing) intern(same *archive.Sameness) {
 	}
 }
 
-// base are the items of how things stood at the position: what the journal said, and
-// of the groups of which it did not, what chunks say.
+// base returns the items of the standing values at the position: those from the journal, and
+// for the other groups those from chunks.
 func (v *volume) base(base *standing) (items []archive.Item) {
 	for c := range v.f.want {
 		if limit := v.f.pos.Ticks[c]; v.f.want[c] && limit != 0 {
@@ -103,8 +103,7 @@ func (v *volume) base(base *standing) (items []archive.Item) {
 	return items
 }
 
-// lacks reports whether a class that is wanted and recorded was not read yet in an
-// archive.
+// lacks reports whether s has no tick yet of a wanted class that the archive records.
 func (s *standing) lacks(want *[metric.NumClasses]bool, info *archive.Info) bool {
 	for c, wanted := range want {
 		if wanted && info.Intervals[c] != 0 && !s.class[c].any {
@@ -114,16 +113,16 @@ func (s *standing) lacks(want *[metric.NumClasses]bool, info *archive.Info) bool
 	return false
 }
 
-// earlier are the items of how things stood at the end of the archive prev, of the
-// classes that base lacks: a boot goes on from one archive to the next, and what is read each
-// minute stands as it stood until it is read again.
+// earlier returns the standing values at the end of the archive prev, for the classes that base
+// lacks. A boot continues from one archive to the next, and what is read each minute keeps its
+// value until it is read again.
 func (f *Follower) earlier(prev *book, base *standing) ([]archive.Item, error) {
 	v, err := f.open(prev)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, err // it has another name now, or was removed
+		return nil, err // it has been renamed or removed
 	}
 	if err != nil {
-		return nil, nil // what cannot be read does not stand
+		return nil, nil // what cannot be read has no standing values
 	}
 	defer v.close()
 	pos, queue := f.pos, f.queue
@@ -134,8 +133,8 @@ func (f *Follower) earlier(prev *book, base *standing) ([]archive.Item, error) {
 	return slices.DeleteFunc(v.base(&all), func(it archive.Item) bool { return base.class[it.Tick.Class].any }), nil
 }
 
-// standing adds to base how things stood of a class at a continuous clock, by the last
-// chunk that says it.
+// standing adds to base the standing values of a class at a continuous clock, from the last
+// chunk that has them.
 func (v *volume) standing(class metric.Class, limit int64, base *standing) {
 	for _, ref := range slices.Backward(v.file.Chunks) {
 		if ref.Info.Class != class || ref.Info.First.Cont > limit {

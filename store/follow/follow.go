@@ -21,27 +21,27 @@ type Options struct {
 	Host string
 	// From is the position to go on from; the zero Position is the present end.
 	From Position
-	// Base says to begin with how things stood at From: of each class the last tick
-	// at or before it, and of groups that it has none of their last block.
+	// Base asks to begin with the standing values at From: of each class the last tick at or
+	// before it, with the last earlier block of each group that this tick lacks.
 	Base bool
 	// Classes are those whose ticks are wanted; nil: all.
 	Classes []metric.Class
-	// Complete, if set, is given a copy of each description that is used, and may
-	// add to it what the archive left out.
+	// Complete, if set, gets a copy of each description that is used, and may add to it what
+	// the archive left out.
 	Complete func(*metric.Host, *metric.Desc)
-	// Wait says that it is no error if there is no archive yet. What is recorded
-	// from then on is delivered from its beginning.
+	// Wait makes it no error if there is no archive yet. What is recorded from then on is
+	// delivered from its beginning.
 	Wait bool
 }
 
-// ErrGone says that the archive of a position is not there any more.
+// ErrGone says that the archive of a position no longer exists.
 var ErrGone = errors.New("the archive of this position is not there any more: it was removed, or stands in another place; begin at the present end")
 
 // ErrClosed is the error of a Follower that has been closed.
 var ErrClosed = errors.New("the follower is closed")
 
-// A Follower delivers what is recorded. It is used by one goroutine at a time;
-// several in one process know nothing of each other.
+// A Follower delivers what is recorded. It is used by one goroutine at a time. Several in one
+// process are independent of each other.
 type Follower struct {
 	opt   Options
 	want  [metric.NumClasses]bool
@@ -50,16 +50,16 @@ type Follower struct {
 	same  archive.Sameness
 	vol   *volume // what is being read; nil while there is nothing
 	pos   Position
-	queue []archive.Item // to be delivered before anything else
-	here  bool           // Present has been told, and nothing else since
-	more  bool           // the last look found something, behind which there may be more
-	away  bool           // what is being read has gone from its place
+	queue []archive.Item // delivered before anything else
+	here  bool           // Present was the last item
+	more  bool           // the last look found something, and there may be more after it
+	away  bool           // the archive being read is not in its place any more
 	due   time.Time
-	busy  sync.Mutex // held by who reads: Close may be called beside Next
+	busy  sync.Mutex // held while reading: Close may be called beside Next
 }
 
-// Open begins to follow what is recorded in paths: archives or directories, as
-// store.Open takes them.
+// Open begins to follow what is recorded in paths, which are archives or directories as for
+// store.Open.
 func Open(opt Options, paths ...string) (*Follower, error) {
 	f := &Follower{opt: opt, shelf: newShelf(paths)}
 	for c := range f.want {
@@ -72,14 +72,14 @@ func Open(opt Options, paths ...string) (*Follower, error) {
 	}
 	f.same.Complete = opt.Complete
 	f.wake = newWaker()
-	f.wake.moved.Store(true) // there may be more behind what is begun with
+	f.wake.moved.Store(true) // there may be more after what is read first
 	for try := 1; ; try++ {
 		err := f.begin()
 		if err == nil {
 			return f, nil
 		}
-		// An archive that is finished meanwhile has another name then, and who lists a
-		// directory while a file is renamed may see neither.
+		// An archive that is finished meanwhile gets another name, and a listing of a directory
+		// during a rename may contain neither name.
 		if try == archive.LoadTries || !errors.Is(err, ErrGone) && !errors.Is(err, fs.ErrNotExist) {
 			_ = f.Close()
 			return nil, err
@@ -87,10 +87,10 @@ func Open(opt Options, paths ...string) (*Follower, error) {
 	}
 }
 
-// begin finds where to begin.
+// begin finds the archive and position to begin at.
 func (f *Follower) begin() error {
 	f.queue = nil
-	f.wake.watchDirs(f.shelf.dirs()) // before they are looked at
+	f.wake.watchDirs(f.shelf.dirs()) // before they are listed
 	if err := f.shelf.scan(); err != nil && !f.opt.Wait {
 		return err
 	}
@@ -153,11 +153,11 @@ func (f *Follower) start(b *book, from Position, end bool) error {
 	return nil
 }
 
-// Position is behind the last Item; while the base is delivered, that from which
-// the Follower goes on.
+// Position returns the position after the last Item. While the base is delivered, it is the
+// position from which the Follower goes on.
 func (f *Follower) Position() Position { return f.pos }
 
-// Close ends the Follower, also one whose Next waits in another goroutine.
+// Close ends the Follower, even while its Next waits in another goroutine.
 func (f *Follower) Close() error {
 	f.wake.close()
 	f.busy.Lock()
@@ -169,8 +169,7 @@ func (f *Follower) Close() error {
 	return nil
 }
 
-// Next returns the next Item. It waits until there is one, and ends with the error
-// of ctx.
+// Next returns the next Item. It waits until there is one, or returns the error of ctx.
 func (f *Follower) Next(ctx context.Context) (archive.Item, error) {
 	for {
 		if it, ok, err := f.now(ctx); ok || err != nil {
@@ -182,7 +181,7 @@ func (f *Follower) Next(ctx context.Context) (archive.Item, error) {
 	}
 }
 
-// now is the next item, if there is one by now.
+// now returns the next item, if there is one by now.
 func (f *Follower) now(ctx context.Context) (it archive.Item, ok bool, err error) {
 	f.busy.Lock()
 	defer f.busy.Unlock()
@@ -218,11 +217,11 @@ func (f *Follower) now(ctx context.Context) (it archive.Item, ok bool, err error
 	}
 }
 
-// mostLooks is how often it is looked what follows before Next says that there is
-// nothing, although each look found something.
+// mostLooks is how often step looks for what follows before it gives up, although each look
+// found something.
 const mostLooks = 64
 
-// step finds the next item, if there is one.
+// step returns the next item, if there is one.
 func (f *Follower) step() (archive.Item, bool) {
 	for looks := 0; len(f.queue) == 0; looks++ {
 		if f.vol != nil {
@@ -241,7 +240,7 @@ func (f *Follower) step() (archive.Item, bool) {
 		if !moved && !again && !f.more && !f.idle() {
 			break
 		}
-		if looks == mostLooks { // somebody plays with the files
+		if looks == mostLooks { // something keeps changing the files
 			f.due, f.more = time.Now().Add(tryAgain), false
 			break
 		}
@@ -252,12 +251,13 @@ func (f *Follower) step() (archive.Item, bool) {
 	return archive.Item{}, false
 }
 
-// idle reports whether what is being read has nothing that could be added to.
+// idle reports whether the archive being read is live without a journal and may have been
+// written to.
 func (f *Follower) idle() bool {
 	return f.vol != nil && len(f.vol.gens) == 0 && f.vol.file.Info.Live && f.wake.wrote()
 }
 
-// lose queues that something cannot be read.
+// lose queues the loss err.
 func (f *Follower) lose(err error) {
 	it := archive.Item{Lost: err}
 	if f.vol != nil {

@@ -11,24 +11,23 @@ import (
 	"tachograph/store/varint"
 )
 
-// A Position is a place in a recording, between what has been delivered and
-// what has not. The zero Position is nowhere.
+// A Position is a place in a recording, between what has been delivered and what has not. The
+// zero Position is no place.
 type Position struct {
 	// Archive is the ID of the archive.
 	Archive string
-	// Ticks are, for each class, the continuous clock of its last tick; zero if
-	// there was none.
+	// Ticks are the continuous clocks of the last tick of each class; zero if there was none.
 	Ticks [metric.NumClasses]int64
-	// Events are how many events there were: of the comings and goings of
-	// processes, which archives keep apart, and of others.
+	// Churn and Events are how many events there were: Churn of processes coming and going,
+	// which archives store separately, and Events of all others.
 	Churn, Events uint64
 }
 
 // version is the first letter of a token.
 const version = "1"
 
-// String is a token that people can pass on and programs can put into a URL:
-// letters, digits, - and _. It is empty for the zero Position.
+// String returns a token that people can pass on and programs can put into a URL: letters,
+// digits, - and _. It is empty for the zero Position.
 func (p Position) String() string {
 	if p.Archive == "" {
 		return ""
@@ -90,7 +89,7 @@ func ParsePosition(token string) (Position, error) {
 	return p, nil
 }
 
-// longestToken is far more than any token has.
+// longestToken is far longer than any token.
 const longestToken = 512
 
 func shortened(s string) string {

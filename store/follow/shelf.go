@@ -13,35 +13,35 @@ import (
 	"tachograph/store/layout"
 )
 
-// A shelf is where archives stand. It knows of each file what it says about itself,
-// which never changes, and reads that once.
+// A shelf lists the archives in the followed paths. It reads the header of each file once, as a
+// header never changes.
 type shelf struct {
 	paths []string
 	books map[string]*book // by path
 	order []*book          // in the order of time
 
-	// What stood before the archive that is being read, and that one, when it was
-	// there last; and whose it is.
+	// The archives up to the one being read, when it was last in its place, and the host of
+	// that one.
 	before map[string]bool
 	host   string
 }
 
-// A book is the file of an archive, or one that cannot be told for one.
+// A book is the file of an archive, or a file that cannot be recognized as one.
 type book struct {
 	path string
 	file fs.FileInfo
-	head *layout.Header // nil: it cannot be read, for which err is the reason
+	head *layout.Header // nil: it cannot be read, err says why
 	err  error
-	told bool // that it cannot be read
+	told bool // its error has been reported
 
-	passed bool // it cannot be opened, and there are later ones
+	passed bool // it cannot be opened, and later archives follow it
 }
 
 func newShelf(paths []string) shelf {
 	return shelf{paths: paths, books: make(map[string]*book), before: make(map[string]bool)}
 }
 
-// dirs are the directories in which archives stand.
+// dirs returns the directories of the followed archives.
 func (s *shelf) dirs() []string {
 	var dirs []string
 	for _, p := range s.paths {
@@ -57,7 +57,7 @@ func (s *shelf) dirs() []string {
 	return dirs
 }
 
-// scan looks at which files there are.
+// scan finds the files that there are.
 func (s *shelf) scan() error {
 	var errs []error
 	seen := make(map[string]bool)
@@ -78,7 +78,7 @@ func (s *shelf) scan() error {
 func (s *shelf) scanPath(path string, seen map[string]bool) error {
 	st, err := os.Stat(path)
 	if err != nil {
-		// An archive that is followed by its name goes on under that of the finished one.
+		// An archive that is followed by name goes on under the name of the finished one.
 		return &fault.Error{Op: "follow", Path: path, Err: err}
 	}
 	if !st.IsDir() {
@@ -97,7 +97,7 @@ func (s *shelf) scanPath(path string, seen map[string]bool) error {
 	return nil
 }
 
-// lookAt looks at the file at path, or if that is a bundle at the archives in it.
+// lookAt looks at the file at path, or if it is a bundle at the archives in it.
 func (s *shelf) lookAt(path string, seen map[string]bool) {
 	members, isBundle, err := layout.BundleAt(path)
 	for _, m := range members {
@@ -108,7 +108,7 @@ func (s *shelf) lookAt(path string, seen map[string]bool) {
 	}
 }
 
-// look reads what the file at path says about itself, if it is not known.
+// look reads the header of the file at path, if it is not known yet.
 func (s *shelf) look(path string, seen map[string]bool) {
 	st, err := layout.Stat(path)
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *shelf) look(path string, seen map[string]bool) {
 	s.books[path] = n
 }
 
-// sort puts the archives into the order of time: those of a directory as they were
-// begun, whatever the clock said, and several directories by the clock.
+// sort sorts the archives by time: those of a directory as they were begun, whatever the clock
+// said, and those of several directories by the clock.
 func (s *shelf) sort() {
 	byDir := make(map[string][]*book)
 	var dirs []string
@@ -173,7 +173,8 @@ func (s *shelf) sort() {
 	}
 }
 
-// find is the archive with an ID: where it stands finished as well, that one.
+// find returns the archive with an ID. If it is there both live and finished, find returns the
+// finished one.
 func (s *shelf) find(id string) (found *book) {
 	for _, b := range s.order {
 		if b.head.ID == id && (found == nil || layout.IsLiveName(found.path)) {
@@ -183,7 +184,7 @@ func (s *shelf) find(id string) (found *book) {
 	return found
 }
 
-// latest is the archive of a host that was begun last.
+// latest returns the archive of a host that was begun last.
 func (s *shelf) latest(host string) *book {
 	for _, b := range slices.Backward(s.order) {
 		if host == "" || b.head.Host.ID == host {
@@ -193,8 +194,8 @@ func (s *shelf) latest(host string) *book {
 	return nil
 }
 
-// open notes where the archive with an ID stands, that is being read: at is its place,
-// -1 if it is gone.
+// open records where the archive with an ID, which is being read, is in the order. at is its
+// index, or -1 if it is gone.
 func (s *shelf) open(id string) (at int) {
 	at = slices.IndexFunc(s.order, func(b *book) bool { return b.head.ID == id })
 	if at < 0 {
@@ -211,8 +212,8 @@ func (s *shelf) open(id string) (at int) {
 	return at
 }
 
-// after is the archive of the same host that was begun next after the one with an ID.
-// Where that is gone, it is the first that did not stand before it.
+// after returns the archive of the same host that was begun after the one with an ID. If that
+// one is gone, it returns the first archive that was not before it.
 func (s *shelf) after(id string) *book {
 	at := s.open(id)
 	for _, b := range s.order[at+1:] {
@@ -223,8 +224,8 @@ func (s *shelf) after(id string) *book {
 	return nil
 }
 
-// pass passes over an archive that cannot be opened, if another one has begun behind
-// it, and reports whether that is so.
+// pass skips an archive that cannot be opened, provided that a later one has begun, and reports
+// whether it does.
 func (s *shelf) pass(b *book) bool {
 	i := slices.Index(s.order, b)
 	b.passed = slices.ContainsFunc(s.order[i+1:], func(o *book) bool {
@@ -233,7 +234,7 @@ func (s *shelf) pass(b *book) bool {
 	return b.passed
 }
 
-// prior is the archive of the same boot before b, nil if there is none.
+// prior returns the archive of the same boot before b, nil if there is none.
 func (s *shelf) prior(b *book) *book {
 	i := slices.IndexFunc(s.order, func(o *book) bool { return o.head.ID == b.head.ID })
 	for _, o := range slices.Backward(s.order[:max(i, 0)]) {
@@ -247,8 +248,7 @@ func (s *shelf) prior(b *book) *book {
 	return nil
 }
 
-// untold returns the errors of the files that cannot be read and that were not told
-// of yet.
+// untold returns the errors of unreadable files that have not been reported yet.
 func (s *shelf) untold() (errs []error) {
 	for _, b := range s.books {
 		if b.err != nil && !b.told {

@@ -7,8 +7,8 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A standing is how things stand: of each class the last tick, with the last block of
-// each group.
+// A standing holds standing values: the last tick of each class, with the last block of each
+// group.
 type standing struct {
 	class [metric.NumClasses]standingClass
 }
@@ -20,7 +20,7 @@ type standingClass struct {
 	list   []*metric.Block // in the order in which groups first came
 }
 
-// add notes a tick, whose blocks are copied.
+// add records a tick and copies its blocks.
 func (s *standing) add(t *metric.Tick) {
 	c := &s.class[t.Class]
 	c.at, c.any = t.At, true
@@ -44,7 +44,7 @@ func (c *standingClass) put(b *metric.Block) {
 	mine.Cols = slices.Grow(mine.Cols[:0], len(b.Cols))[:len(b.Cols)]
 	for i := range b.Cols {
 		from, to := &b.Cols[i], &mine.Cols[i]
-		to.Bits, to.Words = append(to.Bits[:0], from.Bits...), from.Words // which are only added to
+		to.Bits, to.Words = append(to.Bits[:0], from.Bits...), from.Words // Words are only appended to
 		if from.Miss == nil {
 			to.Miss = nil
 		} else {
@@ -53,7 +53,7 @@ func (c *standingClass) put(b *metric.Block) {
 	}
 }
 
-// under adds the blocks of an earlier tick of groups of which there is none.
+// under adds the blocks of an earlier tick for the groups that have none.
 func (s *standing) under(t *metric.Tick) {
 	c := &s.class[t.Class]
 	if !c.any {
@@ -69,7 +69,7 @@ func (s *standing) under(t *metric.Tick) {
 
 func (c *standingClass) has(name, indom string) bool { return c.blocks[[2]string{name, indom}] != nil }
 
-// ticks are those of all classes, the earliest first.
+// ticks returns the ticks of all classes, the earliest first.
 func (s *standing) ticks() []*metric.Tick {
 	var list []*metric.Tick
 	for class := range s.class {

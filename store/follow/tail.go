@@ -22,7 +22,7 @@ func (v *volume) record() *journal.Record {
 		if _, ok := g.Header(); ok && !g.begun {
 			g.begun = true
 			if hole := v.journal.Missing(&g.Generation); hole != nil {
-				// What is missing was committed, and its file removed, or is lost.
+				// The missing records were committed and their file removed, or they are lost.
 				if v.changed() {
 					v.reload()
 					return nil
@@ -50,8 +50,8 @@ func (v *volume) record() *journal.Record {
 	return nil
 }
 
-// turn goes on to the next generation, unless the archive had to be read anew. One
-// record may have been added to the last since it was read.
+// turn goes on to the next generation, unless the archive had to be read again. One record may
+// have been added to the last generation since it was read.
 func (v *volume) turn() (rec *journal.Record, ok bool) {
 	g := v.gens[0]
 	if rec, err := v.journal.Next(&g.Generation); err == nil {
@@ -71,8 +71,8 @@ func (v *volume) turn() (rec *journal.Record, ok bool) {
 	return nil, true
 }
 
-// replaced reports whether another file stands under the name of g, or none: its
-// records have been committed, and its file may be written over.
+// replaced reports whether the name of g now belongs to another file or to none. The records of
+// g have then been committed, and its file may be overwritten.
 func (v *volume) replaced(g *generation) bool {
 	st, err := os.Lstat(g.path)
 	if err != nil {
@@ -86,7 +86,7 @@ func (v *volume) replaced(g *generation) bool {
 	return err != nil || !os.SameFile(st, own)
 }
 
-// newer opens the generations that have been begun, and reports whether there are any.
+// newer opens the generations that have been begun since, and reports whether there are any.
 func (v *volume) newer() bool {
 	n := len(v.gens)
 	if n == 0 {
@@ -102,7 +102,7 @@ func (v *volume) newer() bool {
 	return true
 }
 
-// take notes a record, and makes an item of one that has not been delivered.
+// take counts a record, and returns an item if the record has not been delivered.
 func (v *volume) take(rec *journal.Record) (archive.Item, bool) {
 	first := !v.any
 	v.any = true
@@ -137,7 +137,7 @@ func (v *volume) take(rec *journal.Record) (archive.Item, bool) {
 	return archive.Item{}, false
 }
 
-// passes reports whether a tick of a class stands behind the position, and moves that.
+// passes reports whether a tick of a class is after the position, and moves the position there.
 func (v *volume) passes(class metric.Class, at metric.Stamp) bool {
 	was := &v.f.pos.Ticks[class]
 	if *was != 0 && at.Cont <= *was {
@@ -147,7 +147,7 @@ func (v *volume) passes(class metric.Class, at metric.Stamp) bool {
 	return true
 }
 
-// show is t, of the journal, with the groups and descriptions that were handed out
+// show returns t, a tick of the journal, with the groups and descriptions that were delivered
 // before.
 func (v *volume) show(t *metric.Tick, groups map[*metric.Group]*metric.Group) *metric.Tick {
 	v.blocks = slices.Grow(v.blocks[:0], len(t.Blocks))[:len(t.Blocks)]

@@ -9,13 +9,13 @@ import (
 	"tachograph/store/layout"
 )
 
-// tryAgain is when what cannot be read just now is tried again, and how long nothing
-// may come from an archive behind which another one has begun.
+// tryAgain is when to retry what cannot be read just now. It is also how long an archive may
+// yield nothing after the next one has begun.
 const tryAgain = time.Second
 
-// look finds what follows when all that there was has been read and the directory has
-// changed: the next generation of the journal, the file to which the archive has
-// turned, or the next archive. It reports whether there may be something to read.
+// look finds what follows when everything has been read and the directory has changed: the next
+// generation of the journal, the file that the archive has become, or the next archive. It
+// reports whether there may be something to read.
 func (f *Follower) look() bool {
 	f.due = time.Time{}
 	if err := f.shelf.scan(); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,8 +45,8 @@ func (f *Follower) look() bool {
 			return !f.away
 		}
 		if len(v.gens) > 0 {
-			// The file holds all of a journal that was removed when it was open already:
-			// the file tells when a journal is begun again.
+			// The file holds all of a journal that was already removed when the file was
+			// opened. A write to the file shows that a journal is begun again.
 			v.closeJournal()
 			v.watch()
 		}
@@ -63,7 +63,7 @@ func (f *Follower) look() bool {
 		f.due = time.Now().Add(tryAgain)
 		return false
 	}
-	// What was added since it was read last.
+	// Records may have been added since the last read.
 	if it, ok := v.next(); ok {
 		f.queue = append(f.queue, it)
 		return true
@@ -71,12 +71,12 @@ func (f *Follower) look() bool {
 	return f.enter(next)
 }
 
-// vanished reports whether the generation that is being read has gone from its place.
+// vanished reports whether the generation being read is not in its place any more.
 func (v *volume) vanished() bool {
 	return v.file.Info.Live && (len(v.gens) == 0 || v.replaced(v.gens[0]))
 }
 
-// over reports whether nothing is added to v any more, behind which next has begun.
+// over reports whether nothing more is added to v, now that next has begun.
 func (v *volume) over(next *book, gone bool) bool {
 	switch {
 	case gone, v.f.away, !v.file.Info.Live, v.rotated:
@@ -87,8 +87,8 @@ func (v *volume) over(next *book, gone bool) bool {
 	return next.head.BootID != v.head.BootID || next.begun()
 }
 
-// begun reports whether something has been recorded into b: then nothing is recorded
-// into the archive before it any more.
+// begun reports whether something has been recorded into b. After that, nothing is recorded
+// into the archive before it.
 func (b *book) begun() bool {
 	v := &volume{f: &Follower{wake: newWaker()}, path: b.path, head: *b.head, told: make(map[string]bool)}
 	v.f.same.Enter("")
@@ -101,7 +101,7 @@ func (b *book) begun() bool {
 func (f *Follower) enter(b *book) bool {
 	v, err := f.open(b)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true // It was finished, or removed, since the directory was looked at.
+		return true // It was finished or removed since the directory was listed.
 	}
 	if err != nil {
 		if !b.told {
@@ -117,7 +117,7 @@ func (f *Follower) enter(b *book) bool {
 	pos := Position{Archive: b.head.ID}
 	if f.vol != nil {
 		if f.vol.head.BootID == b.head.BootID {
-			pos.Ticks = f.pos.Ticks // what it was given of an earlier one is not told again
+			pos.Ticks = f.pos.Ticks // what an earlier archive has delivered is not delivered again
 		}
 		f.vol.close()
 	}
@@ -126,7 +126,7 @@ func (f *Follower) enter(b *book) bool {
 	return true
 }
 
-// first is the archive of a host that was begun first.
+// first returns the archive of a host that was begun first.
 func (s *shelf) first(host string) *book {
 	for _, b := range s.order {
 		if host == "" || b.head.Host.ID == host {

@@ -19,30 +19,30 @@ import (
 	"tachograph/store/layout"
 )
 
-// A volume is the archive that is being read: what its file holds first, and of a live
-// one then what its journal holds beyond that, generation by generation.
+// A volume is the archive being read: first the content of its file, then for a live archive
+// what its journal holds beyond that, generation by generation.
 type volume struct {
 	f    *Follower
 	path string
 	head layout.Header
-	info *archive.Info // as it is handed out
+	info *archive.Info // as delivered
 
 	file  *archive.File
 	known gather.Known   // descriptions of its metrics
-	drain *archive.Drain // what is to come out of file; nil if nothing is
+	drain *archive.Drain // yields what is to be delivered from file; nil if nothing is
 
 	journal journal.Follower
 	gens    []*generation // from the one that is being read on
-	idle    disk.File     // the archive's own, while it is live and has no journal
-	rotated bool          // the last record says that another archive goes on
+	idle    disk.File     // the archive's own file, while it is live and has no journal
+	rotated bool          // the last record says that another archive continues
 	told    map[string]bool
 
-	// How many events there are before what is read next, by streams.
+	// How many events of each stream there are before what is read next.
 	churn, events uint64
-	any           bool // something stands before it
+	any           bool // something was recorded before it
 
-	tick   metric.Tick    // that of the journal with the same groups as ever
-	blocks []metric.Block // of it
+	tick   metric.Tick    // the delivered form of the journal's tick
+	blocks []metric.Block // its blocks
 }
 
 // A generation is a file of the journal.
@@ -50,11 +50,11 @@ type generation struct {
 	journal.Generation
 	file   disk.File
 	path   string
-	groups map[*metric.Group]*metric.Group // of the decoder, as they are handed out
+	groups map[*metric.Group]*metric.Group // by the decoder's groups, the delivered ones
 	begun  bool                            // its beginning was compared with what came before
 }
 
-// open reads the archive b: its file, and which journal it has.
+// open opens the archive b: its file, and its journal if it has one.
 func (f *Follower) open(b *book) (*volume, error) {
 	v := &volume{f: f, path: b.path, head: *b.head, told: make(map[string]bool)}
 	f.same.Enter(b.head.Host.ID + "\x00" + b.head.BootID)
@@ -89,9 +89,9 @@ func (v *volume) closeJournal() {
 	v.gens, v.idle = nil, nil
 }
 
-// load reads all but chunks and events anew: of what has been delivered, the position
-// tells. The journal's files are opened before the archive's newest transaction is
-// looked at: the writer removes one only after the transaction that holds all of it.
+// load reads everything but chunks and events again. The position says what has been delivered.
+// The journal's files are opened before the archive's newest transaction is looked at: the
+// writer removes one only after the transaction that holds all of it.
 func (v *volume) load() error {
 	for try := 1; ; try++ {
 		v.closeJournal()
@@ -116,7 +116,7 @@ func (v *volume) loadOnce() error {
 		}
 		v.file = file
 	case errors.Is(err, fs.ErrNotExist) && v.file != nil:
-		// It was removed, or finished under another name, and what is open holds all of it.
+		// It was removed, or finished under another name, and the open file holds all of it.
 		file = v.file
 		file.Forgive()
 	default:
@@ -144,7 +144,7 @@ func (v *volume) loadOnce() error {
 	return nil
 }
 
-// openJournal opens the generations that there are.
+// openJournal opens the existing generations.
 func (v *volume) openJournal() error {
 	entries, err := os.ReadDir(filepath.Dir(v.path))
 	if err != nil {
@@ -180,8 +180,8 @@ func (v *volume) openGeneration(n uint64) error {
 	return nil
 }
 
-// joinJournal takes up what the journal holds beyond the file: generations of which a
-// later one holds a copy become part of the file, and the others wait to be read.
+// joinJournal adds what the journal holds beyond the file: generations that a later one has a
+// copy of become part of the file, and the others wait to be read.
 func (v *volume) joinJournal() {
 	p := v.file.Progress
 	if p == nil {
@@ -199,7 +199,7 @@ func (v *volume) joinJournal() {
 		return false
 	})
 	if p.Generation > 0 && (len(v.gens) == 0 || v.gens[0].Number != p.Generation) {
-		// It may have been begun since the directory was looked at.
+		// It may have been begun since the directory was listed.
 		if v.openGeneration(p.Generation) != nil {
 			v.wrong(p.Missing(v.path, v.file.Last(), len(v.gens) > 0))
 		}
@@ -219,7 +219,7 @@ func (v *volume) joinJournal() {
 		}
 		chunks, more, err := gather.ParseCopy(c.Data)
 		if err != nil {
-			break // the generation itself tells
+			break // reading the generation itself gives the error
 		}
 		last := int64(0)
 		for _, s := range chunks {
@@ -240,7 +240,7 @@ func (v *volume) joinJournal() {
 	v.file.SetTail(&layout.Catalog{Descs: v.file.Descs}, beside, events)
 }
 
-// count notes what the file holds.
+// count counts what the file holds.
 func (v *volume) count() {
 	v.churn, v.events = 0, 0
 	for i := range v.file.Events {
@@ -250,7 +250,7 @@ func (v *volume) count() {
 	v.any = len(v.file.Chunks) > 0 || v.churn+v.events > 0
 }
 
-// wrong tells, once, that something cannot be read.
+// wrong reports an error once.
 func (v *volume) wrong(err error) {
 	text := err.Error()
 	if !v.told[text] {
@@ -259,7 +259,7 @@ func (v *volume) wrong(err error) {
 	}
 }
 
-// begin gets ready to deliver what stands behind the position.
+// begin prepares to deliver what comes after the position.
 func (v *volume) begin() {
 	for _, text := range v.file.Info.Damage {
 		v.wrong(&fault.Error{Path: v.path, Kind: fault.Damaged, Err: errors.New(text)})
@@ -268,7 +268,7 @@ func (v *volume) begin() {
 	v.watch()
 }
 
-// draining is what is taken out of the file: what stands behind the position.
+// draining returns what to take from the file: everything after the position.
 func (v *volume) draining() *archive.Draining {
 	pos := &v.f.pos
 	return &archive.Draining{
@@ -281,7 +281,8 @@ func (v *volume) draining() *archive.Draining {
 	}
 }
 
-// watch has the file watched that is being added to, or that says when that goes on.
+// watch watches the file that is being written to, or the file whose next write shows that
+// recording goes on.
 func (v *volume) watch() {
 	switch n := len(v.gens); {
 	case n > 0:
@@ -325,15 +326,14 @@ func (v *volume) next() (archive.Item, bool) {
 	return archive.Item{}, false
 }
 
-// reckon corrects the counts of a position that are more than there is, as where
-// events were lost.
+// reckon lowers the counts of a position that exceed the events there are, as after a loss of
+// events.
 func (v *volume) reckon() {
 	pos := &v.f.pos
 	pos.Churn, pos.Events = min(pos.Churn, v.churn), min(pos.Events, v.events)
 }
 
-// drained goes on from the file to the journal, or to what has been committed
-// meanwhile.
+// drained goes on from the file to the journal, or to what has been committed meanwhile.
 func (v *volume) drained() {
 	pos := &v.f.pos
 	pos.Churn, pos.Events = max(pos.Churn, v.churn), max(pos.Events, v.events)
@@ -348,13 +348,13 @@ func (v *volume) drained() {
 	}
 }
 
-// changed reports whether more has been committed than v knows of.
+// changed reports whether more has been committed than v has read.
 func (v *volume) changed() bool {
 	changed, err := v.file.Snap.Changed()
 	return err == nil && changed
 }
 
-// last is the continuous clock of the last tick of a class that the file holds.
+// last returns the continuous clock of the last tick of a class in the file.
 func (v *volume) last(class metric.Class) (cont int64) {
 	for _, r := range v.file.Chunks {
 		if r.Info.Class == class {
@@ -364,8 +364,7 @@ func (v *volume) last(class metric.Class) (cont int64) {
 	return cont
 }
 
-// reload reads the archive again, which holds more by now, and goes on behind the
-// position.
+// reload reads the archive again, which holds more by now, and goes on after the position.
 func (v *volume) reload() {
 	if err := v.load(); err != nil {
 		v.f.away = true

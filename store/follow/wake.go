@@ -12,26 +12,27 @@ import (
 	"tachograph/store/disk"
 )
 
-// A waker lets a Follower sleep until something is written. The kernel tells of the
-// directories, in which files come and go, and of the one file that is being added to;
-// nothing else wakes it. Where the kernel cannot tell, because there is no directory
-// yet, or the file system is another machine's, it looks each second.
+// A waker lets a Follower sleep until something is written. The kernel reports changes in the
+// directories, where files come and go, and writes to the one file that is being added to;
+// nothing else wakes it. Where the kernel cannot report, because there is no directory yet or
+// the file system is another machine's, the waker looks each second.
 type waker struct {
-	news    chan struct{} // there is some
-	over    chan struct{} // it is closed
+	news    chan struct{} // there is news
+	over    chan struct{} // the waker is closed
 	once    sync.Once
-	moved   atomic.Bool // a directory changed since dirty was asked
-	written atomic.Bool // the file was written to since wrote was asked
+	moved   atomic.Bool // a directory changed since dirty was called
+	written atomic.Bool // the file was written to since wrote was called
 	broken  atomic.Bool // a directory is not where it was
 
 	src  notifier // nil before it is needed, or where there is none
 	none bool     // there is none
 	dirs []watchedDir
 	file disk.File
-	deaf bool // of the file the kernel does not tell
+	deaf bool // the kernel does not report writes to the file
 }
 
-// A notifier has the kernel tell a waker of changes, from a goroutine of its own.
+// A notifier asks the kernel for changes and passes them to a waker, from a goroutine of its
+// own.
 type notifier interface {
 	// addDir watches a directory, until it is removed or renamed.
 	addDir(path string) error
@@ -40,17 +41,17 @@ type notifier interface {
 	close()
 }
 
-// A watchedDir is a directory, and what it was when it was watched or looked at last.
+// A watchedDir is a directory, and its state when it was last watched or looked at.
 type watchedDir struct {
 	path string
-	told bool // the kernel tells of all its changes
+	told bool // the kernel reports all its changes
 	seen fs.FileInfo
 }
 
 const (
-	// pollEvery is how often it is looked where the kernel does not tell.
+	// pollEvery is how often wait looks where the kernel does not report.
 	pollEvery = time.Second
-	// netEvery is how long nothing may be told before it is looked all the same.
+	// netEvery is how long wait goes without a report before it looks all the same.
 	netEvery = 30 * time.Second
 )
 
@@ -58,7 +59,7 @@ func newWaker() *waker {
 	return &waker{news: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
-// tell is called by a notifier: a directory changed, or the file was written to.
+// tell is called by a notifier when a directory changed, or when the file was written to.
 func (w *waker) tell(dir bool) {
 	if dir {
 		w.moved.Store(true)
@@ -89,13 +90,13 @@ func (w *waker) isClosed() bool {
 	}
 }
 
-// wrote reports whether the file may have been written to since it was asked last.
+// wrote reports whether the file may have been written to since the last call.
 func (w *waker) wrote() bool { return w.written.Swap(false) }
 
-// dirty reports whether a directory may have changed since it was asked last.
+// dirty reports whether a directory may have changed since the last call.
 func (w *waker) dirty() bool { return w.moved.Swap(false) }
 
-// watchDirs watches these directories, those anew that are not what they were.
+// watchDirs watches these directories, and watches those again that were replaced.
 func (w *waker) watchDirs(paths []string) {
 	if w.src == nil && !w.none && !w.isClosed() {
 		src, err := newNotifier(w)
@@ -132,12 +133,12 @@ func (w *waker) watchFile(f disk.File) {
 		w.deaf = w.src.setFile(f) != nil
 	}
 	if f != nil {
-		w.tell(false) // what was written before it was watched
+		w.tell(false) // for what was written before it was watched
 	}
 }
 
-// wait waits until something has been written, or may have been; at the latest until
-// due, unless that is zero.
+// wait waits until something has been written or may have been, at the latest until due unless
+// due is zero.
 func (w *waker) wait(ctx context.Context, due time.Time) error {
 	every := netEvery
 	if w.deaf || slices.ContainsFunc(w.dirs, func(d watchedDir) bool { return !d.told }) || len(w.dirs) == 0 {
@@ -161,7 +162,7 @@ func (w *waker) wait(ctx context.Context, due time.Time) error {
 	return nil
 }
 
-// poll looks whether a directory is another one than it was, or has changed.
+// poll checks whether a directory was replaced or has changed.
 func (w *waker) poll() {
 	for i := range w.dirs {
 		d := &w.dirs[i]

@@ -9,18 +9,18 @@ import (
 	"tachograph/store/disk"
 )
 
-// kqueue watches by macOS' means of that name. It tells that a directory changed, not
-// what, and takes a descriptor for each thing that is watched.
+// kqueue watches by the macOS facility of that name. It reports that a directory changed but
+// not what, and it takes a descriptor for each watched thing.
 type kqueue struct {
 	w    *waker
 	kq   int
 	mu   sync.Mutex
 	dirs map[int]string // by descriptor
-	file int            // -1: none; it is the file's own
-	gone bool           // it is closed
+	file int            // the file's own descriptor, or -1
+	gone bool           // the notifier is closed
 }
 
-const closing = 1 // the ident of the event that ends it
+const closing = 1 // the ident of the event that ends run
 
 func newNotifier(w *waker) (notifier, error) {
 	kq, err := unix.Kqueue()
@@ -76,7 +76,7 @@ func (n *kqueue) addDir(path string) error {
 		return err
 	}
 	for old, p := range n.dirs {
-		if p == path { // which is another directory by now
+		if p == path { // the path is another directory by now
 			_ = unix.Close(old)
 			delete(n.dirs, old)
 		}
@@ -92,7 +92,7 @@ func (n *kqueue) setFile(f disk.File) error {
 		return ErrClosed
 	}
 	if n.file >= 0 {
-		// It may be closed, and with it this.
+		// The file may be closed already, and its watch with it.
 		_ = n.change(n.file, unix.EVFILT_VNODE, unix.EV_DELETE, 0)
 	}
 	n.file = -1
@@ -107,13 +107,13 @@ func (n *kqueue) setFile(f disk.File) error {
 	return err
 }
 
-// run tells the waker what the kernel does, and closes everything in the end.
+// run passes the kernel's reports to the waker, and closes everything at the end.
 func (n *kqueue) run() {
 	events := make([]unix.Kevent_t, 16)
 	for {
 		k, err := unix.Kevent(n.kq, nil, events, nil)
 		if err != nil && !errors.Is(err, unix.EINTR) {
-			n.w.broken.Store(true) // then it is looked each second
+			n.w.broken.Store(true) // the waker then looks each second
 			n.w.tell(true)
 			return
 		}
@@ -146,8 +146,8 @@ func (n *kqueue) run() {
 	}
 }
 
-// local reports whether all that is written at path is written by this machine, so that
-// its kernel can tell of it.
+// local reports whether only this machine writes to the file system at path, so that its kernel
+// can report all writes.
 func local(path string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(path, &st) == nil && st.Flags&unix.MNT_LOCAL != 0

@@ -14,7 +14,7 @@ import (
 	"tachograph/store/layout"
 )
 
-// inotify watches by Linux' means of that name.
+// inotify watches by the Linux facility of that name.
 type inotify struct {
 	w    *waker
 	f    *os.File
@@ -35,7 +35,7 @@ func newNotifier(w *waker) (notifier, error) {
 
 func (n *inotify) close() { _ = n.f.Close() }
 
-// add watches what path stands for. It does nothing once n is closed.
+// add watches the file or directory at path. It does nothing once n is closed.
 func (n *inotify) add(path string, mask uint32) (wd int32, err error) {
 	conn, err := n.f.SyscallConn()
 	if err != nil {
@@ -68,7 +68,7 @@ func (n *inotify) setFile(f disk.File) error {
 	n.file = -1
 	var err error
 	if f != nil {
-		// By its descriptor: another file may stand under its name by now.
+		// By its descriptor: its name may belong to another file by now.
 		path := f.Name()
 		if d, ok := f.(interface{ Fd() uintptr }); ok {
 			path = fmt.Sprintf("/proc/self/fd/%d", d.Fd())
@@ -83,7 +83,7 @@ func (n *inotify) setFile(f disk.File) error {
 	return err
 }
 
-// run tells the waker what the kernel does.
+// run passes the kernel's reports to the waker.
 func (n *inotify) run() {
 	buf := make([]byte, 16<<10)
 	for {
@@ -121,8 +121,8 @@ func (n *inotify) saw(wd int32, mask uint32, name string) {
 	}
 }
 
-// local reports whether all that is written at path is written by this machine, so that
-// its kernel can tell of it.
+// local reports whether only this machine writes to the file system at path, so that its kernel
+// can report all writes.
 func local(path string) bool {
 	var st unix.Statfs_t
 	if unix.Statfs(path, &st) != nil {

@@ -9,21 +9,20 @@ import (
 	"tachograph/store/varint"
 )
 
-// A copy of a generation of the journal holds what an archive would: chunks with
-// their entries for the index, and batches of events.
+// A copy of a generation of the journal holds what an archive would hold: chunks with their
+// index entries, and batches of events.
 
-// eventsTogether is how many events a batch has.
+// eventsTogether is how many events a batch holds.
 const eventsTogether = 4096
 
-// However short its batches are, a copy has so many events, and so many for each
-// byte: short ones could say very much.
+// A copy may hold at most this many events, plus this many for each byte. The limit is needed
+// because even a short batch could expand to very many events.
 const (
 	eventsFree    = 1 << 16
 	eventsPerByte = 8
 )
 
-// AppendCopy appends the copy of what was recorded between two turns of a
-// journal to out.
+// AppendCopy appends to out the copy of what was recorded between two turns of a journal.
 func AppendCopy(out []byte, chunks []*chunk.Sealed, events *Events) []byte {
 	out = binary.AppendUvarint(out, uint64(len(chunks)))
 	for _, s := range chunks {
@@ -52,8 +51,8 @@ func AppendCopy(out []byte, chunks []*chunk.Sealed, events *Events) []byte {
 
 var errCopy = errors.New("a copy of a part of the journal contradicts itself")
 
-// ParseCopy is the inverse of AppendCopy. The chunks share the memory of b; what
-// stands in them is not looked at.
+// ParseCopy is the inverse of AppendCopy. The chunks share the memory of b. ParseCopy verifies
+// their checksums but does not decode them.
 func ParseCopy(b []byte) (chunks []*chunk.Sealed, events []metric.Event, err error) {
 	r := varint.Reader{In: b}
 	for n := r.Uvarint(); n > 0; n-- {

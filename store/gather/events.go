@@ -8,19 +8,19 @@ import (
 	"tachograph/store/chunk"
 )
 
-// Events are events in the order they came, in a form that takes little memory:
-// packed block by block, the end of a process takes some 30 bytes, where the event
-// itself is a kilobyte in a dozen pieces. A busy machine has tens of thousands of
-// them between two commits. They must not be copied once there are some.
+// Events are events in the order they came, in a form that takes little memory. Packed block by
+// block, the end of a process takes some 30 bytes, where the event itself is a kilobyte in a
+// dozen pieces. A busy machine has tens of thousands of them between two commits. An Events
+// must not be copied once it holds some.
 type Events struct {
 	packed [][]byte
-	block  []byte       // what came after them
+	block  []byte       // events after the packed ones
 	prev   metric.Stamp // of the last event in block
 	count  int
 }
 
-// eventBlock is at what size a block is packed, eventBlockMost what it may
-// be with the event that brings it there.
+// eventBlock is the size at which a block is packed. eventBlockMost is the most that it may
+// have with the event that brings it to that size.
 const (
 	eventBlock     = 64 << 10
 	eventBlockMost = 1 << 30
@@ -29,10 +29,10 @@ const (
 // Empty reports whether there are no events.
 func (e *Events) Empty() bool { return len(e.packed) == 0 && len(e.block) == 0 }
 
-// Len is the number of events.
+// Len returns the number of events.
 func (e *Events) Len() int { return e.count }
 
-// Memory is about what the events take in memory.
+// Memory returns roughly how many bytes of memory the events take.
 func (e *Events) Memory() int64 {
 	n := int64(cap(e.block))
 	for _, b := range e.packed {
@@ -66,7 +66,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// All are the events.
+// All yields the events.
 func (e *Events) All() iter.Seq[metric.Event] {
 	return func(yield func(metric.Event) bool) {
 		for i := range len(e.packed) + 1 {
@@ -86,7 +86,7 @@ func (e *Events) All() iter.Seq[metric.Event] {
 	}
 }
 
-// An eventReader makes events of a block.
+// An eventReader reads the events of a block.
 type eventReader struct {
 	in   string
 	prev metric.Stamp

@@ -1,5 +1,5 @@
-// Package gather collects what is recorded until it becomes chunks and records
-// of an archive, whether a recorder is given it or a journal holds it.
+// Package gather collects what is recorded, from a recorder or from a journal, until it becomes
+// chunks and records of an archive.
 package gather
 
 import (
@@ -18,13 +18,13 @@ type Batch struct {
 	Descs    []*metric.Desc
 	Conf     *journal.Config
 
-	// late are ticks that came late, until they are put among the others; since are
-	// the continuous clocks up to which they come too late.
+	// late are ticks that came late, until Settle merges them with the others. since are the
+	// continuous clocks up to which late ticks come too late.
 	late  [metric.NumClasses]*chunk.Builder
 	since [metric.NumClasses]int64
 }
 
-// Tick adds a tick. One that contradicts itself is refused and changes nothing.
+// Tick adds a tick. It refuses a tick that contradicts itself, which changes nothing.
 func (b *Batch) Tick(t *metric.Tick) error {
 	if t.Class >= metric.NumClasses {
 		return fmt.Errorf("tick of unknown class %d", t.Class)
@@ -40,7 +40,7 @@ func (b *Batch) Tick(t *metric.Tick) error {
 	return err
 }
 
-// Still tells what stands still in t, the tick that was added last. What is told is
+// Still returns which values stand still in t, the tick that was added last. The result is
 // valid until the next call with the same room.
 func (b *Batch) Still(t *metric.Tick, room *journal.Still) *journal.Still {
 	room.Since = room.Since[:0]
@@ -55,7 +55,7 @@ func (b *Batch) Still(t *metric.Tick, room *journal.Still) *journal.Still {
 	return room
 }
 
-// Memory is about what the ticks and events take in memory.
+// Memory returns roughly how many bytes of memory the ticks and events take.
 func (b *Batch) Memory() int64 {
 	n := b.Events.Memory()
 	for c, to := range b.Builders {
@@ -80,7 +80,7 @@ func (b *Batch) Values() (n int64) {
 	return n
 }
 
-// First is when the first tick was, if there is one.
+// First returns when the first tick was, if there is one.
 func (b *Batch) First() (first metric.Stamp, ok bool) {
 	for c, to := range b.Builders {
 		for _, to := range [...]*chunk.Builder{to, b.late[c]} {
@@ -98,11 +98,11 @@ func (b *Batch) Empty() bool {
 	return b.Builders == none && b.late == none && b.Events.Empty() && len(b.Descs) == 0 && b.Conf == nil
 }
 
-// Known are the descriptions of a catalogue by name, of each the latest. A journal
-// leaves out of them what values do not need.
+// Known are the latest descriptions of a catalogue by name. A journal omits from descriptions
+// what values do not need.
 type Known map[string]*metric.Desc
 
-// Learn adds descriptions to k; nil is one that is lost.
+// Learn adds descriptions to k; a nil one is lost.
 func (k Known) Learn(ds []*metric.Desc) {
 	for _, d := range ds {
 		if d != nil {
@@ -111,7 +111,7 @@ func (k Known) Learn(ds []*metric.Desc) {
 	}
 }
 
-// Complete is the description that k has for d, or d.
+// Complete returns the description that k has for d, or d.
 func (k Known) Complete(d *metric.Desc) *metric.Desc {
 	full := k[d.Name]
 	if full != nil && full.Type == d.Type && full.Sem == d.Sem && full.Units == d.Units && full.Indom == d.Indom &&
@@ -121,8 +121,8 @@ func (k Known) Complete(d *metric.Desc) *metric.Desc {
 	return d
 }
 
-// An Intake collects what a journal holds. Of journals that are read apart,
-// each has its own.
+// An Intake collects what a journal holds. Generations that are read separately have an Intake
+// each.
 type Intake struct {
 	Batch
 	known Known
@@ -130,8 +130,8 @@ type Intake struct {
 	insts map[[2]string]*metric.Instance
 }
 
-// NewIntake makes an Intake for the journal of an archive with this catalogue,
-// of which members may be lost.
+// NewIntake returns an Intake for the journal of an archive with this catalogue, whose entries
+// may be nil where they are lost.
 func NewIntake(catalog []*metric.Desc) *Intake {
 	in := &Intake{known: make(Known), done: make(map[*metric.Group]bool), insts: make(map[[2]string]*metric.Instance)}
 	in.known.Learn(catalog)
@@ -149,7 +149,8 @@ func (in *Intake) Intern(indom, key string) *metric.Instance {
 	return i
 }
 
-// Take adds a record. A tick that contradicts itself is left out, and said.
+// Take adds a record. It leaves out a tick that contradicts itself, and returns an error for
+// it.
 func (in *Intake) Take(rec *journal.Record) error {
 	switch rec.Kind {
 	case journal.KindTick:
@@ -173,8 +174,7 @@ func (in *Intake) Take(rec *journal.Record) error {
 	return nil
 }
 
-// complete gives the metrics of a tick the descriptions that the catalogue has
-// for them.
+// complete gives the metrics of a tick their descriptions from the catalogue.
 func (in *Intake) complete(t *metric.Tick) {
 	for _, b := range t.Blocks {
 		if in.done[b.Group] {

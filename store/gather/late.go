@@ -9,13 +9,13 @@ import (
 	"tachograph/store/chunk"
 )
 
-// ErrTooLate says that a late tick is older than what is told in order already, so
-// that it has no place any more.
+// ErrTooLate says that a late tick has no place any more, because ticks after it have already
+// been passed on in order.
 var ErrTooLate = errors.New("the tick comes too late")
 
-// Late adds a tick that is older than the last of its class. It stands apart until
-// Settle; refused, as ErrTooLate, is one that is no newer than a late one of before,
-// or than what batches before this one ended with.
+// Late adds a tick that is older than the last of its class. The tick stays apart until Settle.
+// Late refuses, with ErrTooLate, a tick that is no newer than an earlier late one, or than the
+// end of the batches before this one.
 func (b *Batch) Late(t *metric.Tick) error {
 	if t.Class >= metric.NumClasses {
 		return fmt.Errorf("late tick of unknown class %d", t.Class)
@@ -37,14 +37,14 @@ func (b *Batch) Late(t *metric.Tick) error {
 // TooLate reports whether a tick has no place in b, whatever b holds.
 func (b *Batch) TooLate(t *metric.Tick) bool { return t.At.Cont <= b.since[t.Class] }
 
-// Since says that all late ticks up to a continuous clock come too late.
+// Since makes all late ticks up to a continuous clock too late.
 func (b *Batch) Since(cont int64) {
 	for c := range b.since {
 		b.since[c] = max(b.since[c], cont)
 	}
 }
 
-// Next is the batch that follows b, which is ended.
+// Next ends b and returns the batch that follows it.
 func (b *Batch) Next() Batch {
 	next := Batch{since: b.since}
 	for c, to := range b.Builders {
@@ -58,17 +58,17 @@ func (b *Batch) Next() Batch {
 	return next
 }
 
-// Settle puts the late ticks among the others, by the continuous clock. Of two with
-// the same clock the late one is left out. What cannot be put among them is left out,
-// and said.
+// Settle merges the late ticks with the others, by the continuous clock. Of two ticks with the
+// same clock it leaves the late one out. It also leaves out ticks that cannot be merged, and
+// returns an error for them.
 func (b *Batch) Settle() error {
 	builders, err := b.Settled()
 	b.Put(builders)
 	return err
 }
 
-// Settled are the builders that b has when it is settled, those that get late ticks
-// made anew. b stays as it is until they are Put.
+// Settled returns the builders that b has once it is settled; those that get late ticks are new
+// ones. b does not change until Put.
 func (b *Batch) Settled() (builders [metric.NumClasses]*chunk.Builder, err error) {
 	builders = b.Builders
 	var errs []error
@@ -89,12 +89,12 @@ func (b *Batch) Settled() (builders [metric.NumClasses]*chunk.Builder, err error
 	return builders, errors.Join(errs...)
 }
 
-// Put has b hold what Settled returned.
+// Put stores in b what Settled returned.
 func (b *Batch) Put(builders [metric.NumClasses]*chunk.Builder) {
 	b.Builders, b.late = builders, [metric.NumClasses]*chunk.Builder{}
 }
 
-// together is a builder with the ticks of both by the continuous clock.
+// together returns a builder with the ticks of both by the continuous clock.
 func together(b, late *chunk.Builder) (*chunk.Builder, error) {
 	var numbers numbering
 	x, err := numbers.ticks(b)
@@ -133,7 +133,7 @@ func together(b, late *chunk.Builder) (*chunk.Builder, error) {
 	}
 }
 
-// A numbering gives numbers to descriptions: to those that say the same, the same.
+// A numbering numbers descriptions; equal descriptions get the same number.
 type numbering struct {
 	descs []*metric.Desc
 	known map[metric.Desc]uint32
@@ -152,7 +152,7 @@ func (n *numbering) number(d *metric.Desc) uint32 {
 	return at
 }
 
-// ticks are those of b.
+// ticks returns the ticks of b.
 func (n *numbering) ticks(b *chunk.Builder) (*chunk.Ticks, error) {
 	c, _, err := b.Present(n.number)
 	if err != nil {
