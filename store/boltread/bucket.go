@@ -21,7 +21,7 @@ const (
 type Bucket struct {
 	s        *Snapshot
 	root     uint64
-	inline   *page // of a small bucket, which has no page of its own
+	inline   *page // the page of a small bucket, which has no page of its own
 	sequence uint64
 	nesting  int
 }
@@ -102,7 +102,7 @@ func (b *Bucket) ForEachBucket(fn func(name []byte, sub *Bucket) error) error {
 	return nil
 }
 
-// Cursor returns a cursor that stands nowhere yet.
+// Cursor returns a cursor without a position yet.
 func (b *Bucket) Cursor() *Cursor { return &Cursor{b: b} }
 
 // open decodes the value of a bucket element.
@@ -141,7 +141,7 @@ func (b *Bucket) open(p *page, e *elem) (*Bucket, *Damage) {
 		return nil, d
 	}
 	if flags := le.Uint16(in[8:]); flags != leafFlag {
-		// An inline page is always a leaf: its elements speak for themselves.
+		// An inline page is always a leaf, so it is judged by its elements.
 		if sub.inline.damage != nil || bits.OnesCount16(flags^leafFlag) != 1 {
 			return bad("its inline page is no leaf")
 		}
@@ -153,7 +153,7 @@ func (b *Bucket) open(p *page, e *elem) (*Bucket, *Damage) {
 	return sub, nil
 }
 
-// quote prints a key: as text where it is text.
+// quote formats a key: as text where it is text.
 func quote(key []byte) string {
 	const hex = "0123456789abcdef"
 	printable := !bytes.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' || r == '"' })

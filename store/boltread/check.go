@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Check examines the whole structure of the snapshot: that every page in use is
-// reachable exactly once, that keys are in order, that free pages are free, and
-// that no page is unaccounted for. It returns what it found, in the order of
-// the pages. progress, if set, is told how many pages of how many are done.
+// Check examines the whole structure of the snapshot: that every page in use is reachable
+// exactly once, that keys are in order, that free pages are free, and that no page is
+// unaccounted for. It returns what it found, in the order of the pages. progress, if set, gets
+// the number of pages done and the total.
 //
-// bbolt keeps no checksums over pages, so a changed value is not noticed here.
+// bbolt keeps no checksums over pages, so Check does not notice a changed value.
 func (s *Snapshot) Check(progress func(done, total int64)) []*Damage {
 	pages := min(int64(s.meta.HighWater), s.size/int64(s.meta.PageSize)+1)
 	k := &checker{s: s, owned: make([]byte, pages), progress: progress}
@@ -46,7 +46,7 @@ const (
 
 type checker struct {
 	s        *Snapshot
-	owned    []byte // what each page belongs to
+	owned    []byte // the owner of each page
 	done     int64
 	found    []*Damage
 	progress func(done, total int64)
@@ -58,7 +58,7 @@ func (k *checker) add(d *Damage) {
 	}
 }
 
-// own claims n pages from id on; it reports false if one is claimed already.
+// own claims n pages from id on. It returns false if one is claimed already.
 func (k *checker) own(id, n uint64, by byte) bool {
 	for i := id; i < id+n; i++ {
 		if i >= uint64(len(k.owned)) {
@@ -80,7 +80,7 @@ func (k *checker) own(id, n uint64, by byte) bool {
 	return true
 }
 
-// freelist claims the pages of the list of free pages, and those in it.
+// freelist claims the pages of the list of free pages, and the pages that it lists.
 func (k *checker) freelist() {
 	s := k.s
 	id := s.meta.Freelist

@@ -8,17 +8,16 @@ import (
 
 // Cursor walks the keys of a bucket in byte order. It is for one goroutine.
 //
-// Damaged pages and elements are skipped and noted in the snapshot's Damage.
-// Where damage makes the order of the tree doubtful, the cursor goes on in a
-// sorted list of all keys that can be found, so that what is undamaged is met
-// in its place.
+// Damaged pages and elements are skipped and noted in the snapshot's Damage. Where damage makes
+// the order of the tree doubtful, the cursor goes on in a sorted list of all keys that can be
+// found, so that undamaged keys still come in their place.
 type Cursor struct {
 	b     *Bucket
 	stack []frame
-	last  []byte // the key it stands on
+	last  []byte // the current key
 	hurt  *Damage
 
-	listed bool // from here on, list and pos count, and not stack
+	listed bool // from here on, list and pos apply instead of stack
 	list   []place
 	pos    int
 }
@@ -73,16 +72,16 @@ func (c *Cursor) Seek(key []byte) bool {
 	return c.standAt(notBefore(c.list, key))
 }
 
-// Key is the key the cursor stands on, nil if none. It must not be modified.
+// Key returns the current key, nil if there is none. It must not be modified.
 func (c *Cursor) Key() []byte { return c.last }
 
-// IsBucket reports whether the key is that of a nested bucket.
+// IsBucket reports whether the key belongs to a nested bucket.
 func (c *Cursor) IsBucket() bool {
 	_, e := c.at()
 	return e != nil && e.bucket
 }
 
-// ValueSize is the length of the value, known without reading it.
+// ValueSize returns the length of the value, without reading it.
 func (c *Cursor) ValueSize() int {
 	if _, e := c.at(); e != nil {
 		return e.vsize
@@ -90,8 +89,8 @@ func (c *Cursor) ValueSize() int {
 	return 0
 }
 
-// Value returns the value the cursor stands on. It must not be modified. It
-// stays valid as long as it is referred to.
+// Value returns the current value. It must not be modified. It stays valid as long as it is
+// referenced.
 func (c *Cursor) Value() ([]byte, error) {
 	p, e := c.at()
 	if e == nil {
@@ -100,8 +99,8 @@ func (c *Cursor) Value() ([]byte, error) {
 	return c.b.s.value(p, e)
 }
 
-// Section returns the value the cursor stands on without reading it, nil if it
-// stands on none. Damage shows as an error or as wrong bytes when it is read.
+// Section returns the current value without reading it, nil if there is none. Damage shows as
+// an error or as wrong bytes when it is read.
 func (c *Cursor) Section() *io.SectionReader {
 	p, e := c.at()
 	if e == nil {
@@ -110,7 +109,7 @@ func (c *Cursor) Section() *io.SectionReader {
 	return c.b.s.section(p, e)
 }
 
-// Page is the number of the page that holds the key, for reports.
+// Page returns the number of the page that holds the key, for reports.
 func (c *Cursor) Page() uint64 {
 	if p, _ := c.at(); p != nil {
 		return p.id
@@ -118,8 +117,7 @@ func (c *Cursor) Page() uint64 {
 	return 0
 }
 
-// Bucket returns the nested bucket the cursor stands on, or nil if it stands
-// on none.
+// Bucket returns the current nested bucket, or nil if the cursor is not at one.
 func (c *Cursor) Bucket() (*Bucket, error) {
 	p, e := c.at()
 	if e == nil || !e.bucket {
@@ -133,7 +131,7 @@ func (c *Cursor) Bucket() (*Bucket, error) {
 	return sub, nil
 }
 
-// Err is damage that the cursor met: keys may be missing from its walk.
+// Err returns damage that the cursor met: keys may be missing from its walk.
 func (c *Cursor) Err() error {
 	if c.hurt != nil {
 		return c.hurt
@@ -170,7 +168,7 @@ func (c *Cursor) note(d *Damage) {
 	c.b.s.damage.add(d)
 }
 
-// standAt takes a position in the list.
+// standAt moves to position i of the list.
 func (c *Cursor) standAt(i int) bool {
 	if i < 0 || i >= len(c.list) {
 		c.last = nil
@@ -181,7 +179,7 @@ func (c *Cursor) standAt(i int) bool {
 	return true
 }
 
-// distrust leaves the tree for the list.
+// distrust switches from the tree to the list.
 func (c *Cursor) distrust(d *Damage) {
 	c.note(d)
 	c.listed = true
@@ -217,8 +215,8 @@ func (c *Cursor) push(p *page, hi []byte) bool {
 	return true
 }
 
-// enter goes down to the page below the top frame's element. It reports false
-// if that page must be skipped, or the tree be left.
+// enter goes down to the page below the top frame's element. It returns false if that page must
+// be skipped, or the tree must be left.
 func (c *Cursor) enter() bool {
 	f := c.stack[len(c.stack)-1]
 	e := &f.p.elems[f.i]
@@ -256,8 +254,7 @@ func (c *Cursor) enter() bool {
 	return c.push(p, hi)
 }
 
-// descend goes down to where key is or would be. Where the page on the way is
-// lost it stops above it.
+// descend goes down to where key is or would be. It stops above a page on the way that is lost.
 func (c *Cursor) descend(key []byte) bool {
 	if !c.pushRoot() {
 		return false
@@ -303,12 +300,12 @@ func (c *Cursor) ahead() bool {
 	return false
 }
 
-// after is the first position whose key is greater than key.
+// after returns the first position whose key is greater than key.
 func after(list []place, key []byte) int {
 	return sort.Search(len(list), func(i int) bool { return bytes.Compare(list[i].key(), key) > 0 })
 }
 
-// notBefore is the first position whose key is not less than key.
+// notBefore returns the first position whose key is not less than key.
 func notBefore(list []place, key []byte) int {
 	return sort.Search(len(list), func(i int) bool { return bytes.Compare(list[i].key(), key) >= 0 })
 }

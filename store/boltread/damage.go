@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// Damage is something in the file that cannot be as its writer left it, or
-// that could not be read.
+// Damage is something in the file that its writer cannot have left so, or that could not be
+// read.
 type Damage struct {
-	// Page and Offset say where: the page's number and its place in the file.
+	// Page and Offset are the page's number and its place in the file.
 	Page   uint64
 	Offset int64
 	// From and To bound the keys that it may have hidden, From inclusive, To
 	// exclusive; nil means unbounded.
 	From, To []byte
-	// What is a sentence without an ending.
+	// What is a sentence without a full stop.
 	What string
-	// Err is the error of the read, if it was one.
+	// Err is the error of the read, if a read failed.
 	Err error
 }
 

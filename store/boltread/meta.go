@@ -14,7 +14,7 @@ const (
 	metaSize       = 64
 	minPageSize    = 1024
 	maxPageSize    = 1 << 16
-	// NoFreelist is Meta.Freelist of a file without a stored freelist.
+	// NoFreelist is the Meta.Freelist of a file without a stored freelist.
 	NoFreelist = ^uint64(0)
 )
 
@@ -30,7 +30,7 @@ type Meta struct {
 	sum       uint64
 }
 
-// Bytes is the length of the part of the file that m speaks for.
+// Bytes returns the length of the part of the file that m describes.
 func (m Meta) Bytes() int64 { return int64(m.HighWater) * int64(m.PageSize) }
 
 // decodeMeta reads the meta page in b, which begins at the page's start.
@@ -72,8 +72,8 @@ func decodeMeta(b []byte, page int) (*Meta, error) {
 	return m, nil
 }
 
-// ReadMetas reads both meta pages. One that is not valid is nil and has its
-// error; both are errors only if the file is no bbolt file or has lost both.
+// ReadMetas reads both meta pages. An invalid one is nil and has its error. Both have errors
+// only if the file is no bbolt file or has lost both.
 func ReadMetas(src Source) (metas [2]*Meta, errs [2]error) {
 	var buf [2 * 4096]byte
 	n, err := src.ReadAt(buf[:], 0)
@@ -86,8 +86,8 @@ func ReadMetas(src Source) (metas [2]*Meta, errs [2]error) {
 		metas[1], errs[1] = readMeta1(src, buf[:n], metas[0].PageSize)
 		return metas, errs
 	}
-	// The first meta would have told where the second is: look in all places
-	// it may have.
+	// The first meta would have given the place of the second: look in all places where it may
+	// be.
 	errs[1] = errors.New("meta page 1: not found at any page size")
 	for size := minPageSize; size <= maxPageSize; size *= 2 {
 		m, err := readMeta1(src, buf[:n], size)
@@ -110,7 +110,7 @@ func readMeta1(src Source, head []byte, pageSize int) (*Meta, error) {
 	return decodeMeta(b[:], 1)
 }
 
-// newest picks the valid meta with the higher transaction.
+// newest returns the valid meta with the higher transaction.
 func newest(metas [2]*Meta) *Meta {
 	a, b := metas[0], metas[1]
 	if a == nil || b != nil && b.TxID > a.TxID {

@@ -12,7 +12,7 @@ const (
 	leafFlag     = 0x02
 	metaFlag     = 0x04
 	freelistFlag = 0x10
-	bucketFlag   = 0x01 // of a leaf element
+	bucketFlag   = 0x01 // in a leaf element
 
 	elemSize   = 16
 	maxKeySize = 32768
@@ -25,8 +25,8 @@ const (
 // elem is one entry of a page: a child page, or a key with its value.
 type elem struct {
 	key    []byte
-	child  uint64 // of a branch
-	off    int64  // of the value, within the page
+	child  uint64 // in a branch
+	off    int64  // where the value is within the page
 	vsize  int
 	bucket bool
 }
@@ -41,8 +41,8 @@ type page struct {
 	base  int64
 	buf   []byte // the whole page, or its beginning
 	elems []elem
-	// damage says what is wrong with elements that were left out; nil means
-	// that the page is as a writer leaves it.
+	// damage says what is wrong with elements that were left out. It is nil if the page is as a
+	// writer leaves it.
 	damage *Damage
 	// disorder is set when the keys do not ascend, so that they cannot be
 	// searched.
@@ -53,7 +53,7 @@ func pageDamage(id uint64, base int64, format string, args ...any) *Damage {
 	return &Damage{Page: id, Offset: base, What: fmt.Sprintf(format, args...)}
 }
 
-// fetch reads n bytes at off of the page, which must be within it.
+// fetch reads n bytes at off of the page. The bytes must lie within the page.
 type fetch func(off int64, n int) ([]byte, error)
 
 // parsePage decodes the elements of a branch or leaf page. buf holds at least
@@ -103,9 +103,9 @@ func parsePage(p *page, flags uint16, count int, highWater uint64, more fetch) *
 	return nil
 }
 
-// table returns the element table. The count in the header is believed only
-// if the first element's data begins where the table ends; else the table's
-// length follows from that.
+// table returns the element table. It trusts the count in the header only if the first
+// element's data begins where the table ends. Otherwise it computes the table's length from
+// where that data begins.
 func (p *page) table(count *int, more fetch) ([]byte, *Damage) {
 	room := (p.size - pageHeaderSize) / elemSize
 	if *count == 0 && room == 0 {
@@ -136,8 +136,7 @@ func (p *page) table(count *int, more fetch) ([]byte, *Damage) {
 	return t, nil
 }
 
-// plausible reports whether a table of n elements describes data that lies
-// without gaps behind it.
+// plausible reports whether a table of n elements describes data that follows it without gaps.
 func (p *page) plausible(n int, more fetch) bool {
 	t, err := p.bytes(pageHeaderSize, n*elemSize, more)
 	if err != nil {
@@ -157,7 +156,7 @@ func (p *page) plausible(n int, more fetch) bool {
 	return true
 }
 
-// pos is where an element's data begins, counted from the element.
+// pos returns where an element's data begins, counted from the element.
 func (p *page) pos(row []byte) uint32 {
 	if p.leaf {
 		return binary.LittleEndian.Uint32(row[4:])
@@ -172,7 +171,7 @@ func (p *page) sizes(row []byte) (k, v uint32) {
 	return binary.LittleEndian.Uint32(row[4:]), 0
 }
 
-// span is where an element's key and value lie.
+// A span is the place of an element's key and value.
 type span struct {
 	off          int64
 	ksize, vsize int
@@ -205,16 +204,16 @@ func (p *page) layout(table []byte, count int, highWater uint64) []span {
 		if s := start(i); s != at {
 			switch {
 			case i+1 < count && at+size(i) == start(i+1):
-				// Only this element's own place is wrong. bbolt would believe it.
+				// Only this element's own place is wrong. bbolt would trust it.
 				p.damage = pageDamage(p.id, p.base, "element %d is not where it says; its neighbours tell", i)
 			case i+1 < count && s+size(i) == start(i+1):
-				// The predecessor's size is.
+				// The predecessor's size is wrong.
 				if i > 0 {
 					sp[i-1].ok = false
 				}
 				at = s
 			default:
-				// It cannot be told which of the two is wrong.
+				// Either of the two may be wrong.
 				if i > 0 {
 					sp[i-1].ok = false
 				}

@@ -2,9 +2,9 @@ package boltread
 
 import "encoding/binary"
 
-// Resembles reports whether anything in src looks like a page of a database: a header
-// with the page's own number at the place of that page. A file that lost both meta
-// pages has others; a text, a picture or a program has none.
+// Resembles reports whether anything in src looks like a page of a database: a page header that
+// has the page's own number. A file that lost both meta pages still has others. A text, a
+// picture or a program has none.
 func Resembles(src Source) bool {
 	size, err := src.Size()
 	if err != nil {

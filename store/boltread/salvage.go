@@ -5,16 +5,15 @@ import (
 	"io"
 )
 
-// Found is a key and value that Salvage came across.
+// Found is a key and value that Salvage found.
 type Found struct {
-	// Bucket is the path of bucket names. It is nil for what was found outside
-	// of any tree, and begins in the middle (Loose is set) for what lies below
-	// such a page.
+	// Bucket is the path of bucket names. It is nil for what was found outside of any tree, and
+	// lacks its beginning (Loose is set) for what lies below such a page.
 	Bucket []string
 	Key    []byte
 	Page   uint64
-	// Older is set for what only the older of the two roots leads to; Loose
-	// for what neither does. It may have been deleted or replaced since.
+	// Older is set for what can be reached only from the older of the two roots, Loose for what
+	// can be reached from neither. It may have been deleted or replaced since.
 	Older, Loose bool
 	// Section is the value, unread.
 	Section *io.SectionReader
@@ -26,15 +25,13 @@ func (f *Found) Value() ([]byte, error) {
 	return b, readFull(f.Section, b, 0)
 }
 
-// Salvage calls fn for every key and value that can be found in a damaged file:
-// first what the newest root leads to, then, if anything was damaged, what the
-// older one does, then what lies in pages that neither reaches. It may find a
-// key several times; the first is the best. Values are found as they are: whoever
-// wrote them must know whether they are whole. They can be read as long as src
-// can.
+// Salvage calls fn for every key and value that can be found in a damaged file: first what the
+// newest root leads to, then, if anything was damaged, what the older one leads to, then what
+// lies in pages that neither reaches. It may find a key several times; the first is the best.
+// Values are passed as found: their owner must be able to tell whether they are whole. They can
+// be read as long as src can.
 //
-// It returns the damage met on the way; the error is fn's, or says that src is
-// no bbolt file.
+// It returns the damage met on the way. The error is fn's, or says that src is no bbolt file.
 func Salvage(src Source, progress func(done, total int64), fn func(Found) error) ([]*Damage, error) {
 	size, err := src.Size()
 	if err != nil {
@@ -95,7 +92,7 @@ func (v *salvage) tree(m *Meta, older bool) (bool, error) {
 	return len(s.Damage()) > 0, err
 }
 
-// bucket reports all of b. like says where it was found.
+// bucket reports everything in b. like says where it was found.
 func (v *salvage) bucket(b *Bucket, path []string, like Found) error {
 	c := b.Cursor()
 	for ok := c.First(); ok; ok = c.Next() {
@@ -129,9 +126,9 @@ func (v *salvage) element(b *Bucket, p *page, e *elem, path []string, like Found
 	return v.fn(like)
 }
 
-// loose reports what lies in leaf pages that no tree has led to. Pages that
-// hold buckets come first, since they know the names of what they lead to. How
-// long a page says it is is not believed: another may begin there.
+// loose reports what lies in leaf pages that no tree has led to. Pages that hold buckets come
+// first, since they have the names of what they lead to. loose does not trust the length in a
+// page's header: another page may begin within it.
 func (v *salvage) loose(pageSize int) error {
 	all := &Meta{PageSize: pageSize, Root: 2, HighWater: uint64(v.size / int64(pageSize))}
 	s, err := OpenMeta(v.src, all)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// cachePages and cacheBytes bound the page cache of a snapshot. It is
-	// emptied when full: the upper pages of the tree are back at once.
+	// cachePages and cacheBytes bound the page cache of a snapshot. It is emptied when full:
+	// the upper pages of the tree are soon back.
 	cachePages = 1024
 	cacheBytes = 4 << 20
 )
@@ -53,8 +53,8 @@ func Open(src Source) (*Snapshot, error) {
 	return s, nil
 }
 
-// OpenMeta returns a snapshot of the transaction that m, one of ReadMetas'
-// results, speaks for. Of the older one, pages may be overwritten already.
+// OpenMeta returns a snapshot of the transaction of m, one of ReadMetas' results. Pages of the
+// older one may be overwritten already.
 func OpenMeta(src Source, m *Meta) (*Snapshot, error) {
 	size, err := src.Size()
 	if err != nil {
@@ -68,15 +68,14 @@ func OpenMeta(src Source, m *Meta) (*Snapshot, error) {
 	return s, nil
 }
 
-// Meta describes the transaction.
+// Meta returns the meta page of the transaction.
 func (s *Snapshot) Meta() Meta { return *s.meta }
 
-// TxID is the number of the transaction.
+// TxID returns the number of the transaction.
 func (s *Snapshot) TxID() uint64 { return s.meta.TxID }
 
-// Changed reports whether the file has another newest transaction by now. If
-// so, what was read through s must be read again: see the package
-// documentation.
+// Changed reports whether the file has another newest transaction by now. If it has, what was
+// read through s must be read again: see the package documentation.
 func (s *Snapshot) Changed() (bool, error) {
 	metas, errs := ReadMetas(s.src)
 	m := newest(metas)
@@ -86,10 +85,10 @@ func (s *Snapshot) Changed() (bool, error) {
 	return m.TxID != s.meta.TxID || m.sum != s.meta.sum, nil
 }
 
-// Damage lists what was found damaged so far, by anything that read from s.
+// Damage lists the damage found so far by anything that read from s.
 func (s *Snapshot) Damage() []*Damage { return s.damage.all() }
 
-// Root is the top-level bucket.
+// Root returns the top-level bucket.
 func (s *Snapshot) Root() *Bucket { return &Bucket{s: s, root: s.meta.Root} }
 
 // Bucket follows a path of bucket names from the top. It is nil without error
@@ -189,7 +188,7 @@ type header struct {
 	overflow     uint32
 }
 
-// decodeHeader reads a page header, which may be that of another page than id.
+// decodeHeader reads a page header, which may belong to another page than id.
 func decodeHeader(b []byte, id uint64, base int64) (header, *Damage) {
 	le := binary.LittleEndian
 	h := header{id: le.Uint64(b), flags: le.Uint16(b[8:]), count: le.Uint16(b[10:]), overflow: le.Uint32(b[12:])}
@@ -212,7 +211,7 @@ func (s *Snapshot) value(p *page, e *elem) ([]byte, error) {
 	})
 }
 
-// section is the value of e in p, unread unless it came with the page.
+// section returns the value of e in p, unread unless it was read with the page.
 func (s *Snapshot) section(p *page, e *elem) *io.SectionReader {
 	if end := e.off + int64(e.vsize); end <= int64(len(p.buf)) {
 		return io.NewSectionReader(bytesSource(p.buf[e.off:end]), 0, int64(e.vsize))

@@ -8,11 +8,11 @@ import (
 // Source is a database file, or its bytes.
 type Source interface {
 	io.ReaderAt
-	// Size is the current length in bytes.
+	// Size returns the current length in bytes.
 	Size() (int64, error)
 }
 
-// FileSource reads from an open file. It needs nothing but read permission and
+// FileSource returns a Source that reads from an open file. It needs only read permission and
 // never locks.
 func FileSource(f *os.File) Source { return fileSource{f} }
 

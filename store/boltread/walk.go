@@ -13,8 +13,8 @@ type place struct {
 
 func (a place) key() []byte { return a.p.elems[a.i].key }
 
-// walk lists all elements of b that can be found, in the order of their keys.
-// It trusts no key of a branch and enters no page twice.
+// walk lists all elements of b that can be found, in the order of their keys. It does not trust
+// the keys of branches, and enters no page twice.
 func (b *Bucket) walk() []place {
 	if b.inline == nil {
 		b.s.mu.Lock()
@@ -65,8 +65,8 @@ func (b *Bucket) walk() []place {
 		visit(p, 1)
 	}
 	slices.SortStableFunc(list, func(x, y place) int { return bytes.Compare(x.key(), y.key()) })
-	// Of two elements with one key at least one is damaged; callers expect
-	// keys to be unique and check what they get.
+	// If two elements have one key, at least one is damaged. Callers expect keys to be unique
+	// and check what they get.
 	list = slices.CompactFunc(list, func(x, y place) bool {
 		same := bytes.Equal(x.key(), y.key())
 		if same {

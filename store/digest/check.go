@@ -11,9 +11,9 @@ import (
 
 var errOther = errors.New("it is not the digest of its chunks")
 
-// Check reports what is wrong with a record that should be that of chunks. Which instances
-// are told by themselves is for who made it to choose, and versions choose differently:
-// what they came to has to be right, and what all others did.
+// Check reports what is wrong with a record that should be the digest of chunks. The maker of a
+// digest chooses its members, and versions choose differently. Check therefore takes the
+// record's members as given, and verifies their values and those of all others.
 func Check(record []byte, chunks [][]byte, desc func(uint32) *metric.Desc) error {
 	have, err := Parse(record)
 	if err != nil {
@@ -50,8 +50,8 @@ func Check(record []byte, chunks [][]byte, desc func(uint32) *metric.Desc) error
 	return nil
 }
 
-// tells reports whether d says what want does, which has the same members. Its bounds may be
-// wider, and sums of fractions were added up in another order.
+// tells reports whether d says the same as want, which has the same members. The bounds of d
+// may be wider, and its sums of fractions may have been added in another order.
 func (d *Digest) tells(want *Digest) bool {
 	if len(d.Columns) != len(want.Columns) || len(d.Crowds) != len(want.Crowds) || d.Gap > want.Gap {
 		return false

@@ -5,19 +5,19 @@ import (
 	"tachograph/store/chunk"
 )
 
-// A Digest is what the many instances of a domain, such as processes, came to
-// over one or some successive chunks.
+// A Digest sums up the many instances of a domain, such as processes, over one chunk or several
+// successive ones.
 type Digest struct {
-	// Sums are the checksums of the chunks that it was made of.
+	// Sums are the checksums of the chunks that it was made from.
 	Sums []uint32
-	// From and To are the stamps of the first tick and of the last.
+	// From and To are the stamps of the first and the last tick.
 	From, To metric.Stamp
 	Indom    string
 	Columns  []Column
 	Members  []Member
 	Crowds   []Crowd
-	// Gap is how long after From those of the crowds that do not tell when they
-	// began were seen first, at least.
+	// Gap concerns the instances of crowds whose start is not known. It is the least time after
+	// From at which one of them was first seen.
 	Gap int64
 }
 
@@ -29,35 +29,36 @@ type Column struct {
 	Bound uint64
 }
 
-// A Member is an instance that is told by itself.
+// A Member is an instance with an entry of its own.
 type Member struct {
 	metric.Instance
 	Cells []Cell // parallel to Columns
 }
 
-// A Cell is what a metric of a member came to.
+// A Cell is the summary of a metric of a member.
 type Cell struct {
-	Present     bool         // in any block; otherwise nothing else is told
-	First, Last metric.Stamp // when it was read; the clock Awake is not told
+	Present     bool         // in any block; otherwise the other fields are not set
+	First, Last metric.Stamp // when it was read; Awake is not set
 	// FirstBits and LastBits are what it showed then, Max the largest.
 	FirstBits, LastBits, Max uint64
-	// Increase is what a counter gained, Weighted what a level comes to as in
+	// Increase is a counter's increase. Weighted is the weighted sum of a level, as in
 	// chunk.Summary.
 	Increase, Weighted float64
 }
 
-// A Crowd is what instances that began and ended within the digest come to, who
-// have their title and their owner in common.
+// A Crowd sums up instances that began and ended within the digest and have the same title and
+// the same owner.
 type Crowd struct {
-	// The instance of them that was seen first.
+	// Instance is the one of them that was seen first.
 	metric.Instance
 	Count    uint64
 	From, To int64 // wall clocks
 	Columns  []CrowdColumn
-	// Level is the column of their level, -1 if they have none. What follows is
-	// of that: how many have it, the sum of what they showed first, their values
-	// times the seconds since the one before; the largest value and, also by
-	// what the kernel remembers, the largest and the sum of all largest.
+	// Level is the column of their level, -1 if they have none. The fields below are about that
+	// level. Levels is how many instances have it, First the sum of their first values,
+	// Weighted the sum of their values times the seconds since the previous one, and Max the
+	// largest value. Peak and PeakSum also use the peaks that the kernel remembers: the largest
+	// peak, and the sum of each instance's peak.
 	Level         int
 	Levels        uint64
 	First         uint64
@@ -66,11 +67,11 @@ type Crowd struct {
 	Peak, PeakSum uint64
 }
 
-// A CrowdColumn is what a crowd has of a counter: how many have values of it,
-// and what they gained since they began.
+// A CrowdColumn is a crowd's entry for a counter: how many instances have values of it, and
+// what they gained since they began.
 type CrowdColumn struct{ Count, Gain uint64 }
 
-// columnsOf are the columns of a group that belong into a digest.
+// columnsOf returns the columns of a group that belong in a digest.
 func columnsOf(g *chunk.Group, desc func(uint32) *metric.Desc) (cols []int, out []Column) {
 	if !metric.PerBoot(g.Indom) {
 		return nil, nil
@@ -85,7 +86,7 @@ func columnsOf(g *chunk.Group, desc func(uint32) *metric.Desc) (cols []int, out 
 	return cols, out
 }
 
-// find is the group of a chunk that is digested: the only one with such columns.
+// find returns the group of a chunk to digest: the only one with such columns.
 func find(c *chunk.Chunk, desc func(uint32) *metric.Desc) (g *chunk.Group, cols []int, out []Column) {
 	for _, one := range c.Groups {
 		is, columns := columnsOf(one, desc)

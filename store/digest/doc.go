@@ -1,13 +1,13 @@
-// Package digest makes and reads digests: what the many instances of a domain
-// that come and go, such as processes, came to over some chunks. Who used most
-// over a day is asked of hundreds of thousands of them, and most were seen once.
+// Package digest makes and reads digests. A digest sums up, over some chunks, the many
+// short-lived instances of a domain, such as processes. The question who used most over a day
+// concerns hundreds of thousands of them, and most were seen once.
 //
-// A digest tells by themselves, as members, the instances that may have more in
-// other chunks, and those that gained most of something. The others began and
-// ended within it: it tells what those came to together that have their title
-// and their owner in common, and the most that one of them gained, so that a
-// ranking is exact: where one of these could be in it, the chunks are decoded.
+// A digest has members, which have entries of their own: the instances that may have more in
+// other chunks, and those that gained most of something. The others began and ended within it.
+// It sums these up in crowds with the same title and the same owner, and has the most that one
+// of them gained. So a ranking is exact: where one of these could be in it, the chunks are
+// decoded.
 //
-// It is made of the chunks alone, and whatever it answers they answer as well.
-// FORMAT.md in the directory above describes the bytes.
+// It is made from the chunks alone, and the chunks answer whatever it answers. FORMAT.md in the
+// directory above describes the bytes.
 package digest

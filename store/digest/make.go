@@ -14,32 +14,33 @@ import (
 )
 
 const (
-	// heaviest is how many of those that used most of something are members,
-	// though they began and ended within the digest: as many as a ranking shows, for
-	// otherwise what comes back every hour, such as a build, has all chunks decoded
-	// to see whether one more of its kind belongs there.
+	// heaviest is how many of the instances that used most of something are members although
+	// they began and ended within the digest: as many as a ranking shows. Otherwise everything
+	// that comes back every hour, such as a build, would require decoding all chunks to see
+	// whether one more of its kind belongs in the ranking.
 	heaviest = 20
-	// edge is how many blocks at the end of a chunk make an instance one that
-	// may go on.
+	// edge is how many blocks at the end of a chunk make an instance one that may go on in the
+	// next chunk.
 	edge = 2
 )
 
-// Span is how many chunks a digest is of: of more it is hardly larger, and who
-// asks for a window that begins or ends within them has more to decode. Fewer
-// than Least are not worth one.
+// Span is how many chunks a digest covers. A digest of more chunks is hardly larger, but a
+// window that begins or ends within it needs more decoding. Fewer than Least chunks are not
+// worth a digest.
 const (
 	Span  = 6
 	Least = 3
 )
 
-// A Record is an encoded digest and the place of the first of its chunks.
+// A Record is an encoded digest and the index of its first chunk.
 type Record struct {
 	First int
 	Data  []byte
 }
 
-// Make makes digests of chunks of an archive, given in the order of time, whose
-// metrics desc describes: one, or more where the chunks do not belong together.
+// Make makes digests of chunks of an archive, which must be in the order of time. desc
+// describes their metrics. It makes one digest, or more where the chunks do not belong
+// together.
 func Make(chunks [][]byte, desc func(uint32) *metric.Desc) ([]Record, error) {
 	var out []Record
 	for i := 0; i < len(chunks); {
@@ -73,20 +74,20 @@ func Make(chunks [][]byte, desc func(uint32) *metric.Desc) ([]Record, error) {
 
 func open(b []byte) (*chunk.Chunk, error) { return chunk.Open(bytes.NewReader(b), int64(len(b))) }
 
-// A maker makes the digest of chunks that are given in the order of time.
+// A maker makes the digest of chunks, which it gets in the order of time.
 type maker struct {
 	desc    func(uint32) *metric.Desc
 	d       *Digest
 	descs   []*metric.Desc
 	carried map[string]*life
-	gone    map[uint64]bool // hashes of the keys of those that ended
+	gone    map[uint64]bool // hashes of the keys of instances that ended
 	members []*life
 	heavy   [][]*life // by column, the heaviest first
 	crowds  map[crowdKey]*gathering
 	cells   []Cell
-	level   []int // columns of levels, those that are preferred first
-	// told, if set, are the keys of those that are members: nobody else is, but those that
-	// cannot be of a crowd.
+	level   []int // columns of levels, the preferred ones first
+	// told, if set, are the keys of the members. There are no other members, except for
+	// instances that cannot be in a crowd.
 	told map[string]bool
 }
 
@@ -95,18 +96,18 @@ type crowdKey struct {
 	level        int
 }
 
-// A gathering is a crowd of which more may come.
+// A gathering is a crowd that may still grow.
 type gathering struct {
 	Crowd
-	only *life // while it is of one
+	only *life // while it has one instance
 }
 
-// A life is an instance of which more may come.
+// A life is an instance that may still go on.
 type life struct {
 	Member
 	began   int64
 	inside  bool // it began within the digest
-	listed  int  // in so many of the heavy lists
+	listed  int  // how many of the heavy lists have it
 	touched int  // the last chunk that it was in
 }
 
@@ -114,8 +115,8 @@ func newMaker(desc func(uint32) *metric.Desc) *maker {
 	return &maker{desc: desc, carried: make(map[string]*life), gone: make(map[uint64]bool), crowds: make(map[crowdKey]*gathering)}
 }
 
-// add takes one more chunk. It returns false if that cannot be part of the
-// digest; a chunk that is refused as the first has no digest.
+// add takes one more chunk. It returns false if the chunk cannot be part of the digest. If it
+// returns false for the first chunk, that chunk has no digest.
 func (m *maker) add(c *chunk.Chunk, sum uint32) (bool, error) {
 	g, cols, columns := find(c, m.desc)
 	if g == nil || g.Blocks == 0 {
@@ -222,8 +223,8 @@ func (m *maker) read(g *chunk.Group, cols []int, insts []chunk.Instance, stamps 
 
 // fold adds what was read to the lives.
 func (m *maker) fold(insts []chunk.Instance, stamps []metric.Stamp) {
-	// Where one sweep does not read all instances, one that is there is seen
-	// again after some blocks.
+	// Where one sweep does not read all instances, an instance that is present is seen again
+	// only after some blocks.
 	away := uint32(0)
 	for i := range insts {
 		runs := insts[i].Runs
@@ -281,7 +282,7 @@ func (m *maker) newLife(in *chunk.Instance, stamps []metric.Stamp, away uint32) 
 	return l
 }
 
-// join adds what a metric came to in the next chunk.
+// join adds the summary of a metric in the next chunk.
 func (c *Cell) join(d *metric.Desc, next *Cell) {
 	switch {
 	case !next.Present:
@@ -302,7 +303,7 @@ func (c *Cell) join(d *metric.Desc, next *Cell) {
 	}
 }
 
-// end lets go of a life that ended.
+// end removes a life that ended, and makes it a member or adds it to a crowd.
 func (m *maker) end(l *life) {
 	delete(m.carried, l.Key)
 	m.gone[hash(l.Key)] = true
@@ -347,16 +348,16 @@ func (m *maker) end(l *life) {
 	}
 }
 
-// member keeps a life by itself.
+// member makes a life a member.
 func (m *maker) member(l *life) {
 	l.Cells = slices.Clone(l.Cells)
 	m.members = append(m.members, l)
 }
 
-// mostAmount bounds what is added up.
+// mostAmount bounds the values that are added up.
 const mostAmount = 1 << 48
 
-// ordinary reports whether what a life came to can be added to others'.
+// ordinary reports whether the values of a life can be added to others'.
 func (m *maker) ordinary(l *life) bool {
 	any := false
 	for k := range l.Cells {
@@ -369,7 +370,7 @@ func (m *maker) ordinary(l *life) bool {
 	return any
 }
 
-// amount is what a life that began within the digest gained, or had.
+// amount returns what a life that began within the digest gained, or had.
 func (m *maker) amount(l *life, k int) uint64 {
 	c := &l.Cells[k]
 	switch m.d.Columns[k].Tally {
@@ -447,7 +448,7 @@ func (g *gathering) add(m *maker, l *life) {
 	g.PeakSum += peak
 }
 
-// digest is what has been made, nil if no chunk was taken.
+// digest returns the finished digest, nil if no chunk was taken.
 func (m *maker) digest() *Digest {
 	d := m.d
 	if d == nil {
@@ -480,8 +481,8 @@ func (m *maker) digest() *Digest {
 	return d
 }
 
-// compare is the order of members, by which their cells are told apart: a chunk
-// has its own.
+// compare orders members. Irregular cells refer to a member by its place in this order, because
+// a chunk has an order of its own.
 func (m *Member) compare(n *Member) int {
 	return cmp.Or(cmp.Compare(m.Title(), n.Title()), cmp.Compare(m.Name, n.Name), cmp.Compare(m.Key, n.Key))
 }

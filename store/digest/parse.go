@@ -10,7 +10,7 @@ import (
 	"tachograph/store/chunk"
 )
 
-// rows are the cells of a group of one block, by row; nil cells are absent.
+// rows are the cells of a group with one block, by row; nil cells are absent.
 type rows struct {
 	insts []chunk.Instance
 	width int
@@ -18,7 +18,7 @@ type rows struct {
 	miss  []bool
 }
 
-// read decodes the group called name, which must have so many columns.
+// read decodes the group called name, which must have width columns.
 func read(c *chunk.Chunk, name string, width int) (*rows, error) {
 	for _, g := range c.Groups {
 		if g.Name != name {
@@ -147,8 +147,8 @@ func (d *Digest) parseMember(m *Member, r *row) {
 	}
 }
 
-// irregular decodes the cells that were read at other times than the rest of
-// their member, and those of counters that fell.
+// irregular decodes the cells that were read at other times than the rest of their member, and
+// those of counters that fell.
 func (d *Digest) irregular(c *chunk.Chunk) error {
 	t, err := read(c, groupCells, cellWidth)
 	if err != nil {
@@ -168,7 +168,7 @@ func (d *Digest) irregular(c *chunk.Chunk) error {
 	return nil
 }
 
-// possible reports whether a member can be one of d, and completes its levels.
+// possible reports whether a member can belong to d, and completes its levels.
 func (m *Member) possible(d *Digest) bool {
 	for k := range m.Cells {
 		c := &m.Cells[k]
@@ -237,5 +237,5 @@ func (d *Digest) crowds(c *chunk.Chunk) error {
 	return nil
 }
 
-// mostCrowd is how many instances a crowd can be of.
+// mostCrowd is the most instances that a crowd can have.
 const mostCrowd = 1 << 32

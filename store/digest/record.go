@@ -12,9 +12,8 @@ import (
 	"tachograph/store/varint"
 )
 
-// A record is a head, and members and crowds as groups of a chunk of one tick:
-// their names and numbers are coded as those of all chunks are. FORMAT.md
-// describes it.
+// A record has a head, and members and crowds as groups of a chunk with one tick: their names
+// and numbers are coded as in all chunks. FORMAT.md describes it.
 
 const (
 	groupMembers = "members"
@@ -115,7 +114,7 @@ func (t *table) row(in *metric.Instance) *rowWriter {
 	return &rowWriter{t: t}
 }
 
-// width is how many columns of the members' table a column takes.
+// width returns how many columns of the members' table a column takes.
 func (c *Column) width() int {
 	switch c.Tally {
 	case metric.TallyGain, metric.TallyPeak:
@@ -138,7 +137,7 @@ func (d *Digest) memberTables() (members, cells *table) {
 	return members, cells
 }
 
-// span is from when to when a cell was read, told relative to what it usually is.
+// span writes when a cell was first and last read, relative to the usual times.
 func (w *rowWriter) span(first, last, usualFirst, usualLast metric.Stamp) {
 	w.signed(first.Cont - usualFirst.Cont)
 	w.signed(first.Wall - usualFirst.Wall - (first.Cont - usualFirst.Cont))
@@ -191,13 +190,13 @@ func (d *Digest) member(members, cells *table, i int) {
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
-// even is what Weighted would be had the level stayed what it was first.
+// even returns what Weighted would be if the level had kept its first value.
 func (c *Cell) even() float64 {
 	return float64(float64(c.FirstBits) * (float64(c.Last.Cont-c.First.Cont) / 1e9))
 }
 
-// kept is what is kept of an instance: what it is called, and what its crowd and
-// its age are told by.
+// kept returns what a digest keeps of an instance: its name, and the labels that give its crowd
+// and its age.
 func kept(in *metric.Instance) *metric.Instance {
 	out := &metric.Instance{Key: in.Key, Name: in.Name}
 	for _, name := range []string{"start", "uid"} {
@@ -244,9 +243,9 @@ var errMany = errors.New("too many instances for a digest")
 
 var errDigest = errors.New("the digest contradicts itself")
 
-// Limits of what is believed.
+// Limits of what Parse accepts.
 const (
-	maxCells   = 1 << 18 // of a group
+	maxCells   = 1 << 18 // per group
 	maxChunks  = 1 << 10
 	maxColumns = 1 << 8
 )

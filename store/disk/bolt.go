@@ -14,11 +14,11 @@ import (
 	"tachograph/store/boltread"
 )
 
-// ErrDamaged is in the error of OpenBolt when the file's content is to blame.
+// ErrDamaged is in the error of OpenBolt when the file's content is the cause.
 var ErrDamaged = errors.New("the database is damaged")
 
-// ErrHeld is in the error of OpenBolt when somebody else has locked the file.
-// Whoever may read it can do that.
+// ErrHeld is in the error of OpenBolt when another process has locked the file. Any process
+// that may read the file can lock it.
 var ErrHeld = errors.New("another process has locked the database")
 
 // boltTimeout bounds the wait for bbolt's own lock. The writer's directory lock
@@ -70,8 +70,8 @@ func OpenBolt(name string, perm fs.FileMode, opt bbolt.Options, open func(string
 	return db, nil
 }
 
-// CheckBolt looks whether the structure of the database at name is as bbolt
-// left it; ErrDamaged is in the error if not. Nobody may be writing to it.
+// CheckBolt checks whether the structure of the database at name is as bbolt left it;
+// ErrDamaged is in the error if not. No process may be writing to it.
 func CheckBolt(name string) error {
 	f, err := OpenNoFollow(name, os.O_RDONLY, 0)
 	if err != nil {

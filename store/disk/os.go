@@ -82,12 +82,11 @@ func (osFS) SyncDir(name string) error {
 	return nil
 }
 
-// lockMode keeps everybody else from opening a lock file: whoever can open a
-// file, if only to read it, can lock it.
+// lockMode keeps other users from opening a lock file: a process that can open a file, if only
+// to read it, can lock it.
 const lockMode = 0o600
 
-// lockWait is how long a lock may be held by somebody who only looks whether it
-// is held.
+// lockWait is how long a process that only checks the lock may hold it.
 const lockWait = time.Second
 
 func (osFS) Lock(name string) (Lock, error) {
@@ -97,8 +96,8 @@ func (osFS) Lock(name string) (Lock, error) {
 	}
 	err = flock(f)
 	if errors.Is(err, unix.EWOULDBLOCK) && exposed && !holderLives(f) {
-		// A lock that others could open, and nobody holds who noted his process
-		// in it, is no writer's.
+		// This lock file was open to others, and the process noted in it is gone. Its lock does
+		// not belong to a writer.
 		f.Close()
 		if err := os.Remove(name); err != nil {
 			return nil, err
@@ -118,8 +117,8 @@ func (osFS) Lock(name string) (Lock, error) {
 	return osLock{osFile{f}}, nil
 }
 
-// openLock opens a lock file, making it if need be, and closes it to others. It
-// reports whether it was open to them.
+// openLock opens a lock file, creates it if need be, and closes it to others. It reports
+// whether it was open to them.
 func openLock(name string) (f *os.File, exposed bool, err error) {
 	f, err = OpenNoFollow(name, os.O_RDWR|os.O_CREATE, lockMode)
 	if err != nil {
@@ -127,7 +126,8 @@ func openLock(name string) (f *os.File, exposed bool, err error) {
 	}
 	st, err := f.Stat()
 	if err == nil {
-		// A file with another name is perhaps one of somebody else, put here to be changed.
+		// A file with another name may belong to another user and be linked here in order to be
+		// changed.
 		err = onlyName(name, st)
 	}
 	if err == nil && st.Mode().Perm()&0o077 != 0 {
@@ -149,7 +149,7 @@ func onlyName(name string, st fs.FileInfo) error {
 	return nil
 }
 
-// flock locks f, waiting a moment for those who only look.
+// flock locks f. It waits a moment for processes that only check the lock.
 func flock(f *os.File) error {
 	for waited := time.Duration(0); ; waited += lockWait / 20 {
 		err := tryFlock(f)

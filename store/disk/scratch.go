@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mark is in the names of what is not whole, before the number of the process that makes it.
+// mark is in the names of unfinished files and directories, before the number of the process
+// that makes them.
 const mark = ".tachograph-"
 
 // Scratch names a file or directory until it is whole: a hidden name beside its final place,
@@ -23,18 +24,19 @@ func Scratch(path string) string {
 }
 
 // Hold locks f, a file or directory that is being made, until f is closed, so that no other
-// process takes it for abandoned. Where the file system has no locks, or a program that only looks does not give its
-// own back in a moment, only the process number in the name says so. It reports whether f is still there by its name: who looked for what is
-// abandoned may have come first.
+// process takes it for abandoned. If the file system has no locks, or a process that only
+// checks the lock keeps it for more than a moment, only the process number in the name marks f
+// as held. Hold reports whether f still has its name: a process that looks for abandoned files
+// may have come first.
 func Hold(f *os.File) bool {
 	_ = flock(f)
 	return isAt(f, f.Name())
 }
 
-// HoldOther is Hold of what was made by another, who may hold it still.
+// HoldOther is Hold for a file that another process made and may still hold.
 func HoldOther(f *os.File) { _ = tryFlock(f) }
 
-// isAt reports whether f is what is called name.
+// isAt reports whether name is f.
 func isAt(f *os.File, name string) bool {
 	a, err := f.Stat()
 	if err != nil {
@@ -44,8 +46,8 @@ func isAt(f *os.File, name string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// CreateScratch makes and holds a file, to read and to write, by a name that Scratch made or
-// one that begins with it.
+// CreateScratch creates and holds a file, to read and to write. Its name must come from Scratch
+// or begin with such a name.
 func CreateScratch(name string) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
@@ -59,12 +61,12 @@ func CreateScratch(name string) (*os.File, error) {
 const (
 	// making is in the names of directories that may be removed whatever is in them.
 	making = ".making-"
-	// naming is in the names of those from which files get their names, one after the other:
-	// who is to make the same ends that first.
+	// naming is in the names of directories from which files get their names, one after the
+	// other. A process that makes the same files finishes these first.
 	naming = ".naming-"
 )
 
-// MkdirScratch makes a directory for what becomes path, which nobody else may enter. remove
+// MkdirScratch makes a directory for what becomes path, which no other user may enter. remove
 // removes it with all that is in it.
 func MkdirScratch(path string) (dir string, remove func(), err error) { return mkdir(path, making) }
 
@@ -91,26 +93,26 @@ func mkdir(path, kind string) (dir string, remove func(), err error) {
 	}
 }
 
-// maxProcess is the largest number that a process has, on any system.
+// maxProcess is the largest process number on any system.
 const maxProcess = 1 << 22
 
 // A Leftover is a file or directory that no process is making any more.
 type Leftover struct {
 	Path  string // where it is
 	Final string // what it was to become
-	Rest  string // what its name has behind that of Scratch
+	Rest  string // the part of its name after that of Scratch
 	IsDir bool
 }
 
-// Abandoned calls fn with all that is left in the directory of path, whatever it was to become,
-// whose name Scratch made or begins with such a name, and that no process is making any more.
+// Abandoned calls fn with everything in the directory of path that no process is making any
+// more and whose name is from Scratch or begins with such a name, whatever it was to become.
 func Abandoned(path string, fn func(Leftover)) {
 	at := Scratch(path)
 	dir := filepath.Dir(at)
 	own, _, _, _ := parse(filepath.Base(at))
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // who writes there says what is wrong
+		return // writing there reports the error
 	}
 	for _, e := range entries {
 		final, pid, rest, ok := parse(e.Name())
@@ -123,7 +125,7 @@ func Abandoned(path string, fn func(Leftover)) {
 	}
 }
 
-// parse takes a name apart that Scratch made, or that begins with one.
+// parse splits a name that Scratch made, or that begins with such a name.
 func parse(name string) (final string, pid int, rest string, ok bool) {
 	at := strings.LastIndex(name, mark)
 	if at < 2 || name[0] != '.' {
@@ -137,8 +139,8 @@ func parse(name string) (final string, pid int, rest string, ok bool) {
 	return name[1:at], pid, rest, err == nil && strconv.Itoa(pid) == number && pid > 0 && pid <= maxProcess
 }
 
-// abandoned calls fn with what is left unless a process holds it. Where the file system has no
-// locks, which may be one of several machines, it does so if it is sure by the number.
+// abandoned calls fn with left unless a process holds it. A file system without locks may be
+// shared by several machines; there it calls fn only if the process number makes it sure.
 func abandoned(left Leftover, sure bool, fn func(Leftover)) {
 	f, err := openLeft(left.Path)
 	if err != nil {
@@ -156,7 +158,7 @@ func abandoned(left Leftover, sure bool, fn func(Leftover)) {
 	}
 }
 
-// openLeft opens a file for writing where that may be: some file systems lock no other.
+// openLeft opens a file for writing if possible: some file systems lock only such files.
 func openLeft(path string) (*os.File, error) {
 	const flags = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 	f, err := os.OpenFile(path, os.O_RDWR|flags, 0)
@@ -167,7 +169,7 @@ func openLeft(path string) (*os.File, error) {
 }
 
 // Clear removes from the directory of path what killed processes left behind while they made
-// that or anything else there: unfinished files, and directories of MkdirScratch.
+// path or anything else there: unfinished files, and directories of MkdirScratch.
 func Clear(path string) {
 	Abandoned(path, func(left Leftover) {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Kind says what an error comes to for who meets it: a face tells by it what to
-// advise, rather than by the words.
+// Kind classifies an error for the user: a user interface chooses its advice by it, rather than
+// by the words.
 type Kind uint8
 
 // The kinds of errors.
@@ -17,28 +17,28 @@ const (
 	NotFound         // there is no such file, or no archive
 	Denied           // reading or writing it is not allowed
 	Exists           // it would be overwritten
-	NotArchive       // it is no archive, or so damaged that it cannot be told for one
+	NotArchive       // it is no archive, or too damaged to be recognized as one
 	Damaged          // it is an archive, and damaged
 	OtherFormat      // another version of this program wrote it
 	Locked           // another process has it
 	Full             // there is no space left
-	Bug              // this program failed over it
+	Bug              // this program failed while handling it
 )
 
 var kindNames = [...]string{"error", "not found", "no permission", "exists", "not an archive", "damaged", "of another version", "locked", "no space left", "a mistake of this program"}
 
 func (k Kind) String() string { return kindNames[k] }
 
-// An Error is what an operation on a file ended with.
+// An Error is the error of an operation on a file.
 type Error struct {
-	Op   string // what was being done: "open archive"; it may be empty
+	Op   string // the operation, such as "open archive"; it may be empty
 	Path string // of the file or directory
 	Kind Kind
 	Err  error
 }
 
-// Error is a sentence that begins with what was done to which file. A path that
-// the cause names again, as errors of the file system do, is said once.
+// Error returns a sentence that begins with the operation and the file. A path that the cause
+// names again, as errors of the file system do, appears once.
 func (e *Error) Error() string {
 	text := e.Err.Error()
 	if cause := (*fs.PathError)(nil); errors.As(e.Err, &cause) && cause.Path == e.Path {
@@ -53,8 +53,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Of is the kind of err: what an Error in it says or, where none does, what the
-// operating system means.
+// Of returns the kind of err: that of an Error in it, or otherwise the one that fits the error
+// of the operating system.
 func Of(err error) Kind {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Kind != Other {
 		return e.Kind

@@ -1,6 +1,6 @@
 package fault
 
-// A Loss is something that was recorded and cannot be read, and when it was.
+// A Loss is something that was recorded and cannot be read, and when it was recorded.
 type Loss struct {
 	What string
 	// From and To are wall clocks; zero where the time is not known.

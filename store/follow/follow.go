@@ -16,15 +16,15 @@ import (
 
 // Options say what to follow, and from where.
 type Options struct {
-	// Host is the ID of the host whose recording is followed. It may be empty where
-	// all archives are of one; of several it is then the one recorded last.
+	// Host is the ID of the host to follow. It may be empty: the host is then the one that was
+	// recorded last.
 	Host string
 	// From is the position to go on from; the zero Position is the present end.
 	From Position
 	// Base asks to begin with the standing values at From: of each class the last tick at or
 	// before it, with the last earlier block of each group that this tick lacks.
 	Base bool
-	// Classes are those whose ticks are wanted; nil: all.
+	// Classes are the classes whose ticks are wanted; nil: all.
 	Classes []metric.Class
 	// Complete, if set, gets a copy of each description that is used, and may add to it what
 	// the archive left out.

@@ -1,4 +1,4 @@
-// Package varint reads numbers and texts from bytes that may be damaged, or a stranger's.
+// Package varint reads numbers and texts from bytes that may be damaged or foreign.
 package varint
 
 import (
@@ -15,7 +15,7 @@ type Reader struct {
 
 func (r *Reader) fail() { r.Bad, r.In = true, nil }
 
-// Uvarint takes a number.
+// Uvarint reads a number.
 func (r *Reader) Uvarint() uint64 {
 	v, n := binary.Uvarint(r.In)
 	if n <= 0 {
@@ -26,13 +26,13 @@ func (r *Reader) Uvarint() uint64 {
 	return v
 }
 
-// Varint takes a number that may be negative.
+// Varint reads a number that may be negative.
 func (r *Reader) Varint() int64 {
 	u := r.Uvarint()
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// Count takes a number that may be at most limit.
+// Count reads a number that may be at most limit.
 func (r *Reader) Count(limit int) int {
 	v := r.Uvarint()
 	if limit < 0 || v > uint64(limit) {
@@ -42,7 +42,7 @@ func (r *Reader) Count(limit int) int {
 	return int(v)
 }
 
-// Bytes takes n bytes, which share the memory of In.
+// Bytes reads n bytes, which share the memory of In.
 func (r *Reader) Bytes(n int) []byte {
 	if n < 0 || n > len(r.In) {
 		r.fail()
@@ -53,13 +53,13 @@ func (r *Reader) Bytes(n int) []byte {
 	return b
 }
 
-// Sized takes a length and so many bytes, which share the memory of In.
+// Sized reads a length and that many bytes, which share the memory of In.
 func (r *Reader) Sized() []byte { return r.Bytes(r.Count(len(r.In))) }
 
-// String is a copy of what Sized takes.
+// String returns a copy of what Sized reads.
 func (r *Reader) String() string { return string(r.Sized()) }
 
-// Uint32 takes four bytes, the lowest first.
+// Uint32 reads four bytes, the lowest first.
 func (r *Reader) Uint32() uint32 {
 	if b := r.Bytes(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -67,7 +67,7 @@ func (r *Reader) Uint32() uint32 {
 	return 0
 }
 
-// Float takes eight bytes of a number, the lowest first.
+// Float reads eight bytes of a number, the lowest first.
 func (r *Reader) Float() float64 {
 	if b := r.Bytes(8); b != nil {
 		return math.Float64frombits(binary.LittleEndian.Uint64(b))
@@ -75,7 +75,7 @@ func (r *Reader) Float() float64 {
 	return 0
 }
 
-// Rounded takes the n highest bytes of a number, the highest first.
+// Rounded reads the n highest bytes of a number, the highest first.
 func (r *Reader) Rounded(n int) float64 {
 	var all [8]byte
 	copy(all[:], r.Bytes(n))
