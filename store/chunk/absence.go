@@ -6,11 +6,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// absences list the changes between absent and present of the series of a
-// column: those of series i are numbers from[i] to from[i+1]. A series begins
-// present. There are none of either when no cell of the column is absent. (Of
-// thousands of processes that lived for a tick most columns are absent: a slice
-// for each series takes more than all values do.)
+// absences list the changes between absent and present of the series of a column: numbers
+// from[i] to from[i+1] belong to series i. A series begins present. Both lists are empty when
+// no cell of the column is absent. (With thousands of processes that lived for a tick most
+// columns are absent: a slice for each series would take more than all values do.)
 type absences struct {
 	from []uint32
 	miss []missAt
@@ -21,7 +20,7 @@ type missAt struct {
 	why metric.Reason
 }
 
-// missOf is what series i has; nil where it is always present.
+// missOf returns the changes of series i; nil where it is always present.
 func (a *absences) missOf(i int) []missAt {
 	if a.from == nil || a.from[i] == a.from[i+1] {
 		return nil
@@ -29,7 +28,7 @@ func (a *absences) missOf(i int) []missAt {
 	return a.miss[a.from[i]:a.from[i+1]:a.from[i+1]]
 }
 
-// missing collects the absences of a column as they come.
+// missing collects the absences of a column as they are read.
 type missing struct {
 	why  []metric.Reason // in force, by series
 	list []missAt
@@ -41,7 +40,7 @@ func newMissing(series int) (m missing) {
 	return m
 }
 
-// add notes what holds from x on, if that is news.
+// add records that x holds from its ordinal on, if that is a change.
 func (m *missing) add(series int32, x missAt) {
 	if m.why[series] != x.why {
 		m.why[series] = x.why
@@ -49,8 +48,8 @@ func (m *missing) add(series int32, x missAt) {
 	}
 }
 
-// distribute calls put with the place of each of what belongs to of, in order, when
-// what belongs to i has those from from[i] to from[i+1].
+// distribute sorts elements by owner. of gives the owner of each element k, and owner i has the
+// places from[i] to from[i+1]. distribute calls put with each element and its place, in order.
 func distribute(from []uint32, of []int32, put func(k int, at uint32)) {
 	for k, i := range of {
 		put(k, from[i])
@@ -60,20 +59,20 @@ func distribute(from []uint32, of []int32, put func(k int, at uint32)) {
 	from[0] = 0
 }
 
-// reset empties m, for a column of so many series.
+// reset empties m, for a column of that many series.
 func (m *missing) reset(series int) {
 	m.why = slices.Grow(m.why[:0], series)[:series]
 	clear(m.why)
 	m.list, m.of = m.list[:0], m.of[:0]
 }
 
-// bySeries sorts what was collected.
+// bySeries sorts the collected absences by series.
 func (m *missing) bySeries() (a absences) {
 	m.sort(&a)
 	return a
 }
 
-// sort is bySeries in the room that a has.
+// sort is bySeries, but reuses the memory of a.
 func (m *missing) sort(a *absences) {
 	if len(m.list) == 0 {
 		*a = absences{}
@@ -90,18 +89,17 @@ func (m *missing) sort(a *absences) {
 	distribute(a.from, m.of, func(k int, at uint32) { a.miss[at] = m.list[k] })
 }
 
-// A sieve maps the ordinals of an instance to those at which one of its
-// series is present: absent cells have no place in the coded series.
+// A sieve maps the ordinals of an instance to those at which one of its series is present: the
+// coded series leaves absent cells out.
 type sieve struct {
-	// holes are the absent stretches, each with the number of present
-	// ordinals before it.
+	// holes are the absent stretches, each with the number of present ordinals before it.
 	holes []hole
 	count uint32 // present ordinals
 }
 
 type hole struct{ start, end, before uint32 }
 
-// set makes s the sieve of a series of life cells.
+// set makes s the sieve of a series with life cells.
 func (s *sieve) set(ms []missAt, life uint32) {
 	s.holes = s.holes[:0]
 	gone := uint32(0)
@@ -123,8 +121,8 @@ func (s *sieve) set(ms []missAt, life uint32) {
 	s.count = life - gone
 }
 
-// squeeze maps present ordinals to their places among the present ones. Those
-// that are absent are left out, as is place 0 if asked.
+// squeeze maps present ordinals to their places among the present ones. It leaves out those
+// that are absent, and place 0 if notFirst is set.
 func (s *sieve) squeeze(at []uint32, notFirst bool) []uint32 {
 	out := make([]uint32, 0, len(at))
 	h, gone := 0, uint32(0)

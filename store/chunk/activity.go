@@ -8,9 +8,9 @@ import (
 	"tachograph/store/varint"
 )
 
-// An activity says, for each instance of a group, at which ordinals any of its
-// columns changes. Processes that are mostly idle are idle in all columns at
-// once, so that this is said once and each column is silent about the rest.
+// An activity says, for each instance of a group, at which ordinals any of its columns changes.
+// Processes that are mostly idle are idle in all columns at once. The activity says this once,
+// so that the columns need not.
 type activity struct {
 	// lists, when encoding: the active ordinals of each instance, never 0.
 	lists [][]uint32
@@ -24,24 +24,24 @@ type activeSegment struct {
 	first, end int // instances
 	in         []byte
 	lives      *lifetimes
-	off        []uint32 // of the instances so far; nil before any is decoded
+	off        []uint32 // for the instances so far; nil before any is decoded
 	at         []uint32
 	d          decoder
 	m          *activeModel // until all are decoded
 }
 
-// activeShare is the share of active ordinals, in sixteenths, above which the
-// list does not pay.
+// activeShare is the share of active ordinals, in sixteenths, above which the list is not
+// worthwhile.
 const activeShare = 11
 
 const activeHistory = 8
 
-// activeBytes is where a segment ends: to find an instance, those before it in
-// its segment are decoded.
+// activeBytes is the size at which a segment ends: finding an instance requires decoding those
+// before it in its segment.
 const activeBytes = 160
 
-// activeModel codes whether an instance is active at all and then whether it
-// is at each ordinal.
+// activeModel codes whether an instance is active at all, and then whether it is active at each
+// ordinal.
 type activeModel struct {
 	ever    [2]prob
 	now     [1 << activeHistory]prob
@@ -54,8 +54,8 @@ func (m *activeModel) init() {
 	m.context = 0
 }
 
-// changeMarks have a bit for each ordinal of each instance: those at which any column
-// changes. Those of instance i are words from[i] to from[i+1].
+// changeMarks have a bit for each ordinal of each instance, set if any column changes there.
+// The words from[i] to from[i+1] belong to instance i.
 type changeMarks struct {
 	from  []uint64
 	words []uint64
@@ -80,7 +80,7 @@ func (m *changeMarks) see(col *columnTable) {
 	}
 }
 
-// activity lists what is marked.
+// activity lists the marked ordinals.
 func (m *changeMarks) activity(lives []uint32) *activity {
 	a := &activity{lists: make([][]uint32, len(lives))}
 	total, active := 0, 0
@@ -104,7 +104,7 @@ func (m *changeMarks) activity(lives []uint32) *activity {
 	return a
 }
 
-// of is the list of instance i, nil for all ordinals.
+// of returns the list of instance i, nil for all ordinals.
 func (a *activity) of(i int) []uint32 {
 	if a.all {
 		return nil
@@ -183,7 +183,7 @@ func (d *decoder) active(m *activeModel, list []uint32, life uint32) []uint32 {
 
 var errActivity = errors.New("the activity part contradicts its length")
 
-// openActivity reads the layout only; lists are decoded when asked for.
+// openActivity reads the layout only; lists are decoded when needed.
 func openActivity(in []byte, lives *lifetimes) (*activity, error) {
 	if len(in) == 0 {
 		return &activity{all: true}, nil
@@ -208,7 +208,7 @@ func openActivity(in []byte, lives *lifetimes) (*activity, error) {
 	return a, nil
 }
 
-// get is the list of instance i, nil for all ordinals.
+// get returns the list of instance i, nil for all ordinals.
 func (a *activity) get(i int) ([]uint32, error) {
 	if a.all {
 		return nil, nil
@@ -228,8 +228,7 @@ func (a *activity) get(i int) ([]uint32, error) {
 	return s.at[s.off[i-s.first]:s.off[i-s.first+1]:s.off[i-s.first+1]], nil
 }
 
-// decode decodes up to the k-th instance: to find one, those behind it need not
-// be looked at.
+// decode decodes up to the k-th instance: those behind it are not needed to find it.
 func (s *activeSegment) decode(k int) error {
 	if k < len(s.off)-1 {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// An origin is what the place of an instance among the others goes by.
+// An origin holds what decides the place of an instance among the others.
 type origin struct {
 	kind    string // the frame of its latest name, or of its key if it has none
 	family  string // the kind without its figures
 	begin   uint32
 	frame   string
-	figures []figure // of its key
+	figures []figure // in its key
 	key     string
 }
 
@@ -27,14 +27,14 @@ func originOf(in *Instance) origin {
 	return o
 }
 
-// byKind is the order of kinds: like names stand together.
+// byKind orders by kind: similar names come together.
 func (o *origin) byKind(p *origin) int {
 	return cmp.Or(strings.Compare(o.family, p.family), strings.Compare(o.kind, p.kind))
 }
 
-// byAppearance is the order in which instances are coded: as they came, and
-// those that came together by what their keys count up, of which the last is
-// mostly a time.
+// byAppearance is the order in which instances are coded: as they came. Those that came
+// together are ordered by the numbers in their keys, the last number first, which is mostly a
+// time.
 func (o *origin) byAppearance(p *origin) int {
 	if c := cmp.Or(cmp.Compare(o.begin, p.begin), strings.Compare(o.frame, p.frame)); c != 0 {
 		return c
@@ -47,14 +47,14 @@ func (o *origin) byAppearance(p *origin) int {
 	return strings.Compare(o.key, p.key)
 }
 
-// byRow is the order of rows: those that were there from the first block on stand
-// before the others, whatever is asked of them needs none of those; then like
-// stands with like.
+// byRow is the order of rows. Instances that were there from the first block on come before the
+// others, because questions about them then need none of the others. After that, similar
+// instances come together.
 func (o *origin) byRow(p *origin) int {
 	return cmp.Or(cmp.Compare(min(o.begin, 1), min(p.begin, 1)), o.byKind(p), o.byAppearance(p))
 }
 
-// arrangement is the order of rows.
+// arrangement returns the order of rows.
 func arrangement(insts []Instance) []int32 {
 	origins := make([]origin, len(insts))
 	order := make([]int32, len(insts))
@@ -66,8 +66,8 @@ func arrangement(insts []Instance) []int32 {
 	return order
 }
 
-// arrange brings the rows of a decoded group, whose chunk may be of an earlier
-// version, into their order.
+// arrange sorts the rows of a decoded group, whose chunk may have been written by an earlier
+// version.
 func (g *groupTable) arrange() {
 	order := arrangement(g.insts)
 	insts := make([]Instance, len(order))

@@ -8,10 +8,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Builder collects the ticks of one class until they are sealed. What it
-// keeps in memory is what changed: a cell that stands still costs nothing but
-// the comparison. Of an instance that is gone nothing else is kept, and what it
-// is called: most processes of a busy machine live for less than a tick.
+// A Builder collects the ticks of one class until they are sealed. In memory it keeps what
+// changed: a cell that does not change costs only the comparison. Of an instance that is gone
+// it keeps only its changes and its names: most processes of a busy machine live for less than
+// a tick.
 type Builder struct {
 	class  metric.Class
 	ticks  []metric.Stamp
@@ -41,16 +41,16 @@ func (b *Builder) Reset() {
 	b.wordsAt = nil
 }
 
-// Class is the class whose ticks b takes.
+// Class returns the class whose ticks b takes.
 func (b *Builder) Class() metric.Class { return b.class }
 
 // Ticks counts the ticks since the last Reset.
 func (b *Builder) Ticks() int { return len(b.ticks) }
 
-// Values counts their cells.
+// Values counts the cells of these ticks.
 func (b *Builder) Values() int64 { return b.values }
 
-// First is the stamp of the first tick; zero when there is none.
+// First returns the stamp of the first tick; zero when there is none.
 func (b *Builder) First() metric.Stamp {
 	if len(b.ticks) == 0 {
 		return metric.Stamp{}
@@ -58,7 +58,7 @@ func (b *Builder) First() metric.Stamp {
 	return b.ticks[0]
 }
 
-// Last is the stamp of the latest tick; zero when there is none.
+// Last returns the stamp of the latest tick; zero when there is none.
 func (b *Builder) Last() metric.Stamp {
 	if len(b.ticks) == 0 {
 		return metric.Stamp{}
@@ -66,7 +66,7 @@ func (b *Builder) Last() metric.Stamp {
 	return b.ticks[len(b.ticks)-1]
 }
 
-// Memory is about what b holds in bytes.
+// Memory returns roughly how many bytes b holds.
 func (b *Builder) Memory() int64 {
 	n := int64(cap(b.ticks)) * 24
 	for _, w := range b.wordsAt {
@@ -82,8 +82,8 @@ func (b *Builder) Memory() int64 {
 	return n
 }
 
-// Append adds a tick. It keeps neither t nor its slices. A tick that
-// contradicts itself is refused whole, with an error, and changes nothing.
+// Append adds a tick. It keeps neither t nor its slices. It refuses a tick that contradicts
+// itself as a whole, with an error, and changes nothing.
 func (b *Builder) Append(t *metric.Tick) error {
 	if t.Class != b.class {
 		return fmt.Errorf("a tick of class %v was given to the builder of class %v", t.Class, b.class)
@@ -112,8 +112,8 @@ func (b *Builder) Append(t *metric.Tick) error {
 	return nil
 }
 
-// Still tells, of the block of g that was appended last, which rows hold what they
-// held in the block before, and when that was. It appends to rows.
+// Still reports, for the last appended block of g, which rows hold the same values as in the
+// block before, and when that block was read. It appends to rows.
 func (b *Builder) Still(g *metric.Group, rows []bool) (since metric.Stamp, still []bool) {
 	gb := b.group(g)
 	if n := len(gb.at); n > 1 {
@@ -169,19 +169,18 @@ type groupBuilder struct {
 	slots []slot
 	byKey map[string]int32
 	cols  []columnBuilder
-	// An instance that is present has a seat: its place in what columns know of
-	// the previous block. free are those that nobody has of the first seats.
+	// An instance that is present has a seat: its place in the columns' state of the previous
+	// block. free are the unoccupied seats among the first seats ones.
 	seats int
 	free  []int32
-	// rows is how the rows of the previous block were resolved; next is where
-	// the present block's are.
+	// rows are the resolved rows of the previous block; next are those of the present block.
 	rows, next []rowAt
-	// mark numbers the resolutions, to tell a row that comes twice; pending is
-	// one more than the tick resolved last, to tell a block that comes twice.
+	// mark numbers the resolutions, to detect a row that occurs twice. pending is one more than
+	// the tick resolved last, to detect a block that occurs twice.
 	mark, pending uint32
 }
 
-// blockAt is when a block was read: the tick it belongs to and its own stamp.
+// blockAt is when a block was read: its tick and its own stamp.
 type blockAt struct {
 	tick uint32
 	at   metric.Stamp
@@ -190,15 +189,14 @@ type blockAt struct {
 type rowAt struct {
 	in         *metric.Instance
 	slot, seat int32
-	moved      bool // a cell of it is not what it was
+	moved      bool // one of its cells has changed
 }
 
-// slotMemory is about what a slot takes with its key, its name and its place in
+// slotMemory is roughly how many bytes a slot takes, with its key, its name and its place in
 // byKey.
 const slotMemory = 300
 
-// A slot is one instance: what it is called, and the runs of blocks that it
-// was in.
+// A slot is one instance: its names, and the runs of blocks that it was in.
 type slot struct {
 	key         string
 	names       []Naming
@@ -213,16 +211,16 @@ type slot struct {
 // A Run is a stretch of blocks, end not included.
 type Run struct{ Start, End uint32 }
 
-// A Naming is what an instance was called from a block on.
+// A Naming is the name of an instance from a block on.
 type Naming struct {
 	Block  uint32
 	Name   string
 	Labels []metric.Label
 }
 
-// A columnLog has the changes of one metric of a group in the order they came: 0
-// and the number of blocks passed, or the slot + 1 followed by what happened to it.
-// Each run of an instance begins as if nothing were known of it.
+// A columnLog has the changes of one metric of a group in the order they came. An entry is 0
+// and the number of blocks passed, or the slot + 1 followed by its change. Each run of an
+// instance begins as if nothing were known of it.
 type columnLog []byte
 
 // A columnBuilder logs the changes of a metric.
@@ -234,8 +232,8 @@ type columnBuilder struct {
 	block uint32
 }
 
-// resolve finds the slot of each row. Rows mostly come in the order they came
-// in before, so the search starts where the previous one was found.
+// resolve finds the slot of each row. Rows mostly come in the same order as before, so the
+// search starts where the previous one was found.
 func (g *groupBuilder) resolve(blk *metric.Block, tick uint32) error {
 	if g.pending == tick+1 {
 		return fmt.Errorf("group %s occurs twice in a tick", g.group.Name)
@@ -265,7 +263,7 @@ func (g *groupBuilder) resolve(blk *metric.Block, tick uint32) error {
 	return nil
 }
 
-// unresolve takes back a resolve whose tick was refused.
+// unresolve undoes a resolve whose tick was refused.
 func (g *groupBuilder) unresolve() { g.pending = 0 }
 
 func (g *groupBuilder) find(in *metric.Instance) int32 {
@@ -282,8 +280,8 @@ func (g *groupBuilder) find(in *metric.Instance) int32 {
 	return s
 }
 
-// seat gives the instances that have come the seats of those that have left, and
-// more where these do not suffice.
+// seat gives the seats of instances that have left to those that have come, and adds more if
+// there are not enough.
 func (g *groupBuilder) seat() {
 	for _, r := range g.rows {
 		if g.slots[r.slot].mark != g.mark {
@@ -318,7 +316,7 @@ func (g *groupBuilder) seat() {
 	}
 }
 
-// add logs what blk, whose rows have been resolved, has that is new.
+// add logs the changes in blk, whose rows have been resolved.
 func (g *groupBuilder) add(b *Builder, blk *metric.Block, tick uint32) {
 	g.seat()
 	block := uint32(len(g.at))
@@ -347,8 +345,7 @@ func (g *groupBuilder) add(b *Builder, blk *metric.Block, tick uint32) {
 	g.rows, g.next = g.next, g.rows
 }
 
-// seen is the instance that stood for s in the previous block, as far as that
-// is cheap to know.
+// seen returns the instance that s had in the previous block, as far as that is cheap to find.
 func (s *slot) seen(g *groupBuilder, i int) *metric.Instance {
 	if i < len(g.rows) && &g.slots[g.rows[i].slot] == s {
 		return g.rows[i].in
@@ -356,7 +353,7 @@ func (s *slot) seen(g *groupBuilder, i int) *metric.Instance {
 	return nil
 }
 
-// name notes what the instance is called, if that is news.
+// name records the name of the instance, if it has changed.
 func (s *slot) name(block uint32, in *metric.Instance) {
 	if in == nil {
 		return
@@ -401,8 +398,7 @@ func (col *columnBuilder) add(b *Builder, rows []rowAt, cells *metric.Column, bl
 	}
 }
 
-// numbered gives the words of cells the numbers that they have in b. Most are
-// what they were.
+// numbered returns the numbers of the cells' words in b. Most words have not changed.
 func (b *Builder) numbered(col *columnBuilder, rows []rowAt, cells *metric.Column) []uint64 {
 	b.numbers = slices.Grow(b.numbers[:0], len(rows))[:len(rows)]
 	for i := range rows {

@@ -11,27 +11,28 @@ import (
 	"tachograph/store/varint"
 )
 
-// Limits on what packed bytes may become, by what they hold: far above what a
-// recorder writes, and low enough that a stranger's file cannot fill a memory.
+// Limits on what packed bytes may unpack to, by content: far above what a recorder writes, and
+// low enough that a foreign file cannot fill a machine's memory.
 const (
 	MaxDescs     = 16 << 20 // descriptions of metrics
 	MaxConfig    = 1 << 20  // a configuration
 	maxEvents    = 32 << 20 // a batch of events
 	maxText      = 64 << 20 // the strings or the frames of a chunk: twice what a tick may bring
-	maxAbsences  = 16 << 20 // of a column
-	maxSummaries = 32 << 20 // of a group
+	maxAbsences  = 16 << 20 // per column
+	maxSummaries = 32 << 20 // per group
 
-	// unpackedFree is always allowed; beyond it a byte may become so many.
+	// unpackedFree bytes are always allowed. Beyond them, a packed byte may become up to
+	// unpackedPerByte.
 	unpackedFree    = 1 << 20
 	unpackedPerByte = 4096
 
-	// untoldSize is the longest content whose length zstd leaves out.
+	// untoldSize is the length of the longest content for which zstd leaves the length out.
 	untoldSize = 255
 )
 
-// zstdWriter is of the fastest level, and with a window that most of what is
-// packed fits into: a recorder keeps it, and the tables of the next level take
-// several megabytes to make some kilobytes a day smaller.
+// zstdWriter uses the fastest level, and a window that fits most of what is packed. A recorder
+// keeps it in memory, and the next level's tables would take several megabytes to save a few
+// kilobytes a day.
 var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<10),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
@@ -63,19 +64,19 @@ func Pack(raw []byte) []byte {
 	return out
 }
 
-// ErrMuchText says that a chunk would have more text than its readers take.
+// ErrMuchText says that a chunk would have more text than its readers accept.
 var ErrMuchText = fmt.Errorf("its text is more than the %d MB that a chunk holds", maxText>>20)
 
 var errPacked = errors.New("a packed part is not what it says")
 
-// Unpack is the inverse of Pack, for what may be at most limit bytes.
+// Unpack is the inverse of Pack. It returns at most limit bytes.
 func Unpack(in []byte, limit int) ([]byte, error) {
 	switch {
 	case len(in) > 0 && in[0] == 0 && len(in)-1 <= limit:
 		return in[1:], nil
 	case len(in) > 0 && in[0] == 1:
-		// The frame says how long its content is, unless that is short. What
-		// it says is looked at before any memory is taken.
+		// The frame gives the length of its content, unless the content is short. It is checked
+		// before any memory is allocated.
 		var head zstd.Header
 		if err := head.Decode(in[1:]); err != nil || head.FrameContentSize > uint64(min(limit, unpackedFree+len(in)*unpackedPerByte)) {
 			return nil, errPacked
@@ -117,7 +118,7 @@ func decodeStrings(in []byte, n int) ([]string, error) {
 		return nil, err
 	}
 	if n > len(raw) {
-		return nil, errPacked // Each takes a byte at least.
+		return nil, errPacked // Each takes at least a byte.
 	}
 	r := varint.Reader{In: raw}
 	ss := make([]string, 0, n)

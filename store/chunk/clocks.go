@@ -10,19 +10,18 @@ import (
 	"tachograph/store/varint"
 )
 
-// A clock's readings come in nearly equal steps, and what they miss these by is
-// noise: how late the recorder was woken. Whoever asks for one rate decodes as
-// many readings as values, so that of the noise only the upper bits are modelled,
-// by how often they came, and the others stored as they are, behind the stream.
+// A clock's readings come in nearly equal steps. Their deviations are noise: how late the
+// recorder was woken. A query for one rate decodes as many readings as values, so only the
+// upper bits of the noise are modelled, by their frequency. The lower bits are stored
+// unmodelled after the stream.
 
-// beat expects the next reading of a clock.
+// beat predicts the next reading of a clock.
 type beat struct {
 	period, next int64
 }
 
-// saw notes a reading that was so far off from what was expected. A clock that
-// runs fast or slow is followed, and one that was set, or ticks that are missing,
-// at once.
+// saw notes a reading that deviated by off from the prediction. It follows a clock that runs
+// fast or slow gradually, but one that was set, or missing ticks, at once.
 func (b *beat) saw(off int64) {
 	b.next += b.period
 	if off > b.period>>1 || -off > b.period>>1 {
@@ -37,7 +36,7 @@ const (
 	beatLevels = 6
 	beatEscape = 0 // a reading that is too far off for the others
 	beatZero   = 1 << (beatLevels - 1)
-	maxNoise   = 32 // bits as they are
+	maxNoise   = 32 // bits stored unmodelled
 )
 
 // beatModel codes the readings of a clock.
@@ -51,8 +50,8 @@ func (m *beatModel) init() {
 	m.far.init()
 }
 
-// usual reports the symbol of a distance of which the lower noise bits are not
-// modelled, or the escape.
+// usual returns the symbol of a deviation whose lower noise bits are not modelled, or the
+// escape.
 func usual(off int64, noise uint) uint32 {
 	if at := off>>noise + beatZero; at > beatEscape && at < 1<<beatLevels {
 		return uint32(at)
@@ -76,7 +75,7 @@ func (r *rawBits) append(v uint64, n uint) {
 	}
 }
 
-// next takes n bits, at most maxNoise; past the end come zeros.
+// next reads n bits, at most maxNoise; past the end it reads zeros.
 func (r *rawBits) next(n uint) uint64 {
 	from := r.at >> 3
 	var word uint64
@@ -94,8 +93,8 @@ func (r *rawBits) next(n uint) uint64 {
 	return word
 }
 
-// clock codes n readings: the first, whether all are the same, the period, how
-// many bits are noise, and how far each is off.
+// clock codes n readings: the first, whether all are the same, the period, how many bits are
+// noise, and the deviation of each.
 func (e *encoder) clock(raw *rawBits, n int, at func(i int) int64) {
 	var m beatModel
 	m.init()
@@ -161,7 +160,7 @@ func (d *decoder) clock(m *beatModel, raw *rawBits, out []int64) error {
 	return nil
 }
 
-// periodOf is the step that is in the middle of all, about.
+// periodOf returns roughly the median step.
 func periodOf(steps []int64) int64 {
 	var some [63]int64
 	n := min(len(steps), len(some))
@@ -172,8 +171,8 @@ func periodOf(steps []int64) int64 {
 	return some[n/2]
 }
 
-// noiseOf is how many bits of the distances are best not modelled. It is reckoned
-// in whole numbers, so that it is the same on every processor.
+// noiseOf returns how many bits of the deviations are best left unmodelled. It computes in
+// whole numbers, so that the result is the same on every processor.
 func noiseOf(offs []int64) uint {
 	best, least := uint(0), uint64(math.MaxUint64)
 	for noise := uint(0); noise <= maxNoise; noise++ {
@@ -205,7 +204,7 @@ func log16(x uint64) uint64 {
 	return 16*whole + x<<4>>whole - 16
 }
 
-// escapeCost is what a distance takes that is far off, in bits, about.
+// escapeCost is roughly how many bits a large deviation takes.
 const escapeCost = 30
 
 // encodeTicks codes three clocks: wall, cont - wall, awake - cont.
@@ -221,8 +220,8 @@ func encodeTicks(out []byte, ticks []metric.Stamp) []byte {
 	return append(append(out, stream...), raw.in...)
 }
 
-// decodeClocks decodes the wall and the continuous clock of n ticks, and the
-// awake one if it is asked for.
+// decodeClocks decodes the wall and the continuous clock of n ticks, and the awake one if
+// withAwake is set.
 func decodeClocks(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error) {
 	all := make([]int64, 2*n)
 	wall, cont = all[:n:n], all[n:]

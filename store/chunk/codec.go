@@ -6,10 +6,10 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A codec decodes the parts of chunks of one format version. Whoever reads a
-// chunk goes through the codec that its first byte names, since compaction takes
-// single chunks over as they are and an archive can hold several versions. A
-// later version takes from an earlier one what it leaves unchanged.
+// A codec decodes the parts of chunks of one format version. Every chunk is read with the codec
+// that its first byte selects, because compaction copies single chunks unchanged, so that an
+// archive can hold several versions. A later version takes from an earlier one what it leaves
+// unchanged.
 type codec struct {
 	directory func(c *Chunk, dir []byte, at int64) error
 	clocks    func(in []byte, n int, withAwake bool) (wall, cont, awake []int64, err error)
@@ -19,12 +19,12 @@ type codec struct {
 	activity  func(in []byte, lives *lifetimes) (*activity, error)
 	column    func(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error
 	summaries func(in []byte, cols, n int, rows []int, inst func(row int) (*Instance, error), descs func(col int) *metric.Desc, conts []int64, fn func(col, i int, sum *Summary)) error
-	// references is how many series may stand behind one.
+	// references is how many series a reference may lead through.
 	references int
 	sketches   func(in []byte, groups []*Group) (sketches, error)
 }
 
-// codecs are the versions that can be read.
+// codecs are the readable versions.
 var codecs = map[byte]*codec{
 	Version: {
 		references: maxReferences,

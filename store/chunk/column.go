@@ -9,18 +9,17 @@ import (
 	"tachograph/store/varint"
 )
 
-// A column is cut into segments of consecutive series. A segment is a stream
-// of its own, with fresh models, so that one series is read without those of
-// other segments.
+// A column is cut into segments of consecutive series. A segment is a stream of its own, with
+// fresh models, so that one series can be read without the series of other segments.
 const (
 	segmentBytes = 768 // a segment ends after the series that brings it here
-	hotChanges   = 96  // a series with so many changes begins its own
+	hotChanges   = 96  // a series with this many changes begins its own
 	hotRoom      = 256 // unless the segment is still this small
 	// A series that others refer to always begins its own, so that it can be
 	// decoded without any that refer to it.
 )
 
-// What a column's layout has besides segments.
+// Flags for what a column's layout has besides segments.
 const (
 	withMisses = 1 << iota
 	withUnit
@@ -96,9 +95,9 @@ func (t *columnTable) encodeSeries(e *encoder, m *seriesModel, sv *sieve, i int,
 	e.series(m, at, vals, life, active, g)
 }
 
-// decodeColumn reads the series of a column that have the rows, which rise, nil
-// for all, and calls fn for each; fn must not keep the series. Changes beyond the
-// ordinal until may be missing.
+// decodeColumn reads the series of a column in the given rows, which must be in rising order,
+// nil for all, and calls fn for each. fn must not keep the series. Changes beyond the ordinal
+// until may be missing.
 func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.Reason, find other, rows []int, until uint32, fn func(i int, s *Series) error) error {
 	l, err := columnLayout(in, lives, reasons)
 	if err != nil {
@@ -136,7 +135,7 @@ func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 				}
 				far := uint32(wholeSeries)
 				if i == last {
-					far = until // nothing follows that is read
+					far = until // nothing after it is read
 				}
 				if err := s.decode(&d, &m, lives[i-first], l.misses.missOf(i), active, find, far); err != nil {
 					return err
@@ -164,7 +163,7 @@ func decodeColumn(in []byte, lives *lifetimes, act *activity, reasons []metric.R
 
 var errColumn = errors.New("a column's layout contradicts its length")
 
-// layout is what a column's streams are.
+// layout is the structure of a column's streams.
 type layout struct {
 	segs    []segment
 	misses  absences

@@ -8,19 +8,19 @@ import (
 	"tachograph/sample/metric"
 )
 
-// A Stretch is some ticks of a chunk.
+// A Stretch is a range of ticks of a chunk.
 type Stretch struct {
 	Chunk *Chunk
 	// From is the number of the first tick, Until that of the first one behind the last.
 	From, Until int
-	// Stands says that the first tick tells how things stood: a group that has no block
-	// in it has its last one before it.
+	// Stands says that the first tick holds standing values: a group without a block in it
+	// contributes its last block before it.
 	Stands bool
 }
 
-// Cut makes one chunk of stretches of chunks of the same class and archive, given in the
-// order of time. It goes column by column, and makes no ticks. number gives the numbers
-// that metrics have where the chunk is wanted.
+// Cut makes one chunk of stretches of chunks of the same class and archive, given in the order
+// of time. It works column by column, without building ticks. number gives the numbers of
+// metrics in the new chunk.
 func Cut(parts []Stretch, desc func(number uint32) *metric.Desc, number func(*metric.Desc) uint32) (*Sealed, error) {
 	m := merger{words: make(map[string]uint64)}
 	for _, s := range parts {
@@ -40,16 +40,16 @@ func Cut(parts []Stretch, desc func(number uint32) *metric.Desc, number func(*me
 	return m.out.seal()
 }
 
-// cutCells is up to how many cells of a group all columns of it are held together, so that
-// none is decoded twice.
+// cutCells is up to how many cells of a group Cut holds all its columns in memory together, so
+// that none is decoded twice.
 const cutCells = 1 << 21
 
-// A cutting says which blocks of a group are wanted, and of which instances.
+// A cutting says which blocks of a group are wanted, and which instances.
 type cutting struct {
 	from, until uint32 // blocks
-	rows        []int  // who was in them
+	rows        []int  // the instances in them
 	lo, hi      []uint32
-	series      Series // of the column at hand
+	series      Series // of the current column
 }
 
 // cut adds the ticks of s.
@@ -89,8 +89,8 @@ func (m *merger) cut(s Stretch) error {
 	return nil
 }
 
-// cut adds the blocks at, of which the first is number from; those of tick first and before
-// it are of tick base.
+// cut adds the blocks at, the first of which has number from. Blocks of tick first, or of a
+// tick before it, are assigned to tick base.
 func (m *groupMerger) cut(g *Group, at []blockAt, from uint32, first int, base uint32, words *cutWords) error {
 	insts, err := g.Instances()
 	if err != nil {
@@ -117,8 +117,8 @@ func (m *groupMerger) cut(g *Group, at []blockAt, from uint32, first int, base u
 	return nil
 }
 
-// within is in as it was in the blocks from from to before until, which count from 0, and
-// which of its ordinals these are.
+// within returns in restricted to the blocks from from to before until, renumbered from 0, and
+// the range of its ordinals in them.
 func (in *Instance) within(from, until uint32) (out Instance, lo, hi uint32) {
 	ordinal := uint32(0)
 	for _, r := range in.Runs {
@@ -153,7 +153,7 @@ func (in *Instance) within(from, until uint32) (out Instance, lo, hi uint32) {
 	return out, lo, hi
 }
 
-// column adds column c of the part to what j collects.
+// column adds column c of the part to j.
 func (p *mergePart) column(c int, text bool, j *joiner) error {
 	cut := p.cut
 	rows, at := cut.rows, 0
@@ -177,7 +177,7 @@ func (p *mergePart) column(c int, text bool, j *joiner) error {
 	})
 }
 
-// within makes out what s is at the ordinals from lo to before hi.
+// within sets out to s at the ordinals from lo to before hi.
 func (s *Series) within(lo, hi uint32, out *Series) {
 	out.Life, out.At, out.Bits, out.miss = hi-lo, out.At[:0], out.Bits[:0], out.miss[:0]
 	m := sort.Search(len(s.miss), func(i int) bool { return s.miss[i].at > lo })
@@ -207,14 +207,15 @@ func (s *Series) within(lo, hi uint32, out *Series) {
 	}
 }
 
-// cutWords are the strings of a chunk of which some are wanted: those that cells have hold.
+// cutWords are the strings of a chunk that is cut. Only those that the cut cells hold are
+// wanted.
 type cutWords struct {
 	*merger
 	texts   []string
-	numbers []uint64 // what they are called in the chunk that is made, plus 1
+	numbers []uint64 // their numbers in the new chunk, plus 1
 }
 
-// number turns numbers of strings into those that they have in the chunk that is made.
+// number replaces numbers of strings by their numbers in the new chunk.
 func (w *cutWords) number(bits []uint64) error {
 	for i, old := range bits {
 		if old >= uint64(len(w.texts)) {

@@ -2,9 +2,9 @@ package chunk
 
 import "slices"
 
-// During are the rows of the instances that were there in any of the blocks from first
-// to last, in their order; their names can be told. Of thousands that come and go in an
-// hour few are there in some minutes of it, and the others are left alone.
+// During returns the rows of the instances that were there in any of the blocks from first to
+// last, in rising order, with their names read. Of thousands that come and go in an hour, few
+// are there in any given minutes, and During leaves the others undecoded.
 func (g *Group) During(first, last uint32) ([]int, error) {
 	h, err := g.held()
 	if err != nil {
@@ -35,7 +35,7 @@ func (r *register) during(first, last uint32) ([]int, error) {
 	rows := []int{}
 	for i := range r.segs {
 		if r.segs[i].base > last {
-			continue // It begins with the first that came.
+			continue // base is where its first instance came
 		}
 		s, err := r.heads(i)
 		if err != nil {
@@ -62,8 +62,8 @@ func (r *register) during(first, last uint32) ([]int, error) {
 	return rows, nil
 }
 
-// there reports whether the instance of a row, which came at a block, was there in any
-// of those from first to last.
+// there reports whether the instance of a row, which came at block begin, was there in any of
+// the blocks from first to last.
 func (r *register) there(row int, begin, first, last uint32) (bool, error) {
 	if begin > last {
 		return false, nil

@@ -19,14 +19,15 @@ const (
 	maxGroups    = 1 << 12
 	maxInstances = 1 << 20
 	maxTexts     = 1 << 20 // strings of a chunk, or frames of its names, or strings of a batch of events
-	maxRuns      = 1 << 22 // of all instances of a group
-	// A chunk has so many instances, in all groups, and so many for each byte.
+	maxRuns      = 1 << 22 // over all instances of a group
+	// All groups of a chunk together have at most this many instances, plus this many for each
+	// byte.
 	instancesFree    = 1 << 12
 	instancesPerByte = 16
-	maxLifetimes     = 1 << 27 // of all instances of a group, in blocks
+	maxLifetimes     = 1 << 27 // over all instances of a group, in blocks
 )
 
-// Checksum is the crc32c that all of an archive uses.
+// Checksum is the crc32c used everywhere in an archive.
 func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -37,21 +38,21 @@ type Sealed struct {
 	Data []byte
 }
 
-// Seal encodes what b holds. It leaves b as it is: call Reset once the chunk
-// is safe. number gives the catalogue's number of a metric.
+// Seal encodes what b holds. It does not change b: call Reset once the chunk is safe. number
+// gives the catalogue's number of a metric.
 func (b *Builder) Seal(number func(*metric.Desc) uint32) (*Sealed, error) {
 	return b.table(number, false).seal()
 }
 
-// SealBare is Seal for what is merged later: without sketches.
+// SealBare is Seal for chunks that will be merged: without sketches.
 func (b *Builder) SealBare(number func(*metric.Desc) uint32) (*Sealed, error) {
 	t := b.table(number, false)
 	t.bare = true
 	return t.seal()
 }
 
-// A writer assembles a chunk: the parts one after another, and what the
-// directory says about them.
+// A writer assembles a chunk: the parts one after another, and the directory that describes
+// them.
 type writer struct {
 	dir   []byte
 	parts []byte
@@ -124,7 +125,7 @@ func (t *table) seal() (*Sealed, error) {
 	return s, nil
 }
 
-// A survey is what must be known of all columns of a group before any is encoded.
+// A survey holds what must be known about all columns of a group before any is encoded.
 type survey struct {
 	lives []uint32
 	marks *changeMarks
@@ -206,8 +207,8 @@ func (g *groupTable) encode(w *writer, t *table, codes map[metric.Reason]uint64,
 	return nil
 }
 
-// packSize is the size at which a pack of columns, which have one checksum
-// together, is full.
+// packSize is the size at which a pack is full. A pack is a number of columns with a common
+// checksum.
 const packSize = 512
 
 func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }

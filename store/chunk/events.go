@@ -9,23 +9,22 @@ import (
 	"tachograph/store/varint"
 )
 
-// A batch of events is the span of their wall clocks, their number and kinds,
-// and then, packed, a dictionary of the strings they use and the events in the
-// order they were recorded.
+// A batch of events has the span of their wall clocks, their number and kinds, and then,
+// packed, a dictionary of the strings they use and the events in the order they were recorded.
 
-// Limits on a batch of events. A recorder splits what is more.
+// Limits on a batch of events. A recorder splits larger batches.
 const (
-	// MaxEvents is how many a batch may have.
+	// MaxEvents is the most events that a batch may have.
 	MaxEvents  = 1 << 18
 	maxLabels  = 1 << 12
 	maxKinds   = 1 << 12
 	leastEvent = 8 // bytes, unpacked: three clocks, four texts, the number of labels
 
-	// However short a batch is, it may hold eventsFree; a byte of it stands for
-	// no more than eventsPerByte.
+	// However short a batch is, it may hold eventsFree events, and eventsPerByte more for each
+	// of its bytes.
 	eventsFree    = 1 << 13
 	eventsPerByte = 8
-	// The same for the labels of all its events, which are mostLabels at most.
+	// The same for the labels of all its events, at most mostLabels.
 	labelsFree    = 1 << 17
 	labelsPerByte = 16
 	mostLabels    = 1 << 22
@@ -94,7 +93,7 @@ func MarshalEvents(events []metric.Event) []byte {
 	return append(out, Pack(append(raw, body...))...)
 }
 
-// An EventHead is what a batch of events says before it is unpacked.
+// An EventHead is the part of a batch of events that can be read without unpacking it.
 type EventHead struct {
 	From, To int64 // span of the wall clocks
 	Count    uint64
@@ -154,7 +153,7 @@ func ParseEvents(b []byte) ([]metric.Event, error) {
 		awake := r.Varint() + cont
 		e.At = metric.Stamp{Wall: prev.Wall + wall, Cont: prev.Cont + cont, Awake: prev.Awake + awake}
 		if e.At.Wall < h.From || e.At.Wall > h.To {
-			return nil, errEvents // the head's clocks are those that were judged
+			return nil, errEvents // limits are checked against the head's clocks
 		}
 		prev = e.At
 		e.Kind = metric.EventKind(str())

@@ -6,18 +6,18 @@ import (
 	"math/bits"
 )
 
-// ErrMended says that what was read was damaged and is whole again.
+// ErrMended says that what was read was damaged and has been repaired.
 var ErrMended = errors.New("one bit of it was wrong; it is read as it was written")
 
-// maxMended is the length of the longest string that Mend puts right. A string that is
-// wrong in many places has the checksum of one with a single wrong bit in one of
-// 2^32 / (8 × length) cases, and Mend would then make another mistake of it.
+// maxMended is the length of the longest string that Mend repairs. A string with many wrong
+// bits has the checksum of one with a single wrong bit in one of 2^32 / (8 × length) cases, and
+// Mend would then add another error.
 const maxMended = 64 << 10
 
-// Mend turns the one bit of b that is wrong, given the checksum that b was written with.
-// Each single bit changes the checksum in its own way, and no two bits together change it
-// as a single one does. Mend reports whether b is right now: it was right, too, if it is
-// the checksum that has the wrong bit. If more than one bit is wrong, b stays as it is.
+// Mend flips the one bit of b that is wrong, given the checksum that b was written with. Each
+// single bit changes the checksum in its own way, and no two bits together change it as a
+// single one does. Mend reports whether b is right now. It is also right if the wrong bit is in
+// the checksum. If more than one bit is wrong, Mend does not change b.
 func Mend(b []byte, sum uint32) bool {
 	differs := crc32.Checksum(b, castagnoli) ^ sum
 	switch {

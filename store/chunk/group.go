@@ -12,7 +12,7 @@ import (
 type Group struct {
 	Name, Indom string
 	Columns     []Column
-	// Blocks is the number of readings, Size that of instances.
+	// Blocks is the number of readings, Size the number of instances.
 	Blocks, Size int
 
 	chunk                                                 *Chunk
@@ -21,7 +21,7 @@ type Group struct {
 	packs                                                 []part
 
 	at       []blockAt
-	present  *groupTable // of one that has not been encoded
+	present  *groupTable // set for a group that has not been encoded
 	holder   holder
 	activity *activity
 	lastPack int
@@ -62,7 +62,7 @@ func (g *Group) blocks() ([]blockAt, error) {
 	return g.at, nil
 }
 
-// Stamps are when the blocks were read.
+// Stamps returns when the blocks were read.
 func (g *Group) Stamps() ([]metric.Stamp, error) {
 	at, err := g.blocks()
 	stamps := make([]metric.Stamp, len(at))
@@ -72,7 +72,7 @@ func (g *Group) Stamps() ([]metric.Stamp, error) {
 	return stamps, err
 }
 
-// Places are the numbers of the ticks that the blocks are of.
+// Places returns the blocks' tick numbers.
 func (g *Group) Places() ([]uint32, error) {
 	at, err := g.blocks()
 	places := make([]uint32, len(at))
@@ -82,7 +82,7 @@ func (g *Group) Places() ([]uint32, error) {
 	return places, err
 }
 
-// Times are the wall and the continuous clock of the blocks.
+// Times returns the wall and the continuous clock of the blocks.
 func (g *Group) Times() (wall, cont []int64, err error) {
 	if g.present == nil && g.blocksAt.len == 0 && g.Blocks == g.chunk.ticks {
 		return g.chunk.clocks()
@@ -98,15 +98,15 @@ func (g *Group) Times() (wall, cont []int64, err error) {
 	return wall, cont, nil
 }
 
-// limit bounds the lifetimes of a group, so that a few bytes do not keep a
-// reader busy for ever: no chunk that was ever encoded comes near.
+// limit bounds the lifetimes of a group, so that a few bytes do not keep a reader busy for
+// ever: no chunk that was ever encoded comes close.
 func (g *Group) limit() uint64 {
 	cells := uint64(1<<24) + uint64(g.chunk.size)<<13
 	return min(maxLifetimes, cells/uint64(max(len(g.Columns), 1)))
 }
 
-// column reads the bytes of a column. The pack that was read last is kept:
-// neighbours are often asked for together.
+// column reads the bytes of a column. It keeps the pack that was read last, because
+// neighbouring columns are often read together.
 func (g *Group) column(c *Column) ([]byte, error) {
 	if c.from == c.to {
 		return nil, nil
@@ -121,15 +121,14 @@ func (g *Group) column(c *Column) ([]byte, error) {
 	return g.packed[c.from:c.to], nil
 }
 
-// Series calls fn for those series of column c that have the rows, which rise; nil
-// asks for all. fn must not keep what it is given.
+// Series calls fn for the series of column c in the given rows, which must be in rising order;
+// nil means all. fn must not keep its argument.
 func (g *Group) Series(c int, rows []int, fn func(i int, s *Series) error) error {
 	return g.SeriesUntil(c, rows, wholeSeries, fn)
 }
 
-// SeriesUntil is Series for who asks nothing of blocks behind the block until:
-// the changes there are not decoded where that spares anything. (An ordinal of an
-// instance is never behind its block.)
+// SeriesUntil is Series for callers that need nothing after the block until: it does not decode
+// changes after it where that saves work. (An ordinal of an instance is never after its block.)
 func (g *Group) SeriesUntil(c int, rows []int, until uint32, fn func(i int, s *Series) error) error {
 	if g.present != nil {
 		return g.present.each(c, rows, fn)
@@ -169,7 +168,7 @@ func (g *Group) series(c int, find other, rows []int, until uint32, fn func(i in
 	if err != nil {
 		return err
 	}
-	var own error // of fn, to be returned as it is
+	var own error // fn's error, to be returned unchanged
 	err = g.chunk.codec.column(b, lives, g.activity, g.chunk.reasons, find, rows, until, func(i int, s *Series) error {
 		own = fn(i, s)
 		return own
@@ -180,8 +179,8 @@ func (g *Group) series(c int, find other, rows []int, until uint32, fn func(i in
 	return err
 }
 
-// others decodes what a reference means, behind which so many series stand
-// already.
+// others returns a function that decodes the target of a reference, where depth series have
+// already been followed.
 func (c *Chunk) others(depth int) other {
 	return func(f *reference, until uint32) (*Series, error) {
 		if depth == c.codec.references {
@@ -191,8 +190,8 @@ func (c *Chunk) others(depth int) other {
 	}
 }
 
-// other decodes the series that a reference means. It must be there at every
-// tick and be the first of its segment, so that no others are decoded for it.
+// other decodes the series that a reference names. The series must be there at every tick and
+// be the first of its segment, so that no other series are decoded for it.
 func (c *Chunk) other(f *reference, depth int, until uint32) (*Series, error) {
 	if s := c.found[f.place]; s != nil && s.until >= until {
 		return &s.Series, nil
@@ -224,14 +223,13 @@ func (c *Chunk) other(f *reference, depth int, until uint32) (*Series, error) {
 	return &found.Series, nil
 }
 
-// A foundSeries is one that others refer to, decoded up to an ordinal.
+// A foundSeries is a series that others refer to, decoded up to an ordinal.
 type foundSeries struct {
 	Series
 	until uint32
 }
 
-// begins reports whether the series of instance inst is the first of a segment
-// of column c.
+// begins reports whether the series of instance inst is the first of a segment of column c.
 func (g *Group) begins(c, inst int) (bool, error) {
 	if inst == 0 {
 		return true, nil
@@ -256,9 +254,8 @@ func (g *Group) begins(c, inst int) (bool, error) {
 // keepOthers is how many series that others refer to stay decoded.
 const keepOthers = 128
 
-// Summaries calls fn for each series of the columns that desc knows whose
-// summary over the whole chunk is stored, of the rows, which rise; nil asks for
-// all.
+// Summaries calls fn for each stored summary over the whole chunk, for the columns that desc
+// knows and the series in the given rows, which must be in rising order; nil means all rows.
 func (g *Group) Summaries(desc func(col int) *metric.Desc, rows []int, fn func(col, i int, sum *Summary)) error {
 	_, conts, err := g.Times()
 	if err != nil {

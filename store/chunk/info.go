@@ -9,8 +9,8 @@ import (
 	"tachograph/store/varint"
 )
 
-// Info is the entry of a chunk in the index of its archive: what a reader
-// must know to tell whether the chunk matters.
+// Info is the entry of a chunk in the index of its archive: what a reader must know to decide
+// whether it needs the chunk.
 type Info struct {
 	Class metric.Class
 	Ticks uint64
@@ -21,11 +21,11 @@ type Info struct {
 	From, To int64
 	// First and Last are the stamps of its first and last tick.
 	First, Last metric.Stamp
-	// Size is the chunk's length in bytes, Sum the crc32c of them all.
+	// Size is the chunk's length in bytes, Sum their crc32c.
 	Size int64
 	Sum  uint32
-	// Schema is a checksum of which metrics its groups have: where it is the
-	// same, the metrics are.
+	// Schema is a checksum of which metrics its groups have: chunks with the same Schema have
+	// the same metrics.
 	Schema uint32
 }
 
@@ -86,8 +86,8 @@ func (in *Info) Marshal() []byte {
 	return binary.LittleEndian.AppendUint32(out, in.Schema)
 }
 
-// sensible reports whether a span of wall clock is one: its ends in order, and
-// not so far from 1970 that times between them could not be reckoned with.
+// sensible reports whether a span of wall clock is valid: its ends are in order, and close
+// enough to 1970 that computing with times between them does not overflow.
 func sensible(from, to int64) bool {
 	return from <= to && from >= -farthest && to <= farthest
 }

@@ -6,23 +6,22 @@ import (
 	"sync"
 )
 
-// The instances of a group - their keys, what they were called from which block
-// on, and when they came - are coded as they appeared, since their numbers grow
-// with time, in segments that are decoded alone. Those that were there from the
-// first block on, few and asked for most, have segments of their own. An index
-// says of each segment where the numbers of its keys lie and how many instances
-// of each kind it has, which rules it out for most questions; the same counts
-// tell the rows, which go by kind and within it by appearance.
+// The instances of a group - their keys, their names from which block on, and when they came -
+// are coded in the order of appearance, since their numbers grow with time, in segments that
+// are decoded alone. Instances that were there from the first block on are few and read most,
+// so they have segments of their own. For each segment, an index gives the ranges of the
+// numbers in its keys and how many instances of each kind it has, which rules it out for most
+// questions. The same counts give the rows, which are ordered by kind and within it by
+// appearance.
 
-// segmentInstances is how many instances have a segment, and earlySegment how
-// many that were there from the first block on: they are asked for most.
+// segmentInstances is how many instances a segment has. earlySegment is the number for
+// instances that were there from the first block on: they are read most.
 const (
 	segmentInstances = 256
 	earlySegment     = 64
 )
 
-// segmentEnd is where the segment that begins with an instance ends, of n
-// instances.
+// segmentEnd returns where the segment that begins with instance first ends, for n instances.
 func segmentEnd(first, early, n int) int {
 	if first < early {
 		return min(first+earlySegment, early)
@@ -30,8 +29,8 @@ func segmentEnd(first, early, n int) int {
 	return min(first+segmentInstances, n)
 }
 
-// The texts of an instance are coded by slot: the key, the name, and then the
-// names and values of the labels in turn.
+// The texts of an instance are coded by slot: the key, the name, and then the names and values
+// of the labels alternately.
 const (
 	slotKey = iota
 	slotName
@@ -41,8 +40,8 @@ const (
 
 // A slotModel codes the texts of one slot.
 type slotModel struct {
-	same  [2]prob // the whole text is that of the instance it is likened to
-	frame [2]prob // its frame is
+	same  [2]prob // the whole text equals that of the similar instance
+	frame [2]prob // its frame does
 	which *number // otherwise: the number of the frame
 	copy  [maxFigures]prob
 	width [maxFigures]prob
@@ -50,7 +49,7 @@ type slotModel struct {
 	wide  *number
 	last  [maxFigures]figure // of the instance coded before
 	was   uint32
-	used  int32 // the frame coded last by its number
+	used  int32 // the frame that was last coded by its number
 }
 
 // A headModel codes when an instance came, its kind and its key.
@@ -58,18 +57,18 @@ type headModel struct {
 	again  [2]prob // it came at the same block as the one before
 	begin  *number
 	was    uint32
-	follow [4]prob // its kind is the one that followed the kind before the last time
+	follow [4]prob // its kind is the one that followed the previous kind the last time
 	plain  [2]prob // it has one name throughout
 	counts *number // otherwise: how many names
 	key    *slotModel
 }
 
-// A bodyModel codes what an instance was called.
+// A bodyModel codes the names and labels of an instance.
 type bodyModel struct {
 	blocks *number
 	labels *number
 	slots  [maxSlots]*slotModel
-	keyed  []figure // the numbers of the present instance's key
+	keyed  []figure // the numbers in the present instance's key
 }
 
 func (m *headModel) init() {
@@ -96,10 +95,10 @@ func (m *bodyModel) slot(i int) *slotModel {
 	return m.slots[i]
 }
 
-// spareNumbers are models of numbers to use again: they take ten kilobytes each.
+// spareNumbers are number models for reuse: they take ten kilobytes each.
 var spareNumbers = sync.Pool{New: func() any { return new(number) }}
 
-// made makes the model of numbers at p when it is first needed.
+// made returns the number model at p. It makes the model when it is first needed.
 func made(p **number) *number {
 	if *p == nil {
 		*p = spareNumbers.Get().(*number)
@@ -108,7 +107,7 @@ func made(p **number) *number {
 	return *p
 }
 
-// again makes the model at p one of its own, to be learned on.
+// again replaces the model at p by a copy, which can learn further.
 func again(p **number) {
 	if *p != nil {
 		n := spareNumbers.Get().(*number)
@@ -117,7 +116,7 @@ func again(p **number) {
 	}
 }
 
-// spare gives the model at p to others.
+// spare frees the model at p for reuse.
 func spare(p **number) {
 	if *p != nil {
 		spareNumbers.Put(*p)
@@ -125,7 +124,7 @@ func spare(p **number) {
 	}
 }
 
-// clone is what has been learned, to be learned on.
+// clone copies what has been learned, so that the copy can learn further.
 func (s *slotModel) clone() *slotModel {
 	if s == nil {
 		return nil
@@ -135,7 +134,7 @@ func (s *slotModel) clone() *slotModel {
 	return &c
 }
 
-// numbers calls fn with each place of a model of numbers.
+// numbers calls fn with the place of each number model.
 func (s *slotModel) numbers(fn func(p **number)) {
 	fn(&s.which)
 	fn(&s.wide)
@@ -152,14 +151,14 @@ func (m *headModel) clone() *headModel {
 	return &c
 }
 
-// spare gives up what m has learned.
+// spare frees the models of m.
 func (m *headModel) spare() {
 	spare(&m.begin)
 	spare(&m.counts)
 	m.key.numbers(spare)
 }
 
-// spare gives up what m has learned.
+// spare frees the models of m.
 func (m *bodyModel) spare() {
 	spare(&m.blocks)
 	spare(&m.labels)
@@ -191,32 +190,32 @@ func (s *slotModel) usual(i int, v uint64) uint32 {
 	return n
 }
 
-// A textRef is a text and its frame; those of an instance are kept for others to
-// be likened to.
+// A textRef is a text and its frame. The texts of an instance are kept because similar
+// instances are coded relative to them.
 type textRef struct {
 	text  string
 	frame int32
 }
 
-// kindRun is how many instances of a kind a segment has; their rows begin at row.
+// A kindRun is how many instances of a kind a segment has. Their rows begin at row.
 type kindRun struct {
 	kind, count int32
 	segment     int32
 	row         int32
 }
 
-// span is where the numbers of the keys of a segment lie.
+// A span is the range of a number in the keys of a segment.
 type span struct{ lo, hi uint64 }
 
-// A segmentIndex is what is said of a segment.
+// A segmentIndex is the index entry of a segment.
 type segmentIndex struct {
 	first, end int // in the order of appearance
 	bytes      int
-	base       uint32 // where the first instance came, at the earliest
+	base       uint32 // the earliest block at which the first instance came
 	kinds      []kindRun
 	frame      int // of all keys; -1 if they differ
 	spans      []span
-	// copied says that the first figures of all names are those of the keys.
+	// copied says that the first figures of all names equal those of the keys.
 	copied bool
 	others []int32 // frames of names that are not the latest of their instances
 }
@@ -226,14 +225,14 @@ type indexModel struct {
 	bytes, base, kinds, gap, count, frame, lo, width, others *number
 }
 
-// spare gives up what m has learned.
+// spare frees the models of m.
 func (m *indexModel) spare() {
 	for _, n := range []**number{&m.bytes, &m.base, &m.kinds, &m.gap, &m.count, &m.frame, &m.lo, &m.width, &m.others} {
 		spare(n)
 	}
 }
 
-// index codes what is said of segments, given the one before.
+// index codes the index entry of a segment, given the entry before.
 func (e *encoder) index(m *indexModel, s, before *segmentIndex) {
 	e.number(made(&m.bytes), int64(s.bytes-before.bytes))
 	e.number(made(&m.base), int64(s.base)-int64(before.base))
@@ -273,8 +272,8 @@ type instanceEncoder struct {
 	e       encoder
 }
 
-// encodeInstances appends the index and the segments of instances, which stand
-// in the order of their rows; early is how many were there from the first block.
+// encodeInstances appends the index and the segments of instances, which are in the order of
+// their rows. early is how many were there from the first block.
 func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early int, err error) {
 	if len(insts) == 0 || len(insts) == 1 && insts[0].Key == "" && len(insts[0].Names) == 0 && insts[0].Runs[0].Start == 0 {
 		return index, names, len(insts), nil
@@ -344,7 +343,7 @@ func encodeInstances(index, names []byte, insts []Instance) (_, _ []byte, early 
 	return x.e.end(), names, early, nil
 }
 
-// number gives the kinds the first numbers of the frames, in their order.
+// number gives the first frame numbers to the kinds, in their order.
 func (x *instanceEncoder) number() {
 	kinds := make([]*origin, 0, 64)
 	seen := make(map[string]bool)

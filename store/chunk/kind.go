@@ -1,15 +1,15 @@
 package chunk
 
-// A kindCoder codes which kind comes next in a segment of which is known how
-// many of each there are: mostly the one that followed the kind before when that
-// was there last, else by how many are left.
+// A kindCoder codes which kind comes next in a segment, where the number of instances of each
+// kind is known. Mostly it is the kind that followed the previous kind the last time. Otherwise
+// it is coded by how many of each kind are left.
 type kindCoder struct {
 	kinds  []kindRun
 	left   []int32
 	total  int32
 	follow []int32 // what followed a kind, by place in kinds; -1 before it is known
 	before int32
-	hits   uint32 // whether the last two were what was expected
+	hits   uint32 // whether the last two were as expected
 }
 
 func newKindCoder(kinds []kindRun) *kindCoder {
@@ -24,8 +24,9 @@ func newKindCoder(kinds []kindRun) *kindCoder {
 	return c
 }
 
-// expected is the kind that should come: the one that did after the one before,
-// or the next that is left, round about up to that one itself.
+// expected returns the kind that is likely to come: the one that last followed the previous
+// kind, or else the next kind that has any left, going round in a circle back to the previous
+// kind.
 func (c *kindCoder) expected() int32 {
 	if f := c.follow[c.before]; f >= 0 && c.left[f] > 0 {
 		return f
@@ -79,7 +80,7 @@ func (e *encoder) kind(m *headModel, c *kindCoder, kind int32) {
 	}
 }
 
-// kind decodes what comes next, as its place in the list.
+// kind decodes the next kind, as its index in the list.
 func (d *decoder) kind(m *headModel, c *kindCoder) int32 {
 	want := c.expected()
 	if c.left[want] == c.total {
@@ -107,8 +108,7 @@ func (d *decoder) kind(m *headModel, c *kindCoder) int32 {
 	return want // never
 }
 
-// share codes one of total equal parts, of which some lie below it: n parts are
-// alike.
+// share codes a range of n out of total equally likely parts, which begins after below parts.
 func (e *encoder) share(below, n, total uint64) {
 	unit := e.width / total
 	low := e.low + below*unit
@@ -122,13 +122,13 @@ func (e *encoder) share(below, n, total uint64) {
 	}
 }
 
-// part is which of total equal parts comes next, and their width.
+// part returns which of total equal parts comes next, and their width.
 func (d *decoder) part(total uint64) (unit, at uint64) {
 	unit = d.width / total
 	return unit, min(d.code/unit, total-1)
 }
 
-// take takes the n parts from below on, of which one came.
+// take consumes the range of n parts from below on, which holds the part that came.
 func (d *decoder) take(unit, below, n uint64) {
 	d.code -= below * unit
 	d.width = n * unit

@@ -7,10 +7,10 @@ import (
 	"tachograph/store/varint"
 )
 
-// Lifetimes say for how many blocks each instance of a group was there. They are
-// coded row by row, where like follows like, and apart from when the instances
-// came: of a series that is all one must know, and a column's segment is decoded
-// with no more of them than it has rows.
+// Lifetimes give for how many blocks each instance of a group was there. They are coded row by
+// row, where similar instances follow each other, and separately from when the instances came.
+// A series needs nothing else, and to decode a column's segment takes no more lifetimes than it
+// has rows.
 
 var errLives = errors.New("the lifetimes contradict themselves")
 
@@ -23,12 +23,12 @@ type lifetimes struct {
 	blocks int
 	segs   []lifeSegment
 	absent map[int][]uint32 // rows with more than one run: its length, and then gap and length of each further one
-	left   uint64           // how much all that are not decoded yet may come to
-	runs   int              // likewise their runs
+	left   uint64           // the most that all those not decoded yet may add up to
+	runs   int              // likewise for their runs
 }
 
-// A lifeSegment holds the lifetimes of some rows, either all from the first
-// block on or none; its bytes are gone once they are decoded.
+// A lifeSegment holds the lifetimes of some rows, which were either all there from the first
+// block on or none of them. Its bytes are dropped once they are decoded.
 type lifeSegment struct {
 	first, end int
 	early      bool
@@ -36,8 +36,8 @@ type lifeSegment struct {
 	done       bool
 }
 
-// lifeModel codes lifetimes. That of a row which was there from the first block
-// is mostly the whole chunk.
+// lifeModel codes lifetimes. A row that was there from the first block mostly lasts for the
+// whole chunk.
 type lifeModel struct {
 	whole [2]prob
 	size  number
@@ -54,7 +54,7 @@ func (m *lifeModel) init() {
 	m.was = 0
 }
 
-// lifeSegments cuts n rows, of which the first ones were there from the start.
+// lifeSegments divides n rows, of which the first early ones were there from the start.
 func lifeSegments(n, early int) []lifeSegment {
 	var segs []lifeSegment
 	for first := 0; first < n; {
@@ -117,8 +117,7 @@ func (e *encoder) life(m *lifeModel, runs []Run, early bool, blocks int) {
 	e.bit(&m.more, fastLimit, 0)
 }
 
-// openLives reads the layout only. limit is how long all n instances may have
-// been there together.
+// openLives reads the layout only. limit bounds the sum of the lifetimes of all n instances.
 func openLives(in []byte, n, early, blocks int, limit uint64) (*lifetimes, error) {
 	l := &lifetimes{list: make([]uint32, n), blocks: blocks, segs: lifeSegments(n, early), left: limit, runs: maxRuns}
 	if len(in) == 0 {
@@ -150,7 +149,7 @@ func openLives(in []byte, n, early, blocks int, limit uint64) (*lifetimes, error
 	return l, nil
 }
 
-// of are the lifetimes of the rows from one to before another.
+// of returns the lifetimes of the rows from from to before to.
 func (l *lifetimes) of(from, to int) ([]uint32, error) {
 	for i := range l.segs {
 		s := &l.segs[i]
@@ -228,7 +227,7 @@ func (d *decoder) life(m *lifeModel, l *lifetimes, row int, early bool) (uint32,
 	return uint32(life), nil
 }
 
-// of are the runs of a row that came at a block.
+// runsOf returns the runs of a row that came at block begin.
 func (l *lifetimes) runsOf(row int, begin uint32) ([]Run, error) {
 	life, err := l.of(row, row+1)
 	if err != nil {

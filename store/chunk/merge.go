@@ -33,8 +33,8 @@ func (t *table) check() error {
 	return nil
 }
 
-// Merge makes one chunk of several of the same class and archive, given in
-// the order of time.
+// Merge merges several chunks of the same class and archive, given in the order of time, into
+// one.
 func Merge(cs []*Chunk, desc func(number uint32) *metric.Desc) (*Sealed, error) {
 	m := merger{words: make(map[string]uint64)}
 	for _, c := range cs {
@@ -52,10 +52,10 @@ type merger struct {
 	out    table
 	groups []*groupMerger
 	words  map[string]uint64
-	atOnce uint64 // up to how many cells of a group all columns of it are made at once
+	atOnce uint64 // up to how many cells of a group all its columns are made at once
 }
 
-// tables joins what was added.
+// tables joins the added parts.
 func (m *merger) tables(desc func(number uint32) *metric.Desc) error {
 	var j joiner
 	for _, g := range m.groups {
@@ -65,11 +65,11 @@ func (m *merger) tables(desc func(number uint32) *metric.Desc) error {
 		}
 		m.out.groups = append(m.out.groups, t)
 	}
-	m.groups = nil // what was decoded is mostly not needed to encode
+	m.groups = nil // encoding needs little of what was decoded
 	return nil
 }
 
-// word is the number of a string.
+// word returns the number of a string.
 func (m *merger) word(text string) uint64 {
 	n, ok := m.words[text]
 	if !ok {
@@ -80,8 +80,8 @@ func (m *merger) word(text string) uint64 {
 	return n
 }
 
-// A groupMerger collects the parts of a group. Columns are decoded one by one
-// when the parts are known: only their changes are in memory together.
+// A groupMerger collects the parts of a group. Columns are decoded one by one when the parts
+// are known: only their changes are in memory together.
 type groupMerger struct {
 	groupTable
 	byKey map[string]int32
@@ -92,11 +92,11 @@ type groupMerger struct {
 // A mergePart is the group in one of the chunks.
 type mergePart struct {
 	g     *Group
-	words []uint64 // what its strings are called in the merged chunk
-	place []int32  // which instance each of its instances is
-	base  []uint32 // the ordinal at which that begins again
-	// Of one that is cut, place and base are of the rows that are wanted, and strings have
-	// no number before they are met.
+	words []uint64 // the numbers of its strings in the merged chunk
+	place []int32  // the merged instance of each of its instances
+	base  []uint32 // the ordinal at which each continues in the merged instance
+	// For a part that is cut, place and base cover only the wanted rows, and strings get their
+	// numbers when they are first met.
 	cut   *cutting
 	texts *cutWords
 }
@@ -165,7 +165,7 @@ func (m *groupMerger) add(g *Group, tick uint32, words []uint64) error {
 	return nil
 }
 
-// instance is the number of the instance with a key.
+// instance returns the number of the instance with a key.
 func (m *groupMerger) instance(key string) int32 {
 	n, ok := m.byKey[key]
 	if !ok {
@@ -177,7 +177,7 @@ func (m *groupMerger) instance(key string) int32 {
 	return n
 }
 
-// extend appends what next was after in.
+// extend appends the runs and names of next, shifted by block, to in.
 func (in *Instance) extend(next *Instance, block uint32) {
 	for _, r := range next.Runs {
 		if n := len(in.Runs); n > 0 && in.Runs[n-1].End == r.Start+block {
@@ -222,7 +222,7 @@ func (m *groupMerger) table(desc func(number uint32) *metric.Desc, j *joiner, ti
 	return &t, nil
 }
 
-// sort brings the instances into the order of rows, as a builder does.
+// sort sorts the instances into the order of rows, as a builder does.
 func (m *groupMerger) sort() {
 	order := arrangement(m.insts)
 	insts := make([]Instance, len(order))
@@ -239,7 +239,7 @@ func (m *groupMerger) sort() {
 	}
 }
 
-// column joins column c of all parts in the room that t has.
+// column joins column c of all parts, and reuses the memory of t.
 func (m *groupMerger) column(t *columnTable, c int, j *joiner) error {
 	j.reset(len(m.insts))
 	text := m.metrics[c].typ == metric.String

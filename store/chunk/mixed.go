@@ -2,12 +2,12 @@ package chunk
 
 import "math/bits"
 
-// Of what a value does next two models often know different halves: one what
-// it did last, the other how much goes on around it. A bit that both have an
-// opinion of is coded with their opinions put together, each by the success it
-// had: in the logistic domain, as a weighted sum.
+// Two models often each know a part of what a value does next: one knows what it did last, the
+// other how much is going on around it. A bit that both models predict is coded with their
+// predictions combined, each weighted by its past success: as a weighted sum in the logistic
+// domain.
 
-// weights say how much each of two models counts, in units of 2^-16.
+// weights are how much each of two models counts, in units of 2^-16.
 type weights [2]int32
 
 const (
@@ -26,8 +26,8 @@ var logistic = [33]uint32{
 	32768, 40794, 47911, 53583, 57724, 60565, 62428, 63608, 64357, 64813, 65097, 65269, 65374, 65438, 65476, 65500, 65514,
 }
 
-// squash is the probability of 0, in units of 2^-16, for a sum of opinions;
-// stretch is its inverse, by the upper 12 bits of a probability.
+// squash is the probability of 0, in units of 2^-16, for a sum of predictions. stretch is its
+// inverse, indexed by the upper 12 bits of a probability.
 var squash, stretch = func() (s [2*maxLogistic + 2]uint16, t [1 << 12]int16) {
 	for i := range s {
 		k, part := i>>(logisticBits-1), uint32(i&(1<<(logisticBits-1)-1))
@@ -45,7 +45,7 @@ var squash, stretch = func() (s [2*maxLogistic + 2]uint16, t [1 << 12]int16) {
 	return s, t
 }()
 
-// An opinion is what two models and their weights say of a bit.
+// An opinion is the combined prediction of two models for a bit.
 type opinion struct {
 	a, b int64 // stretched
 	zero uint64
@@ -66,7 +66,7 @@ func (w *weights) saw(o opinion, bit uint32) {
 	w[1] = int32(min(max(int64(w[1])+(o.b*wrong)>>weightRate, -maxWeight), maxWeight))
 }
 
-// mixed codes a bit of which two models have an opinion.
+// mixed codes a bit that two models predict.
 func (e *encoder) mixed(p, q *prob, w *weights, limit prob, bit uint32) {
 	o := w.weigh(*p, *q)
 	e.split(o.zero, bit)
@@ -93,14 +93,14 @@ func (d *decoder) mixed(p, q *prob, w *weights, limit prob) uint32 {
 	return bit
 }
 
-// A step codes changes of a series: a number, of whose length a second model
-// has an opinion, which goes by how long the numbers were on average, or by how
-// large a change the series is expected to make.
+// A step codes the changes of a series. It is a number with a second model for its length. That
+// model uses the average length of the previous numbers, or the size of the change that the
+// series is expected to make.
 type step struct {
 	number
 	near    [nearContexts]tree
 	weights [mixedLevels]weights
-	avg     int32 // length on average, in sixteenths
+	avg     int32 // average length, in sixteenths
 }
 
 const (
@@ -108,7 +108,7 @@ const (
 	guideContexts = 24
 	nearContexts  = avgContexts + guideContexts
 	lengthLevels  = 6
-	mixedLevels   = 4 // of these, the lowest
+	mixedLevels   = 4 // the lowest of these
 )
 
 // freshStep is a step that has learned nothing.
@@ -123,11 +123,11 @@ var freshStep = func() (m step) {
 	return m
 }()
 
-// begin forgets what the numbers before were.
+// begin forgets the previous numbers.
 func (m *step) begin() { m.prev, m.neg, m.avg = 0, 0, 0 }
 
-// models are the two of the length of the next number, whose expected change
-// has the size guided, 0 if there is none.
+// models returns the two models for the length of the next number. guided is the size of its
+// expected change, 0 if none is expected.
 func (m *step) models(guided uint32) (a, b *tree) {
 	at := min(uint32(m.avg+4)>>3, avgContexts-1)
 	if guided > 0 {
@@ -198,12 +198,12 @@ func (d *decoder) step(m *step, guided uint32, mixed bool) int64 {
 	return int64(v)
 }
 
-// mixedLength decodes the symbol of a length. As in path there is no branch on
-// its bits, which are hard to foretell.
+// mixedLength decodes the symbol of a length. As in path, it does not branch on the bits, which
+// are hard to predict.
 func (d *decoder) mixedLength(a, b *tree, ws *[mixedLevels]weights) uint32 {
 	code, width := d.code, d.width
 	node := uint32(1)
-	for node < 1<<(lengthLevels-mixedLevels) { // as bit does
+	for node < 1<<(lengthLevels-mixedLevels) { // as in bit
 		p := a[node]
 		bound := width >> 16 * p.zero()
 		var bit uint32
@@ -244,14 +244,14 @@ func (d *decoder) mixedLength(a, b *tree, ws *[mixedLevels]weights) uint32 {
 	return node & 63
 }
 
-// moves are the models of whether a series changes at an ordinal.
+// moves are the models for whether a series changes at an ordinal.
 type moves struct {
-	// alone goes by whether it did at the last ordinals, guided also by whether
-	// the series does that it is predicted from.
+	// alone uses whether the series changed at its last ordinals. guided also uses whether the
+	// series that predicts it changes.
 	alone  [1 << historyBits]prob
 	guided [2][1 << historyBits]prob
-	// quiet goes by how long ago it last changed and by how much, expected by
-	// the size of the expected change.
+	// quiet uses how long ago it last changed and by how much. expected uses the size of the
+	// expected change.
 	quiet    [8 * 8]prob
 	expected [32]prob
 	weights  [2]weights
@@ -274,14 +274,14 @@ var freshMoves = func() (m moves) {
 
 func (m *moves) begin() { m.last, m.history = 0, 0 }
 
-// unguided are the models at ordinal t, where the last number had so many bits.
+// unguided returns the models at ordinal t, where the last number had length bits.
 func (m *moves) unguided(t, length uint32) (p, q *prob, w *weights) {
 	ago := uint32(bits.Len32(t - m.last))
 	return &m.alone[m.history], &m.quiet[min(ago, 7)<<3|min(length>>1, 7)], &m.weights[0]
 }
 
-// withGuide are those where the other series makes a change that has the size
-// guided, 0 for none.
+// withGuide returns the models where the other series makes a change of the size guided, 0 for
+// none.
 func (m *moves) withGuide(guided uint32) (p, q *prob, w *weights) {
 	there := min(guided, 1)
 	return &m.guided[there][m.history], &m.expected[min(guided, 31)], &m.weights[there]

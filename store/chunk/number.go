@@ -2,11 +2,10 @@ package chunk
 
 import "math/bits"
 
-// A magnitude codes whole numbers, small ones and often seen ones short. A
-// number is coded as its length in bits and the bits below the leading one.
-// Those are modelled one by one for numbers of up to wholeBits bits, so that
-// single values which come often become cheap; of longer ones only the upper
-// headBits are.
+// A magnitude codes whole numbers. Small and frequent ones get short codes. A number is coded
+// as its length in bits and the bits below the leading one. For numbers of up to wholeBits
+// bits, these are modelled one by one, so that frequent values become cheap. For longer ones
+// only the upper headBits are.
 type magnitude struct {
 	low  [1 << wholeBits]prob
 	high [(64 - wholeBits) << headBits]prob
@@ -55,7 +54,7 @@ func (d *decoder) length(t *tree) uint32 {
 	return n
 }
 
-// rest codes what is below the leading one of v, which has n bits.
+// rest codes the bits below the leading one of v, which has n bits.
 func (e *encoder) rest(m *magnitude, v uint64, n uint32) {
 	if n < 2 {
 		return
@@ -127,10 +126,9 @@ var freshNumber = func() (m number) {
 	return m
 }()
 
-// priorNumber is a number of a series that has learned nothing: its length is
-// expected to be about that of the one before, and what is below the leading one
-// to be nearly anything. Most series of a chunk have few changes, and what they
-// would have to learn first takes 2 % of an archive.
+// priorNumber is a number of a series that has learned nothing. It expects a length near the
+// previous one, and nearly any bits below the leading one. Most series of a chunk have few
+// changes, and learning this first would take 2 % of an archive.
 var priorNumber = func() number {
 	m := freshNumber
 	for was := range m.len {
@@ -148,11 +146,11 @@ var priorNumber = func() number {
 }()
 
 const (
-	priorWeight = 64 // of the most likely length, that of the least likely one being 1
-	priorBits   = 6  // that all bits below the leading one have learned from
+	priorWeight = 64 // of the most likely length; that of the least likely one is 1
+	priorBits   = 6  // how many bits the bits below the leading one have learned from
 )
 
-// expect has t as if it had learned from one symbol, by the weights of all.
+// expect sets t as if it had learned one symbol, distributed by weight.
 func (t *tree) expect(weight func(sym int) uint32) {
 	var sums [2 * len(t)]uint32
 	for sym := range t {

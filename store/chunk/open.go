@@ -11,9 +11,8 @@ import (
 	"tachograph/store/varint"
 )
 
-// A Chunk is an encoded chunk that is being read. Opening it reads its
-// directory; parts are read, checked and decoded when they are asked for. A
-// Chunk is used by one goroutine at a time.
+// A Chunk is an encoded chunk that is being read. Opening it reads its directory; parts are
+// read, checked and decoded when needed. A Chunk is used by one goroutine at a time.
 type Chunk struct {
 	Class  metric.Class
 	Groups []*Group
@@ -28,7 +27,7 @@ type Chunk struct {
 	reasons []metric.Reason
 	words   []string
 	nwords  int
-	found   map[place]*foundSeries // what references meant
+	found   map[place]*foundSeries // the targets of references
 	timesAt part
 	wordsAt part
 
@@ -36,10 +35,10 @@ type Chunk struct {
 	sketches      sketches
 	wrongSketches error
 
-	mended []string // parts that were read in which Mend has turned a bit
+	mended []string // parts in which Mend has flipped a bit
 }
 
-// part is where a part is and what it must sum to.
+// part is the place of a part and its checksum.
 type part struct {
 	at  int64
 	len int
@@ -90,7 +89,7 @@ type directory struct {
 	varint.Reader
 	at   int64
 	size int64
-	// instances are those of the groups so far.
+	// instances is how many the groups so far have.
 	instances int
 }
 
@@ -163,7 +162,7 @@ func (c *Chunk) parseGroup(d *directory) *Group {
 
 var errChecksum = errors.New("the checksum is wrong: it is damaged")
 
-// read returns the bytes of a part, checked.
+// read returns the bytes of a part after checking them.
 func (c *Chunk) read(p part, what string) ([]byte, error) {
 	if p.len == 0 {
 		if p.sum != 0 {
@@ -181,7 +180,7 @@ func (c *Chunk) read(p part, what string) ([]byte, error) {
 	return b, nil
 }
 
-// check compares b with its checksum, and puts it right where one bit of it is wrong.
+// check compares b with its checksum, and repairs b if one bit is wrong.
 func (c *Chunk) check(b []byte, sum uint32, what string) error {
 	if Checksum(b) == sum {
 		return nil
@@ -195,7 +194,7 @@ func (c *Chunk) check(b []byte, sum uint32, what string) error {
 	return nil
 }
 
-// Stamps are the stamps of the ticks.
+// Stamps returns the stamps of the ticks.
 func (c *Chunk) Stamps() ([]metric.Stamp, error) {
 	if c.stamps == nil {
 		b, err := c.read(c.timesAt, "times")
@@ -214,7 +213,7 @@ func (c *Chunk) Stamps() ([]metric.Stamp, error) {
 	return c.stamps, nil
 }
 
-// Words are the strings that the cells of string columns give the number of.
+// Words returns the strings that the cells of string columns refer to by number.
 func (c *Chunk) Words() ([]string, error) {
 	if c.words == nil && c.nwords > 0 {
 		b, err := c.read(c.wordsAt, "strings")
@@ -228,7 +227,7 @@ func (c *Chunk) Words() ([]string, error) {
 	return c.words, nil
 }
 
-// clocks are the wall and the continuous clock of the ticks.
+// clocks returns the wall and the continuous clock of the ticks.
 func (c *Chunk) clocks() (wall, cont []int64, err error) {
 	if c.wall == nil {
 		b, err := c.read(c.timesAt, "times")

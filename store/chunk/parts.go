@@ -2,8 +2,7 @@ package chunk
 
 import "fmt"
 
-// Parts is what the parts of a group, or of the frame around the groups, take
-// in bytes.
+// Parts is how many bytes the parts of a group take, or of the frame around the groups.
 type Parts struct {
 	Cells                                         uint64
 	Times, Roster, Names, Activity, Sums, Columns int64
@@ -31,8 +30,8 @@ func (p Parts) String() string {
 	return s
 }
 
-// Parts says where the bytes of c are: by group, and under "" for the
-// directory, the strings and the times that groups share.
+// Parts returns where the bytes of c are: by group, and under "" for the directory, and the
+// strings and times that groups share.
 func (c *Chunk) Parts() map[string]Parts {
 	frame := Parts{Times: int64(c.timesAt.len), Names: int64(c.wordsAt.len), Roster: c.timesAt.at}
 	out := map[string]Parts{"": frame}

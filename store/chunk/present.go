@@ -2,9 +2,9 @@ package chunk
 
 import "tachograph/sample/metric"
 
-// Present is a chunk of what b holds that is read where it stands: who looks at
-// what is being recorded need not have it encoded only to decode it again. It goes
-// on to show the same when b goes on; Info says nothing of bytes.
+// Present returns a chunk of what b holds that is read from b's memory, so that readers of
+// recent ticks need not encode and decode them. It does not change when more is appended to b.
+// Info has no size or checksum.
 func (b *Builder) Present(number func(*metric.Desc) uint32) (*Chunk, Info, error) {
 	t := b.table(number, true)
 	if err := t.check(); err != nil {
@@ -17,7 +17,7 @@ func (b *Builder) Present(number func(*metric.Desc) uint32) (*Chunk, Info, error
 	return c, t.info(), nil
 }
 
-// present adds a group that is read where it stands.
+// present adds a group that is read from memory.
 func (c *Chunk) present(t *groupTable) {
 	g := &Group{Name: t.name, Indom: t.indom, Blocks: len(t.at), Size: len(t.insts), chunk: c, number: len(c.Groups), at: t.at, present: t}
 	for _, m := range t.metrics {
@@ -27,7 +27,7 @@ func (c *Chunk) present(t *groupTable) {
 	c.Groups = append(c.Groups, g)
 }
 
-// Twin shows the same as c, which Present made, and may be read while that is.
+// Twin returns a copy of c, which Present made. Both can be read at the same time.
 func (c *Chunk) Twin() *Chunk {
 	t := &Chunk{Class: c.Class, codec: c.codec, ticks: c.ticks, stamps: c.stamps, words: c.words, nwords: c.nwords}
 	for _, g := range c.Groups {
@@ -36,7 +36,7 @@ func (c *Chunk) Twin() *Chunk {
 	return t
 }
 
-// each calls fn for the series of column c that have the rows; nil asks for all.
+// each calls fn for the series of column c in the given rows; nil means all.
 func (t *groupTable) each(c int, rows []int, fn func(i int, s *Series) error) error {
 	col, err := t.column(c)
 	if err != nil {
@@ -60,10 +60,10 @@ func (t *groupTable) each(c int, rows []int, fn func(i int, s *Series) error) er
 	return nil
 }
 
-// presentInstances are those of a group that has not been encoded.
+// presentInstances are the instances of a group that has not been encoded.
 type presentInstances struct {
 	insts []Instance
-	rows  map[string]int // by key, once one was asked for
+	rows  map[string]int // by key, made by the first find
 }
 
 func (p *presentInstances) all() ([]Instance, error)       { return p.insts, nil }

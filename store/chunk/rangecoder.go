@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// The entropy coder is a binary arithmetic coder. A stream is one long number
-// between 0 and 1, most significant byte first, whose trailing zero bytes are
-// left out: a decoder reads zeros past the end.
+// The entropy coder is a binary arithmetic coder. A stream is one long number between 0 and 1,
+// most significant byte first. Its trailing zero bytes are left out: a decoder reads zeros past
+// the end.
 //
-// maxTrimmed bounds how many zero bytes are left out, so that a decoder can
-// tell a stream that was cut short.
+// maxTrimmed bounds how many zero bytes are left out, so that a decoder can detect a stream
+// that was cut short.
 const maxTrimmed = 32
 
 // The state is an interval of 64 bits. Coding a bit divides the interval in
@@ -27,14 +27,14 @@ const (
 	probInit  prob = 1 << 31
 )
 
-// A history of few bits is averaged; one of many is forgotten slowly. The
-// limit is how many bits a history may count as.
+// A history of few bits is averaged; one of many is forgotten slowly. The limit is the most
+// bits that a history counts as.
 const (
 	slowLimit = 255
 	fastLimit = 60
 )
 
-// steps[n] is 2^16/(n+1.5): how far one bit moves a probability learned from n.
+// steps[n] is 2^16/(n+1.5): how far one bit moves a probability that was learned from n bits.
 var steps = func() (s [slowLimit + 1]uint32) {
 	for n := range s {
 		s[n] = uint32(1 << 17 / (2*n + 3))
@@ -42,17 +42,17 @@ var steps = func() (s [slowLimit + 1]uint32) {
 	return s
 }()
 
-// A probability stays 2^-11 away from certainty, which costs next to nothing
-// and bounds what a few bytes can claim to be.
+// A probability stays 2^-11 away from certainty. This costs next to nothing, and bounds how
+// much data a few bytes can represent.
 const (
 	surely0 = 1<<22 - surely1
 	surely1 = 1 << 11
 )
 
-// zero is the probability of 0 in units of 2^-16.
+// zero returns the probability of 0 in units of 2^-16.
 func (p prob) zero() uint64 { return uint64(p >> 16) }
 
-// saw is p after one more bit: a step from where it is towards certainty.
+// saw returns p after one more bit: moved a step towards certainty.
 func (p prob) saw(bit uint32, limit prob) prob {
 	n := p & countMask
 	v := int64(p >> countBits)
@@ -125,7 +125,7 @@ func (e *encoder) path(nodes []prob, bits int, limit prob, sym uint32) {
 	}
 }
 
-// plain codes the low n bits of v, n at most 16, all values alike.
+// plain codes the low n bits of v, all values equally likely. n is at most 16.
 func (e *encoder) plain(v uint64, n uint) {
 	e.width >>= n
 	low := e.low + v*e.width
@@ -138,8 +138,7 @@ func (e *encoder) plain(v uint64, n uint) {
 	}
 }
 
-// end settles the last bits, with as few bytes as tell the number apart, and
-// returns the output.
+// end writes the last bits, with as few bytes as identify the number, and returns the output.
 func (e *encoder) end() []byte {
 	for n := uint(56); ; n -= 8 {
 		// The smallest number at or above low with n trailing zero bits.
@@ -167,12 +166,11 @@ func (e *encoder) end() []byte {
 	return e.out
 }
 
-// A decoder reads a stream. It cannot fail by itself: every string of bytes is
-// a stream of some bits. Its users bound what they take from it and ask now and
-// then whether it has run short.
+// A decoder reads a stream. It cannot fail by itself: every string of bytes is a stream of some
+// bits. Its users bound how much they decode, and check now and then whether it has run short.
 type decoder struct {
 	in    []byte
-	at    int    // where in goes on
+	at    int    // the current place in in
 	code  uint64 // the number minus the lower end of the interval
 	width uint64
 }
@@ -206,7 +204,7 @@ func (d *decoder) shift() {
 	d.width <<= 32
 }
 
-// bit decodes one bit that can mostly be foretold.
+// bit decodes one bit that can mostly be predicted.
 func (d *decoder) bit(p *prob, limit prob) uint32 {
 	bound := d.width >> 16 * p.zero()
 	var bit uint32
@@ -224,10 +222,9 @@ func (d *decoder) bit(p *prob, limit prob) uint32 {
 	return bit
 }
 
-// path decodes the bits of a symbol, most significant first, whose
-// probabilities stand in the nodes of a binary tree; it returns the leaf: a 1
-// and then the bits. The bits are hard to foretell, hence there is no branch
-// on them.
+// path decodes the bits of a symbol, most significant first, whose probabilities are in the
+// nodes of a binary tree. It returns the leaf: a 1 and then the bits. The bits are hard to
+// predict, hence it does not branch on them.
 func (d *decoder) path(nodes []prob, bits int, limit prob) uint32 {
 	code, width := d.code, d.width
 	node := uint32(1)
@@ -254,7 +251,7 @@ func (d *decoder) path(nodes []prob, bits int, limit prob) uint32 {
 			node |= bit
 			break
 		}
-		// Both that may come next are fetched before it is known which does.
+		// Both candidates are fetched before it is known which one comes next.
 		p0, p1 := nodes[node], nodes[node+1]
 		p = p0 ^ (p0^p1)&prob(mask)
 		node |= bit
@@ -266,7 +263,7 @@ func (d *decoder) path(nodes []prob, bits int, limit prob) uint32 {
 func (d *decoder) plain(n uint) uint64 {
 	d.width >>= n
 	v := d.code / d.width
-	if v >= 1<<n { // only where the bytes are not of our making
+	if v >= 1<<n { // only if the bytes were not made by this encoder
 		v = 1<<n - 1
 	}
 	d.code -= v * d.width

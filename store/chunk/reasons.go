@@ -6,11 +6,11 @@ import (
 	"tachograph/store/varint"
 )
 
-// ownReasons is the number of reasons that have the same number in every
-// archive; those above have a text.
+// ownReasons is the number of reasons that have the same number in every archive. Higher
+// numbers have a text.
 const ownReasons = 64
 
-// reasonCodes are the numbers of reasons in a chunk, and the texts of those above.
+// reasonCodes are the numbers of reasons in a chunk, and the texts of those from ownReasons on.
 type reasonCodes struct {
 	of    map[metric.Reason]uint64
 	texts []string
@@ -24,7 +24,7 @@ func newReasonCodes() *reasonCodes {
 	return codes
 }
 
-// see numbers the reasons that the absences of a column give.
+// see numbers the reasons in the absences of a column.
 func (codes *reasonCodes) see(col *columnTable) {
 	for _, m := range col.miss {
 		if _, ok := codes.of[m.why]; !ok {
@@ -41,7 +41,7 @@ func (codes *reasonCodes) encode(w *writer) {
 	}
 }
 
-// parseReasons is the inverse: it returns the reasons by number.
+// parseReasons is the inverse of encode: it returns the reasons by number.
 func parseReasons(r *varint.Reader) []metric.Reason {
 	codes := make([]metric.Reason, ownReasons)
 	for i := range codes {

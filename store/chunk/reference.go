@@ -8,28 +8,27 @@ import (
 	"tachograph/sample/metric"
 )
 
-// Much that a kernel counts, it counts twice: free memory in kB and in pages,
-// packets by interface and by protocol, faults and allocations. A series may
-// therefore be predicted from another one of the same chunk: its change is
-// expected to be the other's change at that tick times a factor. The other one
-// may itself be predicted from a third, and so on, but not without end: whoever
-// asks for one series decodes all of these.
+// A kernel counts many things twice: free memory in kB and in pages, packets by interface and
+// by protocol, faults and allocations. A series may therefore be predicted from another one of
+// the same chunk: its expected change is the other's change at that tick times a factor. The
+// other one may itself be predicted from a third, and so on, up to a limit: reading one series
+// decodes all of these.
 const (
-	maxReferences = 3 // so many series in a row behind one
+	maxReferences = 3 // the longest chain of series behind a series
 )
 
-// A place says where a series is in a chunk.
+// A place is the location of a series in a chunk.
 type place struct{ group, col, inst int }
 
-// references are what is predicted from what, and what others are predicted
-// from.
+// references say which series are predicted from which others, and which series others are
+// predicted from.
 type references struct {
 	of    map[place]*reference
 	roots map[place]bool
 }
 
-// A reference is what a series is predicted from: the place of another series
-// and the factor, in units of 2^-16.
+// A reference names the series that another one is predicted from, by its place, and the
+// factor, in units of 2^-16.
 type reference struct {
 	place
 	factor int64
@@ -40,7 +39,7 @@ const (
 	maxFactor  = 1 << 46
 )
 
-// expect is the change that follows from a change of the other series.
+// expect returns the change that follows from a change of the other series.
 func (f *reference) expect(change int64) int64 {
 	neg := (change < 0) != (f.factor < 0)
 	hi, lo := bits.Mul64(magnitudeOf(change), magnitudeOf(f.factor))
@@ -71,7 +70,7 @@ type guide struct {
 	k    int
 }
 
-// change is the other's change at ordinal t; t must grow from call to call.
+// change returns the other's change at ordinal t; t must grow from call to call.
 func (g *guide) change(t uint32) int64 {
 	for g.k+1 < len(g.at) && g.at[g.k+1] < t {
 		g.k++
@@ -82,8 +81,8 @@ func (g *guide) change(t uint32) int64 {
 	return 0
 }
 
-// expected is the change that the other's change at ordinal t lets expect, and
-// its size in bits plus 1, or 0 where the other does not change.
+// expected returns the change to expect from the other's change at ordinal t, and its size in
+// bits plus 1, or 0 where the other does not change.
 func (g *guide) expected(t uint32) (change int64, size uint32) {
 	c := g.change(t)
 	if c == 0 {
@@ -93,12 +92,11 @@ func (g *guide) expected(t uint32) (change int64, size uint32) {
 	return change, uint32(bits.Len64(magnitudeOf(change))) + 1
 }
 
-// Only series with many changes take part, and not more of them than can be
-// compared pairwise.
+// Only series with many changes take part, and no more than can be compared pairwise.
 const (
 	guidedChanges = 48
 	maxGuided     = 512
-	guidedGroup   = 64 // instances of a group, at most
+	guidedGroup   = 64 // the most instances that a group may have
 	sampled       = 192
 )
 
@@ -107,20 +105,19 @@ type candidate struct {
 	place
 	at     []uint32
 	vals   []uint64
-	cost   int       // in bits, about, when predicted from itself; what comes first has more
+	cost   int       // roughly in bits, when predicted from itself; raised for series that come first
 	sample []float64 // its change at the sampled ticks
 	square float64
-	depth  int  // how many series stand behind it
-	alone  bool // it is the only one of its group
+	depth  int  // how many series are behind it
+	alone  bool // its group has no instances
 }
 
-// references chooses what is predicted from what. The costly series come
-// first: they are what others refer to. Those that have no instances come before:
-// they are what is asked for most, and what a sum is made of follows from the
-// sum as well as the other way round. Few of these refer to others, as to read
-// one of them would take the time of two. (In a day of a workstation that takes
-// 1 % more than the order of cost alone, and what is decoded for the rate of
-// kernel.all.cpu.user is 2.6 times less.)
+// references chooses which series are predicted from which. The costly series come first:
+// others refer to them. Series without instances come before the rest, because they are read
+// most, and the parts of a sum can be predicted from the sum as well as the other way round.
+// Few of these refer to others, as reading one of them would take the time of two. (In a day of
+// a workstation this takes 1 % more space than ordering by cost alone, and the rate of
+// kernel.all.cpu.user decodes 2.6 times less.)
 func (t *table) references() *references {
 	cs := t.candidates()
 	ticks := pick(len(t.ticks))
@@ -144,7 +141,7 @@ func (t *table) references() *references {
 			}
 			f := dot / r.square
 			deeper := float64(own * deeper * float64(r.depth))
-			// What costs more, even by what rounding may do, would gain too little.
+			// If it costs more, even by a rounding error, it would gain too little.
 			enough := own - deeper - most + 1
 			cost := c.sampleCost(r, f, enough)
 			cost = min(cost, c.sampleCost(r, simple(f), min(cost, enough)))
@@ -165,22 +162,20 @@ func (t *table) references() *references {
 }
 
 const (
-	// aloneFirst is how many times its cost a series without instances counts,
-	// aloneBits how much it must save at each tick to refer to another.
+	// aloneFirst is the factor by which the cost of a series without instances counts more.
+	// aloneBits is how many bits it must save at each tick to refer to another.
 	aloneFirst = 4
 	aloneBits  = 0.8
-	// deeper is the part of its bits that each further series behind a series must
-	// save.
+	// deeper is the part of its bits that each further series behind a series must save.
 	deeper = 0.04
 )
 
-// guides reports whether series of g may take part, in a chunk of so many ticks.
+// guides reports whether series of g may take part, in a chunk with that many ticks.
 func (g *groupTable) guides(ticks int) bool {
 	return len(g.insts) <= guidedGroup && len(g.at) == ticks
 }
 
-// candidates are the lively series that exist in every tick, the costliest
-// first.
+// candidates returns the lively series that exist in every tick, the costliest first.
 func (t *table) candidates() []*candidate {
 	var cs []*candidate
 	for gi, g := range t.groups {
@@ -209,8 +204,7 @@ func (t *table) candidates() []*candidate {
 	return cs[:min(len(cs), maxGuided)]
 }
 
-// pick chooses the ticks at which series are compared: spread over the whole,
-// in pairs, because what moves in one tick often moves in the next.
+// pick chooses the ticks at which series are compared, spread over the whole chunk.
 func pick(ticks int) []uint32 {
 	var at []uint32
 	step := max(1, ticks/sampled)
@@ -229,8 +223,8 @@ func (c *candidate) sampleAt(ticks []uint32) {
 	}
 }
 
-// sampleCost is about the number of bits that c's sampled changes take beside
-// r's times a factor. Of what is above enough it tells no more than that.
+// sampleCost returns roughly the number of bits that c's sampled changes take when predicted
+// from r's times a factor. It stops once the sum exceeds enough.
 func (c *candidate) sampleCost(r *candidate, factor, enough float64) float64 {
 	sum := 0.0
 	for i, v := range c.sample {
@@ -244,7 +238,7 @@ func (c *candidate) sampleCost(r *candidate, factor, enough float64) float64 {
 	return sum
 }
 
-// sizeOf is about the number of bits of a whole number.
+// sizeOf returns roughly the number of bits of a whole number.
 func sizeOf(v float64) float64 {
 	if v == 0 {
 		return 0
@@ -252,8 +246,8 @@ func sizeOf(v float64) float64 {
 	return float64(int(math.Float64bits(math.Abs(v))>>52) - 1022 + 1)
 }
 
-// refer makes a reference of c to r, which saves about gain of own bits of the
-// sample, if it really pays: where that is not clear, both ways are tried.
+// refer makes a reference of c to r, which saves about gain of own bits of the sample. It
+// returns nil if the reference is not worthwhile: where that is not clear, it tries both ways.
 func (c *candidate) refer(r *candidate, own, gain float64) *reference {
 	dot, square := 0.0, 0.0
 	mine, other := guide{at: c.at, bits: c.vals}, guide{at: r.at, bits: r.vals}
@@ -280,14 +274,14 @@ func (c *candidate) refer(r *candidate, own, gain float64) *reference {
 	return ref
 }
 
-// clearGain is the part of the bits that must be saved to need no trial;
+// clearGain sets the part of the bits, 1/clearGain, whose saving makes a trial unnecessary.
 // trialChanges is how many changes a trial encodes.
 const (
 	clearGain    = 3
 	trialChanges = 512
 )
 
-// simple is the nearest power of two, or its inverse: units differ by those.
+// simple returns the nearest power of two, or its inverse: units differ by those.
 func simple(f float64) float64 {
 	if f == 0 {
 		return 0
@@ -299,7 +293,7 @@ func simple(f float64) float64 {
 	return math.Copysign(math.Ldexp(1, exp), f)
 }
 
-// size is how many bytes the beginning of c takes.
+// size returns how many bytes the beginning of c takes.
 func (c *candidate) size(ref *reference, r *candidate) int {
 	var e encoder
 	e.begin(nil)
@@ -317,7 +311,7 @@ func (c *candidate) guide(ref *reference, r *candidate) *guide {
 	return &guide{reference: *ref, at: r.at, bits: r.vals}
 }
 
-// guide is what the series at p is predicted from, nil for nothing.
+// guide returns the guide of the series at p, nil if there is none.
 func (r *references) guide(t *table, p place) *guide {
 	ref := r.of[p]
 	if ref == nil {

@@ -39,7 +39,7 @@ type Member struct {
 type Cell struct {
 	Present     bool         // in any block; otherwise the other fields are not set
 	First, Last metric.Stamp // when it was read; Awake is not set
-	// FirstBits and LastBits are what it showed then, Max the largest.
+	// FirstBits and LastBits are the values then, Max is the largest value.
 	FirstBits, LastBits, Max uint64
 	// Increase is a counter's increase. Weighted is the weighted sum of a level, as in
 	// chunk.Summary.
